@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Owners that clean up when they go out of scope; all take NULL or unset values. */
+#ifndef DWELL_BASE_CLEANUP_H
+#define DWELL_BASE_CLEANUP_H
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define cleanup(function) __attribute__((cleanup(function)))
+#define must_check	  __attribute__((warn_unused_result))
+
+static inline void cleanup_free_pointer(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+static inline void cleanup_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void cleanup_close_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+static inline void cleanup_close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+#define cleanup_free	  cleanup(cleanup_free_pointer)
+#define cleanup_close	  cleanup(cleanup_close_fd) /* an int, -1 = unset */
+#define cleanup_file	  cleanup(cleanup_close_file)
+#define cleanup_dir	  cleanup(cleanup_close_dir)
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

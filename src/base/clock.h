@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Now, in nanoseconds. CLOCK_MONOTONIC is also what the BPF programs' bpf_ktime_get_ns() reads. */
+#ifndef DWELL_BASE_CLOCK_H
+#define DWELL_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t clock_realtime_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/histogram.h"
+
+uint64_t histogram_count(const uint32_t *buckets, size_t size)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < size; i++)
+		count += buckets[i];
+	return count;
+}
+
+uint64_t histogram_percentile(const uint32_t *buckets, size_t size, double q, uint64_t max)
+{
+	double exact = q * (double)histogram_count(buckets, size);
+	uint64_t rank = (uint64_t)exact;
+	uint64_t before = 0;
+
+	if ((double)rank < exact)
+		rank++;
+	for (size_t i = 0; i < size; i++) {
+		if (buckets[i] && before + buckets[i] >= rank) {
+			uint64_t low = i ? 1ULL << i : 0;
+			uint64_t width = (1ULL << (i + 1)) - low;
+			double inside = ((double)(rank - before) - 0.5) / buckets[i];
+			uint64_t value = low + (uint64_t)((double)width * inside);
+
+			return value < max ? value : max;
+		}
+		before += buckets[i];
+	}
+	return 0;
+}

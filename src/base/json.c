@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/json.h"
+
+#include "base/text.h"
+
+static void before_value(struct json *json, const char *key)
+{
+	if (json->comma)
+		output_char(json->out, ',');
+	json->comma = true;
+	if (key) {
+		output_char(json->out, '"');
+		output_string(json->out, key);
+		output_bytes(json->out, "\":", 2);
+	}
+}
+
+static void begin(struct json *json, const char *key, char bracket)
+{
+	before_value(json, key);
+	output_char(json->out, bracket);
+	json->comma = false;
+}
+
+static void end(struct json *json, char bracket)
+{
+	output_char(json->out, bracket);
+	json->comma = true;
+}
+
+void json_object_begin(struct json *json, const char *key)
+{
+	begin(json, key, '{');
+}
+
+void json_object_end(struct json *json)
+{
+	end(json, '}');
+}
+
+void json_array_begin(struct json *json, const char *key)
+{
+	begin(json, key, '[');
+}
+
+void json_array_end(struct json *json)
+{
+	end(json, ']');
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+	before_value(json, key);
+	text_json(json->out, value);
+}
+
+void json_u64(struct json *json, const char *key, uint64_t value)
+{
+	before_value(json, key);
+	output_u64(json->out, value);
+}
+
+void json_i64(struct json *json, const char *key, int64_t value)
+{
+	before_value(json, key);
+	output_i64(json->out, value);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+	before_value(json, key);
+	output_string(json->out, value ? "true" : "false");
+}
+
+void json_null(struct json *json, const char *key)
+{
+	before_value(json, key);
+	output_string(json->out, "null");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Streaming JSON writer: commas and quotes, no tree. The caller nests begin and end correctly; keys
+ * are our own and need no escaping, string values may be any bytes.
+ */
+#ifndef DWELL_BASE_JSON_H
+#define DWELL_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/output.h"
+
+struct json {
+	struct output *out;
+	bool comma; /* the next value in this object or array needs one before it */
+};
+
+/* `key` is NULL inside arrays and at the top. */
+void json_object_begin(struct json *json, const char *key);
+void json_object_end(struct json *json);
+void json_array_begin(struct json *json, const char *key);
+void json_array_end(struct json *json);
+void json_string(struct json *json, const char *key, const char *value);
+void json_u64(struct json *json, const char *key, uint64_t value);
+void json_i64(struct json *json, const char *key, int64_t value);
+void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/loop.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+
+#include "base/duration.h"
+
+int loop_init(struct loop *loop, struct error *error)
+{
+	*loop = (struct loop){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
+	if (loop->epoll_fd < 0)
+		return error_set(error, errno, "cannot make an epoll: %s", strerror(errno));
+	return 0;
+}
+
+void loop_release(struct loop *loop)
+{
+	for (unsigned int i = 0; i < loop->count; i++)
+		if (loop->sources[i].owned && loop->sources[i].fd >= 0)
+			close(loop->sources[i].fd);
+	if (loop->epoll_fd >= 0)
+		close(loop->epoll_fd);
+	*loop = (struct loop){.epoll_fd = -1};
+}
+
+static int add(struct loop *loop, int fd, bool owned, loop_callback callback, void *data,
+	       struct error *error)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = loop->count};
+	int code = EMFILE;
+
+	if (fd >= 0 && loop->count < LOOP_MAX_SOURCES) {
+		if (!epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event)) {
+			loop->sources[loop->count++] =
+				(struct loop_source){fd, owned, callback, data};
+			return 0;
+		}
+		code = errno;
+	} else if (fd < 0) {
+		code = errno;
+	}
+	if (owned && fd >= 0)
+		close(fd);
+	return error_set(error, code, "cannot wait for an event: %s", strerror(code));
+}
+
+int loop_add(struct loop *loop, int fd, loop_callback callback, void *data, struct error *error)
+{
+	return add(loop, fd, false, callback, data, error);
+}
+
+void loop_remove(struct loop *loop, int fd)
+{
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	for (unsigned int i = 0; i < loop->count; i++)
+		if (loop->sources[i].fd == fd)
+			loop->sources[i] = (struct loop_source){.fd = -1};
+}
+
+int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback, void *data,
+		   struct error *error)
+{
+	struct itimerspec spec = {
+		.it_value = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
+		.it_interval = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
+	};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &spec, NULL);
+	return add(loop, fd, true, callback, data, error);
+}
+
+int loop_add_signals(struct loop *loop, const int *signals, unsigned int count,
+		     loop_callback callback, void *data, struct error *error)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (unsigned int i = 0; i < count; i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return add(loop, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), true, callback, data,
+		   error);
+}
+
+/* Timers and signals have something to read away; other descriptors are the callback's business. */
+static void acknowledge(struct loop *loop, const struct loop_source *source)
+{
+	struct signalfd_siginfo info; /* a timer's 8 bytes fit too */
+
+	if (source->owned && read(source->fd, &info, sizeof(info)) == sizeof(info)) {
+		loop->signal = (int)info.ssi_signo;
+		loop->signal_from_terminal = info.ssi_code == SI_KERNEL;
+	}
+}
+
+int loop_run(struct loop *loop, struct error *error)
+{
+	struct epoll_event events[LOOP_MAX_SOURCES];
+
+	while (!loop->stop) {
+		int count = epoll_wait(loop->epoll_fd, events, LOOP_MAX_SOURCES, -1);
+
+		if (count < 0 && errno != EINTR)
+			return error_set(error, errno, "cannot wait for events: %s",
+					 strerror(errno));
+		for (int i = 0; i < count && !loop->stop; i++) {
+			struct loop_source *source = &loop->sources[events[i].data.u32];
+			int result;
+
+			if (source->fd < 0)
+				continue;
+			acknowledge(loop, source);
+			result = source->callback(source->data, error);
+			if (result < 0)
+				return result;
+		}
+	}
+	return 0;
+}

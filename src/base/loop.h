@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The one event loop of a command: descriptors, a timer, signals. Nothing waits anywhere else. */
+#ifndef DWELL_BASE_LOOP_H
+#define DWELL_BASE_LOOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define LOOP_MAX_SOURCES 16
+
+/* Called when its descriptor is readable. Negative errno ends the loop with it. */
+typedef int (*loop_callback)(void *data, struct error *error);
+
+struct loop {
+	int epoll_fd;
+	bool stop;
+	struct loop_source {
+		int fd;
+		bool owned;
+		loop_callback callback;
+		void *data;
+	} sources[LOOP_MAX_SOURCES];
+	unsigned int count;
+	/* of the signal whose callback is running */
+	int signal;
+	bool signal_from_terminal;
+};
+
+#define cleanup_loop cleanup(loop_release)
+
+int loop_init(struct loop *loop, struct error *error) must_check;
+void loop_release(struct loop *loop);
+
+/* The loop does not own `fd`. */
+int loop_add(struct loop *loop, int fd, loop_callback callback, void *data,
+	     struct error *error) must_check;
+void loop_remove(struct loop *loop, int fd);
+
+/* Every `period_ns` from now on, on the beat: a late call does not shift the next ones. */
+int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback, void *data,
+		   struct error *error) must_check;
+
+/* Blocks the signals for the process and hears them here. */
+int loop_add_signals(struct loop *loop, const int *signals, unsigned int count,
+		     loop_callback callback, void *data, struct error *error) must_check;
+
+/* Until loop->stop is set or a callback fails. */
+int loop_run(struct loop *loop, struct error *error) must_check;
+
+#endif

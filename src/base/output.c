@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+int output_init(struct output *out, int fd)
+{
+	*out = (struct output){.fd = fd, .capacity = OUTPUT_BUFFER_BYTES};
+	out->buffer = malloc(out->capacity);
+	return out->buffer ? 0 : -ENOMEM;
+}
+
+void output_release(struct output *out)
+{
+	free(out->buffer);
+	*out = (struct output){.fd = -1};
+}
+
+int output_flush(struct output *out)
+{
+	size_t done = 0;
+
+	while (out->fd >= 0 && !out->error && done < out->used) {
+		ssize_t written = write(out->fd, out->buffer + done, out->used - done);
+
+		if (written >= 0)
+			done += (size_t)written;
+		else if (errno != EINTR)
+			out->error = errno;
+	}
+	if (out->fd >= 0)
+		out->used = 0;
+	return -out->error;
+}
+
+/* Room for `length` more bytes, or NULL after an error. `length` <= OUTPUT_BUFFER_BYTES. */
+static char *reserve(struct output *out, size_t length)
+{
+	if (out->capacity - out->used >= length)
+		return out->buffer + out->used;
+	if (out->fd >= 0)
+		return output_flush(out) < 0 ? NULL : out->buffer;
+	if (!out->error) {
+		char *grown = realloc(out->buffer, out->capacity * 2);
+
+		if (grown) {
+			out->buffer = grown;
+			out->capacity *= 2;
+			return out->buffer + out->used;
+		}
+		out->error = ENOMEM;
+	}
+	return NULL;
+}
+
+void output_bytes(struct output *out, const char *bytes, size_t length)
+{
+	while (length) {
+		size_t part = length < OUTPUT_BUFFER_BYTES ? length : OUTPUT_BUFFER_BYTES;
+		char *room = reserve(out, part);
+
+		if (!room)
+			return;
+		memcpy(room, bytes, part);
+		out->used += part;
+		bytes += part;
+		length -= part;
+	}
+}
+
+void output_string(struct output *out, const char *string)
+{
+	output_bytes(out, string, strlen(string));
+}
+
+void output_char(struct output *out, char c)
+{
+	output_bytes(out, &c, 1);
+}
+
+void output_u64(struct output *out, uint64_t value)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	output_bytes(out, digits + at, sizeof(digits) - at);
+}
+
+void output_i64(struct output *out, int64_t value)
+{
+	if (value < 0)
+		output_char(out, '-');
+	output_u64(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void output_format(struct output *out, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (length > 0)
+		output_bytes(out, text,
+			     (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Buffered writing to a descriptor, with its error kept until somebody asks: after the first failed
+ * write everything else is dropped, and output_flush() tells. Not stdio, because 10,000 rows a
+ * second of numbers are most of what dwell itself spends, and because ENOSPC and EPIPE must reach
+ * the user.
+ */
+#ifndef DWELL_BASE_OUTPUT_H
+#define DWELL_BASE_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define OUTPUT_BUFFER_BYTES (256 * 1024)
+
+struct output {
+	int fd;	   /* not owned; -1: keep everything in memory */
+	int error; /* errno of the first failed write, 0 = none */
+	char *buffer;
+	size_t used;
+	size_t capacity;
+};
+
+/* Returns 0 or -ENOMEM. With fd -1 the buffer grows and holds all that was written. */
+int output_init(struct output *out, int fd) must_check;
+void output_release(struct output *out);
+
+/* Returns 0 or the negative errno of the first write that failed. */
+int output_flush(struct output *out) must_check;
+
+void output_bytes(struct output *out, const char *bytes, size_t length);
+void output_string(struct output *out, const char *string);
+void output_char(struct output *out, char c);
+void output_u64(struct output *out, uint64_t value);
+void output_i64(struct output *out, int64_t value);
+__attribute__((format(printf, 2, 3))) void output_format(struct output *out, const char *format,
+							 ...);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _XOPEN_SOURCE 700 /* wcwidth */
+#include "base/text.h"
+
+#include <string.h>
+#include <wchar.h>
+
+#define REPLACEMENT 0xfffd
+
+size_t text_decode(const char *text, size_t length, uint32_t *ret_character)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char first = (unsigned char)text[0];
+	size_t bytes = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : 4;
+	uint32_t character = first;
+
+	if (bytes == 1) {
+		*ret_character = first;
+		return 1;
+	}
+	*ret_character = REPLACEMENT;
+	if (bytes > length || first < 0xc0 || first > 0xf4)
+		return 1;
+	character = first & (0xffu >> (bytes + 1));
+	for (size_t i = 1; i < bytes; i++) {
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			return 1;
+		character = character << 6 | ((unsigned char)text[i] & 0x3f);
+	}
+	if (character < smallest[bytes] || character > 0x10ffff ||
+	    (character >= 0xd800 && character <= 0xdfff))
+		return 1;
+	*ret_character = character;
+	return bytes;
+}
+
+/* Characters that move the cursor, change the writing direction or cannot be seen. */
+static int is_hostile(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == REPLACEMENT ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+size_t text_printable(char *into, size_t room, const char *from, size_t columns)
+{
+	size_t length = strlen(from);
+	size_t used = 0, width = 0;
+
+	while (length && room) {
+		uint32_t character;
+		size_t bytes = text_decode(from, length, &character);
+		int hostile = is_hostile(character);
+		int wide = hostile || character < 0x80 ? 1 : wcwidth((wchar_t)character);
+
+		if (wide < 0) {
+			hostile = 1;
+			wide = 1;
+		}
+		if (width + (size_t)wide > columns || used + (hostile ? 1 : bytes) >= room)
+			break;
+		if (hostile)
+			into[used++] = '?';
+		else
+			memcpy(into + used, from, bytes);
+		used += hostile ? 0 : bytes;
+		width += (size_t)wide;
+		from += bytes;
+		length -= bytes;
+	}
+	if (room)
+		into[used] = '\0';
+	return width;
+}
+
+void text_json(struct output *out, const char *text)
+{
+	size_t length = strlen(text);
+
+	output_char(out, '"');
+	while (length) {
+		uint32_t character;
+		size_t bytes = text_decode(text, length, &character);
+
+		if (character == '"' || character == '\\')
+			output_format(out, "\\%c", (char)character);
+		else if (character < 0x20 || (character >= 0x7f && character < 0xa0))
+			output_format(out, "\\u%04x", (unsigned int)character);
+		else if (character == REPLACEMENT)
+			output_string(out, "\xef\xbf\xbd");
+		else
+			output_bytes(out, text, bytes);
+		text += bytes;
+		length -= bytes;
+	}
+	output_char(out, '"');
+}
+
+void text_csv(struct output *out, const char *text)
+{
+	size_t length = strlen(text);
+	int quote = strpbrk(text, ",\" ") != NULL;
+
+	if (quote)
+		output_char(out, '"');
+	while (length) {
+		uint32_t character;
+		size_t bytes = text_decode(text, length, &character);
+
+		if (is_hostile(character))
+			output_char(out, '?');
+		else
+			output_bytes(out, text, bytes);
+		if (character == '"')
+			output_char(out, '"');
+		text += bytes;
+		length -= bytes;
+	}
+	if (quote)
+		output_char(out, '"');
+}

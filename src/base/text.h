@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bytes from elsewhere made safe to show. Names of threads, programs and cgroups are chosen by the
+ * process under study: any bytes at all.
+ */
+#ifndef DWELL_BASE_TEXT_H
+#define DWELL_BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/output.h"
+
+/*
+ * Decodes one character of `length` >= 1 bytes at `text`. Returns the bytes it took (1 to 4) and
+ * the code point, or 0xfffd and 1 byte if they are not valid UTF-8 (overlong, surrogate, cut
+ * short).
+ */
+size_t text_decode(const char *text, size_t length, uint32_t *ret_character);
+
+/*
+ * Copies a NUL-terminated string into `room` bytes so that it cannot disturb a terminal: valid
+ * UTF-8 stays, control characters (C0, DEL, C1), invisible direction marks and invalid bytes become
+ * '?'. At most `columns` terminal columns; returns how many it takes. Always terminates.
+ */
+size_t text_printable(char *into, size_t room, const char *from, size_t columns);
+
+/* As a JSON string with its quotes. Invalid bytes become U+FFFD. */
+void text_json(struct output *out, const char *text);
+
+/* As a CSV field (RFC 4180): quoted when needed; controls and invalid bytes become '?'. */
+void text_csv(struct output *out, const char *text);
+
+#endif
