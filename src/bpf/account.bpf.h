@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A thread's account: how long it was in each state. Lives in task-local storage, so a dead thread
+ * frees its own, and a thread is watched exactly when it has one.
+ *
+ * Who writes: only the scheduler's hooks, which the run-queue lock of the thread's CPU already
+ * serializes. Who reads: the task iterator, at any time, without stopping anyone. A snapshot is of
+ * one instant, `snapshot_ns`, for all threads: user space sets it a little ahead of the clock and
+ * starts reading when it has passed. The first hook that touches an account after that instant
+ * first puts aside what it held (`frozen`), then goes on in `live`; the reader takes whichever of
+ * the two is from before the instant. So a read never has to be repeated because a thread is busy.
+ */
+#ifndef DWELL_BPF_ACCOUNT_BPF_H
+#define DWELL_BPF_ACCOUNT_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/kernel_types.h"
+#include "bpf/wire.h"
+
+struct account_state {
+	__u64 since_ns;
+	struct wire_where where;
+	__u32 pad;
+	struct wire_totals totals; /* up to since_ns */
+};
+
+struct account {
+	__u64 frozen_ns; /* the snapshot instant `frozen` is good for */
+	__u64 origin_ns; /* 0: being set up */
+	/* the kernel's own counts at origin_ns */
+	__u64 origin_voluntary;
+	__u64 origin_involuntary;
+	__u64 origin_migrations;
+	struct account_state live;
+	struct account_state frozen;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct account);
+} accounts __weak SEC(".maps");
+
+/* The instant of the present snapshot; written by user space only. */
+volatile __u64 snapshot_ns __weak = 0;
+volatile struct wire_losses losses __weak = {};
+
+static __always_inline void count(volatile __u64 *counter)
+{
+	__sync_fetch_and_add((__u64 *)counter, 1);
+}
+
+/* NULL: not watched, or still being set up. */
+static __always_inline struct account *account_of(struct task_struct *task)
+{
+	struct account *account = bpf_task_storage_get(&accounts, task, NULL, 0);
+
+	return account && account->origin_ns ? account : NULL;
+}
+
+/*
+ * A zeroed account for a thread, to be begun with account_begin(). NULL, and counted, without
+ * memory.
+ */
+static __always_inline struct account *account_new(struct task_struct *task)
+{
+	struct account *account =
+		bpf_task_storage_get(&accounts, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!account)
+		count(&losses.threads);
+	return account;
+}
+
+/* The hooks take notice of an account from here on. */
+static __always_inline void account_begin(struct account *account, const struct task_struct *task,
+					  struct wire_where where, __u64 now_ns)
+{
+	account->origin_voluntary = task->nvcsw;
+	account->origin_involuntary = task->nivcsw;
+	account->origin_migrations = task->se.nr_migrations;
+	account->live.since_ns = now_ns;
+	account->live.where = where;
+	/* full barrier: complete before it is announced */
+	__sync_lock_test_and_set(&account->origin_ns, now_ns);
+}
+
+/* A thread that has not run yet. */
+static __always_inline void account_new_thread(struct task_struct *task)
+{
+	struct wire_where born = {
+		.state = WIRE_RUNNABLE, .detail = WIRE_DETAIL_NEW, .syscall = WIRE_SYSCALL_NONE};
+	struct account *account = account_new(task);
+
+	if (account && !account->origin_ns)
+		account_begin(account, task, born, bpf_ktime_get_ns());
+}
+
+/* floor(log2(value)) up to the last bucket. */
+static __always_inline __u32 latency_bucket(__u64 value_ns)
+{
+	__u32 low = (__u32)value_ns;
+	__u32 bucket = 0;
+
+	if (value_ns >> 32)
+		return WIRE_LATENCY_BUCKETS - 1;
+	if (low >> 16) {
+		low >>= 16;
+		bucket += 16;
+	}
+	if (low >> 8) {
+		low >>= 8;
+		bucket += 8;
+	}
+	if (low >> 4) {
+		low >>= 4;
+		bucket += 4;
+	}
+	if (low >> 2) {
+		low >>= 2;
+		bucket += 2;
+	}
+	return bucket + (low >> 1);
+}
+
+static __always_inline void account_freeze(struct account *account, __u64 instant_ns)
+{
+	account->frozen = account->live;
+	account->live.totals.latency_max_ns = 0;
+	/* full barrier: `frozen` is complete before it is announced, `live` changes only after */
+	__sync_lock_test_and_set(&account->frozen_ns, instant_ns);
+}
+
+/* The thread stops doing what it did and enters `next`. Returns how long the old state lasted, ns.
+ */
+static __always_inline __u64 account_enter(struct account *account, struct wire_where next,
+					   __u64 now_ns)
+{
+	__u64 instant_ns = snapshot_ns;
+	__u64 spent_ns = 0;
+
+	if (account->frozen_ns != instant_ns && now_ns >= instant_ns)
+		account_freeze(account, instant_ns);
+	if (now_ns > account->live.since_ns) {
+		spent_ns = now_ns - account->live.since_ns;
+		account->live.since_ns = now_ns;
+	}
+	if (account->live.where.state < WIRE_STATES)
+		account->live.totals.ns[account->live.where.state] += spent_ns;
+	account->live.where = next;
+	return spent_ns;
+}
+
+static __always_inline void account_latency(struct account *account, __u64 waited_ns)
+{
+	__u32 bucket = latency_bucket(waited_ns);
+
+	if (bucket < WIRE_LATENCY_BUCKETS)
+		account->live.totals.latency[bucket]++;
+	if (waited_ns > account->live.totals.latency_max_ns)
+		account->live.totals.latency_max_ns = waited_ns;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one table of architecture facts on the kernel side: where a thread's system call number and
+ * arguments are saved, and how a 32-bit process is told. Its user-space half is the system call
+ * table in capture/syscalls.c.
+ */
+#ifndef DWELL_BPF_ARCH_BPF_H
+#define DWELL_BPF_ARCH_BPF_H
+
+#include "bpf/kernel_types.h"
+#include "bpf/wire.h"
+
+#if defined(__TARGET_ARCH_x86)
+
+#define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: in a 32-bit system call */
+
+/* orig_ax is -1 after an exception or interrupt (idtentry_body in entry_64.S). */
+static __always_inline int arch_syscall(const struct task_struct *task, const struct pt_regs *regs)
+{
+	long number = (long)regs->orig_ax;
+
+	if (task->thread_info.status & TS_COMPAT)
+		return WIRE_SYSCALL_COMPAT;
+	return number < 0 || number > 0x7fff ? WIRE_SYSCALL_NONE : (int)number;
+}
+
+static __always_inline __u64 arch_argument_0(const struct pt_regs *regs)
+{
+	return regs->di;
+}
+
+static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
+{
+	return regs->si;
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+#define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
+
+/* syscallno is NO_SYSCALL (-1) outside system calls (asm/ptrace.h). */
+static __always_inline int arch_syscall(const struct task_struct *task, const struct pt_regs *regs)
+{
+	int number = regs->syscallno;
+
+	if (task->thread_info.flags & (1UL << TIF_32BIT))
+		return WIRE_SYSCALL_COMPAT;
+	return number < 0 || number > 0x7fff ? WIRE_SYSCALL_NONE : number;
+}
+
+static __always_inline __u64 arch_argument_0(const struct pt_regs *regs)
+{
+	return regs->orig_x0; /* x0 becomes the result */
+}
+
+static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
+{
+	return regs->regs[1];
+}
+
+#endif
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Why a thread that left its CPU waits: from its scheduler state, the system call it is in, the
+ * object behind a descriptor argument, and, where these are not enough, its kernel stack.
+ *
+ * Works on the current thread in sched_switch and on any blocked thread in the task iterator. Every
+ * read of another thread is allowed to fail and then counts as zero.
+ */
+#ifndef DWELL_BPF_CLASSIFY_BPF_H
+#define DWELL_BPF_CLASSIFY_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/arch.bpf.h"
+#include "bpf/config.h"
+#include "bpf/kernel_types.h"
+#include "bpf/wire.h"
+
+/* include/linux/sched.h; these bits have not moved since 4.14 (FROZEN: 6.1) */
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED	     0x0004
+#define TASK_TRACED	     0x0008
+#define TASK_DEAD	     0x0080
+#define TASK_WAKING	     0x0200
+#define TASK_NOLOAD	     0x0400
+#define TASK_RTLOCK_WAIT     0x1000
+#define TASK_FROZEN	     0x8000
+#define PF_IO_WORKER	     0x00000010
+#define PF_KTHREAD	     0x00200000
+#define JOBCTL_TRAP_FREEZE   (1UL << 23) /* include/linux/sched/jobctl.h: cgroup v2 freezer */
+
+/* include/uapi/linux/stat.h, magic.h, socket.h */
+#define S_IFMT		    0170000
+#define S_IFSOCK	    0140000
+#define S_IFREG		    0100000
+#define S_IFBLK		    0060000
+#define S_IFDIR		    0040000
+#define S_IFCHR		    0020000
+#define S_IFIFO		    0010000
+#define ANON_INODE_FS_MAGIC 0x09041934
+#define AF_UNIX		    1
+#define AF_INET		    2
+#define AF_INET6	    10
+#define AF_NETLINK	    16
+
+/* include/uapi/linux/futex.h, fcntl.h */
+#define FUTEX_CMD_MASK	      127
+#define FUTEX_WAIT	      0
+#define FUTEX_LOCK_PI	      6
+#define FUTEX_WAIT_BITSET     9
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_LOCK_PI2	      13
+#define F_SETLKW	      7
+#define F_OFD_SETLKW	      38
+
+#define STACK_FRAMES	      32
+
+const volatile __u8 syscall_classes[SYSCALL_TABLE_SIZE] __weak = {};
+const volatile struct wait_function wait_functions[WAIT_FUNCTIONS] __weak = {};
+
+/* One for the scheduler's hooks, where interrupts are off, one for the iterator below them. */
+struct stack_buffers {
+	__u64 frames[2][STACK_FRAMES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_buffers);
+} stack_buffers __weak SEC(".maps");
+
+static __always_inline enum syscall_class class_of(int syscall)
+{
+	__u32 index = (__u32)syscall;
+
+	if (index >= SYSCALL_TABLE_SIZE)
+		return SYSCALL_OTHER;
+	barrier_var(index); /* keep the mask: the verifier does not see through clang's own check */
+	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
+}
+
+static __always_inline struct wire_where where(__u8 state, __u8 detail, int syscall)
+{
+	return (struct wire_where){.state = state, .detail = detail, .syscall = (__s16)syscall};
+}
+
+/* Index of the last wait function that starts at or below the address. */
+static __always_inline __u32 wait_function_below(__u64 address)
+{
+	__u32 index = 0;
+
+	for (int bit = WAIT_FUNCTIONS_LOG2 - 1; bit >= 0; bit--) {
+		__u32 probe = index | (1U << bit);
+
+		if (wait_functions[probe & (WAIT_FUNCTIONS - 1)].start <= address)
+			index = probe;
+	}
+	return index & (WAIT_FUNCTIONS - 1);
+}
+
+/* Global, so that the verifier looks at it once and not once per frame. Returns index + 1, 0 =
+ * none. */
+__weak __attribute__((noinline)) int wait_function_find(__u64 address)
+{
+	__u32 index = wait_function_below(address);
+	const volatile struct wait_function *function = &wait_functions[index];
+
+	return function->start <= address && address < function->end ? (int)index + 1 : 0;
+}
+
+/* What the kernel stack says; detail NONE if nothing known is on it. */
+static __always_inline struct wire_where classify_stack(struct task_struct *task, __u32 buffer)
+{
+	__u32 zero = 0;
+	struct wire_where found = where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
+	struct stack_buffers *buffers = bpf_map_lookup_elem(&stack_buffers, &zero);
+
+	if (!buffers || buffer > 1)
+		return found;
+	__u64 *frames = buffers->frames[buffer];
+	long bytes = bpf_get_task_stack(task, frames, sizeof(buffers->frames[0]), 0);
+
+	for (int i = 0; i < STACK_FRAMES; i++) {
+		if ((long)(i * sizeof(__u64)) >= bytes)
+			break;
+		int match = wait_function_find(frames[i]);
+
+		if (match < 1 || match > WAIT_FUNCTIONS)
+			continue;
+		const volatile struct wait_function *function = &wait_functions[match - 1];
+
+		if (function->decides || !found.detail) {
+			found.state = function->state;
+			found.detail = function->detail;
+		}
+		if (function->decides)
+			break;
+	}
+	return found;
+}
+
+/* The open file behind a descriptor; NULL if there is none. */
+static __always_inline struct file *descriptor_file(struct task_struct *task, __u64 descriptor)
+{
+	struct fdtable *table = task->files->fdt;
+	struct file *file = NULL;
+
+	if ((__u32)descriptor < table->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), &table->fd[(__u32)descriptor]);
+	return file;
+}
+
+static __always_inline struct wire_where classify_socket(struct file *file, int syscall)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+
+	switch (BPF_CORE_READ(socket, sk, __sk_common.skc_family)) {
+	case AF_UNIX:
+		return where(WIRE_IPC, WIRE_DETAIL_UNIX, syscall);
+	case AF_INET:
+	case AF_INET6:
+		return where(WIRE_NET, WIRE_DETAIL_INET, syscall);
+	case AF_NETLINK: /* messages of the kernel: uevents, audit, link changes */
+		return where(WIRE_IDLE, WIRE_DETAIL_NETLINK, syscall);
+	default:
+		return where(WIRE_NET, WIRE_DETAIL_SOCKET, syscall);
+	}
+}
+
+static __always_inline struct wire_where
+classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, bool uninterruptible)
+{
+	struct file *file = descriptor_file(task, descriptor);
+
+	if (!file)
+		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	switch (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) {
+	case S_IFIFO:
+		return where(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
+	case S_IFSOCK:
+		return classify_socket(file, syscall);
+	case S_IFCHR:
+		return where(WIRE_IDLE, WIRE_DETAIL_CHARDEV, syscall);
+	case S_IFBLK:
+		return where(WIRE_DISK, WIRE_DETAIL_BLOCKDEV, syscall);
+	case S_IFDIR:
+		return where(WIRE_DISK, WIRE_DETAIL_DIRECTORY, syscall);
+	case S_IFREG:
+		/* since 6.16 eventfd and its like are regular files too (commit cfd86ef7e8e7) */
+		if (uninterruptible ||
+		    BPF_CORE_READ(file, f_inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC)
+			return where(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
+		break;
+	}
+	return where(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
+}
+
+/*
+ * glibc: mutexes wait with FUTEX_WAIT, condition variables, semaphores and joins with
+ * FUTEX_WAIT_BITSET. Others mix them (Rust's mutexes use the latter): docs/formats/json.md.
+ */
+static __always_inline struct wire_where classify_futex(__u64 operation, int syscall)
+{
+	switch (operation & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+		return where(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
+	}
+	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+}
+
+static __always_inline struct wire_where classify_syscall(struct task_struct *task,
+							  const struct pt_regs *regs, int syscall,
+							  struct wire_where before,
+							  bool uninterruptible)
+{
+	__u64 command;
+
+	switch (class_of(syscall)) {
+	case SYSCALL_OTHER:
+		break;
+	case SYSCALL_WAIT:
+		return where(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_SLEEP:
+		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_DESCRIPTOR:
+		return classify_descriptor(task, arch_argument_0(regs), syscall, uninterruptible);
+	case SYSCALL_FILE:
+		return where(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_OPEN:
+		if (uninterruptible)
+			return where(WIRE_DISK, WIRE_DETAIL_NONE, syscall);
+		return where(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
+	case SYSCALL_IPC:
+		return where(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_LOCK:
+		return where(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_FCNTL:
+		command = arch_argument_1(regs);
+		if (command == F_SETLKW || command == F_OFD_SETLKW)
+			return where(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
+		return where(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_FUTEX:
+		return classify_futex(arch_argument_1(regs), syscall);
+	case SYSCALL_VFORK:
+		if (uninterruptible)
+			return where(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
+		break;
+	case SYSCALL_YIELD:
+		break;
+	case SYSCALL_RESTART:
+		/* the call it goes on with is not in the registers: it is what we saw before */
+		if (before.syscall >= 0)
+			return before;
+		break;
+	}
+	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+}
+
+static __always_inline bool is_kernel_thread(const struct task_struct *task)
+{
+	return task->flags & (PF_KTHREAD | PF_IO_WORKER);
+}
+
+static __always_inline struct wire_where classify_kernel_thread(struct task_struct *task,
+								unsigned int state, __u32 buffer)
+{
+	struct wire_where found = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
+
+	if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD)
+		return found;
+	found = classify_stack(task, buffer);
+	if (!found.detail) {
+		found.state = BPF_CORE_READ_BITFIELD(task, in_iowait) ? WIRE_DISK : WIRE_SLEEP;
+		found.detail = WIRE_DETAIL_KTHREAD;
+	}
+	found.syscall = WIRE_SYSCALL_NONE;
+	return found;
+}
+
+/* The stack is worth its microsecond: in disk and page-fault waits, never in the frequent sleeps.
+ */
+static __always_inline struct wire_where
+classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait, __u32 buffer)
+{
+	struct wire_where found = classify_stack(task, buffer);
+
+	if (iowait && guess.state != WIRE_DISK)
+		guess.state = WIRE_DISK;
+	if (!found.detail)
+		return guess;
+	/* `fsync` or `read:file` says more than that it waits for a block; keep it */
+	if (found.state == WIRE_DISK && guess.state == WIRE_DISK &&
+	    guess.syscall != WIRE_SYSCALL_NONE && found.detail == WIRE_DETAIL_BLOCK_IO)
+		return guess;
+	/* a page lock or kernel work in the middle of a vfork or exit is no disk access */
+	if (guess.detail == WIRE_DETAIL_VFORK && found.detail == WIRE_DETAIL_KERNEL_WORK)
+		return guess;
+	found.syscall = guess.syscall;
+	return found;
+}
+
+/*
+ * A thread blocked in scheduler state `state`. `before` is what it did until now; `buffer` which
+ * stack buffer the caller may use.
+ */
+static __always_inline struct wire_where classify(struct task_struct *task, unsigned int state,
+						  struct wire_where before, __u32 buffer)
+{
+	if (state & TASK_TRACED)
+		return where(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
+	if (state & TASK_STOPPED)
+		return where(WIRE_STOPPED, WIRE_DETAIL_SIGNAL, WIRE_SYSCALL_NONE);
+	if (state & TASK_FROZEN || task->jobctl & JOBCTL_TRAP_FREEZE)
+		return where(WIRE_STOPPED, WIRE_DETAIL_FREEZER, WIRE_SYSCALL_NONE);
+	if (is_kernel_thread(task))
+		return classify_kernel_thread(task, state, buffer);
+
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	int syscall = arch_syscall(task, regs);
+	bool uninterruptible = state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
+
+	if (state & TASK_RTLOCK_WAIT)
+		return where(WIRE_LOCK, WIRE_DETAIL_KERNEL_LOCK, syscall);
+	struct wire_where guess = classify_syscall(task, regs, syscall, before, uninterruptible);
+
+	if (!uninterruptible && syscall != WIRE_SYSCALL_NONE)
+		return guess;
+	return classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), buffer);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which threads to watch. Asked when a thread appears or is found, never on a context switch. */
+#ifndef DWELL_BPF_FILTER_BPF_H
+#define DWELL_BPF_FILTER_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/config.h"
+#include "bpf/kernel_types.h"
+
+/* No target at all: every thread of the machine. */
+const volatile bool watch_all __weak = false;
+/* The targets' child processes too, however deep. */
+const volatile bool watch_children __weak = false;
+/* Threads of this cgroup and those below it; 0 = do not ask. */
+const volatile __u64 watch_cgroup_id __weak = 0;
+const volatile __u32 watch_cgroup_level __weak = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_TARGETS);
+	__type(key, struct target_key);
+	__type(value, __u8);
+} targets __weak SEC(".maps");
+
+static __always_inline bool is_target(__u32 id, __u32 kind)
+{
+	struct target_key key = {.id = id, .kind = kind};
+
+	return bpf_map_lookup_elem(&targets, &key);
+}
+
+static __always_inline bool in_watched_cgroup(struct task_struct *task)
+{
+	struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	struct cgroup___with_ancestors *with_ancestors = (void *)group;
+	__u32 level = watch_cgroup_level;
+	struct cgroup *ancestor = NULL;
+	__u64 id = 0;
+
+	if ((__u32)BPF_CORE_READ(group, level) < level)
+		return false;
+	if (bpf_core_field_exists(with_ancestors->ancestors)) {
+		bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+				      &with_ancestors->ancestors[level]);
+		id = BPF_CORE_READ(ancestor, kn, id);
+	} else {
+		bpf_probe_read_kernel(&id, sizeof(id), &group->ancestor_ids[level]);
+	}
+	return id == watch_cgroup_id;
+}
+
+static __always_inline bool has_watched_ancestor(struct task_struct *task)
+{
+	struct task_struct *ancestor = BPF_CORE_READ(task, group_leader);
+
+	for (int i = 0; i < MAX_ANCESTORS; i++) {
+		ancestor = BPF_CORE_READ(ancestor, real_parent);
+		__u32 pid = BPF_CORE_READ(ancestor, tgid);
+
+		if (!pid)
+			break;
+		if (is_target(pid, TARGET_PROCESS))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool is_watched(struct task_struct *task)
+{
+	if (watch_all)
+		return true;
+	if (watch_cgroup_id && in_watched_cgroup(task))
+		return true;
+	if (is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
+		return true;
+	return watch_children && has_watched_ancestor(task);
+}
+
+/* A child of a watched thread at the moment of fork, when its parents are still known for sure. */
+static __always_inline bool inherits_watch(const struct task_struct *parent,
+					   struct task_struct *child)
+{
+	if (watch_all || watch_children)
+		return true;
+	if (watch_cgroup_id)
+		return in_watched_cgroup(child);
+	return parent->tgid == child->tgid && is_target(child->tgid, TARGET_PROCESS);
+}
+
+#endif

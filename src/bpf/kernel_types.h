@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's structures as far as we read them. CO-RE finds the fields in the running kernel's
+ * BTF by name, so order and size here mean nothing; a field some kernels lack is asked for with
+ * bpf_core_field_exists() before it is read. Field names hold from 5.15 on unless said otherwise.
+ */
+#ifndef DWELL_BPF_KERNEL_TYPES_H
+#define DWELL_BPF_KERNEL_TYPES_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	int level;
+	/* until 6.0; then `ancestors` (commit 7f203bc89eb6) */
+	__u64 ancestor_ids[0];
+};
+
+struct cgroup___with_ancestors {
+	struct cgroup *ancestors[0];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct cfs_rq {
+	int throttle_count; /* CONFIG_CFS_BANDWIDTH */
+};
+
+struct sched_entity {
+	__u64 nr_migrations;
+	unsigned char sched_delayed; /* 6.12 on: dequeued late, blocked although on_rq */
+	struct cfs_rq *cfs_rq;	     /* CONFIG_FAIR_GROUP_SCHED */
+};
+
+struct thread_info {
+	unsigned long flags;
+	__u32 status; /* x86 */
+	__u32 cpu;    /* 5.16 on; task_struct.cpu before (commit bcf9033e5449) */
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	unsigned int cpu;
+	int on_rq;
+	int static_prio;
+	unsigned int policy;
+	struct sched_entity se;
+	int exit_state;
+	int exit_code;
+	unsigned long jobctl;
+	unsigned in_iowait : 1;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	__u64 utime;
+	__u64 stime;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	__u64 start_boottime;
+	char comm[16];
+	struct files_struct *files;
+	struct css_set *cgroups;
+};
+
+/* 6.18 on: bandwidth control takes single tasks off the queue (commit e1fad12dcb66) */
+struct task_struct___per_task_throttle {
+	bool throttled;
+};
+
+/* Task storage whose elements come from an allocator that is safe under scheduler locks. */
+struct bpf_local_storage_map___mem_alloc { /* 6.4 on: commit 08a7ce384e33 */
+	int selem_ma;
+};
+struct bpf_local_storage_map___nolock { /* kmalloc_nolock in place of it */
+	bool use_kmalloc_nolock;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long dx, si, di, orig_ax, ip, sp;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 orig_x0;
+	__s32 syscallno;
+};
+#else
+#error "add this architecture's pt_regs here, its accessors to arch.bpf.h"
+#endif
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The scheduler's hooks: every change of a thread's state goes into its account. Nothing is sent,
+ * nothing is allocated here but for new threads; the one event is a thread's end.
+ */
+#include "bpf/kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/classify.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
+const volatile bool switch_has_state = true;
+/* A snapshot is being read: a thread that ends now may not be met by the iterator any more. */
+volatile bool snapshot_open = false;
+
+#define EVENTS_BYTES	   (4 << 20)
+#define EARLY_WAKEUP_BYTES (EVENTS_BYTES / 4)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, EVENTS_BYTES);
+} events SEC(".maps");
+
+static __always_inline void send(struct task_struct *task, struct account *account, __u16 kind)
+{
+	struct wire_thread *record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+
+	if (!record) {
+		count(&losses.exits);
+		return;
+	}
+	if (kind == WIRE_THREAD)
+		record_fill(record, account, &account->frozen, account->frozen_ns, kind);
+	else
+		record_fill(record, account, &account->live, account->live.since_ns, kind);
+	record_fill_task(record, task, account);
+	/* user space drains the ring at each snapshot: wake it early only when the ring fills up */
+	bpf_ringbuf_submit(record,
+			   bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > EARLY_WAKEUP_BYTES
+				   ? BPF_RB_FORCE_WAKEUP
+				   : BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * The last switch of a thread: nothing of its life is missing from the record. The account itself
+ * goes with the thread (deleting it here could call into RCU under the run-queue lock).
+ */
+static __always_inline void end_thread(struct task_struct *task, struct account *account,
+				       __u64 now_ns)
+{
+	account_enter(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
+	if (snapshot_open && account->frozen_ns == snapshot_ns &&
+	    account->origin_ns < account->frozen_ns)
+		send(task, account, WIRE_THREAD);
+	send(task, account, WIRE_EXIT);
+}
+
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___per_task_throttle *per_task = (void *)task;
+
+	if (bpf_core_field_exists(per_task->throttled))
+		return BPF_CORE_READ(per_task, throttled);
+	if (bpf_core_field_exists(task->se.cfs_rq) &&
+	    bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
+		return task->se.cfs_rq->throttle_count > 0;
+	return false;
+}
+
+/* Still runnable, but not running: preempted, throttled, or it yielded. */
+static __always_inline void leave_runnable(struct task_struct *task, struct account *account,
+					   __u64 now_ns)
+{
+	struct wire_where next = where(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
+
+	if (is_throttled(task)) {
+		next.detail = WIRE_DETAIL_THROTTLED;
+	} else if (!is_kernel_thread(task)) {
+		int syscall = arch_syscall(task, (struct pt_regs *)bpf_task_pt_regs(task));
+
+		if (class_of(syscall) == SYSCALL_YIELD)
+			next = where(WIRE_RUNNABLE, WIRE_DETAIL_YIELDED, syscall);
+	}
+	account_enter(account, next, now_ns);
+	account->live.totals.preempted++;
+	if (next.detail == WIRE_DETAIL_THROTTLED)
+		account->live.totals.throttled++;
+}
+
+static __always_inline void leave_cpu(struct task_struct *task, bool preempt, unsigned int state,
+				      __u64 now_ns)
+{
+	struct account *account = account_of(task);
+
+	if (!account)
+		return;
+	if (state & TASK_DEAD)
+		end_thread(task, account, now_ns);
+	else if (preempt || !state)
+		leave_runnable(task, account, now_ns);
+	else
+		account_enter(account, classify(task, state, account->live.where, 0), now_ns);
+}
+
+static __always_inline void take_cpu(struct task_struct *task, __u64 now_ns)
+{
+	struct account *account = account_of(task);
+	__u64 spent_ns;
+	__u8 state;
+
+	if (!account)
+		return;
+	state = account->live.where.state;
+	spent_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
+				 now_ns);
+	if (state == WIRE_RUNNABLE)
+		account_latency(account, spent_ns);
+	else if (state != WIRE_ON_CPU)
+		count(&losses.transitions);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	/* the fourth argument, read only where the kernel has it */
+	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
+
+	if (prev->pid)
+		leave_cpu(prev, preempt, state, now_ns);
+	if (next->pid)
+		take_cpu(next, now_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	struct account *account = account_of(task);
+
+	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */
+	if (!account || account->live.where.state <= WIRE_RUNNABLE)
+		return 0;
+	account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
+		      bpf_ktime_get_ns());
+	account->live.totals.woken++;
+	return 0;
+}
+
+/* Accounts are made here and in the iterator, where no scheduler lock is held. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	if (watch_all || (account_of(parent) && inherits_watch(parent, child)))
+		account_new_thread(child);
+	return 0;
+}
+
+/*
+ * Threads the kernel makes without a fork event (io_uring workers). This hook runs under the
+ * run-queue lock: only where the allocator of task storage allows it (else the next snapshot finds
+ * them, and counts them as late).
+ */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	struct bpf_local_storage_map___mem_alloc *mem_alloc = NULL;
+	struct bpf_local_storage_map___nolock *nolock = NULL;
+
+	if (!bpf_core_field_exists(mem_alloc->selem_ma) &&
+	    !bpf_core_field_exists(nolock->use_kmalloc_nolock))
+		return 0;
+	if (account_of(task))
+		return 0;
+	if (watch_all || (task->flags & PF_IO_WORKER && is_watched(task)))
+		account_new_thread(task);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The task iterator: gives accounts to threads that have none yet (seeding), and reads every
+ * account as it was at `snapshot_ns`.
+ */
+#include "bpf/kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/classify.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* Walks before the first one is over find threads nobody could have known of. */
+volatile bool seeded = false;
+
+/* Too large for the stack; user space has at most one walk open at a time. */
+static struct wire_thread record;
+
+#define READ_ATTEMPTS 2 /* more, after the first */
+
+/* on_rq is set, but the thread has blocked: it leaves the queue later (DELAY_DEQUEUE, 6.12 on). */
+static __always_inline bool is_delayed(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed;
+}
+
+/* What a thread does, read from outside without a lock. */
+static __always_inline struct wire_where observe(struct task_struct *task)
+{
+	struct wire_where nothing = {};
+	unsigned int state = task->__state;
+
+	if (task->on_cpu)
+		return where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	if (!state || state & TASK_WAKING || (task->on_rq && !is_delayed(task)))
+		return where(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	return classify(task, state, nothing, 1);
+}
+
+/*
+ * The thread may change state between observe() and account_begin(), unseen by the hooks. So look
+ * again when the hooks know the account: what changed before that is seen now, what changes later
+ * is theirs.
+ */
+static __always_inline void seed(struct task_struct *task)
+{
+	struct account *account = account_new(task);
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (!account || account->origin_ns)
+		return;
+	for (int look = 0; look < 2; look++) {
+		struct wire_where seen = observe(task);
+
+		if (!look)
+			account_begin(account, task, seen, now_ns);
+		else if (account->live.since_ns == now_ns)
+			account->live.where = seen;
+	}
+	if (seeded && watch_all)
+		count(&losses.threads);
+}
+
+static __always_inline __u64 sum_ns(const struct wire_totals *totals)
+{
+	__u64 sum = 0;
+
+	for (int state = 0; state < WIRE_STATES; state++)
+		sum += totals->ns[state];
+	return sum;
+}
+
+/* One attempt; true if what was read adds up. */
+static __always_inline bool read_account(struct account *account, __u64 instant_ns)
+{
+	/* adding nothing is a full barrier */
+	if (__sync_fetch_and_add(&account->frozen_ns, 0) != instant_ns)
+		record_fill(&record, account, &account->live, instant_ns, WIRE_THREAD);
+	if (__sync_fetch_and_add(&account->frozen_ns, 0) == instant_ns)
+		record_fill(&record, account, &account->frozen, instant_ns, WIRE_THREAD);
+	return record.since_ns <= instant_ns &&
+	       sum_ns(&record.totals) == instant_ns - record.origin_ns;
+}
+
+static __always_inline bool read_account_again(struct account *account, __u64 instant_ns)
+{
+	for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++)
+		if (read_account(account, instant_ns))
+			return true;
+	count(&losses.torn);
+	return false;
+}
+
+SEC("iter/task")
+int snapshot(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u64 instant_ns = snapshot_ns;
+	struct account *account;
+
+	if (!task || task->exit_state)
+		return 0;
+	account = account_of(task);
+	if (!account) {
+		if (is_watched(task))
+			seed(task);
+		return 0;
+	}
+	if (watch_cgroup_id && !is_watched(task)) {
+		bpf_task_storage_delete(&accounts, task);
+		return 0;
+	}
+	if (account->origin_ns >= instant_ns || account->live.where.state >= WIRE_STATES)
+		return 0;
+	if (read_account(account, instant_ns) || read_account_again(account, instant_ns)) {
+		record_fill_task(&record, task, account);
+		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

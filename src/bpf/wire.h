@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records that cross from the kernel side to the rest of dwell, and that a capture file stores
+ * verbatim. Shared by the BPF programs and by user space; nothing here may include a file of ours.
+ *
+ * Rules: fixed-width fields, explicit padding, no pointers, zeroed before filling. Numbers of
+ * kinds, states and details are append-only: a retired one leaves a hole.
+ */
+#ifndef DWELL_BPF_WIRE_H
+#define DWELL_BPF_WIRE_H
+
+#include <linux/types.h>
+
+enum wire_kind {
+	WIRE_INTERVAL = 2, /* struct wire_interval: closes the interval of the records before it */
+	WIRE_THREAD = 3,   /* struct wire_thread: cumulative totals at a snapshot */
+	WIRE_EXIT = 4,	   /* struct wire_thread: final totals of a thread that ended */
+};
+
+/*
+ * States the kernel side tells apart: name, number, JSON key, column header, what it means.
+ * The time on a CPU is split into user and kernel by the model.
+ */
+#define WIRE_WAITS(X)                                                                              \
+	X(RUNNABLE, 1, "runnable", "RUNQ", "ready, waiting for a CPU")                             \
+	X(DISK, 2, "disk", "DISK", "blocked on block I/O or in a file system")                     \
+	X(NET, 3, "net", "NET", "blocked on an Internet socket")                                   \
+	X(IPC, 4, "ipc", "IPC", "blocked on another thread through a pipe, socket or queue")       \
+	X(LOCK, 5, "lock", "LOCK", "blocked acquiring a lock")                                     \
+	X(SWAP, 6, "swap", "SWAP", "blocked bringing memory back: swap-in, reclaim, compaction")   \
+	X(SLEEP, 7, "sleep", "SLP",                                                                \
+	  "in a timed sleep, or blocked for a reason nothing else names")                          \
+	X(IDLE, 8, "idle", "IDLE", "waiting for work")                                             \
+	X(STOPPED, 9, "stopped", "STOP", "stopped by a signal, a tracer or the freezer")
+
+enum wire_state {
+	WIRE_ON_CPU = 0,
+#define X(name, number, key, header, help) WIRE_##name = number,
+	WIRE_WAITS(X)
+#undef X
+		WIRE_STATES = 10,
+};
+
+/* What a thread waits on, beside the system call it waits in: name, number, text. */
+#define WIRE_DETAILS(X)                                                                            \
+	X(NONE, 0, "")                                                                             \
+	/* runnable */                                                                             \
+	X(WOKEN, 1, "woken")                                                                       \
+	X(PREEMPTED, 2, "preempted")                                                               \
+	X(YIELDED, 3, "yielded")                                                                   \
+	X(NEW, 4, "new")                                                                           \
+	X(THROTTLED, 5, "throttled")                                                               \
+	/* the object behind a descriptor */                                                       \
+	X(PIPE, 10, "pipe")                                                                        \
+	X(UNIX, 11, "unix")                                                                        \
+	X(INET, 12, "inet")                                                                        \
+	X(NETLINK, 13, "netlink")                                                                  \
+	X(SOCKET, 14, "socket")                                                                    \
+	X(CHARDEV, 15, "chardev")                                                                  \
+	X(EVENT, 16, "event")                                                                      \
+	X(FILE, 17, "file")                                                                        \
+	X(BLOCKDEV, 18, "blockdev")                                                                \
+	X(DIRECTORY, 19, "dir")                                                                    \
+	/* futex operations */                                                                     \
+	X(FUTEX_LOCK, 30, "lock")                                                                  \
+	X(FUTEX_COND, 31, "cond")                                                                  \
+	X(FUTEX_PI, 32, "pi")                                                                      \
+	/* found on the kernel stack */                                                            \
+	X(SWAP_IN, 40, "swap-in")                                                                  \
+	X(RECLAIM, 41, "reclaim")                                                                  \
+	X(COMPACTION, 42, "compaction")                                                            \
+	X(MEMORY_LIMIT, 43, "memory-limit")                                                        \
+	X(KERNEL_LOCK, 44, "kernel-lock")                                                          \
+	X(JOURNAL, 45, "journal")                                                                  \
+	X(WRITEBACK, 46, "writeback")                                                              \
+	X(BLOCK_IO, 47, "block-io")                                                                \
+	X(USERFAULT, 48, "userfaultfd")                                                            \
+	X(COREDUMP, 49, "coredump")                                                                \
+	X(GRACE_PERIOD, 50, "rcu")                                                                 \
+	X(KERNEL_WORK, 51, "kernel-work")                                                          \
+	/* stopped */                                                                              \
+	X(SIGNAL, 60, "signal")                                                                    \
+	X(TRACER, 61, "tracer")                                                                    \
+	X(FREEZER, 62, "freezer")                                                                  \
+	/* other */                                                                                \
+	X(VFORK, 70, "vfork")                                                                      \
+	X(KTHREAD, 71, "kernel thread")
+
+enum wire_detail {
+#define X(name, number, text) WIRE_DETAIL_##name = number,
+	WIRE_DETAILS(X)
+#undef X
+};
+
+/* Values of wire_where.syscall that are no system call of the machine's native table. */
+enum {
+	WIRE_SYSCALL_NONE = -1,	  /* page fault, interrupt, or never entered user mode */
+	WIRE_SYSCALL_COMPAT = -2, /* a 32-bit call on a 64-bit kernel: other numbers, not decoded */
+};
+
+/* What a thread does: one word, so that it is read and written whole. */
+struct wire_where {
+	__u8 state;  /* enum wire_state */
+	__u8 detail; /* enum wire_detail */
+	__s16 syscall;
+};
+
+struct wire_header {
+	__u32 size;    /* of the whole record, bytes */
+	__u16 kind;    /* enum wire_kind */
+	__u16 cpu;     /* where it was written */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+};
+
+/*
+ * Scheduling latency (time in `runnable` until the thread got a CPU) in log2 buckets: bucket i
+ * counts waits of [2^i, 2^(i+1)) ns; the first also holds 0, the last everything from 2.1 s up.
+ */
+#define WIRE_LATENCY_BUCKETS 32
+
+/* Cumulative since wire_thread.origin_ns. The 32-bit counters wrap: subtract them modulo 2^32. */
+struct wire_totals {
+	__u64 ns[WIRE_STATES];
+	__u64 latency_max_ns; /* longest wait that ended since the snapshot before */
+	__u32 latency[WIRE_LATENCY_BUCKETS];
+	__u32 woken;	 /* times made runnable by a wakeup */
+	__u32 preempted; /* times it lost its CPU while it could have gone on, or gave it up */
+	__u32 throttled; /* of those: with its cgroup's CPU bandwidth used up */
+	__u32 pad;
+};
+
+#define WIRE_FLAG_KERNEL_THREAD 1U
+
+/*
+ * One thread. Always sum(totals.ns) == end_ns - origin_ns: the state the thread is in at end_ns
+ * has been counted up to there.
+ */
+struct wire_thread {
+	struct wire_header header;
+	__u64 start_ns;	 /* CLOCK_BOOTTIME, as field 22 of /proc/PID/stat; with tid the identity */
+	__u64 origin_ns; /* accounting of this task began; tells tasks apart that traded tids in
+			    exec */
+	__u64 end_ns;	 /* accounting closed */
+	__u64 since_ns;	 /* it entered the present state */
+	__u64 cgroup_id; /* cgroup v2; 0 = unknown */
+	__u64 utime_ns;	 /* the kernel's own split of CPU time since the thread's start */
+	__u64 stime_ns;
+	__u64 voluntary; /* context switches since origin_ns, by the kernel's own count */
+	__u64 involuntary;
+	__u64 migrations;
+	struct wire_totals totals;
+	__u32 tid; /* as the initial pid namespace numbers them */
+	__u32 pid;
+	__u32 parent_pid;
+	__s32 exit_code; /* WIRE_EXIT: wait(2) status */
+	struct wire_where where;
+	__u32 cpu;    /* last run there */
+	__u16 policy; /* SCHED_* */
+	__s16 nice;
+	__u32 flags;   /* WIRE_FLAG_* */
+	__u8 comm[16]; /* any bytes but NUL: comes from the process under study */
+	__u8 process[16];
+};
+
+/* Since the session began. What is counted here is missing from, or blurred in, the figures. */
+struct wire_losses {
+	__u64 threads;	   /* no memory to account a thread, or it was found late */
+	__u64 exits;	   /* final totals that found the ring buffer full */
+	__u64 transitions; /* a wakeup that was not seen: its run-queue wait counts as blocked */
+	__u64 torn;	   /* a thread that could not be read consistently */
+};
+
+struct wire_interval {
+	struct wire_header header;
+	__u64 start_ns; /* CLOCK_MONOTONIC */
+	__u64 end_ns;
+	__u64 start_realtime_ns; /* CLOCK_REALTIME at start_ns */
+	struct wire_losses losses;
+	__u32 threads; /* wire_thread records of kind WIRE_THREAD in it */
+	__u32 final;   /* 1: the last one, cut short by the end of the session */
+};
+
+_Static_assert(sizeof(struct wire_where) == 4, "read and written as one word");
+_Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
+_Static_assert(sizeof(struct wire_totals) == 232, "stored verbatim");
+_Static_assert(sizeof(struct wire_thread) == 392, "stored verbatim");
+_Static_assert(sizeof(struct wire_interval) == 80, "stored verbatim");
+_Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");
+
+#endif
