@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cgroup v2: paths to ids, and ids back to paths. */
+#ifndef DWELL_CAPTURE_CGROUP_H
+#define DWELL_CAPTURE_CGROUP_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct cgroup_location {
+	uint64_t id;	/* inode of the directory, kernfs_node.id in the kernel */
+	uint32_t level; /* 0 = the root */
+};
+
+/*
+ * `path` is a directory of the cgroup v2 mount, or relative to it (a leading / is allowed).
+ * Errors say where cgroup v2 is mounted.
+ */
+int cgroup_locate(const char *path, struct cgroup_location *ret_location,
+		  struct error *error) must_check;
+
+/* Paths by id, asked from the kernel once per id. */
+struct cgroup_paths;
+
+/* NULL only without memory; without a cgroup v2 mount every lookup gives NULL. */
+struct cgroup_paths *cgroup_paths_new(void);
+void cgroup_paths_free(struct cgroup_paths *paths);
+
+/* As /proc/PID/cgroup shows it ("/" = root). NULL: gone before we looked, or not visible here. */
+const char *cgroup_paths_find(struct cgroup_paths *paths, uint64_t id);
+
+#endif

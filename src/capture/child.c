@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* pipe2 */
+#include "capture/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+
+/* In the child: signals as our parent left them, then wait, then become the program. */
+_Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd)
+{
+	sigset_t none;
+	char byte;
+	ssize_t got;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	do
+		got = read(start_fd, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 1)
+		_exit(1);
+	/* its life is its own now: it may outlive us, as under any shell */
+	prctl(PR_SET_PDEATHSIG, 0);
+	execvp(argv[0], argv);
+	got = write(error_fd, &(int){errno}, sizeof(int));
+	_exit(127);
+}
+
+int child_prepare(struct child *child, char *const argv[], struct error *error)
+{
+	int start[2], failed[2];
+	pid_t parent = getpid();
+
+	if (pipe2(start, O_CLOEXEC) < 0)
+		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		close(start[0]);
+		close(start[1]);
+		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
+	}
+	child->pid = fork();
+	if (child->pid == 0) {
+		close(start[1]);
+		run(argv, parent, start[0], failed[1]);
+	}
+	close(start[0]);
+	close(failed[1]);
+	child->start_fd = start[1];
+	child->error_fd = failed[0];
+	if (child->pid < 0) {
+		child->pid = 0;
+		return error_set(error, errno, "cannot fork: %s", strerror(errno));
+	}
+	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	if (child->pidfd < 0)
+		return error_set(error, errno, "cannot open a pidfd: %s", strerror(errno));
+	return 0;
+}
+
+int child_start(struct child *child, const char *name, struct error *error)
+{
+	ssize_t got;
+	int reason;
+
+	child->started_ns = clock_monotonic_ns();
+	if (write(child->start_fd, "", 1) != 1)
+		return error_set(error, errno, "cannot start %s: %s", name, strerror(errno));
+	do
+		got = read(child->error_fd, &reason, sizeof(reason));
+	while (got < 0 && errno == EINTR);
+	if (got == sizeof(reason))
+		return error_set(error, reason, "cannot run %s: %s", name, strerror(reason));
+	return 0;
+}
+
+int child_reap(struct child *child, int *ret_wait_status, uint64_t *ret_duration_ns)
+{
+	pid_t got;
+
+	do
+		got = waitpid(child->pid, ret_wait_status, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	child->pid = 0;
+	*ret_duration_ns = clock_monotonic_ns() - child->started_ns;
+	return 0;
+}
+
+void child_release(struct child *child)
+{
+	uint64_t duration_ns;
+	int status;
+
+	if (child->pid > 0) {
+		kill(child->pid, SIGKILL);
+		if (child_reap(child, &status, &duration_ns) < 0)
+			child->pid = 0;
+	}
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	if (child->start_fd >= 0)
+		close(child->start_fd);
+	if (child->error_fd >= 0)
+		close(child->error_fd);
+	*child = (struct child)CHILD_NONE;
+}

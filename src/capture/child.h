@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A program started to be watched: it exists, but runs its first instruction only when told to. */
+#ifndef DWELL_CAPTURE_CHILD_H
+#define DWELL_CAPTURE_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct child {
+	pid_t pid;    /* 0 = none */
+	int pidfd;    /* readable when it has ended */
+	int start_fd; /* closing it without a byte makes the child give up */
+	int error_fd; /* the errno of a failed exec comes out here; end of file on success */
+	uint64_t started_ns;
+};
+
+#define CHILD_NONE                                                                                 \
+	{                                                                                          \
+		.pidfd = -1, .start_fd = -1, .error_fd = -1                                        \
+	}
+#define cleanup_child cleanup(child_release)
+
+/* Forks. The child waits for child_start(), and dies with us. */
+int child_prepare(struct child *child, char *const argv[], struct error *error) must_check;
+
+/* Lets it go and waits until exec has succeeded or failed. */
+int child_start(struct child *child, const char *name, struct error *error) must_check;
+
+/* After pidfd became readable: reaps it. The duration is from child_start() to now. */
+int child_reap(struct child *child, int *ret_wait_status, uint64_t *ret_duration_ns) must_check;
+
+/* Kills and reaps what still runs, and closes. */
+void child_release(struct child *child);
+
+#endif

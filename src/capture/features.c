@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/features.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+
+static void cleanup_btf_pointer(struct btf **btf)
+{
+	btf__free(*btf);
+}
+
+static bool has_capability(const struct __user_cap_data_struct data[2], int capability)
+{
+	return data[capability / 32].effective & 1U << capability % 32;
+}
+
+static int probe_privileges(struct error *error)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0};
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return error_set(error, errno, "cannot read own capabilities: %s", strerror(errno));
+	if (has_capability(data, CAP_SYS_ADMIN) ||
+	    (has_capability(data, CAP_BPF) && has_capability(data, CAP_PERFMON)))
+		return 0;
+	return error_set(error, EPERM,
+			 "exact states need BPF: run as root (sudo dwell …), or give the program "
+			 "CAP_BPF and CAP_PERFMON");
+}
+
+/* Arguments of the raw tracepoint, without the first (its own data); 0 if it is not in the BTF. */
+static int tracepoint_arguments(const struct btf *btf, const char *typedef_name)
+{
+	int id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+
+	if (type)
+		type = btf__type_by_id(btf, type->type); /* pointer */
+	if (type && btf_is_ptr(type))
+		type = btf__type_by_id(btf, type->type); /* function */
+	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : 0;
+}
+
+static bool first_line(const char *path, char *into, int room)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+
+	return file && fgets(into, room, file);
+}
+
+/*
+ * User and kernel time are measured on each entry only on nohz_full CPUs
+ * (vtime_accounting_enabled_this_cpu() in include/linux/vtime.h); elsewhere the tick samples them.
+ */
+static bool has_precise_cputime(void)
+{
+	char online[256], full[256];
+
+	return first_line("/sys/devices/system/cpu/online", online, sizeof(online)) &&
+	       first_line("/sys/devices/system/cpu/nohz_full", full, sizeof(full)) &&
+	       !strcmp(online, full);
+}
+
+int features_probe(struct features *ret_features, struct error *error)
+{
+	cleanup(cleanup_btf_pointer) struct btf *btf = NULL;
+	int arguments, result = probe_privileges(error);
+
+	if (result < 0)
+		return result;
+	btf = btf__parse(BTF_PATH, NULL);
+	if (!btf)
+		return error_set(error, ENOTSUP,
+				 "this kernel has no type information (%s: %s): it needs "
+				 "CONFIG_DEBUG_INFO_BTF=y, as distribution kernels from 5.15 have",
+				 BTF_PATH, strerror(errno));
+	if (btf__find_by_name_kind(btf, "bpf_iter__task", BTF_KIND_STRUCT) < 0)
+		return error_set(error, ENOTSUP,
+				 "this kernel has no BPF task iterators: it needs 5.15 or newer "
+				 "with CONFIG_BPF_SYSCALL=y");
+	arguments = tracepoint_arguments(btf, "btf_trace_sched_switch");
+	if (arguments < 3)
+		return error_set(error, ENOTSUP,
+				 "this kernel's BTF does not describe sched_switch: it needs 5.15 "
+				 "or newer with CONFIG_TRACEPOINTS=y");
+	ret_features->switch_has_state = arguments >= 4;
+	ret_features->precise_cpu_split = has_precise_cputime();
+	return 0;
+}

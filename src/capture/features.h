@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What this kernel and these privileges allow, asked before anything is loaded. */
+#ifndef DWELL_CAPTURE_FEATURES_H
+#define DWELL_CAPTURE_FEATURES_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+struct features {
+	bool switch_has_state;	/* sched_switch passes the previous state: 5.18 on */
+	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
+};
+
+/*
+ * 0, or a negative errno with what is missing and how to get it: privileges, BTF, the task
+ * iterator, task storage.
+ */
+int features_probe(struct features *ret_features, struct error *error) must_check;
+
+#endif

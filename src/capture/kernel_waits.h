@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernel functions that tell why an uninterruptible thread waits, found in /proc/kallsyms. */
+#ifndef DWELL_CAPTURE_KERNEL_WAITS_H
+#define DWELL_CAPTURE_KERNEL_WAITS_H
+
+#include "base/error.h"
+#include "bpf/config.h"
+
+/*
+ * Fills the table, sorted. Returns how many functions were found; 0 if the kernel hides its
+ * addresses (kptr_restrict, no CAP_SYSLOG): then page faults and kernel locks cannot be told apart.
+ * Negative errno if the file cannot be read; the table is then still valid, and empty.
+ */
+int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *kallsyms,
+		      struct error *error) must_check;
+
+#endif

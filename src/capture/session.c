@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/session.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "capture/kernel_waits.h"
+#include "capture/syscalls.h"
+#include "dwell.skel.h"
+
+#define READ_BYTES (256 * 1024)
+
+/*
+ * The instant of a snapshot is announced this long before it comes, so that every CPU has seen it
+ * by then, and reading begins this long after it, so that hooks that began before it are done.
+ */
+#define SNAPSHOT_LEAD_NS  (40 * NS_PER_US)
+#define SNAPSHOT_GRACE_NS (20 * NS_PER_US)
+
+struct session {
+	struct dwell_bpf *bpf;
+	struct ring_buffer *ring;
+	struct session_facts facts;
+	struct record_sink sink; /* during session_drain() */
+	uint64_t last_ns;	 /* instant of the snapshot before; 0 = none */
+	char *buffer;
+};
+
+/* What libbpf last complained about: the reason behind an errno. Set while a session opens. */
+static _Thread_local char last_complaint[256];
+
+static int keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN) {
+		vsnprintf(last_complaint, sizeof(last_complaint), format, args);
+		last_complaint[strcspn(last_complaint, "\n")] = '\0';
+	}
+	return 0;
+}
+
+static int configure(struct session *session, const struct targets *targets, struct error *error)
+{
+	struct dwell_bpf *bpf = session->bpf;
+	struct wait_function waits[WAIT_FUNCTIONS];
+	int found = kernel_waits_load(waits, "/proc/kallsyms", error);
+
+	if (found < 0)
+		found = 0; /* told in session_facts */
+	session->facts.wait_functions = found;
+	memcpy((void *)bpf->rodata->wait_functions, waits, sizeof(waits));
+	syscalls_classify(bpf->rodata->syscall_classes);
+	bpf->rodata->switch_has_state = session->facts.features.switch_has_state;
+	bpf->rodata->watch_all = targets_everything(targets);
+	bpf->rodata->watch_children = targets->children;
+	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
+	bpf->rodata->watch_cgroup_level = targets->cgroup_level;
+	return 0;
+}
+
+static int load(struct session *session, const struct targets *targets, struct error *error)
+{
+	int map, result = dwell_bpf__load(session->bpf);
+
+	if (result < 0)
+		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
+				 strerror(-result), *last_complaint ? ": " : "", last_complaint);
+	map = bpf_map__fd(session->bpf->maps.targets);
+	for (unsigned int i = 0; i < targets->count; i++) {
+		struct target_key key = {targets->items[i].id, targets->items[i].kind};
+		__u8 one = 1;
+
+		result = bpf_map_update_elem(map, &key, &one, BPF_ANY);
+		if (result < 0)
+			return error_set(error, -result, "cannot set target %u: %s", key.id,
+					 strerror(-result));
+	}
+	result = dwell_bpf__attach(session->bpf);
+	if (result < 0)
+		return error_set(error, -result,
+				 "cannot attach to the scheduler's tracepoints: %s%s%s",
+				 strerror(-result), *last_complaint ? ": " : "", last_complaint);
+	return 0;
+}
+
+/* Records are whole, but a read may end in the middle of one. */
+static int feed(struct session *session, size_t *used, struct record_sink sink)
+{
+	size_t at = 0;
+
+	while (*used - at >= sizeof(struct wire_header)) {
+		const struct wire_header *record =
+			(const struct wire_header *)(session->buffer + at);
+		int result;
+
+		if (record->size < sizeof(*record) || record->size > READ_BYTES / 2 ||
+		    record->size % 8)
+			return -EBADMSG;
+		if (record->size > *used - at)
+			break;
+		result = sink.record(sink.data, record);
+		if (result < 0)
+			return result;
+		at += record->size;
+	}
+	memmove(session->buffer, session->buffer + at, *used - at);
+	*used -= at;
+	return 0;
+}
+
+/* One pass over all threads. */
+static int walk(struct session *session, struct record_sink sink, struct error *error)
+{
+	cleanup_close int fd = bpf_iter_create(bpf_link__fd(session->bpf->links.snapshot));
+	size_t used = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return error_set(error, errno, "cannot open the task iterator: %s",
+				 strerror(errno));
+	for (;;) {
+		got = read(fd, session->buffer + used, READ_BYTES - used);
+		if (got == 0)
+			return 0;
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got < 0)
+			return error_set(error, errno, "cannot read the task iterator: %s",
+					 strerror(errno));
+		used += (size_t)got;
+		got = feed(session, &used, sink);
+		if (got < 0)
+			return error_set(error, (int)-got, "cannot take a thread record: %s",
+					 strerror((int)-got));
+	}
+}
+
+static int ring_record(void *data, void *record, size_t size)
+{
+	struct session *session = data;
+	const struct wire_header *header = record;
+
+	if (size < sizeof(*header) || header->size != size)
+		return -EBADMSG;
+	return session->sink.record(session->sink.data, header);
+}
+
+static int drop(void *data, const struct wire_header *record)
+{
+	(void)data;
+	(void)record;
+	return 0;
+}
+
+/* Accounts for all targets there are; what is forked from now on gets one in the fork. */
+static int seed(struct session *session, struct error *error)
+{
+	struct record_sink nowhere = {.record = drop};
+	int result = walk(session, nowhere, error);
+
+	if (result < 0)
+		return result;
+	session->bpf->bss->seeded = true;
+	return 0;
+}
+
+int session_open(struct session **ret_session, const struct targets *targets, struct error *error)
+{
+	cleanup(cleanup_session_pointer) struct session *session = calloc(1, sizeof(*session));
+	int result;
+
+	if (!session)
+		return error_set(error, ENOMEM, "out of memory");
+	session->buffer = malloc(READ_BYTES);
+	if (!session->buffer)
+		return error_set(error, ENOMEM, "out of memory");
+	result = features_probe(&session->facts.features, error);
+	if (result < 0)
+		return result;
+	*last_complaint = '\0';
+	libbpf_set_print(keep_complaint);
+	session->bpf = dwell_bpf__open();
+	if (!session->bpf)
+		return error_set(error, errno, "cannot open dwell's BPF object: %s",
+				 last_complaint);
+	result = configure(session, targets, error);
+	if (result >= 0)
+		result = load(session, targets, error);
+	if (result < 0)
+		return result;
+	session->ring = ring_buffer__new(bpf_map__fd(session->bpf->maps.events), ring_record,
+					 session, NULL);
+	if (!session->ring)
+		return error_set(error, errno, "cannot map the event ring: %s", strerror(errno));
+	result = seed(session, error);
+	if (result < 0)
+		return result;
+	*ret_session = session;
+	session = NULL;
+	return 0;
+}
+
+void session_close(struct session *session)
+{
+	if (!session)
+		return;
+	ring_buffer__free(session->ring);
+	dwell_bpf__destroy(session->bpf);
+	free(session->buffer);
+	free(session);
+}
+
+const struct session_facts *session_facts(const struct session *session)
+{
+	return &session->facts;
+}
+
+int session_event_fd(const struct session *session)
+{
+	return ring_buffer__epoll_fd(session->ring);
+}
+
+int session_drain(struct session *session, struct record_sink sink, struct error *error)
+{
+	int result;
+
+	session->sink = sink;
+	result = ring_buffer__consume(session->ring);
+	if (result < 0)
+		return error_set(error, -result, "cannot read the event ring: %s",
+				 strerror(-result));
+	return 0;
+}
+
+/* Sets the instant and returns when it has passed everywhere. Waits some 60 us, awake. */
+static uint64_t announce_instant(struct session *session)
+{
+	uint64_t instant_ns;
+
+	session->bpf->bss->snapshot_open = true;
+	do {
+		instant_ns = clock_monotonic_ns() + SNAPSHOT_LEAD_NS;
+		__atomic_store_n(&session->bpf->bss->snapshot_ns, instant_ns, __ATOMIC_SEQ_CST);
+		/* announced too late (we lost our CPU in between): choose another */
+	} while (clock_monotonic_ns() >= instant_ns - SNAPSHOT_LEAD_NS / 2);
+	while (clock_monotonic_ns() < instant_ns + SNAPSHOT_GRACE_NS)
+		;
+	return instant_ns;
+}
+
+int session_snapshot(struct session *session, bool final, struct record_sink sink,
+		     struct error *error)
+{
+	uint64_t instant_ns = announce_instant(session);
+	volatile struct wire_losses *losses = (volatile void *)&session->bpf->bss->losses;
+	uint64_t realtime_ns = clock_realtime_ns() - clock_monotonic_ns();
+	struct wire_interval interval = {
+		.header = {.size = sizeof(interval), .kind = WIRE_INTERVAL, .time_ns = instant_ns},
+		.start_ns = session->last_ns ? session->last_ns : instant_ns,
+		.end_ns = instant_ns,
+		.final = final,
+	};
+	int result = walk(session, sink, error);
+
+	/* after this nobody sends for this snapshot; what was sent until now is in the ring */
+	session->bpf->bss->snapshot_open = false;
+	if (result >= 0)
+		result = session_drain(session, sink, error);
+	if (result < 0)
+		return result;
+	interval.start_realtime_ns = realtime_ns + interval.start_ns;
+	interval.losses = (struct wire_losses){.threads = losses->threads,
+					       .exits = losses->exits,
+					       .transitions = losses->transitions,
+					       .torn = losses->torn};
+	session->last_ns = instant_ns;
+	result = sink.record(sink.data, &interval.header);
+	if (result < 0)
+		return error_set(error, -result, "cannot take an interval record: %s",
+				 strerror(-result));
+	return 0;
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/target.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/output.h"
+#include "base/text.h"
+#include "capture/cgroup.h"
+
+/* include/uapi/linux/pidfd.h, 6.9 on */
+#define PIDFD_THREAD O_EXCL
+
+/* Held from the moment it is named: a reused id cannot stand in for it. */
+static int add(struct targets *targets, uint32_t id, enum target_kind kind, int pidfd,
+	       struct error *error)
+{
+	for (unsigned int i = 0; i < targets->count; i++) {
+		if (targets->items[i].id == id && targets->items[i].kind == kind) {
+			close(pidfd);
+			return 0;
+		}
+	}
+	if (targets->count == MAX_TARGETS) {
+		close(pidfd);
+		return error_set(error, E2BIG, "more than %d targets", MAX_TARGETS);
+	}
+	targets->items[targets->count++] = (struct target){.id = id, .kind = kind, .pidfd = pidfd};
+	return 0;
+}
+
+/* The process a thread belongs to; 0 = no such thread. */
+static uint32_t process_of(uint32_t tid)
+{
+	char path[64], line[256];
+	uint32_t pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %u", &pid) == 1)
+			break;
+	return pid;
+}
+
+int targets_add_process(struct targets *targets, uint32_t pid, struct error *error)
+{
+	uint32_t leader;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (pidfd >= 0)
+		return add(targets, pid, TARGET_PROCESS, pidfd, error);
+	leader = process_of(pid);
+	if (leader && leader != pid)
+		return error_set(error, ESRCH,
+				 "%u is a thread of process %u: use -t %u, or -p %u for all of it",
+				 pid, leader, pid, leader);
+	return error_set(error, ESRCH, "no process %u: see ps -e for those there are", pid);
+}
+
+int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error)
+{
+	uint32_t pid = process_of(tid);
+	int pidfd = pid ? (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD) : -1;
+
+	if (pid && pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return error_set(error, ESRCH, "no thread %u: see ps -eL for those there are", tid);
+	return add(targets, tid, TARGET_THREAD, pidfd, error);
+}
+
+int targets_parse(struct targets *targets, const char *list, enum target_kind kind,
+		  struct error *error)
+{
+	const char *at = list;
+
+	do {
+		unsigned long id;
+		char *end;
+		int result;
+
+		errno = 0;
+		id = strtoul(at, &end, 10);
+		if (!isdigit((unsigned char)*at) || errno || !id || id > INT_MAX ||
+		    (*end && *end != ','))
+			return error_set(error, EINVAL,
+					 "bad id list '%s': use numbers with commas, as 12,34",
+					 list);
+		result = kind == TARGET_PROCESS ? targets_add_process(targets, (uint32_t)id, error)
+						: targets_add_thread(targets, (uint32_t)id, error);
+		if (result < 0)
+			return result;
+		at = *end ? end + 1 : end;
+		if (*end && !*at)
+			return error_set(error, EINVAL, "bad id list '%s': it ends with a comma",
+					 list);
+	} while (*at);
+	return 0;
+}
+
+enum match {
+	MATCH_NONE,
+	MATCH_PART,
+	MATCH_EXACT,
+};
+
+static enum match match_text(const char *text, const char *name)
+{
+	if (!strcmp(text, name))
+		return MATCH_EXACT;
+	return strstr(text, name) ? MATCH_PART : MATCH_NONE;
+}
+
+/* Also says what the process is called, for a list of candidates. */
+static enum match match_process(const char *pid, const char *name, char comm[64])
+{
+	char path[512], link[PATH_MAX];
+	enum match match = MATCH_NONE, by_program;
+	ssize_t length;
+	char *base;
+
+	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	comm[0] = '\0';
+	if (file && fgets(comm, 64, file)) {
+		comm[strcspn(comm, "\n")] = '\0';
+		match = match_text(comm, name);
+	}
+	snprintf(path, sizeof(path), "/proc/%s/exe", pid);
+	length = readlink(path, link, sizeof(link) - 1);
+	if (length <= 0)
+		return match;
+	link[length] = '\0';
+	base = strrchr(link, '/');
+	base = base ? base + 1 : link;
+	if (length > 10 && !strcmp(link + length - 10, " (deleted)"))
+		link[length - 10] = '\0';
+	by_program = match_text(base, name);
+	return by_program > match ? by_program : match;
+}
+
+#define LISTED 8
+
+struct candidates {
+	uint32_t pids[LISTED];
+	char comms[LISTED][64];
+	unsigned int count;
+	enum match match;
+};
+
+static void find_candidates(const char *name, struct candidates *found)
+{
+	cleanup_dir DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		char comm[64];
+		enum match match;
+
+		if (!isdigit((unsigned char)entry->d_name[0]) || pid == (uint32_t)getpid())
+			continue;
+		match = match_process(entry->d_name, name, comm);
+		if (match < found->match || match == MATCH_NONE)
+			continue;
+		if (match > found->match)
+			found->count = 0;
+		found->match = match;
+		if (found->count < LISTED) {
+			found->pids[found->count] = pid;
+			text_printable(found->comms[found->count], sizeof(found->comms[0]), comm,
+				       15);
+		}
+		found->count++;
+	}
+}
+
+int targets_add_name(struct targets *targets, const char *name, struct error *error)
+{
+	struct candidates found = {0};
+	char list[480] = "", pids[128] = "";
+	char shown[64];
+
+	text_printable(shown, sizeof(shown), name, 40);
+	if (!*name)
+		return error_set(error, EINVAL, "empty process name");
+	find_candidates(name, &found);
+	if (!found.count)
+		return error_set(error, ESRCH,
+				 "no process named '%s': see ps -e for those there are", shown);
+	if (found.count == 1)
+		return targets_add_process(targets, found.pids[0], error);
+	for (unsigned int i = 0; i < found.count && i < LISTED; i++) {
+		size_t used = strlen(list), pids_used = strlen(pids);
+
+		snprintf(list + used, sizeof(list) - used, "%s%u (%s)", i ? ", " : "",
+			 found.pids[i], found.comms[i]);
+		snprintf(pids + pids_used, sizeof(pids) - pids_used, "%s%u", i ? "," : "",
+			 found.pids[i]);
+	}
+	return error_set(error, EEXIST, "%u processes match '%s': %s%s; choose with -p %s",
+			 found.count, shown, list, found.count > LISTED ? ", …" : "", pids);
+}
+
+int targets_set_cgroup(struct targets *targets, const char *path, struct error *error)
+{
+	struct cgroup_location location;
+	int result = cgroup_locate(path, &location, error);
+
+	if (result < 0)
+		return result;
+	targets->cgroup_id = location.id;
+	targets->cgroup_level = location.level;
+	return 0;
+}
+
+int targets_watch(struct targets *targets)
+{
+	targets->watch_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (targets->watch_fd < 0) {
+		targets->watch_fd = 0;
+		return -errno;
+	}
+	targets->alive = targets->count;
+	for (unsigned int i = 0; i < targets->count; i++) {
+		struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u32 = i};
+
+		if (epoll_ctl(targets->watch_fd, EPOLL_CTL_ADD, targets->items[i].pidfd, &event) <
+		    0)
+			return -errno;
+	}
+	return targets->watch_fd;
+}
+
+unsigned int targets_alive(struct targets *targets)
+{
+	struct epoll_event event;
+
+	/* each is reported once */
+	while (targets->alive && epoll_wait(targets->watch_fd, &event, 1, 0) == 1)
+		targets->alive--;
+	return targets->alive;
+}
+
+void targets_release(struct targets *targets)
+{
+	if (targets->watch_fd > 0)
+		close(targets->watch_fd);
+	targets->watch_fd = 0;
+	for (unsigned int i = 0; i < targets->count; i++)
+		close(targets->items[i].pidfd);
+	targets->count = 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What to watch: processes, threads, a cgroup, with or without children; nothing = everything. */
+#ifndef DWELL_CAPTURE_TARGET_H
+#define DWELL_CAPTURE_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bpf/config.h"
+
+struct target {
+	uint32_t id;
+	enum target_kind kind;
+	int pidfd; /* holds the process so that its id cannot be reused; owned */
+};
+
+struct targets {
+	struct target items[MAX_TARGETS];
+	unsigned int count;
+	unsigned int alive; /* after targets_watch() */
+	int watch_fd;	    /* 0 = none yet */
+	bool children;	    /* of the processes, however deep */
+	uint64_t cgroup_id; /* 0 = none */
+	uint32_t cgroup_level;
+};
+
+#define cleanup_targets cleanup(targets_release)
+
+/* A process or thread that exists. -ESRCH with a message if it does not, -E2BIG if too many. */
+int targets_add_process(struct targets *targets, uint32_t pid, struct error *error) must_check;
+int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error) must_check;
+
+/* Lists as in `-p 12,34`. */
+int targets_parse(struct targets *targets, const char *list, enum target_kind kind,
+		  struct error *error) must_check;
+
+/*
+ * The one process of that name: its thread name, or the file name of its program, exactly; if there
+ * is none, a part of either. Several: -EEXIST, the message lists them. None: -ESRCH.
+ */
+int targets_add_name(struct targets *targets, const char *name, struct error *error) must_check;
+
+/* A directory of the cgroup v2 tree: absolute, or as /proc/PID/cgroup names it. */
+int targets_set_cgroup(struct targets *targets, const char *path, struct error *error) must_check;
+
+/*
+ * A descriptor that becomes readable when a process or thread of the list has ended; then
+ * targets_alive() tells how many are left. Threads need pidfds for threads (6.9); before, the end
+ * of their process counts. Negative errno without descriptors to spare.
+ */
+int targets_watch(struct targets *targets) must_check;
+unsigned int targets_alive(struct targets *targets);
+
+static inline bool targets_everything(const struct targets *targets)
+{
+	return !targets->count && !targets->cgroup_id;
+}
+
+void targets_release(struct targets *targets);
+
+#endif
