@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const grouping_keys[GROUPINGS_COUNT] = {
+#define X(name, key, plural) [BY_##name] = key,
+	GROUPINGS(X)
+#undef X
+};
+
+const char *const grouping_plurals[GROUPINGS_COUNT] = {
+#define X(name, key, plural) [BY_##name] = plural,
+	GROUPINGS(X)
+#undef X
+};
+
+/* Leaders first, so that a group takes its name and start from the process, not from a thread. */
+static int by_process(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->tid != a->pid) - (b->tid != b->pid);
+}
+
+static int by_cgroup(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	return (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
+}
+
+static bool same_group(const struct row *a, const struct row *b, enum grouping by)
+{
+	return by == BY_PROCESS ? a->pid == b->pid : a->cgroup_id == b->cgroup_id;
+}
+
+static void begin_group(struct row *group, enum grouping by)
+{
+	group->tid = 0;
+	memcpy(group->comm, group->process, sizeof(group->comm));
+	group->where = (struct wire_where){0};
+	group->in_state_ns = 0;
+	if (by == BY_PROCESS)
+		return;
+	group->pid = 0;
+	group->parent_pid = 0;
+	group->start_ns = 0;
+	memset(group->comm, 0, sizeof(group->comm));
+	memset(group->process, 0, sizeof(group->process));
+}
+
+static void add_to_group(struct row *group, const struct row *row)
+{
+	group->threads += row->threads;
+	group->observed_ns += row->observed_ns;
+	for (int i = 0; i < STATES; i++)
+		group->states_ns[i] += row->states_ns[i];
+	group->voluntary += row->voluntary;
+	group->involuntary += row->involuntary;
+	group->migrations += row->migrations;
+	group->woken += row->woken;
+	group->preempted += row->preempted;
+	group->throttled += row->throttled;
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
+		group->latency[i] += row->latency[i];
+	if (row->latency_max_ns > group->latency_max_ns)
+		group->latency_max_ns = row->latency_max_ns;
+	group->exited = group->exited && row->exited;
+}
+
+void interval_group(struct interval *interval, enum grouping by)
+{
+	struct row *rows = interval->rows;
+	size_t groups = 0;
+
+	if (by == BY_THREAD)
+		return;
+	qsort(rows, interval->row_count, sizeof(*rows), by == BY_PROCESS ? by_process : by_cgroup);
+	for (size_t i = 0; i < interval->row_count; i++) {
+		if (groups && same_group(&rows[groups - 1], &rows[i], by)) {
+			add_to_group(&rows[groups - 1], &rows[i]);
+			continue;
+		}
+		rows[groups] = rows[i];
+		begin_group(&rows[groups++], by);
+	}
+	interval->row_count = groups;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Threads summed up by process or by cgroup. */
+#ifndef DWELL_MODEL_GROUP_H
+#define DWELL_MODEL_GROUP_H
+
+#include "model/interval.h"
+
+/* What a row stands for: number, name in options, heading, plural. */
+#define GROUPINGS(X)                                                                               \
+	X(THREAD, "thread", "threads")                                                             \
+	X(PROCESS, "process", "processes")                                                         \
+	X(CGROUP, "cgroup", "cgroups")
+
+enum grouping {
+#define X(name, key, plural) BY_##name,
+	GROUPINGS(X)
+#undef X
+		GROUPINGS_COUNT,
+};
+
+extern const char *const grouping_keys[GROUPINGS_COUNT];
+extern const char *const grouping_plurals[GROUPINGS_COUNT];
+
+/*
+ * Replaces the interval's rows by sums, in place. BY_THREAD changes nothing. `max` figures are the
+ * largest of the group, `exited` means all its threads have ended.
+ */
+void interval_group(struct interval *interval, enum grouping by);
+
+#endif

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/interval.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/records.h"
+
+/*
+ * Two sets of records, from the last snapshot and for the present one; closing an interval makes
+ * the difference and swaps them. So nothing is ever deleted from a set one by one.
+ */
+struct intervals {
+	struct records before, now;
+	struct records ended; /* WIRE_EXIT, in order of arrival */
+	bool have_baseline;
+	struct wire_losses losses; /* up to the last interval */
+	struct interval current;
+	size_t row_room;
+};
+
+static const struct wire_thread nothing;
+
+struct intervals *intervals_new(void)
+{
+	return calloc(1, sizeof(struct intervals));
+}
+
+void intervals_free(struct intervals *intervals)
+{
+	if (!intervals)
+		return;
+	records_release(&intervals->before);
+	records_release(&intervals->now);
+	records_release(&intervals->ended);
+	free(intervals->current.rows);
+	free(intervals);
+}
+
+/*
+ * The thread as the last snapshot saw it; all zeros if it did not exist. Whatever it is called now,
+ * a record whose accounting began before that snapshot was in it, unless it could not be read.
+ */
+static const struct wire_thread *baseline_of(const struct intervals *intervals,
+					     const struct wire_thread *thread)
+{
+	const struct wire_thread *found =
+		records_find(&intervals->before, thread->tid, thread->start_ns);
+
+	if (found && found->origin_ns == thread->origin_ns)
+		return found;
+	if (thread->origin_ns >= intervals->current.start_ns)
+		return &nothing;
+	found = records_find_origin(&intervals->before, thread->pid, thread->origin_ns);
+	return found ? found : &nothing;
+}
+
+/*
+ * CPU time is exact; how it splits is the kernel's tick-sampled utime:stime. An interval without a
+ * tick takes the ratio of the thread's whole life, and a thread that never met one is all user, or
+ * all kernel for kernel threads: the kernel's own rule (cputime_adjust() in
+ * kernel/sched/cputime.c).
+ */
+static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_thread *now,
+			 const struct wire_thread *before)
+{
+	uint64_t user = now->utime_ns - before->utime_ns;
+	uint64_t kernel = now->stime_ns - before->stime_ns;
+
+	if (before == &nothing || user + kernel == 0) {
+		user = now->utime_ns;
+		kernel = now->stime_ns;
+	}
+	if (user + kernel == 0) {
+		user = !(now->flags & WIRE_FLAG_KERNEL_THREAD);
+		kernel = !user;
+	}
+	row->states_ns[STATE_USER] =
+		(uint64_t)((double)on_cpu_ns * ((double)user / (double)(user + kernel)));
+	if (row->states_ns[STATE_USER] > on_cpu_ns)
+		row->states_ns[STATE_USER] = on_cpu_ns;
+	row->states_ns[STATE_KERNEL] = on_cpu_ns - row->states_ns[STATE_USER];
+}
+
+/*
+ * A transition recorded late (its CPU was taken away from the virtual machine in between) can move
+ * time from one state to another behind a snapshot. The sum stays right; the debt is taken from the
+ * states that gained. Returns whether that was necessary.
+ */
+static bool difference_ns(uint64_t into[WIRE_STATES], const struct wire_thread *now,
+			  const struct wire_thread *before)
+{
+	uint64_t debt = 0;
+	bool late = false;
+
+	for (int i = 0; i < WIRE_STATES; i++) {
+		if (now->totals.ns[i] < before->totals.ns[i]) {
+			debt += before->totals.ns[i] - now->totals.ns[i];
+			into[i] = 0;
+			late = true;
+		} else {
+			into[i] = now->totals.ns[i] - before->totals.ns[i];
+		}
+	}
+	for (int i = 0; i < WIRE_STATES && debt; i++) {
+		uint64_t part = into[i] < debt ? into[i] : debt;
+
+		into[i] -= part;
+		debt -= part;
+	}
+	return late;
+}
+
+static void fill_counts(struct row *row, const struct wire_thread *now,
+			const struct wire_thread *before)
+{
+	const struct wire_totals *a = &now->totals, *b = &before->totals;
+
+	row->voluntary = now->voluntary - before->voluntary;
+	row->involuntary = now->involuntary - before->involuntary;
+	row->migrations = now->migrations - before->migrations;
+	/* 32 bits, modulo 2^32 */
+	row->woken = (uint32_t)(a->woken - b->woken);
+	row->preempted = (uint32_t)(a->preempted - b->preempted);
+	row->throttled = (uint32_t)(a->throttled - b->throttled);
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
+		row->latency[i] = a->latency[i] - b->latency[i];
+		/* without a wait in this interval, max is of one before */
+		if (row->latency[i])
+			row->latency_max_ns = a->latency_max_ns;
+	}
+	if (now->where.state == WIRE_RUNNABLE && now->end_ns - now->since_ns > row->latency_max_ns)
+		row->latency_max_ns = now->end_ns - now->since_ns;
+}
+
+static int add_row(struct intervals *intervals, const struct wire_thread *now)
+{
+	struct interval *current = &intervals->current;
+	const struct wire_thread *before = baseline_of(intervals, now);
+	uint64_t ns[WIRE_STATES];
+	struct row *row;
+
+	if (current->row_count == intervals->row_room) {
+		size_t room = intervals->row_room ? intervals->row_room * 2 : 256;
+		struct row *rows = realloc(current->rows, room * sizeof(*rows));
+
+		if (!rows)
+			return -ENOMEM;
+		current->rows = rows;
+		intervals->row_room = room;
+	}
+	row = &current->rows[current->row_count++];
+	*row = (struct row){
+		.tid = now->tid,
+		.pid = now->pid,
+		.parent_pid = now->parent_pid,
+		.threads = 1,
+		.start_ns = now->start_ns,
+		.cgroup_id = now->cgroup_id,
+		.observed_ns = now->end_ns - (before->end_ns ? before->end_ns : now->origin_ns),
+		.where = now->where,
+		.in_state_ns = now->end_ns - now->since_ns,
+		.cpu = now->cpu,
+		.policy = now->policy,
+		.nice = now->nice,
+		.exited = now->header.kind == WIRE_EXIT,
+		.exit_code = now->exit_code,
+	};
+	memcpy(row->comm, now->comm, sizeof(now->comm));
+	memcpy(row->process, now->process, sizeof(now->process));
+	if (difference_ns(ns, now, before))
+		current->losses.torn++;
+	split_on_cpu(row, ns[WIRE_ON_CPU], now, before);
+	for (int i = WIRE_RUNNABLE; i < WIRE_STATES; i++)
+		row->states_ns[state_of_wait((__u8)i)] = ns[i];
+	fill_counts(row, now, before);
+	return 0;
+}
+
+/* Threads that ended up to `end_ns`; later ones wait for the next interval. */
+static int add_ended(struct intervals *intervals, uint64_t end_ns)
+{
+	struct records *ended = &intervals->ended;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ended->count; i++) {
+		const struct wire_thread *thread = &ended->items[i];
+
+		if (thread->end_ns > end_ns) {
+			ended->items[kept++] = *thread;
+			continue;
+		}
+		if (intervals->have_baseline && thread->end_ns > intervals->current.start_ns) {
+			int result = add_row(intervals, thread);
+
+			if (result < 0)
+				return result;
+		}
+	}
+	ended->count = kept;
+	return 0;
+}
+
+/* A thread that could not be read this time keeps its last totals for the next. */
+static int carry_over(struct intervals *intervals)
+{
+	for (size_t i = 0; i < intervals->before.count; i++) {
+		const struct wire_thread *thread = &intervals->before.items[i];
+
+		if (thread->end_ns < intervals->current.start_ns ||
+		    records_find(&intervals->now, thread->tid, thread->start_ns))
+			continue;
+		int result = records_add(&intervals->now, thread);
+
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static struct wire_losses losses_since(const struct wire_losses *now,
+				       const struct wire_losses *before)
+{
+	return (struct wire_losses){
+		.threads = now->threads - before->threads,
+		.exits = now->exits - before->exits,
+		.transitions = now->transitions - before->transitions,
+		.torn = now->torn - before->torn,
+	};
+}
+
+static int close_interval(struct intervals *intervals, const struct wire_interval *record)
+{
+	struct interval *current = &intervals->current;
+	int result;
+
+	current->start_ns = record->start_ns;
+	current->end_ns = record->end_ns;
+	current->start_realtime_ns = record->start_realtime_ns;
+	current->losses = losses_since(&record->losses, &intervals->losses);
+	current->final = record->final;
+	current->row_count = 0;
+	result = add_ended(intervals, record->end_ns);
+	for (size_t i = 0; result >= 0 && intervals->have_baseline && i < intervals->now.count; i++)
+		result = add_row(intervals, &intervals->now.items[i]);
+	if (result >= 0)
+		result = carry_over(intervals);
+	if (result < 0)
+		return result;
+
+	struct records swap = intervals->before;
+
+	intervals->before = intervals->now;
+	intervals->now = swap;
+	records_clear(&intervals->now);
+	intervals->losses = record->losses;
+	result = intervals->have_baseline;
+	intervals->have_baseline = true;
+	return result;
+}
+
+int intervals_feed(struct intervals *intervals, const struct wire_header *record,
+		   struct interval **ret_interval)
+{
+	const struct wire_thread *thread = (const struct wire_thread *)record;
+	int result;
+
+	switch (record->kind) {
+	case WIRE_THREAD:
+		if (record->size != sizeof(*thread))
+			return -EBADMSG;
+		/* sent by a dying thread, and too late for the snapshot it belongs to */
+		if (intervals->have_baseline && thread->end_ns <= intervals->current.end_ns)
+			return 0;
+		return records_add(&intervals->now, thread);
+	case WIRE_EXIT:
+		if (record->size != sizeof(*thread))
+			return -EBADMSG;
+		return records_add(&intervals->ended, thread);
+	case WIRE_INTERVAL:
+		if (record->size != sizeof(struct wire_interval))
+			return -EBADMSG;
+		result = close_interval(intervals, (const struct wire_interval *)record);
+		if (result > 0)
+			*ret_interval = &intervals->current;
+		return result;
+	default:
+		return 0; /* a newer source may send more than we know */
+	}
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Cumulative records in, intervals out: what each thread did between two snapshots.
+ *
+ * Pure: no clock, no I/O. Feed wire records in the order a source gives them; WIRE_INTERVAL closes
+ * the interval of the records before it. The first one only sets the baseline.
+ *
+ * Identity is (tid, start time). A task that takes over another's tid in exec (a thread other than
+ * the leader called it) is recognised by the time its accounting began.
+ */
+#ifndef DWELL_MODEL_INTERVAL_H
+#define DWELL_MODEL_INTERVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/wire.h"
+#include "model/state.h"
+
+/* Of one thread, or the sum over the threads of a process or cgroup (threads > 1, tid 0). */
+struct row {
+	uint32_t tid; /* 0: a sum */
+	uint32_t pid; /* 0: a cgroup */
+	uint32_t parent_pid;
+	uint32_t threads;  /* 1, or how many are summed up here */
+	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	uint64_t cgroup_id;
+	char comm[17]; /* any bytes but NUL */
+	char process[17];
+
+	/* sum over states_ns == observed_ns, always */
+	uint64_t observed_ns;
+	uint64_t states_ns[STATES];
+	uint64_t voluntary, involuntary, migrations;
+	uint64_t woken, preempted, throttled;
+	uint32_t latency[WIRE_LATENCY_BUCKETS]; /* waits for a CPU that ended in the interval */
+	uint64_t latency_max_ns;		/* also counts one that has not ended yet */
+
+	struct wire_where where; /* at the end; meaningless for sums and the exited */
+	uint64_t in_state_ns;
+	uint32_t cpu;
+	uint16_t policy;
+	int16_t nice;
+	bool exited;
+	int32_t exit_code;
+};
+
+struct interval {
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_realtime_ns;
+	struct wire_losses losses; /* in this interval */
+	bool final;		   /* cut short by the end of the session */
+	struct row *rows;
+	size_t row_count;
+};
+
+struct intervals;
+
+struct intervals *intervals_new(void); /* NULL: out of memory */
+void intervals_free(struct intervals *intervals);
+
+static inline void cleanup_intervals_pointer(struct intervals **intervals)
+{
+	intervals_free(*intervals);
+}
+
+/*
+ * Takes one record; it is copied. Returns 1 when it closed an interval, which *ret_interval then
+ * points to (valid, and free to be sorted in place, until the next call), 0 otherwise, -ENOMEM, or
+ * -EBADMSG for a record that cannot be.
+ */
+int intervals_feed(struct intervals *intervals, const struct wire_header *record,
+		   struct interval **ret_interval) must_check;
+
+#endif

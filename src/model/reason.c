@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/reason.h"
+
+#include <stdio.h>
+
+static const char *const syscall_names[] = {
+#include "syscall_names.inc"
+};
+
+static const char *const details[] = {
+#define X(name, number, text) [number] = text,
+	WIRE_DETAILS(X)
+#undef X
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *syscall_name(int number)
+{
+	if (number < 0 || (size_t)number >= COUNT(syscall_names))
+		return NULL;
+	return syscall_names[number];
+}
+
+static const char *detail_text(__u8 detail)
+{
+	const char *text = detail < COUNT(details) ? details[detail] : NULL;
+
+	return text ? text : "";
+}
+
+void reason_format(char *into, size_t room, struct wire_where where)
+{
+	const char *detail = detail_text(where.detail);
+	const char *name = syscall_name(where.syscall);
+	char number[24];
+
+	if (!name && where.syscall >= 0) {
+		snprintf(number, sizeof(number), "syscall %d", where.syscall);
+		name = number;
+	}
+	if (where.syscall == WIRE_SYSCALL_COMPAT)
+		name = "32-bit call";
+	if (!name && where.state >= WIRE_DISK && where.state <= WIRE_SLEEP &&
+	    where.detail != WIRE_DETAIL_KTHREAD)
+		name = "page fault";
+	if (where.state == WIRE_ON_CPU)
+		snprintf(into, room, "%s", "");
+	else if (name && *detail && where.state != WIRE_RUNNABLE)
+		snprintf(into, room, "%s:%s", name, detail);
+	else
+		snprintf(into, room, "%s", *detail || !name ? detail : name);
+}

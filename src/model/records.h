@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A growing set of thread records, found by (tid, start time). */
+#ifndef DWELL_MODEL_RECORDS_H
+#define DWELL_MODEL_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/wire.h"
+
+/* All zeros is an empty set. */
+struct records {
+	struct wire_thread *items; /* in order of arrival */
+	size_t count;
+	size_t room;
+	uint32_t
+		*slots; /* open addressing: index + 1, 0 = free; twice as many as items have room */
+};
+
+/* Copies the record in; one with the same identity is replaced. 0 or -ENOMEM. */
+int records_add(struct records *records, const struct wire_thread *thread) must_check;
+
+/* NULL if there is none. Valid until the next records_add(). */
+const struct wire_thread *records_find(const struct records *records, uint32_t tid,
+				       uint64_t start_ns);
+
+/* By the accounting's beginning, whatever the thread is called: looks at every record. */
+const struct wire_thread *records_find_origin(const struct records *records, uint32_t pid,
+					      uint64_t origin_ns);
+
+void records_clear(struct records *records); /* keeps the memory */
+void records_release(struct records *records);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/state.h"
+
+const struct state_info state_info[STATES] = {
+#define X(name, number, key, header, help) [STATE_##name] = {key, header, help},
+	ON_CPU_STATES(X) WIRE_WAITS(X)
+#undef X
+};
+
+/* state_of_wait() counts on both lists having the same order without gaps. */
+#define X(name, number, key, header, help)                                                         \
+	_Static_assert(STATE_##name - STATE_RUNNABLE == WIRE_##name - WIRE_RUNNABLE, #name);
+WIRE_WAITS(X)
+#undef X
+_Static_assert(STATES - STATE_RUNNABLE == WIRE_STATES - WIRE_RUNNABLE, "a state without a number");

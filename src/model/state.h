@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The eleven thread states (Thread State Analysis: Gregg, Systems Performance, 2nd ed., ch. 5). At
+ * any instant a thread is in exactly one, so over an interval its states sum to the time it
+ * existed.
+ */
+#ifndef DWELL_MODEL_STATE_H
+#define DWELL_MODEL_STATE_H
+
+#include "bpf/wire.h"
+
+/* Names only what the wire does not: the two halves of WIRE_ON_CPU. The rest is WIRE_WAITS. */
+#define ON_CPU_STATES(X)                                                                           \
+	X(USER, 0, "user", "USER", "on a CPU, in user mode")                                       \
+	X(KERNEL, 0, "kernel", "SYS", "on a CPU, in the kernel")
+
+enum state {
+#define X(name, number, key, header, help) STATE_##name,
+	ON_CPU_STATES(X) WIRE_WAITS(X)
+#undef X
+		STATES,
+};
+
+struct state_info {
+	const char *key;    /* in JSON, CSV and options */
+	const char *header; /* of a column */
+	const char *help;
+};
+
+extern const struct state_info state_info[STATES];
+
+/* A waiting state of the wire (not WIRE_ON_CPU). */
+static inline enum state state_of_wait(__u8 wire_state)
+{
+	return (enum state)(wire_state - WIRE_RUNNABLE + STATE_RUNNABLE);
+}
+
+#endif
