@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* qsort_r */
+#include "view/fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/histogram.h"
+
+#define ALL	(1U << BY_THREAD | 1U << BY_PROCESS | 1U << BY_CGROUP)
+#define THREADS (1U << BY_THREAD)
+#define NAMED	(1U << BY_THREAD | 1U << BY_PROCESS)
+#define SUMS	(1U << BY_PROCESS | 1U << BY_CGROUP)
+
+#define GETTER(name)                                                                               \
+	static void name(__attribute__((unused)) const struct field *field,                        \
+			 __attribute__((unused)) const struct row *row,                            \
+			 __attribute__((unused)) const struct cgroup_names *names,                 \
+			 struct value *value)
+
+#define NUMBER_GETTER(name, expression)                                                            \
+	GETTER(name)                                                                               \
+	{                                                                                          \
+		number(value, expression);                                                         \
+	}
+
+static void number(struct value *value, uint64_t n)
+{
+	value->kind = VALUE_NUMBER;
+	value->number = n;
+}
+
+static void string(struct value *value, const char *text)
+{
+	value->kind = VALUE_STRING;
+	value->string = text;
+}
+
+NUMBER_GETTER(get_pid, row->pid)
+NUMBER_GETTER(get_tid, row->tid)
+NUMBER_GETTER(get_parent, row->parent_pid)
+GETTER(get_comm)
+{
+	string(value, row->comm);
+}
+GETTER(get_process)
+{
+	string(value, row->process);
+}
+NUMBER_GETTER(get_threads, row->threads)
+NUMBER_GETTER(get_start, row->start_ns)
+NUMBER_GETTER(get_observed, row->observed_ns)
+NUMBER_GETTER(get_state_ns, row->states_ns[field->argument])
+NUMBER_GETTER(get_voluntary, row->voluntary)
+NUMBER_GETTER(get_involuntary, row->involuntary)
+NUMBER_GETTER(get_wakeups, row->woken)
+NUMBER_GETTER(get_migrations, row->migrations)
+NUMBER_GETTER(get_woken, row->woken)
+NUMBER_GETTER(get_preempted, row->preempted)
+NUMBER_GETTER(get_throttled, row->throttled)
+GETTER(get_null)
+{
+	value->kind = VALUE_NULL;
+}
+
+GETTER(get_cgroup)
+{
+	const char *path = names->path ? names->path(names->data, row->cgroup_id) : NULL;
+
+	if (path)
+		string(value, path);
+	else
+		value->kind = VALUE_NULL;
+}
+
+GETTER(get_exited)
+{
+	value->kind = VALUE_BOOL;
+	value->number = row->exited;
+}
+
+/* What the thread does now: has no answer for a dead one. */
+GETTER(get_state)
+{
+	if (row->exited)
+		value->kind = VALUE_NULL;
+	else if (row->where.state == WIRE_ON_CPU)
+		string(value, "running");
+	else
+		string(value, state_info[state_of_wait(row->where.state)].key);
+}
+
+GETTER(get_reason)
+{
+	if (row->exited) {
+		value->kind = VALUE_NULL;
+		return;
+	}
+	reason_format(value->text, sizeof(value->text), row->where);
+	string(value, value->text);
+}
+
+GETTER(get_in_state)
+{
+	if (row->exited)
+		value->kind = VALUE_NULL;
+	else
+		number(value, row->in_state_ns);
+}
+
+GETTER(get_exit_code)
+{
+	if (row->exited)
+		number(value, (uint32_t)row->exit_code);
+	else
+		value->kind = VALUE_NULL;
+}
+
+NUMBER_GETTER(get_latency_count, histogram_count(row->latency, WIRE_LATENCY_BUCKETS))
+
+/* Without a single wait there is no longest one and no percentile. */
+GETTER(get_latency_max)
+{
+	if (row->latency_max_ns)
+		number(value, row->latency_max_ns);
+	else
+		value->kind = VALUE_NULL;
+}
+
+GETTER(get_latency_percentile)
+{
+	if (histogram_count(row->latency, WIRE_LATENCY_BUCKETS))
+		number(value, histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS,
+						   field->argument / 100.0, row->latency_max_ns));
+	else
+		value->kind = VALUE_NULL;
+}
+
+/* Not in JSON: the default order. Time that somebody may want back. */
+GETTER(get_active)
+{
+	number(value, row->observed_ns - row->states_ns[STATE_IDLE] - row->states_ns[STATE_SLEEP] -
+			      row->states_ns[STATE_STOPPED]);
+}
+
+#define STATE_FIELD(name, number, key, header, help)                                               \
+	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name},
+
+const struct field fields[] = {
+	{"pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0},
+	{"tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0},
+	{"parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED, get_parent, 0},
+	{"comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0},
+	{"process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0},
+	{"cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0},
+	{"threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads, 0},
+	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0},
+	{"observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
+	 get_observed, 0},
+	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* eleven */
+	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0},
+	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason,
+	 0},
+	{"in-state", NULL, "in_state_ns", NULL, "how long already", THREADS, get_in_state, 0},
+	{"voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
+	 get_voluntary, 0},
+	{"involuntary", "switches", "involuntary", NULL, "switches although it could go on", ALL,
+	 get_involuntary, 0},
+	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0},
+	{"migrations", NULL, "migrations", NULL, "moves to another CPU", ALL, get_migrations, 0},
+	{"waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL, get_latency_count,
+	 0},
+	{"max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL, get_latency_max, 0},
+	{"p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL, get_latency_percentile,
+	 50},
+	{"p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU", ALL,
+	 get_latency_percentile, 99},
+	{"woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, get_woken, 0},
+	{"preempted", "runnable", "preempted", NULL, "stayed runnable when it lost its CPU", ALL,
+	 get_preempted, 0},
+	{"throttled", "runnable", "throttled", NULL, "of those, by its cgroup's CPU limit", ALL,
+	 get_throttled, 0},
+	{"delays", NULL, "delays", NULL, "the kernel's delay accounting", ALL, get_null, 0},
+	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0},
+	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
+	 0},
+	{"active", NULL, NULL, NULL, "all but idle, sleep and stopped (the default order)", ALL,
+	 get_active, 0},
+};
+
+const size_t field_count = sizeof(fields) / sizeof(fields[0]);
+
+const struct field *field_find(const char *name)
+{
+	for (size_t i = 0; i < field_count; i++)
+		if (!strcmp(fields[i].name, name))
+			return &fields[i];
+	return NULL;
+}
+
+struct order {
+	const struct field *field;
+	const struct cgroup_names *names;
+};
+
+static int by_field(const void *left, const void *right, void *data)
+{
+	const struct order *order = data;
+	const struct row *a = left, *b = right;
+	struct value x, y;
+	int result = 0;
+
+	order->field->get(order->field, a, order->names, &x);
+	order->field->get(order->field, b, order->names, &y);
+	if (x.kind != y.kind)
+		return x.kind == VALUE_NULL ? 1 : -1;
+	if (x.kind == VALUE_STRING)
+		result = strcmp(x.string, y.string);
+	else if (x.kind != VALUE_NULL)
+		result = (x.number < y.number) - (x.number > y.number);
+	if (!result)
+		result = (a->pid > b->pid) - (a->pid < b->pid);
+	if (!result)
+		result = (a->tid > b->tid) - (a->tid < b->tid);
+	return result;
+}
+
+void rows_sort(struct row *rows, size_t count, const struct field *field,
+	       const struct cgroup_names *names)
+{
+	struct order order = {field, names};
+
+	qsort_r(rows, count, sizeof(*rows), by_field, &order);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one table of what a row has to show: text columns, CSV columns, JSON keys, sort keys and the
+ * list in --help all come from it, so they cannot disagree.
+ */
+#ifndef DWELL_VIEW_FIELDS_H
+#define DWELL_VIEW_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/group.h"
+#include "model/interval.h"
+#include "model/reason.h"
+
+/* How a row's cgroup id is turned into a path; NULL from `path` = not known. */
+struct cgroup_names {
+	const char *(*path)(void *data, uint64_t cgroup_id);
+	void *data;
+};
+
+enum value_kind {
+	VALUE_NULL, /* not measured, or meaningless for this row */
+	VALUE_NUMBER,
+	VALUE_STRING,
+	VALUE_BOOL,
+};
+
+struct value {
+	enum value_kind kind;
+	uint64_t number;
+	const char *string; /* any bytes; into `text`, the row, or a cache that outlives it */
+	char text[REASON_BYTES];
+};
+
+struct field {
+	const char *name;   /* for --sort; unique */
+	const char *group;  /* JSON object it is in, NULL = the row itself; neighbours share one */
+	const char *key;    /* JSON key; NULL = only for sorting */
+	const char *header; /* column in tables; NULL = has none */
+	const char *help;
+	unsigned int levels; /* which groupings have it: 1 << enum grouping */
+	void (*get)(const struct field *field, const struct row *row,
+		    const struct cgroup_names *names, struct value *ret_value);
+	int argument; /* for `get`: which of several alike */
+};
+
+extern const struct field fields[];
+extern const size_t field_count;
+
+static inline bool field_applies(const struct field *field, enum grouping by)
+{
+	return field->levels & 1U << by;
+}
+
+/* NULL: no such field. */
+const struct field *field_find(const char *name);
+
+/* Largest numbers first, strings in alphabetical order, what is not measured last; ties by tid. */
+void rows_sort(struct row *rows, size_t count, const struct field *field,
+	       const struct cgroup_names *names);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Percentages of observed time, for people and logs. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "view/view.h"
+
+#define NAME_COLUMNS   15
+#define CGROUP_COLUMNS 60
+
+/* A name of any bytes, padded to `columns`. */
+static void write_name(struct output *out, const char *name, size_t columns, bool pad)
+{
+	char text[CGROUP_COLUMNS * 4 + 1];
+	size_t width = text_printable(text, sizeof(text), name, columns);
+
+	output_string(out, text);
+	for (; pad && width < columns; width++)
+		output_char(out, ' ');
+}
+
+/* Five columns. What is exactly zero shows as a bare 0, so that the rest stands out. */
+static void write_share(struct output *out, uint64_t part_ns, uint64_t whole_ns)
+{
+	double share = whole_ns ? 100.0 * (double)part_ns / (double)whole_ns : 0;
+
+	if (!whole_ns)
+		output_string(out, "    -");
+	else if (!part_ns)
+		output_string(out, "    0");
+	else if (share >= 99.95)
+		output_format(out, "%5.0f", share);
+	else
+		output_format(out, "%5.1f", share);
+}
+
+static void write_p99(const struct view *view, const struct row *row)
+{
+	const struct field *field = field_find("p99");
+	char text[16] = "-";
+	struct value value;
+
+	field->get(field, row, &view->names, &value);
+	if (value.kind == VALUE_NUMBER)
+		duration_format(text, sizeof(text), value.number);
+	output_format(view->out, " %6s", text);
+}
+
+static void write_status(struct output *out, int status)
+{
+	if (WIFSIGNALED(status))
+		output_format(out, "killed by signal %d (%s)", WTERMSIG(status),
+			      strsignal(WTERMSIG(status)));
+	else
+		output_format(out, "exited with status %d", WEXITSTATUS(status));
+}
+
+static void write_now(const struct view *view, const struct row *row)
+{
+	char reason[REASON_BYTES], since[16];
+
+	output_string(view->out, "  ");
+	if (row->exited) {
+		write_status(view->out, row->exit_code);
+		return;
+	}
+	if (row->where.state == WIRE_ON_CPU) {
+		output_format(view->out, "running on CPU %u", row->cpu);
+		return;
+	}
+	reason_format(reason, sizeof(reason), row->where);
+	duration_format(since, sizeof(since), row->in_state_ns);
+	output_format(view->out, "%s %s%s%s", state_info[state_of_wait(row->where.state)].key,
+		      reason, *reason ? " " : "", since);
+}
+
+static void write_states_heading(struct output *out)
+{
+	for (int i = 0; i < STATES; i++)
+		output_format(out, "%5s", state_info[i].header);
+	output_string(out, "  RQp99");
+}
+
+static void write_heading(const struct view *view)
+{
+	struct output *out = view->out;
+
+	switch (view->by) {
+	case BY_PROCESS:
+		output_format(out, "%8s %-*s %5s", "PID", NAME_COLUMNS, "PROCESS", "THR");
+		break;
+	case BY_CGROUP:
+		output_format(out, "%5s", "THR");
+		break;
+	default:
+		output_format(out, "%8s %-*s", "TID", NAME_COLUMNS, "COMM");
+	}
+	write_states_heading(out);
+	output_string(out, view->by == BY_THREAD   ? "  NOW\n"
+			   : view->by == BY_CGROUP ? "  CGROUP\n"
+						   : "\n");
+}
+
+static void write_row(const struct view *view, const struct row *row)
+{
+	struct output *out = view->out;
+	const char *path = NULL;
+
+	switch (view->by) {
+	case BY_PROCESS:
+		output_format(out, "%8u ", row->pid);
+		write_name(out, row->process, NAME_COLUMNS, true);
+		output_format(out, " %5u", row->threads);
+		break;
+	case BY_CGROUP:
+		output_format(out, "%5u", row->threads);
+		break;
+	default:
+		output_format(out, "%8u ", row->tid);
+		write_name(out, row->comm, NAME_COLUMNS, true);
+	}
+	for (int i = 0; i < STATES; i++)
+		write_share(out, row->states_ns[i], row->observed_ns);
+	write_p99(view, row);
+	if (view->by == BY_THREAD) {
+		write_now(view, row);
+	} else if (view->by == BY_CGROUP) {
+		if (view->names.path)
+			path = view->names.path(view->names.data, row->cgroup_id);
+		output_string(out, "  ");
+		write_name(out, path ? path : "-", CGROUP_COLUMNS, false);
+	} else if (row->exited) {
+		output_string(out, "  exited");
+	}
+	output_char(out, '\n');
+}
+
+/* Did nothing but wait for work or for time to pass. */
+static bool is_idle(const struct row *row)
+{
+	return !row->exited && row->observed_ns == row->states_ns[STATE_IDLE] +
+							   row->states_ns[STATE_SLEEP] +
+							   row->states_ns[STATE_STOPPED];
+}
+
+static void write_title(const struct view *view, const struct interval *interval, size_t shown)
+{
+	const struct wire_losses *losses = &interval->losses;
+	uint64_t lost = losses->threads + losses->exits + losses->transitions;
+	time_t seconds = (time_t)(interval->start_realtime_ns / NS_PER_S);
+	char clock[16], length[16];
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
+	output_format(view->out, "%s  %s%s  %zu %s, %zu shown  exact (%s), user/sys %s  ", clock,
+		      length, interval->final ? " (last)" : "", interval->row_count,
+		      grouping_plurals[view->by], shown, view->quality.source,
+		      view->quality.precise_cpu_split ? "precise" : "by tick");
+	if (lost || losses->torn)
+		output_format(view->out,
+			      "LOST %llu (threads %llu, exits %llu, wakeups %llu), torn %llu\n",
+			      (unsigned long long)lost, (unsigned long long)losses->threads,
+			      (unsigned long long)losses->exits,
+			      (unsigned long long)losses->transitions,
+			      (unsigned long long)losses->torn);
+	else
+		output_string(view->out, "lost 0\n");
+}
+
+static void table_interval(const struct view *view, const struct interval *interval)
+{
+	size_t limit = view->top ? view->top : interval->row_count;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < interval->row_count && shown < limit; i++)
+		shown += view->show_idle || !is_idle(&interval->rows[i]);
+	write_title(view, interval, shown);
+	if (shown)
+		write_heading(view);
+	for (size_t i = 0; i < interval->row_count && shown; i++) {
+		if (!view->show_idle && is_idle(&interval->rows[i]))
+			continue;
+		write_row(view, &interval->rows[i]);
+		shown--;
+	}
+	output_char(view->out, '\n');
+}
+
+static void table_child(const struct view *view, const struct child_outcome *outcome)
+{
+	char length[16];
+
+	write_name(view->out, outcome->name, CGROUP_COLUMNS, false);
+	output_char(view->out, ' ');
+	write_status(view->out, outcome->wait_status);
+	duration_format(length, sizeof(length), outcome->duration_ns);
+	output_format(view->out, " after %s\n", length);
+}
+
+const struct view_ops view_table = {
+	.name = "table",
+	.help = "percentages of the time each thread existed, most active first",
+	.interval = table_interval,
+	.child = table_child,
+};

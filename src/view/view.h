@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Output formats: one file each, one line in `views`. */
+#ifndef DWELL_VIEW_VIEW_H
+#define DWELL_VIEW_VIEW_H
+
+#include <stdbool.h>
+
+#include "base/output.h"
+#include "model/group.h"
+#include "model/interval.h"
+#include "view/fields.h"
+
+/* How far the figures can be trusted, the same for a whole session. */
+struct quality {
+	const char *source;	/* "bpf" */
+	bool precise_cpu_split; /* else user : kernel is sampled by the timer tick */
+	/* sources that are not used, and why */
+	const struct unavailable {
+		const char *source;
+		const char *why;
+	} * unavailable;
+	size_t unavailable_count;
+};
+
+/* The command that was run and watched (`-- COMMAND`). */
+struct child_outcome {
+	const char *name;
+	int wait_status; /* as from waitpid(2) */
+	uint64_t duration_ns;
+};
+
+struct view {
+	const struct view_ops *ops;
+	struct output *out;
+	enum grouping by;
+	size_t top;	/* rows to show, 0 = all */
+	bool show_idle; /* in tables: also rows that did nothing but idle */
+	struct cgroup_names names;
+	struct quality quality;
+};
+
+struct view_ops {
+	const char *name;
+	const char *help;
+	/* Once, before the first interval; may be NULL. */
+	void (*begin)(const struct view *view);
+	/* Rows come sorted and grouped; the view shows the first `top`. */
+	void (*interval)(const struct view *view, const struct interval *interval);
+	/* The watched command has ended; may be NULL. */
+	void (*child)(const struct view *view, const struct child_outcome *outcome);
+};
+
+extern const struct view_ops view_table, view_json, view_csv;
+
+extern const struct view_ops *const views[];
+extern const size_t view_count;
+
+/* NULL: no such format. */
+const struct view_ops *view_find(const char *name);
+
+/* How many of the interval's rows to show. */
+size_t view_rows(const struct view *view, const struct interval *interval);
+
+/* RFC 3339, UTC, nanoseconds: 31 bytes with the NUL. */
+#define VIEW_TIME_BYTES 40
+void view_format_time(char *into, uint64_t realtime_ns);
+
+#endif
