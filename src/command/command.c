@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/command.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "version.h"
+
+static const struct command *const commands[] = {
+	&command_top,
+};
+
+static void print_help(FILE *to)
+{
+	fputs("Usage: dwell COMMAND [OPTION...]\n"
+	      "Tells where every thread's time goes, and who is to blame.\n\n"
+	      "Commands:\n",
+	      to);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\nOptions:\n"
+	      "  --help     this list; `dwell COMMAND --help` for a command's own, with examples\n"
+	      "  --version  version and licence\n\n"
+	      "Exit status: 0 done, 1 could not run, 2 usage, 3 a check failed, 4 inconclusive.\n",
+	      to);
+}
+
+static void print_version(void)
+{
+	puts("dwell " DWELL_VERSION "\nLicence GPL-2.0-or-later. There is no warranty.");
+}
+
+int command_fail(const char *name, int code, const struct error *error)
+{
+	char text[sizeof(error->text) * 2];
+
+	text_printable(text, sizeof(text), error->text, sizeof(text));
+	fprintf(stderr, "dwell %s: %s\n", name, text);
+	return code;
+}
+
+int command_main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		print_help(stdout);
+		return EXIT_DONE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		print_version();
+		return EXIT_DONE;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i]->name, argv[1]))
+			return commands[i]->run(argc - 1, argv + 1);
+	char shown[64];
+
+	text_printable(shown, sizeof(shown), argv[1], 40);
+	fprintf(stderr, "dwell: no command '%s'; `dwell --help` lists them\n", shown);
+	return EXIT_USAGE;
+}

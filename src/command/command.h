@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Subcommands: one file each, one line in the table of command.c. */
+#ifndef DWELL_COMMAND_COMMAND_H
+#define DWELL_COMMAND_COMMAND_H
+
+#include "base/error.h"
+
+/* What dwell's exit status means. */
+enum exit_code {
+	EXIT_DONE = 0,	       /* done, checks passed */
+	EXIT_NOT_RUN = 1,      /* could not run */
+	EXIT_USAGE = 2,	       /* wrong command line */
+	EXIT_CHECK_FAILED = 3, /* ran, and a check failed */
+	EXIT_INCONCLUSIVE = 4,
+};
+
+struct command {
+	const char *name;
+	const char *summary; /* for `dwell --help` */
+	/* argv[0] is the command's own name. Returns an enum exit_code. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_top;
+
+/* Finds the command in argv[1], or handles --help and --version. Returns an enum exit_code. */
+int command_main(int argc, char **argv);
+
+/* "dwell NAME: text" on standard error, safe for a terminal. Returns `code`. */
+int command_fail(const char *name, int code, const struct error *error);
+
+#endif
