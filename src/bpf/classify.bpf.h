@@ -100,45 +100,57 @@ static __always_inline __u32 wait_function_below(__u64 address)
 	return index & (WAIT_FUNCTIONS - 1);
 }
 
-/* Global, so that the verifier looks at it once and not once per frame. Returns index + 1, 0 =
- * none. */
-__weak __attribute__((noinline)) int wait_function_find(__u64 address)
+/*
+ * This function and the next are global, so that the verifier looks at each loop once, and not again
+ * after every way that leads to it: else they are most of the time dwell takes to start.
+ */
+__weak __attribute__((noinline)) __u32 wait_function_of(__u64 address)
 {
 	__u32 index = wait_function_below(address);
-	const volatile struct wait_function *function = &wait_functions[index];
 
-	return function->start <= address && address < function->end ? (int)index + 1 : 0;
+	return wait_functions[index].start <= address && address < wait_functions[index].end
+		       ? index
+		       : WAIT_FUNCTIONS;
+}
+
+/* The function that decides among `bytes` of frames in a stack buffer; WAIT_FUNCTIONS: none known. */
+__weak __attribute__((noinline)) __u32 stack_wait_function(__u32 buffer, long bytes)
+{
+	__u32 zero = 0, found = WAIT_FUNCTIONS;
+	struct stack_buffers *buffers = bpf_map_lookup_elem(&stack_buffers, &zero);
+
+	if (!buffers || buffer > 1)
+		return WAIT_FUNCTIONS;
+	for (int i = 0; i < STACK_FRAMES; i++) {
+		if ((long)(i * sizeof(__u64)) >= bytes)
+			break;
+		__u32 index = wait_function_of(buffers->frames[buffer][i]);
+
+		if (index >= WAIT_FUNCTIONS)
+			continue;
+		if (wait_functions[index & (WAIT_FUNCTIONS - 1)].decides)
+			return index;
+		if (found == WAIT_FUNCTIONS)
+			found = index;
+	}
+	return found;
 }
 
 /* What the kernel stack says; detail NONE if nothing known is on it. */
 static __always_inline struct wire_where classify_stack(struct task_struct *task, __u32 buffer)
 {
-	__u32 zero = 0;
-	struct wire_where found = where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
+	__u32 zero = 0, index;
 	struct stack_buffers *buffers = bpf_map_lookup_elem(&stack_buffers, &zero);
+	long bytes;
 
 	if (!buffers || buffer > 1)
-		return found;
-	__u64 *frames = buffers->frames[buffer];
-	long bytes = bpf_get_task_stack(task, frames, sizeof(buffers->frames[0]), 0);
-
-	for (int i = 0; i < STACK_FRAMES; i++) {
-		if ((long)(i * sizeof(__u64)) >= bytes)
-			break;
-		int match = wait_function_find(frames[i]);
-
-		if (match < 1 || match > WAIT_FUNCTIONS)
-			continue;
-		const volatile struct wait_function *function = &wait_functions[match - 1];
-
-		if (function->decides || !found.detail) {
-			found.state = function->state;
-			found.detail = function->detail;
-		}
-		if (function->decides)
-			break;
-	}
-	return found;
+		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
+	bytes = bpf_get_task_stack(task, buffers->frames[buffer], sizeof(buffers->frames[0]), 0);
+	index = stack_wait_function(buffer, bytes);
+	if (index >= WAIT_FUNCTIONS)
+		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
+	index &= WAIT_FUNCTIONS - 1;
+	return where(wait_functions[index].state, wait_functions[index].detail, 0);
 }
 
 /* The open file behind a descriptor; NULL if there is none. */
