@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A short front to Meson; `make help` lists what there is.
+BUILD ?= build
+MESON_OPTIONS ?=
+
+all: build
+
+# Never part of another target, so that a build asks for nothing.
+deps: ## install what building, testing and measuring need (needs root)
+	@scripts/deps install
+
+check-deps:
+	@scripts/deps check build || scripts/deps install
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) $(MESON_OPTIONS) > $(BUILD).setup.log 2>&1 || \
+		{ cat $(BUILD).setup.log; exit 1; }
+	@mv $(BUILD).setup.log $(BUILD)/setup.log
+
+build: $(BUILD)/build.ninja ## build the program: build/dwell
+	@ninja -C $(BUILD) --quiet
+
+demo: check-deps ## install what is missing, build, watch a mixed workload
+	@$(MAKE) --no-print-directory build
+	@scripts/demo $(BUILD)
+
+test: ## install what is missing, build, run every test
+	@scripts/deps check test || scripts/deps install
+	@$(MAKE) --no-print-directory build
+	@tests/run $(BUILD)
+
+bench: ## measure dwell beside its peers; needs root and a quiet machine
+	@scripts/deps check test || scripts/deps install
+	@$(MAKE) --no-print-directory build
+	@tests/bench/run $(BUILD)
+
+install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
+	@meson install -C $(BUILD) --no-rebuild
+
+format: ## clang-format the tree in place
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean: ## remove the build
+	@rm -rf $(BUILD) $(BUILD)-*
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: all deps check-deps build demo test bench install format clean help
