@@ -27,6 +27,7 @@ struct account_state {
 
 struct account {
 	__u64 frozen_ns; /* the snapshot instant `frozen` is good for */
+	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 origin_ns; /* 0: being set up */
 	/* the kernel's own counts at origin_ns */
 	__u64 origin_voluntary;

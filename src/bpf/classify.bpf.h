@@ -77,7 +77,7 @@ static __always_inline enum syscall_class class_of(int syscall)
 
 	if (index >= SYSCALL_TABLE_SIZE)
 		return SYSCALL_OTHER;
-	barrier_var(index); /* keep the mask: the verifier does not see through clang's own check */
+	barrier_var(index); /* as in wait_function_at() */
 	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
 }
 
@@ -100,9 +100,17 @@ static __always_inline __u32 wait_function_below(__u64 address)
 	return index & (WAIT_FUNCTIONS - 1);
 }
 
+/* `index` has been checked; the mask is for the verifier, which does not see through clang's check.
+ */
+static __always_inline const volatile struct wait_function *wait_function_at(__u32 index)
+{
+	barrier_var(index);
+	return &wait_functions[index & (WAIT_FUNCTIONS - 1)];
+}
+
 /*
- * This function and the next are global, so that the verifier looks at each loop once, and not again
- * after every way that leads to it: else they are most of the time dwell takes to start.
+ * This function and the next are global, so that the verifier looks at each loop once, and not
+ * again after every way that leads to it: else they are most of the time dwell takes to start.
  */
 __weak __attribute__((noinline)) __u32 wait_function_of(__u64 address)
 {
@@ -113,7 +121,8 @@ __weak __attribute__((noinline)) __u32 wait_function_of(__u64 address)
 		       : WAIT_FUNCTIONS;
 }
 
-/* The function that decides among `bytes` of frames in a stack buffer; WAIT_FUNCTIONS: none known. */
+/* The function that decides among `bytes` of frames in a stack buffer; WAIT_FUNCTIONS: none known.
+ */
 __weak __attribute__((noinline)) __u32 stack_wait_function(__u32 buffer, long bytes)
 {
 	__u32 zero = 0, found = WAIT_FUNCTIONS;
@@ -128,7 +137,7 @@ __weak __attribute__((noinline)) __u32 stack_wait_function(__u32 buffer, long by
 
 		if (index >= WAIT_FUNCTIONS)
 			continue;
-		if (wait_functions[index & (WAIT_FUNCTIONS - 1)].decides)
+		if (wait_function_at(index)->decides)
 			return index;
 		if (found == WAIT_FUNCTIONS)
 			found = index;
@@ -136,21 +145,28 @@ __weak __attribute__((noinline)) __u32 stack_wait_function(__u32 buffer, long by
 	return found;
 }
 
-/* What the kernel stack says; detail NONE if nothing known is on it. */
-static __always_inline struct wire_where classify_stack(struct task_struct *task, __u32 buffer)
+/*
+ * What the kernel stack says; detail NONE if nothing known is on it. With the context of a
+ * tracepoint hit by the current thread, its stack; else that of `task`, from which the kernel
+ * leaves out all functions of the scheduler section: locks and completions are among them, so a
+ * thread that waits for one when it is seeded is taken by its system call.
+ */
+static __always_inline struct wire_where classify_stack(struct task_struct *task, void *ctx)
 {
-	__u32 zero = 0, index;
+	__u32 zero = 0, buffer = ctx ? 0 : 1, index;
 	struct stack_buffers *buffers = bpf_map_lookup_elem(&stack_buffers, &zero);
 	long bytes;
 
-	if (!buffers || buffer > 1)
+	if (!buffers)
 		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
-	bytes = bpf_get_task_stack(task, buffers->frames[buffer], sizeof(buffers->frames[0]), 0);
+	if (ctx)
+		bytes = bpf_get_stack(ctx, buffers->frames[0], sizeof(buffers->frames[0]), 0);
+	else
+		bytes = bpf_get_task_stack(task, buffers->frames[1], sizeof(buffers->frames[1]), 0);
 	index = stack_wait_function(buffer, bytes);
 	if (index >= WAIT_FUNCTIONS)
 		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
-	index &= WAIT_FUNCTIONS - 1;
-	return where(wait_functions[index].state, wait_functions[index].detail, 0);
+	return where(wait_function_at(index)->state, wait_function_at(index)->detail, 0);
 }
 
 /* The open file behind a descriptor; NULL if there is none. */
@@ -276,19 +292,35 @@ static __always_inline struct wire_where classify_syscall(struct task_struct *ta
 	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 }
 
+/* on_rq is set, but the thread has blocked: it leaves the queue later (DELAY_DEQUEUE, 6.12 on). */
+static __always_inline bool is_delayed(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed;
+}
+
+/*
+ * Blocked, as the run queue sees it. Asked in sched_switch, because the state it passes is not
+ * enough: a thread about to block with a signal pending stays runnable, and before 6.15 (commit
+ * 8feb053d5319) is passed with the state it did not enter.
+ */
+static __always_inline bool has_left_queue(const struct task_struct *task)
+{
+	return !task->on_rq || is_delayed(task);
+}
+
 static __always_inline bool is_kernel_thread(const struct task_struct *task)
 {
 	return task->flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
 static __always_inline struct wire_where classify_kernel_thread(struct task_struct *task,
-								unsigned int state, __u32 buffer)
+								unsigned int state, void *ctx)
 {
 	struct wire_where found = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
 
 	if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD)
 		return found;
-	found = classify_stack(task, buffer);
+	found = classify_stack(task, ctx);
 	if (!found.detail) {
 		found.state = BPF_CORE_READ_BITFIELD(task, in_iowait) ? WIRE_DISK : WIRE_SLEEP;
 		found.detail = WIRE_DETAIL_KTHREAD;
@@ -300,9 +332,9 @@ static __always_inline struct wire_where classify_kernel_thread(struct task_stru
 /* The stack is worth its microsecond: in disk and page-fault waits, never in the frequent sleeps.
  */
 static __always_inline struct wire_where
-classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait, __u32 buffer)
+classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait, void *ctx)
 {
-	struct wire_where found = classify_stack(task, buffer);
+	struct wire_where found = classify_stack(task, ctx);
 
 	if (iowait && guess.state != WIRE_DISK)
 		guess.state = WIRE_DISK;
@@ -320,11 +352,11 @@ classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait
 }
 
 /*
- * A thread blocked in scheduler state `state`. `before` is what it did until now; `buffer` which
- * stack buffer the caller may use.
+ * A thread blocked in scheduler state `state`. `before` is what it did until now; `ctx` the context
+ * of sched_switch, where the thread is the current one, or NULL.
  */
 static __always_inline struct wire_where classify(struct task_struct *task, unsigned int state,
-						  struct wire_where before, __u32 buffer)
+						  struct wire_where before, void *ctx)
 {
 	if (state & TASK_TRACED)
 		return where(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
@@ -333,7 +365,7 @@ static __always_inline struct wire_where classify(struct task_struct *task, unsi
 	if (state & TASK_FROZEN || task->jobctl & JOBCTL_TRAP_FREEZE)
 		return where(WIRE_STOPPED, WIRE_DETAIL_FREEZER, WIRE_SYSCALL_NONE);
 	if (is_kernel_thread(task))
-		return classify_kernel_thread(task, state, buffer);
+		return classify_kernel_thread(task, state, ctx);
 
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	int syscall = arch_syscall(task, regs);
@@ -345,7 +377,7 @@ static __always_inline struct wire_where classify(struct task_struct *task, unsi
 
 	if (!uninterruptible && syscall != WIRE_SYSCALL_NONE)
 		return guess;
-	return classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), buffer);
+	return classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), ctx);
 }
 
 #endif

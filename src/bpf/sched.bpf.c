@@ -16,8 +16,8 @@
 
 /* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
 const volatile bool switch_has_state = true;
-/* A snapshot is being read: a thread that ends now may not be met by the iterator any more. */
-volatile bool snapshot_open = false;
+/* User space waits for the end of threads. */
+volatile bool ends_awaited = false;
 
 #define EVENTS_BYTES	   (4 << 20)
 #define EARLY_WAKEUP_BYTES (EVENTS_BYTES / 4)
@@ -41,21 +41,23 @@ static __always_inline void send(struct task_struct *task, struct account *accou
 		record_fill(record, account, &account->live, account->live.since_ns, kind);
 	record_fill_task(record, task, account);
 	/* user space drains the ring at each snapshot: wake it early only when the ring fills up */
-	bpf_ringbuf_submit(record,
-			   bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > EARLY_WAKEUP_BYTES
-				   ? BPF_RB_FORCE_WAKEUP
-				   : BPF_RB_NO_WAKEUP);
+	if (ends_awaited || bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > EARLY_WAKEUP_BYTES)
+		bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+	else
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
 /*
- * The last switch of a thread: nothing of its life is missing from the record. The account itself
- * goes with the thread (deleting it here could call into RCU under the run-queue lock).
+ * The last switch of a thread: nothing of its life is missing from the record. For some time
+ * before, since it left the process table, the iterator has not met it any more; what it would have
+ * read goes with it. The account itself is freed with the thread (deleting it here could call into
+ * RCU under the run-queue lock).
  */
 static __always_inline void end_thread(struct task_struct *task, struct account *account,
 				       __u64 now_ns)
 {
 	account_enter(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
-	if (snapshot_open && account->frozen_ns == snapshot_ns &&
+	if (account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
@@ -93,8 +95,8 @@ static __always_inline void leave_runnable(struct task_struct *task, struct acco
 		account->live.totals.throttled++;
 }
 
-static __always_inline void leave_cpu(struct task_struct *task, bool preempt, unsigned int state,
-				      __u64 now_ns)
+static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
+				      unsigned int state, __u64 now_ns)
 {
 	struct account *account = account_of(task);
 
@@ -102,10 +104,10 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempt, un
 		return;
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);
-	else if (preempt || !state)
+	else if (preempt || !state || !has_left_queue(task))
 		leave_runnable(task, account, now_ns);
 	else
-		account_enter(account, classify(task, state, account->live.where, 0), now_ns);
+		account_enter(account, classify(task, state, account->live.where, ctx), now_ns);
 }
 
 static __always_inline void take_cpu(struct task_struct *task, __u64 now_ns)
@@ -133,7 +135,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
 
 	if (prev->pid)
-		leave_cpu(prev, preempt, state, now_ns);
+		leave_cpu(ctx, prev, preempt, state, now_ns);
 	if (next->pid)
 		take_cpu(next, now_ns);
 	return 0;

@@ -22,12 +22,6 @@ static struct wire_thread record;
 
 #define READ_ATTEMPTS 2 /* more, after the first */
 
-/* on_rq is set, but the thread has blocked: it leaves the queue later (DELAY_DEQUEUE, 6.12 on). */
-static __always_inline bool is_delayed(const struct task_struct *task)
-{
-	return bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed;
-}
-
 /* What a thread does, read from outside without a lock. */
 static __always_inline struct wire_where observe(struct task_struct *task)
 {
@@ -36,9 +30,9 @@ static __always_inline struct wire_where observe(struct task_struct *task)
 
 	if (task->on_cpu)
 		return where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	if (!state || state & TASK_WAKING || (task->on_rq && !is_delayed(task)))
+	if (!state || state & TASK_WAKING || !has_left_queue(task))
 		return where(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	return classify(task, state, nothing, 1);
+	return classify(task, state, nothing, NULL);
 }
 
 /*
@@ -119,6 +113,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (read_account(account, instant_ns) || read_account_again(account, instant_ns)) {
 		record_fill_task(&record, task, account);
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+		account->read_ns = instant_ns;
 	}
 	return 0;
 }

@@ -81,9 +81,11 @@ static const struct known {
 	WAIT(request_wait_answer, DISK, BLOCK_IO, 0),
 	/* Waits inside the kernel that are none of these. */
 	WAIT(synchronize_rcu, SLEEP, GRACE_PERIOD, 0),
+	WAIT(synchronize_rcu_normal, SLEEP, GRACE_PERIOD, 0),
 	WAIT(synchronize_rcu_expedited, SLEEP, GRACE_PERIOD, 0),
 	WAIT(__wait_rcu_gp, SLEEP, GRACE_PERIOD, 0),
 	WAIT(__synchronize_srcu, SLEEP, GRACE_PERIOD, 0),
+	WAIT(rcu_barrier, SLEEP, GRACE_PERIOD, 0),
 	WAIT(wait_for_completion, SLEEP, KERNEL_WORK, 0),
 	WAIT(wait_for_completion_killable, SLEEP, KERNEL_WORK, 0),
 	WAIT(wait_for_completion_state, SLEEP, KERNEL_WORK, 0),

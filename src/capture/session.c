@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
@@ -27,20 +28,28 @@ struct session {
 	struct ring_buffer *ring;
 	struct session_facts facts;
 	struct record_sink sink; /* during session_drain() */
-	uint64_t last_ns;	 /* instant of the snapshot before; 0 = none */
+	uint64_t instant_ns;	 /* of the present snapshot */
+	uint64_t last_ns;	 /* of the one before; 0 = none */
 	char *buffer;
 };
 
-/* What libbpf last complained about: the reason behind an errno. Set while a session opens. */
-static _Thread_local char last_complaint[256];
+/*
+ * What libbpf first complained about: the reason behind an errno. Set while a session opens. With
+ * DWELL_DEBUG set, everything libbpf has to say goes to standard error, the verifier's log too.
+ */
+static _Thread_local char complaint[256];
 
 static int keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
 {
-	if (level == LIBBPF_WARN) {
-		vsnprintf(last_complaint, sizeof(last_complaint), format, args);
-		last_complaint[strcspn(last_complaint, "\n")] = '\0';
+	va_list copy;
+
+	if (level == LIBBPF_WARN && !*complaint) {
+		va_copy(copy, args);
+		vsnprintf(complaint, sizeof(complaint), format, copy);
+		va_end(copy);
+		complaint[strcspn(complaint, "\n")] = '\0';
 	}
-	return 0;
+	return getenv("DWELL_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
 static int configure(struct session *session, const struct targets *targets, struct error *error)
@@ -68,7 +77,7 @@ static int load(struct session *session, const struct targets *targets, struct e
 
 	if (result < 0)
 		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
-				 strerror(-result), *last_complaint ? ": " : "", last_complaint);
+				 strerror(-result), *complaint ? ": " : "", complaint);
 	map = bpf_map__fd(session->bpf->maps.targets);
 	for (unsigned int i = 0; i < targets->count; i++) {
 		struct target_key key = {targets->items[i].id, targets->items[i].kind};
@@ -83,7 +92,7 @@ static int load(struct session *session, const struct targets *targets, struct e
 	if (result < 0)
 		return error_set(error, -result,
 				 "cannot attach to the scheduler's tracepoints: %s%s%s",
-				 strerror(-result), *last_complaint ? ": " : "", last_complaint);
+				 strerror(-result), *complaint ? ": " : "", complaint);
 	return 0;
 }
 
@@ -181,12 +190,11 @@ int session_open(struct session **ret_session, const struct targets *targets, st
 	result = features_probe(&session->facts.features, error);
 	if (result < 0)
 		return result;
-	*last_complaint = '\0';
+	*complaint = '\0';
 	libbpf_set_print(keep_complaint);
 	session->bpf = dwell_bpf__open();
 	if (!session->bpf)
-		return error_set(error, errno, "cannot open dwell's BPF object: %s",
-				 last_complaint);
+		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
 	result = configure(session, targets, error);
 	if (result >= 0)
 		result = load(session, targets, error);
@@ -233,7 +241,7 @@ int session_drain(struct session *session, struct record_sink sink, struct error
 	if (result < 0)
 		return error_set(error, -result, "cannot read the event ring: %s",
 				 strerror(-result));
-	return 0;
+	return result;
 }
 
 /* Sets the instant and returns when it has passed everywhere. Waits some 60 us, awake. */
@@ -241,7 +249,6 @@ static uint64_t announce_instant(struct session *session)
 {
 	uint64_t instant_ns;
 
-	session->bpf->bss->snapshot_open = true;
 	do {
 		instant_ns = clock_monotonic_ns() + SNAPSHOT_LEAD_NS;
 		__atomic_store_n(&session->bpf->bss->snapshot_ns, instant_ns, __ATOMIC_SEQ_CST);
@@ -252,31 +259,54 @@ static uint64_t announce_instant(struct session *session)
 	return instant_ns;
 }
 
-int session_snapshot(struct session *session, bool final, struct record_sink sink,
-		     struct error *error)
+int session_snapshot_begin(struct session *session, struct record_sink sink, struct error *error)
 {
-	uint64_t instant_ns = announce_instant(session);
+	int result;
+
+	session->instant_ns = announce_instant(session);
+	result = walk(session, sink, error);
+	return result < 0 ? result : session_drain(session, sink, error);
+}
+
+int session_await_ends(struct session *session, int timeout_ms, struct record_sink sink,
+		       struct error *error)
+{
+	struct epoll_event event;
+	int ready, result;
+
+	session->bpf->bss->ends_awaited = true;
+	/* what was sent before anybody was told to wake us */
+	result = session_drain(session, sink, error);
+	if (result == 0) {
+		ready = epoll_wait(session_event_fd(session), &event, 1, timeout_ms);
+		result = session_drain(session, sink, error);
+		if (result >= 0)
+			result = ready > 0;
+	} else if (result > 0) {
+		result = 1;
+	}
+	session->bpf->bss->ends_awaited = false;
+	return result;
+}
+
+int session_snapshot_end(struct session *session, bool final, struct record_sink sink,
+			 struct error *error)
+{
 	volatile struct wire_losses *losses = (volatile void *)&session->bpf->bss->losses;
-	uint64_t realtime_ns = clock_realtime_ns() - clock_monotonic_ns();
+	uint64_t instant_ns = session->instant_ns;
 	struct wire_interval interval = {
 		.header = {.size = sizeof(interval), .kind = WIRE_INTERVAL, .time_ns = instant_ns},
 		.start_ns = session->last_ns ? session->last_ns : instant_ns,
 		.end_ns = instant_ns,
+		.losses = {.threads = losses->threads,
+			   .exits = losses->exits,
+			   .transitions = losses->transitions,
+			   .torn = losses->torn},
 		.final = final,
 	};
-	int result = walk(session, sink, error);
+	int result;
 
-	/* after this nobody sends for this snapshot; what was sent until now is in the ring */
-	session->bpf->bss->snapshot_open = false;
-	if (result >= 0)
-		result = session_drain(session, sink, error);
-	if (result < 0)
-		return result;
-	interval.start_realtime_ns = realtime_ns + interval.start_ns;
-	interval.losses = (struct wire_losses){.threads = losses->threads,
-					       .exits = losses->exits,
-					       .transitions = losses->transitions,
-					       .torn = losses->torn};
+	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
 	session->last_ns = instant_ns;
 	result = sink.record(sink.data, &interval.header);
 	if (result < 0)

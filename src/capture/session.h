@@ -43,11 +43,25 @@ static inline void cleanup_session_pointer(struct session **session)
 const struct session_facts *session_facts(const struct session *session);
 
 /*
- * One snapshot of all watched threads at one instant: WIRE_THREAD records, WIRE_EXIT records of
- * those that ended (also later than the instant), then the WIRE_INTERVAL since the snapshot before.
+ * One snapshot of all watched threads at one instant, in two steps, because a thread that is about
+ * to end has left the process table some time before it leaves its CPU, and only then tells its
+ * totals.
+ *
+ * begin: WIRE_THREAD records, and WIRE_EXIT records of those that ended (also later than the
+ * instant). end: the WIRE_INTERVAL since the snapshot before. In between, session_await_ends()
+ * while threads are missing that were there before.
  */
-int session_snapshot(struct session *session, bool final, struct record_sink sink,
-		     struct error *error) must_check;
+int session_snapshot_begin(struct session *session, struct record_sink sink,
+			   struct error *error) must_check;
+int session_snapshot_end(struct session *session, bool final, struct record_sink sink,
+			 struct error *error) must_check;
+
+/*
+ * Waits until threads have ended, at most `timeout_ms`, and gives their records. 1: there may be
+ * more; 0: nothing came in that time; or a negative errno.
+ */
+int session_await_ends(struct session *session, int timeout_ms, struct record_sink sink,
+		       struct error *error) must_check;
 
 /* Readable when many threads have ended: then call session_drain() without waiting for a snapshot.
  */

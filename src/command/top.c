@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/loop.h"
 #include "capture/cgroup.h"
@@ -60,11 +60,30 @@ static int take_record(void *data, const struct wire_header *record)
 	return 0;
 }
 
+/* Long enough for a dying thread that lost its CPU to get it back, short enough to be no hang. */
+#define MISSING_TIMEOUT_MS 50
+
+static int await_missing(struct top *top, struct record_sink sink, struct error *error)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + MISSING_TIMEOUT_MS * NS_PER_MS;
+	int result;
+
+	do
+		result = session_await_ends(top->session, MISSING_TIMEOUT_MS, sink, error);
+	while (result > 0 && intervals_missing(top->intervals) &&
+	       clock_monotonic_ns() < deadline_ns);
+	return result;
+}
+
 static int snapshot(struct top *top, bool final, struct error *error)
 {
 	struct record_sink sink = {take_record, top};
-	int result = session_snapshot(top->session, final, sink, error);
+	int result = session_snapshot_begin(top->session, sink, error);
 
+	if (result >= 0 && intervals_missing(top->intervals))
+		result = await_missing(top, sink, error);
+	if (result >= 0)
+		result = session_snapshot_end(top->session, final, sink, error);
 	return result < 0 ? result : flush(top, error);
 }
 

@@ -13,7 +13,7 @@
  */
 struct intervals {
 	struct records before, now;
-	struct records ended; /* WIRE_EXIT, in order of arrival */
+	struct records ended; /* WIRE_EXIT, a list in order of arrival */
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
 	struct interval current;
@@ -202,6 +202,28 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns)
 	return 0;
 }
 
+/* In the last snapshot, and not in this one. A record carried over from earlier is stale. */
+static bool is_absent(const struct intervals *intervals, const struct wire_thread *thread)
+{
+	return thread->end_ns >= intervals->current.end_ns &&
+	       !records_find(&intervals->now, thread->tid, thread->start_ns);
+}
+
+size_t intervals_missing(const struct intervals *intervals)
+{
+	size_t absent = 0, ended = 0;
+
+	for (size_t i = 0; i < intervals->before.count; i++)
+		absent += is_absent(intervals, &intervals->before.items[i]);
+	for (size_t i = 0; absent && i < intervals->ended.count; i++) {
+		const struct wire_thread *thread = &intervals->ended.items[i];
+
+		thread = records_find(&intervals->before, thread->tid, thread->start_ns);
+		ended += thread && is_absent(intervals, thread);
+	}
+	return absent > ended ? absent - ended : 0;
+}
+
 /* A thread that could not be read this time keeps its last totals for the next. */
 static int carry_over(struct intervals *intervals)
 {
@@ -277,7 +299,7 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 	case WIRE_EXIT:
 		if (record->size != sizeof(*thread))
 			return -EBADMSG;
-		return records_add(&intervals->ended, thread);
+		return records_append(&intervals->ended, thread);
 	case WIRE_INTERVAL:
 		if (record->size != sizeof(struct wire_interval))
 			return -EBADMSG;

@@ -74,4 +74,10 @@ static inline void cleanup_intervals_pointer(struct intervals **intervals)
 int intervals_feed(struct intervals *intervals, const struct wire_header *record,
 		   struct interval **ret_interval) must_check;
 
+/*
+ * Before WIRE_INTERVAL: how many threads of the last snapshot have neither been seen in this one
+ * nor have ended, as far as the records so far tell. They are on their way to the end.
+ */
+size_t intervals_missing(const struct intervals *intervals);
+
 #endif

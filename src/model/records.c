@@ -49,23 +49,32 @@ static int grow(struct records *records)
 	return 0;
 }
 
-int records_add(struct records *records, const struct wire_thread *thread)
+int records_append(struct records *records, const struct wire_thread *thread)
 {
-	struct wire_thread *same =
-		(struct wire_thread *)records_find(records, thread->tid, thread->start_ns);
-
-	if (same) {
-		*same = *thread;
-		return 0;
-	}
 	if (records->count == records->room) {
 		int result = grow(records);
 
 		if (result < 0)
 			return result;
 	}
-	records->items[records->count] = *thread;
-	enter(records, records->count++);
+	records->items[records->count++] = *thread;
+	return 0;
+}
+
+int records_add(struct records *records, const struct wire_thread *thread)
+{
+	struct wire_thread *same =
+		(struct wire_thread *)records_find(records, thread->tid, thread->start_ns);
+	int result;
+
+	if (same) {
+		*same = *thread;
+		return 0;
+	}
+	result = records_append(records, thread);
+	if (result < 0)
+		return result;
+	enter(records, records->count - 1);
 	return 0;
 }
 

@@ -21,6 +21,12 @@ struct records {
 /* Copies the record in; one with the same identity is replaced. 0 or -ENOMEM. */
 int records_add(struct records *records, const struct wire_thread *thread) must_check;
 
+/*
+ * Copies the record in without looking for its like: for a plain list, which may also be shortened
+ * from outside. A list is never searched by records_find(). 0 or -ENOMEM.
+ */
+int records_append(struct records *records, const struct wire_thread *thread) must_check;
+
 /* NULL if there is none. Valid until the next records_add(). */
 const struct wire_thread *records_find(const struct records *records, uint32_t tid,
 				       uint64_t start_ns);

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dwell's figures against what the threads of a workload measured themselves."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from conftest import STATES, WORKLOAD, lost
+
+WAITS = ["disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped"]
+BOUND = 0.01  # of wall time
+# What a thread does before it starts and after it has stopped to measure itself.
+EDGES_NS = 4_000_000
+
+
+def steal_ticks():
+    return int(pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[8])
+
+
+@pytest.fixture(autouse=True)
+def steal_before():
+    """What all CPUs together have lost to the hypervisor when a test begins."""
+    global STEAL_BEFORE
+    STEAL_BEFORE = steal_ticks()
+
+
+def stolen_ns():
+    return (steal_ticks() - STEAL_BEFORE) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def compare(threads, own, edges_ns=EDGES_NS, joint=False):
+    """Each state within 1 % of the wall time of the thread's own figure, for every thread.
+
+    joint: compares CPU time and run-queue wait only as a sum. The kernel stamps a wakeup and the switch
+    that follows it with one reading of the run queue's clock, so what a thread reads of itself has the way
+    from wakeup to switch in its CPU time: microseconds, in a virtual machine milliseconds. dwell, as perf
+    sched and runqlat, counts it as waiting for a CPU.
+
+    Time the hypervisor took away is missing from a thread's CPU clock; the bound grows by it.
+    """
+    assert own
+    wrong = []
+    for figures in own:
+        states = threads[figures["tid"]]["states"]
+        bound = BOUND * figures["wall_ns"] + edges_ns + stolen_ns()
+        on_cpu = states["user"] + states["kernel"]
+        pairs = {"active": (on_cpu + states["runnable"], figures["cpu_ns"] + figures["runnable_ns"])}
+        if not joint:
+            pairs["cpu"] = (on_cpu, figures["cpu_ns"])
+            pairs["runnable"] = (states["runnable"], figures["runnable_ns"])
+        for state in WAITS:
+            pairs[state] = (states[state], figures[f"{state}_ns"])
+        for state, (seen, true) in pairs.items():
+            if abs(seen - true) > bound:
+                wrong.append(
+                    f"{figures['name']} {state}: dwell {seen / 1e6:.2f} ms, itself {true / 1e6:.2f} ms "
+                    f"of {figures['wall_ns'] / 1e6:.0f}"
+                )
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        "two-spinners",
+        "burst",
+        "yield",
+        "mutex",
+        "condvar",
+        "pipe",
+        "unix",
+        "tcp",
+        "epoll",
+        "eventfd",
+        "waitpid",
+        "semop",
+        "stopped",
+        "vfork",
+        "short-lived",
+    ],
+)
+def test_states(watch, scenario):
+    threads, own, intervals = watch(scenario)
+    compare(threads, own, joint=scenario not in ("two-spinners", "yield"))
+    assert lost(intervals) == 0
+
+
+@pytest.mark.parametrize("scenario", ["direct", "fsync", "file-fault", "flock"])
+def test_states_of_files(watch, scenario, disk_path):
+    threads, own, intervals = watch(scenario, disk_path / "data")
+    # filling the file comes before the thread measures itself, so compare from there on
+    filled = {figures["tid"]: figures for figures in own}
+    for tid, figures in filled.items():
+        unmeasured = threads[tid]["observed_ns"] - figures["wall_ns"]
+        assert unmeasured >= 0
+        figures["unmeasured_ns"] = unmeasured
+    compare(threads, own, edges_ns=EDGES_NS + max(f["unmeasured_ns"] for f in own), joint=True)
+    assert lost(intervals) == 0
+
+
+@pytest.fixture
+def disk_path(tmp_path):
+    """A directory on a real block device: on tmpfs nothing would ever wait for a disk."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True).stdout.strip()
+    if kind in ("tmpfs", "ramfs", "overlayfs"):
+        pytest.skip(f"{tmp_path} is on {kind}, not on a disk")
+    return tmp_path
+
+
+def test_exec_keeps_the_account(watch):
+    """A thread that execs goes on under its new name; nothing of it is lost or counted twice."""
+    threads, own, intervals = watch("exec", WORKLOAD)
+    (figures,) = own
+    thread = threads[figures["tid"]]
+    on_cpu = thread["states"]["user"] + thread["states"]["kernel"]
+    assert abs(on_cpu - figures["cpu_ns"] - 500e6) < 0.01 * 2.6e9, on_cpu
+    assert abs(thread["states"]["sleep"] - figures["sleep_ns"]) < 0.01 * figures["wall_ns"]
+    covered = sum(interval["duration_ns"] for interval in intervals)
+    assert abs(thread["observed_ns"] - covered) < EDGES_NS
+
+
+def test_exec_from_a_thread_that_is_not_the_leader(watch):
+    """In exec the caller takes over the leader's tid: its time stays its own, without a jump."""
+    threads, own, intervals = watch("exec-thread", WORKLOAD)
+    (figures,) = own
+    assert len(threads) == 2
+    leader = threads[figures["tid"]]
+    other = next(thread for tid, thread in threads.items() if tid != figures["tid"])
+    total = leader["states"] + other["states"]
+    on_cpu = total["user"] + total["kernel"]
+    assert abs(on_cpu - figures["cpu_ns"] - 500e6) < 0.01 * 2.6e9, on_cpu
+    covered = sum(interval["duration_ns"] for interval in intervals)
+    # the leader waited in pthread_join for 500 ms, the caller spun for as long
+    assert abs(leader["observed_ns"] + other["observed_ns"] - covered - 500e6) < 3 * EDGES_NS
+    assert lost(intervals) == 0
+
+
+def test_short_lived_threads_are_all_accounted(watch):
+    threads, own, intervals = watch("short-lived")
+    short = [figures for figures in own if figures["name"] == "short"]
+    assert len(short) == 200
+    seen = [row for interval in intervals for row in interval["threads"] if row["comm"] == "short"]
+    assert len({row["tid"] for row in seen if row["exited"]}) == 200
+    total = sum(row["states_ns"]["user"] + row["states_ns"]["kernel"] for row in seen)
+    true = sum(figures["cpu_ns"] for figures in short)
+    assert abs(total - true) < 0.05 * true + 200 * 100_000
+
+
+def memory_cgroup(name, limit):
+    """A memory cgroup of either version with a limit, or None. Returns (directory, procs file)."""
+    for root, file in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        directory = pathlib.Path(root) / name
+        try:
+            if file == "memory.max":
+                (pathlib.Path(root) / "cgroup.subtree_control").write_text("+memory")
+            directory.mkdir()
+            (directory / file).write_text(str(limit))
+            return directory
+        except OSError:
+            if directory.exists():
+                directory.rmdir()
+    return None
+
+
+@pytest.fixture
+def limited_memory():
+    directory = memory_cgroup(f"dwell-test-{os.getpid()}", 48 << 20)
+    if not directory:
+        pytest.skip("no memory cgroup controller here")
+    yield directory
+    directory.rmdir()
+
+
+def swap_device(kind, tmp_path):
+    """Sets up swap; returns (path, how to undo) or skips."""
+    if kind == "zram":
+        control = pathlib.Path("/sys/class/zram-control/hot_add")
+        if not control.exists():
+            pytest.skip("no zram in this kernel")
+        number = control.read_text().strip()
+        pathlib.Path(f"/sys/block/zram{number}/disksize").write_text("512M")
+        path = f"/dev/zram{number}"
+
+        def undo():
+            pathlib.Path("/sys/class/zram-control/hot_remove").write_text(number)
+    else:
+        path = str(tmp_path / "swapfile")
+        subprocess.run(["dd", "if=/dev/zero", f"of={path}", "bs=1M", "count=256", "status=none"], check=True)
+        os.chmod(path, 0o600)
+
+        def undo():
+            os.unlink(path)
+
+    made = subprocess.run(["mkswap", path], capture_output=True, text=True)
+    on = subprocess.run(["swapon", path], capture_output=True, text=True)
+    if made.returncode or on.returncode:
+        undo()
+        pytest.skip(f"cannot swap on {path}: {made.stderr}{on.stderr}")
+    return path, undo
+
+
+@pytest.mark.parametrize("kind", ["zram", "file"])
+def test_swap_under_a_memory_limit(watch, limited_memory, disk_path, kind):
+    path, undo = swap_device(kind, disk_path)
+    try:
+        enter = ["sh", "-c", f'echo $$ > {limited_memory}/cgroup.procs && exec "$0" "$@"']
+        threads, own, intervals = watch("swap", "128", prefix=enter)
+    finally:
+        subprocess.run(["swapoff", path], check=True)
+        undo()
+    (figures,) = own
+    thread = threads[figures["tid"]]
+    # filling the memory, before the thread measures itself, swaps as well
+    unmeasured = thread["observed_ns"] - figures["wall_ns"]
+    compare(threads, own, edges_ns=EDGES_NS + unmeasured, joint=True)
+    if kind == "file":
+        assert thread["states"]["swap"] > 0.1 * figures["wall_ns"]
+    else:
+        # zram is memory: nothing to wait for, the CPU compresses and decompresses
+        assert thread["states"]["kernel"] > 0.5 * figures["wall_ns"]
+    assert lost(intervals) == 0
+
+
+def test_ten_thousand_threads_in_a_second(watch):
+    """Made and gone: every one is reported as ended, none twice, nothing is lost."""
+    threads, _, intervals = watch("storm", "10000")
+    assert lost(intervals) == 0
+    ended = [row["tid"] for interval in intervals for row in interval["threads"] if row["exited"]]
+    starts = {
+        (row["tid"], row["start_time_ns"])
+        for interval in intervals
+        for row in interval["threads"]
+        if row["exited"]
+    }
+    assert len(ended) == len(starts) == 10001
+
+
+def test_states_are_the_documented_ones():
+    document = (pathlib.Path(__file__).parents[2] / "docs" / "formats" / "json.md").read_text()
+    for state in STATES:
+        assert f"`{state}`" in document
