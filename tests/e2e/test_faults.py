@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What goes wrong gets one line that says what to do, and exit status 1 or 2."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import DWELL, run
+
+
+def one_line(done, status, *parts):
+    assert done.returncode == status, (done.returncode, done.stderr)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("dwell"), lines
+    for part in parts:
+        assert part in lines[0], lines[0]
+
+
+@pytest.mark.parametrize(
+    "arguments, status, parts",
+    [
+        (["-p", "4194304999"], 2, ["bad id list", "12,34"]),
+        (["-p", "x"], 2, ["bad id list 'x'"]),
+        (["-p", "1,"], 2, ["ends with a comma"]),
+        (["-p", "4194303"], 1, ["no process 4194303", "ps -e"]),
+        (["-t", "4194303"], 1, ["no thread 4194303"]),
+        (["-n", "no-such-name-anywhere"], 1, ["no process named 'no-such-name-anywhere'"]),
+        (["-n", "\x1b[31mred"], 1, ["no process named '?[31mred'"]),
+        (["--cgroup", "/no/such"], 1, ["no cgroup '/no/such'", "mounted at"]),
+        (["--cgroup", "/proc"], 1, ["cgroup"]),
+        (["-i", "5 parsecs"], 2, ["bad duration '5 parsecs'", "1.5s"]),
+        (["-i", "0"], 2, ["more than zero"]),
+        (["-i", "10us"], 2, ["too short"]),
+        (["-d", "-1s"], 2, ["bad duration"]),
+        (["-c", "0"], 2, ["--count", "from 1 up"]),
+        (["-c", "many"], 2, ["--count"]),
+        (["--top", "-3"], 2, ["--top"]),
+        (["--format", "xml"], 2, ["unknown format 'xml'", "table, json or csv"]),
+        (["--sort", "beauty"], 2, ["unknown field 'beauty'", "runnable", "p99"]),
+        (["--by", "colour"], 2, ["unknown grouping 'colour'"]),
+        (["--by", "process", "--sort", "tid"], 2, ["no field 'tid'"]),
+        (["--source", "magic"], 2, ["unknown source 'magic'"]),
+        (["--children"], 2, ["--children needs"]),
+        (["-p", "1", "--", "true"], 2, ["not both"]),
+        (["--", "/no/such/program"], 1, ["cannot run /no/such/program", "No such file"]),
+        (["--", "/etc/passwd"], 1, ["cannot run /etc/passwd", "Permission denied"]),
+    ],
+)
+def test_bad_arguments(arguments, status, parts):
+    one_line(run("top", *arguments), status, *parts)
+
+
+def test_unknown_option_and_command():
+    done = run("top", "--frobnicate")
+    assert done.returncode == 2 and "frobnicate" in done.stderr
+    one_line(run("frobnicate"), 2, "no command 'frobnicate'", "--help")
+    done = run()
+    assert done.returncode == 2 and "Usage" in done.stderr
+
+
+def test_help_and_version():
+    done = run("--help")
+    assert done.returncode == 0 and "top" in done.stdout
+    done = run("--version")
+    assert done.returncode == 0 and done.stdout.startswith("dwell ")
+    done = run("top", "--help")
+    assert done.returncode == 0 and "Examples:" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def as_nobody(*arguments):
+    """dwell, copied to where anybody may run it, without any privilege."""
+    return subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def public_copy():
+    directory = pathlib.Path(f"/tmp/dwell-test-{os.getpid()}")
+    directory.mkdir(mode=0o755)
+    copy = directory / "dwell"
+    shutil.copy(DWELL, copy)
+    copy.chmod(0o755)
+    yield str(copy)
+    shutil.rmtree(directory)
+
+
+def test_without_privileges(public_copy):
+    one_line(as_nobody(public_copy, "top", "-c", "1"), 1, "root", "CAP_BPF and CAP_PERFMON")
+
+
+def test_with_just_the_capabilities_it_names(public_copy):
+    """What the message promises must be enough."""
+    done = subprocess.run(
+        [
+            "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+            "--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon",
+            public_copy, "top", "-c", "1", "-i", "50ms", "--format", "json",
+        ],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert '"lost":0' in done.stdout
+    # and what they do not give is said
+    if pathlib.Path("/proc/sys/kernel/kptr_restrict").read_text().strip() != "0":
+        assert "kallsyms" in done.stdout
+
+
+def with_btf(content, *arguments):
+    """dwell in a mount namespace where the kernel's BTF is `content`, or is not there."""
+    source = "/dev/null"
+    prepare = "mount -t tmpfs none /sys/kernel/btf"
+    if content is not None:
+        source = f"/tmp/dwell-btf-{os.getpid()}"
+        pathlib.Path(source).write_bytes(content)
+        prepare = f"mount --bind {source} /sys/kernel/btf/vmlinux"
+    try:
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", f'{prepare} && exec "$0" "$@"', DWELL, *arguments],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+    finally:
+        if content is not None:
+            os.unlink(source)
+
+
+def test_kernel_without_btf():
+    one_line(with_btf(None, "top", "-c", "1"), 1, "no type information", "CONFIG_DEBUG_INFO_BTF")
+
+
+def test_kernel_without_task_iterators():
+    btf = pathlib.Path("/sys/kernel/btf/vmlinux").read_bytes()
+    assert btf.count(b"\0bpf_iter__task\0") == 1
+    btf = btf.replace(b"\0bpf_iter__task\0", b"\0bpf_iter__tusk\0")
+    one_line(with_btf(btf, "top", "-c", "1"), 1, "no BPF task iterators", "5.15")
+
+
+def test_damaged_btf():
+    one_line(with_btf(b"\x9f\xeb\x01\x00garbage", "top", "-c", "1"), 1, "type information")
+
+
+def test_hidden_kernel_symbols(public_copy):
+    """Kernel addresses shown as zero: figures stay exact, and what is missing is named."""
+    restrict = pathlib.Path("/proc/sys/kernel/kptr_restrict")
+    before = restrict.read_text()
+    restrict.write_text("2")
+    try:
+        done = run("top", "-c", "1", "-i", "20ms", "--format", "json")
+    finally:
+        restrict.write_text(before)
+    assert done.returncode == 0
+    assert '"source":"kallsyms"' in done.stdout
+
+
+def test_full_disk():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [DWELL, "top", "-i", "20ms"], stdout=full, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+        )
+    one_line(done, 1, "cannot write to standard output", "No space left")
+
+
+def test_closed_pipe():
+    done = subprocess.run(
+        ["sh", "-c", f"{DWELL} top -i 20ms --format json | head -c 100 > /dev/null"],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+    )
+    assert "cannot write to standard output: Broken pipe" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_closed_output():
+    done = subprocess.run(
+        ["sh", "-c", f"{DWELL} top -c 1 -i 20ms >&-"], stderr=subprocess.PIPE, text=True, timeout=30
+    )
+    one_line(done, 1, "cannot write to standard output")
+
+
+def test_target_that_ends_at_once():
+    """The process is gone before, or while, dwell attaches: an error or a short report, never a hang."""
+    for _ in range(10):
+        process = subprocess.Popen(["true"])
+        done = run("top", "-p", process.pid, "-i", "50ms", "--format", "json", timeout=20)
+        process.wait()
+        assert done.returncode in (0, 1), done.stderr

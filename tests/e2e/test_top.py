@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell top` as people and scripts use it: targets, ends, signals, formats."""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import DWELL, STATES, WORKLOAD, lost, parse, run, totals
+
+
+class Background:
+    """A dwell that goes on while the test does something; reads its JSON line by line."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [DWELL, "top", "--format", "json", *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def interval(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        return json.loads(line)
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        rest, errors = self.process.communicate(timeout=20)
+        return [json.loads(line) for line in rest.splitlines()], errors, self.process.returncode
+
+
+@pytest.fixture
+def sleeper():
+    """A process of three threads that wait."""
+    process = subprocess.Popen([WORKLOAD, "crowd", "2"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+def dwell_programs():
+    shown = subprocess.run(["bpftool", "prog", "show"], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"^(\d+):.*name (?:on_switch|on_wakeup|on_fork|snapshot)\b", shown, re.M))
+
+
+def test_whole_machine():
+    done = run("top", "-c", "2", "-i", "100ms", "--format", "json")
+    intervals, _ = parse(done.stdout)
+    assert [interval["final"] for interval in intervals] == [False, True]
+    names = {row["comm"] for row in intervals[0]["threads"]}
+    assert "dwell" in names and "ksoftirqd/0" in names
+    for before, after in zip(intervals, intervals[1:]):
+        assert before["start_ns"] + before["duration_ns"] == after["start_ns"]
+
+
+def test_cpu_time_is_conserved():
+    """All threads together cannot run longer than the CPUs exist."""
+    spinners = [subprocess.Popen([WORKLOAD, "two-spinners"], stderr=subprocess.DEVNULL) for _ in range(2)]
+    done = run("top", "-c", "5", "-i", "200ms", "--format", "json")
+    for spinner in spinners:
+        spinner.wait()
+    intervals, _ = parse(done.stdout)
+    for interval in intervals:
+        used = sum(row["states_ns"]["user"] + row["states_ns"]["kernel"] for row in interval["threads"])
+        assert used <= os.cpu_count() * interval["duration_ns"]
+        assert used >= 0.8 * interval["duration_ns"]
+
+
+def test_process_and_thread_targets(sleeper):
+    done = run("top", "-p", sleeper.pid, "-c", "1", "-i", "50ms", "--format", "json")
+    (interval,), _ = parse(done.stdout)
+    assert {row["pid"] for row in interval["threads"]} == {sleeper.pid}
+    assert len(interval["threads"]) == 3
+    tid = max(row["tid"] for row in interval["threads"])
+    done = run("top", "-t", tid, "-c", "1", "-i", "50ms", "--format", "json")
+    (interval,), _ = parse(done.stdout)
+    (row,) = interval["threads"]
+    assert row["tid"] == tid
+    assert row["state"] == "idle" and row["reason"] == "pause"
+    assert row["states_ns"]["idle"] == row["observed_ns"]
+
+
+def test_name_target(tmp_path):
+    program = tmp_path / "dwell-unusual-name"
+    program.write_bytes(pathlib.Path("/bin/sleep").read_bytes())
+    program.chmod(0o755)
+    process = subprocess.Popen([program, "60"])
+    done = run("top", "-n", "dwell-unusual-name", "-c", "1", "-i", "50ms", "--format", "json")
+    other = subprocess.Popen([program, "60"])
+    several = run("top", "-n", "dwell-unusual-name", "-c", "1")
+    for child in (process, other):
+        child.kill()
+        child.wait()
+    (interval,), _ = parse(done.stdout)
+    assert [row["pid"] for row in interval["threads"]] == [process.pid]
+    assert several.returncode == 1
+    assert f"choose with -p" in several.stderr
+    assert str(process.pid) in several.stderr and str(other.pid) in several.stderr
+
+
+def test_children_are_followed():
+    script = "sh -c 'sleep 0.2; true' & wait; sleep 0.1"
+    done = run("top", "-i", "10s", "--format", "json", "--", "sh", "-c", script)
+    intervals, ended = parse(done.stdout)
+    assert ended["status"] == 0
+    names = [row["comm"] for interval in intervals for row in interval["threads"]]
+    assert names.count("sleep") == 2
+    assert names.count("sh") == 2
+
+
+def test_children_of_a_process():
+    shell = subprocess.Popen(["sh", "-c", "sleep 30 & sleep 30 & wait"], start_new_session=True)
+    background = None
+    try:
+        # the children must be there: wait for the second
+        deadline = time.monotonic() + 10
+        children = pathlib.Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
+        while len(children.read_text().split()) < 2 and time.monotonic() < deadline:
+            pass
+        done = run("top", "-p", shell.pid, "--children", "-c", "1", "-i", "50ms", "--format", "json")
+        (interval,), _ = parse(done.stdout)
+        assert sorted(row["comm"] for row in interval["threads"]) == ["sh", "sleep", "sleep"]
+        done = run("top", "-p", shell.pid, "-c", "1", "-i", "50ms", "--format", "json")
+        (interval,), _ = parse(done.stdout)
+        assert [row["comm"] for row in interval["threads"]] == ["sh"]
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+    assert background is None
+
+
+def cgroup2_mount():
+    for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+        fields = line.split()
+        if fields[2] == "cgroup2":
+            return pathlib.Path(fields[1])
+    return None
+
+
+def test_cgroup_target():
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-test-{os.getpid()}"
+    inner = group / "inner"
+    inner.mkdir(parents=True)
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        background = Background("--cgroup", group, "-i", "50ms")
+        assert background.interval()["threads"] == []
+        (inner / "cgroup.procs").write_text(str(process.pid))
+        for _ in range(40):
+            rows = background.interval()["threads"]
+            if rows:
+                break
+        assert [row["pid"] for row in rows] == [process.pid]
+        assert rows[0]["cgroup"] == f"/{group.name}/inner"
+        (mount / "cgroup.procs").write_text(str(process.pid))
+        for _ in range(40):
+            if not background.interval()["threads"]:
+                break
+        else:
+            pytest.fail("a process that left the cgroup is still shown")
+        background.end()
+    finally:
+        process.kill()
+        process.wait()
+        inner.rmdir()
+        group.rmdir()
+
+
+def test_by_process_and_cgroup():
+    done = run("top", "--by", "process", "-c", "1", "-i", "100ms", "--format", "json")
+    (interval,), _ = parse(done.stdout)
+    pids = [row["pid"] for row in interval["processes"]]
+    assert len(pids) == len(set(pids))
+    assert all(row["threads"] >= 1 for row in interval["processes"])
+    done = run("top", "--by", "cgroup", "-c", "1", "-i", "100ms", "--format", "json")
+    (interval,), _ = parse(done.stdout)
+    assert sum(row["threads"] for row in interval["cgroups"]) >= len(pids)
+
+
+def test_exit_status_of_the_command():
+    done = run("top", "--format", "json", "--", "sh", "-c", "exit 3")
+    intervals, ended = parse(done.stdout)
+    assert done.returncode == 0
+    assert (ended["status"], ended["signal"]) == (3, None)
+    assert intervals[-1]["final"]
+    done = run("top", "--format", "json", "--", "sh", "-c", "kill -9 $$")
+    _, ended = parse(done.stdout)
+    assert (ended["status"], ended["signal"]) == (None, 9)
+    done = run("top", "--", "sh", "-c", "exit 3")
+    assert "sh exited with status 3 after" in done.stdout
+
+
+def test_command_is_watched_from_the_first_instruction():
+    done = run("top", "--format", "json", "--", "true")
+    intervals, ended = parse(done.stdout)
+    (row,) = [row for interval in intervals for row in interval["threads"]]
+    assert row["comm"] == "true" and row["exited"]
+    # all of it, and the wait for the start before
+    assert row["observed_ns"] >= ended["duration_ns"] * 0.5
+    assert row["states_ns"]["kernel"] + row["states_ns"]["user"] > 100_000
+
+
+def test_interrupt_prints_the_last_partial_interval():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        background = Background("-i", "200ms")
+        first = background.interval()
+        assert not first["final"]
+        rest, errors, status = background.end(number)
+        assert status == 0, errors
+        assert rest[-1]["final"]
+        assert rest[-1]["duration_ns"] < 400_000_000
+
+
+def test_interrupt_reaches_the_command():
+    background = Background("-i", "200ms", "--", "sleep", "60")
+    background.interval()
+    rest, errors, status = background.end(signal.SIGTERM)
+    assert status == 0, errors
+    assert rest[-1]["type"] == "exit" and rest[-1]["signal"] == signal.SIGTERM
+
+
+def test_end_of_the_target(sleeper):
+    background = Background("-p", sleeper.pid, "-i", "100ms")
+    background.interval()
+    sleeper.kill()
+    rest, _ = background.process.communicate(timeout=20)
+    assert background.process.returncode == 0
+    last = [json.loads(line) for line in rest.splitlines()][-1]
+    assert last["final"]
+    assert all(row["exited"] and row["exit_code"] == 9 for row in last["threads"])
+
+
+def test_duration_and_count():
+    done = run("top", "-d", "350ms", "-i", "100ms", "--format", "json")
+    intervals, _ = parse(done.stdout)
+    total = sum(interval["duration_ns"] for interval in intervals)
+    assert len(intervals) == 4 and intervals[-1]["final"]
+    assert 340e6 < total < 700e6
+    done = run("top", "-c", "3", "-i", "20ms", "--format", "json")
+    assert len(parse(done.stdout)[0]) == 3
+
+
+def test_csv():
+    done = run("top", "-c", "2", "-i", "50ms", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len({row["start_ns"] for row in rows}) == 2
+    for row in rows:
+        assert None not in row
+        assert sum(int(row[f"states_ns.{state}"]) for state in STATES) == int(row["observed_ns"])
+
+
+def test_sorting_and_top():
+    done = run("top", "-c", "1", "-i", "100ms", "--format", "json", "--sort", "idle", "--top", "5")
+    (interval,), _ = parse(done.stdout)
+    idle = [row["states_ns"]["idle"] for row in interval["threads"]]
+    assert len(idle) == 5 and idle == sorted(idle, reverse=True)
+    assert interval["total"] > 5
+
+
+def test_hostile_thread_names():
+    """Names from the process under study: control characters, quotes, invalid UTF-8, brackets."""
+    script = r"""
+import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.prctl(15, ctypes.create_string_buffer(bytes.fromhex(sys.argv[1]) + b"\0"), 0, 0, 0)
+sys.stdout.write("ready\n"); sys.stdout.flush(); sys.stdin.read()
+"""
+    for name in (b'\x1b[31m"x\\', b"\xff\xfe) R 1", b"a\nb,c\t'", "é中".encode()):
+        process = subprocess.Popen(
+            ["python3", "-c", script, name.hex()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout.readline() == "ready\n"
+        shown = {}
+        for form in ("json", "csv", "table"):
+            done = subprocess.run(
+                [DWELL, "top", "-p", str(process.pid), "-c", "1", "-i", "20ms", "--format", form],
+                capture_output=True,
+                check=True,
+                env=dict(os.environ, LC_ALL="C.UTF-8"),
+            )
+            shown[form] = done.stdout
+            text = done.stdout.decode("utf-8")  # valid, always
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), (form, text)
+        row = json.loads(shown["json"])["threads"][0]
+        assert row["comm"] == name.decode("utf-8", "replace")
+        (row,) = csv.DictReader(io.StringIO(shown["csv"].decode()))
+        assert len(row["comm"]) == len(name.decode("utf-8", "replace"))
+        process.communicate("")
+
+
+def test_two_instances_agree():
+    """Both watch the same threads for the same time and measure independently."""
+    other = Background("-i", "10s")
+    threads, own = None, None
+    done = run("top", "-i", "10s", "--format", "json", "--", WORKLOAD, "mutex")
+    intervals, _ = parse(done.stdout)
+    rest, errors, status = other.end()
+    assert status == 0, errors
+    mine, others = totals(intervals), totals(rest)
+    assert len(mine) == 4
+    for tid, thread in mine.items():
+        for state in STATES:
+            if state in ("user", "kernel"):
+                continue  # one exact total, split by the same ticks over different spans
+            difference = abs(thread["states"][state] - others[tid]["states"][state])
+            assert difference < 0.005 * thread["observed_ns"] + 1_000_000, (state, thread, others[tid])
+    assert threads is own is None
+
+
+def test_kill_leaves_nothing_attached():
+    before = dwell_programs()
+    background = Background("-i", "50ms")
+    background.interval()
+    assert dwell_programs() - before
+    background.process.kill()
+    background.process.wait()
+    deadline = time.monotonic() + 10
+    while dwell_programs() - before and time.monotonic() < deadline:
+        pass  # the kernel frees programs some grace periods after their last reference
+    assert not dwell_programs() - before
+
+
+def test_nothing_is_lost_under_a_storm_of_switches():
+    stress = subprocess.Popen(["stress-ng", "--switch", "8", "-q"], start_new_session=True)
+    try:
+        done = run("top", "-c", "6", "-i", "500ms", "--format", "json")
+    finally:
+        os.killpg(stress.pid, signal.SIGTERM)
+        stress.wait()
+    intervals, _ = parse(done.stdout)
+    # torn, or lost: zero; what is lost anyhow would have been counted (parse() checks every sum)
+    assert lost(intervals) == 0
+    switching = [row for row in intervals[2]["threads"] if row["comm"].startswith("stress-ng-switch")]
+    assert sum(row["switches"]["voluntary"] for row in switching) > 10_000
+    for row in switching:
+        assert row["observed_ns"] == intervals[2]["duration_ns"]
+
+
+def test_storm_of_threads_leaves_no_memory_behind():
+    """10,000 threads made and gone while dwell watches: its own memory stays as it was."""
+    background = Background("-i", "100ms")
+    background.interval()
+
+    def resident_kib():
+        status = pathlib.Path(f"/proc/{background.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+
+    sizes = []
+    for _ in range(4):
+        subprocess.run([WORKLOAD, "storm", "10000"], check=True)
+        background.interval()
+        sizes.append(resident_kib())
+    rest, errors, status = background.end()
+    assert status == 0, errors
+    assert sizes[-1] < sizes[0] + 8 * 1024, sizes
+    assert sizes[-1] < 64 * 1024, sizes

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/histogram.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/output.h"
+#include "base/text.h"
+
+CASE(error_is_set_and_wrapped)
+{
+	struct error error = {""};
+
+	assert_int_equal(error_set(&error, ENOENT, "no %s", "file"), -ENOENT);
+	assert_string_equal(error.text, "no file");
+	assert_int_equal(error_wrap(&error, -ENOENT, "reading %d", 7), -ENOENT);
+	assert_string_equal(error.text, "reading 7: no file");
+	assert_int_equal(error_set(NULL, EIO, "nobody listens"), -EIO);
+}
+
+CASE(error_that_is_too_long_is_cut)
+{
+	struct error error = {""};
+	char text[2000];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	error_set(&error, EIO, "%s", text);
+	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+	error_wrap(&error, -EIO, "again");
+	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+	assert_memory_equal(error.text, "again: xxx", 10);
+}
+
+static uint64_t parsed(const char *text)
+{
+	uint64_t ns = 0;
+
+	return duration_parse(text, &ns, NULL) == 0 ? ns : 0;
+}
+
+CASE(durations_are_read)
+{
+	assert_int_equal(parsed("5ms"), 5 * NS_PER_MS);
+	assert_int_equal(parsed("1.5s"), 1500 * NS_PER_MS);
+	assert_int_equal(parsed("200us"), 200 * NS_PER_US);
+	assert_int_equal(parsed("7"), 7 * NS_PER_S);
+	assert_int_equal(parsed("0.000000001s"), 1);
+	assert_int_equal(parsed("2m"), 120 * NS_PER_S);
+	assert_int_equal(parsed("10000h"), 36000000 * NS_PER_S);
+	assert_int_equal(parsed(".5s"), 500 * NS_PER_MS);
+	assert_int_equal(parsed("1ns"), 1);
+}
+
+CASE(bad_durations_are_refused)
+{
+	static const char *const bad[] = {"",
+					  "s",
+					  "-1s",
+					  "0",
+					  "0ms",
+					  "1x",
+					  "1 s",
+					  "1..2s",
+					  "1e3s",
+					  "ms",
+					  "5mss",
+					  ".s",
+					  "10001h",
+					  "nan",
+					  "99999999999999999999s",
+					  "0.0000000001s"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct error error = {""};
+		uint64_t ns = 42;
+
+		assert_int_equal(duration_parse(bad[i], &ns, &error), -EINVAL);
+		assert_int_equal(ns, 42);
+		assert_true(*error.text);
+	}
+}
+
+static const char *formatted(uint64_t ns)
+{
+	static char text[32];
+
+	duration_format(text, sizeof(text), ns);
+	return text;
+}
+
+CASE(durations_are_written_in_six_columns)
+{
+	assert_string_equal(formatted(0), "0");
+	assert_string_equal(formatted(740), "740ns");
+	assert_string_equal(formatted(41999), "41us");
+	assert_string_equal(formatted(8100000), "8.1ms");
+	assert_string_equal(formatted(999999999), "999ms");
+	assert_string_equal(formatted(2300000000), "2.30s");
+	assert_string_equal(formatted(250 * NS_PER_S), "4m10s");
+	assert_string_equal(formatted(11100 * NS_PER_S), "3h05m");
+	assert_string_equal(formatted(9 * 86400 * NS_PER_S + 4 * 3600 * NS_PER_S), "9d04h");
+	for (uint64_t ns = 1; ns < 100ULL * 86400 * NS_PER_S; ns = ns * 3 + 1)
+		assert_in_range(strlen(formatted(ns)), 1, 6);
+}
+
+CASE(percentiles_of_a_histogram)
+{
+	uint32_t buckets[32] = {0};
+
+	assert_int_equal(histogram_percentile(buckets, 32, 0.5, 0), 0);
+	buckets[10] = 98; /* 1024..2047 */
+	buckets[20] = 2;
+	assert_int_equal(histogram_count(buckets, 32), 100);
+	assert_in_range(histogram_percentile(buckets, 32, 0.50, 1 << 21), 1024, 2047);
+	assert_in_range(histogram_percentile(buckets, 32, 0.98, 1 << 21), 1024, 2047);
+	assert_in_range(histogram_percentile(buckets, 32, 0.99, 1 << 21), 1 << 20, (1 << 21) - 1);
+	/* never more than the largest that was counted */
+	assert_int_equal(histogram_percentile(buckets, 32, 1.0, 1100000), 1100000);
+	assert_int_equal(histogram_percentile(buckets, 32, 0.5, 1030), 1030);
+}
+
+CASE(percentiles_of_one_value)
+{
+	uint32_t buckets[32] = {[0] = 1};
+
+	assert_int_equal(histogram_percentile(buckets, 32, 0.99, 0), 0);
+	assert_in_range(histogram_percentile(buckets, 32, 0.01, 9), 0, 1);
+}
+
+static const char *written(const struct output *out)
+{
+	static char text[4096];
+
+	assert_true(out->used < sizeof(text));
+	memcpy(text, out->buffer, out->used);
+	text[out->used] = '\0';
+	return text;
+}
+
+CASE(json_has_its_commas)
+{
+	struct output out;
+	struct json json = {.out = &out};
+
+	assert_int_equal(output_init(&out, -1), 0);
+	json_object_begin(&json, NULL);
+	json_u64(&json, "a", UINT64_MAX);
+	json_array_begin(&json, "b");
+	json_i64(&json, NULL, INT64_MIN);
+	json_null(&json, NULL);
+	json_object_begin(&json, NULL);
+	json_object_end(&json);
+	json_array_end(&json);
+	json_bool(&json, "c", true);
+	json_string(&json, "d", "x");
+	json_object_end(&json);
+	assert_string_equal(written(&out),
+			    "{\"a\":18446744073709551615,\"b\":[-9223372036854775808,"
+			    "null,{}],\"c\":true,\"d\":\"x\"}");
+	output_release(&out);
+}
+
+static const char *in_json(const char *text)
+{
+	struct output out;
+	const char *result;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	text_json(&out, text);
+	result = written(&out);
+	output_release(&out);
+	return result;
+}
+
+CASE(hostile_names_cannot_break_json)
+{
+	assert_string_equal(in_json("a\"b\\c"), "\"a\\\"b\\\\c\"");
+	assert_string_equal(in_json("\x1b[2J\n"), "\"\\u001b[2J\\u000a\"");
+	assert_string_equal(in_json("\xff\xfe"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+	assert_string_equal(in_json("h\xc3\xa9"), "\"h\xc3\xa9\"");
+	assert_string_equal(in_json("\xc0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\""); /* overlong */
+	assert_string_equal(in_json("\xed\xa0\x80"),
+			    "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""); /* surrogate */
+	assert_string_equal(in_json("cut\xe2\x82"), "\"cut\xef\xbf\xbd\xef\xbf\xbd\"");
+	assert_string_equal(in_json("\xc2\x9b"), "\"\\u009b\""); /* C1: CSI */
+}
+
+static const char *in_terminal(const char *text, size_t columns)
+{
+	static char shown[256];
+
+	text_printable(shown, sizeof(shown), text, columns);
+	return shown;
+}
+
+CASE(hostile_names_cannot_break_a_terminal)
+{
+	setlocale(LC_ALL, "C.UTF-8");
+	assert_string_equal(in_terminal("\x1b[2Jx\x07", 20), "?[2Jx?");
+	assert_string_equal(in_terminal("\xff\xfe", 20), "??");
+	assert_string_equal(in_terminal("h\xc3\xa9", 20), "h\xc3\xa9");
+	assert_string_equal(in_terminal("\xc2\x9b", 20), "?"); /* CSI in one byte pair */
+	assert_string_equal(in_terminal("a\xe2\x80\xae"
+					"b",
+					20),
+			    "a?b"); /* right to left */
+	assert_string_equal(in_terminal("abcdef", 3), "abc");
+	assert_string_equal(in_terminal("\xe4\xb8\xad\xe4\xb8\xad", 3), "\xe4\xb8\xad"); /* wide */
+	assert_string_equal(in_terminal("", 3), "");
+}
+
+CASE(printable_text_respects_its_room)
+{
+	char small[4];
+
+	assert_int_equal(text_printable(small, sizeof(small), "abcdef", 10), 3);
+	assert_string_equal(small, "abc");
+	/* no half characters */
+	text_printable(small, sizeof(small), "ab\xc3\xa9", 10);
+	assert_string_equal(small, "ab");
+	text_printable(small, 1, "x", 10);
+	assert_string_equal(small, "");
+}
+
+CASE(csv_quotes_what_it_must)
+{
+	struct output out;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	text_csv(&out, "plain");
+	output_char(&out, '|');
+	text_csv(&out, "a,b");
+	output_char(&out, '|');
+	text_csv(&out, "say \"x\"\n");
+	assert_string_equal(written(&out), "plain|\"a,b\"|\"say \"\"x\"\"?\"");
+	output_release(&out);
+}
+
+CASE(output_grows_in_memory)
+{
+	struct output out;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	for (int i = 0; i < 100000; i++)
+		output_u64(&out, 1234567890);
+	assert_int_equal(out.used, 1000000);
+	assert_int_equal(output_flush(&out), 0);
+	output_i64(&out, -5);
+	assert_memory_equal(out.buffer + out.used - 2, "-5", 2);
+	output_release(&out);
+}
+
+CASE(output_keeps_its_first_error)
+{
+	struct output out;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(output_init(&out, fd), 0);
+	output_string(&out, "x");
+	assert_int_equal(output_flush(&out), -ENOSPC);
+	for (int i = 0; i < 1000; i++)
+		output_bytes(&out, "0123456789", 10);
+	assert_int_equal(output_flush(&out), -ENOSPC);
+	output_release(&out);
+	close(fd);
+}
+
+struct loop_test {
+	struct loop loop;
+	int calls;
+};
+
+static int count_and_stop(void *data, struct error *error)
+{
+	struct loop_test *test = data;
+
+	(void)error;
+	if (++test->calls == 3)
+		test->loop.stop = true;
+	return 0;
+}
+
+static int give_up(void *data, struct error *error)
+{
+	(void)data;
+	return error_set(error, EIO, "failed");
+}
+
+CASE(loop_calls_a_timer_until_stopped)
+{
+	struct loop_test test = {0};
+	struct error error = {""};
+
+	assert_int_equal(loop_init(&test.loop, &error), 0);
+	assert_int_equal(loop_add_timer(&test.loop, NS_PER_MS, count_and_stop, &test, &error), 0);
+	assert_int_equal(loop_run(&test.loop, &error), 0);
+	assert_int_equal(test.calls, 3);
+	loop_release(&test.loop);
+}
+
+static int take_signal(void *data, struct error *error)
+{
+	struct loop_test *test = data;
+
+	(void)error;
+	assert_int_equal(test->loop.signal, SIGUSR1);
+	assert_false(test->loop.signal_from_terminal);
+	test->loop.stop = true;
+	return 0;
+}
+
+CASE(loop_hears_signals)
+{
+	static const int signals[] = {SIGUSR1};
+	struct loop_test test = {0};
+	struct error error = {""};
+
+	assert_int_equal(loop_init(&test.loop, &error), 0);
+	assert_int_equal(loop_add_signals(&test.loop, signals, 1, take_signal, &test, &error), 0);
+	kill(getpid(), SIGUSR1);
+	assert_int_equal(loop_run(&test.loop, &error), 0);
+	loop_release(&test.loop);
+}
+
+CASE(loop_ends_with_the_error_of_a_callback)
+{
+	struct loop_test test = {0};
+	struct error error = {""};
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	assert_int_equal(loop_init(&test.loop, &error), 0);
+	assert_int_equal(loop_add(&test.loop, fds[0], give_up, NULL, &error), 0);
+	assert_int_equal(loop_run(&test.loop, &error), -EIO);
+	assert_string_equal(error.text, "failed");
+	loop_release(&test.loop);
+	assert_int_equal(loop_add(&test.loop, -1, give_up, NULL, &error), -errno);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(error_is_set_and_wrapped),
+		cmocka_unit_test(error_that_is_too_long_is_cut),
+		cmocka_unit_test(durations_are_read),
+		cmocka_unit_test(bad_durations_are_refused),
+		cmocka_unit_test(durations_are_written_in_six_columns),
+		cmocka_unit_test(percentiles_of_a_histogram),
+		cmocka_unit_test(percentiles_of_one_value),
+		cmocka_unit_test(json_has_its_commas),
+		cmocka_unit_test(hostile_names_cannot_break_json),
+		cmocka_unit_test(hostile_names_cannot_break_a_terminal),
+		cmocka_unit_test(printable_text_respects_its_room),
+		cmocka_unit_test(csv_quotes_what_it_must),
+		cmocka_unit_test(output_grows_in_memory),
+		cmocka_unit_test(output_keeps_its_first_error),
+		cmocka_unit_test(loop_calls_a_timer_until_stopped),
+		cmocka_unit_test(loop_hears_signals),
+		cmocka_unit_test(loop_ends_with_the_error_of_a_callback),
+	};
+
+	return RUN(cases);
+}

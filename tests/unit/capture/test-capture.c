@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/wire.h"
+#include "capture/child.h"
+#include "capture/kernel_waits.h"
+#include "capture/syscalls.h"
+#include "capture/target.h"
+
+static struct wait_function table[WAIT_FUNCTIONS];
+
+static int load(const char *text)
+{
+	char path[] = "/tmp/dwell-kallsyms-XXXXXX";
+	int fd = mkstemp(path);
+	struct error error = {""};
+	int result;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	result = kernel_waits_load(table, path, &error);
+	unlink(path);
+	return result;
+}
+
+CASE(kernel_functions_end_where_the_next_begins)
+{
+	assert_int_equal(load("ffffffff81000000 T first\n"
+			      "ffffffff81000200 T do_swap_page\n"
+			      "ffffffff81000300 t other\n"
+			      "ffffffff81000100 t __mutex_lock.constprop.0\n"
+			      "ffffffff81000180 d data_is_not_code\n"
+			      "ffffffff81000200 T again\n"),
+			 2);
+	assert_int_equal(table[0].start, 0xffffffff81000100);
+	assert_int_equal(table[0].end, 0xffffffff81000200);
+	assert_int_equal(table[0].state, WIRE_LOCK);
+	assert_false(table[0].decides);
+	assert_int_equal(table[1].start, 0xffffffff81000200);
+	assert_int_equal(table[1].end, 0xffffffff81000300);
+	assert_int_equal(table[1].detail, WIRE_DETAIL_SWAP_IN);
+	assert_true(table[1].decides);
+	assert_int_equal(table[2].start, ~0ULL);
+}
+
+CASE(hidden_kernel_addresses_are_no_functions)
+{
+	assert_int_equal(load("0000000000000000 T do_swap_page\n"
+			      "0000000000000000 T __mutex_lock\n"),
+			 0);
+	assert_int_equal(table[0].start, ~0ULL);
+}
+
+CASE(odd_kallsyms_do_no_harm)
+{
+	assert_int_equal(load(""), 0);
+	assert_int_equal(load("\n\n\n"), 0);
+	assert_int_equal(load("garbage"), 0);
+	assert_int_equal(load("ffffffff81000000 T"), 0);
+	assert_int_equal(load("ffffffff81000000 T do_swap_page"), 1);
+	assert_int_equal(load("ffffffff81000000 t do_swap_page\t[module]\n"), 1);
+	assert_true(kernel_waits_load(table, "/nonexistent", NULL) == -ENOENT);
+	assert_int_equal(table[0].start, ~0ULL);
+}
+
+CASE(system_calls_have_their_classes)
+{
+	__u8 classes[SYSCALL_TABLE_SIZE] = {0};
+
+	syscalls_classify(classes);
+	assert_int_equal(classes[__NR_futex], SYSCALL_FUTEX);
+	assert_int_equal(classes[__NR_read], SYSCALL_DESCRIPTOR);
+	assert_int_equal(classes[__NR_epoll_pwait], SYSCALL_WAIT);
+	assert_int_equal(classes[__NR_clock_nanosleep], SYSCALL_SLEEP);
+	assert_int_equal(classes[__NR_getpid], SYSCALL_OTHER);
+}
+
+CASE(target_lists_are_checked)
+{
+	static const char *const bad[] = {"",	  "x",	 "0",  "-1",	      "1,", ",1",
+					  "1,,2", "1 2", "1x", "99999999999", "+1", "4194305"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		cleanup_targets struct targets targets = {0};
+		struct error error = {""};
+		int result = targets_parse(&targets, bad[i], TARGET_PROCESS, &error);
+
+		assert_true(result == -EINVAL || result == -ESRCH);
+		assert_true(*error.text);
+	}
+}
+
+CASE(targets_are_held_once)
+{
+	cleanup_targets struct targets targets = {0};
+	struct error error = {""};
+	char list[64];
+
+	snprintf(list, sizeof(list), "%d,%d", getpid(), getpid());
+	assert_true(targets_everything(&targets));
+	assert_int_equal(targets_parse(&targets, list, TARGET_PROCESS, &error), 0);
+	assert_int_equal(targets.count, 1);
+	assert_false(targets_everything(&targets));
+	assert_int_equal(targets_parse(&targets, list, TARGET_THREAD, &error), 0);
+	assert_int_equal(targets.count, 2);
+}
+
+CASE(the_end_of_targets_is_noticed)
+{
+	cleanup_targets struct targets targets = {0};
+	struct error error = {""};
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(targets_add_process(&targets, (uint32_t)child, &error), 0);
+	assert_true(targets_watch(&targets) > 0);
+	assert_int_equal(targets_alive(&targets), 1);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(targets_alive(&targets), 0);
+	assert_int_equal(targets_alive(&targets), 0);
+}
+
+CASE(unknown_names_and_cgroups_are_refused)
+{
+	cleanup_targets struct targets targets = {0};
+	struct error error = {""};
+
+	assert_int_equal(targets_add_name(&targets, "no such name at all", &error), -ESRCH);
+	assert_int_equal(targets_add_name(&targets, "", &error), -EINVAL);
+	assert_true(targets_set_cgroup(&targets, "/no/such/cgroup", &error) < 0);
+	assert_true(targets_set_cgroup(&targets, "/proc", &error) < 0);
+}
+
+CASE(a_child_waits_runs_and_is_reaped)
+{
+	static char program[] = "/bin/sh", option[] = "-c", script[] = "exit 7";
+	char *const argv[] = {program, option, script, NULL};
+	cleanup_child struct child child = CHILD_NONE;
+	struct error error = {""};
+	uint64_t duration_ns;
+	int status;
+
+	assert_int_equal(child_prepare(&child, argv, &error), 0);
+	assert_int_equal(waitpid(child.pid, &status, WNOHANG), 0);
+	assert_int_equal(child_start(&child, argv[0], &error), 0);
+	assert_int_equal(child_reap(&child, &status, &duration_ns), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 7);
+	assert_true(duration_ns > 0);
+}
+
+CASE(a_program_that_is_not_there_is_told)
+{
+	static char program[] = "/no/such/program";
+	char *const argv[] = {program, NULL};
+	cleanup_child struct child child = CHILD_NONE;
+	struct error error = {""};
+
+	assert_int_equal(child_prepare(&child, argv, &error), 0);
+	assert_int_equal(child_start(&child, argv[0], &error), -ENOENT);
+	assert_non_null(strstr(error.text, "/no/such/program"));
+}
+
+CASE(a_child_that_was_never_started_goes_away)
+{
+	static char program[] = "/bin/true";
+	char *const argv[] = {program, NULL};
+	struct child child = CHILD_NONE;
+	struct error error = {""};
+	pid_t pid;
+
+	assert_int_equal(child_prepare(&child, argv, &error), 0);
+	pid = child.pid;
+	child_release(&child);
+	assert_int_equal(kill(pid, 0), -1);
+	child_release(&child); /* twice does no harm */
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(kernel_functions_end_where_the_next_begins),
+		cmocka_unit_test(hidden_kernel_addresses_are_no_functions),
+		cmocka_unit_test(odd_kallsyms_do_no_harm),
+		cmocka_unit_test(system_calls_have_their_classes),
+		cmocka_unit_test(target_lists_are_checked),
+		cmocka_unit_test(targets_are_held_once),
+		cmocka_unit_test(the_end_of_targets_is_noticed),
+		cmocka_unit_test(unknown_names_and_cgroups_are_refused),
+		cmocka_unit_test(a_child_waits_runs_and_is_reaped),
+		cmocka_unit_test(a_program_that_is_not_there_is_told),
+		cmocka_unit_test(a_child_that_was_never_started_goes_away),
+	};
+
+	return RUN(cases);
+}

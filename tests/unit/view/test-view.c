@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include "view/view.h"
+
+static const char *path_of(void *data, uint64_t id)
+{
+	(void)data;
+	return id == 1 ? "/system.slice/db.service" : NULL;
+}
+
+static struct row sample_row(void)
+{
+	struct row row = {
+		.tid = 31187,
+		.pid = 31170,
+		.parent_pid = 1,
+		.threads = 1,
+		.start_ns = 42,
+		.cgroup_id = 1,
+		.comm = "wal-\"sync\"",
+		.process = "db",
+		.observed_ns = 1000000,
+		.where = {WIRE_DISK, WIRE_DETAIL_NONE, 0},
+		.in_state_ns = 2000000,
+		.voluntary = 212,
+		.woken = 209,
+		.latency = {[10] = 99, [16] = 1},
+		.latency_max_ns = 90000,
+	};
+
+	row.states_ns[STATE_USER] = 250000;
+	row.states_ns[STATE_DISK] = 750000;
+	return row;
+}
+
+/* What a format makes of one interval with one row; static storage. */
+static const char *shown(const struct view_ops *ops, enum grouping by, struct row *rows,
+			 size_t count)
+{
+	static char text[8192];
+	static const struct unavailable unavailable = {"taskstats", "not asked"};
+	struct interval interval = {.start_ns = 5,
+				    .end_ns = 1000005,
+				    .start_realtime_ns = 1767323045123456789ULL,
+				    .rows = rows,
+				    .row_count = count};
+	struct output out;
+	struct view view = {.ops = ops,
+			    .out = &out,
+			    .by = by,
+			    .names = {path_of, NULL},
+			    .quality = {"bpf", false, &unavailable, 1}};
+
+	assert_int_equal(output_init(&out, -1), 0);
+	if (ops->begin)
+		ops->begin(&view);
+	ops->interval(&view, &interval);
+	assert_true(out.used < sizeof(text));
+	memcpy(text, out.buffer, out.used);
+	text[out.used] = '\0';
+	output_release(&out);
+	return text;
+}
+
+CASE(json_is_the_contract)
+{
+	struct row row = sample_row();
+
+	assert_string_equal(
+		shown(&view_json, BY_THREAD, &row, 1),
+		"{\"type\":\"interval\",\"version\":1,\"start\":\"2026-01-02T03:04:05.123456789Z\","
+		"\"start_ns\":5,\"duration_ns\":1000000,\"final\":false,\"sources\":[\"bpf\"],"
+		"\"quality\":{\"lost\":0,\"lost_threads\":0,\"lost_exits\":0,\"lost_transitions\":"
+		"0,"
+		"\"torn\":0,\"cpu_split\":\"tick\",\"unavailable\":[{\"source\":\"taskstats\","
+		"\"why\":\"not asked\"}]},\"total\":1,\"threads\":[{\"pid\":31170,\"tid\":31187,"
+		"\"parent_pid\":1,\"comm\":\"wal-\\\"sync\\\"\",\"process\":\"db\","
+		"\"cgroup\":\"/system.slice/db.service\",\"start_time_ns\":42,"
+		"\"observed_ns\":1000000,\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":"
+		"0,"
+		"\"disk\":750000,\"net\":0,\"ipc\":0,\"lock\":0,\"swap\":0,\"sleep\":0,\"idle\":0,"
+		"\"stopped\":0},\"state\":\"disk\",\"reason\":\"read\",\"in_state_ns\":2000000,"
+		"\"switches\":{\"voluntary\":212,\"involuntary\":0},\"wakeups\":209,"
+		"\"migrations\":0,\"runnable\":{\"count\":100,\"max_ns\":90000,\"p50_ns\":1536,"
+		"\"p99_ns\":2042,\"woken\":209,\"preempted\":0,\"throttled\":0},\"delays\":null,"
+		"\"exited\":false,\"exit_code\":null}]}\n");
+}
+
+CASE(unmeasured_is_null)
+{
+	struct row row = sample_row();
+	const char *text;
+
+	row.cgroup_id = 99;
+	row.exited = true;
+	memset(row.latency, 0, sizeof(row.latency));
+	row.latency_max_ns = 0;
+	text = shown(&view_json, BY_THREAD, &row, 1);
+	assert_non_null(strstr(text, "\"cgroup\":null"));
+	assert_non_null(strstr(text, "\"state\":null,\"reason\":null,\"in_state_ns\":null"));
+	assert_non_null(
+		strstr(text, "\"count\":0,\"max_ns\":null,\"p50_ns\":null,\"p99_ns\":null"));
+	text = shown(&view_csv, BY_THREAD, &row, 1);
+	assert_non_null(strstr(text, ",,,,212,0,")); /* state, reason, in_state_ns */
+}
+
+CASE(csv_has_a_cell_for_each_heading)
+{
+	struct row row = sample_row();
+	char *line = strdup(shown(&view_csv, BY_THREAD, &row, 1));
+	char *second = strchr(line, '\n') + 1;
+	int heading = 0, cells = 0;
+
+	assert_memory_equal(line, "start,start_ns,duration_ns,lost,torn,pid,tid,", 44);
+	assert_non_null(strstr(line, ",states_ns.user,"));
+	assert_non_null(strstr(second, ",\"wal-\"\"sync\"\"\",db,"));
+	for (const char *c = line; c < second; c++)
+		heading += *c == ',';
+	for (const char *c = second; *c; c++)
+		cells += *c == ',';
+	assert_int_equal(cells, heading);
+	free(line);
+}
+
+CASE(table_shows_shares)
+{
+	struct row row = sample_row();
+	const char *text = shown(&view_table, BY_THREAD, &row, 1);
+
+	assert_non_null(
+		strstr(text, "1 threads, 1 shown  exact (bpf), user/sys by tick  lost 0\n"));
+	assert_non_null(strstr(
+		text, "   31187 wal-\"sync\"      25.0    0    0 75.0    0    0    0    0    0"
+		      "    0    0    2us  disk read 2.0ms\n"));
+}
+
+CASE(table_leaves_out_the_idle)
+{
+	struct row rows[2] = {sample_row(), sample_row()};
+	const char *text;
+
+	rows[1].tid = 99999;
+	memset(rows[1].states_ns, 0, sizeof(rows[1].states_ns));
+	rows[1].states_ns[STATE_IDLE] = rows[1].observed_ns;
+	text = shown(&view_table, BY_THREAD, rows, 2);
+	assert_non_null(strstr(text, "2 threads, 1 shown"));
+	assert_null(strstr(text, "99999"));
+}
+
+CASE(groups_have_their_own_arrays_and_fields)
+{
+	struct row row = sample_row();
+	const char *text = shown(&view_json, BY_PROCESS, &row, 1);
+
+	assert_non_null(strstr(text, "\"processes\":[{\"pid\":31170,"));
+	assert_non_null(strstr(text, "\"threads\":1,"));
+	assert_null(strstr(text, "\"tid\""));
+	assert_null(strstr(text, "\"reason\""));
+	text = shown(&view_json, BY_CGROUP, &row, 1);
+	assert_non_null(strstr(text, "\"cgroups\":[{\"cgroup\":"));
+	assert_null(strstr(text, "\"pid\""));
+	assert_non_null(
+		strstr(shown(&view_table, BY_CGROUP, &row, 1), "/system.slice/db.service\n"));
+	assert_non_null(strstr(shown(&view_table, BY_PROCESS, &row, 1), "   31170 db "));
+}
+
+CASE(fields_have_unique_names)
+{
+	for (size_t i = 0; i < field_count; i++) {
+		assert_ptr_equal(field_find(fields[i].name), &fields[i]);
+		/* an object's fields are neighbours, or the JSON would have it twice */
+		for (size_t j = i + 2; fields[i].group && j < field_count; j++)
+			if (fields[j].group && !strcmp(fields[i].group, fields[j].group))
+				assert_string_equal(fields[j - 1].group, fields[i].group);
+	}
+	assert_null(field_find("nonsense"));
+}
+
+CASE(sorting_puts_the_unmeasured_last)
+{
+	struct row rows[3] = {sample_row(), sample_row(), sample_row()};
+	struct cgroup_names names = {NULL, NULL};
+
+	rows[0].tid = 1;
+	memset(rows[0].latency, 0, sizeof(rows[0].latency));
+	rows[1].tid = 2;
+	rows[2].tid = 3;
+	rows[2].latency_max_ns = 900000;
+	rows[2].latency[19] = 50;
+	rows_sort(rows, 3, field_find("p99"), &names);
+	assert_int_equal(rows[0].tid, 3);
+	assert_int_equal(rows[1].tid, 2);
+	assert_int_equal(rows[2].tid, 1);
+	snprintf(rows[0].comm, sizeof(rows[0].comm), "zzz");
+	rows_sort(rows, 3, field_find("comm"), &names);
+	assert_int_equal(rows[2].tid, 3);
+}
+
+CASE(formats_are_found_by_name)
+{
+	for (size_t i = 0; i < view_count; i++)
+		assert_ptr_equal(view_find(views[i]->name), views[i]);
+	assert_null(view_find("xml"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(json_is_the_contract),
+		cmocka_unit_test(unmeasured_is_null),
+		cmocka_unit_test(csv_has_a_cell_for_each_heading),
+		cmocka_unit_test(table_shows_shares),
+		cmocka_unit_test(table_leaves_out_the_idle),
+		cmocka_unit_test(groups_have_their_own_arrays_and_fields),
+		cmocka_unit_test(fields_have_unique_names),
+		cmocka_unit_test(sorting_puts_the_unmeasured_last),
+		cmocka_unit_test(formats_are_found_by_name),
+	};
+
+	return RUN(cases);
+}
