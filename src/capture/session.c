@@ -39,8 +39,8 @@ struct session {
  */
 static _Thread_local char complaint[256];
 
-__attribute__((format(printf, 2, 0))) static int
-keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_print_level level,
+								const char *format, va_list args)
 {
 	va_list copy;
 

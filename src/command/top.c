@@ -26,6 +26,7 @@ struct top {
 	struct cgroup_paths *cgroups;
 	struct child child;
 	uint64_t printed; /* intervals */
+	uint64_t cpu_ns;  /* own, at the last interval */
 	bool interrupted; /* once already */
 };
 
@@ -78,8 +79,13 @@ static int await_missing(struct top *top, struct record_sink sink, struct error 
 static int snapshot(struct top *top, bool final, struct error *error)
 {
 	struct record_sink sink = {take_record, top};
+	uint64_t start_ns = clock_monotonic_ns(), cpu_ns;
 	int result = session_snapshot_begin(top->session, sink, error);
 
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	top->view.cost.snapshot_ns = clock_monotonic_ns() - start_ns;
+	top->view.cost.cpu_ns = cpu_ns - top->cpu_ns;
+	top->cpu_ns = cpu_ns;
 	if (result >= 0 && intervals_missing(top->intervals))
 		result = await_missing(top, sink, error);
 	if (result >= 0)

@@ -90,6 +90,10 @@ static void json_interval(const struct view *view, const struct interval *interv
 	json_string(&json, NULL, view->quality.source);
 	json_array_end(&json);
 	write_quality(view, &json, &interval->losses);
+	json_object_begin(&json, "self");
+	json_u64(&json, "cpu_ns", view->cost.cpu_ns);
+	json_u64(&json, "snapshot_ns", view->cost.snapshot_ns);
+	json_object_end(&json);
 	json_u64(&json, "total", interval->row_count);
 	json_array_begin(&json, grouping_plurals[view->by]);
 	for (size_t i = 0; i < rows; i++)

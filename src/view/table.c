@@ -162,6 +162,9 @@ static void write_title(const struct view *view, const struct interval *interval
 		      length, interval->final ? " (last)" : "", interval->row_count,
 		      grouping_plurals[view->by], shown, view->quality.source,
 		      view->quality.precise_cpu_split ? "precise" : "by tick");
+	output_format(view->out, "self %.1f%%  ",
+		      100.0 * (double)view->cost.cpu_ns /
+			      (double)(interval->end_ns - interval->start_ns));
 	if (lost || losses->torn)
 		output_format(view->out,
 			      "LOST %llu (threads %llu, exits %llu, wakeups %llu), torn %llu\n",

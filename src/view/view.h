@@ -29,6 +29,12 @@ struct child_outcome {
 	uint64_t duration_ns;
 };
 
+/* What dwell itself cost since the interval before. */
+struct own_cost {
+	uint64_t cpu_ns;
+	uint64_t snapshot_ns; /* announcing the instant and reading all threads, wall clock */
+};
+
 struct view {
 	const struct view_ops *ops;
 	struct output *out;
@@ -37,6 +43,7 @@ struct view {
 	bool show_idle; /* in tables: also rows that did nothing but idle */
 	struct cgroup_names names;
 	struct quality quality;
+	struct own_cost cost; /* of the interval at hand */
 };
 
 struct view_ops {

@@ -343,7 +343,7 @@ def test_nothing_is_lost_under_a_storm_of_switches():
     intervals, _ = parse(done.stdout)
     # torn, or lost: zero; what is lost anyhow would have been counted (parse() checks every sum)
     assert lost(intervals) == 0
-    switching = [row for row in intervals[2]["threads"] if row["comm"].startswith("stress-ng-switch")]
+    switching = [row for row in intervals[2]["threads"] if row["comm"].startswith("stress-ng-swi")]
     assert sum(row["switches"]["voluntary"] for row in switching) > 10_000
     for row in switching:
         assert row["observed_ns"] == intervals[2]["duration_ns"]

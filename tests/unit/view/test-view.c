@@ -50,7 +50,8 @@ static const char *shown(const struct view_ops *ops, enum grouping by, struct ro
 			    .out = &out,
 			    .by = by,
 			    .names = {path_of, NULL},
-			    .quality = {"bpf", false, &unavailable, 1}};
+			    .quality = {"bpf", false, &unavailable, 1},
+			    .cost = {4000, 3}};
 
 	assert_int_equal(output_init(&out, -1), 0);
 	if (ops->begin)
@@ -74,7 +75,9 @@ CASE(json_is_the_contract)
 		"\"quality\":{\"lost\":0,\"lost_threads\":0,\"lost_exits\":0,\"lost_transitions\":"
 		"0,"
 		"\"torn\":0,\"cpu_split\":\"tick\",\"unavailable\":[{\"source\":\"taskstats\","
-		"\"why\":\"not asked\"}]},\"total\":1,\"threads\":[{\"pid\":31170,\"tid\":31187,"
+		"\"why\":\"not "
+		"asked\"}]},\"self\":{\"cpu_ns\":4000,\"snapshot_ns\":3},\"total\":1,\"threads\":[{"
+		"\"pid\":31170,\"tid\":31187,"
 		"\"parent_pid\":1,\"comm\":\"wal-\\\"sync\\\"\",\"process\":\"db\","
 		"\"cgroup\":\"/system.slice/db.service\",\"start_time_ns\":42,"
 		"\"observed_ns\":1000000,\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":"
@@ -128,8 +131,8 @@ CASE(table_shows_shares)
 	struct row row = sample_row();
 	const char *text = shown(&view_table, BY_THREAD, &row, 1);
 
-	assert_non_null(
-		strstr(text, "1 threads, 1 shown  exact (bpf), user/sys by tick  lost 0\n"));
+	assert_non_null(strstr(
+		text, "1 threads, 1 shown  exact (bpf), user/sys by tick  self 0.4%  lost 0\n"));
 	assert_non_null(strstr(
 		text, "   31187 wal-\"sync\"      25.0    0    0 75.0    0    0    0    0    0"
 		      "    0    0    2us  disk read 2.0ms\n"));
