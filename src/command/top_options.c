@@ -31,9 +31,9 @@ static const char doc[] =
 	"Examples:\n"
 	"  dwell top                            the whole machine, every second\n"
 	"  dwell top -p 1234 -i 200ms           a process, five times a second\n"
-	"  dwell top -n postgres --children     a process found by name, and its children\n"
+	"  dwell top -n postgres --children     a process and its children\n"
 	"  dwell top --by process --top 10      the ten most active processes\n"
-	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU, over ten seconds\n"
+	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
 	"  dwell top --format json -- make -j4  a build, for a program to read\n";
 
 static const struct argp_option argp_options[] = {
@@ -53,8 +53,9 @@ static const struct argp_option argp_options[] = {
 	 "largest first; names first to last (active); fields:", 3},
 	{"top", OPTION_TOP, "N", 0, "only the first N rows", 3},
 	{"by", OPTION_BY, "WHAT", 0, "a row per thread, process or cgroup (thread)", 3},
-	{"all", 'a', 0, 0, "in tables: threads too that only idled or slept", 3},
+	{"all", 'a', 0, 0, "in tables: also threads that did nothing but wait", 3},
 	{"source", OPTION_SOURCE, "SOURCE", 0, "where figures come from: auto or bpf (auto)", 3},
+	{0, 'h', 0, OPTION_HIDDEN, 0, -1}, /* what most people try first */
 	{0},
 };
 
@@ -205,6 +206,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	int result;
 
 	switch (key) {
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
 		return 0;

@@ -56,6 +56,17 @@ struct interval {
 	size_t row_count;
 };
 
+/*
+ * Time that the thread used or that somebody may want back: on or waiting for a CPU, for a disk, a
+ * lock or memory. Not that in which it waited for others, for work, or for time to pass.
+ */
+static inline uint64_t row_active_ns(const struct row *row)
+{
+	return row->states_ns[STATE_USER] + row->states_ns[STATE_KERNEL] +
+	       row->states_ns[STATE_RUNNABLE] + row->states_ns[STATE_DISK] +
+	       row->states_ns[STATE_LOCK] + row->states_ns[STATE_SWAP];
+}
+
 struct intervals;
 
 struct intervals *intervals_new(void); /* NULL: out of memory */

@@ -136,12 +136,8 @@ GETTER(get_latency_percentile)
 		value->kind = VALUE_NULL;
 }
 
-/* Not in JSON: the default order. Time that somebody may want back. */
-GETTER(get_active)
-{
-	number(value, row->observed_ns - row->states_ns[STATE_IDLE] - row->states_ns[STATE_SLEEP] -
-			      row->states_ns[STATE_STOPPED]);
-}
+/* Not in JSON: the default order. */
+NUMBER_GETTER(get_active, row_active_ns(row))
 
 #define STATE_FIELD(name, number, key, header, help)                                               \
 	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name},
@@ -184,7 +180,7 @@ const struct field fields[] = {
 	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0},
 	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
 	 0},
-	{"active", NULL, NULL, NULL, "all but idle, sleep and stopped (the default order)", ALL,
+	{"active", NULL, NULL, NULL, "time in user, kernel, runnable, disk, lock and swap", ALL,
 	 get_active, 0},
 };
 

@@ -139,12 +139,9 @@ static void write_row(const struct view *view, const struct row *row)
 	output_char(out, '\n');
 }
 
-/* Did nothing but wait for work or for time to pass. */
 static bool is_idle(const struct row *row)
 {
-	return !row->exited && row->observed_ns == row->states_ns[STATE_IDLE] +
-							   row->states_ns[STATE_SLEEP] +
-							   row->states_ns[STATE_STOPPED];
+	return !row->exited && !row_active_ns(row);
 }
 
 static void write_title(const struct view *view, const struct interval *interval, size_t shown)

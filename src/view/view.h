@@ -40,7 +40,7 @@ struct view {
 	struct output *out;
 	enum grouping by;
 	size_t top;	/* rows to show, 0 = all */
-	bool show_idle; /* in tables: also rows that did nothing but idle */
+	bool show_idle; /* in tables: also rows without any active time */
 	struct cgroup_names names;
 	struct quality quality;
 	struct own_cost cost; /* of the interval at hand */
