@@ -63,8 +63,8 @@ def totals(intervals):
 def lost(intervals):
     """What is missing from the figures. A wakeup or two without a tracepoint does not count.
 
-    Kernels from 6.12 on have been seen to switch to a blocked thread with no sched_wakeup before it (perf
-    shows the same): dwell reports it, and cannot do more.
+    Some kernels (a 6.18 with vendor patches to the scheduler) now and then switch to a blocked thread with
+    no sched_wakeup before it; perf shows the same. dwell reports it, and cannot do more.
     """
     sums = {"threads": 0, "exits": 0, "transitions": 0}
     for interval in intervals:
