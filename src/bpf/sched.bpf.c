@@ -102,6 +102,9 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 
 	if (!account)
 		return;
+	/* it runs, so the switch that let it was not seen */
+	if (account->live.where.state != WIRE_ON_CPU)
+		count(&losses.transitions);
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);
 	else if (preempt || !state || !has_left_queue(task))

@@ -166,7 +166,8 @@ struct wire_thread {
 struct wire_losses {
 	__u64 threads;	   /* no memory to account a thread, or it was found late */
 	__u64 exits;	   /* final totals that found the ring buffer full */
-	__u64 transitions; /* a wakeup that was not seen: its run-queue wait counts as blocked */
+	__u64 transitions; /* a wakeup or switch not seen: time after it counts as the state before
+			    */
 	__u64 torn;	   /* a thread that could not be read consistently */
 };
 

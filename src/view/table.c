@@ -164,7 +164,7 @@ static void write_title(const struct view *view, const struct interval *interval
 			      (double)(interval->end_ns - interval->start_ns));
 	if (lost || losses->torn)
 		output_format(view->out,
-			      "LOST %llu (threads %llu, exits %llu, wakeups %llu), torn %llu\n",
+			      "LOST %llu (threads %llu, exits %llu, transitions %llu), torn %llu\n",
 			      (unsigned long long)lost, (unsigned long long)losses->threads,
 			      (unsigned long long)losses->exits,
 			      (unsigned long long)losses->transitions,

@@ -343,9 +343,9 @@ def test_nothing_is_lost_under_a_storm_of_switches():
     for interval in intervals:
         quality = interval["quality"]
         assert (quality["torn"], quality["lost_threads"], quality["lost_exits"]) == (0, 0, 0)
-        # see lost() in conftest.py
+        # see lost_transitions() in conftest.py
         wakeups = sum(row["wakeups"] for row in interval["threads"])
-        assert quality["lost_transitions"] <= 1 + wakeups / 10_000
+        assert quality["lost_transitions"] <= 5 + wakeups / 1_000
     switching = [row for row in intervals[2]["threads"] if row["comm"].startswith("stress-ng-swi")]
     assert sum(row["switches"]["voluntary"] for row in switching) > 10_000
     for row in switching:
