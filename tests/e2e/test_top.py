@@ -340,7 +340,7 @@ def test_nothing_is_lost_under_a_storm_of_switches():
     background = Background("-i", "500ms", prefix=["chrt", "-f", "10"])
     background.interval()
     stress = subprocess.Popen(
-        ["stress-ng", "--switch", "8", "-q", "-t", "120"], start_new_session=True, stderr=subprocess.DEVNULL
+        ["stress-ng", "--switch", "8", "-q", "-t", "30"], start_new_session=True, stderr=subprocess.DEVNULL
     )
     try:
         lines = [background.line() for _ in range(8)]
