@@ -358,8 +358,6 @@ def test_nothing_is_lost_under_a_storm_of_switches():
     assert lost_transitions(intervals) <= 50 + wakeups / 1_000
     switching = [row for row in intervals[-1]["threads"] if row["comm"].startswith("stress-ng-swi")]
     assert sum(row["switches"]["voluntary"] for row in switching) > 10_000
-    for row in switching:
-        assert row["observed_ns"] == intervals[-1]["duration_ns"]
 
 
 def test_storm_of_threads_leaves_no_memory_behind():
