@@ -53,14 +53,6 @@ int loop_add(struct loop *loop, int fd, loop_callback callback, void *data, stru
 	return add(loop, fd, false, callback, data, error);
 }
 
-void loop_remove(struct loop *loop, int fd)
-{
-	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-	for (unsigned int i = 0; i < loop->count; i++)
-		if (loop->sources[i].fd == fd)
-			loop->sources[i] = (struct loop_source){.fd = -1};
-}
-
 int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback, void *data,
 		   struct error *error)
 {
@@ -113,8 +105,6 @@ int loop_run(struct loop *loop, struct error *error)
 			struct loop_source *source = &loop->sources[events[i].data.u32];
 			int result;
 
-			if (source->fd < 0)
-				continue;
 			acknowledge(loop, source);
 			result = source->callback(source->data, error);
 			if (result < 0)

@@ -37,7 +37,6 @@ void loop_release(struct loop *loop);
 /* The loop does not own `fd`. */
 int loop_add(struct loop *loop, int fd, loop_callback callback, void *data,
 	     struct error *error) must_check;
-void loop_remove(struct loop *loop, int fd);
 
 /* Every `period_ns` from now on, on the beat: a late call does not shift the next ones. */
 int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback, void *data,

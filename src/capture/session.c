@@ -53,15 +53,14 @@ __attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_prin
 	return getenv("DWELL_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
-static int configure(struct session *session, const struct targets *targets, struct error *error)
+static void configure(struct session *session, const struct targets *targets)
 {
 	struct dwell_bpf *bpf = session->bpf;
 	struct wait_function waits[WAIT_FUNCTIONS];
-	int found = kernel_waits_load(waits, "/proc/kallsyms", error);
+	int found = kernel_waits_load(waits, "/proc/kallsyms", NULL);
 
-	if (found < 0)
-		found = 0; /* told in session_facts */
-	session->facts.wait_functions = found;
+	/* without them it goes on, and says what it cannot tell apart */
+	session->facts.wait_functions = found > 0 ? found : 0;
 	memcpy((void *)bpf->rodata->wait_functions, waits, sizeof(waits));
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->switch_has_state = session->facts.features.switch_has_state;
@@ -69,7 +68,6 @@ static int configure(struct session *session, const struct targets *targets, str
 	bpf->rodata->watch_children = targets->children;
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
 	bpf->rodata->watch_cgroup_level = targets->cgroup_level;
-	return 0;
 }
 
 static int load(struct session *session, const struct targets *targets, struct error *error)
@@ -173,7 +171,7 @@ static int seed(struct session *session, struct error *error)
 	int result = walk(session, nowhere, error);
 
 	if (result < 0)
-		return result;
+		return error_wrap(error, result, "finding the threads there are");
 	session->bpf->bss->seeded = true;
 	return 0;
 }
@@ -196,9 +194,8 @@ int session_open(struct session **ret_session, const struct targets *targets, st
 	session->bpf = dwell_bpf__open();
 	if (!session->bpf)
 		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
-	result = configure(session, targets, error);
-	if (result >= 0)
-		result = load(session, targets, error);
+	configure(session, targets);
+	result = load(session, targets, error);
 	if (result < 0)
 		return result;
 	session->ring = ring_buffer__new(bpf_map__fd(session->bpf->maps.events), ring_record,

@@ -72,11 +72,6 @@ struct intervals;
 struct intervals *intervals_new(void); /* NULL: out of memory */
 void intervals_free(struct intervals *intervals);
 
-static inline void cleanup_intervals_pointer(struct intervals **intervals)
-{
-	intervals_free(*intervals);
-}
-
 /*
  * Takes one record; it is copied. Returns 1 when it closed an interval, which *ret_interval then
  * points to (valid, and free to be sorted in place, until the next call), 0 otherwise, -ENOMEM, or
