@@ -144,10 +144,31 @@ static bool is_idle(const struct row *row)
 	return !row->exited && !row_active_ns(row);
 }
 
+/* `lost 0`, or `LOST 3 exits, 1 torn` */
+static void write_losses(struct output *out, const struct wire_losses *losses)
+{
+	const struct {
+		uint64_t count;
+		const char *what;
+	} kinds[] = {{losses->threads, "threads"},
+		     {losses->exits, "exits"},
+		     {losses->transitions, "transitions"},
+		     {losses->torn, "torn"}};
+	const char *before = "LOST";
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (!kinds[i].count)
+			continue;
+		output_format(out, "%s %llu %s", before, (unsigned long long)kinds[i].count,
+			      kinds[i].what);
+		before = ",";
+	}
+	output_string(out, *before == 'L' ? "lost 0\n" : "\n");
+}
+
 static void write_title(const struct view *view, const struct interval *interval, size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
-	uint64_t lost = losses->threads + losses->exits + losses->transitions;
 	time_t seconds = (time_t)(interval->start_realtime_ns / NS_PER_S);
 	char clock[16], length[16];
 	struct tm tm;
@@ -162,15 +183,7 @@ static void write_title(const struct view *view, const struct interval *interval
 	output_format(view->out, "self %.1f%%  ",
 		      100.0 * (double)view->cost.cpu_ns /
 			      (double)(interval->end_ns - interval->start_ns));
-	if (lost || losses->torn)
-		output_format(view->out,
-			      "LOST %llu (threads %llu, exits %llu, transitions %llu), torn %llu\n",
-			      (unsigned long long)lost, (unsigned long long)losses->threads,
-			      (unsigned long long)losses->exits,
-			      (unsigned long long)losses->transitions,
-			      (unsigned long long)losses->torn);
-	else
-		output_string(view->out, "lost 0\n");
+	write_losses(view->out, losses);
 }
 
 static void table_interval(const struct view *view, const struct interval *interval)

@@ -138,6 +138,19 @@ CASE(table_shows_shares)
 		      "    0    0    2us  disk read 2.0ms\n"));
 }
 
+CASE(table_names_what_is_lost)
+{
+	struct interval interval = {.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}};
+	struct output out;
+	struct view view = {.ops = &view_table, .out = &out, .quality = {.source = "bpf"}};
+
+	assert_int_equal(output_init(&out, -1), 0);
+	view_table.interval(&view, &interval);
+	output_char(&out, '\0');
+	assert_non_null(strstr(out.buffer, "  LOST 3 exits, 1 torn\n"));
+	output_release(&out);
+}
+
 CASE(table_leaves_out_the_idle)
 {
 	struct row rows[2] = {sample_row(), sample_row()};
@@ -214,6 +227,7 @@ int main(void)
 		cmocka_unit_test(unmeasured_is_null),
 		cmocka_unit_test(csv_has_a_cell_for_each_heading),
 		cmocka_unit_test(table_shows_shares),
+		cmocka_unit_test(table_names_what_is_lost),
 		cmocka_unit_test(table_leaves_out_the_idle),
 		cmocka_unit_test(groups_have_their_own_arrays_and_fields),
 		cmocka_unit_test(fields_have_unique_names),
