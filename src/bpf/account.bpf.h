@@ -33,6 +33,8 @@ struct account {
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;
 	__u64 origin_migrations;
+	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
+	__u32 pad;
 	struct account_state live;
 	struct account_state frozen;
 };
@@ -82,6 +84,8 @@ static __always_inline void account_begin(struct account *account, const struct 
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;
+	if (where.syscall >= 0)
+		account->last_call = where;
 	account->live.since_ns = now_ns;
 	account->live.where = where;
 	/* full barrier: complete before it is announced */

@@ -246,7 +246,7 @@ static __always_inline struct wire_where classify_futex(__u64 operation, int sys
 
 static __always_inline struct wire_where classify_syscall(struct task_struct *task,
 							  const struct pt_regs *regs, int syscall,
-							  struct wire_where before,
+							  struct wire_where last_call,
 							  bool uninterruptible)
 {
 	__u64 command;
@@ -284,9 +284,9 @@ static __always_inline struct wire_where classify_syscall(struct task_struct *ta
 	case SYSCALL_YIELD:
 		break;
 	case SYSCALL_RESTART:
-		/* the call it goes on with is not in the registers: it is what we saw before */
-		if (before.syscall >= 0)
-			return before;
+		/* the call it goes on with is not in the registers: it is the last one we saw */
+		if (last_call.state)
+			return last_call;
 		break;
 	}
 	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
@@ -329,8 +329,7 @@ static __always_inline struct wire_where classify_kernel_thread(struct task_stru
 	return found;
 }
 
-/* The stack is worth its microsecond: in disk and page-fault waits, never in the frequent sleeps.
- */
+/* Worth its microsecond in disk and page-fault waits; never asked in the frequent sleeps. */
 static __always_inline struct wire_where
 classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait, void *ctx)
 {
@@ -352,11 +351,12 @@ classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait
 }
 
 /*
- * A thread blocked in scheduler state `state`. `before` is what it did until now; `ctx` the context
- * of sched_switch, where the thread is the current one, or NULL.
+ * A thread blocked in scheduler state `state`. `last_call` is where it last blocked in a system
+ * call (all zeros: not known); `ctx` the context of sched_switch, where the thread is the current
+ * one, or NULL.
  */
 static __always_inline struct wire_where classify(struct task_struct *task, unsigned int state,
-						  struct wire_where before, void *ctx)
+						  struct wire_where last_call, void *ctx)
 {
 	if (state & TASK_TRACED)
 		return where(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
@@ -373,7 +373,7 @@ static __always_inline struct wire_where classify(struct task_struct *task, unsi
 
 	if (state & TASK_RTLOCK_WAIT)
 		return where(WIRE_LOCK, WIRE_DETAIL_KERNEL_LOCK, syscall);
-	struct wire_where guess = classify_syscall(task, regs, syscall, before, uninterruptible);
+	struct wire_where guess = classify_syscall(task, regs, syscall, last_call, uninterruptible);
 
 	if (!uninterruptible && syscall != WIRE_SYSCALL_NONE)
 		return guess;

@@ -95,6 +95,16 @@ static __always_inline void leave_runnable(struct task_struct *task, struct acco
 		account->live.totals.throttled++;
 }
 
+static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
+					  struct account *account, unsigned int state, __u64 now_ns)
+{
+	struct wire_where next = classify(task, state, account->last_call, ctx);
+
+	if (next.syscall >= 0)
+		account->last_call = next;
+	account_enter(account, next, now_ns);
+}
+
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
 				      unsigned int state, __u64 now_ns)
 {
@@ -110,7 +120,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 	else if (preempt || !state || !has_left_queue(task))
 		leave_runnable(task, account, now_ns);
 	else
-		account_enter(account, classify(task, state, account->live.where, ctx), now_ns);
+		leave_blocked(ctx, task, account, state, now_ns);
 }
 
 static __always_inline void take_cpu(struct task_struct *task, __u64 now_ns)

@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 enum wire_kind {
+	/* 1 is kept for what describes a session */
 	WIRE_INTERVAL = 2, /* struct wire_interval: closes the interval of the records before it */
 	WIRE_THREAD = 3,   /* struct wire_thread: cumulative totals at a snapshot */
 	WIRE_EXIT = 4,	   /* struct wire_thread: final totals of a thread that ended */

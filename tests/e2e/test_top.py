@@ -234,6 +234,31 @@ def test_interrupt_reaches_the_command():
     assert rest[-1]["type"] == "exit" and rest[-1]["signal"] == signal.SIGTERM
 
 
+def test_a_stopped_call_goes_on_as_what_it_was():
+    """After SIGCONT the kernel goes on with poll() as restart_syscall(): still waiting for work."""
+    script = "import select; select.poll().poll(100000)"
+    process = subprocess.Popen(["python3", "-c", script])
+    background = Background("-p", process.pid, "-i", "50ms")
+
+    def until(state):
+        for _ in range(200):
+            (row,) = background.interval()["threads"]
+            if row["state"] == state:
+                return row["reason"]
+        pytest.fail(f"never {state}: {row}")
+
+    try:
+        assert until("idle") == "poll"
+        process.send_signal(signal.SIGSTOP)
+        assert until("stopped") == "signal"
+        process.send_signal(signal.SIGCONT)
+        assert until("idle") == "poll"
+    finally:
+        process.kill()
+        process.wait()
+        background.end()
+
+
 def test_end_of_the_target(sleeper):
     background = Background("-p", sleeper.pid, "-i", "100ms")
     background.interval()
