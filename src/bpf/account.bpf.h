@@ -35,6 +35,10 @@ struct account {
 	__u64 origin_migrations;
 	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
 	__u32 pad;
+	/* sites.bpf.h: the wait (by since_ns) and the snapshot for which it last asked for a site
+	 */
+	__u64 asked_since_ns;
+	__u64 asked_snapshot;
 	struct account_state live;
 	struct account_state frozen;
 };

@@ -7,6 +7,7 @@
 #ifndef DWELL_BPF_ARCH_BPF_H
 #define DWELL_BPF_ARCH_BPF_H
 
+#include "bpf/config.h"
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
@@ -34,6 +35,11 @@ static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 	return regs->si;
 }
 
+static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
+{
+	return (struct site_frame){.address = regs->ip, .stack = regs->sp, .frame = regs->bp};
+}
+
 #elif defined(__TARGET_ARCH_arm64)
 
 #define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
@@ -56,6 +62,14 @@ static __always_inline __u64 arch_argument_0(const struct pt_regs *regs)
 static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 {
 	return regs->regs[1];
+}
+
+static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
+{
+	return (struct site_frame){.address = regs->pc,
+				   .stack = regs->sp,
+				   .frame = regs->regs[29],
+				   .link = regs->regs[30]};
 }
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/wire.h"
+
 /*
  * What blocking in a system call means. Filled from the table in capture/syscalls.c, the one list
  * of system calls, by number of the architecture.
@@ -57,7 +59,68 @@ enum target_kind {
 	TARGET_THREAD = 2,
 };
 
-#define MAX_TARGETS   1024
-#define MAX_ANCESTORS 32 /* generations looked back for a watched parent */
+/*
+ * Where in a program a futex is waited for: what the code at an address tells about it. User space
+ * finds out, by the symbols of the mapped file (capture/wait_sites.c), when a hook asks for one it
+ * does not know.
+ */
+enum site_verdict {
+	SITE_UNKNOWN = 0,
+	SITE_OPERATION, /* nothing: the futex operation decides */
+	SITE_LOCK,	/* acquires a lock */
+	SITE_CONDITION, /* waits for work: a condition variable, a parked thread */
+	SITE_CALLER,	/* a wrapper: who called it decides */
+};
+
+struct site_key {
+	__u64 address;
+	__u64 process_start_ns; /* of its leader: a reused pid is another process */
+	__u32 pid;
+	__u32 exec_id; /* programs the process has run */
+};
+
+/* `frame_*` for SITE_CALLER: symbol/object.h, struct frame_rule. */
+struct site {
+	__u8 verdict;	 /* enum site_verdict */
+	__u8 frame_base; /* 0: stack pointer, 1: frame pointer */
+	__u8 pad[2];
+	__s32 cfa_offset;
+	__s32 return_offset; /* 0: in the link register */
+	__s32 frame_offset;  /* 0: unchanged */
+};
+
+/* Of a thread in user mode. Addresses are those of the instruction after the call. */
+struct site_frame {
+	__u64 address;
+	__u64 stack;
+	__u64 frame;
+	__u64 link; /* 0 where calls put the return address on the stack */
+};
+
+/* A question from the hooks, in the ring between records; never stored. */
+#define SITE_QUESTION 0x8001 /* as wire_header.kind */
+
+struct site_question {
+	struct wire_header header;
+	struct site_key key;	 /* `address`: first that was not known */
+	struct site_frame frame; /* there */
+	__u64 since_ns;
+	__u32 tid;
+	__u32 pad;
+};
+
+/* For the wait that `tid` began at since_ns, by tid. */
+struct site_answer {
+	__u64 since_ns;
+	__u32 verdict;
+	__u32 pad;
+};
+
+#define MAX_SITES	 65536
+#define MAX_SITE_ANSWERS 16384
+#define SITE_CALLERS	 5 /* wrappers looked through, at most */
+
+#define MAX_TARGETS	 1024
+#define MAX_ANCESTORS	 32 /* generations looked back for a watched parent */
 
 #endif

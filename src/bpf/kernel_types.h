@@ -106,6 +106,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	__u64 start_boottime;
+	__u32 self_exec_id; /* counts execs */
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
@@ -139,7 +140,7 @@ struct bpf_iter__task {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long dx, si, di, orig_ax, ip, sp;
+	unsigned long bp, dx, si, di, orig_ax, ip, sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

@@ -11,6 +11,15 @@
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
+#define EVENTS_BYTES	   (4 << 20)
+#define EARLY_WAKEUP_BYTES (EVENTS_BYTES / 4)
+
+/* Sent to user space: ends of threads, and questions (sites.bpf.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, EVENTS_BYTES);
+} events __weak SEC(".maps");
+
 /* include/linux/sched/prio.h: static_prio of nice 0 */
 #define NICE_0_PRIORITY 120
 

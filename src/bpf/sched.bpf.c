@@ -13,19 +13,12 @@
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/sites.bpf.h"
 
 /* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
 const volatile bool switch_has_state = true;
 /* User space waits for the end of threads. */
 volatile bool ends_awaited = false;
-
-#define EVENTS_BYTES	   (4 << 20)
-#define EARLY_WAKEUP_BYTES (EVENTS_BYTES / 4)
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, EVENTS_BYTES);
-} events SEC(".maps");
 
 static __always_inline void send(struct task_struct *task, struct account *account, __u16 kind)
 {
@@ -100,6 +93,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 {
 	struct wire_where next = classify(task, state, account->last_call, ctx);
 
+	next = site_refine(task, account, next, now_ns);
 	if (next.syscall >= 0)
 		account->last_call = next;
 	account_enter(account, next, now_ns);
@@ -162,6 +156,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */
 	if (!account || account->live.where.state <= WIRE_RUNNABLE)
 		return 0;
+	site_correct(task, account);
 	account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
 		      bpf_ktime_get_ns());
 	account->live.totals.woken++;

@@ -13,6 +13,7 @@
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/sites.bpf.h"
 
 /* Walks before the first one is over find threads nobody could have known of. */
 volatile bool seeded = false;
@@ -53,6 +54,7 @@ static __always_inline void seed(struct task_struct *task)
 
 	if (account->live.since_ns == now_ns)
 		account->live.where = again;
+	site_ask_seeded(task, account);
 	if (seeded && watch_all)
 		count(&losses.threads);
 }
@@ -108,6 +110,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	}
 	if (account->origin_ns >= instant_ns || account->live.where.state >= WIRE_STATES)
 		return 0;
+	site_correct(task, account);
 	if (read_account(account, instant_ns) || read_account_again(account, instant_ns)) {
 		record_fill_task(&record, task, account);
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));

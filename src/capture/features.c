@@ -20,13 +20,14 @@ static bool has_capability(const struct __user_cap_data_struct data[2], int capa
 	return data[capability / 32].effective & 1U << capability % 32;
 }
 
-static int probe_privileges(struct error *error)
+static int probe_privileges(struct features *features, struct error *error)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {0};
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		return error_set(error, errno, "cannot read own capabilities: %s", strerror(errno));
+	features->others_memory = has_capability(data, CAP_SYS_PTRACE);
 	if (has_capability(data, CAP_SYS_ADMIN) ||
 	    (has_capability(data, CAP_BPF) && has_capability(data, CAP_PERFMON)))
 		return 0;
@@ -71,7 +72,7 @@ static bool has_precise_cputime(void)
 int features_probe(struct features *ret_features, struct error *error)
 {
 	cleanup(cleanup_btf_pointer) struct btf *btf = NULL;
-	int arguments, result = probe_privileges(error);
+	int arguments, result = probe_privileges(ret_features, error);
 
 	if (result < 0)
 		return result;

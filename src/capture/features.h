@@ -9,6 +9,7 @@
 
 struct features {
 	bool switch_has_state;	/* sched_switch passes the previous state: 5.18 on */
+	bool others_memory;	/* other users' memory maps and stacks may be read */
 	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
 };
 

@@ -12,6 +12,7 @@
 #include "base/duration.h"
 #include "capture/kernel_waits.h"
 #include "capture/syscalls.h"
+#include "capture/wait_sites.h"
 #include "dwell.skel.h"
 
 #define READ_BYTES (256 * 1024)
@@ -26,6 +27,7 @@
 struct session {
 	struct dwell_bpf *bpf;
 	struct ring_buffer *ring;
+	struct wait_sites *wait_sites;
 	struct session_facts facts;
 	struct record_sink sink; /* during session_drain() */
 	uint64_t instant_ns;	 /* of the present snapshot */
@@ -154,6 +156,10 @@ static int ring_record(void *data, void *record, size_t size)
 
 	if (size < sizeof(*header) || header->size != size)
 		return -EBADMSG;
+	if (header->kind == SITE_QUESTION) {
+		wait_sites_ask(session->wait_sites, record);
+		return 0;
+	}
 	return session->sink.record(session->sink.data, header);
 }
 
@@ -202,6 +208,10 @@ int session_open(struct session **ret_session, const struct targets *targets, st
 					 session, NULL);
 	if (!session->ring)
 		return error_set(error, errno, "cannot map the event ring: %s", strerror(errno));
+	session->wait_sites = wait_sites_new(bpf_map__fd(session->bpf->maps.sites),
+					     bpf_map__fd(session->bpf->maps.site_answers));
+	if (!session->wait_sites)
+		return error_set(error, ENOMEM, "out of memory");
 	result = seed(session, error);
 	if (result < 0)
 		return result;
@@ -215,6 +225,7 @@ void session_close(struct session *session)
 	if (!session)
 		return;
 	ring_buffer__free(session->ring);
+	wait_sites_free(session->wait_sites);
 	dwell_bpf__destroy(session->bpf);
 	free(session->buffer);
 	free(session);
@@ -239,6 +250,7 @@ int session_drain(struct session *session, struct record_sink sink, struct error
 	if (result < 0)
 		return error_set(error, -result, "cannot read the event ring: %s",
 				 strerror(-result));
+	wait_sites_answer(session->wait_sites);
 	return result;
 }
 
@@ -259,11 +271,17 @@ static uint64_t announce_instant(struct session *session)
 
 int session_snapshot_begin(struct session *session, struct record_sink sink, struct error *error)
 {
-	int result;
+	int result = session_drain(session, sink, error); /* answers what the walk will ask for */
 
+	if (result < 0)
+		return result;
 	session->instant_ns = announce_instant(session);
 	result = walk(session, sink, error);
-	return result < 0 ? result : session_drain(session, sink, error);
+	if (result < 0)
+		return result;
+	session->bpf->bss->told_ns = session->instant_ns;
+	wait_sites_forget(session->wait_sites);
+	return session_drain(session, sink, error);
 }
 
 int session_await_ends(struct session *session, int timeout_ms, struct record_sink sink,

@@ -25,6 +25,7 @@ struct top {
 	struct intervals *intervals;
 	struct cgroup_paths *cgroups;
 	struct child child;
+	struct unavailable unavailable[3];
 	uint64_t printed; /* intervals */
 	uint64_t cpu_ns;  /* own, at the last interval */
 	bool interrupted; /* once already */
@@ -199,15 +200,13 @@ static const char *cgroup_path(void *data, uint64_t id)
 	return cgroup_paths_find(data, id);
 }
 
+static void describe_missing(struct top *top, const char *source, const char *why)
+{
+	top->unavailable[top->view.quality.unavailable_count++] = (struct unavailable){source, why};
+}
+
 static void describe(struct top *top)
 {
-	static const struct unavailable taskstats = {
-		"taskstats", "this version does not read it, so `delays` is null"};
-	static const struct unavailable both[] = {
-		{"taskstats", "this version does not read it, so `delays` is null"},
-		{"kallsyms",
-		 "the kernel hides its addresses (kptr_restrict or no CAP_SYSLOG): page "
-		 "faults, reclaim and kernel locks are not told apart"}};
 	const struct session_facts *facts = session_facts(top->session);
 
 	top->view = (struct view){
@@ -219,9 +218,17 @@ static void describe(struct top *top)
 		.names = {cgroup_path, top->cgroups},
 		.quality = {.source = "bpf",
 			    .precise_cpu_split = facts->features.precise_cpu_split,
-			    .unavailable = facts->wait_functions ? &taskstats : both,
-			    .unavailable_count = facts->wait_functions ? 1 : ARRAY_SIZE(both)},
+			    .unavailable = top->unavailable},
 	};
+	describe_missing(top, "taskstats", "this version does not read it, so `delays` is null");
+	if (!facts->wait_functions)
+		describe_missing(top, "kallsyms",
+				 "the kernel hides its addresses (kptr_restrict or no CAP_SYSLOG): "
+				 "page faults, reclaim and kernel locks are not told apart");
+	if (!facts->features.others_memory)
+		describe_missing(top, "maps",
+				 "other users' memory maps cannot be read (no CAP_SYS_PTRACE): "
+				 "their futex waits are told apart by operation only");
 }
 
 static int open_all(struct top *top, struct error *error)

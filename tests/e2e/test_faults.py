@@ -112,6 +112,7 @@ def test_with_just_the_capabilities_it_names(public_copy):
     # and what they do not give is said
     if pathlib.Path("/proc/sys/kernel/kptr_restrict").read_text().strip() != "0":
         assert "kallsyms" in done.stdout
+    assert "CAP_SYS_PTRACE" in done.stdout
 
 
 def with_btf(content, *arguments):

@@ -94,6 +94,24 @@ def test_process_and_thread_targets(sleeper):
     assert row["states_ns"]["idle"] == row["observed_ns"]
 
 
+def test_waits_that_began_before():
+    """A thread parked since before dwell came is told by its function, from the first interval."""
+    workload = subprocess.Popen([WORKLOAD, "foreign"], stderr=subprocess.DEVNULL)
+    parked = None
+    while not parked:
+        for task in pathlib.Path(f"/proc/{workload.pid}/task").iterdir():
+            if (task / "comm").read_text() == "parked\n" and (task / "syscall").read_text().startswith(("202 ", "98 ")):
+                parked = int(task.name)
+    done = run("top", "-p", workload.pid, "-c", "2", "-i", "100ms", "--format", "json")
+    workload.kill()
+    workload.wait()
+    intervals, _ = parse(done.stdout)
+    for interval in intervals:
+        (row,) = [row for row in interval["threads"] if row["tid"] == parked]
+        assert row["reason"] == "futex:cond"
+        assert row["states_ns"]["idle"] == row["observed_ns"]
+
+
 def test_name_target(tmp_path):
     program = tmp_path / "dwell-unusual-name"
     program.write_bytes(pathlib.Path("/bin/sleep").read_bytes())

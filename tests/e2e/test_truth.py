@@ -67,6 +67,7 @@ def compare(threads, own, edges_ns=EDGES_NS, joint=False):
         "burst",
         "yield",
         "mutex",
+        "foreign",
         "condvar",
         "pipe",
         "unix",

@@ -13,6 +13,7 @@
 #include "capture/kernel_waits.h"
 #include "capture/syscalls.h"
 #include "capture/target.h"
+#include "capture/wait_sites.h"
 
 static struct wait_function table[WAIT_FUNCTIONS];
 
@@ -188,6 +189,37 @@ CASE(a_child_that_was_never_started_goes_away)
 	child_release(&child); /* twice does no harm */
 }
 
+CASE(names_of_functions_tell_locks_from_parking)
+{
+	static const struct {
+		const char *name;
+		int verdict;
+	} known[] = {
+		{"_ZN3std3sys4unix5locks11futex_mutex5Mutex14lock_contended17h0123456789abcdefE",
+		 SITE_LOCK},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended",
+		 SITE_LOCK},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync7condvar5futexNtB2_7Condvar4wait",
+		 SITE_CONDITION},
+		{"_RNvNtNtCsjrHSEGnQ3l9_3std6thread9functions4park", SITE_CONDITION},
+		{"_ZN3std6thread4park17h0123456789abcdefE", SITE_CONDITION},
+		{"_ZN11parking_lot9raw_mutex8RawMutex9lock_slow17h0123456789abcdefE", SITE_LOCK},
+		{"_ZN16parking_lot_core11parking_lot4park17h0123456789abcdefE", SITE_CALLER},
+		{"__GI___lll_lock_wait", SITE_LOCK},
+		{"pthread_cond_timedwait@@GLIBC_2.3.2", SITE_CONDITION},
+		{"__futex_abstimed_wait_common64", SITE_CALLER},
+		{"syscall", SITE_CALLER},
+		{"runtime.notesleep", SITE_CONDITION},
+		{"runtime.futexsleep", SITE_CALLER},
+		{"_ZN5spark3runE", SITE_OPERATION},
+		{"main", SITE_OPERATION},
+		{NULL, SITE_CALLER},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		assert_int_equal(wait_sites_classify(known[i].name), known[i].verdict);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -202,6 +234,7 @@ int main(void)
 		cmocka_unit_test(a_child_waits_runs_and_is_reaped),
 		cmocka_unit_test(a_program_that_is_not_there_is_told),
 		cmocka_unit_test(a_child_that_was_never_started_goes_away),
+		cmocka_unit_test(names_of_functions_tell_locks_from_parking),
 	};
 
 	return RUN(cases);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether a futex is a lock or a wait for work: glibc tells them apart by the operation, others do
+ * not (Rust's mutexes, Go's parked threads), but the code that waits does. The hooks look up the
+ * address the thread waits at, and if it is a wrapper, those of its callers, by frame rules that
+ * user space has read from the file's unwind tables.
+ *
+ * An address nobody has explained yet is asked for through the ring; until the answer the operation
+ * decides. The answer also corrects a wait that goes on, as long as nothing of it has been told:
+ * so a thread that has been parked since before dwell began is right from the first interval.
+ */
+#ifndef DWELL_BPF_SITES_BPF_H
+#define DWELL_BPF_SITES_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/arch.bpf.h"
+#include "bpf/classify.bpf.h"
+#include "bpf/config.h"
+#include "bpf/record.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MAX_SITES);
+	__type(key, struct site_key);
+	__type(value, struct site);
+} sites __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MAX_SITE_ANSWERS);
+	__type(key, __u32);
+	__type(value, struct site_answer);
+} site_answers __weak SEC(".maps");
+
+/* The last snapshot that was told. */
+volatile __u64 told_ns __weak = 0;
+
+struct site_walk {
+	struct site_key key;
+	struct site_frame frame;
+};
+
+/*
+ * Follows the callers of the current thread's wait. SITE_UNKNOWN: walk->frame is one nobody has
+ * explained yet. Global for the verifier's sake, as in classify.bpf.h.
+ */
+__weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
+{
+	if (!walk)
+		return SITE_OPERATION;
+	for (int i = 0; i <= SITE_CALLERS; i++) {
+		struct site *site;
+		__u64 cfa, frame;
+
+		walk->key.address = walk->frame.address;
+		site = bpf_map_lookup_elem(&sites, &walk->key);
+		if (!site)
+			return SITE_UNKNOWN;
+		if (site->verdict != SITE_CALLER)
+			return site->verdict;
+		cfa = (site->frame_base ? walk->frame.frame : walk->frame.stack) +
+		      (__s64)site->cfa_offset;
+		if (!site->return_offset)
+			walk->frame.address = walk->frame.link;
+		else if (bpf_probe_read_user(&walk->frame.address, sizeof(walk->frame.address),
+					     (void *)(cfa + (__s64)site->return_offset)))
+			return SITE_OPERATION;
+		if (site->frame_offset) {
+			if (bpf_probe_read_user(&frame, sizeof(frame),
+						(void *)(cfa + (__s64)site->frame_offset)))
+				return SITE_OPERATION;
+			walk->frame.frame = frame;
+		}
+		walk->frame.stack = cfa;
+	}
+	return SITE_OPERATION;
+}
+
+static __always_inline bool is_futex_wait(struct wire_where where)
+{
+	return where.detail == WIRE_DETAIL_FUTEX_LOCK || where.detail == WIRE_DETAIL_FUTEX_COND;
+}
+
+static __always_inline struct wire_where site_where(struct wire_where guess, __u32 verdict)
+{
+	if (verdict == SITE_LOCK)
+		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
+	if (verdict == SITE_CONDITION)
+		return where(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, guess.syscall);
+	return guess;
+}
+
+static __always_inline struct site_walk site_walk_begin(struct task_struct *task)
+{
+	struct site_walk walk = {
+		.key = {.process_start_ns = task->group_leader->start_boottime,
+			.pid = task->tgid,
+			.exec_id = task->self_exec_id},
+		.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)),
+	};
+
+	walk.key.address = walk.frame.address;
+	return walk;
+}
+
+/* Once a thread and snapshot: a site that cannot be explained costs little. */
+static __always_inline void site_ask(struct task_struct *task, struct account *account,
+				     const struct site_walk *walk, __u64 since_ns)
+{
+	struct site_question *question;
+	__u64 snapshot = snapshot_ns + 1;
+
+	if (account->asked_snapshot == snapshot)
+		return;
+	question = bpf_ringbuf_reserve(&events, sizeof(*question), 0);
+	if (!question)
+		return;
+	account->asked_snapshot = snapshot;
+	account->asked_since_ns = since_ns;
+	question->header.size = sizeof(*question);
+	question->header.kind = SITE_QUESTION;
+	question->header.cpu = 0;
+	question->header.time_ns = since_ns;
+	question->key = walk->key;
+	question->frame = walk->frame;
+	question->since_ns = since_ns;
+	question->tid = task->pid;
+	question->pad = 0;
+	bpf_ringbuf_submit(question, 0);
+}
+
+/* In sched_switch, for the current thread. */
+static __always_inline struct wire_where site_refine(struct task_struct *task,
+						     struct account *account,
+						     struct wire_where guess, __u64 now_ns)
+{
+	struct site_walk walk;
+	__u32 verdict;
+
+	if (!is_futex_wait(guess))
+		return guess;
+	walk = site_walk_begin(task);
+	verdict = site_walk(&walk);
+	if (verdict == SITE_UNKNOWN)
+		site_ask(task, account, &walk, now_ns);
+	return site_where(guess, verdict);
+}
+
+/* In the iterator, for a thread that just got its account: its callers are on another's stack. */
+static __always_inline void site_ask_seeded(struct task_struct *task, struct account *account)
+{
+	struct site_walk walk;
+
+	if (!is_futex_wait(account->live.where))
+		return;
+	walk = site_walk_begin(task);
+	site_ask(task, account, &walk, account->live.since_ns);
+}
+
+/*
+ * Puts an answer into the wait that asked for it, unless a snapshot has told of that already. At
+ * the end of the wait by the hook, before that by the iterator; the hooks do not lock, but replace
+ * the word the iterator compares, or have not touched it.
+ */
+static __always_inline void site_correct(struct task_struct *task, struct account *account)
+{
+	union {
+		struct wire_where where;
+		__u32 word;
+	} before, after;
+	struct site_answer *answer;
+	__u64 since_ns = account->live.since_ns;
+	__u32 tid = task->pid;
+
+	if (account->asked_since_ns != since_ns || since_ns <= told_ns)
+		return;
+	answer = bpf_map_lookup_elem(&site_answers, &tid);
+	before.where = account->live.where;
+	if (!answer || answer->since_ns != since_ns || !is_futex_wait(before.where))
+		return;
+	after.where = site_where(before.where, answer->verdict);
+	if (after.word != before.word)
+		__sync_val_compare_and_swap((__u32 *)&account->live.where, before.word, after.word);
+}
+
+#endif

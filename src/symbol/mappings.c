@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/mappings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+static int append(struct mappings *mappings, struct mapping mapping)
+{
+	if (mappings->count == mappings->room) {
+		size_t room = mappings->room ? mappings->room * 2 : 32;
+		struct mapping *items = realloc(mappings->items, room * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		mappings->items = items;
+		mappings->room = room;
+	}
+	mapping.path = strdup(mapping.path);
+	if (!mapping.path)
+		return -ENOMEM;
+	mappings->items[mappings->count++] = mapping;
+	return 0;
+}
+
+/* `start-end perms offset major:minor inode   path`; false for a line that maps no code. */
+static bool parse_line(char *line, struct mapping *ret_mapping)
+{
+	unsigned int major, minor;
+	char executable;
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &ret_mapping->start, &ret_mapping->end, &executable, &ret_mapping->offset,
+		   &major, &minor, &ret_mapping->inode, &path) != 7 ||
+	    executable != 'x')
+		return false;
+	ret_mapping->device = (uint64_t)major << 32 | minor;
+	ret_mapping->path = line + path;
+	return true;
+}
+
+static void clear(struct mappings *mappings)
+{
+	for (size_t i = 0; i < mappings->count; i++)
+		free(mappings->items[i].path);
+	mappings->count = 0;
+}
+
+int mappings_load(struct mappings *mappings, uint32_t pid)
+{
+	cleanup_free char *line = NULL;
+	char path[64];
+	size_t room = 0;
+
+	clear(mappings);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	if (!file)
+		return -errno;
+	while (getline(&line, &room, file) > 0) {
+		struct mapping mapping;
+		int result = parse_line(line, &mapping) ? append(mappings, mapping) : 0;
+
+		if (result < 0) {
+			clear(mappings);
+			return result;
+		}
+	}
+	return 0;
+}
+
+void mappings_release(struct mappings *mappings)
+{
+	clear(mappings);
+	free(mappings->items);
+	*mappings = (struct mappings){0};
+}
+
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address)
+{
+	size_t low = 0, high = mappings->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (mappings->items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < mappings->count && mappings->items[low].start <= address
+		       ? &mappings->items[low]
+		       : NULL;
+}
+
+int mapping_open(const struct mapping *mapping, uint32_t pid)
+{
+	char path[PATH_MAX + 64];
+	struct stat status;
+	int fd;
+
+	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+		 mapping->start, mapping->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	/* by name, as the process sees it: only if it is still the same file */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root%s", pid, mapping->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &status) && status.st_ino == mapping->inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}

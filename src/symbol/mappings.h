@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files a process has mapped, as /proc/PID/maps tells. */
+#ifndef DWELL_SYMBOL_MAPPINGS_H
+#define DWELL_SYMBOL_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct mapping {
+	uint64_t start, end; /* addresses in the process */
+	uint64_t offset;     /* in the file, of `start` */
+	uint64_t device;     /* major << 32 | minor; with the inode the file's identity */
+	uint64_t inode;	     /* 0: no file (heap, stack, compiled at run time, vdso) */
+	char *path;	     /* as the kernel prints it, with " (deleted)"; empty without a file */
+};
+
+/* Executable mappings only, by address. All zeros is empty. */
+struct mappings {
+	struct mapping *items;
+	size_t count;
+	size_t room;
+};
+
+/*
+ * Reads them anew. Another user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then the
+ * mappings are empty.
+ */
+int mappings_load(struct mappings *mappings, uint32_t pid) must_check;
+void mappings_release(struct mappings *mappings);
+
+/* NULL: the address is not executable there. Valid until the next load. */
+const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);
+
+/*
+ * Opens the mapped file itself, also when it has been deleted or replaced since, or belongs to
+ * another mount namespace. The descriptor, or a negative errno.
+ */
+int mapping_open(const struct mapping *mapping, uint32_t pid) must_check;
+
+#endif

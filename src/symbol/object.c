@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/object.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* DWARF numbers of the registers we follow, by the ELF's machine. */
+struct machine {
+	int elf, stack, frame, link; /* link: where the return address is; -1 = its own column */
+};
+
+static const struct machine machines[] = {
+	{EM_X86_64, 7, 6, 16},
+	{EM_AARCH64, 31, 29, 30},
+};
+
+struct function {
+	uint64_t start, end;
+	const char *name;
+};
+
+struct object {
+	int fd;
+	Elf *elf;
+	const struct machine *machine; /* NULL: not one whose frames we know */
+	struct function *functions;    /* by start */
+	size_t function_count;
+	bool functions_loaded;
+	Dwarf_CFI *eh_frame, *debug_frame;
+	Dwarf *dwarf; /* holds debug_frame */
+	bool frames_loaded;
+};
+
+static const struct machine *machine_of(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	if (!gelf_getehdr(elf, &header))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].elf == header.e_machine)
+			return &machines[i];
+	return NULL;
+}
+
+int object_open(struct object **ret_object, int fd)
+{
+	struct object *object = calloc(1, sizeof(*object));
+
+	if (!object) {
+		close(fd);
+		return -ENOMEM;
+	}
+	elf_version(EV_CURRENT);
+	object->fd = fd;
+	object->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!object->elf || elf_kind(object->elf) != ELF_K_ELF) {
+		object_free(object);
+		return -ENOEXEC;
+	}
+	object->machine = machine_of(object->elf);
+	*ret_object = object;
+	return 0;
+}
+
+void object_free(struct object *object)
+{
+	if (!object)
+		return;
+	if (object->eh_frame)
+		dwarf_cfi_end(object->eh_frame);
+	dwarf_end(object->dwarf);
+	elf_end(object->elf);
+	free(object->functions);
+	close(object->fd);
+	free(object);
+}
+
+bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_address)
+{
+	size_t count;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(object->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(object->elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    offset < header.p_offset || offset - header.p_offset >= header.p_filesz)
+			continue;
+		*ret_address = offset - header.p_offset + header.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret_header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, ret_header) && ret_header->sh_type == type)
+			return section;
+	return NULL;
+}
+
+/* Global names before local aliases, larger before smaller, so that the first is the best. */
+static int by_start(const void *left, const void *right)
+{
+	const struct function *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->end < b->end) - (a->end > b->end);
+}
+
+static void load_functions(struct object *object)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(object->elf, SHT_SYMTAB, &header);
+	Elf_Data *data;
+	size_t count;
+
+	object->functions_loaded = true;
+	if (!section)
+		section = find_section(object->elf, SHT_DYNSYM, &header);
+	data = section ? elf_getdata(section, NULL) : NULL;
+	if (!data || !header.sh_entsize)
+		return;
+	count = data->d_size / header.sh_entsize;
+	object->functions = calloc(count ? count : 1, sizeof(*object->functions));
+	for (size_t i = 0; object->functions && i < count; i++) {
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
+		    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
+		     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC) ||
+		    symbol.st_value + symbol.st_size < symbol.st_value)
+			continue;
+		name = elf_strptr(object->elf, header.sh_link, symbol.st_name);
+		if (!name || !*name)
+			continue;
+		object->functions[object->function_count++] =
+			(struct function){symbol.st_value, symbol.st_value + symbol.st_size, name};
+	}
+	if (object->functions)
+		qsort(object->functions, object->function_count, sizeof(*object->functions),
+		      by_start);
+	/* written in assembly, some have no size: they reach to the next */
+	for (size_t i = 0; i + 1 < object->function_count; i++)
+		if (object->functions[i].end == object->functions[i].start)
+			object->functions[i].end = object->functions[i + 1].start;
+}
+
+const char *object_function(struct object *object, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (!object->functions_loaded)
+		load_functions(object);
+	high = object->function_count;
+	while (low < high) { /* the first that starts behind the address */
+		size_t middle = low + (high - low) / 2;
+
+		if (object->functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low && object->functions[low - 1].start <= address) {
+		const struct function *last = &object->functions[low - 1];
+
+		/* the best of those with this start */
+		while (low > 1 && object->functions[low - 2].start == last->start)
+			low--;
+		return address < object->functions[low - 1].end ? object->functions[low - 1].name
+								: NULL;
+	}
+	return NULL;
+}
+
+static void load_frames(struct object *object)
+{
+	object->frames_loaded = true;
+	object->eh_frame = dwarf_getcfi_elf(object->elf);
+	object->dwarf = dwarf_begin_elf(object->elf, DWARF_C_READ, NULL);
+	if (object->dwarf)
+		object->debug_frame = dwarf_getcfi(object->dwarf);
+}
+
+/* Where a register is kept, as an offset from the CFA; 0: it is unchanged. False: told otherwise.
+ */
+static bool saved_at(Dwarf_Frame *frame, int number, int32_t *ret_offset)
+{
+	Dwarf_Op memory[3];
+	Dwarf_Op *ops;
+	size_t count;
+
+	if (dwarf_frame_register(frame, number, memory, &ops, &count) < 0)
+		return false;
+	*ret_offset = 0;
+	if (!count)
+		return !ops; /* same value; else undefined */
+	if (ops[0].atom != DW_OP_call_frame_cfa)
+		return false;
+	if (count == 1)
+		return false; /* at the CFA itself: no ABI does that */
+	if (count != 2 || ops[1].atom != DW_OP_plus_uconst)
+		return false;
+	*ret_offset = (int32_t)ops[1].number;
+	return true;
+}
+
+static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct frame_rule *ret_rule)
+{
+	struct frame_rule rule = {0};
+	Dwarf_Op *ops;
+	size_t count;
+
+	/* register and offset; anything else is an expression, as in the PLT and signal frames */
+	if (dwarf_frame_cfa(frame, &ops, &count) < 0 || count != 1 || ops[0].atom != DW_OP_bregx)
+		return false;
+	if (ops[0].number == (Dwarf_Word)machine->stack)
+		rule.base = FRAME_FROM_STACK;
+	else if (ops[0].number == (Dwarf_Word)machine->frame)
+		rule.base = FRAME_FROM_FRAME;
+	else
+		return false;
+	rule.cfa_offset = (int32_t)ops[0].number2;
+	if (!saved_at(frame, machine->link, &rule.return_offset))
+		return false;
+	/* a frame pointer that cannot be followed is only missed if somebody needs it */
+	if (!saved_at(frame, machine->frame, &rule.frame_offset))
+		rule.frame_offset = 0;
+	*ret_rule = rule;
+	return true;
+}
+
+bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule)
+{
+	Dwarf_Frame *frame = NULL;
+	bool found;
+
+	if (!object->machine)
+		return false;
+	if (!object->frames_loaded)
+		load_frames(object);
+	if ((!object->eh_frame || dwarf_cfi_addrframe(object->eh_frame, address, &frame)) &&
+	    (!object->debug_frame || dwarf_cfi_addrframe(object->debug_frame, address, &frame)))
+		return false;
+	found = describe(object->machine, frame, ret_rule);
+	free(frame);
+	return found;
+}

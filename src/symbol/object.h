@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One ELF file: which function an address belongs to, and where its caller is found on the stack.
+ *
+ * Addresses are those of the file (as in its symbol table), which object_address() makes from file
+ * offsets; so one object serves all processes that map the file. The file may be hostile or change:
+ * it is read, not mapped.
+ */
+#ifndef DWELL_SYMBOL_OBJECT_H
+#define DWELL_SYMBOL_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct object;
+
+/* Takes the descriptor over, also on failure. 0, -ENOEXEC (no ELF file), -ENOMEM. */
+int object_open(struct object **ret_object, int fd) must_check;
+void object_free(struct object *object);
+
+/* The file's address for a byte of the file; false if no segment holds it. */
+bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_address);
+
+/*
+ * Name of the function that covers the address, as the linker knows it (mangled), from .symtab or
+ * else .dynsym. NULL: none does. Valid as long as the object.
+ */
+const char *object_function(struct object *object, uint64_t address);
+
+enum frame_base {
+	FRAME_FROM_STACK = 0, /* the stack pointer */
+	FRAME_FROM_FRAME = 1, /* the frame pointer */
+};
+
+/*
+ * The frame that a call at an address runs in. CFA (canonical frame address, DWARF 5 section 6.4) =
+ * base register + cfa_offset; the caller's stack pointer is the CFA, the return address is stored
+ * at CFA + return_offset.
+ */
+struct frame_rule {
+	enum frame_base base;
+	int32_t cfa_offset;
+	int32_t return_offset; /* 0: it still is in the link register */
+	int32_t frame_offset;  /* the caller's frame pointer is at CFA + this; 0: unchanged */
+};
+
+/*
+ * From .eh_frame, else .debug_frame; false if neither covers the address or the rule is of a kind
+ * this structure cannot say.
+ */
+bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule);
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/objects.h"
+
+/* The file's address of a function of this program, with the mapping that holds it. */
+static struct object *own_object(struct mappings *mappings, struct objects *objects,
+				 const void *function, uint64_t *ret_address)
+{
+	uint64_t at = (uint64_t)(uintptr_t)function;
+	const struct mapping *mapping;
+	struct object *object;
+
+	assert_int_equal(mappings_load(mappings, (uint32_t)getpid()), 0);
+	mapping = mappings_find(mappings, at);
+	assert_non_null(mapping);
+	object = objects_find(objects, mapping, (uint32_t)getpid());
+	assert_non_null(object);
+	assert_true(object_address(object, at - mapping->start + mapping->offset, ret_address));
+	return object;
+}
+
+/* Frames deep enough to have a stack; called through a pointer, so never inlined. */
+__attribute__((noinline)) static int with_a_frame(int (*call)(const char *), char *text)
+{
+	char buffer[64];
+
+	snprintf(buffer, sizeof(buffer), "%s!", text);
+	return call(buffer) + 1;
+}
+
+CASE(functions_are_found_by_address)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	uint64_t address;
+	struct object *object =
+		own_object(&mappings, &objects, (const void *)(uintptr_t)with_a_frame, &address);
+
+	assert_string_equal(object_function(object, address), "with_a_frame");
+	assert_string_equal(object_function(object, address + 1), "with_a_frame");
+	assert_null(object_function(object, 1));
+	assert_null(object_function(object, ~0ULL));
+	/* the C library is stripped: what it exports is still known */
+	object = own_object(&mappings, &objects, (const void *)(uintptr_t)getenv, &address);
+	assert_non_null(strstr(object_function(object, address), "getenv"));
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
+CASE(one_object_serves_all_mappings)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	uint64_t address;
+	struct object *first =
+		own_object(&mappings, &objects, (const void *)(uintptr_t)getenv, &address);
+
+	assert_ptr_equal(first,
+			 own_object(&mappings, &objects, (const void *)(uintptr_t)qsort, &address));
+	assert_int_equal(objects.count, 1);
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
+CASE(frames_tell_the_return_address)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	struct frame_rule rule;
+	uint64_t address;
+	struct object *object =
+		own_object(&mappings, &objects, (const void *)(uintptr_t)with_a_frame, &address);
+
+	/* at its first instruction nothing has been saved: the ABI says where it returns to */
+	assert_true(object_frame(object, address, &rule));
+	assert_int_equal(rule.base, FRAME_FROM_STACK);
+#if defined(__x86_64__)
+	assert_int_equal(rule.cfa_offset, 8);
+	assert_int_equal(rule.return_offset, -8);
+#elif defined(__aarch64__)
+	assert_int_equal(rule.cfa_offset, 0);
+	assert_int_equal(rule.return_offset, 0);
+#endif
+	assert_false(object_frame(object, 1, &rule));
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
+CASE(code_without_a_file_has_no_object)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct mapping *mapping;
+
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	mapping = mappings_find(&mappings, (uint64_t)(uintptr_t)code);
+	assert_non_null(mapping);
+	assert_null(objects_find(&objects, mapping, (uint32_t)getpid()));
+	/* data is not code */
+	assert_null(mappings_find(&mappings, (uint64_t)(uintptr_t)&mappings));
+	munmap(code, 4096);
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
+CASE(a_process_that_is_gone_maps_nothing)
+{
+	struct mappings mappings = {0};
+
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	assert_true(mappings.count > 0);
+	assert_int_equal(mappings_load(&mappings, 4194303), -ENOENT);
+	assert_int_equal(mappings.count, 0);
+	mappings_release(&mappings);
+}
+
+CASE(a_deleted_file_is_still_read)
+{
+	char path[] = "/tmp/dwell-deleted-XXXXXX", buffer[65536];
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
+	const struct mapping *mapping;
+	ssize_t got;
+	void *code;
+
+	while ((got = read(from, buffer, sizeof(buffer))) > 0)
+		assert_int_equal(write(to, buffer, (size_t)got), got);
+	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, to, 0);
+	unlink(path);
+	close(from);
+	close(to);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	mapping = mappings_find(&mappings, (uint64_t)(uintptr_t)code);
+	assert_non_null(mapping);
+	assert_non_null(strstr(mapping->path, "(deleted)"));
+	if (geteuid() == 0)
+		assert_non_null(objects_find(&objects, mapping, (uint32_t)getpid()));
+	munmap(code, 4096);
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
+CASE(other_files_are_no_objects)
+{
+	char path[] = "/tmp/dwell-object-XXXXXX";
+	struct object *object;
+
+	assert_int_equal(object_open(&object, open("/etc/passwd", O_RDONLY)), -ENOEXEC);
+	/* a header and nothing behind it */
+	int fd = mkstemp(path), from = open("/proc/self/exe", O_RDONLY);
+	char header[200];
+
+	unlink(path);
+	assert_int_equal(read(from, header, sizeof(header)), sizeof(header));
+	assert_int_equal(write(fd, header, sizeof(header)), sizeof(header));
+	close(from);
+	if (object_open(&object, fd) == 0) {
+		struct frame_rule rule;
+		uint64_t address;
+
+		object_address(object, 0, &address);
+		assert_null(object_function(object, 4096));
+		assert_false(object_frame(object, 4096, &rule));
+		object_free(object);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(functions_are_found_by_address),
+		cmocka_unit_test(one_object_serves_all_mappings),
+		cmocka_unit_test(frames_tell_the_return_address),
+		cmocka_unit_test(code_without_a_file_has_no_object),
+		cmocka_unit_test(a_process_that_is_gone_maps_nothing),
+		cmocka_unit_test(a_deleted_file_is_still_read),
+		cmocka_unit_test(other_files_are_no_objects),
+	};
+
+	return RUN(cases);
+}
