@@ -50,14 +50,17 @@ struct site_walk {
  */
 __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 {
+	struct site_key key; /* on the stack: kernels up to 6.1 at least take no other for a map */
+
 	if (!walk)
 		return SITE_OPERATION;
+	key = walk->key;
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		struct site *site;
 		__u64 cfa, frame;
 
-		walk->key.address = walk->frame.address;
-		site = bpf_map_lookup_elem(&sites, &walk->key);
+		key.address = walk->frame.address;
+		site = bpf_map_lookup_elem(&sites, &key);
 		if (!site)
 			return SITE_UNKNOWN;
 		if (site->verdict != SITE_CALLER)
@@ -103,7 +106,6 @@ static __always_inline struct site_walk site_walk_begin(struct task_struct *task
 		.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)),
 	};
 
-	walk.key.address = walk.frame.address;
 	return walk;
 }
 
@@ -126,6 +128,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->header.cpu = 0;
 	question->header.time_ns = since_ns;
 	question->key = walk->key;
+	question->key.address = walk->frame.address;
 	question->frame = walk->frame;
 	question->since_ns = since_ns;
 	question->tid = task->pid;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* process_vm_readv */
 #include "capture/wait_sites.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
@@ -179,12 +179,10 @@ static bool find_site(struct wait_sites *sites, const struct site_key *key, stru
 	return true;
 }
 
-static bool read_word(uint32_t tid, uint64_t address, uint64_t *ret_word)
+/* Of the memory behind a descriptor. */
+static bool read_word(int memory, uint64_t address, __u64 *ret_word)
 {
-	struct iovec ours = {ret_word, sizeof(*ret_word)};
-	struct iovec theirs = {(void *)(uintptr_t)address, sizeof(*ret_word)};
-
-	return process_vm_readv((pid_t)tid, &ours, 1, &theirs, 1, 0) == sizeof(*ret_word);
+	return pread(memory, ret_word, sizeof(*ret_word), (off_t)address) == sizeof(*ret_word);
 }
 
 /* As site_walk() in the hooks, for another thread: its stack is read while it waits. */
@@ -193,6 +191,11 @@ static enum site_verdict walk(struct wait_sites *sites, const struct site_questi
 	struct site_key key = question->key;
 	struct site_frame frame = question->frame;
 	struct site site;
+	char path[64];
+
+	/* not process_vm_readv(), which small kernels leave out */
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", (uint32_t)question->tid);
+	cleanup_close int memory = open(path, O_RDONLY | O_CLOEXEC);
 
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		uint64_t cfa;
@@ -205,12 +208,10 @@ static enum site_verdict walk(struct wait_sites *sites, const struct site_questi
 		cfa = (site.frame_base ? frame.frame : frame.stack) + (uint64_t)site.cfa_offset;
 		if (!site.return_offset)
 			frame.address = frame.link;
-		else if (!read_word(question->tid, cfa + (uint64_t)site.return_offset,
-				    (uint64_t *)&frame.address))
+		else if (!read_word(memory, cfa + (uint64_t)site.return_offset, &frame.address))
 			return SITE_OPERATION;
 		if (site.frame_offset &&
-		    !read_word(question->tid, cfa + (uint64_t)site.frame_offset,
-			       (uint64_t *)&frame.frame))
+		    !read_word(memory, cfa + (uint64_t)site.frame_offset, &frame.frame))
 			return SITE_OPERATION;
 		frame.stack = cfa;
 	}
