@@ -46,9 +46,9 @@ CASE(functions_are_found_by_address)
 	assert_string_equal(object_function(object, address + 1), "with_a_frame");
 	assert_null(object_function(object, 1));
 	assert_null(object_function(object, ~0ULL));
-	/* the C library is stripped: what it exports is still known */
-	object = own_object(&mappings, &objects, (const void *)(uintptr_t)getenv, &address);
-	assert_non_null(strstr(object_function(object, address), "getenv"));
+	/* the C library is stripped: what it exports is still known (sanitizers wrap some of it) */
+	object = own_object(&mappings, &objects, (const void *)(uintptr_t)getpagesize, &address);
+	assert_non_null(strstr(object_function(object, address), "getpagesize"));
 	objects_release(&objects);
 	mappings_release(&mappings);
 }
@@ -59,10 +59,10 @@ CASE(one_object_serves_all_mappings)
 	struct objects objects = {0};
 	uint64_t address;
 	struct object *first =
-		own_object(&mappings, &objects, (const void *)(uintptr_t)getenv, &address);
+		own_object(&mappings, &objects, (const void *)(uintptr_t)getpagesize, &address);
 
-	assert_ptr_equal(first,
-			 own_object(&mappings, &objects, (const void *)(uintptr_t)qsort, &address));
+	assert_ptr_equal(first, own_object(&mappings, &objects, (const void *)(uintptr_t)gethostid,
+					   &address));
 	assert_int_equal(objects.count, 1);
 	objects_release(&objects);
 	mappings_release(&mappings);
