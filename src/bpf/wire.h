@@ -12,10 +12,15 @@
 #include <linux/types.h>
 
 enum wire_kind {
-	/* 1 is kept for what describes a session */
+	WIRE_SESSION = 1,  /* struct wire_session: what measures what, and where; comes first */
 	WIRE_INTERVAL = 2, /* struct wire_interval: closes the interval of the records before it */
 	WIRE_THREAD = 3,   /* struct wire_thread: cumulative totals at a snapshot */
 	WIRE_EXIT = 4,	   /* struct wire_thread: final totals of a thread that ended */
+	WIRE_DELAYS = 5,   /* struct wire_delays: the kernel's delay accounting of a thread */
+	WIRE_CGROUP = 6,   /* struct wire_cgroup: path of a cgroup, before its first thread */
+	WIRE_CHILD = 7,	   /* struct wire_child: the watched command has ended */
+	WIRE_MISSING = 8,  /* struct wire_missing: what is not measured, and why */
+	WIRE_REASON = 9,   /* struct wire_reason: how long a thread waited for one reason */
 };
 
 /*
@@ -180,13 +185,131 @@ struct wire_interval {
 	struct wire_losses losses;
 	__u32 threads; /* wire_thread records of kind WIRE_THREAD in it */
 	__u32 final;   /* 1: the last one, cut short by the end of the session */
+	/* what dwell itself cost since the interval before */
+	__u64 self_cpu_ns;
+	__u64 snapshot_ns; /* announcing the instant and reading all threads, wall clock */
+};
+
+enum wire_source {
+	WIRE_SOURCE_BPF = 1,
+	WIRE_SOURCE_TASKSTATS = 2,
+	WIRE_SOURCE_PROCFS = 3,
+};
+
+/* What a session's source measures beside the states; what it does not is null, not zero. */
+enum wire_figure {
+	WIRE_FIGURE_STATE = 1 << 0,    /* state, reason and since when */
+	WIRE_FIGURE_SWITCHES = 1 << 1, /* voluntary and involuntary */
+	WIRE_FIGURE_WAKEUPS = 1 << 2,  /* woken, preempted, throttled */
+	WIRE_FIGURE_MIGRATIONS = 1 << 3,
+	WIRE_FIGURE_LATENCY = 1 << 4, /* histogram of waits for a CPU */
+	WIRE_FIGURE_CPU = 1 << 5,     /* the last CPU, policy and nice */
+};
+
+#define WIRE_SESSION_PRECISE_SPLIT 1U /* user and kernel time measured, not sampled by the tick */
+#define WIRE_SESSION_DELAYS	   2U /* taskstats is read too */
+
+struct wire_session {
+	struct wire_header header;
+	__u32 source;	 /* enum wire_source */
+	__u32 flags;	 /* WIRE_SESSION_* */
+	__u32 states;	 /* measured: 1 << enum wire_state */
+	__u32 figures;	 /* enum wire_figure */
+	__u64 sample_ns; /* states that are sampled: how often; 0 = exact or counters */
+	__u64 interval_ns;
+	__u64 memory_bytes;
+	__u32 cpus;
+	__u32 word_bits;
+	char host[64];
+	char kernel[64];
+	char machine[16]; /* as uname -m */
+};
+
+/* Of `source`: what it would tell and why it does not; a later one of the same source replaces it.
+ */
+struct wire_missing {
+	struct wire_header header;
+	char source[24];
+	char why[232]; /* empty: it is there again */
+};
+
+struct wire_cgroup {
+	struct wire_header header;
+	__u64 id;
+	char path[]; /* NUL-terminated, padded with NULs to a multiple of 8 */
+};
+
+struct wire_child {
+	struct wire_header header;
+	__u64 duration_ns;
+	__u32 wait_status; /* wait(2) */
+	__u32 pad;
+	char name[256];
+};
+
+/*
+ * Delay accounting (Documentation/accounting/delay-accounting.rst): name, index, JSON key, first
+ * version of struct taskstats that has it, help. All but `cpu` need kernel.task_delayacct=1.
+ */
+#define WIRE_DELAY_KINDS(X)                                                                        \
+	X(CPU, 0, "cpu", 1, "waiting for a CPU")                                                   \
+	X(BLOCK_IO, 1, "block_io", 1, "synchronous block I/O")                                     \
+	X(SWAP_IN, 2, "swap_in", 1, "swapping in pages")                                           \
+	X(RECLAIM, 3, "reclaim", 7, "direct reclaim of memory")                                    \
+	X(THRASHING, 4, "thrashing", 9, "bringing back pages evicted too early")                   \
+	X(COMPACTION, 5, "compaction", 11, "memory compaction")                                    \
+	X(COPY, 6, "write_protect_copy", 13, "copying pages on write")                             \
+	X(IRQ, 7, "irq", 14, "interrupt handlers")
+
+enum wire_delay_kind {
+#define X(name, index, key, version, help) WIRE_DELAY_##name = index,
+	WIRE_DELAY_KINDS(X)
+#undef X
+		WIRE_DELAYS_COUNT = 8,
+};
+
+struct wire_delay {
+	__u64 count;
+	__u64 total_ns;
+};
+
+/* As struct taskstats has it: cumulative since the thread's start. */
+struct wire_delays {
+	struct wire_header header;
+	__u64 start_ns; /* with tid the identity, as in wire_thread */
+	__u32 tid;
+	__u32 version;	/* of the kernel's structure */
+	__u32 measured; /* 1 << enum wire_delay_kind */
+	__u32 pad;
+	struct wire_delay delays[WIRE_DELAYS_COUNT];
+	__u64 run_real_ns;    /* cpu_run_real_total: utime + stime */
+	__u64 run_virtual_ns; /* cpu_run_virtual_total: the scheduler's own sum */
+	__u64 minor_faults, major_faults;
+	__u64 read_bytes, write_bytes; /* from and to storage; CONFIG_TASK_IO_ACCOUNTING */
+};
+
+/* Of one thread and reason, cumulative since somebody asked for reasons; ended waits only. */
+struct wire_reason {
+	struct wire_header header;
+	__u64 origin_ns; /* with tid the identity, as in wire_thread */
+	__u64 total_ns;
+	__u32 tid;
+	__u32 pid;
+	struct wire_where where;
+	__u32 count;
 };
 
 _Static_assert(sizeof(struct wire_where) == 4, "read and written as one word");
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
 _Static_assert(sizeof(struct wire_totals) == 232, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) == 392, "stored verbatim");
-_Static_assert(sizeof(struct wire_interval) == 80, "stored verbatim");
+_Static_assert(sizeof(struct wire_interval) == 96, "stored verbatim");
+_Static_assert(sizeof(struct wire_session) == 208, "stored verbatim");
+_Static_assert(sizeof(struct wire_missing) == 272, "stored verbatim");
+_Static_assert(sizeof(struct wire_cgroup) == 24, "stored verbatim");
+_Static_assert(sizeof(struct wire_child) == 288, "stored verbatim");
+_Static_assert(sizeof(struct wire_delays) == 216, "stored verbatim");
+_Static_assert(sizeof(struct wire_reason) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");
 
 #endif

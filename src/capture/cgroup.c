@@ -157,16 +157,20 @@ static int grow(struct cgroup_paths *paths)
 	return 0;
 }
 
-const char *cgroup_paths_find(struct cgroup_paths *paths, uint64_t id)
+bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, const char **ret_path)
 {
 	struct entry *entry;
+	bool is_new;
 
+	*ret_path = NULL;
 	if (!id || ((paths->count + 1) * 2 > paths->room && grow(paths) < 0))
-		return NULL;
+		return false;
 	entry = slot(paths, id);
-	if (!entry->id) {
+	is_new = !entry->id;
+	if (is_new) {
 		*entry = (struct entry){.id = id, .path = ask_kernel(paths, id)};
 		paths->count++;
 	}
-	return entry->path;
+	*ret_path = entry->path;
+	return is_new;
 }

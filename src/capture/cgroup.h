@@ -3,6 +3,7 @@
 #ifndef DWELL_CAPTURE_CGROUP_H
 #define DWELL_CAPTURE_CGROUP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -26,7 +27,10 @@ struct cgroup_paths;
 struct cgroup_paths *cgroup_paths_new(void);
 void cgroup_paths_free(struct cgroup_paths *paths);
 
-/* As /proc/PID/cgroup shows it ("/" = root). NULL: gone before we looked, or not visible here. */
-const char *cgroup_paths_find(struct cgroup_paths *paths, uint64_t id);
+/*
+ * As /proc/PID/cgroup shows it ("/" = root). NULL: gone before we looked, or not visible here. True
+ * the first time an id is asked for.
+ */
+bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, const char **ret_path);
 
 #endif

@@ -8,9 +8,8 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/loop.h"
-#include "capture/cgroup.h"
 #include "capture/child.h"
-#include "capture/session.h"
+#include "capture/source.h"
 #include "command/command.h"
 #include "command/top_options.h"
 #include "model/interval.h"
@@ -21,13 +20,10 @@ struct top {
 	struct view view;
 	struct output output;
 	struct loop loop;
-	struct session *session;
+	struct source *source;
 	struct intervals *intervals;
-	struct cgroup_paths *cgroups;
 	struct child child;
-	struct unavailable unavailable[3];
 	uint64_t printed; /* intervals */
-	uint64_t cpu_ns;  /* own, at the last interval */
 	bool interrupted; /* once already */
 };
 
@@ -43,17 +39,19 @@ static int flush(struct top *top, struct error *error)
 	return 0;
 }
 
-/* Sink of the session's records. */
+/* Sink of the source's records. */
 static int take_record(void *data, const struct wire_header *record)
 {
 	struct top *top = data;
 	struct interval *interval;
 	int result = intervals_feed(top->intervals, record, &interval);
 
+	if (record->kind == WIRE_CHILD && top->view.ops->child)
+		top->view.ops->child(&top->view, (const struct wire_child *)record);
 	if (result <= 0)
 		return result;
 	interval_group(interval, top->options.by);
-	rows_sort(interval->rows, interval->row_count, top->options.sort, &top->view.names);
+	rows_sort(interval->rows, interval->row_count, top->options.sort, interval->about);
 	top->view.ops->interval(&top->view, interval);
 	top->printed++;
 	/* nobody tells of the end of a single thread on kernels before 6.9 */
@@ -65,13 +63,13 @@ static int take_record(void *data, const struct wire_header *record)
 /* Long enough for a dying thread that lost its CPU to get it back, short enough to be no hang. */
 #define MISSING_TIMEOUT_MS 50
 
-static int await_missing(struct top *top, struct record_sink sink, struct error *error)
+static int await_missing(struct top *top, struct error *error)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + MISSING_TIMEOUT_MS * NS_PER_MS;
 	int result;
 
 	do
-		result = session_await_ends(top->session, MISSING_TIMEOUT_MS, sink, error);
+		result = source_await(top->source, MISSING_TIMEOUT_MS, error);
 	while (result > 0 && intervals_missing(top->intervals) &&
 	       clock_monotonic_ns() < deadline_ns);
 	return result;
@@ -79,18 +77,12 @@ static int await_missing(struct top *top, struct record_sink sink, struct error 
 
 static int snapshot(struct top *top, bool final, struct error *error)
 {
-	struct record_sink sink = {take_record, top};
-	uint64_t start_ns = clock_monotonic_ns(), cpu_ns;
-	int result = session_snapshot_begin(top->session, sink, error);
+	int result = source_begin(top->source, error);
 
-	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	top->view.cost.snapshot_ns = clock_monotonic_ns() - start_ns;
-	top->view.cost.cpu_ns = cpu_ns - top->cpu_ns;
-	top->cpu_ns = cpu_ns;
 	if (result >= 0 && intervals_missing(top->intervals))
-		result = await_missing(top, sink, error);
+		result = await_missing(top, error);
 	if (result >= 0)
-		result = session_snapshot_end(top->session, final, sink, error);
+		result = source_end(top->source, final, error);
 	return result < 0 ? result : flush(top, error);
 }
 
@@ -128,12 +120,11 @@ static int on_signal(void *data, struct error *error)
 	return 0;
 }
 
-static int on_events(void *data, struct error *error)
+static int on_work(void *data, struct error *error)
 {
 	struct top *top = data;
-	struct record_sink sink = {take_record, top};
 
-	return session_drain(top->session, sink, error);
+	return source_work(top->source, error);
 }
 
 static int on_target_end(void *data, struct error *error)
@@ -146,13 +137,18 @@ static int on_target_end(void *data, struct error *error)
 static int on_child_end(void *data, struct error *error)
 {
 	struct top *top = data;
-	struct child_outcome outcome = {.name = top->options.command[0]};
-	int result = on_end(data, error);
+	struct wire_child child = {.header = {.size = sizeof(child), .kind = WIRE_CHILD}};
+	uint64_t duration_ns = 0;
+	int status = 0, result = on_end(data, error);
 
 	if (result >= 0)
-		result = child_reap(&top->child, &outcome.wait_status, &outcome.duration_ns);
-	if (result >= 0 && top->view.ops->child)
-		top->view.ops->child(&top->view, &outcome);
+		result = child_reap(&top->child, &status, &duration_ns);
+	if (result < 0)
+		return result;
+	child.duration_ns = duration_ns;
+	child.wait_status = (uint32_t)status;
+	snprintf(child.name, sizeof(child.name), "%s", top->options.command[0]);
+	result = take_record(top, &child.header);
 	return result < 0 ? result : flush(top, error);
 }
 
@@ -160,12 +156,13 @@ static int add_sources(struct top *top, struct error *error)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct targets *targets = &top->options.targets;
+	int descriptors[SOURCE_DESCRIPTORS];
+	int count = source_descriptors(top->source, descriptors);
 	int result =
 		loop_add_signals(&top->loop, signals, ARRAY_SIZE(signals), on_signal, top, error);
 
-	if (result >= 0)
-		result =
-			loop_add(&top->loop, session_event_fd(top->session), on_events, top, error);
+	for (int i = 0; result >= 0 && i < count; i++)
+		result = loop_add(&top->loop, descriptors[i], on_work, top, error);
 	if (result >= 0 && top->child.pid)
 		result = loop_add(&top->loop, top->child.pidfd, on_child_end, top, error);
 	else if (result >= 0 && targets->count)
@@ -195,55 +192,26 @@ static int prepare_child(struct top *top, struct error *error)
 	return targets_add_process(&top->options.targets, (uint32_t)top->child.pid, error);
 }
 
-static const char *cgroup_path(void *data, uint64_t id)
+static int open_all(struct top *top, struct error *error)
 {
-	return cgroup_paths_find(data, id);
-}
+	struct source_options options = {.interval_ns = top->options.interval_ns};
+	struct record_sink sink = {take_record, top};
+	int result = output_init(&top->output, STDOUT_FILENO);
 
-static void describe_missing(struct top *top, const char *source, const char *why)
-{
-	top->unavailable[top->view.quality.unavailable_count++] = (struct unavailable){source, why};
-}
-
-static void describe(struct top *top)
-{
-	const struct session_facts *facts = session_facts(top->session);
-
+	top->intervals = intervals_new();
+	if (result < 0 || !top->intervals)
+		return error_set(error, ENOMEM, "out of memory");
 	top->view = (struct view){
 		.ops = top->options.format,
 		.out = &top->output,
 		.by = top->options.by,
 		.top = top->options.top,
-		.show_idle = top->options.show_idle || top->options.targets.count,
-		.names = {cgroup_path, top->cgroups},
-		.quality = {.source = "bpf",
-			    .precise_cpu_split = facts->features.precise_cpu_split,
-			    .unavailable = top->unavailable},
 	};
-	describe_missing(top, "taskstats", "this version does not read it, so `delays` is null");
-	if (!facts->wait_functions)
-		describe_missing(top, "kallsyms",
-				 "the kernel hides its addresses (kptr_restrict or no CAP_SYSLOG): "
-				 "page faults, reclaim and kernel locks are not told apart");
-	if (!facts->features.others_memory)
-		describe_missing(top, "maps",
-				 "other users' memory maps cannot be read (no CAP_SYS_PTRACE): "
-				 "their futex waits are told apart by operation only");
-}
-
-static int open_all(struct top *top, struct error *error)
-{
-	int result = output_init(&top->output, STDOUT_FILENO);
-
-	top->intervals = intervals_new();
-	top->cgroups = cgroup_paths_new();
-	if (result < 0 || !top->intervals || !top->cgroups)
-		return error_set(error, ENOMEM, "out of memory");
 	result = loop_init(&top->loop, error);
 	if (result >= 0 && top->options.command)
 		result = prepare_child(top, error);
 	if (result >= 0)
-		result = session_open(&top->session, &top->options.targets, error);
+		result = source_open(&top->source, &options, &top->options.targets, sink, error);
 	return result;
 }
 
@@ -253,7 +221,8 @@ static int run(struct top *top, struct error *error)
 
 	if (result < 0)
 		return result;
-	describe(top);
+	/* with a target, everything it has is of interest */
+	top->view.show_idle = top->options.show_idle || top->options.targets.count;
 	if (top->view.ops->begin)
 		top->view.ops->begin(&top->view);
 	/* from here on a reader that went away is an error to report, not a signal to die of */
@@ -270,9 +239,8 @@ static int run(struct top *top, struct error *error)
 
 static void release(struct top *top)
 {
-	session_close(top->session);
+	source_close(top->source);
 	intervals_free(top->intervals);
-	cgroup_paths_free(top->cgroups);
 	loop_release(&top->loop);
 	output_release(&top->output);
 	child_release(&top->child);

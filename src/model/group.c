@@ -53,6 +53,16 @@ static void begin_group(struct row *group, enum grouping by)
 	memset(group->process, 0, sizeof(group->process));
 }
 
+/* Of a sum everything must be known. */
+static void add_delays(struct row *group, const struct row *row)
+{
+	group->delays_measured &= row->delays_measured;
+	for (int i = 0; i < WIRE_DELAYS_COUNT; i++) {
+		group->delays[i].count += row->delays[i].count;
+		group->delays[i].total_ns += row->delays[i].total_ns;
+	}
+}
+
 static void add_to_group(struct row *group, const struct row *row)
 {
 	group->threads += row->threads;
@@ -70,6 +80,7 @@ static void add_to_group(struct row *group, const struct row *row)
 	if (row->latency_max_ns > group->latency_max_ns)
 		group->latency_max_ns = row->latency_max_ns;
 	group->exited = group->exited && row->exited;
+	add_delays(group, row);
 }
 
 void interval_group(struct interval *interval, enum grouping by)

@@ -14,6 +14,11 @@
 struct intervals {
 	struct records before, now;
 	struct records ended; /* WIRE_EXIT, a list in order of arrival */
+	struct delay_records delays_before, delays_now;
+	struct wire_reason *reasons;
+	size_t reason_count, reason_room;
+	bool reasons_told; /* with the last interval: the next one begins a new list */
+	struct about about;
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
 	struct interval current;
@@ -34,6 +39,10 @@ void intervals_free(struct intervals *intervals)
 	records_release(&intervals->before);
 	records_release(&intervals->now);
 	records_release(&intervals->ended);
+	delay_records_release(&intervals->delays_before);
+	delay_records_release(&intervals->delays_now);
+	about_release(&intervals->about);
+	free(intervals->reasons);
 	free(intervals->current.rows);
 	free(intervals);
 }
@@ -134,6 +143,34 @@ static void fill_counts(struct row *row, const struct wire_thread *now,
 		row->latency_max_ns = now->end_ns - now->since_ns;
 }
 
+/* A counter that went down is of another kernel structure or was reset: not measured this time. */
+static void fill_delays(struct row *row, const struct intervals *intervals,
+			const struct wire_thread *thread)
+{
+	const struct wire_delays *now =
+		delay_records_find(&intervals->delays_now, thread->tid, thread->start_ns);
+	const struct wire_delays *before =
+		delay_records_find(&intervals->delays_before, thread->tid, thread->start_ns);
+	static const struct wire_delays none;
+
+	if (!now)
+		return;
+	if (!before) {
+		/* of a thread that was there before, only what is cumulative is known yet */
+		if (thread->start_ns && thread->origin_ns < intervals->current.start_ns)
+			return;
+		before = &none;
+	}
+	for (int i = 0; i < WIRE_DELAYS_COUNT; i++) {
+		if (!(now->measured & 1U << i) || now->delays[i].count < before->delays[i].count ||
+		    now->delays[i].total_ns < before->delays[i].total_ns)
+			continue;
+		row->delays_measured |= 1U << i;
+		row->delays[i].count = now->delays[i].count - before->delays[i].count;
+		row->delays[i].total_ns = now->delays[i].total_ns - before->delays[i].total_ns;
+	}
+}
+
 static int add_row(struct intervals *intervals, const struct wire_thread *now)
 {
 	struct interval *current = &intervals->current;
@@ -175,6 +212,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	for (int i = WIRE_RUNNABLE; i < WIRE_STATES; i++)
 		row->states_ns[state_of_wait((__u8)i)] = ns[i];
 	fill_counts(row, now, before);
+	fill_delays(row, intervals, now);
 	return 0;
 }
 
@@ -262,6 +300,14 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->start_realtime_ns = record->start_realtime_ns;
 	current->losses = losses_since(&record->losses, &intervals->losses);
 	current->final = record->final;
+	current->self_cpu_ns = record->self_cpu_ns;
+	current->snapshot_ns = record->snapshot_ns;
+	current->about = &intervals->about;
+	if (intervals->reasons_told)
+		intervals->reason_count = 0;
+	current->reasons = intervals->reasons;
+	current->reason_count = intervals->reason_count;
+	intervals->reasons_told = true;
 	current->row_count = 0;
 	result = add_ended(intervals, record->end_ns);
 	for (size_t i = 0; result >= 0 && intervals->have_baseline && i < intervals->now.count; i++)
@@ -272,22 +318,69 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 		return result;
 
 	struct records swap = intervals->before;
+	struct delay_records delays = intervals->delays_before;
 
 	intervals->before = intervals->now;
 	intervals->now = swap;
 	records_clear(&intervals->now);
+	intervals->delays_before = intervals->delays_now;
+	intervals->delays_now = delays;
+	delay_records_clear(&intervals->delays_now);
 	intervals->losses = record->losses;
 	result = intervals->have_baseline;
 	intervals->have_baseline = true;
 	return result;
 }
 
+static int add_reason(struct intervals *intervals, const struct wire_reason *reason)
+{
+	if (intervals->reasons_told)
+		intervals->reason_count = 0;
+	intervals->reasons_told = false;
+	if (intervals->reason_count == intervals->reason_room) {
+		size_t room = intervals->reason_room ? intervals->reason_room * 2 : 64;
+		struct wire_reason *grown =
+			realloc(intervals->reasons, room * sizeof(*intervals->reasons));
+
+		if (!grown)
+			return -ENOMEM;
+		intervals->reasons = grown;
+		intervals->reason_room = room;
+	}
+	intervals->reasons[intervals->reason_count++] = *reason;
+	return 0;
+}
+
+const struct about *intervals_about(const struct intervals *intervals)
+{
+	return &intervals->about;
+}
+
+const struct wire_delays *intervals_delays(const struct intervals *intervals, uint32_t tid,
+					   uint64_t start_ns)
+{
+	return delay_records_find(&intervals->delays_before, tid, start_ns);
+}
+
+void intervals_restart(struct intervals *intervals)
+{
+	records_clear(&intervals->before);
+	records_clear(&intervals->now);
+	records_clear(&intervals->ended);
+	delay_records_clear(&intervals->delays_before);
+	delay_records_clear(&intervals->delays_now);
+	intervals->reason_count = 0;
+	intervals->have_baseline = false;
+}
+
 int intervals_feed(struct intervals *intervals, const struct wire_header *record,
 		   struct interval **ret_interval)
 {
 	const struct wire_thread *thread = (const struct wire_thread *)record;
-	int result;
+	int result = about_feed(&intervals->about, record);
 
+	if (result)
+		return result < 0 ? result : 0;
 	switch (record->kind) {
 	case WIRE_THREAD:
 		if (record->size != sizeof(*thread))
@@ -300,6 +393,11 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		if (record->size != sizeof(*thread))
 			return -EBADMSG;
 		return records_append(&intervals->ended, thread);
+	case WIRE_DELAYS:
+		return delay_records_add(&intervals->delays_now,
+					 (const struct wire_delays *)record);
+	case WIRE_REASON:
+		return add_reason(intervals, (const struct wire_reason *)record);
 	case WIRE_INTERVAL:
 		if (record->size != sizeof(struct wire_interval))
 			return -EBADMSG;

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
+#include "model/about.h"
 #include "model/state.h"
 
 /* Of one thread, or the sum over the threads of a process or cgroup (threads > 1, tid 0). */
@@ -30,7 +31,7 @@ struct row {
 	char comm[17]; /* any bytes but NUL */
 	char process[17];
 
-	/* sum over states_ns == observed_ns, always */
+	/* sum over states_ns == observed_ns where all states are measured (source bpf) */
 	uint64_t observed_ns;
 	uint64_t states_ns[STATES];
 	uint64_t voluntary, involuntary, migrations;
@@ -45,15 +46,21 @@ struct row {
 	int16_t nice;
 	bool exited;
 	int32_t exit_code;
+	uint32_t delays_measured; /* 1 << enum wire_delay_kind */
+	struct wire_delay delays[WIRE_DELAYS_COUNT];
 };
 
 struct interval {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_realtime_ns;
-	struct wire_losses losses; /* in this interval */
-	bool final;		   /* cut short by the end of the session */
+	struct wire_losses losses;	   /* in this interval */
+	bool final;			   /* cut short by the end of the session */
+	uint64_t self_cpu_ns, snapshot_ns; /* as in struct wire_interval */
 	struct row *rows;
 	size_t row_count;
+	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
+	size_t reason_count;
+	const struct about *about;
 };
 
 /*
@@ -79,6 +86,16 @@ void intervals_free(struct intervals *intervals);
  */
 int intervals_feed(struct intervals *intervals, const struct wire_header *record,
 		   struct interval **ret_interval) must_check;
+
+/* Of the session the records are from. */
+const struct about *intervals_about(const struct intervals *intervals);
+
+/* The latest delay accounting of a thread, cumulative; NULL: none. */
+const struct wire_delays *intervals_delays(const struct intervals *intervals, uint32_t tid,
+					   uint64_t start_ns);
+
+/* Forgets all but what is about the session: the next WIRE_INTERVAL sets a new baseline. */
+void intervals_restart(struct intervals *intervals);
 
 /*
  * Before WIRE_INTERVAL: how many threads of the last snapshot have neither been seen in this one

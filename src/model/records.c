@@ -2,88 +2,54 @@
 #include "model/records.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define FIRST_ROOM 256 /* a power of two */
-
-static size_t slot_of(const struct records *records, uint32_t tid, uint64_t start_ns)
+/* Room for the item numbered `index`. */
+static int reserve(void **items, size_t *room, size_t index, size_t item_bytes)
 {
-	size_t mask = records->room * 2 - 1;
-	uint64_t hash = (start_ns ^ ((uint64_t)tid << 32 | tid)) * 0x9e3779b97f4a7c15ULL;
-	size_t slot = (size_t)(hash >> 32) & mask;
+	size_t wanted = *room ? *room : 256;
+	void *grown;
 
-	while (records->slots[slot]) {
-		const struct wire_thread *item = &records->items[records->slots[slot] - 1];
-
-		if (item->tid == tid && item->start_ns == start_ns)
-			break;
-		slot = (slot + 1) & mask;
-	}
-	return slot;
-}
-
-static void enter(struct records *records, size_t index)
-{
-	const struct wire_thread *item = &records->items[index];
-
-	records->slots[slot_of(records, item->tid, item->start_ns)] = (uint32_t)index + 1;
-}
-
-static int grow(struct records *records)
-{
-	size_t room = records->room ? records->room * 2 : FIRST_ROOM;
-	uint32_t *slots = calloc(room * 2, sizeof(*slots));
-	struct wire_thread *items = realloc(records->items, room * sizeof(*items));
-
-	if (items)
-		records->items = items;
-	if (!items || !slots) {
-		free(slots);
+	if (index < *room)
+		return 0;
+	while (wanted <= index)
+		wanted *= 2;
+	grown = realloc(*items, wanted * item_bytes);
+	if (!grown)
 		return -ENOMEM;
-	}
-	free(records->slots);
-	records->slots = slots;
-	records->room = room;
-	for (size_t i = 0; i < records->count; i++)
-		enter(records, i);
+	*items = grown;
+	*room = wanted;
 	return 0;
 }
 
 int records_append(struct records *records, const struct wire_thread *thread)
 {
-	if (records->count == records->room) {
-		int result = grow(records);
+	int result =
+		reserve((void **)&records->items, &records->room, records->count, sizeof(*thread));
 
-		if (result < 0)
-			return result;
-	}
-	records->items[records->count++] = *thread;
-	return 0;
+	if (result == 0)
+		records->items[records->count++] = *thread;
+	return result;
 }
 
 int records_add(struct records *records, const struct wire_thread *thread)
 {
-	struct wire_thread *same =
-		(struct wire_thread *)records_find(records, thread->tid, thread->start_ns);
-	int result;
+	size_t index = identities_add(&records->identities, thread->tid, thread->start_ns);
 
-	if (same) {
-		*same = *thread;
-		return 0;
-	}
-	result = records_append(records, thread);
-	if (result < 0)
-		return result;
-	enter(records, records->count - 1);
+	if (index == IDENTITY_NONE ||
+	    reserve((void **)&records->items, &records->room, index, sizeof(*thread)) < 0)
+		return -ENOMEM;
+	records->items[index] = *thread;
+	records->count = records->identities.count;
 	return 0;
 }
 
 const struct wire_thread *records_find(const struct records *records, uint32_t tid,
 				       uint64_t start_ns)
 {
-	uint32_t index = records->room ? records->slots[slot_of(records, tid, start_ns)] : 0;
+	size_t index = identities_find(&records->identities, tid, start_ns);
 
-	return index ? &records->items[index - 1] : NULL;
+	return index == IDENTITY_NONE ? NULL : &records->items[index];
 }
 
 const struct wire_thread *records_find_origin(const struct records *records, uint32_t pid,
@@ -97,14 +63,44 @@ const struct wire_thread *records_find_origin(const struct records *records, uin
 
 void records_clear(struct records *records)
 {
+	identities_clear(&records->identities);
 	records->count = 0;
-	if (records->slots)
-		memset(records->slots, 0, records->room * 2 * sizeof(*records->slots));
 }
 
 void records_release(struct records *records)
 {
+	identities_release(&records->identities);
 	free(records->items);
-	free(records->slots);
 	*records = (struct records){0};
+}
+
+int delay_records_add(struct delay_records *records, const struct wire_delays *delays)
+{
+	size_t index = identities_add(&records->identities, delays->tid, delays->start_ns);
+
+	if (index == IDENTITY_NONE ||
+	    reserve((void **)&records->items, &records->room, index, sizeof(*delays)) < 0)
+		return -ENOMEM;
+	records->items[index] = *delays;
+	return 0;
+}
+
+const struct wire_delays *delay_records_find(const struct delay_records *records, uint32_t tid,
+					     uint64_t start_ns)
+{
+	size_t index = identities_find(&records->identities, tid, start_ns);
+
+	return index == IDENTITY_NONE ? NULL : &records->items[index];
+}
+
+void delay_records_clear(struct delay_records *records)
+{
+	identities_clear(&records->identities);
+}
+
+void delay_records_release(struct delay_records *records)
+{
+	identities_release(&records->identities);
+	free(records->items);
+	*records = (struct delay_records){0};
 }

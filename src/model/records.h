@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A growing set of thread records, found by (tid, start time). */
+/* A growing set of records of one kind, found by (tid, start time). */
 #ifndef DWELL_MODEL_RECORDS_H
 #define DWELL_MODEL_RECORDS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "bpf/wire.h"
+#include "model/identities.h"
 
 /* All zeros is an empty set. */
 struct records {
+	struct identities identities;
 	struct wire_thread *items; /* in order of arrival */
 	size_t count;
 	size_t room;
-	uint32_t
-		*slots; /* open addressing: index + 1, 0 = free; twice as many as items have room */
 };
 
 /* Copies the record in; one with the same identity is replaced. 0 or -ENOMEM. */
@@ -37,5 +33,18 @@ const struct wire_thread *records_find_origin(const struct records *records, uin
 
 void records_clear(struct records *records); /* keeps the memory */
 void records_release(struct records *records);
+
+/* The same for delay accounting, one record a thread. */
+struct delay_records {
+	struct identities identities;
+	struct wire_delays *items;
+	size_t room;
+};
+
+int delay_records_add(struct delay_records *records, const struct wire_delays *delays) must_check;
+const struct wire_delays *delay_records_find(const struct delay_records *records, uint32_t tid,
+					     uint64_t start_ns);
+void delay_records_clear(struct delay_records *records);
+void delay_records_release(struct delay_records *records);
 
 #endif

@@ -35,4 +35,10 @@ static inline enum state state_of_wait(__u8 wire_state)
 	return (enum state)(wire_state - WIRE_RUNNABLE + STATE_RUNNABLE);
 }
 
+/* The other way; user and kernel are WIRE_ON_CPU both. */
+static inline __u8 wire_of_state(enum state state)
+{
+	return state <= STATE_KERNEL ? WIRE_ON_CPU : (__u8)(state - STATE_RUNNABLE + WIRE_RUNNABLE);
+}
+
 #endif

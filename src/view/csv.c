@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The fields of the JSON rows, one line per row and interval; nested keys become `group.key`. */
+#include <string.h>
+
 #include "base/text.h"
 #include "view/view.h"
+
+/* Two cells. */
+static bool is_delay(const struct field *field)
+{
+	return field->group && !strcmp(field->group, "delays");
+}
 
 static void csv_begin(const struct view *view)
 {
@@ -13,14 +21,24 @@ static void csv_begin(const struct view *view)
 		if (fields[i].group)
 			output_format(view->out, "%s.", fields[i].group);
 		output_string(view->out, fields[i].key);
+		if (is_delay(&fields[i]))
+			output_format(view->out, ".count,%s.%s.total_ns", fields[i].group,
+				      fields[i].key);
 	}
 	output_char(view->out, '\n');
 }
 
-static void write_value(struct output *out, const struct value *value)
+static void write_value(struct output *out, const struct field *field, const struct value *value)
 {
 	switch (value->kind) {
 	case VALUE_NULL: /* an empty cell, never 0 */
+		if (is_delay(field))
+			output_char(out, ',');
+		break;
+	case VALUE_DELAY:
+		output_u64(out, value->count);
+		output_char(out, ',');
+		output_u64(out, value->number);
 		break;
 	case VALUE_NUMBER:
 		output_u64(out, value->number);
@@ -56,8 +74,8 @@ static void csv_interval(const struct view *view, const struct interval *interva
 			if (!fields[j].key || !field_applies(&fields[j], view->by))
 				continue;
 			output_char(view->out, ',');
-			fields[j].get(&fields[j], &interval->rows[i], &view->names, &value);
-			write_value(view->out, &value);
+			field_get(&fields[j], &interval->rows[i], interval->about, &value);
+			write_value(view->out, &fields[j], &value);
 		}
 		output_char(view->out, '\n');
 	}

@@ -15,8 +15,7 @@
 #define GETTER(name)                                                                               \
 	static void name(__attribute__((unused)) const struct field *field,                        \
 			 __attribute__((unused)) const struct row *row,                            \
-			 __attribute__((unused)) const struct cgroup_names *names,                 \
-			 struct value *value)
+			 __attribute__((unused)) const struct about *about, struct value *value)
 
 #define NUMBER_GETTER(name, expression)                                                            \
 	GETTER(name)                                                                               \
@@ -50,7 +49,13 @@ GETTER(get_process)
 NUMBER_GETTER(get_threads, row->threads)
 NUMBER_GETTER(get_start, row->start_ns)
 NUMBER_GETTER(get_observed, row->observed_ns)
-NUMBER_GETTER(get_state_ns, row->states_ns[field->argument])
+GETTER(get_state_ns)
+{
+	if (about_measures(about, wire_of_state((enum state)field->argument)))
+		number(value, row->states_ns[field->argument]);
+	else
+		value->kind = VALUE_NULL;
+}
 NUMBER_GETTER(get_voluntary, row->voluntary)
 NUMBER_GETTER(get_involuntary, row->involuntary)
 NUMBER_GETTER(get_wakeups, row->woken)
@@ -58,14 +63,20 @@ NUMBER_GETTER(get_migrations, row->migrations)
 NUMBER_GETTER(get_woken, row->woken)
 NUMBER_GETTER(get_preempted, row->preempted)
 NUMBER_GETTER(get_throttled, row->throttled)
-GETTER(get_null)
+GETTER(get_delay)
 {
-	value->kind = VALUE_NULL;
+	if (!(row->delays_measured & 1U << field->argument)) {
+		value->kind = VALUE_NULL;
+		return;
+	}
+	value->kind = VALUE_DELAY;
+	value->number = row->delays[field->argument].total_ns;
+	value->count = row->delays[field->argument].count;
 }
 
 GETTER(get_cgroup)
 {
-	const char *path = names->path ? names->path(names->data, row->cgroup_id) : NULL;
+	const char *path = about_cgroup(about, row->cgroup_id);
 
 	if (path)
 		string(value, path);
@@ -140,51 +151,67 @@ GETTER(get_latency_percentile)
 NUMBER_GETTER(get_active, row_active_ns(row))
 
 #define STATE_FIELD(name, number, key, header, help)                                               \
-	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name},
+	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name, 0},
+#define DELAY_FIELD(name, index, key, version, help)                                               \
+	{"delay-" key, "delays", key, NULL, "delays: " help, ALL, get_delay, index, 0},
 
 const struct field fields[] = {
-	{"pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0},
-	{"tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0},
-	{"parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED, get_parent, 0},
-	{"comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0},
-	{"process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0},
-	{"cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0},
-	{"threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads, 0},
-	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0},
+	{"pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0, 0},
+	{"tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0, 0},
+	{"parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED, get_parent, 0, 0},
+	{"comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0, 0},
+	{"process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0, 0},
+	{"cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0, 0},
+	{"threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads, 0, 0},
+	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0, 0},
 	{"observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
-	 get_observed, 0},
+	 get_observed, 0, 0},
 	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* eleven */
-	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0},
-	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason,
-	 0},
-	{"in-state", NULL, "in_state_ns", NULL, "how long already", THREADS, get_in_state, 0},
+	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0,
+	 WIRE_FIGURE_STATE},
+	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason, 0,
+	 WIRE_FIGURE_STATE},
+	{"in-state", NULL, "in_state_ns", NULL, "how long already", THREADS, get_in_state, 0,
+	 WIRE_FIGURE_STATE},
 	{"voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
-	 get_voluntary, 0},
+	 get_voluntary, 0, WIRE_FIGURE_SWITCHES},
 	{"involuntary", "switches", "involuntary", NULL, "switches although it could go on", ALL,
-	 get_involuntary, 0},
-	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0},
-	{"migrations", NULL, "migrations", NULL, "moves to another CPU", ALL, get_migrations, 0},
+	 get_involuntary, 0, WIRE_FIGURE_SWITCHES},
+	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0, WIRE_FIGURE_WAKEUPS},
+	{"migrations", NULL, "migrations", NULL, "moves to another CPU", ALL, get_migrations, 0,
+	 WIRE_FIGURE_MIGRATIONS},
 	{"waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL, get_latency_count,
-	 0},
-	{"max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL, get_latency_max, 0},
+	 0, WIRE_FIGURE_LATENCY},
+	{"max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL, get_latency_max, 0,
+	 WIRE_FIGURE_LATENCY},
 	{"p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL, get_latency_percentile,
-	 50},
+	 50, WIRE_FIGURE_LATENCY},
 	{"p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU", ALL,
-	 get_latency_percentile, 99},
-	{"woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, get_woken, 0},
+	 get_latency_percentile, 99, WIRE_FIGURE_LATENCY},
+	{"woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, get_woken, 0,
+	 WIRE_FIGURE_WAKEUPS},
 	{"preempted", "runnable", "preempted", NULL, "stayed runnable when it lost its CPU", ALL,
-	 get_preempted, 0},
+	 get_preempted, 0, WIRE_FIGURE_WAKEUPS},
 	{"throttled", "runnable", "throttled", NULL, "of those, by its cgroup's CPU limit", ALL,
-	 get_throttled, 0},
-	{"delays", NULL, "delays", NULL, "the kernel's delay accounting", ALL, get_null, 0},
-	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0},
+	 get_throttled, 0, WIRE_FIGURE_WAKEUPS},
+	WIRE_DELAY_KINDS(DELAY_FIELD) /* eight */
+	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0},
 	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
-	 0},
+	 0, 0},
 	{"active", NULL, NULL, NULL, "time in user, kernel, runnable, disk, lock and swap", ALL,
-	 get_active, 0},
+	 get_active, 0, 0},
 };
 
 const size_t field_count = sizeof(fields) / sizeof(fields[0]);
+
+void field_get(const struct field *field, const struct row *row, const struct about *about,
+	       struct value *ret_value)
+{
+	if (field->needs & ~about->session.figures)
+		ret_value->kind = VALUE_NULL;
+	else
+		field->get(field, row, about, ret_value);
+}
 
 const struct field *field_find(const char *name)
 {
@@ -196,7 +223,7 @@ const struct field *field_find(const char *name)
 
 struct order {
 	const struct field *field;
-	const struct cgroup_names *names;
+	const struct about *about;
 };
 
 static int by_field(const void *left, const void *right, void *data)
@@ -206,8 +233,8 @@ static int by_field(const void *left, const void *right, void *data)
 	struct value x, y;
 	int result = 0;
 
-	order->field->get(order->field, a, order->names, &x);
-	order->field->get(order->field, b, order->names, &y);
+	field_get(order->field, a, order->about, &x);
+	field_get(order->field, b, order->about, &y);
 	if (x.kind != y.kind)
 		return x.kind == VALUE_NULL ? 1 : -1;
 	if (x.kind == VALUE_STRING)
@@ -221,10 +248,9 @@ static int by_field(const void *left, const void *right, void *data)
 	return result;
 }
 
-void rows_sort(struct row *rows, size_t count, const struct field *field,
-	       const struct cgroup_names *names)
+void rows_sort(struct row *rows, size_t count, const struct field *field, const struct about *about)
 {
-	struct order order = {field, names};
+	struct order order = {field, about};
 
 	qsort_r(rows, count, sizeof(*rows), by_field, &order);
 }

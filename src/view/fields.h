@@ -14,22 +14,18 @@
 #include "model/interval.h"
 #include "model/reason.h"
 
-/* How a row's cgroup id is turned into a path; NULL from `path` = not known. */
-struct cgroup_names {
-	const char *(*path)(void *data, uint64_t cgroup_id);
-	void *data;
-};
-
 enum value_kind {
 	VALUE_NULL, /* not measured, or meaningless for this row */
 	VALUE_NUMBER,
 	VALUE_STRING,
 	VALUE_BOOL,
+	VALUE_DELAY, /* two numbers: how often, and how long in all */
 };
 
 struct value {
 	enum value_kind kind;
-	uint64_t number;
+	uint64_t number;    /* of VALUE_DELAY: ns */
+	uint64_t count;	    /* of VALUE_DELAY */
 	const char *string; /* any bytes; into `text`, the row, or a cache that outlives it */
 	char text[REASON_BYTES];
 };
@@ -41,9 +37,10 @@ struct field {
 	const char *header; /* column in tables; NULL = has none */
 	const char *help;
 	unsigned int levels; /* which groupings have it: 1 << enum grouping */
-	void (*get)(const struct field *field, const struct row *row,
-		    const struct cgroup_names *names, struct value *ret_value);
-	int argument; /* for `get`: which of several alike */
+	void (*get)(const struct field *field, const struct row *row, const struct about *about,
+		    struct value *ret_value);
+	int argument;	    /* for `get`: which of several alike */
+	unsigned int needs; /* enum wire_figure; a source without it gives null */
 };
 
 extern const struct field fields[];
@@ -54,11 +51,15 @@ static inline bool field_applies(const struct field *field, enum grouping by)
 	return field->levels & 1U << by;
 }
 
+/* The value of a field; null where the session does not measure it. */
+void field_get(const struct field *field, const struct row *row, const struct about *about,
+	       struct value *ret_value);
+
 /* NULL: no such field. */
 const struct field *field_find(const char *name);
 
 /* Largest numbers first, strings in alphabetical order, what is not measured last; ties by tid. */
 void rows_sort(struct row *rows, size_t count, const struct field *field,
-	       const struct cgroup_names *names);
+	       const struct about *about);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* One object a line; the contract is docs/formats/json.md. */
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/json.h"
@@ -22,12 +23,26 @@ static void write_value(struct json *json, const struct field *field, const stru
 	case VALUE_BOOL:
 		json_bool(json, field->key, value->number);
 		break;
+	case VALUE_DELAY:
+		json_object_begin(json, field->key);
+		json_u64(json, "count", value->count);
+		json_u64(json, "total_ns", value->number);
+		json_object_end(json);
+		break;
 	}
 }
 
-static void write_row(const struct view *view, struct json *json, const struct row *row)
+/* Not a single one is known: null, not an object of nulls. */
+static bool is_empty(const char *group, const struct row *row)
+{
+	return !strcmp(group, "delays") && !row->delays_measured;
+}
+
+static void write_row(const struct view *view, struct json *json, const struct row *row,
+		      const struct about *about)
 {
 	const char *group = NULL;
+	bool open = false;
 	struct value value;
 
 	json_object_begin(json, NULL);
@@ -37,39 +52,72 @@ static void write_row(const struct view *view, struct json *json, const struct r
 		if (!field->key || !field_applies(field, view->by))
 			continue;
 		if (field->group != group) {
-			if (group)
+			if (open)
 				json_object_end(json);
-			if (field->group)
-				json_object_begin(json, field->group);
 			group = field->group;
+			open = group && !is_empty(group, row);
+			if (open)
+				json_object_begin(json, group);
+			else if (group)
+				json_null(json, group);
 		}
-		field->get(field, row, &view->names, &value);
+		if (group && !open)
+			continue;
+		field_get(field, row, about, &value);
 		write_value(json, field, &value);
 	}
-	if (group)
+	if (open)
 		json_object_end(json);
 	json_object_end(json);
 }
 
-static void write_quality(const struct view *view, struct json *json,
-			  const struct wire_losses *losses)
+static void write_quality(struct json *json, const struct interval *interval)
 {
+	const struct wire_losses *losses = &interval->losses;
+	const struct about *about = interval->about;
+
 	json_object_begin(json, "quality");
 	json_u64(json, "lost", losses->threads + losses->exits + losses->transitions);
 	json_u64(json, "lost_threads", losses->threads);
 	json_u64(json, "lost_exits", losses->exits);
 	json_u64(json, "lost_transitions", losses->transitions);
 	json_u64(json, "torn", losses->torn);
-	json_string(json, "cpu_split", view->quality.precise_cpu_split ? "precise" : "tick");
+	json_string(json, "cpu_split",
+		    about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "tick");
+	json_string(json, "states", about_states_kind(about));
+	if (about->session.sample_ns)
+		json_u64(json, "sample_ns", about->session.sample_ns);
 	json_array_begin(json, "unavailable");
-	for (size_t i = 0; i < view->quality.unavailable_count; i++) {
+	for (size_t i = 0; i < about->missing_count; i++) {
 		json_object_begin(json, NULL);
-		json_string(json, "source", view->quality.unavailable[i].source);
-		json_string(json, "why", view->quality.unavailable[i].why);
+		json_string(json, "source", about->missing[i].source);
+		json_string(json, "why", about->missing[i].why);
 		json_object_end(json);
 	}
 	json_array_end(json);
 	json_object_end(json);
+}
+
+/* Cumulative, of waits that have ended; for the processes whose reasons are kept. */
+static void write_reasons(struct json *json, const struct interval *interval)
+{
+	char text[REASON_BYTES];
+
+	json_array_begin(json, "reasons");
+	for (size_t i = 0; i < interval->reason_count; i++) {
+		const struct wire_reason *reason = &interval->reasons[i];
+
+		reason_format(text, sizeof(text), reason->where);
+		json_object_begin(json, NULL);
+		json_u64(json, "pid", reason->pid);
+		json_u64(json, "tid", reason->tid);
+		json_string(json, "state", state_info[state_of_wait(reason->where.state)].key);
+		json_string(json, "reason", text);
+		json_u64(json, "count", reason->count);
+		json_u64(json, "total_ns", reason->total_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
 }
 
 static void json_interval(const struct view *view, const struct interval *interval)
@@ -87,31 +135,35 @@ static void json_interval(const struct view *view, const struct interval *interv
 	json_u64(&json, "duration_ns", interval->end_ns - interval->start_ns);
 	json_bool(&json, "final", interval->final);
 	json_array_begin(&json, "sources");
-	json_string(&json, NULL, view->quality.source);
+	json_string(&json, NULL, about_source(interval->about));
+	if (interval->about->session.flags & WIRE_SESSION_DELAYS)
+		json_string(&json, NULL, "taskstats");
 	json_array_end(&json);
-	write_quality(view, &json, &interval->losses);
+	write_quality(&json, interval);
 	json_object_begin(&json, "self");
-	json_u64(&json, "cpu_ns", view->cost.cpu_ns);
-	json_u64(&json, "snapshot_ns", view->cost.snapshot_ns);
+	json_u64(&json, "cpu_ns", interval->self_cpu_ns);
+	json_u64(&json, "snapshot_ns", interval->snapshot_ns);
 	json_object_end(&json);
 	json_u64(&json, "total", interval->row_count);
 	json_array_begin(&json, grouping_plurals[view->by]);
 	for (size_t i = 0; i < rows; i++)
-		write_row(view, &json, &interval->rows[i]);
+		write_row(view, &json, &interval->rows[i], interval->about);
 	json_array_end(&json);
+	if (interval->reason_count)
+		write_reasons(&json, interval);
 	json_object_end(&json);
 	output_char(view->out, '\n');
 }
 
-static void json_child(const struct view *view, const struct child_outcome *outcome)
+static void json_child(const struct view *view, const struct wire_child *child)
 {
 	struct json json = {.out = view->out};
-	int status = outcome->wait_status;
+	int status = (int)child->wait_status;
 
 	json_object_begin(&json, NULL);
 	json_string(&json, "type", "exit");
 	json_u64(&json, "version", VERSION);
-	json_string(&json, "command", outcome->name);
+	json_string(&json, "command", child->name);
 	if (WIFEXITED(status))
 		json_i64(&json, "status", WEXITSTATUS(status));
 	else
@@ -120,7 +172,7 @@ static void json_child(const struct view *view, const struct child_outcome *outc
 		json_i64(&json, "signal", WTERMSIG(status));
 	else
 		json_null(&json, "signal");
-	json_u64(&json, "duration_ns", outcome->duration_ns);
+	json_u64(&json, "duration_ns", child->duration_ns);
 	json_object_end(&json);
 	output_char(view->out, '\n');
 }

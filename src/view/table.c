@@ -38,13 +38,13 @@ static void write_share(struct output *out, uint64_t part_ns, uint64_t whole_ns)
 		output_format(out, "%5.1f", share);
 }
 
-static void write_p99(const struct view *view, const struct row *row)
+static void write_p99(const struct view *view, const struct row *row, const struct about *about)
 {
 	const struct field *field = field_find("p99");
 	char text[16] = "-";
 	struct value value;
 
-	field->get(field, row, &view->names, &value);
+	field_get(field, row, about, &value);
 	if (value.kind == VALUE_NUMBER)
 		duration_format(text, sizeof(text), value.number);
 	output_format(view->out, " %6s", text);
@@ -59,13 +59,17 @@ static void write_status(struct output *out, int status)
 		output_format(out, "exited with status %d", WEXITSTATUS(status));
 }
 
-static void write_now(const struct view *view, const struct row *row)
+static void write_now(const struct view *view, const struct row *row, const struct about *about)
 {
 	char reason[REASON_BYTES], since[16];
 
 	output_string(view->out, "  ");
 	if (row->exited) {
 		write_status(view->out, row->exit_code);
+		return;
+	}
+	if (!about_has(about, WIRE_FIGURE_STATE)) {
+		output_char(view->out, '-');
 		return;
 	}
 	if (row->where.state == WIRE_ON_CPU) {
@@ -105,7 +109,7 @@ static void write_heading(const struct view *view)
 						   : "\n");
 }
 
-static void write_row(const struct view *view, const struct row *row)
+static void write_row(const struct view *view, const struct row *row, const struct about *about)
 {
 	struct output *out = view->out;
 	const char *path = NULL;
@@ -124,13 +128,14 @@ static void write_row(const struct view *view, const struct row *row)
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)
-		write_share(out, row->states_ns[i], row->observed_ns);
-	write_p99(view, row);
+		write_share(out, row->states_ns[i],
+			    about_measures(about, wire_of_state((enum state)i)) ? row->observed_ns
+										: 0);
+	write_p99(view, row, about);
 	if (view->by == BY_THREAD) {
-		write_now(view, row);
+		write_now(view, row, about);
 	} else if (view->by == BY_CGROUP) {
-		if (view->names.path)
-			path = view->names.path(view->names.data, row->cgroup_id);
+		path = about_cgroup(about, row->cgroup_id);
 		output_string(out, "  ");
 		write_name(out, path ? path : "-", CGROUP_COLUMNS, false);
 	} else if (row->exited) {
@@ -166,6 +171,21 @@ static void write_losses(struct output *out, const struct wire_losses *losses)
 	output_string(out, *before == 'L' ? "lost 0\n" : "\n");
 }
 
+/* How the figures are known: `exact (bpf), user/sys by tick`, `sampled every 10ms (procfs)` */
+static void write_sources(struct output *out, const struct about *about)
+{
+	char period[16];
+
+	output_string(out, about_states_kind(about));
+	if (about->session.sample_ns) {
+		duration_format(period, sizeof(period), about->session.sample_ns);
+		output_format(out, " every %s", period);
+	}
+	output_format(out, " (%s%s), user/sys %s  ", about_source(about),
+		      about->session.flags & WIRE_SESSION_DELAYS ? ", taskstats" : "",
+		      about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "by tick");
+}
+
 static void write_title(const struct view *view, const struct interval *interval, size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
@@ -176,12 +196,12 @@ static void write_title(const struct view *view, const struct interval *interval
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
-	output_format(view->out, "%s  %s%s  %zu %s, %zu shown  exact (%s), user/sys %s  ", clock,
-		      length, interval->final ? " (last)" : "", interval->row_count,
-		      grouping_plurals[view->by], shown, view->quality.source,
-		      view->quality.precise_cpu_split ? "precise" : "by tick");
+	output_format(view->out, "%s  %s%s  %zu %s, %zu shown  ", clock, length,
+		      interval->final ? " (last)" : "", interval->row_count,
+		      grouping_plurals[view->by], shown);
+	write_sources(view->out, interval->about);
 	output_format(view->out, "self %.1f%%  ",
-		      100.0 * (double)view->cost.cpu_ns /
+		      100.0 * (double)interval->self_cpu_ns /
 			      (double)(interval->end_ns - interval->start_ns));
 	write_losses(view->out, losses);
 }
@@ -199,20 +219,20 @@ static void table_interval(const struct view *view, const struct interval *inter
 	for (size_t i = 0; i < interval->row_count && shown; i++) {
 		if (!view->show_idle && is_idle(&interval->rows[i]))
 			continue;
-		write_row(view, &interval->rows[i]);
+		write_row(view, &interval->rows[i], interval->about);
 		shown--;
 	}
 	output_char(view->out, '\n');
 }
 
-static void table_child(const struct view *view, const struct child_outcome *outcome)
+static void table_child(const struct view *view, const struct wire_child *child)
 {
 	char length[16];
 
-	write_name(view->out, outcome->name, CGROUP_COLUMNS, false);
+	write_name(view->out, child->name, CGROUP_COLUMNS, false);
 	output_char(view->out, ' ');
-	write_status(view->out, outcome->wait_status);
-	duration_format(length, sizeof(length), outcome->duration_ns);
+	write_status(view->out, (int)child->wait_status);
+	duration_format(length, sizeof(length), child->duration_ns);
 	output_format(view->out, " after %s\n", length);
 }
 

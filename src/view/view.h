@@ -10,40 +10,12 @@
 #include "model/interval.h"
 #include "view/fields.h"
 
-/* How far the figures can be trusted, the same for a whole session. */
-struct quality {
-	const char *source;	/* "bpf" */
-	bool precise_cpu_split; /* else user : kernel is sampled by the timer tick */
-	/* sources that are not used, and why */
-	const struct unavailable {
-		const char *source;
-		const char *why;
-	} * unavailable;
-	size_t unavailable_count;
-};
-
-/* The command that was run and watched (`-- COMMAND`). */
-struct child_outcome {
-	const char *name;
-	int wait_status; /* as from waitpid(2) */
-	uint64_t duration_ns;
-};
-
-/* What dwell itself cost since the interval before. */
-struct own_cost {
-	uint64_t cpu_ns;
-	uint64_t snapshot_ns; /* announcing the instant and reading all threads, wall clock */
-};
-
 struct view {
 	const struct view_ops *ops;
 	struct output *out;
 	enum grouping by;
 	size_t top;	/* rows to show, 0 = all */
 	bool show_idle; /* in tables: also rows without any active time */
-	struct cgroup_names names;
-	struct quality quality;
-	struct own_cost cost; /* of the interval at hand */
 };
 
 struct view_ops {
@@ -54,7 +26,7 @@ struct view_ops {
 	/* Rows come sorted and grouped; the view shows the first `top`. */
 	void (*interval)(const struct view *view, const struct interval *interval);
 	/* The watched command has ended; may be NULL. */
-	void (*child)(const struct view *view, const struct child_outcome *outcome);
+	void (*child)(const struct view *view, const struct wire_child *child);
 };
 
 extern const struct view_ops view_table, view_json, view_csv;

@@ -3,10 +3,27 @@
 
 #include "view/view.h"
 
-static const char *path_of(void *data, uint64_t id)
+/* A session that measures all, and knows one cgroup. */
+static const struct about *sample_about(void)
 {
-	(void)data;
-	return id == 1 ? "/system.slice/db.service" : NULL;
+	static struct about about;
+	static union {
+		struct wire_cgroup record;
+		char room[64];
+	} cgroup;
+	static const struct wire_missing missing = {
+		{.size = sizeof(missing), .kind = WIRE_MISSING}, "taskstats", "not asked"};
+
+	if (!about.session.source) {
+		about.session = (struct wire_session){
+			.source = WIRE_SOURCE_BPF, .states = ~0U, .figures = ~0U};
+		cgroup.record.header.kind = WIRE_CGROUP;
+		cgroup.record.id = 1;
+		memcpy(cgroup.record.path, "/system.slice/db.service", 24);
+		assert_int_equal(about_feed(&about, &cgroup.record.header), 1);
+		assert_int_equal(about_feed(&about, &missing.header), 1);
+	}
+	return &about;
 }
 
 static struct row sample_row(void)
@@ -39,19 +56,16 @@ static const char *shown(const struct view_ops *ops, enum grouping by, struct ro
 			 size_t count)
 {
 	static char text[8192];
-	static const struct unavailable unavailable = {"taskstats", "not asked"};
 	struct interval interval = {.start_ns = 5,
 				    .end_ns = 1000005,
 				    .start_realtime_ns = 1767323045123456789ULL,
 				    .rows = rows,
-				    .row_count = count};
+				    .row_count = count,
+				    .self_cpu_ns = 4000,
+				    .snapshot_ns = 3,
+				    .about = sample_about()};
 	struct output out;
-	struct view view = {.ops = ops,
-			    .out = &out,
-			    .by = by,
-			    .names = {path_of, NULL},
-			    .quality = {"bpf", false, &unavailable, 1},
-			    .cost = {4000, 3}};
+	struct view view = {.ops = ops, .out = &out, .by = by};
 
 	assert_int_equal(output_init(&out, -1), 0);
 	if (ops->begin)
@@ -74,7 +88,8 @@ CASE(json_is_the_contract)
 		"\"start_ns\":5,\"duration_ns\":1000000,\"final\":false,\"sources\":[\"bpf\"],"
 		"\"quality\":{\"lost\":0,\"lost_threads\":0,\"lost_exits\":0,\"lost_transitions\":"
 		"0,"
-		"\"torn\":0,\"cpu_split\":\"tick\",\"unavailable\":[{\"source\":\"taskstats\","
+		"\"torn\":0,\"cpu_split\":\"tick\",\"states\":\"exact\",\"unavailable\":[{"
+		"\"source\":\"taskstats\","
 		"\"why\":\"not "
 		"asked\"}]},\"self\":{\"cpu_ns\":4000,\"snapshot_ns\":3},\"total\":1,\"threads\":[{"
 		"\"pid\":31170,\"tid\":31187,"
@@ -106,6 +121,41 @@ CASE(unmeasured_is_null)
 		strstr(text, "\"count\":0,\"max_ns\":null,\"p50_ns\":null,\"p99_ns\":null"));
 	text = shown(&view_csv, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, ",,,,212,0,")); /* state, reason, in_state_ns */
+}
+
+CASE(what_a_source_does_not_measure_is_null)
+{
+	struct about *about = (struct about *)sample_about();
+	struct row row = sample_row();
+	const char *text;
+
+	about->session.states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
+	about->session.figures = 0;
+	about->session.source = WIRE_SOURCE_TASKSTATS;
+	text = shown(&view_json, BY_THREAD, &row, 1);
+	assert_non_null(strstr(text, "\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":0,"
+				     "\"disk\":null,\"net\":null,"));
+	assert_non_null(strstr(text, "\"state\":null,\"reason\":null,\"in_state_ns\":null"));
+	assert_non_null(strstr(text, "\"states\":\"counters\""));
+	text = shown(&view_table, BY_THREAD, &row, 1);
+	assert_non_null(strstr(
+		text, " 25.0    0    0    -    -    -    -    -    -    -    -      -  -\n"));
+	assert_non_null(strstr(text, "counters (taskstats)"));
+	about->session.states = about->session.figures = ~0U;
+	about->session.source = WIRE_SOURCE_BPF;
+}
+
+CASE(delays_are_pairs)
+{
+	struct row row = sample_row();
+
+	row.delays_measured = 1U << WIRE_DELAY_CPU | 1U << WIRE_DELAY_BLOCK_IO;
+	row.delays[WIRE_DELAY_BLOCK_IO] = (struct wire_delay){97, 402000000};
+	assert_non_null(strstr(shown(&view_json, BY_THREAD, &row, 1),
+			       "\"delays\":{\"cpu\":{\"count\":0,\"total_ns\":0},"
+			       "\"block_io\":{\"count\":97,\"total_ns\":402000000},"
+			       "\"swap_in\":null,"));
+	assert_non_null(strstr(shown(&view_csv, BY_THREAD, &row, 1), ",0,0,97,402000000,,,"));
 }
 
 CASE(csv_has_a_cell_for_each_heading)
@@ -140,9 +190,10 @@ CASE(table_shows_shares)
 
 CASE(table_names_what_is_lost)
 {
-	struct interval interval = {.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}};
+	struct interval interval = {
+		.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}, .about = sample_about()};
 	struct output out;
-	struct view view = {.ops = &view_table, .out = &out, .quality = {.source = "bpf"}};
+	struct view view = {.ops = &view_table, .out = &out};
 
 	assert_int_equal(output_init(&out, -1), 0);
 	view_table.interval(&view, &interval);
@@ -196,7 +247,6 @@ CASE(fields_have_unique_names)
 CASE(sorting_puts_the_unmeasured_last)
 {
 	struct row rows[3] = {sample_row(), sample_row(), sample_row()};
-	struct cgroup_names names = {NULL, NULL};
 
 	rows[0].tid = 1;
 	memset(rows[0].latency, 0, sizeof(rows[0].latency));
@@ -204,12 +254,12 @@ CASE(sorting_puts_the_unmeasured_last)
 	rows[2].tid = 3;
 	rows[2].latency_max_ns = 900000;
 	rows[2].latency[19] = 50;
-	rows_sort(rows, 3, field_find("p99"), &names);
+	rows_sort(rows, 3, field_find("p99"), sample_about());
 	assert_int_equal(rows[0].tid, 3);
 	assert_int_equal(rows[1].tid, 2);
 	assert_int_equal(rows[2].tid, 1);
 	snprintf(rows[0].comm, sizeof(rows[0].comm), "zzz");
-	rows_sort(rows, 3, field_find("comm"), &names);
+	rows_sort(rows, 3, field_find("comm"), sample_about());
 	assert_int_equal(rows[2].tid, 3);
 }
 
@@ -225,6 +275,8 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(json_is_the_contract),
 		cmocka_unit_test(unmeasured_is_null),
+		cmocka_unit_test(what_a_source_does_not_measure_is_null),
+		cmocka_unit_test(delays_are_pairs),
 		cmocka_unit_test(csv_has_a_cell_for_each_heading),
 		cmocka_unit_test(table_shows_shares),
 		cmocka_unit_test(table_names_what_is_lost),

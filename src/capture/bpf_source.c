@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture/session.h"
+/*
+ * A measurement in the kernel: programs loaded and attached, threads seeded, snapshots read. The
+ * one place that holds BPF descriptors. Everything in the kernel goes away with the process that
+ * holds the session, however it ends.
+ */
+#include "capture/source_ops.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "capture/features.h"
 #include "capture/kernel_waits.h"
 #include "capture/syscalls.h"
 #include "capture/wait_sites.h"
@@ -28,10 +34,9 @@ struct session {
 	struct dwell_bpf *bpf;
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
-	struct session_facts facts;
-	struct record_sink sink; /* during session_drain() */
-	uint64_t instant_ns;	 /* of the present snapshot */
-	uint64_t last_ns;	 /* of the one before; 0 = none */
+	struct features features;
+	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
+	struct record_sink sink; /* during drain() */
 	char *buffer;
 };
 
@@ -62,10 +67,10 @@ static void configure(struct session *session, const struct targets *targets)
 	int found = kernel_waits_load(waits, "/proc/kallsyms", NULL);
 
 	/* without them it goes on, and says what it cannot tell apart */
-	session->facts.wait_functions = found > 0 ? found : 0;
+	session->wait_functions = found > 0 ? found : 0;
 	memcpy((void *)bpf->rodata->wait_functions, waits, sizeof(waits));
 	syscalls_classify(bpf->rodata->syscall_classes);
-	bpf->rodata->switch_has_state = session->facts.features.switch_has_state;
+	bpf->rodata->switch_has_state = session->features.switch_has_state;
 	bpf->rodata->watch_all = targets_everything(targets);
 	bpf->rodata->watch_children = targets->children;
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
@@ -182,7 +187,25 @@ static int seed(struct session *session, struct error *error)
 	return 0;
 }
 
-int session_open(struct session **ret_session, const struct targets *targets, struct error *error)
+static void bpf_close(void *data)
+{
+	struct session *session = data;
+
+	if (!session)
+		return;
+	ring_buffer__free(session->ring);
+	wait_sites_free(session->wait_sites);
+	dwell_bpf__destroy(session->bpf);
+	free(session->buffer);
+	free(session);
+}
+
+static void cleanup_session_pointer(struct session **session)
+{
+	bpf_close(*session);
+}
+
+static int begin(struct session **ret_session, const struct targets *targets, struct error *error)
 {
 	cleanup(cleanup_session_pointer) struct session *session = calloc(1, sizeof(*session));
 	int result;
@@ -192,7 +215,7 @@ int session_open(struct session **ret_session, const struct targets *targets, st
 	session->buffer = malloc(READ_BYTES);
 	if (!session->buffer)
 		return error_set(error, ENOMEM, "out of memory");
-	result = features_probe(&session->facts.features, error);
+	result = features_probe(&session->features, error);
 	if (result < 0)
 		return result;
 	*complaint = '\0';
@@ -220,28 +243,7 @@ int session_open(struct session **ret_session, const struct targets *targets, st
 	return 0;
 }
 
-void session_close(struct session *session)
-{
-	if (!session)
-		return;
-	ring_buffer__free(session->ring);
-	wait_sites_free(session->wait_sites);
-	dwell_bpf__destroy(session->bpf);
-	free(session->buffer);
-	free(session);
-}
-
-const struct session_facts *session_facts(const struct session *session)
-{
-	return &session->facts;
-}
-
-int session_event_fd(const struct session *session)
-{
-	return ring_buffer__epoll_fd(session->ring);
-}
-
-int session_drain(struct session *session, struct record_sink sink, struct error *error)
+static int drain(struct session *session, struct record_sink sink, struct error *error)
 {
 	int result;
 
@@ -269,33 +271,35 @@ static uint64_t announce_instant(struct session *session)
 	return instant_ns;
 }
 
-int session_snapshot_begin(struct session *session, struct record_sink sink, struct error *error)
+static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
+			struct error *error)
 {
-	int result = session_drain(session, sink, error); /* answers what the walk will ask for */
+	struct session *session = data;
+	int result = drain(session, sink, error); /* answers what the walk will ask for */
 
 	if (result < 0)
 		return result;
-	session->instant_ns = announce_instant(session);
+	*ret_instant_ns = announce_instant(session);
 	result = walk(session, sink, error);
 	if (result < 0)
 		return result;
-	session->bpf->bss->told_ns = session->instant_ns;
+	session->bpf->bss->told_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
-	return session_drain(session, sink, error);
+	return drain(session, sink, error);
 }
 
-int session_await_ends(struct session *session, int timeout_ms, struct record_sink sink,
-		       struct error *error)
+static int bpf_await(void *data, int timeout_ms, struct record_sink sink, struct error *error)
 {
+	struct session *session = data;
 	struct epoll_event event;
 	int ready, result;
 
 	session->bpf->bss->ends_awaited = true;
 	/* what was sent before anybody was told to wake us */
-	result = session_drain(session, sink, error);
+	result = drain(session, sink, error);
 	if (result == 0) {
-		ready = epoll_wait(session_event_fd(session), &event, 1, timeout_ms);
-		result = session_drain(session, sink, error);
+		ready = epoll_wait(ring_buffer__epoll_fd(session->ring), &event, 1, timeout_ms);
+		result = drain(session, sink, error);
 		if (result >= 0)
 			result = ready > 0;
 	} else if (result > 0) {
@@ -305,28 +309,63 @@ int session_await_ends(struct session *session, int timeout_ms, struct record_si
 	return result;
 }
 
-int session_snapshot_end(struct session *session, bool final, struct record_sink sink,
-			 struct error *error)
+static struct wire_losses bpf_losses(const void *data)
 {
+	const struct session *session = data;
 	volatile struct wire_losses *losses = (volatile void *)&session->bpf->bss->losses;
-	uint64_t instant_ns = session->instant_ns;
-	struct wire_interval interval = {
-		.header = {.size = sizeof(interval), .kind = WIRE_INTERVAL, .time_ns = instant_ns},
-		.start_ns = session->last_ns ? session->last_ns : instant_ns,
-		.end_ns = instant_ns,
-		.losses = {.threads = losses->threads,
-			   .exits = losses->exits,
-			   .transitions = losses->transitions,
-			   .torn = losses->torn},
-		.final = final,
-	};
-	int result;
 
-	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
-	session->last_ns = instant_ns;
-	result = sink.record(sink.data, &interval.header);
-	if (result < 0)
-		return error_set(error, -result, "cannot take an interval record: %s",
-				 strerror(-result));
-	return 0;
+	return (struct wire_losses){.threads = losses->threads,
+				    .exits = losses->exits,
+				    .transitions = losses->transitions,
+				    .torn = losses->torn};
 }
+
+static int bpf_open(void **ret_data, const struct targets *targets, struct wire_session *record,
+		    struct record_sink sink, struct error *error)
+{
+	struct session *session = NULL;
+	int result = begin(&session, targets, error);
+
+	if (result < 0)
+		return result;
+	*ret_data = session;
+	record->source = WIRE_SOURCE_BPF;
+	record->states = (1U << WIRE_STATES) - 1;
+	record->figures = ~0U;
+	if (session->features.precise_cpu_split)
+		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
+	if (!session->wait_functions)
+		result = sink_missing(sink, "kallsyms",
+				      "the kernel hides its addresses (kptr_restrict or no "
+				      "CAP_SYSLOG): page faults, reclaim and kernel locks are not "
+				      "told apart");
+	if (result >= 0 && !session->features.others_memory)
+		result = sink_missing(sink, "maps",
+				      "other users' memory maps cannot be read (no "
+				      "CAP_SYS_PTRACE): their futex waits are told apart by "
+				      "operation only");
+	return result;
+}
+
+static int bpf_descriptor(const void *data)
+{
+	const struct session *session = data;
+
+	return ring_buffer__epoll_fd(session->ring);
+}
+
+static int bpf_work(void *data, struct record_sink sink, struct error *error)
+{
+	return drain(data, sink, error);
+}
+
+const struct source_ops source_bpf = {
+	.choice = SOURCE_BPF,
+	.open = bpf_open,
+	.close = bpf_close,
+	.snapshot = bpf_snapshot,
+	.await = bpf_await,
+	.losses = bpf_losses,
+	.descriptor = bpf_descriptor,
+	.work = bpf_work,
+};

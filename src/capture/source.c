@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/source.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "capture/cgroup.h"
+#include "capture/source_ops.h"
+
+struct source {
+	const struct source_ops *ops;
+	void *data;
+	struct record_sink sink; /* the user's */
+	struct cgroup_paths *cgroups;
+	uint64_t instant_ns, last_ns; /* of this snapshot and the one before; 0 = none */
+	uint64_t begun_ns, cpu_ns;    /* of what the present interval costs */
+	uint64_t snapshot_ns, self_cpu_ns;
+};
+
+/* Tells a cgroup's path before the first thread in it. */
+static int announce_cgroup(struct source *source, uint64_t id)
+{
+	union {
+		struct wire_cgroup record;
+		char room[sizeof(struct wire_cgroup) + PATH_MAX + 8];
+	} cgroup = {.record = {.header = {.kind = WIRE_CGROUP}, .id = id}};
+	const char *path;
+	size_t length;
+
+	if (!cgroup_paths_learn(source->cgroups, id, &path) || !path)
+		return 0;
+	length = strlen(path);
+	memcpy(cgroup.record.path, path, length);
+	cgroup.record.header.size = (__u32)((sizeof(cgroup.record) + length + 1 + 7) / 8 * 8);
+	return sink_send(source->sink, &cgroup.record.header);
+}
+
+static int pass_record(void *data, const struct wire_header *record)
+{
+	struct source *source = data;
+
+	if (record->kind == WIRE_THREAD || record->kind == WIRE_EXIT) {
+		int result =
+			announce_cgroup(source, ((const struct wire_thread *)record)->cgroup_id);
+
+		if (result < 0)
+			return result;
+	}
+	return sink_send(source->sink, record);
+}
+
+static struct record_sink own_sink(struct source *source)
+{
+	return (struct record_sink){pass_record, source};
+}
+
+static void describe_machine(struct wire_session *session, uint64_t interval_ns)
+{
+	struct utsname names;
+	struct sysinfo memory;
+
+	*session = (struct wire_session){
+		.header = {.size = sizeof(*session),
+			   .kind = WIRE_SESSION,
+			   .time_ns = clock_monotonic_ns()},
+		.interval_ns = interval_ns,
+		.cpus = (__u32)get_nprocs(),
+		.word_bits = sizeof(long) * 8,
+	};
+	if (!sysinfo(&memory))
+		session->memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
+	if (uname(&names) < 0)
+		return;
+	snprintf(session->host, sizeof(session->host), "%.63s", names.nodename);
+	snprintf(session->kernel, sizeof(session->kernel), "%.63s", names.release);
+	snprintf(session->machine, sizeof(session->machine), "%.15s", names.machine);
+}
+
+/* Records that a source gives while it opens wait here: WIRE_SESSION goes before them. */
+struct held {
+	struct wire_missing items[8];
+	size_t count;
+};
+
+static int hold(void *data, const struct wire_header *record)
+{
+	struct held *held = data;
+
+	if (record->kind == WIRE_MISSING && held->count < ARRAY_SIZE(held->items))
+		held->items[held->count++] = *(const struct wire_missing *)record;
+	return 0;
+}
+
+static int open_with(struct source *source, const struct source_ops *ops,
+		     const struct targets *targets, struct wire_session *session, struct held *held,
+		     struct error *error)
+{
+	struct record_sink sink = {hold, held};
+	int result = ops->open(&source->data, targets, session, sink, error);
+
+	if (result >= 0)
+		source->ops = ops;
+	return result;
+}
+
+int source_open(struct source **ret_source, const struct source_options *options,
+		const struct targets *targets, struct record_sink sink, struct error *error)
+{
+	struct source *source = calloc(1, sizeof(*source));
+	struct wire_session session;
+	struct held held = {.count = 0};
+	int result = -ENOMEM;
+
+	if (!source || !(source->cgroups = cgroup_paths_new())) {
+		free(source);
+		return error_set(error, ENOMEM, "out of memory");
+	}
+	source->sink = sink;
+	describe_machine(&session, options->interval_ns);
+	result = open_with(source, &source_bpf, targets, &session, &held, error);
+	if (result >= 0)
+		result = sink_send(sink, &session.header);
+	for (size_t i = 0; result >= 0 && i < held.count; i++)
+		result = sink_send(sink, &held.items[i].header);
+	if (result < 0) {
+		source_close(source);
+		return result;
+	}
+	source->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	*ret_source = source;
+	return 0;
+}
+
+void source_close(struct source *source)
+{
+	if (!source)
+		return;
+	if (source->ops)
+		source->ops->close(source->data);
+	cgroup_paths_free(source->cgroups);
+	free(source);
+}
+
+int source_begin(struct source *source, struct error *error)
+{
+	uint64_t start_ns = clock_monotonic_ns(), cpu_ns;
+	int result =
+		source->ops->snapshot(source->data, &source->instant_ns, own_sink(source), error);
+
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	source->snapshot_ns = clock_monotonic_ns() - start_ns;
+	source->self_cpu_ns = cpu_ns - source->cpu_ns;
+	source->cpu_ns = cpu_ns;
+	return result;
+}
+
+int source_await(struct source *source, int timeout_ms, struct error *error)
+{
+	if (!source->ops->await)
+		return 0;
+	return source->ops->await(source->data, timeout_ms, own_sink(source), error);
+}
+
+int source_end(struct source *source, bool final, struct error *error)
+{
+	uint64_t instant_ns = source->instant_ns;
+	struct wire_interval interval = {
+		.header = {.size = sizeof(interval), .kind = WIRE_INTERVAL, .time_ns = instant_ns},
+		.start_ns = source->last_ns ? source->last_ns : instant_ns,
+		.end_ns = instant_ns,
+		.losses = source->ops->losses(source->data),
+		.final = final,
+		.self_cpu_ns = source->self_cpu_ns,
+		.snapshot_ns = source->snapshot_ns,
+	};
+	int result;
+
+	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
+	source->last_ns = instant_ns;
+	result = sink_send(source->sink, &interval.header);
+	if (result < 0)
+		return error_set(error, -result, "cannot take an interval record: %s",
+				 strerror(-result));
+	return 0;
+}
+
+int source_descriptors(const struct source *source, int descriptors[SOURCE_DESCRIPTORS])
+{
+	if (!source->ops->descriptor)
+		return 0;
+	descriptors[0] = source->ops->descriptor(source->data);
+	return 1;
+}
+
+int source_work(struct source *source, struct error *error)
+{
+	return source->ops->work(source->data, own_sink(source), error);
+}
+
+void source_look_at(struct source *source, uint32_t pid)
+{
+	if (source->ops->look_at)
+		source->ops->look_at(source->data, pid);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where records come from, live: BPF, the kernel's taskstats, or /proc. One of them gives the
+ * threads; taskstats can add delay accounting to BPF's. Nothing behind the sink can tell which it
+ * was but by what the first record, WIRE_SESSION, says.
+ */
+#ifndef DWELL_CAPTURE_SOURCE_H
+#define DWELL_CAPTURE_SOURCE_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "capture/sink.h"
+#include "capture/target.h"
+
+struct source;
+
+enum source_choice {
+	SOURCE_AUTO, /* the best that is permitted */
+	SOURCE_BPF,
+	SOURCE_TASKSTATS,
+	SOURCE_PROCFS,
+};
+
+struct source_options {
+	enum source_choice choice;
+	uint64_t interval_ns;
+};
+
+/*
+ * Measuring begins here. Sends WIRE_SESSION and WIRE_MISSING. The targets are only read, and must
+ * outlive the source. Errors explain themselves.
+ */
+int source_open(struct source **ret_source, const struct source_options *options,
+		const struct targets *targets, struct record_sink sink,
+		struct error *error) must_check;
+void source_close(struct source *source);
+
+/*
+ * One snapshot of all watched threads, in two steps: begin sends WIRE_THREAD records, and WIRE_EXIT
+ * records of those that ended (also later than the instant); end the WIRE_INTERVAL since the
+ * snapshot before. In between source_await(), while threads are missing that were there before:
+ * they are about to end, and have not told their totals yet.
+ */
+int source_begin(struct source *source, struct error *error) must_check;
+int source_end(struct source *source, bool final, struct error *error) must_check;
+
+/*
+ * Waits until threads have ended, at most `timeout_ms`, and sends their records. 1: there may be
+ * more; 0: nothing came in that time; or a negative errno.
+ */
+int source_await(struct source *source, int timeout_ms, struct error *error) must_check;
+
+/*
+ * When one of the descriptors is readable, source_work() has something to do between snapshots.
+ * At most SOURCE_DESCRIPTORS; returns how many.
+ */
+#define SOURCE_DESCRIPTORS 2
+int source_descriptors(const struct source *source, int descriptors[SOURCE_DESCRIPTORS]);
+int source_work(struct source *source, struct error *error) must_check;
+
+/*
+ * A process the user looks at: its waits are kept by reason (WIRE_REASON), its delays read
+ * (WIRE_DELAYS). 0 = none. Where targets are given, they are looked at already.
+ */
+void source_look_at(struct source *source, uint32_t pid);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What each kind of source gives to source.c. */
+#ifndef DWELL_CAPTURE_SOURCE_OPS_H
+#define DWELL_CAPTURE_SOURCE_OPS_H
+
+#include "base/error.h"
+#include "capture/sink.h"
+#include "capture/source.h"
+
+struct source_ops {
+	enum source_choice choice;
+	/* Begins to measure; fills in what is special about its session, and tells what is missing.
+	 */
+	int (*open)(void **ret_data, const struct targets *targets, struct wire_session *session,
+		    struct record_sink sink, struct error *error);
+	void (*close)(void *data);
+	/* All threads as of one instant. */
+	int (*snapshot)(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
+			struct error *error);
+	/* As source_await(); NULL: threads do not tell of their end. */
+	int (*await)(void *data, int timeout_ms, struct record_sink sink, struct error *error);
+	struct wire_losses (*losses)(const void *data);
+	/* Readable when work() has to be called; NULL: never. */
+	int (*descriptor)(const void *data);
+	int (*work)(void *data, struct record_sink sink, struct error *error);
+	/* NULL: reasons cannot be kept. */
+	void (*look_at)(void *data, uint32_t pid);
+};
+
+extern const struct source_ops source_bpf;
+extern const struct source_ops source_taskstats;
+extern const struct source_ops source_procfs;
+
+#endif

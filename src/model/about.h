@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a session says of itself: where it was taken, what it measures and what not, cgroup names.
+ */
+#ifndef DWELL_MODEL_ABOUT_H
+#define DWELL_MODEL_ABOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/wire.h"
+
+#define ABOUT_MISSING_MAX 16
+
+struct about {
+	struct wire_session session; /* all zeros until the record has come */
+	struct wire_missing missing[ABOUT_MISSING_MAX];
+	size_t missing_count;
+	struct about_cgroup { /* open addressing */
+		uint64_t id;  /* 0 = free */
+		char *path;
+	} * cgroups;
+	size_t cgroup_count, cgroup_room;
+};
+
+void about_release(struct about *about);
+
+/* Takes a record if it is about the session. 1: taken, 0: it is not, or -ENOMEM. */
+int about_feed(struct about *about, const struct wire_header *record) must_check;
+
+/* NULL: not known. */
+const char *about_cgroup(const struct about *about, uint64_t id);
+
+static inline bool about_measures(const struct about *about, __u8 wire_state)
+{
+	return about->session.states & 1U << wire_state;
+}
+
+static inline bool about_has(const struct about *about, enum wire_figure figure)
+{
+	return about->session.figures & figure;
+}
+
+/* How the states are known: "exact", "counters" or "sampled". */
+const char *about_states_kind(const struct about *about);
+
+/* "bpf", "taskstats", "procfs" */
+const char *about_source(const struct about *about);
+
+#endif
