@@ -21,6 +21,7 @@ enum wire_kind {
 	WIRE_CHILD = 7,	   /* struct wire_child: the watched command has ended */
 	WIRE_MISSING = 8,  /* struct wire_missing: what is not measured, and why */
 	WIRE_REASON = 9,   /* struct wire_reason: how long a thread waited for one reason */
+	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 };
 
 /*

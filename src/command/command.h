@@ -3,6 +3,8 @@
 #ifndef DWELL_COMMAND_COMMAND_H
 #define DWELL_COMMAND_COMMAND_H
 
+#include <argp.h>
+
 #include "base/error.h"
 
 /* What dwell's exit status means. */
@@ -16,7 +18,8 @@ enum exit_code {
 
 struct command {
 	const char *name;
-	const char *summary; /* for `dwell --help` */
+	const char *summary;	 /* for `dwell --help` */
+	const struct argp *argp; /* its options, for the manual and completions; may be NULL */
 	/* argv[0] is the command's own name. Returns an enum exit_code. */
 	int (*run)(int argc, char **argv);
 };

@@ -6,22 +6,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/target.h"
+#include "command/watch_options.h"
 #include "model/group.h"
 #include "view/view.h"
 
 struct top_options {
-	struct targets targets;
-	char **command; /* NULL = none */
-	uint64_t interval_ns;
-	uint64_t duration_ns; /* 0 = no end */
-	uint64_t count;	      /* 0 = no end */
-	const struct view_ops *format;
+	struct watch_options watch;
+	const char *from;	       /* a recording; NULL = live */
+	const char *record;	       /* NULL = no */
+	bool force;		       /* an existing recording is replaced */
+	bool screen;		       /* --format tui */
+	const struct view_ops *format; /* NULL: not said, or the screen */
 	const struct field *sort;
 	enum grouping by;
 	size_t top; /* 0 = all */
 	bool show_idle;
 };
+
+extern const struct argp top_argp;
 
 /*
  * Fills the options; on bad ones prints a line to standard error. Returns EXIT_DONE, or the exit

@@ -393,6 +393,9 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		if (record->size != sizeof(*thread))
 			return -EBADMSG;
 		return records_append(&intervals->ended, thread);
+	case WIRE_RESTART:
+		intervals_restart(intervals);
+		return 0;
 	case WIRE_DELAYS:
 		return delay_records_add(&intervals->delays_now,
 					 (const struct wire_delays *)record);

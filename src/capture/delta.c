@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/delta.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A difference keeps the kind, with this bit set; in place of the size, which its family tells, it
+ * has the place of the record it refers to, counted from the one after the last referred to.
+ */
+#define IS_DIFFERENCE 0x8000U
+
+static const struct family {
+	size_t size, start, tid; /* offsets of the identity */
+} families[DELTA_FAMILIES] = {
+	[DELTA_THREADS] = {sizeof(struct wire_thread), offsetof(struct wire_thread, start_ns),
+			   offsetof(struct wire_thread, tid)},
+	[DELTA_DELAYS] = {sizeof(struct wire_delays), offsetof(struct wire_delays, start_ns),
+			  offsetof(struct wire_delays, tid)},
+};
+
+static int family_of(unsigned int kind)
+{
+	switch (kind) {
+	case WIRE_THREAD:
+	case WIRE_EXIT:
+		return DELTA_THREADS;
+	case WIRE_DELAYS:
+		return DELTA_DELAYS;
+	}
+	return -1;
+}
+
+static void *item(const struct delta_snapshot *snapshot, const struct family *family, size_t index)
+{
+	return snapshot->bytes + index * family->size;
+}
+
+static uint32_t tid_of(const struct family *family, const void *record)
+{
+	uint32_t tid;
+
+	memcpy(&tid, (const char *)record + family->tid, sizeof(tid));
+	return tid;
+}
+
+static uint64_t start_of(const struct family *family, const void *record)
+{
+	uint64_t start_ns;
+
+	memcpy(&start_ns, (const char *)record + family->start, sizeof(start_ns));
+	return start_ns;
+}
+
+static int keep(struct delta_snapshot *snapshot, const struct family *family, const void *record)
+{
+	if (snapshot->count == snapshot->room) {
+		size_t room = snapshot->room ? snapshot->room * 2 : 256;
+		char *grown = realloc(snapshot->bytes, room * family->size);
+
+		if (!grown)
+			return -ENOMEM;
+		snapshot->bytes = grown;
+		snapshot->room = room;
+	}
+	memcpy(item(snapshot, family, snapshot->count++), record, family->size);
+	return 0;
+}
+
+/*
+ * The record of the same thread; false: none. Snapshots come sorted by tid; in one that is not,
+ * some are not found, and stay whole.
+ */
+static bool find(const struct delta_snapshot *snapshot, const struct family *family,
+		 const void *record, size_t *ret_index)
+{
+	uint32_t tid = tid_of(family, record);
+	size_t low = 0, high = snapshot->count;
+
+	if (snapshot->expected < high &&
+	    tid_of(family, item(snapshot, family, snapshot->expected)) == tid) {
+		low = snapshot->expected;
+	} else {
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (tid_of(family, item(snapshot, family, middle)) < tid)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+	}
+	*ret_index = low;
+	return low < snapshot->count && tid_of(family, item(snapshot, family, low)) == tid &&
+	       start_of(family, item(snapshot, family, low)) == start_of(family, record);
+}
+
+void delta_next(struct delta *delta)
+{
+	for (int i = 0; i < DELTA_FAMILIES; i++) {
+		struct delta_snapshot swap = delta->previous[i];
+
+		delta->previous[i] = delta->present[i];
+		delta->previous[i].expected = 0;
+		delta->present[i] = swap;
+		delta->present[i].count = 0;
+	}
+}
+
+void delta_clear(struct delta *delta)
+{
+	for (int i = 0; i < DELTA_FAMILIES; i++)
+		delta->previous[i].count = delta->present[i].count = 0;
+}
+
+void delta_release(struct delta *delta)
+{
+	for (int i = 0; i < DELTA_FAMILIES; i++) {
+		free(delta->previous[i].bytes);
+		free(delta->present[i].bytes);
+	}
+	*delta = (struct delta){0};
+}
+
+static void difference(void *into, const void *record, const void *before, size_t size)
+{
+	const __u64 *a = record, *b = before;
+	__u64 *result = into;
+
+	for (size_t i = 0; i < size / sizeof(__u64); i++)
+		result[i] = a[i] - b[i];
+}
+
+int delta_encode(struct delta *delta, const struct wire_header *record, void *into)
+{
+	int number = family_of(record->kind);
+	const struct family *family;
+	struct delta_snapshot *previous;
+	struct wire_header *header = into;
+	size_t index;
+
+	if (number < 0 || record->size != families[number].size) {
+		memcpy(into, record, record->size);
+		return 0;
+	}
+	family = &families[number];
+	previous = &delta->previous[number];
+	if (find(previous, family, record, &index)) {
+		const struct wire_header *before = item(previous, family, index);
+
+		difference(into, record, before, family->size);
+		header->size = (__u32)(index - previous->expected);
+		header->kind = (__u16)(record->kind | IS_DIFFERENCE);
+		header->cpu = (__u16)(record->cpu - before->cpu);
+		previous->expected = index + 1;
+	} else {
+		memcpy(into, record, family->size);
+	}
+	return record->kind == WIRE_EXIT ? 0 : keep(&delta->present[number], family, record);
+}
+
+/* The sum, made in the place where the record is kept for the next snapshot. */
+static int undo(struct delta *delta, const struct wire_header *from, int number,
+		const struct wire_header **ret_record)
+{
+	const struct family *family = &families[number];
+	struct delta_snapshot *previous = &delta->previous[number];
+	struct delta_snapshot *present = &delta->present[number];
+	size_t index = previous->expected + (size_t)(__s64)(__s32)from->size;
+	const __u64 *a = (const __u64 *)(const void *)from, *b;
+	struct wire_header *header;
+	__u64 *sum;
+
+	if (index >= previous->count)
+		return -EBADMSG;
+	if (keep(present, family, from) < 0)
+		return -ENOMEM;
+	b = item(previous, family, index);
+	sum = item(present, family, present->count - 1);
+	for (size_t i = 0; i < family->size / sizeof(__u64); i++)
+		sum[i] = a[i] + b[i];
+	header = (struct wire_header *)(void *)sum;
+	header->size = (__u32)family->size;
+	header->kind = (__u16)(from->kind & ~IS_DIFFERENCE);
+	header->cpu = (__u16)(from->cpu + ((const struct wire_header *)(const void *)b)->cpu);
+	previous->expected = index + 1;
+	/* its place is used again: it is not met in the next snapshot */
+	if (header->kind == WIRE_EXIT)
+		present->count--;
+	*ret_record = header;
+	return 0;
+}
+
+long delta_decode(struct delta *delta, const void *from, size_t room,
+		  const struct wire_header **ret_record)
+{
+	const struct wire_header *header = from;
+	int number, result;
+
+	if (room < sizeof(*header))
+		return -EBADMSG;
+	number = family_of(header->kind & ~IS_DIFFERENCE);
+	if (header->kind & IS_DIFFERENCE) {
+		if (number < 0 || room < families[number].size)
+			return -EBADMSG;
+		result = undo(delta, header, number, ret_record);
+		return result < 0 ? result : (long)families[number].size;
+	}
+	if (header->size < sizeof(*header) || header->size > room || header->size % 8)
+		return -EBADMSG;
+	*ret_record = header;
+	if (number >= 0 && header->size == families[number].size && header->kind != WIRE_EXIT &&
+	    keep(&delta->present[number], &families[number], header) < 0)
+		return -ENOMEM;
+	return (long)header->size;
+}

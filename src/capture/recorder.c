@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/clock.h"
+#include "capture/delta.h"
+#include "capture/recording_format.h"
+
+/* Reading can begin, or go on after damage, at each of these; they cost some space. */
+#define KEY_EVERY 64
+/* Fastest: differences are mostly zeros, so a higher one gains little. */
+#define COMPRESSION_LEVEL 1
+
+struct recorder {
+	int fd;
+	char *path;
+	ZSTD_CCtx *zstd;
+	struct delta delta;
+	char *raw; /* differences of the present interval */
+	size_t raw_used, raw_room;
+	char *stored;
+	size_t stored_room;
+	uint64_t chunks, intervals, bytes;
+};
+
+static uint32_t crc_of(const void *bytes, size_t length)
+{
+	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, length);
+}
+
+static int fail(const struct recorder *recorder, int code, struct error *error)
+{
+	return error_set(
+		error, code,
+		"cannot write to %s: %s; %llu intervals are in the file, which can be read",
+		recorder->path, strerror(code), (unsigned long long)recorder->intervals);
+}
+
+/* All or nothing. */
+static int append(struct recorder *recorder, struct iovec *parts, int count, struct error *error)
+{
+	size_t whole = 0;
+
+	for (int i = 0; i < count; i++)
+		whole += parts[i].iov_len;
+	for (size_t left = whole; left;) {
+		ssize_t written = writev(recorder->fd, parts, count);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			int code = written < 0 ? errno : ENOSPC;
+
+			/* cutting back cannot fail for want of space; if it does, the reader copes
+			 */
+			if (ftruncate(recorder->fd, (off_t)recorder->bytes) < 0)
+				code = code ? code : errno;
+			return fail(recorder, code, error);
+		}
+		left -= (size_t)written;
+		while (count && (size_t)written >= parts->iov_len) {
+			written -= (ssize_t)parts->iov_len;
+			parts++;
+			count--;
+		}
+		if (count) {
+			parts->iov_base = (char *)parts->iov_base + written;
+			parts->iov_len -= (size_t)written;
+		}
+	}
+	recorder->bytes += whole;
+	return 0;
+}
+
+static int write_header(struct recorder *recorder, struct error *error)
+{
+	struct recording_header header = {
+		.magic = RECORDING_MAGIC,
+		.major = RECORDING_MAJOR,
+		.minor = RECORDING_MINOR,
+		.byte_order = RECORDING_ORDER,
+		.realtime_ns = clock_realtime_ns(),
+	};
+	struct iovec part = {&header, sizeof(header)};
+
+	header.crc = crc_of(&header, offsetof(struct recording_header, crc));
+	return append(recorder, &part, 1, error);
+}
+
+int recorder_open(struct recorder **ret_recorder, const char *path, bool force, struct error *error)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int result = 0;
+
+	if (!recorder)
+		return error_set(error, ENOMEM, "out of memory");
+	recorder->fd = open(
+		path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (force ? O_TRUNC : O_EXCL), 0644);
+	if (recorder->fd < 0 && errno == EEXIST)
+		result = error_set(error, EEXIST, "%s exists: --force replaces it", path);
+	else if (recorder->fd < 0)
+		result = error_set(error, errno, "cannot create %s: %s", path, strerror(errno));
+	recorder->path = strdup(path);
+	recorder->zstd = ZSTD_createCCtx();
+	if (result >= 0 && (!recorder->path || !recorder->zstd))
+		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0)
+		result = write_header(recorder, error);
+	if (result < 0) {
+		recorder_close(recorder);
+		return result;
+	}
+	*ret_recorder = recorder;
+	return 0;
+}
+
+void recorder_close(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->fd >= 0)
+		close(recorder->fd);
+	delta_release(&recorder->delta);
+	ZSTD_freeCCtx(recorder->zstd);
+	free(recorder->path);
+	free(recorder->raw);
+	free(recorder->stored);
+	free(recorder);
+}
+
+static int reserve(char **bytes, size_t *room, size_t wanted)
+{
+	size_t larger = *room ? *room : 65536;
+	char *grown;
+
+	if (wanted <= *room)
+		return 0;
+	while (larger < wanted)
+		larger *= 2;
+	grown = realloc(*bytes, larger);
+	if (!grown)
+		return -ENOMEM;
+	*bytes = grown;
+	*room = larger;
+	return 0;
+}
+
+/* The records since the last chunk, which ended with `last`. */
+static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error *error)
+{
+	struct chunk_header header = {
+		.magic = CHUNK_MAGIC,
+		.flags = recorder->chunks % KEY_EVERY ? 0 : CHUNK_KEY,
+		.raw_bytes = (__u32)recorder->raw_used,
+		.time_ns = time_ns,
+		.realtime_ns = clock_realtime_ns(),
+	};
+	struct iovec parts[2] = {{&header, sizeof(header)}};
+	size_t stored;
+
+	if (reserve(&recorder->stored, &recorder->stored_room,
+		    ZSTD_compressBound(recorder->raw_used)) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	stored = ZSTD_compressCCtx(recorder->zstd, recorder->stored, recorder->stored_room,
+				   recorder->raw, recorder->raw_used, COMPRESSION_LEVEL);
+	if (ZSTD_isError(stored))
+		return error_set(error, EIO, "cannot compress: %s", ZSTD_getErrorName(stored));
+	header.stored_bytes = (__u32)stored;
+	header.stored_crc = crc_of(recorder->stored, stored);
+	header.crc = crc_of(&header, offsetof(struct chunk_header, crc));
+	parts[1] = (struct iovec){recorder->stored, stored};
+	recorder->raw_used = 0;
+	recorder->chunks++;
+	delta_next(&recorder->delta);
+	if (recorder->chunks % KEY_EVERY == 0)
+		delta_clear(&recorder->delta);
+	return append(recorder, parts, 2, error);
+}
+
+int recorder_record(struct recorder *recorder, const struct wire_header *record,
+		    struct error *error)
+{
+	int result;
+
+	if (recorder->raw_used + record->size > CHUNK_MAX_BYTES)
+		return error_set(error, EFBIG, "an interval of more than %u bytes",
+				 CHUNK_MAX_BYTES);
+	if (reserve(&recorder->raw, &recorder->raw_room, recorder->raw_used + record->size) < 0 ||
+	    delta_encode(&recorder->delta, record, recorder->raw + recorder->raw_used) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	recorder->raw_used += record->size;
+	if (record->kind != WIRE_INTERVAL && record->kind != WIRE_CHILD)
+		return 0;
+	result = write_chunk(recorder, record->time_ns, error);
+	if (result == 0 && record->kind == WIRE_INTERVAL)
+		recorder->intervals++;
+	return result;
+}
+
+uint64_t recorder_intervals(const struct recorder *recorder)
+{
+	return recorder->intervals;
+}
+
+uint64_t recorder_bytes(const struct recorder *recorder)
+{
+	return recorder->bytes;
+}

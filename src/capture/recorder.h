@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes records to a file that is whole after every interval: capture/recording_format.h. */
+#ifndef DWELL_CAPTURE_RECORDER_H
+#define DWELL_CAPTURE_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bpf/wire.h"
+
+struct recorder;
+
+/* An existing file is replaced only with `force`. */
+int recorder_open(struct recorder **ret_recorder, const char *path, bool force,
+		  struct error *error) must_check;
+
+/*
+ * Takes a record; a WIRE_INTERVAL or WIRE_CHILD writes a chunk. When that fails (a full disk), the
+ * file is cut back to the chunks before, and stays readable.
+ */
+int recorder_record(struct recorder *recorder, const struct wire_header *record,
+		    struct error *error) must_check;
+
+uint64_t recorder_intervals(const struct recorder *recorder);
+uint64_t recorder_bytes(const struct recorder *recorder); /* of the file */
+
+void recorder_close(struct recorder *recorder);
+
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/replay.h"
+
+#include <errno.h>
+
+static int take_record(void *data, const struct wire_header *record)
+{
+	struct replay *replay = data;
+	struct interval *interval;
+	int result = 0;
+
+	if (record->kind == WIRE_CHILD && replay->audience.child)
+		result = replay->audience.child(replay->audience.data,
+						(const struct wire_child *)record,
+						&replay->sink_error);
+	if (result >= 0)
+		result = intervals_feed(replay->intervals, record, &interval);
+	if (result <= 0)
+		return result;
+	replay->told++;
+	result = replay->audience.interval(replay->audience.data, interval, &replay->sink_error);
+	return result < 0 ? result : 0;
+}
+
+int replay_open(struct replay *replay, const char *path, struct error *error)
+{
+	replay->intervals = intervals_new();
+	if (!replay->intervals)
+		return error_set(error, ENOMEM, "out of memory");
+	return recording_open(&replay->recording, path, error);
+}
+
+int replay_step(struct replay *replay, struct error *error)
+{
+	struct record_sink sink = {take_record, replay};
+	uint64_t before = replay->told;
+	int result;
+
+	do
+		result = recording_next(replay->recording, sink, error);
+	while (result > 0 && replay->told == before);
+	if (result < 0 && *replay->sink_error.text)
+		*error = replay->sink_error;
+	return result;
+}
+
+int replay_check(const struct replay *replay, struct error *error)
+{
+	const struct recording_facts *facts = recording_facts(replay->recording);
+
+	if (facts->damaged_chunks || facts->damaged_bytes)
+		return error_set(error, EBADMSG,
+				 "damaged: %llu of %llu chunks, and %llu bytes between them, could "
+				 "not be read; the rest is as it was recorded",
+				 (unsigned long long)facts->damaged_chunks,
+				 (unsigned long long)facts->chunks,
+				 (unsigned long long)facts->damaged_bytes);
+	if (facts->tail_bytes)
+		return error_set(error, EBADMSG,
+				 "the recording ends in the middle of a chunk (%llu bytes left "
+				 "out): was it killed?",
+				 (unsigned long long)facts->tail_bytes);
+	return 0;
+}
+
+int replay_run(struct replay *replay, struct error *error)
+{
+	int result;
+
+	do
+		result = replay_step(replay, error);
+	while (result > 0);
+	return result < 0 ? result : replay_check(replay, error);
+}
+
+void replay_release(struct replay *replay)
+{
+	recording_close(replay->recording);
+	intervals_free(replay->intervals);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shows a recording to an audience, as fast as it takes it. */
+#ifndef DWELL_COMMAND_REPLAY_H
+#define DWELL_COMMAND_REPLAY_H
+
+#include "capture/recording.h"
+#include "command/audience.h"
+
+struct replay {
+	struct recording *recording;
+	struct intervals *intervals;
+	struct audience audience;
+	uint64_t told; /* intervals */
+	struct error sink_error;
+};
+
+int replay_open(struct replay *replay, const char *path, struct error *error) must_check;
+
+/* Reads on until an interval has been shown. 1; 0 at the end; or a negative errno. */
+int replay_step(struct replay *replay, struct error *error) must_check;
+
+/* Everything. When parts could not be read, they are told of at the end: -EBADMSG. */
+int replay_run(struct replay *replay, struct error *error) must_check;
+
+/* -EBADMSG with what was damaged so far; else 0. */
+int replay_check(const struct replay *replay, struct error *error) must_check;
+
+void replay_release(struct replay *replay);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+
+/* Sink of the source's records. */
+static int take_record(void *data, const struct wire_header *record)
+{
+	struct watch *watch = data;
+	struct interval *interval;
+	int result = 0;
+
+	if (watch->recorder)
+		result = recorder_record(watch->recorder, record, &watch->sink_error);
+	if (result >= 0 && record->kind == WIRE_CHILD && watch->audience.child)
+		result = watch->audience.child(watch->audience.data,
+					       (const struct wire_child *)record,
+					       &watch->sink_error);
+	if (result >= 0)
+		result = intervals_feed(watch->intervals, record, &interval);
+	if (result <= 0)
+		return result;
+	/* nobody tells of the end of a single thread on kernels before 6.9 */
+	if (watch->options->targets.count && !interval->row_count)
+		watch->loop.stop = true;
+	result = watch->audience.interval(watch->audience.data, interval, &watch->sink_error);
+	watch->told++;
+	return result < 0 ? result : 0;
+}
+
+/* Long enough for a dying thread that lost its CPU to get it back, short enough to be no hang. */
+#define MISSING_TIMEOUT_MS 50
+
+static int await_missing(struct watch *watch, struct error *error)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + MISSING_TIMEOUT_MS * NS_PER_MS;
+	int result;
+
+	do
+		result = source_await(watch->source, MISSING_TIMEOUT_MS, error);
+	while (result > 0 && intervals_missing(watch->intervals) &&
+	       clock_monotonic_ns() < deadline_ns);
+	return result;
+}
+
+/* What the audience or the recorder had to say is the reason; the source only passed it on. */
+static int explain(struct watch *watch, int result, struct error *error)
+{
+	if (result < 0 && *watch->sink_error.text)
+		*error = watch->sink_error;
+	return result;
+}
+
+static int snapshot(struct watch *watch, bool final, struct error *error)
+{
+	int result = source_begin(watch->source, error);
+
+	if (result >= 0 && intervals_missing(watch->intervals))
+		result = await_missing(watch, error);
+	if (result >= 0)
+		result = source_end(watch->source, final, error);
+	return explain(watch, result, error);
+}
+
+static int on_interval(void *data, struct error *error)
+{
+	struct watch *watch = data;
+
+	if (watch->options->count && watch->told + 1 >= watch->options->count)
+		watch->loop.stop = true;
+	return snapshot(watch, watch->loop.stop, error);
+}
+
+/* Whatever ends it, the time since the last interval is told too. */
+int watch_stop(struct watch *watch, struct error *error)
+{
+	watch->loop.stop = true;
+	return snapshot(watch, true, error);
+}
+
+static int on_end(void *data, struct error *error)
+{
+	return watch_stop(data, error);
+}
+
+/*
+ * A watched command decides about its own end: Ctrl-C reaches it from the terminal, other signals
+ * we hand on; the second one ends it for good.
+ */
+static int on_signal(void *data, struct error *error)
+{
+	struct watch *watch = data;
+
+	if (!watch->child.pid || watch->interrupted)
+		return watch_stop(watch, error);
+	watch->interrupted = true;
+	if (!watch->loop.signal_from_terminal)
+		kill(watch->child.pid, watch->loop.signal);
+	return 0;
+}
+
+static int on_work(void *data, struct error *error)
+{
+	struct watch *watch = data;
+
+	return explain(watch, source_work(watch->source, error), error);
+}
+
+static int on_target_end(void *data, struct error *error)
+{
+	struct watch *watch = data;
+
+	return targets_alive(&watch->options->targets) ? 0 : watch_stop(watch, error);
+}
+
+static int on_child_end(void *data, struct error *error)
+{
+	struct watch *watch = data;
+	struct wire_child child = {.header = {.size = sizeof(child), .kind = WIRE_CHILD}};
+	uint64_t duration_ns = 0;
+	int status = 0, result = watch_stop(watch, error);
+
+	if (result >= 0)
+		result = child_reap(&watch->child, &status, &duration_ns);
+	if (result < 0)
+		return result;
+	child.header.time_ns = clock_monotonic_ns();
+	child.duration_ns = duration_ns;
+	child.wait_status = (uint32_t)status;
+	snprintf(child.name, sizeof(child.name), "%s", watch->options->command[0]);
+	return explain(watch, take_record(watch, &child.header), error);
+}
+
+static int add_sources(struct watch *watch, struct error *error)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct targets *targets = &watch->options->targets;
+	int descriptors[SOURCE_DESCRIPTORS];
+	int count = source_descriptors(watch->source, descriptors);
+	int result = loop_add_signals(&watch->loop, signals, ARRAY_SIZE(signals), on_signal, watch,
+				      error);
+
+	for (int i = 0; result >= 0 && i < count; i++)
+		result = loop_add(&watch->loop, descriptors[i], on_work, watch, error);
+	if (result >= 0 && watch->child.pid)
+		result = loop_add(&watch->loop, watch->child.pidfd, on_child_end, watch, error);
+	else if (result >= 0 && targets->count)
+		result =
+			loop_add(&watch->loop, targets_watch(targets), on_target_end, watch, error);
+	return result;
+}
+
+static int add_timers(struct watch *watch, struct error *error)
+{
+	const struct watch_options *options = watch->options;
+	int result = loop_add_timer(&watch->loop, options->interval_ns, on_interval, watch, error);
+
+	/* a duration need not be a multiple of the interval */
+	if (result >= 0 && options->duration_ns)
+		result = loop_add_timer(&watch->loop, options->duration_ns, on_end, watch, error);
+	return result;
+}
+
+/* The command exists when the source begins, and waits until it is watched. */
+static int prepare_child(struct watch *watch, struct error *error)
+{
+	int result = child_prepare(&watch->child, watch->options->command, error);
+
+	if (result < 0)
+		return result;
+	watch->options->targets.children = true;
+	return targets_add_process(&watch->options->targets, (uint32_t)watch->child.pid, error);
+}
+
+int watch_open(struct watch *watch, struct error *error)
+{
+	struct source_options options = {.choice = watch->options->source,
+					 .interval_ns = watch->options->interval_ns};
+	struct record_sink sink = {take_record, watch};
+	int result;
+
+	watch->intervals = intervals_new();
+	if (!watch->intervals)
+		return error_set(error, ENOMEM, "out of memory");
+	result = loop_init(&watch->loop, error);
+	if (result >= 0 && watch->options->command)
+		result = prepare_child(watch, error);
+	if (result >= 0)
+		result = explain(watch,
+				 source_open(&watch->source, &options, &watch->options->targets,
+					     sink, error),
+				 error);
+	return result;
+}
+
+int watch_run(struct watch *watch, struct error *error)
+{
+	int result = add_sources(watch, error);
+
+	if (result >= 0)
+		result = snapshot(watch, false, error); /* the baseline */
+	if (result >= 0)
+		result = add_timers(watch, error);
+	if (result >= 0 && watch->child.pid)
+		result = child_start(&watch->child, watch->options->command[0], error);
+	return result < 0 ? result : loop_run(&watch->loop, error);
+}
+
+void watch_release(struct watch *watch)
+{
+	source_close(watch->source);
+	intervals_free(watch->intervals);
+	loop_release(&watch->loop);
+	child_release(&watch->child);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Watching live: a source, a timer, signals, the targets' end, and a command that is run. */
+#ifndef DWELL_COMMAND_WATCH_H
+#define DWELL_COMMAND_WATCH_H
+
+#include "base/loop.h"
+#include "capture/child.h"
+#include "capture/recorder.h"
+#include "command/audience.h"
+#include "command/watch_options.h"
+
+struct watch {
+	struct watch_options *options;
+	struct audience audience;
+	struct recorder *recorder; /* NULL: nothing is recorded; not owned */
+	/* the rest is the watch's own; the loop may be given more to wait for, after watch_open()
+	 */
+	struct loop loop;
+	struct source *source;
+	struct intervals *intervals;
+	struct child child;
+	uint64_t told;		 /* intervals */
+	bool interrupted;	 /* once already */
+	struct error sink_error; /* of the audience or the recorder */
+};
+
+#define WATCH_NONE                                                                                 \
+	{                                                                                          \
+		.child = CHILD_NONE, .loop.epoll_fd = -1                                           \
+	}
+
+/* Measuring begins. */
+int watch_open(struct watch *watch, struct error *error) must_check;
+
+/* Until everything to watch has ended, the time is over, or a signal came. */
+int watch_run(struct watch *watch, struct error *error) must_check;
+
+/* Ends it, with the interval up to now. */
+int watch_stop(struct watch *watch, struct error *error) must_check;
+
+void watch_release(struct watch *watch);
+
+#endif
