@@ -59,6 +59,21 @@ enum target_kind {
 	TARGET_THREAD = 2,
 };
 
+/* Key and value of the `reasons` map. */
+struct reason_key {
+	__u32 tid;
+	struct wire_where where;
+};
+
+struct reason_total {
+	__u64 origin_ns; /* of the account: another thread's with the same tid is another */
+	__u64 ns;
+	__u32 count;
+	__u32 pid;
+};
+
+#define MAX_REASONS 8192
+
 /*
  * Where in a program a futex is waited for: what the code at an address tells about it. User space
  * finds out, by the symbols of the mapped file (capture/wait_sites.c), when a hook asks for one it

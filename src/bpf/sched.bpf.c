@@ -12,6 +12,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/reasons.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 
@@ -152,13 +153,18 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct account *account = account_of(task);
+	struct wire_where waited;
+	__u64 spent_ns;
 
 	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */
 	if (!account || account->live.where.state <= WIRE_RUNNABLE)
 		return 0;
 	site_correct(task, account);
-	account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
-		      bpf_ktime_get_ns());
+	waited = account->live.where;
+	spent_ns =
+		account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
+			      bpf_ktime_get_ns());
+	reason_add(task, account, waited, spent_ns);
 	account->live.totals.woken++;
 	return 0;
 }

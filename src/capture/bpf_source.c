@@ -38,6 +38,8 @@ struct session {
 	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
 	struct record_sink sink; /* during drain() */
 	char *buffer;
+	uint32_t ended[MAX_REASONS]; /* threads, since reasons were last sent */
+	unsigned int ended_count;
 };
 
 /*
@@ -71,6 +73,7 @@ static void configure(struct session *session, const struct targets *targets)
 	memcpy((void *)bpf->rodata->wait_functions, waits, sizeof(waits));
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
+	bpf->rodata->reasons_all = targets->count && !targets->command;
 	bpf->rodata->watch_all = targets_everything(targets);
 	bpf->rodata->watch_children = targets->children;
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
@@ -165,6 +168,8 @@ static int ring_record(void *data, void *record, size_t size)
 		wait_sites_ask(session->wait_sites, record);
 		return 0;
 	}
+	if (header->kind == WIRE_EXIT && session->ended_count < MAX_REASONS)
+		session->ended[session->ended_count++] = ((const struct wire_thread *)record)->tid;
 	return session->sink.record(session->sink.data, header);
 }
 
@@ -271,6 +276,49 @@ static uint64_t announce_instant(struct session *session)
 	return instant_ns;
 }
 
+static int by_tid(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* All there are, and after the last of a thread that has ended, room for others. */
+static int send_reasons(struct session *session, uint64_t instant_ns, struct record_sink sink)
+{
+	int map = bpf_map__fd(session->bpf->maps.reasons);
+	struct reason_key key, next;
+	struct reason_total total;
+	bool more = !bpf_map_get_next_key(map, NULL, &next);
+	int result = 0;
+
+	qsort(session->ended, session->ended_count, sizeof(session->ended[0]), by_tid);
+	while (more && result >= 0) {
+		struct wire_reason record = {
+			.header = {.size = sizeof(record),
+				   .kind = WIRE_REASON,
+				   .time_ns = instant_ns},
+			.tid = next.tid,
+			.where = next.where,
+		};
+
+		key = next;
+		more = !bpf_map_get_next_key(map, &key, &next);
+		if (bpf_map_lookup_elem(map, &key, &total))
+			continue;
+		if (bsearch(&key.tid, session->ended, session->ended_count,
+			    sizeof(session->ended[0]), by_tid))
+			bpf_map_delete_elem(map, &key);
+		record.origin_ns = total.origin_ns;
+		record.total_ns = total.ns;
+		record.count = total.count;
+		record.pid = total.pid;
+		result = sink_send(sink, &record.header);
+	}
+	session->ended_count = 0;
+	return result;
+}
+
 static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error)
 {
@@ -285,7 +333,24 @@ static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink
 		return result;
 	session->bpf->bss->told_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
-	return drain(session, sink, error);
+	result = drain(session, sink, error);
+	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))
+		result = send_reasons(session, *ret_instant_ns, sink);
+	return result;
+}
+
+static void bpf_look_at(void *data, uint32_t pid)
+{
+	struct session *session = data;
+	int map = bpf_map__fd(session->bpf->maps.reasons);
+	struct reason_key key;
+
+	if (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid == pid)
+		return;
+	session->bpf->bss->reasons_pid = 0;
+	while (!bpf_map_get_next_key(map, NULL, &key) && !bpf_map_delete_elem(map, &key))
+		;
+	session->bpf->bss->reasons_pid = pid;
 }
 
 static int bpf_await(void *data, int timeout_ms, struct record_sink sink, struct error *error)
@@ -368,4 +433,5 @@ const struct source_ops source_bpf = {
 	.losses = bpf_losses,
 	.descriptor = bpf_descriptor,
 	.work = bpf_work,
+	.look_at = bpf_look_at,
 };

@@ -10,6 +10,8 @@
 
 static const struct command *const commands[] = {
 	&command_top,
+	&command_record,
+	&command_report,
 };
 
 static void print_help(FILE *to)

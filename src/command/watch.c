@@ -173,7 +173,7 @@ static int prepare_child(struct watch *watch, struct error *error)
 
 	if (result < 0)
 		return result;
-	watch->options->targets.children = true;
+	watch->options->targets.children = watch->options->targets.command = true;
 	return targets_add_process(&watch->options->targets, (uint32_t)watch->child.pid, error);
 }
 

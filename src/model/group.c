@@ -38,49 +38,47 @@ static bool same_group(const struct row *a, const struct row *b, enum grouping b
 	return by == BY_PROCESS ? a->pid == b->pid : a->cgroup_id == b->cgroup_id;
 }
 
-static void begin_group(struct row *group, enum grouping by)
+static void begin_group(struct row *sum, enum grouping by)
 {
-	group->tid = 0;
-	memcpy(group->comm, group->process, sizeof(group->comm));
-	group->where = (struct wire_where){0};
-	group->in_state_ns = 0;
+	sum->tid = 0;
+	memcpy(sum->comm, sum->process, sizeof(sum->comm));
+	sum->where = (struct wire_where){0};
+	sum->in_state_ns = 0;
 	if (by == BY_PROCESS)
 		return;
-	group->pid = 0;
-	group->parent_pid = 0;
-	group->start_ns = 0;
-	memset(group->comm, 0, sizeof(group->comm));
-	memset(group->process, 0, sizeof(group->process));
+	sum->pid = 0;
+	sum->parent_pid = 0;
+	sum->start_ns = 0;
+	memset(sum->comm, 0, sizeof(sum->comm));
+	memset(sum->process, 0, sizeof(sum->process));
 }
 
 /* Of a sum everything must be known. */
-static void add_delays(struct row *group, const struct row *row)
+static void add_delays(struct row *sum, const struct row *row)
 {
-	group->delays_measured &= row->delays_measured;
+	sum->delays_measured &= row->delays_measured;
 	for (int i = 0; i < WIRE_DELAYS_COUNT; i++) {
-		group->delays[i].count += row->delays[i].count;
-		group->delays[i].total_ns += row->delays[i].total_ns;
+		sum->delays[i].count += row->delays[i].count;
+		sum->delays[i].total_ns += row->delays[i].total_ns;
 	}
 }
 
-static void add_to_group(struct row *group, const struct row *row)
+void row_add(struct row *sum, const struct row *row)
 {
-	group->threads += row->threads;
-	group->observed_ns += row->observed_ns;
+	sum->observed_ns += row->observed_ns;
 	for (int i = 0; i < STATES; i++)
-		group->states_ns[i] += row->states_ns[i];
-	group->voluntary += row->voluntary;
-	group->involuntary += row->involuntary;
-	group->migrations += row->migrations;
-	group->woken += row->woken;
-	group->preempted += row->preempted;
-	group->throttled += row->throttled;
+		sum->states_ns[i] += row->states_ns[i];
+	sum->voluntary += row->voluntary;
+	sum->involuntary += row->involuntary;
+	sum->migrations += row->migrations;
+	sum->woken += row->woken;
+	sum->preempted += row->preempted;
+	sum->throttled += row->throttled;
 	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
-		group->latency[i] += row->latency[i];
-	if (row->latency_max_ns > group->latency_max_ns)
-		group->latency_max_ns = row->latency_max_ns;
-	group->exited = group->exited && row->exited;
-	add_delays(group, row);
+		sum->latency[i] += row->latency[i];
+	if (row->latency_max_ns > sum->latency_max_ns)
+		sum->latency_max_ns = row->latency_max_ns;
+	add_delays(sum, row);
 }
 
 void interval_group(struct interval *interval, enum grouping by)
@@ -93,7 +91,9 @@ void interval_group(struct interval *interval, enum grouping by)
 	qsort(rows, interval->row_count, sizeof(*rows), by == BY_PROCESS ? by_process : by_cgroup);
 	for (size_t i = 0; i < interval->row_count; i++) {
 		if (groups && same_group(&rows[groups - 1], &rows[i], by)) {
-			add_to_group(&rows[groups - 1], &rows[i]);
+			rows[groups - 1].threads += rows[i].threads;
+			rows[groups - 1].exited = rows[groups - 1].exited && rows[i].exited;
+			row_add(&rows[groups - 1], &rows[i]);
 			continue;
 		}
 		rows[groups] = rows[i];

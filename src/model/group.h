@@ -21,6 +21,9 @@ enum grouping {
 extern const char *const grouping_keys[GROUPINGS_COUNT];
 extern const char *const grouping_plurals[GROUPINGS_COUNT];
 
+/* Adds what a row counted to a sum; who it is stays as it is. */
+void row_add(struct row *sum, const struct row *row);
+
 /*
  * Replaces the interval's rows by sums, in place. BY_THREAD changes nothing. `max` figures are the
  * largest of the group, `exited` means all its threads have ended.

@@ -290,6 +290,16 @@ static struct wire_losses losses_since(const struct wire_losses *now,
 	};
 }
 
+/* Longest first. */
+static int by_total(const void *left, const void *right)
+{
+	const struct wire_reason *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
 static int close_interval(struct intervals *intervals, const struct wire_interval *record)
 {
 	struct interval *current = &intervals->current;
@@ -305,6 +315,9 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->about = &intervals->about;
 	if (intervals->reasons_told)
 		intervals->reason_count = 0;
+	if (intervals->reason_count)
+		qsort(intervals->reasons, intervals->reason_count, sizeof(*intervals->reasons),
+		      by_total);
 	current->reasons = intervals->reasons;
 	current->reason_count = intervals->reason_count;
 	intervals->reasons_told = true;

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `dwell record`: writes what `dwell top` would show, for later. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/size.h"
+#include "command/command.h"
+#include "command/watch.h"
+
+enum {
+	OPTION_FORCE = 512,
+};
+
+struct record {
+	struct watch_options watch;
+	struct parsing parsing;
+	struct watch_parsing watch_parsing;
+	const char *path;
+	bool force;
+	bool progress; /* standard error is a terminal */
+	struct recorder *recorder;
+	uint64_t start_ns;
+	struct wire_losses losses;
+};
+
+static const char doc[] =
+	"Records every thread's states to a file, which `dwell top --from FILE` and `dwell report` "
+	"show on "
+	"this or another machine."
+	"\v"
+	"Without a target: every thread of the machine. The file is whole after every interval, "
+	"also "
+	"when the disk fills up or dwell is killed.\n\n"
+	"Examples:\n"
+	"  dwell record -o night.dwell -d 8h        the whole machine, every second\n"
+	"  dwell record -p 1234 -i 100ms -o db.dwell\n"
+	"  dwell record -o build.dwell -- make -j4  a command to its end\n";
+
+static const struct argp_option argp_options[] = {
+	{0, 0, 0, 0, "What to write:", 3},
+	{"output", 'o', "FILE", 0, "the recording (dwell.dwell)", 3},
+	{"force", OPTION_FORCE, 0, 0, "replace an existing file", 3},
+	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
+	{0},
+};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct record *record = state->input;
+
+	if (!record)
+		return ARGP_ERR_UNKNOWN;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &record->watch_parsing;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case 'o':
+		record->path = value;
+		return 0;
+	case OPTION_FORCE:
+		record->force = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
+
+static const struct argp record_argp = {
+	.options = argp_options,
+	.parser = parse_option,
+	.args_doc = "[-- COMMAND [ARG...]]",
+	.doc = doc,
+	.children = children,
+};
+
+static uint64_t lost(const struct wire_losses *losses)
+{
+	return losses->threads + losses->exits + losses->transitions + losses->torn;
+}
+
+/* One line that is written over; to standard error, as the file may be standard output. */
+static int show_progress(void *data, struct interval *interval, struct error *error)
+{
+	struct record *record = data;
+	char length[16], size[16];
+
+	(void)error;
+	if (!record->start_ns)
+		record->start_ns = interval->start_ns;
+	record->losses.threads += interval->losses.threads;
+	record->losses.exits += interval->losses.exits;
+	record->losses.transitions += interval->losses.transitions;
+	record->losses.torn += interval->losses.torn;
+	if (!record->progress)
+		return 0;
+	duration_format(length, sizeof(length), interval->end_ns - record->start_ns);
+	size_format(size, sizeof(size), recorder_bytes(record->recorder));
+	fprintf(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
+		interval->row_count, size, (unsigned long long)lost(&record->losses));
+	return 0;
+}
+
+static void tell(const struct record *record, const struct watch *watch)
+{
+	char size[16];
+
+	size_format(size, sizeof(size), recorder_bytes(record->recorder));
+	fprintf(stderr, "%s%s: %llu intervals, %s, lost %llu\n", record->progress ? "\r\033[K" : "",
+		record->path, (unsigned long long)watch->told, size,
+		(unsigned long long)lost(&record->losses));
+}
+
+static int run(struct record *record, struct error *error)
+{
+	struct watch watch = WATCH_NONE;
+	int result = recorder_open(&record->recorder, record->path, record->force, error);
+
+	watch.options = &record->watch;
+	watch.audience = (struct audience){.data = record, .interval = show_progress};
+	watch.recorder = record->recorder;
+	if (result >= 0) {
+		result = watch_open(&watch, error);
+		/* nothing was recorded, so there should be no file */
+		if (result < 0)
+			unlink(record->path);
+	}
+	if (result >= 0)
+		result = watch_run(&watch, error);
+	if (result >= 0)
+		tell(record, &watch);
+	else if (record->progress)
+		fputc('\n', stderr);
+	watch_release(&watch);
+	recorder_close(record->recorder);
+	return result;
+}
+
+static int record_run(int argc, char **argv)
+{
+	struct record record = {
+		.path = "dwell.dwell",
+		.progress = isatty(STDERR_FILENO),
+		.watch_parsing = {&record.watch, &record.parsing},
+	};
+	struct error error = {""};
+	int code, result = 0;
+
+	watch_options_init(&record.watch);
+	code = parsing_run(&record_argp, "dwell record", argc, argv, &record, &record.parsing);
+	if (code == EXIT_DONE)
+		result = run(&record, &error);
+	targets_release(&record.watch.targets);
+	if (code != EXIT_DONE)
+		return code;
+	return result < 0 ? command_fail("record", EXIT_NOT_RUN, &error) : EXIT_DONE;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "write what `top` would show to a file, for later",
+	.argp = &record_argp,
+	.run = record_run,
+};

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `dwell report`: a recording in one page. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "base/size.h"
+#include "base/text.h"
+#include "command/command.h"
+#include "command/replay.h"
+#include "command/watch_options.h"
+#include "model/group.h"
+#include "model/summary.h"
+#include "view/view.h"
+
+enum {
+	OPTION_FORMAT = 512,
+	OPTION_TOP,
+};
+
+#define DEFAULT_ROWS 10
+
+struct report {
+	struct parsing parsing;
+	const char *path;
+	const struct view_ops *format;
+	size_t top; /* 0: not said */
+	struct summary summary;
+	struct output output;
+	struct wire_child child; /* size 0: none */
+};
+
+static const char doc[] =
+	"Sums up a recording: the machine, where the time went, the most active processes and "
+	"threads, "
+	"and what was lost."
+	"\v"
+	"Examples:\n"
+	"  dwell report night.dwell\n"
+	"  dwell report night.dwell --top 30\n"
+	"  dwell report night.dwell --format json   one interval that covers all\n";
+
+static const struct argp_option argp_options[] = {
+	{"format", OPTION_FORMAT, "FORMAT", 0, "table, json or csv (table)", 1},
+	{"top", OPTION_TOP, "N", 0, "rows of each table (10); all in json and csv", 1},
+	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
+	{0},
+};
+
+static int take_option(struct report *report, int key, const char *value, struct error *error)
+{
+	uint64_t count;
+	int result;
+
+	switch (key) {
+	case OPTION_FORMAT:
+		report->format = view_find(value);
+		return report->format
+			       ? 0
+			       : parsing_unknown(error, "format", value, "table, json or csv");
+	case OPTION_TOP:
+		result = parsing_count(value, "--top", &count, error);
+		report->top = (size_t)count;
+		return result;
+	case ARGP_KEY_ARG:
+		if (report->path)
+			return error_set(error, EINVAL, "one recording at a time");
+		report->path = value;
+		return 0;
+	case ARGP_KEY_END:
+		return report->path
+			       ? 0
+			       : error_set(error, EINVAL, "which recording? dwell report FILE");
+	}
+	return 1;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct report *report = state->input;
+	int result;
+
+	if (!report)
+		return ARGP_ERR_UNKNOWN;
+	if (key == 'h') {
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	}
+	result = take_option(report, key, value, &report->parsing.error);
+	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&report->parsing, result);
+}
+
+static const struct argp report_argp = {
+	.options = argp_options,
+	.parser = parse_option,
+	.args_doc = "FILE",
+	.doc = doc,
+};
+
+static int add_interval(void *data, struct interval *interval, struct error *error)
+{
+	struct report *report = data;
+
+	if (summary_add(&report->summary, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	return 0;
+}
+
+static int keep_child(void *data, const struct wire_child *child, struct error *error)
+{
+	struct report *report = data;
+
+	(void)error;
+	report->child = *child;
+	return 0;
+}
+
+static void write_machine(struct report *report, const struct recording_facts *facts)
+{
+	const struct interval *whole = &report->summary.whole;
+	const struct wire_session *session = &whole->about->session;
+	struct output *out = &report->output;
+	char when[32], length[16], memory[16], size[16], host[128], kernel[128];
+	time_t seconds = (time_t)(whole->start_realtime_ns / NS_PER_S);
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
+	size_format(memory, sizeof(memory), session->memory_bytes);
+	size_format(size, sizeof(size), facts->bytes);
+	text_printable(host, sizeof(host), session->host, 64);
+	text_printable(kernel, sizeof(kernel), session->kernel, 64);
+	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
+		      memory, kernel);
+	output_format(out, "%s  %s in %llu intervals, %zu threads, %s\n", when, length,
+		      (unsigned long long)report->summary.intervals, whole->row_count, size);
+	for (size_t i = 0; i < whole->about->missing_count; i++)
+		output_format(out, "not measured: %s: %s\n", whole->about->missing[i].source,
+			      whole->about->missing[i].why);
+}
+
+/* All threads together: the states, largest first, as shares of the CPUs' time and of threads'. */
+static void write_states(struct report *report)
+{
+	const struct interval *whole = &report->summary.whole;
+	struct output *out = &report->output;
+	uint64_t total[STATES] = {0}, observed = 0;
+	bool told[STATES] = {false};
+	char length[16];
+
+	for (size_t i = 0; i < whole->row_count; i++) {
+		observed += whole->rows[i].observed_ns;
+		for (int j = 0; j < STATES; j++)
+			total[j] += whole->rows[i].states_ns[j];
+	}
+	output_string(out, "\nAll threads\n");
+	for (int i = 0; i < STATES; i++) {
+		int largest = -1;
+
+		for (int j = 0; j < STATES; j++)
+			if (!told[j] && (largest < 0 || total[j] > total[largest]))
+				largest = j;
+		told[largest] = true;
+		if (!total[largest])
+			continue;
+		duration_format(length, sizeof(length), total[largest]);
+		output_format(out, "  %-9s %8s  %5.1f %% of the threads' time  %s\n",
+			      state_info[largest].key, length,
+			      observed ? 100.0 * (double)total[largest] / (double)observed : 0.0,
+			      state_info[largest].help);
+	}
+}
+
+static void write_rows(struct report *report, enum grouping by, const char *title)
+{
+	struct interval rows = report->summary.whole;
+	struct view view = {
+		.ops = report->format,
+		.out = &report->output,
+		.by = by,
+		.top = report->top,
+		.show_idle = report->format != &view_table,
+	};
+
+	if (view.ops == &view_table && !view.top)
+		view.top = DEFAULT_ROWS;
+	interval_group(&rows, by);
+	rows_sort(rows.rows, rows.row_count, field_find("active"), rows.about);
+	if (*title)
+		output_format(&report->output, "\n%s\n", title);
+	if (view.ops->begin)
+		view.ops->begin(&view);
+	view.ops->interval(&view, &rows);
+	if (view.ops->child && report->child.header.size && by == BY_THREAD)
+		view.ops->child(&view, &report->child);
+	report->summary.whole = rows;
+}
+
+static int run(struct report *report, struct error *error)
+{
+	struct replay replay = {.audience = {report, add_interval, keep_child}};
+	int damaged = 0, result = replay_open(&replay, report->path, error);
+
+	if (result >= 0) {
+		result = replay_run(&replay, error);
+		damaged = result == -EBADMSG ? result : 0;
+	}
+	if (result >= 0 && !report->summary.intervals)
+		result = error_set(error, EINVAL, "%s has no whole interval", report->path);
+	if (result >= 0 || (damaged && report->summary.intervals)) {
+		if (output_init(&report->output, STDOUT_FILENO) < 0)
+			return error_set(error, ENOMEM, "out of memory");
+		if (report->format == &view_table) {
+			write_machine(report, recording_facts(replay.recording));
+			write_states(report);
+		}
+		/* threads first: grouping makes one row of several */
+		write_rows(report, BY_THREAD, report->format == &view_table ? "Threads" : "");
+		if (report->format == &view_table)
+			write_rows(report, BY_PROCESS, "Processes");
+		result = output_flush(&report->output);
+		if (result < 0)
+			(void)error_set(error, -result, "cannot write to standard output: %s",
+					strerror(-result));
+		output_release(&report->output);
+	}
+	replay_release(&replay);
+	return result < 0 ? result : damaged;
+}
+
+static int report_run(int argc, char **argv)
+{
+	struct report report = {.format = &view_table};
+	struct error error = {""};
+	int result, code = parsing_run(&report_argp, "dwell report", argc, argv, &report,
+				       &report.parsing);
+
+	if (code != EXIT_DONE)
+		return code;
+	result = run(&report, &error);
+	summary_release(&report.summary);
+	return result < 0 ? command_fail("report", EXIT_NOT_RUN, &error) : EXIT_DONE;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "sum up a recording",
+	.argp = &report_argp,
+	.run = report_run,
+};
