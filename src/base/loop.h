@@ -15,6 +15,7 @@
 typedef int (*loop_callback)(void *data, struct error *error);
 
 struct loop {
+	int timer; /* descriptor of the first; 0 = none */
 	int epoll_fd;
 	bool stop;
 	struct loop_source {
@@ -43,6 +44,9 @@ int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback
 		   struct error *error) must_check;
 
 /* Blocks the signals for the process and hears them here. */
+/* Another period for the timer that was added first. */
+void loop_change_timer(struct loop *loop, uint64_t period_ns);
+
 int loop_add_signals(struct loop *loop, const int *signals, unsigned int count,
 		     loop_callback callback, void *data, struct error *error) must_check;
 

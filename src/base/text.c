@@ -34,6 +34,30 @@ size_t text_decode(const char *text, size_t length, uint32_t *ret_character)
 	return bytes;
 }
 
+size_t text_encode(char into[4], uint32_t character)
+{
+	if (character < 0x80) {
+		into[0] = (char)character;
+		return 1;
+	}
+	if (character < 0x800) {
+		into[0] = (char)(0xc0 | character >> 6);
+		into[1] = (char)(0x80 | (character & 0x3f));
+		return 2;
+	}
+	if (character < 0x10000) {
+		into[0] = (char)(0xe0 | character >> 12);
+		into[1] = (char)(0x80 | (character >> 6 & 0x3f));
+		into[2] = (char)(0x80 | (character & 0x3f));
+		return 3;
+	}
+	into[0] = (char)(0xf0 | character >> 18);
+	into[1] = (char)(0x80 | (character >> 12 & 0x3f));
+	into[2] = (char)(0x80 | (character >> 6 & 0x3f));
+	into[3] = (char)(0x80 | (character & 0x3f));
+	return 4;
+}
+
 /* Characters that move the cursor, change the writing direction or cannot be seen. */
 static int is_hostile(uint32_t c)
 {

@@ -173,7 +173,8 @@ static void write_states(struct report *report)
 	}
 }
 
-static void write_rows(struct report *report, enum grouping by, const char *title)
+static int write_rows(struct report *report, enum grouping by, const char *title,
+		      struct error *error)
 {
 	struct interval rows = report->summary.whole;
 	struct view view = {
@@ -187,7 +188,8 @@ static void write_rows(struct report *report, enum grouping by, const char *titl
 	if (view.ops == &view_table && !view.top)
 		view.top = DEFAULT_ROWS;
 	interval_group(&rows, by);
-	rows_sort(rows.rows, rows.row_count, field_find("active"), rows.about);
+	if (rows_sort(rows.rows, rows.row_count, field_find("active"), rows.about) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	if (*title)
 		output_format(&report->output, "\n%s\n", title);
 	if (view.ops->begin)
@@ -196,6 +198,7 @@ static void write_rows(struct report *report, enum grouping by, const char *titl
 	if (view.ops->child && report->child.header.size && by == BY_THREAD)
 		view.ops->child(&view, &report->child);
 	report->summary.whole = rows;
+	return 0;
 }
 
 static int run(struct report *report, struct error *error)
@@ -217,13 +220,14 @@ static int run(struct report *report, struct error *error)
 			write_states(report);
 		}
 		/* threads first: grouping makes one row of several */
-		write_rows(report, BY_THREAD, report->format == &view_table ? "Threads" : "");
-		if (report->format == &view_table)
-			write_rows(report, BY_PROCESS, "Processes");
-		result = output_flush(&report->output);
-		if (result < 0)
-			(void)error_set(error, -result, "cannot write to standard output: %s",
-					strerror(-result));
+		result = write_rows(report, BY_THREAD,
+				    report->format == &view_table ? "Threads" : "", error);
+		if (result >= 0 && report->format == &view_table)
+			result = write_rows(report, BY_PROCESS, "Processes", error);
+		if (result >= 0 && output_flush(&report->output) < 0)
+			result = error_set(error, report->output.error,
+					   "cannot write to standard output: %s",
+					   strerror(report->output.error));
 		output_release(&report->output);
 	}
 	replay_release(&replay);

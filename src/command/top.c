@@ -7,7 +7,9 @@
 #include "command/command.h"
 #include "command/replay.h"
 #include "command/top_options.h"
+#include "command/top_tui.h"
 #include "command/watch.h"
+#include "tui/terminal.h"
 
 struct top {
 	struct top_options options;
@@ -33,7 +35,8 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	struct top *top = data;
 
 	interval_group(interval, top->options.by);
-	rows_sort(interval->rows, interval->row_count, top->options.sort, interval->about);
+	if (rows_sort(interval->rows, interval->row_count, top->options.sort, interval->about) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	top->view.ops->interval(&top->view, interval);
 	top->printed++;
 	return flush(top, error);
@@ -102,18 +105,32 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 	return result;
 }
 
+/* On a terminal, the screen; a command shares it, and would write over it. */
+static int show(struct top *top, struct error *error)
+{
+	struct audience audience = {top, show_interval, show_child};
+	struct top_options *options = &top->options;
+
+	if (!options->format && !options->screen)
+		options->screen = !options->watch.command && !options->watch.count &&
+				  !options->watch.duration_ns && terminal_usable();
+	if (options->screen)
+		return options->from ? top_tui_replay(options, error)
+				     : top_tui_live(options, error);
+	if (!options->format)
+		options->format = &view_table;
+	return options->from ? show_recording(top, audience, error)
+			     : show_live(top, audience, error);
+}
+
 static int top_run(int argc, char **argv)
 {
 	struct top top = {.output.fd = -1};
-	struct audience audience = {&top, show_interval, show_child};
 	struct error error = {""};
 	int result = 0, code = top_options_parse(&top.options, argc, argv);
 
 	if (code == EXIT_DONE) {
-		if (!top.options.format)
-			top.options.format = &view_table;
-		result = top.options.from ? show_recording(&top, audience, &error)
-					  : show_live(&top, audience, &error);
+		result = show(&top, &error);
 		output_release(&top.output);
 	}
 	targets_release(&top.options.watch.targets);

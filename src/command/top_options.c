@@ -133,6 +133,10 @@ static int check_together(const struct top_options *options, struct error *error
 			error, EINVAL,
 			"--from shows what was recorded: it takes no target, no command and "
 			"no --record");
+	if (options->screen && options->watch.command)
+		return error_set(error, EINVAL,
+				 "the command would share the screen: use --format table, or dwell "
+				 "record");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
 	return 0;

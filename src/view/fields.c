@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* qsort_r */
 #include "view/fields.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,36 +222,62 @@ const struct field *field_find(const char *name)
 	return NULL;
 }
 
-struct order {
-	const struct field *field;
-	const struct about *about;
-};
-
-static int by_field(const void *left, const void *right, void *data)
+static void ordered_row_init(struct ordered_row *ordered, const struct row *row,
+			     const struct field *field, const struct about *about)
 {
-	const struct order *order = data;
-	const struct row *a = left, *b = right;
-	struct value x, y;
+	struct value value;
+
+	field_get(field, row, about, &value);
+	*ordered = (struct ordered_row){.row = row, .missing = value.kind == VALUE_NULL};
+	if (value.kind == VALUE_STRING && value.string == value.text)
+		ordered->number = (uint64_t)row->where.state << 32 | (uint16_t)row->where.syscall;
+	else if (value.kind == VALUE_STRING)
+		ordered->string = value.string;
+	else if (value.kind != VALUE_NULL)
+		ordered->number = value.number;
+}
+
+static int by_value(const void *left, const void *right, void *data)
+{
+	const struct ordered_row *a = left, *b = right;
+	const bool *reverse = data;
 	int result = 0;
 
-	field_get(order->field, a, order->about, &x);
-	field_get(order->field, b, order->about, &y);
-	if (x.kind != y.kind)
-		return x.kind == VALUE_NULL ? 1 : -1;
-	if (x.kind == VALUE_STRING)
-		result = strcmp(x.string, y.string);
-	else if (x.kind != VALUE_NULL)
-		result = (x.number < y.number) - (x.number > y.number);
+	if (a->missing != b->missing)
+		return a->missing - b->missing;
+	if (a->string && b->string)
+		result = strcmp(a->string, b->string);
+	else
+		result = (a->number < b->number) - (a->number > b->number);
+	if (*reverse)
+		result = -result;
 	if (!result)
-		result = (a->pid > b->pid) - (a->pid < b->pid);
+		result = (a->row->pid > b->row->pid) - (a->row->pid < b->row->pid);
 	if (!result)
-		result = (a->tid > b->tid) - (a->tid < b->tid);
+		result = (a->row->tid > b->row->tid) - (a->row->tid < b->row->tid);
 	return result;
 }
 
-void rows_sort(struct row *rows, size_t count, const struct field *field, const struct about *about)
+void rows_order(struct ordered_row *order, const struct row *rows, size_t count,
+		const struct field *field, bool reverse, const struct about *about)
 {
-	struct order order = {field, about};
+	for (size_t i = 0; i < count; i++)
+		ordered_row_init(&order[i], &rows[i], field, about);
+	qsort_r(order, count, sizeof(*order), by_value, &reverse);
+}
 
-	qsort_r(rows, count, sizeof(*rows), by_field, &order);
+int rows_sort(struct row *rows, size_t count, const struct field *field, const struct about *about)
+{
+	struct ordered_row *order = malloc((count ? count : 1) * sizeof(*order));
+	struct row *sorted = malloc((count ? count : 1) * sizeof(*sorted));
+
+	if (order && sorted) {
+		rows_order(order, rows, count, field, false, about);
+		for (size_t i = 0; i < count; i++)
+			sorted[i] = *order[i].row;
+		memcpy(rows, sorted, count * sizeof(*rows));
+	}
+	free(sorted);
+	free(order);
+	return sorted && order ? 0 : -ENOMEM;
 }

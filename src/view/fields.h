@@ -58,8 +58,27 @@ void field_get(const struct field *field, const struct row *row, const struct ab
 /* NULL: no such field. */
 const struct field *field_find(const char *name);
 
-/* Largest numbers first, strings in alphabetical order, what is not measured last; ties by tid. */
-void rows_sort(struct row *rows, size_t count, const struct field *field,
-	       const struct about *about);
+/* A row and its place in an order, of which many are sorted without asking for values again. */
+struct ordered_row {
+	const struct row *row;
+	uint64_t number;
+	const char *string; /* NULL: a number; into the row, `about` or a constant */
+	bool missing;
+};
+
+/*
+ * Sorts references to rows by a field: as rows_sort(), or the other way round with `reverse`. What
+ * is not measured comes last either way. `order` has room for `count`. Not for fields whose text is
+ * made up for the moment (reason): those are sorted by state.
+ */
+void rows_order(struct ordered_row *order, const struct row *rows, size_t count,
+		const struct field *field, bool reverse, const struct about *about);
+
+/*
+ * Largest numbers first, strings in alphabetical order, what is not measured last; ties by pid and
+ * tid. 0 or -ENOMEM.
+ */
+int rows_sort(struct row *rows, size_t count, const struct field *field,
+	      const struct about *about) must_check;
 
 #endif

@@ -254,12 +254,12 @@ CASE(sorting_puts_the_unmeasured_last)
 	rows[2].tid = 3;
 	rows[2].latency_max_ns = 900000;
 	rows[2].latency[19] = 50;
-	rows_sort(rows, 3, field_find("p99"), sample_about());
+	assert_int_equal(rows_sort(rows, 3, field_find("p99"), sample_about()), 0);
 	assert_int_equal(rows[0].tid, 3);
 	assert_int_equal(rows[1].tid, 2);
 	assert_int_equal(rows[2].tid, 1);
 	snprintf(rows[0].comm, sizeof(rows[0].comm), "zzz");
-	rows_sort(rows, 3, field_find("comm"), sample_about());
+	assert_int_equal(rows_sort(rows, 3, field_find("comm"), sample_about()), 0);
 	assert_int_equal(rows[2].tid, 3);
 }
 

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/top_tui.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "command/replay.h"
+#include "command/watch.h"
+#include "tui/terminal.h"
+#include "tui/top_screen.h"
+
+struct tui {
+	struct top_screen *screen;
+	struct canvas canvas;
+	struct loop *loop;
+	struct watch *watch;   /* live; else NULL */
+	struct replay *replay; /* of a recording; else NULL */
+	struct interval shown; /* the last: its times only */
+	bool silent;	       /* on the way to somewhere: nothing is drawn */
+	bool quit;
+	bool ended; /* the recording */
+};
+
+static int draw(struct tui *tui, struct error *error)
+{
+	if (tui->silent)
+		return 0;
+	if (terminal_prepare(&tui->canvas) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	top_screen_draw(tui->screen, &tui->canvas);
+	terminal_show(&tui->canvas);
+	return 0;
+}
+
+static int show_interval(void *data, struct interval *interval, struct error *error)
+{
+	struct tui *tui = data;
+	const struct intervals *intervals =
+		tui->watch ? tui->watch->intervals : tui->replay->intervals;
+
+	if (top_screen_update(tui->screen, intervals, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	tui->shown = *interval;
+	/* the first row is selected from the start */
+	if (tui->watch)
+		source_look_at(tui->watch->source, top_screen_selected_pid(tui->screen));
+	return draw(tui, error);
+}
+
+/* The next interval on the screen, also when it is paused; at the end it says so. */
+static int step(struct tui *tui, struct error *error)
+{
+	bool paused = top_screen_paused(tui->screen);
+	int result;
+
+	top_screen_pause(tui->screen, false);
+	result = replay_step(tui->replay, error);
+	top_screen_pause(tui->screen, paused);
+	if (result == 0) {
+		struct error damage;
+
+		tui->ended = true;
+		top_screen_pause(tui->screen, true);
+		top_screen_message(tui->screen, replay_check(tui->replay, &damage) < 0
+							? damage.text
+							: "end of the recording");
+	}
+	return result < 0 ? result : draw(tui, error);
+}
+
+/* Shows the interval that ends at `time_ns` or, between two, the one after it. */
+static int go_to(struct tui *tui, uint64_t time_ns, struct error *error)
+{
+	int result = 1;
+
+	recording_seek(tui->replay->recording, time_ns);
+	top_screen_restart(tui->screen);
+	tui->ended = false;
+	tui->shown.end_ns = 0;
+	tui->silent = true;
+	while (result >= 0 && !tui->ended && tui->shown.end_ns < time_ns)
+		result = step(tui, error);
+	tui->silent = false;
+	return result < 0 ? result : draw(tui, error);
+}
+
+/* A time of day on the day of the interval shown. */
+static int seek(struct tui *tui, struct error *error)
+{
+	uint64_t ahead_ns = tui->shown.start_realtime_ns - tui->shown.start_ns;
+	time_t now = (time_t)(tui->shown.start_realtime_ns / NS_PER_S);
+	unsigned int seconds = top_screen_seek_seconds(tui->screen);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	tm.tm_hour = (int)(seconds / 3600);
+	tm.tm_min = (int)(seconds / 60 % 60);
+	tm.tm_sec = (int)(seconds % 60);
+	tm.tm_isdst = -1;
+	uint64_t target_ns = (uint64_t)mktime(&tm) * NS_PER_S;
+
+	return go_to(tui, target_ns > ahead_ns ? target_ns - ahead_ns : 1, error);
+}
+
+static int obey(struct tui *tui, enum screen_request request, struct error *error)
+{
+	switch (request) {
+	case SCREEN_NOTHING:
+		return 0;
+	case SCREEN_QUIT:
+		tui->quit = tui->loop->stop = true;
+		return 0;
+	case SCREEN_SELECTED:
+		if (tui->watch)
+			source_look_at(tui->watch->source, top_screen_selected_pid(tui->screen));
+		return draw(tui, error);
+	case SCREEN_INTERVAL:
+		loop_change_timer(tui->loop, top_screen_interval_ns(tui->screen));
+		return draw(tui, error);
+	case SCREEN_FORWARD:
+		top_screen_pause(tui->screen, true);
+		return step(tui, error);
+	case SCREEN_BACK:
+		top_screen_pause(tui->screen, true);
+		return go_to(tui, tui->shown.start_ns, error);
+	case SCREEN_SEEK:
+		return seek(tui, error);
+	case SCREEN_PAUSE:
+	case SCREEN_REDRAW:
+		return draw(tui, error);
+	}
+	return 0;
+}
+
+static int on_keys(void *data, struct error *error)
+{
+	struct tui *tui = data;
+	struct key key;
+	int result = 0;
+
+	while (result >= 0 && !tui->quit && (key = terminal_key()).kind != KEY_KIND_NONE) {
+		if (key.kind == KEY_KIND_CLOSED) {
+			tui->quit = tui->loop->stop = true;
+			break;
+		}
+		result = obey(tui, top_screen_key(tui->screen, key), error);
+	}
+	return result;
+}
+
+static int on_window(void *data, struct error *error)
+{
+	struct tui *tui = data;
+
+	if (tui->loop->signal == SIGTSTP)
+		terminal_suspend();
+	else
+		terminal_resized();
+	return draw(tui, error);
+}
+
+static int add_terminal(struct tui *tui, struct error *error)
+{
+	static const int signals[] = {SIGWINCH, SIGTSTP};
+	int result = loop_add(tui->loop, STDIN_FILENO, on_keys, tui, error);
+
+	if (result >= 0)
+		result = loop_add_signals(tui->loop, signals, ARRAY_SIZE(signals), on_window, tui,
+					  error);
+	return result < 0 ? result : draw(tui, error);
+}
+
+static int open_screen(struct tui *tui, const struct top_options *options, uint64_t interval_ns,
+		       struct error *error)
+{
+	struct top_screen_options screen = {
+		.by = options->by,
+		.sort = options->sort,
+		.interval_ns = interval_ns,
+		.replay = tui->replay,
+	};
+
+	tui->screen = top_screen_new(&screen);
+	if (!tui->screen)
+		return error_set(error, ENOMEM, "out of memory");
+	return terminal_open(error);
+}
+
+static void close_screen(struct tui *tui)
+{
+	terminal_close();
+	top_screen_free(tui->screen);
+	canvas_release(&tui->canvas);
+}
+
+int top_tui_live(struct top_options *options, struct error *error)
+{
+	struct watch watch = WATCH_NONE;
+	struct tui tui = {.watch = &watch, .loop = &watch.loop};
+	struct recorder *recorder = NULL;
+	int result = 0;
+
+	watch.options = &options->watch;
+	watch.audience = (struct audience){&tui, show_interval, NULL};
+	if (options->record)
+		result = recorder_open(&recorder, options->record, options->force, error);
+	watch.recorder = recorder;
+	if (result >= 0)
+		result = watch_open(&watch, error);
+	if (result >= 0)
+		result = open_screen(&tui, options, options->watch.interval_ns, error);
+	if (result >= 0)
+		result = add_terminal(&tui, error);
+	if (result >= 0)
+		result = watch_run(&watch, error);
+	close_screen(&tui);
+	if (result >= 0 && !tui.quit && options->watch.targets.count &&
+	    !targets_alive(&options->watch.targets))
+		puts("dwell top: everything that was watched has ended");
+	watch_release(&watch);
+	recorder_close(recorder);
+	return result;
+}
+
+static int on_tick(void *data, struct error *error)
+{
+	struct tui *tui = data;
+
+	return top_screen_paused(tui->screen) || tui->ended ? 0 : step(tui, error);
+}
+
+static int on_end(void *data, struct error *error)
+{
+	struct tui *tui = data;
+
+	(void)error;
+	tui->loop->stop = true;
+	return 0;
+}
+
+/* At the speed it was recorded, which `i` changes. */
+static int run_replay(struct tui *tui, const struct top_options *options, struct error *error)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	uint64_t interval_ns;
+	/* what it is about is known, and something on the screen, before the first tick */
+	int result = step(tui, error);
+
+	if (result < 0)
+		return result;
+	interval_ns = tui->shown.end_ns - tui->shown.start_ns;
+	if (tui->shown.about && tui->shown.about->session.interval_ns)
+		interval_ns = tui->shown.about->session.interval_ns;
+	if (interval_ns < NS_PER_MS)
+		interval_ns = options->watch.interval_ns;
+	result = loop_add_timer(tui->loop, interval_ns, on_tick, tui, error);
+	if (result >= 0)
+		result = loop_add_signals(tui->loop, signals, ARRAY_SIZE(signals), on_end, tui,
+					  error);
+	return result < 0 ? result : loop_run(tui->loop, error);
+}
+
+int top_tui_replay(struct top_options *options, struct error *error)
+{
+	struct loop loop = {.epoll_fd = -1};
+	struct replay replay = {.told = 0};
+	struct tui tui = {.replay = &replay, .loop = &loop};
+	int result;
+
+	replay.audience = (struct audience){&tui, show_interval, NULL};
+	result = replay_open(&replay, options->from, error);
+	if (result >= 0)
+		result = loop_init(&loop, error);
+	if (result >= 0)
+		result = open_screen(&tui, options, options->watch.interval_ns, error);
+	if (result >= 0)
+		result = add_terminal(&tui, error);
+	if (result >= 0)
+		result = run_replay(&tui, options, error);
+	close_screen(&tui);
+	replay_release(&replay);
+	loop_release(&loop);
+	return result;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _XOPEN_SOURCE 700 /* wcwidth */
+#include "tui/canvas.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/text.h"
+
+int canvas_reset(struct canvas *canvas, int rows, int columns)
+{
+	size_t count = (size_t)rows * (size_t)columns;
+	struct cell *cells = realloc(canvas->cells, (count ? count : 1) * sizeof(*cells));
+
+	if (!cells)
+		return -ENOMEM;
+	canvas->cells = cells;
+	canvas->rows = rows;
+	canvas->columns = columns;
+	for (size_t i = 0; i < count; i++)
+		cells[i] = (struct cell){.character = ' '};
+	return 0;
+}
+
+void canvas_release(struct canvas *canvas)
+{
+	free(canvas->cells);
+	*canvas = (struct canvas){0};
+}
+
+static struct cell *cell_at(const struct canvas *canvas, int row, int column)
+{
+	if (row < 0 || row >= canvas->rows || column < 0 || column >= canvas->columns)
+		return NULL;
+	return &canvas->cells[row * canvas->columns + column];
+}
+
+static void set(struct canvas *canvas, int row, int column, enum role role, uint32_t character)
+{
+	struct cell *cell = cell_at(canvas, row, column);
+
+	if (cell)
+		*cell = (struct cell){character, (uint8_t)role, cell->selected};
+}
+
+void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint32_t character,
+		char ascii)
+{
+	set(canvas, row, column, role, canvas->ascii ? (unsigned char)ascii : character);
+}
+
+int canvas_text(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text)
+{
+	char shown[1024];
+	size_t length, at = 0;
+	int used = 0;
+
+	if (width > canvas->columns - column)
+		width = canvas->columns - column;
+	if (width <= 0)
+		return 0;
+	text_printable(shown, sizeof(shown), text, (size_t)width);
+	length = strlen(shown);
+	while (at < length) {
+		uint32_t character;
+		size_t bytes = text_decode(shown + at, length - at, &character);
+		int columns = character < 0x80 ? 1 : wcwidth((wchar_t)character);
+
+		if (canvas->ascii && character >= 0x80)
+			character = '?';
+		if (columns > 0)
+			set(canvas, row, column + used, role, character);
+		for (int i = 1; i < columns; i++)
+			set(canvas, row, column + used + i, role, canvas->ascii ? '?' : 0);
+		used += columns > 0 ? columns : 0;
+		at += bytes;
+	}
+	return used;
+}
+
+int canvas_format(struct canvas *canvas, int row, int column, int width, enum role role,
+		  const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return canvas_text(canvas, row, column, width, role, text);
+}
+
+void canvas_select(struct canvas *canvas, int row)
+{
+	for (int i = 0; i < canvas->columns; i++) {
+		struct cell *cell = cell_at(canvas, row, i);
+
+		if (cell)
+			cell->selected = true;
+	}
+}
+
+uint32_t state_sign(enum state state, bool ascii)
+{
+	static const struct {
+		uint32_t sign;
+		char ascii;
+	} signs[STATES] = {
+		[STATE_USER] = {0x2588, 'U'},	  /* full block */
+		[STATE_KERNEL] = {0x2593, 'K'},	  /* dark shade */
+		[STATE_RUNNABLE] = {0x2592, 'R'}, /* medium shade */
+		[STATE_DISK] = {0x25a4, 'D'},	  /* square with lines: a pile of platters */
+		[STATE_NET] = {0x2248, 'N'},	  /* waves */
+		[STATE_IPC] = {0x21c4, 'I'},	  /* arrows both ways */
+		[STATE_LOCK] = {0x259a, 'L'},	  /* chequered */
+		[STATE_SWAP] = {0x2573, 'W'},	  /* crossed */
+		[STATE_SLEEP] = {0x2591, 's'},	  /* light shade */
+		[STATE_IDLE] = {0xb7, '.'},	  /* middle dot */
+		[STATE_STOPPED] = {0x25a1, 'T'},  /* empty square */
+	};
+
+	return ascii ? (unsigned char)signs[state].ascii : signs[state].sign;
+}
+
+void canvas_bar(struct canvas *canvas, int row, int column, int width, const uint64_t parts[STATES],
+		uint64_t whole)
+{
+	uint64_t sum = 0;
+	int used = 0;
+
+	if (!whole || width <= 0)
+		return;
+	for (int i = 0; i < STATES; i++) {
+		int end;
+
+		sum += parts[i];
+		/* where the sum ends, rounded: no part is moved by the rounding of others */
+		end = (int)((double)sum / (double)whole * width + 0.5);
+		if (end > width)
+			end = width;
+		for (; used < end; used++)
+			set(canvas, row, column + used, (enum role)(ROLE_STATE + i),
+			    state_sign((enum state)i, canvas->ascii));
+	}
+}
+
+void canvas_dump(const struct canvas *canvas, struct output *out)
+{
+	for (int row = 0; row < canvas->rows; row++) {
+		int last = canvas->columns;
+
+		while (last && cell_at(canvas, row, last - 1)->character == ' ')
+			last--;
+		for (int column = 0; column < last; column++) {
+			char bytes[4];
+			uint32_t character = cell_at(canvas, row, column)->character;
+
+			if (character)
+				output_bytes(out, bytes, text_encode(bytes, character));
+		}
+		output_char(out, '\n');
+	}
+}

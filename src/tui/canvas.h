@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a screen draws on: a grid of characters with roles. A terminal shows it in colours, a test
+ * reads it as text; so screens know neither.
+ */
+#ifndef DWELL_TUI_CANVAS_H
+#define DWELL_TUI_CANVAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/output.h"
+#include "model/state.h"
+
+/* What a cell means; the terminal decides how that looks. */
+enum role {
+	ROLE_NORMAL = 0,
+	ROLE_TITLE,
+	ROLE_HEADER, /* column headings */
+	ROLE_SORTED, /* the heading of the column that rows are sorted by */
+	ROLE_DIM,
+	ROLE_WARNING,
+	ROLE_KEY,   /* a key in help texts */
+	ROLE_STATE, /* + enum state */
+	ROLE_COUNT = ROLE_STATE + STATES,
+};
+
+struct cell {
+	uint32_t character; /* Unicode; 0 = the right half of a wide one */
+	uint8_t role;	    /* enum role */
+	bool selected;	    /* drawn in reverse, whatever the role */
+};
+
+struct canvas {
+	int rows, columns;
+	bool ascii; /* the terminal shows no other characters */
+	struct cell *cells;
+};
+
+/* Empty, of this size; also to resize. 0 or -ENOMEM, and then it keeps what it was. */
+int canvas_reset(struct canvas *canvas, int rows, int columns) must_check;
+void canvas_release(struct canvas *canvas);
+
+/*
+ * UTF-8 from anywhere, made printable, in at most `width` columns; what lies outside is cut off.
+ * Returns how many columns were used.
+ */
+int canvas_text(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text);
+__attribute__((format(printf, 6, 7))) int canvas_format(struct canvas *canvas, int row, int column,
+							int width, enum role role,
+							const char *format, ...);
+
+/* One character; `ascii` stands in for it where needed. */
+void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint32_t character,
+		char ascii);
+
+/* The row in reverse, to its end. */
+void canvas_select(struct canvas *canvas, int row);
+
+/* The sign a state has in bars, so that they can be read without colours. */
+uint32_t state_sign(enum state state, bool ascii);
+
+/*
+ * A bar of `width` columns: the shares of the states in `parts`, one after the other. Each part
+ * that is 1/(2 width) of the whole or more gets a cell.
+ */
+void canvas_bar(struct canvas *canvas, int row, int column, int width, const uint64_t parts[STATES],
+		uint64_t whole);
+
+/* As lines of text without trailing blanks. */
+void canvas_dump(const struct canvas *canvas, struct output *out);
+
+#endif

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The selected row, in a few lines below the table or on the whole screen. */
+#include <sched.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/histogram.h"
+#include "tui/top_state.h"
+
+#define LEFT_WIDTH(canvas) ((canvas)->columns / 2)
+
+/* Eighths of a block, for histograms. */
+static void draw_column_chart(struct canvas *canvas, int row, int column, enum role role,
+			      double share)
+{
+	static const char ascii[] = " .:-=+*#@";
+	int eighths = share <= 0 ? 0 : (int)(share * 8 + 0.999);
+
+	if (eighths > 8)
+		eighths = 8;
+	canvas_put(canvas, row, column, role, eighths ? 0x2580U + (unsigned int)eighths : ' ',
+		   ascii[eighths]);
+}
+
+static const char *policy_name(unsigned int policy)
+{
+	static const char *const names[] = {
+		[SCHED_OTHER] = "SCHED_OTHER",
+		[SCHED_FIFO] = "SCHED_FIFO",
+		[SCHED_RR] = "SCHED_RR",
+		[3] = "SCHED_BATCH",
+		[5] = "SCHED_IDLE",
+		[6] = "SCHED_DEADLINE",
+		[7] = "SCHED_EXT",
+	};
+
+	return policy < ARRAY_SIZE(names) && names[policy] ? names[policy] : "unknown policy";
+}
+
+static void draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
+		     const struct row *what)
+{
+	const char *path = about_cgroup(screen->interval.about, what->cgroup_id);
+	int at = 0;
+
+	for (int i = 0; i < canvas->columns; i++)
+		canvas_put(canvas, row, i, ROLE_DIM, 0x2500, '-');
+	at = 2;
+	if (screen->by == BY_THREAD)
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE, " %u %s ",
+				    what->tid, what->comm);
+	else if (screen->by == BY_PROCESS)
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE,
+				    " %u %s, %u threads ", what->pid, what->process, what->threads);
+	else
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE, " %u threads ",
+				    what->threads);
+	at++;
+	if (screen->by == BY_THREAD && about_has(screen->interval.about, WIRE_FIGURE_CPU))
+		at += 1 + canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
+					" %s of process %u, %s nice %d, CPU %u ",
+					what->tid == what->pid ? "first" : "thread", what->pid,
+					policy_name(what->policy), what->nice, what->cpu);
+	if (path)
+		canvas_format(canvas, row, at, canvas->columns, ROLE_DIM, " %s ", path);
+}
+
+/* A row of columns per log2 bucket, cut to those in use; and the percentiles. */
+static void draw_latency(struct canvas *canvas, int row, int column, const struct row *sum)
+{
+	uint32_t most = 0;
+	int first = WIRE_LATENCY_BUCKETS, last = -1, at = column;
+	char p50[16], p99[16], longest[16];
+
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
+		if (!sum->latency[i])
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		most = sum->latency[i] > most ? sum->latency[i] : most;
+	}
+	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "run queue");
+	if (last < 0) {
+		canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "no wait for a CPU");
+		return;
+	}
+	for (int i = first; i <= last; i++)
+		draw_column_chart(canvas, row, at++, ROLE_STATE + STATE_RUNNABLE,
+				  (double)sum->latency[i] / most);
+	duration_format(p50, sizeof(p50),
+			histogram_percentile(sum->latency, WIRE_LATENCY_BUCKETS, 0.50,
+					     sum->latency_max_ns));
+	duration_format(p99, sizeof(p99),
+			histogram_percentile(sum->latency, WIRE_LATENCY_BUCKETS, 0.99,
+					     sum->latency_max_ns));
+	duration_format(longest, sizeof(longest), sum->latency_max_ns);
+	canvas_format(canvas, row, at + 1, canvas->columns, ROLE_NORMAL, "p50 %s  p99 %s  max %s",
+		      p50, p99, longest);
+}
+
+static void draw_switches(struct canvas *canvas, int row, int column, const struct row *sum,
+			  const struct about *about)
+{
+	int at = column;
+
+	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "switches");
+	if (about_has(about, WIRE_FIGURE_SWITCHES))
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
+				    "%llu vol %llu invol", (unsigned long long)sum->voluntary,
+				    (unsigned long long)sum->involuntary);
+	if (about_has(about, WIRE_FIGURE_WAKEUPS))
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
+				    "  wakeups %llu  preempted %llu",
+				    (unsigned long long)sum->woken,
+				    (unsigned long long)sum->preempted);
+	if (sum->throttled)
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_WARNING,
+				    "  throttled %llu", (unsigned long long)sum->throttled);
+	if (about_has(about, WIRE_FIGURE_MIGRATIONS))
+		canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL, "  migrations %llu",
+			      (unsigned long long)sum->migrations);
+}
+
+static bool is_of(const struct top_screen *screen, const struct wire_reason *reason,
+		  const struct row *what)
+{
+	return screen->by == BY_THREAD	  ? reason->tid == what->tid
+	       : screen->by == BY_PROCESS ? reason->pid == what->pid
+					  : false;
+}
+
+/* `fsync 388ms ×97`, longest first, of one state. Returns the column after the last. */
+static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, int row, int column,
+			int width, const struct row *what, enum state state)
+{
+	char text[REASON_BYTES], length[16];
+	int at = column, end = column + width;
+
+	for (size_t i = 0; i < screen->reason_count && at + 12 < end; i++) {
+		const struct wire_reason *reason = &screen->reasons[i];
+
+		if (!is_of(screen, reason, what) || state_of_wait(reason->where.state) != state)
+			continue;
+		reason_format(text, sizeof(text), reason->where);
+		duration_format(length, sizeof(length), reason->total_ns);
+		at += canvas_format(canvas, row, at, end - at, ROLE_NORMAL,
+				    canvas->ascii ? "%s%s %s x%u" : "%s%s %s ×%u",
+				    at == column ? "" : ", ", text, length, reason->count);
+	}
+	return at;
+}
+
+/* The states that took the most, a line each: time, and what it was spent on. */
+static void draw_top_states(const struct top_screen *screen, struct canvas *canvas, int row,
+			    int lines, const struct row *what, const struct row *sum)
+{
+	bool told[STATES] = {false};
+	char length[16];
+
+	for (int line = 0; line < lines; line++) {
+		int largest = -1, at;
+
+		for (int i = 0; i < STATES; i++)
+			if (!told[i] && sum->states_ns[i] &&
+			    (largest < 0 || sum->states_ns[i] > sum->states_ns[largest]))
+				largest = i;
+		if (largest < 0)
+			return;
+		told[largest] = true;
+		duration_format(length, sizeof(length), sum->states_ns[largest]);
+		canvas_put(canvas, row + line, 2, (enum role)(ROLE_STATE + largest),
+			   state_sign((enum state)largest, false),
+			   (char)state_sign((enum state)largest, true));
+		at = 4 + canvas_format(canvas, row + line, 4, 22, (enum role)(ROLE_STATE + largest),
+				       "%-8s %7s", state_info[largest].key, length);
+		draw_reasons(screen, canvas, row + line, at + 2, LEFT_WIDTH(canvas) - at - 3, what,
+			     (enum state)largest);
+	}
+}
+
+/* The last intervals, oldest first, as stacked columns of `height` cells. */
+static void draw_past(struct canvas *canvas, int row, int column, int height, int width,
+		      const struct history_item *item)
+{
+	uint64_t count = item->intervals < HISTORY_INTERVALS ? item->intervals : HISTORY_INTERVALS;
+
+	if ((int)count > width)
+		count = (uint64_t)width;
+	for (uint64_t i = 0; i < count; i++) {
+		const uint8_t *shares =
+			item->shares[(item->intervals - count + i) % HISTORY_INTERVALS];
+		unsigned int whole = 0, sum = 0;
+		int used = 0;
+
+		for (int j = 0; j < STATES; j++)
+			whole += shares[j];
+		for (int j = 0; j < STATES && whole; j++) {
+			sum += shares[j];
+			int end = (int)((double)sum / whole * height + 0.5);
+
+			for (; used < end && used < height; used++)
+				canvas_put(canvas, row + height - 1 - used, column + (int)i,
+					   (enum role)(ROLE_STATE + j),
+					   state_sign((enum state)j, false),
+					   (char)state_sign((enum state)j, true));
+		}
+	}
+}
+
+static const struct wire_delays *delays_of(const struct top_screen *screen, const struct row *what)
+{
+	return screen->by == BY_THREAD
+		       ? intervals_delays(screen->intervals, what->tid, what->start_ns)
+		       : NULL;
+}
+
+static const struct {
+	const char *key;
+	const char *help;
+	unsigned int version;
+} delay_info[WIRE_DELAYS_COUNT] = {
+#define X(name, index, key, version, help) [index] = {key, help, version},
+	WIRE_DELAY_KINDS(X)
+#undef X
+};
+
+static void draw_delays_line(const struct top_screen *screen, struct canvas *canvas, int row,
+			     int column, const struct row *what)
+{
+	const struct wire_delays *delays = delays_of(screen, what);
+	char length[16];
+	int at = column;
+
+	if (!delays)
+		return;
+	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "delays");
+	for (int i = 0; i < WIRE_DELAYS_COUNT && at + 12 < canvas->columns; i++) {
+		if (!(delays->measured & 1U << i) || !delays->delays[i].count)
+			continue;
+		duration_format(length, sizeof(length), delays->delays[i].total_ns);
+		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL, "%s %s/%llu  ",
+				    delay_info[i].key, length,
+				    (unsigned long long)delays->delays[i].count);
+	}
+}
+
+static void draw_small(const struct top_screen *screen, struct canvas *canvas, int first, int count,
+		       const struct row *what, const struct history_item *item)
+{
+	int right = LEFT_WIDTH(canvas), at;
+
+	draw_who(screen, canvas, first, what);
+	draw_top_states(screen, canvas, first + 1, count - 1, what, &item->sum);
+	if (canvas->columns - right < 24)
+		return;
+	draw_latency(canvas, first + 1, right, &item->sum);
+	draw_switches(canvas, first + 2, right, &item->sum, screen->interval.about);
+	draw_delays_line(screen, canvas, first + 3, right, what);
+	at = right + canvas_text(canvas, first + 4, right, canvas->columns, ROLE_DIM, "past") + 6;
+	draw_past(canvas, first + 4, at, count - 4, canvas->columns - at, item);
+}
+
+static int draw_states(struct canvas *canvas, int row, const struct row *what,
+		       const struct row *sum, const struct about *about)
+{
+	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
+		    "state              since dwell began      share  this interval ns");
+	for (int i = 0; i < STATES; i++, row++) {
+		double share = sum->observed_ns ? 100.0 * (double)sum->states_ns[i] /
+							  (double)sum->observed_ns
+						: 0;
+
+		canvas_put(canvas, row, 2, (enum role)(ROLE_STATE + i),
+			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
+		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);
+		if (!about_measures(about, wire_of_state((enum state)i)))
+			canvas_text(canvas, row, 33, 20, ROLE_DIM, "- not measured");
+		else
+			canvas_format(canvas, row, 13, 60, ROLE_NORMAL,
+				      "%21llu ns  %5.1f %%  %16llu",
+				      (unsigned long long)sum->states_ns[i], share,
+				      (unsigned long long)what->states_ns[i]);
+	}
+	return row + 1;
+}
+
+static int draw_histogram(struct canvas *canvas, int row, int column, const struct row *sum)
+{
+	int width = canvas->columns - column - 24;
+	uint32_t most = 1;
+
+	canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
+		    "waits for a CPU          count");
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
+		most = sum->latency[i] > most ? sum->latency[i] : most;
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
+		char from[16];
+
+		if (!sum->latency[i])
+			continue;
+		duration_format(from, sizeof(from), 1ULL << i);
+		canvas_format(canvas, row, column, 22, ROLE_NORMAL, "from %7s %9u", from,
+			      sum->latency[i]);
+		for (int j = 0; j < (int)((double)sum->latency[i] / most * width + 0.5); j++)
+			canvas_put(canvas, row, column + 24 + j, ROLE_STATE + STATE_RUNNABLE,
+				   state_sign(STATE_RUNNABLE, false), 'R');
+		row++;
+	}
+	return row + 1;
+}
+
+static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas, int row,
+			  int column, const struct row *what)
+{
+	const struct wire_delays *delays = delays_of(screen, what);
+
+	if (!delays)
+		return row;
+	canvas_format(canvas, row++, column, canvas->columns, ROLE_HEADER,
+		      "taskstats, version %u        count           total ns", delays->version);
+	for (int i = 0; i < WIRE_DELAYS_COUNT; i++, row++) {
+		canvas_text(canvas, row, column, 20, ROLE_NORMAL, delay_info[i].key);
+		if (delays->measured & 1U << i)
+			canvas_format(canvas, row, column + 20, 40, ROLE_NORMAL, "%12llu %18llu",
+				      (unsigned long long)delays->delays[i].count,
+				      (unsigned long long)delays->delays[i].total_ns);
+		else
+			canvas_text(canvas, row, column + 31, 20, ROLE_DIM, "-");
+	}
+	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
+		      "run real %llu ns, virtual %llu ns", (unsigned long long)delays->run_real_ns,
+		      (unsigned long long)delays->run_virtual_ns);
+	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
+		      "faults minor %llu, major %llu", (unsigned long long)delays->minor_faults,
+		      (unsigned long long)delays->major_faults);
+	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
+		      "storage bytes read %llu, written %llu",
+		      (unsigned long long)delays->read_bytes,
+		      (unsigned long long)delays->write_bytes);
+	return row + 1;
+}
+
+static int draw_all_reasons(const struct top_screen *screen, struct canvas *canvas, int row,
+			    int column, int last, const struct row *what)
+{
+	char text[REASON_BYTES], length[16];
+	int begun = row;
+
+	for (size_t i = 0; i < screen->reason_count && row < last; i++) {
+		const struct wire_reason *reason = &screen->reasons[i];
+		enum state state = state_of_wait(reason->where.state);
+
+		if (!is_of(screen, reason, what))
+			continue;
+		if (row == begun)
+			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
+				    "reasons                              time     count");
+		reason_format(text, sizeof(text), reason->where);
+		duration_format(length, sizeof(length), reason->total_ns);
+		canvas_text(canvas, row, column, 8, (enum role)(ROLE_STATE + (int)state),
+			    state_info[state].key);
+		canvas_text(canvas, row, column + 8, 24, ROLE_NORMAL, text);
+		canvas_format(canvas, row++, column + 33, 20, ROLE_NORMAL, "%8s %9u", length,
+			      reason->count);
+	}
+	return row + (row > begun);
+}
+
+static void draw_full(const struct top_screen *screen, struct canvas *canvas, int first, int count,
+		      const struct row *what, const struct history_item *item)
+{
+	const struct about *about = screen->interval.about;
+	int wide = canvas->columns >= 130, right = wide ? 76 : 2, last = first + count;
+	int row, left;
+
+	draw_who(screen, canvas, first, what);
+	left = draw_states(canvas, first + 2, what, &item->sum, about);
+	draw_switches(canvas, left, 2, &item->sum, about);
+	left += 2;
+	if (left + 5 < last) {
+		canvas_format(canvas, left++, 2, canvas->columns, ROLE_HEADER,
+			      "the last %llu intervals",
+			      (unsigned long long)(item->intervals < HISTORY_INTERVALS
+							   ? item->intervals
+							   : HISTORY_INTERVALS));
+		draw_past(canvas, left, 2, last - left < 8 ? last - left : 8, HISTORY_INTERVALS,
+			  item);
+		left += 9;
+	}
+	row = wide ? first + 2 : left;
+	row = draw_all_reasons(screen, canvas, row, right, last, what);
+	if (row < last && about_has(about, WIRE_FIGURE_LATENCY))
+		row = draw_histogram(canvas, row, right, &item->sum);
+	if (row < last)
+		draw_taskstats(screen, canvas, row, right, what);
+}
+
+void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first,
+			int count)
+{
+	const struct row *what = top_selected(screen);
+	const struct history_item *item =
+		what ? history_find(&screen->history, what, screen->by) : NULL;
+
+	if (!item)
+		return;
+	if (screen->full)
+		draw_full(screen, canvas, first, count, what, item);
+	else
+		draw_small(screen, canvas, first, count, what, item);
+}

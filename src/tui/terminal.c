@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define NCURSES_WIDECHAR 1
+#include "tui/terminal.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* curses defines macros of these names */
+#undef columns
+#undef lines
+
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+
+/* What a crash handler needs, which may not ask curses. Set while the terminal is open. */
+static struct {
+	SCREEN *screen;
+	struct termios before;
+	char restore[256]; /* leaves the other screen, shows the cursor, ends colours and mouse */
+} terminal;
+
+/* Colours by role: a 256-colour index, one of the first 8, and an attribute that helps without. */
+static const struct look {
+	short many, few;
+	attr_t attribute; /* always */
+	attr_t mono;	  /* also, where there are no colours */
+} looks[ROLE_COUNT] = {
+	[ROLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
+	[ROLE_TITLE] = {-1, -1, A_BOLD, A_NORMAL},
+	[ROLE_HEADER] = {250, -1, A_UNDERLINE, A_NORMAL},
+	[ROLE_SORTED] = {255, -1, A_UNDERLINE | A_BOLD, A_NORMAL},
+	[ROLE_DIM] = {244, -1, A_NORMAL, A_DIM},
+	[ROLE_WARNING] = {208, COLOR_YELLOW, A_BOLD, A_NORMAL},
+	[ROLE_KEY] = {117, COLOR_CYAN, A_NORMAL, A_BOLD},
+	[ROLE_STATE + STATE_USER] = {71, COLOR_GREEN, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_KERNEL] = {166, COLOR_RED, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_RUNNABLE] = {220, COLOR_YELLOW, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_DISK] = {133, COLOR_MAGENTA, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_NET] = {68, COLOR_BLUE, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_IPC] = {37, COLOR_CYAN, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_LOCK] = {196, COLOR_RED, A_NORMAL, A_BOLD},
+	[ROLE_STATE + STATE_SWAP] = {201, COLOR_MAGENTA, A_NORMAL, A_BOLD},
+	[ROLE_STATE + STATE_SLEEP] = {246, COLOR_WHITE, A_NORMAL, A_NORMAL},
+	[ROLE_STATE + STATE_IDLE] = {240, COLOR_WHITE, A_NORMAL, A_DIM},
+	[ROLE_STATE + STATE_STOPPED] = {255, COLOR_WHITE, A_NORMAL, A_NORMAL},
+};
+
+static void restore_raw(void)
+{
+	/* the only calls that are safe in a handler */
+	if (write(STDOUT_FILENO, terminal.restore, strlen(terminal.restore)) < 0)
+		return;
+	tcsetattr(STDOUT_FILENO, TCSANOW, &terminal.before);
+}
+
+static void on_crash(int signal)
+{
+	restore_raw();
+	raise(signal); /* the handler is gone: this ends the program as it would have */
+}
+
+static void catch_crashes(void)
+{
+	struct sigaction action = {.sa_handler = on_crash,
+				   .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+
+	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
+		sigaction(crashes[i], &action, NULL);
+}
+
+static void forget_crashes(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
+		signal(crashes[i], SIG_DFL);
+}
+
+static void remember(const char *name)
+{
+	char *text = tigetstr(name);
+	size_t used = strlen(terminal.restore);
+
+	if (text && text != (char *)-1)
+		snprintf(terminal.restore + used, sizeof(terminal.restore) - used, "%s", text);
+}
+
+static bool wants_colours(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return !(no && *no) && has_colors();
+}
+
+static void init_colours(void)
+{
+	if (!wants_colours())
+		return;
+	start_color();
+	use_default_colors();
+	for (int role = 0; role < ROLE_COUNT; role++)
+		init_pair((short)(role + 1), COLORS >= 256 ? looks[role].many : looks[role].few,
+			  -1);
+}
+
+bool terminal_usable(void)
+{
+	int ignored;
+
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && getenv("TERM") &&
+	       setupterm(NULL, STDOUT_FILENO, &ignored) == OK && tigetstr("cup") &&
+	       tigetstr("cup") != (char *)-1;
+}
+
+int terminal_open(struct error *error)
+{
+	const char *name = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return error_set(error, ENOTTY,
+				 "the screen needs a terminal on standard input and output: use "
+				 "--format table, json or csv");
+	if (!terminal_usable())
+		return error_set(error, ENOTTY,
+				 "the terminal '%s' is not known here (TERM, terminfo), or cannot "
+				 "move its cursor: use --format table, json or csv",
+				 name ? name : "");
+	tcgetattr(STDOUT_FILENO, &terminal.before);
+	terminal.screen = newterm(NULL, stdout, stdin);
+	if (!terminal.screen)
+		return error_set(error, ENOTTY, "cannot use the terminal '%s': use --format table",
+				 name);
+	set_term(terminal.screen);
+	*terminal.restore = '\0';
+	remember("sgr0");
+	remember("cnorm");
+	remember("rmkx");
+	remember("rmcup");
+	init_colours();
+	cbreak();
+	noecho();
+	nonl();
+	curs_set(0);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	mouseinterval(0);
+	catch_crashes();
+	return 0;
+}
+
+void terminal_close(void)
+{
+	if (!terminal.screen)
+		return;
+	forget_crashes();
+	endwin();
+	delscreen(terminal.screen);
+	terminal.screen = NULL;
+}
+
+void terminal_resized(void)
+{
+	struct winsize size;
+
+	/* of a size of zero nobody knows what it means */
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
+		resizeterm(size.ws_row, size.ws_col);
+	clearok(curscr, TRUE);
+}
+
+int terminal_prepare(struct canvas *canvas)
+{
+	int rows, columns;
+
+	getmaxyx(stdscr, rows, columns);
+	canvas->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	return canvas_reset(canvas, rows, columns);
+}
+
+static attr_t attributes(const struct cell *cell)
+{
+	attr_t result = looks[cell->role].attribute;
+
+	if (!wants_colours())
+		result |= looks[cell->role].mono;
+	if (cell->selected)
+		result |= A_REVERSE;
+	return result;
+}
+
+void terminal_show(const struct canvas *canvas)
+{
+	bool colours = wants_colours();
+
+	for (int row = 0; row < canvas->rows; row++) {
+		for (int column = 0; column < canvas->columns; column++) {
+			const struct cell *cell = &canvas->cells[row * canvas->columns + column];
+			wchar_t text[2] = {(wchar_t)cell->character, 0};
+			cchar_t shown;
+
+			if (!cell->character) /* behind a wide one */
+				continue;
+			setcchar(&shown, text, attributes(cell),
+				 colours ? (short)(cell->role + 1) : 0, NULL);
+			mvadd_wch(row, column, &shown);
+		}
+	}
+	refresh();
+}
+
+void terminal_suspend(void)
+{
+	endwin();
+	raise(SIGSTOP);
+	terminal_resized();
+	refresh();
+}
+
+void terminal_write(const char *bytes)
+{
+	if (write(STDOUT_FILENO, bytes, strlen(bytes)) < 0)
+		return;
+}
+
+static struct key mouse_key(void)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return (struct key){.kind = KEY_KIND_ESCAPE};
+	if (event.bstate & BUTTON4_PRESSED)
+		return (struct key){.kind = KEY_KIND_WHEEL_UP};
+	if (event.bstate & BUTTON5_PRESSED)
+		return (struct key){.kind = KEY_KIND_WHEEL_DOWN};
+	return (struct key){.kind = KEY_KIND_CLICK, .row = event.y, .column = event.x};
+}
+
+static struct key function_key(wint_t code)
+{
+	static const struct {
+		wint_t code;
+		enum key_kind kind;
+	} known[] = {
+		{KEY_UP, KEY_KIND_UP},	       {KEY_DOWN, KEY_KIND_DOWN},
+		{KEY_LEFT, KEY_KIND_LEFT},     {KEY_RIGHT, KEY_KIND_RIGHT},
+		{KEY_PPAGE, KEY_KIND_PAGE_UP}, {KEY_NPAGE, KEY_KIND_PAGE_DOWN},
+		{KEY_HOME, KEY_KIND_HOME},     {KEY_END, KEY_KIND_END},
+		{KEY_ENTER, KEY_KIND_ENTER},   {KEY_BACKSPACE, KEY_KIND_BACKSPACE},
+	};
+
+	if (code == KEY_MOUSE)
+		return mouse_key();
+	if (code == KEY_F(1))
+		return (struct key){.kind = KEY_KIND_CHARACTER, .character = '?'};
+	if (code == KEY_F(10))
+		return (struct key){.kind = KEY_KIND_CHARACTER, .character = 'q'};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].code == code)
+			return (struct key){.kind = known[i].kind};
+	/* one without a meaning, but not the end of what there is to read */
+	return (struct key){.kind = KEY_KIND_CHARACTER};
+}
+
+struct key terminal_key(void)
+{
+	struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+	wint_t code;
+	int result = get_wch(&code);
+
+	if (result == ERR) {
+		/* readable, and nothing there: the other side has closed */
+		if (poll(&ready, 1, 0) > 0 && (ready.revents & (POLLHUP | POLLERR)))
+			return (struct key){.kind = KEY_KIND_CLOSED};
+		return (struct key){.kind = KEY_KIND_NONE};
+	}
+	if (result == KEY_CODE_YES)
+		return function_key(code);
+	switch (code) {
+	case '\r':
+	case '\n':
+		return (struct key){.kind = KEY_KIND_ENTER};
+	case 27:
+		return (struct key){.kind = KEY_KIND_ESCAPE};
+	case 8:
+	case 127:
+		return (struct key){.kind = KEY_KIND_BACKSPACE};
+	}
+	return (struct key){.kind = KEY_KIND_CHARACTER, .character = (uint32_t)code};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The screen of `dwell top`: what it has been shown, what the user has chosen, and how to draw
+ * both. Knows neither a terminal nor a source: keys and intervals come in, cells and requests go
+ * out.
+ */
+#ifndef DWELL_TUI_TOP_SCREEN_H
+#define DWELL_TUI_TOP_SCREEN_H
+
+#include "base/error.h"
+#include "model/interval.h"
+#include "tui/canvas.h"
+#include "tui/key.h"
+#include "view/fields.h"
+
+struct top_screen;
+
+struct top_screen_options {
+	enum grouping by;
+	const struct field *sort;
+	uint64_t interval_ns;
+	bool replay; /* of a recording: it can be paused, stepped through, and has an end */
+};
+
+/* What the user asks of whoever feeds the screen. */
+enum screen_request {
+	SCREEN_NOTHING,
+	SCREEN_REDRAW,
+	SCREEN_QUIT,
+	SCREEN_SELECTED, /* another row: top_screen_selected_pid() */
+	SCREEN_INTERVAL, /* another interval: top_screen_interval_ns() */
+	/* with `replay` */
+	SCREEN_PAUSE, /* or go on: top_screen_paused() */
+	SCREEN_FORWARD,
+	SCREEN_BACK,
+	SCREEN_SEEK, /* to top_screen_seek_ns() */
+};
+
+struct top_screen *top_screen_new(const struct top_screen_options *options); /* NULL: no memory */
+void top_screen_free(struct top_screen *screen);
+
+/* An interval by thread, which is copied. 0 or -ENOMEM. */
+int top_screen_update(struct top_screen *screen, const struct intervals *intervals,
+		      const struct interval *interval) must_check;
+
+void top_screen_draw(struct top_screen *screen, struct canvas *canvas);
+enum screen_request top_screen_key(struct top_screen *screen, struct key key);
+
+/* A line in place of the key hints until the next key, as "end of the recording". */
+void top_screen_message(struct top_screen *screen, const char *text);
+
+uint32_t top_screen_selected_pid(const struct top_screen *screen); /* 0: none */
+uint64_t top_screen_interval_ns(const struct top_screen *screen);
+bool top_screen_paused(const struct top_screen *screen);
+void top_screen_pause(struct top_screen *screen, bool paused);
+
+/* Seconds since midnight, local time; the day is that of the interval shown. */
+unsigned int top_screen_seek_seconds(const struct top_screen *screen);
+
+/* Forgets what was seen: what comes next is from another time. */
+void top_screen_restart(struct top_screen *screen);
+
+#endif
