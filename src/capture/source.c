@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "capture/cgroup.h"
 #include "capture/source_ops.h"
+#include "capture/taskstats.h"
 
 struct source {
 	const struct source_ops *ops;
@@ -18,6 +19,17 @@ struct source {
 	uint64_t instant_ns, last_ns; /* of this snapshot and the one before; 0 = none */
 	uint64_t begun_ns, cpu_ns;    /* of what the present interval costs */
 	uint64_t snapshot_ns, self_cpu_ns;
+	/* delay accounting beside BPF; NULL: not to be had, or the source itself has it */
+	struct taskstats_link *taskstats;
+	bool delays_of_all;
+	uint32_t delays_pid; /* else of this process; 0 = none */
+	struct identity {
+		uint64_t start_ns;
+		uint32_t tid;
+	} * asked; /* threads of this snapshot to ask about */
+	uint32_t *asked_tids;
+	size_t asked_count, asked_room, asked_next;
+	bool delays_counted;
 };
 
 /* Tells a cgroup's path before the first thread in it. */
@@ -38,6 +50,68 @@ static int announce_cgroup(struct source *source, uint64_t id)
 	return sink_send(source->sink, &cgroup.record.header);
 }
 
+static int note_thread(struct source *source, const struct wire_thread *thread)
+{
+	if (!source->taskstats || (!source->delays_of_all && thread->pid != source->delays_pid))
+		return 0;
+	if (source->asked_count == source->asked_room) {
+		size_t room = source->asked_room ? source->asked_room * 2 : 256;
+		struct identity *asked = realloc(source->asked, room * sizeof(*asked));
+		uint32_t *tids = NULL;
+
+		if (asked) {
+			source->asked = asked;
+			tids = realloc(source->asked_tids, room * sizeof(*tids));
+		}
+		if (!tids)
+			return -ENOMEM;
+		source->asked_tids = tids;
+		source->asked_room = room;
+	}
+	source->asked[source->asked_count] = (struct identity){thread->start_ns, thread->tid};
+	source->asked_tids[source->asked_count++] = thread->tid;
+	return 0;
+}
+
+/* Answers come in the order of the questions, some left out. Exits in any. */
+static int send_delays(void *data, const struct taskstats_reading *reading)
+{
+	struct source *source = data;
+	struct wire_delays delays = reading->delays;
+
+	for (size_t i = 0; i < source->asked_count; i++) {
+		/* begins where the last answer was found */
+		const struct identity *who =
+			&source->asked[(source->asked_next + i) % source->asked_count];
+
+		if (who->tid != reading->tid)
+			continue;
+		source->asked_next = (source->asked_next + i + 1) % source->asked_count;
+		delays.header = (struct wire_header){
+			.size = sizeof(delays), .kind = WIRE_DELAYS, .time_ns = source->instant_ns};
+		delays.start_ns = who->start_ns;
+		if (!source->delays_counted)
+			delays.measured &= 1U << WIRE_DELAY_CPU;
+		return sink_send(source->sink, &delays.header);
+	}
+	return 0;
+}
+
+static int read_delays(struct source *source, struct error *error)
+{
+	int result;
+
+	if (!source->taskstats)
+		return 0;
+	source->asked_next = 0;
+	result = taskstats_read(source->taskstats, source->asked_tids, source->asked_count,
+				send_delays, source, error);
+	if (result >= 0)
+		result = taskstats_exits(source->taskstats, send_delays, source);
+	source->asked_count = 0;
+	return result;
+}
+
 static int pass_record(void *data, const struct wire_header *record)
 {
 	struct source *source = data;
@@ -46,6 +120,8 @@ static int pass_record(void *data, const struct wire_header *record)
 		int result =
 			announce_cgroup(source, ((const struct wire_thread *)record)->cgroup_id);
 
+		if (result >= 0)
+			result = note_thread(source, (const struct wire_thread *)record);
 		if (result < 0)
 			return result;
 	}
@@ -106,6 +182,73 @@ static int open_with(struct source *source, const struct source_ops *ops,
 	return result;
 }
 
+/* The best that is permitted; why a better one is not is told, and what to do about it. */
+static int open_best(struct source *source, const struct targets *targets,
+		     struct wire_session *session, struct held *held, struct error *error)
+{
+	static const struct {
+		const struct source_ops *ops;
+		const char *name;
+	} best[] = {
+		{&source_bpf, "bpf"},
+		{&source_procfs, "procfs"},
+	};
+	struct error why = {""};
+	int result = -ENOTSUP;
+
+	for (size_t i = 0; result < 0 && i < ARRAY_SIZE(best); i++) {
+		result = open_with(source, best[i].ops, targets, session, held, &why);
+		/* of several reasons the first: what would have been best */
+		if (result < 0 && !*error->text)
+			*error = why;
+		if (result < 0 &&
+		    sink_missing((struct record_sink){hold, held}, best[i].name, why.text) < 0)
+			return result;
+	}
+	return result;
+}
+
+static const struct source_ops *ops_of(enum source_choice choice)
+{
+	static const struct source_ops *const all[] = {&source_bpf, &source_taskstats,
+						       &source_procfs};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i]->choice == choice)
+			return all[i];
+	return NULL;
+}
+
+/* Delay accounting beside BPF: of the targets, or of whom somebody looks at. */
+static int open_delays(struct source *source, const struct targets *targets,
+		       struct wire_session *session, struct held *held)
+{
+	struct record_sink sink = {hold, held};
+	struct error why = {""};
+	int result = 0;
+
+	source->delays_counted = taskstats_delays_counted();
+	if (source->ops == &source_bpf) {
+		if (taskstats_open(&source->taskstats, &why) < 0)
+			return sink_missing(sink, "taskstats", why.text);
+		source->delays_of_all = !targets_everything(targets);
+		if (source->delays_of_all) {
+			session->flags |= WIRE_SESSION_DELAYS;
+			if (taskstats_listen(source->taskstats, &why) < 0)
+				result = sink_missing(sink, "exits", why.text);
+		} else {
+			result = sink_missing(sink, "taskstats",
+					      "read for targets, and for whom one looks at, not "
+					      "for the whole machine");
+		}
+	}
+	if (result >= 0 && session->flags & WIRE_SESSION_DELAYS && !source->delays_counted)
+		result = sink_missing(sink, "delayacct",
+				      "kernel.task_delayacct is 0, so only `cpu` is counted; for "
+				      "what is started after it: sysctl kernel.task_delayacct=1");
+	return result;
+}
+
 int source_open(struct source **ret_source, const struct source_options *options,
 		const struct targets *targets, struct record_sink sink, struct error *error)
 {
@@ -120,7 +263,13 @@ int source_open(struct source **ret_source, const struct source_options *options
 	}
 	source->sink = sink;
 	describe_machine(&session, options->interval_ns);
-	result = open_with(source, &source_bpf, targets, &session, &held, error);
+	if (options->choice == SOURCE_AUTO)
+		result = open_best(source, targets, &session, &held, error);
+	else
+		result =
+			open_with(source, ops_of(options->choice), targets, &session, &held, error);
+	if (result >= 0)
+		result = open_delays(source, targets, &session, &held);
 	if (result >= 0)
 		result = sink_send(sink, &session.header);
 	for (size_t i = 0; result >= 0 && i < held.count; i++)
@@ -129,6 +278,7 @@ int source_open(struct source **ret_source, const struct source_options *options
 		source_close(source);
 		return result;
 	}
+	*error = (struct error){""};
 	source->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	*ret_source = source;
 	return 0;
@@ -140,7 +290,10 @@ void source_close(struct source *source)
 		return;
 	if (source->ops)
 		source->ops->close(source->data);
+	taskstats_close(source->taskstats);
 	cgroup_paths_free(source->cgroups);
+	free(source->asked);
+	free(source->asked_tids);
 	free(source);
 }
 
@@ -176,8 +329,10 @@ int source_end(struct source *source, bool final, struct error *error)
 		.self_cpu_ns = source->self_cpu_ns,
 		.snapshot_ns = source->snapshot_ns,
 	};
-	int result;
+	int result = read_delays(source, error);
 
+	if (result < 0)
+		return result;
 	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
 	source->last_ns = instant_ns;
 	result = sink_send(source->sink, &interval.header);
@@ -204,4 +359,5 @@ void source_look_at(struct source *source, uint32_t pid)
 {
 	if (source->ops->look_at)
 		source->ops->look_at(source->data, pid);
+	source->delays_pid = pid;
 }

@@ -129,8 +129,10 @@ static int run(struct record *record, struct error *error)
 		if (result < 0)
 			unlink(record->path);
 	}
-	if (result >= 0)
+	if (result >= 0) {
+		watch_tell_source(&watch, "record");
 		result = watch_run(&watch, error);
+	}
 	if (result >= 0)
 		tell(record, &watch);
 	else if (record->progress)

@@ -85,8 +85,10 @@ static int show_live(struct top *top, struct audience audience, struct error *er
 		result = watch_open(&watch, error);
 	if (result >= 0)
 		result = begin(top, error);
-	if (result >= 0)
+	if (result >= 0) {
+		watch_tell_source(&watch, "top");
 		result = watch_run(&watch, error);
+	}
 	watch_release(&watch);
 	recorder_close(recorder);
 	return result;

@@ -162,6 +162,16 @@ static int on_window(void *data, struct error *error)
 	return draw(tui, error);
 }
 
+/* What auto did not get, where the first key takes it away. */
+static void tell_source(struct tui *tui)
+{
+	const struct about *about = intervals_about(tui->watch->intervals);
+
+	for (size_t i = 0; i < about->missing_count; i++)
+		if (!strcmp(about->missing[i].source, "bpf"))
+			top_screen_message(tui->screen, about->missing[i].why);
+}
+
 static int add_terminal(struct tui *tui, struct error *error)
 {
 	static const int signals[] = {SIGWINCH, SIGTSTP};
@@ -212,8 +222,10 @@ int top_tui_live(struct top_options *options, struct error *error)
 		result = watch_open(&watch, error);
 	if (result >= 0)
 		result = open_screen(&tui, options, options->watch.interval_ns, error);
-	if (result >= 0)
+	if (result >= 0) {
+		tell_source(&tui);
 		result = add_terminal(&tui, error);
+	}
 	if (result >= 0)
 		result = watch_run(&watch, error);
 	close_screen(&tui);

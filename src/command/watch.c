@@ -211,6 +211,18 @@ int watch_run(struct watch *watch, struct error *error)
 	return result < 0 ? result : loop_run(&watch->loop, error);
 }
 
+void watch_tell_source(const struct watch *watch, const char *program)
+{
+	const struct about *about = intervals_about(watch->intervals);
+
+	if (watch->options->source != SOURCE_AUTO || about->session.source == WIRE_SOURCE_BPF)
+		return;
+	for (size_t i = 0; i < about->missing_count; i++)
+		if (!strcmp(about->missing[i].source, "bpf"))
+			fprintf(stderr, "dwell %s: sampling /proc instead: %s\n", program,
+				about->missing[i].why);
+}
+
 void watch_release(struct watch *watch)
 {
 	source_close(watch->source);

@@ -38,6 +38,12 @@ int watch_run(struct watch *watch, struct error *error) must_check;
 /* Ends it, with the interval up to now. */
 int watch_stop(struct watch *watch, struct error *error) must_check;
 
+/*
+ * Where `auto` found less than BPF: one line on standard error that says what is used instead, and
+ * what is missing. `program` is the command's name.
+ */
+void watch_tell_source(const struct watch *watch, const char *program);
+
 void watch_release(struct watch *watch);
 
 #endif

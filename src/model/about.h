@@ -42,6 +42,13 @@ static inline bool about_has(const struct about *about, enum wire_figure figure)
 	return about->session.figures & figure;
 }
 
+/* Delay accounting comes from taskstats, beside another source of states. */
+static inline bool about_has_delays_beside(const struct about *about)
+{
+	return about->session.flags & WIRE_SESSION_DELAYS &&
+	       about->session.source != WIRE_SOURCE_TASKSTATS;
+}
+
 /* How the states are known: "exact", "counters" or "sampled". */
 const char *about_states_kind(const struct about *about);
 

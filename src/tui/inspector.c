@@ -129,17 +129,53 @@ static bool is_of(const struct top_screen *screen, const struct wire_reason *rea
 					  : false;
 }
 
+#define REASONS_MAX 64
+
+/* Of a row, longest first; those of a process's threads summed up. Returns how many. */
+static size_t collect_reasons(const struct top_screen *screen, const struct row *what,
+			      struct wire_reason into[REASONS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < screen->reason_count; i++) {
+		const struct wire_reason *reason = &screen->reasons[i];
+		size_t at = 0;
+
+		if (!is_of(screen, reason, what))
+			continue;
+		while (at < count && memcmp(&into[at].where, &reason->where, sizeof(reason->where)))
+			at++;
+		if (at == REASONS_MAX)
+			continue;
+		if (at == count) {
+			into[count++] = *reason;
+		} else {
+			into[at].total_ns += reason->total_ns;
+			into[at].count += reason->count;
+		}
+		for (; at && into[at].total_ns > into[at - 1].total_ns; at--) {
+			struct wire_reason swap = into[at];
+
+			into[at] = into[at - 1];
+			into[at - 1] = swap;
+		}
+	}
+	return count;
+}
+
 /* `fsync 388ms ×97`, longest first, of one state. Returns the column after the last. */
 static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, int row, int column,
 			int width, const struct row *what, enum state state)
 {
+	struct wire_reason reasons[REASONS_MAX];
+	size_t count = collect_reasons(screen, what, reasons);
 	char text[REASON_BYTES], length[16];
 	int at = column, end = column + width;
 
-	for (size_t i = 0; i < screen->reason_count && at + 12 < end; i++) {
-		const struct wire_reason *reason = &screen->reasons[i];
+	for (size_t i = 0; i < count && at + 12 < end; i++) {
+		const struct wire_reason *reason = &reasons[i];
 
-		if (!is_of(screen, reason, what) || state_of_wait(reason->where.state) != state)
+		if (state_of_wait(reason->where.state) != state)
 			continue;
 		reason_format(text, sizeof(text), reason->where);
 		duration_format(length, sizeof(length), reason->total_ns);
@@ -343,15 +379,15 @@ static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas
 static int draw_all_reasons(const struct top_screen *screen, struct canvas *canvas, int row,
 			    int column, int last, const struct row *what)
 {
+	struct wire_reason reasons[REASONS_MAX];
+	size_t count = collect_reasons(screen, what, reasons);
 	char text[REASON_BYTES], length[16];
 	int begun = row;
 
-	for (size_t i = 0; i < screen->reason_count && row < last; i++) {
-		const struct wire_reason *reason = &screen->reasons[i];
+	for (size_t i = 0; i < count && row < last; i++) {
+		const struct wire_reason *reason = &reasons[i];
 		enum state state = state_of_wait(reason->where.state);
 
-		if (!is_of(screen, reason, what))
-			continue;
 		if (row == begun)
 			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
 				    "reasons                              time     count");

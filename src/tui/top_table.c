@@ -87,7 +87,7 @@ static int draw_source(const struct top_screen *screen, struct canvas *canvas, i
 			     about->session.sample_ns ? ROLE_WARNING : ROLE_NORMAL, "%s%s%s (%s%s)",
 			     about_states_kind(about), *period ? " every " : "", period,
 			     about_source(about),
-			     about->session.flags & WIRE_SESSION_DELAYS ? ", taskstats" : "");
+			     about_has_delays_beside(about) ? ", taskstats" : "");
 	return column + used;
 }
 

@@ -136,7 +136,7 @@ static void json_interval(const struct view *view, const struct interval *interv
 	json_bool(&json, "final", interval->final);
 	json_array_begin(&json, "sources");
 	json_string(&json, NULL, about_source(interval->about));
-	if (interval->about->session.flags & WIRE_SESSION_DELAYS)
+	if (about_has_delays_beside(interval->about))
 		json_string(&json, NULL, "taskstats");
 	json_array_end(&json);
 	write_quality(&json, interval);

@@ -182,7 +182,7 @@ static void write_sources(struct output *out, const struct about *about)
 		output_format(out, " every %s", period);
 	}
 	output_format(out, " (%s%s), user/sys %s  ", about_source(about),
-		      about->session.flags & WIRE_SESSION_DELAYS ? ", taskstats" : "",
+		      about_has_delays_beside(about) ? ", taskstats" : "",
 		      about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "by tick");
 }
 

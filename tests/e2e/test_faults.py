@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import DWELL, run
+from conftest import DWELL, parse, run
 
 
 def one_line(done, status, *parts):
@@ -93,7 +93,17 @@ def public_copy():
 
 
 def test_without_privileges(public_copy):
-    one_line(as_nobody(public_copy, "top", "-c", "1"), 1, "root", "CAP_BPF and CAP_PERFMON")
+    """What was asked for by name is refused; left to itself, dwell samples, and says so in one line."""
+    one_line(as_nobody(public_copy, "top", "-c", "1", "--source", "bpf"), 1, "root", "CAP_BPF and CAP_PERFMON")
+    one_line(as_nobody(public_copy, "top", "-c", "1", "--source", "taskstats"), 1, "root", "CAP_NET_ADMIN")
+    done = as_nobody(public_copy, "top", "-c", "1", "-i", "100ms", "--format", "json")
+    one_line(done, 0, "sampling /proc", "CAP_BPF and CAP_PERFMON")
+    (interval,), _ = parse(done.stdout)
+    assert interval["sources"] == ["procfs"]
+    assert interval["quality"]["states"] == "sampled" and interval["quality"]["sample_ns"] == 10_000_000
+    assert "bpf" in [missing["source"] for missing in interval["quality"]["unavailable"]]
+    (thread,) = interval["threads"]  # nobody has no other process
+    assert thread["comm"] == "dwell" and thread["states_ns"]["swap"] is None
 
 
 def test_with_just_the_capabilities_it_names(public_copy):
@@ -138,18 +148,22 @@ def with_btf(content, *arguments):
 
 
 def test_kernel_without_btf():
-    one_line(with_btf(None, "top", "-c", "1"), 1, "no type information", "CONFIG_DEBUG_INFO_BTF")
+    one_line(with_btf(None, "top", "-c", "1", "--source", "bpf"), 1, "no type information", "CONFIG_DEBUG_INFO_BTF")
 
 
 def test_kernel_without_task_iterators():
     btf = pathlib.Path("/sys/kernel/btf/vmlinux").read_bytes()
     assert btf.count(b"\0bpf_iter__task\0") == 1
     btf = btf.replace(b"\0bpf_iter__task\0", b"\0bpf_iter__tusk\0")
-    one_line(with_btf(btf, "top", "-c", "1"), 1, "no BPF task iterators", "5.15")
+    one_line(with_btf(btf, "top", "-c", "1", "--source", "bpf"), 1, "no BPF task iterators", "5.15")
 
 
 def test_damaged_btf():
-    one_line(with_btf(b"\x9f\xeb\x01\x00garbage", "top", "-c", "1"), 1, "type information")
+    one_line(with_btf(b"\x9f\xeb\x01\x00garbage", "top", "-c", "1", "--source", "bpf"), 1, "type information")
+
+
+def test_no_btf_falls_back_to_sampling():
+    one_line(with_btf(None, "top", "-c", "1", "-i", "50ms"), 0, "sampling /proc instead", "no type information")
 
 
 def test_hidden_kernel_symbols(public_copy):

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/proc_threads.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "capture/cgroup.h"
+
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000U
+
+static int append(struct proc_threads *threads, struct proc_id id)
+{
+	if (threads->count == threads->room) {
+		size_t room = threads->room ? threads->room * 2 : 256;
+		struct proc_id *grown = realloc(threads->items, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		threads->items = grown;
+		threads->room = room;
+	}
+	threads->items[threads->count++] = id;
+	return 0;
+}
+
+/* Calls for every entry of a directory that is a number. */
+static int each_number(const char *path, int (*call)(void *data, uint32_t number), void *data)
+{
+	cleanup_dir DIR *directory = opendir(path);
+	struct dirent *entry;
+	int result = 0;
+
+	while (result >= 0 && directory && (entry = readdir(directory)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			result = call(data, (uint32_t)strtoul(entry->d_name, NULL, 10));
+	return result;
+}
+
+struct listing {
+	struct proc_threads *threads;
+	const struct targets *targets;
+	bool own_only;
+	uint32_t pid;
+};
+
+static int add_thread(void *data, uint32_t tid)
+{
+	struct listing *listing = data;
+
+	return append(listing->threads, (struct proc_id){listing->pid, tid});
+}
+
+static int add_process(struct listing *listing, uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	listing->pid = pid;
+	return each_number(path, add_thread, listing);
+}
+
+static bool is_target(const struct targets *targets, uint32_t id, enum target_kind kind)
+{
+	for (unsigned int i = 0; i < targets->count; i++)
+		if (targets->items[i].id == id && targets->items[i].kind == kind)
+			return true;
+	return false;
+}
+
+static bool has_target_ancestor(const struct targets *targets, uint32_t pid)
+{
+	struct proc_stat stat;
+
+	for (int i = 0; i < MAX_ANCESTORS && pid; i++) {
+		if (!proc_stat_read((struct proc_id){pid, pid}, &stat))
+			return false;
+		pid = stat.parent_pid;
+		if (is_target(targets, pid, TARGET_PROCESS))
+			return true;
+	}
+	return false;
+}
+
+/* The first `level` directories of a path, without those below them. */
+static void cut_path(char *path, uint32_t level)
+{
+	for (uint32_t seen = 0; *path; path++) {
+		if (*path == '/' && seen++ == level && level) {
+			*path = '\0';
+			return;
+		}
+	}
+}
+
+/* The path in the line `0::/path` of /proc/PID/cgroup; false: not known. */
+static bool read_cgroup_path(uint32_t pid, char *into, size_t room)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(into, (int)room, file)) {
+		if (strncmp(into, "0::", 3) != 0)
+			continue;
+		into[strcspn(into, "\n")] = '\0';
+		memmove(into, into + 3, strlen(into + 3) + 1);
+		return true;
+	}
+	return false;
+}
+
+/* The target, or below it. */
+static bool in_target_cgroup(const struct targets *targets, uint32_t pid)
+{
+	struct cgroup_location location;
+	char path[4096];
+
+	if (!read_cgroup_path(pid, path, sizeof(path)))
+		return false;
+	cut_path(path, targets->cgroup_level);
+	return cgroup_locate(path, &location, NULL) >= 0 && location.id == targets->cgroup_id;
+}
+
+static bool is_wanted(const struct listing *listing, uint32_t pid)
+{
+	const struct targets *targets = listing->targets;
+	char path[64];
+	struct stat status;
+
+	if (listing->own_only) {
+		snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+		if (stat(path, &status) < 0 || status.st_uid != geteuid())
+			return false;
+	}
+	if (targets_everything(targets) || is_target(targets, pid, TARGET_PROCESS))
+		return true;
+	if (targets->cgroup_id && in_target_cgroup(targets, pid))
+		return true;
+	return targets->children && has_target_ancestor(targets, pid);
+}
+
+static int consider(void *data, uint32_t pid)
+{
+	struct listing *listing = data;
+
+	return is_wanted(listing, pid) ? add_process(listing, pid) : 0;
+}
+
+/* The process of a thread: 0 = it is gone. */
+static uint32_t process_of(uint32_t tid)
+{
+	char path[64], line[256];
+	uint32_t pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %" SCNu32, &pid) == 1)
+			break;
+	return pid;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct proc_id *a = left, *b = right;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+int proc_threads_list(struct proc_threads *threads, const struct targets *targets, bool own_only)
+{
+	struct listing listing = {threads, targets, own_only, 0};
+	int result = 0;
+
+	threads->count = 0;
+	if (targets_everything(targets) || targets->cgroup_id || targets->children) {
+		result = each_number("/proc", consider, &listing);
+	} else {
+		for (unsigned int i = 0; result >= 0 && i < targets->count; i++)
+			if (targets->items[i].kind == TARGET_PROCESS)
+				result = add_process(&listing, targets->items[i].id);
+	}
+	for (unsigned int i = 0; result >= 0 && i < targets->count; i++) {
+		if (targets->items[i].kind == TARGET_THREAD) {
+			uint32_t pid = process_of(targets->items[i].id);
+
+			if (pid)
+				result = append(threads,
+						(struct proc_id){pid, targets->items[i].id});
+		}
+	}
+	qsort(threads->items, threads->count, sizeof(*threads->items), by_id);
+	return result;
+}
+
+void proc_threads_release(struct proc_threads *threads)
+{
+	free(threads->items);
+	*threads = (struct proc_threads){0};
+}
+
+static uint64_t ticks_ns(uint64_t ticks)
+{
+	static long hertz;
+
+	if (!hertz)
+		hertz = sysconf(_SC_CLK_TCK);
+	return ticks * (NS_PER_S / (uint64_t)hertz);
+}
+
+bool proc_stat_parse(const char *line, struct proc_stat *ret_stat)
+{
+	const char *name = strchr(line, '('), *end = strrchr(line, ')');
+	unsigned long long utime, stime, start;
+	size_t length;
+
+	if (!name || !end || end < name)
+		return false;
+	*ret_stat = (struct proc_stat){0};
+	/* fields 3 on: proc(5) */
+	if (sscanf(end + 1,
+		   " %c %" SCNu32 " %*d %*d %*d %*d %" SCNu32
+		   " %*u %*u %*u %*u %llu %llu %*d %*d %*d %" SCNd32 " %*d %*d %llu %*u %*d %*u "
+		   "%*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %" SCNu32 " %*u %" SCNu32,
+		   &ret_stat->state, &ret_stat->parent_pid, &ret_stat->flags, &utime, &stime,
+		   &ret_stat->nice, &start, &ret_stat->cpu, &ret_stat->policy) != 9)
+		return false;
+	length = (size_t)(end - name - 1);
+	memcpy(ret_stat->comm, name + 1,
+	       length < sizeof(ret_stat->comm) ? length : sizeof(ret_stat->comm));
+	ret_stat->utime_ns = ticks_ns(utime);
+	ret_stat->stime_ns = ticks_ns(stime);
+	ret_stat->start_ns = ticks_ns(start);
+	return true;
+}
+
+bool proc_stat_read(struct proc_id id, struct proc_stat *ret_stat)
+{
+	char path[64], line[1024];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", id.pid, id.tid);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	length = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	if (length <= 0)
+		return false;
+	line[length] = '\0';
+	return proc_stat_parse(line, ret_stat);
+}
+
+uint64_t proc_cgroup_id(uint32_t pid)
+{
+	struct cgroup_location location;
+	char path[4096];
+
+	if (!read_cgroup_path(pid, path, sizeof(path)) || cgroup_locate(path, &location, NULL) < 0)
+		return 0;
+	return location.id;
+}
+
+void proc_record_fill(struct wire_thread *record, struct proc_id id, const struct proc_stat *stat,
+		      uint64_t end_ns)
+{
+	uint64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic_ns();
+
+	*record = (struct wire_thread){
+		.header = {.size = sizeof(*record), .kind = WIRE_THREAD, .time_ns = end_ns},
+		.start_ns = stat->start_ns,
+		.origin_ns = stat->start_ns > asleep_ns ? stat->start_ns - asleep_ns : 0,
+		.end_ns = end_ns,
+		.since_ns = end_ns,
+		.tid = id.tid,
+		.pid = id.pid,
+		.parent_pid = stat->parent_pid,
+		.where = {.state = WIRE_STATES, .syscall = WIRE_SYSCALL_NONE},
+		.cpu = stat->cpu,
+		.policy = (__u16)stat->policy,
+		.nice = (__s16)stat->nice,
+		.utime_ns = stat->utime_ns,
+		.stime_ns = stat->stime_ns,
+		.flags = stat->flags & PF_KTHREAD ? WIRE_FLAG_KERNEL_THREAD : 0,
+	};
+	if (record->origin_ns > end_ns)
+		record->origin_ns = end_ns;
+	memcpy(record->comm, stat->comm, sizeof(record->comm));
+}
+
+void proc_process_fill(struct wire_thread *record, struct proc_process *process)
+{
+	struct proc_stat leader;
+
+	if (process->pid != record->pid || process->time_ns != record->header.time_ns) {
+		*process = (struct proc_process){.pid = record->pid,
+						 .time_ns = record->header.time_ns,
+						 .cgroup_id = proc_cgroup_id(record->pid)};
+		if (proc_stat_read((struct proc_id){record->pid, record->pid}, &leader))
+			memcpy(process->name, leader.comm, sizeof(process->name));
+	}
+	memcpy(record->process, process->name, sizeof(record->process));
+	record->cgroup_id = process->cgroup_id;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The threads there are, as /proc shows them: for the sources that are not told of them. */
+#ifndef DWELL_CAPTURE_PROC_THREADS_H
+#define DWELL_CAPTURE_PROC_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/wire.h"
+#include "capture/target.h"
+
+struct proc_id {
+	uint32_t pid, tid;
+};
+
+/* All zeros is empty. */
+struct proc_threads {
+	struct proc_id *items;
+	size_t count, room;
+};
+
+/*
+ * The threads of the targets, by pid and tid. With `own_only`: of processes of this user. 0 or
+ * -ENOMEM.
+ */
+int proc_threads_list(struct proc_threads *threads, const struct targets *targets,
+		      bool own_only) must_check;
+void proc_threads_release(struct proc_threads *threads);
+
+/* Fields of /proc/PID/task/TID/stat. */
+struct proc_stat {
+	char comm[16]; /* not terminated when 16 long */
+	char state;    /* R S D T t Z X I */
+	uint32_t parent_pid;
+	uint32_t flags;		     /* PF_* */
+	uint64_t utime_ns, stime_ns; /* to a clock tick */
+	int32_t nice;
+	uint64_t start_ns; /* CLOCK_BOOTTIME, to a clock tick */
+	uint32_t cpu, policy;
+};
+
+/* Takes a line apart; the name in it may be anything. */
+bool proc_stat_parse(const char *line, struct proc_stat *ret_stat);
+
+/* False: the thread is gone. */
+bool proc_stat_read(struct proc_id id, struct proc_stat *ret_stat);
+
+/*
+ * All of a record that /proc/PID/task/TID/stat has; state and totals stay unknown. Its accounting
+ * began with the thread, or what clock ticks leave of that.
+ */
+void proc_record_fill(struct wire_thread *record, struct proc_id id, const struct proc_stat *stat,
+		      uint64_t end_ns);
+
+/* What the threads of a process share, read once for those that follow each other. */
+struct proc_process {
+	uint32_t pid;
+	uint64_t time_ns;
+	uint64_t cgroup_id;
+	char name[16];
+};
+
+/* Process name and cgroup of a record. */
+void proc_process_fill(struct wire_thread *record, struct proc_process *process);
+
+/* The cgroup v2 id of a process's directory; 0 = not known. */
+uint64_t proc_cgroup_id(uint32_t pid);
+
+#endif

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Threads by looking at /proc again and again: works without privileges on one's own processes.
+ * Time on a CPU and time waiting for one are the scheduler's counters (schedstat); what remains is
+ * blocked time, and goes to the states seen before and after it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/timerfd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "capture/proc_threads.h"
+#include "capture/source_ops.h"
+#include "capture/syscalls.h"
+
+#define SAMPLE_NS (10 * NS_PER_MS)
+/* A pass over all threads may take this share of the time between passes, or they come less often.
+ */
+#define COST_SHARE 20 /* one part of */
+/* New threads are looked for once in so many passes. */
+#define LIST_EVERY 10
+
+struct sampled {
+	struct wire_thread record; /* totals up to `time_ns` */
+	struct proc_id id;
+	uint64_t time_ns;	  /* of the last look */
+	uint64_t run_ns, wait_ns; /* schedstat then */
+	uint64_t prepaid_ns;	  /* told as waiting for a CPU before the counter moved */
+	struct wire_where where;
+	uint64_t where_since_ns;
+	__u8 blocked; /* the state it was last seen blocked in; WIRE_ON_CPU = never */
+	bool seen;    /* in this list */
+};
+
+struct sampler {
+	const struct targets *targets;
+	bool own_only;
+	uint8_t classes[SYSCALL_TABLE_SIZE];
+	struct proc_threads list;
+	struct sampled *threads; /* by tid */
+	size_t count, room;
+	struct proc_process process;
+	struct wire_session session; /* to tell of another sample_ns */
+	int timer_fd;
+	unsigned int passes;
+};
+
+static void sampler_close(void *data)
+{
+	struct sampler *sampler = data;
+
+	if (!sampler)
+		return;
+	if (sampler->timer_fd >= 0)
+		close(sampler->timer_fd);
+	proc_threads_release(&sampler->list);
+	free(sampler->threads);
+	free(sampler);
+}
+
+static void set_period(struct sampler *sampler, uint64_t period_ns)
+{
+	struct itimerspec spec = {
+		.it_value = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
+		.it_interval = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
+	};
+
+	sampler->session.sample_ns = period_ns;
+	timerfd_settime(sampler->timer_fd, 0, &spec, NULL);
+}
+
+/* A small file of a thread, terminated; false: gone, or not ours to read. */
+static bool read_file(struct proc_id id, const char *name, char *into, size_t room)
+{
+	char path[96];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", id.pid, id.tid, name);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	length = fd < 0 ? -1 : read(fd, into, room - 1);
+	if (length <= 0)
+		return false;
+	into[length] = '\0';
+	return true;
+}
+
+static bool read_schedstat(struct proc_id id, uint64_t *ret_run_ns, uint64_t *ret_wait_ns)
+{
+	char text[128];
+
+	return read_file(id, "schedstat", text, sizeof(text)) &&
+	       sscanf(text, "%" SCNu64 " %" SCNu64, ret_run_ns, ret_wait_ns) == 2;
+}
+
+static struct wire_where place(__u8 state, __u8 detail, long syscall)
+{
+	return (struct wire_where){state, detail, (__s16)syscall};
+}
+
+/* As classify_descriptor() in the kernel, by what the link in /proc/PID/fd says. */
+static struct wire_where classify_descriptor(struct proc_id id, unsigned long descriptor,
+					     long syscall)
+{
+	char path[96], link[256];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%lu", id.pid, descriptor);
+	length = readlink(path, link, sizeof(link) - 1);
+	if (length <= 0)
+		return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	link[length] = '\0';
+	if (!strncmp(link, "pipe:", 5))
+		return place(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
+	/* Internet or Unix: the link does not say */
+	if (!strncmp(link, "socket:", 7))
+		return place(WIRE_NET, WIRE_DETAIL_SOCKET, syscall);
+	if (!strncmp(link, "anon_inode:", 11))
+		return place(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
+	if (!strncmp(link, "/dev/", 5))
+		return place(WIRE_IDLE, WIRE_DETAIL_CHARDEV, syscall);
+	return place(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
+}
+
+static struct wire_where classify_call(const struct sampler *sampler, struct proc_id id,
+				       long syscall, const unsigned long arguments[2],
+				       bool uninterruptible)
+{
+	__u8 class = syscall >= 0 && syscall < SYSCALL_TABLE_SIZE ? sampler->classes[syscall]
+								  : SYSCALL_OTHER;
+
+	switch (class) {
+	case SYSCALL_WAIT:
+		return place(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_DESCRIPTOR:
+		return classify_descriptor(id, arguments[0], syscall);
+	case SYSCALL_IPC:
+		return place(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_LOCK:
+		return place(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_FUTEX:
+		switch (arguments[1] & FUTEX_CMD_MASK) {
+		case FUTEX_WAIT:
+			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
+		case FUTEX_LOCK_PI:
+			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
+		}
+		return place(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
+	case SYSCALL_FILE:
+	case SYSCALL_OPEN:
+	case SYSCALL_FCNTL:
+		return place(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_VFORK:
+		return place(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
+	}
+	return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+}
+
+static struct wire_where observe(const struct sampler *sampler, struct proc_id id,
+				 const struct proc_stat *stat)
+{
+	unsigned long arguments[2] = {0, 0};
+	char text[256];
+	long syscall;
+	bool uninterruptible = stat->state == 'D';
+
+	switch (stat->state) {
+	case 'R':
+		return place(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	case 'T':
+		return place(WIRE_STOPPED, WIRE_DETAIL_SIGNAL, WIRE_SYSCALL_NONE);
+	case 't':
+		return place(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
+	case 'I':
+		return place(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
+	}
+	if (!read_file(id, "syscall", text, sizeof(text)) ||
+	    sscanf(text, "%ld 0x%lx 0x%lx", &syscall, &arguments[0], &arguments[1]) < 1)
+		return place(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE,
+			     WIRE_SYSCALL_NONE);
+	if (syscall < 0)
+		return place(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE,
+			     WIRE_SYSCALL_NONE);
+	return classify_call(sampler, id, syscall, arguments, uninterruptible);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Blocked, or waiting for a CPU that the counter does not show yet: between two looks. */
+static void share_out(struct sampled *thread, struct wire_where now, uint64_t left_ns, bool ran)
+{
+	__u8 before = thread->where.state, after = now.state;
+	__u64 *ns = thread->record.totals.ns;
+
+	if (before == WIRE_ON_CPU && after == WIRE_ON_CPU && ran && thread->blocked) {
+		/* one that blocks now and then has done so */
+		ns[thread->blocked] += left_ns;
+	} else if (before == WIRE_ON_CPU && after == WIRE_ON_CPU) {
+		ns[WIRE_RUNNABLE] += left_ns;
+		thread->prepaid_ns += left_ns;
+	} else if (before == WIRE_ON_CPU) {
+		ns[after] += left_ns;
+	} else if (after == WIRE_ON_CPU) {
+		ns[before] += left_ns;
+	} else {
+		ns[before] += left_ns / 2;
+		ns[after] += left_ns - left_ns / 2;
+	}
+}
+
+static void look(struct sampler *sampler, struct sampled *thread, const struct proc_stat *stat)
+{
+	uint64_t now_ns = clock_monotonic_ns(), left_ns = now_ns - thread->time_ns;
+	uint64_t run_ns = thread->run_ns, wait_ns = thread->wait_ns, part_ns, waited_ns;
+	struct wire_where now = observe(sampler, thread->id, stat);
+	bool ran;
+
+	if (!read_schedstat(thread->id, &run_ns, &wait_ns))
+		run_ns = stat->utime_ns + stat->stime_ns;
+	part_ns = least(run_ns > thread->run_ns ? run_ns - thread->run_ns : 0, left_ns);
+	thread->record.totals.ns[WIRE_ON_CPU] += part_ns;
+	ran = part_ns > 0;
+	left_ns -= part_ns;
+	thread->run_ns += part_ns; /* what does not fit is told at the next look */
+	waited_ns = wait_ns > thread->wait_ns ? wait_ns - thread->wait_ns : 0;
+	part_ns = least(waited_ns, thread->prepaid_ns);
+	thread->prepaid_ns -= part_ns;
+	thread->wait_ns += part_ns;
+	waited_ns -= part_ns;
+	part_ns = least(waited_ns, left_ns);
+	thread->record.totals.ns[WIRE_RUNNABLE] += part_ns;
+	thread->wait_ns += part_ns;
+	left_ns -= part_ns;
+	share_out(thread, now, left_ns, ran);
+	if (now.state != WIRE_ON_CPU)
+		thread->blocked = now.state;
+	if (memcmp(&now, &thread->where, sizeof(now)) != 0)
+		thread->where_since_ns = now_ns;
+	thread->where = now;
+	thread->time_ns = now_ns;
+	thread->record.utime_ns = stat->utime_ns;
+	thread->record.stime_ns = stat->stime_ns;
+	thread->record.cpu = stat->cpu;
+	memcpy(thread->record.comm, stat->comm, sizeof(thread->record.comm));
+}
+
+static int by_tid(const void *left, const void *right)
+{
+	const struct sampled *a = left, *b = right;
+
+	return (a->id.tid > b->id.tid) - (a->id.tid < b->id.tid);
+}
+
+static struct sampled *find(struct sampler *sampler, uint32_t tid)
+{
+	struct sampled key = {.id.tid = tid};
+
+	return sampler->count ? bsearch(&key, sampler->threads, sampler->count, sizeof(key), by_tid)
+			      : NULL;
+}
+
+static int add(struct sampler *sampler, struct proc_id id, const struct proc_stat *stat)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct sampled *thread;
+
+	if (sampler->count == sampler->room) {
+		size_t room = sampler->room ? sampler->room * 2 : 256;
+		struct sampled *grown = realloc(sampler->threads, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		sampler->threads = grown;
+		sampler->room = room;
+	}
+	thread = &sampler->threads[sampler->count++];
+	*thread = (struct sampled){.id = id, .time_ns = now_ns, .seen = true};
+	proc_record_fill(&thread->record, id, stat, now_ns);
+	/* accounting begins when it is found */
+	thread->record.origin_ns = now_ns;
+	if (!read_schedstat(id, &thread->run_ns, &thread->wait_ns))
+		thread->run_ns = stat->utime_ns + stat->stime_ns;
+	thread->where = observe(sampler, id, stat);
+	thread->where_since_ns = now_ns;
+	return 0;
+}
+
+/* Who is there: new ones get an account, and those that are gone lose theirs. */
+static int refresh(struct sampler *sampler)
+{
+	size_t known = sampler->count, kept = 0;
+	int result = proc_threads_list(&sampler->list, sampler->targets, sampler->own_only);
+
+	for (size_t i = 0; i < known; i++)
+		sampler->threads[i].seen = false;
+	for (size_t i = 0; result >= 0 && i < sampler->list.count; i++) {
+		struct proc_id id = sampler->list.items[i];
+		size_t count = sampler->count;
+		struct proc_stat stat;
+		struct sampled *thread;
+
+		sampler->count = known; /* the sorted part */
+		thread = find(sampler, id.tid);
+		sampler->count = count;
+		if (!proc_stat_read(id, &stat) || stat.state == 'Z' || stat.state == 'X')
+			continue;
+		if (thread && thread->record.start_ns == stat.start_ns)
+			thread->seen = true;
+		else
+			result = add(sampler, id, &stat);
+	}
+	for (size_t i = 0; i < sampler->count; i++)
+		if (sampler->threads[i].seen)
+			sampler->threads[kept++] = sampler->threads[i];
+	sampler->count = kept;
+	if (kept)
+		qsort(sampler->threads, kept, sizeof(*sampler->threads), by_tid);
+	return result;
+}
+
+static int sampler_open(void **ret_data, const struct targets *targets,
+			struct wire_session *session, struct record_sink sink, struct error *error)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int result;
+
+	(void)sink;
+	if (!sampler)
+		return error_set(error, ENOMEM, "out of memory");
+	sampler->targets = targets;
+	sampler->own_only = targets_everything(targets) && geteuid() != 0;
+	syscalls_classify(sampler->classes);
+	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	session->source = WIRE_SOURCE_PROCFS;
+	/* what waits for memory looks as what waits for a disk */
+	session->states = ((1U << WIRE_STATES) - 1) & ~(1U << WIRE_SWAP);
+	session->figures = WIRE_FIGURE_STATE | WIRE_FIGURE_CPU;
+	session->sample_ns = SAMPLE_NS;
+	result = sampler->timer_fd < 0 ? -errno : refresh(sampler);
+	if (result < 0) {
+		sampler_close(sampler);
+		return error_set(error, -result, "cannot sample /proc: %s", strerror(-result));
+	}
+	sampler->session = *session;
+	set_period(sampler, SAMPLE_NS);
+	*ret_data = sampler;
+	return 0;
+}
+
+static void sample(struct sampler *sampler)
+{
+	for (size_t i = 0; i < sampler->count; i++) {
+		struct sampled *thread = &sampler->threads[i];
+		struct proc_stat stat;
+
+		if (proc_stat_read(thread->id, &stat) && stat.start_ns == thread->record.start_ns &&
+		    stat.state != 'Z' && stat.state != 'X')
+			look(sampler, thread, &stat);
+	}
+}
+
+static int sampler_work(void *data, struct record_sink sink, struct error *error)
+{
+	struct sampler *sampler = data;
+	uint64_t expired, start_ns = clock_monotonic_ns(), spent_ns, period_ns;
+	int result = 0;
+
+	if (read(sampler->timer_fd, &expired, sizeof(expired)) != sizeof(expired))
+		return 0;
+	if (++sampler->passes % LIST_EVERY == 0)
+		result = refresh(sampler);
+	sample(sampler);
+	spent_ns = clock_monotonic_ns() - start_ns;
+	period_ns = sampler->session.sample_ns;
+	/* doubled and halved, so that it does not change all the time */
+	if (spent_ns * COST_SHARE > period_ns && period_ns < NS_PER_S)
+		period_ns *= 2;
+	else if (spent_ns * COST_SHARE * 4 < period_ns && period_ns > SAMPLE_NS)
+		period_ns /= 2;
+	if (result >= 0 && period_ns != sampler->session.sample_ns) {
+		set_period(sampler, period_ns);
+		result = sink_send(sink, &sampler->session.header);
+	}
+	return result < 0 ? error_set(error, -result, "cannot sample /proc: %s", strerror(-result))
+			  : 0;
+}
+
+/* The time since its own look, microseconds, is spent as it was seen. */
+static void close_at(struct sampled *thread, uint64_t instant_ns)
+{
+	uint64_t gap_ns = instant_ns > thread->time_ns ? instant_ns - thread->time_ns : 0;
+
+	thread->record.totals.ns[thread->where.state] += gap_ns;
+	if (thread->where.state == WIRE_ON_CPU)
+		thread->run_ns += gap_ns;
+	thread->time_ns = instant_ns;
+}
+
+static int sampler_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
+			    struct error *error)
+{
+	struct sampler *sampler = data;
+	int result = refresh(sampler);
+
+	sample(sampler);
+	*ret_instant_ns = clock_monotonic_ns();
+	for (size_t i = 0; result >= 0 && i < sampler->count; i++) {
+		struct sampled *thread = &sampler->threads[i];
+		struct wire_thread record;
+
+		close_at(thread, *ret_instant_ns);
+		record = thread->record;
+
+		record.header.time_ns = record.end_ns = *ret_instant_ns;
+		record.where = thread->where;
+		record.since_ns = least(thread->where_since_ns, thread->time_ns);
+		proc_process_fill(&record, &sampler->process);
+		result = sink_send(sink, &record.header);
+	}
+	return result < 0 ? error_set(error, -result, "cannot sample /proc: %s", strerror(-result))
+			  : 0;
+}
+
+static struct wire_losses sampler_losses(const void *data)
+{
+	(void)data;
+	return (struct wire_losses){0};
+}
+
+static int sampler_descriptor(const void *data)
+{
+	const struct sampler *sampler = data;
+
+	return sampler->timer_fd;
+}
+
+const struct source_ops source_procfs = {
+	.choice = SOURCE_PROCFS,
+	.open = sampler_open,
+	.close = sampler_close,
+	.snapshot = sampler_snapshot,
+	.losses = sampler_losses,
+	.descriptor = sampler_descriptor,
+	.work = sampler_work,
+};

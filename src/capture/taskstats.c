@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/taskstats.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+#include <linux/taskstats.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+
+#include "base/duration.h"
+
+/* Requests on their way at once: their answers fit into the socket's buffer. */
+#define BATCH		     64
+#define REQUEST_BYTES	     64
+#define RECEIVE_BYTES	     (4 << 20)
+#define INCOMPATIBLE_VERSION 15
+
+/*
+ * Offsets in struct taskstats. Not offsetof(): fields are appended, so a kernel may be older or
+ * newer than our header, and a header may be of the version with the wrong layout.
+ */
+enum {
+	OFFSET_VERSION = 0,
+	OFFSET_EXIT_CODE = 4,
+	OFFSET_RUN_REAL = 64,
+	OFFSET_RUN_VIRTUAL = 72,
+	OFFSET_PID = 128,
+	OFFSET_ELAPSED_US = 144,
+	OFFSET_UTIME_US = 152,
+	OFFSET_STIME_US = 160,
+	OFFSET_MINOR_FAULTS = 168,
+	OFFSET_MAJOR_FAULTS = 176,
+	OFFSET_READ_BYTES = 248,
+	OFFSET_WRITE_BYTES = 256,
+	OFFSET_VOLUNTARY = 272,
+	OFFSET_INVOLUNTARY = 280,
+	SMALLEST = 288,
+	OFFSET_PROCESS = 368, /* version 12 */
+};
+
+/* A count, then a total, by enum wire_delay_kind. */
+static const struct {
+	size_t offset;
+	unsigned int version;
+} delays[WIRE_DELAYS_COUNT] = {
+	[WIRE_DELAY_CPU] = {16, 1},	   [WIRE_DELAY_BLOCK_IO] = {32, 1},
+	[WIRE_DELAY_SWAP_IN] = {48, 1},	   [WIRE_DELAY_RECLAIM] = {312, 7},
+	[WIRE_DELAY_THRASHING] = {328, 9}, [WIRE_DELAY_COMPACTION] = {352, 11},
+	[WIRE_DELAY_COPY] = {400, 13},	   [WIRE_DELAY_IRQ] = {416, 14},
+};
+
+struct taskstats_link {
+	struct mnl_socket *requests, *exits;
+	uint16_t family;
+	unsigned int version;
+	bool delays_counted;
+	uint32_t sequence;
+	uint64_t lost;
+};
+
+/* The payload is only 4-byte aligned. */
+static uint64_t u64_at(const void *bytes, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)bytes + offset, sizeof(value));
+	return value;
+}
+
+static uint32_t u32_at(const void *bytes, size_t offset)
+{
+	uint32_t value;
+
+	memcpy(&value, (const char *)bytes + offset, sizeof(value));
+	return value;
+}
+
+bool taskstats_decode(const void *bytes, size_t length, struct taskstats_reading *ret_reading)
+{
+	uint16_t version;
+
+	if (length < SMALLEST)
+		return false;
+	memcpy(&version, bytes, sizeof(version));
+	if (version == INCOMPATIBLE_VERSION)
+		return false;
+	*ret_reading = (struct taskstats_reading){
+		.tid = u32_at(bytes, OFFSET_PID),
+		.elapsed_ns = u64_at(bytes, OFFSET_ELAPSED_US) * NS_PER_US,
+		.utime_ns = u64_at(bytes, OFFSET_UTIME_US) * NS_PER_US,
+		.stime_ns = u64_at(bytes, OFFSET_STIME_US) * NS_PER_US,
+		.voluntary = u64_at(bytes, OFFSET_VOLUNTARY),
+		.involuntary = u64_at(bytes, OFFSET_INVOLUNTARY),
+		.exit_code = (int32_t)u32_at(bytes, OFFSET_EXIT_CODE),
+		.delays =
+			{
+				.tid = u32_at(bytes, OFFSET_PID),
+				.version = version,
+				.run_real_ns = u64_at(bytes, OFFSET_RUN_REAL),
+				.run_virtual_ns = u64_at(bytes, OFFSET_RUN_VIRTUAL),
+				.minor_faults = u64_at(bytes, OFFSET_MINOR_FAULTS),
+				.major_faults = u64_at(bytes, OFFSET_MAJOR_FAULTS),
+				.read_bytes = u64_at(bytes, OFFSET_READ_BYTES),
+				.write_bytes = u64_at(bytes, OFFSET_WRITE_BYTES),
+			},
+	};
+	if (version >= 12 && length >= OFFSET_PROCESS + sizeof(uint32_t))
+		ret_reading->pid = u32_at(bytes, OFFSET_PROCESS);
+	for (int i = 0; i < WIRE_DELAYS_COUNT; i++) {
+		if (version < delays[i].version || length < delays[i].offset + 16)
+			continue;
+		ret_reading->delays.measured |= 1U << i;
+		ret_reading->delays.delays[i].count = u64_at(bytes, delays[i].offset);
+		ret_reading->delays.delays[i].total_ns = u64_at(bytes, delays[i].offset + 8);
+	}
+	return true;
+}
+
+bool taskstats_delays_counted(void)
+{
+	cleanup_file FILE *file = fopen("/proc/sys/kernel/task_delayacct", "re");
+	int on = 0;
+
+	/* before 5.14 there was no switch, and they were */
+	if (!file)
+		return errno == ENOENT;
+	return fscanf(file, "%d", &on) == 1 && on;
+}
+
+static struct nlmsghdr *put_request(void *buffer, struct taskstats_link *taskstats, uint16_t type,
+				    uint8_t command)
+{
+	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
+	struct genlmsghdr *generic = mnl_nlmsg_put_extra_header(header, sizeof(*generic));
+
+	header->nlmsg_type = type;
+	header->nlmsg_flags = NLM_F_REQUEST;
+	header->nlmsg_seq = ++taskstats->sequence;
+	generic->cmd = command;
+	generic->version = TASKSTATS_GENL_VERSION;
+	return header;
+}
+
+static int find_family_id(const struct nlattr *attribute, void *data)
+{
+	uint16_t *id = data;
+
+	if (mnl_attr_get_type(attribute) == CTRL_ATTR_FAMILY_ID &&
+	    mnl_attr_validate(attribute, MNL_TYPE_U16) >= 0)
+		*id = mnl_attr_get_u16(attribute);
+	return MNL_CB_OK;
+}
+
+static int on_family(const struct nlmsghdr *header, void *data)
+{
+	return mnl_attr_parse(header, sizeof(struct genlmsghdr), find_family_id, data);
+}
+
+static int find_family(struct taskstats_link *taskstats)
+{
+	char buffer[8192];
+	struct nlmsghdr *header = put_request(buffer, taskstats, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+	ssize_t length;
+
+	mnl_attr_put_strz(header, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME);
+	if (mnl_socket_sendto(taskstats->requests, header, header->nlmsg_len) < 0)
+		return -errno;
+	length = mnl_socket_recvfrom(taskstats->requests, buffer, sizeof(buffer));
+	if (length < 0 || mnl_cb_run(buffer, (size_t)length, taskstats->sequence, 0, on_family,
+				     &taskstats->family) < 0)
+		return -errno;
+	return taskstats->family ? 0 : -ENOENT;
+}
+
+static struct mnl_socket *open_socket(void)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
+	int bytes = RECEIVE_BYTES;
+
+	if (socket && mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0) {
+		mnl_socket_close(socket);
+		return NULL;
+	}
+	/* more than a user may have, where that is permitted */
+	if (socket && setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVBUFFORCE, &bytes,
+				 sizeof(bytes)) < 0)
+		setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	return socket;
+}
+
+struct answers {
+	taskstats_callback callback;
+	void *data;
+	int result;	       /* of the callback */
+	unsigned int versions; /* refused */
+};
+
+static void take_stats(struct answers *answers, const struct nlattr *stats)
+{
+	struct taskstats_reading reading;
+
+	if (!taskstats_decode(mnl_attr_get_payload(stats), mnl_attr_get_payload_len(stats),
+			      &reading))
+		answers->versions++;
+	else if (answers->result >= 0)
+		answers->result = answers->callback(answers->data, &reading);
+}
+
+/* Of a thread; a process's sums (AGGR_TGID) come with the exit of its last one. */
+static int on_aggregate(const struct nlattr *attribute, void *data)
+{
+	const struct nlattr *inner;
+
+	if (mnl_attr_get_type(attribute) != TASKSTATS_TYPE_AGGR_PID)
+		return MNL_CB_OK;
+	mnl_attr_for_each_nested(inner,
+				 attribute) if (mnl_attr_get_type(inner) == TASKSTATS_TYPE_STATS)
+		take_stats(data, inner);
+	return MNL_CB_OK;
+}
+
+static int on_message(const struct nlmsghdr *header, void *data)
+{
+	return mnl_attr_parse(header, sizeof(struct genlmsghdr), on_aggregate, data);
+}
+
+/* Takes the messages of one datagram; how many answers were among them (errors are answers). */
+static unsigned int take_datagram(struct taskstats_link *taskstats, char *buffer, ssize_t length,
+				  uint32_t first_sequence, struct answers *answers)
+{
+	struct nlmsghdr *header = (struct nlmsghdr *)(void *)buffer;
+	int left = (int)length;
+	unsigned int taken = 0;
+
+	for (; mnl_nlmsg_ok(header, left); header = mnl_nlmsg_next(header, &left)) {
+		/* of a request before: late, and not to be counted for this batch */
+		if (first_sequence &&
+		    (header->nlmsg_seq < first_sequence || header->nlmsg_seq > taskstats->sequence))
+			continue;
+		taken++;
+		if (header->nlmsg_type == taskstats->family)
+			on_message(header, answers);
+	}
+	return taken;
+}
+
+static int read_batch(struct taskstats_link *taskstats, const uint32_t *tids, size_t count,
+		      struct answers *answers)
+{
+	char requests[BATCH * REQUEST_BYTES], buffer[32768];
+	uint32_t first = taskstats->sequence + 1;
+	size_t used = 0, taken = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct nlmsghdr *header = put_request(requests + used, taskstats, taskstats->family,
+						      TASKSTATS_CMD_GET);
+
+		mnl_attr_put_u32(header, TASKSTATS_CMD_ATTR_PID, tids[i]);
+		used += MNL_ALIGN(header->nlmsg_len);
+	}
+	if (mnl_socket_sendto(taskstats->requests, requests, used) < 0)
+		return -errno;
+	/* the kernel answers while it takes the requests: everything is there already */
+	while (taken < count) {
+		ssize_t length = recv(mnl_socket_get_fd(taskstats->requests), buffer,
+				      sizeof(buffer), MSG_DONTWAIT);
+
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length < 0 && errno == ENOBUFS) {
+			taskstats->lost++;
+			continue;
+		}
+		if (length < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		taken += take_datagram(taskstats, buffer, length, first, answers);
+	}
+	return 0;
+}
+
+int taskstats_read(struct taskstats_link *taskstats, const uint32_t *tids, size_t count,
+		   taskstats_callback callback, void *data, struct error *error)
+{
+	struct answers answers = {.callback = callback, .data = data};
+
+	for (size_t i = 0; i < count && answers.result >= 0; i += BATCH) {
+		int result = read_batch(taskstats, tids + i, count - i < BATCH ? count - i : BATCH,
+					&answers);
+
+		if (result < 0)
+			return error_set(error, -result, "cannot read taskstats: %s",
+					 strerror(-result));
+	}
+	return answers.result < 0 ? error_set(error, -answers.result, "cannot take taskstats: %s",
+					      strerror(-answers.result))
+				  : 0;
+}
+
+static int keep_version(void *data, const struct taskstats_reading *reading)
+{
+	struct taskstats_link *taskstats = data;
+
+	taskstats->version = reading->delays.version;
+	return 0;
+}
+
+/* Whether we may ask, and can read the answer: about ourselves. */
+static int probe(struct taskstats_link *taskstats, struct error *error)
+{
+	struct answers answers = {.callback = keep_version, .data = taskstats};
+	char buffer[8192];
+	struct nlmsghdr *header =
+		put_request(buffer, taskstats, taskstats->family, TASKSTATS_CMD_GET);
+	ssize_t length;
+
+	mnl_attr_put_u32(header, TASKSTATS_CMD_ATTR_PID, (uint32_t)getpid());
+	if (mnl_socket_sendto(taskstats->requests, header, header->nlmsg_len) < 0 ||
+	    (length = mnl_socket_recvfrom(taskstats->requests, buffer, sizeof(buffer))) < 0 ||
+	    mnl_cb_run(buffer, (size_t)length, taskstats->sequence, 0, on_message, &answers) < 0) {
+		int code = errno;
+
+		if (code == EPERM)
+			return error_set(error, code,
+					 "taskstats needs root, or CAP_NET_ADMIN in the initial "
+					 "user namespace");
+		return error_set(error, code, "cannot read taskstats: %s", strerror(code));
+	}
+	if (answers.versions)
+		return error_set(
+			error, ENOTSUP,
+			"this kernel's taskstats has version %d, whose layout is "
+			"incompatible with all others: use a kernel before 6.14 or a later "
+			"one",
+			INCOMPATIBLE_VERSION);
+	if (!taskstats->version)
+		return error_set(error, ENOTSUP, "the kernel gave no taskstats");
+	return 0;
+}
+
+int taskstats_open(struct taskstats_link **ret_taskstats, struct error *error)
+{
+	struct taskstats_link *taskstats = calloc(1, sizeof(*taskstats));
+	int result;
+
+	if (!taskstats)
+		return error_set(error, ENOMEM, "out of memory");
+	taskstats->requests = open_socket();
+	if (!taskstats->requests) {
+		result = error_set(error, errno, "cannot open a netlink socket: %s",
+				   strerror(errno));
+	} else {
+		result = find_family(taskstats);
+		if (result < 0)
+			result = error_set(error, ENOTSUP,
+					   "this kernel has no taskstats: it needs "
+					   "CONFIG_TASKSTATS=y");
+		else
+			result = probe(taskstats, error);
+	}
+	if (result < 0) {
+		taskstats_close(taskstats);
+		return result;
+	}
+	*ret_taskstats = taskstats;
+	return 0;
+}
+
+void taskstats_close(struct taskstats_link *taskstats)
+{
+	if (!taskstats)
+		return;
+	if (taskstats->requests)
+		mnl_socket_close(taskstats->requests);
+	/* with its socket goes the registration */
+	if (taskstats->exits)
+		mnl_socket_close(taskstats->exits);
+	free(taskstats);
+}
+
+unsigned int taskstats_version(const struct taskstats_link *taskstats)
+{
+	return taskstats->version;
+}
+
+int taskstats_listen(struct taskstats_link *taskstats, struct error *error)
+{
+	char buffer[8192], cpus[32];
+	struct nlmsghdr *header =
+		put_request(buffer, taskstats, taskstats->family, TASKSTATS_CMD_GET);
+	ssize_t length;
+
+	header->nlmsg_flags |= NLM_F_ACK;
+	snprintf(cpus, sizeof(cpus), "0-%d", get_nprocs_conf() - 1);
+	mnl_attr_put_strz(header, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus);
+	taskstats->exits = open_socket();
+	if (taskstats->exits &&
+	    mnl_socket_sendto(taskstats->exits, header, header->nlmsg_len) >= 0 &&
+	    (length = mnl_socket_recvfrom(taskstats->exits, buffer, sizeof(buffer))) >= 0 &&
+	    mnl_cb_run(buffer, (size_t)length, taskstats->sequence, 0, NULL, NULL) >= 0)
+		return 0;
+	(void)error_set(error, errno, "cannot listen for exits: %s", strerror(errno));
+	if (taskstats->exits)
+		mnl_socket_close(taskstats->exits);
+	taskstats->exits = NULL;
+	return -EPERM;
+}
+
+int taskstats_exit_fd(const struct taskstats_link *taskstats)
+{
+	return taskstats->exits ? mnl_socket_get_fd(taskstats->exits) : -1;
+}
+
+int taskstats_exits(struct taskstats_link *taskstats, taskstats_callback callback, void *data)
+{
+	struct answers answers = {.callback = callback, .data = data};
+	char buffer[32768];
+
+	while (taskstats->exits && answers.result >= 0) {
+		ssize_t length = recv(mnl_socket_get_fd(taskstats->exits), buffer, sizeof(buffer),
+				      MSG_DONTWAIT);
+
+		if (length < 0 && errno == EINTR)
+			continue;
+		if (length < 0 && errno == ENOBUFS) {
+			taskstats->lost++;
+			continue;
+		}
+		if (length < 0)
+			break;
+		take_datagram(taskstats, buffer, length, 0, &answers);
+	}
+	return answers.result;
+}
+
+uint64_t taskstats_lost(const struct taskstats_link *taskstats)
+{
+	return taskstats->lost;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Threads by the kernel's own counters alone. They move when a thread is next switched or ticked: a
+ * thread that has waited for a CPU for a second shows that only when it gets it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/proc_threads.h"
+#include "capture/source_ops.h"
+#include "capture/taskstats.h"
+
+struct counters {
+	struct taskstats_link *taskstats;
+	const struct targets *targets;
+	struct proc_threads threads;
+	uint32_t *tids;
+	size_t tid_room;
+	/* records of this snapshot and the one before, by tid */
+	struct wire_thread *records, *before;
+	size_t count, before_count, room, before_room;
+	struct proc_process process;
+	struct record_sink sink; /* during a snapshot */
+	uint64_t instant_ns;
+};
+
+static void counters_close(void *data)
+{
+	struct counters *counters = data;
+
+	if (!counters)
+		return;
+	taskstats_close(counters->taskstats);
+	proc_threads_release(&counters->threads);
+	free(counters->tids);
+	free(counters->records);
+	free(counters->before);
+	free(counters);
+}
+
+static int counters_open(void **ret_data, const struct targets *targets,
+			 struct wire_session *session, struct record_sink sink, struct error *error)
+{
+	struct counters *counters = calloc(1, sizeof(*counters));
+	struct error why = {""};
+	int result;
+
+	if (!counters)
+		return error_set(error, ENOMEM, "out of memory");
+	counters->targets = targets;
+	result = taskstats_open(&counters->taskstats, error);
+	if (result >= 0 && taskstats_listen(counters->taskstats, &why) < 0)
+		result = sink_missing(sink, "exits", why.text);
+	session->source = WIRE_SOURCE_TASKSTATS;
+	session->flags |= WIRE_SESSION_DELAYS;
+	session->states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
+	session->figures = WIRE_FIGURE_SWITCHES | WIRE_FIGURE_CPU;
+	if (taskstats_delays_counted())
+		session->states |= 1U << WIRE_DISK | 1U << WIRE_SWAP;
+	if (result < 0) {
+		counters_close(counters);
+		return result;
+	}
+	*ret_data = counters;
+	return 0;
+}
+
+static int by_tid(const void *left, const void *right)
+{
+	const struct wire_thread *a = left, *b = right;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static struct wire_thread *find(struct wire_thread *records, size_t count, uint32_t tid)
+{
+	struct wire_thread key = {.tid = tid};
+
+	return count ? bsearch(&key, records, count, sizeof(key), by_tid) : NULL;
+}
+
+static void fill_totals(struct wire_thread *record, const struct taskstats_reading *reading)
+{
+	const struct wire_delay *delays = reading->delays.delays;
+
+	record->totals.ns[WIRE_ON_CPU] = reading->delays.run_virtual_ns;
+	record->totals.ns[WIRE_RUNNABLE] = delays[WIRE_DELAY_CPU].total_ns;
+	record->totals.ns[WIRE_DISK] = delays[WIRE_DELAY_BLOCK_IO].total_ns;
+	record->totals.ns[WIRE_SWAP] = delays[WIRE_DELAY_SWAP_IN].total_ns +
+				       delays[WIRE_DELAY_RECLAIM].total_ns +
+				       delays[WIRE_DELAY_COMPACTION].total_ns;
+	record->utime_ns = reading->utime_ns;
+	record->stime_ns = reading->stime_ns;
+	record->voluntary = reading->voluntary;
+	record->involuntary = reading->involuntary;
+}
+
+static int send_delays(struct counters *counters, const struct wire_thread *record,
+		       const struct taskstats_reading *reading)
+{
+	struct wire_delays delays = reading->delays;
+
+	delays.header = (struct wire_header){
+		.size = sizeof(delays), .kind = WIRE_DELAYS, .time_ns = counters->instant_ns};
+	delays.start_ns = record->start_ns;
+	if (!taskstats_delays_counted())
+		delays.measured &= 1U << WIRE_DELAY_CPU;
+	return sink_send(counters->sink, &delays.header);
+}
+
+static int take_reading(void *data, const struct taskstats_reading *reading)
+{
+	struct counters *counters = data;
+	struct wire_thread *record = find(counters->records, counters->count, reading->tid);
+	int result;
+
+	if (!record)
+		return 0;
+	fill_totals(record, reading);
+	result = sink_send(counters->sink, &record->header);
+	return result < 0 ? result : send_delays(counters, record, reading);
+}
+
+/* One that was there at the last snapshot, or was born and died since. */
+static int take_exit(void *data, const struct taskstats_reading *reading)
+{
+	struct counters *counters = data;
+	const struct wire_thread *known =
+		find(counters->before, counters->before_count, reading->tid);
+	struct wire_thread record;
+	uint64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic_ns();
+	int result;
+
+	if (known) {
+		record = *known;
+	} else if (targets_everything(counters->targets)) {
+		record = (struct wire_thread){.tid = reading->tid, .pid = reading->pid};
+		record.origin_ns = counters->instant_ns - reading->elapsed_ns;
+		record.start_ns = record.origin_ns + asleep_ns;
+	} else {
+		return 0;
+	}
+	record.header = (struct wire_header){
+		.size = sizeof(record), .kind = WIRE_EXIT, .time_ns = counters->instant_ns};
+	record.end_ns = record.origin_ns + reading->elapsed_ns;
+	/* the start is known to a clock tick only */
+	if (record.end_ns > counters->instant_ns)
+		record.end_ns = counters->instant_ns;
+	record.since_ns = record.end_ns;
+	record.exit_code = reading->exit_code;
+	fill_totals(&record, reading);
+	result = sink_send(counters->sink, &record.header);
+	return result < 0 ? result : send_delays(counters, &record, reading);
+}
+
+static int reserve(struct counters *counters)
+{
+	size_t count = counters->threads.count;
+
+	if (count > counters->room) {
+		struct wire_thread *grown = realloc(counters->records, 2 * count * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		counters->records = grown;
+		counters->room = 2 * count;
+	}
+	if (count > counters->tid_room) {
+		uint32_t *grown = realloc(counters->tids, 2 * count * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		counters->tids = grown;
+		counters->tid_room = 2 * count;
+	}
+	return 0;
+}
+
+/* Who is there, by tid, with all that counters do not tell. */
+static int find_threads(struct counters *counters)
+{
+	int result = proc_threads_list(&counters->threads, counters->targets, false);
+
+	if (result < 0 || reserve(counters) < 0)
+		return -ENOMEM;
+	counters->count = 0;
+	for (size_t i = 0; i < counters->threads.count; i++) {
+		struct proc_id id = counters->threads.items[i];
+		struct wire_thread *record = &counters->records[counters->count];
+		struct proc_stat stat;
+
+		if (!proc_stat_read(id, &stat) || stat.state == 'Z' || stat.state == 'X')
+			continue;
+		proc_record_fill(record, id, &stat, counters->instant_ns);
+		proc_process_fill(record, &counters->process);
+		counters->tids[counters->count++] = id.tid;
+	}
+	return 0;
+}
+
+static int counters_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
+			     struct error *error)
+{
+	struct counters *counters = data;
+	struct wire_thread *swap = counters->before;
+	size_t swap_room = counters->before_room;
+	int result;
+
+	counters->before = counters->records;
+	counters->before_count = counters->count;
+	counters->before_room = counters->room;
+	counters->records = swap;
+	counters->room = swap_room;
+	counters->sink = sink;
+	counters->instant_ns = *ret_instant_ns = clock_monotonic_ns();
+	if (find_threads(counters) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	result = taskstats_read(counters->taskstats, counters->tids, counters->count, take_reading,
+				counters, error);
+	if (result < 0)
+		return result;
+	result = taskstats_exits(counters->taskstats, take_exit, counters);
+	return result < 0
+		       ? error_set(error, -result, "cannot take taskstats: %s", strerror(-result))
+		       : 0;
+}
+
+static struct wire_losses counters_losses(const void *data)
+{
+	const struct counters *counters = data;
+
+	return (struct wire_losses){.exits = taskstats_lost(counters->taskstats)};
+}
+
+const struct source_ops source_taskstats = {
+	.choice = SOURCE_TASKSTATS,
+	.open = counters_open,
+	.close = counters_close,
+	.snapshot = counters_snapshot,
+	.losses = counters_losses,
+};
