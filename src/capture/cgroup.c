@@ -32,6 +32,16 @@ static int find_mount(char into[PATH_MAX])
 	return result;
 }
 
+bool cgroup_mount_point(char *into, size_t room)
+{
+	char mount[PATH_MAX];
+
+	if (find_mount(mount) < 0)
+		return false;
+	snprintf(into, room, "%s", mount);
+	return true;
+}
+
 static uint32_t level_below(const char *path)
 {
 	uint32_t level = 0;

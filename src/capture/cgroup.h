@@ -20,6 +20,9 @@ struct cgroup_location {
 int cgroup_locate(const char *path, struct cgroup_location *ret_location,
 		  struct error *error) must_check;
 
+/* Where cgroup v2 is mounted; false: nowhere. */
+bool cgroup_mount_point(char *into, size_t room);
+
 /* Paths by id, asked from the kernel once per id. */
 struct cgroup_paths;
 

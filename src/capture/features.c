@@ -15,21 +15,20 @@ static void cleanup_btf_pointer(struct btf **btf)
 	btf__free(*btf);
 }
 
-static bool has_capability(const struct __user_cap_data_struct data[2], int capability)
-{
-	return data[capability / 32].effective & 1U << capability % 32;
-}
-
-static int probe_privileges(struct features *features, struct error *error)
+bool features_capable(int capability)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {0};
 
-	if (syscall(SYS_capget, &header, data) < 0)
-		return error_set(error, errno, "cannot read own capabilities: %s", strerror(errno));
-	features->others_memory = has_capability(data, CAP_SYS_PTRACE);
-	if (has_capability(data, CAP_SYS_ADMIN) ||
-	    (has_capability(data, CAP_BPF) && has_capability(data, CAP_PERFMON)))
+	return syscall(SYS_capget, &header, data) >= 0 &&
+	       data[capability / 32].effective & 1U << capability % 32;
+}
+
+static int probe_privileges(struct features *features, struct error *error)
+{
+	features->others_memory = features_capable(CAP_SYS_PTRACE);
+	if (features_capable(CAP_SYS_ADMIN) ||
+	    (features_capable(CAP_BPF) && features_capable(CAP_PERFMON)))
 		return 0;
 	return error_set(error, EPERM,
 			 "exact states need BPF: run as root (sudo dwell …), or give the program "

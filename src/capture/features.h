@@ -19,4 +19,7 @@ struct features {
  */
 int features_probe(struct features *ret_features, struct error *error) must_check;
 
+/* Whether this process has it (CAP_*), effective. */
+bool features_capable(int capability);
+
 #endif

@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
 	&command_top,
 	&command_record,
 	&command_report,
+	&command_doctor,
 };
 
 static void print_help(FILE *to)

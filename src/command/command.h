@@ -24,7 +24,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct command command_top, command_record, command_report;
+extern const struct command command_top, command_record, command_report, command_doctor;
 
 /* Finds the command in argv[1], or handles --help and --version. Returns an enum exit_code. */
 int command_main(int argc, char **argv);

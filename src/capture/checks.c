@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/checks.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "capture/cgroup.h"
+#include "capture/features.h"
+#include "capture/source_ops.h"
+#include "capture/taskstats.h"
+
+/* include/linux/proc_ns.h: the first namespaces of a machine */
+#define PROC_PID_INIT_INO  0xEFFFFFFCU
+#define PROC_USER_INIT_INO 0xEFFFFFFDU
+
+__attribute__((format(printf, 2, 3))) static void found(struct finding *finding, const char *format,
+							...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->found, sizeof(finding->found), format, args);
+	va_end(args);
+}
+
+static void short_of(struct finding *finding, enum check_status status, const char *costs,
+		     const char *mend)
+{
+	finding->status = status;
+	snprintf(finding->costs, sizeof(finding->costs), "%s", costs);
+	snprintf(finding->mend, sizeof(finding->mend), "%s", mend);
+}
+
+/* First line of a small file, without its newline; false: not readable. */
+static bool read_line(const char *path, char *into, int room)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(into, room, file))
+		return false;
+	into[strcspn(into, "\n")] = '\0';
+	return true;
+}
+
+static bool has_file(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static int ignore(void *data, const struct wire_header *record)
+{
+	(void)data;
+	(void)record;
+	return 0;
+}
+
+static void check_kernel(struct finding *finding)
+{
+	struct utsname names;
+
+	uname(&names);
+	found(finding, "Linux %.60s, %.20s", names.release, names.machine);
+}
+
+/* The only sure answer: all programs are loaded and attached, for ourselves. */
+static void check_bpf(struct finding *finding)
+{
+	struct targets targets = {.count = 0};
+	struct wire_session session = {.source = 0};
+	struct record_sink sink = {ignore, NULL};
+	struct error error = {""};
+	void *data;
+
+	if (targets_add_process(&targets, (uint32_t)getpid(), &error) >= 0 &&
+	    source_bpf.open(&data, &targets, &session, sink, &error) >= 0) {
+		found(finding, "the programs of dwell top load and attach");
+		source_bpf.close(data);
+	} else {
+		found(finding, "%s", error.text);
+		short_of(finding, CHECK_MISSING,
+			 "exact states: dwell top samples /proc instead, own processes only",
+			 geteuid() ? "sudo dwell …" : "");
+	}
+	targets_release(&targets);
+}
+
+static void check_capabilities(struct finding *finding)
+{
+	static const struct {
+		int capability;
+		const char *name;
+		bool needed;
+	} wanted[] = {
+		{CAP_BPF, "CAP_BPF", true},
+		{CAP_PERFMON, "CAP_PERFMON", true},
+		{CAP_SYSLOG, "CAP_SYSLOG", false},
+		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false},
+		{CAP_NET_ADMIN, "CAP_NET_ADMIN", false},
+	};
+	char absent[128] = "";
+	bool needed = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if (features_capable(wanted[i].capability))
+			continue;
+		snprintf(absent + strlen(absent), sizeof(absent) - strlen(absent), " %s",
+			 wanted[i].name);
+		needed |= wanted[i].needed && !features_capable(CAP_SYS_ADMIN);
+	}
+	if (!*absent) {
+		found(finding, "uid %u with all that dwell uses", geteuid());
+		return;
+	}
+	found(finding, "uid %u without%s", geteuid(), absent);
+	short_of(finding, needed ? CHECK_MISSING : CHECK_DEGRADED,
+		 "BPF and PERFMON: exact states; SYSLOG: page faults and kernel locks told apart; "
+		 "SYS_PTRACE: others' futexes; NET_ADMIN: taskstats",
+		 "sudo dwell …, or setcap cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace,"
+		 "cap_net_admin+ep dwell");
+}
+
+static void check_btf(struct finding *finding)
+{
+	struct btf *btf = btf__parse("/sys/kernel/btf/vmlinux", NULL);
+
+	if (btf) {
+		found(finding, "/sys/kernel/btf/vmlinux, %u types", btf__type_cnt(btf));
+		if (btf__find_by_name_kind(btf, "bpf_iter__task", BTF_KIND_STRUCT) < 0) {
+			found(finding, "/sys/kernel/btf/vmlinux, but no task iterators");
+			short_of(finding, CHECK_MISSING, "exact states", "a kernel from 5.15 on");
+		}
+	} else {
+		found(finding, "no /sys/kernel/btf/vmlinux");
+		short_of(finding, CHECK_MISSING, "exact states",
+			 "a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions have from 5.15");
+	}
+	btf__free(btf);
+}
+
+/* The kinds of programs are not asked for: libbpf's probe needs what lockdown refuses. */
+static void check_maps(struct finding *finding)
+{
+	bool storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
+	bool ring = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0;
+
+	found(finding, "task storage %s, ring buffer %s", storage ? "yes" : "no",
+	      ring ? "yes" : "no");
+	if (!storage || !ring)
+		short_of(finding, CHECK_MISSING, "exact states",
+			 features_capable(CAP_BPF) ? "a kernel from 5.15 on" : "sudo dwell …");
+}
+
+static void check_fentry(struct finding *finding)
+{
+	struct bpf_insn instructions[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	struct btf *btf = btf__parse("/sys/kernel/btf/vmlinux", NULL);
+	int id = btf ? btf__find_by_name_kind(btf, "bpf_fentry_test1", BTF_KIND_FUNC) : -1;
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = id < 0 ? 0 : (__u32)id);
+	cleanup_close int program = -1;
+	cleanup_close int link = -1;
+
+	btf__free(btf);
+	if (id >= 0)
+		program = bpf_prog_load(BPF_PROG_TYPE_TRACING, "dwell_fentry", "GPL", instructions,
+					ARRAY_SIZE(instructions), &options);
+	if (program >= 0)
+		link = bpf_link_create(program, 0, BPF_TRACE_FENTRY, NULL);
+	if (link >= 0) {
+		found(finding, "functions of the kernel can be traced");
+		return;
+	}
+	found(finding, "refused (%s)", id < 0 ? "no such function in the BTF" : strerror(errno));
+	short_of(finding, CHECK_DEGRADED,
+		 "nothing for dwell top; loop lag of dwell blocked uses tracepoints, which cost "
+		 "all system calls of their kind",
+		 "boot without lockdown, if that may be");
+}
+
+static void check_uprobes(struct finding *finding)
+{
+	if (has_file("/sys/bus/event_source/devices/uprobe/type")) {
+		found(finding, "the kernel has them");
+		return;
+	}
+	found(finding, "the kernel has none");
+	short_of(finding, CHECK_MISSING, "exact durations of an async runtime's polls",
+		 "a kernel with CONFIG_UPROBE_EVENTS=y");
+}
+
+static void check_perf(struct finding *finding)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.disabled = 1,
+	};
+	cleanup_close int fd =
+		(int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	char paranoid[16] = "?";
+
+	read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
+	found(finding, "perf_event_paranoid is %s, sampling all CPUs is %s", paranoid,
+	      fd >= 0 ? "permitted" : "not permitted");
+	if (fd < 0)
+		short_of(finding, CHECK_DEGRADED, "CPU samples of other users' processes",
+			 "sudo dwell …, or sysctl kernel.perf_event_paranoid=0");
+}
+
+static void check_kallsyms(struct finding *finding)
+{
+	char line[256] = "";
+
+	if (read_line("/proc/kallsyms", line, sizeof(line)) &&
+	    strncmp(line, "0000000000000000", 16)) {
+		found(finding, "kernel addresses are shown");
+		return;
+	}
+	/* a first symbol at zero is also what per-CPU kernels have: look for any other */
+	cleanup_file FILE *file = fopen("/proc/kallsyms", "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "0000", 4) != 0) {
+			found(finding, "kernel addresses are shown");
+			return;
+		}
+	}
+	found(finding, "kernel addresses are hidden");
+	short_of(finding, CHECK_DEGRADED,
+		 "page faults, reclaim, compaction and kernel locks are not told apart",
+		 "sudo dwell …, or sysctl kernel.kptr_restrict=0 with CAP_SYSLOG");
+}
+
+static void check_cpu_split(struct finding *finding)
+{
+	struct features features;
+	struct error error;
+
+	if (features_probe(&features, &error) < 0 || !features.precise_cpu_split) {
+		found(finding, "user and kernel time are sampled by the timer tick");
+		short_of(finding, CHECK_DEGRADED,
+			 "USER and SYS are exact as a sum, their split is not",
+			 "boot with nohz_full= for all CPUs, which has its own cost");
+		return;
+	}
+	found(finding, "user and kernel time are measured");
+}
+
+static void check_taskstats(struct finding *finding)
+{
+	struct taskstats_link *taskstats;
+	struct error error = {""};
+
+	if (taskstats_open(&taskstats, &error) < 0) {
+		found(finding, "%s", error.text);
+		short_of(finding, CHECK_DEGRADED, "delay accounting in dwell top (`delays`)",
+			 geteuid() ? "sudo dwell …" : "");
+		return;
+	}
+	found(finding, "version %u", taskstats_version(taskstats));
+	if (taskstats_listen(taskstats, &error) < 0) {
+		found(finding, "version %u, without the exits of threads",
+		      taskstats_version(taskstats));
+		short_of(finding, CHECK_DEGRADED, "delays of threads that ended",
+			 "run dwell outside of the container");
+	}
+	taskstats_close(taskstats);
+}
+
+static void check_delayacct(struct finding *finding)
+{
+	if (taskstats_delays_counted()) {
+		found(finding, "kernel.task_delayacct is 1");
+		return;
+	}
+	found(finding, "kernel.task_delayacct is 0");
+	short_of(
+		finding, CHECK_DEGRADED,
+		"taskstats delays of block I/O, swap, reclaim and so on; BPF states do not need it",
+		"sysctl kernel.task_delayacct=1, before what is to be watched is started");
+}
+
+static void check_cgroup(struct finding *finding)
+{
+	char mount[128], path[192], controllers[200] = "";
+
+	if (!cgroup_mount_point(mount, sizeof(mount))) {
+		found(finding, "cgroup v2 is not mounted");
+		short_of(finding, CHECK_DEGRADED, "--cgroup, and paths in the output",
+			 "mount -t cgroup2 none /sys/fs/cgroup");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
+	read_line(path, controllers, sizeof(controllers));
+	found(finding, "v2 at %s, controllers: %.90s", mount, *controllers ? controllers : "none");
+	if (!strstr(controllers, "cpu"))
+		short_of(finding, CHECK_DEGRADED,
+			 "nothing for dwell top; limits of dwell load need them",
+			 "boot with systemd.unified_cgroup_hierarchy=1 or cgroup_no_v1=all");
+}
+
+static void check_tracefs(struct finding *finding)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/trace_pipe", places[i]);
+		if (!has_file(path))
+			continue;
+		found(finding, "%s, %s", places[i],
+		      access(places[i], W_OK) == 0 ? "writable" : "read-only");
+		return;
+	}
+	found(finding, "not mounted, or not readable");
+	short_of(finding, CHECK_DEGRADED, "nothing for dwell top; system call tracepoints",
+		 "mount -t tracefs none /sys/kernel/tracing");
+}
+
+static void check_lockdown(struct finding *finding)
+{
+	char line[128];
+
+	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
+		found(finding, has_file("/sys/kernel/security/lsm")
+				       ? "none"
+				       : "not known: securityfs is not mounted");
+		return;
+	}
+	found(finding, "%s", line);
+	if (strstr(line, "[confidentiality]"))
+		short_of(finding, CHECK_MISSING, "all BPF that reads the kernel: exact states",
+			 "boot with lockdown=integrity or none, if that may be");
+	else if (strstr(line, "[integrity]"))
+		short_of(finding, CHECK_DEGRADED, "see fentry; dwell top does not need it",
+			 "boot without lockdown, if that may be");
+}
+
+static unsigned int namespace_inode(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) < 0 ? 0 : (unsigned int)status.st_ino;
+}
+
+static void check_namespaces(struct finding *finding)
+{
+	bool pids = namespace_inode("/proc/self/ns/pid") == PROC_PID_INIT_INO;
+	bool users = namespace_inode("/proc/self/ns/user") == PROC_USER_INIT_INO;
+
+	if (pids && users) {
+		found(finding, "the machine's own");
+		return;
+	}
+	found(finding, "%s%s%s", pids ? "" : "own process ids", pids || users ? "" : ", ",
+	      users ? "" : "own users");
+	short_of(finding, CHECK_DEGRADED,
+		 "only what this namespace shows is watched; exits by taskstats are not told",
+		 "run dwell on the host, which sees into containers");
+}
+
+static void check_debuginfo(struct finding *finding)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool files = has_file("/usr/lib/debug/.build-id");
+
+	found(finding, "/usr/lib/debug %s, DEBUGINFOD_URLS %s", files ? "has files" : "is empty",
+	      urls && *urls ? "is set" : "is not set");
+	if (!files && !(urls && *urls))
+		short_of(finding, CHECK_DEGRADED,
+			 "nothing for dwell top; file and line of stripped programs",
+			 "install the -dbgsym or -debuginfo packages of what you look at");
+}
+
+static void check_kvm(struct finding *finding)
+{
+	cleanup_close int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0) {
+		found(finding, "/dev/kvm can be opened");
+		return;
+	}
+	found(finding, "/dev/kvm: %s", strerror(errno));
+	short_of(finding, CHECK_DEGRADED, "guests run by emulation, some ten times slower",
+		 errno == EACCES ? "usermod -aG kvm $USER" : "a machine with virtualization");
+}
+
+static void check_qemu(struct finding *finding)
+{
+	struct utsname names;
+	char line[128];
+
+	uname(&names);
+	snprintf(line, sizeof(line), "qemu-system-%.20s --version 2>/dev/null", names.machine);
+	FILE *output = popen(line, "re");
+	bool there = output && fgets(line, sizeof(line), output);
+
+	if (output)
+		pclose(output);
+	line[strcspn(line, "\n")] = '\0';
+	if (there) {
+		found(finding, "%s", line);
+		return;
+	}
+	found(finding, "qemu-system-%.20s is not installed", names.machine);
+	short_of(finding, CHECK_DEGRADED, "dwell guest",
+		 "apt-get install qemu-system-x86, or your distribution's name for it");
+}
+
+const struct check checks[] = {
+	{"kernel", "what runs here", check_kernel, false},
+	{"bpf", "exact states", check_bpf, true},
+	{"capabilities", "privileges of this user", check_capabilities, false},
+	{"btf", "the kernel's types", check_btf, false},
+	{"bpf-maps", "kinds of BPF maps", check_maps, false},
+	{"kallsyms", "the kernel's addresses", check_kallsyms, false},
+	{"cpu-split", "user against kernel time", check_cpu_split, false},
+	{"taskstats", "the kernel's own accounting", check_taskstats, false},
+	{"delayacct", "delay accounting", check_delayacct, false},
+	{"cgroup", "control groups", check_cgroup, false},
+	{"namespaces", "containers", check_namespaces, false},
+	{"perf", "CPU samples", check_perf, false},
+	{"uprobes", "probes in programs", check_uprobes, false},
+	{"fentry", "probes in the kernel", check_fentry, false},
+	{"tracefs", "tracepoints", check_tracefs, false},
+	{"lockdown", "what the kernel refuses to all", check_lockdown, false},
+	{"debuginfo", "names of code", check_debuginfo, false},
+	{"kvm", "virtual machines", check_kvm, false},
+	{"qemu", "virtual machines", check_qemu, false},
+};
+
+const size_t check_count = ARRAY_SIZE(checks);
