@@ -15,6 +15,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/filter.bpf.h"
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
@@ -34,6 +35,8 @@ struct account {
 	__u64 origin_involuntary;
 	__u64 origin_migrations;
 	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
+	__u32 tid; /* in our pid namespace, where that is not the first: filter.bpf.h */
+	__u32 pid;
 	__u32 pad;
 	/* sites.bpf.h: the wait (by since_ns) and the snapshot for which it last asked for a site
 	 */
@@ -82,9 +85,13 @@ static __always_inline struct account *account_new(struct task_struct *task)
 }
 
 /* The hooks take notice of an account from here on. */
-static __always_inline void account_begin(struct account *account, const struct task_struct *task,
+static __always_inline void account_begin(struct account *account, struct task_struct *task,
 					  struct wire_where where, __u64 now_ns)
 {
+	if (pid_namespace) {
+		account->tid = tid_of(task);
+		account->pid = pid_of(task);
+	}
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;

@@ -24,6 +24,47 @@ struct {
 	__type(value, __u8);
 } targets __weak SEC(".maps");
 
+/*
+ * Inode of the pid namespace dwell runs in; 0 = the machine's first, whose numbers are those of the
+ * kernel itself. In another one, threads have the numbers they have there, and those without are
+ * not watched.
+ */
+const volatile __u32 pid_namespace __weak = 0;
+
+#define PID_LEVELS 8 /* of 32 there can be */
+
+/*
+ * Number in our namespace; 0 = none. Takes the address as a number, because a global function (see
+ * classify.bpf.h) may not be given a kernel pointer.
+ */
+__weak __attribute__((noinline)) __u32 pid_number(__u64 address)
+{
+	struct pid *pid = (struct pid *)address;
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	for (__u32 i = 0; i < PID_LEVELS; i++) {
+		struct upid *upid = (struct upid *)&pid->numbers[0] + i;
+
+		if (i > level)
+			break;
+		if (BPF_CORE_READ(upid, ns, ns.inum) == pid_namespace)
+			return (__u32)BPF_CORE_READ(upid, nr);
+	}
+	return 0;
+}
+
+static __always_inline __u32 tid_of(struct task_struct *task)
+{
+	return pid_namespace ? pid_number((__u64)BPF_CORE_READ(task, thread_pid))
+			     : (__u32)BPF_CORE_READ(task, pid);
+}
+
+static __always_inline __u32 pid_of(struct task_struct *task)
+{
+	return pid_namespace ? pid_number((__u64)BPF_CORE_READ(task, group_leader, thread_pid))
+			     : (__u32)BPF_CORE_READ(task, tgid);
+}
+
 static __always_inline bool is_target(__u32 id, __u32 kind)
 {
 	struct target_key key = {.id = id, .kind = kind};
@@ -57,7 +98,7 @@ static __always_inline bool has_watched_ancestor(struct task_struct *task)
 
 	for (int i = 0; i < MAX_ANCESTORS; i++) {
 		ancestor = BPF_CORE_READ(ancestor, real_parent);
-		__u32 pid = BPF_CORE_READ(ancestor, tgid);
+		__u32 pid = pid_of(ancestor);
 
 		if (!pid)
 			break;
@@ -69,11 +110,13 @@ static __always_inline bool has_watched_ancestor(struct task_struct *task)
 
 static __always_inline bool is_watched(struct task_struct *task)
 {
+	if (pid_namespace && !tid_of(task))
+		return false;
 	if (watch_all)
 		return true;
 	if (watch_cgroup_id && in_watched_cgroup(task))
 		return true;
-	if (is_target(task->tgid, TARGET_PROCESS) || is_target(task->pid, TARGET_THREAD))
+	if (is_target(pid_of(task), TARGET_PROCESS) || is_target(tid_of(task), TARGET_THREAD))
 		return true;
 	return watch_children && has_watched_ancestor(task);
 }
@@ -82,11 +125,13 @@ static __always_inline bool is_watched(struct task_struct *task)
 static __always_inline bool inherits_watch(const struct task_struct *parent,
 					   struct task_struct *child)
 {
+	if (pid_namespace && !tid_of(child))
+		return false;
 	if (watch_all || watch_children)
 		return true;
 	if (watch_cgroup_id)
 		return in_watched_cgroup(child);
-	return parent->tgid == child->tgid && is_target(child->tgid, TARGET_PROCESS);
+	return parent->tgid == child->tgid && is_target(pid_of(child), TARGET_PROCESS);
 }
 
 #endif

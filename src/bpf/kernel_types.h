@@ -77,6 +77,25 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;	     /* CONFIG_FAIR_GROUP_SCHED */
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+/* An array of these, one a level, is in struct pid: its size is taken for granted. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct thread_info {
 	unsigned long flags;
 	__u32 status; /* x86 */
@@ -101,6 +120,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct pid *thread_pid; /* NULL once it has left the process table */
 	__u64 utime;
 	__u64 stime;
 	unsigned long nvcsw;

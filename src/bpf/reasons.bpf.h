@@ -27,15 +27,15 @@ struct {
 } reasons SEC(".maps");
 
 /* A wait of `spent_ns` has ended. The lock of the thread's run queue keeps others out. */
-static __always_inline void reason_add(const struct task_struct *task,
-				       const struct account *account, struct wire_where where,
-				       __u64 spent_ns)
+static __always_inline void reason_add(struct task_struct *task, const struct account *account,
+				       struct wire_where where, __u64 spent_ns)
 {
-	struct reason_key key = {.tid = task->pid, .where = where};
+	struct reason_key key = {.where = where};
 	struct reason_total *total, first;
 
-	if (!reasons_all && (!reasons_pid || reasons_pid != (__u32)task->tgid))
+	if (!reasons_all && (!reasons_pid || reasons_pid != pid_of(task)))
 		return;
+	key.tid = tid_of(task);
 	total = bpf_map_lookup_elem(&reasons, &key);
 	if (total && total->origin_ns == account->origin_ns) {
 		total->ns += spent_ns;
@@ -43,7 +43,7 @@ static __always_inline void reason_add(const struct task_struct *task,
 		return;
 	}
 	first = (struct reason_total){
-		.origin_ns = account->origin_ns, .ns = spent_ns, .count = 1, .pid = task->tgid};
+		.origin_ns = account->origin_ns, .ns = spent_ns, .count = 1, .pid = pid_of(task)};
 	if (bpf_map_update_elem(&reasons, &key, &first, BPF_ANY))
 		count(&reasons_refused);
 }

@@ -8,6 +8,7 @@
 
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
+#include "bpf/filter.bpf.h"
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
@@ -43,9 +44,9 @@ static __always_inline void record_fill_task(struct wire_thread *record, struct 
 					     const struct account *account)
 {
 	record->start_ns = task->start_boottime;
-	record->tid = task->pid;
-	record->pid = task->tgid;
-	record->parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	record->tid = pid_namespace ? account->tid : (__u32)task->pid;
+	record->pid = pid_namespace ? account->pid : (__u32)task->tgid;
+	record->parent_pid = pid_of(BPF_CORE_READ(task, real_parent));
 	record->exit_code = task->exit_code;
 	record->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	record->utime_ns = task->utime;

@@ -173,7 +173,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	if (watch_all || (account_of(parent) && inherits_watch(parent, child)))
+	if ((watch_all || account_of(parent)) && inherits_watch(parent, child))
 		account_new_thread(child);
 	return 0;
 }
@@ -194,7 +194,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 		return 0;
 	if (account_of(task))
 		return 0;
-	if (watch_all || (task->flags & PF_IO_WORKER && is_watched(task)))
+	if ((watch_all || task->flags & PF_IO_WORKER) && is_watched(task))
 		account_new_thread(task);
 	return 0;
 }

@@ -101,7 +101,7 @@ static __always_inline struct site_walk site_walk_begin(struct task_struct *task
 {
 	struct site_walk walk = {
 		.key = {.process_start_ns = task->group_leader->start_boottime,
-			.pid = task->tgid,
+			.pid = pid_of(task),
 			.exec_id = task->self_exec_id},
 		.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)),
 	};
@@ -131,7 +131,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->key.address = walk->frame.address;
 	question->frame = walk->frame;
 	question->since_ns = since_ns;
-	question->tid = task->pid;
+	question->tid = tid_of(task);
 	question->pad = 0;
 	bpf_ringbuf_submit(question, 0);
 }
@@ -177,7 +177,7 @@ static __always_inline void site_correct(struct task_struct *task, struct accoun
 	} before, after;
 	struct site_answer *answer;
 	__u64 since_ns = account->live.since_ns;
-	__u32 tid = task->pid;
+	__u32 tid = tid_of(task);
 
 	if (account->asked_since_ns != since_ns || since_ns <= told_ns)
 		return;

@@ -110,6 +110,11 @@ int snapshot(struct bpf_iter__task *ctx)
 	}
 	if (account->origin_ns >= instant_ns || account->live.where.state >= WIRE_STATES)
 		return 0;
+	/* changed by exec in a thread that was not the first */
+	if (pid_namespace) {
+		account->tid = tid_of(task);
+		account->pid = pid_of(task);
+	}
 	site_correct(task, account);
 	if (read_account(account, instant_ns) || read_account_again(account, instant_ns)) {
 		record_fill_task(&record, task, account);

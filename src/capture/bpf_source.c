@@ -75,6 +75,7 @@ static void configure(struct session *session, const struct targets *targets)
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
 	bpf->rodata->reasons_all = targets->count && !targets->command;
 	bpf->rodata->watch_all = targets_everything(targets);
+	bpf->rodata->pid_namespace = features_pid_namespace();
 	bpf->rodata->watch_children = targets->children;
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
 	bpf->rodata->watch_cgroup_level = targets->cgroup_level;

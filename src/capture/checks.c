@@ -22,8 +22,7 @@
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
 
-/* include/linux/proc_ns.h: the first namespaces of a machine */
-#define PROC_PID_INIT_INO  0xEFFFFFFCU
+/* include/linux/proc_ns.h: the machine's first */
 #define PROC_USER_INIT_INO 0xEFFFFFFDU
 
 __attribute__((format(printf, 2, 3))) static void found(struct finding *finding, const char *format,
@@ -363,7 +362,7 @@ static unsigned int namespace_inode(const char *path)
 
 static void check_namespaces(struct finding *finding)
 {
-	bool pids = namespace_inode("/proc/self/ns/pid") == PROC_PID_INIT_INO;
+	bool pids = !features_pid_namespace();
 	bool users = namespace_inode("/proc/self/ns/user") == PROC_USER_INIT_INO;
 
 	if (pids && users) {

@@ -6,9 +6,13 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define BTF_PATH "/sys/kernel/btf/vmlinux"
+/* include/linux/proc_ns.h */
+#define PROC_PID_INIT_INO 0xEFFFFFFCU
+
+#define BTF_PATH	  "/sys/kernel/btf/vmlinux"
 
 static void cleanup_btf_pointer(struct btf **btf)
 {
@@ -22,6 +26,15 @@ bool features_capable(int capability)
 
 	return syscall(SYS_capget, &header, data) >= 0 &&
 	       data[capability / 32].effective & 1U << capability % 32;
+}
+
+unsigned int features_pid_namespace(void)
+{
+	struct stat status;
+
+	if (stat("/proc/self/ns/pid", &status) < 0 || status.st_ino == PROC_PID_INIT_INO)
+		return 0;
+	return (unsigned int)status.st_ino;
 }
 
 static int probe_privileges(struct features *features, struct error *error)

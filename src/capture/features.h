@@ -19,6 +19,9 @@ struct features {
  */
 int features_probe(struct features *ret_features, struct error *error) must_check;
 
+/* Inode of our pid namespace; 0 = the machine's first. */
+unsigned int features_pid_namespace(void);
+
 /* Whether this process has it (CAP_*), effective. */
 bool features_capable(int capability);
 
