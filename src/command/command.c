@@ -6,14 +6,21 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "command/describe.h"
 #include "version.h"
 
-static const struct command *const commands[] = {
-	&command_top,
-	&command_record,
-	&command_report,
-	&command_doctor,
+const struct command *const commands[] = {
+	&command_top, &command_record, &command_report, &command_doctor, &command_completion,
 };
+const size_t command_count = ARRAY_SIZE(commands);
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < command_count; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
 
 static void print_help(FILE *to)
 {
@@ -59,9 +66,13 @@ int command_main(int argc, char **argv)
 		print_version();
 		return EXIT_DONE;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(commands[i]->name, argv[1]))
-			return commands[i]->run(argc - 1, argv + 1);
+	/* for the build of the manual */
+	if (!strcmp(argv[1], "--manual") && argc == 3 && command_find(argv[2])) {
+		describe_manual(command_find(argv[2]));
+		return EXIT_DONE;
+	}
+	if (command_find(argv[1]))
+		return command_find(argv[1])->run(argc - 1, argv + 1);
 	char shown[64];
 
 	text_printable(shown, sizeof(shown), argv[1], 40);
