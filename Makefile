@@ -2,6 +2,7 @@
 # A short front to Meson; `make help` lists what there is.
 BUILD ?= build
 MESON_OPTIONS ?=
+PYTHON ?= /usr/bin/python3
 
 all: build
 
@@ -29,6 +30,10 @@ test: ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory build
 	@tests/run $(BUILD)
 
+golden-update: build ## write the expected output of golden and screen tests anew, and show the difference
+	@GOLDEN_UPDATE=1 DWELL_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider tests/golden tests/screen
+	@git --no-pager diff --stat tests docs/screens
+
 bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@scripts/deps check test || scripts/deps install
 	@$(MAKE) --no-print-directory build
@@ -46,4 +51,4 @@ clean: ## remove the build
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-.PHONY: all deps check-deps build demo test bench install format clean help
+.PHONY: all deps check-deps build demo test golden-update bench install format clean help

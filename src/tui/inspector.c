@@ -300,7 +300,7 @@ static int draw_states(struct canvas *canvas, int row, const struct row *what,
 		       const struct row *sum, const struct about *about)
 {
 	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
-		    "state              since dwell began      share  this interval ns");
+		    "state        in all intervals seen      share  this interval ns");
 	for (int i = 0; i < STATES; i++, row++) {
 		double share = sum->observed_ns ? 100.0 * (double)sum->states_ns[i] /
 							  (double)sum->observed_ns

@@ -356,7 +356,8 @@ static void draw_prompt(const struct top_screen *screen, struct canvas *canvas, 
 
 void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row)
 {
-	int at = 0;
+	char chosen[96];
+	int at = 0, width;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
@@ -377,11 +378,15 @@ void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int 
 		at += 2;
 	}
 	if (*screen->filter)
-		canvas_format(canvas, row, at, canvas->columns, ROLE_WARNING, "filter: %s",
-			      screen->filter);
+		snprintf(chosen, sizeof(chosen), "  filter: %s", screen->filter);
 	else
-		canvas_format(canvas, row, at, canvas->columns, ROLE_DIM, "by %s%s",
-			      screen->sort->name, screen->reverse ? " (reversed)" : "");
+		snprintf(chosen, sizeof(chosen), "  by %s%s", screen->sort->name,
+			 screen->reverse ? " (reversed)" : "");
+	width = (int)strlen(chosen);
+	if (at > canvas->columns - width)
+		at = canvas->columns > width ? canvas->columns - width : 0;
+	canvas_text(canvas, row, at, canvas->columns, *screen->filter ? ROLE_WARNING : ROLE_NORMAL,
+		    chosen);
 }
 
 void top_draw_help(const struct top_screen *screen, struct canvas *canvas)

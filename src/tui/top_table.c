@@ -13,7 +13,7 @@
 #define BAR_MIN		10
 #define NOW_MIN		16
 #define BAR_COMFORTABLE 16
-#define NOW_COMFORTABLE 28
+#define NOW_COMFORTABLE 25
 #define BAR_MAX		40
 
 /* Which columns there is room for. */
@@ -107,20 +107,20 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	strftime(clock, sizeof(clock), screen->options.replay ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S",
 		 &tm);
 	duration_format(length, sizeof(length), length_ns);
+	/* what it is worth first, where a narrow terminal does not cut it off */
 	at = canvas_text(canvas, 0, 0, canvas->columns, ROLE_TITLE,
-			 screen->options.replay ? "dwell top (recording)" : "dwell top");
-	at += canvas_format(canvas, 0, at, canvas->columns, ROLE_DIM,
-			    "  %s  %u CPUs  Linux %.20s  ", session->host, session->cpus,
-			    session->kernel);
+			 screen->options.replay ? "dwell top (recording)  " : "dwell top  ");
 	at = draw_source(screen, canvas, 0, at);
 	at += canvas_format(canvas, 0, at, canvas->columns, lost ? ROLE_WARNING : ROLE_DIM,
-			    "  lost %llu", (unsigned long long)lost);
-	at += canvas_format(
-		canvas, 0, at, canvas->columns, ROLE_DIM, "  every %s  self %.1f%%", length,
-		length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);
+			    "  lost %llu  ", (unsigned long long)lost);
 	if (screen->frozen)
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
-				  screen->options.replay ? "  PAUSED" : "  FROZEN");
+				  screen->options.replay ? "PAUSED  " : "FROZEN  ");
+	at += canvas_format(
+		canvas, 0, at, canvas->columns, ROLE_DIM, "every %s  self %.1f%%  ", length,
+		length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);
+	at += canvas_format(canvas, 0, at, canvas->columns, ROLE_DIM, "%s  %u CPUs  Linux %.20s",
+			    session->host, session->cpus, session->kernel);
 	if (canvas->columns - (int)strlen(clock) > at)
 		canvas_text(canvas, 0, canvas->columns - (int)strlen(clock), 24, ROLE_NORMAL,
 			    clock);
@@ -184,7 +184,7 @@ static void draw_heading(const struct top_screen *screen, struct canvas *canvas,
 	else
 		canvas_format(canvas, row, 0, layout->name, ROLE_HEADER, "%7s %s", "TID", "COMM");
 	at = layout->name + 1;
-	if (layout->bar > 12)
+	if (layout->bar)
 		canvas_text(canvas, row, at, layout->bar, heading_role(screen, "active"), "TIME");
 	at += layout->bar;
 	for (int i = 0; i < STATES; i++) {

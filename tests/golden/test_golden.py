@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Recordings that are checked in, and the exact bytes every view makes of them.
+
+`make golden-update` writes the expected files anew and shows the difference.
+"""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+DWELL = str(pathlib.Path(os.environ.get("DWELL_BUILD", "build")).resolve() / "dwell")
+
+VIEWS = {
+    "mixed.table": ["top", "--from", "mixed.dwell", "--format", "table"],
+    "mixed.json": ["top", "--from", "mixed.dwell", "--format", "json"],
+    "mixed.csv": ["top", "--from", "mixed.dwell", "--format", "csv"],
+    "mixed-process.table": ["top", "--from", "mixed.dwell", "--format", "table", "--by", "process"],
+    "mixed-cgroup.json": ["top", "--from", "mixed.dwell", "--format", "json", "--by", "cgroup"],
+    "mixed-p99.table": ["top", "--from", "mixed.dwell", "--format", "table", "--sort", "p99", "--top", "3"],
+    "mixed.report": ["report", "mixed.dwell"],
+    "mixed-report.json": ["report", "mixed.dwell", "--format", "json"],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_view(name):
+    done = subprocess.run(
+        [DWELL, *VIEWS[name]], cwd=HERE, capture_output=True, env=dict(os.environ, TZ="UTC", LC_ALL="C.UTF-8")
+    )
+    assert done.returncode == 0, done.stderr
+    expected = HERE / name
+    if os.environ.get("GOLDEN_UPDATE"):
+        expected.write_bytes(done.stdout)
+    assert done.stdout == expected.read_bytes()
