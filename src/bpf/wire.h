@@ -209,6 +209,7 @@ enum wire_figure {
 
 #define WIRE_SESSION_PRECISE_SPLIT 1U /* user and kernel time measured, not sampled by the tick */
 #define WIRE_SESSION_DELAYS	   2U /* taskstats is read too */
+#define WIRE_SESSION_TARGETED	   4U /* not the whole machine was asked for */
 
 struct wire_session {
 	struct wire_header header;

@@ -270,6 +270,8 @@ int source_open(struct source **ret_source, const struct source_options *options
 			open_with(source, ops_of(options->choice), targets, &session, &held, error);
 	if (result >= 0)
 		result = open_delays(source, targets, &session, &held);
+	if (!targets_everything(targets))
+		session.flags |= WIRE_SESSION_TARGETED;
 	if (result >= 0)
 		result = sink_send(sink, &session.header);
 	for (size_t i = 0; result >= 0 && i < held.count; i++)

@@ -112,7 +112,8 @@ bool taskstats_decode(const void *bytes, size_t length, struct taskstats_reading
 	for (int i = 0; i < WIRE_DELAYS_COUNT; i++) {
 		if (version < delays[i].version || length < delays[i].offset + 16)
 			continue;
-		/* some kernels count a wait from 0 that never began: longer than the thread exists */
+		/* some kernels count a wait from 0 that never began: longer than the thread exists
+		 */
 		if (u64_at(bytes, delays[i].offset + 8) > ret_reading->elapsed_ns + NS_PER_S)
 			continue;
 		ret_reading->delays.measured |= 1U << i;

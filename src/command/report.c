@@ -182,7 +182,6 @@ static int write_rows(struct report *report, enum grouping by, const char *title
 		.out = &report->output,
 		.by = by,
 		.top = report->top,
-		.show_idle = report->format != &view_table,
 	};
 
 	if (view.ops == &view_table && !view.top)

@@ -58,8 +58,7 @@ static int begin(struct top *top, struct error *error)
 		.out = &top->output,
 		.by = top->options.by,
 		.top = top->options.top,
-		/* with a target, everything it has is of interest */
-		.show_idle = top->options.show_idle || top->options.watch.targets.count,
+		.show_idle = top->options.show_idle,
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");

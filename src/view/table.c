@@ -209,15 +209,17 @@ static void write_title(const struct view *view, const struct interval *interval
 static void table_interval(const struct view *view, const struct interval *interval)
 {
 	size_t limit = view->top ? view->top : interval->row_count;
+	/* of a target, everything is of interest */
+	bool all = view->show_idle || interval->about->session.flags & WIRE_SESSION_TARGETED;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < interval->row_count && shown < limit; i++)
-		shown += view->show_idle || !is_idle(&interval->rows[i]);
+		shown += all || !is_idle(&interval->rows[i]);
 	write_title(view, interval, shown);
 	if (shown)
 		write_heading(view);
 	for (size_t i = 0; i < interval->row_count && shown; i++) {
-		if (!view->show_idle && is_idle(&interval->rows[i]))
+		if (!all && is_idle(&interval->rows[i]))
 			continue;
 		write_row(view, &interval->rows[i], interval->about);
 		shown--;

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Recordings: the same figures again, whatever happens to the file."""
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+import zlib
+
+import pytest
+
+from conftest import DWELL, WORKLOAD, run
+
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "mixed.dwell"
+HEADER = 32
+CHUNK = struct.Struct("<IIIIQQII")
+
+
+def chunks(data):
+    """(offset, bytes of header and body) of each chunk."""
+    offset, found = HEADER, []
+    while offset < len(data):
+        fields = CHUNK.unpack_from(data, offset)
+        found.append((offset, CHUNK.size + fields[2]))
+        offset += CHUNK.size + fields[2]
+    return found
+
+
+@pytest.mark.parametrize("arguments", [["--", WORKLOAD, "mixed", "1"], ["-c", "5"]])
+@pytest.mark.parametrize("form", ["json", "csv", "table"])
+def test_replay_is_what_was_printed(tmp_path, form, arguments):
+    recording = tmp_path / "live.dwell"
+    live = run("top", "--record", recording, "-i", "100ms", "--format", form, *arguments)
+    assert live.returncode == 0, live.stderr
+    replayed = run("top", "--from", recording, "--format", form)
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout == live.stdout
+
+
+def test_key_chunks_are_joined_without_a_seam(tmp_path):
+    """Differences begin anew every 64 intervals; nobody can tell."""
+    recording = tmp_path / "long.dwell"
+    live = run("top", "--record", recording, "-i", "10ms", "-c", "150", "--format", "json")
+    assert run("top", "--from", recording, "--format", "json").stdout == live.stdout
+
+
+def test_record_and_report(tmp_path):
+    recording = tmp_path / "build.dwell"
+    done = run("record", "-o", recording, "-i", "100ms", "--", WORKLOAD, "mixed", "1")
+    assert done.returncode == 0 and "intervals" in done.stderr and done.stdout == ""
+    report = run("report", recording)
+    assert report.returncode == 0
+    for part in ("All threads", "Threads", "Processes", "encoder-1", "exited with status 0", "2 CPUs" if os.cpu_count() == 2 else "CPUs"):
+        assert part in report.stdout
+    (whole, ended) = map(json.loads, run("report", recording, "--format", "json").stdout.splitlines())
+    assert ended["status"] == 0
+    for row in whole["threads"]:
+        assert sum(row["states_ns"].values()) == row["observed_ns"]
+
+
+def test_existing_file_needs_force(tmp_path):
+    recording = tmp_path / "there.dwell"
+    recording.write_text("something of value")
+    for command in (["record", "-o", recording], ["top", "--record", recording]):
+        done = run(*command, "-c", "1", "-i", "20ms")
+        assert done.returncode == 1 and "exists: --force replaces it" in done.stderr
+        assert recording.read_text() == "something of value"
+    assert run("record", "-o", recording, "--force", "-c", "1", "-i", "20ms").returncode == 0
+    assert run("report", recording).returncode == 0
+    done = run("record", "-o", tmp_path / "no" / "such" / "place", "-c", "1")
+    assert done.returncode == 1 and "No such file or directory" in done.stderr
+
+
+def test_full_disk_leaves_whole_intervals(tmp_path):
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", place]).returncode:
+        pytest.skip("cannot mount a tmpfs here")
+    try:
+        done = run("record", "-o", place / "full.dwell", "-i", "2ms", timeout=60)
+        assert done.returncode == 1
+        told = re.search(r"No space left on device; (\d+) intervals are in the file", done.stderr)
+        assert told, done.stderr
+        replayed = run("top", "--from", place / "full.dwell", "--format", "json")
+        assert replayed.returncode == 0, replayed.stderr
+        # the first one is the baseline
+        assert len(replayed.stdout.splitlines()) == int(told.group(1)) - 1
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_killed_while_recording(tmp_path):
+    for attempt in range(5):
+        recording = tmp_path / f"killed-{attempt}.dwell"
+        process = subprocess.Popen([DWELL, "record", "-o", recording, "-i", "5ms"], stderr=subprocess.DEVNULL)
+        while not recording.exists() or recording.stat().st_size < 20000:
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(random.random() * 0.05)
+        process.kill()
+        process.wait()
+        done = run("top", "--from", recording, "--format", "json")
+        assert done.stdout.count("\n") > 3
+        assert done.returncode == 0 or "ends in the middle" in done.stderr
+
+
+def replay(tmp_path, data, *arguments):
+    damaged = tmp_path / "damaged.dwell"
+    damaged.write_bytes(data)
+    return run("top", "--from", damaged, "--format", "json", *arguments, timeout=20)
+
+
+def test_cut_off_anywhere(tmp_path):
+    """The intervals before the cut, and a message; or just the message."""
+    data = GOLDEN.read_bytes()
+    whole = run("top", "--from", GOLDEN, "--format", "json").stdout
+    ends = [offset + length for offset, length in chunks(data)]
+    for length in sorted({*range(0, len(data), 97), *ends, *(end - 1 for end in ends), *range(HEADER + 1)}):
+        done = replay(tmp_path, data[:length])
+        complete = sum(end <= length for end in ends)
+        assert whole.startswith(done.stdout)
+        assert done.stdout.count("\n") == max(0, complete - 1), length
+        if length in ends:
+            assert done.returncode == 0
+        else:
+            assert done.returncode == 1
+            expected = "ends in the middle" if complete else "not a recording" if length < HEADER else "no whole interval"
+            assert expected in done.stderr, (length, done.stderr)
+
+
+def test_flipped_bits_are_found(tmp_path):
+    """What is printed was recorded; what is damaged is told."""
+    data = GOLDEN.read_bytes()
+    good = set(run("top", "--from", GOLDEN, "--format", "json").stdout.splitlines())
+    generator = random.Random(1)
+    for _ in range(150):
+        copy = bytearray(data)
+        for _ in range(generator.choice((1, 1, 3))):
+            copy[generator.randrange(len(copy))] ^= 1 << generator.randrange(8)
+        done = replay(tmp_path, bytes(copy))
+        # without the first chunk nobody knows what the rest is about: then it may differ in that
+        lines = done.stdout.splitlines()
+        assert done.returncode == 1, done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        threads = {line.split('"threads":')[1] for line in good}
+        assert all(line.split('"threads":')[1] in threads for line in lines if '"threads":' in line) or not lines
+
+
+def test_a_damaged_chunk_is_left_out(tmp_path):
+    recording = tmp_path / "long.dwell"
+    live = run("top", "--record", recording, "-i", "5ms", "-c", "200", "--format", "json").stdout.splitlines()
+    data = bytearray(recording.read_bytes())
+    offset, length = chunks(data)[80]
+    data[offset + CHUNK.size + length // 4] ^= 0xFF
+    done = replay(tmp_path, bytes(data))
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1 and "could not be read" in done.stderr
+    # chunk 0 is the baseline; 80 to 127 are gone, 128 is the next key and the new baseline
+    assert lines == live[:79] + live[128:]
+
+
+def with_header(data, **changes):
+    magic, major, minor, order, realtime = struct.unpack_from("<8sHHIQ", data)
+    header = struct.pack(
+        "<8sHHIQ", changes.get("magic", magic), changes.get("major", major), changes.get("minor", minor),
+        changes.get("order", order), realtime,
+    )  # fmt: skip
+    return header + struct.pack("<II", zlib.crc32(header), 0) + data[HEADER:]
+
+
+def test_other_formats_are_refused_by_name(tmp_path):
+    data = GOLDEN.read_bytes()
+    assert "version 2.0, this dwell reads 1.x" in replay(tmp_path, with_header(data, major=2)).stderr
+    assert "other byte order" in replay(tmp_path, with_header(data, order=0x04030201)).stderr
+    assert "not a recording" in replay(tmp_path, with_header(data, magic=b"DWELLREX")).stderr
+    assert replay(tmp_path, with_header(data, minor=9)).returncode == 0
+    assert "not a recording" in run("report", "/etc/passwd").stderr
+    assert "not a regular file" in run("report", "/dev").stderr
+    assert "No such file" in run("top", "--from", tmp_path / "nothing").stderr
+
+
+def test_from_takes_nothing_else():
+    for extra in (["-p", "1"], ["--record", "/tmp/x"], ["--", "true"]):
+        done = run("top", "--from", GOLDEN, *extra)
+        assert done.returncode == 2 and "--from shows what was recorded" in done.stderr
+
+
+def test_signal_ends_recording_cleanly(tmp_path):
+    recording = tmp_path / "stopped.dwell"
+    process = subprocess.Popen([DWELL, "record", "-o", recording, "-i", "50ms"], stderr=subprocess.PIPE, text=True)
+    while not recording.exists() or recording.stat().st_size < 3000:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0 and "intervals" in errors
+    last = json.loads(run("top", "--from", recording, "--format", "json").stdout.splitlines()[-1])
+    assert last["final"] is True

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""taskstats and /proc as sources, delay accounting beside BPF, containers, doctor."""
+import json
+import os
+import pathlib
+import re
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+from conftest import DWELL, WORKLOAD, parse, run
+
+FIELDS = {  # of struct taskstats: offset of the count; the total follows
+    "cpu": 16, "block_io": 32, "swap_in": 48, "reclaim": 312, "thrashing": 328, "compaction": 352,
+    "write_protect_copy": 400, "irq": 416,
+}  # fmt: skip
+
+
+def attributes(data):
+    offset = 0
+    while offset + 4 <= len(data):
+        length, kind = struct.unpack_from("HH", data, offset)
+        yield kind & 0x3FFF, data[offset + 4 : offset + length]
+        offset += (length + 3) & ~3
+
+
+class TaskStats:
+    """The kernel's answer, read as getdelays does, without dwell."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16)
+        self.family = 16
+        reply = self.ask(3, 2, b"TASKSTATS\0")
+        (self.family,) = [struct.unpack("H", value)[0] for kind, value in attributes(reply) if kind == 1]
+
+    def ask(self, command, kind, value):
+        attribute = struct.pack("HH", 4 + len(value), kind) + value
+        attribute += b"\0" * (-len(attribute) % 4)
+        body = struct.pack("BBH", command, 1, 0) + attribute
+        self.socket.send(struct.pack("IHHII", 16 + len(body), self.family, 1, 1, 0) + body)
+        reply = self.socket.recv(65536)
+        assert struct.unpack_from("H", reply, 4)[0] != 2, "netlink error"
+        return reply[20:]
+
+    def thread(self, tid):
+        (aggregate,) = [value for kind, value in attributes(self.ask(1, 1, struct.pack("I", tid))) if kind == 4]
+        (stats,) = [value for kind, value in attributes(aggregate) if kind == 3]
+        return {
+            key: dict(zip(("count", "total_ns"), struct.unpack_from("QQ", stats, offset)))
+            for key, offset in FIELDS.items()
+            if offset + 16 <= len(stats)
+        }
+
+
+@pytest.fixture
+def delayacct():
+    path = pathlib.Path("/proc/sys/kernel/task_delayacct")
+    before = path.read_text()
+    path.write_text("1")
+    yield
+    path.write_text(before)
+
+
+@pytest.fixture
+def stopped_worker(delayacct):
+    """A process that has waited for a CPU and then stopped: its counters stand still."""
+    spinner = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+    process = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -STOP $$"])
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    spinner.kill()
+    spinner.wait()
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("source", ["bpf", "taskstats"])
+def test_delays_of_a_stopped_thread_stand_still(stopped_worker, source):
+    done = run("top", "-p", stopped_worker, "-c", "2", "-i", "50ms", "--format", "json", "--source", source)
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        (thread,) = json.loads(line)["threads"]
+        assert all(delay == {"count": 0, "total_ns": 0} for delay in thread["delays"].values() if delay), thread["delays"]
+
+
+def test_raw_fields_on_the_screen_equal_the_kernels(stopped_worker):
+    """The inspector shows the kernel's own numbers."""
+    if not subprocess.run(["which", "tmux"], capture_output=True).stdout:
+        pytest.skip("tmux is not installed")
+    expected = TaskStats().thread(stopped_worker)
+    assert expected["cpu"]["total_ns"] > 10_000_000
+    name = f"dwell-raw-{os.getpid()}"
+    tmux = ["tmux", "-f", "/dev/null", "-L", name]
+    subprocess.run([*tmux, "new-session", "-d", "-x", "150", "-y", "60", f"{DWELL} top -i 100ms -p {stopped_worker}"], check=True)
+    try:
+        deadline, text = time.monotonic() + 15, ""
+        while "taskstats, version" not in text:
+            assert time.monotonic() < deadline, text
+            if "inspect" in text and "state  " not in text:
+                subprocess.run([*tmux, "send-keys", "Enter"], check=True)
+            time.sleep(0.5)
+            text = subprocess.run([*tmux, "capture-pane", "-p"], capture_output=True, text=True).stdout
+        for key, delay in expected.items():
+            shown = re.search(rf"\b{key} +(\d+) +(\d+)", text)
+            assert shown and (int(shown[1]), int(shown[2])) == (delay["count"], delay["total_ns"]), (key, delay, text)
+    finally:
+        subprocess.run([*tmux, "kill-server"])
+
+
+def test_without_delay_accounting_fields_are_null():
+    path = pathlib.Path("/proc/sys/kernel/task_delayacct")
+    if path.read_text().strip() != "0":
+        pytest.skip("kernel.task_delayacct is on")
+    done = run("top", "-p", os.getpid(), "-c", "2", "-i", "50ms", "--format", "json")
+    interval = json.loads(done.stdout.splitlines()[-1])
+    assert any("sysctl kernel.task_delayacct=1" in missing["why"] for missing in interval["quality"]["unavailable"])
+    (thread,) = [row for row in interval["threads"] if row["tid"] == os.getpid()]
+    assert thread["delays"]["cpu"] is not None
+    assert all(delay is None for key, delay in thread["delays"].items() if key != "cpu")
+    done = run("top", "-p", os.getpid(), "-c", "1", "-i", "50ms", "--format", "json", "--source", "taskstats")
+    assert json.loads(done.stdout)["threads"][0]["states_ns"]["disk"] is None
+
+
+def test_zero_percent(tmp_path):
+    """A thread that waits for a CPU all the time: the kernel's counter knows only when it gets one."""
+    hog = subprocess.Popen(["chrt", "-f", "5", "taskset", "-c", "0", "sh", "-c", "end=$(($(date +%s)+4)); while [ $(date +%s) -lt $end ]; do :; done"])
+    limit = pathlib.Path("/proc/sys/kernel/sched_rt_runtime_us")
+    before = limit.read_text()
+    starved = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        limit.write_text("-1")  # else real-time threads leave it 5 %
+        os.sched_setaffinity(starved.pid, {0})
+        time.sleep(0.3)
+        exact = run("top", "-p", starved.pid, "-c", "2", "-i", "300ms", "--format", "json")
+        lazy = run("top", "-p", starved.pid, "-c", "2", "-i", "300ms", "--format", "json", "--source", "taskstats")
+        still_running = hog.poll() is None
+    finally:
+        limit.write_text(before)
+        starved.kill()
+        hog.kill()
+        starved.wait()
+        hog.wait()
+    if not still_running:
+        pytest.skip("the machine was too slow: the real-time thread ended before it was measured")
+    share = lambda done: [
+        (row["states_ns"]["runnable"] / row["observed_ns"])
+        for line in done.stdout.splitlines()
+        for row in json.loads(line)["threads"]
+    ]
+    # since 6.12 the scheduler lets ordinary threads have a twentieth of a second each second all the same
+    assert min(share(exact)) > 0.75, share(exact)
+    assert min(share(lazy)) < 0.2, share(lazy)
+
+
+@pytest.mark.parametrize("source", ["taskstats", "procfs"])
+def test_other_sources_agree_with_what_threads_measure(source):
+    """Two spinners on a CPU: half running, half waiting, whoever tells it."""
+    workload = subprocess.Popen([WORKLOAD, "two-spinners"], stderr=subprocess.PIPE, text=True)
+    time.sleep(0.3)
+    done = run("top", "-p", workload.pid, "-c", "1", "-i", "1s", "--format", "json", "--source", source)
+    workload.communicate()
+    (interval,), _ = parse(done.stdout)
+    assert interval["sources"] == [source]
+    spinners = [row for row in interval["threads"] if row["comm"].startswith("spin-") and row["comm"] != "spin-main"]
+    assert len(spinners) == 2
+    for row in spinners:
+        on_cpu = row["states_ns"]["user"] + row["states_ns"]["kernel"]
+        # another process may have had the CPU too, so the sum is what must be right
+        assert abs(on_cpu + row["states_ns"]["runnable"] - row["observed_ns"]) < 0.05 * row["observed_ns"], row
+        assert 0.3 < on_cpu / row["observed_ns"] < 0.7
+
+
+def test_sampled_states_of_ones_own_processes():
+    workload = subprocess.Popen([WORKLOAD, "mixed", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(0.3)
+    done = run("top", "-p", workload.pid, "-c", "1", "-i", "1s", "--format", "json", "--source", "procfs")
+    workload.kill()
+    workload.wait()
+    (interval,), _ = parse(done.stdout)
+    expected = {"ledger-waiter": "lock", "pipe-reader": "ipc", "tcp-client": "net", "event-loop": "idle", "ticker": "sleep"}
+    for row in interval["threads"]:
+        if row["comm"] in expected:
+            share = row["states_ns"][expected[row["comm"]]] / row["observed_ns"]
+            assert share > 0.6, (row["comm"], row["states_ns"])
+
+
+def test_inside_a_container():
+    """In a pid namespace of its own: its numbers, its processes only, names and reasons as outside."""
+    if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
+        pytest.skip("no pid namespaces here")
+    script = f"{WORKLOAD} foreign 2>/dev/null & {DWELL} top -c 2 -i 300ms --format json"
+    done = subprocess.run(["unshare", "-pf", "--mount-proc", "sh", "-c", script], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    intervals, _ = parse(done.stdout)
+    threads = {row["comm"]: row for row in intervals[-1]["threads"]}
+    assert set(threads) == {"sh", "dwell", "workload", "parked", "contend"}
+    assert max(row["tid"] for row in threads.values()) < 50
+    assert threads["sh"]["pid"] == 1 and threads["sh"]["parent_pid"] == 0
+    assert threads["parked"]["reason"] == "futex:cond"
+    done = subprocess.run(
+        ["unshare", "-pf", "--mount-proc", "sh", "-c", f"{DWELL} top -p 1 -c 1 -i 50ms --format json"],
+        capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    (interval,), _ = parse(done.stdout)
+    assert [row["pid"] for row in interval["threads"]] == [1]
+
+
+def test_a_container_seen_from_outside():
+    if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
+        pytest.skip("no pid namespaces here")
+    container = subprocess.Popen(
+        ["unshare", "-pf", "--kill-child", "--mount-proc", WORKLOAD, "foreign"], stderr=subprocess.DEVNULL
+    )
+    try:
+        time.sleep(0.5)
+        inside = int(subprocess.run(["pgrep", "-P", str(container.pid)], capture_output=True, text=True).stdout)
+        done = run("top", "-p", inside, "-c", "1", "-i", "200ms", "--format", "json")
+        (interval,), _ = parse(done.stdout)
+        assert {row["pid"] for row in interval["threads"]} == {inside}
+        (parked,) = [row for row in interval["threads"] if row["comm"] == "parked"]
+        assert parked["reason"] == "futex:cond"
+    finally:
+        container.kill()
+        container.wait()
+
+
+def test_doctor():
+    done = run("doctor")
+    assert done.returncode == 0 and "dwell top is exact here." in done.stdout
+    for name in ("kernel", "bpf", "btf", "taskstats", "cgroup", "namespaces", "fentry", "kvm", "qemu"):
+        assert re.search(rf"^(ok|degraded|missing) +{name} ", done.stdout, re.M), name
+    report = json.loads(run("doctor", "--json").stdout)
+    assert report["type"] == "doctor" and report["exact"] is True
+    for check in report["checks"]:
+        assert check["status"] in ("ok", "degraded", "missing") and check["found"]
+        assert (check["status"] == "ok") == (not check["costs"]), check
+
+
+def test_doctor_without_privileges(tmp_path):
+    copy = pathlib.Path(f"/tmp/dwell-doctor-{os.getpid()}")
+    copy.write_bytes(pathlib.Path(DWELL).read_bytes())
+    copy.chmod(0o755)
+    try:
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "doctor"], capture_output=True, text=True
+        )
+    finally:
+        copy.unlink()
+    assert done.returncode == 3
+    assert "sudo dwell" in done.stdout and "dwell top is not exact here" in done.stdout
+
+
+def test_install(tmp_path):
+    """Everything lands below DESTDIR, where packagers want it."""
+    build = pathlib.Path(DWELL).parent
+    done = subprocess.run(
+        ["meson", "install", "-C", build, "--no-rebuild"], capture_output=True, text=True,
+        env=dict(os.environ, DESTDIR=str(tmp_path)),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    root = tmp_path / "usr" / "local"
+    for path in (
+        "bin/dwell", "share/man/man1/dwell.1", "share/man/man1/dwell-top.1", "share/man/man1/dwell-record.1",
+        "share/man/man1/dwell-report.1", "share/man/man1/dwell-doctor.1",
+        "share/bash-completion/completions/dwell", "share/zsh/site-functions/_dwell",
+        "share/fish/vendor_completions.d/dwell.fish",
+    ):  # fmt: skip
+        assert (root / path).exists(), path
+
+
+def test_manual_pages_are_sound():
+    for page in (pathlib.Path(DWELL).parent / "docs").glob("*.1"):
+        done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
+        assert done.returncode == 0 and not done.stderr.strip(), (page, done.stderr)
+        assert "@" not in re.sub(r"\S+@\S+", "", page.read_text())
+
+
+def test_bash_completion():
+    script = pathlib.Path(DWELL).parent / "docs" / "completion-bash"
+    ask = (
+        f"source {script}; complete_words() {{ COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _dwell; echo \"${{COMPREPLY[*]}}\"; }}; "
+    )
+    words = lambda *line: subprocess.run(
+        ["bash", "-c", ask + 'complete_words "$@"', "bash", *line], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "top" in words("dwell", "t") and "doctor" in words("dwell", "")
+    assert words("dwell", "top", "--by", "") == ["thread", "process", "cgroup"]
+    assert words("dwell", "top", "--by", "=", "pro") == ["process"]
+    assert "--interval" in words("dwell", "top", "--in") and "runnable" in words("dwell", "top", "--sort", "run")
