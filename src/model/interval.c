@@ -76,6 +76,7 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
 {
 	uint64_t user = now->utime_ns - before->utime_ns;
 	uint64_t kernel = now->stime_ns - before->stime_ns;
+	double share;
 
 	if (before == &nothing || user + kernel == 0) {
 		user = now->utime_ns;
@@ -85,10 +86,8 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
 		user = !(now->flags & WIRE_FLAG_KERNEL_THREAD);
 		kernel = !user;
 	}
-	row->states_ns[STATE_USER] =
-		(uint64_t)((double)on_cpu_ns * ((double)user / (double)(user + kernel)));
-	if (row->states_ns[STATE_USER] > on_cpu_ns)
-		row->states_ns[STATE_USER] = on_cpu_ns;
+	share = (double)on_cpu_ns * ((double)user / ((double)user + (double)kernel));
+	row->states_ns[STATE_USER] = share < (double)on_cpu_ns ? (uint64_t)share : on_cpu_ns;
 	row->states_ns[STATE_KERNEL] = on_cpu_ns - row->states_ns[STATE_USER];
 }
 

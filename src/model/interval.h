@@ -74,6 +74,13 @@ static inline uint64_t row_active_ns(const struct row *row)
 	       row->states_ns[STATE_LOCK] + row->states_ns[STATE_SWAP];
 }
 
+/* Whether it is known what the thread does at the end: of the dead and of sums nothing is. */
+static inline bool row_has_state(const struct row *row, const struct about *about)
+{
+	return !row->exited && row->where.state < WIRE_STATES &&
+	       about_has(about, WIRE_FIGURE_STATE);
+}
+
 struct intervals;
 
 struct intervals *intervals_new(void); /* NULL: out of memory */

@@ -135,14 +135,14 @@ void canvas_bar(struct canvas *canvas, int row, int column, int width, const uin
 	if (!whole || width <= 0)
 		return;
 	for (int i = 0; i < STATES; i++) {
-		int end;
+		double end;
 
 		sum += parts[i];
 		/* where the sum ends, rounded: no part is moved by the rounding of others */
-		end = (int)((double)sum / (double)whole * width + 0.5);
+		end = (double)sum / (double)whole * width + 0.5;
 		if (end > width)
 			end = width;
-		for (; used < end; used++)
+		for (; used < (int)end; used++)
 			set(canvas, row, column + used, (enum role)(ROLE_STATE + i),
 			    state_sign((enum state)i, canvas->ascii));
 	}

@@ -137,7 +137,8 @@ static int group(struct top_screen *screen)
 	if (reserve((void **)&screen->rows, &screen->row_room, screen->thread_count,
 		    sizeof(*screen->rows)) < 0)
 		return -ENOMEM;
-	memcpy(screen->rows, screen->threads, screen->thread_count * sizeof(*screen->rows));
+	if (screen->thread_count)
+		memcpy(screen->rows, screen->threads, screen->thread_count * sizeof(*screen->rows));
 	grouped.rows = screen->rows;
 	grouped.row_count = screen->thread_count;
 	interval_group(&grouped, screen->by);
@@ -164,7 +165,9 @@ int top_screen_update(struct top_screen *screen, const struct intervals *interva
 	    reserve((void **)&screen->reasons, &screen->reason_room, interval->reason_count,
 		    sizeof(*screen->reasons)) < 0)
 		return -ENOMEM;
-	memcpy(screen->threads, interval->rows, interval->row_count * sizeof(*screen->threads));
+	if (interval->row_count)
+		memcpy(screen->threads, interval->rows,
+		       interval->row_count * sizeof(*screen->threads));
 	screen->thread_count = interval->row_count;
 	if (interval->reason_count)
 		memcpy(screen->reasons, interval->reasons,

@@ -253,7 +253,7 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 				      WEXITSTATUS(what->exit_code));
 		return;
 	}
-	if (!about_has(about, WIRE_FIGURE_STATE) || what->where.state >= WIRE_STATES) {
+	if (!row_has_state(what, about)) {
 		canvas_text(canvas, row, column, width, ROLE_DIM, "-");
 		return;
 	}

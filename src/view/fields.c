@@ -91,10 +91,10 @@ GETTER(get_exited)
 	value->number = row->exited;
 }
 
-/* What the thread does now: has no answer for a dead one. */
+/* What the thread does now. */
 GETTER(get_state)
 {
-	if (row->exited)
+	if (!row_has_state(row, about))
 		value->kind = VALUE_NULL;
 	else if (row->where.state == WIRE_ON_CPU)
 		string(value, "running");
@@ -104,7 +104,7 @@ GETTER(get_state)
 
 GETTER(get_reason)
 {
-	if (row->exited) {
+	if (!row_has_state(row, about)) {
 		value->kind = VALUE_NULL;
 		return;
 	}
@@ -114,7 +114,7 @@ GETTER(get_reason)
 
 GETTER(get_in_state)
 {
-	if (row->exited)
+	if (!row_has_state(row, about))
 		value->kind = VALUE_NULL;
 	else
 		number(value, row->in_state_ns);
@@ -275,7 +275,8 @@ int rows_sort(struct row *rows, size_t count, const struct field *field, const s
 		rows_order(order, rows, count, field, false, about);
 		for (size_t i = 0; i < count; i++)
 			sorted[i] = *order[i].row;
-		memcpy(rows, sorted, count * sizeof(*rows));
+		if (count)
+			memcpy(rows, sorted, count * sizeof(*rows));
 	}
 	free(sorted);
 	free(order);

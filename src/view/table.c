@@ -68,7 +68,7 @@ static void write_now(const struct view *view, const struct row *row, const stru
 		write_status(view->out, row->exit_code);
 		return;
 	}
-	if (!about_has(about, WIRE_FIGURE_STATE)) {
+	if (!row_has_state(row, about)) {
 		output_char(view->out, '-');
 		return;
 	}

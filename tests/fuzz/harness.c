@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memfd_create */
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/recording.h"
+#include "model/group.h"
+#include "model/summary.h"
+#include "tui/top_screen.h"
+#include "view/view.h"
+
+struct show {
+	struct intervals *intervals;
+	struct summary summary;
+	struct top_screen *screen;
+	struct canvas canvas;
+	struct output output;
+};
+
+static void show_views(struct show *show, const struct interval *interval)
+{
+	for (size_t i = 0; i < view_count; i++) {
+		for (int by = 0; by < GROUPINGS_COUNT; by++) {
+			struct interval copy = *interval;
+			struct view view = {
+				.ops = views[i], .out = &show->output, .by = (enum grouping)by};
+
+			copy.rows = malloc(copy.row_count * sizeof(*copy.rows) + 1);
+			for (size_t j = 0; j < copy.row_count; j++)
+				copy.rows[j] = interval->rows[j];
+			interval_group(&copy, (enum grouping)by);
+			if (rows_sort(copy.rows, copy.row_count, field_find("p99"), copy.about) ==
+			    0)
+				view.ops->interval(&view, &copy);
+			free(copy.rows);
+			show->output.used = 0;
+		}
+	}
+}
+
+static int take(void *data, const struct wire_header *record)
+{
+	struct show *show = data;
+	struct interval *interval;
+	int result = intervals_feed(show->intervals, record, &interval);
+
+	if (result <= 0)
+		return result;
+	show_views(show, interval);
+	if (top_screen_update(show->screen, show->intervals, interval) == 0 &&
+	    canvas_reset(&show->canvas, 40, 120) == 0) {
+		top_screen_draw(show->screen, &show->canvas);
+		top_screen_key(show->screen, (struct key){.kind = KEY_KIND_ENTER});
+		top_screen_draw(show->screen, &show->canvas);
+	}
+	return summary_add(&show->summary, interval);
+}
+
+void harness_show(const void *bytes, size_t size)
+{
+	struct top_screen_options options = {.sort = field_find("active"), .replay = true};
+	struct show show = {.intervals = intervals_new(), .screen = top_screen_new(&options)};
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct recording *recording;
+	struct error error;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (output_init(&show.output, -1) == 0 && write(fd, bytes, size) == (ssize_t)size &&
+	    recording_open(&recording, path, &error) == 0) {
+		struct record_sink sink = {take, &show};
+
+		while (recording_next(recording, sink, &error) > 0)
+			;
+		recording_seek(recording, recording_facts(recording)->last_ns);
+		while (recording_next(recording, sink, &error) > 0)
+			;
+		recording_close(recording);
+	}
+	close(fd);
+	output_release(&show.output);
+	summary_release(&show.summary);
+	top_screen_free(show.screen);
+	canvas_release(&show.canvas);
+	intervals_free(show.intervals);
+}
