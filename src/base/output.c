@@ -55,7 +55,7 @@ static char *reserve(struct output *out, size_t length)
 	return NULL;
 }
 
-void output_bytes(struct output *out, const char *bytes, size_t length)
+void output_bytes_slowly(struct output *out, const char *bytes, size_t length)
 {
 	while (length) {
 		size_t part = length < OUTPUT_BUFFER_BYTES ? length : OUTPUT_BUFFER_BYTES;
@@ -68,16 +68,6 @@ void output_bytes(struct output *out, const char *bytes, size_t length)
 		bytes += part;
 		length -= part;
 	}
-}
-
-void output_string(struct output *out, const char *string)
-{
-	output_bytes(out, string, strlen(string));
-}
-
-void output_char(struct output *out, char c)
-{
-	output_bytes(out, &c, 1);
 }
 
 void output_u64(struct output *out, uint64_t value)

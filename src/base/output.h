@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -30,9 +31,30 @@ void output_release(struct output *out);
 /* Returns 0 or the negative errno of the first write that failed. */
 int output_flush(struct output *out) must_check;
 
-void output_bytes(struct output *out, const char *bytes, size_t length);
-void output_string(struct output *out, const char *string);
-void output_char(struct output *out, char c);
+/* What output_bytes() does when the buffer is full. */
+void output_bytes_slowly(struct output *out, const char *bytes, size_t length);
+
+/* Inline, because most calls write a few constant bytes into a buffer that has room. */
+static inline void output_bytes(struct output *out, const char *bytes, size_t length)
+{
+	if (out->capacity - out->used < length) {
+		output_bytes_slowly(out, bytes, length);
+		return;
+	}
+	memcpy(out->buffer + out->used, bytes, length);
+	out->used += length;
+}
+
+static inline void output_string(struct output *out, const char *string)
+{
+	output_bytes(out, string, strlen(string));
+}
+
+static inline void output_char(struct output *out, char c)
+{
+	output_bytes(out, &c, 1);
+}
+
 void output_u64(struct output *out, uint64_t value);
 void output_i64(struct output *out, int64_t value);
 __attribute__((format(printf, 2, 3))) void output_format(struct output *out, const char *format,

@@ -117,3 +117,11 @@ const char *about_states_kind(const struct about *about)
 		return "sampled";
 	return about->session.source == WIRE_SOURCE_TASKSTATS ? "counters" : "exact";
 }
+
+bool about_misses(const struct about *about, const char *source)
+{
+	for (size_t i = 0; i < about->missing_count; i++)
+		if (!strcmp(about->missing[i].source, source))
+			return true;
+	return false;
+}

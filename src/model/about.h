@@ -49,6 +49,9 @@ static inline bool about_has_delays_beside(const struct about *about)
 	       about->session.source != WIRE_SOURCE_TASKSTATS;
 }
 
+/* Whether something of that name is missing. */
+bool about_misses(const struct about *about, const char *source);
+
 /* How the states are known: "exact", "counters" or "sampled". */
 const char *about_states_kind(const struct about *about);
 

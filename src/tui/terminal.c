@@ -98,15 +98,36 @@ static bool wants_colours(void)
 	return !(no && *no) && has_colors();
 }
 
+/* What a number of the 256-colour palette looks like: 0xRRGGBB. */
+static int true_colour(int number)
+{
+	static const int levels[] = {0, 95, 135, 175, 215, 255};
+	int grey = 8 + 10 * (number - 232);
+
+	if (number < 16)
+		return number; /* the first eight keep their numbers in terminals with true colour
+				*/
+	if (number >= 232)
+		return grey << 16 | grey << 8 | grey;
+	number -= 16;
+	return levels[number / 36] << 16 | levels[number / 6 % 6] << 8 | levels[number % 6];
+}
+
 static void init_colours(void)
 {
 	if (!wants_colours())
 		return;
 	start_color();
 	use_default_colors();
-	for (int role = 0; role < ROLE_COUNT; role++)
-		init_pair((short)(role + 1), COLORS >= 256 ? looks[role].many : looks[role].few,
-			  -1);
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		int colour = looks[role].few;
+
+		if (COLORS >= 256)
+			colour = looks[role].many;
+		if (COLORS > 256)
+			colour = true_colour(colour);
+		init_extended_pair(role + 1, colour, -1);
+	}
 }
 
 bool terminal_usable(void)

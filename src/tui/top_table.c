@@ -113,6 +113,10 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	at = draw_source(screen, canvas, 0, at);
 	at += canvas_format(canvas, 0, at, canvas->columns, lost ? ROLE_WARNING : ROLE_DIM,
 			    "  lost %llu  ", (unsigned long long)lost);
+	if (interval->about->session.flags & WIRE_SESSION_DELAYS &&
+	    about_misses(interval->about, "delayacct"))
+		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
+				  "delays off: sysctl kernel.task_delayacct=1  ");
 	if (screen->frozen)
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
 				  screen->options.replay ? "PAUSED  " : "FROZEN  ");

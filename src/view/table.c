@@ -200,6 +200,10 @@ static void write_title(const struct view *view, const struct interval *interval
 		      interval->final ? " (last)" : "", interval->row_count,
 		      grouping_plurals[view->by], shown);
 	write_sources(view->out, interval->about);
+	/* with counters alone, DISK and SWAP depend on it */
+	if (interval->about->session.source == WIRE_SOURCE_TASKSTATS &&
+	    about_misses(interval->about, "delayacct"))
+		output_string(view->out, "delays off: sysctl kernel.task_delayacct=1  ");
 	output_format(view->out, "self %.1f%%  ",
 		      100.0 * (double)interval->self_cpu_ns /
 			      (double)(interval->end_ns - interval->start_ns));

@@ -129,6 +129,8 @@ def test_mouse(at_end):
 
 def test_colours(at_end):
     assert "\x1b[38;5;" in at_end().text("-e")
+    if pathlib.Path("/usr/share/terminfo/x/xterm-direct").exists():
+        assert re.search(r"\x1b\[38[;:]2[;:]", at_end(TERM="xterm-direct").text("-e"))
     plain = at_end(NO_COLOR="1").text("-e")
     assert not re.search(r"\x1b\[(3[0-7]|38)", plain)
     assert re.search(r"\x1b\[(?:\d+;)*7m", plain)  # the selected row

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "capture/delta.h"
+#include "capture/proc_threads.h"
+#include "capture/recorder.h"
+#include "capture/recording.h"
+#include "capture/taskstats.h"
+
+static struct wire_thread sample_thread(uint32_t tid, uint64_t end_ns)
+{
+	struct wire_thread thread = {
+		.header = {.size = sizeof(thread), .kind = WIRE_THREAD, .time_ns = end_ns},
+		.start_ns = 7000 + tid,
+		.origin_ns = 10,
+		.end_ns = end_ns,
+		.since_ns = 10,
+		.tid = tid,
+		.pid = tid,
+		.where = {WIRE_IDLE, 0, -1},
+	};
+
+	thread.totals.ns[WIRE_IDLE] = end_ns - 10;
+	return thread;
+}
+
+static size_t nonzero(const void *bytes, size_t length)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < length; i++)
+		count += ((const char *)bytes)[i] != 0;
+	return count;
+}
+
+CASE(differences_are_small_and_undone)
+{
+	struct delta writer = {0}, reader = {0};
+	char coded[5][sizeof(struct wire_thread)];
+
+	for (uint64_t round = 1; round <= 4; round++) {
+		/* one is new in each round, and one is gone */
+		for (uint32_t i = 0; i < 5; i++) {
+			struct wire_thread thread =
+				sample_thread(i * 10 + (i == 4 ? (uint32_t)round : 0), round * 100);
+			const struct wire_header *record;
+
+			assert_int_equal(delta_encode(&writer, &thread.header, coded[i]), 0);
+			assert_int_equal(delta_decode(&reader, coded[i], sizeof(coded[i]), &record),
+					 sizeof(thread));
+			assert_memory_equal(record, &thread, sizeof(thread));
+			/* time, end and the total of its state move; the kind is marked */
+			if (round > 1 && i < 4)
+				assert_true(nonzero(coded[i], sizeof(coded[i])) <= 8);
+		}
+		delta_next(&writer);
+		delta_next(&reader);
+	}
+	delta_release(&writer);
+	delta_release(&reader);
+}
+
+CASE(a_difference_to_nothing_is_refused)
+{
+	struct delta writer = {0}, reader = {0};
+	struct wire_thread thread = sample_thread(1, 100);
+	char coded[sizeof(thread)];
+	const struct wire_header *record;
+
+	assert_int_equal(delta_encode(&writer, &thread.header, coded), 0);
+	delta_next(&writer);
+	assert_int_equal(delta_encode(&writer, &thread.header, coded), 0);
+	assert_int_equal(delta_decode(&reader, coded, sizeof(coded), &record), -EBADMSG);
+	assert_int_equal(delta_decode(&reader, coded, 8, &record), -EBADMSG);
+	delta_release(&writer);
+	delta_release(&reader);
+}
+
+static int count_records(void *data, const struct wire_header *record)
+{
+	unsigned int *counts = data;
+
+	if (record->kind < 16)
+		counts[record->kind]++;
+	return 0;
+}
+
+CASE(what_is_written_is_read)
+{
+	char path[] = "/tmp/dwell-unit-XXXXXX";
+	struct recorder *recorder;
+	struct recording *recording;
+	struct error error;
+	unsigned int counts[16] = {0};
+	struct record_sink sink = {count_records, counts};
+
+	close(mkstemp(path));
+	assert_int_equal(recorder_open(&recorder, path, false, &error), -EEXIST);
+	assert_int_equal(recorder_open(&recorder, path, true, &error), 0);
+	for (uint64_t round = 1; round <= 200; round++) {
+		struct wire_interval end = {
+			.header = {.size = sizeof(end), .kind = WIRE_INTERVAL, .time_ns = round}};
+
+		for (uint32_t i = 0; i < 20; i++) {
+			struct wire_thread thread = sample_thread(i, round + 100);
+
+			assert_int_equal(recorder_record(recorder, &thread.header, &error), 0);
+		}
+		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	}
+	assert_int_equal(recorder_intervals(recorder), 200);
+	recorder_close(recorder);
+	assert_int_equal(recording_open(&recording, path, &error), 0);
+	assert_int_equal(recording_facts(recording)->chunks, 200);
+	while (recording_next(recording, sink, &error) > 0)
+		;
+	assert_int_equal(counts[WIRE_THREAD], 4000);
+	assert_int_equal(counts[WIRE_INTERVAL], 200);
+	/* the key before 130 is chunk 128 (time 129): enough of a baseline */
+	recording_seek(recording, 131);
+	assert_int_equal(recording_next_ns(recording), 129);
+	recording_seek(recording, 129);
+	assert_int_equal(recording_next_ns(recording), 65);
+	recording_seek(recording, 0);
+	assert_int_equal(recording_next_ns(recording), 1);
+	counts[WIRE_RESTART] = 0;
+	assert_int_equal(recording_next(recording, sink, &error), 1);
+	assert_int_equal(counts[WIRE_RESTART], 1);
+	recording_close(recording);
+	unlink(path);
+}
+
+CASE(stat_lines_with_any_name)
+{
+	struct proc_stat stat;
+
+	assert_true(proc_stat_parse("17 (a) R (b) S 3 1 1 0 -1 4194304 0 0 0 0 150 25 0 0 20 -5 1 "
+				    "0 4200 1 2 3 4 5 6 7 8 "
+				    "9 10 11 12 13 14 15 17 3 0 1 0 0 0",
+				    &stat));
+	assert_memory_equal(stat.comm, "a) R (b", 8);
+	assert_int_equal(stat.state, 'S');
+	assert_int_equal(stat.parent_pid, 3);
+	assert_int_equal(stat.utime_ns, 1500000000);
+	assert_int_equal(stat.stime_ns, 250000000);
+	assert_int_equal(stat.nice, -5);
+	assert_int_equal(stat.start_ns, 42000000000);
+	assert_int_equal(stat.cpu, 3);
+	assert_int_equal(stat.policy, 1);
+	assert_false(proc_stat_parse("17 (cut", &stat));
+	assert_false(proc_stat_parse("17 (name) S 3 1", &stat));
+	assert_false(proc_stat_parse("", &stat));
+}
+
+CASE(taskstats_of_any_version)
+{
+	unsigned char bytes[432] = {0};
+	struct taskstats_reading reading;
+	uint64_t number;
+
+	for (size_t offset = 16; offset + 8 <= sizeof(bytes); offset += 8) {
+		number = offset;
+		memcpy(bytes + offset, &number, 8);
+	}
+	number = 10000000; /* elapsed, us */
+	memcpy(bytes + 144, &number, 8);
+	bytes[0] = 14;
+	assert_true(taskstats_decode(bytes, sizeof(bytes), &reading));
+	assert_int_equal(reading.delays.measured, 0xff);
+	assert_int_equal(reading.delays.delays[WIRE_DELAY_BLOCK_IO].count, 32);
+	assert_int_equal(reading.delays.delays[WIRE_DELAY_IRQ].total_ns, 424);
+	assert_int_equal(reading.delays.run_virtual_ns, 72);
+	assert_int_equal(reading.elapsed_ns, 10000000000);
+	/* an older kernel, and a shorter structure */
+	bytes[0] = 8;
+	assert_true(taskstats_decode(bytes, 328, &reading));
+	assert_int_equal(reading.delays.measured, 0xf);
+	/* the one with another layout, and what is no structure at all */
+	bytes[0] = 15;
+	assert_false(taskstats_decode(bytes, sizeof(bytes), &reading));
+	bytes[0] = 14;
+	assert_false(taskstats_decode(bytes, 100, &reading));
+	/* a wait longer than the thread has existed cannot be */
+	number = 12000000000;
+	memcpy(bytes + 40, &number, 8);
+	assert_true(taskstats_decode(bytes, sizeof(bytes), &reading));
+	assert_int_equal(reading.delays.measured, 0xff & ~(1U << WIRE_DELAY_BLOCK_IO));
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(differences_are_small_and_undone),
+		cmocka_unit_test(a_difference_to_nothing_is_refused),
+		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(stat_lines_with_any_name),
+		cmocka_unit_test(taskstats_of_any_version),
+	};
+
+	return RUN(cases);
+}

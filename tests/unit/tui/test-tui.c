@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <locale.h>
+
+#include "tui/canvas.h"
+#include "tui/top_screen.h"
+
+static const char *dump(const struct canvas *canvas)
+{
+	static char text[65536];
+	struct output out;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	canvas_dump(canvas, &out);
+	assert_true(out.used < sizeof(text));
+	memcpy(text, out.buffer, out.used);
+	text[out.used] = '\0';
+	output_release(&out);
+	return text;
+}
+
+CASE(text_is_cut_and_made_safe)
+{
+	struct canvas canvas = {0};
+
+	assert_int_equal(canvas_reset(&canvas, 3, 10), 0);
+	assert_int_equal(canvas_text(&canvas, 0, 6, 20, ROLE_NORMAL, "too long"), 4);
+	assert_int_equal(canvas_text(&canvas, 1, 0, 3, ROLE_NORMAL, "\x1b[31m"), 3);
+	assert_int_equal(canvas_text(&canvas, 2, 0, 10, ROLE_NORMAL, "日本"), 4);
+	canvas_text(&canvas, 7, 0, 10, ROLE_NORMAL, "below the screen");
+	canvas_text(&canvas, 0, -5, 3, ROLE_NORMAL, "x");
+	assert_string_equal(dump(&canvas), "      too\n?[3\n日本\n");
+	canvas.ascii = true;
+	canvas_text(&canvas, 2, 0, 10, ROLE_NORMAL, "日本");
+	assert_non_null(strstr(dump(&canvas), "\n????\n"));
+	canvas_release(&canvas);
+}
+
+CASE(bars_are_as_long_as_their_shares)
+{
+	struct canvas canvas = {.ascii = true};
+	uint64_t parts[STATES] = {[STATE_USER] = 50, [STATE_LOCK] = 25, [STATE_IDLE] = 25};
+	uint64_t thirds[STATES] = {[STATE_USER] = 1, [STATE_KERNEL] = 1, [STATE_DISK] = 1};
+	uint64_t small[STATES] = {[STATE_USER] = 1, [STATE_IDLE] = 999};
+	uint64_t too_much[STATES] = {[STATE_USER] = 1000};
+
+	assert_int_equal(canvas_reset(&canvas, 5, 12), 0);
+	canvas_bar(&canvas, 0, 0, 8, parts, 100);
+	canvas_bar(&canvas, 1, 0, 10, thirds, 3);
+	canvas_bar(&canvas, 2, 0, 8, small, 1000);
+	canvas_bar(&canvas, 3, 0, 8, too_much, 10);
+	canvas_bar(&canvas, 4, 0, 8, parts, 0);
+	assert_string_equal(dump(&canvas), "UUUULL..\nUUUKKKKDDD\n........\nUUUUUUUU\n\n");
+	canvas_release(&canvas);
+}
+
+/* An interval of three threads, the second of them waiting for a lock. */
+struct feed {
+	struct intervals *intervals;
+	uint64_t now_ns;
+};
+
+static int send(struct feed *feed, const void *record, struct interval **ret_interval)
+{
+	return intervals_feed(feed->intervals, record, ret_interval);
+}
+
+static struct interval *next_interval(struct feed *feed, uint64_t order)
+{
+	static const char *const names[] = {"worker-a", "worker-b", "worker-c"};
+	struct wire_interval end = {.header = {.size = sizeof(end), .kind = WIRE_INTERVAL}};
+	struct interval *interval = NULL;
+
+	feed->now_ns += 1000000;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct wire_thread thread = {
+			.header = {.size = sizeof(thread), .kind = WIRE_THREAD},
+			.start_ns = 5,
+			.origin_ns = 10,
+			.end_ns = feed->now_ns,
+			.since_ns = 10,
+			.tid = 100 + i,
+			.pid = 100,
+			.where = {WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, -1},
+		};
+
+		/* `order` tells which of them was busiest */
+		thread.totals.ns[WIRE_ON_CPU] = (feed->now_ns - 10) / (1 + (i + order) % 3);
+		thread.totals.ns[WIRE_IDLE] = feed->now_ns - 10 - thread.totals.ns[WIRE_ON_CPU];
+		memcpy(thread.comm, names[i], strlen(names[i]));
+		memcpy(thread.process, "server", 6);
+		assert_int_equal(send(feed, &thread, &interval), 0);
+	}
+	end.start_ns = feed->now_ns - 1000000;
+	end.end_ns = feed->now_ns;
+	assert_true(send(feed, &end, &interval) >= 0);
+	return interval;
+}
+
+static struct top_screen *open_screen(struct feed *feed)
+{
+	struct top_screen_options options = {.sort = field_find("active"), .interval_ns = 1000000};
+	struct top_screen *screen = top_screen_new(&options);
+	struct wire_session session = {
+		.header = {.size = sizeof(session), .kind = WIRE_SESSION},
+		.source = WIRE_SOURCE_BPF,
+		.states = ~0U,
+		.figures = ~0U,
+		.cpus = 4,
+		.host = "test",
+	};
+	struct interval *ignored;
+
+	*feed = (struct feed){intervals_new(), 1000000};
+	assert_int_equal(send(feed, &session, &ignored), 0);
+	next_interval(feed, 0);
+	assert_int_equal(top_screen_update(screen, feed->intervals, next_interval(feed, 0)), 0);
+	return screen;
+}
+
+static const char *draw(struct top_screen *screen, int rows, int columns)
+{
+	struct canvas canvas = {.ascii = true};
+	const char *text;
+
+	assert_int_equal(canvas_reset(&canvas, rows, columns), 0);
+	top_screen_draw(screen, &canvas);
+	text = dump(&canvas);
+	canvas_release(&canvas);
+	return text;
+}
+
+static enum screen_request press(struct top_screen *screen, const char *keys)
+{
+	enum screen_request request = SCREEN_NOTHING;
+
+	for (; *keys; keys++) {
+		struct key key = {.kind = KEY_KIND_CHARACTER, .character = (unsigned char)*keys};
+
+		if (*keys == '\n')
+			key.kind = KEY_KIND_ENTER;
+		request = top_screen_key(screen, key);
+	}
+	return request;
+}
+
+CASE(rows_come_in_order_and_can_be_reversed)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+	const char *text = draw(screen, 24, 100);
+
+	assert_true(strstr(text, "worker-a") < strstr(text, "worker-b"));
+	assert_true(strstr(text, "worker-b") < strstr(text, "worker-c"));
+	assert_int_equal(press(screen, "r"), SCREEN_REDRAW);
+	text = draw(screen, 24, 100);
+	assert_true(strstr(text, "worker-c") < strstr(text, "worker-a"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(the_selection_stays_with_its_thread)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	assert_int_equal(press(screen, "j"), SCREEN_SELECTED);
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 101 worker-b -"));
+	/* now another is the busiest */
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 1)), 0);
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 101 worker-b -"));
+	assert_int_equal(top_screen_selected_pid(screen), 100);
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(a_frozen_screen_does_not_change)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+	char *before;
+
+	press(screen, " ");
+	before = strdup(draw(screen, 24, 100));
+	assert_non_null(strstr(before, "FROZEN"));
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 2)), 0);
+	assert_string_equal(draw(screen, 24, 100), before);
+	free(before);
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(prompts_take_text)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	press(screen, "/-b");
+	assert_null(strstr(draw(screen, 24, 100), "worker-a"));
+	press(screen, "\n");
+	assert_non_null(strstr(draw(screen, 24, 100), "filter: -b"));
+	assert_int_equal(press(screen, "i250ms\n"), SCREEN_INTERVAL);
+	assert_int_equal(top_screen_interval_ns(screen), 250000000);
+	assert_int_equal(press(screen, "i1us\n"), SCREEN_REDRAW);
+	assert_non_null(strstr(draw(screen, 24, 100), "at least 1ms"));
+	assert_int_equal(press(screen, "q"), SCREEN_QUIT);
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(any_size_can_be_drawn)
+{
+	struct feed feed;
+	struct top_screen *screen = open_screen(&feed);
+
+	for (int rows = 1; rows < 60; rows += 3) {
+		for (int columns = 1; columns < 260; columns += 7) {
+			draw(screen, rows, columns);
+			press(screen, "\n");
+			draw(screen, rows, columns);
+			press(screen, "\n?");
+			draw(screen, rows, columns);
+			press(screen, "?t");
+		}
+	}
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(text_is_cut_and_made_safe),
+		cmocka_unit_test(bars_are_as_long_as_their_shares),
+		cmocka_unit_test(rows_come_in_order_and_can_be_reversed),
+		cmocka_unit_test(the_selection_stays_with_its_thread),
+		cmocka_unit_test(a_frozen_screen_does_not_change),
+		cmocka_unit_test(prompts_take_text),
+		cmocka_unit_test(any_size_can_be_drawn),
+	};
+
+	setlocale(LC_ALL, "C.UTF-8");
+	return RUN(cases);
+}
