@@ -26,23 +26,22 @@ struct account_state {
 	struct wire_totals totals; /* up to since_ns */
 };
 
+/* What every switch and wakeup touches comes first, in as few cache lines as may be. */
 struct account {
-	__u64 frozen_ns; /* the snapshot instant `frozen` is good for */
+	__u64 frozen_ns;	     /* the snapshot instant `frozen` is good for */
+	__u64 origin_ns;	     /* 0: being set up */
+	__u64 asked_since_ns;	     /* the wait (by since_ns) for which it last asked for a site */
+	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
+	__u32 pad;
+	struct account_state live;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
-	__u64 origin_ns; /* 0: being set up */
+	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
 	/* the kernel's own counts at origin_ns */
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;
 	__u64 origin_migrations;
-	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
 	__u32 tid; /* in our pid namespace, where that is not the first: filter.bpf.h */
 	__u32 pid;
-	__u32 pad;
-	/* sites.bpf.h: the wait (by since_ns) and the snapshot for which it last asked for a site
-	 */
-	__u64 asked_since_ns;
-	__u64 asked_snapshot;
-	struct account_state live;
 	struct account_state frozen;
 };
 

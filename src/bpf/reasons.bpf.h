@@ -27,13 +27,14 @@ struct {
 } reasons SEC(".maps");
 
 /* A wait of `spent_ns` has ended. The lock of the thread's run queue keeps others out. */
-static __always_inline void reason_add(struct task_struct *task, const struct account *account,
-				       struct wire_where where, __u64 spent_ns)
+static __attribute__((noinline)) void reason_count(struct task_struct *task,
+						   const struct account *account,
+						   const struct wire_where *where, __u64 spent_ns)
 {
-	struct reason_key key = {.where = where};
+	struct reason_key key = {.where = *where};
 	struct reason_total *total, first;
 
-	if (!reasons_all && (!reasons_pid || reasons_pid != pid_of(task)))
+	if (!reasons_all && reasons_pid != pid_of(task))
 		return;
 	key.tid = tid_of(task);
 	total = bpf_map_lookup_elem(&reasons, &key);
@@ -46,6 +47,13 @@ static __always_inline void reason_add(struct task_struct *task, const struct ac
 		.origin_ns = account->origin_ns, .ns = spent_ns, .count = 1, .pid = pid_of(task)};
 	if (bpf_map_update_elem(&reasons, &key, &first, BPF_ANY))
 		count(&reasons_refused);
+}
+
+static __always_inline void reason_add(struct task_struct *task, const struct account *account,
+				       struct wire_where where, __u64 spent_ns)
+{
+	if (reasons_all || reasons_pid)
+		reason_count(task, account, &where, spent_ns);
 }
 
 #endif

@@ -169,7 +169,8 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
  * the end of the wait by the hook, before that by the iterator; the hooks do not lock, but replace
  * the word the iterator compares, or have not touched it.
  */
-static __always_inline void site_correct(struct task_struct *task, struct account *account)
+static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
+						       struct account *account)
 {
 	union {
 		struct wire_where where;
@@ -179,8 +180,6 @@ static __always_inline void site_correct(struct task_struct *task, struct accoun
 	__u64 since_ns = account->live.since_ns;
 	__u32 tid = tid_of(task);
 
-	if (account->asked_since_ns != since_ns || since_ns <= told_ns)
-		return;
 	answer = bpf_map_lookup_elem(&site_answers, &tid);
 	before.where = account->live.where;
 	if (!answer || answer->since_ns != since_ns || !is_futex_wait(before.where))
@@ -188,6 +187,13 @@ static __always_inline void site_correct(struct task_struct *task, struct accoun
 	after.where = site_where(before.where, answer->verdict);
 	if (after.word != before.word)
 		__sync_val_compare_and_swap((__u32 *)&account->live.where, before.word, after.word);
+}
+
+static __always_inline void site_correct(struct task_struct *task, struct account *account)
+{
+	/* one compare for nearly all waits; the rest stays out of the hot path */
+	if (account->asked_since_ns == account->live.since_ns && account->live.since_ns > told_ns)
+		site_take_answer(task, account);
 }
 
 #endif
