@@ -9,6 +9,8 @@ static int take_record(void *data, const struct wire_header *record)
 	struct interval *interval;
 	int result = 0;
 
+	if (record->kind == WIRE_INTERVAL)
+		replay->foreign = !about_is_native(intervals_about(replay->intervals));
 	if (record->kind == WIRE_CHILD && replay->audience.child)
 		result = replay->audience.child(replay->audience.data,
 						(const struct wire_child *)record,
@@ -42,6 +44,20 @@ int replay_step(struct replay *replay, struct error *error)
 	if (result < 0 && *replay->sink_error.text)
 		*error = replay->sink_error;
 	return result;
+}
+
+const char *replay_remark(const struct replay *replay)
+{
+	static char text[160];
+	const struct wire_session *session = &intervals_about(replay->intervals)->session;
+
+	if (!replay->foreign)
+		return NULL;
+	snprintf(text, sizeof(text),
+		 "recorded on another architecture (%.15s, %u bits): system calls are shown by "
+		 "number",
+		 session->machine, session->word_bits);
+	return text;
 }
 
 int replay_check(const struct replay *replay, struct error *error)

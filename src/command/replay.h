@@ -11,6 +11,7 @@ struct replay {
 	struct intervals *intervals;
 	struct audience audience;
 	uint64_t told; /* intervals */
+	bool foreign;  /* from another architecture: system calls are shown by number */
 	struct error sink_error;
 };
 
@@ -21,6 +22,9 @@ int replay_step(struct replay *replay, struct error *error) must_check;
 
 /* Everything. When parts could not be read, they are told of at the end: -EBADMSG. */
 int replay_run(struct replay *replay, struct error *error) must_check;
+
+/* For the user, if there is something; else NULL. Static storage. */
+const char *replay_remark(const struct replay *replay);
 
 /* -EBADMSG with what was damaged so far; else 0. */
 int replay_check(const struct replay *replay, struct error *error) must_check;

@@ -229,6 +229,8 @@ static int run(struct report *report, struct error *error)
 					   strerror(report->output.error));
 		output_release(&report->output);
 	}
+	if (result >= 0 && replay_remark(&replay))
+		fprintf(stderr, "dwell report: %s\n", replay_remark(&replay));
 	replay_release(&replay);
 	return result < 0 ? result : damaged;
 }

@@ -102,6 +102,8 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 		result = begin(top, error);
 	if (result >= 0)
 		result = replay_run(&replay, error);
+	if (result >= 0 && replay_remark(&replay))
+		fprintf(stderr, "dwell top: %s\n", replay_remark(&replay));
 	replay_release(&replay);
 	return result;
 }

@@ -263,6 +263,10 @@ static int run_replay(struct tui *tui, const struct top_options *options, struct
 
 	if (result < 0)
 		return result;
+	if (replay_remark(tui->replay)) {
+		top_screen_message(tui->screen, replay_remark(tui->replay));
+		result = draw(tui, error);
+	}
 	interval_ns = tui->shown.end_ns - tui->shown.start_ns;
 	if (tui->shown.about && tui->shown.about->session.interval_ns)
 		interval_ns = tui->shown.about->session.interval_ns;

@@ -125,3 +125,17 @@ bool about_misses(const struct about *about, const char *source)
 			return true;
 	return false;
 }
+
+bool about_is_native(const struct about *about)
+{
+#if defined(__x86_64__)
+	static const char machine[] = "x86_64";
+#elif defined(__aarch64__)
+	static const char machine[] = "aarch64";
+#else
+#error "name this architecture as uname -m does"
+#endif
+
+	return !strcmp(about->session.machine, machine) &&
+	       about->session.word_bits == sizeof(long) * 8;
+}

@@ -49,6 +49,9 @@ static inline bool about_has_delays_beside(const struct about *about)
 	       about->session.source != WIRE_SOURCE_TASKSTATS;
 }
 
+/* Whether it was taken on a machine of this architecture, so that system calls have our numbers. */
+bool about_is_native(const struct about *about);
+
 /* Whether something of that name is missing. */
 bool about_misses(const struct about *about, const char *source);
 

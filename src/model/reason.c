@@ -29,10 +29,10 @@ static const char *detail_text(__u8 detail)
 	return text ? text : "";
 }
 
-void reason_format(char *into, size_t room, struct wire_where where)
+void reason_format(char *into, size_t room, struct wire_where where, bool native)
 {
 	const char *detail = detail_text(where.detail);
-	const char *name = syscall_name(where.syscall);
+	const char *name = native ? syscall_name(where.syscall) : NULL;
 	char number[24];
 
 	if (!name && where.syscall >= 0) {

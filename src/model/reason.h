@@ -3,6 +3,7 @@
 #ifndef DWELL_MODEL_REASON_H
 #define DWELL_MODEL_REASON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bpf/wire.h"
@@ -13,7 +14,10 @@
 /* Name of a system call by its number on this machine's architecture; NULL = not known. */
 const char *syscall_name(int number);
 
-/* Empty for a thread on a CPU. */
-void reason_format(char *into, size_t room, struct wire_where where);
+/*
+ * Empty for a thread on a CPU. System calls have names only where `native`: another architecture
+ * numbers them otherwise.
+ */
+void reason_format(char *into, size_t room, struct wire_where where, bool native);
 
 #endif

@@ -177,7 +177,8 @@ static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, 
 
 		if (state_of_wait(reason->where.state) != state)
 			continue;
-		reason_format(text, sizeof(text), reason->where);
+		reason_format(text, sizeof(text), reason->where,
+			      about_is_native(screen->interval.about));
 		duration_format(length, sizeof(length), reason->total_ns);
 		at += canvas_format(canvas, row, at, end - at, ROLE_NORMAL,
 				    canvas->ascii ? "%s%s %s x%u" : "%s%s %s ×%u",
@@ -391,7 +392,8 @@ static int draw_all_reasons(const struct top_screen *screen, struct canvas *canv
 		if (row == begun)
 			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
 				    "reasons                              time     count");
-		reason_format(text, sizeof(text), reason->where);
+		reason_format(text, sizeof(text), reason->where,
+			      about_is_native(screen->interval.about));
 		duration_format(length, sizeof(length), reason->total_ns);
 		canvas_text(canvas, row, column, 8, (enum role)(ROLE_STATE + (int)state),
 			    state_info[state].key);

@@ -266,7 +266,7 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 			      "running on CPU %u", what->cpu);
 		return;
 	}
-	reason_format(reason, sizeof(reason), what->where);
+	reason_format(reason, sizeof(reason), what->where, about_is_native(about));
 	duration_format(since, sizeof(since), what->in_state_ns);
 	used = canvas_text(canvas, row, column, width,
 			   (enum role)(ROLE_STATE + (int)state_of_wait(what->where.state)),

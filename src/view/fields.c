@@ -108,7 +108,7 @@ GETTER(get_reason)
 		value->kind = VALUE_NULL;
 		return;
 	}
-	reason_format(value->text, sizeof(value->text), row->where);
+	reason_format(value->text, sizeof(value->text), row->where, about_is_native(about));
 	string(value, value->text);
 }
 

@@ -107,7 +107,7 @@ static void write_reasons(struct json *json, const struct interval *interval)
 	for (size_t i = 0; i < interval->reason_count; i++) {
 		const struct wire_reason *reason = &interval->reasons[i];
 
-		reason_format(text, sizeof(text), reason->where);
+		reason_format(text, sizeof(text), reason->where, about_is_native(interval->about));
 		json_object_begin(json, NULL);
 		json_u64(json, "pid", reason->pid);
 		json_u64(json, "tid", reason->tid);

@@ -76,7 +76,7 @@ static void write_now(const struct view *view, const struct row *row, const stru
 		output_format(view->out, "running on CPU %u", row->cpu);
 		return;
 	}
-	reason_format(reason, sizeof(reason), row->where);
+	reason_format(reason, sizeof(reason), row->where, about_is_native(about));
 	duration_format(since, sizeof(since), row->in_state_ns);
 	output_format(view->out, "%s %s%s%s", state_info[state_of_wait(row->where.state)].key,
 		      reason, *reason ? " " : "", since);

@@ -3,6 +3,12 @@
 
 #include "view/view.h"
 
+#if defined(__x86_64__)
+#define MACHINE "x86_64"
+#else
+#define MACHINE "aarch64"
+#endif
+
 /* A session that measures all, and knows one cgroup. */
 static const struct about *sample_about(void)
 {
@@ -15,8 +21,11 @@ static const struct about *sample_about(void)
 		{.size = sizeof(missing), .kind = WIRE_MISSING}, "taskstats", "not asked"};
 
 	if (!about.session.source) {
-		about.session = (struct wire_session){
-			.source = WIRE_SOURCE_BPF, .states = ~0U, .figures = ~0U};
+		about.session = (struct wire_session){.source = WIRE_SOURCE_BPF,
+						      .states = ~0U,
+						      .figures = ~0U,
+						      .machine = MACHINE,
+						      .word_bits = 64};
 		cgroup.record.header.kind = WIRE_CGROUP;
 		cgroup.record.id = 1;
 		memcpy(cgroup.record.path, "/system.slice/db.service", 24);
@@ -143,6 +152,16 @@ CASE(what_a_source_does_not_measure_is_null)
 	assert_non_null(strstr(text, "counters (taskstats)"));
 	about->session.states = about->session.figures = ~0U;
 	about->session.source = WIRE_SOURCE_BPF;
+}
+
+CASE(another_architecture_has_other_calls)
+{
+	struct about *about = (struct about *)sample_about();
+	struct row row = sample_row();
+
+	snprintf(about->session.machine, sizeof(about->session.machine), "riscv64");
+	assert_non_null(strstr(shown(&view_json, BY_THREAD, &row, 1), "\"reason\":\"syscall 0\""));
+	snprintf(about->session.machine, sizeof(about->session.machine), MACHINE);
 }
 
 CASE(delays_are_pairs)
@@ -276,6 +295,7 @@ int main(void)
 		cmocka_unit_test(json_is_the_contract),
 		cmocka_unit_test(unmeasured_is_null),
 		cmocka_unit_test(what_a_source_does_not_measure_is_null),
+		cmocka_unit_test(another_architecture_has_other_calls),
 		cmocka_unit_test(delays_are_pairs),
 		cmocka_unit_test(csv_has_a_cell_for_each_heading),
 		cmocka_unit_test(table_shows_shares),
