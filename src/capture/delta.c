@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /*
  * A difference keeps the kind, with this bit set; in place of the size, which its family tells, it
  * has the place of the record it refers to, counted from the one after the last referred to.
@@ -56,15 +58,8 @@ static uint64_t start_of(const struct family *family, const void *record)
 
 static int keep(struct delta_snapshot *snapshot, const struct family *family, const void *record)
 {
-	if (snapshot->count == snapshot->room) {
-		size_t room = snapshot->room ? snapshot->room * 2 : 256;
-		char *grown = realloc(snapshot->bytes, room * family->size);
-
-		if (!grown)
-			return -ENOMEM;
-		snapshot->bytes = grown;
-		snapshot->room = room;
-	}
+	if (array_reserve(&snapshot->bytes, &snapshot->room, snapshot->count + 1, family->size) < 0)
+		return -ENOMEM;
 	memcpy(item(snapshot, family, snapshot->count++), record, family->size);
 	return 0;
 }

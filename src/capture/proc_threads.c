@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "capture/cgroup.h"
@@ -18,15 +19,8 @@
 
 static int append(struct proc_threads *threads, struct proc_id id)
 {
-	if (threads->count == threads->room) {
-		size_t room = threads->room ? threads->room * 2 : 256;
-		struct proc_id *grown = realloc(threads->items, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		threads->items = grown;
-		threads->room = room;
-	}
+	if (array_reserve(&threads->items, &threads->room, threads->count + 1, sizeof(id)) < 0)
+		return -ENOMEM;
 	threads->items[threads->count++] = id;
 	return 0;
 }

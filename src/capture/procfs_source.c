@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/timerfd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "capture/proc_threads.h"
@@ -271,15 +272,9 @@ static int add(struct sampler *sampler, struct proc_id id, const struct proc_sta
 	uint64_t now_ns = clock_monotonic_ns();
 	struct sampled *thread;
 
-	if (sampler->count == sampler->room) {
-		size_t room = sampler->room ? sampler->room * 2 : 256;
-		struct sampled *grown = realloc(sampler->threads, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		sampler->threads = grown;
-		sampler->room = room;
-	}
+	if (array_reserve(&sampler->threads, &sampler->room, sampler->count + 1, sizeof(*thread)) <
+	    0)
+		return -ENOMEM;
 	thread = &sampler->threads[sampler->count++];
 	*thread = (struct sampled){.id = id, .time_ns = now_ns, .seen = true};
 	proc_record_fill(&thread->record, id, stat, now_ns);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <zlib.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
@@ -29,11 +29,6 @@ struct recorder {
 	size_t stored_room;
 	uint64_t chunks, intervals, bytes;
 };
-
-static uint32_t crc_of(const void *bytes, size_t length)
-{
-	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, length);
-}
 
 static int fail(const struct recorder *recorder, int code, struct error *error)
 {
@@ -90,7 +85,7 @@ static int write_header(struct recorder *recorder, struct error *error)
 	};
 	struct iovec part = {&header, sizeof(header)};
 
-	header.crc = crc_of(&header, offsetof(struct recording_header, crc));
+	header.crc = recording_crc(&header, offsetof(struct recording_header, crc));
 	return append(recorder, &part, 1, error);
 }
 
@@ -135,23 +130,6 @@ void recorder_close(struct recorder *recorder)
 	free(recorder);
 }
 
-static int reserve(char **bytes, size_t *room, size_t wanted)
-{
-	size_t larger = *room ? *room : 65536;
-	char *grown;
-
-	if (wanted <= *room)
-		return 0;
-	while (larger < wanted)
-		larger *= 2;
-	grown = realloc(*bytes, larger);
-	if (!grown)
-		return -ENOMEM;
-	*bytes = grown;
-	*room = larger;
-	return 0;
-}
-
 /* The records since the last chunk, which ended with `last`. */
 static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error *error)
 {
@@ -165,16 +143,16 @@ static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error
 	struct iovec parts[2] = {{&header, sizeof(header)}};
 	size_t stored;
 
-	if (reserve(&recorder->stored, &recorder->stored_room,
-		    ZSTD_compressBound(recorder->raw_used)) < 0)
+	if (array_reserve(&recorder->stored, &recorder->stored_room,
+			  ZSTD_compressBound(recorder->raw_used), 1) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	stored = ZSTD_compressCCtx(recorder->zstd, recorder->stored, recorder->stored_room,
 				   recorder->raw, recorder->raw_used, COMPRESSION_LEVEL);
 	if (ZSTD_isError(stored))
 		return error_set(error, EIO, "cannot compress: %s", ZSTD_getErrorName(stored));
 	header.stored_bytes = (__u32)stored;
-	header.stored_crc = crc_of(recorder->stored, stored);
-	header.crc = crc_of(&header, offsetof(struct chunk_header, crc));
+	header.stored_crc = recording_crc(recorder->stored, stored);
+	header.crc = recording_crc(&header, offsetof(struct chunk_header, crc));
 	parts[1] = (struct iovec){recorder->stored, stored};
 	recorder->raw_used = 0;
 	recorder->chunks++;
@@ -192,7 +170,8 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 	if (recorder->raw_used + record->size > CHUNK_MAX_BYTES)
 		return error_set(error, EFBIG, "an interval of more than %u bytes",
 				 CHUNK_MAX_BYTES);
-	if (reserve(&recorder->raw, &recorder->raw_room, recorder->raw_used + record->size) < 0 ||
+	if (array_reserve(&recorder->raw, &recorder->raw_room, recorder->raw_used + record->size,
+			  1) < 0 ||
 	    delta_encode(&recorder->delta, record, recorder->raw + recorder->raw_used) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	recorder->raw_used += record->size;

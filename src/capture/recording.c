@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
 
@@ -33,11 +33,6 @@ struct recording {
 	char *stored, *raw;
 	size_t stored_room, raw_room;
 };
-
-static uint32_t crc_of(const void *bytes, size_t length)
-{
-	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, length);
-}
 
 static bool read_at(const struct recording *recording, void *into, size_t length, uint64_t offset)
 {
@@ -68,7 +63,7 @@ static int check_header(struct recording *recording, const char *path, struct er
 				 "%s is from a machine of the other byte order: read it on one "
 				 "like it",
 				 path);
-	if (header.crc != crc_of(&header, offsetof(struct recording_header, crc)))
+	if (header.crc != recording_crc(&header, offsetof(struct recording_header, crc)))
 		return error_set(error, EINVAL, "%s: the header is damaged", path);
 	if (header.major != RECORDING_MAJOR)
 		return error_set(error, EINVAL,
@@ -83,15 +78,8 @@ static int add_chunk(struct recording *recording, struct chunk chunk)
 {
 	size_t count = (size_t)recording->facts.chunks;
 
-	if (count == recording->chunk_room) {
-		size_t room = count ? count * 2 : 256;
-		struct chunk *grown = realloc(recording->chunks, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		recording->chunks = grown;
-		recording->chunk_room = room;
-	}
+	if (array_reserve(&recording->chunks, &recording->chunk_room, count + 1, sizeof(chunk)) < 0)
+		return -ENOMEM;
 	recording->chunks[count] = chunk;
 	if (!count)
 		recording->facts.first_ns = chunk.time_ns;
@@ -104,7 +92,7 @@ static int add_chunk(struct recording *recording, struct chunk chunk)
 static bool is_chunk(const struct chunk_header *header)
 {
 	return header->magic == CHUNK_MAGIC && header->raw_bytes <= CHUNK_MAX_BYTES &&
-	       header->crc == crc_of(header, offsetof(struct chunk_header, crc));
+	       header->crc == recording_crc(header, offsetof(struct chunk_header, crc));
 }
 
 /* Where the next whole header is, from `offset` on; the file's size if there is none. */
@@ -228,36 +216,22 @@ const struct recording_facts *recording_facts(const struct recording *recording)
 	return &recording->facts;
 }
 
-static int reserve(char **bytes, size_t *room, size_t wanted)
-{
-	char *grown;
-
-	if (wanted <= *room)
-		return 0;
-	grown = realloc(*bytes, wanted);
-	if (!grown)
-		return -ENOMEM;
-	*bytes = grown;
-	*room = wanted;
-	return 0;
-}
-
 /* 0, or -EBADMSG for a chunk that is not what was written. */
 static int unpack(struct recording *recording, const struct chunk *chunk)
 {
 	size_t length;
 
-	if (reserve(&recording->stored, &recording->stored_room, chunk->stored_bytes) < 0)
+	if (array_reserve(&recording->stored, &recording->stored_room, chunk->stored_bytes, 1) < 0)
 		return -ENOMEM;
 	if (!read_at(recording, recording->stored, chunk->stored_bytes,
 		     chunk->offset + sizeof(struct chunk_header)) ||
-	    crc_of(recording->stored, chunk->stored_bytes) != chunk->stored_crc)
+	    recording_crc(recording->stored, chunk->stored_bytes) != chunk->stored_crc)
 		return -EBADMSG;
 	/* a frame of a few bytes may claim to unpack to anything: believe it only if it says so
 	   itself */
 	if (ZSTD_getFrameContentSize(recording->stored, chunk->stored_bytes) != chunk->raw_bytes)
 		return -EBADMSG;
-	if (reserve(&recording->raw, &recording->raw_room, chunk->raw_bytes) < 0)
+	if (array_reserve(&recording->raw, &recording->raw_room, chunk->raw_bytes, 1) < 0)
 		return -ENOMEM;
 	length = ZSTD_decompressDCtx(recording->zstd, recording->raw, chunk->raw_bytes,
 				     recording->stored, chunk->stored_bytes);

@@ -7,6 +7,8 @@
 #define DWELL_CAPTURE_RECORDING_FORMAT_H
 
 #include <linux/types.h>
+#include <stddef.h>
+#include <zlib.h>
 
 #define RECORDING_MAGIC "DWELLREC"
 #define RECORDING_MAJOR 1 /* another one is another format */
@@ -35,6 +37,11 @@ struct chunk_header {
 	__u32 stored_crc; /* of the zstd frame */
 	__u32 crc;	  /* of the bytes before it */
 };
+
+static inline __u32 recording_crc(const void *bytes, size_t length)
+{
+	return (__u32)crc32_z(crc32_z(0, NULL, 0), bytes, length);
+}
 
 /* Records of one snapshot of that many threads, with room to spare. */
 #define CHUNK_MAX_BYTES (1U << 30)

@@ -6,6 +6,7 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "capture/cgroup.h"
 #include "capture/source_ops.h"
@@ -28,7 +29,7 @@ struct source {
 		uint32_t tid;
 	} * asked; /* threads of this snapshot to ask about */
 	uint32_t *asked_tids;
-	size_t asked_count, asked_room, asked_next;
+	size_t asked_count, asked_room, asked_tid_room, asked_next;
 	bool delays_counted;
 };
 
@@ -54,20 +55,11 @@ static int note_thread(struct source *source, const struct wire_thread *thread)
 {
 	if (!source->taskstats || (!source->delays_of_all && thread->pid != source->delays_pid))
 		return 0;
-	if (source->asked_count == source->asked_room) {
-		size_t room = source->asked_room ? source->asked_room * 2 : 256;
-		struct identity *asked = realloc(source->asked, room * sizeof(*asked));
-		uint32_t *tids = NULL;
-
-		if (asked) {
-			source->asked = asked;
-			tids = realloc(source->asked_tids, room * sizeof(*tids));
-		}
-		if (!tids)
-			return -ENOMEM;
-		source->asked_tids = tids;
-		source->asked_room = room;
-	}
+	if (array_reserve(&source->asked, &source->asked_room, source->asked_count + 1,
+			  sizeof(*source->asked)) < 0 ||
+	    array_reserve(&source->asked_tids, &source->asked_tid_room, source->asked_count + 1,
+			  sizeof(*source->asked_tids)) < 0)
+		return -ENOMEM;
 	source->asked[source->asked_count] = (struct identity){thread->start_ns, thread->tid};
 	source->asked_tids[source->asked_count++] = thread->tid;
 	return 0;

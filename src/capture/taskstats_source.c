@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "capture/proc_threads.h"
 #include "capture/source_ops.h"
@@ -154,35 +155,16 @@ static int take_exit(void *data, const struct taskstats_reading *reading)
 	return result < 0 ? result : send_delays(counters, &record, reading);
 }
 
-static int reserve(struct counters *counters)
-{
-	size_t count = counters->threads.count;
-
-	if (count > counters->room) {
-		struct wire_thread *grown = realloc(counters->records, 2 * count * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		counters->records = grown;
-		counters->room = 2 * count;
-	}
-	if (count > counters->tid_room) {
-		uint32_t *grown = realloc(counters->tids, 2 * count * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		counters->tids = grown;
-		counters->tid_room = 2 * count;
-	}
-	return 0;
-}
-
 /* Who is there, by tid, with all that counters do not tell. */
 static int find_threads(struct counters *counters)
 {
 	int result = proc_threads_list(&counters->threads, counters->targets, false);
 
-	if (result < 0 || reserve(counters) < 0)
+	if (result < 0 ||
+	    array_reserve(&counters->records, &counters->room, counters->threads.count,
+			  sizeof(*counters->records)) < 0 ||
+	    array_reserve(&counters->tids, &counters->tid_room, counters->threads.count,
+			  sizeof(*counters->tids)) < 0)
 		return -ENOMEM;
 	counters->count = 0;
 	for (size_t i = 0; i < counters->threads.count; i++) {

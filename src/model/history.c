@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct identity row_identity(const struct row *row, enum grouping by)
 {
 	switch (by) {
@@ -15,20 +17,6 @@ struct identity row_identity(const struct row *row, enum grouping by)
 	default:
 		return (struct identity){row->start_ns, row->tid};
 	}
-}
-
-static int reserve(struct history *history)
-{
-	struct history_item *grown;
-
-	if (history->room >= history->identities.room)
-		return 0;
-	grown = realloc(history->items, history->identities.room * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	history->items = grown;
-	history->room = history->identities.room;
-	return 0;
 }
 
 static void set_shares(uint8_t shares[STATES], const struct row *row)
@@ -48,7 +36,8 @@ static int add_row(struct history *history, const struct row *row, enum grouping
 	size_t index = identities_add(&history->identities, who.tid, who.start_ns);
 	struct history_item *item;
 
-	if (index == IDENTITY_NONE || reserve(history) < 0)
+	if (index == IDENTITY_NONE ||
+	    array_reserve(&history->items, &history->room, index + 1, sizeof(*item)) < 0)
 		return -ENOMEM;
 	item = &history->items[index];
 	if (index == before) {
@@ -73,7 +62,8 @@ static int forget(struct history *history)
 		if (history->items[i].last + HISTORY_INTERVALS < history->number)
 			continue;
 		index = identities_add(&kept.identities, who->tid, who->start_ns);
-		if (index == IDENTITY_NONE || reserve(&kept) < 0) {
+		if (index == IDENTITY_NONE ||
+		    array_reserve(&kept.items, &kept.room, index + 1, sizeof(*kept.items)) < 0) {
 			history_release(&kept);
 			return -ENOMEM;
 		}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "model/records.h"
 
 /*
@@ -177,15 +178,9 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	uint64_t ns[WIRE_STATES];
 	struct row *row;
 
-	if (current->row_count == intervals->row_room) {
-		size_t room = intervals->row_room ? intervals->row_room * 2 : 256;
-		struct row *rows = realloc(current->rows, room * sizeof(*rows));
-
-		if (!rows)
-			return -ENOMEM;
-		current->rows = rows;
-		intervals->row_room = room;
-	}
+	if (array_reserve(&current->rows, &intervals->row_room, current->row_count + 1,
+			  sizeof(*row)) < 0)
+		return -ENOMEM;
 	row = &current->rows[current->row_count++];
 	*row = (struct row){
 		.tid = now->tid,
@@ -349,16 +344,9 @@ static int add_reason(struct intervals *intervals, const struct wire_reason *rea
 	if (intervals->reasons_told)
 		intervals->reason_count = 0;
 	intervals->reasons_told = false;
-	if (intervals->reason_count == intervals->reason_room) {
-		size_t room = intervals->reason_room ? intervals->reason_room * 2 : 64;
-		struct wire_reason *grown =
-			realloc(intervals->reasons, room * sizeof(*intervals->reasons));
-
-		if (!grown)
-			return -ENOMEM;
-		intervals->reasons = grown;
-		intervals->reason_room = room;
-	}
+	if (array_reserve(&intervals->reasons, &intervals->reason_room, intervals->reason_count + 1,
+			  sizeof(*reason)) < 0)
+		return -ENOMEM;
 	intervals->reasons[intervals->reason_count++] = *reason;
 	return 0;
 }

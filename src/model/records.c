@@ -4,28 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Room for the item numbered `index`. */
-static int reserve(void **items, size_t *room, size_t index, size_t item_bytes)
-{
-	size_t wanted = *room ? *room : 256;
-	void *grown;
-
-	if (index < *room)
-		return 0;
-	while (wanted <= index)
-		wanted *= 2;
-	grown = realloc(*items, wanted * item_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*items = grown;
-	*room = wanted;
-	return 0;
-}
+#include "base/array.h"
 
 int records_append(struct records *records, const struct wire_thread *thread)
 {
 	int result =
-		reserve((void **)&records->items, &records->room, records->count, sizeof(*thread));
+		array_reserve(&records->items, &records->room, records->count + 1, sizeof(*thread));
 
 	if (result == 0)
 		records->items[records->count++] = *thread;
@@ -37,7 +21,7 @@ int records_add(struct records *records, const struct wire_thread *thread)
 	size_t index = identities_add(&records->identities, thread->tid, thread->start_ns);
 
 	if (index == IDENTITY_NONE ||
-	    reserve((void **)&records->items, &records->room, index, sizeof(*thread)) < 0)
+	    array_reserve(&records->items, &records->room, index + 1, sizeof(*thread)) < 0)
 		return -ENOMEM;
 	records->items[index] = *thread;
 	records->count = records->identities.count;
@@ -79,7 +63,7 @@ int delay_records_add(struct delay_records *records, const struct wire_delays *d
 	size_t index = identities_add(&records->identities, delays->tid, delays->start_ns);
 
 	if (index == IDENTITY_NONE ||
-	    reserve((void **)&records->items, &records->room, index, sizeof(*delays)) < 0)
+	    array_reserve(&records->items, &records->room, index + 1, sizeof(*delays)) < 0)
 		return -ENOMEM;
 	records->items[index] = *delays;
 	return 0;

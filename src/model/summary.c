@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "model/group.h"
 
 static int add_row(struct summary *summary, const struct row *row)
@@ -14,15 +15,8 @@ static int add_row(struct summary *summary, const struct row *row)
 
 	if (index == IDENTITY_NONE)
 		return -ENOMEM;
-	if (index >= summary->row_room) {
-		size_t room = summary->identities.room;
-		struct row *grown = realloc(summary->whole.rows, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		summary->whole.rows = grown;
-		summary->row_room = room;
-	}
+	if (array_reserve(&summary->whole.rows, &summary->row_room, index + 1, sizeof(*row)) < 0)
+		return -ENOMEM;
 	sum = &summary->whole.rows[index];
 	if (index == summary->whole.row_count) {
 		*sum = *row;

@@ -9,19 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+
+#include "base/array.h"
 
 static int append(struct mappings *mappings, struct mapping mapping)
 {
-	if (mappings->count == mappings->room) {
-		size_t room = mappings->room ? mappings->room * 2 : 32;
-		struct mapping *items = realloc(mappings->items, room * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		mappings->items = items;
-		mappings->room = room;
-	}
+	if (array_reserve(&mappings->items, &mappings->room, mappings->count + 1, sizeof(mapping)) <
+	    0)
+		return -ENOMEM;
 	mapping.path = strdup(mapping.path);
 	if (!mapping.path)
 		return -ENOMEM;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
-#include "base/text.h"
+#include "base/array.h"
 #include "tui/top_state.h"
 
 #define INSPECTOR_LINES 6
@@ -37,20 +36,6 @@ void top_screen_free(struct top_screen *screen)
 	free(screen->order);
 	free(screen->reasons);
 	free(screen);
-}
-
-static int reserve(void **items, size_t *room, size_t count, size_t size)
-{
-	void *grown;
-
-	if (count <= *room && *items)
-		return 0;
-	grown = realloc(*items, (count + count / 4 + 64) * size);
-	if (!grown)
-		return -ENOMEM;
-	*items = grown;
-	*room = count + count / 4 + 64;
-	return 0;
 }
 
 const struct row *top_selected(const struct top_screen *screen)
@@ -118,8 +103,8 @@ int top_arrange(struct top_screen *screen)
 		return 0;
 	if (!field_applies(screen->sort, screen->by))
 		screen->sort = field_find("active");
-	if (reserve((void **)&screen->order, &screen->order_room, screen->row_count,
-		    sizeof(*screen->order)) < 0)
+	if (array_reserve(&screen->order, &screen->order_room, screen->row_count,
+			  sizeof(*screen->order)) < 0)
 		return -ENOMEM;
 	screen->order_count = screen->row_count;
 	rows_order(screen->order, screen->rows, screen->row_count, screen->sort, screen->reverse,
@@ -134,8 +119,8 @@ static int group(struct top_screen *screen)
 {
 	struct interval grouped = screen->interval;
 
-	if (reserve((void **)&screen->rows, &screen->row_room, screen->thread_count,
-		    sizeof(*screen->rows)) < 0)
+	if (array_reserve(&screen->rows, &screen->row_room, screen->thread_count,
+			  sizeof(*screen->rows)) < 0)
 		return -ENOMEM;
 	if (screen->thread_count)
 		memcpy(screen->rows, screen->threads, screen->thread_count * sizeof(*screen->rows));
@@ -160,10 +145,10 @@ int top_screen_update(struct top_screen *screen, const struct intervals *interva
 {
 	if (screen->frozen)
 		return 0;
-	if (reserve((void **)&screen->threads, &screen->thread_room, interval->row_count,
-		    sizeof(*screen->threads)) < 0 ||
-	    reserve((void **)&screen->reasons, &screen->reason_room, interval->reason_count,
-		    sizeof(*screen->reasons)) < 0)
+	if (array_reserve(&screen->threads, &screen->thread_room, interval->row_count,
+			  sizeof(*screen->threads)) < 0 ||
+	    array_reserve(&screen->reasons, &screen->reason_room, interval->reason_count,
+			  sizeof(*screen->reasons)) < 0)
 		return -ENOMEM;
 	if (interval->row_count)
 		memcpy(screen->threads, interval->rows,

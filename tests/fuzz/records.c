@@ -4,17 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "capture/recording_format.h"
 
 #define CHUNKS 3
-
-static uint32_t crc(const void *bytes, size_t length)
-{
-	return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, length);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -25,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *file = malloc(room);
 	size_t used = sizeof(header);
 
-	header.crc = crc(&header, offsetof(struct recording_header, crc));
+	header.crc = recording_crc(&header, offsetof(struct recording_header, crc));
 	memcpy(file, &header, sizeof(header));
 	for (size_t i = 0; i < CHUNKS; i++) {
 		struct chunk_header chunk = {
@@ -36,8 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		chunk.raw_bytes = (__u32)length;
 		chunk.stored_bytes = (__u32)ZSTD_compress(
 			file + used + sizeof(chunk), room - used - sizeof(chunk), part, length, 1);
-		chunk.stored_crc = crc(file + used + sizeof(chunk), chunk.stored_bytes);
-		chunk.crc = crc(&chunk, offsetof(struct chunk_header, crc));
+		chunk.stored_crc = recording_crc(file + used + sizeof(chunk), chunk.stored_bytes);
+		chunk.crc = recording_crc(&chunk, offsetof(struct chunk_header, crc));
 		memcpy(file + used, &chunk, sizeof(chunk));
 		used += sizeof(chunk) + chunk.stored_bytes;
 	}

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/size.h"
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/histogram.h"
@@ -351,6 +353,58 @@ CASE(loop_ends_with_the_error_of_a_callback)
 	close(fds[1]);
 }
 
+CASE(arrays_grow_and_keep_their_items)
+{
+	uint32_t *items = NULL;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_int_equal(array_reserve(&items, &room, i + 1, sizeof(*items)), 0);
+		assert_true(room > i);
+		items[i] = i;
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(items[i], i);
+	/* more than there can be: nothing changes */
+	assert_int_equal(array_reserve(&items, &room, SIZE_MAX / 2, sizeof(*items)), -ENOMEM);
+	assert_int_equal(items[999], 999);
+	free(items);
+}
+
+CASE(sizes_are_short)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} known[] = {{0, "0 B"},
+		     {1023, "1023 B"},
+		     {1024, "1.0 KiB"},
+		     {1536, "1.5 KiB"},
+		     {1048575, "1.0 MiB"},
+		     {123ULL << 30, "123 GiB"},
+		     {UINT64_MAX, "16.0 EiB"}};
+	char text[16];
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_format(text, sizeof(text), known[i].bytes);
+		assert_string_equal(text, known[i].text);
+	}
+}
+
+CASE(characters_are_encoded_as_they_are_decoded)
+{
+	static const uint32_t known[] = {'a', 0xe9, 0x2588, 0x1f600, 0x10ffff};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		char bytes[4];
+		uint32_t character;
+		size_t length = text_encode(bytes, known[i]);
+
+		assert_int_equal(text_decode(bytes, length, &character), length);
+		assert_int_equal(character, known[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -371,6 +425,9 @@ int main(void)
 		cmocka_unit_test(loop_calls_a_timer_until_stopped),
 		cmocka_unit_test(loop_hears_signals),
 		cmocka_unit_test(loop_ends_with_the_error_of_a_callback),
+		cmocka_unit_test(arrays_grow_and_keep_their_items),
+		cmocka_unit_test(sizes_are_short),
+		cmocka_unit_test(characters_are_encoded_as_they_are_decoded),
 	};
 
 	return RUN(cases);
