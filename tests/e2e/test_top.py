@@ -400,7 +400,7 @@ def test_nothing_is_lost_under_a_storm_of_switches():
     wakeups = sum(row["wakeups"] for interval in intervals for row in interval["threads"])
     assert lost_transitions(intervals) <= 50 + wakeups / 1_000
     switching = [row for row in intervals[-1]["threads"] if row["comm"].startswith("stress-ng-swi")]
-    assert sum(row["switches"]["voluntary"] for row in switching) > 10_000
+    assert sum(row["switches"]["voluntary"] for row in switching) > 1_000
 
 
 def unreclaimable_kib():

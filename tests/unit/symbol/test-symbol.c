@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "symbol/demangle.h"
 #include "symbol/objects.h"
+#include "symbol/symbolizer.h"
 
 /* The file's address of a function of this program, with the mapping that holds it. */
 static struct object *own_object(struct mappings *mappings, struct objects *objects,
@@ -173,6 +175,106 @@ CASE(other_files_are_no_objects)
 	}
 }
 
+CASE(names_are_demangled)
+{
+	static const struct {
+		const char *mangled, *plain;
+	} known[] = {
+		{"_ZN5tokio7runtime4task3raw4poll17h0123456789abcdefE",
+		 "tokio::runtime::task::raw::poll"},
+		{"_ZN5tokio7runtime4task3raw4poll17h0123456789abcdefE.llvm.1234567",
+		 "tokio::runtime::task::raw::poll"},
+		{"_ZN50_$LT$T$u20$as$u20$core..convert..Into$LT$U$GT$$GT$4into17h87b356b4fd9c8f1fE",
+		 "<T as core::convert::Into<U>>::into"},
+		{"_RNvNtCsjrHSEGnQ3l9_3std6thread4park", "std::thread::park"},
+		{"_ZN4absl5Mutex4LockEv", "absl::Mutex::Lock()"},
+		{"_ZNSt6vectorIiSaIiEE9push_backEOi.cold",
+		 "std::vector<int, std::allocator<int> >::push_back(int&&)"},
+		{"main", "main"},
+		{"read.part.0", "read.part.0"},
+		{"_Z", "_Z"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		char *name = demangle(known[i].mangled);
+
+		assert_string_equal(name, known[i].plain);
+		free(name);
+	}
+}
+
+/* Where it returns to. */
+__attribute__((noinline)) static uint64_t return_address(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+static inline __attribute__((always_inline)) uint64_t inner_function(int *ret_line)
+{
+	uint64_t address;
+
+	*ret_line = __LINE__ + 1;
+	address = return_address();
+	__asm__ volatile("" ::: "memory"); /* the call is not the last thing it does */
+	return address;
+}
+
+__attribute__((noinline)) static uint64_t outer_function(int *ret_inner, int *ret_outer)
+{
+	*ret_outer = __LINE__ + 1;
+	return inner_function(ret_inner) + 0;
+}
+
+CASE(inlined_functions_are_told)
+{
+	struct symbolizer *symbolizer = symbolizer_new();
+	int inner_line, outer_line;
+	uint64_t address = outer_function(&inner_line, &outer_line);
+	struct symbol symbol, again;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_find(symbolizer, address, true, &symbol), 0);
+	assert_int_equal(symbol.count, 2);
+	assert_string_equal(symbol.frames[0].function, "inner_function");
+	assert_true(symbol.frames[0].inlined);
+	assert_int_equal(symbol.frames[0].line, inner_line);
+	assert_non_null(strstr(symbol.frames[0].file, "test-symbol.c"));
+	assert_string_equal(symbol.frames[1].function, "outer_function");
+	assert_false(symbol.frames[1].inlined);
+	assert_int_equal(symbol.frames[1].line, outer_line);
+	assert_non_null(strstr(symbol.frames[1].module, "test-symbol"));
+	/* known already */
+	assert_int_equal(symbolizer_find(symbolizer, address, true, &again), 0);
+	assert_ptr_equal(again.frames, symbol.frames);
+	assert_int_equal(symbolizer_counts(symbolizer).addresses, 1);
+	symbolizer_free(symbolizer);
+}
+
+CASE(code_without_names_has_an_offset)
+{
+	struct symbolizer *symbolizer = symbolizer_new();
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct symbol symbol;
+	char expected[32];
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(
+		symbolizer_find(symbolizer, (uint64_t)(uintptr_t)code + 16, false, &symbol), 0);
+	snprintf(expected, sizeof(expected), "%p", (void *)((char *)code + 16));
+	assert_string_equal(symbol.frames[0].function, expected);
+	assert_false(symbol.frames[0].named);
+	/* in a library without debug information: its exported name */
+	assert_int_equal(
+		symbolizer_find(symbolizer, (uint64_t)(uintptr_t)getpagesize, false, &symbol), 0);
+	assert_non_null(strstr(symbol.frames[0].function, "getpagesize"));
+	/* an address nobody has mapped */
+	assert_int_equal(symbolizer_find(symbolizer, 16, true, &symbol), 0);
+	assert_string_equal(symbol.frames[0].function, "0xf");
+	munmap(code, 4096);
+	symbolizer_free(symbolizer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -183,6 +285,9 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_gone_maps_nothing),
 		cmocka_unit_test(a_deleted_file_is_still_read),
 		cmocka_unit_test(other_files_are_no_objects),
+		cmocka_unit_test(names_are_demangled),
+		cmocka_unit_test(inlined_functions_are_told),
+		cmocka_unit_test(code_without_names_has_an_offset),
 	};
 
 	return RUN(cases);

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/debug_info.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+/* Scopes in scopes; more than compilers make, less than the stack bears. */
+#define DEPTH_MAX 128
+
+/* A part of the addresses of a compilation unit, or of a function. */
+struct range {
+	uint64_t start, end;
+	size_t index; /* of the unit; of the function: offset of its DIE */
+};
+
+struct ranges {
+	struct range *items;
+	size_t count, room;
+};
+
+struct unit {
+	Dwarf_Off offset;	 /* of its DIE */
+	struct ranges functions; /* by start; found when the unit's first address is asked for */
+	bool indexed;
+};
+
+struct debug_info {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	Dwarf *dwarf; /* NULL: none; owned by the module */
+	struct unit *units;
+	size_t unit_count, unit_room;
+	struct ranges ranges; /* of all units, by start */
+};
+
+static char *debug_path; /* libdwfl's default search path */
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debug_path,
+};
+
+static int by_start(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static void sort(struct ranges *ranges)
+{
+	if (ranges->count)
+		qsort(ranges->items, ranges->count, sizeof(*ranges->items), by_start);
+}
+
+/* The last that starts at or below the address, if it reaches that far. */
+static const struct range *find(const struct ranges *ranges, uint64_t address)
+{
+	size_t low = 0, high = ranges->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < ranges->items[low - 1].end ? &ranges->items[low - 1] : NULL;
+}
+
+/* What cannot be kept for want of memory is not found later. */
+static void add_ranges(struct ranges *ranges, Dwarf_Die *die, size_t index)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+
+	while ((offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0)
+		if (start < end && !array_reserve(&ranges->items, &ranges->room, ranges->count + 1,
+						  sizeof(*ranges->items)))
+			ranges->items[ranges->count++] = (struct range){start, end, index};
+}
+
+/* Our own index: compilers need not write .debug_aranges, and clang does not. */
+static void index_units(struct debug_info *info)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Half version;
+	uint8_t type;
+	Dwarf_Die die, split;
+
+	while (dwarf_get_units(info->dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (array_reserve(&info->units, &info->unit_room, info->unit_count + 1,
+				  sizeof(*info->units)) < 0)
+			break;
+		info->units[info->unit_count] = (struct unit){.offset = dwarf_dieoffset(&die)};
+		add_ranges(&info->ranges, &die, info->unit_count++);
+	}
+	sort(&info->ranges);
+}
+
+/* What functions can be in. libdw's own search stops at scopes without addresses. */
+static bool holds_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type || tag == DW_TAG_module ||
+	       tag == DW_TAG_interface_type;
+}
+
+static void index_functions(struct unit *unit, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
+		return;
+	do {
+		if (dwarf_tag(&die) == DW_TAG_subprogram)
+			add_ranges(&unit->functions, &die, dwarf_dieoffset(&die));
+		else if (holds_functions(dwarf_tag(&die)))
+			index_functions(unit, &die, depth + 1);
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+static bool find_function(struct debug_info *info, uint64_t address, Dwarf_Die *ret_unit,
+			  Dwarf_Die *ret_function)
+{
+	const struct range *range = find(&info->ranges, address);
+	struct unit *unit = range ? &info->units[range->index] : NULL;
+
+	if (!unit || !dwarf_offdie(info->dwarf, unit->offset, ret_unit))
+		return false;
+	if (!unit->indexed) {
+		index_functions(unit, ret_unit, 0);
+		sort(&unit->functions);
+		unit->indexed = true;
+	}
+	range = find(&unit->functions, address);
+	return range && dwarf_offdie(info->dwarf, range->index, ret_function);
+}
+
+struct debug_info *debug_info_open(int fd, const char *path)
+{
+	struct debug_info *info = calloc(1, sizeof(*info));
+	/* libdwfl closes what it is given */
+	int own = info ? dup(fd) : -1;
+	GElf_Addr bias;
+
+	if (!info)
+		return NULL;
+	info->dwfl = dwfl_begin(&callbacks);
+	if (info->dwfl && own >= 0) {
+		dwfl_report_begin(info->dwfl);
+		info->module = dwfl_report_elf(info->dwfl, path, path, own, 0, true);
+		dwfl_report_end(info->dwfl, NULL, NULL);
+	}
+	if (!info->module) {
+		if (own >= 0)
+			close(own);
+		debug_info_close(info);
+		return NULL;
+	}
+	info->dwarf = dwfl_module_getdwarf(info->module, &bias);
+	if (info->dwarf)
+		index_units(info);
+	return info;
+}
+
+void debug_info_close(struct debug_info *info)
+{
+	if (!info)
+		return;
+	if (info->dwfl)
+		dwfl_end(info->dwfl);
+	for (size_t i = 0; i < info->unit_count; i++)
+		free(info->units[i].functions.items);
+	free(info->units);
+	free(info->ranges.items);
+	free(info);
+}
+
+bool debug_info_present(struct debug_info *info)
+{
+	return info->ranges.count > 0;
+}
+
+/* The name of a function, which an inlined or separately defined one has from its declaration. */
+static const char *function_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		return dwarf_formstring(&attribute);
+	return dwarf_diename(die);
+}
+
+/* A place in the source. */
+struct place {
+	const char *file;
+	int line;
+};
+
+static struct place place_of_address(Dwarf_Die *unit, uint64_t address)
+{
+	struct place place = {NULL, 0};
+	Dwarf_Line *line = dwarf_getsrc_die(unit, address);
+
+	if (line) {
+		place.file = dwarf_linesrc(line, NULL, NULL);
+		if (dwarf_lineno(line, &place.line))
+			place.line = 0;
+	}
+	return place;
+}
+
+/* Where an inlined function was called. */
+static struct place place_of_call(Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+	struct place place = {NULL, 0};
+	Dwarf_Attribute attribute;
+	Dwarf_Word number;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number))
+		place.line = (int)number;
+	if (!dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) &&
+	    !dwarf_getsrcfiles(unit, &files, &count) && number < count)
+		place.file = dwarf_filesrc(files, number, NULL, NULL);
+	return place;
+}
+
+/* The inlined function, or block, of `parent` that the address is in. */
+static bool find_inner(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret_die)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(parent, &die))
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+		    dwarf_haspc(&die, address) > 0) {
+			*ret_die = die;
+			return true;
+		}
+	} while (!dwarf_siblingof(&die, &die));
+	return false;
+}
+
+int debug_info_frames(struct debug_info *info, uint64_t address,
+		      struct source_frame frames[SOURCE_FRAMES_MAX])
+{
+	Dwarf_Die unit, chain[SOURCE_FRAMES_MAX], die; /* outermost first */
+	int depth = 1, count = 0;
+	struct place place;
+
+	if (!info->dwarf || !find_function(info, address, &unit, &chain[0]))
+		return 0;
+	die = chain[0];
+	for (int i = 0;
+	     i < DEPTH_MAX && depth < SOURCE_FRAMES_MAX && find_inner(&die, address, &die); i++)
+		if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+			chain[depth++] = die;
+	place = place_of_address(&unit, address);
+	while (depth--) {
+		frames[count++] = (struct source_frame){function_name(&chain[depth]), place.file,
+							place.line, depth > 0};
+		place = place_of_call(&unit, &chain[depth]);
+	}
+	return count;
+}

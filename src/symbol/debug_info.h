@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DWARF of one ELF file: which functions an address is in, with those inlined there, and their
+ * source lines. Separate debug files are found by build id and debug link, below /usr/lib/debug and
+ * beside the file; compressed sections and .gnu_debugdata are read (all by libdwfl).
+ */
+#ifndef DWELL_SYMBOL_DEBUG_INFO_H
+#define DWELL_SYMBOL_DEBUG_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct debug_info;
+
+/* One function on the way to an address. Strings live as long as the debug_info. */
+struct source_frame {
+	const char
+		*function; /* as in the DWARF: linkage name if there is one, else the plain one */
+	const char *file;  /* NULL: not known */
+	int line;	   /* 0: not known */
+	bool inlined;	   /* into the next one */
+};
+
+#define SOURCE_FRAMES_MAX 32
+
+/*
+ * `fd` stays the caller's; `path` is for finding separate debug files. NULL: no memory, or no ELF
+ * file. A file without DWARF has an object that knows nothing.
+ */
+struct debug_info *debug_info_open(int fd, const char *path);
+void debug_info_close(struct debug_info *info);
+
+/* Whether there is DWARF at all. */
+bool debug_info_present(struct debug_info *info);
+
+/*
+ * The functions at an address of the file, innermost first: the last one is not inlined. Returns
+ * how many, 0 if none is known.
+ */
+int debug_info_frames(struct debug_info *info, uint64_t address,
+		      struct source_frame frames[SOURCE_FRAMES_MAX]);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names as people write them, from names as linkers see them. */
+#ifndef DWELL_SYMBOL_DEMANGLE_H
+#define DWELL_SYMBOL_DEMANGLE_H
+
+/*
+ * Rust (legacy and v0, without the hash) and C++ names, with the suffixes that compilers append
+ * (`.llvm.123`, `.cold`, `.part.0`) left out; any other name as it is. To be freed; NULL without
+ * memory.
+ */
+char *demangle(const char *name);
+
+#endif

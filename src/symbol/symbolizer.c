@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/symbolizer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "symbol/debug_info.h"
+#include "symbol/demangle.h"
+#include "symbol/mappings.h"
+#include "symbol/object.h"
+
+/* A file that is mapped somewhere; opened when its first address is asked for. */
+struct module {
+	uint64_t device, inode;
+	char *path;
+	struct object *object; /* NULL: no ELF file */
+	struct debug_info *info;
+	struct known *known; /* open addressing by address + 1; 0 = free */
+	size_t known_count, known_room;
+};
+
+struct known {
+	uint64_t key; /* address of the file, or of the process for code without one; + 1 */
+	struct symbol_frame *frames;
+	unsigned int count;
+};
+
+struct symbolizer {
+	uint32_t pid;
+	struct mappings mappings;
+	struct module **modules;
+	size_t module_count, module_room;
+	struct module nowhere; /* addresses that are in no file */
+	struct symbolizer_counts counts;
+};
+
+struct symbolizer *symbolizer_new(void)
+{
+	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+
+	if (symbolizer)
+		symbolizer->nowhere.path = (char *)"";
+	return symbolizer;
+}
+
+static void frames_free(struct symbol_frame *frames, unsigned int count)
+{
+	for (unsigned int i = 0; frames && i < count; i++) {
+		free((char *)frames[i].function);
+		free((char *)frames[i].file);
+	}
+	free(frames);
+}
+
+static void module_release(struct module *module)
+{
+	for (size_t i = 0; i < module->known_room; i++)
+		frames_free(module->known[i].frames, module->known[i].count);
+	free(module->known);
+	debug_info_close(module->info);
+	object_free(module->object);
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	for (size_t i = 0; i < symbolizer->module_count; i++) {
+		module_release(symbolizer->modules[i]);
+		free(symbolizer->modules[i]->path);
+		free(symbolizer->modules[i]);
+	}
+	free(symbolizer->modules);
+	module_release(&symbolizer->nowhere);
+	mappings_release(&symbolizer->mappings);
+	free(symbolizer);
+}
+
+int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
+{
+	symbolizer->pid = pid;
+	return mappings_load(&symbolizer->mappings, pid);
+}
+
+static struct known *slot(const struct module *module, uint64_t key)
+{
+	size_t mask = module->known_room - 1;
+	size_t at = (size_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+
+	while (module->known[at].key && module->known[at].key != key)
+		at = (at + 1) & mask;
+	return &module->known[at];
+}
+
+static int grow(struct module *module)
+{
+	struct module bigger = *module;
+
+	bigger.known_room = module->known_room ? module->known_room * 2 : 256;
+	bigger.known = calloc(bigger.known_room, sizeof(*bigger.known));
+	if (!bigger.known)
+		return -ENOMEM;
+	for (size_t i = 0; i < module->known_room; i++)
+		if (module->known[i].key)
+			*slot(&bigger, module->known[i].key) = module->known[i];
+	free(module->known);
+	module->known = bigger.known;
+	module->known_room = bigger.known_room;
+	return 0;
+}
+
+static void open_files(struct module *module, const struct mapping *mapping, uint32_t pid)
+{
+	int fd = mapping_open(mapping, pid);
+
+	if (fd < 0)
+		return;
+	module->info = debug_info_open(fd, mapping->path);
+	/* takes the descriptor over */
+	if (object_open(&module->object, fd) < 0)
+		module->object = NULL;
+}
+
+static struct module *find_module(struct symbolizer *symbolizer, const struct mapping *mapping)
+{
+	struct module *module;
+
+	if (!mapping || !mapping->inode)
+		return &symbolizer->nowhere;
+	for (size_t i = 0; i < symbolizer->module_count; i++) {
+		module = symbolizer->modules[i];
+		if (module->inode == mapping->inode && module->device == mapping->device)
+			return module;
+	}
+	if (array_reserve(&symbolizer->modules, &symbolizer->module_room,
+			  symbolizer->module_count + 1, sizeof(module)) < 0)
+		return NULL;
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return NULL;
+	module->device = mapping->device;
+	module->inode = mapping->inode;
+	module->path = strdup(mapping->path);
+	if (!module->path) {
+		free(module);
+		return NULL;
+	}
+	open_files(module, mapping, symbolizer->pid);
+	symbolizer->modules[symbolizer->module_count++] = module;
+	return module;
+}
+
+/* `libfoo.so+0x12`, or the bare address of code without a file. */
+static char *offset_name(const struct module *module, uint64_t address)
+{
+	const char *slash = strrchr(module->path, '/');
+	char text[320];
+
+	if (*module->path)
+		snprintf(text, sizeof(text), "%.256s+0x%" PRIx64, slash ? slash + 1 : module->path,
+			 address);
+	else
+		snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	return strdup(text);
+}
+
+/* One frame from what is known of it; 0 or -ENOMEM. */
+static int set_frame(struct symbol_frame *frame, const struct module *module, uint64_t address,
+		     const struct source_frame *source)
+{
+	frame->named = source->function;
+	frame->function =
+		source->function ? demangle(source->function) : offset_name(module, address);
+	frame->file = source->file ? strdup(source->file) : NULL;
+	frame->line = source->line;
+	frame->inlined = source->inlined;
+	frame->module = module->path;
+	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
+}
+
+static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_t address,
+		   struct known *known)
+{
+	struct source_frame source[SOURCE_FRAMES_MAX];
+	int count = module->info ? debug_info_frames(module->info, address, source) : 0;
+
+	if (!count) {
+		source[0] = (struct source_frame){
+			.function =
+				module->object ? object_function(module->object, address) : NULL};
+		count = 1;
+	}
+	known->frames = calloc((size_t)count, sizeof(*known->frames));
+	if (!known->frames)
+		return -ENOMEM;
+	known->count = (unsigned int)count;
+	for (int i = 0; i < count; i++) {
+		if (set_frame(&known->frames[i], module, address, &source[i]) < 0) {
+			frames_free(known->frames, known->count);
+			known->frames = NULL;
+			return -ENOMEM;
+		}
+	}
+	symbolizer->counts.addresses++;
+	symbolizer->counts.named += known->frames[0].named;
+	symbolizer->counts.with_lines += known->frames[0].line > 0;
+	return 0;
+}
+
+int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
+		    struct symbol *ret_symbol)
+{
+	const struct mapping *mapping;
+	struct module *module;
+	struct known *known;
+	uint64_t at;
+
+	/* the call is before the address it returns to, which may be in the next function */
+	if (call && address)
+		address--;
+	mapping = mappings_find(&symbolizer->mappings, address);
+	module = find_module(symbolizer, mapping);
+	if (!module || ((module->known_count + 1) * 2 > module->known_room && grow(module) < 0))
+		return -ENOMEM;
+	at = module->inode ? address - mapping->start + mapping->offset : address;
+	if (module->object && !object_address(module->object, at, &at))
+		at = address;
+	known = slot(module, at + 1);
+	if (!known->key) {
+		if (look_up(symbolizer, module, at, known) < 0)
+			return -ENOMEM;
+		known->key = at + 1;
+		module->known_count++;
+	}
+	*ret_symbol = (struct symbol){known->frames, known->count};
+	return 0;
+}
+
+struct symbolizer_counts symbolizer_counts(const struct symbolizer *symbolizer)
+{
+	return symbolizer->counts;
+}

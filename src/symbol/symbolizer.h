@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses of a process as functions: with all that was inlined there, source lines where the file
+ * has debug information, names from its symbol table where it has not, and `file+0xoffset` where it
+ * has nothing. Remembers every address of every file, so that asking again costs next to nothing.
+ */
+#ifndef DWELL_SYMBOL_SYMBOLIZER_H
+#define DWELL_SYMBOL_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct symbolizer;
+
+/* Strings live as long as the symbolizer. */
+struct symbol_frame {
+	const char *function; /* demangled, or module+0xoffset; never NULL */
+	const char *file;     /* NULL: not known */
+	const char *module;   /* path of the mapped file; "" = code without a file */
+	int line;	      /* 0: not known */
+	bool inlined;	      /* into the next one */
+	bool named;	      /* `function` is a name */
+};
+
+/* Of one address, innermost first. */
+struct symbol {
+	const struct symbol_frame *frames;
+	unsigned int count; /* at least 1 */
+};
+
+struct symbolizer *symbolizer_new(void); /* NULL: no memory */
+void symbolizer_free(struct symbolizer *symbolizer);
+
+/*
+ * Reads the memory map of the process the next addresses are of, anew each time. 0 or a negative
+ * errno: it is gone, or not ours to read.
+ */
+int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid) must_check;
+
+/*
+ * What is at an address. `call`: it is a return address, so what is meant is the call before it.
+ * -ENOMEM is the only error.
+ */
+int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
+		    struct symbol *ret_symbol) must_check;
+
+/* How many addresses had names, of how many asked for first. */
+struct symbolizer_counts {
+	uint64_t addresses, named, with_lines;
+};
+struct symbolizer_counts symbolizer_counts(const struct symbolizer *symbolizer);
+
+#endif
