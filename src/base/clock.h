@@ -24,4 +24,15 @@ static inline uint64_t clock_realtime_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+/* How long the machine has been suspended since boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC. */
+static inline uint64_t clock_suspended_ns(void)
+{
+	/* in this order: between the two readings only the difference grows, and never wraps */
+	uint64_t monotonic_ns = clock_monotonic_ns();
+	uint64_t ns = clock_ns(CLOCK_BOOTTIME) - monotonic_ns;
+
+	/* the time between the readings is no suspension */
+	return ns < 1000000000ULL / 100 ? 0 : ns;
+}
+
 #endif

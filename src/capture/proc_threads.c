@@ -266,7 +266,7 @@ uint64_t proc_cgroup_id(uint32_t pid)
 void proc_record_fill(struct wire_thread *record, struct proc_id id, const struct proc_stat *stat,
 		      uint64_t end_ns)
 {
-	uint64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic_ns();
+	uint64_t asleep_ns = clock_suspended_ns();
 
 	*record = (struct wire_thread){
 		.header = {.size = sizeof(*record), .kind = WIRE_THREAD, .time_ns = end_ns},

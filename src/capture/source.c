@@ -39,15 +39,21 @@ static int announce_cgroup(struct source *source, uint64_t id)
 	union {
 		struct wire_cgroup record;
 		char room[sizeof(struct wire_cgroup) + PATH_MAX + 8];
-	} cgroup = {.record = {.header = {.kind = WIRE_CGROUP}, .id = id}};
+	} cgroup;
 	const char *path;
 	size_t length;
 
 	if (!cgroup_paths_learn(source->cgroups, id, &path) || !path)
 		return 0;
 	length = strlen(path);
+	if (length > PATH_MAX)
+		return 0;
+	cgroup.record = (struct wire_cgroup){
+		.header = {.size = (__u32)((sizeof(cgroup.record) + length + 1 + 7) / 8 * 8),
+			   .kind = WIRE_CGROUP},
+		.id = id};
+	memset(cgroup.record.path, 0, cgroup.record.header.size - sizeof(cgroup.record));
 	memcpy(cgroup.record.path, path, length);
-	cgroup.record.header.size = (__u32)((sizeof(cgroup.record) + length + 1 + 7) / 8 * 8);
 	return sink_send(source->sink, &cgroup.record.header);
 }
 
@@ -255,6 +261,8 @@ int source_open(struct source **ret_source, const struct source_options *options
 	}
 	source->sink = sink;
 	describe_machine(&session, options->interval_ns);
+	if (!targets_everything(targets))
+		session.flags |= WIRE_SESSION_TARGETED;
 	if (options->choice == SOURCE_AUTO)
 		result = open_best(source, targets, &session, &held, error);
 	else
@@ -262,8 +270,6 @@ int source_open(struct source **ret_source, const struct source_options *options
 			open_with(source, ops_of(options->choice), targets, &session, &held, error);
 	if (result >= 0)
 		result = open_delays(source, targets, &session, &held);
-	if (!targets_everything(targets))
-		session.flags |= WIRE_SESSION_TARGETED;
 	if (result >= 0)
 		result = sink_send(sink, &session.header);
 	for (size_t i = 0; result >= 0 && i < held.count; i++)

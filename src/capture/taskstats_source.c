@@ -114,11 +114,16 @@ static int take_reading(void *data, const struct taskstats_reading *reading)
 {
 	struct counters *counters = data;
 	struct wire_thread *record = find(counters->records, counters->count, reading->tid);
+	const struct wire_thread *known =
+		find(counters->before, counters->before_count, reading->tid);
 	int result;
 
 	if (!record)
 		return 0;
 	fill_totals(record, reading);
+	/* the same accounting as before, whatever the clocks make of its beginning */
+	if (known && known->start_ns == record->start_ns)
+		record->origin_ns = known->origin_ns;
 	result = sink_send(counters->sink, &record->header);
 	return result < 0 ? result : send_delays(counters, record, reading);
 }
@@ -130,7 +135,7 @@ static int take_exit(void *data, const struct taskstats_reading *reading)
 	const struct wire_thread *known =
 		find(counters->before, counters->before_count, reading->tid);
 	struct wire_thread record;
-	uint64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - clock_monotonic_ns();
+	uint64_t asleep_ns = clock_suspended_ns();
 	int result;
 
 	if (known) {

@@ -125,8 +125,9 @@ static int run(struct record *record, struct error *error)
 	watch.recorder = record->recorder;
 	if (result >= 0) {
 		result = watch_open(&watch, error);
-		/* nothing was recorded, so there should be no file */
-		if (result < 0)
+		/* nothing was recorded: no file of ours stays, but one that was there before does
+		 */
+		if (result < 0 && !record->force)
 			unlink(record->path);
 	}
 	if (result >= 0) {

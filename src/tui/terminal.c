@@ -18,7 +18,7 @@
 #undef columns
 #undef lines
 
-static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGQUIT};
 
 /* What a crash handler needs, which may not ask curses. Set while the terminal is open. */
 static struct {
