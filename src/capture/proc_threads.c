@@ -118,6 +118,8 @@ static bool in_target_cgroup(const struct targets *targets, uint32_t pid)
 	struct cgroup_location location;
 	char path[4096];
 
+	if (!targets->cgroup_level) /* everything is below the root */
+		return true;
 	if (!read_cgroup_path(pid, path, sizeof(path)))
 		return false;
 	cut_path(path, targets->cgroup_level);
