@@ -361,7 +361,8 @@ void recording_seek(struct recording *recording, uint64_t time_ns)
 			keys[1] = at;
 		}
 	}
-	recording->next = keys[1];
+	/* one that is the last chunk too gives a baseline, and nothing after it */
+	recording->next = keys[1] + 1 < recording->facts.chunks ? keys[1] : keys[0];
 	recording->restarted = true;
 	recording->broken = false;
 }

@@ -18,7 +18,7 @@ struct source {
 	struct record_sink sink; /* the user's */
 	struct cgroup_paths *cgroups;
 	uint64_t instant_ns, last_ns; /* of this snapshot and the one before; 0 = none */
-	uint64_t begun_ns, cpu_ns;    /* of what the present interval costs */
+	uint64_t cpu_ns;	      /* own, at the last snapshot */
 	uint64_t snapshot_ns, self_cpu_ns;
 	/* delay accounting beside BPF; NULL: not to be had, or the source itself has it */
 	struct taskstats_link *taskstats;

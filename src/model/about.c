@@ -5,57 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void about_release(struct about *about)
 {
-	for (size_t i = 0; i < about->cgroup_room; i++)
-		free(about->cgroups[i].path);
-	free(about->cgroups);
+	for (size_t i = 0; i < about->cgroup_ids.count && i < about->path_room; i++)
+		free(about->cgroup_paths[i]);
+	free(about->cgroup_paths);
+	identities_release(&about->cgroup_ids);
 	*about = (struct about){0};
-}
-
-static struct about_cgroup *slot(const struct about *about, uint64_t id)
-{
-	size_t mask = about->cgroup_room - 1;
-	size_t at = (size_t)(id * 0x9e3779b97f4a7c15ULL >> 32) & mask;
-
-	while (about->cgroups[at].id && about->cgroups[at].id != id)
-		at = (at + 1) & mask;
-	return &about->cgroups[at];
-}
-
-static int grow(struct about *about)
-{
-	struct about bigger = *about;
-
-	bigger.cgroup_room = about->cgroup_room ? about->cgroup_room * 2 : 64;
-	bigger.cgroups = calloc(bigger.cgroup_room, sizeof(*bigger.cgroups));
-	if (!bigger.cgroups)
-		return -ENOMEM;
-	for (size_t i = 0; i < about->cgroup_room; i++)
-		if (about->cgroups[i].id)
-			*slot(&bigger, about->cgroups[i].id) = about->cgroups[i];
-	free(about->cgroups);
-	about->cgroups = bigger.cgroups;
-	about->cgroup_room = bigger.cgroup_room;
-	return 0;
 }
 
 static int add_cgroup(struct about *about, const struct wire_cgroup *record)
 {
-	struct about_cgroup *entry;
+	size_t known = about->cgroup_ids.count, index;
 	char *path;
 
 	if (!record->id)
 		return 0;
-	if ((about->cgroup_count + 1) * 2 > about->cgroup_room && grow(about) < 0)
-		return -ENOMEM;
 	path = strdup(record->path);
-	if (!path)
+	if (!path || array_reserve(&about->cgroup_paths, &about->path_room, known + 1,
+				   sizeof(*about->cgroup_paths)) < 0) {
+		free(path);
 		return -ENOMEM;
-	entry = slot(about, record->id);
-	about->cgroup_count += !entry->id;
-	free(entry->path);
-	*entry = (struct about_cgroup){record->id, path};
+	}
+	index = identities_add(&about->cgroup_ids, 0, record->id);
+	if (index == IDENTITY_NONE) {
+		free(path);
+		return -ENOMEM;
+	}
+	if (index < known)
+		free(about->cgroup_paths[index]);
+	about->cgroup_paths[index] = path;
 	return 0;
 }
 
@@ -95,9 +76,9 @@ int about_feed(struct about *about, const struct wire_header *record)
 
 const char *about_cgroup(const struct about *about, uint64_t id)
 {
-	if (!id || !about->cgroup_room)
-		return NULL;
-	return slot(about, id)->path;
+	size_t index = identities_find(&about->cgroup_ids, 0, id);
+
+	return index == IDENTITY_NONE ? NULL : about->cgroup_paths[index];
 }
 
 const char *about_source(const struct about *about)

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
+#include "model/identities.h"
 
 #define ABOUT_MISSING_MAX 16
 
@@ -17,11 +18,9 @@ struct about {
 	struct wire_session session; /* all zeros until the record has come */
 	struct wire_missing missing[ABOUT_MISSING_MAX];
 	size_t missing_count;
-	struct about_cgroup { /* open addressing */
-		uint64_t id;  /* 0 = free */
-		char *path;
-	} * cgroups;
-	size_t cgroup_count, cgroup_room;
+	struct identities cgroup_ids; /* (0, id) */
+	char **cgroup_paths;	      /* by number */
+	size_t path_room;
 };
 
 void about_release(struct about *about);

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -79,6 +80,22 @@ def lost(intervals):
     for interval in intervals:
         assert interval["quality"]["torn"] == 0
     return sum(interval["quality"]["lost"] for interval in intervals) - lost_transitions(intervals)
+
+
+def wait_for_threads(pid, *names, seconds=10):
+    """Until a process has threads of all these names; their tids by name (of several, one)."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = {}
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            try:
+                found[(task / "comm").read_text().rstrip("\n")] = int(task.name)
+            except OSError:
+                pass  # it has ended
+        if all(name in found for name in names):
+            return found
+        assert time.monotonic() < deadline, f"no threads {names} in {pid}: {found}"
+        time.sleep(0.01)
 
 
 @pytest.fixture

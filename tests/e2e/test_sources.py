@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import DWELL, WORKLOAD, parse, run
+from conftest import DWELL, WORKLOAD, parse, run, wait_for_threads
 
 FIELDS = {  # of struct taskstats: offset of the count; the total follows
     "cpu": 16, "block_io": 32, "swap_in": 48, "reclaim": 312, "thrashing": 328, "compaction": 352,
@@ -133,7 +133,6 @@ def test_zero_percent(tmp_path):
     try:
         limit.write_text("-1")  # else real-time threads leave it 5 %
         os.sched_setaffinity(starved.pid, {0})
-        time.sleep(0.3)
         exact = run("top", "-p", starved.pid, "-c", "2", "-i", "300ms", "--format", "json")
         lazy = run("top", "-p", starved.pid, "-c", "2", "-i", "300ms", "--format", "json", "--source", "taskstats")
         still_running = hog.poll() is None
@@ -159,7 +158,7 @@ def test_zero_percent(tmp_path):
 def test_other_sources_agree_with_what_threads_measure(source):
     """Two spinners on a CPU: half running, half waiting, whoever tells it."""
     workload = subprocess.Popen([WORKLOAD, "two-spinners"], stderr=subprocess.PIPE, text=True)
-    time.sleep(0.3)
+    wait_for_threads(workload.pid, "spin-1", "spin-2")
     done = run("top", "-p", workload.pid, "-c", "1", "-i", "1s", "--format", "json", "--source", source)
     workload.communicate()
     (interval,), _ = parse(done.stdout)
@@ -175,7 +174,7 @@ def test_other_sources_agree_with_what_threads_measure(source):
 
 def test_sampled_states_of_ones_own_processes():
     workload = subprocess.Popen([WORKLOAD, "mixed", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(0.3)
+    wait_for_threads(workload.pid, "event-loop", "ticker")
     done = run("top", "-p", workload.pid, "-c", "1", "-i", "1s", "--format", "json", "--source", "procfs")
     workload.kill()
     workload.wait()
@@ -215,8 +214,12 @@ def test_a_container_seen_from_outside():
         ["unshare", "-pf", "--kill-child", "--mount-proc", WORKLOAD, "foreign"], stderr=subprocess.DEVNULL
     )
     try:
-        time.sleep(0.5)
-        inside = int(subprocess.run(["pgrep", "-P", str(container.pid)], capture_output=True, text=True).stdout)
+        inside = None
+        while not inside:
+            assert container.poll() is None
+            found = subprocess.run(["pgrep", "-P", str(container.pid), "workload"], capture_output=True, text=True).stdout
+            inside = int(found) if found else None
+        wait_for_threads(inside, "parked")
         done = run("top", "-p", inside, "-c", "1", "-i", "200ms", "--format", "json")
         (interval,), _ = parse(done.stdout)
         assert {row["pid"] for row in interval["threads"]} == {inside}
