@@ -195,7 +195,8 @@ int proc_threads_list(struct proc_threads *threads, const struct targets *target
 						(struct proc_id){pid, targets->items[i].id});
 		}
 	}
-	qsort(threads->items, threads->count, sizeof(*threads->items), by_id);
+	if (threads->count)
+		qsort(threads->items, threads->count, sizeof(*threads->items), by_id);
 	return result;
 }
 

@@ -86,7 +86,7 @@ void interval_group(struct interval *interval, enum grouping by)
 	struct row *rows = interval->rows;
 	size_t groups = 0;
 
-	if (by == BY_THREAD)
+	if (by == BY_THREAD || !interval->row_count)
 		return;
 	qsort(rows, interval->row_count, sizeof(*rows), by == BY_PROCESS ? by_process : by_cgroup);
 	for (size_t i = 0; i < interval->row_count; i++) {

@@ -263,7 +263,8 @@ void rows_order(struct ordered_row *order, const struct row *rows, size_t count,
 {
 	for (size_t i = 0; i < count; i++)
 		ordered_row_init(&order[i], &rows[i], field, about);
-	qsort_r(order, count, sizeof(*order), by_value, &reverse);
+	if (count) /* without rows there is no array either */
+		qsort_r(order, count, sizeof(*order), by_value, &reverse);
 }
 
 int rows_sort(struct row *rows, size_t count, const struct field *field, const struct about *about)
