@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <mntent.h>
@@ -11,8 +12,14 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/array.h"
+#include "base/identities.h"
+
 /* include/linux/exportfs.h: the handle is the 64-bit kernfs id */
 #define FILEID_KERNFS 0xfe
+
+/* Threads of a cgroup that are asked for its path, at most: they may be gone, or hidden. */
+#define TRIES 8
 
 /* Where cgroup v2 is mounted. 0 or -ENOENT. */
 static int find_mount(char into[PATH_MAX])
@@ -77,16 +84,32 @@ int cgroup_locate(const char *path, struct cgroup_location *ret_location, struct
 	return 0;
 }
 
-struct entry {
-	uint64_t id; /* 0 = free */
-	char *path;  /* NULL = not known */
-};
+bool cgroup_of_thread(uint32_t tid, char *into, size_t room)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", tid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(into, (int)room, file)) {
+		if (strncmp(into, "0::", 3) != 0)
+			continue;
+		into[strcspn(into, "\n")] = '\0';
+		memmove(into, into + 3, strlen(into + 3) + 1);
+		return true;
+	}
+	return false;
+}
 
 struct cgroup_paths {
 	char mount[PATH_MAX];
 	int mount_fd;
-	struct entry *entries; /* open addressing */
-	size_t count, room;
+	struct identities ids; /* (0, id) */
+	struct known {
+		char *path; /* NULL: not known */
+		unsigned int tries;
+	} *known; /* by number */
+	size_t room;
 };
 
 struct cgroup_paths *cgroup_paths_new(void)
@@ -105,9 +128,10 @@ void cgroup_paths_free(struct cgroup_paths *paths)
 {
 	if (!paths)
 		return;
-	for (size_t i = 0; i < paths->room; i++)
-		free(paths->entries[i].path);
-	free(paths->entries);
+	for (size_t i = 0; i < paths->ids.count; i++)
+		free(paths->known[i].path);
+	free(paths->known);
+	identities_release(&paths->ids);
 	if (paths->mount_fd >= 0)
 		close(paths->mount_fd);
 	free(paths);
@@ -140,47 +164,39 @@ static char *ask_kernel(const struct cgroup_paths *paths, uint64_t id)
 	return strdup(path[prefix] ? path + prefix : "/");
 }
 
-static struct entry *slot(const struct cgroup_paths *paths, uint64_t id)
+/* Of a thread in it: for those who may not open by handle, which needs CAP_DAC_READ_SEARCH. */
+static char *ask_thread(uint64_t id, uint32_t tid)
 {
-	size_t mask = paths->room - 1;
-	size_t at = (size_t)(id * 0x9e3779b97f4a7c15ULL >> 32) & mask;
+	struct cgroup_location location;
+	char path[PATH_MAX];
 
-	while (paths->entries[at].id && paths->entries[at].id != id)
-		at = (at + 1) & mask;
-	return &paths->entries[at];
+	if (!cgroup_of_thread(tid, path, sizeof(path)) ||
+	    cgroup_locate(path, &location, NULL) < 0 || location.id != id)
+		return NULL;
+	return strdup(path);
 }
 
-static int grow(struct cgroup_paths *paths)
+bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, uint32_t tid,
+			const char **ret_path)
 {
-	struct cgroup_paths bigger = *paths;
-
-	bigger.room = paths->room ? paths->room * 2 : 64;
-	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
-	if (!bigger.entries)
-		return -ENOMEM;
-	for (size_t i = 0; i < paths->room; i++)
-		if (paths->entries[i].id)
-			*slot(&bigger, paths->entries[i].id) = paths->entries[i];
-	free(paths->entries);
-	paths->entries = bigger.entries;
-	paths->room = bigger.room;
-	return 0;
-}
-
-bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, const char **ret_path)
-{
-	struct entry *entry;
-	bool is_new;
+	size_t known = paths->ids.count, index;
 
 	*ret_path = NULL;
-	if (!id || ((paths->count + 1) * 2 > paths->room && grow(paths) < 0))
+	if (!id || paths->mount_fd < 0 ||
+	    array_reserve(&paths->known, &paths->room, known + 1, sizeof(*paths->known)) < 0)
 		return false;
-	entry = slot(paths, id);
-	is_new = !entry->id;
-	if (is_new) {
-		*entry = (struct entry){.id = id, .path = ask_kernel(paths, id)};
-		paths->count++;
-	}
-	*ret_path = entry->path;
-	return is_new;
+	index = identities_add(&paths->ids, 0, id);
+	if (index == IDENTITY_NONE)
+		return false;
+	if (index == known)
+		paths->known[index] = (struct known){0};
+	*ret_path = paths->known[index].path;
+	if (*ret_path || paths->known[index].tries >= TRIES)
+		return false;
+	if (!paths->known[index].tries++)
+		paths->known[index].path = ask_kernel(paths, id);
+	if (!paths->known[index].path)
+		paths->known[index].path = ask_thread(id, tid);
+	*ret_path = paths->known[index].path;
+	return *ret_path;
 }

@@ -23,6 +23,9 @@ int cgroup_locate(const char *path, struct cgroup_location *ret_location,
 /* Where cgroup v2 is mounted; false: nowhere. */
 bool cgroup_mount_point(char *into, size_t room);
 
+/* The path in the line `0::/path` of /proc/PID/cgroup; false: not known. */
+bool cgroup_of_thread(uint32_t tid, char *into, size_t room);
+
 /* Paths by id, asked from the kernel once per id. */
 struct cgroup_paths;
 
@@ -31,9 +34,10 @@ struct cgroup_paths *cgroup_paths_new(void);
 void cgroup_paths_free(struct cgroup_paths *paths);
 
 /*
- * As /proc/PID/cgroup shows it ("/" = root). NULL: gone before we looked, or not visible here. True
- * the first time an id is asked for.
+ * As /proc/PID/cgroup shows it ("/" = root), asked from the kernel by id, and where that is not
+ * permitted from a thread in it. NULL: not known. True when it has just become known.
  */
-bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, const char **ret_path);
+bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, uint32_t tid,
+			const char **ret_path);
 
 #endif

@@ -94,24 +94,6 @@ static void cut_path(char *path, uint32_t level)
 	}
 }
 
-/* The path in the line `0::/path` of /proc/PID/cgroup; false: not known. */
-static bool read_cgroup_path(uint32_t pid, char *into, size_t room)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(into, (int)room, file)) {
-		if (strncmp(into, "0::", 3) != 0)
-			continue;
-		into[strcspn(into, "\n")] = '\0';
-		memmove(into, into + 3, strlen(into + 3) + 1);
-		return true;
-	}
-	return false;
-}
-
 /* The target, or below it. */
 static bool in_target_cgroup(const struct targets *targets, uint32_t pid)
 {
@@ -120,7 +102,7 @@ static bool in_target_cgroup(const struct targets *targets, uint32_t pid)
 
 	if (!targets->cgroup_level) /* everything is below the root */
 		return true;
-	if (!read_cgroup_path(pid, path, sizeof(path)))
+	if (!cgroup_of_thread(pid, path, sizeof(path)))
 		return false;
 	cut_path(path, targets->cgroup_level);
 	return cgroup_locate(path, &location, NULL) >= 0 && location.id == targets->cgroup_id;
@@ -261,7 +243,7 @@ uint64_t proc_cgroup_id(uint32_t pid)
 	struct cgroup_location location;
 	char path[4096];
 
-	if (!read_cgroup_path(pid, path, sizeof(path)) || cgroup_locate(path, &location, NULL) < 0)
+	if (!cgroup_of_thread(pid, path, sizeof(path)) || cgroup_locate(path, &location, NULL) < 0)
 		return 0;
 	return location.id;
 }

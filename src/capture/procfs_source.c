@@ -4,12 +4,15 @@
  * Time on a CPU and time waiting for one are the scheduler's counters (schedstat); what remains is
  * blocked time, and goes to the states seen before and after it.
  */
+#define _GNU_SOURCE /* gettid */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -47,6 +50,7 @@ struct sampler {
 	struct proc_process process;
 	struct wire_session session; /* to tell of another sample_ns */
 	int timer_fd;
+	uint32_t own_tid;
 	unsigned int passes;
 };
 
@@ -169,6 +173,9 @@ static struct wire_where observe(const struct sampler *sampler, struct proc_id i
 	long syscall;
 	bool uninterruptible = stat->state == 'D';
 
+	/* looking, it finds itself running every time; in between it waits for the next look */
+	if (id.tid == sampler->own_tid)
+		return place(WIRE_IDLE, WIRE_DETAIL_EVENT, SYS_epoll_pwait);
 	switch (stat->state) {
 	case 'R':
 		return place(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
@@ -330,6 +337,7 @@ static int sampler_open(void **ret_data, const struct targets *targets,
 	if (!sampler)
 		return error_set(error, ENOMEM, "out of memory");
 	sampler->targets = targets;
+	sampler->own_tid = (uint32_t)gettid();
 	sampler->own_only = targets_everything(targets) && geteuid() != 0;
 	syscalls_classify(sampler->classes);
 	sampler->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

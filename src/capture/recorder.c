@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/identities.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
 
@@ -18,10 +19,31 @@
 /* Fastest: differences are mostly zeros, so a higher one gains little. */
 #define COMPRESSION_LEVEL 1
 
+#define STANDING_MISSING 16
+
+/*
+ * What readers must know that begin at a later key chunk. A session and what it misses are written
+ * again at its beginning, a cgroup before its first thread there.
+ */
+struct standing {
+	struct wire_session session; /* size 0: not told yet */
+	struct wire_missing missing[STANDING_MISSING];
+	size_t missing_count;
+	struct identities cgroup_ids; /* (0, id) */
+	struct standing_cgroup {
+		struct wire_cgroup *record;
+		uint64_t period; /* it was last written in */
+	} *cgroups;		 /* by number */
+	size_t cgroup_room;
+	uint64_t last_cgroup_id; /* of the thread before: most often the next one's too */
+	uint64_t period;	 /* from one key chunk to the next; from 1 */
+};
+
 struct recorder {
 	int fd;
 	char *path;
 	ZSTD_CCtx *zstd;
+	struct standing standing;
 	struct delta delta;
 	char *raw; /* differences of the present interval */
 	size_t raw_used, raw_room;
@@ -123,6 +145,10 @@ void recorder_close(struct recorder *recorder)
 	if (recorder->fd >= 0)
 		close(recorder->fd);
 	delta_release(&recorder->delta);
+	for (size_t i = 0; i < recorder->standing.cgroup_ids.count; i++)
+		free(recorder->standing.cgroups[i].record);
+	free(recorder->standing.cgroups);
+	identities_release(&recorder->standing.cgroup_ids);
 	ZSTD_freeCCtx(recorder->zstd);
 	free(recorder->path);
 	free(recorder->raw);
@@ -162,11 +188,8 @@ static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error
 	return append(recorder, parts, 2, error);
 }
 
-int recorder_record(struct recorder *recorder, const struct wire_header *record,
-		    struct error *error)
+static int put(struct recorder *recorder, const struct wire_header *record, struct error *error)
 {
-	int result;
-
 	if (recorder->raw_used + record->size > CHUNK_MAX_BYTES)
 		return error_set(error, EFBIG, "an interval of more than %u bytes",
 				 CHUNK_MAX_BYTES);
@@ -175,6 +198,106 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 	    delta_encode(&recorder->delta, record, recorder->raw + recorder->raw_used) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	recorder->raw_used += record->size;
+	return 0;
+}
+
+static void keep_missing(struct standing *standing, const struct wire_missing *record)
+{
+	size_t at = 0;
+
+	while (at < standing->missing_count &&
+	       strcmp(standing->missing[at].source, record->source) != 0)
+		at++;
+	if (at == STANDING_MISSING)
+		return;
+	standing->missing[at] = *record;
+	if (at == standing->missing_count)
+		standing->missing_count++;
+}
+
+static int keep_cgroup(struct standing *standing, const struct wire_cgroup *record)
+{
+	size_t known = standing->cgroup_ids.count, index;
+	struct wire_cgroup *copy = malloc(record->header.size);
+
+	if (!copy || array_reserve(&standing->cgroups, &standing->cgroup_room, known + 1,
+				   sizeof(*standing->cgroups)) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, record, record->header.size);
+	index = identities_add(&standing->cgroup_ids, 0, record->id);
+	if (index == IDENTITY_NONE) {
+		free(copy);
+		return -ENOMEM;
+	}
+	if (index < known)
+		free(standing->cgroups[index].record);
+	standing->cgroups[index] = (struct standing_cgroup){copy, standing->period};
+	return 0;
+}
+
+static int keep(struct standing *standing, const struct wire_header *record)
+{
+	switch (record->kind) {
+	case WIRE_SESSION:
+		standing->session = *(const struct wire_session *)record;
+		break;
+	case WIRE_MISSING:
+		keep_missing(standing, (const struct wire_missing *)record);
+		break;
+	case WIRE_CGROUP:
+		return keep_cgroup(standing, (const struct wire_cgroup *)record);
+	}
+	return 0;
+}
+
+/* At the first record of a key chunk. */
+static int begin_period(struct recorder *recorder, struct error *error)
+{
+	struct standing *standing = &recorder->standing;
+	int result = 0;
+
+	standing->period++;
+	standing->last_cgroup_id = 0;
+	if (standing->session.header.size)
+		result = put(recorder, &standing->session.header, error);
+	for (size_t i = 0; result >= 0 && i < standing->missing_count; i++)
+		result = put(recorder, &standing->missing[i].header, error);
+	return result;
+}
+
+static int repeat_cgroup(struct recorder *recorder, uint64_t id, struct error *error)
+{
+	struct standing *standing = &recorder->standing;
+	size_t index;
+
+	if (id == standing->last_cgroup_id)
+		return 0;
+	standing->last_cgroup_id = id;
+	index = identities_find(&standing->cgroup_ids, 0, id);
+	if (index == IDENTITY_NONE || standing->cgroups[index].period == standing->period)
+		return 0;
+	standing->cgroups[index].period = standing->period;
+	return put(recorder, &standing->cgroups[index].record->header, error);
+}
+
+int recorder_record(struct recorder *recorder, const struct wire_header *record,
+		    struct error *error)
+{
+	int result = 0;
+
+	if (!recorder->raw_used && recorder->chunks % KEY_EVERY == 0)
+		result = begin_period(recorder, error);
+	if (result >= 0 && (record->kind == WIRE_THREAD || record->kind == WIRE_EXIT))
+		result = repeat_cgroup(recorder, ((const struct wire_thread *)record)->cgroup_id,
+				       error);
+	if (result >= 0 && keep(&recorder->standing, record) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0)
+		result = put(recorder, record, error);
+	if (result < 0)
+		return result;
 	if (record->kind != WIRE_INTERVAL && record->kind != WIRE_CHILD)
 		return 0;
 	result = write_chunk(recorder, record->time_ns, error);

@@ -34,7 +34,7 @@ struct source {
 };
 
 /* Tells a cgroup's path before the first thread in it. */
-static int announce_cgroup(struct source *source, uint64_t id)
+static int announce_cgroup(struct source *source, uint64_t id, uint32_t tid)
 {
 	union {
 		struct wire_cgroup record;
@@ -43,7 +43,7 @@ static int announce_cgroup(struct source *source, uint64_t id)
 	const char *path;
 	size_t length;
 
-	if (!cgroup_paths_learn(source->cgroups, id, &path) || !path)
+	if (!cgroup_paths_learn(source->cgroups, id, tid, &path))
 		return 0;
 	length = strlen(path);
 	if (length > PATH_MAX)
@@ -115,11 +115,11 @@ static int pass_record(void *data, const struct wire_header *record)
 	struct source *source = data;
 
 	if (record->kind == WIRE_THREAD || record->kind == WIRE_EXIT) {
-		int result =
-			announce_cgroup(source, ((const struct wire_thread *)record)->cgroup_id);
+		const struct wire_thread *thread = (const struct wire_thread *)record;
+		int result = announce_cgroup(source, thread->cgroup_id, thread->tid);
 
 		if (result >= 0)
-			result = note_thread(source, (const struct wire_thread *)record);
+			result = note_thread(source, thread);
 		if (result < 0)
 			return result;
 	}

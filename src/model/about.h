@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
-#include "model/identities.h"
+#include "base/identities.h"
 
 #define ABOUT_MISSING_MAX 16
 

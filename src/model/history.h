@@ -4,7 +4,7 @@
 #define DWELL_MODEL_HISTORY_H
 
 #include "model/group.h"
-#include "model/identities.h"
+#include "base/identities.h"
 #include "model/interval.h"
 
 #define HISTORY_INTERVALS 60

@@ -4,7 +4,7 @@
 #define DWELL_MODEL_RECORDS_H
 
 #include "bpf/wire.h"
-#include "model/identities.h"
+#include "base/identities.h"
 
 /* All zeros is an empty set. */
 struct records {

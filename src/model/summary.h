@@ -3,7 +3,7 @@
 #ifndef DWELL_MODEL_SUMMARY_H
 #define DWELL_MODEL_SUMMARY_H
 
-#include "model/identities.h"
+#include "base/identities.h"
 #include "model/interval.h"
 
 /* All zeros is empty. */

@@ -136,6 +136,76 @@ CASE(what_is_written_is_read)
 	unlink(path);
 }
 
+/* What a reader knows of the session, from wherever it began. */
+struct known {
+	unsigned int session, missing, cgroup, threads_of_unknown;
+};
+
+static int take_standing(void *data, const struct wire_header *record)
+{
+	struct known *known = data;
+
+	known->session += record->kind == WIRE_SESSION;
+	known->missing += record->kind == WIRE_MISSING;
+	known->cgroup += record->kind == WIRE_CGROUP;
+	if (record->kind == WIRE_THREAD && ((const struct wire_thread *)record)->cgroup_id)
+		known->threads_of_unknown += !known->cgroup;
+	return 0;
+}
+
+CASE(a_reader_that_begins_late_knows_as_much)
+{
+	char path[] = "/tmp/dwell-unit-XXXXXX";
+	struct recorder *recorder;
+	struct recording *recording;
+	struct error error;
+	struct known known = {0};
+	struct record_sink sink = {take_standing, &known};
+	struct wire_session session = {.header = {sizeof(session), WIRE_SESSION, 0, 0}};
+	struct wire_missing missing = {.header = {sizeof(missing), WIRE_MISSING, 0, 0},
+				       .source = "taskstats",
+				       .why = "no"};
+	union {
+		struct wire_cgroup record;
+		char room[32];
+	} cgroup = {.record = {.header = {32, WIRE_CGROUP, 0, 0}, .id = 77}};
+
+	memcpy(cgroup.room + sizeof(cgroup.record), "/a", 3);
+	close(mkstemp(path));
+	assert_int_equal(recorder_open(&recorder, path, true, &error), 0);
+	assert_int_equal(recorder_record(recorder, &session.header, &error), 0);
+	assert_int_equal(recorder_record(recorder, &missing.header, &error), 0);
+	assert_int_equal(recorder_record(recorder, &cgroup.record.header, &error), 0);
+	for (uint64_t round = 1; round <= 200; round++) {
+		struct wire_interval end = {
+			.header = {.size = sizeof(end), .kind = WIRE_INTERVAL, .time_ns = round}};
+		struct wire_thread thread = sample_thread(5, round + 100);
+
+		/* nobody is in it at the key itself */
+		thread.cgroup_id = round % 64 > 10 ? 77 : 0;
+		assert_int_equal(recorder_record(recorder, &thread.header, &error), 0);
+		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	}
+	recorder_close(recorder);
+	assert_int_equal(recording_open(&recording, path, &error), 0);
+	while (recording_next(recording, sink, &error) > 0)
+		;
+	assert_int_equal(known.session, 4);
+	assert_int_equal(known.missing, 4);
+	assert_int_equal(known.cgroup, 4 - 1); /* the last key has 8 intervals only */
+	assert_int_equal(known.threads_of_unknown, 0);
+	known = (struct known){0};
+	recording_seek(recording, 140);
+	while (recording_next(recording, sink, &error) > 0)
+		;
+	assert_int_equal(known.session, 2);
+	assert_int_equal(known.missing, 2);
+	assert_int_equal(known.cgroup, 1);
+	assert_int_equal(known.threads_of_unknown, 0);
+	recording_close(recording);
+	unlink(path);
+}
+
 CASE(stat_lines_with_any_name)
 {
 	struct proc_stat stat;
@@ -199,6 +269,7 @@ int main(void)
 		cmocka_unit_test(differences_are_small_and_undone),
 		cmocka_unit_test(a_difference_to_nothing_is_refused),
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(a_reader_that_begins_late_knows_as_much),
 		cmocka_unit_test(stat_lines_with_any_name),
 		cmocka_unit_test(taskstats_of_any_version),
 	};

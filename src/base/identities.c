@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "model/identities.h"
+#include "base/identities.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Numbers threads: (tid, start time) -> 0, 1, 2, … in order of arrival, so that what belongs to a
- * thread can be kept in arrays. A tid alone is reused by the kernel; with the start it is not.
+ * Numbers what is known by two numbers: (tid, start time) of a thread -> 0, 1, 2, … in order of
+ * arrival, so that what belongs to it can be kept in arrays. A tid alone is reused by the kernel;
+ * with the start it is not. For what has one number, a cgroup's id, the tid is 0.
  */
-#ifndef DWELL_MODEL_IDENTITIES_H
-#define DWELL_MODEL_IDENTITIES_H
+#ifndef DWELL_BASE_IDENTITIES_H
+#define DWELL_BASE_IDENTITIES_H
 
 #include <stddef.h>
 #include <stdint.h>
