@@ -172,7 +172,7 @@ struct wire_thread {
 /* Since the session began. What is counted here is missing from, or blurred in, the figures. */
 struct wire_losses {
 	__u64 threads;	   /* no memory to account a thread, or it was found late */
-	__u64 exits;	   /* final totals that found the ring buffer full */
+	__u64 exits;	   /* final totals that found the ring or netlink buffer full */
 	__u64 transitions; /* a wakeup or switch not seen: time after it counts as the state before
 			    */
 	__u64 torn;	   /* a thread that could not be read consistently */

@@ -38,8 +38,13 @@ struct session {
 	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
 	struct record_sink sink; /* during drain() */
 	char *buffer;
-	uint32_t ended[MAX_REASONS]; /* threads, since reasons were last sent */
+	/* threads, since reasons were last sent; those that find no room keep theirs */
+	struct ended {
+		uint64_t origin_ns;
+		uint32_t tid;
+	} ended[MAX_REASONS];
 	unsigned int ended_count;
+	bool refusal_told;
 };
 
 /*
@@ -169,8 +174,12 @@ static int ring_record(void *data, void *record, size_t size)
 		wait_sites_ask(session->wait_sites, record);
 		return 0;
 	}
-	if (header->kind == WIRE_EXIT && session->ended_count < MAX_REASONS)
-		session->ended[session->ended_count++] = ((const struct wire_thread *)record)->tid;
+	if (header->kind == WIRE_EXIT && session->ended_count < MAX_REASONS) {
+		const struct wire_thread *thread = record;
+
+		session->ended[session->ended_count++] =
+			(struct ended){thread->origin_ns, thread->tid};
+	}
 	return session->sink.record(session->sink.data, header);
 }
 
@@ -277,11 +286,26 @@ static uint64_t announce_instant(struct session *session)
 	return instant_ns;
 }
 
-static int by_tid(const void *left, const void *right)
+static int by_identity(const void *left, const void *right)
 {
-	const uint32_t *a = left, *b = right;
+	const struct ended *a = left, *b = right;
 
-	return (*a > *b) - (*a < *b);
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
+}
+
+static int tell_refused(struct session *session, struct record_sink sink)
+{
+	char why[128];
+
+	if (session->refusal_told || !session->bpf->bss->reasons_refused)
+		return 0;
+	session->refusal_told = true;
+	snprintf(why, sizeof(why),
+		 "the table is full at %d reasons: those that came later are not kept",
+		 MAX_REASONS);
+	return sink_missing(sink, "reasons", why);
 }
 
 /* All there are, and after the last of a thread that has ended, room for others. */
@@ -290,10 +314,11 @@ static int send_reasons(struct session *session, uint64_t instant_ns, struct rec
 	int map = bpf_map__fd(session->bpf->maps.reasons);
 	struct reason_key key, next;
 	struct reason_total total;
+	struct ended ended;
 	bool more = !bpf_map_get_next_key(map, NULL, &next);
 	int result = 0;
 
-	qsort(session->ended, session->ended_count, sizeof(session->ended[0]), by_tid);
+	qsort(session->ended, session->ended_count, sizeof(session->ended[0]), by_identity);
 	while (more && result >= 0) {
 		struct wire_reason record = {
 			.header = {.size = sizeof(record),
@@ -307,8 +332,9 @@ static int send_reasons(struct session *session, uint64_t instant_ns, struct rec
 		more = !bpf_map_get_next_key(map, &key, &next);
 		if (bpf_map_lookup_elem(map, &key, &total))
 			continue;
-		if (bsearch(&key.tid, session->ended, session->ended_count,
-			    sizeof(session->ended[0]), by_tid))
+		ended = (struct ended){total.origin_ns, key.tid};
+		if (bsearch(&ended, session->ended, session->ended_count, sizeof(session->ended[0]),
+			    by_identity))
 			bpf_map_delete_elem(map, &key);
 		record.origin_ns = total.origin_ns;
 		record.total_ns = total.ns;
@@ -317,7 +343,7 @@ static int send_reasons(struct session *session, uint64_t instant_ns, struct rec
 		result = sink_send(sink, &record.header);
 	}
 	session->ended_count = 0;
-	return result;
+	return result < 0 ? result : tell_refused(session, sink);
 }
 
 static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,

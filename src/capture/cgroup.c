@@ -108,7 +108,7 @@ struct cgroup_paths {
 	struct known {
 		char *path; /* NULL: not known */
 		unsigned int tries;
-	} *known; /* by number */
+	} * known; /* by number */
 	size_t room;
 };
 

@@ -19,7 +19,7 @@
 /* Fastest: differences are mostly zeros, so a higher one gains little. */
 #define COMPRESSION_LEVEL 1
 
-#define STANDING_MISSING 16
+#define STANDING_MISSING  16
 
 /*
  * What readers must know that begin at a later key chunk. A session and what it misses are written
@@ -33,7 +33,7 @@ struct standing {
 	struct standing_cgroup {
 		struct wire_cgroup *record;
 		uint64_t period; /* it was last written in */
-	} *cgroups;		 /* by number */
+	} * cgroups;		 /* by number */
 	size_t cgroup_room;
 	uint64_t last_cgroup_id; /* of the thread before: most often the next one's too */
 	uint64_t period;	 /* from one key chunk to the next; from 1 */

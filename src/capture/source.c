@@ -240,7 +240,8 @@ static int open_delays(struct source *source, const struct targets *targets,
 					      "for the whole machine");
 		}
 	}
-	if (result >= 0 && session->flags & WIRE_SESSION_DELAYS && !source->delays_counted)
+	if (result >= 0 && !source->delays_counted &&
+	    (source->taskstats || session->flags & WIRE_SESSION_DELAYS))
 		result = sink_missing(sink, "delayacct",
 				      "kernel.task_delayacct is 0, so only `cpu` is counted; for "
 				      "what is started after it: sysctl kernel.task_delayacct=1");
@@ -333,6 +334,8 @@ int source_end(struct source *source, bool final, struct error *error)
 
 	if (result < 0)
 		return result;
+	if (source->taskstats)
+		interval.losses.exits += taskstats_lost(source->taskstats);
 	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
 	source->last_ns = instant_ns;
 	result = sink_send(source->sink, &interval.header);
@@ -344,15 +347,24 @@ int source_end(struct source *source, bool final, struct error *error)
 
 int source_descriptors(const struct source *source, int descriptors[SOURCE_DESCRIPTORS])
 {
-	if (!source->ops->descriptor)
-		return 0;
-	descriptors[0] = source->ops->descriptor(source->data);
-	return 1;
+	int count = 0, exits = source->taskstats ? taskstats_exit_fd(source->taskstats) : -1;
+	int own = source->ops->descriptor ? source->ops->descriptor(source->data) : -1;
+
+	if (own >= 0)
+		descriptors[count++] = own;
+	if (exits >= 0)
+		descriptors[count++] = exits;
+	return count;
 }
 
 int source_work(struct source *source, struct error *error)
 {
-	return source->ops->work(source->data, own_sink(source), error);
+	int result =
+		source->ops->work ? source->ops->work(source->data, own_sink(source), error) : 0;
+
+	if (result >= 0 && source->taskstats && taskstats_collect(source->taskstats) < 0)
+		return error_set(error, ENOMEM, "cannot take taskstats");
+	return result;
 }
 
 void source_look_at(struct source *source, uint32_t pid)

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 
+#include "base/array.h"
 #include "base/duration.h"
 
 /* Requests on their way at once: their answers fit into the socket's buffer. */
@@ -17,6 +18,8 @@
 #define REQUEST_BYTES	     64
 #define RECEIVE_BYTES	     (4 << 20)
 #define INCOMPATIBLE_VERSION 15
+/* Exits kept between two snapshots. */
+#define ENDED_MAX 65536
 
 /*
  * Offsets in struct taskstats. Not offsetof(): fields are appended, so a kernel may be older or
@@ -27,7 +30,9 @@ enum {
 	OFFSET_EXIT_CODE = 4,
 	OFFSET_RUN_REAL = 64,
 	OFFSET_RUN_VIRTUAL = 72,
+	OFFSET_COMM = 80, /* 32 bytes, of which the kernel uses 16 */
 	OFFSET_PID = 128,
+	OFFSET_PARENT = 132,
 	OFFSET_ELAPSED_US = 144,
 	OFFSET_UTIME_US = 152,
 	OFFSET_STIME_US = 160,
@@ -59,6 +64,8 @@ struct taskstats_link {
 	bool delays_counted;
 	uint32_t sequence;
 	uint64_t lost;
+	struct taskstats_reading *ended; /* collected */
+	size_t ended_count, ended_room;
 };
 
 /* The payload is only 4-byte aligned. */
@@ -89,6 +96,7 @@ bool taskstats_decode(const void *bytes, size_t length, struct taskstats_reading
 		return false;
 	*ret_reading = (struct taskstats_reading){
 		.tid = u32_at(bytes, OFFSET_PID),
+		.parent_pid = u32_at(bytes, OFFSET_PARENT),
 		.elapsed_ns = u64_at(bytes, OFFSET_ELAPSED_US) * NS_PER_US,
 		.utime_ns = u64_at(bytes, OFFSET_UTIME_US) * NS_PER_US,
 		.stime_ns = u64_at(bytes, OFFSET_STIME_US) * NS_PER_US,
@@ -107,6 +115,7 @@ bool taskstats_decode(const void *bytes, size_t length, struct taskstats_reading
 				.write_bytes = u64_at(bytes, OFFSET_WRITE_BYTES),
 			},
 	};
+	memcpy(ret_reading->comm, (const char *)bytes + OFFSET_COMM, sizeof(ret_reading->comm));
 	if (version >= 12 && length >= OFFSET_PROCESS + sizeof(uint32_t))
 		ret_reading->pid = u32_at(bytes, OFFSET_PROCESS);
 	for (int i = 0; i < WIRE_DELAYS_COUNT; i++) {
@@ -381,6 +390,7 @@ void taskstats_close(struct taskstats_link *taskstats)
 	/* with its socket goes the registration */
 	if (taskstats->exits)
 		mnl_socket_close(taskstats->exits);
+	free(taskstats->ended);
 	free(taskstats);
 }
 
@@ -389,27 +399,77 @@ unsigned int taskstats_version(const struct taskstats_link *taskstats)
 	return taskstats->version;
 }
 
+static int keep_ended(void *data, const struct taskstats_reading *reading)
+{
+	struct taskstats_link *taskstats = data;
+
+	if (taskstats->ended_count == ENDED_MAX) {
+		taskstats->lost++;
+		return 0;
+	}
+	if (array_reserve(&taskstats->ended, &taskstats->ended_room, taskstats->ended_count + 1,
+			  sizeof(*taskstats->ended)) < 0)
+		return -ENOMEM;
+	taskstats->ended[taskstats->ended_count++] = *reading;
+	return 0;
+}
+
+/* One datagram of the exits: `flags` as for recv(). Its length, 0: lost some; or a negative errno.
+ */
+static ssize_t collect_one(struct taskstats_link *taskstats, char *buffer, size_t room, int flags)
+{
+	struct answers answers = {.callback = keep_ended, .data = taskstats};
+	ssize_t length = recv(mnl_socket_get_fd(taskstats->exits), buffer, room, flags);
+
+	if (length < 0 && errno == ENOBUFS) {
+		taskstats->lost++;
+		return 0;
+	}
+	if (length < 0)
+		return errno == EINTR ? 0 : -errno;
+	take_datagram(taskstats, buffer, length, 0, &answers);
+	return answers.result < 0 ? answers.result : length;
+}
+
+/* Exits may come before the kernel says that it listens to us. */
+static int await_acknowledgement(struct taskstats_link *taskstats)
+{
+	char buffer[32768];
+
+	for (;;) {
+		ssize_t length = collect_one(taskstats, buffer, sizeof(buffer), 0);
+		const struct nlmsghdr *header = (const struct nlmsghdr *)(const void *)buffer;
+
+		if (length < 0)
+			return (int)length;
+		if (!mnl_nlmsg_ok(header, (int)length) || header->nlmsg_type != NLMSG_ERROR ||
+		    header->nlmsg_seq != taskstats->sequence)
+			continue;
+		return ((const struct nlmsgerr *)mnl_nlmsg_get_payload(header))->error;
+	}
+}
+
 int taskstats_listen(struct taskstats_link *taskstats, struct error *error)
 {
-	char buffer[8192], cpus[32];
+	char buffer[256], cpus[32];
 	struct nlmsghdr *header =
 		put_request(buffer, taskstats, taskstats->family, TASKSTATS_CMD_GET);
-	ssize_t length;
+	int result;
 
 	header->nlmsg_flags |= NLM_F_ACK;
 	snprintf(cpus, sizeof(cpus), "0-%d", get_nprocs_conf() - 1);
 	mnl_attr_put_strz(header, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus);
 	taskstats->exits = open_socket();
-	if (taskstats->exits &&
-	    mnl_socket_sendto(taskstats->exits, header, header->nlmsg_len) >= 0 &&
-	    (length = mnl_socket_recvfrom(taskstats->exits, buffer, sizeof(buffer))) >= 0 &&
-	    mnl_cb_run(buffer, (size_t)length, taskstats->sequence, 0, NULL, NULL) >= 0)
+	if (!taskstats->exits || mnl_socket_sendto(taskstats->exits, header, header->nlmsg_len) < 0)
+		result = -errno;
+	else
+		result = await_acknowledgement(taskstats);
+	if (result == 0)
 		return 0;
-	(void)error_set(error, errno, "cannot listen for exits: %s", strerror(errno));
 	if (taskstats->exits)
 		mnl_socket_close(taskstats->exits);
 	taskstats->exits = NULL;
-	return -EPERM;
+	return error_set(error, -result, "cannot listen for exits: %s", strerror(-result));
 }
 
 int taskstats_exit_fd(const struct taskstats_link *taskstats)
@@ -417,26 +477,24 @@ int taskstats_exit_fd(const struct taskstats_link *taskstats)
 	return taskstats->exits ? mnl_socket_get_fd(taskstats->exits) : -1;
 }
 
+int taskstats_collect(struct taskstats_link *taskstats)
+{
+	char buffer[32768];
+	ssize_t length = 0;
+
+	while (taskstats->exits && length >= 0)
+		length = collect_one(taskstats, buffer, sizeof(buffer), MSG_DONTWAIT);
+	return length == -EAGAIN ? 0 : (int)length;
+}
+
 int taskstats_exits(struct taskstats_link *taskstats, taskstats_callback callback, void *data)
 {
-	struct answers answers = {.callback = callback, .data = data};
-	char buffer[32768];
+	int result = taskstats_collect(taskstats);
 
-	while (taskstats->exits && answers.result >= 0) {
-		ssize_t length = recv(mnl_socket_get_fd(taskstats->exits), buffer, sizeof(buffer),
-				      MSG_DONTWAIT);
-
-		if (length < 0 && errno == EINTR)
-			continue;
-		if (length < 0 && errno == ENOBUFS) {
-			taskstats->lost++;
-			continue;
-		}
-		if (length < 0)
-			break;
-		take_datagram(taskstats, buffer, length, 0, &answers);
-	}
-	return answers.result;
+	for (size_t i = 0; result >= 0 && i < taskstats->ended_count; i++)
+		result = callback(data, &taskstats->ended[i]);
+	taskstats->ended_count = 0;
+	return result;
 }
 
 uint64_t taskstats_lost(const struct taskstats_link *taskstats)

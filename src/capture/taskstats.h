@@ -18,7 +18,9 @@
 /* What is used of a struct taskstats. */
 struct taskstats_reading {
 	uint32_t tid;
-	uint32_t pid;		   /* 0: not told (before version 12) */
+	uint32_t pid; /* 0: not told (before version 12) */
+	uint32_t parent_pid;
+	char comm[16];		   /* any bytes but NUL, then NULs */
 	struct wire_delays delays; /* all but the header and start_ns */
 	uint64_t elapsed_ns;	   /* since the thread's start */
 	uint64_t utime_ns, stime_ns;
@@ -54,11 +56,17 @@ int taskstats_read(struct taskstats_link *taskstats, const uint32_t *tids, size_
  */
 int taskstats_listen(struct taskstats_link *taskstats, struct error *error) must_check;
 
+/*
+ * Takes what has been told so far out of the socket's buffer, which is small; kept for
+ * taskstats_exits().
+ */
+int taskstats_collect(struct taskstats_link *taskstats) must_check;
+
 /* Those that have exited since the last call; does not wait. */
 int taskstats_exits(struct taskstats_link *taskstats, taskstats_callback callback,
 		    void *data) must_check;
 
-/* Readable when there are exits; -1: not listening. */
+/* Readable when taskstats_collect() has something to do; -1: not listening. */
 int taskstats_exit_fd(const struct taskstats_link *taskstats);
 
 /* Exits the kernel could not tell of, because we did not read in time (ENOBUFS): at least. */

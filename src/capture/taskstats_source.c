@@ -53,6 +53,12 @@ static int counters_open(void **ret_data, const struct targets *targets,
 	result = taskstats_open(&counters->taskstats, error);
 	if (result >= 0 && taskstats_listen(counters->taskstats, &why) < 0)
 		result = sink_missing(sink, "exits", why.text);
+	/* who they belonged to cannot be asked any more */
+	if (result >= 0 && !targets_everything(targets) &&
+	    (targets->children || targets->cgroup_id))
+		result = sink_missing(sink, "short-lived",
+				      "processes that live between two snapshots only are not "
+				      "seen: measure the whole machine, or with bpf");
 	session->source = WIRE_SOURCE_TASKSTATS;
 	session->flags |= WIRE_SESSION_DELAYS;
 	session->states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
@@ -128,6 +134,31 @@ static int take_reading(void *data, const struct taskstats_reading *reading)
 	return result < 0 ? result : send_delays(counters, record, reading);
 }
 
+/* Whether a thread that lived between two snapshots is one of a process that was there. */
+static bool is_of_known_process(const struct counters *counters, uint32_t pid)
+{
+	/* the leader is a thread too, unless it has ended before the others */
+	return pid && find(counters->before, counters->before_count, pid);
+}
+
+/* One that was born and died since the last snapshot. */
+static struct wire_thread make_record(const struct counters *counters,
+				      const struct taskstats_reading *reading)
+{
+	struct wire_thread record = {
+		.tid = reading->tid, .pid = reading->pid, .parent_pid = reading->parent_pid};
+	const struct wire_thread *leader =
+		find(counters->before, counters->before_count, reading->pid);
+
+	record.origin_ns = counters->instant_ns - reading->elapsed_ns;
+	record.start_ns = record.origin_ns + clock_suspended_ns();
+	memcpy(record.comm, reading->comm, sizeof(record.comm));
+	memcpy(record.process, leader ? leader->process : record.comm, sizeof(record.process));
+	if (leader)
+		record.cgroup_id = leader->cgroup_id;
+	return record;
+}
+
 /* One that was there at the last snapshot, or was born and died since. */
 static int take_exit(void *data, const struct taskstats_reading *reading)
 {
@@ -135,18 +166,15 @@ static int take_exit(void *data, const struct taskstats_reading *reading)
 	const struct wire_thread *known =
 		find(counters->before, counters->before_count, reading->tid);
 	struct wire_thread record;
-	uint64_t asleep_ns = clock_suspended_ns();
 	int result;
 
-	if (known) {
+	if (known)
 		record = *known;
-	} else if (targets_everything(counters->targets)) {
-		record = (struct wire_thread){.tid = reading->tid, .pid = reading->pid};
-		record.origin_ns = counters->instant_ns - reading->elapsed_ns;
-		record.start_ns = record.origin_ns + asleep_ns;
-	} else {
+	else if (targets_everything(counters->targets) ||
+		 is_of_known_process(counters, reading->pid))
+		record = make_record(counters, reading);
+	else
 		return 0;
-	}
 	record.header = (struct wire_header){
 		.size = sizeof(record), .kind = WIRE_EXIT, .time_ns = counters->instant_ns};
 	record.end_ns = record.origin_ns + reading->elapsed_ns;
@@ -220,10 +248,29 @@ static struct wire_losses counters_losses(const void *data)
 	return (struct wire_losses){.exits = taskstats_lost(counters->taskstats)};
 }
 
+static int counters_descriptor(const void *data)
+{
+	const struct counters *counters = data;
+
+	return taskstats_exit_fd(counters->taskstats);
+}
+
+static int counters_work(void *data, struct record_sink sink, struct error *error)
+{
+	struct counters *counters = data;
+
+	(void)sink;
+	return taskstats_collect(counters->taskstats) < 0
+		       ? error_set(error, ENOMEM, "cannot take taskstats")
+		       : 0;
+}
+
 const struct source_ops source_taskstats = {
 	.choice = SOURCE_TASKSTATS,
 	.open = counters_open,
 	.close = counters_close,
 	.snapshot = counters_snapshot,
 	.losses = counters_losses,
+	.descriptor = counters_descriptor,
+	.work = counters_work,
 };

@@ -11,8 +11,12 @@
 #include "symbol/objects.h"
 
 #define QUESTIONS_MAX 16384
-/* Reading a large file's symbols takes long; a snapshot must not wait for many of them. */
-#define ANSWER_NS (100 * NS_PER_MS)
+/*
+ * Reading a large file's symbols takes long; a snapshot must not wait for many of them. The first
+ * round may: only there can the waits that began before dwell still be corrected.
+ */
+#define ANSWER_NS	(100 * NS_PER_MS)
+#define FIRST_ANSWER_NS (2 * NS_PER_S)
 
 struct wait_sites {
 	int sites_fd, answers_fd;
@@ -23,6 +27,7 @@ struct wait_sites {
 	uint32_t mappings_pid;
 	struct site_question questions[QUESTIONS_MAX];
 	unsigned int question_count;
+	bool answered_once;
 	uint32_t answered[MAX_SITE_ANSWERS]; /* tids */
 	unsigned int answered_count;
 };
@@ -164,6 +169,17 @@ static bool explain(struct wait_sites *sites, const struct site_key *key, struct
 	return true;
 }
 
+/* Most are of processes that have ended; the others' are asked for again. */
+static void forget_sites(struct wait_sites *sites)
+{
+	struct site_key key;
+
+	while (!bpf_map_get_next_key(sites->sites_fd, NULL, &key) &&
+	       !bpf_map_delete_elem(sites->sites_fd, &key))
+		;
+	sites->site_count = 0;
+}
+
 /* The site of a key: known already, or explained now and told to the hooks. */
 static bool find_site(struct wait_sites *sites, const struct site_key *key, struct site *ret_site)
 {
@@ -171,10 +187,9 @@ static bool find_site(struct wait_sites *sites, const struct site_key *key, stru
 		return true;
 	if (!explain(sites, key, ret_site))
 		return false;
-	/* full: what cannot be kept is asked for again, and only its wait in progress is answered
-	 */
-	if (sites->site_count < MAX_SITES &&
-	    !bpf_map_update_elem(sites->sites_fd, key, ret_site, BPF_ANY))
+	if (sites->site_count == MAX_SITES)
+		forget_sites(sites);
+	if (!bpf_map_update_elem(sites->sites_fd, key, ret_site, BPF_ANY))
 		sites->site_count++;
 	return true;
 }
@@ -231,14 +246,16 @@ static void answer_one(struct wait_sites *sites, const struct site_question *que
 
 void wait_sites_answer(struct wait_sites *sites)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + ANSWER_NS;
+	uint64_t deadline_ns =
+		clock_monotonic_ns() + (sites->answered_once ? ANSWER_NS : FIRST_ANSWER_NS);
+	unsigned int done = 0;
 
-	for (unsigned int i = 0; i < sites->question_count; i++) {
-		if (clock_monotonic_ns() > deadline_ns)
-			break;
-		answer_one(sites, &sites->questions[i]);
-	}
-	sites->question_count = 0;
+	while (done < sites->question_count && clock_monotonic_ns() < deadline_ns)
+		answer_one(sites, &sites->questions[done++]);
+	sites->answered_once |= done > 0;
+	sites->question_count -= done;
+	memmove(sites->questions, sites->questions + done,
+		sites->question_count * sizeof(sites->questions[0]));
 	sites->mappings_pid = 0;
 }
 

@@ -15,12 +15,13 @@ struct wait_sites;
 struct wait_sites *wait_sites_new(int sites_fd, int answers_fd);
 void wait_sites_free(struct wait_sites *sites);
 
-/* Keeps a question for wait_sites_answer(); one too many is forgotten, and will be asked again. */
+/* Keeps a question for wait_sites_answer(); of too many the last is forgotten. */
 void wait_sites_ask(struct wait_sites *sites, const struct site_question *question);
 
 /*
- * Answers what has been asked. Takes a bounded time: what is left over is forgotten too. Whatever
- * fails (the process is gone, its memory is not ours to read) leaves the wait as it was classified.
+ * Answers what has been asked. Takes a bounded time; what is left over comes first the next time.
+ * Whatever fails (the process is gone, its memory is not ours to read) leaves the wait as it was
+ * classified.
  */
 void wait_sites_answer(struct wait_sites *sites);
 

@@ -31,10 +31,13 @@ static const char *choices(const struct argp_option *option)
 
 	*text = '\0';
 	if (!strcmp(option->name, "format")) {
-		snprintf(text, sizeof(text), "tui");
+		/* not all commands have a screen */
+		bool screen = strstr(option->doc, "tui");
+
+		snprintf(text, sizeof(text), "%s", screen ? "tui" : "");
 		for (size_t i = 0; i < view_count; i++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
-				 views[i]->name);
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+				 screen || i ? " " : "", views[i]->name);
 	} else if (!strcmp(option->name, "by")) {
 		for (int i = 0; i < GROUPINGS_COUNT; i++)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",

@@ -123,8 +123,11 @@ static void write_machine(struct report *report, const struct recording_facts *f
 	struct output *out = &report->output;
 	char when[32], length[16], memory[16], size[16], host[128], kernel[128];
 	time_t seconds = (time_t)(whole->start_realtime_ns / NS_PER_S);
+	unsigned long long threads = 0;
 	struct tm tm;
 
+	for (size_t i = 0; i < whole->row_count; i++)
+		threads += whole->rows[i].threads;
 	localtime_r(&seconds, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
 	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
@@ -134,8 +137,13 @@ static void write_machine(struct report *report, const struct recording_facts *f
 	text_printable(kernel, sizeof(kernel), session->kernel, 64);
 	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
 		      memory, kernel);
-	output_format(out, "%s  %s in %llu intervals, %zu threads, %s\n", when, length,
-		      (unsigned long long)report->summary.intervals, whole->row_count, size);
+	output_format(out, "%s  %s in %llu intervals, %llu threads, %s\n", when, length,
+		      (unsigned long long)report->summary.intervals, threads, size);
+	if (report->summary.folded_threads)
+		output_format(out,
+			      "%llu of the threads had ended and done little: they are summed up "
+			      "by process name, without PID and TID\n",
+			      (unsigned long long)report->summary.folded_threads);
 	for (size_t i = 0; i < whole->about->missing_count; i++)
 		output_format(out, "not measured: %s: %s\n", whole->about->missing[i].source,
 			      whole->about->missing[i].why);
@@ -212,7 +220,8 @@ static int run(struct report *report, struct error *error)
 	if (result >= 0 && !report->summary.intervals)
 		result = error_set(error, EINVAL, "%s has no whole interval", report->path);
 	if (result >= 0 || (damaged && report->summary.intervals)) {
-		if (output_init(&report->output, STDOUT_FILENO) < 0)
+		if (summary_end(&report->summary) < 0 ||
+		    output_init(&report->output, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
 		if (report->format == &view_table) {
 			write_machine(report, recording_facts(replay.recording));

@@ -16,14 +16,37 @@ const char *const grouping_plurals[GROUPINGS_COUNT] = {
 #undef X
 };
 
-/* Leaders first, so that a group takes its name and start from the process, not from a thread. */
+/*
+ * By age, and a process's leader is its oldest thread, so that a group takes its name and start
+ * from the process, and a process that got the pid of another begins a group of its own.
+ */
 static int by_process(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
 
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
+	/* of those without a pid, rows_fold() has left one for each name */
+	if (!a->pid)
+		return strcmp(a->process, b->process);
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
 	return (a->tid != a->pid) - (b->tid != b->pid);
+}
+
+static bool same_process(const struct row *group, const struct row *row)
+{
+	if (group->pid != row->pid || !row->pid)
+		return false;
+	return row->tid != row->pid || group->start_ns == row->start_ns;
+}
+
+static void begin_process(struct row *sum)
+{
+	/* of one whose leader has ended before the others nobody knows the start */
+	if (sum->tid != sum->pid)
+		sum->start_ns = 0;
+	memcpy(sum->comm, sum->process, sizeof(sum->comm));
 }
 
 static int by_cgroup(const void *left, const void *right)
@@ -33,24 +56,39 @@ static int by_cgroup(const void *left, const void *right)
 	return (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
 }
 
-static bool same_group(const struct row *a, const struct row *b, enum grouping by)
+static bool same_cgroup(const struct row *group, const struct row *row)
 {
-	return by == BY_PROCESS ? a->pid == b->pid : a->cgroup_id == b->cgroup_id;
+	return group->cgroup_id == row->cgroup_id;
 }
 
-static void begin_group(struct row *sum, enum grouping by)
+static void begin_cgroup(struct row *sum)
 {
-	sum->tid = 0;
-	memcpy(sum->comm, sum->process, sizeof(sum->comm));
-	sum->where = (struct wire_where){0};
-	sum->in_state_ns = 0;
-	if (by == BY_PROCESS)
-		return;
 	sum->pid = 0;
 	sum->parent_pid = 0;
 	sum->start_ns = 0;
 	memset(sum->comm, 0, sizeof(sum->comm));
 	memset(sum->process, 0, sizeof(sum->process));
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	return strcmp(a->process, b->process);
+}
+
+static bool same_name(const struct row *group, const struct row *row)
+{
+	return !by_name(group, row);
+}
+
+static void begin_name(struct row *sum)
+{
+	sum->pid = 0;
+	sum->parent_pid = 0;
+	sum->start_ns = 0;
+	sum->cgroup_id = 0;
+	memcpy(sum->comm, sum->process, sizeof(sum->comm));
 }
 
 /* Of a sum everything must be known. */
@@ -81,23 +119,45 @@ void row_add(struct row *sum, const struct row *row)
 	add_delays(sum, row);
 }
 
+static size_t merge(struct row *rows, size_t count, int (*order)(const void *, const void *),
+		    bool (*same)(const struct row *group, const struct row *row),
+		    void (*begin)(struct row *sum))
+{
+	size_t groups = 0;
+
+	if (count)
+		qsort(rows, count, sizeof(*rows), order);
+	for (size_t i = 0; i < count; i++) {
+		struct row *group = groups ? &rows[groups - 1] : NULL;
+
+		if (group && same(group, &rows[i])) {
+			group->threads += rows[i].threads;
+			group->exited = group->exited && rows[i].exited;
+			row_add(group, &rows[i]);
+			continue;
+		}
+		group = &rows[groups++];
+		*group = rows[i];
+		begin(group);
+		group->tid = 0;
+		group->where = (struct wire_where){0};
+		group->in_state_ns = 0;
+	}
+	return groups;
+}
+
 void interval_group(struct interval *interval, enum grouping by)
 {
 	struct row *rows = interval->rows;
-	size_t groups = 0;
+	size_t count = interval->row_count;
 
-	if (by == BY_THREAD || !interval->row_count)
-		return;
-	qsort(rows, interval->row_count, sizeof(*rows), by == BY_PROCESS ? by_process : by_cgroup);
-	for (size_t i = 0; i < interval->row_count; i++) {
-		if (groups && same_group(&rows[groups - 1], &rows[i], by)) {
-			rows[groups - 1].threads += rows[i].threads;
-			rows[groups - 1].exited = rows[groups - 1].exited && rows[i].exited;
-			row_add(&rows[groups - 1], &rows[i]);
-			continue;
-		}
-		rows[groups] = rows[i];
-		begin_group(&rows[groups++], by);
-	}
-	interval->row_count = groups;
+	if (by == BY_PROCESS)
+		interval->row_count = merge(rows, count, by_process, same_process, begin_process);
+	else if (by == BY_CGROUP)
+		interval->row_count = merge(rows, count, by_cgroup, same_cgroup, begin_cgroup);
+}
+
+size_t rows_fold(struct row *rows, size_t count)
+{
+	return merge(rows, count, by_name, same_name, begin_name);
 }

@@ -30,4 +30,10 @@ void row_add(struct row *sum, const struct row *row);
  */
 void interval_group(struct interval *interval, enum grouping by);
 
+/*
+ * Makes one row, without pid and tid, of all of the same process name, in place; how many remain.
+ * For threads that have ended and are too many to be kept.
+ */
+size_t rows_fold(struct row *rows, size_t count);
+
 #endif

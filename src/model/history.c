@@ -11,7 +11,7 @@ struct identity row_identity(const struct row *row, enum grouping by)
 {
 	switch (by) {
 	case BY_PROCESS:
-		return (struct identity){0, row->pid};
+		return (struct identity){row->start_ns, row->pid};
 	case BY_CGROUP:
 		return (struct identity){row->cgroup_id, 0};
 	default:
@@ -29,28 +29,47 @@ static void set_shares(uint8_t shares[STATES], const struct row *row)
 	}
 }
 
+void history_begin(struct history_item *item, const struct row *row)
+{
+	*item = (struct history_item){.sum = *row, .intervals = 1};
+	set_shares(item->shares[0], row);
+}
+
 static int add_row(struct history *history, const struct row *row, enum grouping by)
 {
 	struct identity who = row_identity(row, by);
-	size_t before = history->identities.count;
-	size_t index = identities_add(&history->identities, who.tid, who.start_ns);
+	size_t before = history->identities.count, index;
 	struct history_item *item;
 
+	/* what began and ended in this interval has no history: the row is all */
+	if (row->exited &&
+	    identities_find(&history->identities, who.tid, who.start_ns) == IDENTITY_NONE)
+		return 0;
+	index = identities_add(&history->identities, who.tid, who.start_ns);
 	if (index == IDENTITY_NONE ||
 	    array_reserve(&history->items, &history->room, index + 1, sizeof(*item)) < 0)
 		return -ENOMEM;
 	item = &history->items[index];
 	if (index == before) {
-		*item = (struct history_item){.sum = *row};
+		history_begin(item, row);
 	} else {
 		row_add(&item->sum, row);
+		item->sum.exited = row->exited;
+		set_shares(item->shares[item->intervals++ % HISTORY_INTERVALS], row);
 	}
-	set_shares(item->shares[item->intervals++ % HISTORY_INTERVALS], row);
 	item->last = history->number;
+	history->ended += row->exited;
 	return 0;
 }
 
-/* Forgets the rows that have been gone for longer than anything is shown of them. */
+/* Nobody asks for a row again that was not in the last interval and will not be in another. */
+static bool is_over(const struct history *history, const struct history_item *item)
+{
+	if (item->sum.exited)
+		return item->last < history->number;
+	return item->last + HISTORY_INTERVALS < history->number;
+}
+
 static int forget(struct history *history)
 {
 	struct history kept = {.number = history->number};
@@ -59,7 +78,7 @@ static int forget(struct history *history)
 		const struct identity *who = &history->identities.items[i];
 		size_t index;
 
-		if (history->items[i].last + HISTORY_INTERVALS < history->number)
+		if (is_over(history, &history->items[i]))
 			continue;
 		index = identities_add(&kept.identities, who->tid, who->start_ns);
 		if (index == IDENTITY_NONE ||
@@ -83,8 +102,9 @@ int history_add(struct history *history, const struct interval *interval, enum g
 		if (result < 0)
 			return result;
 	}
-	if (history->number % HISTORY_INTERVALS == 0 &&
-	    history->identities.count > 2 * interval->row_count)
+	if (history->identities.count <= 2 * interval->row_count)
+		return 0;
+	if (history->number % HISTORY_INTERVALS == 0 || history->ended > interval->row_count)
 		return forget(history);
 	return 0;
 }

@@ -23,13 +23,17 @@ struct history {
 	struct history_item *items;
 	size_t room;
 	uint64_t number; /* of the present interval, from 1 */
+	size_t ended;	 /* rows, since they were last forgotten */
 };
 
 /* Takes an interval of rows grouped `by`. 0 or -ENOMEM. */
 int history_add(struct history *history, const struct interval *interval,
 		enum grouping by) must_check;
 
-/* NULL: never seen. */
+/* Of a row that is seen for the first time. */
+void history_begin(struct history_item *item, const struct row *row);
+
+/* NULL: never seen before the interval it ended in. */
 const struct history_item *history_find(const struct history *history, const struct row *row,
 					enum grouping by);
 

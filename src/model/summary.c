@@ -8,6 +8,11 @@
 #include "base/array.h"
 #include "model/group.h"
 
+/* As many rows of ended threads; above that the less active half is folded. */
+#define EXITED_MAX 65536
+/* Names come from the processes under study: they may be all different. */
+#define NAMES_MAX 4096
+
 static int add_row(struct summary *summary, const struct row *row)
 {
 	size_t index = identities_add(&summary->identities, row->tid, row->start_ns);
@@ -21,8 +26,10 @@ static int add_row(struct summary *summary, const struct row *row)
 	if (index == summary->whole.row_count) {
 		*sum = *row;
 		summary->whole.row_count++;
+		summary->exited += row->exited;
 		return 0;
 	}
+	summary->exited += row->exited && !sum->exited;
 	row_add(sum, row);
 	/* the last of what is a state, not a count */
 	sum->where = row->where;
@@ -34,6 +41,87 @@ static int add_row(struct summary *summary, const struct row *row)
 	sum->exit_code = row->exit_code;
 	memcpy(sum->comm, row->comm, sizeof(sum->comm));
 	memcpy(sum->process, row->process, sizeof(sum->process));
+	return 0;
+}
+
+static int by_activity(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Below which half of the ended threads are. 0 or -ENOMEM. */
+static int find_median(const struct summary *summary, uint64_t *ret_median)
+{
+	uint64_t *all = malloc(summary->exited * sizeof(*all));
+	size_t count = 0;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < summary->whole.row_count; i++)
+		if (summary->whole.rows[i].exited)
+			all[count++] = row_active_ns(&summary->whole.rows[i]);
+	qsort(all, count, sizeof(*all), by_activity);
+	*ret_median = all[count / 2];
+	free(all);
+	return 0;
+}
+
+static int fold_row(struct summary *summary, const struct row *row)
+{
+	if (array_reserve(&summary->folded, &summary->folded_room, summary->folded_count + 1,
+			  sizeof(*row)) < 0)
+		return -ENOMEM;
+	summary->folded[summary->folded_count++] = *row;
+	summary->folded_threads++;
+	return 0;
+}
+
+/* Those that remain get new numbers. */
+static int fold(struct summary *summary)
+{
+	struct interval *whole = &summary->whole;
+	size_t kept = 0;
+	uint64_t median;
+	int result = find_median(summary, &median);
+
+	identities_clear(&summary->identities);
+	summary->exited = 0;
+	for (size_t i = 0; result >= 0 && i < whole->row_count; i++) {
+		const struct row *row = &whole->rows[i];
+
+		if (row->exited && row_active_ns(row) <= median) {
+			result = fold_row(summary, row);
+			continue;
+		}
+		summary->exited += row->exited;
+		if (identities_add(&summary->identities, row->tid, row->start_ns) == IDENTITY_NONE)
+			result = -ENOMEM;
+		whole->rows[kept++] = *row;
+	}
+	whole->row_count = kept;
+	summary->folded_count = rows_fold(summary->folded, summary->folded_count);
+	if (summary->folded_count > NAMES_MAX) {
+		for (size_t i = 0; i < summary->folded_count; i++)
+			memset(summary->folded[i].process, 0, sizeof(summary->folded[i].process));
+		summary->folded_count = rows_fold(summary->folded, summary->folded_count);
+	}
+	return result;
+}
+
+int summary_end(struct summary *summary)
+{
+	struct interval *whole = &summary->whole;
+
+	if (array_reserve(&whole->rows, &summary->row_room,
+			  whole->row_count + summary->folded_count, sizeof(*whole->rows)) < 0)
+		return -ENOMEM;
+	if (summary->folded_count)
+		memcpy(whole->rows + whole->row_count, summary->folded,
+		       summary->folded_count * sizeof(*whole->rows));
+	whole->row_count += summary->folded_count;
+	summary->folded_count = 0;
 	return 0;
 }
 
@@ -62,12 +150,13 @@ int summary_add(struct summary *summary, const struct interval *interval)
 		if (result < 0)
 			return result;
 	}
-	return 0;
+	return summary->exited > EXITED_MAX ? fold(summary) : 0;
 }
 
 void summary_release(struct summary *summary)
 {
 	identities_release(&summary->identities);
 	free(summary->whole.rows);
+	free(summary->folded);
 	*summary = (struct summary){0};
 }

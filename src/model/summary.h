@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Many intervals as one: what each thread did in all of them. */
+/*
+ * Many intervals as one: what each thread did in all of them. In hours of builds there are millions
+ * of threads: of those that have ended the least active are summed up by name.
+ */
 #ifndef DWELL_MODEL_SUMMARY_H
 #define DWELL_MODEL_SUMMARY_H
 
@@ -14,10 +17,17 @@ struct summary {
 		measured_ns; /* sum of the intervals: less than whole.end - start where some miss */
 	struct identities identities;
 	size_t row_room;
+	size_t exited; /* rows of threads that have ended */
+	struct row *folded;
+	size_t folded_count, folded_room;
+	uint64_t folded_threads;
 };
 
 /* Takes an interval by thread. 0 or -ENOMEM. */
 int summary_add(struct summary *summary, const struct interval *interval) must_check;
+
+/* After the last interval: whole.rows has all there is. 0 or -ENOMEM. */
+int summary_end(struct summary *summary) must_check;
 void summary_release(struct summary *summary);
 
 #endif

@@ -20,6 +20,10 @@ struct object *objects_find(struct objects *objects, const struct mapping *mappi
 		if (item->inode == mapping->inode && item->device == mapping->device)
 			return item->object;
 	}
+	/* the process is gone, or not ours to read: another one may have the file mapped too */
+	fd = mapping_open(mapping, pid);
+	if (fd < 0)
+		return NULL;
 	if (objects->count < OBJECTS_MAX) {
 		item = &objects->items[objects->count++];
 	} else {
@@ -27,11 +31,7 @@ struct object *objects_find(struct objects *objects, const struct mapping *mappi
 		object_free(item->object);
 	}
 	*item = (struct opened){mapping->device, mapping->inode, NULL};
-	fd = mapping_open(mapping, pid);
-	/* the process is gone, or not ours to read: another one may have the file mapped too */
-	if (fd < 0)
-		item->inode = 0;
-	else if (object_open(&item->object, fd) < 0)
+	if (object_open(&item->object, fd) < 0)
 		item->object = NULL;
 	return item->object;
 }

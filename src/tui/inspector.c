@@ -364,6 +364,9 @@ static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas
 		else
 			canvas_text(canvas, row, column + 31, 20, ROLE_DIM, "-");
 	}
+	if (about_misses(screen->interval.about, "delayacct"))
+		canvas_text(canvas, row++, column, canvas->columns, ROLE_WARNING,
+			    "delays off: sysctl kernel.task_delayacct=1");
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
 		      "run real %llu ns, virtual %llu ns", (unsigned long long)delays->run_real_ns,
 		      (unsigned long long)delays->run_virtual_ns);
@@ -437,11 +440,16 @@ void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, 
 			int count)
 {
 	const struct row *what = top_selected(screen);
-	const struct history_item *item =
-		what ? history_find(&screen->history, what, screen->by) : NULL;
+	const struct history_item *item;
+	struct history_item alone;
 
-	if (!item)
+	if (!what)
 		return;
+	item = history_find(&screen->history, what, screen->by);
+	if (!item) {
+		history_begin(&alone, what);
+		item = &alone;
+	}
 	if (screen->full)
 		draw_full(screen, canvas, first, count, what, item);
 	else

@@ -36,8 +36,22 @@ static void string(struct value *value, const char *text)
 	value->string = text;
 }
 
-NUMBER_GETTER(get_pid, row->pid)
-NUMBER_GETTER(get_tid, row->tid)
+/* What a sum over several may not have. */
+static void identifier(struct value *value, uint64_t n)
+{
+	number(value, n);
+	if (!n)
+		value->kind = VALUE_NULL;
+}
+
+GETTER(get_pid)
+{
+	identifier(value, row->pid);
+}
+GETTER(get_tid)
+{
+	identifier(value, row->tid);
+}
 NUMBER_GETTER(get_parent, row->parent_pid)
 GETTER(get_comm)
 {
@@ -48,7 +62,10 @@ GETTER(get_process)
 	string(value, row->process);
 }
 NUMBER_GETTER(get_threads, row->threads)
-NUMBER_GETTER(get_start, row->start_ns)
+GETTER(get_start)
+{
+	identifier(value, row->start_ns);
+}
 NUMBER_GETTER(get_observed, row->observed_ns)
 GETTER(get_state_ns)
 {

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 
-#include "model/group.h"
 #include "model/interval.h"
-#include "model/reason.h"
 #include "model/records.h"
 
 /* A thread whose account began at `origin` and that was in `state` ever since. */
@@ -390,82 +388,6 @@ CASE(ten_thousand_threads)
 	intervals_free(intervals);
 }
 
-CASE(rows_are_summed_by_process_and_cgroup)
-{
-	struct row rows[] = {
-		{.tid = 12,
-		 .pid = 10,
-		 .threads = 1,
-		 .observed_ns = 5,
-		 .cgroup_id = 1,
-		 .comm = "worker",
-		 .process = "server",
-		 .exited = true,
-		 .latency_max_ns = 9},
-		{.tid = 20,
-		 .pid = 20,
-		 .threads = 1,
-		 .observed_ns = 7,
-		 .cgroup_id = 1,
-		 .process = "other"},
-		{.tid = 10,
-		 .pid = 10,
-		 .threads = 1,
-		 .observed_ns = 6,
-		 .cgroup_id = 2,
-		 .comm = "server",
-		 .process = "server",
-		 .start_ns = 77,
-		 .latency_max_ns = 3},
-	};
-	struct row copy[3];
-	struct interval interval = {.rows = copy, .row_count = 3};
-
-	memcpy(copy, rows, sizeof(rows));
-	interval_group(&interval, BY_THREAD);
-	assert_int_equal(interval.row_count, 3);
-	interval_group(&interval, BY_PROCESS);
-	assert_int_equal(interval.row_count, 2);
-	assert_int_equal(copy[0].pid, 10);
-	assert_int_equal(copy[0].tid, 0);
-	assert_int_equal(copy[0].threads, 2);
-	assert_int_equal(copy[0].observed_ns, 11);
-	assert_int_equal(copy[0].start_ns, 77); /* the leader's */
-	assert_int_equal(copy[0].latency_max_ns, 9);
-	assert_false(copy[0].exited); /* one of two has ended */
-	memcpy(copy, rows, sizeof(rows));
-	interval.row_count = 3;
-	interval_group(&interval, BY_CGROUP);
-	assert_int_equal(interval.row_count, 2);
-	assert_int_equal(copy[0].cgroup_id, 1);
-	assert_int_equal(copy[0].observed_ns, 12);
-}
-
-static const char *reason(__u8 state, __u8 detail, int syscall)
-{
-	static char text[REASON_BYTES];
-
-	reason_format(text, sizeof(text), (struct wire_where){state, detail, (__s16)syscall}, true);
-	return text;
-}
-
-CASE(reasons_read_well)
-{
-	assert_string_equal(reason(WIRE_IPC, WIRE_DETAIL_PIPE, 0), "read:pipe");
-	assert_string_equal(reason(WIRE_ON_CPU, 0, 0), "");
-	assert_string_equal(reason(WIRE_SWAP, WIRE_DETAIL_SWAP_IN, WIRE_SYSCALL_NONE),
-			    "page fault:swap-in");
-	assert_string_equal(reason(WIRE_SLEEP, 0, WIRE_SYSCALL_NONE), "page fault");
-	assert_string_equal(reason(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE),
-			    "kernel thread");
-	assert_string_equal(reason(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE),
-			    "preempted");
-	assert_string_equal(reason(WIRE_SLEEP, 0, WIRE_SYSCALL_COMPAT), "32-bit call");
-	assert_string_equal(reason(WIRE_SLEEP, 0, 9999), "syscall 9999");
-	assert_string_equal(reason(WIRE_STOPPED, WIRE_DETAIL_SIGNAL, WIRE_SYSCALL_NONE), "signal");
-	assert_string_equal(reason(WIRE_SLEEP, 255, 0), "read");
-}
-
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -487,8 +409,6 @@ int main(void)
 		cmocka_unit_test(losses_are_of_the_interval),
 		cmocka_unit_test(impossible_records_are_refused),
 		cmocka_unit_test(ten_thousand_threads),
-		cmocka_unit_test(rows_are_summed_by_process_and_cgroup),
-		cmocka_unit_test(reasons_read_well),
 	};
 
 	return RUN(cases);
