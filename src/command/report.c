@@ -181,7 +181,8 @@ static void write_states(struct report *report)
 	}
 }
 
-static int write_rows(struct report *report, enum grouping by, const char *title,
+/* `programs`: all processes of one name are one row. */
+static int write_rows(struct report *report, enum grouping by, bool programs, const char *title,
 		      struct error *error)
 {
 	struct interval rows = report->summary.whole;
@@ -195,6 +196,8 @@ static int write_rows(struct report *report, enum grouping by, const char *title
 	if (view.ops == &view_table && !view.top)
 		view.top = DEFAULT_ROWS;
 	interval_group(&rows, by);
+	if (programs)
+		rows.row_count = rows_fold(rows.rows, rows.row_count);
 	if (rows_sort(rows.rows, rows.row_count, field_find("active"), rows.about) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	if (*title)
@@ -228,10 +231,13 @@ static int run(struct report *report, struct error *error)
 			write_states(report);
 		}
 		/* threads first: grouping makes one row of several */
-		result = write_rows(report, BY_THREAD,
+		result = write_rows(report, BY_THREAD, false,
 				    report->format == &view_table ? "Threads" : "", error);
 		if (result >= 0 && report->format == &view_table)
-			result = write_rows(report, BY_PROCESS, "Processes", error);
+			result = write_rows(report, BY_PROCESS, false, "Processes", error);
+		if (result >= 0 && report->format == &view_table)
+			result = write_rows(report, BY_PROCESS, true,
+					    "Programs (all processes of a name)", error);
 		if (result >= 0 && output_flush(&report->output) < 0)
 			result = error_set(error, report->output.error,
 					   "cannot write to standard output: %s",

@@ -109,6 +109,15 @@ static void write_heading(const struct view *view)
 						   : "\n");
 }
 
+/* A sum over several processes has none. */
+static void write_id(struct output *out, uint32_t id)
+{
+	if (id)
+		output_format(out, "%8u ", id);
+	else
+		output_string(out, "       - ");
+}
+
 static void write_row(const struct view *view, const struct row *row, const struct about *about)
 {
 	struct output *out = view->out;
@@ -116,7 +125,7 @@ static void write_row(const struct view *view, const struct row *row, const stru
 
 	switch (view->by) {
 	case BY_PROCESS:
-		output_format(out, "%8u ", row->pid);
+		write_id(out, row->pid);
 		write_name(out, row->process, NAME_COLUMNS, true);
 		output_format(out, " %5u", row->threads);
 		break;
@@ -124,7 +133,7 @@ static void write_row(const struct view *view, const struct row *row, const stru
 		output_format(out, "%5u", row->threads);
 		break;
 	default:
-		output_format(out, "%8u ", row->tid);
+		write_id(out, row->tid);
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)

@@ -54,7 +54,7 @@ def test_record_and_report(tmp_path):
     assert done.returncode == 0 and "intervals" in done.stderr and done.stdout == ""
     report = run("report", recording)
     assert report.returncode == 0
-    for part in ("All threads", "Threads", "Processes", "encoder-1", "exited with status 0", "2 CPUs" if os.cpu_count() == 2 else "CPUs"):
+    for part in ("All threads", "Threads", "Processes", "Programs", "encoder-1", "exited with status 0", "2 CPUs" if os.cpu_count() == 2 else "CPUs"):
         assert part in report.stdout
     (whole, ended) = map(json.loads, run("report", recording, "--format", "json").stdout.splitlines())
     assert ended["status"] == 0

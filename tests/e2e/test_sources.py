@@ -186,6 +186,14 @@ def test_sampled_states_of_ones_own_processes():
             assert share > 0.6, (row["comm"], row["states_ns"])
 
 
+def test_the_sampler_does_not_mistake_its_own_look_for_work():
+    """It finds itself running at every look."""
+    done = run("top", "-c", "1", "-i", "500ms", "--format", "json", "--source", "procfs")
+    (interval,), _ = parse(done.stdout)
+    (own,) = [row for row in interval["threads"] if row["comm"] == "dwell" and row["reason"].startswith("epoll")]
+    assert own["states_ns"]["runnable"] < 0.3 * own["observed_ns"], own
+
+
 def test_inside_a_container():
     """In a pid namespace of its own: its numbers, its processes only, names and reasons as outside."""
     if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
