@@ -409,7 +409,7 @@ def unreclaimable_kib():
 
 
 def test_storm_of_threads_leaves_no_memory_behind():
-    """10,000 threads made and gone, five times: memory of dwell and of the kernel goes back."""
+    """10,000 threads made and gone, six times: memory of dwell and of the kernel goes back."""
     background = Background("-i", "100ms")
     background.interval()
 
@@ -418,7 +418,7 @@ def test_storm_of_threads_leaves_no_memory_behind():
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
 
     own, kernel = [], []
-    for _ in range(5):
+    for _ in range(6):
         subprocess.run([WORKLOAD, "storm", "10000"], check=True)
         background.interval()
         own.append(resident_kib())
@@ -430,6 +430,7 @@ def test_storm_of_threads_leaves_no_memory_behind():
     kernel.append(unreclaimable_kib())
     _, errors, status = background.end()
     assert status == 0, errors
-    assert own[-1] < own[0] + 8 * 1024, own
+    # the first may be told in two intervals, each half as large; leaked, the others' records would be 16 MiB
+    assert own[-1] < max(own[:2]) + 8 * 1024, own
     assert own[-1] < 64 * 1024, own
     assert kernel[-1] <= kernel[0] + 15 * 1024, kernel
