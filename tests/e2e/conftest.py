@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import time
 
@@ -98,6 +99,10 @@ def wait_for_threads(pid, *names, seconds=10):
         time.sleep(0.01)
 
 
+class OutOfMemory(AssertionError):
+    """The kernel gave up on swapping for a memory limit, and killed the workload: no measurement."""
+
+
 @pytest.fixture
 def watch():
     """watch(scenario, argument): runs a workload under dwell; returns what each of them measured.
@@ -109,8 +114,13 @@ def watch():
     """
 
     def watch_scenario(*arguments, attempts=6, **options):
-        for _ in range(attempts):
-            threads, own, intervals = watch_once(*arguments, **options)
+        for attempt in range(attempts):
+            try:
+                threads, own, intervals = watch_once(*arguments, **options)
+            except OutOfMemory:
+                if attempt == attempts - 1:
+                    raise
+                continue
             if not lost_transitions(intervals):
                 break
         return threads, own, intervals
@@ -119,6 +129,8 @@ def watch():
         done = run("top", "-i", interval, "--format", "json", "--", *prefix, WORKLOAD, *arguments)
         assert done.returncode == 0, done.stderr
         intervals, ended = parse(done.stdout)
+        if ended["signal"] == signal.SIGKILL:
+            raise OutOfMemory(done.stderr)
         assert ended["status"] == 0, done.stderr
         own = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
         return totals(intervals), own, intervals
