@@ -66,6 +66,12 @@ void json_i64(struct json *json, const char *key, int64_t value)
 	output_i64(json->out, value);
 }
 
+void json_share(struct json *json, const char *key, double value)
+{
+	before_value(json, key);
+	output_format(json->out, "%.4f", value);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
 	before_value(json, key);

@@ -135,7 +135,106 @@ struct site_answer {
 #define MAX_SITE_ANSWERS 16384
 #define SITE_CALLERS	 5 /* wrappers looked through, at most */
 
-#define MAX_TARGETS	 1024
-#define MAX_ANCESTORS	 32 /* generations looked back for a watched parent */
+/*
+ * Spans: what a worker of an async runtime does between two points where it could have yielded. A
+ * poll of a task, from its entry to its return; or a turn of an event loop, from the return of its
+ * wait to the next wait. What lasts longer than the threshold is a stall. Sent in the ring, never
+ * stored: capture/spans.c makes records of them.
+ */
+#define SPAN_END    0x8002 /* as wire_header.kind: struct span_end */
+#define SPAN_STACK  0x8003 /* struct span_stack */
+#define SPAN_WORKER 0x8004 /* struct span_worker; from the iterator */
+
+enum span_kind {
+	SPAN_NONE = 0,
+	SPAN_POLL, /* of an async task */
+	SPAN_POOL, /* of a closure that was handed to the blocking pool: may block, no span */
+	SPAN_TURN,
+};
+
+/* bpf_cookie of a probe. `number` is user space's: what kind of task the probed function polls. */
+#define SPAN_COOKIE(kind, number) ((__u64)(number) << 8 | (kind))
+#define SPAN_COOKIE_KIND(cookie)  ((cookie)&0xff)
+
+/* Waits that end a turn, as bpf_cookie: a thread's loop is where it waits by the highest. */
+enum span_wait {
+	SPAN_WAIT_NONE = 0,
+	SPAN_WAIT_POLL, /* poll, select */
+	SPAN_WAIT_EPOLL,
+	SPAN_WAIT_URING,
+};
+
+#define SPAN_LEVELS	   4 /* one in another, as with a nested block_on() */
+#define SPAN_KERNEL_FRAMES 32
+#define SPAN_RETURNS	   4
+#define SPAN_USER_BYTES	   32768
+#define SPAN_STACKS	   4 /* a worker: of two blocks, and of those who ended them */
+#define MAX_WORKERS	   256
+
+enum span_stack_of {
+	SPAN_STACK_BLOCK = 1, /* the longest time off its CPU, at its beginning */
+	SPAN_STACK_WAKER,     /* of the thread that ended it, then */
+	SPAN_STACK_SAMPLE,    /* while it ran */
+};
+
+/* Cut off behind the bytes there are. */
+struct span_stack {
+	struct wire_header header;
+	__u64 span_ns;	 /* start of the span it tells about */
+	__u64 weight_ns; /* time it stands for */
+	__u32 worker_tid;
+	__u32 tid; /* whose stack it is */
+	__u32 of;  /* enum span_stack_of */
+	struct wire_where where;
+	struct site_frame frame; /* in user mode */
+	/* where functions with a return probe really return to, innermost first */
+	__u64 returns[SPAN_RETURNS];
+	__u64 kernel[SPAN_KERNEL_FRAMES];
+	__u32 kernel_count;
+	__u32 in_user_mode; /* frame.address is where it was, not where a call returns to */
+	__u32 user_bytes;
+	__u32 pad;
+	__u8 user[SPAN_USER_BYTES]; /* memory from frame.stack on */
+};
+
+struct span_thread {
+	__u32 tid, pid;
+	char comm[16];
+};
+
+struct span_end {
+	struct wire_header header;
+	__u64 start_ns;
+	__u64 inner_ns; /* of it in spans inside */
+	__u64 states_ns[WIRE_STATES];
+	__u64 task;   /* address of what was polled; with the process it is an identity, for a while
+		       */
+	__u64 cookie; /* of the probe */
+	__u64 longest_ns; /* off-CPU interval */
+	__u64 culprit_ns;
+	__u32 tid, pid;
+	struct wire_where longest;
+	__u32 wait; /* enum span_wait: where the thread waits for events, if it does */
+	struct span_thread waker;   /* ended the longest; tid 0: not known */
+	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: nobody */
+};
+
+struct span_worker {
+	struct wire_header header;
+	__u64 start_ns; /* of the thread: wire_thread.start_ns */
+	__u64 spans;
+	__u64 stalls;
+	__u64 longest_ns; /* since the snapshot before */
+	__u64 open_ns;	  /* start of the span that goes on; 0: none */
+	__u64 open_cookie;
+	__u64 since_ns; /* it has been in `where` */
+	__u32 tid, pid;
+	__u32 kind; /* enum span_kind of its last */
+	struct wire_where where;
+	char comm[16];
+};
+
+#define MAX_TARGETS   1024
+#define MAX_ANCESTORS 32 /* generations looked back for a watched parent */
 
 #endif

@@ -102,6 +102,16 @@ struct thread_info {
 	__u32 cpu;    /* 5.16 on; task_struct.cpu before (commit bcf9033e5449) */
 };
 
+/* CONFIG_UPROBES: return addresses that are replaced by a probe's trampoline */
+struct return_instance {
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -130,6 +140,7 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
+	struct uprobe_task *utask;
 };
 
 /* 6.18 on: bandwidth control takes single tasks off the queue (commit e1fad12dcb66) */

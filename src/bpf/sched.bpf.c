@@ -15,6 +15,7 @@
 #include "bpf/reasons.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
+#include "bpf/span_switch.bpf.h"
 
 /* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
 const volatile bool switch_has_state = true;
@@ -55,6 +56,12 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
+	if (span_threshold_ns) {
+		struct worker *worker = worker_of(task);
+
+		if (worker)
+			worker_end(worker);
+	}
 }
 
 static __always_inline bool is_throttled(struct task_struct *task)
@@ -70,8 +77,8 @@ static __always_inline bool is_throttled(struct task_struct *task)
 }
 
 /* Still runnable, but not running: preempted, throttled, or it yielded. */
-static __always_inline void leave_runnable(struct task_struct *task, struct account *account,
-					   __u64 now_ns)
+static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
+					   struct account *account, __u64 now_ns)
 {
 	struct wire_where next = where(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
 
@@ -84,6 +91,8 @@ static __always_inline void leave_runnable(struct task_struct *task, struct acco
 			next = where(WIRE_RUNNABLE, WIRE_DETAIL_YIELDED, syscall);
 	}
 	account_enter(account, next, now_ns);
+	if (span_threshold_ns)
+		span_leave_cpu(ctx, task, &next, now_ns);
 	account->live.totals.preempted++;
 	if (next.detail == WIRE_DETAIL_THROTTLED)
 		account->live.totals.throttled++;
@@ -98,6 +107,8 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	if (next.syscall >= 0)
 		account->last_call = next;
 	account_enter(account, next, now_ns);
+	if (span_threshold_ns)
+		span_leave_cpu(ctx, task, &next, now_ns);
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
@@ -113,12 +124,13 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);
 	else if (preempt || !state || !has_left_queue(task))
-		leave_runnable(task, account, now_ns);
+		leave_runnable(ctx, task, account, now_ns);
 	else
 		leave_blocked(ctx, task, account, state, now_ns);
 }
 
-static __always_inline void take_cpu(struct task_struct *task, __u64 now_ns)
+static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
+				     __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 spent_ns;
@@ -133,6 +145,8 @@ static __always_inline void take_cpu(struct task_struct *task, __u64 now_ns)
 		account_latency(account, spent_ns);
 	else if (state != WIRE_ON_CPU)
 		count(&losses.transitions);
+	if (span_threshold_ns)
+		span_take_cpu(task, before, state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -145,7 +159,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, now_ns);
 	if (next->pid)
-		take_cpu(next, now_ns);
+		take_cpu(next, prev, now_ns);
 	return 0;
 }
 

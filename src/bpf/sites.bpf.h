@@ -133,7 +133,8 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
 	question->pad = 0;
-	bpf_ringbuf_submit(question, 0);
+	/* ends of threads may lie before it that wake nobody; the wait may be over soon */
+	bpf_ringbuf_submit(question, BPF_RB_FORCE_WAKEUP);
 }
 
 /* In sched_switch, for the current thread. */

@@ -14,12 +14,14 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
+#include "bpf/spans.bpf.h"
 
 /* Walks before the first one is over find threads nobody could have known of. */
 volatile bool seeded = false;
 
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
+static struct span_worker worker_record;
 
 #define READ_ATTEMPTS 2 /* more, after the first */
 
@@ -89,6 +91,37 @@ static __always_inline bool read_account_again(struct account *account, __u64 in
 	return false;
 }
 
+static __attribute__((noinline)) void
+write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct account *account)
+{
+	struct worker *worker = worker_of(task);
+	__u32 depth;
+
+	if (!worker || !worker->kind)
+		return;
+	depth = worker->depth - 1;
+	__builtin_memset(&worker_record, 0, sizeof(worker_record));
+	worker_record.header.size = sizeof(worker_record);
+	worker_record.header.kind = SPAN_WORKER;
+	worker_record.header.time_ns = record.end_ns;
+	worker_record.start_ns = record.start_ns;
+	worker_record.spans = worker->spans;
+	worker_record.stalls = worker->stalls;
+	worker_record.longest_ns = worker->longest_ns;
+	worker->longest_ns = 0;
+	if (depth < SPAN_LEVELS) {
+		worker_record.open_ns = span_level_at(worker, depth)->start_ns;
+		worker_record.open_cookie = span_level_at(worker, depth)->cookie;
+	}
+	worker_record.since_ns = record.since_ns;
+	worker_record.where = record.where;
+	worker_record.tid = record.tid;
+	worker_record.pid = record.pid;
+	worker_record.kind = worker->kind;
+	__builtin_memcpy(worker_record.comm, record.comm, sizeof(worker_record.comm));
+	bpf_seq_write(ctx->meta->seq, &worker_record, sizeof(worker_record));
+}
+
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
@@ -120,6 +153,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		record_fill_task(&record, task, account);
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 		account->read_ns = instant_ns;
+		if (span_threshold_ns)
+			write_worker(ctx, task, account);
 	}
 	return 0;
 }

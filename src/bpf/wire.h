@@ -21,6 +21,12 @@ enum wire_kind {
 	WIRE_CHILD = 7,	   /* struct wire_child: the watched command has ended */
 	WIRE_MISSING = 8,  /* struct wire_missing: what is not measured, and why */
 	WIRE_REASON = 9,   /* struct wire_reason: how long a thread waited for one reason */
+	WIRE_FRAME = 11,   /* struct wire_frame: a function at an address, before its first stack */
+	WIRE_STACK = 12,   /* struct wire_stack: frames, before whoever refers to it */
+	WIRE_WORKER = 13,  /* struct wire_worker: cumulative, after the worker's wire_thread */
+	WIRE_STALL = 14,   /* struct wire_stall: a poll or turn above the threshold */
+	WIRE_SAMPLE = 15,  /* struct wire_sample: what a worker ran in a stall that goes on */
+	WIRE_RUNTIME = 16, /* struct wire_runtime: what runs the workers; cumulative losses */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 };
 
@@ -301,6 +307,144 @@ struct wire_reason {
 	__u32 count;
 };
 
+/* Whose code a function is; number, key, help. The first USER frame names a stall. */
+#define WIRE_FRAME_KINDS(X)                                                                        \
+	X(UNKNOWN, 0, "unknown", "no name, or none that tells")                                    \
+	X(USER, 1, "user", "the program's own")                                                    \
+	X(RUNTIME, 2, "runtime", "the async runtime's")                                            \
+	X(STANDARD, 3, "standard", "the language's standard library")                              \
+	X(DEPENDENCY, 4, "dependency", "a library built into the program")                         \
+	X(SYSTEM, 5, "system", "a library of the system")                                          \
+	X(KERNEL, 6, "kernel", "the kernel")
+
+enum wire_frame_kind {
+#define X(name, number, key, help) WIRE_FRAME_##name = number,
+	WIRE_FRAME_KINDS(X)
+#undef X
+		WIRE_FRAME_KINDS_COUNT = 7,
+};
+
+#define WIRE_FRAME_INLINED 1U /* into the next one of the stack */
+#define WIRE_FRAME_NAMED   2U /* `function` is a name, not module+0xoffset */
+
+struct wire_frame {
+	struct wire_header header;
+	__u32 id; /* from 1 on */
+	__u32 line;
+	__u8 kind; /* enum wire_frame_kind */
+	__u8 flags;
+	__u16 function_bytes, file_bytes, module_bytes; /* with their NULs */
+	char text[]; /* function, file, module, each with a NUL; padded to a multiple of 8 */
+};
+
+enum wire_stack_end {
+	WIRE_STACK_COMPLETE = 1, /* down to the thread's start */
+	WIRE_STACK_TRUNCATED,	 /* the caller of the last frame was not found */
+	WIRE_STACK_FAILED,	 /* nothing but where it was */
+};
+
+struct wire_stack {
+	struct wire_header header;
+	__u32 id; /* from 1 on */
+	__u32 count;
+	__u32 end; /* enum wire_stack_end */
+	__u32 pad;
+	__u32 frames[]; /* ids, innermost first, the kernel's before the user's; padded with 0 */
+};
+
+/* What a worker's spans are. */
+#define WIRE_SPAN_KINDS(X)                                                                         \
+	X(POLL, 1, "poll", "a poll of an async task")                                              \
+	X(POOL, 2, "pool", "a closure on the blocking pool")                                       \
+	X(TURN, 3, "turn", "a turn of an event loop")
+
+enum wire_span_kind {
+#define X(name, number, key, help) WIRE_SPAN_##name = number,
+	WIRE_SPAN_KINDS(X)
+#undef X
+};
+
+/* How a worker was found. */
+#define WIRE_FOUND_BY(X)                                                                           \
+	X(TYPE, 1, "type", "it polls tasks of the runtime, or waits for events")                   \
+	X(STACK, 2, "stack", "the runtime's worker loop is on its stack")                          \
+	X(NAME, 3, "name", "its name is one the runtime gives")                                    \
+	X(PREFIX, 4, "prefix", "--workers")                                                        \
+	X(GROUP, 5, "group", "the largest group of threads with one name")
+
+enum wire_found_by {
+#define X(name, number, key, help) WIRE_FOUND_BY_##name = number,
+	WIRE_FOUND_BY(X)
+#undef X
+};
+
+struct wire_worker {
+	struct wire_header header;
+	__u64 start_ns; /* with tid the identity, as in wire_thread */
+	__u64 spans;
+	__u64 stalls;
+	__u64 longest_ns; /* span that ended since the snapshot before */
+	__u64 open_ns;	  /* start of the span that goes on; 0: none */
+	__u64 since_ns;	  /* it has been in `where` */
+	__u32 tid, pid;
+	struct wire_where where;
+	__u32 open_type; /* frame: the type of task that is polled; 0: not known */
+	__u8 kind;	 /* enum wire_span_kind */
+	__u8 found_by;	 /* enum wire_found_by */
+	__u8 pad[6];
+	char comm[16];
+};
+
+struct wire_party {
+	__u32 tid, pid; /* tid 0: not known */
+	char comm[16];
+};
+
+/* The thread is one that waits for events, too. */
+#define WIRE_STALL_OF_LOOP 1U
+
+/* A span of more than the threshold, not counting spans inside that are told themselves. */
+struct wire_stall {
+	struct wire_header header;
+	__u64 start_ns;
+	__u64 duration_ns;
+	__u64 inner_ns;		      /* of it in spans inside */
+	__u64 states_ns[WIRE_STATES]; /* of duration_ns */
+	__u64 task;		      /* identifies the task for as long as it lives; 0: none */
+	__u64 longest_ns;	      /* off-CPU interval in it */
+	__u64 culprit_ns;	      /* the longest wait for a CPU */
+	__u32 tid, pid;
+	struct wire_where longest; /* what it did in that */
+	__u32 stack;		   /* and where; 0: not known */
+	__u32 waker_stack;	   /* of who ended it; 0: not known */
+	__u32 type;		   /* frame: the type of the task; 0: not known */
+	__u32 kind;		   /* enum wire_span_kind */
+	__u32 flags;		   /* WIRE_STALL_* */
+	struct wire_party waker;
+	struct wire_party culprit; /* had the CPU in that wait */
+};
+
+struct wire_sample {
+	struct wire_header header;
+	__u64 span_ns;	 /* start of the span; its wire_stall comes later, or never */
+	__u64 weight_ns; /* CPU time it stands for */
+	__u32 tid, pid;
+	__u32 stack;
+	__u32 pad;
+};
+
+struct wire_runtime {
+	struct wire_header header;
+	__u64 threshold_ns;
+	__u64 stacks_complete, stacks_truncated, stacks_failed;
+	__u64 frames, frames_named;
+	__u64 lost; /* stalls and stacks that found the ring full, or no room */
+	__u32 pid;
+	__u32 probes; /* attached */
+	char name[16];
+	char process[16];
+};
+
 _Static_assert(sizeof(struct wire_where) == 4, "read and written as one word");
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
 _Static_assert(sizeof(struct wire_totals) == 232, "stored verbatim");
@@ -312,6 +456,12 @@ _Static_assert(sizeof(struct wire_cgroup) == 24, "stored verbatim");
 _Static_assert(sizeof(struct wire_child) == 288, "stored verbatim");
 _Static_assert(sizeof(struct wire_delays) == 216, "stored verbatim");
 _Static_assert(sizeof(struct wire_reason) == 48, "stored verbatim");
+_Static_assert(sizeof(struct wire_frame) == 32, "stored verbatim");
+_Static_assert(sizeof(struct wire_stack) == 32, "stored verbatim");
+_Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
+_Static_assert(sizeof(struct wire_stall) == 224, "stored verbatim");
+_Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
+_Static_assert(sizeof(struct wire_runtime) == 112, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/duration.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
+#include "capture/spans.h"
 #include "capture/syscalls.h"
 #include "capture/wait_sites.h"
 #include "dwell.skel.h"
@@ -34,6 +35,7 @@ struct session {
 	struct dwell_bpf *bpf;
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
+	struct spans *spans; /* NULL: not asked for */
 	struct features features;
 	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
 	struct record_sink sink; /* during drain() */
@@ -111,6 +113,12 @@ static int load(struct session *session, const struct targets *targets, struct e
 	return 0;
 }
 
+/* Kinds that never leave this source have their highest bit set. */
+static bool is_internal(const struct wire_header *record)
+{
+	return record->kind & 0x8000;
+}
+
 /* Records are whole, but a read may end in the middle of one. */
 static int feed(struct session *session, size_t *used, struct record_sink sink)
 {
@@ -126,7 +134,10 @@ static int feed(struct session *session, size_t *used, struct record_sink sink)
 			return -EBADMSG;
 		if (record->size > *used - at)
 			break;
-		result = sink.record(sink.data, record);
+		if (!is_internal(record))
+			result = sink.record(sink.data, record);
+		else
+			result = session->spans ? spans_take(session->spans, record, sink) : 0;
 		if (result < 0)
 			return result;
 		at += record->size;
@@ -174,6 +185,8 @@ static int ring_record(void *data, void *record, size_t size)
 		wait_sites_ask(session->wait_sites, record);
 		return 0;
 	}
+	if (is_internal(header))
+		return session->spans ? spans_take(session->spans, header, session->sink) : 0;
 	if (header->kind == WIRE_EXIT && session->ended_count < MAX_REASONS) {
 		const struct wire_thread *thread = record;
 
@@ -210,6 +223,7 @@ static void bpf_close(void *data)
 		return;
 	ring_buffer__free(session->ring);
 	wait_sites_free(session->wait_sites);
+	spans_free(session->spans);
 	dwell_bpf__destroy(session->bpf);
 	free(session->buffer);
 	free(session);
@@ -220,7 +234,8 @@ static void cleanup_session_pointer(struct session **session)
 	bpf_close(*session);
 }
 
-static int begin(struct session **ret_session, const struct targets *targets, struct error *error)
+static int begin(struct session **ret_session, const struct source_options *options,
+		 const struct targets *targets, struct record_sink sink, struct error *error)
 {
 	cleanup(cleanup_session_pointer) struct session *session = calloc(1, sizeof(*session));
 	int result;
@@ -239,6 +254,8 @@ static int begin(struct session **ret_session, const struct targets *targets, st
 	if (!session->bpf)
 		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
 	configure(session, targets);
+	if (options->spans)
+		spans_configure(session->bpf, options->spans);
 	result = load(session, targets, error);
 	if (result < 0)
 		return result;
@@ -250,7 +267,12 @@ static int begin(struct session **ret_session, const struct targets *targets, st
 					     bpf_map__fd(session->bpf->maps.site_answers));
 	if (!session->wait_sites)
 		return error_set(error, ENOMEM, "out of memory");
+	if (options->spans)
+		wait_sites_preload(session->wait_sites, options->spans->pid);
 	result = seed(session, error);
+	/* threads have their accounts before the first span begins */
+	if (result >= 0 && options->spans)
+		result = spans_attach(&session->spans, session->bpf, options->spans, sink, error);
 	if (result < 0)
 		return result;
 	*ret_session = session;
@@ -363,6 +385,8 @@ static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink
 	result = drain(session, sink, error);
 	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))
 		result = send_reasons(session, *ret_instant_ns, sink);
+	if (result >= 0 && session->spans)
+		result = spans_tell(session->spans, *ret_instant_ns, sink);
 	return result;
 }
 
@@ -412,11 +436,12 @@ static struct wire_losses bpf_losses(const void *data)
 				    .torn = losses->torn};
 }
 
-static int bpf_open(void **ret_data, const struct targets *targets, struct wire_session *record,
+static int bpf_open(void **ret_data, const struct source_options *options,
+		    const struct targets *targets, struct wire_session *record,
 		    struct record_sink sink, struct error *error)
 {
 	struct session *session = NULL;
-	int result = begin(&session, targets, error);
+	int result = begin(&session, options, targets, sink, error);
 
 	if (result < 0)
 		return result;

@@ -78,13 +78,14 @@ static void check_kernel(struct finding *finding)
 static void check_bpf(struct finding *finding)
 {
 	struct targets targets = {.count = 0};
+	struct source_options options = {.choice = SOURCE_BPF};
 	struct wire_session session = {.source = 0};
 	struct record_sink sink = {ignore, NULL};
 	struct error error = {""};
 	void *data;
 
 	if (targets_add_process(&targets, (uint32_t)getpid(), &error) >= 0 &&
-	    source_bpf.open(&data, &targets, &session, sink, &error) >= 0) {
+	    source_bpf.open(&data, &options, &targets, &session, sink, &error) >= 0) {
 		found(finding, "the programs of dwell top load and attach");
 		source_bpf.close(data);
 	} else {

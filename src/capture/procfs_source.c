@@ -327,13 +327,15 @@ static int refresh(struct sampler *sampler)
 	return result;
 }
 
-static int sampler_open(void **ret_data, const struct targets *targets,
-			struct wire_session *session, struct record_sink sink, struct error *error)
+static int sampler_open(void **ret_data, const struct source_options *options,
+			const struct targets *targets, struct wire_session *session,
+			struct record_sink sink, struct error *error)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 	int result;
 
 	(void)sink;
+	(void)options;
 	if (!sampler)
 		return error_set(error, ENOMEM, "out of memory");
 	sampler->targets = targets;

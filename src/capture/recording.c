@@ -244,6 +244,24 @@ static bool is_string(const char *text, size_t size)
 	return memchr(text, '\0', size);
 }
 
+/* Three strings, one behind the other. */
+static bool is_sound_frame(const struct wire_frame *frame)
+{
+	size_t room = frame->header.size - sizeof(*frame);
+	const char *text = frame->text;
+	const __u16 lengths[] = {frame->function_bytes, frame->file_bytes, frame->module_bytes};
+
+	if (!frame->id || frame->kind >= WIRE_FRAME_KINDS_COUNT)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		if (!lengths[i] || lengths[i] > room || text[lengths[i] - 1])
+			return false;
+		text += lengths[i];
+		room -= lengths[i];
+	}
+	return true;
+}
+
 /*
  * Whether a record is what its kind says. Everything behind this trusts it. Kinds of a newer minor
  * version pass; nobody looks at them.
@@ -257,6 +275,11 @@ static bool is_sound(const struct wire_header *record)
 	const struct wire_interval *interval = (const void *)record;
 	const struct wire_child *child = (const void *)record;
 	const struct wire_reason *reason = (const void *)record;
+	const struct wire_frame *frame = (const void *)record;
+	const struct wire_stack *stack = (const void *)record;
+	const struct wire_stall *stall = (const void *)record;
+	const struct wire_worker *worker = (const void *)record;
+	const struct wire_runtime *runtime = (const void *)record;
 
 	switch (record->kind) {
 	case WIRE_SESSION:
@@ -285,6 +308,22 @@ static bool is_sound(const struct wire_header *record)
 	case WIRE_REASON:
 		return record->size == sizeof(*reason) && reason->where.state >= WIRE_RUNNABLE &&
 		       reason->where.state < WIRE_STATES;
+	case WIRE_FRAME:
+		return record->size >= sizeof(*frame) && is_sound_frame(frame);
+	case WIRE_STACK:
+		return record->size >= sizeof(*stack) && stack->id && stack->count &&
+		       stack->count <= (record->size - sizeof(*stack)) / sizeof(__u32) &&
+		       stack->end >= WIRE_STACK_COMPLETE && stack->end <= WIRE_STACK_FAILED;
+	case WIRE_WORKER:
+		return record->size == sizeof(*worker) && worker->where.state <= WIRE_STATES;
+	case WIRE_STALL:
+		return record->size == sizeof(*stall) && stall->inner_ns <= stall->duration_ns &&
+		       stall->longest.state <= WIRE_STATES;
+	case WIRE_SAMPLE:
+		return record->size == sizeof(struct wire_sample);
+	case WIRE_RUNTIME:
+		return record->size == sizeof(*runtime) &&
+		       is_string(runtime->name, sizeof(runtime->name));
 	}
 	return true;
 }

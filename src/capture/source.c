@@ -169,11 +169,11 @@ static int hold(void *data, const struct wire_header *record)
 }
 
 static int open_with(struct source *source, const struct source_ops *ops,
-		     const struct targets *targets, struct wire_session *session, struct held *held,
-		     struct error *error)
+		     const struct source_options *options, const struct targets *targets,
+		     struct wire_session *session, struct held *held, struct error *error)
 {
 	struct record_sink sink = {hold, held};
-	int result = ops->open(&source->data, targets, session, sink, error);
+	int result = ops->open(&source->data, options, targets, session, sink, error);
 
 	if (result >= 0)
 		source->ops = ops;
@@ -181,8 +181,9 @@ static int open_with(struct source *source, const struct source_ops *ops,
 }
 
 /* The best that is permitted; why a better one is not is told, and what to do about it. */
-static int open_best(struct source *source, const struct targets *targets,
-		     struct wire_session *session, struct held *held, struct error *error)
+static int open_best(struct source *source, const struct source_options *options,
+		     const struct targets *targets, struct wire_session *session, struct held *held,
+		     struct error *error)
 {
 	static const struct {
 		const struct source_ops *ops;
@@ -195,7 +196,7 @@ static int open_best(struct source *source, const struct targets *targets,
 	int result = -ENOTSUP;
 
 	for (size_t i = 0; result < 0 && i < ARRAY_SIZE(best); i++) {
-		result = open_with(source, best[i].ops, targets, session, held, &why);
+		result = open_with(source, best[i].ops, options, targets, session, held, &why);
 		/* of several reasons the first: what would have been best */
 		if (result < 0 && !*error->text)
 			*error = why;
@@ -265,10 +266,10 @@ int source_open(struct source **ret_source, const struct source_options *options
 	if (!targets_everything(targets))
 		session.flags |= WIRE_SESSION_TARGETED;
 	if (options->choice == SOURCE_AUTO)
-		result = open_best(source, targets, &session, &held, error);
+		result = open_best(source, options, targets, &session, &held, error);
 	else
-		result =
-			open_with(source, ops_of(options->choice), targets, &session, &held, error);
+		result = open_with(source, ops_of(options->choice), options, targets, &session,
+				   &held, error);
 	if (result >= 0)
 		result = open_delays(source, targets, &session, &held);
 	if (result >= 0)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "capture/sink.h"
+#include "capture/spans.h"
 #include "capture/target.h"
 
 struct source;
@@ -25,6 +26,7 @@ enum source_choice {
 struct source_options {
 	enum source_choice choice;
 	uint64_t interval_ns;
+	const struct span_options *spans; /* NULL: none; else needs BPF, and must outlive it */
 };
 
 /*

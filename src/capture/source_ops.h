@@ -11,7 +11,8 @@ struct source_ops {
 	enum source_choice choice;
 	/* Begins to measure; fills in what is special about its session, and tells what is missing.
 	 */
-	int (*open)(void **ret_data, const struct targets *targets, struct wire_session *session,
+	int (*open)(void **ret_data, const struct source_options *options,
+		    const struct targets *targets, struct wire_session *session,
 		    struct record_sink sink, struct error *error);
 	void (*close)(void *data);
 	/* All threads as of one instant. */

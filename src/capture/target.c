@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -119,23 +120,31 @@ static enum match match_text(const char *text, const char *name)
 	return strstr(text, name) ? MATCH_PART : MATCH_NONE;
 }
 
-/* Also says what the process is called, for a list of candidates. */
-static enum match match_process(const char *pid, const char *name, char comm[64])
+bool target_process_name(uint32_t pid, char comm[TARGET_NAME_BYTES])
 {
-	char path[512], link[PATH_MAX];
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	comm[0] = '\0';
+	if (!file || !fgets(comm, TARGET_NAME_BYTES, file))
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	return true;
+}
+
+/* Also says what the process is called, for a list of candidates. */
+static enum match match_process(uint32_t pid, const char *name, char comm[TARGET_NAME_BYTES])
+{
+	char path[64], link[PATH_MAX];
 	enum match match = MATCH_NONE, by_program;
 	ssize_t length;
 	char *base;
 
-	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	comm[0] = '\0';
-	if (file && fgets(comm, 64, file)) {
-		comm[strcspn(comm, "\n")] = '\0';
+	if (target_process_name(pid, comm))
 		match = match_text(comm, name);
-	}
-	snprintf(path, sizeof(path), "/proc/%s/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
 	length = readlink(path, link, sizeof(link) - 1);
 	if (length <= 0)
 		return match;
@@ -148,11 +157,26 @@ static enum match match_process(const char *pid, const char *name, char comm[64]
 	return by_program > match ? by_program : match;
 }
 
+/* Dead, and not yet waited for by its parent. */
+static bool is_zombie(uint32_t pid)
+{
+	char path[64], line[512];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return true;
+	end = strrchr(line, ')');
+	return end && !strncmp(end, ") Z", 3);
+}
+
 #define LISTED 8
 
 struct candidates {
 	uint32_t pids[LISTED];
-	char comms[LISTED][64];
+	char comms[LISTED][TARGET_NAME_BYTES];
 	unsigned int count;
 	enum match match;
 };
@@ -164,13 +188,13 @@ static void find_candidates(const char *name, struct candidates *found)
 
 	while (proc && (entry = readdir(proc))) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-		char comm[64];
+		char comm[TARGET_NAME_BYTES];
 		enum match match;
 
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == (uint32_t)getpid())
 			continue;
-		match = match_process(entry->d_name, name, comm);
-		if (match < found->match || match == MATCH_NONE)
+		match = match_process(pid, name, comm);
+		if (match < found->match || match == MATCH_NONE || is_zombie(pid))
 			continue;
 		if (match > found->match)
 			found->count = 0;

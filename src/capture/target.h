@@ -42,6 +42,10 @@ int targets_parse(struct targets *targets, const char *list, enum target_kind ki
  */
 int targets_add_name(struct targets *targets, const char *name, struct error *error) must_check;
 
+/* The name of a process's first thread; false, and empty: there is none. */
+#define TARGET_NAME_BYTES 64
+bool target_process_name(uint32_t pid, char comm[TARGET_NAME_BYTES]);
+
 /* A directory of the cgroup v2 tree: absolute, or as /proc/PID/cgroup names it. */
 int targets_set_cgroup(struct targets *targets, const char *path, struct error *error) must_check;
 

@@ -40,13 +40,15 @@ static void counters_close(void *data)
 	free(counters);
 }
 
-static int counters_open(void **ret_data, const struct targets *targets,
-			 struct wire_session *session, struct record_sink sink, struct error *error)
+static int counters_open(void **ret_data, const struct source_options *options,
+			 const struct targets *targets, struct wire_session *session,
+			 struct record_sink sink, struct error *error)
 {
 	struct counters *counters = calloc(1, sizeof(*counters));
 	struct error why = {""};
 	int result;
 
+	(void)options;
 	if (!counters)
 		return error_set(error, ENOMEM, "out of memory");
 	counters->targets = targets;

@@ -123,6 +123,24 @@ void wait_sites_free(struct wait_sites *sites)
 	free(sites);
 }
 
+void wait_sites_preload(struct wait_sites *sites, uint32_t pid)
+{
+	struct mappings mappings = {0};
+	struct frame_rule rule;
+
+	if (mappings_load(&mappings, pid) < 0)
+		return;
+	for (size_t i = 0; i < mappings.count; i++) {
+		struct object *object = objects_find(&sites->objects, &mappings.items[i], pid);
+
+		if (!object)
+			continue;
+		(void)object_function(object, 0);
+		(void)object_frame(object, 0, &rule);
+	}
+	mappings_release(&mappings);
+}
+
 void wait_sites_ask(struct wait_sites *sites, const struct site_question *question)
 {
 	if (sites->question_count < QUESTIONS_MAX)
@@ -161,7 +179,11 @@ static bool explain(struct wait_sites *sites, const struct site_key *key, struct
 		return true;
 	/* without unwind tables, as in Go programs that are stripped of them: frame pointers */
 	if (!object_frame(object, address, &rule))
-		rule = (struct frame_rule){FRAME_FROM_FRAME, 16, -8, -16};
+		rule = (struct frame_rule){false, FRAME_FROM_FRAME, 16, -8, -16};
+	if (rule.outermost) {
+		ret_site->verdict = SITE_OPERATION;
+		return true;
+	}
 	ret_site->frame_base = rule.base == FRAME_FROM_FRAME;
 	ret_site->cfa_offset = rule.cfa_offset;
 	ret_site->return_offset = rule.return_offset;

@@ -6,6 +6,8 @@
 #ifndef DWELL_CAPTURE_WAIT_SITES_H
 #define DWELL_CAPTURE_WAIT_SITES_H
 
+#include <stdint.h>
+
 #include "base/cleanup.h"
 #include "bpf/config.h"
 
@@ -14,6 +16,9 @@ struct wait_sites;
 /* Descriptors of the maps `sites` and `site_answers`, kept by the caller. NULL: out of memory. */
 struct wait_sites *wait_sites_new(int sites_fd, int answers_fd);
 void wait_sites_free(struct wait_sites *sites);
+
+/* Reads the files a process has mapped now, so that its first questions are answered at once. */
+void wait_sites_preload(struct wait_sites *sites, uint32_t pid);
 
 /* Keeps a question for wait_sites_answer(); of too many the last is forgotten. */
 void wait_sites_ask(struct wait_sites *sites, const struct site_question *question);

@@ -12,6 +12,8 @@ struct audience {
 	int (*interval)(void *data, struct interval *interval, struct error *error);
 	/* The watched command has ended; may be NULL. */
 	int (*child)(void *data, const struct wire_child *child, struct error *error);
+	/* Every record, before what it leads to; may be NULL. */
+	int (*record)(void *data, const struct wire_header *record, struct error *error);
 };
 
 #endif

@@ -11,7 +11,10 @@ static int take_record(void *data, const struct wire_header *record)
 
 	if (record->kind == WIRE_INTERVAL)
 		replay->foreign = !about_is_native(intervals_about(replay->intervals));
-	if (record->kind == WIRE_CHILD && replay->audience.child)
+	if (replay->audience.record)
+		result =
+			replay->audience.record(replay->audience.data, record, &replay->sink_error);
+	if (result >= 0 && record->kind == WIRE_CHILD && replay->audience.child)
 		result = replay->audience.child(replay->audience.data,
 						(const struct wire_child *)record,
 						&replay->sink_error);

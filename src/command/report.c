@@ -213,7 +213,8 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 
 static int run(struct report *report, struct error *error)
 {
-	struct replay replay = {.audience = {report, add_interval, keep_child}};
+	struct replay replay = {
+		.audience = {.data = report, .interval = add_interval, .child = keep_child}};
 	int damaged = 0, result = replay_open(&replay, report->path, error);
 
 	if (result >= 0) {

@@ -111,7 +111,7 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 /* On a terminal, the screen; a command shares it, and would write over it. */
 static int show(struct top *top, struct error *error)
 {
-	struct audience audience = {top, show_interval, show_child};
+	struct audience audience = {.data = top, .interval = show_interval, .child = show_child};
 	struct top_options *options = &top->options;
 
 	if (!options->format && !options->screen)

@@ -214,7 +214,7 @@ int top_tui_live(struct top_options *options, struct error *error)
 	int result = 0;
 
 	watch.options = &options->watch;
-	watch.audience = (struct audience){&tui, show_interval, NULL};
+	watch.audience = (struct audience){.data = &tui, .interval = show_interval};
 	if (options->record)
 		result = recorder_open(&recorder, options->record, options->force, error);
 	watch.recorder = recorder;
@@ -286,7 +286,7 @@ int top_tui_replay(struct top_options *options, struct error *error)
 	struct tui tui = {.replay = &replay, .loop = &loop};
 	int result;
 
-	replay.audience = (struct audience){&tui, show_interval, NULL};
+	replay.audience = (struct audience){.data = &tui, .interval = show_interval};
 	result = replay_open(&replay, options->from, error);
 	if (result >= 0)
 		result = loop_init(&loop, error);

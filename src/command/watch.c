@@ -17,6 +17,8 @@ static int take_record(void *data, const struct wire_header *record)
 
 	if (watch->recorder)
 		result = recorder_record(watch->recorder, record, &watch->sink_error);
+	if (result >= 0 && watch->audience.record)
+		result = watch->audience.record(watch->audience.data, record, &watch->sink_error);
 	if (result >= 0 && record->kind == WIRE_CHILD && watch->audience.child)
 		result = watch->audience.child(watch->audience.data,
 					       (const struct wire_child *)record,
@@ -180,7 +182,8 @@ static int prepare_child(struct watch *watch, struct error *error)
 int watch_open(struct watch *watch, struct error *error)
 {
 	struct source_options options = {.choice = watch->options->source,
-					 .interval_ns = watch->options->interval_ns};
+					 .interval_ns = watch->options->interval_ns,
+					 .spans = watch->spans};
 	struct record_sink sink = {take_record, watch};
 	int result;
 

@@ -12,7 +12,8 @@
 struct watch {
 	struct watch_options *options;
 	struct audience audience;
-	struct recorder *recorder; /* NULL: nothing is recorded; not owned */
+	struct recorder *recorder;	  /* NULL: nothing is recorded; not owned */
+	const struct span_options *spans; /* NULL: none */
 	/* the rest is the watch's own; the loop may be given more to wait for, after watch_open()
 	 */
 	struct loop loop;

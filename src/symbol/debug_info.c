@@ -281,3 +281,12 @@ int debug_info_frames(struct debug_info *info, uint64_t address,
 	}
 	return count;
 }
+
+const char *debug_info_name(struct debug_info *info, uint64_t address)
+{
+	Dwarf_Die unit, function;
+
+	if (!info->dwarf || !find_function(info, address, &unit, &function))
+		return NULL;
+	return dwarf_diename(&function);
+}

@@ -42,4 +42,10 @@ bool debug_info_present(struct debug_info *info);
 int debug_info_frames(struct debug_info *info, uint64_t address,
 		      struct source_frame frames[SOURCE_FRAMES_MAX]);
 
+/*
+ * The plain name of the function that begins at the address, with the types it was made for:
+ * `poll<app::serve::{async_fn_env#0}, …>`, which its linkage name may not tell. NULL: not known.
+ */
+const char *debug_info_name(struct debug_info *info, uint64_t address);
+
 #endif

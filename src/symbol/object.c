@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/identities.h"
+
 /* DWARF numbers of the registers we follow, by the ELF's machine. */
 struct machine {
 	int elf, stack, frame, link; /* link: where the return address is; -1 = its own column */
@@ -34,6 +37,13 @@ struct object {
 	Dwarf_CFI *eh_frame, *debug_frame;
 	Dwarf *dwarf; /* holds debug_frame */
 	bool frames_loaded;
+	/* rules that were asked for before, by number of (0, address) */
+	struct identities rule_addresses;
+	struct known_rule {
+		struct frame_rule rule;
+		bool found;
+	} * rules;
+	size_t rule_room;
 };
 
 static const struct machine *machine_of(Elf *elf)
@@ -77,6 +87,8 @@ void object_free(struct object *object)
 	dwarf_end(object->dwarf);
 	elf_end(object->elf);
 	free(object->functions);
+	free(object->rules);
+	identities_release(&object->rule_addresses);
 	close(object->fd);
 	free(object);
 }
@@ -93,6 +105,23 @@ bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_
 		    offset < header.p_offset || offset - header.p_offset >= header.p_filesz)
 			continue;
 		*ret_address = offset - header.p_offset + header.p_vaddr;
+		return true;
+	}
+	return false;
+}
+
+bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_offset)
+{
+	size_t count;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(object->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(object->elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    address < header.p_vaddr || address - header.p_vaddr >= header.p_filesz)
+			continue;
+		*ret_offset = address - header.p_vaddr + header.p_offset;
 		return true;
 	}
 	return false;
@@ -184,6 +213,15 @@ const char *object_function(struct object *object, uint64_t address)
 	return NULL;
 }
 
+void object_each_function(struct object *object,
+			  void (*call)(void *data, uint64_t address, const char *name), void *data)
+{
+	if (!object->functions_loaded)
+		load_functions(object);
+	for (size_t i = 0; i < object->function_count; i++)
+		call(data, object->functions[i].start, object->functions[i].name);
+}
+
 static void load_frames(struct object *object)
 {
 	object->frames_loaded = true;
@@ -191,6 +229,16 @@ static void load_frames(struct object *object)
 	object->dwarf = dwarf_begin_elf(object->elf, DWARF_C_READ, NULL);
 	if (object->dwarf)
 		object->debug_frame = dwarf_getcfi(object->dwarf);
+}
+
+/* _start and what clone() begins with say so. */
+static bool is_outermost(const struct machine *machine, Dwarf_Frame *frame)
+{
+	Dwarf_Op memory[3];
+	Dwarf_Op *ops;
+	size_t count;
+
+	return !dwarf_frame_register(frame, machine->link, memory, &ops, &count) && !count && ops;
 }
 
 /* Where a register is kept, as an offset from the CFA; 0: it is unchanged. False: told otherwise.
@@ -222,6 +270,10 @@ static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct f
 	Dwarf_Op *ops;
 	size_t count;
 
+	if (is_outermost(machine, frame)) {
+		*ret_rule = (struct frame_rule){.outermost = true};
+		return true;
+	}
 	/* register and offset; anything else is an expression, as in the PLT and signal frames */
 	if (dwarf_frame_cfa(frame, &ops, &count) < 0 || count != 1 || ops[0].atom != DW_OP_bregx)
 		return false;
@@ -241,13 +293,11 @@ static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct f
 	return true;
 }
 
-bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule)
+static bool find_rule(struct object *object, uint64_t address, struct frame_rule *ret_rule)
 {
 	Dwarf_Frame *frame = NULL;
 	bool found;
 
-	if (!object->machine)
-		return false;
 	if (!object->frames_loaded)
 		load_frames(object);
 	if ((!object->eh_frame || dwarf_cfi_addrframe(object->eh_frame, address, &frame)) &&
@@ -256,4 +306,31 @@ bool object_frame(struct object *object, uint64_t address, struct frame_rule *re
 	found = describe(object->machine, frame, ret_rule);
 	free(frame);
 	return found;
+}
+
+/* Programs of any size return to so many addresses; more come from a hostile stack. */
+#define RULES_MAX 65536
+
+bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule)
+{
+	size_t known = object->rule_addresses.count, index;
+	struct known_rule rule = {.found = false};
+
+	if (!object->machine)
+		return false;
+	index = identities_find(&object->rule_addresses, 0, address);
+	if (index != IDENTITY_NONE) {
+		*ret_rule = object->rules[index].rule;
+		return object->rules[index].found;
+	}
+	rule.found = find_rule(object, address, &rule.rule);
+	if (known == RULES_MAX) {
+		identities_clear(&object->rule_addresses);
+		known = 0;
+	}
+	if (!array_reserve(&object->rules, &object->rule_room, known + 1, sizeof(rule)) &&
+	    identities_add(&object->rule_addresses, 0, address) != IDENTITY_NONE)
+		object->rules[known] = rule;
+	*ret_rule = rule.rule;
+	return rule.found;
 }

@@ -40,6 +40,7 @@ enum frame_base {
  * at CFA + return_offset.
  */
 struct frame_rule {
+	bool outermost; /* it has no caller; the rest says nothing */
 	enum frame_base base;
 	int32_t cfa_offset;
 	int32_t return_offset; /* 0: it still is in the link register */
@@ -51,5 +52,12 @@ struct frame_rule {
  * this structure cannot say.
  */
 bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule);
+
+/* Calls for each function of the symbol table, by address, aliases too. */
+void object_each_function(struct object *object,
+			  void (*call)(void *data, uint64_t address, const char *name), void *data);
+
+/* The byte of the file at one of its addresses; false if no segment holds it. */
+bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_offset);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,13 +12,14 @@
 #include "base/array.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
-#include "symbol/mappings.h"
-#include "symbol/object.h"
+#include "symbol/jit_map.h"
+#include "symbol/kernel_symbols.h"
 
 /* A file that is mapped somewhere; opened when its first address is asked for. */
 struct module {
 	uint64_t device, inode;
 	char *path;
+	bool executable;       /* the program itself */
 	struct object *object; /* NULL: no ELF file */
 	struct debug_info *info;
 	struct known *known; /* open addressing by address + 1; 0 = free */
@@ -34,7 +37,12 @@ struct symbolizer {
 	struct mappings mappings;
 	struct module **modules;
 	size_t module_count, module_room;
+	char program[PATH_MAX];
 	struct module nowhere; /* addresses that are in no file */
+	struct jit_map jit;    /* names of some of them */
+	struct module kernel;
+	struct kernel_symbols kernel_symbols;
+	bool kernel_loaded;
 	struct symbolizer_counts counts;
 };
 
@@ -42,8 +50,10 @@ struct symbolizer *symbolizer_new(void)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 
-	if (symbolizer)
+	if (symbolizer) {
 		symbolizer->nowhere.path = (char *)"";
+		symbolizer->kernel.path = (char *)"[kernel]";
+	}
 	return symbolizer;
 }
 
@@ -76,13 +86,29 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	}
 	free(symbolizer->modules);
 	module_release(&symbolizer->nowhere);
+	module_release(&symbolizer->kernel);
+	jit_map_release(&symbolizer->jit);
+	kernel_symbols_release(&symbolizer->kernel_symbols);
 	mappings_release(&symbolizer->mappings);
 	free(symbolizer);
 }
 
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 {
+	char link[64];
+	ssize_t length;
+
+	if (symbolizer->pid != pid) {
+		/* the same address is something else there */
+		module_release(&symbolizer->nowhere);
+		symbolizer->nowhere = (struct module){.path = (char *)""};
+		jit_map_release(&symbolizer->jit);
+		symbolizer->jit.pid = pid;
+	}
 	symbolizer->pid = pid;
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", pid);
+	length = readlink(link, symbolizer->program, sizeof(symbolizer->program) - 1);
+	symbolizer->program[length > 0 ? length : 0] = '\0';
 	return mappings_load(&symbolizer->mappings, pid);
 }
 
@@ -149,6 +175,7 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		free(module);
 		return NULL;
 	}
+	module->executable = !strcmp(module->path, symbolizer->program);
 	open_files(module, mapping, symbolizer->pid);
 	symbolizer->modules[symbolizer->module_count++] = module;
 	return module;
@@ -160,7 +187,7 @@ static char *offset_name(const struct module *module, uint64_t address)
 	const char *slash = strrchr(module->path, '/');
 	char text[320];
 
-	if (*module->path)
+	if (*module->path && module->inode)
 		snprintf(text, sizeof(text), "%.256s+0x%" PRIx64, slash ? slash + 1 : module->path,
 			 address);
 	else
@@ -179,7 +206,23 @@ static int set_frame(struct symbol_frame *frame, const struct module *module, ui
 	frame->line = source->line;
 	frame->inlined = source->inlined;
 	frame->module = module->path;
+	if (!strcmp(module->path, "[kernel]"))
+		frame->kind = FRAME_KIND_KERNEL;
+	else if (frame->function && (frame->named || *module->path))
+		frame->kind = frame_kind_of(frame->function, frame->file, module->path,
+					    module->executable);
 	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
+}
+
+/* By the symbol table, or by what makes code at run time. */
+static const char *function_at(struct symbolizer *symbolizer, struct module *module,
+			       uint64_t address)
+{
+	if (module == &symbolizer->kernel)
+		return kernel_symbols_find(&symbolizer->kernel_symbols, address);
+	if (module == &symbolizer->nowhere)
+		return jit_map_find(&symbolizer->jit, address);
+	return module->object ? object_function(module->object, address) : NULL;
 }
 
 static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_t address,
@@ -189,9 +232,8 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	int count = module->info ? debug_info_frames(module->info, address, source) : 0;
 
 	if (!count) {
-		source[0] = (struct source_frame){
-			.function =
-				module->object ? object_function(module->object, address) : NULL};
+		source[0] =
+			(struct source_frame){.function = function_at(symbolizer, module, address)};
 		count = 1;
 	}
 	known->frames = calloc((size_t)count, sizeof(*known->frames));
@@ -211,33 +253,91 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	return 0;
 }
 
+/* An address as the module counts them. */
+static uint64_t address_in(const struct module *module, const struct mapping *mapping,
+			   uint64_t address)
+{
+	uint64_t at;
+
+	if (!module->inode)
+		return address;
+	at = address - mapping->start + mapping->offset;
+	return module->object && object_address(module->object, at, &at) ? at : address;
+}
+
+static int find_in(struct symbolizer *symbolizer, struct module *module, uint64_t address,
+		   struct symbol *ret_symbol)
+{
+	struct known *known;
+
+	if ((module->known_count + 1) * 2 > module->known_room && grow(module) < 0)
+		return -ENOMEM;
+	known = slot(module, address + 1);
+	if (!known->key) {
+		if (look_up(symbolizer, module, address, known) < 0)
+			return -ENOMEM;
+		known->key = address + 1;
+		module->known_count++;
+	}
+	*ret_symbol = (struct symbol){known->frames, known->count};
+	return 0;
+}
+
 int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
 		    struct symbol *ret_symbol)
 {
 	const struct mapping *mapping;
 	struct module *module;
-	struct known *known;
-	uint64_t at;
 
 	/* the call is before the address it returns to, which may be in the next function */
 	if (call && address)
 		address--;
 	mapping = mappings_find(&symbolizer->mappings, address);
 	module = find_module(symbolizer, mapping);
-	if (!module || ((module->known_count + 1) * 2 > module->known_room && grow(module) < 0))
+	return module ? find_in(symbolizer, module, address_in(module, mapping, address),
+				ret_symbol)
+		      : -ENOMEM;
+}
+
+/* Once. Where they are hidden there are no names. */
+static int load_kernel(struct symbolizer *symbolizer)
+{
+	if (symbolizer->kernel_loaded)
+		return 0;
+	symbolizer->kernel_loaded = true;
+	return kernel_symbols_load(&symbolizer->kernel_symbols, "/proc/kallsyms") == -ENOMEM
+		       ? -ENOMEM
+		       : 0;
+}
+
+int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
+			   struct symbol *ret_symbol)
+{
+	if (load_kernel(symbolizer) < 0)
 		return -ENOMEM;
-	at = module->inode ? address - mapping->start + mapping->offset : address;
-	if (module->object && !object_address(module->object, at, &at))
-		at = address;
-	known = slot(module, at + 1);
-	if (!known->key) {
-		if (look_up(symbolizer, module, at, known) < 0)
+	return find_in(symbolizer, &symbolizer->kernel, address, ret_symbol);
+}
+
+int symbolizer_preload(struct symbolizer *symbolizer)
+{
+	for (size_t i = 0; i < symbolizer->mappings.count; i++)
+		if (!find_module(symbolizer, &symbolizer->mappings.items[i]))
 			return -ENOMEM;
-		known->key = at + 1;
-		module->known_count++;
-	}
-	*ret_symbol = (struct symbol){known->frames, known->count};
-	return 0;
+	return load_kernel(symbolizer);
+}
+
+const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, uint64_t address)
+{
+	return mappings_find(&symbolizer->mappings, address);
+}
+
+bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address, struct frame_rule *ret_rule)
+{
+	const struct mapping *mapping = mappings_find(&symbolizer->mappings, address);
+	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
+
+	return module && module->object &&
+	       object_frame(module->object, address_in(module, mapping, address), ret_rule);
 }
 
 struct symbolizer_counts symbolizer_counts(const struct symbolizer *symbolizer)

@@ -12,6 +12,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbol/frame_kind.h"
+#include "symbol/mappings.h"
+#include "symbol/object.h"
 
 struct symbolizer;
 
@@ -23,6 +26,7 @@ struct symbol_frame {
 	int line;	      /* 0: not known */
 	bool inlined;	      /* into the next one */
 	bool named;	      /* `function` is a name */
+	enum frame_kind kind;
 };
 
 /* Of one address, innermost first. */
@@ -41,11 +45,28 @@ void symbolizer_free(struct symbolizer *symbolizer);
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid) must_check;
 
 /*
+ * Opens all files the process has mapped now, and the kernel's symbols, instead of each when it is
+ * first asked for.
+ */
+int symbolizer_preload(struct symbolizer *symbolizer) must_check;
+
+/*
  * What is at an address. `call`: it is a return address, so what is meant is the call before it.
  * -ENOMEM is the only error.
  */
 int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
 		    struct symbol *ret_symbol) must_check;
+
+/* The same for an address in the kernel; where those are hidden, bare addresses. */
+int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
+			   struct symbol *ret_symbol) must_check;
+
+/* What is mapped there; NULL: nothing that is code. Valid until the next attach. */
+const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, uint64_t address);
+
+/* The frame a call at an address runs in: object_frame(), by address of the process. */
+bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address,
+		      struct frame_rule *ret_rule) must_check;
 
 /* How many addresses had names, of how many asked for first. */
 struct symbolizer_counts {

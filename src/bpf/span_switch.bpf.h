@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What sched_switch does for workers in a span: spans.bpf.h. Out of line, so that others pay
+ * nothing. */
+#ifndef DWELL_BPF_SPAN_SWITCH_BPF_H
+#define DWELL_BPF_SPAN_SWITCH_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/spans.bpf.h"
+
+static __always_inline void worker_end(struct worker *worker)
+{
+	__u32 slot = worker->slot - 1;
+
+	if (worker->slot)
+		bpf_map_push_elem(&span_slots, &slot, 0);
+	worker->slot = 0;
+	worker->depth = 0;
+}
+
+/* Very many short waits in one span: not each is worth a stack. */
+#define CAPTURES_AT_ONCE 16
+
+static __always_inline bool worth_a_stack(struct worker *worker, __u64 now_ns)
+{
+	if (worker->captures++ < CAPTURES_AT_ONCE)
+		return true;
+	return now_ns - worker->captured_ns > span_threshold_ns / 8;
+}
+
+/* The current thread leaves its CPU, to be in `where`. */
+static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_struct *task,
+						     const struct wire_where *where, __u64 now_ns)
+{
+	struct worker *worker = worker_of(task);
+	struct span_block *block;
+	struct span_stack *stack;
+	__u32 depth;
+
+	if (!worker || !worker->depth)
+		return;
+	depth = worker->depth - 1;
+	if (depth >= SPAN_LEVELS)
+		return;
+	block = &worker->blocks[(worker->longest + 1) & 1];
+	block->since_ns = now_ns;
+	block->where = *where;
+	block->waker.tid = 0;
+	block->has_stack = 0;
+	block->has_waker_stack = 0;
+	worker->off = 1;
+	stack = worth_a_stack(worker, now_ns) ? span_stack_at(worker, worker->longest + 1, 0)
+					      : NULL;
+	if (!stack)
+		return;
+	worker->captured_ns = now_ns;
+	stack->header.time_ns = now_ns;
+	stack->span_ns = span_level_at(worker, depth)->start_ns;
+	stack->worker_tid = tid_of(task);
+	stack->of = SPAN_STACK_BLOCK;
+	stack->where = *where;
+	stack->in_user_mode = 0;
+	span_fill_stack(ctx, task, stack);
+	block->has_stack = 1;
+}
+
+/* It has a CPU again; `waited_ns` since it could have run. */
+static __attribute__((noinline)) void
+span_take_cpu(struct task_struct *task, struct task_struct *before, __u64 waited_ns, __u64 now_ns)
+{
+	struct worker *worker = worker_of(task);
+	struct span_block *block;
+
+	if (!worker || !worker->depth || !worker->off)
+		return;
+	worker->off = 0;
+	block = &worker->blocks[(worker->longest + 1) & 1];
+	block->ns = now_ns - block->since_ns;
+	if (waited_ns > worker->culprit_ns && waited_ns > span_threshold_ns / 8 && before->pid) {
+		worker->culprit_ns = waited_ns;
+		span_set_thread(&worker->culprit, before);
+	}
+	if (block->ns > worker->blocks[worker->longest & 1].ns)
+		worker->longest = (worker->longest + 1) & 1;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Spans of workers (config.h): how long each lasted, in which states, and where it was off its CPU
+ * for longest. Only spans above the threshold are sent, with the stacks that explain them: those
+ * are taken when the thread leaves its CPU, because then it is the blocker's own, and kept until it
+ * is known whether the span was worth telling.
+ */
+#ifndef DWELL_BPF_SPANS_BPF_H
+#define DWELL_BPF_SPANS_BPF_H
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/arch.bpf.h"
+#include "bpf/config.h"
+#include "bpf/kernel_types.h"
+#include "bpf/record.bpf.h"
+
+/* 0: no spans at all. */
+const volatile __u64 span_threshold_ns __weak = 0;
+/* Stacks and ends that found the ring full; workers that found no room for stacks. */
+volatile __u64 spans_lost __weak = 0;
+volatile __u64 span_slots_lacking __weak = 0;
+
+struct span_level {
+	__u64 start_ns;
+	__u64 inner_ns;
+	__u64 task;
+	__u64 cookie;
+	__u64 states_ns[WIRE_STATES]; /* the account's totals at the start */
+};
+
+/* A time off the CPU inside a span. */
+struct span_block {
+	__u64 since_ns;
+	__u64 ns;
+	struct wire_where where;
+	__u32 has_stack;
+	struct span_thread waker;
+	__u32 has_waker_stack;
+	__u32 pad;
+};
+
+/* Written by its own thread, in its probes and switches, and by who wakes it. */
+struct worker {
+	__u32 slot;  /* + 1, of span_stacks; 0: none */
+	__u32 depth; /* spans open */
+	__u32 kind;  /* enum span_kind of the last */
+	__u32 wait;  /* enum span_wait: where its loop waits */
+	__u64 spans, stalls;
+	__u64 longest_ns;
+	struct span_level levels[SPAN_LEVELS];
+	struct span_block blocks[2];
+	__u32 longest;	/* of the two blocks; the other is for the present one */
+	__u32 off;	/* the present one is open */
+	__u32 captures; /* in this span */
+	__u32 polled;	/* waits in poll() or select() */
+	__u64 captured_ns;
+	__u64 sampled_ns; /* the last sample of this span */
+	__u64 sampled_cpu_ns;
+	__u64 culprit_ns;
+	struct span_thread culprit;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct worker);
+} workers __weak SEC(".maps");
+
+/* SPAN_STACKS for each worker that has a slot. User space sets the size before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct span_stack);
+} span_stacks __weak SEC(".maps");
+
+/* Free slots; user space fills it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, MAX_WORKERS);
+	__type(value, __u32);
+} span_slots __weak SEC(".maps");
+
+/* For samples, which are sent at once: one a CPU (a per-CPU map's values may not be so large). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct span_stack);
+} span_samples __weak SEC(".maps");
+
+static __always_inline struct worker *worker_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&workers, task, NULL, 0);
+}
+
+/* `index` has been checked; the mask is for the verifier, as in wait_function_at(). */
+static __always_inline struct span_level *span_level_at(struct worker *worker, __u32 index)
+{
+	barrier_var(index);
+	return &worker->levels[index & (SPAN_LEVELS - 1)];
+}
+
+static __always_inline void span_set_thread(struct span_thread *thread, struct task_struct *task)
+{
+	thread->tid = tid_of(task);
+	thread->pid = pid_of(task);
+	BPF_CORE_READ_STR_INTO(&thread->comm, task, comm);
+}
+
+/*
+ * As much of the stack as there is, page by page: where it ends is not known, but the page behind
+ * it is not readable, or not ours to unwind.
+ */
+static __attribute__((noinline, unused)) void span_copy_user(struct span_stack *stack)
+{
+	__u64 from = stack->frame.stack;
+	__u32 used = 0;
+
+	for (int i = 0; i < SPAN_USER_BYTES / 4096; i++) {
+		__u32 length = 4096 - (__u32)((from + used) & 4095);
+
+		if (used > SPAN_USER_BYTES - 4096)
+			break;
+		if (length > 4096)
+			break;
+		if (bpf_probe_read_user(stack->user + used, length, (void *)(from + used)))
+			break;
+		used += length;
+	}
+	stack->user_bytes = used;
+}
+
+/* Of the current thread. */
+static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
+					    struct span_stack *stack)
+{
+	struct return_instance *instance = NULL;
+	long bytes;
+
+	stack->frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+	stack->tid = tid_of(task);
+	if (bpf_core_field_exists(task->utask))
+		instance = BPF_CORE_READ(task, utask, return_instances);
+	for (int i = 0; i < SPAN_RETURNS; i++) {
+		stack->returns[i] = instance ? BPF_CORE_READ(instance, orig_ret_vaddr) : 0;
+		if (instance)
+			instance = BPF_CORE_READ(instance, next);
+	}
+	bytes = bpf_get_stack(ctx, stack->kernel, sizeof(stack->kernel), 0);
+	stack->kernel_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	span_copy_user(stack);
+}
+
+static __always_inline struct span_stack *span_stack_at(const struct worker *worker, __u32 block,
+							__u32 which)
+{
+	__u32 index;
+
+	if (!worker->slot)
+		return NULL;
+	index = (worker->slot - 1) * SPAN_STACKS + (block & 1) * 2 + which;
+	return bpf_map_lookup_elem(&span_stacks, &index);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stalls of a runtime's workers: attaches what tells of their spans, and makes records of what
+ * comes: stacks unwound, every address named, so that a record means the same on another machine.
+ */
+#ifndef DWELL_CAPTURE_SPANS_H
+#define DWELL_CAPTURE_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bpf/config.h"
+#include "capture/sink.h"
+
+/* A function that polls tasks. */
+struct span_probe {
+	char *path;	 /* of the file, as we can open it */
+	uint64_t offset; /* of the function in it */
+	enum span_kind kind;
+	char *type; /* of the tasks it polls; NULL: not known */
+};
+
+enum span_unwind {
+	SPAN_UNWIND_AUTO, /* by the unwind tables, and frame pointers where there are none */
+	SPAN_UNWIND_FRAME_POINTERS,
+};
+
+struct span_options {
+	uint32_t pid;
+	uint64_t threshold_ns;
+	unsigned int frequency; /* of samples, Hz */
+	enum span_unwind unwind;
+	const char *runtime; /* its name */
+	char process[64];    /* the process's name */
+	struct span_probe *probes;
+	size_t probe_count;
+	bool turns; /* spans of event loops */
+};
+
+struct dwell_bpf;
+struct spans;
+
+/* Between opening and loading the BPF object: what it needs for them. */
+void spans_configure(struct dwell_bpf *bpf, const struct span_options *options);
+
+/* After loading. `options` must outlive it. What cannot be attached is told as missing. */
+int spans_attach(struct spans **ret_spans, struct dwell_bpf *bpf,
+		 const struct span_options *options, struct record_sink sink,
+		 struct error *error) must_check;
+void spans_free(struct spans *spans);
+
+/* Takes a record from the hooks of a kind in SPAN_*. 0, -ENOMEM, or what the sink says. */
+int spans_take(struct spans *spans, const struct wire_header *record,
+	       struct record_sink sink) must_check;
+
+/* At a snapshot: WIRE_RUNTIME. */
+int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink) must_check;
+
+#endif

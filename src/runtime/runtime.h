@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What an async runtime looks like from outside: how its functions that poll tasks are called, what
+ * its worker threads are. One file each, ending in one `const struct runtime_ops`.
+ */
+#ifndef DWELL_RUNTIME_RUNTIME_H
+#define DWELL_RUNTIME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What a function polls. */
+enum runtime_polls {
+	POLLS_TASKS,
+	POLLS_POOL_CLOSURES,
+};
+
+struct runtime_probe {
+	char *path;	 /* of the file, as we can open it; owned */
+	uint64_t offset; /* of the function in the file */
+	enum runtime_polls polls;
+	char *type; /* of the task, as its source names it; NULL: not known; owned */
+};
+
+/* All zeros is empty. */
+struct runtime_plan {
+	const struct runtime_ops *runtime;
+	struct runtime_probe *probes;
+	size_t count, room;
+	bool turns;    /* its workers have turns of an event loop */
+	char why[256]; /* it was chosen */
+};
+
+struct runtime_ops {
+	const char *name;
+	const char *summary;
+	/*
+	 * Looks for the runtime in a process; `symbols`: a file with the symbols of its program,
+	 * NULL = none. 1: it is there, and the plan is filled; 0: it is not, and plan->why tells;
+	 * or a negative errno.
+	 */
+	int (*find)(struct runtime_plan *plan, uint32_t pid, const char *symbols,
+		    struct error *error);
+};
+
+extern const struct runtime_ops runtime_tokio;
+extern const struct runtime_ops runtime_loop;
+
+extern const struct runtime_ops *const runtimes[];
+extern const size_t runtime_count;
+
+/* NULL: there is none of that name. */
+const struct runtime_ops *runtime_find(const char *name);
+
+/*
+ * Of one runtime, or NULL: the first that is there. Errors say what was looked for, and what the
+ * process has instead.
+ */
+int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runtime, uint32_t pid,
+		      const char *symbols, struct error *error);
+
+/* Takes both strings over. 0 or -ENOMEM. */
+int runtime_plan_add(struct runtime_plan *plan, struct runtime_probe probe);
+
+void runtime_plan_release(struct runtime_plan *plan);
+
+#endif

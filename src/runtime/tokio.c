@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tokio: tokio::runtime::task::raw::poll<T, S> is entered for every poll of every task. It is in
+ * each task's vtable, so no compiler inlines it away, and there is one for each type of task. T
+ * tells what is polled: a future, or BlockingTask<closure> on the blocking pool; the closure that a
+ * worker thread lives in is one of those too, and not probed, because its poll lasts for the
+ * thread's life.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "runtime/runtime.h"
+#include "symbol/debug_info.h"
+#include "symbol/demangle.h"
+#include "symbol/mappings.h"
+#include "symbol/object.h"
+
+/*
+ * In both manglings. The legacy one goes on with its hash. The other (v0) begins with what the path
+ * is: an instance (I) of a function (Nv) in three modules (Nt) of a crate (C); types follow.
+ */
+#define RAW_POLL	"5tokio7runtime4task3raw4poll"
+#define RAW_POLL_LEGACY RAW_POLL "17h"
+#define RAW_POLL_V0	"_RINvNtNtNtC"
+
+struct search {
+	struct runtime_plan *plan;
+	const char *path;	 /* for us to open */
+	struct object *object;	 /* with the symbols */
+	struct debug_info *info; /* NULL: not opened yet, or there is none */
+	int fd;
+	bool info_tried;
+	size_t found, skipped, unknown;
+	int result;
+};
+
+static bool is_raw_poll(const char *name)
+{
+	return strstr(name, RAW_POLL_LEGACY) ||
+	       (!strncmp(name, RAW_POLL_V0, strlen(RAW_POLL_V0)) && strstr(name, RAW_POLL));
+}
+
+/* The closure a worker thread lives in, also one that takes over from block_in_place(). */
+static bool is_worker_life(const char *type)
+{
+	return strstr(type, "BlockingTask<") && strstr(type, "worker") &&
+	       (strstr(type, "launch") || strstr(type, "worker::block_in_place"));
+}
+
+/* The first of the type arguments in `…poll::<T, S>` or `poll<T, S>`. To be freed. */
+static char *first_argument(const char *name)
+{
+	const char *at = strchr(name, '<'), *begin;
+	int depth = 0;
+
+	/* `<` may also open a qualified path before the function */
+	if (!strncmp(name, "tokio::", 7) || !strncmp(name, "poll", 4))
+		at = strstr(name, "poll");
+	at = at ? strchr(at, '<') : NULL;
+	if (!at)
+		return NULL;
+	begin = ++at;
+	for (; *at; at++) {
+		if (*at == '<' || *at == '(' || *at == '[' || *at == '{')
+			depth++;
+		/* not the arrow of a function type */
+		else if ((*at == '>' && at[-1] != '-') || *at == ')' || *at == ']' || *at == '}')
+			depth--;
+		if (depth < 0 || (!depth && *at == ','))
+			break;
+	}
+	return strndup(begin, (size_t)(at - begin));
+}
+
+/* `app::serve::{async_fn_env#0}` is what the source calls app::serve. */
+static void trim_type(char *type)
+{
+	static const char *const endings[] = {
+		"::{async_fn_env#", "::{async_block_env#", "::{closure_env#",	   "::{closure#",
+		"::{async_fn#",	    "::{async_block#",	   "::{async_closure_env#"};
+
+	for (bool again = true; again;) {
+		again = false;
+		for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+			char *at = strstr(type, endings[i]), *end, *last = NULL;
+
+			for (; at; at = strstr(at + 1, endings[i]))
+				last = at;
+			end = last ? strchr(last, '}') : NULL;
+			if (!end || end[1] || last == type)
+				continue;
+			*last = '\0';
+			again = true;
+		}
+	}
+}
+
+/* What is polled there, from the symbol itself or from the debug information. To be freed. */
+static char *type_at(struct search *search, uint64_t address, const char *symbol)
+{
+	const char *name;
+
+	if (!strstr(symbol, RAW_POLL_LEGACY)) {
+		cleanup_free char *plain = demangle(symbol);
+
+		return plain ? first_argument(plain) : NULL;
+	}
+	if (!search->info_tried) {
+		search->info_tried = true;
+		search->info = debug_info_open(search->fd, search->path);
+	}
+	name = search->info ? debug_info_name(search->info, address) : NULL;
+	return name ? first_argument(name) : NULL;
+}
+
+static void take_function(void *data, uint64_t address, const char *name)
+{
+	struct search *search = data;
+	struct runtime_probe probe = {.polls = POLLS_TASKS};
+	char *type;
+
+	if (search->result < 0 || !is_raw_poll(name) ||
+	    !object_offset(search->object, address, &probe.offset))
+		return;
+	search->found++;
+	for (size_t i = 0; i < search->plan->count; i++)
+		if (search->plan->probes[i].offset == probe.offset &&
+		    !strcmp(search->plan->probes[i].path, search->path))
+			return; /* an alias */
+	type = type_at(search, address, name);
+	if (type && is_worker_life(type)) {
+		search->skipped++;
+		free(type);
+		return;
+	}
+	if (type && strstr(type, "BlockingTask<"))
+		probe.polls = POLLS_POOL_CLOSURES;
+	search->unknown += !type;
+	if (type)
+		trim_type(type);
+	probe.path = strdup(search->path);
+	probe.type = type;
+	search->result = runtime_plan_add(search->plan, probe);
+}
+
+/* `symbols`: another file with the symbols of this one; NULL: it has its own. */
+static int search_file(struct search *search, const char *symbols)
+{
+	int fd = open(symbols ? symbols : search->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return symbols ? -errno : 0;
+	search->fd = fd;
+	search->info = NULL;
+	search->info_tried = false;
+	if (object_open(&search->object, fd) < 0)
+		return 0;
+	object_each_function(search->object, take_function, search);
+	debug_info_close(search->info);
+	object_free(search->object);
+	return search->result;
+}
+
+static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, struct error *error)
+{
+	struct search search = {.plan = plan};
+	struct mappings mappings = {0};
+	char program[64], path[96], last[96] = "";
+	uint64_t inode = 0, device = 0;
+	int result = mappings_load(&mappings, pid);
+
+	if (result < 0)
+		return error_set(error, -result, "cannot read the memory map of process %u: %s",
+				 pid, strerror(-result));
+	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", pid);
+	if (symbols) {
+		search.path = program;
+		result = search_file(&search, symbols);
+		if (result < 0)
+			result = error_set(error, -result, "cannot read %s: %s", symbols,
+					   strerror(-result));
+	}
+	for (size_t i = 0; result >= 0 && !search.found && i < mappings.count; i++) {
+		const struct mapping *mapping = &mappings.items[i];
+
+		if (!mapping->inode || (mapping->inode == inode && mapping->device == device))
+			continue;
+		inode = mapping->inode;
+		device = mapping->device;
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+			 pid, mapping->start, mapping->end);
+		snprintf(last, sizeof(last), "%s", path);
+		search.path = last;
+		result = search_file(&search, NULL);
+		if (result < 0)
+			result = error_set(error, -result, "out of memory");
+	}
+	mappings_release(&mappings);
+	if (result < 0)
+		return result;
+	if (search.found)
+		snprintf(plan->why, sizeof(plan->why),
+			 "%zu functions poll Tokio's tasks (%zu of unknown types, %zu worker loops "
+			 "left out)",
+			 search.found, search.unknown, search.skipped);
+	else
+		snprintf(
+			plan->why, sizeof(plan->why),
+			"no tokio::runtime::task::raw::poll in the symbols of process %u: it is no "
+			"Tokio program, or stripped (--target FILE names one with symbols)",
+			pid);
+	return search.found > 0;
+}
+
+const struct runtime_ops runtime_tokio = {
+	.name = "tokio",
+	.summary = "Rust's Tokio: every poll of every task, by probes",
+	.find = find,
+};

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/frame_kind.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct prefix {
+	const char *text;
+	enum frame_kind kind;
+};
+
+/* Crates and namespaces, as the first part of a path of names. */
+static const struct prefix packages[] = {
+	{"std", FRAME_KIND_STANDARD},
+	{"core", FRAME_KIND_STANDARD},
+	{"alloc", FRAME_KIND_STANDARD},
+	{"panic_unwind", FRAME_KIND_STANDARD},
+	{"compiler_builtins", FRAME_KIND_STANDARD},
+	{"__gnu_cxx", FRAME_KIND_STANDARD},
+	{"__cxxabiv1", FRAME_KIND_STANDARD},
+	{"runtime", FRAME_KIND_STANDARD}, /* Go */
+	{"tokio", FRAME_KIND_RUNTIME},
+	{"async_std", FRAME_KIND_RUNTIME},
+	{"async_executor", FRAME_KIND_RUNTIME},
+	{"async_io", FRAME_KIND_RUNTIME},
+	{"smol", FRAME_KIND_RUNTIME},
+	{"futures", FRAME_KIND_RUNTIME},
+	{"futures_util", FRAME_KIND_RUNTIME},
+	{"futures_core", FRAME_KIND_RUNTIME},
+	{"futures_lite", FRAME_KIND_RUNTIME},
+	{"futures_executor", FRAME_KIND_RUNTIME},
+	{"mio", FRAME_KIND_RUNTIME},
+	{"hyper", FRAME_KIND_RUNTIME},
+	{"hyper_util", FRAME_KIND_RUNTIME},
+	{"tower", FRAME_KIND_RUNTIME},
+	{"tower_service", FRAME_KIND_RUNTIME},
+	{"tokio_util", FRAME_KIND_RUNTIME},
+	{"tokio_stream", FRAME_KIND_RUNTIME},
+	{"tracing", FRAME_KIND_DEPENDENCY},
+	{"tracing_core", FRAME_KIND_DEPENDENCY},
+	{"log", FRAME_KIND_DEPENDENCY},
+	{"serde", FRAME_KIND_DEPENDENCY},
+	{"serde_json", FRAME_KIND_DEPENDENCY},
+	{"regex", FRAME_KIND_DEPENDENCY},
+	{"regex_automata", FRAME_KIND_DEPENDENCY},
+	{"crossbeam", FRAME_KIND_DEPENDENCY},
+	{"rayon", FRAME_KIND_DEPENDENCY},
+	{"rayon_core", FRAME_KIND_DEPENDENCY},
+	{"parking_lot", FRAME_KIND_DEPENDENCY},
+	{"parking_lot_core", FRAME_KIND_DEPENDENCY},
+	{"lock_api", FRAME_KIND_DEPENDENCY},
+	{"bytes", FRAME_KIND_DEPENDENCY},
+	{"http", FRAME_KIND_DEPENDENCY},
+	{"httparse", FRAME_KIND_DEPENDENCY},
+	{"axum", FRAME_KIND_DEPENDENCY},
+	{"bcrypt", FRAME_KIND_DEPENDENCY},
+	{"blowfish", FRAME_KIND_DEPENDENCY},
+	{"flate2", FRAME_KIND_DEPENDENCY},
+	{"hashbrown", FRAME_KIND_DEPENDENCY},
+	{"ahash", FRAME_KIND_DEPENDENCY},
+	{"memchr", FRAME_KIND_DEPENDENCY},
+	{"socket2", FRAME_KIND_DEPENDENCY},
+	{"once_cell", FRAME_KIND_DEPENDENCY},
+};
+
+/* Names a compiler or its library adds, without a namespace. */
+static const char *const standard_functions[] = {
+	"__rust_",     "rust_begin_unwind", "rust_panic", "rust_eh_personality",
+	"_start",      "__libc_csu_",	    "__cxa_",	  "_Unwind_",
+	"frame_dummy", "__libc_start",	    "_dl_",	  "lang_start",
+	"main::{{",
+};
+
+/* Parts of source paths, the more telling first. */
+static const struct prefix places[] = {
+	{"/rustc/", FRAME_KIND_STANDARD},
+	{"/.rustup/toolchains/", FRAME_KIND_STANDARD},
+	{"library/std/src/", FRAME_KIND_STANDARD},
+	{"library/core/src/", FRAME_KIND_STANDARD},
+	{"library/alloc/src/", FRAME_KIND_STANDARD},
+	{"/include/c++/", FRAME_KIND_STANDARD},
+	{"/go/src/", FRAME_KIND_STANDARD},
+	{"/lib/go-", FRAME_KIND_STANDARD},
+	{"/vendor/", FRAME_KIND_DEPENDENCY},
+	{"/node_modules/", FRAME_KIND_DEPENDENCY},
+	{"/pkg/mod/", FRAME_KIND_DEPENDENCY},
+	{"/deps/", FRAME_KIND_DEPENDENCY},
+};
+
+/* Where cargo keeps the sources of what others wrote. */
+static const char *const registries[] = {"/.cargo/registry/", "/cargo/registry/", "/.cargo/git/"};
+
+/* Packages' directories there are `name-version`. */
+static bool is_runtime_package(const char *directory)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(packages); i++) {
+		size_t length = strlen(packages[i].text);
+
+		if (packages[i].kind != FRAME_KIND_RUNTIME)
+			continue;
+		/* crates are written with - there, and with _ in names */
+		for (size_t j = 0;; j++) {
+			char wanted = packages[i].text[j] == '_' ? '-' : packages[i].text[j];
+
+			if (j == length) {
+				if (directory[j] == '-' || directory[j] == '/')
+					return true;
+				break;
+			}
+			if (directory[j] != wanted)
+				break;
+		}
+	}
+	return false;
+}
+
+static enum frame_kind kind_of_file(const char *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(registries); i++) {
+		const char *at = strstr(file, registries[i]);
+
+		if (!at)
+			continue;
+		at += strlen(registries[i]);
+		/* an index's own directory may be between: src/index.crates.io-1234/ */
+		for (const char *part = at; part; part = strchr(part, '/')) {
+			part += *part == '/';
+			if (is_runtime_package(part))
+				return FRAME_KIND_RUNTIME;
+		}
+		return FRAME_KIND_DEPENDENCY;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (strstr(file, places[i].text))
+			return places[i].kind;
+	if (!strncmp(file, "/usr/", 5) || !strncmp(file, "/lib", 4))
+		return FRAME_KIND_SYSTEM;
+	return FRAME_KIND_UNKNOWN;
+}
+
+/* `<&mut app::Conn as Future>::poll` is of app. */
+static const char *skip_decoration(const char *name)
+{
+	static const char *const words[] = {"<",    "&",      "*",    "(",    "[",
+					    "mut ", "const ", "dyn ", "impl "};
+
+	for (bool again = true; again;) {
+		again = false;
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+			if (strncmp(name, words[i], strlen(words[i])) != 0)
+				continue;
+			name += strlen(words[i]);
+			again = true;
+		}
+	}
+	return name;
+}
+
+static enum frame_kind kind_of_name(const char *function)
+{
+	const char *name = skip_decoration(function);
+	size_t length = 0;
+
+	while (isalnum((unsigned char)name[length]) || name[length] == '_')
+		length++;
+	/* a v0 name tells the crate's hash: tokio[1b2c] */
+	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' || name[length] == '.') {
+		for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
+			if (strlen(packages[i].text) == length &&
+			    !strncmp(name, packages[i].text, length))
+				return packages[i].kind;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(standard_functions); i++)
+		if (!strncmp(function, standard_functions[i], strlen(standard_functions[i])))
+			return FRAME_KIND_STANDARD;
+	return FRAME_KIND_UNKNOWN;
+}
+
+enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
+			      bool executable)
+{
+	enum frame_kind kind = file ? kind_of_file(file) : FRAME_KIND_UNKNOWN;
+
+	if (kind == FRAME_KIND_UNKNOWN)
+		kind = kind_of_name(function);
+	if (kind != FRAME_KIND_UNKNOWN)
+		return kind;
+	if (executable)
+		return FRAME_KIND_USER;
+	if (!*module)
+		return file || !strchr(function, '+') ? FRAME_KIND_USER : FRAME_KIND_UNKNOWN;
+	if (!strncmp(module, "/usr/", 5) || !strncmp(module, "/lib", 4) || *module == '[')
+		return FRAME_KIND_SYSTEM;
+	return FRAME_KIND_USER;
+}

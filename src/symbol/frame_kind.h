@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose code a function is: the program's, the runtime's, a library's. By the source file where it
+ * is known (package managers put sources into telling places), else by the demangled name, else by
+ * the mapped file.
+ */
+#ifndef DWELL_SYMBOL_FRAME_KIND_H
+#define DWELL_SYMBOL_FRAME_KIND_H
+
+#include <stdbool.h>
+
+enum frame_kind {
+	FRAME_KIND_UNKNOWN,
+	FRAME_KIND_USER,
+	FRAME_KIND_RUNTIME,    /* of an async runtime */
+	FRAME_KIND_STANDARD,   /* the language's own library */
+	FRAME_KIND_DEPENDENCY, /* built into the program */
+	FRAME_KIND_SYSTEM,     /* a shared library */
+	FRAME_KIND_KERNEL,
+};
+
+/*
+ * `function`: demangled. `file`: NULL if not known. `module`: path of the mapped file, "" = code
+ * made at run time. `executable`: the module is the program itself.
+ */
+enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
+			      bool executable);
+
+#endif

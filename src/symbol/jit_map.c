@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/jit_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+/* The file may grow without end; what is beyond is not read. */
+#define READ_MAX (256ULL << 20)
+
+struct jit_function {
+	uint64_t start, end;
+	size_t number; /* of several at one place the last is there now */
+	char *name;
+};
+
+/* Its number in its own pid namespace, which names the file. */
+static uint32_t inner_pid(uint32_t pid)
+{
+	char path[64], line[256];
+	uint32_t inner = pid;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		for (char *at = line + 6; *at;) {
+			char *end;
+			unsigned long number = strtoul(at, &end, 10);
+
+			if (end == at)
+				break;
+			inner = (uint32_t)number;
+			at = end;
+		}
+	}
+	return inner;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct jit_function *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static int add_line(struct jit_map *map, const char *line)
+{
+	struct jit_function function = {.number = map->count};
+	uint64_t size;
+	int name = 0;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &function.start, &size, &name) != 2 ||
+	    !name || !line[name])
+		return 0;
+	function.end = function.start + size;
+	if (array_reserve(&map->functions, &map->room, map->count + 1, sizeof(function)) < 0)
+		return -ENOMEM;
+	function.name = strndup(line + name, strcspn(line + name, "\n"));
+	if (!function.name)
+		return -ENOMEM;
+	map->functions[map->count++] = function;
+	return 0;
+}
+
+static void read_more(struct jit_map *map)
+{
+	cleanup_free char *line = NULL;
+	char path[128];
+	size_t room = 0;
+	struct stat status;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root/tmp/perf-%" PRIu32 ".map", map->pid,
+		 inner_pid(map->pid));
+	/* anybody may put something there: no pipe that blocks, no device */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	if (fd < 0)
+		return;
+	cleanup_file FILE *file = fdopen(fd, "r");
+
+	if (!file || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    (uint64_t)status.st_size <= map->read_bytes ||
+	    fseeko(file, (off_t)map->read_bytes, SEEK_SET) < 0)
+		return;
+	/* a line that is being written comes with the next */
+	while (map->read_bytes < READ_MAX && (length = getline(&line, &room, file)) > 0 &&
+	       line[length - 1] == '\n') {
+		map->read_bytes += (uint64_t)length;
+		if (add_line(map, line) < 0)
+			break;
+	}
+	if (map->count)
+		qsort(map->functions, map->count, sizeof(*map->functions), by_start);
+}
+
+static const char *find(const struct jit_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->functions[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < map->functions[low - 1].end ? map->functions[low - 1].name : NULL;
+}
+
+const char *jit_map_find(struct jit_map *map, uint64_t address)
+{
+	const char *name = find(map, address);
+
+	if (name || !map->pid)
+		return name;
+	read_more(map);
+	return find(map, address);
+}
+
+void jit_map_release(struct jit_map *map)
+{
+	for (size_t i = 0; i < map->count; i++)
+		free(map->functions[i].name);
+	free(map->functions);
+	*map = (struct jit_map){0};
+}

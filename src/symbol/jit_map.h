@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions made at run time, as a JIT compiler lists them in /tmp/perf-PID.map (tools/perf's
+ * Documentation/jit-interface.txt): lines of start, size (hexadecimal) and name. Node.js does with
+ * --perf-basic-prof, Java with an agent.
+ */
+#ifndef DWELL_SYMBOL_JIT_MAP_H
+#define DWELL_SYMBOL_JIT_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zeros but `pid` is one that has not been read. */
+struct jit_map {
+	uint32_t pid;
+	struct jit_function *functions; /* by start */
+	size_t count, room;
+	uint64_t read_bytes; /* of the file: it is only ever appended to */
+};
+
+/* NULL: not listed. Reads what has been appended to the file since. Valid until the next call. */
+const char *jit_map_find(struct jit_map *map, uint64_t address);
+void jit_map_release(struct jit_map *map);
+
+#endif

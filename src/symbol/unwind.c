@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/unwind.h"
+
+#include <string.h>
+
+struct cursor {
+	uint64_t address, stack, frame, link;
+	bool call;	       /* `address` is behind a call */
+	unsigned int returned; /* trampolines met so far */
+};
+
+/* A word of the copied stack. */
+static bool read_word(const struct unwind_start *start, uint64_t address, uint64_t *ret_word)
+{
+	uint64_t offset = address - start->stack;
+
+	if (address < start->stack || offset > start->memory_bytes ||
+	    start->memory_bytes - offset < sizeof(*ret_word))
+		return false;
+	memcpy(ret_word, start->memory + offset, sizeof(*ret_word));
+	return true;
+}
+
+/* Where code keeps none of both: what it would be with a frame pointer. */
+static const struct frame_rule by_frame_pointer = {
+	.base = FRAME_FROM_FRAME, .cfa_offset = 16, .return_offset = -8, .frame_offset = -16};
+
+static struct frame_rule find_rule(struct symbolizer *symbolizer, const struct unwind_start *start,
+				   const struct cursor *cursor)
+{
+	struct frame_rule rule;
+
+	if (start->frame_pointers ||
+	    !symbolizer_frame(symbolizer, cursor->address - cursor->call, &rule))
+		return by_frame_pointer;
+	return rule;
+}
+
+/* A return probe has put the address of its trampoline on the stack. */
+static bool is_trampoline(struct symbolizer *symbolizer, uint64_t address)
+{
+	const struct mapping *mapping = symbolizer_mapping(symbolizer, address);
+
+	return mapping && !strcmp(mapping->path, "[uprobes]");
+}
+
+/* 1: to the caller; 0: there is none; -1: it cannot be told. */
+static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
+		struct cursor *cursor)
+{
+	struct frame_rule rule = find_rule(symbolizer, start, cursor);
+	uint64_t cfa, address, frame = cursor->frame;
+
+	if (rule.outermost)
+		return 0;
+	cfa = (rule.base == FRAME_FROM_FRAME ? cursor->frame : cursor->stack) +
+	      (uint64_t)(int64_t)rule.cfa_offset;
+	/* stacks grow down: a caller's frame lies above */
+	if (cfa <= cursor->stack && cursor->call)
+		return -1;
+	if (!rule.return_offset)
+		address = cursor->link;
+	else if (!read_word(start, cfa + (uint64_t)(int64_t)rule.return_offset, &address))
+		return -1;
+	if (rule.frame_offset &&
+	    !read_word(start, cfa + (uint64_t)(int64_t)rule.frame_offset, &frame))
+		return -1;
+	if (is_trampoline(symbolizer, address)) {
+		if (cursor->returned >= start->return_count)
+			return -1;
+		address = ((const uint64_t *)start->returns)[cursor->returned++];
+	}
+	if (!address)
+		return 0;
+	if (!symbolizer_mapping(symbolizer, address - 1))
+		return -1;
+	*cursor = (struct cursor){.address = address,
+				  .stack = cfa,
+				  .frame = frame,
+				  .call = true,
+				  .returned = cursor->returned};
+	return 1;
+}
+
+unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *start,
+		    uint64_t addresses[UNWIND_MAX], enum unwind_end *ret_end)
+{
+	struct cursor cursor = {.address = start->address,
+				.stack = start->stack,
+				.frame = start->frame,
+				.link = start->link,
+				.call = !start->exact};
+	unsigned int count = 0;
+	int result = 1;
+
+	while (result > 0 && count < UNWIND_MAX) {
+		addresses[count++] = cursor.address;
+		result = step(symbolizer, start, &cursor);
+	}
+	if (result == 0)
+		*ret_end = UNWIND_COMPLETE;
+	else
+		*ret_end = count > 1 ? UNWIND_TRUNCATED : UNWIND_FAILED;
+	return count;
+}

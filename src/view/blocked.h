@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What blocked the workers, as JSON lines and as a page of text. */
+#ifndef DWELL_VIEW_BLOCKED_H
+#define DWELL_VIEW_BLOCKED_H
+
+#include "base/output.h"
+#include "model/interval.h"
+#include "model/stalls.h"
+
+struct blocked_summary {
+	struct stalls *stalls;
+	const struct interval *whole; /* by thread: all intervals as one (model/summary.h) */
+	uint64_t measured_ns;
+	size_t top; /* hotspots to show, 0 = all */
+};
+
+/* A line for a stall. */
+void blocked_json_stall(struct output *out, const struct stalls *stalls, const struct stall *stall);
+
+/* The last line. */
+void blocked_json_summary(struct output *out, const struct blocked_summary *summary);
+
+void blocked_table(struct output *out, const struct blocked_summary *summary);
+
+/* The name of a function as people read it: without what compilers make of an async body. */
+#define BLOCKED_NAME_BYTES 256
+void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/histogram.h"
+#include "base/text.h"
+#include "model/reason.h"
+#include "view/blocked.h"
+
+#define FUNCTION_COLUMNS 44
+#define PLACE_COLUMNS	 22
+#define CAUSE_COLUMNS	 24
+
+/* A span that goes on for so long at the end is told. */
+#define STUCK_NS (100 * NS_PER_MS)
+
+/* What rustc makes of the body of an async function, block or closure. */
+static const char *const bodies[] = {"::{{closure}}",	"::{closure#",	    "::{async_fn#",
+				     "::{async_block#", "::{async_fn_env#", "::{async_block_env#",
+				     "::{closure_env#"};
+
+static bool cut_body(char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+		char *at = NULL, *next = name, *end;
+
+		while ((next = strstr(next, bodies[i])))
+			at = next++;
+		if (!at || at == name)
+			continue;
+		end = at + strlen(bodies[i]);
+		if (bodies[i][strlen(bodies[i]) - 1] == '#')
+			end = strchr(end, '}') ? strchr(end, '}') + 1 : end;
+		if (*end)
+			continue;
+		*at = '\0';
+		return true;
+	}
+	return false;
+}
+
+void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame)
+{
+	snprintf(into, BLOCKED_NAME_BYTES, "%s", frame->function);
+	while (cut_body(into))
+		;
+}
+
+static void write_padded(struct output *out, const char *text, size_t columns)
+{
+	char shown[512];
+	size_t used = text_printable(shown, sizeof(shown), text, columns);
+
+	output_string(out, shown);
+	for (; used < columns; used++)
+		output_char(out, ' ');
+}
+
+/* The end of a path of names tells more than its beginning. */
+static void write_function(struct output *out, const char *name)
+{
+	size_t length = strlen(name);
+
+	write_padded(out, length > FUNCTION_COLUMNS ? name + length - FUNCTION_COLUMNS : name,
+		     FUNCTION_COLUMNS);
+}
+
+static void write_place(struct output *out, const struct frame *frame)
+{
+	const char *slash = frame ? strrchr(frame->file, '/') : NULL;
+	char text[128] = "";
+
+	if (frame && *frame->file)
+		snprintf(text, sizeof(text), frame->line ? "%.100s:%u" : "%.100s",
+			 slash ? slash + 1 : frame->file, frame->line);
+	write_padded(out, text, PLACE_COLUMNS);
+}
+
+static void write_head(struct output *out, const struct blocked_summary *summary)
+{
+	const struct wire_runtime *runtime = stalls_runtime(summary->stalls);
+	const struct stall_counts *counts = stalls_counts(summary->stalls);
+	uint64_t stacks =
+		runtime->stacks_complete + runtime->stacks_truncated + runtime->stacks_failed;
+	char process[32], threshold[16], length[16], longest[16], total[16];
+	size_t count, pool = 0;
+	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
+
+	for (size_t i = 0; i < count; i++)
+		pool += workers[i].last.kind == WIRE_SPAN_POOL;
+	text_printable(process, sizeof(process), runtime->process, 16);
+	duration_format(threshold, sizeof(threshold), runtime->threshold_ns);
+	duration_format(length, sizeof(length), summary->measured_ns);
+	output_format(out, "dwell blocked  %s %u  %s, %zu workers, %zu pool threads  > %s  in %s\n",
+		      process, runtime->pid, runtime->name, count - pool, pool, threshold, length);
+	duration_format(longest, sizeof(longest), counts->max_ns);
+	duration_format(total, sizeof(total), counts->total_ns);
+	output_format(out, "%llu stalls, %s in all, longest %s  %llu of %llu stacks complete  ",
+		      (unsigned long long)counts->stalls, total, longest,
+		      (unsigned long long)runtime->stacks_complete, (unsigned long long)stacks);
+	if (runtime->frames)
+		output_format(out, "%.0f %% of addresses named  ",
+			      100.0 * (double)runtime->frames_named / (double)runtime->frames);
+	output_format(out, runtime->lost ? "LOST %llu\n" : "lost %llu\n",
+		      (unsigned long long)runtime->lost);
+}
+
+static void write_cause(struct output *out, const struct hotspot *hotspot)
+{
+	char text[REASON_BYTES + 16], reason[REASON_BYTES] = "";
+
+	if (hotspot->cause != CAUSE_CPU && hotspot->cause != CAUSE_RUNNABLE &&
+	    hotspot->where.state > WIRE_RUNNABLE)
+		reason_format(reason, sizeof(reason), hotspot->where, true);
+	snprintf(text, sizeof(text), "%s%s%s", stall_cause_info[hotspot->cause].key,
+		 *reason ? " " : "", reason);
+	write_padded(out, text, CAUSE_COLUMNS);
+}
+
+static void write_parties(struct output *out, const struct stalls *stalls,
+			  const struct hotspot *hotspot)
+{
+	const struct frame *function = stalls_frame(stalls, hotspot->waker_function);
+	char comm[32], name[BLOCKED_NAME_BYTES];
+
+	if (hotspot->in_place)
+		output_string(out, "  block_in_place: the runtime knew");
+	if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
+		text_printable(comm, sizeof(comm), hotspot->culprit.comm, 16);
+		output_format(out, "  CPU had %s %u", comm, hotspot->culprit.pid);
+	}
+	if ((hotspot->cause == CAUSE_LOCK || hotspot->cause == CAUSE_IPC) && hotspot->waker.tid) {
+		text_printable(comm, sizeof(comm), hotspot->waker.comm, 16);
+		output_format(out, "  ended by %s %u", comm, hotspot->waker.tid);
+		if (function) {
+			char shown[BLOCKED_NAME_BYTES];
+
+			blocked_name(name, function);
+			text_printable(shown, sizeof(shown), name, 80);
+			output_format(out, " in %s", shown);
+		}
+	}
+}
+
+static void write_hotspots(struct output *out, const struct blocked_summary *summary)
+{
+	size_t count;
+	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, &count);
+	char total[16], p99[16], longest[16], name[BLOCKED_NAME_BYTES];
+
+	if (summary->top && count > summary->top)
+		count = summary->top;
+	if (!count) {
+		output_string(out, "\nNo worker was kept for longer than the threshold.\n");
+		return;
+	}
+	output_char(out, '\n');
+	write_padded(out, "HOTSPOTS", FUNCTION_COLUMNS + PLACE_COLUMNS + 2);
+	output_string(out, "CAUSE                    STALLS    TOTAL      P99      MAX\n");
+	for (size_t i = 0; i < count; i++) {
+		const struct hotspot *hotspot = &hotspots[i];
+		const struct frame *function = stalls_frame(summary->stalls, hotspot->function);
+
+		snprintf(name, sizeof(name), "(no stack)");
+		if (function)
+			blocked_name(name, function);
+		write_function(out, name);
+		output_char(out, ' ');
+		write_place(out, function);
+		output_char(out, ' ');
+		write_cause(out, hotspot);
+		duration_format(total, sizeof(total), hotspot->total_ns);
+		duration_format(p99, sizeof(p99),
+				histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99,
+						     hotspot->max_ns));
+		duration_format(longest, sizeof(longest), hotspot->max_ns);
+		output_format(out, " %6llu %8s %8s %8s", (unsigned long long)hotspot->count, total,
+			      p99, longest);
+		write_parties(out, summary->stalls, hotspot);
+		output_char(out, '\n');
+	}
+}
+
+static void write_workers(struct output *out, const struct blocked_summary *summary)
+{
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
+	char comm[32], longest[16], stuck[16];
+
+	output_string(out, "\n     TID WORKER             SPANS  STALLS  LONGEST\n");
+	for (size_t i = 0; i < count; i++) {
+		const struct stall_worker *worker = &workers[i];
+		uint64_t open_ns = worker->last.open_ns
+					   ? worker->last.header.time_ns - worker->last.open_ns
+					   : 0;
+
+		if (worker->last.kind == WIRE_SPAN_POOL)
+			continue;
+		text_printable(comm, sizeof(comm), worker->last.comm, 16);
+		duration_format(longest, sizeof(longest), worker->longest_ns);
+		output_format(out, "%8u %-16s %7llu %7llu %8s", worker->last.tid, comm,
+			      (unsigned long long)worker->spans, (unsigned long long)worker->stalls,
+			      longest);
+		if (open_ns > STUCK_NS) {
+			duration_format(stuck, sizeof(stuck), open_ns);
+			output_format(out, "  STUCK for %s", stuck);
+		}
+		output_char(out, '\n');
+	}
+}
+
+void blocked_table(struct output *out, const struct blocked_summary *summary)
+{
+	const struct about *about = summary->whole->about;
+
+	write_head(out, summary);
+	for (size_t i = 0; about && i < about->missing_count; i++)
+		if (strcmp(about->missing[i].source, "taskstats") != 0 &&
+		    strcmp(about->missing[i].source, "delayacct") != 0)
+			output_format(out, "not measured: %s: %s\n", about->missing[i].source,
+				      about->missing[i].why);
+	write_hotspots(out, summary);
+	write_workers(out, summary);
+}
