@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The services `dwell blocked` is tried on, and the truth about them."""
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+
+import pytest
+
+from conftest import BUILD, DWELL
+
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
+CARGO_TARGET = pathlib.Path("/var/tmp") / f"dwell-tokio-{os.getuid()}"
+
+#: name of a build -> (cargo profile, RUSTFLAGS)
+BUILDS = {
+    "release": ("release", ""),
+    "plain": ("plain", ""),  # no debug information
+    "fat": ("fat", ""),  # fat LTO, panic=abort, no debug information
+    "v0": ("plain", "-C symbol-mangling-version=v0"),
+    "frame-pointers": ("release", "-C force-frame-pointers=yes"),
+    "stripped": ("stripped", ""),
+}
+
+
+def build_tokio(build):
+    """Path of the service in that build; skips where it cannot be built."""
+    if not shutil.which("cargo"):
+        pytest.skip("cargo is not installed")
+    if not list(pathlib.Path("/usr/share/cargo/registry").glob("tokio-1*")):
+        pytest.skip("librust-tokio-dev is not installed")
+    profile, flags = BUILDS[build]
+    target = CARGO_TARGET / build
+    target.mkdir(parents=True, exist_ok=True)
+    with open(target / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            ["cargo", "build", "--offline", "--profile", profile, "--target-dir", target],
+            cwd=FIXTURES / "tokio",
+            env={**os.environ, "RUSTFLAGS": flags},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    if done.returncode:
+        pytest.skip(f"the service cannot be built: {done.stdout[-300:]}")
+    return target / profile / "tokio-service"
+
+
+class Service:
+    """A running service; ask() -> (start, duration, CPU time) in ns as its handler measured."""
+
+    def __init__(self, arguments):
+        self.process = subprocess.Popen([str(argument) for argument in arguments], stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+        self.connect()
+
+    def connect(self):
+        self.socket = socket.create_connection(("127.0.0.1", self.port))
+        self.file = self.socket.makefile("rw")
+
+    def ask(self, name, argument):
+        self.file.write(f"{name} {argument}\n")
+        self.file.flush()
+        return tuple(int(word) for word in self.file.readline().split())
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def tokio_service(build="release", *arguments, directory="/var/tmp"):
+    service = Service([build_tokio(build), "--directory", directory, *arguments])
+    try:
+        yield service
+    finally:
+        service.end()
+
+
+@contextlib.contextmanager
+def loop_service(threads=1, directory="/var/tmp"):
+    service = Service([pathlib.Path(BUILD) / "tests" / "loop-service", threads, directory])
+    try:
+        yield service
+    finally:
+        service.end()
+
+
+class Blocked:
+    """`dwell blocked` on a process, until end()."""
+
+    def __init__(self, pid, *arguments):
+        # a pipe nobody reads from would hold it up when it is full
+        self.output = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [DWELL, "blocked", "-p", str(pid), "--format", "json", "-v", *arguments],
+            stdout=self.output,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        # the runtime is told when it has been found, and once more when all is attached
+        self.told = []
+        for line in self.process.stderr:
+            self.told.append(line)
+            if "watching" in line:
+                break
+
+    def end(self, signal=2):
+        """-> (stalls, summary)"""
+        self.process.send_signal(signal)
+        return self.wait()
+
+    def wait(self):
+        """The same, when it ends by itself."""
+        _, errors = self.process.communicate(timeout=60)
+        self.output.seek(0)
+        output = self.output.read()
+        self.errors = "".join(self.told) + errors
+        self.status = self.process.returncode
+        lines = [json.loads(line) for line in output.splitlines()]
+        assert lines, self.errors
+        assert all(line["type"] == "stall" for line in lines[:-1]) and lines[-1]["type"] == "blocked"
+        return lines[:-1], lines[-1]
+
+
+def stall_of(stalls, start, duration):
+    """The stall in which the handler did what it measured; None: it was not seen."""
+    for stall in stalls:
+        if stall["start_ns"] <= start and stall["start_ns"] + stall["duration_ns"] >= start + duration:
+            return stall
+    return None

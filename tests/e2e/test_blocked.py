@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell blocked` against services whose handlers measure how long they block, and why is known."""
+import os
+import signal
+import statistics
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import DWELL, WORKLOAD, run
+from services import Blocked, Service, loop_service, stall_of, tokio_service
+
+#: handler -> (argument, cause of its waiting, function that does it)
+CAUSES = {
+    "spin": (30, "cpu", "compute_report"),
+    "sleep": (30, "sleep", "wait_for_printer"),
+    "lock": (30, "lock", "read_ledger"),
+    "fsync": (16, "disk", "append_audit"),
+    "read": (64, "disk", "load_archive"),
+    "fault": (32, "disk", "touch_archive"),
+}
+ROUNDS = 4
+
+
+def ask_all(service):
+    """-> [(handler, start, duration, cpu)]"""
+    answers = []
+    for _ in range(ROUNDS):
+        for handler, (argument, _, _) in CAUSES.items():
+            if handler in ("read", "fault"):
+                service.ask("cool", argument)
+            answers.append((handler, *service.ask(handler, argument)))
+    return answers
+
+
+def complaint(stalls, handler, start, duration, cpu):
+    """What is wrong with how a stall is told; None: nothing."""
+    _, cause, function = CAUSES[handler]
+    stall = stall_of(stalls, start, duration)
+    if not stall:
+        return f"{handler}: a stall of {duration / 1e6} ms was not seen"
+    if function not in stall["function"]:
+        return f"{handler}: {stall['function']} instead of {function}"
+    # where it computed as long as it waited, or others had the CPU, there is more than one answer
+    shares = {key: ns / stall["duration_ns"] for key, ns in stall["states_ns"].items()}
+    if cpu > 0.6 * duration:
+        cause = "cpu"
+    elif cpu > 0.4 * duration or shares["runnable"] > 0.3:
+        return None
+    if stall["cause"] != cause:
+        return f"{handler}: {stall['cause']} instead of {cause} ({stall['states_ns']}, measured CPU {cpu})"
+    # a thread's CPU clock leaves out the interrupts that hit it, as those of the disk
+    if not cpu - 1_000_000 < stall["states_ns"]["cpu"] < 1.4 * cpu + 3_000_000:
+        return f"{handler}: {stall['states_ns']['cpu']} ns of CPU time, measured {cpu}"
+    return None
+
+
+def check(stalls, summary, answers):
+    # two requests may be served in one poll: that is a stall of both
+    shared = {}
+    for _, start, duration, _ in answers:
+        stall = stall_of(stalls, start, duration)
+        if stall and duration > 1_000_000:
+            shared[stall["start_ns"]] = shared.get(stall["start_ns"], 0) + 1
+    long = [
+        answer
+        for answer in answers
+        if answer[2] > 6_000_000 and shared.get((stall_of(stalls, *answer[1:3]) or {}).get("start_ns"), 0) <= 1
+    ]
+    assert len(long) > 0.8 * len(answers)
+    complaints = [text for text in (complaint(stalls, *answer) for answer in long) if text]
+    assert len(complaints) <= 0.05 * len(long), complaints
+    # what the handler measured is nearly all of it
+    excess = [stall_of(stalls, start, duration)["duration_ns"] - duration for _, start, duration, _ in long
+              if stall_of(stalls, start, duration)]  # fmt: skip
+    assert statistics.median(excess) < 1_000_000, excess
+    for stall in stalls:
+        assert sum(stall["states_ns"].values()) == pytest.approx(stall["duration_ns"], abs=20_000)
+    quality = summary["quality"]
+    assert quality["lost"] == 0
+    stacks = quality["stacks"]
+    assert stacks["complete"] >= 0.98 * sum(stacks.values()), stacks
+    # the function of a hotspot, and who had the lock
+    assert "refresh_ledger" in {
+        hotspot["waker"]["function"].split("::")[-1]
+        for hotspot in summary["hotspots"]
+        if hotspot["cause"] == "lock" and hotspot["waker"]
+    }
+
+
+def test_causes_in_an_event_loop():
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid)
+        answers = ask_all(service)
+        stalls, summary = blocked.end()
+    assert summary["runtime"] == "loop"
+    check(stalls, summary, answers)
+
+
+@pytest.mark.parametrize("build", ["release", "plain", "fat", "v0", "frame-pointers"])
+def test_causes_in_tokio(build):
+    with tokio_service(build) as service:
+        blocked = Blocked(service.process.pid)
+        answers = ask_all(service)
+        stalls, summary = blocked.end()
+    assert summary["runtime"] == "tokio"
+    check(stalls, summary, answers)
+    if build in ("release", "v0", "frame-pointers"):
+        assert {stall["task"] for stall in stalls} == {"tokio_service::serve"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--threads", "0"), ("--runtimes", "2"), ("--name", "orders")], ids=["current_thread", "two runtimes", "renamed"]
+)
+def test_kinds_of_tokio_runtimes(arguments):
+    with tokio_service("release", *arguments) as service:
+        blocked = Blocked(service.process.pid)
+        answers = ask_all(service)
+        stalls, summary = blocked.end()
+    check(stalls, summary, answers)
+
+
+@pytest.mark.parametrize("build", ["release", "plain", "fat"])
+def test_good_tasks_are_not_blamed(build):
+    with tokio_service(build) as service:
+        blocked = Blocked(service.process.pid)
+        for _ in range(10):
+            service.ask("good", 30)
+            service.ask("offload", 30)
+        stalls, summary = blocked.end()
+    assert [stall for stall in stalls if stall["cause"] != "runnable"] == []
+    if build == "release":
+        assert summary["pool_threads"] >= 1
+
+
+def test_an_event_loop_that_waits_is_not_blamed():
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid)
+        for _ in range(20):
+            service.ask("good", 30)
+        stalls, summary = blocked.end()
+    assert [stall for stall in stalls if stall["cause"] != "runnable"] == []
+    (worker,) = summary["workers"]
+    assert worker["turns"] >= 40 and worker["found_by"] == "type"
+
+
+@pytest.mark.parametrize("build", ["release", "plain"])
+def test_block_in_place_is_legitimate(build):
+    with tokio_service(build) as service:
+        blocked = Blocked(service.process.pid)
+        answers = [service.ask("inplace", 30) for _ in range(5)]
+        # on the worker that took over, blocking is still blocking
+        blamed = [service.ask("sleep", 30) for _ in range(5)]
+        stalls, summary = blocked.end()
+    for start, duration, _ in answers:
+        assert stall_of(stalls, start, duration)["legitimate"] == "block_in_place"
+    for start, duration, _ in blamed:
+        assert stall_of(stalls, start, duration)["legitimate"] is None
+
+
+def test_who_had_the_cpu():
+    """Another process in front of it on the only CPU it may use: not its own fault."""
+    with loop_service() as service:
+        os.sched_setaffinity(service.process.pid, {0})
+        blocked = Blocked(service.process.pid)
+        spin = "import time; end = time.process_time() + 0.1\nwhile time.process_time() < end: pass"
+        hog = ["taskset", "-c", "0", "chrt", "-f", "20", "/usr/bin/python3", "-c", spin]
+        for _ in range(5):
+            asking = threading.Thread(target=service.ask, args=("spin", 150))
+            asking.start()
+            subprocess.run(hog, check=True)
+            asking.join()
+        stalls, summary = blocked.end()
+    starved = [stall for stall in stalls if stall["cause"] == "runnable"]
+    assert starved
+    culprits = {stall["culprit"]["comm"] for stall in starved if stall["culprit"]}
+    assert "python3" in culprits, culprits
+    assert [hotspot["function"] for hotspot in summary["hotspots"] if hotspot["cause"] == "runnable"] == ["compute_report"]
+
+
+def test_the_table():
+    with loop_service() as service:
+        blocked = subprocess.Popen(
+            [DWELL, "blocked", "-p", str(service.process.pid), "-d", "3s"], stdout=subprocess.PIPE, text=True
+        )
+        deadline = time.monotonic() + 2.5
+        while time.monotonic() < deadline:
+            service.ask("sleep", 20)
+        output = blocked.communicate()[0]
+    assert blocked.returncode == 0
+    for part in ("loop-service", "1 workers", "HOTSPOTS", "wait_for_printer", "loop-service.c:", "sleep clock_nanosleep"):
+        assert part in output, output
+
+
+def test_limits_make_a_check():
+    with loop_service() as service:
+        for arguments, status in ((("--max-stalls", "0"), 3), (("--max-stall", "10ms"), 3), (("--max-stall", "10s"), 0)):
+            blocked = Blocked(service.process.pid, *arguments)
+            service.ask("sleep", 20)
+            blocked.end()
+            assert blocked.status == status, (arguments, blocked.errors)
+
+
+def test_the_target_ends_meanwhile():
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid)
+        service.ask("sleep", 20)
+        service.process.kill()
+        stalls, summary = blocked.wait()
+    assert blocked.status == 0
+    assert summary["stalls"] == len(stalls) >= 1
+
+
+def test_stripped_programs():
+    with tokio_service("stripped") as service:
+        done = run("blocked", "-p", service.process.pid, "--runtime", "tokio", "-d", "100ms")
+        assert done.returncode == 1 and "stripped" in done.stderr and "--target" in done.stderr
+        # what is left: turns of whoever waits for events
+        blocked = Blocked(service.process.pid)
+        service.ask("sleep", 30)
+        _, summary = blocked.end()
+        assert summary["runtime"] == "loop"
+
+
+@pytest.mark.parametrize(
+    "arguments, status, part",
+    [
+        ((), 2, "which process"),
+        (("-p", "0"), 2, "bad"),
+        (("-p", "4194303"), 1, "4194303"),
+        (("no such process",), 1, "no process named"),
+        (("-p", "1,2"), 2, "one process"),
+        (("-p", "1", "--threshold", "0"), 2, "too short"),
+        (("-p", "1", "--threshold", "abc"), 2, "abc"),
+        (("-p", "1", "--runtime", "netty"), 2, "auto, tokio or loop"),
+        (("-p", "1", "--unwind", "orc"), 2, "auto, dwarf or fp"),
+        (("-p", "1", "--freq", "0"), 2, "--freq"),
+        (("-p", "1", "--freq", "99999"), 2, "10000"),
+        (("-p", "1", "--max-stalls", "-1"), 2, "--max-stalls"),
+        (("-p", "2", "-d", "10ms", "--runtime", "tokio"), 1, "Tokio"),
+    ],
+)
+def test_mistakes(arguments, status, part):
+    done = run("blocked", *arguments)
+    assert done.returncode == status, done.stderr
+    assert part in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_the_target_is_left_as_it_was():
+    """Attached and detached many times while it answers: every answer is right."""
+    with tokio_service() as service:
+        stop = threading.Event()
+        answers = []
+
+        def ask():
+            while not stop.is_set():
+                answers.append(service.ask("spin", 1))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            for _ in range(10):
+                assert run("blocked", "-p", service.process.pid, "-d", "50ms").returncode == 0
+                # killed in the middle, nothing stays attached
+                killed = subprocess.Popen([DWELL, "blocked", "-p", str(service.process.pid)], stdout=subprocess.DEVNULL)
+                time.sleep(0.2)
+                killed.send_signal(signal.SIGKILL)
+                killed.wait()
+        finally:
+            stop.set()
+            asking.join()
+        assert service.process.poll() is None
+        assert len(answers) > 100 and all(len(answer) == 3 for answer in answers)

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+
+#include "model/stalls.h"
+
+static void add_frame(struct stalls *stalls, uint32_t id, const char *function,
+		      enum wire_frame_kind kind)
+{
+	union {
+		struct wire_frame record;
+		char room[256];
+	} frame = {.record = {.header = {.size = sizeof(frame), .kind = WIRE_FRAME},
+			      .id = id,
+			      .line = 7,
+			      .kind = (__u8)kind,
+			      .flags = WIRE_FRAME_NAMED,
+			      .function_bytes = (__u16)(strlen(function) + 1),
+			      .file_bytes = 5,
+			      .module_bytes = 1}};
+	struct stall stall;
+
+	memcpy(frame.record.text, function, strlen(function) + 1);
+	memcpy(frame.record.text + strlen(function) + 1, "a.rs\0", 6);
+	assert_int_equal(stalls_feed(stalls, &frame.record.header, &stall), 0);
+}
+
+static void add_stack(struct stalls *stalls, uint32_t id, const uint32_t *frames, uint32_t count)
+{
+	union {
+		struct wire_stack record;
+		char room[256];
+	} stack = {.record = {.header = {.size = sizeof(stack), .kind = WIRE_STACK},
+			      .id = id,
+			      .count = count,
+			      .end = WIRE_STACK_COMPLETE}};
+	struct stall stall;
+
+	memcpy(stack.record.frames, frames, count * sizeof(*frames));
+	assert_int_equal(stalls_feed(stalls, &stack.record.header, &stall), 0);
+}
+
+enum {
+	KERNEL_WAIT = 1,
+	LIBRARY,
+	HANDLER,
+	RUNTIME_POLL,
+	SPIN,
+	IN_PLACE,
+	TAKEN_OVER,
+	TYPE,
+	POOL_LOOP,
+	RAW_POLL,
+	SCHEDULER,
+};
+
+static struct stalls *make(void)
+{
+	struct stalls *stalls = stalls_new();
+	const uint32_t wait[] = {KERNEL_WAIT, LIBRARY, HANDLER, RUNTIME_POLL, TAKEN_OVER};
+	const uint32_t spin[] = {SPIN, HANDLER, RUNTIME_POLL};
+	const uint32_t in_place[] = {LIBRARY, HANDLER, IN_PLACE, RUNTIME_POLL};
+	const uint32_t pool[] = {LIBRARY, RAW_POLL, POOL_LOOP};
+	const uint32_t worker[] = {LIBRARY, HANDLER, RAW_POLL, SCHEDULER, RAW_POLL};
+
+	assert_non_null(stalls);
+	add_frame(stalls, KERNEL_WAIT, "schedule", WIRE_FRAME_KERNEL);
+	add_frame(stalls, LIBRARY, "clock_nanosleep", WIRE_FRAME_SYSTEM);
+	add_frame(stalls, HANDLER, "app::handle", WIRE_FRAME_USER);
+	add_frame(stalls, RUNTIME_POLL, "tokio::runtime::task::core::Core<T,S>::poll",
+		  WIRE_FRAME_RUNTIME);
+	add_frame(stalls, SPIN, "app::spin", WIRE_FRAME_USER);
+	add_frame(stalls, IN_PLACE, "tokio::task::blocking::block_in_place", WIRE_FRAME_RUNTIME);
+	add_frame(stalls, TAKEN_OVER,
+		  "tokio::runtime::scheduler::multi_thread::worker::block_in_place",
+		  WIRE_FRAME_RUNTIME);
+	add_frame(stalls, TYPE, "app::serve", WIRE_FRAME_USER);
+	add_frame(stalls, POOL_LOOP, "std::sys::thread::start", WIRE_FRAME_STANDARD);
+	add_frame(stalls, RAW_POLL, "tokio::runtime::task::raw::poll", WIRE_FRAME_RUNTIME);
+	add_frame(stalls, SCHEDULER, "tokio::runtime::scheduler::multi_thread::worker::run",
+		  WIRE_FRAME_RUNTIME);
+	add_stack(stalls, 1, wait, ARRAY_SIZE(wait));
+	add_stack(stalls, 2, spin, ARRAY_SIZE(spin));
+	add_stack(stalls, 3, in_place, ARRAY_SIZE(in_place));
+	add_stack(stalls, 4, pool, ARRAY_SIZE(pool));
+	add_stack(stalls, 5, worker, ARRAY_SIZE(worker));
+	return stalls;
+}
+
+static struct wire_stall record(uint8_t state, uint64_t ns, uint32_t stack)
+{
+	struct wire_stall stall = {
+		.header = {.size = sizeof(stall), .kind = WIRE_STALL, .time_ns = 1000 + ns},
+		.start_ns = 1000,
+		.duration_ns = ns,
+		.tid = 7,
+		.kind = WIRE_SPAN_POLL,
+		.stack = stack,
+		.type = TYPE,
+		.longest = {.state = state, .syscall = 1},
+	};
+
+	stall.states_ns[state] = ns;
+	return stall;
+}
+
+CASE(the_largest_state_is_the_cause)
+{
+	static const struct {
+		uint8_t state, detail;
+		enum stall_cause cause;
+	} cases[] = {
+		{WIRE_ON_CPU, 0, CAUSE_CPU},
+		{WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, CAUSE_RUNNABLE},
+		{WIRE_DISK, 0, CAUSE_DISK},
+		{WIRE_NET, 0, CAUSE_NET},
+		{WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, CAUSE_LOCK},
+		{WIRE_SWAP, 0, CAUSE_SWAP},
+		{WIRE_SLEEP, 0, CAUSE_SLEEP},
+		{WIRE_IPC, WIRE_DETAIL_PIPE, CAUSE_IPC},
+		{WIRE_STOPPED, 0, CAUSE_STOPPED},
+		/* waiting for work, it would be; in a task it waits for somebody */
+		{WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, CAUSE_IPC},
+		{WIRE_IDLE, WIRE_DETAIL_NONE, CAUSE_NET},
+	};
+	struct stalls *stalls = make();
+	struct stall stall;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_stall one = record(cases[i].state, 1000, 1);
+
+		one.longest.detail = cases[i].detail;
+		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+		assert_int_equal(stall.cause, cases[i].cause);
+		/* through the kernel and libraries, to the program's own */
+		assert_int_equal(stall.function, HANDLER);
+		assert_false(stall.in_place);
+	}
+	stalls_free(stalls);
+}
+
+CASE(what_it_ran_is_sampled)
+{
+	struct stalls *stalls = make();
+	struct wire_stall one = record(WIRE_ON_CPU, 50000, 1);
+	struct wire_sample sample = {.header = {.size = sizeof(sample), .kind = WIRE_SAMPLE},
+				     .tid = 7,
+				     .stack = 1,
+				     .weight_ns = 100,
+				     .span_ns = 900};
+	struct stall stall;
+
+	/* of the span before */
+	sample.weight_ns = 1000000;
+	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
+	sample.span_ns = 1000;
+	sample.weight_ns = 10000;
+	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
+	sample.stack = 2;
+	sample.weight_ns = 30000;
+	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.function, SPIN);
+	assert_int_equal(stall.stack, 2);
+	/* a wait beside it is not its reason */
+	one.longest.state = WIRE_DISK;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.where.state, 0);
+	/* without samples the type of the task is all there is */
+	one.start_ns = 2000;
+	one.stack = 0;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.function, TYPE);
+	stalls_free(stalls);
+}
+
+CASE(blocking_in_place_is_told_apart)
+{
+	struct stalls *stalls = make();
+	struct wire_stall one = record(WIRE_SLEEP, 5000, 3);
+	struct stall stall;
+	size_t count;
+
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_true(stall.in_place);
+	/* a worker that took over has the function below the poll */
+	one.stack = 1;
+	one.duration_ns = one.states_ns[WIRE_SLEEP] = 1000;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_false(stall.in_place);
+	/* those to blame come first, although shorter */
+	const struct hotspot *hotspots = stalls_hotspots(stalls, &count);
+
+	assert_int_equal(count, 2);
+	assert_false(hotspots[0].in_place);
+	assert_true(hotspots[1].in_place);
+	assert_int_equal(stalls_counts(stalls)->in_place, 1);
+	stalls_free(stalls);
+}
+
+CASE(without_types_the_stack_tells_tasks_from_closures)
+{
+	struct stalls *stalls = make();
+	struct wire_stall one = record(WIRE_SLEEP, 5000, 4);
+	struct stall stall;
+
+	one.type = 0;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 0);
+	assert_int_equal(stalls_counts(stalls)->pool_stalls, 1);
+	/* the same stack on a thread that waits for events: the current_thread scheduler's */
+	one.flags = WIRE_STALL_OF_LOOP;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	one.flags = 0;
+	one.stack = 5;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.function, HANDLER);
+	/* the worker's own life, with polls inside */
+	one.inner_ns = 2000;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 0);
+	/* with a type there is no doubt */
+	one.type = TYPE;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.own_ns, 3000);
+	stalls_free(stalls);
+}
+
+CASE(hotspots_sum_up)
+{
+	struct stalls *stalls = make();
+	struct stall stall;
+	size_t count;
+
+	for (uint64_t i = 1; i <= 100; i++) {
+		struct wire_stall one = record(WIRE_SLEEP, i * 1000000, 1);
+
+		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	}
+	const struct hotspot *hotspots = stalls_hotspots(stalls, &count);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(hotspots[0].count, 100);
+	assert_int_equal(hotspots[0].total_ns, 5050000000);
+	assert_int_equal(hotspots[0].max_ns, 100000000);
+	assert_int_equal(hotspots[0].function, HANDLER);
+	assert_string_equal(stalls_frame(stalls, HANDLER)->file, "a.rs");
+	stalls_free(stalls);
+}
+
+CASE(many_functions_take_bounded_room)
+{
+	struct stalls *stalls = make();
+	struct stall stall;
+	size_t count;
+	char name[32];
+
+	for (uint32_t i = 0; i < 6000; i++) {
+		struct wire_stall one = record(WIRE_SLEEP, 1000, 100 + i);
+		const uint32_t frames[] = {100 + i};
+
+		snprintf(name, sizeof(name), "app::f%u", i);
+		add_frame(stalls, 100 + i, name, WIRE_FRAME_USER);
+		add_stack(stalls, 100 + i, frames, 1);
+		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	}
+	assert_non_null(stalls_hotspots(stalls, &count));
+	assert_int_equal(count, 4096);
+	assert_int_equal(stalls_counts(stalls)->stalls, 6000);
+	assert_int_equal(stalls_counts(stalls)->hotspots_lost, 6000 - 4096);
+	stalls_free(stalls);
+}
+
+CASE(impossible_records_are_refused)
+{
+	struct stalls *stalls = make();
+	struct wire_stall one = record(WIRE_SLEEP, 1000, 999);
+	struct wire_stack stack = {.header = {.size = sizeof(stack), .kind = WIRE_STACK},
+				   .id = 1U << 30};
+	struct stall stall;
+
+	/* a stack nobody has told of */
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.function, TYPE);
+	one.inner_ns = 2000;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), -EBADMSG);
+	assert_int_equal(stalls_feed(stalls, &stack.header, &stall), -EBADMSG);
+	stalls_free(stalls);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(the_largest_state_is_the_cause),
+		cmocka_unit_test(what_it_ran_is_sampled),
+		cmocka_unit_test(blocking_in_place_is_told_apart),
+		cmocka_unit_test(without_types_the_stack_tells_tasks_from_closures),
+		cmocka_unit_test(hotspots_sum_up),
+		cmocka_unit_test(many_functions_take_bounded_room),
+		cmocka_unit_test(impossible_records_are_refused),
+	};
+
+	return RUN(cases);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Callers, and whose code they are. */
+#include "test.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbol/frame_kind.h"
+#include "symbol/jit_map.h"
+#include "symbol/kernel_symbols.h"
+#include "symbol/unwind.h"
+
+CASE(whose_code_a_function_is)
+{
+	static const struct {
+		const char *function, *file, *module;
+		bool executable;
+		enum frame_kind kind;
+	} cases[] = {
+		{"app::handle", NULL, "/srv/app", true, FRAME_KIND_USER},
+		{"app::handle", "src/main.rs", "/srv/app", true, FRAME_KIND_USER},
+		{"handle", "/home/me/app/main.c", "/srv/app", true, FRAME_KIND_USER},
+		{"tokio::runtime::park", NULL, "/srv/app", true, FRAME_KIND_RUNTIME},
+		{"<tokio::net::TcpStream as app::Conn>::read", NULL, "/srv/app", true,
+		 FRAME_KIND_RUNTIME},
+		{"<&mut app::Conn as core::future::Future>::poll", NULL, "/srv/app", true,
+		 FRAME_KIND_USER},
+		{"<core::pin::Pin<P> as core::future::Future>::poll", NULL, "/srv/app", true,
+		 FRAME_KIND_STANDARD},
+		{"std::thread::sleep", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
+		{"standard::of_mine", NULL, "/srv/app", true, FRAME_KIND_USER},
+		{"serde_json::from_str", NULL, "/srv/app", true, FRAME_KIND_DEPENDENCY},
+		{"poll", "/home/me/.cargo/registry/src/github.com-1ecc/tokio-1.24.2/src/a.rs",
+		 "/srv/app", true, FRAME_KIND_RUNTIME},
+		{"parse", "/usr/share/cargo/registry/httparse-1.8.0/src/lib.rs", "/srv/app", true,
+		 FRAME_KIND_DEPENDENCY},
+		{"poll", "/usr/share/cargo/registry/futures-util-0.3.21/src/lib.rs", "/srv/app",
+		 true, FRAME_KIND_RUNTIME},
+		{"call_once", "/rustc/9fc6b/library/core/src/ops/function.rs", "/srv/app", true,
+		 FRAME_KIND_STANDARD},
+		{"__GI___libc_read", NULL, "/usr/lib/x86_64-linux-gnu/libc.so.6", false,
+		 FRAME_KIND_SYSTEM},
+		{"my_plugin", NULL, "/srv/plugins/mine.so", false, FRAME_KIND_USER},
+		{"__vdso_clock_gettime", NULL, "[vdso]", false, FRAME_KIND_SYSTEM},
+		{"LazyCompile:*handler /srv/app.js:12", NULL, "", false, FRAME_KIND_USER},
+		{"_start", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(frame_kind_of(cases[i].function, cases[i].file, cases[i].module,
+					       cases[i].executable),
+				 cases[i].kind);
+}
+
+static void write_file(char *path, const char *text)
+{
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+CASE(kernel_functions_by_address)
+{
+	char path[] = "/tmp/dwell-unit-XXXXXX", hidden[] = "/tmp/dwell-unit-XXXXXX";
+	struct kernel_symbols symbols = {0};
+
+	write_file(path, "ffffffff81000200 T second\nffffffff81000100 t first\n"
+			 "ffffffff81000180 D data\nffffffffc0000000 t third\t[module]\n");
+	assert_int_equal(kernel_symbols_load(&symbols, path), 0);
+	assert_null(kernel_symbols_find(&symbols, 0x1000));
+	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff81000100), "first");
+	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff810001ff), "first");
+	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff81000200), "second");
+	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffffc0001000), "third");
+	kernel_symbols_release(&symbols);
+	write_file(hidden, "0000000000000000 T first\n0000000000000000 t second\n");
+	assert_int_equal(kernel_symbols_load(&symbols, hidden), -EPERM);
+	assert_int_equal(kernel_symbols_load(&symbols, "/nowhere"), -ENOENT);
+	unlink(path);
+	unlink(hidden);
+}
+
+CASE(functions_made_at_run_time)
+{
+	struct jit_map map = {.pid = (uint32_t)getpid()};
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	assert_null(jit_map_find(&map, 0x1234));
+	file = fopen(path, "w");
+	fputs("1000 20 LazyCompile:~one /a.js:1\nnonsense\n2000 10 two\n3000 10 not who", file);
+	fflush(file);
+	assert_string_equal(jit_map_find(&map, 0x101f), "LazyCompile:~one /a.js:1");
+	assert_null(jit_map_find(&map, 0x1020));
+	assert_null(jit_map_find(&map, 0x3000)); /* the line goes on */
+	fputs("le\n1000 20 again\n", file);
+	fclose(file);
+	assert_string_equal(jit_map_find(&map, 0x3008), "not whole");
+	jit_map_release(&map);
+	/* what is there last counts */
+	map = (struct jit_map){.pid = (uint32_t)getpid()};
+	assert_string_equal(jit_map_find(&map, 0x1000), "again");
+	jit_map_release(&map);
+	unlink(path);
+}
+
+/* A copy of this thread's stack and registers, as the kernel side takes one of another's. */
+static uint8_t copy[65536];
+static struct unwind_start here;
+
+__attribute__((noinline)) static void take_copy(size_t bytes)
+{
+	uint64_t frame, stack;
+
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rbp, %0\n\tmov %%rsp, %1" : "=r"(frame), "=r"(stack));
+#else
+	__asm__ volatile("mov %0, x29\n\tmov %1, sp" : "=r"(frame), "=r"(stack));
+#endif
+here:
+	here = (struct unwind_start){.address = (uint64_t)(uintptr_t)&&here,
+				     .exact = true,
+				     .stack = stack,
+				     .frame = frame,
+				     .memory = copy,
+				     .memory_bytes = bytes};
+	for (size_t i = 0; i < bytes; i++)
+		copy[i] = ((const volatile uint8_t *)(uintptr_t)stack)[i];
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void inner(size_t bytes)
+{
+	take_copy(bytes);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void outer(size_t bytes)
+{
+	volatile char room[500];
+
+	room[0] = 1;
+	inner(bytes);
+	room[1] = room[0];
+}
+
+static int find(struct symbolizer *symbolizer, const uint64_t *addresses, unsigned int count,
+		const char *name)
+{
+	struct symbol symbol;
+
+	for (unsigned int i = 0; i < count; i++) {
+		assert_int_equal(symbolizer_find(symbolizer, addresses[i], i > 0, &symbol), 0);
+		if (strstr(symbol.frames[symbol.count - 1].function, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+CASE(callers_by_the_unwind_tables)
+{
+	struct symbolizer *symbolizer = symbolizer_new();
+	uint64_t addresses[UNWIND_MAX];
+	enum unwind_end end;
+	unsigned int count;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	outer(1500);
+	count = unwind(symbolizer, &here, addresses, &end);
+	assert_int_equal(find(symbolizer, addresses, count, "take_copy"), 0);
+	assert_int_equal(find(symbolizer, addresses, count, "inner"), 1);
+	assert_int_equal(find(symbolizer, addresses, count, "outer"), 2);
+	assert_true(count > 3);
+	/* cut off: as far as the copy goes, and it says so */
+	outer(64);
+	count = unwind(symbolizer, &here, addresses, &end);
+	assert_true(end != UNWIND_COMPLETE && count < 5);
+	/* bytes that are no stack */
+	memset(copy, 0x41, sizeof(copy));
+	here.memory_bytes = sizeof(copy);
+	count = unwind(symbolizer, &here, addresses, &end);
+	assert_int_equal(end, UNWIND_FAILED);
+	assert_int_equal(count, 1);
+	symbolizer_free(symbolizer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(whose_code_a_function_is),
+		cmocka_unit_test(kernel_functions_by_address),
+		cmocka_unit_test(functions_made_at_run_time),
+		cmocka_unit_test(callers_by_the_unwind_tables),
+	};
+
+	return RUN(cases);
+}
