@@ -66,6 +66,13 @@ void json_i64(struct json *json, const char *key, int64_t value)
 	output_i64(json->out, value);
 }
 
+void json_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths)
+{
+	before_value(json, key);
+	output_u64(json->out, whole);
+	output_format(json->out, ".%03u", thousandths);
+}
+
 void json_share(struct json *json, const char *key, double value)
 {
 	before_value(json, key);

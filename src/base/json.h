@@ -24,6 +24,8 @@ void json_array_end(struct json *json);
 void json_string(struct json *json, const char *key, const char *value);
 void json_u64(struct json *json, const char *key, uint64_t value);
 void json_i64(struct json *json, const char *key, int64_t value);
+/* `whole` and thousandths: 12.034 */
+void json_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths);
 /* A number with four decimals: shares. */
 void json_share(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);

@@ -21,22 +21,29 @@
 
 #define STANDING_MISSING  16
 
+/* Records that others refer to by a number, kept to be written again. */
+struct kept {
+	struct kept_record {
+		struct wire_header *record; /* NULL: there is none of that number */
+		uint64_t period;	    /* it was last written in */
+	} * items;
+	size_t count, room;
+};
+
 /*
  * What readers must know that begin at a later key chunk. A session and what it misses are written
- * again at its beginning, a cgroup before its first thread there.
+ * again at its beginning; a cgroup, a stack and its frames before the first there that refers to
+ * them.
  */
 struct standing {
 	struct wire_session session; /* size 0: not told yet */
 	struct wire_missing missing[STANDING_MISSING];
 	size_t missing_count;
 	struct identities cgroup_ids; /* (0, id) */
-	struct standing_cgroup {
-		struct wire_cgroup *record;
-		uint64_t period; /* it was last written in */
-	} * cgroups;		 /* by number */
-	size_t cgroup_room;
-	uint64_t last_cgroup_id; /* of the thread before: most often the next one's too */
-	uint64_t period;	 /* from one key chunk to the next; from 1 */
+	struct kept cgroups;	      /* by number of the id */
+	struct kept frames, stacks;   /* by id */
+	uint64_t last_cgroup_id;      /* of the thread before: most often the next one's too */
+	uint64_t period;	      /* from one key chunk to the next; from 1 */
 };
 
 struct recorder {
@@ -96,6 +103,41 @@ static int append(struct recorder *recorder, struct iovec *parts, int count, str
 	return 0;
 }
 
+static void kept_release(struct kept *kept)
+{
+	for (size_t i = 0; i < kept->count; i++)
+		free(kept->items[i].record);
+	free(kept->items);
+}
+
+static int kept_add(struct kept *kept, size_t number, const struct wire_header *record,
+		    uint64_t period)
+{
+	struct wire_header *copy = malloc(record->size);
+
+	if (!copy ||
+	    array_reserve(&kept->items, &kept->room, number + 1, sizeof(*kept->items)) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	while (kept->count <= number)
+		kept->items[kept->count++] = (struct kept_record){0};
+	memcpy(copy, record, record->size);
+	free(kept->items[number].record);
+	kept->items[number] = (struct kept_record){copy, period};
+	return 0;
+}
+
+/* NULL: it need not be written again. It is the caller's to write it now. */
+static const struct wire_header *kept_take(struct kept *kept, size_t number, uint64_t period)
+{
+	if (number >= kept->count || !kept->items[number].record ||
+	    kept->items[number].period == period)
+		return NULL;
+	kept->items[number].period = period;
+	return kept->items[number].record;
+}
+
 static int write_header(struct recorder *recorder, struct error *error)
 {
 	struct recording_header header = {
@@ -145,9 +187,9 @@ void recorder_close(struct recorder *recorder)
 	if (recorder->fd >= 0)
 		close(recorder->fd);
 	delta_release(&recorder->delta);
-	for (size_t i = 0; i < recorder->standing.cgroup_ids.count; i++)
-		free(recorder->standing.cgroups[i].record);
-	free(recorder->standing.cgroups);
+	kept_release(&recorder->standing.cgroups);
+	kept_release(&recorder->standing.frames);
+	kept_release(&recorder->standing.stacks);
 	identities_release(&recorder->standing.cgroup_ids);
 	ZSTD_freeCCtx(recorder->zstd);
 	free(recorder->path);
@@ -217,24 +259,11 @@ static void keep_missing(struct standing *standing, const struct wire_missing *r
 
 static int keep_cgroup(struct standing *standing, const struct wire_cgroup *record)
 {
-	size_t known = standing->cgroup_ids.count, index;
-	struct wire_cgroup *copy = malloc(record->header.size);
+	size_t index = identities_add(&standing->cgroup_ids, 0, record->id);
 
-	if (!copy || array_reserve(&standing->cgroups, &standing->cgroup_room, known + 1,
-				   sizeof(*standing->cgroups)) < 0) {
-		free(copy);
-		return -ENOMEM;
-	}
-	memcpy(copy, record, record->header.size);
-	index = identities_add(&standing->cgroup_ids, 0, record->id);
-	if (index == IDENTITY_NONE) {
-		free(copy);
-		return -ENOMEM;
-	}
-	if (index < known)
-		free(standing->cgroups[index].record);
-	standing->cgroups[index] = (struct standing_cgroup){copy, standing->period};
-	return 0;
+	return index == IDENTITY_NONE
+		       ? -ENOMEM
+		       : kept_add(&standing->cgroups, index, &record->header, standing->period);
 }
 
 static int keep(struct standing *standing, const struct wire_header *record)
@@ -248,6 +277,12 @@ static int keep(struct standing *standing, const struct wire_header *record)
 		break;
 	case WIRE_CGROUP:
 		return keep_cgroup(standing, (const struct wire_cgroup *)record);
+	case WIRE_FRAME:
+		return kept_add(&standing->frames, ((const struct wire_frame *)record)->id, record,
+				standing->period);
+	case WIRE_STACK:
+		return kept_add(&standing->stacks, ((const struct wire_stack *)record)->id, record,
+				standing->period);
 	}
 	return 0;
 }
@@ -267,6 +302,13 @@ static int begin_period(struct recorder *recorder, struct error *error)
 	return result;
 }
 
+static int repeat(struct recorder *recorder, struct kept *kept, size_t number, struct error *error)
+{
+	const struct wire_header *record = kept_take(kept, number, recorder->standing.period);
+
+	return record ? put(recorder, record, error) : 0;
+}
+
 static int repeat_cgroup(struct recorder *recorder, uint64_t id, struct error *error)
 {
 	struct standing *standing = &recorder->standing;
@@ -276,10 +318,54 @@ static int repeat_cgroup(struct recorder *recorder, uint64_t id, struct error *e
 		return 0;
 	standing->last_cgroup_id = id;
 	index = identities_find(&standing->cgroup_ids, 0, id);
-	if (index == IDENTITY_NONE || standing->cgroups[index].period == standing->period)
-		return 0;
-	standing->cgroups[index].period = standing->period;
-	return put(recorder, &standing->cgroups[index].record->header, error);
+	return index == IDENTITY_NONE ? 0 : repeat(recorder, &standing->cgroups, index, error);
+}
+
+static int repeat_frames(struct recorder *recorder, const struct wire_stack *stack,
+			 struct error *error)
+{
+	int result = 0;
+
+	for (__u32 i = 0; result >= 0 && i < stack->count; i++)
+		result = repeat(recorder, &recorder->standing.frames, stack->frames[i], error);
+	return result;
+}
+
+static int repeat_stack(struct recorder *recorder, uint32_t id, struct error *error)
+{
+	const struct wire_header *record =
+		kept_take(&recorder->standing.stacks, id, recorder->standing.period);
+	int result = record ? repeat_frames(recorder, (const struct wire_stack *)record, error) : 0;
+
+	return result >= 0 && record ? put(recorder, record, error) : result;
+}
+
+/* What a record refers to that has not been written since the last key. */
+static int repeat_referred(struct recorder *recorder, const struct wire_header *record,
+			   struct error *error)
+{
+	const struct wire_stall *stall = (const struct wire_stall *)record;
+	int result;
+
+	switch (record->kind) {
+	case WIRE_THREAD:
+	case WIRE_EXIT:
+		return repeat_cgroup(recorder, ((const struct wire_thread *)record)->cgroup_id,
+				     error);
+	case WIRE_STACK:
+		return repeat_frames(recorder, (const struct wire_stack *)record, error);
+	case WIRE_SAMPLE:
+		return repeat_stack(recorder, ((const struct wire_sample *)record)->stack, error);
+	case WIRE_WORKER:
+		return repeat(recorder, &recorder->standing.frames,
+			      ((const struct wire_worker *)record)->open_type, error);
+	case WIRE_STALL:
+		result = repeat(recorder, &recorder->standing.frames, stall->type, error);
+		if (result >= 0)
+			result = repeat_stack(recorder, stall->stack, error);
+		return result < 0 ? result : repeat_stack(recorder, stall->waker_stack, error);
+	}
+	return 0;
 }
 
 int recorder_record(struct recorder *recorder, const struct wire_header *record,
@@ -289,9 +375,8 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 
 	if (!recorder->raw_used && recorder->chunks % KEY_EVERY == 0)
 		result = begin_period(recorder, error);
-	if (result >= 0 && (record->kind == WIRE_THREAD || record->kind == WIRE_EXIT))
-		result = repeat_cgroup(recorder, ((const struct wire_thread *)record)->cgroup_id,
-				       error);
+	if (result >= 0)
+		result = repeat_referred(recorder, record, error);
 	if (result >= 0 && keep(&recorder->standing, record) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)

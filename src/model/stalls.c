@@ -357,6 +357,8 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 	stalls->counts.total_ns += stall->own_ns;
 	if (stall->own_ns > stalls->counts.max_ns)
 		stalls->counts.max_ns = stall->own_ns;
+	if (!stall->in_place && stall->own_ns > stalls->counts.max_blamed_ns)
+		stalls->counts.max_blamed_ns = stall->own_ns;
 	if (!hotspot) {
 		stalls->counts.hotspots_lost++;
 		return 0;

@@ -112,6 +112,7 @@ const struct wire_runtime *stalls_runtime(const struct stalls *stalls);
 
 struct stall_counts {
 	uint64_t stalls, total_ns, max_ns;
+	uint64_t max_blamed_ns; /* of those without in_place */
 	uint64_t in_place;	/* of those: the runtime was told, nobody is to blame */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell blocked` against services whose handlers measure how long they block, and why is known."""
+import json
 import os
 import signal
 import statistics
@@ -273,3 +274,75 @@ def test_the_target_is_left_as_it_was():
             asking.join()
         assert service.process.poll() is None
         assert len(answers) > 100 and all(len(answer) == 3 for answer in answers)
+
+
+def test_a_recording_tells_the_same(tmp_path):
+    recording = tmp_path / "stalls.dwell"
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid, "--record", recording)
+        for _ in range(10):
+            service.ask("sleep", 20)
+            service.ask("spin", 20)
+        live = blocked.end()
+    again = run("blocked", "--from", recording, "--format", "json")
+    assert again.returncode == 0, again.stderr
+    lines = [json.loads(line) for line in again.stdout.splitlines()]
+    assert (lines[:-1], lines[-1]) == live
+    assert "wait_for_printer" in run("blocked", "--from", recording).stdout
+    # the threads' states are in it too
+    assert run("top", "--from", recording, "--format", "json").returncode == 0
+    # cut off in the middle: what is whole is told, and that it is not all
+    recording.write_bytes(recording.read_bytes()[:-100])
+    cut = run("blocked", "--from", recording)
+    assert cut.returncode == 1 and "wait_for_printer" in cut.stdout and "middle of a chunk" in cut.stderr
+    assert "exists: --force" in run("blocked", "-p", os.getpid(), "-d", "10ms", "--record", recording).stderr
+
+
+def test_a_recording_of_threads_has_no_stalls(tmp_path):
+    recording = tmp_path / "threads.dwell"
+    assert run("record", "-o", recording, "-d", "100ms", "-i", "50ms").returncode == 0
+    done = run("blocked", "--from", recording)
+    assert done.returncode == 1 and "dwell top --from" in done.stderr
+
+
+@pytest.mark.parametrize("format", ["chrome", "folded", "json"])
+def test_exports(tmp_path, format):
+    path = tmp_path / "export"
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid, "--export", path, "--export-format", format)
+        for _ in range(3):
+            service.ask("sleep", 20)
+            service.ask("spin", 20)
+        stalls, summary = blocked.end()
+    assert blocked.status == 0, blocked.errors
+    text = path.read_text()
+    if format == "json":
+        lines = [json.loads(line) for line in text.splitlines()]
+        assert (lines[:-1], lines[-1]) == (stalls, summary)
+    elif format == "chrome":
+        trace = json.loads(text)
+        slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        assert len(slices) == len(stalls)
+        for event, stall in zip(slices, stalls):
+            assert event["dur"] * 1000 == pytest.approx(stall["duration_ns"])
+            assert event["ts"] * 1000 == pytest.approx(stall["start_ns"])
+            assert (event["name"], event["cat"], event["tid"]) == (stall["function"], stall["cause"], stall["tid"])
+            assert event["args"]["stack"] == [frame["function"] for frame in stall["stack"]]
+        names = {event["name"] for event in trace["traceEvents"] if event["ph"] == "M"}
+        assert names == {"process_name", "thread_name"}
+    else:
+        weights = 0
+        for line in text.splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            weights += int(weight)
+            assert stack.split(";")[0] in ("_start", "clone3", "__libc_start_main_impl") or "main" in stack
+        assert weights == summary["stall_ns"]
+        assert "wait_for_printer" in text and "compute_report" in text
+    again = run("blocked", "-p", os.getpid(), "-d", "10ms", "--export", path)
+    assert again.returncode == 1 and "exists: --force" in again.stderr
+
+
+def test_an_export_that_cannot_be_written(tmp_path):
+    for path, part in ((tmp_path / "none" / "x", "No such file"), ("/dev/full", "No space left")):
+        done = run("blocked", "-p", os.getpid(), "-d", "10ms", "--export", path, "--force")
+        assert done.returncode == 1 and part in done.stderr, done.stderr

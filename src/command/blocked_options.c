@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/blocked_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "command/command.h"
+
+#define DEFAULT_THRESHOLD_NS (5 * NS_PER_MS)
+#define DEFAULT_FREQUENCY    99
+/* How often workers are looked at: one that is stuck is seen after so long. */
+#define INTERVAL_NS  (250 * NS_PER_MS)
+#define DEFAULT_ROWS 20
+
+enum {
+	OPTION_THRESHOLD = 512,
+	OPTION_RUNTIME,
+	OPTION_FREQUENCY,
+	OPTION_NO_UPROBES,
+	OPTION_UNWIND,
+	OPTION_TARGET,
+	OPTION_HEADLESS,
+	OPTION_FORMAT,
+	OPTION_TOP,
+	OPTION_MAX_STALLS,
+	OPTION_MAX_STALL,
+	OPTION_RECORD,
+	OPTION_FROM,
+	OPTION_EXPORT,
+	OPTION_EXPORT_FORMAT,
+	OPTION_FORCE,
+};
+
+static const char doc[] =
+	"Tells what blocks the workers of an async runtime, or of an event loop: which function, "
+	"why, for how long, and how often. Attaches to a running process; nothing is rebuilt."
+	"\v"
+	"Examples:\n"
+	"  dwell blocked orders-api -d 30s             what kept a worker for more than 5 ms\n"
+	"  dwell blocked -p 1234 --threshold 1ms\n"
+	"  dwell blocked -p 1234 -d 10s --format json  a line for each stall, and a summary\n"
+	"  dwell blocked -p 1234 -d 60s --max-stall 50ms  exit status 3 if one was longer\n";
+
+static const struct argp_option argp_options[] = {
+	{0, 0, 0, 0, "What to look into:", 1},
+	{"pid", 'p', "PID", 0, "a process", 1},
+	{"runtime", OPTION_RUNTIME, "RUNTIME", 0, "auto, tokio or loop (auto)", 1},
+	{"target", OPTION_TARGET, "FILE", 0, "the program with its symbols, if it runs stripped",
+	 1},
+	{"no-uprobes", OPTION_NO_UPROBES, 0, 0, "no probes on the runtime's functions", 1},
+	{0, 0, 0, 0, "What to tell:", 2},
+	{"threshold", OPTION_THRESHOLD, "TIME", 0,
+	 "from this length on a poll or turn is a stall (5ms)", 2},
+	{"duration", 'd', "TIME", 0, "end after this time", 2},
+	{"freq", OPTION_FREQUENCY, "HZ", 0,
+	 "samples a second of what runs, at least (99); short thresholds need more", 2},
+	{"unwind", OPTION_UNWIND, "HOW", 0,
+	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
+	{"format", OPTION_FORMAT, "FORMAT", 0, "table or json (table)", 2},
+	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
+	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json)", 2},
+	{"verbose", 'v', 0, 0, "tell how the runtime and its workers were found", 2},
+	{0, 0, 0, 0, "Files:", 3},
+	{"record", OPTION_RECORD, "FILE", 0, "keep all of it for --from", 3},
+	{"from", OPTION_FROM, "FILE", 0, "from a recording, in place of a process", 3},
+	{"export", OPTION_EXPORT, "FILE", 0, "write the stalls for another program", 3},
+	{"export-format", OPTION_EXPORT_FORMAT, "FORMAT", 0,
+	 "chrome (a trace), folded (stacks) or json (chrome)", 3},
+	{"force", OPTION_FORCE, 0, 0, "replace existing files", 3},
+	{0, 0, 0, 0, "As a check:", 4},
+	{"max-stalls", OPTION_MAX_STALLS, "N", 0, "exit with status 3 if there were more", 4},
+	{"max-stall", OPTION_MAX_STALL, "TIME", 0, "exit with status 3 if one was longer", 4},
+	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
+	{0},
+};
+
+static int take_frequency(struct blocked_options *options, const char *value, struct error *error)
+{
+	uint64_t frequency;
+	int result = parsing_count(value, "--freq", &frequency, error);
+
+	if (result == 0 && frequency > 10000)
+		return error_set(error, EINVAL, "--freq %s is too much: 10000 at most", value);
+	options->spans.frequency = (unsigned int)frequency;
+	return result;
+}
+
+static int take_unwind(struct blocked_options *options, const char *value, struct error *error)
+{
+	if (!strcmp(value, "fp"))
+		options->spans.unwind = SPAN_UNWIND_FRAME_POINTERS;
+	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
+		options->spans.unwind = SPAN_UNWIND_AUTO;
+	else
+		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
+	return 0;
+}
+
+static int take_format(struct blocked_options *options, const char *value, struct error *error)
+{
+	if (!strcmp(value, "table"))
+		options->format = FORMAT_TABLE;
+	else if (!strcmp(value, "json"))
+		options->format = FORMAT_JSON;
+	else
+		return parsing_unknown(error, "format", value, "table or json");
+	return 0;
+}
+
+static int take_runtime(struct blocked_options *options, const char *value, struct error *error)
+{
+	options->runtime = runtime_find(value);
+	return options->runtime || !strcmp(value, "auto")
+		       ? 0
+		       : parsing_unknown(error, "runtime", value, "auto, tokio or loop");
+}
+
+static int take_threshold(struct blocked_options *options, const char *value, struct error *error)
+{
+	int result = duration_parse(value, &options->spans.threshold_ns, error);
+
+	if (!strcmp(value, "0"))
+		return error_set(error, EINVAL, "--threshold 0 is too short (10us at least)");
+	if (result == 0 && options->spans.threshold_ns < 10 * NS_PER_US)
+		return error_set(error, EINVAL, "--threshold %s is too short (10us at least)",
+				 value);
+	return result;
+}
+
+static int take_count_from_zero(const char *value, const char *option, uint64_t *ret_count,
+				struct error *error)
+{
+	if (!strcmp(value, "0")) {
+		*ret_count = 0;
+		return 0;
+	}
+	return parsing_count(value, option, ret_count, error);
+}
+
+static int check_together(const struct blocked_options *options, struct error *error)
+{
+	unsigned int count = options->watch.targets.count;
+
+	if (options->from && count)
+		return error_set(error, EINVAL, "give a process or --from, not both");
+	if (options->from && options->record)
+		return error_set(error, EINVAL, "--record and --from do not go together");
+	if (options->from)
+		return 0;
+	if (count != 1)
+		return error_set(error, EINVAL,
+				 count ? "one process at a time"
+				       : "which process? dwell blocked NAME, or -p PID");
+	return 0;
+}
+
+static int take_option(struct blocked_options *options, int key, const char *value, struct error *error)
+{
+	uint64_t count;
+	int result;
+
+	switch (key) {
+	case 'p':
+		return targets_parse(&options->watch.targets, value, TARGET_PROCESS, error);
+	case 'd':
+		return duration_parse(value, &options->watch.duration_ns, error);
+	case 'v':
+		options->verbose = true;
+		return 0;
+	case OPTION_THRESHOLD:
+		return take_threshold(options, value, error);
+	case OPTION_RUNTIME:
+		return take_runtime(options, value, error);
+	case OPTION_FREQUENCY:
+		return take_frequency(options, value, error);
+	case OPTION_NO_UPROBES:
+		options->no_uprobes = true;
+		return 0;
+	case OPTION_UNWIND:
+		return take_unwind(options, value, error);
+	case OPTION_TARGET:
+		options->symbols = value;
+		return 0;
+	case OPTION_HEADLESS:
+		return 0;
+	case OPTION_FORMAT:
+		return take_format(options, value, error);
+	case OPTION_TOP:
+		result = parsing_count(value, "--top", &count, error);
+		options->top = (size_t)count;
+		return result;
+	case OPTION_MAX_STALLS:
+		options->max_stalls_given = true;
+		return take_count_from_zero(value, "--max-stalls", &options->max_stalls, error);
+	case OPTION_MAX_STALL:
+		return duration_parse(value, &options->max_stall_ns, error);
+	case OPTION_RECORD:
+		options->record = value;
+		return 0;
+	case OPTION_FROM:
+		options->from = value;
+		return 0;
+	case OPTION_EXPORT:
+		options->export = value;
+		return 0;
+	case OPTION_EXPORT_FORMAT:
+		options->export_format = blocked_export_find(value);
+		return options->export_format ? 0
+					      : parsing_unknown(error, "export format", value,
+								"chrome, folded or json");
+	case OPTION_FORCE:
+		options->force = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return targets_add_name(&options->watch.targets, value, error);
+	case ARGP_KEY_END:
+		return check_together(options, error);
+	}
+	return 1;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct blocked_options *options = state->input;
+	int result;
+
+	if (!options)
+		return ARGP_ERR_UNKNOWN;
+	if (key == 'h') {
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	}
+	result = take_option(options, key, value, &options->parsing.error);
+	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&options->parsing, result);
+}
+
+const struct argp blocked_argp = {
+	.options = argp_options,
+	.parser = parse_option,
+	.args_doc = "[NAME]",
+	.doc = doc,
+};
+
+void blocked_options_init(struct blocked_options *options)
+{
+	*options = (struct blocked_options){
+		.spans = {.threshold_ns = DEFAULT_THRESHOLD_NS, .frequency = DEFAULT_FREQUENCY},
+		.export_format = blocked_export_find("chrome"),
+	};
+	watch_options_init(&options->watch);
+	options->watch.source = SOURCE_BPF;
+	options->watch.interval_ns = INTERVAL_NS;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of `dwell blocked`. */
+#ifndef DWELL_COMMAND_BLOCKED_OPTIONS_H
+#define DWELL_COMMAND_BLOCKED_OPTIONS_H
+
+#include "command/watch_options.h"
+#include "runtime/runtime.h"
+#include "view/blocked_export.h"
+
+enum blocked_format {
+	FORMAT_TABLE,
+	FORMAT_JSON,
+};
+
+struct blocked_options {
+	struct parsing parsing;
+	struct watch_options watch;
+	struct span_options spans;
+	const struct runtime_ops *runtime; /* NULL: whichever is there */
+	const char *symbols;		   /* --target; NULL: none */
+	enum blocked_format format;
+	bool no_uprobes;
+	bool verbose;
+	size_t top; /* 0: not said */
+	bool max_stalls_given;
+	uint64_t max_stalls, max_stall_ns; /* max_stall_ns 0: no limit */
+	const char *record, *from;	   /* files; NULL: none */
+	const char *export;		   /* file; NULL: none */
+	const struct blocked_export_ops *export_format;
+	bool force; /* an existing file is replaced */
+};
+
+extern const struct argp blocked_argp;
+
+void blocked_options_init(struct blocked_options *options);
+
+#endif

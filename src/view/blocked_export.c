@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/blocked_export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "model/reason.h"
+
+/*
+ * Trace events, as Perfetto, speedscope and chrome://tracing read them ("Trace Event Format"): a
+ * complete event (X) for each stall on the track of its worker; times in microseconds.
+ */
+static void microseconds(struct json *json, const char *key, uint64_t ns)
+{
+	json_fixed(json, key, ns / NS_PER_US, (unsigned int)(ns % NS_PER_US));
+}
+
+static void separate(struct blocked_export *export)
+{
+	output_string(export->out, export->some ? ",\n" : "\n");
+	export->some = true;
+}
+
+static void chrome_begin(struct blocked_export *export)
+{
+	output_string(export->out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+}
+
+static int chrome_stall(struct blocked_export *export, const struct stall *stall)
+{
+	struct json json = {.out = export->out};
+	const struct wire_stall *record = stall->record;
+	const struct frame *function = stalls_frame(export->stalls, stall->function);
+	const struct frame *type = stalls_frame(export->stalls, record->type);
+	const struct stack *stack = stalls_stack(export->stalls, stall->stack);
+	char name[BLOCKED_NAME_BYTES] = "(no stack)", reason[REASON_BYTES];
+
+	if (function)
+		blocked_name(name, function);
+	separate(export);
+	json_object_begin(&json, NULL);
+	json_string(&json, "name", name);
+	json_string(&json, "cat", stall_cause_info[stall->cause].key);
+	json_string(&json, "ph", "X");
+	microseconds(&json, "ts", record->start_ns);
+	microseconds(&json, "dur", record->duration_ns);
+	json_u64(&json, "pid", record->pid);
+	json_u64(&json, "tid", record->tid);
+	json_object_begin(&json, "args");
+	json_string(&json, "cause", stall_cause_info[stall->cause].key);
+	if (stall->where.state) {
+		reason_format(reason, sizeof(reason), stall->where, true);
+		json_string(&json, "reason", reason);
+	}
+	if (type)
+		json_string(&json, "task", type->function);
+	if (stall->in_place)
+		json_string(&json, "legitimate", "block_in_place");
+	for (__u8 state = 0; state < WIRE_STATES; state++)
+		if (record->states_ns[state])
+			microseconds(&json,
+				     state ? state_info[state_of_wait(state)].key : "cpu",
+				     record->states_ns[state]);
+	json_array_begin(&json, "stack");
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stalls_frame(export->stalls, stack->frames[i]);
+
+		if (frame)
+			json_string(&json, NULL, frame->function);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	json_object_end(&json);
+	return 0;
+}
+
+/* An event that says something about a thread, or the whole. */
+static void metadata(struct blocked_export *export, const char *what, uint32_t pid, uint32_t tid,
+		     const char *name)
+{
+	struct json json = {.out = export->out};
+
+	separate(export);
+	json_object_begin(&json, NULL);
+	json_string(&json, "name", what);
+	json_string(&json, "ph", "M");
+	json_u64(&json, "pid", pid);
+	json_u64(&json, "tid", tid);
+	json_object_begin(&json, "args");
+	json_string(&json, "name", name);
+	json_object_end(&json);
+	json_object_end(&json);
+}
+
+static void chrome_end(struct blocked_export *export, const struct blocked_summary *summary)
+{
+	const struct wire_runtime *runtime = stalls_runtime(summary->stalls);
+	char name[sizeof(runtime->process) + 1] = {0};
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
+	struct json json = {.out = export->out};
+
+	memcpy(name, runtime->process, sizeof(runtime->process));
+	metadata(export, "process_name", runtime->pid, runtime->pid, name);
+	for (size_t i = 0; i < count; i++) {
+		char comm[sizeof(workers[i].last.comm) + 1] = {0};
+
+		memcpy(comm, workers[i].last.comm, sizeof(workers[i].last.comm));
+		metadata(export, "thread_name", workers[i].last.pid, workers[i].last.tid, comm);
+	}
+	separate(export);
+	json_object_begin(&json, NULL);
+	json_string(&json, "name", "lost");
+	json_string(&json, "ph", "C");
+	microseconds(&json, "ts", runtime->header.time_ns);
+	json_u64(&json, "pid", runtime->pid);
+	json_object_begin(&json, "args");
+	json_u64(&json, "lost", runtime->lost);
+	json_object_end(&json);
+	json_object_end(&json);
+	output_string(export->out, "\n]}\n");
+}
+
+static const struct blocked_export_ops export_chrome = {
+	.name = "chrome",
+	.help = "a trace for Perfetto, speedscope or chrome://tracing",
+	.begin = chrome_begin,
+	.stall = chrome_stall,
+	.end = chrome_end,
+};
+
+/*
+ * Folded stacks, as flame graph tools read them: `outermost;…;innermost NANOSECONDS`. Each stall
+ * counts for the stack that explains it.
+ */
+static void begin_nothing(struct blocked_export *export)
+{
+	(void)export;
+}
+
+static int folded_stall(struct blocked_export *export, const struct stall *stall)
+{
+	size_t before = export->stack_room;
+
+	if (array_reserve(&export->stack_ns, &export->stack_room, stall->stack + 1,
+			  sizeof(*export->stack_ns)) < 0)
+		return -ENOMEM;
+	for (size_t i = before; i < export->stack_room; i++)
+		export->stack_ns[i] = 0;
+	export->stack_ns[stall->stack] += stall->own_ns;
+	return 0;
+}
+
+/* Names may have the separators in them. */
+static void folded_name(struct output *out, const char *name)
+{
+	char shown[512];
+
+	text_printable(shown, sizeof(shown), name, sizeof(shown));
+	for (char *at = shown; *at; at++)
+		output_char(out, (char)(*at == ';' ? ':' : *at));
+}
+
+static void folded_end(struct blocked_export *export, const struct blocked_summary *summary)
+{
+	(void)summary;
+	for (size_t id = 0; id < export->stack_room; id++) {
+		const struct stack *stack = stalls_stack(export->stalls, (uint32_t)id);
+		bool some = false;
+
+		if (!export->stack_ns[id])
+			continue;
+		for (uint32_t i = stack ? stack->count : 0; i--;) {
+			const struct frame *frame = stalls_frame(export->stalls, stack->frames[i]);
+
+			if (!frame)
+				continue;
+			if (some)
+				output_char(export->out, ';');
+			folded_name(export->out, frame->function);
+			some = true;
+		}
+		output_string(export->out, some ? " " : "(no stack) ");
+		output_u64(export->out, export->stack_ns[id]);
+		output_char(export->out, '\n');
+	}
+}
+
+static const struct blocked_export_ops export_folded = {
+	.name = "folded",
+	.help = "stacks and nanoseconds, for flame graphs",
+	.begin = begin_nothing,
+	.stall = folded_stall,
+	.end = folded_end,
+};
+
+static int json_stall(struct blocked_export *export, const struct stall *stall)
+{
+	blocked_json_stall(export->out, export->stalls, stall);
+	return 0;
+}
+
+static void json_end(struct blocked_export *export, const struct blocked_summary *summary)
+{
+	blocked_json_summary(export->out, summary);
+}
+
+static const struct blocked_export_ops export_json = {
+	.name = "json",
+	.help = "as --format json",
+	.begin = begin_nothing,
+	.stall = json_stall,
+	.end = json_end,
+};
+
+const struct blocked_export_ops *const blocked_exports[] = {&export_chrome, &export_folded,
+							    &export_json};
+const size_t blocked_export_count = ARRAY_SIZE(blocked_exports);
+
+const struct blocked_export_ops *blocked_export_find(const char *name)
+{
+	for (size_t i = 0; i < blocked_export_count; i++)
+		if (!strcmp(blocked_exports[i]->name, name))
+			return blocked_exports[i];
+	return NULL;
+}
+
+void blocked_export_release(struct blocked_export *export)
+{
+	free(export->stack_ns);
+}
