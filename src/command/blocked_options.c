@@ -155,7 +155,8 @@ static int check_together(const struct blocked_options *options, struct error *e
 	return 0;
 }
 
-static int take_option(struct blocked_options *options, int key, const char *value, struct error *error)
+static int take_option(struct blocked_options *options, int key, const char *value,
+		       struct error *error)
 {
 	uint64_t count;
 	int result;

@@ -88,8 +88,17 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 		       : NULL;
 }
 
-/* Numbers are given in order; a recording with damage leaves some out. */
-#define ID_MAX (1U << 24)
+/*
+ * Numbers are given in order; a recording with damage leaves some out. A far one would ask for much
+ * memory.
+ */
+#define ID_MAX	   (1U << 22)
+#define ID_GAP_MAX (1U << 16)
+
+static bool is_next_id(uint32_t id, size_t count)
+{
+	return id && id <= ID_MAX && id <= count + ID_GAP_MAX;
+}
 
 static int add_frame(struct stalls *stalls, const struct wire_frame *record)
 {
@@ -97,7 +106,7 @@ static int add_frame(struct stalls *stalls, const struct wire_frame *record)
 	struct frame *frame;
 	char *text;
 
-	if (!record->id || record->id > ID_MAX || record->kind >= WIRE_FRAME_KINDS_COUNT)
+	if (!is_next_id(record->id, stalls->frame_count) || record->kind >= WIRE_FRAME_KINDS_COUNT)
 		return -EBADMSG;
 	if (array_reserve(&stalls->frames, &stalls->frame_room, record->id, sizeof(*frame)) < 0)
 		return -ENOMEM;
@@ -126,7 +135,7 @@ static int add_stack(struct stalls *stalls, const struct wire_stack *record)
 	struct stack *stack;
 	uint32_t *frames;
 
-	if (!record->id || record->id > ID_MAX)
+	if (!is_next_id(record->id, stalls->stack_count))
 		return -EBADMSG;
 	if (array_reserve(&stalls->stacks, &stalls->stack_room, record->id, sizeof(*stack)) < 0)
 		return -ENOMEM;
@@ -437,6 +446,9 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 	stall.stack = state == WIRE_ON_CPU ? sampled : record->stack;
 	if (!stall.stack)
 		stall.stack = state == WIRE_ON_CPU ? record->stack : sampled;
+	/* damage may have taken it */
+	if (!stalls_stack(stalls, stall.stack))
+		stall.stack = 0;
 	if (is_no_task(stalls, record, stall.stack)) {
 		stalls->counts.pool_stalls++;
 		return 0;

@@ -74,7 +74,7 @@ struct stall {
 	const struct wire_stall *record;
 	uint64_t own_ns; /* without the spans inside */
 	enum stall_cause cause;
-	uint32_t function, stack;
+	uint32_t function, stack; /* ids that exist, or 0 */
 	struct wire_where where; /* of its longest wait, if that was for this cause; else state 0 */
 	bool in_place;
 	uint32_t waker_function;

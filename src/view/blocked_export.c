@@ -63,8 +63,7 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 		json_string(&json, "legitimate", "block_in_place");
 	for (__u8 state = 0; state < WIRE_STATES; state++)
 		if (record->states_ns[state])
-			microseconds(&json,
-				     state ? state_info[state_of_wait(state)].key : "cpu",
+			microseconds(&json, state ? state_info[state_of_wait(state)].key : "cpu",
 				     record->states_ns[state]);
 	json_array_begin(&json, "stack");
 	for (uint32_t i = 0; stack && i < stack->count; i++) {

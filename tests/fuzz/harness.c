@@ -11,6 +11,7 @@
 #include "model/group.h"
 #include "model/summary.h"
 #include "tui/top_screen.h"
+#include "view/blocked_export.h"
 #include "view/view.h"
 
 struct show {
@@ -19,6 +20,8 @@ struct show {
 	struct top_screen *screen;
 	struct canvas canvas;
 	struct output output;
+	struct stalls *stalls;
+	struct blocked_export exports[3];
 };
 
 static void show_views(struct show *show, const struct interval *interval)
@@ -42,11 +45,40 @@ static void show_views(struct show *show, const struct interval *interval)
 	}
 }
 
+static void show_stall(struct show *show, const struct stall *stall)
+{
+	for (size_t i = 0; i < blocked_export_count; i++)
+		if (show->exports[i].ops->stall(&show->exports[i], stall) < 0)
+			abort();
+	show->output.used = 0;
+}
+
+/* All that is told at the end. */
+static void show_blocked(struct show *show)
+{
+	struct blocked_summary summary = {.stalls = show->stalls, .whole = &show->summary.whole};
+
+	for (size_t i = 0; i < blocked_export_count; i++) {
+		show->exports[i].ops->end(&show->exports[i], &summary);
+		blocked_export_release(&show->exports[i]);
+		show->output.used = 0;
+	}
+	blocked_table(&show->output, &summary);
+	show->output.used = 0;
+}
+
 static int take(void *data, const struct wire_header *record)
 {
 	struct show *show = data;
 	struct interval *interval;
-	int result = intervals_feed(show->intervals, record, &interval);
+	struct stall stall;
+	int result = stalls_feed(show->stalls, record, &stall);
+
+	if (result < 0)
+		return result;
+	if (result > 0)
+		show_stall(show, &stall);
+	result = intervals_feed(show->intervals, record, &interval);
 
 	if (result <= 0)
 		return result;
@@ -63,7 +95,9 @@ static int take(void *data, const struct wire_header *record)
 void harness_show(const void *bytes, size_t size)
 {
 	struct top_screen_options options = {.sort = field_find("active"), .replay = true};
-	struct show show = {.intervals = intervals_new(), .screen = top_screen_new(&options)};
+	struct show show = {.intervals = intervals_new(),
+			    .screen = top_screen_new(&options),
+			    .stalls = stalls_new()};
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct recording *recording;
 	struct error error;
@@ -74,16 +108,25 @@ void harness_show(const void *bytes, size_t size)
 	    recording_open(&recording, path, &error) == 0) {
 		struct record_sink sink = {take, &show};
 
+		for (size_t i = 0; i < blocked_export_count; i++) {
+			show.exports[i] = (struct blocked_export){.ops = blocked_exports[i],
+								  .out = &show.output,
+								  .stalls = show.stalls};
+			show.exports[i].ops->begin(&show.exports[i]);
+		}
+
 		while (recording_next(recording, sink, &error) > 0)
 			;
 		recording_seek(recording, recording_facts(recording)->last_ns);
 		while (recording_next(recording, sink, &error) > 0)
 			;
 		recording_close(recording);
+		show_blocked(&show);
 	}
 	close(fd);
 	output_release(&show.output);
 	summary_release(&show.summary);
+	stalls_free(show.stalls);
 	top_screen_free(show.screen);
 	canvas_release(&show.canvas);
 	intervals_free(show.intervals);
