@@ -39,6 +39,7 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 					__u64 states_ns[WIRE_STATES])
 {
 	__u64 since_ns;
+	__u8 state;
 
 	/* once more if it lost its CPU in between */
 	for (int attempt = 0; attempt < 2; attempt++) {
@@ -48,8 +49,11 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 		if (account->live.since_ns == since_ns)
 			break;
 	}
-	if (now_ns > since_ns)
-		states_ns[WIRE_ON_CPU] += now_ns - since_ns;
+	/* it runs; if its switch-in was not seen the account will say otherwise, and so do we */
+	state = account->live.where.state;
+	for (int i = 0; i < WIRE_STATES; i++)
+		if (i == state && now_ns > since_ns)
+			states_ns[i] += now_ns - since_ns;
 }
 
 /* The storage of a thread that works. Only in probes, where memory may be allocated. */
