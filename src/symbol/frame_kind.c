@@ -159,6 +159,19 @@ static const char *skip_decoration(const char *name)
 	return name;
 }
 
+/* Rust's own types, whose functions are the standard library's: `<u64>::wrapping_mul`. */
+static bool is_primitive(const char *name, size_t length)
+{
+	static const char *const types[] = {"bool", "char", "str",   "u8",  "u16", "u32",
+					    "u64",  "u128", "usize", "i8",  "i16", "i32",
+					    "i64",  "i128", "isize", "f32", "f64"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strlen(types[i]) == length && !strncmp(name, types[i], length))
+			return true;
+	return false;
+}
+
 static enum frame_kind kind_of_name(const char *function)
 {
 	const char *name = skip_decoration(function);
@@ -166,6 +179,8 @@ static enum frame_kind kind_of_name(const char *function)
 
 	while (isalnum((unsigned char)name[length]) || name[length] == '_')
 		length++;
+	if (name > function && is_primitive(name, length))
+		return FRAME_KIND_STANDARD;
 	/* a v0 name tells the crate's hash: tokio[1b2c] */
 	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' || name[length] == '.') {
 		for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
