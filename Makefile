@@ -38,7 +38,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@scripts/deps check test || scripts/deps install
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run $(BUILD)
-	@tests/bench/blocked $(BUILD)
+	@$(PYTHON) tests/bench/blocked $(BUILD)
 
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild
