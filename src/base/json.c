@@ -48,44 +48,44 @@ void json_array_end(struct json *json)
 	end(json, ']');
 }
 
-void json_string(struct json *json, const char *key, const char *value)
+void json_add_string(struct json *json, const char *key, const char *value)
 {
 	before_value(json, key);
 	text_json(json->out, value);
 }
 
-void json_u64(struct json *json, const char *key, uint64_t value)
+void json_add_u64(struct json *json, const char *key, uint64_t value)
 {
 	before_value(json, key);
 	output_u64(json->out, value);
 }
 
-void json_i64(struct json *json, const char *key, int64_t value)
+void json_add_i64(struct json *json, const char *key, int64_t value)
 {
 	before_value(json, key);
 	output_i64(json->out, value);
 }
 
-void json_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths)
+void json_add_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths)
 {
 	before_value(json, key);
 	output_u64(json->out, whole);
 	output_format(json->out, ".%03u", thousandths);
 }
 
-void json_share(struct json *json, const char *key, double value)
+void json_add_share(struct json *json, const char *key, double value)
 {
 	before_value(json, key);
 	output_format(json->out, "%.4f", value);
 }
 
-void json_bool(struct json *json, const char *key, bool value)
+void json_add_bool(struct json *json, const char *key, bool value)
 {
 	before_value(json, key);
 	output_string(json->out, value ? "true" : "false");
 }
 
-void json_null(struct json *json, const char *key)
+void json_add_null(struct json *json, const char *key)
 {
 	before_value(json, key);
 	output_string(json->out, "null");

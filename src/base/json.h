@@ -21,14 +21,14 @@ void json_object_begin(struct json *json, const char *key);
 void json_object_end(struct json *json);
 void json_array_begin(struct json *json, const char *key);
 void json_array_end(struct json *json);
-void json_string(struct json *json, const char *key, const char *value);
-void json_u64(struct json *json, const char *key, uint64_t value);
-void json_i64(struct json *json, const char *key, int64_t value);
+void json_add_string(struct json *json, const char *key, const char *value);
+void json_add_u64(struct json *json, const char *key, uint64_t value);
+void json_add_i64(struct json *json, const char *key, int64_t value);
 /* `whole` and thousandths: 12.034 */
-void json_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths);
+void json_add_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths);
 /* A number with four decimals: shares. */
-void json_share(struct json *json, const char *key, double value);
-void json_bool(struct json *json, const char *key, bool value);
-void json_null(struct json *json, const char *key);
+void json_add_share(struct json *json, const char *key, double value);
+void json_add_bool(struct json *json, const char *key, bool value);
+void json_add_null(struct json *json, const char *key);
 
 #endif

@@ -10,8 +10,8 @@
 #include "version.h"
 
 const struct command *const commands[] = {
-	&command_top,	 &command_blocked, &command_record,
-	&command_report, &command_doctor,  &command_completion,
+	&command_top,	  &command_blocked, &command_record,	 &command_report,
+	&command_compare, &command_doctor,  &command_completion,
 };
 const size_t command_count = ARRAY_SIZE(commands);
 

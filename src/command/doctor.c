@@ -69,12 +69,12 @@ static void write_text(struct output *out, const struct check *check, const stru
 static void write_json(struct json *json, const struct check *check, const struct finding *finding)
 {
 	json_object_begin(json, NULL);
-	json_string(json, "name", check->name);
-	json_string(json, "about", check->about);
-	json_string(json, "status", status_names[finding->status]);
-	json_string(json, "found", finding->found);
-	json_string(json, "costs", finding->costs);
-	json_string(json, "mend", finding->mend);
+	json_add_string(json, "name", check->name);
+	json_add_string(json, "about", check->about);
+	json_add_string(json, "status", status_names[finding->status]);
+	json_add_string(json, "found", finding->found);
+	json_add_string(json, "costs", finding->costs);
+	json_add_string(json, "mend", finding->mend);
 	json_object_end(json);
 }
 
@@ -94,8 +94,8 @@ static int examine(const struct doctor *doctor, struct output *out)
 
 	if (doctor->json) {
 		json_object_begin(&json, NULL);
-		json_string(&json, "type", "doctor");
-		json_u64(&json, "version", 1);
+		json_add_string(&json, "type", "doctor");
+		json_add_u64(&json, "version", 1);
 		json_array_begin(&json, "checks");
 	}
 	for (size_t i = 0; i < check_count; i++) {
@@ -111,7 +111,7 @@ static int examine(const struct doctor *doctor, struct output *out)
 	}
 	if (doctor->json) {
 		json_array_end(&json);
-		json_bool(&json, "exact", exact);
+		json_add_bool(&json, "exact", exact);
 		json_object_end(&json);
 		output_char(out, '\n');
 	} else {

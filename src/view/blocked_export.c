@@ -17,7 +17,7 @@
  */
 static void microseconds(struct json *json, const char *key, uint64_t ns)
 {
-	json_fixed(json, key, ns / NS_PER_US, (unsigned int)(ns % NS_PER_US));
+	json_add_fixed(json, key, ns / NS_PER_US, (unsigned int)(ns % NS_PER_US));
 }
 
 static void separate(struct blocked_export *export)
@@ -44,23 +44,23 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 		blocked_name(name, function);
 	separate(export);
 	json_object_begin(&json, NULL);
-	json_string(&json, "name", name);
-	json_string(&json, "cat", stall_cause_info[stall->cause].key);
-	json_string(&json, "ph", "X");
+	json_add_string(&json, "name", name);
+	json_add_string(&json, "cat", stall_cause_info[stall->cause].key);
+	json_add_string(&json, "ph", "X");
 	microseconds(&json, "ts", record->start_ns);
 	microseconds(&json, "dur", record->duration_ns);
-	json_u64(&json, "pid", record->pid);
-	json_u64(&json, "tid", record->tid);
+	json_add_u64(&json, "pid", record->pid);
+	json_add_u64(&json, "tid", record->tid);
 	json_object_begin(&json, "args");
-	json_string(&json, "cause", stall_cause_info[stall->cause].key);
+	json_add_string(&json, "cause", stall_cause_info[stall->cause].key);
 	if (stall->where.state) {
 		reason_format(reason, sizeof(reason), stall->where, true);
-		json_string(&json, "reason", reason);
+		json_add_string(&json, "reason", reason);
 	}
 	if (type)
-		json_string(&json, "task", type->function);
+		json_add_string(&json, "task", type->function);
 	if (stall->in_place)
-		json_string(&json, "legitimate", "block_in_place");
+		json_add_string(&json, "legitimate", "block_in_place");
 	for (__u8 state = 0; state < WIRE_STATES; state++)
 		if (record->states_ns[state])
 			microseconds(&json, state ? state_info[state_of_wait(state)].key : "cpu",
@@ -70,7 +70,7 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 		const struct frame *frame = stalls_frame(export->stalls, stack->frames[i]);
 
 		if (frame)
-			json_string(&json, NULL, frame->function);
+			json_add_string(&json, NULL, frame->function);
 	}
 	json_array_end(&json);
 	json_object_end(&json);
@@ -86,12 +86,12 @@ static void metadata(struct blocked_export *export, const char *what, uint32_t p
 
 	separate(export);
 	json_object_begin(&json, NULL);
-	json_string(&json, "name", what);
-	json_string(&json, "ph", "M");
-	json_u64(&json, "pid", pid);
-	json_u64(&json, "tid", tid);
+	json_add_string(&json, "name", what);
+	json_add_string(&json, "ph", "M");
+	json_add_u64(&json, "pid", pid);
+	json_add_u64(&json, "tid", tid);
 	json_object_begin(&json, "args");
-	json_string(&json, "name", name);
+	json_add_string(&json, "name", name);
 	json_object_end(&json);
 	json_object_end(&json);
 }
@@ -114,12 +114,12 @@ static void chrome_end(struct blocked_export *export, const struct blocked_summa
 	}
 	separate(export);
 	json_object_begin(&json, NULL);
-	json_string(&json, "name", "lost");
-	json_string(&json, "ph", "C");
+	json_add_string(&json, "name", "lost");
+	json_add_string(&json, "ph", "C");
 	microseconds(&json, "ts", runtime->header.time_ns);
-	json_u64(&json, "pid", runtime->pid);
+	json_add_u64(&json, "pid", runtime->pid);
 	json_object_begin(&json, "args");
-	json_u64(&json, "lost", runtime->lost);
+	json_add_u64(&json, "lost", runtime->lost);
 	json_object_end(&json);
 	json_object_end(&json);
 	output_string(export->out, "\n]}\n");

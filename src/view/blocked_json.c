@@ -41,9 +41,9 @@ static const char *found_by(unsigned int number)
 static void string_or_null(struct json *json, const char *key, const char *value)
 {
 	if (value && *value)
-		json_string(json, key, value);
+		json_add_string(json, key, value);
 	else
-		json_null(json, key);
+		json_add_null(json, key);
 }
 
 static void write_function(struct json *json, const struct frame *frame)
@@ -51,18 +51,18 @@ static void write_function(struct json *json, const struct frame *frame)
 	char name[BLOCKED_NAME_BYTES];
 
 	if (!frame) {
-		json_null(json, "function");
-		json_null(json, "file");
-		json_null(json, "line");
+		json_add_null(json, "function");
+		json_add_null(json, "file");
+		json_add_null(json, "line");
 		return;
 	}
 	blocked_name(name, frame);
-	json_string(json, "function", name);
+	json_add_string(json, "function", name);
 	string_or_null(json, "file", frame->file);
 	if (frame->line)
-		json_u64(json, "line", frame->line);
+		json_add_u64(json, "line", frame->line);
 	else
-		json_null(json, "line");
+		json_add_null(json, "line");
 }
 
 static void write_stack(struct json *json, const struct stalls *stalls, uint32_t id)
@@ -76,15 +76,15 @@ static void write_stack(struct json *json, const struct stalls *stalls, uint32_t
 		if (!frame)
 			continue;
 		json_object_begin(json, NULL);
-		json_string(json, "function", frame->function);
+		json_add_string(json, "function", frame->function);
 		string_or_null(json, "file", frame->file);
 		if (frame->line)
-			json_u64(json, "line", frame->line);
+			json_add_u64(json, "line", frame->line);
 		else
-			json_null(json, "line");
+			json_add_null(json, "line");
 		string_or_null(json, "module", frame->module);
-		json_string(json, "kind", frame_kinds[frame->kind]);
-		json_bool(json, "inlined", frame->inlined);
+		json_add_string(json, "kind", frame_kinds[frame->kind]);
+		json_add_bool(json, "inlined", frame->inlined);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -95,14 +95,14 @@ static void write_party(struct json *json, const char *key, const struct wire_pa
 	char comm[sizeof(party->comm) + 1] = {0};
 
 	if (!party->tid) {
-		json_null(json, key);
+		json_add_null(json, key);
 		return;
 	}
 	memcpy(comm, party->comm, sizeof(party->comm));
 	json_object_begin(json, key);
-	json_u64(json, "pid", party->pid);
-	json_u64(json, "tid", party->tid);
-	json_string(json, "comm", comm);
+	json_add_u64(json, "pid", party->pid);
+	json_add_u64(json, "tid", party->tid);
+	json_add_string(json, "comm", comm);
 }
 
 static void write_waker(struct json *json, const struct stalls *stalls,
@@ -135,7 +135,7 @@ static void write_reason(struct json *json, const struct wire_where *where)
 	char text[REASON_BYTES];
 
 	if (where->state < WIRE_RUNNABLE || where->state >= WIRE_STATES) {
-		json_null(json, "reason");
+		json_add_null(json, "reason");
 		return;
 	}
 	reason_format(text, sizeof(text), *where, true);
@@ -146,9 +146,9 @@ static void write_reason(struct json *json, const struct wire_where *where)
 static void write_states(struct json *json, const __u64 states_ns[WIRE_STATES])
 {
 	json_object_begin(json, "states_ns");
-	json_u64(json, "cpu", states_ns[WIRE_ON_CPU]);
+	json_add_u64(json, "cpu", states_ns[WIRE_ON_CPU]);
 	for (__u8 state = WIRE_RUNNABLE; state < WIRE_STATES; state++)
-		json_u64(json, state_info[state_of_wait(state)].key, states_ns[state]);
+		json_add_u64(json, state_info[state_of_wait(state)].key, states_ns[state]);
 	json_object_end(json);
 }
 
@@ -163,21 +163,21 @@ void blocked_json_stall(struct output *out, const struct stalls *stalls, const s
 	const struct wire_stall *record = stall->record;
 
 	json_object_begin(&json, NULL);
-	json_string(&json, "type", "stall");
-	json_u64(&json, "version", VERSION);
-	json_u64(&json, "start_ns", record->start_ns);
-	json_u64(&json, "duration_ns", record->duration_ns);
-	json_u64(&json, "own_ns", stall->own_ns);
-	json_string(&json, "span", span_kind(record->kind));
-	json_u64(&json, "tid", record->tid);
-	json_string(&json, "cause", stall_cause_info[stall->cause].key);
+	json_add_string(&json, "type", "stall");
+	json_add_u64(&json, "version", VERSION);
+	json_add_u64(&json, "start_ns", record->start_ns);
+	json_add_u64(&json, "duration_ns", record->duration_ns);
+	json_add_u64(&json, "own_ns", stall->own_ns);
+	json_add_string(&json, "span", span_kind(record->kind));
+	json_add_u64(&json, "tid", record->tid);
+	json_add_string(&json, "cause", stall_cause_info[stall->cause].key);
 	write_reason(&json, &stall->where);
 	write_function(&json, stalls_frame(stalls, stall->function));
 	write_type(&json, stalls, record->type);
 	if (record->task)
-		json_u64(&json, "task_id", record->task);
+		json_add_u64(&json, "task_id", record->task);
 	else
-		json_null(&json, "task_id");
+		json_add_null(&json, "task_id");
 	write_in_place(&json, stall->in_place);
 	write_states(&json, record->states_ns);
 	write_stack(&json, stalls, stall->stack);
@@ -215,22 +215,23 @@ static void write_workers(struct json *json, const struct blocked_summary *summa
 		}
 		memcpy(comm, worker->last.comm, sizeof(worker->last.comm));
 		json_object_begin(json, NULL);
-		json_u64(json, "tid", worker->last.tid);
-		json_string(json, "comm", comm);
-		json_string(json, "found_by", found_by(worker->last.found_by));
-		json_u64(json, worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
-			 worker->spans);
-		json_u64(json, worker->last.kind == WIRE_SPAN_TURN ? "max_turn_ns" : "max_poll_ns",
-			 worker->longest_ns);
+		json_add_u64(json, "tid", worker->last.tid);
+		json_add_string(json, "comm", comm);
+		json_add_string(json, "found_by", found_by(worker->last.found_by));
+		json_add_u64(json, worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
+			     worker->spans);
+		json_add_u64(json,
+			     worker->last.kind == WIRE_SPAN_TURN ? "max_turn_ns" : "max_poll_ns",
+			     worker->longest_ns);
 		if (row) {
 			json_object_begin(json, "states_ns");
 			for (int state = 0; state < STATES; state++)
-				json_u64(json, state_info[state].key, row->states_ns[state]);
+				json_add_u64(json, state_info[state].key, row->states_ns[state]);
 			json_object_end(json);
 		} else {
-			json_null(json, "states_ns");
+			json_add_null(json, "states_ns");
 		}
-		json_u64(json, "stalls", worker->stalls);
+		json_add_u64(json, "stalls", worker->stalls);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -240,17 +241,17 @@ static void write_hotspot(struct json *json, const struct stalls *stalls,
 			  const struct hotspot *hotspot)
 {
 	json_object_begin(json, NULL);
-	json_string(json, "cause", stall_cause_info[hotspot->cause].key);
+	json_add_string(json, "cause", stall_cause_info[hotspot->cause].key);
 	write_reason(json, &hotspot->where);
 	write_function(json, stalls_frame(stalls, hotspot->function));
 	write_type(json, stalls, hotspot->type);
-	json_u64(json, "count", hotspot->count);
-	json_u64(json, "total_ns", hotspot->total_ns);
-	json_u64(json, "max_ns", hotspot->max_ns);
-	json_u64(json, "p50_ns",
-		 histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.50, hotspot->max_ns));
-	json_u64(json, "p99_ns",
-		 histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99, hotspot->max_ns));
+	json_add_u64(json, "count", hotspot->count);
+	json_add_u64(json, "total_ns", hotspot->total_ns);
+	json_add_u64(json, "max_ns", hotspot->max_ns);
+	json_add_u64(json, "p50_ns",
+		     histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.50, hotspot->max_ns));
+	json_add_u64(json, "p99_ns",
+		     histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99, hotspot->max_ns));
 	write_in_place(json, hotspot->in_place);
 	write_stack(json, stalls, hotspot->stack);
 	write_waker(json, stalls, &hotspot->waker, hotspot->waker_function);
@@ -265,22 +266,22 @@ static void write_quality(struct json *json, const struct blocked_summary *summa
 	const struct about *about = summary->whole->about;
 
 	json_object_begin(json, "quality");
-	json_u64(json, "lost", runtime->lost + counts->hotspots_lost);
+	json_add_u64(json, "lost", runtime->lost + counts->hotspots_lost);
 	json_object_begin(json, "stacks");
-	json_u64(json, "complete", runtime->stacks_complete);
-	json_u64(json, "truncated", runtime->stacks_truncated);
-	json_u64(json, "failed", runtime->stacks_failed);
+	json_add_u64(json, "complete", runtime->stacks_complete);
+	json_add_u64(json, "truncated", runtime->stacks_truncated);
+	json_add_u64(json, "failed", runtime->stacks_failed);
 	json_object_end(json);
 	if (runtime->frames)
-		json_share(json, "symbolized_share",
-			   (double)runtime->frames_named / (double)runtime->frames);
+		json_add_share(json, "symbolized_share",
+			       (double)runtime->frames_named / (double)runtime->frames);
 	else
-		json_null(json, "symbolized_share");
+		json_add_null(json, "symbolized_share");
 	json_array_begin(json, "unavailable");
 	for (size_t i = 0; about && i < about->missing_count; i++) {
 		json_object_begin(json, NULL);
-		json_string(json, "source", about->missing[i].source);
-		json_string(json, "why", about->missing[i].why);
+		json_add_string(json, "source", about->missing[i].source);
+		json_add_string(json, "why", about->missing[i].why);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -299,22 +300,22 @@ void blocked_json_summary(struct output *out, const struct blocked_summary *summ
 
 	memcpy(process, runtime->process, sizeof(runtime->process));
 	json_object_begin(&json, NULL);
-	json_string(&json, "type", "blocked");
-	json_u64(&json, "version", VERSION);
-	json_u64(&json, "pid", runtime->pid);
-	json_string(&json, "process", process);
-	json_string(&json, "runtime", runtime->name);
-	json_u64(&json, "threshold_ns", runtime->threshold_ns);
-	json_u64(&json, "duration_ns", summary->measured_ns);
-	json_u64(&json, "stalls", counts->stalls);
-	json_u64(&json, "stall_ns", counts->total_ns);
-	json_u64(&json, "max_stall_ns", counts->max_ns);
+	json_add_string(&json, "type", "blocked");
+	json_add_u64(&json, "version", VERSION);
+	json_add_u64(&json, "pid", runtime->pid);
+	json_add_string(&json, "process", process);
+	json_add_string(&json, "runtime", runtime->name);
+	json_add_u64(&json, "threshold_ns", runtime->threshold_ns);
+	json_add_u64(&json, "duration_ns", summary->measured_ns);
+	json_add_u64(&json, "stalls", counts->stalls);
+	json_add_u64(&json, "stall_ns", counts->total_ns);
+	json_add_u64(&json, "max_stall_ns", counts->max_ns);
 	write_workers(&json, summary, &pool);
 	json_array_begin(&json, "hotspots");
 	for (size_t i = 0; i < count && (!summary->top || i < summary->top); i++)
 		write_hotspot(&json, summary->stalls, &hotspots[i]);
 	json_array_end(&json);
-	json_u64(&json, "pool_threads", pool);
+	json_add_u64(&json, "pool_threads", pool);
 	write_quality(&json, summary);
 	json_object_end(&json);
 	output_char(out, '\n');

@@ -12,21 +12,21 @@ static void write_value(struct json *json, const struct field *field, const stru
 {
 	switch (value->kind) {
 	case VALUE_NULL:
-		json_null(json, field->key);
+		json_add_null(json, field->key);
 		break;
 	case VALUE_NUMBER:
-		json_u64(json, field->key, value->number);
+		json_add_u64(json, field->key, value->number);
 		break;
 	case VALUE_STRING:
-		json_string(json, field->key, value->string);
+		json_add_string(json, field->key, value->string);
 		break;
 	case VALUE_BOOL:
-		json_bool(json, field->key, value->number);
+		json_add_bool(json, field->key, value->number);
 		break;
 	case VALUE_DELAY:
 		json_object_begin(json, field->key);
-		json_u64(json, "count", value->count);
-		json_u64(json, "total_ns", value->number);
+		json_add_u64(json, "count", value->count);
+		json_add_u64(json, "total_ns", value->number);
 		json_object_end(json);
 		break;
 	}
@@ -59,7 +59,7 @@ static void write_row(const struct view *view, struct json *json, const struct r
 			if (open)
 				json_object_begin(json, group);
 			else if (group)
-				json_null(json, group);
+				json_add_null(json, group);
 		}
 		if (group && !open)
 			continue;
@@ -77,21 +77,21 @@ static void write_quality(struct json *json, const struct interval *interval)
 	const struct about *about = interval->about;
 
 	json_object_begin(json, "quality");
-	json_u64(json, "lost", losses->threads + losses->exits + losses->transitions);
-	json_u64(json, "lost_threads", losses->threads);
-	json_u64(json, "lost_exits", losses->exits);
-	json_u64(json, "lost_transitions", losses->transitions);
-	json_u64(json, "torn", losses->torn);
-	json_string(json, "cpu_split",
-		    about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "tick");
-	json_string(json, "states", about_states_kind(about));
+	json_add_u64(json, "lost", losses->threads + losses->exits + losses->transitions);
+	json_add_u64(json, "lost_threads", losses->threads);
+	json_add_u64(json, "lost_exits", losses->exits);
+	json_add_u64(json, "lost_transitions", losses->transitions);
+	json_add_u64(json, "torn", losses->torn);
+	json_add_string(json, "cpu_split",
+			about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "tick");
+	json_add_string(json, "states", about_states_kind(about));
 	if (about->session.sample_ns)
-		json_u64(json, "sample_ns", about->session.sample_ns);
+		json_add_u64(json, "sample_ns", about->session.sample_ns);
 	json_array_begin(json, "unavailable");
 	for (size_t i = 0; i < about->missing_count; i++) {
 		json_object_begin(json, NULL);
-		json_string(json, "source", about->missing[i].source);
-		json_string(json, "why", about->missing[i].why);
+		json_add_string(json, "source", about->missing[i].source);
+		json_add_string(json, "why", about->missing[i].why);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -109,12 +109,12 @@ static void write_reasons(struct json *json, const struct interval *interval)
 
 		reason_format(text, sizeof(text), reason->where, about_is_native(interval->about));
 		json_object_begin(json, NULL);
-		json_u64(json, "pid", reason->pid);
-		json_u64(json, "tid", reason->tid);
-		json_string(json, "state", state_info[state_of_wait(reason->where.state)].key);
-		json_string(json, "reason", text);
-		json_u64(json, "count", reason->count);
-		json_u64(json, "total_ns", reason->total_ns);
+		json_add_u64(json, "pid", reason->pid);
+		json_add_u64(json, "tid", reason->tid);
+		json_add_string(json, "state", state_info[state_of_wait(reason->where.state)].key);
+		json_add_string(json, "reason", text);
+		json_add_u64(json, "count", reason->count);
+		json_add_u64(json, "total_ns", reason->total_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -128,23 +128,23 @@ static void json_interval(const struct view *view, const struct interval *interv
 
 	view_format_time(start, interval->start_realtime_ns);
 	json_object_begin(&json, NULL);
-	json_string(&json, "type", "interval");
-	json_u64(&json, "version", VERSION);
-	json_string(&json, "start", start);
-	json_u64(&json, "start_ns", interval->start_ns);
-	json_u64(&json, "duration_ns", interval->end_ns - interval->start_ns);
-	json_bool(&json, "final", interval->final);
+	json_add_string(&json, "type", "interval");
+	json_add_u64(&json, "version", VERSION);
+	json_add_string(&json, "start", start);
+	json_add_u64(&json, "start_ns", interval->start_ns);
+	json_add_u64(&json, "duration_ns", interval->end_ns - interval->start_ns);
+	json_add_bool(&json, "final", interval->final);
 	json_array_begin(&json, "sources");
-	json_string(&json, NULL, about_source(interval->about));
+	json_add_string(&json, NULL, about_source(interval->about));
 	if (about_has_delays_beside(interval->about))
-		json_string(&json, NULL, "taskstats");
+		json_add_string(&json, NULL, "taskstats");
 	json_array_end(&json);
 	write_quality(&json, interval);
 	json_object_begin(&json, "self");
-	json_u64(&json, "cpu_ns", interval->self_cpu_ns);
-	json_u64(&json, "snapshot_ns", interval->snapshot_ns);
+	json_add_u64(&json, "cpu_ns", interval->self_cpu_ns);
+	json_add_u64(&json, "snapshot_ns", interval->snapshot_ns);
 	json_object_end(&json);
-	json_u64(&json, "total", interval->row_count);
+	json_add_u64(&json, "total", interval->row_count);
 	json_array_begin(&json, grouping_plurals[view->by]);
 	for (size_t i = 0; i < rows; i++)
 		write_row(view, &json, &interval->rows[i], interval->about);
@@ -161,18 +161,18 @@ static void json_child(const struct view *view, const struct wire_child *child)
 	int status = (int)child->wait_status;
 
 	json_object_begin(&json, NULL);
-	json_string(&json, "type", "exit");
-	json_u64(&json, "version", VERSION);
-	json_string(&json, "command", child->name);
+	json_add_string(&json, "type", "exit");
+	json_add_u64(&json, "version", VERSION);
+	json_add_string(&json, "command", child->name);
 	if (WIFEXITED(status))
-		json_i64(&json, "status", WEXITSTATUS(status));
+		json_add_i64(&json, "status", WEXITSTATUS(status));
 	else
-		json_null(&json, "status");
+		json_add_null(&json, "status");
 	if (WIFSIGNALED(status))
-		json_i64(&json, "signal", WTERMSIG(status));
+		json_add_i64(&json, "signal", WTERMSIG(status));
 	else
-		json_null(&json, "signal");
-	json_u64(&json, "duration_ns", child->duration_ns);
+		json_add_null(&json, "signal");
+	json_add_u64(&json, "duration_ns", child->duration_ns);
 	json_object_end(&json);
 	output_char(view->out, '\n');
 }

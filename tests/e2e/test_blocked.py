@@ -346,3 +346,64 @@ def test_an_export_that_cannot_be_written(tmp_path):
     for path, part in ((tmp_path / "none" / "x", "No such file"), ("/dev/full", "No space left")):
         done = run("blocked", "-p", os.getpid(), "-d", "10ms", "--export", path, "--force")
         assert done.returncode == 1 and part in done.stderr, done.stderr
+
+
+def test_comparing_two_measurements(tmp_path):
+    """Before: sleeps and computes. After: sleeps less, and waits for a lock."""
+    before, after = tmp_path / "before.dwell", tmp_path / "after.dwell"
+    outputs = []
+    for path, requests in ((before, [("sleep", 20), ("spin", 10)]), (after, [("sleep", 10), ("lock", 30)])):
+        with loop_service() as service:
+            blocked = Blocked(service.process.pid, "--record", path)
+            for _ in range(10):
+                for request in requests:
+                    service.ask(*request)
+            blocked.end()
+            blocked.output.seek(0)
+            outputs.append(blocked.output.read())
+    as_json = tmp_path / "after.json"
+    as_json.write_text(outputs[1])
+    done = run("compare", before, after, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    # what was printed is as good as what was recorded
+    other = run("compare", before, as_json, "--format", "json")
+    assert other.stdout.replace(str(as_json), str(after)) == done.stdout
+    comparison = json.loads(done.stdout)
+    changes = {(item["function"], item["cause"]): item["change"] for item in comparison["hotspots"]}
+    assert changes["read_ledger", "lock"] == "new" and changes["wait_for_printer", "sleep"] == "better"
+    assert [change for (function, _), change in changes.items() if function == "compute_report"][0] == "gone"
+    table = run("compare", before, after).stdout
+    assert "new     read_ledger" in table and "gone" in table
+    # the same twice is no worse; nothing before is
+    assert run("compare", after, as_json, "--worse", "1").returncode == 0
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid, "--record", tmp_path / "idle.dwell")
+        service.ask("good", 300)
+        blocked.end()
+    worse = run("compare", tmp_path / "idle.dwell", after, "--worse", "10")
+    assert worse.returncode == 3 and "worse by more than 10 %" in worse.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, status, part",
+    [
+        ((), 2, "which files"),
+        (("a",), 2, "which files"),
+        (("a", "b", "c"), 2, "two files"),
+        (("/etc/passwd", "/etc/passwd"), 1, "not a recording"),
+        (("/nowhere", "/etc/passwd"), 1, "/nowhere"),
+        (("a", "b", "--worse", "much"), 2, "percentage"),
+        (("a", "b", "--format", "csv"), 2, "table or json"),
+    ],
+)
+def test_mistakes_in_comparing(arguments, status, part):
+    done = run("compare", *arguments)
+    assert done.returncode == status and part in done.stderr, done.stderr
+
+
+def test_comparing_json_of_something_else(tmp_path):
+    for text in ("{}\n", '{"type":"interval"}\n', '{"type":"blo', '{"type":"blocked","hotspots":7}\n'):
+        path = tmp_path / "x.json"
+        path.write_text(text)
+        done = run("compare", path, path)
+        assert done.returncode == (0 if "hotspots" in text else 1), (text, done.stderr)

@@ -155,15 +155,15 @@ CASE(json_has_its_commas)
 
 	assert_int_equal(output_init(&out, -1), 0);
 	json_object_begin(&json, NULL);
-	json_u64(&json, "a", UINT64_MAX);
+	json_add_u64(&json, "a", UINT64_MAX);
 	json_array_begin(&json, "b");
-	json_i64(&json, NULL, INT64_MIN);
-	json_null(&json, NULL);
+	json_add_i64(&json, NULL, INT64_MIN);
+	json_add_null(&json, NULL);
 	json_object_begin(&json, NULL);
 	json_object_end(&json);
 	json_array_end(&json);
-	json_bool(&json, "c", true);
-	json_string(&json, "d", "x");
+	json_add_bool(&json, "c", true);
+	json_add_string(&json, "d", "x");
 	json_object_end(&json);
 	assert_string_equal(written(&out),
 			    "{\"a\":18446744073709551615,\"b\":[-9223372036854775808,"

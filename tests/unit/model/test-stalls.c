@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "model/comparison.h"
 #include "model/stalls.h"
 
 static void add_frame(struct stalls *stalls, uint32_t id, const char *function,
@@ -287,6 +288,38 @@ CASE(impossible_records_are_refused)
 	stalls_free(stalls);
 }
 
+CASE(two_measurements_differ)
+{
+	/* twice as long: counts and times double where nothing has changed */
+	struct compared_side a = {.duration_ns = 1000}, b = {.duration_ns = 2000};
+	struct comparison comparison;
+
+	assert_int_equal(compared_add(&a, "same", "cpu", 5, 100, 30), 0);
+	assert_int_equal(compared_add(&b, "same", "cpu", 10, 210, 30), 0);
+	assert_int_equal(compared_add(&a, "gone", "cpu", 1, 50, 50), 0);
+	assert_int_equal(compared_add(&a, "better", "lock", 9, 90, 20), 0);
+	assert_int_equal(compared_add(&b, "better", "lock", 9, 90, 20), 0);
+	assert_int_equal(compared_add(&a, "worse", "disk", 1, 10, 10), 0);
+	assert_int_equal(compared_add(&b, "worse", "disk", 1, 300, 300), 0);
+	assert_int_equal(compared_add(&b, "worse", "disk", 1, 300, 300), 0);
+	/* of another cause it is another */
+	assert_int_equal(compared_add(&b, "same", "lock", 1, 20, 20), 0);
+	assert_int_equal(comparison_make(&comparison, &a, &b), 0);
+	assert_int_equal(comparison.count, 5);
+	assert_string_equal(comparison.items[0].function, "worse");
+	assert_int_equal(comparison.items[0].change, CHANGE_WORSE);
+	assert_int_equal(comparison.items[0].b.count, 2);
+	assert_int_equal(comparison.items[1].change, CHANGE_NEW);
+	assert_int_equal(comparison.items[2].change, CHANGE_SAME);
+	assert_string_equal(comparison.items[3].function, "better");
+	assert_int_equal(comparison.items[3].change, CHANGE_BETTER);
+	assert_int_equal(comparison.items[4].change, CHANGE_GONE);
+	assert_true(comparison.share_a > 0.249 && comparison.share_a < 0.251);
+	comparison_release(&comparison);
+	compared_release(&a);
+	compared_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -297,6 +330,7 @@ int main(void)
 		cmocka_unit_test(hotspots_sum_up),
 		cmocka_unit_test(many_functions_take_bounded_room),
 		cmocka_unit_test(impossible_records_are_refused),
+		cmocka_unit_test(two_measurements_differ),
 	};
 
 	return RUN(cases);
