@@ -17,7 +17,7 @@
 #include "base/duration.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
-#include "capture/spans.h"
+#include "capture/span_probes.h"
 #include "capture/syscalls.h"
 #include "capture/wait_sites.h"
 #include "dwell.skel.h"
@@ -255,7 +255,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
 	configure(session, targets);
 	if (options->spans)
-		spans_configure(session->bpf, options->spans);
+		span_probes_configure(session->bpf, options->spans);
 	result = load(session, targets, error);
 	if (result < 0)
 		return result;

@@ -42,10 +42,8 @@ struct span_options {
 struct dwell_bpf;
 struct spans;
 
-/* Between opening and loading the BPF object: what it needs for them. */
-void spans_configure(struct dwell_bpf *bpf, const struct span_options *options);
-
-/* After loading. `options` must outlive it. What cannot be attached is told as missing. */
+/* After span_probes_configure() and loading. `options` must outlive it. What cannot be attached is
+ * told as missing. */
 int spans_attach(struct spans **ret_spans, struct dwell_bpf *bpf,
 		 const struct span_options *options, struct record_sink sink,
 		 struct error *error) must_check;

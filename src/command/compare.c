@@ -121,8 +121,7 @@ static int load_record(void *data, const struct wire_header *record, struct erro
 	struct stall stall;
 	int result = stalls_feed(loading->stalls, record, &stall);
 
-	return result < 0 ? error_set(error, -result, "cannot take a record: %s",
-				      strerror(-result))
+	return result < 0 ? error_set(error, -result, "cannot take a record: %s", strerror(-result))
 			  : 0;
 }
 
@@ -160,9 +159,8 @@ static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 static int load_recording(struct compared_side *side, const char *path, struct error *error)
 {
 	struct loading loading = {.stalls = stalls_new()};
-	struct replay replay = {.audience = {.data = &loading,
-					     .interval = load_interval,
-					     .record = load_record}};
+	struct replay replay = {
+		.audience = {.data = &loading, .interval = load_interval, .record = load_record}};
 	int result = loading.stalls ? replay_open(&replay, path, error)
 				    : error_set(error, ENOMEM, "out of memory");
 
@@ -274,14 +272,13 @@ static void write_table(struct output *out, const struct compare *compare,
 		duration_format(length[i], sizeof(length[i]), compare->sides[i].duration_ns);
 		text_printable(name, sizeof(name), compare->paths[i], 60);
 		output_format(out, "%c  %s  %s, %.2f %% of it in stalls\n", 'A' + i, name,
-			      length[i],
-			      100 * (i ? comparison->share_b : comparison->share_a));
+			      length[i], 100 * (i ? comparison->share_b : comparison->share_a));
 	}
 	if (compare->sides[0].threshold_ns != compare->sides[1].threshold_ns)
 		output_string(out, "their thresholds differ: what is shorter than the larger one "
 				   "is in one only\n");
-	output_format(out, "\n%-7s %-52s %-9s %14s %14s\n", "", "HOTSPOT", "CAUSE", "A STALLS SHARE",
-		      "B STALLS SHARE");
+	output_format(out, "\n%-7s %-52s %-9s %14s %14s\n", "", "HOTSPOT", "CAUSE",
+		      "A STALLS SHARE", "B STALLS SHARE");
 	for (size_t i = 0; i < comparison->count && i < rows; i++) {
 		const struct comparison_item *item = &comparison->items[i];
 		size_t columns;

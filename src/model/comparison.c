@@ -26,8 +26,8 @@ int compared_add(struct compared_side *side, const char *function, const char *c
 	struct compared_hotspot *hotspot = find(side, function, cause);
 
 	if (!hotspot) {
-		if (array_reserve(&side->hotspots, &side->room, side->count + 1,
-				  sizeof(*hotspot)) < 0)
+		if (array_reserve(&side->hotspots, &side->room, side->count + 1, sizeof(*hotspot)) <
+		    0)
 			return -ENOMEM;
 		hotspot = &side->hotspots[side->count];
 		*hotspot = (struct compared_hotspot){.function = strdup(function),

@@ -46,7 +46,8 @@ struct comparison_item {
 struct comparison {
 	struct comparison_item *items; /* by change of share, what got worse first */
 	size_t count;
-	double share_a, share_b; /* of the measured time in stalls; of several workers may be above 1 */
+	double share_a,
+		share_b; /* of the measured time in stalls; of several workers may be above 1 */
 };
 
 /* The sides must outlive it. 0 or -ENOMEM. */

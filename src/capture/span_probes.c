@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/span_probes.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "dwell.skel.h"
+
+/* Stalls come with their stacks. */
+#define SPAN_EVENTS_BYTES (16U << 20)
+
+/* System calls an event loop waits in. */
+static const struct {
+	const char *name;
+	enum span_wait wait;
+} waits[] = {
+	{"epoll_wait", SPAN_WAIT_EPOLL},   {"epoll_pwait", SPAN_WAIT_EPOLL},
+	{"epoll_pwait2", SPAN_WAIT_EPOLL}, {"io_uring_enter", SPAN_WAIT_URING},
+	{"poll", SPAN_WAIT_POLL},	   {"ppoll", SPAN_WAIT_POLL},
+	{"select", SPAN_WAIT_POLL},	   {"pselect6", SPAN_WAIT_POLL},
+};
+
+static __u32 worker_slots(void)
+{
+	__u32 slots = 4 * (__u32)get_nprocs_conf();
+
+	return slots < 16 ? 16 : slots > MAX_WORKERS ? MAX_WORKERS : slots;
+}
+
+void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *options)
+{
+	bpf->rodata->span_threshold_ns = options->threshold_ns;
+	bpf_map__set_max_entries(bpf->maps.span_stacks, worker_slots() * SPAN_STACKS);
+	bpf_map__set_max_entries(bpf->maps.span_samples, (__u32)get_nprocs_conf());
+	bpf_map__set_max_entries(bpf->maps.events, SPAN_EVENTS_BYTES);
+	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
+	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
+	bpf->rodata->span_turns = options->turns;
+	bpf_program__set_autoload(bpf->progs.on_wait, true);
+	bpf_program__set_autoload(bpf->progs.on_wait_end, options->turns);
+	bpf_program__set_autoload(bpf->progs.on_waking, true);
+	bpf_program__set_autoload(bpf->progs.on_sample, true);
+}
+
+/* Keeps the link; 0 or a negative errno. */
+static int keep_link(struct span_probes *probes, struct bpf_link *link)
+{
+	if (!link)
+		return -errno;
+	if (array_reserve(&probes->links, &probes->link_room, probes->link_count + 1,
+			  sizeof(link)) < 0) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	probes->links[probes->link_count++] = link;
+	return 0;
+}
+
+static int attach_probe(struct span_probes *probes, const struct span_probe *probe, size_t number)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = SPAN_COOKIE(probe->kind, number + 1));
+	int pid = (int)probes->options->pid;
+	int result = keep_link(probes, bpf_program__attach_uprobe_opts(probes->bpf->progs.on_poll,
+								       pid, probe->path,
+								       probe->offset, &options));
+
+	/* who works for the pool may block: only that it does is of interest */
+	if (result < 0 || probe->kind == SPAN_POOL)
+		return result;
+	options.retprobe = true;
+	return keep_link(probes,
+			 bpf_program__attach_uprobe_opts(probes->bpf->progs.on_poll_end, pid,
+							 probe->path, probe->offset, &options));
+}
+
+static int attach_probes(struct span_probes *probes, struct record_sink sink)
+{
+	char why[160];
+
+	for (size_t i = 0; i < probes->options->probe_count; i++) {
+		int result = attach_probe(probes, &probes->options->probes[i], i);
+
+		if (result == -ENOMEM)
+			return result;
+		if (result < 0) {
+			snprintf(why, sizeof(why), "a probe was refused: %s: polls are not seen",
+				 strerror(-result));
+			return sink_missing(sink, "uprobes", why);
+		}
+		probes->attached++;
+	}
+	return 0;
+}
+
+static int attach_waits(struct span_probes *probes, struct record_sink sink)
+{
+	int result = 0, attached = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = waits[i].wait);
+		char enter[64], leave[64];
+
+		snprintf(enter, sizeof(enter), "sys_enter_%s", waits[i].name);
+		snprintf(leave, sizeof(leave), "sys_exit_%s", waits[i].name);
+		/* an architecture need not have all of them */
+		result = keep_link(
+			probes, bpf_program__attach_tracepoint_opts(probes->bpf->progs.on_wait,
+								    "syscalls", enter, &options));
+		if (result >= 0 && probes->options->turns)
+			result = keep_link(probes, bpf_program__attach_tracepoint_opts(
+							   probes->bpf->progs.on_wait_end,
+							   "syscalls", leave, &options));
+		if (result == -ENOMEM)
+			return result;
+		attached += result >= 0;
+	}
+	if (!attached)
+		return sink_missing(sink, "turns",
+				    "the kernel has no tracepoints of system calls "
+				    "(CONFIG_FTRACE_SYSCALLS): turns of event loops are not seen");
+	return 0;
+}
+
+/* A sample of each CPU, often enough that a span of the threshold gets one. */
+static int attach_samples(struct span_probes *probes, struct record_sink sink)
+{
+	const struct span_options *options = probes->options;
+	uint64_t needed = 2 * NS_PER_S / options->threshold_ns;
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+	};
+	char why[160];
+
+	if (needed > 1000)
+		needed = 1000;
+	attributes.sample_freq = needed > options->frequency ? needed : options->frequency;
+	for (int cpu = 0; cpu < get_nprocs_conf(); cpu++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC);
+		int result;
+
+		if (fd < 0 && errno == ENODEV)
+			continue; /* not online */
+		if (fd < 0) {
+			snprintf(why, sizeof(why), "no samples: perf_event_open: %s",
+				 strerror(errno));
+			return sink_missing(sink, "samples", why);
+		}
+		result = keep_link(
+			probes, bpf_program__attach_perf_event(probes->bpf->progs.on_sample, fd));
+		if (result < 0) {
+			close(fd);
+			return result == -ENOMEM
+				       ? result
+				       : sink_missing(sink, "samples", "cannot attach to samples");
+		}
+	}
+	return 0;
+}
+
+int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
+		       const struct span_options *options, struct record_sink sink)
+{
+	int slots = bpf_map__fd(bpf->maps.span_slots);
+	int result = 0;
+
+	*probes = (struct span_probes){.bpf = bpf, .options = options};
+	for (__u32 slot = 0; result >= 0 && slot < worker_slots(); slot++)
+		result = bpf_map_update_elem(slots, NULL, &slot, BPF_ANY);
+	if (result >= 0)
+		result = attach_probes(probes, sink);
+	if (result >= 0)
+		result = attach_waits(probes, sink);
+	if (result >= 0)
+		result = attach_samples(probes, sink);
+	return result;
+}
+
+void span_probes_detach(struct span_probes *probes)
+{
+	for (size_t i = 0; i < probes->link_count; i++)
+		bpf_link__destroy(probes->links[i]);
+	free(probes->links);
+	*probes = (struct span_probes){0};
+}
