@@ -37,10 +37,10 @@ static const char doc[] =
 	"why, for how long, and how often. Attaches to a running process; nothing is rebuilt."
 	"\v"
 	"Examples:\n"
-	"  dwell blocked orders-api -d 30s             what kept a worker for more than 5 ms\n"
+	"  dwell blocked orders-api -d 30s             what held a worker\n"
 	"  dwell blocked -p 1234 --threshold 1ms\n"
-	"  dwell blocked -p 1234 -d 10s --format json  a line for each stall, and a summary\n"
-	"  dwell blocked -p 1234 -d 60s --max-stall 50ms  exit status 3 if one was longer\n";
+	"  dwell blocked -p 1234 -d 10s --format json  a line a stall\n"
+	"  dwell blocked -p 1234 --max-stall 50ms      exit 3 if one is longer\n";
 
 static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to look into:", 1},

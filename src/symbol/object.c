@@ -93,38 +93,43 @@ void object_free(struct object *object)
 	free(object);
 }
 
-bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_address)
+/* The same place counted in the file and in memory, whichever of the two is looked for. */
+static bool find_segment(const struct object *object, bool in_file, uint64_t at,
+			 GElf_Phdr *ret_header)
 {
 	size_t count;
-	GElf_Phdr header;
 
 	if (elf_getphdrnum(object->elf, &count))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		if (!gelf_getphdr(object->elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    offset < header.p_offset || offset - header.p_offset >= header.p_filesz)
+		if (!gelf_getphdr(object->elf, (int)i, ret_header) || ret_header->p_type != PT_LOAD)
 			continue;
-		*ret_address = offset - header.p_offset + header.p_vaddr;
-		return true;
+		uint64_t start = in_file ? ret_header->p_offset : ret_header->p_vaddr;
+
+		if (at >= start && at - start < ret_header->p_filesz)
+			return true;
 	}
 	return false;
 }
 
+bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_address)
+{
+	GElf_Phdr segment;
+
+	if (!find_segment(object, true, offset, &segment))
+		return false;
+	*ret_address = offset - segment.p_offset + segment.p_vaddr;
+	return true;
+}
+
 bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_offset)
 {
-	size_t count;
-	GElf_Phdr header;
+	GElf_Phdr segment;
 
-	if (elf_getphdrnum(object->elf, &count))
+	if (!find_segment(object, false, address, &segment))
 		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (!gelf_getphdr(object->elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    address < header.p_vaddr || address - header.p_vaddr >= header.p_filesz)
-			continue;
-		*ret_offset = address - header.p_vaddr + header.p_offset;
-		return true;
-	}
-	return false;
+	*ret_offset = address - segment.p_vaddr + segment.p_offset;
+	return true;
 }
 
 static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret_header)
