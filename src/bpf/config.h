@@ -228,10 +228,13 @@ struct span_worker {
 	__u64 open_ns;	  /* start of the span that goes on; 0: none */
 	__u64 open_cookie;
 	__u64 since_ns; /* it has been in `where` */
+	__u64 block_ns; /* time of the stack, if it is that of this wait */
 	__u32 tid, pid;
 	__u32 kind; /* enum span_kind of its last */
 	struct wire_where where;
 	char comm[16];
+	__u32 stack; /* index in span_stacks + 1: where it waits; 0: it does not, or there is none */
+	__u32 pad;
 };
 
 #define MAX_TARGETS   1024

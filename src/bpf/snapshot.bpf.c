@@ -119,6 +119,15 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 	worker_record.pid = record.pid;
 	worker_record.kind = worker->kind;
 	__builtin_memcpy(worker_record.comm, record.comm, sizeof(worker_record.comm));
+	if (worker->depth && worker->off && worker->slot) {
+		__u32 present = (worker->longest + 1) & 1;
+
+		barrier_var(present);
+		present &= 1;
+		worker_record.block_ns = worker->blocks[present].since_ns;
+		if (worker->blocks[present].has_stack)
+			worker_record.stack = span_stack_index(worker, present, 0) + 1;
+	}
 	bpf_seq_write(ctx->meta->seq, &worker_record, sizeof(worker_record));
 }
 

@@ -156,6 +156,12 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 	span_copy_user(stack);
 }
 
+/* Of a worker that has a slot. */
+static __always_inline __u32 span_stack_index(const struct worker *worker, __u32 block, __u32 which)
+{
+	return (worker->slot - 1) * SPAN_STACKS + (block & 1) * 2 + which;
+}
+
 static __always_inline struct span_stack *span_stack_at(const struct worker *worker, __u32 block,
 							__u32 which)
 {
@@ -163,7 +169,7 @@ static __always_inline struct span_stack *span_stack_at(const struct worker *wor
 
 	if (!worker->slot)
 		return NULL;
-	index = (worker->slot - 1) * SPAN_STACKS + (block & 1) * 2 + which;
+	index = span_stack_index(worker, block, which);
 	return bpf_map_lookup_elem(&span_stacks, &index);
 }
 

@@ -391,7 +391,8 @@ struct wire_worker {
 	__u32 open_type; /* frame: the type of task that is polled; 0: not known */
 	__u8 kind;	 /* enum wire_span_kind */
 	__u8 found_by;	 /* enum wire_found_by */
-	__u8 pad[6];
+	__u8 pad[2];
+	__u32 stack; /* where it waits, in a span above the threshold; 0: not known */
 	char comm[16];
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/spans.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,11 @@ struct spans {
 		uint32_t tid; /* 0: free */
 		uint32_t block, waker;
 	} pending[MAX_WORKERS];
+	/* the wait that was looked at last, by the worker's slot */
+	struct present {
+		uint64_t block_ns;
+		uint32_t tid, stack;
+	} present[MAX_WORKERS];
 };
 
 int spans_attach(struct spans **ret_spans, struct dwell_bpf *bpf,
@@ -406,6 +412,51 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	return result < 0 ? result : sink_send(sink, &stall.header);
 }
 
+/*
+ * The stack of a wait that goes on, from where it is kept until it is known whether the span is
+ * worth telling. The worker may come back and take another while we read. The time is written first:
+ * if a second look finds the same one, the first copy is whole.
+ */
+static int read_present(struct spans *spans, const struct span_worker *raw,
+			struct span_stack copies[2])
+{
+	int fd = bpf_map__fd(spans->bpf->maps.span_stacks);
+	__u32 index = raw->stack - 1;
+
+	for (int i = 0; i < 2; i++)
+		if (bpf_map_lookup_elem(fd, &index, &copies[i]) < 0 ||
+		    copies[i].header.time_ns != raw->block_ns)
+			return -EAGAIN;
+	return 0;
+}
+
+/* Where a worker waits that has been in a span for too long; *ret_id 0: not known. */
+static int take_present(struct spans *spans, const struct span_worker *raw, uint32_t *ret_id,
+			struct record_sink sink)
+{
+	uint64_t elapsed_ns = raw->header.time_ns - raw->open_ns;
+	struct present *present;
+	struct span_stack *stack;
+	int result = 0;
+
+	*ret_id = 0;
+	if (!raw->stack || (raw->stack - 1) / SPAN_STACKS >= MAX_WORKERS || !raw->open_ns ||
+	    raw->open_ns > raw->header.time_ns || elapsed_ns < spans->options->threshold_ns)
+		return 0;
+	present = &spans->present[(raw->stack - 1) / SPAN_STACKS];
+	if (present->tid != raw->tid || present->block_ns != raw->block_ns) {
+		*present = (struct present){.tid = raw->tid, .block_ns = raw->block_ns};
+		stack = malloc(2 * sizeof(*stack));
+		if (!stack)
+			return -ENOMEM;
+		if (read_present(spans, raw, stack) >= 0)
+			result = take_stack(spans, stack, &present->stack, sink);
+		free(stack);
+	}
+	*ret_id = present->stack;
+	return result;
+}
+
 static int on_worker(struct spans *spans, const struct span_worker *raw, struct record_sink sink)
 {
 	struct wire_worker worker = {
@@ -428,6 +479,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw, struct 
 			       &worker.open_type, sink);
 
 	memcpy(worker.comm, raw->comm, sizeof(worker.comm));
+	if (result >= 0)
+		result = take_present(spans, raw, &worker.stack, sink);
 	return result < 0 ? result : sink_send(sink, &worker.header);
 }
 

@@ -10,14 +10,13 @@
 #include "command/command.h"
 #include "command/replay.h"
 #include "command/watch.h"
-#include "model/summary.h"
 
 #define DEFAULT_ROWS 20
 
 struct blocked {
 	struct blocked_options options;
 	struct stalls *stalls;
-	struct summary summary;
+	const struct about *about; /* NULL: no interval yet */
 	struct output output;
 	int export_fd; /* -1: none */
 	struct output export_output;
@@ -53,8 +52,9 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 {
 	struct blocked *blocked = data;
 
-	if (summary_add(&blocked->summary, interval) < 0)
-		return error_set(error, ENOMEM, "out of memory");
+	(void)error;
+	blocked->about = interval->about;
+	stalls_add_interval(blocked->stalls, interval);
 	return 0;
 }
 
@@ -77,13 +77,12 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 	return 0;
 }
 
-/* While the summary's rows still know what their session says of itself. */
+/* While what the session says of itself is still there. */
 static int tell(struct blocked *blocked, struct error *error)
 {
 	struct blocked_summary summary = {
 		.stalls = blocked->stalls,
-		.whole = &blocked->summary.whole,
-		.measured_ns = blocked->summary.measured_ns,
+		.about = blocked->about,
 		.top = blocked->options.top,
 	};
 	int result = 0;
@@ -209,7 +208,7 @@ static int run(struct blocked *blocked, struct error *error)
 
 	/* a reader that went away is an error to report, not a signal to die of */
 	signal(SIGPIPE, SIG_IGN);
-	blocked->stalls = stalls_new();
+	blocked->stalls = stalls_new(blocked->options.window_ns);
 	if (!blocked->stalls || output_init(&blocked->output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	result = open_export(blocked, error);
@@ -227,7 +226,6 @@ static void release(struct blocked *blocked)
 	}
 	output_release(&blocked->output);
 	stalls_free(blocked->stalls);
-	summary_release(&blocked->summary);
 	targets_release(&blocked->options.watch.targets);
 }
 
@@ -235,8 +233,8 @@ static void release(struct blocked *blocked)
 static bool check(const struct blocked *blocked)
 {
 	const struct blocked_options *options = &blocked->options;
-	const struct stall_counts *counts = stalls_counts(blocked->stalls);
-	uint64_t blamed = counts->stalls - counts->in_place;
+	struct stall_counts counts = stalls_counts_of_all(blocked->stalls);
+	uint64_t blamed = counts.stalls - counts.in_place;
 	char longest[16], limit[16];
 	bool kept = true;
 
@@ -245,8 +243,8 @@ static bool check(const struct blocked *blocked)
 			(unsigned long long)blamed, (unsigned long long)options->max_stalls);
 		kept = false;
 	}
-	if (options->max_stall_ns && counts->max_blamed_ns > options->max_stall_ns) {
-		duration_format(longest, sizeof(longest), counts->max_blamed_ns);
+	if (options->max_stall_ns && counts.max_blamed_ns > options->max_stall_ns) {
+		duration_format(longest, sizeof(longest), counts.max_blamed_ns);
 		duration_format(limit, sizeof(limit), options->max_stall_ns);
 		fprintf(stderr, "dwell blocked: a stall of %s: more than %s\n", longest, limit);
 		kept = false;

@@ -23,6 +23,7 @@ enum {
 	OPTION_HEADLESS,
 	OPTION_FORMAT,
 	OPTION_TOP,
+	OPTION_WINDOW,
 	OPTION_MAX_STALLS,
 	OPTION_MAX_STALL,
 	OPTION_RECORD,
@@ -53,6 +54,7 @@ static const struct argp_option argp_options[] = {
 	{"threshold", OPTION_THRESHOLD, "TIME", 0,
 	 "from this length on a poll or turn is a stall (5ms)", 2},
 	{"duration", 'd', "TIME", 0, "end after this time", 2},
+	{"window", OPTION_WINDOW, "TIME", 0, "look at the last TIME only, always", 2},
 	{"freq", OPTION_FREQUENCY, "HZ", 0,
 	 "samples a second of what runs, at least (99); short thresholds need more", 2},
 	{"unwind", OPTION_UNWIND, "HOW", 0,
@@ -191,6 +193,8 @@ static int take_option(struct blocked_options *options, int key, const char *val
 		result = parsing_count(value, "--top", &count, error);
 		options->top = (size_t)count;
 		return result;
+	case OPTION_WINDOW:
+		return duration_parse(value, &options->window_ns, error);
 	case OPTION_MAX_STALLS:
 		options->max_stalls_given = true;
 		return take_count_from_zero(value, "--max-stalls", &options->max_stalls, error);

@@ -21,7 +21,8 @@ struct blocked_options {
 	enum blocked_format format;
 	bool no_uprobes;
 	bool verbose;
-	size_t top; /* 0: not said */
+	size_t top;	    /* 0: not said */
+	uint64_t window_ns; /* 0: all the time */
 	bool max_stalls_given;
 	uint64_t max_stalls, max_stall_ns; /* max_stall_ns 0: no limit */
 	const char *record, *from;	   /* files; NULL: none */

@@ -138,7 +138,7 @@ static int load_interval(void *data, struct interval *interval, struct error *er
 static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 {
 	size_t count;
-	const struct hotspot *hotspots = stalls_hotspots(stalls, &count);
+	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
 	char name[BLOCKED_NAME_BYTES];
 	int result = 0;
 
@@ -158,7 +158,7 @@ static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 
 static int load_recording(struct compared_side *side, const char *path, struct error *error)
 {
-	struct loading loading = {.stalls = stalls_new()};
+	struct loading loading = {.stalls = stalls_new(0)};
 	struct replay replay = {
 		.audience = {.data = &loading, .interval = load_interval, .record = load_record}};
 	int result = loading.stalls ? replay_open(&replay, path, error)

@@ -11,14 +11,10 @@
 /* Sampled stacks that are told apart in one span, and workers in one at the same time. */
 #define SAMPLES_MAX  64
 #define SAMPLERS_MAX 256
-#define HOTSPOTS_MAX 4096
 #define WORKERS_MAX  4096
 
-const struct stall_cause_info stall_cause_info[STALL_CAUSES_COUNT] = {
-#define X(name, key, help) [CAUSE_##name] = {key, help},
-	STALL_CAUSES(X)
-#undef X
-};
+/* Of a window; one more is kept, so that there is always a whole window. */
+#define SLICES 20
 
 /* Samples of the span a worker is in. */
 struct sampler {
@@ -31,124 +27,95 @@ struct sampler {
 	} items[SAMPLES_MAX];
 };
 
-struct stalls {
-	struct frame *frames; /* by id - 1 */
-	size_t frame_count, frame_room;
-	struct stack *stacks; /* by id - 1 */
-	size_t stack_count, stack_room;
-	struct sampler *samplers;
-	size_t sampler_count, sampler_room;
-	struct identities hotspot_keys; /* (cause and in_place, hash of the function's name) */
-	struct hotspot *hotspots;
-	size_t hotspot_room;
-	struct hotspot *sorted;
-	size_t sorted_room;
-	struct stall_worker *workers; /* by tid */
-	size_t worker_count, worker_room;
-	struct wire_runtime runtime;
-	struct wire_stall stall; /* the last one */
+/* A part of the window, or all the time. */
+struct slice {
+	struct hotspots hotspots;
 	struct stall_counts counts;
 };
 
-struct stalls *stalls_new(void)
+struct worker_slice {
+	uint64_t spans, stalls, longest_ns;
+	uint64_t states_ns[STATES];
+};
+
+struct stalls {
+	struct stacks stacks;
+	struct sampler *samplers;
+	size_t sampler_count, sampler_room;
+	uint64_t slice_ns; /* 0: one slice for all the time */
+	size_t slice_count;
+	uint64_t slice_number; /* of the present one: its place is this modulo slice_count */
+	struct slice slices[SLICES + 1];
+	struct stall_counts all;
+	struct hotspots merged;
+	struct identities worker_keys;
+	struct wire_worker *lasts;	     /* by number in worker_keys */
+	struct worker_slice *worker_slices; /* slice_count for each */
+	size_t last_room, worker_slice_room;
+	struct stall_worker *workers; /* as told */
+	size_t worker_room;
+	struct wire_runtime runtime;
+	struct wire_stall stall; /* the last one */
+};
+
+struct stalls *stalls_new(uint64_t window_ns)
 {
-	return calloc(1, sizeof(struct stalls));
+	struct stalls *stalls = calloc(1, sizeof(*stalls));
+
+	if (!stalls)
+		return NULL;
+	stalls->slice_ns = (window_ns + SLICES - 1) / SLICES;
+	stalls->slice_count = window_ns ? SLICES + 1 : 1;
+	return stalls;
 }
 
 void stalls_free(struct stalls *stalls)
 {
 	if (!stalls)
 		return;
-	/* the three strings of a frame are one allocation */
-	for (size_t i = 0; i < stalls->frame_count; i++)
-		free((char *)stalls->frames[i].function);
-	for (size_t i = 0; i < stalls->stack_count; i++)
-		free((uint32_t *)stalls->stacks[i].frames);
-	free(stalls->frames);
-	free(stalls->stacks);
+	stacks_release(&stalls->stacks);
 	free(stalls->samplers);
-	identities_release(&stalls->hotspot_keys);
-	free(stalls->hotspots);
-	free(stalls->sorted);
+	for (size_t i = 0; i < stalls->slice_count; i++)
+		hotspots_release(&stalls->slices[i].hotspots);
+	hotspots_release(&stalls->merged);
+	identities_release(&stalls->worker_keys);
+	free(stalls->lasts);
+	free(stalls->worker_slices);
 	free(stalls->workers);
 	free(stalls);
 }
 
+/* What was in the place of the slice is too old now. */
+static void begin_slice(struct stalls *stalls, uint64_t number)
+{
+	size_t place = (size_t)(number % stalls->slice_count);
+
+	hotspots_clear(&stalls->slices[place].hotspots);
+	stalls->slices[place].counts = (struct stall_counts){0};
+	for (size_t i = 0; i < stalls->worker_keys.count; i++)
+		stalls->worker_slices[i * stalls->slice_count + place] = (struct worker_slice){0};
+}
+
+/* The place of the slice for what is at `time_ns`; what comes late goes to the present one. */
+static size_t slice_at(struct stalls *stalls, uint64_t time_ns)
+{
+	uint64_t number = stalls->slice_ns ? time_ns / stalls->slice_ns : 0;
+
+	if (number > stalls->slice_number + stalls->slice_count)
+		stalls->slice_number = number - stalls->slice_count;
+	while (stalls->slice_number < number)
+		begin_slice(stalls, ++stalls->slice_number);
+	return (size_t)(stalls->slice_number % stalls->slice_count);
+}
+
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id)
 {
-	return id && id <= stalls->frame_count && stalls->frames[id - 1].function
-		       ? &stalls->frames[id - 1]
-		       : NULL;
+	return stacks_frame(&stalls->stacks, id);
 }
 
 const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 {
-	return id && id <= stalls->stack_count && stalls->stacks[id - 1].count
-		       ? &stalls->stacks[id - 1]
-		       : NULL;
-}
-
-/*
- * Numbers are given in order; a recording with damage leaves some out. A far one would ask for much
- * memory.
- */
-#define ID_MAX	   (1U << 22)
-#define ID_GAP_MAX (1U << 16)
-
-static bool is_next_id(uint32_t id, size_t count)
-{
-	return id && id <= ID_MAX && id <= count + ID_GAP_MAX;
-}
-
-static int add_frame(struct stalls *stalls, const struct wire_frame *record)
-{
-	size_t bytes = (size_t)record->function_bytes + record->file_bytes + record->module_bytes;
-	struct frame *frame;
-	char *text;
-
-	if (!is_next_id(record->id, stalls->frame_count) || record->kind >= WIRE_FRAME_KINDS_COUNT)
-		return -EBADMSG;
-	if (array_reserve(&stalls->frames, &stalls->frame_room, record->id, sizeof(*frame)) < 0)
-		return -ENOMEM;
-	while (stalls->frame_count < record->id)
-		stalls->frames[stalls->frame_count++] = (struct frame){0};
-	text = malloc(bytes);
-	if (!text)
-		return -ENOMEM;
-	memcpy(text, record->text, bytes);
-	frame = &stalls->frames[record->id - 1];
-	free((char *)frame->function);
-	*frame = (struct frame){
-		.function = text,
-		.file = text + record->function_bytes,
-		.module = text + record->function_bytes + record->file_bytes,
-		.line = record->line,
-		.kind = (enum wire_frame_kind)record->kind,
-		.inlined = record->flags & WIRE_FRAME_INLINED,
-		.named = record->flags & WIRE_FRAME_NAMED,
-	};
-	return 0;
-}
-
-static int add_stack(struct stalls *stalls, const struct wire_stack *record)
-{
-	struct stack *stack;
-	uint32_t *frames;
-
-	if (!is_next_id(record->id, stalls->stack_count))
-		return -EBADMSG;
-	if (array_reserve(&stalls->stacks, &stalls->stack_room, record->id, sizeof(*stack)) < 0)
-		return -ENOMEM;
-	while (stalls->stack_count < record->id)
-		stalls->stacks[stalls->stack_count++] = (struct stack){0};
-	frames = malloc(record->count * sizeof(*frames) + 1);
-	if (!frames)
-		return -ENOMEM;
-	memcpy(frames, record->frames, record->count * sizeof(*frames));
-	stack = &stalls->stacks[record->id - 1];
-	free((uint32_t *)stack->frames);
-	*stack = (struct stack){frames, record->count, (enum wire_stack_end)record->end};
-	return 0;
+	return stacks_stack(&stalls->stacks, id);
 }
 
 static struct sampler *sampler_of(const struct stalls *stalls, uint32_t tid)
@@ -185,60 +152,6 @@ static int add_sample(struct stalls *stalls, const struct wire_sample *record)
 		sampler->items[sampler->count++] = (struct sampled){record->stack, 0};
 	sampler->items[i].weight_ns += record->weight_ns;
 	return 0;
-}
-
-/* The frame a stack is named by: the innermost of the program's own, else of what it was built of.
- */
-static uint32_t function_of(const struct stalls *stalls, uint32_t id)
-{
-	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,
-						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
-						     WIRE_FRAME_SYSTEM};
-	const struct stack *stack = stalls_stack(stalls, id);
-
-	for (size_t i = 0; stack && i < ARRAY_SIZE(order); i++) {
-		for (uint32_t j = 0; j < stack->count; j++) {
-			const struct frame *frame = stalls_frame(stalls, stack->frames[j]);
-
-			if (frame && frame->named && frame->kind == order[i])
-				return stack->frames[j];
-		}
-	}
-	return stack ? stack->frames[0] : 0;
-}
-
-static bool has_function(const struct stalls *stalls, uint32_t id, const char *part)
-{
-	const struct stack *stack = stalls_stack(stalls, id);
-
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		const struct frame *frame = stalls_frame(stalls, stack->frames[i]);
-
-		if (frame && strstr(frame->function, part))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Whether the task said it would block. Only up to the poll: a worker that another one's
- * block_in_place() has started keeps that on its stack for life.
- */
-static bool is_in_place(const struct stalls *stalls, uint32_t id)
-{
-	const struct stack *stack = stalls_stack(stalls, id);
-
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		const struct frame *frame = stalls_frame(stalls, stack->frames[i]);
-
-		if (!frame)
-			continue;
-		if (strstr(frame->function, "tokio::runtime::task::"))
-			return false;
-		if (strstr(frame->function, "block_in_place"))
-			return true;
-	}
-	return false;
 }
 
 /* An idle thread waits for work; one that works waits for somebody. */
@@ -288,12 +201,12 @@ static uint32_t sampled_stack(const struct stalls *stalls, const struct wire_sta
 	if (!sampler || sampler->span_ns != record->start_ns)
 		return 0;
 	for (unsigned int i = 0; i < sampler->count; i++) {
-		uint32_t function = function_of(stalls, sampler->items[i].stack);
+		uint32_t function = stacks_function_of(&stalls->stacks, sampler->items[i].stack);
 		uint64_t weight_ns = 0, largest = 0;
 		uint32_t stack = 0;
 
 		for (unsigned int j = 0; j < sampler->count; j++) {
-			if (function_of(stalls, sampler->items[j].stack) != function)
+			if (stacks_function_of(&stalls->stacks, sampler->items[j].stack) != function)
 				continue;
 			weight_ns += sampler->items[j].weight_ns;
 			if (!stack || sampler->items[j].weight_ns > largest) {
@@ -309,98 +222,73 @@ static uint32_t sampled_stack(const struct stalls *stalls, const struct wire_sta
 	return best;
 }
 
-static uint64_t hash(const char *text)
+static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 {
-	uint64_t value = 0xcbf29ce484222325ULL; /* FNV-1a */
+	const struct frame *frame = stalls_frame(stalls, id);
 
-	for (; *text; text++)
-		value = (value ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return value;
+	return hotspot_key(frame ? frame->function : "");
 }
 
-/* Of one function, and one cause. 0 or -ENOMEM; NULL without room. */
-static int hotspot_of(struct stalls *stalls, const struct stall *stall,
-		      struct hotspot **ret_hotspot)
+static void add_counts(struct stall_counts *sum, const struct stall_counts *part)
 {
-	const struct frame *function = stalls_frame(stalls, stall->function);
-	size_t known = stalls->hotspot_keys.count, index;
-	uint32_t kind = (uint32_t)stall->cause << 1 | stall->in_place;
-	uint64_t key = hash(function ? function->function : "");
-
-	*ret_hotspot = NULL;
-	if (known == HOTSPOTS_MAX &&
-	    identities_find(&stalls->hotspot_keys, kind, key) == IDENTITY_NONE)
-		return 0;
-	if (array_reserve(&stalls->hotspots, &stalls->hotspot_room, known + 1,
-			  sizeof(*stalls->hotspots)) < 0)
-		return -ENOMEM;
-	index = identities_add(&stalls->hotspot_keys, kind, key);
-	if (index == IDENTITY_NONE)
-		return -ENOMEM;
-	if (index == known)
-		stalls->hotspots[index] = (struct hotspot){.cause = stall->cause,
-							   .function = stall->function,
-							   .in_place = stall->in_place};
-	*ret_hotspot = &stalls->hotspots[index];
-	return 0;
+	sum->measured_ns += part->measured_ns;
+	sum->stalls += part->stalls;
+	sum->total_ns += part->total_ns;
+	if (part->max_ns > sum->max_ns)
+		sum->max_ns = part->max_ns;
+	if (part->max_blamed_ns > sum->max_blamed_ns)
+		sum->max_blamed_ns = part->max_blamed_ns;
+	sum->in_place += part->in_place;
+	sum->pool_stalls += part->pool_stalls;
+	sum->hotspots_lost += part->hotspots_lost;
 }
 
-static unsigned int bucket_of(uint64_t ns)
+static void count(struct stalls *stalls, uint64_t time_ns, const struct stall_counts *counts)
 {
-	unsigned int bucket = 0;
-
-	while (bucket + 1 < STALL_BUCKETS && ns >> (bucket + 1))
-		bucket++;
-	return bucket;
+	add_counts(&stalls->all, counts);
+	add_counts(&stalls->slices[slice_at(stalls, time_ns)].counts, counts);
 }
 
 static int count_stall(struct stalls *stalls, const struct stall *stall)
 {
-	struct hotspot *hotspot;
-	int result = hotspot_of(stalls, stall, &hotspot);
+	const struct wire_stall *record = stall->record;
+	const struct frame *function = stalls_frame(stalls, stall->function);
+	struct stall_counts counts = {
+		.stalls = 1,
+		.total_ns = stall->own_ns,
+		.max_ns = stall->own_ns,
+		.max_blamed_ns = stall->in_place ? 0 : stall->own_ns,
+		.in_place = stall->in_place,
+	};
+	struct hotspot hotspot = {
+		.cause = stall->cause,
+		.in_place = stall->in_place,
+		.function = stall->function,
+		.type = record->type,
+		.stack = stall->stack,
+		.count = 1,
+		.total_ns = stall->own_ns,
+		.max_ns = stall->own_ns,
+		.where = stall->where,
+		.waker = record->waker,
+		.waker_function = stall->waker_function,
+		.culprit = record->culprit,
+		.workers = {{record->tid, 1, stall->own_ns}},
+	};
+	struct hotspots *hotspots =
+		&stalls->slices[slice_at(stalls, record->header.time_ns)].hotspots;
+	uint64_t lost = hotspots->lost;
+	int result;
 
-	if (result < 0)
-		return result;
-	stalls->counts.stalls++;
-	stalls->counts.in_place += stall->in_place;
-	stalls->counts.total_ns += stall->own_ns;
-	if (stall->own_ns > stalls->counts.max_ns)
-		stalls->counts.max_ns = stall->own_ns;
-	if (!stall->in_place && stall->own_ns > stalls->counts.max_blamed_ns)
-		stalls->counts.max_blamed_ns = stall->own_ns;
-	if (!hotspot) {
-		stalls->counts.hotspots_lost++;
-		return 0;
-	}
-	if (stall->own_ns >= hotspot->max_ns) {
-		hotspot->max_ns = stall->own_ns;
-		hotspot->stack = stall->stack;
-		hotspot->type = stall->record->type;
-		hotspot->where = stall->where;
-	}
-	hotspot->count++;
-	hotspot->total_ns += stall->own_ns;
-	hotspot->buckets[bucket_of(stall->own_ns)]++;
-	if (stall->record->waker.tid) {
-		hotspot->waker = stall->record->waker;
-		hotspot->waker_function = stall->waker_function;
-	}
-	if (stall->record->culprit.tid)
-		hotspot->culprit = stall->record->culprit;
-	return 0;
-}
-
-static unsigned int count_function(const struct stalls *stalls, uint32_t id, const char *name)
-{
-	const struct stack *stack = stalls_stack(stalls, id);
-	unsigned int count = 0;
-
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		const struct frame *frame = stalls_frame(stalls, stack->frames[i]);
-
-		count += frame && !frame->inlined && !strncmp(frame->function, name, strlen(name));
-	}
-	return count;
+	hotspot.buckets[hotspot_bucket(stall->own_ns)] = 1;
+	hotspot.keys[HOTSPOTS_BY_FUNCTION] = key_of(stalls, stall->function);
+	hotspot.keys[HOTSPOTS_BY_TASK] = key_of(stalls, record->type);
+	hotspot.keys[HOTSPOTS_BY_FILE] =
+		hotspot_key(!function ? "" : *function->file ? function->file : function->module);
+	result = hotspots_add(hotspots, &hotspot);
+	counts.hotspots_lost = hotspots->lost - lost;
+	count(stalls, record->header.time_ns, &counts);
+	return result;
 }
 
 /*
@@ -411,21 +299,21 @@ static unsigned int count_function(const struct stalls *stalls, uint32_t id, con
  */
 static bool is_no_task(const struct stalls *stalls, const struct wire_stall *record, uint32_t stack)
 {
-	unsigned int raw = count_function(stalls, stack, "tokio::runtime::task::raw::poll");
+	unsigned int raw = stacks_count_function(&stalls->stacks, stack, "tokio::runtime::task::raw::poll");
 	/* to which the former often only jumps */
 	unsigned int harness =
-		count_function(stalls, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
+		stacks_count_function(&stalls->stacks, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
 	unsigned int polls = raw > harness ? raw : harness;
 
 	if (record->kind != WIRE_SPAN_POLL || record->type || !stalls_stack(stalls, stack))
 		return false;
 	if (polls > 1)
 		return polls == 2 && record->inner_ns;
-	if (has_function(stalls, stack, "multi_thread::worker") ||
-	    has_function(stalls, stack, "blocking::pool"))
+	if (stacks_has_function(&stalls->stacks, stack, "multi_thread::worker") ||
+	    stacks_has_function(&stalls->stacks, stack, "blocking::pool"))
 		return true;
 	return !(record->flags & WIRE_STALL_OF_LOOP) &&
-	       !has_function(stalls, stack, "current_thread");
+	       !stacks_has_function(&stalls->stacks, stack, "current_thread");
 }
 
 static int take_stall(struct stalls *stalls, const struct wire_stall *record,
@@ -450,10 +338,10 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 	if (!stalls_stack(stalls, stall.stack))
 		stall.stack = 0;
 	if (is_no_task(stalls, record, stall.stack)) {
-		stalls->counts.pool_stalls++;
+		count(stalls, record->header.time_ns, &(struct stall_counts){.pool_stalls = 1});
 		return 0;
 	}
-	stall.function = function_of(stalls, stall.stack);
+	stall.function = stacks_function_of(&stalls->stacks, stall.stack);
 	if (!stall.function)
 		stall.function = record->type;
 	/* a short wait beside it explains nothing */
@@ -463,57 +351,71 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		/* found to be a lock only after it had begun */
 		stall.where = (struct wire_where){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
 						  record->longest.syscall};
-	stall.waker_function = function_of(stalls, record->waker_stack);
-	stall.in_place = is_in_place(stalls, stall.stack);
+	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
+	stall.in_place = stacks_is_in_place(&stalls->stacks, stall.stack);
 	result = count_stall(stalls, &stall);
 	*ret_stall = stall;
 	return result < 0 ? result : 1;
 }
 
-static int by_tid(const void *left, const void *right)
-{
-	const struct stall_worker *a = left, *b = right;
-
-	return (a->last.tid > b->last.tid) - (a->last.tid < b->last.tid);
-}
-
-static struct stall_worker *worker_of(struct stalls *stalls, uint32_t tid, uint64_t start_ns)
-{
-	for (size_t i = 0; i < stalls->worker_count; i++)
-		if (stalls->workers[i].last.tid == tid &&
-		    (!start_ns || stalls->workers[i].last.start_ns == start_ns))
-			return &stalls->workers[i];
-	return NULL;
-}
-
 static int add_worker(struct stalls *stalls, const struct wire_worker *record)
 {
-	struct stall_worker *worker = worker_of(stalls, record->tid, record->start_ns);
+	size_t known = stalls->worker_keys.count, index, place;
+	struct worker_slice *slice;
+	struct wire_worker *last;
 
-	if (!worker) {
-		if (stalls->worker_count == WORKERS_MAX)
-			return 0;
-		if (array_reserve(&stalls->workers, &stalls->worker_room, stalls->worker_count + 1,
-				  sizeof(*worker)) < 0)
-			return -ENOMEM;
-		worker = &stalls->workers[stalls->worker_count++];
-		*worker = (struct stall_worker){.last = *record};
+	if (known == WORKERS_MAX &&
+	    identities_find(&stalls->worker_keys, record->tid, record->start_ns) == IDENTITY_NONE)
+		return 0;
+	if (array_reserve(&stalls->lasts, &stalls->last_room, known + 1, sizeof(*last)) < 0 ||
+	    array_reserve(&stalls->worker_slices, &stalls->worker_slice_room,
+			  (known + 1) * stalls->slice_count, sizeof(*slice)) < 0)
+		return -ENOMEM;
+	place = slice_at(stalls, record->header.time_ns);
+	index = identities_add(&stalls->worker_keys, record->tid, record->start_ns);
+	if (index == IDENTITY_NONE)
+		return -ENOMEM;
+	last = &stalls->lasts[index];
+	slice = &stalls->worker_slices[index * stalls->slice_count];
+	if (index == known) {
+		*last = (struct wire_worker){0};
+		memset(slice, 0, stalls->slice_count * sizeof(*slice));
 	}
-	worker->spans = record->spans;
-	worker->stalls = record->stalls;
-	if (record->longest_ns > worker->longest_ns)
-		worker->longest_ns = record->longest_ns;
-	worker->last = *record;
+	slice += place;
+	/* they only grow; if not, the record is damaged, or of another session */
+	if (record->spans > last->spans)
+		slice->spans += record->spans - last->spans;
+	if (record->stalls > last->stalls)
+		slice->stalls += record->stalls - last->stalls;
+	if (record->longest_ns > slice->longest_ns)
+		slice->longest_ns = record->longest_ns;
+	*last = *record;
 	return 0;
+}
+
+void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
+{
+	size_t place = slice_at(stalls, interval->end_ns);
+
+	count(stalls, interval->end_ns,
+	      &(struct stall_counts){.measured_ns = interval->end_ns - interval->start_ns});
+	for (size_t i = 0; i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+		size_t index = identities_find(&stalls->worker_keys, row->tid, row->start_ns);
+
+		for (int j = 0; index != IDENTITY_NONE && j < STATES; j++)
+			stalls->worker_slices[index * stalls->slice_count + place].states_ns[j] +=
+				row->states_ns[j];
+	}
 }
 
 int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct stall *ret_stall)
 {
 	switch (record->kind) {
 	case WIRE_FRAME:
-		return add_frame(stalls, (const struct wire_frame *)record);
+		return stacks_add_frame(&stalls->stacks, (const struct wire_frame *)record);
 	case WIRE_STACK:
-		return add_stack(stalls, (const struct wire_stack *)record);
+		return stacks_add_stack(&stalls->stacks, (const struct wire_stack *)record);
 	case WIRE_SAMPLE:
 		return add_sample(stalls, (const struct wire_sample *)record);
 	case WIRE_STALL:
@@ -527,36 +429,94 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 	return 0;
 }
 
-static int by_total(const void *left, const void *right)
+const struct hotspot *stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
+				      size_t *ret_count)
 {
-	const struct hotspot *a = left, *b = right;
-
-	/* what the runtime was told of is nobody's fault */
-	if (a->in_place != b->in_place)
-		return a->in_place - b->in_place;
-	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
-}
-
-const struct hotspot *stalls_hotspots(struct stalls *stalls, size_t *ret_count)
-{
-	size_t count = stalls->hotspot_keys.count;
+	int result = 0;
 
 	*ret_count = 0;
-	if (!count ||
-	    array_reserve(&stalls->sorted, &stalls->sorted_room, count, sizeof(*stalls->sorted)))
+	hotspots_clear(&stalls->merged);
+	for (size_t i = 0; result >= 0 && i < stalls->slice_count; i++)
+		result = hotspots_merge(&stalls->merged, by, &stalls->slices[i].hotspots);
+	if (result < 0)
 		return NULL;
-	memcpy(stalls->sorted, stalls->hotspots, count * sizeof(*stalls->sorted));
-	qsort(stalls->sorted, count, sizeof(*stalls->sorted), by_total);
-	*ret_count = count;
-	return stalls->sorted;
+	hotspots_sort(&stalls->merged);
+	*ret_count = stalls->merged.keys.count;
+	return stalls->merged.items;
+}
+
+static int by_tid(const void *left, const void *right)
+{
+	const struct stall_worker *a = left, *b = right;
+
+	return (a->last.tid > b->last.tid) - (a->last.tid < b->last.tid);
+}
+
+static void sum_worker(const struct stalls *stalls, size_t index, struct stall_worker *worker)
+{
+	*worker = (struct stall_worker){.last = stalls->lasts[index]};
+	for (size_t i = 0; i < stalls->slice_count; i++) {
+		const struct worker_slice *slice =
+			&stalls->worker_slices[index * stalls->slice_count + i];
+
+		worker->spans += slice->spans;
+		worker->stalls += slice->stalls;
+		if (slice->longest_ns > worker->longest_ns)
+			worker->longest_ns = slice->longest_ns;
+		for (int j = 0; j < STATES; j++)
+			worker->states_ns[j] += slice->states_ns[j];
+	}
 }
 
 const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_count)
 {
-	if (stalls->worker_count)
-		qsort(stalls->workers, stalls->worker_count, sizeof(*stalls->workers), by_tid);
-	*ret_count = stalls->worker_count;
+	size_t number = stalls->worker_keys.count;
+
+	*ret_count = 0;
+	if (!number || array_reserve(&stalls->workers, &stalls->worker_room, number,
+				     sizeof(*stalls->workers)) < 0)
+		return NULL;
+	for (size_t i = 0; i < number; i++)
+		sum_worker(stalls, i, &stalls->workers[i]);
+	qsort(stalls->workers, number, sizeof(*stalls->workers), by_tid);
+	*ret_count = number;
 	return stalls->workers;
+}
+
+bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
+		 struct stall_open *ret_open)
+{
+	const struct wire_worker *last = &worker->last;
+	struct wire_stall so_far = {
+		.start_ns = last->open_ns,
+		.tid = last->tid,
+		.type = last->open_type,
+		.kind = last->kind,
+	};
+	struct stall_open open = {
+		.duration_ns = last->header.time_ns - last->open_ns,
+		.where = last->where,
+		.type = last->open_type,
+		.stack = last->stack,
+	};
+
+	if (!last->open_ns || last->open_ns > last->header.time_ns || last->kind == WIRE_SPAN_POOL ||
+	    open.duration_ns < stalls->runtime.threshold_ns)
+		return false;
+	open.cause = cause_of_state(last->where.state, last->where);
+	if (last->where.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
+		open.stack = sampled_stack(stalls, &so_far);
+	/* the poll a worker lives in goes on for ever, and without a stack it cannot be told */
+	if (last->kind == WIRE_SPAN_POLL && !last->open_type && !open.stack)
+		return false;
+	if (is_no_task(stalls, &so_far, open.stack))
+		return false;
+	open.function = stacks_function_of(&stalls->stacks, open.stack);
+	if (!open.function)
+		open.function = open.type;
+	open.in_place = stacks_is_in_place(&stalls->stacks, open.stack);
+	*ret_open = open;
+	return true;
 }
 
 const struct wire_runtime *stalls_runtime(const struct stalls *stalls)
@@ -564,7 +524,16 @@ const struct wire_runtime *stalls_runtime(const struct stalls *stalls)
 	return &stalls->runtime;
 }
 
-const struct stall_counts *stalls_counts(const struct stalls *stalls)
+struct stall_counts stalls_counts(const struct stalls *stalls)
 {
-	return &stalls->counts;
+	struct stall_counts sum = {0};
+
+	for (size_t i = 0; i < stalls->slice_count; i++)
+		add_counts(&sum, &stalls->slices[i].counts);
+	return sum;
+}
+
+struct stall_counts stalls_counts_of_all(const struct stalls *stalls)
+{
+	return stalls->all;
 }

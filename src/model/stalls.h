@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stalls of workers: why each one was, which function did it, and the functions that did most of
- * it. Pure, as interval.h; memory depends on how many functions and stacks there are, not on how
- * many stalls.
+ * Stalls of workers: why each one was, which function did it, and what did most of it, in all the
+ * time or in the last of it. Pure, as interval.h: times are those of the records. Memory depends on
+ * how many functions and stacks there are, not on how many stalls.
  */
 #ifndef DWELL_MODEL_STALLS_H
 #define DWELL_MODEL_STALLS_H
@@ -13,62 +13,9 @@
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
-
-/* What took most of a stall's time; key, help. */
-#define STALL_CAUSES(X)                                                                            \
-	X(CPU, "cpu", "it computed")                                                               \
-	X(RUNNABLE, "runnable", "it waited for a CPU that somebody else had")                      \
-	X(DISK, "disk", "it waited for a disk, or in a file system")                               \
-	X(NET, "net", "it waited for a socket")                                                    \
-	X(IPC, "ipc", "it waited for another thread or process")                                   \
-	X(LOCK, "lock", "it waited for a lock")                                                    \
-	X(SWAP, "swap", "it waited for memory")                                                    \
-	X(SLEEP, "sleep", "it slept")                                                              \
-	X(STOPPED, "stopped", "a signal or a debugger stopped it")
-
-enum stall_cause {
-#define X(name, key, help) CAUSE_##name,
-	STALL_CAUSES(X)
-#undef X
-		STALL_CAUSES_COUNT,
-};
-
-struct stall_cause_info {
-	const char *key;
-	const char *help;
-};
-
-extern const struct stall_cause_info stall_cause_info[STALL_CAUSES_COUNT];
-
-struct frame {
-	const char *function, *file, *module; /* file, module: "" = none */
-	uint32_t line;			      /* 0: not known */
-	enum wire_frame_kind kind;
-	bool inlined, named;
-};
-
-struct stack {
-	const uint32_t *frames; /* ids, innermost first */
-	uint32_t count;
-	enum wire_stack_end end;
-};
-
-/* log2 buckets of durations, ns: up to 18 minutes */
-#define STALL_BUCKETS 40
-
-struct hotspot {
-	enum stall_cause cause;
-	uint32_t function; /* frame; 0: no stack told */
-	uint32_t type;	   /* frame of the task's type; 0: not known */
-	uint32_t stack;	   /* of the longest; 0: none */
-	bool in_place;	   /* under block_in_place(): the runtime was told */
-	uint64_t count, total_ns, max_ns;
-	uint32_t buckets[STALL_BUCKETS];
-	struct wire_where where; /* of the longest one's wait */
-	/* of the last one that had them */
-	struct wire_party waker, culprit;
-	uint32_t waker_function; /* frame; 0: not known */
-};
+#include "model/hotspots.h"
+#include "model/interval.h"
+#include "model/stacks.h"
 
 struct stall {
 	const struct wire_stall *record;
@@ -80,14 +27,26 @@ struct stall {
 	uint32_t waker_function;
 };
 
+/* Of the time that is looked at. */
 struct stall_worker {
 	struct wire_worker last;
-	uint64_t spans, stalls, stall_ns, longest_ns;
+	uint64_t spans, stalls, longest_ns;
+	uint64_t states_ns[STATES]; /* since it was known to be a worker */
+};
+
+/* What keeps a worker that has not come back. */
+struct stall_open {
+	uint64_t duration_ns; /* so far */
+	enum stall_cause cause;
+	struct wire_where where;
+	uint32_t function, stack, type; /* as in struct stall */
+	bool in_place;
 };
 
 struct stalls;
 
-struct stalls *stalls_new(void); /* NULL: out of memory */
+/* Looks at the last `window_ns` only, to a twentieth; 0: at all there is. NULL: out of memory. */
+struct stalls *stalls_new(uint64_t window_ns);
 void stalls_free(struct stalls *stalls);
 
 /*
@@ -97,26 +56,41 @@ void stalls_free(struct stalls *stalls);
 int stalls_feed(struct stalls *stalls, const struct wire_header *record,
 		struct stall *ret_stall) must_check;
 
+/* After its records: what the workers did. */
+void stalls_add_interval(struct stalls *stalls, const struct interval *interval);
+
 /* NULL: no such frame or stack. */
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id);
 const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id);
 
-/* By time, the largest first; valid until the next feed. */
-const struct hotspot *stalls_hotspots(struct stalls *stalls, size_t *ret_count);
+/* By time, the largest first; valid until the next call. NULL without any, or memory. */
+const struct hotspot *stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
+				      size_t *ret_count);
 
-/* By tid. Threads of the blocking pool are among them (last.kind). */
+/*
+ * By tid; valid until the next call. Threads of the blocking pool are among them (last.kind).
+ * NULL without any, or memory.
+ */
 const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_count);
+
+/* Whether the worker was, when last looked at, in a span that is longer than the threshold. */
+bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
+		 struct stall_open *ret_open);
 
 /* The latest; all zeros: none yet. */
 const struct wire_runtime *stalls_runtime(const struct stalls *stalls);
 
 struct stall_counts {
+	uint64_t measured_ns; /* sum of the intervals */
 	uint64_t stalls, total_ns, max_ns;
 	uint64_t max_blamed_ns; /* of those without in_place */
 	uint64_t in_place;	/* of those: the runtime was told, nobody is to blame */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */
 };
-const struct stall_counts *stalls_counts(const struct stalls *stalls);
+
+/* Of the time that is looked at, and of all there was. */
+struct stall_counts stalls_counts(const struct stalls *stalls);
+struct stall_counts stalls_counts_of_all(const struct stalls *stalls);
 
 #endif

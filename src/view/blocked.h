@@ -4,14 +4,12 @@
 #define DWELL_VIEW_BLOCKED_H
 
 #include "base/output.h"
-#include "model/interval.h"
 #include "model/stalls.h"
 
 struct blocked_summary {
 	struct stalls *stalls;
-	const struct interval *whole; /* by thread: all intervals as one (model/summary.h) */
-	uint64_t measured_ns;
-	size_t top; /* hotspots to show, 0 = all */
+	const struct about *about; /* NULL: nothing was measured */
+	size_t top;		   /* hotspots to show, 0 = all */
 };
 
 /* A line for a stall. */

@@ -187,13 +187,25 @@ void blocked_json_stall(struct output *out, const struct stalls *stalls, const s
 	output_char(out, '\n');
 }
 
-static const struct row *row_of(const struct interval *whole, const struct wire_worker *worker)
+/* What a worker has not come back from at the end. */
+static void write_open(struct json *json, const struct stalls *stalls,
+		       const struct stall_worker *worker)
 {
-	for (size_t i = 0; i < whole->row_count; i++)
-		if (whole->rows[i].tid == worker->tid &&
-		    whole->rows[i].start_ns == worker->start_ns)
-			return &whole->rows[i];
-	return NULL;
+	struct stall_open open;
+
+	if (!stalls_open(stalls, worker, &open)) {
+		json_add_null(json, "stuck");
+		return;
+	}
+	json_object_begin(json, "stuck");
+	json_add_u64(json, "duration_ns", open.duration_ns);
+	json_add_string(json, "cause", stall_cause_info[open.cause].key);
+	write_reason(json, &open.where);
+	write_function(json, stalls_frame(stalls, open.function));
+	write_type(json, stalls, open.type);
+	write_in_place(json, open.in_place);
+	write_stack(json, stalls, open.stack);
+	json_object_end(json);
 }
 
 static void write_workers(struct json *json, const struct blocked_summary *summary,
@@ -206,7 +218,6 @@ static void write_workers(struct json *json, const struct blocked_summary *summa
 	json_array_begin(json, "workers");
 	for (size_t i = 0; i < count; i++) {
 		const struct stall_worker *worker = &workers[i];
-		const struct row *row = row_of(summary->whole, &worker->last);
 		char comm[sizeof(worker->last.comm) + 1] = {0};
 
 		if (worker->last.kind == WIRE_SPAN_POOL) {
@@ -223,15 +234,12 @@ static void write_workers(struct json *json, const struct blocked_summary *summa
 		json_add_u64(json,
 			     worker->last.kind == WIRE_SPAN_TURN ? "max_turn_ns" : "max_poll_ns",
 			     worker->longest_ns);
-		if (row) {
-			json_object_begin(json, "states_ns");
-			for (int state = 0; state < STATES; state++)
-				json_add_u64(json, state_info[state].key, row->states_ns[state]);
-			json_object_end(json);
-		} else {
-			json_add_null(json, "states_ns");
-		}
+		json_object_begin(json, "states_ns");
+		for (int state = 0; state < STATES; state++)
+			json_add_u64(json, state_info[state].key, worker->states_ns[state]);
+		json_object_end(json);
 		json_add_u64(json, "stalls", worker->stalls);
+		write_open(json, summary->stalls, worker);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -262,11 +270,11 @@ static void write_hotspot(struct json *json, const struct stalls *stalls,
 static void write_quality(struct json *json, const struct blocked_summary *summary)
 {
 	const struct wire_runtime *runtime = stalls_runtime(summary->stalls);
-	const struct stall_counts *counts = stalls_counts(summary->stalls);
-	const struct about *about = summary->whole->about;
+	struct stall_counts counts = stalls_counts(summary->stalls);
+	const struct about *about = summary->about;
 
 	json_object_begin(json, "quality");
-	json_add_u64(json, "lost", runtime->lost + counts->hotspots_lost);
+	json_add_u64(json, "lost", runtime->lost + counts.hotspots_lost);
 	json_object_begin(json, "stacks");
 	json_add_u64(json, "complete", runtime->stacks_complete);
 	json_add_u64(json, "truncated", runtime->stacks_truncated);
@@ -292,10 +300,10 @@ void blocked_json_summary(struct output *out, const struct blocked_summary *summ
 {
 	struct json json = {.out = out};
 	const struct wire_runtime *runtime = stalls_runtime(summary->stalls);
-	const struct stall_counts *counts = stalls_counts(summary->stalls);
+	struct stall_counts counts = stalls_counts(summary->stalls);
 	char process[sizeof(runtime->process) + 1] = {0};
 	size_t count;
-	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, &count);
+	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
 	uint64_t pool;
 
 	memcpy(process, runtime->process, sizeof(runtime->process));
@@ -306,10 +314,10 @@ void blocked_json_summary(struct output *out, const struct blocked_summary *summ
 	json_add_string(&json, "process", process);
 	json_add_string(&json, "runtime", runtime->name);
 	json_add_u64(&json, "threshold_ns", runtime->threshold_ns);
-	json_add_u64(&json, "duration_ns", summary->measured_ns);
-	json_add_u64(&json, "stalls", counts->stalls);
-	json_add_u64(&json, "stall_ns", counts->total_ns);
-	json_add_u64(&json, "max_stall_ns", counts->max_ns);
+	json_add_u64(&json, "duration_ns", counts.measured_ns);
+	json_add_u64(&json, "stalls", counts.stalls);
+	json_add_u64(&json, "stall_ns", counts.total_ns);
+	json_add_u64(&json, "max_stall_ns", counts.max_ns);
 	write_workers(&json, summary, &pool);
 	json_array_begin(&json, "hotspots");
 	for (size_t i = 0; i < count && (!summary->top || i < summary->top); i++)

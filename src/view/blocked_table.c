@@ -12,9 +12,6 @@
 #define PLACE_COLUMNS	 22
 #define CAUSE_COLUMNS	 24
 
-/* A span that goes on for so long at the end is told. */
-#define STUCK_NS (100 * NS_PER_MS)
-
 /* What rustc makes of the body of an async function, block or closure. */
 static const char *const bodies[] = {"::{{closure}}",	"::{closure#",	    "::{async_fn#",
 				     "::{async_block#", "::{async_fn_env#", "::{async_block_env#",
@@ -80,7 +77,7 @@ static void write_place(struct output *out, const struct frame *frame)
 static void write_head(struct output *out, const struct blocked_summary *summary)
 {
 	const struct wire_runtime *runtime = stalls_runtime(summary->stalls);
-	const struct stall_counts *counts = stalls_counts(summary->stalls);
+	struct stall_counts counts = stalls_counts(summary->stalls);
 	uint64_t stacks =
 		runtime->stacks_complete + runtime->stacks_truncated + runtime->stacks_failed;
 	char process[32], threshold[16], length[16], longest[16], total[16];
@@ -91,13 +88,13 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 		pool += workers[i].last.kind == WIRE_SPAN_POOL;
 	text_printable(process, sizeof(process), runtime->process, 16);
 	duration_format(threshold, sizeof(threshold), runtime->threshold_ns);
-	duration_format(length, sizeof(length), summary->measured_ns);
+	duration_format(length, sizeof(length), counts.measured_ns);
 	output_format(out, "dwell blocked  %s %u  %s, %zu workers, %zu pool threads  > %s  in %s\n",
 		      process, runtime->pid, runtime->name, count - pool, pool, threshold, length);
-	duration_format(longest, sizeof(longest), counts->max_ns);
-	duration_format(total, sizeof(total), counts->total_ns);
+	duration_format(longest, sizeof(longest), counts.max_ns);
+	duration_format(total, sizeof(total), counts.total_ns);
 	output_format(out, "%llu stalls, %s in all, longest %s  %llu of %llu stacks complete  ",
-		      (unsigned long long)counts->stalls, total, longest,
+		      (unsigned long long)counts.stalls, total, longest,
 		      (unsigned long long)runtime->stacks_complete, (unsigned long long)stacks);
 	if (runtime->frames)
 		output_format(out, "%.0f %% of addresses named  ",
@@ -146,7 +143,7 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 static void write_hotspots(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
-	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, &count);
+	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
 	char total[16], p99[16], longest[16], name[BLOCKED_NAME_BYTES];
 
 	if (summary->top && count > summary->top)
@@ -182,18 +179,35 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	}
 }
 
+/* "STUCK 1.4s  sleep in orders::audit::append" */
+static void write_open(struct output *out, const struct stalls *stalls,
+		       const struct stall_worker *worker)
+{
+	struct stall_open open;
+	const struct frame *function;
+	char name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES], length[16];
+
+	if (!stalls_open(stalls, worker, &open))
+		return;
+	duration_format(length, sizeof(length), open.duration_ns);
+	output_format(out, "  STUCK for %s: %s", length, stall_cause_info[open.cause].key);
+	function = stalls_frame(stalls, open.function);
+	if (!function)
+		return;
+	blocked_name(name, function);
+	text_printable(shown, sizeof(shown), name, 80);
+	output_format(out, " in %s", shown);
+}
+
 static void write_workers(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
 	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
-	char comm[32], longest[16], stuck[16];
+	char comm[32], longest[16];
 
 	output_string(out, "\n     TID WORKER             SPANS  STALLS  LONGEST\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct stall_worker *worker = &workers[i];
-		uint64_t open_ns = worker->last.open_ns
-					   ? worker->last.header.time_ns - worker->last.open_ns
-					   : 0;
 
 		if (worker->last.kind == WIRE_SPAN_POOL)
 			continue;
@@ -202,17 +216,14 @@ static void write_workers(struct output *out, const struct blocked_summary *summ
 		output_format(out, "%8u %-16s %7llu %7llu %8s", worker->last.tid, comm,
 			      (unsigned long long)worker->spans, (unsigned long long)worker->stalls,
 			      longest);
-		if (open_ns > STUCK_NS) {
-			duration_format(stuck, sizeof(stuck), open_ns);
-			output_format(out, "  STUCK for %s", stuck);
-		}
+		write_open(out, summary->stalls, worker);
 		output_char(out, '\n');
 	}
 }
 
 void blocked_table(struct output *out, const struct blocked_summary *summary)
 {
-	const struct about *about = summary->whole->about;
+	const struct about *about = summary->about;
 
 	write_head(out, summary);
 	for (size_t i = 0; about && i < about->missing_count; i++)

@@ -17,6 +17,7 @@
 struct show {
 	struct intervals *intervals;
 	struct summary summary;
+	struct timeline *timeline;
 	struct top_screen *screen;
 	struct canvas canvas;
 	struct output output;
@@ -56,7 +57,7 @@ static void show_stall(struct show *show, const struct stall *stall)
 /* All that is told at the end. */
 static void show_blocked(struct show *show)
 {
-	struct blocked_summary summary = {.stalls = show->stalls, .whole = &show->summary.whole};
+	struct blocked_summary summary = {.stalls = show->stalls, .about = intervals_about(show->intervals)};
 
 	for (size_t i = 0; i < blocked_export_count; i++) {
 		show->exports[i].ops->end(&show->exports[i], &summary);
@@ -97,7 +98,7 @@ void harness_show(const void *bytes, size_t size)
 	struct top_screen_options options = {.sort = field_find("active"), .replay = true};
 	struct show show = {.intervals = intervals_new(),
 			    .screen = top_screen_new(&options),
-			    .stalls = stalls_new()};
+			    .stalls = stalls_new(NS_PER_S)};
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct recording *recording;
 	struct error error;

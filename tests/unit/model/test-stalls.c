@@ -5,6 +5,7 @@
 
 #include "model/comparison.h"
 #include "model/stalls.h"
+#include "model/timeline.h"
 
 static void add_frame(struct stalls *stalls, uint32_t id, const char *function,
 		      enum wire_frame_kind kind)
@@ -56,9 +57,9 @@ enum {
 	SCHEDULER,
 };
 
-static struct stalls *make(void)
+static struct stalls *make_with_window(uint64_t window_ns)
 {
-	struct stalls *stalls = stalls_new();
+	struct stalls *stalls = stalls_new(window_ns);
 	const uint32_t wait[] = {KERNEL_WAIT, LIBRARY, HANDLER, RUNTIME_POLL, TAKEN_OVER};
 	const uint32_t spin[] = {SPIN, HANDLER, RUNTIME_POLL};
 	const uint32_t in_place[] = {LIBRARY, HANDLER, IN_PLACE, RUNTIME_POLL};
@@ -87,6 +88,11 @@ static struct stalls *make(void)
 	add_stack(stalls, 4, pool, ARRAY_SIZE(pool));
 	add_stack(stalls, 5, worker, ARRAY_SIZE(worker));
 	return stalls;
+}
+
+static struct stalls *make(void)
+{
+	return make_with_window(0);
 }
 
 static struct wire_stall record(uint8_t state, uint64_t ns, uint32_t stack)
@@ -191,12 +197,12 @@ CASE(blocking_in_place_is_told_apart)
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	assert_false(stall.in_place);
 	/* those to blame come first, although shorter */
-	const struct hotspot *hotspots = stalls_hotspots(stalls, &count);
+	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
 	assert_int_equal(count, 2);
 	assert_false(hotspots[0].in_place);
 	assert_true(hotspots[1].in_place);
-	assert_int_equal(stalls_counts(stalls)->in_place, 1);
+	assert_int_equal(stalls_counts(stalls).in_place, 1);
 	stalls_free(stalls);
 }
 
@@ -208,7 +214,7 @@ CASE(without_types_the_stack_tells_tasks_from_closures)
 
 	one.type = 0;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 0);
-	assert_int_equal(stalls_counts(stalls)->pool_stalls, 1);
+	assert_int_equal(stalls_counts(stalls).pool_stalls, 1);
 	/* the same stack on a thread that waits for events: the current_thread scheduler's */
 	one.flags = WIRE_STALL_OF_LOOP;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
@@ -237,7 +243,7 @@ CASE(hotspots_sum_up)
 
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	}
-	const struct hotspot *hotspots = stalls_hotspots(stalls, &count);
+	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
 	assert_int_equal(count, 1);
 	assert_int_equal(hotspots[0].count, 100);
@@ -264,11 +270,204 @@ CASE(many_functions_take_bounded_room)
 		add_stack(stalls, 100 + i, frames, 1);
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	}
-	assert_non_null(stalls_hotspots(stalls, &count));
+	assert_non_null(stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count));
 	assert_int_equal(count, 4096);
-	assert_int_equal(stalls_counts(stalls)->stalls, 6000);
-	assert_int_equal(stalls_counts(stalls)->hotspots_lost, 6000 - 4096);
+	assert_int_equal(stalls_counts(stalls).stalls, 6000);
+	assert_int_equal(stalls_counts(stalls).hotspots_lost, 6000 - 4096);
 	stalls_free(stalls);
+}
+
+static struct wire_stall record_at(uint64_t end_ns, uint64_t ns, uint32_t stack)
+{
+	struct wire_stall stall = record(WIRE_SLEEP, ns, stack);
+
+	stall.start_ns = end_ns - ns;
+	stall.header.time_ns = end_ns;
+	return stall;
+}
+
+/* One worker's interval of a second, half of it on a CPU; 5 spans more in each. */
+static void add_second(struct stalls *stalls, uint64_t end_ns, uint64_t longest_ns)
+{
+	struct wire_worker worker = {
+		.header = {.size = sizeof(worker), .kind = WIRE_WORKER, .time_ns = end_ns},
+		.start_ns = 1,
+		.tid = 7,
+		.spans = 5 * (end_ns / 1000000000),
+		.longest_ns = longest_ns,
+		.kind = WIRE_SPAN_POLL,
+	};
+	struct row row = {.tid = 7, .start_ns = 1, .observed_ns = 1000000000};
+	struct interval interval = {.start_ns = end_ns - 1000000000,
+				    .end_ns = end_ns,
+				    .rows = &row,
+				    .row_count = 1};
+	struct stall stall;
+
+	row.states_ns[STATE_USER] = row.states_ns[STATE_IDLE] = 500000000;
+	assert_int_equal(stalls_feed(stalls, &worker.header, &stall), 0);
+	stalls_add_interval(stalls, &interval);
+}
+
+CASE(a_window_shows_the_last_of_it)
+{
+	static const uint64_t second = 1000000000;
+	struct stalls *stalls = make_with_window(10 * second);
+	struct stall stall;
+	size_t count;
+
+	for (uint64_t i = 1; i <= 100; i++) {
+		struct wire_stall one = record_at(i * second, i * 1000000, 1);
+
+		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+		add_second(stalls, i * second, i);
+	}
+	const struct hotspot *hotspots =
+		stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	struct stall_counts counts = stalls_counts(stalls);
+
+	assert_int_equal(count, 1);
+	/* the window, and the slice that has begun */
+	assert_in_range(hotspots[0].count, 10, 11);
+	assert_int_equal(hotspots[0].max_ns, 100000000);
+	assert_int_equal(counts.stalls, hotspots[0].count);
+	assert_int_equal(counts.measured_ns, hotspots[0].count * second);
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(workers[0].spans, 5 * counts.stalls);
+	assert_int_equal(workers[0].longest_ns, 100);
+	assert_int_equal(workers[0].states_ns[STATE_USER], counts.measured_ns / 2);
+	assert_int_equal(stalls_counts_of_all(stalls).stalls, 100);
+	/* much later nothing of it is left */
+	add_second(stalls, 1000 * second, 1);
+	assert_int_equal(stalls_counts(stalls).stalls, 0);
+	assert_int_equal(stalls_counts(stalls).measured_ns, second);
+	stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	assert_int_equal(count, 0);
+	stalls_free(stalls);
+}
+
+CASE(hotspots_are_grouped)
+{
+	struct stalls *stalls = make();
+	struct wire_stall one = record(WIRE_SLEEP, 5000, 1), two = record(WIRE_SLEEP, 7000, 6);
+	const uint32_t other[] = {KERNEL_WAIT, LIBRARY, SPIN, RUNTIME_POLL};
+	struct stall stall;
+	size_t count;
+
+	add_stack(stalls, 6, other, ARRAY_SIZE(other));
+	two.tid = 8;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stalls_feed(stalls, &two.header, &stall), 1);
+	/* of another type of task */
+	two.type = SPIN;
+	assert_int_equal(stalls_feed(stalls, &two.header, &stall), 1);
+	const struct hotspot *hotspots =
+		stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+
+	assert_int_equal(count, 2);
+	assert_int_equal(hotspots[0].function, SPIN);
+	assert_int_equal(hotspots[0].count, 2);
+	assert_int_equal(hotspots[0].workers[0].tid, 8);
+	assert_int_equal(hotspots[0].workers[0].count, 2);
+	hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_TASK, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(hotspots[0].type, TYPE);
+	assert_int_equal(hotspots[0].total_ns, 12000);
+	assert_int_equal(hotspots[0].workers[1].count, 1);
+	/* all in a.rs */
+	hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FILE, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(hotspots[0].count, 3);
+	stalls_free(stalls);
+}
+
+CASE(what_has_not_come_back_is_told)
+{
+	struct stalls *stalls = make();
+	struct wire_runtime runtime = {
+		.header = {.size = sizeof(runtime), .kind = WIRE_RUNTIME},
+		.threshold_ns = 1000,
+		.pid = 7,
+	};
+	struct stall_worker worker = {.last = {.header = {.time_ns = 9000},
+					       .open_ns = 8500,
+					       .tid = 7,
+					       .kind = WIRE_SPAN_POLL,
+					       .stack = 5,
+					       .where = {.state = WIRE_LOCK}}};
+	struct wire_sample sample = {.header = {.size = sizeof(sample), .kind = WIRE_SAMPLE},
+				     .tid = 7,
+				     .stack = 2,
+				     .weight_ns = 100,
+				     .span_ns = 5000};
+	struct stall_open open;
+	struct stall stall;
+
+	assert_int_equal(stalls_feed(stalls, &runtime.header, &stall), 0);
+	assert_false(stalls_open(stalls, &worker, &open));
+	worker.last.open_ns = 5000;
+	assert_true(stalls_open(stalls, &worker, &open));
+	assert_int_equal(open.duration_ns, 4000);
+	assert_int_equal(open.cause, CAUSE_LOCK);
+	assert_int_equal(open.function, HANDLER);
+	/* the poll it lives in: it waits for work */
+	worker.last.stack = 4;
+	assert_false(stalls_open(stalls, &worker, &open));
+	/* that could be so too */
+	worker.last.stack = 0;
+	assert_false(stalls_open(stalls, &worker, &open));
+	worker.last.open_type = TYPE;
+	assert_true(stalls_open(stalls, &worker, &open));
+	assert_int_equal(open.function, TYPE);
+	worker.last.where.state = WIRE_ON_CPU;
+	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
+	assert_true(stalls_open(stalls, &worker, &open));
+	assert_int_equal(open.cause, CAUSE_CPU);
+	assert_int_equal(open.function, SPIN);
+	stalls_free(stalls);
+}
+
+CASE(a_timeline_has_a_place_for_everything)
+{
+	struct timeline *timeline = timeline_new(2, 4);
+	struct stall_worker worker = {.last = {.tid = 7, .start_ns = 1}};
+	struct row row = {.tid = 7, .start_ns = 1};
+	struct timeline_cell cells[8];
+
+	assert_non_null(timeline);
+	for (uint64_t i = 1; i <= 6; i++) {
+		struct interval interval = {
+			.start_ns = i * 1000000,
+			.end_ns = (i + 1) * 1000000,
+			.rows = &row,
+			.row_count = 1,
+		};
+
+		row.states_ns[STATE_USER] = i == 4 ? 500000 : 0;
+		assert_int_equal(timeline_add_interval(timeline, &interval, &worker, 1), 0);
+	}
+	for (uint64_t i = 1; i <= 3; i++) {
+		struct wire_stall record = {
+			.start_ns = i * 2000000, .duration_ns = 100000, .tid = 7};
+
+		timeline_add_stall(timeline, &(struct stall){.record = &record, .cause = CAUSE_DISK});
+	}
+	timeline_cells(timeline, &worker, 0, 1000000, cells, ARRAY_SIZE(cells));
+	/* two intervals and a stall were too many to be kept */
+	assert_int_equal(cells[2].kind, TIMELINE_UNKNOWN);
+	assert_int_equal(cells[3].kind, TIMELINE_IDLE);
+	assert_int_equal(cells[4].kind, TIMELINE_STALLED);
+	assert_int_equal(cells[4].cause, CAUSE_DISK);
+	assert_true(cells[4].on_cpu > 0.49 && cells[4].on_cpu < 0.51);
+	assert_int_equal(cells[5].kind, TIMELINE_IDLE);
+	assert_int_equal(cells[6].kind, TIMELINE_STALLED);
+	assert_int_equal(cells[7].kind, TIMELINE_UNKNOWN);
+	worker.last.tid = 9;
+	timeline_cells(timeline, &worker, 0, 1000000, cells, ARRAY_SIZE(cells));
+	assert_int_equal(cells[4].kind, TIMELINE_UNKNOWN);
+	timeline_free(timeline);
 }
 
 CASE(impossible_records_are_refused)
@@ -329,6 +528,10 @@ int main(void)
 		cmocka_unit_test(without_types_the_stack_tells_tasks_from_closures),
 		cmocka_unit_test(hotspots_sum_up),
 		cmocka_unit_test(many_functions_take_bounded_room),
+		cmocka_unit_test(a_window_shows_the_last_of_it),
+		cmocka_unit_test(hotspots_are_grouped),
+		cmocka_unit_test(what_has_not_come_back_is_told),
+		cmocka_unit_test(a_timeline_has_a_place_for_everything),
 		cmocka_unit_test(impossible_records_are_refused),
 		cmocka_unit_test(two_measurements_differ),
 	};

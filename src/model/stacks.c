@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+const struct frame *stacks_frame(const struct stacks *stacks, uint32_t id)
+{
+	return id && id <= stacks->frame_count && stacks->frames[id - 1].function
+		       ? &stacks->frames[id - 1]
+		       : NULL;
+}
+
+const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id)
+{
+	return id && id <= stacks->stack_count && stacks->stacks[id - 1].count
+		       ? &stacks->stacks[id - 1]
+		       : NULL;
+}
+
+/*
+ * Numbers are given in order; a recording with damage leaves some out. A far one would ask for much
+ * memory.
+ */
+#define ID_MAX	   (1U << 22)
+#define ID_GAP_MAX (1U << 16)
+
+static bool is_next_id(uint32_t id, size_t count)
+{
+	return id && id <= ID_MAX && id <= count + ID_GAP_MAX;
+}
+
+int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record)
+{
+	size_t bytes = (size_t)record->function_bytes + record->file_bytes + record->module_bytes;
+	struct frame *frame;
+	char *text;
+
+	if (!is_next_id(record->id, stacks->frame_count) || record->kind >= WIRE_FRAME_KINDS_COUNT)
+		return -EBADMSG;
+	if (array_reserve(&stacks->frames, &stacks->frame_room, record->id, sizeof(*frame)) < 0)
+		return -ENOMEM;
+	while (stacks->frame_count < record->id)
+		stacks->frames[stacks->frame_count++] = (struct frame){0};
+	text = malloc(bytes);
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, record->text, bytes);
+	frame = &stacks->frames[record->id - 1];
+	free((char *)frame->function);
+	*frame = (struct frame){
+		.function = text,
+		.file = text + record->function_bytes,
+		.module = text + record->function_bytes + record->file_bytes,
+		.line = record->line,
+		.kind = (enum wire_frame_kind)record->kind,
+		.inlined = record->flags & WIRE_FRAME_INLINED,
+		.named = record->flags & WIRE_FRAME_NAMED,
+	};
+	return 0;
+}
+
+int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record)
+{
+	struct stack *stack;
+	uint32_t *frames;
+
+	if (!is_next_id(record->id, stacks->stack_count))
+		return -EBADMSG;
+	if (array_reserve(&stacks->stacks, &stacks->stack_room, record->id, sizeof(*stack)) < 0)
+		return -ENOMEM;
+	while (stacks->stack_count < record->id)
+		stacks->stacks[stacks->stack_count++] = (struct stack){0};
+	frames = malloc(record->count * sizeof(*frames) + 1);
+	if (!frames)
+		return -ENOMEM;
+	memcpy(frames, record->frames, record->count * sizeof(*frames));
+	stack = &stacks->stacks[record->id - 1];
+	free((uint32_t *)stack->frames);
+	*stack = (struct stack){frames, record->count, (enum wire_stack_end)record->end};
+	return 0;
+}
+
+
+uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
+{
+	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,
+						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
+						     WIRE_FRAME_SYSTEM};
+	const struct stack *stack = stacks_stack(stacks, id);
+
+	for (size_t i = 0; stack && i < ARRAY_SIZE(order); i++) {
+		for (uint32_t j = 0; j < stack->count; j++) {
+			const struct frame *frame = stacks_frame(stacks, stack->frames[j]);
+
+			if (frame && frame->named && frame->kind == order[i])
+				return stack->frames[j];
+		}
+	}
+	return stack ? stack->frames[0] : 0;
+}
+
+bool stacks_has_function(const struct stacks *stacks, uint32_t id, const char *part)
+{
+	const struct stack *stack = stacks_stack(stacks, id);
+
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		if (frame && strstr(frame->function, part))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the task said it would block. Only up to the poll: a worker that another one's
+ * block_in_place() has started keeps that on its stack for life.
+ */
+bool stacks_is_in_place(const struct stacks *stacks, uint32_t id)
+{
+	const struct stack *stack = stacks_stack(stacks, id);
+
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		if (!frame)
+			continue;
+		if (strstr(frame->function, "tokio::runtime::task::"))
+			return false;
+		if (strstr(frame->function, "block_in_place"))
+			return true;
+	}
+	return false;
+}
+
+unsigned int stacks_count_function(const struct stacks *stacks, uint32_t id, const char *name)
+{
+	const struct stack *stack = stacks_stack(stacks, id);
+	unsigned int count = 0;
+
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		count += frame && !frame->inlined && !strncmp(frame->function, name, strlen(name));
+	}
+	return count;
+}
+
+void stacks_release(struct stacks *stacks)
+{
+	/* the three strings of a frame are one allocation */
+	for (size_t i = 0; i < stacks->frame_count; i++)
+		free((char *)stacks->frames[i].function);
+	for (size_t i = 0; i < stacks->stack_count; i++)
+		free((uint32_t *)stacks->stacks[i].frames);
+	free(stacks->frames);
+	free(stacks->stacks);
+	*stacks = (struct stacks){0};
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Frames and stacks as records tell them, by number; and what a stack says of who is to blame. */
+#ifndef DWELL_MODEL_STACKS_H
+#define DWELL_MODEL_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/wire.h"
+
+struct frame {
+	const char *function, *file, *module; /* file, module: "" = none */
+	uint32_t line;			      /* 0: not known */
+	enum wire_frame_kind kind;
+	bool inlined, named;
+};
+
+struct stack {
+	const uint32_t *frames; /* ids, innermost first */
+	uint32_t count;
+	enum wire_stack_end end;
+};
+
+/* All zeros is empty. */
+struct stacks {
+	struct frame *frames; /* by id - 1 */
+	size_t frame_count, frame_room;
+	struct stack *stacks; /* by id - 1 */
+	size_t stack_count, stack_room;
+};
+
+/* 0, -ENOMEM, or -EBADMSG for a record that cannot be. */
+int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record) must_check;
+int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record) must_check;
+
+/* NULL: no such frame or stack. */
+const struct frame *stacks_frame(const struct stacks *stacks, uint32_t id);
+const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id);
+
+/*
+ * The frame a stack is named by: the innermost of the program's own, else of what it was built of.
+ * 0: no such stack.
+ */
+uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);
+
+/* Whether the task said it would block: block_in_place(). */
+bool stacks_is_in_place(const struct stacks *stacks, uint32_t id);
+
+/* Whether a function has `part` in its name; how many, not inlined, have names that begin so. */
+bool stacks_has_function(const struct stacks *stacks, uint32_t id, const char *part);
+unsigned int stacks_count_function(const struct stacks *stacks, uint32_t id, const char *name);
+
+void stacks_release(struct stacks *stacks);
+
+#endif
