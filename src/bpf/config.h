@@ -233,7 +233,8 @@ struct span_worker {
 	__u32 kind; /* enum span_kind of its last */
 	struct wire_where where;
 	char comm[16];
-	__u32 stack; /* index in span_stacks + 1: where it waits; 0: it does not, or there is none */
+	__u32 stack; /* index in span_stacks + 1: where it waits; 0: it does not, or there is none
+		      */
 	__u32 pad;
 };
 

@@ -414,8 +414,8 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 
 /*
  * The stack of a wait that goes on, from where it is kept until it is known whether the span is
- * worth telling. The worker may come back and take another while we read. The time is written first:
- * if a second look finds the same one, the first copy is whole.
+ * worth telling. The worker may come back and take another while we read. The time is written
+ * first: if a second look finds the same one, the first copy is whole.
  */
 static int read_present(struct spans *spans, const struct span_worker *raw,
 			struct span_stack copies[2])

@@ -7,9 +7,11 @@
 
 #include "base/duration.h"
 #include "command/blocked_options.h"
+#include "command/blocked_tui.h"
 #include "command/command.h"
 #include "command/replay.h"
 #include "command/watch.h"
+#include "tui/terminal.h"
 
 #define DEFAULT_ROWS 20
 
@@ -17,6 +19,7 @@ struct blocked {
 	struct blocked_options options;
 	struct stalls *stalls;
 	const struct about *about; /* NULL: no interval yet */
+	struct blocked_tui tui;	   /* open if that is the format */
 	struct output output;
 	int export_fd; /* -1: none */
 	struct output export_output;
@@ -41,6 +44,8 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 	if (result == 1 && blocked->export_fd >= 0 &&
 	    blocked->export.ops->stall(&blocked->export, &stall) < 0)
 		return error_set(error, ENOMEM, "out of memory");
+	if (result == 1 && blocked->options.format == FORMAT_TUI)
+		blocked_tui_stall(&blocked->tui, &stall);
 	if (result == 1 && blocked->options.format == FORMAT_JSON) {
 		blocked_json_stall(&blocked->output, blocked->stalls, &stall);
 		return flush(&blocked->output, "standard output", error);
@@ -52,10 +57,11 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 {
 	struct blocked *blocked = data;
 
-	(void)error;
 	blocked->about = interval->about;
 	stalls_add_interval(blocked->stalls, interval);
-	return 0;
+	return blocked->options.format == FORMAT_TUI
+		       ? blocked_tui_interval(&blocked->tui, interval, error)
+		       : 0;
 }
 
 /* The runtime's probes as the source takes them. The strings stay the plan's. */
@@ -91,7 +97,7 @@ static int tell(struct blocked *blocked, struct error *error)
 		blocked->export.ops->end(&blocked->export, &summary);
 		result = flush(&blocked->export_output, blocked->options.export, error);
 	}
-	if (result < 0)
+	if (result < 0 || blocked->options.format == FORMAT_TUI)
 		return result;
 	if (blocked->options.format == FORMAT_JSON) {
 		blocked_json_summary(&blocked->output, &summary);
@@ -107,6 +113,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	const struct span_options *spans = &blocked->options.spans;
 	struct watch watch = WATCH_NONE;
 	struct recorder *recorder = NULL;
+	bool quit;
 	int result = 0;
 
 	watch.options = &blocked->options.watch;
@@ -121,8 +128,15 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		result = watch_open(&watch, error);
 	if (result >= 0 && blocked->options.verbose)
 		fprintf(stderr, "dwell blocked: watching %s %u\n", spans->process, spans->pid);
+	if (result >= 0 && blocked->options.format == FORMAT_TUI)
+		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)
 		result = watch_run(&watch, error);
+	quit = blocked->tui.tui.quit;
+	blocked_tui_close(&blocked->tui);
+	if (result >= 0 && blocked->options.format == FORMAT_TUI && !quit &&
+	    !targets_alive(&blocked->options.watch.targets))
+		printf("dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
 		result = tell(blocked, error);
 	watch_release(&watch);
@@ -171,9 +185,12 @@ static int run_recording(struct blocked *blocked, struct error *error)
 		struct error why = *error;
 
 		result = tell(blocked, error);
+		if (result >= 0 && blocked->options.format == FORMAT_TUI)
+			result = blocked_tui_show(&blocked->tui, damaged ? why.text : NULL, error);
 		if (result >= 0 && damaged)
 			*error = why;
 	}
+	blocked_tui_close(&blocked->tui);
 	replay_release(&replay);
 	return result < 0 ? result : damaged;
 }
@@ -204,14 +221,26 @@ static int open_export(struct blocked *blocked, struct error *error)
 
 static int run(struct blocked *blocked, struct error *error)
 {
-	int result;
+	struct blocked_screen_options screen = {.window_ns = blocked->options.window_ns,
+						.replay = blocked->options.from};
+	int result = 0;
 
 	/* a reader that went away is an error to report, not a signal to die of */
 	signal(SIGPIPE, SIG_IGN);
 	blocked->stalls = stalls_new(blocked->options.window_ns);
 	if (!blocked->stalls || output_init(&blocked->output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	result = open_export(blocked, error);
+	if (blocked->options.format == FORMAT_AUTO)
+		blocked->options.format = !blocked->options.headless &&
+							  !blocked->options.watch.duration_ns &&
+							  terminal_usable()
+						  ? FORMAT_TUI
+						  : FORMAT_TABLE;
+	screen.stalls = blocked->stalls;
+	if (blocked->options.format == FORMAT_TUI)
+		result = blocked_tui_open(&blocked->tui, &screen, error);
+	if (result >= 0)
+		result = open_export(blocked, error);
 	if (result < 0)
 		return result;
 	return blocked->options.from ? run_recording(blocked, error) : run_live(blocked, error);
@@ -224,27 +253,39 @@ static void release(struct blocked *blocked)
 		blocked_export_release(&blocked->export);
 		close(blocked->export_fd);
 	}
+	blocked_tui_close(&blocked->tui);
 	output_release(&blocked->output);
 	stalls_free(blocked->stalls);
 	targets_release(&blocked->options.watch.targets);
 }
 
-/* Whether the limits given were kept; tells if not. */
+/* Whether the limits given were kept; tells if not. Who has not come back counts too. */
 static bool check(const struct blocked *blocked)
 {
 	const struct blocked_options *options = &blocked->options;
 	struct stall_counts counts = stalls_counts_of_all(blocked->stalls);
-	uint64_t blamed = counts.stalls - counts.in_place;
+	uint64_t blamed = counts.stalls - counts.in_place, longest_ns = counts.max_blamed_ns;
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(blocked->stalls, &count);
 	char longest[16], limit[16];
 	bool kept = true;
 
+	for (size_t i = 0; i < count; i++) {
+		struct stall_open open;
+
+		if (!stalls_open(blocked->stalls, &workers[i], &open) || open.in_place)
+			continue;
+		blamed++;
+		if (open.duration_ns > longest_ns)
+			longest_ns = open.duration_ns;
+	}
 	if (options->max_stalls_given && blamed > options->max_stalls) {
 		fprintf(stderr, "dwell blocked: %llu stalls: more than %llu\n",
 			(unsigned long long)blamed, (unsigned long long)options->max_stalls);
 		kept = false;
 	}
-	if (options->max_stall_ns && counts.max_blamed_ns > options->max_stall_ns) {
-		duration_format(longest, sizeof(longest), counts.max_blamed_ns);
+	if (options->max_stall_ns && longest_ns > options->max_stall_ns) {
+		duration_format(longest, sizeof(longest), longest_ns);
 		duration_format(limit, sizeof(limit), options->max_stall_ns);
 		fprintf(stderr, "dwell blocked: a stall of %s: more than %s\n", longest, limit);
 		kept = false;

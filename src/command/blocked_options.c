@@ -38,6 +38,7 @@ static const char doc[] =
 	"why, for how long, and how often. Attaches to a running process; nothing is rebuilt."
 	"\v"
 	"Examples:\n"
+	"  dwell blocked orders-api                    watch its workers\n"
 	"  dwell blocked orders-api -d 30s             what held a worker\n"
 	"  dwell blocked -p 1234 --threshold 1ms\n"
 	"  dwell blocked -p 1234 -d 10s --format json  a line a stall\n"
@@ -59,7 +60,8 @@ static const struct argp_option argp_options[] = {
 	 "samples a second of what runs, at least (99); short thresholds need more", 2},
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
-	{"format", OPTION_FORMAT, "FORMAT", 0, "table or json (table)", 2},
+	{"format", OPTION_FORMAT, "FORMAT", 0, "tui, table or json (tui on a terminal, else table)",
+	 2},
 	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
 	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json)", 2},
 	{"verbose", 'v', 0, 0, "tell how the runtime and its workers were found", 2},
@@ -101,12 +103,14 @@ static int take_unwind(struct blocked_options *options, const char *value, struc
 
 static int take_format(struct blocked_options *options, const char *value, struct error *error)
 {
-	if (!strcmp(value, "table"))
+	if (!strcmp(value, "tui"))
+		options->format = FORMAT_TUI;
+	else if (!strcmp(value, "table"))
 		options->format = FORMAT_TABLE;
 	else if (!strcmp(value, "json"))
 		options->format = FORMAT_JSON;
 	else
-		return parsing_unknown(error, "format", value, "table or json");
+		return parsing_unknown(error, "format", value, "tui, table or json");
 	return 0;
 }
 
@@ -144,6 +148,8 @@ static int check_together(const struct blocked_options *options, struct error *e
 {
 	unsigned int count = options->watch.targets.count;
 
+	if (options->headless && options->format == FORMAT_TUI)
+		return error_set(error, EINVAL, "--headless is without --format tui");
 	if (options->from && count)
 		return error_set(error, EINVAL, "give a process or --from, not both");
 	if (options->from && options->record)
@@ -186,6 +192,7 @@ static int take_option(struct blocked_options *options, int key, const char *val
 		options->symbols = value;
 		return 0;
 	case OPTION_HEADLESS:
+		options->headless = true;
 		return 0;
 	case OPTION_FORMAT:
 		return take_format(options, value, error);

@@ -8,6 +8,8 @@
 #include "view/blocked_export.h"
 
 enum blocked_format {
+	FORMAT_AUTO, /* the screen on a terminal, else a table */
+	FORMAT_TUI,
 	FORMAT_TABLE,
 	FORMAT_JSON,
 };
@@ -19,6 +21,7 @@ struct blocked_options {
 	const struct runtime_ops *runtime; /* NULL: whichever is there */
 	const char *symbols;		   /* --target; NULL: none */
 	enum blocked_format format;
+	bool headless;
 	bool no_uprobes;
 	bool verbose;
 	size_t top;	    /* 0: not said */

@@ -8,36 +8,35 @@
 
 #include "base/duration.h"
 #include "command/replay.h"
+#include "command/tui.h"
 #include "command/watch.h"
-#include "tui/terminal.h"
 #include "tui/top_screen.h"
 
-struct tui {
+struct top_tui {
+	struct tui tui;
 	struct top_screen *screen;
-	struct canvas canvas;
-	struct loop *loop;
 	struct watch *watch;   /* live; else NULL */
 	struct replay *replay; /* of a recording; else NULL */
 	struct interval shown; /* the last: its times only */
 	bool silent;	       /* on the way to somewhere: nothing is drawn */
-	bool quit;
-	bool ended; /* the recording */
+	bool ended;	       /* the recording */
 };
 
-static int draw(struct tui *tui, struct error *error)
+static void draw_screen(void *data, struct canvas *canvas)
 {
-	if (tui->silent)
-		return 0;
-	if (terminal_prepare(&tui->canvas) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	top_screen_draw(tui->screen, &tui->canvas);
-	terminal_show(&tui->canvas);
-	return 0;
+	struct top_tui *tui = data;
+
+	top_screen_draw(tui->screen, canvas);
+}
+
+static int draw(struct top_tui *tui, struct error *error)
+{
+	return tui->silent ? 0 : tui_draw(&tui->tui, error);
 }
 
 static int show_interval(void *data, struct interval *interval, struct error *error)
 {
-	struct tui *tui = data;
+	struct top_tui *tui = data;
 	const struct intervals *intervals =
 		tui->watch ? tui->watch->intervals : tui->replay->intervals;
 
@@ -51,7 +50,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 }
 
 /* The next interval on the screen, also when it is paused; at the end it says so. */
-static int step(struct tui *tui, struct error *error)
+static int step(struct top_tui *tui, struct error *error)
 {
 	bool paused = top_screen_paused(tui->screen);
 	int result;
@@ -72,7 +71,7 @@ static int step(struct tui *tui, struct error *error)
 }
 
 /* Shows the interval that ends at `time_ns` or, between two, the one after it. */
-static int go_to(struct tui *tui, uint64_t time_ns, struct error *error)
+static int go_to(struct top_tui *tui, uint64_t time_ns, struct error *error)
 {
 	int result = 1;
 
@@ -88,7 +87,7 @@ static int go_to(struct tui *tui, uint64_t time_ns, struct error *error)
 }
 
 /* A time of day on the day of the interval shown. */
-static int seek(struct tui *tui, struct error *error)
+static int seek(struct top_tui *tui, struct error *error)
 {
 	uint64_t ahead_ns = tui->shown.start_realtime_ns - tui->shown.start_ns;
 	time_t now = (time_t)(tui->shown.start_realtime_ns / NS_PER_S);
@@ -105,20 +104,22 @@ static int seek(struct tui *tui, struct error *error)
 	return go_to(tui, target_ns > ahead_ns ? target_ns - ahead_ns : 1, error);
 }
 
-static int obey(struct tui *tui, enum screen_request request, struct error *error)
+static int obey(struct top_tui *tui, enum screen_request request, struct error *error)
 {
 	switch (request) {
 	case SCREEN_NOTHING:
 		return 0;
 	case SCREEN_QUIT:
-		tui->quit = tui->loop->stop = true;
+		tui_quit(&tui->tui);
+		return 0;
+	case SCREEN_YANK:
 		return 0;
 	case SCREEN_SELECTED:
 		if (tui->watch)
 			source_look_at(tui->watch->source, top_screen_selected_pid(tui->screen));
 		return draw(tui, error);
 	case SCREEN_INTERVAL:
-		loop_change_timer(tui->loop, top_screen_interval_ns(tui->screen));
+		loop_change_timer(tui->tui.loop, top_screen_interval_ns(tui->screen));
 		return draw(tui, error);
 	case SCREEN_FORWARD:
 		top_screen_pause(tui->screen, true);
@@ -135,35 +136,15 @@ static int obey(struct tui *tui, enum screen_request request, struct error *erro
 	return 0;
 }
 
-static int on_keys(void *data, struct error *error)
+static int on_key(void *data, struct key key, struct error *error)
 {
-	struct tui *tui = data;
-	struct key key;
-	int result = 0;
+	struct top_tui *tui = data;
 
-	while (result >= 0 && !tui->quit && (key = terminal_key()).kind != KEY_KIND_NONE) {
-		if (key.kind == KEY_KIND_CLOSED) {
-			tui->quit = tui->loop->stop = true;
-			break;
-		}
-		result = obey(tui, top_screen_key(tui->screen, key), error);
-	}
-	return result;
-}
-
-static int on_window(void *data, struct error *error)
-{
-	struct tui *tui = data;
-
-	if (tui->loop->signal == SIGTSTP)
-		terminal_suspend();
-	else
-		terminal_resized();
-	return draw(tui, error);
+	return obey(tui, top_screen_key(tui->screen, key), error);
 }
 
 /* What auto did not get, where the first key takes it away. */
-static void tell_source(struct tui *tui)
+static void tell_source(struct top_tui *tui)
 {
 	const struct about *about = intervals_about(tui->watch->intervals);
 
@@ -172,18 +153,7 @@ static void tell_source(struct tui *tui)
 			top_screen_message(tui->screen, about->missing[i].why);
 }
 
-static int add_terminal(struct tui *tui, struct error *error)
-{
-	static const int signals[] = {SIGWINCH, SIGTSTP};
-	int result = loop_add(tui->loop, STDIN_FILENO, on_keys, tui, error);
-
-	if (result >= 0)
-		result = loop_add_signals(tui->loop, signals, ARRAY_SIZE(signals), on_window, tui,
-					  error);
-	return result < 0 ? result : draw(tui, error);
-}
-
-static int open_screen(struct tui *tui, const struct top_options *options, uint64_t interval_ns,
+static int open_screen(struct top_tui *tui, const struct top_options *options, uint64_t interval_ns,
 		       struct error *error)
 {
 	struct top_screen_options screen = {
@@ -196,20 +166,20 @@ static int open_screen(struct tui *tui, const struct top_options *options, uint6
 	tui->screen = top_screen_new(&screen);
 	if (!tui->screen)
 		return error_set(error, ENOMEM, "out of memory");
-	return terminal_open(error);
+	tui->tui = (struct tui){.data = tui, .draw = draw_screen, .key = on_key};
+	return tui_open(&tui->tui, error);
 }
 
-static void close_screen(struct tui *tui)
+static void close_screen(struct top_tui *tui)
 {
-	terminal_close();
+	tui_close(&tui->tui);
 	top_screen_free(tui->screen);
-	canvas_release(&tui->canvas);
 }
 
 int top_tui_live(struct top_options *options, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
-	struct tui tui = {.watch = &watch, .loop = &watch.loop};
+	struct top_tui tui = {.watch = &watch};
 	struct recorder *recorder = NULL;
 	int result = 0;
 
@@ -224,12 +194,12 @@ int top_tui_live(struct top_options *options, struct error *error)
 		result = open_screen(&tui, options, options->watch.interval_ns, error);
 	if (result >= 0) {
 		tell_source(&tui);
-		result = add_terminal(&tui, error);
+		result = tui_begin(&tui.tui, &watch.loop, error);
 	}
 	if (result >= 0)
 		result = watch_run(&watch, error);
 	close_screen(&tui);
-	if (result >= 0 && !tui.quit && options->watch.targets.count &&
+	if (result >= 0 && !tui.tui.quit && options->watch.targets.count &&
 	    !targets_alive(&options->watch.targets))
 		puts("dwell top: everything that was watched has ended");
 	watch_release(&watch);
@@ -239,22 +209,22 @@ int top_tui_live(struct top_options *options, struct error *error)
 
 static int on_tick(void *data, struct error *error)
 {
-	struct tui *tui = data;
+	struct top_tui *tui = data;
 
 	return top_screen_paused(tui->screen) || tui->ended ? 0 : step(tui, error);
 }
 
 static int on_end(void *data, struct error *error)
 {
-	struct tui *tui = data;
+	struct top_tui *tui = data;
 
 	(void)error;
-	tui->loop->stop = true;
+	tui->tui.loop->stop = true;
 	return 0;
 }
 
 /* At the speed it was recorded, which `i` changes. */
-static int run_replay(struct tui *tui, const struct top_options *options, struct error *error)
+static int run_replay(struct top_tui *tui, const struct top_options *options, struct error *error)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	uint64_t interval_ns;
@@ -272,18 +242,18 @@ static int run_replay(struct tui *tui, const struct top_options *options, struct
 		interval_ns = tui->shown.about->session.interval_ns;
 	if (interval_ns < NS_PER_MS)
 		interval_ns = options->watch.interval_ns;
-	result = loop_add_timer(tui->loop, interval_ns, on_tick, tui, error);
+	result = loop_add_timer(tui->tui.loop, interval_ns, on_tick, tui, error);
 	if (result >= 0)
-		result = loop_add_signals(tui->loop, signals, ARRAY_SIZE(signals), on_end, tui,
+		result = loop_add_signals(tui->tui.loop, signals, ARRAY_SIZE(signals), on_end, tui,
 					  error);
-	return result < 0 ? result : loop_run(tui->loop, error);
+	return result < 0 ? result : loop_run(tui->tui.loop, error);
 }
 
 int top_tui_replay(struct top_options *options, struct error *error)
 {
 	struct loop loop = {.epoll_fd = -1};
 	struct replay replay = {.told = 0};
-	struct tui tui = {.replay = &replay, .loop = &loop};
+	struct top_tui tui = {.replay = &replay};
 	int result;
 
 	replay.audience = (struct audience){.data = &tui, .interval = show_interval};
@@ -293,7 +263,7 @@ int top_tui_replay(struct top_options *options, struct error *error)
 	if (result >= 0)
 		result = open_screen(&tui, options, options->watch.interval_ns, error);
 	if (result >= 0)
-		result = add_terminal(&tui, error);
+		result = tui_begin(&tui.tui, &loop, error);
 	if (result >= 0)
 		result = run_replay(&tui, options, error);
 	close_screen(&tui);

@@ -88,8 +88,7 @@ static int add_under(struct hotspots *hotspots, uint64_t key, const struct hotsp
 	uint32_t kind = (uint32_t)part->cause << 1 | part->in_place;
 	size_t known = hotspots->keys.count, index;
 
-	if (known == HOTSPOTS_MAX &&
-	    identities_find(&hotspots->keys, kind, key) == IDENTITY_NONE) {
+	if (known == HOTSPOTS_MAX && identities_find(&hotspots->keys, kind, key) == IDENTITY_NONE) {
 		hotspots->lost += part->count;
 		return 0;
 	}
@@ -110,8 +109,8 @@ int hotspots_add(struct hotspots *hotspots, const struct hotspot *hotspot)
 	/* one of them turned round, or the same name in both would be no key at all */
 	uint64_t task = hotspot->keys[HOTSPOTS_BY_TASK];
 
-	return add_under(hotspots,
-			 hotspot->keys[HOTSPOTS_BY_FUNCTION] ^ (task << 32 | task >> 32), hotspot);
+	return add_under(hotspots, hotspot->keys[HOTSPOTS_BY_FUNCTION] ^ (task << 32 | task >> 32),
+			 hotspot);
 }
 
 int hotspots_merge(struct hotspots *hotspots, enum hotspot_grouping by, const struct hotspots *from)

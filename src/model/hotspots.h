@@ -70,8 +70,8 @@ struct hotspot {
 	bool in_place; /* under block_in_place(): the runtime was told */
 	/* frames of stalls.h, 0 = not known: of the longest; by what they are summed up, of all */
 	uint32_t function;
-	uint32_t type;	/* of the task */
-	uint32_t stack; /* of the longest; 0: none */
+	uint32_t type;				/* of the task */
+	uint32_t stack;				/* of the longest; 0: none */
 	uint64_t keys[HOTSPOT_GROUPINGS_COUNT]; /* hashes of the names */
 	uint64_t count, total_ns, max_ns;
 	uint32_t buckets[STALL_BUCKETS];

@@ -84,7 +84,6 @@ int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record)
 	return 0;
 }
 
-
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 {
 	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,

@@ -49,7 +49,7 @@ struct stalls {
 	struct stall_counts all;
 	struct hotspots merged;
 	struct identities worker_keys;
-	struct wire_worker *lasts;	     /* by number in worker_keys */
+	struct wire_worker *lasts;	    /* by number in worker_keys */
 	struct worker_slice *worker_slices; /* slice_count for each */
 	size_t last_room, worker_slice_room;
 	struct stall_worker *workers; /* as told */
@@ -206,7 +206,8 @@ static uint32_t sampled_stack(const struct stalls *stalls, const struct wire_sta
 		uint32_t stack = 0;
 
 		for (unsigned int j = 0; j < sampler->count; j++) {
-			if (stacks_function_of(&stalls->stacks, sampler->items[j].stack) != function)
+			if (stacks_function_of(&stalls->stacks, sampler->items[j].stack) !=
+			    function)
 				continue;
 			weight_ns += sampler->items[j].weight_ns;
 			if (!stack || sampler->items[j].weight_ns > largest) {
@@ -283,8 +284,9 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 	hotspot.buckets[hotspot_bucket(stall->own_ns)] = 1;
 	hotspot.keys[HOTSPOTS_BY_FUNCTION] = key_of(stalls, stall->function);
 	hotspot.keys[HOTSPOTS_BY_TASK] = key_of(stalls, record->type);
-	hotspot.keys[HOTSPOTS_BY_FILE] =
-		hotspot_key(!function ? "" : *function->file ? function->file : function->module);
+	hotspot.keys[HOTSPOTS_BY_FILE] = hotspot_key(!function	       ? ""
+						     : *function->file ? function->file
+								       : function->module);
 	result = hotspots_add(hotspots, &hotspot);
 	counts.hotspots_lost = hotspots->lost - lost;
 	count(stalls, record->header.time_ns, &counts);
@@ -299,10 +301,11 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
  */
 static bool is_no_task(const struct stalls *stalls, const struct wire_stall *record, uint32_t stack)
 {
-	unsigned int raw = stacks_count_function(&stalls->stacks, stack, "tokio::runtime::task::raw::poll");
+	unsigned int raw =
+		stacks_count_function(&stalls->stacks, stack, "tokio::runtime::task::raw::poll");
 	/* to which the former often only jumps */
-	unsigned int harness =
-		stacks_count_function(&stalls->stacks, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
+	unsigned int harness = stacks_count_function(
+		&stalls->stacks, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
 	unsigned int polls = raw > harness ? raw : harness;
 
 	if (record->kind != WIRE_SPAN_POLL || record->type || !stalls_stack(stalls, stack))
@@ -500,8 +503,8 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 		.stack = last->stack,
 	};
 
-	if (!last->open_ns || last->open_ns > last->header.time_ns || last->kind == WIRE_SPAN_POOL ||
-	    open.duration_ns < stalls->runtime.threshold_ns)
+	if (!last->open_ns || last->open_ns > last->header.time_ns ||
+	    last->kind == WIRE_SPAN_POOL || open.duration_ns < stalls->runtime.threshold_ns)
 		return false;
 	open.cause = cause_of_state(last->where.state, last->where);
 	if (last->where.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))

@@ -28,7 +28,7 @@ struct timeline {
 	struct lane {
 		struct spell *spells; /* a ring */
 		uint64_t count;	      /* ever */
-	} *lanes;		      /* by number in workers */
+	} * lanes;		      /* by number in workers */
 	size_t lane_room;
 	size_t spell_room;
 	uint64_t start_ns, end_ns;
@@ -176,11 +176,10 @@ static void fill_spells(const struct timeline *timeline, const struct lane *lane
 		touched(start_ns, spell->end_ns, from_ns, cell_ns, count, &cell, &last);
 		for (; cell < last; cell++) {
 			uint64_t at_ns = from_ns + cell * cell_ns;
-			uint64_t part_ns =
-				overlap(start_ns, spell->end_ns, at_ns, at_ns + cell_ns);
+			uint64_t part_ns = overlap(start_ns, spell->end_ns, at_ns, at_ns + cell_ns);
 
-			cells[cell].on_cpu += spell->on_cpu / 255.0 * (double)part_ns /
-					      (double)cell_ns;
+			cells[cell].on_cpu +=
+				spell->on_cpu / 255.0 * (double)part_ns / (double)cell_ns;
 			if (part_ns && cells[cell].kind == TIMELINE_UNKNOWN)
 				cells[cell].kind = TIMELINE_IDLE;
 			if (part_ns && spell->on_cpu)
@@ -194,7 +193,7 @@ static void fill_marks(const struct timeline *timeline, uint32_t tid, uint64_t f
 {
 	uint64_t kept = timeline->mark_count < timeline->mark_room ? timeline->mark_count
 								   : timeline->mark_room;
-	uint64_t (*causes_ns)[STALL_CAUSES_COUNT] = calloc(count ? count : 1, sizeof(*causes_ns));
+	uint64_t(*causes_ns)[STALL_CAUSES_COUNT] = calloc(count ? count : 1, sizeof(*causes_ns));
 
 	for (uint64_t i = timeline->mark_count - kept; causes_ns && i < timeline->mark_count; i++) {
 		const struct mark *mark = &timeline->marks[i % timeline->mark_room];
@@ -221,8 +220,7 @@ static void fill_marks(const struct timeline *timeline, uint32_t tid, uint64_t f
 void timeline_cells(const struct timeline *timeline, const struct stall_worker *worker,
 		    uint64_t from_ns, uint64_t cell_ns, struct timeline_cell *cells, size_t count)
 {
-	size_t index =
-		identities_find(&timeline->workers, worker->last.tid, worker->last.start_ns);
+	size_t index = identities_find(&timeline->workers, worker->last.tid, worker->last.start_ns);
 
 	memset(cells, 0, count * sizeof(*cells));
 	if (index == IDENTITY_NONE || !cell_ns)

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tui/top_keys.h"
+#include "tui/keys.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/duration.h"
-#include "base/text.h"
+#include "tui/top_state.h"
 
-#define ACTION(name)                                                                               \
-	static enum screen_request name(__attribute__((unused)) struct top_screen *screen,         \
-					__attribute__((unused)) uint32_t character)
+#define ACTION(name) SCREEN_ACTION(struct top_screen, name)
 
 static enum screen_request select_index(struct top_screen *screen, size_t index)
 {
@@ -181,7 +179,7 @@ ACTION(back)
 	return SCREEN_BACK;
 }
 
-const struct binding bindings[] = {
+static const struct binding items[] = {
 	{"Up Down", "select", "select a row; it stays selected wherever it moves", KEY_KIND_UP,
 	 NULL, up, false},
 	{"", NULL, "", KEY_KIND_DOWN, NULL, down, false},
@@ -219,17 +217,7 @@ const struct binding bindings[] = {
 	{"q", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
 };
 
-const size_t binding_count = ARRAY_SIZE(bindings);
-
-static bool matches(const struct binding *binding, struct key key)
-{
-	if (binding->kind != key.kind)
-		return false;
-	if (key.kind != KEY_KIND_CHARACTER)
-		return true;
-	return key.character && key.character < 0x80 &&
-	       strchr(binding->characters, (int)key.character);
-}
+static const struct bindings bindings = {items, ARRAY_SIZE(items)};
 
 /* HH:MM or HH:MM:SS. */
 static bool parse_time(const char *text, unsigned int *ret_seconds)
@@ -276,30 +264,16 @@ static enum screen_request answer(struct top_screen *screen)
 /* The filter applies while it is typed. */
 static enum screen_request type(struct top_screen *screen, struct key key)
 {
-	size_t length = strlen(screen->typed);
-	char bytes[4];
-
-	switch (key.kind) {
-	case KEY_KIND_ENTER:
+	switch (typing_key(screen->typed, key)) {
+	case TYPING_ACCEPTED:
 		return answer(screen);
-	case KEY_KIND_ESCAPE:
+	case TYPING_CANCELLED:
 		screen->prompt = PROMPT_NONE;
 		return SCREEN_REDRAW;
-	case KEY_KIND_BACKSPACE:
-		while (length && ((unsigned char)screen->typed[--length] & 0xc0) == 0x80)
-			;
-		screen->typed[length] = '\0';
-		break;
-	case KEY_KIND_CHARACTER:
-		if (key.character >= 0x20 && length + 4 < sizeof(screen->typed)) {
-			size_t count = text_encode(bytes, key.character);
-
-			memcpy(screen->typed + length, bytes, count);
-			screen->typed[length + count] = '\0';
-		}
-		break;
-	default:
+	case TYPING_IGNORED:
 		return SCREEN_NOTHING;
+	case TYPING_CHANGED:
+		break;
 	}
 	if (screen->prompt == PROMPT_FILTER) {
 		snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
@@ -334,13 +308,10 @@ enum screen_request top_screen_key(struct top_screen *screen, struct key key)
 	default:
 		break;
 	}
-	for (size_t i = 0; i < binding_count; i++)
-		if (matches(&bindings[i], key) && (!bindings[i].replay || screen->options.replay))
-			return bindings[i].act(screen, key.character);
-	return SCREEN_NOTHING;
+	return bindings_act(&bindings, screen, key, screen->options.replay);
 }
 
-static void draw_prompt(const struct top_screen *screen, struct canvas *canvas, int row)
+void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row)
 {
 	static const char *const questions[] = {
 		[PROMPT_NONE] = "",
@@ -348,35 +319,20 @@ static void draw_prompt(const struct top_screen *screen, struct canvas *canvas, 
 		[PROMPT_INTERVAL] = "interval (as 500ms, 2s): ",
 		[PROMPT_TIME] = "go to (HH:MM:SS): ",
 	};
-	int at = canvas_text(canvas, row, 0, canvas->columns, ROLE_KEY, questions[screen->prompt]);
-
-	at += canvas_text(canvas, row, at, canvas->columns, ROLE_NORMAL, screen->typed);
-	canvas_put(canvas, row, at, ROLE_TITLE, '_', '_');
-}
-
-void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row)
-{
 	char chosen[96];
-	int at = 0, width;
+	int at, width;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
 	if (screen->prompt) {
-		draw_prompt(screen, canvas, row);
+		typing_draw(canvas, row, questions[screen->prompt], screen->typed);
 		return;
 	}
 	if (*screen->message) {
 		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, screen->message);
 		return;
 	}
-	for (size_t i = 0; i < binding_count; i++) {
-		if (!bindings[i].hint || (bindings[i].replay && !screen->options.replay))
-			continue;
-		at += canvas_text(canvas, row, at, canvas->columns, ROLE_KEY, bindings[i].keys);
-		at += 1 +
-		      canvas_text(canvas, row, at + 1, canvas->columns, ROLE_DIM, bindings[i].hint);
-		at += 2;
-	}
+	at = bindings_draw_hints(&bindings, canvas, row, screen->options.replay);
 	if (*screen->filter)
 		snprintf(chosen, sizeof(chosen), "  filter: %s", screen->filter);
 	else
@@ -391,29 +347,11 @@ void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int 
 
 void top_draw_help(const struct top_screen *screen, struct canvas *canvas)
 {
-	int row = 0;
+	int row = bindings_draw_help(&bindings, canvas, 0, screen->options.replay);
 
-	canvas_text(canvas, row++, 0, canvas->columns, ROLE_TITLE, "Keys");
-	for (size_t i = 0; i < binding_count; i++) {
-		if (!*bindings[i].keys || (bindings[i].replay && !screen->options.replay))
-			continue;
-		canvas_text(canvas, row, 2, 10, ROLE_KEY, bindings[i].keys);
-		canvas_text(canvas, row++, 13, canvas->columns, ROLE_NORMAL, bindings[i].help);
-	}
 	/* beside the keys where there is room, else below as far as it goes */
-	int column = canvas->columns >= 150 ? 84 : 0;
-
-	if (column)
-		row = 0;
+	if (canvas->columns >= 150)
+		states_draw_help(canvas, 0, 84);
 	else
-		row++;
-	canvas_text(canvas, row++, column, canvas->columns, ROLE_TITLE, "States");
-	for (int i = 0; i < STATES && row < canvas->rows - 1; i++, row++) {
-		canvas_put(canvas, row, column + 2, (enum role)(ROLE_STATE + i),
-			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
-		canvas_text(canvas, row, column + 4, 10, (enum role)(ROLE_STATE + i),
-			    state_info[i].key);
-		canvas_text(canvas, row, column + 13, canvas->columns, ROLE_NORMAL,
-			    state_info[i].help);
-	}
+		states_draw_help(canvas, row + 1, 0);
 }

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "model/interval.h"
 #include "tui/canvas.h"
-#include "tui/key.h"
+#include "tui/keys.h"
 #include "view/fields.h"
 
 struct top_screen;
@@ -20,20 +20,6 @@ struct top_screen_options {
 	const struct field *sort;
 	uint64_t interval_ns;
 	bool replay; /* of a recording: it can be paused, stepped through, and has an end */
-};
-
-/* What the user asks of whoever feeds the screen. */
-enum screen_request {
-	SCREEN_NOTHING,
-	SCREEN_REDRAW,
-	SCREEN_QUIT,
-	SCREEN_SELECTED, /* another row: top_screen_selected_pid() */
-	SCREEN_INTERVAL, /* another interval: top_screen_interval_ns() */
-	/* with `replay` */
-	SCREEN_PAUSE, /* or go on: top_screen_paused() */
-	SCREEN_FORWARD,
-	SCREEN_BACK,
-	SCREEN_SEEK, /* to top_screen_seek_ns() */
 };
 
 struct top_screen *top_screen_new(const struct top_screen_options *options); /* NULL: no memory */

@@ -35,9 +35,9 @@ struct top_screen {
 	bool has_selection;
 	size_t index;  /* of the selected row in the order */
 	size_t offset; /* first row shown */
-	char filter[64];
+	char filter[TYPED_BYTES];
 	enum prompt prompt;
-	char typed[64];
+	char typed[TYPED_BYTES];
 	char message[128];
 	unsigned int seek_seconds;
 	uint64_t interval_ns;

@@ -26,7 +26,7 @@ static const char *span_kind(unsigned int kind)
 	return "unknown";
 }
 
-static const char *found_by(unsigned int number)
+const char *blocked_found_by(unsigned int number)
 {
 	switch (number) {
 #define X(name, value, key, help)                                                                  \
@@ -228,7 +228,7 @@ static void write_workers(struct json *json, const struct blocked_summary *summa
 		json_object_begin(json, NULL);
 		json_add_u64(json, "tid", worker->last.tid);
 		json_add_string(json, "comm", comm);
-		json_add_string(json, "found_by", found_by(worker->last.found_by));
+		json_add_string(json, "found_by", blocked_found_by(worker->last.found_by));
 		json_add_u64(json, worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
 			     worker->spans);
 		json_add_u64(json,
@@ -303,7 +303,8 @@ void blocked_json_summary(struct output *out, const struct blocked_summary *summ
 	struct stall_counts counts = stalls_counts(summary->stalls);
 	char process[sizeof(runtime->process) + 1] = {0};
 	size_t count;
-	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots =
+		stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
 	uint64_t pool;
 
 	memcpy(process, runtime->process, sizeof(runtime->process));

@@ -63,14 +63,21 @@ static void write_function(struct output *out, const char *name)
 		     FUNCTION_COLUMNS);
 }
 
-static void write_place(struct output *out, const struct frame *frame)
+void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame)
 {
 	const char *slash = frame ? strrchr(frame->file, '/') : NULL;
-	char text[128] = "";
 
+	*into = '\0';
 	if (frame && *frame->file)
-		snprintf(text, sizeof(text), frame->line ? "%.100s:%u" : "%.100s",
+		snprintf(into, BLOCKED_PLACE_BYTES, frame->line ? "%.100s:%u" : "%.100s",
 			 slash ? slash + 1 : frame->file, frame->line);
+}
+
+static void write_place(struct output *out, const struct frame *frame)
+{
+	char text[BLOCKED_PLACE_BYTES];
+
+	blocked_place(text, frame);
 	write_padded(out, text, PLACE_COLUMNS);
 }
 
@@ -103,15 +110,21 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 		      (unsigned long long)runtime->lost);
 }
 
+void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause, struct wire_where where)
+{
+	char reason[REASON_BYTES] = "";
+
+	if (cause != CAUSE_CPU && cause != CAUSE_RUNNABLE && where.state > WIRE_RUNNABLE)
+		reason_format(reason, sizeof(reason), where, true);
+	snprintf(into, BLOCKED_CAUSE_BYTES, "%s%s%s", stall_cause_info[cause].key,
+		 *reason ? " " : "", reason);
+}
+
 static void write_cause(struct output *out, const struct hotspot *hotspot)
 {
-	char text[REASON_BYTES + 16], reason[REASON_BYTES] = "";
+	char text[BLOCKED_CAUSE_BYTES];
 
-	if (hotspot->cause != CAUSE_CPU && hotspot->cause != CAUSE_RUNNABLE &&
-	    hotspot->where.state > WIRE_RUNNABLE)
-		reason_format(reason, sizeof(reason), hotspot->where, true);
-	snprintf(text, sizeof(text), "%s%s%s", stall_cause_info[hotspot->cause].key,
-		 *reason ? " " : "", reason);
+	blocked_cause(text, hotspot->cause, hotspot->where);
 	write_padded(out, text, CAUSE_COLUMNS);
 }
 
@@ -143,7 +156,8 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 static void write_hotspots(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
-	const struct hotspot *hotspots = stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots =
+		stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
 	char total[16], p99[16], longest[16], name[BLOCKED_NAME_BYTES];
 
 	if (summary->top && count > summary->top)
@@ -190,7 +204,9 @@ static void write_open(struct output *out, const struct stalls *stalls,
 	if (!stalls_open(stalls, worker, &open))
 		return;
 	duration_format(length, sizeof(length), open.duration_ns);
-	output_format(out, "  STUCK for %s: %s", length, stall_cause_info[open.cause].key);
+	output_format(out, "  %s for %s: %s",
+		      open.duration_ns < BLOCKED_STUCK_NS ? "held" : "STUCK", length,
+		      stall_cause_info[open.cause].key);
 	function = stalls_frame(stalls, open.function);
 	if (!function)
 		return;
@@ -221,14 +237,19 @@ static void write_workers(struct output *out, const struct blocked_summary *summ
 	}
 }
 
+bool blocked_is_about_stalls(const struct wire_missing *missing)
+{
+	return strcmp(missing->source, "taskstats") != 0 &&
+	       strcmp(missing->source, "delayacct") != 0;
+}
+
 void blocked_table(struct output *out, const struct blocked_summary *summary)
 {
 	const struct about *about = summary->about;
 
 	write_head(out, summary);
 	for (size_t i = 0; about && i < about->missing_count; i++)
-		if (strcmp(about->missing[i].source, "taskstats") != 0 &&
-		    strcmp(about->missing[i].source, "delayacct") != 0)
+		if (blocked_is_about_stalls(&about->missing[i]))
 			output_format(out, "not measured: %s: %s\n", about->missing[i].source,
 				      about->missing[i].why);
 	write_hotspots(out, summary);

@@ -7,9 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/duration.h"
 #include "capture/recording.h"
 #include "model/group.h"
 #include "model/summary.h"
+#include "tui/blocked_screen.h"
 #include "tui/top_screen.h"
 #include "view/blocked_export.h"
 #include "view/view.h"
@@ -17,7 +20,7 @@
 struct show {
 	struct intervals *intervals;
 	struct summary summary;
-	struct timeline *timeline;
+	struct blocked_screen *blocked;
 	struct top_screen *screen;
 	struct canvas canvas;
 	struct output output;
@@ -57,7 +60,8 @@ static void show_stall(struct show *show, const struct stall *stall)
 /* All that is told at the end. */
 static void show_blocked(struct show *show)
 {
-	struct blocked_summary summary = {.stalls = show->stalls, .about = intervals_about(show->intervals)};
+	struct blocked_summary summary = {.stalls = show->stalls,
+					  .about = intervals_about(show->intervals)};
 
 	for (size_t i = 0; i < blocked_export_count; i++) {
 		show->exports[i].ops->end(&show->exports[i], &summary);
@@ -65,6 +69,27 @@ static void show_blocked(struct show *show)
 		show->output.used = 0;
 	}
 	blocked_table(&show->output, &summary);
+	show->output.used = 0;
+	blocked_json_summary(&show->output, &summary);
+	show->output.used = 0;
+}
+
+/* The lists, and all about a hotspot and a worker. */
+static void draw_blocked(struct show *show)
+{
+	static const struct key keys[] = {
+		{.kind = KEY_KIND_ENTER}, {.kind = KEY_KIND_CHARACTER, .character = '\t'},
+		{.kind = KEY_KIND_ENTER}, {.kind = KEY_KIND_CHARACTER, .character = 'g'},
+		{.kind = KEY_KIND_LEFT},
+	};
+
+	if (blocked_screen_update(show->blocked) < 0 || canvas_reset(&show->canvas, 40, 130) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		blocked_screen_draw(show->blocked, &show->canvas);
+		blocked_screen_key(show->blocked, keys[i]);
+	}
+	blocked_screen_yank(show->blocked, &show->output);
 	show->output.used = 0;
 }
 
@@ -77,8 +102,10 @@ static int take(void *data, const struct wire_header *record)
 
 	if (result < 0)
 		return result;
-	if (result > 0)
+	if (result > 0) {
 		show_stall(show, &stall);
+		blocked_screen_stall(show->blocked, &stall);
+	}
 	result = intervals_feed(show->intervals, record, &interval);
 
 	if (result <= 0)
@@ -90,6 +117,9 @@ static int take(void *data, const struct wire_header *record)
 		top_screen_key(show->screen, (struct key){.kind = KEY_KIND_ENTER});
 		top_screen_draw(show->screen, &show->canvas);
 	}
+	stalls_add_interval(show->stalls, interval);
+	if (blocked_screen_interval(show->blocked, interval) == 0)
+		draw_blocked(show);
 	return summary_add(&show->summary, interval);
 }
 
@@ -99,11 +129,13 @@ void harness_show(const void *bytes, size_t size)
 	struct show show = {.intervals = intervals_new(),
 			    .screen = top_screen_new(&options),
 			    .stalls = stalls_new(NS_PER_S)};
+	struct blocked_screen_options blocked = {.stalls = show.stalls, .window_ns = NS_PER_S};
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct recording *recording;
 	struct error error;
 	char path[64];
 
+	show.blocked = blocked_screen_new(&blocked);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (output_init(&show.output, -1) == 0 && write(fd, bytes, size) == (ssize_t)size &&
 	    recording_open(&recording, path, &error) == 0) {
@@ -127,6 +159,7 @@ void harness_show(const void *bytes, size_t size)
 	close(fd);
 	output_release(&show.output);
 	summary_release(&show.summary);
+	blocked_screen_free(show.blocked);
 	stalls_free(show.stalls);
 	top_screen_free(show.screen);
 	canvas_release(&show.canvas);

@@ -11,6 +11,25 @@ import pytest
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DWELL = str(pathlib.Path(os.environ.get("DWELL_BUILD", "build")).resolve() / "dwell")
 RECORDING = str(TOP / "tests" / "golden" / "mixed.dwell")
+EXPECTED = pathlib.Path(__file__).parent / "expected"
+
+
+def compare(name, text):
+    """With a file of expected text; `make golden-update` writes it anew."""
+    expected = EXPECTED / f"{name}.txt"
+    if os.environ.get("GOLDEN_UPDATE"):
+        EXPECTED.mkdir(exist_ok=True)
+        expected.write_text(text + "\n")
+    assert text + "\n" == expected.read_text()
+
+
+def picture(name, text):
+    """One that the README shows, too, so that it stays true."""
+    shown = TOP / "docs" / "screens" / f"{name}.txt"
+    if os.environ.get("GOLDEN_UPDATE"):
+        shown.write_text(text + "\n")
+    assert text + "\n" == shown.read_text()
+    assert text in (TOP / "README.md").read_text()
 
 
 class Terminal:

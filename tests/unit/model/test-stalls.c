@@ -298,10 +298,8 @@ static void add_second(struct stalls *stalls, uint64_t end_ns, uint64_t longest_
 		.kind = WIRE_SPAN_POLL,
 	};
 	struct row row = {.tid = 7, .start_ns = 1, .observed_ns = 1000000000};
-	struct interval interval = {.start_ns = end_ns - 1000000000,
-				    .end_ns = end_ns,
-				    .rows = &row,
-				    .row_count = 1};
+	struct interval interval = {
+		.start_ns = end_ns - 1000000000, .end_ns = end_ns, .rows = &row, .row_count = 1};
 	struct stall stall;
 
 	row.states_ns[STATE_USER] = row.states_ns[STATE_IDLE] = 500000000;
@@ -322,8 +320,7 @@ CASE(a_window_shows_the_last_of_it)
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 		add_second(stalls, i * second, i);
 	}
-	const struct hotspot *hotspots =
-		stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
 	struct stall_counts counts = stalls_counts(stalls);
 
 	assert_int_equal(count, 1);
@@ -363,8 +360,7 @@ CASE(hotspots_are_grouped)
 	/* of another type of task */
 	two.type = SPIN;
 	assert_int_equal(stalls_feed(stalls, &two.header, &stall), 1);
-	const struct hotspot *hotspots =
-		stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
 	assert_int_equal(count, 2);
 	assert_int_equal(hotspots[0].function, SPIN);
@@ -452,7 +448,8 @@ CASE(a_timeline_has_a_place_for_everything)
 		struct wire_stall record = {
 			.start_ns = i * 2000000, .duration_ns = 100000, .tid = 7};
 
-		timeline_add_stall(timeline, &(struct stall){.record = &record, .cause = CAUSE_DISK});
+		timeline_add_stall(timeline,
+				   &(struct stall){.record = &record, .cause = CAUSE_DISK});
 	}
 	timeline_cells(timeline, &worker, 0, 1000000, cells, ARRAY_SIZE(cells));
 	/* two intervals and a stall were too many to be kept */

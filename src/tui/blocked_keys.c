@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "base/duration.h"
+#include "tui/blocked_state.h"
+
+#define ACTION(name) SCREEN_ACTION(struct blocked_screen, name)
+
+/* Of the timeline. */
+#define SPAN_MIN_NS (NS_PER_S)
+#define SPAN_MAX_NS (3600 * NS_PER_S)
+
+static enum screen_request select_index(struct blocked_screen *screen, size_t index)
+{
+	size_t count = screen->focus == FOCUS_HOTSPOTS ? screen->order_count : screen->worker_count;
+
+	if (!count)
+		return SCREEN_NOTHING;
+	if (index >= count)
+		index = count - 1;
+	screen->detail_offset = 0;
+	if (screen->focus == FOCUS_WORKERS) {
+		screen->worker = index;
+		return SCREEN_REDRAW;
+	}
+	screen->hotspot = index;
+	screen->chosen = *screen->order[index];
+	screen->selected = true;
+	return SCREEN_REDRAW;
+}
+
+/* In the lists the selection moves, in the details the text. */
+static enum screen_request move(struct blocked_screen *screen, int by)
+{
+	size_t at = screen->focus == FOCUS_HOTSPOTS ? screen->hotspot : screen->worker;
+	int last = screen->detail_lines - screen->detail_room;
+
+	if (screen->detail) {
+		int offset = (int)screen->detail_offset + by;
+
+		offset = offset > last ? last : offset;
+		screen->detail_offset = offset > 0 ? (size_t)offset : 0;
+		return SCREEN_REDRAW;
+	}
+	return select_index(screen, by < 0 && at < (size_t)-by ? 0 : at + (size_t)by);
+}
+
+static int page(const struct blocked_screen *screen)
+{
+	int lines = screen->detail		      ? screen->detail_room
+		    : screen->focus == FOCUS_HOTSPOTS ? screen->hotspot_lines
+						      : screen->worker_lines;
+
+	return lines > 1 ? lines - 1 : 1;
+}
+
+ACTION(up)
+{
+	return move(screen, -1);
+}
+
+ACTION(down)
+{
+	return move(screen, 1);
+}
+
+ACTION(page_up)
+{
+	return move(screen, -page(screen));
+}
+
+ACTION(page_down)
+{
+	return move(screen, page(screen));
+}
+
+ACTION(first)
+{
+	screen->detail_offset = 0;
+	return screen->detail ? SCREEN_REDRAW : select_index(screen, 0);
+}
+
+ACTION(last)
+{
+	return screen->detail ? move(screen, screen->detail_lines) : select_index(screen, SIZE_MAX);
+}
+
+ACTION(other_list)
+{
+	screen->focus = screen->focus == FOCUS_HOTSPOTS ? FOCUS_WORKERS : FOCUS_HOTSPOTS;
+	screen->detail_offset = 0;
+	return SCREEN_REDRAW;
+}
+
+ACTION(inspect)
+{
+	screen->detail = !screen->detail;
+	screen->detail_offset = 0;
+	return SCREEN_REDRAW;
+}
+
+static enum screen_request arranged(struct blocked_screen *screen)
+{
+	return blocked_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
+ACTION(clear_filter)
+{
+	*screen->filter = '\0';
+	return arranged(screen);
+}
+
+ACTION(leave)
+{
+	if (screen->help)
+		screen->help = false;
+	else if (screen->detail)
+		screen->detail = false;
+	else
+		return do_clear_filter(screen, character);
+	return SCREEN_REDRAW;
+}
+
+ACTION(filter)
+{
+	screen->typing = true;
+	screen->detail = false;
+	screen->focus = FOCUS_HOTSPOTS;
+	snprintf(screen->typed, sizeof(screen->typed), "%s", screen->filter);
+	return SCREEN_REDRAW;
+}
+
+/* What is frozen are sums of one grouping: another one needs the figures of now. */
+ACTION(group)
+{
+	screen->by = (screen->by + 1) % HOTSPOT_GROUPINGS_COUNT;
+	screen->selected = false;
+	screen->hotspot = screen->hotspot_offset = 0;
+	screen->frozen = false;
+	return blocked_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
+ACTION(freeze)
+{
+	screen->frozen = !screen->frozen;
+	if (!screen->frozen)
+		screen->back_ns = 0;
+	return blocked_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
+ACTION(yank)
+{
+	return SCREEN_YANK;
+}
+
+static void keep_in_sight(struct blocked_screen *screen)
+{
+	uint64_t start_ns = timeline_start_ns(screen->timeline);
+	uint64_t known_ns = screen->end_ns > start_ns ? screen->end_ns - start_ns : 0;
+	uint64_t most_ns = known_ns > screen->span_ns ? known_ns - screen->span_ns : 0;
+
+	if (screen->back_ns > most_ns)
+		screen->back_ns = most_ns;
+}
+
+ACTION(closer)
+{
+	if (screen->span_ns / 2 >= SPAN_MIN_NS)
+		screen->span_ns /= 2;
+	return SCREEN_REDRAW;
+}
+
+ACTION(wider)
+{
+	if (screen->span_ns * 2 <= SPAN_MAX_NS)
+		screen->span_ns *= 2;
+	keep_in_sight(screen);
+	return SCREEN_REDRAW;
+}
+
+/* Looking back stops the screen: what one looks at should not run away. */
+ACTION(back)
+{
+	screen->back_ns += screen->span_ns / 4;
+	keep_in_sight(screen);
+	screen->frozen = !screen->options.replay && screen->back_ns;
+	return SCREEN_REDRAW;
+}
+
+ACTION(forward)
+{
+	screen->back_ns -=
+		screen->back_ns < screen->span_ns / 4 ? screen->back_ns : screen->span_ns / 4;
+	return SCREEN_REDRAW;
+}
+
+ACTION(help)
+{
+	screen->help = !screen->help;
+	return SCREEN_REDRAW;
+}
+
+ACTION(quit)
+{
+	return SCREEN_QUIT;
+}
+
+static const struct binding items[] = {
+	{"Up Down", "select", "select a row, or scroll what is shown of it", KEY_KIND_UP, NULL, up,
+	 false},
+	{"", NULL, "", KEY_KIND_DOWN, NULL, down, false},
+	{"", NULL, "", KEY_KIND_CHARACTER, "k", up, false},
+	{"", NULL, "", KEY_KIND_CHARACTER, "j", down, false},
+	{"PgUp PgDn", NULL, "a page", KEY_KIND_PAGE_UP, NULL, page_up, false},
+	{"", NULL, "", KEY_KIND_PAGE_DOWN, NULL, page_down, false},
+	{"Home End", NULL, "the first, the last row", KEY_KIND_HOME, NULL, first, false},
+	{"", NULL, "", KEY_KIND_END, NULL, last, false},
+	{"Tab", "list", "from the hotspots to the workers, or back", KEY_KIND_CHARACTER, "\t",
+	 other_list, false},
+	{"Enter", "stack", "all about the selected row, with its stack, or back", KEY_KIND_ENTER,
+	 NULL, inspect, false},
+	{"/", "search", "only hotspots with this in their name, cause, task or stack",
+	 KEY_KIND_CHARACTER, "/", filter, false},
+	{"c", NULL, "clear the search", KEY_KIND_CHARACTER, "c", clear_filter, false},
+	{"Esc", NULL, "leave help and details, clear the search", KEY_KIND_ESCAPE, NULL, leave,
+	 false},
+	{"g", "group", "hotspots by function, file or task", KEY_KIND_CHARACTER, "g", group, false},
+	{"+ -", "zoom", "the timeline: closer, or more of it", KEY_KIND_CHARACTER, "+=", closer,
+	 false},
+	{"", NULL, "", KEY_KIND_CHARACTER, "-_", wider, false},
+	{"Left Right", NULL, "the timeline: back in time, or on", KEY_KIND_LEFT, NULL, back, false},
+	{"", NULL, "", KEY_KIND_RIGHT, NULL, forward, false},
+	{"y", "copy", "the selected stack to the clipboard, through the terminal",
+	 KEY_KIND_CHARACTER, "y", yank, false},
+	{"Space", "freeze", "freeze the screen, or go on", KEY_KIND_CHARACTER, " ", freeze, false},
+	{"? h", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, false},
+	{"q", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
+};
+
+static const struct bindings bindings = {items, ARRAY_SIZE(items)};
+
+/* The search applies while it is typed. */
+static enum screen_request type(struct blocked_screen *screen, struct key key)
+{
+	switch (typing_key(screen->typed, key)) {
+	case TYPING_ACCEPTED:
+	case TYPING_CANCELLED:
+		screen->typing = false;
+		return SCREEN_REDRAW;
+	case TYPING_IGNORED:
+		return SCREEN_NOTHING;
+	case TYPING_CHANGED:
+		break;
+	}
+	snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
+	return arranged(screen);
+}
+
+static enum screen_request click(struct blocked_screen *screen, struct key key)
+{
+	int line = key.row - screen->hotspot_line;
+
+	if (screen->detail || screen->help)
+		return SCREEN_NOTHING;
+	if (line >= 0 && line < screen->hotspot_lines) {
+		screen->focus = FOCUS_HOTSPOTS;
+		return select_index(screen, screen->hotspot_offset + (size_t)line);
+	}
+	line = key.row - screen->worker_line;
+	if (line >= 0 && line < screen->worker_lines) {
+		screen->focus = FOCUS_WORKERS;
+		return select_index(screen, screen->worker_offset + (size_t)line);
+	}
+	return SCREEN_NOTHING;
+}
+
+enum screen_request blocked_screen_key(struct blocked_screen *screen, struct key key)
+{
+	*screen->message = '\0';
+	if (screen->typing)
+		return type(screen, key);
+	switch (key.kind) {
+	case KEY_KIND_CLICK:
+		return click(screen, key);
+	case KEY_KIND_WHEEL_UP:
+		return move(screen, -3);
+	case KEY_KIND_WHEEL_DOWN:
+		return move(screen, 3);
+	default:
+		return bindings_act(&bindings, screen, key, screen->options.replay);
+	}
+}
+
+void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canvas, int row)
+{
+	char chosen[96];
+	int at;
+
+	for (int i = 0; i < canvas->columns; i++)
+		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
+	if (screen->typing) {
+		typing_draw(canvas, row, "search: ", screen->typed);
+		return;
+	}
+	if (*screen->message) {
+		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, screen->message);
+		return;
+	}
+	at = bindings_draw_hints(&bindings, canvas, row, screen->options.replay);
+	if (!*screen->filter)
+		return;
+	snprintf(chosen, sizeof(chosen), "  search: %s", screen->filter);
+	if (at > canvas->columns - (int)strlen(chosen))
+		at = canvas->columns - (int)strlen(chosen);
+	canvas_text(canvas, row, at > 0 ? at : 0, canvas->columns, ROLE_WARNING, chosen);
+}
+
+void blocked_draw_help(const struct blocked_screen *screen, struct canvas *canvas)
+{
+	int row = bindings_draw_help(&bindings, canvas, 0, screen->options.replay);
+
+	if (canvas->columns >= 150)
+		states_draw_help(canvas, 0, 84);
+	else
+		states_draw_help(canvas, row + 1, 0);
+}

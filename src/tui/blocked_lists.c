@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What keeps the workers, how each of them is, and when it was kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/histogram.h"
+#include "base/text.h"
+#include "tui/blocked_state.h"
+#include "view/blocked.h"
+
+#define CAUSE_WIDTH	  22
+#define FIGURE_WIDTH	  9
+#define SHARE_WIDTH	  8
+#define PLACE_MIN	  16
+#define PLACE_MAX	  28
+#define LABEL_MIN	  22
+#define LABEL_COMFORTABLE 36
+#define LABEL_MAX	  56
+#define SHARE_BAR	  10
+
+/* Which columns of the hotspots there is room for; 0 = not shown. */
+struct hotspot_layout {
+	int label, place, cause;
+	bool p99, total;
+	int bar, who; /* who: it waited for whom */
+};
+
+/* Widens up to `wanted`, as far as there is something left. */
+static void give(int *width, int *left, int wanted)
+{
+	int more = wanted - *width < *left ? wanted - *width : *left;
+
+	if (more < 0)
+		return;
+	*width += more;
+	*left -= more;
+}
+
+static struct hotspot_layout plan_hotspots(const struct blocked_screen *screen, int columns)
+{
+	struct hotspot_layout layout = {.cause = CAUSE_WIDTH, .label = LABEL_MIN};
+	/* cursor, stalls, max and share are always there */
+	int left = columns - 2 - LABEL_MIN - CAUSE_WIDTH - 7 - FIGURE_WIDTH - SHARE_WIDTH;
+
+	if (left < 0) {
+		layout.cause += left > 8 - CAUSE_WIDTH ? left : 8 - CAUSE_WIDTH;
+		return layout;
+	}
+	if (left >= FIGURE_WIDTH) {
+		layout.total = true;
+		left -= FIGURE_WIDTH;
+	}
+	if (left >= FIGURE_WIDTH) {
+		layout.p99 = true;
+		left -= FIGURE_WIDTH;
+	}
+	give(&layout.label, &left, LABEL_COMFORTABLE);
+	if (screen->by == HOTSPOTS_BY_FUNCTION && left >= PLACE_MIN)
+		give(&layout.place, &left, PLACE_MIN);
+	if (left >= SHARE_BAR + 1) {
+		layout.bar = SHARE_BAR;
+		left -= SHARE_BAR + 1;
+	}
+	give(&layout.label, &left, LABEL_MAX);
+	if (layout.place)
+		give(&layout.place, &left, PLACE_MAX);
+	layout.who = left;
+	return layout;
+}
+
+static int put_figure(struct canvas *canvas, int row, int column, int width, enum role role,
+		      uint64_t ns)
+{
+	char text[16];
+
+	duration_format(text, sizeof(text), ns);
+	canvas_format(canvas, row, column, width, role, "%*s", width, text);
+	return column + width;
+}
+
+static void draw_hotspot_heading(const struct blocked_screen *screen, struct canvas *canvas,
+				 int row, const struct hotspot_layout *layout)
+{
+	char heading[96];
+	int at;
+
+	if (*screen->filter)
+		snprintf(heading, sizeof(heading), "HOTSPOTS by %s, %zu of %zu",
+			 hotspot_grouping_keys[screen->by], screen->order_count,
+			 screen->hotspot_count);
+	else
+		snprintf(heading, sizeof(heading), "HOTSPOTS by %s",
+			 hotspot_grouping_keys[screen->by]);
+	canvas_text(canvas, row, 0, layout->label, ROLE_HEADER, heading);
+	at = 2 + layout->label + layout->place;
+	at += canvas_format(canvas, row, at, layout->cause, ROLE_HEADER, "%-*s", layout->cause,
+			    "CAUSE");
+	at += canvas_text(canvas, row, at, 7, ROLE_HEADER, " STALLS");
+	if (layout->total)
+		at += canvas_format(canvas, row, at, FIGURE_WIDTH, ROLE_HEADER, "%*s", FIGURE_WIDTH,
+				    "TOTAL");
+	if (layout->p99)
+		at += canvas_format(canvas, row, at, FIGURE_WIDTH, ROLE_HEADER, "%*s", FIGURE_WIDTH,
+				    "P99");
+	at += canvas_format(canvas, row, at, FIGURE_WIDTH, ROLE_HEADER, "%*s", FIGURE_WIDTH, "MAX");
+	canvas_format(canvas, row, at, SHARE_WIDTH, ROLE_HEADER, "%*s", SHARE_WIDTH, "SHARE");
+}
+
+/* Who held what it waited for, or the CPU. */
+static void draw_who(const struct blocked_screen *screen, struct canvas *canvas, int row,
+		     int column, int width, const struct hotspot *hotspot)
+{
+	const struct frame *function =
+		stalls_frame(screen->options.stalls, hotspot->waker_function);
+	char comm[sizeof(hotspot->waker.comm) + 1] = {0}, name[BLOCKED_NAME_BYTES] = "";
+
+	if (hotspot->in_place) {
+		canvas_text(canvas, row, column, width, ROLE_DIM,
+			    "block_in_place: the runtime knew");
+	} else if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
+		memcpy(comm, hotspot->culprit.comm, sizeof(hotspot->culprit.comm));
+		canvas_format(canvas, row, column, width, ROLE_DIM, "CPU had %s %u", comm,
+			      hotspot->culprit.pid);
+	} else if ((hotspot->cause == CAUSE_LOCK || hotspot->cause == CAUSE_IPC) &&
+		   hotspot->waker.tid) {
+		memcpy(comm, hotspot->waker.comm, sizeof(hotspot->waker.comm));
+		if (function)
+			blocked_name(name, function);
+		canvas_format(canvas, row, column, width, ROLE_DIM, "ended by %s %u %s", comm,
+			      hotspot->waker.tid, name);
+	}
+}
+
+static void draw_hotspot(const struct blocked_screen *screen, struct canvas *canvas, int row,
+			 const struct hotspot *hotspot, const struct hotspot_layout *layout)
+{
+	enum role role = (enum role)(ROLE_STATE + (int)stall_cause_info[hotspot->cause].state);
+	enum role plain = hotspot->in_place ? ROLE_DIM : ROLE_NORMAL;
+	uint64_t observed_ns = blocked_observed_ns(screen);
+	double share = observed_ns ? (double)hotspot->total_ns / (double)observed_ns : 0;
+	char label[BLOCKED_LABEL_BYTES], place[BLOCKED_PLACE_BYTES], cause[BLOCKED_CAUSE_BYTES];
+	int at = 2;
+
+	blocked_label(screen, hotspot, label);
+	canvas_text(canvas, row, at, layout->label - 1, plain,
+		    blocked_tail(label, layout->label - 1));
+	at += layout->label;
+	if (layout->place) {
+		blocked_place(place, stalls_frame(screen->options.stalls, hotspot->function));
+		canvas_text(canvas, row, at, layout->place - 1, ROLE_DIM, place);
+		at += layout->place;
+	}
+	blocked_cause(cause, hotspot->cause, hotspot->where);
+	canvas_text(canvas, row, at, layout->cause - 1, role, cause);
+	at += layout->cause;
+	at += canvas_format(canvas, row, at, 7, plain, "%7llu", (unsigned long long)hotspot->count);
+	if (layout->total)
+		at = put_figure(canvas, row, at, FIGURE_WIDTH, plain, hotspot->total_ns);
+	if (layout->p99)
+		at = put_figure(canvas, row, at, FIGURE_WIDTH, plain,
+				histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99,
+						     hotspot->max_ns));
+	at = put_figure(canvas, row, at, FIGURE_WIDTH, plain, hotspot->max_ns);
+	at += canvas_format(canvas, row, at, SHARE_WIDTH, plain, "%6.2f %%", 100 * share);
+	if (layout->bar) {
+		const struct hotspot *largest = screen->order[0];
+		int cells = largest->total_ns
+				    ? (int)((double)hotspot->total_ns / (double)largest->total_ns *
+						    layout->bar +
+					    0.5)
+				    : 0;
+
+		for (int i = 0; i < cells && i < layout->bar; i++)
+			canvas_put(canvas, row, at + 1 + i, role,
+				   state_sign(stall_cause_info[hotspot->cause].state, false),
+				   (char)state_sign(stall_cause_info[hotspot->cause].state, true));
+		at += layout->bar + 1;
+	}
+	if (layout->who > 8)
+		draw_who(screen, canvas, row, at + 1, layout->who - 1, hotspot);
+}
+
+/* Keeps the selected row in sight. */
+static void scroll(size_t *offset, size_t selected, int lines)
+{
+	if (lines < 1)
+		return;
+	if (selected < *offset)
+		*offset = selected;
+	if (selected >= *offset + (size_t)lines)
+		*offset = selected + 1 - (size_t)lines;
+}
+
+void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas, int first,
+			   int count)
+{
+	struct hotspot_layout layout = plan_hotspots(screen, canvas->columns);
+
+	if (count < 2)
+		return;
+	draw_hotspot_heading(screen, canvas, first, &layout);
+	screen->hotspot_line = first + 1;
+	screen->hotspot_lines = count - 1;
+	scroll(&screen->hotspot_offset, screen->hotspot, count - 1);
+	if (!screen->order_count)
+		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
+			    screen->hotspot_count ? "nothing matches the filter"
+						  : "nothing has kept a worker so far");
+	for (int i = 0; i < count - 1; i++) {
+		size_t index = screen->hotspot_offset + (size_t)i;
+
+		if (index >= screen->order_count)
+			break;
+		draw_hotspot(screen, canvas, first + 1 + i, screen->order[index], &layout);
+		if (screen->focus == FOCUS_HOTSPOTS && index == screen->hotspot)
+			canvas_select(canvas, first + 1 + i);
+	}
+}
+
+#define NAME_WIDTH 25 /* number and name */
+#define BAR_MIN	   10
+#define BAR_MAX	   24
+#define LANE_MIN   12
+
+static int bar_width(int columns)
+{
+	int width = (columns - NAME_WIDTH - 7 - FIGURE_WIDTH) / 4;
+
+	return width < BAR_MIN ? BAR_MIN : width > BAR_MAX ? BAR_MAX : width;
+}
+
+/* Where the timeline begins; columns where there is no room for one. */
+static int lane_column(int columns)
+{
+	int column = NAME_WIDTH + bar_width(columns) + 7 + FIGURE_WIDTH + 2;
+
+	return columns - column >= LANE_MIN ? column : columns;
+}
+
+static void format_ago(char *text, size_t size, uint64_t ns)
+{
+	if (ns % (60 * NS_PER_S) == 0)
+		snprintf(text, size, "-%llum", (unsigned long long)(ns / (60 * NS_PER_S)));
+	else
+		snprintf(text, size, "-%gs", (double)(ns / NS_PER_MS) / 1e3);
+}
+
+/* "|-30s … |-15s … now|", over the lanes. */
+static void draw_axis(const struct blocked_screen *screen, struct canvas *canvas, int row,
+		      int column)
+{
+	int width = canvas->columns - column;
+	char text[32], ago[24];
+
+	for (int quarter = 0; quarter < 4; quarter++) {
+		uint64_t ago_ns = screen->back_ns + screen->span_ns -
+				  screen->span_ns / 4 * (unsigned int)quarter;
+
+		if (width < 48 && quarter % 2)
+			continue;
+		format_ago(text, sizeof(text), ago_ns);
+		canvas_format(canvas, row, column + width * quarter / 4, width / 4, ROLE_DIM, "|%s",
+			      text);
+	}
+	snprintf(text, sizeof(text), "now|");
+	if (screen->back_ns) {
+		format_ago(ago, sizeof(ago), screen->back_ns);
+		snprintf(text, sizeof(text), "%s|", ago);
+	}
+	canvas_text(canvas, row, canvas->columns - (int)strlen(text), 24, ROLE_DIM, text);
+}
+
+static void put_cell(struct canvas *canvas, int row, int column, const struct timeline_cell *cell)
+{
+	static const uint32_t levels[] = {0x2581, 0x2582, 0x2583, 0x2584}; /* lower eighths */
+	enum state state;
+	int level;
+
+	switch (cell->kind) {
+	case TIMELINE_UNKNOWN:
+		return;
+	case TIMELINE_IDLE:
+		canvas_put(canvas, row, column, ROLE_STATE + STATE_IDLE,
+			   state_sign(STATE_IDLE, false), '.');
+		return;
+	case TIMELINE_RUNNING:
+		level = (int)(cell->on_cpu * 4);
+		canvas_put(canvas, row, column, ROLE_DIM, levels[level > 3 ? 3 : level], '-');
+		return;
+	case TIMELINE_STALLED:
+		state = stall_cause_info[cell->cause].state;
+		canvas_put(canvas, row, column, (enum role)(ROLE_STATE + (int)state),
+			   state_sign(state, false), (char)state_sign(state, true));
+		return;
+	}
+}
+
+static void draw_lane(const struct blocked_screen *screen, struct canvas *canvas, int row,
+		      int column, const struct stall_worker *worker)
+{
+	int width = canvas->columns - column;
+	uint64_t cell_ns = width > 0 ? screen->span_ns / (unsigned int)width : 0;
+	uint64_t to_ns = screen->end_ns - screen->back_ns;
+	uint64_t from_ns = to_ns > screen->span_ns ? to_ns - screen->span_ns : 0;
+	struct timeline_cell *cells;
+	struct stall_open open;
+
+	if (!cell_ns)
+		return;
+	cells = calloc((size_t)width, sizeof(*cells));
+	if (!cells)
+		return;
+	timeline_cells(screen->timeline, worker, from_ns, cell_ns, cells, (size_t)width);
+	if (stalls_open(screen->options.stalls, worker, &open)) {
+		for (int i = 0; i < width; i++) {
+			uint64_t cell_end_ns = from_ns + (uint64_t)(i + 1) * cell_ns;
+
+			if (cell_end_ns > worker->last.open_ns) {
+				cells[i].kind = TIMELINE_STALLED;
+				cells[i].cause = open.cause;
+			}
+		}
+	}
+	for (int i = 0; i < width; i++)
+		put_cell(canvas, row, column + i, &cells[i]);
+	free(cells);
+}
+
+/* What keeps it, in place of its lane's beginning: that is what somebody looks for. */
+static void draw_open(const struct blocked_screen *screen, struct canvas *canvas, int row,
+		      int column, int width, const struct stall_worker *worker)
+{
+	const struct stalls *stalls = screen->options.stalls;
+	struct stall_open open;
+	const struct frame *function;
+	char length[16], name[BLOCKED_NAME_BYTES] = "";
+
+	if (!stalls_open(stalls, worker, &open) || open.duration_ns < BLOCKED_STUCK_NS)
+		return;
+	function = stalls_frame(stalls, open.function);
+	if (function)
+		blocked_name(name, function);
+	duration_format(length, sizeof(length), open.duration_ns);
+	canvas_format(canvas, row, column, width, ROLE_WARNING, " STUCK %s %s %s ", length,
+		      stall_cause_info[open.cause].key, name);
+}
+
+static void draw_worker(const struct blocked_screen *screen, struct canvas *canvas, int row,
+			const struct stall_worker *worker)
+{
+	char comm[sizeof(worker->last.comm) + 1] = {0};
+	int bar = bar_width(canvas->columns), at = NAME_WIDTH, lane = lane_column(canvas->columns);
+	uint64_t observed_ns = 0;
+
+	memcpy(comm, worker->last.comm, sizeof(worker->last.comm));
+	for (int i = 0; i < STATES; i++)
+		observed_ns += worker->states_ns[i];
+	canvas_format(canvas, row, 0, NAME_WIDTH - 1, ROLE_NORMAL, "%8u %s", worker->last.tid,
+		      comm);
+	canvas_bar(canvas, row, at, bar, worker->states_ns, observed_ns);
+	at += bar;
+	at += canvas_format(canvas, row, at, 7, ROLE_NORMAL, "%7llu",
+			    (unsigned long long)worker->stalls);
+	put_figure(canvas, row, at, FIGURE_WIDTH, ROLE_NORMAL, worker->longest_ns);
+	draw_lane(screen, canvas, row, lane, worker);
+	if (canvas->columns - lane >= 2 * LANE_MIN)
+		draw_open(screen, canvas, row, lane, (canvas->columns - lane) * 2 / 3, worker);
+}
+
+void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, int first,
+			  int count)
+{
+	int at = NAME_WIDTH, lane = lane_column(canvas->columns);
+
+	if (count < 2)
+		return;
+	canvas_text(canvas, first, 0, NAME_WIDTH, ROLE_HEADER, "WORKERS");
+	canvas_text(canvas, first, at, 12, ROLE_HEADER, "TIME");
+	at += bar_width(canvas->columns);
+	canvas_format(canvas, first, at, 7 + FIGURE_WIDTH, ROLE_HEADER, " STALLS%*s", FIGURE_WIDTH,
+		      "LONGEST");
+	if (lane < canvas->columns)
+		draw_axis(screen, canvas, first, lane);
+	screen->worker_line = first + 1;
+	screen->worker_lines = count - 1;
+	scroll(&screen->worker_offset, screen->worker, count - 1);
+	if (!screen->worker_count)
+		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
+			    "no worker has been seen yet: none has polled a task, or waited for "
+			    "events");
+	for (int i = 0; i < count - 1; i++) {
+		size_t index = screen->worker_offset + (size_t)i;
+
+		if (index >= screen->worker_count)
+			break;
+		draw_worker(screen, canvas, first + 1 + i, &screen->workers[index]);
+		if (screen->focus == FOCUS_WORKERS && index == screen->worker)
+			canvas_select(canvas, first + 1 + i);
+	}
+}

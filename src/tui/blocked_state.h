@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of the blocked screen share; for them only. */
+#ifndef DWELL_TUI_BLOCKED_STATE_H
+#define DWELL_TUI_BLOCKED_STATE_H
+
+#include "model/about.h"
+#include "tui/blocked_screen.h"
+
+/* What the cursor is in. */
+enum blocked_focus {
+	FOCUS_HOTSPOTS,
+	FOCUS_WORKERS,
+};
+
+struct blocked_screen {
+	struct blocked_screen_options options;
+	struct timeline *timeline;
+	const struct about *about; /* NULL: nothing has been measured yet */
+	/* as shown; copies, because a frozen screen stays while the figures go on */
+	struct hotspot *hotspots; /* all of them, and those that pass the filter */
+	size_t hotspot_count, hotspot_room;
+	const struct hotspot **order;
+	size_t order_count, order_room;
+	struct stall_worker *workers; /* without the blocking pool's */
+	size_t worker_count, worker_room;
+	size_t pool_count;
+	struct stall_counts counts;
+	struct wire_runtime runtime;
+	uint64_t end_ns; /* now, or then */
+	/* what the user has chosen */
+	enum hotspot_grouping by;
+	enum blocked_focus focus;
+	size_t hotspot, worker; /* selected, by number in order and workers */
+	bool selected;		/* by the user: then it stays where the hotspot goes */
+	struct hotspot chosen;	/* the selected one, as last seen */
+	size_t hotspot_offset, worker_offset, detail_offset;
+	uint64_t span_ns; /* of the timeline */
+	uint64_t back_ns; /* from now to its right end */
+	bool frozen, help, detail, typing;
+	char filter[TYPED_BYTES];
+	char typed[TYPED_BYTES];
+	char message[128];
+	/* as last drawn, for the mouse and pages */
+	int hotspot_line, hotspot_lines, worker_line, worker_lines;
+	int detail_lines, detail_room;
+};
+
+/* NULL: none. */
+const struct hotspot *blocked_selected(const struct blocked_screen *screen);
+const struct stall_worker *blocked_selected_worker(const struct blocked_screen *screen);
+
+/* Groups, filters and sorts anew; the selected hotspot stays selected. 0 or -ENOMEM. */
+int blocked_arrange(struct blocked_screen *screen) must_check;
+
+/* What a hotspot is called, by what they are grouped. */
+#define BLOCKED_LABEL_BYTES 256
+void blocked_label(const struct blocked_screen *screen, const struct hotspot *hotspot,
+		   char into[BLOCKED_LABEL_BYTES]);
+
+/* At most the last `width` bytes: the end of a path, or of a path of names, tells more. */
+const char *blocked_tail(const char *text, int width);
+
+/* All that the workers did, ns: what a share is of. */
+uint64_t blocked_observed_ns(const struct blocked_screen *screen);
+
+/* blocked_lists.c */
+void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas, int first,
+			   int count);
+void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, int first,
+			  int count);
+
+/* blocked_detail.c: all about what is selected */
+void blocked_draw_detail(struct blocked_screen *screen, struct canvas *canvas, int first,
+			 int count);
+
+/* blocked_keys.c */
+void blocked_draw_help(const struct blocked_screen *screen, struct canvas *canvas);
+void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canvas, int row);
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tui/keys.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool matches(const struct binding *binding, struct key key)
+{
+	if (binding->kind != key.kind)
+		return false;
+	if (key.kind != KEY_KIND_CHARACTER)
+		return true;
+	return key.character && key.character < 0x80 &&
+	       strchr(binding->characters, (int)key.character);
+}
+
+enum screen_request bindings_act(const struct bindings *bindings, void *screen, struct key key,
+				 bool replay)
+{
+	for (size_t i = 0; i < bindings->count; i++)
+		if (matches(&bindings->items[i], key) && (!bindings->items[i].replay || replay))
+			return bindings->items[i].act(screen, key.character);
+	return SCREEN_NOTHING;
+}
+
+int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row,
+			bool replay)
+{
+	int at = 0;
+
+	for (size_t i = 0; i < bindings->count; i++) {
+		const struct binding *binding = &bindings->items[i];
+
+		if (!binding->hint || (binding->replay && !replay))
+			continue;
+		at += canvas_text(canvas, row, at, canvas->columns, ROLE_KEY, binding->keys);
+		at += 1 +
+		      canvas_text(canvas, row, at + 1, canvas->columns, ROLE_DIM, binding->hint);
+		at += 2;
+	}
+	return at;
+}
+
+int bindings_draw_help(const struct bindings *bindings, struct canvas *canvas, int row, bool replay)
+{
+	canvas_text(canvas, row++, 0, canvas->columns, ROLE_TITLE, "Keys");
+	for (size_t i = 0; i < bindings->count; i++) {
+		const struct binding *binding = &bindings->items[i];
+
+		if (!*binding->keys || (binding->replay && !replay))
+			continue;
+		canvas_text(canvas, row, 2, 10, ROLE_KEY, binding->keys);
+		canvas_text(canvas, row++, 13, canvas->columns, ROLE_NORMAL, binding->help);
+	}
+	return row;
+}
+
+void states_draw_help(struct canvas *canvas, int row, int column)
+{
+	canvas_text(canvas, row++, column, canvas->columns, ROLE_TITLE, "States");
+	for (int i = 0; i < STATES && row < canvas->rows - 1; i++, row++) {
+		canvas_put(canvas, row, column + 2, (enum role)(ROLE_STATE + i),
+			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
+		canvas_text(canvas, row, column + 4, 10, (enum role)(ROLE_STATE + i),
+			    state_info[i].key);
+		canvas_text(canvas, row, column + 13, canvas->columns, ROLE_NORMAL,
+			    state_info[i].help);
+	}
+}
+
+enum typing typing_key(char typed[TYPED_BYTES], struct key key)
+{
+	size_t length = strlen(typed);
+	char bytes[4];
+
+	switch (key.kind) {
+	case KEY_KIND_ENTER:
+		return TYPING_ACCEPTED;
+	case KEY_KIND_ESCAPE:
+		return TYPING_CANCELLED;
+	case KEY_KIND_BACKSPACE:
+		while (length && ((unsigned char)typed[--length] & 0xc0) == 0x80)
+			;
+		typed[length] = '\0';
+		return TYPING_CHANGED;
+	case KEY_KIND_CHARACTER:
+		if (key.character >= 0x20 && length + 4 < TYPED_BYTES) {
+			size_t count = text_encode(bytes, key.character);
+
+			memcpy(typed + length, bytes, count);
+			typed[length + count] = '\0';
+		}
+		return TYPING_CHANGED;
+	default:
+		return TYPING_IGNORED;
+	}
+}
+
+void typing_draw(struct canvas *canvas, int row, const char *question, const char *typed)
+{
+	int at = canvas_text(canvas, row, 0, canvas->columns, ROLE_KEY, question);
+
+	at += canvas_text(canvas, row, at, canvas->columns, ROLE_NORMAL, typed);
+	canvas_put(canvas, row, at, ROLE_TITLE, '_', '_');
+}

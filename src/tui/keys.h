@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of keys: the one place behind what keys do, the hints, and the help. Also a line to type
+ * in. */
+#ifndef DWELL_TUI_KEYS_H
+#define DWELL_TUI_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tui/canvas.h"
+#include "tui/key.h"
+
+/* What the user asks of whoever feeds a screen. */
+enum screen_request {
+	SCREEN_NOTHING,
+	SCREEN_REDRAW,
+	SCREEN_QUIT,
+	SCREEN_SELECTED, /* another row */
+	SCREEN_INTERVAL, /* another interval */
+	SCREEN_YANK,	 /* text to the clipboard */
+	/* of a recording */
+	SCREEN_PAUSE, /* or go on */
+	SCREEN_FORWARD,
+	SCREEN_BACK,
+	SCREEN_SEEK,
+};
+
+struct binding {
+	const char *keys; /* as shown */
+	const char *hint; /* one word for the last line; NULL = only in the help */
+	const char *help;
+	enum key_kind kind; /* KEY_KIND_CHARACTER: any of `characters` */
+	const char *characters;
+	enum screen_request (*act)(void *screen, uint32_t character);
+	bool replay; /* only with a recording */
+};
+
+struct bindings {
+	const struct binding *items;
+	size_t count;
+};
+
+/* Defines `static enum screen_request name(void *screen, uint32_t character)` for a type of screen.
+ */
+#define SCREEN_ACTION(type, name)                                                                  \
+	static enum screen_request do_##name(type *screen, uint32_t character);                    \
+	static enum screen_request name(void *screen, uint32_t character)                          \
+	{                                                                                          \
+		return do_##name(screen, character);                                               \
+	}                                                                                          \
+	static enum screen_request do_##name(__attribute__((unused)) type *screen,                 \
+					     __attribute__((unused)) uint32_t character)
+
+/* Does what is bound to the key, if anything is. */
+enum screen_request bindings_act(const struct bindings *bindings, void *screen, struct key key,
+				 bool replay);
+
+/* Hints from the left of the row on; returns the column behind them. */
+int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row,
+			bool replay);
+
+/* One line each from `row` on; returns the row behind them. */
+int bindings_draw_help(const struct bindings *bindings, struct canvas *canvas, int row,
+		       bool replay);
+
+/* The signs of the states, and what they mean. */
+void states_draw_help(struct canvas *canvas, int row, int column);
+
+#define TYPED_BYTES 64
+
+enum typing {
+	TYPING_IGNORED,
+	TYPING_CHANGED,
+	TYPING_ACCEPTED,
+	TYPING_CANCELLED,
+};
+
+/* What a key does to a line of text. */
+enum typing typing_key(char typed[TYPED_BYTES], struct key key);
+
+/* The question and what has been typed, on a row that is empty. */
+void typing_draw(struct canvas *canvas, int row, const char *question, const char *typed);
+
+#endif

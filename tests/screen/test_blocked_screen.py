@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The screen of `dwell blocked` on a recording."""
+import re
+
+import pytest
+
+from conftest import DWELL, TOP, compare, picture
+
+RECORDING = str(TOP / "tests" / "golden" / "blocked.dwell")
+
+
+@pytest.fixture
+def blocked(terminal):
+    def open_blocked(*arguments, **options):
+        screen = terminal(command=" ".join([DWELL, "blocked", "--from", RECORDING, *arguments]), **options)
+        screen.wait("HEALTH", "WORKERS")
+        return screen
+
+    return open_blocked
+
+
+def test_picture_in_the_documentation(blocked):
+    picture("blocked", blocked(columns=120, rows=22).wait("read_ledger", "STUCK NOW"))
+
+
+@pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60)])
+def test_sizes(blocked, columns, rows):
+    compare(f"blocked-{columns}x{rows}", blocked(columns=columns, rows=rows).wait("append_audit"))
+
+
+def test_resize(blocked):
+    screen = blocked(columns=100)
+    for columns, rows in ((40, 8), (10, 3), (1, 1), (200, 50), (80, 24)):
+        screen.resize(columns, rows)
+    compare("blocked-80x24", screen.wait("HEALTH", "append_audit", "TIME "))
+
+
+def test_groups(blocked):
+    screen = blocked(columns=120)
+    screen.keys("g")
+    compare("blocked-by-file", screen.wait("HOTSPOTS by file"))
+    screen.keys("g")
+    compare("blocked-by-task", screen.wait("HOTSPOTS by task", "tokio_service::serve"))
+    screen.keys("g")
+    screen.wait("HOTSPOTS by function")
+
+
+def test_all_about_a_hotspot(blocked):
+    screen = blocked(columns=140, rows=70)
+    screen.keys("Down", "Enter")
+    compare("blocked-hotspot", screen.wait("STACK of the longest", "LENGTHS", "ON WORKER", "ended by"))
+    screen.resize(100, 20)
+    screen.wait("STACK of the longest", "LENGTHS", absent=("start_thread",))
+    screen.keys("End")
+    screen.wait("start_thread", absent=("STACK of",))
+    screen.keys("Home")
+    screen.wait("STACK of", absent=("start_thread",))
+    screen.keys("Escape")
+    screen.wait("WORKERS")
+
+
+def test_all_about_a_worker(blocked):
+    screen = blocked(columns=140, rows=70)
+    screen.keys("Tab", "Enter")
+    compare("blocked-worker", screen.wait("STUCK for", "STACK now", "wait_for_printer", "found by", "idle"))
+    screen.keys("Enter", "Down", "Enter")
+    screen.wait("worker ", absent=("STACK now",))
+
+
+def test_search(blocked):
+    screen = blocked()
+    screen.keys("/", *"refresh", "Enter")
+    screen.wait("nothing matches the filter", "search: refresh")  # the waker's stack is not the hotspot's
+    screen.keys("c")
+    screen.wait("compute_report", absent=("search:",))
+    screen.keys("/", *"DISK")
+    screen.wait("append_audit", "2 of 8", absent=("compute_report",))
+    screen.keys("Enter", "Escape")
+    screen.wait("compute_report")
+
+
+def test_timeline(blocked):
+    screen = blocked(columns=120)
+    screen.wait("|-30s", "now|")
+    screen.keys("+", "+")
+    screen.wait("|-7.5s", "now|")
+    screen.keys("Left")
+    assert re.search(r"-1\.875s\|", screen.wait("|-9.375s"))
+    screen.keys("Right")
+    screen.wait("|-7.5s", "now|")
+    screen.keys("-", "-", "-")
+    screen.wait("|-1m", "now|")
+
+
+def test_copy(blocked):
+    screen = blocked()
+    screen.tmux("set-option", "-s", "set-clipboard", "on")
+    screen.keys("y")
+    screen.wait("copied")
+    text = screen.tmux("show-buffer")
+    assert re.match(r"tokio_service::\w+: \w+.*, \d+ stalls, .* in all, longest ", text)
+    assert re.search(r"^  tokio_service::\w+ at src/main\.rs:\d+$", text, re.M)
+    assert text.splitlines()[-1].startswith("  clone") or "start_thread" in text
+
+
+def test_help_lists_every_key(blocked):
+    screen = blocked(columns=110, rows=40)
+    screen.keys("?")
+    compare("blocked-help", screen.wait("Keys", "States", "through the terminal"))
+    screen.keys("?")
+    screen.wait("WORKERS")
+
+
+def test_ascii(blocked):
+    compare("blocked-ascii", blocked(LC_ALL="C", columns=110).wait("append_audit"))
+
+
+def test_mouse(blocked):
+    screen = blocked()
+    screen.tmux("send-keys", "-l", "\x1b[M #&")  # the first button on column 3, row 6
+    screen.keys("Enter")
+    assert "append_audit" in screen.wait("STACK of").split("\n")[2]
+
+
+def test_quit_restores_the_terminal(blocked):
+    screen = blocked()
+    screen.keys("q")
+    assert "HOTSPOTS" not in screen.wait("ended with 0")
+    screen.keys("stty -a", "Enter")
+    screen.wait(" echo ", " icanon ")
+
+
+def test_not_on_a_terminal(terminal):
+    screen = terminal(command=f"{DWELL} blocked --from {RECORDING} --format tui < /dev/null")
+    screen.wait("needs a terminal on standard input and output", "ended with 1")
+    screen = terminal(command=f"{DWELL} blocked --from {RECORDING} < /dev/null | head -3", columns=140)
+    screen.wait("88 stalls", "ended with 0")
