@@ -144,17 +144,22 @@ struct site_answer {
 #define SPAN_END    0x8002 /* as wire_header.kind: struct span_end */
 #define SPAN_STACK  0x8003 /* struct span_stack */
 #define SPAN_WORKER 0x8004 /* struct span_worker; from the iterator */
+#define SPAN_SEED   0x8005 /* struct span_seed; from the iterator */
 
 enum span_kind {
 	SPAN_NONE = 0,
 	SPAN_POLL, /* of an async task */
 	SPAN_POOL, /* of a closure that was handed to the blocking pool: may block, no span */
 	SPAN_TURN,
+	SPAN_ROOT, /* what the thread of a block_on() does between its waits and polls of tasks */
 };
 
 /* bpf_cookie of a probe. `number` is user space's: what kind of task the probed function polls. */
 #define SPAN_COOKIE(kind, number) ((__u64)(number) << 8 | (kind))
 #define SPAN_COOKIE_KIND(cookie)  ((cookie)&0xff)
+
+/* A poll that was running before anybody looked: its return cannot be seen. */
+#define SPAN_COOKIE_SEEDED SPAN_COOKIE(SPAN_POLL, 0xffffffffU)
 
 /* Waits that end a turn, as bpf_cookie: a thread's loop is where it waits by the highest. */
 enum span_wait {
@@ -175,6 +180,7 @@ enum span_stack_of {
 	SPAN_STACK_BLOCK = 1, /* the longest time off its CPU, at its beginning */
 	SPAN_STACK_WAKER,     /* of the thread that ended it, then */
 	SPAN_STACK_SAMPLE,    /* while it ran */
+	SPAN_STACK_SEED,      /* of a thread that ran, of which nothing is known yet */
 };
 
 /* Cut off behind the bytes there are. */
@@ -238,7 +244,31 @@ struct span_worker {
 	__u32 pad;
 };
 
-#define MAX_TARGETS   1024
-#define MAX_ANCESTORS 32 /* generations looked back for a watched parent */
+/* A thread that is off its CPU, of which it is not known whether it is a worker. */
+struct span_seed {
+	struct wire_header header;
+	__u64 start_ns; /* of the thread */
+	__u64 since_ns; /* it has been in `where` */
+	__u64 switches; /* so far: while they are the same, its stack is */
+	__u32 tid;
+	struct wire_where where;
+	struct site_frame frame;
+	char comm[16];
+};
+
+/* What user space found out about such a thread, by tid. The next snapshot applies it. */
+struct span_verdict {
+	__u64 since_ns; /* of its state then */
+	__u32 kind;	/* enum span_kind */
+	__u32 root;	/* it runs a root future too */
+	__u32 in_poll;	/* of a task */
+	__u32 pad;
+};
+
+/* Samples of threads nothing is known of, in all. */
+#define MAX_SEED_SAMPLES 256
+
+#define MAX_TARGETS	 1024
+#define MAX_ANCESTORS	 32 /* generations looked back for a watched parent */
 
 #endif

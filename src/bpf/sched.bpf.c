@@ -92,7 +92,7 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 	}
 	account_enter(account, next, now_ns);
 	if (span_threshold_ns)
-		span_leave_cpu(ctx, task, &next, now_ns);
+		span_leave_cpu(ctx, task, account, &next, now_ns);
 	account->live.totals.preempted++;
 	if (next.detail == WIRE_DETAIL_THROTTLED)
 		account->live.totals.throttled++;
@@ -108,7 +108,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 		account->last_call = next;
 	account_enter(account, next, now_ns);
 	if (span_threshold_ns)
-		span_leave_cpu(ctx, task, &next, now_ns);
+		span_leave_cpu(ctx, task, account, &next, now_ns);
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
@@ -146,7 +146,7 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	else if (state != WIRE_ON_CPU)
 		count(&losses.transitions);
 	if (span_threshold_ns)
-		span_take_cpu(task, before, state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
+		span_take_cpu(task, before, account, state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
 }
 
 SEC("tp_btf/sched_switch")

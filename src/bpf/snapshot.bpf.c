@@ -14,6 +14,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
+#include "bpf/span_bounds.bpf.h"
 #include "bpf/spans.bpf.h"
 
 /* Walks before the first one is over find threads nobody could have known of. */
@@ -22,6 +23,7 @@ volatile bool seeded = false;
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
 static struct span_worker worker_record;
+static struct span_seed seed_record;
 
 #define READ_ATTEMPTS 2 /* more, after the first */
 
@@ -91,12 +93,67 @@ static __always_inline bool read_account_again(struct account *account, __u64 in
 	return false;
 }
 
+/* What user space has found out about the thread since it was asked. NULL: nothing so far. */
+static __always_inline struct worker *apply_verdict(struct task_struct *task,
+						    const struct account *account)
+{
+	__u32 tid = tid_of(task), present;
+	struct span_verdict *verdict = bpf_map_lookup_elem(&span_verdicts, &tid);
+	__u8 state = account->live.where.state;
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct worker *worker;
+
+	if (!verdict)
+		return NULL;
+	worker = worker_make(task);
+	if (!worker || worker->kind)
+		return worker;
+	worker->root = verdict->root;
+	/* it has not polled anything else since, or it would have been noticed */
+	if (verdict->root && state != WIRE_IDLE && !verdict->in_poll)
+		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
+	else if (verdict->in_poll &&
+		 (state != WIRE_IDLE || account->live.since_ns == verdict->since_ns))
+		span_begin(worker, account, 0, SPAN_COOKIE_SEEDED, now_ns);
+	if (worker->depth && state > WIRE_ON_CPU) {
+		present = (worker->longest + 1) & 1;
+		barrier_var(present);
+		present &= 1;
+		worker->blocks[present].since_ns = now_ns;
+		worker->blocks[present].where = account->live.where;
+		worker->off = 1;
+	}
+	worker->kind = verdict->kind;
+	return worker;
+}
+
+static __always_inline void write_seed(struct bpf_iter__task *ctx, struct task_struct *task)
+{
+	__builtin_memset(&seed_record, 0, sizeof(seed_record));
+	seed_record.header.size = sizeof(seed_record);
+	seed_record.header.kind = SPAN_SEED;
+	seed_record.header.time_ns = record.end_ns;
+	seed_record.start_ns = record.start_ns;
+	seed_record.since_ns = record.since_ns;
+	seed_record.switches = task->nvcsw + task->nivcsw;
+	seed_record.tid = record.tid;
+	seed_record.where = record.where;
+	seed_record.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+	__builtin_memcpy(seed_record.comm, record.comm, sizeof(seed_record.comm));
+	bpf_seq_write(ctx->meta->seq, &seed_record, sizeof(seed_record));
+}
+
 static __attribute__((noinline)) void
 write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct account *account)
 {
 	struct worker *worker = worker_of(task);
 	__u32 depth;
 
+	if ((!worker || !worker->kind) && span_seeding) {
+		worker = apply_verdict(task, account);
+		if (!worker && record.where.state > WIRE_RUNNABLE && !task->on_cpu)
+			write_seed(ctx, task);
+	}
 	if (!worker || !worker->kind)
 		return;
 	depth = worker->depth - 1;

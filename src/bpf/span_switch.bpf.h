@@ -6,6 +6,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/span_bounds.bpf.h"
 #include "bpf/spans.bpf.h"
 
 static __always_inline void worker_end(struct worker *worker)
@@ -30,6 +31,7 @@ static __always_inline bool worth_a_stack(struct worker *worker, __u64 now_ns)
 
 /* The current thread leaves its CPU, to be in `where`. */
 static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_struct *task,
+						     const struct account *account,
 						     const struct wire_where *where, __u64 now_ns)
 {
 	struct worker *worker = worker_of(task);
@@ -39,6 +41,11 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 
 	if (!worker || !worker->depth)
 		return;
+	/* it has come back to where it waits for work */
+	if (where->state == WIRE_IDLE && span_is_endless(worker)) {
+		span_finish(worker, account, now_ns);
+		return;
+	}
 	depth = worker->depth - 1;
 	if (depth >= SPAN_LEVELS)
 		return;
@@ -65,13 +72,19 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 }
 
 /* It has a CPU again; `waited_ns` since it could have run. */
-static __attribute__((noinline)) void
-span_take_cpu(struct task_struct *task, struct task_struct *before, __u64 waited_ns, __u64 now_ns)
+static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
+						    struct task_struct *before,
+						    const struct account *account, __u64 waited_ns,
+						    __u64 now_ns)
 {
 	struct worker *worker = worker_of(task);
 	struct span_block *block;
 
-	if (!worker || !worker->depth || !worker->off)
+	if (!worker)
+		return;
+	if (worker->root && !worker->depth)
+		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
+	if (!worker->depth || !worker->off)
 		return;
 	worker->off = 0;
 	block = &worker->blocks[(worker->longest + 1) & 1];

@@ -23,6 +23,11 @@ const volatile __u64 span_threshold_ns __weak = 0;
 volatile __u64 spans_lost __weak = 0;
 volatile __u64 span_slots_lacking __weak = 0;
 
+/* Threads that have not polled a task are asked about: by samples, and at snapshots. */
+const volatile bool span_seeding __weak = false;
+/* Only threads whose name begins so are workers. */
+const volatile char span_prefix[16] __weak = "";
+
 struct span_level {
 	__u64 start_ns;
 	__u64 inner_ns;
@@ -48,6 +53,8 @@ struct worker {
 	__u32 depth; /* spans open */
 	__u32 kind;  /* enum span_kind of the last */
 	__u32 wait;  /* enum span_wait: where its loop waits */
+	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
+	__u32 slot_refused;
 	__u64 spans, stalls;
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];
@@ -92,6 +99,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct span_stack);
 } span_samples __weak SEC(".maps");
+
+/* By tid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct span_verdict);
+} span_verdicts __weak SEC(".maps");
 
 static __always_inline struct worker *worker_of(struct task_struct *task)
 {

@@ -356,7 +356,8 @@ struct wire_stack {
 #define WIRE_SPAN_KINDS(X)                                                                         \
 	X(POLL, 1, "poll", "a poll of an async task")                                              \
 	X(POOL, 2, "pool", "a closure on the blocking pool")                                       \
-	X(TURN, 3, "turn", "a turn of an event loop")
+	X(TURN, 3, "turn", "a turn of an event loop")                                              \
+	X(ROOT, 4, "root", "a poll of the root future of block_on()")
 
 enum wire_span_kind {
 #define X(name, number, key, help) WIRE_SPAN_##name = number,
@@ -391,7 +392,8 @@ struct wire_worker {
 	__u32 open_type; /* frame: the type of task that is polled; 0: not known */
 	__u8 kind;	 /* enum wire_span_kind */
 	__u8 found_by;	 /* enum wire_found_by */
-	__u8 pad[2];
+	__u8 open_kind;	 /* of the span that goes on */
+	__u8 pad;
 	__u32 stack; /* where it waits, in a span above the threshold; 0: not known */
 	char comm[16];
 };

@@ -3,40 +3,26 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
-#include "base/identities.h"
 #include "capture/span_probes.h"
+#include "capture/span_seeds.h"
+#include "capture/span_stacks.h"
 #include "dwell.skel.h"
-#include "symbol/unwind.h"
-
-/* Stacks and functions that are told apart; of what is more, the stack is not told. */
-#define STACKS_MAX 65536
-
-/* The map of the process is read again for an address it does not have, at most so often. */
-#define ATTACH_AGAIN_NS NS_PER_S
 
 _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)WIRE_SPAN_POOL &&
-		       (int)SPAN_TURN == (int)WIRE_SPAN_TURN,
+		       (int)SPAN_TURN == (int)WIRE_SPAN_TURN &&
+		       (int)SPAN_ROOT == (int)WIRE_SPAN_ROOT,
 	       "the one is told as the other");
 
 struct spans {
 	const struct span_options *options;
 	struct dwell_bpf *bpf;
 	struct span_probes probes;
-	struct symbolizer *symbolizer;
-	uint64_t attached_ns;
-	bool ended;		  /* the process */
-	struct identities frames; /* (0, address of the symbol_frame) */
-	struct identities stacks; /* (count, hash of the frames' ids) */
-	uint32_t *types;	  /* frame ids, by number in the cookie - 1; 0 = not told yet */
-	size_t type_count;
-	uint64_t complete, truncated, failed, lost;
+	struct span_stacks stacks;
+	struct span_seeds seeds;
 	/* stacks that have come before the end they belong to; workers' records interleave */
 	struct pending {
 		uint32_t tid; /* 0: free */
@@ -59,16 +45,8 @@ int spans_attach(struct spans **ret_spans, struct dwell_bpf *bpf,
 		return error_set(error, ENOMEM, "out of memory");
 	spans->options = options;
 	spans->bpf = bpf;
-	spans->type_count = options->probe_count;
-	spans->types = calloc(spans->type_count ? spans->type_count : 1, sizeof(*spans->types));
-	spans->symbolizer = symbolizer_new();
-	if (!spans->symbolizer || !spans->types)
-		result = -ENOMEM;
-	if (result >= 0)
-		result = symbolizer_attach(spans->symbolizer, options->pid);
-	/* now, not when the first stall comes and others wait to be looked at */
-	if (result >= 0)
-		result = symbolizer_preload(spans->symbolizer);
+	spans->seeds.verdicts = bpf_map__fd(bpf->maps.span_verdicts);
+	result = span_stacks_init(&spans->stacks, options);
 	if (result >= 0)
 		result = span_probes_attach(&spans->probes, bpf, options, sink);
 	if (result < 0) {
@@ -85,219 +63,9 @@ void spans_free(struct spans *spans)
 	if (!spans)
 		return;
 	span_probes_detach(&spans->probes);
-	symbolizer_free(spans->symbolizer);
-	identities_release(&spans->frames);
-	identities_release(&spans->stacks);
-	free(spans->types);
+	span_seeds_release(&spans->seeds);
+	span_stacks_release(&spans->stacks);
 	free(spans);
-}
-
-/* A function by name alone: the type of a task. */
-static int send_frame(uint32_t id, const struct symbol_frame *frame, uint64_t time_ns,
-		      struct record_sink sink)
-{
-	union {
-		struct wire_frame record;
-		char room[sizeof(struct wire_frame) + 3 * 4096 + 8];
-	} out;
-	const char *parts[] = {frame->function, frame->file ? frame->file : "", frame->module};
-	__u16 *lengths[] = {&out.record.function_bytes, &out.record.file_bytes,
-			    &out.record.module_bytes};
-	size_t used = sizeof(out.record);
-
-	out.record = (struct wire_frame){
-		.header = {.kind = WIRE_FRAME, .time_ns = time_ns},
-		.id = id,
-		.line = (__u32)frame->line,
-		.kind = (__u8)frame->kind,
-		.flags = (__u8)((frame->inlined ? WIRE_FRAME_INLINED : 0) |
-				(frame->named ? WIRE_FRAME_NAMED : 0)),
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		size_t length = strnlen(parts[i], 4095);
-
-		memcpy(out.room + used, parts[i], length);
-		out.room[used + length] = '\0';
-		*lengths[i] = (__u16)(length + 1);
-		used += length + 1;
-	}
-	memset(out.room + used, 0, -used % 8);
-	out.record.header.size = (__u32)(used + -used % 8);
-	return sink_send(sink, &out.record.header);
-}
-
-/* The frames of an address, told if they are new. How many ids, or a negative errno. */
-static int take_symbol(struct spans *spans, const struct symbol *symbol, uint64_t time_ns,
-		       uint32_t *ids, unsigned int room, struct record_sink sink)
-{
-	unsigned int count = symbol->count < room ? symbol->count : room;
-
-	for (unsigned int i = 0; i < count; i++) {
-		const struct symbol_frame *frame = &symbol->frames[i];
-		size_t known = spans->frames.count;
-		size_t index = identities_add(&spans->frames, 0, (uint64_t)(uintptr_t)frame);
-
-		if (index == IDENTITY_NONE)
-			return -ENOMEM;
-		ids[i] = (uint32_t)index + 1;
-		if (index == known) {
-			int result = send_frame(ids[i], frame, time_ns, sink);
-
-			if (result < 0)
-				return result;
-		}
-	}
-	return (int)count;
-}
-
-/* More than any stack that is shown: inlined frames count too. */
-#define FRAMES_MAX 1024
-
-struct frames {
-	uint32_t ids[FRAMES_MAX];
-	unsigned int count;
-};
-
-static int add_symbol(struct spans *spans, struct frames *frames, const struct symbol *symbol,
-		      uint64_t time_ns, struct record_sink sink)
-{
-	int result = take_symbol(spans, symbol, time_ns, frames->ids + frames->count,
-				 FRAMES_MAX - frames->count, sink);
-
-	if (result > 0)
-		frames->count += (unsigned int)result;
-	return result;
-}
-
-static uint64_t hash(const struct frames *frames)
-{
-	uint64_t value = 0xcbf29ce484222325ULL; /* FNV-1a, by words */
-
-	for (unsigned int i = 0; i < frames->count; i++)
-		value = (value ^ frames->ids[i]) * 0x100000001b3ULL;
-	return value;
-}
-
-static int send_stack(struct spans *spans, const struct frames *frames, enum unwind_end end,
-		      uint64_t time_ns, uint32_t *ret_id, struct record_sink sink)
-{
-	union {
-		struct wire_stack record;
-		char room[sizeof(struct wire_stack) + (FRAMES_MAX + 1) * sizeof(uint32_t)];
-	} out;
-	size_t known = spans->stacks.count, index;
-	size_t bytes = frames->count * sizeof(frames->ids[0]);
-	uint64_t key = hash(frames);
-
-	*ret_id = 0;
-	if (known == STACKS_MAX &&
-	    identities_find(&spans->stacks, frames->count, key) == IDENTITY_NONE) {
-		spans->lost++;
-		return 0;
-	}
-	index = identities_add(&spans->stacks, frames->count, key);
-	if (index == IDENTITY_NONE)
-		return -ENOMEM;
-	*ret_id = (uint32_t)index + 1;
-	if (index < known)
-		return 0;
-	out.record = (struct wire_stack){
-		.header = {.size = (__u32)(sizeof(out.record) + (bytes + 7) / 8 * 8),
-			   .kind = WIRE_STACK,
-			   .time_ns = time_ns},
-		.id = *ret_id,
-		.count = frames->count,
-		.end = end == UNWIND_COMPLETE	 ? WIRE_STACK_COMPLETE
-		       : end == UNWIND_TRUNCATED ? WIRE_STACK_TRUNCATED
-						 : WIRE_STACK_FAILED,
-	};
-	memcpy(out.room + sizeof(out.record), frames->ids, bytes);
-	memset(out.room + sizeof(out.record) + bytes, 0, -bytes % 8);
-	return sink_send(sink, &out.record.header);
-}
-
-/* Reads the map of the process again; after it has ended, what it had mapped is kept. */
-static bool attach_again(struct spans *spans)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (spans->ended || now_ns - spans->attached_ns < ATTACH_AGAIN_NS)
-		return false;
-	spans->attached_ns = now_ns;
-	spans->ended = kill((pid_t)spans->options->pid, 0) < 0;
-	return !spans->ended && symbolizer_attach(spans->symbolizer, spans->options->pid) >= 0;
-}
-
-static enum unwind_end unwind_raw(struct spans *spans, const struct span_stack *raw,
-				  uint64_t addresses[UNWIND_MAX], unsigned int *ret_count)
-{
-	struct unwind_start start = {
-		.address = raw->frame.address,
-		.exact = raw->in_user_mode,
-		.stack = raw->frame.stack,
-		.frame = raw->frame.frame,
-		.link = raw->frame.link,
-		.memory = raw->user,
-		.memory_bytes = raw->user_bytes,
-		.returns = raw->returns,
-		.return_count = SPAN_RETURNS,
-		.frame_pointers = spans->options->unwind == SPAN_UNWIND_FRAME_POINTERS,
-	};
-	enum unwind_end end;
-
-	*ret_count = unwind(spans->symbolizer, &start, addresses, &end);
-
-	/* through code that was not mapped yet, as the trampoline of return probes before the first
-	 */
-	if (end != UNWIND_COMPLETE && attach_again(spans))
-		*ret_count = unwind(spans->symbolizer, &start, addresses, &end);
-	if (end == UNWIND_COMPLETE)
-		spans->complete++;
-	else if (end == UNWIND_TRUNCATED)
-		spans->truncated++;
-	else
-		spans->failed++;
-	return end;
-}
-
-/* What the tracing itself adds on top of the kernel's stack. */
-static bool is_our_own(const struct symbol *symbol)
-{
-	static const char *const names[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
-					    "__traceiter_", "bpf_overflow_handler"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(symbol->frames[0].function, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* A raw stack as a record; *ret_id 0 if there is no room for another. */
-static int take_stack(struct spans *spans, const struct span_stack *raw, uint32_t *ret_id,
-		      struct record_sink sink)
-{
-	uint64_t addresses[UNWIND_MAX];
-	struct frames frames = {.count = 0};
-	struct symbol symbol;
-	enum unwind_end end;
-	unsigned int count;
-	int result = 0;
-
-	for (__u32 i = 0; result >= 0 && i < raw->kernel_count && i < SPAN_KERNEL_FRAMES; i++) {
-		result = symbolizer_find_kernel(spans->symbolizer, raw->kernel[i], &symbol);
-		if (result >= 0 && (frames.count || !is_our_own(&symbol)))
-			result = add_symbol(spans, &frames, &symbol, raw->header.time_ns, sink);
-	}
-	end = unwind_raw(spans, raw, addresses, &count);
-	for (unsigned int i = 0; result >= 0 && i < count; i++) {
-		result = symbolizer_find(spans->symbolizer, addresses[i],
-					 i > 0 || !raw->in_user_mode, &symbol);
-		if (result >= 0)
-			result = add_symbol(spans, &frames, &symbol, raw->header.time_ns, sink);
-	}
-	if (result < 0)
-		return result;
-	return send_stack(spans, &frames, end, raw->header.time_ns, ret_id, sink);
 }
 
 /* NULL: nothing has come, or there is no room to keep it. */
@@ -331,7 +99,11 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 	};
 	struct pending *pending;
 	uint32_t id;
-	int result = take_stack(spans, raw, &id, sink);
+	int result;
+
+	if (raw->of == SPAN_STACK_SEED)
+		return span_seeds_sample(&spans->seeds, &spans->stacks, raw, sink);
+	result = span_stacks_take(&spans->stacks, raw, &id, NULL, sink);
 
 	if (result < 0)
 		return result;
@@ -349,26 +121,18 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 	return 0;
 }
 
-/* The type of tasks that a probe's function polls, as a frame: it has a name like one. */
+/* The type of tasks that a probe's function polls. */
 static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uint32_t *ret_id,
 		     struct record_sink sink)
 {
 	size_t number = cookie >> 8;
-	struct symbol_frame frame = {.module = "", .named = true, .kind = FRAME_KIND_USER};
-	size_t index;
+	const char *type;
 
 	*ret_id = 0;
-	if (!number || number > spans->type_count || !spans->options->probes[number - 1].type)
+	if (!number || number > spans->options->probe_count)
 		return 0;
-	*ret_id = spans->types[number - 1];
-	if (*ret_id)
-		return 0;
-	frame.function = spans->options->probes[number - 1].type;
-	index = identities_add(&spans->frames, 0, (uint64_t)(uintptr_t)frame.function);
-	if (index == IDENTITY_NONE)
-		return -ENOMEM;
-	*ret_id = spans->types[number - 1] = (uint32_t)index + 1;
-	return send_frame(*ret_id, &frame, time_ns, sink);
+	type = spans->options->probes[number - 1].type;
+	return type ? span_stacks_name(&spans->stacks, type, time_ns, ret_id, sink) : 0;
 }
 
 static struct wire_party party(const struct span_thread *thread)
@@ -408,6 +172,8 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		stall.waker_stack = pending->waker;
 		pending->tid = 0;
 	}
+	if (end->cookie == SPAN_COOKIE_SEEDED && !stall.stack)
+		stall.stack = span_seeds_stack(&spans->seeds, end->tid, 0);
 	result = tell_type(spans, end->cookie, end->header.time_ns, &stall.type, sink);
 	return result < 0 ? result : sink_send(sink, &stall.header);
 }
@@ -450,7 +216,8 @@ static int take_present(struct spans *spans, const struct span_worker *raw, uint
 		if (!stack)
 			return -ENOMEM;
 		if (read_present(spans, raw, stack) >= 0)
-			result = take_stack(spans, stack, &present->stack, sink);
+			result = span_stacks_take(&spans->stacks, stack, &present->stack, NULL,
+						  sink);
 		free(stack);
 	}
 	*ret_id = present->stack;
@@ -473,7 +240,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw, struct 
 		.pid = raw->pid,
 		.where = raw->where,
 		.kind = (__u8)raw->kind,
-		.found_by = WIRE_FOUND_BY_TYPE,
+		.open_kind = (__u8)SPAN_COOKIE_KIND(raw->open_cookie),
+		.found_by = span_seeds_found_by(&spans->seeds, raw),
 	};
 	int result = tell_type(spans, raw->open_ns ? raw->open_cookie : 0, raw->header.time_ns,
 			       &worker.open_type, sink);
@@ -481,6 +249,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw, struct 
 	memcpy(worker.comm, raw->comm, sizeof(worker.comm));
 	if (result >= 0)
 		result = take_present(spans, raw, &worker.stack, sink);
+	if (raw->open_ns && !worker.stack)
+		worker.stack = span_seeds_stack(&spans->seeds, raw->tid, raw->since_ns);
 	return result < 0 ? result : sink_send(sink, &worker.header);
 }
 
@@ -493,22 +263,25 @@ int spans_take(struct spans *spans, const struct wire_header *record, struct rec
 		return on_end(spans, (const struct span_end *)record, sink);
 	case SPAN_WORKER:
 		return on_worker(spans, (const struct span_worker *)record, sink);
+	case SPAN_SEED:
+		return span_seeds_take(&spans->seeds, &spans->stacks,
+				       (const struct span_seed *)record, sink);
 	}
 	return 0;
 }
 
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink)
 {
-	struct symbolizer_counts counts = symbolizer_counts(spans->symbolizer);
+	struct symbolizer_counts counts = symbolizer_counts(spans->stacks.symbolizer);
 	struct wire_runtime record = {
 		.header = {.size = sizeof(record), .kind = WIRE_RUNTIME, .time_ns = instant_ns},
 		.threshold_ns = spans->options->threshold_ns,
-		.stacks_complete = spans->complete,
-		.stacks_truncated = spans->truncated,
-		.stacks_failed = spans->failed,
+		.stacks_complete = spans->stacks.complete,
+		.stacks_truncated = spans->stacks.truncated,
+		.stacks_failed = spans->stacks.failed,
 		.frames = counts.addresses,
 		.frames_named = counts.named,
-		.lost = spans->lost + spans->bpf->bss->spans_lost +
+		.lost = spans->stacks.lost + spans->bpf->bss->spans_lost +
 			spans->bpf->bss->span_slots_lacking,
 		.pid = spans->options->pid,
 		.probes = (__u32)spans->probes.attached,

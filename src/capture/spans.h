@@ -27,6 +27,18 @@ enum span_unwind {
 	SPAN_UNWIND_FRAME_POINTERS,
 };
 
+/*
+ * How a runtime's functions are called, on the stacks of its threads. Each is part of a name; NULL:
+ * it has none. `poll` and `harness` are the beginnings of what polls a task.
+ */
+struct span_marks {
+	const char *poll, *harness; /* one often jumps to the other: then only that is there */
+	const char *worker;	    /* of a worker thread's life, which is in a poll too */
+	const char *single;	    /* of a scheduler without threads of its own */
+	const char *pool;	    /* of the blocking pool */
+	const char *root;	    /* of a thread that waits for a root future */
+};
+
 struct span_options {
 	uint32_t pid;
 	uint64_t threshold_ns;
@@ -37,6 +49,8 @@ struct span_options {
 	struct span_probe *probes;
 	size_t probe_count;
 	bool turns; /* spans of event loops */
+	struct span_marks marks;
+	char prefix[16]; /* of the names of workers; empty: any */
 };
 
 struct dwell_bpf;

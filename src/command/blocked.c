@@ -67,8 +67,16 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 /* The runtime's probes as the source takes them. The strings stay the plan's. */
 static int set_probes(struct span_options *spans, const struct runtime_plan *plan)
 {
+	const struct runtime_marks *marks = &plan->runtime->marks;
+
 	spans->runtime = plan->runtime->name;
 	spans->turns = plan->turns;
+	spans->marks = (struct span_marks){.poll = marks->poll,
+					   .harness = marks->harness,
+					   .worker = marks->worker,
+					   .single = marks->single,
+					   .pool = marks->pool,
+					   .root = marks->root};
 	spans->probes = calloc(plan->count ? plan->count : 1, sizeof(*spans->probes));
 	if (!spans->probes)
 		return -ENOMEM;

@@ -494,7 +494,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 		.start_ns = last->open_ns,
 		.tid = last->tid,
 		.type = last->open_type,
-		.kind = last->kind,
+		.kind = last->open_kind,
 	};
 	struct stall_open open = {
 		.duration_ns = last->header.time_ns - last->open_ns,
@@ -510,7 +510,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	if (last->where.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
 		open.stack = sampled_stack(stalls, &so_far);
 	/* the poll a worker lives in goes on for ever, and without a stack it cannot be told */
-	if (last->kind == WIRE_SPAN_POLL && !last->open_type && !open.stack)
+	if (last->open_kind == WIRE_SPAN_POLL && !last->open_type && !open.stack)
 		return false;
 	if (is_no_task(stalls, &so_far, open.stack))
 		return false;

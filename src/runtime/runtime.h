@@ -34,9 +34,15 @@ struct runtime_plan {
 	char why[256]; /* it was chosen */
 };
 
+/* How its functions are called on the stacks of its threads; as struct span_marks. */
+struct runtime_marks {
+	const char *poll, *harness, *worker, *single, *pool, *root;
+};
+
 struct runtime_ops {
 	const char *name;
 	const char *summary;
+	struct runtime_marks marks;
 	/*
 	 * Looks for the runtime in a process; `symbols`: a file with the symbols of its program,
 	 * NULL = none. 1: it is there, and the plan is filled; 0: it is not, and plan->why tells;

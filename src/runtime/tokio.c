@@ -221,5 +221,11 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 const struct runtime_ops runtime_tokio = {
 	.name = "tokio",
 	.summary = "Rust's Tokio: every poll of every task, by probes",
+	.marks = {.poll = "tokio::runtime::task::raw::poll",
+		  .harness = "tokio::runtime::task::harness::Harness<T,S>::poll",
+		  .worker = "scheduler::multi_thread::worker",
+		  .single = "scheduler::current_thread",
+		  .pool = "blocking::pool",
+		  .root = "block_on"},
 	.find = find,
 };

@@ -391,6 +391,7 @@ CASE(what_has_not_come_back_is_told)
 					       .open_ns = 8500,
 					       .tid = 7,
 					       .kind = WIRE_SPAN_POLL,
+					       .open_kind = WIRE_SPAN_POLL,
 					       .stack = 5,
 					       .where = {.state = WIRE_LOCK}}};
 	struct wire_sample sample = {.header = {.size = sizeof(sample), .kind = WIRE_SAMPLE},

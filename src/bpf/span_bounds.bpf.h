@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where spans begin and end, and what is sent of those above the threshold. */
+#ifndef DWELL_BPF_SPAN_BOUNDS_BPF_H
+#define DWELL_BPF_SPAN_BOUNDS_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/spans.bpf.h"
+
+static __always_inline void span_send_stack(struct span_stack *stack)
+{
+	__u64 size = __builtin_offsetof(struct span_stack, user) + stack->user_bytes;
+
+	size = (size + 7) & ~7ULL;
+	if (size > sizeof(*stack))
+		return;
+	stack->header.size = (__u32)size;
+	stack->header.kind = SPAN_STACK;
+	if (bpf_ringbuf_output(&events, stack, size, 0))
+		count(&spans_lost);
+}
+
+/* The states' totals up to now, of the current thread. */
+static __always_inline void span_totals(const struct account *account, __u64 now_ns,
+					__u64 states_ns[WIRE_STATES])
+{
+	__u64 since_ns;
+	__u8 state;
+
+	/* once more if it lost its CPU in between */
+	for (int attempt = 0; attempt < 2; attempt++) {
+		since_ns = account->live.since_ns;
+		for (int i = 0; i < WIRE_STATES; i++)
+			states_ns[i] = account->live.totals.ns[i];
+		if (account->live.since_ns == since_ns)
+			break;
+	}
+	/* it runs; if its switch-in was not seen the account will say otherwise, and so do we */
+	state = account->live.where.state;
+	for (int i = 0; i < WIRE_STATES; i++)
+		if (i == state && now_ns > since_ns)
+			states_ns[i] += now_ns - since_ns;
+}
+
+/* Only in probes and iterators, where memory may be allocated. */
+static __always_inline struct worker *worker_make(struct task_struct *task)
+{
+	return bpf_task_storage_get(&workers, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* Room for its stacks; those that only wait for work need none. */
+static __always_inline void worker_take_slot(struct worker *worker)
+{
+	__u32 slot;
+
+	if (worker->slot || worker->slot_refused)
+		return;
+	if (bpf_map_pop_elem(&span_slots, &slot)) {
+		worker->slot_refused = 1;
+		count(&span_slots_lacking);
+	} else {
+		worker->slot = slot + 1;
+	}
+}
+
+static __attribute__((noinline, unused)) void span_begin(struct worker *worker,
+							 const struct account *account, __u64 task,
+							 __u64 cookie, __u64 now_ns)
+{
+	__u32 depth = worker->depth;
+	struct span_level *level;
+
+	/* tasks are polled between the parts of a root future */
+	if (SPAN_COOKIE_KIND(cookie) != SPAN_ROOT)
+		worker->kind = SPAN_COOKIE_KIND(cookie);
+	worker->depth = depth + 1;
+	worker_take_slot(worker);
+	if (depth >= SPAN_LEVELS)
+		return;
+	level = span_level_at(worker, depth);
+	level->start_ns = now_ns;
+	level->inner_ns = 0;
+	level->task = task;
+	level->cookie = cookie;
+	span_totals(account, now_ns, level->states_ns);
+	worker->blocks[worker->longest & 1].ns = 0;
+	worker->blocks[worker->longest & 1].has_stack = 0;
+	worker->off = 0;
+	worker->captures = 0;
+	worker->sampled_ns = 0;
+	worker->culprit_ns = 0;
+	worker->culprit.tid = 0;
+}
+
+static __always_inline void span_send(struct worker *worker, const struct span_level *level,
+				      const struct account *account, __u64 now_ns)
+{
+	const struct span_block *longest = &worker->blocks[worker->longest & 1];
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 states_ns[WIRE_STATES];
+	struct span_stack *stack;
+	struct span_end *end;
+
+	worker->stalls++;
+	if (longest->ns && longest->has_stack) {
+		stack = span_stack_at(worker, worker->longest, 0);
+		if (stack) {
+			stack->weight_ns = longest->ns;
+			span_send_stack(stack);
+		}
+		stack = longest->has_waker_stack ? span_stack_at(worker, worker->longest, 1) : NULL;
+		if (stack)
+			span_send_stack(stack);
+	}
+	end = bpf_ringbuf_reserve(&events, sizeof(*end), 0);
+	if (!end) {
+		count(&spans_lost);
+		return;
+	}
+	__builtin_memset(end, 0, sizeof(*end));
+	end->header.size = sizeof(*end);
+	end->header.kind = SPAN_END;
+	end->header.time_ns = now_ns;
+	end->start_ns = level->start_ns;
+	end->inner_ns = level->inner_ns;
+	span_totals(account, now_ns, states_ns);
+	for (int i = 0; i < WIRE_STATES; i++)
+		end->states_ns[i] = states_ns[i] - level->states_ns[i];
+	end->task = level->task;
+	end->cookie = level->cookie;
+	end->tid = tid_of(task);
+	end->pid = pid_of(task);
+	end->wait = worker->wait;
+	if (longest->ns) {
+		end->longest_ns = longest->ns;
+		end->longest = longest->where;
+		end->waker = longest->waker;
+	}
+	end->culprit_ns = worker->culprit_ns;
+	end->culprit = worker->culprit;
+	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);
+}
+
+static __attribute__((noinline, unused)) void
+span_finish(struct worker *worker, const struct account *account, __u64 now_ns)
+{
+	__u32 depth = worker->depth - 1;
+	struct span_level *level;
+	__u64 spent_ns;
+
+	if (!worker->depth)
+		return; /* it began before we did */
+	worker->depth = depth;
+	if (depth >= SPAN_LEVELS)
+		return;
+	level = span_level_at(worker, depth);
+	spent_ns = now_ns - level->start_ns;
+	if (SPAN_COOKIE_KIND(level->cookie) == worker->kind)
+		worker->spans++;
+	if (depth && depth - 1 < SPAN_LEVELS)
+		span_level_at(worker, depth - 1)->inner_ns += spent_ns;
+	if (spent_ns - level->inner_ns < span_threshold_ns)
+		return;
+	if (spent_ns - level->inner_ns > worker->longest_ns)
+		worker->longest_ns = spent_ns - level->inner_ns;
+	span_send(worker, level, account, now_ns);
+}
+
+/* Whether its only span is one that nobody tells the end of. */
+static __always_inline bool span_is_endless(const struct worker *worker)
+{
+	__u64 cookie = worker->levels[0].cookie;
+
+	return worker->depth == 1 &&
+	       (SPAN_COOKIE_KIND(cookie) == SPAN_ROOT || cookie == SPAN_COOKIE_SEEDED);
+}
+
+#endif

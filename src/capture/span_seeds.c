@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* process_vm_readv */
+#include "capture/span_seeds.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/array.h"
+
+/* A thread that tells nothing by then is none of the runtime's. */
+#define LOOKS_MAX  8
+
+#define PAGE_BYTES 4096
+
+/* NULL: no memory. */
+static struct seed *seed_of(struct span_seeds *seeds, uint32_t tid)
+{
+	size_t known = seeds->threads.count, index;
+
+	if (array_reserve(&seeds->items, &seeds->room, known + 1, sizeof(*seeds->items)) < 0)
+		return NULL;
+	index = identities_add(&seeds->threads, tid, 0);
+	if (index == IDENTITY_NONE)
+		return NULL;
+	if (index == known)
+		seeds->items[index] = (struct seed){0};
+	return &seeds->items[index];
+}
+
+static bool decide(const struct span_signs *signs, struct span_verdict *verdict)
+{
+	unsigned int polls = signs->polls > signs->harnesses ? signs->polls : signs->harnesses;
+
+	if (signs->single) {
+		verdict->kind = SPAN_POLL;
+		verdict->root = 1;
+		verdict->in_poll = polls > 0;
+	} else if (signs->worker) {
+		verdict->kind = SPAN_POLL;
+		/* the first is the one it lives in */
+		verdict->in_poll = polls > 1;
+	} else if (signs->pool) {
+		verdict->kind = SPAN_POOL;
+	} else if (signs->root) {
+		verdict->kind = SPAN_ROOT;
+		verdict->root = 1;
+	}
+	return verdict->kind;
+}
+
+static int take(struct span_seeds *seeds, struct span_stacks *stacks, struct seed *seed,
+		const struct span_stack *raw, uint64_t since_ns, struct record_sink sink)
+{
+	struct span_verdict verdict = {.since_ns = since_ns};
+	struct span_signs signs = {0};
+	uint32_t id;
+	int result = span_stacks_take(stacks, raw, &id, &signs, sink);
+
+	seed->looks++;
+	if (result < 0 || !decide(&signs, &verdict))
+		return result;
+	seed->decided = true;
+	seed->stack = id;
+	seed->since_ns = since_ns;
+	/* a full table means very many threads: then polls tell of them */
+	bpf_map_update_elem(seeds->verdicts, &raw->tid, &verdict, BPF_ANY);
+	return 0;
+}
+
+/* As much of the stack as there is: what lies behind its end is not readable. */
+static uint32_t read_stack(uint32_t tid, uint64_t from, uint8_t into[SPAN_USER_BYTES])
+{
+	struct iovec pages[SPAN_USER_BYTES / PAGE_BYTES + 1];
+	struct iovec all = {into, SPAN_USER_BYTES};
+	unsigned int count = 0;
+	uint64_t at = from;
+	ssize_t bytes;
+
+	while (at < from + SPAN_USER_BYTES && count < ARRAY_SIZE(pages)) {
+		uint64_t end = (at | (PAGE_BYTES - 1)) + 1;
+
+		if (end > from + SPAN_USER_BYTES)
+			end = from + SPAN_USER_BYTES;
+		pages[count++] = (struct iovec){(void *)(uintptr_t)at, end - at};
+		at = end;
+	}
+	bytes = process_vm_readv((pid_t)tid, &all, 1, pages, count, 0);
+	return bytes > 0 ? (uint32_t)bytes : 0;
+}
+
+/* Of a thread, as /proc tells; 0: it is gone. */
+static uint64_t switches_of(uint32_t tid)
+{
+	char path[32], line[256];
+	uint64_t sum = 0, number;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
+			sum += number;
+	fclose(file);
+	return sum;
+}
+
+int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
+		    const struct span_seed *raw, struct record_sink sink)
+{
+	struct seed *seed = seed_of(seeds, raw->tid);
+	struct span_stack *stack;
+	int result = 0;
+
+	if (!seed)
+		return -ENOMEM;
+	if (seed->decided || seed->looks >= LOOKS_MAX)
+		return 0;
+	stack = malloc(sizeof(*stack));
+	if (!stack)
+		return -ENOMEM;
+	memset(stack, 0, offsetof(struct span_stack, user));
+	stack->header.time_ns = raw->header.time_ns;
+	stack->tid = stack->worker_tid = raw->tid;
+	stack->of = SPAN_STACK_SEED;
+	stack->where = raw->where;
+	stack->frame = raw->frame;
+	stack->user_bytes = read_stack(raw->tid, raw->frame.stack, stack->user);
+	/* it may have run meanwhile; then what was read is of two times */
+	if (stack->user_bytes && switches_of(raw->tid) == raw->switches)
+		result = take(seeds, stacks, seed, stack, raw->since_ns, sink);
+	free(stack);
+	return result;
+}
+
+int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
+		      const struct span_stack *raw, struct record_sink sink)
+{
+	struct seed *seed = seed_of(seeds, raw->tid);
+
+	if (!seed)
+		return -ENOMEM;
+	return seed->decided ? 0 : take(seeds, stacks, seed, raw, 0, sink);
+}
+
+static const struct seed *find(const struct span_seeds *seeds, uint32_t tid)
+{
+	size_t index = identities_find(&seeds->threads, tid, 0);
+
+	return index == IDENTITY_NONE ? NULL : &seeds->items[index];
+}
+
+__u8 span_seeds_found_by(const struct span_seeds *seeds, const struct span_worker *worker)
+{
+	const struct seed *seed = find(seeds, worker->tid);
+
+	/* what it has polled says more than where it was seen */
+	return seed && seed->decided && (!worker->spans || worker->kind == SPAN_ROOT)
+		       ? WIRE_FOUND_BY_STACK
+		       : WIRE_FOUND_BY_TYPE;
+}
+
+uint32_t span_seeds_stack(const struct span_seeds *seeds, uint32_t tid, uint64_t since_ns)
+{
+	const struct seed *seed = find(seeds, tid);
+
+	if (!seed || !seed->decided || (since_ns && seed->since_ns != since_ns))
+		return 0;
+	return seed->stack;
+}
+
+void span_seeds_release(struct span_seeds *seeds)
+{
+	identities_release(&seeds->threads);
+	free(seeds->items);
+}

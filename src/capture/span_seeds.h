@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Threads of which nothing is known yet: their stacks tell whether they are workers, and whether
+ * one was in a poll already when we came.
+ */
+#ifndef DWELL_CAPTURE_SPAN_SEEDS_H
+#define DWELL_CAPTURE_SPAN_SEEDS_H
+
+#include "capture/span_stacks.h"
+
+/* All zeros is empty, but for the descriptor. */
+struct span_seeds {
+	int verdicts; /* the map */
+	struct identities threads;
+	struct seed {
+		unsigned int looks;
+		bool decided;
+		uint32_t stack;
+		uint64_t since_ns; /* of the state it was looked at in; 0: it ran */
+	} * items;		   /* by number in threads */
+	size_t room;
+};
+
+/* A thread that waits. 0, -ENOMEM, or what the sink says. */
+int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
+		    const struct span_seed *raw, struct record_sink sink) must_check;
+
+/* The stack of one that runs. */
+int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
+		      const struct span_stack *raw, struct record_sink sink) must_check;
+
+/* How a worker was found. */
+__u8 span_seeds_found_by(const struct span_seeds *seeds, const struct span_worker *worker);
+
+/*
+ * The stack a thread was found with, in a poll that had begun before; with `since_ns`, only if it
+ * is still in that state. 0: none.
+ */
+uint32_t span_seeds_stack(const struct span_seeds *seeds, uint32_t tid, uint64_t since_ns);
+
+void span_seeds_release(struct span_seeds *seeds);
+
+#endif
