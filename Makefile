@@ -39,6 +39,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run $(BUILD)
 	@$(PYTHON) tests/bench/blocked $(BUILD)
+	@$(PYTHON) tests/bench/symbols $(BUILD)
 
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild

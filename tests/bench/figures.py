@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the benchmarks of `dwell blocked` share: `tests/bench/NAME BUILD [ROUNDS]`, rows, and the services."""
+import os
+import pathlib
+import statistics
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
+CPUS = os.sched_getaffinity(0)
+#: what takes long to make is kept here
+CACHE = pathlib.Path("/var/tmp") / f"dwell-bench-{os.getuid()}"
+
+# before services is imported, which reads it
+os.environ["DWELL_BUILD"] = str(BUILD)
+sys.path.insert(0, str(TOP / "tests" / "e2e"))
+
+
+def rounds(default):
+    return int(sys.argv[2]) if len(sys.argv) > 2 else default
+
+
+def row(figure, ours, theirs="", ratio="", bar=""):
+    print(f"{figure:<46} {ours:>12} {theirs:>26} {ratio:>8}  {bar}", flush=True)
+
+
+def median_ratio(ours, theirs):
+    """Of figures from the same rounds."""
+    return statistics.median(mine / other for mine, other in zip(ours, theirs))
