@@ -40,6 +40,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@tests/bench/run $(BUILD)
 	@$(PYTHON) tests/bench/blocked $(BUILD)
 	@$(PYTHON) tests/bench/symbols $(BUILD)
+	@$(PYTHON) tests/bench/memory $(BUILD)
 
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild
