@@ -39,6 +39,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run $(BUILD)
 	@$(PYTHON) tests/bench/blocked $(BUILD)
+	@$(PYTHON) tests/bench/matrix $(BUILD)
 	@$(PYTHON) tests/bench/symbols $(BUILD)
 	@$(PYTHON) tests/bench/memory $(BUILD)
 
