@@ -2,6 +2,7 @@
 """`dwell blocked` against services whose handlers measure how long they block, and why is known."""
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -333,6 +334,8 @@ def test_exports(tmp_path, format):
     else:
         weights = 0
         for line in text.splitlines():
+            # as flame graph tools take it apart: no frame is empty, and the last space is before the number
+            assert re.fullmatch(r"[^;\0-\x1f]+(;[^;\0-\x1f]+)* [1-9][0-9]*", line), line
             stack, weight = line.rsplit(" ", 1)
             weights += int(weight)
             assert stack.split(";")[0] in ("_start", "clone3", "__libc_start_main_impl") or "main" in stack
