@@ -36,7 +36,7 @@ struct object {
 	bool functions_loaded;
 	Dwarf_CFI *eh_frame, *debug_frame;
 	Dwarf *dwarf; /* holds debug_frame */
-	bool frames_loaded;
+	bool eh_frame_loaded, debug_frame_loaded;
 	/* rules that were asked for before, by number of (0, address) */
 	struct identities rule_addresses;
 	struct known_rule {
@@ -227,13 +227,49 @@ void object_each_function(struct object *object,
 		call(data, object->functions[i].start, object->functions[i].name);
 }
 
-static void load_frames(struct object *object)
+static bool has_section(Elf *elf, const char *wanted)
 {
-	object->frames_loaded = true;
-	object->eh_frame = dwarf_getcfi_elf(object->elf);
-	object->dwarf = dwarf_begin_elf(object->elf, DWARF_C_READ, NULL);
-	if (object->dwarf)
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name = gelf_getshdr(section, &header)
+					   ? elf_strptr(elf, names, header.sh_name)
+					   : NULL;
+
+		if (name && !strcmp(name, wanted))
+			return true;
+	}
+	return false;
+}
+
+static Dwarf_CFI *eh_frame_of(struct object *object)
+{
+	if (!object->eh_frame_loaded)
+		object->eh_frame = dwarf_getcfi_elf(object->elf);
+	object->eh_frame_loaded = true;
+	return object->eh_frame;
+}
+
+/* Only for who has it: libdw reads all the debug information there is into memory for that. */
+static Dwarf_CFI *debug_frame_of(struct object *object)
+{
+	if (!object->debug_frame_loaded &&
+	    (has_section(object->elf, ".debug_frame") || has_section(object->elf, ".zdebug_frame")))
+		object->dwarf = dwarf_begin_elf(object->elf, DWARF_C_READ, NULL);
+	if (!object->debug_frame_loaded && object->dwarf)
 		object->debug_frame = dwarf_getcfi(object->dwarf);
+	object->debug_frame_loaded = true;
+	return object->debug_frame;
+}
+
+/* Whether the table covers the address; the frame is to be freed. */
+static bool find_frame(Dwarf_CFI *table, uint64_t address, Dwarf_Frame **ret_frame)
+{
+	return table && !dwarf_cfi_addrframe(table, address, ret_frame);
 }
 
 /* _start and what clone() begins with say so. */
@@ -303,10 +339,8 @@ static bool find_rule(struct object *object, uint64_t address, struct frame_rule
 	Dwarf_Frame *frame = NULL;
 	bool found;
 
-	if (!object->frames_loaded)
-		load_frames(object);
-	if ((!object->eh_frame || dwarf_cfi_addrframe(object->eh_frame, address, &frame)) &&
-	    (!object->debug_frame || dwarf_cfi_addrframe(object->debug_frame, address, &frame)))
+	if (!find_frame(eh_frame_of(object), address, &frame) &&
+	    !find_frame(debug_frame_of(object), address, &frame))
 		return false;
 	found = describe(object->machine, frame, ret_rule);
 	free(frame);
