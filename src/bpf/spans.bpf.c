@@ -151,8 +151,9 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (block->waker.tid || now_ns - block->since_ns < span_threshold_ns / 2)
 		return 0;
 	/* an interrupt wakes too, in whatever thread it hit: only one that shares memory is
-	 * believed */
-	if (waker->tgid != task->tgid || waker == task)
+	 * believed, and of what timers and disks end, none */
+	if (waker->tgid != task->tgid || waker == task || block->where.state == WIRE_SLEEP ||
+	    block->where.state == WIRE_DISK)
 		return 0;
 	span_set_thread(&block->waker, waker);
 	stack = span_stack_at(worker, worker->longest + 1, 1);
