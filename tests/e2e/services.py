@@ -9,13 +9,15 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
+import time
 
 import pytest
 
 from conftest import BUILD, DWELL
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
-CARGO_TARGET = pathlib.Path("/var/tmp") / f"dwell-tokio-{os.getuid()}"
+CARGO_TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", f"/var/tmp/dwell-tokio-{os.getuid()}"))
 
 #: name of a build -> (cargo profile, RUSTFLAGS)
 BUILDS = {
@@ -52,6 +54,57 @@ def build_tokio(build):
     return target / profile / "tokio-service"
 
 
+class SlowNames:
+    """A name server that takes its time, as what a process in a mount namespace of its own asks.
+
+    prefix: what a command is run by to be such a process.
+    """
+
+    RUN = """
+for file in resolv.conf nsswitch.conf; do
+    [ ! -e /etc/$file ] || mount --bind "$0/$file" /etc/$file || exit
+done
+exec "$@"
+"""
+
+    def __init__(self, directory, seconds):
+        self.seconds = seconds
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.asked = 0
+        for host in range(1, 255):
+            try:
+                self.socket.bind((f"127.53.0.{host}", 53))
+                break
+            except OSError as error:
+                refused = error
+        else:
+            pytest.skip(f"no port for a name server: {refused}")
+        pathlib.Path(directory, "resolv.conf").write_text(f"nameserver {self.socket.getsockname()[0]}\n")
+        pathlib.Path(directory, "nsswitch.conf").write_text("hosts: dns\n")
+        self.prefix = ["unshare", "--mount", "sh", "-c", self.RUN, directory]
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            question, who = self.socket.recvfrom(512)
+            if not question:
+                return
+            end = question.index(b"\0", 12) + 5
+            has_address = question[end - 4 : end - 2] == b"\0\1"
+            answer = question[:2] + b"\x81\x80\0\1" + bytes([0, has_address]) + bytes(4) + question[12:end]
+            if has_address:
+                time.sleep(self.seconds)
+                self.asked += 1
+                answer += b"\xc0\x0c\0\1\0\1" + bytes(4) + b"\0\4\x7f\0\0\1"
+            self.socket.sendto(answer, who)
+
+    def end(self):
+        self.socket.sendto(b"", self.socket.getsockname())
+        self.thread.join()
+        self.socket.close()
+
+
 class Service:
     """A running service; ask() -> (start, duration, CPU time) in ns as its handler measured."""
 
@@ -75,8 +128,8 @@ class Service:
 
 
 @contextlib.contextmanager
-def tokio_service(build="release", *arguments, directory="/var/tmp"):
-    service = Service([build_tokio(build), "--directory", directory, *arguments])
+def tokio_service(build="release", *arguments, directory="/var/tmp", prefix=()):
+    service = Service([*prefix, build_tokio(build), "--directory", directory, *arguments])
     try:
         yield service
     finally:
@@ -84,8 +137,8 @@ def tokio_service(build="release", *arguments, directory="/var/tmp"):
 
 
 @contextlib.contextmanager
-def loop_service(threads=1, directory="/var/tmp"):
-    service = Service([pathlib.Path(BUILD) / "tests" / "loop-service", threads, directory])
+def loop_service(threads=1, directory="/var/tmp", prefix=()):
+    service = Service([*prefix, pathlib.Path(BUILD) / "tests" / "loop-service", threads, directory])
     try:
         yield service
     finally:

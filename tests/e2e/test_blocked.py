@@ -12,7 +12,7 @@ import time
 import pytest
 
 from conftest import DWELL, WORKLOAD, run
-from services import Blocked, Service, loop_service, stall_of, tokio_service
+from services import Blocked, Service, SlowNames, loop_service, stall_of, tokio_service
 
 #: handler -> (argument, cause of its waiting, function that does it)
 CAUSES = {
@@ -22,8 +22,16 @@ CAUSES = {
     "fsync": (16, "disk", "append_audit"),
     "read": (64, "disk", "load_archive"),
     "fault": (32, "disk", "touch_archive"),
+    "dns": ("printer.example", "net", "resolve_partner"),
 }
 ROUNDS = 4
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    server = SlowNames(tmp_path_factory.mktemp("names"), 0.04)
+    yield server
+    server.end()
 
 
 def ask_all(service):
@@ -84,8 +92,8 @@ def check(stalls, summary, answers):
     }
 
 
-def test_causes_in_an_event_loop():
-    with loop_service() as service:
+def test_causes_in_an_event_loop(names):
+    with loop_service(prefix=names.prefix) as service:
         blocked = Blocked(service.process.pid)
         answers = ask_all(service)
         stalls, summary = blocked.end()
@@ -94,8 +102,8 @@ def test_causes_in_an_event_loop():
 
 
 @pytest.mark.parametrize("build", ["release", "plain", "fat", "v0", "frame-pointers"])
-def test_causes_in_tokio(build):
-    with tokio_service(build) as service:
+def test_causes_in_tokio(names, build):
+    with tokio_service(build, prefix=names.prefix) as service:
         blocked = Blocked(service.process.pid)
         answers = ask_all(service)
         stalls, summary = blocked.end()
@@ -108,8 +116,8 @@ def test_causes_in_tokio(build):
 @pytest.mark.parametrize(
     "arguments", [("--threads", "0"), ("--runtimes", "2"), ("--name", "orders")], ids=["current_thread", "two runtimes", "renamed"]
 )
-def test_kinds_of_tokio_runtimes(arguments):
-    with tokio_service("release", *arguments) as service:
+def test_kinds_of_tokio_runtimes(names, arguments):
+    with tokio_service("release", *arguments, prefix=names.prefix) as service:
         blocked = Blocked(service.process.pid)
         answers = ask_all(service)
         stalls, summary = blocked.end()
