@@ -122,6 +122,10 @@ class Service:
         self.file.flush()
         return tuple(int(word) for word in self.file.readline().split())
 
+    def settle(self):
+        """Until the poll of the last answer is over: that is written before its end."""
+        self.ask("good", 1)
+
     def end(self):
         self.process.kill()
         self.process.wait()

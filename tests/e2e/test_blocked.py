@@ -44,6 +44,7 @@ def ask_all(service):
             answers.append((handler, *service.ask(handler, argument)))
             # ends the poll, which would serve the next request too if that is there already
             service.ask("good", 1)
+    service.settle()
     return answers
 
 
@@ -155,6 +156,7 @@ def test_block_in_place_is_legitimate(build):
         answers = [service.ask("inplace", 30) for _ in range(5)]
         # on the worker that took over, blocking is still blocking
         blamed = [service.ask("sleep", 30) for _ in range(5)]
+        service.settle()
         stalls, summary = blocked.end()
     for start, duration, _ in answers:
         assert stall_of(stalls, start, duration)["legitimate"] == "block_in_place"
@@ -201,6 +203,7 @@ def test_limits_make_a_check():
         for arguments, status in ((("--max-stalls", "0"), 3), (("--max-stall", "10ms"), 3), (("--max-stall", "10s"), 0)):
             blocked = Blocked(service.process.pid, *arguments)
             service.ask("sleep", 20)
+            service.settle()
             blocked.end()
             assert blocked.status == status, (arguments, blocked.errors)
 
@@ -209,6 +212,7 @@ def test_the_target_ends_meanwhile():
     with loop_service() as service:
         blocked = Blocked(service.process.pid)
         service.ask("sleep", 20)
+        service.settle()
         service.process.kill()
         stalls, summary = blocked.wait()
     assert blocked.status == 0
