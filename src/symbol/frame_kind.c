@@ -22,6 +22,8 @@ static const struct prefix packages[] = {
 	{"__gnu_cxx", FRAME_KIND_STANDARD},
 	{"__cxxabiv1", FRAME_KIND_STANDARD},
 	{"runtime", FRAME_KIND_STANDARD}, /* Go */
+	{"node", FRAME_KIND_RUNTIME},	  /* Node.js */
+	{"v8", FRAME_KIND_RUNTIME},
 	{"tokio", FRAME_KIND_RUNTIME},
 	{"async_std", FRAME_KIND_RUNTIME},
 	{"async_executor", FRAME_KIND_RUNTIME},
@@ -71,7 +73,7 @@ static const char *const standard_functions[] = {
 	"__rust_",     "rust_begin_unwind", "rust_panic", "rust_eh_personality",
 	"_start",      "__libc_csu_",	    "__cxa_",	  "_Unwind_",
 	"frame_dummy", "__libc_start",	    "_dl_",	  "lang_start",
-	"main::{{",
+	"main::{{",    "Builtins_", /* V8 */
 };
 
 /* Parts of source paths, the more telling first. */
@@ -194,6 +196,14 @@ static enum frame_kind kind_of_name(const char *function)
 	return FRAME_KIND_UNKNOWN;
 }
 
+/* V8 tells the place in the name: `JS:~load /srv/app.js:12:3`. Node.js's own is at node:fs. */
+static enum frame_kind kind_of_script(const char *name)
+{
+	if (strstr(name, " node:"))
+		return FRAME_KIND_STANDARD;
+	return strstr(name, "/node_modules/") ? FRAME_KIND_DEPENDENCY : FRAME_KIND_UNKNOWN;
+}
+
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
 			      bool executable)
 {
@@ -201,6 +211,8 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 
 	if (kind == FRAME_KIND_UNKNOWN)
 		kind = kind_of_name(function);
+	if (kind == FRAME_KIND_UNKNOWN && !*module)
+		kind = kind_of_script(function);
 	if (kind != FRAME_KIND_UNKNOWN)
 		return kind;
 	if (executable)

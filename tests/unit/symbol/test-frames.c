@@ -47,6 +47,13 @@ CASE(whose_code_a_function_is)
 		{"my_plugin", NULL, "/srv/plugins/mine.so", false, FRAME_KIND_USER},
 		{"__vdso_clock_gettime", NULL, "[vdso]", false, FRAME_KIND_SYSTEM},
 		{"LazyCompile:*handler /srv/app.js:12", NULL, "", false, FRAME_KIND_USER},
+		{"JS:~readFileSync node:fs:445:22", NULL, "", false, FRAME_KIND_STANDARD},
+		{"JS:^parse /srv/node_modules/yaml/index.js:7:1", NULL, "", false,
+		 FRAME_KIND_DEPENDENCY},
+		{"node::fs::Read(v8::FunctionCallbackInfo<v8::Value> const&)", NULL,
+		 "/usr/bin/node", true, FRAME_KIND_RUNTIME},
+		{"Builtins_InterpreterEntryTrampoline", NULL, "/usr/bin/node", true,
+		 FRAME_KIND_STANDARD},
 		{"_start", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
 	};
 
