@@ -18,7 +18,8 @@
 
 struct jit_function {
 	uint64_t start, end;
-	size_t number; /* of several at one place the last is there now */
+	uint64_t reach; /* the furthest end of this one and all before it */
+	size_t number;	/* of several at one place the last is there now */
 	char *name;
 };
 
@@ -105,10 +106,17 @@ static void read_more(struct jit_map *map)
 	}
 	if (map->count)
 		qsort(map->functions, map->count, sizeof(*map->functions), by_start);
+	for (size_t i = 0; i < map->count; i++) {
+		uint64_t before = i ? map->functions[i - 1].reach : 0;
+
+		map->functions[i].reach =
+			map->functions[i].end > before ? map->functions[i].end : before;
+	}
 }
 
 static const char *find(const struct jit_map *map, uint64_t address)
 {
+	const struct jit_function *found = NULL;
 	size_t low = 0, high = map->count;
 
 	while (low < high) {
@@ -119,16 +127,20 @@ static const char *find(const struct jit_map *map, uint64_t address)
 		else
 			high = middle;
 	}
-	return low && address < map->functions[low - 1].end ? map->functions[low - 1].name : NULL;
+	/* one that is gone may begin within the one that took its place */
+	for (size_t i = low; i > 0 && map->functions[i - 1].reach > address; i--) {
+		const struct jit_function *function = &map->functions[i - 1];
+
+		if (address < function->end && (!found || function->number > found->number))
+			found = function;
+	}
+	return found ? found->name : NULL;
 }
 
 const char *jit_map_find(struct jit_map *map, uint64_t address)
 {
-	const char *name = find(map, address);
-
-	if (name || !map->pid)
-		return name;
-	read_more(map);
+	if (map->pid)
+		read_more(map);
 	return find(map, address);
 }
 

@@ -108,12 +108,21 @@ CASE(functions_made_at_run_time)
 	assert_null(jit_map_find(&map, 0x1020));
 	assert_null(jit_map_find(&map, 0x3000)); /* the line goes on */
 	fputs("le\n1000 20 again\n", file);
-	fclose(file);
+	fflush(file);
 	assert_string_equal(jit_map_find(&map, 0x3008), "not whole");
+	/* in place of two that are gone, and of the half of a third */
+	fputs("ff0 2018 newer\n", file);
+	fclose(file);
+	assert_string_equal(jit_map_find(&map, 0x1008), "newer");
+	assert_string_equal(jit_map_find(&map, 0x200f), "newer");
+	assert_string_equal(jit_map_find(&map, 0x2fff), "newer");
+	assert_string_equal(jit_map_find(&map, 0x3007), "newer");
+	assert_string_equal(jit_map_find(&map, 0x3008), "not whole");
+	assert_null(jit_map_find(&map, 0x3010));
 	jit_map_release(&map);
 	/* what is there last counts */
 	map = (struct jit_map){.pid = (uint32_t)getpid()};
-	assert_string_equal(jit_map_find(&map, 0x1000), "again");
+	assert_string_equal(jit_map_find(&map, 0x1000), "newer");
 	jit_map_release(&map);
 	unlink(path);
 }
