@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell blocked` on event loops that others wrote: Redis and Node.js."""
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+
+import pytest
+
+from services import FIXTURES, Blocked, Service, stall_of
+
+ROUNDS = 4
+ARCHIVE_BYTES = 32 << 20
+
+
+class Redis:
+    """A server that keeps nothing, on a socket in its directory; ask() -> the first line of the answer."""
+
+    def __init__(self, directory):
+        path = f"{directory}/socket"
+        arguments = {"port": "0", "unixsocket": path, "dir": str(directory), "save": "", "appendonly": "no",
+                     "enable-debug-command": "yes"}  # fmt: skip
+        command = [word for name, value in arguments.items() for word in ("--" + name, value)]
+        self.process = subprocess.Popen(["redis-server", *command], stdout=subprocess.PIPE, text=True)
+        told = []
+        for line in self.process.stdout:
+            told.append(line)
+            if "ready to accept connections" in line.lower():
+                break
+        else:
+            pytest.skip(f"redis-server does not run: {told[-1:]}")
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.answers = self.socket.makefile("r", newline="\r\n")
+
+    def ask(self, *words):
+        parts = "".join(f"${len(word)}\r\n{word}\r\n" for word in words)
+        self.socket.sendall(f"*{len(words)}\r\n{parts}".encode())
+        return self.answers.readline().strip()
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextlib.contextmanager
+def redis(directory):
+    if not shutil.which("redis-server"):
+        pytest.skip("redis-server is not installed")
+    server = Redis(directory)
+    try:
+        yield server
+    finally:
+        server.end()
+
+
+def functions(stall):
+    return [frame["function"] for frame in stall["stack"]]
+
+
+def test_redis(tmp_path):
+    """Stripped, but its functions are exported for modules."""
+    with redis(tmp_path) as server:
+        server.ask("DEBUG", "POPULATE", "300000")
+        blocked = Blocked(server.process.pid)
+        for _ in range(ROUNDS):
+            assert server.ask("DEBUG", "SLEEP", "0.05") == "+OK"
+            assert server.ask("EVAL", "return #redis.call('keys', '*none*')", "0") == ":0"
+            assert server.ask("EVAL", "local n = 0; for i = 1, 1e7 do n = n + i end; return 1", "0") == ":1"
+        # the turn of the last is over before that of another one
+        server.ask("PING")
+        stalls, summary = blocked.end()
+    assert summary["runtime"] == "loop"
+    (worker,) = summary["workers"]
+    assert worker["tid"] == server.process.pid
+    asleep = [stall for stall in stalls if stall["cause"] == "sleep"]
+    assert len(asleep) >= ROUNDS - 1, stalls
+    for stall in asleep:
+        called = functions(stall)
+        assert stall["function"] == "debugCommand" and stall["duration_ns"] >= 50_000_000, called
+        assert "hrtimer_nanosleep" in called and "clock_nanosleep" in " ".join(called)
+        assert called.index("debugCommand") < called.index("processCommand") < called.index("aeMain")
+    computing = [functions(stall) for stall in stalls if stall["cause"] == "cpu"]
+    assert any("keysCommand" in called and "scriptCall" in called for called in computing), computing
+    assert any("evalGenericCommand" in called and "keysCommand" not in called for called in computing), computing
+    assert {stall["cause"] for stall in stalls} <= {"sleep", "cpu", "runnable"}
+
+
+#: handler -> (argument, causes, function); of pbkdf2 whatever part of OpenSSL it was in
+NODE = {
+    "spin": (30, {"cpu"}, r"computeReport .*/node-service\.js:\d+"),
+    "pbkdf2": (40000, {"cpu"}, r"(?i)sha|evp|hmac|openssl|crypto|pbkdf2|hashPassword"),
+    "sleep": (30, {"ipc", "lock", "sleep"}, r"waitForPrinter .*/node-service\.js:\d+"),
+    "fsync": (100, {"disk"}, r"appendAudit .*/node-service\.js:\d+"),
+    "read": ("archive", {"disk"}, r"loadArchive .*/node-service\.js:\d+"),
+}
+
+
+def cool(path):
+    with open(path) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.fixture
+def node():
+    if not shutil.which("node"):
+        pytest.skip("node is not installed")
+    # not in memory, as /tmp may be
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="dwell-node-", dir="/var/tmp"))
+    with open(directory / "archive", "wb") as file:
+        file.write(bytes(ARCHIVE_BYTES))
+        os.fsync(file.fileno())
+    options = ["--perf-basic-prof", "--interpreted-frames-native-stack", f"--logfile={directory}/log"]
+    service = Service(["node", *options, FIXTURES / "node-service.js", directory])
+    service.directory = directory
+    yield service
+    service.end()
+    pathlib.Path(f"/tmp/perf-{service.process.pid}.map").unlink(missing_ok=True)
+    shutil.rmtree(directory)
+
+
+def complaint(stalls, handler, start, duration):
+    _, causes, function = NODE[handler]
+    stall = stall_of(stalls, start, duration)
+    if not stall:
+        return f"{handler}: a stall of {duration / 1e6} ms was not seen"
+    if not re.search(function, stall["function"]):
+        return f"{handler}: {stall['function']}"
+    shares = {state: ns / stall["duration_ns"] for state, ns in stall["states_ns"].items()}
+    # as in test_blocked: more than one answer
+    if shares["cpu"] > 0.6:
+        causes = {"cpu"}
+    elif shares["cpu"] > 0.4 or shares["runnable"] > 0.3:
+        return None
+    return None if stall["cause"] in causes else f"{handler}: {stall['cause']} ({stall['states_ns']})"
+
+
+def test_node(node):
+    blocked = Blocked(node.process.pid)
+    answers = []
+    for _ in range(ROUNDS):
+        for handler, (argument, _, _) in NODE.items():
+            cool(node.directory / "archive")
+            answers.append((handler, *node.ask(handler, argument)[:2]))
+    node.settle()
+    stalls, summary = blocked.end()
+    assert summary["runtime"] == "loop"
+    long = [answer for answer in answers if answer[2] > 6_000_000]
+    assert {handler for handler, _, _ in long} == set(NODE)
+    complaints = [text for text in (complaint(stalls, *answer) for answer in long) if text]
+    assert len(complaints) <= 0.05 * len(long), complaints
+
+
+def test_good_node_is_not_blamed(node):
+    """Files and hashes on the pool of threads, and timers."""
+    requests = [("good", 30), ("load", "archive"), ("hash", 40000)]
+    for request in requests:
+        node.ask(*request)
+    blocked = Blocked(node.process.pid)
+    for _ in range(10):
+        for request in requests:
+            cool(node.directory / "archive")
+            node.ask(*request)
+    stalls, summary = blocked.end()
+    blamed = [stall for stall in stalls if stall["states_ns"]["runnable"] < 0.3 * stall["duration_ns"]]
+    assert blamed == []
+    # the main thread, and perhaps V8's for delayed tasks, which is a loop too; of the pool's none
+    workers = {worker["tid"]: worker for worker in summary["workers"]}
+    assert workers.pop(node.process.pid)["turns"] >= 30
+    assert len(workers) <= 1, workers
+    assert len(os.listdir(f"/proc/{node.process.pid}/task")) > 8
