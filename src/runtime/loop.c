@@ -13,9 +13,9 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	(void)symbols;
 	(void)error;
 	plan->turns = true;
-	snprintf(plan->why, sizeof(plan->why),
-		 "no runtime that is known by its functions: threads that wait for events are "
-		 "loops");
+	/* that there is no other is the reason, if one was looked for */
+	if (!*plan->why)
+		snprintf(plan->why, sizeof(plan->why), "threads that wait for events are loops");
 	return 1;
 }
 
