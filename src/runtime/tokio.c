@@ -35,6 +35,7 @@ struct search {
 	struct object *object;	 /* with the symbols */
 	struct debug_info *info; /* NULL: not opened yet, or there is none */
 	int fd;
+	int program_fd; /* what runs, where the symbols are of another file; else -1 */
 	bool info_tried;
 	size_t found, skipped, unknown;
 	int result;
@@ -119,6 +120,19 @@ static char *type_at(struct search *search, uint64_t address, const char *symbol
 	return name ? first_argument(name) : NULL;
 }
 
+/* A probe within an instruction would be the end of the program. */
+#define COMPARED_BYTES 32
+
+/* Whether what runs has the same code there as the file with the symbols. */
+static bool is_same_code(const struct search *search, uint64_t offset)
+{
+	uint8_t there[COMPARED_BYTES], here[COMPARED_BYTES];
+
+	return pread(search->program_fd, there, sizeof(there), (off_t)offset) == sizeof(there) &&
+	       pread(search->fd, here, sizeof(here), (off_t)offset) == sizeof(here) &&
+	       !memcmp(there, here, sizeof(there));
+}
+
 static void take_function(void *data, uint64_t address, const char *name)
 {
 	struct search *search = data;
@@ -129,6 +143,10 @@ static void take_function(void *data, uint64_t address, const char *name)
 	    !object_offset(search->object, address, &probe.offset))
 		return;
 	search->found++;
+	if (search->program_fd >= 0 && !is_same_code(search, probe.offset)) {
+		search->result = -ESTALE;
+		return;
+	}
 	for (size_t i = 0; i < search->plan->count; i++)
 		if (search->plan->probes[i].offset == probe.offset &&
 		    !strcmp(search->plan->probes[i].path, search->path))
@@ -160,16 +178,44 @@ static int search_file(struct search *search, const char *symbols)
 	search->info = NULL;
 	search->info_tried = false;
 	if (object_open(&search->object, fd) < 0)
-		return 0;
+		return symbols ? -ENOEXEC : 0;
 	object_each_function(search->object, take_function, search);
 	debug_info_close(search->info);
 	object_free(search->object);
 	return search->result;
 }
 
+static int search_symbols(struct search *search, const char *symbols, uint32_t pid,
+			  struct error *error)
+{
+	int result;
+
+	search->program_fd = open(search->path, O_RDONLY | O_CLOEXEC);
+	if (search->program_fd < 0)
+		return error_set(error, errno, "cannot read the program of process %u: %s", pid,
+				 strerror(errno));
+	result = search_file(search, symbols);
+	close(search->program_fd);
+	search->program_fd = -1;
+	if (result == -ESTALE)
+		return error_set(error, ESTALE,
+				 "%s is not what process %u runs: its code is another", symbols,
+				 pid);
+	if (result == -ENOEXEC)
+		return error_set(error, ENOEXEC, "%s is no ELF file", symbols);
+	if (result < 0)
+		return error_set(error, -result, "cannot read %s: %s", symbols, strerror(-result));
+	if (!search->found)
+		return error_set(error, ENOENT,
+				 "no tokio::runtime::task::raw::poll in the symbols of %s: it is "
+				 "no Tokio program, or stripped",
+				 symbols);
+	return 0;
+}
+
 static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, struct error *error)
 {
-	struct search search = {.plan = plan};
+	struct search search = {.plan = plan, .program_fd = -1};
 	struct mappings mappings = {0};
 	char program[64], path[96], last[96] = "";
 	uint64_t inode = 0, device = 0;
@@ -181,10 +227,7 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", pid);
 	if (symbols) {
 		search.path = program;
-		result = search_file(&search, symbols);
-		if (result < 0)
-			result = error_set(error, -result, "cannot read %s: %s", symbols,
-					   strerror(-result));
+		result = search_symbols(&search, symbols, pid, error);
 	}
 	for (size_t i = 0; result >= 0 && !search.found && i < mappings.count; i++) {
 		const struct mapping *mapping = &mappings.items[i];
