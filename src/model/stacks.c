@@ -90,15 +90,22 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
 						     WIRE_FRAME_SYSTEM};
 	const struct stack *stack = stacks_stack(stacks, id);
+	uint32_t unnamed = 0;
 
-	for (size_t i = 0; stack && i < ARRAY_SIZE(order); i++) {
+	for (size_t i = 0; stack && !unnamed && i < ARRAY_SIZE(order); i++) {
 		for (uint32_t j = 0; j < stack->count; j++) {
 			const struct frame *frame = stacks_frame(stacks, stack->frames[j]);
 
-			if (frame && frame->named && frame->kind == order[i])
+			if (!frame || frame->kind != order[i])
+				continue;
+			if (frame->named)
 				return stack->frames[j];
+			if (!unnamed && frame->kind == WIRE_FRAME_USER)
+				unnamed = stack->frames[j];
 		}
 	}
+	if (unnamed)
+		return unnamed;
 	return stack ? stack->frames[0] : 0;
 }
 

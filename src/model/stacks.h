@@ -40,7 +40,8 @@ const struct frame *stacks_frame(const struct stacks *stacks, uint32_t id);
 const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id);
 
 /*
- * The frame a stack is named by: the innermost of the program's own, else of what it was built of.
+ * The frame a stack is named by: the innermost of the program's own, by name or (stripped) by
+ * address, else of what it was built of.
  * 0: no such stack.
  */
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);

@@ -17,7 +17,7 @@ static void add_frame(struct stalls *stalls, uint32_t id, const char *function,
 			      .id = id,
 			      .line = 7,
 			      .kind = (__u8)kind,
-			      .flags = WIRE_FRAME_NAMED,
+			      .flags = strchr(function, '+') ? 0 : WIRE_FRAME_NAMED,
 			      .function_bytes = (__u16)(strlen(function) + 1),
 			      .file_bytes = 5,
 			      .module_bytes = 1}};
@@ -55,6 +55,8 @@ enum {
 	POOL_LOOP,
 	RAW_POLL,
 	SCHEDULER,
+	STRIPPED,
+	START,
 };
 
 static struct stalls *make_with_window(uint64_t window_ns)
@@ -64,6 +66,8 @@ static struct stalls *make_with_window(uint64_t window_ns)
 	const uint32_t spin[] = {SPIN, HANDLER, RUNTIME_POLL};
 	const uint32_t in_place[] = {LIBRARY, HANDLER, IN_PLACE, RUNTIME_POLL};
 	const uint32_t pool[] = {LIBRARY, RAW_POLL, POOL_LOOP};
+	const uint32_t stripped[] = {KERNEL_WAIT, LIBRARY, STRIPPED, START};
+	const uint32_t exported[] = {STRIPPED, HANDLER, STRIPPED, START};
 	const uint32_t worker[] = {LIBRARY, HANDLER, RAW_POLL, SCHEDULER, RAW_POLL};
 
 	assert_non_null(stalls);
@@ -82,11 +86,15 @@ static struct stalls *make_with_window(uint64_t window_ns)
 	add_frame(stalls, RAW_POLL, "tokio::runtime::task::raw::poll", WIRE_FRAME_RUNTIME);
 	add_frame(stalls, SCHEDULER, "tokio::runtime::scheduler::multi_thread::worker::run",
 		  WIRE_FRAME_RUNTIME);
+	add_frame(stalls, STRIPPED, "app+0x12", WIRE_FRAME_USER);
+	add_frame(stalls, START, "__libc_start_call_main", WIRE_FRAME_STANDARD);
 	add_stack(stalls, 1, wait, ARRAY_SIZE(wait));
 	add_stack(stalls, 2, spin, ARRAY_SIZE(spin));
 	add_stack(stalls, 3, in_place, ARRAY_SIZE(in_place));
 	add_stack(stalls, 4, pool, ARRAY_SIZE(pool));
 	add_stack(stalls, 5, worker, ARRAY_SIZE(worker));
+	add_stack(stalls, 6, stripped, ARRAY_SIZE(stripped));
+	add_stack(stalls, 7, exported, ARRAY_SIZE(exported));
 	return stalls;
 }
 
@@ -110,6 +118,21 @@ static struct wire_stall record(uint8_t state, uint64_t ns, uint32_t stack)
 
 	stall.states_ns[state] = ns;
 	return stall;
+}
+
+CASE(a_stripped_function_is_told_by_its_address)
+{
+	struct stalls *stalls = make();
+	struct wire_stall stripped = record(WIRE_SLEEP, 20, 6),
+			  exported = record(WIRE_SLEEP, 20, 7);
+	struct stall stall;
+
+	assert_int_equal(stalls_feed(stalls, &stripped.header, &stall), 1);
+	assert_int_equal(stall.function, STRIPPED);
+	/* a name tells more */
+	assert_int_equal(stalls_feed(stalls, &exported.header, &stall), 1);
+	assert_int_equal(stall.function, HANDLER);
+	stalls_free(stalls);
 }
 
 CASE(the_largest_state_is_the_cause)
@@ -520,6 +543,7 @@ CASE(two_measurements_differ)
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(a_stripped_function_is_told_by_its_address),
 		cmocka_unit_test(the_largest_state_is_the_cause),
 		cmocka_unit_test(what_it_ran_is_sampled),
 		cmocka_unit_test(blocking_in_place_is_told_apart),
