@@ -163,7 +163,11 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	if (summary->top && count > summary->top)
 		count = summary->top;
 	if (!count) {
-		output_string(out, "\nNo worker was kept for longer than the threshold.\n");
+		size_t workers;
+
+		stalls_workers(summary->stalls, &workers);
+		output_string(out, workers ? "\nNo worker was kept for longer than the threshold.\n"
+					   : "\nNo thread polled a task or waited for events.\n");
 		return;
 	}
 	output_char(out, '\n');
