@@ -106,6 +106,7 @@ static int attach_probes(struct span_probes *probes, struct record_sink sink)
 static int attach_waits(struct span_probes *probes, struct record_sink sink)
 {
 	int result = 0, attached = 0;
+	bool hidden = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = waits[i].wait);
@@ -124,7 +125,12 @@ static int attach_waits(struct span_probes *probes, struct record_sink sink)
 		if (result == -ENOMEM)
 			return result;
 		attached += result >= 0;
+		hidden |= result == -EACCES;
 	}
+	if (!attached && hidden)
+		return sink_missing(sink, "turns",
+				    "/sys/kernel/tracing cannot be read: turns of event loops are "
+				    "not seen: run as root");
 	if (!attached)
 		return sink_missing(sink, "turns",
 				    "the kernel has no tracepoints of system calls "

@@ -222,8 +222,9 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	int result = mappings_load(&mappings, pid);
 
 	if (result < 0)
-		return error_set(error, -result, "cannot read the memory map of process %u: %s",
-				 pid, strerror(-result));
+		return error_set(error, -result, "cannot read the memory map of process %u: %s%s",
+				 pid, strerror(-result),
+				 result == -EACCES ? ": run as root (sudo dwell …)" : "");
 	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", pid);
 	if (symbols) {
 		search.path = program;

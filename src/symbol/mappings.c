@@ -60,7 +60,7 @@ int mappings_load(struct mappings *mappings, uint32_t pid)
 	cleanup_file FILE *file = fopen(path, "re");
 
 	if (!file)
-		return -errno;
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &room, file) > 0) {
 		struct mapping mapping;
 		int result = parse_line(line, &mapping) ? append(mappings, mapping) : 0;

@@ -118,7 +118,7 @@ CASE(a_process_that_is_gone_maps_nothing)
 
 	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
 	assert_true(mappings.count > 0);
-	assert_int_equal(mappings_load(&mappings, 4194303), -ENOENT);
+	assert_int_equal(mappings_load(&mappings, 4194303), -ESRCH);
 	assert_int_equal(mappings.count, 0);
 	mappings_release(&mappings);
 }
