@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell blocked` where something is wrong with the target, with the arguments or with the rights, and under load."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+
+import pytest
+
+from conftest import BUILD, DWELL, run
+from services import Blocked, Service, build_tokio, loop_service, tokio_service
+
+LOOP = pathlib.Path(BUILD) / "tests" / "loop-service"
+BPF_ONLY = ["--inh-caps", "+bpf,+perfmon", "--ambient-caps", "+bpf,+perfmon", "--bounding-set", "-all,+bpf,+perfmon"]
+
+
+@pytest.fixture
+def sleeper():
+    process = subprocess.Popen(["sleep", "infinity"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def services():
+    """services(command...): started, and ended after the test."""
+    started = []
+
+    def start(*command):
+        started.append(Service(command))
+        return started[-1]
+
+    yield start
+    for service in started:
+        service.end()
+
+
+@pytest.fixture
+def for_all():
+    """A directory that every user can read, with the program in it."""
+    directory = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
+    directory.chmod(0o755)
+    shutil.copy(DWELL, directory / "dwell")
+    yield directory
+    shutil.rmtree(directory)
+
+
+def refused(*arguments, status=1):
+    """The only line that is said."""
+    done = run("blocked", *arguments)
+    assert done.returncode == status and done.stdout == "", (done.stdout, done.stderr)
+    assert done.stderr.startswith("dwell blocked: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.removeprefix("dwell blocked: ").rstrip("\n")
+
+
+def test_a_name_of_several(services, tmp_path):
+    program = tmp_path / "orders-api"
+    shutil.copy(LOOP, program)
+    first, second = sorted(services(program, "1", tmp_path).process.pid for _ in range(2))
+    for name in ("orders-api", "orders-ap"):
+        told = refused(name, "-d", "10ms")
+        assert told.startswith(f"2 processes match '{name}': {first} (orders-api), {second} (orders-api); choose"), told
+
+
+def test_a_process_that_has_ended():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    assert refused("-p", process.pid) == f"no process {process.pid}: see ps -e for those there are"
+
+
+def test_a_process_that_ends_before_it_is_looked_into():
+    for _ in range(5):
+        process = subprocess.Popen(["sleep", "infinity"])
+        dwell = subprocess.Popen(
+            [DWELL, "blocked", "-p", str(process.pid), "-v"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        first = dwell.stderr.readline()
+        process.kill()
+        process.wait()
+        assert "runtime loop" in first
+        output, errors = dwell.communicate(timeout=60)
+        if dwell.returncode == 0:
+            assert "0 workers" in output
+        else:
+            assert dwell.returncode == 1 and output == ""
+            assert errors == f"dwell blocked: cannot look into process {process.pid}: No such process\n"
+
+
+def test_a_process_without_a_runtime(sleeper):
+    done = run("blocked", "-p", sleeper.pid, "-d", "100ms", "-v")
+    assert done.returncode == 0, done.stderr
+    assert "0 workers, 0 pool threads" in done.stdout
+    assert "No thread polled a task or waited for events." in done.stdout
+    assert "runtime loop: no tokio::runtime::task::raw::poll in the symbols" in done.stderr
+
+
+def test_names_of_a_stripped_program(services, tmp_path):
+    for option, sleeps, place in (("--strip-debug", "wait_for_printer", None), ("--strip-all", "stripped+0x", None)):
+        program = tmp_path / "stripped"
+        subprocess.run(["strip", option, "-o", program, LOOP], check=True)
+        service = services(program, "1", tmp_path)
+        blocked = Blocked(service.process.pid)
+        for _ in range(3):
+            service.ask("sleep", 20)
+        service.settle()
+        stalls, summary = blocked.end()
+        found = {(stall["function"], stall["file"]) for stall in stalls if stall["cause"] == "sleep"}
+        ((function, file),) = found
+        assert function.startswith(sleeps) and file == place
+        assert summary["quality"]["stacks"]["failed"] == 0
+
+
+def test_why_a_stripped_program_is_a_loop():
+    with tokio_service("stripped") as service:
+        done = run("blocked", "-p", service.process.pid, "-d", "10ms", "-v")
+    assert done.returncode == 0
+    pid = service.process.pid
+    assert (
+        f"runtime loop: no tokio::runtime::task::raw::poll in the symbols of process {pid}: it is no Tokio program, or "
+        "stripped (--target FILE names one with symbols)" in done.stderr
+    )
+
+
+def test_symbols_of_something_else(services, tmp_path):
+    plain = build_tokio("plain")
+    program = tmp_path / "service"
+    subprocess.run(["strip", "-o", program, plain], check=True)
+    service = services(program, "--directory", tmp_path)
+    pid = service.process.pid
+    for target, told in (
+        (tmp_path / "none", "cannot read {}: No such file or directory"),
+        ("/etc/passwd", "{} is no ELF file"),
+        (tmp_path, "{} is no ELF file"),
+        (LOOP, "no tokio::runtime::task::raw::poll in the symbols of {}: it is no Tokio program, or stripped"),
+        (program, "no tokio::runtime::task::raw::poll in the symbols of {}: it is no Tokio program, or stripped"),
+        # probes there would end it
+        (build_tokio("release"), f"{{}} is not what process {pid} runs: its code is another"),
+    ):
+        assert refused("-p", pid, "-d", "10ms", "--target", target) == told.format(target)
+    blocked = Blocked(pid, "--target", plain)
+    answers = [service.ask("sleep", 20) for _ in range(3)]
+    service.settle()
+    _, summary = blocked.end()
+    assert summary["runtime"] == "tokio"
+    assert "uprobes" not in {item["source"] for item in summary["quality"]["unavailable"]}
+    assert sum(worker["polls"] for worker in summary["workers"]) >= len(answers)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced"])
+@pytest.mark.parametrize("runtime", ["loop", "tokio"])
+def test_a_program_that_is_not_there_any_more(services, tmp_path, runtime, replaced):
+    program = tmp_path / "service"
+    shutil.copy(LOOP if runtime == "loop" else build_tokio("release"), program)
+    service = services(program, *(["1", tmp_path] if runtime == "loop" else ["--directory", tmp_path]))
+    program.unlink()
+    if replaced:
+        shutil.copy("/bin/true", program)
+    blocked = Blocked(service.process.pid)
+    for _ in range(3):
+        service.ask("sleep", 20)
+        service.ask("spin", 20)
+    service.settle()
+    stalls, summary = blocked.end()
+    assert summary["runtime"] == runtime
+    places = {(stall["function"].split("::")[-1], pathlib.Path(stall["file"]).name) for stall in stalls}
+    source = "loop-service.c" if runtime == "loop" else "main.rs"
+    assert {("wait_for_printer", source), ("compute_report", source)} <= places, places
+    assert all(stall["line"] for stall in stalls)
+
+
+def as_nobody(dwell, pid, *rights):
+    return subprocess.run(
+        ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *rights,
+         dwell, "blocked", "-p", str(pid), "-d", "100ms"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+def test_another_users_process_without_rights(for_all):
+    with loop_service() as service:
+        pid = service.process.pid
+        done = as_nobody(for_all / "dwell", pid)
+        assert done.returncode == 1 and done.stdout == ""
+        assert done.stderr == (
+            f"dwell blocked: cannot read the memory map of process {pid}: Permission denied: run as root (sudo dwell …)\n"
+        )
+
+
+def test_ones_own_process_without_rights(for_all):
+    shutil.copy(LOOP, for_all / "service")
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    service = Service([*nobody, for_all / "service", "1", "/tmp"])
+    try:
+        done = as_nobody(for_all / "dwell", service.process.pid)
+    finally:
+        service.end()
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr == (
+        "dwell blocked: exact states need BPF: run as root (sudo dwell …), or give the program CAP_BPF and CAP_PERFMON\n"
+    )
+
+
+def test_only_the_rights_for_bpf(for_all):
+    """What cannot be seen then is said; nothing is made up for it."""
+    if os.stat("/sys/kernel/tracing").st_mode & 0o005:
+        pytest.skip("everybody may read /sys/kernel/tracing here")
+    with loop_service() as service:
+        done = as_nobody(for_all / "dwell", service.process.pid, *BPF_ONLY)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "0 workers" in done.stdout
+    assert (
+        "not measured: turns: /sys/kernel/tracing cannot be read: turns of event loops are not seen: run as root"
+        in done.stdout
+    )
+    assert "no CAP_SYS_PTRACE" in done.stdout
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["alone", "watched"])
+@pytest.mark.parametrize("runtime", ["loop", "tokio"])
+def test_a_crash(runtime, watched):
+    """A process dies of what it would die of anyway."""
+    start = loop_service if runtime == "loop" else tokio_service
+    with start(prefix=["prlimit", "--core=0"]) as service:
+        if watched:
+            blocked = Blocked(service.process.pid)
+        service.ask("sleep", 20)
+        assert service.ask("crash", 8) == ()
+        assert service.process.wait(60) == -signal.SIGSEGV
+        if watched:
+            stalls, summary = blocked.wait()
+            assert blocked.status == 0 and summary["runtime"] == runtime
+            assert "wait_for_printer" in {stall["function"].split("::")[-1] for stall in stalls}
+
+
+class Client:
+    """Asks all the time, and checks every answer, until end()."""
+
+    def __init__(self, service):
+        self.service = service
+        self.changed = threading.Condition()
+        self.count = 0
+        self.wrong = None
+        self.stop = False
+        self.thread = threading.Thread(target=self.ask_on)
+        self.thread.start()
+
+    def ask_on(self):
+        last = 0
+        while not self.stop and not self.wrong:
+            try:
+                answer = self.service.ask("spin", 1)
+                right = len(answer) == 3 and answer[0] > last and answer[1] >= 1_000_000
+            except (OSError, ValueError) as error:
+                answer, right = error, False
+            with self.changed:
+                if right:
+                    last = answer[0] + answer[1]
+                    self.count += 1
+                else:
+                    self.wrong = f"answer {self.count}: {answer}"
+                self.changed.notify()
+
+    def wait_for(self, count):
+        """Until there are so many more answers."""
+        with self.changed:
+            wanted = self.count + count
+            assert self.changed.wait_for(lambda: self.wrong or self.count >= wanted, 60)
+            assert self.wrong is None, self.wrong
+
+    def end(self):
+        self.stop = True
+        self.thread.join()
+
+
+@pytest.mark.parametrize("runtime", ["loop", "tokio"])
+def test_the_target_is_left_as_it_was(runtime):
+    """Attached and detached many times while it answers: DWELL_CYCLES, 25 if not set."""
+    with (loop_service if runtime == "loop" else tokio_service)() as service:
+        client = Client(service)
+        try:
+            for cycle in range(int(os.environ.get("DWELL_CYCLES", 25))):
+                client.wait_for(1)
+                blocked = Blocked(service.process.pid)
+                client.wait_for(3)
+                if cycle % 2:
+                    # in the middle of it, and nothing stays attached
+                    blocked.process.kill()
+                    blocked.process.communicate()
+                else:
+                    _, summary = blocked.end()
+                    assert blocked.status == 0 and summary["runtime"] == runtime
+            client.wait_for(10)
+        finally:
+            client.end()
+        assert client.wrong is None and service.process.poll() is None
