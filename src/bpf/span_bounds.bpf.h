@@ -163,6 +163,9 @@ span_finish(struct worker *worker, const struct account *account, __u64 now_ns)
 		return;
 	if (spent_ns - level->inner_ns > worker->longest_ns)
 		worker->longest_ns = spent_ns - level->inner_ns;
+	/* a switch to it that nobody told of */
+	if (worker->off)
+		span_end_block(worker, now_ns);
 	span_send(worker, level, account, now_ns);
 }
 

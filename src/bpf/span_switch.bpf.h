@@ -49,6 +49,9 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	depth = worker->depth - 1;
 	if (depth >= SPAN_LEVELS)
 		return;
+	/* a switch to it that nobody told of */
+	if (worker->off)
+		span_end_block(worker, now_ns);
 	block = &worker->blocks[(worker->longest + 1) & 1];
 	block->since_ns = now_ns;
 	block->where = *where;
@@ -78,7 +81,6 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 						    __u64 now_ns)
 {
 	struct worker *worker = worker_of(task);
-	struct span_block *block;
 
 	if (!worker)
 		return;
@@ -86,15 +88,11 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
 	if (!worker->depth || !worker->off)
 		return;
-	worker->off = 0;
-	block = &worker->blocks[(worker->longest + 1) & 1];
-	block->ns = now_ns - block->since_ns;
 	if (waited_ns > worker->culprit_ns && waited_ns > span_threshold_ns / 8 && before->pid) {
 		worker->culprit_ns = waited_ns;
 		span_set_thread(&worker->culprit, before);
 	}
-	if (block->ns > worker->blocks[worker->longest & 1].ns)
-		worker->longest = (worker->longest + 1) & 1;
+	span_end_block(worker, now_ns);
 }
 
 #endif

@@ -188,4 +188,15 @@ static __always_inline struct span_stack *span_stack_at(const struct worker *wor
 	return bpf_map_lookup_elem(&span_stacks, &index);
 }
 
+/* It has its CPU again. Of two waits the longer one stays. */
+static __always_inline void span_end_block(struct worker *worker, __u64 now_ns)
+{
+	struct span_block *block = &worker->blocks[(worker->longest + 1) & 1];
+
+	worker->off = 0;
+	block->ns = now_ns - block->since_ns;
+	if (block->ns > worker->blocks[worker->longest & 1].ns)
+		worker->longest = (worker->longest + 1) & 1;
+}
+
 #endif
