@@ -128,7 +128,7 @@ def complaint(stalls, handler, start, duration):
     stall = stall_of(stalls, start, duration)
     if not stall:
         return f"{handler}: a stall of {duration / 1e6} ms was not seen"
-    if not re.search(function, stall["function"]):
+    if not re.search(function, stall["function"] or ""):
         return f"{handler}: {stall['function']}"
     shares = {state: ns / stall["duration_ns"] for state, ns in stall["states_ns"].items()}
     # as in test_blocked: more than one answer
