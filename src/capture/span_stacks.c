@@ -8,14 +8,13 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "symbol/unwind.h"
 
 /* Stacks and functions that are told apart; of what is more, the stack is not told. */
 #define STACKS_MAX 65536
 
-/* The map of the process is read again for an address it does not have, at most so often. */
-#define ATTACH_AGAIN_NS NS_PER_S
+/* The map of the process is read again for an address it does not have, for 1/20 of the time. */
+#define ATTACH_AGAIN_SHARE 20
 
 int span_stacks_init(struct span_stacks *stacks, const struct span_options *options)
 {
@@ -166,11 +165,15 @@ static bool attach_again(struct span_stacks *stacks)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (stacks->ended || now_ns - stacks->attached_ns < ATTACH_AGAIN_NS)
+	if (stacks->ended ||
+	    now_ns - stacks->attached_ns < ATTACH_AGAIN_SHARE * stacks->attaching_ns)
 		return false;
-	stacks->attached_ns = now_ns;
 	stacks->ended = kill((pid_t)stacks->options->pid, 0) < 0;
-	return !stacks->ended && symbolizer_attach(stacks->symbolizer, stacks->options->pid) >= 0;
+	if (stacks->ended || symbolizer_attach(stacks->symbolizer, stacks->options->pid) < 0)
+		return false;
+	stacks->attached_ns = clock_monotonic_ns();
+	stacks->attaching_ns = stacks->attached_ns - now_ns;
+	return true;
 }
 
 static enum unwind_end unwind_raw(struct span_stacks *stacks, const struct span_stack *raw,
