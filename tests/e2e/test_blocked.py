@@ -41,9 +41,8 @@ def ask_all(service):
             if handler in ("read", "fault"):
                 service.ask("cool", argument)
             answers.append((handler, *service.ask(handler, argument)))
-            # ends the poll, which would serve the next request too if that is there already
-            service.ask("good", 1)
-    service.settle()
+            # else the next may be served in the same poll
+            service.settle()
     return answers
 
 

@@ -146,7 +146,7 @@ def test_node(node):
         for handler, (argument, _, _) in NODE.items():
             cool(node.directory / "archive")
             answers.append((handler, *node.ask(handler, argument)[:2]))
-    node.settle()
+            node.settle()
     stalls, summary = blocked.end()
     assert summary["runtime"] == "loop"
     long = [answer for answer in answers if answer[2] > 6_000_000]
@@ -166,7 +166,13 @@ def test_good_node_is_not_blamed(node):
             cool(node.directory / "archive")
             node.ask(*request)
     stalls, summary = blocked.end()
-    blamed = [stall for stall in stalls if stall["states_ns"]["runnable"] < 0.3 * stall["duration_ns"]]
+    # its own threads may have a lock of its heap while they wait for a CPU
+    shared = {"runnable", "lock", "ipc"}
+    blamed = [
+        stall
+        for stall in stalls
+        if stall["cause"] not in shared and stall["states_ns"]["runnable"] < 0.3 * stall["duration_ns"]
+    ]
     assert blamed == []
     # the main thread, and perhaps V8's for delayed tasks, which is a loop too; of the pool's none
     workers = {worker["tid"]: worker for worker in summary["workers"]}
