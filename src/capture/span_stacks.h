@@ -18,8 +18,8 @@ struct span_stacks {
 	struct symbolizer *symbolizer;
 	uint64_t attached_ns, attaching_ns; /* when last, and how long it took */
 	bool ended;			    /* the process */
-	struct identities frames; /* (0, address of the symbol_frame, or of a name) */
-	struct identities stacks; /* (count, hash of the frames' ids) */
+	struct identities frames;	    /* (0, address of the symbol_frame, or of a name) */
+	struct identities stacks;	    /* (count, hash of the frames' ids) */
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room */
 };

@@ -151,6 +151,7 @@ static const struct mapping *find_mapping(struct wait_sites *sites, uint32_t pid
 {
 	if (sites->mappings_pid != pid) {
 		sites->mappings_pid = pid;
+		mappings_release(&sites->mappings);
 		/* not readable: as if nothing were mapped */
 		if (mappings_load(&sites->mappings, pid) < 0)
 			return NULL;

@@ -51,11 +51,11 @@ static void clear(struct mappings *mappings)
 
 int mappings_load(struct mappings *mappings, uint32_t pid)
 {
+	struct mappings now = {0};
 	cleanup_free char *line = NULL;
 	char path[64];
 	size_t room = 0;
 
-	clear(mappings);
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	cleanup_file FILE *file = fopen(path, "re");
 
@@ -63,13 +63,18 @@ int mappings_load(struct mappings *mappings, uint32_t pid)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (getline(&line, &room, file) > 0) {
 		struct mapping mapping;
-		int result = parse_line(line, &mapping) ? append(mappings, mapping) : 0;
+		int result = parse_line(line, &mapping) ? append(&now, mapping) : 0;
 
 		if (result < 0) {
-			clear(mappings);
+			mappings_release(&now);
 			return result;
 		}
 	}
+	/* one that has ended, and waits for its parent, has none */
+	if (!now.count)
+		return -ESRCH;
+	mappings_release(mappings);
+	*mappings = now;
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct mappings {
 
 /*
  * Reads them anew. Another user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then the
- * mappings are empty.
+ * mappings are as they were; -ESRCH: it has ended, or is the kernel's.
  */
 int mappings_load(struct mappings *mappings, uint32_t pid) must_check;
 void mappings_release(struct mappings *mappings);

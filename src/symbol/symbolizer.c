@@ -95,11 +95,13 @@ void symbolizer_free(struct symbolizer *symbolizer)
 
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 {
-	char link[64];
+	char link[64], program[sizeof(symbolizer->program)];
 	ssize_t length;
+	int result;
 
 	if (symbolizer->pid != pid) {
 		/* the same address is something else there */
+		mappings_release(&symbolizer->mappings);
 		module_release(&symbolizer->nowhere);
 		symbolizer->nowhere = (struct module){.path = (char *)""};
 		jit_map_release(&symbolizer->jit);
@@ -107,9 +109,12 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 	}
 	symbolizer->pid = pid;
 	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", pid);
-	length = readlink(link, symbolizer->program, sizeof(symbolizer->program) - 1);
-	symbolizer->program[length > 0 ? length : 0] = '\0';
-	return mappings_load(&symbolizer->mappings, pid);
+	length = readlink(link, program, sizeof(program) - 1);
+	program[length > 0 ? length : 0] = '\0';
+	result = mappings_load(&symbolizer->mappings, pid);
+	if (result >= 0)
+		memcpy(symbolizer->program, program, sizeof(program));
+	return result;
 }
 
 static struct known *slot(const struct module *module, uint64_t key)
