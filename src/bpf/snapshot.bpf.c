@@ -149,7 +149,7 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 	struct worker *worker = worker_of(task);
 	__u32 depth;
 
-	if ((!worker || !worker->kind) && span_seeding) {
+	if ((!worker || !worker->kind) && span_seeding && worker_may_be(task)) {
 		worker = apply_verdict(task, account);
 		if (!worker && record.where.state > WIRE_RUNNABLE && !task->on_cpu)
 			write_seed(ctx, task);

@@ -26,19 +26,6 @@ static __u64 seed_samples, seed_sample_ns;
 
 struct bpf_perf_event_data;
 
-static __always_inline bool worker_may_be(struct task_struct *task)
-{
-	char comm[16] = {};
-
-	if (!span_prefix[0])
-		return true;
-	BPF_CORE_READ_STR_INTO(&comm, task, comm);
-	for (int i = 0; i < 16 && span_prefix[i]; i++)
-		if (comm[i] != span_prefix[i])
-			return false;
-	return true;
-}
-
 SEC("?uprobe")
 int on_poll(struct pt_regs *ctx)
 {
@@ -118,7 +105,8 @@ int on_wait_end(void *ctx)
 	if (!account)
 		return 0;
 	/* it has waited since before we looked */
-	if (!worker && span_turns && wait >= SPAN_WAIT_EPOLL && worker_may_be(task)) {
+	if (span_turns && wait >= SPAN_WAIT_EPOLL && (!worker || !worker->wait) &&
+	    worker_may_be(task)) {
 		worker = worker_make(task);
 		if (worker) {
 			worker->wait = wait;
@@ -210,7 +198,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	account = account_of(task);
 	if (!account)
 		return 0;
-	if (span_seeding && (!worker || !worker->kind))
+	if (span_seeding && (!worker || !worker->kind) && worker_may_be(task))
 		sample_seed(ctx, task, now_ns);
 	if (!worker || !worker->depth)
 		return 0;

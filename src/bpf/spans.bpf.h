@@ -113,6 +113,20 @@ static __always_inline struct worker *worker_of(struct task_struct *task)
 	return bpf_task_storage_get(&workers, task, NULL, 0);
 }
 
+/* By its name, if those of workers were told. */
+static __always_inline bool worker_may_be(struct task_struct *task)
+{
+	char comm[16] = {};
+
+	if (!span_prefix[0])
+		return true;
+	BPF_CORE_READ_STR_INTO(&comm, task, comm);
+	for (int i = 0; i < 16 && span_prefix[i]; i++)
+		if (comm[i] != span_prefix[i])
+			return false;
+	return true;
+}
+
 /* `index` has been checked; the mask is for the verifier, as in wait_function_at(). */
 static __always_inline struct span_level *span_level_at(struct worker *worker, __u32 index)
 {

@@ -7,13 +7,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 
 /* In the child: signals as our parent left them, then wait, then become the program. */
-_Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd)
+_Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd, bool stop)
 {
 	sigset_t none;
 	char byte;
@@ -32,12 +33,13 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 		_exit(1);
 	/* its life is its own now: it may outlive us, as under any shell */
 	prctl(PR_SET_PDEATHSIG, 0);
-	execvp(argv[0], argv);
+	if (!stop || ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+		execvp(argv[0], argv);
 	got = write(error_fd, &(int){errno}, sizeof(int));
 	_exit(127);
 }
 
-int child_prepare(struct child *child, char *const argv[], struct error *error)
+static int prepare(struct child *child, char *const argv[], bool stop, struct error *error)
 {
 	int start[2], failed[2];
 	pid_t parent = getpid();
@@ -52,7 +54,7 @@ int child_prepare(struct child *child, char *const argv[], struct error *error)
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(start[1]);
-		run(argv, parent, start[0], failed[1]);
+		run(argv, parent, start[0], failed[1], stop);
 	}
 	close(start[0]);
 	close(failed[1]);
@@ -68,12 +70,45 @@ int child_prepare(struct child *child, char *const argv[], struct error *error)
 	return 0;
 }
 
+int child_prepare(struct child *child, char *const argv[], struct error *error)
+{
+	return prepare(child, argv, false, error);
+}
+
+int child_prepare_program(struct child *child, char *const argv[], struct error *error)
+{
+	int status, result = prepare(child, argv, true, error);
+	pid_t got;
+
+	if (result >= 0)
+		result = child_start(child, argv[0], error);
+	if (result < 0)
+		return result;
+	do
+		got = waitpid(child->pid, &status, 0);
+	while (got < 0 && errno == EINTR);
+	if (got > 0 && WIFSTOPPED(status)) {
+		child->stopped = true;
+		return 0;
+	}
+	if (got > 0)
+		child->pid = 0; /* reaped */
+	return error_set(error, ECHILD, "%s ended before it began", argv[0]);
+}
+
 int child_start(struct child *child, const char *name, struct error *error)
 {
 	ssize_t got;
 	int reason;
 
 	child->started_ns = clock_monotonic_ns();
+	if (child->stopped) {
+		child->stopped = false;
+		return ptrace(PTRACE_DETACH, child->pid, NULL, NULL) < 0
+			       ? error_set(error, errno, "cannot start %s: %s", name,
+					   strerror(errno))
+			       : 0;
+	}
 	if (write(child->start_fd, "", 1) != 1)
 		return error_set(error, errno, "cannot start %s: %s", name, strerror(errno));
 	do

@@ -14,6 +14,7 @@ struct child {
 	int pidfd;    /* readable when it has ended */
 	int start_fd; /* closing it without a byte makes the child give up */
 	int error_fd; /* the errno of a failed exec comes out here; end of file on success */
+	bool stopped; /* at its first instruction; child_start() lets it go */
 	uint64_t started_ns;
 };
 
@@ -25,6 +26,12 @@ struct child {
 
 /* Forks. The child waits for child_start(), and dies with us. */
 int child_prepare(struct child *child, char *const argv[], struct error *error) must_check;
+
+/*
+ * Forks and executes: it stops before the program's first instruction, with its files mapped, to
+ * be looked into. By ptrace, which ends with child_start().
+ */
+int child_prepare_program(struct child *child, char *const argv[], struct error *error) must_check;
 
 /* Lets it go and waits until exec has succeeded or failed. */
 int child_start(struct child *child, const char *name, struct error *error) must_check;

@@ -45,7 +45,7 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
 	bpf->rodata->span_turns = options->turns;
-	bpf->rodata->span_seeding = options->marks.poll && !*options->prefix;
+	bpf->rodata->span_seeding = true;
 	memcpy((void *)bpf->rodata->span_prefix, options->prefix, sizeof(options->prefix));
 	bpf_program__set_autoload(bpf->progs.on_wait, true);
 	bpf_program__set_autoload(bpf->progs.on_wait_end, options->turns);

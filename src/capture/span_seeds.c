@@ -11,11 +11,15 @@
 #include <sys/uio.h>
 
 #include "base/array.h"
+#include "capture/syscalls.h"
 
 /* A thread that tells nothing by then is none of the runtime's. */
 #define LOOKS_MAX  8
 
 #define PAGE_BYTES 4096
+
+/* Snapshots without any worker, after which names have to do. */
+#define SETTLE_ROUNDS 4
 
 /* NULL: no memory. */
 static struct seed *seed_of(struct span_seeds *seeds, uint32_t tid)
@@ -53,6 +57,16 @@ static bool decide(const struct span_signs *signs, struct span_verdict *verdict)
 	return verdict->kind;
 }
 
+/* A full table means very many threads: then polls tell of them. */
+static void send_verdict(struct span_seeds *seeds, struct seed *seed, uint32_t tid,
+			 const struct span_verdict *verdict, enum wire_found_by found_by)
+{
+	seed->decided = true;
+	seed->found_by = (__u8)found_by;
+	seeds->found |= verdict->kind != SPAN_POOL;
+	bpf_map_update_elem(seeds->verdicts, &tid, verdict, BPF_ANY);
+}
+
 static int take(struct span_seeds *seeds, struct span_stacks *stacks, struct seed *seed,
 		const struct span_stack *raw, uint64_t since_ns, struct record_sink sink)
 {
@@ -61,14 +75,21 @@ static int take(struct span_seeds *seeds, struct span_stacks *stacks, struct see
 	uint32_t id;
 	int result = span_stacks_take(stacks, raw, &id, &signs, sink);
 
+	bool named = *stacks->options->prefix;
+
 	seed->looks++;
-	if (result < 0 || !decide(&signs, &verdict))
+	if (result < 0)
 		return result;
-	seed->decided = true;
+	if (!decide(&signs, &verdict)) {
+		if (!named)
+			return 0;
+		/* the user knows */
+		verdict.kind = stacks->options->turns ? SPAN_TURN : SPAN_POLL;
+	}
 	seed->stack = id;
 	seed->since_ns = since_ns;
-	/* a full table means very many threads: then polls tell of them */
-	bpf_map_update_elem(seeds->verdicts, &raw->tid, &verdict, BPF_ANY);
+	send_verdict(seeds, seed, raw->tid, &verdict,
+		     named ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_STACK);
 	return 0;
 }
 
@@ -115,13 +136,24 @@ static uint64_t switches_of(uint32_t tid)
 int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 		    const struct span_seed *raw, struct record_sink sink)
 {
+	const struct span_options *options = stacks->options;
 	struct seed *seed = seed_of(seeds, raw->tid);
 	struct span_stack *stack;
 	int result = 0;
 
 	if (!seed)
 		return -ENOMEM;
+	memcpy(seed->comm, raw->comm, sizeof(raw->comm));
 	if (seed->decided || seed->looks >= LOOKS_MAX)
+		return 0;
+	if (options->turns && raw->where.state == WIRE_IDLE &&
+	    syscalls_is_event_wait(raw->where.syscall)) {
+		send_verdict(seeds, seed, raw->tid, &(struct span_verdict){.kind = SPAN_TURN},
+			     *options->prefix ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_TYPE);
+		return 0;
+	}
+	/* of a loop the stack tells nothing */
+	if (!options->marks.poll && !*options->prefix)
 		return 0;
 	stack = malloc(sizeof(*stack));
 	if (!stack)
@@ -157,14 +189,87 @@ static const struct seed *find(const struct span_seeds *seeds, uint32_t tid)
 	return index == IDENTITY_NONE ? NULL : &seeds->items[index];
 }
 
-__u8 span_seeds_found_by(const struct span_seeds *seeds, const struct span_worker *worker)
+__u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *options,
+			 const struct span_worker *worker)
 {
 	const struct seed *seed = find(seeds, worker->tid);
 
+	seeds->found |= worker->kind != SPAN_POOL;
+	if (*options->prefix)
+		return WIRE_FOUND_BY_PREFIX;
 	/* what it has polled says more than where it was seen */
 	return seed && seed->decided && (!worker->spans || worker->kind == SPAN_ROOT)
-		       ? WIRE_FOUND_BY_STACK
+		       ? seed->found_by
 		       : WIRE_FOUND_BY_TYPE;
+}
+
+static bool has_known_name(const struct seed *seed, const struct span_options *options)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(options->marks.names); i++)
+		if (options->marks.names[i] && !strcmp(seed->comm, options->marks.names[i]))
+			return true;
+	return false;
+}
+
+/* How much of "worker-12" is what others have too; 0: it has no number. */
+static size_t common_part(const char *comm)
+{
+	size_t length = strlen(comm), end = length;
+
+	while (end && comm[end - 1] >= '0' && comm[end - 1] <= '9')
+		end--;
+	return end < length ? end : 0;
+}
+
+static bool is_of_group(const struct seed *seed, const struct seed *of)
+{
+	size_t part = common_part(of->comm);
+
+	return part && common_part(seed->comm) == part && !memcmp(seed->comm, of->comm, part);
+}
+
+/* One of the largest group of threads whose names differ by a number; NULL: there are none. */
+static const struct seed *find_group(const struct span_seeds *seeds)
+{
+	const struct seed *best = NULL;
+	size_t most = 1;
+
+	for (size_t i = 0; i < seeds->threads.count; i++) {
+		size_t count = 0;
+
+		for (size_t j = 0; j < seeds->threads.count; j++)
+			count += is_of_group(&seeds->items[j], &seeds->items[i]);
+		if (count > most) {
+			most = count;
+			best = &seeds->items[i];
+		}
+	}
+	return best;
+}
+
+void span_seeds_settle(struct span_seeds *seeds, const struct span_options *options)
+{
+	struct span_verdict verdict = {.kind = SPAN_POLL};
+	enum wire_found_by found_by = WIRE_FOUND_BY_NAME;
+	const struct seed *group = NULL;
+	bool named = false;
+
+	if (seeds->found || !options->marks.poll || ++seeds->rounds != SETTLE_ROUNDS)
+		return;
+	for (size_t i = 0; i < seeds->threads.count; i++)
+		named |= has_known_name(&seeds->items[i], options);
+	if (!named) {
+		found_by = WIRE_FOUND_BY_GROUP;
+		group = find_group(seeds);
+	}
+	for (size_t i = 0; i < seeds->threads.count; i++) {
+		struct seed *seed = &seeds->items[i];
+
+		if (seed->decided)
+			continue;
+		if (named ? has_known_name(seed, options) : group && is_of_group(seed, group))
+			send_verdict(seeds, seed, seeds->threads.items[i].tid, &verdict, found_by);
+	}
 }
 
 uint32_t span_seeds_stack(const struct span_seeds *seeds, uint32_t tid, uint64_t since_ns)

@@ -15,10 +15,14 @@ struct span_seeds {
 	struct seed {
 		unsigned int looks;
 		bool decided;
+		__u8 found_by; /* enum wire_found_by, if decided */
+		char comm[17];
 		uint32_t stack;
 		uint64_t since_ns; /* of the state it was looked at in; 0: it ran */
 	} * items;		   /* by number in threads */
 	size_t room;
+	bool found;	     /* some worker */
+	unsigned int rounds; /* of snapshots without one */
 };
 
 /* A thread that waits. 0, -ENOMEM, or what the sink says. */
@@ -30,7 +34,14 @@ int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
 		      const struct span_stack *raw, struct record_sink sink) must_check;
 
 /* How a worker was found. */
-__u8 span_seeds_found_by(const struct span_seeds *seeds, const struct span_worker *worker);
+__u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *options,
+			 const struct span_worker *worker);
+
+/*
+ * At the end of a snapshot: where for a second no stack, and nothing that was polled, has told of a
+ * worker, the names of threads have to do.
+ */
+void span_seeds_settle(struct span_seeds *seeds, const struct span_options *options);
 
 /*
  * The stack a thread was found with, in a poll that had begun before; with `since_ns`, only if it

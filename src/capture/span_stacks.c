@@ -24,6 +24,7 @@ int span_stacks_init(struct span_stacks *stacks, const struct span_options *opti
 	stacks->symbolizer = symbolizer_new();
 	if (!stacks->symbolizer)
 		return -ENOMEM;
+	symbolizer_take_symbols(stacks->symbolizer, options->symbols);
 	result = symbolizer_attach(stacks->symbolizer, options->pid);
 	/* now, not when the first stall comes and others wait to be looked at */
 	return result < 0 ? result : symbolizer_preload(stacks->symbolizer);

@@ -241,7 +241,7 @@ static int on_worker(struct spans *spans, const struct span_worker *raw, struct 
 		.where = raw->where,
 		.kind = (__u8)raw->kind,
 		.open_kind = (__u8)SPAN_COOKIE_KIND(raw->open_cookie),
-		.found_by = span_seeds_found_by(&spans->seeds, raw),
+		.found_by = span_seeds_found_by(&spans->seeds, spans->options, raw),
 	};
 	int result = tell_type(spans, raw->open_ns ? raw->open_cookie : 0, raw->header.time_ns,
 			       &worker.open_type, sink);
@@ -287,6 +287,7 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 		.probes = (__u32)spans->probes.attached,
 	};
 
+	span_seeds_settle(&spans->seeds, spans->options);
 	snprintf(record.name, sizeof(record.name), "%s", spans->options->runtime);
 	snprintf(record.process, sizeof(record.process), "%.15s", spans->options->process);
 	return sink_send(sink, &record.header);

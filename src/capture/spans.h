@@ -37,6 +37,7 @@ struct span_marks {
 	const char *single;	    /* of a scheduler without threads of its own */
 	const char *pool;	    /* of the blocking pool */
 	const char *root;	    /* of a thread that waits for a root future */
+	const char *names[2];	    /* it gives to its threads, also to those of the pool */
 };
 
 struct span_options {
@@ -45,6 +46,7 @@ struct span_options {
 	unsigned int frequency; /* of samples, Hz */
 	enum span_unwind unwind;
 	const char *runtime; /* its name */
+	const char *symbols; /* file with the program's symbols; NULL: its own */
 	char process[64];    /* the process's name */
 	struct span_probe *probes;
 	size_t probe_count;

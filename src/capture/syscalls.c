@@ -2,6 +2,9 @@
 #include "capture/syscalls.h"
 
 #include <asm/unistd.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
 
 /*
  * Class and call, by name; those an architecture does not have are left out below. Numbers that a
@@ -147,4 +150,20 @@ void syscalls_classify(volatile __u8 into[SYSCALL_TABLE_SIZE])
 	for (unsigned int i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (classes[i].number >= 0 && classes[i].number < SYSCALL_TABLE_SIZE)
 			into[classes[i].number] = classes[i].class;
+}
+
+bool syscalls_is_event_wait(int number)
+{
+	static const short numbers[] = {
+#ifdef __NR_epoll_wait
+		__NR_epoll_wait,
+#endif
+		__NR_epoll_pwait, 426, /* io_uring_enter */
+		441,		       /* epoll_pwait2 */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
 }

@@ -4,9 +4,14 @@
 #ifndef DWELL_CAPTURE_SYSCALLS_H
 #define DWELL_CAPTURE_SYSCALLS_H
 
+#include <stdbool.h>
+
 #include "bpf/config.h"
 
 /* Fills classes[number] with enum syscall_class; what the list does not name is SYSCALL_OTHER. */
 void syscalls_classify(volatile __u8 classes[SYSCALL_TABLE_SIZE]);
+
+/* Whether event loops wait in it, and hardly anybody else: epoll, io_uring. */
+bool syscalls_is_event_wait(int number);
 
 #endif

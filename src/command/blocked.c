@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "capture/thread_names.h"
 #include "command/blocked_options.h"
 #include "command/blocked_tui.h"
 #include "command/command.h"
@@ -20,6 +21,7 @@ struct blocked {
 	struct stalls *stalls;
 	const struct about *about; /* NULL: no interval yet */
 	struct blocked_tui tui;	   /* open if that is the format */
+	struct child child;	   /* the command, until it is watched */
 	struct output output;
 	int export_fd; /* -1: none */
 	struct output export_output;
@@ -76,7 +78,8 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 					   .worker = marks->worker,
 					   .single = marks->single,
 					   .pool = marks->pool,
-					   .root = marks->root};
+					   .root = marks->root,
+					   .names = {marks->names[0], marks->names[1]}};
 	spans->probes = calloc(plan->count ? plan->count : 1, sizeof(*spans->probes));
 	if (!spans->probes)
 		return -ENOMEM;
@@ -128,6 +131,8 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	watch.audience = (struct audience){
 		.data = blocked, .interval = take_interval, .record = take_record};
 	watch.spans = spans;
+	watch.child = blocked->child;
+	blocked->child = (struct child)CHILD_NONE;
 	if (blocked->options.record)
 		result = recorder_open(&recorder, blocked->options.record, blocked->options.force,
 				       error);
@@ -152,23 +157,76 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	return result;
 }
 
+static int check_prefix(const struct span_options *spans, struct error *error)
+{
+	char names[160];
+	size_t matching;
+
+	if (!*spans->prefix ||
+	    !thread_names(spans->pid, spans->prefix, &matching, names, sizeof(names)) || matching)
+		return 0;
+	return error_set(error, ENOENT,
+			 "--workers: no thread of process %u is named %s…: there are %s",
+			 spans->pid, spans->prefix, names);
+}
+
+/* At the end, if nobody was found that does the work. */
+static int check_found(const struct blocked *blocked, struct error *error)
+{
+	const struct span_options *spans = &blocked->options.spans;
+	char names[160];
+	size_t count, matching;
+	const struct stall_worker *workers = stalls_workers(blocked->stalls, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (workers[i].last.kind != WIRE_SPAN_POOL)
+			return 0;
+	if (!thread_names(spans->pid, "", &matching, names, sizeof(names)))
+		return 0; /* it has ended: there is nothing to try again with */
+	return error_set(error, ENOENT,
+			 "no worker found: no thread polled a task or waited for events: there are "
+			 "%s (--workers PREFIX says which are workers)",
+			 names);
+}
+
+/* It exists, with its files mapped, but has not run an instruction: nothing of it is missed. */
+static int start_command(struct blocked *blocked, struct error *error)
+{
+	struct watch_options *watch = &blocked->options.watch;
+	int result = child_prepare_program(&blocked->child, watch->command, error);
+
+	return result < 0
+		       ? result
+		       : targets_add_process(&watch->targets, (uint32_t)blocked->child.pid, error);
+}
+
 static int run_live(struct blocked *blocked, struct error *error)
 {
 	struct span_options *spans = &blocked->options.spans;
 	const struct runtime_ops *runtime =
 		blocked->options.no_uprobes ? &runtime_loop : blocked->options.runtime;
 	struct runtime_plan plan = {0};
-	int result;
+	int result = 0;
 
+	if (blocked->options.watch.command)
+		result = start_command(blocked, error);
+	if (result < 0)
+		return result;
 	spans->pid = blocked->options.watch.targets.items[0].id;
+	spans->symbols = blocked->options.symbols;
 	target_process_name(spans->pid, spans->process);
-	result = runtime_plan_make(&plan, runtime, spans->pid, blocked->options.symbols, error);
+	result = check_prefix(spans, error);
+	if (result >= 0)
+		result = runtime_plan_make(&plan, runtime, spans->pid, blocked->options.symbols,
+					   error);
 	if (result >= 0 && blocked->options.verbose)
 		fprintf(stderr, "dwell blocked: runtime %s: %s\n", plan.runtime->name, plan.why);
 	if (result >= 0 && set_probes(spans, &plan) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = watch_workers(blocked, error);
+	if (result >= 0)
+		result = check_found(blocked, error);
 	free(spans->probes);
 	runtime_plan_release(&plan);
 	return result;
@@ -239,11 +297,11 @@ static int run(struct blocked *blocked, struct error *error)
 	if (!blocked->stalls || output_init(&blocked->output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	if (blocked->options.format == FORMAT_AUTO)
-		blocked->options.format = !blocked->options.headless &&
-							  !blocked->options.watch.duration_ns &&
-							  terminal_usable()
-						  ? FORMAT_TUI
-						  : FORMAT_TABLE;
+		blocked->options.format =
+			!blocked->options.headless && !blocked->options.watch.duration_ns &&
+					!blocked->options.watch.command && terminal_usable()
+				? FORMAT_TUI
+				: FORMAT_TABLE;
 	screen.stalls = blocked->stalls;
 	if (blocked->options.format == FORMAT_TUI)
 		result = blocked_tui_open(&blocked->tui, &screen, error);
@@ -263,6 +321,7 @@ static void release(struct blocked *blocked)
 	}
 	blocked_tui_close(&blocked->tui);
 	output_release(&blocked->output);
+	child_release(&blocked->child);
 	stalls_free(blocked->stalls);
 	targets_release(&blocked->options.watch.targets);
 }
@@ -303,7 +362,7 @@ static bool check(const struct blocked *blocked)
 
 static int blocked_run(int argc, char **argv)
 {
-	struct blocked blocked = {.export_fd = -1};
+	struct blocked blocked = {.export_fd = -1, .child = CHILD_NONE};
 	struct error error = {""};
 	int result, code;
 

@@ -19,6 +19,7 @@ enum {
 	OPTION_FREQUENCY,
 	OPTION_NO_UPROBES,
 	OPTION_UNWIND,
+	OPTION_WORKERS,
 	OPTION_TARGET,
 	OPTION_HEADLESS,
 	OPTION_FORMAT,
@@ -41,6 +42,7 @@ static const char doc[] =
 	"  dwell blocked orders-api                    watch its workers\n"
 	"  dwell blocked orders-api -d 30s             what held a worker\n"
 	"  dwell blocked -p 1234 --threshold 1ms\n"
+	"  dwell blocked -- ./orders-api --port 80     from its first instruction on\n"
 	"  dwell blocked -p 1234 -d 10s --format json  a line a stall\n"
 	"  dwell blocked -p 1234 --max-stall 50ms      exit 3 if one is longer\n";
 
@@ -50,6 +52,8 @@ static const struct argp_option argp_options[] = {
 	{"runtime", OPTION_RUNTIME, "RUNTIME", 0, "auto, tokio or loop (auto)", 1},
 	{"target", OPTION_TARGET, "FILE", 0, "the program with its symbols, if it runs stripped",
 	 1},
+	{"workers", OPTION_WORKERS, "PREFIX", 0,
+	 "only threads whose names begin so are workers (found by what they do)", 1},
 	{"no-uprobes", OPTION_NO_UPROBES, 0, 0, "no probes on the runtime's functions", 1},
 	{0, 0, 0, 0, "What to tell:", 2},
 	{"threshold", OPTION_THRESHOLD, "TIME", 0,
@@ -146,20 +150,21 @@ static int take_count_from_zero(const char *value, const char *option, uint64_t 
 
 static int check_together(const struct blocked_options *options, struct error *error)
 {
-	unsigned int count = options->watch.targets.count;
+	unsigned int count = options->watch.targets.count + (options->watch.command != NULL);
 
 	if (options->headless && options->format == FORMAT_TUI)
 		return error_set(error, EINVAL, "--headless is without --format tui");
 	if (options->from && count)
-		return error_set(error, EINVAL, "give a process or --from, not both");
+		return error_set(error, EINVAL, "give a process, a command or --from");
 	if (options->from && options->record)
 		return error_set(error, EINVAL, "--record and --from do not go together");
 	if (options->from)
 		return 0;
 	if (count != 1)
-		return error_set(error, EINVAL,
-				 count ? "one process at a time"
-				       : "which process? dwell blocked NAME, or -p PID");
+		return error_set(
+			error, EINVAL,
+			count ? "one process, or one command, at a time"
+			      : "which process? dwell blocked NAME, or -p PID, or -- COMMAND");
 	return 0;
 }
 
@@ -188,6 +193,13 @@ static int take_option(struct blocked_options *options, int key, const char *val
 		return 0;
 	case OPTION_UNWIND:
 		return take_unwind(options, value, error);
+	case OPTION_WORKERS:
+		if (!*value || strlen(value) >= sizeof(options->spans.prefix))
+			return error_set(error, EINVAL,
+					 "--workers '%s': names of threads have 1 to 15 bytes",
+					 value);
+		snprintf(options->spans.prefix, sizeof(options->spans.prefix), "%s", value);
+		return 0;
 	case OPTION_TARGET:
 		options->symbols = value;
 		return 0;
@@ -243,6 +255,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	}
+	/* behind `--` */
+	if (key == ARGP_KEY_ARG && state->quoted && state->next > state->quoted) {
+		options->watch.command = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	}
 	result = take_option(options, key, value, &options->parsing.error);
 	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&options->parsing, result);
 }
@@ -250,7 +268,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 const struct argp blocked_argp = {
 	.options = argp_options,
 	.parser = parse_option,
-	.args_doc = "[NAME]",
+	.args_doc = "[NAME | -- COMMAND [ARGUMENT...]]",
 	.doc = doc,
 };
 

@@ -191,7 +191,7 @@ int watch_open(struct watch *watch, struct error *error)
 	if (!watch->intervals)
 		return error_set(error, ENOMEM, "out of memory");
 	result = loop_init(&watch->loop, error);
-	if (result >= 0 && watch->options->command)
+	if (result >= 0 && watch->options->command && !watch->child.pid)
 		result = prepare_child(watch, error);
 	if (result >= 0)
 		result = explain(watch,

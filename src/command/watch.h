@@ -14,12 +14,12 @@ struct watch {
 	struct audience audience;
 	struct recorder *recorder;	  /* NULL: nothing is recorded; not owned */
 	const struct span_options *spans; /* NULL: none */
+	struct child child; /* of a command that was prepared, and is a target, already; owned */
 	/* the rest is the watch's own; the loop may be given more to wait for, after watch_open()
 	 */
 	struct loop loop;
 	struct source *source;
 	struct intervals *intervals;
-	struct child child;
 	uint64_t told;		 /* intervals */
 	bool interrupted;	 /* once already */
 	struct error sink_error; /* of the audience or the recorder */

@@ -36,7 +36,7 @@ struct runtime_plan {
 
 /* How its functions are called on the stacks of its threads; as struct span_marks. */
 struct runtime_marks {
-	const char *poll, *harness, *worker, *single, *pool, *root;
+	const char *poll, *harness, *worker, *single, *pool, *root, *names[2];
 };
 
 struct runtime_ops {

@@ -270,6 +270,8 @@ const struct runtime_ops runtime_tokio = {
 		  .worker = "scheduler::multi_thread::worker",
 		  .single = "scheduler::current_thread",
 		  .pool = "blocking::pool",
-		  .root = "block_on"},
+		  .root = "block_on",
+		  /* the second since 1.50 */
+		  .names = {"tokio-runtime-w", "tokio-rt-worker"}},
 	.find = find,
 };

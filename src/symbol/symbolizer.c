@@ -2,6 +2,7 @@
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct module {
 	char *path;
 	bool executable;       /* the program itself */
 	struct object *object; /* NULL: no ELF file */
+	struct object *names;  /* another file with its symbols; NULL: its own */
 	struct debug_info *info;
 	struct known *known; /* open addressing by address + 1; 0 = free */
 	size_t known_count, known_room;
@@ -38,6 +40,7 @@ struct symbolizer {
 	struct module **modules;
 	size_t module_count, module_room;
 	char program[PATH_MAX];
+	const char *symbols;   /* file with the symbols of the program; NULL: its own */
 	struct module nowhere; /* addresses that are in no file */
 	struct jit_map jit;    /* names of some of them */
 	struct module kernel;
@@ -72,6 +75,7 @@ static void module_release(struct module *module)
 		frames_free(module->known[i].frames, module->known[i].count);
 	free(module->known);
 	debug_info_close(module->info);
+	object_free(module->names);
 	object_free(module->object);
 }
 
@@ -91,6 +95,11 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	kernel_symbols_release(&symbolizer->kernel_symbols);
 	mappings_release(&symbolizer->mappings);
 	free(symbolizer);
+}
+
+void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path)
+{
+	symbolizer->symbols = path;
 }
 
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
@@ -144,13 +153,21 @@ static int grow(struct module *module)
 	return 0;
 }
 
-static void open_files(struct module *module, const struct mapping *mapping, uint32_t pid)
+static void open_files(struct module *module, const struct mapping *mapping, uint32_t pid,
+		       const char *symbols)
 {
 	int fd = mapping_open(mapping, pid);
+	int symbols_fd = symbols ? open(symbols, O_RDONLY | O_CLOEXEC) : -1;
 
+	if (symbols_fd >= 0) {
+		module->info = debug_info_open(symbols_fd, symbols);
+		if (object_open(&module->names, symbols_fd) < 0)
+			module->names = NULL;
+	}
 	if (fd < 0)
 		return;
-	module->info = debug_info_open(fd, mapping->path);
+	if (!module->info)
+		module->info = debug_info_open(fd, mapping->path);
 	/* takes the descriptor over */
 	if (object_open(&module->object, fd) < 0)
 		module->object = NULL;
@@ -181,7 +198,8 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		return NULL;
 	}
 	module->executable = !strcmp(module->path, symbolizer->program);
-	open_files(module, mapping, symbolizer->pid);
+	open_files(module, mapping, symbolizer->pid,
+		   module->executable ? symbolizer->symbols : NULL);
 	symbolizer->modules[symbolizer->module_count++] = module;
 	return module;
 }
@@ -227,6 +245,8 @@ static const char *function_at(struct symbolizer *symbolizer, struct module *mod
 		return kernel_symbols_find(&symbolizer->kernel_symbols, address);
 	if (module == &symbolizer->nowhere)
 		return jit_map_find(&symbolizer->jit, address);
+	if (module->names)
+		return object_function(module->names, address);
 	return module->object ? object_function(module->object, address) : NULL;
 }
 

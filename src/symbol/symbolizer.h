@@ -39,6 +39,12 @@ struct symbolizer *symbolizer_new(void); /* NULL: no memory */
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
+ * Before anything is asked for: a file with the symbols of the program, which itself has none; it
+ * was linked from the same, so that addresses mean the same. `path` must live as long.
+ */
+void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path);
+
+/*
  * Reads the memory map of the process the next addresses are of, anew each time. 0 or a negative
  * errno: it is gone, or not ours to read.
  */
