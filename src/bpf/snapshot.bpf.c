@@ -93,23 +93,14 @@ static __always_inline bool read_account_again(struct account *account, __u64 in
 	return false;
 }
 
-/* What user space has found out about the thread since it was asked. NULL: nothing so far. */
-static __always_inline struct worker *apply_verdict(struct task_struct *task,
-						    const struct account *account)
+/* It has not polled anything since it was looked at, or it would be known to be a worker. */
+static __always_inline void seed_span(struct worker *worker, const struct account *account,
+				      const struct span_verdict *verdict)
 {
-	__u32 tid = tid_of(task), present;
-	struct span_verdict *verdict = bpf_map_lookup_elem(&span_verdicts, &tid);
 	__u8 state = account->live.where.state;
 	__u64 now_ns = bpf_ktime_get_ns();
-	struct worker *worker;
+	__u32 present;
 
-	if (!verdict)
-		return NULL;
-	worker = worker_make(task);
-	if (!worker || worker->kind)
-		return worker;
-	worker->root = verdict->root;
-	/* it has not polled anything else since, or it would have been noticed */
 	if (verdict->root && state != WIRE_IDLE && !verdict->in_poll)
 		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
 	else if (verdict->in_poll &&
@@ -124,7 +115,25 @@ static __always_inline struct worker *apply_verdict(struct task_struct *task,
 		worker->off = 1;
 	}
 	worker->kind = verdict->kind;
-	return worker;
+}
+
+/* What user space has found out about the thread since it was asked. False: nothing so far. */
+static __always_inline bool apply_verdict(struct task_struct *task, const struct account *account,
+					  struct worker **worker)
+{
+	__u32 tid = tid_of(task);
+	struct span_verdict *verdict = bpf_map_lookup_elem(&span_verdicts, &tid);
+
+	if (!verdict)
+		return false;
+	*worker = worker_make(task);
+	if (!*worker)
+		return false;
+	if (!(*worker)->kind)
+		seed_span(*worker, account, verdict);
+	(*worker)->root = verdict->root;
+	(*worker)->judged = 1;
+	return true;
 }
 
 static __always_inline void write_seed(struct bpf_iter__task *ctx, struct task_struct *task)
@@ -149,11 +158,10 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 	struct worker *worker = worker_of(task);
 	__u32 depth;
 
-	if ((!worker || !worker->kind) && span_seeding && worker_may_be(task)) {
-		worker = apply_verdict(task, account);
-		if (!worker && record.where.state > WIRE_RUNNABLE && !task->on_cpu)
-			write_seed(ctx, task);
-	}
+	if (span_seeding && (!worker || !worker->judged) && worker_may_be(task) &&
+	    !apply_verdict(task, account, &worker) && record.where.state > WIRE_RUNNABLE &&
+	    !task->on_cpu)
+		write_seed(ctx, task);
 	if (!worker || !worker->kind)
 		return;
 	depth = worker->depth - 1;

@@ -55,6 +55,8 @@ struct worker {
 	__u32 wait;  /* enum span_wait: where its loop waits */
 	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
+	__u32 judged; /* a verdict was applied */
+	__u32 pad;
 	__u64 spans, stalls;
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];

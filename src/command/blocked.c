@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/identities.h"
+#include "base/text.h"
 #include "capture/thread_names.h"
 #include "command/blocked_options.h"
 #include "command/blocked_tui.h"
@@ -22,6 +24,7 @@ struct blocked {
 	const struct about *about; /* NULL: no interval yet */
 	struct blocked_tui tui;	   /* open if that is the format */
 	struct child child;	   /* the command, until it is watched */
+	struct identities told; /* workers, with -v */
 	struct output output;
 	int export_fd; /* -1: none */
 	struct output export_output;
@@ -55,12 +58,42 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 	return 0;
 }
 
+/* Which workers there are, as they are found, and how. */
+static int tell_workers(struct blocked *blocked)
+{
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(blocked->stalls, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct wire_worker *last = &workers[i].last;
+		size_t known = blocked->told.count;
+		char comm[32], name[sizeof(last->comm) + 1] = {0};
+		size_t index;
+
+		if (last->kind == WIRE_SPAN_POOL)
+			continue;
+		index = identities_add(&blocked->told, last->tid, last->start_ns);
+		if (index == IDENTITY_NONE)
+			return -ENOMEM;
+		if (index < known)
+			continue;
+		memcpy(name, last->comm, sizeof(last->comm));
+		text_printable(comm, sizeof(comm), name, 16);
+		fprintf(stderr, "dwell blocked: worker %u %s, by %s\n", last->tid, comm,
+			blocked_found_by(last->found_by));
+	}
+	return 0;
+}
+
 static int take_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct blocked *blocked = data;
 
 	blocked->about = interval->about;
 	stalls_add_interval(blocked->stalls, interval);
+	if (blocked->options.verbose && blocked->options.format != FORMAT_TUI &&
+	    tell_workers(blocked) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	return blocked->options.format == FORMAT_TUI
 		       ? blocked_tui_interval(&blocked->tui, interval, error)
 		       : 0;
@@ -139,7 +172,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	watch.recorder = recorder;
 	if (result >= 0)
 		result = watch_open(&watch, error);
-	if (result >= 0 && blocked->options.verbose)
+	if (result >= 0 && blocked->options.verbose && blocked->options.format != FORMAT_TUI)
 		fprintf(stderr, "dwell blocked: watching %s %u\n", spans->process, spans->pid);
 	if (result >= 0 && blocked->options.format == FORMAT_TUI)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
@@ -219,7 +252,7 @@ static int run_live(struct blocked *blocked, struct error *error)
 	if (result >= 0)
 		result = runtime_plan_make(&plan, runtime, spans->pid, blocked->options.symbols,
 					   error);
-	if (result >= 0 && blocked->options.verbose)
+	if (result >= 0 && blocked->options.verbose && blocked->options.format != FORMAT_TUI)
 		fprintf(stderr, "dwell blocked: runtime %s: %s\n", plan.runtime->name, plan.why);
 	if (result >= 0 && set_probes(spans, &plan) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
@@ -322,6 +355,7 @@ static void release(struct blocked *blocked)
 	blocked_tui_close(&blocked->tui);
 	output_release(&blocked->output);
 	child_release(&blocked->child);
+	identities_release(&blocked->told);
 	stalls_free(blocked->stalls);
 	targets_release(&blocked->options.watch.targets);
 }

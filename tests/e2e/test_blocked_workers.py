@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which threads `dwell blocked` takes for workers, and what they were in before it came."""
+import subprocess
+import threading
+
+import pytest
+
+from conftest import DWELL, run
+from services import Blocked, Service, build_tokio, loop_service, stall_of, tokio_service
+
+
+def in_background(service, *request):
+    """-> the connection it is asked on, and the thread that waits for the answer."""
+    other = Service.__new__(Service)
+    other.port = service.port
+    other.connect()
+    waiting = threading.Thread(target=other.ask, args=request)
+    waiting.start()
+    return waiting
+
+
+def found(blocked, count):
+    """Waits until that many workers have been told of: -> {(name, how)}"""
+    told = []
+    while len(told) < count:
+        line = blocked.process.stderr.readline()
+        assert line, told
+        if "dwell blocked: worker " in line:
+            told.append(tuple(line.removeprefix("dwell blocked: worker ").rstrip("\n").split(" ", 1)[1].split(", by ")))
+    return told
+
+
+@pytest.mark.parametrize(
+    "build, arguments, expected",
+    [
+        ("release", [], {("tokio-runtime-w", "stack"), ("tokio-service", "stack")}),
+        ("plain", ["--threads", "0"], {("tokio-service", "stack")}),
+        ("v0", ["--name", "orders"], {("orders", "stack"), ("tokio-service", "stack")}),
+        ("fat", [], {("tokio-runtime-w", "stack")}),
+    ],
+)
+def test_idle_workers_are_found_by_their_stacks(build, arguments, expected):
+    with tokio_service(build, *arguments) as service:
+        blocked = Blocked(service.process.pid)
+        assert set(found(blocked, 1 if "0" in arguments else 2)) <= expected
+        _, summary = blocked.end()
+    names = {(worker["comm"], worker["found_by"]) for worker in summary["workers"]}
+    # who has polled since is known by that
+    assert {name for name, _ in names} == {name for name, _ in expected}
+    assert {how for _, how in names} <= {"stack", "type"}
+
+
+def test_idle_loops_are_found():
+    with loop_service(2) as service:
+        blocked = Blocked(service.process.pid)
+        assert set(found(blocked, 2)) == {("loop-service", "type"), ("loop", "type")}
+        blocked.end()
+
+
+@pytest.mark.parametrize("build", ["release", "fat", "v0"])
+@pytest.mark.parametrize("handler, cause, function", [("sleep", "sleep", "wait_for_printer"), ("spin", "cpu", "compute_report")])
+def test_a_poll_that_runs_already(build, handler, cause, function):
+    with tokio_service(build) as service:
+        service.settle()
+        waiting = in_background(service, handler, 4000)
+        blocked = Blocked(service.process.pid)
+        waiting.join()
+        service.settle()
+        stalls, _ = blocked.end()
+        (stall,) = [stall for stall in stalls if stall["duration_ns"] > 500_000_000]
+        assert (stall["cause"], stall["function"]) == (cause, f"tokio_service::{function}")
+
+
+def test_who_does_not_come_back():
+    with tokio_service() as service:
+        service.settle()
+        waiting = in_background(service, "lock", 4000)
+        done = run("blocked", "-p", service.process.pid, "-d", "2s", "--max-stall", "500ms")
+        assert done.returncode == 3
+        assert "STUCK for" in done.stdout and "lock in tokio_service::read_ledger" in done.stdout
+        assert "more than 500ms" in done.stderr
+        waiting.join()
+
+
+@pytest.mark.parametrize("build, arguments", [("release", []), ("release", ["--threads", "0"]), ("plain", ["--threads", "0"])])
+def test_the_root_future(build, arguments):
+    with tokio_service(build, *arguments) as service:
+        blocked = Blocked(service.process.pid)
+        while ("tokio-service", "stack") not in found(blocked, 1):
+            pass
+        answers = [service.ask("root", 20) for _ in range(10)]
+        service.settle()
+        stalls, _ = blocked.end()
+    right = [
+        stall
+        for stall in (stall_of(stalls, *answer[:2]) for answer in answers)
+        if stall
+        and (stall["span"], stall["cause"], stall["function"]) == ("root", "sleep", "tokio_service::rotate_logs")
+    ]
+    assert len(right) >= 9, stalls
+
+
+def test_only_some_workers():
+    with loop_service(2) as service:
+        pid = service.process.pid
+        blocked = Blocked(pid, "--workers", "loop-")
+        assert found(blocked, 1) == [("loop-service", "prefix")]
+        for _ in range(4):
+            service.connect()  # each to the next loop
+            service.ask("sleep", 20)
+        service.settle()
+        stalls, summary = blocked.end()
+        assert {worker["tid"] for worker in summary["workers"]} == {pid}
+        assert stalls and {stall["tid"] for stall in stalls} == {pid}
+        done = run("blocked", "-p", pid, "--workers", "tokio", "-d", "1s")
+        assert done.returncode == 1
+        assert f"no thread of process {pid} is named tokio…: there are loop, loop-service" in done.stderr
+    assert run("blocked", "-p", 1, "--workers", "sixteen-bytes-xx").returncode == 2
+
+
+def test_a_command(tmp_path):
+    record = tmp_path / "command.dwell"
+    script = "import select, time; poll = select.epoll()\nfor _ in range(3): poll.poll(0.01); time.sleep(0.02)"
+    done = run("blocked", "--record", record, "--", "/usr/bin/python3", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert "sleep clock_nanosleep" in done.stdout and "loop, 1 workers" in done.stdout
+    done = run("blocked", "-d", "1s", "--max-stalls", "0", "--", build_tokio("release"))
+    assert done.returncode == 0, done.stderr
+    assert "tokio, " in done.stdout
+    done = run("blocked", "--", "no-such-command")
+    assert done.returncode == 1 and "cannot run no-such-command: No such file or directory" in done.stderr
+    assert run("blocked", "-p", "1", "--", "true").returncode == 2
+    # it ends with us, as under any watcher
+    process = subprocess.Popen(
+        [DWELL, "blocked", "-v", "--", "sleep", "4321"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    while "watching" not in process.stderr.readline():
+        pass
+    process.kill()
+    process.wait()
+    subprocess.run(["pkill", "-f", "sleep 4321"])
