@@ -34,7 +34,7 @@ struct load {
 	uint64_t asked, answered;
 };
 
-static void fail(const char *what)
+__attribute__((noreturn)) static void fail(const char *what)
 {
 	perror(what);
 	exit(1);

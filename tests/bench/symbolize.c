@@ -29,7 +29,7 @@ struct extent {
 	uint64_t first, last;
 };
 
-static void fail(const char *what)
+__attribute__((noreturn)) static void fail(const char *what)
 {
 	fprintf(stderr, "symbolize: %s\n", what);
 	exit(1);
