@@ -56,12 +56,8 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
-	if (span_threshold_ns) {
-		struct worker *worker = worker_of(task);
-
-		if (worker)
-			worker_end(worker);
-	}
+	if (span_threshold_ns)
+		worker_end(task, now_ns);
 }
 
 static __always_inline bool is_throttled(struct task_struct *task)

@@ -9,14 +9,42 @@
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/spans.bpf.h"
 
-static __always_inline void worker_end(struct worker *worker)
+/* A thread ends; no snapshot may have met it. */
+static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64 now_ns)
 {
-	__u32 slot = worker->slot - 1;
+	struct worker *worker = worker_of(task);
+	struct span_worker *record;
+	__u32 slot;
 
+	if (!worker)
+		return;
+	slot = worker->slot - 1;
 	if (worker->slot)
 		bpf_map_push_elem(&span_slots, &slot, 0);
 	worker->slot = 0;
 	worker->depth = 0;
+	if (!worker->kind)
+		return;
+	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+	if (!record) {
+		count(&spans_lost);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	record->header.size = sizeof(*record);
+	record->header.kind = SPAN_WORKER;
+	record->header.time_ns = now_ns;
+	record->start_ns = task->start_boottime;
+	record->spans = worker->spans;
+	record->stalls = worker->stalls;
+	record->longest_ns = worker->longest_ns;
+	record->since_ns = now_ns;
+	record->where = where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	record->tid = tid_of(task);
+	record->pid = pid_of(task);
+	record->kind = worker->kind;
+	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+	bpf_ringbuf_submit(record, 0);
 }
 
 /* Very many short waits in one span: not each is worth a stack. */

@@ -379,6 +379,11 @@ enum wire_found_by {
 #undef X
 };
 
+/* The thread is one that waits for events, too. */
+#define WIRE_STALL_OF_LOOP 1U
+/* It had begun when it was first looked at: it is a poll of a task, and longer than it seems. */
+#define WIRE_STALL_SEEDED 2U
+
 struct wire_worker {
 	struct wire_header header;
 	__u64 start_ns; /* with tid the identity, as in wire_thread */
@@ -393,8 +398,8 @@ struct wire_worker {
 	__u8 kind;	 /* enum wire_span_kind */
 	__u8 found_by;	 /* enum wire_found_by */
 	__u8 open_kind;	 /* of the span that goes on */
-	__u8 pad;
-	__u32 stack; /* where it waits, in a span above the threshold; 0: not known */
+	__u8 open_flags; /* WIRE_STALL_* of that */
+	__u32 stack;	 /* where it waits, in a span above the threshold; 0: not known */
 	char comm[16];
 };
 
@@ -402,9 +407,6 @@ struct wire_party {
 	__u32 tid, pid; /* tid 0: not known */
 	char comm[16];
 };
-
-/* The thread is one that waits for events, too. */
-#define WIRE_STALL_OF_LOOP 1U
 
 /* A span of more than the threshold, not counting spans inside that are told themselves. */
 struct wire_stall {

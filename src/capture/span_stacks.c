@@ -225,10 +225,19 @@ static bool is_our_own(const struct symbol *symbol)
 	return false;
 }
 
-static bool begins(const struct symbol_frame *frame, const char *beginning)
+/* An instance may begin with the `<` of its type. */
+static bool begins(const char *function, const char *beginning)
 {
-	return beginning && !frame->inlined &&
-	       !strncmp(frame->function, beginning, strlen(beginning));
+	function += *function == '<';
+	return beginning && !strncmp(function, beginning, strlen(beginning));
+}
+
+static bool ends_in_poll(const char *function)
+{
+	static const char end[] = "::poll";
+	size_t length = strlen(function);
+
+	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
 }
 
 /* What the functions at an address tell of the thread. */
@@ -238,8 +247,9 @@ static void read_signs(const struct span_marks *marks, const struct symbol *symb
 	for (unsigned int i = 0; i < symbol->count; i++) {
 		const struct symbol_frame *frame = &symbol->frames[i];
 
-		signs->polls += begins(frame, marks->poll);
-		signs->harnesses += begins(frame, marks->harness);
+		signs->polls += !frame->inlined && begins(frame->function, marks->poll);
+		signs->harnesses += !frame->inlined && begins(frame->function, marks->harness) &&
+				    ends_in_poll(frame->function);
 		signs->worker |= marks->worker && strstr(frame->function, marks->worker);
 		signs->single |= marks->single && strstr(frame->function, marks->single);
 		signs->pool |= marks->pool && strstr(frame->function, marks->pool);

@@ -159,7 +159,8 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.pid = end->pid,
 		.longest = end->longest,
 		.kind = (__u32)SPAN_COOKIE_KIND(end->cookie),
-		.flags = end->wait ? WIRE_STALL_OF_LOOP : 0,
+		.flags = (end->wait ? WIRE_STALL_OF_LOOP : 0) |
+			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0),
 		.waker = party(&end->waker),
 		.culprit = party(&end->culprit),
 	};
@@ -241,6 +242,9 @@ static int on_worker(struct spans *spans, const struct span_worker *raw, struct 
 		.where = raw->where,
 		.kind = (__u8)raw->kind,
 		.open_kind = (__u8)SPAN_COOKIE_KIND(raw->open_cookie),
+		.open_flags = raw->open_ns && raw->open_cookie == SPAN_COOKIE_SEEDED
+				      ? WIRE_STALL_SEEDED
+				      : 0,
 		.found_by = span_seeds_found_by(&spans->seeds, spans->options, raw),
 	};
 	int result = tell_type(spans, raw->open_ns ? raw->open_cookie : 0, raw->header.time_ns,

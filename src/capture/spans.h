@@ -29,7 +29,8 @@ enum span_unwind {
 
 /*
  * How a runtime's functions are called, on the stacks of its threads. Each is part of a name; NULL:
- * it has none. `poll` and `harness` are the beginnings of what polls a task.
+ * it has none. `poll` is the beginning of what polls a task; `harness`, too, of what ends in
+ * ::poll.
  */
 struct span_marks {
 	const char *poll, *harness; /* one often jumps to the other: then only that is there */

@@ -24,7 +24,7 @@ struct blocked {
 	const struct about *about; /* NULL: no interval yet */
 	struct blocked_tui tui;	   /* open if that is the format */
 	struct child child;	   /* the command, until it is watched */
-	struct identities told; /* workers, with -v */
+	struct identities told;	   /* workers, with -v */
 	struct output output;
 	int export_fd; /* -1: none */
 	struct output export_output;

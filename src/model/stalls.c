@@ -308,7 +308,8 @@ static bool is_no_task(const struct stalls *stalls, const struct wire_stall *rec
 		&stalls->stacks, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
 	unsigned int polls = raw > harness ? raw : harness;
 
-	if (record->kind != WIRE_SPAN_POLL || record->type || !stalls_stack(stalls, stack))
+	if (record->kind != WIRE_SPAN_POLL || record->type || record->flags & WIRE_STALL_SEEDED ||
+	    !stalls_stack(stalls, stack))
 		return false;
 	if (polls > 1)
 		return polls == 2 && record->inner_ns;
@@ -495,6 +496,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 		.tid = last->tid,
 		.type = last->open_type,
 		.kind = last->open_kind,
+		.flags = last->open_flags,
 	};
 	struct stall_open open = {
 		.duration_ns = last->header.time_ns - last->open_ns,

@@ -266,9 +266,11 @@ const struct runtime_ops runtime_tokio = {
 	.name = "tokio",
 	.summary = "Rust's Tokio: every poll of every task, by probes",
 	.marks = {.poll = "tokio::runtime::task::raw::poll",
-		  .harness = "tokio::runtime::task::harness::Harness<T,S>::poll",
-		  .worker = "scheduler::multi_thread::worker",
-		  .single = "scheduler::current_thread",
+		  .harness = "tokio::runtime::task::harness::Harness<",
+		  /* no more of them: names have types in them, also those of other instances with
+		   * the same code */
+		  .worker = "scheduler::multi_thread::worker::Context",
+		  .single = "scheduler::current_thread::C",
 		  .pool = "blocking::pool",
 		  .root = "block_on",
 		  /* the second since 1.50 */

@@ -169,6 +169,7 @@ void blocked_json_stall(struct output *out, const struct stalls *stalls, const s
 	json_add_u64(&json, "duration_ns", record->duration_ns);
 	json_add_u64(&json, "own_ns", stall->own_ns);
 	json_add_string(&json, "span", span_kind(record->kind));
+	json_add_bool(&json, "began_before", record->flags & WIRE_STALL_SEEDED);
 	json_add_u64(&json, "tid", record->tid);
 	json_add_string(&json, "cause", stall_cause_info[stall->cause].key);
 	write_reason(&json, &stall->where);
