@@ -221,6 +221,9 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	uint64_t inode = 0, device = 0;
 	int result = mappings_load(&mappings, pid);
 
+	if (result == -ESRCH)
+		return error_set(error, ESRCH,
+				 "process %u maps nothing: it has ended, or is the kernel's", pid);
 	if (result < 0)
 		return error_set(error, -result, "cannot read the memory map of process %u: %s%s",
 				 pid, strerror(-result),

@@ -250,7 +250,7 @@ static void draw_worker(struct page *page, const struct blocked_screen *screen,
 	canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
 		      "%llu %s, %llu stalls, longest %s; found by %s",
 		      (unsigned long long)worker->spans,
-		      worker->last.kind != WIRE_SPAN_POLL ? "turns" : "polls",
+		      worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
 		      (unsigned long long)worker->stalls, longest,
 		      blocked_found_by(worker->last.found_by));
 	if (is_open) {

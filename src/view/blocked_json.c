@@ -230,10 +230,10 @@ static void write_workers(struct json *json, const struct blocked_summary *summa
 		json_add_u64(json, "tid", worker->last.tid);
 		json_add_string(json, "comm", comm);
 		json_add_string(json, "found_by", blocked_found_by(worker->last.found_by));
-		json_add_u64(json, worker->last.kind != WIRE_SPAN_POLL ? "turns" : "polls",
+		json_add_u64(json, worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
 			     worker->spans);
 		json_add_u64(json,
-			     worker->last.kind != WIRE_SPAN_POLL ? "max_turn_ns" : "max_poll_ns",
+			     worker->last.kind == WIRE_SPAN_TURN ? "max_turn_ns" : "max_poll_ns",
 			     worker->longest_ns);
 		json_object_begin(json, "states_ns");
 		for (int state = 0; state < STATES; state++)
