@@ -345,6 +345,7 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 			   struct error *error)
 {
 	const struct wire_stall *stall = (const struct wire_stall *)record;
+	const struct wire_worker *worker = (const struct wire_worker *)record;
 	int result;
 
 	switch (record->kind) {
@@ -357,8 +358,8 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 	case WIRE_SAMPLE:
 		return repeat_stack(recorder, ((const struct wire_sample *)record)->stack, error);
 	case WIRE_WORKER:
-		return repeat(recorder, &recorder->standing.frames,
-			      ((const struct wire_worker *)record)->open_type, error);
+		result = repeat(recorder, &recorder->standing.frames, worker->open_type, error);
+		return result < 0 ? result : repeat_stack(recorder, worker->stack, error);
 	case WIRE_STALL:
 		result = repeat(recorder, &recorder->standing.frames, stall->type, error);
 		if (result >= 0)

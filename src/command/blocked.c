@@ -15,6 +15,7 @@
 #include "command/replay.h"
 #include "command/watch.h"
 #include "tui/terminal.h"
+#include "view/blocked_words.h"
 
 #define DEFAULT_ROWS 20
 

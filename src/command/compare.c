@@ -12,7 +12,7 @@
 #include "command/watch_options.h"
 #include "model/comparison.h"
 #include "model/stalls.h"
-#include "view/blocked.h"
+#include "view/blocked_words.h"
 
 enum {
 	OPTION_FORMAT = 512,

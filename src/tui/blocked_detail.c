@@ -5,7 +5,7 @@
 #include "base/duration.h"
 #include "base/histogram.h"
 #include "tui/blocked_state.h"
-#include "view/blocked.h"
+#include "view/blocked_words.h"
 
 /* Draws line by line from a first one on, and counts them all. */
 struct page {

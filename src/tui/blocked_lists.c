@@ -7,7 +7,7 @@
 #include "base/histogram.h"
 #include "base/text.h"
 #include "tui/blocked_state.h"
-#include "view/blocked.h"
+#include "view/blocked_words.h"
 
 #define CAUSE_WIDTH	  22
 #define FIGURE_WIDTH	  9

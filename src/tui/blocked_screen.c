@@ -10,7 +10,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "tui/blocked_state.h"
-#include "view/blocked.h"
+#include "view/blocked_words.h"
 
 /* Live, four minutes at four intervals a second; a recording is there as a whole. */
 #define LIVE_STALLS	 8192

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/reason.h"
+#include "view/blocked_words.h"
 
 /*
  * Trace events, as Perfetto, speedscope and chrome://tracing read them ("Trace Event Format"): a

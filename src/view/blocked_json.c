@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/reason.h"
 #include "view/blocked.h"
+#include "view/blocked_words.h"
 
 #define VERSION 1
 
@@ -21,18 +22,6 @@ static const char *span_kind(unsigned int kind)
 	case number:                                                                               \
 		return key;
 		WIRE_SPAN_KINDS(X)
-#undef X
-	}
-	return "unknown";
-}
-
-const char *blocked_found_by(unsigned int number)
-{
-	switch (number) {
-#define X(name, value, key, help)                                                                  \
-	case value:                                                                                \
-		return key;
-		WIRE_FOUND_BY(X)
 #undef X
 	}
 	return "unknown";

@@ -5,44 +5,12 @@
 #include "base/duration.h"
 #include "base/histogram.h"
 #include "base/text.h"
-#include "model/reason.h"
 #include "view/blocked.h"
+#include "view/blocked_words.h"
 
 #define FUNCTION_COLUMNS 44
 #define PLACE_COLUMNS	 22
 #define CAUSE_COLUMNS	 24
-
-/* What rustc makes of the body of an async function, block or closure. */
-static const char *const bodies[] = {"::{{closure}}",	"::{closure#",	    "::{async_fn#",
-				     "::{async_block#", "::{async_fn_env#", "::{async_block_env#",
-				     "::{closure_env#"};
-
-static bool cut_body(char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
-		char *at = NULL, *next = name, *end;
-
-		while ((next = strstr(next, bodies[i])))
-			at = next++;
-		if (!at || at == name)
-			continue;
-		end = at + strlen(bodies[i]);
-		if (bodies[i][strlen(bodies[i]) - 1] == '#')
-			end = strchr(end, '}') ? strchr(end, '}') + 1 : end;
-		if (*end)
-			continue;
-		*at = '\0';
-		return true;
-	}
-	return false;
-}
-
-void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame)
-{
-	snprintf(into, BLOCKED_NAME_BYTES, "%s", frame->function);
-	while (cut_body(into))
-		;
-}
 
 static void write_padded(struct output *out, const char *text, size_t columns)
 {
@@ -61,16 +29,6 @@ static void write_function(struct output *out, const char *name)
 
 	write_padded(out, length > FUNCTION_COLUMNS ? name + length - FUNCTION_COLUMNS : name,
 		     FUNCTION_COLUMNS);
-}
-
-void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame)
-{
-	const char *slash = frame ? strrchr(frame->file, '/') : NULL;
-
-	*into = '\0';
-	if (frame && *frame->file)
-		snprintf(into, BLOCKED_PLACE_BYTES, frame->line ? "%.100s:%u" : "%.100s",
-			 slash ? slash + 1 : frame->file, frame->line);
 }
 
 static void write_place(struct output *out, const struct frame *frame)
@@ -108,16 +66,6 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 			      100.0 * (double)runtime->frames_named / (double)runtime->frames);
 	output_format(out, runtime->lost ? "LOST %llu\n" : "lost %llu\n",
 		      (unsigned long long)runtime->lost);
-}
-
-void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause, struct wire_where where)
-{
-	char reason[REASON_BYTES] = "";
-
-	if (cause != CAUSE_CPU && cause != CAUSE_RUNNABLE && where.state > WIRE_RUNNABLE)
-		reason_format(reason, sizeof(reason), where, true);
-	snprintf(into, BLOCKED_CAUSE_BYTES, "%s%s%s", stall_cause_info[cause].key,
-		 *reason ? " " : "", reason);
 }
 
 static void write_cause(struct output *out, const struct hotspot *hotspot)
@@ -239,12 +187,6 @@ static void write_workers(struct output *out, const struct blocked_summary *summ
 		write_open(out, summary->stalls, worker);
 		output_char(out, '\n');
 	}
-}
-
-bool blocked_is_about_stalls(const struct wire_missing *missing)
-{
-	return strcmp(missing->source, "taskstats") != 0 &&
-	       strcmp(missing->source, "delayacct") != 0;
 }
 
 void blocked_table(struct output *out, const struct blocked_summary *summary)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How stalls and what belongs to them are put into words, the same everywhere. */
+#ifndef DWELL_VIEW_BLOCKED_WORDS_H
+#define DWELL_VIEW_BLOCKED_WORDS_H
+
+#include "model/stalls.h"
+
+/* A worker that is kept for so long, and has not come back, is told to be stuck. */
+#define BLOCKED_STUCK_NS (1000 * 1000 * 1000ULL)
+
+/* How a worker was found, by enum wire_found_by. */
+const char *blocked_found_by(unsigned int number);
+
+/* Whether what is missing changes what is told of stalls. */
+bool blocked_is_about_stalls(const struct wire_missing *missing);
+
+/* "lock futex_wait": why, and in what. */
+#define BLOCKED_CAUSE_BYTES 96
+void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause, struct wire_where where);
+
+/* "audit.rs:41"; empty where that is not known. */
+#define BLOCKED_PLACE_BYTES 128
+void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
+
+/* The name of a function as people read it: without what compilers make of an async body. */
+#define BLOCKED_NAME_BYTES 256
+void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
+
+#endif
