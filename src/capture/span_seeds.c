@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* process_vm_readv */
 #include "capture/span_seeds.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "capture/syscalls.h"
 
 /* A thread that tells nothing by then is none of the runtime's. */
 #define LOOKS_MAX  8
-
-#define PAGE_BYTES 4096
 
 /* Snapshots without any worker, after which names have to do. */
 #define SETTLE_ROUNDS 4
@@ -93,24 +91,22 @@ static int take(struct span_seeds *seeds, struct span_stacks *stacks, struct see
 	return 0;
 }
 
-/* As much of the stack as there is: what lies behind its end is not readable. */
+/*
+ * As much of the stack as there is: what lies behind its end is not readable. (Not by
+ * process_vm_readv(), which kernels may be built without.)
+ */
 static uint32_t read_stack(uint32_t tid, uint64_t from, uint8_t into[SPAN_USER_BYTES])
 {
-	struct iovec pages[SPAN_USER_BYTES / PAGE_BYTES + 1];
-	struct iovec all = {into, SPAN_USER_BYTES};
-	unsigned int count = 0;
-	uint64_t at = from;
+	char path[32];
 	ssize_t bytes;
+	int fd;
 
-	while (at < from + SPAN_USER_BYTES && count < ARRAY_SIZE(pages)) {
-		uint64_t end = (at | (PAGE_BYTES - 1)) + 1;
-
-		if (end > from + SPAN_USER_BYTES)
-			end = from + SPAN_USER_BYTES;
-		pages[count++] = (struct iovec){(void *)(uintptr_t)at, end - at};
-		at = end;
-	}
-	bytes = process_vm_readv((pid_t)tid, &all, 1, pages, count, 0);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	bytes = pread(fd, into, SPAN_USER_BYTES, (off_t)from);
+	close(fd);
 	return bytes > 0 ? (uint32_t)bytes : 0;
 }
 
