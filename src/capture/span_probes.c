@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -13,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/duration.h"
+#include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
 
 /* Stalls come with their stacks. */
@@ -44,6 +46,12 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	bpf_map__set_max_entries(bpf->maps.events, SPAN_EVENTS_BYTES);
 	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
+	if (options->probe_count && uprobe_multi_works()) {
+		bpf_program__set_expected_attach_type(
+			bpf->progs.on_poll, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+		bpf_program__set_expected_attach_type(
+			bpf->progs.on_poll_end, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	}
 	bpf->rodata->span_turns = options->turns;
 	bpf->rodata->span_seeding = true;
 	memcpy((void *)bpf->rodata->span_prefix, options->prefix, sizeof(options->prefix));
@@ -84,23 +92,93 @@ static int attach_probe(struct span_probes *probes, const struct span_probe *pro
 							 probe->path, probe->offset, &options));
 }
 
-static int attach_probes(struct span_probes *probes, struct record_sink sink)
+static int attach_singly(struct span_probes *probes)
 {
-	char why[160];
-
 	for (size_t i = 0; i < probes->options->probe_count; i++) {
 		int result = attach_probe(probes, &probes->options->probes[i], i);
 
-		if (result == -ENOMEM)
+		if (result < 0)
 			return result;
-		if (result < 0) {
-			snprintf(why, sizeof(why), "a probe was refused: %s: polls are not seen",
-				 strerror(-result));
-			return sink_missing(sink, "uprobes", why);
-		}
 		probes->attached++;
 	}
 	return 0;
+}
+
+/* All probes of the file that the one at `first` is in, as one link; returns how many. */
+static int attach_file(struct span_probes *probes, size_t first, bool at_return)
+{
+	const struct span_options *options = probes->options;
+	const char *path = options->probes[first].path;
+	const struct bpf_program *program =
+		at_return ? probes->bpf->progs.on_poll_end : probes->bpf->progs.on_poll;
+	uint64_t *offsets = calloc(options->probe_count, sizeof(*offsets));
+	uint64_t *cookies = calloc(options->probe_count, sizeof(*cookies));
+	uint32_t count = 0;
+	int result = -ENOMEM;
+
+	for (size_t i = first; offsets && cookies && i < options->probe_count; i++) {
+		const struct span_probe *probe = &options->probes[i];
+
+		/* who works for the pool may block: only that it does is of interest */
+		if (strcmp(probe->path, path) != 0 || (at_return && probe->kind == SPAN_POOL))
+			continue;
+		offsets[count] = probe->offset;
+		cookies[count++] = SPAN_COOKIE(probe->kind, i + 1);
+	}
+	if (offsets && cookies &&
+	    array_reserve(&probes->fds, &probes->fd_room, probes->fd_count + 1,
+			  sizeof(*probes->fds)) == 0)
+		result = count ? uprobe_multi_attach(bpf_program__fd(program), path, options->pid,
+						     offsets, cookies, count, at_return)
+			       : 0;
+	free(offsets);
+	free(cookies);
+	if (result < 0)
+		return result;
+	if (count)
+		probes->fds[probes->fd_count++] = result;
+	return (int)count;
+}
+
+static int attach_together(struct span_probes *probes)
+{
+	const struct span_options *options = probes->options;
+
+	for (size_t i = 0; i < options->probe_count; i++) {
+		size_t before = 0;
+		int result;
+
+		while (before < i && strcmp(options->probes[before].path, options->probes[i].path))
+			before++;
+		if (before < i)
+			continue; /* with that */
+		result = attach_file(probes, i, false);
+		if (result < 0)
+			return result;
+		probes->attached += (size_t)result;
+		result = attach_file(probes, i, true);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int attach_probes(struct span_probes *probes, struct record_sink sink)
+{
+	char why[160];
+	int result;
+
+	if (!probes->options->probe_count)
+		return 0;
+	result = bpf_program__expected_attach_type(probes->bpf->progs.on_poll) ==
+				 (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE
+			 ? attach_together(probes)
+			 : attach_singly(probes);
+	if (result >= 0 || result == -ENOMEM)
+		return result;
+	snprintf(why, sizeof(why), "a probe was refused: %s: polls are not seen",
+		 strerror(-result));
+	return sink_missing(sink, "uprobes", why);
 }
 
 static int attach_waits(struct span_probes *probes, struct record_sink sink)
@@ -200,6 +278,9 @@ void span_probes_detach(struct span_probes *probes)
 {
 	for (size_t i = 0; i < probes->link_count; i++)
 		bpf_link__destroy(probes->links[i]);
+	for (size_t i = 0; i < probes->fd_count; i++)
+		close(probes->fds[i]);
 	free(probes->links);
+	free(probes->fds);
 	*probes = (struct span_probes){0};
 }

@@ -17,6 +17,8 @@ struct span_probes {
 	const struct span_options *options;
 	struct bpf_link **links;
 	size_t link_count, link_room;
+	int *fds; /* of links that libbpf does not know */
+	size_t fd_count, fd_room;
 	size_t attached; /* of options->probes */
 };
 
