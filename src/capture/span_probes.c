@@ -256,17 +256,25 @@ static int attach_samples(struct span_probes *probes, struct record_sink sink)
 	return 0;
 }
 
+int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
+			     const struct span_options *options, struct record_sink sink)
+{
+	*probes = (struct span_probes){.bpf = bpf, .options = options};
+	return attach_probes(probes, sink);
+}
+
 int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		       const struct span_options *options, struct record_sink sink)
 {
 	int slots = bpf_map__fd(bpf->maps.span_slots);
 	int result = 0;
 
-	*probes = (struct span_probes){.bpf = bpf, .options = options};
+	*probes = (struct span_probes){0};
+	/* before the first span */
 	for (__u32 slot = 0; result >= 0 && slot < worker_slots(); slot++)
 		result = bpf_map_update_elem(slots, NULL, &slot, BPF_ANY);
 	if (result >= 0)
-		result = attach_probes(probes, sink);
+		result = span_probes_attach_polls(probes, bpf, options, sink);
 	if (result >= 0)
 		result = attach_waits(probes, sink);
 	if (result >= 0)

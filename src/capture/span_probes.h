@@ -25,6 +25,11 @@ struct span_probes {
 /* Between opening and loading the BPF object: what it needs for them. */
 void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *options);
 
+/* Only the probes on the runtime's functions. */
+int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
+			     const struct span_options *options,
+			     struct record_sink sink) must_check;
+
 /* What the kernel refuses is told as missing. 0 or a negative errno; detach in either case. */
 int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		       const struct span_options *options, struct record_sink sink) must_check;

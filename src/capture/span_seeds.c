@@ -14,7 +14,7 @@
 #include "capture/syscalls.h"
 
 /* A thread that tells nothing by then is none of the runtime's. */
-#define LOOKS_MAX  8
+#define LOOKS_MAX 8
 
 /* Snapshots without any worker, after which names have to do. */
 #define SETTLE_ROUNDS 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many uprobes as one link (Linux 6.6 on, include/uapi/linux/bpf.h). One after the other, each takes
- * the kernel a grace period to remove: seconds for a program with many types of tasks. Not by
+ * Many uprobes as one link (Linux 6.6 on, include/uapi/linux/bpf.h). One after the other, each
+ * takes the kernel a grace period to remove: seconds for a program with many types of tasks. Not by
  * libbpf, which knows it from 1.3 on only.
  */
 #ifndef DWELL_CAPTURE_UPROBE_MULTI_H

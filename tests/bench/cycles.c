@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `cycles PID N`: attaches to all that `dwell blocked` probes in a Tokio program and detaches, N times. */
-#include <bpf/bpf.h>
+/* `cycles PID N`: attaches to all functions that `dwell blocked` probes in a Tokio program and
+ * detaches, N times. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,15 +42,6 @@ static int plan_probes(struct span_options *options, struct runtime_plan *plan)
 	return 0;
 }
 
-/* Attaching fills them. */
-static void drain_slots(struct dwell_bpf *bpf)
-{
-	__u32 slot;
-
-	while (!bpf_map_lookup_and_delete_elem(bpf_map__fd(bpf->maps.span_slots), NULL, &slot))
-		;
-}
-
 int main(int argc, char **argv)
 {
 	struct span_options options = {.threshold_ns = 5 * NS_PER_MS, .frequency = 99};
@@ -74,11 +65,10 @@ int main(int argc, char **argv)
 	for (unsigned long i = 0; i < cycles; i++) {
 		struct span_probes probes;
 
-		result = span_probes_attach(&probes, bpf, &options, sink);
+		result = span_probes_attach_polls(&probes, bpf, &options, sink);
 		if (result < 0 || probes.attached != options.probe_count)
 			return fail("attach", result);
 		span_probes_detach(&probes);
-		drain_slots(bpf);
 	}
 	printf("%lu cycles, %.1f ms each\n", cycles,
 	       (double)(clock_monotonic_ns() - begun_ns) / (double)cycles / NS_PER_MS);
