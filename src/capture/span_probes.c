@@ -17,9 +17,6 @@
 #include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
 
-/* Stalls come with their stacks. */
-#define SPAN_EVENTS_BYTES (16U << 20)
-
 /* System calls an event loop waits in. */
 static const struct {
 	const char *name;
@@ -43,7 +40,7 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	bpf->rodata->span_threshold_ns = options->threshold_ns;
 	bpf_map__set_max_entries(bpf->maps.span_stacks, worker_slots() * SPAN_STACKS);
 	bpf_map__set_max_entries(bpf->maps.span_samples, (__u32)get_nprocs_conf());
-	bpf_map__set_max_entries(bpf->maps.events, SPAN_EVENTS_BYTES);
+	bpf_map__set_max_entries(bpf->maps.events, options->ring_bytes);
 	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
 	if (options->probe_count && uprobe_multi_works()) {

@@ -51,7 +51,8 @@ struct span_options {
 	char process[64];    /* the process's name */
 	struct span_probe *probes;
 	size_t probe_count;
-	bool turns; /* spans of event loops */
+	bool turns;	     /* spans of event loops */
+	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
 	struct span_marks marks;
 	char prefix[16]; /* of the names of workers; empty: any */
 };

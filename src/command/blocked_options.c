@@ -5,10 +5,15 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/size.h"
 #include "command/command.h"
 
 #define DEFAULT_THRESHOLD_NS (5 * NS_PER_MS)
 #define DEFAULT_FREQUENCY    99
+/* Stalls come with their stacks. */
+#define DEFAULT_RING (16U << 20)
+#define RING_MIN     (64U << 10)
+#define RING_MAX     (1U << 30)
 /* How often workers are looked at: one that is stuck is seen after so long. */
 #define INTERVAL_NS  (250 * NS_PER_MS)
 #define DEFAULT_ROWS 20
@@ -25,6 +30,7 @@ enum {
 	OPTION_FORMAT,
 	OPTION_TOP,
 	OPTION_WINDOW,
+	OPTION_RING,
 	OPTION_MAX_STALLS,
 	OPTION_MAX_STALL,
 	OPTION_RECORD,
@@ -62,6 +68,11 @@ static const struct argp_option argp_options[] = {
 	{"window", OPTION_WINDOW, "TIME", 0, "look at the last TIME only, always", 2},
 	{"freq", OPTION_FREQUENCY, "HZ", 0,
 	 "samples a second of what runs, at least (99); short thresholds need more", 2},
+	{"ring", OPTION_RING, "SIZE", 0,
+	 "memory for stalls on their way here, a power of two (16M); what finds no room is lost, "
+	 "and "
+	 "counted",
+	 2},
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
 	{"format", OPTION_FORMAT, "FORMAT", 0, "tui, table or json (tui on a terminal, else table)",
@@ -138,6 +149,21 @@ static int take_threshold(struct blocked_options *options, const char *value, st
 	return result;
 }
 
+static int take_ring(struct blocked_options *options, const char *value, struct error *error)
+{
+	uint64_t bytes;
+	int result = size_parse(value, &bytes, error);
+
+	if (result < 0)
+		return result;
+	/* a stack with its registers is a little over 32 KiB */
+	if (bytes & (bytes - 1) || bytes < RING_MIN || bytes > RING_MAX)
+		return error_set(error, EINVAL, "--ring %s: use a power of two from 64K to 1G",
+				 value);
+	options->spans.ring_bytes = (uint32_t)bytes;
+	return 0;
+}
+
 static int take_count_from_zero(const char *value, const char *option, uint64_t *ret_count,
 				struct error *error)
 {
@@ -212,6 +238,8 @@ static int take_option(struct blocked_options *options, int key, const char *val
 		result = parsing_count(value, "--top", &count, error);
 		options->top = (size_t)count;
 		return result;
+	case OPTION_RING:
+		return take_ring(options, value, error);
 	case OPTION_WINDOW:
 		return duration_parse(value, &options->window_ns, error);
 	case OPTION_MAX_STALLS:
@@ -275,7 +303,9 @@ const struct argp blocked_argp = {
 void blocked_options_init(struct blocked_options *options)
 {
 	*options = (struct blocked_options){
-		.spans = {.threshold_ns = DEFAULT_THRESHOLD_NS, .frequency = DEFAULT_FREQUENCY},
+		.spans = {.threshold_ns = DEFAULT_THRESHOLD_NS,
+			  .frequency = DEFAULT_FREQUENCY,
+			  .ring_bytes = DEFAULT_RING},
 		.export_format = blocked_export_find("chrome"),
 	};
 	watch_options_init(&options->watch);

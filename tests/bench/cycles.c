@@ -44,7 +44,8 @@ static int plan_probes(struct span_options *options, struct runtime_plan *plan)
 
 int main(int argc, char **argv)
 {
-	struct span_options options = {.threshold_ns = 5 * NS_PER_MS, .frequency = 99};
+	struct span_options options = {
+		.threshold_ns = 5 * NS_PER_MS, .frequency = 99, .ring_bytes = 1U << 20};
 	struct record_sink sink = {ignore, NULL};
 	struct runtime_plan plan = {0};
 	unsigned long cycles = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;

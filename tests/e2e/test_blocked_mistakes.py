@@ -299,3 +299,18 @@ def test_the_target_is_left_as_it_was(runtime):
         finally:
             client.end()
         assert client.wrong is None and service.process.poll() is None
+
+
+def test_a_ring_that_is_too_small(services):
+    """What is lost is counted, and told."""
+    service = services(LOOP, "1", "/var/tmp")
+    blocked = Blocked(service.process.pid, "--ring", "64K", "--threshold", "500us")
+    blocked.process.send_signal(signal.SIGSTOP)
+    for _ in range(20):
+        service.ask("sleep", 2)
+    blocked.process.send_signal(signal.SIGCONT)
+    stalls, summary = blocked.end()
+    assert summary["quality"]["lost"] > 10
+    assert len(stalls) < 20
+    for size, told in (("100K", "a power of two"), ("4K", "from 64K"), ("x", "bad size 'x'")):
+        assert told in refused("-p", service.process.pid, "--ring", size, status=2)

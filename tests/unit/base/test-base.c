@@ -91,6 +91,44 @@ CASE(bad_durations_are_refused)
 	}
 }
 
+CASE(sizes_are_powers_of_1024)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {
+		{"1", 1},	    {"4096", 4096},
+		{"12B", 12},	    {"64K", 65536},
+		{"64KiB", 65536},   {"16MB", 16777216},
+		{"3G", 3ULL << 30}, {"8388607T", 8388607ULL << 40},
+	};
+	static const char *const bad[] = {"",
+					  "0",
+					  "K",
+					  "-1",
+					  "1.5M",
+					  "64k",
+					  "1 K",
+					  "1P",
+					  "0K",
+					  "1KiBs",
+					  "1Ki",
+					  "8388608T",
+					  "18446744073709551616"};
+	struct error error;
+	uint64_t bytes;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(size_parse(good[i].text, &bytes, &error), 0);
+		assert_int_equal(bytes, good[i].bytes);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		*error.text = '\0';
+		assert_int_equal(size_parse(bad[i], &bytes, &error), -EINVAL);
+		assert_true(*error.text);
+	}
+}
+
 static const char *formatted(uint64_t ns)
 {
 	static char text[32];
@@ -412,6 +450,7 @@ int main(void)
 		cmocka_unit_test(error_that_is_too_long_is_cut),
 		cmocka_unit_test(durations_are_read),
 		cmocka_unit_test(bad_durations_are_refused),
+		cmocka_unit_test(sizes_are_powers_of_1024),
 		cmocka_unit_test(durations_are_written_in_six_columns),
 		cmocka_unit_test(percentiles_of_a_histogram),
 		cmocka_unit_test(percentiles_of_one_value),
