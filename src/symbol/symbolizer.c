@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memfd_create */
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -42,7 +46,9 @@ struct symbolizer {
 	char program[PATH_MAX];
 	const char *symbols;   /* file with the symbols of the program; NULL: its own */
 	struct module nowhere; /* addresses that are in no file */
-	struct jit_map jit;    /* names of some of them */
+	struct module vdso;    /* code the kernel gives to each process */
+	bool vdso_opened;
+	struct jit_map jit; /* names of some of them */
 	struct module kernel;
 	struct kernel_symbols kernel_symbols;
 	bool kernel_loaded;
@@ -90,6 +96,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	}
 	free(symbolizer->modules);
 	module_release(&symbolizer->nowhere);
+	module_release(&symbolizer->vdso);
 	module_release(&symbolizer->kernel);
 	jit_map_release(&symbolizer->jit);
 	kernel_symbols_release(&symbolizer->kernel_symbols);
@@ -173,10 +180,34 @@ static void open_files(struct module *module, const struct mapping *mapping, uin
 		module->object = NULL;
 }
 
+/* It is in no file, but the same in all processes of one kind: so also in this one. */
+static void open_vdso(struct module *module)
+{
+	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	size_t bytes = image ? image->e_shoff + (size_t)image->e_shentsize * image->e_shnum : 0;
+	int fd = bytes ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	*module = (struct module){.inode = 1, .path = (char *)"[vdso]"};
+	if (fd < 0)
+		return;
+	if (write(fd, image, bytes) != (ssize_t)bytes) {
+		close(fd);
+		return;
+	}
+	if (object_open(&module->object, fd) < 0)
+		module->object = NULL;
+}
+
 static struct module *find_module(struct symbolizer *symbolizer, const struct mapping *mapping)
 {
 	struct module *module;
 
+	if (mapping && !strcmp(mapping->path, "[vdso]")) {
+		if (!symbolizer->vdso_opened)
+			open_vdso(&symbolizer->vdso);
+		symbolizer->vdso_opened = true;
+		return &symbolizer->vdso;
+	}
 	if (!mapping || !mapping->inode)
 		return &symbolizer->nowhere;
 	for (size_t i = 0; i < symbolizer->module_count; i++) {

@@ -269,6 +269,33 @@ CASE(inlined_functions_are_told)
 	symbolizer_free(symbolizer);
 }
 
+CASE(code_of_the_kernel_in_every_process_has_names)
+{
+	struct symbolizer *symbolizer = symbolizer_new();
+	struct mappings mappings = {0};
+	struct frame_rule rule;
+	struct symbol symbol;
+	bool named = false;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	for (size_t i = 0; i < mappings.count; i++) {
+		const struct mapping *mapping = &mappings.items[i];
+
+		if (strcmp(mapping->path, "[vdso]") != 0)
+			continue;
+		for (uint64_t at = mapping->start; at < mapping->end && !named; at += 16) {
+			assert_int_equal(symbolizer_find(symbolizer, at, false, &symbol), 0);
+			named = strstr(symbol.frames[0].function, "clock_gettime") &&
+				symbol.frames[0].kind == FRAME_KIND_SYSTEM &&
+				symbolizer_frame(symbolizer, at, &rule);
+		}
+	}
+	assert_true(named);
+	mappings_release(&mappings);
+	symbolizer_free(symbolizer);
+}
+
 CASE(code_without_names_has_an_offset)
 {
 	struct symbolizer *symbolizer = symbolizer_new();
@@ -305,6 +332,7 @@ int main(void)
 		cmocka_unit_test(other_files_are_no_objects),
 		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(inlined_functions_are_told),
+		cmocka_unit_test(code_of_the_kernel_in_every_process_has_names),
 		cmocka_unit_test(code_without_names_has_an_offset),
 	};
 
