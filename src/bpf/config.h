@@ -173,7 +173,8 @@ enum span_wait {
 #define SPAN_KERNEL_FRAMES 32
 #define SPAN_RETURNS	   4
 #define SPAN_USER_BYTES	   32768
-#define SPAN_STACKS	   4 /* a worker: of two blocks, and of those who ended them */
+#define SPAN_RED_ZONE	   128 /* below the stack pointer, of leaf functions (x86-64 psABI, 3.2.2) */
+#define SPAN_STACKS	   4   /* a worker: of two blocks, and of those who ended them */
 #define MAX_WORKERS	   256
 
 enum span_stack_of {
@@ -200,7 +201,7 @@ struct span_stack {
 	__u32 in_user_mode; /* frame.address is where it was, not where a call returns to */
 	__u32 user_bytes;
 	__u32 pad;
-	__u8 user[SPAN_USER_BYTES]; /* memory from frame.stack on */
+	__u8 user[SPAN_USER_BYTES]; /* memory from frame.stack - SPAN_RED_ZONE on */
 };
 
 struct span_thread {

@@ -149,7 +149,7 @@ static __always_inline void span_set_thread(struct span_thread *thread, struct t
  */
 static __attribute__((noinline, unused)) void span_copy_user(struct span_stack *stack)
 {
-	__u64 from = stack->frame.stack;
+	__u64 from = stack->frame.stack - SPAN_RED_ZONE;
 	__u32 used = 0;
 
 	for (int i = 0; i < SPAN_USER_BYTES / 4096; i++) {

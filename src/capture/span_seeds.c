@@ -160,7 +160,7 @@ int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 	stack->of = SPAN_STACK_SEED;
 	stack->where = raw->where;
 	stack->frame = raw->frame;
-	stack->user_bytes = read_stack(raw->tid, raw->frame.stack, stack->user);
+	stack->user_bytes = read_stack(raw->tid, raw->frame.stack - SPAN_RED_ZONE, stack->user);
 	/* it may have run meanwhile; then what was read is of two times */
 	if (stack->user_bytes && switches_of(raw->tid) == raw->switches)
 		result = take(seeds, stacks, seed, stack, raw->since_ns, sink);

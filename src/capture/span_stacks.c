@@ -187,6 +187,7 @@ static enum unwind_end unwind_raw(struct span_stacks *stacks, const struct span_
 		.frame = raw->frame.frame,
 		.link = raw->frame.link,
 		.memory = raw->user,
+		.memory_start = raw->frame.stack - SPAN_RED_ZONE,
 		.memory_bytes = raw->user_bytes,
 		.returns = raw->returns,
 		.return_count = SPAN_RETURNS,

@@ -180,8 +180,11 @@ static bool explain(struct wait_sites *sites, const struct site_key *key, struct
 		return true;
 	/* without unwind tables, as in Go programs that are stripped of them: frame pointers */
 	if (!object_frame(object, address, &rule))
-		rule = (struct frame_rule){false, FRAME_FROM_FRAME, 16, -8, -16};
-	if (rule.outermost) {
+		rule = (struct frame_rule){.base = FRAME_FROM_FRAME,
+					   .cfa_offset = 16,
+					   .return_offset = -8,
+					   .frame_offset = -16};
+	if (rule.outermost || rule.indirect) {
 		ret_site->verdict = SITE_OPERATION;
 		return true;
 	}

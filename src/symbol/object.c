@@ -305,26 +305,47 @@ static bool saved_at(Dwarf_Frame *frame, int number, int32_t *ret_offset)
 	return true;
 }
 
+static bool is_base(const struct machine *machine, Dwarf_Word number, enum frame_base *ret_base)
+{
+	*ret_base = number == (Dwarf_Word)machine->frame ? FRAME_FROM_FRAME : FRAME_FROM_STACK;
+	return number == (Dwarf_Word)machine->frame || number == (Dwarf_Word)machine->stack;
+}
+
+/*
+ * Register and offset, or the expression *(register + offset) + another. What else there is, as in
+ * the PLT and in signal frames, is not described.
+ */
+static bool describe_cfa(const struct machine *machine, Dwarf_Frame *frame, struct frame_rule *rule)
+{
+	Dwarf_Op *ops;
+	size_t count;
+
+	if (dwarf_frame_cfa(frame, &ops, &count) < 0)
+		return false;
+	if (count == 1 && ops[0].atom == DW_OP_bregx) {
+		rule->cfa_offset = (int32_t)ops[0].number2;
+		return is_base(machine, ops[0].number, &rule->base);
+	}
+	if (count == 3 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
+	    ops[1].atom == DW_OP_deref && ops[2].atom == DW_OP_plus_uconst) {
+		rule->indirect = true;
+		rule->cfa_offset = (int32_t)ops[0].number;
+		rule->indirect_offset = (int32_t)ops[2].number;
+		return is_base(machine, ops[0].atom - DW_OP_breg0, &rule->base);
+	}
+	return false;
+}
+
 static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct frame_rule *ret_rule)
 {
 	struct frame_rule rule = {0};
-	Dwarf_Op *ops;
-	size_t count;
 
 	if (is_outermost(machine, frame)) {
 		*ret_rule = (struct frame_rule){.outermost = true};
 		return true;
 	}
-	/* register and offset; anything else is an expression, as in the PLT and signal frames */
-	if (dwarf_frame_cfa(frame, &ops, &count) < 0 || count != 1 || ops[0].atom != DW_OP_bregx)
+	if (!describe_cfa(machine, frame, &rule))
 		return false;
-	if (ops[0].number == (Dwarf_Word)machine->stack)
-		rule.base = FRAME_FROM_STACK;
-	else if (ops[0].number == (Dwarf_Word)machine->frame)
-		rule.base = FRAME_FROM_FRAME;
-	else
-		return false;
-	rule.cfa_offset = (int32_t)ops[0].number2;
 	if (!saved_at(frame, machine->link, &rule.return_offset))
 		return false;
 	/* a frame pointer that cannot be followed is only missed if somebody needs it */

@@ -36,8 +36,8 @@ enum frame_base {
 
 /*
  * The frame that a call at an address runs in. CFA (canonical frame address, DWARF 5 section 6.4) =
- * base register + cfa_offset; the caller's stack pointer is the CFA, the return address is stored
- * at CFA + return_offset.
+ * base register + cfa_offset, or with `indirect` what is stored there + indirect_offset; the
+ * caller's stack pointer is the CFA, the return address is stored at CFA + return_offset.
  */
 struct frame_rule {
 	bool outermost; /* it has no caller; the rest says nothing */
@@ -45,6 +45,8 @@ struct frame_rule {
 	int32_t cfa_offset;
 	int32_t return_offset; /* 0: it still is in the link register */
 	int32_t frame_offset;  /* the caller's frame pointer is at CFA + this; 0: unchanged */
+	bool indirect;	       /* as hand-written assembly has it that aligns its stack */
+	int32_t indirect_offset;
 };
 
 /*

@@ -12,9 +12,9 @@ struct cursor {
 /* A word of the copied stack. */
 static bool read_word(const struct unwind_start *start, uint64_t address, uint64_t *ret_word)
 {
-	uint64_t offset = address - start->stack;
+	uint64_t offset = address - start->memory_start;
 
-	if (address < start->stack || offset > start->memory_bytes ||
+	if (address < start->memory_start || offset > start->memory_bytes ||
 	    start->memory_bytes - offset < sizeof(*ret_word))
 		return false;
 	memcpy(ret_word, start->memory + offset, sizeof(*ret_word));
@@ -55,6 +55,11 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		return 0;
 	cfa = (rule.base == FRAME_FROM_FRAME ? cursor->frame : cursor->stack) +
 	      (uint64_t)(int64_t)rule.cfa_offset;
+	if (rule.indirect) {
+		if (!read_word(start, cfa, &cfa))
+			return -1;
+		cfa += (uint64_t)(int64_t)rule.indirect_offset;
+	}
 	/* stacks grow down: a caller's frame lies above */
 	if (cfa <= cursor->stack && cursor->call)
 		return -1;

@@ -20,7 +20,8 @@ struct unwind_start {
 	uint64_t address;
 	bool exact;		     /* the instruction it was at; else where a call returns to */
 	uint64_t stack, frame, link; /* registers; link 0 where calls push the return address */
-	const uint8_t *memory;	     /* from `stack` on */
+	const uint8_t *memory;	     /* around `stack` */
+	uint64_t memory_start;	     /* its address there */
 	size_t memory_bytes;
 	const void *returns; /* 64-bit addresses, in place of the trampolines of return probes,
 				innermost first */

@@ -147,6 +147,7 @@ here:
 				     .stack = stack,
 				     .frame = frame,
 				     .memory = copy,
+				     .memory_start = stack,
 				     .memory_bytes = bytes};
 	for (size_t i = 0; i < bytes; i++)
 		copy[i] = ((const volatile uint8_t *)(uintptr_t)stack)[i];
