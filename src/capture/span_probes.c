@@ -202,6 +202,9 @@ static int attach_waits(struct span_probes *probes, struct record_sink sink)
 		attached += result >= 0;
 		hidden |= result == -EACCES;
 	}
+	/* where polls are probed, it is only noted who waits for events */
+	if (!probes->options->turns)
+		return 0;
 	if (!attached && hidden)
 		return sink_missing(sink, "turns",
 				    "/sys/kernel/tracing cannot be read: turns of event loops are "

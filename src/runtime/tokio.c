@@ -217,9 +217,9 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 {
 	struct search search = {.plan = plan, .program_fd = -1};
 	struct mappings mappings = {0};
-	char program[64], path[96], last[96] = "";
+	char program[64], path[MAPPING_PATH_BYTES];
 	uint64_t inode = 0, device = 0;
-	int result = mappings_load(&mappings, pid);
+	int fd, result = mappings_load(&mappings, pid);
 
 	if (result == -ESRCH)
 		return error_set(error, ESRCH,
@@ -240,10 +240,11 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 			continue;
 		inode = mapping->inode;
 		device = mapping->device;
-		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
-			 pid, mapping->start, mapping->end);
-		snprintf(last, sizeof(last), "%s", path);
-		search.path = last;
+		fd = mapping_open_path(mapping, pid, path);
+		if (fd < 0)
+			continue;
+		close(fd);
+		search.path = path;
 		result = search_file(&search, NULL);
 		if (result < 0)
 			result = error_set(error, -result, "out of memory");

@@ -102,20 +102,19 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 		       : NULL;
 }
 
-int mapping_open(const struct mapping *mapping, uint32_t pid)
+int mapping_open_path(const struct mapping *mapping, uint32_t pid, char path[MAPPING_PATH_BYTES])
 {
-	char path[PATH_MAX + 64];
 	struct stat status;
 	int fd;
 
 	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+	snprintf(path, MAPPING_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
 		 mapping->start, mapping->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0)
 		return fd;
 	/* by name, as the process sees it: only if it is still the same file */
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root%s", pid, mapping->path);
+	snprintf(path, MAPPING_PATH_BYTES, "/proc/%" PRIu32 "/root%s", pid, mapping->path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -123,4 +122,11 @@ int mapping_open(const struct mapping *mapping, uint32_t pid)
 		return fd;
 	close(fd);
 	return -ESTALE;
+}
+
+int mapping_open(const struct mapping *mapping, uint32_t pid)
+{
+	char path[MAPPING_PATH_BYTES];
+
+	return mapping_open_path(mapping, pid, path);
 }

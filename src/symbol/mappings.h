@@ -3,6 +3,7 @@
 #ifndef DWELL_SYMBOL_MAPPINGS_H
 #define DWELL_SYMBOL_MAPPINGS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +40,10 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
  * another mount namespace. The descriptor, or a negative errno.
  */
 int mapping_open(const struct mapping *mapping, uint32_t pid) must_check;
+
+/* The same; and a path by which we can open it again. */
+#define MAPPING_PATH_BYTES (PATH_MAX + 64)
+int mapping_open_path(const struct mapping *mapping, uint32_t pid,
+		      char path[MAPPING_PATH_BYTES]) must_check;
 
 #endif
