@@ -187,7 +187,7 @@ enum span_stack_of {
 /* Cut off behind the bytes there are. */
 struct span_stack {
 	struct wire_header header;
-	__u64 span_ns;	 /* start of the span it tells about */
+	__u64 span_ns;	 /* start of the span it tells about; of SPAN_STACK_SEED: of the thread */
 	__u64 weight_ns; /* time it stands for */
 	__u32 worker_tid;
 	__u32 tid; /* whose stack it is */
@@ -259,12 +259,17 @@ struct span_seed {
 
 /* What user space found out about such a thread, by tid. The next snapshot applies it. */
 struct span_verdict {
+	__u64 start_ns; /* of the thread: its tid may be another's by now */
 	__u64 since_ns; /* of its state then */
 	__u32 kind;	/* enum span_kind */
 	__u32 root;	/* it runs a root future too */
 	__u32 in_poll;	/* of a task */
 	__u32 pad;
 };
+
+/* What a worker was in when it was found. */
+#define SPAN_PENDING_ROOT 1
+#define SPAN_PENDING_POLL 2
 
 /* Samples of threads nothing is known of, in all. */
 #define MAX_SEED_SAMPLES 256

@@ -93,46 +93,40 @@ static __always_inline bool read_account_again(struct account *account, __u64 in
 	return false;
 }
 
-/* It has not polled anything since it was looked at, or it would be known to be a worker. */
-static __always_inline void seed_span(struct worker *worker, const struct account *account,
-				      const struct span_verdict *verdict)
-{
-	__u8 state = account->live.where.state;
-	__u64 now_ns = bpf_ktime_get_ns();
-	__u32 present;
-
-	if (verdict->root && state != WIRE_IDLE && !verdict->in_poll)
-		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
-	else if (verdict->in_poll &&
-		 (state != WIRE_IDLE || account->live.since_ns == verdict->since_ns))
-		span_begin(worker, account, 0, SPAN_COOKIE_SEEDED, now_ns);
-	if (worker->depth && state > WIRE_ON_CPU) {
-		present = (worker->longest + 1) & 1;
-		barrier_var(present);
-		present &= 1;
-		worker->blocks[present].since_ns = now_ns;
-		worker->blocks[present].where = account->live.where;
-		worker->off = 1;
-	}
-	worker->kind = verdict->kind;
-}
-
-/* What user space has found out about the thread since it was asked. False: nothing so far. */
+/*
+ * What user space has found out about the thread since it was asked. It has not polled anything
+ * since then, or it would be known. False: nothing so far.
+ */
 static __always_inline bool apply_verdict(struct task_struct *task, const struct account *account,
 					  struct worker **worker)
 {
-	__u32 tid = tid_of(task);
+	__u32 tid = tid_of(task), pending = 0;
 	struct span_verdict *verdict = bpf_map_lookup_elem(&span_verdicts, &tid);
+	__u8 state = account->live.where.state;
 
-	if (!verdict)
+	if (!verdict || verdict->start_ns != task->start_boottime)
 		return false;
 	*worker = worker_make(task);
 	if (!*worker)
 		return false;
+	if (verdict->in_poll && (state != WIRE_IDLE || account->live.since_ns == verdict->since_ns))
+		pending = SPAN_PENDING_POLL;
+	else if (verdict->root && !verdict->in_poll && state != WIRE_IDLE)
+		pending = SPAN_PENDING_ROOT;
+	if (!(*worker)->kind && pending) {
+		if (task->on_cpu)
+			(*worker)->pending = pending;
+		else
+			span_seed(*worker, account, pending, bpf_ktime_get_ns());
+	}
 	if (!(*worker)->kind)
-		seed_span(*worker, account, verdict);
+		(*worker)->kind = verdict->kind;
+	/* a thread may leave block_on() for good */
+	if (!verdict->root && (*worker)->root && span_is_endless(*worker))
+		(*worker)->depth = 0;
 	(*worker)->root = verdict->root;
 	(*worker)->judged = 1;
+	bpf_map_delete_elem(&span_verdicts, &tid);
 	return true;
 }
 
@@ -158,9 +152,9 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 	struct worker *worker = worker_of(task);
 	__u32 depth;
 
-	if (span_seeding && (!worker || !worker->judged) && worker_may_be(task) &&
-	    !apply_verdict(task, account, &worker) && record.where.state > WIRE_RUNNABLE &&
-	    !task->on_cpu)
+	if (span_seeding && (!worker || !worker->judged || worker->root) && worker_may_be(task) &&
+	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
+	    record.where.state > WIRE_RUNNABLE && !task->on_cpu)
 		write_seed(ctx, task);
 	if (!worker || !worker->kind)
 		return;

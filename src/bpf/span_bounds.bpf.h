@@ -20,7 +20,7 @@ static __always_inline void span_send_stack(struct span_stack *stack)
 		count(&spans_lost);
 }
 
-/* The states' totals up to now, of the current thread. */
+/* The states' totals up to now. */
 static __always_inline void span_totals(const struct account *account, __u64 now_ns,
 					__u64 states_ns[WIRE_STATES])
 {
@@ -29,10 +29,10 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 
 	/* once more if it lost its CPU in between */
 	for (int attempt = 0; attempt < 2; attempt++) {
-		since_ns = account->live.since_ns;
+		since_ns = *(const volatile __u64 *)&account->live.since_ns;
 		for (int i = 0; i < WIRE_STATES; i++)
 			states_ns[i] = account->live.totals.ns[i];
-		if (account->live.since_ns == since_ns)
+		if (*(const volatile __u64 *)&account->live.since_ns == since_ns)
 			break;
 	}
 	/* it runs; if its switch-in was not seen the account will say otherwise, and so do we */
@@ -82,6 +82,7 @@ static __attribute__((noinline, unused)) void span_begin(struct worker *worker,
 	level->inner_ns = 0;
 	level->task = task;
 	level->cookie = cookie;
+	level->stack = 0;
 	span_totals(account, now_ns, level->states_ns);
 	worker->blocks[worker->longest & 1].ns = 0;
 	worker->blocks[worker->longest & 1].has_stack = 0;
@@ -167,6 +168,46 @@ span_finish(struct worker *worker, const struct account *account, __u64 now_ns)
 	if (worker->off)
 		span_end_block(worker, now_ns);
 	span_send(worker, level, account, now_ns);
+}
+
+/*
+ * A poll that begins: those whose frames lie below its stack pointer are gone, although nobody told
+ * of their end (it was missed, or they ended by unwinding).
+ */
+static __always_inline void span_forget_gone(struct worker *worker, __u64 stack)
+{
+	for (int i = 0; i < SPAN_LEVELS; i++) {
+		__u32 depth = worker->depth - 1;
+		const struct span_level *level;
+
+		if (depth >= SPAN_LEVELS)
+			return;
+		level = span_level_at(worker, depth);
+		if (!level->stack || level->stack > stack)
+			return;
+		worker->depth = depth;
+	}
+}
+
+/* What a thread was in before it was looked at. By itself, or while it waits. */
+static __always_inline void span_seed(struct worker *worker, const struct account *account,
+				      __u32 pending, __u64 now_ns)
+{
+	__u8 state = account->live.where.state;
+	__u32 present;
+
+	span_begin(worker, account, 0,
+		   pending == SPAN_PENDING_ROOT ? SPAN_COOKIE(SPAN_ROOT, 0) : SPAN_COOKIE_SEEDED,
+		   now_ns);
+	if (state <= WIRE_ON_CPU)
+		return;
+	present = (worker->longest + 1) & 1;
+	barrier_var(present);
+	present &= 1;
+	worker->blocks[present].since_ns = now_ns;
+	worker->blocks[present].where = account->live.where;
+	worker->blocks[present].has_stack = 0;
+	worker->off = 1;
 }
 
 /* Whether its only span is one that nobody tells the end of. */

@@ -67,9 +67,13 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	struct span_stack *stack;
 	__u32 depth;
 
-	if (!worker || !worker->depth)
+	if (!worker)
 		return;
 	/* it has come back to where it waits for work */
+	if (where->state == WIRE_IDLE)
+		worker->pending = 0;
+	if (!worker->depth)
+		return;
 	if (where->state == WIRE_IDLE && span_is_endless(worker)) {
 		span_finish(worker, account, now_ns);
 		return;

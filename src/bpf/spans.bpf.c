@@ -33,7 +33,8 @@ int on_poll(struct pt_regs *ctx)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	struct account *account = account_of(task);
 	struct worker *worker;
-	__u64 now_ns;
+	__u64 now_ns, stack;
+	__u32 depth;
 
 	if (!account)
 		return 0;
@@ -47,9 +48,15 @@ int on_poll(struct pt_regs *ctx)
 		return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
+	stack = arch_user_frame(ctx).stack;
+	worker->pending = 0;
 	if (span_is_endless(worker))
 		span_finish(worker, account, now_ns);
+	span_forget_gone(worker, stack);
 	span_begin(worker, account, arch_argument_0(ctx), cookie, now_ns);
+	depth = worker->depth - 1;
+	if (depth < SPAN_LEVELS)
+		span_level_at(worker, depth)->stack = stack;
 	return 0;
 }
 
@@ -132,8 +139,12 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct span_block *block;
 	struct span_stack *stack;
+	__u32 depth;
 
 	if (!worker || !worker->depth || !worker->off)
+		return 0;
+	depth = worker->depth - 1;
+	if (depth >= SPAN_LEVELS)
 		return 0;
 	block = &worker->blocks[(worker->longest + 1) & 1];
 	if (block->waker.tid || now_ns - block->since_ns < span_threshold_ns / 2)
@@ -148,7 +159,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (!stack)
 		return 0;
 	stack->header.time_ns = now_ns;
-	stack->span_ns = span_level_at(worker, 0)->start_ns;
+	stack->span_ns = span_level_at(worker, depth)->start_ns;
 	stack->worker_tid = tid_of(task);
 	stack->weight_ns = 0;
 	stack->of = SPAN_STACK_WAKER;
@@ -173,7 +184,7 @@ static __attribute__((noinline)) void sample_seed(void *ctx, struct task_struct 
 	seed_samples++;
 	seed_sample_ns = now_ns;
 	stack->header.time_ns = now_ns;
-	stack->span_ns = 0;
+	stack->span_ns = task->start_boottime;
 	stack->weight_ns = 0;
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_SEED;
@@ -200,6 +211,10 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	if (span_seeding && (!worker || !worker->kind) && worker_may_be(task))
 		sample_seed(ctx, task, now_ns);
+	if (worker && worker->pending && !worker->depth) {
+		span_seed(worker, account, worker->pending, now_ns);
+		worker->pending = 0;
+	}
 	if (!worker || !worker->depth)
 		return 0;
 	depth = worker->depth - 1;

@@ -33,6 +33,7 @@ struct span_level {
 	__u64 inner_ns;
 	__u64 task;
 	__u64 cookie;
+	__u64 stack;		      /* pointer, at its entry; 0: not known */
 	__u64 states_ns[WIRE_STATES]; /* the account's totals at the start */
 };
 
@@ -47,7 +48,10 @@ struct span_block {
 	__u32 pad;
 };
 
-/* Written by its own thread, in its probes and switches, and by who wakes it. */
+/*
+ * Written by its own thread, in its probes, switches and samples, and by who wakes it; by the
+ * iterator only while it waits, but for `pending`.
+ */
 struct worker {
 	__u32 slot;  /* + 1, of span_stacks; 0: none */
 	__u32 depth; /* spans open */
@@ -55,8 +59,8 @@ struct worker {
 	__u32 wait;  /* enum span_wait: where its loop waits */
 	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
-	__u32 judged; /* a verdict was applied */
-	__u32 pad;
+	__u32 judged;  /* a verdict was applied */
+	__u32 pending; /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
 	__u64 spans, stalls;
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];

@@ -76,16 +76,19 @@ static int attach_probe(struct span_probes *probes, const struct span_probe *pro
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = SPAN_COOKIE(probe->kind, number + 1));
 	int pid = (int)probes->options->pid;
-	int result = keep_link(probes, bpf_program__attach_uprobe_opts(probes->bpf->progs.on_poll,
-								       pid, probe->path,
-								       probe->offset, &options));
+	int result = 0;
 
 	/* who works for the pool may block: only that it does is of interest */
-	if (result < 0 || probe->kind == SPAN_POOL)
-		return result;
 	options.retprobe = true;
+	if (probe->kind != SPAN_POOL)
+		result = keep_link(probes, bpf_program__attach_uprobe_opts(
+						   probes->bpf->progs.on_poll_end, pid, probe->path,
+						   probe->offset, &options));
+	options.retprobe = false;
+	if (result < 0)
+		return result;
 	return keep_link(probes,
-			 bpf_program__attach_uprobe_opts(probes->bpf->progs.on_poll_end, pid,
+			 bpf_program__attach_uprobe_opts(probes->bpf->progs.on_poll, pid,
 							 probe->path, probe->offset, &options));
 }
 
@@ -149,19 +152,21 @@ static int attach_together(struct span_probes *probes)
 			before++;
 		if (before < i)
 			continue; /* with that */
-		result = attach_file(probes, i, false);
+		/* an end without a beginning is nothing, a beginning without an end a leak */
+		result = attach_file(probes, i, true);
+		if (result >= 0)
+			result = attach_file(probes, i, false);
 		if (result < 0)
 			return result;
 		probes->attached += (size_t)result;
-		result = attach_file(probes, i, true);
-		if (result < 0)
-			return result;
 	}
 	return 0;
 }
 
 static int attach_probes(struct span_probes *probes, struct record_sink sink)
 {
+	const struct span_options *options = probes->options;
+	struct dwell_bpf *bpf = probes->bpf;
 	char why[160];
 	int result;
 
@@ -173,6 +178,10 @@ static int attach_probes(struct span_probes *probes, struct record_sink sink)
 			 : attach_singly(probes);
 	if (result >= 0 || result == -ENOMEM)
 		return result;
+	/* half of them would tell half-truths */
+	span_probes_detach(probes);
+	probes->bpf = bpf;
+	probes->options = options;
 	snprintf(why, sizeof(why), "a probe was refused: %s: polls are not seen",
 		 strerror(-result));
 	return sink_missing(sink, "uprobes", why);

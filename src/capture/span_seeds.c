@@ -19,18 +19,24 @@
 /* Snapshots without any worker, after which names have to do. */
 #define SETTLE_ROUNDS 4
 
-/* NULL: no memory. */
-static struct seed *seed_of(struct span_seeds *seeds, uint32_t tid)
-{
-	size_t known = seeds->threads.count, index;
+/* Threads that are remembered; when there were more, all are asked about anew. */
+#define SEEDS_MAX 16384
 
+/* NULL: no memory. */
+static struct seed *seed_of(struct span_seeds *seeds, uint32_t tid, uint64_t start_ns)
+{
+	size_t known, index;
+
+	if (seeds->threads.count >= SEEDS_MAX)
+		identities_clear(&seeds->threads);
+	known = seeds->threads.count;
 	if (array_reserve(&seeds->items, &seeds->room, known + 1, sizeof(*seeds->items)) < 0)
 		return NULL;
-	index = identities_add(&seeds->threads, tid, 0);
+	index = identities_add(&seeds->threads, tid, start_ns);
 	if (index == IDENTITY_NONE)
 		return NULL;
 	if (index == known)
-		seeds->items[index] = (struct seed){0};
+		seeds->items[index] = (struct seed){.start_ns = start_ns};
 	return &seeds->items[index];
 }
 
@@ -57,8 +63,9 @@ static bool decide(const struct span_signs *signs, struct span_verdict *verdict)
 
 /* A full table means very many threads: then polls tell of them. */
 static void send_verdict(struct span_seeds *seeds, struct seed *seed, uint32_t tid,
-			 const struct span_verdict *verdict, enum wire_found_by found_by)
+			 struct span_verdict *verdict, enum wire_found_by found_by)
 {
+	verdict->start_ns = seed->start_ns;
 	seed->decided = true;
 	seed->found_by = (__u8)found_by;
 	seeds->found |= verdict->kind != SPAN_POOL;
@@ -110,10 +117,13 @@ static uint32_t read_stack(uint32_t tid, uint64_t from, uint8_t into[SPAN_USER_B
 	return bytes > 0 ? (uint32_t)bytes : 0;
 }
 
-/* Of a thread, as /proc tells; 0: it is gone. */
-static uint64_t switches_of(uint32_t tid)
+/*
+ * How often a thread that sleeps has been switched, as /proc tells; 0: it runs, or is gone. The
+ * count changes when it leaves its CPU, so of one that runs it says nothing.
+ */
+static uint64_t switches_asleep(uint32_t tid)
 {
-	char path[32], line[256];
+	char path[32], line[256], state = 'R';
 	uint64_t sum = 0, number;
 	FILE *file;
 
@@ -121,19 +131,21 @@ static uint64_t switches_of(uint32_t tid)
 	file = fopen(path, "re");
 	if (!file)
 		return 0;
-	while (fgets(line, sizeof(line), file))
+	while (fgets(line, sizeof(line), file)) {
+		(void)!sscanf(line, "State: %c", &state);
 		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
 		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
 			sum += number;
+	}
 	fclose(file);
-	return sum;
+	return state == 'S' || state == 'D' ? sum : 0;
 }
 
 int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 		    const struct span_seed *raw, struct record_sink sink)
 {
 	const struct span_options *options = stacks->options;
-	struct seed *seed = seed_of(seeds, raw->tid);
+	struct seed *seed = seed_of(seeds, raw->tid, raw->start_ns);
 	struct span_stack *stack;
 	int result = 0;
 
@@ -144,7 +156,9 @@ int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 		return 0;
 	if (options->turns && raw->where.state == WIRE_IDLE &&
 	    syscalls_is_event_wait(raw->where.syscall)) {
-		send_verdict(seeds, seed, raw->tid, &(struct span_verdict){.kind = SPAN_TURN},
+		struct span_verdict verdict = {.kind = SPAN_TURN};
+
+		send_verdict(seeds, seed, raw->tid, &verdict,
 			     *options->prefix ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_TYPE);
 		return 0;
 	}
@@ -162,7 +176,7 @@ int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 	stack->frame = raw->frame;
 	stack->user_bytes = read_stack(raw->tid, raw->frame.stack - SPAN_RED_ZONE, stack->user);
 	/* it may have run meanwhile; then what was read is of two times */
-	if (stack->user_bytes && switches_of(raw->tid) == raw->switches)
+	if (stack->user_bytes && switches_asleep(raw->tid) == raw->switches)
 		result = take(seeds, stacks, seed, stack, raw->since_ns, sink);
 	free(stack);
 	return result;
@@ -171,18 +185,28 @@ int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
 		      const struct span_stack *raw, struct record_sink sink)
 {
-	struct seed *seed = seed_of(seeds, raw->tid);
+	struct seed *seed = seed_of(seeds, raw->tid, raw->span_ns);
 
 	if (!seed)
 		return -ENOMEM;
 	return seed->decided ? 0 : take(seeds, stacks, seed, raw, 0, sink);
 }
 
+/* The latest of that tid. */
 static const struct seed *find(const struct span_seeds *seeds, uint32_t tid)
 {
-	size_t index = identities_find(&seeds->threads, tid, 0);
+	for (size_t i = seeds->threads.count; i > 0; i--)
+		if (seeds->threads.items[i - 1].tid == tid)
+			return &seeds->items[i - 1];
+	return NULL;
+}
 
-	return index == IDENTITY_NONE ? NULL : &seeds->items[index];
+void span_seeds_uproot(struct span_seeds *seeds, uint32_t tid)
+{
+	const struct seed *seed = find(seeds, tid);
+	struct span_verdict verdict = {.kind = SPAN_ROOT, .start_ns = seed ? seed->start_ns : 0};
+
+	bpf_map_update_elem(seeds->verdicts, &tid, &verdict, BPF_ANY);
 }
 
 __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *options,
@@ -250,7 +274,7 @@ void span_seeds_settle(struct span_seeds *seeds, const struct span_options *opti
 	const struct seed *group = NULL;
 	bool named = false;
 
-	if (seeds->found || !options->marks.poll || ++seeds->rounds != SETTLE_ROUNDS)
+	if (seeds->found || !options->marks.poll || ++seeds->rounds < SETTLE_ROUNDS)
 		return;
 	for (size_t i = 0; i < seeds->threads.count; i++)
 		named |= has_known_name(&seeds->items[i], options);

@@ -10,9 +10,10 @@
 
 /* All zeros is empty, but for the descriptor. */
 struct span_seeds {
-	int verdicts; /* the map */
-	struct identities threads;
+	int verdicts;		   /* the map */
+	struct identities threads; /* (tid, start) */
 	struct seed {
+		uint64_t start_ns; /* of the thread */
 		unsigned int looks;
 		bool decided;
 		__u8 found_by; /* enum wire_found_by, if decided */
@@ -32,6 +33,9 @@ int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 /* The stack of one that runs. */
 int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
 		      const struct span_stack *raw, struct record_sink sink) must_check;
+
+/* The thread has left its block_on(): what it does now is no root future's. */
+void span_seeds_uproot(struct span_seeds *seeds, uint32_t tid);
 
 /* How a worker was found. */
 __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *options,

@@ -169,7 +169,7 @@ static bool attach_again(struct span_stacks *stacks)
 	if (stacks->ended ||
 	    now_ns - stacks->attached_ns < ATTACH_AGAIN_SHARE * stacks->attaching_ns)
 		return false;
-	stacks->ended = kill((pid_t)stacks->options->pid, 0) < 0;
+	stacks->ended = kill((pid_t)stacks->options->pid, 0) < 0 && errno == ESRCH;
 	if (stacks->ended || symbolizer_attach(stacks->symbolizer, stacks->options->pid) < 0)
 		return false;
 	stacks->attached_ns = clock_monotonic_ns();
@@ -275,8 +275,10 @@ int span_stacks_take(struct span_stacks *stacks, const struct span_stack *raw, u
 	}
 	end = unwind_raw(stacks, raw, addresses, &count);
 	/* those of threads that may be no workers say nothing of the quality */
-	if (!signs)
+	if (raw->of != SPAN_STACK_SEED)
 		count_end(stacks, end);
+	if (signs)
+		signs->complete = end == UNWIND_COMPLETE;
 	for (unsigned int i = 0; result >= 0 && i < count; i++) {
 		result = symbolizer_find(stacks->symbolizer, addresses[i],
 					 i > 0 || !raw->in_user_mode, &symbol);

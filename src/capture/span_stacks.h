@@ -28,6 +28,7 @@ struct span_stacks {
 struct span_signs {
 	unsigned int polls, harnesses; /* of a poll at least one is there */
 	bool worker, single, pool, root;
+	bool complete; /* the stack: what is not among the signs is not there */
 };
 
 /* 0 or a negative errno: the process is gone, or not ours to read. Release in either case. */

@@ -25,8 +25,10 @@ struct spans {
 	struct span_seeds seeds;
 	/* stacks that have come before the end they belong to; workers' records interleave */
 	struct pending {
-		uint32_t tid; /* 0: free */
+		uint32_t tid;	  /* 0: free */
+		uint64_t span_ns; /* start of the span they are of */
 		uint32_t block, waker;
+		bool rootless; /* `block` is whole, and no block_on() is on it */
 	} pending[MAX_WORKERS];
 	/* the wait that was looked at last, by the worker's slot */
 	struct present {
@@ -85,6 +87,12 @@ static struct pending *pending_of(struct spans *spans, uint32_t tid, bool make)
 	return unused;
 }
 
+/* A thread may leave its block_on(): then what it does is no root future's. */
+static bool is_rootless(const struct span_signs *signs)
+{
+	return signs->complete && !signs->root && !signs->single;
+}
+
 /* Stacks of a span's block and of its waker come before its end. */
 static int on_stack(struct spans *spans, const struct span_stack *raw, struct record_sink sink)
 {
@@ -97,14 +105,14 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 		.tid = raw->worker_tid,
 		.pid = spans->options->pid,
 	};
+	struct span_signs signs = {0};
 	struct pending *pending;
 	uint32_t id;
 	int result;
 
 	if (raw->of == SPAN_STACK_SEED)
 		return span_seeds_sample(&spans->seeds, &spans->stacks, raw, sink);
-	result = span_stacks_take(&spans->stacks, raw, &id, NULL, sink);
-
+	result = span_stacks_take(&spans->stacks, raw, &id, &signs, sink);
 	if (result < 0)
 		return result;
 	if (raw->of == SPAN_STACK_SAMPLE) {
@@ -114,10 +122,15 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 	pending = pending_of(spans, raw->worker_tid, true);
 	if (!pending)
 		return 0;
-	if (raw->of == SPAN_STACK_BLOCK)
+	/* the end of the one before was lost */
+	if (pending->span_ns != raw->span_ns)
+		*pending = (struct pending){.tid = raw->worker_tid, .span_ns = raw->span_ns};
+	if (raw->of == SPAN_STACK_BLOCK) {
 		pending->block = id;
-	else
+		pending->rootless = is_rootless(&signs);
+	} else {
 		pending->waker = id;
+	}
 	return 0;
 }
 
@@ -165,13 +178,20 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.culprit = party(&end->culprit),
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);
+	bool rootless = false;
 	int result;
 
 	memcpy(stall.states_ns, end->states_ns, sizeof(stall.states_ns));
-	if (pending) {
+	if (pending && pending->span_ns == end->start_ns) {
 		stall.stack = pending->block;
 		stall.waker_stack = pending->waker;
+		rootless = pending->rootless;
+	}
+	if (pending)
 		pending->tid = 0;
+	if (rootless && stall.kind == WIRE_SPAN_ROOT) {
+		span_seeds_uproot(&spans->seeds, end->tid);
+		return 0;
 	}
 	if (end->cookie == SPAN_COOKIE_SEEDED && !stall.stack)
 		stall.stack = span_seeds_stack(&spans->seeds, end->tid, 0);
@@ -202,6 +222,7 @@ static int take_present(struct spans *spans, const struct span_worker *raw, uint
 			struct record_sink sink)
 {
 	uint64_t elapsed_ns = raw->header.time_ns - raw->open_ns;
+	struct span_signs signs = {0};
 	struct present *present;
 	struct span_stack *stack;
 	int result = 0;
@@ -217,8 +238,10 @@ static int take_present(struct spans *spans, const struct span_worker *raw, uint
 		if (!stack)
 			return -ENOMEM;
 		if (read_present(spans, raw, stack) >= 0)
-			result = span_stacks_take(&spans->stacks, stack, &present->stack, NULL,
+			result = span_stacks_take(&spans->stacks, stack, &present->stack, &signs,
 						  sink);
+		if (SPAN_COOKIE_KIND(raw->open_cookie) == SPAN_ROOT && is_rootless(&signs))
+			span_seeds_uproot(&spans->seeds, raw->tid);
 		free(stack);
 	}
 	*ret_id = present->stack;

@@ -24,6 +24,7 @@ struct blocked {
 	struct stalls *stalls;
 	const struct about *about; /* NULL: no interval yet */
 	struct blocked_tui tui;	   /* open if that is the format */
+	bool quit;		   /* by a key */
 	struct child child;	   /* the command, until it is watched */
 	struct identities told;	   /* workers, with -v */
 	struct output output;
@@ -158,7 +159,6 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	const struct span_options *spans = &blocked->options.spans;
 	struct watch watch = WATCH_NONE;
 	struct recorder *recorder = NULL;
-	bool quit;
 	int result = 0;
 
 	watch.options = &blocked->options.watch;
@@ -179,9 +179,9 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)
 		result = watch_run(&watch, error);
-	quit = blocked->tui.tui.quit;
+	blocked->quit = blocked->tui.tui.quit;
 	blocked_tui_close(&blocked->tui);
-	if (result >= 0 && blocked->options.format == FORMAT_TUI && !quit &&
+	if (result >= 0 && blocked->options.format == FORMAT_TUI && !blocked->quit &&
 	    !targets_alive(&blocked->options.watch.targets))
 		printf("dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
@@ -191,12 +191,13 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	return result;
 }
 
-static int check_prefix(const struct span_options *spans, struct error *error)
+/* What was just started has no threads yet. */
+static int check_prefix(const struct span_options *spans, bool is_new, struct error *error)
 {
 	char names[160];
 	size_t matching;
 
-	if (!*spans->prefix ||
+	if (!*spans->prefix || is_new ||
 	    !thread_names(spans->pid, spans->prefix, &matching, names, sizeof(names)) || matching)
 		return 0;
 	return error_set(error, ENOENT,
@@ -249,7 +250,7 @@ static int run_live(struct blocked *blocked, struct error *error)
 	spans->pid = blocked->options.watch.targets.items[0].id;
 	spans->symbols = blocked->options.symbols;
 	target_process_name(spans->pid, spans->process);
-	result = check_prefix(spans, error);
+	result = check_prefix(spans, blocked->options.watch.command, error);
 	if (result >= 0)
 		result = runtime_plan_make(&plan, runtime, spans->pid, blocked->options.symbols,
 					   error);
@@ -259,7 +260,7 @@ static int run_live(struct blocked *blocked, struct error *error)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = watch_workers(blocked, error);
-	if (result >= 0)
+	if (result >= 0 && !blocked->quit)
 		result = check_found(blocked, error);
 	free(spans->probes);
 	runtime_plan_release(&plan);
