@@ -33,8 +33,11 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 		_exit(1);
 	/* its life is its own now: it may outlive us, as under any shell */
 	prctl(PR_SET_PDEATHSIG, 0);
-	if (!stop || ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-		execvp(argv[0], argv);
+	if (stop && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0) {
+		got = write(error_fd, &(int){-errno}, sizeof(int));
+		_exit(127);
+	}
+	execvp(argv[0], argv);
 	got = write(error_fd, &(int){errno}, sizeof(int));
 	_exit(127);
 }
@@ -89,6 +92,8 @@ int child_prepare_program(struct child *child, char *const argv[], struct error 
 	while (got < 0 && errno == EINTR);
 	if (got > 0 && WIFSTOPPED(status)) {
 		child->stopped = true;
+		/* if we are killed before it is let go */
+		ptrace(PTRACE_SETOPTIONS, child->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
 		return 0;
 	}
 	if (got > 0)
@@ -114,6 +119,9 @@ int child_start(struct child *child, const char *name, struct error *error)
 	do
 		got = read(child->error_fd, &reason, sizeof(reason));
 	while (got < 0 && errno == EINTR);
+	if (got == sizeof(reason) && reason < 0)
+		return error_set(error, -reason, "cannot stop %s at its start: ptrace: %s", name,
+				 strerror(-reason));
 	if (got == sizeof(reason))
 		return error_set(error, reason, "cannot run %s: %s", name, strerror(reason));
 	return 0;

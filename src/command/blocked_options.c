@@ -17,6 +17,8 @@
 /* How often workers are looked at: one that is stuck is seen after so long. */
 #define INTERVAL_NS  (250 * NS_PER_MS)
 #define DEFAULT_ROWS 20
+/* Some intervals, or shares are of one. */
+#define WINDOW_MIN_NS NS_PER_S
 
 enum {
 	OPTION_THRESHOLD = 512,
@@ -241,7 +243,11 @@ static int take_option(struct blocked_options *options, int key, const char *val
 	case OPTION_RING:
 		return take_ring(options, value, error);
 	case OPTION_WINDOW:
-		return duration_parse(value, &options->window_ns, error);
+		result = duration_parse(value, &options->window_ns, error);
+		if (result == 0 && options->window_ns < WINDOW_MIN_NS)
+			return error_set(error, EINVAL, "--window %s is too short (1s at least)",
+					 value);
+		return result;
 	case OPTION_MAX_STALLS:
 		options->max_stalls_given = true;
 		return take_count_from_zero(value, "--max-stalls", &options->max_stalls, error);

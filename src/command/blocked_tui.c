@@ -50,15 +50,18 @@ static int yank(struct blocked_tui *tui, struct error *error)
 {
 	struct output text = {0};
 	int result = output_init(&text, -1);
+	bool some = false;
 
 	if (result >= 0) {
 		blocked_screen_yank(tui->screen, &text);
-		result = copy_to_clipboard(text.buffer, text.used);
+		some = text.used;
+		result = some ? copy_to_clipboard(text.buffer, text.used) : 0;
 		output_release(&text);
 	}
 	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	blocked_screen_message(tui->screen, "copied, if the terminal takes it (OSC 52)");
+	blocked_screen_message(tui->screen, some ? "copied, if the terminal takes it (OSC 52)"
+						 : "nothing is selected that has a stack");
 	return tui_draw(&tui->tui, error);
 }
 

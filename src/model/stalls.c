@@ -49,9 +49,10 @@ struct stalls {
 	struct stall_counts all;
 	struct hotspots merged;
 	struct identities worker_keys;
+	bool *ended;			    /* likewise */
 	struct wire_worker *lasts;	    /* by number in worker_keys */
 	struct worker_slice *worker_slices; /* slice_count for each */
-	size_t last_room, worker_slice_room;
+	size_t last_room, ended_room, worker_slice_room;
 	struct stall_worker *workers; /* as told */
 	size_t worker_room;
 	struct wire_runtime runtime;
@@ -80,6 +81,7 @@ void stalls_free(struct stalls *stalls)
 	hotspots_release(&stalls->merged);
 	identities_release(&stalls->worker_keys);
 	free(stalls->lasts);
+	free(stalls->ended);
 	free(stalls->worker_slices);
 	free(stalls->workers);
 	free(stalls);
@@ -239,6 +241,7 @@ static void add_counts(struct stall_counts *sum, const struct stall_counts *part
 		sum->max_ns = part->max_ns;
 	if (part->max_blamed_ns > sum->max_blamed_ns)
 		sum->max_blamed_ns = part->max_blamed_ns;
+	sum->blamed_ns += part->blamed_ns;
 	sum->in_place += part->in_place;
 	sum->pool_stalls += part->pool_stalls;
 	sum->hotspots_lost += part->hotspots_lost;
@@ -258,6 +261,7 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 		.stalls = 1,
 		.total_ns = stall->own_ns,
 		.max_ns = stall->own_ns,
+		.blamed_ns = stall->in_place ? 0 : stall->own_ns,
 		.max_blamed_ns = stall->in_place ? 0 : stall->own_ns,
 		.in_place = stall->in_place,
 	};
@@ -372,6 +376,8 @@ static int add_worker(struct stalls *stalls, const struct wire_worker *record)
 	    identities_find(&stalls->worker_keys, record->tid, record->start_ns) == IDENTITY_NONE)
 		return 0;
 	if (array_reserve(&stalls->lasts, &stalls->last_room, known + 1, sizeof(*last)) < 0 ||
+	    array_reserve(&stalls->ended, &stalls->ended_room, known + 1, sizeof(*stalls->ended)) <
+		    0 ||
 	    array_reserve(&stalls->worker_slices, &stalls->worker_slice_room,
 			  (known + 1) * stalls->slice_count, sizeof(*slice)) < 0)
 		return -ENOMEM;
@@ -383,6 +389,7 @@ static int add_worker(struct stalls *stalls, const struct wire_worker *record)
 	slice = &stalls->worker_slices[index * stalls->slice_count];
 	if (index == known) {
 		*last = (struct wire_worker){0};
+		stalls->ended[index] = false;
 		memset(slice, 0, stalls->slice_count * sizeof(*slice));
 	}
 	slice += place;
@@ -407,7 +414,10 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 		const struct row *row = &interval->rows[i];
 		size_t index = identities_find(&stalls->worker_keys, row->tid, row->start_ns);
 
-		for (int j = 0; index != IDENTITY_NONE && j < STATES; j++)
+		if (index == IDENTITY_NONE)
+			continue;
+		stalls->ended[index] = row->exited;
+		for (int j = 0; j < STATES; j++)
 			stalls->worker_slices[index * stalls->slice_count + place].states_ns[j] +=
 				row->states_ns[j];
 	}
@@ -458,7 +468,8 @@ static int by_tid(const void *left, const void *right)
 
 static void sum_worker(const struct stalls *stalls, size_t index, struct stall_worker *worker)
 {
-	*worker = (struct stall_worker){.last = stalls->lasts[index]};
+	*worker =
+		(struct stall_worker){.last = stalls->lasts[index], .ended = stalls->ended[index]};
 	for (size_t i = 0; i < stalls->slice_count; i++) {
 		const struct worker_slice *slice =
 			&stalls->worker_slices[index * stalls->slice_count + i];
@@ -505,7 +516,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 		.stack = last->stack,
 	};
 
-	if (!last->open_ns || last->open_ns > last->header.time_ns ||
+	if (worker->ended || !last->open_ns || last->open_ns > last->header.time_ns ||
 	    last->kind == WIRE_SPAN_POOL || open.duration_ns < stalls->runtime.threshold_ns)
 		return false;
 	open.cause = cause_of_state(last->where.state, last->where);

@@ -32,6 +32,7 @@ struct stall_worker {
 	struct wire_worker last;
 	uint64_t spans, stalls, longest_ns;
 	uint64_t states_ns[STATES]; /* since it was known to be a worker */
+	bool ended;
 };
 
 /* What keeps a worker that has not come back. */
@@ -83,8 +84,8 @@ const struct wire_runtime *stalls_runtime(const struct stalls *stalls);
 struct stall_counts {
 	uint64_t measured_ns; /* sum of the intervals */
 	uint64_t stalls, total_ns, max_ns;
-	uint64_t max_blamed_ns; /* of those without in_place */
-	uint64_t in_place;	/* of those: the runtime was told, nobody is to blame */
+	uint64_t blamed_ns, max_blamed_ns; /* of those without in_place */
+	uint64_t in_place;		   /* of those: the runtime was told, nobody is to blame */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */
 };

@@ -139,7 +139,19 @@ uint64_t timeline_end_ns(const struct timeline *timeline)
 
 uint64_t timeline_start_ns(const struct timeline *timeline)
 {
-	return timeline->start_ns;
+	uint64_t oldest_ns = timeline->start_ns;
+
+	for (size_t i = 0; i < timeline->workers.count; i++) {
+		const struct lane *lane = &timeline->lanes[i];
+		const struct spell *spell;
+
+		if (lane->count <= timeline->spell_room)
+			continue;
+		spell = &lane->spells[lane->count % timeline->spell_room];
+		if (spell->end_ns - spell->length_us * 1000ULL > oldest_ns)
+			oldest_ns = spell->end_ns - spell->length_us * 1000ULL;
+	}
+	return oldest_ns;
 }
 
 /* How much of [start, end) lies in [from, to). */

@@ -236,12 +236,12 @@ static void draw_states(struct page *page, const struct stall_worker *worker)
 }
 
 static void draw_worker(struct page *page, const struct blocked_screen *screen,
-			const struct stall_worker *worker)
+			const struct blocked_worker *what)
 {
+	const struct stall_worker *worker = &what->worker;
+	const struct stall_open *open = &what->open;
 	const struct stalls *stalls = screen->options.stalls;
 	char comm[sizeof(worker->last.comm) + 1] = {0}, longest[16], length[16];
-	struct stall_open open;
-	bool is_open = stalls_open(stalls, worker, &open);
 
 	memcpy(comm, worker->last.comm, sizeof(worker->last.comm));
 	duration_format(longest, sizeof(longest), worker->longest_ns);
@@ -253,18 +253,18 @@ static void draw_worker(struct page *page, const struct blocked_screen *screen,
 		      worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
 		      (unsigned long long)worker->stalls, longest,
 		      blocked_found_by(worker->last.found_by));
-	if (is_open) {
-		duration_format(length, sizeof(length), open.duration_ns);
+	if (what->is_open) {
+		duration_format(length, sizeof(length), open->duration_ns);
 		canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_WARNING,
 			      "%s for %s: %s",
-			      open.duration_ns < BLOCKED_STUCK_NS ? "held" : "STUCK", length,
-			      stall_cause_info[open.cause].help);
+			      open->duration_ns < BLOCKED_STUCK_NS ? "held" : "STUCK", length,
+			      stall_cause_info[open->cause].help);
 	}
 	next_row(page);
 	draw_states(page, worker);
-	if (is_open) {
+	if (what->is_open) {
 		next_row(page);
-		draw_stack(page, stalls, open.stack, "STACK now");
+		draw_stack(page, stalls, open->stack, "STACK now");
 	}
 }
 
@@ -272,7 +272,7 @@ void blocked_draw_detail(struct blocked_screen *screen, struct canvas *canvas, i
 {
 	struct page page = {canvas, first, count, (int)screen->detail_offset, 0};
 	const struct hotspot *hotspot = blocked_selected(screen);
-	const struct stall_worker *worker = blocked_selected_worker(screen);
+	const struct blocked_worker *worker = blocked_selected_worker(screen);
 
 	if (screen->focus == FOCUS_HOTSPOTS && hotspot)
 		draw_hotspot(&page, screen, hotspot);
@@ -286,10 +286,9 @@ void blocked_screen_yank(const struct blocked_screen *screen, struct output *out
 {
 	const struct stalls *stalls = screen->options.stalls;
 	const struct hotspot *hotspot = blocked_selected(screen);
-	const struct stall_worker *worker = blocked_selected_worker(screen);
+	const struct blocked_worker *worker = blocked_selected_worker(screen);
 	char name[BLOCKED_LABEL_BYTES], cause[BLOCKED_CAUSE_BYTES], total[16], longest[16];
 	const struct stack *stack = NULL;
-	struct stall_open open;
 
 	if (screen->focus == FOCUS_HOTSPOTS && hotspot) {
 		blocked_label(screen, hotspot, name);
@@ -299,11 +298,11 @@ void blocked_screen_yank(const struct blocked_screen *screen, struct output *out
 		output_format(out, "%s: %s, %llu stalls, %s in all, longest %s\n", name, cause,
 			      (unsigned long long)hotspot->count, total, longest);
 		stack = stalls_stack(stalls, hotspot->stack);
-	} else if (worker && stalls_open(stalls, worker, &open)) {
-		duration_format(total, sizeof(total), open.duration_ns);
-		output_format(out, "worker %u: stuck for %s: %s\n", worker->last.tid, total,
-			      stall_cause_info[open.cause].key);
-		stack = stalls_stack(stalls, open.stack);
+	} else if (screen->focus == FOCUS_WORKERS && worker && worker->is_open) {
+		duration_format(total, sizeof(total), worker->open.duration_ns);
+		output_format(out, "worker %u: stuck for %s: %s\n", worker->worker.last.tid, total,
+			      stall_cause_info[worker->open.cause].key);
+		stack = stalls_stack(stalls, worker->open.stack);
 	}
 	for (uint32_t i = 0; stack && i < stack->count; i++) {
 		const struct frame *frame = stalls_frame(stalls, stack->frames[i]);

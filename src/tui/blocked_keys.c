@@ -137,6 +137,7 @@ ACTION(group)
 	screen->selected = false;
 	screen->hotspot = screen->hotspot_offset = 0;
 	screen->frozen = false;
+	screen->back_ns = screen->options.replay ? screen->back_ns : 0;
 	return blocked_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
 }
 
@@ -183,7 +184,7 @@ ACTION(back)
 {
 	screen->back_ns += screen->span_ns / 4;
 	keep_in_sight(screen);
-	screen->frozen = !screen->options.replay && screen->back_ns;
+	screen->frozen |= !screen->options.replay && screen->back_ns;
 	return SCREEN_REDRAW;
 }
 

@@ -297,28 +297,27 @@ static void put_cell(struct canvas *canvas, int row, int column, const struct ti
 }
 
 static void draw_lane(const struct blocked_screen *screen, struct canvas *canvas, int row,
-		      int column, const struct stall_worker *worker)
+		      int column, const struct blocked_worker *worker)
 {
 	int width = canvas->columns - column;
 	uint64_t cell_ns = width > 0 ? screen->span_ns / (unsigned int)width : 0;
 	uint64_t to_ns = screen->end_ns - screen->back_ns;
 	uint64_t from_ns = to_ns > screen->span_ns ? to_ns - screen->span_ns : 0;
 	struct timeline_cell *cells;
-	struct stall_open open;
 
 	if (!cell_ns)
 		return;
 	cells = calloc((size_t)width, sizeof(*cells));
 	if (!cells)
 		return;
-	timeline_cells(screen->timeline, worker, from_ns, cell_ns, cells, (size_t)width);
-	if (stalls_open(screen->options.stalls, worker, &open)) {
+	timeline_cells(screen->timeline, &worker->worker, from_ns, cell_ns, cells, (size_t)width);
+	if (worker->is_open) {
 		for (int i = 0; i < width; i++) {
 			uint64_t cell_end_ns = from_ns + (uint64_t)(i + 1) * cell_ns;
 
-			if (cell_end_ns > worker->last.open_ns) {
+			if (cell_end_ns > worker->worker.last.open_ns) {
 				cells[i].kind = TIMELINE_STALLED;
-				cells[i].cause = open.cause;
+				cells[i].cause = worker->open.cause;
 			}
 		}
 	}
@@ -329,26 +328,26 @@ static void draw_lane(const struct blocked_screen *screen, struct canvas *canvas
 
 /* What keeps it, in place of its lane's beginning: that is what somebody looks for. */
 static void draw_open(const struct blocked_screen *screen, struct canvas *canvas, int row,
-		      int column, int width, const struct stall_worker *worker)
+		      int column, int width, const struct blocked_worker *worker)
 {
-	const struct stalls *stalls = screen->options.stalls;
-	struct stall_open open;
+	const struct stall_open *open = &worker->open;
 	const struct frame *function;
 	char length[16], name[BLOCKED_NAME_BYTES] = "";
 
-	if (!stalls_open(stalls, worker, &open) || open.duration_ns < BLOCKED_STUCK_NS)
+	if (!worker->is_open || open->duration_ns < BLOCKED_STUCK_NS)
 		return;
-	function = stalls_frame(stalls, open.function);
+	function = stalls_frame(screen->options.stalls, open->function);
 	if (function)
 		blocked_name(name, function);
-	duration_format(length, sizeof(length), open.duration_ns);
+	duration_format(length, sizeof(length), open->duration_ns);
 	canvas_format(canvas, row, column, width, ROLE_WARNING, " STUCK %s %s %s ", length,
-		      stall_cause_info[open.cause].key, name);
+		      stall_cause_info[open->cause].key, name);
 }
 
 static void draw_worker(const struct blocked_screen *screen, struct canvas *canvas, int row,
-			const struct stall_worker *worker)
+			const struct blocked_worker *what)
 {
+	const struct stall_worker *worker = &what->worker;
 	char comm[sizeof(worker->last.comm) + 1] = {0};
 	int bar = bar_width(canvas->columns), at = NAME_WIDTH, lane = lane_column(canvas->columns);
 	uint64_t observed_ns = 0;
@@ -356,16 +355,16 @@ static void draw_worker(const struct blocked_screen *screen, struct canvas *canv
 	memcpy(comm, worker->last.comm, sizeof(worker->last.comm));
 	for (int i = 0; i < STATES; i++)
 		observed_ns += worker->states_ns[i];
-	canvas_format(canvas, row, 0, NAME_WIDTH - 1, ROLE_NORMAL, "%8u %s", worker->last.tid,
-		      comm);
+	canvas_format(canvas, row, 0, NAME_WIDTH - 1, worker->ended ? ROLE_DIM : ROLE_NORMAL,
+		      "%8u %s", worker->last.tid, comm);
 	canvas_bar(canvas, row, at, bar, worker->states_ns, observed_ns);
 	at += bar;
 	at += canvas_format(canvas, row, at, 7, ROLE_NORMAL, "%7llu",
 			    (unsigned long long)worker->stalls);
 	put_figure(canvas, row, at, FIGURE_WIDTH, ROLE_NORMAL, worker->longest_ns);
-	draw_lane(screen, canvas, row, lane, worker);
+	draw_lane(screen, canvas, row, lane, what);
 	if (canvas->columns - lane >= 2 * LANE_MIN)
-		draw_open(screen, canvas, row, lane, (canvas->columns - lane) * 2 / 3, worker);
+		draw_open(screen, canvas, row, lane, (canvas->columns - lane) * 2 / 3, what);
 }
 
 void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, int first,

@@ -70,7 +70,7 @@ const struct hotspot *blocked_selected(const struct blocked_screen *screen)
 	return screen->hotspot < screen->order_count ? screen->order[screen->hotspot] : NULL;
 }
 
-const struct stall_worker *blocked_selected_worker(const struct blocked_screen *screen)
+const struct blocked_worker *blocked_selected_worker(const struct blocked_screen *screen)
 {
 	return screen->worker < screen->worker_count ? &screen->workers[screen->worker] : NULL;
 }
@@ -108,7 +108,7 @@ uint64_t blocked_observed_ns(const struct blocked_screen *screen)
 
 	for (size_t i = 0; i < screen->worker_count; i++)
 		for (int j = 0; j < STATES; j++)
-			sum_ns += screen->workers[i].states_ns[j];
+			sum_ns += screen->workers[i].worker.states_ns[j];
 	return sum_ns;
 }
 
@@ -195,12 +195,19 @@ static int copy_workers(struct blocked_screen *screen)
 	if (array_reserve(&screen->workers, &screen->worker_room, count, sizeof(*screen->workers)) <
 	    0)
 		return -ENOMEM;
-	screen->worker_count = screen->pool_count = 0;
+	screen->worker_count = screen->pool_count = screen->living_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (workers[i].last.kind == WIRE_SPAN_POOL)
-			screen->pool_count++;
-		else
-			screen->workers[screen->worker_count++] = workers[i];
+		struct blocked_worker worker = {.worker = workers[i]};
+
+		if (workers[i].last.kind == WIRE_SPAN_POOL) {
+			screen->pool_count += !workers[i].ended;
+			continue;
+		}
+		if (workers[i].ended && !workers[i].spans)
+			continue;
+		screen->living_count += !workers[i].ended;
+		worker.is_open = stalls_open(screen->options.stalls, &workers[i], &worker.open);
+		screen->workers[screen->worker_count++] = worker;
 	}
 	return 0;
 }
@@ -231,7 +238,7 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 						: "dwell blocked  ");
 	at += canvas_format(canvas, 0, at, canvas->columns, ROLE_NORMAL,
 			    "%s %u  %s, %zu workers  > %s  ", process, runtime->pid, runtime->name,
-			    screen->worker_count, threshold);
+			    screen->living_count, threshold);
 	if (screen->options.window_ns) {
 		duration_format(window, sizeof(window), screen->options.window_ns);
 		at += canvas_format(canvas, 0, at, canvas->columns, ROLE_NORMAL, "last %s  ",
@@ -251,22 +258,21 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 		      screen->pool_count);
 }
 
-/* The one who has been gone for longest. */
-static const struct stall_worker *find_stuck(const struct blocked_screen *screen,
-					     struct stall_open *ret_open, size_t *ret_count)
+/* The one who has been gone for longest; NULL: all have come back. */
+static const struct blocked_worker *find_stuck(const struct blocked_screen *screen,
+					       size_t *ret_count)
 {
-	const struct stall_worker *longest = NULL;
-	struct stall_open open;
+	const struct blocked_worker *longest = NULL;
 
 	*ret_count = 0;
 	for (size_t i = 0; i < screen->worker_count; i++) {
-		if (!stalls_open(screen->options.stalls, &screen->workers[i], &open))
+		const struct blocked_worker *worker = &screen->workers[i];
+
+		if (!worker->is_open)
 			continue;
 		++*ret_count;
-		if (longest && open.duration_ns <= ret_open->duration_ns)
-			continue;
-		longest = &screen->workers[i];
-		*ret_open = open;
+		if (!longest || worker->open.duration_ns > longest->open.duration_ns)
+			longest = worker;
 	}
 	return longest;
 }
@@ -274,18 +280,18 @@ static const struct stall_worker *find_stuck(const struct blocked_screen *screen
 /* At the right end; returns the column before it. */
 static int draw_stuck(const struct blocked_screen *screen, struct canvas *canvas)
 {
-	struct stall_open open = {0};
 	size_t count;
-	const struct stall_worker *stuck = find_stuck(screen, &open, &count);
-	bool long_gone = open.duration_ns >= BLOCKED_STUCK_NS;
+	const struct blocked_worker *stuck = find_stuck(screen, &count);
 	char text[64], length[16];
+	bool long_gone;
 	int at;
 
 	if (!stuck)
 		return canvas->columns;
-	duration_format(length, sizeof(length), open.duration_ns);
+	long_gone = stuck->open.duration_ns >= BLOCKED_STUCK_NS;
+	duration_format(length, sizeof(length), stuck->open.duration_ns);
 	snprintf(text, sizeof(text), "%s NOW: %zu of %zu workers, %u for %s",
-		 long_gone ? "STUCK" : "held", count, screen->worker_count, stuck->last.tid,
+		 long_gone ? "STUCK" : "held", count, screen->living_count, stuck->worker.last.tid,
 		 length);
 	at = canvas->columns - (int)strlen(text);
 	canvas_text(canvas, 1, at > 0 ? at : 0, canvas->columns,
@@ -298,7 +304,9 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 {
 	const struct stall_counts *counts = &screen->counts;
 	uint64_t observed_ns = blocked_observed_ns(screen), runnable_ns = 0;
-	double share = observed_ns ? (double)counts->total_ns / (double)observed_ns : 0;
+	/* what the runtime was told of is nobody's fault */
+	uint64_t blamed = counts->stalls - counts->in_place;
+	double share = observed_ns ? (double)counts->blamed_ns / (double)observed_ns : 0;
 	char threshold[16], longest[16], why[128];
 	bool bad = share >= BLOCKED_SHARE;
 	int end = draw_stuck(screen, canvas), at;
@@ -307,20 +315,20 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 		if (screen->hotspots[i].cause == CAUSE_RUNNABLE)
 			runnable_ns += screen->hotspots[i].total_ns;
 	duration_format(threshold, sizeof(threshold), screen->runtime.threshold_ns);
-	duration_format(longest, sizeof(longest), counts->max_ns);
-	if (counts->stalls)
+	duration_format(longest, sizeof(longest), counts->max_blamed_ns);
+	if (blamed)
 		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stalls, worst %s",
-			 share < 0.1, 100 * share, (unsigned long long)counts->stalls, longest);
+			 share < 0.1, 100 * share, (unsigned long long)blamed, longest);
 	else
 		snprintf(why, sizeof(why), ": no worker has been kept for longer than %s",
 			 threshold);
 	at = canvas_text(canvas, 1, 0, end, ROLE_HEADER, "HEALTH");
 	at += 2;
 	at += canvas_text(canvas, 1, at, end - at, bad ? ROLE_WARNING : ROLE_TITLE,
-			  !counts->stalls		       ? "good"
-			  : !bad			       ? "fair"
-			  : runnable_ns > counts->total_ns / 2 ? "starved"
-							       : "blocked");
+			  !counts->stalls			? "good"
+			  : !bad				? "fair"
+			  : runnable_ns > counts->blamed_ns / 2 ? "starved"
+								: "blocked");
 	if (at + (int)strlen(why) / 2 < end)
 		canvas_text(canvas, 1, at, end - at, ROLE_NORMAL, why);
 }

@@ -21,9 +21,13 @@ struct blocked_screen {
 	size_t hotspot_count, hotspot_room;
 	const struct hotspot **order;
 	size_t order_count, order_room;
-	struct stall_worker *workers; /* without the blocking pool's */
+	struct blocked_worker {
+		struct stall_worker worker;
+		bool is_open; /* it has not come back from `open` */
+		struct stall_open open;
+	} * workers; /* without the blocking pool's, and those that ended long ago */
 	size_t worker_count, worker_room;
-	size_t pool_count;
+	size_t pool_count, living_count;
 	struct stall_counts counts;
 	struct wire_runtime runtime;
 	uint64_t end_ns; /* now, or then */
@@ -47,7 +51,7 @@ struct blocked_screen {
 
 /* NULL: none. */
 const struct hotspot *blocked_selected(const struct blocked_screen *screen);
-const struct stall_worker *blocked_selected_worker(const struct blocked_screen *screen);
+const struct blocked_worker *blocked_selected_worker(const struct blocked_screen *screen);
 
 /* Groups, filters and sorts anew; the selected hotspot stays selected. 0 or -ENOMEM. */
 int blocked_arrange(struct blocked_screen *screen) must_check;
