@@ -105,9 +105,9 @@ def test_only_some_workers():
         pid = service.process.pid
         blocked = Blocked(pid, "--workers", "loop-")
         assert found(blocked, 1) == [("loop-service", "prefix")]
-        for _ in range(4):
-            service.connect()  # each to the next loop
-            service.ask("sleep", 20)
+        for _ in range(16):
+            service.connect()  # to whichever loop is there first
+            service.ask("sleep", 10)
         service.settle()
         stalls, summary = blocked.end()
         assert {worker["tid"] for worker in summary["workers"]} == {pid}
