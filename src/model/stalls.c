@@ -312,9 +312,11 @@ static bool is_no_task(const struct stalls *stalls, const struct wire_stall *rec
 		&stalls->stacks, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
 	unsigned int polls = raw > harness ? raw : harness;
 
-	if (record->kind != WIRE_SPAN_POLL || record->type || record->flags & WIRE_STALL_SEEDED ||
-	    !stalls_stack(stalls, stack))
+	if (record->kind != WIRE_SPAN_POLL || record->type || record->flags & WIRE_STALL_SEEDED)
 		return false;
+	/* tasks do not poll tasks, or hardly ever */
+	if (!stalls_stack(stalls, stack))
+		return record->inner_ns;
 	if (polls > 1)
 		return polls == 2 && record->inner_ns;
 	if (stacks_has_function(&stalls->stacks, stack, "multi_thread::worker") ||
