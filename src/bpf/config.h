@@ -145,6 +145,7 @@ struct site_answer {
 #define SPAN_STACK  0x8003 /* struct span_stack */
 #define SPAN_WORKER 0x8004 /* struct span_worker; from the iterator */
 #define SPAN_SEED   0x8005 /* struct span_seed; from the iterator */
+#define SPAN_LAUNCH 0x8006 /* struct span_launch */
 
 enum span_kind {
 	SPAN_NONE = 0,
@@ -152,6 +153,7 @@ enum span_kind {
 	SPAN_POOL, /* of a closure that was handed to the blocking pool: may block, no span */
 	SPAN_TURN,
 	SPAN_ROOT, /* what the thread of a block_on() does between its waits and polls of tasks */
+	SPAN_LIFE, /* of a worker thread: no span, but it may be in place of one that blocks */
 };
 
 /* bpf_cookie of a probe. `number` is user space's: what kind of task the probed function polls. */
@@ -255,6 +257,15 @@ struct span_seed {
 	struct wire_where where;
 	struct site_frame frame;
 	char comm[16];
+};
+
+/* A thread has become a worker because another one, in a span, is going to block: block_in_place().
+ */
+struct span_launch {
+	struct wire_header header;
+	__u64 span_ns; /* start of the other's span */
+	__u32 tid;     /* the other */
+	__u32 pad;
 };
 
 /* What user space found out about such a thread, by tid. The next snapshot applies it. */

@@ -185,6 +185,12 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	if ((watch_all || account_of(parent)) && inherits_watch(parent, child))
 		account_new_thread(child);
+	if (span_lives && account_of(child) && worker_of(parent)) {
+		struct worker *worker = worker_make(child);
+
+		if (worker)
+			span_note_waker(worker, parent);
+	}
 	return 0;
 }
 

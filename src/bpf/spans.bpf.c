@@ -26,6 +26,26 @@ static __u64 seed_samples, seed_sample_ns;
 
 struct bpf_perf_event_data;
 
+/* It begins its life as a worker, in which it polls tasks: that is no span. */
+static __always_inline void send_launch(struct worker *worker, __u64 now_ns)
+{
+	struct span_launch *launch;
+
+	if (!worker->woken_by)
+		return;
+	launch = bpf_ringbuf_reserve(&events, sizeof(*launch), 0);
+	if (launch) {
+		launch->header.size = sizeof(*launch);
+		launch->header.kind = SPAN_LAUNCH;
+		launch->header.time_ns = now_ns;
+		launch->span_ns = worker->woken_span_ns;
+		launch->tid = worker->woken_by;
+		launch->pad = 0;
+		bpf_ringbuf_submit(launch, 0);
+	}
+	worker->woken_by = 0;
+}
+
 SEC("?uprobe")
 int on_poll(struct pt_regs *ctx)
 {
@@ -48,6 +68,11 @@ int on_poll(struct pt_regs *ctx)
 		return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
+	if (SPAN_COOKIE_KIND(cookie) == SPAN_LIFE) {
+		worker->kind = SPAN_POLL;
+		send_launch(worker, now_ns);
+		return 0;
+	}
 	stack = arch_user_frame(ctx).stack;
 	worker->pending = 0;
 	if (span_is_endless(worker))
@@ -141,6 +166,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	struct span_stack *stack;
 	__u32 depth;
 
+	if (worker && span_lives && waker->tgid == task->tgid && waker != task)
+		span_note_waker(worker, waker);
 	if (!worker || !worker->depth || !worker->off)
 		return 0;
 	depth = worker->depth - 1;

@@ -25,6 +25,8 @@ volatile __u64 span_slots_lacking __weak = 0;
 
 /* Threads that have not polled a task are asked about: by samples, and at snapshots. */
 const volatile bool span_seeding __weak = false;
+/* There are probes of kind SPAN_LIFE. */
+const volatile bool span_lives __weak = false;
 /* Only threads whose name begins so are workers. */
 const volatile char span_prefix[16] __weak = "";
 
@@ -59,8 +61,11 @@ struct worker {
 	__u32 wait;  /* enum span_wait: where its loop waits */
 	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
-	__u32 judged;  /* a verdict was applied */
-	__u32 pending; /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
+	__u32 judged;	/* a verdict was applied */
+	__u32 woken_by; /* tid of a thread in a span; 0: nobody */
+	__u32 pad;
+	__u64 woken_span_ns; /* start of that */
+	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
 	__u64 spans, stalls;
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];
@@ -138,6 +143,21 @@ static __always_inline struct span_level *span_level_at(struct worker *worker, _
 {
 	barrier_var(index);
 	return &worker->levels[index & (SPAN_LEVELS - 1)];
+}
+
+/* Somebody wakes a thread, or makes one, that may become a worker in its place. */
+static __always_inline void span_note_waker(struct worker *worker, struct task_struct *waker)
+{
+	const struct worker *by = worker_of(waker);
+	__u32 depth;
+
+	if (!by || !by->depth)
+		return;
+	depth = by->depth - 1;
+	if (depth >= SPAN_LEVELS)
+		return;
+	worker->woken_by = tid_of(waker);
+	worker->woken_span_ns = span_level_at((struct worker *)by, depth)->start_ns;
 }
 
 static __always_inline void span_set_thread(struct span_thread *thread, struct task_struct *task)

@@ -383,6 +383,8 @@ enum wire_found_by {
 #define WIRE_STALL_OF_LOOP 1U
 /* It had begun when it was first looked at: it is a poll of a task, and longer than it seems. */
 #define WIRE_STALL_SEEDED 2U
+/* Another worker was started in its place: the runtime was told that it would block. */
+#define WIRE_STALL_IN_PLACE 4U
 
 struct wire_worker {
 	struct wire_header header;

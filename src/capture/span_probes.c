@@ -49,6 +49,8 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 		bpf_program__set_expected_attach_type(
 			bpf->progs.on_poll_end, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 	}
+	for (size_t i = 0; i < options->probe_count; i++)
+		bpf->rodata->span_lives |= options->probes[i].kind == SPAN_LIFE;
 	bpf->rodata->span_turns = options->turns;
 	bpf->rodata->span_seeding = true;
 	memcpy((void *)bpf->rodata->span_prefix, options->prefix, sizeof(options->prefix));
@@ -80,7 +82,7 @@ static int attach_probe(struct span_probes *probes, const struct span_probe *pro
 
 	/* who works for the pool may block: only that it does is of interest */
 	options.retprobe = true;
-	if (probe->kind != SPAN_POOL)
+	if (probe->kind == SPAN_POLL)
 		result = keep_link(probes, bpf_program__attach_uprobe_opts(
 						   probes->bpf->progs.on_poll_end, pid, probe->path,
 						   probe->offset, &options));
@@ -120,7 +122,7 @@ static int attach_file(struct span_probes *probes, size_t first, bool at_return)
 		const struct span_probe *probe = &options->probes[i];
 
 		/* who works for the pool may block: only that it does is of interest */
-		if (strcmp(probe->path, path) != 0 || (at_return && probe->kind == SPAN_POOL))
+		if (strcmp(probe->path, path) != 0 || (at_return && probe->kind != SPAN_POLL))
 			continue;
 		offsets[count] = probe->offset;
 		cookies[count++] = SPAN_COOKIE(probe->kind, i + 1);

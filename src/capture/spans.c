@@ -28,6 +28,7 @@ struct spans {
 		uint32_t tid;	  /* 0: free */
 		uint64_t span_ns; /* start of the span they are of */
 		uint32_t block, waker;
+		bool launched; /* another worker was started from it */
 		bool rootless; /* `block` is whole, and no block_on() is on it */
 	} pending[MAX_WORKERS];
 	/* the wait that was looked at last, by the worker's slot */
@@ -134,6 +135,16 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 	return 0;
 }
 
+/* Long before the end of the span that it tells about. */
+static void on_launch(struct spans *spans, const struct span_launch *launch)
+{
+	struct pending *pending = pending_of(spans, launch->tid, true);
+
+	if (pending)
+		*pending = (struct pending){
+			.tid = launch->tid, .span_ns = launch->span_ns, .launched = true};
+}
+
 /* The type of tasks that a probe's function polls. */
 static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uint32_t *ret_id,
 		     struct record_sink sink)
@@ -183,6 +194,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 
 	memcpy(stall.states_ns, end->states_ns, sizeof(stall.states_ns));
 	if (pending && pending->span_ns == end->start_ns) {
+		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
 		stall.stack = pending->block;
 		stall.waker_stack = pending->waker;
 		rootless = pending->rootless;
@@ -290,6 +302,9 @@ int spans_take(struct spans *spans, const struct wire_header *record, struct rec
 		return on_end(spans, (const struct span_end *)record, sink);
 	case SPAN_WORKER:
 		return on_worker(spans, (const struct span_worker *)record, sink);
+	case SPAN_LAUNCH:
+		on_launch(spans, (const struct span_launch *)record);
+		return 0;
 	case SPAN_SEED:
 		return span_seeds_take(&spans->seeds, &spans->stacks,
 				       (const struct span_seed *)record, sink);

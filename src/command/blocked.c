@@ -104,6 +104,9 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 /* The runtime's probes as the source takes them. The strings stay the plan's. */
 static int set_probes(struct span_options *spans, const struct runtime_plan *plan)
 {
+	static const enum span_kind kinds[] = {[POLLS_TASKS] = SPAN_POLL,
+					       [POLLS_POOL_CLOSURES] = SPAN_POOL,
+					       [POLLS_WORKERS] = SPAN_LIFE};
 	const struct runtime_marks *marks = &plan->runtime->marks;
 
 	spans->runtime = plan->runtime->name;
@@ -122,7 +125,7 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 		spans->probes[i] = (struct span_probe){
 			.path = plan->probes[i].path,
 			.offset = plan->probes[i].offset,
-			.kind = plan->probes[i].polls == POLLS_TASKS ? SPAN_POLL : SPAN_POOL,
+			.kind = kinds[plan->probes[i].polls],
 			.type = plan->probes[i].type,
 		};
 	spans->probe_count = plan->count;

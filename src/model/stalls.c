@@ -362,7 +362,8 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		stall.where = (struct wire_where){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
 						  record->longest.syscall};
 	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
-	stall.in_place = stacks_is_in_place(&stalls->stacks, stall.stack);
+	stall.in_place = record->flags & WIRE_STALL_IN_PLACE ||
+			 stacks_is_in_place(&stalls->stacks, stall.stack);
 	result = count_stall(stalls, &stall);
 	*ret_stall = stall;
 	return result < 0 ? result : 1;

@@ -16,6 +16,7 @@
 enum runtime_polls {
 	POLLS_TASKS,
 	POLLS_POOL_CLOSURES,
+	POLLS_WORKERS, /* what worker threads live in */
 };
 
 struct runtime_probe {

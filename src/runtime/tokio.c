@@ -29,13 +29,17 @@
 #define RAW_POLL_LEGACY RAW_POLL "17h"
 #define RAW_POLL_V0	"_RINvNtNtNtC"
 
+/* What a worker thread runs, called by the closures that it lives in and by nobody else. */
+#define WORKER_RUN "5tokio7runtime9scheduler12multi_thread6worker3run"
+
 struct search {
 	struct runtime_plan *plan;
 	const char *path;	 /* for us to open */
 	struct object *object;	 /* with the symbols */
 	struct debug_info *info; /* NULL: not opened yet, or there is none */
 	int fd;
-	int program_fd; /* what runs, where the symbols are of another file; else -1 */
+	uint64_t worker_run; /* address of the function; 0: there is none of its own */
+	int program_fd;	     /* what runs, where the symbols are of another file; else -1 */
 	bool info_tried;
 	size_t found, skipped, unknown;
 	int result;
@@ -133,6 +137,59 @@ static bool is_same_code(const struct search *search, uint64_t offset)
 	       !memcmp(there, here, sizeof(there));
 }
 
+static void find_worker_run(void *data, uint64_t address, const char *name)
+{
+	struct search *search = data;
+	const char *at = strstr(name, WORKER_RUN);
+
+	if (at && (!at[strlen(WORKER_RUN)] || !strncmp(at + strlen(WORKER_RUN), "17h", 3)))
+		search->worker_run = address;
+}
+
+/* A function of a few kilobytes, in which everything was inlined. */
+#define CODE_MAX 65536
+
+#if defined(__x86_64__)
+/* A call or jump with a 32-bit displacement from the next instruction (Intel SDM, CALL, JMP). */
+static bool calls(const uint8_t *code, size_t at, uint64_t address, uint64_t target)
+{
+	int32_t displacement;
+
+	if (code[at] != 0xe8 && code[at] != 0xe9)
+		return false;
+	memcpy(&displacement, code + at + 1, sizeof(displacement));
+	return address + at + 5 + (uint64_t)(int64_t)displacement == target;
+}
+#else
+/* BL or B: a displacement of 26 bits, in words (Arm ARM, C6.2). */
+static bool calls(const uint8_t *code, size_t at, uint64_t address, uint64_t target)
+{
+	uint32_t word;
+
+	memcpy(&word, code + at, sizeof(word));
+	return at % 4 == 0 && (word & 0x7c000000) == 0x14000000 &&
+	       address + at + (uint64_t)((int64_t)((uint64_t)word << 38) >> 36) == target;
+}
+#endif
+
+/*
+ * Without types: the closure a worker thread lives in calls what a worker runs, unless that is
+ * called through other functions, and then those are on the stacks.
+ */
+static bool runs_worker(const struct search *search, uint64_t address, uint64_t offset)
+{
+	uint64_t end = object_function_end(search->object, address);
+	size_t bytes = end > address && end - address < CODE_MAX ? end - address : 0;
+	uint8_t *code = bytes > 5 && search->worker_run ? malloc(bytes) : NULL;
+	bool found = false;
+
+	if (code && pread(search->fd, code, bytes, (off_t)offset) == (ssize_t)bytes)
+		for (size_t i = 0; !found && i + 5 <= bytes; i++)
+			found = calls(code, i, address, search->worker_run);
+	free(code);
+	return found;
+}
+
 static void take_function(void *data, uint64_t address, const char *name)
 {
 	struct search *search = data;
@@ -159,7 +216,12 @@ static void take_function(void *data, uint64_t address, const char *name)
 	}
 	if (type && strstr(type, "BlockingTask<"))
 		probe.polls = POLLS_POOL_CLOSURES;
-	search->unknown += !type;
+	if (!type && runs_worker(search, address, probe.offset)) {
+		probe.polls = POLLS_WORKERS;
+		search->skipped++;
+	} else {
+		search->unknown += !type;
+	}
 	if (type)
 		trim_type(type);
 	probe.path = strdup(search->path);
@@ -177,8 +239,10 @@ static int search_file(struct search *search, const char *symbols)
 	search->fd = fd;
 	search->info = NULL;
 	search->info_tried = false;
+	search->worker_run = 0;
 	if (object_open(&search->object, fd) < 0)
 		return symbols ? -ENOEXEC : 0;
+	object_each_function(search->object, find_worker_run, search);
 	object_each_function(search->object, take_function, search);
 	debug_info_close(search->info);
 	object_free(search->object);

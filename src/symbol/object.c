@@ -191,7 +191,8 @@ static void load_functions(struct object *object)
 			object->functions[i].end = object->functions[i + 1].start;
 }
 
-const char *object_function(struct object *object, uint64_t address)
+/* That covers the address; NULL: none does. */
+static const struct function *find_function(struct object *object, uint64_t address)
 {
 	size_t low = 0, high;
 
@@ -212,10 +213,24 @@ const char *object_function(struct object *object, uint64_t address)
 		/* the best of those with this start */
 		while (low > 1 && object->functions[low - 2].start == last->start)
 			low--;
-		return address < object->functions[low - 1].end ? object->functions[low - 1].name
+		return address < object->functions[low - 1].end ? &object->functions[low - 1]
 								: NULL;
 	}
 	return NULL;
+}
+
+const char *object_function(struct object *object, uint64_t address)
+{
+	const struct function *function = find_function(object, address);
+
+	return function ? function->name : NULL;
+}
+
+uint64_t object_function_end(struct object *object, uint64_t address)
+{
+	const struct function *function = find_function(object, address);
+
+	return function ? function->end : 0;
 }
 
 void object_each_function(struct object *object,

@@ -55,6 +55,9 @@ struct frame_rule {
  */
 bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule);
 
+/* Where the function that covers the address ends; 0: none does. */
+uint64_t object_function_end(struct object *object, uint64_t address);
+
 /* Calls for each function of the symbol table, by address, aliases too. */
 void object_each_function(struct object *object,
 			  void (*call)(void *data, uint64_t address, const char *name), void *data);

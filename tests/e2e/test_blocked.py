@@ -151,15 +151,30 @@ def test_an_event_loop_that_waits_is_not_blamed():
 def test_block_in_place_is_legitimate(build):
     with tokio_service(build) as service:
         blocked = Blocked(service.process.pid)
-        answers = [service.ask("inplace", 30) for _ in range(5)]
-        # on the worker that took over, blocking is still blocking
-        blamed = [service.ask("sleep", 30) for _ in range(5)]
-        service.settle()
+        # a poll for each; on the worker that took over, blocking is still blocking
+        answers = [(service.ask("inplace", 30), service.settle())[0] for _ in range(5)]
+        blamed = [(service.ask("sleep", 30), service.settle())[0] for _ in range(5)]
         stalls, summary = blocked.end()
     for start, duration, _ in answers:
         assert stall_of(stalls, start, duration)["legitimate"] == "block_in_place"
     for start, duration, _ in blamed:
         assert stall_of(stalls, start, duration)["legitimate"] is None
+
+
+def test_block_in_place_without_any_name():
+    """Inlined away: known by the worker that is started in its place."""
+    with tokio_service("fat") as service:
+        blocked = Blocked(service.process.pid)
+        asked = {"block_in_place": [], None: []}
+        for _ in range(20):
+            asked["block_in_place"].append(service.ask("inplace", 20))
+            service.settle()
+            asked[None].append(service.ask("sleep", 20))
+            service.settle()
+        stalls, _ = blocked.end()
+    for legitimate, answers in asked.items():
+        told = [stall["legitimate"] for stall in (stall_of(stalls, *answer[:2]) for answer in answers) if stall]
+        assert len(told) >= 19 and told.count(legitimate) >= 19, told
 
 
 def test_who_had_the_cpu():

@@ -49,6 +49,8 @@ CASE(functions_are_found_by_address)
 	assert_string_equal(object_function(object, address + 1), "with_a_frame");
 	assert_null(object_function(object, 1));
 	assert_null(object_function(object, ~0ULL));
+	assert_true(object_function_end(object, address) > address);
+	assert_int_equal(object_function_end(object, ~0ULL), 0);
 	/* the C library is stripped: what it exports is still known (sanitizers wrap some of it) */
 	object = own_object(&mappings, &objects, (const void *)(uintptr_t)getpagesize, &address);
 	assert_non_null(strstr(object_function(object, address), "getpagesize"));
