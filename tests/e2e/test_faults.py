@@ -100,7 +100,7 @@ def test_without_privileges(public_copy):
     one_line(done, 0, "sampling /proc", "CAP_BPF and CAP_PERFMON")
     (interval,), _ = parse(done.stdout)
     assert interval["sources"] == ["procfs"]
-    assert interval["quality"]["states"] == "sampled" and interval["quality"]["sample_ns"] == 10_000_000
+    assert interval["quality"]["states"] == "sampled" and interval["quality"]["sample_ns"] >= 10_000_000
     assert "bpf" in [missing["source"] for missing in interval["quality"]["unavailable"]]
     (thread,) = interval["threads"]  # nobody has no other process
     assert thread["comm"] == "dwell" and thread["states_ns"]["swap"] is None
