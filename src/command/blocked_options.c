@@ -15,8 +15,7 @@
 #define RING_MIN     (64U << 10)
 #define RING_MAX     (1U << 30)
 /* How often workers are looked at: one that is stuck is seen after so long. */
-#define INTERVAL_NS  (250 * NS_PER_MS)
-#define DEFAULT_ROWS 20
+#define INTERVAL_NS (250 * NS_PER_MS)
 /* Some intervals, or shares are of one. */
 #define WINDOW_MIN_NS NS_PER_S
 

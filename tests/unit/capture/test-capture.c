@@ -11,6 +11,7 @@
 #include "bpf/wire.h"
 #include "capture/child.h"
 #include "capture/kernel_waits.h"
+#include "capture/span_seeds.h"
 #include "capture/syscalls.h"
 #include "capture/target.h"
 #include "capture/wait_sites.h"
@@ -220,6 +221,78 @@ CASE(names_of_functions_tell_locks_from_parking)
 		assert_int_equal(wait_sites_classify(known[i].name), known[i].verdict);
 }
 
+/* How the thread of each name is taken after a second in which nothing else told; 0: not at all. */
+static void settle(const char *const *comms, size_t count, __u8 *found_by)
+{
+	struct span_options options = {
+		.marks = {.poll = "poll", .names = {"tokio-runtime-w", "other"}}};
+	struct span_seeds seeds = {.verdicts = -1};
+
+	seeds.items = calloc(count, sizeof(*seeds.items));
+	seeds.room = count;
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(identities_add(&seeds.threads, 100 + (uint32_t)i, 1), i);
+		snprintf(seeds.items[i].comm, sizeof(seeds.items[i].comm), "%s", comms[i]);
+	}
+	for (int round = 0; round < 4; round++)
+		span_seeds_settle(&seeds, &options);
+	for (size_t i = 0; i < count; i++)
+		found_by[i] = seeds.items[i].decided ? seeds.items[i].found_by : 0;
+	span_seeds_release(&seeds);
+}
+
+CASE(names_nominate_workers_where_nothing_else_does)
+{
+	static const char *const known[] = {"main", "tokio-runtime-w", "worker-1", "worker-2",
+					    "tokio-runtime-w"};
+	static const char *const grouped[] = {"main",	  "io-1",     "io-2",  "worker-10",
+					      "worker-2", "worker-3", "worker"};
+	static const char *const others[] = {"main", "worker-1", "logger"};
+	__u8 found_by[8];
+
+	settle(known, ARRAY_SIZE(known), found_by);
+	assert_int_equal(found_by[0], 0);
+	assert_int_equal(found_by[1], WIRE_FOUND_BY_NAME);
+	assert_int_equal(found_by[2], 0);
+	assert_int_equal(found_by[4], WIRE_FOUND_BY_NAME);
+	/* the largest group; a name without a number is not of it */
+	settle(grouped, ARRAY_SIZE(grouped), found_by);
+	assert_int_equal(found_by[1], 0);
+	assert_int_equal(found_by[3], WIRE_FOUND_BY_GROUP);
+	assert_int_equal(found_by[5], WIRE_FOUND_BY_GROUP);
+	assert_int_equal(found_by[6], 0);
+	/* one alone is no group */
+	settle(others, ARRAY_SIZE(others), found_by);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_int_equal(found_by[i], 0);
+}
+
+CASE(a_program_stops_before_its_first_instruction)
+{
+	char *const argv[] = {(char *)"sh", (char *)"-c", (char *)"exit 7", NULL};
+	char *const missing[] = {(char *)"/no/such/program", NULL};
+	struct child child = CHILD_NONE;
+	struct error error;
+	uint64_t duration_ns;
+	char link[64], program[256] = "";
+	int status;
+
+	assert_int_equal(child_prepare_program(&child, argv, &error), 0);
+	/* it is that program already */
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)child.pid);
+	assert_true(readlink(link, program, sizeof(program) - 1) > 0);
+	assert_null(strstr(program, "test-capture"));
+	assert_int_equal(child_start(&child, argv[0], &error), 0);
+	assert_int_equal(child_reap(&child, &status, &duration_ns), 0);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	child_release(&child);
+	assert_int_equal(child_prepare_program(&child, missing, &error), -ENOENT);
+	child_release(&child);
+	/* never let go: it goes with us */
+	assert_int_equal(child_prepare_program(&child, argv, &error), 0);
+	child_release(&child);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -235,6 +308,8 @@ int main(void)
 		cmocka_unit_test(a_program_that_is_not_there_is_told),
 		cmocka_unit_test(a_child_that_was_never_started_goes_away),
 		cmocka_unit_test(names_of_functions_tell_locks_from_parking),
+		cmocka_unit_test(names_nominate_workers_where_nothing_else_does),
+		cmocka_unit_test(a_program_stops_before_its_first_instruction),
 	};
 
 	return RUN(cases);
