@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/similar.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define LETTERS 64
+
+/* Lower case, without what does not count. Returns the length. */
+static size_t letters_of(char into[LETTERS], const char *name)
+{
+	size_t length = 0;
+
+	for (; *name && length < LETTERS - 1; name++)
+		if (*name != '-' && *name != '_')
+			into[length++] = (char)tolower((unsigned char)*name);
+	into[length] = '\0';
+	return length;
+}
+
+bool similar_same(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		while (*a == '-' || *a == '_')
+			a++;
+		while (*b == '-' || *b == '_')
+			b++;
+		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+size_t similar_distance(const char *a, const char *b)
+{
+	char x[LETTERS], y[LETTERS];
+	size_t rows[3][LETTERS]; /* of the matrix: this one and the two before */
+	size_t n = letters_of(x, a), m = letters_of(y, b);
+
+	for (size_t j = 0; j <= m; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t swap = x[i - 1] == y[j - 1] ? 0 : 1;
+
+			row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + swap);
+			if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+				row[j] = least(row[j], second[j - 2] + 1, row[j]);
+		}
+	}
+	return rows[n % 3][m];
+}
+
+void similar_try(struct similar *similar, const char *candidate)
+{
+	size_t length = strlen(similar->wanted);
+	size_t allowed = length / 3 > 2 ? length / 3 : 2;
+	size_t distance = similar_distance(similar->wanted, candidate);
+
+	/* with two letters changed, any three-letter word is any other */
+	if (distance > allowed || distance * 2 > strlen(candidate))
+		return;
+	if (!similar->best || distance < similar->distance) {
+		similar->best = candidate;
+		similar->distance = distance;
+	}
+}

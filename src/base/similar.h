@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names that people write: compared kindly, and guessed where they are misspelt. */
+#ifndef DWELL_BASE_SIMILAR_H
+#define DWELL_BASE_SIMILAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Equal but for case, `-` and `_`: "FutexPingPong" is "futex-ping-pong". */
+bool similar_same(const char *a, const char *b);
+
+/*
+ * How many letters to add, drop, change or swap (Damerau-Levenshtein, restricted), case, `-` and
+ * `_` left out; of names longer than 63 letters only the beginning counts.
+ */
+size_t similar_distance(const char *a, const char *b);
+
+/* A search for what somebody may have meant. All zeros but `wanted` is new. */
+struct similar {
+	const char *wanted;
+	const char *best; /* NULL: nothing is near */
+	size_t distance;
+};
+
+/* One more candidate. Near is: a third of the letters, at least two, may differ. */
+void similar_try(struct similar *similar, const char *candidate);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parent's side of the workers of one group: forks them, lets them begin, stops them, gathers
+ * their reports, and leaves nothing of them behind.
+ *
+ *   crew_fork()   they exist, and wait: here they are put into their cgroup
+ *   crew_start()  one write lets them all begin
+ *   crews_stop()  of all crews at once: SIGUSR1, reports, reaping; bounded in time
+ */
+#ifndef DWELL_LOAD_CREW_H
+#define DWELL_LOAD_CREW_H
+
+#include "load/arena.h"
+#include "load/plan.h"
+
+#define CREW_COLLECT_NS 5000000000ULL /* for all reports together */
+
+enum exit_kind {
+	EXIT_REPORTED, /* it told of itself: no exit_info */
+	EXIT_EXITED,
+	EXIT_SIGNALED,
+	EXIT_TIMED_OUT,
+	EXIT_WAIT_FAILED,
+};
+
+struct crew_worker {
+	pid_t pid; /* of its process; threads have one together; 0: reaped */
+	int report_fd;
+	bool ended;    /* its process, as of the last look while collecting */
+	bool complete; /* its report is whole, and was checked */
+	char *received;
+	size_t length;
+	enum exit_kind exit;
+	int exit_code;			   /* status, signal or errno */
+	uint64_t seen_iterations, seen_ns; /* the watchdog's: when it last got on */
+	bool reported_stuck;
+};
+
+struct crew {
+	const struct plan_group *group;
+	struct arena arena;
+	struct crew_worker *workers; /* group->count */
+	unsigned int forked;
+	int start_fd;
+	uint64_t started_ns, stopped_ns; /* CLOCK_MONOTONIC; 0: not yet */
+	uint64_t numa_migrated;		 /* pages, of the whole machine, while it ran */
+	bool numa_migrated_measured;
+	uint64_t frozen_since_ns; /* 0: it is not */
+	bool over;
+};
+
+struct crew_options {
+	uint64_t seed;
+	unsigned int first_index; /* of its first worker, among all */
+	pid_t scheduler_pid;	  /* 0: nobody is told of stuck workers */
+	const char *directory;	  /* for the workers' files */
+};
+
+/*
+ * Forks all workers, or none: on failure those that were are killed and reaped. Nothing of the crew
+ * but `group` needs to be set; it must outlive the crew.
+ */
+int crew_fork(struct crew *crew, const struct plan_group *group, const struct crew_options *options,
+	      struct error *error) must_check;
+
+int crew_start(struct crew *crew, struct error *error) must_check;
+
+/*
+ * Stops them, waits for their reports until 5 s have gone by for all of them, kills what is left
+ * with its process group, and reaps. Workers without a report know in `exit` what became of them.
+ */
+void crews_stop(struct crew **crews, size_t count);
+
+/* Kills, reaps and frees. Takes zeroed and half-made crews. */
+void crew_release(struct crew *crew);
+
+/* NULL: it left none that can be read. */
+static inline const struct worker_report *crew_report(const struct crew_worker *worker)
+{
+	return worker->complete ? (const struct worker_report *)(const void *)worker->received
+				: NULL;
+}
+
+static inline const struct report_migration *crew_migrations(const struct crew_worker *worker)
+{
+	return (const struct report_migration *)(const void *)(worker->received +
+							       sizeof(struct worker_report));
+}
+
+/* Whether a process of a fork crew has ended already, by itself. */
+bool crew_worker_ended(const struct crew_worker *worker);
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* close_range, sched_getcpu */
+#include "load/life.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "load/setup.h"
+
+static void on_stop(int signal)
+{
+	(void)signal;
+	worker_stop = 1;
+}
+
+/* Without SA_RESTART: what blocks is to be interrupted. */
+static int hear_stop(void)
+{
+	struct sigaction stop = {.sa_handler = on_stop};
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (sigaction(SIGUSR1, &stop, NULL) < 0 || sigaction(SIGPIPE, &ignore, NULL) < 0 ||
+	    sigaction(SIGCHLD, &usual, NULL) < 0 || sigaction(SIGTERM, &usual, NULL) < 0 ||
+	    sigaction(SIGINT, &ignore, NULL) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/*
+ * Closes what is not of the workers of this process: the ends of other workers' pipes, by which
+ * these would never see their partner's end.
+ */
+static int keep_own(const struct life *lives, unsigned int count)
+{
+	cleanup_free int *own = malloc((3 * (size_t)count + 1) * sizeof(*own));
+	size_t kept = 0;
+	int before = STDERR_FILENO;
+
+	if (!own)
+		return -ENOMEM;
+	own[kept++] = lives[0].start_fd;
+	for (unsigned int i = 0; i < count; i++) {
+		own[kept++] = lives[i].report_fd;
+		own[kept++] = lives[i].worker.read_fd;
+		own[kept++] = lives[i].worker.write_fd;
+	}
+	qsort(own, kept, sizeof(*own), by_number);
+	for (size_t i = 0; i < kept; i++) {
+		if (own[i] > before + 1)
+			syscall(SYS_close_range, before + 1, own[i] - 1, 0);
+		before = own[i] > before ? own[i] : before;
+	}
+	return syscall(SYS_close_range, before + 1, ~0U, 0) < 0 ? -errno : 0;
+}
+
+int life_enter(struct life *lives, unsigned int count, pid_t parent)
+{
+	int result;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		return -ESRCH; /* it died before it could be seen to */
+	setpgid(0, 0);
+	result = hear_stop();
+	return result < 0 ? result : keep_own(lives, count);
+}
+
+static int await_start(int fd)
+{
+	struct pollfd start = {.fd = fd, .events = POLLIN};
+	uint64_t deadline_ns = clock_monotonic_ns() + LIFE_START_S * 1000000000ULL;
+
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+		char byte;
+		int ready;
+
+		if (now_ns >= deadline_ns)
+			return -ETIMEDOUT;
+		ready = poll(&start, 1, (int)((deadline_ns - now_ns) / 1000000) + 1);
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (ready <= 0)
+			continue;
+		switch (read(fd, &byte, 1)) {
+		case 1:
+			return 0;
+		case 0:
+			return -ECANCELED;
+		default:
+			/* other workers read from the same pipe */
+			if (errno != EINTR && errno != EAGAIN)
+				return -errno;
+		}
+	}
+}
+
+static void set_up(struct life *life)
+{
+	const struct spec_work *work = life->group->work;
+	struct worker_report *report = &life->worker.report;
+
+	if (life->pin)
+		setup_affinity(life->pin, report->affinity_error);
+	setup_policy(&work->policy, report->policy_error);
+	setup_memory(&work->memory, report->memory_policy_error);
+	if (work->nice_given)
+		setup_nice(work->nice, report->nice_error);
+}
+
+static bool read_schedstat(uint64_t into[3])
+{
+	cleanup_file FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long a, b, c;
+
+	if (!file || fscanf(file, "%llu %llu %llu", &a, &b, &c) != 3)
+		return false;
+	into[0] = a;
+	into[1] = b;
+	into[2] = c;
+	return true;
+}
+
+/* Sums up "N0=12 N1=3" over all mappings: Documentation/filesystems/proc.rst, numa_maps. */
+static void read_numa_pages(struct worker_report *report)
+{
+	cleanup_file FILE *file = fopen("/proc/self/numa_maps", "re");
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+
+	if (!file)
+		return;
+	while (getline(&line, &room, file) >= 0) {
+		char *rest = line, *word;
+
+		while ((word = strsep(&rest, " \n"))) {
+			unsigned int node;
+			unsigned long long pages;
+
+			if (sscanf(word, "N%u=%llu", &node, &pages) == 2 && node < REPORT_NODES)
+				report->numa_pages[node] += pages;
+		}
+	}
+	report->numa_measured = 1;
+}
+
+static void loop(struct worker *worker)
+{
+	const struct work_type *type = worker->type;
+
+	while (!worker_stopping() && !*worker->report.work_error) {
+		type->iterate(worker);
+		worker->iterations++;
+		__atomic_store_n(&worker->slot->iterations, worker->iterations, __ATOMIC_RELAXED);
+		if (worker->work_units % CHECKPOINT_UNITS == 0)
+			worker_look(worker, clock_monotonic_ns());
+	}
+	/* the others of its team are not to wait for it, and nothing is to be reported before the
+	 * end of the run: it went wrong, but it is there */
+	while (!worker_stopping())
+		usleep(WORKER_WAIT_NS / 1000);
+}
+
+static void work(struct life *life)
+{
+	struct worker *worker = &life->worker;
+	struct worker_report *report = &worker->report;
+	uint64_t before[3] = {0}, after[3] = {0}, cpu_ns;
+	bool measured = read_schedstat(before);
+
+	report->began_ns = clock_monotonic_ns();
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	worker->cpu = (unsigned int)sched_getcpu();
+	if (worker->cpu < CPUS_MAX)
+		cpus_add(&report->cpus_used, worker->cpu);
+	worker->last_look_ns = report->began_ns;
+	worker->excused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+	report->paused_ns = worker->excused_ns;
+	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
+	loop(worker);
+	/* both together: their difference is the time off the CPU */
+	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
+	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	report->paused_ns =
+		__atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED) - report->paused_ns;
+	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
+	report->schedstat_measured = measured && read_schedstat(after);
+	for (size_t i = 0; report->schedstat_measured && i < ARRAY_SIZE(after); i++)
+		report->schedstat[i] = after[i] - before[i];
+}
+
+static int write_all(int fd, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		ssize_t written = write(fd, at, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return -EIO;
+		at += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
+
+static int tell(struct life *life)
+{
+	struct worker *worker = &life->worker;
+	struct worker_report *report = &worker->report;
+	size_t migrations = report->migrations_kept * sizeof(*worker->migrations);
+	int result;
+
+	report->magic = REPORT_MAGIC;
+	report->bytes = (uint32_t)(sizeof(*report) + migrations);
+	report->work_units = worker->work_units;
+	report->iterations = worker->iterations;
+	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
+		report->sample_totals[i] = worker->samples[i].total;
+	result = write_all(life->report_fd, report, sizeof(*report));
+	return result < 0 ? result : write_all(life->report_fd, worker->migrations, migrations);
+}
+
+int life_run(struct life *life)
+{
+	struct worker *worker = &life->worker;
+	cleanup_free struct report_migration *migrations =
+		calloc(REPORT_MIGRATIONS, sizeof(*migrations));
+	int result = migrations ? await_start(life->start_fd) : -ENOMEM;
+
+	if (result < 0)
+		return result;
+	worker->migrations = migrations;
+	worker->tid = (pid_t)syscall(SYS_gettid);
+	worker->report.tid = (uint32_t)worker->tid;
+	worker->report.program_status = -1;
+	worker->random = random_seed(worker->seed, worker->index);
+	__atomic_store_n(&worker->slot->tid, worker->report.tid, __ATOMIC_RELAXED);
+	set_up(life);
+	if (worker->type->begin && worker->type->begin(worker) < 0)
+		worker_fail(worker, "it could not begin");
+	work(life);
+	if (worker->type->end)
+		worker->type->end(worker);
+	read_numa_pages(&worker->report);
+	result = tell(life);
+	close(life->report_fd);
+	return result;
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/spec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/similar.h"
+#include "base/size.h"
+
+#define DEFAULT_DURATION_NS (5 * NS_PER_S)
+
+const char *const op_names[OP_KINDS] = {
+	[OP_ADD_CGROUP] = "add-cgroup",
+	[OP_REMOVE_CGROUP] = "remove-cgroup",
+	[OP_SET_CPUSET] = "set-cpuset",
+	[OP_CLEAR_CPUSET] = "clear-cpuset",
+	[OP_SWAP_CPUSETS] = "swap-cpusets",
+	[OP_SET_LIMITS] = "set-limits",
+	[OP_SPAWN] = "spawn",
+	[OP_STOP_GROUP] = "stop-group",
+	[OP_SET_AFFINITY] = "set-affinity",
+	[OP_MOVE_TASKS] = "move-tasks",
+	[OP_FREEZE] = "freeze",
+	[OP_THAW] = "thaw",
+	[OP_START_SCHEDULER] = "start-scheduler",
+	[OP_STOP_SCHEDULER] = "stop-scheduler",
+};
+
+const struct limit_info limit_info[SPEC_LIMITS] = {
+	[LIMIT_CPU_WEIGHT] = {"cpu_weight", "cpu.weight", "cpu"},
+	[LIMIT_CPU_MAX] = {"cpu_max", "cpu.max", "cpu"},
+	[LIMIT_MEMORY_MAX] = {"memory_max", "memory.max", "memory"},
+	[LIMIT_MEMORY_HIGH] = {"memory_high", "memory.high", "memory"},
+	[LIMIT_MEMORY_LOW] = {"memory_low", "memory.low", "memory"},
+	[LIMIT_MEMORY_SWAP_MAX] = {"memory_swap_max", "memory.swap.max", "memory"},
+	[LIMIT_IO_WEIGHT] = {"io_weight", "io.weight", "io"},
+	[LIMIT_PIDS_MAX] = {"pids_max", "pids.max", "pids"},
+	[LIMIT_CPUSET_MEMS] = {"cpuset_mems", "cpuset.mems", "cpuset"},
+};
+
+void spec_init(struct spec *spec)
+{
+	*spec = (struct spec){.duration_ns = DEFAULT_DURATION_NS};
+	spec->checks.max_gap_ns = spec->checks.max_spread = spec->checks.wake_p99_ns =
+		spec->checks.wake_cv = spec->checks.min_iteration_rate =
+			spec->checks.max_migration_ratio = spec->checks.throughput_cv =
+				spec->checks.min_work_rate = spec->checks.numa_locality = NAN;
+}
+
+static void release_work(struct spec_work *work)
+{
+	if (work->params)
+		params_release(work->type->params, work->params);
+	free(work->params);
+	free(work->affinity.cpus);
+}
+
+static void release_cgroup(struct spec_cgroup *cgroup)
+{
+	for (size_t i = 0; i < cgroup->works.count; i++)
+		release_work(&cgroup->works.items[i]);
+	free(cgroup->works.items);
+	free(cgroup->cpuset);
+	for (size_t i = 0; i < SPEC_LIMITS; i++)
+		free(cgroup->limits.values[i]);
+}
+
+static void release_phase(struct spec_phase *phase)
+{
+	for (size_t i = 0; i < phase->op_count; i++) {
+		release_cgroup(&phase->ops[i].cgroup);
+		free(phase->ops[i].affinity.cpus);
+		free(phase->ops[i].command);
+	}
+	free(phase->ops);
+}
+
+void spec_release(struct spec *spec)
+{
+	for (size_t i = 0; i < spec->cgroups.count; i++)
+		release_cgroup(&spec->cgroups.items[i]);
+	free(spec->cgroups.items);
+	for (size_t i = 0; i < spec->phases.count; i++)
+		release_phase(&spec->phases.items[i]);
+	free(spec->phases.items);
+	free(spec->description);
+	free(spec->source);
+	spec_init(spec);
+}
+
+struct spec_cgroup *spec_add_cgroup(struct spec_cgroups *cgroups)
+{
+	if (array_reserve(&cgroups->items, &cgroups->room, cgroups->count + 1,
+			  sizeof(*cgroups->items)) < 0)
+		return NULL;
+	cgroups->items[cgroups->count] = (struct spec_cgroup){.cpuset = NULL};
+	return &cgroups->items[cgroups->count++];
+}
+
+struct spec_work *spec_add_work(struct spec_works *works)
+{
+	if (array_reserve(&works->items, &works->room, works->count + 1, sizeof(*works->items)) < 0)
+		return NULL;
+	works->items[works->count] = (struct spec_work){.type = NULL};
+	return &works->items[works->count++];
+}
+
+struct spec_phase *spec_add_phase(struct spec_phases *phases)
+{
+	if (array_reserve(&phases->items, &phases->room, phases->count + 1,
+			  sizeof(*phases->items)) < 0)
+		return NULL;
+	phases->items[phases->count] = (struct spec_phase){.ops = NULL};
+	return &phases->items[phases->count++];
+}
+
+struct spec_op *spec_add_op(struct spec_phase *phase)
+{
+	if (array_reserve(&phase->ops, &phase->op_room, phase->op_count + 1, sizeof(*phase->ops)) <
+	    0)
+		return NULL;
+	phase->ops[phase->op_count] = (struct spec_op){.command = NULL};
+	return &phase->ops[phase->op_count++];
+}
+
+static int set_type(struct spec_work *work, const char *name, struct error *error)
+{
+	int result = work_type_find(name, &work->type, error);
+
+	if (result < 0)
+		return result;
+	work->params = calloc(1, work->type->params_bytes ? work->type->params_bytes : 1);
+	if (!work->params || params_init(work->type->params, work->params) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	return 0;
+}
+
+int spec_set_param(struct spec_work *work, const char *name, const char *text, struct error *error)
+{
+	const struct param *param = params_find(work->type->params, name);
+	struct similar similar = {.wanted = name};
+
+	if (param)
+		return param_set(param, work->params, text, error);
+	for (param = work->type->params; param && param->name; param++)
+		similar_try(&similar, param->name);
+	return similar.best
+		       ? error_set(error, EINVAL, "%s has no parameter '%s'; did you mean '%s'?",
+				   work->type->name, name, similar.best)
+		       : error_set(error, EINVAL,
+				   "%s has no parameter '%s'; `dwell load --list %s` tells "
+				   "which it has",
+				   work->type->name, name, work->type->name);
+}
+
+int spec_parse_work(struct spec_work *work, const char *text, struct error *error)
+{
+	cleanup_free char *copy = strdup(text);
+	char *rest, *item;
+	int result;
+
+	if (!copy)
+		return error_set(error, ENOMEM, "out of memory");
+	rest = copy;
+	result = set_type(work, strsep(&rest, ":"), error);
+	while (result >= 0 && (item = strsep(&rest, ","))) {
+		char *value = strchr(item, '=');
+
+		if (!value)
+			return error_set(error, EINVAL,
+					 "'%s' in '%s' is no NAME=VALUE; write as "
+					 "futex-fan-out:fan_out=3,spin_iters=256",
+					 item, text);
+		*value++ = '\0';
+		result = spec_set_param(work, item, value, error);
+	}
+	return result;
+}
+
+/* "KIND:rest" or "KIND" alone; rest is "" then. NULL: it is something else. */
+static const char *behind(const char *text, const char *kind)
+{
+	size_t length = strlen(kind);
+
+	if (strncasecmp(text, kind, length) != 0)
+		return NULL;
+	if (!text[length])
+		return text + length;
+	return text[length] == ':' ? text + length + 1 : NULL;
+}
+
+static int take_cpus(struct spec_affinity *affinity, const char *text, struct error *error)
+{
+	if (!*text)
+		return 0;
+	affinity->cpus = strdup(text);
+	return affinity->cpus ? 0 : error_set(error, ENOMEM, "out of memory");
+}
+
+static int take_random(struct spec_affinity *affinity, const char *text, struct error *error)
+{
+	char *end;
+	unsigned long count = strtoul(text, &end, 10);
+
+	affinity->kind = AFFINITY_RANDOM;
+	if (!*text)
+		return 0;
+	if (end == text || (*end && *end != ':') || !count || count > CPUS_MAX)
+		return error_set(error, EINVAL,
+				 "affinity 'random:%s': use random:N or random:N:CPUS, N of them "
+				 "for each worker",
+				 text);
+	affinity->count = (unsigned int)count;
+	return take_cpus(affinity, *end ? end + 1 : end, error);
+}
+
+int spec_parse_affinity(struct spec_affinity *affinity, const char *text, struct error *error)
+{
+	static const struct {
+		const char *name;
+		enum affinity_kind kind;
+	} plain[] = {
+		{"inherit", AFFINITY_INHERIT},	 {"single", AFFINITY_SINGLE},
+		{"llc", AFFINITY_LLC},		 {"cross-cgroup", AFFINITY_CROSS_CGROUP},
+		{"smt-pair", AFFINITY_SMT_PAIR},
+	};
+	const char *rest;
+
+	free(affinity->cpus);
+	*affinity = (struct spec_affinity){.kind = AFFINITY_CPUS};
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
+		if (!similar_same(plain[i].name, text))
+			continue;
+		affinity->kind = plain[i].kind;
+		return 0;
+	}
+	rest = behind(text, "random");
+	if (rest)
+		return take_random(affinity, rest, error);
+	rest = behind(text, "spread");
+	if (rest) {
+		affinity->kind = AFFINITY_SPREAD;
+		return take_cpus(affinity, rest, error);
+	}
+	rest = behind(text, "cpus");
+	if (!rest)
+		rest = text;
+	/* "llc:0", "0-3", "0.0-0.5", "disjoint:…": what a cpuset may say, the planner checks it */
+	if (!strpbrk(rest, "0123456789"))
+		return error_set(error, EINVAL,
+				 "unknown affinity '%s': use inherit, single, spread, random:N, "
+				 "llc, smt-pair, cross-cgroup or CPUs, as 0-3",
+				 text);
+	return take_cpus(affinity, rest, error);
+}
+
+static const char *const policy_names[] = {
+	[POLICY_NORMAL] = "normal", [POLICY_BATCH] = "batch", [POLICY_IDLE] = "idle",
+	[POLICY_FIFO] = "fifo",	    [POLICY_RR] = "rr",	      [POLICY_DEADLINE] = "deadline",
+	[POLICY_EXT] = "ext",
+};
+
+static int take_priority(struct spec_policy *policy, const char *text, struct error *error)
+{
+	char *end;
+	unsigned long priority = strtoul(text, &end, 10);
+
+	if (end == text || *end || priority < 1 || priority > 99)
+		return error_set(error, EINVAL, "policy %s needs a priority from 1 to 99: %s:10",
+				 policy_names[policy->kind], policy_names[policy->kind]);
+	policy->priority = (unsigned int)priority;
+	return 0;
+}
+
+/* RUNTIME/DEADLINE/PERIOD; sched_setattr(2) wants 1 us <= runtime <= deadline <= period. */
+static int take_deadline(struct spec_policy *policy, const char *text, struct error *error)
+{
+	cleanup_free char *copy = strdup(text);
+	uint64_t *const into[] = {&policy->runtime_ns, &policy->deadline_ns, &policy->period_ns};
+	char *rest = copy, *item;
+	int result = copy ? 0 : error_set(error, ENOMEM, "out of memory");
+	size_t count = 0;
+
+	while (result >= 0 && (item = strsep(&rest, "/"))) {
+		if (count < ARRAY_SIZE(into))
+			result = duration_parse(item, into[count], error);
+		count++;
+	}
+	if (result < 0)
+		return error_wrap(error, result, "policy deadline");
+	if (count != 3 || policy->runtime_ns < 1024 || policy->runtime_ns > policy->deadline_ns ||
+	    policy->deadline_ns > policy->period_ns)
+		return error_set(
+			error, EINVAL,
+			"policy deadline:%s: use RUNTIME/DEADLINE/PERIOD, none below 1.024us "
+			"or shorter than the one before it, as deadline:1ms/5ms/10ms",
+			text);
+	return 0;
+}
+
+int spec_parse_policy(struct spec_policy *policy, const char *text, struct error *error)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(policy_names); i++) {
+		const char *rest = behind(text, policy_names[i]);
+
+		if (!rest)
+			continue;
+		*policy = (struct spec_policy){.kind = (enum policy_kind)i};
+		if (i == POLICY_FIFO || i == POLICY_RR)
+			return take_priority(policy, rest, error);
+		if (i == POLICY_DEADLINE)
+			return take_deadline(policy, rest, error);
+		if (!*rest)
+			return 0;
+	}
+	return error_set(
+		error, EINVAL,
+		"unknown policy '%s': use normal, batch, idle, fifo:PRIORITY, rr:PRIORITY, "
+		"deadline:RUNTIME/DEADLINE/PERIOD or ext",
+		text);
+}
+
+void spec_format_policy(char *into, size_t room, const struct spec_policy *policy)
+{
+	char times[3][16];
+
+	if (policy->kind == POLICY_FIFO || policy->kind == POLICY_RR) {
+		snprintf(into, room, "%s:%u", policy_names[policy->kind], policy->priority);
+	} else if (policy->kind == POLICY_DEADLINE) {
+		duration_format(times[0], sizeof(times[0]), policy->runtime_ns);
+		duration_format(times[1], sizeof(times[1]), policy->deadline_ns);
+		duration_format(times[2], sizeof(times[2]), policy->period_ns);
+		snprintf(into, room, "deadline:%s/%s/%s", times[0], times[1], times[2]);
+	} else {
+		snprintf(into, room, "%s", policy_names[policy->kind]);
+	}
+}
+
+/* "50%" of one CPU, "2" CPUs, "max", or "QUOTA/PERIOD" in times. */
+static int cpu_max_text(char *into, size_t room, const char *text, struct error *error)
+{
+	uint64_t quota_ns = 0, period_ns = 100 * NS_PER_MS;
+	const char *slash = strchr(text, '/');
+	cleanup_free char *first = slash ? strndup(text, (size_t)(slash - text)) : NULL;
+	char *end;
+	double cpus;
+	int result = 0;
+
+	if (!strcmp(text, "max")) {
+		snprintf(into, room, "max");
+		return 0;
+	}
+	if (first) {
+		result = duration_parse(first, &quota_ns, error);
+		if (result >= 0)
+			result = duration_parse(slash + 1, &period_ns, error);
+	} else {
+		cpus = strtod(text, &end);
+		if (end != text && *end == '%' && !end[1])
+			cpus /= 100;
+		else if (end == text || *end)
+			cpus = -1;
+		if (!(cpus > 0) || !(cpus <= CPUS_MAX))
+			return error_set(
+				error, EINVAL,
+				"cpu_max: '%s' is neither a percentage of a CPU (50%%), nor "
+				"QUOTA/PERIOD (20ms/100ms), nor max",
+				text);
+		quota_ns = (uint64_t)(cpus * (double)period_ns);
+	}
+	if (result < 0)
+		return error_wrap(error, result, "cpu_max");
+	/* Documentation/scheduler/sched-bwc.rst: 1 ms <= quota, 1 ms <= period <= 1 s */
+	if (quota_ns < NS_PER_MS || period_ns < NS_PER_MS || period_ns > NS_PER_S)
+		return error_set(error, EINVAL,
+				 "cpu_max: '%s' is out of bounds: at least 1ms, in a period of 1ms "
+				 "to 1s",
+				 text);
+	snprintf(into, room, "%llu %llu", (unsigned long long)(quota_ns / NS_PER_US),
+		 (unsigned long long)(period_ns / NS_PER_US));
+	return 0;
+}
+
+static int size_text(char *into, size_t room, const char *key, const char *text,
+		     struct error *error)
+{
+	uint64_t bytes;
+	int result;
+
+	if (!strcmp(text, "max")) {
+		snprintf(into, room, "max");
+		return 0;
+	}
+	result = strcmp(text, "0") != 0 ? size_parse(text, &bytes, error) : (int)(bytes = 0);
+	if (result < 0)
+		return error_wrap(error, result, "%s", key);
+	snprintf(into, room, "%llu", (unsigned long long)bytes);
+	return 0;
+}
+
+static int count_text(char *into, size_t room, const char *key, const char *text, uint64_t most,
+		      struct error *error)
+{
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+
+	if (!strcmp(key, "pids_max") && !strcmp(text, "max")) {
+		snprintf(into, room, "max");
+		return 0;
+	}
+	if (*text < '0' || *text > '9' || *end || value < 1 || value > most)
+		return error_set(error, EINVAL, "%s: '%s' is not a whole number from 1 to %llu",
+				 key, text, (unsigned long long)most);
+	snprintf(into, room, "%llu", value);
+	return 0;
+}
+
+static int limit_text(char *into, size_t room, enum spec_limit limit, const char *text,
+		      struct error *error)
+{
+	const char *key = limit_info[limit].key;
+	struct cpus nodes;
+	int result;
+
+	switch (limit) {
+	case LIMIT_CPU_MAX:
+		return cpu_max_text(into, room, text, error);
+	case LIMIT_CPU_WEIGHT:
+	case LIMIT_IO_WEIGHT:
+		return count_text(into, room, key, text, 10000, error);
+	case LIMIT_PIDS_MAX:
+		return count_text(into, room, key, text, 4194304, error);
+	case LIMIT_CPUSET_MEMS:
+		result = cpus_parse(text, &nodes, error);
+		snprintf(into, room, "%s", text);
+		return result < 0 ? error_wrap(error, result, "%s", key) : 0;
+	default:
+		return size_text(into, room, key, text, error);
+	}
+}
+
+int spec_parse_limit(struct spec_limits *limits, const char *name, const char *text,
+		     struct error *error)
+{
+	for (size_t i = 0; i < SPEC_LIMITS; i++) {
+		char value[128];
+		int result;
+
+		if (!similar_same(limit_info[i].key, name))
+			continue;
+		result = limit_text(value, sizeof(value), (enum spec_limit)i, text, error);
+		if (result < 0)
+			return result;
+		free(limits->values[i]);
+		limits->values[i] = strdup(value);
+		return limits->values[i] ? 0 : error_set(error, ENOMEM, "out of memory");
+	}
+	return error_set(error, EINVAL, "unknown limit '%s'", name);
+}

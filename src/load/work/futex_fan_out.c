@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A messenger wakes several receivers at once, by a generation that it advances. */
+#include "load/work_type.h"
+
+struct futex_fan_out {
+	uint64_t fan_out;
+	uint64_t spin_iters;
+};
+
+static const struct param params[] = {
+	PARAM(struct futex_fan_out, fan_out, COUNT, "4", 1, 4096, "receivers of each messenger"),
+	PARAM(struct futex_fan_out, spin_iters, COUNT, "1024", 0, 0,
+	      "units of spinning in each iteration"),
+	{NULL},
+};
+
+struct shared {
+	uint32_t generation;
+	_Alignas(64) uint64_t stamp_ns;
+};
+
+static unsigned int team_size(const void *params_)
+{
+	return (unsigned int)((const struct futex_fan_out *)params_)->fan_out + 1;
+}
+
+static size_t shared_bytes(const void *params_)
+{
+	(void)params_;
+	return sizeof(struct shared);
+}
+
+static uint64_t units(const void *params_, unsigned int position)
+{
+	(void)position;
+	return ((const struct futex_fan_out *)params_)->spin_iters;
+}
+
+static void iterate(struct worker *worker)
+{
+	const struct futex_fan_out *futex_fan_out = worker->params;
+	struct shared *shared = worker->shared;
+	uint32_t seen;
+
+	worker_spin(worker, futex_fan_out->spin_iters);
+	if (worker->position) {
+		seen = __atomic_load_n(&shared->generation, __ATOMIC_ACQUIRE);
+		worker_await_change(worker, &shared->generation, seen, &shared->stamp_ns);
+		return;
+	}
+	worker_stamp(&shared->stamp_ns);
+	__atomic_add_fetch(&shared->generation, 1, __ATOMIC_RELEASE);
+	worker_futex_wake(&shared->generation, (unsigned int)futex_fan_out->fan_out);
+}
+
+const struct work_type work_futex_fan_out = {
+	.name = "futex-fan-out",
+	.summary = "a messenger wakes several receivers at once",
+	.params = params,
+	.params_bytes = sizeof(struct futex_fan_out),
+	.flags = WORK_MESSENGER,
+	.team_size = team_size,
+	.shared_bytes = shared_bytes,
+	.units = units,
+	.iterate = iterate,
+};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/work_type.h"
+
+#include <errno.h>
+
+#include "base/similar.h"
+
+#define WORK_TYPES(X)                                                                              \
+	X(spin_wait)                                                                               \
+	X(yield_heavy)                                                                             \
+	X(pipe_io)                                                                                 \
+	X(futex_ping_pong)                                                                         \
+	X(futex_fan_out)
+
+#define X(name) extern const struct work_type work_##name;
+WORK_TYPES(X)
+#undef X
+
+#define X(name) &work_##name,
+const struct work_type *const work_types[] = {WORK_TYPES(X) NULL};
+#undef X
+
+int work_type_find(const char *name, const struct work_type **ret_type, struct error *error)
+{
+	struct similar similar = {.wanted = name};
+
+	for (size_t i = 0; work_types[i]; i++) {
+		if (similar_same(work_types[i]->name, name)) {
+			*ret_type = work_types[i];
+			return 0;
+		}
+		similar_try(&similar, work_types[i]->name);
+	}
+	return similar.best
+		       ? error_set(error, EINVAL, "unknown work type '%s'; did you mean '%s'?",
+				   name, similar.best)
+		       : error_set(error, EINVAL,
+				   "unknown work type '%s'; `dwell load --list` tells them all",
+				   name);
+}
+
+unsigned int work_checkpoint_period(const struct work_type *type, const void *params,
+				    unsigned int position)
+{
+	uint64_t units = type->units ? type->units(params, position) : 0;
+	uint64_t a = CHECKPOINT_UNITS, b = units;
+
+	if (!type->units || type->flags & WORK_BYPASS)
+		return 0;
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	/* no units at all: 0 is a multiple of 1024 after each iteration; gcd(1024, 0) = 1024 */
+	return (unsigned int)(CHECKPOINT_UNITS / a);
+}

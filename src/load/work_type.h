@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A kind of work: one file in load/work/ that ends in a `const struct work_type`, and one line in
+ * the table of work_type.c. docs/work-types.md tells how to write one.
+ *
+ * Workers come in teams of type->team_size(): pairs, a messenger and its receivers, a chain. The
+ * members share type->shared_bytes() of memory and, if the type wants them, pipes in a ring: each
+ * member writes to the next one, and the last one to the first.
+ */
+#ifndef DWELL_LOAD_WORK_TYPE_H
+#define DWELL_LOAD_WORK_TYPE_H
+
+#include "load/params.h"
+#include "load/worker.h"
+
+enum work_flags {
+	WORK_FORKS = 1, /* makes processes of its own: not for `mode: thread` */
+	WORK_PIPES = 2,
+	WORK_FILE = 4,	     /* writes files of its own into the run's directory */
+	WORK_BYPASS = 8,     /* custom, exec: has no loop of ours, and is not watched */
+	WORK_REALTIME = 16,  /* asks for a real-time policy: says so when it is refused */
+	WORK_MESSENGER = 32, /* position 0 only wakes the others: is_messenger in the report */
+};
+
+struct work_type {
+	const char *name; /* kebab-case */
+	const char *summary;
+	const struct param *params; /* NULL: none */
+	size_t params_bytes;	    /* of their structure */
+	unsigned int flags;
+	/* NULL: 1. Of parameters that are within their limits. */
+	unsigned int (*team_size)(const void *params);
+	size_t (*shared_bytes)(const void *params); /* NULL: 0 */
+	/* What the limits of single parameters do not say; NULL: nothing. Before anything is
+	 * forked. */
+	int (*check)(const void *params, struct error *error);
+	/*
+	 * Units that one iteration counts, so how often the clock is looked at; 0 if that varies.
+	 * `position` is the worker's in its team.
+	 */
+	uint64_t (*units)(const void *params, unsigned int position);
+	/* In the worker, before its clock starts: 0, or a negative errno after worker_fail(). */
+	int (*begin)(struct worker *worker);
+	void (*iterate)(struct worker *worker);
+	void (*end)(struct worker *worker); /* after its clock was stopped; NULL: nothing */
+};
+
+/* Ends with NULL. */
+extern const struct work_type *const work_types[];
+
+/* Case, `-` and `_` do not matter. -EINVAL with a guess at what was meant. */
+int work_type_find(const char *name, const struct work_type **ret_type,
+		   struct error *error) must_check;
+
+static inline unsigned int work_team_size(const struct work_type *type, const void *params)
+{
+	return type->team_size ? type->team_size(params) : 1;
+}
+
+/* In outer iterations: 1024 / gcd(units, 1024), since it is looked at when units % 1024 == 0. 0:
+ * varies. */
+unsigned int work_checkpoint_period(const struct work_type *type, const void *params,
+				    unsigned int position);
+
+#endif

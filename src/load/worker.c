@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* sched_getcpu */
+#include "load/worker.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+volatile sig_atomic_t worker_stop;
+
+void worker_fail(struct worker *worker, const char *format, ...)
+{
+	va_list args;
+
+	if (*worker->report.work_error)
+		return;
+	va_start(args, format);
+	vsnprintf(worker->report.work_error, sizeof(worker->report.work_error), format, args);
+	va_end(args);
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Not inlined: the same machine code whoever calls, so that a unit costs the same in all types. */
+__attribute__((noinline)) void worker_spin(struct worker *worker, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		worker->work_units++;
+		relax();
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+/* Over 2 s without progress is the scheduler's fault: a frozen or sleeping worker was excused. */
+static void tell_scheduler(struct worker *worker)
+{
+	if (worker->scheduler_pid > 0 && !kill(worker->scheduler_pid, SIGUSR2))
+		worker->report.alarms++;
+}
+
+static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int cpu)
+{
+	struct worker_report *report = &worker->report;
+
+	if (report->migrations_kept < REPORT_MIGRATIONS)
+		worker->migrations[report->migrations_kept++] = (struct report_migration){
+			.at_ns = now_ns - report->began_ns, .from_cpu = worker->cpu, .to_cpu = cpu};
+	report->migration_count++;
+	if (cpu < CPUS_MAX)
+		cpus_add(&report->cpus_used, cpu);
+	worker->cpu = cpu;
+}
+
+void worker_look(struct worker *worker, uint64_t now_ns)
+{
+	uint64_t paused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+	uint64_t excused_ns = worker->asked_ns + paused_ns - worker->excused_ns;
+	uint64_t gap_ns = now_ns - worker->last_look_ns;
+	unsigned int cpu = (unsigned int)sched_getcpu();
+
+	gap_ns -= gap_ns < excused_ns ? gap_ns : excused_ns;
+	if (gap_ns > worker->report.max_gap_ns) {
+		worker->report.max_gap_ns = gap_ns;
+		worker->report.max_gap_cpu = worker->cpu;
+		worker->report.max_gap_at_ns = now_ns - worker->report.began_ns;
+	}
+	if (gap_ns > WORKER_STUCK_NS)
+		tell_scheduler(worker);
+	if (cpu != worker->cpu)
+		note_migration(worker, now_ns, cpu);
+	worker->last_look_ns = now_ns;
+	worker->asked_ns = 0;
+	worker->excused_ns = paused_ns;
+	__atomic_store_n(&worker->slot->looked_ns, now_ns, __ATOMIC_RELAXED);
+}
+
+static void sleep_piece(uint64_t until_ns)
+{
+	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
+				 .tv_nsec = (long)(until_ns % 1000000000)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* The time it came back, or 0: cut short. */
+static uint64_t sleep_until(struct worker *worker, uint64_t began_ns, uint64_t deadline_ns)
+{
+	uint64_t now_ns = began_ns;
+
+	__atomic_store_n(&worker->slot->asleep_until_ns, deadline_ns, __ATOMIC_RELAXED);
+	while (now_ns < deadline_ns && !worker_stopping()) {
+		uint64_t piece_ns = now_ns + WORKER_WAIT_NS;
+
+		sleep_piece(piece_ns < deadline_ns ? piece_ns : deadline_ns);
+		now_ns = clock_monotonic_ns();
+	}
+	__atomic_store_n(&worker->slot->asleep_until_ns, 0, __ATOMIC_RELAXED);
+	if (now_ns < deadline_ns)
+		return 0;
+	worker->asked_ns += deadline_ns - began_ns;
+	return now_ns;
+}
+
+bool worker_sleep(struct worker *worker, uint64_t ns)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t now_ns = sleep_until(worker, began_ns, began_ns + ns);
+
+	if (!now_ns)
+		return false;
+	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - began_ns - ns);
+	worker_look(worker, now_ns);
+	return true;
+}
+
+bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns)
+{
+	uint64_t began_ns = clock_monotonic_ns(), now_ns;
+
+	if (began_ns >= deadline_ns) {
+		/* late already: what comes next was due before it could sleep */
+		worker_sample(worker, SAMPLES_WAKE_TO_RUN, began_ns - deadline_ns);
+		return !worker_stopping();
+	}
+	now_ns = sleep_until(worker, began_ns, deadline_ns);
+	if (!now_ns)
+		return false;
+	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - deadline_ns);
+	worker_look(worker, now_ns);
+	return true;
+}
+
+void worker_yield(struct worker *worker)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+
+	sched_yield();
+	worker_sample(worker, SAMPLES_RESUME, clock_monotonic_ns() - began_ns);
+}
+
+bool worker_futex_wait(const uint32_t *word, uint32_t value)
+{
+	static const struct timespec longest = {.tv_nsec = (long)WORKER_WAIT_NS};
+
+	return !syscall(SYS_futex, word, FUTEX_WAIT, value, &longest, NULL, 0) || errno != EAGAIN;
+}
+
+void worker_futex_wake(const uint32_t *word, unsigned int count)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, uint64_t now_ns)
+{
+	if (stamp_ns > began_ns && stamp_ns <= now_ns)
+		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - stamp_ns);
+}
+
+bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t old,
+			 const uint64_t *stamp_ns)
+{
+	uint64_t began_ns = clock_monotonic_ns(), now_ns;
+	bool blocked = false;
+
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == old) {
+		if (worker_stopping())
+			return false;
+		blocked |= worker_futex_wait(word, old);
+	}
+	now_ns = clock_monotonic_ns();
+	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+	if (stamp_ns && blocked)
+		worker_woken(worker, __atomic_load_n(stamp_ns, __ATOMIC_RELAXED), began_ns, now_ns);
+	worker_look(worker, now_ns);
+	return true;
+}
+
+bool worker_pipe_send(struct worker *worker, uint64_t *stamp_ns)
+{
+	worker_stamp(stamp_ns);
+	while (write(worker->write_fd, "", 1) != 1) {
+		if (errno != EINTR && errno != EAGAIN) {
+			if (!worker_stopping())
+				worker_fail(worker, "its partner is gone");
+			return false;
+		}
+		if (worker_stopping())
+			return false;
+	}
+	return true;
+}
+
+bool worker_pipe_receive(struct worker *worker, const uint64_t *stamp_ns)
+{
+	uint64_t began_ns = clock_monotonic_ns(), now_ns;
+	ssize_t got;
+	char byte;
+
+	do {
+		if (worker_stopping())
+			return false;
+		got = read(worker->read_fd, &byte, 1);
+	} while (got < 0 && errno == EINTR);
+	if (got != 1) {
+		if (!worker_stopping())
+			worker_fail(worker, "its partner is gone");
+		return false;
+	}
+	now_ns = clock_monotonic_ns();
+	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+	worker_woken(worker, __atomic_load_n(stamp_ns, __ATOMIC_RELAXED), began_ns, now_ns);
+	worker_look(worker, now_ns);
+	return true;
+}

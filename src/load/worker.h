@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker, as it and its work type see it: what to do, what to count, and how to wait so that it
+ * can be stopped. Everything here runs in the worker.
+ *
+ * Stop: SIGUSR1 sets a flag, which the loop reads after each iteration. Waits return early then,
+ * and wake at least every WORKER_WAIT_NS to look at it, because the signal may come between the
+ * look and the wait. Blocking calls that cannot time out (read(), waitpid()) are interrupted: the
+ * parent repeats the signal in that time.
+ */
+#ifndef DWELL_LOAD_WORKER_H
+#define DWELL_LOAD_WORKER_H
+
+#define WORKER_WAIT_NS	 100000000ULL
+#define WORKER_STUCK_NS	 2000000000ULL /* without progress, the scheduler is told */
+#define CHECKPOINT_UNITS 1024
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "load/report.h"
+#include "load/reservoir.h"
+
+struct work_type;
+
+/* Shared with the parent, which reads it while the work goes on. */
+struct worker_slot {
+	uint64_t iterations; /* published after each */
+	uint64_t looked_ns;  /* CLOCK_MONOTONIC, when it last looked at the clock; 0: not begun */
+	uint64_t asleep_until_ns; /* it asked to; 0: it did not */
+	uint64_t paused_ns;	  /* the parent's: how long it has been frozen so far */
+	uint32_t tid;
+	uint32_t stopped; /* its loop has ended */
+	uint64_t pad[2];
+};
+
+struct worker {
+	/* for the type to read */
+	const struct work_type *type;
+	const void *params;
+	void *shared;	       /* type->shared_bytes(), of its team; all zeros at first */
+	unsigned int index;    /* among all of the run: repeatable choices start from it */
+	unsigned int position; /* in its team */
+	unsigned int team_size;
+	pid_t tid;
+	int read_fd, write_fd; /* of types with pipes */
+	const char *directory; /* for private files */
+	uint64_t seed;
+	/* for the type to count with */
+	uint64_t work_units;
+	uint64_t random; /* for random_next() */
+	void *state;	 /* its own */
+	/* the frame's */
+	uint64_t iterations;
+	uint64_t last_look_ns;
+	uint64_t asked_ns;   /* to sleep, since then */
+	uint64_t excused_ns; /* slot->paused_ns at the last look */
+	unsigned int cpu;
+	struct worker_slot *slot;
+	struct reservoir samples[SAMPLES_STREAMS];
+	struct report_migration *migrations; /* room for REPORT_MIGRATIONS */
+	pid_t scheduler_pid;		     /* 0: nobody is told */
+	struct worker_report report;
+};
+
+/* Of this process; its threads stop together. */
+extern volatile sig_atomic_t worker_stop;
+
+static inline bool worker_stopping(void)
+{
+	return worker_stop;
+}
+
+/* One line, kept in the report; the first one counts. The loop ends after this iteration. */
+__attribute__((format(printf, 2, 3))) void worker_fail(struct worker *worker, const char *format,
+						       ...);
+
+/* n units of pure computation: PAUSE or its like. */
+void worker_spin(struct worker *worker, uint64_t n);
+
+/* Adds to a stream of samples. */
+static inline void worker_sample(struct worker *worker, enum report_samples stream, uint64_t ns)
+{
+	reservoir_add(&worker->samples[stream], ns, &worker->random);
+}
+
+/*
+ * A look at the clock after something was achieved: the gap since the last look ends here. At
+ * checkpoints, and at the end of waits, where the clock has been read anyway.
+ */
+void worker_look(struct worker *worker, uint64_t now_ns);
+
+/*
+ * Sleeps for `ns`, in pieces that look at the stop flag. False: cut short. The samples are the time
+ * it took (resume) and how late it came back (wake to run; the timer is the waker).
+ */
+bool worker_sleep(struct worker *worker, uint64_t ns);
+
+/* The same up to an instant of CLOCK_MONOTONIC; only how late it is becomes a sample. */
+bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns);
+
+/* sched_yield(), and how long it took as a resume sample. */
+void worker_yield(struct worker *worker);
+
+/*
+ * One wait on a futex word for as long as it is `value`; at most WORKER_WAIT_NS. True: it blocked
+ * (and was woken, or timed out).
+ */
+bool worker_futex_wait(const uint32_t *word, uint32_t value);
+void worker_futex_wake(const uint32_t *word, unsigned int count);
+
+/*
+ * Waits until the word is not `old` any more. False: stopped. The wait is a resume sample; with
+ * `stamp_ns`, where the waker wrote its time, and if it had to block, a wake-to-run sample too.
+ */
+bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t old,
+			 const uint64_t *stamp_ns);
+
+/*
+ * After a wait that began at `began_ns` and has just ended: wake-to-run, if the waker's stamp shows
+ * that we were waiting by then.
+ */
+void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, uint64_t now_ns);
+
+/* Stamps the clock for the wakee. */
+static inline void worker_stamp(uint64_t *stamp_ns)
+{
+	__atomic_store_n(stamp_ns, clock_monotonic_ns(), __ATOMIC_RELAXED);
+}
+
+/*
+ * Writes one byte to the partner, or reads the one it sends, both of which stamp and sample as
+ * above. False: stopped, or the partner is gone.
+ */
+bool worker_pipe_send(struct worker *worker, uint64_t *stamp_ns);
+bool worker_pipe_receive(struct worker *worker, const uint64_t *stamp_ns);
+
+#endif
