@@ -17,12 +17,12 @@
 
 void setup_affinity(const struct cpus *cpus, char refused[REPORT_TEXT])
 {
-	char list[CPUS_TEXT];
+	char list[64];
 
 	if (syscall(SYS_sched_setaffinity, 0, sizeof(*cpus), cpus) >= 0)
 		return;
 	snprintf(refused, REPORT_TEXT, "sched_setaffinity: %s", strerror(errno));
-	cpus_format(list, 64, cpus);
+	cpus_format(list, sizeof(list), cpus);
 	if (errno == EINVAL)
 		snprintf(refused, REPORT_TEXT,
 			 "sched_setaffinity: none of the CPUs %s is allowed by the cpuset", list);
