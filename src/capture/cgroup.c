@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <mntent.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/array.h"
 #include "base/identities.h"
+#include "base/mount.h"
 
 /* include/linux/exportfs.h: the handle is the 64-bit kernfs id */
 #define FILEID_KERNFS 0xfe
@@ -21,32 +21,9 @@
 /* Threads of a cgroup that are asked for its path, at most: they may be gone, or hidden. */
 #define TRIES 8
 
-/* Where cgroup v2 is mounted. 0 or -ENOENT. */
-static int find_mount(char into[PATH_MAX])
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent *entry;
-	int result = -ENOENT;
-
-	while (mounts && result < 0 && (entry = getmntent(mounts))) {
-		if (!strcmp(entry->mnt_type, "cgroup2")) {
-			snprintf(into, PATH_MAX, "%s", entry->mnt_dir);
-			result = 0;
-		}
-	}
-	if (mounts)
-		endmntent(mounts);
-	return result;
-}
-
 bool cgroup_mount_point(char *into, size_t room)
 {
-	char mount[PATH_MAX];
-
-	if (find_mount(mount) < 0)
-		return false;
-	snprintf(into, room, "%s", mount);
-	return true;
+	return mount_find("cgroup2", NULL, into, room);
 }
 
 static uint32_t level_below(const char *path)
@@ -64,7 +41,7 @@ int cgroup_locate(const char *path, struct cgroup_location *ret_location, struct
 	struct statfs fs;
 	struct stat st;
 
-	if (find_mount(mount) < 0)
+	if (!cgroup_mount_point(mount, sizeof(mount)))
 		return error_set(error, ENOENT,
 				 "cgroup v2 is not mounted, so --cgroup cannot be used: "
 				 "mount -t cgroup2 none DIRECTORY");
@@ -119,7 +96,7 @@ struct cgroup_paths *cgroup_paths_new(void)
 	if (!paths)
 		return NULL;
 	paths->mount_fd = -1;
-	if (find_mount(paths->mount) == 0)
+	if (cgroup_mount_point(paths->mount, sizeof(paths->mount)))
 		paths->mount_fd = open(paths->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return paths;
 }

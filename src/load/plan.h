@@ -9,11 +9,6 @@
 #include "load/spec.h"
 #include "load/topology.h"
 
-/* One worker to be: NULL cpus: it inherits its cgroup's. */
-struct plan_worker {
-	struct cpus *cpus; /* owned by the group */
-};
-
 /* The workers of one spec_work. */
 struct plan_group {
 	const struct spec_work *work;
@@ -40,10 +35,10 @@ void planner_init(struct planner *planner, const struct spec *spec,
 int plan_cpuset(const struct planner *planner, const struct spec_cgroup *cgroup,
 		struct cpus *ret_cpus, struct error *error) must_check;
 
-/* Messages begin with the place in the spec. */
+/* `cpuset` is that of the cgroup. Messages begin with the place in the spec. */
 int plan_group(struct planner *planner, const struct spec_cgroup *cgroup,
-	       const struct spec_work *work, struct plan_group *ret_group,
-	       struct error *error) must_check;
+	       const struct spec_work *work, const struct cpus *cpuset,
+	       struct plan_group *ret_group, struct error *error) must_check;
 void plan_group_release(struct plan_group *group);
 
 /* Sets of CPUs for `count` workers; *ret_cpus is NULL where they inherit. */

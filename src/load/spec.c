@@ -88,6 +88,7 @@ void spec_release(struct spec *spec)
 		release_phase(&spec->phases.items[i]);
 	free(spec->phases.items);
 	free(spec->description);
+	free(spec->file);
 	free(spec->source);
 	spec_init(spec);
 }
@@ -460,4 +461,16 @@ int spec_parse_limit(struct spec_limits *limits, const char *name, const char *t
 		return limits->values[i] ? 0 : error_set(error, ENOMEM, "out of memory");
 	}
 	return error_set(error, EINVAL, "unknown limit '%s'", name);
+}
+
+bool spec_needs_cgroups(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->cgroups.count; i++)
+		if (*spec->cgroups.items[i].name)
+			return true;
+	for (size_t i = 0; i < spec->phases.count; i++)
+		for (size_t k = 0; k < spec->phases.items[i].op_count; k++)
+			if (*spec->phases.items[i].ops[k].cgroup.name)
+				return true;
+	return false;
 }

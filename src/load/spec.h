@@ -188,11 +188,15 @@ struct spec {
 	struct spec_cgroups cgroups;
 	struct spec_phases phases;
 	struct spec_checks checks;
+	char *file;   /* its name, for messages; NULL: none */
 	char *source; /* the text it was read from, to be kept with the results; NULL: none */
 };
 
 void spec_init(struct spec *spec); /* 5 s, nothing to run, no checks */
 void spec_release(struct spec *spec);
+
+/* Whether any of it is to run in a cgroup of its own. */
+bool spec_needs_cgroups(const struct spec *spec);
 
 /* New zeroed ones at the end of a list; NULL without memory. */
 struct spec_cgroup *spec_add_cgroup(struct spec_cgroups *cgroups);

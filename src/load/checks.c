@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/checks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/similar.h"
+
+const char *const verdict_names[] = {
+	[VERDICT_SKIP] = "skip",
+	[VERDICT_PASS] = "pass",
+	[VERDICT_INCONCLUSIVE] = "inconclusive",
+	[VERDICT_FAIL] = "fail",
+};
+
+enum check {
+	CHECK_COMPLETED,
+	CHECK_WORKED,
+	CHECK_RUN,
+	CHECK_NOT_STARVED,
+	CHECK_MAX_GAP,
+	CHECK_MAX_SPREAD,
+	CHECK_ISOLATION,
+	CHECK_WAKE_P99,
+	CHECK_WAKE_CV,
+	CHECK_MIN_ITERATION_RATE,
+	CHECK_MAX_MIGRATION_RATIO,
+	CHECK_THROUGHPUT_CV,
+	CHECK_MIN_WORK_RATE,
+	CHECK_NUMA_LOCALITY,
+};
+
+#define AT(member) offsetof(struct spec_checks, member)
+
+const struct check_info check_info[] = {
+	[CHECK_COMPLETED] = {"completed", CHECK_FLAG, 0, NULL},
+	[CHECK_WORKED] = {"worked", CHECK_FLAG, 0, NULL},
+	[CHECK_RUN] = {"run", CHECK_FLAG, 0, NULL},
+	[CHECK_NOT_STARVED] = {"not-starved", CHECK_FLAG, AT(not_starved),
+			       "every worker did some work"},
+	[CHECK_MAX_GAP] = {"max-gap", CHECK_DURATION, AT(max_gap_ns),
+			   "longest time in which a worker did not get on"},
+	[CHECK_MAX_SPREAD] = {"max-spread", CHECK_SHARE, AT(max_spread),
+			      "between the off-CPU shares of the workers of a group"},
+	[CHECK_ISOLATION] = {"isolation", CHECK_FLAG, AT(isolation),
+			     "workers ran on CPUs of their cpuset only"},
+	[CHECK_WAKE_P99] = {"wake-p99", CHECK_DURATION, AT(wake_p99_ns),
+			    "99th percentile of wakeups of a group: wake to run, or of the waits"},
+	[CHECK_WAKE_CV] = {"wake-cv", CHECK_NUMBER, AT(wake_cv),
+			   "coefficient of variation of the same"},
+	[CHECK_MIN_ITERATION_RATE] = {"min-iteration-rate", CHECK_NUMBER, AT(min_iteration_rate),
+				      "iterations per second of each worker"},
+	[CHECK_MAX_MIGRATION_RATIO] = {"max-migration-ratio", CHECK_NUMBER, AT(max_migration_ratio),
+				       "migrations per iteration of each worker"},
+	[CHECK_THROUGHPUT_CV] = {"throughput-cv", CHECK_NUMBER, AT(throughput_cv),
+				 "coefficient of variation of the workers' units per CPU second"},
+	[CHECK_MIN_WORK_RATE] = {"min-work-rate", CHECK_NUMBER, AT(min_work_rate),
+				 "work units per CPU second of each worker"},
+	[CHECK_NUMA_LOCALITY] = {"numa-locality", CHECK_SHARE, AT(numa_locality),
+				 "share of the pages on the nodes of the workers' CPUs"},
+	{NULL, CHECK_FLAG, 0, NULL},
+};
+
+static int parse_flag(const char *name, const char *text, bool *flag, struct error *error)
+{
+	*flag = !strcasecmp(text, "true") || !strcasecmp(text, "yes");
+	if (*flag || !strcasecmp(text, "false") || !strcasecmp(text, "no"))
+		return 0;
+	return error_set(error, EINVAL, "%s: '%s' is neither true nor false", name, text);
+}
+
+static int parse_number(const struct check_info *check, const char *text, double *number,
+			struct error *error)
+{
+	uint64_t ns;
+	char *end;
+	int result;
+
+	if (check->kind == CHECK_DURATION) {
+		result = duration_parse(text, &ns, error);
+		if (result < 0)
+			return error_wrap(error, result, "%s", check->key);
+		*number = (double)ns;
+		return 0;
+	}
+	*number = strtod(text, &end);
+	if (end != text && *end == '%' && check->kind == CHECK_SHARE) {
+		*number /= 100;
+		end++;
+	}
+	if (end == text || *end || !(*number >= 0) || !(*number < 1e18) ||
+	    (check->kind == CHECK_SHARE && *number > 1))
+		return error_set(error, EINVAL, "%s: '%s' is not a %s", check->key, text,
+				 check->kind == CHECK_SHARE ? "share: use 0 to 1, or a percentage"
+							    : "number");
+	return 0;
+}
+
+int spec_parse_check(struct spec_checks *checks, const char *name, const char *text,
+		     struct error *error)
+{
+	struct similar similar = {.wanted = name};
+
+	for (const struct check_info *check = check_info; check->key; check++) {
+		void *at = (char *)checks + check->offset;
+
+		if (!check->help)
+			continue;
+		if (similar_same(check->key, name))
+			return check->kind == CHECK_FLAG ? parse_flag(check->key, text, at, error)
+							 : parse_number(check, text, at, error);
+		similar_try(&similar, check->key);
+	}
+	return error_set(error, EINVAL, "unknown check '%s'%s%s%s", name,
+			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
+			 similar.best ? "'?" : "; `dwell load --list checks` tells them all");
+}
+
+void check_format(char *into, size_t room, enum check_kind kind, double figure)
+{
+	if (isnan(figure))
+		snprintf(into, room, "-");
+	else if (kind == CHECK_DURATION)
+		duration_format(into, room, (uint64_t)figure);
+	else if (kind == CHECK_SHARE)
+		snprintf(into, room, "%.1f%%", 100 * figure);
+	else
+		snprintf(into, room, "%.4g", figure);
+}
+
+/* What a check is applied to, and where its findings go. */
+struct judging {
+	const struct run *run;
+	const struct run_crew *crew;
+	const struct summary *summary;
+	struct findings *findings;
+	int result;
+};
+
+__attribute__((format(printf, 7, 8))) static void find(struct judging *judging, enum check check,
+						       enum verdict verdict, uint32_t tid,
+						       double figure, double limit,
+						       const char *format, ...)
+{
+	struct findings *findings = judging->findings;
+	struct finding *finding;
+	va_list args;
+
+	if (array_reserve(&findings->items, &findings->room, findings->count + 1,
+			  sizeof(*findings->items)) < 0) {
+		judging->result = -ENOMEM;
+		return;
+	}
+	finding = &findings->items[findings->count++];
+	*finding = (struct finding){
+		.check = &check_info[check],
+		.verdict = verdict,
+		.crew = judging->crew,
+		.tid = tid,
+		.figure = figure,
+		.limit = limit,
+	};
+	va_start(args, format);
+	vsnprintf(finding->text, sizeof(finding->text), format, args);
+	va_end(args);
+	if (verdict > findings->verdict)
+		findings->verdict = verdict;
+}
+
+/* "FIGURE, limit LIMIT" in the unit of the check. */
+static void find_figure(struct judging *judging, enum check check, enum verdict verdict,
+			uint32_t tid, double figure, double limit, const char *what)
+{
+	char shown[32], most[32];
+
+	check_format(shown, sizeof(shown), check_info[check].kind, figure);
+	check_format(most, sizeof(most), check_info[check].kind, limit);
+	find(judging, check, verdict, tid, figure, limit, "%s%s%s, limit %s", what,
+	     *what ? " " : "", shown, most);
+}
+
+/*
+ * A figure of each worker against a limit: those that fail are told one by one, and if none does,
+ * the worst. Figures of nothing (NAN) make the group inconclusive.
+ */
+static void judge_workers(struct judging *judging, enum check check, double limit, bool at_least,
+			  double (*figure_of)(const struct worker_report *report))
+{
+	double worst = NAN;
+	unsigned int failed = 0, unknown = 0;
+
+	if (isnan(limit))
+		return;
+	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
+		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
+		double figure = report ? figure_of(report) : NAN;
+
+		if (!report)
+			continue;
+		if (isnan(figure)) {
+			unknown++;
+			continue;
+		}
+		if (isnan(worst) || (at_least ? figure < worst : figure > worst))
+			worst = figure;
+		if (at_least ? figure >= limit : figure <= limit)
+			continue;
+		failed++;
+		find_figure(judging, check, VERDICT_FAIL, report->tid, figure, limit, "");
+	}
+	if (unknown)
+		find(judging, check, VERDICT_INCONCLUSIVE, 0, NAN, limit,
+		     "%u worker%s did too little to tell", unknown, unknown == 1 ? "" : "s");
+	if (!failed && !isnan(worst))
+		find_figure(judging, check, VERDICT_PASS, 0, worst, limit, "worst");
+}
+
+static double gap_of(const struct worker_report *report)
+{
+	return (double)report->max_gap_ns;
+}
+
+static double migration_ratio_of(const struct worker_report *report)
+{
+	return report->iterations ? (double)report->migration_count / (double)report->iterations
+				  : NAN;
+}
+
+static void exit_text(char *into, size_t room, const struct crew_worker *worker)
+{
+	switch (worker->exit) {
+	case EXIT_SIGNALED:
+		snprintf(into, room, "was killed by signal %d (%s)", worker->exit_code,
+			 strsignal(worker->exit_code));
+		break;
+	case EXIT_TIMED_OUT:
+		snprintf(into, room, "did not report within 5 s, and was killed");
+		break;
+	case EXIT_WAIT_FAILED:
+		snprintf(into, room, "was lost: %s", strerror(worker->exit_code));
+		break;
+	default:
+		snprintf(into, room, "ended without a report, with status %d", worker->exit_code);
+		break;
+	}
+}
+
+static void judge_completed(struct judging *judging)
+{
+	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
+		const struct crew_worker *worker = &judging->crew->crew.workers[i];
+		const struct worker_report *report = crew_report(worker);
+		char text[96];
+
+		if (!report) {
+			exit_text(text, sizeof(text), worker);
+			find(judging, CHECK_COMPLETED, VERDICT_FAIL,
+			     arena_slot(&judging->crew->crew.arena, i)->tid, NAN, NAN, "%s", text);
+		} else if (*report->work_error) {
+			find(judging, CHECK_WORKED, VERDICT_FAIL, report->tid, NAN, NAN, "%s",
+			     report->work_error);
+		} else if (report->program_ended && report->program_status) {
+			find(judging, CHECK_WORKED, VERDICT_FAIL, report->tid, NAN, NAN,
+			     "its program ended with %s %d",
+			     report->program_status & 0x7f ? "signal" : "status",
+			     report->program_status & 0x7f ? report->program_status & 0x7f
+							   : report->program_status >> 8);
+		}
+	}
+	if (judging->summary->completed == judging->summary->workers)
+		find(judging, CHECK_COMPLETED, VERDICT_PASS, 0, NAN, NAN, "%u worker%s reported",
+		     judging->summary->completed, judging->summary->completed == 1 ? "" : "s");
+}
+
+static void judge_starved(struct judging *judging)
+{
+	unsigned int starved = 0;
+
+	if (!judging->run->spec->checks.not_starved)
+		return;
+	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
+		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
+
+		/* a type may be told to spin 0 units, and still get on */
+		if (!report || report->work_units || report->iterations > 1)
+			continue;
+		starved++;
+		find(judging, CHECK_NOT_STARVED, VERDICT_FAIL, report->tid, 0, NAN,
+		     "starved: no work units");
+	}
+	if (!starved && judging->summary->completed)
+		find(judging, CHECK_NOT_STARVED, VERDICT_PASS, 0, NAN, NAN, "all workers worked");
+}
+
+static void judge_spread(struct judging *judging)
+{
+	const struct summary *summary = judging->summary;
+	double limit = judging->run->spec->checks.max_spread;
+	double spread = summary->off_cpu_most - summary->off_cpu_least;
+
+	if (isnan(limit))
+		return;
+	if (judging->crew->group.count < 2)
+		find(judging, CHECK_MAX_SPREAD, VERDICT_SKIP, 0, NAN, limit, "a single worker");
+	else if (isnan(spread) || summary->completed < 2)
+		find(judging, CHECK_MAX_SPREAD, VERDICT_INCONCLUSIVE, 0, NAN, limit,
+		     "fewer than two workers reported");
+	else
+		find_figure(judging, CHECK_MAX_SPREAD, spread > limit ? VERDICT_FAIL : VERDICT_PASS,
+			    0, spread, limit, "");
+}
+
+static void judge_isolation(struct judging *judging)
+{
+	unsigned int strayed = 0;
+	char used[48], allowed[48];
+
+	if (!judging->run->spec->checks.isolation)
+		return;
+	cpus_format(allowed, sizeof(allowed), &judging->crew->allowed);
+	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
+		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
+
+		if (!report || cpus_contain(&judging->crew->allowed, &report->cpus_used))
+			continue;
+		strayed++;
+		cpus_format(used, sizeof(used), &report->cpus_used);
+		find(judging, CHECK_ISOLATION, VERDICT_FAIL, report->tid, NAN, NAN,
+		     "ran on CPUs %s, of which %s are allowed", used, allowed);
+	}
+	if (!strayed && judging->summary->completed)
+		find(judging, CHECK_ISOLATION, VERDICT_PASS, 0, NAN, NAN, "all within CPUs %s",
+		     allowed);
+}
+
+static void judge_wakes(struct judging *judging, enum check check, double limit)
+{
+	enum report_samples stream = summary_wakes(judging->summary);
+	const struct sample_summary *wakes = &judging->summary->samples[stream];
+	double figure = check == CHECK_WAKE_P99 ? (double)wakes->p99 : wakes->cv;
+
+	if (isnan(limit))
+		return;
+	if (!wakes->total)
+		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s has no waits to measure",
+		     judging->crew->group.work->type->name);
+	else if (wakes->total < CHECK_SAMPLES_MIN)
+		find(judging, check, VERDICT_INCONCLUSIVE, 0, figure, limit,
+		     "%llu samples are too few", (unsigned long long)wakes->total);
+	else
+		find_figure(judging, check, figure > limit ? VERDICT_FAIL : VERDICT_PASS, 0, figure,
+			    limit, stream == SAMPLES_WAKE_TO_RUN ? "wake to run" : "wait");
+}
+
+static void judge_throughput(struct judging *judging)
+{
+	double limit = judging->run->spec->checks.throughput_cv;
+	double cv = judging->summary->throughput_cv;
+
+	if (isnan(limit))
+		return;
+	if (judging->crew->group.count < 2)
+		find(judging, CHECK_THROUGHPUT_CV, VERDICT_SKIP, 0, NAN, limit, "a single worker");
+	else if (isnan(cv))
+		find(judging, CHECK_THROUGHPUT_CV, VERDICT_INCONCLUSIVE, 0, NAN, limit,
+		     "the workers did too little to tell");
+	else
+		find_figure(judging, CHECK_THROUGHPUT_CV, cv > limit ? VERDICT_FAIL : VERDICT_PASS,
+			    0, cv, limit, "");
+}
+
+/* Pages on nodes that have CPUs the group may use, or that its memory policy names. */
+static void judge_locality(struct judging *judging)
+{
+	double limit = judging->run->spec->checks.numa_locality, share;
+	const struct topology_parts *nodes = &judging->run->topology->nodes;
+	const struct spec_memory *memory = &judging->crew->group.work->memory;
+	uint64_t local = 0, all = 0;
+
+	if (isnan(limit))
+		return;
+	for (size_t i = 0; i < REPORT_NODES; i++)
+		all += judging->summary->numa_pages[i];
+	for (size_t i = 0; i < nodes->count; i++) {
+		struct cpus shared = nodes->items[i].cpus;
+		unsigned int id = nodes->items[i].id;
+
+		cpus_intersect(&shared, &judging->crew->allowed);
+		if (id < REPORT_NODES &&
+		    (memory->nodes ? memory->nodes >> id & 1 : cpus_count(&shared) > 0))
+			local += judging->summary->numa_pages[id];
+	}
+	if (!all) {
+		find(judging, CHECK_NUMA_LOCALITY, VERDICT_INCONCLUSIVE, 0, NAN, limit,
+		     "no pages are known: the kernel has no numa_maps");
+		return;
+	}
+	share = (double)local / (double)all;
+	find_figure(judging, CHECK_NUMA_LOCALITY, share < limit ? VERDICT_FAIL : VERDICT_PASS, 0,
+		    share, limit, "");
+}
+
+static void judge_run(struct judging *judging)
+{
+	if (judging->run->end == RUN_SCHEDULER_DIED)
+		find(judging, CHECK_RUN, VERDICT_FAIL, 0, NAN, NAN, "the scheduler died");
+	if (judging->run->end == RUN_INTERRUPTED)
+		find(judging, CHECK_RUN, VERDICT_INCONCLUSIVE, 0, NAN, NAN,
+		     "interrupted before its end");
+}
+
+int checks_judge(const struct run *run, const struct summary *summaries, struct findings *findings)
+{
+	const struct spec_checks *checks = &run->spec->checks;
+	struct judging judging = {.run = run, .findings = findings};
+
+	judge_run(&judging);
+	for (size_t i = 0; i < run->crew_count; i++) {
+		judging.crew = run->crews[i];
+		judging.summary = &summaries[i];
+		judge_completed(&judging);
+		judge_starved(&judging);
+		judge_workers(&judging, CHECK_MAX_GAP, checks->max_gap_ns, false, gap_of);
+		judge_spread(&judging);
+		judge_isolation(&judging);
+		judge_wakes(&judging, CHECK_WAKE_P99, checks->wake_p99_ns);
+		judge_wakes(&judging, CHECK_WAKE_CV, checks->wake_cv);
+		judge_workers(&judging, CHECK_MIN_ITERATION_RATE, checks->min_iteration_rate, true,
+			      report_iteration_rate);
+		judge_workers(&judging, CHECK_MAX_MIGRATION_RATIO, checks->max_migration_ratio,
+			      false, migration_ratio_of);
+		judge_throughput(&judging);
+		judge_workers(&judging, CHECK_MIN_WORK_RATE, checks->min_work_rate, true,
+			      report_work_rate);
+		judge_locality(&judging);
+	}
+	return judging.result;
+}
+
+void findings_release(struct findings *findings)
+{
+	free(findings->items);
+	*findings = (struct findings){.items = NULL};
+}

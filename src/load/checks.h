@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From reports to a verdict. */
+#ifndef DWELL_LOAD_CHECKS_H
+#define DWELL_LOAD_CHECKS_H
+
+#include "load/summary.h"
+
+/* The worst one wins. */
+enum verdict {
+	VERDICT_SKIP, /* does not apply: a type without waits has no wakeups to judge */
+	VERDICT_PASS,
+	VERDICT_INCONCLUSIVE, /* nothing to divide by, too few samples, cut short */
+	VERDICT_FAIL,
+};
+
+extern const char *const verdict_names[];
+
+enum check_kind {
+	CHECK_FLAG,
+	CHECK_DURATION, /* figures in ns */
+	CHECK_SHARE,
+	CHECK_NUMBER,
+};
+
+/* What a spec may ask for, and what is always looked at (offset 0 and no help). */
+struct check_info {
+	const char *key;
+	enum check_kind kind;
+	size_t offset; /* in struct spec_checks */
+	const char *help;
+};
+
+extern const struct check_info check_info[]; /* ends with a NULL key */
+
+/* One thing that was looked at: a group, or a worker where it failed. */
+struct finding {
+	const struct check_info *check;
+	enum verdict verdict;
+	const struct run_crew *crew; /* NULL: of the whole run */
+	uint32_t tid;		     /* 0: of the group */
+	double figure, limit;	     /* NAN: none */
+	char text[160];		     /* the same for people */
+};
+
+struct findings {
+	struct finding *items;
+	size_t count, room;
+	enum verdict verdict;
+};
+
+/*
+ * `summaries`: one per crew of the run. At fewer wake samples than CHECK_SAMPLES_MIN a percentile
+ * is no figure to judge by. 0 or -ENOMEM.
+ */
+#define CHECK_SAMPLES_MIN 100
+int checks_judge(const struct run *run, const struct summary *summaries,
+		 struct findings *findings) must_check;
+void findings_release(struct findings *findings);
+
+/* In the unit of the check, for people. */
+void check_format(char *into, size_t room, enum check_kind kind, double figure);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "load/guardian.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "load/cgroups.h"
+#include "load/scratch.h"
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+/* All children of this thread: /proc/PID/task/TID/children. */
+static unsigned int kill_children(void)
+{
+	char path[64];
+	cleanup_file FILE *list = NULL;
+	unsigned int count = 0;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	list = fopen(path, "re");
+	while (list && fscanf(list, "%d", &pid) == 1) {
+		kill(pid, SIGKILL);
+		count++;
+	}
+	return count;
+}
+
+void guardian_kill_all(void)
+{
+	/* each round may bring orphans of those that died in it; waitpid() waits for the dying */
+	while (kill_children())
+		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+			break;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void tidy_up(struct guarded *guarded)
+{
+	guardian_kill_all();
+	if (*guarded->cgroup)
+		cgroups_remove_tree(guarded->cgroup);
+	if (*guarded->directory)
+		scratch_remove(guarded->directory);
+}
+
+_Noreturn static void run_child(int (*run)(void *data, struct guarded *guarded), void *data,
+				struct guarded *guarded, pid_t parent, const sigset_t *mask)
+{
+	int code;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (getppid() != parent)
+		_exit(1);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	code = run(data, guarded);
+	guardian_kill_all();
+	exit(code);
+}
+
+/* Waits for signals until the child has ended; its wait status. */
+static int watch(pid_t child, const sigset_t *heard)
+{
+	int status;
+
+	for (;;) {
+		siginfo_t info;
+		pid_t got = waitpid(child, &status, WNOHANG);
+
+		if (got == child)
+			return status;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (sigwaitinfo(heard, &info) < 0 || info.si_signo == SIGCHLD)
+			continue;
+		/* what the terminal sends, it sends to the child as well */
+		if (info.si_code != SI_KERNEL)
+			kill(child, info.si_signo);
+	}
+}
+
+int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, struct error *error)
+{
+	struct guarded *guarded = mmap(NULL, sizeof(*guarded), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t parent = getpid(), child;
+	sigset_t heard, mask;
+	int status;
+
+	if (guarded == MAP_FAILED)
+		return error_set(error, errno, "cannot map memory: %s", strerror(errno));
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(&heard, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &heard, &mask);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	fflush(NULL);
+	child = fork();
+	if (!child)
+		run_child(run, data, guarded, parent, &mask);
+	status = child < 0 ? -errno : watch(child, &heard);
+	if (child > 0)
+		tidy_up(guarded);
+	munmap(guarded, sizeof(*guarded));
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (status < 0)
+		return error_set(error, -status, "cannot run: %s", strerror(-status));
+	if (WIFSIGNALED(status))
+		return error_set(
+			error, EINTR,
+			"the process that ran the workers was killed by signal %d (%s); what "
+			"it left has been removed",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return WEXITSTATUS(status);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Leaves nothing behind, whoever is killed: a run goes on in a child, and both it and its parent,
+ * the guardian, can tidy up alone.
+ *
+ *   the child is killed     the guardian is the subreaper: all that the run forked, however deep
+ *                           and in whatever session, becomes its child now, and is killed
+ *   the guardian is killed  the child gets SIGTERM, stops its workers and tidies up as ever; what
+ *                           they leave is its own, for it is a subreaper too
+ */
+#ifndef DWELL_LOAD_GUARDIAN_H
+#define DWELL_LOAD_GUARDIAN_H
+
+#include "base/error.h"
+
+/* What a run makes outside of its own processes, shared by both. */
+struct guarded {
+	char cgroup[4096];    /* directory to remove with all below it; "" = none */
+	char directory[4096]; /* of the workers' files */
+};
+
+/*
+ * Calls `run` in a child and returns what it returned: an exit code. Signals that would end the
+ * guardian are passed on to it, unless they came from the terminal, which tells both. -errno: it
+ * could not be started, or it was killed, and what it left has been removed.
+ */
+int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data,
+		 struct error *error) must_check;
+
+/* Kills and reaps all children of this process, and theirs that they leave to it. */
+void guardian_kill_all(void);
+
+#endif

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "load/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "load/run_ops.h"
+#include "load/scratch.h"
+#include "load/watchdog.h"
+
+__attribute__((format(printf, 2, 3))) void run_note(struct run *run, const char *format, ...)
+{
+	struct run_event *event;
+	va_list args;
+
+	/* what cannot be noted is still done */
+	if (array_reserve(&run->events, &run->event_room, run->event_count + 1,
+			  sizeof(*run->events)) < 0)
+		return;
+	event = &run->events[run->event_count++];
+	event->at_ns = run->started_ns ? clock_monotonic_ns() - run->started_ns : 0;
+	va_start(args, format);
+	vsnprintf(event->text, sizeof(event->text), format, args);
+	va_end(args);
+}
+
+/* Each worker needs a descriptor here, and the soft limit is often 1,024. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int hear_signals(struct run *run, struct error *error)
+{
+	sigset_t heard;
+
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGINT);
+	sigaddset(&heard, SIGTERM);
+	sigaddset(&heard, SIGHUP);
+	sigaddset(&heard, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &heard, NULL);
+	run->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+	return run->signal_fd < 0
+		       ? error_set(error, errno, "cannot hear signals: %s", strerror(errno))
+		       : 0;
+}
+
+static bool all_ended(const struct run *run)
+{
+	for (size_t i = 0; i < run->crew_count; i++) {
+		const struct crew *crew = &run->crews[i]->crew;
+
+		for (unsigned int k = 0; !crew->over && k < crew->forked; k++)
+			if (!crew_worker_ended(&crew->workers[k]))
+				return false;
+	}
+	return run->crew_count > 0;
+}
+
+static void take_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		run->end = RUN_INTERRUPTED;
+		run->stop = true;
+	}
+	/* programs that came to their end leave nothing to wait for */
+	if (!run->stop && all_ended(run)) {
+		run_note(run, "all workers have ended");
+		run->stop = true;
+	}
+}
+
+static int tick(struct run *run, struct error *error)
+{
+	const struct run_hooks *hooks = &run->options->hooks;
+
+	if (!run->options->repro)
+		run->alarms += watchdog_look(run, clock_monotonic_ns());
+	if (!scheduler_alive(&run->scheduler) && !run->stop) {
+		run_note(run, "the scheduler died");
+		run->end = RUN_SCHEDULER_DIED;
+		run->stop = true;
+	}
+	return hooks->tick ? hooks->tick(hooks->data, run, error) : 0;
+}
+
+int run_hold(struct run *run, uint64_t until_ns, struct error *error)
+{
+	const struct run_hooks *hooks = &run->options->hooks;
+	int result = 0;
+
+	while (result >= 0 && !run->stop) {
+		struct pollfd fds[4] = {{.fd = run->signal_fd, .events = POLLIN},
+					{.fd = run->scheduler.pidfd, .events = POLLIN}};
+		uint64_t now_ns = clock_monotonic_ns(), wake_ns;
+		struct timespec timeout;
+
+		if (now_ns >= until_ns)
+			break;
+		if (now_ns >= run->next_tick_ns) {
+			result = tick(run, error);
+			run->next_tick_ns = now_ns + RUN_TICK_NS;
+			continue;
+		}
+		for (unsigned int i = 0; i < hooks->fd_count; i++)
+			fds[2 + i] = (struct pollfd){.fd = hooks->fds[i], .events = POLLIN};
+		wake_ns = until_ns < run->next_tick_ns ? until_ns : run->next_tick_ns;
+		timeout = (struct timespec){.tv_sec = (time_t)((wake_ns - now_ns) / 1000000000),
+					    .tv_nsec = (long)((wake_ns - now_ns) % 1000000000)};
+		if (ppoll(fds, 2 + hooks->fd_count, &timeout, NULL) <= 0)
+			continue;
+		if (fds[0].revents)
+			take_signals(run);
+		if (fds[1].revents)
+			run->next_tick_ns = 0;
+		for (unsigned int i = 0; result >= 0 && i < hooks->fd_count; i++)
+			if (fds[2 + i].revents)
+				result = hooks->ready(hooks->data, error);
+	}
+	return result;
+}
+
+static uint64_t hold_of(const struct run *run, const struct spec_phase *phase)
+{
+	return phase->hold == HOLD_TIME ? phase->hold_ns
+					: (uint64_t)(phase->share * (double)run->spec->duration_ns);
+}
+
+static int run_phase(struct run *run, const struct spec_phase *phase, struct error *error)
+{
+	uint64_t end_ns = 0;
+	int result = 0;
+
+	/* once, or over and over while it lasts */
+	do {
+		uint64_t until_ns;
+
+		for (size_t i = 0; result >= 0 && !run->stop && i < phase->op_count; i++)
+			result = run_op(run, &phase->ops[i], error);
+		if (!end_ns)
+			end_ns = clock_monotonic_ns() + hold_of(run, phase);
+		until_ns = clock_monotonic_ns() + phase->loop_ns;
+		if (!phase->loop_ns || until_ns > end_ns)
+			until_ns = end_ns;
+		if (result >= 0)
+			result = run_hold(run, until_ns, error);
+	} while (result >= 0 && !run->stop && phase->loop_ns && clock_monotonic_ns() < end_ns);
+	return result;
+}
+
+static int run_phases(struct run *run, struct error *error)
+{
+	const struct spec_phases *phases = &run->spec->phases;
+	char name[64];
+	int result = 0;
+
+	if (!phases->count)
+		return run_hold(run, run->started_ns + run->spec->duration_ns, error);
+	for (size_t i = 0; result >= 0 && !run->stop && i < phases->count; i++) {
+		snprintf(name, sizeof(name), "phase %zu of %zu", i + 1, phases->count);
+		run->phase = name;
+		run_note(run, "%s", name);
+		result = run_phase(run, &phases->items[i], error);
+		run->phase = NULL;
+	}
+	return result;
+}
+
+static void plan_hold(struct run *run)
+{
+	const struct spec_phases *phases = &run->spec->phases;
+
+	run->hold_ns = phases->count ? 0 : run->spec->duration_ns;
+	for (size_t i = 0; i < phases->count; i++)
+		run->hold_ns += hold_of(run, &phases->items[i]);
+}
+
+/* All exist before the first one begins. */
+static int start_all(struct run *run, struct error *error)
+{
+	const struct run_hooks *hooks = &run->options->hooks;
+	uint64_t began_ns = clock_monotonic_ns();
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < run->spec->cgroups.count; i++)
+		result = run_add_cgroup(run, &run->spec->cgroups.items[i], error);
+	if (result >= 0 && hooks->starting) {
+		uint64_t paused_ns = clock_monotonic_ns();
+
+		result = hooks->starting(hooks->data, error);
+		began_ns += clock_monotonic_ns() - paused_ns;
+	}
+	run->started_realtime_ns = clock_realtime_ns();
+	run->started_ns = clock_monotonic_ns();
+	if (result >= 0)
+		result = run_start_crews(run, error);
+	run->start_ns = clock_monotonic_ns() - began_ns;
+	return result;
+}
+
+static int prepare(struct run *run, struct error *error)
+{
+	int result = hear_signals(run, error);
+
+	raise_limit();
+	if (result >= 0)
+		result = scratch_make(run->options->scratch, run->scratch, sizeof(run->scratch),
+				      error);
+	if (result >= 0 && run->guarded)
+		snprintf(run->guarded->directory, sizeof(run->guarded->directory), "%s",
+			 run->scratch);
+	if (result >= 0 && spec_needs_cgroups(run->spec))
+		result = cgroups_init(&run->cgroups, run->options->cgroup_root, error);
+	if (result >= 0 && run->guarded && run->cgroups.root)
+		snprintf(run->guarded->cgroup, sizeof(run->guarded->cgroup), "%s",
+			 run->cgroups.root);
+	if (result >= 0 && run->options->scheduler_pid)
+		result = scheduler_watch(&run->scheduler, run->options->scheduler_pid, error);
+	return result;
+}
+
+/* Whatever happened: no worker, no cgroup, no file stays. */
+static void finish(struct run *run)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+
+	run_stop_crews(run, NULL);
+	run->stopped_ns = clock_monotonic_ns();
+	run->stop_ns = run->stopped_ns - began_ns;
+	scheduler_stop(&run->scheduler);
+	cgroups_release(&run->cgroups);
+	if (*run->scratch)
+		scratch_remove(run->scratch);
+	if (run->signal_fd >= 0)
+		close(run->signal_fd);
+	run->signal_fd = -1;
+}
+
+int run_execute(struct run *run, const struct spec *spec, const struct topology *topology,
+		const struct run_options *options, struct guarded *guarded, struct error *error)
+{
+	struct error later = {""};
+	int result, stopped = 0;
+
+	*run = (struct run){
+		.spec = spec,
+		.topology = topology,
+		.options = options,
+		.guarded = guarded,
+		.signal_fd = -1,
+		.scheduler = SCHEDULER_NONE,
+	};
+	planner_init(&run->planner, spec, topology);
+	plan_hold(run);
+	result = prepare(run, error);
+	if (result >= 0)
+		result = start_all(run, error);
+	if (result >= 0)
+		result = run_phases(run, error);
+	/* before the workers are told to stop: what happens then is not the scheduler's doing */
+	if (result >= 0 && run->end == RUN_COMPLETE && !scheduler_alive(&run->scheduler))
+		run->end = RUN_SCHEDULER_DIED;
+	finish(run);
+	if (options->hooks.stopped)
+		stopped = options->hooks.stopped(options->hooks.data, result < 0 ? &later : error);
+	return result < 0 ? result : stopped;
+}
+
+void run_release(struct run *run)
+{
+	for (size_t i = 0; i < run->crew_count; i++) {
+		crew_release(&run->crews[i]->crew);
+		plan_group_release(&run->crews[i]->group);
+		free(run->crews[i]);
+	}
+	free(run->crews);
+	free(run->run_cgroups);
+	free(run->events);
+	run->crews = NULL;
+	run->crew_count = 0;
+	run->events = NULL;
+}
+
+uint64_t run_iterations(const struct run *run)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < run->crew_count; i++) {
+		const struct crew *crew = &run->crews[i]->crew;
+
+		for (unsigned int k = 0; k < crew->forked; k++)
+			sum += __atomic_load_n(&arena_slot(&crew->arena, k)->iterations,
+					       __ATOMIC_RELAXED);
+	}
+	return sum;
+}

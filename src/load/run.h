@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Carries a spec out: cgroups, workers, phases and ops, the watchdog; and what came of it. */
+#ifndef DWELL_LOAD_RUN_H
+#define DWELL_LOAD_RUN_H
+
+#include "load/cgroups.h"
+#include "load/crew.h"
+#include "load/guardian.h"
+#include "load/scheduler.h"
+
+#define RUN_TICK_NS 100000000ULL
+
+/* A group of workers and all that is known of it, also after its end. */
+struct run_crew {
+	struct crew crew;
+	struct plan_group group;
+	char cgroup[SPEC_NAME_BYTES]; /* "" = none */
+	struct cpus allowed;	      /* all CPUs that it was ever allowed to use */
+	unsigned int first_index;     /* of its workers, among all */
+	bool begun;
+};
+
+/* A cgroup of the run, as the ops have left it. */
+struct run_cgroup {
+	char name[SPEC_NAME_BYTES];
+	bool limited; /* to `cpus` */
+	struct cpus cpus;
+};
+
+/* Something that was done at a time: phases, ops. */
+struct run_event {
+	uint64_t at_ns; /* since the start of the run */
+	char text[120];
+};
+
+enum run_end {
+	RUN_COMPLETE,
+	RUN_INTERRUPTED,
+	RUN_SCHEDULER_DIED,
+};
+
+struct run;
+
+/* Others that take part. All may be NULL; a negative errno ends the run. */
+struct run_hooks {
+	void *data;
+	int (*starting)(void *data, struct error *error); /* workers exist, none has begun */
+	int (*tick)(void *data, const struct run *run, struct error *error); /* 10 a second */
+	int (*ready)(void *data, struct error *error);	 /* one of `fds` is readable */
+	int (*stopped)(void *data, struct error *error); /* all workers have ended */
+	int fds[2];
+	unsigned int fd_count;
+};
+
+struct run_options {
+	pid_t scheduler_pid;	 /* to watch, and to alarm; 0: none */
+	bool repro;		 /* the watchdog is off */
+	const char *cgroup_root; /* NULL: that of the tree */
+	const char *scratch;	 /* where the workers' files go; NULL: see scratch.h */
+	struct run_hooks hooks;
+};
+
+struct run {
+	const struct spec *spec;
+	const struct topology *topology;
+	const struct run_options *options;
+	struct planner planner;
+	struct run_crew **crews;
+	size_t crew_count, crew_room;
+	struct run_event *events;
+	size_t event_count, event_room;
+	enum run_end end;
+	uint64_t started_ns, stopped_ns; /* CLOCK_MONOTONIC: first start, all gathered */
+	uint64_t started_realtime_ns;
+	uint64_t hold_ns;  /* planned in all */
+	uint64_t start_ns; /* it took to fork, place and start the first workers */
+	uint64_t stop_ns;  /* to stop, gather and reap the last ones */
+	uint64_t alarms;   /* by the parent's watchdog */
+	/* its own */
+	struct cgroups cgroups;
+	struct run_cgroup *run_cgroups;
+	size_t run_cgroup_count, run_cgroup_room;
+	struct scheduler scheduler;
+	struct guarded *guarded;
+	char scratch[4096];
+	int signal_fd;
+	unsigned int workers; /* forked so far */
+	const char *phase;    /* for the display */
+	bool stop;
+	uint64_t next_tick_ns;
+};
+
+/*
+ * To its end, whatever that is: 0, with run->end; or a negative errno if it could not be carried
+ * out. In both cases no worker runs any more, and what was made is removed, while the figures of
+ * run->crews stay until run_release(). SIGINT, SIGTERM and SIGHUP end it; a second one kills.
+ */
+int run_execute(struct run *run, const struct spec *spec, const struct topology *topology,
+		const struct run_options *options, struct guarded *guarded,
+		struct error *error) must_check;
+void run_release(struct run *run);
+
+/* Outer iterations of all workers so far, for a display. */
+uint64_t run_iterations(const struct run *run);
+
+#endif

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* sched_setaffinity */
+#include "load/run_ops.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+static struct run_cgroup *find_cgroup(struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->run_cgroup_count; i++)
+		if (!strcmp(run->run_cgroups[i].name, name))
+			return &run->run_cgroups[i];
+	return NULL;
+}
+
+/* As the ops have left them: its own, those of a cgroup around it, or all. */
+static const struct cpus *cpus_of(struct run *run, const char *name)
+{
+	char around[SPEC_NAME_BYTES];
+
+	snprintf(around, sizeof(around), "%s", name);
+	for (;;) {
+		const struct run_cgroup *cgroup = find_cgroup(run, around);
+		char *slash = strrchr(around, '/');
+
+		if (cgroup && cgroup->limited)
+			return &cgroup->cpus;
+		if (!slash)
+			return &run->topology->usable;
+		*slash = '\0';
+	}
+}
+
+/* NULL: out of memory. */
+static struct run_crew *new_crew(struct run *run)
+{
+	struct run_crew *crew;
+
+	if (array_reserve(&run->crews, &run->crew_room, run->crew_count + 1, sizeof(crew)) < 0)
+		return NULL;
+	crew = calloc(1, sizeof(*crew));
+	if (crew)
+		run->crews[run->crew_count++] = crew;
+	return crew;
+}
+
+static int place(struct run *run, const struct run_crew *crew, struct error *error)
+{
+	cleanup_free pid_t *pids = calloc(crew->crew.forked, sizeof(*pids));
+	size_t count = 0;
+
+	if (!*crew->cgroup)
+		return 0;
+	if (!pids)
+		return error_set(error, ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < crew->crew.forked; i++)
+		if (!count || pids[count - 1] != crew->crew.workers[i].pid)
+			pids[count++] = crew->crew.workers[i].pid;
+	return cgroups_move(&run->cgroups, crew->cgroup, pids, count, error);
+}
+
+static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
+		      const struct spec_work *work, struct error *error)
+{
+	struct run_crew *crew = new_crew(run);
+	struct crew_options options = {
+		.seed = run->spec->seed,
+		.first_index = run->workers,
+		.scheduler_pid = run->options->repro ? 0 : run->scheduler.pid,
+		.directory = run->scratch,
+	};
+	int result;
+
+	if (!crew)
+		return error_set(error, ENOMEM, "out of memory");
+	crew->crew.start_fd = -1;
+	crew->first_index = run->workers;
+	snprintf(crew->cgroup, sizeof(crew->cgroup), "%s", cgroup->name);
+	crew->allowed = *cpus_of(run, cgroup->name);
+	result = plan_group(&run->planner, cgroup, work, &crew->allowed, &crew->group, error);
+	if (result >= 0)
+		result = crew_fork(&crew->crew, &crew->group, &options, error);
+	if (result < 0)
+		return result;
+	run->workers += crew->crew.forked;
+	return place(run, crew, error);
+}
+
+static int fork_works(struct run *run, const struct spec_cgroup *cgroup, struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < cgroup->works.count; i++)
+		result = fork_group(run, cgroup, &cgroup->works.items[i], error);
+	return result;
+}
+
+static int add_cgroup(struct run *run, const struct spec_cgroup *cgroup, struct error *error)
+{
+	struct run_cgroup *added;
+	int result = array_reserve(&run->run_cgroups, &run->run_cgroup_room,
+				   run->run_cgroup_count + 1, sizeof(*run->run_cgroups));
+
+	if (result < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	added = &run->run_cgroups[run->run_cgroup_count];
+	*added = (struct run_cgroup){.limited = cgroup->cpuset != NULL};
+	snprintf(added->name, sizeof(added->name), "%s", cgroup->name);
+	if (cgroup->cpuset)
+		result = topology_cpus(run->topology, cgroup->cpuset, &added->cpus, error);
+	if (result >= 0)
+		result = cgroups_add(&run->cgroups, cgroup->name, &cgroup->limits,
+				     cgroup->cpuset ? &added->cpus : NULL, error);
+	run->run_cgroup_count++;
+	return result;
+}
+
+int run_add_cgroup(struct run *run, const struct spec_cgroup *cgroup, struct error *error)
+{
+	int result = *cgroup->name ? add_cgroup(run, cgroup, error) : 0;
+
+	return result < 0 ? error_wrap(error, result, "cgroup %s", cgroup->name)
+			  : fork_works(run, cgroup, error);
+}
+
+int run_start_crews(struct run *run, struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
+		struct run_crew *crew = run->crews[i];
+
+		if (crew->begun)
+			continue;
+		result = crew_start(&crew->crew, error);
+		crew->begun = result >= 0;
+	}
+	return result;
+}
+
+static bool is_in(const struct run_crew *crew, const char *cgroup)
+{
+	return !cgroup || !strcmp(crew->cgroup, cgroup);
+}
+
+static void set_frozen(struct run *run, const char *cgroup, bool frozen)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	for (size_t i = 0; i < run->crew_count; i++) {
+		struct crew *crew = &run->crews[i]->crew;
+		uint64_t since_ns = crew->frozen_since_ns;
+
+		if (!is_in(run->crews[i], cgroup) || !since_ns == !frozen)
+			continue;
+		crew->frozen_since_ns = frozen ? now_ns : 0;
+		for (unsigned int k = 0; !frozen && k < crew->forked; k++)
+			__atomic_fetch_add(&arena_slot(&crew->arena, k)->paused_ns,
+					   now_ns - since_ns, __ATOMIC_RELAXED);
+	}
+}
+
+/* The frozen would not hear that they are to stop. */
+static void thaw_all(struct run *run, const char *cgroup)
+{
+	for (size_t i = 0; i < run->crew_count; i++) {
+		struct run_crew *crew = run->crews[i];
+
+		if (!is_in(crew, cgroup) || !crew->crew.frozen_since_ns)
+			continue;
+		set_frozen(run, crew->cgroup, false);
+		if (cgroups_freeze(&run->cgroups, crew->cgroup, false, NULL) < 0)
+			run_note(run, "cannot thaw %s to stop it", crew->cgroup);
+	}
+}
+
+void run_stop_crews(struct run *run, const char *cgroup)
+{
+	struct crew **crews = calloc(run->crew_count + 1, sizeof(struct crew *));
+	size_t count = 0;
+
+	if (!crews)
+		return; /* run_release() kills them */
+	thaw_all(run, cgroup);
+	for (size_t i = 0; i < run->crew_count; i++)
+		if (is_in(run->crews[i], cgroup) && run->crews[i]->crew.workers &&
+		    !run->crews[i]->crew.over)
+			crews[count++] = &run->crews[i]->crew;
+	crews_stop(crews, count);
+	free(crews);
+}
+
+/* NULL: those of the cgroup around it. What its workers used before stays allowed to them. */
+static int set_cpuset(struct run *run, const char *name, const struct cpus *cpus,
+		      struct error *error)
+{
+	struct run_cgroup *cgroup = find_cgroup(run, name);
+	int result;
+
+	if (!cgroup)
+		return error_set(error, ENOENT, "there is no cgroup '%s'", name);
+	result = cgroups_set_cpus(&run->cgroups, name, cpus, error);
+	if (result < 0)
+		return result;
+	cgroup->limited = cpus != NULL;
+	if (cpus)
+		cgroup->cpus = *cpus;
+	/* of nested ones too: where they end is known only from all of them */
+	for (size_t i = 0; i < run->crew_count; i++)
+		if (!run->crews[i]->crew.over)
+			cpus_unite(&run->crews[i]->allowed, cpus_of(run, run->crews[i]->cgroup));
+	return 0;
+}
+
+static int swap_cpusets(struct run *run, const char *a, const char *b, struct error *error)
+{
+	struct cpus of_a = *cpus_of(run, a), of_b = *cpus_of(run, b);
+	int result = set_cpuset(run, a, &of_b, error);
+
+	return result < 0 ? result : set_cpuset(run, b, &of_a, error);
+}
+
+static int set_affinity(struct run *run, const struct spec_op *op, struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
+		struct run_crew *crew = run->crews[i];
+		struct cpus *sets = NULL;
+
+		if (crew->crew.over || !is_in(crew, op->cgroup.name))
+			continue;
+		result = plan_affinity(&run->planner, &op->affinity, cpus_of(run, crew->cgroup),
+				       crew->group.count, &sets, error);
+		for (unsigned int k = 0; result >= 0 && k < crew->crew.forked; k++) {
+			const struct worker_slot *slot = arena_slot(&crew->crew.arena, k);
+			pid_t tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+			const struct cpus *cpus = sets ? &sets[k] : cpus_of(run, crew->cgroup);
+
+			if (tid &&
+			    sched_setaffinity(tid, sizeof(*cpus), (const cpu_set_t *)cpus) < 0 &&
+			    errno != ESRCH)
+				result = error_set(error, errno,
+						   "cannot set the affinity of worker %d: %s", tid,
+						   strerror(errno));
+		}
+		free(sets);
+	}
+	return result;
+}
+
+static int move_tasks(struct run *run, const char *from, const char *to, struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
+		struct run_crew *crew = run->crews[i];
+
+		if (crew->crew.over || strcmp(crew->cgroup, from) != 0)
+			continue;
+		snprintf(crew->cgroup, sizeof(crew->cgroup), "%s", to);
+		result = place(run, crew, error);
+	}
+	return result;
+}
+
+static int remove_cgroup(struct run *run, const char *name, struct error *error)
+{
+	struct run_cgroup *cgroup = find_cgroup(run, name);
+	int result;
+
+	run_stop_crews(run, name);
+	result = cgroups_remove(&run->cgroups, name, error);
+	if (result >= 0 && cgroup)
+		*cgroup = run->run_cgroups[--run->run_cgroup_count];
+	return result;
+}
+
+static int freeze(struct run *run, const char *name, bool frozen, struct error *error)
+{
+	int result;
+
+	/* before: a look at the clock right after the thaw is to find the pause excused */
+	if (!frozen)
+		set_frozen(run, name, false);
+	result = cgroups_freeze(&run->cgroups, name, frozen, error);
+	if (frozen && result >= 0)
+		set_frozen(run, name, true);
+	return result;
+}
+
+static int spawn(struct run *run, const struct spec_cgroup *cgroup, struct error *error)
+{
+	int result = fork_works(run, cgroup, error);
+
+	return result < 0 ? result : run_start_crews(run, error);
+}
+
+static int carry_out(struct run *run, const struct spec_op *op, struct error *error)
+{
+	const char *name = op->cgroup.name;
+	struct cpus cpus;
+	int result;
+
+	switch (op->kind) {
+	case OP_ADD_CGROUP:
+		result = run_add_cgroup(run, &op->cgroup, error);
+		return result < 0 ? result : run_start_crews(run, error);
+	case OP_REMOVE_CGROUP:
+		return remove_cgroup(run, name, error);
+	case OP_SET_CPUSET:
+		result = topology_cpus(run->topology, op->cgroup.cpuset, &cpus, error);
+		return result < 0 ? result : set_cpuset(run, name, &cpus, error);
+	case OP_CLEAR_CPUSET:
+		return set_cpuset(run, name, NULL, error);
+	case OP_SWAP_CPUSETS:
+		return swap_cpusets(run, name, op->other, error);
+	case OP_SET_LIMITS:
+		return cgroups_set_limits(&run->cgroups, name, &op->cgroup.limits, error);
+	case OP_SPAWN:
+		return spawn(run, &op->cgroup, error);
+	case OP_STOP_GROUP:
+		run_stop_crews(run, name);
+		return 0;
+	case OP_SET_AFFINITY:
+		return set_affinity(run, op, error);
+	case OP_MOVE_TASKS:
+		return move_tasks(run, name, op->other, error);
+	case OP_FREEZE:
+	case OP_THAW:
+		return freeze(run, name, op->kind == OP_FREEZE, error);
+	case OP_START_SCHEDULER:
+		return scheduler_start(&run->scheduler, op->command, error);
+	case OP_STOP_SCHEDULER:
+		scheduler_stop(&run->scheduler);
+		return 0;
+	case OP_KINDS:
+		break;
+	}
+	return -EINVAL;
+}
+
+int run_op(struct run *run, const struct spec_op *op, struct error *error)
+{
+	int result = carry_out(run, op, error);
+
+	run_note(run, "%s%s%s%s%s", op_names[op->kind], *op->cgroup.name ? " " : "",
+		 op->cgroup.name, *op->other ? " " : "", op->other);
+	if (result < 0)
+		return plan_error_at(run->spec, op->place,
+				     error_wrap(error, result, "%s", op_names[op->kind]), error);
+	return 0;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/summary.h"
+
+#include <errno.h>
+#include <math.h>
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : NAN;
+}
+
+double report_off_cpu_share(const struct worker_report *report)
+{
+	return ratio(report_off_cpu_ns(report), report->wall_time_ns);
+}
+
+double report_iteration_rate(const struct worker_report *report)
+{
+	return 1e9 * ratio(report->iterations, report->wall_time_ns);
+}
+
+double report_work_rate(const struct worker_report *report)
+{
+	return 1e9 * ratio(report->work_units, report->cpu_time_ns);
+}
+
+static void add_gap(struct summary *summary, const struct worker_report *report)
+{
+	if (report->max_gap_ns < summary->max_gap_ns)
+		return;
+	summary->max_gap_ns = report->max_gap_ns;
+	summary->max_gap_at_ns = report->max_gap_at_ns;
+	summary->max_gap_cpu = report->max_gap_cpu;
+	summary->max_gap_tid = report->tid;
+}
+
+static void add_rates(struct summary *summary, const struct worker_report *report)
+{
+	double rate = report_iteration_rate(report), off = report_off_cpu_share(report);
+
+	if (isnan(rate))
+		return;
+	if (isnan(summary->slowest) || rate < summary->slowest)
+		summary->slowest = rate;
+	if (isnan(summary->fastest) || rate > summary->fastest)
+		summary->fastest = rate;
+	if (isnan(summary->off_cpu_least) || off < summary->off_cpu_least)
+		summary->off_cpu_least = off;
+	if (isnan(summary->off_cpu_most) || off > summary->off_cpu_most)
+		summary->off_cpu_most = off;
+	summary->iteration_rate += rate;
+}
+
+static void add(struct summary *summary, const struct worker_report *report)
+{
+	summary->completed++;
+	summary->work_units += report->work_units;
+	summary->iterations += report->iterations;
+	summary->cpu_ns += report->cpu_time_ns;
+	summary->wall_ns += report->wall_time_ns;
+	summary->off_cpu_ns += report_off_cpu_ns(report);
+	summary->migrations += report->migration_count;
+	cpus_unite(&summary->cpus_used, &report->cpus_used);
+	add_gap(summary, report);
+	add_rates(summary, report);
+	if (report->schedstat_measured) {
+		summary->schedstats++;
+		summary->run_delay_ns += report->schedstat[1];
+		summary->run_count += report->schedstat[2];
+	}
+	if (report->numa_measured)
+		summary->numas++;
+	for (size_t i = 0; report->numa_measured && i < REPORT_NODES; i++)
+		summary->numa_pages[i] += report->numa_pages[i];
+}
+
+static int add_samples(const struct run_crew *crew, struct summary *summary)
+{
+	unsigned int count = crew->crew.forked;
+	cleanup_free struct sample_set *sets = calloc(count ? count : 1, sizeof(*sets));
+	int result = sets ? 0 : -ENOMEM;
+
+	for (int stream = 0; result >= 0 && stream < SAMPLES_STREAMS; stream++) {
+		for (unsigned int i = 0; i < count; i++) {
+			const struct worker_report *report = crew_report(&crew->crew.workers[i]);
+			uint64_t total = report ? report->sample_totals[stream] : 0;
+
+			sets[i] = (struct sample_set){
+				.values = arena_samples(&crew->crew.arena, i,
+							(enum report_samples)stream),
+				.count = reservoir_kept(total),
+				.total = total,
+			};
+		}
+		result = samples_summarize(sets, count, &summary->samples[stream]);
+	}
+	return result;
+}
+
+static int add_throughput(const struct run_crew *crew, struct summary *summary)
+{
+	unsigned int count = crew->crew.forked, known = 0;
+	cleanup_free double *rates = calloc(count ? count : 1, sizeof(*rates));
+
+	if (!rates)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct worker_report *report = crew_report(&crew->crew.workers[i]);
+		double rate = report ? report_work_rate(report) : NAN;
+
+		if (!isnan(rate))
+			rates[known++] = rate;
+	}
+	if (known >= 2 && summary->work_units)
+		summary->throughput_cv = samples_cv(rates, known);
+	return 0;
+}
+
+int summary_make(const struct run_crew *crew, struct summary *ret_summary)
+{
+	struct summary summary = {
+		.workers = crew->group.count,
+		.slowest = NAN,
+		.fastest = NAN,
+		.off_cpu_least = NAN,
+		.off_cpu_most = NAN,
+		.throughput_cv = NAN,
+		.numa_migrated = crew->crew.numa_migrated,
+		.numa_migrated_measured = crew->crew.numa_migrated_measured,
+	};
+	int result;
+
+	for (unsigned int i = 0; i < crew->crew.forked; i++) {
+		const struct worker_report *report = crew_report(&crew->crew.workers[i]);
+
+		if (report)
+			add(&summary, report);
+	}
+	result = add_samples(crew, &summary);
+	if (result >= 0)
+		result = add_throughput(crew, &summary);
+	if (result >= 0)
+		*ret_summary = summary;
+	return result;
+}

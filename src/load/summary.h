@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the workers of a group did, put together. */
+#ifndef DWELL_LOAD_SUMMARY_H
+#define DWELL_LOAD_SUMMARY_H
+
+#include "load/run.h"
+#include "load/samples.h"
+
+/* Sums are over the workers that reported; `completed` tells how many these are. */
+struct summary {
+	unsigned int workers, completed;
+	uint64_t work_units, iterations;
+	uint64_t cpu_ns, wall_ns, off_cpu_ns;
+	uint64_t run_delay_ns, run_count; /* schedstat's */
+	unsigned int schedstats;	  /* workers of which it could be read */
+	uint64_t migrations;
+	struct cpus cpus_used;
+	uint64_t max_gap_ns, max_gap_at_ns; /* of the worst, and whose: */
+	unsigned int max_gap_cpu;
+	uint32_t max_gap_tid;
+	double iteration_rate;		    /* per second, of all together */
+	double slowest, fastest;	    /* of a worker: iterations per second */
+	double off_cpu_least, off_cpu_most; /* of a worker, as a share of its wall time */
+	double throughput_cv;		    /* of units per CPU second; NAN: not to be told */
+	struct sample_summary samples[SAMPLES_STREAMS];
+	uint64_t numa_pages[REPORT_NODES];
+	unsigned int numas;	/* workers of which the pages are known */
+	uint64_t numa_migrated; /* of the machine; the most of any */
+	bool numa_migrated_measured;
+};
+
+/* Of one group. 0 or -ENOMEM. */
+int summary_make(const struct run_crew *crew, struct summary *ret_summary) must_check;
+
+/* The stream that tells most of a group's wakeups: wake to run where there is a waker. */
+static inline enum report_samples summary_wakes(const struct summary *summary)
+{
+	return summary->samples[SAMPLES_WAKE_TO_RUN].total ? SAMPLES_WAKE_TO_RUN : SAMPLES_RESUME;
+}
+
+/* Of one worker. Shares and rates of nothing are NAN. */
+double report_off_cpu_share(const struct worker_report *report);
+double report_iteration_rate(const struct worker_report *report); /* per second of wall time */
+double report_work_rate(const struct worker_report *report);	  /* units per CPU second */
+
+static inline uint64_t report_off_cpu_ns(const struct worker_report *report)
+{
+	return report->wall_time_ns > report->cpu_time_ns
+		       ? report->wall_time_ns - report->cpu_time_ns
+		       : 0;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tells the scheduler (SIGUSR2) of workers that are kept from working. The workers look at their
+ * own clock, at checkpoints; but one that never runs again cannot, so the parent looks too: no
+ * progress for 2 s, and runnable, neither asleep because it asked to, nor waiting for another
+ * worker, nor frozen.
+ */
+#ifndef DWELL_LOAD_WATCHDOG_H
+#define DWELL_LOAD_WATCHDOG_H
+
+#include "load/run.h"
+
+/* A look at all workers. Returns how many signals were sent, once for each time one is stuck. */
+uint64_t watchdog_look(struct run *run, uint64_t now_ns);
+
+#endif
