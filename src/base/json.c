@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/json.h"
 
+#include <math.h>
+
 #include "base/text.h"
 
 static void before_value(struct json *json, const char *key)
@@ -77,6 +79,16 @@ void json_add_share(struct json *json, const char *key, double value)
 {
 	before_value(json, key);
 	output_format(json->out, "%.4f", value);
+}
+
+void json_add_double(struct json *json, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		json_add_null(json, key);
+		return;
+	}
+	before_value(json, key);
+	output_format(json->out, "%.6g", value);
 }
 
 void json_add_bool(struct json *json, const char *key, bool value)

@@ -10,8 +10,8 @@
 #include "version.h"
 
 const struct command *const commands[] = {
-	&command_top,	  &command_blocked, &command_record,	 &command_report,
-	&command_compare, &command_doctor,  &command_completion,
+	&command_top,	 &command_blocked, &command_load,   &command_record,
+	&command_report, &command_compare, &command_doctor, &command_completion,
 };
 const size_t command_count = ARRAY_SIZE(commands);
 
@@ -55,6 +55,8 @@ int command_fail(const char *name, int code, const struct error *error)
 int command_main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "");
+	/* numbers are written, and read, with a point everywhere */
+	setlocale(LC_NUMERIC, "C");
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

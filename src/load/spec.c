@@ -474,3 +474,11 @@ bool spec_needs_cgroups(const struct spec *spec)
 				return true;
 	return false;
 }
+
+bool spec_is_limit(const char *name)
+{
+	for (size_t i = 0; i < SPEC_LIMITS; i++)
+		if (similar_same(limit_info[i].key, name))
+			return true;
+	return false;
+}

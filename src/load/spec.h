@@ -225,6 +225,8 @@ void spec_format_policy(char *into, size_t room, const struct spec_policy *polic
 int spec_parse_limit(struct spec_limits *limits, const char *name, const char *text,
 		     struct error *error) must_check;
 
+bool spec_is_limit(const char *name);
+
 struct limit_info {
 	const char *key;	/* in a spec */
 	const char *file;	/* in a cgroup */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `dwell load`: workers, what happened to them, and a verdict. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "command/command.h"
+#include "command/load_list.h"
+#include "command/load_observer.h"
+#include "command/load_options.h"
+#include "command/load_progress.h"
+#include "command/load_store.h"
+#include "load/outcome.h"
+#include "view/load.h"
+
+struct load {
+	struct load_options options;
+	struct topology topology;
+	struct load_store store;
+	struct load_observer *observer; /* NULL: nobody observes */
+	struct load_progress progress;
+};
+
+static const int verdict_codes[] = {
+	[VERDICT_SKIP] = EXIT_DONE,
+	[VERDICT_PASS] = EXIT_DONE,
+	[VERDICT_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
+	[VERDICT_FAIL] = EXIT_CHECK_FAILED,
+};
+
+static int write_outcome(const struct load *load, const struct outcome *outcome,
+			 struct error *error)
+{
+	struct output output;
+	int result;
+
+	if (output_init(&output, STDOUT_FILENO) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	if (load->options.json)
+		load_json(&output, outcome, load->options.samples);
+	else
+		load_table(&output, outcome, load->options.workers);
+	result = output_flush(&output);
+	output_release(&output);
+	return result < 0 ? error_set(error, -result, "cannot write to standard output: %s",
+				      strerror(-result))
+			  : 0;
+}
+
+static int on_starting(void *data, struct error *error)
+{
+	struct load *load = data;
+
+	return load->observer ? load_observer_begin(load->observer, error) : 0;
+}
+
+static int on_tick(void *data, const struct run *run, struct error *error)
+{
+	struct load *load = data;
+
+	(void)error;
+	load_progress_show(&load->progress, run);
+	return 0;
+}
+
+static int on_ready(void *data, struct error *error)
+{
+	struct load *load = data;
+
+	return load_observer_work(load->observer, error);
+}
+
+static int on_stopped(void *data, struct error *error)
+{
+	struct load *load = data;
+
+	load_progress_clear(&load->progress);
+	return load->observer ? load_observer_end(load->observer, error) : 0;
+}
+
+/* What is known of the run is told, whatever else goes wrong. */
+static int tell(struct load *load, const struct run *run, enum verdict *ret_verdict,
+		struct error *error)
+{
+	struct outcome outcome;
+	struct machine machine;
+	int result, stored = 0;
+
+	machine_read(&machine, &load->topology);
+	result = outcome_make(&outcome, run, &machine);
+	if (result >= 0 && load->observer)
+		result = load_observer_take(load->observer, &outcome);
+	if (result < 0) {
+		outcome_release(&outcome);
+		return error_set(error, ENOMEM, "out of memory");
+	}
+	*ret_verdict = outcome.findings.verdict;
+	stored = load_store_write(&load->store, &outcome, error);
+	result = write_outcome(load, &outcome, stored < 0 ? NULL : error);
+	outcome_release(&outcome);
+	return stored < 0 ? stored : result;
+}
+
+static int run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
+		    struct error *error)
+{
+	struct run_options options = {
+		.scheduler_pid = load->options.scheduler_pid,
+		.repro = load->options.repro,
+		.cgroup_root = load->options.cgroup_root,
+		.scratch = load->options.scratch,
+		.hooks = {.data = load,
+			  .starting = on_starting,
+			  .tick = on_tick,
+			  .ready = on_ready,
+			  .stopped = on_stopped},
+	};
+	struct run run;
+	int result = 0;
+
+	if (load->options.observe)
+		result = load_observer_open(&load->observer, options.hooks.fds,
+					    &options.hooks.fd_count, error);
+	if (result < 0)
+		return result;
+	result = run_execute(&run, &load->options.spec, &load->topology, &options, guarded, error);
+	if (result >= 0)
+		result = tell(load, &run, ret_verdict, error);
+	run_release(&run);
+	load_observer_close(load->observer);
+	return result;
+}
+
+/* In the guardian's child: an exit code. */
+static int run_guarded(void *data, struct guarded *guarded)
+{
+	struct load *load = data;
+	enum verdict verdict = VERDICT_SKIP;
+	struct error error = {""};
+	int result;
+
+	/* a reader that went away is an error to report */
+	signal(SIGPIPE, SIG_IGN);
+	result = run_here(load, guarded, &verdict, &error);
+	if (result < 0)
+		return command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
+	return verdict_codes[verdict];
+}
+
+/* All that can be known before anything is forked. */
+static int prepare(struct load *load, struct error *error)
+{
+	struct spec *spec = &load->options.spec;
+	int result = topology_read(&load->topology, "/sys", NULL, error);
+
+	if (!spec->seed_given)
+		spec->seed = clock_realtime_ns() % 1000000000;
+	if (result >= 0)
+		result = plan_check(spec, &load->topology, error);
+	if (result >= 0)
+		result = cgroups_check(spec, error);
+	return result;
+}
+
+static int run(struct load *load, struct error *error)
+{
+	int result = 0;
+
+	if (load->options.save)
+		result = load_store_open(&load->store, load->options.save, &load->options.spec,
+					 error);
+	if (result < 0)
+		return command_fail("load", EXIT_NOT_RUN, error);
+	load_progress_init(&load->progress, load->options.quiet);
+	result = guardian_run(run_guarded, load, error);
+	if (result < 0)
+		result = command_fail("load", EXIT_NOT_RUN, error);
+	load_store_close(&load->store);
+	return result;
+}
+
+static int act(struct load *load)
+{
+	struct error error = {""};
+	int result;
+
+	if (load->options.action == LOAD_LIST || load->options.action == LOAD_PRINT) {
+		result = load->options.action == LOAD_LIST
+				 ? load_list(load->options.subject, &error)
+				 : load_print(load->options.subject, &error);
+		return result < 0 ? command_fail("load", EXIT_USAGE, &error) : EXIT_DONE;
+	}
+	result = prepare(load, &error);
+	if (result >= 0 && load->options.action == LOAD_DRY_RUN)
+		result = load_tell_plan(&load->options.spec, &load->topology, &error);
+	if (result < 0)
+		return command_fail(
+			"load", result == -EINVAL || result == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN,
+			&error);
+	return load->options.action == LOAD_DRY_RUN ? EXIT_DONE : run(load, &error);
+}
+
+static int load_run(int argc, char **argv)
+{
+	struct load load = {.options = {.action = LOAD_RUN}};
+	int code = load_options_parse(&load.options, argc, argv);
+
+	if (code == EXIT_DONE)
+		code = act(&load);
+	topology_release(&load.topology);
+	spec_release(&load.options.spec);
+	return code;
+}
+
+const struct command command_load = {
+	.name = "load",
+	.summary = "scheduler workloads, measured and judged",
+	.argp = &load_argp,
+	.run = load_run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `dwell load` is told: a spec, or groups of workers one by one; and what to do with them. */
+#ifndef DWELL_COMMAND_LOAD_OPTIONS_H
+#define DWELL_COMMAND_LOAD_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "load/spec.h"
+
+enum load_action {
+	LOAD_RUN,
+	LOAD_DRY_RUN, /* tell the plan */
+	LOAD_LIST,    /* tell types, scenarios and checks, or one of them */
+	LOAD_PRINT,   /* a scenario's spec, to start from */
+};
+
+struct load_options {
+	struct spec spec;
+	enum load_action action;
+	const char *subject; /* of LIST and PRINT; NULL: all */
+	bool json;
+	bool samples; /* in JSON */
+	bool workers; /* in the table */
+	bool observe;
+	bool quiet; /* no display of the progress */
+	bool repro;
+	pid_t scheduler_pid;
+	const char *save; /* a directory for directories of runs; NULL: nothing is kept */
+	const char *cgroup_root, *scratch;
+};
+
+extern const struct argp load_argp;
+
+/* EXIT_DONE, or the exit status to end with: the mistake has been printed. */
+int load_options_parse(struct load_options *options, int argc, char **argv);
+
+#endif

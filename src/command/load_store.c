@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/load_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "view/load.h"
+
+#define MOST_OF_A_SECOND 1000
+
+static int path_of(char into[PATH_MAX], const struct load_store *store, const char *name,
+		   struct error *error)
+{
+	return (size_t)snprintf(into, PATH_MAX, "%s/%s", store->directory, name) < PATH_MAX
+		       ? 0
+		       : error_set(error, ENAMETOOLONG, "%s: the name is too long",
+				   store->directory);
+}
+
+static int make_directory(struct load_store *store, const char *parent, const char *name,
+			  struct error *error)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char stamp[32], number[16] = "";
+
+	if (mkdir(parent, 0777) < 0 && errno != EEXIST)
+		return error_set(error, errno, "cannot make %s: %s", parent, strerror(errno));
+	gmtime_r(&now, &utc);
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+	for (int i = 2; i < MOST_OF_A_SECOND; i++) {
+		if ((size_t)snprintf(store->directory, sizeof(store->directory), "%s/%s-%s%s",
+				     parent, name, stamp, number) >= sizeof(store->directory))
+			break;
+		if (!mkdir(store->directory, 0777))
+			return 0;
+		if (errno != EEXIST)
+			break;
+		snprintf(number, sizeof(number), "-%d", i);
+	}
+	error_set(error, errno, "cannot make %s: %s", store->directory, strerror(errno));
+	*store->directory = '\0';
+	return -EIO;
+}
+
+/* Whole, and on the disk, or an error. */
+static int write_text(const char *path, const char *text, size_t length, struct error *error)
+{
+	cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	size_t done = 0;
+
+	while (fd >= 0 && done < length) {
+		ssize_t written = write(fd, text + done, length - done);
+
+		if (written < 0 && errno != EINTR)
+			break;
+		done += written > 0 ? (size_t)written : 0;
+	}
+	if (fd < 0 || done < length || fsync(fd) < 0)
+		return error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+int load_store_open(struct load_store *store, const char *directory, const struct spec *spec,
+		    struct error *error)
+{
+	char path[PATH_MAX];
+	int result = make_directory(store, directory, spec->name, error);
+
+	if (result < 0 || !spec->source)
+		return result;
+	result = path_of(path, store, "spec.yaml", error);
+	if (result >= 0)
+		result = write_text(path, spec->source, strlen(spec->source), error);
+	if (result < 0)
+		load_store_close(store);
+	return result;
+}
+
+int load_store_write(struct load_store *store, const struct outcome *outcome, struct error *error)
+{
+	char partial[PATH_MAX], path[PATH_MAX];
+	struct output output;
+	int result = 0;
+
+	if (!*store->directory)
+		return 0;
+	result = path_of(partial, store, "report.json.partial", error);
+	if (result >= 0)
+		result = path_of(path, store, "report.json", error);
+	if (result < 0)
+		return result;
+	if (output_init(&output, -1) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	load_json(&output, outcome, false);
+	result = output.error ? error_set(error, output.error, "out of memory")
+			      : write_text(partial, output.buffer, output.used, error);
+	output_release(&output);
+	if (result >= 0 && rename(partial, path) < 0)
+		result = error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
+	if (result < 0)
+		unlink(partial);
+	else
+		fprintf(stderr, "dwell load: kept in %s\n", store->directory);
+	return result;
+}
+
+void load_store_close(struct load_store *store)
+{
+	char path[PATH_MAX];
+
+	if (!*store->directory)
+		return;
+	if (path_of(path, store, "report.json", NULL) >= 0 && access(path, F_OK) < 0) {
+		if (path_of(path, store, "report.json.partial", NULL) >= 0)
+			unlink(path);
+		if (path_of(path, store, "spec.yaml", NULL) >= 0)
+			unlink(path);
+		rmdir(store->directory);
+	}
+	*store->directory = '\0';
+}

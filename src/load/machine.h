@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where a run took place: what somebody who compares two of them wants to know. */
+#ifndef DWELL_LOAD_MACHINE_H
+#define DWELL_LOAD_MACHINE_H
+
+#include <stdint.h>
+
+#include "load/topology.h"
+
+struct machine {
+	char kernel[128]; /* release, as of uname(2) */
+	char version[128];
+	char architecture[32];
+	char cpu_model[96]; /* "" = not known */
+	char scheduler[64]; /* of sched_ext; "" = the kernel's own */
+	char governor[32];  /* of CPU 0's frequency; "" = not known */
+	unsigned int cpus;  /* usable */
+	unsigned int llcs, nodes, cores;
+	uint64_t memory_bytes;
+};
+
+void machine_read(struct machine *machine, const struct topology *topology);
+
+#endif

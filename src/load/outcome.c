@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/outcome.h"
+
+#include <errno.h>
+
+int outcome_make(struct outcome *outcome, const struct run *run, const struct machine *machine)
+{
+	int result = 0;
+
+	*outcome = (struct outcome){.run = run, .machine = *machine};
+	outcome->summaries = calloc(run->crew_count + 1, sizeof(*outcome->summaries));
+	if (!outcome->summaries)
+		return -ENOMEM;
+	for (size_t i = 0; result >= 0 && i < run->crew_count; i++)
+		result = summary_make(run->crews[i], &outcome->summaries[i]);
+	return result < 0 ? result : checks_judge(run, outcome->summaries, &outcome->findings);
+}
+
+void outcome_release(struct outcome *outcome)
+{
+	free(outcome->summaries);
+	free(outcome->observed);
+	findings_release(&outcome->findings);
+	*outcome = (struct outcome){.run = NULL};
+}

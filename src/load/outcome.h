@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A run that is over, ready to be shown: figures, findings, and where it was. */
+#ifndef DWELL_LOAD_OUTCOME_H
+#define DWELL_LOAD_OUTCOME_H
+
+#include "load/checks.h"
+#include "load/machine.h"
+
+#define OUTCOME_STATES 16 /* room for the states of a thread: model/state.h */
+
+/* What `--observe` saw of a worker, from outside. */
+struct observed {
+	bool measured;
+	uint64_t observed_ns;
+	uint64_t states_ns[OUTCOME_STATES];
+};
+
+struct outcome {
+	const struct run *run;
+	struct machine machine;
+	struct summary *summaries; /* one per crew */
+	struct findings findings;
+	struct observed *observed; /* by the worker's number in the run; NULL: nobody looked */
+	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */
+};
+
+/* Of a run that run_execute() carried out; it must outlive the outcome. 0 or -ENOMEM. */
+int outcome_make(struct outcome *outcome, const struct run *run,
+		 const struct machine *machine) must_check;
+void outcome_release(struct outcome *outcome);
+
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/scenarios.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/similar.h"
+
+const struct scenario scenarios[] = {
+#define SCENARIO(name, text) {name, text},
+#include "scenarios.inc"
+#undef SCENARIO
+	{NULL, NULL},
+};
+
+const struct scenario *scenario_find(const char *name)
+{
+	for (const struct scenario *scenario = scenarios; scenario->name; scenario++)
+		if (!strcmp(scenario->name, name))
+			return scenario;
+	return NULL;
+}
+
+int scenario_unknown(const char *name, struct error *error)
+{
+	struct similar similar = {.wanted = name};
+
+	for (const struct scenario *scenario = scenarios; scenario->name; scenario++)
+		similar_try(&similar, scenario->name);
+	return error_set(error, ENOENT, "there is neither a file nor a scenario '%s'%s%s%s", name,
+			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
+			 similar.best ? "'?" : "; `dwell load --list` tells which there are");
+}

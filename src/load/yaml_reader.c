@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/yaml_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/similar.h"
+
+int yaml_error_at(struct yaml_reader *reader, const yaml_node_t *node, int result,
+		  struct error *error)
+{
+	struct spec_place place = yaml_place(node);
+
+	if (reader->placed)
+		return result;
+	reader->placed = true;
+	return error_wrap(error, result, "%s:%u:%u", reader->name, place.line, place.column);
+}
+
+int yaml_text(struct yaml_reader *reader, const yaml_node_t *node, const char **ret_text,
+	      struct error *error)
+{
+	(void)reader;
+	if (node->type != YAML_SCALAR_NODE)
+		return error_set(error, EINVAL, "a single value is wanted, not a %s",
+				 node->type == YAML_SEQUENCE_NODE ? "list" : "mapping");
+	if (strlen((const char *)node->data.scalar.value) != node->data.scalar.length)
+		return error_set(error, EINVAL, "there is a NUL in it");
+	*ret_text = (const char *)node->data.scalar.value;
+	return 0;
+}
+
+int yaml_number(struct yaml_reader *reader, const yaml_node_t *node, uint64_t min, uint64_t max,
+		uint64_t *ret_number, struct error *error)
+{
+	const char *text;
+	char *end;
+	int result = yaml_text(reader, node, &text, error);
+
+	if (result < 0)
+		return result;
+	errno = 0;
+	*ret_number = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || *ret_number < min || *ret_number > max)
+		return error_set(error, EINVAL, "'%s' is not a whole number from %llu to %llu",
+				 text, (unsigned long long)min, (unsigned long long)max);
+	return 0;
+}
+
+const yaml_node_t *yaml_find(struct yaml_reader *reader, const yaml_node_t *node, const char *key)
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return NULL;
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *name = yaml_document_get_node(&reader->document, pair->key);
+
+		if (name->type == YAML_SCALAR_NODE &&
+		    similar_same((const char *)name->data.scalar.value, key))
+			return yaml_document_get_node(&reader->document, pair->value);
+	}
+	return NULL;
+}
+
+/* Of both tables, one after the other. */
+static const char *known_key(const struct yaml_key *keys, const struct yaml_others *others,
+			     const void *into, size_t number)
+{
+	for (; keys->name; keys++)
+		if (!number--)
+			return keys->name;
+	return others && others->name ? others->name(into, number) : NULL;
+}
+
+static int unknown_key(const char *what, const char *key, const struct yaml_key *keys,
+		       const struct yaml_others *others, const void *into, struct error *error)
+{
+	struct similar similar = {.wanted = key};
+	char known[320] = "";
+	const char *name;
+
+	for (size_t i = 0; (name = known_key(keys, others, into, i)); i++) {
+		size_t used = strlen(known);
+
+		similar_try(&similar, name);
+		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", name);
+	}
+	return similar.best ? error_set(error, EINVAL, "%s has no key '%s'; did you mean '%s'?",
+					what, key, similar.best)
+			    : error_set(error, EINVAL, "%s has no key '%s'; there are %s", what,
+					key, known);
+}
+
+struct taking {
+	const char *what;
+	const struct yaml_key *keys;
+	const struct yaml_others *others;
+	void *into;
+	uint64_t seen;
+};
+
+static int take_pair(struct yaml_reader *reader, struct taking *taking, const char *key,
+		     const yaml_node_t *value, struct error *error)
+{
+	int result = 1;
+
+	for (size_t i = 0; taking->keys[i].name; i++) {
+		if (!similar_same(taking->keys[i].name, key))
+			continue;
+		if (taking->seen >> i & 1)
+			return error_set(error, EINVAL, "it is there twice");
+		taking->seen |= 1ULL << i;
+		return taking->keys[i].take
+			       ? taking->keys[i].take(reader, value, taking->into, error)
+			       : 0;
+	}
+	if (taking->others)
+		result = taking->others->take(reader, key, value, taking->into, error);
+	return result;
+}
+
+int yaml_read_mapping(struct yaml_reader *reader, const yaml_node_t *node, const char *what,
+		      const struct yaml_key *keys, const struct yaml_others *others, void *into,
+		      struct error *error)
+{
+	struct taking taking = {.what = what, .keys = keys, .others = others, .into = into};
+	int result = 0;
+
+	if (node->type != YAML_MAPPING_NODE)
+		return yaml_error_at(
+			reader, node,
+			error_set(error, EINVAL, "%s must be a mapping of keys to values", what),
+			error);
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     result >= 0 && pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *name = yaml_document_get_node(&reader->document, pair->key);
+		const yaml_node_t *value = yaml_document_get_node(&reader->document, pair->value);
+		const char *key;
+
+		result = yaml_text(reader, name, &key, error);
+		if (result < 0)
+			return yaml_error_at(reader, name, error_wrap(error, result, "a key"),
+					     error);
+		result = take_pair(reader, &taking, key, value, error);
+		if (result > 0) {
+			result = unknown_key(what, key, keys, others, into, error);
+			return yaml_error_at(reader, name, result, error);
+		}
+		if (result < 0 && !reader->placed)
+			return yaml_error_at(reader, value, error_wrap(error, result, "%.40s", key),
+					     error);
+	}
+	return result;
+}
+
+int yaml_read_items(struct yaml_reader *reader, const yaml_node_t *node, void *into,
+		    int (*take)(struct yaml_reader *reader, const yaml_node_t *item, void *into,
+				struct error *error),
+		    struct error *error)
+{
+	int result = 0;
+
+	if (node->type != YAML_SEQUENCE_NODE)
+		return take(reader, node, into, error);
+	for (const yaml_node_item_t *item = node->data.sequence.items.start;
+	     result >= 0 && item < node->data.sequence.items.top; item++) {
+		const yaml_node_t *value = yaml_document_get_node(&reader->document, *item);
+
+		result = take(reader, value, into, error);
+		if (result < 0)
+			return yaml_error_at(reader, value, result, error);
+	}
+	return result;
+}

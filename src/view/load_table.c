@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "model/state.h"
+#include "view/load.h"
+
+#define NAME_COLUMNS 30
+#define BAR_COLUMNS  40
+#define FAILS_SHOWN  10 /* of one check */
+
+static void write_padded(struct output *out, const char *text, size_t columns)
+{
+	char shown[256];
+	size_t used = text_printable(shown, sizeof(shown), text, columns);
+
+	output_string(out, shown);
+	for (; used < columns; used++)
+		output_char(out, ' ');
+}
+
+/* "front/0 futex-fan-out"; the number only where a cgroup has several groups. */
+static void group_name(char *into, size_t room, const struct run *run, const struct run_crew *crew)
+{
+	bool several = false;
+	char number[16] = "";
+
+	for (size_t i = 0; i < run->crew_count; i++)
+		several |= run->crews[i] != crew && !strcmp(run->crews[i]->cgroup, crew->cgroup) &&
+			   run->crews[i]->group.work->type == crew->group.work->type;
+	if (several)
+		snprintf(number, sizeof(number), " #%u", crew->group.group_idx);
+	snprintf(into, room, "%s%s%s%s", crew->cgroup, *crew->cgroup ? " " : "",
+		 crew->group.work->type->name, number);
+}
+
+static void count_text(char *into, size_t room, double count)
+{
+	static const char units[] = " kMGTP";
+	size_t unit = 0;
+
+	for (; count >= 9999.5 && unit + 2 < sizeof(units); unit++)
+		count /= 1000;
+	if (isnan(count))
+		snprintf(into, room, "-");
+	else if (unit && count < 99.95)
+		snprintf(into, room, "%.1f%c", count, units[unit]);
+	else
+		snprintf(into, room, "%.0f%.*s", count, unit ? 1 : 0, &units[unit]);
+}
+
+static void write_count(struct output *out, double count, int columns)
+{
+	char text[24];
+
+	count_text(text, sizeof(text), count);
+	output_format(out, " %*s", columns, text);
+}
+
+static void write_share(struct output *out, double part, double whole, bool known)
+{
+	if (known && whole > 0)
+		output_format(out, " %5.1f", 100 * part / whole);
+	else
+		output_string(out, "     -");
+}
+
+static void write_duration(struct output *out, uint64_t ns, bool known)
+{
+	char text[16] = "-";
+
+	if (known)
+		duration_format(text, sizeof(text), ns);
+	output_format(out, " %6s", text);
+}
+
+static void write_head(struct output *out, const struct outcome *outcome)
+{
+	const struct run *run = outcome->run;
+	const struct machine *machine = &outcome->machine;
+	unsigned int workers = 0;
+	char length[16], planned[16];
+
+	for (size_t i = 0; i < run->crew_count; i++)
+		workers += run->crews[i]->group.count;
+	duration_format(length, sizeof(length), run->stopped_ns - run->started_ns);
+	duration_format(planned, sizeof(planned), run->hold_ns);
+	output_format(out, "dwell load  %s  %u worker%s in %zu group%s  %s of %s  seed %llu\n",
+		      run->spec->name, workers, workers == 1 ? "" : "s", run->crew_count,
+		      run->crew_count == 1 ? "" : "s", length, planned,
+		      (unsigned long long)run->spec->seed);
+	output_format(out, "Linux %s %s, %u CPU%s, %u cache%s, %u node%s%s%s\n\n", machine->kernel,
+		      machine->architecture, machine->cpus, machine->cpus == 1 ? "" : "s",
+		      machine->llcs, machine->llcs == 1 ? "" : "s", machine->nodes,
+		      machine->nodes == 1 ? "" : "s", *machine->scheduler ? ", sched_ext " : "",
+		      machine->scheduler);
+}
+
+static void write_group(struct output *out, const struct outcome *outcome, size_t number)
+{
+	const struct run_crew *crew = outcome->run->crews[number];
+	const struct summary *summary = &outcome->summaries[number];
+	const struct sample_summary *wakes = &summary->samples[summary_wakes(summary)];
+	double wall = (double)summary->wall_ns;
+	char name[256], workers[24];
+
+	group_name(name, sizeof(name), outcome->run, crew);
+	write_padded(out, name, NAME_COLUMNS);
+	if (summary->completed < summary->workers)
+		snprintf(workers, sizeof(workers), "%u/%u", summary->completed, summary->workers);
+	else
+		snprintf(workers, sizeof(workers), "%u", summary->workers);
+	output_format(out, " %7s", workers);
+	write_count(out, summary->completed ? summary->iteration_rate : NAN, 7);
+	write_share(out, (double)summary->cpu_ns, wall, true);
+	write_share(out, (double)summary->run_delay_ns, wall, summary->schedstats > 0);
+	write_count(out, summary->completed ? (double)summary->migrations : NAN, 6);
+	write_duration(out, summary->max_gap_ns, summary->completed > 0);
+	output_format(out, "  %s",
+		      !wakes->count				 ? "-   "
+		      : summary_wakes(summary) == SAMPLES_RESUME ? "wait"
+								 : "wake");
+	write_duration(out, wakes->p50, wakes->count > 0);
+	write_duration(out, wakes->p99, wakes->count > 0);
+	write_duration(out, wakes->max, wakes->count > 0);
+	output_char(out, '\n');
+}
+
+static void write_groups(struct output *out, const struct outcome *outcome)
+{
+	write_padded(out, "GROUP", NAME_COLUMNS);
+	output_string(out, " WORKERS  ITER/S  CPU%  RUNQ%   MIGR MAXGAP             P50    P99    "
+			   "MAX\n");
+	for (size_t i = 0; i < outcome->run->crew_count; i++)
+		write_group(out, outcome, i);
+}
+
+static void write_worker(struct output *out, const struct outcome *outcome,
+			 const struct run_crew *crew, unsigned int number)
+{
+	const struct worker_report *report = crew_report(&crew->crew.workers[number]);
+	char name[256], used[32];
+	double wall;
+
+	group_name(name, sizeof(name), outcome->run, crew);
+	write_padded(out, name, NAME_COLUMNS);
+	if (!report) {
+		output_format(out, " %8u  no report\n", arena_slot(&crew->crew.arena, number)->tid);
+		return;
+	}
+	wall = (double)report->wall_time_ns;
+	cpus_format(used, sizeof(used), &report->cpus_used);
+	output_format(out, " %8u", report->tid);
+	write_count(out, (double)report->iterations, 7);
+	write_count(out, (double)report->work_units, 7);
+	write_share(out, (double)report->cpu_time_ns, wall, true);
+	write_share(out, (double)report->schedstat[1], wall, report->schedstat_measured);
+	write_count(out, (double)report->migration_count, 6);
+	write_duration(out, report->max_gap_ns, true);
+	output_format(out, "  %s\n", used);
+}
+
+static void write_workers(struct output *out, const struct outcome *outcome)
+{
+	output_char(out, '\n');
+	write_padded(out, "WORKER", NAME_COLUMNS);
+	output_string(out, "      TID    ITER   UNITS  CPU%  RUNQ%   MIGR MAXGAP  CPUS\n");
+	for (size_t i = 0; i < outcome->run->crew_count; i++)
+		for (unsigned int k = 0; k < outcome->run->crews[i]->crew.forked; k++)
+			write_worker(out, outcome, outcome->run->crews[i], k);
+}
+
+/* Buckets of a power of two, drawn from the first to the last that has any. */
+static void write_histogram(struct output *out, const struct sample_summary *samples)
+{
+	int first = SAMPLE_BUCKETS, last = 0;
+	uint64_t most = 1;
+	char from[16], to[16];
+
+	for (int i = 0; i < SAMPLE_BUCKETS; i++) {
+		if (!samples->buckets[i])
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		most = samples->buckets[i] > most ? samples->buckets[i] : most;
+	}
+	for (int i = first; i <= last; i++) {
+		size_t length = (size_t)((double)samples->buckets[i] / (double)most * BAR_COLUMNS);
+
+		duration_format(from, sizeof(from), i ? 1ULL << i : 0);
+		duration_format(to, sizeof(to), 2ULL << i);
+		output_format(out, "  %6s - %-6s |", from, to);
+		/* what is there is seen */
+		if (samples->buckets[i] && !length)
+			length = 1;
+		for (size_t k = 0; k < BAR_COLUMNS; k++)
+			output_char(out, k < length ? '#' : ' ');
+		output_format(out, "| %llu\n", (unsigned long long)samples->buckets[i]);
+	}
+}
+
+static const char *const stream_names[SAMPLES_STREAMS] = {
+	[SAMPLES_RESUME] = "wait",
+	[SAMPLES_WAKE_TO_RUN] = "wake to run",
+	[SAMPLES_COST] = "cost of an iteration",
+};
+
+static void write_distribution(struct output *out, const struct outcome *outcome, size_t number,
+			       enum report_samples stream)
+{
+	const struct sample_summary *samples = &outcome->summaries[number].samples[stream];
+	char name[256], p[5][16];
+
+	if (!samples->count)
+		return;
+	group_name(name, sizeof(name), outcome->run, outcome->run->crews[number]);
+	duration_format(p[0], sizeof(p[0]), samples->p50);
+	duration_format(p[1], sizeof(p[1]), samples->p90);
+	duration_format(p[2], sizeof(p[2]), samples->p99);
+	duration_format(p[3], sizeof(p[3]), samples->p999);
+	duration_format(p[4], sizeof(p[4]), samples->max);
+	output_format(out, "\n%s: %s, %llu samples", name, stream_names[stream],
+		      (unsigned long long)samples->total);
+	if (samples->count < samples->total)
+		output_format(out, " (%llu kept)", (unsigned long long)samples->count);
+	output_format(out, "\n  p50 %s  p90 %s  p99 %s  p99.9 %s  max %s\n", p[0], p[1], p[2], p[3],
+		      p[4]);
+	write_histogram(out, samples);
+}
+
+/* One picture a group: of the stream that tells most. */
+static void write_distributions(struct output *out, const struct outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->run->crew_count; i++) {
+		const struct summary *summary = &outcome->summaries[i];
+
+		write_distribution(out, outcome, i,
+				   summary->samples[SAMPLES_COST].count &&
+						   !summary->samples[SAMPLES_WAKE_TO_RUN].count
+					   ? SAMPLES_COST
+					   : summary_wakes(summary));
+	}
+}
+
+/* Each text once, with how many workers it was told by. */
+static void write_refusals(struct output *out, const struct outcome *outcome)
+{
+	static const size_t texts[] = {
+		offsetof(struct worker_report, affinity_error),
+		offsetof(struct worker_report, policy_error),
+		offsetof(struct worker_report, memory_policy_error),
+		offsetof(struct worker_report, nice_error),
+	};
+	char name[256], shown[REPORT_TEXT * 2];
+
+	for (size_t i = 0; i < outcome->run->crew_count; i++)
+		for (size_t t = 0; t < ARRAY_SIZE(texts); t++) {
+			const struct run_crew *crew = outcome->run->crews[i];
+			const char *first = NULL;
+			unsigned int count = 0;
+
+			for (unsigned int k = 0; k < crew->crew.forked; k++) {
+				const struct worker_report *report =
+					crew_report(&crew->crew.workers[k]);
+				const char *text = report ? (const char *)report + texts[t] : "";
+
+				if (!*text)
+					continue;
+				first = first ? first : text;
+				count++;
+			}
+			if (!first)
+				continue;
+			group_name(name, sizeof(name), outcome->run, crew);
+			text_printable(shown, sizeof(shown), first, sizeof(shown));
+			output_format(out, "\nnote: %s, %u of %u worker%s: %s\n", name, count,
+				      crew->group.count, crew->group.count == 1 ? "" : "s", shown);
+		}
+}
+
+static void write_events(struct output *out, const struct run *run)
+{
+	char at[16];
+
+	for (size_t i = 0; i < run->event_count; i++) {
+		duration_format(at, sizeof(at), run->events[i].at_ns);
+		output_format(out, "%s%8s  %s\n", i ? "" : "\n", at, run->events[i].text);
+	}
+}
+
+static void write_finding(struct output *out, const struct outcome *outcome,
+			  const struct finding *finding)
+{
+	static const char *const words[] = {
+		[VERDICT_SKIP] = "skip",
+		[VERDICT_PASS] = "ok",
+		[VERDICT_INCONCLUSIVE] = "?",
+		[VERDICT_FAIL] = "FAIL",
+	};
+	char name[256] = "", shown[256];
+
+	if (finding->crew)
+		group_name(name, sizeof(name), outcome->run, finding->crew);
+	text_printable(shown, sizeof(shown), finding->text, sizeof(shown));
+	output_format(out, "%-4s  %-19s  %s%s", words[finding->verdict], finding->check->key, name,
+		      *name ? ": " : "");
+	if (finding->tid)
+		output_format(out, "worker %u: ", finding->tid);
+	output_format(out, "%s\n", shown);
+}
+
+/* How many findings like this one, which failed, lie between this and the end. */
+static size_t failed_alike(const struct findings *findings, size_t from)
+{
+	const struct finding *first = &findings->items[from];
+	size_t count = 0;
+
+	for (size_t i = from; i < findings->count; i++)
+		count += findings->items[i].check == first->check &&
+			 findings->items[i].crew == first->crew &&
+			 findings->items[i].verdict == VERDICT_FAIL;
+	return count;
+}
+
+static void write_findings(struct output *out, const struct outcome *outcome)
+{
+	const struct findings *findings = &outcome->findings;
+	const struct finding *before = NULL;
+	size_t shown = 0;
+
+	output_char(out, '\n');
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+
+		if (!before || before->check != finding->check || before->crew != finding->crew)
+			shown = 0;
+		before = finding;
+		if (finding->verdict == VERDICT_FAIL && shown++ >= FAILS_SHOWN) {
+			if (shown == FAILS_SHOWN + 1)
+				output_format(out, "      ... and %zu more workers\n",
+					      failed_alike(findings, i));
+			continue;
+		}
+		write_finding(out, outcome, finding);
+	}
+	output_format(out, "\nverdict: %s\n", verdict_names[findings->verdict]);
+}
+
+/* Of each group, as shares of the time that was seen. */
+static void write_observed(struct output *out, const struct outcome *outcome)
+{
+	char name[256];
+
+	output_char(out, '\n');
+	write_padded(out, "OBSERVED, % OF TIME", NAME_COLUMNS);
+	for (int s = 0; s < STATES; s++)
+		output_format(out, " %6s", state_info[s].header);
+	output_char(out, '\n');
+	for (size_t i = 0; i < outcome->run->crew_count; i++) {
+		const struct run_crew *crew = outcome->run->crews[i];
+		double sums[STATES] = {0}, whole = 0;
+
+		for (unsigned int k = 0; k < crew->crew.forked; k++) {
+			const struct observed *observed = &outcome->observed[crew->first_index + k];
+
+			whole += (double)observed->observed_ns;
+			for (int s = 0; s < STATES; s++)
+				sums[s] += (double)observed->states_ns[s];
+		}
+		group_name(name, sizeof(name), outcome->run, crew);
+		write_padded(out, name, NAME_COLUMNS);
+		for (int s = 0; s < STATES; s++)
+			if (whole > 0)
+				output_format(out, " %6.1f", 100 * sums[s] / whole);
+			else
+				output_string(out, "      -");
+		output_char(out, '\n');
+	}
+	if (outcome->observed_lost)
+		output_format(out, "%llu records were lost: the states fall short by these\n",
+			      (unsigned long long)outcome->observed_lost);
+}
+
+void load_table(struct output *out, const struct outcome *outcome, bool workers)
+{
+	write_head(out, outcome);
+	write_groups(out, outcome);
+	if (workers)
+		write_workers(out, outcome);
+	if (outcome->observed)
+		write_observed(out, outcome);
+	write_distributions(out, outcome);
+	write_refusals(out, outcome);
+	write_events(out, outcome->run);
+	write_findings(out, outcome);
+}
