@@ -84,3 +84,21 @@ void duration_format(char *into, size_t room, uint64_t ns)
 		snprintf(into, room, "%ud%02uh", (unsigned int)(seconds / 86400),
 			 (unsigned int)(seconds / 3600 % 24));
 }
+
+void duration_format_fine(char *into, size_t room, uint64_t ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	double value = (double)ns;
+	size_t unit = 0;
+
+	/* what would be rounded up to 1000 belongs to the next unit */
+	for (; value >= 999.5 && unit + 1 < ARRAY_SIZE(units); unit++)
+		value /= 1000;
+	if (!ns || value >= 99.95)
+		snprintf(into, room, "%.0f%s", value, ns ? units[unit] : "");
+	else
+		snprintf(into, room, unit ? value >= 9.995 ? "%.1f%s" : "%.2f%s" : "%.0f%s", value,
+			 units[unit]);
+	if (ns >= 100 * NS_PER_S)
+		duration_format(into, room, ns);
+}

@@ -21,4 +21,7 @@ int duration_parse(const char *text, uint64_t *ret_ns, struct error *error) must
 /* At most 6 columns: `0`, `740ns`, `41us`, `8.1ms`, `2.30s`, `4m10s`, `3h05m`, `9d04h`. */
 void duration_format(char *into, size_t room, uint64_t ns);
 
+/* Three digits, at most 6 columns: `740ns`, `2.31us`, `41.2us`, `142us`; from 100 s on as above. */
+void duration_format_fine(char *into, size_t room, uint64_t ns);
+
 #endif

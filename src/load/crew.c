@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -131,6 +132,7 @@ static int fork_process(struct crew *crew, struct life *lives, unsigned int firs
 			unsigned int count, int start_fd)
 {
 	pid_t parent = getpid(), pid;
+	sigset_t stop, before;
 	unsigned int made = 0;
 	int ends[2], result = 0;
 
@@ -143,11 +145,16 @@ static int fork_process(struct crew *crew, struct life *lives, unsigned int firs
 		lives[made].report_fd = ends[1];
 		lives[made].start_fd = start_fd;
 	}
+	/* a worker may be told to stop before its first instruction: it hears that later */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &stop, &before);
 	pid = result < 0 ? -1 : fork();
 	if (!pid)
 		child(lives, count, parent);
 	if (pid < 0 && result >= 0)
 		result = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	for (unsigned int i = 0; i < made; i++)
 		close(lives[i].report_fd);
 	if (pid < 0)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "load/cgroups.h"
+#include "load/priority.h"
 #include "load/scratch.h"
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -93,6 +94,7 @@ int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, st
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t parent = getpid(), child;
 	sigset_t heard, mask;
+	bool raised;
 	int status;
 
 	if (guarded == MAP_FAILED)
@@ -103,6 +105,9 @@ int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, st
 		sigaddset(&heard, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &heard, &mask);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* it only waits; but when it is told to end a run, that is not to take a turn of all
+	 * workers */
+	raised = priority_raise();
 	fflush(NULL);
 	child = fork();
 	if (!child)
@@ -110,6 +115,8 @@ int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, st
 	status = child < 0 ? -errno : watch(child, &heard);
 	if (child > 0)
 		tidy_up(guarded);
+	if (raised)
+		priority_restore();
 	munmap(guarded, sizeof(*guarded));
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (status < 0)

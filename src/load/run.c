@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "load/priority.h"
 #include "load/run_ops.h"
 #include "load/scratch.h"
 #include "load/watchdog.h"
@@ -260,6 +261,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 {
 	struct error later = {""};
 	int result, stopped = 0;
+	bool raised;
 
 	*run = (struct run){
 		.spec = spec,
@@ -271,6 +273,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 	};
 	planner_init(&run->planner, spec, topology);
 	plan_hold(run);
+	raised = priority_raise();
 	result = prepare(run, error);
 	if (result >= 0)
 		result = start_all(run, error);
@@ -280,6 +283,9 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 	if (result >= 0 && run->end == RUN_COMPLETE && !scheduler_alive(&run->scheduler))
 		run->end = RUN_SCHEDULER_DIED;
 	finish(run);
+	/* sorting samples is nothing that may keep others from running */
+	if (raised)
+		priority_restore();
 	if (options->hooks.stopped)
 		stopped = options->hooks.stopped(options->hooks.data, result < 0 ? &later : error);
 	return result < 0 ? result : stopped;

@@ -73,7 +73,7 @@ static void write_duration(struct output *out, uint64_t ns, bool known)
 	char text[16] = "-";
 
 	if (known)
-		duration_format(text, sizeof(text), ns);
+		duration_format_fine(text, sizeof(text), ns);
 	output_format(out, " %6s", text);
 }
 
@@ -217,11 +217,11 @@ static void write_distribution(struct output *out, const struct outcome *outcome
 	if (!samples->count)
 		return;
 	group_name(name, sizeof(name), outcome->run, outcome->run->crews[number]);
-	duration_format(p[0], sizeof(p[0]), samples->p50);
-	duration_format(p[1], sizeof(p[1]), samples->p90);
-	duration_format(p[2], sizeof(p[2]), samples->p99);
-	duration_format(p[3], sizeof(p[3]), samples->p999);
-	duration_format(p[4], sizeof(p[4]), samples->max);
+	duration_format_fine(p[0], sizeof(p[0]), samples->p50);
+	duration_format_fine(p[1], sizeof(p[1]), samples->p90);
+	duration_format_fine(p[2], sizeof(p[2]), samples->p99);
+	duration_format_fine(p[3], sizeof(p[3]), samples->p999);
+	duration_format_fine(p[4], sizeof(p[4]), samples->max);
 	output_format(out, "\n%s: %s, %llu samples", name, stream_names[stream],
 		      (unsigned long long)samples->total);
 	if (samples->count < samples->total)

@@ -14,9 +14,13 @@ static const struct param params[] = {
 	{NULL},
 };
 
+/* A receiver that is late finds the stamp of its generation still there, not that of a later one.
+ */
+#define GENERATIONS 1024
+
 struct shared {
 	uint32_t generation;
-	_Alignas(64) uint64_t stamp_ns;
+	_Alignas(64) uint64_t stamps_ns[GENERATIONS];
 };
 
 static unsigned int team_size(const void *params_)
@@ -45,11 +49,14 @@ static void iterate(struct worker *worker)
 	worker_spin(worker, futex_fan_out->spin_iters);
 	if (worker->position) {
 		seen = __atomic_load_n(&shared->generation, __ATOMIC_ACQUIRE);
-		worker_await_change(worker, &shared->generation, seen, &shared->stamp_ns);
+		worker_await_change(worker, &shared->generation, seen,
+				    &shared->stamps_ns[(seen + 1) % GENERATIONS]);
 		return;
 	}
-	worker_stamp(&shared->stamp_ns);
-	__atomic_add_fetch(&shared->generation, 1, __ATOMIC_RELEASE);
+	/* nobody else writes it */
+	seen = shared->generation;
+	worker_stamp(&shared->stamps_ns[(seen + 1) % GENERATIONS]);
+	__atomic_store_n(&shared->generation, seen + 1, __ATOMIC_RELEASE);
 	worker_futex_wake(&shared->generation, (unsigned int)futex_fan_out->fan_out);
 }
 
