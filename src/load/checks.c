@@ -213,7 +213,10 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 		failed++;
 		find_figure(judging, check, VERDICT_FAIL, report->tid, figure, limit, "");
 	}
-	if (unknown)
+	if (unknown && judging->crew->group.work->type->flags & WORK_BYPASS)
+		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s does not tell",
+		     judging->crew->group.work->type->name);
+	else if (unknown)
 		find(judging, check, VERDICT_INCONCLUSIVE, 0, NAN, limit,
 		     "%u worker%s did too little to tell", unknown, unknown == 1 ? "" : "s");
 	if (!failed && !isnan(worst))
@@ -222,13 +225,14 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 
 static double gap_of(const struct worker_report *report)
 {
-	return (double)report->max_gap_ns;
+	return report->looks ? (double)report->max_gap_ns : NAN;
 }
 
 static double migration_ratio_of(const struct worker_report *report)
 {
-	return report->iterations ? (double)report->migration_count / (double)report->iterations
-				  : NAN;
+	return report->looks && report->iterations
+		       ? (double)report->migration_count / (double)report->iterations
+		       : NAN;
 }
 
 static void exit_text(char *into, size_t room, const struct crew_worker *worker)

@@ -170,10 +170,9 @@ static void loop(struct worker *worker)
 		if (worker->work_units % CHECKPOINT_UNITS == 0)
 			worker_look(worker, clock_monotonic_ns());
 	}
-	/* the others of its team are not to wait for it, and nothing is to be reported before the
-	 * end of the run: it went wrong, but it is there */
+	/* what cannot go on stays until it is stopped, so that its partners are not alone */
 	while (!worker_stopping())
-		usleep(WORKER_WAIT_NS / 1000);
+		poll(NULL, 0, WORKER_WAIT_NS / 1000000);
 }
 
 static void work(struct life *life)
@@ -192,14 +191,20 @@ static void work(struct life *life)
 	worker->excused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
 	report->paused_ns = worker->excused_ns;
 	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
-	loop(worker);
+	if (worker->type->flags & WORK_BYPASS)
+		worker->type->iterate(worker); /* and it returns when it likes */
+	else
+		loop(worker);
 	/* both together: their difference is the time off the CPU */
 	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
-	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +
+			      report->program_system_ns;
 	report->paused_ns =
 		__atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED) - report->paused_ns;
 	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
-	report->schedstat_measured = measured && read_schedstat(after);
+	/* that of a program is not known: a thread of ours only waited for it */
+	report->schedstat_measured =
+		measured && report->program_status < 0 && read_schedstat(after);
 	for (size_t i = 0; report->schedstat_measured && i < ARRAY_SIZE(after); i++)
 		report->schedstat[i] = after[i] - before[i];
 }

@@ -208,7 +208,7 @@ static int check_group(const struct spec_work *work, unsigned int team, unsigned
 			"%u or %u",
 			type->name, team, count, count == 1 ? "" : "s",
 			count / team ? count / team * team : team, (count / team + 1) * team);
-	if (work->threads && type->flags & (WORK_FORKS | WORK_BYPASS))
+	if (work->threads && type->flags & WORK_FORKS)
 		return error_set(
 			error, EINVAL,
 			"%s makes processes of its own, which `mode: thread` does not allow",

@@ -41,6 +41,7 @@ struct worker_report {
 	uint64_t wall_time_ns; /* from the end of its setup to the end of its loop */
 	uint64_t paused_ns;    /* of it frozen by an op, so nobody's fault */
 	uint64_t migration_count;
+	uint64_t looks;	     /* at the clock: without any, gaps and migrations are not known */
 	uint64_t max_gap_ns; /* between two looks at the clock; without what it asked to sleep */
 	uint64_t max_gap_at_ns;
 	uint32_t max_gap_cpu; /* where it ran before the gap */
@@ -49,6 +50,7 @@ struct worker_report {
 	uint64_t schedstat[3]; /* ns on a CPU, ns waiting for one, times it got one */
 	uint64_t numa_pages[REPORT_NODES];
 	uint64_t alarms; /* SIGUSR2s sent to the scheduler */
+	uint64_t program_user_ns, program_system_ns, program_rss_bytes; /* exec */
 	uint8_t schedstat_measured;
 	uint8_t numa_measured;
 	uint8_t program_ended; /* exec: by itself, before it was told to */

@@ -59,9 +59,12 @@ static void add(struct summary *summary, const struct worker_report *report)
 	summary->cpu_ns += report->cpu_time_ns;
 	summary->wall_ns += report->wall_time_ns;
 	summary->off_cpu_ns += report_off_cpu_ns(report);
-	summary->migrations += report->migration_count;
 	cpus_unite(&summary->cpus_used, &report->cpus_used);
-	add_gap(summary, report);
+	if (report->looks) {
+		summary->looked++;
+		summary->migrations += report->migration_count;
+		add_gap(summary, report);
+	}
 	add_rates(summary, report);
 	if (report->schedstat_measured) {
 		summary->schedstats++;

@@ -13,6 +13,7 @@ struct summary {
 	uint64_t cpu_ns, wall_ns, off_cpu_ns;
 	uint64_t run_delay_ns, run_count; /* schedstat's */
 	unsigned int schedstats;	  /* workers of which it could be read */
+	unsigned int looked;		  /* workers of which gaps and migrations are known */
 	uint64_t migrations;
 	struct cpus cpus_used;
 	uint64_t max_gap_ns, max_gap_at_ns; /* of the worst, and whose: */

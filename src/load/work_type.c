@@ -10,7 +10,9 @@
 	X(yield_heavy)                                                                             \
 	X(pipe_io)                                                                                 \
 	X(futex_ping_pong)                                                                         \
-	X(futex_fan_out)
+	X(futex_fan_out)                                                                           \
+	X(custom)                                                                                  \
+	X(exec)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X)

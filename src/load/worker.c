@@ -69,6 +69,7 @@ void worker_look(struct worker *worker, uint64_t now_ns)
 	uint64_t gap_ns = now_ns - worker->last_look_ns;
 	unsigned int cpu = (unsigned int)sched_getcpu();
 
+	worker->report.looks++;
 	gap_ns -= gap_ns < excused_ns ? gap_ns : excused_ns;
 	if (gap_ns > worker->report.max_gap_ns) {
 		worker->report.max_gap_ns = gap_ns;

@@ -35,6 +35,14 @@ static void add_text(struct json *json, const char *key, const char *text)
 		json_add_null(json, key);
 }
 
+static void add_known(struct json *json, const char *key, uint64_t value, bool known)
+{
+	if (known)
+		json_add_u64(json, key, value);
+	else
+		json_add_null(json, key);
+}
+
 static void add_cpus(struct json *json, const char *key, const struct cpus *cpus)
 {
 	json_array_begin(json, key);
@@ -94,10 +102,7 @@ static void add_schedstat(struct json *json, const struct worker_report *report)
 					   "schedstat_run_count"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (report->schedstat_measured)
-			json_add_u64(json, keys[i], report->schedstat[i]);
-		else
-			json_add_null(json, keys[i]);
+		add_known(json, keys[i], report->schedstat[i], report->schedstat_measured);
 }
 
 static void add_migrations(struct json *json, const struct crew_worker *worker)
@@ -171,6 +176,9 @@ static void add_program(struct json *json, const struct worker_report *report)
 		json_add_i64(json, "signal", report->program_status & 0x7f);
 	else
 		json_add_i64(json, "code", report->program_status >> 8);
+	json_add_u64(json, "user_ns", report->program_user_ns);
+	json_add_u64(json, "system_ns", report->program_system_ns);
+	json_add_u64(json, "max_rss_bytes", report->program_rss_bytes);
 	json_object_end(json);
 }
 
@@ -186,18 +194,16 @@ static void add_report(struct json *json, const struct run_crew *crew, unsigned 
 	json_add_u64(json, "wall_time_ns", report->wall_time_ns);
 	json_add_u64(json, "off_cpu_ns", report_off_cpu_ns(report));
 	json_add_u64(json, "paused_ns", report->paused_ns);
-	json_add_u64(json, "migration_count", report->migration_count);
 	add_cpus(json, "cpus_used", &report->cpus_used);
+	add_known(json, "migration_count", report->migration_count, report->looks > 0);
 	add_migrations(json, worker);
-	json_add_u64(json, "max_gap_ms", report->max_gap_ns / 1000000);
-	json_add_u64(json, "max_gap_cpu", report->max_gap_cpu);
-	json_add_u64(json, "max_gap_at_ms", report->max_gap_at_ns / 1000000);
+	add_known(json, "max_gap_ms", report->max_gap_ns / 1000000, report->looks > 0);
+	add_known(json, "max_gap_cpu", report->max_gap_cpu, report->looks > 0);
+	add_known(json, "max_gap_at_ms", report->max_gap_at_ns / 1000000, report->looks > 0);
 	add_schedstat(json, report);
 	add_nodes(json, "numa_pages", report->numa_pages, report->numa_measured);
-	if (crew->crew.numa_migrated_measured)
-		json_add_u64(json, "vmstat_numa_pages_migrated", crew->crew.numa_migrated);
-	else
-		json_add_null(json, "vmstat_numa_pages_migrated");
+	add_known(json, "vmstat_numa_pages_migrated", crew->crew.numa_migrated,
+		  crew->crew.numa_migrated_measured);
 	add_samples(json, crew, number, samples);
 	add_program(json, report);
 	json_add_u64(json, "scheduler_alarms", report->alarms);
@@ -280,17 +286,12 @@ static void add_figures(struct json *json, const struct summary *summary)
 	json_add_u64(json, "wall_time_ns", summary->wall_ns);
 	json_add_u64(json, "off_cpu_ns", summary->off_cpu_ns);
 	json_add_double(json, "off_cpu_spread", summary->off_cpu_most - summary->off_cpu_least);
-	if (summary->schedstats) {
-		json_add_u64(json, "run_delay_ns", summary->run_delay_ns);
-		json_add_u64(json, "run_count", summary->run_count);
-	} else {
-		json_add_null(json, "run_delay_ns");
-		json_add_null(json, "run_count");
-	}
-	json_add_u64(json, "migration_count", summary->migrations);
+	add_known(json, "run_delay_ns", summary->run_delay_ns, summary->schedstats > 0);
+	add_known(json, "run_count", summary->run_count, summary->schedstats > 0);
 	add_cpus(json, "cpus_used", &summary->cpus_used);
-	json_add_u64(json, "max_gap_ms", summary->max_gap_ns / 1000000);
-	json_add_u64(json, "max_gap_tid", summary->max_gap_tid);
+	add_known(json, "migration_count", summary->migrations, summary->looked > 0);
+	add_known(json, "max_gap_ms", summary->max_gap_ns / 1000000, summary->looked > 0);
+	add_known(json, "max_gap_tid", summary->max_gap_tid, summary->looked > 0);
 	json_add_double(json, "throughput_cv", summary->throughput_cv);
 	for (int stream = 0; stream < SAMPLES_STREAMS; stream++)
 		add_percentiles(json, summary_keys[stream], &summary->samples[stream]);
@@ -313,10 +314,7 @@ static void add_group(struct json *json, const struct run_crew *crew, const stru
 	json_add_string(json, "mode", work->threads ? "thread" : "fork");
 	json_add_string(json, "policy", policy);
 	add_cpus(json, "cpus_allowed", &crew->allowed);
-	if (period)
-		json_add_u64(json, "checkpoint_iterations", period);
-	else
-		json_add_null(json, "checkpoint_iterations");
+	add_known(json, "checkpoint_iterations", period, period > 0);
 	json_add_u64(json, "workers", summary->workers);
 	json_add_u64(json, "completed", summary->completed);
 	add_figures(json, summary);

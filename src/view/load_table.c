@@ -117,8 +117,8 @@ static void write_group(struct output *out, const struct outcome *outcome, size_
 	write_count(out, summary->completed ? summary->iteration_rate : NAN, 7);
 	write_share(out, (double)summary->cpu_ns, wall, true);
 	write_share(out, (double)summary->run_delay_ns, wall, summary->schedstats > 0);
-	write_count(out, summary->completed ? (double)summary->migrations : NAN, 6);
-	write_duration(out, summary->max_gap_ns, summary->completed > 0);
+	write_count(out, summary->looked ? (double)summary->migrations : NAN, 6);
+	write_duration(out, summary->max_gap_ns, summary->looked > 0);
 	output_format(out, "  %s",
 		      !wakes->count				 ? "-   "
 		      : summary_wakes(summary) == SAMPLES_RESUME ? "wait"
@@ -158,8 +158,8 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 	write_count(out, (double)report->work_units, 7);
 	write_share(out, (double)report->cpu_time_ns, wall, true);
 	write_share(out, (double)report->schedstat[1], wall, report->schedstat_measured);
-	write_count(out, (double)report->migration_count, 6);
-	write_duration(out, report->max_gap_ns, true);
+	write_count(out, report->looks ? (double)report->migration_count : NAN, 6);
+	write_duration(out, report->max_gap_ns, report->looks > 0);
 	output_format(out, "  %s\n", used);
 }
 
