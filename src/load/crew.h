@@ -33,7 +33,8 @@ struct crew_worker {
 	enum exit_kind exit;
 	int exit_code;			   /* status, signal or errno */
 	uint64_t seen_iterations, seen_ns; /* the watchdog's: when it last got on */
-	bool reported_stuck;
+	uint64_t seen_ticks;		   /* its CPU time when it became suspect */
+	bool suspect, reported_stuck;
 };
 
 struct crew {

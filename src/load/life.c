@@ -195,6 +195,9 @@ static void work(struct life *life)
 		worker->type->iterate(worker); /* and it returns when it likes */
 	else
 		loop(worker);
+	/* what came after the last checkpoint may be the longest gap of all */
+	if (!(worker->type->flags & WORK_BYPASS))
+		worker_look(worker, clock_monotonic_ns());
 	/* both together: their difference is the time off the CPU */
 	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
 	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +

@@ -317,6 +317,37 @@ static int rehearse_works(struct rehearsal *rehearsal, const struct spec_cgroup 
 	return result;
 }
 
+static bool is_limited(const struct spec_cgroup *cgroup)
+{
+	for (size_t i = 0; i < SPEC_LIMITS; i++)
+		if (cgroup->limits.values[i])
+			return true;
+	return cgroup->cpuset != NULL;
+}
+
+/* cgroup v2: "no internal processes" where controllers are passed on to nested ones. */
+static int check_nesting(const struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
+			 struct error *error)
+{
+	for (size_t i = 0; i < rehearsal->count; i++) {
+		const struct spec_cgroup *other = rehearsal->cgroups[i];
+		bool inner = strlen(other->name) > strlen(cgroup->name);
+		const struct spec_cgroup *outside = inner ? cgroup : other;
+		const struct spec_cgroup *inside = inner ? other : cgroup;
+		size_t length = strlen(outside->name);
+
+		if (length && outside->works.count && is_limited(inside) &&
+		    !strncmp(inside->name, outside->name, length) && inside->name[length] == '/')
+			return error_set(
+				error, EINVAL,
+				"cgroup %s has work of its own, and %s within it has limits: "
+				"cgroup v2 allows that only to cgroups without work; put it "
+				"into a nested one",
+				outside->name, inside->name);
+	}
+	return 0;
+}
+
 static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
 			   struct error *error)
 {
@@ -325,6 +356,8 @@ static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup
 
 	if (find(rehearsal, cgroup->name))
 		result = error_set(error, EEXIST, "there is a cgroup '%s' already", cgroup->name);
+	if (result >= 0)
+		result = check_nesting(rehearsal, cgroup, error);
 	if (result >= 0 && *cgroup->name)
 		result = plan_cpuset(&rehearsal->planner, cgroup, &cpus, error);
 	if (result < 0)

@@ -7,19 +7,42 @@
 
 #include "load/run_ops.h"
 
-/* Field 3 of /proc/TID/stat: 'R' runs or wants to. 0: it is gone. */
-static char state_of(uint32_t tid)
+/*
+ * Fields 3, 14 and 15 of /proc/TID/stat: whether it runs or wants to, and the clock ticks it has
+ * spent on a CPU. False: it is gone.
+ */
+static bool read_stat(uint32_t tid, bool *ret_runnable, uint64_t *ret_ticks)
 {
-	char path[64], line[512];
+	char path[64], line[512], state;
 	cleanup_file FILE *file = NULL;
+	unsigned long long user, system;
 	const char *name_end;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
 	file = fopen(path, "re");
 	if (!file || !fgets(line, sizeof(line), file))
-		return 0;
+		return false;
+	/* the name, field 2, may contain anything */
 	name_end = strrchr(line, ')');
-	return name_end && name_end[1] == ' ' ? name_end[2] : 0;
+	if (!name_end ||
+	    sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
+		   &user, &system) != 3)
+		return false;
+	*ret_runnable = state == 'R';
+	*ret_ticks = user + system;
+	return true;
+}
+
+/* Work of which an iteration takes long gets on, too, while it uses a CPU. */
+static bool has_run(const struct worker_slot *slot, struct crew_worker *worker, bool *ret_runnable)
+{
+	uint64_t ticks, before = worker->seen_ticks;
+
+	*ret_runnable = false;
+	if (!read_stat(__atomic_load_n(&slot->tid, __ATOMIC_RELAXED), ret_runnable, &ticks))
+		return false;
+	worker->seen_ticks = ticks;
+	return ticks != before;
 }
 
 /* Whether it has been kept from running all the time since it was last seen to get on. */
@@ -28,6 +51,7 @@ static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker,
 	uint64_t iterations = __atomic_load_n(&slot->iterations, __ATOMIC_RELAXED);
 	uint64_t looked_ns = __atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED);
 	uint64_t asleep_until_ns = __atomic_load_n(&slot->asleep_until_ns, __ATOMIC_RELAXED);
+	bool runnable;
 
 	if (looked_ns > worker->seen_ns)
 		worker->seen_ns = looked_ns;
@@ -37,12 +61,22 @@ static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker,
 	}
 	if (asleep_until_ns > worker->seen_ns)
 		worker->seen_ns = asleep_until_ns;
-	if (now_ns < worker->seen_ns + WORKER_STUCK_NS) {
-		worker->reported_stuck = false;
+	/* /proc is looked at for the few that are suspect, and not all the time */
+	if (now_ns < worker->seen_ns + WORKER_STUCK_NS / 2) {
+		worker->suspect = worker->reported_stuck = false;
 		return false;
 	}
+	if (!worker->suspect) {
+		worker->suspect = true;
+		has_run(slot, worker, &runnable);
+		return false;
+	}
+	if (now_ns < worker->seen_ns + WORKER_STUCK_NS)
+		return false;
+	if (has_run(slot, worker, &runnable))
+		worker->seen_ns = now_ns;
 	/* waiting for its partner, or for a disk, it is nothing to the scheduler */
-	return state_of(__atomic_load_n(&slot->tid, __ATOMIC_RELAXED)) == 'R';
+	return runnable && worker->seen_ns != now_ns;
 }
 
 static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_t now_ns)
