@@ -133,8 +133,8 @@ static int explain_missing(const char *mount, const char *controller, const char
 		return error_set(
 			error, ENOTSUP,
 			"%s needs the cgroup v2 controller '%s', which is bound to cgroup v1 "
-			"at %s here: boot with cgroup_no_v1=all, or run it in a guest: dwell "
-			"guest -- load",
+			"at %s here: boot with cgroup_no_v1=all, or use a virtual "
+			"machine",
 			what, controller, v1);
 	return error_set(error, ENOTSUP,
 			 "%s needs the cgroup v2 controller '%s', which %s does not have: is it in "

@@ -81,10 +81,8 @@ int scheduler_start(struct scheduler *scheduler, const char *command, struct err
 	int result;
 
 	if (access(STATE_FILE, R_OK) < 0)
-		return error_set(
-			error, ENOTSUP,
-			"this kernel has no sched_ext, so it cannot run '%s': try dwell guest",
-			command);
+		return error_set(error, ENOTSUP,
+				 "this kernel has no sched_ext, so it cannot run '%s'", command);
 	if (!copy)
 		return error_set(error, ENOMEM, "out of memory");
 	while ((word = strsep(&rest, " \t")))

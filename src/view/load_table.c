@@ -380,7 +380,9 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 		output_char(out, '\n');
 	}
 	if (outcome->observed_lost)
-		output_format(out, "%llu records were lost: the states fall short by these\n",
+		output_format(out,
+			      "%llu switches or wakeups were not seen: the states are off by what "
+			      "lay between\n",
 			      (unsigned long long)outcome->observed_lost);
 }
 

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell load` on the real kernel: workers, reports, phases, verdicts, what is kept and what is left."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, DWELL, STATES, run
+from loads import CGROUPS, Load, await_nothing, children, spec, start
+
+INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
+REPORT = """work_units cpu_time_ns wall_time_ns off_cpu_ns migration_count cpus_used migrations max_gap_ms max_gap_cpu
+max_gap_at_ms wake_sample_total wake_to_run_total iteration_cost_sample_total iterations schedstat_cpu_time_ns
+schedstat_run_delay_ns schedstat_run_count completed numa_pages vmstat_numa_pages_migrated exit_info is_messenger group_idx
+affinity_error policy_error memory_policy_error""".split()
+
+
+def test_a_worker_reports_every_field():
+    load = Load("--work", "pipe-io", "--workers", 2, "-d", "500ms", "--samples")
+    assert load.status == 0, load.error
+    assert len(load.workers) == 2
+    for worker in load.workers:
+        assert not [field for field in REPORT if field not in worker], worker.keys()
+        assert worker["completed"] and worker["exit_info"] is None
+        assert worker["work_units"] == worker["iterations"] * 1024
+        assert worker["off_cpu_ns"] == worker["wall_time_ns"] - worker["cpu_time_ns"]
+        assert 0.4e9 < worker["wall_time_ns"] < 5e9
+        assert len(worker["resume_latencies_ns"]) == min(worker["wake_sample_total"], 100000)
+        assert len(worker["wake_to_run_ns"]) == min(worker["wake_to_run_total"], 100000)
+        # the wait contains the partner's work, the wakeup does not
+        assert worker["resume"]["p50_ns"] > worker["wake_to_run"]["p50_ns"]
+        assert worker["schedstat_run_count"] >= worker["wake_to_run_total"] / 2
+        # the kernel's clock and the worker's own
+        assert abs(worker["schedstat_cpu_time_ns"] - worker["cpu_time_ns"]) < 0.02 * worker["wall_time_ns"]
+
+
+def test_percentiles_are_nearest_ranks_of_the_pooled_samples():
+    load = Load("--work", "futex-fan-out", "--workers", 5, "-d", "500ms", "--samples")
+    pooled = sorted(sample for worker in load.workers for sample in worker["wake_to_run_ns"])
+    summary = load.groups[0]["wake_to_run"]
+    assert summary["kept"] == summary["total"] == len(pooled) > 100
+    for key, share in (("p50_ns", 500), ("p90_ns", 900), ("p99_ns", 990), ("p99_9_ns", 999)):
+        assert summary[key] == pooled[-(-len(pooled) * share // 1000) - 1], key
+    assert summary["max_ns"] == pooled[-1] and summary["min_ns"] == pooled[0]
+
+
+def test_messengers_are_told_apart_from_receivers():
+    load = Load("--work", "futex-fan-out:fan_out=2", "--workers", 6, "-d", "300ms")
+    assert [worker["is_messenger"] for worker in load.workers] == [True, False, False] * 2
+    for worker in load.workers:
+        assert (worker["wake_sample_total"] == 0) == worker["is_messenger"]
+
+
+def test_a_worker_runs_in_its_cgroup_from_the_first_instruction(tmp_path):
+    """The library writes down where it finds itself, first thing."""
+    if not CGROUPS:
+        pytest.skip("cgroup v2 is not mounted")
+    library = build_custom(tmp_path, """
+        FILE *from = fopen("/proc/self/cgroup", "r"), *to = fopen(work->argument, "w");
+        char line[512];
+        while (fgets(line, sizeof(line), from)) fputs(line, to);
+        fclose(to);
+        while (!work->stopping(work)) work->sleep_ns(work, 1000000);
+        work->iterations = work->work_units = 1;
+    """)
+    found = tmp_path / "found"
+    path = spec(tmp_path, f"""
+cgroups:
+  - name: outer/inner
+    work: {{type: custom, library: {library}, argument: {found}}}
+duration: 200ms
+""")
+    load = Load(path)
+    assert load.status == 0, load.error
+    lines = [line for line in found.read_text().splitlines() if line.startswith("0::")]
+    assert lines[0].endswith("/outer/inner") and "dwell-load." in lines[0], lines
+
+
+def build_custom(directory, body):
+    source = directory / "mine.c"
+    source.write_text(f"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <dwell/work.h>
+int dwell_work(struct dwell_work *work)
+{{
+{body}
+	return 0;
+}}
+int other(struct dwell_work *work) {{ work->fail(work, "it does not feel like it"); return 0; }}
+""")
+    library = directory / "mine.so"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{INCLUDE}", "-o", library, source], check=True)
+    return library
+
+
+def test_custom_work_reports_what_it_counts_and_nothing_else(tmp_path):
+    library = build_custom(tmp_path, """
+	while (!work->stopping(work)) {
+		work->work_units += 3;
+		work->iterations++;
+		work->wait_sample(work, 1000);
+		work->cost_sample(work, 2000 + work->index);
+		work->progress(work);
+		work->sleep_ns(work, 1000000);
+	}
+    """)
+    load = Load("--work", f"custom:library={library}", "--workers", 2, "-d", "300ms")
+    assert load.status == 0, load.error
+    for index, worker in enumerate(load.workers):
+        assert worker["work_units"] == 3 * worker["iterations"] > 0
+        assert worker["resume"]["min_ns"] == 1000
+        assert worker["iteration_cost"]["min_ns"] == worker["iteration_cost"]["max_ns"] == 2000 + index
+        assert worker["max_gap_ms"] is not None
+    load = Load("--work", f"custom:library={library},function=other", "-d", "300ms")
+    assert load.status == 3 and load.check("worked")[0]["text"] == "it does not feel like it"
+    assert load.workers[0]["max_gap_ms"] is None and load.workers[0]["migration_count"] is None
+
+
+def test_a_program_takes_the_place_of_a_worker():
+    load = Load("--work", "exec:command=sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'", "-d", "30s")
+    worker = load.workers[0]
+    assert load.status == 0, load.error
+    assert worker["program"]["ended_by_itself"] and worker["program"]["code"] == 0
+    assert worker["program"]["user_ns"] > 10e6
+    assert load.run["elapsed_ns"] < 20e9, "the run ends when all programs have ended"
+    load = Load("--work", "exec:command=sleep 100", "-d", "200ms")
+    assert load.status == 0 and load.workers[0]["program"]["signal"] == signal.SIGTERM
+    load = Load("--work", "exec:command=sh -c 'exit 7'", "-d", "20s")
+    assert load.status == 3 and "status 7" in load.check("worked")[0]["text"]
+
+
+def test_threads_instead_of_processes():
+    load = Load("--work", "futex-ping-pong", "--workers", 4, "--mode", "thread", "-d", "300ms")
+    assert load.status == 0, load.error
+    assert len({worker["tid"] for worker in load.workers}) == 4
+    assert all(worker["iterations"] for worker in load.workers)
+
+
+def test_policies_and_nice_values():
+    for policy in ("batch", "idle", "fifo:5", "rr:5", "deadline:1ms/5ms/10ms"):
+        load = Load("--work", "yield-heavy", "--policy", policy, "-d", "200ms")
+        assert load.status == 0 and load.workers[0]["policy_error"] is None, (policy, load.workers)
+    load = Load("--work", "spin-wait", "--nice", "-5", "-d", "200ms")
+    assert load.workers[0]["nice_error"] is None
+
+
+def test_what_is_refused_is_told_and_the_work_goes_on():
+    drop = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
+    for options, field in ((["--policy", "fifo:5"], "policy_error"), (["--policy", "deadline:1ms/5ms/10ms"], "policy_error"),
+                           (["--nice", "-5"], "nice_error")):
+        done = subprocess.run([*drop, DWELL, "load", "--work", "spin-wait", *options, "-d", "200ms", "--json"],
+                              capture_output=True, text=True, timeout=30)
+        worker = json.loads(done.stdout.splitlines()[0])
+        assert done.returncode == 0, done.stderr
+        assert "CAP_SYS_NICE" in worker[field], (options, worker[field])
+        assert worker["iterations"] > 0
+
+
+def test_affinity_pins_and_random_draws_repeat():
+    load = Load("--work", "spin-wait", "--workers", 4, "--affinity", "spread", "-d", "300ms")
+    cpus = sorted(os.sched_getaffinity(0))
+    assert [worker["cpus_used"] for worker in load.workers] == [[cpus[i % len(cpus)]] for i in range(4)]
+    plans = [run("load", "--work", "spin-wait", "--workers", 6, "--affinity", "random:1", "--seed", seed, "--dry-run").stdout
+             for seed in (1, 1, 2, 3, 4)]
+    assert plans[0] == plans[1]
+    assert len({plan.split("\n", 1)[1] for plan in plans}) > 1
+
+
+def test_phases_and_ops(tmp_path):
+    if not CGROUPS:
+        pytest.skip("cgroup v2 is not mounted")
+    load = Load(spec(tmp_path, """
+name: phases
+duration: 1s
+cgroups:
+  - {name: a, work: {type: spin-wait, workers: 2}}
+  - {name: b, work: {type: yield-heavy, workers: 1}}
+phases:
+  - hold: 20%
+  - ops:
+      - freeze: a
+      - add-cgroup: {name: c, work: {type: pipe-io, workers: 2}}
+    hold: 300ms
+  - ops:
+      - thaw: a
+      - move-tasks: {from: b, to: c}
+      - stop-group: c
+      - remove-cgroup: b
+      - spawn: {cgroup: c, work: {type: spin-wait, workers: 1}}
+      - set-affinity: {cgroup: a, affinity: single}
+    hold: 300ms
+checks: {not-starved: true, max-gap: 250ms}
+"""))
+    assert load.error == "" and load.run["verdict"] == "pass", (load.error, load.checks)
+    assert [event["event"] for event in load.run["events"]] == [
+        "phase 1 of 3", "phase 2 of 3", "freeze a", "add-cgroup c", "phase 3 of 3", "thaw a", "move-tasks b c",
+        "stop-group c", "remove-cgroup b", "spawn c", "set-affinity a"]
+    frozen = [worker for worker in load.workers if worker["cgroup"] == "a"]
+    for worker in frozen:
+        # frozen by an op: nobody's fault, so no gap
+        assert worker["paused_ns"] > 250e6
+        assert worker["max_gap_ms"] < 250
+        # it has run on one CPU only since the last op, so it ran there at least
+        assert min(os.sched_getaffinity(0)) in worker["cpus_used"]
+    assert [group["work"] for group in load.groups] == ["spin-wait", "yield-heavy", "pipe-io", "spin-wait"]
+
+
+def test_checks_decide_the_verdict():
+    assert Load("--work", "spin-wait", "-d", "200ms", "--check", "max-gap=10s").status == 0
+    load = Load("--work", "spin-wait", "--workers", 8, "-d", "500ms", "--check", "max-gap=1us")
+    assert load.status == 3 and load.run["verdict"] == "fail"
+    finding = load.check("max-gap")[0]
+    assert finding["tid"] in [worker["tid"] for worker in load.workers]
+    assert finding["figure"] > finding["limit"] == 1000
+    load = Load("--work", "spin-wait", "-d", "200ms", "--check", "wake-p99=1ms")
+    assert load.status == 0 and load.check("wake-p99")[0]["verdict"] == "skip"
+    load = Load("--work", "bursty:sleep=90ms", "-d", "500ms", "--check", "wake-p99=1s")
+    assert load.status == 4 and load.check("wake-p99")[0]["verdict"] == "inconclusive"
+    load = Load("--work", "pipe-io", "-d", "500ms", "--check", "min-iteration-rate=1e9", "--check", "throughput-cv=5")
+    assert load.status == 3
+    assert {finding["check"]: finding["verdict"] for finding in load.checks} == {
+        "completed": "pass", "min-iteration-rate": "fail", "throughput-cv": "pass"}
+
+
+@pytest.mark.parametrize("scenario", ["oversubscribed", "mixed-workloads", "host-contention", "nested-task-move",
+                                      "affinity-change", "affinity-pinned", "cgroup-add", "cgroup-remove"])
+def test_scenarios_come_to_a_verdict(scenario):
+    if not CGROUPS:
+        pytest.skip("cgroup v2 is not mounted")
+    load = Load(scenario, "-d", "2s")
+    assert load.run is not None, load.error
+    assert load.run["verdict"] in ("pass", "fail") and load.status == {"pass": 0, "fail": 3}[load.run["verdict"]]
+    assert all(worker["completed"] for worker in load.workers)
+
+
+def test_runs_are_kept_and_never_overwritten(tmp_path):
+    kept = tmp_path / "runs"
+    for _ in range(3):
+        done = run("load", "steady", "-d", "100ms", "--save", kept)
+        assert done.returncode == 0, done.stderr
+    directories = sorted(kept.iterdir())
+    assert len(directories) == 3
+    for directory in directories:
+        assert sorted(path.name for path in directory.iterdir()) == ["report.json", "spec.yaml"]
+        lines = [json.loads(line) for line in (directory / "report.json").read_text().splitlines()]
+        assert lines[-1]["machine"]["kernel"] == os.uname().release
+        assert run("load", directory / "spec.yaml", "--dry-run").returncode == 0
+
+
+def test_the_table_tells_the_same_as_the_json():
+    text = run("load", "--work", "pipe-io", "--workers", 4, "-d", "300ms", "--each").stdout
+    assert "4 workers in 1 group" in text and "verdict: pass" in text
+    assert text.count("\npipe-io   ") == 5  # the group and each worker
+    assert "wake to run" in text and "p99.9" in text and "#" in text
+
+
+def test_progress_only_on_a_terminal(tmp_path):
+    assert run("load", "--work", "spin-wait", "-d", "300ms").stderr == ""
+    shown = subprocess.run(["script", "-qec", f"{DWELL} load --work spin-wait -d 500ms", "/dev/null"],
+                           capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL).stdout
+    assert "iterations/s" in shown and "of 500ms" in shown
+
+
+def test_interrupted_it_tells_what_it_has(tmp_path):
+    process = start("--work", "spin-wait", "--workers", 3, "-d", "60s", "--json", "--scratch", tmp_path)
+    while not len(children(next(iter(children(process.pid)), 0))) == 3:
+        time.sleep(0.01)
+    time.sleep(0.2)  # so that there is something to tell
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=20)
+    assert process.returncode == 4, error
+    report = json.loads(out.splitlines()[-1])
+    assert report["end"] == "interrupted" and report["verdict"] == "inconclusive"
+    assert report["groups"][0]["completed"] == 3
+    assert await_nothing(str(tmp_path), tmp_path) == []
+
+
+def test_observed_states_are_part_of_the_report():
+    load = Load("--work", "pipe-io", "-d", "500ms", "--observe")
+    for worker in load.workers:
+        assert list(worker["observed"]["states_ns"]) == STATES
+        assert sum(worker["observed"]["states_ns"].values()) == worker["observed"]["observed_ns"]
+
+
+def test_list_dry_run_and_print():
+    text = run("load", "--list").stdout
+    for name in ("spin-wait", "custom", "exec", "steady", "nested-task-move", "wake-p99", "numa-locality"):
+        assert f"  {name}" in text
+    assert "spin_iters" in run("load", "--list", "futex-ping-pong").stdout
+    assert "spin_iters" in run("load", "--list=futexpingpong").stdout
+    text = run("load", "--print", "oversubscribed").stdout
+    assert run("load", "-", "--dry-run", input=None).returncode == 2
+    done = subprocess.run([DWELL, "load", "-", "--dry-run"], input=text, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and "32 x mixed" in done.stdout
