@@ -5,21 +5,20 @@
 
 #include "base/similar.h"
 
+#define OWN_TYPES(X) X(custom) X(exec)
 #define WORK_TYPES(X)                                                                              \
 	X(spin_wait)                                                                               \
 	X(yield_heavy)                                                                             \
 	X(pipe_io)                                                                                 \
 	X(futex_ping_pong)                                                                         \
-	X(futex_fan_out)                                                                           \
-	X(custom)                                                                                  \
-	X(exec)
+	X(futex_fan_out)
 
 #define X(name) extern const struct work_type work_##name;
-WORK_TYPES(X)
+WORK_TYPES(X) OWN_TYPES(X)
 #undef X
 
 #define X(name) &work_##name,
-const struct work_type *const work_types[] = {WORK_TYPES(X) NULL};
+const struct work_type *const work_types[] = {WORK_TYPES(X) OWN_TYPES(X) NULL};
 #undef X
 
 int work_type_find(const char *name, const struct work_type **ret_type, struct error *error)
