@@ -28,7 +28,8 @@ int report_check(const void *bytes, size_t length)
 		return -EBADMSG;
 	return is_ended(report->affinity_error) && is_ended(report->policy_error) &&
 			       is_ended(report->memory_policy_error) &&
-			       is_ended(report->nice_error) && is_ended(report->work_error)
+			       is_ended(report->nice_error) && is_ended(report->work_error) &&
+			       is_ended(report->note)
 		       ? 1
 		       : -EBADMSG;
 }

@@ -63,6 +63,7 @@ struct worker_report {
 	char memory_policy_error[REPORT_TEXT];
 	char nice_error[REPORT_TEXT];
 	char work_error[REPORT_TEXT]; /* what the type could not do */
+	char note[REPORT_TEXT];	      /* it works, but this is not as its type says */
 };
 
 #define REPORT_MAGIC 0x317472706c6c7764ULL

@@ -23,6 +23,17 @@ void worker_fail(struct worker *worker, const char *format, ...)
 	va_end(args);
 }
 
+void worker_note(struct worker *worker, const char *format, ...)
+{
+	va_list args;
+
+	if (*worker->report.note)
+		return;
+	va_start(args, format);
+	vsnprintf(worker->report.note, sizeof(worker->report.note), format, args);
+	va_end(args);
+}
+
 static inline void relax(void)
 {
 #if defined(__x86_64__)
@@ -139,6 +150,17 @@ bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns)
 	if (!now_ns)
 		return false;
 	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - deadline_ns);
+	worker_look(worker, now_ns);
+	return true;
+}
+
+bool worker_rest(struct worker *worker, uint64_t ns)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t now_ns = sleep_until(worker, began_ns, began_ns + ns);
+
+	if (!now_ns)
+		return false;
 	worker_look(worker, now_ns);
 	return true;
 }

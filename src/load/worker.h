@@ -78,6 +78,13 @@ static inline bool worker_stopping(void)
 __attribute__((format(printf, 2, 3))) void worker_fail(struct worker *worker, const char *format,
 						       ...);
 
+/*
+ * The same for what the environment refused while the work goes on without it: an I/O error, a
+ * policy that needs privileges, a machine with one NUMA node.
+ */
+__attribute__((format(printf, 2, 3))) void worker_note(struct worker *worker, const char *format,
+						       ...);
+
 /* n units of pure computation: PAUSE or its like. */
 void worker_spin(struct worker *worker, uint64_t n);
 
@@ -101,6 +108,9 @@ bool worker_sleep(struct worker *worker, uint64_t ns);
 
 /* The same up to an instant of CLOCK_MONOTONIC; only how late it is becomes a sample. */
 bool worker_sleep_until(struct worker *worker, uint64_t deadline_ns);
+
+/* Sleeps for `ns` without a sample: a pause that only paces the work. False: cut short. */
+bool worker_rest(struct worker *worker, uint64_t ns);
 
 /* sched_yield(), and how long it took as a resume sample. */
 void worker_yield(struct worker *worker);
