@@ -28,7 +28,7 @@ void setup_affinity(const struct cpus *cpus, char refused[REPORT_TEXT])
 			 "sched_setaffinity: none of the CPUs %s is allowed by the cpuset", list);
 }
 
-void setup_policy(const struct spec_policy *policy, char refused[REPORT_TEXT])
+void setup_policy_exactly(const struct spec_policy *policy, char refused[REPORT_TEXT])
 {
 	static const unsigned int numbers[] = {
 		[POLICY_NORMAL] = SCHED_NORMAL, [POLICY_BATCH] = SCHED_BATCH,
@@ -39,6 +39,8 @@ void setup_policy(const struct spec_policy *policy, char refused[REPORT_TEXT])
 	struct sched_attr attr = {
 		.size = sizeof(attr),
 		.sched_policy = numbers[policy->kind],
+		/* it would become 0 otherwise */
+		.sched_nice = getpriority(PRIO_PROCESS, 0),
 		.sched_priority = policy->priority,
 		.sched_runtime = policy->runtime_ns,
 		.sched_deadline = policy->deadline_ns,
@@ -46,7 +48,7 @@ void setup_policy(const struct spec_policy *policy, char refused[REPORT_TEXT])
 	};
 	char name[64];
 
-	if (policy->kind == POLICY_NORMAL || !syscall(SYS_sched_setattr, 0, &attr, 0))
+	if (!syscall(SYS_sched_setattr, 0, &attr, 0))
 		return;
 	spec_format_policy(name, sizeof(name), policy);
 	if (errno == EPERM && policy->kind == POLICY_DEADLINE)
@@ -64,6 +66,12 @@ void setup_policy(const struct spec_policy *policy, char refused[REPORT_TEXT])
 		snprintf(refused, REPORT_TEXT, "%s: this kernel has no sched_ext", name);
 	else
 		snprintf(refused, REPORT_TEXT, "%s: sched_setattr: %s", name, strerror(errno));
+}
+
+void setup_policy(const struct spec_policy *policy, char refused[REPORT_TEXT])
+{
+	if (policy->kind != POLICY_NORMAL)
+		setup_policy_exactly(policy, refused);
 }
 
 void setup_memory(const struct spec_memory *memory, char refused[REPORT_TEXT])
