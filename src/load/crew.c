@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ _Noreturn static void child(struct life *lives, unsigned int count, pid_t parent
 struct ring {
 	int (*ends)[2];
 	unsigned int count;
+	int event_fd;
 };
 
 static void ring_release(struct ring *ring)
@@ -78,17 +80,26 @@ static void ring_release(struct ring *ring)
 		close(ring->ends[i][1]);
 	}
 	free(ring->ends);
+	if (ring->event_fd >= 0)
+		close(ring->event_fd);
 }
 
-static int ring_init(struct ring *ring, unsigned int count)
+/* To be released even if it failed. */
+static int ring_init(struct ring *ring, const struct plan_group *group)
 {
-	*ring = (struct ring){.ends = calloc(count ? count : 1, sizeof(*ring->ends))};
+	unsigned int flags = group->work->type->flags;
+	unsigned int count = flags & WORK_PIPES ? group->team_size : 0;
+
+	*ring = (struct ring){.ends = calloc(count ? count : 1, sizeof(*ring->ends)),
+			      .event_fd = -1};
 	if (!ring->ends)
 		return -ENOMEM;
 	for (; ring->count < count; ring->count++)
 		if (pipe2(ring->ends[ring->count], O_CLOEXEC) < 0)
 			return -errno;
-	return 0;
+	if (flags & WORK_EVENTFD)
+		ring->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return flags & WORK_EVENTFD && ring->event_fd < 0 ? -errno : 0;
 }
 
 static void prepare_life(struct life *life, const struct crew *crew, unsigned int number,
@@ -112,6 +123,7 @@ static void prepare_life(struct life *life, const struct crew *crew, unsigned in
 		.team_size = group->team_size,
 		.read_fd = -1,
 		.write_fd = -1,
+		.event_fd = ring->event_fd,
 		.directory = options->directory,
 		.seed = options->seed,
 		.slot = arena_slot(&crew->arena, number),
@@ -171,8 +183,8 @@ static int fork_team(struct crew *crew, unsigned int first, const struct crew_op
 		     struct life *lives, int start_fd)
 {
 	const struct plan_group *group = crew->group;
-	struct ring ring = {NULL};
-	int result = ring_init(&ring, group->work->type->flags & WORK_PIPES ? group->team_size : 0);
+	struct ring ring;
+	int result = ring_init(&ring, group);
 
 	for (unsigned int i = 0; result >= 0 && i < group->team_size; i++)
 		prepare_life(&lives[i], crew, first + i, options, &ring);
@@ -182,23 +194,23 @@ static int fork_team(struct crew *crew, unsigned int first, const struct crew_op
 	return result;
 }
 
-/* All workers in one process: all their pipes at once. */
+/* All workers in one process: all their descriptors at once. */
 static int fork_threads(struct crew *crew, const struct crew_options *options, int start_fd)
 {
 	const struct plan_group *group = crew->group;
 	unsigned int teams = group->count / group->team_size;
 	cleanup_free struct life *lives = calloc(group->count, sizeof(*lives));
 	cleanup_free struct ring *rings = calloc(teams, sizeof(*rings));
-	bool pipes = group->work->type->flags & WORK_PIPES;
+	unsigned int made = 0;
 	int result = lives && rings ? 0 : -ENOMEM;
 
-	for (unsigned int i = 0; result >= 0 && i < teams; i++)
-		result = ring_init(&rings[i], pipes ? group->team_size : 0);
+	for (; result >= 0 && made < teams; made++)
+		result = ring_init(&rings[made], group);
 	for (unsigned int i = 0; result >= 0 && i < group->count; i++)
 		prepare_life(&lives[i], crew, i, options, &rings[i / group->team_size]);
 	if (result >= 0)
 		result = fork_process(crew, lives, 0, group->count, start_fd);
-	for (unsigned int i = 0; rings && i < teams; i++)
+	for (unsigned int i = 0; i < made; i++)
 		ring_release(&rings[i]);
 	return result;
 }

@@ -47,7 +47,7 @@ static int by_number(const void *a, const void *b)
  */
 static int keep_own(const struct life *lives, unsigned int count)
 {
-	cleanup_free int *own = malloc((3 * (size_t)count + 1) * sizeof(*own));
+	cleanup_free int *own = malloc((4 * (size_t)count + 1) * sizeof(*own));
 	size_t kept = 0;
 	int before = STDERR_FILENO;
 
@@ -58,6 +58,7 @@ static int keep_own(const struct life *lives, unsigned int count)
 		own[kept++] = lives[i].report_fd;
 		own[kept++] = lives[i].worker.read_fd;
 		own[kept++] = lives[i].worker.write_fd;
+		own[kept++] = lives[i].worker.event_fd;
 	}
 	qsort(own, kept, sizeof(*own), by_number);
 	for (size_t i = 0; i < kept; i++) {

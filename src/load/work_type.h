@@ -5,7 +5,8 @@
  *
  * Workers come in teams of type->team_size(): pairs, a messenger and its receivers, a chain. The
  * members share type->shared_bytes() of memory and, if the type wants them, pipes in a ring: each
- * member writes to the next one, and the last one to the first.
+ * member writes to the next one, and the last one to the first. Or one eventfd: as the members are
+ * processes, descriptors must be there before they are forked.
  */
 #ifndef DWELL_LOAD_WORK_TYPE_H
 #define DWELL_LOAD_WORK_TYPE_H
@@ -20,6 +21,7 @@ enum work_flags {
 	WORK_BYPASS = 8,     /* custom, exec: has no loop of ours, and is not watched */
 	WORK_REALTIME = 16,  /* asks for a real-time policy: says so when it is refused */
 	WORK_MESSENGER = 32, /* position 0 only wakes the others: is_messenger in the report */
+	WORK_EVENTFD = 64,   /* one for each team */
 };
 
 struct work_type {

@@ -47,6 +47,7 @@ struct worker {
 	unsigned int team_size;
 	pid_t tid;
 	int read_fd, write_fd; /* of types with pipes */
+	int event_fd;	       /* of types with an eventfd: their team's; does not block */
 	const char *directory; /* for private files */
 	uint64_t seed;
 	/* for the type to count with */
