@@ -10,6 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define PARTNER_NS	1000000000ULL
+#define PARTNER_LOOK_US 10000
+
 volatile sig_atomic_t worker_stop;
 
 void worker_fail(struct worker *worker, const char *format, ...)
@@ -210,13 +213,26 @@ bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t o
 	return true;
 }
 
+/*
+ * Its end of the pipe is closed. It may just have been told to stop a little earlier than we are;
+ * if it was killed, there is no hurry either.
+ */
+static void partner_gone(struct worker *worker)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + PARTNER_NS;
+
+	while (!worker_stopping() && clock_monotonic_ns() < deadline_ns)
+		usleep(PARTNER_LOOK_US);
+	if (!worker_stopping())
+		worker_fail(worker, "its partner is gone");
+}
+
 bool worker_pipe_send(struct worker *worker, uint64_t *stamp_ns)
 {
 	worker_stamp(stamp_ns);
 	while (write(worker->write_fd, "", 1) != 1) {
 		if (errno != EINTR && errno != EAGAIN) {
-			if (!worker_stopping())
-				worker_fail(worker, "its partner is gone");
+			partner_gone(worker);
 			return false;
 		}
 		if (worker_stopping())
@@ -237,8 +253,7 @@ bool worker_pipe_receive(struct worker *worker, const uint64_t *stamp_ns)
 		got = read(worker->read_fd, &byte, 1);
 	} while (got < 0 && errno == EINTR);
 	if (got != 1) {
-		if (!worker_stopping())
-			worker_fail(worker, "its partner is gone");
+		partner_gone(worker);
 		return false;
 	}
 	now_ns = clock_monotonic_ns();
