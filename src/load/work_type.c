@@ -9,8 +9,13 @@
 #define WORK_TYPES(X)                                                                              \
 	X(spin_wait)                                                                               \
 	X(yield_heavy)                                                                             \
+	X(mixed)                                                                                   \
+	X(bursty)                                                                                  \
 	X(pipe_io)                                                                                 \
 	X(futex_ping_pong)                                                                         \
+	X(cache_pressure)                                                                          \
+	X(cache_yield)                                                                             \
+	X(cache_pipe)                                                                              \
 	X(futex_fan_out)
 
 #define X(name) extern const struct work_type work_##name;

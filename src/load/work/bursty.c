@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Computes for a while, sleeps for a while. */
+#include "load/work_type.h"
+
+#define UNITS 1024
+
+struct bursty {
+	uint64_t burst;
+	uint64_t sleep;
+};
+
+static const struct param params[] = {
+	PARAM(struct bursty, burst, DURATION, "50ms", 1, 0, "how long to compute"),
+	PARAM(struct bursty, sleep, DURATION, "100ms", 1, 0, "how long to sleep afterwards"),
+	{NULL},
+};
+
+/* That many or a multiple of it: either way it is looked at after each burst. */
+static uint64_t units(const void *params_, unsigned int position)
+{
+	(void)params_;
+	(void)position;
+	return UNITS;
+}
+
+static void iterate(struct worker *worker)
+{
+	const struct bursty *bursty = worker->params;
+	uint64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + bursty->burst;
+
+	do {
+		worker_spin(worker, UNITS);
+		now_ns = clock_monotonic_ns();
+		/* a burst is no gap */
+		worker_look(worker, now_ns);
+	} while (now_ns < until_ns && !worker_stopping());
+	if (!worker_stopping())
+		worker_sleep(worker, bursty->sleep);
+}
+
+const struct work_type work_bursty = {
+	.name = "bursty",
+	.summary = "computes in bursts, and sleeps in between",
+	.params = params,
+	.params_bytes = sizeof(struct bursty),
+	.units = units,
+	.iterate = iterate,
+};

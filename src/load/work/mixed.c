@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Computes and yields in turn. */
+#include <sched.h>
+
+#include "load/work_type.h"
+
+#define UNITS 1024
+
+static uint64_t units(const void *params, unsigned int position)
+{
+	(void)params;
+	(void)position;
+	return UNITS;
+}
+
+static void iterate(struct worker *worker)
+{
+	worker_spin(worker, UNITS);
+	sched_yield();
+}
+
+const struct work_type work_mixed = {
+	.name = "mixed",
+	.summary = "computes, then yields",
+	.units = units,
+	.iterate = iterate,
+};
