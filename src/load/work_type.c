@@ -16,7 +16,9 @@
 	X(cache_pressure)                                                                          \
 	X(cache_yield)                                                                             \
 	X(cache_pipe)                                                                              \
-	X(futex_fan_out)
+	X(futex_fan_out)                                                                           \
+	X(fan_out_compute)                                                                         \
+	X(mutex_contention)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X) OWN_TYPES(X)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A lock of a team, of a futex: fair to nobody, as plain mutexes are. */
+#ifndef DWELL_LOAD_WORK_LOCK_H
+#define DWELL_LOAD_WORK_LOCK_H
+
+#include "load/worker.h"
+
+/* All zeros is free. */
+struct lock {
+	_Alignas(64) uint32_t word; /* 1: held; the kernel's, if it inherits priorities */
+	/*
+	 * Of the last unlock. Where that was not the one that woke us, but one after it, the
+	 * wake-to-run sample is too short.
+	 */
+	_Alignas(64) uint64_t stamp_ns;
+};
+
+/*
+ * Samples the waits, from when it blocks until it is woken; without contention there is none.
+ * False: stopped, and not held.
+ */
+bool lock_take(struct worker *worker, struct lock *lock) must_check;
+void lock_release(struct lock *lock);
+
+#endif
