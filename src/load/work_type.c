@@ -18,7 +18,11 @@
 	X(cache_pipe)                                                                              \
 	X(futex_fan_out)                                                                           \
 	X(fan_out_compute)                                                                         \
-	X(mutex_contention)
+	X(affinity_churn)                                                                          \
+	X(policy_churn)                                                                            \
+	X(nice_sweep)                                                                              \
+	X(mutex_contention)                                                                        \
+	X(page_fault_churn)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X) OWN_TYPES(X)

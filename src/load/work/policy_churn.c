@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Goes through the scheduling policies. */
+#include "load/setup.h"
+
+struct policy_churn {
+	uint64_t spin_iters;
+};
+
+static const struct param params[] = {
+	PARAM(struct policy_churn, spin_iters, COUNT, "1024", 0, 0,
+	      "units of spinning before each change"),
+	{NULL},
+};
+
+static const struct spec_policy policies[] = {
+	{.kind = POLICY_NORMAL},
+	{.kind = POLICY_BATCH},
+	{.kind = POLICY_IDLE},
+	/* from here on if it is permitted */
+	{.kind = POLICY_FIFO, .priority = 1},
+	{.kind = POLICY_RR, .priority = 1},
+};
+
+#define FIRST_REALTIME 3
+
+static uint64_t units(const void *params_, unsigned int position)
+{
+	(void)position;
+	return ((const struct policy_churn *)params_)->spin_iters;
+}
+
+/* worker->state points to one of these: how many of them are permitted. */
+static const size_t all = ARRAY_SIZE(policies), fair = FIRST_REALTIME;
+
+static int begin(struct worker *worker)
+{
+	char refused[REPORT_TEXT] = "";
+
+	setup_policy_exactly(&policies[FIRST_REALTIME], refused);
+	if (*refused)
+		worker_note(worker, "%s", refused);
+	worker->state = (void *)(*refused ? &fair : &all);
+	return 0;
+}
+
+static void iterate(struct worker *worker)
+{
+	const struct policy_churn *policy_churn = worker->params;
+	const size_t *permitted = worker->state;
+	char refused[REPORT_TEXT] = "";
+
+	worker_spin(worker, policy_churn->spin_iters);
+	setup_policy_exactly(&policies[worker->iterations % *permitted], refused);
+	if (*refused)
+		worker_note(worker, "%s", refused);
+	worker_yield(worker);
+}
+
+/* What is left to do is no business of a real-time policy, nor one for idle times. */
+static void end(struct worker *worker)
+{
+	char refused[REPORT_TEXT] = "";
+
+	setup_policy_exactly(&policies[0], refused);
+	if (*refused)
+		worker_note(worker, "%s", refused);
+}
+
+const struct work_type work_policy_churn = {
+	.name = "policy-churn",
+	.summary = "goes through the scheduling policies",
+	.params = params,
+	.params_bytes = sizeof(struct policy_churn),
+	.flags = WORK_REALTIME,
+	.units = units,
+	.begin = begin,
+	.iterate = iterate,
+	.end = end,
+};
