@@ -22,7 +22,10 @@
 	X(policy_churn)                                                                            \
 	X(nice_sweep)                                                                              \
 	X(mutex_contention)                                                                        \
-	X(page_fault_churn)
+	X(page_fault_churn)                                                                        \
+	X(io_sync_write)                                                                           \
+	X(io_rand_read)                                                                            \
+	X(io_convoy)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X) OWN_TYPES(X)

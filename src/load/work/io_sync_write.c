@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes, and waits until what it wrote is on the disk. */
+#include "load/work/io_file.h"
+#include "load/work_type.h"
+
+#define UNITS 16
+
+static uint64_t units(const void *params, unsigned int position)
+{
+	(void)params;
+	(void)position;
+	return UNITS;
+}
+
+static int begin(struct worker *worker)
+{
+	return io_begin(worker, IO_WRITES);
+}
+
+static void iterate(struct worker *worker)
+{
+	uint64_t began_ns, now_ns;
+
+	for (int i = 0; i < UNITS; i++)
+		if (worker_stopping() || !io_write(worker))
+			return;
+	began_ns = clock_monotonic_ns();
+	if (!io_sync(worker))
+		return;
+	now_ns = clock_monotonic_ns();
+	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+	worker_look(worker, now_ns);
+}
+
+const struct work_type work_io_sync_write = {
+	.name = "io-sync-write",
+	.summary = "writes, and waits for the disk",
+	.params = io_params,
+	.params_bytes = sizeof(struct io_params),
+	.flags = WORK_FILE,
+	.check = io_check_write,
+	.units = units,
+	.begin = begin,
+	.iterate = iterate,
+	.end = io_end,
+};
