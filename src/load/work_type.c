@@ -25,7 +25,9 @@
 	X(page_fault_churn)                                                                        \
 	X(io_sync_write)                                                                           \
 	X(io_rand_read)                                                                            \
-	X(io_convoy)
+	X(io_convoy)                                                                               \
+	X(fork_exit)                                                                               \
+	X(sequence)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X) OWN_TYPES(X)
