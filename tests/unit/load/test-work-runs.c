@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Every work type for real, as root and as nobody: what moves, what is sampled, what is left. */
+#define _GNU_SOURCE /* setresuid */
+#include "test.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "load/crew.h"
+
+#define NOBODY	  65534
+#define RUN_NS	  (200 * NS_PER_MS)
+#define PATIENCE  (20 * NS_PER_S) /* for a busy machine */
+#define STOP_NS	  (2 * NS_PER_S)
+#define MOVES_MIN 2
+
+/* Sets of positions in a team. */
+#define FIRST  1U
+#define OTHERS (~FIRST)
+#define ALL    (~0U)
+
+struct run {
+	const char *work;
+	unsigned int teams;
+	/* sets of positions */
+	unsigned int move;		       /* those of whom it is expected */
+	unsigned int samples[SAMPLES_STREAMS]; /* those that have some; the others have none */
+	bool may[SAMPLES_STREAMS];	       /* or have none: nothing was in their way */
+	bool one_cpu; /* all on the same one: real-time policies leave the other to us */
+	enum {
+		SAYS_NOTHING,
+		SAYS_NOTE,  /* without privileges, and works all the same */
+		SAYS_ERROR, /* without privileges, and does not work */
+	} unprivileged;
+	bool note_anyway; /* depends on the machine */
+};
+
+#define RESUME	     .samples[SAMPLES_RESUME]
+#define WOKEN	     .samples[SAMPLES_WAKE_TO_RUN]
+#define COST	     .samples[SAMPLES_COST]
+#define MAY_BE_WOKEN .may[SAMPLES_WAKE_TO_RUN]
+
+static const struct run runs[] = {
+	{.work = "spin-wait", .teams = 2, .move = ALL},
+	{.work = "yield-heavy", .teams = 2, .move = ALL},
+	{.work = "mixed", .teams = 2, .move = ALL},
+	{.work = "bursty:burst=20ms,sleep=30ms",
+	 .teams = 2,
+	 .move = ALL,
+	 RESUME = ALL,
+	 WOKEN = ALL},
+	{.work = "pipe-io", .teams = 2, .move = ALL, RESUME = ALL, WOKEN = ALL},
+	{.work = "futex-ping-pong", .teams = 2, .move = ALL, RESUME = ALL, WOKEN = ALL},
+	{.work = "cache-pressure", .teams = 2, .move = ALL},
+	{.work = "cache-yield", .teams = 2, .move = ALL, RESUME = ALL},
+	{.work = "cache-pipe", .teams = 2, .move = ALL, RESUME = ALL, WOKEN = ALL},
+	{.work = "futex-fan-out", .teams = 1, .move = ALL, RESUME = OTHERS, WOKEN = OTHERS},
+	{.work = "fan-out-compute", .teams = 1, .move = ALL, RESUME = OTHERS, WOKEN = OTHERS},
+	{.work = "affinity-churn", .teams = 2, .move = ALL, RESUME = ALL},
+	{.work = "policy-churn",
+	 .teams = 1,
+	 .move = ALL,
+	 RESUME = ALL,
+	 .one_cpu = true,
+	 .unprivileged = SAYS_NOTE},
+	{.work = "nice-sweep", .teams = 2, .move = ALL, RESUME = ALL, .unprivileged = SAYS_NOTE},
+	{.work = "mutex-contention",
+	 .teams = 1,
+	 .move = ALL,
+	 RESUME = ALL,
+	 WOKEN = ALL,
+	 MAY_BE_WOKEN = true},
+	{.work = "page-fault-churn", .teams = 2, .move = ALL},
+	{.work = "io-sync-write", .teams = 1, .move = ALL, RESUME = ALL, .note_anyway = true},
+	{.work = "io-rand-read", .teams = 1, .move = ALL, RESUME = ALL, .note_anyway = true},
+	{.work = "io-convoy", .teams = 1, .move = ALL, RESUME = ALL, .note_anyway = true},
+	{.work = "fork-exit", .teams = 2, .move = ALL, RESUME = ALL},
+	{.work = "sequence",
+	 .teams = 1,
+	 .move = ALL,
+	 RESUME = ALL,
+	 WOKEN = ALL,
+	 .note_anyway = true},
+	{.work = "sequence:phases=spin:1ms+alu:1ms", .teams = 1, .move = ALL, COST = ALL},
+};
+
+static char directory[] = "/tmp/dwell-work-runs-XXXXXX";
+
+static bool in_set(unsigned int set, unsigned int position)
+{
+	return set >> position & 1;
+}
+
+/* Until all that should have moved. */
+static void await_moves(const struct run *run, const struct crew *crew)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	bool all = false;
+
+	while (clock_monotonic_ns() - began_ns < (all ? RUN_NS : PATIENCE)) {
+		all = true;
+		for (unsigned int i = 0; i < crew->group->count; i++)
+			all &= !in_set(run->move, i % crew->group->team_size) ||
+			       __atomic_load_n(&arena_slot(&crew->arena, i)->iterations,
+					       __ATOMIC_RELAXED) >= MOVES_MIN;
+		usleep(5000);
+	}
+}
+
+/* Problems are counted, and told on the way: they may be found in a child. */
+static int wrong(const struct run *run, unsigned int worker, const char *what, const char *text)
+{
+	print_error("%s%s, worker %u: %s%s%s\n", geteuid() ? "nobody: " : "", run->work, worker,
+		    what, *text ? ": " : "", text);
+	return 1;
+}
+
+static int check_said(const struct run *run, unsigned int i, const struct worker_report *report)
+{
+	bool privileged = !geteuid();
+	bool failed = !privileged && run->unprivileged == SAYS_ERROR;
+	bool noted = !privileged && run->unprivileged == SAYS_NOTE;
+	int problems = 0;
+
+	if (!failed != !*report->work_error)
+		problems += wrong(run, i, failed ? "no error" : "an error", report->work_error);
+	if (!run->note_anyway && !noted && *report->note)
+		problems += wrong(run, i, "a note", report->note);
+	return problems;
+}
+
+static int check_worker(const struct run *run, const struct crew *crew, unsigned int i)
+{
+	static const char *const streams[] = {"resume", "wake-to-run", "cost"};
+	const struct worker_report *report = crew_report(&crew->workers[i]);
+	unsigned int position = i % crew->group->team_size;
+	int problems = 0;
+	bool works;
+
+	if (!report)
+		return wrong(run, i, "no report", "");
+	problems += check_said(run, i, report);
+	works = !*report->work_error;
+	if (works && in_set(run->move, position) && report->iterations < MOVES_MIN)
+		problems += wrong(run, i, "did not move", "");
+	if (works && in_set(run->move, position) && !report->work_units)
+		problems += wrong(run, i, "no units", "");
+	for (size_t stream = 0; stream < SAMPLES_STREAMS; stream++) {
+		unsigned int set = run->samples[stream];
+		uint64_t total = report->sample_totals[stream];
+
+		if (works && in_set(set, position) && !total && !run->may[stream])
+			problems += wrong(run, i, "no samples", streams[stream]);
+		if (!in_set(set, position) && total)
+			problems += wrong(run, i, "samples", streams[stream]);
+	}
+	return problems;
+}
+
+/* Of a type that says something without privileges, one of a team does. */
+static int check_notes(const struct run *run, const struct crew *crew)
+{
+	if (!geteuid() || run->unprivileged != SAYS_NOTE)
+		return 0;
+	for (unsigned int i = 0; i < crew->group->count; i++)
+		if (crew_report(&crew->workers[i]) && *crew_report(&crew->workers[i])->note)
+			return 0;
+	return wrong(run, 0, "no note", "");
+}
+
+/* Children of workers would have become ours. */
+static int check_gone(const struct run *run)
+{
+	pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+	return pid < 0 && errno == ECHILD ? 0 : wrong(run, 0, "a process is left", "");
+}
+
+static int do_run(const struct run *run, bool threads)
+{
+	struct crew_options options = {.seed = 42, .directory = directory};
+	struct spec_work work = {.threads = threads};
+	struct plan_group group = {.work = &work};
+	struct crew crew = {.start_fd = -1}, *crews[] = {&crew};
+	struct error error = {""};
+	int problems = 0;
+
+	if (spec_parse_work(&work, run->work, &error) < 0)
+		return wrong(run, 0, "cannot be read", error.text);
+	group.team_size = work_team_size(work.type, work.params);
+	group.count = run->teams * group.team_size;
+	group.cpus = run->one_cpu ? calloc(group.count, sizeof(*group.cpus)) : NULL;
+	for (unsigned int i = 0; group.cpus && i < group.count; i++)
+		cpus_add(&group.cpus[i], 0);
+	if (work.type->check && work.type->check(work.params, &error) < 0)
+		problems += wrong(run, 0, "is refused", error.text);
+	if (crew_fork(&crew, &group, &options, &error) < 0 || crew_start(&crew, &error) < 0) {
+		problems += wrong(run, 0, "does not start", error.text);
+	} else {
+		uint64_t stopped_ns;
+
+		await_moves(run, &crew);
+		stopped_ns = clock_monotonic_ns();
+		crews_stop(crews, 1);
+		if (clock_monotonic_ns() - stopped_ns > STOP_NS)
+			problems += wrong(run, 0, "took long to stop", "");
+		for (unsigned int i = 0; i < group.count; i++)
+			problems += check_worker(run, &crew, i);
+		problems += check_notes(run, &crew);
+		crew_release(&crew);
+		problems += check_gone(run);
+	}
+	params_release(work.type->params, work.params);
+	free(work.params);
+	free(group.cpus);
+	return problems;
+}
+
+static int do_all(void)
+{
+	const char *only = getenv("WORK");
+	int problems = 0;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
+		if (!only || !strncmp(runs[i].work, only, strlen(only)))
+			problems += do_run(&runs[i], false);
+	return problems;
+}
+
+CASE(every_type_works)
+{
+	assert_int_equal(do_all(), 0);
+}
+
+CASE(every_type_reports_without_privileges)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (geteuid())
+		skip(); /* it has been tried already */
+	pid = fork();
+	if (!pid) {
+		if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+		    setresuid(NOBODY, NOBODY, NOBODY) < 0)
+			_exit(2);
+		_exit(do_all() ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Everything that was tried is in the list, and nothing is left in the directory. */
+CASE(every_type_was_run)
+{
+	for (size_t t = 0; work_types[t]; t++) {
+		size_t length = strlen(work_types[t]->name), i = 0;
+
+		while (i < ARRAY_SIZE(runs) &&
+		       (strncmp(runs[i].work, work_types[t]->name, length) != 0 ||
+			(runs[i].work[length] && runs[i].work[length] != ':')))
+			i++;
+		if (i == ARRAY_SIZE(runs) && !(work_types[t]->flags & WORK_BYPASS))
+			fail_msg("%s is not in the list", work_types[t]->name);
+	}
+}
+
+CASE(no_file_is_left)
+{
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static int make_directory(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) && !chmod(directory, 0777) ? 0 : -1;
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(every_type_works),
+		cmocka_unit_test(every_type_reports_without_privileges),
+		cmocka_unit_test(every_type_was_run),
+		cmocka_unit_test(no_file_is_left),
+	};
+
+	return cmocka_run_group_tests(cases, make_directory, NULL);
+}
