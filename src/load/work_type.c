@@ -27,7 +27,12 @@
 	X(io_rand_read)                                                                            \
 	X(io_convoy)                                                                               \
 	X(fork_exit)                                                                               \
-	X(sequence)
+	X(sequence)                                                                                \
+	X(thundering_herd)                                                                         \
+	X(producer_consumer)                                                                       \
+	X(asymmetric_waker)                                                                        \
+	X(wake_chain)                                                                              \
+	X(epoll_storm)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X) OWN_TYPES(X)
