@@ -29,9 +29,13 @@
 	X(fork_exit)                                                                               \
 	X(sequence)                                                                                \
 	X(thundering_herd)                                                                         \
+	X(priority_inversion)                                                                      \
 	X(producer_consumer)                                                                       \
+	X(rt_starvation)                                                                           \
 	X(asymmetric_waker)                                                                        \
 	X(wake_chain)                                                                              \
+	X(signal_storm)                                                                            \
+	X(preempt_storm)                                                                           \
 	X(epoll_storm)
 
 #define X(name) extern const struct work_type work_##name;

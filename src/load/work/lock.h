@@ -7,7 +7,7 @@
 
 /* All zeros is free. */
 struct lock {
-	_Alignas(64) uint32_t word; /* 1: held; the kernel's, if it inherits priorities */
+	_Alignas(64) uint32_t word; /* 1: held; with priorities that are inherited: the thread */
 	/*
 	 * Of the last unlock. Where that was not the one that woke us, but one after it, the
 	 * wake-to-run sample is too short.
@@ -21,5 +21,12 @@ struct lock {
  */
 bool lock_take(struct worker *worker, struct lock *lock) must_check;
 void lock_release(struct lock *lock);
+
+/*
+ * The same with a lock whose holder inherits the priority of who waits: FUTEX_LOCK_PI. Only the
+ * time from the unlock to running is sampled. Not to be mixed with the above.
+ */
+bool lock_take_pi(struct worker *worker, struct lock *lock) must_check;
+void lock_release_pi(struct worker *worker, struct lock *lock);
 
 #endif
