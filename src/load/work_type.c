@@ -34,6 +34,9 @@
 	X(rt_starvation)                                                                           \
 	X(asymmetric_waker)                                                                        \
 	X(wake_chain)                                                                              \
+	X(numa_working_set_sweep)                                                                  \
+	X(numa_migration_churn)                                                                    \
+	X(cgroup_churn)                                                                            \
 	X(signal_storm)                                                                            \
 	X(preempt_storm)                                                                           \
 	X(epoll_storm)
