@@ -39,7 +39,11 @@
 	X(cgroup_churn)                                                                            \
 	X(signal_storm)                                                                            \
 	X(preempt_storm)                                                                           \
-	X(epoll_storm)
+	X(epoll_storm)                                                                             \
+	X(idle_churn)                                                                              \
+	X(alu_hot)                                                                                 \
+	X(smt_sibling_spin)                                                                        \
+	X(timer_latency)
 
 #define X(name) extern const struct work_type work_##name;
 WORK_TYPES(X) OWN_TYPES(X)

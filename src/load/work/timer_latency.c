@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How late timers wake it, as cyclictest measures it. */
+#include <errno.h>
+
+#include "load/work_type.h"
+
+#define UNITS 1 /* for each wakeup: who never counts is taken for starved */
+
+struct timer_latency {
+	uint64_t interval;
+};
+
+static const struct param params[] = {
+	PARAM(struct timer_latency, interval, DURATION, "1ms", 1, 0, "from timer to timer"),
+	{NULL},
+};
+
+struct timer {
+	uint64_t due_ns;
+};
+
+static uint64_t units(const void *params_, unsigned int position)
+{
+	(void)params_;
+	(void)position;
+	return UNITS;
+}
+
+static int begin(struct worker *worker)
+{
+	struct timer *timer = malloc(sizeof(*timer));
+
+	if (!timer) {
+		worker_fail(worker, "out of memory");
+		return -ENOMEM;
+	}
+	timer->due_ns = clock_monotonic_ns();
+	worker->state = timer;
+	return 0;
+}
+
+/* By a fixed grid: who was late is not given more time, or it would hide what it missed. */
+static void iterate(struct worker *worker)
+{
+	const struct timer_latency *timer_latency = worker->params;
+	struct timer *timer = worker->state;
+
+	timer->due_ns += timer_latency->interval;
+	if (worker_sleep_until(worker, timer->due_ns))
+		worker->work_units += UNITS;
+}
+
+static void end(struct worker *worker)
+{
+	free(worker->state);
+}
+
+const struct work_type work_timer_latency = {
+	.name = "timer-latency",
+	.summary = "how late timers wake it",
+	.params = params,
+	.params_bytes = sizeof(struct timer_latency),
+	.units = units,
+	.begin = begin,
+	.iterate = iterate,
+	.end = end,
+};
