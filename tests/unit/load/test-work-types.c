@@ -6,34 +6,56 @@
 
 #include "load/spec.h"
 
-/* Their checkpoint periods, as the design has them, and team sizes. By default parameters. */
+#define ROLES_MAX 3
+#define VARIES	  0
+
+/*
+ * Their checkpoint periods, as the design has them, and team sizes. By default parameters. Position
+ * by position; the last one that is given holds for the rest of the team.
+ */
 static const struct {
 	const char *name;
 	unsigned int team;
-	unsigned int messenger; /* the period of position 0; the others' is in `period` */
-	unsigned int period;
+	unsigned int roles;
+	unsigned int periods[ROLES_MAX];
 } known[] = {
-	{"spin-wait", 1, 1, 1},
-	{"yield-heavy", 1, 1024, 1024},
-	{"mixed", 1, 1, 1},
-	{"bursty", 1, 1, 1},
-	{"pipe-io", 2, 1, 1},
-	{"futex-ping-pong", 2, 1, 1},
-	{"cache-pressure", 1, 1, 1},
-	{"cache-yield", 1, 1, 1},
-	{"cache-pipe", 2, 1, 1},
-	{"futex-fan-out", 5, 1, 1},
-	{"fan-out-compute", 5, 4, 1024},
-	{"affinity-churn", 1, 1, 1},
-	{"policy-churn", 1, 1, 1},
-	{"nice-sweep", 1, 2, 2},
-	{"mutex-contention", 4, 4, 4},
-	{"page-fault-churn", 1, 16, 16},
-	{"io-sync-write", 1, 64, 64},
-	{"io-rand-read", 1, 64, 64},
-	{"io-convoy", 1, 64, 64},
-	{"fork-exit", 1, 1024, 1024},
-	{"sequence", 1, 0, 0}, /* varies */
+	{"spin-wait", 1, 1, {1}},
+	{"yield-heavy", 1, 1, {1024}},
+	{"mixed", 1, 1, {1}},
+	{"bursty", 1, 1, {1}},
+	{"pipe-io", 2, 2, {1, 1}},
+	{"futex-ping-pong", 2, 2, {1, 1}},
+	{"cache-pressure", 1, 1, {1}},
+	{"cache-yield", 1, 1, {1}},
+	{"cache-pipe", 2, 2, {1, 1}},
+	{"futex-fan-out", 5, 2, {1, 1}},
+	{"fan-out-compute", 5, 2, {4, 1024}},
+	{"affinity-churn", 1, 1, {1}},
+	{"policy-churn", 1, 1, {1}},
+	{"nice-sweep", 1, 1, {2}},
+	{"mutex-contention", 4, 2, {4, 4}},
+	{"page-fault-churn", 1, 1, {16}},
+	{"io-sync-write", 1, 1, {64}},
+	{"io-rand-read", 1, 1, {64}},
+	{"io-convoy", 1, 1, {64}},
+	{"fork-exit", 1, 1, {1024}},
+	{"sequence", 1, 1, {VARIES}},
+	{"thundering-herd", 8, 2, {4, 1024}},
+	{"priority-inversion", 3, 3, {1, 1, 1}},
+	{"producer-consumer", 3, 3, {1024, 1024, 1}},
+	{"rt-starvation", 2, 2, {1, 1}},
+	{"asymmetric-waker", 2, 2, {1, 1}},
+	{"wake-chain", 4, 2, {VARIES, VARIES}},
+	{"numa-working-set-sweep", 1, 1, {1}},
+	{"numa-migration-churn", 1, 1, {4}},
+	{"cgroup-churn", 1, 1, {4}},
+	{"signal-storm", 2, 2, {64, 64}},
+	{"preempt-storm", 3, 2, {1, 1}},
+	{"epoll-storm", 3, 2, {32, 4}},
+	{"idle-churn", 1, 1, {VARIES}},
+	{"alu-hot", 1, 1, {1}},
+	{"smt-sibling-spin", 2, 2, {1, 1}},
+	{"timer-latency", 1, 1, {1024}},
 };
 
 /* The type with its parameters; to be freed by drop(). */
@@ -62,7 +84,9 @@ CASE(periods_and_team_sizes_are_those_of_the_design)
 		if (team != known[i].team)
 			fail_msg("%s: teams of %u", known[i].name, team);
 		for (unsigned int position = 0; position < team; position++) {
-			unsigned int expected = position ? known[i].period : known[i].messenger;
+			unsigned int role =
+				position < known[i].roles ? position : known[i].roles - 1;
+			unsigned int expected = known[i].periods[role];
 			unsigned int period =
 				work_checkpoint_period(work.type, work.params, position);
 
@@ -76,20 +100,17 @@ CASE(periods_and_team_sizes_are_those_of_the_design)
 
 CASE(every_type_is_known_here)
 {
-	size_t count = 0;
-
-	for (; work_types[count]; count++) {
+	for (size_t t = 0; work_types[t]; t++) {
 		const struct work_type *found = NULL;
+		size_t i = 0;
 
-		assert_int_equal(work_type_find(work_types[count]->name, &found, NULL), 0);
-		assert_ptr_equal(found, work_types[count]);
+		assert_int_equal(work_type_find(work_types[t]->name, &found, NULL), 0);
+		assert_ptr_equal(found, work_types[t]);
 		assert_true(*found->summary);
-		assert_non_null(found->iterate);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		const struct work_type *found;
-
-		assert_int_equal(work_type_find(known[i].name, &found, NULL), 0);
+		while (i < ARRAY_SIZE(known) && strcmp(known[i].name, found->name) != 0)
+			i++;
+		if (i == ARRAY_SIZE(known) && !(found->flags & WORK_BYPASS))
+			fail_msg("%s is not in the list", found->name);
 	}
 }
 
@@ -130,6 +151,13 @@ CASE(teams_follow_their_parameters)
 		{"futex-fan-out:fan_out=7", 8},
 		{"fan-out-compute:fan_out=1", 2},
 		{"mutex-contention:contenders=1", 1},
+		{"thundering-herd:waiters=3", 4},
+		{"priority-inversion:high=2,medium=0,low=3", 5},
+		{"producer-consumer:producers=3,consumers=4", 7},
+		{"rt-starvation:rt=2,cfs=0", 2},
+		{"wake-chain:depth=2,by=futex", 2},
+		{"preempt-storm:cfs=5", 6},
+		{"epoll-storm:consumers=5", 6},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(teams); i++) {
@@ -175,6 +203,19 @@ CASE(what_parameters_cannot_be_is_refused)
 		{"mutex-contention:contenders=0", "at least 1"},
 		{"page-fault-churn:region=4095", "region"},
 		{"io-rand-read:size=1K", "size"},
+		{"thundering-herd:waiters=0", "at least 1"},
+		{"priority-inversion:mode=magic", "plain, pi"},
+		{"priority-inversion:low=0", "at least 1"},
+		{"producer-consumer:depth=0", "at least 1"},
+		{"producer-consumer:rate=1000001", "at most 1000000"},
+		{"rt-starvation:priority=100", "at most 99"},
+		{"asymmetric-waker:wakee=deadline", "normal, batch, idle, fifo, rr"},
+		{"wake-chain:depth=1", "at least 2"},
+		{"wake-chain:by=mail", "pipe, futex"},
+		{"cgroup-churn:groups=0", "at least 1"},
+		{"idle-churn:burst=0s", "burst"},
+		{"idle-churn:sleep=0s", "sleep"},
+		{"timer-latency:interval=0s", "interval"},
 		{"spin-wait:spin_iters=1", "spin_iters"},
 		{"mutex-contention:holds=1", "hold"},
 	};
@@ -234,6 +275,16 @@ CASE(sequences_are_read_before_they_run)
 	}
 }
 
+CASE(nodes_are_a_list)
+{
+	struct error error = {""};
+
+	assert_int_equal(checked("numa-working-set-sweep", &error), 0);
+	assert_int_equal(checked("numa-working-set-sweep:nodes=0-1", &error), 0);
+	assert_int_equal(checked("numa-working-set-sweep:nodes=x", &error), -EINVAL);
+	assert_non_null(strstr(error.text, "nodes: "));
+}
+
 CASE(io_wants_something_to_do_it_on)
 {
 	struct error error = {""};
@@ -259,6 +310,7 @@ int main(void)
 		cmocka_unit_test(periods_follow_their_parameters),
 		cmocka_unit_test(what_parameters_cannot_be_is_refused),
 		cmocka_unit_test(sequences_are_read_before_they_run),
+		cmocka_unit_test(nodes_are_a_list),
 		cmocka_unit_test(io_wants_something_to_do_it_on),
 	};
 
