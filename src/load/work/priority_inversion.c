@@ -4,8 +4,12 @@
  * giving it back; unless that inherits the priority of who waits. To be seen where all are on one
  * CPU.
  */
+#include <limits.h>
+
 #include "load/setup.h"
 #include "load/work/lock.h"
+
+#define READY_NS 1000000000ULL
 
 enum mode { MODE_PLAIN, MODE_PI };
 
@@ -56,10 +60,15 @@ static unsigned int team_size(const void *params_)
 			      priority_inversion->low);
 }
 
+struct shared {
+	struct lock lock;
+	_Alignas(64) uint32_t ready; /* members that have their priority */
+};
+
 static size_t shared_bytes(const void *params_)
 {
 	(void)params_;
-	return sizeof(struct lock);
+	return sizeof(struct shared);
 }
 
 /* What is computed while the lock is held. */
@@ -79,8 +88,23 @@ static uint64_t units(const void *params_, unsigned int position)
 	       (role == ROLE_MEDIUM ? 0 : held_units(priority_inversion, role));
 }
 
+/* On one CPU, those who came first would keep the others from ever getting their priority. */
+static void await_team(struct worker *worker, uint32_t *ready)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + READY_NS;
+	uint32_t seen = __atomic_add_fetch(ready, 1, __ATOMIC_ACQ_REL);
+
+	worker_futex_wake(ready, INT_MAX);
+	while (seen < worker->team_size && !worker_stopping() &&
+	       clock_monotonic_ns() < deadline_ns) {
+		worker_futex_wait(ready, seen);
+		seen = __atomic_load_n(ready, __ATOMIC_ACQUIRE);
+	}
+}
+
 static int begin(struct worker *worker)
 {
+	struct shared *shared = worker->shared;
 	static const struct spec_policy policies[] = {
 		[ROLE_HIGH] = {.kind = POLICY_FIFO, .priority = 70},
 		[ROLE_MEDIUM] = {.kind = POLICY_FIFO, .priority = 50},
@@ -88,6 +112,7 @@ static int begin(struct worker *worker)
 	};
 
 	setup_policy(&policies[role_of(worker->params, worker->position)], worker->report.note);
+	await_team(worker, &shared->ready);
 	return 0;
 }
 
@@ -96,7 +121,7 @@ static void iterate(struct worker *worker)
 	const struct priority_inversion *priority_inversion = worker->params;
 	enum role role = role_of(priority_inversion, worker->position);
 	bool inherits = priority_inversion->mode == MODE_PI;
-	struct lock *lock = worker->shared;
+	struct lock *lock = &((struct shared *)worker->shared)->lock;
 
 	worker_spin(worker, priority_inversion->work);
 	if (role != ROLE_MEDIUM) {
