@@ -463,7 +463,7 @@ static void end_crew(struct crew *crew)
 
 void crews_stop(struct crew **crews, size_t count)
 {
-	struct waiting waiting = {NULL};
+	struct waiting waiting = {.fds = NULL};
 	size_t workers = 0;
 
 	for (size_t c = 0; c < count; c++) {

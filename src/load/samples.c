@@ -152,7 +152,7 @@ int samples_summarize(const struct sample_set *sets, size_t count,
 	cleanup_free double *weights = calloc(SLOTS, sizeof(*weights));
 	struct sample_summary summary = {0};
 	struct quantile found[QUANTILES];
-	struct collected collected = {NULL};
+	struct collected collected = {.items = NULL};
 	uint64_t *const into[QUANTILES] = {&summary.p50, &summary.p90, &summary.p99, &summary.p999};
 	double total = 0;
 	int result = 0;

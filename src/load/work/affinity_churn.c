@@ -14,7 +14,7 @@ struct affinity_churn {
 static const struct param params[] = {
 	PARAM(struct affinity_churn, spin_iters, COUNT, "1024", 0, 0,
 	      "units of spinning before each move"),
-	{NULL},
+	{.name = NULL},
 };
 
 static uint64_t units(const void *params_, unsigned int position)

@@ -23,7 +23,7 @@ static const struct param params[] = {
 	POLICY(wakee, "policy of who is woken"),
 	PARAM(struct asymmetric_waker, spin_iters, COUNT, "1024", 0, 0,
 	      "units of spinning before, and after, each wakeup"),
-	{NULL},
+	{.name = NULL},
 };
 
 static unsigned int team_size(const void *params_)

@@ -12,7 +12,7 @@ struct bursty {
 static const struct param params[] = {
 	PARAM(struct bursty, burst, DURATION, "50ms", 1, 0, "how long to compute"),
 	PARAM(struct bursty, sleep, DURATION, "100ms", 1, 0, "how long to sleep afterwards"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* That many or a multiple of it: either way it is looked at after each burst. */

@@ -14,7 +14,7 @@ static const struct param params[] = {
 	PARAM(struct cache_pipe, size, SIZE, "32K", 1, 0, "memory to go through"),
 	PARAM(struct cache_pipe, burst_iters, COUNT, "1024", 0, 0,
 	      "units of going through it before each write"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* When each member of the pair wrote. */

@@ -13,7 +13,7 @@ struct cache_pressure {
 static const struct param params[] = {
 	PARAM(struct cache_pressure, size, SIZE, "32K", 1, 0, "memory to go through"),
 	PARAM(struct cache_pressure, stride, SIZE, "64", 1, 0, "from one access to the next"),
-	{NULL},
+	{.name = NULL},
 };
 
 static uint64_t units(const void *params_, unsigned int position)

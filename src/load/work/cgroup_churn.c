@@ -20,7 +20,7 @@ static const struct param params[] = {
 	PARAM(struct cgroup_churn, groups, COUNT, "2", 1, 64, "cgroups of each worker"),
 	PARAM(struct cgroup_churn, period, DURATION, "100ms", 1, 0,
 	      "sleep in each before it works"),
-	{NULL},
+	{.name = NULL},
 };
 
 struct churn {

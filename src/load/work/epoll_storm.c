@@ -20,7 +20,7 @@ static const struct param params[] = {
 	PARAM(struct epoll_storm, consumers, COUNT, "2", 1, 4096, "workers that wait and read"),
 	PARAM(struct epoll_storm, burst, COUNT, "32", 1, 0, "writes without a pause"),
 	PARAM(struct epoll_storm, pause, DURATION, "100us", 0, 0, "sleep before each burst"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* The first write of a burst is the one that wakes. */

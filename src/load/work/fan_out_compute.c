@@ -22,7 +22,7 @@ static const struct param params[] = {
 	      "multiplications after each wakeup"),
 	PARAM(struct fan_out_compute, sleep, DURATION, "100us", 0, 0,
 	      "between the wakeup and the multiplications"),
-	{NULL},
+	{.name = NULL},
 };
 
 struct matrices {

@@ -11,7 +11,7 @@ static const struct param params[] = {
 	PARAM(struct futex_fan_out, fan_out, COUNT, "4", 1, 4096, "receivers of each messenger"),
 	PARAM(struct futex_fan_out, spin_iters, COUNT, "1024", 0, 0,
 	      "units of spinning in each iteration"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* A receiver that is late finds the stamp of its generation still there, not that of a later one.

@@ -9,7 +9,7 @@ struct futex_ping_pong {
 static const struct param params[] = {
 	PARAM(struct futex_ping_pong, spin_iters, COUNT, "1024", 0, 0,
 	      "units of spinning before the word is handed over"),
-	{NULL},
+	{.name = NULL},
 };
 
 struct shared {

@@ -25,7 +25,7 @@ static const struct param params[] = {
 	 .initial = "no",
 	 .choices = answers,
 	 .help = "without the slack that the kernel gives to timers"},
-	{NULL},
+	{.name = NULL},
 };
 
 static int begin(struct worker *worker)

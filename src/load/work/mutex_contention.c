@@ -15,7 +15,7 @@ static const struct param params[] = {
 	      "units of spinning with the lock held"),
 	PARAM(struct mutex_contention, work, COUNT, "1024", 0, 0,
 	      "units of spinning before it is taken"),
-	{NULL},
+	{.name = NULL},
 };
 
 static unsigned int team_size(const void *params_)

@@ -19,7 +19,7 @@ struct numa_migration_churn {
 static const struct param params[] = {
 	PARAM(struct numa_migration_churn, period, DURATION, "100ms", 1, 0,
 	      "sleep on each node before it works"),
-	{NULL},
+	{.name = NULL},
 };
 
 struct nodes {

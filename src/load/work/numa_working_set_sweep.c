@@ -25,7 +25,7 @@ static const struct param params[] = {
 	      "sleep before it moves on"),
 	PARAM(struct numa_working_set_sweep, nodes, TEXT, NULL, 0, 0,
 	      "nodes to go through, as 0,2-3; without, all that are allowed"),
-	{NULL},
+	{.name = NULL},
 };
 
 struct sweep {

@@ -21,7 +21,7 @@ static const struct param params[] = {
 	      "random pages before they are given back"),
 	PARAM(struct page_fault_churn, spin_iters, COUNT, "64", 0, 0,
 	      "units of spinning afterwards"),
-	{NULL},
+	{.name = NULL},
 };
 
 static uint64_t units(const void *params_, unsigned int position)

@@ -9,7 +9,7 @@ struct pipe_io {
 static const struct param params[] = {
 	PARAM(struct pipe_io, burst_iters, COUNT, "1024", 0, 0,
 	      "units of spinning before each write"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* When each member of the pair wrote. */

@@ -9,7 +9,7 @@ struct policy_churn {
 static const struct param params[] = {
 	PARAM(struct policy_churn, spin_iters, COUNT, "1024", 0, 0,
 	      "units of spinning before each change"),
-	{NULL},
+	{.name = NULL},
 };
 
 static const struct spec_policy policies[] = {

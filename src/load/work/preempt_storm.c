@@ -14,7 +14,7 @@ static const struct param params[] = {
 	      "units of spinning in each iteration"),
 	PARAM(struct preempt_storm, sleep, DURATION, "1ms", 1, 0,
 	      "of the real-time worker after it has spun"),
-	{NULL},
+	{.name = NULL},
 };
 
 static unsigned int team_size(const void *params_)

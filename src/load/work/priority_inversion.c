@@ -40,7 +40,7 @@ static const struct param params[] = {
 	 .initial = "plain",
 	 .choices = modes,
 	 .help = "whether the lock inherits priorities"},
-	{NULL},
+	{.name = NULL},
 };
 
 enum role { ROLE_HIGH, ROLE_MEDIUM, ROLE_LOW };

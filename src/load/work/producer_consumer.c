@@ -18,7 +18,7 @@ static const struct param params[] = {
 	PARAM(struct producer_consumer, consume_iters, COUNT, "4096", 0, 0,
 	      "units of spinning for each item"),
 	PARAM(struct producer_consumer, depth, COUNT, "1024", 1, 1 << 20, "room of the queue"),
-	{NULL},
+	{.name = NULL},
 };
 
 /*

@@ -15,7 +15,7 @@ static const struct param params[] = {
 	PARAM(struct rt_starvation, priority, COUNT, "50", 1, 99, "of the real-time workers"),
 	PARAM(struct rt_starvation, spin_iters, COUNT, "1024", 0, 0,
 	      "units of spinning in each iteration"),
-	{NULL},
+	{.name = NULL},
 };
 
 static unsigned int team_size(const void *params_)

@@ -21,7 +21,7 @@ struct sequence {
 static const struct param params[] = {
 	PARAM(struct sequence, phases, TEXT, "spin:10ms+sleep:5ms+yield:2ms+io:2ms", 0, 0,
 	      "spin, sleep, yield, io or alu, each with its duration"),
-	{NULL},
+	{.name = NULL},
 };
 
 enum phase_kind {

@@ -15,7 +15,7 @@ struct signal_storm {
 static const struct param params[] = {
 	PARAM(struct signal_storm, signals, COUNT, "16", 1, 0, "to the partner in each iteration"),
 	PARAM(struct signal_storm, spin_iters, COUNT, "1024", 0, 0, "units of spinning afterwards"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* Of each member, once it can take signals and until it stops. */

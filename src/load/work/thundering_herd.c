@@ -20,7 +20,7 @@ static const struct param params[] = {
 	      "wakeups of them all, then everybody rests; 0: as long as it runs"),
 	PARAM(struct thundering_herd, inter_batch, DURATION, "5ms", 0, 0,
 	      "sleep before each wakeup"),
-	{NULL},
+	{.name = NULL},
 };
 
 static unsigned int team_size(const void *params_)

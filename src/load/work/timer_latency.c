@@ -12,7 +12,7 @@ struct timer_latency {
 
 static const struct param params[] = {
 	PARAM(struct timer_latency, interval, DURATION, "1ms", 1, 0, "from timer to timer"),
-	{NULL},
+	{.name = NULL},
 };
 
 struct timer {

@@ -25,7 +25,7 @@ static const struct param params[] = {
 	 .initial = "pipe",
 	 .choices = ways,
 	 .help = "how they wake each other"},
-	{NULL},
+	{.name = NULL},
 };
 
 struct stamp {
