@@ -299,6 +299,17 @@ CASE(io_wants_something_to_do_it_on)
 	assert_non_null(strstr(error.text, "too small"));
 }
 
+CASE(texts_of_reports_have_an_end)
+{
+	struct worker_report report = {.magic = REPORT_MAGIC, .bytes = sizeof(report)};
+
+	assert_int_equal(report_check(&report, sizeof(report)), 1);
+	memset(report.note, 'x', sizeof(report.note));
+	assert_int_equal(report_check(&report, sizeof(report)), -EBADMSG);
+	report.note[REPORT_TEXT - 1] = '\0';
+	assert_int_equal(report_check(&report, sizeof(report)), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -312,6 +323,7 @@ int main(void)
 		cmocka_unit_test(sequences_are_read_before_they_run),
 		cmocka_unit_test(nodes_are_a_list),
 		cmocka_unit_test(io_wants_something_to_do_it_on),
+		cmocka_unit_test(texts_of_reports_have_an_end),
 	};
 
 	return RUN(cases);
