@@ -5,7 +5,6 @@
 
 #include "base/similar.h"
 
-#define OWN_TYPES(X) X(custom) X(exec)
 #define WORK_TYPES(X)                                                                              \
 	X(spin_wait)                                                                               \
 	X(yield_heavy)                                                                             \
@@ -43,14 +42,16 @@
 	X(idle_churn)                                                                              \
 	X(alu_hot)                                                                                 \
 	X(smt_sibling_spin)                                                                        \
-	X(timer_latency)
+	X(timer_latency)                                                                           \
+	X(custom)                                                                                  \
+	X(exec)
 
 #define X(name) extern const struct work_type work_##name;
-WORK_TYPES(X) OWN_TYPES(X)
+WORK_TYPES(X)
 #undef X
 
 #define X(name) &work_##name,
-const struct work_type *const work_types[] = {WORK_TYPES(X) OWN_TYPES(X) NULL};
+const struct work_type *const work_types[] = {WORK_TYPES(X) NULL};
 #undef X
 
 int work_type_find(const char *name, const struct work_type **ret_type, struct error *error)

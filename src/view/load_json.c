@@ -211,6 +211,7 @@ static void add_report(struct json *json, const struct run_crew *crew, unsigned 
 	add_text(json, "policy_error", report->policy_error);
 	add_text(json, "memory_policy_error", report->memory_policy_error);
 	add_text(json, "nice_error", report->nice_error);
+	add_text(json, "note", report->note);
 	add_text(json, "work_error", report->work_error);
 }
 

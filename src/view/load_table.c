@@ -253,6 +253,7 @@ static void write_refusals(struct output *out, const struct outcome *outcome)
 		offsetof(struct worker_report, policy_error),
 		offsetof(struct worker_report, memory_policy_error),
 		offsetof(struct worker_report, nice_error),
+		offsetof(struct worker_report, note),
 	};
 	char name[256], shown[REPORT_TEXT * 2];
 
