@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A messenger wakes several receivers at once, by a generation that it advances. */
+#include "load/work/generation.h"
 #include "load/work_type.h"
 
 struct futex_fan_out {
@@ -14,15 +15,6 @@ static const struct param params[] = {
 	{.name = NULL},
 };
 
-/* A receiver that is late finds the stamp of its generation still there, not that of a later one.
- */
-#define GENERATIONS 1024
-
-struct shared {
-	uint32_t generation;
-	_Alignas(64) uint64_t stamps_ns[GENERATIONS];
-};
-
 static unsigned int team_size(const void *params_)
 {
 	return (unsigned int)((const struct futex_fan_out *)params_)->fan_out + 1;
@@ -31,7 +23,7 @@ static unsigned int team_size(const void *params_)
 static size_t shared_bytes(const void *params_)
 {
 	(void)params_;
-	return sizeof(struct shared);
+	return sizeof(struct generation);
 }
 
 static uint64_t units(const void *params_, unsigned int position)
@@ -43,21 +35,12 @@ static uint64_t units(const void *params_, unsigned int position)
 static void iterate(struct worker *worker)
 {
 	const struct futex_fan_out *futex_fan_out = worker->params;
-	struct shared *shared = worker->shared;
-	uint32_t seen;
 
 	worker_spin(worker, futex_fan_out->spin_iters);
-	if (worker->position) {
-		seen = __atomic_load_n(&shared->generation, __ATOMIC_ACQUIRE);
-		worker_await_change(worker, &shared->generation, seen,
-				    &shared->stamps_ns[(seen + 1) % GENERATIONS]);
-		return;
-	}
-	/* nobody else writes it */
-	seen = shared->generation;
-	worker_stamp(&shared->stamps_ns[(seen + 1) % GENERATIONS]);
-	__atomic_store_n(&shared->generation, seen + 1, __ATOMIC_RELEASE);
-	worker_futex_wake(&shared->generation, (unsigned int)futex_fan_out->fan_out);
+	if (worker->position)
+		generation_await(worker, worker->shared);
+	else
+		generation_advance(worker->shared, (unsigned int)futex_fan_out->fan_out);
 }
 
 const struct work_type work_futex_fan_out = {
