@@ -304,7 +304,7 @@ static int read_spec(struct load_parsing *parsing, struct error *error)
 	if (scenario && access(path, F_OK) < 0)
 		return spec_read_text(&parsing->options->spec, scenario->text, scenario->name,
 				      error);
-	if (!scenario && access(path, F_OK) < 0)
+	if (!scenario && strcmp(path, "-") != 0 && access(path, F_OK) < 0)
 		return scenario_unknown(path, error);
 	return spec_read_file(&parsing->options->spec, path, error);
 }

@@ -168,7 +168,10 @@ static void loop(struct worker *worker)
 		type->iterate(worker);
 		worker->iterations++;
 		__atomic_store_n(&worker->slot->iterations, worker->iterations, __ATOMIC_RELAXED);
-		if (worker->work_units % CHECKPOINT_UNITS == 0)
+		/* few iterations are a checkpoint of some types, and these may take long under
+		 * load; the coarse clock, of a tick or so, costs next to nothing */
+		if (worker->work_units % CHECKPOINT_UNITS == 0 ||
+		    clock_ns(CLOCK_MONOTONIC_COARSE) > worker->last_look_ns + LIFE_LOOK_NS)
 			worker_look(worker, clock_monotonic_ns());
 	}
 	/* what cannot go on stays until it is stopped, so that its partners are not alone */

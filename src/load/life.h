@@ -7,6 +7,12 @@
 
 #define LIFE_START_S 30 /* to wait for the start */
 
+/*
+ * At the latest so long after the last look, the end of an iteration is one, checkpoint or not: the
+ * gaps that are told are those of the scheduler, not those between checkpoints.
+ */
+#define LIFE_LOOK_NS 10000000ULL
+
 /* Everything a worker is told before it begins. */
 struct life {
 	const struct plan_group *group;

@@ -73,7 +73,7 @@ def test_a_library_without_the_function(tmp_path):
 
 @pytest.mark.parametrize("text, place, words", [
     ("", "", ["nothing in it"]),
-    ("[1, 2", ":1:", ["not YAML"]),
+    ("[1, 2", ":", ["not YAML"]),
     ("\tx: 1", ":1:", ["not YAML"]),
     ("- a\n- b\n", ":1:1:", ["a spec must be a mapping"]),
     ("wrok: {type: spin-wait}\n", ":1:1:", ["has no key 'wrok'", "did you mean 'work'"]),
