@@ -281,6 +281,15 @@ static void judge_completed(struct judging *judging)
 		     judging->summary->completed, judging->summary->completed == 1 ? "" : "s");
 }
 
+/* A type may be told to spin 0 units, and still get on. */
+static bool counts_nothing(const struct run_crew *crew, unsigned int number)
+{
+	const struct spec_work *work = crew->group.work;
+
+	return work->type->units &&
+	       !work->type->units(work->params, number % crew->group.team_size);
+}
+
 static void judge_starved(struct judging *judging)
 {
 	unsigned int starved = 0;
@@ -290,8 +299,8 @@ static void judge_starved(struct judging *judging)
 	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
 		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
 
-		/* a type may be told to spin 0 units, and still get on */
-		if (!report || report->work_units || report->iterations > 1)
+		if (!report || report->work_units ||
+		    (counts_nothing(judging->crew, i) && report->iterations > 1))
 			continue;
 		starved++;
 		find(judging, CHECK_NOT_STARVED, VERDICT_FAIL, report->tid, 0, NAN,

@@ -179,6 +179,25 @@ static void loop(struct worker *worker)
 		poll(NULL, 0, WORKER_WAIT_NS / 1000000);
 }
 
+/* From now on it counts: what begin() waited for is not of the work. */
+static void begin_telemetry(struct worker *worker)
+{
+	struct worker_report *report = &worker->report;
+
+	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
+		worker->samples[i].total = 0;
+	report->looks = report->max_gap_ns = report->max_gap_at_ns = report->alarms = 0;
+	report->migration_count = report->migrations_kept = 0;
+	report->cpus_used = (struct cpus){{0}};
+	worker->cpu = (unsigned int)sched_getcpu();
+	if (worker->cpu < CPUS_MAX)
+		cpus_add(&report->cpus_used, worker->cpu);
+	worker->asked_ns = 0;
+	worker->excused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+	worker->last_look_ns = report->began_ns = clock_monotonic_ns();
+	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
+}
+
 static void work(struct life *life)
 {
 	struct worker *worker = &life->worker;
@@ -186,15 +205,9 @@ static void work(struct life *life)
 	uint64_t before[3] = {0}, after[3] = {0}, cpu_ns;
 	bool measured = read_schedstat(before);
 
-	report->began_ns = clock_monotonic_ns();
+	begin_telemetry(worker);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	worker->cpu = (unsigned int)sched_getcpu();
-	if (worker->cpu < CPUS_MAX)
-		cpus_add(&report->cpus_used, worker->cpu);
-	worker->last_look_ns = report->began_ns;
-	worker->excused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
 	report->paused_ns = worker->excused_ns;
-	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
 	if (worker->type->flags & WORK_BYPASS)
 		worker->type->iterate(worker); /* and it returns when it likes */
 	else
@@ -266,6 +279,8 @@ int life_run(struct life *life)
 	worker->random = random_seed(worker->seed, worker->index);
 	__atomic_store_n(&worker->slot->tid, worker->report.tid, __ATOMIC_RELAXED);
 	set_up(life);
+	/* begin() may look at the clock, and is not to find that it has been stuck since boot */
+	begin_telemetry(worker);
 	if (worker->type->begin && worker->type->begin(worker) < 0)
 		worker_fail(worker, "it could not begin");
 	work(life);

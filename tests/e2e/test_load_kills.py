@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whatever is killed, and whatever runs out: no process, cgroup or file is left, and the verdict is right.
+
+DWELL_KILLS=N: how often something is killed (100).
+"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from conftest import DWELL, run
+from loads import CGROUPS, Load, await_nothing, children, processes, spec, start
+
+KILLS = int(os.environ.get("DWELL_KILLS", "100"))
+NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+@pytest.fixture
+def scratch():
+    """For the workers' files, and everybody's. Programs of the run have its name in their command line."""
+    directory = pathlib.Path(tempfile.mkdtemp(dir="/var/tmp", prefix="load-scratch-"))
+    directory.chmod(0o777)
+    yield directory
+    shutil.rmtree(directory)
+
+
+def workload(directory, scratch, duration):
+    cgroup = "- {name: a/b, work: [{type: pipe-io, workers: 2}, {type: io-sync-write, workers: 1}]}" if CGROUPS else "[]"
+    # two grandchildren: one in the worker's process group, one that has left it
+    return spec(directory, f"""
+duration: {duration}
+cgroups:
+  {cgroup}
+work:
+  - {{type: fork-exit, workers: 1}}
+  - type: exec
+    command: >-
+      sh -c "setsid sh -c 'sleep 1000 # {scratch}' & sleep 1000 # {scratch}"
+""")
+
+
+def random_moment(rng, process):
+    """From before the first worker to the middle of the work."""
+    time.sleep(rng.random() * rng.choice((0.02, 0.1, 0.3)))
+    return process.poll() is None
+
+
+def victims(process, kind):
+    """Processes of that kind that there are now."""
+    if kind == "guardian":
+        return [process.pid]
+    runners = children(process.pid)
+    if kind == "runner":
+        return runners
+    workers = [worker for runner in runners for worker in children(runner)]
+    if kind == "worker":
+        return workers
+    return [child for worker in workers for child in children(worker)]
+
+
+def kill(pids, rng):
+    pid = rng.choice(pids) if pids else None
+    try:
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+        return pid
+    except ProcessLookupError:
+        return None
+
+
+@pytest.mark.parametrize("kind", ["guardian", "runner", "worker", "grandchild"])
+def test_sigkill_at_random_moments(tmp_path, scratch, kind):
+    rng = random.Random(kind)
+    path = workload(tmp_path, scratch, "600ms")
+    killed = 0
+    for _ in range(max(KILLS // 4, 1)):
+        process = start(path, "--json", "--scratch", scratch)
+        pid = kill(victims(process, kind), rng) if random_moment(rng, process) else None
+        out, error = process.communicate(timeout=30)
+        assert await_nothing(str(scratch), scratch) == [], (kind, error)
+        if not pid:
+            continue
+        killed += 1
+        lines = [json.loads(line) for line in out.splitlines()]
+        report = lines[-1] if lines and lines[-1]["type"] == "load" else None
+        if kind == "guardian":
+            assert process.returncode == -signal.SIGKILL
+        elif kind == "runner":
+            assert process.returncode == 1 and "was killed by signal 9" in error, error
+        elif kind == "worker":
+            assert process.returncode == 3 and report["verdict"] == "fail", (process.returncode, error)
+            dead = [line for line in lines if line["type"] == "worker" and not line["completed"]]
+            assert [worker["exit_info"] for worker in dead] == [{"kind": "signaled", "signal": 9}]
+        else:
+            # a child of fork-exit ends anyway; what the program's shell thinks of it is its own matter
+            assert process.returncode in (0, 3) and report["verdict"] in ("pass", "fail"), error
+            assert all(line["completed"] for line in lines if line["type"] == "worker")
+    assert killed > max(KILLS // 4, 1) // 4, "hardly anything was there to be killed"
+
+
+def test_a_worker_that_does_not_stop_is_killed(tmp_path, scratch):
+    """Deaf to SIGUSR1, with a child that holds its report pipe open."""
+    source = tmp_path / "deaf.c"
+    source.write_text("""
+#include <signal.h>
+#include <unistd.h>
+#include <dwell/work.h>
+int dwell_work(struct dwell_work *work)
+{
+	signal(SIGUSR1, SIG_IGN);
+	if (!fork()) for (;;) pause();
+	for (;;) pause();
+}
+int dies(struct dwell_work *work)
+{
+	if (!fork()) { signal(SIGUSR1, SIG_IGN); for (;;) pause(); }
+	_exit(5);
+}
+""")
+    include = pathlib.Path(__file__).resolve().parents[2] / "include"
+    library = tmp_path / "deaf.so"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", "-o", library, source], check=True)
+    began = time.monotonic()
+    load = Load("--work", f"custom:library={library}", "--work", "spin-wait", "-d", "300ms", "--scratch", scratch)
+    assert time.monotonic() - began < 20
+    assert load.status == 3
+    assert [worker["exit_info"] for worker in load.workers] == [{"kind": "timed_out"}, None]
+    load = Load("--work", f"custom:library={library},function=dies", "-d", "300ms", "--scratch", scratch)
+    assert load.status == 3 and load.workers[0]["exit_info"] == {"kind": "exited", "code": 5}
+    assert await_nothing(str(scratch), scratch) == []
+
+
+def test_a_full_disk(tmp_path):
+    """30 s of ENOSPC: the workers go on, and say so; a report that has no room is an error."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], check=True)
+    try:
+        load = Load("--work", "io-sync-write", "--workers", 2, "--work", "spin-wait", "-d", "30s", "--scratch", disk, timeout=60)
+        assert load.status == 0 and all(worker["completed"] for worker in load.workers), load.error
+        # there is room for the file of one of them
+        without = [worker for worker in load.workers[:2] if "No space left" in (worker["note"] or "")]
+        assert without
+        for worker in without:
+            assert worker["cpu_time_ns"] < worker["wall_time_ns"] / 10, "it must not spin on the error"
+            assert worker["max_gap_ms"] < 5000
+        assert load.workers[2]["iterations"] > 0
+        subprocess.run(["dd", "if=/dev/zero", f"of={disk}/ballast", "bs=4k"], stderr=subprocess.DEVNULL)
+        done = run("load", "--work", "spin-wait", "--workers", 300, "-d", "200ms", "--save", disk / "runs")
+        assert done.returncode == 1 and "No space left" in done.stderr, done
+        assert [path.name for path in disk.rglob("*")] in (["ballast"], ["runs", "ballast"], ["ballast", "runs"])
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_limits_of_processes_and_files(scratch):
+    done = subprocess.run(["prlimit", "--nofile=64:64", DWELL, "load", "--work", "spin-wait", "--workers", "100", "-d", "5s",
+                           "--scratch", scratch], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "ulimit -n" in done.stderr, done.stderr
+    assert await_nothing(str(scratch), scratch) == []
+    done = subprocess.run([*NOBODY, "prlimit", "--nproc=20:20", DWELL, "load", "--work", "spin-wait", "--workers", "100", "-d",
+                           "5s", "--scratch", scratch], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "ulimit -u" in done.stderr, done.stderr
+    assert await_nothing(str(scratch), scratch) == []
+
+
+def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_path, scratch):
+    if not CGROUPS:
+        pytest.skip("cgroup v2 is not mounted")
+    process = start(workload(tmp_path, scratch, "60s"), "--scratch", scratch)
+    while not victims(process, "grandchild"):
+        time.sleep(0.01)
+    runner = children(process.pid)[0]
+    os.kill(process.pid, signal.SIGSTOP)
+    os.kill(runner, signal.SIGSTOP)
+    os.kill(process.pid, signal.SIGKILL)
+    os.kill(runner, signal.SIGKILL)
+    # nobody was left to kill what had left its worker's process group
+    deadline = time.monotonic() + 10
+    while processes(str(scratch)) and time.monotonic() < deadline:
+        for pid in processes(str(scratch)):
+            os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=20)
+    assert run("load", "steady", "-d", "100ms").returncode == 0
+    assert [path for mount in CGROUPS for path in mount.glob("dwell-load.*")] == []
+
+
+def test_the_death_of_the_scheduler_ends_the_run_and_fails_it(scratch):
+    scheduler = subprocess.Popen(["sleep", "1000"])
+    process = start("--work", "spin-wait", "-d", "60s", "--json", "--scheduler-pid", scheduler.pid, "--scratch", scratch)
+    while not victims(process, "worker"):
+        time.sleep(0.01)
+    scheduler.kill()
+    scheduler.wait()
+    out, error = process.communicate(timeout=20)
+    report = json.loads(out.splitlines()[-1])
+    assert process.returncode == 3 and report["end"] == "scheduler-died", error
+    assert [finding["text"] for finding in report["checks"] if finding["check"] == "run"] == ["the scheduler died"]
+
+
+@pytest.fixture
+def trickle():
+    """A cgroup (v1) whose tasks get a millisecond of CPU a second, all together."""
+    directory = pathlib.Path("/sys/fs/cgroup/cpu") / f"dwell-test-{os.getpid()}"
+    if not (directory.parent / "cpu.cfs_quota_us").parent.is_dir() or not (directory.parent / "cgroup.procs").exists():
+        pytest.skip("no cpu controller of cgroup v1 here; guests try it with cpu_max")
+    directory.mkdir()
+    (directory / "cpu.cfs_period_us").write_text("1000000")
+    (directory / "cpu.cfs_quota_us").write_text("1000")
+    yield directory
+    for pid in (directory / "cgroup.procs").read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while (directory / "cgroup.procs").read_text() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    directory.rmdir()
+
+
+@pytest.mark.parametrize("repro", [False, True])
+def test_the_scheduler_is_told_of_workers_that_cannot_run(scratch, trickle, repro):
+    scheduler = subprocess.Popen(["sleep", "1000"])
+    cpu = max(os.sched_getaffinity(0))
+    process = start("--work", "spin-wait", "--workers", 12, "--cpus", cpu, "-d", "8s", "--json", "--scratch", scratch,
+                    "--scheduler-pid", scheduler.pid, *(["--repro"] if repro else []))
+    while len(victims(process, "worker")) < 12:
+        time.sleep(0.01)
+    for pid in victims(process, "worker"):
+        (trickle / "cgroup.procs").write_text(str(pid))
+    out, error = process.communicate(timeout=60)
+    report = json.loads(out.splitlines()[-1])
+    status = scheduler.poll()
+    scheduler.kill()
+    scheduler.wait()
+    if repro:
+        assert status is None and report["scheduler_alarms"] == 0 and report["end"] == "complete", error
+    else:
+        assert status == -signal.SIGUSR2 and report["end"] == "scheduler-died" and process.returncode == 3, error
+        assert report["scheduler_alarms"] >= 1
+        assert "has not run for 2 s" in json.dumps(report["events"])
+    assert await_nothing(str(scratch), scratch) == []
