@@ -33,6 +33,8 @@ struct account {
 	__u64 asked_since_ns;	     /* the wait (by since_ns) for which it last asked for a site */
 	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
 	__u32 pad;
+	__u64 ran_ns; /* the kernel's own count of its CPU time, when it was last seen to leave one
+		       */
 	struct account_state live;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
@@ -91,6 +93,7 @@ static __always_inline void account_begin(struct account *account, struct task_s
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
+	account->ran_ns = task->se.sum_exec_runtime;
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;

@@ -72,6 +72,7 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	__u64 sum_exec_runtime; /* ns on a CPU; up to date at a switch */
 	__u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 on: dequeued late, blocked although on_rq */
 	struct cfs_rq *cfs_rq;	     /* CONFIG_FAIR_GROUP_SCHED */

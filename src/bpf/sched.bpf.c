@@ -107,16 +107,47 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 		span_leave_cpu(ctx, task, account, &next, now_ns);
 }
 
+/*
+ * It ran, but was never seen to get its CPU: the switch was hidden. How long it ran, the kernel has
+ * counted all the same, so only what it waited for before is not quite known.
+ * What a snapshot may have been told already, of the time before its instant, stays as it is. Not
+ * inlined: it is rare, and the way of all others is not to be longer for it.
+ */
+static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_ns)
+{
+	__u64 instant_ns = snapshot_ns;
+	__u64 least_ns, from_ns = now_ns - ran_ns, waited_ns;
+	__u8 state;
+
+	if (!account)
+		return 0;
+	count(&losses.transitions);
+	least_ns = account->live.since_ns;
+	state = account->live.where.state;
+	if (account->frozen_ns != instant_ns && now_ns >= instant_ns && instant_ns > least_ns)
+		least_ns = instant_ns;
+	if (ran_ns > now_ns || from_ns < least_ns)
+		from_ns = least_ns;
+	waited_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
+				  from_ns);
+	if (state == WIRE_RUNNABLE)
+		account_latency(account, waited_ns);
+	return 0;
+}
+
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
 				      unsigned int state, __u64 now_ns)
 {
 	struct account *account = account_of(task);
+	__u64 ran_ns;
 
 	if (!account)
 		return;
+	ran_ns = task->se.sum_exec_runtime;
 	/* it runs, so the switch that let it was not seen */
 	if (account->live.where.state != WIRE_ON_CPU)
-		count(&losses.transitions);
+		catch_up(account, ran_ns - account->ran_ns, now_ns);
+	account->ran_ns = ran_ns;
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);
 	else if (preempt || !state || !has_left_queue(task))
