@@ -387,33 +387,21 @@ static void judge_throughput(struct judging *judging)
 			    0, cv, limit, "");
 }
 
-/* Pages on nodes that have CPUs the group may use, or that its memory policy names. */
 static void judge_locality(struct judging *judging)
 {
 	double limit = judging->run->spec->checks.numa_locality, share;
-	const struct topology_parts *nodes = &judging->run->topology->nodes;
-	const struct spec_memory *memory = &judging->crew->group.work->memory;
-	uint64_t local = 0, all = 0;
+	uint64_t all = summary_pages(judging->summary);
 
 	if (isnan(limit))
 		return;
-	for (size_t i = 0; i < REPORT_NODES; i++)
-		all += judging->summary->numa_pages[i];
-	for (size_t i = 0; i < nodes->count; i++) {
-		struct cpus shared = nodes->items[i].cpus;
-		unsigned int id = nodes->items[i].id;
-
-		cpus_intersect(&shared, &judging->crew->allowed);
-		if (id < REPORT_NODES &&
-		    (memory->nodes ? memory->nodes >> id & 1 : cpus_count(&shared) > 0))
-			local += judging->summary->numa_pages[id];
-	}
 	if (!all) {
 		find(judging, CHECK_NUMA_LOCALITY, VERDICT_INCONCLUSIVE, 0, NAN, limit,
 		     "no pages are known: the kernel has no numa_maps");
 		return;
 	}
-	share = (double)local / (double)all;
+	share = (double)summary_local_pages(judging->summary, judging->crew,
+					    &judging->run->topology->nodes) /
+		(double)all;
 	find_figure(judging, CHECK_NUMA_LOCALITY, share < limit ? VERDICT_FAIL : VERDICT_PASS, 0,
 		    share, limit, "");
 }

@@ -146,3 +146,28 @@ int summary_make(const struct run_crew *crew, struct summary *ret_summary)
 		*ret_summary = summary;
 	return result;
 }
+
+uint64_t summary_local_pages(const struct summary *summary, const struct run_crew *crew,
+			     const struct topology_parts *nodes)
+{
+	uint64_t chosen = crew->group.work->memory.nodes, pages = 0;
+
+	for (size_t i = 0; i < nodes->count; i++) {
+		struct cpus shared = nodes->items[i].cpus;
+		unsigned int id = nodes->items[i].id;
+
+		cpus_intersect(&shared, &crew->allowed);
+		if (id < REPORT_NODES && (chosen ? chosen >> id & 1 : cpus_count(&shared) > 0))
+			pages += summary->numa_pages[id];
+	}
+	return pages;
+}
+
+uint64_t summary_pages(const struct summary *summary)
+{
+	uint64_t pages = 0;
+
+	for (size_t i = 0; i < REPORT_NODES; i++)
+		pages += summary->numa_pages[i];
+	return pages;
+}

@@ -299,7 +299,8 @@ static void add_figures(struct json *json, const struct summary *summary)
 	add_nodes(json, "numa_pages", summary->numa_pages, summary->numas > 0);
 }
 
-static void add_group(struct json *json, const struct run_crew *crew, const struct summary *summary)
+static void add_group(struct json *json, const struct run *run, const struct run_crew *crew,
+		      const struct summary *summary)
 {
 	const struct spec_work *work = crew->group.work;
 	unsigned int period =
@@ -319,6 +320,8 @@ static void add_group(struct json *json, const struct run_crew *crew, const stru
 	json_add_u64(json, "workers", summary->workers);
 	json_add_u64(json, "completed", summary->completed);
 	add_figures(json, summary);
+	add_known(json, "numa_local_pages",
+		  summary_local_pages(summary, crew, &run->topology->nodes), summary->numas > 0);
 	json_object_end(json);
 }
 
@@ -403,7 +406,7 @@ static void write_run(struct output *out, const struct outcome *outcome)
 	add_machine(&json, &outcome->machine);
 	json_array_begin(&json, "groups");
 	for (size_t i = 0; i < run->crew_count; i++)
-		add_group(&json, run->crews[i], &outcome->summaries[i]);
+		add_group(&json, run, run->crews[i], &outcome->summaries[i]);
 	json_array_end(&json);
 	add_events(&json, run);
 	json_add_u64(&json, "scheduler_alarms", run->alarms);
