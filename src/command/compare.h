@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `dwell compare`: what was asked for, and who compares which kind. */
+#ifndef DWELL_COMMAND_COMPARE_H
+#define DWELL_COMMAND_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "command/command.h"
+
+struct compare_options {
+	const char *paths[2];
+	bool json;
+	/* of blocked workers */
+	bool worse_given;
+	double worse; /* share */
+	uint64_t top; /* 0: as usual */
+};
+
+/*
+ * Reads both, and prints what they differ in. *ret_code, EXIT_DONE before, becomes another if
+ * they differ so that it matters; then that has been told on standard error.
+ */
+int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,
+		    struct error *error) must_check;
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What two measurements of blocked workers differ in. */
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "command/compare.h"
+#include "command/replay.h"
+#include "model/comparison.h"
+#include "model/stalls.h"
+#include "view/blocked_words.h"
+
+#define DEFAULT_ROWS 20
+
+struct compared_pair {
+	const struct compare_options *options;
+	struct compared_side sides[2];
+	struct comparison comparison;
+};
+
+/* A recording on its way to a side. */
+struct loading {
+	struct stalls *stalls;
+	uint64_t duration_ns;
+};
+
+static int load_record(void *data, const struct wire_header *record, struct error *error)
+{
+	struct loading *loading = data;
+	struct stall stall;
+	int result = stalls_feed(loading->stalls, record, &stall);
+
+	return result < 0 ? error_set(error, -result, "cannot take a record: %s", strerror(-result))
+			  : 0;
+}
+
+static int load_interval(void *data, struct interval *interval, struct error *error)
+{
+	struct loading *loading = data;
+
+	(void)error;
+	loading->duration_ns += interval->end_ns - interval->start_ns;
+	return 0;
+}
+
+/* What the runtime was told of is nobody's fault, in neither. */
+static int take_hotspots(struct compared_side *side, struct stalls *stalls)
+{
+	size_t count;
+	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	char name[BLOCKED_NAME_BYTES];
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < count; i++) {
+		const struct frame *function = stalls_frame(stalls, hotspots[i].function);
+
+		if (hotspots[i].in_place)
+			continue;
+		*name = '\0';
+		if (function)
+			blocked_name(name, function);
+		result = compared_add(side, name, stall_cause_info[hotspots[i].cause].key,
+				      hotspots[i].count, hotspots[i].total_ns, hotspots[i].max_ns);
+	}
+	return result;
+}
+
+static int load_recording(struct compared_side *side, const char *path, struct error *error)
+{
+	struct loading loading = {.stalls = stalls_new(0)};
+	struct replay replay = {
+		.audience = {.data = &loading, .interval = load_interval, .record = load_record}};
+	int result = loading.stalls ? replay_open(&replay, path, error)
+				    : error_set(error, ENOMEM, "out of memory");
+
+	if (result >= 0)
+		result = replay_run(&replay, error);
+	if (result >= 0 && !stalls_runtime(loading.stalls)->pid)
+		result = error_set(error, EINVAL, "%s is no recording of `dwell blocked`", path);
+	if (result >= 0 && take_hotspots(side, loading.stalls) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0) {
+		side->duration_ns = loading.duration_ns;
+		side->threshold_ns = stalls_runtime(loading.stalls)->threshold_ns;
+	}
+	replay_release(&replay);
+	stalls_free(loading.stalls);
+	return result;
+}
+
+static uint64_t number_at(const json_t *object, const char *key)
+{
+	json_int_t number = json_integer_value(json_object_get(object, key));
+
+	return number > 0 ? (uint64_t)number : 0;
+}
+
+static int take_summary(struct compared_side *side, const json_t *summary)
+{
+	const json_t *hotspots = json_object_get(summary, "hotspots");
+	int result = 0;
+
+	side->duration_ns = number_at(summary, "duration_ns");
+	side->threshold_ns = number_at(summary, "threshold_ns");
+	for (size_t i = 0; result >= 0 && i < json_array_size(hotspots); i++) {
+		const json_t *hotspot = json_array_get(hotspots, i);
+		const char *function = json_string_value(json_object_get(hotspot, "function"));
+		const char *cause = json_string_value(json_object_get(hotspot, "cause"));
+
+		if (json_is_string(json_object_get(hotspot, "legitimate")))
+			continue;
+		result = compared_add(side, function ? function : "", cause ? cause : "",
+				      number_at(hotspot, "count"), number_at(hotspot, "total_ns"),
+				      number_at(hotspot, "max_ns"));
+	}
+	return result;
+}
+
+/* JSON lines; the summary is the one of type "blocked". */
+static int load_json(struct compared_side *side, FILE *file, const char *path, struct error *error)
+{
+	bool found = false;
+	int result = 0;
+
+	while (result >= 0) {
+		json_error_t why;
+		json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &why);
+		const char *type;
+
+		if (!line)
+			break;
+		type = json_string_value(json_object_get(line, "type"));
+		if (type && !strcmp(type, "blocked")) {
+			found = true;
+			if (take_summary(side, line) < 0)
+				result = error_set(error, ENOMEM, "out of memory");
+		}
+		json_decref(line);
+	}
+	if (result >= 0 && !found)
+		return error_set(error, EINVAL,
+				 "%s is neither a recording nor JSON of `dwell blocked`", path);
+	return result;
+}
+
+static int load(struct compared_side *side, const char *path, struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	int first;
+
+	if (!file)
+		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	first = getc(file);
+	if (first != '{')
+		return load_recording(side, path, error);
+	ungetc(first, file);
+	return load_json(side, file, path, error);
+}
+
+static const char *const changes[] = {
+	[CHANGE_NEW] = "new",	    [CHANGE_WORSE] = "worse", [CHANGE_SAME] = "same",
+	[CHANGE_BETTER] = "better", [CHANGE_GONE] = "gone",
+};
+
+static void write_side(struct output *out, const struct compared_hotspot *hotspot, double share)
+{
+	if (hotspot->count)
+		output_format(out, " %6llu %6.2f%%", (unsigned long long)hotspot->count,
+			      100 * share);
+	else
+		output_string(out, "      -       -");
+}
+
+static void write_table(struct output *out, const struct compared_pair *pair)
+{
+	char length[2][16], name[128];
+	const struct comparison *comparison = &pair->comparison;
+	size_t rows = pair->options->top ? (size_t)pair->options->top : DEFAULT_ROWS;
+
+	for (int i = 0; i < 2; i++) {
+		duration_format(length[i], sizeof(length[i]), pair->sides[i].duration_ns);
+		text_printable(name, sizeof(name), pair->options->paths[i], 60);
+		output_format(out, "%c  %s  %s, %.2f %% of it in stalls\n", 'A' + i, name,
+			      length[i], 100 * (i ? comparison->share_b : comparison->share_a));
+	}
+	if (pair->sides[0].threshold_ns != pair->sides[1].threshold_ns)
+		output_string(out, "their thresholds differ: what is shorter than the larger one "
+				   "is in one only\n");
+	output_format(out, "\n%-7s %-52s %-9s %14s %14s\n", "", "HOTSPOT", "CAUSE",
+		      "A STALLS SHARE", "B STALLS SHARE");
+	for (size_t i = 0; i < comparison->count && i < rows; i++) {
+		const struct comparison_item *item = &comparison->items[i];
+		size_t columns;
+
+		columns = text_printable(name, sizeof(name),
+					 *item->function ? item->function : "(no stack)", 52);
+		output_format(out, "%-7s %s%*s %-9s", changes[item->change], name,
+			      (int)(52 - columns), "", item->cause);
+		write_side(out, &item->a, item->share_a);
+		write_side(out, &item->b, item->share_b);
+		output_char(out, '\n');
+	}
+}
+
+static void json_side(struct json *json, const char *key, const struct compared_hotspot *hotspot,
+		      double share)
+{
+	if (!hotspot->count) {
+		json_add_null(json, key);
+		return;
+	}
+	json_object_begin(json, key);
+	json_add_u64(json, "count", hotspot->count);
+	json_add_u64(json, "total_ns", hotspot->total_ns);
+	json_add_u64(json, "max_ns", hotspot->max_ns);
+	json_add_share(json, "share", share);
+	json_object_end(json);
+}
+
+static void write_json(struct output *out, const struct compared_pair *pair)
+{
+	const struct comparison *comparison = &pair->comparison;
+	struct json json = {.out = out};
+
+	json_object_begin(&json, NULL);
+	json_add_string(&json, "type", "comparison");
+	json_add_u64(&json, "version", 1);
+	for (int i = 0; i < 2; i++) {
+		json_object_begin(&json, i ? "b" : "a");
+		json_add_string(&json, "file", pair->options->paths[i]);
+		json_add_u64(&json, "duration_ns", pair->sides[i].duration_ns);
+		json_add_u64(&json, "threshold_ns", pair->sides[i].threshold_ns);
+		json_add_share(&json, "share", i ? comparison->share_b : comparison->share_a);
+		json_object_end(&json);
+	}
+	json_array_begin(&json, "hotspots");
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct comparison_item *item = &comparison->items[i];
+
+		json_object_begin(&json, NULL);
+		json_add_string(&json, "change", changes[item->change]);
+		json_add_string(&json, "function", item->function);
+		json_add_string(&json, "cause", item->cause);
+		json_side(&json, "a", &item->a, item->share_a);
+		json_side(&json, "b", &item->b, item->share_b);
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	output_char(out, '\n');
+}
+
+static int show(const struct compared_pair *pair, struct error *error)
+{
+	struct output output;
+	int result;
+
+	if (output_init(&output, STDOUT_FILENO) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	if (pair->options->json)
+		write_json(&output, pair);
+	else
+		write_table(&output, pair);
+	result = output_flush(&output);
+	output_release(&output);
+	return result < 0 ? error_set(error, -result, "cannot write to standard output: %s",
+				      strerror(-result))
+			  : 0;
+}
+
+int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,
+		    struct error *error)
+{
+	struct compared_pair pair = {.options = options};
+	const struct comparison *comparison = &pair.comparison;
+	int result = 0;
+
+	for (int i = 0; result >= 0 && i < 2; i++)
+		result = load(&pair.sides[i], options->paths[i], error);
+	if (result >= 0 && comparison_make(&pair.comparison, &pair.sides[0], &pair.sides[1]) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0)
+		result = show(&pair, error);
+	if (result >= 0 && options->worse_given &&
+	    comparison->share_b > comparison->share_a * (1 + options->worse)) {
+		fprintf(stderr, "dwell compare: %s is worse by more than %g %%\n",
+			options->paths[1], 100 * options->worse);
+		*ret_code = EXIT_CHECK_FAILED;
+	}
+	comparison_release(&pair.comparison);
+	for (int i = 0; i < 2; i++)
+		compared_release(&pair.sides[i]);
+	return result;
+}
