@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "command/command.h"
+#include "load/metrics.h"
 
 struct compare_options {
 	const char *paths[2];
@@ -15,13 +16,20 @@ struct compare_options {
 	bool worse_given;
 	double worse; /* share */
 	uint64_t top; /* 0: as usual */
+	/* of loads */
+	bool all;
+	bool gates_given;
+	struct load_gate gates[LOAD_METRICS];
 };
 
 /*
  * Reads both, and prints what they differ in. *ret_code, EXIT_DONE before, becomes another if
- * they differ so that it matters; then that has been told on standard error.
+ * they differ so that it matters, or nothing can be said; then that has been told on standard
+ * error.
  */
 int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,
 		    struct error *error) must_check;
+int compare_load(const struct compare_options *options, enum exit_code *ret_code,
+		 struct error *error) must_check;
 
 #endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is compared of a group, and by how much it has to differ to count.
+ *
+ * Runs may differ in length, so what grows with it is a rate here: migrations and iterations are
+ * per second, for runs of any length. Their gates are of totals (10 migrations, 100 iterations, 10
+ * of the slowest worker), because chance counts events: they become rates by the length of the
+ * shorter side's runs.
+ */
+#ifndef DWELL_LOAD_METRICS_H
+#define DWELL_LOAD_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum load_metric {
+	METRIC_OFF_CPU_SPREAD,
+	METRIC_MAX_GAP,
+	METRIC_MIGRATIONS,
+	METRIC_MIGRATION_RATIO,
+	METRIC_WAKE_P99,
+	METRIC_WAKE_MEDIAN,
+	METRIC_WAKE_CV,
+	METRIC_WAKE_TAIL,
+	METRIC_ITERATIONS,
+	METRIC_SLOWEST_WORKER,
+	METRIC_RUN_DELAY,
+	METRIC_WORST_RUN_DELAY,
+	METRIC_COST_P50,
+	METRIC_COST_P99,
+	METRIC_PAGE_LOCALITY,
+	METRIC_PAGES_MIGRATED,
+	LOAD_METRICS,
+};
+
+enum load_unit {
+	LOAD_US, /* values are ns */
+	LOAD_MS,
+	LOAD_PERCENT, /* values are shares */
+	LOAD_NUMBER,
+	LOAD_RATE, /* per second */
+};
+
+/* Both must be reached: |b - a| and |b - a| / |a|. In the units of values, and a share. */
+struct load_gate {
+	double absolute, relative;
+	bool of_total; /* `absolute` is of a whole run, of a metric that is a rate */
+};
+
+struct load_metric_info {
+	const char *key;
+	enum load_unit unit;
+	bool higher_is_better;
+	double absolute, relative; /* gates; of a rate `absolute` is of the total of a run */
+	int decimals;		   /* in the unit it is shown in */
+	const char *help;
+};
+
+extern const struct load_metric_info load_metrics[LOAD_METRICS];
+
+/* Of a stream of samples; `total` not above 0: it has none. */
+struct load_samples {
+	double total, p50_ns, p99_ns, cv;
+};
+
+/* What a report says of a group. NAN: not measured. */
+struct load_figures {
+	double workers, wall_ns; /* of all workers together */
+	double off_cpu_spread;	 /* share */
+	double max_gap_ms;
+	double migrations;
+	double iterations, iteration_rate, slowest_worker; /* the latter two per second */
+	double run_delay_ns, run_count;
+	double worst_run_delay_ns; /* the largest mean of a worker */
+	double pages, local_pages, migrated_pages;
+	struct load_samples wake_to_run, resume, cost;
+};
+
+/* Which samples tell of a group's wakeups. */
+enum load_wakes {
+	LOAD_WAKES_NONE,
+	LOAD_WAKES_RESUME,
+	LOAD_WAKES_TO_RUN,
+};
+
+enum load_wakes load_figures_wakes(const struct load_figures *figures);
+bool load_metric_is_wake(enum load_metric metric);
+
+/* How long its workers lived, in the mean. NAN: not known. */
+double load_figures_seconds(const struct load_figures *figures);
+
+/* NAN: not measured. */
+void load_figures_values(const struct load_figures *figures, double values[LOAD_METRICS]);
+
+void load_gates_init(struct load_gate gates[LOAD_METRICS]);
+
+/*
+ * "wake-p99=50us/25%" changes one of them; of rates it is a rate, not of a total any more. -EINVAL
+ * if it cannot be read.
+ */
+int load_gate_parse(struct load_gate gates[LOAD_METRICS], const char *text,
+		    struct error *error) must_check;
+
+/* In the unit of the metric, "-" for NAN; returns the columns it takes. */
+size_t load_metric_format(char *into, size_t room, enum load_metric metric, double value);
+
+/* "ns", "share", "number" or "per_second": what values are in. */
+const char *load_metric_base(enum load_metric metric);
+
+#endif
