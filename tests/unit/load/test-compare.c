@@ -436,6 +436,7 @@ CASE(wakeups_of_two_kinds_are_not_compared)
 	load_comparison_release(&comparison);
 	waits.resume.total = 5000;
 	add(&b, &key, &waits);
+	add(&b, &key, &figures);
 	compare(&comparison, &a, &b);
 	assert_true(comparison.groups[0].wakes_differ);
 	release(&comparison, &a, &b);
