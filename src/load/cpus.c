@@ -71,32 +71,35 @@ static int number(const char **at)
 	return value;
 }
 
+static const char *skip_blanks(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
 int cpus_parse(const char *text, struct cpus *ret_cpus, struct error *error)
 {
 	struct cpus cpus = {{0}};
-	const char *at = text;
+	const char *at = skip_blanks(text);
+	bool more = *at;
 
-	while (isspace((unsigned char)*at))
-		at++;
-	while (*at) {
+	while (more) {
 		int first = number(&at), last = first;
 
 		if (first >= 0 && *at == '-') {
 			at++;
 			last = number(&at);
 		}
-		if (first < 0 || last < first)
+		at = skip_blanks(at);
+		more = *at == ',';
+		if (first < 0 || last < first || (*at && !more))
 			return error_set(error, EINVAL,
 					 "bad list '%s': use numbers and ranges, as 0-3,8", text);
 		for (int cpu = first; cpu <= last; cpu++)
 			cpus_add(&cpus, (unsigned int)cpu);
-		while (isspace((unsigned char)*at))
-			at++;
-		if (*at && *at++ != ',')
-			return error_set(error, EINVAL,
-					 "bad list '%s': use numbers and ranges, as 0-3,8", text);
-		while (isspace((unsigned char)*at))
-			at++;
+		if (more)
+			at = skip_blanks(at + 1);
 	}
 	*ret_cpus = cpus;
 	return 0;
