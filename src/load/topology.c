@@ -13,22 +13,21 @@
 #define PATH_BYTES 512
 
 /* The first line of a file of sysfs. -errno: it cannot be read. */
-static int read_line(const char *path, char *line, size_t room)
+static int read_line(const char *path, char **ret_line)
 {
 	cleanup_file FILE *file = fopen(path, "re");
+	size_t room = 0;
 
+	*ret_line = NULL;
 	if (!file)
 		return -errno;
-	if (!fgets(line, (int)room, file))
-		return -ENODATA;
-	line[strcspn(line, "\n")] = '\0';
-	return 0;
+	return getline(ret_line, &room, file) < 0 ? -ENODATA : 0;
 }
 
 static int read_cpus(const char *path, struct cpus *ret_cpus)
 {
-	char line[4096];
-	int result = read_line(path, line, sizeof(line));
+	cleanup_free char *line = NULL;
+	int result = read_line(path, &line);
 
 	return result < 0 ? result : cpus_parse(line, ret_cpus, NULL);
 }
@@ -55,12 +54,14 @@ static int add_part(struct topology_parts *parts, const struct cpus *cpus)
 static int read_llc(const char *sysfs, unsigned int cpu, struct cpus *ret_cpus)
 {
 	int best = 0, level, result = -ENOENT;
-	char path[PATH_BYTES], line[64];
+	char path[PATH_BYTES];
 
 	for (int index = 0; index < 16; index++) {
+		cleanup_free char *line = NULL;
+
 		snprintf(path, sizeof(path), "%s/devices/system/cpu/cpu%u/cache/index%d/level",
 			 sysfs, cpu, index);
-		if (read_line(path, line, sizeof(line)) < 0)
+		if (read_line(path, &line) < 0)
 			break;
 		level = atoi(line);
 		if (level <= best)
