@@ -67,7 +67,7 @@ static void tell_params(const struct work_type *type)
 
 static int tell_type(const struct work_type *type, struct error *error)
 {
-	struct spec_works works = {NULL};
+	struct spec_works works = {.items = NULL};
 	struct spec_work *work = spec_add_work(&works);
 	int result = work ? spec_parse_work(work, type->name, error) : -ENOMEM;
 

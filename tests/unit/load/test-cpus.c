@@ -162,7 +162,7 @@ static int remove_root(void **state)
 	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static void put(const char *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(const char *text, const char *format, ...)
 {
 	char path[256];
 	va_list args;

@@ -166,7 +166,7 @@ struct expanded {
 
 static struct expanded expand(const struct sample_set *sets, size_t count)
 {
-	struct expanded all = {NULL};
+	struct expanded all = {.items = NULL};
 
 	for (size_t i = 0; i < count; i++)
 		all.count += sets[i].total;
