@@ -166,19 +166,33 @@ int param_set(const struct param *param, void *values, const char *text, struct 
 	return result;
 }
 
+/* In the largest unit that keeps it whole. */
+static void write_duration(struct output *out, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"s", NS_PER_S}, {"ms", NS_PER_MS}, {"us", NS_PER_US}, {"ns", 1}};
+	size_t i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	output_u64(out, ns / units[i].ns);
+	if (ns)
+		output_string(out, units[i].name);
+}
+
 void param_write(struct output *out, const struct param *param, const void *values)
 {
 	const void *at = (const char *)values + param->offset;
 	const char *text = param->kind == PARAM_TEXT ? *(char *const *)at : NULL;
-	char shown[32];
 
 	switch (param->kind) {
 	case PARAM_COUNT:
 		output_u64(out, *(const uint64_t *)at);
 		break;
 	case PARAM_DURATION:
-		duration_format(shown, sizeof(shown), *(const uint64_t *)at);
-		output_string(out, shown);
+		write_duration(out, *(const uint64_t *)at);
 		break;
 	case PARAM_SIZE:
 		if (*(const uint64_t *)at % 1024 == 0)
