@@ -12,6 +12,7 @@
 #include "base/size.h"
 
 #define DEFAULT_DURATION_NS (5 * NS_PER_S)
+#define LIMIT_BYTES	    64 /* of numbers, as the kernel wants them */
 
 const char *const op_names[OP_KINDS] = {
 	[OP_ADD_CGROUP] = "add-cgroup",
@@ -371,7 +372,7 @@ static int cpu_max_text(char *into, size_t room, const char *text, struct error 
 				"cpu_max: '%s' is neither a percentage of a CPU (50%%), nor "
 				"QUOTA/PERIOD (20ms/100ms), nor max",
 				text);
-		quota_ns = (uint64_t)(cpus * (double)period_ns);
+		quota_ns = (uint64_t)llround(cpus * (double)period_ns);
 	}
 	if (result < 0)
 		return error_wrap(error, result, "cpu_max");
@@ -448,17 +449,23 @@ int spec_parse_limit(struct spec_limits *limits, const char *name, const char *t
 		     struct error *error)
 {
 	for (size_t i = 0; i < SPEC_LIMITS; i++) {
-		char value[128];
+		size_t room = strlen(text) + LIMIT_BYTES;
+		char *value;
 		int result;
 
 		if (!similar_same(limit_info[i].key, name))
 			continue;
-		result = limit_text(value, sizeof(value), (enum spec_limit)i, text, error);
-		if (result < 0)
+		value = malloc(room);
+		if (!value)
+			return error_set(error, ENOMEM, "out of memory");
+		result = limit_text(value, room, (enum spec_limit)i, text, error);
+		if (result < 0) {
+			free(value);
 			return result;
+		}
 		free(limits->values[i]);
-		limits->values[i] = strdup(value);
-		return limits->values[i] ? 0 : error_set(error, ENOMEM, "out of memory");
+		limits->values[i] = value;
+		return 0;
 	}
 	return error_set(error, EINVAL, "unknown limit '%s'", name);
 }
