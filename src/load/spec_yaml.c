@@ -537,15 +537,6 @@ static const struct yaml_key spec_keys[] = {
 	{"phases", take_phases}, {"checks", take_checks},	    {NULL, NULL},
 };
 
-/* libyaml's own words for what is no YAML. */
-static int explain_parser(const yaml_parser_t *parser, const char *name, struct error *error)
-{
-	return error_set(error, EINVAL, "%s:%zu:%zu: not YAML: %s%s%s", name,
-			 parser->problem_mark.line + 1, parser->problem_mark.column + 1,
-			 parser->problem ? parser->problem : "it cannot be read",
-			 parser->context ? ", " : "", parser->context ? parser->context : "");
-}
-
 static int read_document(struct yaml_reader *reader, struct error *error)
 {
 	const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
@@ -558,20 +549,15 @@ static int read_document(struct yaml_reader *reader, struct error *error)
 int spec_read_text(struct spec *spec, const char *text, const char *name, struct error *error)
 {
 	struct yaml_reader reader = {.name = name, .spec = spec};
-	yaml_parser_t parser;
-	int result = 0;
+	int result;
 
-	if (take_text(&spec->source, text, error) < 0 || take_text(&spec->file, name, error) < 0 ||
-	    !yaml_parser_initialize(&parser))
+	if (take_text(&spec->source, text, error) < 0 || take_text(&spec->file, name, error) < 0)
 		return out_of_memory(error);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
-	if (!yaml_parser_load(&parser, &reader.document)) {
-		result = explain_parser(&parser, name, error);
-	} else {
+	result = yaml_load(&reader, text, error);
+	if (result >= 0) {
 		result = read_document(&reader, error);
 		yaml_document_delete(&reader.document);
 	}
-	yaml_parser_delete(&parser);
 	if (result >= 0 && !*spec->name)
 		snprintf(spec->name, sizeof(spec->name), "%s", "spec");
 	return result;

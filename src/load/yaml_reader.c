@@ -6,6 +6,11 @@
 
 #include "base/similar.h"
 
+/* libyaml takes quadratic time for what is nested, anchors and directives: there are no more of
+ * them than a spec can use. */
+#define MOST_NESTED  32
+#define MOST_ANCHORS 256
+
 int yaml_error_at(struct yaml_reader *reader, const yaml_node_t *node, int result,
 		  struct error *error)
 {
@@ -170,5 +175,116 @@ int yaml_read_items(struct yaml_reader *reader, const yaml_node_t *node, void *i
 		if (result < 0)
 			return yaml_error_at(reader, value, result, error);
 	}
+	return result;
+}
+
+/* libyaml's own words for what is no YAML. */
+static int explain_parser(const yaml_parser_t *parser, const char *text, const char *name,
+			  struct error *error)
+{
+	size_t line = parser->problem_mark.line, column = parser->problem_mark.column;
+
+	/* what is no text is found before there are lines */
+	if (parser->error == YAML_READER_ERROR) {
+		line = column = 0;
+		for (size_t i = 0; i < parser->problem_offset && text[i]; i++) {
+			column = text[i] == '\n' ? 0 : column + 1;
+			line += text[i] == '\n';
+		}
+	}
+	return error_set(error, EINVAL, "%s:%zu:%zu: not YAML: %s%s%s", name, line + 1, column + 1,
+			 parser->problem ? parser->problem : "it cannot be read",
+			 parser->context ? ", " : "", parser->context ? parser->context : "");
+}
+
+struct shape {
+	unsigned int documents, depth, anchors;
+};
+
+/* NULL, or what is wrong with it. */
+static const char *take_event(struct shape *shape, const yaml_event_t *event)
+{
+	const yaml_char_t *anchor = NULL;
+
+	if (event->type == YAML_DOCUMENT_START_EVENT)
+		shape->documents++;
+	else if (event->type == YAML_SEQUENCE_START_EVENT)
+		anchor = event->data.sequence_start.anchor;
+	else if (event->type == YAML_MAPPING_START_EVENT)
+		anchor = event->data.mapping_start.anchor;
+	else if (event->type == YAML_SCALAR_EVENT)
+		anchor = event->data.scalar.anchor;
+	if (event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT)
+		shape->depth++;
+	else if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
+		shape->depth--;
+	shape->anchors += anchor != NULL;
+	if (shape->documents > 1)
+		return "a second document: a spec is one";
+	if (shape->depth > MOST_NESTED)
+		return "nested too deeply for a spec";
+	return shape->anchors > MOST_ANCHORS ? "too many anchors for a spec" : NULL;
+}
+
+/* Before it is loaded, so that nothing can keep libyaml busy, and nothing is left out. */
+static int check_shape(const char *text, const char *name, struct error *error)
+{
+	struct shape shape = {0};
+	const char *problem = NULL;
+	yaml_parser_t parser;
+	int result = 0;
+	bool more = true;
+
+	if (!yaml_parser_initialize(&parser))
+		return error_set(error, ENOMEM, "out of memory");
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
+	while (more && result >= 0) {
+		yaml_event_t event;
+
+		if (!yaml_parser_parse(&parser, &event)) {
+			result = explain_parser(&parser, text, name, error);
+			break;
+		}
+		more = event.type != YAML_STREAM_END_EVENT;
+		problem = take_event(&shape, &event);
+		if (problem)
+			result = error_set(error, EINVAL, "%s:%zu:%zu: %s", name,
+					   event.start_mark.line + 1, event.start_mark.column + 1,
+					   problem);
+		yaml_event_delete(&event);
+	}
+	yaml_parser_delete(&parser);
+	return result;
+}
+
+/* They are read before anything else is, and each is compared with all others. */
+static int check_directives(const char *text, const char *name, struct error *error)
+{
+	unsigned int line = 1;
+
+	for (const char *at = text; *at; line++) {
+		if (!strncmp(at, "%TAG", 4))
+			return error_set(error, EINVAL, "%s:%u:1: a spec has no tags", name, line);
+		at += strcspn(at, "\n");
+		at += *at == '\n';
+	}
+	return 0;
+}
+
+int yaml_load(struct yaml_reader *reader, const char *text, struct error *error)
+{
+	yaml_parser_t parser;
+	int result = check_directives(text, reader->name, error);
+
+	if (result >= 0)
+		result = check_shape(text, reader->name, error);
+	if (result < 0)
+		return result;
+	if (!yaml_parser_initialize(&parser))
+		return error_set(error, ENOMEM, "out of memory");
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
+	if (!yaml_parser_load(&parser, &reader->document))
+		result = explain_parser(&parser, text, reader->name, error);
+	yaml_parser_delete(&parser);
 	return result;
 }

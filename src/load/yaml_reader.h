@@ -23,6 +23,12 @@ struct yaml_reader {
 /* A key of a mapping; a table of them ends with a NULL name. */
 struct yaml_key {
 	const char *name;
+/*
+ * Loads the one document of `text`, to be given to yaml_document_delete(). What would keep libyaml
+ * busy for long, and no spec has, is refused.
+ */
+int yaml_load(struct yaml_reader *reader, const char *text, struct error *error) must_check;
+
 	int (*take)(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 		    struct error *error);
 };
