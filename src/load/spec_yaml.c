@@ -365,7 +365,10 @@ int spec_take_cgroup_name(struct yaml_reader *reader, const yaml_node_t *value,
 static int take_cgroup_name(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 			    struct error *error)
 {
-	return spec_take_cgroup_name(reader, value, ((struct spec_cgroup *)into)->name, error);
+	struct spec_cgroup *cgroup = into;
+
+	return *cgroup->name ? error_set(error, EINVAL, "it has a name already")
+			     : spec_take_cgroup_name(reader, value, cgroup->name, error);
 }
 
 static int take_cpuset(struct yaml_reader *reader, const yaml_node_t *value, void *into,
@@ -374,7 +377,9 @@ static int take_cpuset(struct yaml_reader *reader, const yaml_node_t *value, voi
 	const char *text;
 	int result = yaml_text(reader, value, &text, error);
 
-	return result < 0 ? result : take_text(&((struct spec_cgroup *)into)->cpuset, text, error);
+	if (cgroup->cpuset)
+		return error_set(error, EINVAL, "it has a cpuset already");
+	return result < 0 ? result : take_text(&cgroup->cpuset, text, error);
 }
 
 static int take_works(struct yaml_reader *reader, const yaml_node_t *value, void *into,
@@ -396,6 +401,7 @@ static int take_limit(struct yaml_reader *reader, const char *key, const yaml_no
 	return result < 0
 		       ? result
 		       : spec_parse_limit(&((struct spec_cgroup *)into)->limits, key, text, error);
+	struct spec_cgroup *cgroup = into;
 }
 
 static const char *limit_name(const void *into, size_t number)

@@ -101,20 +101,30 @@ struct taking {
 	const struct yaml_key *keys;
 	const struct yaml_others *others;
 	void *into;
-	uint64_t seen;
 };
 
 static int take_pair(struct yaml_reader *reader, struct taking *taking, const char *key,
 		     const yaml_node_t *value, struct error *error)
 {
+/* Whether a key before `pair` is the same as `key`. */
+static bool is_repeated(struct yaml_reader *reader, const yaml_node_t *node,
+			const yaml_node_pair_t *pair, const char *key)
+{
+	for (const yaml_node_pair_t *other = node->data.mapping.pairs.start; other < pair;
+	     other++) {
+		const yaml_node_t *name = yaml_document_get_node(&reader->document, other->key);
+
+		if (similar_same((const char *)name->data.scalar.value, key))
+			return true;
+	}
+	return false;
+}
+
 	int result = 1;
 
 	for (size_t i = 0; taking->keys[i].name; i++) {
 		if (!similar_same(taking->keys[i].name, key))
 			continue;
-		if (taking->seen >> i & 1)
-			return error_set(error, EINVAL, "it is there twice");
-		taking->seen |= 1ULL << i;
 		return taking->keys[i].take
 			       ? taking->keys[i].take(reader, value, taking->into, error)
 			       : 0;
@@ -146,7 +156,10 @@ int yaml_read_mapping(struct yaml_reader *reader, const yaml_node_t *node, const
 		if (result < 0)
 			return yaml_error_at(reader, name, error_wrap(error, result, "a key"),
 					     error);
-		result = take_pair(reader, &taking, key, value, error);
+		/* those before are known keys, each of them once: there are few */
+		result = is_repeated(reader, node, pair, key)
+				 ? error_set(error, EINVAL, "it is there twice")
+				 : take_pair(reader, &taking, key, value, error);
 		if (result > 0) {
 			result = unknown_key(what, key, keys, others, into, error);
 			return yaml_error_at(reader, name, result, error);
