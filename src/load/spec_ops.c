@@ -22,39 +22,66 @@ static int take_command(struct yaml_reader *reader, const yaml_node_t *value, st
 	return op->command ? 0 : error_set(error, ENOMEM, "out of memory");
 }
 
+static int take_from(struct yaml_reader *reader, const yaml_node_t *value, void *into,
+		     struct error *error)
+{
+	return spec_take_cgroup_name(reader, value, ((struct spec_op *)into)->cgroup.name, error);
+}
+
+static int take_to(struct yaml_reader *reader, const yaml_node_t *value, void *into,
+		   struct error *error)
+{
+	return spec_take_cgroup_name(reader, value, ((struct spec_op *)into)->other, error);
+}
+
 /* [a, b], or {from: a, to: b} */
 static int take_two(struct yaml_reader *reader, const yaml_node_t *value, struct spec_op *op,
 		    struct error *error)
 {
-	const yaml_node_t *first = yaml_find(reader, value, "from");
-	const yaml_node_t *second = yaml_find(reader, value, "to");
-	int result;
+	static const struct yaml_key keys[] = {
+		{"from", take_from},
+		{"to", take_to},
+		{NULL, NULL},
+	};
+	const yaml_node_item_t *items = value->data.sequence.items.start;
+	int result = 0;
 
-	if (value->type == YAML_SEQUENCE_NODE &&
-	    value->data.sequence.items.top - value->data.sequence.items.start == 2) {
-		first = yaml_document_get_node(&reader->document,
-					       value->data.sequence.items.start[0]);
-		second = yaml_document_get_node(&reader->document,
-						value->data.sequence.items.start[1]);
+	if (value->type == YAML_MAPPING_NODE) {
+		result =
+			yaml_read_mapping(reader, value, op_names[op->kind], keys, NULL, op, error);
+	} else if (value->type == YAML_SEQUENCE_NODE &&
+		   value->data.sequence.items.top - items == 2) {
+		result = take_from(reader, yaml_document_get_node(&reader->document, items[0]), op,
+				   error);
+		if (result >= 0)
+			result =
+				take_to(reader, yaml_document_get_node(&reader->document, items[1]),
+					op, error);
 	}
-	if (!first || !second)
-		return error_set(error, EINVAL, "it needs two cgroups: [a, b]%s",
-				 op->kind == OP_MOVE_TASKS ? ", or {from: a, to: b}" : "");
-	result = spec_take_cgroup_name(reader, first, op->cgroup.name, error);
-	return result < 0 ? result : spec_take_cgroup_name(reader, second, op->other, error);
+	if (result >= 0 && (!*op->cgroup.name || !*op->other))
+		result = error_set(error, EINVAL, "it needs two cgroups: [a, b]%s",
+				   op->kind == OP_MOVE_TASKS ? ", or {from: a, to: b}" : "");
+	return result;
+}
+
+static int take_affinity(struct yaml_reader *reader, const yaml_node_t *value, void *into,
+			 struct error *error)
+{
+	return spec_take_affinity(reader, value, &((struct spec_op *)into)->affinity, error);
 }
 
 static int take_op_affinity(struct yaml_reader *reader, const yaml_node_t *value,
 			    struct spec_op *op, struct error *error)
 {
-	const yaml_node_t *cgroup = yaml_find(reader, value, "cgroup");
-	const yaml_node_t *affinity = yaml_find(reader, value, "affinity");
-	int result;
+	static const struct yaml_key keys[] = {
+		{"cgroup", take_from},
+		{"affinity", take_affinity},
+		{NULL, NULL},
+	};
 
-	if (!cgroup || !affinity)
+	if (!yaml_find(reader, value, "cgroup") || !yaml_find(reader, value, "affinity"))
 		return error_set(error, EINVAL, "it needs {cgroup: NAME, affinity: …}");
-	result = spec_take_cgroup_name(reader, cgroup, op->cgroup.name, error);
-	return result < 0 ? result : spec_take_affinity(reader, affinity, &op->affinity, error);
+	return yaml_read_mapping(reader, value, op_names[op->kind], keys, NULL, op, error);
 }
 
 /* What an op that describes a cgroup must and must not say. */
@@ -72,6 +99,14 @@ static int check_cgroup_op(const struct spec_op *op, struct error *error)
 		return error_set(error, EINVAL, "it needs `cpus`");
 	if (op->kind == OP_SET_LIMITS && !limits)
 		return error_set(error, EINVAL, "it needs limits, as cpu_max: 50%%");
+	if (op->kind == OP_ADD_CGROUP)
+		return 0;
+	if (op->kind != OP_SPAWN && op->cgroup.works.count)
+		return error_set(error, EINVAL, "`work` means nothing to it");
+	if (op->kind != OP_SET_CPUSET && op->cgroup.cpuset)
+		return error_set(error, EINVAL, "`cpus` mean nothing to it");
+	if (op->kind != OP_SET_LIMITS && limits)
+		return error_set(error, EINVAL, "limits mean nothing to it");
 	return 0;
 }
 

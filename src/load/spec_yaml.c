@@ -40,40 +40,65 @@ static int take_workers(struct yaml_reader *reader, const yaml_node_t *value, vo
 	return result;
 }
 
+static int take_cpus(struct yaml_reader *reader, const yaml_node_t *value, void *into,
+		     struct error *error)
+{
+	struct spec_affinity *affinity = into;
+	const char *text;
+	int result = yaml_text(reader, value, &text, error);
+
+	return result < 0 ? result : take_text(&affinity->cpus, text, error);
+}
+
+static int take_count(struct yaml_reader *reader, const yaml_node_t *value, void *into,
+		      struct error *error)
+{
+	struct spec_affinity *affinity = into;
+	uint64_t count;
+	int result = yaml_number(reader, value, 1, CPUS_MAX, &count, error);
+
+	if (result >= 0)
+		affinity->count = (unsigned int)count;
+	return result;
+}
+
+static int take_random(struct yaml_reader *reader, const yaml_node_t *value, void *into,
+		       struct error *error)
+{
+	static const struct yaml_key keys[] = {
+		{"from", take_cpus},
+		{"count", take_count},
+		{NULL, NULL},
+	};
+
+	((struct spec_affinity *)into)->kind = AFFINITY_RANDOM;
+	return yaml_read_mapping(reader, value, "random", keys, NULL, into, error);
+}
+
 /* A word, or {random: {from: CPUS, count: N}}, {cpus: CPUS}. */
 int spec_take_affinity(struct yaml_reader *reader, const yaml_node_t *value,
 		       struct spec_affinity *affinity, struct error *error)
 {
-	const yaml_node_t *random = yaml_find(reader, value, "random");
-	const yaml_node_t *cpus = yaml_find(reader, value, "cpus");
-	const char *from = "", *text;
-	uint64_t count = 0;
-	char whole[256];
-	int result = 0;
+	static const struct yaml_key keys[] = {
+		{"cpus", take_cpus},
+		{"random", take_random},
+		{NULL, NULL},
+	};
+	const char *text;
+	int result;
 
 	if (value->type == YAML_SCALAR_NODE) {
 		result = yaml_text(reader, value, &text, error);
 		return result < 0 ? result : spec_parse_affinity(affinity, text, error);
 	}
-	if (cpus) {
-		result = yaml_text(reader, cpus, &text, error);
-		return result < 0 ? result : spec_parse_affinity(affinity, text, error);
-	}
-	if (!random)
+	if (value->type != YAML_MAPPING_NODE ||
+	    value->data.mapping.pairs.top != value->data.mapping.pairs.start + 1)
 		return error_set(error, EINVAL,
 				 "use a word, {cpus: \"0,2\"} or {random: {from: "
 				 "\"0-3\", count: 2}}");
-	if (yaml_find(reader, random, "from"))
-		result = yaml_text(reader, yaml_find(reader, random, "from"), &from, error);
-	if (result >= 0 && yaml_find(reader, random, "count"))
-		result = yaml_number(reader, yaml_find(reader, random, "count"), 1, CPUS_MAX,
-				     &count, error);
-	if (result < 0)
-		return result;
-	result = spec_parse_affinity(affinity, "random", error);
-	affinity->count = (unsigned int)count;
-	snprintf(whole, sizeof(whole), "%s", from);
-	return result < 0 || !*whole ? result : take_text(&affinity->cpus, whole, error);
+	free(affinity->cpus);
+	*affinity = (struct spec_affinity){.kind = AFFINITY_CPUS};
+	return yaml_read_mapping(reader, value, "an affinity", keys, NULL, affinity, error);
 }
 
 static int take_affinity(struct yaml_reader *reader, const yaml_node_t *value, void *into,
