@@ -162,7 +162,7 @@ static int take_op(struct yaml_reader *reader, const yaml_node_t *node, void *in
 	const char *name;
 	int result;
 
-	if (phase->op_count >= MOST_OPS)
+	if (++reader->ops > MOST_OPS)
 		return error_set(error, EINVAL, "more than %u ops", MOST_OPS);
 	if (node->type == YAML_MAPPING_NODE &&
 	    node->data.mapping.pairs.top == node->data.mapping.pairs.start + 1) {

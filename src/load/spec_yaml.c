@@ -12,7 +12,7 @@
 #include "load/spec_ops.h"
 #include "load/yaml_reader.h"
 
-#define MOST_GROUPS 10000 /* aliases make large specs of small files */
+#define MOST_GROUPS 10000
 
 static int out_of_memory(struct error *error)
 {
@@ -337,7 +337,7 @@ static int take_work(struct yaml_reader *reader, const yaml_node_t *node, void *
 	const char *text;
 	int result;
 
-	if (works->count >= MOST_GROUPS)
+	if (++reader->groups > MOST_GROUPS)
 		return error_set(error, EINVAL, "more than %u groups", MOST_GROUPS);
 	if (node->type == YAML_SCALAR_NODE)
 		type = node;
@@ -399,6 +399,7 @@ static int take_cgroup_name(struct yaml_reader *reader, const yaml_node_t *value
 static int take_cpuset(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 		       struct error *error)
 {
+	struct spec_cgroup *cgroup = into;
 	const char *text;
 	int result = yaml_text(reader, value, &text, error);
 
@@ -426,7 +427,6 @@ static int take_limit(struct yaml_reader *reader, const char *key, const yaml_no
 	return result < 0
 		       ? result
 		       : spec_parse_limit(&((struct spec_cgroup *)into)->limits, key, text, error);
-	struct spec_cgroup *cgroup = into;
 }
 
 static const char *limit_name(const void *into, size_t number)

@@ -25,12 +25,15 @@ int yaml_error_at(struct yaml_reader *reader, const yaml_node_t *node, int resul
 int yaml_text(struct yaml_reader *reader, const yaml_node_t *node, const char **ret_text,
 	      struct error *error)
 {
-	(void)reader;
 	if (node->type != YAML_SCALAR_NODE)
 		return error_set(error, EINVAL, "a single value is wanted, not a %s",
 				 node->type == YAML_SEQUENCE_NODE ? "list" : "mapping");
 	if (strlen((const char *)node->data.scalar.value) != node->data.scalar.length)
 		return error_set(error, EINVAL, "there is a NUL in it");
+	/* without aliases no text is read more than twice */
+	reader->bytes += node->data.scalar.length + 1;
+	if (reader->bytes > 2 * SPEC_BYTES_MAX)
+		return error_set(error, EINVAL, "with its aliases it is larger than 2 MiB");
 	*ret_text = (const char *)node->data.scalar.value;
 	return 0;
 }
@@ -103,9 +106,6 @@ struct taking {
 	void *into;
 };
 
-static int take_pair(struct yaml_reader *reader, struct taking *taking, const char *key,
-		     const yaml_node_t *value, struct error *error)
-{
 /* Whether a key before `pair` is the same as `key`. */
 static bool is_repeated(struct yaml_reader *reader, const yaml_node_t *node,
 			const yaml_node_pair_t *pair, const char *key)
@@ -120,6 +120,9 @@ static bool is_repeated(struct yaml_reader *reader, const yaml_node_t *node,
 	return false;
 }
 
+static int take_pair(struct yaml_reader *reader, struct taking *taking, const char *key,
+		     const yaml_node_t *value, struct error *error)
+{
 	int result = 1;
 
 	for (size_t i = 0; taking->keys[i].name; i++) {

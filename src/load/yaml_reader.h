@@ -12,23 +12,26 @@
 
 #include "base/error.h"
 #include "load/spec.h"
+#include "load/spec_yaml.h"
 
 struct yaml_reader {
 	yaml_document_t document;
 	const char *name; /* of the file */
 	bool placed;	  /* the message tells where already */
+	/* read so far: aliases make large specs of small files */
+	size_t bytes, groups, ops;
 	struct spec *spec;
 };
 
-/* A key of a mapping; a table of them ends with a NULL name. */
-struct yaml_key {
-	const char *name;
 /*
  * Loads the one document of `text`, to be given to yaml_document_delete(). What would keep libyaml
  * busy for long, and no spec has, is refused.
  */
 int yaml_load(struct yaml_reader *reader, const char *text, struct error *error) must_check;
 
+/* A key of a mapping; a table of them ends with a NULL name. */
+struct yaml_key {
+	const char *name;
 	int (*take)(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 		    struct error *error);
 };
