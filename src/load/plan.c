@@ -181,7 +181,7 @@ int plan_affinity(struct planner *planner, const struct spec_affinity *affinity,
 		cpus_format(allowed, sizeof(allowed), cpuset);
 		return error_set(error, EINVAL,
 				 "affinity '%s' has no CPU of the cpuset, which is %s",
-				 affinity->cpus, allowed);
+				 affinity->cpus ? affinity->cpus : "", allowed);
 	}
 	sets = calloc(count, sizeof(*sets));
 	if (!sets)
@@ -201,13 +201,17 @@ static int check_group(const struct spec_work *work, unsigned int team, unsigned
 
 	if (type->check && type->check(work->params, error) < 0)
 		return error_wrap(error, -EINVAL, "%s", type->name);
+	if (count < team)
+		return error_set(error, EINVAL,
+				 "%s works in groups of %u, and %u worker%s cannot be parted so: "
+				 "use %u",
+				 type->name, team, count, count == 1 ? "" : "s", team);
 	if (count % team)
 		return error_set(
 			error, EINVAL,
-			"%s works in groups of %u, and %u worker%s cannot be parted so: use "
-			"%u or %u",
-			type->name, team, count, count == 1 ? "" : "s",
-			count / team ? count / team * team : team, (count / team + 1) * team);
+			"%s works in groups of %u, and %u workers cannot be parted so: use %u or "
+			"%u",
+			type->name, team, count, count / team * team, (count / team + 1) * team);
 	if (work->threads && type->flags & WORK_FORKS)
 		return error_set(
 			error, EINVAL,
@@ -311,8 +315,11 @@ static int rehearse_works(struct rehearsal *rehearsal, const struct spec_cgroup 
 		rehearsal->workers += group.count;
 		plan_group_release(&group);
 		if (rehearsal->workers > SPEC_MAX_WORKERS)
-			result = error_set(error, EINVAL, "more than %u workers in all",
-					   SPEC_MAX_WORKERS);
+			result = plan_error_at(
+				rehearsal->planner.spec, cgroup->works.items[i].place,
+				error_set(error, EINVAL, "more than %u workers in all",
+					  SPEC_MAX_WORKERS),
+				error);
 	}
 	return result;
 }
