@@ -280,7 +280,7 @@ struct rehearsal {
 	const struct spec_cgroup **cgroups; /* that exist; room for all that ever may */
 	size_t count;
 	unsigned int workers;
-	uint64_t hold_ns;
+	double share; /* of the duration, held so far */
 };
 
 static const struct spec_cgroup *find(const struct rehearsal *rehearsal, const char *name)
@@ -417,9 +417,6 @@ static int rehearse_phase(struct rehearsal *rehearsal, const struct spec_phase *
 			  struct error *error)
 {
 	const struct spec *spec = rehearsal->planner.spec;
-	uint64_t hold_ns = phase->hold == HOLD_TIME
-				   ? phase->hold_ns
-				   : (uint64_t)(phase->share * (double)spec->duration_ns);
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < phase->op_count; i++) {
@@ -441,7 +438,15 @@ static int rehearse_phase(struct rehearsal *rehearsal, const struct spec_phase *
 					  op_names[op->kind]),
 				error);
 	}
-	rehearsal->hold_ns += hold_ns;
+	if (phase->hold == HOLD_SHARE)
+		rehearsal->share += phase->share;
+	if (result >= 0 && rehearsal->share > 1 + 1e-9)
+		result = plan_error_at(
+			spec, phase->place,
+			error_set(error, EINVAL,
+				  "the phases so far hold %.4g%% of the duration, more than all",
+				  100 * rehearsal->share),
+			error);
 	return result;
 }
 
