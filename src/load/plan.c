@@ -273,22 +273,46 @@ void plan_group_release(struct plan_group *group)
 	*group = (struct plan_group){.work = NULL};
 }
 
+/* A cgroup, as the ops have left it. */
+struct rehearsed {
+	const char *name, *cpuset; /* NULL: not limited */
+	const struct spec_cgroup *cgroup;
+};
+
 /* A rehearsal: which cgroups there are, op after op. */
 struct rehearsal {
 	struct planner planner;
 	const struct topology *topology;
-	const struct spec_cgroup **cgroups; /* that exist; room for all that ever may */
+	struct rehearsed *cgroups; /* that exist; room for all that ever may */
 	size_t count;
 	unsigned int workers;
 	double share; /* of the duration, held so far */
 };
 
-static const struct spec_cgroup *find(const struct rehearsal *rehearsal, const char *name)
+static struct rehearsed *find(const struct rehearsal *rehearsal, const char *name)
 {
 	for (size_t i = 0; i < rehearsal->count; i++)
-		if (!strcmp(rehearsal->cgroups[i]->name, name))
-			return rehearsal->cgroups[i];
+		if (!strcmp(rehearsal->cgroups[i].name, name))
+			return &rehearsal->cgroups[i];
 	return NULL;
+}
+
+/* Its own cpuset, that of a cgroup around it, or all CPUs. */
+static const char *cpuset_of(const struct rehearsal *rehearsal, const char *name)
+{
+	char around[SPEC_NAME_BYTES];
+
+	snprintf(around, sizeof(around), "%s", name);
+	for (;;) {
+		const struct rehearsed *cgroup = find(rehearsal, around);
+		char *slash = strrchr(around, '/');
+
+		if (cgroup && cgroup->cpuset)
+			return cgroup->cpuset;
+		if (!slash)
+			return "0.0-1.0";
+		*slash = '\0';
+	}
 }
 
 static int must_be_there(const struct rehearsal *rehearsal, const char *name, struct error *error)
@@ -301,9 +325,9 @@ static int must_be_there(const struct rehearsal *rehearsal, const char *name, st
 static int rehearse_works(struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
 			  struct error *error)
 {
-	const struct spec_cgroup *existing = find(rehearsal, cgroup->name);
 	struct cpus cpuset;
-	int result = plan_cpuset(&rehearsal->planner, existing ? existing : cgroup, &cpuset, error);
+	int result = topology_cpus(rehearsal->topology, cpuset_of(rehearsal, cgroup->name), &cpuset,
+				   error);
 
 	for (size_t i = 0; result >= 0 && i < cgroup->works.count; i++) {
 		struct plan_group group;
@@ -337,7 +361,7 @@ static int check_nesting(const struct rehearsal *rehearsal, const struct spec_cg
 			 struct error *error)
 {
 	for (size_t i = 0; i < rehearsal->count; i++) {
-		const struct spec_cgroup *other = rehearsal->cgroups[i];
+		const struct spec_cgroup *other = rehearsal->cgroups[i].cgroup;
 		bool inner = strlen(other->name) > strlen(cgroup->name);
 		const struct spec_cgroup *outside = inner ? cgroup : other;
 		const struct spec_cgroup *inside = inner ? other : cgroup;
@@ -365,19 +389,43 @@ static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup
 		result = error_set(error, EEXIST, "there is a cgroup '%s' already", cgroup->name);
 	if (result >= 0)
 		result = check_nesting(rehearsal, cgroup, error);
-	if (result >= 0 && *cgroup->name)
-		result = plan_cpuset(&rehearsal->planner, cgroup, &cpus, error);
+	if (result >= 0 && cgroup->cpuset)
+		result = topology_cpus(rehearsal->topology, cgroup->cpuset, &cpus, error);
 	if (result < 0)
 		return plan_error_at(rehearsal->planner.spec, cgroup->place, result, error);
-	rehearsal->cgroups[rehearsal->count++] = cgroup;
+	rehearsal->cgroups[rehearsal->count++] = (struct rehearsed){cgroup->name, cgroup->cpuset, cgroup};
 	return rehearse_works(rehearsal, cgroup, error);
 }
 
-static void forget(struct rehearsal *rehearsal, const char *name)
+/* What an op that can be carried out leaves behind. */
+static void rehearse_effect(struct rehearsal *rehearsal, const struct spec_op *op)
 {
-	for (size_t i = 0; i < rehearsal->count; i++)
-		if (!strcmp(rehearsal->cgroups[i]->name, name))
-			rehearsal->cgroups[i] = rehearsal->cgroups[--rehearsal->count];
+	struct rehearsed *cgroup = find(rehearsal, op->cgroup.name);
+	const char *cpuset;
+
+	switch (op->kind) {
+	case OP_REMOVE_CGROUP:
+		*cgroup = rehearsal->cgroups[--rehearsal->count];
+		break;
+	case OP_SET_CPUSET:
+	case OP_CLEAR_CPUSET:
+		cgroup->cpuset = op->cgroup.cpuset;
+		break;
+	case OP_SWAP_CPUSETS:
+		cpuset = cpuset_of(rehearsal, op->cgroup.name);
+		cgroup->cpuset = cpuset_of(rehearsal, op->other);
+		find(rehearsal, op->other)->cpuset = cpuset;
+		break;
+	default:
+		break;
+	}
+}
+
+static int op_error(const struct rehearsal *rehearsal, const struct spec_op *op, int result,
+		    struct error *error)
+{
+	return plan_error_at(rehearsal->planner.spec, op->place,
+			     error_wrap(error, result, "%s", op_names[op->kind]), error);
 }
 
 static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, struct error *error)
@@ -395,7 +443,8 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 	case OP_SPAWN:
 		if (*name)
 			result = must_be_there(rehearsal, name, error);
-		return result < 0 ? result : rehearse_works(rehearsal, &op->cgroup, error);
+		return result < 0 ? op_error(rehearsal, op, result, error)
+				  : rehearse_works(rehearsal, &op->cgroup, error);
 	case OP_SWAP_CPUSETS:
 	case OP_MOVE_TASKS:
 		result = must_be_there(rehearsal, op->other, error);
@@ -403,13 +452,18 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 	case OP_SET_CPUSET:
 		result = topology_cpus(rehearsal->topology, op->cgroup.cpuset, &cpus, error);
 		break;
+	case OP_SET_AFFINITY:
+		if (op->affinity.cpus)
+			result =
+				topology_cpus(rehearsal->topology, op->affinity.cpus, &cpus, error);
+		break;
 	default:
 		break;
 	}
 	if (result >= 0)
 		result = must_be_there(rehearsal, name, error);
-	if (result >= 0 && op->kind == OP_REMOVE_CGROUP)
-		forget(rehearsal, name);
+	if (result >= 0)
+		rehearse_effect(rehearsal, op);
 	return result;
 }
 
@@ -425,9 +479,7 @@ static int rehearse_phase(struct rehearsal *rehearsal, const struct spec_phase *
 		result = rehearse_op(rehearsal, op, error);
 		/* of cgroups and works the place is in the message already */
 		if (result < 0 && op->kind != OP_ADD_CGROUP && op->kind != OP_SPAWN)
-			result = plan_error_at(spec, op->place,
-					       error_wrap(error, result, "%s", op_names[op->kind]),
-					       error);
+			result = op_error(rehearsal, op, result, error);
 		if (result >= 0 && phase->loop_ns &&
 		    (op->kind == OP_ADD_CGROUP || op->kind == OP_REMOVE_CGROUP))
 			result = plan_error_at(
@@ -465,7 +517,7 @@ int plan_check(const struct spec *spec, const struct topology *topology, struct 
 	int result = 0;
 
 	planner_init(&rehearsal.planner, spec, topology);
-	rehearsal.cgroups = calloc(most_cgroups(spec), sizeof(const struct spec_cgroup *));
+	rehearsal.cgroups = calloc(most_cgroups(spec), sizeof(*rehearsal.cgroups));
 	if (!rehearsal.cgroups)
 		return error_set(error, ENOMEM, "out of memory");
 	for (size_t i = 0; result >= 0 && i < spec->cgroups.count; i++)
