@@ -320,9 +320,9 @@ static void judge_spread(struct judging *judging)
 		return;
 	if (judging->crew->group.count < 2)
 		find(judging, CHECK_MAX_SPREAD, VERDICT_SKIP, 0, NAN, limit, "a single worker");
-	else if (isnan(spread) || summary->completed < 2)
+	else if (summary->timed < 2)
 		find(judging, CHECK_MAX_SPREAD, VERDICT_INCONCLUSIVE, 0, NAN, limit,
-		     "fewer than two workers reported");
+		     "fewer than two workers can be compared");
 	else
 		find_figure(judging, CHECK_MAX_SPREAD, spread > limit ? VERDICT_FAIL : VERDICT_PASS,
 			    0, spread, limit, "");

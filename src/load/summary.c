@@ -49,6 +49,7 @@ static void add_rates(struct summary *summary, const struct worker_report *repor
 	if (isnan(summary->off_cpu_most) || off > summary->off_cpu_most)
 		summary->off_cpu_most = off;
 	summary->iteration_rate += rate;
+	summary->timed++;
 }
 
 static void add(struct summary *summary, const struct worker_report *report)

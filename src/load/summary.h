@@ -22,6 +22,7 @@ struct summary {
 	double iteration_rate;		    /* per second, of all together */
 	double slowest, fastest;	    /* of a worker: iterations per second */
 	double off_cpu_least, off_cpu_most; /* of a worker, as a share of its wall time */
+	unsigned int timed;		    /* workers that have one: these four are of them */
 	double throughput_cv;		    /* of units per CPU second; NAN: not to be told */
 	struct sample_summary samples[SAMPLES_STREAMS];
 	uint64_t numa_pages[REPORT_NODES];
