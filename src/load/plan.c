@@ -393,7 +393,8 @@ static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup
 		result = topology_cpus(rehearsal->topology, cgroup->cpuset, &cpus, error);
 	if (result < 0)
 		return plan_error_at(rehearsal->planner.spec, cgroup->place, result, error);
-	rehearsal->cgroups[rehearsal->count++] = (struct rehearsed){cgroup->name, cgroup->cpuset, cgroup};
+	rehearsal->cgroups[rehearsal->count++] =
+		(struct rehearsed){cgroup->name, cgroup->cpuset, cgroup};
 	return rehearse_works(rehearsal, cgroup, error);
 }
 

@@ -103,7 +103,7 @@ def test_a_library_without_the_function(tmp_path):
     ("work: {type: spin-wait}\nphases:\n  - {hold: 140%}\n", ":3:12:", ["hold", "percentage"]),
     ("work: {type: spin-wait, memory: {policy: bind, nodes: [63]}}\n", ":1:7:", ["NUMA node 63"]),
     ("work: {type: spin-wait, memory: {policy: bound}}\n", ":1:42:", ["unknown 'bound'", "bind"]),
-    ("work: {type: spin-wait, affinity: {random: {from: '0', count: 0}}}\n", ":1:35:", ["from 1"]),
+    ("work: {type: spin-wait, affinity: {random: {from: '0', count: 0}}}\n", ":1:63:", ["from 1"]),
     ("a: &a [*a, *a]\n", ":1:", []),
     ("work: " + "[" * 5000 + "]" * 5000 + "\n", "", []),
 ])
