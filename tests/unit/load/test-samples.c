@@ -28,6 +28,19 @@ CASE(streams_of_random_numbers_differ)
 	}
 }
 
+CASE(a_bit_of_the_seed_changes_half_of_the_state)
+{
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		unsigned int changed = 0;
+
+		for (uint64_t seed = 0; seed < 100; seed++)
+			changed += (unsigned int)__builtin_popcountll(
+				random_seed(seed, 3) ^ random_seed(seed ^ 1ULL << bit, 3));
+		/* 3,200 of 6,400: 5 standard deviations of 40 */
+		assert_in_range(changed, 3000, 3400);
+	}
+}
+
 CASE(a_random_state_is_never_zero)
 {
 	const uint64_t golden = 0x9e3779b97f4a7c15ULL;
@@ -336,8 +349,14 @@ CASE(thinly_sampled_sets_weigh_more)
 
 CASE(weights_need_not_be_whole)
 {
+	static const uint64_t low[] = {10, 20}, high[] = {30, 40, 50};
+	/* of 6, 20 is reached at 3; were all alike, 30 would be in the middle of 5 */
+	const struct sample_set mixed[] = {{low, 2, 3}, {high, 3, 3}};
 	struct sample_summary summary;
 	struct sample_set set = {values, 3, 4};
+
+	assert_int_equal(samples_summarize(mixed, 2, &summary), 0);
+	assert_int_equal(summary.p50, 20);
 
 	/* each stands for 4/3: half of 4 is reached by the second, all else by the third */
 	values[0] = 30;
@@ -472,6 +491,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(streams_of_random_numbers_differ),
+		cmocka_unit_test(a_bit_of_the_seed_changes_half_of_the_state),
 		cmocka_unit_test(a_random_state_is_never_zero),
 		cmocka_unit_test(neighbouring_streams_are_not_correlated),
 		cmocka_unit_test(below_its_size_a_reservoir_keeps_all),

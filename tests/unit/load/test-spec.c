@@ -16,6 +16,7 @@ CASE(names_are_compared_kindly)
 	assert_true(similar_same("FutexPingPong", "futex-ping-pong"));
 	assert_true(similar_same("futex_ping_pong", "futex-ping-pong"));
 	assert_true(similar_same("", "-_"));
+	assert_true(similar_same("-", ""));
 	assert_true(similar_same("a-", "-A"));
 	assert_false(similar_same("ab", "a"));
 	assert_false(similar_same("a", "ab"));
@@ -60,6 +61,9 @@ CASE(guesses_are_near)
 	similar_try(&similar, "duration");
 	assert_string_equal(similar.best, "duration");
 	similar_try(&similar, "durations");
+	assert_string_equal(similar.best, "duration");
+	/* the first of equals */
+	similar_try(&similar, "durato1n");
 	assert_string_equal(similar.best, "duration");
 	similar = (struct similar){.wanted = "xyz"};
 	similar_try(&similar, "abc");
@@ -184,6 +188,7 @@ CASE(parameters_are_written_as_they_are_read)
 		{"count", "10", "10"},
 		{"wait", "1ms", "1ms"},
 		{"wait", "1234567ns", "1234567ns"},
+		{"wait", "1000001ns", "1000001ns"},
 		{"wait", "1.5s", "1500ms"},
 		{"wait", "2", "2s"},
 		{"pause", "0", "0"},
@@ -254,6 +259,7 @@ CASE(work_that_is_none_is_explained)
 	static const char *const bad[][2] = {
 		{"", "unknown work type ''; `dwell load --list` tells them all"},
 		{"spin-wiat", "unknown work type 'spin-wiat'; did you mean 'spin-wait'?"},
+		{"spin-wait=3", "unknown work type 'spin-wait=3'; did you mean 'spin-wait'?"},
 		{"sleeping-beauty",
 		 "unknown work type 'sleeping-beauty'; `dwell load --list` tells them all"},
 		{"futex-fan-out:", "'' in 'futex-fan-out:' is no NAME=VALUE; write as "
