@@ -43,6 +43,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(PYTHON) tests/bench/symbols $(BUILD)
 	@$(PYTHON) tests/bench/exports $(BUILD)
 	@$(PYTHON) tests/bench/memory $(BUILD)
+	@$(PYTHON) tests/bench/loads $(BUILD)
 
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild
