@@ -13,6 +13,12 @@
 #define PARTNER_NS	1000000000ULL
 #define PARTNER_LOOK_US 10000
 
+/*
+ * From the look at the clock to where read(2) has blocked: no call tells whether it had to, so what
+ * comes within that time is no sample of a wakeup.
+ */
+#define BLOCKING_NS 1000
+
 volatile sig_atomic_t worker_stop;
 
 void worker_fail(struct worker *worker, const char *format, ...)

@@ -132,7 +132,7 @@ static void write_group(struct output *out, const struct outcome *outcome, size_
 static void write_groups(struct output *out, const struct outcome *outcome)
 {
 	write_padded(out, "GROUP", NAME_COLUMNS);
-	output_string(out, " WORKERS  ITER/S  CPU%  RUNQ%   MIGR MAXGAP             P50    P99    "
+	output_string(out, " WORKERS  ITER/S  CPU%  RUNQ%   MIGR MAXGAP  OF       P50    P99    "
 			   "MAX\n");
 	for (size_t i = 0; i < outcome->run->crew_count; i++)
 		write_group(out, outcome, i);
