@@ -264,7 +264,9 @@ bool worker_pipe_receive(struct worker *worker, const uint64_t *stamp_ns)
 	}
 	now_ns = clock_monotonic_ns();
 	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
-	worker_woken(worker, __atomic_load_n(stamp_ns, __ATOMIC_RELAXED), began_ns, now_ns);
+	/* what was written before it could block did not wake it */
+	worker_woken(worker, __atomic_load_n(stamp_ns, __ATOMIC_RELAXED), began_ns + BLOCKING_NS,
+		     now_ns);
 	worker_look(worker, now_ns);
 	return true;
 }
