@@ -285,9 +285,10 @@ static void judge_completed(struct judging *judging)
 static bool counts_nothing(const struct run_crew *crew, unsigned int number)
 {
 	const struct spec_work *work = crew->group.work;
+	uint64_t units;
 
-	return work->type->units &&
-	       !work->type->units(work->params, number % crew->group.team_size);
+	return work_units(work->type, work->params, number % crew->group.team_size, &units) &&
+	       !units;
 }
 
 static void judge_starved(struct judging *judging)

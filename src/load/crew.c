@@ -240,9 +240,8 @@ int crew_fork(struct crew *crew, const struct plan_group *group, const struct cr
 		return error_set(error, ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < group->count; i++)
 		crew->workers[i].report_fd = -1;
-	result =
-		arena_init(&crew->arena, group->count, group->count / group->team_size,
-			   type->shared_bytes ? type->shared_bytes(group->work->params) : 0, error);
+	result = arena_init(&crew->arena, group->count, group->count / group->team_size,
+			    work_shared_bytes(type, group->work->params), error);
 	if (result < 0)
 		return result;
 	if (pipe2(start, O_CLOEXEC) < 0)

@@ -76,10 +76,9 @@ int work_type_find(const char *name, const struct work_type **ret_type, struct e
 unsigned int work_checkpoint_period(const struct work_type *type, const void *params,
 				    unsigned int position)
 {
-	uint64_t units = type->units ? type->units(params, position) : 0;
-	uint64_t a = CHECKPOINT_UNITS, b = units;
+	uint64_t a = CHECKPOINT_UNITS, b;
 
-	if (!type->units || type->flags & WORK_BYPASS)
+	if (!work_units(type, params, position, &b) || type->flags & WORK_BYPASS)
 		return 0;
 	while (b) {
 		uint64_t rest = a % b;

@@ -30,16 +30,20 @@ struct work_type {
 	const struct param *params; /* NULL: none */
 	size_t params_bytes;	    /* of their structure */
 	unsigned int flags;
-	/* NULL: 1. Of parameters that are within their limits. */
+	/* Workers of a team, where that depends on parameters, which are within their limits. */
 	unsigned int (*team_size)(const void *params);
-	size_t (*shared_bytes)(const void *params); /* NULL: 0 */
+	unsigned int team; /* where it does not; 0: 1 */
+	/* Bytes that a team shares; the same two. */
+	size_t (*shared_bytes)(const void *params);
+	size_t shared;
 	/* What the limits of single parameters do not say; NULL: nothing. Before anything is
 	 * forked. */
 	int (*check)(const void *params, struct error *error);
 	/*
-	 * Units that one iteration counts, so how often the clock is looked at; 0 if that varies.
-	 * `position` is the worker's in its team.
+	 * Units that one iteration counts, so how often the clock is looked at: the same for all,
+	 * or by parameters and the worker's `position` in its team; both 0 if it varies.
 	 */
+	uint64_t units_each;
 	uint64_t (*units)(const void *params, unsigned int position);
 	/* In the worker, before its clock starts: 0, or a negative errno after worker_fail(). */
 	int (*begin)(struct worker *worker);
@@ -56,7 +60,22 @@ int work_type_find(const char *name, const struct work_type **ret_type,
 
 static inline unsigned int work_team_size(const struct work_type *type, const void *params)
 {
-	return type->team_size ? type->team_size(params) : 1;
+	unsigned int team = type->team_size ? type->team_size(params) : type->team;
+
+	return team ? team : 1;
+}
+
+static inline size_t work_shared_bytes(const struct work_type *type, const void *params)
+{
+	return type->shared_bytes ? type->shared_bytes(params) : type->shared;
+}
+
+/* False: it varies, or the type does not tell. */
+static inline bool work_units(const struct work_type *type, const void *params,
+			      unsigned int position, uint64_t *ret_units)
+{
+	*ret_units = type->units ? type->units(params, position) : type->units_each;
+	return type->units || type->units_each;
 }
 
 /* In outer iterations: 1024 / gcd(units, 1024), since it is looked at when units % 1024 == 0. 0:

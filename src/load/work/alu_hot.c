@@ -5,13 +5,6 @@
 
 #define UNITS 1024
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 static void iterate(struct worker *worker)
 {
 	uint64_t began_ns = clock_monotonic_ns();
@@ -23,6 +16,6 @@ static void iterate(struct worker *worker)
 const struct work_type work_alu_hot = {
 	.name = "alu-hot",
 	.summary = "integer arithmetic, and its cost",
-	.units = units,
+	.units_each = UNITS,
 	.iterate = iterate,
 };

@@ -26,18 +26,6 @@ static const struct param params[] = {
 	{.name = NULL},
 };
 
-static unsigned int team_size(const void *params_)
-{
-	(void)params_;
-	return 2;
-}
-
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct generation);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	(void)position;
@@ -74,8 +62,8 @@ const struct work_type work_asymmetric_waker = {
 	.params = params,
 	.params_bytes = sizeof(struct asymmetric_waker),
 	.flags = WORK_REALTIME,
-	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.team = 2,
+	.shared = sizeof(struct generation),
 	.units = units,
 	.begin = begin,
 	.iterate = iterate,

@@ -15,14 +15,6 @@ static const struct param params[] = {
 	{.name = NULL},
 };
 
-/* That many or a multiple of it: either way it is looked at after each burst. */
-static uint64_t units(const void *params_, unsigned int position)
-{
-	(void)params_;
-	(void)position;
-	return UNITS;
-}
-
 static void iterate(struct worker *worker)
 {
 	const struct bursty *bursty = worker->params;
@@ -43,6 +35,6 @@ const struct work_type work_bursty = {
 	.summary = "computes in bursts, and sleeps in between",
 	.params = params,
 	.params_bytes = sizeof(struct bursty),
-	.units = units,
+	.units_each = UNITS,
 	.iterate = iterate,
 };

@@ -16,13 +16,6 @@ static const struct param params[] = {
 	{.name = NULL},
 };
 
-static uint64_t units(const void *params_, unsigned int position)
-{
-	(void)params_;
-	(void)position;
-	return UNITS;
-}
-
 static int begin(struct worker *worker)
 {
 	const struct cache_pressure *cache_pressure = worker->params;
@@ -42,7 +35,7 @@ const struct work_type work_cache_pressure = {
 	.summary = "goes through memory without pause",
 	.params = params,
 	.params_bytes = sizeof(struct cache_pressure),
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = cache_end,

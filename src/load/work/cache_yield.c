@@ -16,13 +16,6 @@ static const struct param params[] = {
 	{.name = NULL},
 };
 
-static uint64_t units(const void *params_, unsigned int position)
-{
-	(void)params_;
-	(void)position;
-	return UNITS;
-}
-
 static int begin(struct worker *worker)
 {
 	const struct cache_yield *cache_yield = worker->params;
@@ -43,7 +36,7 @@ const struct work_type work_cache_yield = {
 	.summary = "goes through memory, then yields",
 	.params = params,
 	.params_bytes = sizeof(struct cache_yield),
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = cache_end,

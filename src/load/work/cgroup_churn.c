@@ -28,13 +28,6 @@ struct churn {
 	uint64_t made;
 };
 
-static uint64_t units(const void *params_, unsigned int position)
-{
-	(void)params_;
-	(void)position;
-	return UNITS;
-}
-
 /* The first line of a file that has `marker`; NULL: there is none. */
 static char *find_line(const char *path, const char *marker)
 {
@@ -168,7 +161,7 @@ const struct work_type work_cgroup_churn = {
 	.summary = "moves itself from cgroup to cgroup",
 	.params = params,
 	.params_bytes = sizeof(struct cgroup_churn),
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = end,

@@ -39,12 +39,6 @@ static unsigned int team_size(const void *params_)
 	return (unsigned int)(epoll_storm->producers + epoll_storm->consumers);
 }
 
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct shared);
-}
-
 static bool produces(const struct epoll_storm *epoll_storm, unsigned int position)
 {
 	return position < epoll_storm->producers;
@@ -165,7 +159,7 @@ const struct work_type work_epoll_storm = {
 	.params_bytes = sizeof(struct epoll_storm),
 	.flags = WORK_EVENTFD,
 	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.shared = sizeof(struct shared),
 	.units = units,
 	.begin = begin,
 	.iterate = iterate,

@@ -37,12 +37,6 @@ static unsigned int team_size(const void *params_)
 	return (unsigned int)((const struct fan_out_compute *)params_)->fan_out + 1;
 }
 
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct generation);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	const struct fan_out_compute *fan_out_compute = params_;
@@ -146,7 +140,7 @@ const struct work_type work_fan_out_compute = {
 	.params_bytes = sizeof(struct fan_out_compute),
 	.flags = WORK_MESSENGER,
 	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.shared = sizeof(struct generation),
 	.units = units,
 	.begin = begin,
 	.iterate = iterate,

@@ -10,13 +10,6 @@
 
 #define RETRY_NS 1000000ULL
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return 1;
-}
-
 /* False: stopped meanwhile; the child is gone nonetheless. */
 static bool await_end(pid_t child)
 {
@@ -58,6 +51,6 @@ const struct work_type work_fork_exit = {
 	.name = "fork-exit",
 	.summary = "forks children that exit at once",
 	.flags = WORK_FORKS,
-	.units = units,
+	.units_each = 1,
 	.iterate = iterate,
 };

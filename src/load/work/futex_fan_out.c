@@ -20,12 +20,6 @@ static unsigned int team_size(const void *params_)
 	return (unsigned int)((const struct futex_fan_out *)params_)->fan_out + 1;
 }
 
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct generation);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	(void)position;
@@ -50,7 +44,7 @@ const struct work_type work_futex_fan_out = {
 	.params_bytes = sizeof(struct futex_fan_out),
 	.flags = WORK_MESSENGER,
 	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.shared = sizeof(struct generation),
 	.units = units,
 	.iterate = iterate,
 };

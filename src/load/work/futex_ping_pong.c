@@ -17,18 +17,6 @@ struct shared {
 	_Alignas(64) uint64_t stamp_ns[2];
 };
 
-static unsigned int team_size(const void *params_)
-{
-	(void)params_;
-	return 2;
-}
-
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct shared);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	(void)position;
@@ -53,8 +41,8 @@ const struct work_type work_futex_ping_pong = {
 	.summary = "pairs hand a futex word over",
 	.params = params,
 	.params_bytes = sizeof(struct futex_ping_pong),
-	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.team = 2,
+	.shared = sizeof(struct shared),
 	.units = units,
 	.iterate = iterate,
 };

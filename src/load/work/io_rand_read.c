@@ -5,13 +5,6 @@
 
 #define UNITS 16
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 static int begin(struct worker *worker)
 {
 	return io_begin(worker, IO_READS | IO_DIRECT);
@@ -37,7 +30,7 @@ const struct work_type work_io_rand_read = {
 	.params_bytes = sizeof(struct io_params),
 	.flags = WORK_FILE,
 	.check = io_check_read,
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = io_end,

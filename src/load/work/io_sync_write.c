@@ -5,13 +5,6 @@
 
 #define UNITS 16
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 static int begin(struct worker *worker)
 {
 	return io_begin(worker, IO_WRITES);
@@ -39,7 +32,7 @@ const struct work_type work_io_sync_write = {
 	.params_bytes = sizeof(struct io_params),
 	.flags = WORK_FILE,
 	.check = io_check_write,
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = io_end,

@@ -6,13 +6,6 @@
 
 #define UNITS 1024
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 static void iterate(struct worker *worker)
 {
 	worker_spin(worker, UNITS);
@@ -22,6 +15,6 @@ static void iterate(struct worker *worker)
 const struct work_type work_mixed = {
 	.name = "mixed",
 	.summary = "computes, then yields",
-	.units = units,
+	.units_each = UNITS,
 	.iterate = iterate,
 };

@@ -23,12 +23,6 @@ static unsigned int team_size(const void *params_)
 	return (unsigned int)((const struct mutex_contention *)params_)->contenders;
 }
 
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct lock);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	const struct mutex_contention *mutex_contention = params_;
@@ -55,7 +49,7 @@ const struct work_type work_mutex_contention = {
 	.params = params,
 	.params_bytes = sizeof(struct mutex_contention),
 	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.shared = sizeof(struct lock),
 	.units = units,
 	.iterate = iterate,
 };

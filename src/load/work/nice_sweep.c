@@ -9,13 +9,6 @@
 /* worker->state points to one of these: what may be gone through. */
 static const int all = NICE_MIN, unprivileged = 0;
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 static int begin(struct worker *worker)
 {
 	char refused[REPORT_TEXT] = "";
@@ -53,7 +46,7 @@ static void end(struct worker *worker)
 const struct work_type work_nice_sweep = {
 	.name = "nice-sweep",
 	.summary = "goes through the nice values",
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = end,

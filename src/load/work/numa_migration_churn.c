@@ -27,13 +27,6 @@ struct nodes {
 	size_t count, room;
 };
 
-static uint64_t units(const void *params_, unsigned int position)
-{
-	(void)params_;
-	(void)position;
-	return UNITS;
-}
-
 /* False: no memory. */
 static bool add_node(struct nodes *nodes, const struct cpus *cpus)
 {
@@ -106,7 +99,7 @@ const struct work_type work_numa_migration_churn = {
 	.summary = "moves itself from NUMA node to NUMA node",
 	.params = params,
 	.params_bytes = sizeof(struct numa_migration_churn),
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = end,

@@ -17,18 +17,6 @@ struct shared {
 	_Alignas(64) uint64_t stamp_ns;
 };
 
-static unsigned int team_size(const void *params_)
-{
-	(void)params_;
-	return 2;
-}
-
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return 2 * sizeof(struct shared);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	(void)position;
@@ -51,8 +39,8 @@ const struct work_type work_pipe_io = {
 	.params = params,
 	.params_bytes = sizeof(struct pipe_io),
 	.flags = WORK_PIPES,
-	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.team = 2,
+	.shared = 2 * sizeof(struct shared),
 	.units = units,
 	.iterate = iterate,
 };

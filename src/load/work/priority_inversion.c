@@ -65,12 +65,6 @@ struct shared {
 	_Alignas(64) uint32_t ready; /* members that have their priority */
 };
 
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct shared);
-}
-
 /* What is computed while the lock is held. */
 static uint64_t held_units(const struct priority_inversion *priority_inversion, enum role role)
 {
@@ -144,7 +138,7 @@ const struct work_type work_priority_inversion = {
 	.params_bytes = sizeof(struct priority_inversion),
 	.flags = WORK_REALTIME,
 	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.shared = sizeof(struct shared),
 	.units = units,
 	.begin = begin,
 	.iterate = iterate,

@@ -24,18 +24,6 @@ struct member {
 	pid_t tid; /* 0: not now */
 };
 
-static unsigned int team_size(const void *params_)
-{
-	(void)params_;
-	return 2;
-}
-
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return 2 * sizeof(struct member);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	const struct signal_storm *signal_storm = params_;
@@ -96,8 +84,8 @@ const struct work_type work_signal_storm = {
 	.summary = "pairs send each other signals",
 	.params = params,
 	.params_bytes = sizeof(struct signal_storm),
-	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.team = 2,
+	.shared = 2 * sizeof(struct member),
 	.units = units,
 	.begin = begin,
 	.iterate = iterate,

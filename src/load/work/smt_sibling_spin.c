@@ -14,25 +14,6 @@ struct shared {
 	_Alignas(64) unsigned int bound;
 };
 
-static unsigned int team_size(const void *params_)
-{
-	(void)params_;
-	return 2;
-}
-
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return 2 * sizeof(struct shared);
-}
-
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 /* The nth core, round again, with two threads that are allowed: *ret_threads. False: none has. */
 static bool find_core(const struct cpus *allowed, unsigned int n, struct cpus *ret_threads)
 {
@@ -103,9 +84,9 @@ static void end(struct worker *worker)
 const struct work_type work_smt_sibling_spin = {
 	.name = "smt-sibling-spin",
 	.summary = "pairs spin on the two threads of a core",
-	.team_size = team_size,
-	.shared_bytes = shared_bytes,
-	.units = units,
+	.team = 2,
+	.shared = 2 * sizeof(struct shared),
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = end,

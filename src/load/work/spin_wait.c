@@ -4,13 +4,6 @@
 
 #define UNITS 1024
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return UNITS;
-}
-
 static void iterate(struct worker *worker)
 {
 	worker_spin(worker, UNITS);
@@ -19,6 +12,6 @@ static void iterate(struct worker *worker)
 const struct work_type work_spin_wait = {
 	.name = "spin-wait",
 	.summary = "computes without pause",
-	.units = units,
+	.units_each = UNITS,
 	.iterate = iterate,
 };

@@ -28,12 +28,6 @@ static unsigned int team_size(const void *params_)
 	return (unsigned int)((const struct thundering_herd *)params_)->waiters + 1;
 }
 
-static size_t shared_bytes(const void *params_)
-{
-	(void)params_;
-	return sizeof(struct generation);
-}
-
 static uint64_t units(const void *params_, unsigned int position)
 {
 	(void)params_;
@@ -64,7 +58,7 @@ const struct work_type work_thundering_herd = {
 	.params = params,
 	.params_bytes = sizeof(struct thundering_herd),
 	.team_size = team_size,
-	.shared_bytes = shared_bytes,
+	.shared = sizeof(struct generation),
 	.units = units,
 	.iterate = iterate,
 };

@@ -19,13 +19,6 @@ struct timer {
 	uint64_t due_ns;
 };
 
-static uint64_t units(const void *params_, unsigned int position)
-{
-	(void)params_;
-	(void)position;
-	return UNITS;
-}
-
 static int begin(struct worker *worker)
 {
 	struct timer *timer = malloc(sizeof(*timer));
@@ -60,7 +53,7 @@ const struct work_type work_timer_latency = {
 	.summary = "how late timers wake it",
 	.params = params,
 	.params_bytes = sizeof(struct timer_latency),
-	.units = units,
+	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
 	.end = end,

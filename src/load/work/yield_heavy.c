@@ -4,13 +4,6 @@
 
 #include "load/work_type.h"
 
-static uint64_t units(const void *params, unsigned int position)
-{
-	(void)params;
-	(void)position;
-	return 1;
-}
-
 static void iterate(struct worker *worker)
 {
 	worker->work_units++;
@@ -20,6 +13,6 @@ static void iterate(struct worker *worker)
 const struct work_type work_yield_heavy = {
 	.name = "yield-heavy",
 	.summary = "yields after each unit of work",
-	.units = units,
+	.units_each = 1,
 	.iterate = iterate,
 };
