@@ -98,6 +98,16 @@ size_t text_printable(char *into, size_t room, const char *from, size_t columns)
 	return width;
 }
 
+void text_padded(struct output *out, const char *from, size_t columns)
+{
+	char shown[1024];
+	size_t used = text_printable(shown, sizeof(shown), from, columns);
+
+	output_string(out, shown);
+	for (; used < columns; used++)
+		output_char(out, ' ');
+}
+
 void text_json(struct output *out, const char *text)
 {
 	size_t length = strlen(text);

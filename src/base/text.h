@@ -28,6 +28,10 @@ size_t text_encode(char into[4], uint32_t character);
  */
 size_t text_printable(char *into, size_t room, const char *from, size_t columns);
 
+/* text_printable() to an output, filled up with blanks to the full number of columns (240 at most).
+ */
+void text_padded(struct output *out, const char *from, size_t columns);
+
 /* As a JSON string with its quotes. Invalid bytes become U+FFFD. */
 void text_json(struct output *out, const char *text);
 

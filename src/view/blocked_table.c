@@ -12,23 +12,13 @@
 #define PLACE_COLUMNS	 22
 #define CAUSE_COLUMNS	 24
 
-static void write_padded(struct output *out, const char *text, size_t columns)
-{
-	char shown[512];
-	size_t used = text_printable(shown, sizeof(shown), text, columns);
-
-	output_string(out, shown);
-	for (; used < columns; used++)
-		output_char(out, ' ');
-}
-
 /* The end of a path of names tells more than its beginning. */
 static void write_function(struct output *out, const char *name)
 {
 	size_t length = strlen(name);
 
-	write_padded(out, length > FUNCTION_COLUMNS ? name + length - FUNCTION_COLUMNS : name,
-		     FUNCTION_COLUMNS);
+	text_padded(out, length > FUNCTION_COLUMNS ? name + length - FUNCTION_COLUMNS : name,
+		    FUNCTION_COLUMNS);
 }
 
 static void write_place(struct output *out, const struct frame *frame)
@@ -36,7 +26,7 @@ static void write_place(struct output *out, const struct frame *frame)
 	char text[BLOCKED_PLACE_BYTES];
 
 	blocked_place(text, frame);
-	write_padded(out, text, PLACE_COLUMNS);
+	text_padded(out, text, PLACE_COLUMNS);
 }
 
 static void write_head(struct output *out, const struct blocked_summary *summary)
@@ -73,7 +63,7 @@ static void write_cause(struct output *out, const struct hotspot *hotspot)
 	char text[BLOCKED_CAUSE_BYTES];
 
 	blocked_cause(text, hotspot->cause, hotspot->where);
-	write_padded(out, text, CAUSE_COLUMNS);
+	text_padded(out, text, CAUSE_COLUMNS);
 }
 
 static void write_parties(struct output *out, const struct stalls *stalls,
@@ -119,7 +109,7 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 		return;
 	}
 	output_char(out, '\n');
-	write_padded(out, "HOTSPOTS", FUNCTION_COLUMNS + PLACE_COLUMNS + 2);
+	text_padded(out, "HOTSPOTS", FUNCTION_COLUMNS + PLACE_COLUMNS + 2);
 	output_string(out, "CAUSE                    STALLS    TOTAL      P99      MAX\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct hotspot *hotspot = &hotspots[i];

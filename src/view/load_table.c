@@ -12,16 +12,6 @@
 #define BAR_COLUMNS  40
 #define FAILS_SHOWN  10 /* of one check */
 
-static void write_padded(struct output *out, const char *text, size_t columns)
-{
-	char shown[256];
-	size_t used = text_printable(shown, sizeof(shown), text, columns);
-
-	output_string(out, shown);
-	for (; used < columns; used++)
-		output_char(out, ' ');
-}
-
 /* "front/0 futex-fan-out"; the number only where a cgroup has several groups. */
 static void group_name(char *into, size_t room, const struct run *run, const struct run_crew *crew)
 {
@@ -108,7 +98,7 @@ static void write_group(struct output *out, const struct outcome *outcome, size_
 	char name[256], workers[24];
 
 	group_name(name, sizeof(name), outcome->run, crew);
-	write_padded(out, name, NAME_COLUMNS);
+	text_padded(out, name, NAME_COLUMNS);
 	if (summary->completed < summary->workers)
 		snprintf(workers, sizeof(workers), "%u/%u", summary->completed, summary->workers);
 	else
@@ -131,7 +121,7 @@ static void write_group(struct output *out, const struct outcome *outcome, size_
 
 static void write_groups(struct output *out, const struct outcome *outcome)
 {
-	write_padded(out, "GROUP", NAME_COLUMNS);
+	text_padded(out, "GROUP", NAME_COLUMNS);
 	output_string(out, " WORKERS  ITER/S  CPU%  RUNQ%   MIGR MAXGAP  OF       P50    P99    "
 			   "MAX\n");
 	for (size_t i = 0; i < outcome->run->crew_count; i++)
@@ -146,7 +136,7 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 	double wall;
 
 	group_name(name, sizeof(name), outcome->run, crew);
-	write_padded(out, name, NAME_COLUMNS);
+	text_padded(out, name, NAME_COLUMNS);
 	if (!report) {
 		output_format(out, " %8u  no report\n", arena_slot(&crew->crew.arena, number)->tid);
 		return;
@@ -166,7 +156,7 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 static void write_workers(struct output *out, const struct outcome *outcome)
 {
 	output_char(out, '\n');
-	write_padded(out, "WORKER", NAME_COLUMNS);
+	text_padded(out, "WORKER", NAME_COLUMNS);
 	output_string(out, "      TID    ITER   UNITS  CPU%  RUNQ%   MIGR MAXGAP  CPUS\n");
 	for (size_t i = 0; i < outcome->run->crew_count; i++)
 		for (unsigned int k = 0; k < outcome->run->crews[i]->crew.forked; k++)
@@ -356,7 +346,7 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 	char name[256];
 
 	output_char(out, '\n');
-	write_padded(out, "OBSERVED, % OF TIME", NAME_COLUMNS);
+	text_padded(out, "OBSERVED, % OF TIME", NAME_COLUMNS);
 	for (int s = 0; s < STATES; s++)
 		output_format(out, " %6s", state_info[s].header);
 	output_char(out, '\n');
@@ -372,7 +362,7 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 				sums[s] += (double)observed->states_ns[s];
 		}
 		group_name(name, sizeof(name), outcome->run, crew);
-		write_padded(out, name, NAME_COLUMNS);
+		text_padded(out, name, NAME_COLUMNS);
 		for (int s = 0; s < STATES; s++)
 			if (whole > 0)
 				output_format(out, " %6.1f", 100 * sums[s] / whole);
