@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of a spec in YAML that others are made of. Used by spec_yaml.c and spec_ops.c alone. */
+/* Parts of a spec in YAML that others are made of. Used by spec_*.c alone. */
 #ifndef DWELL_LOAD_SPEC_OPS_H
 #define DWELL_LOAD_SPEC_OPS_H
 
 #include "load/yaml_reader.h"
+
+#define SPEC_MOST_GROUPS 10000 /* and cgroups */
+
+/* Replaces a text by a copy of another. */
+int spec_take_text(char **into, const char *text, struct error *error) must_check;
+
+/* An item of `work`, into a struct spec_works. */
+int spec_take_work(struct yaml_reader *reader, const yaml_node_t *node, void *into,
+		   struct error *error) must_check;
 
 /* An item of `phases`, into a struct spec_phases. */
 int spec_take_phase(struct yaml_reader *reader, const yaml_node_t *node, void *into,

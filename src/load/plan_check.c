@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rehearsal of a spec: everything it says is gone through, and nothing is done. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "load/plan.h"
+
+/* A cgroup, as the ops have left it. */
+struct rehearsed {
+	const char *name, *cpuset; /* NULL: not limited */
+	const struct spec_cgroup *cgroup;
+};
+
+/* A rehearsal: which cgroups there are, op after op. */
+struct rehearsal {
+	struct planner planner;
+	const struct topology *topology;
+	struct rehearsed *cgroups; /* that exist; room for all that ever may */
+	size_t count;
+	unsigned int workers;
+	double share; /* of the duration, held so far */
+};
+
+static struct rehearsed *find(const struct rehearsal *rehearsal, const char *name)
+{
+	for (size_t i = 0; i < rehearsal->count; i++)
+		if (!strcmp(rehearsal->cgroups[i].name, name))
+			return &rehearsal->cgroups[i];
+	return NULL;
+}
+
+/* Its own cpuset, that of a cgroup around it, or all CPUs. */
+static const char *cpuset_of(const struct rehearsal *rehearsal, const char *name)
+{
+	char around[SPEC_NAME_BYTES];
+
+	snprintf(around, sizeof(around), "%s", name);
+	for (;;) {
+		const struct rehearsed *cgroup = find(rehearsal, around);
+		char *slash = strrchr(around, '/');
+
+		if (cgroup && cgroup->cpuset)
+			return cgroup->cpuset;
+		if (!slash)
+			return "0.0-1.0";
+		*slash = '\0';
+	}
+}
+
+static int must_be_there(const struct rehearsal *rehearsal, const char *name, struct error *error)
+{
+	return find(rehearsal, name)
+		       ? 0
+		       : error_set(error, EINVAL, "there is no cgroup '%s' at this point", name);
+}
+
+static int rehearse_works(struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
+			  struct error *error)
+{
+	struct cpus cpuset;
+	int result = topology_cpus(rehearsal->topology, cpuset_of(rehearsal, cgroup->name), &cpuset,
+				   error);
+
+	for (size_t i = 0; result >= 0 && i < cgroup->works.count; i++) {
+		struct plan_group group;
+
+		result = plan_group(&rehearsal->planner, cgroup, &cgroup->works.items[i], &cpuset,
+				    &group, error);
+		if (result < 0)
+			break;
+		rehearsal->workers += group.count;
+		plan_group_release(&group);
+		if (rehearsal->workers > SPEC_MAX_WORKERS)
+			result = plan_error_at(
+				rehearsal->planner.spec, cgroup->works.items[i].place,
+				error_set(error, EINVAL, "more than %u workers in all",
+					  SPEC_MAX_WORKERS),
+				error);
+	}
+	return result;
+}
+
+static bool is_limited(const struct spec_cgroup *cgroup)
+{
+	for (size_t i = 0; i < SPEC_LIMITS; i++)
+		if (cgroup->limits.values[i])
+			return true;
+	return cgroup->cpuset != NULL;
+}
+
+/* cgroup v2: "no internal processes" where controllers are passed on to nested ones. */
+static int check_nesting(const struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
+			 struct error *error)
+{
+	for (size_t i = 0; i < rehearsal->count; i++) {
+		const struct spec_cgroup *other = rehearsal->cgroups[i].cgroup;
+		bool inner = strlen(other->name) > strlen(cgroup->name);
+		const struct spec_cgroup *outside = inner ? cgroup : other;
+		const struct spec_cgroup *inside = inner ? other : cgroup;
+		size_t length = strlen(outside->name);
+
+		if (length && outside->works.count && is_limited(inside) &&
+		    !strncmp(inside->name, outside->name, length) && inside->name[length] == '/')
+			return error_set(
+				error, EINVAL,
+				"cgroup %s has work of its own, and %s within it has limits: "
+				"cgroup v2 allows that only to cgroups without work; put it "
+				"into a nested one",
+				outside->name, inside->name);
+	}
+	return 0;
+}
+
+static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
+			   struct error *error)
+{
+	struct cpus cpus;
+	int result = 0;
+
+	if (find(rehearsal, cgroup->name))
+		result = error_set(error, EEXIST, "there is a cgroup '%s' already", cgroup->name);
+	if (result >= 0)
+		result = check_nesting(rehearsal, cgroup, error);
+	if (result >= 0 && cgroup->cpuset)
+		result = topology_cpus(rehearsal->topology, cgroup->cpuset, &cpus, error);
+	if (result < 0)
+		return plan_error_at(rehearsal->planner.spec, cgroup->place, result, error);
+	rehearsal->cgroups[rehearsal->count++] =
+		(struct rehearsed){cgroup->name, cgroup->cpuset, cgroup};
+	return rehearse_works(rehearsal, cgroup, error);
+}
+
+/* What an op that can be carried out leaves behind. */
+static void rehearse_effect(struct rehearsal *rehearsal, const struct spec_op *op)
+{
+	struct rehearsed *cgroup = find(rehearsal, op->cgroup.name);
+	const char *cpuset;
+
+	switch (op->kind) {
+	case OP_REMOVE_CGROUP:
+		*cgroup = rehearsal->cgroups[--rehearsal->count];
+		break;
+	case OP_SET_CPUSET:
+	case OP_CLEAR_CPUSET:
+		cgroup->cpuset = op->cgroup.cpuset;
+		break;
+	case OP_SWAP_CPUSETS:
+		cpuset = cpuset_of(rehearsal, op->cgroup.name);
+		cgroup->cpuset = cpuset_of(rehearsal, op->other);
+		find(rehearsal, op->other)->cpuset = cpuset;
+		break;
+	default:
+		break;
+	}
+}
+
+static int op_error(const struct rehearsal *rehearsal, const struct spec_op *op, int result,
+		    struct error *error)
+{
+	return plan_error_at(rehearsal->planner.spec, op->place,
+			     error_wrap(error, result, "%s", op_names[op->kind]), error);
+}
+
+static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, struct error *error)
+{
+	const char *name = op->cgroup.name;
+	struct cpus cpus;
+	int result = 0;
+
+	switch (op->kind) {
+	case OP_ADD_CGROUP:
+		return rehearse_cgroup(rehearsal, &op->cgroup, error);
+	case OP_START_SCHEDULER:
+	case OP_STOP_SCHEDULER:
+		return 0;
+	case OP_SPAWN:
+		if (*name)
+			result = must_be_there(rehearsal, name, error);
+		return result < 0 ? op_error(rehearsal, op, result, error)
+				  : rehearse_works(rehearsal, &op->cgroup, error);
+	case OP_SWAP_CPUSETS:
+	case OP_MOVE_TASKS:
+		result = must_be_there(rehearsal, op->other, error);
+		break;
+	case OP_SET_CPUSET:
+		result = topology_cpus(rehearsal->topology, op->cgroup.cpuset, &cpus, error);
+		break;
+	case OP_SET_AFFINITY:
+		if (op->affinity.cpus)
+			result =
+				topology_cpus(rehearsal->topology, op->affinity.cpus, &cpus, error);
+		break;
+	default:
+		break;
+	}
+	if (result >= 0)
+		result = must_be_there(rehearsal, name, error);
+	if (result >= 0)
+		rehearse_effect(rehearsal, op);
+	return result;
+}
+
+static int rehearse_phase(struct rehearsal *rehearsal, const struct spec_phase *phase,
+			  struct error *error)
+{
+	const struct spec *spec = rehearsal->planner.spec;
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < phase->op_count; i++) {
+		const struct spec_op *op = &phase->ops[i];
+
+		result = rehearse_op(rehearsal, op, error);
+		/* of cgroups and works the place is in the message already */
+		if (result < 0 && op->kind != OP_ADD_CGROUP && op->kind != OP_SPAWN)
+			result = op_error(rehearsal, op, result, error);
+		if (result >= 0 && phase->loop_ns &&
+		    (op->kind == OP_ADD_CGROUP || op->kind == OP_REMOVE_CGROUP))
+			result = plan_error_at(
+				spec, op->place,
+				error_set(error, EINVAL,
+					  "%s cannot be repeated: put both, add and remove, into "
+					  "phases of their own",
+					  op_names[op->kind]),
+				error);
+	}
+	if (phase->hold == HOLD_SHARE)
+		rehearsal->share += phase->share;
+	if (result >= 0 && rehearsal->share > 1 + 1e-9)
+		result = plan_error_at(
+			spec, phase->place,
+			error_set(error, EINVAL,
+				  "the phases so far hold %.4g%% of the duration, more than all",
+				  100 * rehearsal->share),
+			error);
+	return result;
+}
+
+static size_t most_cgroups(const struct spec *spec)
+{
+	size_t count = spec->cgroups.count + 1;
+
+	for (size_t i = 0; i < spec->phases.count; i++)
+		count += spec->phases.items[i].op_count;
+	return count;
+}
+
+int plan_check(const struct spec *spec, const struct topology *topology, struct error *error)
+{
+	struct rehearsal rehearsal = {.topology = topology};
+	int result = 0;
+
+	planner_init(&rehearsal.planner, spec, topology);
+	rehearsal.cgroups = calloc(most_cgroups(spec), sizeof(*rehearsal.cgroups));
+	if (!rehearsal.cgroups)
+		return error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; result >= 0 && i < spec->cgroups.count; i++)
+		result = rehearse_cgroup(&rehearsal, &spec->cgroups.items[i], error);
+	for (size_t i = 0; result >= 0 && i < spec->phases.count; i++)
+		result = rehearse_phase(&rehearsal, &spec->phases.items[i], error);
+	free(rehearsal.cgroups);
+	if (result >= 0 && !rehearsal.workers)
+		return error_set(error, EINVAL, "%s%sthere is no work in it",
+				 spec->file ? spec->file : "", spec->file ? ": " : "");
+	return result;
+}
