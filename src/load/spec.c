@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/similar.h"
-#include "base/size.h"
 
 #define DEFAULT_DURATION_NS (5 * NS_PER_S)
 

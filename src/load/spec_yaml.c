@@ -2,8 +2,6 @@
 #include "load/spec_yaml.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/mempolicy.h>
 #include <stdio.h>
 #include <string.h>
 

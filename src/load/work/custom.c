@@ -16,7 +16,7 @@ static const struct param params[] = {
 	PARAM(struct custom, library, TEXT, NULL, 0, 0, "shared object, as ./mine.so"),
 	PARAM(struct custom, function, TEXT, "dwell_work", 0, 0, "name of the function in it"),
 	PARAM(struct custom, argument, TEXT, NULL, 0, 0, "for the function"),
-	{NULL},
+	{.name = NULL},
 };
 
 /* Stays loaded: the workers are forked from the process that looked. */

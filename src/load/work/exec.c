@@ -25,7 +25,7 @@ struct exec {
 static const struct param params[] = {
 	PARAM(struct exec, command, TEXT, NULL, 0, 0,
 	      "program and arguments, quoted as for a shell; its output goes to standard error"),
-	{NULL},
+	{.name = NULL},
 };
 
 static bool is_program(const char *path)
