@@ -49,9 +49,10 @@ static const char doc[] =
 	"  dwell load steady                               a scenario\n"
 	"  dwell load --work futex-ping-pong --workers 4 --duration 5s\n"
 	"  dwell load --work pipe-io:burst_iters=0 --cpus 0 --check wake-p99=50us\n"
-	"  dwell load --observe oversubscribed             with the states of every worker\n"
+	"  dwell load --observe oversubscribed             and every worker's states\n"
 	"  dwell load --print mixed-workloads > mine.yaml  a spec to start from\n"
-	"  dwell load mine.yaml --save runs                keeps the report: dwell compare A B\n"
+	"  dwell load mine.yaml --save runs                keeps the report\n"
+	"  dwell compare runs/A runs/B                     what two of them differ in\n"
 	"  dwell load --list                               types, scenarios, checks\n\n"
 	"Exit status: 0 the verdict is pass, 1 it could not run, 2 a mistake in the spec or the "
 	"command line, 3 fail, 4 inconclusive.\n";
