@@ -8,6 +8,9 @@
 
 #include "base/cleanup.h"
 #include "command/watch_options.h"
+#include "load/checks.h"
+#include "load/scenarios.h"
+#include "load/work_type.h"
 #include "model/group.h"
 #include "view/fields.h"
 #include "view/view.h"
@@ -24,32 +27,86 @@ static void each_option(const struct argp *argp,
 		each_option(child->argp, call, data);
 }
 
-/* Values an option can have, separated by blanks; NULL: anything. Static storage. */
+/* Words, separated by blanks. Static storage. */
+static char words[4096];
+
+static void add_word(const char *word)
+{
+	size_t used = strlen(words);
+
+	snprintf(words + used, sizeof(words) - used, "%s%s", used ? " " : "", word);
+}
+
+static void add_types(void)
+{
+	for (size_t i = 0; work_types[i]; i++)
+		add_word(work_types[i]->name);
+}
+
+static void add_scenarios(void)
+{
+	for (const struct scenario *scenario = scenarios; scenario->name; scenario++)
+		add_word(scenario->name);
+}
+
+static void add_views(const struct argp_option *option)
+{
+	/* not all commands have a screen, or all formats */
+	if (strstr(option->doc, "tui"))
+		add_word("tui");
+	for (size_t i = 0; i < view_count; i++)
+		if (strstr(option->doc, views[i]->name))
+			add_word(views[i]->name);
+}
+
+static void add_checks(void)
+{
+	for (const struct check_info *check = check_info; check->key; check++)
+		if (check->help)
+			add_word(check->key);
+}
+
+/* Values an option can have; NULL: anything. */
 static const char *choices(const struct argp_option *option)
 {
-	static char text[1024];
-
-	*text = '\0';
+	*words = '\0';
 	if (!strcmp(option->name, "format")) {
-		/* not all commands have a screen */
-		bool screen = strstr(option->doc, "tui");
-
-		snprintf(text, sizeof(text), "%s", screen ? "tui" : "");
-		for (size_t i = 0; i < view_count; i++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-				 screen || i ? " " : "", views[i]->name);
+		add_views(option);
 	} else if (!strcmp(option->name, "by")) {
 		for (int i = 0; i < GROUPINGS_COUNT; i++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-				 i ? " " : "", grouping_keys[i]);
+			add_word(grouping_keys[i]);
 	} else if (!strcmp(option->name, "sort")) {
 		for (size_t i = 0; i < field_count; i++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
-				 i ? " " : "", fields[i].name);
+			add_word(fields[i].name);
 	} else if (!strcmp(option->name, "source")) {
-		snprintf(text, sizeof(text), "auto bpf taskstats procfs");
+		add_word("auto bpf taskstats procfs");
+	} else if (!strcmp(option->name, "work")) {
+		add_types();
+	} else if (!strcmp(option->name, "check")) {
+		add_checks();
+	} else if (!strcmp(option->name, "print")) {
+		add_scenarios();
+	} else if (!strcmp(option->name, "list")) {
+		add_word("types scenarios checks");
+		add_types();
+		add_scenarios();
+	} else if (!strcmp(option->name, "mode")) {
+		add_word("fork thread");
+	} else if (!strcmp(option->name, "policy")) {
+		add_word("normal batch idle fifo: rr: deadline: ext");
+	} else if (!strcmp(option->name, "affinity")) {
+		add_word("inherit single spread random llc smt-pair cross-cgroup");
 	}
-	return *text ? text : NULL;
+	return *words ? words : NULL;
+}
+
+/* What may stand in place of a file; "": nothing. */
+static const char *arguments(const struct command *command)
+{
+	*words = '\0';
+	if (!strcmp(command->name, "load"))
+		add_scenarios();
+	return words;
 }
 
 static bool has_short(const struct argp_option *option)
@@ -82,7 +139,8 @@ static void manual_option(const struct argp_option *option, void *data)
 	printf("\\-\\-");
 	print_escaped(option->name);
 	if (option->arg)
-		printf("=\\fI%s\\fP", option->arg);
+		printf(option->flags & OPTION_ARG_OPTIONAL ? "[=\\fI%s\\fP]" : "=\\fI%s\\fP",
+		       option->arg);
 	putchar('\n');
 	print_escaped(option->doc);
 	if (!strcmp(option->name, "sort")) {
@@ -113,6 +171,8 @@ static void bash_values(const struct argp_option *option, void *data)
 		       option->name, choices(option));
 	else if (option->name && option->arg && !strcmp(option->arg, "FILE"))
 		printf("\t--%s) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", option->name);
+	else if (option->name && option->arg && !strcmp(option->arg, "DIRECTORY"))
+		printf("\t--%s) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n", option->name);
 }
 
 /* Bash gives `--by=th` as three words: --by, =, th. */
@@ -137,8 +197,9 @@ static void complete_bash(void)
 		printf("\tesac\n\tcase $word in\n\t-*) COMPREPLY=($(compgen -W \"--help");
 		if (commands[i]->argp)
 			each_option(commands[i]->argp, bash_word, NULL);
-		puts("\" -- \"$word\")) ;;\n\t*) COMPREPLY=($(compgen -f -- \"$word\")) "
-		     ";;\n\tesac\n\tfi");
+		printf("\" -- \"$word\")) ;;\n\t*) COMPREPLY=($(compgen -f -W \"%s\" -- "
+		       "\"$word\")) ;;\n\tesac\n\tfi\n",
+		       arguments(commands[i]));
 	}
 	puts("}\ncomplete -F _dwell dwell");
 }
@@ -167,7 +228,10 @@ static void zsh_option(const struct argp_option *option, void *data)
 	if (option->arg && choices(option))
 		printf(":%s:(%s)", option->arg, choices(option));
 	else if (option->arg)
-		printf(":%s:%s", option->arg, strcmp(option->arg, "FILE") ? "" : "_files");
+		printf(":%s:%s", option->arg,
+		       !strcmp(option->arg, "FILE")	   ? "_files"
+		       : !strcmp(option->arg, "DIRECTORY") ? "_files -/"
+							   : "");
 	puts("' \\");
 }
 
@@ -186,7 +250,12 @@ static void complete_zsh(void)
 		printf("\t%s) _arguments \\\n", commands[i]->name);
 		if (commands[i]->argp)
 			each_option(commands[i]->argp, zsh_option, NULL);
-		puts("\t\t'--help[help]' '*:file:_files' ;;");
+		if (*arguments(commands[i]))
+			printf("\t\t'--help[help]' '*:file:{_alternative \"names:name:(%s)\" "
+			       "\"files:file:_files\"}' ;;\n",
+			       arguments(commands[i]));
+		else
+			puts("\t\t'--help[help]' '*:file:_files' ;;");
 	}
 	puts("\tesac\n}\n_dwell \"$@\"");
 }
@@ -200,7 +269,10 @@ static void fish_option(const struct argp_option *option, void *data)
 	if (has_short(option))
 		printf(" -s %c", option->key);
 	if (option->arg)
-		printf(" %s", strcmp(option->arg, "FILE") ? "-x" : "-r");
+		printf(" %s", !strcmp(option->arg, "FILE") ? "-r"
+			      : !strcmp(option->arg, "DIRECTORY")
+				      ? "-xa '(__fish_complete_directories)'"
+				      : "-x");
 	if (option->arg && choices(option))
 		printf(" -a '%s'", choices(option));
 	printf(" -d '");
@@ -218,6 +290,9 @@ static void complete_fish(void)
 		puts("'");
 		if (commands[i]->argp)
 			each_option(commands[i]->argp, fish_option, (void *)commands[i]->name);
+		if (*arguments(commands[i]))
+			printf("complete -c dwell -n '__fish_seen_subcommand_from %s' -a '%s'\n",
+			       commands[i]->name, arguments(commands[i]));
 	}
 }
 
