@@ -127,14 +127,14 @@ int load_print(const char *name, struct error *error)
 }
 
 /* Neighbours that may run on the same CPUs in one line. */
-static void tell_cpus(const struct plan_group *group, const struct cpus *cpuset)
+static void tell_cpus(const struct plan_group *group, const struct cpus *cpuset, const char *indent)
 {
 	char text[CPUS_TEXT];
 	unsigned int first = 0;
 
 	if (!group->cpus) {
 		cpus_format(text, sizeof(text), cpuset);
-		printf("      all on %s\n", text);
+		printf("%s  all on %s\n", indent, text);
 		return;
 	}
 	for (unsigned int i = 1; i <= group->count; i++) {
@@ -143,9 +143,9 @@ static void tell_cpus(const struct plan_group *group, const struct cpus *cpuset)
 			continue;
 		cpus_format(text, sizeof(text), &group->cpus[first]);
 		if (i - first > 1)
-			printf("      workers %u to %u on %s\n", first, i - 1, text);
+			printf("%s  workers %u to %u on %s\n", indent, first, i - 1, text);
 		else
-			printf("      worker %u on %s\n", first, text);
+			printf("%s  worker %u on %s\n", indent, first, text);
 		first = i;
 	}
 }
@@ -182,7 +182,7 @@ static int tell_group(struct planner *planner, const struct spec_cgroup *cgroup,
 	if (group.team_size > 1)
 		printf(", %u groups of %u", group.count / group.team_size, group.team_size);
 	putchar('\n');
-	tell_cpus(&group, &cpuset);
+	tell_cpus(&group, &cpuset, indent);
 	plan_group_release(&group);
 	return 0;
 }
@@ -253,7 +253,7 @@ static void tell_checks(const struct spec_checks *checks)
 			continue;
 		if (check->kind != CHECK_FLAG)
 			check_format(limit, sizeof(limit), check->kind, *(const double *)at);
-		printf("  %s %s\n", check->key, limit);
+		printf("  %s%s%s\n", check->key, *limit ? " " : "", limit);
 	}
 }
 
