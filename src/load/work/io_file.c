@@ -26,7 +26,7 @@ struct io_file {
 
 const struct param io_params[] = {
 	PARAM(struct io_params, path, TEXT, NULL, 0, 0,
-	      "a file or block device, which is overwritten; without, a private file"),
+	      "a file or block device, which writing overwrites; without, a private file"),
 	PARAM(struct io_params, size, SIZE, "16M", BYTES_MIN, 1ULL << 40, "of the private file"),
 	{.name = NULL},
 };
