@@ -275,7 +275,8 @@ def test_install(tmp_path):
     root = tmp_path / "usr" / "local"
     for path in (
         "bin/dwell", "share/man/man1/dwell.1", "share/man/man1/dwell-top.1", "share/man/man1/dwell-record.1",
-        "share/man/man1/dwell-report.1", "share/man/man1/dwell-doctor.1",
+        "share/man/man1/dwell-report.1", "share/man/man1/dwell-doctor.1", "share/man/man1/dwell-load.1",
+        "share/man/man3/dwell-work.3", "include/dwell/work.h",
         "share/bash-completion/completions/dwell", "share/zsh/site-functions/_dwell",
         "share/fish/vendor_completions.d/dwell.fish",
     ):  # fmt: skip
@@ -283,7 +284,9 @@ def test_install(tmp_path):
 
 
 def test_manual_pages_are_sound():
-    for page in (pathlib.Path(DWELL).parent / "docs").glob("*.1"):
+    pages = list((pathlib.Path(DWELL).parent / "docs").glob("*.[13]"))
+    assert len(pages) >= 8
+    for page in pages:
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr.strip(), (page, done.stderr)
         assert "@" not in re.sub(r"\S+@\S+", "", page.read_text())
@@ -301,3 +304,6 @@ def test_bash_completion():
     assert words("dwell", "top", "--by", "") == ["thread", "process", "cgroup"]
     assert words("dwell", "top", "--by", "=", "pro") == ["process"]
     assert "--interval" in words("dwell", "top", "--in") and "runnable" in words("dwell", "top", "--sort", "run")
+    assert words("dwell", "load", "--work", "=", "pipe") == ["pipe-io"]
+    assert words("dwell", "load", "steady-") == ["steady-llc"] == words("dwell", "load", "--print", "steady-")
+    assert words("dwell", "load", "--format", "") == ["table", "json"]
