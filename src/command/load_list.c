@@ -180,7 +180,8 @@ static int tell_group(struct planner *planner, const struct spec_cgroup *cgroup,
 	if (work->threads)
 		printf(", threads of one process");
 	if (group.team_size > 1)
-		printf(", %u groups of %u", group.count / group.team_size, group.team_size);
+		printf(", %u group%s of %u", group.count / group.team_size,
+		       group.count == group.team_size ? "" : "s", group.team_size);
 	putchar('\n');
 	tell_cpus(&group, &cpuset, indent);
 	plan_group_release(&group);
