@@ -61,16 +61,39 @@ static int hear_signals(struct run *run, struct error *error)
 		       : 0;
 }
 
+/* By themselves: those that an op has stopped are no reason to end. */
 static bool all_ended(const struct run *run)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < run->crew_count; i++) {
 		const struct crew *crew = &run->crews[i]->crew;
 
-		for (unsigned int k = 0; !crew->over && k < crew->forked; k++)
+		for (unsigned int k = 0; !crew->over && k < crew->forked; k++) {
 			if (!crew_worker_ended(&crew->workers[k]))
 				return false;
+			any = true;
+		}
 	}
-	return run->crew_count > 0;
+	return any;
+}
+
+static bool brings_work(const struct spec_phase *phase)
+{
+	for (size_t i = 0; i < phase->op_count; i++)
+		if (phase->ops[i].kind == OP_SPAWN || phase->ops[i].kind == OP_ADD_CGROUP)
+			return true;
+	return false;
+}
+
+/* Whether there will be more workers after the hold of that phase has begun. */
+static bool more_to_come(const struct spec_phases *phases, size_t at)
+{
+	bool more = phases->items[at].loop_ns && brings_work(&phases->items[at]);
+
+	for (size_t i = at + 1; i < phases->count; i++)
+		more |= brings_work(&phases->items[i]);
+	return more;
 }
 
 static void take_signals(struct run *run)
@@ -84,7 +107,7 @@ static void take_signals(struct run *run)
 		run->stop = true;
 	}
 	/* programs that came to their end leave nothing to wait for */
-	if (!run->stop && all_ended(run)) {
+	if (!run->stop && !run->more_to_come && all_ended(run)) {
 		run_note(run, "all workers have ended");
 		run->stop = true;
 	}
@@ -179,6 +202,7 @@ static int run_phases(struct run *run, struct error *error)
 	for (size_t i = 0; result >= 0 && !run->stop && i < phases->count; i++) {
 		snprintf(name, sizeof(name), "phase %zu of %zu", i + 1, phases->count);
 		run->phase = name;
+		run->more_to_come = more_to_come(phases, i);
 		run_note(run, "%s", name);
 		result = run_phase(run, &phases->items[i], error);
 		run->phase = NULL;

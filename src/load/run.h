@@ -87,6 +87,7 @@ struct run {
 	unsigned int workers; /* forked so far */
 	const char *phase;    /* for the display */
 	bool stop;
+	bool more_to_come; /* workers, by an op of this phase or a later one */
 	uint64_t next_tick_ns;
 };
 
