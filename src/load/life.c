@@ -91,11 +91,14 @@ static int await_start(int fd)
 		char byte;
 		int ready;
 
-		if (now_ns >= deadline_ns)
-			return -ETIMEDOUT;
-		ready = poll(&start, 1, (int)((deadline_ns - now_ns) / 1000000) + 1);
+		/* who was frozen for long may find the time over, and yet the start told */
+		ready = poll(&start, 1,
+			     now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1
+						  : 0);
 		if (ready < 0 && errno != EINTR)
 			return -errno;
+		if (!ready && now_ns >= deadline_ns)
+			return -ETIMEDOUT;
 		if (ready <= 0)
 			continue;
 		switch (read(fd, &byte, 1)) {

@@ -25,6 +25,7 @@ struct run_cgroup {
 	char name[SPEC_NAME_BYTES];
 	bool limited; /* to `cpus` */
 	struct cpus cpus;
+	bool frozen; /* itself: those nested in it are, too */
 };
 
 /* Something that was done at a time: phases, ops. */

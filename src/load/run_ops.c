@@ -36,6 +36,54 @@ static const struct cpus *cpus_of(struct run *run, const char *name)
 	}
 }
 
+/* `name` is `cgroup`, or nested in it. */
+static bool is_within(const char *name, const char *cgroup)
+{
+	size_t length = strlen(cgroup);
+
+	return !strncmp(name, cgroup, length) && (!name[length] || name[length] == '/');
+}
+
+/* By itself, or by a cgroup around it. */
+static bool is_frozen(const struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->run_cgroup_count; i++)
+		if (run->run_cgroups[i].frozen && is_within(name, run->run_cgroups[i].name))
+			return true;
+	return false;
+}
+
+/*
+ * What it does not do from here on, or did not do until now, is nobody's fault. To be told of a
+ * thaw before it: a look at the clock right after it is to find the pause excused.
+ */
+static void note_pause(struct run_crew *run_crew, bool frozen)
+{
+	struct crew *crew = &run_crew->crew;
+	uint64_t now_ns = clock_monotonic_ns(), since_ns = crew->frozen_since_ns;
+
+	if (!since_ns == !frozen)
+		return;
+	crew->frozen_since_ns = frozen ? now_ns : 0;
+	for (unsigned int k = 0; !frozen && k < crew->forked; k++)
+		__atomic_fetch_add(&arena_slot(&crew->arena, k)->paused_ns, now_ns - since_ns,
+				   __ATOMIC_RELAXED);
+}
+
+static void note_pauses(struct run *run)
+{
+	for (size_t i = 0; i < run->crew_count; i++)
+		if (!run->crews[i]->crew.over)
+			note_pause(run->crews[i], is_frozen(run, run->crews[i]->cgroup));
+}
+
+static int thaw(struct run *run, struct run_cgroup *cgroup, struct error *error)
+{
+	cgroup->frozen = false;
+	note_pauses(run);
+	return cgroups_freeze(&run->cgroups, cgroup->name, false, error);
+}
+
 /* NULL: out of memory. */
 static struct run_crew *new_crew(struct run *run)
 {
@@ -88,7 +136,9 @@ static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 	if (result < 0)
 		return result;
 	run->workers += crew->crew.forked;
-	return place(run, crew, error);
+	result = place(run, crew, error);
+	note_pause(crew, is_frozen(run, crew->cgroup));
+	return result;
 }
 
 static int fork_works(struct run *run, const struct spec_cgroup *cgroup, struct error *error)
@@ -148,34 +198,25 @@ static bool is_in(const struct run_crew *crew, const char *cgroup)
 	return !cgroup || !strcmp(crew->cgroup, cgroup);
 }
 
-static void set_frozen(struct run *run, const char *cgroup, bool frozen)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-
-	for (size_t i = 0; i < run->crew_count; i++) {
-		struct crew *crew = &run->crews[i]->crew;
-		uint64_t since_ns = crew->frozen_since_ns;
-
-		if (!is_in(run->crews[i], cgroup) || !since_ns == !frozen)
-			continue;
-		crew->frozen_since_ns = frozen ? now_ns : 0;
-		for (unsigned int k = 0; !frozen && k < crew->forked; k++)
-			__atomic_fetch_add(&arena_slot(&crew->arena, k)->paused_ns,
-					   now_ns - since_ns, __ATOMIC_RELAXED);
-	}
-}
-
-/* The frozen would not hear that they are to stop. */
-static void thaw_all(struct run *run, const char *cgroup)
+/* The frozen would not hear that they are to stop, whichever cgroup around them it is. */
+static void thaw_to_stop(struct run *run, const char *cgroup)
 {
 	for (size_t i = 0; i < run->crew_count; i++) {
-		struct run_crew *crew = run->crews[i];
+		const struct run_crew *crew = run->crews[i];
 
-		if (!is_in(crew, cgroup) || !crew->crew.frozen_since_ns)
+		if (crew->crew.over || !is_in(crew, cgroup))
 			continue;
-		set_frozen(run, crew->cgroup, false);
-		if (cgroups_freeze(&run->cgroups, crew->cgroup, false, NULL) < 0)
-			run_note(run, "cannot thaw %s to stop it", crew->cgroup);
+		for (size_t k = 0; k < run->run_cgroup_count; k++) {
+			struct run_cgroup *frozen = &run->run_cgroups[k];
+
+			if (!frozen->frozen || !is_within(crew->cgroup, frozen->name))
+				continue;
+			if (thaw(run, frozen, NULL) < 0)
+				run_note(run, "cannot thaw %s to stop %s", frozen->name,
+					 crew->cgroup);
+			else if (cgroup)
+				run_note(run, "thawed %s to stop %s", frozen->name, crew->cgroup);
+		}
 	}
 }
 
@@ -186,7 +227,7 @@ void run_stop_crews(struct run *run, const char *cgroup)
 
 	if (!crews)
 		return; /* run_release() kills them */
-	thaw_all(run, cgroup);
+	thaw_to_stop(run, cgroup);
 	for (size_t i = 0; i < run->crew_count; i++)
 		if (is_in(run->crews[i], cgroup) && run->crews[i]->crew.workers &&
 		    !run->crews[i]->crew.over)
@@ -264,7 +305,10 @@ static int move_tasks(struct run *run, const char *from, const char *to, struct 
 		if (crew->crew.over || strcmp(crew->cgroup, from) != 0)
 			continue;
 		snprintf(crew->cgroup, sizeof(crew->cgroup), "%s", to);
+		if (!is_frozen(run, to))
+			note_pause(crew, false);
 		result = place(run, crew, error);
+		note_pause(crew, is_frozen(run, to));
 	}
 	return result;
 }
@@ -283,14 +327,18 @@ static int remove_cgroup(struct run *run, const char *name, struct error *error)
 
 static int freeze(struct run *run, const char *name, bool frozen, struct error *error)
 {
+	struct run_cgroup *cgroup = find_cgroup(run, name);
 	int result;
 
-	/* before: a look at the clock right after the thaw is to find the pause excused */
+	if (!cgroup)
+		return error_set(error, ENOENT, "there is no cgroup '%s'", name);
 	if (!frozen)
-		set_frozen(run, name, false);
-	result = cgroups_freeze(&run->cgroups, name, frozen, error);
-	if (frozen && result >= 0)
-		set_frozen(run, name, true);
+		return thaw(run, cgroup, error);
+	/* also if only some of its tasks come to be: they are to be thawed at the end */
+	cgroup->frozen = true;
+	result = cgroups_freeze(&run->cgroups, name, true, error);
+	if (result >= 0)
+		note_pauses(run);
 	return result;
 }
 

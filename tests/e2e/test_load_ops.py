@@ -36,3 +36,63 @@ phases:
   - {ops: [{spawn: {cgroup: a, work: {type: exec, command: "true"}}}], hold: 60s}
 """))
     assert len(load.workers) == 2 and events(load)[-1] == "all workers have ended"
+
+
+def test_who_is_frozen_with_a_cgroup_around_is_excused_and_can_be_stopped(tmp_path):
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: outer}
+  - {name: outer/inner, work: {type: spin-wait}}
+phases:
+  - hold: 100ms
+  - {ops: [{freeze: outer}, {freeze: outer/inner}], hold: 1s}
+  - {ops: [{thaw: outer/inner}, {thaw: outer}], hold: 100ms}
+  - {ops: [{freeze: outer}], hold: 100ms}
+checks: {max-gap: 500ms}
+"""))
+    assert load.run["verdict"] == "pass", (load.error, load.checks)
+    assert 1e9 < load.workers[0]["paused_ns"] < 2e9
+    assert load.run["stop_ns"] < 2e9
+
+
+def test_stopping_a_group_thaws_what_is_around_it_and_says_so(tmp_path):
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: outer}
+  - {name: outer/inner, work: {type: spin-wait}}
+phases:
+  - {ops: [{freeze: outer}], hold: 100ms}
+  - {ops: [{stop-group: outer/inner}], hold: 100ms}
+"""))
+    assert load.run["verdict"] == "pass", (load.error, load.checks)
+    assert "thawed outer to stop outer/inner" in events(load)
+
+
+def test_moves_out_of_and_into_frozen_cgroups(tmp_path):
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: ice, work: {type: spin-wait}}
+  - {name: sun, work: {type: yield-heavy}}
+  - {name: lee}
+phases:
+  - {ops: [{freeze: ice}], hold: 1s}
+  - {ops: [{move-tasks: [ice, lee]}, {move-tasks: [sun, ice]}], hold: 700ms}
+checks: {max-gap: 500ms}
+"""))
+    assert load.run["verdict"] == "pass", (load.error, load.checks)
+    out, into = load.workers
+    assert 0.9e9 < out["paused_ns"] < 1.4e9
+    assert 0.6e9 < into["paused_ns"] < 1.1e9
+
+
+def test_spawned_into_a_frozen_cgroup_it_begins_with_the_thaw(tmp_path):
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: a}
+phases:
+  - {ops: [{freeze: a}, {spawn: {cgroup: a, work: {type: spin-wait}}}], hold: 500ms}
+  - {ops: [{thaw: a}], hold: 300ms}
+checks: {not-starved: true, max-gap: 400ms}
+"""))
+    assert load.run["verdict"] == "pass", (load.error, load.checks)
+    assert load.workers[0]["wall_time_ns"] < 0.7e9
