@@ -305,6 +305,8 @@ static int move_tasks(struct run *run, const char *from, const char *to, struct 
 		if (crew->crew.over || strcmp(crew->cgroup, from) != 0)
 			continue;
 		snprintf(crew->cgroup, sizeof(crew->cgroup), "%s", to);
+		/* what it used before stays allowed to it */
+		cpus_unite(&crew->allowed, cpus_of(run, to));
 		if (!is_frozen(run, to))
 			note_pause(crew, false);
 		result = place(run, crew, error);
