@@ -304,17 +304,24 @@ static void kill_group(pid_t pid, int signal)
 	}
 }
 
-/* One signal a process, also where its threads are many workers. */
+/*
+ * Each thread by itself: of a process, the kernel would interrupt one of them only, and that is the
+ * one that waits for the others.
+ */
 static void tell_to_stop(struct crew *crew)
 {
-	pid_t before = 0;
-
 	for (unsigned int i = 0; i < crew->forked; i++) {
-		struct crew_worker *worker = &crew->workers[i];
+		const struct worker_slot *slot = arena_slot(&crew->arena, i);
+		pid_t pid = crew->workers[i].pid, tid = 0;
 
-		if (worker->pid > 0 && worker->pid != before && worker->report_fd >= 0)
-			kill(worker->pid, SIGUSR1);
-		before = worker->pid;
+		if (pid <= 0 || crew->workers[i].report_fd < 0)
+			continue;
+		if (crew->group->work->threads)
+			tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+		if (tid > 0)
+			syscall(SYS_tgkill, pid, tid, SIGUSR1);
+		else
+			kill(pid, SIGUSR1);
 	}
 }
 

@@ -146,6 +146,14 @@ def test_threads_instead_of_processes():
     assert all(worker["iterations"] for worker in load.workers)
 
 
+@pytest.mark.parametrize("work", ["pipe-io", "cache-pipe", "wake-chain"])
+def test_threads_that_wait_for_each_other_stop(work):
+    """One may have stopped while its partner is in a read() that nothing but a signal ends."""
+    for _ in range(5):
+        load = Load("--work", work, "--workers", 8, "--mode", "thread", "-d", "100ms")
+        assert load.run["verdict"] == "pass", load.checks
+
+
 def test_policies_and_nice_values():
     for policy in ("batch", "idle", "fifo:5", "rr:5", "deadline:1ms/5ms/10ms"):
         load = Load("--work", "yield-heavy", "--policy", policy, "-d", "200ms")
