@@ -475,6 +475,10 @@ void crews_stop(struct crew **crews, size_t count)
 	for (size_t c = 0; c < count; c++) {
 		workers += crews[c]->forked;
 		crews[c]->stopped_ns = clock_monotonic_ns();
+		/* who still waits for the start is to give up, not to be waited for */
+		if (crews[c]->start_fd >= 0)
+			close(crews[c]->start_fd);
+		crews[c]->start_fd = -1;
 	}
 	waiting.fds = calloc(workers ? workers : 1, sizeof(*waiting.fds));
 	waiting.workers = calloc(workers ? workers : 1, sizeof(*waiting.workers));

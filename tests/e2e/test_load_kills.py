@@ -169,6 +169,13 @@ def test_limits_of_processes_and_files(scratch):
                            "5s", "--scratch", scratch], capture_output=True, text=True, timeout=30)
     assert done.returncode == 1 and "ulimit -u" in done.stderr, done.stderr
     assert await_nothing(str(scratch), scratch) == []
+    # those of the first group wait for their start, and are not waited for
+    began = time.monotonic()
+    done = subprocess.run(["prlimit", "--nofile=40:40", DWELL, "load", "--work", "spin-wait", "--workers", "10", "--work",
+                           "spin-wait", "--workers", "50", "--scratch", scratch], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and "ulimit -n" in done.stderr, done.stderr
+    assert time.monotonic() - began < 3
+    assert await_nothing(str(scratch), scratch) == []
 
 
 def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_path, scratch):
