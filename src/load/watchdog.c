@@ -33,16 +33,34 @@ static bool read_stat(uint32_t tid, bool *ret_runnable, uint64_t *ret_ticks)
 	return true;
 }
 
-/* Work of which an iteration takes long gets on, too, while it uses a CPU. */
+/* Field 1 of /proc/TID/schedstat: ns on a CPU. 0: this kernel does not tell. */
+static uint64_t read_run_time(uint32_t tid)
+{
+	cleanup_file FILE *file = NULL;
+	unsigned long long ns;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/schedstat", tid);
+	file = fopen(path, "re");
+	return file && fscanf(file, "%llu", &ns) == 1 ? ns : 0;
+}
+
+/*
+ * Work of which an iteration takes long gets on, too, while it uses a CPU. In ns, for who waits and
+ * wakes up now and then, to look at the stop flag, does not use a tick in an hour; and is found
+ * runnable then, since it wakes up as often as we do.
+ */
 static bool has_run(const struct worker_slot *slot, struct crew_worker *worker, bool *ret_runnable)
 {
-	uint64_t ticks, before = worker->seen_ticks;
+	uint32_t tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+	uint64_t before = worker->seen_run, ticks, ns;
 
 	*ret_runnable = false;
-	if (!read_stat(__atomic_load_n(&slot->tid, __ATOMIC_RELAXED), ret_runnable, &ticks))
+	if (!read_stat(tid, ret_runnable, &ticks))
 		return false;
-	worker->seen_ticks = ticks;
-	return ticks != before;
+	ns = read_run_time(tid);
+	worker->seen_run = ns ? ns : ticks;
+	return worker->seen_run != before;
 }
 
 /* Whether it has been kept from running all the time since it was last seen to get on. */
