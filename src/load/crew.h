@@ -33,7 +33,7 @@ struct crew_worker {
 	enum exit_kind exit;
 	int exit_code;			   /* status, signal or errno */
 	uint64_t seen_iterations, seen_ns; /* the watchdog's: when it last got on */
-	uint64_t seen_run;		   /* its CPU time as of the last look at a suspect */
+	uint64_t seen_run, kept_since_ns;  /* of a suspect: CPU time; it has waited for a CPU */
 	bool suspect, reported_stuck;
 };
 

@@ -46,21 +46,21 @@ static uint64_t read_run_time(uint32_t tid)
 }
 
 /*
- * Work of which an iteration takes long gets on, too, while it uses a CPU. In ns, for who waits and
- * wakes up now and then, to look at the stop flag, does not use a tick in an hour; and is found
- * runnable then, since it wakes up as often as we do.
+ * Whether it wants to run, and has not since the last look. Work of which an iteration takes long
+ * gets on, too, while it uses a CPU. In ns: who only waits, and wakes up to look at the stop flag,
+ * does not use a tick in an hour; and may well be found runnable, as it wakes up as often as we do.
  */
-static bool has_run(const struct worker_slot *slot, struct crew_worker *worker, bool *ret_runnable)
+static bool is_kept_waiting(const struct worker_slot *slot, struct crew_worker *worker)
 {
 	uint32_t tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
 	uint64_t before = worker->seen_run, ticks, ns;
+	bool runnable;
 
-	*ret_runnable = false;
-	if (!read_stat(tid, ret_runnable, &ticks))
+	if (!read_stat(tid, &runnable, &ticks) || !runnable)
 		return false;
 	ns = read_run_time(tid);
 	worker->seen_run = ns ? ns : ticks;
-	return worker->seen_run != before;
+	return worker->seen_run == before;
 }
 
 /* Whether it has been kept from running all the time since it was last seen to get on. */
@@ -69,7 +69,6 @@ static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker,
 	uint64_t iterations = __atomic_load_n(&slot->iterations, __ATOMIC_RELAXED);
 	uint64_t looked_ns = __atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED);
 	uint64_t asleep_until_ns = __atomic_load_n(&slot->asleep_until_ns, __ATOMIC_RELAXED);
-	bool runnable;
 
 	if (looked_ns > worker->seen_ns)
 		worker->seen_ns = looked_ns;
@@ -86,15 +85,16 @@ static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker,
 	}
 	if (!worker->suspect) {
 		worker->suspect = true;
-		has_run(slot, worker, &runnable);
+		worker->kept_since_ns = worker->seen_ns;
+		is_kept_waiting(slot, worker);
 		return false;
 	}
-	if (now_ns < worker->seen_ns + WORKER_STUCK_NS)
-		return false;
-	if (has_run(slot, worker, &runnable))
-		worker->seen_ns = now_ns;
-	/* waiting for its partner, or for a disk, it is nothing to the scheduler */
-	return runnable && worker->seen_ns != now_ns;
+	/* while it waits for its partner, or for a disk, it is nothing to the scheduler */
+	if (!is_kept_waiting(slot, worker)) {
+		worker->kept_since_ns = now_ns;
+		worker->reported_stuck = false;
+	}
+	return now_ns >= worker->kept_since_ns + WORKER_STUCK_NS;
 }
 
 static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_t now_ns)
