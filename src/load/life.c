@@ -166,6 +166,7 @@ static void read_numa_pages(struct worker_report *report)
 static void loop(struct worker *worker)
 {
 	const struct work_type *type = worker->type;
+	uint64_t failed_ns;
 
 	while (!worker_stopping() && !*worker->report.work_error) {
 		type->iterate(worker);
@@ -177,9 +178,12 @@ static void loop(struct worker *worker)
 		    clock_ns(CLOCK_MONOTONIC_COARSE) > worker->last_look_ns + LIFE_LOOK_NS)
 			worker_look(worker, clock_monotonic_ns());
 	}
+	failed_ns = clock_monotonic_ns();
 	/* what cannot go on stays until it is stopped, so that its partners are not alone */
 	while (!worker_stopping())
 		poll(NULL, 0, WORKER_WAIT_NS / 1000000);
+	if (*worker->report.work_error)
+		worker_gave_up(worker, failed_ns);
 }
 
 /* From now on it counts: what begin() waited for is not of the work. */

@@ -127,10 +127,9 @@ static uint64_t sleep_until(struct worker *worker, uint64_t began_ns, uint64_t d
 		now_ns = clock_monotonic_ns();
 	}
 	__atomic_store_n(&worker->slot->asleep_until_ns, 0, __ATOMIC_RELAXED);
-	if (now_ns < deadline_ns)
-		return 0;
-	worker->asked_ns += deadline_ns - began_ns;
-	return now_ns;
+	/* cut short, it was asked for as far as it went */
+	worker->asked_ns += (now_ns < deadline_ns ? now_ns : deadline_ns) - began_ns;
+	return now_ns < deadline_ns ? 0 : now_ns;
 }
 
 bool worker_sleep(struct worker *worker, uint64_t ns)
@@ -196,8 +195,16 @@ void worker_futex_wake(const uint32_t *word, unsigned int count)
 
 void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, uint64_t now_ns)
 {
-	if (stamp_ns > began_ns && stamp_ns <= now_ns)
-		worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - stamp_ns);
+	if (stamp_ns <= began_ns || stamp_ns > now_ns)
+		return;
+	worker_sample(worker, SAMPLES_WAKE_TO_RUN, now_ns - stamp_ns);
+	/* until then it was the waker's turn: no gap of ours */
+	worker->asked_ns += stamp_ns - began_ns;
+}
+
+void worker_gave_up(struct worker *worker, uint64_t began_ns)
+{
+	worker->asked_ns += clock_monotonic_ns() - began_ns;
 }
 
 bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t old,
@@ -207,8 +214,10 @@ bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t o
 	bool blocked = false;
 
 	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == old) {
-		if (worker_stopping())
+		if (worker_stopping()) {
+			worker_gave_up(worker, began_ns);
 			return false;
+		}
 		blocked |= worker_futex_wait(word, old);
 	}
 	now_ns = clock_monotonic_ns();
@@ -235,14 +244,18 @@ static void partner_gone(struct worker *worker)
 
 bool worker_pipe_send(struct worker *worker, uint64_t *stamp_ns)
 {
-	worker_stamp(stamp_ns);
+	uint64_t began_ns = clock_monotonic_ns();
+
+	__atomic_store_n(stamp_ns, began_ns, __ATOMIC_RELAXED);
 	while (write(worker->write_fd, "", 1) != 1) {
-		if (errno != EINTR && errno != EAGAIN) {
+		bool gone = errno != EINTR && errno != EAGAIN;
+
+		if (gone)
 			partner_gone(worker);
+		if (gone || worker_stopping()) {
+			worker_gave_up(worker, began_ns);
 			return false;
 		}
-		if (worker_stopping())
-			return false;
 	}
 	return true;
 }
@@ -254,12 +267,15 @@ bool worker_pipe_receive(struct worker *worker, const uint64_t *stamp_ns)
 	char byte;
 
 	do {
-		if (worker_stopping())
+		if (worker_stopping()) {
+			worker_gave_up(worker, began_ns);
 			return false;
+		}
 		got = read(worker->read_fd, &byte, 1);
 	} while (got < 0 && errno == EINTR);
 	if (got != 1) {
 		partner_gone(worker);
+		worker_gave_up(worker, began_ns);
 		return false;
 	}
 	now_ns = clock_monotonic_ns();

@@ -57,7 +57,7 @@ struct worker {
 	/* the frame's */
 	uint64_t iterations;
 	uint64_t last_look_ns;
-	uint64_t asked_ns;   /* to sleep, since then */
+	uint64_t asked_ns;   /* to sleep, or waited for its partners, since then */
 	uint64_t excused_ns; /* slot->paused_ns at the last look */
 	unsigned int cpu;
 	struct worker_slot *slot;
@@ -132,9 +132,12 @@ bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t o
 
 /*
  * After a wait that began at `began_ns` and has just ended: wake-to-run, if the waker's stamp shows
- * that we were waiting by then.
+ * that we were waiting by then. What came before the stamp is no gap.
  */
 void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, uint64_t now_ns);
+
+/* A wait that began then has ended because of the stop: nobody woke us, and it is no gap. */
+void worker_gave_up(struct worker *worker, uint64_t began_ns);
 
 /* Stamps the clock for the wakee. */
 static inline void worker_stamp(uint64_t *stamp_ns)

@@ -10,6 +10,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -252,3 +253,33 @@ def test_the_scheduler_is_told_of_workers_that_cannot_run(scratch, trickle, repr
         assert report["scheduler_alarms"] >= 1
         assert "has not run for 2 s" in json.dumps(report["events"])
     assert await_nothing(str(scratch), scratch) == []
+
+
+@pytest.mark.parametrize("work", ["thundering-herd:inter_batch=2500ms", "fan-out-compute:sleep=2500ms", "bursty:sleep=10s",
+                                  "wake-chain:work=1100ms", "wake-chain:work=1100ms,by=futex", "idle-churn:burst=2500ms",
+                                  "producer-consumer:rate=1,consume_iters=1", "preempt-storm:sleep=10s"])
+def test_who_waits_for_a_partner_or_was_told_to_take_long_is_not_stuck(scratch, work):
+    """Neither a gap, nor a reason to alarm the scheduler."""
+    scheduler = subprocess.Popen([sys.executable, "-c", "import signal, time\n"
+                                  "signal.signal(signal.SIGUSR2, lambda *_: print('alarm', flush=True))\n"
+                                  "print('ready', flush=True)\nwhile True: time.sleep(1)"], stdout=subprocess.PIPE, text=True)
+    assert scheduler.stdout.readline() == "ready\n"
+    done = run("load", "--work", work, "-d", "4s", "--json", "--scheduler-pid", scheduler.pid, "--scratch", scratch,
+               "--check", "max-gap=1s")
+    scheduler.kill()
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["verdict"] == "pass", report["checks"]
+    assert not [event for event in report["events"] if "has not run" in event["event"]]
+    assert scheduler.communicate()[0] == ""
+
+
+def test_whose_partner_was_killed_has_no_gap(scratch):
+    process = start("--work", "pipe-io", "-d", "4s", "--json", "--scratch", scratch, "--check", "max-gap=1s")
+    while len(victims(process, "worker")) < 2:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    os.kill(victims(process, "worker")[0], signal.SIGKILL)
+    out, error = process.communicate(timeout=20)
+    report = json.loads(out.splitlines()[-1])
+    found = {finding["check"]: finding["verdict"] for finding in report["checks"]}
+    assert found == {"completed": "fail", "worked": "fail", "max-gap": "pass"}, (report["checks"], error)

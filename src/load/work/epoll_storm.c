@@ -101,8 +101,10 @@ static bool await_event(struct worker *worker, uint64_t *ret_now_ns)
 	int ready;
 
 	do {
-		if (worker_stopping())
+		if (worker_stopping()) {
+			worker_gave_up(worker, began_ns);
 			return false;
+		}
 		ready = epoll_wait(consumer->epoll_fd, &event, 1, (int)(WORKER_WAIT_NS / 1000000));
 		if (ready < 0 && errno != EINTR) {
 			worker_fail(worker, "epoll_wait: %s", strerror(errno));

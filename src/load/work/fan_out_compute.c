@@ -99,8 +99,10 @@ static bool await_message(struct worker *worker, const struct generation *genera
 	bool blocked = false;
 
 	while (generation_now(generation) == seen) {
-		if (worker_stopping())
+		if (worker_stopping()) {
+			worker_gave_up(worker, began_ns);
 			return false;
+		}
 		blocked |= worker_futex_wait(&generation->number, seen);
 	}
 	now_ns = clock_monotonic_ns();

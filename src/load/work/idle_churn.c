@@ -45,8 +45,9 @@ static void iterate(struct worker *worker)
 	do {
 		worker_spin(worker, UNITS);
 		now_ns = clock_monotonic_ns();
+		/* a burst is no gap */
+		worker_look(worker, now_ns);
 	} while (now_ns < until_ns && !worker_stopping());
-	worker_look(worker, now_ns);
 	if (!worker_stopping())
 		worker_sleep_until(worker, now_ns + idle_churn->sleep);
 }

@@ -33,15 +33,19 @@ bool lock_take(struct worker *worker, struct lock *lock)
 	while (!try_lock(lock)) {
 		uint64_t began_ns = clock_monotonic_ns(), now_ns;
 
-		if (worker_stopping())
+		if (worker_stopping()) {
+			worker_gave_up(worker, blocked_ns ? blocked_ns : began_ns);
 			return false;
+		}
 		if (!worker_futex_wait(&lock->word, 1))
 			continue;
-		if (worker_stopping())
-			return false;
-		now_ns = clock_monotonic_ns();
 		if (!blocked_ns)
 			blocked_ns = began_ns;
+		if (worker_stopping()) {
+			worker_gave_up(worker, blocked_ns);
+			return false;
+		}
+		now_ns = clock_monotonic_ns();
 		/* the look at the stop flag, which every wait has, is no wakeup */
 		if (now_ns - began_ns >= WORKER_WAIT_NS)
 			continue;
@@ -85,8 +89,10 @@ bool lock_take_pi(struct worker *worker, struct lock *lock)
 		return true;
 	began_ns = clock_monotonic_ns();
 	while (!wait_pi(worker, lock))
-		if (worker_stopping() || *worker->report.work_error)
+		if (worker_stopping() || *worker->report.work_error) {
+			worker_gave_up(worker, began_ns);
 			return false;
+		}
 	now_ns = clock_monotonic_ns();
 	worker_woken(worker, __atomic_load_n(&lock->stamp_ns, __ATOMIC_RELAXED), began_ns, now_ns);
 	worker_look(worker, now_ns);

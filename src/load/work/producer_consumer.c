@@ -104,10 +104,12 @@ static struct slot *await_slot(struct worker *worker, struct event *event, unsig
 		slot = claim(worker->shared, producer_consumer->depth, phase, ret_next);
 		if (slot)
 			break;
-		if (worker_stopping())
-			return NULL;
 		if (!began_ns)
 			began_ns = clock_monotonic_ns();
+		if (worker_stopping()) {
+			worker_gave_up(worker, began_ns);
+			return NULL;
+		}
 		blocked |= worker_futex_wait(&event->count, seen);
 	}
 	if (!blocked)

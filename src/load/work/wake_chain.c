@@ -57,8 +57,10 @@ static bool await_turn(struct worker *worker, const struct shared *shared, const
 	uint32_t turn;
 
 	while ((turn = __atomic_load_n(&shared->turn, __ATOMIC_ACQUIRE)) != worker->position) {
-		if (worker_stopping())
+		if (worker_stopping()) {
+			worker_gave_up(worker, began_ns);
 			return false;
+		}
 		blocked |= worker_futex_wait(&shared->turn, turn);
 	}
 	now_ns = clock_monotonic_ns();
@@ -71,11 +73,14 @@ static bool await_turn(struct worker *worker, const struct shared *shared, const
 
 static void compute(struct worker *worker, uint64_t ns)
 {
-	uint64_t until_ns = clock_monotonic_ns() + ns;
+	uint64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + ns;
 
-	do
+	do {
 		worker_spin(worker, UNITS);
-	while (clock_monotonic_ns() < until_ns && !worker_stopping());
+		now_ns = clock_monotonic_ns();
+		/* what takes long by request is no gap */
+		worker_look(worker, now_ns);
+	} while (now_ns < until_ns && !worker_stopping());
 }
 
 static void iterate(struct worker *worker)
