@@ -3,12 +3,15 @@
 #include "load/run_ops.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+
+#define SET_UP_NS 1000000000ULL /* for all workers that have just begun */
 
 static struct run_cgroup *find_cgroup(struct run *run, const char *name)
 {
@@ -266,8 +269,27 @@ static int swap_cpusets(struct run *run, const char *a, const char *b, struct er
 	return result < 0 ? result : set_cpuset(run, b, &of_a, error);
 }
 
+/*
+ * The worker, once it has set itself up, for it would undo what was done before. One that cannot
+ * come to that (frozen, ended, or kept from running) is not waited for: its process, or 0.
+ */
+static pid_t await_set_up(const struct run_crew *crew, unsigned int number, uint64_t deadline_ns)
+{
+	const struct worker_slot *slot = arena_slot(&crew->crew.arena, number);
+	const struct crew_worker *worker = &crew->crew.workers[number];
+	pid_t tid;
+
+	while (!__atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED) &&
+	       !crew->crew.frozen_since_ns && !crew_worker_ended(worker) &&
+	       clock_monotonic_ns() < deadline_ns)
+		poll(NULL, 0, 1);
+	tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+	return tid || crew->group.work->threads ? tid : worker->pid;
+}
+
 static int set_affinity(struct run *run, const struct spec_op *op, struct error *error)
 {
+	uint64_t deadline_ns = clock_monotonic_ns() + SET_UP_NS;
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
@@ -279,8 +301,7 @@ static int set_affinity(struct run *run, const struct spec_op *op, struct error 
 		result = plan_affinity(&run->planner, &op->affinity, cpus_of(run, crew->cgroup),
 				       crew->group.count, &sets, error);
 		for (unsigned int k = 0; result >= 0 && k < crew->crew.forked; k++) {
-			const struct worker_slot *slot = arena_slot(&crew->crew.arena, k);
-			pid_t tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+			pid_t tid = await_set_up(crew, k, deadline_ns);
 			const struct cpus *cpus = sets ? &sets[k] : cpus_of(run, crew->cgroup);
 
 			if (tid &&

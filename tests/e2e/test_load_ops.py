@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Phases and ops of `dwell load` where they meet each other: stopped groups, nested and frozen cgroups, moves."""
+import os
+import pathlib
+import subprocess
+
 import pytest
 
 from loads import CGROUPS, Load, spec
@@ -75,6 +79,7 @@ cgroups:
   - {name: sun, work: {type: yield-heavy}}
   - {name: lee}
 phases:
+  - hold: 100ms
   - {ops: [{freeze: ice}], hold: 1s}
   - {ops: [{move-tasks: [ice, lee]}, {move-tasks: [sun, ice]}], hold: 700ms}
 checks: {max-gap: 500ms}
@@ -96,3 +101,35 @@ checks: {not-starved: true, max-gap: 400ms}
 """))
     assert load.run["verdict"] == "pass", (load.error, load.checks)
     assert load.workers[0]["wall_time_ns"] < 0.7e9
+
+
+def test_an_affinity_is_set_for_workers_that_have_just_been_let_begin(tmp_path):
+    cpu = max(os.sched_getaffinity(0))
+    load = Load(spec(tmp_path, f"""
+cgroups:
+  - {{name: a, work: {{type: custom, library: {build(tmp_path)}, workers: 8}}}}
+phases:
+  - {{ops: [{{set-affinity: {{cgroup: a, affinity: {{cpus: "{cpu}"}}}}}}], hold: 200ms}}
+"""))
+    assert load.run["verdict"] == "pass", (load.error, load.checks)
+    assert [worker["work_units"] for worker in load.workers] == [cpu + 1] * 8
+
+
+def build(directory):
+    """Work that counts the CPU it is on at the end, from 1."""
+    source, library = directory / "where.c", directory / "where.so"
+    source.write_text("""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <dwell/work.h>
+int dwell_work(struct dwell_work *work)
+{
+	while (!work->stopping(work))
+		work->sleep_ns(work, 1000000);
+	work->work_units = sched_getcpu() + 1;
+	return 0;
+}
+""")
+    include = pathlib.Path(__file__).resolve().parents[2] / "include"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", "-o", library, source], check=True)
+    return library
