@@ -131,6 +131,22 @@ static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup
 	return rehearse_works(rehearsal, cgroup, error);
 }
 
+/* cgroup v2 keeps one that others are nested in. */
+static int check_removal(const struct rehearsal *rehearsal, const char *name, struct error *error)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < rehearsal->count; i++) {
+		const char *other = rehearsal->cgroups[i].name;
+
+		if (!strncmp(other, name, length) && other[length] == '/')
+			return error_set(error, EINVAL,
+					 "'%s' is nested in '%s' at this point: remove it first",
+					 other, name);
+	}
+	return 0;
+}
+
 /* What an op that can be carried out leaves behind. */
 static void rehearse_effect(struct rehearsal *rehearsal, const struct spec_op *op)
 {
@@ -182,6 +198,9 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 	case OP_SWAP_CPUSETS:
 	case OP_MOVE_TASKS:
 		result = must_be_there(rehearsal, op->other, error);
+		break;
+	case OP_REMOVE_CGROUP:
+		result = check_removal(rehearsal, name, error);
 		break;
 	case OP_SET_CPUSET:
 		result = topology_cpus(rehearsal->topology, op->cgroup.cpuset, &cpus, error);

@@ -422,6 +422,11 @@ CASE(ops_act_on_cgroups_that_are_there)
 	}
 	assert_impossible(OPS "      - spawn: {cgroup: c, work: spin-wait}\n",
 			  "s.yaml:6:9: spawn: there is no cgroup 'c' at this point");
+	assert_impossible(OPS "      - add-cgroup: {name: b/c}\n      - remove-cgroup: b\n",
+			  "s.yaml:7:9: remove-cgroup: 'b/c' is nested in 'b' at this point: "
+			  "remove it first");
+	assert_possible(OPS "      - add-cgroup: {name: b/c}\n      - add-cgroup: {name: bc}\n"
+			    "      - remove-cgroup: b/c\n      - remove-cgroup: b\n");
 	assert_possible(OPS "      - start-scheduler: scx_simple\n      - stop-scheduler\n");
 }
 
