@@ -127,9 +127,9 @@ static void prepare_life(struct life *life, const struct crew *crew, unsigned in
 		.directory = options->directory,
 		.seed = options->seed,
 		.slot = arena_slot(&crew->arena, number),
-		.scheduler_pid =
-			group->work->type->flags & WORK_BYPASS ? 0 : options->scheduler_pid,
 	};
+	worker->slot->scheduler_pid =
+		group->work->type->flags & WORK_BYPASS ? 0 : options->scheduler_pid;
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
 		worker->samples[i].samples =
 			arena_samples(&crew->arena, number, (enum report_samples)i);

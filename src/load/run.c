@@ -121,6 +121,7 @@ static int tick(struct run *run, struct error *error)
 		run->alarms += watchdog_look(run, clock_monotonic_ns());
 	if (!scheduler_alive(&run->scheduler) && !run->stop) {
 		run_note(run, "the scheduler died");
+		run_set_scheduler(run, 0);
 		run->end = RUN_SCHEDULER_DIED;
 		run->stop = true;
 	}

@@ -372,6 +372,19 @@ static int spawn(struct run *run, const struct spec_cgroup *cgroup, struct error
 	return result < 0 ? result : run_start_crews(run, error);
 }
 
+void run_set_scheduler(struct run *run, pid_t pid)
+{
+	for (size_t i = 0; i < run->crew_count; i++) {
+		const struct crew *crew = &run->crews[i]->crew;
+		bool told = crew->forked && !run->options->repro &&
+			    !(crew->group->work->type->flags & WORK_BYPASS);
+
+		for (unsigned int k = 0; told && k < crew->forked; k++)
+			__atomic_store_n(&arena_slot(&crew->arena, k)->scheduler_pid, pid,
+					 __ATOMIC_RELAXED);
+	}
+}
+
 static int carry_out(struct run *run, const struct spec_op *op, struct error *error)
 {
 	const char *name = op->cgroup.name;
@@ -406,8 +419,13 @@ static int carry_out(struct run *run, const struct spec_op *op, struct error *er
 	case OP_THAW:
 		return freeze(run, name, op->kind == OP_FREEZE, error);
 	case OP_START_SCHEDULER:
-		return scheduler_start(&run->scheduler, op->command, error);
+		result = scheduler_start(&run->scheduler, op->command, error);
+		if (result >= 0)
+			run_set_scheduler(run, run->scheduler.pid);
+		return result;
 	case OP_STOP_SCHEDULER:
+		/* before: its pid may be somebody else's then */
+		run_set_scheduler(run, 0);
 		scheduler_stop(&run->scheduler);
 		return 0;
 	case OP_KINDS:

@@ -83,6 +83,15 @@ int scheduler_start(struct scheduler *scheduler, const char *command, struct err
 	if (access(STATE_FILE, R_OK) < 0)
 		return error_set(error, ENOTSUP,
 				 "this kernel has no sched_ext, so it cannot run '%s'", command);
+	if (scheduler->pid)
+		return error_set(error, EBUSY,
+				 "process %d is the scheduler already: stop-scheduler first",
+				 scheduler->pid);
+	/* it would be taken for ours */
+	if (is_enabled())
+		return error_set(error, EBUSY,
+				 "another sched_ext scheduler is in use, so '%s' cannot be",
+				 command);
 	if (!copy)
 		return error_set(error, ENOMEM, "out of memory");
 	while ((word = strsep(&rest, " \t")))
@@ -123,6 +132,11 @@ void scheduler_stop(struct scheduler *scheduler)
 	if (scheduler->pidfd >= 0)
 		close(scheduler->pidfd);
 	*scheduler = (struct scheduler)SCHEDULER_NONE;
+}
+
+bool scheduler_alarm(const struct scheduler *scheduler)
+{
+	return syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGUSR2, NULL, 0) == 0;
 }
 
 bool scheduler_alive(const struct scheduler *scheduler)

@@ -32,6 +32,9 @@ int scheduler_start(struct scheduler *scheduler, const char *command,
 /* SIGINT, and SIGKILL if it does not end within 2 s. One that is not ours is only forgotten. */
 void scheduler_stop(struct scheduler *scheduler);
 
+/* SIGUSR2, and never to anybody else. False: it could not be sent. */
+bool scheduler_alarm(const struct scheduler *scheduler);
+
 /* False: it has ended, or the kernel has thrown it out. True where there is none. */
 bool scheduler_alive(const struct scheduler *scheduler);
 

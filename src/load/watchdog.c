@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "load/watchdog.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,7 +113,7 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 		worker->reported_stuck = true;
 		run_note(run, "worker %u (%s) has not run for 2 s", slot->tid,
 			 crew->group.work->type->name);
-		if (run->scheduler.pid > 0 && !kill(run->scheduler.pid, SIGUSR2))
+		if (run->scheduler.pid > 0 && scheduler_alarm(&run->scheduler))
 			told++;
 	}
 	return told;

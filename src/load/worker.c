@@ -65,7 +65,9 @@ __attribute__((noinline)) void worker_spin(struct worker *worker, uint64_t n)
 /* Over 2 s without progress is the scheduler's fault: a frozen or sleeping worker was excused. */
 static void tell_scheduler(struct worker *worker)
 {
-	if (worker->scheduler_pid > 0 && !kill(worker->scheduler_pid, SIGUSR2))
+	pid_t pid = __atomic_load_n(&worker->slot->scheduler_pid, __ATOMIC_RELAXED);
+
+	if (pid > 0 && !kill(pid, SIGUSR2))
 		worker->report.alarms++;
 }
 

@@ -33,8 +33,9 @@ struct worker_slot {
 	uint64_t asleep_until_ns; /* it asked to; 0: it did not */
 	uint64_t paused_ns;	  /* the parent's: how long it has been frozen so far */
 	uint32_t tid;
-	uint32_t stopped; /* its loop has ended */
-	uint64_t pad[2];
+	uint32_t stopped;      /* its loop has ended */
+	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: nobody is told */
+	uint32_t pad[3];
 };
 
 struct worker {
@@ -63,7 +64,6 @@ struct worker {
 	struct worker_slot *slot;
 	struct reservoir samples[SAMPLES_STREAMS];
 	struct report_migration *migrations; /* room for REPORT_MIGRATIONS */
-	pid_t scheduler_pid;		     /* 0: nobody is told */
 	struct worker_report report;
 };
 
