@@ -35,8 +35,11 @@ struct worker_slot {
 	uint32_t tid;
 	uint32_t stopped;      /* its loop has ended */
 	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: nobody is told */
-	uint32_t pad[3];
+	uint32_t pad[5];
 };
+
+/* or neighbours would take the line from each other with every iteration */
+_Static_assert(sizeof(struct worker_slot) == 64, "a cache line");
 
 struct worker {
 	/* for the type to read */
