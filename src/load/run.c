@@ -18,19 +18,26 @@
 #include "load/scratch.h"
 #include "load/watchdog.h"
 
+#define EVENTS_MAX 10000
+
 __attribute__((format(printf, 2, 3))) void run_note(struct run *run, const char *format, ...)
 {
 	struct run_event *event;
 	va_list args;
 
-	/* what cannot be noted is still done */
-	if (array_reserve(&run->events, &run->event_room, run->event_count + 1,
+	/* what cannot be noted is still done; ops in a loop may be so many that nobody reads them
+	 */
+	if (run->event_count >= EVENTS_MAX ||
+	    array_reserve(&run->events, &run->event_room, run->event_count + 1,
 			  sizeof(*run->events)) < 0)
 		return;
 	event = &run->events[run->event_count++];
 	event->at_ns = run->started_ns ? clock_monotonic_ns() - run->started_ns : 0;
 	va_start(args, format);
-	vsnprintf(event->text, sizeof(event->text), format, args);
+	if (run->event_count < EVENTS_MAX)
+		vsnprintf(event->text, sizeof(event->text), format, args);
+	else
+		snprintf(event->text, sizeof(event->text), "and more");
 	va_end(args);
 }
 
