@@ -28,6 +28,7 @@ def scratch():
     """For the workers' files, and everybody's. Programs of the run have its name in their command line."""
     directory = pathlib.Path(tempfile.mkdtemp(dir="/var/tmp", prefix="load-scratch-"))
     directory.chmod(0o777)
+    shutil.copy("/bin/sleep", directory / "sleeper")
     yield directory
     shutil.rmtree(directory)
 
@@ -43,7 +44,7 @@ work:
   - {{type: fork-exit, workers: 1}}
   - type: exec
     command: >-
-      sh -c "setsid sh -c 'sleep 1000 # {scratch}' & sleep 1000 # {scratch}"
+      sh -c "setsid {scratch}/sleeper 1000 & {scratch}/sleeper 1000"
 """)
 
 
