@@ -3,6 +3,7 @@
 #include "load/cgroups.h"
 
 #include <dirent.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,60 +17,18 @@
 #include "base/clock.h"
 #include "base/mount.h"
 #include "load/cgroup_write.h"
+#include "load/owner.h"
 
-#define PREFIX	 "dwell-load."
 #define WAIT_NS	 2000000000ULL
 #define RETRY_MS 100
 #define RETRIES	 3
 
-/* The name that tells a later run whether its owner is still there: a pid may be used again. */
-static unsigned long long start_of(pid_t pid)
-{
-	char path[64], line[1024];
-	cleanup_file FILE *file = NULL;
-	unsigned long long start = 0;
-	const char *at;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(line, sizeof(line), file))
-		return 0;
-	/* the name, field 2, may contain anything; field 22 is the 20th behind it */
-	at = strrchr(line, ')');
-	/* a zombie that nobody reaps owns nothing any more */
-	if (at && at[1] == ' ' && at[2] == 'Z')
-		return 0;
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		start = strtoull(at + 1, NULL, 10);
-	return start;
-}
-
-static void remove_stale(const char *parent)
-{
-	cleanup_dir DIR *dir = opendir(parent);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		char path[PATH_MAX];
-		unsigned long long start;
-		int pid, used = 0;
-
-		if (sscanf(entry->d_name, PREFIX "%d.%llu%n", &pid, &start, &used) != 2 ||
-		    entry->d_name[used] || start_of(pid) == start)
-			continue;
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name) <
-		    sizeof(path))
-			cgroups_remove_tree(path);
-	}
-}
-
 static int make_root(struct cgroups *cgroups, const char *parent, struct error *error)
 {
-	char *path;
+	char *path, name[OWNER_NAME_BYTES];
 
-	if (asprintf(&path, "%s/" PREFIX "%d.%llu", parent, getpid(), start_of(getpid())) < 0)
+	owner_name(name);
+	if (asprintf(&path, "%s/%s", parent, name) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	if (mkdir(path, 0755) < 0) {
 		error_set(error, errno, "cannot make the cgroup %s: %s%s", path, strerror(errno),
@@ -92,7 +51,8 @@ int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *erro
 	if (!mount_find("cgroup2", NULL, mount, sizeof(mount)))
 		return error_set(error, ENOENT,
 				 "cgroup v2 is not mounted: mount -t cgroup2 none /sys/fs/cgroup");
-	if (parent && strncmp(parent, mount, strlen(mount)) != 0)
+	if (parent && (strncmp(parent, mount, strlen(mount)) != 0 ||
+		       (parent[strlen(mount)] && parent[strlen(mount)] != '/')))
 		return error_set(error, EINVAL,
 				 "%s is not a directory of the cgroup v2 tree, which is at %s",
 				 parent, mount);
@@ -101,7 +61,7 @@ int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *erro
 		return error_set(error, ENOMEM, "out of memory");
 	if (!parent)
 		parent = cgroups->mount;
-	remove_stale(parent);
+	owner_sweep(parent, cgroups_remove_tree);
 	return make_root(cgroups, parent, error);
 }
 

@@ -95,7 +95,7 @@ struct run {
 /*
  * To its end, whatever that is: 0, with run->end; or a negative errno if it could not be carried
  * out. In both cases no worker runs any more, and what was made is removed, while the figures of
- * run->crews stay until run_release(). SIGINT, SIGTERM and SIGHUP end it; a second one kills.
+ * run->crews stay until run_release(). SIGINT, SIGTERM and SIGHUP end it.
  */
 int run_execute(struct run *run, const struct spec *spec, const struct topology *topology,
 		const struct run_options *options, struct guarded *guarded,

@@ -105,7 +105,7 @@ static int place(struct run *run, const struct run_crew *crew, struct error *err
 	cleanup_free pid_t *pids = calloc(crew->crew.forked, sizeof(*pids));
 	size_t count = 0;
 
-	if (!*crew->cgroup)
+	if (!*crew->cgroup && !(crew->group.work->type->flags & WORK_CGROUPS))
 		return 0;
 	if (!pids)
 		return error_set(error, ENOMEM, "out of memory");

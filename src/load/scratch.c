@@ -7,13 +7,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "load/owner.h"
+
 int scratch_make(const char *parent, char *ret_path, size_t room, struct error *error)
 {
+	char name[OWNER_NAME_BYTES];
+
 	if (!parent)
 		parent = getenv("TMPDIR");
 	if (!parent || !*parent)
 		parent = "/var/tmp";
-	if ((size_t)snprintf(ret_path, room, "%s/dwell-load.XXXXXX", parent) >= room)
+	owner_sweep(parent, scratch_remove);
+	owner_name(name);
+	if ((size_t)snprintf(ret_path, room, "%s/%s.XXXXXX", parent, name) >= room)
 		return error_set(error, ENAMETOOLONG, "%s: the name is too long", parent);
 	if (!mkdtemp(ret_path)) {
 		*ret_path = '\0';

@@ -9,7 +9,8 @@
 
 /*
  * Makes one below `parent` (NULL: TMPDIR, else /var/tmp, which is a disk where /tmp may be memory),
- * which everybody may use who knows its name: workers may be other users.
+ * and removes those that runs left there which were killed together with all that could have tidied
+ * up.
  */
 int scratch_make(const char *parent, char *ret_path, size_t room, struct error *error) must_check;
 

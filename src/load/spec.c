@@ -328,14 +328,22 @@ void spec_format_policy(char *into, size_t room, const struct spec_policy *polic
 	}
 }
 
+static bool needs_cgroups(const struct spec_cgroup *cgroup)
+{
+	for (size_t i = 0; i < cgroup->works.count; i++)
+		if (cgroup->works.items[i].type->flags & WORK_CGROUPS)
+			return true;
+	return *cgroup->name != '\0';
+}
+
 bool spec_needs_cgroups(const struct spec *spec)
 {
 	for (size_t i = 0; i < spec->cgroups.count; i++)
-		if (*spec->cgroups.items[i].name)
+		if (needs_cgroups(&spec->cgroups.items[i]))
 			return true;
 	for (size_t i = 0; i < spec->phases.count; i++)
 		for (size_t k = 0; k < spec->phases.items[i].op_count; k++)
-			if (*spec->phases.items[i].ops[k].cgroup.name)
+			if (needs_cgroups(&spec->phases.items[i].ops[k].cgroup))
 				return true;
 	return false;
 }

@@ -9,14 +9,23 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : NAN;
 }
 
+/* The time in which it could have worked: frozen by an op it could not. */
+static uint64_t free_ns(const struct worker_report *report)
+{
+	return report->wall_time_ns > report->paused_ns ? report->wall_time_ns - report->paused_ns
+							: 0;
+}
+
 double report_off_cpu_share(const struct worker_report *report)
 {
-	return ratio(report_off_cpu_ns(report), report->wall_time_ns);
+	uint64_t wall_ns = free_ns(report);
+
+	return ratio(wall_ns > report->cpu_time_ns ? wall_ns - report->cpu_time_ns : 0, wall_ns);
 }
 
 double report_iteration_rate(const struct worker_report *report)
 {
-	return 1e9 * ratio(report->iterations, report->wall_time_ns);
+	return 1e9 * ratio(report->iterations, free_ns(report));
 }
 
 double report_work_rate(const struct worker_report *report)

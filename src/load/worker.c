@@ -19,6 +19,8 @@
  */
 #define BLOCKING_NS 1000
 
+#define SPIN_PIECE  (1u << 20) /* units, some 30 ms */
+
 volatile sig_atomic_t worker_stop;
 
 void worker_fail(struct worker *worker, const char *format, ...)
@@ -53,13 +55,24 @@ static inline void relax(void)
 }
 
 /* Not inlined: the same machine code whoever calls, so that a unit costs the same in all types. */
-__attribute__((noinline)) void worker_spin(struct worker *worker, uint64_t n)
+__attribute__((noinline)) static void spin_piece(struct worker *worker, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
 		worker->work_units++;
 		relax();
 		__asm__ volatile("" ::: "memory");
 	}
+}
+
+void worker_spin(struct worker *worker, uint64_t n)
+{
+	/* an iteration of any length can be stopped, and is no gap */
+	for (; n > SPIN_PIECE && !worker_stopping(); n -= SPIN_PIECE) {
+		spin_piece(worker, SPIN_PIECE);
+		worker_look(worker, clock_monotonic_ns());
+	}
+	if (n <= SPIN_PIECE)
+		spin_piece(worker, n);
 }
 
 /* Over 2 s without progress is the scheduler's fault: a frozen or sleeping worker was excused. */

@@ -197,8 +197,9 @@ def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_p
         for pid in processes(str(scratch)):
             os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=20)
-    assert run("load", "steady", "-d", "100ms").returncode == 0
+    assert run("load", "steady", "-d", "100ms", "--scratch", scratch).returncode == 0
     assert [path for mount in CGROUPS for path in mount.glob("dwell-load.*")] == []
+    assert list(scratch.glob("dwell-load.*")) == []
 
 
 def test_the_death_of_the_scheduler_ends_the_run_and_fails_it(scratch):

@@ -161,6 +161,7 @@ const struct work_type work_cgroup_churn = {
 	.summary = "moves itself from cgroup to cgroup",
 	.params = params,
 	.params_bytes = sizeof(struct cgroup_churn),
+	.flags = WORK_CGROUPS,
 	.units_each = UNITS,
 	.begin = begin,
 	.iterate = iterate,
