@@ -4,13 +4,15 @@
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "command/describe.h"
+#include "guest/init.h"
 #include "version.h"
 
 const struct command *const commands[] = {
-	&command_top,	 &command_blocked, &command_load,   &command_record,
+	&command_top,	 &command_blocked, &command_load,   &command_guest,	 &command_record,
 	&command_report, &command_compare, &command_doctor, &command_completion,
 };
 const size_t command_count = ARRAY_SIZE(commands);
@@ -54,6 +56,8 @@ int command_fail(const char *name, int code, const struct error *error)
 
 int command_main(int argc, char **argv)
 {
+	if (getpid() == 1 && !strcmp(argv[0], "/init"))
+		guest_init();
 	setlocale(LC_ALL, "");
 	/* numbers are written, and read, with a point everywhere */
 	setlocale(LC_NUMERIC, "C");

@@ -24,8 +24,8 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct command command_top, command_blocked, command_load, command_record,
-	command_report, command_compare, command_doctor, command_completion;
+extern const struct command command_top, command_blocked, command_load, command_guest,
+	command_record, command_report, command_compare, command_doctor, command_completion;
 
 /* Finds the command in argv[1], or handles --help and --version. Returns an enum exit_code. */
 int command_main(int argc, char **argv);

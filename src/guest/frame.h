@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a guest tells its host, over a serial line: frames with a checksum. The line may carry other
+ * bytes (a firmware's, a kernel's), so a reader looks for the beginning of a frame, and one that is
+ * cut or damaged is noticed.
+ */
+#ifndef DWELL_GUEST_FRAME_H
+#define DWELL_GUEST_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+enum frame_kind {
+	FRAME_READY = 1,  /* init runs */
+	FRAME_OUT = 2,	  /* standard output of the command */
+	FRAME_ERROR = 3,  /* its standard error */
+	FRAME_EXIT = 4,	  /* int32_t: its exit status; nothing comes after */
+	FRAME_FAILED = 5, /* text: init could not run it */
+};
+
+#define FRAME_BYTES_MAX (64 * 1024) /* of a payload */
+
+struct frame_header {
+	uint32_t magic;
+	uint32_t kind; /* enum frame_kind */
+	uint32_t length;
+	uint32_t crc; /* zlib's, of kind, length and payload */
+};
+
+struct frame_reader {
+	char *bytes;
+	size_t used, room;
+	size_t returned;  /* bytes of the frame that was given out last */
+	uint64_t damaged; /* frames whose checksum was wrong */
+	uint64_t skipped; /* bytes that belonged to no frame */
+};
+
+/* Writes a whole frame; -errno. */
+int frame_write(int fd, enum frame_kind kind, const void *payload, size_t length) must_check;
+
+/* Appends what was read; -ENOMEM. */
+int frame_feed(struct frame_reader *reader, const void *bytes, size_t length) must_check;
+
+/* The next whole frame, valid until the next call; false: none yet. */
+bool frame_next(struct frame_reader *reader, enum frame_kind *ret_kind, const char **ret_payload,
+		size_t *ret_length);
+
+void frame_release(struct frame_reader *reader);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memfd_create */
+#include "guest/image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/array.h"
+
+struct image {
+	struct output out;
+	struct cpio cpio;
+	char **added; /* paths that are in it already */
+	size_t count, room;
+};
+
+static void image_release(struct image *image)
+{
+	for (size_t i = 0; i < image->count; i++)
+		free(image->added[i]);
+	free(image->added);
+	cpio_release(&image->cpio);
+	output_release(&image->out);
+}
+
+/* True, and noted: it is not in the image yet. */
+static int is_new(struct image *image, const char *path)
+{
+	for (size_t i = 0; i < image->count; i++)
+		if (!strcmp(image->added[i], path))
+			return 0;
+	if (array_reserve(&image->added, &image->room, image->count + 1, sizeof(*image->added)) < 0)
+		return -ENOMEM;
+	image->added[image->count] = strdup(path);
+	return image->added[image->count] ? (image->count++, 1) : -ENOMEM;
+}
+
+/* The dynamic loader that a program asks for; false: it is static, or no program. */
+static bool read_loader(const char *path, char loader[PATH_MAX])
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+
+	if (!file || fread(&header, sizeof(header), 1, file) != 1 ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	for (unsigned int i = 0; i < header.e_phnum; i++) {
+		if (fseek(file, (long)(header.e_phoff + i * header.e_phentsize), SEEK_SET) < 0 ||
+		    fread(&segment, sizeof(segment), 1, file) != 1)
+			return false;
+		if (segment.p_type == PT_INTERP && segment.p_filesz < PATH_MAX &&
+		    !fseek(file, (long)segment.p_offset, SEEK_SET) &&
+		    fread(loader, segment.p_filesz, 1, file) == 1) {
+			loader[segment.p_filesz] = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "	libz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x…)", or "	/lib64/ld-linux… (0x…)" */
+static int add_listed(struct image *image, const char *program, char *line, struct error *error)
+{
+	char *arrow = strstr(line, "=> "), *path, *end;
+	int result;
+
+	if (arrow && !strncmp(arrow + 3, "not found", 9))
+		return error_set(error, ENOENT, "%s needs a library that is not here: %.*s",
+				 program, (int)strcspn(line + 1, " "), line + 1);
+	path = strchr(arrow ? arrow : line, '/');
+	end = path ? strstr(path, " (0x") : NULL;
+	if (!end)
+		return 0; /* the vdso is no file */
+	*end = '\0';
+	result = is_new(image, path);
+	if (result <= 0)
+		return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+	return cpio_add_file(&image->cpio, path + 1, path, error);
+}
+
+/* Asks the loader itself, which knows where it would look. */
+static int add_libraries(struct image *image, const char *loader, const char *path,
+			 struct error *error)
+{
+	char *const arguments[] = {(char *)loader, (char *)"--list", (char *)path, NULL};
+	cleanup_file FILE *list = NULL;
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+	int ends[2], status, result = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDOUT_FILENO);
+		execv(loader, arguments);
+		_exit(127);
+	}
+	close(ends[1]);
+	list = fdopen(ends[0], "r");
+	while (result >= 0 && list && getline(&line, &room, list) >= 0)
+		result = add_listed(image, path, line, error);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !list)
+		return error_set(error, EIO, "cannot tell which libraries %s needs", path);
+	if (result >= 0 && status)
+		return error_set(error, ENOEXEC, "%s cannot tell which libraries %s needs", loader,
+				 path);
+	return result;
+}
+
+/* A file, and if it is a program what it needs to run. */
+static int add_program(struct image *image, const char *name, const char *path, struct error *error)
+{
+	char loader[PATH_MAX];
+	int result = is_new(image, path);
+
+	if (result <= 0)
+		return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+	result = cpio_add_file(&image->cpio, name, path, error);
+	if (result < 0 || access(path, X_OK) < 0 || !read_loader(path, loader))
+		return result;
+	result = is_new(image, loader);
+	if (result > 0)
+		result = cpio_add_file(&image->cpio, loader + 1, loader, error);
+	return result < 0 ? result : add_libraries(image, loader, path, error);
+}
+
+/* Under the name it has here. */
+static int add_here(struct image *image, const char *path, struct error *error)
+{
+	char whole[PATH_MAX];
+
+	if (*path == '/')
+		snprintf(whole, sizeof(whole), "%s", path);
+	else if (!getcwd(whole, sizeof(whole)) || strlen(whole) + strlen(path) + 2 > sizeof(whole))
+		return error_set(error, ENAMETOOLONG, "%s: the name is too long", path);
+	else
+		snprintf(whole + strlen(whole), sizeof(whole) - strlen(whole), "/%s", path);
+	return add_program(image, whole + 1, whole, error);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static int add_orders(struct image *image, const struct image_options *options, struct error *error)
+{
+	struct output text;
+	char directory[PATH_MAX] = "/";
+	int result = 0;
+
+	if (output_init(&text, -1) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; options->arguments[i]; i++)
+		output_bytes(&text, options->arguments[i], strlen(options->arguments[i]) + 1);
+	result = cpio_add_bytes(&image->cpio, IMAGE_ARGUMENTS, 0644, text.buffer, text.used, error);
+	output_release(&text);
+	if (result >= 0 && getcwd(directory, sizeof(directory)))
+		result = cpio_add_directory(&image->cpio, directory + 1, error);
+	if (result >= 0)
+		result = cpio_add_bytes(&image->cpio, IMAGE_DIRECTORY, 0644, directory,
+					strlen(directory) + 1, error);
+	if (result >= 0 && options->scheduler)
+		result = cpio_add_bytes(&image->cpio, IMAGE_SCHEDULER, 0644, options->scheduler,
+					strlen(options->scheduler) + 1, error);
+	return result;
+}
+
+/* The first word of a command line is its program. */
+static int add_scheduler(struct image *image, const char *command, struct error *error)
+{
+	cleanup_free char *program = strndup(command, strcspn(command, " \t"));
+
+	return program ? add_here(image, program, error) : -ENOMEM;
+}
+
+static int fill(struct image *image, const struct image_options *options, struct error *error)
+{
+	static const char *const directories[] = {"proc", "sys", "tmp", "run", "dev"};
+	char self[64];
+	int result;
+
+	/* not /proc/self: the loader looks at it too */
+	snprintf(self, sizeof(self), "/proc/%d/exe", getpid());
+	result = add_program(image, "init", self, error);
+
+	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(directories); i++)
+		result = cpio_add_directory(&image->cpio, directories[i], error);
+	/* before devtmpfs is mounted the kernel gives init this one */
+	if (result >= 0)
+		result = cpio_add_device(&image->cpio, "dev/console", 5, 1, error);
+	for (size_t i = 0; result >= 0 && options->files[i]; i++)
+		result = add_here(image, options->files[i], error);
+	for (size_t i = 0; result >= 0 && options->arguments[i]; i++)
+		if (is_file(options->arguments[i]))
+			result = add_here(image, options->arguments[i], error);
+	if (result >= 0 && options->scheduler)
+		result = add_scheduler(image, options->scheduler, error);
+	return result < 0 ? result : add_orders(image, options, error);
+}
+
+int image_make(const struct image_options *options, int *ret_fd, uint64_t *ret_bytes,
+	       struct error *error)
+{
+	cleanup_close int fd = memfd_create("dwell-initramfs", MFD_CLOEXEC);
+	struct image image = {.out.fd = -1};
+	int result;
+
+	if (fd < 0)
+		return error_set(error, errno, "cannot make the initramfs: %s", strerror(errno));
+	if (output_init(&image.out, fd) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	image.cpio.out = &image.out;
+	result = fill(&image, options, error);
+	if (result >= 0) {
+		cpio_end(&image.cpio);
+		if (output_flush(&image.out) < 0)
+			result = error_set(error, image.out.error, "cannot write the initramfs: %s",
+					   strerror(image.out.error));
+	}
+	*ret_bytes = image.cpio.bytes;
+	image_release(&image);
+	if (result < 0)
+		return result;
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}

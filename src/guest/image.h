@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The initramfs of a guest: this program as its init, the libraries that programs need, files that
+ * are to be there under the same names as here, and what init is to do.
+ */
+#ifndef DWELL_GUEST_IMAGE_H
+#define DWELL_GUEST_IMAGE_H
+
+#include "guest/cpio.h"
+
+/* Where init finds its orders: texts, each ended by a NUL. */
+#define IMAGE_ARGUMENTS "etc/dwell/arguments"
+#define IMAGE_DIRECTORY "etc/dwell/directory"
+#define IMAGE_SCHEDULER "etc/dwell/scheduler"
+
+struct image_options {
+	char *const *arguments; /* of the command, without "dwell"; ends with NULL */
+	char *const *files;	/* to add; ends with NULL */
+	const char *scheduler;	/* a command line; NULL: none */
+};
+
+/*
+ * Into a file without a name, that of the descriptor. Arguments that name files are added as well.
+ * Programs bring the libraries along that the dynamic loader says they need.
+ */
+int image_make(const struct image_options *options, int *ret_fd, uint64_t *ret_bytes,
+	       struct error *error) must_check;
+
+#endif
