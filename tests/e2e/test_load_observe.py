@@ -25,15 +25,15 @@ TYPES = [name for name in TYPES if name not in ("custom", "exec")]
 
 
 def observe(name):
-    """A run of which nothing was hidden from tracing; else the last of three."""
+    """A run of which nothing was hidden from tracing: figures that are short cannot be judged."""
     # what a worker makes before its clock begins, the cgroups of this one, is seen from outside too
     length = "4s" if name == "cgroup-churn" else "1s"
-    for _ in range(3):
+    for _ in range(8):
         load = Load("--work", name, "-d", length, "--observe", "--check", "not-starved")
         assert load.status == 0, (load.error, load.checks)
         if not load.run["observed_lost"]:
-            break
-    return load
+            return load
+    pytest.skip("this machine hid switches from tracing in each of 8 runs")
 
 
 def test_there_are_types():
