@@ -21,6 +21,7 @@ struct load {
 	struct load_store store;
 	struct load_observer *observer; /* NULL: nobody observes */
 	struct load_progress progress;
+	struct machine machine; /* as it was when the workers began */
 };
 
 static const int verdict_codes[] = {
@@ -53,6 +54,7 @@ static int on_starting(void *data, struct error *error)
 {
 	struct load *load = data;
 
+	machine_read(&load->machine, &load->topology);
 	return load->observer ? load_observer_begin(load->observer, error) : 0;
 }
 
@@ -63,6 +65,17 @@ static int on_tick(void *data, const struct run *run, struct error *error)
 	(void)error;
 	load_progress_show(&load->progress, run);
 	return 0;
+}
+
+static void on_warn(void *data, uint64_t at_ns, const char *text)
+{
+	struct load *load = data;
+	char at[16];
+
+	load_progress_clear(&load->progress);
+	duration_format(at, sizeof(at), at_ns);
+	if (!load->options.quiet)
+		fprintf(stderr, "dwell load: %s: %s\n", at, text);
 }
 
 static int on_ready(void *data, struct error *error)
@@ -85,11 +98,8 @@ static int tell(struct load *load, const struct run *run, enum verdict *ret_verd
 		struct error *error)
 {
 	struct outcome outcome;
-	struct machine machine;
-	int result, stored = 0;
+	int result = outcome_make(&outcome, run, &load->machine), stored = 0;
 
-	machine_read(&machine, &load->topology);
-	result = outcome_make(&outcome, run, &machine);
 	if (result >= 0 && load->observer)
 		result = load_observer_take(load->observer, &outcome);
 	if (result < 0) {
@@ -114,6 +124,7 @@ static int run_here(struct load *load, struct guarded *guarded, enum verdict *re
 		.hooks = {.data = load,
 			  .starting = on_starting,
 			  .tick = on_tick,
+			  .warn = on_warn,
 			  .ready = on_ready,
 			  .stopped = on_stopped},
 	};

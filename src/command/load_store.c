@@ -81,6 +81,16 @@ int load_store_open(struct load_store *store, const char *directory, const struc
 	return result;
 }
 
+/* What it and the kernel said before its end. */
+static int write_dump(const struct load_store *store, const struct scheduler *scheduler,
+		      struct error *error)
+{
+	char path[PATH_MAX];
+	int result = path_of(path, store, "scheduler.log", error);
+
+	return result < 0 ? result : scheduler_save(scheduler, path, error);
+}
+
 int load_store_write(struct load_store *store, const struct outcome *outcome, struct error *error)
 {
 	char partial[PATH_MAX], path[PATH_MAX];
@@ -100,6 +110,8 @@ int load_store_write(struct load_store *store, const struct outcome *outcome, st
 	result = output.error ? error_set(error, output.error, "out of memory")
 			      : write_text(partial, output.buffer, output.used, error);
 	output_release(&output);
+	if (result >= 0 && outcome->run->scheduler.state == SCHEDULER_DIED)
+		result = write_dump(store, &outcome->run->scheduler, error);
 	if (result >= 0 && rename(partial, path) < 0)
 		result = error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
 	if (result < 0)
@@ -117,6 +129,8 @@ void load_store_close(struct load_store *store)
 		return;
 	if (path_of(path, store, "report.json", NULL) >= 0 && access(path, F_OK) < 0) {
 		if (path_of(path, store, "report.json.partial", NULL) >= 0)
+			unlink(path);
+		if (path_of(path, store, "scheduler.log", NULL) >= 0)
 			unlink(path);
 		if (path_of(path, store, "spec.yaml", NULL) >= 0)
 			unlink(path);

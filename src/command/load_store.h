@@ -18,7 +18,8 @@ struct load_store {
 int load_store_open(struct load_store *store, const char *directory, const struct spec *spec,
 		    struct error *error) must_check;
 
-/* report.json, as a whole or not at all. Nothing to do where nothing is kept. */
+/* report.json, as a whole or not at all; scheduler.log where one died. Nothing to do where nothing
+ * is kept. */
 int load_store_write(struct load_store *store, const struct outcome *outcome,
 		     struct error *error) must_check;
 

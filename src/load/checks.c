@@ -410,7 +410,8 @@ static void judge_locality(struct judging *judging)
 static void judge_run(struct judging *judging)
 {
 	if (judging->run->end == RUN_SCHEDULER_DIED)
-		find(judging, CHECK_RUN, VERDICT_FAIL, 0, NAN, NAN, "the scheduler died");
+		find(judging, CHECK_RUN, VERDICT_FAIL, 0, NAN, NAN, "the scheduler died: %s",
+		     judging->run->scheduler.reason);
 	if (judging->run->end == RUN_INTERRUPTED)
 		find(judging, CHECK_RUN, VERDICT_INCONCLUSIVE, 0, NAN, NAN,
 		     "interrupted before its end");

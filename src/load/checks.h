@@ -39,7 +39,7 @@ struct finding {
 	const struct run_crew *crew; /* NULL: of the whole run */
 	uint32_t tid;		     /* 0: of the group */
 	double figure, limit;	     /* NAN: none */
-	char text[160];		     /* the same for people */
+	char text[400];		     /* the same for people */
 };
 
 struct findings {

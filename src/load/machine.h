@@ -12,7 +12,7 @@ struct machine {
 	char version[128];
 	char architecture[32];
 	char cpu_model[96]; /* "" = not known */
-	char scheduler[64]; /* of sched_ext; "" = the kernel's own */
+	char scheduler[64]; /* of sched_ext, before the first phase; "" = the kernel's own */
 	char governor[32];  /* of CPU 0's frequency; "" = not known */
 	unsigned int cpus;  /* usable */
 	unsigned int llcs, nodes, cores;

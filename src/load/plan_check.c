@@ -189,6 +189,7 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 		return rehearse_cgroup(rehearsal, &op->cgroup, error);
 	case OP_START_SCHEDULER:
 	case OP_STOP_SCHEDULER:
+	case OP_REPLACE_SCHEDULER:
 		return 0;
 	case OP_SPAWN:
 		if (*name)

@@ -20,10 +20,9 @@
 
 #define EVENTS_MAX 10000
 
-__attribute__((format(printf, 2, 3))) void run_note(struct run *run, const char *format, ...)
+static void note(struct run *run, uint64_t at_ns, const char *text)
 {
 	struct run_event *event;
-	va_list args;
 
 	/* what cannot be noted is still done; ops in a loop may be so many that nobody reads them
 	 */
@@ -32,13 +31,40 @@ __attribute__((format(printf, 2, 3))) void run_note(struct run *run, const char 
 			  sizeof(*run->events)) < 0)
 		return;
 	event = &run->events[run->event_count++];
-	event->at_ns = run->started_ns ? clock_monotonic_ns() - run->started_ns : 0;
+	event->at_ns = at_ns;
+	snprintf(event->text, sizeof(event->text), "%s",
+		 run->event_count < EVENTS_MAX ? text : "and more");
+}
+
+static uint64_t since_start(const struct run *run)
+{
+	return run->started_ns ? clock_monotonic_ns() - run->started_ns : 0;
+}
+
+void run_note(struct run *run, const char *format, ...)
+{
+	char text[sizeof(run->events->text)];
+	va_list args;
+
 	va_start(args, format);
-	if (run->event_count < EVENTS_MAX)
-		vsnprintf(event->text, sizeof(event->text), format, args);
-	else
-		snprintf(event->text, sizeof(event->text), "and more");
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	note(run, since_start(run), text);
+}
+
+void run_warn(struct run *run, const char *format, ...)
+{
+	const struct run_hooks *hooks = &run->options->hooks;
+	char text[sizeof(run->events->text)];
+	uint64_t at_ns = since_start(run);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	note(run, at_ns, text);
+	if (hooks->warn)
+		hooks->warn(hooks->data, at_ns, text);
 }
 
 /* Each worker needs a descriptor here, and the soft limit is often 1,024. */
@@ -126,13 +152,19 @@ static int tick(struct run *run, struct error *error)
 
 	if (!run->options->repro)
 		run->alarms += watchdog_look(run, clock_monotonic_ns());
-	if (!scheduler_alive(&run->scheduler) && !run->stop) {
-		run_note(run, "the scheduler died");
+	if (!scheduler_look(&run->scheduler) && !run->stop) {
+		run_warn(run, "the scheduler died: %s", run->scheduler.reason);
 		run_set_scheduler(run, 0);
 		run->end = RUN_SCHEDULER_DIED;
 		run->stop = true;
 	}
 	return hooks->tick ? hooks->tick(hooks->data, run, error) : 0;
+}
+
+/* Of a scheduler that may still end. */
+static int scheduler_fd(const struct run *run)
+{
+	return run->scheduler.state == SCHEDULER_ALIVE ? run->scheduler.pidfd : -1;
 }
 
 int run_hold(struct run *run, uint64_t until_ns, struct error *error)
@@ -142,7 +174,7 @@ int run_hold(struct run *run, uint64_t until_ns, struct error *error)
 
 	while (result >= 0 && !run->stop) {
 		struct pollfd fds[4] = {{.fd = run->signal_fd, .events = POLLIN},
-					{.fd = run->scheduler.pidfd, .events = POLLIN}};
+					{.fd = scheduler_fd(run), .events = POLLIN}};
 		uint64_t now_ns = clock_monotonic_ns(), wake_ns;
 		struct timespec timeout;
 
@@ -279,7 +311,9 @@ static void finish(struct run *run)
 	run_stop_crews(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
 	run->stop_ns = run->stopped_ns - began_ns;
-	scheduler_stop(&run->scheduler);
+	/* one that died still writes its dump */
+	if (run->scheduler.ours)
+		scheduler_stop(&run->scheduler);
 	cgroups_release(&run->cgroups);
 	if (*run->scratch)
 		scratch_remove(run->scratch);
@@ -301,7 +335,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 		.options = options,
 		.guarded = guarded,
 		.signal_fd = -1,
-		.scheduler = SCHEDULER_NONE,
+		.scheduler = SCHEDULER_INIT,
 	};
 	planner_init(&run->planner, spec, topology);
 	plan_hold(run);
@@ -312,7 +346,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 	if (result >= 0)
 		result = run_phases(run, error);
 	/* before the workers are told to stop: what happens then is not the scheduler's doing */
-	if (result >= 0 && run->end == RUN_COMPLETE && !scheduler_alive(&run->scheduler))
+	if (result >= 0 && run->end == RUN_COMPLETE && !scheduler_look(&run->scheduler))
 		run->end = RUN_SCHEDULER_DIED;
 	finish(run);
 	/* sorting samples is nothing that may keep others from running */
@@ -325,6 +359,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 
 void run_release(struct run *run)
 {
+	scheduler_release(&run->scheduler);
 	for (size_t i = 0; i < run->crew_count; i++) {
 		crew_release(&run->crews[i]->crew);
 		plan_group_release(&run->crews[i]->group);

@@ -6,7 +6,7 @@
 #include "load/cgroups.h"
 #include "load/crew.h"
 #include "load/guardian.h"
-#include "load/scheduler.h"
+#include "scheduler/scheduler.h"
 
 #define RUN_TICK_NS 100000000ULL
 
@@ -31,7 +31,7 @@ struct run_cgroup {
 /* Something that was done at a time: phases, ops. */
 struct run_event {
 	uint64_t at_ns; /* since the start of the run */
-	char text[120];
+	char text[400];
 };
 
 enum run_end {
@@ -47,6 +47,8 @@ struct run_hooks {
 	void *data;
 	int (*starting)(void *data, struct error *error); /* workers exist, none has begun */
 	int (*tick)(void *data, const struct run *run, struct error *error); /* 10 a second */
+	/* Something that whoever waits wants to know now; at_ns since the start. */
+	void (*warn)(void *data, uint64_t at_ns, const char *text);
 	int (*ready)(void *data, struct error *error);	 /* one of `fds` is readable */
 	int (*stopped)(void *data, struct error *error); /* all workers have ended */
 	int fds[2];

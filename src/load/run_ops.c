@@ -385,6 +385,22 @@ void run_set_scheduler(struct run *run, pid_t pid)
 	}
 }
 
+static void stop_scheduler(struct run *run)
+{
+	/* first: its pid may be somebody else's then */
+	run_set_scheduler(run, 0);
+	scheduler_stop(&run->scheduler);
+}
+
+static int start_scheduler(struct run *run, const char *command, struct error *error)
+{
+	int result = scheduler_start(&run->scheduler, command, error);
+
+	if (result >= 0)
+		run_set_scheduler(run, run->scheduler.pid);
+	return result;
+}
+
 static int carry_out(struct run *run, const struct spec_op *op, struct error *error)
 {
 	const char *name = op->cgroup.name;
@@ -418,16 +434,14 @@ static int carry_out(struct run *run, const struct spec_op *op, struct error *er
 	case OP_FREEZE:
 	case OP_THAW:
 		return freeze(run, name, op->kind == OP_FREEZE, error);
-	case OP_START_SCHEDULER:
-		result = scheduler_start(&run->scheduler, op->command, error);
-		if (result >= 0)
-			run_set_scheduler(run, run->scheduler.pid);
-		return result;
 	case OP_STOP_SCHEDULER:
-		/* before: its pid may be somebody else's then */
-		run_set_scheduler(run, 0);
-		scheduler_stop(&run->scheduler);
+		stop_scheduler(run);
 		return 0;
+	case OP_REPLACE_SCHEDULER:
+		stop_scheduler(run);
+		return start_scheduler(run, op->command, error);
+	case OP_START_SCHEDULER:
+		return start_scheduler(run, op->command, error);
 	case OP_KINDS:
 		break;
 	}

@@ -27,6 +27,7 @@ const char *const op_names[OP_KINDS] = {
 	[OP_THAW] = "thaw",
 	[OP_START_SCHEDULER] = "start-scheduler",
 	[OP_STOP_SCHEDULER] = "stop-scheduler",
+	[OP_REPLACE_SCHEDULER] = "replace-scheduler",
 };
 
 void spec_init(struct spec *spec)

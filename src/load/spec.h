@@ -129,6 +129,7 @@ enum op_kind {
 	OP_THAW,
 	OP_START_SCHEDULER,
 	OP_STOP_SCHEDULER,
+	OP_REPLACE_SCHEDULER,
 	OP_KINDS,
 };
 
@@ -142,7 +143,7 @@ struct spec_op {
 	struct spec_cgroup cgroup;
 	char other[SPEC_NAME_BYTES]; /* swap-cpusets, move-tasks: the second one */
 	struct spec_affinity affinity;
-	char *command; /* start-scheduler */
+	char *command; /* start-scheduler, replace-scheduler */
 };
 
 enum hold_kind {

@@ -117,6 +117,7 @@ static int take_argument(struct yaml_reader *reader, const yaml_node_t *value, s
 
 	switch (op->kind) {
 	case OP_START_SCHEDULER:
+	case OP_REPLACE_SCHEDULER:
 		return take_command(reader, value, op, error);
 	case OP_STOP_SCHEDULER:
 		return 0;

@@ -103,6 +103,7 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 	for (unsigned int i = 0; i < crew->crew.forked; i++) {
 		const struct worker_slot *slot = arena_slot(&crew->crew.arena, i);
 		struct crew_worker *worker = &crew->crew.workers[i];
+		bool alarmed;
 
 		if (crew->crew.frozen_since_ns) {
 			worker->seen_ns = now_ns;
@@ -111,10 +112,11 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 		if (!is_stuck(slot, worker, now_ns) || worker->reported_stuck)
 			continue;
 		worker->reported_stuck = true;
-		run_note(run, "worker %u (%s) has not run for 2 s", slot->tid,
-			 crew->group.work->type->name);
-		if (run->scheduler.pid > 0 && scheduler_alarm(&run->scheduler))
-			told++;
+		alarmed = run->scheduler.pid > 0 && scheduler_alarm(&run->scheduler);
+		run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
+			 crew->group.work->type->name,
+			 alarmed ? ": the scheduler was told (SIGUSR2)" : "");
+		told += alarmed;
 	}
 	return told;
 }

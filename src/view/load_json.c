@@ -342,6 +342,32 @@ static void add_machine(struct json *json, const struct machine *machine)
 	json_object_end(json);
 }
 
+static const char *const scheduler_states[] = {
+	[SCHEDULER_ALIVE] = "alive",
+	[SCHEDULER_STOPPED] = "stopped",
+	[SCHEDULER_DIED] = "died",
+};
+
+static void add_scheduler(struct json *json, const struct run *run)
+{
+	const struct scheduler *scheduler = &run->scheduler;
+
+	if (scheduler->state == SCHEDULER_NONE) {
+		json_add_null(json, "scheduler");
+		return;
+	}
+	json_object_begin(json, "scheduler");
+	add_text(json, "name", scheduler->name);
+	add_text(json, "command", scheduler->command ? scheduler->command : "");
+	json_add_string(json, "state", scheduler_states[scheduler->state]);
+	if (scheduler->ended_ns > run->started_ns)
+		json_add_u64(json, "ended_at_ns", scheduler->ended_ns - run->started_ns);
+	else
+		json_add_null(json, "ended_at_ns");
+	add_text(json, "reason", scheduler->reason);
+	json_object_end(json);
+}
+
 static void add_checks(struct json *json, const struct findings *findings)
 {
 	json_array_begin(json, "checks");
@@ -409,6 +435,7 @@ static void write_run(struct output *out, const struct outcome *outcome)
 		add_group(&json, run, run->crews[i], &outcome->summaries[i]);
 	json_array_end(&json);
 	add_events(&json, run);
+	add_scheduler(&json, run);
 	json_add_u64(&json, "scheduler_alarms", run->alarms);
 	if (outcome->observed)
 		json_add_u64(&json, "observed_lost", outcome->observed_lost);

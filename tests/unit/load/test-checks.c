@@ -350,8 +350,9 @@ CASE(the_end_of_the_run_counts)
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_only(&made, "run", VERDICT_INCONCLUSIVE, 0, "interrupted before its end");
 	made.run.end = RUN_SCHEDULER_DIED;
+	strcpy(made.run.scheduler.reason, "runtime error: stall");
 	assert_int_equal(judge(&made), VERDICT_FAIL);
-	assert_only(&made, "run", VERDICT_FAIL, 0, "the scheduler died");
+	assert_only(&made, "run", VERDICT_FAIL, 0, "the scheduler died: runtime error: stall");
 	unmake(&made);
 }
 

@@ -427,7 +427,8 @@ CASE(ops_act_on_cgroups_that_are_there)
 			  "remove it first");
 	assert_possible(OPS "      - add-cgroup: {name: b/c}\n      - add-cgroup: {name: bc}\n"
 			    "      - remove-cgroup: b/c\n      - remove-cgroup: b\n");
-	assert_possible(OPS "      - start-scheduler: scx_simple\n      - stop-scheduler\n");
+	assert_possible(OPS "      - start-scheduler: scx_simple\n      - replace-scheduler: "
+			    "scx_qmap\n      - stop-scheduler\n");
 }
 
 CASE(sets_that_cannot_be_are_refused)

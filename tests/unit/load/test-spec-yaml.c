@@ -75,6 +75,7 @@ static const char full[] =
 	"      - thaw: back\n"
 	"      - start-scheduler: scx_simple -f\n"
 	"      - stop-scheduler\n"
+	"      - replace-scheduler: scx_qmap -s 5000\n"
 	"    hold: 1500ms\n"
 	"    loop: 100ms\n"
 	"  - ops: {freeze: back}\n"
@@ -169,10 +170,23 @@ CASE(a_full_spec_is_read)
 CASE(phases_and_ops_are_read)
 {
 	static const enum op_kind order[] = {
-		OP_ADD_CGROUP,	 OP_REMOVE_CGROUP, OP_SET_CPUSET,      OP_CLEAR_CPUSET,
-		OP_SWAP_CPUSETS, OP_SET_LIMITS,	   OP_SPAWN,	       OP_SPAWN,
-		OP_STOP_GROUP,	 OP_SET_AFFINITY,  OP_MOVE_TASKS,      OP_MOVE_TASKS,
-		OP_FREEZE,	 OP_THAW,	   OP_START_SCHEDULER, OP_STOP_SCHEDULER,
+		OP_ADD_CGROUP,
+		OP_REMOVE_CGROUP,
+		OP_SET_CPUSET,
+		OP_CLEAR_CPUSET,
+		OP_SWAP_CPUSETS,
+		OP_SET_LIMITS,
+		OP_SPAWN,
+		OP_SPAWN,
+		OP_STOP_GROUP,
+		OP_SET_AFFINITY,
+		OP_MOVE_TASKS,
+		OP_MOVE_TASKS,
+		OP_FREEZE,
+		OP_THAW,
+		OP_START_SCHEDULER,
+		OP_STOP_SCHEDULER,
+		OP_REPLACE_SCHEDULER,
 	};
 	const struct spec_phase *phase;
 	const struct spec_op *ops;
@@ -217,6 +231,7 @@ CASE(phases_and_ops_are_read)
 	assert_string_equal(ops[11].cgroup.name, "back");
 	assert_string_equal(ops[11].other, "front");
 	assert_string_equal(ops[14].command, "scx_simple -f");
+	assert_string_equal(ops[16].command, "scx_qmap -s 5000");
 	phase++;
 	assert_int_equal(phase->op_count, 1);
 	assert_int_equal(phase->hold, HOLD_TIME);

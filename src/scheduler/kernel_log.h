@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the kernel says of sched_ext in its log, and why it threw a scheduler out:
+ * scx_ops_disable_workfn() and its successors in kernel/sched/ext.c.
+ */
+#ifndef DWELL_SCHEDULER_KERNEL_LOG_H
+#define DWELL_SCHEDULER_KERNEL_LOG_H
+
+#include "scheduler/words.h"
+
+/* /dev/kmsg from now on; -1: not permitted, or not there. */
+int kernel_log_open(void);
+
+/* New lines of sched_ext, and the backtraces that follow them. */
+void kernel_log_read(int fd, struct words *words);
+
+/*
+ * Why the last scheduler was disabled: "runtime error: qmap: ...". False: the words do not tell, or
+ * only that it was taken back by its own program.
+ */
+bool kernel_log_reason(const char *text, char *into, size_t room);
+
+#endif

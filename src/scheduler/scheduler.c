@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "scheduler/scheduler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "scheduler/kernel_log.h"
+
+#define STATE_FILE "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
+#define NAME_FILE  "/sys/kernel/sched_ext/root/ops"
+#define START_S	   10
+#define STOP_MS	   2000
+#define REASON_MS  300 /* the kernel tells when it is through with taking the scheduler down */
+#define POLL_MS	   20  /* the state file does not wake who polls it */
+#define ARGUMENTS  64
+#define PIPE_BYTES (1 << 20) /* a dump while nobody reads */
+
+static void read_word(const char *path, char *into, size_t room)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+
+	*into = '\0';
+	if (file && fgets(into, (int)room, file))
+		into[strcspn(into, "\n")] = '\0';
+}
+
+static bool is_enabled(void)
+{
+	char state[32];
+
+	read_word(STATE_FILE, state, sizeof(state));
+	return !strcmp(state, "enabled");
+}
+
+int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return error_set(error, errno, "the scheduler, process %d: %s", pid,
+				 strerror(errno));
+	*scheduler = (struct scheduler){
+		.state = SCHEDULER_ALIVE,
+		.pid = pid,
+		.pidfd = fd,
+		.in_use = is_enabled(),
+		.began_ns = clock_monotonic_ns(),
+		.output = -1,
+		.log = kernel_log_open(),
+	};
+	read_word(NAME_FILE, scheduler->name, sizeof(scheduler->name));
+	return 0;
+}
+
+_Noreturn static void become(char *const words[], int output)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	execvp(words[0], words);
+	dprintf(STDERR_FILENO, "cannot run %s: %s\n", words[0], strerror(errno));
+	_exit(127);
+}
+
+/* Processes left of it would keep the pipe open: nobody waits for its end. */
+static void hear(struct scheduler *scheduler)
+{
+	kernel_log_read(scheduler->log, &scheduler->logged);
+	if (scheduler->output >= 0 && !words_read(&scheduler->said, scheduler->output)) {
+		close(scheduler->output);
+		scheduler->output = -1;
+	}
+}
+
+/* Whether its process has ended, heard to its end. */
+static bool await_end(struct scheduler *scheduler, int timeout_ms)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	bool ended;
+
+	do {
+		struct pollfd fds[2] = {{.fd = scheduler->pidfd, .events = POLLIN},
+					{.fd = scheduler->output, .events = POLLIN}};
+		uint64_t now_ns = clock_monotonic_ns();
+
+		timeout_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) : 0;
+		poll(fds, 2, timeout_ms);
+		ended = fds[0].revents != 0;
+		hear(scheduler);
+	} while (!ended && timeout_ms > 0);
+	if (ended && scheduler->ours && !scheduler->reaped)
+		scheduler->reaped =
+			waitpid(scheduler->pid, &scheduler->status, WNOHANG) == scheduler->pid;
+	return ended;
+}
+
+/* The last line that it wrote, for a message. */
+static const char *last_line(struct scheduler *scheduler, char *into, size_t room)
+{
+	struct words *said = &scheduler->said;
+	size_t end = said->used, start;
+
+	while (end && said->text[end - 1] == '\n')
+		end--;
+	start = end;
+	while (start && said->text[start - 1] != '\n')
+		start--;
+	snprintf(into, room, "%s%.*s", end ? ": " : "", (int)(end - start),
+		 end ? said->text + start : "");
+	return into;
+}
+
+static int await_enabled(struct scheduler *scheduler, struct error *error)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + START_S * 1000000000ULL;
+	char words[256], reason[SCHEDULER_REASON_BYTES];
+
+	while (!is_enabled()) {
+		if (clock_monotonic_ns() >= deadline_ns)
+			return error_set(error, ETIMEDOUT,
+					 "the scheduler '%s' was not taken into use within %d s%s",
+					 scheduler->command, START_S,
+					 last_line(scheduler, words, sizeof(words)));
+		if (!await_end(scheduler, POLL_MS))
+			continue;
+		if (scheduler->logged.text &&
+		    kernel_log_reason(scheduler->logged.text, reason, sizeof(reason)))
+			return error_set(error, ESRCH, "the kernel refused the scheduler '%s': %s",
+					 scheduler->command, reason);
+		return error_set(error, ESRCH, "the scheduler '%s' ended before it began%s",
+				 scheduler->command, last_line(scheduler, words, sizeof(words)));
+	}
+	scheduler->in_use = true;
+	scheduler->began_ns = clock_monotonic_ns();
+	read_word(NAME_FILE, scheduler->name, sizeof(scheduler->name));
+	return 0;
+}
+
+static int run_program(struct scheduler *scheduler, const char *command, struct error *error)
+{
+	cleanup_free char *copy = strdup(command);
+	char *words[ARGUMENTS + 1], *rest = copy, *word;
+	size_t count = 0;
+	int ends[2], result;
+	pid_t pid;
+
+	if (!copy)
+		return error_set(error, ENOMEM, "out of memory");
+	while ((word = strsep(&rest, " \t")))
+		if (*word && count < ARGUMENTS)
+			words[count++] = word;
+	words[count] = NULL;
+	if (!count)
+		return error_set(error, EINVAL, "the scheduler's command is empty");
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
+	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
+	fcntl(ends[1], F_SETFL, 0); /* its program's end blocks */
+	pid = fork();
+	if (!pid)
+		become(words, ends[1]);
+	close(ends[1]);
+	result = pid < 0 ? error_set(error, errno, "cannot fork: %s", strerror(errno))
+			 : scheduler_watch(scheduler, pid, error);
+	if (result < 0) {
+		close(ends[0]);
+		if (pid > 0) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+		}
+		return result;
+	}
+	scheduler->ours = true;
+	scheduler->output = ends[0];
+	return 0;
+}
+
+int scheduler_start(struct scheduler *scheduler, const char *command, struct error *error)
+{
+	int result;
+
+	if (access(STATE_FILE, R_OK) < 0)
+		return error_set(error, ENOTSUP,
+				 "this kernel has no sched_ext, so it cannot run '%s'", command);
+	if (scheduler->pid)
+		return error_set(error, EBUSY,
+				 "process %d is the scheduler already: stop-scheduler first",
+				 scheduler->pid);
+	/* it would be taken for ours */
+	if (is_enabled())
+		return error_set(error, EBUSY,
+				 "another sched_ext scheduler is in use, so '%s' cannot be",
+				 command);
+	scheduler_release(scheduler);
+	result = run_program(scheduler, command, error);
+	if (result < 0)
+		return result;
+	scheduler->command = strdup(command);
+	result = scheduler->command ? await_enabled(scheduler, error)
+				    : error_set(error, ENOMEM, "out of memory");
+	if (result < 0)
+		scheduler_stop(scheduler);
+	return result;
+}
+
+void scheduler_stop(struct scheduler *scheduler)
+{
+	if (!scheduler->pid)
+		return;
+	syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGINT, NULL, 0);
+	if (!await_end(scheduler, STOP_MS)) {
+		syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGKILL, NULL, 0);
+		await_end(scheduler, STOP_MS);
+	}
+	if (scheduler->ours) {
+		if (!scheduler->reaped)
+			waitpid(scheduler->pid, &scheduler->status, 0);
+		kill(-scheduler->pid, SIGKILL);
+	}
+	if (scheduler->state == SCHEDULER_ALIVE) {
+		scheduler->state = SCHEDULER_STOPPED;
+		scheduler->ended_ns = clock_monotonic_ns();
+	}
+	scheduler->pid = 0;
+}
+
+void scheduler_release(struct scheduler *scheduler)
+{
+	const int fds[] = {scheduler->pidfd, scheduler->output, scheduler->log};
+
+	if (scheduler->ours)
+		scheduler_stop(scheduler);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	free(scheduler->command);
+	words_release(&scheduler->said);
+	words_release(&scheduler->logged);
+	*scheduler = (struct scheduler)SCHEDULER_INIT;
+}
+
+bool scheduler_alarm(const struct scheduler *scheduler)
+{
+	return syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGUSR2, NULL, 0) == 0;
+}
+
+/* In the kernel's words, or by the status that its program left. */
+static bool find_reason(struct scheduler *scheduler)
+{
+	char *into = scheduler->reason;
+	size_t room = sizeof(scheduler->reason);
+	int status = scheduler->status;
+
+	hear(scheduler);
+	if (scheduler->logged.text && kernel_log_reason(scheduler->logged.text, into, room))
+		return true;
+	if (!scheduler->reaped)
+		return false;
+	if (WIFSIGNALED(status))
+		snprintf(into, room, "its program was killed by signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(into, room, "its program ended with status %d", WEXITSTATUS(status));
+	return true;
+}
+
+static void note_death(struct scheduler *scheduler)
+{
+	scheduler->ended_ns = clock_monotonic_ns();
+	scheduler->state = SCHEDULER_DIED;
+	for (int waited_ms = 0; waited_ms < REASON_MS; waited_ms += POLL_MS) {
+		bool ended = await_end(scheduler, 0);
+
+		if (find_reason(scheduler))
+			return;
+		poll(NULL, 0, ended && scheduler->log < 0 ? 0 : POLL_MS);
+	}
+	snprintf(scheduler->reason, sizeof(scheduler->reason), "%s",
+		 is_enabled() ? "its program ended" : "the kernel does not say why");
+}
+
+bool scheduler_look(struct scheduler *scheduler)
+{
+	struct pollfd end = {.fd = scheduler->pidfd, .events = POLLIN};
+
+	if (scheduler->state != SCHEDULER_ALIVE)
+		return scheduler->state != SCHEDULER_DIED;
+	hear(scheduler);
+	/* a program may well survive the scheduler that it loaded */
+	if (poll(&end, 1, 0) == 0 && (!scheduler->in_use || is_enabled()))
+		return true;
+	note_death(scheduler);
+	return false;
+}
+
+static void write_words(FILE *file, const struct words *words)
+{
+	if (words->cut)
+		fputs("(the beginning is missing)\n", file);
+	fwrite(words->text ? words->text : "", 1, words->used, file);
+}
+
+int scheduler_save(const struct scheduler *scheduler, const char *path, struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "wxe");
+
+	if (!file)
+		return error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
+	fprintf(file, "scheduler: %s\n", scheduler->command ? scheduler->command : scheduler->name);
+	if (*scheduler->reason)
+		fprintf(file, "died: %s\n", scheduler->reason);
+	if (scheduler->logged.used) {
+		fputs("\n--- the kernel's log\n", file);
+		write_words(file, &scheduler->logged);
+	}
+	if (scheduler->said.used) {
+		fputs("\n--- the program's output\n", file);
+		write_words(file, &scheduler->said);
+	}
+	if (fflush(file) || ferror(file))
+		return error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sched_ext scheduler under test: started or only watched, whether it lives, and its end. */
+#ifndef DWELL_SCHEDULER_SCHEDULER_H
+#define DWELL_SCHEDULER_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "scheduler/words.h"
+
+#define SCHEDULER_NAME_BYTES   128 /* SCX_OPS_NAME_LEN */
+#define SCHEDULER_REASON_BYTES 320
+
+enum scheduler_state {
+	SCHEDULER_NONE, /* there was none */
+	SCHEDULER_ALIVE,
+	SCHEDULER_STOPPED, /* by us */
+	SCHEDULER_DIED,	   /* ended by itself, or thrown out by the kernel */
+};
+
+struct scheduler {
+	enum scheduler_state state;
+	pid_t pid;			     /* 0: no process that is to be told anything */
+	int pidfd;			     /* readable when it has ended */
+	bool ours;			     /* started here, so ended here */
+	bool in_use;			     /* the kernel had taken it into use when we began */
+	char name[SCHEDULER_NAME_BYTES];     /* in the kernel; "" where it does not tell */
+	char *command;			     /* NULL: not started here */
+	uint64_t began_ns, ended_ns;	     /* CLOCK_MONOTONIC; 0: not yet */
+	char reason[SCHEDULER_REASON_BYTES]; /* of its death, one line */
+	struct words said;		     /* by its program: its exit dump comes last */
+	struct words logged;		     /* by the kernel about it */
+	int output, log;		     /* where both are read */
+	bool reaped;
+	int status; /* its wait status then */
+};
+
+#define SCHEDULER_INIT                                                                             \
+	{                                                                                          \
+		.pidfd = -1, .output = -1, .log = -1                                               \
+	}
+
+/* One that runs already. -ESRCH: it does not. */
+int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error) must_check;
+
+/*
+ * Runs `command` (words parted by blanks) and waits until the kernel has taken its scheduler into
+ * use, 10 s at most. What it writes is kept. -ENOTSUP: this kernel has no sched_ext.
+ */
+int scheduler_start(struct scheduler *scheduler, const char *command,
+		    struct error *error) must_check;
+
+/* SIGINT, and SIGKILL if it does not end within 2 s, whoever started it. */
+void scheduler_stop(struct scheduler *scheduler);
+
+/* Stops it if it is ours, else only lets it go. Forgets everything. */
+void scheduler_release(struct scheduler *scheduler);
+
+/* SIGUSR2, and never to anybody else. False: it could not be sent. */
+bool scheduler_alarm(const struct scheduler *scheduler);
+
+/*
+ * Reads what was said, and looks whether it lives; when it has just died, waits up to 300 ms for
+ * the kernel to tell why. True where there is none, or where we stopped it.
+ */
+bool scheduler_look(struct scheduler *scheduler);
+
+/* Writes what the kernel and the program said of its end into a new file. */
+int scheduler_save(const struct scheduler *scheduler, const char *path,
+		   struct error *error) must_check;
+
+#endif

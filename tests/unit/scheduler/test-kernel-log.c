@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Why the kernel threw a scheduler out, and words of a bounded length. */
+#define _GNU_SOURCE /* pipe2 */
+#include "test.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "scheduler/kernel_log.h"
+
+static const char *reason_of(const char *text)
+{
+	static char reason[320];
+
+	return kernel_log_reason(text, reason, sizeof(reason)) ? reason : NULL;
+}
+
+CASE(the_kernel_tells_why)
+{
+	assert_string_equal(reason_of("sched_ext: BPF scheduler \"qmap\" disabled (runtime error)\n"
+				      "sched_ext: qmap: scx_bpf_error (qmap_enqueue: oh no)\n"
+				      "   scx_bpf_error_bstr+0x9f/0xb0\n"),
+			    "runtime error: qmap: scx_bpf_error (qmap_enqueue: oh no)");
+	assert_string_equal(
+		reason_of("sched_ext: BPF scheduler \"a\" disabled (runnable task stall)\n"),
+		"runnable task stall");
+	/* the last one counts */
+	assert_string_equal(
+		reason_of("sched_ext: BPF scheduler \"a\" disabled (runnable task stall)\n"
+			  "sched_ext: BPF scheduler \"b\" enabled\n"
+			  "sched_ext: BPF scheduler \"b\" disabled (runtime error)"),
+		"runtime error");
+}
+
+CASE(what_tells_nothing_is_no_reason)
+{
+	assert_null(reason_of(""));
+	assert_null(reason_of("sched_ext: BPF scheduler \"a\" enabled\n"));
+	assert_null(reason_of(
+		"sched_ext: BPF scheduler \"a\" disabled (unregistered from user space)\n"));
+	assert_null(reason_of(
+		"sched_ext: BPF scheduler \"a\" disabled (runtime error)\n"
+		"sched_ext: BPF scheduler \"b\" disabled (unregistered from user space)\n"));
+}
+
+CASE(the_last_words_are_kept)
+{
+	static char many[WORDS_BYTES_MAX + 100];
+	struct words words = {.text = NULL};
+	char line[32];
+
+	words_add(&words, "first", 5);
+	assert_string_equal(words.text, "first");
+	for (int i = 0; i < 40000; i++)
+		words_add(&words, line, (size_t)snprintf(line, sizeof(line), "line %d\n", i));
+	assert_true(words.cut && words.used <= WORDS_BYTES_MAX);
+	assert_int_equal(strlen(words.text), words.used);
+	assert_string_equal(words.text + words.used - 11, "line 39999\n");
+	memset(many, 'x', sizeof(many));
+	words_add(&words, many, sizeof(many));
+	assert_true(words.used <= WORDS_BYTES_MAX && words.text[words.used - 1] == 'x');
+	words_release(&words);
+}
+
+CASE(what_is_there_is_read_without_waiting)
+{
+	struct words words = {.text = NULL};
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	assert_true(words_read(&words, ends[0]));
+	assert_null(words.text);
+	assert_int_equal(write(ends[1], "dump", 4), 4);
+	assert_true(words_read(&words, ends[0]));
+	assert_string_equal(words.text, "dump");
+	close(ends[1]);
+	assert_false(words_read(&words, ends[0]));
+	close(ends[0]);
+	words_release(&words);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_kernel_tells_why),
+		cmocka_unit_test(what_tells_nothing_is_no_reason),
+		cmocka_unit_test(the_last_words_are_kept),
+		cmocka_unit_test(what_is_there_is_read_without_waiting),
+	};
+
+	return RUN(tests);
+}
