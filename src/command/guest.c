@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `dwell guest`: any of the other commands in a virtual machine, under another kernel. */
-#define _GNU_SOURCE /* versionsort */
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +10,7 @@
 #include "command/watch_options.h"
 #include "guest/boot.h"
 #include "guest/image.h"
+#include "guest/kernel.h"
 
 enum {
 	OPTION_KERNEL = 512,
@@ -50,7 +48,8 @@ static const char doc[] =
 	"  dwell guest --kernel bzImage -- load spec.yaml --json\n";
 
 static const struct argp_option argp_options[] = {
-	{"kernel", OPTION_KERNEL, "FILE", 0, "a kernel image (the newest in /boot)", 1},
+	{"kernel", OPTION_KERNEL, "FILE", 0, "a kernel image, or auto: the newest of /boot (auto)",
+	 1},
 	{"topology", OPTION_TOPOLOGY, "NnLlCcTt", 0,
 	 "nodes, last-level caches in all, cores of each, threads of each (1n1l2c1t)", 1},
 	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (1G)", 1},
@@ -75,55 +74,16 @@ static int take_accel(struct guest_options *options, const char *value, struct e
 	return parsing_unknown(error, "accelerator", value, "auto, kvm or tcg");
 }
 
-/* The newest of /boot, by the numbers in the names. */
-static int find_kernel(struct guest_options *options, struct error *error)
-{
-	struct dirent **names = NULL;
-	int count = scandir("/boot", &names, NULL, versionsort);
-	bool found = false;
-
-	for (int i = count; i-- > 0;) {
-		if (!found && !strncmp(names[i]->d_name, "vmlinuz", 7)) {
-			snprintf(options->kernel, sizeof(options->kernel), "/boot/%s",
-				 names[i]->d_name);
-			found = !access(options->kernel, R_OK);
-		}
-		free(names[i]);
-	}
-	free(names);
-	options->boot.kernel = options->kernel;
-	return found ? 0
-		     : error_set(error, ENOENT,
-				 "there is no kernel in /boot that can be read: install one "
-				 "(linux-image-cloud-amd64), or name one: --kernel FILE");
-}
-
-/* "HdrS" at 0x202: Documentation/arch/x86/boot.rst. */
-static int check_kernel(const char *path, struct error *error)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-	char magic[4] = "";
-
-	if (!file)
-		return error_set(error, errno, "cannot read the kernel %s: %s", path,
-				 strerror(errno));
-	if (fseek(file, 0x202, SEEK_SET) < 0 || fread(magic, sizeof(magic), 1, file) != 1 ||
-	    memcmp(magic, "HdrS", 4) != 0)
-		return error_set(error, EINVAL, "%s is no x86 kernel image (bzImage)", path);
-	return 0;
-}
-
 static int complete(struct guest_options *options, struct error *error)
 {
-	int result = 0;
-
 	if (!options->command || !options->command[0])
 		return error_set(error, EINVAL, "which command? dwell guest -- load steady");
 	if (!strcmp(options->command[0], "guest"))
 		return error_set(error, EINVAL, "a guest within a guest is not tried");
-	if (!options->boot.kernel || !strcmp(options->boot.kernel, "auto"))
-		result = find_kernel(options, error);
-	return result < 0 ? result : check_kernel(options->boot.kernel, error);
+	if (options->boot.kernel && strcmp(options->boot.kernel, "auto") != 0)
+		return kernel_check(options->boot.kernel, error);
+	options->boot.kernel = options->kernel;
+	return kernel_find(false, options->kernel, error);
 }
 
 static int take_option(struct guest_options *options, int key, char *value,

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* strverscmp */
+#include "guest/kernel.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Documentation/arch/x86/boot.rst */
+#define X86_MAGIC_AT   0x202
+#define X86_VERSION_AT 0x206
+#define X86_FLAGS_AT   0x236
+#define X86_HEAD_BYTES 0x238
+#define X86_KERNEL_64  1
+#define X86_FLAGS_FROM 0x20c /* protocol 2.12 */
+
+/* Documentation/arch/arm64/booting.rst */
+#define ARM64_MAGIC_AT 56
+
+/* The best kernel so far. */
+struct search {
+	bool sched_ext;
+	char path[PATH_MAX]; /* "": none */
+	char version[NAME_MAX + 1];
+	time_t made_s;
+	struct error passed_over; /* why the last one was not taken */
+};
+
+static unsigned int le16(const unsigned char *bytes)
+{
+	return bytes[0] | (unsigned int)bytes[1] << 8;
+}
+
+static bool has_magic(const unsigned char *head, size_t length, size_t at, const char *magic,
+		      size_t magic_length)
+{
+	return length >= at + magic_length && !memcmp(head + at, magic, magic_length);
+}
+
+/* What a file is that is no kernel for x86_64, and what to do; NULL: it is one. */
+static const char *other_than_x86_64(const unsigned char *head, size_t length)
+{
+	if (has_magic(head, length, X86_MAGIC_AT, "HdrS", 4) && length >= X86_HEAD_BYTES) {
+		if (le16(head + X86_VERSION_AT) < X86_FLAGS_FROM ||
+		    (head[X86_FLAGS_AT] & X86_KERNEL_64))
+			return NULL;
+		return "is a kernel for 32-bit x86; guests are x86_64";
+	}
+	if (has_magic(head, length, ARM64_MAGIC_AT, "ARM\x64", 4))
+		return "is a kernel for arm64 (Image); guests are x86_64";
+	if (has_magic(head, length, 0, "MZ", 2) && has_magic(head, length, 4, "zimg", 4))
+		return "is an EFI zboot image, which x86 does not have; guests are x86_64";
+	if (has_magic(head, length, 0, "\177ELF", 4))
+		return "is an ELF file, such as vmlinux: name the bzImage that was made of it "
+		       "(arch/x86/boot/bzImage)";
+	if (has_magic(head, length, 0, "\x1f\x8b", 2))
+		return "is packed by gzip: unpack it, if it is an x86 kernel image (bzImage)";
+	return "is no x86 kernel image (bzImage)";
+}
+
+int kernel_check(const char *path, struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	unsigned char head[X86_HEAD_BYTES];
+	const char *other;
+
+	if (!file)
+		return error_set(error, errno, "cannot read the kernel %s: %s", path,
+				 strerror(errno));
+	other = other_than_x86_64(head, fread(head, 1, sizeof(head), file));
+	return other ? error_set(error, EINVAL, "%s %s", path, other) : 0;
+}
+
+static bool says_sched_ext(const char *config)
+{
+	cleanup_file FILE *file = fopen(config, "re");
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+
+	while (file && getline(&line, &room, file) >= 0)
+		if (!strcmp(line, "CONFIG_SCHED_CLASS_EXT=y\n"))
+			return true;
+	return false;
+}
+
+/* Cached builds of one version differ in what was asked for: the later one is meant. */
+static bool is_newer(const struct search *search, const char *version, time_t made_s)
+{
+	int order = strverscmp(version, search->version);
+
+	return !*search->path || order > 0 || (!order && made_s > search->made_s);
+}
+
+static void consider(struct search *search, const char *path, const char *config,
+		     const char *version)
+{
+	struct stat st;
+
+	if (kernel_check(path, &search->passed_over) < 0 || stat(path, &st) < 0)
+		return;
+	if (search->sched_ext && !says_sched_ext(config)) {
+		(void)error_set(&search->passed_over, ENOTSUP,
+				"%s: there is no CONFIG_SCHED_CLASS_EXT=y in %s", path, config);
+		return;
+	}
+	if (!is_newer(search, version, st.st_mtime))
+		return;
+	snprintf(search->path, sizeof(search->path), "%s", path);
+	snprintf(search->version, sizeof(search->version), "%s", version);
+	search->made_s = st.st_mtime;
+}
+
+/* A name without a version, as of a link to one of the others, is the last choice. */
+static void search_boot(struct search *search, const char *boot)
+{
+	cleanup_dir DIR *directory = opendir(boot);
+	struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		const char *name = entry->d_name;
+		char path[PATH_MAX], config[PATH_MAX];
+
+		if (strncmp(name, "vmlinuz", 7) != 0)
+			continue;
+		name += name[7] == '-' ? 8 : strlen(name);
+		snprintf(path, sizeof(path), "%s/%s", boot, entry->d_name);
+		snprintf(config, sizeof(config), "%s/config-%s", boot, name);
+		consider(search, path, config, name);
+	}
+}
+
+/* VERSION-HASH/bzImage, and its config. Builds that go on have names with a dot. */
+static void search_cache(struct search *search, const char *cache)
+{
+	cleanup_dir DIR *directory = opendir(cache);
+	struct dirent *entry;
+
+	while (directory && (entry = readdir(directory))) {
+		const char *dash = strrchr(entry->d_name, '-');
+		char path[PATH_MAX], config[PATH_MAX], version[NAME_MAX + 1];
+
+		if (*entry->d_name == '.' || !dash)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/bzImage", cache, entry->d_name);
+		if (access(path, F_OK) < 0)
+			continue;
+		snprintf(config, sizeof(config), "%s/%s/config", cache, entry->d_name);
+		snprintf(version, sizeof(version), "%.*s", (int)(dash - entry->d_name),
+			 entry->d_name);
+		consider(search, path, config, version);
+	}
+}
+
+int kernel_find_in(const char *boot, const char *cache, bool sched_ext, char ret_path[PATH_MAX],
+		   struct error *error)
+{
+	struct search search = {.sched_ext = sched_ext};
+
+	search_boot(&search, boot);
+	if (!*search.path && *cache)
+		search_cache(&search, cache);
+	snprintf(ret_path, PATH_MAX, "%s", search.path);
+	if (*search.path)
+		return 0;
+	/* the reason comes last: it may be cut */
+	return error_set(error, ENOENT,
+			 "there is no kernel%s, neither in %s nor of make guest-kernel: %smake one "
+			 "(make guest-kernel in dwell's sources), or name one: --kernel FILE%s%s",
+			 sched_ext ? " with sched_ext" : " that can be booted", boot,
+			 sched_ext ? "" : "install one (linux-image-cloud-amd64), ",
+			 *search.passed_over.text ? "; " : "", search.passed_over.text);
+}
+
+/* Of the XDG base directories relative ones are to be ignored. */
+void kernel_cache(char ret_path[PATH_MAX])
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	*ret_path = '\0';
+	if (cache && *cache == '/')
+		snprintf(ret_path, PATH_MAX, "%s/dwell/kernels", cache);
+	else if (home && *home == '/')
+		snprintf(ret_path, PATH_MAX, "%s/.cache/dwell/kernels", home);
+}
+
+int kernel_find(bool sched_ext, char ret_path[PATH_MAX], struct error *error)
+{
+	char cache[PATH_MAX];
+
+	kernel_cache(cache);
+	return kernel_find_in("/boot", cache, sched_ext, ret_path, error);
+}

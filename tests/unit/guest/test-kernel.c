@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which kernel a guest gets: what files are, and which of several is chosen. */
+#define _GNU_SOURCE /* mkdtemp */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/kernel.h"
+
+#define HEAD_BYTES 0x400
+
+/* A directory of a test, with boot/ and cache/ in it. */
+static char top[64], boot[80], cache[80];
+
+static int make_places(void **state)
+{
+	(void)state;
+	snprintf(top, sizeof(top), "/tmp/dwell-kernels-XXXXXX");
+	if (!mkdtemp(top))
+		return -1;
+	snprintf(boot, sizeof(boot), "%s/boot", top);
+	snprintf(cache, sizeof(cache), "%s/cache", top);
+	return mkdir(boot, 0755) || mkdir(cache, 0755);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static int remove_places(void **state)
+{
+	(void)state;
+	return nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *in(const char *directory, const char *name)
+{
+	static char path[512];
+
+	assert_in_range(snprintf(path, sizeof(path), "%s/%s", directory, name), 1,
+			sizeof(path) - 1);
+	return path;
+}
+
+static void write_file(const char *path, const void *bytes, size_t length)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, length, file), length);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* The head of a bzImage, protocol 2.15. */
+static void make_kernel(const char *path, unsigned int flags)
+{
+	unsigned char head[HEAD_BYTES] = {'M', 'Z'};
+
+	memcpy(head + 0x202, "HdrS\x0f\x02", 6);
+	head[0x236] = (unsigned char)flags;
+	write_file(path, head, sizeof(head));
+}
+
+static void make_boot(const char *version)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "vmlinuz-%s", version);
+	make_kernel(in(boot, name), 1);
+}
+
+static void make_config(const char *path, const char *text)
+{
+	write_file(path, text, strlen(text));
+}
+
+static void make_cached(const char *name, const char *config, time_t made_s)
+{
+	char directory[192];
+	struct timespec times[2] = {{.tv_sec = made_s}, {.tv_sec = made_s}};
+
+	snprintf(directory, sizeof(directory), "%s/%s", cache, name);
+	assert_int_equal(mkdir(directory, 0755), 0);
+	make_kernel(in(directory, "bzImage"), 1);
+	assert_int_equal(utimensat(AT_FDCWD, in(directory, "bzImage"), times, 0), 0);
+	make_config(in(directory, "config"), config);
+}
+
+static void expect(bool sched_ext, const char *directory, const char *name)
+{
+	struct error error = {""};
+	char path[PATH_MAX];
+
+	if (kernel_find_in(boot, cache, sched_ext, path, &error) < 0)
+		fail_msg("%s", error.text);
+	assert_string_equal(path, in(directory, name));
+}
+
+/* The error's text says each of these. */
+static void expect_none(bool sched_ext, const char *first, const char *second)
+{
+	struct error error = {""};
+	char path[PATH_MAX];
+
+	assert_int_equal(kernel_find_in(boot, cache, sched_ext, path, &error), -ENOENT);
+	if (!strstr(error.text, first) || !strstr(error.text, second))
+		fail_msg("%s", error.text);
+}
+
+CASE(files_that_are_no_kernel_are_told_by_what_they_are)
+{
+	static const struct {
+		size_t at;
+		const char *magic;
+		size_t length;
+		const char *said;
+	} others[] = {
+		{56, "ARM\x64", 4, "for arm64"},	   {4, "zimg", 4, "EFI zboot"},
+		{0, "\177ELF\2\1\1", 7, "is an ELF file"}, {0, "\x1f\x8b\x08", 3, "packed by gzip"},
+		{0, "#!/bin/sh", 9, "is no x86 kernel"},
+	};
+	const char *path = in(top, "file");
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		unsigned char head[HEAD_BYTES] = {'M', 'Z'};
+		struct error error = {""};
+
+		memcpy(head + others[i].at, others[i].magic, others[i].length);
+		write_file(path, head, sizeof(head));
+		assert_int_equal(kernel_check(path, &error), -EINVAL);
+		if (!strstr(error.text, others[i].said) || !strstr(error.text, path))
+			fail_msg("'%s': %s", others[i].said, error.text);
+	}
+}
+
+CASE(kernels_for_x86_64_are_bootable_and_others_of_x86_not)
+{
+	const char *path = in(top, "bzImage");
+	struct error error = {""};
+
+	make_kernel(path, 0x7f);
+	assert_int_equal(kernel_check(path, &error), 0);
+	make_kernel(path, 0x7e);
+	assert_int_equal(kernel_check(path, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "32-bit"));
+	assert_int_equal(truncate(path, 0x210), 0);
+	assert_int_equal(kernel_check(path, &error), -EINVAL);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(kernel_check(path, &error), -EINVAL);
+	assert_int_equal(kernel_check(in(top, "absent"), &error), -ENOENT);
+	assert_int_equal(kernel_check(top, &error), -EINVAL);
+}
+
+CASE(the_newest_of_boot_is_by_version)
+{
+	make_boot("6.1.0-9-amd64");
+	expect(false, boot, "vmlinuz-6.1.0-9-amd64");
+	make_boot("6.1.0-50-cloud-amd64");
+	make_boot("0-rescue-0123456789abcdef");
+	expect(false, boot, "vmlinuz-6.1.0-50-cloud-amd64");
+	make_boot("6.12.117+deb12-cloud-amd64");
+	make_boot("6.9.1-1-amd64");
+	/* whatever it points to */
+	make_kernel(in(boot, "vmlinuz.old"), 1);
+	make_cached("6.18.1-0123456789ab", "", 1000);
+	expect(false, boot, "vmlinuz-6.12.117+deb12-cloud-amd64");
+}
+
+CASE(names_without_a_version_will_do)
+{
+	make_kernel(in(boot, "vmlinuz"), 1);
+	expect(false, boot, "vmlinuz");
+}
+
+CASE(what_cannot_be_booted_is_passed_over)
+{
+	make_boot("6.1.0-9-amd64");
+	make_kernel(in(boot, "vmlinuz-6.12.1-686"), 0);
+	assert_int_equal(symlink("nowhere", in(boot, "vmlinuz-6.13.1-amd64")), 0);
+	expect(false, boot, "vmlinuz-6.1.0-9-amd64");
+}
+
+CASE(the_cache_is_for_want_of_others)
+{
+	make_cached("6.9.20-ffffffffffff", "", 3000);
+	make_cached("6.12.107-aaaaaaaaaaaa", "", 1000);
+	make_cached("6.12.107-111111111111", "", 2000);
+	/* being built */
+	make_cached(".6.18.1-000000000000.x", "", 4000);
+	expect(false, cache, "6.12.107-111111111111/bzImage");
+}
+
+CASE(with_a_scheduler_only_kernels_that_say_sched_ext)
+{
+	make_boot("6.18.1-amd64");
+	make_config(in(boot, "config-6.18.1-amd64"), "# CONFIG_SCHED_CLASS_EXT is not set\n");
+	make_boot("6.19.1-amd64");
+	make_cached("6.14.1-222222222222", "CONFIG_SMP=y\n", 1000);
+	expect_none(true, "no kernel with sched_ext", "make guest-kernel");
+	make_cached("6.12.1-333333333333", "CONFIG_SMP=y\nCONFIG_SCHED_CLASS_EXT=y\n", 1000);
+	expect(true, cache, "6.12.1-333333333333/bzImage");
+	make_boot("6.17.1-amd64");
+	make_config(in(boot, "config-6.17.1-amd64"), "CONFIG_SCHED_CLASS_EXT=y\n");
+	expect(true, boot, "vmlinuz-6.17.1-amd64");
+	expect(false, boot, "vmlinuz-6.19.1-amd64");
+}
+
+CASE(without_any_kernel_all_ways_out_are_named)
+{
+	expect_none(false, "linux-image-cloud-amd64", "make guest-kernel");
+	expect_none(false, "--kernel FILE", boot);
+	make_kernel(in(boot, "vmlinuz-6.12.1-686"), 0);
+	expect_none(false, "vmlinuz-6.12.1-686 is a kernel for 32-bit x86", "make guest-kernel");
+}
+
+CASE(the_cache_is_where_the_user_has_it)
+{
+	char path[PATH_MAX];
+
+	assert_int_equal(setenv("HOME", "/home/someone", 1), 0);
+	assert_int_equal(setenv("XDG_CACHE_HOME", "/var/cache/someone", 1), 0);
+	kernel_cache(path);
+	assert_string_equal(path, "/var/cache/someone/dwell/kernels");
+	assert_int_equal(setenv("XDG_CACHE_HOME", "relative", 1), 0);
+	kernel_cache(path);
+	assert_string_equal(path, "/home/someone/.cache/dwell/kernels");
+	assert_int_equal(unsetenv("HOME"), 0);
+	kernel_cache(path);
+	assert_string_equal(path, "");
+	/* then only boot counts */
+	make_boot("6.1.0-9-amd64");
+	*cache = '\0';
+	expect(false, boot, "vmlinuz-6.1.0-9-amd64");
+	expect_none(true, "no kernel with sched_ext", "make guest-kernel");
+}
+
+#define PLACED(name) cmocka_unit_test_setup_teardown(name, make_places, remove_places)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLACED(files_that_are_no_kernel_are_told_by_what_they_are),
+		PLACED(kernels_for_x86_64_are_bootable_and_others_of_x86_not),
+		PLACED(the_newest_of_boot_is_by_version),
+		PLACED(names_without_a_version_will_do),
+		PLACED(what_cannot_be_booted_is_passed_over),
+		PLACED(the_cache_is_for_want_of_others),
+		PLACED(with_a_scheduler_only_kernels_that_say_sched_ext),
+		PLACED(without_any_kernel_all_ways_out_are_named),
+		PLACED(the_cache_is_where_the_user_has_it),
+	};
+
+	return RUN(tests);
+}
