@@ -14,13 +14,16 @@ struct shape {
 	unsigned int nodes, llcs, cores, threads;
 };
 
-/* Parts may be left out at the end but for caches and cores; nodes must divide caches. */
+/* All four parts, or the name of a preset (presets.h); nodes must divide caches. */
 int shape_parse(const char *text, struct shape *ret_shape, struct error *error) must_check;
 
 static inline unsigned int shape_cpus(const struct shape *shape)
 {
 	return shape->llcs * shape->cores * shape->threads;
 }
+
+/* As shape_parse() reads it; 24 bytes are enough. */
+void shape_format(char *into, size_t room, const struct shape *shape);
 
 /* For -smp. Each cache is a socket: QEMU gives every socket a last-level cache of its own. */
 void shape_smp(char *into, size_t room, const struct shape *shape);

@@ -8,6 +8,7 @@
 
 #include "guest/cpio.h"
 #include "guest/frame.h"
+#include "guest/presets.h"
 #include "guest/shape.h"
 
 struct member {
@@ -232,6 +233,43 @@ CASE(topologies_that_cannot_be_are_refused)
 	}
 }
 
+CASE(topologies_have_names)
+{
+	struct shape shape;
+	struct error error = {""};
+	char text[24];
+
+	assert_int_equal(shape_parse("smt-2llc", &shape, &error), 0);
+	shape_format(text, sizeof(text), &shape);
+	assert_string_equal(text, "1n2l2c2t");
+	assert_int_equal(shape_parse("Max_CPU", &shape, &error), 0);
+	assert_int_equal(shape_cpus(&shape), 252);
+	assert_int_equal(shape_parse("smt-2lcc", &shape, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "did you mean 'smt-2llc'?"));
+}
+
+/* What shape_parse() would refuse, and what would be run twice. */
+CASE(presets_are_sound_and_all_different)
+{
+	size_t count = 0;
+
+	for (const struct shape_preset *preset = shape_presets; preset->name; preset++, count++) {
+		struct error error = {""};
+		struct shape shape;
+		char text[24];
+
+		shape_format(text, sizeof(text), &preset->shape);
+		if (shape_parse(text, &shape, &error) < 0)
+			fail_msg("%s: %s", preset->name, error.text);
+		assert_memory_equal(&shape, &preset->shape, sizeof(shape));
+		for (const struct shape_preset *other = shape_presets; other < preset; other++) {
+			assert_memory_not_equal(&other->shape, &preset->shape, sizeof(shape));
+			assert_string_not_equal(other->name, preset->name);
+		}
+	}
+	assert_int_equal(count, 24);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +280,8 @@ int main(void)
 		cmocka_unit_test(frames_larger_than_there_can_be_are_none),
 		cmocka_unit_test(topologies_are_read),
 		cmocka_unit_test(topologies_that_cannot_be_are_refused),
+		cmocka_unit_test(topologies_have_names),
+		cmocka_unit_test(presets_are_sound_and_all_different),
 	};
 
 	return RUN(tests);
