@@ -74,16 +74,32 @@ static int take_accel(struct guest_options *options, const char *value, struct e
 	return parsing_unknown(error, "accelerator", value, "auto, kvm or tcg");
 }
 
+/* What runs as init has to be of the kernel's architecture. */
+static int check_board(const struct guest_options *options, struct error *error)
+{
+	const struct board *board = options->boot.board;
+
+	if (board != board_here())
+		return error_set(error, EINVAL, "the kernel %s is for %s, and this dwell for %s",
+				 options->boot.kernel, board->name, board_here()->name);
+	return 0;
+}
+
 static int complete(struct guest_options *options, struct error *error)
 {
+	int result = 0;
+
 	if (!options->command || !options->command[0])
 		return error_set(error, EINVAL, "which command? dwell guest -- load steady");
 	if (!strcmp(options->command[0], "guest"))
 		return error_set(error, EINVAL, "a guest within a guest is not tried");
-	if (options->boot.kernel && strcmp(options->boot.kernel, "auto") != 0)
-		return kernel_check(options->boot.kernel, error);
-	options->boot.kernel = options->kernel;
-	return kernel_find(false, options->kernel, error);
+	if (!options->boot.kernel || !strcmp(options->boot.kernel, "auto")) {
+		options->boot.kernel = options->kernel;
+		result = kernel_find(false, options->kernel, error);
+	}
+	if (result >= 0)
+		result = board_of_kernel(options->boot.kernel, &options->boot.board, error);
+	return result < 0 ? result : check_board(options, error);
 }
 
 static int take_option(struct guest_options *options, int key, char *value,

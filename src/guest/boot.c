@@ -86,7 +86,8 @@ static void add_nodes(struct arguments *arguments, const struct boot_options *op
 	}
 }
 
-static void add_lines(struct arguments *arguments, int console, int frames, int monitor)
+static void add_lines(struct arguments *arguments, const struct board *board, int console,
+		      int frames, int monitor)
 {
 	add(arguments, "-chardev");
 	add_format(arguments, "socket,id=console,fd=%d", console);
@@ -94,8 +95,11 @@ static void add_lines(struct arguments *arguments, int console, int frames, int 
 	add(arguments, "chardev:console");
 	add(arguments, "-chardev");
 	add_format(arguments, "socket,id=frames,fd=%d", frames);
-	add(arguments, "-serial");
-	add(arguments, "chardev:frames");
+	add(arguments, board->line_device ? "-device" : "-serial");
+	if (board->line_device)
+		add_format(arguments, "%s,chardev=frames", board->line_device);
+	else
+		add(arguments, "chardev:frames");
 	add(arguments, "-chardev");
 	add_format(arguments, "socket,id=monitor,fd=%d", monitor);
 	add(arguments, "-mon");
@@ -105,19 +109,22 @@ static void add_lines(struct arguments *arguments, int console, int frames, int 
 static void make_arguments(struct arguments *arguments, const struct boot_options *options,
 			   bool kvm)
 {
+	const struct board *board = options->board;
 	const struct shape *shape = &options->shape;
 	unsigned long long nodes = shape->nodes;
 
-	add(arguments, "qemu-system-x86_64");
+	add(arguments, board->qemu);
 	add(arguments, "-nodefaults");
 	add(arguments, "-no-user-config");
 	add(arguments, "-display");
 	add(arguments, "none");
 	add(arguments, "-no-reboot");
+	add(arguments, "-machine");
+	add(arguments, board->machine);
 	add(arguments, "-accel");
 	add(arguments, kvm ? "kvm" : "tcg,thread=multi");
 	add(arguments, "-cpu");
-	add(arguments, kvm ? "host" : "max");
+	add(arguments, kvm ? "host" : board->cpu);
 	add(arguments, "-m");
 	add_format(arguments, "%lluM",
 		   (unsigned long long)options->memory_bytes / nodes / 1048576 * nodes);
@@ -130,12 +137,13 @@ static void make_arguments(struct arguments *arguments, const struct boot_option
 	add(arguments, "-initrd");
 	add_format(arguments, "/proc/%d/fd/%d", getpid(), options->image_fd);
 	add(arguments, "-append");
-	add_format(arguments, "console=ttyS0 panic=-1 rdinit=/init quiet loglevel=4%s%s",
-		   options->append ? " " : "", options->append ? options->append : "");
+	add_format(arguments, "console=%s panic=-1 rdinit=/init quiet loglevel=4%s%s",
+		   board->console, options->append ? " " : "",
+		   options->append ? options->append : "");
 }
 
-_Noreturn static void become_qemu(char *const items[], const int *fds, size_t count, int said,
-				  pid_t parent)
+_Noreturn static void become_qemu(const struct board *board, char *const items[], const int *fds,
+				  size_t count, int said, pid_t parent)
 {
 	sigset_t none;
 
@@ -151,7 +159,8 @@ _Noreturn static void become_qemu(char *const items[], const int *fds, size_t co
 	dup2(said, STDOUT_FILENO);
 	dup2(said, STDERR_FILENO);
 	execvp(items[0], items);
-	dprintf(STDERR_FILENO, "%s: %s; install qemu-system-x86", items[0], strerror(errno));
+	dprintf(STDERR_FILENO, "%s: %s; install %s", items[0], strerror(errno),
+		board->qemu_package);
 	_exit(127);
 }
 
@@ -170,12 +179,13 @@ static int start(struct guest *guest, const struct boot_options *options, bool k
 		theirs[i] = pair[1];
 	}
 	make_arguments(&arguments, options, kvm);
-	add_lines(&arguments, theirs[1], theirs[2], theirs[3]);
+	add_lines(&arguments, options->board, theirs[1], theirs[2], theirs[3]);
 	guest->started_ns = clock_monotonic_ns();
 	guest->result.kvm = kvm;
 	guest->pid = fork();
 	if (!guest->pid)
-		become_qemu(arguments.items, theirs + 1, ARRAY_SIZE(theirs) - 1, theirs[0], parent);
+		become_qemu(options->board, arguments.items, theirs + 1, ARRAY_SIZE(theirs) - 1,
+			    theirs[0], parent);
 	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
 		close(theirs[i]);
 	if (guest->pid < 0)
@@ -385,7 +395,9 @@ static int attempt(struct guest *guest, const struct boot_options *options, bool
 
 static int run(struct guest *guest, const struct boot_options *options, struct error *error)
 {
-	bool kvm = options->accel == ACCEL_KVM || (options->accel == ACCEL_AUTO && kvm_is_there());
+	bool native = options->board == board_here();
+	bool kvm = options->accel == ACCEL_KVM ||
+		   (options->accel == ACCEL_AUTO && native && kvm_is_there());
 	int result;
 
 	if (!kvm)

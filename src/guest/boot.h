@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "guest/board.h"
 #include "guest/frame.h"
 #include "guest/shape.h"
 
@@ -17,6 +18,7 @@ enum boot_accel {
 };
 
 struct boot_options {
+	const struct board *board; /* that the kernel is for */
 	const char *kernel;
 	const char *append; /* to the kernel's command line; NULL: nothing */
 	struct shape shape;

@@ -18,6 +18,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "guest/board.h"
 #include "guest/frame.h"
 #include "guest/image.h"
 
@@ -58,11 +59,11 @@ static void raise_loopback(void)
 		ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
-/* The second serial port, which every kernel has that has the first: its console. */
+/* A second serial line: the first is the console. */
 static int open_host(void)
 {
 	struct termios raw;
-	int fd = open("/dev/ttyS1", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int fd = open(board_here()->line_path, O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0 || tcgetattr(fd, &raw) < 0)
 		return fd;
@@ -168,7 +169,7 @@ _Noreturn void guest_init(void)
 	setenv("HOME", "/", 1);
 	host = open_host();
 	if (host < 0) {
-		fprintf(stderr, "init: /dev/ttyS1: %s\n", strerror(errno));
+		fprintf(stderr, "init: %s: %s\n", board_here()->line_path, strerror(errno));
 		turn_off();
 	}
 	if (frame_write(host, FRAME_READY, "", 0) < 0)

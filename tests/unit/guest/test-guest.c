@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include "guest/board.h"
 #include "guest/cpio.h"
 #include "guest/frame.h"
 #include "guest/presets.h"
@@ -96,6 +98,51 @@ CASE(files_that_are_none_are_told)
 	assert_int_equal(cpio_add_file(&cpio, "a", "/tmp", &error), -EINVAL);
 	cpio_release(&cpio);
 	output_release(&out);
+}
+
+/* A kernel image of which only the head is there. */
+static int told_board(size_t offset, const char *mark, bool compressed, const char **ret_name)
+{
+	char path[] = "/tmp/dwell-board-XXXXXX", head[0x206] = "MZ";
+	const struct board *board = NULL;
+	struct error error = {""};
+	int fd = mkstemp(path), result;
+	gzFile file;
+
+	assert_true(fd >= 0);
+	memcpy(head + offset, mark, strlen(mark));
+	file = gzdopen(fd, compressed ? "wb" : "wbT");
+	assert_non_null(file);
+	assert_int_equal(gzwrite(file, head, sizeof(head)), sizeof(head));
+	assert_int_equal(gzclose(file), Z_OK);
+	result = board_of_kernel(path, &board, &error);
+	*ret_name = result < 0 ? strdup(error.text) : board->name;
+	unlink(path);
+	return result;
+}
+
+CASE(kernels_tell_what_they_are_for)
+{
+	const char *name;
+
+	assert_int_equal(told_board(0x202, "HdrS", false, &name), 0);
+	assert_string_equal(name, "x86_64");
+	assert_int_equal(told_board(56, "ARM\x64", false, &name), 0);
+	assert_string_equal(name, "aarch64");
+	/* QEMU unpacks this one, and not the other */
+	assert_int_equal(told_board(56, "ARM\x64", true, &name), 0);
+	assert_string_equal(name, "aarch64");
+	assert_int_equal(told_board(0x202, "HdrS", true, &name), -EINVAL);
+	assert_non_null(strstr(name, "no kernel image"));
+	free((char *)name);
+	assert_int_equal(told_board(4, "zimg", false, &name), -EINVAL);
+	assert_non_null(strstr(name, "zboot"));
+	free((char *)name);
+	assert_int_equal(told_board(0, "\177ELF", false, &name), -EINVAL);
+	assert_non_null(strstr(name, "vmlinux"));
+	free((char *)name);
+	assert_int_equal(told_board(0, "other", false, &name), -EINVAL);
+	free((char *)name);
 }
 
 /* What frame_write() writes. */
@@ -275,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(archives_hold_files_and_the_directories_above_them),
 		cmocka_unit_test(files_that_are_none_are_told),
+		cmocka_unit_test(kernels_tell_what_they_are_for),
 		cmocka_unit_test(frames_are_found_in_a_stream_however_it_comes),
 		cmocka_unit_test(damaged_frames_are_counted_and_the_next_one_is_found),
 		cmocka_unit_test(frames_larger_than_there_can_be_are_none),
