@@ -11,12 +11,15 @@
 #include "guest/boot.h"
 #include "guest/image.h"
 #include "guest/kernel.h"
+#include "guest/needs.h"
 
 enum {
 	OPTION_KERNEL = 512,
 	OPTION_TOPOLOGY,
 	OPTION_MEMORY,
 	OPTION_ACCEL,
+	OPTION_PROGRAM,
+	OPTION_SYSROOT,
 	OPTION_ADD,
 	OPTION_APPEND,
 	OPTION_BOOT_TIMEOUT,
@@ -29,6 +32,7 @@ struct guest_options {
 	struct parsing parsing;
 	struct boot_options boot;
 	char kernel[PATH_MAX];
+	const char *program, *sysroot; /* as in struct image_options */
 	char *files[FILES_MAX + 1];
 	size_t file_count;
 	char **command; /* in argv */
@@ -55,6 +59,9 @@ static const struct argp_option argp_options[] = {
 	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (1G)", 1},
 	{"accel", OPTION_ACCEL, "HOW", 0, "auto, kvm or tcg (auto: kvm where it works)", 1},
 	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name", 1},
+	{"program", OPTION_PROGRAM, "FILE", 0,
+	 "the dwell inside, for a kernel of another architecture (this one)", 1},
+	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where it finds its libraries (/)", 1},
 	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 1},
 	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0, "until it must have booted (60s)", 1},
 	{"keep-log", OPTION_KEEP_LOG, "FILE", 0, "what the kernel says", 1},
@@ -75,14 +82,26 @@ static int take_accel(struct guest_options *options, const char *value, struct e
 }
 
 /* What runs as init has to be of the kernel's architecture. */
-static int check_board(const struct guest_options *options, struct error *error)
+static int check_program(const struct guest_options *options, struct error *error)
 {
 	const struct board *board = options->boot.board;
+	const char *program = options->program ? options->program : "/proc/self/exe";
+	uint16_t machine = needs_machine(program);
+	const struct board *of = board_of_elf(machine);
 
-	if (board != board_here())
-		return error_set(error, EINVAL, "the kernel %s is for %s, and this dwell for %s",
-				 options->boot.kernel, board->name, board_here()->name);
-	return 0;
+	if (options->program && access(program, R_OK) < 0)
+		return error_set(error, errno, "cannot read the program %s: %s", program,
+				 strerror(errno));
+	if (!machine)
+		return error_set(error, EINVAL, "%s is no program", program);
+	if (machine == board->elf)
+		return 0;
+	return error_set(error, EINVAL,
+			 "the kernel %s is for %s, %s for %s: name a dwell for that "
+			 "architecture, --program FILE, and its libraries, --sysroot DIR",
+			 options->boot.kernel, board->name,
+			 options->program ? options->program : "this dwell",
+			 of ? of->name : "another one");
 }
 
 static int complete(struct guest_options *options, struct error *error)
@@ -99,7 +118,7 @@ static int complete(struct guest_options *options, struct error *error)
 	}
 	if (result >= 0)
 		result = board_of_kernel(options->boot.kernel, &options->boot.board, error);
-	return result < 0 ? result : check_board(options, error);
+	return result < 0 ? result : check_program(options, error);
 }
 
 static int take_option(struct guest_options *options, int key, char *value,
@@ -115,6 +134,12 @@ static int take_option(struct guest_options *options, int key, char *value,
 		return size_parse(value, &options->boot.memory_bytes, error);
 	case OPTION_ACCEL:
 		return take_accel(options, value, error);
+	case OPTION_PROGRAM:
+		options->program = value;
+		return 0;
+	case OPTION_SYSROOT:
+		options->sysroot = value;
+		return 0;
 	case OPTION_ADD:
 		if (options->file_count == FILES_MAX)
 			return error_set(error, EINVAL, "too many files");
@@ -163,7 +188,10 @@ static const struct argp guest_argp = {
 
 static int run(struct guest_options *options, struct boot_result *result, struct error *error)
 {
-	struct image_options image = {.arguments = options->command, .files = options->files};
+	struct image_options image = {.program = options->program,
+				      .sysroot = options->sysroot,
+				      .arguments = options->command,
+				      .files = options->files};
 	uint64_t bytes;
 	int status = image_make(&image, &options->boot.image_fd, &bytes, error);
 

@@ -13,11 +13,14 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "guest/board.h"
+#include "guest/needs.h"
 
 struct image {
 	struct output out;
 	struct cpio cpio;
-	char **added; /* paths that are in it already */
+	const char *sysroot; /* NULL: none was named */
+	char **added;	     /* paths that are in it already */
 	size_t count, room;
 };
 
@@ -117,6 +120,20 @@ static int add_libraries(struct image *image, const char *loader, const char *pa
 	return result;
 }
 
+/* What it needs itself, and then what that needs. */
+static int add_found(void *data, const char *name, const char *path, struct error *error)
+{
+	struct image *image = data;
+	int result = is_new(image, name);
+
+	if (result <= 0)
+		return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+	result = cpio_add_file(&image->cpio, name + 1, path, error);
+	return result < 0 ? result
+			  : needs_find(image->sysroot ? image->sysroot : "/", path, add_found,
+				       image, error);
+}
+
 /* A file, and if it is a program what it needs to run. */
 static int add_program(struct image *image, const char *name, const char *path, struct error *error)
 {
@@ -128,6 +145,9 @@ static int add_program(struct image *image, const char *name, const char *path, 
 	result = cpio_add_file(&image->cpio, name, path, error);
 	if (result < 0 || access(path, X_OK) < 0 || !read_loader(path, loader))
 		return result;
+	if (image->sysroot || needs_machine(path) != board_here()->elf)
+		return needs_find(image->sysroot ? image->sysroot : "/", path, add_found, image,
+				  error);
 	result = is_new(image, loader);
 	if (result > 0)
 		result = cpio_add_file(&image->cpio, loader + 1, loader, error);
@@ -194,7 +214,7 @@ static int fill(struct image *image, const struct image_options *options, struct
 
 	/* not /proc/self: the loader looks at it too */
 	snprintf(self, sizeof(self), "/proc/%d/exe", getpid());
-	result = add_program(image, "init", self, error);
+	result = add_program(image, "init", options->program ? options->program : self, error);
 
 	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(directories); i++)
 		result = cpio_add_directory(&image->cpio, directories[i], error);
@@ -215,7 +235,7 @@ int image_make(const struct image_options *options, int *ret_fd, uint64_t *ret_b
 	       struct error *error)
 {
 	cleanup_close int fd = memfd_create("dwell-initramfs", MFD_CLOEXEC);
-	struct image image = {.out.fd = -1};
+	struct image image = {.out.fd = -1, .sysroot = options->sysroot};
 	int result;
 
 	if (fd < 0)

@@ -14,6 +14,8 @@
 #define IMAGE_SCHEDULER "etc/dwell/scheduler"
 
 struct image_options {
+	const char *program; /* the dwell that is init; NULL: this one */
+	const char *sysroot; /* where programs of other architectures find libraries; NULL: "/" */
 	char *const *arguments; /* of the command, without "dwell"; ends with NULL */
 	char *const *files;	/* to add; ends with NULL */
 	const char *scheduler;	/* a command line; NULL: none */
@@ -21,7 +23,8 @@ struct image_options {
 
 /*
  * Into a file without a name, that of the descriptor. Arguments that name files are added as well.
- * Programs bring the libraries along that the dynamic loader says they need.
+ * Programs bring the libraries along that they need: as the dynamic loader says, or, with a sysroot
+ * or if the program is of another architecture, as found there.
  */
 int image_make(const struct image_options *options, int *ret_fd, uint64_t *ret_bytes,
 	       struct error *error) must_check;
