@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 
+#define HEAD_BYTES 0x238 /* up to xloadflags of x86 */
+
 enum { X86_64, AARCH64 };
 
 static const struct board boards[] = {
@@ -82,19 +84,25 @@ static int read_head(const char *path, const char *head, size_t length, bool com
 			error, EINVAL,
 			"the kernel %s is an ELF file (vmlinux): name its bzImage or Image", path);
 	/* QEMU unpacks the latter by itself: load_aarch64_image() */
-	if (is_marked(head, length, 0x202, "HdrS") && !compressed)
+	if (is_marked(head, length, 0x202, "HdrS") && length == HEAD_BYTES && !compressed) {
 		*ret_board = &boards[X86_64];
-	else if (is_marked(head, length, 56, "ARM\x64"))
+		/* protocol 2.12 has a flag for it, which kernels of 32 bits leave out */
+		if ((unsigned char)head[0x206] + 256 * head[0x207] >= 0x20c && !(head[0x236] & 1))
+			return error_set(error, EINVAL,
+					 "the kernel %s is for 32-bit x86; guests have 64", path);
+		return 0;
+	}
+	if (is_marked(head, length, 56, "ARM\x64")) {
 		*ret_board = &boards[AARCH64];
-	else
-		return error_set(error, EINVAL,
-				 "%s is no kernel image of x86 (bzImage) or arm64 (Image)", path);
-	return 0;
+		return 0;
+	}
+	return error_set(error, EINVAL, "%s is no kernel image of x86 (bzImage) or arm64 (Image)",
+			 path);
 }
 
 int board_of_kernel(const char *path, const struct board **ret_board, struct error *error)
 {
-	char head[0x206];
+	char head[HEAD_BYTES];
 	gzFile file = gzopen(path, "rbe"); /* also reads what is not compressed */
 	bool compressed;
 	int got;

@@ -3,20 +3,10 @@
 #include "guest/kernel.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Documentation/arch/x86/boot.rst */
-#define X86_MAGIC_AT   0x202
-#define X86_VERSION_AT 0x206
-#define X86_FLAGS_AT   0x236
-#define X86_HEAD_BYTES 0x238
-#define X86_KERNEL_64  1
-#define X86_FLAGS_FROM 0x20c /* protocol 2.12 */
-
-/* Documentation/arch/arm64/booting.rst */
-#define ARM64_MAGIC_AT 56
+#include "guest/board.h"
 
 /* The best kernel so far. */
 struct search {
@@ -26,51 +16,6 @@ struct search {
 	time_t made_s;
 	struct error passed_over; /* why the last one was not taken */
 };
-
-static unsigned int le16(const unsigned char *bytes)
-{
-	return bytes[0] | (unsigned int)bytes[1] << 8;
-}
-
-static bool has_magic(const unsigned char *head, size_t length, size_t at, const char *magic,
-		      size_t magic_length)
-{
-	return length >= at + magic_length && !memcmp(head + at, magic, magic_length);
-}
-
-/* What a file is that is no kernel for x86_64, and what to do; NULL: it is one. */
-static const char *other_than_x86_64(const unsigned char *head, size_t length)
-{
-	if (has_magic(head, length, X86_MAGIC_AT, "HdrS", 4) && length >= X86_HEAD_BYTES) {
-		if (le16(head + X86_VERSION_AT) < X86_FLAGS_FROM ||
-		    (head[X86_FLAGS_AT] & X86_KERNEL_64))
-			return NULL;
-		return "is a kernel for 32-bit x86; guests are x86_64";
-	}
-	if (has_magic(head, length, ARM64_MAGIC_AT, "ARM\x64", 4))
-		return "is a kernel for arm64 (Image); guests are x86_64";
-	if (has_magic(head, length, 0, "MZ", 2) && has_magic(head, length, 4, "zimg", 4))
-		return "is an EFI zboot image, which x86 does not have; guests are x86_64";
-	if (has_magic(head, length, 0, "\177ELF", 4))
-		return "is an ELF file, such as vmlinux: name the bzImage that was made of it "
-		       "(arch/x86/boot/bzImage)";
-	if (has_magic(head, length, 0, "\x1f\x8b", 2))
-		return "is packed by gzip: unpack it, if it is an x86 kernel image (bzImage)";
-	return "is no x86 kernel image (bzImage)";
-}
-
-int kernel_check(const char *path, struct error *error)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-	unsigned char head[X86_HEAD_BYTES];
-	const char *other;
-
-	if (!file)
-		return error_set(error, errno, "cannot read the kernel %s: %s", path,
-				 strerror(errno));
-	other = other_than_x86_64(head, fread(head, 1, sizeof(head), file));
-	return other ? error_set(error, EINVAL, "%s %s", path, other) : 0;
-}
 
 static bool says_sched_ext(const char *config)
 {
@@ -95,10 +40,15 @@ static bool is_newer(const struct search *search, const char *version, time_t ma
 static void consider(struct search *search, const char *path, const char *config,
 		     const char *version)
 {
+	const struct board *board;
 	struct stat st;
 
-	if (kernel_check(path, &search->passed_over) < 0 || stat(path, &st) < 0)
+	if (board_of_kernel(path, &board, &search->passed_over) < 0 || stat(path, &st) < 0)
 		return;
+	if (board != board_here()) {
+		(void)error_set(&search->passed_over, EINVAL, "%s is for %s", path, board->name);
+		return;
+	}
 	if (search->sched_ext && !says_sched_ext(config)) {
 		(void)error_set(&search->passed_over, ENOTSUP,
 				"%s: there is no CONFIG_SCHED_CLASS_EXT=y in %s", path, config);
@@ -164,12 +114,14 @@ int kernel_find_in(const char *boot, const char *cache, bool sched_ext, char ret
 	if (*search.path)
 		return 0;
 	/* the reason comes last: it may be cut */
-	return error_set(error, ENOENT,
-			 "there is no kernel%s, neither in %s nor of make guest-kernel: %smake one "
-			 "(make guest-kernel in dwell's sources), or name one: --kernel FILE%s%s",
-			 sched_ext ? " with sched_ext" : " that can be booted", boot,
-			 sched_ext ? "" : "install one (linux-image-cloud-amd64), ",
-			 *search.passed_over.text ? "; " : "", search.passed_over.text);
+	return error_set(
+		error, ENOENT,
+		"there is no kernel%s, neither in %s nor of make guest-kernel: %s%s%smake one "
+		"(make guest-kernel in dwell's sources), or name one: --kernel FILE%s%s",
+		sched_ext ? " with sched_ext" : " that can be booted", boot,
+		sched_ext ? "" : "install one (", sched_ext ? "" : board_here()->kernel_package,
+		sched_ext ? "" : "), ", *search.passed_over.text ? "; " : "",
+		search.passed_over.text);
 }
 
 /* Of the XDG base directories relative ones are to be ignored. */

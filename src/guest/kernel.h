@@ -8,9 +8,6 @@
 
 #include "base/error.h"
 
-/* Whether a guest can boot the file: -EINVAL, with what it is instead, if it is none. */
-int kernel_check(const char *path, struct error *error) must_check;
-
 /* Where `make guest-kernel` leaves what it builds for this user; "": nowhere. */
 void kernel_cache(char ret_path[PATH_MAX]);
 

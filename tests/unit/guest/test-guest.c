@@ -103,7 +103,7 @@ CASE(files_that_are_none_are_told)
 /* A kernel image of which only the head is there. */
 static int told_board(size_t offset, const char *mark, bool compressed, const char **ret_name)
 {
-	char path[] = "/tmp/dwell-board-XXXXXX", head[0x206] = "MZ";
+	char path[] = "/tmp/dwell-board-XXXXXX", head[0x238] = "MZ";
 	const struct board *board = NULL;
 	struct error error = {""};
 	int fd = mkstemp(path), result;
