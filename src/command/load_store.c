@@ -2,12 +2,12 @@
 #include "command/load_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "view/load.h"
 
 #define MOST_OF_A_SECOND 1000
@@ -47,24 +47,6 @@ static int make_directory(struct load_store *store, const char *parent, const ch
 	return -EIO;
 }
 
-/* Whole, and on the disk, or an error. */
-static int write_text(const char *path, const char *text, size_t length, struct error *error)
-{
-	cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	size_t done = 0;
-
-	while (fd >= 0 && done < length) {
-		ssize_t written = write(fd, text + done, length - done);
-
-		if (written < 0 && errno != EINTR)
-			break;
-		done += written > 0 ? (size_t)written : 0;
-	}
-	if (fd < 0 || done < length || fsync(fd) < 0)
-		return error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
-	return 0;
-}
-
 int load_store_open(struct load_store *store, const char *directory, const struct spec *spec,
 		    struct error *error)
 {
@@ -75,7 +57,7 @@ int load_store_open(struct load_store *store, const char *directory, const struc
 		return result;
 	result = path_of(path, store, "spec.yaml", error);
 	if (result >= 0)
-		result = write_text(path, spec->source, strlen(spec->source), error);
+		result = file_replace(path, spec->source, strlen(spec->source), error);
 	if (result < 0)
 		load_store_close(store);
 	return result;
@@ -93,30 +75,26 @@ static int write_dump(const struct load_store *store, const struct scheduler *sc
 
 int load_store_write(struct load_store *store, const struct outcome *outcome, struct error *error)
 {
-	char partial[PATH_MAX], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct output output;
-	int result = 0;
+	int result;
 
 	if (!*store->directory)
 		return 0;
-	result = path_of(partial, store, "report.json.partial", error);
-	if (result >= 0)
-		result = path_of(path, store, "report.json", error);
+	result = path_of(path, store, "report.json", error);
 	if (result < 0)
 		return result;
 	if (output_init(&output, -1) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	load_json(&output, outcome, false);
-	result = output.error ? error_set(error, output.error, "out of memory")
-			      : write_text(partial, output.buffer, output.used, error);
-	output_release(&output);
-	if (result >= 0 && outcome->run->scheduler.state == SCHEDULER_DIED)
+	if (outcome->run->scheduler.state == SCHEDULER_DIED)
 		result = write_dump(store, &outcome->run->scheduler, error);
-	if (result >= 0 && rename(partial, path) < 0)
-		result = error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
-	if (result < 0)
-		unlink(partial);
-	else
+	/* last: with it the run is kept */
+	if (result >= 0)
+		result = output.error ? error_set(error, output.error, "out of memory")
+				      : file_replace(path, output.buffer, output.used, error);
+	output_release(&output);
+	if (result >= 0)
 		fprintf(stderr, "dwell load: kept in %s\n", store->directory);
 	return result;
 }
@@ -128,8 +106,6 @@ void load_store_close(struct load_store *store)
 	if (!*store->directory)
 		return;
 	if (path_of(path, store, "report.json", NULL) >= 0 && access(path, F_OK) < 0) {
-		if (path_of(path, store, "report.json.partial", NULL) >= 0)
-			unlink(path);
 		if (path_of(path, store, "scheduler.log", NULL) >= 0)
 			unlink(path);
 		if (path_of(path, store, "spec.yaml", NULL) >= 0)

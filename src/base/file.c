@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whole, and on the disk; else -errno. */
+static int write_all(const char *path, const char *bytes, size_t length)
+{
+	cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	size_t done = 0;
+
+	while (fd >= 0 && done < length) {
+		ssize_t written = write(fd, bytes + done, length - done);
+
+		if (written < 0 && errno != EINTR)
+			break;
+		done += written > 0 ? (size_t)written : 0;
+	}
+	return fd < 0 || done < length || fsync(fd) < 0 ? -errno : 0;
+}
+
+int file_replace(const char *path, const char *bytes, size_t length, struct error *error)
+{
+	char partial[PATH_MAX];
+	int result;
+
+	if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", path) >= sizeof(partial))
+		return error_set(error, ENAMETOOLONG, "%s: the name is too long", path);
+	result = write_all(partial, bytes, length);
+	if (result >= 0 && rename(partial, path) < 0)
+		result = -errno;
+	if (result >= 0)
+		return 0;
+	unlink(partial);
+	return error_set(error, -result, "cannot write %s: %s", path, strerror(-result));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files that are never half written. */
+#ifndef DWELL_BASE_FILE_H
+#define DWELL_BASE_FILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/*
+ * The file is as it was before or has all of `bytes`, on the disk, whatever ends us meanwhile:
+ * PATH.partial is written and renamed.
+ */
+int file_replace(const char *path, const char *bytes, size_t length,
+		 struct error *error) must_check;
+
+#endif
