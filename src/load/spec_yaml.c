@@ -247,22 +247,8 @@ int spec_read_text(struct spec *spec, const char *text, const char *name, struct
 
 int spec_read_file(struct spec *spec, const char *path, struct error *error)
 {
-	cleanup_free char *text = malloc(SPEC_BYTES_MAX + 2);
-	cleanup_file FILE *file = NULL;
-	size_t length;
+	cleanup_free char *text = NULL;
+	int result = yaml_read_file(path, &text, error);
 
-	if (!text)
-		return error_set(error, ENOMEM, "out of memory");
-	file = strcmp(path, "-") ? fopen(path, "re") : fdopen(dup(STDIN_FILENO), "re");
-	if (!file)
-		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	length = fread(text, 1, SPEC_BYTES_MAX + 1, file);
-	if (ferror(file))
-		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	if (length > SPEC_BYTES_MAX)
-		return error_set(error, EINVAL, "%s is larger than 1 MiB: that is no spec", path);
-	text[length] = '\0';
-	if (strlen(text) != length)
-		return error_set(error, EINVAL, "%s is no text: there is a NUL in it", path);
-	return spec_read_text(spec, text, strcmp(path, "-") ? path : "standard input", error);
+	return result < 0 ? result : spec_read_text(spec, text, yaml_file_name(path), error);
 }

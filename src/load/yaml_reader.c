@@ -287,6 +287,35 @@ static int check_directives(const char *text, const char *name, struct error *er
 	return 0;
 }
 
+const char *yaml_file_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+int yaml_read_file(const char *path, char **ret_text, struct error *error)
+{
+	cleanup_free char *text = malloc(SPEC_BYTES_MAX + 2);
+	cleanup_file FILE *file = NULL;
+	size_t length;
+
+	if (!text)
+		return error_set(error, ENOMEM, "out of memory");
+	file = strcmp(path, "-") ? fopen(path, "re") : fdopen(dup(STDIN_FILENO), "re");
+	if (!file)
+		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	length = fread(text, 1, SPEC_BYTES_MAX + 1, file);
+	if (ferror(file))
+		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	if (length > SPEC_BYTES_MAX)
+		return error_set(error, EINVAL, "%s is larger than 1 MiB: that is no spec", path);
+	text[length] = '\0';
+	if (strlen(text) != length)
+		return error_set(error, EINVAL, "%s is no text: there is a NUL in it", path);
+	*ret_text = text;
+	text = NULL;
+	return 0;
+}
+
 int yaml_load(struct yaml_reader *reader, const char *text, struct error *error)
 {
 	yaml_parser_t parser;

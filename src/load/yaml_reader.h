@@ -23,6 +23,12 @@ struct yaml_reader {
 	struct spec *spec;
 };
 
+/* The whole text of a file, to be freed; "-" is standard input. */
+int yaml_read_file(const char *path, char **ret_text, struct error *error) must_check;
+
+/* What messages call it. */
+const char *yaml_file_name(const char *path);
+
 /*
  * Loads the one document of `text`, to be given to yaml_document_delete(). What would keep libyaml
  * busy for long, and no spec has, is refused.
