@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/size.h"
 #include "command/command.h"
+#include "command/guest_matrix.h"
 #include "command/watch_options.h"
 #include "guest/boot.h"
 #include "guest/image.h"
@@ -36,6 +37,7 @@ struct guest_options {
 	char *files[FILES_MAX + 1];
 	size_t file_count;
 	char **command; /* in argv */
+	struct guest_matrix_options matrix;
 };
 
 static const char doc[] =
@@ -49,13 +51,16 @@ static const char doc[] =
 	"Examples:\n"
 	"  dwell guest -- doctor                       what works under that kernel\n"
 	"  dwell guest --topology 1n2l2c1t -- load steady-llc\n"
-	"  dwell guest --kernel bzImage -- load spec.yaml --json\n";
+	"  dwell guest --kernel bzImage -- load spec.yaml --json\n"
+	"  dwell guest --matrix gauntlet.yaml --out verdicts.json\n";
 
 static const struct argp_option argp_options[] = {
 	{"kernel", OPTION_KERNEL, "FILE", 0, "a kernel image, or auto: the newest of /boot (auto)",
 	 1},
 	{"topology", OPTION_TOPOLOGY, "NnLlCcTt", 0,
-	 "nodes, last-level caches in all, cores of each, threads of each (1n1l2c1t)", 1},
+	 "nodes, last-level caches in all, cores of each, threads of each, or a name of --list "
+	 "(1n1l2c1t)",
+	 1},
 	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (1G)", 1},
 	{"accel", OPTION_ACCEL, "HOW", 0, "auto, kvm or tcg (auto: kvm where it works)", 1},
 	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name", 1},
@@ -108,6 +113,8 @@ static int complete(struct guest_options *options, struct error *error)
 {
 	int result = 0;
 
+	if (guest_matrix_asked(&options->matrix))
+		return guest_matrix_check(&options->matrix, options->command, error);
 	if (!options->command || !options->command[0])
 		return error_set(error, EINVAL, "which command? dwell guest -- load steady");
 	if (!strcmp(options->command[0], "guest"))
@@ -175,14 +182,21 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	}
+	if (key == ARGP_KEY_INIT)
+		state->child_inputs[0] = &options->matrix;
 	result = take_option(options, key, value, state, &options->parsing.error);
+	if (!result)
+		result = guest_matrix_hand_on(&options->matrix, argp_options, key, value,
+					      &options->parsing.error);
 	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&options->parsing, result);
 }
 
+static const struct argp_child children[] = {{&guest_matrix_argp, 0, NULL, 0}, {0}};
 static const struct argp guest_argp = {
+	.children = children,
 	.options = argp_options,
 	.parser = parse_option,
-	.args_doc = "-- COMMAND [ARG...]",
+	.args_doc = "-- COMMAND [ARG...]\n--matrix FILE",
 	.doc = doc,
 };
 
@@ -219,10 +233,14 @@ static int guest_run(int argc, char **argv)
 	};
 	struct boot_result result;
 	struct error error = {""};
-	int code = parsing_run(&guest_argp, "dwell guest", argc, argv, &options, &options.parsing);
+	int code;
 
+	guest_matrix_options_init(&options.matrix, &options.parsing);
+	code = parsing_run(&guest_argp, "dwell guest", argc, argv, &options, &options.parsing);
 	if (code != EXIT_DONE)
 		return code;
+	if (guest_matrix_asked(&options.matrix))
+		return guest_matrix_run(&options.matrix);
 	if (run(&options, &result, &error) < 0)
 		return command_fail("guest", EXIT_NOT_RUN, &error);
 	if (!result.kvm)

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memrchr */
+#include "command/guest_matrix_judge.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "command/command.h"
+
+#define TAIL_BYTES_MAX (16 << 20)  /* of the output: a report's last line is far shorter */
+#define DUMP_BYTES_MAX (256 << 10) /* the kernel's is 32 KiB if nobody has asked for more */
+#define CHECKS_MAX     100	   /* that failed: each group may have all of them */
+#define SAID_BYTES_MAX (16 << 10)  /* of standard error */
+#define REASON_BYTES   768
+
+/* A string or nothing. */
+static int take_text(char **into, const json_t *value)
+{
+	if (!json_is_string(value))
+		return 0;
+	*into = strdup(json_string_value(value));
+	return *into ? 0 : -ENOMEM;
+}
+
+static uint64_t number_of(const json_t *value)
+{
+	return json_is_integer(value) && json_integer_value(value) >= 0
+		       ? (uint64_t)json_integer_value(value)
+		       : UINT64_MAX;
+}
+
+int guest_matrix_take_guest(struct matrix_guest *guest, const json_t *object)
+{
+	const json_t *scheduler = json_object_get(object, "scheduler");
+	int result = 0;
+
+	if (!json_is_object(object))
+		return 0;
+	guest->told = true;
+	guest->boot_ns = number_of(json_object_get(object, "boot_ns"));
+	guest->wall_ns = number_of(json_object_get(object, "wall_ns"));
+	guest->exit = number_of(json_object_get(object, "exit"));
+	guest->scheduler_after_ns = number_of(json_object_get(scheduler, "after_ns"));
+	result = take_text(&guest->release, json_object_get(object, "release"));
+	if (result >= 0)
+		result = take_text(&guest->accel, json_object_get(object, "accel"));
+	if (result >= 0)
+		result = take_text(&guest->scheduler_state, json_object_get(scheduler, "state"));
+	if (result >= 0)
+		result = take_text(&guest->scheduler_reason, json_object_get(scheduler, "reason"));
+	return result;
+}
+
+/* The last bytes of a file, at most `most` of them, ended by a NUL; NULL: there are none. */
+static char *read_tail(int fd, size_t most)
+{
+	off_t length = lseek(fd, 0, SEEK_END);
+	size_t wanted = length > 0 ? (size_t)length : 0, done = 0;
+	char *text;
+
+	wanted = wanted < most ? wanted : most;
+	text = wanted ? malloc(wanted + 1) : NULL;
+	while (text && done < wanted) {
+		ssize_t got =
+			pread(fd, text + done, wanted - done, length - (off_t)(wanted - done));
+
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	if (text)
+		text[done] = '\0';
+	return text;
+}
+
+/* The last line that is not empty; cuts the text there. */
+static char *last_line(char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+	char *newline;
+
+	while (length && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+		text[--length] = '\0';
+	newline = length ? memrchr(text, '\n', length) : NULL;
+	return newline ? newline + 1 : text;
+}
+
+/* The kernel's dump goes into the file of verdicts: the directory it lies in does not last. */
+static int take_dump(struct matrix_guest *guest, const json_t *object)
+{
+	const char *path =
+		json_string_value(json_object_get(json_object_get(object, "scheduler"), "dump"));
+	cleanup_file FILE *file = path ? fopen(path, "re") : NULL;
+	size_t length;
+
+	if (!file)
+		return 0;
+	guest->dump = malloc(DUMP_BYTES_MAX + 1);
+	if (!guest->dump)
+		return -ENOMEM;
+	length = fread(guest->dump, 1, DUMP_BYTES_MAX, file);
+	guest->dump[length] = '\0';
+	return 0;
+}
+
+static int take_checks(struct matrix_cell *cell, const json_t *report)
+{
+	const json_t *checks = json_object_get(report, "checks");
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < json_array_size(checks); i++) {
+		const json_t *check = json_array_get(checks, i);
+		const char *verdict = json_string_value(json_object_get(check, "verdict"));
+		const char *name = json_string_value(json_object_get(check, "check"));
+		const char *text = json_string_value(json_object_get(check, "text"));
+
+		if (!verdict || strcmp(verdict, "fail") != 0 || !name ||
+		    cell->checks.count >= CHECKS_MAX * 2)
+			continue;
+		result = matrix_words_add(&cell->checks, name);
+		if (result >= 0)
+			result = matrix_words_add(&cell->checks, text ? text : "");
+	}
+	return result;
+}
+
+/* The report of `dwell load`, if the command printed one. */
+static json_t *read_report(int fd)
+{
+	cleanup_free char *text = read_tail(fd, TAIL_BYTES_MAX);
+	const char *line = last_line(text), *type;
+	json_t *report = line && *line == '{' ? json_loads(line, 0, NULL) : NULL;
+
+	type = json_string_value(json_object_get(report, "type"));
+	if (type && !strcmp(type, "load"))
+		return report;
+	json_decref(report);
+	return NULL;
+}
+
+static int set(struct matrix_cell *cell, enum matrix_verdict verdict, const char *reason)
+{
+	cell->verdict = verdict;
+	cell->reason = reason && *reason ? strdup(reason) : NULL;
+	return reason && *reason && !cell->reason ? -ENOMEM : 0;
+}
+
+/* The last line that begins with `start`; NULL: none does. */
+static const char *line_from(const char *text, const char *start)
+{
+	const char *found = NULL;
+
+	for (const char *at = text; at && *at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, start, strlen(start)))
+			found = at;
+	}
+	return found;
+}
+
+/*
+ * With what was said to be wrong: by the command, whose words are not the last ones as ours come
+ * after them, by us, or at last.
+ */
+static int set_error(struct matrix_cell *cell, const struct guest_matrix_end *end, const char *what)
+{
+	cleanup_free char *text = read_tail(end->error_fd, SAID_BYTES_MAX);
+	const char *last = last_line(text), *said;
+	char start[64], reason[REASON_BYTES];
+
+	snprintf(start, sizeof(start), "dwell %s: ", end->command);
+	said = line_from(text, start);
+	if (!said && !cell->guest.told)
+		said = line_from(text, "dwell guest: ");
+	if (!said)
+		said = last;
+	snprintf(reason, sizeof(reason), "%s%s%.*s", what, said && *said ? ": " : "",
+		 said ? (int)strcspn(said, "\n") : 0, said ? said : "");
+	return set(cell, MATRIX_ERROR, reason);
+}
+
+/* The process says nothing of its guest. */
+static int judge_untold(struct matrix_cell *cell, const struct guest_matrix_end *end)
+{
+	char what[64];
+
+	if (WIFSIGNALED(end->wait_status))
+		snprintf(what, sizeof(what), "killed by signal %d", WTERMSIG(end->wait_status));
+	else
+		snprintf(what, sizeof(what), "ended with status %d and no result",
+			 WEXITSTATUS(end->wait_status));
+	return set_error(cell, end, what);
+}
+
+static int judge_exit(struct matrix_cell *cell, const struct guest_matrix_end *end)
+{
+	int status = WIFEXITED(end->wait_status) ? WEXITSTATUS(end->wait_status) : -1;
+	uint64_t code = cell->guest.exit;
+	char what[64];
+
+	if (code == EXIT_DONE && status == EXIT_DONE)
+		return set(cell, MATRIX_PASS, NULL);
+	if (code == EXIT_CHECK_FAILED || (code == EXIT_DONE && status == EXIT_CHECK_FAILED))
+		return set(cell, MATRIX_FAIL, cell->checks.count ? NULL : "a check failed");
+	if (code == EXIT_INCONCLUSIVE)
+		return set(cell, MATRIX_INCONCLUSIVE, NULL);
+	if (code == UINT64_MAX)
+		return set_error(cell, end, "the command did not end");
+	if (code == EXIT_DONE)
+		return judge_untold(cell, end);
+	snprintf(what, sizeof(what), "the command ended with status %llu",
+		 (unsigned long long)code);
+	return set_error(cell, end, what);
+}
+
+static int judge_told(struct matrix_cell *cell, const struct guest_matrix_end *end,
+		      const json_t *told, const json_t *report)
+{
+	const struct matrix_guest *guest = &cell->guest;
+	const char *state = guest->scheduler_state ? guest->scheduler_state : "";
+	const char *ended = json_string_value(json_object_get(report, "end"));
+	const char *error = json_string_value(json_object_get(told, "error"));
+
+	if (!strcmp(state, "died"))
+		return set(cell, MATRIX_DIED, guest->scheduler_reason);
+	/* one that an op of the spec has started */
+	if (ended && !strcmp(ended, "scheduler-died"))
+		return set(cell, MATRIX_DIED, "a scheduler of the spec");
+	/* it hangs, or it was never there */
+	if (end->timed_out)
+		return set(cell, guest->boot_ns == UINT64_MAX ? MATRIX_ERROR : MATRIX_FAIL,
+			   "not ended within the `timeout` of the matrix");
+	if (error)
+		return set(cell, MATRIX_ERROR, error);
+	if (!strcmp(state, "not-started"))
+		return set(cell, MATRIX_ERROR,
+			   guest->scheduler_reason ? guest->scheduler_reason
+						   : "the scheduler did not start");
+	return judge_exit(cell, end);
+}
+
+int guest_matrix_judge(struct matrix_cell *cell, const struct guest_matrix_end *end)
+{
+	json_t *told = json_load_file(end->result, 0, NULL);
+	json_t *report = read_report(end->out_fd);
+	int result = guest_matrix_take_guest(&cell->guest, told);
+
+	if (result >= 0)
+		result = take_dump(&cell->guest, told);
+	if (result >= 0)
+		result = take_checks(cell, report);
+	if (result >= 0 && !cell->guest.told && !end->timed_out)
+		result = judge_untold(cell, end);
+	else if (result >= 0)
+		result = judge_told(cell, end, told, report);
+	json_decref(told);
+	json_decref(report);
+	return result;
+}

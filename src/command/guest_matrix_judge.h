@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a guest that has ended says of its cell, and what a file of verdicts says of all of them. */
+#ifndef DWELL_COMMAND_GUEST_MATRIX_JUDGE_H
+#define DWELL_COMMAND_GUEST_MATRIX_JUDGE_H
+
+#include <jansson.h>
+
+#include "guest/matrix.h"
+
+/* How the process of a cell ended, and what it left. */
+struct guest_matrix_end {
+	int wait_status;
+	bool timed_out;
+	const char *command;  /* of dwell, that the guest ran */
+	const char *result;   /* the file of --result */
+	int out_fd, error_fd; /* files */
+};
+
+/* The verdict of a cell that was reset. -ENOMEM. */
+int guest_matrix_judge(struct matrix_cell *cell, const struct guest_matrix_end *end) must_check;
+
+/* Of an object of --result, or of "guest" in a file of verdicts. What is not as it should be is
+ * left out. -ENOMEM. */
+int guest_matrix_take_guest(struct matrix_guest *guest, const json_t *object) must_check;
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memfd_create */
+#include "command/guest_matrix_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "command/guest_matrix_judge.h"
+
+/* For tests: what is run in place of this program, with the same arguments. */
+static const char *program(void)
+{
+	const char *named = getenv("DWELL_GUEST_PROGRAM");
+
+	return named ? named : "/proc/self/exe";
+}
+
+static int add_all(struct matrix_words *words, const char *const *texts, size_t count)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < count; i++)
+		result = matrix_words_add(words, texts[i]);
+	return result;
+}
+
+/* With what we are to read: where the result goes, and the report of `load` as JSON. */
+static int arguments_of(struct matrix_words *ret_words, const struct matrix *matrix,
+			const struct matrix_cell *cell, const char *result_path)
+{
+	const char *const told[] = {"--result", result_path, "--", matrix->command.items[0],
+				    "--json"};
+	struct matrix_words words = {.items = NULL};
+	int result = matrix_cell_words(matrix, cell, &words);
+	/* the command is at the end, after its "--" */
+	size_t options = words.count - matrix->command.count - 1;
+	bool load = !strcmp(matrix->command.items[0], "load");
+
+	if (result >= 0)
+		result = matrix_words_add(ret_words, "dwell");
+	if (result >= 0)
+		result = add_all(ret_words, (const char *const *)words.items, options);
+	/* its first option: what follows may be a command of its own */
+	if (result >= 0)
+		result = add_all(ret_words, told, ARRAY_SIZE(told) - (load ? 0 : 1));
+	if (result >= 0)
+		result = add_all(ret_words, (const char *const *)words.items + options + 2,
+				 matrix->command.count - 1);
+	matrix_words_release(&words);
+	return result;
+}
+
+_Noreturn static void become(const struct guest_matrix_process *process, char *const arguments[],
+			     pid_t parent)
+{
+	sigset_t none;
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	/* Ctrl-C at the terminal is for us, who end it in order */
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	dup2(null, STDIN_FILENO);
+	dup2(process->out_fd, STDOUT_FILENO);
+	dup2(process->error_fd, STDERR_FILENO);
+	execv(program(), arguments);
+	dprintf(STDERR_FILENO, "cannot run %s: %s\n", program(), strerror(errno));
+	_exit(127);
+}
+
+int guest_matrix_process_start(struct guest_matrix_process *process, const struct matrix *matrix,
+			       struct matrix_cell *cell, const char *directory, struct error *error)
+{
+	struct matrix_words arguments = {.items = NULL};
+	pid_t parent = getpid();
+	int result;
+
+	*process = (struct guest_matrix_process){
+		.cell = cell,
+		.command = matrix->command.items[0],
+		.started_ns = clock_monotonic_ns(),
+		.out_fd = memfd_create("dwell-guest-output", MFD_CLOEXEC),
+		.error_fd = memfd_create("dwell-guest-error", MFD_CLOEXEC),
+	};
+	snprintf(process->result, sizeof(process->result), "%s/%zu.json", directory,
+		 (size_t)(cell - matrix->cells));
+	result = arguments_of(&arguments, matrix, cell, process->result);
+	if (result < 0 || process->out_fd < 0 || process->error_fd < 0)
+		error_set(error, ENOMEM, "cannot start a guest: %s",
+			  strerror(result < 0 ? ENOMEM : errno));
+	else
+		process->pid = fork();
+	if (!process->pid && result >= 0 && process->error_fd >= 0 && process->out_fd >= 0)
+		become(process, arguments.items, parent);
+	matrix_words_release(&arguments);
+	if (process->pid > 0)
+		return 0;
+	if (process->pid < 0)
+		error_set(error, errno, "cannot fork: %s", strerror(errno));
+	process->pid = 0;
+	guest_matrix_process_release(process);
+	return -EIO;
+}
+
+void guest_matrix_process_end(struct guest_matrix_process *process)
+{
+	kill(process->pid, process->told_ns ? SIGKILL : SIGTERM);
+	if (!process->told_ns)
+		process->told_ns = clock_monotonic_ns();
+}
+
+int guest_matrix_process_reap(struct guest_matrix_process *process, bool *ret_ended,
+			      struct error *error)
+{
+	struct guest_matrix_end end = {.command = process->command,
+				       .timed_out = process->timed_out,
+				       .result = process->result,
+				       .out_fd = process->out_fd,
+				       .error_fd = process->error_fd};
+	pid_t got = waitpid(process->pid, &end.wait_status, WNOHANG);
+	int result = 0;
+
+	*ret_ended = got != 0;
+	if (!got)
+		return 0;
+	process->pid = 0;
+	if (got < 0)
+		return error_set(error, errno, "cannot wait for a guest: %s", strerror(errno));
+	if (!process->told_ns || process->timed_out) {
+		process->cell->elapsed_ns = clock_monotonic_ns() - process->started_ns;
+		result = guest_matrix_judge(process->cell, &end);
+	}
+	guest_matrix_process_release(process);
+	return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+}
+
+void guest_matrix_process_release(struct guest_matrix_process *process)
+{
+	if (process->pid > 0) {
+		kill(process->pid, SIGKILL);
+		waitpid(process->pid, NULL, 0);
+	}
+	if (process->out_fd >= 0)
+		close(process->out_fd);
+	if (process->error_fd >= 0)
+		close(process->error_fd);
+	unlink(process->result);
+	*process = (struct guest_matrix_process){.out_fd = -1, .error_fd = -1};
+}

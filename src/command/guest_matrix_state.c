@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/guest_matrix_state.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "command/guest_matrix_judge.h"
+#include "view/guest.h"
+
+#define VERSION 1
+
+/* "matrix" as this one has it; NULL: out of memory. */
+static json_t *identity_of(const struct matrix *matrix)
+{
+	struct output out;
+	struct json json = {.out = &out};
+	json_t *identity = NULL;
+
+	if (output_init(&out, -1) < 0)
+		return NULL;
+	guest_matrix_identity(&json, NULL, matrix);
+	if (!out.error)
+		identity = json_loadb(out.buffer, out.used, 0, NULL);
+	output_release(&out);
+	return identity;
+}
+
+/* Names the first thing that differs. */
+static int compare(const struct matrix *matrix, const json_t *other, const char *path,
+		   struct error *error)
+{
+	json_t *identity = identity_of(matrix), *value;
+	const char *key, *differs = NULL;
+
+	if (!identity)
+		return error_set(error, ENOMEM, "out of memory");
+	json_object_foreach(identity, key,
+			    value) if (!differs && !json_equal(value, json_object_get(other, key)))
+		differs = key;
+	if (differs)
+		error_set(error, EINVAL,
+			  "%s is of another matrix: `%s` is not the same; use another file, or "
+			  "run it without --resume",
+			  path, differs);
+	json_decref(identity);
+	return differs ? -EINVAL : 0;
+}
+
+static enum matrix_verdict verdict_of(const json_t *cell)
+{
+	const char *text = json_string_value(json_object_get(cell, "verdict"));
+
+	for (int i = 0; text && i < MATRIX_VERDICTS; i++)
+		if (!strcmp(matrix_verdicts[i], text))
+			return (enum matrix_verdict)i;
+	return MATRIX_PENDING;
+}
+
+static int take_checks(struct matrix_words *into, const json_t *checks)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < json_array_size(checks); i++) {
+		const json_t *check = json_array_get(checks, i);
+		const char *name = json_string_value(json_object_get(check, "check"));
+		const char *text = json_string_value(json_object_get(check, "text"));
+
+		if (!name || !text)
+			continue;
+		result = matrix_words_add(into, name);
+		if (result >= 0)
+			result = matrix_words_add(into, text);
+	}
+	return result;
+}
+
+static int take_cell(struct matrix_cell *cell, const json_t *from)
+{
+	const json_t *guest = json_object_get(from, "guest");
+	const char *reason = json_string_value(json_object_get(from, "reason"));
+	const char *dump =
+		json_string_value(json_object_get(json_object_get(guest, "scheduler"), "dump"));
+	int result;
+
+	matrix_cell_reset(cell);
+	cell->verdict = verdict_of(from);
+	cell->elapsed_ns = (uint64_t)json_integer_value(json_object_get(from, "elapsed_ns"));
+	result = guest_matrix_take_guest(&cell->guest, guest);
+	if (result >= 0)
+		result = take_checks(&cell->checks, json_object_get(from, "checks"));
+	if (reason)
+		cell->reason = strdup(reason);
+	if (dump)
+		cell->guest.dump = strdup(dump);
+	return result < 0 || (reason && !cell->reason) || (dump && !cell->guest.dump) ? -ENOMEM : 0;
+}
+
+/* Cells are in the order of the lists, which are the same. */
+static int take_cells(struct matrix *matrix, const json_t *cells, size_t *ret_taken)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < matrix->cell_count; i++) {
+		enum matrix_verdict verdict = verdict_of(json_array_get(cells, i));
+
+		if (verdict == MATRIX_PENDING || verdict == MATRIX_SKIPPED ||
+		    verdict == MATRIX_ERROR)
+			continue;
+		result = take_cell(&matrix->cells[i], json_array_get(cells, i));
+		*ret_taken += 1;
+	}
+	return result;
+}
+
+static int take_file(struct matrix *matrix, const json_t *root, const char *path, size_t *ret_taken,
+		     struct error *error)
+{
+	const char *type = json_string_value(json_object_get(root, "type"));
+	const json_t *cells = json_object_get(root, "cells");
+	int result;
+
+	if (!type || strcmp(type, "guest-matrix") != 0 ||
+	    json_integer_value(json_object_get(root, "version")) != VERSION)
+		return error_set(error, EINVAL, "%s is not of `dwell guest --matrix`", path);
+	result = compare(matrix, json_object_get(root, "matrix"), path, error);
+	if (result < 0)
+		return result;
+	if (json_array_size(cells) != matrix->cell_count)
+		return error_set(error, EINVAL, "%s is damaged: it has %zu cells, not %zu", path,
+				 json_array_size(cells), matrix->cell_count);
+	return take_cells(matrix, cells, ret_taken) < 0 ? error_set(error, ENOMEM, "out of memory")
+							: 0;
+}
+
+int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_taken,
+			    struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	json_error_t why;
+	json_t *root;
+	int result;
+
+	*ret_taken = 0;
+	if (!file && errno == ENOENT)
+		return 0;
+	if (!file)
+		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	root = json_loadf(file, 0, &why);
+	if (!root)
+		return error_set(error, EINVAL, "%s is damaged: line %d: %s", path, why.line,
+				 why.text);
+	result = take_file(matrix, root, path, ret_taken, error);
+	json_decref(root);
+	return result;
+}
+
+int guest_matrix_state_write(const struct matrix *matrix, const char *path, struct error *error)
+{
+	struct output out;
+	int result;
+
+	if (output_init(&out, -1) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	result = guest_matrix_json(&out, matrix);
+	if (result < 0 || out.error)
+		result = error_set(error, ENOMEM, "out of memory");
+	else
+		result = file_replace(path, out.buffer, out.used, error);
+	output_release(&out);
+	return result;
+}

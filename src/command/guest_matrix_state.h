@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The file of --out: what a matrix has come to so far, to be gone on with. */
+#ifndef DWELL_COMMAND_GUEST_MATRIX_STATE_H
+#define DWELL_COMMAND_GUEST_MATRIX_STATE_H
+
+#include "guest/matrix.h"
+
+/*
+ * Takes the verdicts of a file over that is of the same matrix. Errors are not: what could not be
+ * run then may be now. *ret_taken: how many. Without the file there are none.
+ */
+int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_taken,
+			    struct error *error) must_check;
+
+int guest_matrix_state_write(const struct matrix *matrix, const char *path,
+			     struct error *error) must_check;
+
+#endif

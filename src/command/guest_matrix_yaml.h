@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The file of a matrix: docs/formats/matrix.md. */
+#ifndef DWELL_COMMAND_GUEST_MATRIX_YAML_H
+#define DWELL_COMMAND_GUEST_MATRIX_YAML_H
+
+#include "guest/matrix.h"
+
+/*
+ * Into an initialised matrix; what was read before a mistake stays in it, to be released. Files
+ * that it names must be there. Mistakes are told with their line.
+ */
+int guest_matrix_read_text(struct matrix *matrix, const char *text, const char *name,
+			   struct error *error) must_check;
+
+/* "-" is standard input. */
+int guest_matrix_read_file(struct matrix *matrix, const char *path, struct error *error) must_check;
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One command in many guests: kernels x topologies x schedulers, and what each of them came to. */
+#ifndef DWELL_GUEST_MATRIX_H
+#define DWELL_GUEST_MATRIX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/output.h"
+#include "guest/shape.h"
+
+#define MATRIX_NAME_BYTES  64
+#define MATRIX_CELLS_MAX   10000
+#define MATRIX_REPEATS_MAX 1000
+
+/* In the order of how much they say about a scheduler: of repeated runs the last one is shown. */
+enum matrix_verdict {
+	MATRIX_PENDING, /* not run yet, or interrupted */
+	MATRIX_SKIPPED, /* more CPUs than wanted */
+	MATRIX_PASS,
+	MATRIX_ERROR, /* could not be run: of the scheduler it says nothing */
+	MATRIX_INCONCLUSIVE,
+	MATRIX_FAIL, /* a check failed */
+	MATRIX_DIED, /* the scheduler */
+	MATRIX_VERDICTS,
+};
+
+extern const char *const matrix_verdicts[MATRIX_VERDICTS];
+
+/* Texts, in an array that ends with NULL. All zeros is empty. */
+struct matrix_words {
+	char **items;
+	size_t count, room;
+};
+
+struct matrix_topology {
+	char *name; /* as it was written: a preset's name or the shape */
+	struct shape shape;
+};
+
+/* What `dwell guest --result` tells; NULL and UINT64_MAX: it does not. */
+struct matrix_guest {
+	bool told; /* anything at all */
+	char *release, *accel;
+	uint64_t boot_ns, wall_ns, exit;
+	char *scheduler_state, *scheduler_reason;
+	uint64_t scheduler_after_ns;
+	char *dump; /* text of the kernel's, when it has ejected the scheduler */
+};
+
+struct matrix_cell {
+	size_t kernel, topology, scheduler; /* numbers in the lists of the matrix */
+	unsigned int run;		    /* from 1 to `repeat` */
+	enum matrix_verdict verdict;
+	char *reason;		    /* of anything but a pass; may be NULL */
+	struct matrix_words checks; /* that failed: name, text, name, text ... */
+	uint64_t elapsed_ns;	    /* from the start of its process to the end */
+	struct matrix_guest guest;
+};
+
+struct matrix {
+	char name[MATRIX_NAME_BYTES];
+	struct matrix_words kernels;
+	struct matrix_words schedulers; /* "": the kernel's own */
+	struct matrix_topology *topologies;
+	size_t topology_count, topology_room;
+	uint64_t memory_bytes; /* 0: by the number of CPUs */
+	uint64_t timeout_ns;
+	unsigned int repeat;
+	struct matrix_words command; /* without "dwell" */
+	struct matrix_words options; /* of `dwell guest`, for every cell */
+	struct matrix_cell *cells;   /* run by run of each, in the order of the lists */
+	size_t cell_count;
+};
+
+#define cleanup_matrix cleanup(matrix_release)
+
+void matrix_init(struct matrix *matrix);
+void matrix_release(struct matrix *matrix);
+
+int matrix_words_add(struct matrix_words *words, const char *text) must_check;
+void matrix_words_release(struct matrix_words *words);
+
+/* A topology by name or shape, or "all" (also "*") presets. The same one twice: -EINVAL. */
+int matrix_add_topology(struct matrix *matrix, const char *text, struct error *error) must_check;
+
+/* Makes the cells of the lists, none of them run; those of more than `max_cpus` are skipped. */
+int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *error) must_check;
+
+/* Forgets what a cell came to. */
+void matrix_cell_reset(struct matrix_cell *cell);
+
+static inline unsigned int matrix_cell_cpus(const struct matrix *matrix,
+					    const struct matrix_cell *cell)
+{
+	return shape_cpus(&matrix->topologies[cell->topology].shape);
+}
+
+/* Of the guest. */
+uint64_t matrix_cell_memory(const struct matrix *matrix, const struct matrix_cell *cell);
+
+/* The command line that runs the cell: "guest", options, "--", the command. */
+int matrix_cell_words(const struct matrix *matrix, const struct matrix_cell *cell,
+		      struct matrix_words *ret_words) must_check;
+
+/* The same to be given to a shell, with "dwell" before it. */
+int matrix_cell_command(struct output *out, const struct matrix *matrix,
+			const struct matrix_cell *cell) must_check;
+
+/* "auto, smt-2llc, scx_simple, run 2", of the last two what there is. */
+void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
+		       const struct matrix_cell *cell);
+
+/* For tables: without directories, where that tells them apart; "none" of no scheduler. */
+const char *matrix_scheduler_name(const struct matrix *matrix, size_t number);
+const char *matrix_kernel_name(const struct matrix *matrix, size_t number);
+
+/* How many cells have each verdict. */
+void matrix_count(const struct matrix *matrix, size_t into[MATRIX_VERDICTS]);
+
+#endif

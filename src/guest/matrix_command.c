@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The command line of a cell: what is run, and what a person runs to have that one alone. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "guest/matrix.h"
+
+#define BOOT_LEAST_NS	 (60 * NS_PER_S)
+#define BOOT_OF_A_CPU_NS (5 * NS_PER_S) /* emulated, all of them on few of the host's */
+#define MIB		 (1024 * 1024ULL)
+
+static int add_option(struct matrix_words *words, const char *name, const char *value)
+{
+	int result = matrix_words_add(words, name);
+
+	return result < 0 ? result : matrix_words_add(words, value);
+}
+
+static bool has(const struct matrix_words *words, const char *text)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (!strcmp(words->items[i], text))
+			return true;
+	return false;
+}
+
+static int add_all(struct matrix_words *words, const struct matrix_words *others)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < others->count; i++)
+		result = matrix_words_add(words, others->items[i]);
+	return result;
+}
+
+/* In the largest unit that it is a whole number of. */
+static int add_memory(struct matrix_words *words, uint64_t bytes)
+{
+	char text[32];
+
+	if (bytes % MIB)
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
+	else
+		snprintf(text, sizeof(text), "%lluM", (unsigned long long)(bytes / MIB));
+	return add_option(words, "--memory", text);
+}
+
+/* The more CPUs, the longer it takes to boot them. */
+static int add_patience(struct matrix_words *words, unsigned int cpus)
+{
+	uint64_t ns = cpus * BOOT_OF_A_CPU_NS;
+	char text[32];
+
+	if (ns <= BOOT_LEAST_NS)
+		return 0;
+	snprintf(text, sizeof(text), "%llus", (unsigned long long)(ns / NS_PER_S));
+	return add_option(words, "--boot-timeout", text);
+}
+
+int matrix_cell_words(const struct matrix *matrix, const struct matrix_cell *cell,
+		      struct matrix_words *ret_words)
+{
+	const char *scheduler = matrix->schedulers.items[cell->scheduler];
+	int result = matrix_words_add(ret_words, "guest");
+
+	if (result >= 0)
+		result = add_option(ret_words, "--kernel", matrix->kernels.items[cell->kernel]);
+	if (result >= 0)
+		result = add_option(ret_words, "--topology",
+				    matrix->topologies[cell->topology].name);
+	if (result >= 0)
+		result = add_memory(ret_words, matrix_cell_memory(matrix, cell));
+	if (result >= 0 && *scheduler)
+		result = add_option(ret_words, "--scheduler", scheduler);
+	if (result >= 0 && !has(&matrix->options, "--boot-timeout"))
+		result = add_patience(ret_words, matrix_cell_cpus(matrix, cell));
+	if (result >= 0)
+		result = add_all(ret_words, &matrix->options);
+	if (result >= 0)
+		result = matrix_words_add(ret_words, "--");
+	return result < 0 ? result : add_all(ret_words, &matrix->command);
+}
+
+/* A word that a shell takes as it is, or in single quotes. */
+static void write_quoted(struct output *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_./:,=+@%";
+
+	if (*word && !word[strspn(word, plain)]) {
+		output_string(out, word);
+		return;
+	}
+	output_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			output_string(out, "'\\''");
+		else
+			output_char(out, *word);
+	}
+	output_char(out, '\'');
+}
+
+int matrix_cell_command(struct output *out, const struct matrix *matrix,
+			const struct matrix_cell *cell)
+{
+	struct matrix_words words = {.items = NULL};
+	int result = matrix_cell_words(matrix, cell, &words);
+
+	output_string(out, "dwell");
+	for (size_t i = 0; result >= 0 && i < words.count; i++) {
+		output_char(out, ' ');
+		write_quoted(out, words.items[i]);
+	}
+	matrix_words_release(&words);
+	return result;
+}
