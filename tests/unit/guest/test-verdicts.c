@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Many guests: what they come to, how that is shown, and going on with it. */
+#define _GNU_SOURCE /* memfd_create */
+#include "test.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "command/guest_matrix_judge.h"
+#include "command/guest_matrix_state.h"
+#include "guest/matrix-files.h"
+#include "view/guest.h"
+
+static char directory[] = "/tmp/dwell-test-verdicts.XXXXXX";
+
+static int file_of(const char *text)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	return fd;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* What a process leaves, and the verdict of it. */
+struct left {
+	const char *result; /* NULL: no file */
+	const char *out, *said;
+	int wait_status;
+	enum matrix_verdict verdict;
+	const char *reason; /* how it begins; NULL: there is none */
+	bool timed_out;
+};
+
+#define STATUS(code) ((code) << 8)
+#define RAN(code)    "{\"exit\":" #code ",\"boot_ns\":5,\"scheduler\":null,\"error\":null}"
+#define ENDED(state, reason)                                                                       \
+	"{\"exit\":null,\"error\":null,\"scheduler\":{\"state\":\"" state "\",\"reason\":" reason  \
+	",\"after_ns\":7}}"
+
+static const struct left lefts[] = {
+	{RAN(0), "", "", 0, MATRIX_PASS, NULL, false},
+	{RAN(3), "{\"type\":\"worker\"}\n", "", STATUS(3), MATRIX_FAIL, "a check failed", false},
+	{RAN(0), "", "", STATUS(3), MATRIX_FAIL, "a check failed", false},
+	{RAN(4), "", "", STATUS(4), MATRIX_INCONCLUSIVE, NULL, false},
+	{RAN(2), "", "dwell load: no such file\ndwell guest: emulated\n", STATUS(2), MATRIX_ERROR,
+	 "the command ended with status 2: dwell load: no such file", false},
+	{RAN(0), "{\"type\":\"load\",\"end\":\"scheduler-died\"}\n", "", 0, MATRIX_DIED,
+	 "a scheduler of the spec", false},
+	{ENDED("died", "\"stall\""), "", "", STATUS(3), MATRIX_DIED, "stall", false},
+	{ENDED("died", "null"), "", "", STATUS(3), MATRIX_DIED, NULL, false},
+	{ENDED("not-started", "\"refused\""), "", "", STATUS(1), MATRIX_ERROR, "refused", false},
+	{ENDED("alive", "null"), "", "", STATUS(1), MATRIX_ERROR, "the command did not end", false},
+	{"{\"exit\":null,\"error\":\"no boot\"}", "", "", STATUS(1), MATRIX_ERROR, "no boot",
+	 false},
+	{NULL, "", "noise\ndwell guest: bad option\nTry --help\n", STATUS(2), MATRIX_ERROR,
+	 "ended with status 2 and no result: dwell guest: bad option", false},
+	{"{\"exit\":", "", "last words\n\n", 11, MATRIX_ERROR, "killed by signal 11: last words",
+	 false},
+	{"[]", "", "", 0, MATRIX_ERROR, "ended with status 0 and no result", false},
+	{RAN(null), "", "", STATUS(1), MATRIX_FAIL, "not ended within", true},
+	{NULL, "", "", 9, MATRIX_ERROR, "not ended within", true},
+};
+
+CASE(what_a_guest_leaves_gives_the_verdict)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/result", directory);
+	for (size_t i = 0; i < ARRAY_SIZE(lefts); i++) {
+		const struct left *left = &lefts[i];
+		struct matrix_cell cell = {.reason = NULL};
+		struct guest_matrix_end end = {.wait_status = left->wait_status,
+					       .timed_out = left->timed_out,
+					       .command = "load",
+					       .result = path,
+					       .out_fd = file_of(left->out),
+					       .error_fd = file_of(left->said)};
+
+		matrix_cell_reset(&cell);
+		if (left->result)
+			write_file(path, left->result);
+		assert_int_equal(guest_matrix_judge(&cell, &end), 0);
+		if (cell.verdict != left->verdict || !cell.reason != !left->reason ||
+		    (left->reason && strncmp(cell.reason, left->reason, strlen(left->reason)) != 0))
+			fail_msg("%zu: %s: %s", i, matrix_verdicts[cell.verdict],
+				 cell.reason ? cell.reason : "");
+		matrix_cell_reset(&cell);
+		close(end.out_fd);
+		close(end.error_fd);
+		unlink(path);
+	}
+}
+
+static const char report[] =
+	"{\"type\":\"worker\"}\n{\"type\":\"load\",\"end\":\"complete\",\"verdict\":\"fail\","
+	"\"checks\":[{\"check\":\"max-gap\",\"verdict\":\"fail\",\"text\":\"worst 3s\"},"
+	"{\"check\":\"worked\",\"verdict\":\"pass\",\"text\":\"fine\"},"
+	"{\"check\":\"not-starved\",\"verdict\":\"fail\",\"text\":\"1 of 4\"}]}\n";
+
+/* Cells 1 (failed checks), 2 (died, with the kernel's dump) and 0. */
+static void run_cells(struct matrix *matrix)
+{
+	char path[PATH_MAX], dump[PATH_MAX], text[PATH_MAX + 256];
+
+	snprintf(path, sizeof(path), "%s/result", directory);
+	snprintf(dump, sizeof(dump), "%s/dump", directory);
+	write_file(dump, "sched_ext: gone\n");
+	for (size_t i = 0; i < 3; i++) {
+		struct guest_matrix_end end = {.wait_status = i ? STATUS(3) : 0,
+					       .command = "load",
+					       .result = path,
+					       .out_fd = file_of(i == 1 ? report : ""),
+					       .error_fd = file_of("")};
+
+		snprintf(text, sizeof(text),
+			 "{\"release\":\"6.12\",\"accel\":\"tcg\",\"boot_ns\":1,\"exit\":%s,"
+			 "\"scheduler\":{\"state\":\"%s\",\"reason\":\"stall\",\"after_ns\":"
+			 "1200000000,\"dump\":\"%s\"}}",
+			 i == 0 ? "0" : "3", i == 2 ? "died" : "alive", dump);
+		write_file(path, text);
+		matrix_cell_reset(&matrix->cells[i]);
+		assert_int_equal(guest_matrix_judge(&matrix->cells[i], &end), 0);
+		matrix->cells[i].elapsed_ns = 1000 + i;
+		close(end.out_fd);
+		close(end.error_fd);
+	}
+	unlink(path);
+	unlink(dump);
+}
+
+static const char three[] = SCHEDULERS "topologies: [tiny-2llc, max-cpu]\n" COMMAND;
+
+CASE(tables_tell_what_fails_where)
+{
+	struct matrix cleanup_matrix matrix;
+	struct output out;
+
+	make_matrix(&matrix, three);
+	run_cells(&matrix);
+	assert_int_equal(output_init(&out, -1), 0);
+	assert_int_equal(guest_matrix_table(&out, &matrix), 0);
+	output_char(&out, '\0');
+	assert_string_equal(
+		out.buffer,
+		"matrix: load steady -d 2s, kernel auto\n\n"
+		"TOPOLOGY   CPUS  none          true -e 2000  false         CHECKS THAT FAILED\n"
+		"tiny-2llc     4  pass          fail          died          max-gap, not-starved\n"
+		"max-cpu     252  skipped       skipped       skipped     \n\n"
+		"fail  auto, tiny-2llc, true -e 2000\n"
+		"  max-gap: worst 3s\n"
+		"  not-starved: 1 of 4\n"
+		"  dwell guest --kernel auto --topology tiny-2llc --memory 512M --scheduler "
+		"'/bin/true -e 2000' -- load steady -d 2s\n\n"
+		"died  auto, tiny-2llc, false, after 1.20s: stall\n"
+		"  dwell guest --kernel auto --topology tiny-2llc --memory 512M --scheduler "
+		"/bin/false -- load steady -d 2s\n\n"
+		"skipped  max-cpu: 252 CPUs, --max-cpus 8\n\n"
+		"1 pass, 1 fail, 1 died, 3 skipped\n");
+	output_release(&out);
+}
+
+static char *json_of(const struct matrix *matrix)
+{
+	struct output out;
+	char *text;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	assert_int_equal(guest_matrix_json(&out, matrix), 0);
+	text = strndup(out.buffer, out.used);
+	output_release(&out);
+	return text;
+}
+
+CASE(verdicts_are_read_back_as_they_were)
+{
+	struct matrix cleanup_matrix matrix, cleanup_matrix again;
+	struct error error = {""};
+	char path[PATH_MAX];
+	char *before, *after;
+	size_t taken;
+
+	snprintf(path, sizeof(path), "%s/state", directory);
+	make_matrix(&matrix, three);
+	run_cells(&matrix);
+	assert_string_equal(matrix.cells[2].guest.dump, "sched_ext: gone\n");
+	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	make_matrix(&again, three);
+	assert_int_equal(guest_matrix_state_read(&again, path, &taken, &error), 0);
+	assert_int_equal(taken, 3);
+	before = json_of(&matrix);
+	after = json_of(&again);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+	unlink(path);
+}
+
+CASE(errors_are_run_again)
+{
+	struct matrix cleanup_matrix matrix, cleanup_matrix again;
+	struct error error = {""};
+	char path[PATH_MAX];
+	size_t taken;
+
+	snprintf(path, sizeof(path), "%s/state", directory);
+	make_matrix(&matrix, three);
+	run_cells(&matrix);
+	matrix.cells[0].verdict = MATRIX_ERROR;
+	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	make_matrix(&again, three);
+	assert_int_equal(guest_matrix_state_read(&again, path, &taken, &error), 0);
+	assert_int_equal(taken, 2);
+	assert_int_equal(again.cells[0].verdict, MATRIX_PENDING);
+	assert_null(again.cells[0].guest.release);
+	unlink(path);
+	assert_int_equal(guest_matrix_state_read(&again, path, &taken, &error), 0);
+	assert_int_equal(taken, 0);
+}
+
+CASE(verdicts_of_another_matrix_are_refused)
+{
+	static const char *const others[][2] = {
+		{SCHEDULERS "topologies: [tiny-2llc, max-cpu]\ncommand: load steady\n", "command"},
+		{"topologies: [tiny-2llc, max-cpu]\n" COMMAND, "schedulers"},
+		{SCHEDULERS "topologies: [tiny-2llc, smt-2llc]\n" COMMAND, "topologies"},
+		{SCHEDULERS "topologies: [tiny-2llc, max-cpu]\nrepeat: 2\n" COMMAND, "repeat"},
+		{SCHEDULERS "topologies: [tiny-2llc, max-cpu]\nmemory: 1G\n" COMMAND,
+		 "memory_bytes"},
+	};
+	struct matrix cleanup_matrix matrix;
+	struct error error = {""};
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/state", directory);
+	make_matrix(&matrix, three);
+	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		struct matrix cleanup_matrix other;
+		size_t taken;
+		char wanted[64];
+
+		make_matrix(&other, others[i][0]);
+		assert_int_equal(guest_matrix_state_read(&other, path, &taken, &error), -EINVAL);
+		snprintf(wanted, sizeof(wanted), "another matrix: `%s`", others[i][1]);
+		if (!strstr(error.text, wanted))
+			fail_msg("%s: %s", others[i][1], error.text);
+	}
+	unlink(path);
+}
+
+CASE(files_that_are_none_of_ours_are_refused)
+{
+	static const char *const texts[] = {"",
+					    "{",
+					    "[]",
+					    "{\"type\":\"load\",\"version\":1}",
+					    "{\"type\":\"guest-matrix\",\"version\":2}",
+					    "{\"type\":\"guest-matrix\",\"version\":1}"};
+	struct matrix cleanup_matrix matrix;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/state", directory);
+	make_matrix(&matrix, three);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct error error = {""};
+		size_t taken;
+
+		write_file(path, texts[i]);
+		assert_int_equal(guest_matrix_state_read(&matrix, path, &taken, &error), -EINVAL);
+		assert_non_null(strstr(error.text, path));
+		assert_int_equal(taken, 0);
+	}
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_guest_leaves_gives_the_verdict),
+		cmocka_unit_test(tables_tell_what_fails_where),
+		cmocka_unit_test(verdicts_are_read_back_as_they_were),
+		cmocka_unit_test(errors_are_run_again),
+		cmocka_unit_test(verdicts_of_another_matrix_are_refused),
+		cmocka_unit_test(files_that_are_none_of_ours_are_refused),
+	};
+	int failed;
+
+	if (!mkdtemp(directory))
+		return 1;
+	failed = RUN(tests);
+	rmdir(directory);
+	return failed;
+}
