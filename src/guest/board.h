@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+#define BOARD_PORT "dwell" /* the virtio-serial port of the frames */
+
 struct board {
 	const char *name; /* of the architecture, as uname(2) has it */
 	uint16_t elf;	  /* e_machine of its programs */

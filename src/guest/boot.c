@@ -4,284 +4,224 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "guest/console.h"
+#include "scheduler/scheduler.h"
 
-#define TAIL_BYTES	2048 /* of the console, for messages */
-#define ARGUMENTS	96
-#define TEXTS		64
-#define KVM_PATIENCE_NS 4000000000ULL /* under KVM a kernel says something long before */
+#define KVM_PATIENCE_NS	 4000000000ULL /* under KVM a kernel says something long before */
+#define PROGRESS_MS	 100
+#define QEMU_MAJOR_MIN	 5 /* memory backends of NUMA nodes, 5.1; older ones were not tried */
+#define MONITOR_BYTES	 4096
+#define FRAME_LINES	 2
+#define INTERRUPT_WAIT_S 10 /* for a command to end after SIGINT */
 
 struct guest {
-	pid_t pid;
-	int pidfd;
-	int console, frames, monitor; /* our ends */
-	int said;		      /* what QEMU itself says */
-	int signals;
-	int log_fd;
-	struct frame_reader reader;
-	char tail[TAIL_BYTES + 1];
-	size_t tail_used;
-	char monitored[4096]; /* the line of the monitor that is being read */
+	const struct boot_options *options;
+	struct boot_result *result;
+	struct qemu qemu;
+	struct console console;
+	struct frame_reader readers[FRAME_LINES]; /* of QEMU_SERIAL and QEMU_PORT */
+	int host_line;				  /* the one that init uses; -1: not known yet */
+	char monitored[MONITOR_BYTES];		  /* the line of the monitor that is being read */
 	size_t monitored_used;
-	bool spoke, ready, ended, stopped, interrupted;
-	uint64_t started_ns;
-	struct boot_result result;
-	char failed[256]; /* what init says */
+	unsigned int qemu_major; /* 0: not known yet */
+	bool stopped;		 /* QEMU stopped the guest, as it does when KVM cannot run it */
+	bool interrupted;
+	bool progress_drawn;
+	uint64_t started_ns, heard_ns, ended_ns, interrupted_ns;
+	int signals;
+	int dump_fd;
+	char failed[sizeof(((struct error *)0)->text)]; /* what init says */
+	struct receiving receiving;
+	struct error file_error; /* of the first file that could not come back */
 };
 
-/* The arguments of QEMU, and the texts that some of them are made of. */
-struct arguments {
-	char *items[ARGUMENTS];
-	size_t count;
-	char texts[TEXTS][256];
-	size_t text_count;
-};
-
-static void add(struct arguments *arguments, const char *text)
+static void show_progress(struct guest *guest)
 {
-	if (arguments->count + 1 < ARGUMENTS)
-		arguments->items[arguments->count++] = (char *)text;
+	const char *kernel = guest->options->qemu.kernel, *name = strrchr(kernel, '/');
+	char waited[16];
+
+	duration_format(waited, sizeof(waited), clock_monotonic_ns() - guest->started_ns);
+	fprintf(stderr, "\rbooting %.60s (%s) %s\033[K", name ? name + 1 : kernel,
+		guest->result->kvm ? "KVM" : "TCG", waited);
+	guest->progress_drawn = true;
 }
 
-__attribute__((format(printf, 2, 3))) static void add_format(struct arguments *arguments,
-							     const char *format, ...)
+static void clear_progress(struct guest *guest)
 {
-	va_list args;
+	if (guest->progress_drawn)
+		fputs("\r\033[K", stderr);
+	guest->progress_drawn = false;
+}
 
-	if (arguments->text_count == TEXTS)
+static void take_scheduler(struct guest *guest, const char *payload, size_t length)
+{
+	struct boot_result *result = guest->result;
+	struct frame_scheduler told;
+	bool knew = result->scheduler == BOOT_SCHEDULER_DIED;
+	char after[16];
+
+	if (length != sizeof(told))
 		return;
-	va_start(args, format);
-	vsnprintf(arguments->texts[arguments->text_count], sizeof(arguments->texts[0]), format,
-		  args);
-	va_end(args);
-	add(arguments, arguments->texts[arguments->text_count++]);
+	memcpy(&told, payload, sizeof(told));
+	result->scheduler = told.state == SCHEDULER_DIED      ? BOOT_SCHEDULER_DIED
+			    : told.state == SCHEDULER_STOPPED ? BOOT_SCHEDULER_STOPPED
+							      : BOOT_SCHEDULER_ALIVE;
+	result->scheduler_after_ns = told.after_ns;
+	snprintf(result->scheduler_reason, sizeof(result->scheduler_reason), "%.*s",
+		 (int)sizeof(told.reason) - 1, told.reason);
+	if (knew || result->scheduler != BOOT_SCHEDULER_DIED || guest->options->judged)
+		return;
+	duration_format(after, sizeof(after), told.after_ns);
+	fprintf(stderr, "dwell guest: %s: the scheduler died: %s\n", after,
+		result->scheduler_reason);
 }
 
-/* Caches to nodes in turn, memory in equal parts. */
-static void add_nodes(struct arguments *arguments, const struct boot_options *options)
+static void take_dump(struct guest *guest, const char *bytes, size_t length)
 {
-	const struct shape *shape = &options->shape;
-	unsigned int cpus = shape_cpus(shape) / shape->nodes;
-	unsigned long long bytes = options->memory_bytes / shape->nodes / 1048576 * 1048576;
-
-	for (unsigned int i = 0; shape->nodes > 1 && i < shape->nodes; i++) {
-		add(arguments, "-object");
-		add_format(arguments, "memory-backend-ram,id=m%u,size=%llu", i, bytes);
-		add(arguments, "-numa");
-		add_format(arguments, "node,nodeid=%u,cpus=%u-%u,memdev=m%u", i, i * cpus,
-			   (i + 1) * cpus - 1, i);
+	if (guest->dump_fd < 0 && !guest->result->dumped)
+		guest->dump_fd =
+			open(guest->options->dump, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (guest->dump_fd >= 0 && write(guest->dump_fd, bytes, length) == (ssize_t)length) {
+		guest->result->dumped = true;
+		return;
 	}
+	if (!*guest->file_error.text)
+		(void)error_set(&guest->file_error, errno, "cannot write %s: %s",
+				guest->options->dump, strerror(errno));
 }
 
-static void add_lines(struct arguments *arguments, const struct board *board, int console,
-		      int frames, int monitor)
+static int take_output(int fd, const char *bytes, size_t length, struct error *error)
 {
-	add(arguments, "-chardev");
-	add_format(arguments, "socket,id=console,fd=%d", console);
-	add(arguments, "-serial");
-	add(arguments, "chardev:console");
-	add(arguments, "-chardev");
-	add_format(arguments, "socket,id=frames,fd=%d", frames);
-	add(arguments, board->line_device ? "-device" : "-serial");
-	if (board->line_device)
-		add_format(arguments, "%s,chardev=frames", board->line_device);
+	while (length) {
+		ssize_t written = write(fd, bytes, length);
+
+		if (written < 0 && errno != EINTR)
+			return error_set(error, errno, "cannot write what the command prints: %s",
+					 strerror(errno));
+		bytes += written > 0 ? written : 0;
+		length -= written > 0 ? (size_t)written : 0;
+	}
+	return 0;
+}
+
+/* The command has ended meanwhile: what else there is to come back does. */
+static void take_file(struct guest *guest, enum frame_kind kind, const char *payload, size_t length)
+{
+	struct error error = {""};
+	int result;
+
+	if (kind == FRAME_FILE)
+		result = receiving_begin(&guest->receiving, guest->options->returns, payload,
+					 length, &error);
+	else if (kind == FRAME_DATA)
+		result = receiving_take(&guest->receiving, payload, length, &error);
 	else
-		add(arguments, "chardev:frames");
-	add(arguments, "-chardev");
-	add_format(arguments, "socket,id=monitor,fd=%d", monitor);
-	add(arguments, "-mon");
-	add(arguments, "chardev=monitor,mode=control");
+		result = receiving_end(&guest->receiving, payload, length, &error);
+	guest->result->files += kind == FRAME_FILE_END && result >= 0;
+	if (result < 0 && !*guest->file_error.text)
+		guest->file_error = error;
 }
 
-static void make_arguments(struct arguments *arguments, const struct boot_options *options,
-			   bool kvm)
+static void take_ready(struct guest *guest, int line, const char *payload, size_t length)
 {
-	const struct board *board = options->board;
-	const struct shape *shape = &options->shape;
-	unsigned long long nodes = shape->nodes;
-
-	add(arguments, board->qemu);
-	add(arguments, "-nodefaults");
-	add(arguments, "-no-user-config");
-	add(arguments, "-display");
-	add(arguments, "none");
-	add(arguments, "-no-reboot");
-	add(arguments, "-machine");
-	add(arguments, board->machine);
-	add(arguments, "-accel");
-	add(arguments, kvm ? "kvm" : "tcg,thread=multi");
-	add(arguments, "-cpu");
-	add(arguments, kvm ? "host" : board->cpu);
-	add(arguments, "-m");
-	add_format(arguments, "%lluM",
-		   (unsigned long long)options->memory_bytes / nodes / 1048576 * nodes);
-	add(arguments, "-smp");
-	shape_smp(arguments->texts[arguments->text_count], sizeof(arguments->texts[0]), shape);
-	add(arguments, arguments->texts[arguments->text_count++]);
-	add_nodes(arguments, options);
-	add(arguments, "-kernel");
-	add(arguments, options->kernel);
-	add(arguments, "-initrd");
-	add_format(arguments, "/proc/%d/fd/%d", getpid(), options->image_fd);
-	add(arguments, "-append");
-	add_format(arguments, "console=%s panic=-1 rdinit=/init quiet loglevel=4%s%s",
-		   board->console, options->append ? " " : "",
-		   options->append ? options->append : "");
+	guest->host_line = line;
+	guest->result->ready_ns = clock_monotonic_ns() - guest->started_ns;
+	snprintf(guest->result->release, sizeof(guest->result->release), "%.*s", (int)length,
+		 payload);
+	clear_progress(guest);
 }
 
-_Noreturn static void become_qemu(const struct board *board, char *const items[], const int *fds,
-				  size_t count, int said, pid_t parent)
-{
-	sigset_t none;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	/* Ctrl-C at the terminal is for us, who end it in order */
-	setpgid(0, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	for (size_t i = 0; i < count; i++)
-		fcntl(fds[i], F_SETFD, 0);
-	dup2(said, STDOUT_FILENO);
-	dup2(said, STDERR_FILENO);
-	execvp(items[0], items);
-	dprintf(STDERR_FILENO, "%s: %s; install %s", items[0], strerror(errno),
-		board->qemu_package);
-	_exit(127);
-}
-
-static int start(struct guest *guest, const struct boot_options *options, bool kvm,
-		 struct error *error)
-{
-	int *const ours[] = {&guest->said, &guest->console, &guest->frames, &guest->monitor};
-	struct arguments arguments = {.count = 0};
-	int theirs[4], pair[2];
-	pid_t parent = getpid();
-
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-			return error_set(error, errno, "cannot make a socket: %s", strerror(errno));
-		*ours[i] = pair[0];
-		theirs[i] = pair[1];
-	}
-	make_arguments(&arguments, options, kvm);
-	add_lines(&arguments, options->board, theirs[1], theirs[2], theirs[3]);
-	guest->started_ns = clock_monotonic_ns();
-	guest->result.kvm = kvm;
-	guest->pid = fork();
-	if (!guest->pid)
-		become_qemu(options->board, arguments.items, theirs + 1, ARRAY_SIZE(theirs) - 1,
-			    theirs[0], parent);
-	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
-		close(theirs[i]);
-	if (guest->pid < 0)
-		return error_set(error, errno, "cannot fork: %s", strerror(errno));
-	guest->pidfd = (int)syscall(SYS_pidfd_open, guest->pid, 0);
-	return guest->pidfd < 0
-		       ? error_set(error, errno, "cannot open a pidfd: %s", strerror(errno))
-		       : 0;
-}
-
-static void end(struct guest *guest)
-{
-	int *const fds[] = {&guest->said, &guest->console, &guest->frames, &guest->monitor,
-			    &guest->pidfd};
-
-	if (guest->pid > 0) {
-		kill(guest->pid, SIGKILL);
-		waitpid(guest->pid, NULL, 0);
-	}
-	guest->pid = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
-	frame_release(&guest->reader);
-}
-
-/* The last bytes are kept for messages, all of them in the log. */
-static void take_console(struct guest *guest, const char *bytes, size_t length)
-{
-	size_t kept;
-
-	guest->spoke = true;
-	if (guest->log_fd >= 0 && write(guest->log_fd, bytes, length) < 0)
-		guest->log_fd = -1;
-	if (length > TAIL_BYTES) {
-		bytes += length - TAIL_BYTES;
-		length = TAIL_BYTES;
-	}
-	kept = guest->tail_used + length > TAIL_BYTES ? TAIL_BYTES - length : guest->tail_used;
-	memmove(guest->tail, guest->tail + guest->tail_used - kept, kept);
-	memcpy(guest->tail + kept, bytes, length);
-	guest->tail_used = kept + length;
-	guest->tail[guest->tail_used] = '\0';
-}
-
-static int take_frame(struct guest *guest, enum frame_kind kind, const char *payload, size_t length,
-		      struct error *error)
+static void take_exit(struct guest *guest, const char *payload, size_t length)
 {
 	int32_t code;
 
+	if (length != sizeof(code))
+		return;
+	memcpy(&code, payload, sizeof(code));
+	guest->result->code = code;
+	guest->result->ended = true;
+	guest->ended_ns = clock_monotonic_ns();
+}
+
+static int take_frame(struct guest *guest, int line, enum frame_kind kind, const char *payload,
+		      size_t length, struct error *error)
+{
+	guest->heard_ns = clock_monotonic_ns();
 	switch (kind) {
 	case FRAME_READY:
-		guest->ready = true;
-		guest->result.ready_ns = clock_monotonic_ns() - guest->started_ns;
+		take_ready(guest, line, payload, length);
 		break;
 	case FRAME_OUT:
 	case FRAME_ERROR:
-		if (write(kind == FRAME_OUT ? STDOUT_FILENO : STDERR_FILENO, payload, length) < 0)
-			return error_set(error, errno, "cannot write what the command prints: %s",
-					 strerror(errno));
-		break;
+		return take_output(kind == FRAME_OUT ? STDOUT_FILENO : STDERR_FILENO, payload,
+				   length, error);
 	case FRAME_EXIT:
-		if (length != sizeof(code))
-			break;
-		memcpy(&code, payload, sizeof(code));
-		guest->result.code = code;
-		guest->ended = true;
+		take_exit(guest, payload, length);
 		break;
 	case FRAME_FAILED:
 		snprintf(guest->failed, sizeof(guest->failed), "%.*s", (int)length, payload);
+		break;
+	case FRAME_SCHEDULER:
+		take_scheduler(guest, payload, length);
+		break;
+	case FRAME_DUMP:
+		take_dump(guest, payload, length);
+		break;
+	case FRAME_FILE:
+	case FRAME_DATA:
+	case FRAME_FILE_END:
+		take_file(guest, kind, payload, length);
+		break;
+	case FRAME_ALIVE:
+	case FRAME_SIGNAL:
 		break;
 	}
 	return 0;
 }
 
-static int take_frames(struct guest *guest, const char *bytes, size_t length, struct error *error)
+static int take_frames(struct guest *guest, int line, const char *bytes, size_t length,
+		       struct error *error)
 {
+	struct frame_reader *reader = &guest->readers[line - QEMU_SERIAL];
 	enum frame_kind kind;
 	const char *payload;
-	int result = frame_feed(&guest->reader, bytes, length);
+	int result = frame_feed(reader, bytes, length);
 
 	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	while (result >= 0 && frame_next(&guest->reader, &kind, &payload, &length))
-		result = take_frame(guest, kind, payload, length, error);
-	guest->result.damaged = guest->reader.damaged;
+	while (result >= 0 && frame_next(reader, &kind, &payload, &length))
+		result = take_frame(guest, line, kind, payload, length, error);
+	guest->result->damaged = guest->readers[0].damaged + guest->readers[1].damaged;
 	return result;
 }
 
 /* QEMU Machine Protocol: one object a line. A guest that KVM cannot run is stopped by QEMU. */
-static void take_monitor(struct guest *guest, const char *bytes, size_t length)
+static void take_monitored(struct guest *guest)
 {
 	static const char greet[] = "{\"execute\": \"qmp_capabilities\"}\n";
+	const char *major = strstr(guest->monitored, "\"major\": ");
 
+	if (strstr(guest->monitored, "\"QMP\"")) {
+		guest->qemu_major = major ? (unsigned int)strtoul(major + 9, NULL, 10) : 0;
+		/* without this it tells no events, and the time limit has to do */
+		if (write(guest->qemu.lines[QEMU_MONITOR], greet, sizeof(greet) - 1) < 0)
+			return;
+	}
+	if (strstr(guest->monitored, "\"event\": \"STOP\""))
+		guest->stopped = true;
+}
+
+static void take_monitor(struct guest *guest, const char *bytes, size_t length)
+{
 	for (size_t i = 0; i < length; i++) {
 		if (bytes[i] != '\n') {
 			if (guest->monitored_used + 1 < sizeof(guest->monitored))
@@ -290,17 +230,14 @@ static void take_monitor(struct guest *guest, const char *bytes, size_t length)
 		}
 		guest->monitored[guest->monitored_used] = '\0';
 		guest->monitored_used = 0;
-		if (strstr(guest->monitored, "\"QMP\"") &&
-		    write(guest->monitor, greet, sizeof(greet) - 1) < 0)
-			return;
-		if (strstr(guest->monitored, "\"event\": \"STOP\""))
-			guest->stopped = true;
+		take_monitored(guest);
 	}
 }
 
-static int take(struct guest *guest, int *fd, struct error *error)
+static int take(struct guest *guest, int line, struct error *error)
 {
-	char bytes[16384];
+	char bytes[65536];
+	int *fd = &guest->qemu.lines[line];
 	ssize_t got = read(*fd, bytes, sizeof(bytes));
 
 	if (got <= 0) {
@@ -308,142 +245,271 @@ static int take(struct guest *guest, int *fd, struct error *error)
 		*fd = -1;
 		return 0;
 	}
-	if (fd == &guest->console || fd == &guest->said)
-		take_console(guest, bytes, (size_t)got);
-	else if (fd == &guest->monitor)
+	switch (line) {
+	case QEMU_SAID:
+	case QEMU_CONSOLE:
+		console_take(&guest->console, bytes, (size_t)got);
+		return 0;
+	case QEMU_MONITOR:
 		take_monitor(guest, bytes, (size_t)got);
+		return 0;
+	default:
+		return take_frames(guest, line, bytes, (size_t)got, error);
+	}
+}
+
+static int fail(const struct guest *guest, int code, struct error *error, const char *what)
+{
+	return console_error(&guest->console, error, code, what);
+}
+
+/* Why QEMU is gone although the command has not ended. */
+static int fail_early(const struct guest *guest, struct error *error)
+{
+	const struct console *console = &guest->console;
+	char text[CONSOLE_LINE_BYTES + 64];
+
+	if (console->unpacking_failed)
+		return fail(guest, ENOMEM, error,
+			    "the guest's files do not fit into its memory: more by --memory");
+	if (*console->panic) {
+		snprintf(text, sizeof(text), "the guest's kernel panicked: %s%s", console->panic,
+			 *console->oom ? "; it was out of memory (--memory)" : "");
+		return fail(guest, EIO, error, text);
+	}
+	return fail(guest, ECHILD, error,
+		    guest->result->ready_ns ? "the guest ended before the command did"
+					    : "QEMU ended before the guest had booted");
+}
+
+/* Nothing was heard for too long. */
+static int fail_silent(const struct guest *guest, uint64_t patience_ns, struct error *error)
+{
+	char text[256], limit[16];
+
+	duration_format(limit, sizeof(limit), patience_ns);
+	if (guest->result->ready_ns)
+		snprintf(text, sizeof(text), "the guest hangs: no sign of life for %s", limit);
+	else if (!guest->console.bytes)
+		snprintf(text, sizeof(text),
+			 "the guest did not boot within %s, and its kernel said nothing: does it "
+			 "have a serial console (%s)?",
+			 limit, guest->options->qemu.board->console);
 	else
-		return take_frames(guest, bytes, (size_t)got, error);
-	return 0;
+		snprintf(text, sizeof(text), "the guest did not boot within %s", limit);
+	return fail(guest, ETIMEDOUT, error, text);
 }
 
-static int fail(struct guest *guest, int code, struct error *error, const char *what)
+/* The first Ctrl-C is for the command, so that it tells what it has. */
+static int take_signal(struct guest *guest, struct error *error)
 {
-	const char *tail = guest->tail;
-	size_t used = guest->tail_used;
+	struct signalfd_siginfo info;
+	int32_t number = SIGINT;
+	bool pass_on;
 
-	/* as much of the end as there is room for, on one line */
-	if (used > 400)
-		tail += used - 400;
-	for (char *at = guest->tail; *at; at++)
-		if (*at == '\n' || *at == '\r')
-			*at = ' ';
-	return error_set(error, code, "%s%s%s", what, used ? "; the console ends with: " : "",
-			 tail);
+	if (read(guest->signals, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	pass_on = info.ssi_signo == SIGINT && guest->host_line >= 0 && !guest->interrupted_ns;
+	guest->interrupted_ns = clock_monotonic_ns();
+	if (pass_on && frame_write(guest->qemu.lines[guest->host_line], FRAME_SIGNAL, &number,
+				   sizeof(number)) >= 0)
+		return 0;
+	guest->interrupted = true;
+	return error_set(error, EINTR, "interrupted");
 }
 
-/* Until the command has ended, or it is known that it will not. */
-static int follow(struct guest *guest, const struct boot_options *options, uint64_t patience_ns,
-		  struct error *error)
+/* Milliseconds until something has to be done if nothing is heard. */
+static int wait_of(const struct guest *guest, uint64_t deadline_ns)
 {
-	int *const fds[] = {&guest->said, &guest->console, &guest->frames, &guest->monitor};
-	uint64_t deadline_ns = guest->started_ns + patience_ns;
-	char text[64], limit[16];
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns >= deadline_ns)
+		return 0;
+	if (!guest->result->ready_ns && guest->options->progress)
+		return PROGRESS_MS;
+	return (int)((deadline_ns - now_ns) / 1000000) + 1;
+}
+
+static uint64_t deadline_of(const struct guest *guest, uint64_t patience_ns)
+{
+	uint64_t silent_ns = guest->heard_ns + guest->options->timeout_ns;
+	uint64_t given_up_ns = guest->interrupted_ns + INTERRUPT_WAIT_S * 1000000000ULL;
+
+	if (!guest->result->ready_ns)
+		return guest->started_ns + patience_ns;
+	return guest->interrupted_ns && given_up_ns < silent_ns ? given_up_ns : silent_ns;
+}
+
+/* One round: what has come, or has to be given up. */
+static int follow_once(struct guest *guest, uint64_t patience_ns, struct error *error)
+{
+	struct pollfd fds[QEMU_LINES + 2];
+	uint64_t deadline_ns = deadline_of(guest, patience_ns);
+	bool read_any = false;
 	int result = 0;
 
-	duration_format(limit, sizeof(limit), options->timeout_ns);
-	snprintf(text, sizeof(text), "the guest did not boot within %s", limit);
-	while (result >= 0 && !guest->ended) {
-		struct pollfd polled[6] = {{.fd = guest->pidfd, .events = POLLIN},
-					   {.fd = guest->signals, .events = POLLIN}};
-		uint64_t now_ns = clock_monotonic_ns();
-		int wait_ms = guest->ready ? -1 : (int)((deadline_ns - now_ns) / 1000000) + 1;
-		bool read_any = false;
-
-		if (!guest->ready && now_ns >= deadline_ns)
-			return fail(guest, ETIMEDOUT, error, text);
-		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-			polled[2 + i] = (struct pollfd){.fd = *fds[i], .events = POLLIN};
-		if (poll(polled, ARRAY_SIZE(polled), wait_ms) < 0 && errno != EINTR)
-			return error_set(error, errno, "cannot wait: %s", strerror(errno));
-		for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(fds); i++)
-			if (polled[2 + i].revents) {
-				result = take(guest, fds[i], error);
-				read_any = true;
-			}
-		if (polled[1].revents) {
-			guest->interrupted = true;
-			return error_set(error, EINTR, "interrupted");
+	for (int i = 0; i < QEMU_LINES; i++)
+		fds[i] = (struct pollfd){.fd = guest->qemu.lines[i], .events = POLLIN};
+	fds[QEMU_LINES] = (struct pollfd){.fd = guest->qemu.pidfd, .events = POLLIN};
+	fds[QEMU_LINES + 1] = (struct pollfd){.fd = guest->signals, .events = POLLIN};
+	if (poll(fds, ARRAY_SIZE(fds), wait_of(guest, deadline_ns)) < 0 && errno != EINTR)
+		return error_set(error, errno, "cannot wait: %s", strerror(errno));
+	if (guest->options->progress && !guest->result->ready_ns)
+		show_progress(guest);
+	for (int i = 0; result >= 0 && i < QEMU_LINES; i++)
+		if (fds[i].revents) {
+			result = take(guest, i, error);
+			read_any = true;
 		}
-		if (guest->stopped)
-			return fail(guest, EIO, error, "QEMU stopped the guest");
-		if (polled[0].revents && !read_any)
-			return fail(guest, ECHILD, error,
-				    guest->ready ? "the guest ended before the command did"
-						 : "QEMU ended before the guest had booted");
-	}
-	return result;
+	if (result < 0 || guest->result->ended)
+		return result;
+	if (fds[QEMU_LINES + 1].revents)
+		return take_signal(guest, error);
+	if (guest->qemu_major && guest->qemu_major < QEMU_MAJOR_MIN)
+		return error_set(error, ENOTSUP, "%s is version %u: %d or later is needed",
+				 guest->options->qemu.board->qemu, guest->qemu_major,
+				 QEMU_MAJOR_MIN);
+	if (guest->stopped)
+		return fail(guest, EIO, error, "QEMU stopped the guest");
+	if (fds[QEMU_LINES].revents && !read_any)
+		return fail_early(guest, error);
+	if (clock_monotonic_ns() < deadline_ns || deadline_ns != deadline_of(guest, patience_ns))
+		return 0;
+	guest->interrupted = guest->interrupted_ns != 0;
+	return guest->interrupted ? error_set(error, EINTR, "interrupted, and the command goes on")
+				  : fail_silent(guest,
+						guest->result->ready_ns ? guest->options->timeout_ns
+									: patience_ns,
+						error);
 }
 
-static bool kvm_is_there(void)
+static int attempt(struct guest *guest, bool kvm, uint64_t patience_ns, struct error *error)
 {
-	cleanup_close int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
-
-	return fd >= 0;
-}
-
-static int attempt(struct guest *guest, const struct boot_options *options, bool kvm,
-		   uint64_t patience_ns, struct error *error)
-{
-	int result = start(guest, options, kvm, error);
-
-	if (result >= 0)
-		result = follow(guest, options, patience_ns, error);
-	end(guest);
-	return result;
-}
-
-static int run(struct guest *guest, const struct boot_options *options, struct error *error)
-{
-	bool native = options->board == board_here();
-	bool kvm = options->accel == ACCEL_KVM ||
-		   (options->accel == ACCEL_AUTO && native && kvm_is_there());
+	struct qemu_options qemu = guest->options->qemu;
 	int result;
 
-	if (!kvm)
-		return attempt(guest, options, false, options->timeout_ns, error);
-	result = attempt(guest, options, true,
-			 options->accel == ACCEL_AUTO ? KVM_PATIENCE_NS : options->timeout_ns,
-			 error);
-	/* some hosts have /dev/kvm, and cannot run a stock kernel by it */
-	if (result >= 0 || options->accel == ACCEL_KVM || guest->ready || guest->interrupted)
-		return result;
-	guest->stopped = guest->spoke = false;
-	guest->tail_used = 0;
-	return attempt(guest, options, false, options->timeout_ns, error);
+	qemu.kvm = kvm;
+	guest->result->kvm = kvm;
+	guest->started_ns = clock_monotonic_ns();
+	result = qemu_start(&guest->qemu, &qemu, error);
+	while (result >= 0 && !guest->result->ended)
+		result = follow_once(guest, patience_ns, error);
+	clear_progress(guest);
+	qemu_end(&guest->qemu);
+	for (int i = 0; i < FRAME_LINES; i++)
+		frame_release(&guest->readers[i]);
+	receiving_abort(&guest->receiving);
+	guest->result->wall_ns = clock_monotonic_ns() - guest->started_ns;
+	if (guest->ended_ns)
+		guest->result->teardown_ns = clock_monotonic_ns() - guest->ended_ns;
+	return result;
 }
 
-int boot_run(const struct boot_options *options, struct boot_result *ret_result,
-	     struct error *error)
+static int run(struct guest *guest, struct error *error)
 {
-	struct guest guest = {.pidfd = -1,
-			      .said = -1,
-			      .console = -1,
-			      .frames = -1,
-			      .monitor = -1,
-			      .signals = -1,
-			      .log_fd = -1};
-	sigset_t heard, before;
-	int result = 0;
+	const struct boot_options *options = guest->options;
+	/* of another architecture there is nothing but emulation */
+	bool kvm = options->accel == ACCEL_KVM ||
+		   (options->accel == ACCEL_AUTO && options->qemu.board == board_here() &&
+		    qemu_may_use_kvm());
+	int log_fd = guest->console.log_fd, result;
+
+	if (!kvm)
+		return attempt(guest, false, options->timeout_ns, error);
+	result = attempt(guest, true,
+			 options->accel == ACCEL_AUTO ? KVM_PATIENCE_NS : options->timeout_ns,
+			 error);
+	if (result < 0 && options->accel == ACCEL_KVM && !guest->result->ready_ns &&
+	    !guest->interrupted)
+		return error_wrap(error, result, "under KVM (without it: --accel tcg)");
+	/* some hosts have /dev/kvm, and cannot run a stock kernel by it */
+	if (result >= 0 || options->accel == ACCEL_KVM || guest->result->ready_ns ||
+	    guest->interrupted)
+		return result;
+	guest->stopped = false;
+	guest->console = (struct console){.log_fd = log_fd};
+	return attempt(guest, false, options->timeout_ns, error);
+}
+
+/* The command has ended; whether it is to be believed. */
+static int judge(const struct guest *guest, struct error *error)
+{
+	char text[CONSOLE_LINE_BYTES + 64];
+
+	if (*guest->failed)
+		return error_set(error, EIO, "%s", guest->failed);
+	if (*guest->file_error.text) {
+		*error = guest->file_error;
+		return -EIO;
+	}
+	if (!*guest->console.oom || guest->result->code != 128 + SIGKILL)
+		return 0;
+	snprintf(text, sizeof(text), "the guest ran out of memory (more by --memory); killed %s",
+		 guest->console.oom);
+	return fail(guest, ENOMEM, error, text);
+}
+
+static int hear_signals(struct guest *guest, sigset_t *ret_before, struct error *error)
+{
+	sigset_t heard;
 
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGINT);
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGHUP);
-	sigprocmask(SIG_BLOCK, &heard, &before);
-	guest.signals = signalfd(-1, &heard, SFD_CLOEXEC);
-	if (options->log)
-		guest.log_fd = open(options->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (guest.signals < 0 || (options->log && guest.log_fd < 0))
-		result = error_set(error, errno, "cannot write %s: %s",
-				   options->log ? options->log : "signals", strerror(errno));
+	sigprocmask(SIG_BLOCK, &heard, ret_before);
+	guest->signals = signalfd(-1, &heard, SFD_CLOEXEC);
+	return guest->signals < 0
+		       ? error_set(error, errno, "cannot hear signals: %s", strerror(errno))
+		       : 0;
+}
+
+static int open_log(struct guest *guest, struct error *error)
+{
+	if (!guest->options->log)
+		return 0;
+	guest->console.log_fd =
+		open(guest->options->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return guest->console.log_fd < 0 ? error_set(error, errno, "cannot write %s: %s",
+						     guest->options->log, strerror(errno))
+					 : 0;
+}
+
+int boot_run(const struct boot_options *options, struct boot_result *ret_result,
+	     struct error *error)
+{
+	struct guest guest = {
+		.options = options,
+		.result = ret_result,
+		.qemu = QEMU_INIT,
+		.console = {.log_fd = -1},
+		.host_line = -1,
+		.signals = -1,
+		.dump_fd = -1,
+		.receiving = {.fd = -1},
+	};
+	sigset_t before;
+	int result, log_fd;
+
+	*ret_result = (struct boot_result){.code = 0};
+	result = hear_signals(&guest, &before, error);
 	if (result >= 0)
-		result = run(&guest, options, error);
-	if (guest.signals >= 0)
-		close(guest.signals);
-	if (guest.log_fd >= 0)
-		close(guest.log_fd);
+		result = open_log(&guest, error);
+	log_fd = guest.console.log_fd;
+	if (result >= 0)
+		result = run(&guest, error);
+	if (result >= 0)
+		result = judge(&guest, error);
+	if (options->scheduler && ret_result->scheduler == BOOT_SCHEDULER_NONE && *guest.failed)
+		ret_result->scheduler = BOOT_SCHEDULER_NOT_STARTED;
+	snprintf(ret_result->oom, sizeof(ret_result->oom), "%s", guest.console.oom);
+	ret_result->log_error = guest.console.log_error;
+	for (size_t i = 0; i < 3; i++) {
+		int fd = (int[]){guest.signals, guest.dump_fd, log_fd}[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	*ret_result = guest.result;
 	return result;
 }

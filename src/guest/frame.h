@@ -14,11 +14,32 @@
 #include "base/cleanup.h"
 
 enum frame_kind {
-	FRAME_READY = 1,  /* init runs */
-	FRAME_OUT = 2,	  /* standard output of the command */
-	FRAME_ERROR = 3,  /* its standard error */
-	FRAME_EXIT = 4,	  /* int32_t: its exit status; nothing comes after */
-	FRAME_FAILED = 5, /* text: init could not run it */
+	FRAME_READY = 1,     /* text: the kernel's release; init runs */
+	FRAME_OUT = 2,	     /* standard output of the command */
+	FRAME_ERROR = 3,     /* its standard error */
+	FRAME_EXIT = 4,	     /* int32_t: its exit status; nothing comes after */
+	FRAME_FAILED = 5,    /* text: init could not run it */
+	FRAME_ALIVE = 6,     /* at least every FRAME_ALIVE_NS */
+	FRAME_SCHEDULER = 7, /* struct frame_scheduler: what became of it */
+	FRAME_DUMP = 8,	     /* text: more of what it and the kernel said of its end */
+	FRAME_FILE = 9,	 /* struct frame_file, and its path: one begins that the command wrote */
+	FRAME_DATA = 10, /* more of it */
+	FRAME_FILE_END = 11, /* uint64_t: so many bytes, it is complete */
+	FRAME_SIGNAL = 12,   /* int32_t, to the guest: a signal for the command */
+};
+
+#define FRAME_ALIVE_NS 1000000000ULL
+
+struct frame_scheduler {
+	uint32_t state; /* enum scheduler_state */
+	uint32_t reserved;
+	uint64_t after_ns; /* its end, since it was taken into use */
+	char name[128];
+	char reason[320]; /* of its death */
+};
+
+struct frame_file {
+	uint32_t mode; /* permissions */
 };
 
 #define FRAME_BYTES_MAX (64 * 1024) /* of a payload */

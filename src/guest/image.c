@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "base/array.h"
 #include "guest/board.h"
 #include "guest/needs.h"
+
+#define ARGUMENTS_MAX 1024
 
 struct image {
 	struct output out;
@@ -175,35 +178,144 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-static int add_orders(struct image *image, const struct image_options *options, struct error *error)
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int add_order(struct image *image, const char *name, char *const *texts, size_t count,
+		     struct error *error)
 {
 	struct output text;
-	char directory[PATH_MAX] = "/";
-	int result = 0;
+	int result;
 
 	if (output_init(&text, -1) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	for (size_t i = 0; options->arguments[i]; i++)
-		output_bytes(&text, options->arguments[i], strlen(options->arguments[i]) + 1);
-	result = cpio_add_bytes(&image->cpio, IMAGE_ARGUMENTS, 0644, text.buffer, text.used, error);
+	for (size_t i = 0; i < count; i++)
+		output_bytes(&text, texts[i], strlen(texts[i]) + 1);
+	result = text.error
+			 ? error_set(error, text.error, "out of memory")
+			 : cpio_add_bytes(&image->cpio, name, 0644, text.buffer, text.used, error);
 	output_release(&text);
-	if (result >= 0 && getcwd(directory, sizeof(directory)))
-		result = cpio_add_directory(&image->cpio, directory + 1, error);
-	if (result >= 0)
-		result = cpio_add_bytes(&image->cpio, IMAGE_DIRECTORY, 0644, directory,
-					strlen(directory) + 1, error);
-	if (result >= 0 && options->scheduler)
-		result = cpio_add_bytes(&image->cpio, IMAGE_SCHEDULER, 0644, options->scheduler,
-					strlen(options->scheduler) + 1, error);
 	return result;
 }
 
-/* The first word of a command line is its program. */
+static int add_arguments(struct image *image, char *const *arguments, struct error *error)
+{
+	const char *texts[ARGUMENTS_MAX] = {"dwell"};
+	size_t count = !image_is_program(arguments[0]);
+
+	for (size_t i = 0; arguments[i]; i++) {
+		if (count == ARGUMENTS_MAX)
+			return error_set(error, E2BIG, "more than %d arguments", ARGUMENTS_MAX);
+		texts[count++] = arguments[i];
+	}
+	return add_order(image, IMAGE_ARGUMENTS, (char *const *)texts, count, error);
+}
+
+/* What the command writes to has to have its directory there too. */
+static int add_returns(struct image *image, const struct returns *returns, struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < returns->count; i++) {
+		cleanup_free char *parent = strdup(returns->roots[i]);
+
+		if (!parent)
+			return error_set(error, ENOMEM, "out of memory");
+		*strrchr(parent, '/') = '\0';
+		if (*parent && is_directory(parent))
+			result = cpio_add_directory(&image->cpio, parent + 1, error);
+	}
+	return result < 0 ? result
+			  : add_order(image, IMAGE_RETURNS, returns->roots, returns->count, error);
+}
+
+static int add_orders(struct image *image, const struct image_options *options, struct error *error)
+{
+	char directory[PATH_MAX] = "/", *text = directory;
+	int result = add_arguments(image, options->arguments, error);
+
+	if (result >= 0 && getcwd(directory, sizeof(directory)) && directory[1])
+		result = cpio_add_directory(&image->cpio, directory + 1, error);
+	if (result >= 0)
+		result = add_order(image, IMAGE_DIRECTORY, &text, 1, error);
+	if (result >= 0)
+		result = add_returns(image, options->returns, error);
+	if (result >= 0 && options->repro)
+		result = cpio_add_bytes(&image->cpio, IMAGE_REPRO, 0644, "1", 1, error);
+	return result;
+}
+
+/* As execvp(3) does. */
+static int find_program(const char *name, char into[PATH_MAX], struct error *error)
+{
+	const char *path = getenv("PATH"), *end;
+
+	if (strchr(name, '/')) {
+		snprintf(into, PATH_MAX, "%s", name);
+		return 0;
+	}
+	for (path = path ? path : "/usr/bin:/bin"; path; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		snprintf(into, PATH_MAX, "%.*s/%s", (int)(end - path), path, name);
+		if (is_file(into) && !access(into, X_OK))
+			return 0;
+	}
+	return error_set(error, ENOENT, "there is no program '%s' in PATH", name);
+}
+
+/* The first word of a command line is its program; others may be files that it reads. */
 static int add_scheduler(struct image *image, const char *command, struct error *error)
 {
-	cleanup_free char *program = strndup(command, strcspn(command, " \t"));
+	cleanup_free char *copy = strdup(command), *line = NULL;
+	char program[PATH_MAX], *rest = copy, *word = NULL;
+	int result;
 
-	return program ? add_here(image, program, error) : -ENOMEM;
+	while (rest && (!word || !*word))
+		word = strsep(&rest, " \t");
+	if (!word || !*word)
+		return error_set(error, EINVAL, "the scheduler's command is empty");
+	result = find_program(word, program, error);
+	if (result >= 0 && access(program, X_OK) < 0)
+		result = error_set(error, errno, "the scheduler %s: %s", program, strerror(errno));
+	if (result >= 0)
+		result = add_here(image, program, error);
+	if (result < 0)
+		return result;
+	if (asprintf(&line, "%s %s", program, rest ? rest : "") < 0) {
+		line = NULL;
+		return error_set(error, ENOMEM, "out of memory");
+	}
+	result = add_order(image, IMAGE_SCHEDULER, &line, 1, error);
+	while (result >= 0 && (word = strsep(&rest, " \t")))
+		if (is_file(word))
+			result = add_here(image, word, error);
+	return result;
+}
+
+/* A directory with all that is in it; links to files are the files. */
+static int add_tree(struct image *image, const char *path, struct error *error)
+{
+	char *const paths[] = {(char *)path, NULL};
+	FTS *tree = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+	int result = 0;
+
+	if (!tree)
+		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	while (result >= 0 && (entry = fts_read(tree))) {
+		if (entry->fts_info == FTS_F)
+			result = add_here(image, entry->fts_path, error);
+		else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS ||
+			 entry->fts_info == FTS_ERR)
+			result = error_set(error, entry->fts_errno, "cannot read %s: %s",
+					   entry->fts_path, strerror(entry->fts_errno));
+	}
+	fts_close(tree);
+	return result;
 }
 
 static int fill(struct image *image, const struct image_options *options, struct error *error)
@@ -222,7 +334,9 @@ static int fill(struct image *image, const struct image_options *options, struct
 	if (result >= 0)
 		result = cpio_add_device(&image->cpio, "dev/console", 5, 1, error);
 	for (size_t i = 0; result >= 0 && options->files[i]; i++)
-		result = add_here(image, options->files[i], error);
+		result = is_directory(options->files[i])
+				 ? add_tree(image, options->files[i], error)
+				 : add_here(image, options->files[i], error);
 	for (size_t i = 0; result >= 0 && options->arguments[i]; i++)
 		if (is_file(options->arguments[i]))
 			result = add_here(image, options->arguments[i], error);

@@ -6,20 +6,35 @@
 #ifndef DWELL_GUEST_IMAGE_H
 #define DWELL_GUEST_IMAGE_H
 
+#include <string.h>
+
 #include "guest/cpio.h"
+#include "guest/returns.h"
 
 /* Where init finds its orders: texts, each ended by a NUL. */
 #define IMAGE_ARGUMENTS "etc/dwell/arguments"
 #define IMAGE_DIRECTORY "etc/dwell/directory"
 #define IMAGE_SCHEDULER "etc/dwell/scheduler"
+#define IMAGE_REPRO	"etc/dwell/repro" /* not empty: the scheduler is not alarmed */
+#define IMAGE_RETURNS	"etc/dwell/returns"
 
 struct image_options {
 	const char *program; /* the dwell that is init; NULL: this one */
 	const char *sysroot; /* where programs of other architectures find libraries; NULL: "/" */
-	char *const *arguments; /* of the command, without "dwell"; ends with NULL */
-	char *const *files;	/* to add; ends with NULL */
-	const char *scheduler;	/* a command line; NULL: none */
+	/* a command of dwell, or a program with a slash in its name, and arguments; ends with NULL
+	 */
+	char *const *arguments;
+	char *const *files;    /* to add, directories with all that is in them; ends with NULL */
+	const char *scheduler; /* a command line; NULL: none */
+	bool repro;
+	const struct returns *returns;
 };
+
+/* Whether a command is a program of its own, not one of dwell's. */
+static inline bool image_is_program(const char *command)
+{
+	return strchr(command, '/') != NULL;
+}
 
 /*
  * Into a file without a name, that of the descriptor. Arguments that name files are added as well.

@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 #include "guest/init.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <net/if.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,13 +14,15 @@
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/utsname.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/priority.h"
 #include "guest/board.h"
 #include "guest/frame.h"
 #include "guest/image.h"
+#include "guest/inner.h"
 
 #define ORDERS_MAX    (64 * 1024)
 #define ARGUMENTS_MAX 1024
@@ -59,8 +61,28 @@ static void raise_loopback(void)
 		ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
+/* The virtio-serial port, by its name; -1: this kernel has no driver for it. */
+static int open_port(void)
+{
+	cleanup_dir DIR *ports = opendir("/sys/class/virtio-ports");
+	struct dirent *entry;
+
+	while (ports && (entry = readdir(ports))) {
+		char path[PATH_MAX], name[32] = "";
+		cleanup_file FILE *file = NULL;
+
+		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%s/name", entry->d_name);
+		file = *entry->d_name == '.' ? NULL : fopen(path, "re");
+		if (!file || fscanf(file, "%31s", name) != 1 || strcmp(name, BOARD_PORT) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		return open(path, O_RDWR | O_CLOEXEC);
+	}
+	return -1;
+}
+
 /* A second serial line: the first is the console. */
-static int open_host(void)
+static int open_serial(void)
 {
 	struct termios raw;
 	int fd = open(board_here()->line_path, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -70,6 +92,13 @@ static int open_host(void)
 	cfmakeraw(&raw);
 	tcsetattr(fd, TCSANOW, &raw);
 	return fd;
+}
+
+static int open_host(void)
+{
+	int fd = open_port();
+
+	return fd < 0 ? open_serial() : fd;
 }
 
 _Noreturn static void turn_off(void)
@@ -94,73 +123,48 @@ static size_t read_order(const char *name, char into[ORDERS_MAX])
 	return got > 0 ? (size_t)got : 0;
 }
 
-_Noreturn static void become_command(int out, int error)
+/* Texts that each end by a NUL. */
+static size_t split(char *texts, size_t length, char **into, size_t room)
 {
-	static char orders[ORDERS_MAX], directory[ORDERS_MAX];
-	char *arguments[ARGUMENTS_MAX + 2] = {(char *)"dwell"};
-	size_t length = read_order(IMAGE_ARGUMENTS, orders), count = 1;
+	size_t count = 0;
 
-	for (size_t at = 0; at < length && count <= ARGUMENTS_MAX; at += strlen(orders + at) + 1)
-		arguments[count++] = orders + at;
+	for (size_t at = 0; at < length && count < room; at += strlen(texts + at) + 1)
+		into[count++] = texts + at;
+	return count;
+}
+
+static void read_orders(struct inner_orders *orders)
+{
+	static char arguments[ORDERS_MAX], directory[ORDERS_MAX], scheduler[ORDERS_MAX],
+		returns[ORDERS_MAX];
+	static char *items[ARGUMENTS_MAX + 1], *roots[ARGUMENTS_MAX + 1];
+	size_t length = read_order(IMAGE_ARGUMENTS, arguments);
+
+	split(arguments, length, items, ARGUMENTS_MAX);
+	orders->arguments = items;
 	read_order(IMAGE_DIRECTORY, directory);
-	if (chdir(directory) < 0)
-		fprintf(stderr, "init: %s: %s\n", directory, strerror(errno));
-	setsid();
-	dup2(out, STDOUT_FILENO);
-	dup2(error, STDERR_FILENO);
-	execv("/init", arguments);
-	dprintf(STDERR_FILENO, "init: cannot run dwell: %s\n", strerror(errno));
-	_exit(127);
+	orders->directory = directory;
+	orders->scheduler = read_order(IMAGE_SCHEDULER, scheduler) ? scheduler : NULL;
+	orders->repro = read_order(IMAGE_REPRO, (char[ORDERS_MAX]){""}) > 0;
+	length = read_order(IMAGE_RETURNS, returns);
+	orders->returns.roots = roots;
+	orders->returns.count = split(returns, length, roots, ARGUMENTS_MAX);
 }
 
-/* False: nothing more will come. */
-static bool pass_on(int from, int host, enum frame_kind kind)
+/* Whoever else wants a CPU, and whatever the scheduler under test makes of it. */
+static void be_unstoppable(void)
 {
-	static char bytes[4096];
-	ssize_t got = read(from, bytes, sizeof(bytes));
+	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	if (got < 0)
-		return errno == EINTR || errno == EAGAIN;
-	return got > 0 && frame_write(host, kind, bytes, (size_t)got) >= 0;
-}
-
-/* Its wait status. Orphans are reaped on the way: they are init's. */
-static int run_command(int host)
-{
-	int out[2], error[2], status = 127 << 8, left = 2;
-	struct pollfd fds[2];
-	pid_t pid, got;
-
-	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
-		return status;
-	pid = fork();
-	if (!pid)
-		become_command(out[1], error[1]);
-	close(out[1]);
-	close(error[1]);
-	fds[0] = (struct pollfd){.fd = out[0], .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = error[0], .events = POLLIN};
-	while (left) {
-		if (poll(fds, 2, -1) <= 0)
-			continue;
-		for (int i = 0; i < 2; i++) {
-			if (!fds[i].revents ||
-			    pass_on(fds[i].fd, host, i ? FRAME_ERROR : FRAME_OUT))
-				continue;
-			fds[i].fd = -1;
-			left--;
-		}
-	}
-	do
-		got = wait(&status);
-	while (got != pid && (got > 0 || errno == EINTR));
-	return status;
+	if (!priority_raise() || fd < 0 || write(fd, "-1000", 5) < 0)
+		fprintf(stderr, "init: cannot protect itself: %s\n", strerror(errno));
 }
 
 _Noreturn void guest_init(void)
 {
-	int host, status;
-	int32_t code;
+	struct inner_orders orders = {.arguments = NULL};
+	struct utsname kernel = {.release = ""};
+	int host;
 
 	mount_all();
 	raise_loopback();
@@ -172,12 +176,12 @@ _Noreturn void guest_init(void)
 		fprintf(stderr, "init: %s: %s\n", board_here()->line_path, strerror(errno));
 		turn_off();
 	}
-	if (frame_write(host, FRAME_READY, "", 0) < 0)
+	read_orders(&orders);
+	be_unstoppable();
+	uname(&kernel);
+	if (frame_write(host, FRAME_READY, kernel.release, strlen(kernel.release)) < 0)
 		turn_off();
-	status = run_command(host);
-	code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	if (frame_write(host, FRAME_EXIT, &code, sizeof(code)) < 0)
-		fprintf(stderr, "init: the host does not listen: %s\n", strerror(errno));
+	inner_run(&orders, host);
 	tcdrain(host);
 	turn_off();
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "load/cgroups.h"
-#include "load/priority.h"
+#include "base/priority.h"
 #include "load/scratch.h"
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "load/priority.h"
+#include "base/priority.h"
 #include "load/run_ops.h"
 #include "load/scratch.h"
 #include "load/watchdog.h"

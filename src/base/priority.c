@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* SCHED_RESET_ON_FORK */
-#include "load/priority.h"
+#include "base/priority.h"
 
 #include <sched.h>
 #include <sys/resource.h>

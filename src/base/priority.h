@@ -4,8 +4,8 @@
  * sched_ext scheduler under test gives nobody any: SCHED_FIFO, where that is permitted. Processes
  * forked meanwhile are normal ones again.
  */
-#ifndef DWELL_LOAD_PRIORITY_H
-#define DWELL_LOAD_PRIORITY_H
+#ifndef DWELL_BASE_PRIORITY_H
+#define DWELL_BASE_PRIORITY_H
 
 #include <stdbool.h>
 

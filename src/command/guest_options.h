@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of `dwell guest`. */
+#ifndef DWELL_COMMAND_GUEST_OPTIONS_H
+#define DWELL_COMMAND_GUEST_OPTIONS_H
+
+#include <argp.h>
+
+#include "command/guest_matrix_options.h"
+#include "command/watch_options.h"
+#include "guest/boot.h"
+
+#define GUEST_FILES_MAX 256
+
+struct guest_options {
+	struct parsing parsing;
+	struct boot_options boot;
+	char kernel[PATH_MAX];
+	const char *program, *sysroot; /* as in struct image_options */
+	char *files[GUEST_FILES_MAX + 1];
+	size_t file_count;
+	char **command;	       /* in argv */
+	const char *scheduler; /* a command line; NULL: none */
+	bool repro;	       /* it is not to be alarmed */
+	const char *result;    /* what came of it goes to this file too; NULL: nowhere */
+	struct guest_matrix_options matrix;
+};
+
+extern const struct argp guest_argp;
+
+/* Returns an enum exit_code: EXIT_DONE = go on. */
+int guest_options_parse(struct guest_options *options, int argc, char **argv);
+
+#endif

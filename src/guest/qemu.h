@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A QEMU process, and the lines to it. */
+#ifndef DWELL_GUEST_QEMU_H
+#define DWELL_GUEST_QEMU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "guest/board.h"
+#include "guest/shape.h"
+
+/* Our ends of its lines. */
+enum qemu_line {
+	QEMU_SAID,    /* what QEMU itself writes */
+	QEMU_CONSOLE, /* of the guest's kernel */
+	QEMU_SERIAL,  /* frames, over a serial port that every kernel knows */
+	QEMU_PORT,    /* frames, over a virtio-serial port: faster, where the kernel has it */
+	QEMU_MONITOR, /* QMP */
+	QEMU_LINES,
+};
+
+struct qemu {
+	pid_t pid; /* 0: none */
+	int pidfd;
+	int lines[QEMU_LINES]; /* -1: ended */
+};
+
+#define QEMU_INIT                                                                                  \
+	{                                                                                          \
+		.pidfd = -1, .lines = { -1, -1, -1, -1, -1 }                                       \
+	}
+
+struct qemu_options {
+	const struct board *board;
+	const char *kernel;
+	const char *append; /* to the kernel's command line; NULL: nothing */
+	struct shape shape;
+	uint64_t memory_bytes;
+	bool kvm;
+	int image_fd; /* the initramfs */
+};
+
+/* It dies with the calling thread. What cannot run at all says so on QEMU_SAID, and ends. */
+int qemu_start(struct qemu *qemu, const struct qemu_options *options,
+	       struct error *error) must_check;
+
+/* Kills and reaps it, whatever it does. */
+void qemu_end(struct qemu *qemu);
+
+/* Whether KVM is there at all; some hosts have it and cannot run a stock kernel by it. */
+bool qemu_may_use_kvm(void);
+
+#endif
