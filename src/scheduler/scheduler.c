@@ -297,8 +297,12 @@ bool scheduler_look(struct scheduler *scheduler)
 {
 	struct pollfd end = {.fd = scheduler->pidfd, .events = POLLIN};
 
-	if (scheduler->state != SCHEDULER_ALIVE)
+	if (scheduler->state != SCHEDULER_ALIVE) {
+		/* thrown out, its program still has something to say before it ends */
+		if (scheduler->pid && scheduler->state == SCHEDULER_DIED)
+			await_end(scheduler, 0);
 		return scheduler->state != SCHEDULER_DIED;
+	}
 	hear(scheduler);
 	/* a program may well survive the scheduler that it loaded */
 	if (poll(&end, 1, 0) == 0 && (!scheduler->in_use || is_enabled()))
