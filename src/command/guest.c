@@ -195,7 +195,7 @@ static int run_guest(struct guest_run *run)
 		code = EXIT_CHECK_FAILED;
 	else
 		code = run->result.code;
-	if (run->result.ended)
+	if (run->result.ended && !*failed.text)
 		remark(run);
 	if (save_result(run, code, &failed, &error) < 0)
 		code = command_fail("guest", EXIT_NOT_RUN, &error);

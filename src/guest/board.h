@@ -19,6 +19,7 @@ struct board {
 	const char *machine; /* -machine */
 	const char *cpu;     /* -cpu, when emulated */
 	const char *console; /* console= */
+	const char *append;  /* words for its kernels; each ends with a blank */
 	/*
 	 * The line of the frames: a device of its own (-device) where the board has one serial port
 	 * only, else (NULL) its second port; and its file in the guest.

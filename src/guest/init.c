@@ -40,6 +40,7 @@ static void mount_all(void)
 		{"sysfs", "/sys"},
 		{"devtmpfs", "/dev"},
 		{"debugfs", "/sys/kernel/debug"},
+		{"securityfs", "/sys/kernel/security"},
 		{"tracefs", "/sys/kernel/tracing"},
 		{"bpf", "/sys/fs/bpf"},
 		{"cgroup2", "/sys/fs/cgroup"},
@@ -151,6 +152,15 @@ static void read_orders(struct inner_orders *orders)
 	orders->returns.count = split(returns, length, roots, ARGUMENTS_MAX);
 }
 
+/* Kernels differ in what can be set: without it the command tells what it misses. */
+static void write_setting(const char *path, const char *value)
+{
+	cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, value, strlen(value)) < 0)
+		fprintf(stderr, "init: %s: %s\n", path, strerror(errno));
+}
+
 /* Whoever else wants a CPU, and whatever the scheduler under test makes of it. */
 static void be_unstoppable(void)
 {
@@ -176,6 +186,9 @@ _Noreturn void guest_init(void)
 		fprintf(stderr, "init: %s: %s\n", board_here()->line_path, strerror(errno));
 		turn_off();
 	}
+	sethostname("guest", 5);
+	/* off by default since 5.14; what is started before it counts only its time on a CPU */
+	write_setting("/proc/sys/kernel/task_delayacct", "1");
 	read_orders(&orders);
 	be_unstoppable();
 	uname(&kernel);

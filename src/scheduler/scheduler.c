@@ -280,17 +280,18 @@ static bool find_reason(struct scheduler *scheduler)
 
 static void note_death(struct scheduler *scheduler)
 {
+	bool ended = false;
+
 	scheduler->ended_ns = clock_monotonic_ns();
 	scheduler->state = SCHEDULER_DIED;
 	for (int waited_ms = 0; waited_ms < REASON_MS; waited_ms += POLL_MS) {
-		bool ended = await_end(scheduler, 0);
-
+		ended = await_end(scheduler, 0);
 		if (find_reason(scheduler))
 			return;
 		poll(NULL, 0, ended && scheduler->log < 0 ? 0 : POLL_MS);
 	}
 	snprintf(scheduler->reason, sizeof(scheduler->reason), "%s",
-		 is_enabled() ? "its program ended" : "the kernel does not say why");
+		 ended ? "its program ended" : "the kernel does not say why");
 }
 
 bool scheduler_look(struct scheduler *scheduler)
