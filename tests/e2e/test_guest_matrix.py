@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell guest --matrix`: what it does with its guests, whatever these do. A stand-in says how they end."""
+import json
+import os
+import pty
+import signal
+import subprocess
+
+import pytest
+
+from conftest import DWELL, run
+from loads import processes
+from matrices import Matrix, wait_until
+
+COMMAND = "command: load steady -d 2s\n"
+
+
+def schedulers(*ends):
+    """One for each way to end; the first is none, with which all is well."""
+    return "schedulers:\n" + "".join(f"  - {'./scx ' + end if end else 'none'}\n" for end in ends)
+
+
+def test_every_combination_has_a_verdict_and_its_reason(tmp_path):
+    ends = ["", "fail", "died", "error", "unsure", "unstarted", "strange", "crash", "garbage"]
+    matrix = Matrix(tmp_path, "name: gauntlet\ntopologies: [tiny-2llc, 1n1l2c1t, max-cpu]\n" + schedulers(*ends) + COMMAND)
+    status, report = matrix.json("--accel", "tcg", "--append", "nokaslr a", "--max-cpus", 8, "--out", matrix.out)
+    assert status == 3
+    assert (report["type"], report["version"], report["matrix"]["name"]) == ("guest-matrix", 1, "gauntlet")
+    cells = {(cell["topology"], (cell["scheduler"] or "").split(" ")[-1]): cell for cell in report["cells"]}
+    assert len(cells) == len(report["cells"]) == 27
+    for topology in ("tiny-2llc", "1n1l2c1t"):
+        found = {end: cells[topology, end] for end in ends}
+        assert [found[end]["verdict"] for end in ends] == ["pass", "fail", "died", "error", "inconclusive"] + ["error"] * 4
+        assert [check["check"] for check in found["fail"]["checks"]] == ["max-gap", "not-starved"]
+        assert found["died"]["reason"] == "runtime error (stall)"
+        assert found["died"]["guest"]["scheduler"]["dump"].startswith("sched_ext: scx_fake disabled")
+        assert found["error"]["reason"] == "the guest did not boot within 60s"
+        assert found["unstarted"]["reason"] == "the verifier refuses it"
+        assert "so strange" in found["strange"]["reason"] and "about to crash" in found["crash"]["reason"]
+        assert found[""]["guest"]["release"] == "6.12.0" and found[""]["elapsed_ns"] > 0
+    for end in ends:
+        assert cells["max-cpu", end]["verdict"] == "skipped"
+        assert cells["max-cpu", end]["reason"] == "252 CPUs, --max-cpus 8"
+    assert report["verdicts"] == {"pass": 2, "fail": 2, "died": 2, "inconclusive": 2, "error": 10, "skipped": 9, "not_run": 0}
+    assert json.loads(matrix.out.read_text()) == report
+    assert matrix.left() == []
+
+
+def test_each_guest_is_started_with_what_it_is_to_be(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: [tiny-2llc]\nmemory: 700M\n" + schedulers("", "fail") + COMMAND)
+    matrix.run("--accel", "tcg", "--add", tmp_path / "scx", "--append", "a b")
+    lines = sorted((line[1:] for line in matrix.started()), key=len)
+    common = ["guest", "--kernel", "auto", "--topology", "tiny-2llc", "--memory", "700M"]
+    for line, scheduler in zip(lines, ([], ["--scheduler", "./scx fail"]), strict=True):
+        end = line.index("--result")
+        assert line[:end] == common + scheduler + ["--accel", "tcg", "--add", str(tmp_path / "scx"), "--append", "a b"]
+        assert line[end + 2 :] == ["--", "load", "--json", "steady", "-d", "2s"]
+
+
+def test_the_table_says_which_fails_where_and_how_to_repeat_it(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: [tiny-2llc, max-cpu]\n" + schedulers("", "fail") + COMMAND)
+    done = matrix.run("--accel", "tcg", "--max-cpus", 8)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 3 and done.stderr == ""
+    assert lines[2].split("  ")[0] == "TOPOLOGY" and "scx fail" in lines[2]
+    assert lines[3].split() == ["tiny-2llc", "4", "pass", "fail", "max-gap,", "not-starved"]
+    assert lines[4].split() == ["max-cpu", "252", "skipped", "skipped"]
+    assert "skipped  max-cpu: 252 CPUs, --max-cpus 8" in lines
+    again = next(line for line in lines if line.startswith("  dwell guest "))
+    assert "--scheduler './scx fail' --accel tcg -- load steady -d 2s" in again
+    assert lines[-1] == "1 pass, 1 fail, 2 skipped"
+
+
+@pytest.mark.parametrize("ends, topology, status", [
+    (["", "pass"], "tiny-2llc", 0),
+    (["", "pass"], "[tiny-2llc, max-cpu]", 0),
+    (["", "error"], "tiny-2llc", 1),
+    (["unsure"], "tiny-2llc", 4),
+    (["unsure", "error"], "tiny-2llc", 1),
+    (["error", "fail"], "tiny-2llc", 3),
+    (["died"], "tiny-2llc", 3),
+])  # fmt: skip
+def test_exit_status(tmp_path, ends, topology, status):
+    matrix = Matrix(tmp_path, f"topologies: {topology}\n" + schedulers(*ends) + COMMAND)
+    assert matrix.run("--max-cpus", 8).returncode == status
+
+
+def test_commands_other_than_load_are_judged_by_their_status(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\ncommand: [doctor]\n")
+    assert matrix.run().returncode == 0
+    assert matrix.started()[0][-2:] == ["--", "doctor"]
+
+
+def test_repeated_runs_are_told_apart(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\nrepeat: 3\n" + schedulers("", "fail") + COMMAND)
+    status, report = matrix.json()
+    assert status == 3
+    assert [(cell["run"], cell["verdict"]) for cell in report["cells"]] == [
+        (1, "pass"), (2, "pass"), (3, "pass"), (1, "fail"), (2, "fail"), (3, "fail"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_one_is_gone_on_with(tmp_path, number):
+    text = "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail", "slow") + COMMAND
+    matrix = Matrix(tmp_path, text)
+    process = matrix.start("--jobs", 2, "--out", matrix.out)
+    # one of the two places is taken for good, all others go through the other one
+    wait_until(lambda: any("./scx slow" in line for line in matrix.started()))
+    wait_until(lambda: matrix.out.exists() and sum(verdict is not None for verdict in matrix.verdicts()) >= 3)
+    process.send_signal(number)
+    output, error = process.communicate(timeout=30)
+    assert process.returncode == 1
+    verdicts = matrix.verdicts()
+    done = sum(verdict is not None for verdict in verdicts)
+    assert error == f"dwell guest: interrupted: {done} of 6 cells done; go on with --resume\n"
+    assert verdicts[:3] == ["pass", "fail", None] and verdicts[5] is None
+    assert output.splitlines()[-1].endswith("not run")
+    assert matrix.left() == []
+
+    before = len(matrix.started())
+    matrix.environment["FAKE_GUEST_HURRY"] = "1"
+    again = matrix.run("--jobs", 2, "--out", matrix.out, "--resume")
+    assert again.returncode == 3 and again.stdout.splitlines()[-1] == "4 pass, 2 fail"
+    assert len(matrix.started()) - before == 6 - done
+    assert matrix.verdicts() == ["pass", "fail", "pass"] * 2
+
+
+def test_errors_are_tried_again_and_nothing_else(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("", "fail", "died", "once") + COMMAND)
+    matrix.environment["FAKE_GUEST_MARK"] = str(tmp_path / "mark")
+    assert matrix.run("--out", matrix.out).returncode == 3
+    assert matrix.verdicts() == ["pass", "fail", "died", "error"]
+    (tmp_path / "mark").touch()
+    assert matrix.run("--out", matrix.out, "--resume", "--boot-timeout", "5m").returncode == 3
+    assert matrix.verdicts() == ["pass", "fail", "died", "pass"]
+    assert len(matrix.started()) == 5
+    assert matrix.run("--out", matrix.out, "--resume").stdout.splitlines()[-1] == "2 pass, 1 fail, 1 died"
+    assert len(matrix.started()) == 5
+
+
+def test_nothing_runs_on_when_it_is_killed(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("slow", "stuck", "") + COMMAND)
+    process = matrix.start("--jobs", 3, "--out", matrix.out)
+    wait_until(lambda: len(matrix.started()) == 3 and matrix.verdicts() == [None, None, "pass"])
+    process.kill()
+    process.communicate(timeout=30)
+    wait_until(lambda: processes(str(tmp_path)) == [], seconds=10)
+    assert matrix.verdicts() == [None, None, "pass"], "the file is whole"
+
+
+def test_a_second_interrupt_has_no_patience(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("stuck") + COMMAND)
+    process = matrix.start()
+    wait_until(lambda: matrix.started())
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 1
+    assert process.stderr.read() == "dwell guest: interrupted: 0 of 1 cells done\n"
+    assert matrix.left() == []
+
+
+def test_guests_that_do_not_end_are_ended(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\ntimeout: 1s\n" + schedulers("slow", "stuck") + COMMAND)
+    status, report = matrix.json("--jobs", 2)
+    assert status == 1
+    for cell in report["cells"]:
+        assert cell["verdict"] == "error" and "`timeout` of the matrix" in cell["reason"]
+    assert matrix.left() == []
+
+
+def test_not_more_guests_at_once_than_wanted(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\nrepeat: 4\n" + schedulers("slow") + COMMAND)
+    process = matrix.start("--jobs", 2)
+    wait_until(lambda: len(matrix.started()) == 2)
+    # the third begins only when one of them has ended
+    first = next(pid for pid in processes(str(tmp_path)) if pid != process.pid)
+    assert len(matrix.started()) == 2
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: len(matrix.started()) == 3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 1
+    assert len(matrix.started()) == 3
+
+
+def test_more_memory_than_there_is(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\nmemory: 64T\n" + COMMAND)
+    status, report = matrix.json("--out", matrix.out)
+    assert status == 1 and not matrix.started()
+    assert "needs 64.0 TiB of memory" in report["cells"][0]["reason"]
+    assert matrix.verdicts() == ["error"]
+
+
+def test_progress_is_for_terminals(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("", "fail") + COMMAND)
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [DWELL, *matrix.arguments()], cwd=tmp_path, env=matrix.environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=60,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert done.returncode == 3 and "\033" not in done.stdout
+    rows = [line.split("\033[K")[-1].split() for line in shown.replace("\r", "").splitlines()]
+    assert sorted(row[0] for row in rows if row) == ["fail", "pass"]
+
+
+def refused(matrix, *options, status=2):
+    done = matrix.run(*options)
+    assert done.returncode == status and done.stdout == "" and not matrix.started(), done
+    assert done.stderr.startswith("dwell guest: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_mistakes_on_the_command_line(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + COMMAND)
+    assert "`command` in" in refused(matrix, "--", "doctor")
+    assert "--kernel is for one guest" in refused(matrix, "--kernel", "auto")
+    assert "--topology is for one guest" in refused(matrix, "--topology", "tiny-2llc")
+    assert "--resume of what? --out FILE" in refused(matrix, "--resume")
+    assert "--jobs needs a number" in refused(matrix, "--jobs", "0")
+    assert "1024 at most" in refused(matrix, "--jobs", "9999999999")
+    assert "--max-cpus needs a number" in refused(matrix, "--max-cpus", "none")
+    assert "table or json" in refused(matrix, "--format", "xml")
+    assert "auto, kvm or tcg" in refused(matrix, "--accel", "fast")
+    done = run("guest", "--jobs", "2", "--", "doctor")
+    assert done.returncode == 2 and "--jobs is for many guests: --matrix FILE" in done.stderr
+    done = run("guest", "--matrix", "/nonexistent")
+    assert done.returncode == 1 and "cannot read /nonexistent" in done.stderr
+
+
+def test_mistakes_in_the_file_have_their_line(tmp_path):
+    matrix = Matrix(tmp_path, COMMAND + "topologies:\n  - tiny-2llc\n  - tiny-3llc\n")
+    assert f"{matrix.path}:4:5: bad topology 'tiny-3llc': did you mean 'tiny-" in refused(matrix)
+    matrix.path.write_text(COMMAND + "scheduler: ./scx\n")
+    assert f"{matrix.path}:2:1: a matrix has no key 'scheduler'; did you mean 'schedulers'?" in refused(matrix)
+
+
+def test_files_of_verdicts_that_cannot_be(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + COMMAND)
+    assert "cannot write /nonexistent/a: " in refused(matrix, "--out", "/nonexistent/a", status=1)
+    assert "is no file" in refused(matrix, "--out", "/dev/null")
+    matrix.out.write_text("precious")
+    assert "is there already" in refused(matrix, "--out", matrix.out, status=1)
+    assert "is damaged: line 1" in refused(matrix, "--out", matrix.out, "--resume")
+    matrix.out.unlink()
+    assert matrix.run("--out", matrix.out, "--resume").returncode == 0, "the first time there is nothing"
+    matrix.log.unlink()
+    assert "`options` is not the same" in refused(matrix, "--out", matrix.out, "--resume", "--append", "quiet")
+    before = matrix.out.read_text()
+    matrix.path.write_text("topologies: tiny-1llc\n" + COMMAND)
+    assert "is of another matrix: `topologies`" in refused(matrix, "--out", matrix.out, "--resume")
+    assert matrix.out.read_text() == before
+
+
+def test_the_topologies_are_listed():
+    done = run("guest", "--list")
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:]}
+    assert done.returncode == 0 and len(rows) == 24
+    assert rows["smt-2llc"] == ["1n2l2c2t", "8"] and rows["max-cpu"] == ["1n14l9c2t", "252"]
