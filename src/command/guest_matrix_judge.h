@@ -19,8 +19,10 @@ struct guest_matrix_end {
 /* The verdict of a cell that was reset. -ENOMEM. */
 int guest_matrix_judge(struct matrix_cell *cell, const struct guest_matrix_end *end) must_check;
 
-/* Of an object of --result, or of "guest" in a file of verdicts. What is not as it should be is
- * left out. -ENOMEM. */
+/*
+ * Of an object of --result, or of "guest" in a file of verdicts. What is not as it should be is
+ * left out. -ENOMEM.
+ */
 int guest_matrix_take_guest(struct matrix_guest *guest, const json_t *object) must_check;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file of a matrix: docs/formats/matrix.md. */
+/* The file of a matrix: dwell-guest(1). */
 #ifndef DWELL_COMMAND_GUEST_MATRIX_YAML_H
 #define DWELL_COMMAND_GUEST_MATRIX_YAML_H
 

@@ -2,7 +2,10 @@
 """`dwell guest --matrix`: what it does with its guests, whatever these do. A stand-in says how they end."""
 import json
 import os
+import pathlib
 import pty
+import re
+import shutil
 import signal
 import subprocess
 
@@ -11,7 +14,9 @@ import pytest
 from conftest import DWELL, run
 from loads import processes
 from matrices import Matrix, wait_until
+from test_docs import keys
 
+TOP = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = "command: load steady -d 2s\n"
 
 
@@ -204,6 +209,31 @@ def test_progress_is_for_terminals(tmp_path):
     assert done.returncode == 3 and "\033" not in done.stdout
     rows = [line.split("\033[K")[-1].split() for line in shown.replace("\r", "").splitlines()]
     assert sorted(row[0] for row in rows if row) == ["fail", "pass"]
+
+
+def test_every_field_and_key_is_in_the_pages(tmp_path):
+    page = (TOP / "docs" / "formats" / "json.md").read_text().partition("## `dwell guest --matrix`")[2]
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("", "fail", "died") + COMMAND)
+    found = keys(matrix.json()[1])
+    assert {"matrix", "cells", "checks", "dump", "command_line"} < found
+    assert not [key for key in found if f'"{key}"' not in page and f"`{key}`" not in page]
+
+    manual = (TOP / "docs" / "man" / "dwell-guest.1.in").read_text()
+    reader = (TOP / "src" / "command" / "guest_matrix_yaml.c").read_text()
+    table = re.search(r"matrix_keys\[\] = \{(.*?)\};", reader, re.S).group(1)
+    names = re.findall(r'\{"([a-z]+)"', table)
+    assert len(names) == 8
+    assert not [name for name in names if f"\n.TP\n.B {name}\n" not in manual]
+
+
+def test_the_file_of_the_manual_is_sound(tmp_path):
+    manual = (TOP / "docs" / "man" / "dwell-guest.1.in").read_text()
+    text = re.search(r"^name: qmap.*?(?=^\.fi)", manual, re.S | re.M).group(0).replace("\\-", "-")
+    matrix = Matrix(tmp_path, text)
+    for name in ("bzImage", "scx_simple", "scx_qmap"):
+        shutil.copy("/bin/true", tmp_path / name)
+    status, report = matrix.json("--max-cpus", 8)
+    assert len(report["cells"]) == 12 and {cell["verdict"] for cell in report["cells"]} <= {"pass", "error"}
 
 
 def refused(matrix, *options, status=2):
