@@ -223,7 +223,7 @@ static int make_directory(struct runner *runner, struct error *error)
 	return -EIO;
 }
 
-/* With what guests have left in it: a dump, a result half written. */
+/* With what a guest that was killed has left in it: a result half written. */
 static void remove_directory(const struct runner *runner)
 {
 	cleanup_dir DIR *directory = *runner->directory ? opendir(runner->directory) : NULL;

@@ -104,8 +104,8 @@ const struct argp guest_matrix_argp = {.options = argp_options, .parser = parse_
 /* What the file says of each guest, and what would be one file for all of them. */
 static bool is_of_one_guest(const char *name)
 {
-	static const char *const names[] = {"kernel",	 "topology", "memory",
-					    "scheduler", "result",   "keep-log"};
+	static const char *const names[] = {"kernel",	 "topology", "memory",	"scheduler",
+					    "keep-dump", "result",   "keep-log"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], name))

@@ -31,11 +31,12 @@ static int add_all(struct matrix_words *words, const char *const *texts, size_t 
 	return result;
 }
 
-/* With what we are to read: where the result goes, and the report of `load` as JSON. */
+/* With what we are to read: where result and dump go, and the report of `load` as JSON. */
 static int arguments_of(struct matrix_words *ret_words, const struct matrix *matrix,
-			const struct matrix_cell *cell, const char *result_path)
+			const struct matrix_cell *cell, const struct guest_matrix_process *files)
 {
-	const char *const told[] = {"--result", result_path, "--", matrix->command.items[0],
+	const char *const told[] = {"--result",	 files->result, "--keep-dump",
+				    files->dump, "--",		matrix->command.items[0],
 				    "--json"};
 	struct matrix_words words = {.items = NULL};
 	int result = matrix_cell_words(matrix, cell, &words);
@@ -94,7 +95,9 @@ int guest_matrix_process_start(struct guest_matrix_process *process, const struc
 	};
 	snprintf(process->result, sizeof(process->result), "%s/%zu.json", directory,
 		 (size_t)(cell - matrix->cells));
-	result = arguments_of(&arguments, matrix, cell, process->result);
+	snprintf(process->dump, sizeof(process->dump), "%s/%zu.log", directory,
+		 (size_t)(cell - matrix->cells));
+	result = arguments_of(&arguments, matrix, cell, process);
 	if (result < 0 || process->out_fd < 0 || process->error_fd < 0)
 		error_set(error, ENOMEM, "cannot start a guest: %s",
 			  strerror(result < 0 ? ENOMEM : errno));
@@ -155,5 +158,6 @@ void guest_matrix_process_release(struct guest_matrix_process *process)
 	if (process->error_fd >= 0)
 		close(process->error_fd);
 	unlink(process->result);
+	unlink(process->dump);
 	*process = (struct guest_matrix_process){.out_fd = -1, .error_fd = -1};
 }

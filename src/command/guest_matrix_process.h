@@ -16,7 +16,7 @@ struct guest_matrix_process {
 	uint64_t told_ns; /* to end; 0: not yet */
 	bool timed_out;
 	int out_fd, error_fd; /* files in memory, of what it prints */
-	char result[PATH_MAX];
+	char result[PATH_MAX], dump[PATH_MAX];
 };
 
 /* What it leaves of files lies in `directory` until it is reaped. It dies with us. */

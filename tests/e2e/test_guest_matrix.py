@@ -59,7 +59,8 @@ def test_each_guest_is_started_with_what_it_is_to_be(tmp_path):
     for line, scheduler in zip(lines, ([], ["--scheduler", "./scx fail"]), strict=True):
         end = line.index("--result")
         assert line[:end] == common + scheduler + ["--accel", "tcg", "--add", str(tmp_path / "scx"), "--append", "a b"]
-        assert line[end + 2 :] == ["--", "load", "--json", "steady", "-d", "2s"]
+        assert line[end + 2] == "--keep-dump"
+        assert line[end + 4 :] == ["--", "load", "--json", "steady", "-d", "2s"]
 
 
 def test_the_table_says_which_fails_where_and_how_to_repeat_it(tmp_path):
@@ -248,6 +249,10 @@ def test_mistakes_on_the_command_line(tmp_path):
     assert "`command` in" in refused(matrix, "--", "doctor")
     assert "--kernel is for one guest" in refused(matrix, "--kernel", "auto")
     assert "--topology is for one guest" in refused(matrix, "--topology", "tiny-2llc")
+    assert "--scheduler is for one guest" in refused(matrix, "--scheduler", "./scx")
+    assert "--result is for one guest" in refused(matrix, "--result", "a")
+    assert "--keep-dump is for one guest" in refused(matrix, "--keep-dump", "a")
+    assert "--keep-log is for one guest" in refused(matrix, "--keep-log", "a")
     assert "--resume of what? --out FILE" in refused(matrix, "--resume")
     assert "--jobs needs a number" in refused(matrix, "--jobs", "0")
     assert "1024 at most" in refused(matrix, "--jobs", "9999999999")
