@@ -18,7 +18,7 @@ enum matrix_verdict {
 	MATRIX_PENDING, /* not run yet, or interrupted */
 	MATRIX_SKIPPED, /* more CPUs than wanted */
 	MATRIX_PASS,
-	MATRIX_ERROR, /* could not be run: of the scheduler it says nothing */
+	MATRIX_ERROR, /* could not be run, or the scheduler not be started */
 	MATRIX_INCONCLUSIVE,
 	MATRIX_FAIL, /* a check failed */
 	MATRIX_DIED, /* the scheduler */
