@@ -18,6 +18,7 @@
 #include "command/guest_matrix_progress.h"
 #include "command/guest_matrix_state.h"
 #include "command/guest_matrix_yaml.h"
+#include "guest/kernel.h"
 #include "view/guest.h"
 
 #define TICK_NS		(500 * NS_PER_MS)
@@ -340,6 +341,34 @@ static int hand_on(struct matrix *matrix, const struct guest_matrix_options *opt
 	return result;
 }
 
+/*
+ * `auto` is one kernel for all cells, those without a scheduler too: it is named, as what is the
+ * newest one may be another one when the matrix is gone on with.
+ */
+static int find_kernel(struct matrix *matrix, struct error *error)
+{
+	struct matrix_words *kernels = &matrix->kernels;
+	bool sched_ext = matrix->schedulers.count > 1 || *matrix->schedulers.items[0];
+	char found[PATH_MAX];
+	size_t number = 0;
+	int result;
+
+	while (number < kernels->count && strcmp(kernels->items[number], "auto") != 0)
+		number++;
+	if (number == kernels->count)
+		return 0;
+	result = kernel_find(sched_ext, found, error);
+	if (result < 0)
+		return result;
+	for (size_t i = 0; i < kernels->count; i++)
+		if (!strcmp(kernels->items[i], found))
+			return error_set(error, EINVAL, "kernels: `auto` is %s, which is there too",
+					 found);
+	free(kernels->items[number]);
+	kernels->items[number] = strdup(found);
+	return kernels->items[number] ? 0 : error_set(error, ENOMEM, "out of memory");
+}
+
 /* From the file to the cells, none of them run. */
 static int prepare(struct runner *runner, struct error *error)
 {
@@ -347,6 +376,8 @@ static int prepare(struct runner *runner, struct error *error)
 	const struct guest_matrix_options *options = runner->options;
 	int result = guest_matrix_read_file(matrix, options->file, error);
 
+	if (result >= 0)
+		result = find_kernel(matrix, error);
 	if (result >= 0 && hand_on(matrix, options) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)

@@ -54,10 +54,10 @@ static size_t scheduler_columns(const struct matrix *matrix, size_t number)
 	return columns_of(matrix_scheduler_name(matrix, number), VERDICT_COLUMNS);
 }
 
-static bool has_checks(const struct matrix *matrix)
+static bool has_checks(const struct matrix_cell *cells, size_t count)
 {
-	for (size_t i = 0; i < matrix->cell_count; i++)
-		if (matrix->cells[i].checks.count)
+	for (size_t i = 0; i < count; i++)
+		if (cells[i].checks.count)
 			return true;
 	return false;
 }
@@ -83,10 +83,14 @@ static void write_heading(struct output *out, const struct matrix *matrix,
 		output_string(out, "  ");
 		text_padded(out, matrix_scheduler_name(matrix, i), scheduler_columns(matrix, i));
 	}
-	output_string(out, has_checks(matrix) ? "  CHECKS THAT FAILED\n" : "\n");
+	output_string(out, has_checks(matrix->cells, matrix->cell_count) ? "  CHECKS THAT FAILED\n"
+									 : "\n");
 }
 
-/* The worst verdict of the runs of a cell, and, where they differ, how many have it. */
+/*
+ * The worst verdict of the runs of a cell, and, where they differ, how many have it. `columns` 0:
+ * nothing follows in the row.
+ */
 static void write_verdict(struct output *out, const struct matrix *matrix,
 			  const struct matrix_cell *runs, size_t columns)
 {
@@ -105,7 +109,10 @@ static void write_verdict(struct output *out, const struct matrix *matrix,
 	else
 		snprintf(text, sizeof(text), "%s", matrix_verdicts[worst]);
 	output_string(out, "  ");
-	text_padded(out, text, columns);
+	if (columns)
+		text_padded(out, text, columns);
+	else
+		output_string(out, text);
 }
 
 static bool has_check(const struct matrix_cell *cell, size_t count, const char *name)
@@ -145,6 +152,8 @@ static void write_checks(struct output *out, const struct matrix_cell *cells, si
 static void write_row(struct output *out, const struct matrix *matrix,
 		      const struct columns *columns, const struct matrix_cell *cells)
 {
+	size_t count = matrix->schedulers.count * matrix->repeat;
+
 	if (columns->kernel) {
 		text_padded(out, matrix_kernel_name(matrix, cells->kernel), columns->kernel);
 		output_string(out, "  ");
@@ -153,8 +162,10 @@ static void write_row(struct output *out, const struct matrix *matrix,
 	output_format(out, "  %4u", matrix_cell_cpus(matrix, cells));
 	for (size_t i = 0; i < matrix->schedulers.count; i++)
 		write_verdict(out, matrix, cells + i * matrix->repeat,
-			      scheduler_columns(matrix, i));
-	write_checks(out, cells, matrix->schedulers.count * matrix->repeat);
+			      i + 1 < matrix->schedulers.count || has_checks(cells, count)
+				      ? scheduler_columns(matrix, i)
+				      : 0);
+	write_checks(out, cells, count);
 	output_char(out, '\n');
 }
 

@@ -21,9 +21,10 @@ class Matrix:
         self.path = self.directory / "matrix.yaml"
         self.out = self.directory / "verdicts.json"
         self.log = self.directory / "log"
-        # a scheduler by name only: nobody runs it
-        shutil.copy("/bin/true", self.directory / "scx")
-        self.path.write_text(text)
+        # a kernel and a scheduler by name only: a stand-in does not look
+        for name in ("bzImage", "scx"):
+            shutil.copy("/bin/true", self.directory / name)
+        self.path.write_text(text if "kernels:" in text or not fake else "kernels: ./bzImage\n" + text)
         self.environment = dict(os.environ, TMPDIR=str(self.directory))
         if fake:
             self.environment |= {"DWELL_GUEST_PROGRAM": str(FAKE), "FAKE_GUEST_LOG": str(self.log)}

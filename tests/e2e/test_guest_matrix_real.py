@@ -59,7 +59,7 @@ command: load --work futex-ping-pong -d 1s --check wake-p99=1ns
     assert alive["guest"]["scheduler"]["state"] == "alive"
     assert dead["verdict"] == "died" and "qmap" in dead["reason"], dead
     assert dead["guest"]["scheduler"]["after_ns"] > 0 and len(dead["guest"]["scheduler"]["dump"]) > 100
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["matrix.yaml", "scx"], "no dumps lie about"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bzImage", "matrix.yaml", "scx"], "no dumps lie about"
 
 
 def test_kernels_that_are_none_cost_nothing_else(tmp_path):

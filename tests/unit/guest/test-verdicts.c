@@ -157,7 +157,7 @@ CASE(tables_tell_what_fails_where)
 		"matrix: load steady -d 2s, kernel auto\n\n"
 		"TOPOLOGY   CPUS  none          true -e 2000  false         CHECKS THAT FAILED\n"
 		"tiny-2llc     4  pass          fail          died          max-gap, not-starved\n"
-		"max-cpu     252  skipped       skipped       skipped     \n\n"
+		"max-cpu     252  skipped       skipped       skipped\n\n"
 		"fail  auto, tiny-2llc, true -e 2000\n"
 		"  max-gap: worst 3s\n"
 		"  not-starved: 1 of 4\n"
