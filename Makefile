@@ -45,6 +45,10 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(PYTHON) tests/bench/memory $(BUILD)
 	@$(PYTHON) tests/bench/loads $(BUILD)
 
+guest-kernel: ## install what is missing, build a kernel with sched_ext for dwell guest; kept outside of the tree
+	@scripts/guest-kernel --cached > /dev/null || scripts/deps check guest-kernel || scripts/deps install guest-kernel
+	@scripts/guest-kernel
+
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild
 
@@ -57,4 +61,4 @@ clean: ## remove the build
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-.PHONY: all deps check-deps build demo test golden-update bench install format clean help
+.PHONY: all deps check-deps build demo test golden-update bench guest-kernel install format clean help
