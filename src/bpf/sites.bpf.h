@@ -36,6 +36,9 @@ struct {
 	__type(value, struct site_answer);
 } site_answers __weak SEC(".maps");
 
+/* Bits of a return address that are of the address: others may be a signature (arm64). */
+const volatile __u64 code_address_mask __weak = ~0ULL;
+
 /* The last snapshot that was told. */
 volatile __u64 told_ns __weak = 0;
 
@@ -72,6 +75,7 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 		else if (bpf_probe_read_user(&walk->frame.address, sizeof(walk->frame.address),
 					     (void *)(cfa + (__s64)site->return_offset)))
 			return SITE_OPERATION;
+		walk->frame.address &= code_address_mask;
 		if (site->frame_offset) {
 			if (bpf_probe_read_user(&frame, sizeof(frame),
 						(void *)(cfa + (__s64)site->frame_offset)))

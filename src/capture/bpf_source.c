@@ -21,6 +21,7 @@
 #include "capture/syscalls.h"
 #include "capture/wait_sites.h"
 #include "dwell.skel.h"
+#include "symbol/code_address.h"
 
 #define READ_BYTES (256 * 1024)
 
@@ -79,6 +80,7 @@ static void configure(struct session *session, const struct targets *targets)
 	session->wait_functions = found > 0 ? found : 0;
 	memcpy((void *)bpf->rodata->wait_functions, waits, sizeof(waits));
 	syscalls_classify(bpf->rodata->syscall_classes);
+	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
 	bpf->rodata->reasons_all = targets->count && !targets->command;
 	bpf->rodata->watch_all = targets_everything(targets);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "symbol/code_address.h"
 #include "symbol/objects.h"
 
 #define QUESTIONS_MAX 16384
@@ -251,6 +252,7 @@ static enum site_verdict walk(struct wait_sites *sites, const struct site_questi
 			frame.address = frame.link;
 		else if (!read_word(memory, cfa + (uint64_t)site.return_offset, &frame.address))
 			return SITE_OPERATION;
+		frame.address &= code_address_mask();
 		if (site.frame_offset &&
 		    !read_word(memory, cfa + (uint64_t)site.frame_offset, &frame.frame))
 			return SITE_OPERATION;

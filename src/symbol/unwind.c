@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "symbol/code_address.h"
+
 struct cursor {
 	uint64_t address, stack, frame, link;
 	bool call;	       /* `address` is behind a call */
+	bool floor;	       /* `stack` is only known to lie not lower */
 	unsigned int returned; /* trampolines met so far */
 };
 
@@ -25,15 +28,23 @@ static bool read_word(const struct unwind_start *start, uint64_t address, uint64
 static const struct frame_rule by_frame_pointer = {
 	.base = FRAME_FROM_FRAME, .cfa_offset = 16, .return_offset = -8, .frame_offset = -16};
 
-static struct frame_rule find_rule(struct symbolizer *symbolizer, const struct unwind_start *start,
-				   const struct cursor *cursor)
-{
-	struct frame_rule rule;
+/* The frame pointer points to its caller's and the return address, but where in the frame? */
+#if defined(__aarch64__)
+#define FRAME_TELLS_STACK false /* anywhere: AAPCS64, 6.4.6 */
+#else
+#define FRAME_TELLS_STACK true
+#endif
 
-	if (start->frame_pointers ||
-	    !symbolizer_frame(symbolizer, cursor->address - cursor->call, &rule))
-		return by_frame_pointer;
-	return rule;
+/* False: by the frame pointer, as the tables do not tell, or not of what is known. */
+static bool find_rule(struct symbolizer *symbolizer, const struct unwind_start *start,
+		      const struct cursor *cursor, struct frame_rule *ret_rule)
+{
+	if (!start->frame_pointers &&
+	    symbolizer_frame(symbolizer, cursor->address - cursor->call, ret_rule) &&
+	    (ret_rule->outermost || ret_rule->base == FRAME_FROM_FRAME || !cursor->floor))
+		return true;
+	*ret_rule = by_frame_pointer;
+	return false;
 }
 
 /* A return probe has put the address of its trampoline on the stack. */
@@ -48,7 +59,8 @@ static bool is_trampoline(struct symbolizer *symbolizer, uint64_t address)
 static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		struct cursor *cursor)
 {
-	struct frame_rule rule = find_rule(symbolizer, start, cursor);
+	struct frame_rule rule;
+	bool told = find_rule(symbolizer, start, cursor, &rule);
 	uint64_t cfa, address, frame = cursor->frame;
 
 	if (rule.outermost)
@@ -63,6 +75,8 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 	/* stacks grow down: a caller's frame lies above */
 	if (cfa <= cursor->stack && cursor->call)
 		return -1;
+	if (!rule.return_offset && !cursor->link)
+		return -1; /* only the innermost has not saved it yet */
 	if (!rule.return_offset)
 		address = cursor->link;
 	else if (!read_word(start, cfa + (uint64_t)(int64_t)rule.return_offset, &address))
@@ -70,6 +84,7 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 	if (rule.frame_offset &&
 	    !read_word(start, cfa + (uint64_t)(int64_t)rule.frame_offset, &frame))
 		return -1;
+	address &= code_address_mask();
 	if (is_trampoline(symbolizer, address)) {
 		if (cursor->returned >= start->return_count)
 			return -1;
@@ -83,6 +98,7 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 				  .stack = cfa,
 				  .frame = frame,
 				  .call = true,
+				  .floor = !told && !FRAME_TELLS_STACK,
 				  .returned = cursor->returned};
 	return 1;
 }

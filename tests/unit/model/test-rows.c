@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 
+#include <asm/unistd.h>
+
 #include "model/group.h"
 #include "model/history.h"
 #include "model/reason.h"
@@ -178,8 +180,8 @@ static const char *reason(__u8 state, __u8 detail, int syscall)
 
 CASE(reasons_read_well)
 {
-	assert_string_equal(reason(WIRE_IPC, WIRE_DETAIL_PIPE, 0), "read:pipe");
-	assert_string_equal(reason(WIRE_ON_CPU, 0, 0), "");
+	assert_string_equal(reason(WIRE_IPC, WIRE_DETAIL_PIPE, __NR_read), "read:pipe");
+	assert_string_equal(reason(WIRE_ON_CPU, 0, __NR_read), "");
 	assert_string_equal(reason(WIRE_SWAP, WIRE_DETAIL_SWAP_IN, WIRE_SYSCALL_NONE),
 			    "page fault:swap-in");
 	assert_string_equal(reason(WIRE_SLEEP, 0, WIRE_SYSCALL_NONE), "page fault");
@@ -190,7 +192,7 @@ CASE(reasons_read_well)
 	assert_string_equal(reason(WIRE_SLEEP, 0, WIRE_SYSCALL_COMPAT), "32-bit call");
 	assert_string_equal(reason(WIRE_SLEEP, 0, 9999), "syscall 9999");
 	assert_string_equal(reason(WIRE_STOPPED, WIRE_DETAIL_SIGNAL, WIRE_SYSCALL_NONE), "signal");
-	assert_string_equal(reason(WIRE_SLEEP, 255, 0), "read");
+	assert_string_equal(reason(WIRE_SLEEP, 255, __NR_read), "read");
 }
 
 CASE(history_does_not_keep_those_that_have_ended)

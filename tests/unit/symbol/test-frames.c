@@ -134,18 +134,21 @@ static struct unwind_start here;
 /* Reads other functions' frames, which the address sanitizer does not allow. */
 __attribute__((noinline, no_sanitize("address"))) static void take_copy(size_t bytes)
 {
-	uint64_t frame, stack;
+	uint64_t address, frame, stack, link = 0;
 
+	/* at once: rules hold from one instruction to the next */
 #if defined(__x86_64__)
-	__asm__ volatile("mov %%rbp, %0\n\tmov %%rsp, %1" : "=r"(frame), "=r"(stack));
+	__asm__ volatile("lea 0(%%rip), %0\n\tmov %%rbp, %1\n\tmov %%rsp, %2"
+			 : "=&r"(address), "=&r"(frame), "=&r"(stack));
 #else
-	__asm__ volatile("mov %0, x29\n\tmov %1, sp" : "=r"(frame), "=r"(stack));
+	__asm__ volatile("adr %0, .\n\tmov %1, x29\n\tmov %2, sp\n\tmov %3, x30"
+			 : "=&r"(address), "=&r"(frame), "=&r"(stack), "=&r"(link));
 #endif
-here:
-	here = (struct unwind_start){.address = (uint64_t)(uintptr_t) && here,
+	here = (struct unwind_start){.address = address,
 				     .exact = true,
 				     .stack = stack,
 				     .frame = frame,
+				     .link = link,
 				     .memory = copy,
 				     .memory_start = stack,
 				     .memory_bytes = bytes};
@@ -203,6 +206,7 @@ CASE(callers_by_the_unwind_tables)
 	/* bytes that are no stack */
 	memset(copy, 0x41, sizeof(copy));
 	here.memory_bytes = sizeof(copy);
+	here.link = 0;
 	count = unwind(symbolizer, &here, addresses, &end);
 	assert_int_equal(end, UNWIND_FAILED);
 	assert_int_equal(count, 1);

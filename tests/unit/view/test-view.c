@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 
+#include <asm/unistd.h>
+
 #include "view/view.h"
 
 #if defined(__x86_64__)
@@ -47,7 +49,7 @@ static struct row sample_row(void)
 		.comm = "wal-\"sync\"",
 		.process = "db",
 		.observed_ns = 1000000,
-		.where = {WIRE_DISK, WIRE_DETAIL_NONE, 0},
+		.where = {WIRE_DISK, WIRE_DETAIL_NONE, __NR_read},
 		.in_state_ns = 2000000,
 		.voluntary = 212,
 		.woken = 209,
@@ -159,6 +161,7 @@ CASE(another_architecture_has_other_calls)
 	struct about *about = (struct about *)sample_about();
 	struct row row = sample_row();
 
+	row.where.syscall = 0;
 	snprintf(about->session.machine, sizeof(about->session.machine), "riscv64");
 	assert_non_null(strstr(shown(&view_json, BY_THREAD, &row, 1), "\"reason\":\"syscall 0\""));
 	snprintf(about->session.machine, sizeof(about->session.machine), MACHINE);
