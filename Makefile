@@ -48,6 +48,10 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 guest-kernel: ## install what is missing, build a kernel with sched_ext for dwell guest; kept outside of the tree
 	@scripts/guest-kernel --cached > /dev/null || scripts/deps check guest-kernel || scripts/deps install guest-kernel
 	@scripts/guest-kernel
+# Not part of `test`: it downloads some 40 MB, once.
+cross-arm64: ## build for arm64 in build-arm64, with what `dwell guest` needs to boot it
+	@scripts/arm64 fetch
+	@scripts/arm64 build $(BUILD)-arm64
 
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild
@@ -59,6 +63,7 @@ clean: ## remove the build
 	@rm -rf $(BUILD) $(BUILD)-*
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: all deps check-deps build demo test golden-update bench guest-kernel install format clean help
+.PHONY: all deps check-deps build demo test golden-update bench cross-arm64 install format clean help
