@@ -11,6 +11,7 @@
 #include "guest/cpio.h"
 #include "guest/frame.h"
 #include "guest/presets.h"
+#include "guest/needs.h"
 #include "guest/shape.h"
 
 struct member {
@@ -143,6 +144,54 @@ CASE(kernels_tell_what_they_are_for)
 	free((char *)name);
 	assert_int_equal(told_board(0, "other", false, &name), -EINVAL);
 	free((char *)name);
+}
+
+struct found {
+	char names[64][128];
+	size_t count;
+};
+
+static int note_found(void *data, const char *name, const char *path, struct error *error)
+{
+	struct found *found = data;
+
+	assert_true(found->count < 64);
+	assert_int_equal(access(path, R_OK), 0);
+	snprintf(found->names[found->count++], sizeof(found->names[0]), "%s", name);
+	return strstr(name, "ld-linux") ? 0 : error_set(error, ECANCELED, "enough");
+}
+
+/* What has the loader's name in a directory is not the loader until the link leads to it. */
+CASE(programs_need_their_loader_and_it_is_looked_for_below_the_root)
+{
+	char root[] = "/tmp/dwell-root-XXXXXX", command[512];
+	struct found found = {.count = 0};
+	struct error error = {""};
+
+	assert_true(needs_machine("/proc/self/exe") == board_here()->elf);
+	assert_int_equal(needs_machine("/proc/self/status"), 0);
+	assert_int_equal(needs_machine("/nonexistent"), 0);
+	/* here: the loader, then a library, which ends it */
+	assert_int_equal(needs_find("/", "/proc/self/exe", note_found, &found, &error), -ECANCELED);
+	assert_int_equal(found.count, 2);
+	assert_non_null(strstr(found.names[0], "/ld-linux"));
+	assert_non_null(strstr(found.names[1], ".so"));
+	/* a root in which the same name is a link that is absolute, and good only there */
+	assert_non_null(mkdtemp(root));
+	snprintf(command, sizeof(command), "mkdir -p %s$(dirname %s) && ln -s /dwell-loader %s%s",
+		 root, found.names[0], root, found.names[0]);
+	assert_int_equal(system(command), 0);
+	found.count = 0;
+	assert_int_equal(needs_find(root, "/proc/self/exe", note_found, &found, &error), -ENOENT);
+	assert_non_null(strstr(error.text, "ld-linux"));
+	assert_int_equal(found.count, 0);
+	snprintf(command, sizeof(command), "cp /proc/self/exe %s/dwell-loader", root);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(needs_find(root, "/proc/self/exe", note_found, &found, &error), -ENOENT);
+	assert_int_equal(found.count, 1);
+	assert_null(strstr(error.text, "ld-linux"));
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
 }
 
 /* What frame_write() writes. */
@@ -323,6 +372,7 @@ int main(void)
 		cmocka_unit_test(archives_hold_files_and_the_directories_above_them),
 		cmocka_unit_test(files_that_are_none_are_told),
 		cmocka_unit_test(kernels_tell_what_they_are_for),
+		cmocka_unit_test(programs_need_their_loader_and_it_is_looked_for_below_the_root),
 		cmocka_unit_test(frames_are_found_in_a_stream_however_it_comes),
 		cmocka_unit_test(damaged_frames_are_counted_and_the_next_one_is_found),
 		cmocka_unit_test(frames_larger_than_there_can_be_are_none),
