@@ -163,6 +163,8 @@ static void check_maps(struct finding *finding)
 			 features_capable(CAP_BPF) ? "a kernel from 5.15 on" : "sudo dwell …");
 }
 
+#define ENOTSUPP 524 /* the kernel's own: include/linux/errno.h */
+
 static void check_fentry(struct finding *finding)
 {
 	struct bpf_insn instructions[] = {
@@ -175,6 +177,7 @@ static void check_fentry(struct finding *finding)
 		    .attach_btf_id = id < 0 ? 0 : (__u32)id);
 	cleanup_close int program = -1;
 	cleanup_close int link = -1;
+	int refused;
 
 	btf__free(btf);
 	if (id >= 0)
@@ -186,11 +189,18 @@ static void check_fentry(struct finding *finding)
 		found(finding, "functions of the kernel can be traced");
 		return;
 	}
-	found(finding, "refused (%s)", id < 0 ? "no such function in the BTF" : strerror(errno));
+	refused = errno;
+	if (id < 0)
+		found(finding, "refused (no such function in the BTF)");
+	else if (refused == ENOTSUPP)
+		found(finding, "this kernel has none for this architecture");
+	else
+		found(finding, "refused (%s)", strerror(refused));
 	short_of(finding, CHECK_DEGRADED,
 		 "nothing for dwell top; loop lag of dwell blocked uses tracepoints, which cost "
 		 "all system calls of their kind",
-		 "boot without lockdown, if that may be");
+		 refused == ENOTSUPP ? "a newer kernel (on arm64 6.4)"
+				     : "boot without lockdown, if that may be");
 }
 
 static void check_uprobes(struct finding *finding)
@@ -422,7 +432,7 @@ static void check_qemu(struct finding *finding)
 	}
 	found(finding, "qemu-system-%.20s is not installed", names.machine);
 	short_of(finding, CHECK_DEGRADED, "dwell guest",
-		 "apt-get install qemu-system-x86, or your distribution's name for it");
+		 "install QEMU for this architecture (Debian: qemu-system-x86, qemu-system-arm)");
 }
 
 const struct check checks[] = {
