@@ -23,6 +23,194 @@ struct guest_run {
 };
 
 static int make_image(struct guest_run *run, struct error *error)
+enum {
+	OPTION_KERNEL = 512,
+	OPTION_TOPOLOGY,
+	OPTION_MEMORY,
+	OPTION_ACCEL,
+	OPTION_PROGRAM,
+	OPTION_SYSROOT,
+	OPTION_ADD,
+	OPTION_MODULE,
+	OPTION_APPEND,
+	OPTION_BOOT_TIMEOUT,
+	OPTION_KEEP_LOG,
+#define FILES_MAX   256
+#define MODULES_MAX 32
+struct guest_options {
+	struct parsing parsing;
+	struct boot_options boot;
+	char kernel[PATH_MAX];
+	const char *program, *sysroot; /* as in struct image_options */
+	char *files[FILES_MAX + 1];
+	size_t file_count;
+	char *modules[MODULES_MAX + 1];
+	size_t module_count;
+	char **command; /* in argv */
+static const char doc[] =
+	"Runs a command of dwell in a virtual machine, with another kernel and another topology, "
+	"and "
+	"brings back what it prints and its exit status."
+	"\v"
+	"The guest's memory holds all its files: this program, what it needs, files that the "
+	"command "
+	"names, and those that are added. Needs QEMU.\n\n"
+	"Examples:\n"
+	"  dwell guest -- doctor                       what works under that kernel\n"
+	"  dwell guest --topology 1n2l2c1t -- load steady-llc\n"
+	"  dwell guest --kernel bzImage -- load spec.yaml --json\n";
+static const struct argp_option argp_options[] = {
+	{"kernel", OPTION_KERNEL, "FILE", 0, "a kernel image (the newest in /boot)", 1},
+	{"topology", OPTION_TOPOLOGY, "NnLlCcTt", 0,
+	 "nodes, last-level caches in all, cores of each, threads of each (1n1l2c1t)", 1},
+	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (1G)", 1},
+	{"accel", OPTION_ACCEL, "HOW", 0, "auto, kvm or tcg (auto: kvm where it works)", 1},
+	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name", 1},
+	{"program", OPTION_PROGRAM, "FILE", 0,
+	 "the dwell inside, for a kernel of another architecture (this one)", 1},
+	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where it finds its libraries (/)", 1},
+	{"module", OPTION_MODULE, "NAME", 0, "of the kernel, loaded at first with all it needs", 1},
+	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 1},
+	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0, "until it must have booted (60s)", 1},
+	{"keep-log", OPTION_KEEP_LOG, "FILE", 0, "what the kernel says", 1},
+	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
+	{0},
+static int take_accel(struct guest_options *options, const char *value, struct error *error)
+{
+	static const char *const names[] = {"auto", "kvm", "tcg"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], value)) {
+			options->boot.accel = (enum boot_accel)i;
+			return 0;
+		}
+	return parsing_unknown(error, "accelerator", value, "auto, kvm or tcg");
+}
+/* The newest of /boot, by the numbers in the names. */
+static int find_kernel(struct guest_options *options, struct error *error)
+{
+	struct dirent **names = NULL;
+	int count = scandir("/boot", &names, NULL, versionsort);
+	bool found = false;
+	for (int i = count; i-- > 0;) {
+		if (!found && !strncmp(names[i]->d_name, "vmlinuz", 7)) {
+			snprintf(options->kernel, sizeof(options->kernel), "/boot/%s",
+				 names[i]->d_name);
+			found = !access(options->kernel, R_OK);
+		}
+		free(names[i]);
+	}
+	free(names);
+	options->boot.kernel = options->kernel;
+	return found ? 0
+		     : error_set(error, ENOENT,
+				 "there is no kernel in /boot that can be read: install one "
+				 "(%s), or name one: --kernel FILE",
+				 board_here()->kernel_package);
+}
+/* What runs as init has to be of the kernel's architecture. */
+static int check_program(const struct guest_options *options, struct error *error)
+{
+	const struct board *board = options->boot.board;
+	const char *program = options->program ? options->program : "/proc/self/exe";
+	uint16_t machine = needs_machine(program);
+	const struct board *of = board_of_elf(machine);
+	if (options->boot.accel == ACCEL_KVM && board != board_here())
+		return error_set(error, EINVAL,
+				 "the kernel %s is for %s: KVM runs those of this machine only, %s",
+				 options->boot.kernel, board->name, board_here()->name);
+	if (options->program && access(program, R_OK) < 0)
+		return error_set(error, errno, "cannot read the program %s: %s", program,
+				 strerror(errno));
+	if (!machine)
+		return error_set(error, EINVAL, "%s is no program", program);
+	if (machine == board->elf)
+		return 0;
+	return error_set(error, EINVAL,
+			 "the kernel %s is for %s, %s for %s: name a dwell for that "
+			 "architecture, --program FILE, and its libraries, --sysroot DIR",
+			 options->boot.kernel, board->name,
+			 options->program ? options->program : "this dwell",
+			 of ? of->name : "another one");
+}
+static int complete(struct guest_options *options, struct error *error)
+{
+	int result = 0;
+	if (!options->command || !options->command[0])
+		return error_set(error, EINVAL, "which command? dwell guest -- load steady");
+	if (!strcmp(options->command[0], "guest"))
+		return error_set(error, EINVAL, "a guest within a guest is not tried");
+	if (!options->boot.kernel || !strcmp(options->boot.kernel, "auto"))
+		result = find_kernel(options, error);
+	if (result >= 0)
+		result = board_of_kernel(options->boot.kernel, &options->boot.board, error);
+	return result < 0 ? result : check_program(options, error);
+}
+static int take_option(struct guest_options *options, int key, char *value,
+		       struct argp_state *state, struct error *error)
+{
+	switch (key) {
+	case OPTION_KERNEL:
+		options->boot.kernel = value;
+		return 0;
+	case OPTION_TOPOLOGY:
+		return shape_parse(value, &options->boot.shape, error);
+	case OPTION_MEMORY:
+		return size_parse(value, &options->boot.memory_bytes, error);
+	case OPTION_ACCEL:
+		return take_accel(options, value, error);
+	case OPTION_PROGRAM:
+		options->program = value;
+		return 0;
+	case OPTION_SYSROOT:
+		options->sysroot = value;
+		return 0;
+	case OPTION_ADD:
+		if (options->file_count == FILES_MAX)
+			return error_set(error, EINVAL, "too many files");
+		options->files[options->file_count++] = value;
+		return 0;
+	case OPTION_MODULE:
+		if (options->module_count == MODULES_MAX)
+			return error_set(error, EINVAL, "too many modules");
+		options->modules[options->module_count++] = value;
+		return 0;
+	case OPTION_APPEND:
+		options->boot.append = value;
+		return 0;
+	case OPTION_BOOT_TIMEOUT:
+		return duration_parse(value, &options->boot.timeout_ns, error);
+	case OPTION_KEEP_LOG:
+		options->boot.log = value;
+		return 0;
+	case ARGP_KEY_ARG:
+		/* all from here on is the command's */
+		options->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		return complete(options, error);
+	}
+	return 1;
+}
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct guest_options *options = state->input;
+	int result;
+	if (!options)
+		return ARGP_ERR_UNKNOWN;
+	if (key == 'h') {
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	}
+	result = take_option(options, key, value, state, &options->parsing.error);
+	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&options->parsing, result);
+}
+static const struct argp guest_argp = {
+	.options = argp_options,
+	.parser = parse_option,
+	.args_doc = "-- COMMAND [ARG...]",
+	.doc = doc,
+static int run(struct guest_options *options, struct boot_result *result, struct error *error)
 {
 	const struct guest_options *options = &run->options;
 	struct image_options image = {.program = options->program,
@@ -33,6 +221,8 @@ static int make_image(struct guest_run *run, struct error *error)
 				      .repro = options->repro,
 				      .returns = &run->returns};
 	char directory[PATH_MAX];
+				      .kernel = options->boot.kernel,
+				      .modules = options->modules};
 	uint64_t bytes;
 	int result;
 

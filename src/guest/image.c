@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "guest/board.h"
+#include "guest/modules.h"
 #include "guest/needs.h"
 
 #define ARGUMENTS_MAX 1024
@@ -25,6 +26,7 @@ struct image {
 	const char *sysroot; /* NULL: none was named */
 	char **added;	     /* paths that are in it already */
 	size_t count, room;
+	unsigned int modules;
 };
 
 static void image_release(struct image *image)
@@ -318,6 +320,17 @@ static int add_tree(struct image *image, const char *path, struct error *error)
 	return result;
 }
 
+/* Numbered as they are to be loaded. */
+static int add_module(void *data, const char *name, const void *bytes, size_t length,
+		      struct error *error)
+{
+	struct image *image = data;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%04u-%.128s", IMAGE_MODULES, image->modules++, name);
+	return cpio_add_bytes(&image->cpio, path, 0644, bytes, length, error);
+}
+
 static int fill(struct image *image, const struct image_options *options, struct error *error)
 {
 	static const char *const directories[] = {"proc", "sys", "tmp", "run", "dev"};
@@ -342,6 +355,8 @@ static int fill(struct image *image, const struct image_options *options, struct
 			result = add_here(image, options->arguments[i], error);
 	if (result >= 0 && options->scheduler)
 		result = add_scheduler(image, options->scheduler, error);
+	if (result >= 0 && options->modules[0])
+		result = modules_find(options->kernel, options->modules, add_module, image, error);
 	return result < 0 ? result : add_orders(image, options, error);
 }
 

@@ -14,6 +14,7 @@
 /* Where init finds its orders: texts, each ended by a NUL. */
 #define IMAGE_ARGUMENTS "etc/dwell/arguments"
 #define IMAGE_DIRECTORY "etc/dwell/directory"
+#define IMAGE_MODULES	"etc/dwell/modules" /* a directory of them */
 #define IMAGE_SCHEDULER "etc/dwell/scheduler"
 #define IMAGE_REPRO	"etc/dwell/repro" /* not empty: the scheduler is not alarmed */
 #define IMAGE_RETURNS	"etc/dwell/returns"
@@ -28,6 +29,11 @@ struct image_options {
 	const char *scheduler; /* a command line; NULL: none */
 	bool repro;
 	const struct returns *returns;
+	char *const *arguments; /* of the command, without "dwell"; ends with NULL */
+	char *const *files;	/* to add; ends with NULL */
+	const char *kernel;	/* whose modules are meant */
+	char *const *modules;	/* names; ends with NULL */
+	const char *scheduler;	/* a command line; NULL: none */
 };
 
 /* Whether a command is a program of its own, not one of dwell's. */

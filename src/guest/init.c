@@ -23,6 +23,7 @@
 #include "guest/frame.h"
 #include "guest/image.h"
 #include "guest/inner.h"
+#include "guest/modules.h"
 
 #define ORDERS_MAX    (64 * 1024)
 #define ARGUMENTS_MAX 1024
@@ -177,6 +178,7 @@ _Noreturn void guest_init(void)
 	int host;
 
 	mount_all();
+	modules_load("/" IMAGE_MODULES);
 	raise_loopback();
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/", 1);
 	setenv("TMPDIR", "/tmp", 1);

@@ -56,6 +56,15 @@ def test_doctor_and_load():
 
 
 @booted
+def test_modules_are_loaded_with_what_they_need():
+    """pktgen shows by its threads; the other needs two that are modules too."""
+    options = ["--module", "virtio-console", "--module", "pktgen"]
+    text = guest("top", "-d", "1s", "--format", "json", "--all", options=options)
+    names = {thread["comm"] for line in text.splitlines() for thread in json.loads(line)["threads"]}
+    assert {"kpktgend_0", "kpktgend_1"} <= names
+
+
+@booted
 @pytest.mark.parametrize("request_, function, cause", [
     ("sleep 40", "wait_for_printer", "sleep"),
     ("spin 40", "compute_report", "cpu"),
@@ -100,5 +109,8 @@ def test_programs_have_to_suit_the_kernel(tmp_path):
     text = refused("--kernel", own, "--sysroot", tmp_path / "root", status=1)
     assert "ld-linux" in text and f"which is not below {tmp_path}/root" in text
     assert "/nonexistent" in refused("--kernel", own, "--sysroot", "/nonexistent", status=1)
+    text = refused("--kernel", other, "--accel", "kvm", status=2)
+    assert f"KVM runs those of this machine only, {here}" in text
+    assert "there are no modules of the kernel" in refused("--kernel", own, "--module", "loop", status=1)
     zboot = image(tmp_path / "zboot", b"zimg", 4)
     assert "zboot" in refused("--kernel", zboot, status=2)

@@ -11,6 +11,7 @@
 #include "guest/cpio.h"
 #include "guest/frame.h"
 #include "guest/presets.h"
+#include "guest/modules.h"
 #include "guest/needs.h"
 #include "guest/shape.h"
 
@@ -194,6 +195,53 @@ CASE(programs_need_their_loader_and_it_is_looked_for_below_the_root)
 	assert_int_equal(system(command), 0);
 }
 
+/* So that a copy of this program can stand for a module. */
+__attribute__((used, section(".modinfo"))) static const char modinfo[] =
+	"license=GPL\0depends=low_part,part-of-it\0name=test";
+
+static int note_module(void *data, const char *name, const void *bytes, size_t length,
+		       struct error *error)
+{
+	struct found *found = data;
+
+	(void)error;
+	assert_true(found->count < 64 && length > 4);
+	assert_memory_equal(bytes, "\177ELF", 4); /* whatever it was packed by */
+	snprintf(found->names[found->count++], sizeof(found->names[0]), "%s", name);
+	return 0;
+}
+
+CASE(modules_come_behind_those_that_they_need)
+{
+	char root[] = "/tmp/dwell-modules-XXXXXX", command[1024], kernel[64];
+	char *const names[] = {(char *)"high-part", (char *)"low_part", (char *)"part_of_it", NULL};
+	char *const missing[] = {(char *)"none", NULL};
+	struct found found = {.count = 0};
+	struct error error = {""};
+
+	assert_non_null(mkdtemp(root));
+	snprintf(kernel, sizeof(kernel), "%s/boot/vmlinuz-1.2-x", root);
+	snprintf(command, sizeof(command),
+		 "mkdir -p %s/boot %s/lib/modules/1.2-x/kernel/a && touch %s && "
+		 "cd %s/lib/modules/1.2-x && cp /proc/%d/exe kernel/a/high_part.ko && "
+		 "gzip -c kernel/a/high_part.ko > kernel/a/low-part.ko.gz && "
+		 "printf 'kernel/a/low-part.ko\\nkernel/a/high_part.ko\\n' > modules.order && "
+		 "printf 'kernel/b/part-of-it.ko\\n' > modules.builtin",
+		 root, root, kernel, root, getpid());
+	assert_int_equal(system(command), 0);
+	assert_int_equal(modules_find(kernel, names, note_module, &found, &error), 0);
+	assert_int_equal(found.count, 2);
+	assert_string_equal(found.names[0], "low_part");
+	assert_string_equal(found.names[1], "high-part");
+	assert_int_equal(modules_find(kernel, missing, note_module, &found, &error), -ENOENT);
+	assert_non_null(strstr(error.text, "no module none"));
+	assert_int_equal(modules_find("/proc/version", names, note_module, &found, &error),
+			 -ENOENT);
+	assert_non_null(strstr(error.text, "lib/modules"));
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
 /* What frame_write() writes. */
 static size_t made_frame(char *into, size_t room, enum frame_kind kind, const char *payload,
 			 size_t length)
@@ -372,6 +420,7 @@ int main(void)
 		cmocka_unit_test(archives_hold_files_and_the_directories_above_them),
 		cmocka_unit_test(files_that_are_none_are_told),
 		cmocka_unit_test(kernels_tell_what_they_are_for),
+		cmocka_unit_test(modules_come_behind_those_that_they_need),
 		cmocka_unit_test(programs_need_their_loader_and_it_is_looked_for_below_the_root),
 		cmocka_unit_test(frames_are_found_in_a_stream_however_it_comes),
 		cmocka_unit_test(damaged_frames_are_counted_and_the_next_one_is_found),
