@@ -65,5 +65,4 @@ clean: ## remove the build
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-.PHONY: all deps check-deps build demo test golden-update bench guest-kernel install format clean help
-.PHONY: all deps check-deps build demo test golden-update bench cross-arm64 install format clean help
+.PHONY: all deps check-deps build demo test golden-update bench guest-kernel cross-arm64 install format clean help

@@ -19,6 +19,7 @@ enum {
 	OPTION_PROGRAM,
 	OPTION_SYSROOT,
 	OPTION_ADD,
+	OPTION_MODULE,
 	OPTION_APPEND,
 	OPTION_BOOT_TIMEOUT,
 	OPTION_KEEP_LOG,
@@ -64,6 +65,7 @@ static const struct argp_option argp_options[] = {
 	{"program", OPTION_PROGRAM, "FILE", 0,
 	 "the dwell inside, for a kernel of another architecture (this one)", 3},
 	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where it finds its libraries (/)", 3},
+	{"module", OPTION_MODULE, "NAME", 0, "of the kernel, loaded at first with all it needs", 3},
 	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 3},
 	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0,
 	 "until it must have booted, and longest silence then (60s)", 3},
@@ -93,6 +95,10 @@ static int check_program(const struct guest_options *options, struct error *erro
 	uint16_t machine = needs_machine(program);
 	const struct board *of = board_of_elf(machine);
 
+	if (options->boot.accel == ACCEL_KVM && board != board_here())
+		return error_set(error, EINVAL,
+				 "the kernel %s is for %s: KVM runs those of this machine only, %s",
+				 options->boot.qemu.kernel, board->name, board_here()->name);
 	if (options->program && access(program, R_OK) < 0)
 		return error_set(error, errno, "cannot read the program %s: %s", program,
 				 strerror(errno));
@@ -151,6 +157,11 @@ static int take_option(struct guest_options *options, int key, char *value,
 		if (options->file_count == GUEST_FILES_MAX)
 			return error_set(error, EINVAL, "too many files");
 		options->files[options->file_count++] = value;
+		return 0;
+	case OPTION_MODULE:
+		if (options->module_count == GUEST_MODULES_MAX)
+			return error_set(error, EINVAL, "too many modules");
+		options->modules[options->module_count++] = value;
 		return 0;
 	case OPTION_APPEND:
 		options->boot.qemu.append = value;

@@ -9,7 +9,8 @@
 #include "command/watch_options.h"
 #include "guest/boot.h"
 
-#define GUEST_FILES_MAX 256
+#define GUEST_FILES_MAX	  256
+#define GUEST_MODULES_MAX 32
 
 struct guest_options {
 	struct parsing parsing;
@@ -18,6 +19,8 @@ struct guest_options {
 	const char *program, *sysroot; /* as in struct image_options */
 	char *files[GUEST_FILES_MAX + 1];
 	size_t file_count;
+	char *modules[GUEST_MODULES_MAX + 1];
+	size_t module_count;
 	char **command;	       /* in argv */
 	const char *scheduler; /* a command line; NULL: none */
 	bool repro;	       /* it is not to be alarmed */

@@ -29,11 +29,8 @@ struct image_options {
 	const char *scheduler; /* a command line; NULL: none */
 	bool repro;
 	const struct returns *returns;
-	char *const *arguments; /* of the command, without "dwell"; ends with NULL */
-	char *const *files;	/* to add; ends with NULL */
-	const char *kernel;	/* whose modules are meant */
-	char *const *modules;	/* names; ends with NULL */
-	const char *scheduler;	/* a command line; NULL: none */
+	const char *kernel;   /* whose modules are meant */
+	char *const *modules; /* names; ends with NULL */
 };
 
 /* Whether a command is a program of its own, not one of dwell's. */
