@@ -39,11 +39,16 @@ int frame_write(int fd, enum frame_kind kind, const void *payload, size_t length
 {
 	struct frame_header header = {
 		.magic = MAGIC, .kind = (uint32_t)kind, .length = (uint32_t)length};
-	int result;
+	char whole[sizeof(header) + FRAME_BYTES_MAX];
 
+	if (length > FRAME_BYTES_MAX)
+		return -EMSGSIZE;
 	header.crc = crc_of(&header, payload);
-	result = write_all(fd, (const char *)&header, sizeof(header));
-	return result < 0 ? result : write_all(fd, payload, length);
+	/* in one piece: each write to an emulated line costs as much as thousands of bytes */
+	memcpy(whole, &header, sizeof(header));
+	if (length)
+		memcpy(whole + sizeof(header), payload, length);
+	return write_all(fd, whole, sizeof(header) + length);
 }
 
 int frame_feed(struct frame_reader *reader, const void *bytes, size_t length)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,6 +28,8 @@
 
 #define ORDERS_MAX    (64 * 1024)
 #define ARGUMENTS_MAX 1024
+#define PORTS	      "/sys/class/virtio-ports"
+#define PORT_WAIT_MS  1000
 
 /*
  * What a kernel lacks is not mounted: the command says what it misses. Nothing over /tmp: files of
@@ -63,17 +66,17 @@ static void raise_loopback(void)
 		ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
-/* The virtio-serial port, by its name; -1: this kernel has no driver for it. */
-static int open_port(void)
+/* By its name; -1: it is not there. */
+static int find_port(DIR *ports)
 {
-	cleanup_dir DIR *ports = opendir("/sys/class/virtio-ports");
 	struct dirent *entry;
 
-	while (ports && (entry = readdir(ports))) {
+	rewinddir(ports);
+	while ((entry = readdir(ports))) {
 		char path[PATH_MAX], name[32] = "";
 		cleanup_file FILE *file = NULL;
 
-		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%s/name", entry->d_name);
+		snprintf(path, sizeof(path), PORTS "/%s/name", entry->d_name);
 		file = *entry->d_name == '.' ? NULL : fopen(path, "re");
 		if (!file || fscanf(file, "%31s", name) != 1 || strcmp(name, BOARD_PORT) != 0)
 			continue;
@@ -81,6 +84,23 @@ static int open_port(void)
 		return open(path, O_RDWR | O_CLOEXEC);
 	}
 	return -1;
+}
+
+/*
+ * The virtio-serial port; -1: this kernel has no driver for it. One that has asks the device for
+ * its ports while init goes on.
+ */
+static int open_port(void)
+{
+	cleanup_dir DIR *ports = opendir(PORTS);
+	int fd = -1;
+
+	for (int waited_ms = 0; ports && fd < 0 && waited_ms < PORT_WAIT_MS; waited_ms += 5) {
+		fd = find_port(ports);
+		if (fd < 0)
+			poll(NULL, 0, 5);
+	}
+	return fd;
 }
 
 /* A second serial line: the first is the console. */

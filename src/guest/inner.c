@@ -18,6 +18,8 @@
 #define TICK_MS	      50   /* to look at the scheduler: its state does not wake anybody */
 #define LAST_WORDS_MS 1000 /* for what orphans of the command still write */
 #define ARGUMENTS_MAX 1024
+#define GATHER_BYTES  32768
+#define GATHER_MS     5
 #define DUMP_FILE     "/run/dwell-scheduler"
 
 struct inner {
@@ -33,6 +35,10 @@ struct inner {
 	uint64_t started_ns; /* CLOCK_REALTIME */
 	struct scheduler scheduler;
 	bool scheduler_told;
+	char bytes[GATHER_BYTES]; /* that the command wrote, to be passed on */
+	size_t gathered;
+	enum frame_kind gathered_kind;
+	uint64_t gathered_ns; /* since when */
 };
 
 static bool is_load(const struct inner_orders *orders)
@@ -104,18 +110,36 @@ static int start_command(struct inner *inner)
 	return inner->pidfd < 0 ? -errno : 0;
 }
 
-static int pass_on(int *from, int host, enum frame_kind kind)
+static int flush(struct inner *inner)
 {
-	static char bytes[4096];
-	ssize_t got = read(*from, bytes, sizeof(bytes));
+	size_t used = inner->gathered;
 
-	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return 0;
+	inner->gathered = 0;
+	return used ? frame_write(inner->host, inner->gathered_kind, inner->bytes, used) : 0;
+}
+
+/* What comes within a few milliseconds goes as one frame: each costs the emulated line a lot. */
+static int pass_on(struct inner *inner, int *from, enum frame_kind kind)
+{
+	ssize_t got;
+	int result = 0;
+
+	/* both kinds in the order they came */
+	if (inner->gathered_kind != kind)
+		result = flush(inner);
+	inner->gathered_kind = kind;
+	if (!inner->gathered)
+		inner->gathered_ns = clock_monotonic_ns();
+	got = read(*from, inner->bytes + inner->gathered, sizeof(inner->bytes) - inner->gathered);
 	if (got > 0)
-		return frame_write(host, kind, bytes, (size_t)got);
-	close(*from);
-	*from = -1;
-	return 0;
+		inner->gathered += (size_t)got;
+	if (!got || (got < 0 && errno != EINTR && errno != EAGAIN)) {
+		close(*from);
+		*from = -1;
+	}
+	if (result >= 0 && inner->gathered == sizeof(inner->bytes))
+		result = flush(inner);
+	return result;
 }
 
 static void take_order(struct inner *inner, enum frame_kind kind, const char *payload,
@@ -216,8 +240,10 @@ static int tick(struct inner *inner)
 	uint64_t now_ns = clock_monotonic_ns();
 	int result = 0;
 
+	if (now_ns >= inner->gathered_ns + GATHER_MS * 1000000ULL)
+		result = flush(inner);
 	reap(inner);
-	if (!scheduler_look(&inner->scheduler) && !inner->scheduler_told)
+	if (result >= 0 && !scheduler_look(&inner->scheduler) && !inner->scheduler_told)
 		result = tell_scheduler(inner);
 	if (result >= 0 && now_ns >= inner->alive_ns + FRAME_ALIVE_NS) {
 		inner->alive_ns = now_ns;
@@ -246,17 +272,17 @@ static int follow(struct inner *inner)
 			{.fd = inner->ended_ns ? -1 : inner->pidfd, .events = POLLIN},
 		};
 
-		poll(fds, ARRAY_SIZE(fds), TICK_MS);
+		poll(fds, ARRAY_SIZE(fds), inner->gathered ? GATHER_MS : TICK_MS);
 		if (fds[0].revents)
-			result = pass_on(&inner->out, inner->host, FRAME_OUT);
+			result = pass_on(inner, &inner->out, FRAME_OUT);
 		if (result >= 0 && fds[1].revents)
-			result = pass_on(&inner->error, inner->host, FRAME_ERROR);
+			result = pass_on(inner, &inner->error, FRAME_ERROR);
 		if (fds[2].revents & POLLIN)
 			hear_host(inner);
 		if (result >= 0)
 			result = tick(inner);
 	}
-	return result;
+	return result < 0 ? result : flush(inner);
 }
 
 static int finish(struct inner *inner)
@@ -287,16 +313,17 @@ static int fail(const struct inner *inner, const char *text)
 
 int inner_run(const struct inner_orders *orders, int host)
 {
-	struct inner inner = {.orders = orders,
-			      .host = host,
-			      .pidfd = -1,
-			      .out = -1,
-			      .error = -1,
-			      .scheduler = SCHEDULER_INIT};
+	static struct inner inner;
 	struct error error;
 	int32_t code;
 	int result;
 
+	inner = (struct inner){.orders = orders,
+			       .host = host,
+			       .pidfd = -1,
+			       .out = -1,
+			       .error = -1,
+			       .scheduler = SCHEDULER_INIT};
 	if (orders->scheduler && scheduler_start(&inner.scheduler, orders->scheduler, &error) < 0)
 		return fail(&inner, error.text);
 	result = start_command(&inner);
