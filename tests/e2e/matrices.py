@@ -7,9 +7,12 @@ import shutil
 import subprocess
 import time
 
+import pytest
+
 from conftest import DWELL, run
 from loads import processes
 
+STARTED = []
 FAKE = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "fake-guest"
 
 
@@ -36,10 +39,11 @@ class Matrix:
         return run(*self.arguments(*options), cwd=self.directory, env=self.environment, timeout=200, **others)
 
     def start(self, *options, **others):
-        return subprocess.Popen(
+        STARTED.append(subprocess.Popen(
             [DWELL, *self.arguments(*options)], cwd=self.directory, env=self.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **others,
-        )  # fmt: skip
+        ))  # fmt: skip
+        return STARTED[-1]
 
     def json(self, *options):
         """(exit status, the object)"""
@@ -62,6 +66,16 @@ class Matrix:
             if not left or time.monotonic() > deadline:
                 return left
             time.sleep(0.02)
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_on():
+    """What a test that failed has left running; its guests end with it."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.wait()
 
 
 def wait_until(condition, seconds=60):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from loads import processes
-from matrices import Matrix, wait_until
+from matrices import Matrix, nothing_goes_on, wait_until  # noqa: F401
 
 KERNEL = os.environ.get("DWELL_GUEST_KERNEL")
 pytestmark = [
