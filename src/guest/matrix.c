@@ -211,8 +211,9 @@ void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
 
 	if (matrix->repeat > 1)
 		snprintf(run, sizeof(run), ", run %u", cell->run);
-	snprintf(into, room, "%s, %s, %s%s", matrix_kernel_name(matrix, cell->kernel),
-		 matrix->topologies[cell->topology].name,
+	snprintf(into, room, "%s%s%s, %s%s",
+		 matrix->kernels.count > 1 ? matrix_kernel_name(matrix, cell->kernel) : "",
+		 matrix->kernels.count > 1 ? ", " : "", matrix->topologies[cell->topology].name,
 		 *matrix->schedulers.items[cell->scheduler]
 			 ? matrix_scheduler_name(matrix, cell->scheduler)
 			 : "no scheduler",

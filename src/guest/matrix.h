@@ -107,7 +107,7 @@ int matrix_cell_words(const struct matrix *matrix, const struct matrix_cell *cel
 int matrix_cell_command(struct output *out, const struct matrix *matrix,
 			const struct matrix_cell *cell) must_check;
 
-/* "auto, smt-2llc, scx_simple, run 2", of the last two what there is. */
+/* "bzImage, smt-2llc, scx_simple, run 2": kernel and run where there are several. */
 void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
 		       const struct matrix_cell *cell);
 

@@ -65,7 +65,7 @@ static bool has_checks(const struct matrix_cell *cells, size_t count)
 static void write_heading(struct output *out, const struct matrix *matrix,
 			  const struct columns *columns)
 {
-	output_string(out, matrix->name);
+	write_text(out, matrix->name, NAME_COLUMNS * 2);
 	output_char(out, ':');
 	for (size_t i = 0; i < matrix->command.count; i++) {
 		output_char(out, ' ');

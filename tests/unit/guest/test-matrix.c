@@ -114,6 +114,10 @@ CASE(cells_are_all_combinations_and_large_ones_are_skipped)
 	assert_int_equal(matrix_cell_memory(&matrix, &matrix.cells[0]), 512ULL << 20);
 	assert_int_equal(matrix_cell_memory(&matrix, &matrix.cells[6]), 4ULL << 30);
 	matrix_release(&matrix);
+	make_matrix(&matrix, SCHEDULERS COMMAND);
+	matrix_cell_title(title, sizeof(title), &matrix, &matrix.cells[0]);
+	assert_string_equal(title, "1n1l2c1t, no scheduler");
+	matrix_release(&matrix);
 	read_matrix(&matrix, SCHEDULERS "topologies: all\nrepeat: 1000\n" COMMAND);
 	assert_int_equal(matrix_expand(&matrix, 8, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "72000 cells, more than the 10000"));

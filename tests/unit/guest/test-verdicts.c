@@ -158,16 +158,69 @@ CASE(tables_tell_what_fails_where)
 		"TOPOLOGY   CPUS  none          true -e 2000  false         CHECKS THAT FAILED\n"
 		"tiny-2llc     4  pass          fail          died          max-gap, not-starved\n"
 		"max-cpu     252  skipped       skipped       skipped\n\n"
-		"fail  auto, tiny-2llc, true -e 2000\n"
+		"fail  tiny-2llc, true -e 2000\n"
 		"  max-gap: worst 3s\n"
 		"  not-starved: 1 of 4\n"
 		"  dwell guest --kernel auto --topology tiny-2llc --memory 512M --scheduler "
 		"'/bin/true -e 2000' -- load steady -d 2s\n\n"
-		"died  auto, tiny-2llc, false, after 1.20s: stall\n"
+		"died  tiny-2llc, false, after 1.20s: stall\n"
 		"  dwell guest --kernel auto --topology tiny-2llc --memory 512M --scheduler "
 		"/bin/false -- load steady -d 2s\n\n"
 		"skipped  max-cpu: 252 CPUs, --max-cpus 8\n\n"
 		"1 pass, 1 fail, 1 died, 3 skipped\n");
+	output_release(&out);
+}
+
+/* A line of the table; fails if it is not there. */
+static void assert_line(const struct output *out, const char *line)
+{
+	char wanted[256];
+
+	snprintf(wanted, sizeof(wanted), "\n%s\n", line);
+	if (!strstr(out->buffer, wanted))
+		fail_msg("no line '%s' in\n%s", line, out->buffer);
+}
+
+CASE(tables_of_several_kernels_and_runs_show_the_worst)
+{
+	struct matrix cleanup_matrix matrix;
+	struct output out;
+
+	make_matrix(&matrix,
+		    "kernels: [auto, " SOME "]\nrepeat: 3\ntopologies: tiny-2llc\n" COMMAND);
+	matrix.cells[0].verdict = matrix.cells[1].verdict = MATRIX_PASS;
+	matrix.cells[2].verdict = MATRIX_FAIL;
+	matrix.cells[3].verdict = MATRIX_DIED;
+	matrix.cells[4].verdict = MATRIX_FAIL;
+	assert_int_equal(output_init(&out, -1), 0);
+	assert_int_equal(guest_matrix_table(&out, &matrix), 0);
+	output_char(&out, '\0');
+	assert_line(&out, "KERNEL  TOPOLOGY   CPUS  none        ");
+	assert_line(&out, "auto    tiny-2llc     4  fail 1/3");
+	assert_line(&out, "exe     tiny-2llc     4  died 1/3");
+	assert_line(&out, "fail  auto, tiny-2llc, no scheduler, run 3");
+	assert_line(&out, "died  exe, tiny-2llc, no scheduler, run 1");
+	assert_line(&out, "2 pass, 2 fail, 1 died, 1 not run");
+	output_release(&out);
+}
+
+/* What comes from a guest is made harmless before a terminal has it. */
+CASE(hostile_words_cannot_break_the_table)
+{
+	struct matrix cleanup_matrix matrix;
+	struct output out;
+
+	make_matrix(&matrix, "topologies: tiny-2llc\n" COMMAND);
+	matrix.cells[0].verdict = MATRIX_FAIL;
+	matrix.cells[0].reason = strdup("a\033[2Jb\nc");
+	assert_int_equal(matrix_words_add(&matrix.cells[0].checks, "ch\033eck"), 0);
+	assert_int_equal(matrix_words_add(&matrix.cells[0].checks, "te\rxt"), 0);
+	assert_int_equal(output_init(&out, -1), 0);
+	assert_int_equal(guest_matrix_table(&out, &matrix), 0);
+	output_char(&out, '\0');
+	assert_null(strpbrk(out.buffer, "\033\r"));
+	assert_line(&out, "fail  tiny-2llc, no scheduler: a?[2Jb?c");
+	assert_line(&out, "  ch?eck: te?xt");
 	output_release(&out);
 }
 
@@ -290,6 +343,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_guest_leaves_gives_the_verdict),
 		cmocka_unit_test(tables_tell_what_fails_where),
+		cmocka_unit_test(tables_of_several_kernels_and_runs_show_the_worst),
+		cmocka_unit_test(hostile_words_cannot_break_the_table),
 		cmocka_unit_test(verdicts_are_read_back_as_they_were),
 		cmocka_unit_test(errors_are_run_again),
 		cmocka_unit_test(verdicts_of_another_matrix_are_refused),
