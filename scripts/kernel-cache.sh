@@ -37,7 +37,8 @@ begin_work() {
 		say "another one is at work: waiting"
 		flock 9
 	fi
-	rm -rf "$kernels/.$me.work".*
+	# not if a program of theirs still writes there: then the next of us
+	rm -rf "$kernels/.$me.work".* || true
 	work=$(mktemp -d "$kernels/.$me.work.XXXXXX")
 	trap 'rm -rf "$work"' EXIT
 	trap stop INT TERM HUP
