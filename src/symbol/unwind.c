@@ -72,8 +72,8 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 			return -1;
 		cfa += (uint64_t)(int64_t)rule.indirect_offset;
 	}
-	/* stacks grow down: a caller's frame lies above */
-	if (cfa <= cursor->stack && cursor->call)
+	/* stacks grow down: a caller's frame lies above, but of a function that has none itself */
+	if (cursor->call && (cfa < cursor->stack || (cfa == cursor->stack && rule.return_offset)))
 		return -1;
 	if (!rule.return_offset && !cursor->link)
 		return -1; /* only the innermost has not saved it yet */

@@ -213,6 +213,43 @@ CASE(callers_by_the_unwind_tables)
 	symbolizer_free(symbolizer);
 }
 
+#if defined(__aarch64__)
+/* As syscall() of the C library, in which threads wait. */
+__asm__(".text\n"
+	".type waits_without_a_frame, %function\n"
+	"waits_without_a_frame:\n"
+	".cfi_startproc\n"
+	"nop\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size waits_without_a_frame, . - waits_without_a_frame\n");
+extern const char waits_without_a_frame[];
+
+CASE(a_caller_that_is_in_the_link_register_only)
+{
+	struct symbolizer *symbolizer = symbolizer_new();
+	uint64_t addresses[UNWIND_MAX];
+	enum unwind_end end;
+	unsigned int count;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	outer(1500);
+	/* in the place of take_copy(), which has no frame either */
+	here.address = (uint64_t)(uintptr_t)waits_without_a_frame + 4;
+	here.exact = false;
+	count = unwind(symbolizer, &here, addresses, &end);
+	assert_int_equal(find(symbolizer, addresses, count, "waits_without_a_frame"), 0);
+	assert_int_equal(find(symbolizer, addresses, count, "inner"), 1);
+	assert_int_equal(find(symbolizer, addresses, count, "outer"), 2);
+	/* an outer one has saved it, or its caller is not known */
+	here.link = (uint64_t)(uintptr_t)waits_without_a_frame + 4;
+	count = unwind(symbolizer, &here, addresses, &end);
+	assert_int_equal(count, 2);
+	assert_int_equal(end, UNWIND_TRUNCATED);
+	symbolizer_free(symbolizer);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -220,6 +257,9 @@ int main(void)
 		cmocka_unit_test(kernel_functions_by_address),
 		cmocka_unit_test(functions_made_at_run_time),
 		cmocka_unit_test(callers_by_the_unwind_tables),
+#if defined(__aarch64__)
+		cmocka_unit_test(a_caller_that_is_in_the_link_register_only),
+#endif
 	};
 
 	return RUN(cases);
