@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -285,6 +286,23 @@ static int follow(struct inner *inner)
 	return result < 0 ? result : flush(inner);
 }
 
+/* What is in the pipe already: a slow line takes longer for it than orphans are waited for. */
+static int drain(struct inner *inner, int *from, enum frame_kind kind)
+{
+	int result = 0, left = 0, now = 0;
+
+	if (*from < 0 || ioctl(*from, FIONREAD, &left) < 0)
+		return 0;
+	/* what comes meanwhile is an orphan's */
+	while (result >= 0 && left > 0 && *from >= 0 && !ioctl(*from, FIONREAD, &now) && now > 0) {
+		left -= now < GATHER_BYTES ? now : GATHER_BYTES;
+		result = pass_on(inner, from, kind);
+		if (result >= 0)
+			result = flush(inner);
+	}
+	return result;
+}
+
 static int finish(struct inner *inner)
 {
 	bool died = !scheduler_look(&inner->scheduler);
@@ -330,6 +348,10 @@ int inner_run(const struct inner_orders *orders, int host)
 	if (result < 0)
 		return fail(&inner, strerror(-result));
 	result = follow(&inner);
+	if (result >= 0)
+		result = drain(&inner.out, host, FRAME_OUT);
+	if (result >= 0)
+		result = drain(&inner.error, host, FRAME_ERROR);
 	if (result >= 0)
 		result = finish(&inner);
 	code = WIFSIGNALED(inner.status) ? 128 + WTERMSIG(inner.status) : WEXITSTATUS(inner.status);
