@@ -242,7 +242,7 @@ void modules_load(const char *directory)
 		cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 		if (*names[i]->d_name != '.' &&
-		    (fd < 0 || syscall(SYS_finit_module, fd, "", 0) < 0))
+		    (fd < 0 || syscall(SYS_finit_module, fd, "", 0) < 0) && errno != EEXIST)
 			fprintf(stderr, "init: module %s: %s\n", names[i]->d_name, strerror(errno));
 		free(names[i]);
 	}

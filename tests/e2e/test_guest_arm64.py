@@ -65,6 +65,12 @@ def test_modules_are_loaded_with_what_they_need():
 
 
 @booted
+def test_the_port_of_the_frames_gets_its_driver():
+    """Without a serial line nothing would come, if virtio_console, a module of this kernel, were not loaded."""
+    assert "verdict: pass" in guest("load", "steady", "-d", "500ms", options=["--append", "8250.nr_uarts=0"])
+
+
+@booted
 @pytest.mark.parametrize("request_, function, cause", [
     ("sleep 40", "wait_for_printer", "sleep"),
     ("spin 40", "compute_report", "cpu"),
