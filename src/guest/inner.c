@@ -349,9 +349,9 @@ int inner_run(const struct inner_orders *orders, int host)
 		return fail(&inner, strerror(-result));
 	result = follow(&inner);
 	if (result >= 0)
-		result = drain(&inner.out, host, FRAME_OUT);
+		result = drain(&inner, &inner.out, FRAME_OUT);
 	if (result >= 0)
-		result = drain(&inner.error, host, FRAME_ERROR);
+		result = drain(&inner, &inner.error, FRAME_ERROR);
 	if (result >= 0)
 		result = finish(&inner);
 	code = WIFSIGNALED(inner.status) ? 128 + WTERMSIG(inner.status) : WEXITSTATUS(inner.status);
