@@ -168,6 +168,14 @@ static int on_entry(const char *path, const struct stat *st, int type, struct FT
 	return sending.result < 0 ? FTW_STOP : FTW_CONTINUE;
 }
 
+/* An argument may well point into /proc or /sys, which the host has too. */
+static bool is_mounted(const char *path)
+{
+	struct stat root, st;
+
+	return stat("/", &root) < 0 || lstat(path, &st) < 0 || st.st_dev != root.st_dev;
+}
+
 int returns_send(const struct returns *returns, int host, uint64_t since_realtime_ns)
 {
 	sending.host = host;
@@ -175,7 +183,9 @@ int returns_send(const struct returns *returns, int host, uint64_t since_realtim
 	sending.since_ns = since_realtime_ns;
 	/* what is mounted are no files of the command */
 	for (size_t i = 0; sending.result >= 0 && i < returns->count; i++)
-		nftw(returns->roots[i], on_entry, DEPTH, FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL);
+		if (!is_mounted(returns->roots[i]))
+			nftw(returns->roots[i], on_entry, DEPTH,
+			     FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL);
 	return sending.result;
 }
 
