@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "guest/frame.h"
@@ -62,6 +63,7 @@ _Noreturn static void become_command(const struct inner *inner, int out, int err
 	const struct inner_orders *orders = inner->orders;
 	char *arguments[ARGUMENTS_MAX + 5];
 	size_t count = 0, from = 0;
+	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char pid[16];
 
 	if (chdir(orders->directory) < 0)
@@ -81,6 +83,9 @@ _Noreturn static void become_command(const struct inner *inner, int out, int err
 	arguments[count] = NULL;
 	unprotect();
 	setsid();
+	/* the console never ends, so whoever reads it would wait for ever */
+	if (in < 0 || dup2(in, STDIN_FILENO) < 0)
+		close(STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(error, STDERR_FILENO);
 	if (!strcmp(arguments[0], "dwell"))
@@ -151,7 +156,9 @@ static void take_order(struct inner *inner, enum frame_kind kind, const char *pa
 	if (kind != FRAME_SIGNAL || length != sizeof(number) || inner->ended_ns)
 		return;
 	memcpy(&number, payload, sizeof(number));
-	kill(-inner->pid, number);
+	/* not the leader of a session yet: just forked */
+	if (kill(-inner->pid, number) < 0)
+		kill(inner->pid, number);
 }
 
 static void hear_host(struct inner *inner)
@@ -261,6 +268,23 @@ static bool is_over(const struct inner *inner)
 		clock_monotonic_ns() >= inner->ended_ns + LAST_WORDS_MS * 1000000ULL);
 }
 
+/* What is in the pipe already: a slow line takes longer for it than orphans are waited for. */
+static int drain(struct inner *inner, int *from, enum frame_kind kind)
+{
+	int result = 0, left = 0, now = 0;
+
+	if (*from < 0 || ioctl(*from, FIONREAD, &left) < 0)
+		return 0;
+	/* what comes meanwhile is an orphan's */
+	while (result >= 0 && left > 0 && *from >= 0 && !ioctl(*from, FIONREAD, &now) && now > 0) {
+		left -= now < GATHER_BYTES ? now : GATHER_BYTES;
+		result = pass_on(inner, from, kind);
+		if (result >= 0)
+			result = flush(inner);
+	}
+	return result;
+}
+
 static int follow(struct inner *inner)
 {
 	int result = 0;
@@ -283,24 +307,11 @@ static int follow(struct inner *inner)
 		if (result >= 0)
 			result = tick(inner);
 	}
-	return result < 0 ? result : flush(inner);
-}
-
-/* What is in the pipe already: a slow line takes longer for it than orphans are waited for. */
-static int drain(struct inner *inner, int *from, enum frame_kind kind)
-{
-	int result = 0, left = 0, now = 0;
-
-	if (*from < 0 || ioctl(*from, FIONREAD, &left) < 0)
-		return 0;
-	/* what comes meanwhile is an orphan's */
-	while (result >= 0 && left > 0 && *from >= 0 && !ioctl(*from, FIONREAD, &now) && now > 0) {
-		left -= now < GATHER_BYTES ? now : GATHER_BYTES;
-		result = pass_on(inner, from, kind);
-		if (result >= 0)
-			result = flush(inner);
-	}
-	return result;
+	if (result >= 0)
+		result = flush(inner);
+	if (result >= 0)
+		result = drain(inner, &inner->out, FRAME_OUT);
+	return result < 0 ? result : drain(inner, &inner->error, FRAME_ERROR);
 }
 
 static int finish(struct inner *inner)
@@ -315,6 +326,9 @@ static int finish(struct inner *inner)
 		scheduler_stop(&inner->scheduler);
 		result = send_dump(inner);
 	}
+	/* a file that an orphan goes on writing would never have been sent */
+	if (getpid() == 1)
+		kill(-1, SIGKILL);
 	return result < 0 ? result
 			  : returns_send(&inner->orders->returns, inner->host, inner->started_ns);
 }
@@ -348,10 +362,6 @@ int inner_run(const struct inner_orders *orders, int host)
 	if (result < 0)
 		return fail(&inner, strerror(-result));
 	result = follow(&inner);
-	if (result >= 0)
-		result = drain(&inner, &inner.out, FRAME_OUT);
-	if (result >= 0)
-		result = drain(&inner, &inner.error, FRAME_ERROR);
 	if (result >= 0)
 		result = finish(&inner);
 	code = WIFSIGNALED(inner.status) ? 128 + WTERMSIG(inner.status) : WEXITSTATUS(inner.status);
