@@ -53,34 +53,44 @@ int frame_write(int fd, enum frame_kind kind, const void *payload, size_t length
 
 int frame_feed(struct frame_reader *reader, const void *bytes, size_t length)
 {
-	int result = array_reserve(&reader->bytes, &reader->room, reader->used + length, 1);
+	size_t left = reader->used - reader->start;
+	int result;
 
+	/* here, once for all frames of what came at once, and not at each of them */
+	if (reader->start)
+		memmove(reader->bytes, reader->bytes + reader->start, left);
+	reader->start = 0;
+	reader->used = left;
+	result = array_reserve(&reader->bytes, &reader->room, left + length, 1);
 	if (result < 0)
 		return result;
-	memcpy(reader->bytes + reader->used, bytes, length);
+	memcpy(reader->bytes + left, bytes, length);
 	reader->used += length;
 	return 0;
-}
-
-static void drop(struct frame_reader *reader, size_t count)
-{
-	memmove(reader->bytes, reader->bytes + count, reader->used - count);
-	reader->used -= count;
 }
 
 /* Up to where a frame may begin. */
 static void skip(struct frame_reader *reader)
 {
 	static const uint32_t magic = MAGIC;
-	size_t at = 0;
+	size_t before = reader->start;
 
-	while (at < reader->used &&
-	       memcmp(reader->bytes + at, &magic,
-		      reader->used - at < sizeof(magic) ? reader->used - at : sizeof(magic)) != 0)
-		at++;
-	reader->skipped += at;
-	if (at)
-		drop(reader, at);
+	while (reader->start < reader->used) {
+		size_t left = reader->used - reader->start;
+
+		if (!memcmp(reader->bytes + reader->start, &magic,
+			    left < sizeof(magic) ? left : sizeof(magic)))
+			break;
+		reader->start++;
+	}
+	reader->skipped += reader->start - before;
+}
+
+static bool is_whole(struct frame_reader *reader, const struct frame_header *header)
+{
+	const char *payload = reader->bytes + reader->start + sizeof(*header);
+
+	return header->length <= FRAME_BYTES_MAX && crc_of(header, payload) == header->crc;
 }
 
 bool frame_next(struct frame_reader *reader, enum frame_kind *ret_kind, const char **ret_payload,
@@ -88,32 +98,25 @@ bool frame_next(struct frame_reader *reader, enum frame_kind *ret_kind, const ch
 {
 	struct frame_header header;
 
-	/* what was returned before is not needed any more */
-	if (reader->returned) {
-		drop(reader, reader->returned);
-		reader->returned = 0;
-	}
 	for (;;) {
+		size_t left;
+
 		skip(reader);
-		if (reader->used < sizeof(header))
+		left = reader->used - reader->start;
+		if (left < sizeof(header))
 			return false;
-		memcpy(&header, reader->bytes, sizeof(header));
-		if (header.length > FRAME_BYTES_MAX) {
-			reader->damaged++;
-			drop(reader, 1);
-			continue;
-		}
-		if (reader->used < sizeof(header) + header.length)
+		memcpy(&header, reader->bytes + reader->start, sizeof(header));
+		if (header.length <= FRAME_BYTES_MAX && left < sizeof(header) + header.length)
 			return false;
-		if (crc_of(&header, reader->bytes + sizeof(header)) == header.crc)
+		if (is_whole(reader, &header))
 			break;
 		reader->damaged++;
-		drop(reader, 1);
+		reader->start++;
 	}
 	*ret_kind = (enum frame_kind)header.kind;
-	*ret_payload = reader->bytes + sizeof(header);
+	*ret_payload = reader->bytes + reader->start + sizeof(header);
 	*ret_length = header.length;
-	reader->returned = sizeof(header) + header.length;
+	reader->start += sizeof(header) + header.length;
 	return true;
 }
 

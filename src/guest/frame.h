@@ -53,10 +53,9 @@ struct frame_header {
 
 struct frame_reader {
 	char *bytes;
-	size_t used, room;
-	size_t returned;  /* bytes of the frame that was given out last */
-	uint64_t damaged; /* frames whose checksum was wrong */
-	uint64_t skipped; /* bytes that belonged to no frame */
+	size_t start, used, room; /* what is before `start` has been read */
+	uint64_t damaged;	  /* frames whose checksum was wrong */
+	uint64_t skipped;	  /* bytes that belonged to no frame */
 };
 
 /* Writes a whole frame; -errno. */
@@ -65,7 +64,7 @@ int frame_write(int fd, enum frame_kind kind, const void *payload, size_t length
 /* Appends what was read; -ENOMEM. */
 int frame_feed(struct frame_reader *reader, const void *bytes, size_t length) must_check;
 
-/* The next whole frame, valid until the next call; false: none yet. */
+/* The next whole frame, valid until more is fed; false: none yet. */
 bool frame_next(struct frame_reader *reader, enum frame_kind *ret_kind, const char **ret_payload,
 		size_t *ret_length);
 
