@@ -61,14 +61,19 @@ int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 	return 0;
 }
 
-_Noreturn static void become(char *const words[], int output)
+_Noreturn static void become(char *const words[], int output, pid_t parent)
 {
+	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	execvp(words[0], words);
@@ -156,13 +161,17 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 	char *words[ARGUMENTS + 1], *rest = copy, *word;
 	size_t count = 0;
 	int ends[2], result;
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	if (!copy)
 		return error_set(error, ENOMEM, "out of memory");
-	while ((word = strsep(&rest, " \t")))
-		if (*word && count < ARGUMENTS)
+	while ((word = strsep(&rest, " \t"))) {
+		if (*word && count == ARGUMENTS)
+			return error_set(error, E2BIG, "the scheduler's command has over %d words",
+					 ARGUMENTS);
+		if (*word)
 			words[count++] = word;
+	}
 	words[count] = NULL;
 	if (!count)
 		return error_set(error, EINVAL, "the scheduler's command is empty");
@@ -172,7 +181,7 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 	fcntl(ends[1], F_SETFL, 0); /* its program's end blocks */
 	pid = fork();
 	if (!pid)
-		become(words, ends[1]);
+		become(words, ends[1], parent);
 	close(ends[1]);
 	result = pid < 0 ? error_set(error, errno, "cannot fork: %s", strerror(errno))
 			 : scheduler_watch(scheduler, pid, error);
