@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command/command.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,10 +55,22 @@ int command_fail(const char *name, int code, const struct error *error)
 	return code;
 }
 
+/* A file that is opened later would be taken for the standard output that is not there. */
+static void fill_standard_files(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	while (fd >= 0 && fd <= STDERR_FILENO)
+		fd = dup(fd);
+	if (fd >= 0)
+		close(fd);
+}
+
 int command_main(int argc, char **argv)
 {
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
 		guest_init();
+	fill_standard_files();
 	setlocale(LC_ALL, "");
 	/* numbers are written, and read, with a point everywhere */
 	setlocale(LC_NUMERIC, "C");
