@@ -18,8 +18,6 @@
 #include "guest/modules.h"
 #include "guest/needs.h"
 
-#define ARGUMENTS_MAX 1024
-
 struct image {
 	struct output out;
 	struct cpio cpio;
@@ -197,21 +195,25 @@ static int add_order(struct image *image, const char *name, char *const *texts, 
 		return error_set(error, ENOMEM, "out of memory");
 	for (size_t i = 0; i < count; i++)
 		output_bytes(&text, texts[i], strlen(texts[i]) + 1);
-	result = text.error
-			 ? error_set(error, text.error, "out of memory")
-			 : cpio_add_bytes(&image->cpio, name, 0644, text.buffer, text.used, error);
+	/* init would read the beginning only */
+	if (text.used >= IMAGE_ORDER_BYTES || count > IMAGE_ORDER_TEXTS)
+		result = error_set(error, E2BIG, "the command has too many arguments for a guest");
+	else
+		result = text.error ? error_set(error, text.error, "out of memory")
+				    : cpio_add_bytes(&image->cpio, name, 0644, text.buffer,
+						     text.used, error);
 	output_release(&text);
 	return result;
 }
 
 static int add_arguments(struct image *image, char *const *arguments, struct error *error)
 {
-	const char *texts[ARGUMENTS_MAX] = {"dwell"};
+	const char *texts[IMAGE_ORDER_TEXTS] = {"dwell"};
 	size_t count = !image_is_program(arguments[0]);
 
 	for (size_t i = 0; arguments[i]; i++) {
-		if (count == ARGUMENTS_MAX)
-			return error_set(error, E2BIG, "more than %d arguments", ARGUMENTS_MAX);
+		if (count == IMAGE_ORDER_TEXTS)
+			return error_set(error, E2BIG, "more than %d arguments", IMAGE_ORDER_TEXTS);
 		texts[count++] = arguments[i];
 	}
 	return add_order(image, IMAGE_ARGUMENTS, (char *const *)texts, count, error);

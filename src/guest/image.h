@@ -19,6 +19,9 @@
 #define IMAGE_REPRO	"etc/dwell/repro" /* not empty: the scheduler is not alarmed */
 #define IMAGE_RETURNS	"etc/dwell/returns"
 
+#define IMAGE_ORDER_BYTES (64 * 1024) /* of each, at most */
+#define IMAGE_ORDER_TEXTS 1024	      /* likewise */
+
 struct image_options {
 	const char *program; /* the dwell that is init; NULL: this one */
 	const char *sysroot; /* where programs of other architectures find libraries; NULL: "/" */

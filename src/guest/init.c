@@ -26,10 +26,8 @@
 #include "guest/inner.h"
 #include "guest/modules.h"
 
-#define ORDERS_MAX    (64 * 1024)
-#define ARGUMENTS_MAX 1024
-#define PORTS	      "/sys/class/virtio-ports"
-#define PORT_WAIT_MS  1000
+#define PORTS	     "/sys/class/virtio-ports"
+#define PORT_WAIT_MS 1000
 
 /*
  * What a kernel lacks is not mounted: the command says what it misses. Nothing over /tmp: files of
@@ -132,7 +130,7 @@ _Noreturn static void turn_off(void)
 }
 
 /* A text of the image, or of nothing. Its length. */
-static size_t read_order(const char *name, char into[ORDERS_MAX])
+static size_t read_order(const char *name, char into[IMAGE_ORDER_BYTES])
 {
 	char path[64];
 	cleanup_close int fd = -1;
@@ -140,7 +138,7 @@ static size_t read_order(const char *name, char into[ORDERS_MAX])
 
 	snprintf(path, sizeof(path), "/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, into, ORDERS_MAX - 1);
+	got = fd < 0 ? -1 : read(fd, into, IMAGE_ORDER_BYTES - 1);
 	into[got > 0 ? got : 0] = '\0';
 	return got > 0 ? (size_t)got : 0;
 }
@@ -157,20 +155,20 @@ static size_t split(char *texts, size_t length, char **into, size_t room)
 
 static void read_orders(struct inner_orders *orders)
 {
-	static char arguments[ORDERS_MAX], directory[ORDERS_MAX], scheduler[ORDERS_MAX],
-		returns[ORDERS_MAX];
-	static char *items[ARGUMENTS_MAX + 1], *roots[ARGUMENTS_MAX + 1];
+	static char arguments[IMAGE_ORDER_BYTES], directory[IMAGE_ORDER_BYTES],
+		scheduler[IMAGE_ORDER_BYTES], returns[IMAGE_ORDER_BYTES];
+	static char *items[IMAGE_ORDER_TEXTS + 1], *roots[IMAGE_ORDER_TEXTS + 1];
 	size_t length = read_order(IMAGE_ARGUMENTS, arguments);
 
-	split(arguments, length, items, ARGUMENTS_MAX);
+	split(arguments, length, items, IMAGE_ORDER_TEXTS);
 	orders->arguments = items;
 	read_order(IMAGE_DIRECTORY, directory);
 	orders->directory = directory;
 	orders->scheduler = read_order(IMAGE_SCHEDULER, scheduler) ? scheduler : NULL;
-	orders->repro = read_order(IMAGE_REPRO, (char[ORDERS_MAX]){""}) > 0;
+	orders->repro = read_order(IMAGE_REPRO, (char[IMAGE_ORDER_BYTES]){""}) > 0;
 	length = read_order(IMAGE_RETURNS, returns);
 	orders->returns.roots = roots;
-	orders->returns.count = split(returns, length, roots, ARGUMENTS_MAX);
+	orders->returns.count = split(returns, length, roots, IMAGE_ORDER_TEXTS);
 }
 
 /* Kernels differ in what can be set: without it the command tells what it misses. */

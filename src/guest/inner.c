@@ -15,11 +15,11 @@
 
 #include "base/clock.h"
 #include "guest/frame.h"
+#include "guest/image.h"
 #include "scheduler/scheduler.h"
 
 #define TICK_MS	      50   /* to look at the scheduler: its state does not wake anybody */
 #define LAST_WORDS_MS 1000 /* for what orphans of the command still write */
-#define ARGUMENTS_MAX 1024
 #define GATHER_BYTES  32768
 #define GATHER_MS     5
 #define DUMP_FILE     "/run/dwell-scheduler"
@@ -61,7 +61,7 @@ static void unprotect(void)
 _Noreturn static void become_command(const struct inner *inner, int out, int error)
 {
 	const struct inner_orders *orders = inner->orders;
-	char *arguments[ARGUMENTS_MAX + 5];
+	char *arguments[IMAGE_ORDER_TEXTS + 5];
 	size_t count = 0, from = 0;
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char pid[16];
