@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -129,6 +130,8 @@ static void make_arguments(struct arguments *arguments, const struct qemu_option
 _Noreturn static void become(const struct board *board, char *const items[],
 			     const int theirs[QEMU_LINES], pid_t parent)
 {
+	const struct rlimit no_core = {0, 0};
+	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -138,8 +141,13 @@ _Noreturn static void become(const struct board *board, char *const items[],
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* where KVM cannot run the guest it may abort, which is tried and no crash to look into */
+	setrlimit(RLIMIT_CORE, &no_core);
 	for (int i = 0; i < QEMU_LINES; i++)
 		fcntl(theirs[i], F_SETFD, 0);
+	/* the terminal is ours */
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
 	dup2(theirs[QEMU_SAID], STDOUT_FILENO);
 	dup2(theirs[QEMU_SAID], STDERR_FILENO);
 	execvp(items[0], items);
