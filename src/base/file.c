@@ -7,20 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
+int file_write(int fd, const void *bytes, size_t length)
+{
+	const char *from = bytes;
+
+	while (length) {
+		ssize_t written = write(fd, from, length);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		from += written > 0 ? written : 0;
+		length -= written > 0 ? (size_t)written : 0;
+	}
+	return 0;
+}
+
 /* Whole, and on the disk; else -errno. */
 static int write_all(const char *path, const char *bytes, size_t length)
 {
 	cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	size_t done = 0;
+	int result = fd < 0 ? -errno : file_write(fd, bytes, length);
 
-	while (fd >= 0 && done < length) {
-		ssize_t written = write(fd, bytes + done, length - done);
-
-		if (written < 0 && errno != EINTR)
-			break;
-		done += written > 0 ? (size_t)written : 0;
-	}
-	return fd < 0 || done < length || fsync(fd) < 0 ? -errno : 0;
+	return result >= 0 && fsync(fd) < 0 ? -errno : result;
 }
 
 int file_replace(const char *path, const char *bytes, size_t length, struct error *error)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that are never half written. */
+/* Files written whole. */
 #ifndef DWELL_BASE_FILE_H
 #define DWELL_BASE_FILE_H
 
 #include <stddef.h>
 
 #include "base/error.h"
+
+/* All of it; -errno. */
+int file_write(int fd, const void *bytes, size_t length) must_check;
 
 /*
  * The file is as it was before or has all of `bytes`, on the disk, whatever ends us meanwhile:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `dwell guest`: any of the other commands in a virtual machine, under another kernel. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -61,7 +62,8 @@ static int boot(struct guest_run *run, struct error *error)
 
 	gmtime_r(&now, &utc);
 	strftime(run->dump, sizeof(run->dump), "scheduler-%Y%m%dT%H%M%SZ.log", &utc);
-	if (!boot->dump)
+	boot->dump_chosen = !boot->dump;
+	if (boot->dump_chosen)
 		boot->dump = run->dump;
 	boot->scheduler = run->options.scheduler != NULL;
 	boot->judged = !strcmp(run->options.command[0], "load");
@@ -191,6 +193,9 @@ static int run_guest(struct guest_run *run)
 	struct error failed = {""}, error = {""};
 	int code;
 
+	/* a reader of the output, or QEMU, that is gone is told; our children are ours to await */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 	if (boot(run, &failed) < 0)
 		code = command_fail("guest", EXIT_NOT_RUN, &failed);
 	else if (run->result.scheduler == BOOT_SCHEDULER_DIED)

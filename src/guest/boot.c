@@ -14,13 +14,12 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "guest/console.h"
-#include "scheduler/scheduler.h"
+#include "guest/incoming.h"
 
 #define KVM_PATIENCE_NS	 4000000000ULL /* under KVM a kernel says something long before */
 #define PROGRESS_MS	 100
 #define QEMU_MAJOR_MIN	 5 /* memory backends of NUMA nodes, 5.1; older ones were not tried */
 #define MONITOR_BYTES	 4096
-#define FRAME_LINES	 2
 #define INTERRUPT_WAIT_S 10 /* for a command to end after SIGINT */
 
 struct guest {
@@ -28,20 +27,15 @@ struct guest {
 	struct boot_result *result;
 	struct qemu qemu;
 	struct console console;
-	struct frame_reader readers[FRAME_LINES]; /* of QEMU_SERIAL and QEMU_PORT */
-	int host_line;				  /* the one that init uses; -1: not known yet */
-	char monitored[MONITOR_BYTES];		  /* the line of the monitor that is being read */
+	struct incoming incoming;
+	char monitored[MONITOR_BYTES]; /* the line of the monitor that is being read */
 	size_t monitored_used;
 	unsigned int qemu_major; /* 0: not known yet */
 	bool stopped;		 /* QEMU stopped the guest, as it does when KVM cannot run it */
 	bool interrupted;
 	bool progress_drawn;
-	uint64_t started_ns, heard_ns, ended_ns, interrupted_ns;
+	uint64_t interrupted_ns;
 	int signals;
-	int dump_fd;
-	char failed[sizeof(((struct error *)0)->text)]; /* what init says */
-	struct receiving receiving;
-	struct error file_error; /* of the first file that could not come back */
 };
 
 static void show_progress(struct guest *guest)
@@ -49,7 +43,7 @@ static void show_progress(struct guest *guest)
 	const char *kernel = guest->options->qemu.kernel, *name = strrchr(kernel, '/');
 	char waited[16];
 
-	duration_format(waited, sizeof(waited), clock_monotonic_ns() - guest->started_ns);
+	duration_format(waited, sizeof(waited), clock_monotonic_ns() - guest->incoming.started_ns);
 	fprintf(stderr, "\rbooting %.60s (%s) %s\033[K", name ? name + 1 : kernel,
 		guest->result->kvm ? "KVM" : "TCG", waited);
 	guest->progress_drawn = true;
@@ -60,148 +54,6 @@ static void clear_progress(struct guest *guest)
 	if (guest->progress_drawn)
 		fputs("\r\033[K", stderr);
 	guest->progress_drawn = false;
-}
-
-static void take_scheduler(struct guest *guest, const char *payload, size_t length)
-{
-	struct boot_result *result = guest->result;
-	struct frame_scheduler told;
-	bool knew = result->scheduler == BOOT_SCHEDULER_DIED;
-	char after[16];
-
-	if (length != sizeof(told))
-		return;
-	memcpy(&told, payload, sizeof(told));
-	result->scheduler = told.state == SCHEDULER_DIED      ? BOOT_SCHEDULER_DIED
-			    : told.state == SCHEDULER_STOPPED ? BOOT_SCHEDULER_STOPPED
-							      : BOOT_SCHEDULER_ALIVE;
-	result->scheduler_after_ns = told.after_ns;
-	snprintf(result->scheduler_reason, sizeof(result->scheduler_reason), "%.*s",
-		 (int)sizeof(told.reason) - 1, told.reason);
-	if (knew || result->scheduler != BOOT_SCHEDULER_DIED || guest->options->judged)
-		return;
-	duration_format(after, sizeof(after), told.after_ns);
-	fprintf(stderr, "dwell guest: %s: the scheduler died: %s\n", after,
-		result->scheduler_reason);
-}
-
-static void take_dump(struct guest *guest, const char *bytes, size_t length)
-{
-	if (guest->dump_fd < 0 && !guest->result->dumped)
-		guest->dump_fd =
-			open(guest->options->dump, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (guest->dump_fd >= 0 && write(guest->dump_fd, bytes, length) == (ssize_t)length) {
-		guest->result->dumped = true;
-		return;
-	}
-	if (!*guest->file_error.text)
-		(void)error_set(&guest->file_error, errno, "cannot write %s: %s",
-				guest->options->dump, strerror(errno));
-}
-
-static int take_output(int fd, const char *bytes, size_t length, struct error *error)
-{
-	while (length) {
-		ssize_t written = write(fd, bytes, length);
-
-		if (written < 0 && errno != EINTR)
-			return error_set(error, errno, "cannot write what the command prints: %s",
-					 strerror(errno));
-		bytes += written > 0 ? written : 0;
-		length -= written > 0 ? (size_t)written : 0;
-	}
-	return 0;
-}
-
-/* The command has ended meanwhile: what else there is to come back does. */
-static void take_file(struct guest *guest, enum frame_kind kind, const char *payload, size_t length)
-{
-	struct error error = {""};
-	int result;
-
-	if (kind == FRAME_FILE)
-		result = receiving_begin(&guest->receiving, guest->options->returns, payload,
-					 length, &error);
-	else if (kind == FRAME_DATA)
-		result = receiving_take(&guest->receiving, payload, length, &error);
-	else
-		result = receiving_end(&guest->receiving, payload, length, &error);
-	guest->result->files += kind == FRAME_FILE_END && result >= 0;
-	if (result < 0 && !*guest->file_error.text)
-		guest->file_error = error;
-}
-
-static void take_ready(struct guest *guest, int line, const char *payload, size_t length)
-{
-	guest->host_line = line;
-	guest->result->ready_ns = clock_monotonic_ns() - guest->started_ns;
-	snprintf(guest->result->release, sizeof(guest->result->release), "%.*s", (int)length,
-		 payload);
-	clear_progress(guest);
-}
-
-static void take_exit(struct guest *guest, const char *payload, size_t length)
-{
-	int32_t code;
-
-	if (length != sizeof(code))
-		return;
-	memcpy(&code, payload, sizeof(code));
-	guest->result->code = code;
-	guest->result->ended = true;
-	guest->ended_ns = clock_monotonic_ns();
-}
-
-static int take_frame(struct guest *guest, int line, enum frame_kind kind, const char *payload,
-		      size_t length, struct error *error)
-{
-	guest->heard_ns = clock_monotonic_ns();
-	switch (kind) {
-	case FRAME_READY:
-		take_ready(guest, line, payload, length);
-		break;
-	case FRAME_OUT:
-	case FRAME_ERROR:
-		return take_output(kind == FRAME_OUT ? STDOUT_FILENO : STDERR_FILENO, payload,
-				   length, error);
-	case FRAME_EXIT:
-		take_exit(guest, payload, length);
-		break;
-	case FRAME_FAILED:
-		snprintf(guest->failed, sizeof(guest->failed), "%.*s", (int)length, payload);
-		break;
-	case FRAME_SCHEDULER:
-		take_scheduler(guest, payload, length);
-		break;
-	case FRAME_DUMP:
-		take_dump(guest, payload, length);
-		break;
-	case FRAME_FILE:
-	case FRAME_DATA:
-	case FRAME_FILE_END:
-		take_file(guest, kind, payload, length);
-		break;
-	case FRAME_ALIVE:
-	case FRAME_SIGNAL:
-		break;
-	}
-	return 0;
-}
-
-static int take_frames(struct guest *guest, int line, const char *bytes, size_t length,
-		       struct error *error)
-{
-	struct frame_reader *reader = &guest->readers[line - QEMU_SERIAL];
-	enum frame_kind kind;
-	const char *payload;
-	int result = frame_feed(reader, bytes, length);
-
-	if (result < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	while (result >= 0 && frame_next(reader, &kind, &payload, &length))
-		result = take_frame(guest, line, kind, payload, length, error);
-	guest->result->damaged = guest->readers[0].damaged + guest->readers[1].damaged;
-	return result;
 }
 
 /* QEMU Machine Protocol: one object a line. A guest that KVM cannot run is stopped by QEMU. */
@@ -234,6 +86,16 @@ static void take_monitor(struct guest *guest, const char *bytes, size_t length)
 	}
 }
 
+static int take_incoming(struct guest *guest, int line, const char *bytes, size_t length,
+			 struct error *error)
+{
+	int result = incoming_take(&guest->incoming, line, bytes, length, error);
+
+	if (guest->result->ready_ns)
+		clear_progress(guest);
+	return result;
+}
+
 static int take(struct guest *guest, int line, struct error *error)
 {
 	char bytes[65536];
@@ -254,7 +116,7 @@ static int take(struct guest *guest, int line, struct error *error)
 		take_monitor(guest, bytes, (size_t)got);
 		return 0;
 	default:
-		return take_frames(guest, line, bytes, (size_t)got, error);
+		return take_incoming(guest, line, bytes, (size_t)got, error);
 	}
 }
 
@@ -277,6 +139,9 @@ static int fail_early(const struct guest *guest, struct error *error)
 			 *console->oom ? "; it was out of memory (--memory)" : "");
 		return fail(guest, EIO, error, text);
 	}
+	if (guest->result->damaged)
+		return fail(guest, EPROTO, error,
+			    "the guest ended, and what it told of it was damaged");
 	return fail(guest, ECHILD, error,
 		    guest->result->ready_ns ? "the guest ended before the command did"
 					    : "QEMU ended before the guest had booted");
@@ -287,6 +152,9 @@ static int fail_silent(const struct guest *guest, uint64_t patience_ns, struct e
 {
 	char text[256], limit[16];
 
+	/* a kernel that stays after its panic, because --append says so */
+	if (*guest->console.panic)
+		return fail_early(guest, error);
 	duration_format(limit, sizeof(limit), patience_ns);
 	if (guest->result->ready_ns)
 		snprintf(text, sizeof(text), "the guest hangs: no sign of life for %s", limit);
@@ -301,17 +169,18 @@ static int fail_silent(const struct guest *guest, uint64_t patience_ns, struct e
 }
 
 /* The first Ctrl-C is for the command, so that it tells what it has. */
-static int take_signal(struct guest *guest, struct error *error)
+static int take_signal(void *data, struct error *error)
 {
+	struct guest *guest = data;
 	struct signalfd_siginfo info;
 	int32_t number = SIGINT;
 	bool pass_on;
 
 	if (read(guest->signals, &info, sizeof(info)) != sizeof(info))
 		return 0;
-	pass_on = info.ssi_signo == SIGINT && guest->host_line >= 0 && !guest->interrupted_ns;
+	pass_on = info.ssi_signo == SIGINT && guest->incoming.line >= 0 && !guest->interrupted_ns;
 	guest->interrupted_ns = clock_monotonic_ns();
-	if (pass_on && frame_write(guest->qemu.lines[guest->host_line], FRAME_SIGNAL, &number,
+	if (pass_on && frame_write(guest->qemu.lines[guest->incoming.line], FRAME_SIGNAL, &number,
 				   sizeof(number)) >= 0)
 		return 0;
 	guest->interrupted = true;
@@ -332,11 +201,14 @@ static int wait_of(const struct guest *guest, uint64_t deadline_ns)
 
 static uint64_t deadline_of(const struct guest *guest, uint64_t patience_ns)
 {
-	uint64_t silent_ns = guest->heard_ns + guest->options->timeout_ns;
+	uint64_t silent_ns = guest->incoming.heard_ns + guest->options->timeout_ns;
 	uint64_t given_up_ns = guest->interrupted_ns + INTERRUPT_WAIT_S * 1000000000ULL;
 
+	/* the command has ended, and what it wrote comes back */
+	if (guest->incoming.returned_ns > guest->interrupted_ns)
+		given_up_ns = guest->incoming.returned_ns + INTERRUPT_WAIT_S * 1000000000ULL;
 	if (!guest->result->ready_ns)
-		return guest->started_ns + patience_ns;
+		return guest->incoming.started_ns + patience_ns;
 	return guest->interrupted_ns && given_up_ns < silent_ns ? given_up_ns : silent_ns;
 }
 
@@ -390,18 +262,16 @@ static int attempt(struct guest *guest, bool kvm, uint64_t patience_ns, struct e
 
 	qemu.kvm = kvm;
 	guest->result->kvm = kvm;
-	guest->started_ns = clock_monotonic_ns();
+	guest->incoming.started_ns = clock_monotonic_ns();
 	result = qemu_start(&guest->qemu, &qemu, error);
 	while (result >= 0 && !guest->result->ended)
 		result = follow_once(guest, patience_ns, error);
 	clear_progress(guest);
 	qemu_end(&guest->qemu);
-	for (int i = 0; i < FRAME_LINES; i++)
-		frame_release(&guest->readers[i]);
-	receiving_abort(&guest->receiving);
-	guest->result->wall_ns = clock_monotonic_ns() - guest->started_ns;
-	if (guest->ended_ns)
-		guest->result->teardown_ns = clock_monotonic_ns() - guest->ended_ns;
+	incoming_end(&guest->incoming);
+	guest->result->wall_ns = clock_monotonic_ns() - guest->incoming.started_ns;
+	if (guest->incoming.ended_ns)
+		guest->result->teardown_ns = clock_monotonic_ns() - guest->incoming.ended_ns;
 	return result;
 }
 
@@ -427,6 +297,7 @@ static int run(struct guest *guest, struct error *error)
 	    guest->interrupted)
 		return result;
 	guest->stopped = false;
+	guest->monitored_used = 0;
 	guest->console = (struct console){.log_fd = log_fd};
 	return attempt(guest, false, options->timeout_ns, error);
 }
@@ -436,12 +307,16 @@ static int judge(const struct guest *guest, struct error *error)
 {
 	char text[CONSOLE_LINE_BYTES + 64];
 
-	if (*guest->failed)
-		return error_set(error, EIO, "%s", guest->failed);
-	if (*guest->file_error.text) {
-		*error = guest->file_error;
+	if (*guest->incoming.failed)
+		return error_set(error, EIO, "%s", guest->incoming.failed);
+	if (*guest->incoming.file_error.text) {
+		*error = guest->incoming.file_error;
 		return -EIO;
 	}
+	if (guest->result->damaged)
+		return error_set(error, EPROTO,
+				 "what the guest told is incomplete: %llu frames were damaged",
+				 (unsigned long long)guest->result->damaged);
 	if (!*guest->console.oom || guest->result->code != 128 + SIGKILL)
 		return 0;
 	snprintf(text, sizeof(text), "the guest ran out of memory (more by --memory); killed %s",
@@ -483,10 +358,7 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 		.result = ret_result,
 		.qemu = QEMU_INIT,
 		.console = {.log_fd = -1},
-		.host_line = -1,
 		.signals = -1,
-		.dump_fd = -1,
-		.receiving = {.fd = -1},
 	};
 	sigset_t before;
 	int result, log_fd;
@@ -495,21 +367,31 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 	result = hear_signals(&guest, &before, error);
 	if (result >= 0)
 		result = open_log(&guest, error);
+	guest.incoming = (struct incoming){
+		.options = options,
+		.result = ret_result,
+		.fds = {STDOUT_FILENO, STDERR_FILENO},
+		.line = -1,
+		.signals = guest.signals,
+		.on_signal = take_signal,
+		.data = &guest,
+		.dump_fd = -1,
+		.receiving = {.fd = -1},
+	};
 	log_fd = guest.console.log_fd;
 	if (result >= 0)
 		result = run(&guest, error);
 	if (result >= 0)
 		result = judge(&guest, error);
-	if (options->scheduler && ret_result->scheduler == BOOT_SCHEDULER_NONE && *guest.failed)
+	if (options->scheduler && ret_result->scheduler == BOOT_SCHEDULER_NONE &&
+	    *guest.incoming.failed)
 		ret_result->scheduler = BOOT_SCHEDULER_NOT_STARTED;
 	snprintf(ret_result->oom, sizeof(ret_result->oom), "%s", guest.console.oom);
 	ret_result->log_error = guest.console.log_error;
-	for (size_t i = 0; i < 3; i++) {
-		int fd = (int[]){guest.signals, guest.dump_fd, log_fd}[i];
-
-		if (fd >= 0)
-			close(fd);
-	}
+	if (guest.signals >= 0)
+		close(guest.signals);
+	if (log_fd >= 0)
+		close(log_fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }

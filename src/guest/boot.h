@@ -25,6 +25,7 @@ struct boot_options {
 	bool progress;	     /* on standard error, while it boots */
 	const char *log;     /* the console is kept in this file; NULL: its end only, in memory */
 	const char *dump;    /* where the words of a scheduler that died go */
+	bool dump_chosen;    /* that name was not asked for: no other file has it */
 	struct returns *returns; /* files that may come back */
 };
 

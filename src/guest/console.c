@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "guest/console.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/file.h"
 
 #define TOLD_BYTES 400 /* of the end, in a message */
 
@@ -43,15 +43,11 @@ static void take_lines(struct console *console, const char *bytes, size_t length
 
 static void write_log(struct console *console, const char *bytes, size_t length)
 {
-	while (length && console->log_fd >= 0) {
-		ssize_t written = write(console->log_fd, bytes, length);
+	int result = console->log_fd < 0 ? 0 : file_write(console->log_fd, bytes, length);
 
-		if (written < 0 && errno != EINTR) {
-			console->log_error = errno;
-			console->log_fd = -1;
-		}
-		bytes += written > 0 ? written : 0;
-		length -= written > 0 ? (size_t)written : 0;
+	if (result < 0) {
+		console->log_error = -result;
+		console->log_fd = -1;
 	}
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "guest/frame.h"
 
 #define DEPTH 32 /* descriptors of a walk */
@@ -244,25 +245,19 @@ int receiving_begin(struct receiving *receiving, const struct returns *returns, 
 int receiving_take(struct receiving *receiving, const void *bytes, size_t length,
 		   struct error *error)
 {
-	const char *from = bytes;
+	int result;
 
 	/* of a file that could not be begun, or in the middle of which a frame was damaged */
 	if (receiving->fd < 0)
 		return 0;
-	while (length) {
-		ssize_t written = write(receiving->fd, from, length);
-
-		if (written < 0 && errno != EINTR) {
-			int result = fail(receiving, error);
-
-			receiving_abort(receiving);
-			return result;
-		}
-		from += written > 0 ? written : 0;
-		length -= written > 0 ? (size_t)written : 0;
-		receiving->bytes += written > 0 ? (uint64_t)written : 0;
-	}
-	return 0;
+	result = file_write(receiving->fd, bytes, length);
+	receiving->bytes += length;
+	if (result >= 0)
+		return 0;
+	errno = -result;
+	result = fail(receiving, error);
+	receiving_abort(receiving);
+	return result;
 }
 
 /* Another of that name is replaced, as if the command had run here. */
@@ -300,13 +295,20 @@ int receiving_end(struct receiving *receiving, const void *payload, size_t lengt
 	if (length == sizeof(bytes))
 		memcpy(&bytes, payload, sizeof(bytes));
 	if (length != sizeof(bytes) || bytes != receiving->bytes)
-		result = error_set(error, EPROTO,
-				   "%s came back incomplete from the guest, and is not kept",
-				   receiving->path);
-	else if (fchmod(receiving->fd, receiving->mode) < 0 || give_name(receiving) < 0)
+		return receiving_cut(receiving, error);
+	if (fchmod(receiving->fd, receiving->mode) < 0 || give_name(receiving) < 0)
 		result = fail(receiving, error);
 	receiving_abort(receiving);
 	return result;
+}
+
+int receiving_cut(struct receiving *receiving, struct error *error)
+{
+	if (receiving->fd < 0)
+		return 0;
+	receiving_abort(receiving);
+	return error_set(error, EPROTO, "%s came back incomplete from the guest, and is not kept",
+			 receiving->path);
 }
 
 void receiving_abort(struct receiving *receiving)

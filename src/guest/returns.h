@@ -51,6 +51,8 @@ int receiving_take(struct receiving *receiving, const void *bytes, size_t length
 		   struct error *error) must_check;
 int receiving_end(struct receiving *receiving, const void *payload, size_t length,
 		  struct error *error) must_check;
+/* -EPROTO if one is begun: nothing more of it comes. Removes it. */
+int receiving_cut(struct receiving *receiving, struct error *error) must_check;
 /* Removes what is not complete. */
 void receiving_abort(struct receiving *receiving);
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a guest tells, on the host: passed on, written, or kept for who judges it. Nothing of it is
+ * believed further than that: a guest may be broken, and what runs in it may have broken it.
+ */
+#ifndef DWELL_GUEST_INCOMING_H
+#define DWELL_GUEST_INCOMING_H
+
+#include "guest/boot.h"
+
+#define INCOMING_LINES 2 /* QEMU_SERIAL, QEMU_PORT */
+
+struct incoming {
+	const struct boot_options *options;
+	struct boot_result *result;
+	struct frame_reader readers[INCOMING_LINES];
+	int fds[2]; /* where the command's output and errors go */
+	int line;   /* the one that init uses; -1: not known yet */
+	/* while nobody reads its output signals are heard all the same; signals: -1: none */
+	int signals;
+	int (*on_signal)(void *data, struct error *error);
+	void *data;
+	uint64_t started_ns;				/* the guest; set by the caller */
+	uint64_t heard_ns, ended_ns;			/* the last frame; the command's end */
+	uint64_t returned_ns;				/* the last frame of a file or a dump */
+	char failed[sizeof(((struct error *)0)->text)]; /* what init says; "": nothing */
+	int dump_fd;					/* -1: none yet */
+	struct receiving receiving;
+	struct error file_error; /* of the first file that could not come back */
+};
+
+/* Bytes of a line. Fails if nobody takes the command's output any more. */
+int incoming_take(struct incoming *incoming, int line, const char *bytes, size_t length,
+		  struct error *error) must_check;
+
+/* Nothing more comes. */
+void incoming_end(struct incoming *incoming);
+
+#endif
