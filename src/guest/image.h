@@ -12,12 +12,12 @@
 #include "guest/returns.h"
 
 /* Where init finds its orders: texts, each ended by a NUL. */
-#define IMAGE_ARGUMENTS "etc/dwell/arguments"
-#define IMAGE_DIRECTORY "etc/dwell/directory"
-#define IMAGE_MODULES	"etc/dwell/modules" /* a directory of them */
-#define IMAGE_SCHEDULER "etc/dwell/scheduler"
-#define IMAGE_REPRO	"etc/dwell/repro" /* not empty: the scheduler is not alarmed */
-#define IMAGE_RETURNS	"etc/dwell/returns"
+#define IMAGE_ARGUMENTS	  "etc/dwell/arguments"
+#define IMAGE_DIRECTORY	  "etc/dwell/directory"
+#define IMAGE_MODULES	  "etc/dwell/modules" /* a directory of them */
+#define IMAGE_SCHEDULER	  "etc/dwell/scheduler"
+#define IMAGE_REPRO	  "etc/dwell/repro" /* not empty: the scheduler is not alarmed */
+#define IMAGE_RETURNS	  "etc/dwell/returns"
 
 #define IMAGE_ORDER_BYTES (64 * 1024) /* of each, at most */
 #define IMAGE_ORDER_TEXTS 1024	      /* likewise */
