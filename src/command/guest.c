@@ -170,10 +170,16 @@ static int save_result(const struct guest_run *run, int code, const struct error
 static void remark(const struct guest_run *run)
 {
 	const struct boot_result *result = &run->result;
+	const struct qemu_options *qemu = &run->options.boot.qemu;
 	char after[16];
 
 	if (!result->kvm)
 		fputs("dwell guest: emulated (TCG): its timings are indicative only\n", stderr);
+	if (!qemu->board->caches && shape_cpus(&qemu->shape) > qemu->shape.llcs)
+		fprintf(stderr,
+			"dwell guest: guests of %s are not told which CPUs share a cache: each has "
+			"one of its own there\n",
+			qemu->board->name);
 	if (*result->oom)
 		fprintf(stderr, "dwell guest: the guest was out of memory (--memory): killed %s\n",
 			result->oom);

@@ -27,6 +27,7 @@ static const struct board boards[] = {
 			/* a busy host lets the boot's test of the timer fail, and the kernel panic
 			 */
 			.append = "no_timer_check ",
+			.caches = true,
 			.line_path = "/dev/ttyS1",
 		},
 	/*

@@ -6,6 +6,7 @@
 #ifndef DWELL_GUEST_BOARD_H
 #define DWELL_GUEST_BOARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -20,6 +21,7 @@ struct board {
 	const char *cpu;     /* -cpu, when emulated */
 	const char *console; /* console= */
 	const char *append;  /* words for its kernels; each ends with a blank */
+	bool caches;	     /* its guests are told which CPUs share one */
 	/*
 	 * The line of the frames: a device of its own (-device) where the board has one serial port
 	 * only, else (NULL) its second port; and its file in the guest.

@@ -65,6 +65,16 @@ def test_modules_are_loaded_with_what_they_need():
 
 
 @booted
+def test_caches_that_cannot_be_told_are_remarked():
+    found = subprocess.run([TOP / "scripts/arm64", "options", ARM64], stdout=subprocess.PIPE, text=True, check=True)
+    for topology, caches, remarked in (("1n1l2c1t", 2, True), ("1n2l1c1t", 2, False)):
+        done = run("guest", *found.stdout.split(), "--accel", "tcg", "--topology", topology, "--", "load", "steady", "-d",
+                   "300ms", "--json", timeout=180)
+        assert json.loads(done.stdout.splitlines()[-1])["machine"]["llcs"] == caches
+        assert ("share a cache" in done.stderr) == remarked, done.stderr
+
+
+@booted
 def test_the_port_of_the_frames_gets_its_driver():
     """Without a serial line nothing would come, if virtio_console, a module of this kernel, were not loaded."""
     assert "verdict: pass" in guest("load", "steady", "-d", "500ms", options=["--append", "8250.nr_uarts=0"])
