@@ -44,6 +44,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(PYTHON) tests/bench/exports $(BUILD)
 	@$(PYTHON) tests/bench/memory $(BUILD)
 	@$(PYTHON) tests/bench/loads $(BUILD)
+	@$(PYTHON) tests/bench/guests $(BUILD)
 
 guest-kernel: ## install what is missing, build a kernel with sched_ext for dwell guest; kept outside of the tree
 	@scripts/guest-kernel --cached > /dev/null || scripts/deps check guest-kernel || scripts/deps install guest-kernel
