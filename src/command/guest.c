@@ -131,6 +131,7 @@ static void write_result(struct output *out, const struct guest_run *run, int co
 	json_add_string(&json, "kernel", qemu->kernel);
 	add_text(&json, "release", result->release);
 	json_add_string(&json, "accel", result->kvm ? "kvm" : "tcg");
+	add_text(&json, "kvm_error", result->kvm ? "" : result->kvm_error.text);
 	shape_format(topology, sizeof(topology), &qemu->shape);
 	json_add_string(&json, "topology", topology);
 	json_add_u64(&json, "memory_bytes", qemu->memory_bytes);
@@ -174,7 +175,8 @@ static void remark(const struct guest_run *run)
 	char after[16];
 
 	if (!result->kvm)
-		fputs("dwell guest: emulated (TCG): its timings are indicative only\n", stderr);
+		fprintf(stderr, "dwell guest: emulated (TCG)%s: its timings are indicative only\n",
+			*result->kvm_error.text ? ", for KVM cannot run this guest here" : "");
 	if (!qemu->board->caches && shape_cpus(&qemu->shape) > qemu->shape.llcs)
 		fprintf(stderr,
 			"dwell guest: guests of %s are not told which CPUs share a cache: each has "

@@ -282,20 +282,23 @@ static int run(struct guest *guest, struct error *error)
 	bool kvm = options->accel == ACCEL_KVM ||
 		   (options->accel == ACCEL_AUTO && options->qemu.board == board_here() &&
 		    qemu_may_use_kvm());
+	struct error *kvm_error = &guest->result->kvm_error;
 	int log_fd = guest->console.log_fd, result;
 
 	if (!kvm)
 		return attempt(guest, false, options->timeout_ns, error);
 	result = attempt(guest, true,
 			 options->accel == ACCEL_AUTO ? KVM_PATIENCE_NS : options->timeout_ns,
-			 error);
-	if (result < 0 && options->accel == ACCEL_KVM && !guest->result->ready_ns &&
-	    !guest->interrupted)
-		return error_wrap(error, result, "under KVM (without it: --accel tcg)");
-	/* some hosts have /dev/kvm, and cannot run a stock kernel by it */
-	if (result >= 0 || options->accel == ACCEL_KVM || guest->result->ready_ns ||
-	    guest->interrupted)
+			 kvm_error);
+	if (result >= 0)
 		return result;
+	if (options->accel == ACCEL_KVM || guest->result->ready_ns || guest->interrupted) {
+		*error = *kvm_error;
+		return guest->result->ready_ns || guest->interrupted
+			       ? result
+			       : error_wrap(error, result, "under KVM (without it: --accel tcg)");
+	}
+	/* some hosts have /dev/kvm, and cannot run a stock kernel by it */
 	guest->stopped = false;
 	guest->monitored_used = 0;
 	guest->console = (struct console){.log_fd = log_fd};

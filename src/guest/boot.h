@@ -42,6 +42,7 @@ struct boot_result {
 	bool ended; /* the command has, with `code` */
 	int code;
 	bool kvm;
+	struct error kvm_error;		  /* why it was not KVM after all; "": it was not tried */
 	char release[BOOT_RELEASE_BYTES]; /* of the kernel; "": it did not come so far */
 	uint64_t ready_ns;		  /* from the start of QEMU until init ran; 0: it did not */
 	uint64_t wall_ns;		  /* from the start of QEMU until nothing of it was left */
