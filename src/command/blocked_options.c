@@ -284,10 +284,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 	if (!options)
 		return ARGP_ERR_UNKNOWN;
-	if (key == 'h') {
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (parsing_helps(key, state))
 		return 0;
-	}
 	/* behind `--` */
 	if (key == ARGP_KEY_ARG && state->quoted && state->next > state->quoted) {
 		options->watch.command = state->argv + state->next - 1;
@@ -295,7 +293,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	}
 	result = take_option(options, key, value, &options->parsing.error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&options->parsing, result);
+	return parsing_result(&options->parsing, result);
 }
 
 const struct argp blocked_argp = {

@@ -98,12 +98,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 	if (!compare)
 		return ARGP_ERR_UNKNOWN;
-	if (key == 'h') {
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (parsing_helps(key, state))
 		return 0;
-	}
 	result = take_option(compare, key, value, &compare->parsing.error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&compare->parsing, result);
+	return parsing_result(&compare->parsing, result);
 }
 
 static const struct argp compare_argp = {

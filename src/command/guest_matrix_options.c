@@ -96,7 +96,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	if (!options) /* for the lists of options only */
 		return ARGP_ERR_UNKNOWN;
 	result = take_option(options, key, value, &options->parsing->error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(options->parsing, result);
+	return parsing_result(options->parsing, result);
 }
 
 const struct argp guest_matrix_argp = {.options = argp_options, .parser = parse_option};

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/forked.h"
 #include "command/guest_matrix_judge.h"
 
 /* For tests: what is run in place of this program, with the same arguments. */
@@ -61,19 +61,7 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 _Noreturn static void become(const struct guest_matrix_process *process, char *const arguments[],
 			     pid_t parent)
 {
-	sigset_t none;
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	/* Ctrl-C at the terminal is for us, who end it in order */
-	setpgid(0, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	dup2(null, STDIN_FILENO);
-	dup2(process->out_fd, STDOUT_FILENO);
-	dup2(process->error_fd, STDERR_FILENO);
+	forked_prepare(parent, process->out_fd, process->error_fd);
 	execv(program(), arguments);
 	dprintf(STDERR_FILENO, "cannot run %s: %s\n", program(), strerror(errno));
 	_exit(127);

@@ -201,17 +201,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 	if (!options)
 		return ARGP_ERR_UNKNOWN;
-	if (key == 'h') {
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (parsing_helps(key, state))
 		return 0;
-	}
 	if (key == ARGP_KEY_INIT)
 		state->child_inputs[0] = &options->matrix;
 	result = take_option(options, key, value, state, &options->parsing.error);
 	if (!result)
 		result = guest_matrix_hand_on(&options->matrix, argp_options, key, value,
 					      &options->parsing.error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&options->parsing, result);
+	return parsing_result(&options->parsing, result);
 }
 
 static const struct argp_child children[] = {{&guest_matrix_argp, 0, NULL, 0}, {0}};

@@ -377,12 +377,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 	if (!parsing)
 		return ARGP_ERR_UNKNOWN;
-	if (key == 'h') {
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (parsing_helps(key, state))
 		return 0;
-	}
 	result = take_option(parsing, key, value, &parsing->parsing.error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&parsing->parsing, result);
+	return parsing_result(&parsing->parsing, result);
 }
 
 const struct argp load_argp = {

@@ -83,12 +83,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 	if (!report)
 		return ARGP_ERR_UNKNOWN;
-	if (key == 'h') {
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (parsing_helps(key, state))
 		return 0;
-	}
 	result = take_option(report, key, value, &report->parsing.error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&report->parsing, result);
+	return parsing_result(&report->parsing, result);
 }
 
 static const struct argp report_argp = {

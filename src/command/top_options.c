@@ -161,7 +161,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 				      check_together(input->options, &input->parsing.error));
 	}
 	result = take_option(input->options, key, value, &input->parsing.error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(&input->parsing, result);
+	return parsing_result(&input->parsing, result);
 }
 
 static char *add_field_names(int key, const char *text, void *input)

@@ -56,10 +56,17 @@ int parsing_count(const char *text, const char *option, uint64_t *ret_count, str
 	return 0;
 }
 
+bool parsing_helps(int key, struct argp_state *state)
+{
+	if (key == 'h')
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	return key == 'h';
+}
+
 error_t parsing_result(struct parsing *parsing, int result)
 {
 	if (result >= 0)
-		return 0;
+		return result ? ARGP_ERR_UNKNOWN : 0;
 	parsing->code = result == -EINVAL || result == -E2BIG ? EXIT_USAGE : EXIT_NOT_RUN;
 	return -result;
 }
@@ -146,7 +153,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 				      check_together(input->options, &input->parsing->error));
 	}
 	result = parse_option(input->options, key, value, &input->parsing->error);
-	return result > 0 ? ARGP_ERR_UNKNOWN : parsing_result(input->parsing, result);
+	return parsing_result(input->parsing, result);
 }
 
 const struct argp watch_argp = {.options = watch_argp_options, .parser = parse};

@@ -36,9 +36,13 @@ extern const struct argp watch_argp;
 
 void watch_options_init(struct watch_options *options);
 
+/* -h, which is not listed. True: that was it. */
+bool parsing_helps(int key, struct argp_state *state);
+
 /*
- * What a parser returns for the result of taking an option: negative errnos become the mistake.
- * Something that is not there is no mistake in the command line: exit 1, not 2.
+ * What a parser returns for the result of taking an option: negative errnos become the mistake, 1
+ * is an option of somebody else. What is not there is no mistake in the command line: exit 1,
+ * not 2.
  */
 error_t parsing_result(struct parsing *parsing, int result);
 

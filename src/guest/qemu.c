@@ -8,11 +8,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+
+#include "base/forked.h"
 
 #define ARGUMENTS 128
 #define TEXTS	  96
@@ -131,25 +132,12 @@ _Noreturn static void become(const struct board *board, char *const items[],
 			     const int theirs[QEMU_LINES], pid_t parent)
 {
 	const struct rlimit no_core = {0, 0};
-	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	/* Ctrl-C at the terminal is for us, who end it in order */
-	setpgid(0, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	forked_prepare(parent, theirs[QEMU_SAID], theirs[QEMU_SAID]);
 	/* where KVM cannot run the guest it may abort, which is tried and no crash to look into */
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (int i = 0; i < QEMU_LINES; i++)
 		fcntl(theirs[i], F_SETFD, 0);
-	/* the terminal is ours */
-	if (in >= 0)
-		dup2(in, STDIN_FILENO);
-	dup2(theirs[QEMU_SAID], STDOUT_FILENO);
-	dup2(theirs[QEMU_SAID], STDERR_FILENO);
 	execvp(items[0], items);
 	dprintf(STDERR_FILENO, "%s: %s; install %s", items[0], strerror(errno),
 		board->qemu_package);

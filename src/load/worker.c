@@ -75,6 +75,19 @@ void worker_spin(struct worker *worker, uint64_t n)
 		spin_piece(worker, n);
 }
 
+uint64_t worker_burst(struct worker *worker, uint64_t length_ns, uint64_t units)
+{
+	uint64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + length_ns;
+
+	do {
+		worker_spin(worker, units);
+		now_ns = clock_monotonic_ns();
+		/* a burst is no gap */
+		worker_look(worker, now_ns);
+	} while (now_ns < until_ns && !worker_stopping());
+	return now_ns;
+}
+
 /* Over 2 s without progress is the scheduler's fault: a frozen or sleeping worker was excused. */
 static void tell_scheduler(struct worker *worker)
 {

@@ -92,6 +92,9 @@ __attribute__((format(printf, 2, 3))) void worker_note(struct worker *worker, co
 /* n units of pure computation: PAUSE or its like. */
 void worker_spin(struct worker *worker, uint64_t n);
 
+/* Computes for so long, a thousand units and less at a time; now, when it is over. */
+uint64_t worker_burst(struct worker *worker, uint64_t length_ns, uint64_t units);
+
 /* Adds to a stream of samples. */
 static inline void worker_sample(struct worker *worker, enum report_samples stream, uint64_t ns)
 {

@@ -8,11 +8,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/forked.h"
 #include "scheduler/kernel_log.h"
 
 #define STATE_FILE "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
@@ -63,19 +63,7 @@ int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 
 _Noreturn static void become(char *const words[], int output, pid_t parent)
 {
-	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	sigset_t none;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(127);
-	setpgid(0, 0);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (in >= 0)
-		dup2(in, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
+	forked_prepare(parent, output, output);
 	execvp(words[0], words);
 	dprintf(STDERR_FILENO, "cannot run %s: %s\n", words[0], strerror(errno));
 	_exit(127);

@@ -18,14 +18,8 @@ static const struct param params[] = {
 static void iterate(struct worker *worker)
 {
 	const struct bursty *bursty = worker->params;
-	uint64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + bursty->burst;
 
-	do {
-		worker_spin(worker, UNITS);
-		now_ns = clock_monotonic_ns();
-		/* a burst is no gap */
-		worker_look(worker, now_ns);
-	} while (now_ns < until_ns && !worker_stopping());
+	worker_burst(worker, bursty->burst, UNITS);
 	if (!worker_stopping())
 		worker_sleep(worker, bursty->sleep);
 }

@@ -40,14 +40,8 @@ static int begin(struct worker *worker)
 static void iterate(struct worker *worker)
 {
 	const struct idle_churn *idle_churn = worker->params;
-	uint64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + idle_churn->burst;
+	uint64_t now_ns = worker_burst(worker, idle_churn->burst, UNITS);
 
-	do {
-		worker_spin(worker, UNITS);
-		now_ns = clock_monotonic_ns();
-		/* a burst is no gap */
-		worker_look(worker, now_ns);
-	} while (now_ns < until_ns && !worker_stopping());
 	if (!worker_stopping())
 		worker_sleep_until(worker, now_ns + idle_churn->sleep);
 }

@@ -252,12 +252,16 @@ bool io_read(struct worker *worker)
 	return false;
 }
 
-bool io_sync(struct worker *worker)
+void io_sync(struct worker *worker, uint64_t began_ns)
 {
 	struct io_file *file = worker->state;
+	uint64_t now_ns;
 
-	if (!fdatasync(file->fd))
-		return true;
-	io_failed(worker, "fdatasync");
-	return false;
+	if (fdatasync(file->fd) < 0) {
+		io_failed(worker, "fdatasync");
+		return;
+	}
+	now_ns = clock_monotonic_ns();
+	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+	worker_look(worker, now_ns);
 }

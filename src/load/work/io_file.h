@@ -37,7 +37,9 @@ void io_end(struct worker *worker);
 /* One block, and one unit: the next of the stripe; a random one of the whole. False: it failed. */
 bool io_write(struct worker *worker);
 bool io_read(struct worker *worker);
-bool io_sync(struct worker *worker);
+
+/* Waits for the disk. Since began_ns the worker has not looked at its clock. */
+void io_sync(struct worker *worker, uint64_t began_ns);
 
 /* A new file without a name in worker->directory. -errno after worker_fail(). */
 int io_open_private(struct worker *worker) must_check;

@@ -12,17 +12,13 @@ static int begin(struct worker *worker)
 
 static void iterate(struct worker *worker)
 {
-	uint64_t began_ns, now_ns;
+	uint64_t began_ns;
 
 	for (int i = 0; i < UNITS; i++)
 		if (worker_stopping() || !io_write(worker))
 			return;
 	began_ns = clock_monotonic_ns();
-	if (!io_sync(worker))
-		return;
-	now_ns = clock_monotonic_ns();
-	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
-	worker_look(worker, now_ns);
+	io_sync(worker, began_ns);
 }
 
 const struct work_type work_io_sync_write = {
