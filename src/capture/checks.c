@@ -374,7 +374,8 @@ static unsigned int namespace_inode(const char *path)
 static void check_namespaces(struct finding *finding)
 {
 	bool pids = !features_pid_namespace();
-	bool users = namespace_inode("/proc/self/ns/user") == PROC_USER_INIT_INO;
+	unsigned int user = namespace_inode("/proc/self/ns/user");
+	bool users = !user || user == PROC_USER_INIT_INO; /* 0: the kernel has none */
 
 	if (pids && users) {
 		found(finding, "the machine's own");
