@@ -158,6 +158,17 @@ static int enable(struct cgroups *cgroups, const char *name, const char *control
 	return enable_in(cgroups, parent, controller, what, error);
 }
 
+/* What the cgroup around it may use. */
+static bool cpus_around(const struct cgroups *cgroups, const char *name, char *into, int room)
+{
+	char path[PATH_MAX];
+	cleanup_file FILE *file = NULL;
+
+	path_of(path, cgroups, name, "../cpuset.cpus.effective");
+	file = fopen(path, "re");
+	return file && fgets(into, room, file);
+}
+
 int cgroups_set_cpus(struct cgroups *cgroups, const char *name, const struct cpus *cpus,
 		     struct error *error)
 {
@@ -170,7 +181,11 @@ int cgroups_set_cpus(struct cgroups *cgroups, const char *name, const struct cpu
 		cpus_format(list, sizeof(list), cpus);
 	path_of(path, cgroups, name, "cpuset.cpus");
 	/* an empty write is none: the kernel wants a line */
-	return cgroup_write(path, *list ? list : "\n", error);
+	result = cgroup_write(path, *list ? list : "\n", error);
+	/* nothing can be taken from tasks: all there is comes to the same */
+	if (result == -ENOSPC && !cpus && cpus_around(cgroups, name, list, sizeof(list)))
+		result = cgroup_write(path, list, error);
+	return result;
 }
 
 int cgroups_set_limits(struct cgroups *cgroups, const char *name, const struct spec_limits *limits,
