@@ -289,7 +289,7 @@ static int add_scheduler(struct image *image, const char *command, struct error 
 		result = add_here(image, program, error);
 	if (result < 0)
 		return result;
-	if (asprintf(&line, "%s %s", program, rest ? rest : "") < 0) {
+	if (asprintf(&line, "%s%s%s", program, rest ? " " : "", rest ? rest : "") < 0) {
 		line = NULL;
 		return error_set(error, ENOMEM, "out of memory");
 	}

@@ -66,8 +66,6 @@ _Noreturn static void become_command(const struct inner *inner, int out, int err
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char pid[16];
 
-	if (chdir(orders->directory) < 0)
-		fprintf(stderr, "init: %s: %s\n", orders->directory, strerror(errno));
 	/* load judges the scheduler itself, and alarms it */
 	if (is_load(orders) && inner->scheduler.pid) {
 		snprintf(pid, sizeof(pid), "%d", inner->scheduler.pid);
@@ -356,6 +354,9 @@ int inner_run(const struct inner_orders *orders, int host)
 			       .out = -1,
 			       .error = -1,
 			       .scheduler = SCHEDULER_INIT};
+	/* the scheduler's name and its files may be relative, as the command's */
+	if (chdir(orders->directory) < 0)
+		fprintf(stderr, "init: %s: %s\n", orders->directory, strerror(errno));
 	if (orders->scheduler && scheduler_start(&inner.scheduler, orders->scheduler, &error) < 0)
 		return fail(&inner, error.text);
 	result = start_command(&inner);
