@@ -275,6 +275,20 @@ static bool find_reason(struct scheduler *scheduler)
 	return true;
 }
 
+/* The kernel tells it line by line, each through its console: more may be on its way. */
+static void hear_out(struct scheduler *scheduler)
+{
+	size_t used;
+	int waited_ms = 0;
+
+	do {
+		used = scheduler->logged.used;
+		poll(NULL, 0, POLL_MS);
+		waited_ms += POLL_MS;
+		hear(scheduler);
+	} while (scheduler->logged.used != used && waited_ms < REASON_MS);
+}
+
 static void note_death(struct scheduler *scheduler)
 {
 	bool ended = false;
@@ -283,8 +297,11 @@ static void note_death(struct scheduler *scheduler)
 	scheduler->state = SCHEDULER_DIED;
 	for (int waited_ms = 0; waited_ms < REASON_MS; waited_ms += POLL_MS) {
 		ended = await_end(scheduler, 0);
-		if (find_reason(scheduler))
+		if (find_reason(scheduler)) {
+			hear_out(scheduler);
+			find_reason(scheduler);
 			return;
+		}
 		poll(NULL, 0, ended && scheduler->log < 0 ? 0 : POLL_MS);
 	}
 	snprintf(scheduler->reason, sizeof(scheduler->reason), "%s",
