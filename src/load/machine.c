@@ -54,3 +54,17 @@ void machine_read(struct machine *machine, const struct topology *topology)
 	read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", machine->governor,
 		  sizeof(machine->governor));
 }
+
+bool machine_numa_migrated(uint64_t *ret_pages)
+{
+	cleanup_file FILE *file = fopen("/proc/vmstat", "re");
+	char name[64];
+	unsigned long long value;
+
+	while (file && fscanf(file, "%63s %llu", name, &value) == 2)
+		if (!strcmp(name, "numa_pages_migrated")) {
+			*ret_pages = value;
+			return true;
+		}
+	return false;
+}

@@ -3,6 +3,7 @@
 #ifndef DWELL_LOAD_MACHINE_H
 #define DWELL_LOAD_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "load/topology.h"
@@ -20,5 +21,8 @@ struct machine {
 };
 
 void machine_read(struct machine *machine, const struct topology *topology);
+
+/* Pages that NUMA balancing has moved since boot. False: this kernel does not count them. */
+bool machine_numa_migrated(uint64_t *ret_pages);
 
 #endif

@@ -7,25 +7,12 @@
 
 #include "base/array.h"
 #include "base/identities.h"
+#include "model/stall_samples.h"
 
-/* Sampled stacks that are told apart in one span, and workers in one at the same time. */
-#define SAMPLES_MAX  64
-#define SAMPLERS_MAX 256
-#define WORKERS_MAX  4096
+#define WORKERS_MAX 4096
 
 /* Of a window; one more is kept, so that there is always a whole window. */
 #define SLICES 20
-
-/* Samples of the span a worker is in. */
-struct sampler {
-	uint32_t tid;
-	uint64_t span_ns;
-	unsigned int count;
-	struct sampled {
-		uint32_t stack;
-		uint64_t weight_ns;
-	} items[SAMPLES_MAX];
-};
 
 /* A part of the window, or all the time. */
 struct slice {
@@ -40,8 +27,7 @@ struct worker_slice {
 
 struct stalls {
 	struct stacks stacks;
-	struct sampler *samplers;
-	size_t sampler_count, sampler_room;
+	struct stall_samples samples;
 	uint64_t slice_ns; /* 0: one slice for all the time */
 	size_t slice_count;
 	uint64_t slice_number; /* of the present one: its place is this modulo slice_count */
@@ -75,7 +61,7 @@ void stalls_free(struct stalls *stalls)
 	if (!stalls)
 		return;
 	stacks_release(&stalls->stacks);
-	free(stalls->samplers);
+	stall_samples_release(&stalls->samples);
 	for (size_t i = 0; i < stalls->slice_count; i++)
 		hotspots_release(&stalls->slices[i].hotspots);
 	hotspots_release(&stalls->merged);
@@ -120,42 +106,6 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 	return stacks_stack(&stalls->stacks, id);
 }
 
-static struct sampler *sampler_of(const struct stalls *stalls, uint32_t tid)
-{
-	for (size_t i = 0; i < stalls->sampler_count; i++)
-		if (stalls->samplers[i].tid == tid)
-			return &stalls->samplers[i];
-	return NULL;
-}
-
-static int add_sample(struct stalls *stalls, const struct wire_sample *record)
-{
-	struct sampler *sampler = sampler_of(stalls, record->tid);
-	unsigned int i = 0;
-
-	if (!sampler) {
-		if (stalls->sampler_count == SAMPLERS_MAX)
-			stalls->sampler_count = 0; /* of threads long gone, most of them */
-		if (array_reserve(&stalls->samplers, &stalls->sampler_room,
-				  stalls->sampler_count + 1, sizeof(*sampler)) < 0)
-			return -ENOMEM;
-		sampler = &stalls->samplers[stalls->sampler_count++];
-		*sampler = (struct sampler){.tid = record->tid};
-	}
-	if (sampler->span_ns != record->span_ns) {
-		sampler->span_ns = record->span_ns;
-		sampler->count = 0;
-	}
-	while (i < sampler->count && sampler->items[i].stack != record->stack)
-		i++;
-	if (i == SAMPLES_MAX || !record->stack)
-		return 0;
-	if (i == sampler->count)
-		sampler->items[sampler->count++] = (struct sampled){record->stack, 0};
-	sampler->items[i].weight_ns += record->weight_ns;
-	return 0;
-}
-
 /* An idle thread waits for work; one that works waits for somebody. */
 static enum stall_cause cause_of_state(__u8 state, struct wire_where where)
 {
@@ -191,38 +141,6 @@ static __u8 main_state(const struct wire_stall *record)
 		if (record->states_ns[i] > record->states_ns[most])
 			most = i;
 	return most;
-}
-
-/* The stack that was sampled for the longest time, with all others in the same function. */
-static uint32_t sampled_stack(const struct stalls *stalls, const struct wire_stall *record)
-{
-	const struct sampler *sampler = sampler_of(stalls, record->tid);
-	uint64_t most = 0;
-	uint32_t best = 0;
-
-	if (!sampler || sampler->span_ns != record->start_ns)
-		return 0;
-	for (unsigned int i = 0; i < sampler->count; i++) {
-		uint32_t function = stacks_function_of(&stalls->stacks, sampler->items[i].stack);
-		uint64_t weight_ns = 0, largest = 0;
-		uint32_t stack = 0;
-
-		for (unsigned int j = 0; j < sampler->count; j++) {
-			if (stacks_function_of(&stalls->stacks, sampler->items[j].stack) !=
-			    function)
-				continue;
-			weight_ns += sampler->items[j].weight_ns;
-			if (!stack || sampler->items[j].weight_ns > largest) {
-				largest = sampler->items[j].weight_ns;
-				stack = sampler->items[j].stack;
-			}
-		}
-		if (!best || weight_ns > most) {
-			most = weight_ns;
-			best = stack;
-		}
-	}
-	return best;
 }
 
 static uint64_t key_of(const struct stalls *stalls, uint32_t id)
@@ -337,7 +255,8 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 	if (record->inner_ns > record->duration_ns)
 		return -EBADMSG;
 	stalls->stall = *record;
-	sampled = sampled_stack(stalls, record);
+	sampled = stall_samples_stack(&stalls->samples, &stalls->stacks, record->tid,
+				      record->start_ns);
 	stall.own_ns = record->duration_ns - record->inner_ns;
 	stall.cause = cause_of_state(state, record->longest);
 	/* what it ran says nothing about a wait, nor a wait about what it ran */
@@ -434,7 +353,7 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 	case WIRE_STACK:
 		return stacks_add_stack(&stalls->stacks, (const struct wire_stack *)record);
 	case WIRE_SAMPLE:
-		return add_sample(stalls, (const struct wire_sample *)record);
+		return stall_samples_add(&stalls->samples, (const struct wire_sample *)record);
 	case WIRE_STALL:
 		return take_stall(stalls, (const struct wire_stall *)record, ret_stall);
 	case WIRE_WORKER:
@@ -524,7 +443,8 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 		return false;
 	open.cause = cause_of_state(last->where.state, last->where);
 	if (last->where.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
-		open.stack = sampled_stack(stalls, &so_far);
+		open.stack = stall_samples_stack(&stalls->samples, &stalls->stacks, so_far.tid,
+						 so_far.start_ns);
 	/* the poll a worker lives in goes on for ever, and without a stack it cannot be told */
 	if (last->open_kind == WIRE_SPAN_POLL && !last->open_type && !open.stack)
 		return false;

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The end of crews: told to stop, reports gathered, processes reaped. */
+#define _GNU_SOURCE
+#include "load/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "load/machine.h"
+
+#include "load/life.h"
+
+bool crew_worker_ended(const struct crew_worker *worker)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return worker->pid > 0 &&
+	       !waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == worker->pid;
+}
+
+static void kill_group(pid_t pid, int signal)
+{
+	/* both: it may be killed before its group exists */
+	if (pid > 0) {
+		kill(-pid, signal);
+		kill(pid, signal);
+	}
+}
+
+/*
+ * Each thread by itself: of a process, the kernel would interrupt one of them only, and that is the
+ * one that waits for the others.
+ */
+static void tell_to_stop(struct crew *crew)
+{
+	for (unsigned int i = 0; i < crew->forked; i++) {
+		const struct worker_slot *slot = arena_slot(&crew->arena, i);
+		pid_t pid = crew->workers[i].pid, tid = 0;
+
+		if (pid <= 0 || crew->workers[i].report_fd < 0)
+			continue;
+		if (crew->group->work->threads)
+			tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+		if (tid > 0)
+			syscall(SYS_tgkill, pid, tid, SIGUSR1);
+		else
+			kill(pid, SIGUSR1);
+	}
+}
+
+/* Reads what is there. False: nothing more will come, be it whole or not. */
+static bool receive(struct crew_worker *worker)
+{
+	ssize_t got;
+
+	if (!worker->received)
+		worker->received = malloc(REPORT_BYTES_MAX + 1);
+	if (!worker->received)
+		return false;
+	/* one byte more than there can be: too much is noticed */
+	got = read(worker->report_fd, worker->received + worker->length,
+		   REPORT_BYTES_MAX + 1 - worker->length);
+	if (got < 0)
+		return errno == EINTR || errno == EAGAIN;
+	worker->length += (size_t)got;
+	switch (report_check(worker->received, worker->length)) {
+	case 1:
+		worker->complete = true;
+		return false; /* whatever else holds the pipe open need not be waited for */
+	case 0:
+		return got > 0;
+	default:
+		return false;
+	}
+}
+
+struct waiting {
+	struct pollfd *fds;
+	struct crew_worker **workers;
+	nfds_t count;
+};
+
+/* Where reports are still to come from. */
+static void list_open(struct crew **crews, size_t count, struct waiting *waiting)
+{
+	waiting->count = 0;
+	for (size_t c = 0; c < count; c++)
+		for (unsigned int i = 0; i < crews[c]->forked; i++) {
+			struct crew_worker *worker = &crews[c]->workers[i];
+
+			if (worker->report_fd < 0)
+				continue;
+			waiting->workers[waiting->count] = worker;
+			waiting->fds[waiting->count++] =
+				(struct pollfd){.fd = worker->report_fd, .events = POLLIN};
+		}
+}
+
+static void receive_ready(const struct waiting *waiting)
+{
+	for (nfds_t i = 0; i < waiting->count; i++) {
+		struct crew_worker *worker = waiting->workers[i];
+
+		/* of one that has ended, what is not there will not come: others may hold the pipe
+		 */
+		if (waiting->fds[i].revents ? receive(worker) : !worker->ended)
+			continue;
+		close(worker->report_fd);
+		worker->report_fd = -1;
+	}
+}
+
+/* Until all have reported or ended, or the time is over. The signal is repeated: see worker.h. */
+static void collect(struct crew **crews, size_t count, struct waiting *waiting)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + CREW_COLLECT_NS;
+	uint64_t again_ns = 0;
+
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+
+		list_open(crews, count, waiting);
+		if (!waiting->count || now_ns >= deadline_ns)
+			return;
+		if (now_ns >= again_ns) {
+			for (size_t c = 0; c < count; c++)
+				tell_to_stop(crews[c]);
+			for (nfds_t i = 0; i < waiting->count; i++)
+				waiting->workers[i]->ended = crew_worker_ended(waiting->workers[i]);
+			again_ns = now_ns + WORKER_WAIT_NS;
+		}
+		for (nfds_t i = 0; i < waiting->count; i++)
+			waiting->fds[i].revents = 0;
+		if (poll(waiting->fds, waiting->count, (int)((again_ns - now_ns) / 1000000) + 1) >=
+		    0)
+			receive_ready(waiting);
+	}
+}
+
+/* Its process is gone, or will be now. */
+static void reap(struct crew *crew, unsigned int i)
+{
+	struct crew_worker *worker = &crew->workers[i];
+	pid_t pid = worker->pid, got;
+	bool alive = false;
+	int status = 0, error = 0;
+
+	if (pid <= 0)
+		return;
+	got = waitpid(pid, &status, WNOHANG);
+	if (!got) {
+		alive = true;
+		/* what reported is about to end; what did not has had its time */
+		kill_group(pid, SIGKILL);
+		do
+			got = waitpid(pid, &status, 0);
+		while (got < 0 && errno == EINTR);
+	}
+	if (got < 0)
+		error = errno;
+	/* what it left behind in its process group */
+	kill(-pid, SIGKILL);
+	for (; i < crew->forked && crew->workers[i].pid == pid; i++) {
+		worker = &crew->workers[i];
+		worker->pid = 0;
+		worker->exit = worker->complete	     ? EXIT_REPORTED
+			       : error		     ? EXIT_WAIT_FAILED
+			       : alive		     ? EXIT_TIMED_OUT
+			       : WIFSIGNALED(status) ? EXIT_SIGNALED
+						     : EXIT_EXITED;
+		worker->exit_code = error		  ? error
+				    : WIFSIGNALED(status) ? WTERMSIG(status)
+							  : WEXITSTATUS(status);
+	}
+}
+
+static void end_crew(struct crew *crew)
+{
+	uint64_t migrated;
+
+	for (unsigned int i = 0; i < crew->forked; i++) {
+		reap(crew, i);
+		if (crew->workers[i].report_fd >= 0)
+			close(crew->workers[i].report_fd);
+		crew->workers[i].report_fd = -1;
+	}
+	crew->numa_migrated_measured &= machine_numa_migrated(&migrated);
+	if (crew->numa_migrated_measured)
+		crew->numa_migrated = migrated - crew->numa_migrated;
+	crew->over = true;
+}
+
+void crews_stop(struct crew **crews, size_t count)
+{
+	struct waiting waiting = {.fds = NULL};
+	size_t workers = 0;
+
+	for (size_t c = 0; c < count; c++) {
+		workers += crews[c]->forked;
+		crews[c]->stopped_ns = clock_monotonic_ns();
+		/* who still waits for the start is to give up, not to be waited for */
+		if (crews[c]->start_fd >= 0)
+			close(crews[c]->start_fd);
+		crews[c]->start_fd = -1;
+	}
+	waiting.fds = calloc(workers ? workers : 1, sizeof(*waiting.fds));
+	waiting.workers = calloc(workers ? workers : 1, sizeof(*waiting.workers));
+	if (waiting.fds && waiting.workers)
+		collect(crews, count, &waiting);
+	free(waiting.fds);
+	free(waiting.workers);
+	for (size_t c = 0; c < count; c++)
+		end_crew(crews[c]);
+}
+
+void crew_release(struct crew *crew)
+{
+	for (unsigned int i = 0; i < crew->forked; i++) {
+		reap(crew, i);
+		free(crew->workers[i].received);
+	}
+	for (unsigned int i = 0; crew->workers && i < crew->group->count; i++)
+		if (crew->workers[i].report_fd >= 0)
+			close(crew->workers[i].report_fd);
+	free(crew->workers);
+	arena_release(&crew->arena);
+	if (crew->start_fd > 0)
+		close(crew->start_fd);
+	*crew = (struct crew){.start_fd = -1};
+}
