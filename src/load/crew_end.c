@@ -4,20 +4,15 @@
 #include "load/crew.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "load/machine.h"
-
-#include "load/life.h"
 
 bool crew_worker_ended(const struct crew_worker *worker)
 {
