@@ -291,9 +291,9 @@ int life_run(struct life *life)
 	if (worker->type->begin && worker->type->begin(worker) < 0)
 		worker_fail(worker, "it could not begin");
 	work(life);
+	read_numa_pages(&worker->report); /* before its memory is given back */
 	if (worker->type->end)
 		worker->type->end(worker);
-	read_numa_pages(&worker->report);
 	result = tell(life);
 	close(life->report_fd);
 	return result;
