@@ -137,6 +137,21 @@ static int add_found(void *data, const char *name, const char *path, struct erro
 				       image, error);
 }
 
+/* "#!/bin/sh -e": what runs a script, as it is found here; false: it is no script. */
+static bool read_interpreter(const struct image *image, const char *path, char into[PATH_MAX])
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	const char *name;
+	char line[256]; /* the kernel reads no more */
+
+	if (!file || !fgets(line, sizeof(line), file) || strncmp(line, "#!", 2) != 0)
+		return false;
+	name = line + 2 + strspn(line + 2, " \t");
+	snprintf(into, PATH_MAX, "%s%.*s", image->sysroot ? image->sysroot : "",
+		 (int)strcspn(name, " \t\n"), name);
+	return *name == '/' && !access(into, X_OK);
+}
+
 /* A file, and if it is a program what it needs to run. */
 static int add_program(struct image *image, const char *name, const char *path, struct error *error)
 {
@@ -146,7 +161,13 @@ static int add_program(struct image *image, const char *name, const char *path, 
 	if (result <= 0)
 		return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
 	result = cpio_add_file(&image->cpio, name, path, error);
-	if (result < 0 || access(path, X_OK) < 0 || !read_loader(path, loader))
+	if (result < 0 || access(path, X_OK) < 0)
+		return result;
+	if (read_interpreter(image, path, loader))
+		return add_program(image,
+				   loader + (image->sysroot ? strlen(image->sysroot) : 0) + 1,
+				   loader, error);
+	if (!read_loader(path, loader))
 		return result;
 	if (image->sysroot || needs_machine(path) != board_here()->elf)
 		return needs_find(image->sysroot ? image->sysroot : "/", path, add_found, image,

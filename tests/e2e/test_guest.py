@@ -113,3 +113,28 @@ def test_nothing_is_left_when_it_is_killed():
         process.send_signal(signal.SIGKILL if number % 2 else signal.SIGTERM)
         assert process.wait(timeout=10) in (-signal.SIGKILL, -signal.SIGTERM, 1)
         assert no_qemu()
+
+
+def test_a_scheduler_and_a_script_are_found_where_the_command_runs(tmp_path):
+    """By relative names; a script brings what it is run by."""
+    simple = pathlib.Path(KERNEL).resolve().parent / "scx_simple"
+    if not simple.exists():
+        pytest.skip("there is no scx_simple beside the kernel")
+    shutil.copy(simple, tmp_path / "scx_mine")
+    (tmp_path / "tell").write_text("#!/bin/sh -e\nread name < /sys/kernel/sched_ext/root/ops\necho $1 $name\n")
+    (tmp_path / "tell").chmod(0o755)
+    done = guest("./tell", "it is", options=["--scheduler", "./scx_mine"], cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "it is simple\n"), done.stderr
+
+
+@pytest.mark.skipif(not os.access("/dev/kvm", os.R_OK | os.W_OK), reason="KVM is not tried without /dev/kvm")
+def test_what_kvm_could_not_run_is_no_error_of_what_emulation_could(tmp_path):
+    qemu = tmp_path / "qemu-system-x86_64"
+    qemu.write_text(f'#!/bin/sh\ncase "$*" in *"-accel kvm"*) exit 1;; esac\nexec {shutil.which(qemu.name)} "$@"\n')
+    qemu.chmod(0o755)
+    path = dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = run("guest", "--kernel", KERNEL, "--result", tmp_path / "result", "--", "load", "steady", "-d", "200ms", timeout=120,
+               env=path)
+    result = json.loads((tmp_path / "result").read_text())
+    assert (done.returncode, result["accel"], result["error"]) == (0, "tcg", None)
+    assert "emulated (TCG)" in done.stderr
