@@ -23,6 +23,7 @@
 #define GATHER_BYTES  32768
 #define GATHER_MS     5
 #define DUMP_FILE     "/run/dwell-scheduler"
+#define PROGRAM	      "/run/dwell" /* init by the name that its threads have elsewhere */
 
 struct inner {
 	const struct inner_orders *orders;
@@ -87,7 +88,7 @@ _Noreturn static void become_command(const struct inner *inner, int out, int err
 	dup2(out, STDOUT_FILENO);
 	dup2(error, STDERR_FILENO);
 	if (!strcmp(arguments[0], "dwell"))
-		execv("/init", arguments);
+		execv(link("/init", PROGRAM) < 0 ? "/init" : PROGRAM, arguments);
 	else
 		execvp(arguments[0], arguments);
 	dprintf(STDERR_FILENO, "init: cannot run %s: %s\n", arguments[0], strerror(errno));
