@@ -301,6 +301,7 @@ static int run(struct guest *guest, struct error *error)
 	/* some hosts have /dev/kvm, and cannot run a stock kernel by it */
 	guest->stopped = false;
 	guest->monitored_used = 0;
+	*error = (struct error){""};
 	guest->console = (struct console){.log_fd = log_fd};
 	return attempt(guest, false, options->timeout_ns, error);
 }
