@@ -6,37 +6,21 @@ import pathlib
 import random
 import shutil
 import signal
-import subprocess
 import time
 
+import guests
 import pytest
-
 from conftest import DWELL, run
-from loads import processes, spec
+from guests import KERNEL, await_end_of, below, guest, start
+from loads import children, spec
 
-KERNEL = os.environ.get("DWELL_GUEST_KERNEL")
-pytestmark = [
-    pytest.mark.skipif(not KERNEL, reason="DWELL_GUEST_KERNEL names no kernel"),
-    pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="QEMU is not installed"),
-]
-
-
-def guest(*arguments, options=(), **others):
-    return run("guest", "--kernel", pathlib.Path(KERNEL).resolve(), "--accel", "tcg", *options, "--", *arguments, timeout=120,
-               **others)
+pytestmark = guests.needs
 
 
 def refused(*arguments, status, **options):
     done = run("guest", *arguments, timeout=60, **options)
     assert done.returncode == status and done.stdout == "", done
     return done.stderr
-
-
-def no_qemu(seconds=5):
-    deadline = time.monotonic() + seconds
-    while processes("qemu-system-x86_64") and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not processes("qemu-system-x86_64")
 
 
 def test_a_load_runs_inside_with_its_report(tmp_path):
@@ -99,20 +83,84 @@ def test_mistakes(tmp_path):
     assert "did not boot within 300ms" in text
     text = refused("--kernel", KERNEL, "--accel", "tcg", "--append", "rdinit=/nonexistent", "--", "doctor", status=1)
     assert "panic" in text.lower() or "ended before the guest had booted" in text, text
-    assert no_qemu()
+    assert not children(os.getpid())
 
 
-def test_nothing_is_left_when_it_is_killed():
+def entries(directory):
+    """All below it, with the lengths of files."""
+    return {str(path.relative_to(directory)): path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+
+
+def test_files_come_back(tmp_path):
+    """Relative names, absolute ones below another directory, and what an option makes; with the modes they had."""
+    work, other = tmp_path / "work", tmp_path / "other"
+    work.mkdir()
+    other.mkdir()
+    (work / "here").write_text("old, and longer than the new one")
+    (work / "untouched").write_text("as it was")
+    text = f"""
+        echo new > here; echo deep > below/there; echo absolute > {other}/file; : > empty; echo run > script
+        umask 077; echo secret > hidden; cat here; echo gone > /tmp/elsewhere
+    """
+    (work / "below").mkdir()
+    (work / "below" / "x").write_text("")
+    done = guest("/bin/sh", "-c", text, f"{other}/file", options=["--add", "below", "--add", "here", "--add", "/bin/cat",
+                                                                   "--result", "result"], cwd=work)  # fmt: skip
+    assert done.returncode == 0 and done.stdout == "new\n", done
+    assert (work / "here").read_text() == "new\n" and (work / "below" / "there").read_text() == "deep\n"
+    assert (other / "file").read_text() == "absolute\n" and (work / "untouched").read_text() == "as it was"
+    assert (work / "hidden").stat().st_mode & 0o777 == 0o600 and (work / "script").stat().st_mode & 0o777 == 0o644
+    names = ["below/there", "below/x", "empty", "here", "hidden", "result", "script", "untouched"]
+    assert sorted(entries(work)) == names and sorted(entries(other)) == ["file"]
+    assert json.loads((work / "result").read_text())["files"] == 6
+    assert not pathlib.Path("/tmp/elsewhere").exists()
+
+
+def test_recordings_and_reports_come_back(tmp_path):
+    done = guest("record", "-o", "x.dwell", "-d", "1s", cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert run("report", tmp_path / "x.dwell").returncode == 0
+    done = guest("load", "--work", "spin-wait", "-d", "300ms", "--save", "runs", cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert [json.loads(line)["type"] for path in (tmp_path / "runs").rglob("*") if path.is_file()
+            for line in path.read_text().splitlines()][-1] == "load"  # fmt: skip
+
+
+def test_files_that_cannot_come_back_are_told(tmp_path):
+    (tmp_path / "file").write_text("no directory")  # and not there in the guest
+    done = guest("/bin/sh", "-c", "echo a > kept; mkdir file; echo b > file/b", options=["--add", "/bin/mkdir"], cwd=tmp_path)
+    assert done.returncode == 1 and f"cannot write {tmp_path}/file/b: Not a directory" in done.stderr, done
+    assert entries(tmp_path) == {"file": 12, "kept": 2}
+
+
+def test_names_of_procfs_and_input_are_the_guests():
+    done = guest("/bin/cat", "/proc/cpuinfo", "-", options=["--topology", "1n1l3c1t"])
+    assert done.returncode == 0 and done.stdout.count("processor\t") == 3, done
+
+
+def test_orphans_do_not_keep_the_guest(tmp_path):
+    done = guest("/bin/sh", "-c", "(while :; do echo x >> grows; done) & while [ ! -s grows ]; do :; done; echo over", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "over\n", done
+    assert (tmp_path / "grows").stat().st_size > 0
+
+
+def test_nothing_is_left_when_it_is_killed(tmp_path):
+    """At any moment, DWELL_GUEST_KILLS times: no QEMU, no file here or in TMPDIR, no socket."""
     rng = random.Random(6)
-    for number in range(int(os.environ.get("DWELL_GUEST_KILLS", "10"))):
-        process = subprocess.Popen(
-            [DWELL, "guest", "--kernel", KERNEL, "--accel", "tcg", "--", "load", "--work", "spin-wait", "-d", "60s"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )
+    work, scratch = tmp_path / "work", tmp_path / "scratch"
+    work.mkdir()
+    scratch.mkdir()
+    for number in range(int(os.environ.get("DWELL_GUEST_KILLS", "12"))):
+        process = start("load", "--work", "spin-wait", "-d", "60s", "--save", "runs", cwd=work,
+                        env=dict(os.environ, TMPDIR=str(scratch)))  # fmt: skip
         time.sleep(rng.random() * 3)
+        known = below(process.pid)
         process.send_signal(signal.SIGKILL if number % 2 else signal.SIGTERM)
-        assert process.wait(timeout=10) in (-signal.SIGKILL, -signal.SIGTERM, 1)
-        assert no_qemu()
+        assert process.wait(timeout=30) in (-signal.SIGKILL, -signal.SIGTERM, 1)
+        process.communicate()
+        assert not await_end_of(known), number
+        assert not children(os.getpid()), number
+        assert not list(work.rglob("*")) and not list(scratch.rglob("*")), number
 
 
 def test_a_scheduler_and_a_script_are_found_where_the_command_runs(tmp_path):

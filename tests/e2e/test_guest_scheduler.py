@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Schedulers under test in guests: they pass, fail to start, are stopped, stall and are thrown out by the kernel.
+
+scx_simple and scx_qmap lie beside DWELL_GUEST_KERNEL.
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import guests
+from guests import KERNEL, KERNELS, guest
+from loads import spec
+
+SIMPLE, QMAP = ((pathlib.Path(KERNEL).parent / name if KERNEL else pathlib.Path("/nonexistent")) for name in ("scx_simple", "scx_qmap"))
+pytestmark = guests.needs + [
+    pytest.mark.skipif(not (SIMPLE.exists() and QMAP.exists()), reason="scx_simple and scx_qmap are not beside DWELL_GUEST_KERNEL"),
+]
+DUMP = "scheduler-*.log"
+
+
+def under(scheduler, *command, directory, options=(), **others):
+    """The command under a scheduler; with what --result tells."""
+    result = pathlib.Path(directory) / "result.json"
+    done = guest(*command, options=["--scheduler", scheduler, "--result", result, *options], cwd=directory, **others)
+    return done, json.loads(result.read_text())
+
+
+def report_of(done):
+    return [json.loads(line) for line in done.stdout.splitlines()][-1]
+
+
+def test_one_that_works_passes(tmp_path):
+    done, result = under(SIMPLE, "load", "steady", "-d", "2s", "--json", directory=tmp_path)
+    assert done.returncode == 0, done
+    report = report_of(done)
+    assert report["verdict"] == "pass" and report["machine"]["sched_ext"] == "simple", report["machine"]
+    assert result["exit"] == 0 and result["error"] is None
+    assert result["scheduler"] == {"command": str(SIMPLE), "state": "alive", "after_ns": None, "reason": None, "dump": None}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["result.json"]
+
+
+def test_one_that_fails_is_reported_with_the_kernels_reason_and_its_dump(tmp_path):
+    done, result = under(f"{QMAP} -e 200", "load", "--work", "spin-wait", "--work", "pipe-io", "-d", "20s", "--json", directory=tmp_path)
+    assert done.returncode == 3, done
+    report = report_of(done)
+    assert report["verdict"] == "fail"
+    died = result["scheduler"]
+    assert died["state"] == "died" and "qmap: test triggering error" in died["reason"], died
+    assert died["after_ns"] > 0 and "qmap: test triggering error" in done.stderr
+    dump = tmp_path / died["dump"]
+    assert list(tmp_path.glob(DUMP)) == [dump]
+    text = dump.read_text(errors="replace")
+    assert f"scheduler: {QMAP} -e 200\n" in text and "\n--- the kernel's log\n" in text
+    assert "DEBUG DUMP" in text and "test triggering error" in text
+
+
+def test_a_dump_that_was_named_is_there_under_its_name(tmp_path):
+    """Also of a command that knows nothing of schedulers: it is told at once, and the status is not the command's."""
+    (tmp_path / "dump").write_text("of the last run\n" * 1000)
+    text = "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done; echo done"
+    done, result = under(f"{QMAP} -e 30", "/bin/sh", "-c", text, directory=tmp_path,
+                         options=["--keep-dump", "dump", "--add", "/bin/true"])  # fmt: skip
+    assert done.returncode == 3 and done.stdout == "done\n", done
+    assert result["exit"] == 3 and result["scheduler"]["state"] == "died" and result["scheduler"]["dump"] == "dump"
+    told = [line for line in done.stderr.splitlines() if "the scheduler died" in line]
+    assert len(told) == 2, "when it happens, and at the end"
+    assert "qmap: test triggering error" in told[0] and told[1].endswith("; its dump is in dump")
+    kept = (tmp_path / "dump").read_text(errors="replace")
+    assert kept.startswith("scheduler: ") and "DEBUG DUMP" in kept and "of the last run" not in kept
+    assert not list(tmp_path.glob(DUMP))
+
+
+def stalled(directory, *options):
+    """Every hundredth user thread is lost: a worker, sooner or later."""
+    return under(f"{QMAP} -t 100", "load", "--work", "spin-wait", "-d", "40s", "--json", directory=directory, options=options)
+
+
+def test_a_stall_is_alarmed(tmp_path):
+    done, result = stalled(tmp_path)
+    assert done.returncode == 3 and "the scheduler was told (SIGUSR2)" in done.stderr, done
+    assert result["scheduler"]["state"] == "died" and "killed by signal 12" in result["scheduler"]["reason"], result
+
+
+def test_a_stall_that_is_to_be_looked_at_is_not_alarmed(tmp_path):
+    """So that it lasts until the kernel throws it out, after 5 s."""
+    done, result = stalled(tmp_path, "--repro")
+    assert done.returncode == 3 and "SIGUSR2" not in done.stderr, done
+    assert result["scheduler"]["state"] == "died" and "runnable task stall" in result["scheduler"]["reason"], result
+
+
+def test_the_kernels_own_watchdog(tmp_path):
+    done, result = under(f"{QMAP} -T 3", "load", "--work", "spin-wait", "-d", "40s", directory=tmp_path)
+    assert done.returncode == 3, done
+    assert "stall: qmap: " in result["scheduler"]["reason"], result
+
+
+def test_schedulers_come_and_go_in_phases(tmp_path):
+    path = spec(tmp_path, f"""
+name: schedulers
+duration: 3s
+work: {{type: spin-wait, workers: 2}}
+phases:
+  - hold: 25%
+  - {{ops: [{{start-scheduler: {SIMPLE}}}], hold: 25%}}
+  - {{ops: [{{replace-scheduler: {QMAP}}}], hold: 25%}}
+  - {{ops: [stop-scheduler], hold: 25%}}
+""")
+    done = guest("load", path, "--json", options=["--add", SIMPLE, "--add", QMAP])
+    assert done.returncode == 0, done
+    assert report_of(done)["verdict"] == "pass" and "died" not in done.stderr
+
+    # one that was there before is stopped like any other
+    stop = spec(tmp_path, """
+name: stopped
+duration: 1s
+work: {type: spin-wait, workers: 2}
+phases:
+  - hold: 50%
+  - {ops: [stop-scheduler], hold: 50%}
+""", "stop.yaml")
+    done, result = under(SIMPLE, "load", stop, "--json", directory=tmp_path)
+    assert done.returncode == 0 and report_of(done)["verdict"] == "pass", done
+    assert result["scheduler"]["state"] == "stopped" and not list(tmp_path.glob(DUMP))
+
+
+def unstarted(scheduler, *options, directory, kernel=None):
+    done, result = under(scheduler, "/bin/echo", "never", directory=directory, options=options, kernel=kernel)
+    assert done.returncode == 1 and done.stdout == "", done
+    assert done.stderr.count("\n") == 1 and result["exit"] in (1, None), done
+    assert not list(pathlib.Path(directory).glob(DUMP))
+    return done.stderr, result["scheduler"]["state"]
+
+
+def test_one_that_is_not_there_or_no_program(tmp_path):
+    assert "there is no program 'scx_nonexistent' in PATH" in unstarted("scx_nonexistent", directory=tmp_path)[0]
+    assert "/nonexistent/scx" in unstarted("/nonexistent/scx -v", directory=tmp_path)[0]
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+    assert "plain: Permission denied" in unstarted(plain, directory=tmp_path)[0]
+    assert "command is empty" in unstarted(" ", directory=tmp_path)[0]
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no compiler")
+def test_one_that_lacks_a_library(tmp_path):
+    for text, *options in (("int gone(void) { return 0; }", "-shared", "-o", "libdwell-gone.so"),
+                           ("int gone(void); int main(void) { return gone(); }", "-o", "lacking", "-L.", "-ldwell-gone")):  # fmt: skip
+        (tmp_path / "a.c").write_text(text)
+        subprocess.run(["cc", "a.c", *options], cwd=tmp_path, check=True)
+    (tmp_path / "libdwell-gone.so").unlink()
+    error, _ = unstarted(tmp_path / "lacking", directory=tmp_path)
+    assert "lacking needs a library that is not here: libdwell-gone.so" in error
+
+
+def test_one_that_ends_before_it_begins(tmp_path):
+    script = tmp_path / "broken"
+    script.write_text("#!/bin/sh\necho first\necho the verifier does not like it >&2\nexit 1\n")
+    script.chmod(0o755)
+    error, state = unstarted(script, "--add", "/bin/sh", directory=tmp_path)
+    assert f"the scheduler '{script}' ended before it began: the verifier does not like it" in error
+    assert state == "not-started"
+
+
+def test_one_that_never_begins(tmp_path):
+    error, state = unstarted("/bin/sleep 1000", directory=tmp_path)
+    assert "'/bin/sleep 1000' was not taken into use within 10 s" in error and state == "not-started"
+
+
+@pytest.mark.skipif(not KERNELS, reason="DWELL_GUEST_KERNELS names no other kernel")
+def test_a_kernel_without_sched_ext(tmp_path):
+    error, state = unstarted(SIMPLE, directory=tmp_path, kernel=KERNELS[0])
+    assert f"this kernel has no sched_ext, so it cannot run '{SIMPLE}'" in error and state == "not-started"
