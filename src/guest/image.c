@@ -75,12 +75,14 @@ static bool read_loader(const char *path, char loader[PATH_MAX])
 /* "	libz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x…)", or "	/lib64/ld-linux… (0x…)" */
 static int add_listed(struct image *image, const char *program, char *line, struct error *error)
 {
-	char *arrow = strstr(line, "=> "), *path, *end;
+	static const char mark[] = "error while loading shared libraries: ";
+	char *arrow = strstr(line, "=> "), *missing = strstr(line, mark), *path, *end;
 	int result;
 
-	if (arrow && !strncmp(arrow + 3, "not found", 9))
+	if (missing)
 		return error_set(error, ENOENT, "%s needs a library that is not here: %.*s",
-				 program, (int)strcspn(line + 1, " "), line + 1);
+				 program, (int)strcspn(missing + strlen(mark), ":\n"),
+				 missing + strlen(mark));
 	path = strchr(arrow ? arrow : line, '/');
 	end = path ? strstr(path, " (0x") : NULL;
 	if (!end)
@@ -108,6 +110,7 @@ static int add_libraries(struct image *image, const char *loader, const char *pa
 	pid = fork();
 	if (!pid) {
 		dup2(ends[1], STDOUT_FILENO);
+		dup2(ends[1], STDERR_FILENO); /* where it names what is missing */
 		execv(loader, arguments);
 		_exit(127);
 	}
