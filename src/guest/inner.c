@@ -197,7 +197,7 @@ static void reap(struct inner *inner)
 	}
 }
 
-/* An op of the load told it to go, and it went. */
+/* An op of the load told it to go, and it went; its program may have taken a while to end. */
 static bool was_stopped(const struct inner *inner)
 {
 	const struct scheduler *scheduler = &inner->scheduler;
@@ -206,7 +206,7 @@ static bool was_stopped(const struct inner *inner)
 	return is_load(inner->orders) && scheduler->reaped &&
 	       ((WIFEXITED(status) && !WEXITSTATUS(status)) ||
 		(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)) &&
-	       !strncmp(scheduler->reason, "its program ", 12);
+	       !scheduler->thrown_out;
 }
 
 static int tell_scheduler(struct inner *inner)

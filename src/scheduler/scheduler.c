@@ -263,7 +263,9 @@ static bool find_reason(struct scheduler *scheduler)
 	int status = scheduler->status;
 
 	hear(scheduler);
-	if (scheduler->logged.text && kernel_log_reason(scheduler->logged.text, into, room))
+	scheduler->thrown_out =
+		scheduler->logged.text && kernel_log_reason(scheduler->logged.text, into, room);
+	if (scheduler->thrown_out)
 		return true;
 	if (!scheduler->reaped)
 		return false;

@@ -30,6 +30,7 @@ struct scheduler {
 	char *command;			     /* NULL: not started here */
 	uint64_t began_ns, ended_ns;	     /* CLOCK_MONOTONIC; 0: not yet */
 	char reason[SCHEDULER_REASON_BYTES]; /* of its death, one line */
+	bool thrown_out;		     /* that is the kernel's */
 	struct words said;		     /* by its program: its exit dump comes last */
 	struct words logged;		     /* by the kernel about it */
 	int output, log;		     /* where both are read */
