@@ -150,7 +150,7 @@ def test_nothing_is_left_when_it_is_killed(tmp_path):
     work, scratch = tmp_path / "work", tmp_path / "scratch"
     work.mkdir()
     scratch.mkdir()
-    for number in range(int(os.environ.get("DWELL_GUEST_KILLS", "12"))):
+    for number in range(int(os.environ.get("DWELL_GUEST_KILLS", "8"))):
         process = start("load", "--work", "spin-wait", "-d", "60s", "--save", "runs", cwd=work,
                         env=dict(os.environ, TMPDIR=str(scratch)))  # fmt: skip
         time.sleep(rng.random() * 3)
