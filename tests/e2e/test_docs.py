@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the documents of `dwell load` say, tried out: specs, programs, fields, types."""
+"""What the documents of `dwell load` and `dwell guest` say, tried out: specs, programs, fields, types, command lines."""
 import json
+import os
 import pathlib
+import platform
 import re
+import shlex
+import shutil
 import subprocess
 
 import pytest
@@ -25,8 +29,8 @@ def listed(what):
 
 
 SPECS = [pytest.param(path, number, id=f"{path.stem}-{number}")
-         for path in (DOCS / "formats" / "spec.md", TOP / "README.md")
-         for number in range(len(blocks(path, "yaml")))]  # fmt: skip
+         for path in (DOCS / "formats" / "spec.md", TOP / "README.md", DOCS / "testing-a-scheduler.md")
+         for number, text in enumerate(blocks(path, "yaml")) if "\ncommand:" not in text]  # fmt: skip
 
 
 @pytest.mark.parametrize("path, number", SPECS)
@@ -130,3 +134,123 @@ def test_the_example_of_the_manual_is_a_spec(tmp_path):
     assert done.returncode in (0, 3, 4), done.stderr
     failed = [check for check in json.loads(done.stdout.splitlines()[-1])["checks"] if check["verdict"] == "fail"]
     assert not [check for check in failed if check["check"] != "wake-p99"]
+
+
+GUEST_PAGE = DOCS / "testing-a-scheduler.md"
+KERNEL = os.environ.get("DWELL_GUEST_KERNEL")
+
+
+def guest_examples():
+    """[(words of a command of dwell, what is shown of its output)], of the page."""
+    examples = []
+    for block in blocks(GUEST_PAGE, "console"):
+        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, _, shown = example.partition("\n")
+            examples += [(shlex.split(command), shown) for command in re.findall(r"dwell ([^;]+)", line)]
+    return examples
+
+
+def guest_commands():
+    """Words of the examples of the README and the manual, without those of another architecture."""
+    page = (DOCS / "man" / "dwell-guest.1.in").read_text().replace("\\-", "-")
+    lines = page[page.index("\n.EX\n") : page.index("\n.EE")] + (TOP / "README.md").read_text()
+    words = [shlex.split(line, comments=True) for line in re.findall(r"^dwell (guest .*)$", lines, re.M) if "arm64" not in line]
+    return words + [words for words, shown in guest_examples()]
+
+
+def guest_files(directory, kernel, scheduler):
+    """What the examples name. As --kernel auto finds it, the kernel has sched_ext."""
+    cached = directory / "cache" / "dwell" / "kernels" / "6.12.1-a" / "bzImage"
+    cached.parent.mkdir(parents=True)
+    (cached.parent / "config").write_text("CONFIG_SCHED_CLASS_EXT=y\n")
+    cached.write_bytes(kernel)
+    for name in ("scx_mine", "scx_simple", "scx_qmap", "server", "tests/all"):
+        (directory / name).parent.mkdir(exist_ok=True)
+        shutil.copy(scheduler(name), directory / name)
+    shutil.copy(cached, directory / "bzImage")
+    spec, matrix = blocks(GUEST_PAGE, "yaml")
+    for name in ("swap.yaml", "mine.yaml", "spec.yaml"):
+        (directory / name).write_text(spec)
+    (directory / "gauntlet.yaml").write_text(matrix)
+    return dict(os.environ, XDG_CACHE_HOME=str(directory / "cache"))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the kernels of the examples are for x86_64")
+@pytest.mark.parametrize("words", guest_commands(), ids=" ".join)
+def test_examples_of_guests_are_sound(tmp_path, words):
+    """Up to where QEMU would boot: the one that is found here ends at once."""
+    kernel = bytearray(1024)
+    kernel[0x202:0x208], kernel[0x236] = b"HdrS\x0f\x02", 1
+    environment = guest_files(tmp_path, kernel, lambda name: "/bin/true")
+    qemu = tmp_path / "bin" / "qemu-system-x86_64"
+    qemu.parent.mkdir()
+    qemu.write_text("#!/bin/sh\n")
+    qemu.chmod(0o755)
+    environment["PATH"] = f"{qemu.parent}:{environment['PATH']}"
+    here = {"cwd": tmp_path, "env": environment}
+    if words[0] == "guest" and "--matrix" in words:
+        done = run(*words, "--max-cpus", "1", "--format", "json", **here)
+        assert done.returncode == 0 and json.loads(done.stdout)["verdicts"]["skipped"] >= 2, done.stderr
+        return
+    if words[0] == "guest":
+        if not {"--kernel", "--scheduler"}.intersection(words):
+            words = ["guest", "--kernel", "bzImage", *words[1:]]
+        done = run(*words, **here)
+        assert done.returncode == 1 and "QEMU ended before the guest had booted" in done.stderr, done.stderr
+        words = words[words.index("--") + 1 :]
+    # another program is nothing to be checked; mistakes before --help are told
+    if "/" not in words[0]:
+        end = words.index("--") if "--" in words else len(words)
+        done = run(*words[:end], "--help", **here)
+        assert done.returncode == 0, done.stderr
+    if words[0] == "load":
+        done = run(*words, "--dry-run", **here)
+        # the guest has another topology
+        assert done.returncode == 0 or re.search(f"{NO_CONTROLLER}|this machine has", done.stderr), done.stderr
+
+
+def skeleton(text):
+    """Its lines, without the figures."""
+    return [re.sub(r" +", " ", re.sub(r"\d[\w.]*", "N", line)).strip() for line in text.splitlines()]
+
+
+def real_guests(directory):
+    """Where examples can be run: the environment."""
+    if not KERNEL or not shutil.which("qemu-system-x86_64"):
+        pytest.skip("DWELL_GUEST_KERNEL names no kernel, or QEMU is not installed")
+    beside = pathlib.Path(KERNEL).resolve().parent
+    if not (beside / "scx_simple").exists() or not (beside / "scx_qmap").exists():
+        pytest.skip("there are no schedulers beside the kernel")
+    programs = {"scx_mine": beside / "scx_simple", "scx_simple": beside / "scx_simple", "scx_qmap": beside / "scx_qmap"}
+    return guest_files(directory, pathlib.Path(KERNEL).read_bytes(), lambda name: programs.get(name, "/bin/true"))
+
+
+# a death, stalls, a gauntlet
+SHOWN = [pytest.param(words, shown, id=" ".join(words)) for words, shown in guest_examples() if shown]
+
+
+@pytest.mark.parametrize("words, shown", SHOWN)
+def test_what_the_page_shows_is_what_comes(tmp_path, words, shown):
+    environment = real_guests(tmp_path)
+    options = [] if "--matrix" in words else ["--accel", "tcg", "--kernel", "bzImage"]
+    done = run("guest", *options, *words[1:], cwd=tmp_path, env=environment, timeout=300)
+    assert done.returncode == 3, done.stderr
+    came = skeleton(done.stdout + done.stderr)
+    # which worker is stalled, and what else fails by it, is chance
+    lines = [line for line in skeleton(shown) if line and line != "…" and "max-gap" not in line]
+    columns = [line for line in lines if " died " in line and not line.startswith("FAIL")]
+    for line in lines:
+        assert line in came or (line in columns and any(other.startswith(line) for other in came)), (line, done)
+
+
+def test_the_spec_of_the_page_changes_schedulers(tmp_path):
+    environment = real_guests(tmp_path)
+    words = next(words for words, shown in guest_examples() if "swap.yaml" in words)
+    done = run(*words, "--json", cwd=tmp_path, env=environment, timeout=300)
+    report = json.loads(done.stdout.splitlines()[-1])
+    # how long nobody ran while the kernel changed them is the machine's business
+    assert done.returncode in (0, 3) and report["end"] == "complete", done.stderr
+    events = [event["event"] for event in report["events"]]
+    assert [event for event in events if "scheduler" in event] == ["start-scheduler", "replace-scheduler", "stop-scheduler"]
+    # the last one of the run
+    assert report["scheduler"]["command"] == "./scx_mine -f" and report["scheduler"]["state"] == "stopped"
