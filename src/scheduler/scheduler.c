@@ -277,35 +277,27 @@ static bool find_reason(struct scheduler *scheduler)
 	return true;
 }
 
-/* The kernel tells it line by line, each through its console: more may be on its way. */
-static void hear_out(struct scheduler *scheduler)
+/* The kernel's message is a line of its own, which a slow console may hold back. */
+static bool is_whole(const char *reason)
 {
-	size_t used;
-	int waited_ms = 0;
-
-	do {
-		used = scheduler->logged.used;
-		poll(NULL, 0, POLL_MS);
-		waited_ms += POLL_MS;
-		hear(scheduler);
-	} while (scheduler->logged.used != used && waited_ms < REASON_MS);
+	return !strncmp(reason, "its program ", 12) || strstr(reason, ": ");
 }
 
 static void note_death(struct scheduler *scheduler)
 {
-	bool ended = false;
+	bool ended = false, known = false;
 
 	scheduler->ended_ns = clock_monotonic_ns();
 	scheduler->state = SCHEDULER_DIED;
 	for (int waited_ms = 0; waited_ms < REASON_MS; waited_ms += POLL_MS) {
 		ended = await_end(scheduler, 0);
-		if (find_reason(scheduler)) {
-			hear_out(scheduler);
-			find_reason(scheduler);
+		known = find_reason(scheduler);
+		if (known && is_whole(scheduler->reason))
 			return;
-		}
 		poll(NULL, 0, ended && scheduler->log < 0 ? 0 : POLL_MS);
 	}
+	if (known)
+		return;
 	snprintf(scheduler->reason, sizeof(scheduler->reason), "%s",
 		 ended ? "its program ended" : "the kernel does not say why");
 }
