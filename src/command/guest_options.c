@@ -45,7 +45,10 @@ static const char doc[] =
 	"  dwell guest --matrix gauntlet.yaml --out verdicts.json\n";
 
 static const struct argp_option argp_options[] = {
-	{"kernel", OPTION_KERNEL, "FILE", 0, "a kernel image, or auto: the newest of /boot (auto)",
+	{"kernel", OPTION_KERNEL, "FILE", 0,
+	 "a kernel image, or auto: the newest of /boot, else of make guest-kernel; with "
+	 "--scheduler "
+	 "one that has sched_ext (auto)",
 	 1},
 	{"topology", OPTION_TOPOLOGY, "NnLlCcTt", 0,
 	 "nodes, last-level caches in all, cores of each, threads of each, or a name of --list "
@@ -56,15 +59,15 @@ static const struct argp_option argp_options[] = {
 	{"scheduler", OPTION_SCHEDULER, "COMMAND", 0,
 	 "a sched_ext scheduler with its arguments: in use before the command begins, and watched",
 	 2},
-	{"repro", OPTION_REPRO, 0, 0, "never alarm the scheduler, so that it stays to be looked at",
-	 2},
+	{"repro", OPTION_REPRO, 0, 0,
+	 "never alarm the scheduler (SIGUSR2), so that it stays to be looked at", 2},
 	{"keep-dump", OPTION_KEEP_DUMP, "FILE", 0,
-	 "what it and the kernel say when it dies (scheduler-TIME.log)", 2},
+	 "what the scheduler and the kernel say when it dies (scheduler-TIME.log)", 2},
 	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name; directories too",
 	 3},
 	{"program", OPTION_PROGRAM, "FILE", 0,
 	 "the dwell inside, for a kernel of another architecture (this one)", 3},
-	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where it finds its libraries (/)", 3},
+	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where programs find their libraries (/)", 3},
 	{"module", OPTION_MODULE, "NAME", 0, "of the kernel, loaded at first with all it needs", 3},
 	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 3},
 	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0,
