@@ -131,6 +131,8 @@ def watch():
         intervals, ended = parse(done.stdout)
         if ended["signal"] == signal.SIGKILL:
             raise OutOfMemory(done.stderr)
+        if ended["status"] and "Function not implemented" in done.stderr:
+            pytest.skip(f"not in this kernel: {done.stderr}")
         assert ended["status"] == 0, done.stderr
         own = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
         return totals(intervals), own, intervals

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dwell's figures against what the threads of a workload measured themselves."""
+import functools
 import os
 import pathlib
 import subprocess
@@ -12,6 +13,17 @@ WAITS = ["disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped"]
 BOUND = 0.01  # of wall time
 # What a thread does before it starts and after it has stopped to measure itself.
 EDGES_NS = 4_000_000
+# The most that it may be instead, where the machine is emulated (inside.py): there it is taken as it was measured, as
+# what dwell saw of the thread beyond its own wall time.
+EMULATED_EDGES_NS = int(os.environ.get("DWELL_TRUTH_EDGES_MS", "0")) * 1_000_000
+# Whether a wait that is met for the first time is one for a lock is looked up by dwell's command (ARCHITECTURE.md,
+# "A context switch"); until it has answered the wait is told as another. On a loaded host that took up to 70 ms.
+LATE_ANSWER_NS = 150_000_000 if EMULATED_EDGES_NS else 0
+LIMIT_NS = max(EDGES_NS, EMULATED_EDGES_NS)
+# What happens in a moment that its host has taken from an emulated CPU is late, and no clock in there tells. It can
+# strike any run, a mistake of dwell's is in all of them: so many are made before one is said to be wrong.
+RUNS = int(os.environ.get("DWELL_TRUTH_RUNS", "1"))
+STORM = int(os.environ.get("DWELL_TRUTH_STORM", "10000"))
 
 
 def steal_ticks():
@@ -29,6 +41,26 @@ def stolen_ns():
     return (steal_ticks() - STEAL_BEFORE) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
+def own_edges_ns(figures, thread):
+    """What dwell saw of a thread and it did not, because it began to measure later or ended earlier."""
+    return thread["observed_ns"] - figures["wall_ns"]
+
+
+def repeated(test):
+    """Another run where one was wrong, as long as some are left."""
+
+    @functools.wraps(test)
+    def run_some(*arguments, **named):
+        for _ in range(RUNS - 1):
+            try:
+                return test(*arguments, **named)
+            except AssertionError as wrong:
+                print("repeated:", wrong)
+        return test(*arguments, **named)
+
+    return run_some
+
+
 def compare(threads, own, edges_ns=EDGES_NS, joint=False):
     """Each state within 1 % of the wall time of the thread's own figure, for every thread.
 
@@ -38,11 +70,17 @@ def compare(threads, own, edges_ns=EDGES_NS, joint=False):
     sched and runqlat, counts it as waiting for a CPU.
 
     Time the hypervisor took away is missing from a thread's CPU clock; the bound grows by it.
+
+    Emulated, a thread's edges are long; they can only add to what it measured itself, and only once.
     """
     assert own
     wrong = []
     for figures in own:
-        states = threads[figures["tid"]]["states"]
+        thread = threads[figures["tid"]]
+        states = thread["states"]
+        extra = own_edges_ns(figures, thread) if EMULATED_EDGES_NS else 0
+        if not -EDGES_NS <= extra <= LIMIT_NS:
+            wrong.append(f"{figures['name']}: dwell saw {extra / 1e6:.2f} ms more of it than it measured")
         bound = BOUND * figures["wall_ns"] + edges_ns + stolen_ns()
         on_cpu = states["user"] + states["kernel"]
         pairs = {"active": (on_cpu + states["runnable"], figures["cpu_ns"] + figures["runnable_ns"])}
@@ -52,7 +90,7 @@ def compare(threads, own, edges_ns=EDGES_NS, joint=False):
         for state in WAITS:
             pairs[state] = (states[state], figures[f"{state}_ns"])
         for state, (seen, true) in pairs.items():
-            if abs(seen - true) > bound:
+            if not -bound <= seen - true <= bound + extra:
                 wrong.append(
                     f"{figures['name']} {state}: dwell {seen / 1e6:.2f} ms, itself {true / 1e6:.2f} ms "
                     f"of {figures['wall_ns'] / 1e6:.0f}"
@@ -81,13 +119,16 @@ def compare(threads, own, edges_ns=EDGES_NS, joint=False):
         "short-lived",
     ],
 )
+@repeated
 def test_states(watch, scenario):
     threads, own, intervals = watch(scenario)
-    compare(threads, own, joint=scenario not in ("two-spinners", "yield"))
+    edges_ns = EDGES_NS + (LATE_ANSWER_NS if scenario == "foreign" else 0)
+    compare(threads, own, edges_ns, joint=scenario not in ("two-spinners", "yield"))
     assert lost(intervals) == 0
 
 
 @pytest.mark.parametrize("scenario", ["direct", "fsync", "file-fault", "flock"])
+@repeated
 def test_states_of_files(watch, scenario, disk_path):
     with open(disk_path / "data", "wb") as data:  # what `workload` would do, unmeasured
         for _ in range(64):
@@ -107,6 +148,7 @@ def disk_path(tmp_path):
     return tmp_path
 
 
+@repeated
 def test_exec_keeps_the_account(watch):
     """A thread that execs goes on under its new name; nothing of it is lost or counted twice."""
     threads, own, intervals = watch("exec", WORKLOAD)
@@ -119,9 +161,10 @@ def test_exec_keeps_the_account(watch):
     assert abs(states["sleep"] - figures["sleep_ns"]) < 0.01 * figures["wall_ns"]
     assert sum(states.values()) == thread["observed_ns"]
     covered = sum(interval["duration_ns"] for interval in intervals)
-    assert abs(thread["observed_ns"] - covered) < EDGES_NS
+    assert abs(thread["observed_ns"] - covered) < LIMIT_NS
 
 
+@repeated
 def test_exec_from_a_thread_that_is_not_the_leader(watch):
     """In exec the caller takes over the leader's tid: its time stays its own, without a jump."""
     threads, own, intervals = watch("exec-thread", WORKLOAD)
@@ -135,10 +178,11 @@ def test_exec_from_a_thread_that_is_not_the_leader(watch):
     covered = sum(interval["duration_ns"] for interval in intervals)
     # the leader waited in pthread_join while the caller spun for 500 ms, or longer if it had to wait for a CPU
     both = leader["observed_ns"] + other["observed_ns"] - covered
-    assert 500e6 - 3 * EDGES_NS < both < 500e6 + total["runnable"] + stolen_ns() + 3 * EDGES_NS
+    assert 500e6 - 3 * LIMIT_NS < both < 500e6 + total["runnable"] + stolen_ns() + 3 * LIMIT_NS
     assert lost(intervals) == 0
 
 
+@repeated
 def test_short_lived_threads_are_all_accounted(watch):
     threads, own, intervals = watch("short-lived")
     short = [figures for figures in own if figures["name"] == "short"]
@@ -147,7 +191,10 @@ def test_short_lived_threads_are_all_accounted(watch):
     assert len({row["tid"] for row in seen if row["exited"]}) == 200
     total = sum(row["states_ns"]["user"] + row["states_ns"]["kernel"] for row in seen)
     true = sum(figures["cpu_ns"] for figures in short)
-    assert abs(total - true) < 0.05 * true + 200 * 100_000
+    extra = sum(own_edges_ns(figures, threads[figures["tid"]]) for figures in short) if EMULATED_EDGES_NS else 0
+    bound = 0.05 * true + 200 * 100_000
+    assert -bound < total - true < bound + extra
+    assert lost(intervals) == 0
 
 
 def memory_cgroup(name, limit):
@@ -225,8 +272,8 @@ def test_swap_under_a_memory_limit(watch, limited_memory, disk_path, kind):
 
 
 def test_ten_thousand_threads_in_a_second(watch):
-    """Made and gone: every one is reported as ended, none twice, nothing is lost."""
-    threads, _, intervals = watch("storm", "10000")
+    """(Or as many as are wanted.) Made and gone: every one is reported as ended, none twice, nothing is lost."""
+    threads, _, intervals = watch("storm", str(STORM))
     assert lost(intervals) == 0
     ended = [row["tid"] for interval in intervals for row in interval["threads"] if row["exited"]]
     starts = {
@@ -235,4 +282,4 @@ def test_ten_thousand_threads_in_a_second(watch):
         for row in interval["threads"]
         if row["exited"]
     }
-    assert len(ended) == len(starts) == 10001
+    assert len(ended) == len(starts) == STORM + 1

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dwell's own tests inside guests: its truth under each kernel that is named, and what this host's kernel cannot show.
+
+One boot runs many tests; what is run inside, and cannot be outside, is in tests/inside.
+"""
+import json
+import os
+
+import pytest
+
+import inside
+from conftest import run
+
+NOT = inside.why_not()
+pytestmark = pytest.mark.skipif(bool(NOT), reason=NOT or "")
+
+INSIDE = inside.TESTS.parent / "inside"
+KERNELS = inside.kernels()
+SCHED_EXT = inside.sched_ext_kernel()
+needs_sched_ext = pytest.mark.skipif(not SCHED_EXT, reason="DWELL_GUEST_KERNEL names no kernel")
+
+#: Guests have no disk, and Debian's kernels keep zram in a module.
+WITHOUT_DISK = ("test_states_of_files", "test_swap_under_a_memory_limit")
+#: CONFIG_SYSVIPC, CONFIG_FTRACE_SYSCALLS
+MINIMAL = ("test_states[semop]", "test_stalls_are_found")
+#: zram has done with a file's page before anybody could wait for it.
+NO_WAIT = "test_swap_under_a_memory_limit[file]"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_truth(tmp_path, name):
+    """Every state, against what threads measured of themselves; stalls; a recording that is shown out here."""
+    zram = KERNELS[name] == SCHED_EXT
+    results = inside.run_inside(KERNELS[name], tmp_path, inside.TESTS / "test_truth.py", INSIDE / "test_commands.py", disk=zram,
+                                parts=2, arguments=["--deselect", f"e2e/test_truth.py::{NO_WAIT}"] if zram else [])
+    results.check(skipped=MINIMAL if zram else WITHOUT_DISK)
+    shown = run("report", tmp_path / "inside.dwell", "--format", "json")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout.splitlines()[0]) == json.loads((tmp_path / "inside.json").read_text())
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_doctor_tells_kernels_apart(name, tmp_path):
+    done = run("guest", "--kernel", KERNELS[name], "--accel", "tcg", "--result", tmp_path / "result.json", "--", "doctor", "--json",
+               timeout=120)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    found = {check["name"]: check["found"] for check in report["checks"]}
+    release = json.loads((tmp_path / "result.json").read_text())["release"]
+    assert report["exact"] and found["kernel"] == f"Linux {release}, x86_64"
+    # the version of taskstats went up with 6.4
+    assert found["taskstats"] == ("version 13" if release.startswith("6.1.") else "version 14")
+    for controller in ("cpuset", "cpu", "io", "memory", "pids"):
+        assert controller in found["cgroup"].split("controllers: ")[1].split(), found
+    assert found["namespaces"] == "the machine's own"
+    # Debian's forbid others to use perf (3), the kernel itself does not go so far
+    assert found["perf"].startswith("perf_event_paranoid is " + ("3" if "-cloud-" in release else "2"))
+
+
+@needs_sched_ext
+def test_limits_and_nodes(tmp_path):
+    """What needs cgroup v2 controllers and two NUMA nodes."""
+    inside.run_inside(SCHED_EXT, tmp_path, INSIDE / "test_limits.py", options=["--topology", "2n2l1c1t"]).check()
+
+
+@needs_sched_ext
+def test_every_scenario_runs(tmp_path):
+    results = inside.run_inside(SCHED_EXT, tmp_path, INSIDE / "test_scenarios.py",
+                                options=["--topology", "2n4l2c1t", "--memory", "1500M"])
+    results.check()
+
+
+@needs_sched_ext
+@pytest.mark.parametrize("topology", ["1n1l2c1t", "1n2l2c2t", "2n4l2c1t"])
+def test_topologies_pass_the_same_scenario(topology):
+    done = run("guest", "--kernel", SCHED_EXT, "--accel", "tcg", "--topology", topology, "--memory", "1500M", "--",
+               "load", "steady", "-d", "2s", "--json", timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout.splitlines()[-1])
+    nodes, caches, cores, threads = (int(number) for number in topology.translate(str.maketrans("nlct", "    ")).split())
+    machine = report["machine"]
+    assert (machine["nodes"], machine["llcs"], machine["cpus"]) == (nodes, caches, caches * cores * threads)
+    assert report["verdict"] == "pass" and len(report["groups"]) == 2
