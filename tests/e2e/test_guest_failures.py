@@ -96,7 +96,7 @@ def test_qemu_gets_its_lines_and_nothing_else(tmp_path):
 def test_kvm_that_does_not_work_is_not_used(tmp_path):
     done = fake(tmp_path, "no_kvm", accel="auto")
     assert done.returncode == 0 and done.stdout == "hello\n", done
-    assert done.stderr == "dwell guest: emulated (TCG): its timings are indicative only\n"
+    assert done.stderr == "dwell guest: emulated (TCG), for KVM cannot run this guest here: its timings are indicative only\n"
     failed(fake(tmp_path, "no_kvm", accel="kvm"), "under KVM (without it: --accel tcg)", "failed to set MSR")
 
 

@@ -212,7 +212,9 @@ def test_the_death_of_the_scheduler_ends_the_run_and_fails_it(scratch):
     out, error = process.communicate(timeout=20)
     report = json.loads(out.splitlines()[-1])
     assert process.returncode == 3 and report["end"] == "scheduler-died", error
-    assert [finding["text"] for finding in report["checks"] if finding["check"] == "run"] == ["the scheduler died"]
+    assert [finding["text"] for finding in report["checks"] if finding["check"] == "run"] == [
+        "the scheduler died: its program ended"
+    ]
 
 
 @pytest.fixture

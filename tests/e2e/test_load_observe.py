@@ -25,24 +25,14 @@ TYPES = [name for name in TYPES if name not in ("custom", "exec")]
 
 
 def observe(name):
-    """A run of which nothing was hidden from tracing: figures that are short cannot be judged."""
     # what a worker makes before its clock begins, the cgroups of this one, is seen from outside too
-    length = "4s" if name == "cgroup-churn" else "1s"
-    for _ in range(8):
-        load = Load("--work", name, "-d", length, "--observe", "--check", "not-starved")
-        assert load.status == 0, (load.error, load.checks)
-        if not load.run["observed_lost"]:
-            return load
-    pytest.skip("this machine hid switches from tracing in each of 8 runs")
+    load = Load("--work", name, "-d", "4s" if name == "cgroup-churn" else "1s", "--observe", "--check", "not-starved")
+    assert load.status == 0, (load.error, load.checks)
+    return load
 
 
-def test_there_are_types():
-    assert len(TYPES) > 30
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_both_accounts_agree(name):
-    for worker in observe(name).workers:
+def differences(load):
+    for worker in load.workers:
         states, wall = worker["observed"]["states_ns"], worker["wall_time_ns"]
         on_cpu, times = states["user"] + states["kernel"], worker["schedstat_run_count"]
         delay = worker["schedstat_run_delay_ns"]
@@ -52,4 +42,21 @@ def test_both_accounts_agree(name):
             ("run delay", states["runnable"], delay, EARLY_NS),
             ("both", on_cpu + states["runnable"], worker["cpu_time_ns"] + delay, BOTH_NS),
         ):
-            assert abs(ours - own) <= SHARE * wall + each * times, (what, ours, own, wall, times)
+            if abs(ours - own) > SHARE * wall + each * times:
+                yield what, ours, own, wall, times
+
+
+def test_there_are_types():
+    assert len(TYPES) > 30
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_both_accounts_agree(name):
+    """Where this machine hid switches from tracing the figures are short, which is told, and no proof of a mistake."""
+    for _ in range(8):
+        load = observe(name)
+        wrong = list(differences(load))
+        if not wrong:
+            return
+        assert load.run["observed_lost"], wrong
+    pytest.skip(f"this machine hid switches from tracing in each of 8 runs: {wrong}")
