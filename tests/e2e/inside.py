@@ -209,6 +209,9 @@ def run_inside(kernel, directory, *files, options=(), arguments=(), environment=
     added = [PYTHON, packed.home, *packed.files, *PROGRAMS, *(DISK_PROGRAMS if disk else []), *TESTS.glob("*.py"), *files, DWELL,
              BUILD / "tests" / "workload", BUILD / "tests" / "loop-service"]
     flags = [word for file in dict.fromkeys(map(str, added)) for word in ("--add", file)]
-    done = run("guest", "--kernel", kernel, "--accel", "tcg", "--memory", "1G", *options, *flags, "--", "/bin/sh", str(script),
+    done = run("guest", "--kernel", kernel, "--accel", "tcg", "--memory", "1G", "--keep-log", directory / "console", *options, *flags, "--", "/bin/sh", str(script),
                timeout=timeout, cwd=directory)
+    # what a kernel said before it panicked is more than the end that a message has room for
+    console = (directory / "console").read_text(errors="replace") if (directory / "console").exists() else ""
+    assert "Kernel panic" not in console, console[-6000:]
     return Results(done, [directory / f"results-{part}.xml" for part in range(parts)])

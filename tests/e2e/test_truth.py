@@ -271,6 +271,7 @@ def test_swap_under_a_memory_limit(watch, limited_memory, disk_path, kind):
     assert lost(intervals) == 0
 
 
+@repeated
 def test_ten_thousand_threads_in_a_second(watch):
     """(Or as many as are wanted.) Made and gone: every one is reported as ended, none twice, nothing is lost."""
     threads, _, intervals = watch("storm", str(STORM))
