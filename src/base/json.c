@@ -102,3 +102,11 @@ void json_add_null(struct json *json, const char *key)
 	before_value(json, key);
 	output_string(json->out, "null");
 }
+
+void json_add_text(struct json *json, const char *key, const char *text)
+{
+	if (text && *text)
+		json_add_string(json, key, text);
+	else
+		json_add_null(json, key);
+}

@@ -78,14 +78,6 @@ static int boot(struct guest_run *run, struct error *error)
 	return result;
 }
 
-static void add_text(struct json *json, const char *key, const char *text)
-{
-	if (text && *text)
-		json_add_string(json, key, text);
-	else
-		json_add_null(json, key);
-}
-
 static void add_ns(struct json *json, const char *key, uint64_t ns)
 {
 	if (ns)
@@ -110,10 +102,10 @@ static void add_scheduler(struct json *json, const struct guest_run *run)
 	}
 	json_object_begin(json, "scheduler");
 	json_add_string(json, "command", run->options.scheduler);
-	add_text(json, "state", scheduler_states[result->scheduler]);
+	json_add_text(json, "state", scheduler_states[result->scheduler]);
 	add_ns(json, "after_ns", result->scheduler_after_ns);
-	add_text(json, "reason", result->scheduler_reason);
-	add_text(json, "dump", result->dumped ? run->options.boot.dump : "");
+	json_add_text(json, "reason", result->scheduler_reason);
+	json_add_text(json, "dump", result->dumped ? run->options.boot.dump : "");
 	json_object_end(json);
 }
 
@@ -129,9 +121,9 @@ static void write_result(struct output *out, const struct guest_run *run, int co
 	json_add_string(&json, "type", "guest");
 	json_add_u64(&json, "version", 1);
 	json_add_string(&json, "kernel", qemu->kernel);
-	add_text(&json, "release", result->release);
+	json_add_text(&json, "release", result->release);
 	json_add_string(&json, "accel", result->kvm ? "kvm" : "tcg");
-	add_text(&json, "kvm_error", result->kvm ? "" : result->kvm_error.text);
+	json_add_text(&json, "kvm_error", result->kvm ? "" : result->kvm_error.text);
 	shape_format(topology, sizeof(topology), &qemu->shape);
 	json_add_string(&json, "topology", topology);
 	json_add_u64(&json, "memory_bytes", qemu->memory_bytes);
@@ -144,7 +136,7 @@ static void write_result(struct output *out, const struct guest_run *run, int co
 		json_add_null(&json, "exit");
 	json_add_u64(&json, "files", result->files);
 	add_scheduler(&json, run);
-	add_text(&json, "error", failed->text);
+	json_add_text(&json, "error", failed->text);
 	json_object_end(&json);
 	output_char(out, '\n');
 }

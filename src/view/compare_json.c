@@ -11,14 +11,6 @@ static const char *const wakes_keys[] = {
 	[LOAD_WAKES_TO_RUN] = "wake_to_run",
 };
 
-static void add_text(struct json *json, const char *key, const char *text)
-{
-	if (text && *text)
-		json_add_string(json, key, text);
-	else
-		json_add_null(json, key);
-}
-
 static void add_side(struct json *json, const char *key, const struct load_side *side,
 		     const char *path)
 {
@@ -94,7 +86,7 @@ static void add_metric(struct json *json, enum load_metric metric, const struct 
 	json_add_double(json, "absolute", change->gate.absolute);
 	json_add_double(json, "relative", change->gate.relative);
 	json_object_end(json);
-	add_text(json, "verdict", compare_verdicts[change->verdict]);
+	json_add_text(json, "verdict", compare_verdicts[change->verdict]);
 	json_object_end(json);
 }
 
@@ -104,9 +96,9 @@ static void add_wakes(struct json *json, const struct load_compared *compared)
 		json_add_null(json, "wakes");
 		return;
 	}
-	add_text(json, "wakes",
-		 wakes_keys[compared->a->wakes != LOAD_WAKES_NONE ? compared->a->wakes
-								  : compared->b->wakes]);
+	json_add_text(json, "wakes",
+		      wakes_keys[compared->a->wakes != LOAD_WAKES_NONE ? compared->a->wakes
+								       : compared->b->wakes]);
 }
 
 static void add_group(struct json *json, const struct load_compared *compared)
@@ -115,7 +107,7 @@ static void add_group(struct json *json, const struct load_compared *compared)
 	bool both = compared->a && compared->b;
 
 	json_object_begin(json, NULL);
-	add_text(json, "cgroup", key->cgroup);
+	json_add_text(json, "cgroup", key->cgroup);
 	json_add_u64(json, "group_idx", key->group_idx);
 	json_add_string(json, "work", key->work);
 	json_add_u64(json, "occurrence", key->occurrence);

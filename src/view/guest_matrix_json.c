@@ -6,14 +6,6 @@
 #include "version.h"
 #include "view/guest.h"
 
-static void add_text(struct json *json, const char *key, const char *text)
-{
-	if (text && *text)
-		json_add_string(json, key, text);
-	else
-		json_add_null(json, key);
-}
-
 static void add_known(struct json *json, const char *key, uint64_t value)
 {
 	if (value != UINT64_MAX)
@@ -27,7 +19,7 @@ static void add_words(struct json *json, const char *key, const struct matrix_wo
 {
 	json_array_begin(json, key);
 	for (size_t i = 0; i < words->count; i++)
-		add_text(json, NULL, words->items[i]);
+		json_add_text(json, NULL, words->items[i]);
 	json_array_end(json);
 }
 
@@ -76,17 +68,17 @@ static void add_guest(struct json *json, const struct matrix_guest *guest)
 		return;
 	}
 	json_object_begin(json, "guest");
-	add_text(json, "release", guest->release);
-	add_text(json, "accel", guest->accel);
+	json_add_text(json, "release", guest->release);
+	json_add_text(json, "accel", guest->accel);
 	add_known(json, "boot_ns", guest->boot_ns);
 	add_known(json, "wall_ns", guest->wall_ns);
 	add_known(json, "exit", guest->exit);
 	if (guest->scheduler_state) {
 		json_object_begin(json, "scheduler");
-		add_text(json, "state", guest->scheduler_state);
+		json_add_text(json, "state", guest->scheduler_state);
 		add_known(json, "after_ns", guest->scheduler_after_ns);
-		add_text(json, "reason", guest->scheduler_reason);
-		add_text(json, "dump", guest->dump);
+		json_add_text(json, "reason", guest->scheduler_reason);
+		json_add_text(json, "dump", guest->dump);
 		json_object_end(json);
 	} else {
 		json_add_null(json, "scheduler");
@@ -109,11 +101,11 @@ static int add_cell(struct json *json, const struct matrix *matrix, const struct
 	json_add_string(json, "topology", matrix->topologies[cell->topology].name);
 	json_add_u64(json, "cpus", matrix_cell_cpus(matrix, cell));
 	json_add_u64(json, "memory_bytes", matrix_cell_memory(matrix, cell));
-	add_text(json, "scheduler", matrix->schedulers.items[cell->scheduler]);
+	json_add_text(json, "scheduler", matrix->schedulers.items[cell->scheduler]);
 	json_add_u64(json, "run", cell->run);
-	add_text(json, "verdict",
-		 cell->verdict == MATRIX_PENDING ? NULL : matrix_verdicts[cell->verdict]);
-	add_text(json, "reason", cell->reason);
+	json_add_text(json, "verdict",
+		      cell->verdict == MATRIX_PENDING ? NULL : matrix_verdicts[cell->verdict]);
+	json_add_text(json, "reason", cell->reason);
 	json_array_begin(json, "checks");
 	for (size_t i = 0; i + 1 < cell->checks.count; i += 2) {
 		json_object_begin(json, NULL);

@@ -27,14 +27,6 @@ static const char *const summary_keys[SAMPLES_STREAMS] = {
 	[SAMPLES_COST] = "iteration_cost",
 };
 
-static void add_text(struct json *json, const char *key, const char *text)
-{
-	if (*text)
-		json_add_string(json, key, text);
-	else
-		json_add_null(json, key);
-}
-
 static void add_known(struct json *json, const char *key, uint64_t value, bool known)
 {
 	if (known)
@@ -207,12 +199,12 @@ static void add_report(struct json *json, const struct run_crew *crew, unsigned 
 	add_samples(json, crew, number, samples);
 	add_program(json, report);
 	json_add_u64(json, "scheduler_alarms", report->alarms);
-	add_text(json, "affinity_error", report->affinity_error);
-	add_text(json, "policy_error", report->policy_error);
-	add_text(json, "memory_policy_error", report->memory_policy_error);
-	add_text(json, "nice_error", report->nice_error);
-	add_text(json, "note", report->note);
-	add_text(json, "work_error", report->work_error);
+	json_add_text(json, "affinity_error", report->affinity_error);
+	json_add_text(json, "policy_error", report->policy_error);
+	json_add_text(json, "memory_policy_error", report->memory_policy_error);
+	json_add_text(json, "nice_error", report->nice_error);
+	json_add_text(json, "note", report->note);
+	json_add_text(json, "work_error", report->work_error);
 }
 
 static void add_observed(struct json *json, const struct observed *observed)
@@ -242,7 +234,7 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 	json_object_begin(&json, NULL);
 	json_add_string(&json, "type", "worker");
 	json_add_u64(&json, "version", 1);
-	add_text(&json, "cgroup", crew->cgroup);
+	json_add_text(&json, "cgroup", crew->cgroup);
 	json_add_u64(&json, "group_idx", crew->group.group_idx);
 	json_add_string(&json, "work", crew->group.work->type->name);
 	json_add_u64(&json, "index", crew->first_index + number);
@@ -309,7 +301,7 @@ static void add_group(struct json *json, const struct run *run, const struct run
 
 	spec_format_policy(policy, sizeof(policy), &work->policy);
 	json_object_begin(json, NULL);
-	add_text(json, "cgroup", crew->cgroup);
+	json_add_text(json, "cgroup", crew->cgroup);
 	json_add_u64(json, "group_idx", crew->group.group_idx);
 	json_add_string(json, "work", work->type->name);
 	add_params(json, work);
@@ -331,14 +323,14 @@ static void add_machine(struct json *json, const struct machine *machine)
 	json_add_string(json, "kernel", machine->kernel);
 	json_add_string(json, "kernel_version", machine->version);
 	json_add_string(json, "architecture", machine->architecture);
-	add_text(json, "cpu_model", machine->cpu_model);
+	json_add_text(json, "cpu_model", machine->cpu_model);
 	json_add_u64(json, "cpus", machine->cpus);
 	json_add_u64(json, "cores", machine->cores);
 	json_add_u64(json, "llcs", machine->llcs);
 	json_add_u64(json, "nodes", machine->nodes);
 	json_add_u64(json, "memory_bytes", machine->memory_bytes);
-	add_text(json, "governor", machine->governor);
-	add_text(json, "sched_ext", machine->scheduler);
+	json_add_text(json, "governor", machine->governor);
+	json_add_text(json, "sched_ext", machine->scheduler);
 	json_object_end(json);
 }
 
@@ -357,14 +349,14 @@ static void add_scheduler(struct json *json, const struct run *run)
 		return;
 	}
 	json_object_begin(json, "scheduler");
-	add_text(json, "name", scheduler->name);
-	add_text(json, "command", scheduler->command ? scheduler->command : "");
+	json_add_text(json, "name", scheduler->name);
+	json_add_text(json, "command", scheduler->command ? scheduler->command : "");
 	json_add_string(json, "state", scheduler_states[scheduler->state]);
 	if (scheduler->ended_ns > run->started_ns)
 		json_add_u64(json, "ended_at_ns", scheduler->ended_ns - run->started_ns);
 	else
 		json_add_null(json, "ended_at_ns");
-	add_text(json, "reason", scheduler->reason);
+	json_add_text(json, "reason", scheduler->reason);
 	json_object_end(json);
 }
 
@@ -378,7 +370,7 @@ static void add_checks(struct json *json, const struct findings *findings)
 		json_add_string(json, "check", finding->check->key);
 		json_add_string(json, "verdict", verdict_names[finding->verdict]);
 		if (finding->crew) {
-			add_text(json, "cgroup", finding->crew->cgroup);
+			json_add_text(json, "cgroup", finding->crew->cgroup);
 			json_add_u64(json, "group_idx", finding->crew->group.group_idx);
 			json_add_string(json, "work", finding->crew->group.work->type->name);
 		}
