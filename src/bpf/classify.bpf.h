@@ -24,6 +24,7 @@
 #define TASK_DEAD	     0x0080
 #define TASK_WAKING	     0x0200
 #define TASK_NOLOAD	     0x0400
+#define TASK_NEW	     0x0800
 #define TASK_RTLOCK_WAIT     0x1000
 #define TASK_FROZEN	     0x8000
 #define PF_IO_WORKER	     0x00000010

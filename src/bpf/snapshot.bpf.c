@@ -35,6 +35,8 @@ static __always_inline struct wire_where observe(struct task_struct *task)
 
 	if (task->on_cpu)
 		return where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	if (state & TASK_NEW)
+		return where(WIRE_RUNNABLE, WIRE_DETAIL_NEW, WIRE_SYSCALL_NONE);
 	if (!state || state & TASK_WAKING || !has_left_queue(task))
 		return where(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	return classify(task, state, nothing, NULL);
@@ -49,17 +51,20 @@ static __always_inline void seed(struct task_struct *task)
 {
 	struct account *account = account_new(task);
 	__u64 now_ns = bpf_ktime_get_ns();
+	struct wire_where first;
 
 	if (!account || account->origin_ns)
 		return;
+	first = observe(task);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
-	account_begin(account, task, observe(task), now_ns);
+	account_begin(account, task, first, now_ns);
 	struct wire_where again = observe(task);
 
 	if (account->live.since_ns == now_ns)
 		account->live.where = again;
 	site_ask_seeded(task, account);
-	if (seeded && watch_all)
+	/* one whose fork is not told yet has had no time that could be missing */
+	if (seeded && watch_all && first.detail != WIRE_DETAIL_NEW)
 		count(&losses.threads);
 }
 

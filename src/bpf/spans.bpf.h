@@ -228,14 +228,24 @@ static __always_inline struct span_stack *span_stack_at(const struct worker *wor
 	return bpf_map_lookup_elem(&span_stacks, &index);
 }
 
-/* It has its CPU again. Of two waits the longer one stays. */
+/*
+ * Of two times off the CPU, the one that tells more of why the span took so long stays: the longer
+ * one. Being preempted tells where a thread was, not what it waits for: a wait counts as much as a
+ * preemption 16 times as long, so that the many short waits of one loop are not explained by it.
+ */
+static __always_inline __u64 span_block_weight(const struct span_block *block)
+{
+	return block->where.state == WIRE_RUNNABLE ? block->ns : block->ns << 4;
+}
+
+/* It has its CPU again. */
 static __always_inline void span_end_block(struct worker *worker, __u64 now_ns)
 {
 	struct span_block *block = &worker->blocks[(worker->longest + 1) & 1];
 
 	worker->off = 0;
 	block->ns = now_ns - block->since_ns;
-	if (block->ns > worker->blocks[worker->longest & 1].ns)
+	if (span_block_weight(block) > span_block_weight(&worker->blocks[worker->longest & 1]))
 		worker->longest = (worker->longest + 1) & 1;
 }
 

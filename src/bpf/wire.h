@@ -418,7 +418,7 @@ struct wire_stall {
 	__u64 inner_ns;		      /* of it in spans inside */
 	__u64 states_ns[WIRE_STATES]; /* of duration_ns */
 	__u64 task;		      /* identifies the task for as long as it lives; 0: none */
-	__u64 longest_ns;	      /* off-CPU interval in it */
+	__u64 longest_ns;	      /* off-CPU interval in it: a wait rather than a preemption */
 	__u64 culprit_ns;	      /* the longest wait for a CPU */
 	__u32 tid, pid;
 	struct wire_where longest; /* what it did in that */

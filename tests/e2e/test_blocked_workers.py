@@ -105,9 +105,14 @@ def test_only_some_workers():
         pid = service.process.pid
         blocked = Blocked(pid, "--workers", "loop-")
         assert found(blocked, 1) == [("loop-service", "prefix")]
-        for _ in range(16):
-            service.connect()  # to whichever loop is there first
+        for _ in range(4):
+            # one loop has the first connection, and sleeps: so the other one has the second
+            first = service.file
+            first.write("sleep 100\n")
+            first.flush()
+            service.connect()
             service.ask("sleep", 10)
+            first.readline()
         service.settle()
         stalls, summary = blocked.end()
         assert {worker["tid"] for worker in summary["workers"]} == {pid}

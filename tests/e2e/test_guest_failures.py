@@ -122,7 +122,9 @@ def test_a_panic_is_named(tmp_path):
 @pytest.mark.skipif(not KERNELS, reason="DWELL_GUEST_KERNELS names no other kernel")
 def test_a_panic_while_the_command_runs():
     for kernel in KERNELS:
-        done = shell("echo before; echo c > /proc/sysrq-trigger; while :; do :; done", kernel=kernel)
+        # a panic takes along what is on its way: output needs its time to be carried out of the guest
+        done = shell("echo before; sleep 1; echo c > /proc/sysrq-trigger; while :; do :; done", kernel=kernel,
+                     options=["--add", "/bin/sleep"])  # fmt: skip
         failed(done, "panicked: sysrq triggered crash")
         assert done.stdout == "before\n"
 
