@@ -44,6 +44,7 @@ struct account {
 	__u64 origin_migrations;
 	__u32 tid; /* in our pid namespace, where that is not the first: filter.bpf.h */
 	__u32 pid;
+	__u64 is_leaving; /* counted in `leaving` */
 	struct account_state frozen;
 };
 
@@ -57,6 +58,12 @@ struct {
 /* The instant of the present snapshot; written by user space only. */
 volatile __u64 snapshot_ns __weak = 0;
 volatile struct wire_losses losses __weak = {};
+
+/*
+ * Threads that have begun to end and that no snapshot has read: soon the iterator does not meet
+ * them any more, and nothing but their last switch will tell that they ever were.
+ */
+volatile __u64 leaving __weak = 0;
 
 static __always_inline void count(volatile __u64 *counter)
 {
@@ -103,6 +110,13 @@ static __always_inline void account_begin(struct account *account, struct task_s
 	account->live.where = where;
 	/* full barrier: complete before it is announced */
 	__sync_lock_test_and_set(&account->origin_ns, now_ns);
+}
+
+/* Whatever there is to tell of the thread has been told. */
+static __always_inline void account_told(struct account *account)
+{
+	if (__sync_lock_test_and_set(&account->is_leaving, 0))
+		__sync_fetch_and_add((__u64 *)&leaving, -1);
 }
 
 /* A thread that has not run yet. */

@@ -21,6 +21,8 @@
 const volatile bool switch_has_state = true;
 /* User space waits for the end of threads. */
 volatile bool ends_awaited = false;
+/* The present snapshot is the last one. */
+volatile bool is_last = false;
 
 static __always_inline void send(struct task_struct *task, struct account *account, __u16 kind)
 {
@@ -56,6 +58,7 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
+	account_told(account);
 	if (span_threshold_ns)
 		worker_end(task, now_ns);
 }
@@ -222,6 +225,21 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		if (worker)
 			span_note_waker(worker, parent);
 	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_leave, struct task_struct *task)
+{
+	struct account *account = account_of(task);
+
+	if (!account || account->read_ns || (is_last && account->origin_ns >= snapshot_ns))
+		return 0;
+	if (!__sync_lock_test_and_set(&account->is_leaving, 1))
+		count(&leaving);
+	/* the iterator may have met it just now, and not have seen that it leaves */
+	if (account->read_ns)
+		account_told(account);
 	return 0;
 }
 

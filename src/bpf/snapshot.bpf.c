@@ -211,6 +211,7 @@ int snapshot(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	if (watch_cgroup_id && !is_watched(task)) {
+		account_told(account);
 		bpf_task_storage_delete(&accounts, task);
 		return 0;
 	}
@@ -226,6 +227,7 @@ int snapshot(struct bpf_iter__task *ctx)
 		record_fill_task(&record, task, account);
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 		account->read_ns = instant_ns;
+		account_told(account);
 		if (span_threshold_ns)
 			write_worker(ctx, task, account);
 	}

@@ -370,7 +370,7 @@ static int send_reasons(struct session *session, uint64_t instant_ns, struct rec
 	return result < 0 ? result : tell_refused(session, sink);
 }
 
-static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
+static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error)
 {
 	struct session *session = data;
@@ -379,6 +379,7 @@ static int bpf_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink
 	if (result < 0)
 		return result;
 	*ret_instant_ns = announce_instant(session);
+	session->bpf->bss->is_last = final;
 	result = walk(session, sink, error);
 	if (result < 0)
 		return result;
@@ -425,6 +426,13 @@ static int bpf_await(void *data, int timeout_ms, struct record_sink sink, struct
 	}
 	session->bpf->bss->ends_awaited = false;
 	return result;
+}
+
+static uint64_t bpf_leaving(const void *data)
+{
+	const struct session *session = data;
+
+	return __atomic_load_n(&session->bpf->bss->leaving, __ATOMIC_SEQ_CST);
 }
 
 static struct wire_losses bpf_losses(const void *data)
@@ -484,6 +492,7 @@ const struct source_ops source_bpf = {
 	.close = bpf_close,
 	.snapshot = bpf_snapshot,
 	.await = bpf_await,
+	.leaving = bpf_leaving,
 	.losses = bpf_losses,
 	.descriptor = bpf_descriptor,
 	.work = bpf_work,

@@ -408,8 +408,8 @@ static void close_at(struct sampled *thread, uint64_t instant_ns)
 	thread->time_ns = instant_ns;
 }
 
-static int sampler_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
-			    struct error *error)
+static int sampler_snapshot(void *data, bool final __attribute__((unused)),
+			    uint64_t *ret_instant_ns, struct record_sink sink, struct error *error)
 {
 	struct sampler *sampler = data;
 	int result = refresh(sampler);

@@ -20,6 +20,7 @@ struct source {
 	uint64_t instant_ns, last_ns; /* of this snapshot and the one before; 0 = none */
 	uint64_t cpu_ns;	      /* own, at the last snapshot */
 	uint64_t snapshot_ns, self_cpu_ns;
+	bool final; /* the present snapshot is the last */
 	/* delay accounting beside BPF; NULL: not to be had, or the source itself has it */
 	struct taskstats_link *taskstats;
 	bool delays_of_all;
@@ -299,12 +300,13 @@ void source_close(struct source *source)
 	free(source);
 }
 
-int source_begin(struct source *source, struct error *error)
+int source_begin(struct source *source, bool final, struct error *error)
 {
 	uint64_t start_ns = clock_monotonic_ns(), cpu_ns;
-	int result =
-		source->ops->snapshot(source->data, &source->instant_ns, own_sink(source), error);
+	int result = source->ops->snapshot(source->data, final, &source->instant_ns,
+					   own_sink(source), error);
 
+	source->final = final;
 	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	source->snapshot_ns = clock_monotonic_ns() - start_ns;
 	source->self_cpu_ns = cpu_ns - source->cpu_ns;
@@ -319,7 +321,12 @@ int source_await(struct source *source, int timeout_ms, struct error *error)
 	return source->ops->await(source->data, timeout_ms, own_sink(source), error);
 }
 
-int source_end(struct source *source, bool final, struct error *error)
+uint64_t source_leaving(const struct source *source)
+{
+	return source->ops->leaving ? source->ops->leaving(source->data) : 0;
+}
+
+int source_end(struct source *source, struct error *error)
 {
 	uint64_t instant_ns = source->instant_ns;
 	struct wire_interval interval = {
@@ -327,7 +334,7 @@ int source_end(struct source *source, bool final, struct error *error)
 		.start_ns = source->last_ns ? source->last_ns : instant_ns,
 		.end_ns = instant_ns,
 		.losses = source->ops->losses(source->data),
-		.final = final,
+		.final = source->final,
 		.self_cpu_ns = source->self_cpu_ns,
 		.snapshot_ns = source->snapshot_ns,
 	};
@@ -337,6 +344,8 @@ int source_end(struct source *source, bool final, struct error *error)
 		return result;
 	if (source->taskstats)
 		interval.losses.exits += taskstats_lost(source->taskstats);
+	if (source->final)
+		interval.losses.exits += source_leaving(source);
 	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
 	source->last_ns = instant_ns;
 	result = sink_send(source->sink, &interval.header);

@@ -42,16 +42,23 @@ void source_close(struct source *source);
  * One snapshot of all watched threads, in two steps: begin sends WIRE_THREAD records, and WIRE_EXIT
  * records of those that ended (also later than the instant); end the WIRE_INTERVAL since the
  * snapshot before. In between source_await(), while threads are missing that were there before:
- * they are about to end, and have not told their totals yet.
+ * they are about to end, and have not told their totals yet. `final`: it is the last one, so those
+ * that are leaving are waited for, too.
  */
-int source_begin(struct source *source, struct error *error) must_check;
-int source_end(struct source *source, bool final, struct error *error) must_check;
+int source_begin(struct source *source, bool final, struct error *error) must_check;
+int source_end(struct source *source, struct error *error) must_check;
 
 /*
  * Waits until threads have ended, at most `timeout_ms`, and sends their records. 1: there may be
  * more; 0: nothing came in that time; or a negative errno.
  */
 int source_await(struct source *source, int timeout_ms, struct error *error) must_check;
+
+/*
+ * Threads that no snapshot has met, neither this one, and that have not told their end: born since
+ * the one before, and on their way to the end. After source_end() of the last one they are lost.
+ */
+uint64_t source_leaving(const struct source *source);
 
 /*
  * When one of the descriptors is readable, source_work() has something to do between snapshots.

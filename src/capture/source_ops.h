@@ -15,11 +15,12 @@ struct source_ops {
 		    const struct targets *targets, struct wire_session *session,
 		    struct record_sink sink, struct error *error);
 	void (*close)(void *data);
-	/* All threads as of one instant. */
-	int (*snapshot)(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
+	/* All threads as of one instant; `final`: no other one will come. */
+	int (*snapshot)(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error);
-	/* As source_await(); NULL: threads do not tell of their end. */
+	/* As source_await() and source_leaving(); NULL: threads do not tell of their end. */
 	int (*await)(void *data, int timeout_ms, struct record_sink sink, struct error *error);
+	uint64_t (*leaving)(const void *data);
 	struct wire_losses (*losses)(const void *data);
 	/* Readable when work() has to be called; NULL: never. */
 	int (*descriptor)(const void *data);

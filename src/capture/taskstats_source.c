@@ -216,8 +216,8 @@ static int find_threads(struct counters *counters)
 	return 0;
 }
 
-static int counters_snapshot(void *data, uint64_t *ret_instant_ns, struct record_sink sink,
-			     struct error *error)
+static int counters_snapshot(void *data, bool final __attribute__((unused)),
+			     uint64_t *ret_instant_ns, struct record_sink sink, struct error *error)
 {
 	struct counters *counters = data;
 	struct wire_thread *swap = counters->before;

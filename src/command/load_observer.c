@@ -7,14 +7,13 @@
 
 #include "base/array.h"
 #include "base/duration.h"
-#include "capture/source.h"
+#include "command/snapshot.h"
 #include "model/interval.h"
 
 _Static_assert(STATES <= OUTCOME_STATES, "outcome.h has no room for all states");
 
 /* A snapshot may be late; nothing is asked for more often. */
 #define INTERVAL_NS (3600 * NS_PER_S)
-#define AWAIT_MS    50
 
 /* A thread that was seen, with the sum of what it did. */
 struct seen {
@@ -111,22 +110,9 @@ void load_observer_close(struct load_observer *observer)
 	free(observer);
 }
 
-static int snapshot(struct load_observer *observer, bool final, struct error *error)
-{
-	int result = source_begin(observer->source, error);
-
-	/* those on their way to the end tell their totals there */
-	while (result >= 0 && intervals_missing(observer->intervals)) {
-		result = source_await(observer->source, AWAIT_MS, error);
-		if (!result)
-			break;
-	}
-	return result < 0 ? result : source_end(observer->source, final, error);
-}
-
 int load_observer_begin(struct load_observer *observer, struct error *error)
 {
-	return snapshot(observer, false, error);
+	return snapshot_take(observer->source, observer->intervals, false, error);
 }
 
 int load_observer_work(struct load_observer *observer, struct error *error)
@@ -136,7 +122,7 @@ int load_observer_work(struct load_observer *observer, struct error *error)
 
 int load_observer_end(struct load_observer *observer, struct error *error)
 {
-	return snapshot(observer, true, error);
+	return snapshot_take(observer->source, observer->intervals, true, error);
 }
 
 /* The one of that tid that was seen longest: a tid may be used again in a long run. */

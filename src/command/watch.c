@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
+#include "command/snapshot.h"
 
 /* Sink of the source's records. */
 static int take_record(void *data, const struct wire_header *record)
@@ -35,21 +35,6 @@ static int take_record(void *data, const struct wire_header *record)
 	return result < 0 ? result : 0;
 }
 
-/* Long enough for a dying thread that lost its CPU to get it back, short enough to be no hang. */
-#define MISSING_TIMEOUT_MS 50
-
-static int await_missing(struct watch *watch, struct error *error)
-{
-	uint64_t deadline_ns = clock_monotonic_ns() + MISSING_TIMEOUT_MS * NS_PER_MS;
-	int result;
-
-	do
-		result = source_await(watch->source, MISSING_TIMEOUT_MS, error);
-	while (result > 0 && intervals_missing(watch->intervals) &&
-	       clock_monotonic_ns() < deadline_ns);
-	return result;
-}
-
 /* What the audience or the recorder had to say is the reason; the source only passed it on. */
 static int explain(struct watch *watch, int result, struct error *error)
 {
@@ -60,12 +45,8 @@ static int explain(struct watch *watch, int result, struct error *error)
 
 static int snapshot(struct watch *watch, bool final, struct error *error)
 {
-	int result = source_begin(watch->source, error);
+	int result = snapshot_take(watch->source, watch->intervals, final, error);
 
-	if (result >= 0 && intervals_missing(watch->intervals))
-		result = await_missing(watch, error);
-	if (result >= 0)
-		result = source_end(watch->source, final, error);
 	return explain(watch, result, error);
 }
 

@@ -52,12 +52,14 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self.tmux("capture-pane", "-p", *options).split("\n")).rstrip("\n")
 
     def wait(self, *parts, absent=(), seconds=15):
-        """The screen, as soon as all the parts are on it."""
+        """The screen, as soon as all the parts are on it and it is not being drawn."""
         deadline = time.monotonic() + seconds
+        before = None
         while True:
             text = self.text()
-            if all(part in text for part in parts) and not any(part in text for part in absent):
+            if text == before and all(part in text for part in parts) and not any(part in text for part in absent):
                 return text
+            before = text
             assert time.monotonic() < deadline, f"no {parts} on the screen:\n{text}"
             time.sleep(0.05)
 
