@@ -12,7 +12,8 @@ int file_write(int fd, const void *bytes, size_t length) must_check;
 
 /*
  * The file is as it was before or has all of `bytes`, on the disk, whatever ends us meanwhile:
- * PATH.partial is written and renamed.
+ * PATH.partial is written and renamed. What is there and is no plain file, as a pipe, /dev/null or
+ * a link, stays what it is, and is written to.
  */
 int file_replace(const char *path, const char *bytes, size_t length,
 		 struct error *error) must_check;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command/guest_matrix.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -36,7 +35,6 @@ struct runner {
 	size_t next;	       /* the first cell that may not have been started */
 	uint64_t memory_bytes; /* for guests; read when none runs */
 	bool stopping;
-	char directory[PATH_MAX];
 	struct guest_matrix_progress progress;
 };
 
@@ -121,8 +119,7 @@ static int start(struct runner *runner, struct matrix_cell *cell, struct error *
 			  sizeof(*runner->processes)) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	process = &runner->processes[runner->running];
-	result =
-		guest_matrix_process_start(process, runner->matrix, cell, runner->directory, error);
+	result = guest_matrix_process_start(process, runner->matrix, cell, error);
 	runner->running += result >= 0;
 	return result;
 }
@@ -211,39 +208,11 @@ static int take_tick(void *data, struct error *error)
 	return fill(runner, error);
 }
 
-static int make_directory(struct runner *runner, struct error *error)
-{
-	const char *parent = getenv("TMPDIR");
-
-	snprintf(runner->directory, sizeof(runner->directory), "%s/dwell-guest.XXXXXX",
-		 parent && *parent ? parent : "/tmp");
-	if (mkdtemp(runner->directory))
-		return 0;
-	error_set(error, errno, "cannot make %s: %s", runner->directory, strerror(errno));
-	*runner->directory = '\0';
-	return -EIO;
-}
-
-/* With what a guest that was killed has left in it: a result half written. */
-static void remove_directory(const struct runner *runner)
-{
-	cleanup_dir DIR *directory = *runner->directory ? opendir(runner->directory) : NULL;
-	const struct dirent *entry;
-
-	while (directory && (entry = readdir(directory)))
-		if (*entry->d_name != '.')
-			unlinkat(dirfd(directory), entry->d_name, 0);
-	if (directory)
-		rmdir(runner->directory);
-}
-
 static int run(struct runner *runner, struct error *error)
 {
 	static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 	int result = loop_init(&runner->loop, error);
 
-	if (result >= 0)
-		result = make_directory(runner, error);
 	if (result >= 0)
 		result = loop_add_signals(&runner->loop, signals, ARRAY_SIZE(signals), take_signal,
 					  runner, error);
@@ -258,7 +227,6 @@ static int run(struct runner *runner, struct error *error)
 		guest_matrix_process_release(&runner->processes[i]);
 	free(runner->processes);
 	loop_release(&runner->loop);
-	remove_directory(runner);
 	return result;
 }
 
@@ -267,7 +235,7 @@ static int open_state(struct runner *runner, struct error *error)
 {
 	const struct guest_matrix_options *options = runner->options;
 	struct stat status;
-	size_t taken = 0;
+	size_t changed = 0;
 	int result = 0;
 
 	if (!options->out)
@@ -276,11 +244,16 @@ static int open_state(struct runner *runner, struct error *error)
 		return error_set(error, EINVAL, "%s is no file that could be written anew",
 				 options->out);
 	if (options->resume)
-		result = guest_matrix_state_read(runner->matrix, options->out, &taken, error);
+		result = guest_matrix_state_read(runner->matrix, options->out, &changed, error);
 	else if (!access(options->out, F_OK))
 		return error_set(error, EEXIST,
 				 "%s is there already: go on with it by --resume, or remove it",
 				 options->out);
+	if (result >= 0 && changed)
+		fprintf(stderr,
+			"dwell guest: %zu cells run again: the scheduler, the kernel or another "
+			"file has changed\n",
+			changed);
 	return result < 0 ? result : save(runner, error);
 }
 
@@ -382,6 +355,8 @@ static int prepare(struct runner *runner, struct error *error)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = matrix_expand(matrix, (unsigned int)options->max_cpus, error);
+	if (result >= 0 && matrix_read_files(matrix) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
 	return result < 0 ? result : open_state(runner, error);
 }
 

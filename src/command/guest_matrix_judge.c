@@ -88,7 +88,7 @@ static char *last_line(char *text)
 	return newline ? newline + 1 : text;
 }
 
-/* The kernel's dump goes into the file of verdicts: the directory it lies in does not last. */
+/* The kernel's dump goes into the file of verdicts: its own one does not last. */
 static int take_dump(struct matrix_guest *guest, const json_t *object)
 {
 	const char *path =

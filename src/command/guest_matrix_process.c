@@ -58,6 +58,15 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 	return result;
 }
 
+/* A file in memory, and its name for us and for the guest's process: nothing is left on a disk. */
+static int make_file(const char *name, char path[GUEST_MATRIX_PATH])
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	snprintf(path, GUEST_MATRIX_PATH, "/proc/%d/fd/%d", getpid(), fd);
+	return fd;
+}
+
 _Noreturn static void become(const struct guest_matrix_process *process, char *const arguments[],
 			     pid_t parent)
 {
@@ -68,10 +77,11 @@ _Noreturn static void become(const struct guest_matrix_process *process, char *c
 }
 
 int guest_matrix_process_start(struct guest_matrix_process *process, const struct matrix *matrix,
-			       struct matrix_cell *cell, const char *directory, struct error *error)
+			       struct matrix_cell *cell, struct error *error)
 {
 	struct matrix_words arguments = {.items = NULL};
 	pid_t parent = getpid();
+	bool has_files;
 	int result;
 
 	*process = (struct guest_matrix_process){
@@ -81,17 +91,17 @@ int guest_matrix_process_start(struct guest_matrix_process *process, const struc
 		.out_fd = memfd_create("dwell-guest-output", MFD_CLOEXEC),
 		.error_fd = memfd_create("dwell-guest-error", MFD_CLOEXEC),
 	};
-	snprintf(process->result, sizeof(process->result), "%s/%zu.json", directory,
-		 (size_t)(cell - matrix->cells));
-	snprintf(process->dump, sizeof(process->dump), "%s/%zu.log", directory,
-		 (size_t)(cell - matrix->cells));
+	process->result_fd = make_file("dwell-guest-result", process->result);
+	process->dump_fd = make_file("dwell-guest-dump", process->dump);
 	result = arguments_of(&arguments, matrix, cell, process);
-	if (result < 0 || process->out_fd < 0 || process->error_fd < 0)
+	has_files = process->out_fd >= 0 && process->error_fd >= 0 && process->result_fd >= 0 &&
+		    process->dump_fd >= 0;
+	if (result < 0 || !has_files)
 		error_set(error, ENOMEM, "cannot start a guest: %s",
 			  strerror(result < 0 ? ENOMEM : errno));
 	else
 		process->pid = fork();
-	if (!process->pid && result >= 0 && process->error_fd >= 0 && process->out_fd >= 0)
+	if (!process->pid && result >= 0 && has_files)
 		become(process, arguments.items, parent);
 	matrix_words_release(&arguments);
 	if (process->pid > 0)
@@ -137,15 +147,16 @@ int guest_matrix_process_reap(struct guest_matrix_process *process, bool *ret_en
 
 void guest_matrix_process_release(struct guest_matrix_process *process)
 {
+	const int fds[] = {process->out_fd, process->error_fd, process->result_fd,
+			   process->dump_fd};
+
 	if (process->pid > 0) {
 		kill(process->pid, SIGKILL);
 		waitpid(process->pid, NULL, 0);
 	}
-	if (process->out_fd >= 0)
-		close(process->out_fd);
-	if (process->error_fd >= 0)
-		close(process->error_fd);
-	unlink(process->result);
-	unlink(process->dump);
-	*process = (struct guest_matrix_process){.out_fd = -1, .error_fd = -1};
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	*process = (struct guest_matrix_process){
+		.out_fd = -1, .error_fd = -1, .result_fd = -1, .dump_fd = -1};
 }

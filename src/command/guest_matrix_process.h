@@ -3,10 +3,11 @@
 #ifndef DWELL_COMMAND_GUEST_MATRIX_PROCESS_H
 #define DWELL_COMMAND_GUEST_MATRIX_PROCESS_H
 
-#include <limits.h>
 #include <sys/types.h>
 
 #include "guest/matrix.h"
+
+#define GUEST_MATRIX_PATH 40 /* "/proc/PID/fd/N" */
 
 struct guest_matrix_process {
 	pid_t pid; /* 0: none */
@@ -15,14 +16,14 @@ struct guest_matrix_process {
 	uint64_t started_ns;
 	uint64_t told_ns; /* to end; 0: not yet */
 	bool timed_out;
-	int out_fd, error_fd; /* files in memory, of what it prints */
-	char result[PATH_MAX], dump[PATH_MAX];
+	/* files in memory: what it prints, its result, and the dump of its scheduler */
+	int out_fd, error_fd, result_fd, dump_fd;
+	char result[GUEST_MATRIX_PATH], dump[GUEST_MATRIX_PATH]; /* their names */
 };
 
-/* What it leaves of files lies in `directory` until it is reaped. It dies with us. */
+/* It dies with us. */
 int guest_matrix_process_start(struct guest_matrix_process *process, const struct matrix *matrix,
-			       struct matrix_cell *cell, const char *directory,
-			       struct error *error) must_check;
+			       struct matrix_cell *cell, struct error *error) must_check;
 
 /* SIGTERM, at the second time SIGKILL: its guest ends with it either way. */
 void guest_matrix_process_end(struct guest_matrix_process *process);

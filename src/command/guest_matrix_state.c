@@ -97,8 +97,30 @@ static int take_cell(struct matrix_cell *cell, const json_t *from)
 	return result < 0 || (reason && !cell->reason) || (dump && !cell->guest.dump) ? -ENOMEM : 0;
 }
 
+static bool is_same(const json_t *sums, size_t number, uint32_t sum)
+{
+	const json_t *other = json_array_get(sums, number);
+
+	return json_is_integer(other) && json_integer_value(other) == sum;
+}
+
+/* The scheduler may have been built anew, or the kernel; then its verdicts are of another one. */
+static bool has_same_files(const struct matrix *matrix, const struct matrix_cell *cell,
+			   const json_t *other)
+{
+	const struct matrix_files *files = &matrix->files;
+	const json_t *others = json_object_get(other, "others");
+
+	return is_same(json_object_get(other, "kernels"), cell->kernel,
+		       files->kernels[cell->kernel]) &&
+	       is_same(json_object_get(other, "schedulers"), cell->scheduler,
+		       files->schedulers[cell->scheduler]) &&
+	       json_is_integer(others) && json_integer_value(others) == files->others;
+}
+
 /* Cells are in the order of the lists, which are the same. */
-static int take_cells(struct matrix *matrix, const json_t *cells, size_t *ret_taken)
+static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *files,
+		      size_t *ret_changed)
 {
 	int result = 0;
 
@@ -108,14 +130,16 @@ static int take_cells(struct matrix *matrix, const json_t *cells, size_t *ret_ta
 		if (verdict == MATRIX_PENDING || verdict == MATRIX_SKIPPED ||
 		    verdict == MATRIX_ERROR)
 			continue;
-		result = take_cell(&matrix->cells[i], json_array_get(cells, i));
-		*ret_taken += 1;
+		if (has_same_files(matrix, &matrix->cells[i], files))
+			result = take_cell(&matrix->cells[i], json_array_get(cells, i));
+		else
+			*ret_changed += 1;
 	}
 	return result;
 }
 
-static int take_file(struct matrix *matrix, const json_t *root, const char *path, size_t *ret_taken,
-		     struct error *error)
+static int take_file(struct matrix *matrix, const json_t *root, const char *path,
+		     size_t *ret_changed, struct error *error)
 {
 	const char *type = json_string_value(json_object_get(root, "type"));
 	const json_t *cells = json_object_get(root, "cells");
@@ -130,11 +154,12 @@ static int take_file(struct matrix *matrix, const json_t *root, const char *path
 	if (json_array_size(cells) != matrix->cell_count)
 		return error_set(error, EINVAL, "%s is damaged: it has %zu cells, not %zu", path,
 				 json_array_size(cells), matrix->cell_count);
-	return take_cells(matrix, cells, ret_taken) < 0 ? error_set(error, ENOMEM, "out of memory")
-							: 0;
+	if (take_cells(matrix, cells, json_object_get(root, "files"), ret_changed) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	return 0;
 }
 
-int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_taken,
+int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_changed,
 			    struct error *error)
 {
 	cleanup_file FILE *file = fopen(path, "re");
@@ -142,7 +167,7 @@ int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret
 	json_t *root;
 	int result;
 
-	*ret_taken = 0;
+	*ret_changed = 0;
 	if (!file && errno == ENOENT)
 		return 0;
 	if (!file)
@@ -151,7 +176,7 @@ int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret
 	if (!root)
 		return error_set(error, EINVAL, "%s is damaged: line %d: %s", path, why.line,
 				 why.text);
-	result = take_file(matrix, root, path, ret_taken, error);
+	result = take_file(matrix, root, path, ret_changed, error);
 	json_decref(root);
 	return result;
 }

@@ -7,9 +7,10 @@
 
 /*
  * Takes the verdicts of a file over that is of the same matrix. Errors are not: what could not be
- * run then may be now. *ret_taken: how many. Without the file there are none.
+ * run then may be now. Nor are those of cells whose files are others now: *ret_changed of them.
+ * Without the file there are none.
  */
-int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_taken,
+int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_changed,
 			    struct error *error) must_check;
 
 int guest_matrix_state_write(const struct matrix *matrix, const char *path,

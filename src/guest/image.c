@@ -116,8 +116,10 @@ static int add_libraries(struct image *image, const char *loader, const char *pa
 	}
 	close(ends[1]);
 	list = fdopen(ends[0], "r");
-	while (result >= 0 && list && getline(&line, &room, list) >= 0)
-		result = add_listed(image, path, line, error);
+	/* to the end: it would wait for a reader */
+	while (list && getline(&line, &room, list) >= 0)
+		if (result >= 0)
+			result = add_listed(image, path, line, error);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !list)
 		return error_set(error, EIO, "cannot tell which libraries %s needs", path);
 	if (result >= 0 && status)
@@ -277,8 +279,7 @@ static int add_orders(struct image *image, const struct image_options *options, 
 	return result;
 }
 
-/* As execvp(3) does. */
-static int find_program(const char *name, char into[PATH_MAX], struct error *error)
+int image_find_program(const char *name, char into[PATH_MAX], struct error *error)
 {
 	const char *path = getenv("PATH"), *end;
 
@@ -306,7 +307,7 @@ static int add_scheduler(struct image *image, const char *command, struct error 
 		word = strsep(&rest, " \t");
 	if (!word || !*word)
 		return error_set(error, EINVAL, "the scheduler's command is empty");
-	result = find_program(word, program, error);
+	result = image_find_program(word, program, error);
 	if (result >= 0 && access(program, X_OK) < 0)
 		result = error_set(error, errno, "the scheduler %s: %s", program, strerror(errno));
 	if (result >= 0)
@@ -389,7 +390,6 @@ static int fill(struct image *image, const struct image_options *options, struct
 	/* not /proc/self: the loader looks at it too */
 	snprintf(self, sizeof(self), "/proc/%d/exe", getpid());
 	result = add_program(image, "init", options->program ? options->program : self, error);
-
 	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(directories); i++)
 		result = cpio_add_directory(&image->cpio, directories[i], error);
 	/* before devtmpfs is mounted the kernel gives init this one */

@@ -6,6 +6,7 @@
 #ifndef DWELL_GUEST_IMAGE_H
 #define DWELL_GUEST_IMAGE_H
 
+#include <limits.h>
 #include <string.h>
 
 #include "guest/cpio.h"
@@ -41,6 +42,9 @@ static inline bool image_is_program(const char *command)
 {
 	return strchr(command, '/') != NULL;
 }
+
+/* Looks for it as execvp(3) does; a name with a slash is taken as it is. */
+int image_find_program(const char *name, char into[PATH_MAX], struct error *error) must_check;
 
 /*
  * Into a file without a name, that of the descriptor. Arguments that name files are added as well.

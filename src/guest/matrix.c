@@ -70,6 +70,8 @@ void matrix_release(struct matrix *matrix)
 	matrix_words_release(&matrix->schedulers);
 	matrix_words_release(&matrix->command);
 	matrix_words_release(&matrix->options);
+	free(matrix->files.kernels);
+	free(matrix->files.schedulers);
 	matrix_init(matrix);
 }
 

@@ -11,6 +11,7 @@
 
 #define MATRIX_NAME_BYTES  64
 #define MATRIX_CELLS_MAX   10000
+#define MATRIX_CELL	   "{cell}" /* in the command: the number of the cell, from 1 */
 #define MATRIX_REPEATS_MAX 1000
 
 /* In the order of how much they say about a scheduler: of repeated runs the last one is shown. */
@@ -58,6 +59,15 @@ struct matrix_cell {
 	struct matrix_guest guest;
 };
 
+/*
+ * CRC-32 of what is in the files that the matrix names: of a cell whose files have changed the
+ * verdict is no longer known.
+ */
+struct matrix_files {
+	uint32_t *kernels, *schedulers; /* one for each of the lists */
+	uint32_t others;		/* of the command and the options */
+};
+
 struct matrix {
 	char name[MATRIX_NAME_BYTES];
 	struct matrix_words kernels;
@@ -69,7 +79,8 @@ struct matrix {
 	unsigned int repeat;
 	struct matrix_words command; /* without "dwell" */
 	struct matrix_words options; /* of `dwell guest`, for every cell */
-	struct matrix_cell *cells;   /* run by run of each, in the order of the lists */
+	struct matrix_files files;
+	struct matrix_cell *cells; /* run by run of each, in the order of the lists */
 	size_t cell_count;
 };
 
@@ -86,6 +97,9 @@ int matrix_add_topology(struct matrix *matrix, const char *text, struct error *e
 
 /* Makes the cells of the lists, none of them run; those of more than `max_cpus` are skipped. */
 int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *error) must_check;
+
+/* Fills in `files`, once all lists are known; -ENOMEM. */
+int matrix_read_files(struct matrix *matrix) must_check;
 
 /* Forgets what a cell came to. */
 void matrix_cell_reset(struct matrix_cell *cell);

@@ -35,6 +35,27 @@ static int add_all(struct matrix_words *words, const struct matrix_words *others
 	return result;
 }
 
+/* With the cell's number in place of each MATRIX_CELL: files of several guests have several names.
+ */
+static int add_numbered(struct matrix_words *words, const char *text, size_t number)
+{
+	struct output out;
+	const char *mark;
+	int result = output_init(&out, -1);
+
+	if (result < 0)
+		return result;
+	for (; (mark = strstr(text, MATRIX_CELL)); text = mark + strlen(MATRIX_CELL)) {
+		output_bytes(&out, text, (size_t)(mark - text));
+		output_u64(&out, number);
+	}
+	output_string(&out, text);
+	output_char(&out, '\0');
+	result = out.error ? -ENOMEM : matrix_words_add(words, out.buffer);
+	output_release(&out);
+	return result;
+}
+
 /* In the largest unit that it is a whole number of. */
 static int add_memory(struct matrix_words *words, uint64_t bytes)
 {
@@ -80,7 +101,10 @@ int matrix_cell_words(const struct matrix *matrix, const struct matrix_cell *cel
 		result = add_all(ret_words, &matrix->options);
 	if (result >= 0)
 		result = matrix_words_add(ret_words, "--");
-	return result < 0 ? result : add_all(ret_words, &matrix->command);
+	for (size_t i = 0; result >= 0 && i < matrix->command.count; i++)
+		result = add_numbered(ret_words, matrix->command.items[i],
+				      (size_t)(cell - matrix->cells) + 1);
+	return result;
 }
 
 /* A word that a shell takes as it is, or in single quotes. */

@@ -61,6 +61,23 @@ void guest_matrix_identity(struct json *json, const char *key, const struct matr
 	json_object_end(json);
 }
 
+static void add_files(struct json *json, const struct matrix *matrix)
+{
+	const struct matrix_files *files = &matrix->files;
+
+	json_object_begin(json, "files");
+	json_array_begin(json, "kernels");
+	for (size_t i = 0; i < matrix->kernels.count; i++)
+		json_add_u64(json, NULL, files->kernels[i]);
+	json_array_end(json);
+	json_array_begin(json, "schedulers");
+	for (size_t i = 0; i < matrix->schedulers.count; i++)
+		json_add_u64(json, NULL, files->schedulers[i]);
+	json_array_end(json);
+	json_add_u64(json, "others", files->others);
+	json_object_end(json);
+}
+
 static void add_guest(struct json *json, const struct matrix_guest *guest)
 {
 	if (!guest->told) {
@@ -146,6 +163,7 @@ int guest_matrix_json(struct output *out, const struct matrix *matrix)
 	json_add_u64(&json, "version", 1);
 	json_add_string(&json, "dwell", DWELL_VERSION);
 	guest_matrix_identity(&json, "matrix", matrix);
+	add_files(&json, matrix);
 	json_array_begin(&json, "cells");
 	for (size_t i = 0; result >= 0 && i < matrix->cell_count; i++)
 		result = add_cell(&json, matrix, &matrix->cells[i], &command);

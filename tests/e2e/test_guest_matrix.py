@@ -145,6 +145,28 @@ def test_errors_are_tried_again_and_nothing_else(tmp_path):
     assert len(matrix.started()) == 5
 
 
+def test_what_was_built_anew_runs_again(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail") + "command: load spec.yaml\n")
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("a: 1\n")
+    assert matrix.run("--out", matrix.out).returncode == 3
+    started = len(matrix.started())
+
+    def run_again():
+        nonlocal started
+        assert matrix.run("--out", matrix.out, "--resume").returncode == 3
+        before, started = started, len(matrix.started())
+        return [line[line.index("--scheduler") + 1] if "--scheduler" in line else None for line in matrix.started()[before:]]
+
+    assert run_again() == []
+    with open(tmp_path / "scx", "ab") as program:
+        program.write(b"\n# another one\n")
+    assert run_again() == ["./scx fail"] * 2
+    assert run_again() == []
+    spec.write_text("a: 2\n")
+    assert sorted(run_again(), key=str) == sorted([None, "./scx fail"] * 2, key=str)
+
+
 def test_nothing_runs_on_when_it_is_killed(tmp_path):
     matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("slow", "stuck", "") + COMMAND)
     process = matrix.start("--jobs", 3, "--out", matrix.out)

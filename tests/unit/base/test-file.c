@@ -77,6 +77,35 @@ CASE(a_half_written_one_is_no_hindrance)
 	unlink(path_of("a"));
 }
 
+CASE(what_is_no_plain_file_stays_what_it_is)
+{
+	struct error error = {""};
+	struct stat status;
+	char text[64], link[PATH_MAX];
+
+	assert_int_equal(file_replace("/dev/null", "x", 1, &error), 0);
+	assert_int_equal(stat("/dev/null", &status), 0);
+	assert_true(S_ISCHR(status.st_mode));
+
+	snprintf(link, sizeof(link), "%s", path_of("link"));
+	assert_int_equal(file_replace(path_of("a"), "much longer", 11, &error), 0);
+	assert_int_equal(symlink("a", link), 0);
+	assert_int_equal(file_replace(link, "short", 5, &error), 0);
+	assert_int_equal(lstat(link, &status), 0);
+	assert_true(S_ISLNK(status.st_mode));
+	read_file(path_of("a"), text, sizeof(text));
+	assert_string_equal(text, "short");
+	unlink(path_of("a"));
+
+	/* to nothing: as a shell would, it makes that */
+	assert_int_equal(file_replace(link, "new", 3, &error), 0);
+	read_file(path_of("a"), text, sizeof(text));
+	assert_string_equal(text, "new");
+	unlink(path_of("a"));
+	unlink(link);
+	assert_int_equal(count_entries(), 0);
+}
+
 CASE(what_cannot_be_written_is_told_and_the_old_one_stays)
 {
 	struct error error = {""};
@@ -99,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_made_and_replaced_and_nothing_else_is_left),
 		cmocka_unit_test(a_half_written_one_is_no_hindrance),
+		cmocka_unit_test(what_is_no_plain_file_stays_what_it_is),
 		cmocka_unit_test(what_cannot_be_written_is_told_and_the_old_one_stays),
 	};
 	int failed;

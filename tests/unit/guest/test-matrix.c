@@ -158,6 +158,22 @@ CASE(cells_have_a_command_line_that_a_shell_takes)
 		       "--append 'nokaslr quiet' --boot-timeout 9s -- load 'it'\\''s.yaml' ''");
 }
 
+CASE(files_of_several_guests_have_several_names)
+{
+	struct matrix cleanup_matrix matrix;
+
+	make_matrix(&matrix, SCHEDULERS "topologies: [smt-2llc, medium-8llc]\n"
+					"memory: 1G\n"
+					"command: record -o {cell}-of-{cell}.dwell {cel\n");
+	assert_command(&matrix, 0,
+		       "dwell guest --kernel auto --topology smt-2llc --memory 1024M -- record "
+		       "-o 1-of-1.dwell '{cel'");
+	assert_command(&matrix, 5,
+		       "dwell guest --kernel auto --topology medium-8llc --memory 1024M "
+		       "--scheduler /bin/false --boot-timeout 320s -- record -o "
+		       "6-of-6.dwell '{cel'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +182,7 @@ int main(void)
 		cmocka_unit_test(mistakes_are_told_with_their_place),
 		cmocka_unit_test(cells_are_all_combinations_and_large_ones_are_skipped),
 		cmocka_unit_test(cells_have_a_command_line_that_a_shell_takes),
+		cmocka_unit_test(files_of_several_guests_have_several_names),
 	};
 
 	return RUN(tests);
