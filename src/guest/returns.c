@@ -224,6 +224,7 @@ int receiving_begin(struct receiving *receiving, const struct returns *returns, 
 		    size_t length, struct error *error)
 {
 	struct frame_file file;
+	mode_t mask;
 
 	receiving_abort(receiving);
 	/* as much shorter as a temporary name is longer */
@@ -233,7 +234,10 @@ int receiving_begin(struct receiving *receiving, const struct returns *returns, 
 	length -= sizeof(file);
 	memcpy(receiving->path, (const char *)payload + sizeof(file), length);
 	receiving->path[length] = '\0';
-	receiving->mode = file.mode & 0777;
+	/* the guest knows nothing of ours */
+	mask = umask(0);
+	umask(mask);
+	receiving->mode = file.mode & 0777 & ~mask;
 	receiving->bytes = 0;
 	if (strlen(receiving->path) != length || !returns_allow(returns, receiving->path))
 		return error_set(error, EPROTO, "the guest sent a file that nobody asked for: %s",
