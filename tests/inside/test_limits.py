@@ -2,6 +2,8 @@
 """Limits, cpusets, NUMA, policies: what needs cgroup v2 controllers or a topology. Runs inside a guest (test_guest_truth.py)."""
 import os
 import pathlib
+import re
+import sys
 
 import pytest
 
@@ -47,6 +49,31 @@ def test_who_is_throttled_waits_for_a_cpu(cgroup):
     assert (states["user"] + states["kernel"]) < 0.35 * seen, worker
     assert states["runnable"] > 0.6 * seen, worker
     assert states["user"] + states["kernel"] + states["runnable"] > 0.9 * seen, worker
+
+
+GROW = """
+import time
+end, kept = time.monotonic() + 4, []
+while time.monotonic() < end:
+    kept.append(b"x" * (256 << 10))
+"""
+
+
+def test_who_is_over_its_memory_waits_for_memory(cgroup):
+    """memory.high: the kernel lets it sleep, which is dwell's `swap`, and what the kernel counts as pressure."""
+    (cgroup / "memory.high").write_text("24M")
+    done = run("top", "-i", "500ms", "--format", "json", "--", *within(cgroup, sys.executable, "-c", GROW))
+    intervals, ended = parse(done.stdout)
+    assert ended["status"] == 0, done.stderr
+    assert stat_of(cgroup, "memory.events")["high"] > 0, "the limit holds"
+    (grower,) = totals(intervals).values()
+    assert grower["states"]["swap"] > 0.5 * grower["observed_ns"], grower
+    pressure = cgroup / "memory.pressure"
+    try:
+        some = re.search(r"some .* total=(\d+)", pressure.read_text())
+    except OSError as error:  # a kernel without PSI
+        pytest.skip(f"{pressure.name}: {error.strerror}; the state itself is right")
+    assert grower["states"]["swap"] == pytest.approx(int(some.group(1)) * 1000, rel=0.1, abs=1e8), grower
 
 
 def test_limits_of_a_load_hold(tmp_path):

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A run that is over, made by hand: reports of workers as they might have come back. */
+#ifndef DWELL_UNIT_LOAD_MADE_RUN_H
+#define DWELL_UNIT_LOAD_MADE_RUN_H
+
+#include "base/duration.h"
+#include "load/checks.h"
+
+#define CREWS 2
+
+/* What was run, and what came of it. */
+struct made {
+	struct spec spec;
+	struct spec_work work;
+	struct topology topology;
+	struct topology_part nodes[3];
+	struct run run;
+	struct run_crew crews[CREWS];
+	struct run_crew *pointers[CREWS];
+	struct summary summaries[CREWS];
+	struct findings findings;
+};
+
+static inline void add_crew(struct made *made, unsigned int workers)
+{
+	struct run_crew *crew = &made->crews[made->run.crew_count];
+	struct error error = {""};
+
+	made->pointers[made->run.crew_count++] = crew;
+	crew->group = (struct plan_group){.work = &made->work, .count = workers, .team_size = 1};
+	crew->crew = (struct crew){.group = &crew->group, .forked = workers, .start_fd = -1};
+	assert_int_equal(arena_init(&crew->crew.arena, workers, 1, 0, &error), 0);
+	crew->crew.workers = calloc(workers, sizeof(*crew->crew.workers));
+	assert_int_equal(cpus_parse("0-3", &crew->allowed, NULL), 0);
+	for (unsigned int i = 0; i < workers; i++) {
+		struct crew_worker *worker = &crew->crew.workers[i];
+		struct worker_report *report = calloc(1, sizeof(*report));
+
+		arena_slot(&crew->crew.arena, i)->tid = 100 + i;
+		*worker = (struct crew_worker){.received = (char *)report, .complete = true};
+		/* 10 s, half of it on the CPU; 1,000 iterations of 1,024 units */
+		*report = (struct worker_report){
+			.tid = 100 + i,
+			.work_units = 1024000,
+			.iterations = 1000,
+			.cpu_time_ns = 5 * NS_PER_S,
+			.wall_time_ns = 10 * NS_PER_S,
+			.migration_count = 10,
+			.looks = 10,
+			.max_gap_ns = (i + 1) * NS_PER_MS,
+			.max_gap_at_ns = i * NS_PER_S,
+			.max_gap_cpu = i,
+			.program_status = -1,
+		};
+		cpus_add(&report->cpus_used, i);
+	}
+}
+
+static inline void make(struct made *made, unsigned int workers)
+{
+	*made = (struct made){.run = {.end = RUN_COMPLETE}};
+	spec_init(&made->spec);
+	assert_int_equal(work_type_find("spin-wait", &made->work.type, NULL), 0);
+	made->run.spec = &made->spec;
+	made->run.topology = &made->topology;
+	made->run.crews = made->pointers;
+	made->topology.nodes = (struct topology_parts){made->nodes, 3, 3};
+	/* CPUs 0 to 3 and 4 to 7, and one of memory alone */
+	for (unsigned int i = 0; i < 8; i++)
+		cpus_add(&made->nodes[i / 4].cpus, i);
+	for (unsigned int i = 0; i < 3; i++)
+		made->nodes[i].id = i;
+	add_crew(made, workers);
+}
+
+static inline void unmake(struct made *made)
+{
+	for (size_t i = 0; i < made->run.crew_count; i++) {
+		for (unsigned int k = 0; k < made->crews[i].crew.forked; k++)
+			free(made->crews[i].crew.workers[k].received);
+		free(made->crews[i].crew.workers);
+		arena_release(&made->crews[i].crew.arena);
+	}
+	findings_release(&made->findings);
+	spec_release(&made->spec);
+}
+
+static inline struct worker_report *report_of(struct made *made, unsigned int worker)
+{
+	return (struct worker_report *)(void *)made->crews[0].crew.workers[worker].received;
+}
+
+static inline void lose(struct made *made, unsigned int worker, enum exit_kind exit, int code)
+{
+	made->crews[0].crew.workers[worker].complete = false;
+	made->crews[0].crew.workers[worker].exit = exit;
+	made->crews[0].crew.workers[worker].exit_code = code;
+}
+
+/* Samples of a worker, each its number and `step` more. */
+static inline void put_samples(struct made *made, unsigned int worker, enum report_samples stream,
+			       uint64_t count, uint64_t first, uint64_t step)
+{
+	uint64_t *samples = arena_samples(&made->crews[0].crew.arena, worker, stream);
+
+	report_of(made, worker)->sample_totals[stream] = count;
+	for (uint64_t i = 0; i < reservoir_kept(count); i++)
+		samples[i] = first + i * step;
+}
+
+static inline enum verdict judge(struct made *made)
+{
+	findings_release(&made->findings);
+	for (size_t i = 0; i < made->run.crew_count; i++)
+		assert_int_equal(summary_make(made->pointers[i], &made->summaries[i]), 0);
+	assert_int_equal(checks_judge(&made->run, made->summaries, &made->findings), 0);
+	return made->findings.verdict;
+}
+
+#endif

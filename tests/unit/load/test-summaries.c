@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From reports to the figures of a group. */
+#include "test.h"
+
+#include <math.h>
+#include <signal.h>
+
+#include "load/made-run.h"
+
+CASE(reports_are_summed_up)
+{
+	const struct summary *summary;
+	struct made made;
+
+	make(&made, 4);
+	summary = made.summaries;
+	lose(&made, 3, EXIT_TIMED_OUT, 0);
+	report_of(&made, 1)->iterations = 500;
+	report_of(&made, 2)->cpu_time_ns = 2 * NS_PER_S;
+	for (unsigned int i = 0; i < 4; i += 2) {
+		report_of(&made, i)->schedstat_measured = 1;
+		report_of(&made, i)->schedstat[1] = 7;
+		report_of(&made, i)->schedstat[2] = 9;
+	}
+	/* read, but not believed */
+	report_of(&made, 1)->schedstat[1] = 1000;
+	report_of(&made, 0)->numa_measured = 1;
+	report_of(&made, 0)->numa_pages[63] = 5;
+	report_of(&made, 1)->numa_pages[63] = 1000;
+	made.crews[0].crew.numa_migrated = 12;
+	made.crews[0].crew.numa_migrated_measured = true;
+	judge(&made);
+	assert_int_equal(summary->workers, 4);
+	assert_int_equal(summary->completed, 3);
+	assert_int_equal(summary->work_units, 3 * 1024000);
+	assert_int_equal(summary->iterations, 2500);
+	assert_int_equal(summary->cpu_ns, 12 * NS_PER_S);
+	assert_int_equal(summary->wall_ns, 30 * NS_PER_S);
+	assert_int_equal(summary->off_cpu_ns, 18 * NS_PER_S);
+	assert_int_equal(summary->migrations, 30);
+	assert_int_equal(cpus_count(&summary->cpus_used), 3);
+	assert_int_equal(summary->schedstats, 2);
+	assert_int_equal(summary->run_delay_ns, 14);
+	assert_int_equal(summary->run_count, 18);
+	assert_true(summary->iteration_rate == 250);
+	assert_true(summary->slowest == 50 && summary->fastest == 100);
+	assert_true(summary->off_cpu_least == 0.5 && summary->off_cpu_most == 0.8);
+	assert_int_equal(summary->timed, 3);
+	assert_int_equal(summary->numas, 1);
+	assert_int_equal(summary->numa_pages[63], 5);
+	assert_int_equal(summary->numa_migrated, 12);
+	assert_true(summary->numa_migrated_measured);
+	unmake(&made);
+}
+
+CASE(of_no_reports_nothing_is_known)
+{
+	const struct summary *summary;
+	struct made made;
+
+	make(&made, 2);
+	summary = made.summaries;
+	lose(&made, 0, EXIT_SIGNALED, SIGKILL);
+	lose(&made, 1, EXIT_SIGNALED, SIGKILL);
+	judge(&made);
+	assert_int_equal(summary->completed, 0);
+	assert_int_equal(summary->timed, 0);
+	assert_true(isnan(summary->slowest) && isnan(summary->fastest) &&
+		    isnan(summary->off_cpu_least) && isnan(summary->off_cpu_most) &&
+		    isnan(summary->throughput_cv));
+	assert_int_equal(summary->samples[SAMPLES_RESUME].count, 0);
+	assert_false(summary->numa_migrated_measured);
+	unmake(&made);
+}
+
+CASE(samples_of_workers_are_pooled)
+{
+	const struct sample_summary *resume, *cost;
+	struct made made;
+
+	make(&made, 3);
+	resume = &made.summaries[0].samples[SAMPLES_RESUME];
+	cost = &made.summaries[0].samples[SAMPLES_COST];
+	put_samples(&made, 0, SAMPLES_RESUME, 500, 1, 1);
+	put_samples(&made, 1, SAMPLES_RESUME, 500, 501, 1);
+	put_samples(&made, 2, SAMPLES_RESUME, 500, 1000000, 1);
+	put_samples(&made, 0, SAMPLES_COST, 1, 77, 0);
+	lose(&made, 2, EXIT_SIGNALED, SIGKILL);
+	judge(&made);
+	assert_int_equal(resume->count, 1000);
+	assert_int_equal(resume->p50, 500);
+	assert_int_equal(resume->p90, 900);
+	assert_int_equal(resume->p99, 990);
+	assert_int_equal(resume->p999, 999);
+	assert_int_equal(resume->max, 1000);
+	assert_int_equal(cost->p50, 77);
+	assert_int_equal(made.summaries[0].samples[SAMPLES_WAKE_TO_RUN].total, 0);
+	/* a full reservoir stands for all that was seen: 200,000 of 200,300 */
+	put_samples(&made, 0, SAMPLES_RESUME, 200000, 5000, 0);
+	put_samples(&made, 1, SAMPLES_RESUME, 300, 9000, 0);
+	judge(&made);
+	assert_int_equal(resume->count, 100300);
+	assert_int_equal(resume->total, 200300);
+	assert_int_equal(resume->p99, 5000);
+	assert_int_equal(resume->p999, 9000);
+	unmake(&made);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(reports_are_summed_up),
+		cmocka_unit_test(of_no_reports_nothing_is_known),
+		cmocka_unit_test(samples_of_workers_are_pooled),
+	};
+
+	return RUN(cases);
+}
