@@ -4,24 +4,9 @@
 
 #include <errno.h>
 
+#include "load/cpu-sets.h"
 #include "load/plan.h"
 #include "load/spec_yaml.h"
-
-static struct cpus set(const char *text)
-{
-	struct cpus cpus = {{0}};
-
-	assert_int_equal(cpus_parse(text, &cpus, NULL), 0);
-	return cpus;
-}
-
-static void assert_set(const struct cpus *cpus, const char *text)
-{
-	char shown[CPUS_TEXT];
-
-	cpus_format(shown, sizeof(shown), cpus);
-	assert_string_equal(shown, text);
-}
 
 /* Eight CPUs, two threads to a core, caches of 2, 4 and 2, two nodes and one of memory alone. */
 static struct topology machine;
@@ -298,7 +283,7 @@ CASE(cpusets_are_inherited)
 		struct cpus cpus;
 
 		assert_int_equal(plan_cpuset(&planner, &spec.cgroups.items[i], &cpus, NULL), 0);
-		assert_set(&cpus, expected[i]);
+		assert_cpus(&cpus, expected[i]);
 	}
 	spec_release(&spec);
 }
