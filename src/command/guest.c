@@ -213,8 +213,7 @@ static int run_guest(struct guest_run *run)
 static int guest_run(int argc, char **argv)
 {
 	struct guest_run run = {
-		.options = {.boot = {.qemu = {.shape = {1, 1, 2, 1}, .memory_bytes = 1ULL << 30},
-				     .timeout_ns = 60 * NS_PER_S}},
+		.options = {.boot = {.qemu = {.shape = {1, 1, 2, 1}}}},
 	};
 	int code = guest_options_parse(&run.options, argc, argv);
 

@@ -11,6 +11,10 @@
 #include "guest/kernel.h"
 #include "guest/needs.h"
 
+#define BOOT_LEAST_NS	 (60 * NS_PER_S)
+#define BOOT_OF_A_CPU_NS (5 * NS_PER_S)
+#define MEMORY_LEAST	 (1ULL << 30)
+
 enum {
 	OPTION_KERNEL = 512,
 	OPTION_TOPOLOGY,
@@ -54,7 +58,7 @@ static const struct argp_option argp_options[] = {
 	 "nodes, last-level caches in all, cores of each, threads of each, or a name of --list "
 	 "(1n1l2c1t)",
 	 1},
-	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (1G)", 1},
+	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (64M for each CPU, at least 1G)", 1},
 	{"accel", OPTION_ACCEL, "HOW", 0, "auto, kvm or tcg (auto: kvm where it works)", 1},
 	{"scheduler", OPTION_SCHEDULER, "COMMAND", 0,
 	 "a sched_ext scheduler with its arguments: in use before the command begins, and watched",
@@ -71,7 +75,7 @@ static const struct argp_option argp_options[] = {
 	{"module", OPTION_MODULE, "NAME", 0, "of the kernel, loaded at first with all it needs", 3},
 	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 3},
 	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0,
-	 "until it must have booted, and longest silence then (60s)", 3},
+	 "until it must have booted, and longest silence then (5s for each CPU, at least 60s)", 3},
 	{"keep-log", OPTION_KEEP_LOG, "FILE", 0, "what the kernel says", 3},
 	{"result", OPTION_RESULT, "FILE", 0, "what came of the guest, as JSON", 3},
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
@@ -117,6 +121,18 @@ static int check_program(const struct guest_options *options, struct error *erro
 			 of ? of->name : "another one");
 }
 
+/* Many CPUs need memory, and long to boot where they are emulated by few. */
+static void complete_sizes(struct boot_options *boot)
+{
+	uint64_t boot_ns = shape_cpus(&boot->qemu.shape) * BOOT_OF_A_CPU_NS;
+	uint64_t bytes = shape_memory(&boot->qemu.shape);
+
+	if (!boot->timeout_ns)
+		boot->timeout_ns = boot_ns > BOOT_LEAST_NS ? boot_ns : BOOT_LEAST_NS;
+	if (!boot->qemu.memory_bytes)
+		boot->qemu.memory_bytes = bytes > MEMORY_LEAST ? bytes : MEMORY_LEAST;
+}
+
 static int complete(struct guest_options *options, struct error *error)
 {
 	int result = 0;
@@ -127,6 +143,7 @@ static int complete(struct guest_options *options, struct error *error)
 		return error_set(error, EINVAL, "which command? dwell guest -- load steady");
 	if (!strcmp(options->command[0], "guest"))
 		return error_set(error, EINVAL, "a guest within a guest is not tried");
+	complete_sizes(&options->boot);
 	if (!options->boot.qemu.kernel || !strcmp(options->boot.qemu.kernel, "auto")) {
 		options->boot.qemu.kernel = options->kernel;
 		result = kernel_find(options->scheduler != NULL, options->kernel, error);

@@ -11,7 +11,6 @@
 
 #define MIB		   (1024 * 1024ULL)
 #define MEMORY_LEAST	   (512 * MIB)
-#define MEMORY_OF_A_CPU	   (64 * MIB)
 #define DEFAULT_TIMEOUT_NS (600 * NS_PER_S)
 
 const char *const matrix_verdicts[MATRIX_VERDICTS] = {
@@ -168,7 +167,7 @@ int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *er
 
 uint64_t matrix_cell_memory(const struct matrix *matrix, const struct matrix_cell *cell)
 {
-	uint64_t by_cpus = matrix_cell_cpus(matrix, cell) * MEMORY_OF_A_CPU;
+	uint64_t by_cpus = shape_memory(&matrix->topologies[cell->topology].shape);
 
 	if (matrix->memory_bytes)
 		return matrix->memory_bytes;

@@ -4,26 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "guest/matrix.h"
 
-#define BOOT_LEAST_NS	 (60 * NS_PER_S)
-#define BOOT_OF_A_CPU_NS (5 * NS_PER_S) /* emulated, all of them on few of the host's */
-#define MIB		 (1024 * 1024ULL)
+#define MIB (1024 * 1024ULL)
 
 static int add_option(struct matrix_words *words, const char *name, const char *value)
 {
 	int result = matrix_words_add(words, name);
 
 	return result < 0 ? result : matrix_words_add(words, value);
-}
-
-static bool has(const struct matrix_words *words, const char *text)
-{
-	for (size_t i = 0; i < words->count; i++)
-		if (!strcmp(words->items[i], text))
-			return true;
-	return false;
 }
 
 static int add_all(struct matrix_words *words, const struct matrix_words *others)
@@ -68,18 +57,6 @@ static int add_memory(struct matrix_words *words, uint64_t bytes)
 	return add_option(words, "--memory", text);
 }
 
-/* The more CPUs, the longer it takes to boot them. */
-static int add_patience(struct matrix_words *words, unsigned int cpus)
-{
-	uint64_t ns = cpus * BOOT_OF_A_CPU_NS;
-	char text[32];
-
-	if (ns <= BOOT_LEAST_NS)
-		return 0;
-	snprintf(text, sizeof(text), "%llus", (unsigned long long)(ns / NS_PER_S));
-	return add_option(words, "--boot-timeout", text);
-}
-
 int matrix_cell_words(const struct matrix *matrix, const struct matrix_cell *cell,
 		      struct matrix_words *ret_words)
 {
@@ -95,8 +72,6 @@ int matrix_cell_words(const struct matrix *matrix, const struct matrix_cell *cel
 		result = add_memory(ret_words, matrix_cell_memory(matrix, cell));
 	if (result >= 0 && *scheduler)
 		result = add_option(ret_words, "--scheduler", scheduler);
-	if (result >= 0 && !has(&matrix->options, "--boot-timeout"))
-		result = add_patience(ret_words, matrix_cell_cpus(matrix, cell));
 	if (result >= 0)
 		result = add_all(ret_words, &matrix->options);
 	if (result >= 0)

@@ -5,6 +5,7 @@
 #define DWELL_GUEST_SHAPE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -20,6 +21,12 @@ int shape_parse(const char *text, struct shape *ret_shape, struct error *error) 
 static inline unsigned int shape_cpus(const struct shape *shape)
 {
 	return shape->llcs * shape->cores * shape->threads;
+}
+
+/* What a kernel wants for that many CPUs, with room for a command; 64 MiB for each. */
+static inline uint64_t shape_memory(const struct shape *shape)
+{
+	return shape_cpus(shape) * (64ULL << 20);
 }
 
 /* As shape_parse() reads it; 24 bytes are enough. */
