@@ -106,6 +106,31 @@ static int take_dump(struct matrix_guest *guest, const json_t *object)
 	return 0;
 }
 
+/* "front pipe-io: worker 53: worst 3.20s, limit 2.00s", as in the table of the load itself. */
+static int take_finding(struct matrix_words *into, const json_t *check)
+{
+	const char *cgroup = json_string_value(json_object_get(check, "cgroup"));
+	const char *work = json_string_value(json_object_get(check, "work"));
+	const char *text = json_string_value(json_object_get(check, "text"));
+	json_int_t tid = json_integer_value(json_object_get(check, "tid"));
+	struct output out;
+	int result = output_init(&out, -1);
+
+	if (result < 0)
+		return result;
+	if (cgroup)
+		output_format(&out, "%s ", cgroup);
+	if (work)
+		output_format(&out, "%s: ", work);
+	if (tid)
+		output_format(&out, "worker %lld: ", (long long)tid);
+	output_string(&out, text ? text : "");
+	output_char(&out, '\0');
+	result = out.error ? -ENOMEM : matrix_words_add(into, out.buffer);
+	output_release(&out);
+	return result;
+}
+
 static int take_checks(struct matrix_cell *cell, const json_t *report)
 {
 	const json_t *checks = json_object_get(report, "checks");
@@ -115,14 +140,13 @@ static int take_checks(struct matrix_cell *cell, const json_t *report)
 		const json_t *check = json_array_get(checks, i);
 		const char *verdict = json_string_value(json_object_get(check, "verdict"));
 		const char *name = json_string_value(json_object_get(check, "check"));
-		const char *text = json_string_value(json_object_get(check, "text"));
 
 		if (!verdict || strcmp(verdict, "fail") != 0 || !name ||
 		    cell->checks.count >= CHECKS_MAX * 2)
 			continue;
 		result = matrix_words_add(&cell->checks, name);
 		if (result >= 0)
-			result = matrix_words_add(&cell->checks, text ? text : "");
+			result = take_finding(&cell->checks, check);
 	}
 	return result;
 }

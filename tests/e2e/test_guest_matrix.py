@@ -37,6 +37,7 @@ def test_every_combination_has_a_verdict_and_its_reason(tmp_path):
         found = {end: cells[topology, end] for end in ends}
         assert [found[end]["verdict"] for end in ends] == ["pass", "fail", "died", "error", "inconclusive"] + ["error"] * 4
         assert [check["check"] for check in found["fail"]["checks"]] == ["max-gap", "not-starved"]
+        assert found["fail"]["checks"][0]["text"] == "spin-wait: worker 53: worst 3.20s, limit 2.00s"
         assert found["died"]["reason"] == "runtime error (stall)"
         assert found["died"]["guest"]["scheduler"]["dump"].startswith("sched_ext: scx_fake disabled")
         assert found["error"]["reason"] == "the guest did not boot within 60s"
