@@ -355,8 +355,6 @@ static int prepare(struct runner *runner, struct error *error)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = matrix_expand(matrix, (unsigned int)options->max_cpus, error);
-	if (result >= 0 && matrix_read_files(matrix) < 0)
-		result = error_set(error, ENOMEM, "out of memory");
 	return result < 0 ? result : open_state(runner, error);
 }
 

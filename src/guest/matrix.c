@@ -162,6 +162,8 @@ int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *er
 		if (matrix_cell_cpus(matrix, cell) > max_cpus)
 			result = skip(cell, matrix_cell_cpus(matrix, cell), max_cpus);
 	}
+	if (result >= 0)
+		result = matrix_read_files(matrix);
 	return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
 }
 

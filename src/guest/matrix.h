@@ -95,10 +95,13 @@ void matrix_words_release(struct matrix_words *words);
 /* A topology by name or shape, or "all" (also "*") presets. The same one twice: -EINVAL. */
 int matrix_add_topology(struct matrix *matrix, const char *text, struct error *error) must_check;
 
-/* Makes the cells of the lists, none of them run; those of more than `max_cpus` are skipped. */
+/*
+ * Makes the cells of the lists, none of them run; those of more than `max_cpus` are skipped. Reads
+ * the files.
+ */
 int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *error) must_check;
 
-/* Fills in `files`, once all lists are known; -ENOMEM. */
+/* Fills in `files`: part of matrix_expand(). -ENOMEM. */
 int matrix_read_files(struct matrix *matrix) must_check;
 
 /* Forgets what a cell came to. */
