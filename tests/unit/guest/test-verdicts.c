@@ -242,7 +242,7 @@ CASE(verdicts_are_read_back_as_they_were)
 	struct error error = {""};
 	char path[PATH_MAX];
 	char *before, *after;
-	size_t taken;
+	size_t changed;
 
 	snprintf(path, sizeof(path), "%s/state", directory);
 	make_matrix(&matrix, three);
@@ -250,8 +250,8 @@ CASE(verdicts_are_read_back_as_they_were)
 	assert_string_equal(matrix.cells[2].guest.dump, "sched_ext: gone\n");
 	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
 	make_matrix(&again, three);
-	assert_int_equal(guest_matrix_state_read(&again, path, &taken, &error), 0);
-	assert_int_equal(taken, 3);
+	assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+	assert_int_equal(changed, 0);
 	before = json_of(&matrix);
 	after = json_of(&again);
 	assert_string_equal(before, after);
@@ -265,7 +265,7 @@ CASE(errors_are_run_again)
 	struct matrix cleanup_matrix matrix, cleanup_matrix again;
 	struct error error = {""};
 	char path[PATH_MAX];
-	size_t taken;
+	size_t changed;
 
 	snprintf(path, sizeof(path), "%s/state", directory);
 	make_matrix(&matrix, three);
@@ -273,13 +273,41 @@ CASE(errors_are_run_again)
 	matrix.cells[0].verdict = MATRIX_ERROR;
 	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
 	make_matrix(&again, three);
-	assert_int_equal(guest_matrix_state_read(&again, path, &taken, &error), 0);
-	assert_int_equal(taken, 2);
+	assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+	assert_int_equal(changed, 0);
 	assert_int_equal(again.cells[0].verdict, MATRIX_PENDING);
 	assert_null(again.cells[0].guest.release);
 	unlink(path);
-	assert_int_equal(guest_matrix_state_read(&again, path, &taken, &error), 0);
-	assert_int_equal(taken, 0);
+	assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+	assert_int_equal(changed, 0);
+}
+
+CASE(cells_of_files_that_have_changed_are_run_again)
+{
+	struct matrix cleanup_matrix matrix;
+	struct error error = {""};
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/state", directory);
+	make_matrix(&matrix, three);
+	run_cells(&matrix);
+	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	/* none, the first scheduler, the command or the kernel */
+	for (int i = 0; i < 4; i++) {
+		struct matrix cleanup_matrix again;
+		size_t changed;
+
+		make_matrix(&again, three);
+		again.files.schedulers[1] += i == 1;
+		again.files.others += i == 2;
+		again.files.kernels[0] += i == 3;
+		assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+		assert_int_equal(changed, i == 0 ? 0 : i == 1 ? 1 : 3);
+		assert_int_equal(again.cells[0].verdict, i < 2 ? MATRIX_PASS : MATRIX_PENDING);
+		assert_int_equal(again.cells[1].verdict, i < 1 ? MATRIX_FAIL : MATRIX_PENDING);
+		assert_int_equal(again.cells[2].verdict, i < 2 ? MATRIX_DIED : MATRIX_PENDING);
+	}
+	unlink(path);
 }
 
 CASE(verdicts_of_another_matrix_are_refused)
@@ -301,11 +329,11 @@ CASE(verdicts_of_another_matrix_are_refused)
 	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		struct matrix cleanup_matrix other;
-		size_t taken;
+		size_t changed;
 		char wanted[64];
 
 		make_matrix(&other, others[i][0]);
-		assert_int_equal(guest_matrix_state_read(&other, path, &taken, &error), -EINVAL);
+		assert_int_equal(guest_matrix_state_read(&other, path, &changed, &error), -EINVAL);
 		snprintf(wanted, sizeof(wanted), "another matrix: `%s`", others[i][1]);
 		if (!strstr(error.text, wanted))
 			fail_msg("%s: %s", others[i][1], error.text);
@@ -328,12 +356,12 @@ CASE(files_that_are_none_of_ours_are_refused)
 	make_matrix(&matrix, three);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct error error = {""};
-		size_t taken;
+		size_t changed;
 
 		write_file(path, texts[i]);
-		assert_int_equal(guest_matrix_state_read(&matrix, path, &taken, &error), -EINVAL);
+		assert_int_equal(guest_matrix_state_read(&matrix, path, &changed, &error), -EINVAL);
 		assert_non_null(strstr(error.text, path));
-		assert_int_equal(taken, 0);
+		assert_int_equal(changed, 0);
 	}
 	unlink(path);
 }
@@ -347,6 +375,7 @@ int main(void)
 		cmocka_unit_test(hostile_words_cannot_break_the_table),
 		cmocka_unit_test(verdicts_are_read_back_as_they_were),
 		cmocka_unit_test(errors_are_run_again),
+		cmocka_unit_test(cells_of_files_that_have_changed_are_run_again),
 		cmocka_unit_test(verdicts_of_another_matrix_are_refused),
 		cmocka_unit_test(files_that_are_none_of_ours_are_refused),
 	};
