@@ -10,8 +10,8 @@
 int snapshot_take(struct source *source, const struct intervals *intervals, bool final,
 		  struct error *error)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + ENDS_TIMEOUT_MS * NS_PER_MS;
 	int result = source_begin(source, final, error), more = 1;
+	uint64_t deadline_ns = clock_monotonic_ns() + ENDS_TIMEOUT_MS * NS_PER_MS;
 
 	while (result >= 0 && more &&
 	       (intervals_missing(intervals) || (final && source_leaving(source))) &&
