@@ -308,6 +308,7 @@ static void finish(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 
+	watchdog_end(run);
 	run_stop_crews(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
 	run->stop_ns = run->stopped_ns - began_ns;

@@ -75,10 +75,11 @@ struct run {
 	enum run_end end;
 	uint64_t started_ns, stopped_ns; /* CLOCK_MONOTONIC: first start, all gathered */
 	uint64_t started_realtime_ns;
-	uint64_t hold_ns;  /* planned in all */
-	uint64_t start_ns; /* it took to fork, place and start the first workers */
-	uint64_t stop_ns;  /* to stop, gather and reap the last ones */
-	uint64_t alarms;   /* by the parent's watchdog */
+	uint64_t hold_ns;   /* planned in all */
+	uint64_t start_ns;  /* it took to fork, place and start the first workers */
+	uint64_t stop_ns;   /* to stop, gather and reap the last ones */
+	uint64_t alarms;    /* by the parent's watchdog */
+	unsigned int stuck; /* times that it found a worker that had not run */
 	/* its own */
 	struct cgroups cgroups;
 	struct run_cgroup *run_cgroups;

@@ -6,6 +6,9 @@
 
 #include "load/run_ops.h"
 
+/* A thousand workers of two CPUs do not get a line each. */
+#define STUCK_TOLD_MAX 8
+
 /*
  * Fields 3, 14 and 15 of /proc/TID/stat: whether it runs or wants to, and the clock ticks it has
  * spent on a CPU. False: it is gone.
@@ -113,9 +116,10 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 			continue;
 		worker->reported_stuck = true;
 		alarmed = run->scheduler.pid > 0 && scheduler_alarm(&run->scheduler);
-		run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
-			 crew->group.work->type->name,
-			 alarmed ? ": the scheduler was told (SIGUSR2)" : "");
+		if (run->stuck++ < STUCK_TOLD_MAX)
+			run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
+				 crew->group.work->type->name,
+				 alarmed ? ": the scheduler was told (SIGUSR2)" : "");
 		told += alarmed;
 	}
 	return told;
@@ -133,4 +137,11 @@ uint64_t watchdog_look(struct run *run, uint64_t now_ns)
 			told += look_at_crew(run, crew, now_ns);
 	}
 	return told;
+}
+
+void watchdog_end(struct run *run)
+{
+	if (run->stuck > STUCK_TOLD_MAX)
+		run_warn(run, "and %u times more that a worker had not run for 2 s",
+			 run->stuck - STUCK_TOLD_MAX);
 }

@@ -13,4 +13,7 @@
 /* A look at all workers. Returns how many signals were sent, once for each time one is stuck. */
 uint64_t watchdog_look(struct run *run, uint64_t now_ns);
 
+/* Tells how many there were besides those that it has told of one by one. */
+void watchdog_end(struct run *run);
+
 #endif

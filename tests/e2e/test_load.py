@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -270,6 +271,14 @@ def test_the_table_tells_the_same_as_the_json():
     assert "4 workers in 1 group" in text and "verdict: pass" in text
     assert text.count("\npipe-io   ") == 5  # the group and each worker
     assert "wake to run" in text and "p99.9" in text and "#" in text
+
+
+def test_many_that_wait_for_a_cpu_are_told_in_few_lines():
+    """1,000 workers on one CPU, each for 3 ms: most have not run after 2 s."""
+    load = Load("--work", "spin-wait", "--workers", "1000", "--cpus", "0", "-d", "4s")
+    lines = [line for line in load.error.splitlines() if "run for 2 s" in line]
+    assert 9 <= len(lines) <= 10, load.error
+    assert int(re.search(r"and (\d+) times more that a worker had not run", lines[-1]).group(1)) > 20
 
 
 def test_progress_only_on_a_terminal(tmp_path):
