@@ -58,7 +58,7 @@ def complaint(stalls, handler, start, duration, cpu):
     shares = {key: ns / stall["duration_ns"] for key, ns in stall["states_ns"].items()}
     if cpu > 0.6 * duration:
         cause = "cpu"
-    elif cpu > 0.4 * duration or shares["runnable"] > 0.3:
+    elif max(cpu / duration, shares["cpu"]) > 0.4 or shares["runnable"] > 0.3:
         return None
     if stall["cause"] != cause:
         return f"{handler}: {stall['cause']} instead of {cause} ({stall['states_ns']}, measured CPU {cpu})"
