@@ -27,6 +27,12 @@ static const struct board boards[] = {
 			/* a busy host lets the boot's test of the timer fail, and the kernel panic
 			 */
 			.append = "no_timer_check ",
+			/*
+			 * Kernels are not to use cmpxchg16b (feature 4*32+13): QEMU 7.2 came out of
+			 * it with an address in EFLAGS, once in some dozen boots of two busy CPUs,
+			 * and the kernel with a double fault. Programs still see it.
+			 */
+			.emulated = "clearcpuid=141 ",
 			.caches = true,
 			.line_path = "/dev/ttyS1",
 		},
@@ -46,6 +52,7 @@ static const struct board boards[] = {
 			.cpu = "max,pauth-impdef=on",
 			.console = "ttyAMA0",
 			.append = "",
+			.emulated = "",
 			.line_device = "pci-serial",
 			.line_path = "/dev/ttyS0",
 		},

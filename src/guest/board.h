@@ -17,11 +17,12 @@ struct board {
 	const char *name; /* of the architecture, as uname(2) has it */
 	uint16_t elf;	  /* e_machine of its programs */
 	const char *qemu, *qemu_package, *kernel_package;
-	const char *machine; /* -machine */
-	const char *cpu;     /* -cpu, when emulated */
-	const char *console; /* console= */
-	const char *append;  /* words for its kernels; each ends with a blank */
-	bool caches;	     /* its guests are told which CPUs share one */
+	const char *machine;  /* -machine */
+	const char *cpu;      /* -cpu, when emulated */
+	const char *console;  /* console= */
+	const char *append;   /* words for its kernels; each ends with a blank */
+	const char *emulated; /* more of them, when emulated */
+	bool caches;	      /* its guests are told which CPUs share one */
 	/*
 	 * The line of the frames: a device of its own (-device) where the board has one serial port
 	 * only, else (NULL) its second port; and its file in the guest.

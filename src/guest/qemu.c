@@ -164,8 +164,9 @@ static int fork_qemu(struct qemu *qemu, const struct qemu_options *options,
 	cleanup_free char *append = NULL;
 	pid_t parent = getpid();
 
-	if (asprintf(&append, "console=%s %spanic=-1 rdinit=/init quiet loglevel=4%s%s",
-		     options->board->console, options->board->append, options->append ? " " : "",
+	if (asprintf(&append, "console=%s %s%spanic=-1 rdinit=/init quiet loglevel=4%s%s",
+		     options->board->console, options->board->append,
+		     options->kvm ? "" : options->board->emulated, options->append ? " " : "",
 		     options->append ? options->append : "") < 0) {
 		append = NULL;
 		return error_set(error, ENOMEM, "out of memory");
