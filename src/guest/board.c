@@ -28,9 +28,9 @@ static const struct board boards[] = {
 			 */
 			.append = "no_timer_check ",
 			/*
-			 * Kernels are not to use cmpxchg16b (feature 4*32+13): QEMU 7.2 came out of
-			 * it with an address in EFLAGS, once in some dozen boots of two busy CPUs,
-			 * and the kernel with a double fault. Programs still see it.
+			 * Kernels are not to use cmpxchg16b (feature 4*32+13). Under QEMU 7.2 one
+			 * of some hundred died of a double fault right behind it, with what looks
+			 * like an address in EFLAGS. Programs still see it.
 			 */
 			.emulated = "clearcpuid=141 ",
 			.caches = true,
