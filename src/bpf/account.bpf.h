@@ -17,6 +17,7 @@
 
 #include "bpf/filter.bpf.h"
 #include "bpf/kernel_types.h"
+#include "bpf/turn.h"
 #include "bpf/wire.h"
 
 struct account_state {
@@ -33,8 +34,9 @@ struct account {
 	__u64 asked_since_ns;	     /* the wait (by since_ns) for which it last asked for a site */
 	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
 	__u32 pad;
-	__u64 ran_ns; /* the kernel's own count of its CPU time, when it was last seen to leave one
-		       */
+	/* the kernel's own count of its CPU time when the turn began; RAN_UNKNOWN */
+	__u64 ran_ns;
+	struct turn turn;
 	struct account_state live;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
@@ -47,6 +49,9 @@ struct account {
 	__u64 is_leaving; /* counted in `leaving` */
 	struct account_state frozen;
 };
+
+/* It ran already when its account was made: the count is up to the last tick only. */
+#define RAN_UNKNOWN (~0ULL)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -100,7 +105,7 @@ static __always_inline void account_begin(struct account *account, struct task_s
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
-	account->ran_ns = task->se.sum_exec_runtime;
+	account->ran_ns = where.state == WIRE_ON_CPU ? RAN_UNKNOWN : task->se.sum_exec_runtime;
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;
@@ -110,6 +115,24 @@ static __always_inline void account_begin(struct account *account, struct task_s
 	account->live.where = where;
 	/* full barrier: complete before it is announced */
 	__sync_lock_test_and_set(&account->origin_ns, now_ns);
+}
+
+/*
+ * Of the run queue the task is on, as of its last clock update: the present switch, or the last
+ * tick. Its fields of time lie behind the group's queue: CONFIG_FAIR_GROUP_SCHED, in all classes.
+ */
+static __always_inline struct turn_clock turn_clock_of(const struct task_struct *task)
+{
+	struct turn_clock clock = {0, 0};
+	const struct rq *rq;
+
+	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
+		return clock;
+	rq = task->se.cfs_rq->rq;
+	clock.omitted_ns = rq->clock - rq->clock_task;
+	if (bpf_core_field_exists(rq->prev_irq_time))
+		clock.irq_ns = rq->prev_irq_time;
+	return clock;
 }
 
 /* Whatever there is to tell of the thread has been told. */
@@ -157,9 +180,41 @@ static __always_inline __u32 latency_bucket(__u64 value_ns)
 	return bucket + (low >> 1);
 }
 
-static __always_inline void account_freeze(struct account *account, __u64 instant_ns)
+/* Of the time on the CPU, what was not the thread's own. */
+static __always_inline void totals_give_up(struct wire_totals *totals, __u64 stolen_ns,
+					   __u64 irq_ns, __u64 hidden_ns)
+{
+	totals->ns[WIRE_ON_CPU] -= stolen_ns + irq_ns + hidden_ns;
+	totals->ns[WIRE_STOLEN] += stolen_ns;
+	totals->ns[WIRE_IRQ] += irq_ns;
+	totals->ns[WIRE_RUNNABLE] += hidden_ns;
+}
+
+/* The snapshot's instant lies in a turn that has ended in the meantime. */
+static __noinline int account_split_turn(struct account *account, __u64 instant_ns, __u64 end_ns)
+{
+	struct turn *turn;
+	__u64 since_ns;
+
+	if (!account)
+		return 0;
+	turn = &account->turn;
+	since_ns = account->live.since_ns;
+	if (instant_ns <= since_ns || end_ns <= instant_ns)
+		return 0;
+	totals_give_up(&account->frozen.totals,
+		       turn_before(turn->stolen_ns, instant_ns - since_ns, end_ns - since_ns),
+		       turn_before(turn->irq_ns, instant_ns - since_ns, end_ns - since_ns),
+		       turn_before(turn->hidden_ns, instant_ns - since_ns, end_ns - since_ns));
+	return 0;
+}
+
+/* `end_ns`: of the state that the thread is in. */
+static __always_inline void account_freeze(struct account *account, __u64 instant_ns, __u64 end_ns)
 {
 	account->frozen = account->live;
+	if (turn_not_own(&account->turn))
+		account_split_turn(account, instant_ns, end_ns);
 	account->live.totals.latency_max_ns = 0;
 	/* full barrier: `frozen` is complete before it is announced, `live` changes only after */
 	__sync_lock_test_and_set(&account->frozen_ns, instant_ns);
@@ -171,18 +226,74 @@ static __always_inline __u64 account_enter(struct account *account, struct wire_
 					   __u64 now_ns)
 {
 	__u64 instant_ns = snapshot_ns;
+	__u8 state = account->live.where.state;
 	__u64 spent_ns = 0;
 
 	if (account->frozen_ns != instant_ns && now_ns >= instant_ns)
-		account_freeze(account, instant_ns);
+		account_freeze(account, instant_ns, now_ns);
 	if (now_ns > account->live.since_ns) {
 		spent_ns = now_ns - account->live.since_ns;
 		account->live.since_ns = now_ns;
 	}
-	if (account->live.where.state < WIRE_STATES)
-		account->live.totals.ns[account->live.where.state] += spent_ns;
+	if (state < WIRE_STATES)
+		account->live.totals.ns[state] += spent_ns;
+	if (state == WIRE_ON_CPU) {
+		struct turn *turn = &account->turn;
+
+		if (turn_not_own(turn)) {
+			totals_give_up(&account->live.totals, turn->stolen_ns, turn->irq_ns,
+				       turn->hidden_ns);
+			turn->stolen_ns = turn->irq_ns = turn->hidden_ns = 0;
+		}
+	} else if ((account->turn.owed_ns || account->turn.overdue_ns) && state < WIRE_STATES) {
+		__u32 paid_ns = turn_pay(&account->turn, spent_ns, state == WIRE_RUNNABLE);
+
+		account->live.totals.ns[state] -= paid_ns;
+		account->live.totals.ns[WIRE_ON_CPU] += paid_ns;
+	}
 	account->live.where = next;
 	return spent_ns;
+}
+
+/*
+ * The turn that began at `since_ns` ends: finds out what was not the thread's own, for the
+ * account_enter() that follows. Returns when the turn ended by the kernel's clock, at most a
+ * switch's length before now.
+ */
+static __always_inline __u64 account_end_turn(struct account *account, __u64 ran_ns,
+					      struct turn_clock clock, __u64 now_ns)
+{
+	__u64 length_ns = now_ns - account->live.since_ns;
+	__u32 clamped = 0;
+	__u64 early_ns;
+
+	if ((__s64)length_ns <= 0)
+		return now_ns;
+	if (account->ran_ns == RAN_UNKNOWN) {
+		struct turn_loss loss = turn_loss(&account->turn.begin, &clock, length_ns);
+
+		account->turn.stolen_ns = loss.stolen_ns;
+		account->turn.irq_ns = loss.irq_ns;
+		return now_ns;
+	}
+	early_ns = turn_end(&account->turn, length_ns, ran_ns - account->ran_ns, &clock, &clamped);
+	if (clamped)
+		count(&losses.clamped);
+	/* a snapshot may have read the turn up to its instant: that stays so */
+	if (now_ns >= snapshot_ns && now_ns - early_ns < snapshot_ns)
+		return account->live.since_ns < snapshot_ns ? snapshot_ns : now_ns;
+	return now_ns - early_ns;
+}
+
+/* The turn of a thread that is on its CPU, up to end_ns: as of the CPU's last tick. */
+static __always_inline struct turn_loss account_open_turn(const struct account *account,
+							  const struct task_struct *task,
+							  __u64 end_ns)
+{
+	struct turn_clock clock = turn_clock_of(task);
+	__u64 length_ns = end_ns - account->live.since_ns;
+
+	return turn_loss(&account->turn.begin, &clock, (__s64)length_ns < 0 ? 0 : length_ns);
 }
 
 static __always_inline void account_latency(struct account *account, __u64 waited_ns)

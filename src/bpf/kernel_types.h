@@ -67,8 +67,17 @@ struct socket {
 	struct sock *sk;
 };
 
+/* A CPU's run queue. clock - clock_task: time that is charged to nobody, stolen or interrupted. */
+struct rq {
+	__u64 clock;
+	__u64 clock_task;
+	__u64 prev_irq_time;	  /* CONFIG_IRQ_TIME_ACCOUNTING: of it, by interrupts */
+	__u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING: the hypervisor's clock */
+};
+
 struct cfs_rq {
 	int throttle_count; /* CONFIG_CFS_BANDWIDTH */
+	struct rq *rq;	    /* CONFIG_FAIR_GROUP_SCHED */
 };
 
 struct sched_entity {

@@ -139,7 +139,7 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
-				      unsigned int state, __u64 now_ns)
+				      unsigned int state, struct turn_clock clock, __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 ran_ns;
@@ -150,6 +150,8 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 	/* it runs, so the switch that let it was not seen */
 	if (account->live.where.state != WIRE_ON_CPU)
 		catch_up(account, ran_ns - account->ran_ns, now_ns);
+	else
+		now_ns = account_end_turn(account, ran_ns, clock, now_ns);
 	account->ran_ns = ran_ns;
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);
@@ -159,18 +161,40 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 		leave_blocked(ctx, task, account, state, now_ns);
 }
 
+/*
+ * It gets a CPU, but was never seen to leave its last one. What it did since then is not known; as
+ * far as it was not charged for it, another thread ran.
+ */
+static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 now_ns)
+{
+	struct turn_clock nothing_omitted;
+
+	if (!account)
+		return 0;
+	nothing_omitted = account->turn.begin;
+	account_end_turn(account, ran_ns, nothing_omitted, now_ns);
+	if (account->turn.hidden_ns)
+		count(&losses.transitions);
+	return 0;
+}
+
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
-				     __u64 now_ns)
+				     struct turn_clock clock, __u64 now_ns)
 {
 	struct account *account = account_of(task);
-	__u64 spent_ns;
+	__u64 spent_ns, ran_ns;
 	__u8 state;
 
 	if (!account)
 		return;
 	state = account->live.where.state;
+	ran_ns = task->se.sum_exec_runtime;
+	if (state == WIRE_ON_CPU)
+		take_again(account, ran_ns, now_ns);
 	spent_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
 				 now_ns);
+	account->turn.begin = clock;
+	account->ran_ns = ran_ns;
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
 	else if (state != WIRE_ON_CPU)
@@ -185,11 +209,12 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u64 now_ns = bpf_ktime_get_ns();
 	/* the fourth argument, read only where the kernel has it */
 	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
+	struct turn_clock clock = turn_clock_of(prev);
 
 	if (prev->pid)
-		leave_cpu(ctx, prev, preempt, state, now_ns);
+		leave_cpu(ctx, prev, preempt, state, clock, now_ns);
 	if (next->pid)
-		take_cpu(next, prev, now_ns);
+		take_cpu(next, prev, clock, now_ns);
 	return 0;
 }
 

@@ -20,6 +20,10 @@
 /* Walks before the first one is over find threads nobody could have known of. */
 volatile bool seeded = false;
 
+/* Some CPU's clock has left out time for this: the kernel accounts for it. */
+volatile bool steal_seen = false;
+volatile bool irq_seen = false;
+
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
 static struct span_worker worker_record;
@@ -56,12 +60,16 @@ static __always_inline void seed(struct task_struct *task)
 	if (!account || account->origin_ns)
 		return;
 	first = observe(task);
+	account->turn.begin = turn_clock_of(task);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
 	account_begin(account, task, first, now_ns);
 	struct wire_where again = observe(task);
 
-	if (account->live.since_ns == now_ns)
+	if (account->live.since_ns == now_ns) {
 		account->live.where = again;
+		if (again.state == WIRE_ON_CPU)
+			account->ran_ns = RAN_UNKNOWN;
+	}
 	site_ask_seeded(task, account);
 	/* one whose fork is not told yet has had no time that could be missing */
 	if (seeded && watch_all && first.detail != WIRE_DETAIL_NEW)
@@ -77,22 +85,38 @@ static __always_inline __u64 sum_ns(const struct wire_totals *totals)
 	return sum;
 }
 
+/* What the record, of a thread on its CPU, says of its turn so far. */
+static __noinline int give_up_open(struct task_struct *task, struct account *account)
+{
+	struct turn_loss loss;
+
+	if (!task || !account)
+		return 0;
+	loss = account_open_turn(account, task, record.end_ns);
+	totals_give_up(&record.totals, loss.stolen_ns, loss.irq_ns, 0);
+	return 0;
+}
+
 /* One attempt; true if what was read adds up. */
-static __always_inline bool read_account(struct account *account, __u64 instant_ns)
+static __always_inline bool read_account(struct task_struct *task, struct account *account,
+					 __u64 instant_ns)
 {
 	/* adding nothing is a full barrier */
 	if (__sync_fetch_and_add(&account->frozen_ns, 0) != instant_ns)
 		record_fill(&record, account, &account->live, instant_ns, WIRE_THREAD);
+	if (record.where.state == WIRE_ON_CPU)
+		give_up_open(task, account);
 	if (__sync_fetch_and_add(&account->frozen_ns, 0) == instant_ns)
 		record_fill(&record, account, &account->frozen, instant_ns, WIRE_THREAD);
 	return record.since_ns <= instant_ns &&
 	       sum_ns(&record.totals) == instant_ns - record.origin_ns;
 }
 
-static __always_inline bool read_account_again(struct account *account, __u64 instant_ns)
+static __always_inline bool read_account_again(struct task_struct *task, struct account *account,
+					       __u64 instant_ns)
 {
 	for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++)
-		if (read_account(account, instant_ns))
+		if (read_account(task, account, instant_ns))
 			return true;
 	count(&losses.torn);
 	return false;
@@ -195,6 +219,19 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 	bpf_seq_write(ctx->meta->seq, &worker_record, sizeof(worker_record));
 }
 
+static __always_inline void look_at_clocks(const struct task_struct *task)
+{
+	const struct rq *rq;
+
+	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
+		return;
+	rq = task->se.cfs_rq->rq;
+	if (!steal_seen && bpf_core_field_exists(rq->prev_steal_time_rq) && rq->prev_steal_time_rq)
+		steal_seen = true;
+	if (!irq_seen && bpf_core_field_exists(rq->prev_irq_time) && rq->prev_irq_time)
+		irq_seen = true;
+}
+
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
@@ -204,6 +241,8 @@ int snapshot(struct bpf_iter__task *ctx)
 
 	if (!task || task->exit_state)
 		return 0;
+	if (!steal_seen || !irq_seen)
+		look_at_clocks(task);
 	account = account_of(task);
 	if (!account) {
 		if (is_watched(task))
@@ -223,7 +262,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		account->pid = pid_of(task);
 	}
 	site_correct(task, account);
-	if (read_account(account, instant_ns) || read_account_again(account, instant_ns)) {
+	if (read_account(task, account, instant_ns) ||
+	    read_account_again(task, account, instant_ns)) {
 		record_fill_task(&record, task, account);
 		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 		account->read_ns = instant_ns;

@@ -20,7 +20,10 @@ static __always_inline void span_send_stack(struct span_stack *stack)
 		count(&spans_lost);
 }
 
-/* The states' totals up to now. */
+/*
+ * The states' totals up to now. Of the current thread, where it is on its CPU; differences of two
+ * may be below zero by what is found out only when the turn ends.
+ */
 static __always_inline void span_totals(const struct account *account, __u64 now_ns,
 					__u64 states_ns[WIRE_STATES])
 {
@@ -40,6 +43,14 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 	for (int i = 0; i < WIRE_STATES; i++)
 		if (i == state && now_ns > since_ns)
 			states_ns[i] += now_ns - since_ns;
+	if (state == WIRE_ON_CPU && now_ns > since_ns) {
+		struct turn_loss loss =
+			account_open_turn(account, bpf_get_current_task_btf(), now_ns);
+
+		states_ns[WIRE_ON_CPU] -= loss.stolen_ns + loss.irq_ns;
+		states_ns[WIRE_STOLEN] += loss.stolen_ns;
+		states_ns[WIRE_IRQ] += loss.irq_ns;
+	}
 }
 
 /* Only in probes and iterators, where memory may be allocated. */

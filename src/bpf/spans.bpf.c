@@ -261,6 +261,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!worker->sampled_ns)
 		worker->sampled_cpu_ns = level->states_ns[WIRE_ON_CPU];
 	stack->weight_ns = states_ns[WIRE_ON_CPU] - worker->sampled_cpu_ns;
+	if ((__s64)stack->weight_ns < 0)
+		stack->weight_ns = 0;
 	worker->sampled_cpu_ns = states_ns[WIRE_ON_CPU];
 	worker->sampled_ns = now_ns;
 	stack->header.time_ns = now_ns;

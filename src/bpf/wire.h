@@ -32,7 +32,8 @@ enum wire_kind {
 
 /*
  * States the kernel side tells apart: name, number, JSON key, column header, what it means.
- * The time on a CPU is split into user and kernel by the model.
+ * The time on a CPU is split into user and kernel by the model. No thread is ever seen in the last
+ * two: they are taken off its time on a CPU when a turn ends (bpf/turn.h).
  */
 #define WIRE_WAITS(X)                                                                              \
 	X(RUNNABLE, 1, "runnable", "RUNQ", "ready, waiting for a CPU")                             \
@@ -44,14 +45,16 @@ enum wire_kind {
 	X(SLEEP, 7, "sleep", "SLP",                                                                \
 	  "in a timed sleep, or blocked for a reason nothing else names")                          \
 	X(IDLE, 8, "idle", "IDLE", "waiting for work")                                             \
-	X(STOPPED, 9, "stopped", "STOP", "stopped by a signal, a tracer or the freezer")
+	X(STOPPED, 9, "stopped", "STOP", "stopped by a signal, a tracer or the freezer")           \
+	X(STOLEN, 10, "stolen", "STEAL", "it had a CPU that the hypervisor took away")             \
+	X(IRQ, 11, "irq", "IRQ", "it had a CPU that served an interrupt")
 
 enum wire_state {
 	WIRE_ON_CPU = 0,
 #define X(name, number, key, header, help) WIRE_##name = number,
 	WIRE_WAITS(X)
 #undef X
-		WIRE_STATES = 10,
+		WIRE_STATES = 12,
 };
 
 /* What a thread waits on, beside the system call it waits in: name, number, text. */
@@ -182,6 +185,7 @@ struct wire_losses {
 	__u64 transitions; /* a wakeup or switch not seen: time after it counts as the state before
 			    */
 	__u64 torn;	   /* a thread that could not be read consistently */
+	__u64 clamped;	   /* turns whose clocks contradicted each other by more than a switch */
 };
 
 struct wire_interval {
@@ -195,6 +199,9 @@ struct wire_interval {
 	/* what dwell itself cost since the interval before */
 	__u64 self_cpu_ns;
 	__u64 snapshot_ns; /* announcing the instant and reading all threads, wall clock */
+	/* of all CPUs since the interval before, by /proc/stat's ticks; WIRE_SESSION_MACHINE */
+	__u64 machine_stolen_ns;
+	__u64 machine_busy_ns; /* all but idle, stolen time included */
 };
 
 enum wire_source {
@@ -216,6 +223,7 @@ enum wire_figure {
 #define WIRE_SESSION_PRECISE_SPLIT 1U /* user and kernel time measured, not sampled by the tick */
 #define WIRE_SESSION_DELAYS	   2U /* taskstats is read too */
 #define WIRE_SESSION_TARGETED	   4U /* not the whole machine was asked for */
+#define WIRE_SESSION_MACHINE	   8U /* intervals say how much of the machine was stolen */
 
 struct wire_session {
 	struct wire_header header;
@@ -454,9 +462,9 @@ struct wire_runtime {
 
 _Static_assert(sizeof(struct wire_where) == 4, "read and written as one word");
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
-_Static_assert(sizeof(struct wire_totals) == 232, "stored verbatim");
-_Static_assert(sizeof(struct wire_thread) == 392, "stored verbatim");
-_Static_assert(sizeof(struct wire_interval) == 96, "stored verbatim");
+_Static_assert(sizeof(struct wire_totals) == 248, "stored verbatim");
+_Static_assert(sizeof(struct wire_thread) == 408, "stored verbatim");
+_Static_assert(sizeof(struct wire_interval) == 120, "stored verbatim");
 _Static_assert(sizeof(struct wire_session) == 208, "stored verbatim");
 _Static_assert(sizeof(struct wire_missing) == 272, "stored verbatim");
 _Static_assert(sizeof(struct wire_cgroup) == 24, "stored verbatim");
@@ -466,7 +474,7 @@ _Static_assert(sizeof(struct wire_reason) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_frame) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_stack) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
-_Static_assert(sizeof(struct wire_stall) == 224, "stored verbatim");
+_Static_assert(sizeof(struct wire_stall) == 240, "stored verbatim");
 _Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_runtime) == 112, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");

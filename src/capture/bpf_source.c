@@ -435,6 +435,19 @@ static uint64_t bpf_leaving(const void *data)
 	return __atomic_load_n(&session->bpf->bss->leaving, __ATOMIC_SEQ_CST);
 }
 
+/* Stolen and interrupted time are measured where some CPU's clock has ever left some out. */
+static uint32_t bpf_states(const void *data)
+{
+	const struct session *session = data;
+	uint32_t states = (1U << WIRE_STATES) - 1;
+
+	if (!session->bpf->bss->steal_seen)
+		states &= ~(1U << WIRE_STOLEN);
+	if (!session->bpf->bss->irq_seen)
+		states &= ~(1U << WIRE_IRQ);
+	return states;
+}
+
 static struct wire_losses bpf_losses(const void *data)
 {
 	const struct session *session = data;
@@ -443,7 +456,8 @@ static struct wire_losses bpf_losses(const void *data)
 	return (struct wire_losses){.threads = losses->threads,
 				    .exits = losses->exits,
 				    .transitions = losses->transitions,
-				    .torn = losses->torn};
+				    .torn = losses->torn,
+				    .clamped = losses->clamped};
 }
 
 static int bpf_open(void **ret_data, const struct source_options *options,
@@ -457,7 +471,7 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 		return result;
 	*ret_data = session;
 	record->source = WIRE_SOURCE_BPF;
-	record->states = (1U << WIRE_STATES) - 1;
+	record->states = bpf_states(session);
 	record->figures = ~0U;
 	if (session->features.precise_cpu_split)
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
@@ -494,6 +508,7 @@ const struct source_ops source_bpf = {
 	.await = bpf_await,
 	.leaving = bpf_leaving,
 	.losses = bpf_losses,
+	.states = bpf_states,
 	.descriptor = bpf_descriptor,
 	.work = bpf_work,
 	.look_at = bpf_look_at,

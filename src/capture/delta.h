@@ -8,6 +8,7 @@
 #ifndef DWELL_CAPTURE_DELTA_H
 #define DWELL_CAPTURE_DELTA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ enum delta_family {
 
 /* All zeros: nothing to refer to, all records stay whole. */
 struct delta {
+	bool version_1; /* records as recordings of that version have them: only for decoding */
 	struct delta_snapshot {
 		char *bytes; /* records of one size, one after the other */
 		size_t count, room;

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
+#include "capture/recording_upgrade.h"
 
 struct chunk {
 	uint64_t offset; /* of its header */
@@ -27,6 +28,8 @@ struct recording {
 	size_t next;	/* chunk */
 	bool broken;	/* the chunks from here to the next key refer to one that is missing */
 	bool restarted; /* what comes next has no baseline */
+	bool is_old;	/* of version 1 */
+	union recording_upgraded upgraded;
 	struct recording_facts facts;
 	ZSTD_DCtx *zstd;
 	struct delta delta;
@@ -65,11 +68,14 @@ static int check_header(struct recording *recording, const char *path, struct er
 				 path);
 	if (header.crc != recording_crc(&header, offsetof(struct recording_header, crc)))
 		return error_set(error, EINVAL, "%s: the header is damaged", path);
-	if (header.major != RECORDING_MAJOR)
+	if (header.major < RECORDING_OLDEST || header.major > RECORDING_MAJOR)
 		return error_set(error, EINVAL,
-				 "%s is a recording of version %u.%u, this dwell reads %u.x: use a "
-				 "newer dwell",
-				 path, header.major, header.minor, RECORDING_MAJOR);
+				 "%s is a recording of version %u.%u, this dwell reads %u.x to "
+				 "%u.x: use a newer dwell",
+				 path, header.major, header.minor, RECORDING_OLDEST,
+				 RECORDING_MAJOR);
+	recording->is_old = header.major < RECORDING_MAJOR;
+	recording->delta.version_1 = recording->is_old;
 	recording->facts.realtime_ns = header.realtime_ns;
 	return 0;
 }
@@ -342,6 +348,8 @@ static int send_records(struct recording *recording, const struct chunk *chunk,
 
 		if (size < 0)
 			return (int)size;
+		if (recording->is_old)
+			record = recording_upgrade_1(record, &recording->upgraded);
 		if (!is_sound(record))
 			return -EBADMSG;
 		result = sink_send(sink, record);

@@ -11,7 +11,8 @@
 #include <zlib.h>
 
 #define RECORDING_MAGIC "DWELLREC"
-#define RECORDING_MAJOR 1 /* another one is another format */
+#define RECORDING_MAJOR 2 /* another one is another format */
+#define RECORDING_OLDEST 1 /* that is read: recording_upgrade.h */
 #define RECORDING_MINOR 0 /* a higher one has records an older dwell passes over */
 #define RECORDING_ORDER 0x01020304U
 

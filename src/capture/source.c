@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "capture/cgroup.h"
+#include "base/machine_time.h"
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
 
@@ -21,6 +22,8 @@ struct source {
 	uint64_t cpu_ns;	      /* own, at the last snapshot */
 	uint64_t snapshot_ns, self_cpu_ns;
 	bool final; /* the present snapshot is the last */
+	struct wire_session session;
+	struct machine_time machine; /* at the last snapshot */
 	/* delay accounting beside BPF; NULL: not to be had, or the source itself has it */
 	struct taskstats_link *taskstats;
 	bool delays_of_all;
@@ -264,6 +267,8 @@ int source_open(struct source **ret_source, const struct source_options *options
 	}
 	source->sink = sink;
 	describe_machine(&session, options->interval_ns);
+	if (machine_time_read(&source->machine, MACHINE_TIME) >= 0 && source->machine.stolen_ns)
+		session.flags |= WIRE_SESSION_MACHINE;
 	if (!targets_everything(targets))
 		session.flags |= WIRE_SESSION_TARGETED;
 	if (options->choice == SOURCE_AUTO)
@@ -275,6 +280,7 @@ int source_open(struct source **ret_source, const struct source_options *options
 		result = open_delays(source, targets, &session, &held);
 	if (result >= 0)
 		result = sink_send(sink, &session.header);
+	source->session = session;
 	for (size_t i = 0; result >= 0 && i < held.count; i++)
 		result = sink_send(sink, &held.items[i].header);
 	if (result < 0) {
@@ -326,6 +332,33 @@ uint64_t source_leaving(const struct source *source)
 	return source->ops->leaving ? source->ops->leaving(source->data) : 0;
 }
 
+/* A clock that stood still so far may have moved. */
+static int renew_session(struct source *source)
+{
+	struct wire_session session = source->session;
+
+	if (source->ops->states)
+		session.states = source->ops->states(source->data);
+	if (source->machine.stolen_ns)
+		session.flags |= WIRE_SESSION_MACHINE;
+	if (session.states == source->session.states && session.flags == source->session.flags)
+		return 0;
+	session.header.time_ns = source->instant_ns;
+	source->session = session;
+	return sink_send(source->sink, &session.header);
+}
+
+static void add_machine(struct source *source, struct wire_interval *interval)
+{
+	struct machine_time before = source->machine, passed;
+
+	if (machine_time_read(&source->machine, MACHINE_TIME) < 0 || !source->last_ns ||
+	    !machine_time_since(&passed, &before, &source->machine))
+		return;
+	interval->machine_busy_ns = passed.busy_ns;
+	interval->machine_stolen_ns = passed.stolen_ns;
+}
+
 int source_end(struct source *source, struct error *error)
 {
 	uint64_t instant_ns = source->instant_ns;
@@ -342,6 +375,11 @@ int source_end(struct source *source, struct error *error)
 
 	if (result < 0)
 		return result;
+	add_machine(source, &interval);
+	result = renew_session(source);
+	if (result < 0)
+		return error_set(error, -result, "cannot take a session record: %s",
+				 strerror(-result));
 	if (source->taskstats)
 		interval.losses.exits += taskstats_lost(source->taskstats);
 	if (source->final)

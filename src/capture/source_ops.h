@@ -22,6 +22,8 @@ struct source_ops {
 	int (*await)(void *data, int timeout_ms, struct record_sink sink, struct error *error);
 	uint64_t (*leaving)(const void *data);
 	struct wire_losses (*losses)(const void *data);
+	/* As wire_session.states, which the last snapshot may have changed; NULL: never. */
+	uint32_t (*states)(const void *data);
 	/* Readable when work() has to be called; NULL: never. */
 	int (*descriptor)(const void *data);
 	int (*work)(void *data, struct record_sink sink, struct error *error);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/differences.h"
 #include "capture/span_probes.h"
 #include "capture/span_seeds.h"
 #include "capture/span_stacks.h"
@@ -189,10 +190,16 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.culprit = party(&end->culprit),
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);
+	uint64_t states_ns[WIRE_STATES];
 	bool rootless = false;
 	int result;
 
-	memcpy(stall.states_ns, end->states_ns, sizeof(stall.states_ns));
+	for (size_t i = 0; i < WIRE_STATES; i++)
+		states_ns[i] = end->states_ns[i];
+	/* a turn on the CPU that began before the span may have turned out to be shorter */
+	differences_settle(states_ns, WIRE_STATES);
+	for (size_t i = 0; i < WIRE_STATES; i++)
+		stall.states_ns[i] = states_ns[i];
 	if (pending && pending->span_ns == end->start_ns) {
 		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
 		stall.stack = pending->block;

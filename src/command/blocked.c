@@ -370,7 +370,7 @@ static bool check(const struct blocked *blocked)
 {
 	const struct blocked_options *options = &blocked->options;
 	struct stall_counts counts = stalls_counts_of_all(blocked->stalls);
-	uint64_t blamed = counts.stalls - counts.in_place, longest_ns = counts.max_blamed_ns;
+	uint64_t blamed = stall_counts_blamed(&counts), longest_ns = counts.max_blamed_ns;
 	size_t count;
 	const struct stall_worker *workers = stalls_workers(blocked->stalls, &count);
 	char longest[16], limit[16];

@@ -48,7 +48,7 @@ static int add_interval(struct load_observer *observer, const struct interval *i
 {
 	const struct wire_losses *losses = &interval->losses;
 
-	observer->lost += losses->threads + losses->exits + losses->transitions + losses->torn;
+	observer->lost += losses_all(losses);
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
 		struct seen *seen = find(observer, row);
@@ -145,6 +145,10 @@ int load_observer_take(struct load_observer *observer, struct outcome *outcome)
 	if (!outcome->observed)
 		return -ENOMEM;
 	outcome->observed_lost = observer->lost;
+	for (int s = 0; s < STATES; s++)
+		if (about_measures(intervals_about(observer->intervals),
+				   wire_of_state((enum state)s)))
+			outcome->observed_states |= 1U << s;
 	for (size_t i = 0; i < run->crew_count; i++) {
 		const struct run_crew *crew = run->crews[i];
 

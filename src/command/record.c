@@ -78,11 +78,6 @@ static const struct argp record_argp = {
 	.children = children,
 };
 
-static uint64_t lost(const struct wire_losses *losses)
-{
-	return losses->threads + losses->exits + losses->transitions + losses->torn;
-}
-
 /* One line that is written over; to standard error, as the file may be standard output. */
 static int show_progress(void *data, struct interval *interval, struct error *error)
 {
@@ -92,16 +87,13 @@ static int show_progress(void *data, struct interval *interval, struct error *er
 	(void)error;
 	if (!record->start_ns)
 		record->start_ns = interval->start_ns;
-	record->losses.threads += interval->losses.threads;
-	record->losses.exits += interval->losses.exits;
-	record->losses.transitions += interval->losses.transitions;
-	record->losses.torn += interval->losses.torn;
+	losses_add(&record->losses, &interval->losses);
 	if (!record->progress)
 		return 0;
 	duration_format(length, sizeof(length), interval->end_ns - record->start_ns);
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
 	fprintf(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
-		interval->row_count, size, (unsigned long long)lost(&record->losses));
+		interval->row_count, size, (unsigned long long)losses_all(&record->losses));
 	return 0;
 }
 
@@ -112,7 +104,7 @@ static void tell(const struct record *record, const struct watch *watch)
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
 	fprintf(stderr, "%s%s: %llu intervals, %s, lost %llu\n", record->progress ? "\r\033[K" : "",
 		record->path, (unsigned long long)watch->told, size,
-		(unsigned long long)lost(&record->losses));
+		(unsigned long long)losses_all(&record->losses));
 }
 
 static int run(struct record *record, struct error *error)

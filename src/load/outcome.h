@@ -22,6 +22,10 @@ struct outcome {
 	struct findings findings;
 	struct observed *observed; /* by the worker's number in the run; NULL: nobody looked */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */
+	uint32_t observed_states;  /* measured: 1 << index of states_ns */
+	/* of all CPUs during the run; false: the machine has no steal clock */
+	bool machine_measured;
+	struct machine_time machine_time;
 };
 
 /* Of a run that run_execute() carried out; it must outlive the outcome. 0 or -ENOMEM. */

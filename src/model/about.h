@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "bpf/wire.h"
 #include "base/identities.h"
+#include "bpf/wire.h"
+#include "model/state.h"
 
 #define ABOUT_MISSING_MAX 16
 
@@ -34,6 +35,13 @@ const char *about_cgroup(const struct about *about, uint64_t id);
 static inline bool about_measures(const struct about *about, __u8 wire_state)
 {
 	return about->session.states & 1U << wire_state;
+}
+
+/* Stolen and interrupt time get a column only where the kernel accounts for them. */
+static inline bool about_shows(const struct about *about, enum state state)
+{
+	return (state != STATE_STOLEN && state != STATE_IRQ) ||
+	       about_measures(about, wire_of_state(state));
 }
 
 static inline bool about_has(const struct about *about, enum wire_figure figure)

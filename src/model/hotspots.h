@@ -26,7 +26,9 @@
 	X(LOCK, "lock", STATE_LOCK, "it waited for a lock")                                        \
 	X(SWAP, "swap", STATE_SWAP, "it waited for memory")                                        \
 	X(SLEEP, "sleep", STATE_SLEEP, "it slept")                                                 \
-	X(STOPPED, "stopped", STATE_STOPPED, "a signal or a debugger stopped it")
+	X(STOPPED, "stopped", STATE_STOPPED, "a signal or a debugger stopped it")                  \
+	X(STOLEN, "stolen", STATE_STOLEN, "the hypervisor took its CPU away")                      \
+	X(IRQ, "irq", STATE_IRQ, "its CPU served interrupts")
 
 enum stall_cause {
 #define X(name, key, state, help) CAUSE_##name,
@@ -42,6 +44,12 @@ struct stall_cause_info {
 };
 
 extern const struct stall_cause_info stall_cause_info[STALL_CAUSES_COUNT];
+
+/* Nothing that any thread did: no code and no thread is blamed for it. */
+static inline bool stall_cause_is_machine(enum stall_cause cause)
+{
+	return cause == CAUSE_STOLEN || cause == CAUSE_IRQ;
+}
 
 /* What stalls have in common; key in options, heading. */
 #define HOTSPOT_GROUPINGS(X)                                                                       \

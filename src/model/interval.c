@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/differences.h"
 #include "model/records.h"
 
 /*
@@ -92,33 +93,26 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
 	row->states_ns[STATE_KERNEL] = on_cpu_ns - row->states_ns[STATE_USER];
 }
 
+/* States whose share of a turn on the CPU is final only when the turn has ended. */
+#define TURN_STATES (1U << WIRE_ON_CPU | 1U << WIRE_STOLEN | 1U << WIRE_IRQ)
+
 /*
  * A transition recorded late (its CPU was taken away from the virtual machine in between) can move
- * time from one state to another behind a snapshot. The sum stays right; the debt is taken from the
- * states that gained. Returns whether that was necessary.
+ * time from one state to another behind a snapshot, and so can a turn's end (bpf/turn.h). The sum
+ * stays right; what was moved is taken from the states that gained, and counted.
  */
-static bool difference_ns(uint64_t into[WIRE_STATES], const struct wire_thread *now,
-			  const struct wire_thread *before)
+static void difference_ns(uint64_t into[WIRE_STATES], const struct wire_thread *now,
+			  const struct wire_thread *before, struct wire_losses *losses)
 {
-	uint64_t debt = 0;
-	bool late = false;
+	uint64_t negative;
 
-	for (int i = 0; i < WIRE_STATES; i++) {
-		if (now->totals.ns[i] < before->totals.ns[i]) {
-			debt += before->totals.ns[i] - now->totals.ns[i];
-			into[i] = 0;
-			late = true;
-		} else {
-			into[i] = now->totals.ns[i] - before->totals.ns[i];
-		}
-	}
-	for (int i = 0; i < WIRE_STATES && debt; i++) {
-		uint64_t part = into[i] < debt ? into[i] : debt;
-
-		into[i] -= part;
-		debt -= part;
-	}
-	return late;
+	for (int i = 0; i < WIRE_STATES; i++)
+		into[i] = now->totals.ns[i] - before->totals.ns[i];
+	negative = differences_settle(into, WIRE_STATES);
+	if (negative & ~(uint64_t)TURN_STATES)
+		losses->torn++;
+	else if (negative)
+		losses->clamped++;
 }
 
 static void fill_counts(struct row *row, const struct wire_thread *now,
@@ -200,8 +194,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	};
 	memcpy(row->comm, now->comm, sizeof(now->comm));
 	memcpy(row->process, now->process, sizeof(now->process));
-	if (difference_ns(ns, now, before))
-		current->losses.torn++;
+	difference_ns(ns, now, before, &current->losses);
 	split_on_cpu(row, ns[WIRE_ON_CPU], now, before);
 	for (int i = WIRE_RUNNABLE; i < WIRE_STATES; i++)
 		row->states_ns[state_of_wait((__u8)i)] = ns[i];
@@ -281,6 +274,7 @@ static struct wire_losses losses_since(const struct wire_losses *now,
 		.exits = now->exits - before->exits,
 		.transitions = now->transitions - before->transitions,
 		.torn = now->torn - before->torn,
+		.clamped = now->clamped - before->clamped,
 	};
 }
 
@@ -306,6 +300,8 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->final = record->final;
 	current->self_cpu_ns = record->self_cpu_ns;
 	current->snapshot_ns = record->snapshot_ns;
+	current->machine_stolen_ns = record->machine_stolen_ns;
+	current->machine_busy_ns = record->machine_busy_ns;
 	current->about = &intervals->about;
 	if (intervals->reasons_told)
 		intervals->reason_count = 0;

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "bpf/wire.h"
 #include "model/about.h"
+#include "model/losses.h"
 #include "model/state.h"
 
 /* Of one thread, or the sum over the threads of a process or cgroup (threads > 1, tid 0). */
@@ -55,7 +56,9 @@ struct interval {
 	uint64_t start_realtime_ns;
 	struct wire_losses losses;	   /* in this interval */
 	bool final;			   /* cut short by the end of the session */
-	uint64_t self_cpu_ns, snapshot_ns; /* as in struct wire_interval */
+	/* as in struct wire_interval */
+	uint64_t self_cpu_ns, snapshot_ns;
+	uint64_t machine_stolen_ns, machine_busy_ns;
 	struct row *rows;
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
@@ -64,14 +67,23 @@ struct interval {
 };
 
 /*
- * Time that the thread used or that somebody may want back: on or waiting for a CPU, for a disk, a
- * lock or memory. Not that in which it waited for others, for work, or for time to pass.
+ * Time that the thread used or could use: on a CPU, whoever else used that, or waiting for a CPU, a
+ * disk, a lock or memory. Not that in which it waited for others, for work, or for time to pass.
  */
 static inline uint64_t row_active_ns(const struct row *row)
 {
 	return row->states_ns[STATE_USER] + row->states_ns[STATE_KERNEL] +
 	       row->states_ns[STATE_RUNNABLE] + row->states_ns[STATE_DISK] +
-	       row->states_ns[STATE_LOCK] + row->states_ns[STATE_SWAP];
+	       row->states_ns[STATE_LOCK] + row->states_ns[STATE_SWAP] +
+	       row->states_ns[STATE_STOLEN] + row->states_ns[STATE_IRQ];
+}
+
+/* How much of the time that the machine's CPUs were busy the hypervisor took away: 0 to 1. */
+static inline double interval_stolen_share(const struct interval *interval)
+{
+	return interval->machine_busy_ns ? (double)interval->machine_stolen_ns /
+						   (double)interval->machine_busy_ns
+					 : 0;
 }
 
 /* Whether it is known what the thread does at the end: of the dead and of sums nothing is. */

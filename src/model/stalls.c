@@ -42,6 +42,7 @@ struct stalls {
 	struct stall_worker *workers; /* as told */
 	size_t worker_room;
 	struct wire_runtime runtime;
+	uint32_t states;	 /* measured; as in wire_session */
 	struct wire_stall stall; /* the last one */
 };
 
@@ -96,6 +97,11 @@ static size_t slice_at(struct stalls *stalls, uint64_t time_ns)
 	return (size_t)(stalls->slice_number % stalls->slice_count);
 }
 
+bool stalls_measures(const struct stalls *stalls, __u8 wire_state)
+{
+	return stalls->states & 1U << wire_state;
+}
+
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id)
 {
 	return stacks_frame(&stalls->stacks, id);
@@ -126,6 +132,10 @@ static enum stall_cause cause_of_state(__u8 state, struct wire_where where)
 		return CAUSE_SLEEP;
 	case WIRE_STOPPED:
 		return CAUSE_STOPPED;
+	case WIRE_STOLEN:
+		return CAUSE_STOLEN;
+	case WIRE_IRQ:
+		return CAUSE_IRQ;
 	case WIRE_IDLE:
 		return where.state == WIRE_IDLE && where.detail == WIRE_DETAIL_NONE ? CAUSE_NET
 										    : CAUSE_IPC;
@@ -133,9 +143,18 @@ static enum stall_cause cause_of_state(__u8 state, struct wire_where where)
 	return CAUSE_IPC;
 }
 
-static __u8 main_state(const struct wire_stall *record)
+/*
+ * The state that took the most; but what is a stall only because its CPU worked for others is
+ * theirs, however long it computed beside.
+ */
+static __u8 main_state(const struct wire_stall *record, uint64_t own_ns, uint64_t threshold_ns)
 {
+	uint64_t stolen_ns = record->states_ns[WIRE_STOLEN], irq_ns = record->states_ns[WIRE_IRQ];
 	__u8 most = 0;
+
+	if (own_ns >= threshold_ns && stolen_ns + irq_ns &&
+	    (stolen_ns + irq_ns > own_ns || own_ns - stolen_ns - irq_ns < threshold_ns))
+		return stolen_ns >= irq_ns ? WIRE_STOLEN : WIRE_IRQ;
 
 	for (__u8 i = 1; i < WIRE_STATES; i++)
 		if (record->states_ns[i] > record->states_ns[most])
@@ -161,6 +180,7 @@ static void add_counts(struct stall_counts *sum, const struct stall_counts *part
 		sum->max_blamed_ns = part->max_blamed_ns;
 	sum->blamed_ns += part->blamed_ns;
 	sum->in_place += part->in_place;
+	sum->machine += part->machine;
 	sum->pool_stalls += part->pool_stalls;
 	sum->hotspots_lost += part->hotspots_lost;
 }
@@ -175,13 +195,16 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 {
 	const struct wire_stall *record = stall->record;
 	const struct frame *function = stalls_frame(stalls, stall->function);
+	bool machine = !stall->in_place && stall_cause_is_machine(stall->cause);
+	bool blamed = !stall->in_place && !machine;
 	struct stall_counts counts = {
 		.stalls = 1,
 		.total_ns = stall->own_ns,
 		.max_ns = stall->own_ns,
-		.blamed_ns = stall->in_place ? 0 : stall->own_ns,
-		.max_blamed_ns = stall->in_place ? 0 : stall->own_ns,
+		.blamed_ns = blamed ? stall->own_ns : 0,
+		.max_blamed_ns = blamed ? stall->own_ns : 0,
 		.in_place = stall->in_place,
+		.machine = machine,
 	};
 	struct hotspot hotspot = {
 		.cause = stall->cause,
@@ -195,7 +218,7 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 		.where = stall->where,
 		.waker = record->waker,
 		.waker_function = stall->waker_function,
-		.culprit = record->culprit,
+		.culprit = stall->culprit,
 		.workers = {{record->tid, 1, stall->own_ns}},
 	};
 	struct hotspots *hotspots =
@@ -249,12 +272,14 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 {
 	uint32_t sampled;
 	struct stall stall = {.record = &stalls->stall};
-	__u8 state = main_state(record);
+	__u8 state;
 	int result;
 
 	if (record->inner_ns > record->duration_ns)
 		return -EBADMSG;
 	stalls->stall = *record;
+	state = main_state(record, record->duration_ns - record->inner_ns,
+			   stalls->runtime.threshold_ns);
 	sampled = stall_samples_stack(&stalls->samples, &stalls->stacks, record->tid,
 				      record->start_ns);
 	stall.own_ns = record->duration_ns - record->inner_ns;
@@ -270,8 +295,13 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		count(stalls, record->header.time_ns, &(struct stall_counts){.pool_stalls = 1});
 		return 0;
 	}
+	/* where it was then is no reason for it */
+	if (stall_cause_is_machine(stall.cause))
+		stall.stack = 0;
+	else
+		stall.culprit = record->culprit;
 	stall.function = stacks_function_of(&stalls->stacks, stall.stack);
-	if (!stall.function)
+	if (!stall.function && !stall_cause_is_machine(stall.cause))
 		stall.function = record->type;
 	/* a short wait beside it explains nothing */
 	if (record->longest.state == state)
@@ -358,6 +388,9 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 		return take_stall(stalls, (const struct wire_stall *)record, ret_stall);
 	case WIRE_WORKER:
 		return add_worker(stalls, (const struct wire_worker *)record);
+	case WIRE_SESSION:
+		stalls->states = ((const struct wire_session *)record)->states;
+		return 0;
 	case WIRE_RUNTIME:
 		stalls->runtime = *(const struct wire_runtime *)record;
 		return 0;

@@ -25,6 +25,7 @@ struct stall {
 	struct wire_where where; /* of its longest wait, if that was for this cause; else state 0 */
 	bool in_place;
 	uint32_t waker_function;
+	struct wire_party culprit; /* of the record; none where the machine is to blame */
 };
 
 /* Of the time that is looked at. */
@@ -60,6 +61,9 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record,
 /* After its records: what the workers did. */
 void stalls_add_interval(struct stalls *stalls, const struct interval *interval);
 
+/* Whether the session the records are from measures a state (enum wire_state). */
+bool stalls_measures(const struct stalls *stalls, __u8 wire_state);
+
 /* NULL: no such frame or stack. */
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id);
 const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id);
@@ -84,11 +88,18 @@ const struct wire_runtime *stalls_runtime(const struct stalls *stalls);
 struct stall_counts {
 	uint64_t measured_ns; /* sum of the intervals */
 	uint64_t stalls, total_ns, max_ns;
-	uint64_t blamed_ns, max_blamed_ns; /* of those without in_place */
-	uint64_t in_place;		   /* of those: the runtime was told, nobody is to blame */
+	uint64_t blamed_ns, max_blamed_ns; /* of those that are neither of the next two */
+	uint64_t in_place;		   /* the runtime was told */
+	uint64_t machine;		   /* stall_cause_is_machine() */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */
 };
+
+/* How many stalls the program is to blame for. */
+static inline uint64_t stall_counts_blamed(const struct stall_counts *counts)
+{
+	return counts->stalls - counts->in_place - counts->machine;
+}
 
 /* Of the time that is looked at, and of all there was. */
 struct stall_counts stalls_counts(const struct stalls *stalls);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The eleven thread states (Thread State Analysis: Gregg, Systems Performance, 2nd ed., ch. 5). At
- * any instant a thread is in exactly one, so over an interval its states sum to the time it
- * existed.
+ * The states of a thread: eleven of Thread State Analysis (Gregg, Systems Performance, 2nd ed., ch.
+ * 5), and two for the time in which it had a CPU that did not work for it. At any instant a thread
+ * is in exactly one, so over an interval its states sum to the time it existed.
  */
 #ifndef DWELL_MODEL_STATE_H
 #define DWELL_MODEL_STATE_H

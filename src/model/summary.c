@@ -135,10 +135,9 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	}
 	if (interval->end_ns > whole->end_ns)
 		whole->end_ns = interval->end_ns;
-	whole->losses.threads += interval->losses.threads;
-	whole->losses.exits += interval->losses.exits;
-	whole->losses.transitions += interval->losses.transitions;
-	whole->losses.torn += interval->losses.torn;
+	losses_add(&whole->losses, &interval->losses);
+	whole->machine_stolen_ns += interval->machine_stolen_ns;
+	whole->machine_busy_ns += interval->machine_busy_ns;
 	whole->self_cpu_ns += interval->self_cpu_ns;
 	whole->snapshot_ns += interval->snapshot_ns;
 	whole->about = interval->about;

@@ -81,7 +81,7 @@ void blocked_label(const struct blocked_screen *screen, const struct hotspot *ho
 	const struct stalls *stalls = screen->options.stalls;
 	const struct frame *function = stalls_frame(stalls, hotspot->function);
 	const struct frame *type = stalls_frame(stalls, hotspot->type);
-	const char *text = "(no stack)";
+	const char *text = blocked_without_function(hotspot->cause);
 	char name[BLOCKED_NAME_BYTES];
 
 	if (screen->by == HOTSPOTS_BY_FUNCTION && function) {
@@ -304,8 +304,7 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 {
 	const struct stall_counts *counts = &screen->counts;
 	uint64_t observed_ns = blocked_observed_ns(screen), runnable_ns = 0;
-	/* what the runtime was told of is nobody's fault */
-	uint64_t blamed = counts->stalls - counts->in_place;
+	uint64_t blamed = stall_counts_blamed(counts);
 	double share = observed_ns ? (double)counts->blamed_ns / (double)observed_ns : 0;
 	char threshold[16], longest[16], why[128];
 	bool bad = share >= BLOCKED_SHARE;

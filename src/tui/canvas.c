@@ -121,6 +121,8 @@ uint32_t state_sign(enum state state, bool ascii)
 		[STATE_SLEEP] = {0x2591, 's'},	  /* light shade */
 		[STATE_IDLE] = {0xb7, '.'},	  /* middle dot */
 		[STATE_STOPPED] = {0x25a1, 'T'},  /* empty square */
+		[STATE_STOLEN] = {0x25bc, '!'},	  /* triangle: taken down to the host */
+		[STATE_IRQ] = {0x2551, '|'},
 	};
 
 	return ascii ? (unsigned char)signs[state].ascii : signs[state].sign;

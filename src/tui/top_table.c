@@ -15,6 +15,7 @@
 #define BAR_COMFORTABLE 16
 #define NOW_COMFORTABLE 25
 #define BAR_MAX		40
+#define STOLEN_WARNING	0.05 /* of busy CPU time: figures of speed mean little above it */
 
 /* Which columns there is room for. */
 struct layout {
@@ -27,8 +28,8 @@ struct layout {
 
 /* The first to get a column when the terminal is narrow. */
 static const enum state by_interest[STATES] = {
-	STATE_USER, STATE_KERNEL, STATE_RUNNABLE, STATE_DISK, STATE_LOCK,    STATE_NET,
-	STATE_IPC,  STATE_IDLE,	  STATE_SLEEP,	  STATE_SWAP, STATE_STOPPED,
+	STATE_USER, STATE_KERNEL, STATE_RUNNABLE, STATE_STOLEN,	 STATE_DISK, STATE_LOCK, STATE_NET,
+	STATE_IPC,  STATE_IDLE,	  STATE_SLEEP,	  STATE_SWAP, STATE_STOPPED, STATE_IRQ,
 };
 
 static int take(int *left, int wanted)
@@ -59,11 +60,12 @@ static struct layout plan(const struct top_screen *screen, int columns)
 		layout.states[by_interest[i]] = take(&left, SHARE_WIDTH);
 	layout.now = take(&left, NOW_MIN);
 	for (int i = 3; i < STATES; i++) {
-		layout.states[by_interest[i]] = take(&left, SHARE_WIDTH);
-		if (i == 4)
+		if (about_shows(screen->interval.about, by_interest[i]))
+			layout.states[by_interest[i]] = take(&left, SHARE_WIDTH);
+		if (i == 5)
 			layout.p99 = take(&left, P99_WIDTH);
 		/* before the rarer states: room to read by */
-		if (i == 6) {
+		if (i == 7) {
 			widen(&left, &layout.now, NOW_COMFORTABLE);
 			widen(&left, &layout.bar, BAR_COMFORTABLE);
 		}
@@ -96,7 +98,7 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	const struct interval *interval = &screen->interval;
 	const struct wire_losses *losses = &interval->losses;
 	const struct wire_session *session = &interval->about->session;
-	uint64_t lost = losses->threads + losses->exits + losses->transitions + losses->torn;
+	uint64_t lost = losses_all(losses);
 	uint64_t length_ns = interval->end_ns - interval->start_ns;
 	time_t seconds = (time_t)((interval->start_realtime_ns + length_ns) / NS_PER_S);
 	char clock[24], length[16];
@@ -120,6 +122,11 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	if (screen->frozen)
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
 				  screen->options.replay ? "PAUSED  " : "FROZEN  ");
+	if (session->flags & WIRE_SESSION_MACHINE)
+		at += canvas_format(canvas, 0, at, canvas->columns,
+				    interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
+										      : ROLE_DIM,
+				    "stolen %.0f%%  ", 100 * interval_stolen_share(interval));
 	at += canvas_format(
 		canvas, 0, at, canvas->columns, ROLE_DIM, "every %s  self %.1f%%  ", length,
 		length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);

@@ -39,8 +39,9 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 	const struct frame *function = stalls_frame(export->stalls, stall->function);
 	const struct frame *type = stalls_frame(export->stalls, record->type);
 	const struct stack *stack = stalls_stack(export->stalls, stall->stack);
-	char name[BLOCKED_NAME_BYTES] = "(no stack)", reason[REASON_BYTES];
+	char name[BLOCKED_NAME_BYTES], reason[REASON_BYTES];
 
+	snprintf(name, sizeof(name), "%s", blocked_without_function(stall->cause));
 	if (function)
 		blocked_name(name, function);
 	separate(export);

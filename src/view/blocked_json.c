@@ -131,13 +131,23 @@ static void write_reason(struct json *json, const struct wire_where *where)
 	string_or_null(json, "reason", text);
 }
 
+static void write_state(struct json *json, const struct stalls *stalls, enum state state,
+			uint64_t ns)
+{
+	if (stalls_measures(stalls, wire_of_state(state)))
+		json_add_u64(json, state_info[state].key, ns);
+	else
+		json_add_null(json, state_info[state].key);
+}
+
 /* As in docs/formats/json.md, but CPU time is not split: the kernel's split is too coarse here. */
-static void write_states(struct json *json, const __u64 states_ns[WIRE_STATES])
+static void write_states(struct json *json, const struct stalls *stalls,
+			 const __u64 states_ns[WIRE_STATES])
 {
 	json_object_begin(json, "states_ns");
 	json_add_u64(json, "cpu", states_ns[WIRE_ON_CPU]);
 	for (__u8 state = WIRE_RUNNABLE; state < WIRE_STATES; state++)
-		json_add_u64(json, state_info[state_of_wait(state)].key, states_ns[state]);
+		write_state(json, stalls, state_of_wait(state), states_ns[state]);
 	json_object_end(json);
 }
 
@@ -169,10 +179,10 @@ void blocked_json_stall(struct output *out, const struct stalls *stalls, const s
 	else
 		json_add_null(&json, "task_id");
 	write_in_place(&json, stall->in_place);
-	write_states(&json, record->states_ns);
+	write_states(&json, stalls, record->states_ns);
 	write_stack(&json, stalls, stall->stack);
 	write_waker(&json, stalls, &record->waker, stall->waker_function);
-	write_culprit(&json, &record->culprit);
+	write_culprit(&json, &stall->culprit);
 	json_object_end(&json);
 	output_char(out, '\n');
 }
@@ -226,7 +236,8 @@ static void write_workers(struct json *json, const struct blocked_summary *summa
 			     worker->longest_ns);
 		json_object_begin(json, "states_ns");
 		for (int state = 0; state < STATES; state++)
-			json_add_u64(json, state_info[state].key, worker->states_ns[state]);
+			write_state(json, summary->stalls, (enum state)state,
+				    worker->states_ns[state]);
 		json_object_end(json);
 		json_add_u64(json, "stalls", worker->stalls);
 		write_open(json, summary->stalls, worker);

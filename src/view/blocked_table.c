@@ -115,7 +115,7 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 		const struct hotspot *hotspot = &hotspots[i];
 		const struct frame *function = stalls_frame(summary->stalls, hotspot->function);
 
-		snprintf(name, sizeof(name), "(no stack)");
+		snprintf(name, sizeof(name), "%s", blocked_without_function(hotspot->cause));
 		if (function)
 			blocked_name(name, function);
 		write_function(out, name);

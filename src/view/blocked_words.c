@@ -58,6 +58,18 @@ void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause, struc
 		 *reason ? " " : "", reason);
 }
 
+const char *blocked_without_function(enum stall_cause cause)
+{
+	switch (cause) {
+	case CAUSE_STOLEN:
+		return "(hypervisor)";
+	case CAUSE_IRQ:
+		return "(interrupts)";
+	default:
+		return "(no stack)";
+	}
+}
+
 const char *blocked_found_by(unsigned int number)
 {
 	switch (number) {

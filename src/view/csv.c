@@ -67,7 +67,7 @@ static void csv_interval(const struct view *view, const struct interval *interva
 		output_char(view->out, ',');
 		output_u64(view->out, interval->end_ns - interval->start_ns);
 		output_char(view->out, ',');
-		output_u64(view->out, losses->threads + losses->exits + losses->transitions);
+		output_u64(view->out, losses_lost(losses));
 		output_char(view->out, ',');
 		output_u64(view->out, losses->torn);
 		for (size_t j = 0; j < field_count; j++) {

@@ -184,7 +184,7 @@ const struct field fields[] = {
 	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0, 0},
 	{"observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
 	 get_observed, 0, 0},
-	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* eleven */
+	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* thirteen */
 	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0,
 	 WIRE_FIGURE_STATE},
 	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason, 0,
@@ -216,7 +216,7 @@ const struct field fields[] = {
 	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0},
 	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
 	 0, 0},
-	{"active", NULL, NULL, NULL, "time in user, kernel, runnable, disk, lock and swap", ALL,
+	{"active", NULL, NULL, NULL, "time on or waiting for a CPU, in disk, lock and swap", ALL,
 	 get_active, 0, 0},
 };
 

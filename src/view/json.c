@@ -77,11 +77,19 @@ static void write_quality(struct json *json, const struct interval *interval)
 	const struct about *about = interval->about;
 
 	json_object_begin(json, "quality");
-	json_add_u64(json, "lost", losses->threads + losses->exits + losses->transitions);
+	json_add_u64(json, "lost", losses_lost(losses));
 	json_add_u64(json, "lost_threads", losses->threads);
 	json_add_u64(json, "lost_exits", losses->exits);
 	json_add_u64(json, "lost_transitions", losses->transitions);
 	json_add_u64(json, "torn", losses->torn);
+	json_add_u64(json, "clamped", losses->clamped);
+	if (about->session.flags & WIRE_SESSION_MACHINE) {
+		json_add_u64(json, "machine_stolen_ns", interval->machine_stolen_ns);
+		json_add_u64(json, "machine_busy_ns", interval->machine_busy_ns);
+	} else {
+		json_add_null(json, "machine_stolen_ns");
+		json_add_null(json, "machine_busy_ns");
+	}
 	json_add_string(json, "cpu_split",
 			about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "tick");
 	json_add_string(json, "states", about_states_kind(about));

@@ -207,7 +207,7 @@ static void add_report(struct json *json, const struct run_crew *crew, unsigned 
 	json_add_text(json, "work_error", report->work_error);
 }
 
-static void add_observed(struct json *json, const struct observed *observed)
+static void add_observed(struct json *json, const struct observed *observed, uint32_t states)
 {
 	if (!observed->measured) {
 		json_add_null(json, "observed");
@@ -217,7 +217,7 @@ static void add_observed(struct json *json, const struct observed *observed)
 	json_add_u64(json, "observed_ns", observed->observed_ns);
 	json_object_begin(json, "states_ns");
 	for (int i = 0; i < STATES; i++)
-		json_add_u64(json, state_info[i].key, observed->states_ns[i]);
+		add_known(json, state_info[i].key, observed->states_ns[i], states & 1U << i);
 	json_object_end(json);
 	json_object_end(json);
 }
@@ -247,7 +247,8 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 	if (report)
 		add_report(&json, crew, number, samples);
 	if (outcome->observed)
-		add_observed(&json, &outcome->observed[crew->first_index + number]);
+		add_observed(&json, &outcome->observed[crew->first_index + number],
+			     outcome->observed_states);
 	json_object_end(&json);
 	output_char(out, '\n');
 }
@@ -429,6 +430,10 @@ static void write_run(struct output *out, const struct outcome *outcome)
 	add_events(&json, run);
 	add_scheduler(&json, run);
 	json_add_u64(&json, "scheduler_alarms", run->alarms);
+	add_known(&json, "machine_stolen_ns", outcome->machine_time.stolen_ns,
+		  outcome->machine_measured);
+	add_known(&json, "machine_busy_ns", outcome->machine_time.busy_ns,
+		  outcome->machine_measured);
 	if (outcome->observed)
 		json_add_u64(&json, "observed_lost", outcome->observed_lost);
 	add_checks(&json, &outcome->findings);

@@ -82,11 +82,16 @@ static void write_head(struct output *out, const struct outcome *outcome)
 		      run->spec->name, workers, workers == 1 ? "" : "s", run->crew_count,
 		      run->crew_count == 1 ? "" : "s", length, planned,
 		      (unsigned long long)run->spec->seed);
-	output_format(out, "Linux %s %s, %u CPU%s, %u cache%s, %u node%s%s%s\n\n", machine->kernel,
+	output_format(out, "Linux %s %s, %u CPU%s, %u cache%s, %u node%s%s%s\n", machine->kernel,
 		      machine->architecture, machine->cpus, machine->cpus == 1 ? "" : "s",
 		      machine->llcs, machine->llcs == 1 ? "" : "s", machine->nodes,
 		      machine->nodes == 1 ? "" : "s", *machine->scheduler ? ", sched_ext " : "",
 		      machine->scheduler);
+	if (outcome->machine_measured && outcome->machine_time.stolen_ns)
+		output_format(out, "the hypervisor took %.1f %% of the machine's busy CPU time\n",
+			      100.0 * (double)outcome->machine_time.stolen_ns /
+				      (double)outcome->machine_time.busy_ns);
+	output_char(out, '\n');
 }
 
 static void write_group(struct output *out, const struct outcome *outcome, size_t number)
@@ -340,6 +345,12 @@ static void write_findings(struct output *out, const struct outcome *outcome)
 	output_format(out, "\nverdict: %s\n", verdict_names[findings->verdict]);
 }
 
+/* As about_shows(): the observer's source measures all other states. */
+static bool shows(const struct outcome *outcome, int state)
+{
+	return outcome->observed_states & 1U << state;
+}
+
 /* Of each group, as shares of the time that was seen. */
 static void write_observed(struct output *out, const struct outcome *outcome)
 {
@@ -348,7 +359,8 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 	output_char(out, '\n');
 	text_padded(out, "OBSERVED, % OF TIME", NAME_COLUMNS);
 	for (int s = 0; s < STATES; s++)
-		output_format(out, " %6s", state_info[s].header);
+		if (shows(outcome, s))
+			output_format(out, " %6s", state_info[s].header);
 	output_char(out, '\n');
 	for (size_t i = 0; i < outcome->run->crew_count; i++) {
 		const struct run_crew *crew = outcome->run->crews[i];
@@ -364,7 +376,9 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 		group_name(name, sizeof(name), outcome->run, crew);
 		text_padded(out, name, NAME_COLUMNS);
 		for (int s = 0; s < STATES; s++)
-			if (whole > 0)
+			if (!shows(outcome, s))
+				continue;
+			else if (whole > 0)
 				output_format(out, " %6.1f", 100 * sums[s] / whole);
 			else
 				output_string(out, "      -");

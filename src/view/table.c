@@ -23,19 +23,20 @@ static void write_name(struct output *out, const char *name, size_t columns, boo
 		output_char(out, ' ');
 }
 
-/* Five columns. What is exactly zero shows as a bare 0, so that the rest stands out. */
-static void write_share(struct output *out, uint64_t part_ns, uint64_t whole_ns)
+/* Of a state: room for its heading, and a space before it. */
+#define SHARE_COLUMNS(state) ((state) == STATE_STOLEN ? 6 : 5)
+
+/* What is exactly zero shows as a bare 0, so that the rest stands out. */
+static void write_share(struct output *out, int width, uint64_t part_ns, uint64_t whole_ns)
 {
 	double share = whole_ns ? 100.0 * (double)part_ns / (double)whole_ns : 0;
 
 	if (!whole_ns)
-		output_string(out, "    -");
+		output_format(out, "%*s", width, "-");
 	else if (!part_ns)
-		output_string(out, "    0");
-	else if (share >= 99.95)
-		output_format(out, "%5.0f", share);
+		output_format(out, "%*s", width, "0");
 	else
-		output_format(out, "%5.1f", share);
+		output_format(out, "%*.*f", width, share >= 99.95 ? 0 : 1, share);
 }
 
 static void write_p99(const struct view *view, const struct row *row, const struct about *about)
@@ -82,14 +83,15 @@ static void write_now(const struct view *view, const struct row *row, const stru
 		      reason, *reason ? " " : "", since);
 }
 
-static void write_states_heading(struct output *out)
+static void write_states_heading(struct output *out, const struct about *about)
 {
 	for (int i = 0; i < STATES; i++)
-		output_format(out, "%5s", state_info[i].header);
+		if (about_shows(about, (enum state)i))
+			output_format(out, "%*s", SHARE_COLUMNS(i), state_info[i].header);
 	output_string(out, "  RQp99");
 }
 
-static void write_heading(const struct view *view)
+static void write_heading(const struct view *view, const struct about *about)
 {
 	struct output *out = view->out;
 
@@ -103,7 +105,7 @@ static void write_heading(const struct view *view)
 	default:
 		output_format(out, "%8s %-*s", "TID", NAME_COLUMNS, "COMM");
 	}
-	write_states_heading(out);
+	write_states_heading(out, about);
 	output_string(out, view->by == BY_THREAD   ? "  NOW\n"
 			   : view->by == BY_CGROUP ? "  CGROUP\n"
 						   : "\n");
@@ -137,9 +139,11 @@ static void write_row(const struct view *view, const struct row *row, const stru
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)
-		write_share(out, row->states_ns[i],
-			    about_measures(about, wire_of_state((enum state)i)) ? row->observed_ns
-										: 0);
+		if (about_shows(about, (enum state)i))
+			write_share(out, SHARE_COLUMNS(i), row->states_ns[i],
+				    about_measures(about, wire_of_state((enum state)i))
+					    ? row->observed_ns
+					    : 0);
 	write_p99(view, row, about);
 	if (view->by == BY_THREAD) {
 		write_now(view, row, about);
@@ -195,6 +199,15 @@ static void write_sources(struct output *out, const struct about *about)
 		      about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "by tick");
 }
 
+/* `stolen 41.2% of busy CPU time` */
+static void write_machine(struct output *out, const struct interval *interval)
+{
+	if (!(interval->about->session.flags & WIRE_SESSION_MACHINE))
+		return;
+	output_format(out, "stolen %.1f%% of busy CPU time  ",
+		      100 * interval_stolen_share(interval));
+}
+
 static void write_title(const struct view *view, const struct interval *interval, size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
@@ -213,6 +226,7 @@ static void write_title(const struct view *view, const struct interval *interval
 	if (interval->about->session.source == WIRE_SOURCE_TASKSTATS &&
 	    about_misses(interval->about, "delayacct"))
 		output_string(view->out, "delays off: sysctl kernel.task_delayacct=1  ");
+	write_machine(view->out, interval);
 	output_format(view->out, "self %.1f%%  ",
 		      100.0 * (double)interval->self_cpu_ns /
 			      (double)(interval->end_ns - interval->start_ns));
@@ -230,7 +244,7 @@ static void table_interval(const struct view *view, const struct interval *inter
 		shown += all || !is_idle(&interval->rows[i]);
 	write_title(view, interval, shown);
 	if (shown)
-		write_heading(view);
+		write_heading(view, interval->about);
 	for (size_t i = 0; i < interval->row_count && shown; i++) {
 		if (!all && is_idle(&interval->rows[i]))
 			continue;

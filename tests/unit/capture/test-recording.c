@@ -8,6 +8,7 @@
 #include "capture/proc_threads.h"
 #include "capture/recorder.h"
 #include "capture/recording.h"
+#include "capture/recording_upgrade.h"
 #include "capture/taskstats.h"
 
 static struct wire_thread sample_thread(uint32_t tid, uint64_t end_ns)
@@ -86,6 +87,49 @@ static int count_records(void *data, const struct wire_header *record)
 	if (record->kind < 16)
 		counts[record->kind]++;
 	return 0;
+}
+
+/* A recording of version 1 had ten states, and nothing of the machine's time. */
+CASE(records_of_version_1_are_read_as_todays)
+{
+	struct {
+		struct wire_header header;
+		uint64_t words[(RECORDING_1_THREAD_BYTES - sizeof(struct wire_header)) / 8];
+	} old = {.header = {.size = sizeof(old), .kind = WIRE_EXIT}};
+	union recording_upgraded room;
+	const struct wire_header *record;
+	size_t ns = offsetof(struct wire_thread, totals.ns) / 8;
+	size_t after = offsetof(struct wire_thread, totals.ns[WIRE_STATES]) / 8;
+	uint32_t tid = 4711;
+
+	((uint64_t *)&old)[ns + 9] = 99;
+	((uint64_t *)&old)[ns + 10] = 1234; /* latency_max_ns */
+	memcpy((char *)&old + RECORDING_1_THREAD_TID, &tid, sizeof(tid));
+	/* behind tid, pid, parent_pid and exit_code: a state that was none then */
+	((char *)&old)[RECORDING_1_THREAD_TID + 16] = 10;
+	record = recording_upgrade_1(&old.header, &room);
+	assert_ptr_equal(record, &room.header);
+	assert_int_equal(record->size, sizeof(struct wire_thread));
+	assert_int_equal(room.thread.totals.ns[WIRE_STOPPED], 99);
+	assert_int_equal(room.thread.totals.ns[WIRE_STOLEN], 0);
+	assert_int_equal(((uint64_t *)&room)[after], 1234);
+	assert_int_equal(room.thread.tid, 4711);
+	assert_int_equal(room.thread.where.state, WIRE_STATES);
+	/* of another size it is damaged: for whoever checks */
+	old.header.size = sizeof(old) - 8;
+	assert_ptr_equal(recording_upgrade_1(&old.header, &room), &old.header);
+
+	struct wire_interval interval = {
+		.header = {.size = sizeof(interval) - 24, .kind = WIRE_INTERVAL}};
+
+	/* final, self_cpu_ns and snapshot_ns lay one word earlier */
+	((uint64_t *)&interval)[offsetof(struct wire_interval, losses.clamped) / 8] =
+		7 | 1ULL << 32;
+	record = recording_upgrade_1(&interval.header, &room);
+	assert_int_equal(room.interval.losses.clamped, 0);
+	assert_int_equal(room.interval.threads, 7);
+	assert_int_equal(room.interval.final, 1);
+	assert_int_equal(room.interval.machine_busy_ns, 0);
 }
 
 CASE(what_is_written_is_read)
@@ -268,6 +312,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(differences_are_small_and_undone),
 		cmocka_unit_test(a_difference_to_nothing_is_refused),
+		cmocka_unit_test(records_of_version_1_are_read_as_todays),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_reader_that_begins_late_knows_as_much),
 		cmocka_unit_test(stat_lines_with_any_name),

@@ -278,6 +278,30 @@ CASE(cpu_time_of_a_life_without_a_tick)
 	intervals_free(intervals);
 }
 
+/* What was stolen of a turn is settled when it ends: a snapshot in it may have said less. */
+CASE(a_turn_settled_behind_a_snapshot_is_counted_and_not_torn)
+{
+	struct intervals *intervals = intervals_new();
+	struct wire_thread one = thread(7, 100, 1000, WIRE_ON_CPU);
+	struct interval *interval;
+
+	feed(intervals, &one);
+	close_at(intervals, 1000, 1000);
+	one = thread(7, 100, 2000, WIRE_IDLE);
+	one.totals.ns[WIRE_IDLE] = 990;
+	one.totals.ns[WIRE_ON_CPU] = 860; /* 40 less than before */
+	one.totals.ns[WIRE_STOLEN] = 50;
+	feed(intervals, &one);
+	interval = close_at(intervals, 1000, 2000);
+	assert_int_equal(interval->rows[0].states_ns[STATE_USER], 0);
+	assert_int_equal(interval->rows[0].states_ns[STATE_STOLEN], 50);
+	assert_int_equal(interval->rows[0].states_ns[STATE_IDLE], 950);
+	assert_int_equal(sum(&interval->rows[0]), interval->rows[0].observed_ns);
+	assert_int_equal(interval->losses.torn, 0);
+	assert_int_equal(interval->losses.clamped, 1);
+	intervals_free(intervals);
+}
+
 CASE(time_moved_behind_a_snapshot_is_no_negative_time)
 {
 	struct intervals *intervals = intervals_new();
@@ -403,6 +427,7 @@ int main(void)
 		cmocka_unit_test(missing_are_those_neither_seen_nor_ended),
 		cmocka_unit_test(cpu_time_splits_as_the_ticks_of_the_interval),
 		cmocka_unit_test(cpu_time_of_a_life_without_a_tick),
+		cmocka_unit_test(a_turn_settled_behind_a_snapshot_is_counted_and_not_torn),
 		cmocka_unit_test(time_moved_behind_a_snapshot_is_no_negative_time),
 		cmocka_unit_test(latency_is_of_the_interval),
 		cmocka_unit_test(a_wait_for_a_cpu_that_goes_on_counts_as_longest),

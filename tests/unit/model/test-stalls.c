@@ -255,6 +255,46 @@ CASE(without_types_the_stack_tells_tasks_from_closures)
 	stalls_free(stalls);
 }
 
+/* Neither code nor a thread is to blame for what the hypervisor did. */
+CASE(stolen_time_is_nobodys_stall)
+{
+	struct stalls *stalls = make();
+	struct wire_runtime runtime = {
+		.header = {.size = sizeof(runtime), .kind = WIRE_RUNTIME}, .threshold_ns = 1000};
+	struct wire_stall one = record(WIRE_STOLEN, 3000, 1);
+	struct stall stall;
+
+	assert_int_equal(stalls_feed(stalls, &runtime.header, &stall), 0);
+	one.longest = (struct wire_where){.state = WIRE_RUNNABLE};
+	one.culprit = (struct wire_party){.tid = 9, .pid = 9, .comm = "other"};
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.cause, CAUSE_STOLEN);
+	assert_int_equal(stall.function, 0);
+	assert_int_equal(stall.culprit.tid, 0);
+	/* it computed for longer, but not for so long that it were a stall */
+	one.states_ns[WIRE_ON_CPU] = 900;
+	one.states_ns[WIRE_STOLEN] = 200;
+	one.duration_ns = 1100;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.cause, CAUSE_STOLEN);
+	/* a stall in any case: its own main state */
+	one.states_ns[WIRE_ON_CPU] = 2000;
+	one.duration_ns = 2200;
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.cause, CAUSE_CPU);
+	assert_int_equal(stall.culprit.tid, 9);
+	one = record(WIRE_IRQ, 1500, 1);
+	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
+	assert_int_equal(stall.cause, CAUSE_IRQ);
+	struct stall_counts counts = stalls_counts(stalls);
+
+	assert_int_equal(counts.stalls, 4);
+	assert_int_equal(stall_counts_blamed(&counts), 1);
+	assert_int_equal(counts.blamed_ns, 2200);
+	assert_int_equal(counts.max_blamed_ns, 2200);
+	stalls_free(stalls);
+}
+
 CASE(hotspots_sum_up)
 {
 	struct stalls *stalls = make();
@@ -548,6 +588,7 @@ int main(void)
 		cmocka_unit_test(what_it_ran_is_sampled),
 		cmocka_unit_test(blocking_in_place_is_told_apart),
 		cmocka_unit_test(without_types_the_stack_tells_tasks_from_closures),
+		cmocka_unit_test(stolen_time_is_nobodys_stall),
 		cmocka_unit_test(hotspots_sum_up),
 		cmocka_unit_test(many_functions_take_bounded_room),
 		cmocka_unit_test(a_window_shows_the_last_of_it),

@@ -62,11 +62,28 @@ static struct row sample_row(void)
 	return row;
 }
 
-/* What a format makes of one interval with one row; static storage. */
+/* What a format makes of one interval; static storage. */
+static const char *shown_interval(const struct view_ops *ops, enum grouping by,
+				  const struct interval *interval)
+{
+	static char text[8192];
+	struct output out;
+	struct view view = {.ops = ops, .out = &out, .by = by};
+
+	assert_int_equal(output_init(&out, -1), 0);
+	if (ops->begin)
+		ops->begin(&view);
+	ops->interval(&view, interval);
+	assert_true(out.used < sizeof(text));
+	memcpy(text, out.buffer, out.used);
+	text[out.used] = '\0';
+	output_release(&out);
+	return text;
+}
+
 static const char *shown(const struct view_ops *ops, enum grouping by, struct row *rows,
 			 size_t count)
 {
-	static char text[8192];
 	struct interval interval = {.start_ns = 5,
 				    .end_ns = 1000005,
 				    .start_realtime_ns = 1767323045123456789ULL,
@@ -75,18 +92,8 @@ static const char *shown(const struct view_ops *ops, enum grouping by, struct ro
 				    .self_cpu_ns = 4000,
 				    .snapshot_ns = 3,
 				    .about = sample_about()};
-	struct output out;
-	struct view view = {.ops = ops, .out = &out, .by = by};
 
-	assert_int_equal(output_init(&out, -1), 0);
-	if (ops->begin)
-		ops->begin(&view);
-	ops->interval(&view, &interval);
-	assert_true(out.used < sizeof(text));
-	memcpy(text, out.buffer, out.used);
-	text[out.used] = '\0';
-	output_release(&out);
-	return text;
+	return shown_interval(ops, by, &interval);
 }
 
 CASE(json_is_the_contract)
@@ -99,7 +106,8 @@ CASE(json_is_the_contract)
 		"\"start_ns\":5,\"duration_ns\":1000000,\"final\":false,\"sources\":[\"bpf\"],"
 		"\"quality\":{\"lost\":0,\"lost_threads\":0,\"lost_exits\":0,\"lost_transitions\":"
 		"0,"
-		"\"torn\":0,\"cpu_split\":\"tick\",\"states\":\"exact\",\"unavailable\":[{"
+		"\"torn\":0,\"clamped\":0,\"machine_stolen_ns\":null,"
+		"\"machine_busy_ns\":null,\"cpu_split\":\"tick\",\"states\":\"exact\",\"unavailable\":[{"
 		"\"source\":\"taskstats\","
 		"\"why\":\"not "
 		"asked\"}]},\"self\":{\"cpu_ns\":4000,\"snapshot_ns\":3},\"total\":1,\"threads\":[{"
@@ -109,7 +117,7 @@ CASE(json_is_the_contract)
 		"\"observed_ns\":1000000,\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":"
 		"0,"
 		"\"disk\":750000,\"net\":0,\"ipc\":0,\"lock\":0,\"swap\":0,\"sleep\":0,\"idle\":0,"
-		"\"stopped\":0},\"state\":\"disk\",\"reason\":\"read\",\"in_state_ns\":2000000,"
+		"\"stopped\":0,\"stolen\":0,\"irq\":0},\"state\":\"disk\",\"reason\":\"read\",\"in_state_ns\":2000000,"
 		"\"switches\":{\"voluntary\":212,\"involuntary\":0},\"wakeups\":209,"
 		"\"migrations\":0,\"runnable\":{\"count\":100,\"max_ns\":90000,\"p50_ns\":1536,"
 		"\"p99_ns\":2042,\"woken\":209,\"preempted\":0,\"throttled\":0},\"delays\":null,"
@@ -207,7 +215,41 @@ CASE(table_shows_shares)
 		text, "1 threads, 1 shown  exact (bpf), user/sys by tick  self 0.4%  lost 0\n"));
 	assert_non_null(strstr(
 		text, "   31187 wal-\"sync\"      25.0    0    0 75.0    0    0    0    0    0"
-		      "    0    0    2us  disk read 2.0ms\n"));
+		      "    0    0     0    0    2us  disk read 2.0ms\n"));
+}
+
+/* Stolen and interrupt time have columns only where the kernel accounts for them. */
+CASE(table_shows_what_was_stolen)
+{
+	struct row row = sample_row();
+	struct about *about = (struct about *)sample_about();
+	struct interval interval = {
+		.start_ns = 5,
+		.end_ns = 1000005,
+		.rows = &row,
+		.row_count = 1,
+		.about = about,
+		.machine_busy_ns = 500000000,
+		.machine_stolen_ns = 206000000,
+	};
+	const char *text;
+
+	row.states_ns[STATE_USER] = 150000;
+	row.states_ns[STATE_STOLEN] = 100000;
+	about->session.flags |= WIRE_SESSION_MACHINE;
+	text = shown_interval(&view_table, BY_THREAD, &interval);
+	assert_non_null(strstr(text, "  stolen 41.2% of busy CPU time  "));
+	assert_non_null(strstr(text, " STOP STEAL  IRQ  RQp99"));
+	assert_non_null(strstr(text, "    0    0  10.0    0    2us  disk read 2.0ms\n"));
+	about->session.states &= ~(1U << WIRE_STOLEN | 1U << WIRE_IRQ);
+	about->session.flags &= ~WIRE_SESSION_MACHINE;
+	text = shown_interval(&view_table, BY_THREAD, &interval);
+	assert_null(strstr(text, "stolen"));
+	assert_non_null(strstr(text, " STOP  RQp99"));
+	text = shown_interval(&view_json, BY_THREAD, &interval);
+	assert_non_null(strstr(text, "\"stolen\":null,\"irq\":null}"));
+	assert_non_null(strstr(text, "\"machine_stolen_ns\":null"));
+	about->session.states = ~0U;
 }
 
 CASE(table_names_what_is_lost)
@@ -302,6 +344,7 @@ int main(void)
 		cmocka_unit_test(delays_are_pairs),
 		cmocka_unit_test(csv_has_a_cell_for_each_heading),
 		cmocka_unit_test(table_shows_shares),
+		cmocka_unit_test(table_shows_what_was_stolen),
 		cmocka_unit_test(table_names_what_is_lost),
 		cmocka_unit_test(table_leaves_out_the_idle),
 		cmocka_unit_test(groups_have_their_own_arrays_and_fields),
