@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/machine_time.h"
 #include "capture/cgroup.h"
 #include "capture/features.h"
 #include "capture/source_ops.h"
@@ -273,6 +274,58 @@ static void check_cpu_split(struct finding *finding)
 	found(finding, "user and kernel time are measured");
 }
 
+/* x86 has a flag for it; elsewhere it is not known. */
+static bool is_virtual(void)
+{
+	cleanup_file FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[4096];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, "flags", 5))
+			return strstr(line, " hypervisor");
+	return false;
+}
+
+/*
+ * A virtual machine that never waited for its host cannot be told from one without a steal clock:
+ * both count nothing.
+ */
+static void check_steal(struct finding *finding)
+{
+	struct machine_time machine;
+
+	if (machine_time_read(&machine, MACHINE_TIME) < 0) {
+		found(finding, MACHINE_TIME " cannot be read");
+		short_of(finding, CHECK_DEGRADED, "how much CPU time a hypervisor takes",
+			 "mount -t proc proc /proc");
+		return;
+	}
+	if (machine.stolen_ns)
+		found(finding, "the hypervisor has taken %.1f %% of the busy CPU time since boot",
+		      100.0 * (double)machine.stolen_ns / (double)machine.busy_ns);
+	else
+		found(finding, is_virtual() ? "a virtual machine whose hypervisor reports none"
+					    : "not a virtual machine, or one that does not say so");
+	if ((machine.stolen_ns || is_virtual()) &&
+	    !(machine.stolen_ns && features_omitted_time().stolen))
+		short_of(finding, CHECK_DEGRADED,
+			 "STEAL in dwell top: time that the hypervisor takes counts as USER and "
+			 "SYS",
+			 "a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING=y under a hypervisor with "
+			 "a steal clock (KVM, Xen)");
+}
+
+static void check_irq_time(struct finding *finding)
+{
+	if (features_omitted_time().interrupted) {
+		found(finding, "the kernel can leave interrupts out of threads' CPU time");
+		return;
+	}
+	found(finding, "interrupts count as CPU time of the threads they interrupt");
+	short_of(finding, CHECK_DEGRADED, "IRQ in dwell top",
+		 "a kernel with CONFIG_IRQ_TIME_ACCOUNTING=y");
+}
+
 static void check_taskstats(struct finding *finding)
 {
 	struct taskstats_link *taskstats;
@@ -444,6 +497,8 @@ const struct check checks[] = {
 	{"bpf-maps", "kinds of BPF maps", check_maps, false},
 	{"kallsyms", "the kernel's addresses", check_kallsyms, false},
 	{"cpu-split", "user against kernel time", check_cpu_split, false},
+	{"steal", "time that a hypervisor takes", check_steal, false},
+	{"irq-time", "time that interrupts take", check_irq_time, false},
 	{"taskstats", "the kernel's own accounting", check_taskstats, false},
 	{"delayacct", "delay accounting", check_delayacct, false},
 	{"cgroup", "control groups", check_cgroup, false},

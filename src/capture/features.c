@@ -81,6 +81,22 @@ static bool has_precise_cputime(void)
 	       !strcmp(online, full);
 }
 
+struct omitted_time features_omitted_time(void)
+{
+	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
+	int id = btf ? btf__find_by_name_kind(btf, "rq", BTF_KIND_STRUCT) : -1;
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+	struct omitted_time omitted = {false, false};
+
+	for (__u32 i = 0; type && i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(btf, btf_members(type)[i].name_off);
+
+		omitted.stolen |= !strcmp(name, "prev_steal_time_rq");
+		omitted.interrupted |= !strcmp(name, "prev_irq_time");
+	}
+	return omitted;
+}
+
 int features_probe(struct features *ret_features, struct error *error)
 {
 	cleanup(cleanup_btf_pointer) struct btf *btf = NULL;

@@ -19,6 +19,17 @@ struct features {
  */
 int features_probe(struct features *ret_features, struct error *error) must_check;
 
+/*
+ * What the scheduler leaves out of the CPU time it charges to threads: fields of struct rq that
+ * exist only in kernels built for it. False also where the kernel has no type information.
+ */
+struct omitted_time {
+	bool stolen;	  /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	bool interrupted; /* CONFIG_IRQ_TIME_ACCOUNTING; the boot may still have found no clock */
+};
+
+struct omitted_time features_omitted_time(void);
+
 /* Inode of our pid namespace; 0 = the machine's first. */
 unsigned int features_pid_namespace(void);
 
