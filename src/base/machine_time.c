@@ -15,8 +15,8 @@ int machine_time_read(struct machine_time *ret_time, const char *path)
 
 	if (!file)
 		return -errno;
-	if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
-		   &iowait, &irq, &softirq, &steal) != 8)
+	if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+		   &idle, &iowait, &irq, &softirq, &steal) != 8)
 		return -EINVAL;
 	*ret_time = (struct machine_time){
 		.busy_ns = (user + nice + system + irq + softirq + steal) * tick_ns,

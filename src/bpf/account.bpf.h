@@ -286,9 +286,8 @@ static __always_inline __u64 account_end_turn(struct account *account, __u64 ran
 }
 
 /* The turn of a thread that is on its CPU, up to end_ns: as of the CPU's last tick. */
-static __always_inline struct turn_loss account_open_turn(const struct account *account,
-							  const struct task_struct *task,
-							  __u64 end_ns)
+static __always_inline struct turn_loss
+account_open_turn(const struct account *account, const struct task_struct *task, __u64 end_ns)
 {
 	struct turn_clock clock = turn_clock_of(task);
 	__u64 length_ns = end_ns - account->live.since_ns;

@@ -214,7 +214,7 @@ struct span_thread {
 struct span_end {
 	struct wire_header header;
 	__u64 start_ns;
-	__u64 inner_ns; /* of it in spans inside */
+	__u64 inner_ns;		      /* of it in spans inside */
 	__u64 states_ns[WIRE_STATES]; /* two's complement: span_totals() */
 	__u64 task;   /* address of what was polled; with the process it is an identity, for a while
 		       */

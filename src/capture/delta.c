@@ -219,7 +219,8 @@ long delta_decode(struct delta *delta, const void *from, size_t room,
 	if (header->size < sizeof(*header) || header->size > room || header->size % 8)
 		return -EBADMSG;
 	*ret_record = header;
-	if (number >= 0 && header->size == family(delta, number)->size && header->kind != WIRE_EXIT &&
+	if (number >= 0 && header->size == family(delta, number)->size &&
+	    header->kind != WIRE_EXIT &&
 	    keep(&delta->present[number], family(delta, number), header) < 0)
 		return -ENOMEM;
 	return (long)header->size;

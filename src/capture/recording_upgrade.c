@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Version 1 knew these, and no stolen or interrupt time; a thread that ended had the next number. */
-#define STATES_1 10
+/* Version 1 knew these, and no stolen or interrupt time; a thread that ended had the next number.
+ */
+#define STATES_1	 10
 
 #define NEW_STATES_BYTES ((WIRE_STATES - STATES_1) * sizeof(__u64))
 

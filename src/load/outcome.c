@@ -8,10 +8,9 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 	int result = 0;
 
 	*outcome = (struct outcome){.run = run, .machine = *machine};
-	outcome->machine_measured =
-		run->machine_after.stolen_ns && machine_time_since(&outcome->machine_time,
-								   &run->machine_before,
-								   &run->machine_after);
+	outcome->machine_measured = run->machine_after.stolen_ns &&
+				    machine_time_since(&outcome->machine_time, &run->machine_before,
+						       &run->machine_after);
 	outcome->summaries = calloc(run->crew_count + 1, sizeof(*outcome->summaries));
 	if (!outcome->summaries)
 		return -ENOMEM;

@@ -54,8 +54,8 @@ struct row {
 struct interval {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_realtime_ns;
-	struct wire_losses losses;	   /* in this interval */
-	bool final;			   /* cut short by the end of the session */
+	struct wire_losses losses; /* in this interval */
+	bool final;		   /* cut short by the end of the session */
 	/* as in struct wire_interval */
 	uint64_t self_cpu_ns, snapshot_ns;
 	uint64_t machine_stolen_ns, machine_busy_ns;
@@ -81,9 +81,9 @@ static inline uint64_t row_active_ns(const struct row *row)
 /* How much of the time that the machine's CPUs were busy the hypervisor took away: 0 to 1. */
 static inline double interval_stolen_share(const struct interval *interval)
 {
-	return interval->machine_busy_ns ? (double)interval->machine_stolen_ns /
-						   (double)interval->machine_busy_ns
-					 : 0;
+	return interval->machine_busy_ns
+		       ? (double)interval->machine_stolen_ns / (double)interval->machine_busy_ns
+		       : 0;
 }
 
 /* Whether it is known what the thread does at the end: of the dead and of sums nothing is. */

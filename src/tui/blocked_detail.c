@@ -181,8 +181,7 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	const struct frame *function = stalls_frame(stalls, hotspot->function);
 	const struct frame *type = stalls_frame(stalls, hotspot->type);
 	enum role role = (enum role)(ROLE_STATE + (int)stall_cause_info[hotspot->cause].state);
-	char name[BLOCKED_NAME_BYTES], cause[BLOCKED_CAUSE_BYTES],
-	     place[BLOCKED_PLACE_BYTES];
+	char name[BLOCKED_NAME_BYTES], cause[BLOCKED_CAUSE_BYTES], place[BLOCKED_PLACE_BYTES];
 	int row = next_row(page), at;
 
 	snprintf(name, sizeof(name), "%s", blocked_without_function(hotspot->cause));

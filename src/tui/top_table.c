@@ -28,8 +28,9 @@ struct layout {
 
 /* The first to get a column when the terminal is narrow. */
 static const enum state by_interest[STATES] = {
-	STATE_USER, STATE_KERNEL, STATE_RUNNABLE, STATE_STOLEN,	 STATE_DISK, STATE_LOCK, STATE_NET,
-	STATE_IPC,  STATE_IDLE,	  STATE_SLEEP,	  STATE_SWAP, STATE_STOPPED, STATE_IRQ,
+	STATE_USER, STATE_KERNEL,  STATE_RUNNABLE, STATE_STOLEN, STATE_DISK,
+	STATE_LOCK, STATE_NET,	   STATE_IPC,	   STATE_IDLE,	 STATE_SLEEP,
+	STATE_SWAP, STATE_STOPPED, STATE_IRQ,
 };
 
 static int take(int *left, int wanted)

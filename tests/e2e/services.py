@@ -186,6 +186,14 @@ class Blocked:
         return lines[:-1], lines[-1]
 
 
+def taken_away(stall):
+    """Whether dwell says of a stall that the hypervisor, or interrupts, made it one: then it blames no code and no thread."""
+    if stall["cause"] not in ("stolen", "irq"):
+        return False
+    assert stall["states_ns"][stall["cause"]] > 0 and stall["function"] is None and stall["culprit"] is None, stall
+    return True
+
+
 def stall_of(stalls, start, duration):
     """The stall in which the handler did what it measured; None: it was not seen."""
     for stall in stalls:

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from conftest import DWELL, WORKLOAD, run
-from services import Blocked, Service, SlowNames, loop_service, stall_of, tokio_service
+from conftest import DWELL, WORKLOAD, run, sum_ns
+from services import Blocked, Service, SlowNames, loop_service, stall_of, taken_away, tokio_service
 
 #: handler -> (argument, cause of its waiting, function that does it)
 CAUSES = {
@@ -52,18 +52,20 @@ def complaint(stalls, handler, start, duration, cpu):
     stall = stall_of(stalls, start, duration)
     if not stall:
         return f"{handler}: a stall of {duration / 1e6} ms was not seen"
-    if function not in stall["function"]:
-        return f"{handler}: {stall['function']} instead of {function}"
+    if taken_away(stall):
+        return None
+    if function not in (stall["function"] or ""):
+        return f"{handler}: {stall['function']} instead of {function} ({stall['cause']}, {stall['states_ns']})"
     # where it computed as long as it waited, or others had the CPU, there is more than one answer
-    shares = {key: ns / stall["duration_ns"] for key, ns in stall["states_ns"].items()}
+    shares = {key: (ns or 0) / stall["duration_ns"] for key, ns in stall["states_ns"].items()}
     if cpu > 0.6 * duration:
         cause = "cpu"
     elif max(cpu / duration, shares["cpu"]) > 0.4 or shares["runnable"] > 0.3:
         return None
     if stall["cause"] != cause:
         return f"{handler}: {stall['cause']} instead of {cause} ({stall['states_ns']}, measured CPU {cpu})"
-    # a thread's CPU clock leaves out the interrupts that hit it, as those of the disk
-    if not cpu - 1_000_000 < stall["states_ns"]["cpu"] < 1.4 * cpu + 3_000_000:
+    # both are what the kernel charges; the handler's own is without the poll around it
+    if not cpu - 1_000_000 < stall["states_ns"]["cpu"] < 1.1 * cpu + 3_000_000:
         return f"{handler}: {stall['states_ns']['cpu']} ns of CPU time, measured {cpu}"
     return None
 
@@ -78,7 +80,7 @@ def check(stalls, summary, answers):
               if stall_of(stalls, start, duration)]  # fmt: skip
     assert statistics.median(excess) < 1_000_000, excess
     for stall in stalls:
-        assert sum(stall["states_ns"].values()) == pytest.approx(stall["duration_ns"], abs=20_000)
+        assert sum_ns(stall["states_ns"]) == pytest.approx(stall["duration_ns"], abs=20_000)
     quality = summary["quality"]
     assert quality["lost"] == 0
     stacks = quality["stacks"]
@@ -91,6 +93,7 @@ def check(stalls, summary, answers):
     }
 
 
+@pytest.mark.measures
 def test_causes_in_an_event_loop(names):
     with loop_service(prefix=names.prefix) as service:
         blocked = Blocked(service.process.pid)
@@ -100,6 +103,7 @@ def test_causes_in_an_event_loop(names):
     check(stalls, summary, answers)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("build", ["release", "plain", "fat", "v0", "frame-pointers"])
 def test_causes_in_tokio(names, build):
     with tokio_service(build, prefix=names.prefix) as service:
@@ -112,6 +116,7 @@ def test_causes_in_tokio(names, build):
         assert {stall["task"] for stall in stalls} == {"tokio_service::serve"}
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     "arguments", [("--threads", "0"), ("--runtimes", "2"), ("--name", "orders")], ids=["current_thread", "two runtimes", "renamed"]
 )
@@ -123,6 +128,7 @@ def test_kinds_of_tokio_runtimes(names, arguments):
     check(stalls, summary, answers)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("build", ["release", "plain", "fat"])
 def test_good_tasks_are_not_blamed(build):
     with tokio_service(build) as service:
@@ -131,22 +137,24 @@ def test_good_tasks_are_not_blamed(build):
             service.ask("good", 30)
             service.ask("offload", 30)
         stalls, summary = blocked.end()
-    assert [stall for stall in stalls if stall["cause"] != "runnable"] == []
+    assert [stall for stall in stalls if stall["cause"] != "runnable" and not taken_away(stall)] == []
     if build == "release":
         assert summary["pool_threads"] >= 1
 
 
+@pytest.mark.measures
 def test_an_event_loop_that_waits_is_not_blamed():
     with loop_service() as service:
         blocked = Blocked(service.process.pid)
         for _ in range(20):
             service.ask("good", 30)
         stalls, summary = blocked.end()
-    assert [stall for stall in stalls if stall["cause"] != "runnable"] == []
+    assert [stall for stall in stalls if stall["cause"] != "runnable" and not taken_away(stall)] == []
     (worker,) = summary["workers"]
     assert worker["turns"] >= 40 and worker["found_by"] == "type"
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("build", ["release", "plain"])
 def test_block_in_place_is_legitimate(build):
     with tokio_service(build) as service:
@@ -161,6 +169,7 @@ def test_block_in_place_is_legitimate(build):
         assert stall_of(stalls, start, duration)["legitimate"] is None
 
 
+@pytest.mark.measures
 def test_block_in_place_without_any_name():
     """Inlined away: known by the worker that is started in its place."""
     with tokio_service("fat") as service:
@@ -177,6 +186,7 @@ def test_block_in_place_without_any_name():
         assert len(told) >= 19 and told.count(legitimate) >= 19, told
 
 
+@pytest.mark.measures
 def test_who_had_the_cpu():
     """Another process in front of it on the only CPU it may use: not its own fault."""
     with loop_service() as service:

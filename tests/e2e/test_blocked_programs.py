@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 
-from services import FIXTURES, Blocked, Service, stall_of
+from services import FIXTURES, Blocked, Service, stall_of, taken_away
 
 ROUNDS = 4
 ARCHIVE_BYTES = 32 << 20
@@ -62,6 +62,7 @@ def functions(stall):
     return [frame["function"] for frame in stall["stack"]]
 
 
+@pytest.mark.measures
 def test_redis(tmp_path):
     """Stripped, but its functions are exported for modules."""
     with redis(tmp_path) as server:
@@ -128,7 +129,9 @@ def complaint(stalls, handler, start, duration):
     stall = stall_of(stalls, start, duration)
     if not stall:
         return f"{handler}: a stall of {duration / 1e6} ms was not seen"
-    shares = {state: ns / stall["duration_ns"] for state, ns in stall["states_ns"].items()}
+    if taken_away(stall):
+        return None
+    shares = {state: (ns or 0) / stall["duration_ns"] for state, ns in stall["states_ns"].items()}
     # as in test_blocked: more than one answer
     if shares["cpu"] > 0.6:
         causes = {"cpu"}
@@ -141,6 +144,7 @@ def complaint(stalls, handler, start, duration):
     return None if re.search(function, blamed) else f"{handler}: {functions(stall)[:8]} {stall['states_ns']}"
 
 
+@pytest.mark.measures
 def test_node(node):
     blocked = Blocked(node.process.pid)
     answers = []
@@ -157,6 +161,7 @@ def test_node(node):
     assert len(complaints) <= 0.05 * len(long), complaints
 
 
+@pytest.mark.measures
 def test_good_node_is_not_blamed(node):
     """Files and hashes on the pool of threads, and timers."""
     requests = [("good", 30), ("load", "archive"), ("hash", 40000)]
@@ -173,9 +178,9 @@ def test_good_node_is_not_blamed(node):
     blamed = [
         stall
         for stall in stalls
-        if stall["cause"] not in shared and stall["states_ns"]["runnable"] < 0.3 * stall["duration_ns"]
+        if stall["cause"] not in shared and not taken_away(stall) and stall["states_ns"]["runnable"] < 0.3 * stall["duration_ns"]
     ]
-    # a hypervisor that takes the CPU away looks like computing, once in a while; a kind of request is made ten times
+    # V8 collects its garbage when it likes; a kind of request is made ten times
     told = [(stall["duration_ns"], stall["cause"], functions(stall)) for stall in blamed]
     assert len(blamed) <= 2, told
     # the main thread, and perhaps V8's for delayed tasks, which is a loop too; of the pool's none

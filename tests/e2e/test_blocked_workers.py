@@ -57,6 +57,7 @@ def test_idle_loops_are_found():
         blocked.end()
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("build", ["release", "fat", "v0"])
 @pytest.mark.parametrize("handler, cause, function", [("sleep", "sleep", "wait_for_printer"), ("spin", "cpu", "compute_report")])
 def test_a_poll_that_runs_already(build, handler, cause, function):
@@ -71,6 +72,7 @@ def test_a_poll_that_runs_already(build, handler, cause, function):
         assert (stall["cause"], stall["function"]) == (cause, f"tokio_service::{function}")
 
 
+@pytest.mark.measures
 def test_who_does_not_come_back():
     with tokio_service() as service:
         service.settle()
@@ -82,6 +84,7 @@ def test_who_does_not_come_back():
         waiting.join()
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("build, arguments", [("release", []), ("release", ["--threads", "0"]), ("plain", ["--threads", "0"])])
 def test_the_root_future(build, arguments):
     with tokio_service(build, *arguments) as service:

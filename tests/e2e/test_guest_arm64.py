@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, run
+from conftest import BUILD, run, sum_ns
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 ARM64 = pathlib.Path(f"{BUILD}-arm64")
@@ -42,7 +42,7 @@ def test_top_is_exact_inside():
         assert interval["sources"] == ["bpf"] and interval["quality"]["torn"] == 0
         assert interval["threads"]
         for thread in interval["threads"]:
-            assert sum(thread["states_ns"].values()) == thread["observed_ns"]
+            assert sum_ns(thread["states_ns"]) == thread["observed_ns"]
     reasons = {thread["reason"] for interval in intervals for thread in interval["threads"]}
     assert any(reason.startswith(("rt_sig", "wait4", "ppoll", "epoll_pwait")) for reason in reasons), "named by its own table"
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, DWELL, STATES, run
+from conftest import BUILD, DWELL, STATES, run, sum_ns
 from loads import CGROUPS, Load, await_nothing, children, spec, start
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
@@ -306,7 +306,7 @@ def test_observed_states_are_part_of_the_report():
     load = Load("--work", "pipe-io", "-d", "500ms", "--observe")
     for worker in load.workers:
         assert list(worker["observed"]["states_ns"]) == STATES
-        assert sum(worker["observed"]["states_ns"].values()) == worker["observed"]["observed_ns"]
+        assert sum_ns(worker["observed"]["states_ns"]) == worker["observed"]["observed_ns"]
 
 
 def test_list_dry_run_and_print():

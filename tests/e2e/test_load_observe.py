@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The suite proves its own numbers: what a worker says of itself, and what dwell's accounting says of it from outside.
 
-Within 1 % of wall time, and a bound per wakeup: a thread that is woken on an idle CPU is charged by the kernel
-from the wakeup's clock on (rq_clock_skip_update()), so for the end of the interrupt too, in which it only waits.
-dwell counts that as waiting for a CPU. It shows where threads are woken ten thousand times a second.
+CPU time is the kernel's in both, so it agrees whatever the machine does. Waiting for a CPU agrees within 1 % of wall
+time, and a bound per wakeup: the kernel begins and ends waits with the run queue's clock, dwell with the tracepoints.
 """
+import functools
 import subprocess
 
 import pytest
 
 from conftest import DWELL
 from loads import Load
+from verdicts import inconclusive
 
 SHARE = 0.01
-EARLY_NS = 20_000  # that a thread may be charged before it runs, each time
-BOTH_NS = 3_000  # of which the sum of both, having a CPU and waiting for one, is off
+#: Of what is seen from outside and is none of its work: it begins and ends.
+EDGES_NS = 8_000_000
+EXACT = 0.001
+#: Between a wakeup, or a switch, and its tracepoint, each time it got a CPU.
+EACH_NS = 4_000
+RUNS = 4
 
 TYPES = [
     line.split()[0]
@@ -31,19 +36,8 @@ def observe(name):
     return load
 
 
-def differences(load):
-    for worker in load.workers:
-        states, wall = worker["observed"]["states_ns"], worker["wall_time_ns"]
-        on_cpu, times = states["user"] + states["kernel"], worker["schedstat_run_count"]
-        delay = worker["schedstat_run_delay_ns"]
-        for what, ours, own, each in (
-            ("cpu time", on_cpu, worker["cpu_time_ns"], EARLY_NS),
-            ("off-CPU", worker["observed"]["observed_ns"] - on_cpu, worker["off_cpu_ns"], EARLY_NS),
-            ("run delay", states["runnable"], delay, EARLY_NS),
-            ("both", on_cpu + states["runnable"], worker["cpu_time_ns"] + delay, BOTH_NS),
-        ):
-            if abs(ours - own) > SHARE * wall + each * times:
-                yield what, ours, own, wall, times
+#: Both tests judge the same run.
+observe_once = functools.cache(observe)
 
 
 def test_there_are_types():
@@ -51,12 +45,40 @@ def test_there_are_types():
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_both_accounts_agree(name):
+def test_cpu_time_is_the_kernels(name):
+    for worker in observe_once(name).workers:
+        observed, own = worker["observed"], worker["cpu_time_ns"]
+        states, outside = observed["states_ns"], observed["observed_ns"] - worker["wall_time_ns"]
+        on_cpu, exact = states["user"] + states["kernel"], EXACT * worker["wall_time_ns"]
+        assert outside >= -exact
+        assert -exact <= on_cpu - own <= exact + EDGES_NS + outside, (on_cpu, own, worker)
+        # the rest is no less than what it was off its CPU
+        rest = observed["observed_ns"] - on_cpu
+        assert -exact - EDGES_NS <= rest - worker["off_cpu_ns"] <= exact + outside, (rest, worker)
+
+
+def wrong_delays(load):
+    for worker in load.workers:
+        states = worker["observed"]["states_ns"]
+        ours, own, times = states["runnable"], worker["schedstat_run_delay_ns"], worker["schedstat_run_count"]
+        outside = worker["observed"]["observed_ns"] - worker["wall_time_ns"]
+        if not -bound(worker, times) <= ours - own <= bound(worker, times) + outside:
+            yield ours, own, times, worker["wall_time_ns"]
+
+
+def bound(worker, times):
+    return SHARE * worker["wall_time_ns"] + EACH_NS * times
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("name", TYPES)
+def test_waiting_for_a_cpu_is_the_kernels(name):
     """Where this machine hid switches from tracing the figures are short, which is told, and no proof of a mistake."""
-    for _ in range(8):
-        load = observe(name)
-        wrong = list(differences(load))
+    load = observe_once(name)
+    for _ in range(RUNS):
+        wrong = list(wrong_delays(load))
         if not wrong:
             return
         assert load.run["observed_lost"], wrong
-    pytest.skip(f"this machine hid switches from tracing in each of 8 runs: {wrong}")
+        load = observe(name)
+    inconclusive(f"this machine hid switches from tracing in each of {RUNS} runs: {wrong}")

@@ -124,6 +124,7 @@ def test_without_delay_accounting_fields_are_null():
     assert json.loads(done.stdout)["threads"][0]["states_ns"]["disk"] is None
 
 
+@pytest.mark.measures
 def test_zero_percent(tmp_path):
     """A thread that waits for a CPU all the time: the kernel's counter knows only when it gets one."""
     hog = subprocess.Popen(["chrt", "-f", "5", "taskset", "-c", "0", "sh", "-c", "end=$(($(date +%s)+4)); while [ $(date +%s) -lt $end ]; do :; done"])
@@ -155,6 +156,7 @@ def test_zero_percent(tmp_path):
     assert min(share(lazy)) < 0.2, share(lazy)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("source", ["taskstats", "procfs"])
 def test_other_sources_agree_with_what_threads_measure(source):
     """Two spinners on a CPU: half running, half waiting, whoever tells it."""
@@ -173,6 +175,7 @@ def test_other_sources_agree_with_what_threads_measure(source):
         assert 0.3 < on_cpu / row["observed_ns"] < 0.7
 
 
+@pytest.mark.measures
 def test_sampled_states_of_ones_own_processes():
     workload = subprocess.Popen([WORKLOAD, "mixed", "3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for_threads(workload.pid, "event-loop", "ticker")
@@ -187,6 +190,7 @@ def test_sampled_states_of_ones_own_processes():
             assert share > 0.6, (row["comm"], row["states_ns"])
 
 
+@pytest.mark.measures
 def test_the_sampler_does_not_mistake_its_own_look_for_work():
     """It finds itself running at every look."""
     done = run("top", "-c", "1", "-i", "500ms", "--format", "json", "--source", "procfs")

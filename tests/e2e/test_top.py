@@ -288,6 +288,7 @@ def test_end_of_the_target(sleeper):
     assert all(row["exited"] and row["exit_code"] == 9 for row in last["threads"])
 
 
+@pytest.mark.measures
 def test_duration_and_count():
     done = run("top", "-d", "350ms", "-i", "100ms", "--format", "json")
     intervals, _ = parse(done.stdout)
@@ -367,6 +368,7 @@ def disagreement():
     return None
 
 
+@pytest.mark.measures
 def test_two_instances_agree():
     """They measure independently; one that lacks a CPU at its start learns later what a new lock is, so not every run."""
     seen = [disagreement()]
@@ -393,6 +395,7 @@ def switches(line):
     return sum(row["switches"]["voluntary"] for row in rows if row["comm"].startswith("stress-ng-swi"))
 
 
+@pytest.mark.measures
 def test_nothing_is_lost_under_a_storm_of_switches():
     # in front of the others: a load like this can keep anybody else from the CPU for many seconds
     background = Background("-i", "500ms", prefix=["chrt", "-f", "10"])

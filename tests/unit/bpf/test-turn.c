@@ -83,7 +83,8 @@ CASE(cpu_time_is_what_the_kernel_charged)
 			for (int turn = 0; turn < 1000; turn++) {
 				be_off(&machine, 3 * US, true);
 				/* the clock of the wakeup, or nearly that of the switch */
-				run(&machine, length_ns, stolen_ns, 0, turn % 3 ? 3 * US : 200, 300);
+				run(&machine, length_ns, stolen_ns, 0, turn % 3 ? 3 * US : 200,
+				    300);
 				be_off(&machine, 50 * US, false);
 			}
 			assert_int_equal(accounted_ns(&machine), machine.passed_ns);

@@ -259,8 +259,8 @@ CASE(without_types_the_stack_tells_tasks_from_closures)
 CASE(stolen_time_is_nobodys_stall)
 {
 	struct stalls *stalls = make();
-	struct wire_runtime runtime = {
-		.header = {.size = sizeof(runtime), .kind = WIRE_RUNTIME}, .threshold_ns = 1000};
+	struct wire_runtime runtime = {.header = {.size = sizeof(runtime), .kind = WIRE_RUNTIME},
+				       .threshold_ns = 1000};
 	struct wire_stall one = record(WIRE_STOLEN, 3000, 1);
 	struct stall stall;
 

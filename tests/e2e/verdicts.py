@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a test's result is worth: a plugin of pytest (`-p verdicts`) that knows of disturbed machines.
+
+A test that measures is marked `measures`. When it fails while the machine was disturbed (a hypervisor took CPU time
+away, or programs that are none of ours used it), nobody can say whose fault that is: it is repeated, after a wait for a
+quieter moment, a bounded number of times. If it never passes it is *inconclusive*: neither passed nor failed, and
+counted apart. A failure on an undisturbed machine counts, whatever the test; one that passes when it is run once more is
+*flaky*: it passed, and is named at the end.
+
+DWELL_RESULTS names a file that gets a line of JSON for each test; `tests/run` sums them up.
+"""
+import json
+import os
+import pathlib
+import time
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+MARK = "DWELL_TESTS"  # in the environment of everything that tests start
+TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+STOLEN_SHARE = 0.01  # of busy CPU time
+FOREIGN_SHARE = 0.10  # of a CPU
+REPEATS = 3  # of a test that failed on a disturbed machine
+WAIT_S = 15  # for a quiet moment, at most
+WAIT_ALL_S = 240  # in a whole run, at most
+
+
+class Inconclusive(pytest.skip.Exception):
+    """The machine does not allow a judgement. A skip for those who know no better."""
+
+
+def inconclusive(why):
+    raise Inconclusive(f"inconclusive: {why}")
+
+
+def machine_ns():
+    """(stolen, busy): of all CPUs since boot; busy contains stolen."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+    return steal * TICK_NS, (user + nice + system + irq + softirq + steal) * TICK_NS
+
+
+def foreign_ticks():
+    """CPU time so far of each program that no test has started, kernel threads left out."""
+    mark, found = f"{MARK}={os.environ.get(MARK, '')}".encode(), {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            fields = (entry / "stat").read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if int(fields[6]) & 0x200000:  # PF_KTHREAD
+            continue
+        found[entry.name, fields[19]] = int(fields[11]) + int(fields[12])
+    found.pop((str(os.getpid()), None), None)
+    return {key: ticks for key, ticks in found.items() if key[0] != str(os.getpid())}
+
+
+class Window:
+    """What the machine did for others while something was measured."""
+
+    def __init__(self):
+        self.began, self.foreign = time.monotonic(), foreign_ticks()
+        self.stolen, self.busy = machine_ns()
+
+    def stolen_ns(self):
+        """So far, of all CPUs."""
+        return machine_ns()[0] - self.stolen
+
+    def disturbance(self):
+        """In words; None: none that matters."""
+        stolen, busy = (now - then for now, then in zip(machine_ns(), (self.stolen, self.busy)))
+        seconds = time.monotonic() - self.began
+        foreign = sum(ticks - self.foreign.get(key, 0) for key, ticks in foreign_ticks().items()) * TICK_NS / 1e9
+        if stolen > max(STOLEN_SHARE * busy, 2 * TICK_NS):
+            return f"the hypervisor took {100 * stolen / busy:.1f} % of the busy CPU time"
+        if foreign > max(FOREIGN_SHARE * seconds, 0.05):
+            return f"other programs used {100 * foreign / seconds:.0f} % of a CPU"
+        return None
+
+
+class Verdicts:
+    def __init__(self):
+        self.waited, self.results = 0.0, os.environ.get("DWELL_RESULTS")
+
+    def wait_for_quiet(self):
+        """Bounded, and less and less where it is never quiet."""
+        deadline = time.monotonic() + min(WAIT_S, max(0.0, WAIT_ALL_S - self.waited))
+        began = time.monotonic()
+        while time.monotonic() < deadline:
+            window = Window()
+            time.sleep(0.5)
+            if not window.disturbance():
+                break
+        self.waited += time.monotonic() - began
+
+    def note(self, item, outcome, why=""):
+        if self.results:
+            with open(self.results, "a", encoding="utf-8") as file:
+                print(json.dumps({"test": item.nodeid, "outcome": outcome, "why": why}), file=file)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        measures = item.get_closest_marker("measures") is not None
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        failures, undisturbed = 0, 0
+        while True:
+            window = Window()
+            reports = runtestprotocol(item, log=False, nextitem=nextitem)
+            bad = next((report for report in reports if report.failed), None)
+            disturbed = window.disturbance() if bad and measures else None
+            if not bad:
+                break
+            failures += 1
+            undisturbed += not disturbed
+            if undisturbed > 1 or failures > REPEATS:
+                break
+            if disturbed:
+                self.wait_for_quiet()
+            item.stash[LAST] = f"{bad.longrepr}"
+            print(f"\n--- {item.nodeid}: attempt {failures} failed{' (' + disturbed + ')' if disturbed else ''}\n{bad.longrepr}\n")
+        if bad and disturbed:
+            bad.outcome, bad.longrepr = "skipped", (str(item.path), 0, f"Skipped: inconclusive: {disturbed}; {last_line(bad.longrepr)}")
+        for report in reports:
+            item.ihook.pytest_runtest_logreport(report=report)
+        self.sum_up(item, reports, failures)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    def sum_up(self, item, reports, failures):
+        skipped = next((report for report in reports if report.skipped), None)
+        bad = next((report for report in reports if report.failed), None)
+        if bad:
+            self.note(item, "failed", last_line(bad.longrepr))
+        elif skipped:
+            _, found, why = str(skipped.longrepr[2]).rpartition("inconclusive: ")
+            self.note(item, "inconclusive" if found else "skipped", why.removeprefix("Skipped: "))
+        else:
+            self.note(item, "flaky" if failures else "passed", last_line(item.stash[LAST]) if failures else "")
+
+
+LAST = pytest.StashKey()
+
+
+def last_line(text):
+    """Of a failure: what was wrong, not where."""
+    lines = [line for line in str(text).splitlines() if line.startswith("E  ")] or str(text).splitlines() or [""]
+    return lines[0].removeprefix("E").strip()[:300]
+
+
+def pytest_report_teststatus(report):
+    if report.skipped and isinstance(report.longrepr, tuple) and "inconclusive: " in report.longrepr[2]:
+        return "inconclusive", "i", "INCONCLUSIVE"
+    return None
+
+
+def pytest_configure(config):
+    os.environ.setdefault(MARK, str(os.getpid()))
+    config.addinivalue_line("markers", "measures: compares with clocks, or counts on a CPU: a disturbed machine can spoil it")
+    config.pluginmanager.register(Verdicts(), "verdicts-of-dwell")
