@@ -64,6 +64,15 @@ def processes(pattern):
     return found
 
 
+def cpu_ticks(pid):
+    """CPU time so far: whoever has some has begun. 0 once it is gone."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
 def children(pid):
     try:
         return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -17,7 +17,7 @@ import time
 import pytest
 
 from conftest import DWELL, run
-from loads import CGROUPS, Load, await_nothing, children, processes, spec, start
+from loads import CGROUPS, Load, await_nothing, children, cpu_ticks, processes, spec, start
 
 KILLS = int(os.environ.get("DWELL_KILLS", "100"))
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
@@ -281,9 +281,8 @@ def test_who_waits_for_a_partner_or_was_told_to_take_long_is_not_stuck(scratch, 
 
 def test_whose_partner_was_killed_has_no_gap(scratch):
     process = start("--work", "pipe-io", "-d", "4s", "--json", "--scratch", scratch, "--check", "max-gap=1s")
-    while len(victims(process, "worker")) < 2:
+    while len(victims(process, "worker")) < 2 or min(map(cpu_ticks, victims(process, "worker"))) < 2:
         time.sleep(0.01)
-    time.sleep(0.2)
     os.kill(victims(process, "worker")[0], signal.SIGKILL)
     out, error = process.communicate(timeout=20)
     report = json.loads(out.splitlines()[-1])

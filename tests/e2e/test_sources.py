@@ -203,7 +203,9 @@ def test_inside_a_container():
     """In a pid namespace of its own: its numbers, its processes only, names and reasons as outside."""
     if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode:
         pytest.skip("no pid namespaces here")
-    script = f"{WORKLOAD} foreign 2>/dev/null & {DWELL} top -c 2 -i 300ms --format json"
+    # both kinds of its threads are there, and one of them holds the lock by now
+    ready = "until grep -qs contend /proc/[0-9]*/task/*/comm && grep -qs parked /proc/[0-9]*/task/*/comm; do :; done"
+    script = f"{WORKLOAD} foreign 2>/dev/null & {ready}; {DWELL} top -c 2 -i 300ms --format json"
     done = subprocess.run(["unshare", "-pf", "--mount-proc", "sh", "-c", script], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     intervals, _ = parse(done.stdout)
