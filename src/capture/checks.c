@@ -22,6 +22,7 @@
 #include "capture/features.h"
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
+#include "capture/tracefs.h"
 
 /* include/linux/proc_ns.h: the machine's first */
 #define PROC_USER_INIT_INO 0xEFFFFFFDU
@@ -381,21 +382,20 @@ static void check_cgroup(struct finding *finding)
 
 static void check_tracefs(struct finding *finding)
 {
-	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	cleanup_close int tracefs = tracefs_open();
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "%s/trace_pipe", places[i]);
-		if (!has_file(path))
-			continue;
-		found(finding, "%s, %s", places[i],
-		      access(places[i], W_OK) == 0 ? "writable" : "read-only");
+	if (tracefs >= 0) {
+		found(finding, "system call tracepoints are %s",
+		      tracefs_event(tracefs, "syscalls", "sys_enter_read") >= 0
+			      ? "there"
+			      : "not built into this kernel (CONFIG_FTRACE_SYSCALLS)");
 		return;
 	}
-	found(finding, "not mounted, or not readable");
-	short_of(finding, CHECK_DEGRADED, "nothing for dwell top; system call tracepoints",
-		 "mount -t tracefs none /sys/kernel/tracing");
+	found(finding, "not mounted where this user may read it (%s)", strerror(-tracefs));
+	short_of(
+		finding, CHECK_DEGRADED, "turns of event loops in dwell blocked",
+		"sudo dwell …, or mount -t tracefs none /sys/kernel/tracing and let this user read "
+		"it");
 }
 
 static void check_lockdown(struct finding *finding)

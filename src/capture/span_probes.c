@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "capture/uprobe_multi.h"
+#include "capture/tracefs.h"
 #include "dwell.skel.h"
 
 /* System calls an event loop waits in. */
@@ -189,25 +190,53 @@ static int attach_probes(struct span_probes *probes, struct record_sink sink)
 	return sink_missing(sink, "uprobes", why);
 }
 
+/*
+ * As bpf_program__attach_tracepoint_opts(), which knows only the usual places of the tracing file
+ * system. 0, or a negative errno.
+ */
+static int attach_tracepoint(struct span_probes *probes, struct bpf_program *program, int tracefs,
+			     const char *name, enum span_wait wait)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = wait);
+	int number = tracefs_event(tracefs, "syscalls", name);
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attributes),
+		.config = (__u64)number,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	int fd, result;
+
+	if (number < 0)
+		return number;
+	/* of any CPU: a program at a tracepoint runs on all */
+	fd = (int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	result = keep_link(probes, bpf_program__attach_perf_event_opts(program, fd, &options));
+	if (result < 0)
+		close(fd);
+	return result;
+}
+
 static int attach_waits(struct span_probes *probes, struct record_sink sink)
 {
+	cleanup_close int tracefs = tracefs_open();
 	int result = 0, attached = 0;
-	bool hidden = false;
+	bool hidden = tracefs == -EACCES || tracefs == -EPERM;
 
-	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
-		LIBBPF_OPTS(bpf_tracepoint_opts, options, .bpf_cookie = waits[i].wait);
+	for (size_t i = 0; tracefs >= 0 && i < ARRAY_SIZE(waits); i++) {
 		char enter[64], leave[64];
 
 		snprintf(enter, sizeof(enter), "sys_enter_%s", waits[i].name);
 		snprintf(leave, sizeof(leave), "sys_exit_%s", waits[i].name);
 		/* an architecture need not have all of them */
-		result = keep_link(
-			probes, bpf_program__attach_tracepoint_opts(probes->bpf->progs.on_wait,
-								    "syscalls", enter, &options));
+		result = attach_tracepoint(probes, probes->bpf->progs.on_wait, tracefs, enter,
+					   waits[i].wait);
 		if (result >= 0 && probes->options->turns)
-			result = keep_link(probes, bpf_program__attach_tracepoint_opts(
-							   probes->bpf->progs.on_wait_end,
-							   "syscalls", leave, &options));
+			result = attach_tracepoint(probes, probes->bpf->progs.on_wait_end, tracefs,
+						   leave, waits[i].wait);
 		if (result == -ENOMEM)
 			return result;
 		attached += result >= 0;

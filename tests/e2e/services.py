@@ -152,11 +152,11 @@ def loop_service(threads=1, directory="/var/tmp", prefix=()):
 class Blocked:
     """`dwell blocked` on a process, until end()."""
 
-    def __init__(self, pid, *arguments):
+    def __init__(self, pid, *arguments, command=None):
         # a pipe nobody reads from would hold it up when it is full
         self.output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [DWELL, "blocked", "-p", str(pid), "--format", "json", "-v", *arguments],
+            command or [DWELL, "blocked", "-p", str(pid), "--format", "json", "-v", *arguments],
             stdout=self.output,
             stderr=subprocess.PIPE,
             text=True,

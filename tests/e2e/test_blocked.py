@@ -221,6 +221,26 @@ def test_the_table():
         assert part in output, output
 
 
+TRACING = "/sys/kernel/tracing"
+
+
+@pytest.mark.parametrize("mounted", [True, False], ids=["mounted", "not mounted"])
+def test_the_tracing_file_system_need_not_be_mounted(mounted):
+    """Containers and minimal systems have none; nothing is mounted for others to see either."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("no mount namespaces here")
+    prepare = f"mount -t tracefs none {TRACING}" if mounted else f"while umount {TRACING} 2>/dev/null; do :; done"
+    before = open("/proc/self/mounts").read()
+    with loop_service() as service:
+        script = f"{prepare}; exec {DWELL} blocked -p {service.process.pid} --format json -v"
+        blocked = Blocked(service.process.pid, command=["unshare", "-m", "sh", "-c", script])
+        answer = service.ask("sleep", 30)
+        service.settle()
+        stalls, _ = blocked.end()
+        assert open("/proc/self/mounts").read() == before
+    assert stall_of(stalls, *answer[:2])["cause"] == "sleep"
+
+
 def test_limits_make_a_check():
     with loop_service() as service:
         for arguments, status in ((("--max-stalls", "0"), 3), (("--max-stall", "10ms"), 3), (("--max-stall", "10s"), 0)):
