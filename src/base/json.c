@@ -110,3 +110,11 @@ void json_add_text(struct json *json, const char *key, const char *text)
 	else
 		json_add_null(json, key);
 }
+
+void json_add_known(struct json *json, const char *key, uint64_t value, bool known)
+{
+	if (known)
+		json_add_u64(json, key, value);
+	else
+		json_add_null(json, key);
+}

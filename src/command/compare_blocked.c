@@ -57,7 +57,7 @@ static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 	for (size_t i = 0; result >= 0 && i < count; i++) {
 		const struct frame *function = stalls_frame(stalls, hotspots[i].function);
 
-		if (hotspots[i].in_place)
+		if (hotspots[i].in_place || stall_cause_is_machine(hotspots[i].cause))
 			continue;
 		*name = '\0';
 		if (function)
@@ -98,6 +98,15 @@ static uint64_t number_at(const json_t *object, const char *key)
 	return number > 0 ? (uint64_t)number : 0;
 }
 
+/* No version of a program is better or worse for what its hypervisor did. */
+static bool is_machine(const char *cause)
+{
+	for (int i = 0; cause && i < STALL_CAUSES_COUNT; i++)
+		if (!strcmp(cause, stall_cause_info[i].key))
+			return stall_cause_is_machine((enum stall_cause)i);
+	return false;
+}
+
 static int take_summary(struct compared_side *side, const json_t *summary)
 {
 	const json_t *hotspots = json_object_get(summary, "hotspots");
@@ -110,7 +119,7 @@ static int take_summary(struct compared_side *side, const json_t *summary)
 		const char *function = json_string_value(json_object_get(hotspot, "function"));
 		const char *cause = json_string_value(json_object_get(hotspot, "cause"));
 
-		if (json_is_string(json_object_get(hotspot, "legitimate")))
+		if (json_is_string(json_object_get(hotspot, "legitimate")) || is_machine(cause))
 			continue;
 		result = compared_add(side, function ? function : "", cause ? cause : "",
 				      number_at(hotspot, "count"), number_at(hotspot, "total_ns"),

@@ -44,6 +44,12 @@ static inline bool about_shows(const struct about *about, enum state state)
 	       about_measures(about, wire_of_state(state));
 }
 
+/* Whether intervals say how much of the machine was stolen. */
+static inline bool about_has_machine(const struct about *about)
+{
+	return about->session.flags & WIRE_SESSION_MACHINE;
+}
+
 static inline bool about_has(const struct about *about, enum wire_figure figure)
 {
 	return about->session.figures & figure;

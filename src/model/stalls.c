@@ -172,6 +172,8 @@ static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 static void add_counts(struct stall_counts *sum, const struct stall_counts *part)
 {
 	sum->measured_ns += part->measured_ns;
+	sum->machine_stolen_ns += part->machine_stolen_ns;
+	sum->machine_busy_ns += part->machine_busy_ns;
 	sum->stalls += part->stalls;
 	sum->total_ns += part->total_ns;
 	if (part->max_ns > sum->max_ns)
@@ -361,7 +363,9 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 	size_t place = slice_at(stalls, interval->end_ns);
 
 	count(stalls, interval->end_ns,
-	      &(struct stall_counts){.measured_ns = interval->end_ns - interval->start_ns});
+	      &(struct stall_counts){.measured_ns = interval->end_ns - interval->start_ns,
+				     .machine_stolen_ns = interval->machine_stolen_ns,
+				     .machine_busy_ns = interval->machine_busy_ns});
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
 		size_t index = identities_find(&stalls->worker_keys, row->tid, row->start_ns);

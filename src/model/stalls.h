@@ -86,7 +86,8 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 const struct wire_runtime *stalls_runtime(const struct stalls *stalls);
 
 struct stall_counts {
-	uint64_t measured_ns; /* sum of the intervals */
+	uint64_t measured_ns;			     /* sum of the intervals */
+	uint64_t machine_stolen_ns, machine_busy_ns; /* as in struct interval */
 	uint64_t stalls, total_ns, max_ns;
 	uint64_t blamed_ns, max_blamed_ns; /* of those that are neither of the next two */
 	uint64_t in_place;		   /* the runtime was told */

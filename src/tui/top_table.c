@@ -123,7 +123,7 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	if (screen->frozen)
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
 				  screen->options.replay ? "PAUSED  " : "FROZEN  ");
-	if (session->flags & WIRE_SESSION_MACHINE)
+	if (about_has_machine(interval->about))
 		at += canvas_format(canvas, 0, at, canvas->columns,
 				    interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
 										      : ROLE_DIM,

@@ -134,10 +134,8 @@ static void write_reason(struct json *json, const struct wire_where *where)
 static void write_state(struct json *json, const struct stalls *stalls, enum state state,
 			uint64_t ns)
 {
-	if (stalls_measures(stalls, wire_of_state(state)))
-		json_add_u64(json, state_info[state].key, ns);
-	else
-		json_add_null(json, state_info[state].key);
+	json_add_known(json, state_info[state].key, ns,
+		       stalls_measures(stalls, wire_of_state(state)));
 }
 
 /* As in docs/formats/json.md, but CPU time is not split: the kernel's split is too coarse here. */
@@ -286,6 +284,10 @@ static void write_quality(struct json *json, const struct blocked_summary *summa
 			       (double)runtime->frames_named / (double)runtime->frames);
 	else
 		json_add_null(json, "symbolized_share");
+	json_add_known(json, "machine_stolen_ns", counts.machine_stolen_ns,
+		       about && about_has_machine(about));
+	json_add_known(json, "machine_busy_ns", counts.machine_busy_ns,
+		       about && about_has_machine(about));
 	json_array_begin(json, "unavailable");
 	for (size_t i = 0; about && i < about->missing_count; i++) {
 		json_object_begin(json, NULL);

@@ -54,6 +54,10 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	if (runtime->frames)
 		output_format(out, "%.0f %% of addresses named  ",
 			      100.0 * (double)runtime->frames_named / (double)runtime->frames);
+	if (summary->about && about_has_machine(summary->about) && counts.machine_busy_ns)
+		output_format(out, "stolen %.1f%% of busy CPU time  ",
+			      100.0 * (double)counts.machine_stolen_ns /
+				      (double)counts.machine_busy_ns);
 	output_format(out, runtime->lost ? "LOST %llu\n" : "lost %llu\n",
 		      (unsigned long long)runtime->lost);
 }

@@ -83,13 +83,10 @@ static void write_quality(struct json *json, const struct interval *interval)
 	json_add_u64(json, "lost_transitions", losses->transitions);
 	json_add_u64(json, "torn", losses->torn);
 	json_add_u64(json, "clamped", losses->clamped);
-	if (about->session.flags & WIRE_SESSION_MACHINE) {
-		json_add_u64(json, "machine_stolen_ns", interval->machine_stolen_ns);
-		json_add_u64(json, "machine_busy_ns", interval->machine_busy_ns);
-	} else {
-		json_add_null(json, "machine_stolen_ns");
-		json_add_null(json, "machine_busy_ns");
-	}
+	json_add_known(json, "machine_stolen_ns", interval->machine_stolen_ns,
+		       about_has_machine(about));
+	json_add_known(json, "machine_busy_ns", interval->machine_busy_ns,
+		       about_has_machine(about));
 	json_add_string(json, "cpu_split",
 			about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "tick");
 	json_add_string(json, "states", about_states_kind(about));

@@ -27,14 +27,6 @@ static const char *const summary_keys[SAMPLES_STREAMS] = {
 	[SAMPLES_COST] = "iteration_cost",
 };
 
-static void add_known(struct json *json, const char *key, uint64_t value, bool known)
-{
-	if (known)
-		json_add_u64(json, key, value);
-	else
-		json_add_null(json, key);
-}
-
 static void add_cpus(struct json *json, const char *key, const struct cpus *cpus)
 {
 	json_array_begin(json, key);
@@ -94,7 +86,7 @@ static void add_schedstat(struct json *json, const struct worker_report *report)
 					   "schedstat_run_count"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		add_known(json, keys[i], report->schedstat[i], report->schedstat_measured);
+		json_add_known(json, keys[i], report->schedstat[i], report->schedstat_measured);
 }
 
 static void add_migrations(struct json *json, const struct crew_worker *worker)
@@ -187,15 +179,15 @@ static void add_report(struct json *json, const struct run_crew *crew, unsigned 
 	json_add_u64(json, "off_cpu_ns", report_off_cpu_ns(report));
 	json_add_u64(json, "paused_ns", report->paused_ns);
 	add_cpus(json, "cpus_used", &report->cpus_used);
-	add_known(json, "migration_count", report->migration_count, report->looks > 0);
+	json_add_known(json, "migration_count", report->migration_count, report->looks > 0);
 	add_migrations(json, worker);
-	add_known(json, "max_gap_ms", report->max_gap_ns / 1000000, report->looks > 0);
-	add_known(json, "max_gap_cpu", report->max_gap_cpu, report->looks > 0);
-	add_known(json, "max_gap_at_ms", report->max_gap_at_ns / 1000000, report->looks > 0);
+	json_add_known(json, "max_gap_ms", report->max_gap_ns / 1000000, report->looks > 0);
+	json_add_known(json, "max_gap_cpu", report->max_gap_cpu, report->looks > 0);
+	json_add_known(json, "max_gap_at_ms", report->max_gap_at_ns / 1000000, report->looks > 0);
 	add_schedstat(json, report);
 	add_nodes(json, "numa_pages", report->numa_pages, report->numa_measured);
-	add_known(json, "vmstat_numa_pages_migrated", crew->crew.numa_migrated,
-		  crew->crew.numa_migrated_measured);
+	json_add_known(json, "vmstat_numa_pages_migrated", crew->crew.numa_migrated,
+		       crew->crew.numa_migrated_measured);
 	add_samples(json, crew, number, samples);
 	add_program(json, report);
 	json_add_u64(json, "scheduler_alarms", report->alarms);
@@ -217,7 +209,7 @@ static void add_observed(struct json *json, const struct observed *observed, uin
 	json_add_u64(json, "observed_ns", observed->observed_ns);
 	json_object_begin(json, "states_ns");
 	for (int i = 0; i < STATES; i++)
-		add_known(json, state_info[i].key, observed->states_ns[i], states & 1U << i);
+		json_add_known(json, state_info[i].key, observed->states_ns[i], states & 1U << i);
 	json_object_end(json);
 	json_object_end(json);
 }
@@ -280,12 +272,12 @@ static void add_figures(struct json *json, const struct summary *summary)
 	json_add_u64(json, "wall_time_ns", summary->wall_ns);
 	json_add_u64(json, "off_cpu_ns", summary->off_cpu_ns);
 	json_add_double(json, "off_cpu_spread", summary->off_cpu_most - summary->off_cpu_least);
-	add_known(json, "run_delay_ns", summary->run_delay_ns, summary->schedstats > 0);
-	add_known(json, "run_count", summary->run_count, summary->schedstats > 0);
+	json_add_known(json, "run_delay_ns", summary->run_delay_ns, summary->schedstats > 0);
+	json_add_known(json, "run_count", summary->run_count, summary->schedstats > 0);
 	add_cpus(json, "cpus_used", &summary->cpus_used);
-	add_known(json, "migration_count", summary->migrations, summary->looked > 0);
-	add_known(json, "max_gap_ms", summary->max_gap_ns / 1000000, summary->looked > 0);
-	add_known(json, "max_gap_tid", summary->max_gap_tid, summary->looked > 0);
+	json_add_known(json, "migration_count", summary->migrations, summary->looked > 0);
+	json_add_known(json, "max_gap_ms", summary->max_gap_ns / 1000000, summary->looked > 0);
+	json_add_known(json, "max_gap_tid", summary->max_gap_tid, summary->looked > 0);
 	json_add_double(json, "throughput_cv", summary->throughput_cv);
 	for (int stream = 0; stream < SAMPLES_STREAMS; stream++)
 		add_percentiles(json, summary_keys[stream], &summary->samples[stream]);
@@ -309,12 +301,13 @@ static void add_group(struct json *json, const struct run *run, const struct run
 	json_add_string(json, "mode", work->threads ? "thread" : "fork");
 	json_add_string(json, "policy", policy);
 	add_cpus(json, "cpus_allowed", &crew->allowed);
-	add_known(json, "checkpoint_iterations", period, period > 0);
+	json_add_known(json, "checkpoint_iterations", period, period > 0);
 	json_add_u64(json, "workers", summary->workers);
 	json_add_u64(json, "completed", summary->completed);
 	add_figures(json, summary);
-	add_known(json, "numa_local_pages",
-		  summary_local_pages(summary, crew, &run->topology->nodes), summary->numas > 0);
+	json_add_known(json, "numa_local_pages",
+		       summary_local_pages(summary, crew, &run->topology->nodes),
+		       summary->numas > 0);
 	json_object_end(json);
 }
 
@@ -430,10 +423,10 @@ static void write_run(struct output *out, const struct outcome *outcome)
 	add_events(&json, run);
 	add_scheduler(&json, run);
 	json_add_u64(&json, "scheduler_alarms", run->alarms);
-	add_known(&json, "machine_stolen_ns", outcome->machine_time.stolen_ns,
-		  outcome->machine_measured);
-	add_known(&json, "machine_busy_ns", outcome->machine_time.busy_ns,
-		  outcome->machine_measured);
+	json_add_known(&json, "machine_stolen_ns", outcome->machine_time.stolen_ns,
+		       outcome->machine_measured);
+	json_add_known(&json, "machine_busy_ns", outcome->machine_time.busy_ns,
+		       outcome->machine_measured);
 	if (outcome->observed)
 		json_add_u64(&json, "observed_lost", outcome->observed_lost);
 	add_checks(&json, &outcome->findings);

@@ -202,7 +202,7 @@ static void write_sources(struct output *out, const struct about *about)
 /* `stolen 41.2% of busy CPU time` */
 static void write_machine(struct output *out, const struct interval *interval)
 {
-	if (!(interval->about->session.flags & WIRE_SESSION_MACHINE))
+	if (!about_has_machine(interval->about))
 		return;
 	output_format(out, "stolen %.1f%% of busy CPU time  ",
 		      100 * interval_stolen_share(interval));
