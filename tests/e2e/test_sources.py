@@ -127,7 +127,7 @@ def test_without_delay_accounting_fields_are_null():
 @pytest.mark.measures
 def test_zero_percent(tmp_path):
     """A thread that waits for a CPU all the time: the kernel's counter knows only when it gets one."""
-    hog = subprocess.Popen(["chrt", "-f", "5", "taskset", "-c", "0", "sh", "-c", "end=$(($(date +%s)+4)); while [ $(date +%s) -lt $end ]; do :; done"])
+    hog = subprocess.Popen(["chrt", "-f", "5", "taskset", "-c", "0", "sh", "-c", "end=$(($(date +%s)+30)); while [ $(date +%s) -lt $end ]; do :; done"])
     limit = pathlib.Path("/proc/sys/kernel/sched_rt_runtime_us")
     before = limit.read_text()
     starved = subprocess.Popen(["sh", "-c", "while :; do :; done"])
@@ -137,15 +137,14 @@ def test_zero_percent(tmp_path):
         exact = run("top", "-p", starved.pid, "-c", "2", "-i", "300ms", "--format", "json")
         # the counter jumps when the thread gets its twentieth of a second: not in most of these
         lazy = run("top", "-p", starved.pid, "-c", "8", "-i", "100ms", "--format", "json", "--source", "taskstats")
-        still_running = hog.poll() is None
+        # it ends by itself only if nobody could kill it
+        assert hog.poll() is None
     finally:
         limit.write_text(before)
         starved.kill()
         hog.kill()
         starved.wait()
         hog.wait()
-    if not still_running:
-        pytest.skip("the machine was too slow: the real-time thread ended before it was measured")
     share = lambda done: [
         (row["states_ns"]["runnable"] / row["observed_ns"])
         for line in done.stdout.splitlines()
