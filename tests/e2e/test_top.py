@@ -13,6 +13,7 @@ import time
 import pytest
 
 from conftest import DWELL, STATES, WHERE_ACCOUNTED, WORKLOAD, lost_transitions, parse, run, totals
+from verdicts import inconclusive
 
 
 class Background:
@@ -397,7 +398,6 @@ def switches(line):
     return sum(row["switches"]["voluntary"] for row in rows if row["comm"].startswith("stress-ng-swi"))
 
 
-@pytest.mark.measures
 def test_nothing_is_lost_under_a_storm_of_switches():
     # in front of the others: a load like this can keep anybody else from the CPU for many seconds
     background = Background("-i", "500ms", prefix=["chrt", "-f", "10"])
@@ -422,7 +422,9 @@ def test_nothing_is_lost_under_a_storm_of_switches():
     # see lost_transitions() in conftest.py
     wakeups = sum(row["wakeups"] for interval in intervals for row in interval["threads"])
     assert lost_transitions(intervals) <= 50 + wakeups / 1_000
-    assert sum(switches(line) > 1_000 for line in lines) == 5
+    stormy = sum(switches(line) > 1_000 for line in lines)
+    if stormy < 5:
+        inconclusive(f"only {stormy} of {len(lines)} intervals had a storm in them")
 
 
 def unreclaimable_kib():
