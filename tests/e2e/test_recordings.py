@@ -174,7 +174,7 @@ def with_header(data, **changes):
 
 def test_other_formats_are_refused_by_name(tmp_path):
     data = GOLDEN.read_bytes()
-    assert "version 2.0, this dwell reads 1.x" in replay(tmp_path, with_header(data, major=2)).stderr
+    assert "version 3.0, this dwell reads 1.x to 2.x: use a newer" in replay(tmp_path, with_header(data, major=3)).stderr
     assert "other byte order" in replay(tmp_path, with_header(data, order=0x04030201)).stderr
     assert "not a recording" in replay(tmp_path, with_header(data, magic=b"DWELLREX")).stderr
     assert replay(tmp_path, with_header(data, minor=9)).returncode == 0
