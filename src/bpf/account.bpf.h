@@ -29,15 +29,15 @@ struct account_state {
 
 /* What every switch and wakeup touches comes first, in as few cache lines as may be. */
 struct account {
-	__u64 frozen_ns;	     /* the snapshot instant `frozen` is good for */
-	__u64 origin_ns;	     /* 0: being set up */
-	__u64 asked_since_ns;	     /* the wait (by since_ns) for which it last asked for a site */
+	__u64 frozen_ns;      /* the snapshot instant `frozen` is good for */
+	__u64 origin_ns;      /* 0: being set up */
+	__u64 asked_since_ns; /* the wait (by since_ns) for which it last asked for a site */
+	__u64 ran_ns; /* the kernel's count of its CPU time when its turn began; RAN_UNKNOWN */
+	struct turn turn;
 	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
 	__u32 pad;
-	/* the kernel's own count of its CPU time when the turn began; RAN_UNKNOWN */
-	__u64 ran_ns;
-	struct turn turn;
 	struct account_state live;
+	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
 	/* the kernel's own counts at origin_ns */
@@ -193,31 +193,55 @@ static __always_inline void totals_give_up(struct wire_totals *totals, __u64 sto
 /* The snapshot's instant lies in a turn that has ended in the meantime. */
 static __noinline int account_split_turn(struct account *account, __u64 instant_ns, __u64 end_ns)
 {
-	struct turn *turn;
+	struct turn_parts *parts;
 	__u64 since_ns;
 
 	if (!account)
 		return 0;
-	turn = &account->turn;
+	parts = &account->parts;
 	since_ns = account->live.since_ns;
 	if (instant_ns <= since_ns || end_ns <= instant_ns)
 		return 0;
 	totals_give_up(&account->frozen.totals,
-		       turn_before(turn->stolen_ns, instant_ns - since_ns, end_ns - since_ns),
-		       turn_before(turn->irq_ns, instant_ns - since_ns, end_ns - since_ns),
-		       turn_before(turn->hidden_ns, instant_ns - since_ns, end_ns - since_ns));
+		       turn_before(parts->stolen_ns, instant_ns - since_ns, end_ns - since_ns),
+		       turn_before(parts->irq_ns, instant_ns - since_ns, end_ns - since_ns),
+		       turn_before(parts->hidden_ns, instant_ns - since_ns, end_ns - since_ns));
 	return 0;
 }
 
 /* `end_ns`: of the state that the thread is in. */
-static __always_inline void account_freeze(struct account *account, __u64 instant_ns, __u64 end_ns)
+static __always_inline void account_freeze(struct account *account, __u64 instant_ns, __u64 end_ns,
+					   bool turn_ends)
 {
 	account->frozen = account->live;
-	if (turn_not_own(&account->turn))
+	if (turn_ends && account->turn.is_divided)
 		account_split_turn(account, instant_ns, end_ns);
 	account->live.totals.latency_max_ns = 0;
 	/* full barrier: `frozen` is complete before it is announced, `live` changes only after */
 	__sync_lock_test_and_set(&account->frozen_ns, instant_ns);
+}
+
+static __always_inline __u64 account_change(struct account *account, struct wire_where next,
+					    __u64 now_ns, bool turn_ends)
+{
+	__u64 instant_ns = snapshot_ns;
+	__u64 spent_ns = 0;
+
+	if (account->frozen_ns != instant_ns && now_ns >= instant_ns)
+		account_freeze(account, instant_ns, now_ns, turn_ends);
+	if (now_ns > account->live.since_ns) {
+		spent_ns = now_ns - account->live.since_ns;
+		account->live.since_ns = now_ns;
+	}
+	if (account->live.where.state < WIRE_STATES)
+		account->live.totals.ns[account->live.where.state] += spent_ns;
+	if (turn_ends && account->turn.is_divided) {
+		totals_give_up(&account->live.totals, account->parts.stolen_ns,
+			       account->parts.irq_ns, account->parts.hidden_ns);
+		account->turn.is_divided = 0;
+	}
+	account->live.where = next;
+	return spent_ns;
 }
 
 /* The thread stops doing what it did and enters `next`. Returns how long the old state lasted, ns.
@@ -225,64 +249,72 @@ static __always_inline void account_freeze(struct account *account, __u64 instan
 static __always_inline __u64 account_enter(struct account *account, struct wire_where next,
 					   __u64 now_ns)
 {
-	__u64 instant_ns = snapshot_ns;
-	__u8 state = account->live.where.state;
-	__u64 spent_ns = 0;
+	return account_change(account, next, now_ns, false);
+}
 
-	if (account->frozen_ns != instant_ns && now_ns >= instant_ns)
-		account_freeze(account, instant_ns, now_ns);
-	if (now_ns > account->live.since_ns) {
-		spent_ns = now_ns - account->live.since_ns;
-		account->live.since_ns = now_ns;
-	}
-	if (state < WIRE_STATES)
-		account->live.totals.ns[state] += spent_ns;
-	if (state == WIRE_ON_CPU) {
-		struct turn *turn = &account->turn;
+/* As account_enter(), from a CPU and after account_end_turn(). */
+static __always_inline void account_leave_cpu(struct account *account, struct wire_where next,
+					      __u64 now_ns)
+{
+	account_change(account, next, now_ns, true);
+}
 
-		if (turn_not_own(turn)) {
-			totals_give_up(&account->live.totals, turn->stolen_ns, turn->irq_ns,
-				       turn->hidden_ns);
-			turn->stolen_ns = turn->irq_ns = turn->hidden_ns = 0;
-		}
-	} else if ((account->turn.owed_ns || account->turn.overdue_ns) && state < WIRE_STATES) {
-		__u32 paid_ns = turn_pay(&account->turn, spent_ns, state == WIRE_RUNNABLE);
+/* The state that has just been left, off the CPU, pays what was charged beyond the turns. */
+static __attribute__((noinline, unused)) int account_pay(struct account *account, __u32 state,
+							 __u64 spent_ns)
+{
+	__u64 paid_ns;
 
-		account->live.totals.ns[state] -= paid_ns;
-		account->live.totals.ns[WIRE_ON_CPU] += paid_ns;
-	}
-	account->live.where = next;
-	return spent_ns;
+	if (!account)
+		return 0;
+	barrier_var(state);
+	if (state >= WIRE_STATES)
+		return 0;
+	paid_ns = turn_pay(&account->turn, spent_ns);
+	account->live.totals.ns[state] -= paid_ns;
+	account->live.totals.ns[WIRE_ON_CPU] += paid_ns;
+	return 0;
 }
 
 /*
  * The turn that began at `since_ns` ends: finds out what was not the thread's own, for the
- * account_enter() that follows. Returns when the turn ended by the kernel's clock, at most a
+ * account_leave_cpu() that follows. Returns when the turn ended by the kernel's clock, at most a
  * switch's length before now.
  */
 static __always_inline __u64 account_end_turn(struct account *account, __u64 ran_ns,
-					      struct turn_clock clock, __u64 now_ns)
+					      const struct turn_clock *clock, __u64 now_ns)
 {
-	__u64 length_ns = now_ns - account->live.since_ns;
+	__u64 length_ns = now_ns - account->live.since_ns, charged_ns = ran_ns - account->ran_ns;
+	__u64 early_ns, instant_ns;
 	__u32 clamped = 0;
-	__u64 early_ns;
 
 	if ((__s64)length_ns <= 0)
 		return now_ns;
 	if (account->ran_ns == RAN_UNKNOWN) {
-		struct turn_loss loss = turn_loss(&account->turn.begin, &clock, length_ns);
-
-		account->turn.stolen_ns = loss.stolen_ns;
-		account->turn.irq_ns = loss.irq_ns;
+		if (clock->omitted_ns != account->turn.omitted_ns)
+			turn_divide(&account->turn, &account->parts, length_ns, 0, clock, &clamped);
 		return now_ns;
 	}
-	early_ns = turn_end(&account->turn, length_ns, ran_ns - account->ran_ns, &clock, &clamped);
+	early_ns =
+		turn_end(&account->turn, &account->parts, length_ns, charged_ns, clock, &clamped);
 	if (clamped)
 		count(&losses.clamped);
+	if (!early_ns)
+		return now_ns;
 	/* a snapshot may have read the turn up to its instant: that stays so */
-	if (now_ns >= snapshot_ns && now_ns - early_ns < snapshot_ns)
-		return account->live.since_ns < snapshot_ns ? snapshot_ns : now_ns;
+	instant_ns = snapshot_ns;
+	if (now_ns >= instant_ns && now_ns - early_ns < instant_ns)
+		return account->live.since_ns < instant_ns ? instant_ns : now_ns;
 	return now_ns - early_ns;
+}
+
+static __always_inline void account_begin_turn(struct account *account, __u64 ran_ns,
+					       const struct turn_clock *clock)
+{
+	account->ran_ns = ran_ns;
+	account->turn.omitted_ns = clock->omitted_ns;
+	if (bpf_core_field_exists(((struct rq *)0)->prev_irq_time))
+		account->parts.begin_irq_ns = clock->irq_ns;
 }
 
 /* The turn of a thread that is on its CPU, up to end_ns: as of the CPU's last tick. */
@@ -292,7 +324,8 @@ account_open_turn(const struct account *account, const struct task_struct *task,
 	struct turn_clock clock = turn_clock_of(task);
 	__u64 length_ns = end_ns - account->live.since_ns;
 
-	return turn_loss(&account->turn.begin, &clock, (__s64)length_ns < 0 ? 0 : length_ns);
+	return turn_loss(&account->turn, &account->parts, &clock,
+			 (__s64)length_ns < 0 ? 0 : length_ns);
 }
 
 static __always_inline void account_latency(struct account *account, __u64 waited_ns)

@@ -53,7 +53,7 @@ static __always_inline void send(struct task_struct *task, struct account *accou
 static __always_inline void end_thread(struct task_struct *task, struct account *account,
 				       __u64 now_ns)
 {
-	account_enter(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
+	account_leave_cpu(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
 	if (account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
@@ -89,7 +89,7 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 		if (class_of(syscall) == SYSCALL_YIELD)
 			next = where(WIRE_RUNNABLE, WIRE_DETAIL_YIELDED, syscall);
 	}
-	account_enter(account, next, now_ns);
+	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, &next, now_ns);
 	account->live.totals.preempted++;
@@ -105,7 +105,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	next = site_refine(task, account, next, now_ns);
 	if (next.syscall >= 0)
 		account->last_call = next;
-	account_enter(account, next, now_ns);
+	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, &next, now_ns);
 }
@@ -139,7 +139,8 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
-				      unsigned int state, struct turn_clock clock, __u64 now_ns)
+				      unsigned int state, const struct turn_clock *clock,
+				      __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 ran_ns;
@@ -167,19 +168,20 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
  */
 static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 now_ns)
 {
-	struct turn_clock nothing_omitted;
+	struct turn_clock nothing_omitted = {};
 
 	if (!account)
 		return 0;
-	nothing_omitted = account->turn.begin;
-	account_end_turn(account, ran_ns, nothing_omitted, now_ns);
-	if (account->turn.hidden_ns)
+	nothing_omitted.omitted_ns = account->turn.omitted_ns;
+	account_end_turn(account, ran_ns, &nothing_omitted, now_ns);
+	if (account->turn.is_divided)
 		count(&losses.transitions);
+	account_leave_cpu(account, account->live.where, now_ns);
 	return 0;
 }
 
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
-				     struct turn_clock clock, __u64 now_ns)
+				     const struct turn_clock *clock, __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 spent_ns, ran_ns;
@@ -193,8 +195,9 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 		take_again(account, ran_ns, now_ns);
 	spent_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
 				 now_ns);
-	account->turn.begin = clock;
-	account->ran_ns = ran_ns;
+	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
+		account_pay(account, state, spent_ns);
+	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
 	else if (state != WIRE_ON_CPU)
@@ -212,9 +215,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct turn_clock clock = turn_clock_of(prev);
 
 	if (prev->pid)
-		leave_cpu(ctx, prev, preempt, state, clock, now_ns);
+		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);
 	if (next->pid)
-		take_cpu(next, prev, clock, now_ns);
+		take_cpu(next, prev, &clock, now_ns);
 	return 0;
 }
 
@@ -233,6 +236,8 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	spent_ns =
 		account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
 			      bpf_ktime_get_ns());
+	if (account->turn.balance_ns < -TURN_OVERDUE_NS)
+		account_pay(account, waited.state, spent_ns);
 	reason_add(task, account, waited, spent_ns);
 	account->live.totals.woken++;
 	return 0;

@@ -55,12 +55,14 @@ static __always_inline void seed(struct task_struct *task)
 {
 	struct account *account = account_new(task);
 	__u64 now_ns = bpf_ktime_get_ns();
+	struct turn_clock clock;
 	struct wire_where first;
 
 	if (!account || account->origin_ns)
 		return;
 	first = observe(task);
-	account->turn.begin = turn_clock_of(task);
+	clock = turn_clock_of(task);
+	account_begin_turn(account, account->ran_ns, &clock);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
 	account_begin(account, task, first, now_ns);
 	struct wire_where again = observe(task);

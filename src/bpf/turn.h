@@ -17,19 +17,26 @@
  * some microseconds before the tracepoint.
  *
  * For the same reason it begins turns early: a thread is charged from its wakeup on, so for more
- * than its turn's length. That is `owed`, and paid from the time it waits for its next turn; so is
- * what was stolen on the way from the wakeup to the switch.
+ * than its turn's length. That is kept as a debt, and paid from the time it waits for its next
+ * turn; so is what was stolen on the way from the wakeup to the switch. Early ends and debts cancel
+ * each other out, mostly; what is left is put right when it is more than a thread will ever be off
+ * by, TURN_TOLERANCE_NS.
  */
 #ifndef DWELL_BPF_TURN_H
 #define DWELL_BPF_TURN_H
 
 #include <linux/types.h>
 
+#define TURN_TOLERANCE_NS 2000
+
 /* The longest way from a reading of the run queue's clock to the switch, without interrupts. */
 #define TURN_EARLY_MAX_NS 50000
 
+/* More than waits for a CPU have paid so far: whatever the thread does off its CPU pays. */
+#define TURN_OVERDUE_NS 50000
+
 /* More than a switch can owe: the clocks have jumped. */
-#define TURN_OWED_MAX_NS 10000000
+#define TURN_DEBT_MAX_NS 10000000
 
 /* Of a run queue: cumulative time that its task clock has left out, and how much by interrupts. */
 struct turn_clock {
@@ -37,12 +44,18 @@ struct turn_clock {
 	__u64 irq_ns;
 };
 
+/* What every switch touches. */
 struct turn {
-	struct turn_clock begin;
-	/* not the thread's own, of the turn that ends; 0 while it goes on */
+	__u64 omitted_ns; /* turn_clock's when the turn began */
+	__s64 balance_ns; /* turns so far, less what was charged for them: below zero a debt */
+	__u32 is_divided; /* `parts` say what of the turn that ends was not the thread's own */
+	__u32 pad;
+};
+
+/* The rest. */
+struct turn_parts {
+	__u64 begin_irq_ns; /* turn_clock's when the turn began */
 	__u64 stolen_ns, irq_ns, hidden_ns;
-	__u32 owed_ns;	  /* by the last turn: what it waits for the next CPU pays */
-	__u32 overdue_ns; /* by those before: whatever it does off the CPU pays */
 };
 
 /* How much of what passed between two readings was stolen, and interrupted. */
@@ -51,18 +64,20 @@ struct turn_loss {
 	__u32 is_backward; /* a clock went back: nothing is known */
 };
 
-static inline __attribute__((always_inline)) __u64 turn_smaller(__u64 a, __u64 b)
+#define TURN_INLINE static inline __attribute__((always_inline))
+
+TURN_INLINE __u64 turn_smaller(__u64 a, __u64 b)
 {
 	return a < b ? a : b;
 }
 
 /* Of at most `most_ns`. */
-static inline __attribute__((always_inline)) struct turn_loss
-turn_loss(const struct turn_clock *begin, const struct turn_clock *end, __u64 most_ns)
+TURN_INLINE struct turn_loss turn_loss(const struct turn *turn, const struct turn_parts *parts,
+				       const struct turn_clock *now, __u64 most_ns)
 {
 	struct turn_loss loss = {0, 0, 0};
-	__u64 omitted_ns = end->omitted_ns - begin->omitted_ns;
-	__u64 irq_ns = end->irq_ns - begin->irq_ns;
+	__u64 omitted_ns = now->omitted_ns - turn->omitted_ns;
+	__u64 irq_ns = now->irq_ns - parts->begin_irq_ns;
 
 	if ((__s64)omitted_ns < 0 || (__s64)irq_ns < 0) {
 		loss.is_backward = 1;
@@ -74,70 +89,66 @@ turn_loss(const struct turn_clock *begin, const struct turn_clock *end, __u64 mo
 	return loss;
 }
 
-/*
- * The turn of `length_ns` ends; the kernel has charged the thread `charged_ns` for it. Fills what
- * was not its own, and returns `early`: how long before now it ended. *ret_clamped becomes 1 where
- * the clocks contradict each other, and what they said was left out.
- */
-static inline __attribute__((always_inline)) __u64 turn_end(struct turn *turn, __u64 length_ns,
-							    __u64 charged_ns,
-							    const struct turn_clock *now,
-							    __u32 *ret_clamped)
+/* Something was left out of the turn: how much of it is left. */
+TURN_INLINE __u64 turn_divide(struct turn *turn, struct turn_parts *parts, __u64 length_ns,
+			      __u64 charged_ns, const struct turn_clock *now, __u32 *ret_clamped)
 {
-	__u64 omitted_ns = now->omitted_ns - turn->begin.omitted_ns;
-	__u64 room_ns = length_ns, rest_ns;
+	__u64 omitted_ns = now->omitted_ns - turn->omitted_ns, room_ns = length_ns;
 	struct turn_loss loss;
 
-	/* what the wait before did not pay is overdue */
-	turn->overdue_ns += turn->owed_ns;
-	turn->owed_ns = 0;
-	if (turn->overdue_ns > TURN_OWED_MAX_NS) {
-		turn->overdue_ns = 0;
-		*ret_clamped = 1;
-	}
-	/* more was left out than there was: a clock that jumped; believe what was charged */
-	if ((__s64)omitted_ns >= 0 && omitted_ns > length_ns + TURN_OWED_MAX_NS) {
+	/* more than there was: a clock that jumped; believe what was charged */
+	if ((__s64)omitted_ns >= 0 && omitted_ns > length_ns + TURN_DEBT_MAX_NS) {
 		room_ns = charged_ns < length_ns ? length_ns - charged_ns : 0;
 		*ret_clamped = 1;
 	}
-	loss = turn_loss(&turn->begin, now, room_ns);
+	loss = turn_loss(turn, parts, now, room_ns);
 	if (loss.is_backward)
 		*ret_clamped = 1;
-	turn->stolen_ns = loss.stolen_ns;
-	turn->irq_ns = loss.irq_ns;
-	room_ns = length_ns - loss.stolen_ns - loss.irq_ns;
-	if (charged_ns >= room_ns) {
-		if (charged_ns - room_ns > TURN_OWED_MAX_NS)
-			*ret_clamped = 1;
-		else
-			turn->owed_ns = (__u32)(charged_ns - room_ns);
-		return 0;
-	}
-	rest_ns = room_ns - charged_ns;
-	if (rest_ns > TURN_EARLY_MAX_NS) {
-		turn->hidden_ns = rest_ns;
-		return 0;
-	}
-	if (rest_ns < turn->overdue_ns) {
-		turn->overdue_ns -= (__u32)rest_ns;
-		return 0;
-	}
-	rest_ns -= turn->overdue_ns;
-	turn->overdue_ns = 0;
-	return rest_ns;
+	parts->stolen_ns = loss.stolen_ns;
+	parts->irq_ns = loss.irq_ns;
+	parts->hidden_ns = 0;
+	turn->is_divided = 1;
+	return length_ns - loss.stolen_ns - loss.irq_ns;
 }
 
-static inline __attribute__((always_inline)) __u64 turn_not_own(const struct turn *turn)
+/*
+ * The turn of `length_ns` ends; the kernel has charged the thread `charged_ns` for it. Fills the
+ * parts that were not its own, and returns `early`: how long before now it ended. *ret_clamped
+ * becomes 1 where the clocks contradict each other, and what they said was left out.
+ */
+TURN_INLINE __u64 turn_end(struct turn *turn, struct turn_parts *parts, __u64 length_ns,
+			   __u64 charged_ns, const struct turn_clock *now, __u32 *ret_clamped)
 {
-	return turn->stolen_ns + turn->irq_ns + turn->hidden_ns;
+	__s64 rest_ns;
+
+	if (now->omitted_ns != turn->omitted_ns)
+		length_ns = turn_divide(turn, parts, length_ns, charged_ns, now, ret_clamped);
+	rest_ns = (__s64)(length_ns - charged_ns);
+	if (rest_ns > TURN_EARLY_MAX_NS) {
+		if (!turn->is_divided)
+			parts->stolen_ns = parts->irq_ns = 0;
+		parts->hidden_ns = (__u64)rest_ns;
+		turn->is_divided = 1;
+		return 0;
+	}
+	turn->balance_ns += rest_ns;
+	if (turn->balance_ns < -TURN_DEBT_MAX_NS) {
+		turn->balance_ns = 0;
+		*ret_clamped = 1;
+	}
+	if (turn->balance_ns <= TURN_TOLERANCE_NS)
+		return 0;
+	/* a turn cannot end before it began */
+	length_ns = turn_smaller((__u64)turn->balance_ns, length_ns);
+	turn->balance_ns -= (__s64)length_ns;
+	return length_ns;
 }
 
 /*
  * Of `part_ns` in a turn of `length_ns`, of which `before_ns` lay before an instant: how much of it
  * lay before. When it was is not known, so in proportion.
  */
-static inline __attribute__((always_inline)) __u64 turn_before(__u64 part_ns, __u64 before_ns,
-							       __u64 length_ns)
+TURN_INLINE __u64 turn_before(__u64 part_ns, __u64 before_ns, __u64 length_ns)
 {
 	/* microseconds, so that the product fits: 71 minutes of turn */
 	__u64 share_ns = (part_ns >> 10) * (before_ns >> 10) / ((length_ns >> 10) | 1) << 10;
@@ -149,22 +160,12 @@ static inline __attribute__((always_inline)) __u64 turn_before(__u64 part_ns, __
 }
 
 /* A time off the CPU of `spent_ns` has ended; returns how much of it was charged to the thread. */
-static inline __attribute__((always_inline)) __u32 turn_pay(struct turn *turn, __u64 spent_ns,
-							    _Bool waited_for_cpu)
+TURN_INLINE __u64 turn_pay(struct turn *turn, __u64 spent_ns)
 {
-	__u32 paid_ns = turn->overdue_ns;
-	__u32 rest_ns;
+	__u64 paid_ns = turn->balance_ns < 0 ? turn_smaller((__u64)-turn->balance_ns, spent_ns) : 0;
 
-	if (paid_ns > spent_ns)
-		paid_ns = (__u32)spent_ns;
-	turn->overdue_ns -= paid_ns;
-	if (!waited_for_cpu)
-		return paid_ns;
-	rest_ns = turn->owed_ns;
-	if (rest_ns > spent_ns - paid_ns)
-		rest_ns = (__u32)(spent_ns - paid_ns);
-	turn->owed_ns -= rest_ns;
-	return paid_ns + rest_ns;
+	turn->balance_ns += (__s64)paid_ns;
+	return paid_ns;
 }
 
 #endif
