@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a thread had of a turn on a CPU, by the kernel's own clocks. Pure arithmetic, so that unit
- * tests try it with turns that nobody can order from a hypervisor; the hooks are in account.bpf.h.
+ * How a turn on a CPU divides, by the kernel's own clocks. Pure arithmetic, which unit tests try
+ * with turns that no hypervisor produces on demand; the hooks are in account.bpf.h.
  *
- * Two clocks measure a turn. CLOCK_MONOTONIC at the two switches gives its length. The kernel
- * charges the thread by its run queue's task clock (`sum_exec_runtime`), which stands still while
- * the hypervisor has the CPU or an interrupt is served, where the kernel accounts for these
- * (update_rq_clock_task(), kernel/sched/core.c). The difference is not the thread's:
+ * CLOCK_MONOTONIC at the two switches gives the length of a turn. The kernel charges the thread by
+ * the run queue's task clock (`sum_exec_runtime`), which stands still while the hypervisor has the
+ * CPU or the CPU serves an interrupt, where the kernel accounts for these (update_rq_clock_task()
+ *in kernel/sched/core.c).
  *
  *	length = charged + stolen + interrupted + hidden + early
  *
- * stolen, interrupted: what the task clock has left out since the turn began. hidden: neither
- * charged nor left out, so another thread had the CPU, in a switch that no tracepoint reported (a
- * host may hide a process of its own); the kernel's run_delay of the thread grows by the same.
- * early: the kernel reads its clock once for a wakeup and the switch that follows, so it ends turns
+ * stolen, interrupted: what the task clock has left out since the turn began.
+ * hidden: neither charged nor left out. Another thread had the CPU, in a switch that no tracepoint
+ * reported (some hosts hide a process of theirs). The kernel's run_delay of the thread grows by the
+ * same time.
+ * early: the kernel reads its clock once for a wakeup and the switch that follows, so its turns end
  * some microseconds before the tracepoint.
  *
- * For the same reason it begins turns early: a thread is charged from its wakeup on, so for more
- * than its turn's length. That is kept as a debt, and paid from the time it waits for its next
- * turn; so is what was stolen on the way from the wakeup to the switch. Early ends and debts cancel
- * each other out, mostly; what is left is put right when it is more than a thread will ever be off
- * by, TURN_TOLERANCE_NS.
+ * For the same reason its turns begin early: the kernel charges a thread from its wakeup on, so for
+ * more than the turn's length. That is a debt, which the wait for the CPU pays. Early ends and
+ *debts mostly cancel each other out; only a balance above TURN_TOLERANCE_NS is corrected.
  */
 #ifndef DWELL_BPF_TURN_H
 #define DWELL_BPF_TURN_H
@@ -32,10 +31,10 @@
 /* The longest way from a reading of the run queue's clock to the switch, without interrupts. */
 #define TURN_EARLY_MAX_NS 50000
 
-/* More than waits for a CPU have paid so far: whatever the thread does off its CPU pays. */
+/* A debt that waits for a CPU did not pay: any time off the CPU pays. */
 #define TURN_OVERDUE_NS 50000
 
-/* More than a switch can owe: the clocks have jumped. */
+/* No switch can owe more: the clocks have jumped. */
 #define TURN_DEBT_MAX_NS 10000000
 
 /* Of a run queue: cumulative time that its task clock has left out, and how much by interrupts. */
@@ -150,9 +149,8 @@ TURN_INLINE __u64 turn_end(struct turn *turn, struct turn_parts *parts, __u64 le
  */
 TURN_INLINE __u64 turn_before(__u64 part_ns, __u64 before_ns, __u64 length_ns)
 {
-	/* microseconds, so that the product fits: 71 minutes of turn */
+	/* in units of 1,024 ns the product fits, for turns of up to an hour */
 	__u64 share_ns = (part_ns >> 10) * (before_ns >> 10) / ((length_ns >> 10) | 1) << 10;
-
 	__u64 least_ns = part_ns > length_ns - before_ns ? part_ns - (length_ns - before_ns) : 0;
 
 	share_ns = turn_smaller(turn_smaller(share_ns, part_ns), before_ns);

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CPU time is what the kernel charged, per thread and interval, whatever the hypervisor takes; stolen time adds up.
 
-The workload's threads note what the kernel has charged them, several thousand times a second, so what was right at the
-two ends of any interval is known from the notes around them. Nothing here depends on how busy or how stolen the
-machine is: where it was disturbed the notes lie further apart, and the bounds with them.
+Nothing here depends on how busy or how stolen the machine is: ledgers.py.
 """
-import bisect
-import json
+import os
 import pathlib
 import subprocess
 
 import pytest
 
-from conftest import WORKLOAD, parse, run, sum_ns, totals
+import ledgers
+from conftest import DWELL, WORKLOAD, parse, run, sum_ns, totals
 from verdicts import TICK_NS, Window
 
 EXACT = 0.001  # of wall
@@ -20,79 +18,46 @@ EDGE_NS = 300_000  # of a thread's life outside of its own measurement: its firs
 NAMES = {"quiet", "spin", "nap", "burst", "ping", "pong"}
 
 
-class Ledger:
-    """What the kernel had charged a thread, at many times."""
-
-    def __init__(self, line):
-        record = json.loads(line)
-        self.name, self.tid = record["name"], record["tid"]
-        self.times = [wall for wall, _ in record["readings"]]
-        self.charged = [cpu for _, cpu in record["readings"]]
-
-    def at(self, time_ns):
-        """(least, most) at a time; None: it was not there."""
-        after = bisect.bisect_left(self.times, time_ns)
-        if after in (0, len(self.times)):
-            return None
-        # a note is made of the wall clock first, so what was charged may be a little later
-        return self.charged[max(after - 2, 0)], self.charged[min(after, len(self.times) - 1)]
-
-
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """(ledgers by tid, what each thread read last, dwell's intervals, what was stolen from the machine)"""
-    notes = tmp_path_factory.mktemp("ledgers") / "notes"
     window = Window()
-    done = run("top", "-i", "300ms", "--format", "json", "--", "sh", "-c", f"exec {WORKLOAD} ledgers > {notes}")
-    stolen = window.stolen_ns()
-    assert done.returncode == 0, done.stderr
-    intervals, _ = parse(done.stdout)
-    ledgers = {ledger.tid: ledger for ledger in map(Ledger, notes.read_text().splitlines())}
-    last = {line["tid"]: line["cpu_ns"] for line in map(json.loads, done.stderr.splitlines())}
-    assert {ledger.name for ledger in ledgers.values()} == NAMES
-    return ledgers, last, intervals, stolen
+    found = ledgers.Measured(DWELL, WORKLOAD, tmp_path_factory.mktemp("ledgers"))
+    found.stolen = window.stolen_ns()
+    found.intervals, _ = parse(found.output)
+    assert {ledger.name for ledger in found.ledgers.values()} == NAMES
+    return found
 
 
 def test_cpu_time_of_a_life_is_what_was_charged(measured):
-    ledgers, last, intervals, _ = measured
-    threads = totals(intervals)
-    for tid, charged in last.items():
-        states, wall = threads[tid]["states"], threads[tid]["observed_ns"]
-        on_cpu = states["user"] + states["kernel"]
+    threads = totals(measured.intervals)
+    for tid, charged in measured.last.items():
+        wall, on_cpu = threads[tid]["observed_ns"], ledgers.on_cpu_ns(threads[tid]["states"])
         # it goes on for a moment after its last look
-        assert -EXACT * wall < on_cpu - charged < EXACT * wall + EDGE_NS, (ledgers[tid].name, on_cpu, charged, wall)
+        assert -EXACT * wall < on_cpu - charged < EXACT * wall + EDGE_NS, (measured.ledgers[tid].name, on_cpu, charged, wall)
 
 
 def test_cpu_time_of_each_interval_is_what_was_charged(measured):
-    ledgers, _, intervals, _ = measured
-    judged = 0
-    for interval in intervals:
-        start, end = interval["start_ns"], interval["start_ns"] + interval["duration_ns"]
-        for row in interval["threads"]:
-            ledger = ledgers.get(row["tid"])
-            first, last = (ledger.at(start), ledger.at(end)) if ledger else (None, None)
-            if not first or not last or ledger.name == "quiet":
-                continue
-            on_cpu, slack = row["states_ns"]["user"] + row["states_ns"]["kernel"], EXACT * interval["duration_ns"]
-            assert last[0] - first[1] - slack <= on_cpu <= last[1] - first[0] + slack, (ledger.name, on_cpu, first, last)
-            judged += 1
-    assert judged >= 10, "intervals in which threads noted their time at both ends"
+    count = 0
+    for ledger, interval, on_cpu, least, most in ledgers.judged(measured, measured.intervals):
+        slack = EXACT * interval["duration_ns"]
+        assert least - slack <= on_cpu <= most + slack, (ledger.name, on_cpu, least, most)
+        count += 1
+    assert count >= 10, "intervals in which threads noted their time at both ends"
 
 
 def test_states_sum_to_wall_with_what_was_stolen(measured):
-    _, _, intervals, _ = measured
-    for interval in intervals:
+    for interval in measured.intervals:
         for row in interval["threads"]:
             assert sum_ns(row["states_ns"]) == row["observed_ns"]
 
 
 def test_no_more_is_stolen_than_the_machine_lost(measured):
-    _, _, intervals, stolen = measured
+    intervals = measured.intervals
     seen = sum(row["states_ns"]["stolen"] or 0 for interval in intervals for row in interval["threads"])
-    assert seen <= stolen + 2 * len(pathlib.Path("/proc/stat").read_text().split("cpu")) * TICK_NS
+    assert seen <= measured.stolen + 2 * os.cpu_count() * TICK_NS
     if intervals[0]["quality"]["machine_stolen_ns"] is not None:
-        told = sum(interval["quality"]["machine_stolen_ns"] for interval in intervals)
-        assert told <= stolen + 2 * TICK_NS
+        reported = sum(interval["quality"]["machine_stolen_ns"] for interval in intervals)
+        assert reported <= measured.stolen + 2 * TICK_NS
         assert all(interval["quality"]["machine_stolen_ns"] <= interval["quality"]["machine_busy_ns"] for interval in intervals)
 
 
