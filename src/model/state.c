@@ -7,6 +7,12 @@ const struct state_info state_info[STATES] = {
 #undef X
 };
 
+const enum state state_columns[STATES] = {
+	STATE_USER,  STATE_KERNEL, STATE_RUNNABLE, STATE_STOLEN, STATE_IRQ,
+	STATE_DISK,  STATE_NET,	   STATE_IPC,	   STATE_LOCK,	 STATE_SWAP,
+	STATE_SLEEP, STATE_IDLE,   STATE_STOPPED,
+};
+
 /* state_of_wait() counts on both lists having the same order without gaps. */
 #define X(name, number, key, header, help)                                                         \
 	_Static_assert(STATE_##name - STATE_RUNNABLE == WIRE_##name - WIRE_RUNNABLE, #name);

@@ -29,6 +29,15 @@ struct state_info {
 
 extern const struct state_info state_info[STATES];
 
+/* In the order of columns for people: what takes CPU time from a thread beside each other. */
+extern const enum state state_columns[STATES];
+
+/* Of a column of percentages: its heading, or "100", with a space before it. */
+static inline int state_column_width(enum state state)
+{
+	return state == STATE_STOLEN ? 6 : 5;
+}
+
 /* A waiting state of the wire (not WIRE_ON_CPU). */
 static inline enum state state_of_wait(__u8 wire_state)
 {

@@ -8,7 +8,6 @@
 #include "tui/top_state.h"
 
 #define NAME_WIDTH	15
-#define SHARE_WIDTH	5
 #define P99_WIDTH	7
 #define BAR_MIN		10
 #define NOW_MIN		16
@@ -58,11 +57,12 @@ static struct layout plan(const struct top_screen *screen, int columns)
 	left = columns - layout.name - 2;
 	layout.bar = take(&left, BAR_MIN);
 	for (int i = 0; i < 3; i++)
-		layout.states[by_interest[i]] = take(&left, SHARE_WIDTH);
+		layout.states[by_interest[i]] = take(&left, state_column_width(by_interest[i]));
 	layout.now = take(&left, NOW_MIN);
 	for (int i = 3; i < STATES; i++) {
 		if (about_shows(screen->interval.about, by_interest[i]))
-			layout.states[by_interest[i]] = take(&left, SHARE_WIDTH);
+			layout.states[by_interest[i]] =
+				take(&left, state_column_width(by_interest[i]));
 		if (i == 5)
 			layout.p99 = take(&left, P99_WIDTH);
 		/* before the rarer states: room to read by */
@@ -200,11 +200,14 @@ static void draw_heading(const struct top_screen *screen, struct canvas *canvas,
 		canvas_text(canvas, row, at, layout->bar, heading_role(screen, "active"), "TIME");
 	at += layout->bar;
 	for (int i = 0; i < STATES; i++) {
-		if (!layout->states[i])
+		enum state state = state_columns[i];
+		int width = state_column_width(state);
+
+		if (!layout->states[state])
 			continue;
-		canvas_format(canvas, row, at, SHARE_WIDTH, heading_role(screen, state_info[i].key),
-			      "%*s", SHARE_WIDTH, state_info[i].header);
-		at += SHARE_WIDTH;
+		canvas_format(canvas, row, at, width, heading_role(screen, state_info[state].key),
+			      "%*s", width, state_info[state].header);
+		at += width;
 	}
 	if (layout->p99) {
 		canvas_format(canvas, row, at, P99_WIDTH, heading_role(screen, "p99"), "%*s",
@@ -225,15 +228,16 @@ static void draw_share(struct canvas *canvas, int row, int column, enum state st
 	double share = what->observed_ns
 			       ? 100.0 * (double)what->states_ns[state] / (double)what->observed_ns
 			       : 0;
+	int width = state_column_width(state);
 	enum role role = share >= 10 ? (enum role)(ROLE_STATE + (int)state) : ROLE_NORMAL;
 
 	if (!about_measures(about, wire_of_state(state)))
-		canvas_format(canvas, row, column, SHARE_WIDTH, ROLE_DIM, "%*s", SHARE_WIDTH, "-");
+		canvas_format(canvas, row, column, width, ROLE_DIM, "%*s", width, "-");
 	else if (!what->states_ns[state])
-		canvas_format(canvas, row, column, SHARE_WIDTH, ROLE_DIM, "%*s", SHARE_WIDTH, "0");
+		canvas_format(canvas, row, column, width, ROLE_DIM, "%*s", width, "0");
 	else
-		canvas_format(canvas, row, column, SHARE_WIDTH, role,
-			      share >= 99.95 ? "%*.0f" : "%*.1f", SHARE_WIDTH, share);
+		canvas_format(canvas, row, column, width, role, share >= 99.95 ? "%*.0f" : "%*.1f",
+			      width, share);
 }
 
 static void draw_p99(struct canvas *canvas, int row, int column, const struct row *what,
@@ -305,10 +309,10 @@ static void draw_row(const struct top_screen *screen, struct canvas *canvas,
 	canvas_bar(canvas, row, at, layout->bar, what->states_ns, what->observed_ns);
 	at += layout->bar;
 	for (int i = 0; i < STATES; i++) {
-		if (!layout->states[i])
+		if (!layout->states[state_columns[i]])
 			continue;
-		draw_share(canvas, row, at, (enum state)i, what, about);
-		at += SHARE_WIDTH;
+		draw_share(canvas, row, at, state_columns[i], what, about);
+		at += state_column_width(state_columns[i]);
 	}
 	if (layout->p99) {
 		draw_p99(canvas, row, at, what, about);

@@ -23,9 +23,6 @@ static void write_name(struct output *out, const char *name, size_t columns, boo
 		output_char(out, ' ');
 }
 
-/* Of a state: room for its heading, and a space before it. */
-#define SHARE_COLUMNS(state) ((state) == STATE_STOLEN ? 6 : 5)
-
 /* What is exactly zero shows as a bare 0, so that the rest stands out. */
 static void write_share(struct output *out, int width, uint64_t part_ns, uint64_t whole_ns)
 {
@@ -86,8 +83,9 @@ static void write_now(const struct view *view, const struct row *row, const stru
 static void write_states_heading(struct output *out, const struct about *about)
 {
 	for (int i = 0; i < STATES; i++)
-		if (about_shows(about, (enum state)i))
-			output_format(out, "%*s", SHARE_COLUMNS(i), state_info[i].header);
+		if (about_shows(about, state_columns[i]))
+			output_format(out, "%*s", state_column_width(state_columns[i]),
+				      state_info[state_columns[i]].header);
 	output_string(out, "  RQp99");
 }
 
@@ -120,6 +118,13 @@ static void write_id(struct output *out, uint32_t id)
 		output_string(out, "       - ");
 }
 
+static void write_state(struct output *out, const struct row *row, const struct about *about,
+			enum state state)
+{
+	write_share(out, state_column_width(state), row->states_ns[state],
+		    about_measures(about, wire_of_state(state)) ? row->observed_ns : 0);
+}
+
 static void write_row(const struct view *view, const struct row *row, const struct about *about)
 {
 	struct output *out = view->out;
@@ -139,11 +144,8 @@ static void write_row(const struct view *view, const struct row *row, const stru
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)
-		if (about_shows(about, (enum state)i))
-			write_share(out, SHARE_COLUMNS(i), row->states_ns[i],
-				    about_measures(about, wire_of_state((enum state)i))
-					    ? row->observed_ns
-					    : 0);
+		if (about_shows(about, state_columns[i]))
+			write_state(out, row, about, state_columns[i]);
 	write_p99(view, row, about);
 	if (view->by == BY_THREAD) {
 		write_now(view, row, about);

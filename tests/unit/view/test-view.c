@@ -216,8 +216,8 @@ CASE(table_shows_shares)
 	assert_non_null(strstr(
 		text, "1 threads, 1 shown  exact (bpf), user/sys by tick  self 0.4%  lost 0\n"));
 	assert_non_null(strstr(
-		text, "   31187 wal-\"sync\"      25.0    0    0 75.0    0    0    0    0    0"
-		      "    0    0     0    0    2us  disk read 2.0ms\n"));
+		text, "   31187 wal-\"sync\"      25.0    0    0     0    0 75.0    0    0    0"
+		      "    0    0    0    0    2us  disk read 2.0ms\n"));
 }
 
 /* Stolen and interrupt time have columns only where the kernel accounts for them. */
@@ -241,13 +241,13 @@ CASE(table_shows_what_was_stolen)
 	about->session.flags |= WIRE_SESSION_MACHINE;
 	text = shown_interval(&view_table, BY_THREAD, &interval);
 	assert_non_null(strstr(text, "  stolen 41.2% of busy CPU time  "));
-	assert_non_null(strstr(text, " STOP STEAL  IRQ  RQp99"));
-	assert_non_null(strstr(text, "    0    0  10.0    0    2us  disk read 2.0ms\n"));
+	assert_non_null(strstr(text, "  USER  SYS RUNQ STEAL  IRQ DISK"));
+	assert_non_null(strstr(text, " 15.0    0    0  10.0    0 75.0    0"));
 	about->session.states &= ~(1U << WIRE_STOLEN | 1U << WIRE_IRQ);
 	about->session.flags &= ~WIRE_SESSION_MACHINE;
 	text = shown_interval(&view_table, BY_THREAD, &interval);
 	assert_null(strstr(text, "stolen"));
-	assert_non_null(strstr(text, " STOP  RQp99"));
+	assert_non_null(strstr(text, " RUNQ DISK"));
 	text = shown_interval(&view_json, BY_THREAD, &interval);
 	assert_non_null(strstr(text, "\"stolen\":null,\"irq\":null}"));
 	assert_non_null(strstr(text, "\"machine_stolen_ns\":null"));
