@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/machine_time.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
 #include "capture/span_probes.h"
@@ -460,6 +461,13 @@ static struct wire_losses bpf_losses(const void *data)
 				    .clamped = losses->clamped};
 }
 
+static bool has_steal(void)
+{
+	struct machine_time machine;
+
+	return machine_time_read(&machine, MACHINE_TIME) >= 0 && machine.stolen_ns;
+}
+
 static int bpf_open(void **ret_data, const struct source_options *options,
 		    const struct targets *targets, struct wire_session *record,
 		    struct record_sink sink, struct error *error)
@@ -475,7 +483,12 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 	record->figures = ~0U;
 	if (session->features.precise_cpu_split)
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
-	if (!session->wait_functions)
+	if (result >= 0 && !session->features.omitted.stolen && has_steal())
+		result = sink_missing(sink, "steal",
+				      "the kernel charges threads for time that the hypervisor "
+				      "takes (no CONFIG_PARAVIRT_TIME_ACCOUNTING): it counts as "
+				      "user and kernel time");
+	if (result >= 0 && !session->wait_functions)
 		result = sink_missing(sink, "kallsyms",
 				      "the kernel hides its addresses (kptr_restrict or no "
 				      "CAP_SYSLOG): page faults, reclaim and kernel locks are not "

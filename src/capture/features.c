@@ -81,10 +81,9 @@ static bool has_precise_cputime(void)
 	       !strcmp(online, full);
 }
 
-struct omitted_time features_omitted_time(void)
+static struct omitted_time omitted_time(const struct btf *btf)
 {
-	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
-	int id = btf ? btf__find_by_name_kind(btf, "rq", BTF_KIND_STRUCT) : -1;
+	int id = btf__find_by_name_kind(btf, "rq", BTF_KIND_STRUCT);
 	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
 	struct omitted_time omitted = {false, false};
 
@@ -95,6 +94,13 @@ struct omitted_time features_omitted_time(void)
 		omitted.interrupted |= !strcmp(name, "prev_irq_time");
 	}
 	return omitted;
+}
+
+struct omitted_time features_omitted_time(void)
+{
+	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
+
+	return btf ? omitted_time(btf) : (struct omitted_time){false, false};
 }
 
 int features_probe(struct features *ret_features, struct error *error)
@@ -121,5 +127,6 @@ int features_probe(struct features *ret_features, struct error *error)
 				 "or newer with CONFIG_TRACEPOINTS=y");
 	ret_features->switch_has_state = arguments >= 4;
 	ret_features->precise_cpu_split = has_precise_cputime();
+	ret_features->omitted = omitted_time(btf);
 	return 0;
 }

@@ -7,10 +7,20 @@
 
 #include "base/error.h"
 
+/*
+ * What the scheduler leaves out of the CPU time it charges to threads: fields of struct rq that
+ * exist only in kernels built for it.
+ */
+struct omitted_time {
+	bool stolen;	  /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	bool interrupted; /* CONFIG_IRQ_TIME_ACCOUNTING; the boot may still have found no clock */
+};
+
 struct features {
 	bool switch_has_state;	/* sched_switch passes the previous state: 5.18 on */
 	bool others_memory;	/* other users' memory maps and stacks may be read */
 	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
+	struct omitted_time omitted;
 };
 
 /*
@@ -19,15 +29,7 @@ struct features {
  */
 int features_probe(struct features *ret_features, struct error *error) must_check;
 
-/*
- * What the scheduler leaves out of the CPU time it charges to threads: fields of struct rq that
- * exist only in kernels built for it. False also where the kernel has no type information.
- */
-struct omitted_time {
-	bool stolen;	  /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
-	bool interrupted; /* CONFIG_IRQ_TIME_ACCOUNTING; the boot may still have found no clock */
-};
-
+/* Without privileges; false also where the kernel has no type information. */
 struct omitted_time features_omitted_time(void);
 
 /* Inode of our pid namespace; 0 = the machine's first. */
