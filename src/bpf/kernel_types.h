@@ -67,7 +67,7 @@ struct socket {
 	struct sock *sk;
 };
 
-/* A CPU's run queue. clock - clock_task: time that is charged to nobody, stolen or interrupted. */
+/* A CPU's run queue. clock - clock_task: time it charges to no thread: stolen, or interrupts. */
 struct rq {
 	__u64 clock;
 	__u64 clock_task;

@@ -288,7 +288,7 @@ static bool is_virtual(void)
 }
 
 /*
- * A virtual machine that never waited for its host cannot be told from one without a steal clock:
+ * A virtual machine that never waited for its host looks the same as one without a steal clock:
  * both count nothing.
  */
 static void check_steal(struct finding *finding)

@@ -19,8 +19,8 @@ union recording_upgraded {
 };
 
 /*
- * The record as today's: itself where its kind has not changed, else in `room`. One that is not of
- * the size it had then is given back as it is, for whoever checks sizes.
+ * The record as today's: itself where its kind has not changed, else in `room`. A record that does
+ * not have its old size is returned as it is; the check of sizes refuses it.
  */
 const struct wire_header *recording_upgrade_1(const struct wire_header *record,
 					      union recording_upgraded *room);

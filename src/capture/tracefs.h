@@ -7,8 +7,8 @@
 
 /*
  * A descriptor of its root directory: where it is mounted, or else of a mount of our own, which
- * nobody else sees and which ends with the descriptor (fsmount(2); needs CAP_SYS_ADMIN). Or a
- * negative errno: -EACCES or -EPERM without privileges, -ENODEV if the kernel has none.
+ * is visible to no other process and ends with the descriptor (fsmount(2); needs CAP_SYS_ADMIN). Or
+ * a negative errno: -EACCES or -EPERM without privileges, -ENODEV if the kernel has none.
  */
 int tracefs_open(void) must_check;
 

@@ -67,8 +67,9 @@ struct interval {
 };
 
 /*
- * Time that the thread used or could use: on a CPU, whoever else used that, or waiting for a CPU, a
- * disk, a lock or memory. Not that in which it waited for others, for work, or for time to pass.
+ * Time that the thread used or could use: on a CPU, even while others used it, or waiting for a
+ * CPU, a disk, a lock or memory. Not that in which it waited for others, for work, or for time to
+ * pass.
  */
 static inline uint64_t row_active_ns(const struct row *row)
 {

@@ -65,7 +65,7 @@ def processes(pattern):
 
 
 def cpu_ticks(pid):
-    """CPU time so far: whoever has some has begun. 0 once it is gone."""
+    """CPU time so far: a process that has some has begun. 0 once it is gone."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:

@@ -292,7 +292,7 @@ def test_interrupted_it_tells_what_it_has(tmp_path):
     process = start("--work", "spin-wait", "--workers", 3, "-d", "60s", "--json", "--scratch", tmp_path)
     while not len(children(next(iter(children(process.pid)), 0))) == 3:
         time.sleep(0.01)
-    # so that there is something to tell: what they wait for has come, and they work
+    # so that there is something to report: all have begun to work
     for worker in children(next(iter(children(process.pid)))):
         while cpu_ticks(worker) < 2:
             time.sleep(0.01)

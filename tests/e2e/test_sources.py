@@ -137,7 +137,7 @@ def test_zero_percent(tmp_path):
         exact = run("top", "-p", starved.pid, "-c", "2", "-i", "300ms", "--format", "json")
         # the counter jumps when the thread gets its twentieth of a second: not in most of these
         lazy = run("top", "-p", starved.pid, "-c", "8", "-i", "100ms", "--format", "json", "--source", "taskstats")
-        # it ends by itself only if nobody could kill it
+        # it ends by itself only where no test can kill it any more
         assert hog.poll() is None
     finally:
         limit.write_text(before)

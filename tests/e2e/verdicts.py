@@ -2,10 +2,10 @@
 """What a test's result is worth: a plugin of pytest (`-p verdicts`) that knows of disturbed machines.
 
 A test that measures is marked `measures`. When it fails while the machine was disturbed (a hypervisor took CPU time
-away, or programs that are none of ours used it), nobody can say whose fault that is: it is repeated, after a wait for a
+away, or programs that no test started used it), the failure proves nothing: the test is repeated after a wait for a
 quieter moment, a bounded number of times. If it never passes it is *inconclusive*: neither passed nor failed, and
-counted apart. A failure on an undisturbed machine counts, whatever the test; one that passes when it is run once more is
-*flaky*: it passed, and is named at the end.
+counted apart. A failure on an undisturbed machine counts, whatever the test; a test that passes when it is run once more
+is *flaky*: it passed, and is named at the end.
 
 DWELL_RESULTS names a file that gets a line of JSON for each test; `tests/run` sums them up.
 """
@@ -28,7 +28,7 @@ WAIT_ALL_S = 240  # in a whole run, at most
 
 
 class Inconclusive(pytest.skip.Exception):
-    """The machine does not allow a judgement. A skip for those who know no better."""
+    """The machine does not allow a judgement. Without this plugin it counts as a skip."""
 
 
 def inconclusive(why):

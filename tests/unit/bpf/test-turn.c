@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Turns on a CPU as no hypervisor can be asked for: bpf/turn.h. */
+/* Turns on a CPU that no hypervisor produces on demand: bpf/turn.h. */
 #include "test.h"
 
 #include <stdbool.h>
@@ -154,7 +154,7 @@ CASE(debts_are_paid_by_waits)
 	assert_int_equal(turn.is_divided, 0);
 }
 
-/* A switch that nobody reported: neither charged nor left out by the clock. */
+/* A switch without a tracepoint: its time is neither charged nor left out by the clock. */
 CASE(a_hidden_thread_is_waited_for)
 {
 	struct turn turn = {0};

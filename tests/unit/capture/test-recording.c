@@ -115,7 +115,7 @@ CASE(records_of_version_1_are_read_as_todays)
 	assert_int_equal(((uint64_t *)&room)[after], 1234);
 	assert_int_equal(room.thread.tid, 4711);
 	assert_int_equal(room.thread.where.state, WIRE_STATES);
-	/* of another size it is damaged: for whoever checks */
+	/* of another size it is damaged, and stays as it is */
 	old.header.size = sizeof(old) - 8;
 	assert_ptr_equal(recording_upgrade_1(&old.header, &room), &old.header);
 
