@@ -12,7 +12,8 @@ import inside
 from conftest import run
 
 NOT = inside.why_not()
-pytestmark = pytest.mark.skipif(bool(NOT), reason=NOT or "")
+# no clock inside an emulated guest knows when the host took its CPU away
+pytestmark = [pytest.mark.skipif(bool(NOT), reason=NOT or ""), pytest.mark.measures]
 
 INSIDE = inside.TESTS.parent / "inside"
 KERNELS = inside.kernels()
