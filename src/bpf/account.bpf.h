@@ -64,6 +64,10 @@ struct {
 volatile __u64 snapshot_ns __weak = 0;
 volatile struct wire_losses losses __weak = {};
 
+/* Some CPU's clock has left out time for this: the kernel accounts for it. Set by the iterator. */
+volatile bool steal_seen __weak = false;
+volatile bool irq_seen __weak = false;
+
 /*
  * Threads that have begun to end and that no snapshot has read: soon the iterator does not meet
  * them any more, and nothing but their last switch will tell that they ever were.
@@ -129,7 +133,9 @@ static __always_inline struct turn_clock turn_clock_of(const struct task_struct 
 	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
 		return clock;
 	rq = task->se.cfs_rq->rq;
-	clock.omitted_ns = rq->clock - rq->clock_task;
+	clock.omitted_ns = rq->clock;
+	barrier(); /* turn_clock_unlocked() */
+	clock.omitted_ns -= rq->clock_task;
 	if (bpf_core_field_exists(rq->prev_irq_time))
 		clock.irq_ns = rq->prev_irq_time;
 	return clock;
@@ -317,13 +323,30 @@ static __always_inline void account_begin_turn(struct account *account, __u64 ra
 		account->parts.begin_irq_ns = clock->irq_ns;
 }
 
+/*
+ * The same without the run queue's lock. The kernel advances `clock` first, so a look in between
+ * makes the difference too large: of two looks the smaller one counts. `clock` is read first for
+ * the same reason.
+ */
+static __always_inline struct turn_clock turn_clock_unlocked(const struct task_struct *task)
+{
+	struct turn_clock first = turn_clock_of(task), second;
+
+	barrier();
+	second = turn_clock_of(task);
+	return second.omitted_ns < first.omitted_ns ? second : first;
+}
+
 /* The turn of a thread that is on its CPU, up to end_ns: as of the CPU's last tick. */
 static __always_inline struct turn_loss
 account_open_turn(const struct account *account, const struct task_struct *task, __u64 end_ns)
 {
-	struct turn_clock clock = turn_clock_of(task);
+	struct turn_clock clock = {.omitted_ns = account->turn.omitted_ns,
+				   .irq_ns = account->parts.begin_irq_ns};
 	__u64 length_ns = end_ns - account->live.since_ns;
 
+	if (steal_seen || irq_seen)
+		clock = turn_clock_unlocked(task);
 	return turn_loss(&account->turn, &account->parts, &clock,
 			 (__s64)length_ns < 0 ? 0 : length_ns);
 }

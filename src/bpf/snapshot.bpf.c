@@ -20,10 +20,6 @@
 /* Walks before the first one is over find threads nobody could have known of. */
 volatile bool seeded = false;
 
-/* Some CPU's clock has left out time for this: the kernel accounts for it. */
-volatile bool steal_seen = false;
-volatile bool irq_seen = false;
-
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
 static struct span_worker worker_record;
@@ -61,7 +57,7 @@ static __always_inline void seed(struct task_struct *task)
 	if (!account || account->origin_ns)
 		return;
 	first = observe(task);
-	clock = turn_clock_of(task);
+	clock = turn_clock_unlocked(task);
 	account_begin_turn(account, account->ran_ns, &clock);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
 	account_begin(account, task, first, now_ns);
