@@ -75,7 +75,7 @@ def compare(threads, own, edges_ns=EDGES_NS):
         edges = own_edges_ns(figures, thread)
         # in these it may have waited for a CPU, and lost it
         waited = max(0, states["runnable"] - figures["runnable_ns"]) + taken
-        if not -EDGES_NS <= edges <= LIMIT_NS + waited:
+        if not -EDGES_NS <= edges <= max(LIMIT_NS, edges_ns) + waited:
             wrong.append(f"{figures['name']}: dwell saw {edges / 1e6:.2f} ms more of it than it measured")
         bound = BOUND * figures["wall_ns"] + edges_ns
         extra = max(0, edges)
