@@ -20,6 +20,8 @@ from _pytest.runner import runtestprotocol
 MARK = "DWELL_TESTS"  # in the environment of everything that tests start
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
+PF_KTHREAD = 0x200000  # include/linux/sched.h
+
 STOLEN_SHARE = 0.01  # of busy CPU time
 FOREIGN_SHARE = 0.10  # of a CPU
 REPEATS = 3  # of a test that failed on a disturbed machine
@@ -42,22 +44,32 @@ def machine_ns():
 
 
 def foreign_ticks():
-    """CPU time so far of each program that no test has started, kernel threads left out."""
-    mark, found = f"{MARK}={os.environ.get(MARK, '')}".encode(), {}
+    """CPU time so far of each program that no test has started, kernel threads left out.
+
+    Started by a test is what has our mark in its environment, or a parent that does: some programs overwrite theirs.
+    """
+    mark = f"{MARK}={os.environ.get(MARK, '')}".encode()
+    ours, parents, found = {os.getpid()}, {}, {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
-                continue
             fields = (entry / "stat").read_text().rpartition(") ")[2].split()
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                ours.add(int(entry.name))
         except OSError:
             continue
-        if int(fields[6]) & 0x200000:  # PF_KTHREAD
-            continue
-        found[entry.name, fields[19]] = int(fields[11]) + int(fields[12])
-    found.pop((str(os.getpid()), None), None)
-    return {key: ticks for key, ticks in found.items() if key[0] != str(os.getpid())}
+        parents[int(entry.name)] = int(fields[1])
+        # not what has ended, whose environment is gone
+        if not int(fields[6]) & PF_KTHREAD and fields[0] != "Z":
+            found[int(entry.name), fields[19]] = int(fields[11]) + int(fields[12])
+
+    def is_ours(pid):
+        while pid and pid not in ours:
+            pid = parents.get(pid, 0)
+        return pid in ours
+
+    return {key: ticks for key, ticks in found.items() if not is_ours(key[0])}
 
 
 class Window:
