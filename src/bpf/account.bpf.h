@@ -276,7 +276,7 @@ static __attribute__((noinline, unused)) int account_pay(struct account *account
 	barrier_var(state);
 	if (state >= WIRE_STATES)
 		return 0;
-	paid_ns = turn_pay(&account->turn, spent_ns);
+	paid_ns = turn_pay(&account->turn, spent_ns, state == WIRE_RUNNABLE);
 	account->live.totals.ns[state] -= paid_ns;
 	account->live.totals.ns[WIRE_ON_CPU] += paid_ns;
 	return 0;

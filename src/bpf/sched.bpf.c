@@ -236,7 +236,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	spent_ns =
 		account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
 			      bpf_ktime_get_ns());
-	if (account->turn.balance_ns < -TURN_OVERDUE_NS)
+	if (account->turn.overdue_ns)
 		account_pay(account, waited.state, spent_ns);
 	reason_add(task, account, waited, spent_ns);
 	account->live.totals.woken++;

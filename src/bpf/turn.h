@@ -31,9 +31,6 @@
 /* The longest way from a reading of the run queue's clock to the switch, without interrupts. */
 #define TURN_EARLY_MAX_NS 50000
 
-/* A debt that waits for a CPU did not pay: any time off the CPU pays. */
-#define TURN_OVERDUE_NS 50000
-
 /* No switch can owe more: the clocks have jumped. */
 #define TURN_DEBT_MAX_NS 10000000
 
@@ -48,7 +45,7 @@ struct turn {
 	__u64 omitted_ns; /* turn_clock's when the turn began */
 	__s64 balance_ns; /* turns so far, less what was charged for them: below zero a debt */
 	__u32 is_divided; /* `parts` say what of the turn that ends was not the thread's own */
-	__u32 pad;
+	__u32 overdue_ns; /* of the debt what the wait for the CPU did not pay: any wait pays it */
 };
 
 /* The rest. */
@@ -157,12 +154,19 @@ TURN_INLINE __u64 turn_before(__u64 part_ns, __u64 before_ns, __u64 length_ns)
 	return share_ns > least_ns ? share_ns : least_ns;
 }
 
-/* A time off the CPU of `spent_ns` has ended; returns how much of it was charged to the thread. */
-TURN_INLINE __u64 turn_pay(struct turn *turn, __u64 spent_ns)
+/*
+ * A time off the CPU of `spent_ns` has ended; returns how much of it was charged to the thread. The
+ * wait for a CPU comes last before a turn, so it pays first: another wait pays only what it left.
+ */
+TURN_INLINE __u64 turn_pay(struct turn *turn, __u64 spent_ns, _Bool waited_for_cpu)
 {
-	__u64 paid_ns = turn->balance_ns < 0 ? turn_smaller((__u64)-turn->balance_ns, spent_ns) : 0;
+	__u64 debt_ns = turn->balance_ns < 0 ? (__u64)-turn->balance_ns : 0, paid_ns;
 
+	if (!waited_for_cpu)
+		debt_ns = turn_smaller(debt_ns, turn->overdue_ns);
+	paid_ns = turn_smaller(debt_ns, spent_ns);
 	turn->balance_ns += (__s64)paid_ns;
+	turn->overdue_ns = (__u32)(debt_ns - paid_ns);
 	return paid_ns;
 }
 
