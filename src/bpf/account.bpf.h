@@ -265,17 +265,23 @@ static __always_inline void account_leave_cpu(struct account *account, struct wi
 	account_change(account, next, now_ns, true);
 }
 
-/* The state that has just been left, off the CPU, pays what was charged beyond the turns. */
+/*
+ * The state that has just been left, off the CPU, pays what was charged beyond the turns: of the
+ * `spent_ns` up to now, what no snapshot has read.
+ */
 static __attribute__((noinline, unused)) int account_pay(struct account *account, __u32 state,
 							 __u64 spent_ns)
 {
-	__u64 paid_ns;
+	__u64 instant_ns = snapshot_ns, now_ns, paid_ns;
 
 	if (!account)
 		return 0;
 	barrier_var(state);
 	if (state >= WIRE_STATES)
 		return 0;
+	now_ns = account->live.since_ns; /* account_enter() */
+	if (now_ns >= instant_ns && now_ns - instant_ns < spent_ns)
+		spent_ns = now_ns - instant_ns;
 	paid_ns = turn_pay(&account->turn, spent_ns, state == WIRE_RUNNABLE);
 	account->live.totals.ns[state] -= paid_ns;
 	account->live.totals.ns[WIRE_ON_CPU] += paid_ns;
@@ -299,10 +305,11 @@ static __always_inline __u64 account_end_turn(struct account *account, __u64 ran
 	if (account->ran_ns == RAN_UNKNOWN) {
 		if (clock->omitted_ns != account->turn.omitted_ns)
 			turn_divide(&account->turn, &account->parts, length_ns, 0, clock, &clamped);
-		return now_ns;
+		early_ns = 0;
+	} else {
+		early_ns = turn_end(&account->turn, &account->parts, length_ns, charged_ns, clock,
+				    &clamped);
 	}
-	early_ns =
-		turn_end(&account->turn, &account->parts, length_ns, charged_ns, clock, &clamped);
 	if (clamped)
 		count(&losses.clamped);
 	if (!early_ns)

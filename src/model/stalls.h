@@ -90,7 +90,7 @@ struct stall_counts {
 	uint64_t machine_stolen_ns, machine_busy_ns; /* as in struct interval */
 	uint64_t stalls, total_ns, max_ns;
 	uint64_t blamed_ns, max_blamed_ns; /* of those that are neither of the next two */
-	uint64_t in_place;		   /* the runtime was told */
+	uint64_t in_place;		   /* under block_in_place() */
 	uint64_t machine;		   /* stall_cause_is_machine() */
 	uint64_t pool_stalls;	/* of closures on the blocking pool, and workers' lives: left out */
 	uint64_t hotspots_lost; /* stalls of functions that found no room in the table */
