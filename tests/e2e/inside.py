@@ -94,7 +94,7 @@ def imported(modules):
 class Pack:
     """A directory that is a Python's home, with no more in it than tests import; compiled, for emulation is slow."""
 
-    MODULES = ["conftest", "loads", "services", "inside", "verdicts"]
+    MODULES = ["conftest", "loads", "services", "inside", "machine", "verdicts"]
 
     def __init__(self, home):
         self.home = home

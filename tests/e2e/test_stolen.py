@@ -11,7 +11,8 @@ import pytest
 
 import ledgers
 from conftest import DWELL, WORKLOAD, parse, run, sum_ns, totals
-from verdicts import TICK_NS, Window
+from machine import TICK_NS
+from verdicts import Window
 
 EXACT = 0.001  # of wall
 EDGE_NS = 300_000  # of a thread's life outside of its own measurement: its first and last instructions

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from conftest import WORKLOAD, hidden_transitions, lost
-from verdicts import TICK_NS, Window, inconclusive
+from machine import TICK_NS
+from verdicts import Window, inconclusive
 
 pytestmark = pytest.mark.measures
 

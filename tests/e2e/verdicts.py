@@ -17,8 +17,9 @@ import time
 import pytest
 from _pytest.runner import runtestprotocol
 
+from machine import TICK_NS, machine_ns
+
 MARK = "DWELL_TESTS"  # in the environment of everything that tests start
-TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 PF_KTHREAD = 0x200000  # include/linux/sched.h
 
@@ -35,12 +36,6 @@ class Inconclusive(pytest.skip.Exception):
 
 def inconclusive(why):
     raise Inconclusive(f"inconclusive: {why}")
-
-
-def machine_ns():
-    """(stolen, busy): of all CPUs since boot; busy contains stolen."""
-    user, nice, system, _, _, irq, softirq, steal = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
-    return steal * TICK_NS, (user + nice + system + irq + softirq + steal) * TICK_NS
 
 
 def foreign_ticks():
