@@ -28,6 +28,12 @@ static inline bool machine_time_since(struct machine_time *ret_passed,
 	return true;
 }
 
+/* How much of the busy time the hypervisor took: 0 to 1. */
+static inline double machine_stolen_share(uint64_t stolen_ns, uint64_t busy_ns)
+{
+	return busy_ns ? (double)stolen_ns / (double)busy_ns : 0;
+}
+
 /* `path`: MACHINE_TIME. 0, or a negative errno. */
 int machine_time_read(struct machine_time *ret_time, const char *path) must_check;
 
