@@ -137,8 +137,10 @@ def test_a_real_difference_is_found(kept):
 
 
 def test_gates_decide(kept):
-    wide = [argument for metric in metrics(compare(kept / "light", kept / "heavy")[1])
-            for argument in ("--gate", f"{metric}=0/1000000000%")]
+    # absolute: from 0 (no migration in any run) to something is beyond every percentage
+    wide = [argument
+            for name, metric in metrics(compare(kept / "light", kept / "heavy")[1]).items()
+            for argument in ("--gate", f"{name}=1e12{'s' if metric['unit'] == 'ns' else ''}/0%")]
     assert compare(kept / "light", kept / "heavy", *wide)[0] == 0
     status, comparison, said = compare(kept / "light", kept / "heavy", *wide, "--gate", "iterations=1/s/1%")
     assert status == 3 and said == "dwell compare: worse in pipe-io: iterations\n"
