@@ -303,7 +303,7 @@ static void check_steal(struct finding *finding)
 	}
 	if (machine.stolen_ns)
 		found(finding, "the hypervisor has taken %.1f %% of the busy CPU time since boot",
-		      100.0 * (double)machine.stolen_ns / (double)machine.busy_ns);
+		      100 * machine_stolen_share(machine.stolen_ns, machine.busy_ns));
 	else
 		found(finding, is_virtual() ? "a virtual machine whose hypervisor reports none"
 					    : "not a virtual machine, or one that does not say so");

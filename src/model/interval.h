@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/machine_time.h"
 #include "bpf/wire.h"
 #include "model/about.h"
 #include "model/losses.h"
@@ -82,9 +83,7 @@ static inline uint64_t row_active_ns(const struct row *row)
 /* How much of the time that the machine's CPUs were busy the hypervisor took away: 0 to 1. */
 static inline double interval_stolen_share(const struct interval *interval)
 {
-	return interval->machine_busy_ns
-		       ? (double)interval->machine_stolen_ns / (double)interval->machine_busy_ns
-		       : 0;
+	return machine_stolen_share(interval->machine_stolen_ns, interval->machine_busy_ns);
 }
 
 /* Whether it is known what the thread does at the end: of the dead and of sums nothing is. */

@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "base/histogram.h"
+#include "base/machine_time.h"
 #include "base/text.h"
 #include "view/blocked.h"
 #include "view/blocked_words.h"
@@ -56,8 +57,8 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 			      100.0 * (double)runtime->frames_named / (double)runtime->frames);
 	if (summary->about && about_has_machine(summary->about) && counts.machine_busy_ns)
 		output_format(out, "stolen %.1f%% of busy CPU time  ",
-			      100.0 * (double)counts.machine_stolen_ns /
-				      (double)counts.machine_busy_ns);
+			      100 * machine_stolen_share(counts.machine_stolen_ns,
+							 counts.machine_busy_ns));
 	output_format(out, runtime->lost ? "LOST %llu\n" : "lost %llu\n",
 		      (unsigned long long)runtime->lost);
 }

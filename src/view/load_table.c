@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/machine_time.h"
 #include "base/text.h"
 #include "model/state.h"
 #include "view/load.h"
@@ -89,8 +90,8 @@ static void write_head(struct output *out, const struct outcome *outcome)
 		      machine->scheduler);
 	if (outcome->machine_measured && outcome->machine_time.stolen_ns)
 		output_format(out, "the hypervisor took %.1f %% of the machine's busy CPU time\n",
-			      100.0 * (double)outcome->machine_time.stolen_ns /
-				      (double)outcome->machine_time.busy_ns);
+			      100 * machine_stolen_share(outcome->machine_time.stolen_ns,
+							 outcome->machine_time.busy_ns));
 	output_char(out, '\n');
 }
 
