@@ -3,7 +3,6 @@
 #include "load/cgroups.h"
 
 #include <dirent.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -43,6 +42,11 @@ static int make_root(struct cgroups *cgroups, const char *parent, struct error *
 	return 0;
 }
 
+static void remove_orphan(const struct orphan *orphan)
+{
+	cgroups_remove_tree(orphan->path);
+}
+
 int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *error)
 {
 	char mount[PATH_MAX];
@@ -61,7 +65,7 @@ int cgroups_init(struct cgroups *cgroups, const char *parent, struct error *erro
 		return error_set(error, ENOMEM, "out of memory");
 	if (!parent)
 		parent = cgroups->mount;
-	owner_sweep(parent, cgroups_remove_tree);
+	owner_sweep(parent, remove_orphan);
 	return make_root(cgroups, parent, error);
 }
 

@@ -109,7 +109,7 @@ static void prepare_life(struct life *life, const struct crew *crew, unsigned in
 		.read_fd = -1,
 		.write_fd = -1,
 		.event_fd = ring->event_fd,
-		.directory = options->directory,
+		.scratch = options->scratch,
 		.seed = options->seed,
 		.slot = arena_slot(&crew->arena, number),
 	};

@@ -12,6 +12,7 @@
 
 #include "load/arena.h"
 #include "load/plan.h"
+#include "load/scratch.h"
 
 #define CREW_COLLECT_NS 5000000000ULL /* for all reports together */
 
@@ -52,9 +53,9 @@ struct crew {
 
 struct crew_options {
 	uint64_t seed;
-	unsigned int first_index; /* of its first worker, among all */
-	pid_t scheduler_pid;	  /* 0: nobody is told of stuck workers */
-	const char *directory;	  /* for the workers' files */
+	unsigned int first_index;      /* of its first worker, among all */
+	pid_t scheduler_pid;	       /* 0: nobody is told of stuck workers */
+	const struct scratch *scratch; /* for the workers' files */
 };
 
 /*

@@ -12,7 +12,6 @@
 
 #include "load/cgroups.h"
 #include "base/priority.h"
-#include "load/scratch.h"
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -45,8 +44,8 @@ static void tidy_up(struct guarded *guarded)
 	guardian_kill_all();
 	if (*guarded->cgroup)
 		cgroups_remove_tree(guarded->cgroup);
-	if (*guarded->directory)
-		scratch_remove(guarded->directory);
+	if (*guarded->scratch.path)
+		scratch_remove(&guarded->scratch);
 }
 
 _Noreturn static void run_child(int (*run)(void *data, struct guarded *guarded), void *data,

@@ -11,12 +11,12 @@
 #ifndef DWELL_LOAD_GUARDIAN_H
 #define DWELL_LOAD_GUARDIAN_H
 
-#include "base/error.h"
+#include "load/scratch.h"
 
 /* What a run makes outside of its own processes, shared by both. */
 struct guarded {
-	char cgroup[4096];    /* directory to remove with all below it; "" = none */
-	char directory[4096]; /* of the workers' files */
+	char cgroup[PATH_MAX]; /* directory to remove with all below it; "" = none */
+	struct scratch scratch;
 };
 
 /*

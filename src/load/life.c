@@ -47,13 +47,14 @@ static int by_number(const void *a, const void *b)
  */
 static int keep_own(const struct life *lives, unsigned int count)
 {
-	cleanup_free int *own = malloc((4 * (size_t)count + 1) * sizeof(*own));
+	cleanup_free int *own = malloc((4 * (size_t)count + 2) * sizeof(*own));
 	size_t kept = 0;
 	int before = STDERR_FILENO;
 
 	if (!own)
 		return -ENOMEM;
 	own[kept++] = lives[0].start_fd;
+	own[kept++] = lives[0].worker.scratch->directory;
 	for (unsigned int i = 0; i < count; i++) {
 		own[kept++] = lives[i].report_fd;
 		own[kept++] = lives[i].worker.read_fd;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/tree.h"
 
 #define PREFIX "dwell-load."
 
@@ -61,17 +62,32 @@ bool owner_is_gone(const char *name)
 	       start_of(pid) != start;
 }
 
-void owner_sweep(const char *directory, void (*remove)(const char *path))
+static bool is_own(int directory)
 {
-	cleanup_dir DIR *dir = opendir(directory);
+	struct stat found;
+
+	return !fstat(directory, &found) && found.st_uid == geteuid();
+}
+
+static void sweep_entry(int parent, const char *parent_path, const char *name,
+			void (*remove)(const struct orphan *orphan))
+{
+	char path[PATH_MAX];
+	cleanup_close int directory = tree_open(parent, name);
+	struct orphan orphan = {
+		.parent = parent, .directory = directory, .name = name, .path = path};
+
+	if (directory >= 0 && is_own(directory) &&
+	    (size_t)snprintf(path, sizeof(path), "%s/%s", parent_path, name) < sizeof(path))
+		remove(&orphan);
+}
+
+void owner_sweep(const char *path, void (*remove)(const struct orphan *orphan))
+{
+	cleanup_dir DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir))) {
-		char path[PATH_MAX];
-
-		if (owner_is_gone(entry->d_name) &&
-		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) <
-			    sizeof(path))
-			remove(path);
-	}
+	for (int i = 0; dir && i < OWNER_SWEEP_ENTRIES && (entry = readdir(dir)); i++)
+		if (owner_is_gone(entry->d_name))
+			sweep_entry(dirfd(dir), path, entry->d_name, remove);
 }

@@ -19,7 +19,18 @@ void owner_name(char into[OWNER_NAME_BYTES]);
  * start. */
 bool owner_is_gone(const char *name);
 
-/* Calls `remove` with the path of each entry of a directory whose owner is gone. */
-void owner_sweep(const char *directory, void (*remove)(const char *path));
+struct orphan {
+	int parent, directory; /* open */
+	const char *name;      /* of `directory` in `parent` */
+	const char *path;      /* the same, for filesystems that know neither links nor renaming */
+};
+
+/*
+ * Calls `remove` with each directory below `path` whose run is gone, and which belongs to this
+ * user: what others name so is theirs. Looks at OWNER_SWEEP_ENTRIES entries at most.
+ */
+void owner_sweep(const char *path, void (*remove)(const struct orphan *orphan));
+
+#define OWNER_SWEEP_ENTRIES 100000
 
 #endif

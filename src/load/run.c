@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/priority.h"
 #include "load/run_ops.h"
-#include "load/scratch.h"
 #include "load/watchdog.h"
 
 #define EVENTS_MAX 10000
@@ -296,11 +295,9 @@ static int prepare(struct run *run, struct error *error)
 
 	raise_limit();
 	if (result >= 0)
-		result = scratch_make(run->options->scratch, run->scratch, sizeof(run->scratch),
-				      error);
+		result = scratch_make(&run->scratch, run->options->scratch, error);
 	if (result >= 0 && run->guarded)
-		snprintf(run->guarded->directory, sizeof(run->guarded->directory), "%s",
-			 run->scratch);
+		run->guarded->scratch = run->scratch;
 	if (result >= 0 && spec_needs_cgroups(run->spec))
 		result = cgroups_init(&run->cgroups, run->options->cgroup_root, error);
 	if (result >= 0 && run->guarded && run->cgroups.root)
@@ -325,8 +322,10 @@ static void finish(struct run *run)
 	if (run->scheduler.ours)
 		scheduler_stop(&run->scheduler);
 	cgroups_release(&run->cgroups);
-	if (*run->scratch)
-		scratch_remove(run->scratch);
+	if (*run->scratch.path) {
+		scratch_remove(&run->scratch);
+		close(run->scratch.directory);
+	}
 	if (run->signal_fd >= 0)
 		close(run->signal_fd);
 	run->signal_fd = -1;

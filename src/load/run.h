@@ -88,7 +88,7 @@ struct run {
 	size_t run_cgroup_count, run_cgroup_room;
 	struct scheduler scheduler;
 	struct guarded *guarded;
-	char scratch[4096];
+	struct scratch scratch;
 	int signal_fd;
 	unsigned int workers; /* forked so far */
 	const char *phase;    /* for the display */

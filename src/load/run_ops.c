@@ -123,7 +123,7 @@ static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 		.seed = run->spec->seed,
 		.first_index = run->workers,
 		.scheduler_pid = run->options->repro ? 0 : run->scheduler.pid,
-		.directory = run->scratch,
+		.scratch = &run->scratch,
 	};
 	int result;
 

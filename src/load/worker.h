@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "load/report.h"
 #include "load/reservoir.h"
+#include "load/scratch.h"
 
 struct work_type;
 
@@ -50,9 +51,9 @@ struct worker {
 	unsigned int position; /* in its team */
 	unsigned int team_size;
 	pid_t tid;
-	int read_fd, write_fd; /* of types with pipes */
-	int event_fd;	       /* of types with an eventfd: their team's; does not block */
-	const char *directory; /* for private files */
+	int read_fd, write_fd;	       /* of types with pipes */
+	int event_fd;		       /* of types with an eventfd: their team's; does not block */
+	const struct scratch *scratch; /* for private files */
 	uint64_t seed;
 	/* for the type to count with */
 	uint64_t work_units;

@@ -70,20 +70,23 @@ int io_check_write(const void *params, struct error *error)
 
 int io_open_private(struct worker *worker)
 {
-	cleanup_free char *name = NULL;
-	int fd = open(worker->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), error;
+	int fd = openat(worker->scratch->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600),
+	    error;
 
 	/* filesystems that cannot do that */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-		if (asprintf(&name, "%s/io-XXXXXX", worker->directory) < 0)
-			return -ENOMEM;
-		fd = mkostemp(name, O_CLOEXEC);
+		char name[32];
+
+		/* its tid makes the name unique in a directory that is the run's alone */
+		snprintf(name, sizeof(name), "io-%d", worker->tid);
+		fd = openat(worker->scratch->directory, name,
+			    O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
 		if (fd >= 0)
-			unlink(name);
+			unlinkat(worker->scratch->directory, name, 0);
 	}
 	error = errno;
 	if (fd < 0)
-		worker_fail(worker, "cannot make a file in %s: %s", worker->directory,
+		worker_fail(worker, "cannot make a file in %s: %s", worker->scratch->path,
 			    strerror(error));
 	return fd < 0 ? -error : fd;
 }

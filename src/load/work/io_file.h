@@ -41,7 +41,7 @@ bool io_read(struct worker *worker);
 /* Waits for the disk. Since began_ns the worker has not looked at its clock. */
 void io_sync(struct worker *worker, uint64_t began_ns);
 
-/* A new file without a name in worker->directory. -errno after worker_fail(). */
+/* A new file without a name in worker->scratch. -errno after worker_fail(). */
 int io_open_private(struct worker *worker) must_check;
 
 /* An I/O call failed, and errno says why: tells, and waits a little. */

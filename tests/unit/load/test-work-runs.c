@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "load/crew.h"
+#include "load/scratch.h"
 
 #define NOBODY	    65534
 #define RUN_NS	    (200 * NS_PER_MS)
@@ -246,7 +248,8 @@ static int check_gone(const struct run *run)
 
 static int do_run(const struct run *run, bool threads)
 {
-	struct crew_options options = {.seed = 42, .directory = directory};
+	struct scratch scratch = {.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+	struct crew_options options = {.seed = 42, .scratch = &scratch};
 	struct spec_work work = {.threads = threads};
 	struct plan_group group = {.work = &work};
 	struct crew crew = {.start_fd = -1}, *crews[] = {&crew};
@@ -281,6 +284,7 @@ static int do_run(const struct run *run, bool threads)
 	params_release(work.type->params, work.params);
 	free(work.params);
 	free(group.cpus);
+	close(scratch.directory);
 	return problems;
 }
 
