@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/machine_time.h"
+#include "base/privilege.h"
 #include "capture/cgroup.h"
 #include "capture/features.h"
 #include "capture/source_ops.h"
@@ -99,6 +100,15 @@ static void check_bpf(struct finding *finding)
 	targets_release(&targets);
 }
 
+/* Whose file lends them, and may be run by any user. */
+static bool lends_to_all(void)
+{
+	struct stat program;
+
+	return privilege_is_lent() && !stat("/proc/self/exe", &program) &&
+	       program.st_mode & S_IXOTH;
+}
+
 static void check_capabilities(struct finding *finding)
 {
 	static const struct {
@@ -122,16 +132,25 @@ static void check_capabilities(struct finding *finding)
 			 wanted[i].name);
 		needed |= wanted[i].needed && !features_capable(CAP_SYS_ADMIN);
 	}
-	if (!*absent) {
+	if (*absent)
+		found(finding, "uid %u without%s", geteuid(), absent);
+	else
 		found(finding, "uid %u with all that dwell uses", geteuid());
+	if (lends_to_all()) {
+		short_of(finding, CHECK_DEGRADED,
+			 "secrecy: every user of this machine can run this program with its "
+			 "capabilities, and see what all processes do",
+			 "chmod o-x dwell, after chgrp to a group you trust: PRIVILEGES in "
+			 "dwell(1)");
 		return;
 	}
-	found(finding, "uid %u without%s", geteuid(), absent);
+	if (!*absent)
+		return;
 	short_of(finding, needed ? CHECK_MISSING : CHECK_DEGRADED,
 		 "BPF and PERFMON: exact states; SYSLOG: page faults and kernel locks told apart; "
 		 "SYS_PTRACE: others' futexes; NET_ADMIN: taskstats",
-		 "sudo dwell …, or setcap cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace,"
-		 "cap_net_admin+ep dwell");
+		 "sudo dwell …, or a copy with capabilities that only a group you trust may run: "
+		 "PRIVILEGES in dwell(1)");
 }
 
 static void check_btf(struct finding *finding)

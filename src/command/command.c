@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "base/text.h"
 #include "command/describe.h"
 #include "guest/init.h"
@@ -71,6 +72,12 @@ int command_main(int argc, char **argv)
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
 		guest_init();
 	fill_standard_files();
+	if (privilege_is_inherited()) {
+		fputs("dwell: refuses to run set-user-ID or set-group-ID: give the file "
+		      "capabilities, PRIVILEGES in dwell(1)\n",
+		      stderr);
+		return EXIT_NOT_RUN;
+	}
 	setlocale(LC_ALL, "");
 	/* numbers are written, and read, with a point everywhere */
 	setlocale(LC_NUMERIC, "C");

@@ -194,12 +194,14 @@ int plan_affinity(struct planner *planner, const struct spec_affinity *affinity,
 	return 0;
 }
 
-static int check_group(const struct spec_work *work, unsigned int team, unsigned int count,
-		       struct error *error)
+static int check_group(const struct planner *planner, const struct spec_work *work,
+		       unsigned int team, unsigned int count, struct error *error)
 {
 	const struct work_type *type = work->type;
 
 	if (type->check && type->check(work->params, error) < 0)
+		return error_wrap(error, -EINVAL, "%s", type->name);
+	if (planner->loads_code && type->load && type->load(work->params, error) < 0)
 		return error_wrap(error, -EINVAL, "%s", type->name);
 	if (count < team)
 		return error_set(error, EINVAL,
@@ -241,7 +243,7 @@ static int make_group(struct planner *planner, const struct cpus *cpuset, struct
 		      struct error *error)
 {
 	const struct spec_work *work = group->work;
-	int result = check_group(work, group->team_size, group->count, error);
+	int result = check_group(planner, work, group->team_size, group->count, error);
 
 	if (result >= 0)
 		result = check_nodes(planner, &work->memory, error);

@@ -22,6 +22,7 @@ struct plan_group {
 struct planner {
 	const struct spec *spec;
 	const struct topology *topology;
+	bool loads_code; /* of the user's, where a type of work has such */
 	uint64_t random; /* draws are made in the order of the spec, so a seed repeats them */
 };
 
@@ -48,9 +49,10 @@ int plan_affinity(struct planner *planner, const struct spec_affinity *affinity,
 
 /*
  * Goes through the whole spec, ops included, as a run would, and stops at what cannot work: names
- * of cgroups that are not there, shares that add up to more than the duration, empty sets.
+ * of cgroups that are not there, shares that add up to more than the duration, empty sets. With
+ * `load_code` the code of the user's is loaded into this process; without, nothing is run.
  */
-int plan_check(const struct spec *spec, const struct topology *topology,
+int plan_check(const struct spec *spec, const struct topology *topology, bool load_code,
 	       struct error *error) must_check;
 
 /* "spec.yaml:12:7: " or "". */

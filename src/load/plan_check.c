@@ -265,12 +265,14 @@ static size_t most_cgroups(const struct spec *spec)
 	return count;
 }
 
-int plan_check(const struct spec *spec, const struct topology *topology, struct error *error)
+int plan_check(const struct spec *spec, const struct topology *topology, bool load_code,
+	       struct error *error)
 {
 	struct rehearsal rehearsal = {.topology = topology};
 	int result = 0;
 
 	planner_init(&rehearsal.planner, spec, topology);
+	rehearsal.planner.loads_code = load_code;
 	rehearsal.cgroups = calloc(most_cgroups(spec), sizeof(*rehearsal.cgroups));
 	if (!rehearsal.cgroups)
 		return error_set(error, ENOMEM, "out of memory");

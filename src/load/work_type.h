@@ -37,9 +37,12 @@ struct work_type {
 	/* Bytes that a team shares; the same two. */
 	size_t (*shared_bytes)(const void *params);
 	size_t shared;
-	/* What the limits of single parameters do not say; NULL: nothing. Before anything is
-	 * forked. */
+	/* What the limits of single parameters do not say; NULL: nothing. Runs no code of the
+	 * user's. */
 	int (*check)(const void *params, struct error *error);
+	/* Gets code of the user's, which may do anything: before anything is forked, but not when
+	 * only the plan is wanted. NULL: there is none. */
+	int (*load)(const void *params, struct error *error);
 	/*
 	 * Units that one iteration counts, so how often the clock is looked at: the same for all,
 	 * or by parameters and the worker's `position` in its team; both 0 if it varies.

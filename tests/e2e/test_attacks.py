@@ -141,3 +141,104 @@ def test_a_scratch_directory_is_exchanged(victim, lair):
     finally:
         attacker.kill()
         attacker.wait()
+
+
+CAPABILITIES = "cap_bpf,cap_perfmon,cap_syslog,cap_sys_ptrace,cap_net_admin+ep"
+
+LIBRARY = """
+#include <fcntl.h>
+#include <unistd.h>
+#include "dwell/work.h"
+
+__attribute__((constructor)) static void loaded(void)
+{
+	close(open("%s", O_CREAT | O_WRONLY, 0666));
+}
+
+int dwell_work(struct dwell_work *work)
+{
+	while (!work->stopping(work)) work->sleep_ns(work, 10000000);
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def lent(lair):
+    """lent(mode, capabilities): a copy of dwell of root's with such a mode, and with capabilities."""
+
+    def copy(mode=0o755, capabilities=CAPABILITIES):
+        path = lair / "dwell"
+        shutil.copy(DWELL, path)
+        os.chown(path, 0, 65534)
+        path.chmod(mode)
+        if capabilities:
+            subprocess.run(["setcap", capabilities, path], check=True)
+        return path
+
+    return copy
+
+
+@pytest.fixture
+def library(lair):
+    """A library for the work type `custom`, and the file that it makes when it is loaded."""
+    marker = lair / "loaded"
+    (lair / "mine.c").write_text(LIBRARY % marker)
+    include = pathlib.Path(__file__).parents[2] / "include"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", "-o", lair / "mine.so", lair / "mine.c"], check=True)
+    (lair / "spec.yaml").write_text(f"work: {{type: custom, library: {lair}/mine.so}}\n")
+    return lair / "mine.so", marker
+
+
+def nobody(*arguments):
+    return subprocess.run(
+        [*NOBODY, *map(str, arguments)], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+    )
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+@pytest.mark.parametrize("by", ["command line", "spec"])
+def test_a_copy_with_capabilities_runs_no_code_of_its_user(lent, library, by, more):
+    path, marker = library
+    work = ["--work", f"custom:library={path}", "--workers", "1"] if by == "command line" else [path.parent / "spec.yaml"]
+    done = nobody(lent(), "load", *work, "--duration", "200ms", "--quiet", *more)
+    assert done.returncode == 2 and "capabilities that its user lacks" in done.stderr, done
+    assert not marker.exists()
+    # without them it does
+    done = nobody(lent(capabilities=None), "load", *work, "--duration", "200ms", "--quiet", *more)
+    assert done.returncode == 0, done.stderr
+    assert marker.exists() == (not more)  # dry is dry
+
+
+def test_programs_that_a_copy_with_capabilities_starts_have_none(lent, lair):
+    found = lair / "found"
+    script = lair / "script"
+    script.write_text(f"#!/bin/sh\ngrep ^Cap /proc/self/status >> {found}\n")
+    script.chmod(0o755)
+    copy = lent()
+    done = nobody(copy, "load", "--work", f"exec:command={script}", "--workers", "1", "--duration", "200ms", "--quiet")
+    assert done.returncode in (0, 3), done.stderr
+    done = nobody(copy, "top", "-i", "50ms", "-c", "1", "--format", "json", "--", script)
+    assert done.returncode == 0, done.stderr
+    sets = dict(line.split() for line in found.read_text().splitlines())
+    for name in ("CapInh:", "CapPrm:", "CapEff:", "CapAmb:"):
+        assert int(sets[name], 16) == 0, sets
+
+
+def test_doctor_on_copies_with_capabilities(lent):
+    done = nobody(lent(0o755), "doctor")
+    assert "secrecy" in done.stdout and "chmod o-x" in done.stdout, done.stdout
+    # nobody is in the group of this one
+    done = nobody(lent(0o750), "doctor")
+    assert "secrecy" not in done.stdout and "with all that dwell uses" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755])
+def test_set_user_id_is_refused(lent, mode):
+    copy = lent(mode, None)
+    os.chown(copy, 0, 0)
+    copy.chmod(mode)
+    for arguments in (["top", "-c", "1"], ["load", "--work", "spin-wait"], ["--help"]):
+        done = nobody(copy, *arguments)
+        assert done.returncode == 1 and done.stderr.startswith("dwell: refuses to run set-user-ID"), done
+        assert not done.stdout

@@ -2,7 +2,9 @@
 /* A function of somebody else's, from a shared object: include/dwell/work.h is the contract. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
+#include "base/privilege.h"
 #include "dwell/work.h"
 #include "load/work_type.h"
 
@@ -25,10 +27,6 @@ static dwell_work_function *find(const struct custom *custom, struct error *erro
 	dwell_work_function *function;
 	void *library;
 
-	if (!custom->library) {
-		error_set(error, EINVAL, "which library? custom:library=./mine.so");
-		return NULL;
-	}
 	library = dlopen(custom->library, RTLD_NOW | RTLD_LOCAL);
 	if (!library) {
 		error_set(error, EINVAL, "cannot load it: %s", dlerror());
@@ -42,7 +40,24 @@ static dwell_work_function *find(const struct custom *custom, struct error *erro
 	return function;
 }
 
+/* Where it is found by its name alone, loading it tells whether it is there. */
 static int check(const void *params_, struct error *error)
+{
+	const struct custom *custom = params_;
+
+	if (!custom->library)
+		return error_set(error, EINVAL, "which library? custom:library=./mine.so");
+	if (privilege_is_lent())
+		return error_set(error, EINVAL,
+				 "this copy of dwell has capabilities that its user lacks, and "
+				 "runs no code of theirs: use a copy without (see getcap(8))");
+	if (strchr(custom->library, '/') && access(custom->library, R_OK) < 0)
+		return error_set(error, EINVAL, "cannot load it: %s: %s", custom->library,
+				 strerror(errno));
+	return 0;
+}
+
+static int load(const void *params_, struct error *error)
 {
 	return find(params_, error) ? 0 : -EINVAL;
 }
@@ -127,5 +142,6 @@ const struct work_type work_custom = {
 	.params_bytes = sizeof(struct custom),
 	.flags = WORK_BYPASS,
 	.check = check,
+	.load = load,
 	.iterate = iterate,
 };

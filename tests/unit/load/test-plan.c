@@ -297,7 +297,7 @@ static int check(const char *text, struct error *error)
 
 	read_spec(&spec, text);
 	*error->text = '\0';
-	result = plan_check(&spec, &machine, error);
+	result = plan_check(&spec, &machine, false, error);
 	spec_release(&spec);
 	return result;
 }
@@ -343,7 +343,7 @@ CASE(without_work_there_is_nothing_to_do)
 	assert_impossible("cgroups: [{name: a}]\nphases: [{ops: {freeze: a}}]\n",
 			  "s.yaml: there is no work in it");
 	spec_init(&spec);
-	assert_int_equal(plan_check(&spec, &machine, &error), -EINVAL);
+	assert_int_equal(plan_check(&spec, &machine, false, &error), -EINVAL);
 	assert_string_equal(error.text, "there is no work in it");
 	spec_release(&spec);
 }
