@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* O_PATH, O_TMPFILE */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+
+#define TRIES 100 /* for a name that nothing has */
 
 int file_write(int fd, const void *bytes, size_t length)
 {
@@ -24,40 +27,210 @@ int file_write(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-/* Whole, and on the disk where there is one; else -errno. */
-static int write_all(const char *path, const char *bytes, size_t length)
+/* Opens the directory of `path`, as the user named it, and takes the last component as the name. */
+static int open_directory(struct file_draft *draft, int directory, const char *path)
 {
-	cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	int result = fd < 0 ? -errno : file_write(fd, bytes, length);
+	char above[PATH_MAX];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = (size_t)(name - path);
 
-	return result >= 0 && fsync(fd) < 0 && errno != EINVAL ? -errno : result;
+	if (length >= sizeof(above) || strlen(name) >= sizeof(draft->name))
+		return -ENAMETOOLONG;
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return *path ? -EISDIR : -ENOENT;
+	memcpy(above, path, length);
+	memcpy(above + length, ".", 2);
+	strcpy(draft->name, name);
+	draft->directory = openat(directory, above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return draft->directory < 0 ? -errno : 0;
 }
 
-static bool is_replaceable(const char *path)
+/* As the kernel's protected_symlinks and protected_fifos, which not every machine has set. */
+static bool may_be_trap(const struct file_draft *draft, const struct stat *found)
 {
-	struct stat status;
+	struct stat directory;
 
-	return lstat(path, &status) < 0 || S_ISREG(status.st_mode);
+	if (found->st_uid == geteuid() || !found->st_uid)
+		return false;
+	return fstat(draft->directory, &directory) < 0 || directory.st_uid != found->st_uid;
+}
+
+static int open_in_place(struct file_draft *draft, int flags, mode_t mode)
+{
+	draft->fd = openat(draft->directory, draft->name,
+			   O_WRONLY | O_CLOEXEC | O_NOCTTY | O_APPEND | flags, mode);
+	draft->kept = true;
+	return draft->fd < 0 ? -errno : 0;
+}
+
+static int random_name(char *into)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	snprintf(into, NAME_MAX + 1, ".dwell-%016llx", (unsigned long long)random);
+	return 0;
+}
+
+static int open_named(struct file_draft *draft, mode_t mode)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (random_name(draft->temporary) < 0)
+			break;
+		draft->fd = openat(draft->directory, draft->temporary,
+				   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND,
+				   mode);
+		if (draft->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	*draft->temporary = '\0';
+	return -errno;
+}
+
+static int open_new(struct file_draft *draft, mode_t mode)
+{
+	draft->fd =
+		openat(draft->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC | O_APPEND, mode);
+	if (draft->fd >= 0)
+		return 0;
+	/* not of every filesystem, nor of every kernel that it goes by the words for */
+	return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL
+		       ? open_named(draft, mode)
+		       : -errno;
+}
+
+static int open_at_link(struct file_draft *draft, mode_t mode)
+{
+	char path[PATH_MAX], real[PATH_MAX];
+	struct stat target;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", draft->directory, draft->name);
+	if (stat(path, &target) < 0)
+		return open_in_place(draft, O_CREAT, mode);
+	if (!S_ISREG(target.st_mode) || !realpath(path, real))
+		return open_in_place(draft, 0, mode);
+	close(draft->directory);
+	draft->directory = -1;
+	return file_draft_open(draft, AT_FDCWD, real, mode, true);
+}
+
+static int open_replacing(struct file_draft *draft, mode_t mode)
+{
+	struct stat found;
+
+	if (fstatat(draft->directory, draft->name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? open_new(draft, mode) : -errno;
+	if (S_ISDIR(found.st_mode))
+		return -EISDIR;
+	if (S_ISREG(found.st_mode))
+		return open_new(draft, mode);
+	if (S_ISLNK(found.st_mode))
+		return may_be_trap(draft, &found) ? -ELOOP : open_at_link(draft, mode);
+	if (S_ISFIFO(found.st_mode) && may_be_trap(draft, &found))
+		return -EPERM;
+	return open_in_place(draft, O_NOFOLLOW, mode);
+}
+
+int file_draft_open(struct file_draft *draft, int directory, const char *path, mode_t mode,
+		    bool replaces)
+{
+	struct stat found;
+	int result;
+
+	*draft = FILE_DRAFT_NONE;
+	draft->replaces = replaces;
+	result = open_directory(draft, directory, path);
+	if (result >= 0 && !replaces &&
+	    !fstatat(draft->directory, draft->name, &found, AT_SYMLINK_NOFOLLOW))
+		result = -EEXIST;
+	if (result >= 0)
+		result = replaces ? open_replacing(draft, mode) : open_new(draft, mode);
+	if (result < 0)
+		file_draft_close(draft);
+	return result;
+}
+
+static int link_as(const struct file_draft *draft, const char *name)
+{
+	char link[64];
+
+	/* which others may since Linux 6.10 only; without /proc it is all there is */
+	if (!linkat(draft->fd, "", draft->directory, name, AT_EMPTY_PATH))
+		return 0;
+	if (errno == EEXIST)
+		return -EEXIST;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", draft->fd);
+	return linkat(AT_FDCWD, link, draft->directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* rename() replaces, and link() does not. */
+static int name_temporarily(struct file_draft *draft)
+{
+	int result = -EEXIST;
+
+	for (int i = 0; i < TRIES && result == -EEXIST; i++) {
+		result = random_name(draft->temporary);
+		if (result >= 0)
+			result = link_as(draft, draft->temporary);
+	}
+	if (result < 0)
+		*draft->temporary = '\0';
+	return result;
+}
+
+int file_draft_keep(struct file_draft *draft)
+{
+	int result = 0;
+
+	if (draft->kept)
+		return 0;
+	if (!*draft->temporary)
+		result = link_as(draft, draft->name);
+	else if (!draft->replaces)
+		result = linkat(draft->directory, draft->temporary, draft->directory, draft->name,
+				0) < 0
+				 ? -errno
+				 : 0;
+	if (draft->replaces && !*draft->temporary && result == -EEXIST)
+		result = name_temporarily(draft);
+	if (draft->replaces && *draft->temporary && result >= 0) {
+		if (renameat(draft->directory, draft->temporary, draft->directory, draft->name) < 0)
+			return -errno;
+		*draft->temporary = '\0';
+	}
+	draft->kept = result >= 0;
+	return result;
+}
+
+void file_draft_close(struct file_draft *draft)
+{
+	/* one that was kept by a second link still has it */
+	if (*draft->temporary)
+		unlinkat(draft->directory, draft->temporary, 0);
+	if (draft->fd >= 0)
+		close(draft->fd);
+	if (draft->directory >= 0)
+		close(draft->directory);
+	*draft = FILE_DRAFT_NONE;
 }
 
 int file_replace(const char *path, const char *bytes, size_t length, struct error *error)
 {
-	char partial[PATH_MAX];
-	int result;
+	struct file_draft draft;
+	int result = file_draft_open(&draft, AT_FDCWD, path, 0666, true);
 
-	if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", path) >= sizeof(partial))
-		return error_set(error, ENAMETOOLONG, "%s: the name is too long", path);
-	if (!is_replaceable(path)) {
-		result = write_all(path, bytes, length);
-		return result < 0 ? error_set(error, -result, "cannot write %s: %s", path,
-					      strerror(-result))
-				  : 0;
-	}
-	result = write_all(partial, bytes, length);
-	if (result >= 0 && rename(partial, path) < 0)
+	if (result >= 0)
+		result = file_write(draft.fd, bytes, length);
+	/* on the disk, where there is one */
+	if (result >= 0 && fsync(draft.fd) < 0 && errno != EINVAL)
 		result = -errno;
 	if (result >= 0)
-		return 0;
-	unlink(partial);
-	return error_set(error, -result, "cannot write %s: %s", path, strerror(-result));
+		result = file_draft_keep(&draft);
+	file_draft_close(&draft);
+	return result < 0
+		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
+		       : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/identities.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
@@ -47,7 +48,7 @@ struct standing {
 };
 
 struct recorder {
-	int fd;
+	struct file_draft file;
 	char *path;
 	ZSTD_CCtx *zstd;
 	struct standing standing;
@@ -75,7 +76,7 @@ static int append(struct recorder *recorder, struct iovec *parts, int count, str
 	for (int i = 0; i < count; i++)
 		whole += parts[i].iov_len;
 	for (size_t left = whole; left;) {
-		ssize_t written = writev(recorder->fd, parts, count);
+		ssize_t written = writev(recorder->file.fd, parts, count);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -84,7 +85,7 @@ static int append(struct recorder *recorder, struct iovec *parts, int count, str
 
 			/* cutting back cannot fail for want of space; if it does, the reader copes
 			 */
-			if (ftruncate(recorder->fd, (off_t)recorder->bytes) < 0)
+			if (ftruncate(recorder->file.fd, (off_t)recorder->bytes) < 0)
 				code = code ? code : errno;
 			return fail(recorder, code, error);
 		}
@@ -153,6 +154,13 @@ static int write_header(struct recorder *recorder, struct error *error)
 	return append(recorder, &part, 1, error);
 }
 
+static int explain(const char *path, int result, struct error *error)
+{
+	return result == -EEXIST
+		       ? error_set(error, EEXIST, "%s exists: --force replaces it", path)
+		       : error_set(error, -result, "cannot create %s: %s", path, strerror(-result));
+}
+
 int recorder_open(struct recorder **ret_recorder, const char *path, bool force, struct error *error)
 {
 	struct recorder *recorder = calloc(1, sizeof(*recorder));
@@ -160,12 +168,10 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 
 	if (!recorder)
 		return error_set(error, ENOMEM, "out of memory");
-	recorder->fd = open(
-		path, O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (force ? O_TRUNC : O_EXCL), 0644);
-	if (recorder->fd < 0 && errno == EEXIST)
-		result = error_set(error, EEXIST, "%s exists: --force replaces it", path);
-	else if (recorder->fd < 0)
-		result = error_set(error, errno, "cannot create %s: %s", path, strerror(errno));
+	/* it has the names and addresses of all programs: nothing for others */
+	result = file_draft_open(&recorder->file, AT_FDCWD, path, 0600, force);
+	if (result < 0)
+		(void)explain(path, result, error);
 	recorder->path = strdup(path);
 	recorder->zstd = ZSTD_createCCtx();
 	if (result >= 0 && (!recorder->path || !recorder->zstd))
@@ -184,8 +190,7 @@ void recorder_close(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
-	if (recorder->fd >= 0)
-		close(recorder->fd);
+	file_draft_close(&recorder->file);
 	delta_release(&recorder->delta);
 	kept_release(&recorder->standing.cgroups);
 	kept_release(&recorder->standing.frames);
@@ -210,6 +215,7 @@ static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error
 	};
 	struct iovec parts[2] = {{&header, sizeof(header)}};
 	size_t stored;
+	int result;
 
 	if (array_reserve(&recorder->stored, &recorder->stored_room,
 			  ZSTD_compressBound(recorder->raw_used), 1) < 0)
@@ -227,7 +233,12 @@ static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error
 	delta_next(&recorder->delta);
 	if (recorder->chunks % KEY_EVERY == 0)
 		delta_clear(&recorder->delta);
-	return append(recorder, parts, 2, error);
+	result = append(recorder, parts, 2, error);
+	if (result < 0)
+		return result;
+	/* that of before has stayed until there is something to replace it */
+	result = file_draft_keep(&recorder->file);
+	return result < 0 ? explain(recorder->path, result, error) : 0;
 }
 
 static int put(struct recorder *recorder, const struct wire_header *record, struct error *error)

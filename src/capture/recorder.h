@@ -11,7 +11,8 @@
 
 struct recorder;
 
-/* An existing file is replaced only with `force`. */
+/* An existing file is replaced only with `force`, by the first interval; until then there is none
+ * of ours. Only its owner can read it. */
 int recorder_open(struct recorder **ret_recorder, const char *path, bool force,
 		  struct error *error) must_check;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/file.h"
 #include "base/identities.h"
 #include "base/text.h"
 #include "capture/thread_names.h"
@@ -28,7 +29,7 @@ struct blocked {
 	struct child child;	   /* the command, until it is watched */
 	struct identities told;	   /* workers, with -v */
 	struct output output;
-	int export_fd; /* -1: none */
+	struct file_draft export_file; /* takes its name when it is complete */
 	struct output export_output;
 	struct blocked_export export;
 };
@@ -40,6 +41,19 @@ static int flush(struct output *output, const char *what, struct error *error)
 					: 0;
 }
 
+static int keep_export(struct blocked *blocked, struct error *error)
+{
+	const char *path = blocked->options.export;
+	int result = flush(&blocked->export_output, path, error);
+
+	if (result < 0)
+		return result;
+	result = file_draft_keep(&blocked->export_file);
+	return result < 0
+		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
+		       : 0;
+}
+
 static int take_record(void *data, const struct wire_header *record, struct error *error)
 {
 	struct blocked *blocked = data;
@@ -48,7 +62,7 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 
 	if (result < 0)
 		return error_set(error, -result, "cannot take a record: %s", strerror(-result));
-	if (result == 1 && blocked->export_fd >= 0 &&
+	if (result == 1 && blocked->export_file.fd >= 0 &&
 	    blocked->export.ops->stall(&blocked->export, &stall) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	if (result == 1 && blocked->options.format == FORMAT_TUI)
@@ -142,9 +156,9 @@ static int tell(struct blocked *blocked, struct error *error)
 	};
 	int result = 0;
 
-	if (blocked->export_fd >= 0) {
+	if (blocked->export_file.fd >= 0) {
 		blocked->export.ops->end(&blocked->export, &summary);
-		result = flush(&blocked->export_output, blocked->options.export, error);
+		result = keep_export(blocked, error);
 	}
 	if (result < 0 || blocked->options.format == FORMAT_TUI)
 		return result;
@@ -302,19 +316,19 @@ static int run_recording(struct blocked *blocked, struct error *error)
 static int open_export(struct blocked *blocked, struct error *error)
 {
 	const struct blocked_options *options = &blocked->options;
+	int result;
 
-	blocked->export_fd = -1;
+	blocked->export_file = FILE_DRAFT_NONE;
 	if (!options->export)
 		return 0;
-	blocked->export_fd =
-		open(options->export,
-		     O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL), 0644);
-	if (blocked->export_fd < 0 && errno == EEXIST)
+	result = file_draft_open(&blocked->export_file, AT_FDCWD, options->export, 0666,
+				 options->force);
+	if (result == -EEXIST)
 		return error_set(error, EEXIST, "%s exists: --force replaces it", options->export);
-	if (blocked->export_fd < 0)
-		return error_set(error, errno, "cannot create %s: %s", options->export,
-				 strerror(errno));
-	if (output_init(&blocked->export_output, blocked->export_fd) < 0)
+	if (result < 0)
+		return error_set(error, -result, "cannot create %s: %s", options->export,
+				 strerror(-result));
+	if (output_init(&blocked->export_output, blocked->export_file.fd) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	blocked->export = (struct blocked_export){.ops = options->export_format,
 						  .out = &blocked->export_output,
@@ -352,10 +366,10 @@ static int run(struct blocked *blocked, struct error *error)
 
 static void release(struct blocked *blocked)
 {
-	if (blocked->export_fd >= 0) {
+	if (blocked->export_file.fd >= 0) {
 		output_release(&blocked->export_output);
 		blocked_export_release(&blocked->export);
-		close(blocked->export_fd);
+		file_draft_close(&blocked->export_file);
 	}
 	blocked_tui_close(&blocked->tui);
 	output_release(&blocked->output);
@@ -401,7 +415,7 @@ static bool check(const struct blocked *blocked)
 
 static int blocked_run(int argc, char **argv)
 {
-	struct blocked blocked = {.export_fd = -1, .child = CHILD_NONE};
+	struct blocked blocked = {.export_file = FILE_DRAFT_NONE, .child = CHILD_NONE};
 	struct error error = {""};
 	int result, code;
 

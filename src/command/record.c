@@ -115,13 +115,8 @@ static int run(struct record *record, struct error *error)
 	watch.options = &record->watch;
 	watch.audience = (struct audience){.data = record, .interval = show_progress};
 	watch.recorder = record->recorder;
-	if (result >= 0) {
+	if (result >= 0)
 		result = watch_open(&watch, error);
-		/* nothing was recorded: no file of ours stays, but one that was there before does
-		 */
-		if (result < 0 && !record->force)
-			unlink(record->path);
-	}
 	if (result >= 0) {
 		watch_tell_source(&watch, "record");
 		result = watch_run(&watch, error);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,21 +61,110 @@ CASE(files_are_made_and_replaced_and_nothing_else_is_left)
 	unlink(path);
 }
 
-/* Of somebody who was killed. */
-CASE(a_half_written_one_is_no_hindrance)
+/* What another user put where a file of ours might go on its way. */
+CASE(nothing_is_written_through_names_that_others_can_guess)
 {
 	struct error error = {""};
 	char text[64];
-	FILE *file = fopen(path_of("a.partial"), "w");
 
-	assert_non_null(file);
-	fputs("much more than there will be", file);
-	fclose(file);
+	assert_int_equal(file_replace(path_of("victim"), "precious", 8, &error), 0);
+	assert_int_equal(symlink("victim", path_of("a.partial")), 0);
 	assert_int_equal(file_replace(path_of("a"), "whole", 5, &error), 0);
 	read_file(path_of("a"), text, sizeof(text));
 	assert_string_equal(text, "whole");
-	assert_int_equal(count_entries(), 1);
+	read_file(path_of("victim"), text, sizeof(text));
+	assert_string_equal(text, "precious");
+	assert_int_equal(count_entries(), 3);
 	unlink(path_of("a"));
+	unlink(path_of("a.partial"));
+	unlink(path_of("victim"));
+}
+
+/* In a directory of ours, as /tmp is root's: the link of a third user leads where they like. */
+CASE(links_and_pipes_of_other_users_are_traps)
+{
+	struct error error = {""};
+	char text[64];
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(file_replace(path_of("victim"), "precious", 8, &error), 0);
+	assert_int_equal(symlink("victim", path_of("link")), 0);
+	assert_int_equal(lchown(path_of("link"), 65534, 65534), 0);
+	assert_int_equal(file_replace(path_of("link"), "x", 1, &error), -ELOOP);
+	read_file(path_of("victim"), text, sizeof(text));
+	assert_string_equal(text, "precious");
+	/* dangling */
+	unlink(path_of("victim"));
+	assert_int_equal(file_replace(path_of("link"), "x", 1, &error), -ELOOP);
+	assert_int_equal(mkfifo(path_of("pipe"), 0666), 0);
+	assert_int_equal(lchown(path_of("pipe"), 65534, 65534), 0);
+	assert_int_equal(file_replace(path_of("pipe"), "x", 1, &error), -EPERM);
+	/* their own directory: they may have what they like there */
+	assert_int_equal(chown(directory, 65534, 65534), 0);
+	assert_int_equal(file_replace(path_of("link"), "x", 1, &error), 0);
+	assert_int_equal(chown(directory, 0, 0), 0);
+	unlink(path_of("victim"));
+	unlink(path_of("link"));
+	unlink(path_of("pipe"));
+	assert_int_equal(count_entries(), 0);
+}
+
+CASE(drafts_have_no_name_until_they_are_kept)
+{
+	struct file_draft draft, other;
+	char text[64];
+
+	assert_int_equal(file_draft_open(&draft, AT_FDCWD, path_of("a"), 0600, false), 0);
+	assert_int_equal(file_write(draft.fd, "one", 3), 0);
+	assert_int_equal(count_entries(), 0);
+	assert_int_equal(file_draft_open(&other, AT_FDCWD, path_of("a"), 0600, false), 0);
+	assert_int_equal(file_draft_keep(&draft), 0);
+	assert_int_equal(file_draft_keep(&draft), 0);
+	/* whoever comes second does not replace it */
+	assert_int_equal(file_draft_keep(&other), -EEXIST);
+	file_draft_close(&other);
+	/* written to further */
+	assert_int_equal(file_write(draft.fd, " two", 4), 0);
+	file_draft_close(&draft);
+	read_file(path_of("a"), text, sizeof(text));
+	assert_string_equal(text, "one two");
+	assert_int_equal(file_draft_open(&draft, AT_FDCWD, path_of("a"), 0600, false), -EEXIST);
+	/* dropped */
+	assert_int_equal(file_draft_open(&draft, AT_FDCWD, path_of("a"), 0600, true), 0);
+	assert_int_equal(file_write(draft.fd, "three", 5), 0);
+	file_draft_close(&draft);
+	read_file(path_of("a"), text, sizeof(text));
+	assert_string_equal(text, "one two");
+	unlink(path_of("a"));
+	assert_int_equal(count_entries(), 0);
+}
+
+/* A filesystem without O_TMPFILE is hard to come by: the other way is the same from the name on. */
+CASE(drafts_with_a_name_are_kept_and_dropped_too)
+{
+	struct file_draft draft;
+	struct stat status;
+
+	for (int replaces = 0; replaces < 2; replaces++) {
+		assert_int_equal(
+			file_draft_open(&draft, AT_FDCWD, path_of("a"), 0600, replaces != 0), 0);
+		close(draft.fd);
+		strcpy(draft.temporary, ".dwell-test");
+		draft.fd = openat(draft.directory, draft.temporary,
+				  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		assert_true(draft.fd >= 0);
+		assert_int_equal(file_draft_keep(&draft), 0);
+		file_draft_close(&draft);
+		assert_int_equal(stat(path_of("a"), &status), 0);
+		assert_true(stat(path_of(".dwell-test"), &status) < 0);
+		if (replaces)
+			unlink(path_of("a"));
+		else
+			assert_int_equal(rename(path_of("a"), path_of("b")), 0);
+	}
+	unlink(path_of("b"));
+	assert_int_equal(count_entries(), 0);
 }
 
 CASE(what_is_no_plain_file_stays_what_it_is)
@@ -127,7 +217,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_made_and_replaced_and_nothing_else_is_left),
-		cmocka_unit_test(a_half_written_one_is_no_hindrance),
+		cmocka_unit_test(nothing_is_written_through_names_that_others_can_guess),
+		cmocka_unit_test(links_and_pipes_of_other_users_are_traps),
+		cmocka_unit_test(drafts_have_no_name_until_they_are_kept),
+		cmocka_unit_test(drafts_with_a_name_are_kept_and_dropped_too),
 		cmocka_unit_test(what_is_no_plain_file_stays_what_it_is),
 		cmocka_unit_test(what_cannot_be_written_is_told_and_the_old_one_stays),
 	};
