@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/identities.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "capture/thread_names.h"
 #include "command/blocked_options.h"
@@ -95,8 +96,8 @@ static int tell_workers(struct blocked *blocked)
 			continue;
 		memcpy(name, last->comm, sizeof(last->comm));
 		text_printable(comm, sizeof(comm), name, 16);
-		fprintf(stderr, "dwell blocked: worker %u %s, by %s\n", last->tid, comm,
-			blocked_found_by(last->found_by));
+		print_text(stderr, "dwell blocked: worker %u %s, by %s\n", last->tid, comm,
+			   blocked_found_by(last->found_by));
 	}
 	return 0;
 }
@@ -191,7 +192,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0 && blocked->options.verbose && blocked->options.format != FORMAT_TUI)
-		fprintf(stderr, "dwell blocked: watching %s %u\n", spans->process, spans->pid);
+		print_text(stderr, "dwell blocked: watching %s %u\n", spans->process, spans->pid);
 	if (result >= 0 && blocked->options.format == FORMAT_TUI)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)
@@ -200,7 +201,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	blocked_tui_close(&blocked->tui);
 	if (result >= 0 && blocked->options.format == FORMAT_TUI && !blocked->quit &&
 	    !targets_alive(&blocked->options.watch.targets))
-		printf("dwell blocked: %s %u has ended\n", spans->process, spans->pid);
+		print_text(stdout, "dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
 		result = tell(blocked, error);
 	watch_release(&watch);
@@ -272,7 +273,7 @@ static int run_live(struct blocked *blocked, struct error *error)
 		result = runtime_plan_make(&plan, runtime, spans->pid, blocked->options.symbols,
 					   error);
 	if (result >= 0 && blocked->options.verbose && blocked->options.format != FORMAT_TUI)
-		fprintf(stderr, "dwell blocked: runtime %s: %s\n", plan.runtime->name, plan.why);
+		print_text(stderr, "dwell blocked: runtime %s: %s\n", plan.runtime->name, plan.why);
 	if (result >= 0 && set_probes(spans, &plan) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
@@ -400,14 +401,14 @@ static bool check(const struct blocked *blocked)
 			longest_ns = open.duration_ns;
 	}
 	if (options->max_stalls_given && blamed > options->max_stalls) {
-		fprintf(stderr, "dwell blocked: %llu stalls: more than %llu\n",
-			(unsigned long long)blamed, (unsigned long long)options->max_stalls);
+		print_text(stderr, "dwell blocked: %llu stalls: more than %llu\n",
+			   (unsigned long long)blamed, (unsigned long long)options->max_stalls);
 		kept = false;
 	}
 	if (options->max_stall_ns && longest_ns > options->max_stall_ns) {
 		duration_format(longest, sizeof(longest), longest_ns);
 		duration_format(limit, sizeof(limit), options->max_stall_ns);
-		fprintf(stderr, "dwell blocked: a stall of %s: more than %s\n", longest, limit);
+		print_text(stderr, "dwell blocked: a stall of %s: more than %s\n", longest, limit);
 		kept = false;
 	}
 	return kept;
@@ -437,5 +438,6 @@ const struct command command_blocked = {
 	.name = "blocked",
 	.summary = "what blocks an async runtime's workers",
 	.argp = &blocked_argp,
+	.outputs = {"record", "export"},
 	.run = blocked_run,
 };

@@ -16,10 +16,15 @@ enum exit_code {
 	EXIT_INCONCLUSIVE = 4,
 };
 
+#define COMMAND_OUTPUTS 2
+
 struct command {
 	const char *name;
 	const char *summary;	 /* for `dwell --help` */
 	const struct argp *argp; /* its options, for the manual and completions; may be NULL */
+	/* Names of the options whose argument is a FILE or DIRECTORY that it writes. */
+	const char *outputs[COMMAND_OUTPUTS + 1];
+	const char *output; /* the file that it writes without them; NULL: none */
 	/* argv[0] is the command's own name. Returns an enum exit_code. */
 	int (*run)(int argc, char **argv);
 };
@@ -29,6 +34,9 @@ extern const struct command command_top, command_blocked, command_load, command_
 
 /* Finds the command in argv[1], or handles --help and --version. Returns an enum exit_code. */
 int command_main(int argc, char **argv);
+
+/* NULL: there is none of that name. */
+const struct command *command_find(const char *name);
 
 /* "dwell NAME: text" on standard error, safe for a terminal. Returns `code`. */
 int command_fail(const char *name, int code, const struct error *error);

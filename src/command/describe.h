@@ -10,7 +10,6 @@ extern const struct command *const commands[];
 extern const size_t command_count;
 
 /* NULL: no such command. */
-const struct command *command_find(const char *name);
 
 /* The OPTIONS of a command in man(7) macros, to standard output. */
 void describe_manual(const struct command *command);

@@ -9,9 +9,11 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "command/command.h"
 #include "command/guest_matrix.h"
 #include "command/guest_options.h"
+#include "command/outputs.h"
 #include "guest/image.h"
 
 #define UNPACKING_BYTES (128 << 20) /* what a kernel and a command need besides their files */
@@ -41,7 +43,10 @@ static int make_image(struct guest_run *run, struct error *error)
 
 	if (!getcwd(directory, sizeof(directory)))
 		return error_set(error, errno, "the working directory: %s", strerror(errno));
-	if (returns_add_command(&run->returns, directory, options->command) < 0)
+	result = outputs_add(&run->returns, directory, options->command);
+	for (size_t i = 0; result >= 0 && i < options->return_count; i++)
+		result = returns_add(&run->returns, directory, options->returns[i], true);
+	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	result = image_make(&image, &run->options.boot.qemu.image_fd, &bytes, error);
 	/* unpacked, it is there twice for a while */
@@ -167,25 +172,28 @@ static void remark(const struct guest_run *run)
 	char after[16];
 
 	if (!result->kvm)
-		fprintf(stderr, "dwell guest: emulated (TCG)%s: its timings are indicative only\n",
-			*result->kvm_error.text ? ", for KVM cannot run this guest here" : "");
+		print_text(stderr,
+			   "dwell guest: emulated (TCG)%s: its timings are indicative only\n",
+			   *result->kvm_error.text ? ", for KVM cannot run this guest here" : "");
 	if (!qemu->board->caches && shape_cpus(&qemu->shape) > qemu->shape.llcs)
-		fprintf(stderr,
+		print_text(
+			stderr,
 			"dwell guest: guests of %s are not told which CPUs share a cache: each has "
 			"one of its own there\n",
 			qemu->board->name);
 	if (*result->oom)
-		fprintf(stderr, "dwell guest: the guest was out of memory (--memory): killed %s\n",
-			result->oom);
+		print_text(stderr,
+			   "dwell guest: the guest was out of memory (--memory): killed %s\n",
+			   result->oom);
 	if (result->log_error)
-		fprintf(stderr, "dwell guest: %s is incomplete: %s\n", run->options.boot.log,
-			strerror(result->log_error));
+		print_text(stderr, "dwell guest: %s is incomplete: %s\n", run->options.boot.log,
+			   strerror(result->log_error));
 	if (result->scheduler != BOOT_SCHEDULER_DIED)
 		return;
 	duration_format(after, sizeof(after), result->scheduler_after_ns);
-	fprintf(stderr, "dwell guest: the scheduler died after %s: %s%s%s\n", after,
-		result->scheduler_reason, result->dumped ? "; its dump is in " : "",
-		result->dumped ? run->options.boot.dump : "");
+	print_text(stderr, "dwell guest: the scheduler died after %s: %s%s%s\n", after,
+		   result->scheduler_reason, result->dumped ? "; its dump is in " : "",
+		   result->dumped ? run->options.boot.dump : "");
 }
 
 static int run_guest(struct guest_run *run)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/loop.h"
+#include "base/print.h"
 #include "base/size.h"
 #include "command/command.h"
 #include "command/guest_matrix_process.h"
@@ -250,10 +251,10 @@ static int open_state(struct runner *runner, struct error *error)
 				 "%s is there already: go on with it by --resume, or remove it",
 				 options->out);
 	if (result >= 0 && changed)
-		fprintf(stderr,
-			"dwell guest: %zu cells run again: the scheduler, the kernel or another "
-			"file has changed\n",
-			changed);
+		print_text(stderr,
+			   "dwell guest: %zu cells run again: the scheduler, the kernel or another "
+			   "file has changed\n",
+			   changed);
 	return result < 0 ? result : save(runner, error);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/print.h"
 #include "base/text.h"
 
 void guest_matrix_progress_init(struct guest_matrix_progress *progress)
@@ -42,7 +43,7 @@ void guest_matrix_progress_cell(struct guest_matrix_progress *progress, const st
 	snprintf(line, sizeof(line), "%-12s %6s  %s%s%s", matrix_verdicts[cell->verdict], elapsed,
 		 title, cell->reason ? ": " : "", cell->reason ? cell->reason : "");
 	text_printable(shown, sizeof(shown), line, terminal_columns() - 1);
-	fprintf(stderr, "%s\n", shown);
+	print_text(stderr, "%s\n", shown);
 }
 
 void guest_matrix_progress_show(struct guest_matrix_progress *progress, const struct matrix *matrix,
@@ -66,6 +67,6 @@ void guest_matrix_progress_show(struct guest_matrix_progress *progress, const st
 					 i ? ";" : "", title, elapsed);
 	}
 	text_printable(shown, sizeof(shown), line, terminal_columns() - 1);
-	fprintf(stderr, "\r%s\033[K", shown);
+	print_text(stderr, "\r%s\033[K", shown);
 	progress->drawn = true;
 }

@@ -23,6 +23,8 @@ enum {
 	OPTION_PROGRAM,
 	OPTION_SYSROOT,
 	OPTION_ADD,
+	OPTION_RETURN,
+	OPTION_RETURN_LIMIT,
 	OPTION_MODULE,
 	OPTION_APPEND,
 	OPTION_BOOT_TIMEOUT,
@@ -39,8 +41,8 @@ static const char doc[] =
 	"status. A name with a slash is another program."
 	"\v"
 	"The guest's memory holds all its files: this program, what it needs, files that the "
-	"command names, and those that are added. Files come back that the command writes below "
-	"its working directory, or where its arguments say. Needs QEMU.\n\n"
+	"command names, and those that are added. Files come back that options of the command name "
+	"as its output, and those below --return. Needs QEMU.\n\n"
 	"Examples:\n"
 	"  dwell guest -- doctor                       what works under that kernel\n"
 	"  dwell guest --topology 1n2l2c1t -- load steady-llc\n"
@@ -69,6 +71,9 @@ static const struct argp_option argp_options[] = {
 	 "what the scheduler and the kernel say when it dies (scheduler-TIME.log)", 2},
 	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name; directories too",
 	 3},
+	{"return", OPTION_RETURN, "DIR", 0,
+	 "files that the command makes or changes below it come back", 3},
+	{"return-limit", OPTION_RETURN_LIMIT, "SIZE", 0, "of all that comes back (1G)", 3},
 	{"program", OPTION_PROGRAM, "FILE", 0,
 	 "the dwell inside, for a kernel of another architecture (this one)", 3},
 	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where programs find their libraries (/)", 3},
@@ -178,6 +183,13 @@ static int take_option(struct guest_options *options, int key, char *value,
 			return error_set(error, EINVAL, "too many files");
 		options->files[options->file_count++] = value;
 		return 0;
+	case OPTION_RETURN:
+		if (options->return_count == GUEST_RETURNS_MAX)
+			return error_set(error, EINVAL, "too many directories");
+		options->returns[options->return_count++] = value;
+		return 0;
+	case OPTION_RETURN_LIMIT:
+		return size_parse(value, &options->boot.return_bytes, error);
 	case OPTION_MODULE:
 		if (options->module_count == GUEST_MODULES_MAX)
 			return error_set(error, EINVAL, "too many modules");

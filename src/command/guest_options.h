@@ -11,6 +11,7 @@
 
 #define GUEST_FILES_MAX	  256
 #define GUEST_MODULES_MAX 32
+#define GUEST_RETURNS_MAX 32
 
 struct guest_options {
 	struct parsing parsing;
@@ -19,6 +20,8 @@ struct guest_options {
 	const char *program, *sysroot; /* as in struct image_options */
 	char *files[GUEST_FILES_MAX + 1];
 	size_t file_count;
+	char *returns[GUEST_RETURNS_MAX]; /* directories */
+	size_t return_count;
 	char *modules[GUEST_MODULES_MAX + 1];
 	size_t module_count;
 	char **command;	       /* in argv */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/print.h"
 #include "command/command.h"
 #include "command/load_list.h"
 #include "command/load_observer.h"
@@ -75,7 +76,7 @@ static void on_warn(void *data, uint64_t at_ns, const char *text)
 	load_progress_clear(&load->progress);
 	duration_format(at, sizeof(at), at_ns);
 	if (!load->options.quiet)
-		fprintf(stderr, "dwell load: %s: %s\n", at, text);
+		print_text(stderr, "dwell load: %s: %s\n", at, text);
 }
 
 static int on_ready(void *data, struct error *error)
@@ -229,5 +230,6 @@ const struct command command_load = {
 	.name = "load",
 	.summary = "scheduler workloads, measured and judged",
 	.argp = &load_argp,
+	.outputs = {"save"},
 	.run = load_run,
 };

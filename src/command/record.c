@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/print.h"
 #include "base/size.h"
 #include "command/command.h"
 #include "command/watch.h"
@@ -11,6 +12,8 @@
 enum {
 	OPTION_FORCE = 512,
 };
+
+#define RECORDING "dwell.dwell" /* without --output */
 
 struct record {
 	struct watch_options watch;
@@ -92,8 +95,8 @@ static int show_progress(void *data, struct interval *interval, struct error *er
 		return 0;
 	duration_format(length, sizeof(length), interval->end_ns - record->start_ns);
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
-	fprintf(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
-		interval->row_count, size, (unsigned long long)losses_all(&record->losses));
+	print_text(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
+		   interval->row_count, size, (unsigned long long)losses_all(&record->losses));
 	return 0;
 }
 
@@ -102,9 +105,10 @@ static void tell(const struct record *record, const struct watch *watch)
 	char size[16];
 
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
-	fprintf(stderr, "%s%s: %llu intervals, %s, lost %llu\n", record->progress ? "\r\033[K" : "",
-		record->path, (unsigned long long)watch->told, size,
-		(unsigned long long)losses_all(&record->losses));
+	print_text(stderr, "%s%s: %llu intervals, %s, lost %llu\n",
+		   record->progress ? "\r\033[K" : "", record->path,
+		   (unsigned long long)watch->told, size,
+		   (unsigned long long)losses_all(&record->losses));
 }
 
 static int run(struct record *record, struct error *error)
@@ -133,7 +137,7 @@ static int run(struct record *record, struct error *error)
 static int record_run(int argc, char **argv)
 {
 	struct record record = {
-		.path = "dwell.dwell",
+		.path = RECORDING,
 		.progress = isatty(STDERR_FILENO),
 		.watch_parsing = {&record.watch, &record.parsing},
 	};
@@ -154,5 +158,7 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "write what `top` would show to a file, for later",
 	.argp = &record_argp,
+	.outputs = {"output"},
+	.output = RECORDING,
 	.run = record_run,
 };

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "command/command.h"
 #include "command/replay.h"
 #include "command/top_options.h"
@@ -103,7 +104,7 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 	if (result >= 0)
 		result = replay_run(&replay, error);
 	if (result >= 0 && replay_remark(&replay))
-		fprintf(stderr, "dwell top: %s\n", replay_remark(&replay));
+		print_text(stderr, "dwell top: %s\n", replay_remark(&replay));
 	replay_release(&replay);
 	return result;
 }
@@ -146,5 +147,6 @@ const struct command command_top = {
 	.name = "top",
 	.summary = "exact per-thread states: where every thread's time goes",
 	.argp = &top_argp,
+	.outputs = {"record"},
 	.run = top_run,
 };

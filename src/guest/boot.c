@@ -13,14 +13,18 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/print.h"
 #include "guest/console.h"
 #include "guest/incoming.h"
 
-#define KVM_PATIENCE_NS	 4000000000ULL /* under KVM a kernel says something long before */
-#define PROGRESS_MS	 100
-#define QEMU_MAJOR_MIN	 5 /* memory backends of NUMA nodes, 5.1; older ones were not tried */
-#define MONITOR_BYTES	 4096
-#define INTERRUPT_WAIT_S 10 /* for a command to end after SIGINT */
+#define KVM_PATIENCE_NS 4000000000ULL /* under KVM a kernel says something long before */
+#define PROGRESS_MS	100
+#define QEMU_MAJOR_MIN	5 /* memory backends of NUMA nodes, 5.1; older ones were not tried */
+#define MONITOR_BYTES	4096
+/* After SIGINT the guest ends within 10 s: the command has this long, and what comes back from it
+ * this long from SIGINT on, whatever the guest sends. */
+#define INTERRUPTED_COMMAND_NS 6000000000ULL
+#define INTERRUPTED_ALL_NS     9000000000ULL
 
 struct guest {
 	const struct boot_options *options;
@@ -44,8 +48,8 @@ static void show_progress(struct guest *guest)
 	char waited[16];
 
 	duration_format(waited, sizeof(waited), clock_monotonic_ns() - guest->incoming.started_ns);
-	fprintf(stderr, "\rbooting %.60s (%s) %s\033[K", name ? name + 1 : kernel,
-		guest->result->kvm ? "KVM" : "TCG", waited);
+	print_text(stderr, "\rbooting %.60s (%s) %s\033[K", name ? name + 1 : kernel,
+		   guest->result->kvm ? "KVM" : "TCG", waited);
 	guest->progress_drawn = true;
 }
 
@@ -181,8 +185,10 @@ static int take_signal(void *data, struct error *error)
 	pass_on = info.ssi_signo == SIGINT && guest->incoming.line >= 0 && !guest->interrupted_ns;
 	guest->interrupted_ns = clock_monotonic_ns();
 	if (pass_on && frame_write(guest->qemu.lines[guest->incoming.line], FRAME_SIGNAL, &number,
-				   sizeof(number)) >= 0)
+				   sizeof(number)) >= 0) {
+		guest->incoming.give_up_ns = guest->interrupted_ns + INTERRUPTED_ALL_NS;
 		return 0;
+	}
 	guest->interrupted = true;
 	return error_set(error, EINTR, "interrupted");
 }
@@ -202,11 +208,11 @@ static int wait_of(const struct guest *guest, uint64_t deadline_ns)
 static uint64_t deadline_of(const struct guest *guest, uint64_t patience_ns)
 {
 	uint64_t silent_ns = guest->incoming.heard_ns + guest->options->timeout_ns;
-	uint64_t given_up_ns = guest->interrupted_ns + INTERRUPT_WAIT_S * 1000000000ULL;
+	uint64_t given_up_ns = guest->interrupted_ns + INTERRUPTED_COMMAND_NS;
 
 	/* the command has ended, and what it wrote comes back */
 	if (guest->incoming.returned_ns > guest->interrupted_ns)
-		given_up_ns = guest->incoming.returned_ns + INTERRUPT_WAIT_S * 1000000000ULL;
+		given_up_ns = guest->incoming.give_up_ns;
 	if (!guest->result->ready_ns)
 		return guest->incoming.started_ns + patience_ns;
 	return guest->interrupted_ns && given_up_ns < silent_ns ? given_up_ns : silent_ns;
@@ -379,9 +385,11 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 		.signals = guest.signals,
 		.on_signal = take_signal,
 		.data = &guest,
-		.dump_fd = -1,
-		.receiving = {.fd = -1},
+		.dump = FILE_DRAFT_NONE,
+		.receiving = RECEIVING_NONE,
 	};
+	if (options->return_bytes)
+		guest.incoming.receiving.max_bytes = options->return_bytes;
 	log_fd = guest.console.log_fd;
 	if (result >= 0)
 		result = run(&guest, error);

@@ -27,6 +27,7 @@ struct boot_options {
 	const char *dump;    /* where the words of a scheduler that died go */
 	bool dump_chosen;    /* that name was not asked for: no other file has it */
 	struct returns *returns; /* files that may come back */
+	uint64_t return_bytes;	 /* of them all, at most; 0: RECEIVING_BYTES_MAX */
 };
 
 enum boot_scheduler {

@@ -248,19 +248,24 @@ static int add_arguments(struct image *image, char *const *arguments, struct err
 /* What the command writes to has to have its directory there too. */
 static int add_returns(struct image *image, const struct returns *returns, struct error *error)
 {
+	char *paths[IMAGE_ORDER_TEXTS];
 	int result = 0;
 
+	if (returns->count > ARRAY_SIZE(paths))
+		return error_set(error, E2BIG, "too many files are to come back");
 	for (size_t i = 0; result >= 0 && i < returns->count; i++) {
-		cleanup_free char *parent = strdup(returns->roots[i]);
+		const struct returns_root *root = &returns->roots[i];
+		cleanup_free char *parent = strdup(root->path);
 
 		if (!parent)
 			return error_set(error, ENOMEM, "out of memory");
-		*strrchr(parent, '/') = '\0';
+		paths[i] = root->path;
+		if (!root->directory)
+			*strrchr(parent, '/') = '\0';
 		if (*parent && is_directory(parent))
 			result = cpio_add_directory(&image->cpio, parent + 1, error);
 	}
-	return result < 0 ? result
-			  : add_order(image, IMAGE_RETURNS, returns->roots, returns->count, error);
+	return result < 0 ? result : add_order(image, IMAGE_RETURNS, paths, returns->count, error);
 }
 
 static int add_orders(struct image *image, const struct image_options *options, struct error *error)

@@ -44,22 +44,29 @@ static void note(struct incoming *incoming, const struct error *error)
 		incoming->file_error = *error;
 }
 
-/* A name that was asked for may be there from the last run; one that we chose is not. */
-static int open_dump(const struct boot_options *options)
+static int write_dump(struct incoming *incoming, const char *bytes, size_t length)
 {
-	int flags = options->dump_chosen ? O_EXCL : O_TRUNC;
+	struct file_draft *dump = &incoming->dump;
+	int result = 0;
 
-	return open(options->dump, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+	/* a name that was asked for may be there from the last run; one that we chose is not */
+	if (dump->fd < 0)
+		result = file_draft_open(dump, AT_FDCWD, incoming->options->dump, 0666,
+					 !incoming->options->dump_chosen);
+	if (result >= 0 && incoming->dump_bytes + length > INCOMING_DUMP_MAX)
+		return -EFBIG;
+	incoming->dump_bytes += length;
+	if (result >= 0)
+		result = file_write(dump->fd, bytes, length);
+	/* as far as it has come: the guest may die of what killed its scheduler */
+	return result < 0 ? result : file_draft_keep(dump);
 }
 
 static void take_dump(struct incoming *incoming, const char *bytes, size_t length)
 {
 	struct error error;
-	int result = 0;
+	int result = write_dump(incoming, bytes, length);
 
-	if (incoming->dump_fd < 0)
-		incoming->dump_fd = open_dump(incoming->options);
-	result = incoming->dump_fd < 0 ? -errno : file_write(incoming->dump_fd, bytes, length);
 	if (result >= 0) {
 		incoming->result->dumped = true;
 		return;
@@ -67,6 +74,17 @@ static void take_dump(struct incoming *incoming, const char *bytes, size_t lengt
 	(void)error_set(&error, -result, "cannot write %s: %s", incoming->options->dump,
 			strerror(-result));
 	note(incoming, &error);
+}
+
+/* Milliseconds. */
+static int patience(const struct incoming *incoming)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!incoming->give_up_ns)
+		return -1;
+	return now_ns < incoming->give_up_ns ? (int)((incoming->give_up_ns - now_ns) / 1000000) + 1
+					     : 0;
 }
 
 /* Until there is room for PIPE_BUF bytes. */
@@ -77,8 +95,12 @@ static int await_room(struct incoming *incoming, int fd, struct error *error)
 	int result = 0;
 
 	while (result >= 0 && !fds[0].revents) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		int count = poll(fds, ARRAY_SIZE(fds), patience(incoming));
+
+		if (count < 0 && errno != EINTR)
 			return error_set(error, errno, "cannot wait: %s", strerror(errno));
+		if (!count)
+			return error_set(error, EINTR, "interrupted, and its output is not read");
 		if (fds[1].revents)
 			result = incoming->on_signal(incoming->data, error);
 	}
@@ -120,7 +142,7 @@ static void take_file(struct incoming *incoming, enum frame_kind kind, const cha
 {
 	struct receiving *receiving = &incoming->receiving;
 	struct error error = {""};
-	bool begun = receiving->fd >= 0;
+	bool begun = receiving->file.fd >= 0;
 	int result;
 
 	if (kind == FRAME_FILE) {
@@ -218,7 +240,5 @@ void incoming_end(struct incoming *incoming)
 	for (int i = 0; i < INCOMING_LINES; i++)
 		frame_release(&incoming->readers[i]);
 	receiving_abort(&incoming->receiving);
-	if (incoming->dump_fd >= 0)
-		close(incoming->dump_fd);
-	incoming->dump_fd = -1;
+	file_draft_close(&incoming->dump);
 }

@@ -8,7 +8,8 @@
 
 #include "guest/boot.h"
 
-#define INCOMING_LINES 2 /* QEMU_SERIAL, QEMU_PORT */
+#define INCOMING_LINES	  2 /* QEMU_SERIAL, QEMU_PORT */
+#define INCOMING_DUMP_MAX (64 << 20)
 
 struct incoming {
 	const struct boot_options *options;
@@ -20,11 +21,13 @@ struct incoming {
 	int signals;
 	int (*on_signal)(void *data, struct error *error);
 	void *data;
-	uint64_t started_ns;				/* the guest; set by the caller */
-	uint64_t heard_ns, ended_ns;			/* the last frame; the command's end */
-	uint64_t returned_ns;				/* the last frame of a file or a dump */
+	uint64_t give_up_ns;	     /* a reader of its output is not awaited longer; 0: for ever */
+	uint64_t started_ns;	     /* the guest; set by the caller */
+	uint64_t heard_ns, ended_ns; /* the last frame; the command's end */
+	uint64_t returned_ns;	     /* the last frame of a file or a dump */
 	char failed[sizeof(((struct error *)0)->text)]; /* what init says; "": nothing */
-	int dump_fd;					/* -1: none yet */
+	struct file_draft dump;
+	uint64_t dump_bytes;
 	struct receiving receiving;
 	struct error file_error; /* of the first file that could not come back */
 };

@@ -157,7 +157,8 @@ static void read_orders(struct inner_orders *orders)
 {
 	static char arguments[IMAGE_ORDER_BYTES], directory[IMAGE_ORDER_BYTES],
 		scheduler[IMAGE_ORDER_BYTES], returns[IMAGE_ORDER_BYTES];
-	static char *items[IMAGE_ORDER_TEXTS + 1], *roots[IMAGE_ORDER_TEXTS + 1];
+	static char *items[IMAGE_ORDER_TEXTS + 1], *paths[IMAGE_ORDER_TEXTS];
+	static struct returns_root roots[IMAGE_ORDER_TEXTS];
 	size_t length = read_order(IMAGE_ARGUMENTS, arguments);
 
 	split(arguments, length, items, IMAGE_ORDER_TEXTS);
@@ -168,7 +169,9 @@ static void read_orders(struct inner_orders *orders)
 	orders->repro = read_order(IMAGE_REPRO, (char[IMAGE_ORDER_BYTES]){""}) > 0;
 	length = read_order(IMAGE_RETURNS, returns);
 	orders->returns.roots = roots;
-	orders->returns.count = split(returns, length, roots, IMAGE_ORDER_TEXTS);
+	orders->returns.count = split(returns, length, paths, IMAGE_ORDER_TEXTS);
+	for (size_t i = 0; i < orders->returns.count; i++)
+		roots[i].path = paths[i];
 }
 
 /* Kernels differ in what can be set: without it the command tells what it misses. */

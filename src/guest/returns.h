@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that come back: what the command makes or changes below its working directory, and where
- * its arguments point to. The guest looks for them there, and the host takes no others.
+ * Files that come back: what the command's own options name as its output, and what it makes or
+ * changes below the directories of --return. The guest looks for them there, and the host takes no
+ * others.
  */
 #ifndef DWELL_GUEST_RETURNS_H
 #define DWELL_GUEST_RETURNS_H
@@ -12,38 +13,55 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/file.h"
+
+struct returns_root {
+	char *path;	/* absolute, without dots and empty parts */
+	bool directory; /* with all that is in it, but what begins with a dot */
+};
 
 struct returns {
-	char **roots; /* absolute, without dots; files, or directories with all that is in them */
+	struct returns_root *roots;
 	size_t count, room;
 };
 
-/* Of an absolute path. -ENOMEM. */
-int returns_add(struct returns *returns, const char *path) must_check;
+/* `path` may be relative to the directory `from`. All of the file system is no root. -ENOMEM. */
+int returns_add(struct returns *returns, const char *from, const char *path,
+		bool directory) must_check;
 
-/* Of a command that runs in `directory`: names, --option=NAME and -o/NAME. -ENOMEM. */
-int returns_add_command(struct returns *returns, const char *directory,
-			char *const *arguments) must_check;
-
-/* False also for a path that is not plain: absolute, without empty parts and dots. */
-bool returns_allow(const struct returns *returns, const char *path);
+/*
+ * The root that lets a path come back. NULL: none does, also for a path that is not plain:
+ * absolute, without empty parts and dots, and below a root without a part that begins with a dot.
+ */
+const struct returns_root *returns_find(const struct returns *returns, const char *path);
 
 void returns_release(struct returns *returns);
 
 /*
  * In the guest: sends the regular files that were made or changed since. -errno if the host does
- * not listen; files that cannot be read are told on standard error.
+ * not listen; files that cannot be read are reported on standard error.
  */
 int returns_send(const struct returns *returns, int host, uint64_t since_realtime_ns) must_check;
 
-/* A file that is being received on the host. It takes its name when it is complete. */
+#define RECEIVING_FILES_MAX 10000
+#define RECEIVING_BYTES_MAX (1ULL << 30)
+
+/*
+ * A file that is being received on the host. It takes its name when it is complete. Directories
+ * below the root are entered by descriptors, and no link is followed: none that is there leads the
+ * guest elsewhere.
+ */
 struct receiving {
-	int fd; /* -1: none */
+	struct file_draft file;
 	uint32_t mode;
 	uint64_t bytes;
 	char path[PATH_MAX];
-	char partial[PATH_MAX + 16]; /* "": it has no name yet, so a crash leaves nothing */
+	/* of all files so far; of --return-limit, else the limits above */
+	uint64_t files, all_bytes, max_bytes;
 };
+
+#define RECEIVING_NONE                                                                             \
+	((struct receiving){.file = {.fd = -1, .directory = -1}, .max_bytes = RECEIVING_BYTES_MAX})
 
 int receiving_begin(struct receiving *receiving, const struct returns *returns, const void *payload,
 		    size_t length, struct error *error) must_check;

@@ -199,7 +199,7 @@ def script_of(packed, parts, disk, environment, words):
 
 
 def run_inside(kernel, directory, *files, options=(), arguments=(), environment=(), disk=False, parts=1, timeout=400):
-    """pytest on these files inside a guest of that kernel, in that directory: files that are written there come back."""
+    """pytest on these files inside a guest of that kernel, in that directory, whose files come back."""
     packed = pack()
     directory = pathlib.Path(directory)
     script = directory / "inside.sh"
@@ -209,7 +209,7 @@ def run_inside(kernel, directory, *files, options=(), arguments=(), environment=
     added = [PYTHON, packed.home, *packed.files, *PROGRAMS, *(DISK_PROGRAMS if disk else []), *TESTS.glob("*.py"), *files, DWELL,
              BUILD / "tests" / "workload", BUILD / "tests" / "loop-service"]
     flags = [word for file in dict.fromkeys(map(str, added)) for word in ("--add", file)]
-    done = run("guest", "--kernel", kernel, "--accel", "tcg", "--memory", "1G", "--keep-log", directory / "console", *options, *flags, "--", "/bin/sh", str(script),
+    done = run("guest", "--kernel", kernel, "--accel", "tcg", "--memory", "1G", "--keep-log", directory / "console", "--return", directory, *options, *flags, "--", "/bin/sh", str(script),
                timeout=timeout, cwd=directory)
     # what a kernel said before it panicked is more than the end that a message has room for
     console = (directory / "console").read_text(errors="replace") if (directory / "console").exists() else ""

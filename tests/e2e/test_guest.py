@@ -92,7 +92,7 @@ def entries(directory):
 
 
 def test_files_come_back(tmp_path):
-    """Relative names, absolute ones below another directory, and what an option makes; with the modes they had."""
+    """Below the directories that were named, and nothing hidden; with the modes they had."""
     work, other = tmp_path / "work", tmp_path / "other"
     work.mkdir()
     other.mkdir()
@@ -100,20 +100,30 @@ def test_files_come_back(tmp_path):
     (work / "untouched").write_text("as it was")
     text = f"""
         echo new > here; echo deep > below/there; echo absolute > {other}/file; : > empty; echo run > script
-        umask 077; echo secret > hidden; cat here; echo gone > /tmp/elsewhere
+        umask 077; echo secret > secret; cat here; echo gone > /tmp/elsewhere
+        echo no > .profile; echo no > below/.x
     """
     (work / "below").mkdir()
     (work / "below" / "x").write_text("")
-    done = guest("/bin/sh", "-c", text, f"{other}/file", options=["--add", "below", "--add", "here", "--add", "/bin/cat",
-                                                                   "--result", "result"], cwd=work)  # fmt: skip
+    done = guest("/bin/sh", "-c", text, options=["--add", "below", "--add", "here", "--add", "/bin/cat", "--return", ".",
+                                                  "--return", other, "--result", "result"], cwd=work)  # fmt: skip
     assert done.returncode == 0 and done.stdout == "new\n", done
     assert (work / "here").read_text() == "new\n" and (work / "below" / "there").read_text() == "deep\n"
     assert (other / "file").read_text() == "absolute\n" and (work / "untouched").read_text() == "as it was"
-    assert (work / "hidden").stat().st_mode & 0o777 == 0o600 and (work / "script").stat().st_mode & 0o777 == 0o644
-    names = ["below/there", "below/x", "empty", "here", "hidden", "result", "script", "untouched"]
+    assert (work / "secret").stat().st_mode & 0o777 == 0o600 and (work / "script").stat().st_mode & 0o777 == 0o644
+    names = ["below/there", "below/x", "empty", "here", "result", "script", "secret", "untouched"]
     assert sorted(entries(work)) == names and sorted(entries(other)) == ["file"]
     assert json.loads((work / "result").read_text())["files"] == 6
     assert not pathlib.Path("/tmp/elsewhere").exists()
+
+
+def test_what_was_not_asked_for_stays_in_the_guest(tmp_path):
+    """Neither the working directory nor what an argument names is a place to write to."""
+    (tmp_path / "input").write_text("as it was")
+    done = guest("/bin/sh", "-c", "echo no > here; echo no > input; echo no > $0", f"{tmp_path}/other", options=["--add", "input"],
+                 cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done
+    assert (tmp_path / "input").read_text() == "as it was" and entries(tmp_path) == {"input": 9}
 
 
 def test_recordings_and_reports_come_back(tmp_path):
@@ -128,7 +138,7 @@ def test_recordings_and_reports_come_back(tmp_path):
 
 def test_files_that_cannot_come_back_are_told(tmp_path):
     (tmp_path / "file").write_text("no directory")  # and not there in the guest
-    done = guest("/bin/sh", "-c", "echo a > kept; mkdir file; echo b > file/b", options=["--add", "/bin/mkdir"], cwd=tmp_path)
+    done = guest("/bin/sh", "-c", "echo a > kept; mkdir file; echo b > file/b", options=["--add", "/bin/mkdir", "--return", "."], cwd=tmp_path)
     assert done.returncode == 1 and f"cannot write {tmp_path}/file/b: Not a directory" in done.stderr, done
     assert entries(tmp_path) == {"file": 12, "kept": 2}
 
@@ -139,7 +149,7 @@ def test_names_of_procfs_and_input_are_the_guests():
 
 
 def test_orphans_do_not_keep_the_guest(tmp_path):
-    done = guest("/bin/sh", "-c", "(while :; do echo x >> grows; done) & while [ ! -s grows ]; do :; done; echo over", cwd=tmp_path)
+    done = guest("/bin/sh", "-c", "(while :; do echo x >> grows; done) & while [ ! -s grows ]; do :; done; echo over", options=["--return", "."], cwd=tmp_path)
     assert done.returncode == 0 and done.stdout == "over\n", done
     assert (tmp_path / "grows").stat().st_size > 0
 

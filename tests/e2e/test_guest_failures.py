@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import time
 import subprocess
 
 import pytest
@@ -69,17 +70,39 @@ def test_cut_frames(tmp_path):
 def test_files_that_nobody_asked_for(tmp_path):
     work = tmp_path / "work"
     work.mkdir()
-    names = [f"{tmp_path}/outside", f"{work}/../outside", "outside", f"{work}x", f"{work}//a", f"{work}/./a", str(work), "/"]
+    (work / "link").symlink_to(tmp_path)
+    (tmp_path / "mine").write_text("mine")
+    (work / "to-mine").symlink_to(tmp_path / "mine")
+    os.mkfifo(work / "pipe")
+    names = [f"{tmp_path}/outside", f"{work}/../outside", "outside", f"{work}x", f"{work}//a", f"{work}/./a", str(work), "/",
+             f"{work}/.bashrc", f"{work}/a/.ssh/b", f"{tmp_path}/mine"]
     for name in names:
-        done = fake(work, "files", FAKE_FILES=name)
-        assert done.returncode == 1 and ("nobody asked for" in done.stderr or "Is a directory" in done.stderr), (name, done)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["work"]
-    assert sorted(path.name for path in work.iterdir()) == ["fake-bin"]
+        done = fake(work, "files", "--return", ".", FAKE_FILES=name)
+        assert done.returncode == 1 and "nobody asked for" in done.stderr, (name, done)
+    # nor without --return, nor by an argument
+    done = fake(work, "files", FAKE_FILES=f"{work}/a", command=("/bin/echo", "a", f"--out={work}/a"))
+    assert done.returncode == 1 and "nobody asked for" in done.stderr, done
+    for name, why in (("link/outside", "Not a directory"), ("to-mine", "is no plain file"), ("pipe", "is no plain file"),
+                      ("fake-bin", "Is a directory")):
+        done = fake(work, "files", "--return", ".", FAKE_FILES=f"{work}/{name}")
+        assert done.returncode == 1 and why in done.stderr, (name, done)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "work"] and (tmp_path / "mine").read_text() == "mine"
+    assert sorted(path.name for path in work.iterdir()) == ["fake-bin", "link", "pipe", "to-mine"]
+
+
+def test_files_are_limited(tmp_path):
+    """A guest that sends without an end, of one file or of many."""
+    done = fake(tmp_path, "endless_file", "--return", ".", "--return-limit", "1M", FAKE_FILES=f"{tmp_path}/big")
+    failed(done, "more than 1.0 MiB of files", "--return-limit")
+    assert not (tmp_path / "big").exists()
+    done = fake(tmp_path, "many_files", "--return", ".", FAKE_FILES=f"{tmp_path}/many")
+    failed(done, "more than 10000 files")
+    assert len(list((tmp_path / "many").iterdir())) == 10000
 
 
 def test_files_that_are_cut_are_not_kept(tmp_path):
-    failed(fake(tmp_path, "files", FAKE_FILES=f"{tmp_path}/whole:{tmp_path}/cut"), "cut came back incomplete")
-    failed(fake(tmp_path, "unfinished", FAKE_FILES=f"{tmp_path}/half"), "half came back incomplete")
+    failed(fake(tmp_path, "files", "--return", ".", FAKE_FILES=f"{tmp_path}/whole:{tmp_path}/cut"), "cut came back incomplete")
+    failed(fake(tmp_path, "unfinished", "--return", ".", FAKE_FILES=f"{tmp_path}/half"), "half came back incomplete")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fake-bin", "whole"]
 
 
@@ -173,6 +196,24 @@ def test_sigterm_ends_it_also_while_nobody_reads(tmp_path):
     assert process.wait(timeout=30) == 1
     assert not await_end_of(known)
     assert "interrupted" in process.communicate()[1]
+
+
+@pytest.mark.parametrize("what", ["deaf", "stubborn", "stubborn, and unread"])
+def test_one_interrupt_ends_it_whatever_the_guest_does(tmp_path, what):
+    """Within 10 s. Here what takes time is waiting, so a slow machine does not make it longer by much."""
+    process = fake(tmp_path, what.split(",")[0], "--return", ".", popen=True, FAKE_FILES=f"{tmp_path}/again")
+    assert process.stdout.readline() == "started\n"
+    known = below(process.pid)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    if what.endswith("unread"):
+        assert process.wait(timeout=60) == 1
+    else:
+        _, error = process.communicate(timeout=60)
+        assert process.returncode == 1 and "interrupted" in error, error
+    took = time.monotonic() - began
+    assert 4 < took < 30, took  # the bound of 10 s is a line of tests/bench/guests
+    assert not await_end_of(known)
 
 
 def test_a_reader_that_leaves(tmp_path):

@@ -27,8 +27,8 @@ static int begin(void **state)
 {
 	(void)state;
 	snprintf(top, sizeof(top), "/tmp/dwell-incoming-XXXXXX");
-	if (!mkdtemp(top) || returns_add(&returns, top) < 0 || pipe2(out, O_NONBLOCK) < 0 ||
-	    pipe2(told, O_NONBLOCK) < 0)
+	if (!mkdtemp(top) || returns_add(&returns, "/", top, true) < 0 ||
+	    pipe2(out, O_NONBLOCK) < 0 || pipe2(told, O_NONBLOCK) < 0)
 		return -1;
 	snprintf(dump, sizeof(dump), "%s/dump", top);
 	options = (struct boot_options){.returns = &returns, .dump = dump};
@@ -39,8 +39,8 @@ static int begin(void **state)
 				     .fds = {out[1], told[1]},
 				     .line = -1,
 				     .signals = -1,
-				     .dump_fd = -1,
-				     .receiving = {.fd = -1}};
+				     .dump = FILE_DRAFT_NONE,
+				     .receiving = RECEIVING_NONE};
 	return 0;
 }
 

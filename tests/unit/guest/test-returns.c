@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "command/outputs.h"
 #include "guest/frame.h"
 #include "guest/returns.h"
 
@@ -24,9 +25,9 @@ static int make_top(void **state)
 {
 	(void)state;
 	snprintf(top, sizeof(top), "/tmp/dwell-returns-XXXXXX");
-	receiving = (struct receiving){.fd = -1};
+	receiving = RECEIVING_NONE;
 	error = (struct error){""};
-	return !mkdtemp(top) || returns_add(&returns, top) < 0;
+	return !mkdtemp(top) || returns_add(&returns, "/", top, true) < 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -105,9 +106,9 @@ CASE(roots_are_names_without_dots)
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
 		struct returns one = {.roots = NULL};
 
-		assert_int_equal(returns_add(&one, plain[i][0]), 0);
+		assert_int_equal(returns_add(&one, "/", plain[i][0], true), 0);
 		assert_int_equal(one.count, 1);
-		assert_string_equal(one.roots[0], plain[i][1]);
+		assert_string_equal(one.roots[0].path, plain[i][1]);
 		returns_release(&one);
 	}
 }
@@ -118,48 +119,91 @@ CASE(all_of_the_guest_is_no_root)
 	struct returns none = {.roots = NULL};
 
 	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
-		assert_int_equal(returns_add(&none, whole[i]), 0);
+		assert_int_equal(returns_add(&none, "/x", whole[i], true), 0);
 	assert_int_equal(none.count, 0);
-	assert_false(returns_allow(&none, "/"));
-	assert_false(returns_allow(&none, "/etc/passwd"));
+	assert_null(returns_find(&none, "/"));
+	assert_null(returns_find(&none, "/etc/passwd"));
 	returns_release(&none);
 }
 
-CASE(roots_come_from_the_directory_and_the_arguments)
+/* Of a command line in /home/u/work. */
+static size_t outputs_of(struct returns *some, char **arguments)
 {
-	char *const arguments[] = {"record", "-o",	  "../x.dwell", "-O/abs/y", "--save=runs",
-				   "-q",     "--verbose", "/home/u/z",	"--",	    NULL};
-	struct returns some = {.roots = NULL};
+	*some = (struct returns){.roots = NULL};
+	assert_int_equal(outputs_add(some, "/home/u/work", arguments), 0);
+	return some->count;
+}
 
-	assert_int_equal(returns_add_command(&some, "/home/u/work", arguments), 0);
-	assert_true(returns_allow(&some, "/home/u/work/record"));
-	assert_true(returns_allow(&some, "/home/u/work/runs/a.json"));
-	assert_true(returns_allow(&some, "/home/u/x.dwell"));
-	assert_true(returns_allow(&some, "/abs/y"));
-	assert_true(returns_allow(&some, "/home/u/z"));
-	assert_false(returns_allow(&some, "/home/u/x.dwel"));
-	assert_false(returns_allow(&some, "/home/u/other"));
-	assert_false(returns_allow(&some, "/abs"));
-	/* below the directory nothing is looked for twice */
-	assert_int_equal(some.count, 4);
+CASE(outputs_come_from_the_options_of_the_command)
+{
+	char *record[] = {"record", "-d", "1s", "-o", "../x.dwell", "--", "cp", "-o", "y", NULL};
+	char *joined[] = {"record", "-ox", "--force", NULL};
+	char *shortened[] = {"record", "--out=x", NULL};
+	char *without[] = {"record", "-p", "1", NULL};
+	char *load[] = {"load", "/etc/spec.yaml", "--save", "/abs/runs/", "-d", "1s", NULL};
+	char *blocked[] = {"blocked", "--export", "/a/x", "--record=/a/y", "--from", "/a/z", NULL};
+	char *wrong[] = {"record", "--no-such", "-o", "x", NULL};
+	char *program[] = {"/bin/cp", "-o", "x", NULL};
+	char *doctor[] = {"doctor", "--json", NULL};
+	struct returns some;
+
+	assert_int_equal(outputs_of(&some, record), 1);
+	assert_string_equal(some.roots[0].path, "/home/u/x.dwell");
+	assert_false(some.roots[0].directory);
+	assert_null(returns_find(&some, "/home/u/x.dwell/a"));
 	returns_release(&some);
+	assert_int_equal(outputs_of(&some, joined), 1);
+	assert_non_null(returns_find(&some, "/home/u/work/x"));
+	returns_release(&some);
+	assert_int_equal(outputs_of(&some, shortened), 1);
+	assert_non_null(returns_find(&some, "/home/u/work/x"));
+	returns_release(&some);
+	assert_int_equal(outputs_of(&some, without), 1);
+	assert_non_null(returns_find(&some, "/home/u/work/dwell.dwell"));
+	returns_release(&some);
+	assert_int_equal(outputs_of(&some, load), 1);
+	assert_true(some.roots[0].directory);
+	assert_non_null(returns_find(&some, "/abs/runs/1/report.json"));
+	assert_null(returns_find(&some, "/abs/runs"));
+	assert_null(returns_find(&some, "/etc/spec.yaml"));
+	returns_release(&some);
+	assert_int_equal(outputs_of(&some, blocked), 2);
+	assert_null(returns_find(&some, "/a/z"));
+	returns_release(&some);
+	/* it is refused in the guest */
+	assert_true(outputs_of(&some, wrong) <= 1);
+	returns_release(&some);
+	assert_int_equal(outputs_of(&some, program), 0);
+	assert_int_equal(outputs_of(&some, doctor), 0);
 }
 
 CASE(only_plain_names_below_a_root_are_allowed)
 {
 	static const char *const wrong[] = {
-		"",	      "a",	   "work/a",   "/",	 "/workshop", "/work/../etc",
-		"/work/a/..", "/work/./a", "/work//a", "/work/", "/work/.",   "/work/..",
+		"",	      "a",
+		"work/a",     "/",
+		"/workshop",  "/work/../etc",
+		"/work/a/..", "/work/./a",
+		"/work//a",   "/work/",
+		"/work/.",    "/work/..",
 		"/../work/a", "//work/a",
+		"/work",      "/work/.ssh/authorized_keys",
+		"/work/a/.b", "/work/..a",
+		"/file/a",    "/.file",
+		"/file/",
 	};
 	struct returns one = {.roots = NULL};
 
-	assert_int_equal(returns_add(&one, "/work"), 0);
-	assert_true(returns_allow(&one, "/work"));
-	assert_true(returns_allow(&one, "/work/a"));
-	assert_true(returns_allow(&one, "/work/..a/.b"));
+	assert_int_equal(returns_add(&one, "/", "work", true), 0);
+	assert_int_equal(returns_add(&one, "/", "file", false), 0);
+	assert_int_equal(returns_add(&one, "/home/u", ".profile", false), 0);
+	assert_non_null(returns_find(&one, "/work/a"));
+	assert_non_null(returns_find(&one, "/work/a./b"));
+	assert_non_null(returns_find(&one, "/file"));
+	/* it was named */
+	assert_non_null(returns_find(&one, "/home/u/.profile"));
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		if (returns_allow(&one, wrong[i]))
+		if (returns_find(&one, wrong[i]))
 			fail_msg("'%s' is allowed", wrong[i]);
 	returns_release(&one);
 }
@@ -180,7 +224,7 @@ CASE(complete_files_take_their_name_and_mode)
 	/* never set-user-ID, whatever the guest says, nor what the user keeps from others */
 	assert_int_equal(st.st_mode, S_IFREG | 0640);
 	assert_int_equal(count_entries(top), 1);
-	assert_int_equal(receiving.fd, -1);
+	assert_int_equal(receiving.file.fd, -1);
 }
 
 CASE(empty_files_come_back_too)
@@ -214,8 +258,7 @@ CASE(directories_are_made)
 CASE(names_that_are_directories_are_told)
 {
 	assert_int_equal(mkdir(in_top("a"), 0755), 0);
-	assert_int_equal(begin(in_top("a"), 0644), 0);
-	assert_int_equal(end(0), -EISDIR);
+	assert_int_equal(begin(in_top("a"), 0644), -EISDIR);
 	assert_non_null(strstr(error.text, in_top("a")));
 	assert_int_equal(count_entries(top), 1);
 }
@@ -242,6 +285,44 @@ CASE(cut_files_are_not_kept)
 	assert_int_equal(receiving_cut(&receiving, &error), -EPROTO);
 	assert_int_equal(receiving_cut(&receiving, &error), 0);
 	assert_int_equal(count_entries(top), 0);
+}
+
+/* Which the user has, or another one of this machine has made. */
+CASE(links_pipes_and_devices_are_left_alone)
+{
+	char outside[] = "/tmp/dwell-returns-outside-XXXXXX";
+	struct stat st;
+
+	assert_non_null(mkdtemp(outside));
+	assert_int_equal(symlink(outside, in_top("link")), 0);
+	assert_int_equal(begin(in_top("link/a"), 0644), -ENOTDIR);
+	assert_int_equal(take("hostile"), 0);
+	assert_int_equal(end(7), 0);
+	assert_int_equal(begin(in_top("link"), 0644), -EEXIST);
+	assert_int_equal(count_entries(outside), 0);
+	assert_int_equal(mkfifo(in_top("pipe"), 0600), 0);
+	assert_int_equal(begin(in_top("pipe"), 0644), -EEXIST);
+	assert_int_equal(lstat(in_top("link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(count_entries(top), 2);
+	assert_int_equal(rmdir(outside), 0);
+}
+
+CASE(files_and_bytes_are_limited)
+{
+	receiving.max_bytes = 10;
+	assert_int_equal(begin(in_top("a"), 0644), 0);
+	assert_int_equal(take("1234567"), 0);
+	assert_int_equal(end(7), 0);
+	assert_int_equal(begin(in_top("b"), 0644), 0);
+	assert_int_equal(take("1234"), -EFBIG);
+	assert_non_null(strstr(error.text, "--return-limit"));
+	assert_int_equal(take("5"), 0);
+	assert_int_equal(end(5), 0);
+	assert_int_equal(count_entries(top), 1);
+	receiving.files = RECEIVING_FILES_MAX;
+	assert_int_equal(begin(in_top("c"), 0644), -EFBIG);
+	assert_int_equal(count_entries(top), 1);
 }
 
 CASE(what_belongs_to_no_file_is_dropped)
@@ -273,7 +354,7 @@ CASE(files_that_nobody_asked_for_are_refused)
 	memset(path, 'a', sizeof(path));
 	memcpy(path, in_top(""), strlen(in_top("")));
 	path[PATH_MAX - 1] = '\0';
-	assert_int_equal(begin(path, 0644), -EPROTO);
+	assert_int_equal(begin(path, 0644), -ENAMETOOLONG);
 	assert_int_equal(count_entries(top), 0);
 }
 
@@ -284,7 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roots_are_names_without_dots),
 		cmocka_unit_test(all_of_the_guest_is_no_root),
-		cmocka_unit_test(roots_come_from_the_directory_and_the_arguments),
+		cmocka_unit_test(outputs_come_from_the_options_of_the_command),
 		cmocka_unit_test(only_plain_names_below_a_root_are_allowed),
 		TEST(complete_files_take_their_name_and_mode),
 		TEST(empty_files_come_back_too),
@@ -292,6 +373,8 @@ int main(void)
 		TEST(directories_are_made),
 		TEST(names_that_are_directories_are_told),
 		TEST(cut_files_are_not_kept),
+		TEST(links_pipes_and_devices_are_left_alone),
+		TEST(files_and_bytes_are_limited),
 		TEST(what_belongs_to_no_file_is_dropped),
 		TEST(files_that_nobody_asked_for_are_refused),
 	};
