@@ -7,6 +7,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+
 void forked_prepare(pid_t parent, int out, int error)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -20,6 +22,7 @@ void forked_prepare(pid_t parent, int out, int error)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	descriptors_restore();
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* vasprintf */
 #include "base/output.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 int output_init(struct output *out, int fd)
 {
@@ -91,14 +95,22 @@ void output_i64(struct output *out, int64_t value)
 
 void output_format(struct output *out, const char *format, ...)
 {
-	char text[512];
+	char room[512], *text = room;
 	va_list args;
 	int length;
 
 	va_start(args, format);
-	length = vsnprintf(text, sizeof(text), format, args);
+	length = vsnprintf(room, sizeof(room), format, args);
 	va_end(args);
+	if (length >= (int)sizeof(room)) {
+		va_start(args, format);
+		length = vasprintf(&text, format, args);
+		va_end(args);
+	}
 	if (length > 0)
-		output_bytes(out, text,
-			     (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
+		output_bytes(out, text, text_tame(text, (size_t)length, format));
+	else if (length < 0)
+		out->error = out->error ? out->error : ENOMEM;
+	if (text != room && length >= 0)
+		free(text);
 }

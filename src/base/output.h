@@ -57,6 +57,7 @@ static inline void output_char(struct output *out, char c)
 
 void output_u64(struct output *out, uint64_t value);
 void output_i64(struct output *out, int64_t value);
+/* What arguments bring cannot disturb a terminal or end a line: text_tame(). */
 __attribute__((format(printf, 2, 3))) void output_format(struct output *out, const char *format,
 							 ...);
 

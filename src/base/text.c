@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700 /* wcwidth */
 #include "base/text.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -59,12 +60,72 @@ size_t text_encode(char into[4], uint32_t character)
 }
 
 /* Characters that move the cursor, change the writing direction or cannot be seen. */
-static int is_hostile(uint32_t c)
+static bool is_hostile(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == REPLACEMENT ||
-	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) ||
-	       (c >= 0xe0000 && c <= 0xe0fff);
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x115f ||
+	       c == 0x1160 || c == 0x17b4 || c == 0x17b5 || (c >= 0x180b && c <= 0x180f) ||
+	       c == 0x3164 || c == 0xffa0 || c == REPLACEMENT || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+	       (c >= 0xfff0 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* What follows the last conversion of a format. */
+static const char *suffix_of(const char *format)
+{
+	const char *suffix = format;
+
+	for (const char *at = format; (at = strchr(at, '%'));) {
+		at += 1 + strspn(at + 1, "-+ #0123456789.*'hljztL");
+		at += *at != '\0';
+		suffix = at;
+	}
+	return suffix;
+}
+
+static size_t count_lines(const char *text, size_t length)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < length; i++)
+		count += text[i] == '\n';
+	return count;
+}
+
+static bool is_plain(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)(text[i] - 0x20) >= 0x5f)
+			return false;
+	return true;
+}
+
+size_t text_tame(char *text, size_t length, const char *format)
+{
+	size_t before = strcspn(format, "%"), middle = strlen(format), after, end, used;
+	bool lines;
+
+	if (before == middle)
+		return length;
+	after = strlen(suffix_of(format));
+	end = length - after;
+	if (is_plain(text + before, end - before))
+		return length;
+	lines = count_lines(text + before, end - before) ==
+		count_lines(format + before, middle - before - after);
+	used = before;
+	for (size_t at = before, bytes; at < end; at += bytes) {
+		uint32_t character;
+
+		bytes = text_decode(text + at, end - at, &character);
+		if (is_hostile(character) && !(character == '\n' && lines)) {
+			text[used++] = '?';
+			continue;
+		}
+		memmove(text + used, text + at, bytes);
+		used += bytes;
+	}
+	memmove(text + used, text + end, after);
+	return used + after;
 }
 
 size_t text_printable(char *into, size_t room, const char *from, size_t columns)
@@ -75,11 +136,11 @@ size_t text_printable(char *into, size_t room, const char *from, size_t columns)
 	while (length && room) {
 		uint32_t character;
 		size_t bytes = text_decode(from, length, &character);
-		int hostile = is_hostile(character);
+		bool hostile = is_hostile(character);
 		int wide = hostile || character < 0x80 ? 1 : wcwidth((wchar_t)character);
 
 		if (wide < 0) {
-			hostile = 1;
+			hostile = true;
 			wide = 1;
 		}
 		if (width + (size_t)wide > columns || used + (hostile ? 1 : bytes) >= room)
@@ -138,6 +199,9 @@ void text_csv(struct output *out, const char *text)
 
 	if (quote)
 		output_char(out, '"');
+	/* a spreadsheet would take it for a formula, and run it */
+	if (*text && strchr("=+-@\t\r", *text))
+		output_char(out, '\'');
 	while (length) {
 		uint32_t character;
 		size_t bytes = text_decode(text, length, &character);

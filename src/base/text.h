@@ -28,6 +28,14 @@ size_t text_encode(char into[4], uint32_t character);
  */
 size_t text_printable(char *into, size_t room, const char *from, size_t columns);
 
+/*
+ * What printf() made of `format`, in place: of what the arguments brought, the same characters
+ * become '?', and so do line ends. What the format has before its first and behind its last
+ * conversion is left, and so are its line ends in between, as long as there are no others. Returns
+ * the length, which is not larger.
+ */
+size_t text_tame(char *text, size_t length, const char *format);
+
 /* text_printable() to an output, filled up with blanks to the full number of columns (240 at most).
  */
 void text_padded(struct output *out, const char *from, size_t columns);
@@ -35,7 +43,8 @@ void text_padded(struct output *out, const char *from, size_t columns);
 /* As a JSON string with its quotes. Invalid bytes become U+FFFD. */
 void text_json(struct output *out, const char *text);
 
-/* As a CSV field (RFC 4180): quoted when needed; controls and invalid bytes become '?'. */
+/* As a CSV field (RFC 4180): quoted when needed; controls and invalid bytes become '?'. What a
+ * spreadsheet would run as a formula (=, +, - or @ comes first) gets a ' before it. */
 void text_csv(struct output *out, const char *text);
 
 #endif

@@ -449,6 +449,12 @@ static void check_namespaces(struct finding *finding)
 	unsigned int user = namespace_inode("/proc/self/ns/user");
 	bool users = !user || user == PROC_USER_INIT_INO; /* 0: the kernel has none */
 
+	if (features_clock_shifted()) {
+		found(finding, "a time namespace with other clocks than the kernel's");
+		short_of(finding, CHECK_MISSING, "exact states",
+			 "nsenter --time=/proc/1/ns/time dwell …");
+		return;
+	}
 	if (pids && users) {
 		found(finding, "the machine's own");
 		return;

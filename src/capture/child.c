@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 
 /* In the child: signals as our parent left them, then wait, then become the program. */
 _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd, bool stop)
@@ -37,6 +38,7 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 		got = write(error_fd, &(int){-errno}, sizeof(int));
 		_exit(127);
 	}
+	descriptors_restore();
 	execvp(argv[0], argv);
 	got = write(error_fd, &(int){errno}, sizeof(int));
 	_exit(127);

@@ -103,6 +103,18 @@ struct omitted_time features_omitted_time(void)
 	return btf ? omitted_time(btf) : (struct omitted_time){false, false};
 }
 
+bool features_clock_shifted(void)
+{
+	cleanup_file FILE *file = fopen("/proc/self/timens_offsets", "re");
+	long long seconds, nanoseconds;
+	char clock[16];
+
+	while (file && fscanf(file, "%15s %lld %lld", clock, &seconds, &nanoseconds) == 3)
+		if (seconds || nanoseconds)
+			return true;
+	return false;
+}
+
 int features_probe(struct features *ret_features, struct error *error)
 {
 	cleanup(cleanup_btf_pointer) struct btf *btf = NULL;
@@ -110,6 +122,10 @@ int features_probe(struct features *ret_features, struct error *error)
 
 	if (result < 0)
 		return result;
+	if (features_clock_shifted())
+		return error_set(error, ENOTSUP,
+				 "this time namespace has other clocks than the kernel: "
+				 "nsenter --time=/proc/1/ns/time dwell …");
 	btf = btf__parse(BTF_PATH, NULL);
 	if (!btf)
 		return error_set(error, ENOTSUP,

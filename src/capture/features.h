@@ -32,6 +32,9 @@ int features_probe(struct features *ret_features, struct error *error) must_chec
 /* Without privileges; false also where the kernel has no type information. */
 struct omitted_time features_omitted_time(void);
 
+/* Whether this time namespace's clocks differ from those of the kernel side: time_namespaces(7). */
+bool features_clock_shifted(void);
+
 /* Inode of our pid namespace; 0 = the machine's first. */
 unsigned int features_pid_namespace(void);
 

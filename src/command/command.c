@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
+#include "base/print.h"
 #include "base/privilege.h"
 #include "base/text.h"
 #include "command/describe.h"
@@ -34,7 +36,7 @@ static void print_help(FILE *to)
 	      "Commands:\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+		print_text(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nOptions:\n"
 	      "  --help     this list; `dwell COMMAND --help` for a command's own, with examples\n"
 	      "  --version  version and licence\n\n"
@@ -52,7 +54,7 @@ int command_fail(const char *name, int code, const struct error *error)
 	char text[sizeof(error->text) * 2];
 
 	text_printable(text, sizeof(text), error->text, sizeof(text));
-	fprintf(stderr, "dwell %s: %s\n", name, text);
+	print_text(stderr, "dwell %s: %s\n", name, text);
 	return code;
 }
 
@@ -78,6 +80,7 @@ int command_main(int argc, char **argv)
 		      stderr);
 		return EXIT_NOT_RUN;
 	}
+	descriptors_raise();
 	setlocale(LC_ALL, "");
 	/* numbers are written, and read, with a point everywhere */
 	setlocale(LC_NUMERIC, "C");
@@ -103,6 +106,6 @@ int command_main(int argc, char **argv)
 	char shown[64];
 
 	text_printable(shown, sizeof(shown), argv[1], 40);
-	fprintf(stderr, "dwell: no command '%s'; `dwell --help` lists them\n", shown);
+	print_text(stderr, "dwell: no command '%s'; `dwell --help` lists them\n", shown);
 	return EXIT_USAGE;
 }

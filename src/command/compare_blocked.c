@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "base/json.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "command/compare.h"
 #include "command/replay.h"
@@ -295,8 +296,8 @@ int compare_blocked(const struct compare_options *options, enum exit_code *ret_c
 		result = show(&pair, error);
 	if (result >= 0 && options->worse_given &&
 	    comparison->share_b > comparison->share_a * (1 + options->worse)) {
-		fprintf(stderr, "dwell compare: %s is worse by more than %g %%\n",
-			options->paths[1], 100 * options->worse);
+		print_text(stderr, "dwell compare: %s is worse by more than %g %%\n",
+			   options->paths[1], 100 * options->worse);
 		*ret_code = EXIT_CHECK_FAILED;
 	}
 	comparison_release(&pair.comparison);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "command/compare.h"
 #include "command/load_reports.h"
@@ -44,8 +45,8 @@ static void tell_worse(const struct load_comparison *comparison)
 			if (compared->changes[k].verdict != LOAD_WORSE)
 				continue;
 			if (*before == ':')
-				fprintf(stderr, "dwell compare: worse in %s", shown);
-			fprintf(stderr, "%s %s", before, load_metrics[k].key);
+				print_text(stderr, "dwell compare: worse in %s", shown);
+			print_text(stderr, "%s %s", before, load_metrics[k].key);
 			before = ",";
 		}
 		if (*before == ',')

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/print.h"
 #include "load/checks.h"
 #include "load/scenarios.h"
 #include "load/spec_yaml.h"
@@ -14,7 +15,7 @@ static void list_types(void)
 {
 	puts("Work types (parameters: dwell load --list TYPE):");
 	for (size_t i = 0; work_types[i]; i++)
-		printf("  %-24s %s\n", work_types[i]->name, work_types[i]->summary);
+		print_text(stdout, "  %-24s %s\n", work_types[i]->name, work_types[i]->summary);
 }
 
 static void list_scenarios(void)
@@ -25,8 +26,8 @@ static void list_scenarios(void)
 
 		spec_init(&spec);
 		if (spec_read_text(&spec, scenario->text, scenario->name, NULL) >= 0)
-			printf("  %-24s %s\n", scenario->name,
-			       spec.description ? spec.description : "");
+			print_text(stdout, "  %-24s %s\n", scenario->name,
+				   spec.description ? spec.description : "");
 		spec_release(&spec);
 	}
 }
@@ -47,7 +48,7 @@ static void list_checks(void)
 		if (!check->help)
 			continue;
 		snprintf(name, sizeof(name), "%s%s", check->key, units[check->kind]);
-		printf("  %-24s %s\n", name, check->help);
+		print_text(stdout, "  %-24s %s\n", name, check->help);
 	}
 }
 
@@ -58,9 +59,9 @@ static void tell_params(const struct work_type *type)
 
 		snprintf(name, sizeof(name), "%s=%s", param->name,
 			 param->initial ? param->initial : "");
-		printf("  %-24s %s", name, param->help);
+		print_text(stdout, "  %-24s %s", name, param->help);
 		for (size_t i = 0; param->kind == PARAM_CHOICE && param->choices[i]; i++)
-			printf("%s%s", i ? ", " : ": ", param->choices[i]);
+			print_text(stdout, "%s%s", i ? ", " : ": ", param->choices[i]);
 		putchar('\n');
 	}
 }
@@ -71,17 +72,17 @@ static int tell_type(const struct work_type *type, struct error *error)
 	struct spec_work *work = spec_add_work(&works);
 	int result = work ? spec_parse_work(work, type->name, error) : -ENOMEM;
 
-	printf("%s: %s\n", type->name, type->summary);
+	print_text(stdout, "%s: %s\n", type->name, type->summary);
 	tell_params(type);
 	if (result >= 0) {
 		unsigned int team = work_team_size(type, work->params);
 		unsigned int period = work_checkpoint_period(type, work->params, team > 1);
 
 		if (team > 1)
-			printf("Workers come in groups of %u.\n", team);
+			print_text(stdout, "Workers come in groups of %u.\n", team);
 		if (period)
-			printf("Looks at the clock every %u iteration%s%s.\n", period,
-			       period == 1 ? "" : "s", team > 1 ? ", and after each wait" : "");
+			print_text(stdout, "Looks at the clock every %u iteration%s%s.\n", period,
+				   period == 1 ? "" : "s", team > 1 ? ", and after each wait" : "");
 		if (type->flags & WORK_FORKS)
 			puts("Makes processes of its own: not for --mode thread.");
 		params_release(type->params, work->params);
@@ -122,7 +123,7 @@ int load_print(const char *name, struct error *error)
 
 	if (!scenario)
 		return scenario_unknown(name, error);
-	fputs(scenario->text, stdout);
+	fputs(scenario->text, stdout); /* built in */
 	return 0;
 }
 
@@ -134,7 +135,7 @@ static void tell_cpus(const struct plan_group *group, const struct cpus *cpuset,
 
 	if (!group->cpus) {
 		cpus_format(text, sizeof(text), cpuset);
-		printf("%s  all on %s\n", indent, text);
+		print_text(stdout, "%s  all on %s\n", indent, text);
 		return;
 	}
 	for (unsigned int i = 1; i <= group->count; i++) {
@@ -143,9 +144,10 @@ static void tell_cpus(const struct plan_group *group, const struct cpus *cpuset,
 			continue;
 		cpus_format(text, sizeof(text), &group->cpus[first]);
 		if (i - first > 1)
-			printf("%s  workers %u to %u on %s\n", indent, first, i - 1, text);
+			print_text(stdout, "%s  workers %u to %u on %s\n", indent, first, i - 1,
+				   text);
 		else
-			printf("%s  worker %u on %s\n", indent, first, text);
+			print_text(stdout, "%s  worker %u on %s\n", indent, first, text);
 		first = i;
 	}
 }
@@ -163,25 +165,25 @@ static int tell_group(struct planner *planner, const struct spec_cgroup *cgroup,
 		result = plan_group(planner, cgroup, work, &cpuset, &group, error);
 	if (result < 0)
 		return result;
-	printf("%s%u x %s", indent, group.count, work->type->name);
+	print_text(stdout, "%s%u x %s", indent, group.count, work->type->name);
 	for (const struct param *param = work->type->params; param && param->name; param++) {
 		if (output_init(&out, -1) < 0)
 			break;
 		param_write(&out, param, work->params);
-		printf("%s%s=%.*s", param == work->type->params ? ":" : ",", param->name,
-		       (int)out.used, out.buffer);
+		print_text(stdout, "%s%s=%.*s", param == work->type->params ? ":" : ",",
+			   param->name, (int)out.used, out.buffer);
 		output_release(&out);
 	}
 	spec_format_policy(policy, sizeof(policy), &work->policy);
 	if (work->policy.kind != POLICY_NORMAL)
-		printf(", policy %s", policy);
+		print_text(stdout, ", policy %s", policy);
 	if (work->nice_given)
-		printf(", nice %d", work->nice);
+		print_text(stdout, ", nice %d", work->nice);
 	if (work->threads)
-		printf(", threads of one process");
+		print_text(stdout, ", threads of one process");
 	if (group.team_size > 1)
-		printf(", %u group%s of %u", group.count / group.team_size,
-		       group.count == group.team_size ? "" : "s", group.team_size);
+		print_text(stdout, ", %u group%s of %u", group.count / group.team_size,
+			   group.count == group.team_size ? "" : "s", group.team_size);
 	putchar('\n');
 	tell_cpus(&group, &cpuset, indent);
 	plan_group_release(&group);
@@ -199,14 +201,14 @@ static int tell_cgroup(struct planner *planner, const struct spec_cgroup *cgroup
 		return result;
 	cpus_format(text, sizeof(text), &cpuset);
 	if (*cgroup->name)
-		printf("  cgroup %s", cgroup->name);
+		print_text(stdout, "  cgroup %s", cgroup->name);
 	else
-		printf("  in this cgroup");
+		print_text(stdout, "  in this cgroup");
 	if (cgroup->cpuset)
-		printf(", cpuset %s", text);
+		print_text(stdout, ", cpuset %s", text);
 	for (size_t i = 0; i < SPEC_LIMITS; i++)
 		if (cgroup->limits.values[i])
-			printf(", %s %s", limit_info[i].file, cgroup->limits.values[i]);
+			print_text(stdout, ", %s %s", limit_info[i].file, cgroup->limits.values[i]);
 	putchar('\n');
 	for (size_t i = 0; result >= 0 && i < cgroup->works.count; i++)
 		result = tell_group(planner, cgroup, &cgroup->works.items[i], "    ", error);
@@ -224,16 +226,16 @@ static int tell_phase(struct planner *planner, const struct spec_phase *phase, s
 
 	duration_format(hold, sizeof(hold), hold_ns);
 	duration_format(loop, sizeof(loop), phase->loop_ns);
-	printf("  phase %zu, %s%s%s\n", number, hold, phase->loop_ns ? ", ops repeated every " : "",
-	       phase->loop_ns ? loop : "");
+	print_text(stdout, "  phase %zu, %s%s%s\n", number, hold,
+		   phase->loop_ns ? ", ops repeated every " : "", phase->loop_ns ? loop : "");
 	for (size_t i = 0; result >= 0 && i < phase->op_count; i++) {
 		const struct spec_op *op = &phase->ops[i];
 
-		printf("    %s%s%s%s%s%s%s%s%s\n", op_names[op->kind], *op->cgroup.name ? " " : "",
-		       op->cgroup.name, *op->other ? " " : "", op->other,
-		       op->cgroup.cpuset ? " cpus " : "",
-		       op->cgroup.cpuset ? op->cgroup.cpuset : "", op->command ? " " : "",
-		       op->command ? op->command : "");
+		print_text(stdout, "    %s%s%s%s%s%s%s%s%s\n", op_names[op->kind],
+			   *op->cgroup.name ? " " : "", op->cgroup.name, *op->other ? " " : "",
+			   op->other, op->cgroup.cpuset ? " cpus " : "",
+			   op->cgroup.cpuset ? op->cgroup.cpuset : "", op->command ? " " : "",
+			   op->command ? op->command : "");
 		for (size_t k = 0; result >= 0 && k < op->cgroup.works.count; k++)
 			result = tell_group(planner, &op->cgroup, &op->cgroup.works.items[k],
 					    "      ", error);
@@ -254,7 +256,7 @@ static void tell_checks(const struct spec_checks *checks)
 			continue;
 		if (check->kind != CHECK_FLAG)
 			check_format(limit, sizeof(limit), check->kind, *(const double *)at);
-		printf("  %s%s%s\n", check->key, *limit ? " " : "", limit);
+		print_text(stdout, "  %s%s%s\n", check->key, *limit ? " " : "", limit);
 	}
 }
 
@@ -266,7 +268,8 @@ int load_tell_plan(const struct spec *spec, const struct topology *topology, str
 
 	planner_init(&planner, spec, topology);
 	duration_format(duration, sizeof(duration), spec->duration_ns);
-	printf("%s: %s, seed %llu\n", spec->name, duration, (unsigned long long)spec->seed);
+	print_text(stdout, "%s: %s, seed %llu\n", spec->name, duration,
+		   (unsigned long long)spec->seed);
 	for (size_t i = 0; result >= 0 && i < spec->cgroups.count; i++)
 		result = tell_cgroup(&planner, &spec->cgroups.items[i], error);
 	for (size_t i = 0; result >= 0 && i < spec->phases.count; i++)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/print.h"
 
 #define BAR_COLUMNS 24
 #define SMOOTHING   0.3 /* share of the latest rate */
@@ -68,7 +69,7 @@ void load_progress_show(struct load_progress *progress, const struct run *run)
 	snprintf(line, sizeof(line), "%s [%s] %s of %s  %u workers  %.3g iterations/s%s%s",
 		 run->spec->name, bar, elapsed, whole, running(run), progress->rate,
 		 run->phase ? "  " : "", run->phase ? run->phase : "");
-	fprintf(stderr, "\r%.*s\033[K", (int)terminal_columns() - 1, line);
+	print_text(stderr, "\r%.*s\033[K", (int)terminal_columns() - 1, line);
 	progress->drawn = true;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "view/load.h"
 
 #define MOST_OF_A_SECOND 1000
@@ -95,7 +96,7 @@ int load_store_write(struct load_store *store, const struct outcome *outcome, st
 				      : file_replace(path, output.buffer, output.used, error);
 	output_release(&output);
 	if (result >= 0)
-		fprintf(stderr, "dwell load: kept in %s\n", store->directory);
+		print_text(stderr, "dwell load: kept in %s\n", store->directory);
 	return result;
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/duration.h"
+#include "base/print.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "command/command.h"
@@ -244,7 +245,7 @@ static int run(struct report *report, struct error *error)
 		output_release(&report->output);
 	}
 	if (result >= 0 && replay_remark(&replay))
-		fprintf(stderr, "dwell report: %s\n", replay_remark(&replay));
+		print_text(stderr, "dwell report: %s\n", replay_remark(&replay));
 	replay_release(&replay);
 	return result < 0 ? result : damaged;
 }

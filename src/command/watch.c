@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/print.h"
 #include "command/snapshot.h"
 
 /* Sink of the source's records. */
@@ -203,8 +204,8 @@ void watch_tell_source(const struct watch *watch, const char *program)
 		return;
 	for (size_t i = 0; i < about->missing_count; i++)
 		if (!strcmp(about->missing[i].source, "bpf"))
-			fprintf(stderr, "dwell %s: sampling /proc instead: %s\n", program,
-				about->missing[i].why);
+			print_text(stderr, "dwell %s: sampling /proc instead: %s\n", program,
+				   about->missing[i].why);
 }
 
 void watch_release(struct watch *watch)

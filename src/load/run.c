@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 #include "base/array.h"
@@ -71,17 +70,6 @@ void run_warn(struct run *run, const char *format, ...)
 	note(run, at_ns, text);
 	if (hooks->warn)
 		hooks->warn(hooks->data, at_ns, text);
-}
-
-/* Each worker needs a descriptor here, and the soft limit is often 1,024. */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
 }
 
 static int hear_signals(struct run *run, struct error *error)
@@ -293,7 +281,6 @@ static int prepare(struct run *run, struct error *error)
 {
 	int result = hear_signals(run, error);
 
-	raise_limit();
 	if (result >= 0)
 		result = scratch_make(&run->scratch, run->options->scratch, error);
 	if (result >= 0 && run->guarded)

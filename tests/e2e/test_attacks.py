@@ -13,7 +13,8 @@ import time
 
 import pytest
 
-from conftest import DWELL
+from conftest import BUILD, DWELL, parse, run
+from services import Service
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
 FILES = 400
@@ -242,3 +243,101 @@ def test_set_user_id_is_refused(lent, mode):
         done = nobody(copy, *arguments)
         assert done.returncode == 1 and done.stderr.startswith("dwell: refuses to run set-user-ID"), done
         assert not done.stdout
+
+
+HOSTILE = "a\x1b[2J\x9b\u061c\u180e\u202eb"
+
+
+def harmless(text):
+    """No character that moves, hides or turns anything."""
+    hostile = [character for character in text if ord(character) < 0x20 and character != "\n" or 0x7F <= ord(character) < 0xA0
+               or character in "\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"]
+    assert not hostile, (hostile, text)
+
+
+@pytest.mark.parametrize("screen", [["-v"], ["--format", "table"]])
+def test_names_of_services_cannot_disturb_a_terminal(tmp_path, screen):
+    service = tmp_path / f"{HOSTILE}\nx"
+    shutil.copy(BUILD / "tests" / "loop-service", service)
+    running = Service([service, "1", tmp_path])
+    try:
+        for _ in range(3):
+            running.ask("sleep", 20)
+        done = run("blocked", "-p", running.process.pid, "-d", "300ms", *screen)
+    finally:
+        running.end()
+    assert done.returncode in (0, 3, 4), done.stderr
+    assert "a?[2J" in done.stdout + done.stderr
+    harmless(done.stdout + done.stderr)
+
+
+def test_names_in_specs_cannot_disturb_a_terminal(tmp_path):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text('name: "x\\e[2J\\u202Ey\\nverdict: pass"\nduration: 200ms\nwork: {type: spin-wait, workers: 1}\n', encoding="utf-8")
+    for more in ([], ["--dry-run"], ["--save", tmp_path / "kept"]):
+        done = run("load", spec, *more)
+        assert done.returncode in (0, 2, 3), done
+        harmless(done.stdout + done.stderr)
+        assert "x?[2J?y?verdict: pass" in done.stdout + done.stderr, done
+
+
+def test_files_and_options_of_any_name(tmp_path):
+    """In messages about them."""
+    for arguments in (["top", "--from", f"/tmp/{HOSTILE}"], ["report", f"/tmp/{HOSTILE}"], ["load", f"/tmp/{HOSTILE}"],
+                      ["top", HOSTILE], ["load", "--work", HOSTILE], [HOSTILE], ["compare", f"/{HOSTILE}", f"/{HOSTILE}"],
+                      ["guest", "--kernel", f"/tmp/{HOSTILE}", "--", "doctor"], ["guest", "--matrix", f"/tmp/{HOSTILE}"],
+                      ["record", "-o", f"/nonexistent/{HOSTILE}", "-d", "100ms"]):  # fmt: skip
+        done = run(*arguments)
+        assert done.returncode in (1, 2) and done.stderr, done
+        harmless(done.stdout + done.stderr)
+        assert done.stderr.count("\n") <= 2, done.stderr
+
+
+def test_names_that_a_spreadsheet_would_run(tmp_path):
+    program = tmp_path / "=1+1"
+    program.write_text("#!/bin/sh\nsleep 0.2\n")
+    shutil.copy("/bin/sleep", program)
+    done = run("top", "-i", "100ms", "-c", "1", "--format", "csv", "--", program, "0.3")
+    assert done.returncode == 0, done.stderr
+    cells = [cell for line in done.stdout.splitlines() for cell in line.split(",") if "1+1" in cell]
+    assert cells and all(cell.startswith("'=1+1") for cell in cells), done.stdout
+
+
+def test_a_time_namespace_with_another_clock():
+    """Whose times would be wrong, or of no thread at all."""
+    shifted = ["unshare", "-T", "--boottime", "1000", "--monotonic", "1000"]
+    if subprocess.run([*shifted, "true"], capture_output=True).returncode:
+        pytest.skip("no time namespaces here")
+    done = subprocess.run([*shifted, DWELL, "top", "-c", "1", "-i", "100ms", "--format", "json"], capture_output=True, text=True)
+    (interval,), _ = parse(done.stdout)
+    assert done.returncode == 0 and interval["sources"] == ["procfs"] and "time namespace" in done.stderr
+    for arguments in (["top", "-c", "1", "--source", "bpf"], ["blocked", "-p", str(os.getpid()), "-d", "100ms"]):
+        done = subprocess.run([*shifted, DWELL, *arguments], capture_output=True, text=True)
+        assert done.returncode == 1 and "time namespace" in done.stderr and not done.stdout, done
+    done = subprocess.run([*shifted, DWELL, "doctor"], capture_output=True, text=True)
+    assert done.returncode == 3 and "time namespace" in done.stdout
+
+
+def test_descriptors(tmp_path):
+    """As many as there may be, and no more than before for who is started."""
+    limits = f"ulimit -Sn 200; exec {DWELL} top -i 50ms -c 1 --format json -- "
+    done = subprocess.run(["bash", "-c", limits + f"bash -c 'ulimit -Sn > {tmp_path}/child'"], capture_output=True, text=True)
+    assert done.returncode == 0 and (tmp_path / "child").read_text() == "200\n", done
+    # each library is a file that is looked into when a thread waits in it
+    library = next(pathlib.Path("/usr/lib").glob("*/libz.so.1"))
+    script = ["import ctypes, sys, threading, time"]
+    for number in range(300):
+        shutil.copy(library, tmp_path / f"lib{number}.so")
+    script += [f"for number in range(300): ctypes.CDLL('{tmp_path}/lib' + str(number) + '.so')", "print('loaded', flush=True)",
+               "lock = threading.Lock(); lock.acquire(); threading.Thread(target=lock.acquire, daemon=True).start(); time.sleep(60)"]
+    target = subprocess.Popen([sys.executable, "-c", "\n".join(script)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert target.stdout.readline() == "loaded\n"
+        limits = f"ulimit -Sn 200; exec {DWELL} top -p {target.pid} -i 200ms -c 2 --format json"
+        done = subprocess.run(["bash", "-c", limits], capture_output=True, text=True)
+        intervals, _ = parse(done.stdout)
+        states = [thread["state"] for thread in intervals[-1]["threads"]]
+        assert done.returncode == 0 and len(states) == 2 and "Too many open files" not in done.stderr, (states, done.stderr)
+    finally:
+        target.kill()
+        target.wait()

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+#include "base/descriptors.h"
 #include "load/work_type.h"
 
 #define GRACE_NS 2000000000ULL /* between SIGTERM and SIGKILL, of the 5 s there are to report */
@@ -85,6 +86,7 @@ _Noreturn static void become(const struct exec *exec)
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
+	descriptors_restore();
 	if (!wordexp(exec->command, &words, WRDE_NOCMD))
 		execvp(words.we_wordv[0], words.we_wordv);
 	_exit(127);

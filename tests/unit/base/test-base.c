@@ -256,6 +256,56 @@ CASE(hostile_names_cannot_break_a_terminal)
 	assert_string_equal(in_terminal("abcdef", 3), "abc");
 	assert_string_equal(in_terminal("\xe4\xb8\xad\xe4\xb8\xad", 3), "\xe4\xb8\xad"); /* wide */
 	assert_string_equal(in_terminal("", 3), "");
+	/* Arabic letter mark, Mongolian vowel separator, a letter without width */
+	assert_string_equal(in_terminal("\xd8\x9c|\xe1\xa0\x8e|\xe3\x85\xa4", 20), "?|?|?");
+}
+
+static const char *line_of(const char *format, const char *name)
+{
+	static char text[256];
+	int length = 0;
+
+	/* the format is of the test, which tames what printf() made of it */
+	for (const char *at = format; *at; at++) {
+		bool name_here = at[0] == '%' && at[1] == 's';
+		int used = snprintf(text + length, sizeof(text) - (size_t)length, "%.*s",
+				    name_here ? (int)strlen(name) : 1, name_here ? name : at);
+
+		length += used;
+		at += name_here;
+	}
+	text[text_tame(text, (size_t)length, format)] = '\0';
+	return text;
+}
+
+CASE(hostile_arguments_cannot_break_a_line)
+{
+	assert_string_equal(line_of("a\n%s\n", "b"), "a\nb\n");
+	assert_string_equal(line_of("\r%s\033[K", "\033[2J"), "\r?[2J\033[K");
+	assert_string_equal(line_of("%s\n", "x\ny\n"), "x?y?\n");
+	assert_string_equal(line_of("%s\n%s\n", "x"), "x\nx\n");
+	/* which of them are the format's cannot be known */
+	assert_string_equal(line_of("%s\n%s\n", "x\n"), "x??x?\n");
+	assert_string_equal(line_of("only this\033[K\n", ""), "only this\033[K\n");
+	assert_string_equal(line_of("%s", "\xff\xe2\x80\xae"
+					  "d\xc3\xa9j\xc3\xa0"),
+			    "??d\xc3\xa9j\xc3\xa0");
+}
+
+CASE(output_is_harmless_however_long)
+{
+	struct output out;
+	char name[2000];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	name[1000] = '\033';
+	assert_int_equal(output_init(&out, -1), 0);
+	output_format(&out, "%s|%u\n", name, 5);
+	assert_int_equal(out.used, 2002);
+	assert_int_equal(out.buffer[1000], '?');
+	assert_memory_equal(out.buffer + 1999, "|5\n", 3);
+	output_release(&out);
 }
 
 CASE(printable_text_respects_its_room)
@@ -282,6 +332,15 @@ CASE(csv_quotes_what_it_must)
 	output_char(&out, '|');
 	text_csv(&out, "say \"x\"\n");
 	assert_string_equal(written(&out), "plain|\"a,b\"|\"say \"\"x\"\"?\"");
+	output_char(&out, '|');
+	text_csv(&out, "=1+1");
+	output_char(&out, '|');
+	text_csv(&out, "@SUM(A1,A2)");
+	output_char(&out, '|');
+	text_csv(&out, "-bash");
+	output_char(&out, '|');
+	text_csv(&out, "a=1");
+	assert_non_null(strstr(written(&out), "|'=1+1|\"'@SUM(A1,A2)\"|'-bash|a=1"));
 	output_release(&out);
 }
 
@@ -457,6 +516,8 @@ int main(void)
 		cmocka_unit_test(json_has_its_commas),
 		cmocka_unit_test(hostile_names_cannot_break_json),
 		cmocka_unit_test(hostile_names_cannot_break_a_terminal),
+		cmocka_unit_test(hostile_arguments_cannot_break_a_line),
+		cmocka_unit_test(output_is_harmless_however_long),
 		cmocka_unit_test(printable_text_respects_its_room),
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(output_grows_in_memory),
