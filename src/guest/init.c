@@ -209,7 +209,8 @@ _Noreturn void guest_init(void)
 		fprintf(stderr, "init: %s: %s\n", board_here()->line_path, strerror(errno));
 		turn_off();
 	}
-	sethostname("guest", 5);
+	if (sethostname("guest", 5) < 0)
+		fprintf(stderr, "init: the name of the host: %s\n", strerror(errno));
 	/* off by default since 5.14; what is started before it counts only its time on a CPU */
 	write_setting("/proc/sys/kernel/task_delayacct", "1");
 	read_orders(&orders);
