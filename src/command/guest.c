@@ -175,6 +175,9 @@ static void remark(const struct guest_run *run)
 		print_text(stderr,
 			   "dwell guest: emulated (TCG)%s: its timings are indicative only\n",
 			   *result->kvm_error.text ? ", for KVM cannot run this guest here" : "");
+	if (result->unconfined)
+		print_text(stderr, "dwell guest: %s is built without a sandbox (seccomp)\n",
+			   qemu->board->qemu);
 	if (!qemu->board->caches && shape_cpus(&qemu->shape) > qemu->shape.llcs)
 		print_text(
 			stderr,

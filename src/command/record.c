@@ -105,8 +105,9 @@ static void tell(const struct record *record, const struct watch *watch)
 	char size[16];
 
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
-	print_text(stderr, "%s%s: %llu intervals, %s, lost %llu\n",
-		   record->progress ? "\r\033[K" : "", record->path,
+	if (record->progress)
+		fputs("\r\033[K", stderr);
+	print_text(stderr, "%s: %llu intervals, %s, lost %llu\n", record->path,
 		   (unsigned long long)watch->told, size,
 		   (unsigned long long)losses_all(&record->losses));
 }

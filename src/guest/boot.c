@@ -261,12 +261,13 @@ static int follow_once(struct guest *guest, uint64_t patience_ns, struct error *
 						error);
 }
 
-static int attempt(struct guest *guest, bool kvm, uint64_t patience_ns, struct error *error)
+static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, struct error *error)
 {
 	struct qemu_options qemu = guest->options->qemu;
 	int result;
 
 	qemu.kvm = kvm;
+	qemu.sandbox = !guest->result->unconfined;
 	guest->result->kvm = kvm;
 	guest->incoming.started_ns = clock_monotonic_ns();
 	result = qemu_start(&guest->qemu, &qemu, error);
@@ -279,6 +280,28 @@ static int attempt(struct guest *guest, bool kvm, uint64_t patience_ns, struct e
 	if (guest->incoming.ended_ns)
 		guest->result->teardown_ns = clock_monotonic_ns() - guest->incoming.ended_ns;
 	return result;
+}
+
+/* It says so before anything else. */
+static bool has_no_sandbox(const struct guest *guest)
+{
+	return !guest->result->ready_ns && !guest->result->unconfined && !guest->interrupted &&
+	       (strstr(guest->console.tail, "-sandbox") ||
+		strstr(guest->console.tail, "seccomp support is disabled"));
+}
+
+static int attempt(struct guest *guest, bool kvm, uint64_t patience_ns, struct error *error)
+{
+	int log_fd = guest->console.log_fd;
+	int result = attempt_once(guest, kvm, patience_ns, error);
+
+	if (result >= 0 || !has_no_sandbox(guest))
+		return result;
+	guest->result->unconfined = true;
+	guest->monitored_used = 0;
+	*error = (struct error){""};
+	guest->console = (struct console){.log_fd = log_fd};
+	return attempt_once(guest, kvm, patience_ns, error);
 }
 
 static int run(struct guest *guest, struct error *error)

@@ -42,6 +42,7 @@ enum boot_scheduler {
 struct boot_result {
 	bool ended; /* the command has, with `code` */
 	int code;
+	bool unconfined; /* this QEMU has no -sandbox */
 	bool kvm;
 	struct error kvm_error;		  /* why it was not KVM after all; "": it was not tried */
 	char release[BOOT_RELEASE_BYTES]; /* of the kernel; "": it did not come so far */

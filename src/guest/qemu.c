@@ -8,12 +8,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/forked.h"
+#include "guest/jail.h"
 
 #define ARGUMENTS 128
 #define TEXTS	  96
@@ -100,7 +103,7 @@ static void add_lines(struct arguments *arguments, const struct board *board, co
 }
 
 static void make_arguments(struct arguments *arguments, const struct qemu_options *options,
-			   const int *theirs)
+			   int kernel_fd, const int *theirs)
 {
 	const struct board *board = options->board;
 	const struct shape *shape = &options->shape;
@@ -122,25 +125,36 @@ static void make_arguments(struct arguments *arguments, const struct qemu_option
 	add(arguments, "-smp");
 	add_format(arguments, "%s", smp);
 	add_nodes(arguments, options);
-	add_two(arguments, "-kernel", options->kernel);
+	if (options->sandbox)
+		add_two(arguments, "-sandbox",
+			"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
+	/* it could not open them by their names */
+	add(arguments, "-kernel");
+	add_format(arguments, "/proc/self/fd/%d", kernel_fd);
 	add(arguments, "-initrd");
-	add_format(arguments, "/proc/%d/fd/%d", getpid(), options->image_fd);
+	add_format(arguments, "/proc/self/fd/%d", options->image_fd);
 	add_lines(arguments, board, theirs);
 }
 
-_Noreturn static void become(const struct board *board, char *const items[],
+_Noreturn static void become(const struct qemu_options *options, int kernel_fd, char *const items[],
 			     const int theirs[QEMU_LINES], pid_t parent)
 {
 	const struct rlimit no_core = {0, 0};
+	struct jail_program program;
 
+	jail_find(&program, items[0]);
+	/* first: with other rights it would outlive us again */
+	jail_enter();
 	forked_prepare(parent, theirs[QEMU_SAID], theirs[QEMU_SAID]);
 	/* where KVM cannot run the guest it may abort, which is tried and no crash to look into */
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (int i = 0; i < QEMU_LINES; i++)
 		fcntl(theirs[i], F_SETFD, 0);
-	execvp(items[0], items);
+	fcntl(kernel_fd, F_SETFD, 0);
+	fcntl(options->image_fd, F_SETFD, 0);
+	jail_exec(&program, items);
 	dprintf(STDERR_FILENO, "%s: %s; install %s", items[0], strerror(errno),
-		board->qemu_package);
+		options->board->qemu_package);
 	_exit(127);
 }
 
@@ -157,9 +171,27 @@ static int make_lines(struct qemu *qemu, int theirs[QEMU_LINES], struct error *e
 	return 0;
 }
 
+/* A copy in memory, that any user may open again. */
+static int copy_kernel(const char *path, struct error *error)
+{
+	cleanup_close int from = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = from < 0 ? -1 : memfd_create("dwell-kernel", MFD_CLOEXEC);
+	ssize_t copied = 1;
+
+	while (fd >= 0 && copied > 0)
+		copied = sendfile(fd, from, NULL, 1 << 30);
+	if (fd >= 0 && !copied)
+		return fd;
+	error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -EIO;
+}
+
 static int fork_qemu(struct qemu *qemu, const struct qemu_options *options,
 		     const int theirs[QEMU_LINES], struct error *error)
 {
+	cleanup_close int kernel_fd = copy_kernel(options->kernel, error);
 	struct arguments arguments = {.count = 0};
 	cleanup_free char *append = NULL;
 	pid_t parent = getpid();
@@ -171,13 +203,15 @@ static int fork_qemu(struct qemu *qemu, const struct qemu_options *options,
 		append = NULL;
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	make_arguments(&arguments, options, theirs);
+	if (kernel_fd < 0)
+		return kernel_fd;
+	make_arguments(&arguments, options, kernel_fd, theirs);
 	add_two(&arguments, "-append", append);
 	if (arguments.full)
 		return error_set(error, E2BIG, "QEMU would need more arguments than are made");
 	qemu->pid = fork();
 	if (!qemu->pid)
-		become(options->board, arguments.items, theirs, parent);
+		become(options, kernel_fd, arguments.items, theirs, parent);
 	if (qemu->pid < 0) {
 		qemu->pid = 0;
 		return error_set(error, errno, "cannot fork: %s", strerror(errno));

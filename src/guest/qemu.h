@@ -38,10 +38,12 @@ struct qemu_options {
 	struct shape shape;
 	uint64_t memory_bytes;
 	bool kvm;
+	bool sandbox; /* -sandbox on, which not every QEMU is built with */
 	int image_fd; /* the initramfs */
 };
 
-/* It dies with the calling thread. What cannot run at all says so on QEMU_SAID, and ends. */
+/* Not root's: guest/jail.h. It dies with the calling thread. What cannot run at all says so on
+ * QEMU_SAID, and ends. */
 int qemu_start(struct qemu *qemu, const struct qemu_options *options,
 	       struct error *error) must_check;
 

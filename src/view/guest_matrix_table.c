@@ -203,7 +203,7 @@ static int write_explained(struct output *out, const struct matrix *matrix,
 /* Each topology once: it is skipped under every kernel and scheduler. */
 static void write_skipped(struct output *out, const struct matrix *matrix)
 {
-	const char *before = "\n";
+	bool some = false;
 	size_t count = matrix->topology_count * matrix->schedulers.count * matrix->repeat;
 
 	for (size_t i = 0; i < count; i += matrix->schedulers.count * matrix->repeat) {
@@ -211,12 +211,12 @@ static void write_skipped(struct output *out, const struct matrix *matrix)
 
 		if (cell->verdict != MATRIX_SKIPPED)
 			continue;
-		output_format(out, "%sskipped  ", before);
+		output_string(out, some ? "skipped  " : "\nskipped  ");
+		some = true;
 		write_text(out, matrix->topologies[cell->topology].name, TITLE_COLUMNS);
 		output_string(out, ": ");
 		write_text(out, cell->reason, REASON_COLUMNS);
 		output_char(out, '\n');
-		before = "";
 	}
 }
 

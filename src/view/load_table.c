@@ -284,7 +284,9 @@ static void write_events(struct output *out, const struct run *run)
 
 	for (size_t i = 0; i < run->event_count; i++) {
 		duration_format(at, sizeof(at), run->events[i].at_ns);
-		output_format(out, "%s%8s  %s\n", i ? "" : "\n", at, run->events[i].text);
+		if (!i)
+			output_char(out, '\n');
+		output_format(out, "%8s  %s\n", at, run->events[i].text);
 	}
 }
 

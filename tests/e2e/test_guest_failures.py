@@ -108,11 +108,35 @@ def test_files_that_are_cut_are_not_kept(tmp_path):
 
 def test_qemu_gets_its_lines_and_nothing_else(tmp_path):
     done = fake(tmp_path, "lines")
-    fds = dict(item.split("=", 1) for item in done.stdout.split(" "))
+    fds = dict(item.split("=", 1) for item in done.stdout.splitlines())
     assert fds.pop("0") == "/dev/null"
     others = [to for to in fds.values() if not to.startswith("socket:")]
-    assert others == [], fds
+    # the kernel and the initramfs, and a script also has itself
+    assert sorted(to.split(" ")[0] for to in others if "fake-qemu" not in to) == ["/memfd:dwell-initramfs", "/memfd:dwell-kernel"], fds
     assert len(set(to for to in fds.values() if to.startswith("socket:"))) == 5, "one for each line"
+
+
+def test_qemu_has_no_rights(tmp_path):
+    """Nothing of root's: neither the user, nor a group, nor a capability, nor a way to them."""
+    done = fake(tmp_path, "rights")
+    status = dict(line.split(":\t", 1) for line in done.stdout.splitlines() if ":\t" in line)
+    users, groups = set(status["Uid"].split()), set(status["Gid"].split())
+    assert len(users) == len(groups) == 1 and int(users.pop()) > 1000000000 and int(groups.pop()) > 1000000000, status
+    kvm = str(os.stat("/dev/kvm").st_gid) if os.path.exists("/dev/kvm") else None
+    assert set(status["Groups"].split()) <= {kvm}, status
+    assert all(int(status[name], 16) == 0 for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")), status
+    assert status["NoNewPrivs"] == "1"
+
+
+def test_qemu_is_in_a_sandbox(tmp_path):
+    """And one that has none runs all the same, which is said."""
+    process, _ = started(SPIN)
+    status = dict(line.split(":\t", 1) for line in open(f"/proc/{qemu_of(process)}/status") if ":\t" in line)
+    assert int(status["Seccomp"]) == 2 and int(status["CapEff"], 16) == 0, status
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    done = fake(tmp_path, "no_sandbox")
+    assert done.returncode == 0 and done.stdout == "hello\n" and "is built without a sandbox" in done.stderr, done
 
 
 @pytest.mark.skipif(not os.access("/dev/kvm", os.R_OK | os.W_OK), reason="no /dev/kvm")
