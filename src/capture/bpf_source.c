@@ -37,6 +37,7 @@ struct session {
 	struct dwell_bpf *bpf;
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
+	size_t hostile_told;
 	struct spans *spans; /* NULL: not asked for */
 	struct features features;
 	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
@@ -251,6 +252,9 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	result = features_probe(&session->features, error);
 	if (result < 0)
 		return result;
+	session->wait_sites = wait_sites_new(error);
+	if (!session->wait_sites)
+		return -EAGAIN;
 	*complaint = '\0';
 	libbpf_set_print(keep_complaint);
 	session->bpf = dwell_bpf__open();
@@ -266,10 +270,8 @@ static int begin(struct session **ret_session, const struct source_options *opti
 					 session, NULL);
 	if (!session->ring)
 		return error_set(error, errno, "cannot map the event ring: %s", strerror(errno));
-	session->wait_sites = wait_sites_new(bpf_map__fd(session->bpf->maps.sites),
-					     bpf_map__fd(session->bpf->maps.site_answers));
-	if (!session->wait_sites)
-		return error_set(error, ENOMEM, "out of memory");
+	wait_sites_use(session->wait_sites, bpf_map__fd(session->bpf->maps.sites),
+		       bpf_map__fd(session->bpf->maps.site_answers));
 	if (options->spans)
 		wait_sites_preload(session->wait_sites, options->spans->pid);
 	result = seed(session, error);
@@ -371,6 +373,23 @@ static int send_reasons(struct session *session, uint64_t instant_ns, struct rec
 	return result < 0 ? result : tell_refused(session, sink);
 }
 
+/* At the first, and when no one is asked about any more. */
+static int tell_hostile(struct session *session, struct record_sink sink)
+{
+	size_t count = wait_sites_hostile(session->wait_sites), told = session->hostile_told;
+
+	session->hostile_told = count;
+	if (told < WAIT_SITES_HOSTILE_MAX && count >= WAIT_SITES_HOSTILE_MAX)
+		return sink_missing(sink, "futex-places",
+				    "too many programs hang or kill who reads their files and "
+				    "memory: all futex waits are told apart by operation only");
+	if (!told && count)
+		return sink_missing(sink, "futex-places",
+				    "a program hangs or kills who reads its files and memory: its "
+				    "futex waits are told apart by operation only");
+	return 0;
+}
+
 static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error)
 {
@@ -386,7 +405,9 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 		return result;
 	session->bpf->bss->told_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
-	result = drain(session, sink, error);
+	result = tell_hostile(session, sink);
+	if (result >= 0)
+		result = drain(session, sink, error);
 	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))
 		result = send_reasons(session, *ret_instant_ns, sink);
 	if (result >= 0 && session->spans)
@@ -513,6 +534,13 @@ static int bpf_work(void *data, struct record_sink sink, struct error *error)
 	return drain(data, sink, error);
 }
 
+static uint64_t bpf_helpers_cpu_ns(const void *data)
+{
+	const struct session *session = data;
+
+	return wait_sites_cpu_ns(session->wait_sites);
+}
+
 const struct source_ops source_bpf = {
 	.choice = SOURCE_BPF,
 	.open = bpf_open,
@@ -524,5 +552,6 @@ const struct source_ops source_bpf = {
 	.states = bpf_states,
 	.descriptor = bpf_descriptor,
 	.work = bpf_work,
+	.helpers_cpu_ns = bpf_helpers_cpu_ns,
 	.look_at = bpf_look_at,
 };

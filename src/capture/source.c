@@ -253,6 +253,13 @@ static int open_delays(struct source *source, const struct targets *targets,
 	return result;
 }
 
+/* With those who work for it. */
+static uint64_t own_cpu_ns(const struct source *source)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) +
+	       (source->ops->helpers_cpu_ns ? source->ops->helpers_cpu_ns(source->data) : 0);
+}
+
 int source_open(struct source **ret_source, const struct source_options *options,
 		const struct targets *targets, struct record_sink sink, struct error *error)
 {
@@ -288,7 +295,7 @@ int source_open(struct source **ret_source, const struct source_options *options
 		return result;
 	}
 	*error = (struct error){""};
-	source->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	source->cpu_ns = own_cpu_ns(source);
 	*ret_source = source;
 	return 0;
 }
@@ -313,7 +320,7 @@ int source_begin(struct source *source, bool final, struct error *error)
 					   own_sink(source), error);
 
 	source->final = final;
-	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	cpu_ns = own_cpu_ns(source);
 	source->snapshot_ns = clock_monotonic_ns() - start_ns;
 	source->self_cpu_ns = cpu_ns - source->cpu_ns;
 	source->cpu_ns = cpu_ns;

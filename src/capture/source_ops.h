@@ -27,6 +27,8 @@ struct source_ops {
 	/* Readable when work() has to be called; NULL: never. */
 	int (*descriptor)(const void *data);
 	int (*work)(void *data, struct record_sink sink, struct error *error);
+	/* CPU time so far of processes that work for it; NULL: there are none. */
+	uint64_t (*helpers_cpu_ns)(const void *data);
 	/* NULL: reasons cannot be kept. */
 	void (*look_at)(void *data, uint32_t pid);
 };

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Explains to the kernel side where in their programs threads wait for a futex: bpf/sites.bpf.h
- * asks, this answers by the symbols of the mapped files.
+ * asks, this passes questions to a helper (capture/wait_places.h) and its answers into the maps.
  */
 #ifndef DWELL_CAPTURE_WAIT_SITES_H
 #define DWELL_CAPTURE_WAIT_SITES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "base/cleanup.h"
+#include "base/error.h"
 #include "bpf/config.h"
 
 struct wait_sites;
 
-/* Descriptors of the maps `sites` and `site_answers`, kept by the caller. NULL: out of memory. */
-struct wait_sites *wait_sites_new(int sites_fd, int answers_fd);
+/* Before there are BPF descriptors: the helper must have none. NULL: see the error. */
+struct wait_sites *wait_sites_new(struct error *error);
 void wait_sites_free(struct wait_sites *sites);
 
-/* Reads the files a process has mapped now, so that its first questions are answered at once. */
+/* Descriptors of the maps `sites` and `site_answers`, kept by the caller. */
+void wait_sites_use(struct wait_sites *sites, int sites_fd, int answers_fd);
+
+/* Has the files read that a process has mapped now, so that its first questions are answered at
+ * once. */
 void wait_sites_preload(struct wait_sites *sites, uint32_t pid);
 
 /* Keeps a question for wait_sites_answer(); of too many the last is forgotten. */
@@ -25,15 +30,21 @@ void wait_sites_ask(struct wait_sites *sites, const struct site_question *questi
 
 /*
  * Answers what has been asked. Takes a bounded time; what is left over comes first the next time.
- * Whatever fails (the process is gone, its memory is not ours to read) leaves the wait as it was
- * classified.
+ * Whatever fails (the process is gone, its memory is not ours to read, a file that kills or stops
+ * the helper) leaves the wait as it was classified.
  */
 void wait_sites_answer(struct wait_sites *sites);
 
 /* After a snapshot: answers about single waits are used up. */
 void wait_sites_forget(struct wait_sites *sites);
 
-/* What a function tells by its mangled name (NULL: none known), as an enum site_verdict. */
-int wait_sites_classify(const char *function);
+/* Processes over which a helper hung or died. From WAIT_SITES_HOSTILE_MAX on no one is asked about.
+ */
+size_t wait_sites_hostile(const struct wait_sites *sites);
+
+#define WAIT_SITES_HOSTILE_MAX 16
+
+/* CPU time of the helper so far. */
+uint64_t wait_sites_cpu_ns(const struct wait_sites *sites);
 
 #endif

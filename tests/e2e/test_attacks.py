@@ -6,14 +6,20 @@ directory has to have happened.
 """
 import os
 import pathlib
+import random
 import shutil
+import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from conftest import BUILD, DWELL, parse, run
+from guests import await_end_of, below
+from loads import children
 from services import Service
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
@@ -341,3 +347,134 @@ def test_descriptors(tmp_path):
     finally:
         target.kill()
         target.wait()
+
+
+FIXTURES = pathlib.Path(__file__).parents[1] / "fixtures" / "attacks"
+x86_64 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="the attack is written in assembly of x86_64")
+
+# Runs a command, and prints its status and the most memory that it or a process of its own had, in KiB.
+MEASURED = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[2:], stdout=open(sys.argv[1], "w"))
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
+def measured(tmp_path, *arguments):
+    """-> (exit status, MiB at most, its intervals)"""
+    out = tmp_path / "out"
+    done = subprocess.run([sys.executable, "-c", MEASURED, out, DWELL, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120)  # fmt: skip
+    status, memory = done.stdout.split()
+    return int(status), int(memory) / 1024, parse(out.read_text())[0] if out.exists() else []
+
+
+def sparse(path):
+    """Its symbol table becomes 1.5 GB of nothing, in a file that takes no room."""
+    data = path.read_bytes()
+    (sections,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    with open(path, "r+b") as file:
+        for number in range(count):
+            at = sections + number * size
+            if struct.unpack_from("<I", data, at + 4)[0] == 2:  # SHT_SYMTAB
+                file.truncate(len(data) + (1500 << 20))
+                file.seek(at + 24)
+                file.write(struct.pack("<QQ", len(data) // 4096 * 4096, 1500 << 20))
+
+
+@pytest.fixture
+def waiter(lair):
+    """waiter(kind): a program of nobody's that waits for a futex, and what it waits in is a trap."""
+    started = []
+
+    def start(kind):
+        program = lair / f"waiter-{kind}"
+        # unwind tables that name a register of this number make libdw want 0.7 GB
+        flags = ["-DREGISTER=89000000"] if kind == "tables" else []
+        subprocess.run(["cc", "-pthread", *flags, "-o", program, FIXTURES / "waiter.c"], check=True)
+        if kind == "symbols":
+            sparse(program)
+        command = [*NOBODY, program, "own"]
+        if kind == "memory":
+            subprocess.run(["cc", "-o", lair / "silent-fs", FIXTURES / "silent-fs.c"], check=True)
+            (lair / "mount").mkdir()
+            command = [lair / "silent-fs", lair / "mount", program, "file", lair / "mount" / "file"]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True))
+        assert started[-1].stdout.readline() == "waiting\n"
+        return started[-1]
+
+    yield start
+    for process in started:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run(["umount", "-l", lair / "mount"], capture_output=True)
+
+
+TRAPS = ["tables", "symbols", "memory"]
+
+
+@x86_64
+@pytest.mark.parametrize("kind", TRAPS)
+def test_a_trap_costs_a_name_and_nothing_else(waiter, tmp_path, kind):
+    """Neither memory nor an interval: of the whole machine, and in a recording."""
+    waiter(kind)
+    status, memory, intervals = measured(tmp_path, "top", "-i", "200ms", "-c", "5", "--format", "json")
+    assert status == 0 and len(intervals) == 5 and memory < 256, (status, memory)
+    assert [thread for thread in intervals[-1]["threads"] if thread["comm"].startswith("waiter")]
+    status, memory, _ = measured(tmp_path, "record", "-i", "200ms", "-d", "1s", "-o", tmp_path / "file")
+    assert status == 0 and memory < 256, (status, memory)
+
+
+@x86_64
+@pytest.mark.measures
+@pytest.mark.parametrize("kind", TRAPS)
+def test_a_trap_does_not_delay_intervals(waiter, tmp_path, kind):
+    waiter(kind)
+    _, _, intervals = measured(tmp_path, "top", "-i", "300ms", "-c", "5", "--format", "json")
+    for interval in intervals:
+        assert abs(interval["duration_ns"] - 300_000_000) < 100_000_000, interval["duration_ns"]
+
+
+@x86_64
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_in_a_trap(waiter, number):
+    waiter("memory")
+    process = subprocess.Popen([DWELL, "top", "-i", "100ms", "--format", "json"], stdout=subprocess.PIPE, text=True)
+    for _ in range(3):
+        assert process.stdout.readline()
+    known = below(process.pid)
+    assert len(known) == 3, "dwell, the keeper and the helper"
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert not await_end_of(known)
+
+
+def test_helpers_are_killed_at_random(tmp_path):
+    """DWELL_HELPER_KILLS times: every figure is right, and names come back."""
+    rng, kills = random.Random(15), int(os.environ.get("DWELL_HELPER_KILLS", 40))
+    process = subprocess.Popen([DWELL, "top", "-i", "50ms", "--format", "json", "-p", str(os.getpid())], stdout=subprocess.PIPE,
+                               text=True)  # fmt: skip
+    lines = [process.stdout.readline()]
+    (keeper,) = children(process.pid)
+    deadline, killed = time.monotonic() + 120, 0
+    while killed < kills and time.monotonic() < deadline:
+        # threads whose waits are asked about
+        threads = [threading.Thread(target=time.sleep, args=(0.02,)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(rng.random() * 0.01)
+        for helper in children(keeper):
+            try:
+                os.kill(helper, signal.SIGKILL)
+                killed += 1
+            except ProcessLookupError:
+                pass
+        for thread in threads:
+            thread.join()
+    assert killed == kills and process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    intervals, _ = parse("".join(lines) + out)  # which checks the sums
+    assert process.returncode == 0 and intervals

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* close_range */
+#include "base/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define RESTART_NS 1000000 /* between two helpers: one that dies at once must not use a CPU */
+#define END_NS	   100000000
+#define LOOK_MS	   10 /* how often a wait looks whether the helper has died */
+
+/* Mapped by all three. Each field has one writer at a time: the helper, or the keeper without it.
+ */
+struct shared {
+	uint64_t current;	  /* number of the question in work; 0: none */
+	uint64_t current_from_ns; /* since then */
+	uint64_t lost;		  /* the last question that a helper ended with */
+	uint64_t restarts;
+	uint64_t cpu_ns;	/* of the helpers before */
+	uint64_t helper_cpu_ns; /* of this one, after its last answer */
+};
+
+struct message {
+	uint64_t number;
+	uint8_t bytes[HELPER_MESSAGE_BYTES];
+};
+
+struct helper {
+	int fd;
+	pid_t keeper;
+	struct shared *shared;
+	uint64_t patience_ns;
+	uint64_t asked,
+		killed; /* numbers: of the last question; of the last one it was killed over */
+	uint64_t lost;	/* the last one that was reported */
+	struct message message;
+};
+
+static uint64_t load(const uint64_t *value)
+{
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+static void store(uint64_t *value, uint64_t to)
+{
+	__atomic_store_n(value, to, __ATOMIC_RELEASE);
+}
+
+/* Nothing of the parent's but the socket: neither its terminal nor what it has open. */
+static void keep_only(int fd)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
+		dup2(null, i);
+	if (dup2(fd, STDERR_FILENO + 1) < 0)
+		_exit(1);
+	syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
+}
+
+static void limit_memory(uint64_t bytes)
+{
+	struct rlimit limit = {bytes, bytes};
+	const struct rlimit none = {0, 0};
+	char text[64] = "";
+	unsigned long long pages = 0;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		pages = strtoull(text, NULL, 10);
+	if (fd >= 0)
+		close(fd);
+	limit.rlim_cur += pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+	limit.rlim_max = limit.rlim_cur;
+	setrlimit(RLIMIT_AS, &limit);
+	setrlimit(RLIMIT_CORE, &none);
+}
+
+_Noreturn static void help(const struct helper_work *work, struct shared *shared, int fd)
+{
+	static struct message question, answer;
+	void *data;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	limit_memory(work->memory_bytes);
+	data = work->begin();
+	for (;;) {
+		/* whenever it is killed, a question is in the socket, or told to be in work, or
+		 * both */
+		ssize_t got = data ? recv(fd, &question, sizeof(question), MSG_PEEK) : -1;
+		size_t length;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < (ssize_t)sizeof(question.number))
+			_exit(0);
+		store(&shared->current_from_ns, clock_monotonic_ns());
+		store(&shared->current, question.number);
+		got = recv(fd, &question, sizeof(question), 0);
+		if (got < (ssize_t)sizeof(question.number))
+			_exit(0);
+		answer.number = question.number;
+		length = work->answer(data, question.bytes, (size_t)got - sizeof(question.number),
+				      answer.bytes);
+		store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+		if (send(fd, &answer, sizeof(answer.number) + length, MSG_NOSIGNAL) < 0)
+			_exit(0);
+		store(&shared->current, 0);
+	}
+}
+
+/* Until the helper is gone; SIGUSR1 kills it, SIGTERM ends both. */
+static int await(pid_t pid, const sigset_t *heard, struct rusage *ret_usage)
+{
+	int status;
+
+	for (;;) {
+		siginfo_t info;
+		pid_t got = wait4(pid, &status, WNOHANG, ret_usage);
+
+		if (got == pid)
+			return status;
+		if (got < 0 && errno != EINTR)
+			_exit(1);
+		switch (sigwaitinfo(heard, &info)) {
+		case SIGTERM:
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			_exit(0);
+		case SIGUSR1:
+			kill(pid, SIGKILL);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_usec * 1000;
+}
+
+_Noreturn static void keep(const struct helper_work *work, struct shared *shared, int fd,
+			   pid_t parent)
+{
+	const struct timespec pause = {.tv_nsec = RESTART_NS};
+	sigset_t heard, all;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	prctl(PR_SET_NAME, "dwell-helper");
+	/* what the terminal or a service manager ends is the parent, and we with it */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGUSR1);
+	sigaddset(&heard, SIGTERM);
+	sigaddset(&heard, SIGCHLD);
+	signal(SIGCHLD, SIG_DFL);
+	keep_only(fd);
+	for (;;) {
+		pid_t pid = fork();
+		struct rusage usage;
+		int status;
+
+		if (!pid)
+			help(work, shared, STDERR_FILENO + 1);
+		if (pid < 0)
+			_exit(1);
+		status = await(pid, &heard, &usage);
+		/* nothing is left to work for; a library that gives up has another status */
+		if (WIFEXITED(status) && !WEXITSTATUS(status))
+			_exit(0);
+		store(&shared->lost, load(&shared->current));
+		store(&shared->current, 0);
+		store(&shared->cpu_ns,
+		      shared->cpu_ns + ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime));
+		store(&shared->helper_cpu_ns, 0);
+		store(&shared->restarts, shared->restarts + 1);
+		nanosleep(&pause, NULL);
+	}
+}
+
+int helper_start(struct helper **ret_helper, const struct helper_work *work, struct error *error)
+{
+	struct helper *helper = calloc(1, sizeof(*helper));
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (!helper)
+		return error_set(error, ENOMEM, "out of memory");
+	*helper = (struct helper){.fd = -1, .patience_ns = work->patience_ns};
+	helper->shared = mmap(NULL, sizeof(*helper->shared), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (helper->shared == MAP_FAILED ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		int code = errno;
+
+		helper->shared = helper->shared == MAP_FAILED ? NULL : helper->shared;
+		helper_end(helper);
+		return error_set(error, code, "cannot start a helper: %s", strerror(code));
+	}
+	helper->fd = pair[0];
+	helper->keeper = fork();
+	if (!helper->keeper)
+		keep(work, helper->shared, pair[1], parent);
+	close(pair[1]);
+	if (helper->keeper < 0) {
+		helper->keeper = 0;
+		error_set(error, errno, "cannot fork: %s", strerror(errno));
+		helper_end(helper);
+		return -EAGAIN;
+	}
+	*ret_helper = helper;
+	return 0;
+}
+
+/* It reaps the helper; one that the kernel holds dies when it is let go, with its keeper gone. */
+static void end_keeper(pid_t keeper)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + END_NS;
+	const struct timespec pause = {.tv_nsec = END_NS / 100};
+	pid_t got;
+
+	kill(keeper, SIGTERM);
+	while (!(got = waitpid(keeper, NULL, WNOHANG)) && clock_monotonic_ns() < deadline_ns)
+		nanosleep(&pause, NULL);
+	if (got)
+		return;
+	kill(keeper, SIGKILL);
+	while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void helper_end(struct helper *helper)
+{
+	if (!helper)
+		return;
+	if (helper->fd >= 0)
+		close(helper->fd);
+	if (helper->keeper)
+		end_keeper(helper->keeper);
+	if (helper->shared)
+		munmap(helper->shared, sizeof(*helper->shared));
+	free(helper);
+}
+
+uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
+{
+	struct message *message = &helper->message;
+
+	if (length > sizeof(message->bytes))
+		return 0;
+	message->number = helper->asked + 1;
+	memcpy(message->bytes, question, length);
+	if (send(helper->fd, message, sizeof(message->number) + length,
+		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return 0;
+	return ++helper->asked;
+}
+
+/* A question that takes too long is the end of its helper. Nanoseconds it has taken; 0: none. */
+static uint64_t look(struct helper *helper)
+{
+	uint64_t current = load(&helper->shared->current), now_ns = clock_monotonic_ns();
+	uint64_t from_ns = load(&helper->shared->current_from_ns);
+	uint64_t took_ns = current && now_ns > from_ns ? now_ns - from_ns : 0;
+
+	/* the number is read again: meanwhile it may be the next one's time */
+	if (took_ns <= helper->patience_ns || load(&helper->shared->current) != current)
+		return took_ns;
+	if (helper->killed != current)
+		kill(helper->keeper, SIGUSR1);
+	helper->killed = current;
+	return took_ns;
+}
+
+/* True: there was a message, and it is one of ours. */
+static bool receive(struct helper *helper, uint64_t *ret_number, void *answer, size_t *ret_length)
+{
+	struct message *message = &helper->message;
+	ssize_t got = recv(helper->fd, message, sizeof(*message), MSG_DONTWAIT);
+
+	if (got < (ssize_t)sizeof(message->number))
+		return false;
+	*ret_number = message->number;
+	*ret_length = (size_t)got - sizeof(message->number);
+	memcpy(answer, message->bytes, *ret_length);
+	return true;
+}
+
+/* In the order of questions: what the next helper has answered comes after what the last one lost.
+ */
+static bool lost_one(struct helper *helper, uint64_t *ret_number)
+{
+	uint64_t next, lost;
+	bool some = recv(helper->fd, &next, sizeof(next), MSG_DONTWAIT | MSG_PEEK) == sizeof(next);
+
+	/* after the look at the socket: it is told before another helper begins */
+	lost = load(&helper->shared->lost);
+	if (!lost || lost == helper->lost || (some && next < lost))
+		return false;
+	helper->lost = lost;
+	*ret_number = lost;
+	return true;
+}
+
+enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint64_t single_ns,
+			      uint64_t *ret_number, void *answer, size_t *ret_length)
+{
+	struct pollfd fds = {.fd = helper->fd, .events = POLLIN};
+
+	for (;;) {
+		uint64_t now_ns;
+
+		if (lost_one(helper, ret_number))
+			return HELPER_LOST;
+		if (receive(helper, ret_number, answer, ret_length))
+			return HELPER_ANSWERED;
+		now_ns = clock_monotonic_ns();
+		if (look(helper) > single_ns || now_ns >= deadline_ns)
+			return HELPER_NONE;
+		if (poll(&fds, 1,
+			 deadline_ns - now_ns < LOOK_MS * 1000000ULL
+				 ? (int)((deadline_ns - now_ns) / 1000000) + 1
+				 : LOOK_MS) > 0 &&
+		    fds.revents & (POLLHUP | POLLERR) && !(fds.revents & POLLIN))
+			return HELPER_NONE;
+	}
+}
+
+uint64_t helper_cpu_ns(const struct helper *helper)
+{
+	return load(&helper->shared->cpu_ns) + load(&helper->shared->helper_cpu_ns);
+}
+
+uint64_t helper_restarts(const struct helper *helper)
+{
+	return load(&helper->shared->restarts);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A process that works on bytes of others in our place: it may hang, crash, or want all memory, and
+ * what that costs is the answer to one question. It is killed and started again then.
+ *
+ *   parent ── questions, answers (one socket) ──▶ helper
+ *      └────────── starts, SIGUSR1 ──────────▶ keeper ── forks, reaps ──▶ helper
+ *
+ * The keeper is forked when there is nothing in the parent that a helper should not have, and forks
+ * each helper from there. Questions are answered in their order. Nothing here blocks the parent.
+ */
+#ifndef DWELL_BASE_HELPER_H
+#define DWELL_BASE_HELPER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define HELPER_MESSAGE_BYTES 4096 /* a question or an answer */
+
+struct helper_work {
+	void *(*begin)(void); /* in each helper, at its start; NULL: it cannot work */
+	/* In the helper. Writes an answer of at most HELPER_MESSAGE_BYTES; its length. */
+	size_t (*answer)(void *data, const void *question, size_t length, void *answer);
+	uint64_t memory_bytes; /* of address space, besides what the parent has: RLIMIT_AS */
+	uint64_t patience_ns;  /* with one question */
+};
+
+struct helper;
+
+int helper_start(struct helper **ret_helper, const struct helper_work *work,
+		 struct error *error) must_check;
+void helper_end(struct helper *helper); /* kills it; may be NULL */
+
+/* The question's number, from 1; 0: there is no room now, or no helper any more. */
+uint64_t helper_ask(struct helper *helper, const void *question, size_t length) must_check;
+
+enum helper_state {
+	HELPER_ANSWERED,
+	HELPER_LOST, /* the helper died of that question, or was killed over it */
+	HELPER_NONE, /* nothing has come yet */
+};
+
+/*
+ * The next answer. Each question is answered or lost; where a helper was killed, it may be both, in
+ * any order. HELPER_NONE comes after a wait: until `deadline_ns` (CLOCK_MONOTONIC), or until
+ * a single question has taken longer than `single_ns`, whose answer may come later.
+ */
+enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint64_t single_ns,
+			      uint64_t *ret_number, void *answer, size_t *ret_length);
+
+/* CPU time of all helpers so far, and how many had to be started again. */
+uint64_t helper_cpu_ns(const struct helper *helper);
+uint64_t helper_restarts(const struct helper *helper);
+
+#endif

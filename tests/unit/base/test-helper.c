@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A helper answers, hangs, dies and grows, and the parent goes on. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/helper.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
+#define SECOND 1000000000ULL
+#define GROWN  (64 << 20)
+
+static int secret = -1; /* a descriptor that the parent had open */
+
+static void *begin(void)
+{
+	return malloc(1);
+}
+
+static size_t answer(void *data, const void *question, size_t length, void *into)
+{
+	(void)data;
+	if (!memcmp(question, "hang", 4))
+		for (;;)
+			pause();
+	if (!memcmp(question, "spin", 4))
+		for (volatile bool for_ever = true; for_ever;)
+			;
+	if (!memcmp(question, "die!", 4))
+		raise(SIGKILL);
+	if (!memcmp(question, "fail", 4))
+		_exit(127);
+	if (!memcmp(question, "grow", 4)) {
+		void *memory = malloc(GROWN);
+
+		memcpy(into, memory ? "room" : "none", 4);
+		free(memory);
+		return 4;
+	}
+	if (!memcmp(question, "open", 4)) {
+		memcpy(into, fcntl(secret, F_GETFD) < 0 ? "none" : "some", 4);
+		return 4;
+	}
+	memcpy(into, question, length);
+	return length;
+}
+
+static const struct helper_work work = {
+	.begin = begin,
+	.answer = answer,
+#ifdef SANITIZED
+	.memory_bytes = 1ULL << 50, /* its shadow */
+#else
+	.memory_bytes = 16 << 20,
+#endif
+	.patience_ns = SECOND / 5,
+};
+
+static struct helper *start(void)
+{
+	struct helper *helper;
+	struct error error = {""};
+
+	assert_int_equal(helper_start(&helper, &work, &error), 0);
+	return helper;
+}
+
+static uint64_t ask(struct helper *helper, const char *question)
+{
+	return helper_ask(helper, question, strlen(question));
+}
+
+/* With time for a machine that is busy: nothing here is measured. */
+static enum helper_state next(struct helper *helper, uint64_t *ret_number, char *text)
+{
+	size_t length = 0;
+	char bytes[HELPER_MESSAGE_BYTES];
+	enum helper_state state = helper_next(helper, clock_monotonic_ns() + 60 * SECOND,
+					      60 * SECOND, ret_number, bytes, &length);
+
+	if (state == HELPER_ANSWERED) {
+		memcpy(text, bytes, length);
+		text[length] = '\0';
+	}
+	return state;
+}
+
+static void expect(struct helper *helper, uint64_t number, const char *text)
+{
+	char got[HELPER_MESSAGE_BYTES + 1];
+	uint64_t of;
+
+	assert_int_equal(next(helper, &of, got), HELPER_ANSWERED);
+	assert_int_equal(of, number);
+	assert_string_equal(got, text);
+}
+
+static void expect_lost(struct helper *helper, uint64_t number)
+{
+	char got[HELPER_MESSAGE_BYTES + 1];
+	uint64_t of;
+
+	assert_int_equal(next(helper, &of, got), HELPER_LOST);
+	assert_int_equal(of, number);
+}
+
+CASE(questions_are_answered_in_their_order)
+{
+	struct helper *helper = start();
+
+	for (int round = 0; round < 100; round++) {
+		uint64_t first = ask(helper, "one"), second = ask(helper, "two");
+
+		assert_int_equal(first, 2 * round + 1);
+		assert_int_equal(second, first + 1);
+		expect(helper, first, "one");
+		expect(helper, second, "two");
+	}
+	assert_int_equal(helper_restarts(helper), 0);
+	assert_true(helper_cpu_ns(helper) > 0);
+	helper_end(helper);
+}
+
+CASE(what_kills_it_is_lost_and_what_follows_is_answered)
+{
+	static const char *const deaths[] = {"die!", "fail", "hang", "spin"};
+	struct helper *helper = start();
+
+	for (size_t i = 0; i < ARRAY_SIZE(deaths); i++) {
+		uint64_t before = ask(helper, "before"), death = ask(helper, deaths[i]);
+		uint64_t after = ask(helper, "after");
+
+		expect(helper, before, "before");
+		expect_lost(helper, death);
+		expect(helper, after, "after");
+		assert_int_equal(helper_restarts(helper), i + 1);
+	}
+	/* of the one that computed until it was killed, too */
+	assert_true(helper_cpu_ns(helper) > SECOND / 20);
+	helper_end(helper);
+}
+
+CASE(a_wait_ends_while_it_hangs)
+{
+	struct helper *helper = start();
+	char bytes[HELPER_MESSAGE_BYTES];
+	uint64_t number;
+	size_t length;
+
+	/* nothing was asked */
+	assert_int_equal(helper_next(helper, clock_monotonic_ns() + SECOND / 100, SECOND, &number,
+				     bytes, &length),
+			 HELPER_NONE);
+	assert_int_equal(ask(helper, "hang"), 1);
+	/* by the time for one question, long before the deadline and its end */
+	while (helper_next(helper, clock_monotonic_ns() + 60 * SECOND, 1, &number, bytes,
+			   &length) != HELPER_NONE)
+		fail_msg("it does not hang");
+	helper_end(helper);
+}
+
+CASE(there_is_an_end_to_what_can_be_asked)
+{
+	struct helper *helper = start();
+	char bytes[HELPER_MESSAGE_BYTES + 1] = "";
+	unsigned int count = 0;
+
+	assert_int_equal(helper_ask(helper, bytes, sizeof(bytes)), 0);
+	assert_int_equal(ask(helper, "hang"), 1);
+	while (helper_ask(helper, bytes, HELPER_MESSAGE_BYTES) && count < 100000)
+		count++;
+	assert_in_range(count, 1, 99999);
+	expect_lost(helper, 1);
+	assert_true(ask(helper, "again") > 0);
+	helper_end(helper);
+}
+
+CASE(memory_is_limited)
+{
+	struct helper *helper = start();
+	uint64_t number = ask(helper, "grow");
+
+	if (work.memory_bytes < GROWN)
+		expect(helper, number, "none");
+	helper_end(helper);
+}
+
+CASE(it_has_nothing_of_the_parent_open)
+{
+	struct helper *helper;
+
+	secret = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	secret = fcntl(secret, F_DUPFD_CLOEXEC, 100);
+	assert_true(secret >= 100);
+	helper = start();
+	expect(helper, ask(helper, "open"), "none");
+	helper_end(helper);
+	close(secret);
+}
+
+/* The first child of a process; 0: there is none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	FILE *file = fopen(path, "re");
+
+	if (file && fscanf(file, "%d", &child) != 1)
+		child = 0;
+	if (file)
+		fclose(file);
+	return child;
+}
+
+CASE(it_is_killed_at_any_moment)
+{
+	struct helper *helper = start();
+	char text[32], got[HELPER_MESSAGE_BYTES + 1];
+	unsigned int answered = 0;
+
+	for (int i = 0; i < 300; i++) {
+		uint64_t number, of;
+		bool is_answered = false, is_lost = false;
+		pid_t pid;
+
+		snprintf(text, sizeof(text), "question %d", i);
+		number = ask(helper, text);
+		assert_true(number > 0);
+		/* the keeper is our only child, the helper its */
+		pid = i % 2 ? child_of(child_of(getpid())) : 0;
+		if (pid > 1)
+			kill(pid, SIGKILL);
+		while (!is_answered && !is_lost) {
+			enum helper_state came = next(helper, &of, got);
+
+			assert_true(came != HELPER_NONE);
+			if (of != number)
+				continue;
+			is_answered = came == HELPER_ANSWERED;
+			is_lost = came == HELPER_LOST;
+			if (is_answered)
+				assert_string_equal(got, text);
+		}
+		answered += is_answered;
+	}
+	assert_true(answered >= 150);
+	helper_end(helper);
+}
+
+CASE(nothing_is_left_of_it)
+{
+	struct helper *helper = start();
+
+	expect(helper, ask(helper, "hello"), "hello");
+	helper_end(helper);
+	helper = start();
+	assert_int_equal(ask(helper, "hang"), 1);
+	helper_end(helper);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	helper_end(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(questions_are_answered_in_their_order),
+		cmocka_unit_test(what_kills_it_is_lost_and_what_follows_is_answered),
+		cmocka_unit_test(a_wait_ends_while_it_hangs),
+		cmocka_unit_test(there_is_an_end_to_what_can_be_asked),
+		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(it_has_nothing_of_the_parent_open),
+		cmocka_unit_test(it_is_killed_at_any_moment),
+		cmocka_unit_test(nothing_is_left_of_it),
+	};
+
+	return RUN(cases);
+}
