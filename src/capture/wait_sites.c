@@ -20,7 +20,7 @@
 #define ANSWER_NS	(100 * NS_PER_MS)
 #define FIRST_ANSWER_NS (2 * NS_PER_S)
 #define SINGLE_NS	(20 * NS_PER_MS)
-#define FIRST_SINGLE_NS (500 * NS_PER_MS)
+#define FIRST_SINGLE_NS NS_PER_S
 
 struct wait_sites {
 	struct helper *helper;
@@ -194,7 +194,7 @@ void wait_sites_answer(struct wait_sites *sites)
 		}
 		/* answers come in the order of questions: what lies between is lost */
 		sites->first = number + 1;
-		sites->answered_once = true;
+		sites->answered_once |= question->tid != 0; /* which a preload has not */
 		ask_more(sites, &fresh);
 	}
 }

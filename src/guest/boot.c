@@ -372,15 +372,23 @@ static int hear_signals(struct guest *guest, sigset_t *ret_before, struct error 
 		       : 0;
 }
 
+/* Under its name at once: it is read while the guest runs. */
 static int open_log(struct guest *guest, struct error *error)
 {
-	if (!guest->options->log)
+	const char *path = guest->options->log;
+	struct file_draft log;
+	int result;
+
+	if (!path)
 		return 0;
-	guest->console.log_fd =
-		open(guest->options->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return guest->console.log_fd < 0 ? error_set(error, errno, "cannot write %s: %s",
-						     guest->options->log, strerror(errno))
-					 : 0;
+	result = file_draft_open(&log, AT_FDCWD, path, 0666, true);
+	if (result >= 0)
+		result = file_draft_keep(&log);
+	if (result >= 0)
+		guest->console.log_fd = fcntl(log.fd, F_DUPFD_CLOEXEC, 0);
+	file_draft_close(&log);
+	return result < 0 ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
+			  : 0;
 }
 
 int boot_run(const struct boot_options *options, struct boot_result *ret_result,

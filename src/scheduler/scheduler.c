@@ -17,6 +17,7 @@
 
 #define STATE_FILE "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
 #define NAME_FILE  "/sys/kernel/sched_ext/root/ops"
+#define COUNT_FILE "/sys/kernel/sched_ext/enable_seq" /* how often one was, since boot */
 #define START_S	   10
 #define STOP_MS	   2000
 #define REASON_MS  300 /* the kernel tells when it is through with taking the scheduler down */
@@ -39,6 +40,15 @@ static bool is_enabled(void)
 
 	read_word(STATE_FILE, state, sizeof(state));
 	return !strcmp(state, "enabled");
+}
+
+/* 0 also where the kernel does not count. */
+static unsigned long long count_enabled(void)
+{
+	char count[32];
+
+	read_word(COUNT_FILE, count, sizeof(count));
+	return strtoull(count, NULL, 10);
 }
 
 int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
@@ -117,12 +127,14 @@ static const char *last_line(struct scheduler *scheduler, char *into, size_t roo
 	return into;
 }
 
-static int await_enabled(struct scheduler *scheduler, struct error *error)
+/* One that is ejected right after that, between two looks, was in use too: it died. */
+static int await_enabled(struct scheduler *scheduler, unsigned long long count_before,
+			 struct error *error)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + START_S * 1000000000ULL;
 	char words[256], reason[SCHEDULER_REASON_BYTES];
 
-	while (!is_enabled()) {
+	while (!is_enabled() && count_enabled() == count_before) {
 		if (clock_monotonic_ns() >= deadline_ns)
 			return error_set(error, ETIMEDOUT,
 					 "the scheduler '%s' was not taken into use within %d s%s",
@@ -188,6 +200,7 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 
 int scheduler_start(struct scheduler *scheduler, const char *command, struct error *error)
 {
+	unsigned long long count = count_enabled();
 	int result;
 
 	if (access(STATE_FILE, R_OK) < 0)
@@ -207,7 +220,7 @@ int scheduler_start(struct scheduler *scheduler, const char *command, struct err
 	if (result < 0)
 		return result;
 	scheduler->command = strdup(command);
-	result = scheduler->command ? await_enabled(scheduler, error)
+	result = scheduler->command ? await_enabled(scheduler, count, error)
 				    : error_set(error, ENOMEM, "out of memory");
 	if (result < 0)
 		scheduler_stop(scheduler);

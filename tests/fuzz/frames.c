@@ -46,7 +46,7 @@ static void make_places(void)
 		abort();
 	snprintf(wanted, sizeof(wanted), "%s/wanted", top);
 	snprintf(dump, sizeof(dump), "%s/dump", wanted);
-	if (returns_add(&returns, wanted) < 0)
+	if (returns_add(&returns, "/", wanted, true) < 0)
 		abort();
 	atexit(tidy_up);
 }
@@ -69,11 +69,10 @@ static void check_receiving(const struct receiving *receiving)
 {
 	size_t length = strlen(wanted);
 
-	if (receiving->fd < 0)
+	if (receiving->file.fd < 0)
 		return;
-	if (strncmp(receiving->path, wanted, length) != 0 ||
-	    (receiving->path[length] && receiving->path[length] != '/') ||
-	    strstr(receiving->path, "/../") || (receiving->mode & ~0777U))
+	if (strncmp(receiving->path, wanted, length) != 0 || receiving->path[length] != '/' ||
+	    strstr(receiving->path + length, "/.") || (receiving->mode & ~0777U))
 		abort();
 }
 
@@ -148,8 +147,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				    .result = &result,
 				    .line = -1,
 				    .signals = -1,
-				    .dump_fd = -1,
-				    .receiving = {.fd = -1}};
+				    .dump = FILE_DRAFT_NONE,
+				    .receiving = RECEIVING_NONE};
 	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (!*top)

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	spec_init(&spec);
 	result = spec_read_text(&spec, text, "spec", &error);
 	if (result >= 0)
-		result = plan_check(&spec, &machine, &error);
+		result = plan_check(&spec, &machine, false, &error);
 	/* whoever fails says why */
 	if (result < 0 && !*error.text)
 		abort();
