@@ -387,8 +387,9 @@ static int open_log(struct guest *guest, struct error *error)
 	if (result >= 0)
 		guest->console.log_fd = fcntl(log.fd, F_DUPFD_CLOEXEC, 0);
 	file_draft_close(&log);
-	return result < 0 ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
-			  : 0;
+	return result < 0
+		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
+		       : 0;
 }
 
 int boot_run(const struct boot_options *options, struct boot_result *ret_result,
