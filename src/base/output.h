@@ -31,6 +31,12 @@ void output_release(struct output *out);
 /* Returns 0 or the negative errno of the first write that failed. */
 int output_flush(struct output *out) must_check;
 
+/* What is to be written cannot be known whole: as if a write had failed with that errno. */
+static inline void output_fail(struct output *out, int code)
+{
+	out->error = out->error ? out->error : code;
+}
+
 /* What output_bytes() does when the buffer is full. */
 void output_bytes_slowly(struct output *out, const char *bytes, size_t length);
 

@@ -51,9 +51,9 @@ static int load_interval(void *data, struct interval *interval, struct error *er
 static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 {
 	size_t count;
-	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots;
 	char name[BLOCKED_NAME_BYTES];
-	int result = 0;
+	int result = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &hotspots, &count);
 
 	for (size_t i = 0; result >= 0 && i < count; i++) {
 		const struct frame *function = stalls_frame(stalls, hotspots[i].function);

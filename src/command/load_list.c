@@ -167,8 +167,10 @@ static int tell_group(struct planner *planner, const struct spec_cgroup *cgroup,
 		return result;
 	print_text(stdout, "%s%u x %s", indent, group.count, work->type->name);
 	for (const struct param *param = work->type->params; param && param->name; param++) {
-		if (output_init(&out, -1) < 0)
-			break;
+		if (output_init(&out, -1) < 0) {
+			plan_group_release(&group);
+			return error_set(error, ENOMEM, "out of memory");
+		}
 		param_write(&out, param, work->params);
 		print_text(stdout, "%s%s=%.*s", param == work->type->params ? ":" : ",",
 			   param->name, (int)out.used, out.buffer);

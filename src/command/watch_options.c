@@ -168,5 +168,9 @@ int parsing_run(const struct argp *argp, const char *program, int argc, char **a
 	failed = argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
 	if (parsing->code != EXIT_DONE)
 		return command_fail(program + strlen("dwell "), parsing->code, &parsing->error);
+	if (failed == ENOMEM) {
+		error_set(&parsing->error, ENOMEM, "out of memory");
+		return command_fail(program + strlen("dwell "), EXIT_NOT_RUN, &parsing->error);
+	}
 	return failed ? EXIT_USAGE : EXIT_DONE;
 }

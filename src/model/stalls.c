@@ -330,6 +330,8 @@ static int add_worker(struct stalls *stalls, const struct wire_worker *record)
 	    identities_find(&stalls->worker_keys, record->tid, record->start_ns) == IDENTITY_NONE)
 		return 0;
 	if (array_reserve(&stalls->lasts, &stalls->last_room, known + 1, sizeof(*last)) < 0 ||
+	    array_reserve(&stalls->workers, &stalls->worker_room, known + 1,
+			  sizeof(*stalls->workers)) < 0 ||
 	    array_reserve(&stalls->ended, &stalls->ended_room, known + 1, sizeof(*stalls->ended)) <
 		    0 ||
 	    array_reserve(&stalls->worker_slices, &stalls->worker_slice_room,
@@ -402,20 +404,22 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 	return 0;
 }
 
-const struct hotspot *stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
-				      size_t *ret_count)
+int stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
+		    const struct hotspot **ret_hotspots, size_t *ret_count)
 {
 	int result = 0;
 
+	*ret_hotspots = NULL;
 	*ret_count = 0;
 	hotspots_clear(&stalls->merged);
 	for (size_t i = 0; result >= 0 && i < stalls->slice_count; i++)
 		result = hotspots_merge(&stalls->merged, by, &stalls->slices[i].hotspots);
 	if (result < 0)
-		return NULL;
+		return result;
 	hotspots_sort(&stalls->merged);
+	*ret_hotspots = stalls->merged.items;
 	*ret_count = stalls->merged.keys.count;
-	return stalls->merged.items;
+	return 0;
 }
 
 static int by_tid(const void *left, const void *right)
@@ -446,14 +450,11 @@ const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_cou
 {
 	size_t number = stalls->worker_keys.count;
 
-	*ret_count = 0;
-	if (!number || array_reserve(&stalls->workers, &stalls->worker_room, number,
-				     sizeof(*stalls->workers)) < 0)
-		return NULL;
+	*ret_count = number;
 	for (size_t i = 0; i < number; i++)
 		sum_worker(stalls, i, &stalls->workers[i]);
-	qsort(stalls->workers, number, sizeof(*stalls->workers), by_tid);
-	*ret_count = number;
+	if (number)
+		qsort(stalls->workers, number, sizeof(*stalls->workers), by_tid);
 	return stalls->workers;
 }
 

@@ -68,13 +68,12 @@ bool stalls_measures(const struct stalls *stalls, __u8 wire_state);
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id);
 const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id);
 
-/* By time, the largest first; valid until the next call. NULL without any, or memory. */
-const struct hotspot *stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
-				      size_t *ret_count);
+/* By time, the largest first; valid until the next call. 0 or -ENOMEM: too few are no result. */
+int stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
+		    const struct hotspot **ret_hotspots, size_t *ret_count) must_check;
 
 /*
  * By tid; valid until the next call. Threads of the blocking pool are among them (last.kind).
- * NULL without any, or memory.
  */
 const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_count);
 

@@ -175,10 +175,10 @@ int blocked_arrange(struct blocked_screen *screen)
 static int copy_hotspots(struct blocked_screen *screen)
 {
 	size_t count;
-	const struct hotspot *hotspots =
-		stalls_hotspots(screen->options.stalls, screen->by, &count);
+	const struct hotspot *hotspots;
 
-	if (array_reserve(&screen->hotspots, &screen->hotspot_room, count,
+	if (stalls_hotspots(screen->options.stalls, screen->by, &hotspots, &count) < 0 ||
+	    array_reserve(&screen->hotspots, &screen->hotspot_room, count,
 			  sizeof(*screen->hotspots)) < 0)
 		return -ENOMEM;
 	if (count)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <string.h>
 
 #include "base/histogram.h"
@@ -306,10 +307,11 @@ void blocked_json_summary(struct output *out, const struct blocked_summary *summ
 	struct stall_counts counts = stalls_counts(summary->stalls);
 	char process[sizeof(runtime->process) + 1] = {0};
 	size_t count;
-	const struct hotspot *hotspots =
-		stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots;
 	uint64_t pool;
 
+	if (stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &hotspots, &count) < 0)
+		output_fail(out, ENOMEM);
 	memcpy(process, runtime->process, sizeof(runtime->process));
 	json_object_begin(&json, NULL);
 	json_add_string(&json, "type", "blocked");

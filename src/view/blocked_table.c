@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,10 +100,11 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 static void write_hotspots(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
-	const struct hotspot *hotspots =
-		stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots;
 	char total[16], p99[16], longest[16], name[BLOCKED_NAME_BYTES];
 
+	if (stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &hotspots, &count) < 0)
+		output_fail(out, ENOMEM);
 	if (summary->top && count > summary->top)
 		count = summary->top;
 	if (!count) {

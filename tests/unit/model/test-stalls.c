@@ -205,6 +205,15 @@ CASE(what_it_ran_is_sampled)
 	stalls_free(stalls);
 }
 
+static const struct hotspot *hotspots_of(struct stalls *stalls, enum hotspot_grouping by,
+					 size_t *ret_count)
+{
+	const struct hotspot *hotspots;
+
+	assert_int_equal(stalls_hotspots(stalls, by, &hotspots, ret_count), 0);
+	return hotspots;
+}
+
 CASE(blocking_in_place_is_told_apart)
 {
 	struct stalls *stalls = make();
@@ -220,7 +229,7 @@ CASE(blocking_in_place_is_told_apart)
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	assert_false(stall.in_place);
 	/* those to blame come first, although shorter */
-	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots = hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
 	assert_int_equal(count, 2);
 	assert_false(hotspots[0].in_place);
@@ -306,7 +315,7 @@ CASE(hotspots_sum_up)
 
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	}
-	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots = hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
 	assert_int_equal(count, 1);
 	assert_int_equal(hotspots[0].count, 100);
@@ -333,7 +342,7 @@ CASE(many_functions_take_bounded_room)
 		add_stack(stalls, 100 + i, frames, 1);
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	}
-	assert_non_null(stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count));
+	assert_non_null(hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count));
 	assert_int_equal(count, 4096);
 	assert_int_equal(stalls_counts(stalls).stalls, 6000);
 	assert_int_equal(stalls_counts(stalls).hotspots_lost, 6000 - 4096);
@@ -383,7 +392,7 @@ CASE(a_window_shows_the_last_of_it)
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 		add_second(stalls, i * second, i);
 	}
-	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots = hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count);
 	struct stall_counts counts = stalls_counts(stalls);
 
 	assert_int_equal(count, 1);
@@ -403,7 +412,7 @@ CASE(a_window_shows_the_last_of_it)
 	add_second(stalls, 1000 * second, 1);
 	assert_int_equal(stalls_counts(stalls).stalls, 0);
 	assert_int_equal(stalls_counts(stalls).measured_ns, second);
-	stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count);
 	assert_int_equal(count, 0);
 	stalls_free(stalls);
 }
@@ -423,20 +432,20 @@ CASE(hotspots_are_grouped)
 	/* of another type of task */
 	two.type = SPIN;
 	assert_int_equal(stalls_feed(stalls, &two.header, &stall), 1);
-	const struct hotspot *hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FUNCTION, &count);
+	const struct hotspot *hotspots = hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
 	assert_int_equal(count, 2);
 	assert_int_equal(hotspots[0].function, SPIN);
 	assert_int_equal(hotspots[0].count, 2);
 	assert_int_equal(hotspots[0].workers[0].tid, 8);
 	assert_int_equal(hotspots[0].workers[0].count, 2);
-	hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_TASK, &count);
+	hotspots = hotspots_of(stalls, HOTSPOTS_BY_TASK, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(hotspots[0].type, TYPE);
 	assert_int_equal(hotspots[0].total_ns, 12000);
 	assert_int_equal(hotspots[0].workers[1].count, 1);
 	/* all in a.rs */
-	hotspots = stalls_hotspots(stalls, HOTSPOTS_BY_FILE, &count);
+	hotspots = hotspots_of(stalls, HOTSPOTS_BY_FILE, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(hotspots[0].count, 3);
 	stalls_free(stalls);
