@@ -13,8 +13,11 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
-/* The file may grow without end; what is beyond is not read. */
-#define READ_MAX (256ULL << 20)
+/* The file may grow without end, and need not be one; what is beyond is not read. */
+#define READ_MAX      (64ULL << 20)
+#define LINE_BYTES    4096
+#define FUNCTIONS_MAX 1000000
+#define OVERLAPS_MAX  1000 /* functions that begin before an address and are looked at */
 
 struct jit_function {
 	uint64_t start, end;
@@ -63,8 +66,9 @@ static int add_line(struct jit_map *map, const char *line)
 	uint64_t size;
 	int name = 0;
 
-	if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &function.start, &size, &name) != 2 ||
-	    !name || !line[name])
+	if (map->count == FUNCTIONS_MAX ||
+	    sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &function.start, &size, &name) != 2 ||
+	    !name || !line[name] || function.start + size < function.start)
 		return 0;
 	function.end = function.start + size;
 	if (array_reserve(&map->functions, &map->room, map->count + 1, sizeof(function)) < 0)
@@ -76,33 +80,57 @@ static int add_line(struct jit_map *map, const char *line)
 	return 0;
 }
 
+/* In /tmp every user may put a file of that name: it must be the process's own, or root's. */
+static bool is_of(const struct stat *status, uint32_t pid)
+{
+	struct stat process;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return S_ISREG(status->st_mode) &&
+	       (!status->st_uid || (!stat(path, &process) && process.st_uid == status->st_uid));
+}
+
+static int take_lines(struct jit_map *map, FILE *file)
+{
+	char line[LINE_BYTES];
+	int result = 0;
+
+	while (result >= 0 && map->read_bytes < READ_MAX && fgets(line, sizeof(line), file)) {
+		size_t length = strlen(line);
+		bool ends = length && line[length - 1] == '\n';
+
+		/* a line that is being written comes with the next; one too long is none */
+		if (!ends && length + 1 < sizeof(line))
+			break;
+		map->read_bytes += length;
+		if (ends && !map->in_long_line)
+			result = add_line(map, line);
+		map->in_long_line = !ends;
+	}
+	return result;
+}
+
 static void read_more(struct jit_map *map)
 {
-	cleanup_free char *line = NULL;
 	char path[128];
-	size_t room = 0;
 	struct stat status;
-	ssize_t length;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root/tmp/perf-%" PRIu32 ".map", map->pid,
 		 inner_pid(map->pid));
-	/* anybody may put something there: no pipe that blocks, no device */
+	/* no pipe that blocks, no device */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 
 	if (fd < 0)
 		return;
 	cleanup_file FILE *file = fdopen(fd, "r");
 
-	if (!file || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	if (!file || fstat(fd, &status) < 0 || !is_of(&status, map->pid) ||
 	    (uint64_t)status.st_size <= map->read_bytes ||
 	    fseeko(file, (off_t)map->read_bytes, SEEK_SET) < 0)
 		return;
-	/* a line that is being written comes with the next */
-	while (map->read_bytes < READ_MAX && (length = getline(&line, &room, file)) > 0 &&
-	       line[length - 1] == '\n') {
-		map->read_bytes += (uint64_t)length;
-		if (add_line(map, line) < 0)
-			break;
+	if (take_lines(map, file) < 0) {
+		/* without memory: those that are known */
 	}
 	if (map->count)
 		qsort(map->functions, map->count, sizeof(*map->functions), by_start);
@@ -128,7 +156,8 @@ static const char *find(const struct jit_map *map, uint64_t address)
 			high = middle;
 	}
 	/* one that is gone may begin within the one that took its place */
-	for (size_t i = low; i > 0 && map->functions[i - 1].reach > address; i--) {
+	for (size_t i = low;
+	     i > 0 && low - i < OVERLAPS_MAX && map->functions[i - 1].reach > address; i--) {
 		const struct jit_function *function = &map->functions[i - 1];
 
 		if (address < function->end && (!found || function->number > found->number))

@@ -7,6 +7,7 @@
 #ifndef DWELL_SYMBOL_JIT_MAP_H
 #define DWELL_SYMBOL_JIT_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct jit_map {
 	struct jit_function *functions; /* by start */
 	size_t count, room;
 	uint64_t read_bytes; /* of the file: it is only ever appended to */
+	bool in_long_line;   /* which is passed over */
 };
 
 /* NULL: not listed. Reads what has been appended to the file since. Valid until the next call. */

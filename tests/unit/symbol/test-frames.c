@@ -127,6 +127,51 @@ CASE(functions_made_at_run_time)
 	unlink(path);
 }
 
+/* Any user can write one, of any length, and without a single line end. */
+CASE(hostile_lists_of_functions)
+{
+	struct jit_map map = {.pid = (uint32_t)getpid()};
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	file = fopen(path, "w");
+	fputs("1000 10 first\n2000 10 ", file);
+	for (int i = 0; i < 100000; i++)
+		fputc('x', file);
+	fflush(file);
+	assert_string_equal(jit_map_find(&map, 0x1000), "first");
+	assert_true(map.read_bytes > 90000);
+	for (int i = 0; i < 100000; i++)
+		fputs("3000 10 ", file);
+	fputs("\n4000 10 last\nffffffffffffffff 10 round\n", file);
+	fflush(file);
+	assert_string_equal(jit_map_find(&map, 0x4000), "last");
+	assert_null(jit_map_find(&map, 0x2000));
+	assert_null(jit_map_find(&map, 0x3000));
+	assert_null(jit_map_find(&map, 0x5));
+	assert_int_equal(map.count, 2);
+	jit_map_release(&map);
+	/* each covers all that follow: as many steps are not taken for one address */
+	rewind(file);
+	assert_int_equal(ftruncate(fileno(file), 0), 0);
+	for (int i = 0; i < 5000; i++)
+		fprintf(file, "%x 10000000 f%d\n", 0x1000 + i, i);
+	fflush(file);
+	map = (struct jit_map){.pid = (uint32_t)getpid()};
+	assert_string_equal(jit_map_find(&map, 0x100000), "f4999");
+	jit_map_release(&map);
+	/* of another user: it names our functions as it likes */
+	if (geteuid() == 0) {
+		assert_int_equal(fchown(fileno(file), 65534, 65534), 0);
+		map = (struct jit_map){.pid = (uint32_t)getpid()};
+		assert_null(jit_map_find(&map, 0x1000));
+		jit_map_release(&map);
+	}
+	fclose(file);
+	unlink(path);
+}
+
 /* A copy of this thread's stack and registers, as the kernel side takes one of another's. */
 static uint8_t copy[65536];
 static struct unwind_start here;
@@ -256,6 +301,7 @@ int main(void)
 		cmocka_unit_test(whose_code_a_function_is),
 		cmocka_unit_test(kernel_functions_by_address),
 		cmocka_unit_test(functions_made_at_run_time),
+		cmocka_unit_test(hostile_lists_of_functions),
 		cmocka_unit_test(callers_by_the_unwind_tables),
 #if defined(__aarch64__)
 		cmocka_unit_test(a_caller_that_is_in_the_link_register_only),
