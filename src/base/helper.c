@@ -98,8 +98,7 @@ _Noreturn static void help(const struct helper_work *work, struct shared *shared
 	limit_memory(work->memory_bytes);
 	data = work->begin();
 	for (;;) {
-		/* whenever it is killed, a question is in the socket, or told to be in work, or
-		 * both */
+		/* whenever it is killed, the question is in the socket or marked as current */
 		ssize_t got = data ? recv(fd, &question, sizeof(question), MSG_PEEK) : -1;
 		size_t length;
 
@@ -311,7 +310,7 @@ static bool lost_one(struct helper *helper, uint64_t *ret_number)
 	uint64_t next, lost;
 	bool some = recv(helper->fd, &next, sizeof(next), MSG_DONTWAIT | MSG_PEEK) == sizeof(next);
 
-	/* after the look at the socket: it is told before another helper begins */
+	/* read after the socket: the keeper sets it before another helper begins */
 	lost = load(&helper->shared->lost);
 	if (!lost || lost == helper->lost || (some && next < lost))
 		return false;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* vasprintf */
 #include "base/output.h"
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -95,22 +93,17 @@ void output_i64(struct output *out, int64_t value)
 
 void output_format(struct output *out, const char *format, ...)
 {
-	char room[512], *text = room;
+	char room[512], *text;
 	va_list args;
-	int length;
+	size_t length;
 
 	va_start(args, format);
-	length = vsnprintf(room, sizeof(room), format, args);
+	text = text_format(room, sizeof(room), &length, format, args);
 	va_end(args);
-	if (length >= (int)sizeof(room)) {
-		va_start(args, format);
-		length = vasprintf(&text, format, args);
-		va_end(args);
-	}
-	if (length > 0)
-		output_bytes(out, text, text_tame(text, (size_t)length, format));
-	else if (length < 0)
-		out->error = out->error ? out->error : ENOMEM;
-	if (text != room && length >= 0)
+	if (text)
+		output_bytes(out, text, length);
+	else
+		output_fail(out, ENOMEM);
+	if (text != room)
 		free(text);
 }

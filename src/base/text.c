@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _XOPEN_SOURCE 700 /* wcwidth */
+#define _GNU_SOURCE /* wcwidth, vasprintf */
 #include "base/text.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -126,6 +127,23 @@ size_t text_tame(char *text, size_t length, const char *format)
 	}
 	memmove(text + used, text + end, after);
 	return used + after;
+}
+
+char *text_format(char *room, size_t bytes, size_t *ret_length, const char *format, va_list args)
+{
+	char *text = room;
+	va_list again;
+	int length;
+
+	va_copy(again, args);
+	length = vsnprintf(room, bytes, format, args);
+	if (length >= (int)bytes && vasprintf(&text, format, again) < 0) {
+		text = NULL;
+		length = (int)bytes - 1;
+	}
+	va_end(again);
+	*ret_length = length < 0 ? 0 : text_tame(text ? text : room, (size_t)length, format);
+	return text;
 }
 
 size_t text_printable(char *into, size_t room, const char *from, size_t columns)

@@ -6,6 +6,7 @@
 #ifndef DWELL_BASE_TEXT_H
 #define DWELL_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,13 @@ size_t text_printable(char *into, size_t room, const char *from, size_t columns)
  * the length, which is not larger.
  */
 size_t text_tame(char *text, size_t length, const char *format);
+
+/*
+ * vprintf() with its arguments tamed: in `room`, or, where that is too small, in memory that the
+ * caller frees. NULL: there is none; `room` has what fits then.
+ */
+__attribute__((format(printf, 4, 0))) char *
+text_format(char *room, size_t bytes, size_t *ret_length, const char *format, va_list args);
 
 /* text_printable() to an output, filled up with blanks to the full number of columns (240 at most).
  */

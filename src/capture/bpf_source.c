@@ -37,7 +37,7 @@ struct session {
 	struct dwell_bpf *bpf;
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
-	size_t hostile_told;
+	size_t hostile_reported;
 	struct spans *spans; /* NULL: not asked for */
 	struct features features;
 	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
@@ -374,19 +374,20 @@ static int send_reasons(struct session *session, uint64_t instant_ns, struct rec
 }
 
 /* At the first, and when no one is asked about any more. */
-static int tell_hostile(struct session *session, struct record_sink sink)
+static int report_hostile(struct session *session, struct record_sink sink)
 {
-	size_t count = wait_sites_hostile(session->wait_sites), told = session->hostile_told;
+	size_t count = wait_sites_hostile(session->wait_sites), before = session->hostile_reported;
 
-	session->hostile_told = count;
-	if (told < WAIT_SITES_HOSTILE_MAX && count >= WAIT_SITES_HOSTILE_MAX)
+	session->hostile_reported = count;
+	if (before < WAIT_SITES_HOSTILE_MAX && count >= WAIT_SITES_HOSTILE_MAX)
 		return sink_missing(sink, "futex-places",
 				    "too many programs hang or kill who reads their files and "
-				    "memory: all futex waits are told apart by operation only");
-	if (!told && count)
-		return sink_missing(sink, "futex-places",
-				    "a program hangs or kills who reads its files and memory: its "
-				    "futex waits are told apart by operation only");
+				    "memory: only the operation classifies all futex waits");
+	if (!before && count)
+		return sink_missing(
+			sink, "futex-places",
+			"a program hangs or kills who reads its files and memory: only the "
+			"operation classifies its futex waits");
 	return 0;
 }
 
@@ -405,7 +406,7 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 		return result;
 	session->bpf->bss->told_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
-	result = tell_hostile(session, sink);
+	result = report_hostile(session, sink);
 	if (result >= 0)
 		result = drain(session, sink, error);
 	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))

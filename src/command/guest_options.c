@@ -37,8 +37,8 @@ enum {
 
 static const char doc[] =
 	"Runs a command of dwell in a virtual machine, with another kernel, another topology, "
-	"another scheduler, and brings back what it prints, the files it writes and its exit "
-	"status. A name with a slash is another program."
+	"another scheduler, and brings back what it prints, its reports and recordings, and "
+	"its exit status. A name with a slash is another program."
 	"\v"
 	"The guest's memory holds all its files: this program, what it needs, files that the "
 	"command names, and those that are added. Files come back that options of the command name "
