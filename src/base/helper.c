@@ -34,8 +34,17 @@ struct shared {
 };
 
 struct message {
-	uint64_t number;
+	struct message_head {
+		uint64_t number;
+		uint64_t is_part;
+	} head;
 	uint8_t bytes[HELPER_MESSAGE_BYTES];
+};
+
+struct helper_parts {
+	struct shared *shared;
+	struct message *message; /* with the number */
+	int fd;
 };
 
 struct helper {
@@ -46,6 +55,7 @@ struct helper {
 	uint64_t asked,
 		killed; /* numbers: of the last question; of the last one it was killed over */
 	uint64_t lost;	/* the last one that was reported */
+	uint64_t heard_ns; /* when the last message came */
 	struct message message;
 };
 
@@ -89,14 +99,28 @@ static void limit_memory(uint64_t bytes)
 	setrlimit(RLIMIT_CORE, &none);
 }
 
-_Noreturn static void help(const struct helper_work *work, struct shared *shared, int fd)
+void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
 {
-	static struct message question, answer;
+	struct message *message = parts->message;
+
+	memcpy(message->bytes, bytes, length);
+	message->head.is_part = true;
+	if (send(parts->fd, message, sizeof(message->head) + length, MSG_NOSIGNAL) < 0)
+		_exit(0);
+	/* what it waits for room is the parent's time */
+	store(&parts->shared->current_from_ns, clock_monotonic_ns());
+}
+
+_Noreturn static void help(const struct helper_work *work, const void *context,
+			   struct shared *shared, int fd)
+{
+	static struct message question, answer, part;
+	struct helper_parts parts = {shared, &part, fd};
 	void *data;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	limit_memory(work->memory_bytes);
-	data = work->begin();
+	data = work->begin(context);
 	for (;;) {
 		/* whenever it is killed, the question is in the socket or marked as current */
 		ssize_t got = data ? recv(fd, &question, sizeof(question), MSG_PEEK) : -1;
@@ -104,18 +128,18 @@ _Noreturn static void help(const struct helper_work *work, struct shared *shared
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < (ssize_t)sizeof(question.number))
+		if (got < (ssize_t)sizeof(question.head))
 			_exit(0);
 		store(&shared->current_from_ns, clock_monotonic_ns());
-		store(&shared->current, question.number);
+		store(&shared->current, question.head.number);
 		got = recv(fd, &question, sizeof(question), 0);
-		if (got < (ssize_t)sizeof(question.number))
+		if (got < (ssize_t)sizeof(question.head))
 			_exit(0);
-		answer.number = question.number;
-		length = work->answer(data, question.bytes, (size_t)got - sizeof(question.number),
-				      answer.bytes);
+		answer.head.number = part.head.number = question.head.number;
+		length = work->answer(data, question.bytes, (size_t)got - sizeof(question.head),
+				      answer.bytes, &parts);
 		store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-		if (send(fd, &answer, sizeof(answer.number) + length, MSG_NOSIGNAL) < 0)
+		if (send(fd, &answer, sizeof(answer.head) + length, MSG_NOSIGNAL) < 0)
 			_exit(0);
 		store(&shared->current, 0);
 	}
@@ -153,8 +177,8 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_usec * 1000;
 }
 
-_Noreturn static void keep(const struct helper_work *work, struct shared *shared, int fd,
-			   pid_t parent)
+_Noreturn static void keep(const struct helper_work *work, const void *context,
+			   struct shared *shared, int fd, pid_t parent)
 {
 	const struct timespec pause = {.tv_nsec = RESTART_NS};
 	sigset_t heard, all;
@@ -178,7 +202,7 @@ _Noreturn static void keep(const struct helper_work *work, struct shared *shared
 		int status;
 
 		if (!pid)
-			help(work, shared, STDERR_FILENO + 1);
+			help(work, context, shared, STDERR_FILENO + 1);
 		if (pid < 0)
 			_exit(1);
 		status = await(pid, &heard, &usage);
@@ -195,7 +219,8 @@ _Noreturn static void keep(const struct helper_work *work, struct shared *shared
 	}
 }
 
-int helper_start(struct helper **ret_helper, const struct helper_work *work, struct error *error)
+int helper_start(struct helper **ret_helper, const struct helper_work *work, const void *context,
+		 struct error *error)
 {
 	struct helper *helper = calloc(1, sizeof(*helper));
 	pid_t parent = getpid();
@@ -217,7 +242,7 @@ int helper_start(struct helper **ret_helper, const struct helper_work *work, str
 	helper->fd = pair[0];
 	helper->keeper = fork();
 	if (!helper->keeper)
-		keep(work, helper->shared, pair[1], parent);
+		keep(work, context, helper->shared, pair[1], parent);
 	close(pair[1]);
 	if (helper->keeper < 0) {
 		helper->keeper = 0;
@@ -265,9 +290,9 @@ uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
 
 	if (length > sizeof(message->bytes))
 		return 0;
-	message->number = helper->asked + 1;
+	message->head = (struct message_head){.number = helper->asked + 1};
 	memcpy(message->bytes, question, length);
-	if (send(helper->fd, message, sizeof(message->number) + length,
+	if (send(helper->fd, message, sizeof(message->head) + length,
 		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return 0;
 	return ++helper->asked;
@@ -277,8 +302,11 @@ uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
 static uint64_t look(struct helper *helper)
 {
 	uint64_t current = load(&helper->shared->current), now_ns = clock_monotonic_ns();
-	uint64_t from_ns = load(&helper->shared->current_from_ns);
-	uint64_t took_ns = current && now_ns > from_ns ? now_ns - from_ns : 0;
+	uint64_t from_ns = load(&helper->shared->current_from_ns), took_ns;
+
+	/* as long as we did not listen, it may have waited for room */
+	from_ns = from_ns > helper->heard_ns ? from_ns : helper->heard_ns;
+	took_ns = current && now_ns > from_ns ? now_ns - from_ns : 0;
 
 	/* the number is read again: meanwhile it may be the next one's time */
 	if (took_ns <= helper->patience_ns || load(&helper->shared->current) != current)
@@ -289,18 +317,29 @@ static uint64_t look(struct helper *helper)
 	return took_ns;
 }
 
-/* True: there was a message, and it is one of ours. */
-static bool receive(struct helper *helper, uint64_t *ret_number, void *answer, size_t *ret_length)
+static enum helper_state receive(struct helper *helper, uint64_t *ret_number, void *answer,
+				 size_t *ret_length)
 {
 	struct message *message = &helper->message;
 	ssize_t got = recv(helper->fd, message, sizeof(*message), MSG_DONTWAIT);
 
-	if (got < (ssize_t)sizeof(message->number))
-		return false;
-	*ret_number = message->number;
-	*ret_length = (size_t)got - sizeof(message->number);
+	if (got < (ssize_t)sizeof(message->head))
+		return HELPER_NONE;
+	helper->heard_ns = clock_monotonic_ns();
+	*ret_number = message->head.number;
+	*ret_length = (size_t)got - sizeof(message->head);
 	memcpy(answer, message->bytes, *ret_length);
-	return true;
+	return message->head.is_part ? HELPER_PART : HELPER_ANSWERED;
+}
+
+/* Somebody wants an end of the parent, who hears signals between its waits. */
+static bool is_ending(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		sigismember(&pending, SIGHUP));
 }
 
 /* In the order of questions: what the next helper has answered comes after what the last one lost.
@@ -325,14 +364,16 @@ enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint6
 	struct pollfd fds = {.fd = helper->fd, .events = POLLIN};
 
 	for (;;) {
+		enum helper_state came;
 		uint64_t now_ns;
 
 		if (lost_one(helper, ret_number))
 			return HELPER_LOST;
-		if (receive(helper, ret_number, answer, ret_length))
-			return HELPER_ANSWERED;
+		came = receive(helper, ret_number, answer, ret_length);
+		if (came != HELPER_NONE)
+			return came;
 		now_ns = clock_monotonic_ns();
-		if (look(helper) > single_ns || now_ns >= deadline_ns)
+		if (look(helper) > single_ns || now_ns >= deadline_ns || is_ending())
 			return HELPER_NONE;
 		if (poll(&fds, 1,
 			 deadline_ns - now_ns < LOOK_MS * 1000000ULL

@@ -17,19 +17,31 @@
 
 #include "base/error.h"
 
-#define HELPER_MESSAGE_BYTES 4096 /* a question or an answer */
+/* A question, a part of an answer, or its end: the largest has the copy of a stack. */
+#define HELPER_MESSAGE_BYTES (48 << 10)
+
+struct helper_parts;
 
 struct helper_work {
-	void *(*begin)(void); /* in each helper, at its start; NULL: it cannot work */
-	/* In the helper. Writes an answer of at most HELPER_MESSAGE_BYTES; its length. */
-	size_t (*answer)(void *data, const void *question, size_t length, void *answer);
+	/* In each helper, at its start, with the context of helper_start(); NULL: it cannot work. */
+	void *(*begin)(const void *context);
+	/*
+	 * In the helper. May send parts; writes the end of the answer, of at most
+	 * HELPER_MESSAGE_BYTES; its length.
+	 */
+	size_t (*answer)(void *data, const void *question, size_t length, void *answer,
+			 struct helper_parts *parts);
 	uint64_t memory_bytes; /* of address space, besides what the parent has: RLIMIT_AS */
 	uint64_t patience_ns;  /* with one question */
 };
 
 struct helper;
 
-int helper_start(struct helper **ret_helper, const struct helper_work *work,
+/* In the helper, from its answer(): before the end comes what does not fit into it. */
+void helper_part(struct helper_parts *parts, const void *bytes, size_t length);
+
+/* What `context` points to is what it is now, whenever a helper begins. */
+int helper_start(struct helper **ret_helper, const struct helper_work *work, const void *context,
 		 struct error *error) must_check;
 void helper_end(struct helper *helper); /* kills it; may be NULL */
 
@@ -38,14 +50,16 @@ uint64_t helper_ask(struct helper *helper, const void *question, size_t length) 
 
 enum helper_state {
 	HELPER_ANSWERED,
+	HELPER_PART, /* of an answer whose end is still to come */
 	HELPER_LOST, /* the helper died of that question, or was killed over it */
 	HELPER_NONE, /* nothing has come yet */
 };
 
 /*
- * The next answer. Each question is answered or lost; where a helper was killed, it may be both, in
- * any order. HELPER_NONE comes after a wait: until `deadline_ns` (CLOCK_MONOTONIC), or until
- * a single question has taken longer than `single_ns`, whose answer may come later.
+ * The next answer, or part of one. Each question is answered or lost; where a helper was killed, it
+ * may be both, in any order. HELPER_NONE comes after a wait: until `deadline_ns` (CLOCK_MONOTONIC),
+ * or until a single question has taken longer than `single_ns`, whose answer may come later, or
+ * until a blocked signal is pending that asks the parent to end.
  */
 enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint64_t single_ns,
 			      uint64_t *ret_number, void *answer, size_t *ret_length);

@@ -255,6 +255,11 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	session->wait_sites = wait_sites_new(error);
 	if (!session->wait_sites)
 		return -EAGAIN;
+	if (options->spans) {
+		result = spans_new(&session->spans, options->spans, error);
+		if (result < 0)
+			return result;
+	}
 	*complaint = '\0';
 	libbpf_set_print(keep_complaint);
 	session->bpf = dwell_bpf__open();
@@ -277,7 +282,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	result = seed(session, error);
 	/* threads have their accounts before the first span begins */
 	if (result >= 0 && options->spans)
-		result = spans_attach(&session->spans, session->bpf, options->spans, sink, error);
+		result = spans_attach(session->spans, session->bpf, sink, error);
 	if (result < 0)
 		return result;
 	*ret_session = session;
@@ -295,6 +300,13 @@ static int drain(struct session *session, struct record_sink sink, struct error 
 		return error_set(error, -result, "cannot read the event ring: %s",
 				 strerror(-result));
 	wait_sites_answer(session->wait_sites);
+	if (session->spans) {
+		int settled = spans_settle(session->spans, false, sink);
+
+		if (settled < 0)
+			return error_set(error, -settled, "cannot take a record: %s",
+					 strerror(-settled));
+	}
 	return result;
 }
 
@@ -411,6 +423,8 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 		result = drain(session, sink, error);
 	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))
 		result = send_reasons(session, *ret_instant_ns, sink);
+	if (result >= 0 && session->spans)
+		result = spans_settle(session->spans, final, sink);
 	if (result >= 0 && session->spans)
 		result = spans_tell(session->spans, *ret_instant_ns, sink);
 	return result;
@@ -539,7 +553,7 @@ static uint64_t bpf_helpers_cpu_ns(const void *data)
 {
 	const struct session *session = data;
 
-	return wait_sites_cpu_ns(session->wait_sites);
+	return wait_sites_cpu_ns(session->wait_sites) + spans_helper_cpu_ns(session->spans);
 }
 
 const struct source_ops source_bpf = {

@@ -3,12 +3,8 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "capture/syscalls.h"
@@ -72,87 +68,21 @@ static void send_verdict(struct span_seeds *seeds, struct seed *seed, uint32_t t
 	bpf_map_update_elem(seeds->verdicts, &tid, verdict, BPF_ANY);
 }
 
-static int take(struct span_seeds *seeds, struct span_stacks *stacks, struct seed *seed,
-		const struct span_stack *raw, uint64_t since_ns, struct record_sink sink)
+/* True: its stack may say what it is. */
+static bool is_wanted(const struct seed *seed)
 {
-	struct span_verdict verdict = {.since_ns = since_ns};
-	struct span_signs signs = {0};
-	uint32_t id;
-	int result = span_stacks_take(stacks, raw, &id, &signs, sink);
-
-	bool named = *stacks->options->prefix;
-
-	seed->looks++;
-	if (result < 0)
-		return result;
-	if (!decide(&signs, &verdict)) {
-		if (!named)
-			return 0;
-		/* the user knows */
-		verdict.kind = stacks->options->turns ? SPAN_TURN : SPAN_POLL;
-	}
-	seed->stack = id;
-	seed->since_ns = since_ns;
-	send_verdict(seeds, seed, raw->tid, &verdict,
-		     named ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_STACK);
-	return 0;
+	return !seed->decided && seed->looks < LOOKS_MAX;
 }
 
-/*
- * As much of the stack as there is: what lies behind its end is not readable. (Not by
- * process_vm_readv(), which kernels may be built without.)
- */
-static uint32_t read_stack(uint32_t tid, uint64_t from, uint8_t into[SPAN_USER_BYTES])
+int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options,
+		    const struct span_seed *raw)
 {
-	char path[32];
-	ssize_t bytes;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	bytes = pread(fd, into, SPAN_USER_BYTES, (off_t)from);
-	close(fd);
-	return bytes > 0 ? (uint32_t)bytes : 0;
-}
-
-/*
- * How often a thread that sleeps has been switched, as /proc tells; 0: it runs, or is gone. The
- * count changes when it leaves its CPU, so of one that runs it says nothing.
- */
-static uint64_t switches_asleep(uint32_t tid)
-{
-	char path[32], line[256], state = 'R';
-	uint64_t sum = 0, number;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file)) {
-		(void)!sscanf(line, "State: %c", &state);
-		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
-		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
-			sum += number;
-	}
-	fclose(file);
-	return state == 'S' || state == 'D' ? sum : 0;
-}
-
-int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
-		    const struct span_seed *raw, struct record_sink sink)
-{
-	const struct span_options *options = stacks->options;
 	struct seed *seed = seed_of(seeds, raw->tid, raw->start_ns);
-	struct span_stack *stack;
-	int result = 0;
 
 	if (!seed)
 		return -ENOMEM;
 	memcpy(seed->comm, raw->comm, sizeof(raw->comm));
-	if (seed->decided || seed->looks >= LOOKS_MAX)
+	if (!is_wanted(seed))
 		return 0;
 	if (options->turns && raw->where.state == WIRE_IDLE &&
 	    syscalls_is_event_wait(raw->where.syscall)) {
@@ -162,34 +92,33 @@ int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
 			     *options->prefix ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_TYPE);
 		return 0;
 	}
-	/* of a loop the stack tells nothing */
-	if (!options->marks.poll && !*options->prefix)
-		return 0;
-	stack = malloc(sizeof(*stack));
-	if (!stack)
-		return -ENOMEM;
-	memset(stack, 0, offsetof(struct span_stack, user));
-	stack->header.time_ns = raw->header.time_ns;
-	stack->tid = stack->worker_tid = raw->tid;
-	stack->of = SPAN_STACK_SEED;
-	stack->where = raw->where;
-	stack->frame = raw->frame;
-	stack->user_bytes = read_stack(raw->tid, raw->frame.stack - SPAN_RED_ZONE, stack->user);
-	/* it may have run meanwhile; then what was read is of two times */
-	if (stack->user_bytes && switches_asleep(raw->tid) == raw->switches)
-		result = take(seeds, stacks, seed, stack, raw->since_ns, sink);
-	free(stack);
-	return result;
+	/* of a loop the stack says nothing */
+	return options->marks.poll || *options->prefix;
 }
 
-int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
-		      const struct span_stack *raw, struct record_sink sink)
+int span_seeds_take(struct span_seeds *seeds, const struct span_options *options, uint32_t tid,
+		    uint64_t start_ns, uint64_t since_ns, const struct span_found *found)
 {
-	struct seed *seed = seed_of(seeds, raw->tid, raw->span_ns);
+	struct seed *seed = seed_of(seeds, tid, start_ns);
+	struct span_verdict verdict = {.since_ns = since_ns};
+	bool named = *options->prefix;
 
 	if (!seed)
 		return -ENOMEM;
-	return seed->decided ? 0 : take(seeds, stacks, seed, raw, 0, sink);
+	if (!is_wanted(seed) || !found->is_read)
+		return 0;
+	seed->looks++;
+	if (!decide(&found->signs, &verdict)) {
+		if (!named)
+			return 0;
+		/* the user knows */
+		verdict.kind = options->turns ? SPAN_TURN : SPAN_POLL;
+	}
+	seed->stack = found->id;
+	seed->since_ns = since_ns;
+	send_verdict(seeds, seed, tid, &verdict,
+		     named ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_STACK);
+	return 0;
 }
 
 /* The latest of that tid. */

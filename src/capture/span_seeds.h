@@ -26,13 +26,14 @@ struct span_seeds {
 	unsigned int rounds; /* of snapshots without one */
 };
 
-/* A thread that waits. 0, -ENOMEM, or what the sink says. */
-int span_seeds_take(struct span_seeds *seeds, struct span_stacks *stacks,
-		    const struct span_seed *raw, struct record_sink sink) must_check;
+/* A thread that waits. 1: its stack may say what it is; 0: it cannot; -ENOMEM. */
+int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options,
+		    const struct span_seed *raw) must_check;
 
-/* The stack of one that runs. */
-int span_seeds_sample(struct span_seeds *seeds, struct span_stacks *stacks,
-		      const struct span_stack *raw, struct record_sink sink) must_check;
+/* The stack of a thread, in the state that began at `since_ns`; 0: while it ran. 0 or -ENOMEM. */
+int span_seeds_take(struct span_seeds *seeds, const struct span_options *options, uint32_t tid,
+		    uint64_t start_ns, uint64_t since_ns,
+		    const struct span_found *found) must_check;
 
 /* The thread has left its block_on(): what it does now is no root future's. */
 void span_seeds_uproot(struct span_seeds *seeds, uint32_t tid);

@@ -2,145 +2,203 @@
 #include "capture/span_stacks.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "symbol/unwind.h"
+#include "base/duration.h"
 
-/* Stacks and functions that are told apart; of what is more, the stack is not told. */
-#define STACKS_MAX 65536
+/* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
+#define STACKS_MAX	  65536
+#define FRAMES_BYTES_MAX  (32 << 20)
+#define READER_FRAMES_MAX (1 << 20)
 
-/* The map of the process is read again for an address it does not have, for 1/20 of the time. */
-#define ATTACH_AGAIN_SHARE 20
+/* Deaths of readers after which none is asked any more: each may be one that the kernel holds. */
+#define DEATHS_MAX 16
 
-int span_stacks_init(struct span_stacks *stacks, const struct span_options *options)
+#define PRELOAD_NS (10 * NS_PER_S)
+
+int span_stacks_start(struct span_stacks *stacks, const struct span_options *options,
+		      struct error *error)
 {
-	int result;
+	const struct stack_question question = {.kind = STACK_PRELOAD};
 
-	stacks->options = options;
-	stacks->symbolizer = symbolizer_new();
-	if (!stacks->symbolizer)
-		return -ENOMEM;
-	symbolizer_take_symbols(stacks->symbolizer, options->symbols);
-	result = symbolizer_attach(stacks->symbolizer, options->pid);
+	*stacks = (struct span_stacks){
+		.frames.bytes_max = FRAMES_BYTES_MAX, .first = 1, .next = 1};
+	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
+		return -EAGAIN;
 	/* now, not when the first stall comes and others wait to be looked at */
-	return result < 0 ? result : symbolizer_preload(stacks->symbolizer);
+	if (helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack)))
+		stacks->next++;
+	return 0;
 }
 
 void span_stacks_release(struct span_stacks *stacks)
 {
-	symbolizer_free(stacks->symbolizer);
-	identities_release(&stacks->frames);
+	helper_end(stacks->helper);
+	interned_release(&stacks->frames);
 	identities_release(&stacks->stacks);
+	free(stacks->ids);
 	*stacks = (struct span_stacks){0};
 }
 
-static int send_frame(uint32_t id, const struct symbol_frame *frame, uint64_t time_ns,
-		      struct record_sink sink)
+bool span_stacks_ended(const struct span_stacks *stacks)
+{
+	return stacks->deaths >= DEATHS_MAX;
+}
+
+uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
+			 uint64_t switches)
+{
+	static struct stack_question question;
+	size_t length = offsetof(struct span_stack, user) + (asleep ? 0 : raw->user_bytes);
+
+	if (stacks->next - stacks->first == SPAN_STACKS_ASKED || length > sizeof(*raw))
+		return 0;
+	question.kind = asleep ? STACK_ASLEEP : STACK_COPIED;
+	question.switches = switches;
+	memcpy(&question.stack, raw, length);
+	if (!helper_ask(stacks->helper, &question,
+			offsetof(struct stack_question, stack) + length))
+		return 0;
+	stacks->asked[stacks->next % SPAN_STACKS_ASKED] = (struct span_stacks_asked){
+		.time_ns = raw->header.time_ns, .counts = raw->of != SPAN_STACK_SEED};
+	return stacks->next++;
+}
+
+/* Another reader has begun: its ids are its own. */
+static void take_generation(struct span_stacks *stacks, uint64_t generation)
+{
+	if (stacks->generation == generation)
+		return;
+	stacks->generation = generation;
+	stacks->id_count = 0;
+	stacks->counts_before = span_stacks_counts(stacks);
+	stacks->counts = (struct symbolizer_counts){0};
+}
+
+/*
+ * Numbers a frame, and sends it if it is new. The texts of `record` are checked. *ret_id 0: there
+ * is no room for another. 0, -ENOMEM, or what the sink says.
+ */
+static int add_frame(struct span_stacks *stacks, struct wire_frame *record, uint64_t time_ns,
+		     uint32_t *ret_id, struct record_sink sink)
+{
+	size_t known = stacks->frames.count, index;
+
+	record->header.time_ns = 0;
+	record->id = 0;
+	index = interned_add(&stacks->frames, record, record->header.size);
+	*ret_id = 0;
+	if (index == INTERNED_NONE)
+		return -ENOMEM;
+	if (index == INTERNED_FULL)
+		return 0;
+	*ret_id = (uint32_t)index + 1;
+	if (index < known)
+		return 0;
+	record->header.time_ns = time_ns;
+	record->id = *ret_id;
+	return sink_send(sink, &record->header);
+}
+
+/* What a reader says may be a lie, but has the form of a frame. */
+static bool is_frame(const struct wire_frame *frame, size_t length)
+{
+	const __u16 parts[] = {frame->function_bytes, frame->file_bytes, frame->module_bytes};
+	size_t used = sizeof(*frame);
+
+	if (length < sizeof(*frame) || frame->header.kind != WIRE_FRAME ||
+	    frame->header.size != length || length > STACK_FRAME_BYTES || length % 8 ||
+	    frame->line > INT32_MAX || frame->kind > FRAME_KIND_KERNEL ||
+	    frame->flags & ~(WIRE_FRAME_INLINED | WIRE_FRAME_NAMED))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i] || parts[i] > length - used ||
+		    strnlen((const char *)frame + used, parts[i]) != parts[i] - 1U)
+			return false;
+		used += parts[i];
+	}
+	return length - used < 8;
+}
+
+static int take_part(struct span_stacks *stacks, const uint8_t *bytes, size_t length,
+		     uint64_t time_ns, struct record_sink sink)
 {
 	union {
 		struct wire_frame record;
-		char room[sizeof(struct wire_frame) + 3 * 4096 + 8];
-	} out;
-	const char *parts[] = {frame->function, frame->file ? frame->file : "", frame->module};
-	__u16 *lengths[] = {&out.record.function_bytes, &out.record.file_bytes,
-			    &out.record.module_bytes};
-	size_t used = sizeof(out.record);
+		uint8_t room[STACK_FRAME_BYTES];
+	} frame;
+	uint64_t generation;
+	int result;
 
-	out.record = (struct wire_frame){
-		.header = {.kind = WIRE_FRAME, .time_ns = time_ns},
-		.id = id,
-		.line = (__u32)frame->line,
-		.kind = (__u8)frame->kind,
-		.flags = (__u8)((frame->inlined ? WIRE_FRAME_INLINED : 0) |
-				(frame->named ? WIRE_FRAME_NAMED : 0)),
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		size_t length = strnlen(parts[i], 4095);
-
-		memcpy(out.room + used, parts[i], length);
-		out.room[used + length] = '\0';
-		*lengths[i] = (__u16)(length + 1);
-		used += length + 1;
-	}
-	memset(out.room + used, 0, -used % 8);
-	out.record.header.size = (__u32)(used + -used % 8);
-	return sink_send(sink, &out.record.header);
-}
-
-/* The frames of an address, told if they are new. How many ids, or a negative errno. */
-static int take_symbol(struct span_stacks *stacks, const struct symbol *symbol, uint64_t time_ns,
-		       uint32_t *ids, unsigned int room, struct record_sink sink)
-{
-	unsigned int count = symbol->count < room ? symbol->count : room;
-
-	for (unsigned int i = 0; i < count; i++) {
-		const struct symbol_frame *frame = &symbol->frames[i];
-		size_t known = stacks->frames.count;
-		size_t index = identities_add(&stacks->frames, 0, (uint64_t)(uintptr_t)frame);
-
-		if (index == IDENTITY_NONE)
-			return -ENOMEM;
-		ids[i] = (uint32_t)index + 1;
-		if (index == known) {
-			int result = send_frame(ids[i], frame, time_ns, sink);
-
-			if (result < 0)
-				return result;
-		}
-	}
-	return (int)count;
-}
-
-/* More than any stack that is shown: inlined frames count too. */
-#define FRAMES_MAX 1024
-
-struct frames {
-	uint32_t ids[FRAMES_MAX];
-	unsigned int count;
-};
-
-static int add_symbol(struct span_stacks *stacks, struct frames *frames,
-		      const struct symbol *symbol, uint64_t time_ns, struct record_sink sink)
-{
-	int result = take_symbol(stacks, symbol, time_ns, frames->ids + frames->count,
-				 FRAMES_MAX - frames->count, sink);
-
-	if (result > 0)
-		frames->count += (unsigned int)result;
+	if (length < sizeof(struct stack_part) ||
+	    length > offsetof(struct stack_part, frame) + sizeof(frame))
+		return 0;
+	memcpy(&generation, bytes, sizeof(generation));
+	length -= offsetof(struct stack_part, frame);
+	memcpy(&frame, bytes + offsetof(struct stack_part, frame), length);
+	take_generation(stacks, generation);
+	if (!is_frame(&frame.record, length) || frame.record.id != stacks->id_count + 1 ||
+	    stacks->id_count == READER_FRAMES_MAX)
+		return 0;
+	if (array_reserve(&stacks->ids, &stacks->id_room, stacks->id_count + 1,
+			  sizeof(*stacks->ids)) < 0)
+		return -ENOMEM;
+	result = add_frame(stacks, &frame.record, time_ns, &stacks->ids[stacks->id_count], sink);
+	stacks->id_count++;
 	return result;
 }
 
-static uint64_t hash(const struct frames *frames)
+static uint64_t hash(const uint32_t *ids, uint32_t count)
 {
 	uint64_t value = 0xcbf29ce484222325ULL; /* FNV-1a, by words */
 
-	for (unsigned int i = 0; i < frames->count; i++)
-		value = (value ^ frames->ids[i]) * 0x100000001b3ULL;
+	for (uint32_t i = 0; i < count; i++)
+		value = (value ^ ids[i]) * 0x100000001b3ULL;
 	return value;
 }
 
-static int send_stack(struct span_stacks *stacks, const struct frames *frames, enum unwind_end end,
+/* The frames by our own ids. False: one of them has none. */
+static bool translate(const struct span_stacks *stacks, const struct stack_answer *answer,
+		      uint32_t ids[STACK_FRAMES_MAX])
+{
+	for (uint32_t i = 0; i < answer->count; i++) {
+		uint32_t id = answer->frames[i];
+
+		ids[i] = id && id <= stacks->id_count ? stacks->ids[id - 1] : 0;
+		if (!ids[i])
+			return false;
+	}
+	return true;
+}
+
+static int send_stack(struct span_stacks *stacks, const struct stack_answer *answer,
 		      uint64_t time_ns, uint32_t *ret_id, struct record_sink sink)
 {
 	union {
 		struct wire_stack record;
-		char room[sizeof(struct wire_stack) + (FRAMES_MAX + 1) * sizeof(uint32_t)];
+		uint8_t room[sizeof(struct wire_stack) +
+			     (STACK_FRAMES_MAX + 1) * sizeof(uint32_t)];
 	} out;
+	uint32_t *ids = (uint32_t *)(out.room + sizeof(out.record));
 	size_t known = stacks->stacks.count, index;
-	size_t bytes = frames->count * sizeof(frames->ids[0]);
-	uint64_t key = hash(frames);
+	size_t bytes = answer->count * sizeof(*ids);
+	uint64_t key;
 
 	*ret_id = 0;
-	if (known == STACKS_MAX &&
-	    identities_find(&stacks->stacks, frames->count, key) == IDENTITY_NONE) {
+	if (!translate(stacks, answer, ids)) {
 		stacks->lost++;
 		return 0;
 	}
-	index = identities_add(&stacks->stacks, frames->count, key);
+	key = hash(ids, answer->count);
+	if (known == STACKS_MAX &&
+	    identities_find(&stacks->stacks, answer->count, key) == IDENTITY_NONE) {
+		stacks->lost++;
+		return 0;
+	}
+	index = identities_add(&stacks->stacks, answer->count, key);
 	if (index == IDENTITY_NONE)
 		return -ENOMEM;
 	*ret_id = (uint32_t)index + 1;
@@ -151,157 +209,122 @@ static int send_stack(struct span_stacks *stacks, const struct frames *frames, e
 			   .kind = WIRE_STACK,
 			   .time_ns = time_ns},
 		.id = *ret_id,
-		.count = frames->count,
-		.end = end == UNWIND_COMPLETE	 ? WIRE_STACK_COMPLETE
-		       : end == UNWIND_TRUNCATED ? WIRE_STACK_TRUNCATED
-						 : WIRE_STACK_FAILED,
+		.count = answer->count,
+		.end = answer->end,
 	};
-	memcpy(out.room + sizeof(out.record), frames->ids, bytes);
 	memset(out.room + sizeof(out.record) + bytes, 0, -bytes % 8);
 	return sink_send(sink, &out.record.header);
 }
 
-/* Reads the map of the process again; after it has ended, what it had mapped is kept. */
-static bool attach_again(struct span_stacks *stacks)
+static void count_end(struct span_stacks *stacks, uint32_t end)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (stacks->ended ||
-	    now_ns - stacks->attached_ns < ATTACH_AGAIN_SHARE * stacks->attaching_ns)
-		return false;
-	stacks->ended = kill((pid_t)stacks->options->pid, 0) < 0 && errno == ESRCH;
-	if (stacks->ended || symbolizer_attach(stacks->symbolizer, stacks->options->pid) < 0)
-		return false;
-	stacks->attached_ns = clock_monotonic_ns();
-	stacks->attaching_ns = stacks->attached_ns - now_ns;
-	return true;
-}
-
-static enum unwind_end unwind_raw(struct span_stacks *stacks, const struct span_stack *raw,
-				  uint64_t addresses[UNWIND_MAX], unsigned int *ret_count)
-{
-	struct unwind_start start = {
-		.address = raw->frame.address,
-		.exact = raw->in_user_mode,
-		.stack = raw->frame.stack,
-		.frame = raw->frame.frame,
-		.link = raw->frame.link,
-		.memory = raw->user,
-		.memory_start = raw->frame.stack - SPAN_RED_ZONE,
-		.memory_bytes = raw->user_bytes,
-		.returns = raw->returns,
-		.return_count = SPAN_RETURNS,
-		.frame_pointers = stacks->options->unwind == SPAN_UNWIND_FRAME_POINTERS,
-	};
-	enum unwind_end end;
-
-	*ret_count = unwind(stacks->symbolizer, &start, addresses, &end);
-
-	/* through code that was not mapped yet, as the trampoline of return probes before the first
-	 */
-	if (end != UNWIND_COMPLETE && attach_again(stacks))
-		*ret_count = unwind(stacks->symbolizer, &start, addresses, &end);
-	return end;
-}
-
-static void count_end(struct span_stacks *stacks, enum unwind_end end)
-{
-	if (end == UNWIND_COMPLETE)
+	if (end == WIRE_STACK_COMPLETE)
 		stacks->complete++;
-	else if (end == UNWIND_TRUNCATED)
+	else if (end == WIRE_STACK_TRUNCATED)
 		stacks->truncated++;
 	else
 		stacks->failed++;
 }
 
-/* What the tracing itself adds on top of the kernel's stack. */
-static bool is_our_own(const struct symbol *symbol)
+static int take_answer(struct span_stacks *stacks, const void *bytes, size_t length,
+		       const struct span_stacks_asked *asked, struct span_found *found,
+		       struct record_sink sink)
 {
-	static const char *const names[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
-					    "__traceiter_", "bpf_overflow_handler"};
+	struct stack_answer answer;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(symbol->frames[0].function, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* An instance may begin with the `<` of its type. */
-static bool begins(const char *function, const char *beginning)
-{
-	function += *function == '<';
-	return beginning && !strncmp(function, beginning, strlen(beginning));
-}
-
-static bool ends_in_poll(const char *function)
-{
-	static const char end[] = "::poll";
-	size_t length = strlen(function);
-
-	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
-}
-
-/* What the functions at an address tell of the thread. */
-static void read_signs(const struct span_marks *marks, const struct symbol *symbol,
-		       struct span_signs *signs)
-{
-	for (unsigned int i = 0; i < symbol->count; i++) {
-		const struct symbol_frame *frame = &symbol->frames[i];
-
-		signs->polls += !frame->inlined && begins(frame->function, marks->poll);
-		signs->harnesses += !frame->inlined && begins(frame->function, marks->harness) &&
-				    ends_in_poll(frame->function);
-		signs->worker |= marks->worker && strstr(frame->function, marks->worker);
-		signs->single |= marks->single && strstr(frame->function, marks->single);
-		signs->pool |= marks->pool && strstr(frame->function, marks->pool);
-		signs->root |= marks->root && strstr(frame->function, marks->root);
-	}
-}
-
-int span_stacks_take(struct span_stacks *stacks, const struct span_stack *raw, uint32_t *ret_id,
-		     struct span_signs *signs, struct record_sink sink)
-{
-	uint64_t addresses[UNWIND_MAX];
-	struct frames frames = {.count = 0};
-	struct symbol symbol;
-	enum unwind_end end;
-	unsigned int count;
-	int result = 0;
-
-	for (__u32 i = 0; result >= 0 && i < raw->kernel_count && i < SPAN_KERNEL_FRAMES; i++) {
-		result = symbolizer_find_kernel(stacks->symbolizer, raw->kernel[i], &symbol);
-		if (result >= 0 && (frames.count || !is_our_own(&symbol)))
-			result = add_symbol(stacks, &frames, &symbol, raw->header.time_ns, sink);
-	}
-	end = unwind_raw(stacks, raw, addresses, &count);
+	if (length < offsetof(struct stack_answer, frames) || length > sizeof(answer))
+		return 0;
+	memcpy(&answer, bytes, length);
+	if (answer.count > STACK_FRAMES_MAX || answer.end > WIRE_STACK_FAILED ||
+	    length != offsetof(struct stack_answer, frames) +
+			      answer.count * sizeof(answer.frames[0]))
+		return 0;
+	take_generation(stacks, answer.generation);
+	stacks->counts = answer.counts;
+	if (!answer.is_read)
+		return 0;
+	found->is_read = true;
+	found->signs = answer.signs;
 	/* those of threads that may be no workers say nothing of the quality */
-	if (raw->of != SPAN_STACK_SEED)
-		count_end(stacks, end);
-	if (signs)
-		signs->complete = end == UNWIND_COMPLETE;
-	for (unsigned int i = 0; result >= 0 && i < count; i++) {
-		result = symbolizer_find(stacks->symbolizer, addresses[i],
-					 i > 0 || !raw->in_user_mode, &symbol);
-		if (result >= 0)
-			result = add_symbol(stacks, &frames, &symbol, raw->header.time_ns, sink);
-		if (result >= 0 && signs)
-			read_signs(&stacks->options->marks, &symbol, signs);
+	if (asked->counts)
+		count_end(stacks, answer.end);
+	return send_stack(stacks, &answer, asked->time_ns, &found->id, sink);
+}
+
+int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t single_ns,
+		     uint64_t *ret_number, struct span_found *found, struct record_sink sink)
+{
+	*found = (struct span_found){0};
+	while (stacks->first < stacks->next) {
+		static uint8_t bytes[HELPER_MESSAGE_BYTES];
+		const struct span_stacks_asked *asked;
+		size_t length = 0;
+		int result = 0;
+		enum helper_state state = helper_next(stacks->helper, deadline_ns, single_ns,
+						      ret_number, bytes, &length);
+
+		if (state == HELPER_NONE)
+			return 0;
+		/* of a number that was not given, or is done */
+		if (*ret_number < stacks->first || *ret_number >= stacks->next)
+			continue;
+		asked = &stacks->asked[*ret_number % SPAN_STACKS_ASKED];
+		if (state == HELPER_PART) {
+			result = take_part(stacks, bytes, length, asked->time_ns, sink);
+			if (result < 0)
+				return result;
+			continue;
+		}
+		if (state == HELPER_LOST) {
+			stacks->lost++;
+			stacks->deaths++;
+		} else {
+			result = take_answer(stacks, bytes, length, asked, found, sink);
+		}
+		/* answers come in the order of questions: what lies between is lost */
+		stacks->first = *ret_number + 1;
+		return result < 0 ? result : 1;
 	}
-	if (result < 0)
-		return result;
-	return send_stack(stacks, &frames, end, raw->header.time_ns, ret_id, sink);
+	return 0;
+}
+
+static int refuse(void *data, const struct wire_header *record)
+{
+	(void)data;
+	(void)record;
+	return -EINVAL;
+}
+
+void span_stacks_await_preload(struct span_stacks *stacks)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + PRELOAD_NS, number;
+	struct record_sink none = {.record = refuse};
+	struct span_found found;
+
+	/* it is the first that was asked for, and has no stack */
+	if (stacks->first == 1 && span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none) < 0)
+		stacks->lost++;
 }
 
 int span_stacks_name(struct span_stacks *stacks, const char *name, uint64_t time_ns,
 		     uint32_t *ret_id, struct record_sink sink)
 {
-	struct symbol_frame frame = {
+	const struct symbol_frame frame = {
 		.function = name, .module = "", .named = true, .kind = FRAME_KIND_USER};
-	size_t known = stacks->frames.count;
-	size_t index = identities_add(&stacks->frames, 0, (uint64_t)(uintptr_t)name);
+	union {
+		struct wire_frame record;
+		uint8_t room[STACK_FRAME_BYTES];
+	} out;
 
-	if (index == IDENTITY_NONE)
-		return -ENOMEM;
-	*ret_id = (uint32_t)index + 1;
-	return index < known ? 0 : send_frame(*ret_id, &frame, time_ns, sink);
+	stack_frame_write(out.room, 0, &frame);
+	return add_frame(stacks, &out.record, time_ns, ret_id, sink);
+}
+
+struct symbolizer_counts span_stacks_counts(const struct span_stacks *stacks)
+{
+	const struct symbolizer_counts *now = &stacks->counts, *before = &stacks->counts_before;
+
+	return (struct symbolizer_counts){before->addresses + now->addresses,
+					  before->named + now->named,
+					  before->with_lines + now->with_lines};
 }

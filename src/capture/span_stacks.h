@@ -1,47 +1,79 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Raw stacks of a process unwound and named, and told as records: each frame and stack once. */
+/*
+ * Raw stacks of a process, given to a helper that unwinds and names them
+ * (capture/stack_reader.h); what comes back is sent as records: each frame and stack once.
+ */
 #ifndef DWELL_CAPTURE_SPAN_STACKS_H
 #define DWELL_CAPTURE_SPAN_STACKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/identities.h"
+#include "base/interned.h"
 #include "bpf/config.h"
 #include "capture/sink.h"
 #include "capture/spans.h"
-#include "symbol/symbolizer.h"
+#include "capture/stack_reader.h"
 
-/* All zeros is empty. */
+#define SPAN_STACKS_ASKED 64 /* at once */
+
 struct span_stacks {
-	const struct span_options *options;
-	struct symbolizer *symbolizer;
-	uint64_t attached_ns, attaching_ns; /* when last, and how long it took */
-	bool ended;			    /* the process */
-	struct identities frames;	    /* (0, address of the symbol_frame, or of a name) */
-	struct identities stacks;	    /* (count, hash of the frames' ids) */
+	struct helper *helper;
+	struct interned frames;	   /* as records, without their ids */
+	struct identities stacks;  /* (count, hash of the frames' ids) */
+	struct span_stacks_asked { /* by number modulo SPAN_STACKS_ASKED */
+		uint64_t time_ns;
+		bool counts; /* towards the quality */
+	} asked[SPAN_STACKS_ASKED];
+	uint64_t first, next; /* numbers: the first unanswered one; the next to be given */
+	uint32_t *ids;	      /* of frames, by the reader's own id - 1 */
+	size_t id_count, id_room;
+	uint64_t generation; /* the reader whose ids these are */
+	struct symbolizer_counts counts, counts_before; /* of this reader; of those before */
 	uint64_t complete, truncated, failed;
-	uint64_t lost; /* stacks that found no room */
+	uint64_t lost;	 /* stacks that found no room, or whose reader died */
+	uint64_t deaths; /* of readers */
 };
 
-/* What the functions of a stack tell of its thread: span_marks that were seen. */
-struct span_signs {
-	unsigned int polls, harnesses; /* of a poll at least one is there */
-	bool worker, single, pool, root;
-	bool complete; /* the stack: what is not among the signs is not there */
+/* What is known of a stack; all zeros: nothing. */
+struct span_found {
+	uint32_t id; /* 0: there is no room for another */
+	bool is_read;
+	struct span_signs signs;
 };
 
-/* 0 or a negative errno: the process is gone, or not ours to read. Release in either case. */
-int span_stacks_init(struct span_stacks *stacks, const struct span_options *options) must_check;
+/* Starts the helper, and has it read all that is mapped. Release in either case. */
+int span_stacks_start(struct span_stacks *stacks, const struct span_options *options,
+		      struct error *error) must_check;
+/* Until it has read that, or 10 s. */
+void span_stacks_await_preload(struct span_stacks *stacks);
 void span_stacks_release(struct span_stacks *stacks);
 
-/* *ret_id 0: there is no room for another. `signs` may be NULL. 0, -ENOMEM, or what the sink says.
+/*
+ * Asks for a stack; `asleep`: of a thread that sleeps and has been switched `switches` times, which
+ * the helper copies. The number by which the answer comes; 0: there is no room now.
  */
-int span_stacks_take(struct span_stacks *stacks, const struct span_stack *raw, uint32_t *ret_id,
-		     struct span_signs *signs, struct record_sink sink) must_check;
+uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
+			 uint64_t switches);
+/* None is asked for any more: too many readers have died of this process. */
+bool span_stacks_ended(const struct span_stacks *stacks);
 
-/* A name as a frame, as that of a task's type. The same pointer is the same frame. */
+/*
+ * Waits for what is asked for: until the deadline, or until a single question has taken `single_ns`,
+ * as when the reader hangs. 1: *ret_number has its answer; 0: there is none
+ * yet; -ENOMEM, or what the sink says. Answers come in the order of the questions.
+ */
+int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t single_ns,
+		     uint64_t *ret_number, struct span_found *found,
+		     struct record_sink sink) must_check;
+
+/* A name as a frame, as that of a task's type. *ret_id 0: there is no room for another. */
 int span_stacks_name(struct span_stacks *stacks, const char *name, uint64_t time_ns,
 		     uint32_t *ret_id, struct record_sink sink) must_check;
+
+/* How many addresses had names, of how many. */
+struct symbolizer_counts span_stacks_counts(const struct span_stacks *stacks);
 
 #endif

@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/differences.h"
+#include "base/duration.h"
 #include "capture/span_probes.h"
+#include "capture/span_queue.h"
 #include "capture/span_seeds.h"
 #include "capture/span_stacks.h"
 #include "dwell.skel.h"
@@ -18,12 +21,22 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
 		       (int)SPAN_ROOT == (int)WIRE_SPAN_ROOT,
 	       "the one is told as the other");
 
+/*
+ * How long records wait for stacks before the next ones are read, in all and for a single one. What
+ * has not come by then comes later: nothing is lost, but with the last.
+ */
+#define SETTLE_NS	 (100 * NS_PER_MS)
+#define SETTLE_SINGLE_NS (20 * NS_PER_MS)
+#define SETTLE_LAST_NS	 (500 * NS_PER_MS)
+
 struct spans {
 	const struct span_options *options;
 	struct dwell_bpf *bpf;
 	struct span_probes probes;
 	struct span_stacks stacks;
 	struct span_seeds seeds;
+	struct span_queue queue;
+	uint64_t deaths_reported;
 	/* stacks that have come before the end they belong to; workers' records interleave */
 	struct pending {
 		uint32_t tid;	  /* 0: free */
@@ -39,27 +52,35 @@ struct spans {
 	} present[MAX_WORKERS];
 };
 
-int spans_attach(struct spans **ret_spans, struct dwell_bpf *bpf,
-		 const struct span_options *options, struct record_sink sink, struct error *error)
+int spans_new(struct spans **ret_spans, const struct span_options *options, struct error *error)
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
-	int result = 0;
+	int result;
 
 	if (!spans)
 		return error_set(error, ENOMEM, "out of memory");
 	spans->options = options;
-	spans->bpf = bpf;
-	spans->seeds.verdicts = bpf_map__fd(bpf->maps.span_verdicts);
-	result = span_stacks_init(&spans->stacks, options);
-	if (result >= 0)
-		result = span_probes_attach(&spans->probes, bpf, options, sink);
+	result = span_stacks_start(&spans->stacks, options, error);
 	if (result < 0) {
 		spans_free(spans);
-		return error_set(error, -result, "cannot look into process %u: %s", options->pid,
-				 strerror(-result));
+		return result;
 	}
 	*ret_spans = spans;
 	return 0;
+}
+
+int spans_attach(struct spans *spans, struct dwell_bpf *bpf, struct record_sink sink,
+		 struct error *error)
+{
+	int result;
+
+	spans->bpf = bpf;
+	spans->seeds.verdicts = bpf_map__fd(bpf->maps.span_verdicts);
+	span_stacks_await_preload(&spans->stacks);
+	result = span_probes_attach(&spans->probes, bpf, spans->options, sink);
+	return result < 0 ? error_set(error, -result, "cannot look into process %u: %s",
+				      spans->options->pid, strerror(-result))
+			  : 0;
 }
 
 void spans_free(struct spans *spans)
@@ -67,6 +88,7 @@ void spans_free(struct spans *spans)
 	if (!spans)
 		return;
 	span_probes_detach(&spans->probes);
+	span_queue_release(&spans->queue);
 	span_seeds_release(&spans->seeds);
 	span_stacks_release(&spans->stacks);
 	free(spans);
@@ -96,7 +118,8 @@ static bool is_rootless(const struct span_signs *signs)
 }
 
 /* Stacks of a span's block and of its waker come before its end. */
-static int on_stack(struct spans *spans, const struct span_stack *raw, struct record_sink sink)
+static int on_stack(struct spans *spans, const struct span_stack *raw,
+		    const struct span_found *found, struct record_sink sink)
 {
 	struct wire_sample sample = {
 		.header = {.size = sizeof(sample),
@@ -106,21 +129,15 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 		.weight_ns = raw->weight_ns,
 		.tid = raw->worker_tid,
 		.pid = spans->options->pid,
+		.stack = found->id,
 	};
-	struct span_signs signs = {0};
 	struct pending *pending;
-	uint32_t id;
-	int result;
 
 	if (raw->of == SPAN_STACK_SEED)
-		return span_seeds_sample(&spans->seeds, &spans->stacks, raw, sink);
-	result = span_stacks_take(&spans->stacks, raw, &id, &signs, sink);
-	if (result < 0)
-		return result;
-	if (raw->of == SPAN_STACK_SAMPLE) {
-		sample.stack = id;
+		return span_seeds_take(&spans->seeds, spans->options, raw->tid, raw->span_ns, 0,
+				       found);
+	if (raw->of == SPAN_STACK_SAMPLE)
 		return sink_send(sink, &sample.header);
-	}
 	pending = pending_of(spans, raw->worker_tid, true);
 	if (!pending)
 		return 0;
@@ -128,10 +145,10 @@ static int on_stack(struct spans *spans, const struct span_stack *raw, struct re
 	if (pending->span_ns != raw->span_ns)
 		*pending = (struct pending){.tid = raw->worker_tid, .span_ns = raw->span_ns};
 	if (raw->of == SPAN_STACK_BLOCK) {
-		pending->block = id;
-		pending->rootless = is_rootless(&signs);
+		pending->block = found->id;
+		pending->rootless = is_rootless(&found->signs);
 	} else {
-		pending->waker = id;
+		pending->waker = found->id;
 	}
 	return 0;
 }
@@ -236,39 +253,27 @@ static int read_present(struct spans *spans, const struct span_worker *raw,
 	return 0;
 }
 
-/* Where a worker waits that has been in a span for too long; *ret_id 0: not known. */
-static int take_present(struct spans *spans, const struct span_worker *raw, uint32_t *ret_id,
-			struct record_sink sink)
+/* Where the stack of a worker that has been in a span for too long is kept; NULL: it has none. */
+static struct present *present_of(struct spans *spans, const struct span_worker *raw)
 {
 	uint64_t elapsed_ns = raw->header.time_ns - raw->open_ns;
-	struct span_signs signs = {0};
-	struct present *present;
-	struct span_stack *stack;
-	int result = 0;
 
-	*ret_id = 0;
-	if (!raw->stack || (raw->stack - 1) / SPAN_STACKS >= MAX_WORKERS || !raw->open_ns ||
-	    raw->open_ns > raw->header.time_ns || elapsed_ns < spans->options->threshold_ns)
-		return 0;
-	present = &spans->present[(raw->stack - 1) / SPAN_STACKS];
-	if (present->tid != raw->tid || present->block_ns != raw->block_ns) {
-		*present = (struct present){.tid = raw->tid, .block_ns = raw->block_ns};
-		stack = malloc(2 * sizeof(*stack));
-		if (!stack)
-			return -ENOMEM;
-		if (read_present(spans, raw, stack) >= 0)
-			result = span_stacks_take(&spans->stacks, stack, &present->stack, &signs,
-						  sink);
-		if (SPAN_COOKIE_KIND(raw->open_cookie) == SPAN_ROOT && is_rootless(&signs))
-			span_seeds_uproot(&spans->seeds, raw->tid);
-		free(stack);
-	}
-	*ret_id = present->stack;
-	return result;
+	return raw->stack && (raw->stack - 1) / SPAN_STACKS < MAX_WORKERS && raw->open_ns &&
+			       raw->open_ns <= raw->header.time_ns &&
+			       elapsed_ns >= spans->options->threshold_ns
+		       ? &spans->present[(raw->stack - 1) / SPAN_STACKS]
+		       : NULL;
 }
 
-static int on_worker(struct spans *spans, const struct span_worker *raw, struct record_sink sink)
+static bool is_present(const struct present *present, const struct span_worker *raw)
 {
+	return present && present->tid == raw->tid && present->block_ns == raw->block_ns;
+}
+
+static int on_worker(struct spans *spans, const struct span_worker *raw,
+		     const struct span_found *found, struct record_sink sink)
+{
+	struct present *present = present_of(spans, raw);
 	struct wire_worker worker = {
 		.header = {.size = sizeof(worker),
 			   .kind = WIRE_WORKER,
@@ -293,35 +298,211 @@ static int on_worker(struct spans *spans, const struct span_worker *raw, struct 
 			       &worker.open_type, sink);
 
 	memcpy(worker.comm, raw->comm, sizeof(worker.comm));
-	if (result >= 0)
-		result = take_present(spans, raw, &worker.stack, sink);
+	if (is_present(present, raw) && found->is_read) {
+		present->stack = found->id;
+		if (SPAN_COOKIE_KIND(raw->open_cookie) == SPAN_ROOT && is_rootless(&found->signs))
+			span_seeds_uproot(&spans->seeds, raw->tid);
+	}
+	worker.stack = is_present(present, raw) ? present->stack : 0;
 	if (raw->open_ns && !worker.stack)
 		worker.stack = span_seeds_stack(&spans->seeds, raw->tid, raw->since_ns);
 	return result < 0 ? result : sink_send(sink, &worker.header);
 }
 
-int spans_take(struct spans *spans, const struct wire_header *record, struct record_sink sink)
+/* With its stack, where it has come with one. */
+static int process(struct spans *spans, const struct wire_header *record,
+		   const struct span_found *found, struct record_sink sink)
 {
+	const struct span_seed *seed = (const struct span_seed *)record;
+
 	switch (record->kind) {
 	case SPAN_STACK:
-		return on_stack(spans, (const struct span_stack *)record, sink);
+		return on_stack(spans, (const struct span_stack *)record, found, sink);
 	case SPAN_END:
 		return on_end(spans, (const struct span_end *)record, sink);
 	case SPAN_WORKER:
-		return on_worker(spans, (const struct span_worker *)record, sink);
+		return on_worker(spans, (const struct span_worker *)record, found, sink);
 	case SPAN_LAUNCH:
 		on_launch(spans, (const struct span_launch *)record);
 		return 0;
 	case SPAN_SEED:
-		return span_seeds_take(&spans->seeds, &spans->stacks,
-				       (const struct span_seed *)record, sink);
+		return span_seeds_take(&spans->seeds, spans->options, seed->tid, seed->start_ns,
+				       seed->since_ns, found);
 	}
 	return 0;
 }
 
+/* Processes what waits for nothing any more, in its order. 1: everything; 0: something waits. */
+static int pump(struct spans *spans, uint64_t deadline_ns, uint64_t single_ns,
+		struct record_sink sink)
+{
+	for (;;) {
+		struct span_waiting *waiting;
+		struct span_found found;
+		uint64_t number;
+		int result = 0;
+
+		while (result >= 0 && (waiting = span_queue_take(&spans->queue))) {
+			result = process(spans, &waiting->record, &waiting->found, sink);
+			free(waiting);
+		}
+		if (result < 0)
+			return result;
+		if (!spans->queue.first)
+			return 1;
+		result = span_stacks_next(&spans->stacks, deadline_ns, single_ns, &number, &found,
+					  sink);
+		if (result <= 0)
+			return result;
+		span_queue_answer(&spans->queue, number, &found);
+	}
+}
+
+/* One answer, to make room for a question. As span_stacks_next(). */
+static int await_room(struct spans *spans, struct record_sink sink)
+{
+	struct span_found found;
+	uint64_t number;
+	int result = span_stacks_next(&spans->stacks, clock_monotonic_ns() + SETTLE_NS,
+				      SETTLE_SINGLE_NS, &number, &found, sink);
+
+	if (result > 0)
+		span_queue_answer(&spans->queue, number, &found);
+	return result;
+}
+
+/* *ret_number 0: it was not asked for. */
+static int ask_for(struct spans *spans, const struct span_stack *raw, bool asleep,
+		   uint64_t switches, uint64_t *ret_number, struct record_sink sink)
+{
+	int result = 1;
+
+	*ret_number = 0;
+	while (!span_stacks_ended(&spans->stacks) && result > 0 && !*ret_number) {
+		*ret_number = span_stacks_ask(&spans->stacks, raw, asleep, switches);
+		if (!*ret_number)
+			result = await_room(spans, sink);
+	}
+	if (!*ret_number && raw->of != SPAN_STACK_SEED)
+		spans->stacks.lost++;
+	return result < 0 ? result : 0;
+}
+
+static int ask_about_seed(struct spans *spans, const struct span_seed *raw, uint64_t *ret_number,
+			  struct record_sink sink)
+{
+	struct span_stack stack;
+	int result = span_seeds_meet(&spans->seeds, spans->options, raw);
+
+	*ret_number = 0;
+	if (result <= 0)
+		return result;
+	memset(&stack, 0, offsetof(struct span_stack, user));
+	stack.header.time_ns = raw->header.time_ns;
+	stack.tid = stack.worker_tid = raw->tid;
+	stack.of = SPAN_STACK_SEED;
+	stack.where = raw->where;
+	stack.frame = raw->frame;
+	return ask_for(spans, &stack, true, raw->switches, ret_number, sink);
+}
+
+/* Where a worker waits that has been in a span for too long, once for each wait. */
+static int ask_about_worker(struct spans *spans, const struct span_worker *raw,
+			    uint64_t *ret_number, struct record_sink sink)
+{
+	struct present *present = present_of(spans, raw);
+	struct span_stack *copies;
+	int result = 0;
+
+	*ret_number = 0;
+	if (!present || is_present(present, raw))
+		return 0;
+	*present = (struct present){.tid = raw->tid, .block_ns = raw->block_ns};
+	copies = malloc(2 * sizeof(*copies));
+	if (!copies)
+		return -ENOMEM;
+	if (read_present(spans, raw, copies) >= 0)
+		result = ask_for(spans, copies, false, 0, ret_number, sink);
+	free(copies);
+	return result;
+}
+
+/* What is kept of a record: not the copy of the stack, which has been sent. */
+static size_t kept_bytes(const struct wire_header *record)
+{
+	return record->kind == SPAN_STACK ? offsetof(struct span_stack, user) : record->size;
+}
+
+int spans_take(struct spans *spans, const struct wire_header *record, struct record_sink sink)
+{
+	const struct span_found nothing = {0};
+	uint64_t number = 0;
+	int result = 0;
+
+	/* not attached yet: of threads that were there before */
+	if (!spans->bpf)
+		return 0;
+	if (record->kind == SPAN_STACK)
+		result = ask_for(spans, (const struct span_stack *)record, false, 0, &number, sink);
+	else if (record->kind == SPAN_SEED)
+		result = ask_about_seed(spans, (const struct span_seed *)record, &number, sink);
+	else if (record->kind == SPAN_WORKER)
+		result = ask_about_worker(spans, (const struct span_worker *)record, &number, sink);
+	if (result < 0)
+		return result;
+	if (!number && !spans->queue.first)
+		return process(spans, record, &nothing, sink);
+	result = span_queue_add(&spans->queue, record, kept_bytes(record), number);
+	if (result == -ENOSPC) {
+		/* without the stacks that have not come; in its order */
+		span_queue_answer(&spans->queue, UINT64_MAX, &nothing);
+		result = pump(spans, 0, 0, sink);
+		if (result >= 0)
+			result = span_queue_add(&spans->queue, record, kept_bytes(record), number);
+	}
+	if (result >= 0)
+		result = pump(spans, 0, 0, sink);
+	return result < 0 ? result : 0;
+}
+
+int spans_settle(struct spans *spans, bool last, struct record_sink sink)
+{
+	uint64_t wait_ns = last ? SETTLE_LAST_NS : SETTLE_NS;
+	int result = pump(spans, clock_monotonic_ns() + wait_ns,
+			  last ? SETTLE_LAST_NS : SETTLE_SINGLE_NS, sink);
+
+	if (result == 0 && last) {
+		const struct span_found nothing = {0};
+
+		span_queue_answer(&spans->queue, UINT64_MAX, &nothing);
+		result = pump(spans, 0, 0, sink);
+	}
+	return result < 0 ? result : 0;
+}
+
+/* At the first, and when no stack is asked for any more. */
+static int report_deaths(struct spans *spans, struct record_sink sink)
+{
+	bool first = !spans->deaths_reported && spans->stacks.deaths;
+	bool ended = span_stacks_ended(&spans->stacks);
+
+	if (ended && spans->deaths_reported != UINT64_MAX) {
+		spans->deaths_reported = UINT64_MAX;
+		return sink_missing(sink, "stacks",
+				    "the program hangs or kills who reads its files and memory: no "
+				    "more stacks are read");
+	}
+	if (!first)
+		return 0;
+	spans->deaths_reported = spans->stacks.deaths;
+	return sink_missing(sink, "stacks",
+			    "the program hangs or kills who reads its files and memory: some "
+			    "stacks are lost");
+}
+
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink)
 {
-	struct symbolizer_counts counts = symbolizer_counts(spans->stacks.symbolizer);
+	struct symbolizer_counts counts = span_stacks_counts(&spans->stacks);
 	struct wire_runtime record = {
 		.header = {.size = sizeof(record), .kind = WIRE_RUNTIME, .time_ns = instant_ns},
 		.threshold_ns = spans->options->threshold_ns,
@@ -336,8 +517,17 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 		.probes = (__u32)spans->probes.attached,
 	};
 
+	int result = report_deaths(spans, sink);
+
+	if (result < 0)
+		return result;
 	span_seeds_settle(&spans->seeds, spans->options);
 	snprintf(record.name, sizeof(record.name), "%s", spans->options->runtime);
 	snprintf(record.process, sizeof(record.process), "%.15s", spans->options->process);
 	return sink_send(sink, &record.header);
+}
+
+uint64_t spans_helper_cpu_ns(const struct spans *spans)
+{
+	return spans ? helper_cpu_ns(spans->stacks.helper) : 0;
 }

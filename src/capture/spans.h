@@ -60,16 +60,27 @@ struct span_options {
 struct dwell_bpf;
 struct spans;
 
-/* After span_probes_configure() and loading. `options` must outlive it. What cannot be attached is
- * told as missing. */
-int spans_attach(struct spans **ret_spans, struct dwell_bpf *bpf,
-		 const struct span_options *options, struct record_sink sink,
+/*
+ * Starts the helper that reads stacks: before there is anything that it should not have. `options`
+ * must outlive it.
+ */
+int spans_new(struct spans **ret_spans, const struct span_options *options,
+	      struct error *error) must_check;
+
+/* After span_probes_configure() and loading. What cannot be attached is reported as missing. */
+int spans_attach(struct spans *spans, struct dwell_bpf *bpf, struct record_sink sink,
 		 struct error *error) must_check;
 void spans_free(struct spans *spans);
 
 /* Takes a record from the hooks of a kind in SPAN_*. 0, -ENOMEM, or what the sink says. */
 int spans_take(struct spans *spans, const struct wire_header *record,
 	       struct record_sink sink) must_check;
+
+/* CPU time of the helper that reads stacks; 0 for NULL. */
+uint64_t spans_helper_cpu_ns(const struct spans *spans);
+
+/* Waits a while for stacks that have been asked for; with the last, nothing is left afterwards. */
+int spans_settle(struct spans *spans, bool last, struct record_sink sink) must_check;
 
 /* At a snapshot: WIRE_RUNTIME. */
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink) must_check;

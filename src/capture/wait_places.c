@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/wait_places.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/duration.h"
+#include "capture/thread_memory.h"
 #include "symbol/code_address.h"
 #include "symbol/objects.h"
 
@@ -136,40 +135,10 @@ static bool explain(struct places *places, const struct site_key *key, struct si
 	return true;
 }
 
-/* Of another thread; -1: not ours to read. */
-struct memory {
-	int fd, pages; /* /proc/TID/mem, /proc/TID/pagemap */
-};
-
-/* Documentation/admin-guide/mm/pagemap.rst */
-#define PAGE_PRESENT (1ULL << 63)
-#define PAGE_SWAPPED (1ULL << 62)
-
-/*
- * A page that is nowhere may be of a file whose filesystem never answers (FUSE), and who waits for
- * that cannot be killed. The stack of a thread that has used it is in memory, or swapped.
- */
-static bool is_there(const struct memory *memory, uint64_t address)
+static bool read_word(const struct thread_memory *memory, uint64_t address, __u64 *ret_word)
 {
-	uint64_t page = address / (uint64_t)sysconf(_SC_PAGESIZE), entry;
-
-	return pread(memory->pages, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) ==
-		       sizeof(entry) &&
-	       entry & (PAGE_PRESENT | PAGE_SWAPPED);
-}
-
-static bool read_word(const struct memory *memory, uint64_t address, __u64 *ret_word)
-{
-	return is_there(memory, address) && is_there(memory, address + sizeof(*ret_word) - 1) &&
-	       pread(memory->fd, ret_word, sizeof(*ret_word), (off_t)address) == sizeof(*ret_word);
-}
-
-static int open_of(uint32_t tid, const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", tid, file);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return thread_memory_read(memory, address, ret_word, sizeof(*ret_word)) ==
+	       sizeof(*ret_word);
 }
 
 /* As site_walk() in the hooks, for another thread: its stack is read while it waits. */
@@ -178,10 +147,7 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 {
 	struct site_key key = question->key;
 	struct site_frame frame = question->frame;
-	/* not process_vm_readv(), which small kernels leave out */
-	cleanup_close int fd = open_of(question->tid, "mem");
-	cleanup_close int pages = open_of(question->tid, "pagemap");
-	const struct memory memory = {fd, pages};
+	cleanup_memory struct thread_memory memory = thread_memory_open(question->tid);
 
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		struct site *site = &answer->places[i].site;
@@ -226,17 +192,20 @@ static void preload(struct places *places, uint32_t pid)
 	mappings_release(&mappings);
 }
 
-static void *begin(void)
+static void *begin(const void *context)
 {
+	(void)context;
 	return calloc(1, sizeof(struct places));
 }
 
-static size_t answer(void *data, const void *bytes, size_t length, void *into)
+static size_t answer(void *data, const void *bytes, size_t length, void *into,
+		     struct helper_parts *parts)
 {
 	struct places *places = data;
 	struct places_question question;
 	struct places_answer found = {.verdict = SITE_OPERATION};
 
+	(void)parts;
 	if (length != sizeof(question))
 		return 0;
 	memcpy(&question, bytes, sizeof(question));

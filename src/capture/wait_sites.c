@@ -47,7 +47,7 @@ struct wait_sites *wait_sites_new(struct error *error)
 		return NULL;
 	}
 	sites->first = sites->next = 1;
-	if (helper_start(&sites->helper, &places_work, error) < 0) {
+	if (helper_start(&sites->helper, &places_work, NULL, error) < 0) {
 		free(sites);
 		return NULL;
 	}

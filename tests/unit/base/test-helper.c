@@ -24,17 +24,34 @@
 
 #define SECOND 1000000000ULL
 #define GROWN  (64 << 20)
+#define PARTS	64 /* more than a socket holds */
 
 static int secret = -1; /* a descriptor that the parent had open */
 
-static void *begin(void)
+static int context; /* when a helper is started */
+
+static void *begin(const void *data)
 {
-	return malloc(1);
+	int *own = malloc(sizeof(*own));
+
+	if (own)
+		*own = *(const int *)data;
+	return own;
 }
 
-static size_t answer(void *data, const void *question, size_t length, void *into)
+static size_t answer(void *data, const void *question, size_t length, void *into,
+		     struct helper_parts *parts)
 {
-	(void)data;
+	if (!memcmp(question, "what", 4)) {
+		memcpy(into, data, sizeof(int));
+		return sizeof(int);
+	}
+	if (!memcmp(question, "much", 4)) {
+		static const char part[HELPER_MESSAGE_BYTES];
+
+		for (int i = 0; i < PARTS; i++)
+			helper_part(parts, part, sizeof(part));
+	}
 	if (!memcmp(question, "hang", 4))
 		for (;;)
 			pause();
@@ -76,7 +93,7 @@ static struct helper *start(void)
 	struct helper *helper;
 	struct error error = {""};
 
-	assert_int_equal(helper_start(&helper, &work, &error), 0);
+	assert_int_equal(helper_start(&helper, &work, &context, &error), 0);
 	return helper;
 }
 
@@ -200,6 +217,63 @@ CASE(memory_is_limited)
 	helper_end(helper);
 }
 
+CASE(an_answer_has_parts)
+{
+	struct helper *helper = start();
+	const struct timespec longer = {.tv_nsec = SECOND / 2};
+	static char bytes[HELPER_MESSAGE_BYTES + 1];
+	uint64_t asked = ask(helper, "much"), number;
+
+	/* that nobody listens is not its fault: longer than our patience */
+	nanosleep(&longer, NULL);
+	for (int i = 0; i < PARTS; i++) {
+		assert_int_equal(next(helper, &number, bytes), HELPER_PART);
+		assert_int_equal(number, asked);
+	}
+	expect(helper, asked, "much");
+	assert_int_equal(helper_restarts(helper), 0);
+	helper_end(helper);
+}
+
+CASE(the_context_is_that_of_the_start)
+{
+	struct helper *helper;
+	int got;
+	char bytes[HELPER_MESSAGE_BYTES + 1];
+	uint64_t number, asked;
+
+	context = 42;
+	helper = start();
+	context = 43;
+	asked = ask(helper, "die!");
+	expect_lost(helper, asked);
+	asked = ask(helper, "what");
+	assert_int_equal(next(helper, &number, bytes), HELPER_ANSWERED);
+	memcpy(&got, bytes, sizeof(got));
+	assert_int_equal(got, 42);
+	helper_end(helper);
+}
+
+CASE(a_wait_ends_with_the_parent)
+{
+	struct helper *helper = start();
+	char bytes[HELPER_MESSAGE_BYTES];
+	uint64_t number;
+	size_t length;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGTERM);
+	assert_int_equal(helper_next(helper, clock_monotonic_ns() + 600 * SECOND, 600 * SECOND,
+				     &number, bytes, &length),
+			 HELPER_NONE);
+	assert_int_equal(sigwaitinfo(&set, NULL), SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	helper_end(helper);
+}
+
 CASE(it_has_nothing_of_the_parent_open)
 {
 	struct helper *helper;
@@ -286,6 +360,9 @@ int main(void)
 		cmocka_unit_test(a_wait_ends_while_it_hangs),
 		cmocka_unit_test(there_is_an_end_to_what_can_be_asked),
 		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(an_answer_has_parts),
+		cmocka_unit_test(the_context_is_that_of_the_start),
+		cmocka_unit_test(a_wait_ends_with_the_parent),
 		cmocka_unit_test(it_has_nothing_of_the_parent_open),
 		cmocka_unit_test(it_is_killed_at_any_moment),
 		cmocka_unit_test(nothing_is_left_of_it),

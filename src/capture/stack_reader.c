@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/stack_reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/identities.h"
+#include "capture/spans.h"
+#include "capture/thread_memory.h"
+#include "symbol/unwind.h"
+
+/* The map of the process is read again for an address it does not have, for 1/20 of the time. */
+#define ATTACH_AGAIN_SHARE 20
+
+struct reader {
+	const struct span_options *options;
+	struct symbolizer *symbolizer;
+	uint64_t generation;
+	uint64_t attached_ns, attaching_ns; /* when last, and how long it took */
+	bool ended;			    /* the process */
+	struct identities frames;	    /* (0, address of the symbol_frame): sent */
+};
+
+/* One stack on its way. */
+struct reading {
+	struct reader *reader;
+	struct helper_parts *parts;
+	struct stack_answer *answer;
+};
+
+/* Then a new reader begins, with the memory that this one had. */
+_Noreturn static void give_up(void)
+{
+	_exit(127);
+}
+
+size_t stack_frame_write(uint8_t into[STACK_FRAME_BYTES], uint32_t id,
+			 const struct symbol_frame *frame)
+{
+	const char *texts[] = {frame->function, frame->file ? frame->file : "", frame->module};
+	__u16 lengths[ARRAY_SIZE(texts)];
+	size_t used = sizeof(struct wire_frame);
+	struct wire_frame record;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		size_t length = strnlen(texts[i], 4095);
+
+		memcpy(into + used, texts[i], length);
+		into[used + length] = '\0';
+		lengths[i] = (__u16)(length + 1);
+		used += length + 1;
+	}
+	memset(into + used, 0, -used % 8);
+	used += -used % 8;
+	record = (struct wire_frame){
+		.header = {.size = (__u32)used, .kind = WIRE_FRAME},
+		.id = id,
+		.line = (__u32)frame->line,
+		.kind = (__u8)frame->kind,
+		.flags = (__u8)((frame->inlined ? WIRE_FRAME_INLINED : 0) |
+				(frame->named ? WIRE_FRAME_NAMED : 0)),
+		.function_bytes = lengths[0],
+		.file_bytes = lengths[1],
+		.module_bytes = lengths[2],
+	};
+	memcpy(into, &record, sizeof(record));
+	return used;
+}
+
+static void send_frame(const struct reading *reading, uint32_t id, const struct symbol_frame *frame)
+{
+	uint8_t part[offsetof(struct stack_part, frame) + STACK_FRAME_BYTES];
+	size_t length = stack_frame_write(part + offsetof(struct stack_part, frame), id, frame);
+
+	memcpy(part, &reading->reader->generation, sizeof(reading->reader->generation));
+	helper_part(reading->parts, part, offsetof(struct stack_part, frame) + length);
+}
+
+static void add_symbol(const struct reading *reading, const struct symbol *symbol)
+{
+	struct identities *frames = &reading->reader->frames;
+	struct stack_answer *answer = reading->answer;
+
+	for (unsigned int i = 0; i < symbol->count && answer->count < STACK_FRAMES_MAX; i++) {
+		const struct symbol_frame *frame = &symbol->frames[i];
+		size_t known = frames->count;
+		size_t index = identities_add(frames, 0, (uint64_t)(uintptr_t)frame);
+
+		if (index == IDENTITY_NONE)
+			give_up();
+		answer->frames[answer->count++] = (uint32_t)index + 1;
+		if (index == known)
+			send_frame(reading, (uint32_t)index + 1, frame);
+	}
+}
+
+static void attach(struct reader *reader)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+
+	if (symbolizer_attach(reader->symbolizer, reader->options->pid) == -ENOMEM)
+		give_up();
+	reader->attached_ns = clock_monotonic_ns();
+	reader->attaching_ns = reader->attached_ns - begin_ns;
+}
+
+/* Reads the map of the process again; after it has ended, what it had mapped is kept. */
+static bool attach_again(struct reader *reader)
+{
+	if (reader->ended ||
+	    clock_monotonic_ns() - reader->attached_ns < ATTACH_AGAIN_SHARE * reader->attaching_ns)
+		return false;
+	reader->ended = kill((pid_t)reader->options->pid, 0) < 0 && errno == ESRCH;
+	if (!reader->ended)
+		attach(reader);
+	return !reader->ended;
+}
+
+static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack *raw,
+				  uint64_t addresses[UNWIND_MAX], unsigned int *ret_count)
+{
+	struct unwind_start start = {
+		.address = raw->frame.address,
+		.exact = raw->in_user_mode,
+		.stack = raw->frame.stack,
+		.frame = raw->frame.frame,
+		.link = raw->frame.link,
+		.memory = raw->user,
+		.memory_start = raw->frame.stack - SPAN_RED_ZONE,
+		.memory_bytes = raw->user_bytes,
+		.returns = raw->returns,
+		.return_count = SPAN_RETURNS,
+		.frame_pointers = reader->options->unwind == SPAN_UNWIND_FRAME_POINTERS,
+	};
+	enum unwind_end end;
+
+	*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
+
+	/* through code that was not mapped yet, as the trampoline of return probes before the first
+	 */
+	if (end != UNWIND_COMPLETE && attach_again(reader))
+		*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
+	return end;
+}
+
+/* What the tracing itself adds on top of the kernel's stack. */
+static bool is_our_own(const struct symbol *symbol)
+{
+	static const char *const names[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
+					    "__traceiter_", "bpf_overflow_handler"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(symbol->frames[0].function, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* An instance may begin with the `<` of its type. */
+static bool begins(const char *function, const char *beginning)
+{
+	function += *function == '<';
+	return beginning && !strncmp(function, beginning, strlen(beginning));
+}
+
+static bool ends_in_poll(const char *function)
+{
+	static const char end[] = "::poll";
+	size_t length = strlen(function);
+
+	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
+}
+
+/* What the functions at an address say about the thread. */
+static void read_signs(const struct span_marks *marks, const struct symbol *symbol,
+		       struct span_signs *signs)
+{
+	for (unsigned int i = 0; i < symbol->count; i++) {
+		const struct symbol_frame *frame = &symbol->frames[i];
+
+		signs->polls += !frame->inlined && begins(frame->function, marks->poll);
+		signs->harnesses += !frame->inlined && begins(frame->function, marks->harness) &&
+				    ends_in_poll(frame->function);
+		signs->worker |= marks->worker && strstr(frame->function, marks->worker);
+		signs->single |= marks->single && strstr(frame->function, marks->single);
+		signs->pool |= marks->pool && strstr(frame->function, marks->pool);
+		signs->root |= marks->root && strstr(frame->function, marks->root);
+	}
+}
+
+static void read_kernel(const struct reading *reading, const struct span_stack *raw)
+{
+	struct symbol symbol;
+
+	for (__u32 i = 0; i < raw->kernel_count && i < SPAN_KERNEL_FRAMES; i++) {
+		if (symbolizer_find_kernel(reading->reader->symbolizer, raw->kernel[i], &symbol) <
+		    0)
+			give_up();
+		if (reading->answer->count || !is_our_own(&symbol))
+			add_symbol(reading, &symbol);
+	}
+}
+
+static void read_user(const struct reading *reading, const struct span_stack *raw)
+{
+	struct reader *reader = reading->reader;
+	struct stack_answer *answer = reading->answer;
+	uint64_t addresses[UNWIND_MAX];
+	unsigned int count;
+	enum unwind_end end = unwind_raw(reader, raw, addresses, &count);
+
+	answer->signs.complete = end == UNWIND_COMPLETE;
+	answer->end = end == UNWIND_COMPLETE	? WIRE_STACK_COMPLETE
+		      : end == UNWIND_TRUNCATED ? WIRE_STACK_TRUNCATED
+						: WIRE_STACK_FAILED;
+	for (unsigned int i = 0; i < count; i++) {
+		struct symbol symbol;
+
+		if (symbolizer_find(reader->symbolizer, addresses[i], i > 0 || !raw->in_user_mode,
+				    &symbol) < 0)
+			give_up();
+		add_symbol(reading, &symbol);
+		read_signs(&reader->options->marks, &symbol, &answer->signs);
+	}
+}
+
+/*
+ * How often a thread that sleeps has been switched, as /proc says; 0: it runs, or is gone. The
+ * count changes when it leaves its CPU, so of one that runs it says nothing.
+ */
+static uint64_t switches_asleep(uint32_t tid)
+{
+	char path[32], line[256], state = 'R';
+	uint64_t sum = 0, number;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file)) {
+		(void)!sscanf(line, "State: %c", &state);
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
+			sum += number;
+	}
+	fclose(file);
+	return state == 'S' || state == 'D' ? sum : 0;
+}
+
+/* As much of the stack as there is. False: it may have run meanwhile; what was read is of two times.
+ */
+static bool copy_stack(struct stack_question *question)
+{
+	struct span_stack *stack = &question->stack;
+	cleanup_memory struct thread_memory memory = thread_memory_open(stack->tid);
+
+	stack->user_bytes = (__u32)thread_memory_read(&memory, stack->frame.stack - SPAN_RED_ZONE,
+						      stack->user, SPAN_USER_BYTES);
+	return stack->user_bytes && switches_asleep(stack->tid) == question->switches;
+}
+
+static void *begin(const void *context)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->options = context;
+	reader->generation = clock_monotonic_ns();
+	reader->symbolizer = symbolizer_new();
+	if (!reader->symbolizer)
+		return NULL;
+	symbolizer_take_symbols(reader->symbolizer, reader->options->symbols);
+	attach(reader);
+	return reader;
+}
+
+static size_t answer(void *data, const void *bytes, size_t length, void *into,
+		     struct helper_parts *parts)
+{
+	static struct stack_question question;
+	struct reader *reader = data;
+	struct stack_answer *answer = into;
+	const struct reading reading = {reader, parts, answer};
+
+	memset(answer, 0, offsetof(struct stack_answer, frames));
+	answer->generation = reader->generation;
+	if (length <= sizeof(question))
+		memcpy(&question, bytes, length);
+	switch (length <= sizeof(question) ? question.kind : 0) {
+	case STACK_PRELOAD:
+		if (symbolizer_preload(reader->symbolizer) < 0)
+			give_up();
+		break;
+	case STACK_ASLEEP:
+		if (!copy_stack(&question))
+			break;
+		/* fallthrough */
+	case STACK_COPIED:
+		answer->is_read = true;
+		read_kernel(&reading, &question.stack);
+		read_user(&reading, &question.stack);
+		break;
+	}
+	answer->counts = symbolizer_counts(reader->symbolizer);
+	return offsetof(struct stack_answer, frames) + answer->count * sizeof(answer->frames[0]);
+}
+
+_Static_assert(sizeof(struct stack_question) + 16 <= HELPER_MESSAGE_BYTES &&
+		       sizeof(struct stack_answer) <= HELPER_MESSAGE_BYTES,
+	       "they fit into a message");
+
+const struct helper_work stack_reader_work = {
+	.begin = begin,
+	.answer = answer,
+	.memory_bytes = 4ULL << 30,
+	.patience_ns = 10 * NS_PER_S,
+};

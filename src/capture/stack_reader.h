@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Raw stacks of a process unwound and named, by the files that it has mapped. Those are hostile
+ * bytes: this runs in a helper (base/helper.h), and capture/span_stacks.c asks it.
+ */
+#ifndef DWELL_CAPTURE_STACK_READER_H
+#define DWELL_CAPTURE_STACK_READER_H
+
+#include <stdint.h>
+
+#include "base/helper.h"
+#include "bpf/config.h"
+#include "bpf/wire.h"
+#include "symbol/symbolizer.h"
+
+enum stack_question_kind {
+	STACK_PRELOAD = 1, /* reads all that is mapped; `stack` says nothing */
+	STACK_COPIED,
+	STACK_ASLEEP, /* of a thread that sleeps: the copy is made by the reader */
+};
+
+struct stack_question {
+	uint64_t kind;
+	uint64_t switches; /* of STACK_ASLEEP: while they are the same, its stack is */
+	struct span_stack stack; /* cut off behind its bytes */
+};
+
+/* What the functions of a stack say about its thread: span_marks that were seen. */
+struct span_signs {
+	unsigned int polls, harnesses; /* of a poll at least one is there */
+	unsigned int worker, single, pool, root; /* whether */
+	unsigned int complete; /* the stack: what is not among the signs is not there */
+};
+
+/* More than any stack that is shown: inlined frames count too. */
+#define STACK_FRAMES_MAX 1024
+
+/* A part of an answer: a frame that no answer of this reader has had yet. */
+struct stack_part {
+	uint64_t generation; /* of the reader: its ids */
+	struct wire_frame frame;
+};
+
+/* The end of an answer. */
+struct stack_answer {
+	uint64_t generation;
+	struct symbolizer_counts counts; /* so far */
+	struct span_signs signs;
+	uint32_t is_read; /* 0: the thread ran meanwhile, or is not ours to read: nothing is known */
+	uint32_t end;	  /* enum wire_stack_end */
+	uint32_t count;
+	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
+};
+
+/* Its context is a struct span_options. */
+extern const struct helper_work stack_reader_work;
+
+/* The longest frame: three texts of 4,096 bytes with their ends. */
+#define STACK_FRAME_BYTES (sizeof(struct wire_frame) + 3 * 4096 + 8)
+
+/* A frame as a record, with its text; the record's length. */
+size_t stack_frame_write(uint8_t into[STACK_FRAME_BYTES], uint32_t id,
+			 const struct symbol_frame *frame);
+
+#endif

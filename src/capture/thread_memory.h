@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory of other threads, as far as it is there: for helpers, as reading it may still hang. */
+#ifndef DWELL_CAPTURE_THREAD_MEMORY_H
+#define DWELL_CAPTURE_THREAD_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct thread_memory {
+	int fd, pages; /* /proc/TID/mem, /proc/TID/pagemap; negative: not ours to read */
+};
+
+struct thread_memory thread_memory_open(uint32_t tid);
+void thread_memory_close(struct thread_memory *memory);
+#define cleanup_memory cleanup(thread_memory_close)
+
+/*
+ * How many bytes from `address` on were read: up to the first page that is neither in memory nor
+ * swapped. Such a page may be of a file whose filesystem never answers (FUSE), and who waits for
+ * that cannot be killed. The stack of a thread that has used it is there.
+ */
+size_t thread_memory_read(const struct thread_memory *memory, uint64_t address, void *into,
+			  size_t bytes) must_check;
+
+#endif
