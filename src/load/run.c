@@ -279,12 +279,14 @@ static int start_all(struct run *run, struct error *error)
 
 static int prepare(struct run *run, struct error *error)
 {
+	/* the guardian has to know of the directory when there is one: we may be killed in between
+	 */
+	struct scratch *scratch = run->guarded ? &run->guarded->scratch : &run->scratch;
 	int result = hear_signals(run, error);
 
 	if (result >= 0)
-		result = scratch_make(&run->scratch, run->options->scratch, error);
-	if (result >= 0 && run->guarded)
-		run->guarded->scratch = run->scratch;
+		result = scratch_make(scratch, run->options->scratch, error);
+	run->scratch = *scratch;
 	if (result >= 0 && spec_needs_cgroups(run->spec))
 		result = cgroups_init(&run->cgroups, run->options->cgroup_root, error);
 	if (result >= 0 && run->guarded && run->cgroups.root)

@@ -66,6 +66,10 @@ void scratch_remove(const struct scratch *scratch)
 		return;
 	*name++ = '\0';
 	parent = open(*path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* who made it was killed before it knew which: nothing is in it yet */
+	if (parent >= 0 && !scratch->inode && unlinkat(parent, name, AT_REMOVEDIR) < 0) {
+		/* nor was it made */
+	}
 	directory = parent < 0 ? -1 : tree_open(parent, name);
 	if (directory >= 0 && !fstat(directory, &found) && found.st_dev == scratch->device &&
 	    found.st_ino == scratch->inode && tree_remove(parent, name, directory) < 0) {
