@@ -14,13 +14,7 @@
 #include "base/forked.h"
 #include "command/guest_matrix_judge.h"
 
-/* For tests: what is run in place of this program, with the same arguments. */
-static const char *program(void)
-{
-	const char *named = getenv("DWELL_GUEST_PROGRAM");
-
-	return named ? named : "/proc/self/exe";
-}
+const char *guest_matrix_program = "/proc/self/exe";
 
 static int add_all(struct matrix_words *words, const char *const *texts, size_t count)
 {
@@ -71,8 +65,8 @@ _Noreturn static void become(const struct guest_matrix_process *process, char *c
 			     pid_t parent)
 {
 	forked_prepare(parent, process->out_fd, process->error_fd);
-	execv(program(), arguments);
-	dprintf(STDERR_FILENO, "cannot run %s: %s\n", program(), strerror(errno));
+	execv(guest_matrix_program, arguments);
+	dprintf(STDERR_FILENO, "cannot run %s: %s\n", guest_matrix_program, strerror(errno));
 	_exit(127);
 }
 

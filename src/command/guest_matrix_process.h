@@ -9,6 +9,9 @@
 
 #define GUEST_MATRIX_PATH 40 /* "/proc/PID/fd/N" */
 
+/* What is run, with the arguments of a guest: this program. Tests have another. */
+extern const char *guest_matrix_program;
+
 struct guest_matrix_process {
 	pid_t pid; /* 0: none */
 	struct matrix_cell *cell;

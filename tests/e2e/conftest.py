@@ -24,10 +24,10 @@ def sum_ns(states):
     return sum(ns for ns in states.values() if ns is not None)
 
 
-def run(*arguments, timeout=60, **options):
+def run(*arguments, timeout=60, program=DWELL, **options):
     """Runs dwell; returns the completed process with text output."""
     return subprocess.run(
-        [DWELL, *map(str, arguments)],
+        [program, *map(str, arguments)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

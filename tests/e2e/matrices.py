@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import DWELL, run
+from conftest import BUILD, DWELL, run
 from loads import processes
 
 STARTED = []
@@ -29,6 +29,7 @@ class Matrix:
             shutil.copy("/bin/true", self.directory / name)
         self.path.write_text(text if "kernels:" in text or not fake else "kernels: ./bzImage\n" + text)
         self.environment = dict(os.environ, TMPDIR=str(self.directory))
+        self.program = BUILD / "tests" / "dwell-hooked" if fake else DWELL
         if fake:
             self.environment |= {"DWELL_GUEST_PROGRAM": str(FAKE), "FAKE_GUEST_LOG": str(self.log)}
 
@@ -36,11 +37,11 @@ class Matrix:
         return ["guest", "--matrix", str(self.path), *map(str, options)]
 
     def run(self, *options, **others):
-        return run(*self.arguments(*options), cwd=self.directory, env=self.environment, timeout=200, **others)
+        return run(*self.arguments(*options), cwd=self.directory, env=self.environment, timeout=200, program=self.program, **others)
 
     def start(self, *options, **others):
         STARTED.append(subprocess.Popen(
-            [DWELL, *self.arguments(*options)], cwd=self.directory, env=self.environment, stdin=subprocess.DEVNULL,
+            [self.program, *self.arguments(*options)], cwd=self.directory, env=self.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **others,
         ))  # fmt: skip
         return STARTED[-1]

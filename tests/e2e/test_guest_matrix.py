@@ -224,7 +224,7 @@ def test_progress_is_for_terminals(tmp_path):
     matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("", "fail") + COMMAND)
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [DWELL, *matrix.arguments()], cwd=tmp_path, env=matrix.environment, stdin=subprocess.DEVNULL,
+        [matrix.program, *matrix.arguments()], cwd=tmp_path, env=matrix.environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=60,
     )  # fmt: skip
     os.close(theirs)
