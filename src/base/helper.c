@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,6 +19,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/sandbox.h"
 
 #define RESTART_NS 1000000 /* between two helpers: one that dies at once must not use a CPU */
 #define END_NS	   100000000
@@ -31,6 +34,7 @@ struct shared {
 	uint64_t restarts;
 	uint64_t cpu_ns;	/* of the helpers before */
 	uint64_t helper_cpu_ns; /* of this one, after its last answer */
+	uint64_t reader_cpu_ns; /* of its reader, after its last reply */
 };
 
 struct message {
@@ -53,8 +57,8 @@ struct helper {
 	struct shared *shared;
 	uint64_t patience_ns;
 	uint64_t asked,
-		killed; /* numbers: of the last question; of the last one it was killed over */
-	uint64_t lost;	/* the last one that was reported */
+		killed;	   /* numbers: of the last question; of the last one it was killed over */
+	uint64_t lost;	   /* the last one that was reported */
 	uint64_t heard_ns; /* when the last message came */
 	struct message message;
 };
@@ -81,22 +85,143 @@ static void keep_only(int fd)
 	syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
 }
 
-static void limit_memory(uint64_t bytes)
+/* Of the process that this is: set when it becomes a helper. */
+static int reader_fd = -1;
+
+static uint64_t data_bytes(void)
 {
-	struct rlimit limit = {bytes, bytes};
-	const struct rlimit none = {0, 0};
-	char text[64] = "";
+	char text[128] = "";
 	unsigned long long pages = 0;
 	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 
+	/* proc_pid_statm(5): the sixth is data and stack */
 	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
-		pages = strtoull(text, NULL, 10);
+		(void)!sscanf(text, "%*u %*u %*u %*u %*u %llu", &pages);
 	if (fd >= 0)
 		close(fd);
-	limit.rlim_cur += pages * (unsigned long long)sysconf(_SC_PAGESIZE);
-	limit.rlim_max = limit.rlim_cur;
-	setrlimit(RLIMIT_AS, &limit);
+	return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * Not RLIMIT_AS: mapped files cost nothing, and are larger than what is made of them. Only a
+ * writable mapping counts.
+ */
+static void limit_memory(const struct helper_work *work)
+{
+	uint64_t has = data_bytes();
+	const struct rlimit none = {0, 0};
+	struct rlimit limit = {.rlim_cur = has + work->memory_bytes, .rlim_max = RLIM_INFINITY};
+
+	if (work->memory_max_bytes > work->memory_bytes)
+		limit.rlim_max = has + work->memory_max_bytes;
+	else
+		limit.rlim_max = limit.rlim_cur;
+	setrlimit(RLIMIT_DATA, &limit);
 	setrlimit(RLIMIT_CORE, &none);
+}
+
+void helper_allow_memory(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (reader_fd < 0 || getrlimit(RLIMIT_DATA, &limit) < 0)
+		return;
+	limit.rlim_cur =
+		bytes < limit.rlim_max - limit.rlim_cur ? limit.rlim_cur + bytes : limit.rlim_max;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
+/* A reply: its result, its bytes; a descriptor may go with it. */
+struct reply {
+	int32_t result, has_fd;
+	uint8_t bytes[HELPER_REPLY_BYTES];
+};
+
+union control {
+	struct cmsghdr header;
+	uint8_t room[CMSG_SPACE(sizeof(int))];
+};
+
+static void send_reply(int socket, struct reply *reply, size_t length, int fd)
+{
+	union control control = {{0}};
+	struct iovec part = {reply, offsetof(struct reply, bytes) + length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	reply->has_fd = fd >= 0;
+	if (fd >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+						  .cmsg_level = SOL_SOCKET,
+						  .cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	}
+	if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+		_exit(0);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Others' memory and memory maps, files that they have mapped, files, /proc/kallsyms. */
+#define READING_RIGHTS CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH, CAP_SYSLOG
+
+static const int reading_rights[] = {READING_RIGHTS};
+
+/* And making, and killing, processes of another user in an empty root directory. */
+static const int keeping_rights[] = {READING_RIGHTS, CAP_KILL, CAP_SETUID, CAP_SETGID,
+				     CAP_SYS_CHROOT};
+
+_Noreturn static void serve(const struct helper_work *work, struct shared *shared, int socket)
+{
+	static uint8_t request[HELPER_MESSAGE_BYTES];
+	static struct reply reply;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "dwell-reader");
+	sandbox_keep(reading_rights, ARRAY_SIZE(reading_rights));
+	for (;;) {
+		ssize_t got = recv(socket, request, sizeof(request), 0);
+		size_t length = 0;
+		int fd;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			_exit(0);
+		fd = work->serve(request, (size_t)got, reply.bytes, &length);
+		reply.result = fd < -1 ? fd : 0;
+		store(&shared->reader_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+		send_reply(socket, &reply, reply.result < 0 ? 0 : length, fd);
+	}
+}
+
+int helper_request(const void *request, size_t length, void *bytes, size_t *ret_length, int *ret_fd)
+{
+	static struct reply reply;
+	union control control;
+	struct iovec part = {&reply, sizeof(reply)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof(control)};
+	ssize_t got;
+
+	*ret_fd = -1;
+	*ret_length = 0;
+	if (reader_fd < 0)
+		return 0;
+	if (send(reader_fd, request, length, MSG_NOSIGNAL) < 0)
+		return -errno;
+	while ((got = recvmsg(reader_fd, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	if (got < (ssize_t)offsetof(struct reply, bytes))
+		_exit(1); /* it has died, and so do we */
+	*ret_length = (size_t)got - offsetof(struct reply, bytes);
+	memcpy(bytes, reply.bytes, *ret_length);
+	if (reply.has_fd && message.msg_controllen >= CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
+	return reply.result < 0 ? reply.result : 1;
 }
 
 void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
@@ -112,14 +237,18 @@ void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
 }
 
 _Noreturn static void help(const struct helper_work *work, const void *context,
-			   struct shared *shared, int fd)
+			   struct shared *shared, int fd, int reader)
 {
 	static struct message question, answer, part;
 	struct helper_parts parts = {shared, &part, fd};
 	void *data;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	limit_memory(work->memory_bytes);
+	reader_fd = reader;
+	limit_memory(work);
+	sandbox_confine();
+	/* which the change of the user has cleared */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	data = work->begin(context);
 	for (;;) {
 		/* whenever it is killed, the question is in the socket or marked as current */
@@ -145,36 +274,97 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 	}
 }
 
-/* Until the helper is gone; SIGUSR1 kills it, SIGTERM ends both. */
-static int await(pid_t pid, const sigset_t *heard, struct rusage *ret_usage)
-{
-	int status;
-
-	for (;;) {
-		siginfo_t info;
-		pid_t got = wait4(pid, &status, WNOHANG, ret_usage);
-
-		if (got == pid)
-			return status;
-		if (got < 0 && errno != EINTR)
-			_exit(1);
-		switch (sigwaitinfo(heard, &info)) {
-		case SIGTERM:
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-			_exit(0);
-		case SIGUSR1:
-			kill(pid, SIGKILL);
-			break;
-		default:
-			break;
-		}
-	}
-}
-
 static uint64_t ns_of(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_usec * 1000;
+}
+
+/* The helper and its reader. */
+struct couple {
+	pid_t helper, reader; /* 0: there is none, or it has been reaped */
+	int status;	      /* of the helper */
+	uint64_t cpu_ns;      /* of those that have been reaped */
+};
+
+static void kill_both(const struct couple *couple)
+{
+	if (couple->helper)
+		kill(couple->helper, SIGKILL);
+	if (couple->reader)
+		kill(couple->reader, SIGKILL);
+}
+
+/* Those that have ended. One does not live without the other. */
+static void reap(struct couple *couple, int options)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &status, options, &usage)) > 0) {
+		couple->cpu_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+		if (pid == couple->helper) {
+			couple->helper = 0;
+			couple->status = status;
+		} else if (pid == couple->reader) {
+			couple->reader = 0;
+		}
+		kill_both(couple);
+	}
+}
+
+/* Until both are gone; SIGUSR1 kills them, SIGTERM ends all. */
+static void await(struct couple *couple, const sigset_t *heard)
+{
+	for (;;) {
+		siginfo_t info;
+		int number;
+
+		reap(couple, WNOHANG);
+		if (!couple->helper && !couple->reader)
+			return;
+		number = sigwaitinfo(heard, &info);
+		if (number != SIGTERM && number != SIGUSR1)
+			continue;
+		kill_both(couple);
+		if (number == SIGUSR1)
+			continue;
+		reap(couple, 0);
+		_exit(0);
+	}
+}
+
+/* It kills processes of other users, and makes them. */
+static void start_both(struct couple *couple, const struct helper_work *work, const void *context,
+		       struct shared *shared)
+{
+	const int parent_fd = STDERR_FILENO + 1;
+	int pair[2] = {-1, -1};
+
+	if (work->serve && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		_exit(1);
+	*couple = (struct couple){0};
+	if (work->serve)
+		couple->reader = fork();
+	if (work->serve && !couple->reader) {
+		close(parent_fd);
+		close(pair[0]);
+		serve(work, shared, pair[1]);
+	}
+	if (couple->reader < 0)
+		_exit(1);
+	couple->helper = fork();
+	if (!couple->helper) {
+		if (work->serve)
+			close(pair[1]);
+		help(work, context, shared, parent_fd, pair[0]);
+	}
+	if (couple->helper < 0)
+		_exit(1);
+	if (work->serve) {
+		close(pair[0]);
+		close(pair[1]);
+	}
 }
 
 _Noreturn static void keep(const struct helper_work *work, const void *context,
@@ -196,24 +386,20 @@ _Noreturn static void keep(const struct helper_work *work, const void *context,
 	sigaddset(&heard, SIGCHLD);
 	signal(SIGCHLD, SIG_DFL);
 	keep_only(fd);
+	sandbox_keep(keeping_rights, ARRAY_SIZE(keeping_rights));
 	for (;;) {
-		pid_t pid = fork();
-		struct rusage usage;
-		int status;
+		struct couple couple;
 
-		if (!pid)
-			help(work, context, shared, STDERR_FILENO + 1);
-		if (pid < 0)
-			_exit(1);
-		status = await(pid, &heard, &usage);
+		start_both(&couple, work, context, shared);
+		await(&couple, &heard);
 		/* nothing is left to work for; a library that gives up has another status */
-		if (WIFEXITED(status) && !WEXITSTATUS(status))
+		if (WIFEXITED(couple.status) && !WEXITSTATUS(couple.status))
 			_exit(0);
 		store(&shared->lost, load(&shared->current));
 		store(&shared->current, 0);
-		store(&shared->cpu_ns,
-		      shared->cpu_ns + ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime));
+		store(&shared->cpu_ns, shared->cpu_ns + couple.cpu_ns);
 		store(&shared->helper_cpu_ns, 0);
+		store(&shared->reader_cpu_ns, 0);
 		store(&shared->restarts, shared->restarts + 1);
 		nanosleep(&pause, NULL);
 	}
@@ -292,8 +478,8 @@ uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
 		return 0;
 	message->head = (struct message_head){.number = helper->asked + 1};
 	memcpy(message->bytes, question, length);
-	if (send(helper->fd, message, sizeof(message->head) + length,
-		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (send(helper->fd, message, sizeof(message->head) + length, MSG_DONTWAIT | MSG_NOSIGNAL) <
+	    0)
 		return 0;
 	return ++helper->asked;
 }
@@ -386,7 +572,8 @@ enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint6
 
 uint64_t helper_cpu_ns(const struct helper *helper)
 {
-	return load(&helper->shared->cpu_ns) + load(&helper->shared->helper_cpu_ns);
+	return load(&helper->shared->cpu_ns) + load(&helper->shared->helper_cpu_ns) +
+	       load(&helper->shared->reader_cpu_ns);
 }
 
 uint64_t helper_restarts(const struct helper *helper)

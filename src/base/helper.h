@@ -3,11 +3,15 @@
  * A process that works on bytes of others in our place: it may hang, crash, or want all memory, and
  * what that costs is the answer to one question. It is killed and started again then.
  *
- *   parent ── questions, answers (one socket) ──▶ helper
- *      └────────── starts, SIGUSR1 ──────────▶ keeper ── forks, reaps ──▶ helper
+ *   parent ── questions, answers (one socket) ──▶ helper ── requests ──▶ reader
+ *      └────────── starts, SIGUSR1 ──────────▶ keeper ── forks, reaps ──▶ both
  *
- * The keeper is forked when there is nothing in the parent that a helper should not have, and forks
- * each helper from there. Questions are answered in their order. Nothing here blocks the parent.
+ * The helper has no rights at all (base/sandbox.h). What it has to open, the reader opens, which
+ * has those rights that reading takes, and decides by itself what is opened: it parses nothing. One
+ * may be taken over by the bytes that it works on, the other may hang. They live and die together.
+ *
+ * The keeper is forked when there is nothing in the parent that the two should not have, and forks
+ * both from there. Questions are answered in their order. Nothing here blocks the parent.
  */
 #ifndef DWELL_BASE_HELPER_H
 #define DWELL_BASE_HELPER_H
@@ -23,7 +27,8 @@
 struct helper_parts;
 
 struct helper_work {
-	/* In each helper, at its start, with the context of helper_start(); NULL: it cannot work. */
+	/* In each helper, at its start, with the context of helper_start(); NULL: it cannot work.
+	 */
 	void *(*begin)(const void *context);
 	/*
 	 * In the helper. May send parts; writes the end of the answer, of at most
@@ -31,14 +36,33 @@ struct helper_work {
 	 */
 	size_t (*answer)(void *data, const void *question, size_t length, void *answer,
 			 struct helper_parts *parts);
-	uint64_t memory_bytes; /* of address space, besides what the parent has: RLIMIT_AS */
-	uint64_t patience_ns;  /* with one question */
+	/*
+	 * In the reader. Writes a reply of at most HELPER_REPLY_BYTES. A descriptor to hand over,
+	 * which is closed then; -1: none goes with the reply; else a negative errno.
+	 */
+	int (*serve)(const void *request, size_t length, void *reply, size_t *ret_length);
+	/* It may allocate so much, besides what the parent has (RLIMIT_DATA); and so much at most
+	 * when it asks for more by helper_allow_memory(). */
+	uint64_t memory_bytes, memory_max_bytes;
+	uint64_t patience_ns; /* with one question */
 };
+
+#define HELPER_REPLY_BYTES (40 << 10)
 
 struct helper;
 
 /* In the helper, from its answer(): before the end comes what does not fit into it. */
 void helper_part(struct helper_parts *parts, const void *bytes, size_t length);
+
+/*
+ * In the helper: the reader's reply, and a descriptor or -1. 1; 0: this process is no helper with a
+ * reader, and serves itself; or the reader's negative errno.
+ */
+int helper_request(const void *request, size_t length, void *reply, size_t *ret_length,
+		   int *ret_fd) must_check;
+
+/* In the helper: it may allocate so much more, as for a larger file. */
+void helper_allow_memory(uint64_t bytes);
 
 /* What `context` points to is what it is now, whenever a helper begins. */
 int helper_start(struct helper **ret_helper, const struct helper_work *work, const void *context,

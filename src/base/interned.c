@@ -82,8 +82,7 @@ size_t interned_add(struct interned *interned, const void *bytes, size_t length)
 			  sizeof(*interned->items)) < 0)
 		return INTERNED_NONE;
 	memcpy(interned->bytes + interned->used, bytes, length);
-	interned->items[interned->count] =
-		(struct interned_item){hash, interned->used, length};
+	interned->items[interned->count] = (struct interned_item){hash, interned->used, length};
 	interned->used += length;
 	interned->slots[slot] = (uint32_t)++interned->count;
 	return interned->count - 1;

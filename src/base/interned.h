@@ -20,7 +20,7 @@ struct interned {
 	struct interned_item {
 		uint64_t hash;
 		size_t at, length; /* in `bytes` */
-	} *items;
+	} * items;
 	size_t count, room;
 	uint32_t *slots; /* open addressing, twice `room`: number + 1; 0: free */
 	size_t slot_count;

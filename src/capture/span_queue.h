@@ -15,7 +15,7 @@ struct span_queue {
 		bool is_answered;
 		struct span_found found;
 		struct wire_header record; /* and what follows it */
-	} *first, *last;
+	} * first, *last;
 	size_t count;
 };
 

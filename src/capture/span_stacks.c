@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "symbol/opener.h"
 
 /* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
 #define STACKS_MAX	  65536
@@ -24,8 +25,8 @@ int span_stacks_start(struct span_stacks *stacks, const struct span_options *opt
 {
 	const struct stack_question question = {.kind = STACK_PRELOAD};
 
-	*stacks = (struct span_stacks){
-		.frames.bytes_max = FRAMES_BYTES_MAX, .first = 1, .next = 1};
+	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX, .first = 1, .next = 1};
+	opener_allow_symbols(options->symbols);
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
 	/* now, not when the first stall comes and others wait to be looked at */
@@ -59,8 +60,7 @@ uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_stack *ra
 	question.kind = asleep ? STACK_ASLEEP : STACK_COPIED;
 	question.switches = switches;
 	memcpy(&question.stack, raw, length);
-	if (!helper_ask(stacks->helper, &question,
-			offsetof(struct stack_question, stack) + length))
+	if (!helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack) + length))
 		return 0;
 	stacks->asked[stacks->next % SPAN_STACKS_ASKED] = (struct span_stacks_asked){
 		.time_ns = raw->header.time_ns, .counts = raw->of != SPAN_STACK_SEED};
@@ -179,8 +179,7 @@ static int send_stack(struct span_stacks *stacks, const struct stack_answer *ans
 {
 	union {
 		struct wire_stack record;
-		uint8_t room[sizeof(struct wire_stack) +
-			     (STACK_FRAMES_MAX + 1) * sizeof(uint32_t)];
+		uint8_t room[sizeof(struct wire_stack) + (STACK_FRAMES_MAX + 1) * sizeof(uint32_t)];
 	} out;
 	uint32_t *ids = (uint32_t *)(out.room + sizeof(out.record));
 	size_t known = stacks->stacks.count, index;
@@ -236,8 +235,8 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 		return 0;
 	memcpy(&answer, bytes, length);
 	if (answer.count > STACK_FRAMES_MAX || answer.end > WIRE_STACK_FAILED ||
-	    length != offsetof(struct stack_answer, frames) +
-			      answer.count * sizeof(answer.frames[0]))
+	    length !=
+		    offsetof(struct stack_answer, frames) + answer.count * sizeof(answer.frames[0]))
 		return 0;
 	take_generation(stacks, answer.generation);
 	stacks->counts = answer.counts;
@@ -302,7 +301,8 @@ void span_stacks_await_preload(struct span_stacks *stacks)
 	struct span_found found;
 
 	/* it is the first that was asked for, and has no stack */
-	if (stacks->first == 1 && span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none) < 0)
+	if (stacks->first == 1 &&
+	    span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none) < 0)
 		stacks->lost++;
 }
 

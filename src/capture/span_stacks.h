@@ -30,7 +30,7 @@ struct span_stacks {
 	uint64_t first, next; /* numbers: the first unanswered one; the next to be given */
 	uint32_t *ids;	      /* of frames, by the reader's own id - 1 */
 	size_t id_count, id_room;
-	uint64_t generation; /* the reader whose ids these are */
+	uint64_t generation;				/* the reader whose ids these are */
 	struct symbolizer_counts counts, counts_before; /* of this reader; of those before */
 	uint64_t complete, truncated, failed;
 	uint64_t lost;	 /* stacks that found no room, or whose reader died */
@@ -61,9 +61,9 @@ uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_stack *ra
 bool span_stacks_ended(const struct span_stacks *stacks);
 
 /*
- * Waits for what is asked for: until the deadline, or until a single question has taken `single_ns`,
- * as when the reader hangs. 1: *ret_number has its answer; 0: there is none
- * yet; -ENOMEM, or what the sink says. Answers come in the order of the questions.
+ * Waits for what is asked for: until the deadline, or until a single question has taken
+ * `single_ns`, as when the reader hangs. 1: *ret_number has its answer; 0: there is none yet;
+ * -ENOMEM, or what the sink says. Answers come in the order of the questions.
  */
 int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t single_ns,
 		     uint64_t *ret_number, struct span_found *found,

@@ -2,9 +2,6 @@
 #include "capture/stack_reader.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +9,7 @@
 #include "base/duration.h"
 #include "base/identities.h"
 #include "capture/spans.h"
-#include "capture/thread_memory.h"
+#include "symbol/opener.h"
 #include "symbol/unwind.h"
 
 /* The map of the process is read again for an address it does not have, for 1/20 of the time. */
@@ -103,9 +100,11 @@ static void add_symbol(const struct reading *reading, const struct symbol *symbo
 static void attach(struct reader *reader)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
+	int result = symbolizer_attach(reader->symbolizer, reader->options->pid);
 
-	if (symbolizer_attach(reader->symbolizer, reader->options->pid) == -ENOMEM)
+	if (result == -ENOMEM)
 		give_up();
+	reader->ended = result == -ESRCH;
 	reader->attached_ns = clock_monotonic_ns();
 	reader->attaching_ns = reader->attached_ns - begin_ns;
 }
@@ -116,9 +115,7 @@ static bool attach_again(struct reader *reader)
 	if (reader->ended ||
 	    clock_monotonic_ns() - reader->attached_ns < ATTACH_AGAIN_SHARE * reader->attaching_ns)
 		return false;
-	reader->ended = kill((pid_t)reader->options->pid, 0) < 0 && errno == ESRCH;
-	if (!reader->ended)
-		attach(reader);
+	attach(reader);
 	return !reader->ended;
 }
 
@@ -229,41 +226,20 @@ static void read_user(const struct reading *reading, const struct span_stack *ra
 	}
 }
 
-/*
- * How often a thread that sleeps has been switched, as /proc says; 0: it runs, or is gone. The
- * count changes when it leaves its CPU, so of one that runs it says nothing.
- */
-static uint64_t switches_asleep(uint32_t tid)
-{
-	char path[32], line[256], state = 'R';
-	uint64_t sum = 0, number;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file)) {
-		(void)!sscanf(line, "State: %c", &state);
-		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
-		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
-			sum += number;
-	}
-	fclose(file);
-	return state == 'S' || state == 'D' ? sum : 0;
-}
-
-/* As much of the stack as there is. False: it may have run meanwhile; what was read is of two times.
+/* As much of the stack as there is. False: it may have run meanwhile; what was read is of two
+ * times.
  */
 static bool copy_stack(struct stack_question *question)
 {
 	struct span_stack *stack = &question->stack;
-	cleanup_memory struct thread_memory memory = thread_memory_open(stack->tid);
+	uint64_t switches = 0;
 
-	stack->user_bytes = (__u32)thread_memory_read(&memory, stack->frame.stack - SPAN_RED_ZONE,
-						      stack->user, SPAN_USER_BYTES);
-	return stack->user_bytes && switches_asleep(stack->tid) == question->switches;
+	stack->user_bytes = (__u32)opener_memory(stack->tid, stack->frame.stack - SPAN_RED_ZONE,
+						 stack->user, SPAN_USER_BYTES, &switches);
+	return stack->user_bytes && switches == question->switches;
 }
+
+_Static_assert(SPAN_USER_BYTES <= OPENER_MEMORY_BYTES, "it is read at once");
 
 static void *begin(const void *context)
 {
@@ -319,6 +295,9 @@ _Static_assert(sizeof(struct stack_question) + 16 <= HELPER_MESSAGE_BYTES &&
 const struct helper_work stack_reader_work = {
 	.begin = begin,
 	.answer = answer,
-	.memory_bytes = 4ULL << 30,
+	.serve = opener_serve,
+	.memory_bytes = 192 << 20,
+	/* of debug information, libdw makes less than it takes in the file */
+	.memory_max_bytes = 2ULL << 30,
 	.patience_ns = 10 * NS_PER_S,
 };

@@ -21,13 +21,13 @@ enum stack_question_kind {
 
 struct stack_question {
 	uint64_t kind;
-	uint64_t switches; /* of STACK_ASLEEP: while they are the same, its stack is */
+	uint64_t switches;	 /* of STACK_ASLEEP: while they are the same, its stack is */
 	struct span_stack stack; /* cut off behind its bytes */
 };
 
 /* What the functions of a stack say about its thread: span_marks that were seen. */
 struct span_signs {
-	unsigned int polls, harnesses; /* of a poll at least one is there */
+	unsigned int polls, harnesses;		 /* of a poll at least one is there */
 	unsigned int worker, single, pool, root; /* whether */
 	unsigned int complete; /* the stack: what is not among the signs is not there */
 };
@@ -46,8 +46,9 @@ struct stack_answer {
 	uint64_t generation;
 	struct symbolizer_counts counts; /* so far */
 	struct span_signs signs;
-	uint32_t is_read; /* 0: the thread ran meanwhile, or is not ours to read: nothing is known */
-	uint32_t end;	  /* enum wire_stack_end */
+	uint32_t
+		is_read; /* 0: the thread ran meanwhile, or is not ours to read: nothing is known */
+	uint32_t end;	 /* enum wire_stack_end */
 	uint32_t count;
 	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
 };

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "capture/thread_memory.h"
 #include "symbol/code_address.h"
 #include "symbol/objects.h"
+#include "symbol/opener.h"
 
 struct places {
 	struct objects objects;
@@ -135,10 +135,28 @@ static bool explain(struct places *places, const struct site_key *key, struct si
 	return true;
 }
 
-static bool read_word(const struct thread_memory *memory, uint64_t address, __u64 *ret_word)
+/* A part of a thread's stack: most frames are small. */
+struct stack_part {
+	uint32_t tid;
+	uint64_t start;
+	size_t bytes;
+	uint8_t memory[2048];
+};
+
+static bool read_word(struct stack_part *part, uint64_t address, __u64 *ret_word)
 {
-	return thread_memory_read(memory, address, ret_word, sizeof(*ret_word)) ==
-	       sizeof(*ret_word);
+	uint64_t offset = address - part->start;
+
+	if (offset >= part->bytes || part->bytes - offset < sizeof(*ret_word)) {
+		part->start = address;
+		part->bytes =
+			opener_memory(part->tid, address, part->memory, sizeof(part->memory), NULL);
+		offset = 0;
+	}
+	if (part->bytes < sizeof(*ret_word))
+		return false;
+	memcpy(ret_word, part->memory + offset, sizeof(*ret_word));
+	return true;
 }
 
 /* As site_walk() in the hooks, for another thread: its stack is read while it waits. */
@@ -147,7 +165,7 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 {
 	struct site_key key = question->key;
 	struct site_frame frame = question->frame;
-	cleanup_memory struct thread_memory memory = thread_memory_open(question->tid);
+	struct stack_part memory = {.tid = question->tid};
 
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		struct site *site = &answer->places[i].site;
@@ -225,6 +243,8 @@ const struct helper_work places_work = {
 	.begin = begin,
 	.answer = answer,
 	/* symbols of the largest programs take some 100 MiB */
+	.serve = opener_serve,
 	.memory_bytes = 192 << 20,
+	.memory_max_bytes = 192 << 20,
 	.patience_ns = 5 * NS_PER_S,
 };

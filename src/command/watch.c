@@ -2,11 +2,13 @@
 #include "command/watch.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/print.h"
+#include "base/sandbox.h"
 #include "command/snapshot.h"
 
 /* Sink of the source's records. */
@@ -161,6 +163,20 @@ static int prepare_child(struct watch *watch, struct error *error)
 	return targets_add_process(&watch->options->targets, (uint32_t)watch->child.pid, error);
 }
 
+/*
+ * What is attached stays attached: from here on dwell asks BPF maps and iterators, taskstats and
+ * /proc, of all users and namespaces, signals its command, and gives files their names, which may
+ * be in a directory of another user. It starts nothing any more.
+ */
+static void drop_rights(void)
+{
+	static const int kept[] = {CAP_BPF,	   CAP_PERFMON,		CAP_NET_ADMIN,
+				   CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
+				   CAP_KILL};
+
+	sandbox_keep(kept, ARRAY_SIZE(kept));
+}
+
 int watch_open(struct watch *watch, struct error *error)
 {
 	struct source_options options = {.choice = watch->options->source,
@@ -180,6 +196,8 @@ int watch_open(struct watch *watch, struct error *error)
 				 source_open(&watch->source, &options, &watch->options->targets,
 					     sink, error),
 				 error);
+	if (result >= 0)
+		drop_rights();
 	return result;
 }
 

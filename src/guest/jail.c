@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* O_PATH, fexecve, setresuid */
+#define _GNU_SOURCE /* O_PATH, fexecve */
 #include "guest/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,33 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Above what distributions and systemd give out, and below 2^31. The pid makes it one's own. */
-#define USERS_FROM 2000000000U
-
-#define NOBODY	   65534U
-
-static int become(unsigned int id)
-{
-	return setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0 ? -errno : 0;
-}
+#include "base/sandbox.h"
 
 void jail_enter(void)
 {
 	struct stat kvm;
-	gid_t group;
+	gid_t group = 0;
 	size_t count = 0;
 
-	if (!geteuid()) {
-		if (!stat("/dev/kvm", &kvm) && kvm.st_gid &&
-		    (kvm.st_mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP)) {
-			group = kvm.st_gid;
-			count = 1;
-		}
-		if (setgroups(count, count ? &group : NULL) < 0 ||
-		    (become(USERS_FROM + (unsigned int)getpid()) < 0 && become(NOBODY) < 0)) {
-			/* no right to, or no such users: it goes on as it is */
-		}
+	if (!stat("/dev/kvm", &kvm) && kvm.st_gid &&
+	    (kvm.st_mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP)) {
+		group = kvm.st_gid;
+		count = 1;
 	}
+	sandbox_become_nobody(&group, count);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 

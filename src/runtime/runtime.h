@@ -44,6 +44,7 @@ struct runtime_ops {
 	const char *name;
 	const char *summary;
 	struct runtime_marks marks;
+	bool reads_files; /* of the process: find() is called in a helper (base/helper.h) */
 	/*
 	 * Looks for the runtime in a process; `symbols`: a file with the symbols of its program,
 	 * NULL = none. 1: it is there, and the plan is filled; 0: it is not, and plan->why tells;
@@ -63,8 +64,9 @@ extern const size_t runtime_count;
 const struct runtime_ops *runtime_find(const char *name);
 
 /*
- * Of one runtime, or NULL: the first that is there. Errors say what was looked for, and what the
- * process has instead.
+ * Of one runtime, or NULL: the first that is there. The files of the process are read by a helper,
+ * and what it says of them is checked: probes are in files that the process has mapped. Errors say
+ * what was looked for, and what the process has instead.
  */
 int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runtime, uint32_t pid,
 		      const char *symbols, struct error *error);

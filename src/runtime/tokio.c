@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "symbol/demangle.h"
 #include "symbol/mappings.h"
 #include "symbol/object.h"
+#include "symbol/opener.h"
 
 /*
  * In both manglings. The legacy one goes on with its hash. The other (v0) begins with what the path
@@ -34,7 +34,9 @@
 
 struct search {
 	struct runtime_plan *plan;
-	const char *path;	 /* for us to open */
+	const char *path;	       /* for us to open */
+	const struct mapping *mapping; /* NULL: it is another file, with the symbols */
+	uint32_t pid;
 	struct object *object;	 /* with the symbols */
 	struct debug_info *info; /* NULL: not opened yet, or there is none */
 	int fd;
@@ -118,7 +120,7 @@ static char *type_at(struct search *search, uint64_t address, const char *symbol
 	}
 	if (!search->info_tried) {
 		search->info_tried = true;
-		search->info = debug_info_open(search->fd, search->path);
+		search->info = debug_info_open(search->fd, search->mapping, search->pid);
 	}
 	name = search->info ? debug_info_name(search->info, address) : NULL;
 	return name ? first_argument(name) : NULL;
@@ -229,19 +231,15 @@ static void take_function(void *data, uint64_t address, const char *name)
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
-/* `symbols`: another file with the symbols of this one; NULL: it has its own. */
-static int search_file(struct search *search, const char *symbols)
+/* A file with symbols, or none; whose descriptor it takes over. -ENOEXEC: it is no ELF file. */
+static int search_file(struct search *search, int fd)
 {
-	int fd = open(symbols ? symbols : search->path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return symbols ? -errno : 0;
 	search->fd = fd;
 	search->info = NULL;
 	search->info_tried = false;
 	search->worker_run = 0;
 	if (object_open(&search->object, fd) < 0)
-		return symbols ? -ENOEXEC : 0;
+		return -ENOEXEC;
 	object_each_function(search->object, find_worker_run, search);
 	object_each_function(search->object, take_function, search);
 	debug_info_close(search->info);
@@ -252,13 +250,17 @@ static int search_file(struct search *search, const char *symbols)
 static int search_symbols(struct search *search, const char *symbols, uint32_t pid,
 			  struct error *error)
 {
+	char path[OPENER_PATH_BYTES];
 	int result;
 
-	search->program_fd = open(search->path, O_RDONLY | O_CLOEXEC);
+	search->program_fd = opener_program(pid, path);
 	if (search->program_fd < 0)
-		return error_set(error, errno, "cannot read the program of process %u: %s", pid,
-				 strerror(errno));
-	result = search_file(search, symbols);
+		return error_set(error, -search->program_fd,
+				 "cannot read the program of process %u: %s", pid,
+				 strerror(-search->program_fd));
+	result = opener_symbols();
+	if (result >= 0)
+		result = search_file(search, result);
 	close(search->program_fd);
 	search->program_fd = -1;
 	if (result == -ESTALE)
@@ -279,7 +281,7 @@ static int search_symbols(struct search *search, const char *symbols, uint32_t p
 
 static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, struct error *error)
 {
-	struct search search = {.plan = plan, .program_fd = -1};
+	struct search search = {.plan = plan, .program_fd = -1, .pid = pid};
 	struct mappings mappings = {0};
 	char program[64], path[MAPPING_PATH_BYTES];
 	uint64_t inode = 0, device = 0;
@@ -307,9 +309,11 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 		fd = mapping_open_path(mapping, pid, path);
 		if (fd < 0)
 			continue;
-		close(fd);
 		search.path = path;
-		result = search_file(&search, NULL);
+		search.mapping = mapping;
+		result = search_file(&search, fd);
+		if (result == -ENOEXEC)
+			result = 0;
 		if (result < 0)
 			result = error_set(error, -result, "out of memory");
 	}
@@ -343,5 +347,6 @@ const struct runtime_ops runtime_tokio = {
 		  .root = "block_on",
 		  /* the second since 1.50 */
 		  .names = {"tokio-runtime-w", "tokio-rt-worker"}},
+	.reads_files = true,
 	.find = find,
 };

@@ -2,15 +2,24 @@
 #include "symbol/debug_info.h"
 
 #include <dwarf.h>
-#include <elfutils/libdwfl.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/array.h"
+#include "symbol/opener.h"
 
 /* Scopes in scopes; more than compilers make, less than the stack bears. */
 #define DEPTH_MAX 128
+
+/*
+ * Of one unit, looked into for functions. What says that its sibling is its own child is looked
+ * into twice, and what is in it four times.
+ */
+#define DIES_MAX 4000000
 
 /* A part of the addresses of a compilation unit, or of a function. */
 struct range {
@@ -29,22 +38,19 @@ struct unit {
 	bool indexed;
 };
 
+/* A file that is read: mapped, as most of it is not looked at. */
+struct source {
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf; /* NULL: none */
+};
+
 struct debug_info {
-	Dwfl *dwfl;
-	Dwfl_Module *module;
-	Dwarf *dwarf; /* NULL: none; owned by the module */
+	struct source own, separate, alternate; /* the last: what several files share (dwz) */
+	Dwarf *dwarf;				/* of one of the first two; NULL: none */
 	struct unit *units;
 	size_t unit_count, unit_room;
 	struct ranges ranges; /* of all units, by start */
-};
-
-static char *debug_path; /* libdwfl's default search path */
-
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-	.debuginfo_path = &debug_path,
 };
 
 static int by_start(const void *left, const void *right)
@@ -117,17 +123,21 @@ static bool holds_functions(int tag)
 	       tag == DW_TAG_interface_type;
 }
 
-static void index_functions(struct unit *unit, Dwarf_Die *parent, int depth)
+static void index_functions(struct unit *unit, Dwarf_Die *parent, int depth, size_t *left)
 {
 	Dwarf_Die die;
 
 	if (depth > DEPTH_MAX || dwarf_child(parent, &die))
 		return;
 	do {
+		if (!(*left)--) {
+			*left = 0;
+			return;
+		}
 		if (dwarf_tag(&die) == DW_TAG_subprogram)
 			add_ranges(&unit->functions, &die, dwarf_dieoffset(&die));
 		else if (holds_functions(dwarf_tag(&die)))
-			index_functions(unit, &die, depth + 1);
+			index_functions(unit, &die, depth + 1, left);
 	} while (!dwarf_siblingof(&die, &die));
 }
 
@@ -140,7 +150,9 @@ static bool find_function(struct debug_info *info, uint64_t address, Dwarf_Die *
 	if (!unit || !dwarf_offdie(info->dwarf, unit->offset, ret_unit))
 		return false;
 	if (!unit->indexed) {
-		index_functions(unit, ret_unit, 0);
+		size_t left = DIES_MAX;
+
+		index_functions(unit, ret_unit, 0, &left);
 		sort(&unit->functions);
 		unit->indexed = true;
 	}
@@ -148,30 +160,107 @@ static bool find_function(struct debug_info *info, uint64_t address, Dwarf_Die *
 	return range && dwarf_offdie(info->dwarf, range->index, ret_function);
 }
 
-struct debug_info *debug_info_open(int fd, const char *path)
+/* Takes the descriptor over; negative: there is none. False: it is no ELF file. */
+static bool source_open(struct source *source, int fd)
+{
+	*source = (struct source){.fd = fd};
+	if (fd < 0)
+		return false;
+	elf_version(EV_CURRENT);
+	source->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!source->elf || elf_kind(source->elf) != ELF_K_ELF)
+		return false;
+	source->dwarf = dwarf_begin_elf(source->elf, DWARF_C_READ, NULL);
+	return true;
+}
+
+static void source_close(struct source *source)
+{
+	if (source->dwarf)
+		dwarf_end(source->dwarf);
+	if (source->elf)
+		elf_end(source->elf);
+	if (source->fd >= 0)
+		close(source->fd);
+	*source = (struct source){.fd = -1};
+}
+
+static bool has_units(const struct source *source)
+{
+	Dwarf_CU *unit = NULL;
+
+	return source->dwarf &&
+	       dwarf_get_units(source->dwarf, NULL, &unit, NULL, NULL, NULL, NULL) == 0;
+}
+
+/* As .gnu_debuglink has it of the whole file. */
+static bool has_checksum(int fd, GElf_Word wanted)
+{
+	static uint8_t bytes[1 << 16];
+	uLong sum = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+		sum = crc32(sum, bytes, (uInt)got);
+		at += got;
+	}
+	return !got && sum == wanted;
+}
+
+/* By build id, which is in both; else by name, and then by the sum of what it has. */
+static void open_separate(struct debug_info *info, const struct mapping *mapping, uint32_t pid)
+{
+	const void *id, *other;
+	const char *name;
+	GElf_Word sum;
+	ssize_t length = dwelf_elf_gnu_build_id(info->own.elf, &id);
+
+	if (length > 0 && source_open(&info->separate, opener_debug_id(id, (size_t)length)) &&
+	    dwelf_elf_gnu_build_id(info->separate.elf, &other) == length &&
+	    !memcmp(id, other, (size_t)length) && has_units(&info->separate))
+		return;
+	source_close(&info->separate);
+	name = mapping ? dwelf_elf_gnu_debuglink(info->own.elf, &sum) : NULL;
+	if (name &&
+	    source_open(&info->separate,
+			opener_debug_link(pid, mapping->start, mapping->end, name)) &&
+	    has_checksum(info->separate.fd, sum) && has_units(&info->separate))
+		return;
+	source_close(&info->separate);
+}
+
+static void open_alternate(struct debug_info *info)
+{
+	const char *name;
+	const void *id;
+	ssize_t length = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &id);
+
+	if (length <= 0)
+		return;
+	if (source_open(&info->alternate, opener_debug_id(id, (size_t)length)) &&
+	    info->alternate.dwarf)
+		dwarf_setalt(info->dwarf, info->alternate.dwarf);
+}
+
+struct debug_info *debug_info_open(int fd, const struct mapping *mapping, uint32_t pid)
 {
 	struct debug_info *info = calloc(1, sizeof(*info));
-	/* libdwfl closes what it is given */
-	int own = info ? dup(fd) : -1;
-	GElf_Addr bias;
 
 	if (!info)
 		return NULL;
-	info->dwfl = dwfl_begin(&callbacks);
-	if (info->dwfl && own >= 0) {
-		dwfl_report_begin(info->dwfl);
-		info->module = dwfl_report_elf(info->dwfl, path, path, own, 0, true);
-		dwfl_report_end(info->dwfl, NULL, NULL);
-	}
-	if (!info->module) {
-		if (own >= 0)
-			close(own);
+	info->own.fd = info->separate.fd = info->alternate.fd = -1;
+	if (!source_open(&info->own, dup(fd))) {
 		debug_info_close(info);
 		return NULL;
 	}
-	info->dwarf = dwfl_module_getdwarf(info->module, &bias);
-	if (info->dwarf)
+	if (!has_units(&info->own))
+		open_separate(info, mapping, pid);
+	info->dwarf = info->separate.dwarf ? info->separate.dwarf : info->own.dwarf;
+	if (info->dwarf) {
+		open_alternate(info);
 		index_units(info);
+	}
 	return info;
 }
 
@@ -179,8 +268,10 @@ void debug_info_close(struct debug_info *info)
 {
 	if (!info)
 		return;
-	if (info->dwfl)
-		dwfl_end(info->dwfl);
+	/* before what it refers to */
+	source_close(&info->own);
+	source_close(&info->separate);
+	source_close(&info->alternate);
 	for (size_t i = 0; i < info->unit_count; i++)
 		free(info->units[i].functions.items);
 	free(info->units);

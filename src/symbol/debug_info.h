@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * DWARF of one ELF file: which functions an address is in, with those inlined there, and their
- * source lines. Separate debug files are found by build id and debug link, below /usr/lib/debug and
- * beside the file; compressed sections and .gnu_debugdata are read (all by libdwfl).
+ * source lines. Separate debug files are found by build id and debug link (symbol/opener.h), and
+ * what several of them share (dwz); compressed sections are read. Neither split DWARF (.dwo) nor
+ * debuginfod.
  */
 #ifndef DWELL_SYMBOL_DEBUG_INFO_H
 #define DWELL_SYMBOL_DEBUG_INFO_H
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "symbol/mappings.h"
 
 struct debug_info;
 
@@ -26,10 +28,11 @@ struct source_frame {
 #define SOURCE_FRAMES_MAX 32
 
 /*
- * `fd` stays the caller's; `path` is for finding separate debug files. NULL: no memory, or no ELF
+ * `fd` stays the caller's; `mapping` of the process is for finding separate debug files beside it;
+ * NULL: it is not mapped. NULL: no memory, or no ELF
  * file. A file without DWARF has an object that knows nothing.
  */
-struct debug_info *debug_info_open(int fd, const char *path);
+struct debug_info *debug_info_open(int fd, const struct mapping *mapping, uint32_t pid);
 void debug_info_close(struct debug_info *info);
 
 /* Whether there is DWARF at all. */

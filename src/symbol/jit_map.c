@@ -2,16 +2,15 @@
 #include "symbol/jit_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "symbol/opener.h"
 
 /* The file may grow without end, and need not be one; what is beyond is not read. */
 #define READ_MAX      (64ULL << 20)
@@ -25,31 +24,6 @@ struct jit_function {
 	size_t number;	/* of several at one place the last is there now */
 	char *name;
 };
-
-/* Its number in its own pid namespace, which names the file. */
-static uint32_t inner_pid(uint32_t pid)
-{
-	char path[64], line[256];
-	uint32_t inner = pid;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "NSpid:", 6) != 0)
-			continue;
-		for (char *at = line + 6; *at;) {
-			char *end;
-			unsigned long number = strtoul(at, &end, 10);
-
-			if (end == at)
-				break;
-			inner = (uint32_t)number;
-			at = end;
-		}
-	}
-	return inner;
-}
 
 static int by_start(const void *left, const void *right)
 {
@@ -80,17 +54,6 @@ static int add_line(struct jit_map *map, const char *line)
 	return 0;
 }
 
-/* In /tmp every user may put a file of that name: it must be the process's own, or root's. */
-static bool is_of(const struct stat *status, uint32_t pid)
-{
-	struct stat process;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return S_ISREG(status->st_mode) &&
-	       (!status->st_uid || (!stat(path, &process) && process.st_uid == status->st_uid));
-}
-
 static int take_lines(struct jit_map *map, FILE *file)
 {
 	char line[LINE_BYTES];
@@ -113,20 +76,14 @@ static int take_lines(struct jit_map *map, FILE *file)
 
 static void read_more(struct jit_map *map)
 {
-	char path[128];
 	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root/tmp/perf-%" PRIu32 ".map", map->pid,
-		 inner_pid(map->pid));
-	/* no pipe that blocks, no device */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	int fd = opener_jit_map(map->pid);
 
 	if (fd < 0)
 		return;
 	cleanup_file FILE *file = fdopen(fd, "r");
 
-	if (!file || fstat(fd, &status) < 0 || !is_of(&status, map->pid) ||
-	    (uint64_t)status.st_size <= map->read_bytes ||
+	if (!file || fstat(fd, &status) < 0 || (uint64_t)status.st_size <= map->read_bytes ||
 	    fseeko(file, (off_t)map->read_bytes, SEEK_SET) < 0)
 		return;
 	if (take_lines(map, file) < 0) {

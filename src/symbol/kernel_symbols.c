@@ -37,15 +37,15 @@ static int by_start(const void *left, const void *right)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-int kernel_symbols_load(struct kernel_symbols *symbols, const char *path)
+int kernel_symbols_load(struct kernel_symbols *symbols, int fd)
 {
-	cleanup_file FILE *file = fopen(path, "re");
+	cleanup_file FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char line[NAME_BYTES + 64], name[NAME_BYTES], type;
 	uint64_t address, seen = 0;
 	int result = 0;
 
 	if (!file)
-		return -errno;
+		return fd < 0 ? fd : -ENOMEM;
 	while (result == 0 && fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3)
 			continue;

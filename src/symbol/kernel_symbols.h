@@ -19,8 +19,11 @@ struct kernel_symbols {
 	size_t names_used, names_room;
 };
 
-/* From a file like /proc/kallsyms. 0, -EPERM where addresses are hidden, or another errno. */
-int kernel_symbols_load(struct kernel_symbols *symbols, const char *path) must_check;
+/*
+ * From a file like /proc/kallsyms, whose descriptor it takes over; a negative errno in its place is
+ * handed back. 0, -EPERM where addresses are hidden, or another errno.
+ */
+int kernel_symbols_load(struct kernel_symbols *symbols, int fd) must_check;
 void kernel_symbols_release(struct kernel_symbols *symbols);
 
 /* NULL: not in the kernel. Valid as long as the symbols. */

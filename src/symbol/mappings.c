@@ -2,15 +2,13 @@
 #include "symbol/mappings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
+#include "symbol/opener.h"
 
 static int append(struct mappings *mappings, struct mapping mapping)
 {
@@ -53,14 +51,17 @@ int mappings_load(struct mappings *mappings, uint32_t pid)
 {
 	struct mappings now = {0};
 	cleanup_free char *line = NULL;
-	char path[64];
 	size_t room = 0;
+	int fd = opener_maps(pid);
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-	cleanup_file FILE *file = fopen(path, "re");
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	cleanup_file FILE *file = fdopen(fd, "r");
 
-	if (!file)
-		return errno == ENOENT ? -ESRCH : -errno;
+	if (!file) {
+		close(fd);
+		return -ENOMEM;
+	}
 	while (getline(&line, &room, file) > 0) {
 		struct mapping mapping;
 		int result = parse_line(line, &mapping) ? append(&now, mapping) : 0;
@@ -104,24 +105,8 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 int mapping_open_path(const struct mapping *mapping, uint32_t pid, char path[MAPPING_PATH_BYTES])
 {
-	struct stat status;
-	int fd;
-
-	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
-	snprintf(path, MAPPING_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-		 mapping->start, mapping->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
-	/* by name, as the process sees it: only if it is still the same file */
-	snprintf(path, MAPPING_PATH_BYTES, "/proc/%" PRIu32 "/root%s", pid, mapping->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &status) && status.st_ino == mapping->inode)
-		return fd;
-	close(fd);
-	return -ESTALE;
+	return opener_mapping(pid, mapping->start, mapping->end, mapping->path, mapping->inode,
+			      path);
 }
 
 int mapping_open(const struct mapping *mapping, uint32_t pid)

@@ -3,12 +3,12 @@
 #ifndef DWELL_SYMBOL_MAPPINGS_H
 #define DWELL_SYMBOL_MAPPINGS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "symbol/opener.h"
 
 struct mapping {
 	uint64_t start, end; /* addresses in the process */
@@ -42,7 +42,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 int mapping_open(const struct mapping *mapping, uint32_t pid) must_check;
 
 /* The same; and a path by which we can open it again. */
-#define MAPPING_PATH_BYTES (PATH_MAX + 64)
+#define MAPPING_PATH_BYTES OPENER_PATH_BYTES
 int mapping_open_path(const struct mapping *mapping, uint32_t pid,
 		      char path[MAPPING_PATH_BYTES]) must_check;
 

@@ -3,7 +3,6 @@
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
@@ -43,7 +42,7 @@ struct symbolizer {
 	struct mappings mappings;
 	struct module **modules;
 	size_t module_count, module_room;
-	char program[PATH_MAX];
+	char program[OPENER_PATH_BYTES];
 	const char *symbols;   /* file with the symbols of the program; NULL: its own */
 	struct module nowhere; /* addresses that are in no file */
 	struct module vdso;    /* code the kernel gives to each process */
@@ -107,13 +106,13 @@ void symbolizer_free(struct symbolizer *symbolizer)
 void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path)
 {
 	symbolizer->symbols = path;
+	opener_allow_symbols(path);
 }
 
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 {
-	char link[64], program[sizeof(symbolizer->program)];
-	ssize_t length;
-	int result;
+	char program[OPENER_PATH_BYTES];
+	int fd, result;
 
 	if (symbolizer->pid != pid) {
 		/* the same address is something else there */
@@ -124,9 +123,11 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 		symbolizer->jit.pid = pid;
 	}
 	symbolizer->pid = pid;
-	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", pid);
-	length = readlink(link, program, sizeof(program) - 1);
-	program[length > 0 ? length : 0] = '\0';
+	fd = opener_program(pid, program);
+	if (fd >= 0)
+		close(fd);
+	else
+		*program = '\0';
 	result = mappings_load(&symbolizer->mappings, pid);
 	if (result >= 0)
 		memcpy(symbolizer->program, program, sizeof(program));
@@ -161,20 +162,20 @@ static int grow(struct module *module)
 }
 
 static void open_files(struct module *module, const struct mapping *mapping, uint32_t pid,
-		       const char *symbols)
+		       bool by_symbols)
 {
 	int fd = mapping_open(mapping, pid);
-	int symbols_fd = symbols ? open(symbols, O_RDONLY | O_CLOEXEC) : -1;
+	int symbols_fd = by_symbols ? opener_symbols() : -1;
 
 	if (symbols_fd >= 0) {
-		module->info = debug_info_open(symbols_fd, symbols);
+		module->info = debug_info_open(symbols_fd, NULL, pid);
 		if (object_open(&module->names, symbols_fd) < 0)
 			module->names = NULL;
 	}
 	if (fd < 0)
 		return;
 	if (!module->info)
-		module->info = debug_info_open(fd, mapping->path);
+		module->info = debug_info_open(fd, mapping, pid);
 	/* takes the descriptor over */
 	if (object_open(&module->object, fd) < 0)
 		module->object = NULL;
@@ -229,8 +230,7 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		return NULL;
 	}
 	module->executable = !strcmp(module->path, symbolizer->program);
-	open_files(module, mapping, symbolizer->pid,
-		   module->executable ? symbolizer->symbols : NULL);
+	open_files(module, mapping, symbolizer->pid, module->executable && symbolizer->symbols);
 	symbolizer->modules[symbolizer->module_count++] = module;
 	return module;
 }
@@ -361,7 +361,7 @@ static int load_kernel(struct symbolizer *symbolizer)
 	if (symbolizer->kernel_loaded)
 		return 0;
 	symbolizer->kernel_loaded = true;
-	return kernel_symbols_load(&symbolizer->kernel_symbols, "/proc/kallsyms") == -ENOMEM
+	return kernel_symbols_load(&symbolizer->kernel_symbols, opener_kernel_symbols()) == -ENOMEM
 		       ? -ENOMEM
 		       : 0;
 }

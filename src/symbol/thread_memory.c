@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture/thread_memory.h"
+#include "symbol/thread_memory.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory of other threads, as far as it is there: for helpers, as reading it may still hang. */
-#ifndef DWELL_CAPTURE_THREAD_MEMORY_H
-#define DWELL_CAPTURE_THREAD_MEMORY_H
+#ifndef DWELL_SYMBOL_THREAD_MEMORY_H
+#define DWELL_SYMBOL_THREAD_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>

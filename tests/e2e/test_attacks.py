@@ -4,6 +4,7 @@
 Each attack runs as `nobody`, for real. That the attack would work is part of its test: what it does in its own
 directory has to have happened.
 """
+import json
 import os
 import pathlib
 import random
@@ -20,7 +21,7 @@ import pytest
 from conftest import BUILD, DWELL, parse, run
 from guests import await_end_of, below
 from loads import children
-from services import Service
+from services import Service, taken_away
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
 FILES = 400
@@ -361,13 +362,13 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 """
 
 
-def measured(tmp_path, *arguments):
-    """-> (exit status, MiB at most, its intervals)"""
+def measured(tmp_path, *arguments, read=lambda text: parse(text)[0]):
+    """-> (exit status, MiB at most, what it printed: its intervals)"""
     out = tmp_path / "out"
     done = subprocess.run([sys.executable, "-c", MEASURED, out, DWELL, *map(str, arguments)], capture_output=True, text=True,
                           timeout=120)  # fmt: skip
     status, memory = done.stdout.split()
-    return int(status), int(memory) / 1024, parse(out.read_text())[0] if out.exists() else []
+    return int(status), int(memory) / 1024, read(out.read_text()) if out.exists() else []
 
 
 def sparse(path):
@@ -447,7 +448,7 @@ def test_signals_end_it_in_a_trap(waiter, number):
     for _ in range(3):
         assert process.stdout.readline()
     known = below(process.pid)
-    assert len(known) == 3, "dwell, the keeper and the helper"
+    assert len(known) == 4, "dwell, the keeper, the helper and its reader"
     process.send_signal(number)
     process.communicate(timeout=30)
     assert not await_end_of(known)
@@ -480,3 +481,171 @@ def test_helpers_are_killed_at_random(tmp_path):
     out, _ = process.communicate(timeout=60)
     intervals, _ = parse("".join(lines) + out)  # which checks the sums
     assert process.returncode == 0 and intervals
+
+
+CAPABILITY = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "net_admin": 12, "sys_chroot": 18, "sys_ptrace": 19,
+              "syslog": 34, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}  # fmt: skip
+READING = ("sys_ptrace", "checkpoint_restore", "dac_read_search", "syslog")
+RIGHTS = {
+    "parent": ("bpf", "perfmon", "net_admin", "sys_ptrace", "dac_read_search", "dac_override", "kill"),
+    "keeper": (*READING, "kill", "setuid", "setgid", "sys_chroot"),
+    "reader": READING,
+    "helper": (),
+}
+
+
+def status(pid):
+    return dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+
+
+def role(pid, parent):
+    if pid == parent:
+        return "parent"
+    if children(pid):
+        return "keeper"
+    return "reader" if status(pid)["Name"] == "dwell-reader" else "helper"
+
+
+@pytest.mark.parametrize("command", ["top", "record", "blocked"])
+def test_rights_of_each_process(stalling, tmp_path, command):
+    target = stalling()
+    arguments = {"top": ["--format", "json"], "record": ["-o", tmp_path / "file", "--", "sleep", "30"], "blocked": ["-p", target.pid]}[command]
+    process = subprocess.Popen([DWELL, command, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wanted, deadline = {"top": 4, "record": 4, "blocked": 7}[command], time.monotonic() + 30
+    try:
+        # watching: when its rights are dropped, all are there
+        while int(status(process.pid)["NoNewPrivs"]) == 0 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        pids = [pid for pid, _ in below(process.pid)]
+        roles = {pid: role(pid, process.pid) for pid in pids if status(pid)["Name"].startswith("dwell")}
+        assert len(roles) == wanted and set(roles.values()) == set(RIGHTS), roles
+        while any(status(pid)["Seccomp"] != "2" for pid, its in roles.items() if its == "helper") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for pid, its in roles.items():
+            now = status(pid)
+            assert int(now["CapEff"], 16) == int(now["CapPrm"], 16) == sum(1 << CAPABILITY[name] for name in RIGHTS[its]), (its, now["CapEff"])
+            assert int(now["CapInh"], 16) == int(now["CapAmb"], 16) == 0 and now["NoNewPrivs"] == "1", its
+            assert now["Seccomp"] == ("2" if its == "helper" else "0"), its
+            if its == "helper":
+                assert min(map(int, now["Uid"].split() + now["Gid"].split())) > 65533 and not now["Groups"].split()
+                # of a process that has ended: not even that can be listed
+                assert os.readlink(f"/proc/{pid}/root").endswith("/fdinfo")
+                with pytest.raises(ProcessLookupError):
+                    list(pathlib.Path(f"/proc/{pid}/root").iterdir())
+                opened = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+                assert not [name for name in opened if "bpf" in name], opened
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+
+
+@pytest.fixture
+def stalling(lair):
+    """stalling(*flags): an event loop of nobody's that blocks for 20 ms, again and again."""
+    started = []
+
+    def start(*flags, prepare=lambda program: None):
+        program = lair / f"staller-{len(started)}"
+        subprocess.run(["cc", "-O1", *flags, "-o", program, FIXTURES / "staller.c"], check=True)
+        prepare(program)
+        started.append(subprocess.Popen([*NOBODY, program], stdout=subprocess.PIPE, text=True))
+        assert started[-1].stdout.readline() == "stalling\n"
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def bomb():
+    """A name whose plain form is twice as long with every level: f(a<a<…, …>, …)."""
+    name, numbers = "_Z1f1aIiiE", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    # S_ is a, S0_ is a<int, int>, and each that follows is made of the one before
+    for level in range(34):
+        name += f"S_IS{numbers[level]}_S{numbers[level]}_E"
+    return name
+
+
+def link_to(name):
+    """A separate debug file of this name, which it has not: one of the same length is linked, and then the name is exchanged."""
+
+    def prepare(program):
+        stand_in = program.parent / ("x" * len(name))
+        stand_in.write_bytes(b"no debug information")
+        subprocess.run(["strip", "-d", program], check=True)
+        subprocess.run(["objcopy", f"--add-gnu-debuglink={stand_in}", program], check=True)
+        stand_in.unlink()
+        data = program.read_bytes()
+        assert data.count(stand_in.name.encode()) == 1
+        program.write_bytes(data.replace(stand_in.name.encode(), name.encode()))
+        if "/" not in name:
+            os.mkfifo(program.parent / name)
+
+    return prepare
+
+
+def stalls_of(text):
+    return [stall for stall in map(json.loads, text.split("\n")[:-1]) if stall["type"] == "stall"]
+
+
+BLOCKED_TRAPS = {
+    "name": ([f'-DNAME="{bomb()}"'], {}),
+    "debug information": (["-DINFO"], {}),
+    "pipe": ([], {"prepare": link_to("pipe.debug")}),
+    "elsewhere": ([], {"prepare": link_to("../../../../../etc/shadow")}),
+    "symbols": ([], {"prepare": sparse}),
+}
+
+
+@x86_64
+@pytest.mark.parametrize("kind", BLOCKED_TRAPS)
+def test_a_trap_costs_blocked_stacks_and_no_stall(stalling, tmp_path, kind):
+    flags, more = BLOCKED_TRAPS[kind]
+    target = stalling(*flags, **more)
+    start = time.monotonic()
+    status, memory, stalls = measured(tmp_path, "blocked", "-p", target.pid, "-d", "2s", "--format", "json", "--threshold", "10ms",
+                                      read=stalls_of)  # fmt: skip
+    assert status == 0 and memory < 256 and time.monotonic() - start < 30, (status, memory, time.monotonic() - start)
+    assert len(stalls) > 20 and all(stall["duration_ns"] > 10_000_000 for stall in stalls)
+    functions = {stall["function"] for stall in stalls if not taken_away(stall)}
+    if kind in ("pipe", "elsewhere", "debug information"):
+        assert functions == {"trap"}, functions
+    if kind == "name":
+        # as long as it may be: left as the linker has it
+        assert len(functions) == 1 and functions.pop().startswith("_Z1f1aIiiES_"), functions
+
+
+@x86_64
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_blocked_in_a_trap(stalling, number):
+    target = stalling("-DINFO")
+    process = subprocess.Popen([DWELL, "blocked", "-p", str(target.pid), "--format", "json"], stdout=subprocess.PIPE, text=True)
+    for _ in range(3):
+        assert process.stdout.readline()
+    known = below(process.pid)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert not await_end_of(known)
+
+
+def test_stack_helpers_are_killed_at_random(stalling):
+    """DWELL_HELPER_KILLS times, but fewer than make dwell give up: no stall is lost, and names come back."""
+    rng, kills = random.Random(15), 12
+    target = stalling()
+    process = subprocess.Popen([DWELL, "blocked", "-p", str(target.pid), "--format", "json", "--threshold", "10ms"], stdout=subprocess.PIPE, text=True)
+    lines = [process.stdout.readline()]
+    for _ in range(kills):
+        time.sleep(rng.random() * 0.2)
+        for keeper in children(process.pid):
+            for victim in children(keeper):
+                try:
+                    os.kill(victim, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+    lines += [process.stdout.readline() for _ in range(50)]
+    process.send_signal(signal.SIGINT)
+    lines += [process.stdout.read()]
+    stalls = [stall for stall in stalls_of("".join(lines)) if not taken_away(stall)]
+    assert process.wait() == 0
+    assert {stall["function"] for stall in stalls} <= {"trap", None} and stalls[-1]["function"] == "trap", stalls[-1]

@@ -28,6 +28,6 @@ def test_no_memory_is_writable_and_executable():
     assert any(line.split()[:1] == ["GNU_STACK"] for line in readelf("-l").splitlines())
 
 
-@pytest.mark.parametrize("symbol", ["__stack_chk_fail", "__memcpy_chk", "__snprintf_chk", "__vsnprintf_chk"])
+@pytest.mark.parametrize("symbol", ["__stack_chk_fail", "__fread_chk", "__snprintf_chk", "__vsnprintf_chk"])
 def test_stacks_and_buffers_are_checked(symbol):
     assert f" {symbol}@" in readelf("--dyn-syms"), symbol

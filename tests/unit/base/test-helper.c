@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@
 
 #define SECOND 1000000000ULL
 #define GROWN  (64 << 20)
-#define PARTS	64 /* more than a socket holds */
+#define PARTS  64 /* more than a socket holds */
 
 static int secret = -1; /* a descriptor that the parent had open */
 
@@ -45,6 +46,30 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 	if (!memcmp(question, "what", 4)) {
 		memcpy(into, data, sizeof(int));
 		return sizeof(int);
+	}
+	if (!memcmp(question, "read", 4)) {
+		char text[HELPER_REPLY_BYTES];
+		size_t text_length;
+		int fd, result = helper_request("greet", 5, text, &text_length, &fd);
+
+		/* "hello", and the descriptor of a file with " world" */
+		assert_int_equal(result, 1);
+		memcpy(into, text, text_length);
+		text_length += (size_t)read(fd, (char *)into + text_length, 100);
+		close(fd);
+		if (helper_request("refuse", 6, text, &length, &fd) != -EACCES || fd != -1)
+			return 0;
+		if (helper_request("plain", 5, text, &length, &fd) != 1 || fd != -1 || length != 2)
+			return 0;
+		return text_length;
+	}
+	if (!memcmp(question, "rest", 4)) {
+		char text[HELPER_REPLY_BYTES];
+		size_t text_length;
+		int fd;
+
+		/* the reader dies, or hangs */
+		(void)!helper_request((const char *)question + 4, 4, text, &text_length, &fd);
 	}
 	if (!memcmp(question, "much", 4)) {
 		static const char part[HELPER_MESSAGE_BYTES];
@@ -77,9 +102,34 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 	return length;
 }
 
+static int serve(const void *request, size_t length, void *reply, size_t *ret_length)
+{
+	int fd;
+
+	(void)length;
+	*ret_length = 0;
+	if (!memcmp(request, "die!", 4))
+		raise(SIGKILL);
+	if (!memcmp(request, "hang", 4))
+		for (;;)
+			pause();
+	if (!memcmp(request, "refuse", 6))
+		return -EACCES;
+	if (!memcmp(request, "plain", 5)) {
+		*ret_length = 2;
+		return -1;
+	}
+	fd = memfd_create("file", MFD_CLOEXEC);
+	assert_int_equal(pwrite(fd, " world", 6, 0), 6);
+	memcpy(reply, "hello", 5);
+	*ret_length = 5;
+	return fd;
+}
+
 static const struct helper_work work = {
 	.begin = begin,
 	.answer = answer,
+	.serve = serve,
 #ifdef SANITIZED
 	.memory_bytes = 1ULL << 50, /* its shadow */
 #else
@@ -155,7 +205,8 @@ CASE(questions_are_answered_in_their_order)
 
 CASE(what_kills_it_is_lost_and_what_follows_is_answered)
 {
-	static const char *const deaths[] = {"die!", "fail", "hang", "spin"};
+	static const char *const deaths[] = {"die!", "fail",	 "hang",
+					     "spin", "restdie!", "resthang"};
 	struct helper *helper = start();
 
 	for (size_t i = 0; i < ARRAY_SIZE(deaths); i++) {
@@ -215,6 +266,19 @@ CASE(memory_is_limited)
 	if (work.memory_bytes < GROWN)
 		expect(helper, number, "none");
 	helper_end(helper);
+}
+
+CASE(a_reader_opens_for_it)
+{
+	struct helper *helper = start();
+	char bytes[16];
+	size_t length;
+	int fd;
+
+	expect(helper, ask(helper, "read"), "hello world");
+	helper_end(helper);
+	/* this is no helper */
+	assert_int_equal(helper_request("greet", 5, bytes, &length, &fd), 0);
 }
 
 CASE(an_answer_has_parts)
@@ -317,7 +381,7 @@ CASE(it_is_killed_at_any_moment)
 		snprintf(text, sizeof(text), "question %d", i);
 		number = ask(helper, text);
 		assert_true(number > 0);
-		/* the keeper is our only child, the helper its */
+		/* the keeper is our only child; the reader, its first, takes the helper along */
 		pid = i % 2 ? child_of(child_of(getpid())) : 0;
 		if (pid > 1)
 			kill(pid, SIGKILL);
@@ -360,6 +424,7 @@ int main(void)
 		cmocka_unit_test(a_wait_ends_while_it_hangs),
 		cmocka_unit_test(there_is_an_end_to_what_can_be_asked),
 		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(a_reader_opens_for_it),
 		cmocka_unit_test(an_answer_has_parts),
 		cmocka_unit_test(the_context_is_that_of_the_start),
 		cmocka_unit_test(a_wait_ends_with_the_parent),

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -79,7 +80,7 @@ CASE(kernel_functions_by_address)
 
 	write_file(path, "ffffffff81000200 T second\nffffffff81000100 t first\n"
 			 "ffffffff81000180 D data\nffffffffc0000000 t third\t[module]\n");
-	assert_int_equal(kernel_symbols_load(&symbols, path), 0);
+	assert_int_equal(kernel_symbols_load(&symbols, open(path, O_RDONLY)), 0);
 	assert_null(kernel_symbols_find(&symbols, 0x1000));
 	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff81000100), "first");
 	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffff810001ff), "first");
@@ -87,8 +88,8 @@ CASE(kernel_functions_by_address)
 	assert_string_equal(kernel_symbols_find(&symbols, 0xffffffffc0001000), "third");
 	kernel_symbols_release(&symbols);
 	write_file(hidden, "0000000000000000 T first\n0000000000000000 t second\n");
-	assert_int_equal(kernel_symbols_load(&symbols, hidden), -EPERM);
-	assert_int_equal(kernel_symbols_load(&symbols, "/nowhere"), -ENOENT);
+	assert_int_equal(kernel_symbols_load(&symbols, open(hidden, O_RDONLY)), -EPERM);
+	assert_int_equal(kernel_symbols_load(&symbols, -ENOENT), -ENOENT);
 	unlink(path);
 	unlink(hidden);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rights that a process gives up for good. What is not there to be given up is no error. */
+#ifndef DWELL_BASE_SANDBOX_H
+#define DWELL_BASE_SANDBOX_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * If the process is root's, it becomes a user that owns no file and no other process, in no group
+ * but those given. Where there are no such users (a user namespace with few ids) it stays who it
+ * is.
+ */
+void sandbox_become_nobody(const gid_t *groups, size_t count);
+
+/* No capabilities but those of the list (linux/capability.h), and none by any program any more. */
+void sandbox_keep(const int *capabilities, size_t count);
+
+/*
+ * For a process that only computes and talks over what it has open: nobody, no capability, an empty
+ * root directory, and no system call that opens, connects, starts or traces anything. Those fail
+ * with EPERM.
+ */
+void sandbox_confine(void);
+
+#endif

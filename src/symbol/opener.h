@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files and memory of processes under study, opened for those who parse them. In a helper, its
+ * reader opens them (base/helper.h); elsewhere the process itself. Whoever asks may be under the
+ * control of what it has read: the rules are those of who opens.
+ */
+#ifndef DWELL_SYMBOL_OPENER_H
+#define DWELL_SYMBOL_OPENER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define OPENER_PATH_BYTES (PATH_MAX + 64)
+
+/* Each opens for reading. The descriptor, or a negative errno. */
+int opener_maps(uint32_t pid) must_check;   /* /proc/PID/maps */
+int opener_status(uint32_t tid) must_check; /* /proc/TID/status */
+int opener_kernel_symbols(void) must_check; /* /proc/kallsyms */
+
+/* What the process runs; and its path, as the process names it. */
+int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
+
+/*
+ * The file that is mapped at `start` to `end`, also when it has been deleted or replaced since, or
+ * belongs to another mount namespace; and a path by which we can open it again. `name` and `inode`
+ * as in /proc/PID/maps, for those who may not follow /proc/PID/map_files.
+ */
+int opener_mapping(uint32_t pid, uint64_t start, uint64_t end, const char *name, uint64_t inode,
+		   char path[OPENER_PATH_BYTES]) must_check;
+
+/* /tmp/perf-PID.map as the process sees it, if it is a file of its own user, or of root. */
+int opener_jit_map(uint32_t pid) must_check;
+
+/* The file that the user has named for symbols: the only one of that kind. */
+void opener_allow_symbols(const char *path); /* must live as long; before helpers are started */
+int opener_symbols(void) must_check;
+
+/*
+ * A separate debug file: by build id, below /usr/lib/debug; or by its name (.gnu_debuglink), there,
+ * in the directory of what is mapped, or in .debug below that. A plain file that belongs to root or
+ * to the user of the process, and that this user may read; no link leads out of its directory.
+ */
+int opener_debug_id(const uint8_t *id, size_t length) must_check;
+int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *name) must_check;
+
+/*
+ * Memory of a thread, as thread_memory_read(): how many bytes. At most OPENER_MEMORY_BYTES. With
+ * *switches: how often the thread had been switched when it was read, if it slept; 0: it ran, or is
+ * gone.
+ */
+#define OPENER_MEMORY_BYTES 32768
+size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes,
+		     uint64_t *switches) must_check;
+
+/* As helper_work.serve. */
+int opener_serve(const void *request, size_t length, void *reply, size_t *ret_length);
+
+#endif
