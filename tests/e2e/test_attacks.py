@@ -4,6 +4,7 @@
 Each attack runs as `nobody`, for real. That the attack would work is part of its test: what it does in its own
 directory has to have happened.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -649,3 +650,70 @@ def test_stack_helpers_are_killed_at_random(stalling):
     stalls = [stall for stall in stalls_of("".join(lines)) if not taken_away(stall)]
     assert process.wait() == 0
     assert {stall["function"] for stall in stalls} <= {"trap", None} and stalls[-1]["function"] == "trap", stalls[-1]
+
+
+def separate(place, program):
+    """Its debug information in a file of its own: beside it, in .debug, below /usr/lib/debug, by build id. -> that file"""
+    name = program.name + ".debug"
+    by_id = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout.split("Build ID: ")[1].split()[0]
+    file = {
+        "beside": program.parent / name,
+        "in .debug": program.parent / ".debug" / name,
+        "below /usr/lib/debug": pathlib.Path(f"/usr/lib/debug{program.parent}") / name,
+        "by build id": pathlib.Path(f"/usr/lib/debug/.build-id/{by_id[:2]}/{by_id[2:]}.debug"),
+    }[place]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, file], check=True)
+    subprocess.run(["strip", "-s", program], check=True)
+    if place != "by build id":
+        subprocess.run(["objcopy", f"--add-gnu-debuglink={file}", program], check=True)
+    return file
+
+
+def read_by(stalling, place, change=lambda file: None):
+    """-> (function, file and line) of the stalls of a stripped program whose debug information is there"""
+    files = []
+
+    def prepare(program):
+        files.append(separate(place, program))
+        change(files[0])
+
+    target = stalling("-g", "-Wl,--build-id", prepare=prepare)
+    try:
+        done = run("blocked", "-p", target.pid, "-d", "500ms", "--format", "json", "--threshold", "10ms")
+    finally:
+        files[0].unlink()
+        if "/usr/lib/debug" in str(files[0]):
+            with contextlib.suppress(OSError):  # others' are in it
+                os.removedirs(files[0].parent)
+    found = {(stall["function"], (stall["file"] or "").rpartition("/")[2]) for stall in stalls_of(done.stdout) if not taken_away(stall)}
+    assert done.returncode == 0 and found, done
+    return found
+
+
+PLACES = ["beside", "in .debug", "below /usr/lib/debug", "by build id"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_debug_information_in_a_file_of_its_own(stalling, place):
+    assert read_by(stalling, place) == {("trap", "staller.c")}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_debug_information_of_somebody_else(stalling, place):
+    """A file that is neither root's nor of the user who runs the program says nothing."""
+    assert read_by(stalling, place, lambda file: os.chown(file, 12345, 12345)) != {("trap", "staller.c")}
+
+
+@pytest.mark.parametrize("place", ["beside", "in .debug"])
+def test_debug_information_that_the_user_could_not_read(stalling, place):
+    """Nor does one of root's that others may not read: its names would be shown to them."""
+    assert read_by(stalling, place, lambda file: file.chmod(0o600)) != {("trap", "staller.c")}
+
+
+@pytest.mark.parametrize("place", ["beside", "below /usr/lib/debug"])
+def test_debug_information_of_another_build(stalling, place):
+    def change(file):
+        file.write_bytes(file.read_bytes() + b"x")
+
+    assert read_by(stalling, place, change) != {("trap", "staller.c")}

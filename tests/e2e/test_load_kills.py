@@ -256,8 +256,10 @@ def test_the_scheduler_is_told_of_workers_that_cannot_run(scratch, trickle, repr
         assert status is None and report["scheduler_alarms"] == 0 and report["end"] == "complete", error
     else:
         assert status == -signal.SIGUSR2 and report["end"] == "scheduler-died" and process.returncode == 3, error
-        assert report["scheduler_alarms"] >= 1
-        assert "has not run for 2 s" in json.dumps(report["events"])
+        # by dwell, or by a worker that noticed it first
+        workers = [json.loads(line) for line in out.splitlines()[:-1]]
+        assert report["scheduler_alarms"] + sum(worker.get("scheduler_alarms", 0) for worker in workers) >= 1
+        assert report["scheduler_alarms"] == 0 or "has not run for 2 s" in json.dumps(report["events"])
     assert await_nothing(str(scratch), scratch) == []
 
 
