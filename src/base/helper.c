@@ -45,9 +45,20 @@ struct message {
 	uint8_t bytes[HELPER_MESSAGE_BYTES];
 };
 
+/* Several parts go in one message, each behind its length, at a multiple of 8. */
+struct part_head {
+	uint64_t length;
+};
+
+static size_t part_bytes(size_t length)
+{
+	return sizeof(struct part_head) + (length + 7) / 8 * 8;
+}
+
 struct helper_parts {
 	struct shared *shared;
 	struct message *message; /* with the number */
+	size_t used;		 /* of its bytes */
 	int fd;
 };
 
@@ -60,7 +71,8 @@ struct helper {
 		killed;	   /* numbers: of the last question; of the last one it was killed over */
 	uint64_t lost;	   /* the last one that was reported */
 	uint64_t heard_ns; /* when the last message came */
-	struct message message;
+	struct message message, received;
+	size_t received_bytes, part_at; /* of a message of parts; where the next one is */
 };
 
 static uint64_t load(const uint64_t *value)
@@ -224,23 +236,38 @@ int helper_request(const void *request, size_t length, void *bytes, size_t *ret_
 	return reply.result < 0 ? reply.result : 1;
 }
 
-void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
+static void send_parts(struct helper_parts *parts)
 {
 	struct message *message = parts->message;
 
-	memcpy(message->bytes, bytes, length);
+	if (!parts->used)
+		return;
 	message->head.is_part = true;
-	if (send(parts->fd, message, sizeof(message->head) + length, MSG_NOSIGNAL) < 0)
+	if (send(parts->fd, message, sizeof(message->head) + parts->used, MSG_NOSIGNAL) < 0)
 		_exit(0);
+	parts->used = 0;
 	/* what it waits for room is the parent's time */
 	store(&parts->shared->current_from_ns, clock_monotonic_ns());
+}
+
+void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
+{
+	const struct part_head head = {length};
+	uint8_t *into;
+
+	if (part_bytes(length) > sizeof(parts->message->bytes) - parts->used)
+		send_parts(parts);
+	into = parts->message->bytes + parts->used;
+	memcpy(into, &head, sizeof(head));
+	memcpy(into + sizeof(head), bytes, length);
+	parts->used += part_bytes(length);
 }
 
 _Noreturn static void help(const struct helper_work *work, const void *context,
 			   struct shared *shared, int fd, int reader)
 {
 	static struct message question, answer, part;
-	struct helper_parts parts = {shared, &part, fd};
+	struct helper_parts parts = {shared, &part, 0, fd};
 	void *data;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -267,6 +294,7 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 		answer.head.number = part.head.number = question.head.number;
 		length = work->answer(data, question.bytes, (size_t)got - sizeof(question.head),
 				      answer.bytes, &parts);
+		send_parts(&parts);
 		store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 		if (send(fd, &answer, sizeof(answer.head) + length, MSG_NOSIGNAL) < 0)
 			_exit(0);
@@ -503,19 +531,50 @@ static uint64_t look(struct helper *helper)
 	return took_ns;
 }
 
+/* Of the message that was received last. What a helper sends may be anything. */
+static bool next_part(struct helper *helper, uint64_t *ret_number, void *part, size_t *ret_length)
+{
+	const uint8_t *bytes = helper->received.bytes + helper->part_at;
+	size_t left = helper->received_bytes - helper->part_at;
+	struct part_head head;
+
+	if (left < sizeof(head))
+		return false;
+	memcpy(&head, bytes, sizeof(head));
+	if (head.length > left - sizeof(head)) {
+		helper->part_at = helper->received_bytes;
+		return false;
+	}
+	helper->part_at += part_bytes(head.length) < left ? part_bytes(head.length) : left;
+	*ret_number = helper->received.head.number;
+	*ret_length = head.length;
+	memcpy(part, bytes + sizeof(head), head.length);
+	return true;
+}
+
 static enum helper_state receive(struct helper *helper, uint64_t *ret_number, void *answer,
 				 size_t *ret_length)
 {
-	struct message *message = &helper->message;
-	ssize_t got = recv(helper->fd, message, sizeof(*message), MSG_DONTWAIT);
+	struct message *message = &helper->received;
+	ssize_t got;
 
-	if (got < (ssize_t)sizeof(message->head))
-		return HELPER_NONE;
-	helper->heard_ns = clock_monotonic_ns();
+	if (next_part(helper, ret_number, answer, ret_length))
+		return HELPER_PART;
+	do {
+		got = recv(helper->fd, message, sizeof(*message), MSG_DONTWAIT);
+		if (got < (ssize_t)sizeof(message->head))
+			return HELPER_NONE;
+		helper->heard_ns = clock_monotonic_ns();
+		helper->part_at = 0;
+		helper->received_bytes =
+			message->head.is_part ? (size_t)got - sizeof(message->head) : 0;
+		if (next_part(helper, ret_number, answer, ret_length))
+			return HELPER_PART;
+	} while (message->head.is_part);
 	*ret_number = message->head.number;
 	*ret_length = (size_t)got - sizeof(message->head);
 	memcpy(answer, message->bytes, *ret_length);
-	return message->head.is_part ? HELPER_PART : HELPER_ANSWERED;
+	return HELPER_ANSWERED;
 }
 
 /* Somebody wants an end of the parent, who hears signals between its waits. */

@@ -51,7 +51,11 @@ struct helper_work {
 
 struct helper;
 
-/* In the helper, from its answer(): before the end comes what does not fit into it. */
+/*
+ * In the helper, from its answer(): before the end comes what does not fit into it. At most
+ * HELPER_PART_BYTES.
+ */
+#define HELPER_PART_BYTES (HELPER_MESSAGE_BYTES - 16)
 void helper_part(struct helper_parts *parts, const void *bytes, size_t length);
 
 /*

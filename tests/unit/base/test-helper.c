@@ -72,7 +72,7 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 		(void)!helper_request((const char *)question + 4, 4, text, &text_length, &fd);
 	}
 	if (!memcmp(question, "much", 4)) {
-		static const char part[HELPER_MESSAGE_BYTES];
+		static const char part[HELPER_PART_BYTES];
 
 		for (int i = 0; i < PARTS; i++)
 			helper_part(parts, part, sizeof(part));
