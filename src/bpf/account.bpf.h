@@ -16,6 +16,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/filter.bpf.h"
+#include "bpf/follow.bpf.h"
 #include "bpf/kernel_types.h"
 #include "bpf/turn.h"
 #include "bpf/wire.h"
@@ -132,12 +133,12 @@ static __always_inline struct turn_clock turn_clock_of(const struct task_struct 
 
 	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
 		return clock;
-	rq = task->se.cfs_rq->rq;
-	clock.omitted_ns = rq->clock;
+	rq = FOLLOW(task, se.cfs_rq, rq);
+	clock.omitted_ns = FOLLOW(rq, clock);
 	barrier(); /* turn_clock_unlocked() */
-	clock.omitted_ns -= rq->clock_task;
+	clock.omitted_ns -= FOLLOW(rq, clock_task);
 	if (bpf_core_field_exists(rq->prev_irq_time))
-		clock.irq_ns = rq->prev_irq_time;
+		clock.irq_ns = FOLLOW(rq, prev_irq_time);
 	return clock;
 }
 

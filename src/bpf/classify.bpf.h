@@ -14,6 +14,7 @@
 
 #include "bpf/arch.bpf.h"
 #include "bpf/config.h"
+#include "bpf/follow.bpf.h"
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
@@ -173,11 +174,11 @@ static __always_inline struct wire_where classify_stack(struct task_struct *task
 /* The open file behind a descriptor; NULL if there is none. */
 static __always_inline struct file *descriptor_file(struct task_struct *task, __u64 descriptor)
 {
-	struct fdtable *table = task->files->fdt;
+	struct fdtable *table = FOLLOW(task, files, fdt);
 	struct file *file = NULL;
 
-	if ((__u32)descriptor < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), &table->fd[(__u32)descriptor]);
+	if ((__u32)descriptor < FOLLOW(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), FOLLOW(table, fd) + (__u32)descriptor);
 	return file;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "bpf/kernel_types.h"
 
+#define FOLLOW_BY_COPY
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

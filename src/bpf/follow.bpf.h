@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * FOLLOW(task, files, fdt): task->files->fdt. A load of a pointer costs nothing where it runs, but
+ * for each one, on each way to it, the verifier looks through all types of the kernel by name
+ * (btf_nested_type_is_trusted(), kernel/bpf/btf.c): most of the time in which dwell starts. A
+ * program that is not in a hot path defines FOLLOW_BY_COPY, and copies what pointers lead to.
+ */
+#ifndef DWELL_BPF_FOLLOW_H
+#define DWELL_BPF_FOLLOW_H
+
+#include <bpf/bpf_core_read.h>
+
+#ifdef FOLLOW_BY_COPY
+#define FOLLOW(from, ...) BPF_CORE_READ(from, __VA_ARGS__)
+#else
+#define FOLLOW_1(from, a)	      ((from)->a)
+#define FOLLOW_2(from, a, b)	      ((from)->a->b)
+#define FOLLOW_WHICH(a, b, name, ...) name
+#define FOLLOW(from, ...)	      FOLLOW_WHICH(__VA_ARGS__, FOLLOW_2, FOLLOW_1, unused)(from, __VA_ARGS__)
+#endif
+
+#endif
