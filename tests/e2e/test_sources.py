@@ -209,7 +209,7 @@ def test_inside_a_container():
     assert done.returncode == 0, done.stderr
     intervals, _ = parse(done.stdout)
     threads = {row["comm"]: row for row in intervals[-1]["threads"]}
-    assert set(threads) == {"sh", "dwell", "dwell-helper", "workload", "parked", "contend"}
+    assert set(threads) == {"sh", "dwell", "dwell-helper", "dwell-reader", "workload", "parked", "contend"}
     assert max(row["tid"] for row in threads.values()) < 50
     assert threads["sh"]["pid"] == 1 and threads["sh"]["parent_pid"] == 0
     assert threads["parked"]["reason"] == "futex:cond"
