@@ -30,6 +30,11 @@ test: ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory build
 	@tests/run $(BUILD)
 
+soak: ## what takes hours: long fuzzing, hundreds of kills, every allocation; PART=fuzz, kills or memory
+	@scripts/deps check test || scripts/deps install
+	@$(MAKE) --no-print-directory build
+	@tests/soak $(BUILD) $(PART)
+
 golden-update: build ## write the expected output of golden and screen tests anew, and show the difference
 	@GOLDEN_UPDATE=1 DWELL_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider tests/golden tests/screen
 	@git --no-pager diff --stat tests docs/screens
@@ -66,4 +71,4 @@ clean: ## remove the build
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-.PHONY: all deps check-deps build demo test golden-update bench guest-kernel cross-arm64 install format clean help
+.PHONY: all deps check-deps build demo test soak golden-update bench guest-kernel cross-arm64 install format clean help
