@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* pipe2 */
 #include "capture/span_probes.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/duration.h"
 #include "capture/uprobe_multi.h"
 #include "capture/tracefs.h"
@@ -322,8 +327,63 @@ int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 	return result;
 }
 
+static bool is_ours(const struct span_probes *probes, int fd)
+{
+	for (size_t i = 0; i < probes->link_count; i++)
+		if (bpf_link__fd(probes->links[i]) == fd)
+			return true;
+	for (size_t i = 0; i < probes->fd_count; i++)
+		if (probes->fds[i] == fd)
+			return true;
+	return false;
+}
+
+/* With nothing open but what is attached, until we have closed it: then this is the last to. */
+_Noreturn static void close_later(const struct span_probes *probes, int until)
+{
+	int last = until;
+	char byte;
+
+	prctl(PR_SET_NAME, "dwell-closer");
+	for (size_t i = 0; i < probes->link_count; i++)
+		last = bpf_link__fd(probes->links[i]) > last ? bpf_link__fd(probes->links[i])
+							     : last;
+	for (size_t i = 0; i < probes->fd_count; i++)
+		last = probes->fds[i] > last ? probes->fds[i] : last;
+	for (int fd = 0; fd < last; fd++)
+		if (fd != until && !is_ours(probes, fd))
+			close(fd);
+	syscall(SYS_close_range, last + 1, ~0U, 0);
+	while (read(until, &byte, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+/*
+ * The kernel waits for a grace period whenever the last descriptor of a tracepoint's event is
+ * closed, under one lock: more than a second for all. Nobody who ends dwell should wait for that,
+ * so a process of its own holds them until then; they are disabled at once.
+ */
+static int hold_open(const struct span_probes *probes)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (!probes->link_count || pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		close_later(probes, ends[0]);
+	}
+	close(ends[0]);
+	return ends[1];
+}
+
 void span_probes_detach(struct span_probes *probes)
 {
+	cleanup_close int held = hold_open(probes);
+
 	for (size_t i = 0; i < probes->link_count; i++)
 		bpf_link__destroy(probes->links[i]);
 	for (size_t i = 0; i < probes->fd_count; i++)

@@ -628,6 +628,11 @@ def test_signals_end_blocked_in_a_trap(stalling, number):
     process.send_signal(number)
     process.communicate(timeout=30)
     assert not await_end_of(known)
+    # it closes what was attached, after the end of dwell
+    deadline = time.monotonic() + 60
+    while subprocess.run(["pgrep", "-x", "dwell-closer"], capture_output=True).returncode == 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_stack_helpers_are_killed_at_random(stalling):
