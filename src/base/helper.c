@@ -175,8 +175,12 @@ static void send_reply(int socket, struct reply *reply, size_t length, int fd)
 		close(fd);
 }
 
-/* Others' memory and memory maps, files that they have mapped, files, /proc/kallsyms. */
-#define READING_RIGHTS CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH, CAP_SYSLOG
+/*
+ * Others' memory and memory maps, files that they have mapped, files, /proc/kallsyms. CAP_PERFMON
+ * is for who has no CAP_SYS_PTRACE: newer kernels (seen in 6.18) let it read memory maps too.
+ */
+#define READING_RIGHTS                                                                             \
+	CAP_SYS_PTRACE, CAP_PERFMON, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH, CAP_SYSLOG
 
 static const int reading_rights[] = {READING_RIGHTS};
 

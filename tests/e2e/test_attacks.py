@@ -486,7 +486,7 @@ def test_helpers_are_killed_at_random(tmp_path):
 
 CAPABILITY = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "net_admin": 12, "sys_chroot": 18, "sys_ptrace": 19,
               "syslog": 34, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}  # fmt: skip
-READING = ("sys_ptrace", "checkpoint_restore", "dac_read_search", "syslog")
+READING = ("sys_ptrace", "perfmon", "checkpoint_restore", "dac_read_search", "syslog")
 RIGHTS = {
     "parent": ("bpf", "perfmon", "net_admin", "sys_ptrace", "dac_read_search", "dac_override", "kill"),
     "keeper": (*READING, "kill", "setuid", "setgid", "sys_chroot"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Any bytes as a program: its functions, the frames of its unwind tables, and its debug information
- * (capture/stack_reader.c and wait_places.c ask no more). What takes long or much memory ends with a
- * helper; here it has to be right.
+ * (capture/stack_reader.c and wait_places.c ask no more). What takes long or much memory ends with
+ * a helper; here it has to be right.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "harness.h"
