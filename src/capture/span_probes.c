@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/duration.h"
 #include "capture/uprobe_multi.h"
 #include "capture/tracefs.h"
@@ -382,12 +381,14 @@ static int hold_open(const struct span_probes *probes)
 
 void span_probes_detach(struct span_probes *probes)
 {
-	cleanup_close int held = hold_open(probes);
+	int held = hold_open(probes);
 
 	for (size_t i = 0; i < probes->link_count; i++)
 		bpf_link__destroy(probes->links[i]);
 	for (size_t i = 0; i < probes->fd_count; i++)
 		close(probes->fds[i]);
+	if (held >= 0)
+		close(held);
 	free(probes->links);
 	free(probes->fds);
 	*probes = (struct span_probes){0};
