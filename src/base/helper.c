@@ -23,7 +23,8 @@
 
 #define RESTART_NS 1000000 /* between two helpers: one that dies at once must not use a CPU */
 #define END_NS	   100000000
-#define LOOK_MS	   10 /* how often a wait looks whether the helper has died */
+#define DEATH_NS   50000000 /* from SIGKILL to the death of what the kernel does not hold */
+#define LOOK_MS	   10	    /* how often a wait looks whether the helper has died */
 
 /* Mapped by all three. Each field has one writer at a time: the helper, or the keeper without it.
  */
@@ -333,37 +334,50 @@ static void reap(struct couple *couple, int options)
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, options, &usage)) > 0) {
+	while ((couple->helper || couple->reader) &&
+	       (pid = wait4(-1, &status, options, &usage)) > 0) {
 		couple->cpu_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
 		if (pid == couple->helper) {
 			couple->helper = 0;
 			couple->status = status;
 		} else if (pid == couple->reader) {
 			couple->reader = 0;
+		} else {
+			continue; /* of a couple before, which the kernel has let go */
 		}
 		kill_both(couple);
 	}
 }
 
-/* Until both are gone; SIGUSR1 kills them, SIGTERM ends all. */
+/*
+ * Until both are gone; SIGUSR1 kills them, SIGTERM ends all. Whoever waits for a filesystem that
+ * does not answer dies when the kernel lets it go: nobody waits for that.
+ */
 static void await(struct couple *couple, const sigset_t *heard)
 {
+	const struct timespec longest = {.tv_nsec = DEATH_NS};
+	uint64_t deadline_ns = UINT64_MAX;
+	bool ending = false;
+
 	for (;;) {
 		siginfo_t info;
 		int number;
 
 		reap(couple, WNOHANG);
-		if (!couple->helper && !couple->reader)
-			return;
-		number = sigwaitinfo(heard, &info);
+		if (couple->helper && clock_monotonic_ns() >= deadline_ns)
+			couple->status = SIGKILL; /* as it will be */
+		if ((!couple->helper && !couple->reader) || clock_monotonic_ns() >= deadline_ns)
+			break;
+		number = sigtimedwait(heard, &info, deadline_ns == UINT64_MAX ? NULL : &longest);
 		if (number != SIGTERM && number != SIGUSR1)
 			continue;
+		ending |= number == SIGTERM;
 		kill_both(couple);
-		if (number == SIGUSR1)
-			continue;
-		reap(couple, 0);
-		_exit(0);
+		if (deadline_ns == UINT64_MAX)
+			deadline_ns = clock_monotonic_ns() + DEATH_NS;
 	}
+	if (ending)
+		_exit(0);
 }
 
 /* It kills processes of other users, and makes them. */

@@ -7,17 +7,22 @@
 #include <string.h>
 
 int span_queue_add(struct span_queue *queue, const struct wire_header *record, size_t length,
-		   uint64_t number)
+		   struct span_question *question)
 {
 	struct span_waiting *waiting;
 
-	if (queue->count == SPAN_QUEUE_MAX)
+	if (queue->count == SPAN_QUEUE_MAX ||
+	    (question && queue->unasked_count == SPAN_QUEUE_UNASKED_MAX)) {
+		free(question);
 		return -ENOSPC;
+	}
 	waiting = malloc(offsetof(struct span_waiting, record) + length);
-	if (!waiting)
+	if (!waiting) {
+		free(question);
 		return -ENOMEM;
+	}
 	memset(waiting, 0, offsetof(struct span_waiting, record));
-	waiting->number = number;
+	waiting->question = question;
 	memcpy(&waiting->record, record, length);
 	if (queue->last)
 		queue->last->next = waiting;
@@ -25,13 +30,54 @@ int span_queue_add(struct span_queue *queue, const struct wire_header *record, s
 		queue->first = waiting;
 	queue->last = waiting;
 	queue->count++;
+	queue->unasked_count += question != NULL;
+	if (question && !queue->unasked)
+		queue->unasked = waiting;
 	return 0;
+}
+
+/* The next one with a question. */
+static void advance(struct span_queue *queue)
+{
+	free(queue->unasked->question);
+	queue->unasked->question = NULL;
+	queue->unasked_count--;
+	while (queue->unasked && !queue->unasked->question)
+		queue->unasked = queue->unasked->next;
+}
+
+void span_queue_ask(struct span_queue *queue, struct span_stacks *stacks)
+{
+	while (queue->unasked) {
+		const struct span_question *question = queue->unasked->question;
+		uint64_t number = span_stacks_ask(stacks, question);
+
+		if (!number)
+			return;
+		queue->unasked->number = number;
+		advance(queue);
+	}
+}
+
+size_t span_queue_give_up(struct span_queue *queue)
+{
+	size_t lost = 0;
+
+	while (queue->unasked) {
+		lost++;
+		advance(queue);
+	}
+	for (struct span_waiting *waiting = queue->first; waiting; waiting = waiting->next) {
+		lost += waiting->number && !waiting->is_answered;
+		waiting->is_answered = true;
+	}
+	return lost;
 }
 
 void span_queue_answer(struct span_queue *queue, uint64_t number, const struct span_found *found)
 {
 	for (struct span_waiting *waiting = queue->first; waiting; waiting = waiting->next) {
-		if (waiting->number > number)
+		if (waiting->number > number || waiting->question)
 			break;
 		if (!waiting->number || waiting->is_answered)
 			continue;
@@ -45,7 +91,7 @@ struct span_waiting *span_queue_take(struct span_queue *queue)
 {
 	struct span_waiting *waiting = queue->first;
 
-	if (!waiting || (waiting->number && !waiting->is_answered))
+	if (!waiting || waiting->question || (waiting->number && !waiting->is_answered))
 		return NULL;
 	queue->first = waiting->next;
 	if (!queue->first)
@@ -59,6 +105,7 @@ void span_queue_release(struct span_queue *queue)
 	while (queue->first) {
 		struct span_waiting *next = queue->first->next;
 
+		free(queue->first->question);
 		free(queue->first);
 		queue->first = next;
 	}

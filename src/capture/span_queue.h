@@ -5,26 +5,38 @@
 
 #include "capture/span_stacks.h"
 
-#define SPAN_QUEUE_MAX 16384 /* records */
+/* Records; and those whose stacks have not been asked for, with copies of up to 32 KiB. */
+#define SPAN_QUEUE_MAX	       16384
+#define SPAN_QUEUE_UNASKED_MAX 256
 
 /* All zeros is empty. */
 struct span_queue {
 	struct span_waiting {
 		struct span_waiting *next;
-		uint64_t number; /* of the question for its stack; 0: none */
+		struct span_question *question; /* NULL: none, or it has been asked */
+		uint64_t number;		/* of the question; 0: none, or not yet */
 		bool is_answered;
 		struct span_found found;
 		struct wire_header record; /* and what follows it */
-	} * first, *last;
-	size_t count;
+	} * first, *last, *unasked;	   /* unasked: the first with a question */
+	size_t count, unasked_count;
 };
 
-/* Copies `length` bytes of the record. 0, -ENOMEM, or -ENOSPC: it is full. */
+/*
+ * Copies `length` bytes of the record, and takes the question over, also on failure. 0, -ENOMEM, or
+ * -ENOSPC: it is full.
+ */
 int span_queue_add(struct span_queue *queue, const struct wire_header *record, size_t length,
-		   uint64_t number) must_check;
+		   struct span_question *question) must_check;
+
+/* Asks what has not been asked, in the order of the records, as long as there is room. */
+void span_queue_ask(struct span_queue *queue, struct span_stacks *stacks);
 
 /* What has been asked for before `number` and not been answered is answered with nothing. */
 void span_queue_answer(struct span_queue *queue, uint64_t number, const struct span_found *found);
+
+/* All that is there gets no answer any more. How many stacks are lost by that. */
+size_t span_queue_give_up(struct span_queue *queue);
 
 /* The first, if it waits for nothing any more, to be freed; NULL: there is none. */
 struct span_waiting *span_queue_take(struct span_queue *queue) must_check;

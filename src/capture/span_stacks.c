@@ -49,18 +49,40 @@ bool span_stacks_ended(const struct span_stacks *stacks)
 	return stacks->deaths >= DEATHS_MAX;
 }
 
-uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
-			 uint64_t switches)
+static size_t bytes_of(const struct span_stack *stack, bool asleep)
 {
-	static struct stack_question question;
-	size_t length = offsetof(struct span_stack, user) + (asleep ? 0 : raw->user_bytes);
+	return offsetof(struct span_stack, user) + (asleep ? 0 : stack->user_bytes);
+}
 
-	if (stacks->next - stacks->first == SPAN_STACKS_ASKED || length > sizeof(*raw))
+struct span_question *span_question_new(const struct span_stack *raw, bool asleep,
+					uint64_t switches)
+{
+	size_t length = bytes_of(raw, asleep);
+	struct span_question *question;
+
+	if (length > sizeof(*raw))
+		return NULL;
+	question = malloc(offsetof(struct span_question, stack) + length);
+	if (!question)
+		return NULL;
+	question->asleep = asleep;
+	question->switches = switches;
+	memcpy(&question->stack, raw, length);
+	return question;
+}
+
+uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question)
+{
+	static struct stack_question message;
+	const struct span_stack *raw = &question->stack;
+	size_t length = bytes_of(raw, question->asleep);
+
+	if (stacks->next - stacks->first == SPAN_STACKS_ASKED)
 		return 0;
-	question.kind = asleep ? STACK_ASLEEP : STACK_COPIED;
-	question.switches = switches;
-	memcpy(&question.stack, raw, length);
-	if (!helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack) + length))
+	message.kind = question->asleep ? STACK_ASLEEP : STACK_COPIED;
+	message.switches = question->switches;
+	memcpy(&message.stack, raw, length);
+	if (!helper_ask(stacks->helper, &message, offsetof(struct stack_question, stack) + length))
 		return 0;
 	stacks->asked[stacks->next % SPAN_STACKS_ASKED] = (struct span_stacks_asked){
 		.time_ns = raw->header.time_ns, .counts = raw->of != SPAN_STACK_SEED};

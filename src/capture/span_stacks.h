@@ -52,11 +52,21 @@ void span_stacks_await_preload(struct span_stacks *stacks);
 void span_stacks_release(struct span_stacks *stacks);
 
 /*
- * Asks for a stack; `asleep`: of a thread that sleeps and has been switched `switches` times, which
- * the helper copies. The number by which the answer comes; 0: there is no room now.
+ * For a stack; `asleep`: of a thread that sleeps and has been switched `switches` times, which the
+ * helper copies.
  */
-uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
-			 uint64_t switches);
+struct span_question {
+	bool asleep;
+	uint64_t switches;
+	struct span_stack stack; /* cut off behind its bytes */
+};
+
+/* A copy, to be freed; NULL: no memory, or the stack is none. */
+struct span_question *span_question_new(const struct span_stack *raw, bool asleep,
+					uint64_t switches) must_check;
+
+/* The number by which the answer comes; 0: there is no room now. */
+uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question);
 /* None is asked for any more: too many readers have died of this process. */
 bool span_stacks_ended(const struct span_stacks *stacks);
 

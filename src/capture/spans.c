@@ -342,6 +342,7 @@ static int pump(struct spans *spans, uint64_t deadline_ns, uint64_t single_ns,
 		uint64_t number;
 		int result = 0;
 
+		span_queue_ask(&spans->queue, &spans->stacks);
 		while (result >= 0 && (waiting = span_queue_take(&spans->queue))) {
 			result = process(spans, &waiting->record, &waiting->found, sink);
 			free(waiting);
@@ -358,43 +359,24 @@ static int pump(struct spans *spans, uint64_t deadline_ns, uint64_t single_ns,
 	}
 }
 
-/* One answer, to make room for a question. As span_stacks_next(). */
-static int await_room(struct spans *spans, struct record_sink sink)
-{
-	struct span_found found;
-	uint64_t number;
-	int result = span_stacks_next(&spans->stacks, clock_monotonic_ns() + SETTLE_NS,
-				      SETTLE_SINGLE_NS, &number, &found, sink);
-
-	if (result > 0)
-		span_queue_answer(&spans->queue, number, &found);
-	return result;
-}
-
-/* *ret_number 0: it was not asked for. */
+/* *question NULL: it is not to be asked for. 0 or -ENOMEM. */
 static int ask_for(struct spans *spans, const struct span_stack *raw, bool asleep,
-		   uint64_t switches, uint64_t *ret_number, struct record_sink sink)
+		   uint64_t switches, struct span_question **question)
 {
-	int result = 1;
-
-	*ret_number = 0;
-	while (!span_stacks_ended(&spans->stacks) && result > 0 && !*ret_number) {
-		*ret_number = span_stacks_ask(&spans->stacks, raw, asleep, switches);
-		if (!*ret_number)
-			result = await_room(spans, sink);
+	if (span_stacks_ended(&spans->stacks)) {
+		spans->stacks.lost += raw->of != SPAN_STACK_SEED;
+		return 0;
 	}
-	if (!*ret_number && raw->of != SPAN_STACK_SEED)
-		spans->stacks.lost++;
-	return result < 0 ? result : 0;
+	*question = span_question_new(raw, asleep, switches);
+	return *question ? 0 : -ENOMEM;
 }
 
-static int ask_about_seed(struct spans *spans, const struct span_seed *raw, uint64_t *ret_number,
-			  struct record_sink sink)
+static int ask_about_seed(struct spans *spans, const struct span_seed *raw,
+			  struct span_question **question)
 {
 	struct span_stack stack;
 	int result = span_seeds_meet(&spans->seeds, spans->options, raw);
 
-	*ret_number = 0;
 	if (result <= 0)
 		return result;
 	memset(&stack, 0, offsetof(struct span_stack, user));
@@ -403,18 +385,17 @@ static int ask_about_seed(struct spans *spans, const struct span_seed *raw, uint
 	stack.of = SPAN_STACK_SEED;
 	stack.where = raw->where;
 	stack.frame = raw->frame;
-	return ask_for(spans, &stack, true, raw->switches, ret_number, sink);
+	return ask_for(spans, &stack, true, raw->switches, question);
 }
 
 /* Where a worker waits that has been in a span for too long, once for each wait. */
 static int ask_about_worker(struct spans *spans, const struct span_worker *raw,
-			    uint64_t *ret_number, struct record_sink sink)
+			    struct span_question **question)
 {
 	struct present *present = present_of(spans, raw);
 	struct span_stack *copies;
 	int result = 0;
 
-	*ret_number = 0;
 	if (!present || is_present(present, raw))
 		return 0;
 	*present = (struct present){.tid = raw->tid, .block_ns = raw->block_ns};
@@ -422,7 +403,7 @@ static int ask_about_worker(struct spans *spans, const struct span_worker *raw,
 	if (!copies)
 		return -ENOMEM;
 	if (read_present(spans, raw, copies) >= 0)
-		result = ask_for(spans, copies, false, 0, ret_number, sink);
+		result = ask_for(spans, copies, false, 0, question);
 	free(copies);
 	return result;
 }
@@ -436,29 +417,28 @@ static size_t kept_bytes(const struct wire_header *record)
 int spans_take(struct spans *spans, const struct wire_header *record, struct record_sink sink)
 {
 	const struct span_found nothing = {0};
-	uint64_t number = 0;
+	struct span_question *question = NULL;
 	int result = 0;
 
 	/* not attached yet: of threads that were there before */
 	if (!spans->bpf)
 		return 0;
 	if (record->kind == SPAN_STACK)
-		result = ask_for(spans, (const struct span_stack *)record, false, 0, &number, sink);
+		result = ask_for(spans, (const struct span_stack *)record, false, 0, &question);
 	else if (record->kind == SPAN_SEED)
-		result = ask_about_seed(spans, (const struct span_seed *)record, &number, sink);
+		result = ask_about_seed(spans, (const struct span_seed *)record, &question);
 	else if (record->kind == SPAN_WORKER)
-		result = ask_about_worker(spans, (const struct span_worker *)record, &number, sink);
+		result = ask_about_worker(spans, (const struct span_worker *)record, &question);
 	if (result < 0)
 		return result;
-	if (!number && !spans->queue.first)
+	if (!question && !spans->queue.first)
 		return process(spans, record, &nothing, sink);
-	result = span_queue_add(&spans->queue, record, kept_bytes(record), number);
+	result = span_queue_add(&spans->queue, record, kept_bytes(record), question);
 	if (result == -ENOSPC) {
-		/* without the stacks that have not come; in its order */
-		span_queue_answer(&spans->queue, UINT64_MAX, &nothing);
+		/* in its order, all of them without the stacks that have not come */
+		spans->stacks.lost += span_queue_give_up(&spans->queue) + (question != NULL);
 		result = pump(spans, 0, 0, sink);
-		if (result >= 0)
-			result = span_queue_add(&spans->queue, record, kept_bytes(record), number);
+		return result < 0 ? result : process(spans, record, &nothing, sink);
 	}
 	if (result >= 0)
 		result = pump(spans, 0, 0, sink);
@@ -472,9 +452,7 @@ int spans_settle(struct spans *spans, bool last, struct record_sink sink)
 			  last ? SETTLE_LAST_NS : SETTLE_SINGLE_NS, sink);
 
 	if (result == 0 && last) {
-		const struct span_found nothing = {0};
-
-		span_queue_answer(&spans->queue, UINT64_MAX, &nothing);
+		spans->stacks.lost += span_queue_give_up(&spans->queue);
 		result = pump(spans, 0, 0, sink);
 	}
 	return result < 0 ? result : 0;

@@ -29,6 +29,8 @@ static void append(const char *text, size_t length, void *data)
 {
 	struct plain *plain = data;
 
+	if (!length)
+		return;
 	if (length > LONGEST_PLAIN - plain->length)
 		longjmp(plain->too_long, 1);
 	if (array_reserve(&plain->text, &plain->room, plain->length + length + 1, 1) < 0) {

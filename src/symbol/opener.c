@@ -76,6 +76,35 @@ static int serve_program(const struct request *request, char *path)
 	return open_path("%s", link);
 }
 
+/*
+ * A filesystem that another user's program serves (FUSE): whoever opens a file there waits for that
+ * program, and can't be killed meanwhile. Asked without asking it, by the attributes that the
+ * kernel has. Mounts of a user namespace are no danger: they refuse us.
+ */
+static bool is_served_by_others(const char *path, uint32_t pid)
+{
+	char mounts[64], line[PATH_MAX + 1024];
+	struct statx status;
+	unsigned int owner;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &status) < 0)
+		return false;
+	snprintf(mounts, sizeof(mounts), "/proc/%" PRIu32 "/mountinfo", pid);
+	cleanup_file FILE *file = fopen(mounts, "re");
+
+	/* proc_pid_mountinfo(5): 36 35 98:0 /root /point options … - type source options */
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *end = strstr(line, " - "), *user = end ? strstr(end, "user_id=") : NULL;
+		unsigned int major, minor;
+
+		if (user && sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 &&
+		    major == status.stx_dev_major && minor == status.stx_dev_minor &&
+		    !strncmp(end, " - fuse", 7) && sscanf(user, "user_id=%u", &owner) == 1)
+			return owner && owner != geteuid();
+	}
+	return false;
+}
+
 static int serve_mapping(const struct request *request, char *path)
 {
 	struct stat status;
@@ -84,6 +113,8 @@ static int serve_mapping(const struct request *request, char *path)
 	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
 	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
 		 request->pid, request->start, request->end);
+	if (is_served_by_others(path, request->pid))
+		return -EACCES;
 	fd = open(path, OPEN_FLAGS);
 	if (fd >= 0 || (errno != EPERM && errno != EACCES))
 		return fd < 0 ? -errno : fd;

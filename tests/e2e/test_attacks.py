@@ -399,12 +399,12 @@ def waiter(lair):
         if kind == "symbols":
             sparse(program)
         command = [*NOBODY, program, "own"]
-        if kind == "memory":
+        if kind in ("memory", "code"):
             if not os.path.exists("/dev/fuse"):
                 pytest.skip("no /dev/fuse here")
             subprocess.run(["cc", "-o", lair / "silent-fs", FIXTURES / "silent-fs.c"], check=True)
             (lair / "mount").mkdir()
-            command = [lair / "silent-fs", lair / "mount", program, "file", lair / "mount" / "file"]
+            command = [lair / "silent-fs", lair / "mount", program, "code" if kind == "code" else "file", lair / "mount" / "file"]
         started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True))
         assert started[-1].stdout.readline() == "waiting\n"
         return started[-1]
@@ -482,6 +482,21 @@ def test_helpers_are_killed_at_random(tmp_path):
     out, _ = process.communicate(timeout=60)
     intervals, _ = parse("".join(lines) + out)  # which checks the sums
     assert process.returncode == 0 and intervals
+
+
+@x86_64
+def test_code_in_a_file_that_is_never_read(waiter):
+    """Of a filesystem that another user serves: whoever reads it cannot be killed, so nobody does."""
+    waiter("code")
+    (pid,) = [int(pid) for pid in subprocess.run(["pgrep", "-x", "waiter-code"], capture_output=True, text=True).stdout.split()]
+    process = subprocess.Popen([DWELL, "blocked", "-p", str(pid), "--workers", "waiter", "-d", "1s"], stdout=subprocess.PIPE, text=True)
+    known = set()
+    while process.poll() is None:
+        known |= set(below(process.pid))
+        time.sleep(0.05)
+    out = process.stdout.read()
+    assert process.returncode == 0 and "lost 0" in out and "hangs or kills" not in out, out
+    assert len(known) >= 4 and not await_end_of(known)
 
 
 CAPABILITY = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "net_admin": 12, "sys_chroot": 18, "sys_ptrace": 19,
