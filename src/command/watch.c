@@ -30,8 +30,12 @@ static int take_record(void *data, const struct wire_header *record)
 		result = intervals_feed(watch->intervals, record, &interval);
 	if (result <= 0)
 		return result;
-	/* nobody tells of the end of a single thread on kernels before 6.9 */
-	if (watch->options->targets.count && !interval->row_count)
+	/*
+	 * No descriptor tells of the end of a single thread on kernels before 6.9. The end of a
+	 * command comes by its own, and with it the status: on a busy machine after an interval
+	 * without it.
+	 */
+	if (watch->options->targets.count && !interval->row_count && !watch->child.pid)
 		watch->loop.stop = true;
 	result = watch->audience.interval(watch->audience.data, interval, &watch->sink_error);
 	watch->told++;

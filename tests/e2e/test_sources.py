@@ -204,13 +204,14 @@ def test_inside_a_container():
         pytest.skip("no pid namespaces here")
     # both kinds of its threads are there, and one of them holds the lock by now
     ready = "until grep -qs contend /proc/[0-9]*/task/*/comm && grep -qs parked /proc/[0-9]*/task/*/comm; do :; done"
-    script = f"{WORKLOAD} foreign 2>/dev/null & {ready}; {DWELL} top -c 2 -i 300ms --format json"
+    script = f"{WORKLOAD} foreign 2>/dev/null & echo workload $! >&2; {ready}; {DWELL} top -c 2 -i 300ms --format json"
     done = subprocess.run(["unshare", "-pf", "--mount-proc", "sh", "-c", script], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     intervals, _ = parse(done.stdout)
     threads = {row["comm"]: row for row in intervals[-1]["threads"]}
     assert set(threads) == {"sh", "dwell", "dwell-helper", "dwell-reader", "workload", "parked", "contend"}
-    assert max(row["tid"] for row in threads.values()) < 50
+    (number,) = [int(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("workload ")]
+    assert threads["workload"]["tid"] == threads["parked"]["pid"] == number
     assert threads["sh"]["pid"] == 1 and threads["sh"]["parent_pid"] == 0
     assert threads["parked"]["reason"] == "futex:cond"
     done = subprocess.run(
