@@ -51,8 +51,11 @@ def test_who_is_throttled_waits_for_a_cpu(cgroup):
     assert states["user"] + states["kernel"] + states["runnable"] > 0.9 * seen, worker
 
 
+# On one CPU: of several, the kernel averages a group's pressure, weighted by how busy each was for it (kernel/sched/psi.c,
+# collect_percpu_times()), and who has moved has had less than it waited for.
 GROW = """
-import time
+import os, time
+os.sched_setaffinity(0, {0})
 end, kept = time.monotonic() + 4, []
 while time.monotonic() < end:
     kept.append(b"x" * (256 << 10))
