@@ -137,7 +137,7 @@ static const struct blocked_export_ops export_chrome = {
 
 /*
  * Folded stacks, as flame graph tools read them: `outermost;…;innermost NANOSECONDS`. Each stall
- * counts for the stack that explains it.
+ * counts for the stack that explains it, or for the machine that took the CPU away.
  */
 static void begin_nothing(struct blocked_export *export)
 {
@@ -148,6 +148,10 @@ static int folded_stall(struct blocked_export *export, const struct stall *stall
 {
 	size_t before = export->stack_room;
 
+	if (!stall->stack || stall_cause_is_machine(stall->cause)) {
+		export->without_stack_ns[stall->cause] += stall->own_ns;
+		return 0;
+	}
 	if (array_reserve(&export->stack_ns, &export->stack_room, stall->stack + 1,
 			  sizeof(*export->stack_ns)) < 0)
 		return -ENOMEM;
@@ -155,6 +159,13 @@ static int folded_stall(struct blocked_export *export, const struct stall *stall
 		export->stack_ns[i] = 0;
 	export->stack_ns[stall->stack] += stall->own_ns;
 	return 0;
+}
+
+static void folded_weight(struct output *out, uint64_t ns)
+{
+	output_char(out, ' ');
+	output_u64(out, ns);
+	output_char(out, '\n');
 }
 
 /* Names may have the separators in them. */
@@ -186,9 +197,15 @@ static void folded_end(struct blocked_export *export, const struct blocked_summa
 			folded_name(export->out, frame->function);
 			some = true;
 		}
-		output_string(export->out, some ? " " : "(no stack) ");
-		output_u64(export->out, export->stack_ns[id]);
-		output_char(export->out, '\n');
+		if (!some)
+			output_string(export->out, blocked_without_function(CAUSE_CPU));
+		folded_weight(export->out, export->stack_ns[id]);
+	}
+	for (enum stall_cause cause = 0; cause < STALL_CAUSES_COUNT; cause++) {
+		if (!export->without_stack_ns[cause])
+			continue;
+		output_string(export->out, blocked_without_function(cause));
+		folded_weight(export->out, export->without_stack_ns[cause]);
 	}
 }
 

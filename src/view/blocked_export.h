@@ -12,9 +12,11 @@ struct blocked_export {
 	struct output *out;
 	const struct stalls *stalls;
 	bool some; /* an event has been written */
-	/* ns by id of the stack; for formats that sum up */
+	/* for formats that sum up: ns by id of the stack; and by cause, where no stack explains it
+	 */
 	uint64_t *stack_ns;
 	size_t stack_room;
+	uint64_t without_stack_ns[STALL_CAUSES_COUNT];
 };
 
 struct blocked_export_ops {

@@ -143,8 +143,7 @@ def test_symbols_of_something_else(services, tmp_path):
     ):
         assert refused("-p", pid, "-d", "10ms", "--target", target) == told.format(target)
     blocked = Blocked(pid, "--target", plain)
-    answers = [service.ask("sleep", 20) for _ in range(3)]
-    service.settle()
+    answers = [service.ask_clearly("sleep", 20) for _ in range(3)]
     stalls, summary = blocked.end()
     assert {stall["function"] for stall in stalls if not taken_away(stall)} == {"tokio_service::wait_for_printer"}
     assert summary["runtime"] == "tokio"
@@ -163,9 +162,8 @@ def test_a_program_that_is_not_there_any_more(services, tmp_path, runtime, repla
         shutil.copy("/bin/true", program)
     blocked = Blocked(service.process.pid)
     for _ in range(3):
-        service.ask("sleep", 20)
-        service.ask("spin", 20)
-    service.settle()
+        service.ask_clearly("sleep", 20)
+        service.ask_clearly("spin", 20)
     stalls, summary = blocked.end()
     assert summary["runtime"] == runtime
     places = {(stall["function"].split("::")[-1], pathlib.Path(stall["file"]).name) for stall in stalls if not taken_away(stall)}

@@ -3,6 +3,7 @@
 
 #include <asm/unistd.h>
 
+#include "view/blocked_export.h"
 #include "view/view.h"
 
 #if defined(__x86_64__)
@@ -336,6 +337,33 @@ CASE(formats_are_found_by_name)
 	assert_null(view_find("xml"));
 }
 
+/* As tables do: no code did it. */
+CASE(folded_stacks_say_what_the_machine_took)
+{
+	const struct blocked_export_ops *folded = blocked_export_find("folded");
+	const struct stall stalls[] = {
+		{.cause = CAUSE_STOLEN, .own_ns = 5, .stack = 1},
+		{.cause = CAUSE_IRQ, .own_ns = 30},
+		{.cause = CAUSE_STOLEN, .own_ns = 2},
+		{.cause = CAUSE_SLEEP, .own_ns = 100},
+	};
+	struct output out;
+	struct blocked_summary summary = {.stalls = stalls_new(0)};
+	struct blocked_export export = {.ops = folded, .out = &out, .stalls = summary.stalls};
+
+	assert_non_null(summary.stalls);
+	assert_int_equal(output_init(&out, -1), 0);
+	folded->begin(&export);
+	for (size_t i = 0; i < ARRAY_SIZE(stalls); i++)
+		assert_int_equal(folded->stall(&export, &stalls[i]), 0);
+	folded->end(&export, &summary);
+	output_char(&out, '\0');
+	assert_string_equal(out.buffer, "(no stack) 100\n(hypervisor) 7\n(interrupts) 30\n");
+	output_release(&out);
+	blocked_export_release(&export);
+	stalls_free(summary.stalls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -353,6 +381,7 @@ int main(void)
 		cmocka_unit_test(fields_have_unique_names),
 		cmocka_unit_test(sorting_puts_the_unmeasured_last),
 		cmocka_unit_test(formats_are_found_by_name),
+		cmocka_unit_test(folded_stacks_say_what_the_machine_took),
 	};
 
 	return RUN(cases);
