@@ -254,6 +254,8 @@ CASE(there_is_an_end_to_what_can_be_asked)
 		count++;
 	assert_in_range(count, 1, 99999);
 	expect_lost(helper, 1);
+	/* there is room again when the next helper has taken the first of those that wait */
+	expect(helper, 2, "");
 	assert_true(ask(helper, "again") > 0);
 	helper_end(helper);
 }
