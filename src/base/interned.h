@@ -26,7 +26,7 @@ struct interned {
 	size_t slot_count;
 	uint8_t *bytes;
 	size_t used, bytes_room;
-	uint64_t key; /* of the hash: nobody outside can know which strings collide */
+	uint64_t key; /* of the hash: secret, so that no input is made to collide */
 };
 
 /* Its number, old or new, or one of the two above. */

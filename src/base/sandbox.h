@@ -17,9 +17,9 @@ void sandbox_become_nobody(const gid_t *groups, size_t count);
 void sandbox_keep(const int *capabilities, size_t count);
 
 /*
- * For a process that only computes and talks over what it has open: nobody, no capability, an empty
- * root directory, and no system call that opens, connects, starts or traces anything. Those fail
- * with EPERM.
+ * For a process that only computes and talks over what it has open: another user, no capability, an
+ * empty root directory, and no system call that opens, connects, starts or traces anything. Those
+ * fail with EPERM.
  */
 void sandbox_confine(void);
 

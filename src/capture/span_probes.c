@@ -360,8 +360,8 @@ _Noreturn static void close_later(const struct span_probes *probes, int until)
 
 /*
  * The kernel waits for a grace period whenever the last descriptor of a tracepoint's event is
- * closed, under one lock: more than a second for all. Nobody who ends dwell should wait for that,
- * so a process of its own holds them until then; they are disabled at once.
+ * closed, under one lock: more than a second for all. The end of dwell does not wait for that: a
+ * process of its own holds them until then, and they are disabled immediately.
  */
 static int hold_open(const struct span_probes *probes)
 {

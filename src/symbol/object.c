@@ -363,7 +363,7 @@ static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct f
 		return false;
 	if (!saved_at(frame, machine->link, &rule.return_offset))
 		return false;
-	/* a frame pointer that cannot be followed is only missed if somebody needs it */
+	/* a frame pointer that cannot be followed is an error only where it is needed */
 	if (!saved_at(frame, machine->frame, &rule.frame_offset))
 		rule.frame_offset = 0;
 	*ret_rule = rule;

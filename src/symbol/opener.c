@@ -18,7 +18,6 @@
 
 enum kind {
 	OPEN_MAPS = 1,
-	OPEN_STATUS,
 	OPEN_KERNEL_SYMBOLS,
 	OPEN_PROGRAM,
 	OPEN_MAPPING,
@@ -316,8 +315,6 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 	switch (request.kind) {
 	case OPEN_MAPS:
 		return open_path("/proc/%" PRIu32 "/maps", request.pid);
-	case OPEN_STATUS:
-		return open_path("/proc/%" PRIu32 "/status", request.pid);
 	case OPEN_KERNEL_SYMBOLS:
 		return open_path("/proc/kallsyms");
 	case OPEN_PROGRAM:
@@ -403,11 +400,6 @@ static int ask_with_path(struct request *request, const char *text, char path[OP
 int opener_maps(uint32_t pid)
 {
 	return ask_for_file((struct request){.kind = OPEN_MAPS, .pid = pid}, NULL, 0);
-}
-
-int opener_status(uint32_t tid)
-{
-	return ask_for_file((struct request){.kind = OPEN_STATUS, .pid = tid}, NULL, 0);
 }
 
 int opener_kernel_symbols(void)

@@ -18,7 +18,6 @@
 
 /* Each opens for reading. The descriptor, or a negative errno. */
 int opener_maps(uint32_t pid) must_check;   /* /proc/PID/maps */
-int opener_status(uint32_t tid) must_check; /* /proc/TID/status */
 int opener_kernel_symbols(void) must_check; /* /proc/kallsyms */
 
 /* What the process runs; and its path, as the process names it. */
