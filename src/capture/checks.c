@@ -153,20 +153,28 @@ static void check_capabilities(struct finding *finding)
 		 "PRIVILEGES in dwell(1)");
 }
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
 static void check_btf(struct finding *finding)
 {
-	struct btf *btf = btf__parse("/sys/kernel/btf/vmlinux", NULL);
+	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
+	int parse_error = errno;
 
 	if (btf) {
-		found(finding, "/sys/kernel/btf/vmlinux, %u types", btf__type_cnt(btf));
+		found(finding, KERNEL_BTF ", %u types", btf__type_cnt(btf));
 		if (btf__find_by_name_kind(btf, "bpf_iter__task", BTF_KIND_STRUCT) < 0) {
-			found(finding, "/sys/kernel/btf/vmlinux, but no task iterators");
+			found(finding, KERNEL_BTF ", but no task iterators");
 			short_of(finding, CHECK_MISSING, "exact states", "a kernel from 5.15 on");
 		}
-	} else {
-		found(finding, "no /sys/kernel/btf/vmlinux");
+	} else if (access(KERNEL_BTF, F_OK) < 0) {
+		found(finding, "no " KERNEL_BTF);
 		short_of(finding, CHECK_MISSING, "exact states",
 			 "a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions have from 5.15");
+	} else {
+		found(finding, "cannot read " KERNEL_BTF ": %s", strerror(parse_error));
+		short_of(finding, CHECK_MISSING, "exact states",
+			 parse_error == ENOMEM ? "free memory: it takes some 10 MB"
+					       : "the kernel's own file, readable");
 	}
 	btf__free(btf);
 }
@@ -192,7 +200,7 @@ static void check_fentry(struct finding *finding)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	struct btf *btf = btf__parse("/sys/kernel/btf/vmlinux", NULL);
+	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
 	int id = btf ? btf__find_by_name_kind(btf, "bpf_fentry_test1", BTF_KIND_FUNC) : -1;
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
 		    .attach_btf_id = id < 0 ? 0 : (__u32)id);

@@ -3,6 +3,7 @@
 
 DWELL_ALLOCATIONS=all tries every allocation; else every 25th, and the last of each command, where its result is made.
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -56,3 +57,34 @@ def test_no_memory_is_an_error(library, tmp_path, name):
             assert done.returncode == 0 or done.stderr, where
             failed += done.returncode != 0
     assert failed, "nothing failed: is the library used?"
+
+
+#: command -> its arguments; on the machine as it is, whose output is never the same twice
+LIVE = {
+    "doctor": ["doctor"],
+    "top": ["top", "-p", "self", "-i", "50ms", "-c", "2", "--format", "json"],
+    "record": ["record", "-p", "self", "-i", "50ms", "-d", "100ms", "--force", "-o", "live.dwell"],
+    "blocked": ["blocked", "-p", "self", "-d", "100ms", "--format", "json"],
+    "load": ["load", "steady", "-d", "100ms", "--json"],
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("name", LIVE)
+def test_no_memory_while_it_measures(library, tmp_path, name):
+    """An error or a whole result; no crash, and no word about the machine that is about memory instead."""
+    arguments = [str(os.getpid()) if word == "self" else word for word in LIVE[name]]
+    arguments = [str(tmp_path / word) if word.endswith(".dwell") else word for word in arguments]
+    whole = run(library, arguments, NO_MEMORY_COUNT=str(tmp_path / "count"))
+    count = int((tmp_path / "count").read_text())
+    assert whole.returncode in (0, 1) and count > 50, whole
+    # those of the kernel's types in libbpf are nearly all of them
+    step = 1 if os.environ.get("DWELL_ALLOCATIONS") == "all" else max(1, count // 12)
+    for number in range(1, count + 1, step):
+        done = run(library, arguments, NO_MEMORY_AT=str(number))
+        where = f"allocation {number} of {count}: {done}"
+        assert done.returncode >= 0, where
+        assert done.returncode == 0 or done.stderr or done.stdout, where
+        assert b"no /sys/kernel/btf" not in done.stdout + done.stderr, where
+        if done.returncode == 0 and "json" in "".join(arguments):
+            assert [json.loads(line) for line in done.stdout.split(b"\n")[:-1]], where
