@@ -12,18 +12,20 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/forked.h"
 #include "scheduler/kernel_log.h"
 
-#define STATE_FILE "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
-#define NAME_FILE  "/sys/kernel/sched_ext/root/ops"
-#define COUNT_FILE "/sys/kernel/sched_ext/enable_seq" /* how often one was, since boot */
-#define START_S	   10
-#define STOP_MS	   2000
-#define REASON_MS  300 /* the kernel tells when it is through with taking the scheduler down */
-#define POLL_MS	   20  /* the state file does not wake who polls it */
-#define ARGUMENTS  64
-#define PIPE_BYTES (1 << 20) /* a dump while nobody reads */
+#define STATE_FILE  "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
+#define NAME_FILE   "/sys/kernel/sched_ext/root/ops"
+#define COUNT_FILE  "/sys/kernel/sched_ext/enable_seq" /* how often one was, since boot */
+#define START_S	    10				       /* without any CPU time of its own */
+#define START_MAX_S 60
+#define STOP_MS	    2000
+#define REASON_MS   300 /* the kernel tells when it is through with taking the scheduler down */
+#define POLL_MS	    20	/* the state file does not wake who polls it */
+#define ARGUMENTS   64
+#define PIPE_BYTES  (1 << 20) /* a dump while nobody reads */
 
 static void read_word(const char *path, char *into, size_t room)
 {
@@ -127,18 +129,47 @@ static const char *last_line(struct scheduler *scheduler, char *into, size_t roo
 	return into;
 }
 
+/* CPU time of its process so far; 0: it has ended. */
+static uint64_t cpu_ns_of(const struct scheduler *scheduler)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(scheduler->pid, &clock) ? 0 : clock_ns(clock);
+}
+
+/*
+ * How long it has not begun, and has done nothing: on a slow machine it takes long to load, and one
+ * that works at it has more time.
+ */
+struct patience {
+	uint64_t began_ns, moved_ns, cpu_ns;
+};
+
+static bool is_over(struct patience *patience, const struct scheduler *scheduler)
+{
+	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = cpu_ns_of(scheduler);
+
+	if (cpu_ns > patience->cpu_ns)
+		patience->moved_ns = now_ns;
+	patience->cpu_ns = cpu_ns;
+	return now_ns - patience->moved_ns >= START_S * NS_PER_S ||
+	       now_ns - patience->began_ns >= START_MAX_S * NS_PER_S;
+}
+
 /* One that is ejected right after that, between two looks, was in use too: it died. */
 static int await_enabled(struct scheduler *scheduler, unsigned long long count_before,
 			 struct error *error)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + START_S * 1000000000ULL;
+	uint64_t began_ns = clock_monotonic_ns();
+	struct patience patience = {began_ns, began_ns, 0};
 	char words[256], reason[SCHEDULER_REASON_BYTES];
 
 	while (!is_enabled() && count_enabled() == count_before) {
-		if (clock_monotonic_ns() >= deadline_ns)
+		if (is_over(&patience, scheduler))
 			return error_set(error, ETIMEDOUT,
 					 "the scheduler '%s' was not taken into use within %d s%s",
-					 scheduler->command, START_S,
+					 scheduler->command,
+					 (int)((clock_monotonic_ns() - began_ns) / NS_PER_S),
 					 last_line(scheduler, words, sizeof(words)));
 		if (!await_end(scheduler, POLL_MS))
 			continue;
