@@ -28,6 +28,16 @@ static inline void cleanup_close_file(FILE **file)
 		fclose(*file);
 }
 
+/* To read the descriptor, which is closed with it; NULL: no memory, and it is closed. */
+static inline FILE *file_reading(int fd)
+{
+	FILE *file = fdopen(fd, "r");
+
+	if (!file)
+		close(fd);
+	return file;
+}
+
 static inline void cleanup_close_dir(DIR **dir)
 {
 	if (*dir)

@@ -4,6 +4,7 @@
 #define DWELL_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 static inline uint64_t clock_ns(clockid_t clock)
@@ -12,6 +13,11 @@ static inline uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t clock_timeval_ns(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_usec * 1000;
 }
 
 static inline uint64_t clock_monotonic_ns(void)

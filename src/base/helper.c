@@ -15,22 +15,34 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/helper_internal.h"
 
-#define END_NS	100000000
+#define END_NS	(100 * NS_PER_MS)
 #define LOOK_MS 10 /* how often a wait looks whether the helper has died */
+
+/* How long one question may take, parts of its answer included; how much the parts may be. */
+#define PATIENCES	6
+#define PARTS_BYTES_MAX (64 << 20)
+/* Messages in a row that belong to no question. */
+#define STRANGE_MAX 64
 
 struct helper {
 	int fd;
 	pid_t keeper;
 	struct helper_shared *shared;
 	uint64_t patience_ns;
-	uint64_t asked,
-		killed;	   /* numbers: of the last question; of the last one it was killed over */
-	uint64_t lost;	   /* the last one that was reported */
-	uint64_t heard_ns; /* when the last message came */
-	struct helper_message message, received;
-	size_t received_bytes, part_at; /* of a message of parts; where the next one is */
+	uint64_t asked, done;	     /* numbers: of the last question; of the last one that ended */
+	uint64_t lost;		     /* those after `done`, up to this one, are */
+	uint64_t killed, killed_ns;  /* the last one it was killed over, and when */
+	uint64_t front_ns, heard_ns; /* since when done + 1 is next; when parts came last */
+	uint64_t deaths;
+	bool gone;			/* the keeper */
+	struct helper_message message;	/* to be sent */
+	struct helper_message received; /* not taken yet, if it has bytes */
+	size_t received_bytes;
+	size_t parts_bytes, part_at; /* of a message of parts; where the next one is */
+	uint64_t parts_all_bytes;    /* of the answer so far */
 };
 
 int helper_start(struct helper **ret_helper, const struct helper_work *work, const void *context,
@@ -102,79 +114,147 @@ uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
 {
 	struct helper_message *message = &helper->message;
 
-	if (length > sizeof(message->bytes))
+	if (length > sizeof(message->bytes) || helper->gone)
 		return 0;
-	message->head = (struct helper_message_head){.number = helper->asked + 1};
+	message->head = (struct helper_message_head){helper->asked + 1, HELPER_QUESTION};
 	memcpy(message->bytes, question, length);
 	if (send(helper->fd, message, sizeof(message->head) + length, MSG_DONTWAIT | MSG_NOSIGNAL) <
 	    0)
 		return 0;
+	if (helper->done == helper->asked)
+		helper->front_ns = clock_monotonic_ns();
 	return ++helper->asked;
 }
 
-/* A question that takes too long is the end of its helper. Nanoseconds it has taken; 0: none. */
-static uint64_t look(struct helper *helper)
+/* The helper works on done + 1. */
+static void kill_it(struct helper *helper)
 {
-	uint64_t current = helper_load(&helper->shared->current), now_ns = clock_monotonic_ns();
-	uint64_t from_ns = helper_load(&helper->shared->current_from_ns), took_ns;
+	uint64_t now_ns = clock_monotonic_ns();
 
-	/* as long as we did not listen, it may have waited for room */
-	from_ns = from_ns > helper->heard_ns ? from_ns : helper->heard_ns;
-	took_ns = current && now_ns > from_ns ? now_ns - from_ns : 0;
-
-	/* the number is read again: meanwhile it may be the next one's time */
-	if (took_ns <= helper->patience_ns || helper_load(&helper->shared->current) != current)
-		return took_ns;
-	if (helper->killed != current)
+	/* again, as the signal may have come between two helpers */
+	if (helper->killed != helper->done + 1 ||
+	    now_ns - helper->killed_ns > helper->patience_ns) {
 		kill(helper->keeper, SIGUSR1);
-	helper->killed = current;
-	return took_ns;
+		helper->killed_ns = now_ns;
+	}
+	helper->killed = helper->done + 1;
 }
 
-/* Of the message that was received last. What a helper sends may be anything. */
-static bool next_part(struct helper *helper, uint64_t *ret_number, void *part, size_t *ret_length)
+/* A question that takes too long is the end of its helper. Nanoseconds it has taken. */
+static uint64_t look(struct helper *helper, uint64_t now_ns)
+{
+	/* as long as we did not listen, it may have waited for room */
+	uint64_t from_ns =
+		helper->front_ns > helper->heard_ns ? helper->front_ns : helper->heard_ns;
+
+	if (helper->done == helper->asked)
+		return 0;
+	if (now_ns - from_ns > helper->patience_ns ||
+	    now_ns - helper->front_ns > PATIENCES * helper->patience_ns)
+		kill_it(helper);
+	return now_ns - from_ns;
+}
+
+/* One more question has ended: the next one's time begins. */
+static uint64_t end_question(struct helper *helper)
+{
+	helper->front_ns = clock_monotonic_ns();
+	helper->parts_all_bytes = 0;
+	return ++helper->done;
+}
+
+/* Of the parts that came last. What a helper sends may be anything. */
+static bool next_part(struct helper *helper, void *part, size_t *ret_length)
 {
 	const uint8_t *bytes = helper->received.bytes + helper->part_at;
-	size_t left = helper->received_bytes - helper->part_at;
+	size_t left = helper->parts_bytes - helper->part_at;
 	struct helper_part_head head;
 
 	if (left < sizeof(head))
 		return false;
 	memcpy(&head, bytes, sizeof(head));
 	if (head.length > left - sizeof(head)) {
-		helper->part_at = helper->received_bytes;
+		helper->part_at = helper->parts_bytes;
 		return false;
 	}
 	helper->part_at +=
 		helper_part_room(head.length) < left ? helper_part_room(head.length) : left;
-	*ret_number = helper->received.head.number;
 	*ret_length = head.length;
 	memcpy(part, bytes + sizeof(head), head.length);
 	return true;
 }
 
-static enum helper_state receive(struct helper *helper, uint64_t *ret_number, void *answer,
-				 size_t *ret_length)
+/* False: nothing has come. */
+static bool receive(struct helper *helper)
 {
-	struct helper_message *message = &helper->received;
 	ssize_t got;
 
-	if (next_part(helper, ret_number, answer, ret_length))
-		return HELPER_PART;
-	do {
-		got = recv(helper->fd, message, sizeof(*message), MSG_DONTWAIT);
-		if (got < (ssize_t)sizeof(message->head))
+	if (helper->received_bytes)
+		return true;
+	got = recv(helper->fd, &helper->received, sizeof(helper->received), MSG_DONTWAIT);
+	if (got >= (ssize_t)sizeof(helper->received.head)) {
+		helper->received_bytes = (size_t)got;
+		return true;
+	}
+	if (!got || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+		helper->gone = true;
+		helper->lost = helper->asked;
+	}
+	return false;
+}
+
+/* The keeper's word, or one who speaks for it: what that costs is an answer. */
+static void take_death(struct helper *helper)
+{
+	uint64_t number = helper->received.head.number;
+
+	helper->deaths++;
+	if (number > helper->done && number <= helper->asked)
+		helper->lost = number;
+	else if (helper->killed == helper->done + 1 && helper->done < helper->asked)
+		helper->lost = helper->killed;
+}
+
+/*
+ * The message that has come. HELPER_NONE: it says nothing for the caller, or not yet, as what was
+ * asked before is lost.
+ */
+static enum helper_state take(struct helper *helper, bool *ret_strange, void *answer,
+			      size_t *ret_length)
+{
+	const struct helper_message_head *head = &helper->received.head;
+	size_t bytes = helper->received_bytes - sizeof(*head);
+
+	*ret_strange = false;
+	if (head->kind != HELPER_DIED && head->number > helper->done + 1 &&
+	    head->number <= helper->asked) {
+		helper->lost = head->number - 1;
+		return HELPER_NONE;
+	}
+	helper->received_bytes = 0;
+	if (head->kind == HELPER_DIED) {
+		take_death(helper);
+		return HELPER_NONE;
+	}
+	if (head->number != helper->done + 1 || head->number > helper->asked ||
+	    (head->kind != HELPER_ANSWER && head->kind != HELPER_PARTS)) {
+		*ret_strange = true;
+		return HELPER_NONE;
+	}
+	if (head->kind == HELPER_PARTS) {
+		helper->parts_all_bytes += bytes;
+		if (helper->parts_all_bytes > PARTS_BYTES_MAX) {
+			kill_it(helper);
 			return HELPER_NONE;
-		helper->heard_ns = clock_monotonic_ns();
+		}
 		helper->part_at = 0;
-		helper->received_bytes =
-			message->head.is_part ? (size_t)got - sizeof(message->head) : 0;
-		if (next_part(helper, ret_number, answer, ret_length))
-			return HELPER_PART;
-	} while (message->head.is_part);
-	*ret_number = message->head.number;
-	*ret_length = (size_t)got - sizeof(message->head);
-	memcpy(answer, message->bytes, *ret_length);
+		helper->parts_bytes = bytes;
+		helper->heard_ns = clock_monotonic_ns();
+		return HELPER_PART;
+	}
+	*ret_length = bytes;
+	memcpy(answer, helper->received.bytes, bytes);
+	end_question(helper);
 	return HELPER_ANSWERED;
 }
 
@@ -188,46 +268,51 @@ static bool is_ending(void)
 		sigismember(&pending, SIGHUP));
 }
 
-/* In the order of questions: what the next helper has answered comes after what the last one lost.
- */
-static bool lost_one(struct helper *helper, uint64_t *ret_number)
-{
-	uint64_t next, lost;
-	bool some = recv(helper->fd, &next, sizeof(next), MSG_DONTWAIT | MSG_PEEK) == sizeof(next);
-
-	/* read after the socket: the keeper sets it before another helper begins */
-	lost = helper_load(&helper->shared->lost);
-	if (!lost || lost == helper->lost || (some && next < lost))
-		return false;
-	helper->lost = lost;
-	*ret_number = lost;
-	return true;
-}
-
 enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint64_t single_ns,
 			      uint64_t *ret_number, void *answer, size_t *ret_length)
 {
 	struct pollfd fds = {.fd = helper->fd, .events = POLLIN};
 
-	for (;;) {
-		enum helper_state came;
+	for (unsigned int strange_count = 0; !is_ending();) {
 		uint64_t now_ns;
 
-		if (lost_one(helper, ret_number))
+		if (helper->lost > helper->done) {
+			helper->parts_bytes = helper->part_at = 0;
+			*ret_number = end_question(helper);
 			return HELPER_LOST;
-		came = receive(helper, ret_number, answer, ret_length);
-		if (came != HELPER_NONE)
-			return came;
+		}
+		if (next_part(helper, answer, ret_length)) {
+			*ret_number = helper->done + 1;
+			return HELPER_PART;
+		}
+		if (receive(helper)) {
+			bool strange;
+			enum helper_state came = take(helper, &strange, answer, ret_length);
+
+			if (came == HELPER_ANSWERED) {
+				*ret_number = helper->done;
+				return came;
+			}
+			strange_count += strange;
+			if (strange_count <= STRANGE_MAX)
+				continue;
+			kill_it(helper);
+			return HELPER_NONE;
+		}
+		if (helper->gone) {
+			if (helper->lost > helper->done)
+				continue;
+			return HELPER_NONE;
+		}
 		now_ns = clock_monotonic_ns();
-		if (look(helper) > single_ns || now_ns >= deadline_ns || is_ending())
+		if (look(helper, now_ns) > single_ns || now_ns >= deadline_ns)
 			return HELPER_NONE;
-		if (poll(&fds, 1,
-			 deadline_ns - now_ns < LOOK_MS * 1000000ULL
-				 ? (int)((deadline_ns - now_ns) / 1000000) + 1
-				 : LOOK_MS) > 0 &&
-		    fds.revents & (POLLHUP | POLLERR) && !(fds.revents & POLLIN))
-			return HELPER_NONE;
+		(void)!poll(&fds, 1,
+			    deadline_ns - now_ns < LOOK_MS * NS_PER_MS
+				    ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1
+				    : LOOK_MS);
 	}
+	return HELPER_NONE;
 }
 
 uint64_t helper_cpu_ns(const struct helper *helper)
@@ -236,7 +321,12 @@ uint64_t helper_cpu_ns(const struct helper *helper)
 	       helper_load(&helper->shared->reader_cpu_ns);
 }
 
-uint64_t helper_restarts(const struct helper *helper)
+uint64_t helper_deaths(const struct helper *helper)
 {
-	return helper_load(&helper->shared->restarts);
+	return helper->deaths;
+}
+
+bool helper_is_gone(const struct helper *helper)
+{
+	return helper->gone;
 }

@@ -6,9 +6,9 @@
  *   parent ── questions, answers (one socket) ──▶ helper ── requests ──▶ reader
  *      └────────── starts, SIGUSR1 ──────────▶ keeper ── forks, reaps ──▶ both
  *
- * The helper has no rights at all (base/sandbox.h). What it has to open, the reader opens, which
- * has those rights that reading takes, and decides by itself what is opened: it parses nothing. One
- * may be taken over by the bytes that it works on, the other may hang. They live and die together.
+ * The helper has no rights at all (base/sandbox.h). The reader opens files for it: it has only the
+ * rights that reading takes, its own rules decide what it opens, and it parses nothing of what it
+ * opens. The bytes may take over a helper, and make a reader hang. They live and die together.
  *
  * The keeper is forked when there is nothing in the parent that the two should not have, and forks
  * both from there. Questions are answered in their order. Nothing here blocks the parent.
@@ -16,6 +16,7 @@
 #ifndef DWELL_BASE_HELPER_H
 #define DWELL_BASE_HELPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,9 @@
 struct helper_parts;
 
 struct helper_work {
-	/* In each helper, at its start, with the context of helper_start(); NULL: it cannot work.
+	/*
+	 * In each helper, at its start, with the context of helper_start(). NULL: there is no
+	 * memory. Its time is that of the first question.
 	 */
 	void *(*begin)(const void *context);
 	/*
@@ -37,12 +40,15 @@ struct helper_work {
 	size_t (*answer)(void *data, const void *question, size_t length, void *answer,
 			 struct helper_parts *parts);
 	/*
-	 * In the reader. Writes a reply of at most HELPER_REPLY_BYTES. A descriptor to hand over,
-	 * which is closed then; -1: none goes with the reply; else a negative errno.
+	 * In the reader. Writes a reply of at most HELPER_REPLY_BYTES; *ret_fd: a descriptor to
+	 * hand over, which is closed then, or -1. 0 or a negative errno.
 	 */
-	int (*serve)(const void *request, size_t length, void *reply, size_t *ret_length);
-	/* It may allocate so much, besides what the parent has (RLIMIT_DATA); and so much at most
-	 * when it asks for more by helper_allow_memory(). */
+	int (*serve)(const void *request, size_t length, void *reply, size_t *ret_length,
+		     int *ret_fd);
+	/*
+	 * Memory that a helper may allocate, besides what the parent has (RLIMIT_DATA); and the
+	 * most that helper_allow_memory() may make of it.
+	 */
 	uint64_t memory_bytes, memory_max_bytes;
 	uint64_t patience_ns; /* with one question */
 };
@@ -68,7 +74,7 @@ int helper_request(const void *request, size_t length, void *reply, size_t *ret_
 /* In the helper: it may allocate so much more, as for a larger file. */
 void helper_allow_memory(uint64_t bytes);
 
-/* What `context` points to is what it is now, whenever a helper begins. */
+/* A restarted helper sees the context as it was when helper_start() was called. */
 int helper_start(struct helper **ret_helper, const struct helper_work *work, const void *context,
 		 struct error *error) must_check;
 void helper_end(struct helper *helper); /* kills it; may be NULL */
@@ -79,21 +85,24 @@ uint64_t helper_ask(struct helper *helper, const void *question, size_t length) 
 enum helper_state {
 	HELPER_ANSWERED,
 	HELPER_PART, /* of an answer whose end is still to come */
-	HELPER_LOST, /* the helper died of that question, or was killed over it */
+	HELPER_LOST, /* the helper died of that question or was killed over it, or there is none */
 	HELPER_NONE, /* nothing has come yet */
 };
 
 /*
- * The next answer, or part of one. Each question is answered or lost; where a helper was killed, it
- * may be both, in any order. HELPER_NONE comes after a wait: until `deadline_ns` (CLOCK_MONOTONIC),
- * or until a single question has taken longer than `single_ns`, whose answer may come later, or
- * until a blocked signal is pending that asks the parent to end.
+ * The next answer, or part of one. Each question ends once, answered or lost, in their order.
+ * HELPER_NONE comes after a wait: until `deadline_ns` (CLOCK_MONOTONIC), or until a single question
+ * has taken longer than `single_ns`, whose answer may come later, or until a blocked signal is
+ * pending that asks the parent to end; or when nothing can come any more.
  */
 enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint64_t single_ns,
 			      uint64_t *ret_number, void *answer, size_t *ret_length);
 
-/* CPU time of all helpers so far, and how many had to be started again. */
+/* CPU time of all helpers so far, by their own word. */
 uint64_t helper_cpu_ns(const struct helper *helper);
-uint64_t helper_restarts(const struct helper *helper);
+/* How many have died, or could not be started. */
+uint64_t helper_deaths(const struct helper *helper);
+/* The keeper has ended: nothing is answered any more. */
+bool helper_is_gone(const struct helper *helper);
 
 #endif

@@ -9,22 +9,29 @@
 
 #include "base/helper.h"
 
-/* Mapped by all three. Each field has one writer at a time: the helper, or the keeper without it.
+/*
+ * Mapped by all three. The helper may write what it likes here: none of it decides what the parent
+ * does, but how much CPU time is reported.
  */
 struct helper_shared {
-	uint64_t current;	  /* number of the question in work; 0: none */
-	uint64_t current_from_ns; /* since then */
-	uint64_t lost;		  /* the last question that a helper ended with */
-	uint64_t restarts;
+	uint64_t current;	/* number of the question in work; 0: none */
+	uint64_t answered;	/* how many questions */
 	uint64_t cpu_ns;	/* of the helpers before */
 	uint64_t helper_cpu_ns; /* of this one, after its last answer */
 	uint64_t reader_cpu_ns; /* of its reader, after its last reply */
 };
 
+enum helper_message_kind {
+	HELPER_QUESTION = 1,
+	HELPER_ANSWER,
+	HELPER_PARTS,
+	HELPER_DIED, /* the keeper's word; the number is of the question in work, or 0 */
+};
+
 struct helper_message {
 	struct helper_message_head {
 		uint64_t number;
-		uint64_t is_part;
+		uint64_t kind;
 	} head;
 	uint8_t bytes[HELPER_MESSAGE_BYTES];
 };

@@ -22,13 +22,18 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/sandbox.h"
 
-#define RESTART_NS 1000000  /* between two helpers: one that dies at once must not use a CPU */
-#define DEATH_NS   50000000 /* from SIGKILL to the death of what the kernel does not hold */
+/* Between two helpers; longer and longer while they answer nothing. */
+#define RESTART_NS     NS_PER_MS
+#define RESTART_MAX_NS NS_PER_S
+
+#define DEATH_NS       (50 * NS_PER_MS) /* from SIGKILL to the death of what the kernel does not hold */
+#define STACK_BYTES    (8 << 20)
+#define FILE_BYTES     (1 << 20) /* a file in memory: the copy of the vdso is all that is written */
 
 struct helper_parts {
-	struct helper_shared *shared;
 	struct helper_message *message; /* with the number */
 	size_t used;			/* of its bytes */
 	int fd;
@@ -43,7 +48,9 @@ static void keep_only(int fd)
 		dup2(null, i);
 	if (dup2(fd, STDERR_FILENO + 1) < 0)
 		_exit(1);
-	syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
+	if (syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0) < 0)
+		for (long i = sysconf(_SC_OPEN_MAX); --i > STDERR_FILENO + 1;)
+			close((int)i); /* before Linux 5.9 */
 }
 
 /* Of the process that this is: set when it becomes a helper. */
@@ -70,7 +77,8 @@ static uint64_t data_bytes(void)
 static void limit_memory(const struct helper_work *work)
 {
 	uint64_t has = data_bytes();
-	const struct rlimit none = {0, 0};
+	const struct rlimit none = {0, 0}, stack = {STACK_BYTES, STACK_BYTES},
+			    file = {FILE_BYTES, FILE_BYTES};
 	struct rlimit limit = {.rlim_cur = has + work->memory_bytes, .rlim_max = RLIM_INFINITY};
 
 	if (work->memory_max_bytes > work->memory_bytes)
@@ -79,6 +87,8 @@ static void limit_memory(const struct helper_work *work)
 		limit.rlim_max = limit.rlim_cur;
 	setrlimit(RLIMIT_DATA, &limit);
 	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_STACK, &stack);
+	setrlimit(RLIMIT_FSIZE, &file);
 }
 
 void helper_allow_memory(uint64_t bytes)
@@ -138,27 +148,27 @@ static const int keeping_rights[] = {READING_RIGHTS, CAP_KILL, CAP_SETUID, CAP_S
 				     CAP_SYS_CHROOT};
 
 _Noreturn static void serve(const struct helper_work *work, struct helper_shared *shared,
-			    int socket)
+			    int socket, pid_t keeper)
 {
 	static uint8_t request[HELPER_MESSAGE_BYTES];
 	static struct reply reply;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sandbox_end_with(keeper);
 	prctl(PR_SET_NAME, "dwell-reader");
 	sandbox_keep(reading_rights, ARRAY_SIZE(reading_rights));
 	for (;;) {
 		ssize_t got = recv(socket, request, sizeof(request), 0);
 		size_t length = 0;
-		int fd;
+		int fd = -1;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			_exit(0);
-		fd = work->serve(request, (size_t)got, reply.bytes, &length);
-		reply.result = fd < -1 ? fd : 0;
+		reply.result = work->serve(request, (size_t)got, reply.bytes, &length, &fd);
 		helper_store(&shared->reader_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-		send_reply(socket, &reply, reply.result < 0 ? 0 : length, fd);
+		send_reply(socket, &reply, reply.result < 0 ? 0 : length,
+			   reply.result < 0 ? -1 : fd);
 	}
 }
 
@@ -196,12 +206,10 @@ static void send_parts(struct helper_parts *parts)
 
 	if (!parts->used)
 		return;
-	message->head.is_part = true;
+	message->head.kind = HELPER_PARTS;
 	if (send(parts->fd, message, sizeof(message->head) + parts->used, MSG_NOSIGNAL) < 0)
 		_exit(0);
 	parts->used = 0;
-	/* what it waits for room is the parent's time */
-	helper_store(&parts->shared->current_from_ns, clock_monotonic_ns());
 }
 
 void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
@@ -217,54 +225,54 @@ void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
 	parts->used += helper_part_room(length);
 }
 
+/* The questions up to number `lost` are not to be answered any more. */
 _Noreturn static void help(const struct helper_work *work, const void *context,
-			   struct helper_shared *shared, int fd, int reader)
+			   struct helper_shared *shared, int fd, int reader, uint64_t lost,
+			   pid_t keeper)
 {
 	static struct helper_message question, answer, part;
-	struct helper_parts parts = {shared, &part, 0, fd};
+	struct helper_parts parts = {&part, 0, fd};
 	void *data;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sandbox_end_with(keeper);
 	reader_fd = reader;
 	limit_memory(work);
-	sandbox_confine();
-	/* which the change of the user has cleared */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!sandbox_confine(keeper))
+		_exit(1);
 	data = work->begin(context);
-	for (;;) {
+	while (data) {
 		/* whenever it is killed, the question is in the socket or marked as current */
-		ssize_t got = data ? recv(fd, &question, sizeof(question), MSG_PEEK) : -1;
+		ssize_t got = recv(fd, &question, sizeof(question), MSG_PEEK);
 		size_t length;
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < (ssize_t)sizeof(question.head))
-			_exit(0);
-		helper_store(&shared->current_from_ns, clock_monotonic_ns());
-		helper_store(&shared->current, question.head.number);
+			break;
+		if (question.head.number > lost)
+			helper_store(&shared->current, question.head.number);
 		got = recv(fd, &question, sizeof(question), 0);
 		if (got < (ssize_t)sizeof(question.head))
-			_exit(0);
-		answer.head.number = part.head.number = question.head.number;
+			break;
+		if (question.head.number <= lost)
+			continue;
+		answer.head = (struct helper_message_head){question.head.number, HELPER_ANSWER};
+		part.head.number = question.head.number;
 		length = work->answer(data, question.bytes, (size_t)got - sizeof(question.head),
 				      answer.bytes, &parts);
 		send_parts(&parts);
 		helper_store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 		if (send(fd, &answer, sizeof(answer.head) + length, MSG_NOSIGNAL) < 0)
-			_exit(0);
+			break;
+		helper_store(&shared->answered, shared->answered + 1);
 		helper_store(&shared->current, 0);
 	}
-}
-
-static uint64_t ns_of(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_usec * 1000;
+	_exit(1);
 }
 
 /* The helper and its reader. */
 struct couple {
 	pid_t helper, reader; /* 0: there is none, or it has been reaped */
-	int status;	      /* of the helper */
 	uint64_t cpu_ns;      /* of those that have been reaped */
 };
 
@@ -276,26 +284,26 @@ static void kill_both(const struct couple *couple)
 		kill(couple->reader, SIGKILL);
 }
 
-/* Those that have ended. One does not live without the other. */
-static void reap(struct couple *couple, int options)
+/* Those that have ended. One does not live without the other. True: one has. */
+static bool reap(struct couple *couple)
 {
 	struct rusage usage;
-	int status;
+	bool any = false;
 	pid_t pid;
 
-	while ((couple->helper || couple->reader) &&
-	       (pid = wait4(-1, &status, options, &usage)) > 0) {
-		couple->cpu_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
-		if (pid == couple->helper) {
+	while ((couple->helper || couple->reader) && (pid = wait4(-1, NULL, WNOHANG, &usage)) > 0) {
+		couple->cpu_ns +=
+			clock_timeval_ns(usage.ru_utime) + clock_timeval_ns(usage.ru_stime);
+		if (pid == couple->helper)
 			couple->helper = 0;
-			couple->status = status;
-		} else if (pid == couple->reader) {
+		else if (pid == couple->reader)
 			couple->reader = 0;
-		} else {
+		else
 			continue; /* of a couple before, which the kernel has let go */
-		}
+		any = true;
 		kill_both(couple);
 	}
+	return any;
 }
 
 /*
@@ -309,68 +317,100 @@ static void await(struct couple *couple, const sigset_t *heard)
 	bool ending = false;
 
 	for (;;) {
-		siginfo_t info;
+		bool dying = reap(couple);
 		int number;
 
-		reap(couple, WNOHANG);
-		if (couple->helper && clock_monotonic_ns() >= deadline_ns)
-			couple->status = SIGKILL; /* as it will be */
 		if ((!couple->helper && !couple->reader) || clock_monotonic_ns() >= deadline_ns)
 			break;
-		number = sigtimedwait(heard, &info, deadline_ns == UINT64_MAX ? NULL : &longest);
-		if (number != SIGTERM && number != SIGUSR1)
-			continue;
-		ending |= number == SIGTERM;
-		kill_both(couple);
-		if (deadline_ns == UINT64_MAX)
+		number = dying ? 0
+			       : sigtimedwait(heard, NULL,
+					      deadline_ns == UINT64_MAX ? NULL : &longest);
+		if (number == SIGTERM || number == SIGUSR1) {
+			ending |= number == SIGTERM;
+			dying = true;
+			kill_both(couple);
+		}
+		if (dying && deadline_ns == UINT64_MAX)
 			deadline_ns = clock_monotonic_ns() + DEATH_NS;
 	}
 	if (ending)
 		_exit(0);
 }
 
-/* It kills processes of other users, and makes them. */
-static void start_both(struct couple *couple, const struct helper_work *work, const void *context,
-		       struct helper_shared *shared)
-{
-	const int parent_fd = STDERR_FILENO + 1;
-	int pair[2] = {-1, -1};
+#define PARENT_FD (STDERR_FILENO + 1)
 
-	if (work->serve && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		_exit(1);
+/* It kills processes of other users, and makes them. False: there was no room for both. */
+static bool start_both(struct couple *couple, const struct helper_work *work, const void *context,
+		       struct helper_shared *shared, uint64_t lost)
+{
+	int pair[2] = {-1, -1};
+	pid_t keeper = getpid();
+
 	*couple = (struct couple){0};
-	if (work->serve)
+	if (work->serve) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+			return false;
 		couple->reader = fork();
-	if (work->serve && !couple->reader) {
-		close(parent_fd);
-		close(pair[0]);
-		serve(work, shared, pair[1]);
+		if (!couple->reader) {
+			close(PARENT_FD);
+			close(pair[0]);
+			serve(work, shared, pair[1], keeper);
+		}
 	}
-	if (couple->reader < 0)
-		_exit(1);
-	couple->helper = fork();
-	if (!couple->helper) {
+	if (couple->reader >= 0)
+		couple->helper = fork();
+	if (couple->reader >= 0 && !couple->helper) {
 		if (work->serve)
 			close(pair[1]);
-		help(work, context, shared, parent_fd, pair[0]);
+		help(work, context, shared, PARENT_FD, pair[0], lost, keeper);
 	}
-	if (couple->helper < 0)
-		_exit(1);
 	if (work->serve) {
 		close(pair[0]);
 		close(pair[1]);
 	}
+	if (couple->reader >= 0 && couple->helper >= 0)
+		return true;
+	couple->reader = couple->reader > 0 ? couple->reader : 0;
+	couple->helper = 0;
+	kill_both(couple);
+	return false;
+}
+
+/* In its turn: after what the helper has answered, and before the next one answers. */
+static void report_death(struct helper_shared *shared, uint64_t *lost)
+{
+	const struct helper_message_head head = {helper_load(&shared->current), HELPER_DIED};
+
+	helper_store(&shared->current, 0);
+	if (send(PARENT_FD, &head, sizeof(head), MSG_NOSIGNAL) < 0)
+		_exit(0);
+	*lost = head.number > *lost ? head.number : *lost;
+}
+
+/* Between two helpers. A signal to kill the one that has died is not for the next one. */
+static void rest(uint64_t pause_ns)
+{
+	const struct timespec none = {0},
+			      pause = {(time_t)(pause_ns / NS_PER_S), (long)(pause_ns % NS_PER_S)};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	if (sigtimedwait(&set, NULL, &pause) == SIGTERM)
+		_exit(0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	while (sigtimedwait(&set, NULL, &none) == SIGUSR1)
+		;
 }
 
 _Noreturn void helper_keep(const struct helper_work *work, const void *context,
 			   struct helper_shared *shared, int fd, pid_t parent)
 {
-	const struct timespec pause = {.tv_nsec = RESTART_NS};
+	uint64_t pause_ns = RESTART_NS, lost = 0;
 	sigset_t heard, all;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
+	sandbox_end_with(parent);
 	prctl(PR_SET_NAME, "dwell-helper");
 	/* what the terminal or a service manager ends is the parent, and we with it */
 	sigfillset(&all);
@@ -383,19 +423,18 @@ _Noreturn void helper_keep(const struct helper_work *work, const void *context,
 	keep_only(fd);
 	sandbox_keep(keeping_rights, ARRAY_SIZE(keeping_rights));
 	for (;;) {
+		uint64_t answered = helper_load(&shared->answered);
 		struct couple couple;
 
-		start_both(&couple, work, context, shared);
-		await(&couple, &heard);
-		/* nothing is left to work for; a library that gives up has another status */
-		if (WIFEXITED(couple.status) && !WEXITSTATUS(couple.status))
-			_exit(0);
-		helper_store(&shared->lost, helper_load(&shared->current));
-		helper_store(&shared->current, 0);
+		if (start_both(&couple, work, context, shared, lost))
+			await(&couple, &heard);
 		helper_store(&shared->cpu_ns, shared->cpu_ns + couple.cpu_ns);
 		helper_store(&shared->helper_cpu_ns, 0);
 		helper_store(&shared->reader_cpu_ns, 0);
-		helper_store(&shared->restarts, shared->restarts + 1);
-		nanosleep(&pause, NULL);
+		report_death(shared, &lost);
+		if (helper_load(&shared->answered) != answered)
+			pause_ns = RESTART_NS;
+		rest(pause_ns);
+		pause_ns = 2 * pause_ns < RESTART_MAX_NS ? 2 * pause_ns : RESTART_MAX_NS;
 	}
 }

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 
-/* FNV-1a, by words, from a secret start; each word is mixed before the next. */
+/* By words, from a secret start; each word is mixed before the next. */
 static uint64_t hash_of(uint64_t key, const uint8_t *bytes, size_t length)
 {
 	uint64_t hash = key ^ length;

@@ -84,89 +84,116 @@ static void empty_root(void)
 
 /* What computing, allocating, reading what is open, and talking over it take. */
 static const int allowed[] = {
-	SYS_read,
-	SYS_pread64,
-	SYS_write, /* of the vdso, into memory */
-	SYS_memfd_create,
-	SYS_close,
-	SYS_dup,
-	SYS_fcntl,
-	SYS_fstat,
+	SYS_read,	  SYS_pread64,	      SYS_write, /* of the vdso, into memory */
+	SYS_memfd_create, SYS_close,	      SYS_dup,		SYS_fcntl,	     SYS_fstat,
 	SYS_newfstatat, /* which fstat(3) is */
-	SYS_lseek,
-	SYS_munmap,
-	SYS_mremap,
-	SYS_madvise,
-	SYS_brk,
+	SYS_lseek,	  SYS_munmap,	      SYS_mremap,	SYS_madvise,	     SYS_brk,
 #ifdef SYS_poll
 	SYS_poll,
 #endif
-	SYS_ppoll,
-	SYS_recvfrom,
-	SYS_recvmsg,
-	SYS_sendto,
-	SYS_sendmsg,
-	SYS_futex,
-	SYS_clock_gettime,
-	SYS_getrandom,
-	SYS_getpid,
-	SYS_gettid,
+	SYS_ppoll,	  SYS_recvfrom,	      SYS_recvmsg,	SYS_sendto,	     SYS_sendmsg,
+	SYS_futex,	  SYS_clock_gettime,  SYS_getrandom,	SYS_getpid,	     SYS_gettid,
 	SYS_sysinfo, /* of qsort(3) */
-	SYS_prlimit64,
-	SYS_rt_sigaction,
-	SYS_rt_sigprocmask,
-	SYS_rt_sigreturn,
-	SYS_tgkill, /* of abort(3); other processes are of other users */
-	SYS_restart_syscall,
-	SYS_exit,
+	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall, SYS_exit,
 	SYS_exit_group,
 };
 
-/* These may not make code. */
-static const int without_code[] = {SYS_mmap, SYS_mprotect};
+/* Those of which one argument must not have a bit: no new code, and no memory beyond RLIMIT_DATA.
+ */
+static const struct {
+	int number;
+	unsigned int argument;
+	__u32 bits;
+} without[] = {
+	{SYS_mmap, 2, PROT_EXEC},
+	{SYS_mmap, 3, MAP_SHARED},
+	{SYS_mprotect, 2, PROT_EXEC},
+};
 
 #define LOAD(field)    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (__u32)offsetof(struct seccomp_data, field))
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
+#define REFUSE	       RETURN(SECCOMP_RET_ERRNO | EPERM)
+#define IF(test, value, then, otherwise)                                                           \
+	BPF_JUMP(BPF_JMP | (test) | BPF_K, (__u32)(value), (then), (otherwise))
 
-/* Documentation/userspace-api/seccomp_filter.rst */
-static void filter_calls(void)
+/* Documentation/userspace-api/seccomp_filter.rst. False: this kernel has none. */
+static bool filter_calls(void)
 {
 #ifdef ARCHITECTURE
-	struct sock_filter program[4 + 2 * ARRAY_SIZE(allowed) + 5 * ARRAY_SIZE(without_code) + 1];
+	/* abort(3) and limits are its own; by low words, as both are 32 bits wide */
+	const struct {
+		int number;
+		__u32 first; /* argument */
+	} own[] = {{SYS_tgkill, (__u32)getpid()}, {SYS_prlimit64, 0}};
+	struct sock_filter program[5 + 2 * ARRAY_SIZE(allowed) +
+				   5 * (ARRAY_SIZE(own) + ARRAY_SIZE(without)) + 3];
 	struct sock_fprog filter = {.filter = program};
 	unsigned short used = 0;
 
-	program[used++] = (struct sock_filter)LOAD(arch);
-	program[used++] =
-		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
-	program[used++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
-	program[used++] = (struct sock_filter)LOAD(nr);
+#define ADD(...) (program[used++] = (struct sock_filter)__VA_ARGS__)
+	ADD(LOAD(arch));
+	ADD(IF(BPF_JEQ, ARCHITECTURE, 1, 0));
+	ADD(REFUSE);
+	ADD(LOAD(nr));
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
-		program[used++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							       (__u32)allowed[i], 0, 1);
-		program[used++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+		ADD(IF(BPF_JEQ, allowed[i], 0, 1));
+		ADD(RETURN(SECCOMP_RET_ALLOW));
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(without_code); i++) {
-		program[used++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							       (__u32)without_code[i], 0, 4);
-		program[used++] = (struct sock_filter)LOAD(args[2]);
-		program[used++] =
-			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
-		program[used++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
-		program[used++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		ADD(IF(BPF_JEQ, own[i].number, 0, 4));
+		ADD(LOAD(args[0]));
+		ADD(IF(BPF_JEQ, own[i].first, 0, 1));
+		ADD(RETURN(SECCOMP_RET_ALLOW));
+		ADD(REFUSE);
 	}
-	program[used++] = (struct sock_filter)RETURN(SECCOMP_RET_ERRNO | EPERM);
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++) {
+		ADD(IF(BPF_JEQ, without[i].number, 0, 4));
+		ADD(LOAD(args[without[i].argument]));
+		ADD(IF(BPF_JSET, without[i].bits, 0, 1));
+		ADD(REFUSE);
+		ADD(LOAD(nr));
+	}
+	ADD(IF(BPF_JEQ, SYS_mmap, 1, 0));
+	ADD(IF(BPF_JEQ, SYS_mprotect, 0, 1));
+	ADD(RETURN(SECCOMP_RET_ALLOW));
+	ADD(REFUSE);
+#undef ADD
 	filter.len = used;
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0) {
-		/* a kernel without seccomp: it has no rights left in any case */
-	}
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) >= 0;
+#else
+	return false;
 #endif
 }
 
-void sandbox_confine(void)
+static bool has_capabilities(void)
 {
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		if (sets[i].permitted || sets[i].effective)
+			return true;
+	return false;
+}
+
+void sandbox_end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+bool sandbox_confine(pid_t parent)
+{
+	bool capable, filtered;
+
 	empty_root();
 	sandbox_become_nobody(NULL, 0);
 	sandbox_keep(NULL, 0);
-	filter_calls();
+	sandbox_end_with(parent);
+	capable = has_capabilities();
+	filtered = filter_calls();
+	return filtered || !capable;
 }

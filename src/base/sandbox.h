@@ -3,8 +3,11 @@
 #ifndef DWELL_BASE_SANDBOX_H
 #define DWELL_BASE_SANDBOX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "base/cleanup.h"
 
 /*
  * If the process is root's, it becomes a user that owns no file and no other process, in no group
@@ -19,8 +22,12 @@ void sandbox_keep(const int *capabilities, size_t count);
 /*
  * For a process that only computes and talks over what it has open: another user, no capability, an
  * empty root directory, and no system call that opens, connects, starts or traces anything. Those
- * fail with EPERM.
+ * fail with EPERM. It ends with its parent. False: it has capabilities left, and this kernel has no
+ * filter of system calls.
  */
-void sandbox_confine(void);
+bool sandbox_confine(pid_t parent) must_check;
+
+/* SIGKILL when the parent ends; if it has ended, now. A change of the user undoes it. */
+void sandbox_end_with(pid_t parent);
 
 #endif

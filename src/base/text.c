@@ -142,6 +142,10 @@ char *text_format(char *room, size_t bytes, size_t *ret_length, const char *form
 		length = (int)bytes - 1;
 	}
 	va_end(again);
+	if (length < 0) {
+		text = NULL;
+		*room = '\0';
+	}
 	*ret_length = length < 0 ? 0 : text_tame(text ? text : room, (size_t)length, format);
 	return text;
 }

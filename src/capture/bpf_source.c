@@ -290,7 +290,11 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	return 0;
 }
 
-static int drain(struct session *session, struct record_sink sink, struct error *error)
+/* For answers of helpers, in one snapshot or one look at the events. */
+#define ANSWERS_NS (100 * NS_PER_MS)
+
+static int drain(struct session *session, uint64_t deadline_ns, struct record_sink sink,
+		 struct error *error)
 {
 	int result;
 
@@ -299,9 +303,9 @@ static int drain(struct session *session, struct record_sink sink, struct error 
 	if (result < 0)
 		return error_set(error, -result, "cannot read the event ring: %s",
 				 strerror(-result));
-	wait_sites_answer(session->wait_sites);
+	wait_sites_answer(session->wait_sites, deadline_ns);
 	if (session->spans) {
-		int settled = spans_settle(session->spans, false, sink);
+		int settled = spans_settle(session->spans, false, deadline_ns, sink);
 
 		if (settled < 0)
 			return error_set(error, -settled, "cannot take a record: %s",
@@ -390,16 +394,22 @@ static int report_hostile(struct session *session, struct record_sink sink)
 {
 	size_t count = wait_sites_hostile(session->wait_sites), before = session->hostile_reported;
 
+	if (wait_sites_gone(session->wait_sites))
+		count = SIZE_MAX;
 	session->hostile_reported = count;
+	if (before != SIZE_MAX && count == SIZE_MAX)
+		return sink_missing(sink, "futex-places",
+				    "dwell's helper has ended: dwell classifies futex waits by "
+				    "operation only");
 	if (before < WAIT_SITES_HOSTILE_MAX && count >= WAIT_SITES_HOSTILE_MAX)
 		return sink_missing(sink, "futex-places",
-				    "too many programs hang or kill who reads their files and "
-				    "memory: only the operation classifies all futex waits");
+				    "reading the files or memory of too many programs made "
+				    "dwell's helper hang or die: dwell classifies futex waits by "
+				    "operation only");
 	if (!before && count)
-		return sink_missing(
-			sink, "futex-places",
-			"a program hangs or kills who reads its files and memory: only the "
-			"operation classifies its futex waits");
+		return sink_missing(sink, "futex-places",
+				    "reading a program's files or memory made dwell's helper hang "
+				    "or die: dwell classifies its futex waits by operation only");
 	return 0;
 }
 
@@ -407,7 +417,8 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 			struct error *error)
 {
 	struct session *session = data;
-	int result = drain(session, sink, error); /* answers what the walk will ask for */
+	uint64_t deadline_ns = clock_monotonic_ns() + ANSWERS_NS;
+	int result = drain(session, deadline_ns, sink, error); /* what the walk will ask for */
 
 	if (result < 0)
 		return result;
@@ -420,11 +431,11 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	wait_sites_forget(session->wait_sites);
 	result = report_hostile(session, sink);
 	if (result >= 0)
-		result = drain(session, sink, error);
+		result = drain(session, deadline_ns, sink, error);
 	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))
 		result = send_reasons(session, *ret_instant_ns, sink);
 	if (result >= 0 && session->spans)
-		result = spans_settle(session->spans, final, sink);
+		result = spans_settle(session->spans, final, deadline_ns, sink);
 	if (result >= 0 && session->spans)
 		result = spans_tell(session->spans, *ret_instant_ns, sink);
 	return result;
@@ -452,10 +463,10 @@ static int bpf_await(void *data, int timeout_ms, struct record_sink sink, struct
 
 	session->bpf->bss->ends_awaited = true;
 	/* what was sent before anybody was told to wake us */
-	result = drain(session, sink, error);
+	result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
 	if (result == 0) {
 		ready = epoll_wait(ring_buffer__epoll_fd(session->ring), &event, 1, timeout_ms);
-		result = drain(session, sink, error);
+		result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
 		if (result >= 0)
 			result = ready > 0;
 	} else if (result > 0) {
@@ -546,7 +557,7 @@ static int bpf_descriptor(const void *data)
 
 static int bpf_work(void *data, struct record_sink sink, struct error *error)
 {
-	return drain(data, sink, error);
+	return drain(data, clock_monotonic_ns() + ANSWERS_NS, sink, error);
 }
 
 static uint64_t bpf_helpers_cpu_ns(const void *data)

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -361,7 +362,7 @@ _Noreturn static void close_later(const struct span_probes *probes, int until)
 /*
  * The kernel waits for a grace period whenever the last descriptor of a tracepoint's event is
  * closed, under one lock: more than a second for all. The end of dwell does not wait for that: a
- * process of its own holds them until then, and they are disabled immediately.
+ * process of its own holds them until then. Links of tracepoints are disabled immediately, before.
  */
 static int hold_open(const struct span_probes *probes)
 {
@@ -372,10 +373,15 @@ static int hold_open(const struct span_probes *probes)
 		return -1;
 	pid = fork();
 	if (!pid) {
+		/* not our child: it may outlive this detachment, and nothing waits for it */
+		if (fork())
+			_exit(0);
 		close(ends[1]);
 		close_later(probes, ends[0]);
 	}
 	close(ends[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	return ends[1];
 }
 

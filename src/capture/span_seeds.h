@@ -6,6 +6,7 @@
 #ifndef DWELL_CAPTURE_SPAN_SEEDS_H
 #define DWELL_CAPTURE_SPAN_SEEDS_H
 
+#include "base/identities.h"
 #include "capture/span_stacks.h"
 
 /* All zeros is empty, but for the descriptor. */

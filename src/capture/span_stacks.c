@@ -11,7 +11,7 @@
 #include "symbol/opener.h"
 
 /* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
-#define STACKS_MAX	  65536
+#define STACKS_BYTES_MAX  (16 << 20)
 #define FRAMES_BYTES_MAX  (32 << 20)
 #define READER_FRAMES_MAX (1 << 20)
 
@@ -25,7 +25,10 @@ int span_stacks_start(struct span_stacks *stacks, const struct span_options *opt
 {
 	const struct stack_question question = {.kind = STACK_PRELOAD};
 
-	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX, .first = 1, .next = 1};
+	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX,
+				       .stacks.bytes_max = STACKS_BYTES_MAX,
+				       .first = 1,
+				       .next = 1};
 	opener_allow_symbols(options->symbols);
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
@@ -39,14 +42,19 @@ void span_stacks_release(struct span_stacks *stacks)
 {
 	helper_end(stacks->helper);
 	interned_release(&stacks->frames);
-	identities_release(&stacks->stacks);
+	interned_release(&stacks->stacks);
 	free(stacks->ids);
 	*stacks = (struct span_stacks){0};
 }
 
+uint64_t span_stacks_deaths(const struct span_stacks *stacks)
+{
+	return helper_deaths(stacks->helper);
+}
+
 bool span_stacks_ended(const struct span_stacks *stacks)
 {
-	return stacks->deaths >= DEATHS_MAX;
+	return helper_deaths(stacks->helper) >= DEATHS_MAX || helper_is_gone(stacks->helper);
 }
 
 static size_t bytes_of(const struct span_stack *stack, bool asleep)
@@ -153,7 +161,7 @@ static int take_part(struct span_stacks *stacks, const uint8_t *bytes, size_t le
 		uint8_t room[STACK_FRAME_BYTES];
 	} frame;
 	uint64_t generation;
-	int result;
+	uint32_t id;
 
 	if (length < sizeof(struct stack_part) ||
 	    length > offsetof(struct stack_part, frame) + sizeof(frame))
@@ -162,24 +170,17 @@ static int take_part(struct span_stacks *stacks, const uint8_t *bytes, size_t le
 	length -= offsetof(struct stack_part, frame);
 	memcpy(&frame, bytes + offsetof(struct stack_part, frame), length);
 	take_generation(stacks, generation);
-	if (!is_frame(&frame.record, length) || frame.record.id != stacks->id_count + 1 ||
-	    stacks->id_count == READER_FRAMES_MAX)
+	id = frame.record.id;
+	if (!id || id <= stacks->id_count || id > READER_FRAMES_MAX)
 		return 0;
-	if (array_reserve(&stacks->ids, &stacks->id_room, stacks->id_count + 1,
-			  sizeof(*stacks->ids)) < 0)
+	if (array_reserve(&stacks->ids, &stacks->id_room, id, sizeof(*stacks->ids)) < 0)
 		return -ENOMEM;
-	result = add_frame(stacks, &frame.record, time_ns, &stacks->ids[stacks->id_count], sink);
-	stacks->id_count++;
-	return result;
-}
-
-static uint64_t hash(const uint32_t *ids, uint32_t count)
-{
-	uint64_t value = 0xcbf29ce484222325ULL; /* FNV-1a, by words */
-
-	for (uint32_t i = 0; i < count; i++)
-		value = (value ^ ids[i]) * 0x100000001b3ULL;
-	return value;
+	/* one that is refused, or did not come, costs the stacks that it is in */
+	memset(stacks->ids + stacks->id_count, 0, (id - stacks->id_count) * sizeof(*stacks->ids));
+	stacks->id_count = id;
+	if (!is_frame(&frame.record, length))
+		return 0;
+	return add_frame(stacks, &frame.record, time_ns, &stacks->ids[id - 1], sink);
 }
 
 /* The frames by our own ids. False: one of them has none. */
@@ -206,21 +207,18 @@ static int send_stack(struct span_stacks *stacks, const struct stack_answer *ans
 	uint32_t *ids = (uint32_t *)(out.room + sizeof(out.record));
 	size_t known = stacks->stacks.count, index;
 	size_t bytes = answer->count * sizeof(*ids);
-	uint64_t key;
 
 	*ret_id = 0;
 	if (!translate(stacks, answer, ids)) {
 		stacks->lost++;
 		return 0;
 	}
-	key = hash(ids, answer->count);
-	if (known == STACKS_MAX &&
-	    identities_find(&stacks->stacks, answer->count, key) == IDENTITY_NONE) {
+	index = interned_add(&stacks->stacks, ids, bytes);
+	if (index == INTERNED_FULL) {
 		stacks->lost++;
 		return 0;
 	}
-	index = identities_add(&stacks->stacks, answer->count, key);
-	if (index == IDENTITY_NONE)
+	if (index == INTERNED_NONE)
 		return -ENOMEM;
 	*ret_id = (uint32_t)index + 1;
 	if (index < known)
@@ -286,9 +284,6 @@ int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t 
 
 		if (state == HELPER_NONE)
 			return 0;
-		/* of a number that was not given, or is done */
-		if (*ret_number < stacks->first || *ret_number >= stacks->next)
-			continue;
 		asked = &stacks->asked[*ret_number % SPAN_STACKS_ASKED];
 		if (state == HELPER_PART) {
 			result = take_part(stacks, bytes, length, asked->time_ns, sink);
@@ -296,13 +291,10 @@ int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t 
 				return result;
 			continue;
 		}
-		if (state == HELPER_LOST) {
-			stacks->lost++;
-			stacks->deaths++;
-		} else {
+		if (state == HELPER_LOST)
+			stacks->lost += asked->counts;
+		else
 			result = take_answer(stacks, bytes, length, asked, found, sink);
-		}
-		/* answers come in the order of questions: what lies between is lost */
 		stacks->first = *ret_number + 1;
 		return result < 0 ? result : 1;
 	}

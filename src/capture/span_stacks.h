@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/identities.h"
 #include "base/interned.h"
 #include "bpf/config.h"
 #include "capture/sink.h"
@@ -22,7 +21,7 @@
 struct span_stacks {
 	struct helper *helper;
 	struct interned frames;	   /* as records, without their ids */
-	struct identities stacks;  /* (count, hash of the frames' ids) */
+	struct interned stacks;	   /* as ids of frames */
 	struct span_stacks_asked { /* by number modulo SPAN_STACKS_ASKED */
 		uint64_t time_ns;
 		bool counts; /* towards the quality */
@@ -33,8 +32,7 @@ struct span_stacks {
 	uint64_t generation;				/* the reader whose ids these are */
 	struct symbolizer_counts counts, counts_before; /* of this reader; of those before */
 	uint64_t complete, truncated, failed;
-	uint64_t lost;	 /* stacks that found no room, or whose reader died */
-	uint64_t deaths; /* of readers */
+	uint64_t lost; /* stacks that found no room, or whose reader died */
 };
 
 /* What is known of a stack; all zeros: nothing. */
@@ -67,6 +65,7 @@ struct span_question *span_question_new(const struct span_stack *raw, bool aslee
 
 /* The number by which the answer comes; 0: there is no room now. */
 uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question);
+uint64_t span_stacks_deaths(const struct span_stacks *stacks); /* of readers */
 /* None is asked for any more: too many readers have died of this process. */
 bool span_stacks_ended(const struct span_stacks *stacks);
 

@@ -25,7 +25,6 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
  * How long records wait for stacks before the next ones are read, in all and for a single one. What
  * has not come by then comes later: nothing is lost, but with the last.
  */
-#define SETTLE_NS	 (100 * NS_PER_MS)
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (500 * NS_PER_MS)
 
@@ -342,6 +341,8 @@ static int pump(struct spans *spans, uint64_t deadline_ns, uint64_t single_ns,
 		uint64_t number;
 		int result = 0;
 
+		if (span_stacks_ended(&spans->stacks))
+			spans->stacks.lost += span_queue_give_up(&spans->queue);
 		span_queue_ask(&spans->queue, &spans->stacks);
 		while (result >= 0 && (waiting = span_queue_take(&spans->queue))) {
 			result = process(spans, &waiting->record, &waiting->found, sink);
@@ -418,6 +419,7 @@ int spans_take(struct spans *spans, const struct wire_header *record, struct rec
 {
 	const struct span_found nothing = {0};
 	struct span_question *question = NULL;
+	bool asked;
 	int result = 0;
 
 	/* not attached yet: of threads that were there before */
@@ -433,10 +435,11 @@ int spans_take(struct spans *spans, const struct wire_header *record, struct rec
 		return result;
 	if (!question && !spans->queue.first)
 		return process(spans, record, &nothing, sink);
+	asked = question != NULL;
 	result = span_queue_add(&spans->queue, record, kept_bytes(record), question);
 	if (result == -ENOSPC) {
 		/* in its order, all of them without the stacks that have not come */
-		spans->stacks.lost += span_queue_give_up(&spans->queue) + (question != NULL);
+		spans->stacks.lost += span_queue_give_up(&spans->queue) + asked;
 		result = pump(spans, 0, 0, sink);
 		return result < 0 ? result : process(spans, record, &nothing, sink);
 	}
@@ -445,10 +448,9 @@ int spans_take(struct spans *spans, const struct wire_header *record, struct rec
 	return result < 0 ? result : 0;
 }
 
-int spans_settle(struct spans *spans, bool last, struct record_sink sink)
+int spans_settle(struct spans *spans, bool last, uint64_t deadline_ns, struct record_sink sink)
 {
-	uint64_t wait_ns = last ? SETTLE_LAST_NS : SETTLE_NS;
-	int result = pump(spans, clock_monotonic_ns() + wait_ns,
+	int result = pump(spans, last ? clock_monotonic_ns() + SETTLE_LAST_NS : deadline_ns,
 			  last ? SETTLE_LAST_NS : SETTLE_SINGLE_NS, sink);
 
 	if (result == 0 && last) {
@@ -461,21 +463,21 @@ int spans_settle(struct spans *spans, bool last, struct record_sink sink)
 /* At the first, and when no stack is asked for any more. */
 static int report_deaths(struct spans *spans, struct record_sink sink)
 {
-	bool first = !spans->deaths_reported && spans->stacks.deaths;
+	bool first = !spans->deaths_reported && span_stacks_deaths(&spans->stacks);
 	bool ended = span_stacks_ended(&spans->stacks);
 
 	if (ended && spans->deaths_reported != UINT64_MAX) {
 		spans->deaths_reported = UINT64_MAX;
 		return sink_missing(sink, "stacks",
-				    "the program hangs or kills who reads its files and memory: no "
-				    "more stacks are read");
+				    "reading the program's files or memory made dwell's helper "
+				    "hang or die too often: no more stacks are read");
 	}
 	if (!first)
 		return 0;
-	spans->deaths_reported = spans->stacks.deaths;
+	spans->deaths_reported = span_stacks_deaths(&spans->stacks);
 	return sink_missing(sink, "stacks",
-			    "the program hangs or kills who reads its files and memory: some "
-			    "stacks are lost");
+			    "reading the program's files or memory made dwell's helper hang or "
+			    "die: some stacks are lost");
 }
 
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink)

@@ -80,7 +80,8 @@ int spans_take(struct spans *spans, const struct wire_header *record,
 uint64_t spans_helper_cpu_ns(const struct spans *spans);
 
 /* Waits a while for stacks that have been asked for; with the last, nothing is left afterwards. */
-int spans_settle(struct spans *spans, bool last, struct record_sink sink) must_check;
+int spans_settle(struct spans *spans, bool last, uint64_t deadline_ns,
+		 struct record_sink sink) must_check;
 
 /* At a snapshot: WIRE_RUNTIME. */
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink) must_check;

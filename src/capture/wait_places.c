@@ -136,14 +136,14 @@ static bool explain(struct places *places, const struct site_key *key, struct si
 }
 
 /* A part of a thread's stack: most frames are small. */
-struct stack_part {
+struct stack_bytes {
 	uint32_t tid;
 	uint64_t start;
 	size_t bytes;
 	uint8_t memory[2048];
 };
 
-static bool read_word(struct stack_part *part, uint64_t address, __u64 *ret_word)
+static bool read_word(struct stack_bytes *part, uint64_t address, __u64 *ret_word)
 {
 	uint64_t offset = address - part->start;
 
@@ -165,7 +165,7 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 {
 	struct site_key key = question->key;
 	struct site_frame frame = question->frame;
-	struct stack_part memory = {.tid = question->tid};
+	struct stack_bytes memory = {.tid = question->tid};
 
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		struct site *site = &answer->places[i].site;
@@ -242,8 +242,8 @@ _Static_assert(sizeof(struct places_answer) <= HELPER_MESSAGE_BYTES, "it fits in
 const struct helper_work places_work = {
 	.begin = begin,
 	.answer = answer,
-	/* symbols of the largest programs take some 100 MiB */
 	.serve = opener_serve,
+	/* symbols of the largest programs take some 100 MiB */
 	.memory_bytes = 192 << 20,
 	.memory_max_bytes = 192 << 20,
 	.patience_ns = 5 * NS_PER_S,

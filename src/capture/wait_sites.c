@@ -17,7 +17,6 @@
  * round may: only there can the waits that began before dwell still be corrected. None waits long
  * for a single question, of a file or a memory that does not answer.
  */
-#define ANSWER_NS	(100 * NS_PER_MS)
 #define FIRST_ANSWER_NS (2 * NS_PER_S)
 #define SINGLE_NS	(20 * NS_PER_MS)
 #define FIRST_SINGLE_NS NS_PER_S
@@ -161,11 +160,12 @@ static void ask_more(struct wait_sites *sites, bool *fresh)
 		sites->question_count * sizeof(sites->questions[0]));
 }
 
-void wait_sites_answer(struct wait_sites *sites)
+void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns)
 {
 	bool first = !sites->answered_once, fresh = true;
-	uint64_t deadline_ns = clock_monotonic_ns() + (first ? FIRST_ANSWER_NS : ANSWER_NS);
 
+	if (first)
+		deadline_ns = clock_monotonic_ns() + FIRST_ANSWER_NS;
 	ask_more(sites, &fresh);
 	while (sites->first < sites->next) {
 		uint8_t bytes[HELPER_MESSAGE_BYTES];
@@ -179,9 +179,6 @@ void wait_sites_answer(struct wait_sites *sites)
 
 		if (state == HELPER_NONE)
 			break;
-		/* of a number that was not given, or is done */
-		if (number < sites->first || number >= sites->next)
-			continue;
 		question = &sites->asked[number % ASKED_MAX];
 		if (state == HELPER_LOST &&
 		    identities_add(&sites->hostile, question->key.pid,
@@ -192,7 +189,6 @@ void wait_sites_answer(struct wait_sites *sites)
 			memcpy(&found, bytes, sizeof(found));
 			take(sites, question, &found);
 		}
-		/* answers come in the order of questions: what lies between is lost */
 		sites->first = number + 1;
 		sites->answered_once |= question->tid != 0; /* which a preload has not */
 		ask_more(sites, &fresh);
@@ -209,6 +205,11 @@ void wait_sites_forget(struct wait_sites *sites)
 size_t wait_sites_hostile(const struct wait_sites *sites)
 {
 	return sites->hostile.count;
+}
+
+bool wait_sites_gone(const struct wait_sites *sites)
+{
+	return helper_is_gone(sites->helper);
 }
 
 uint64_t wait_sites_cpu_ns(const struct wait_sites *sites)

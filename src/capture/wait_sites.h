@@ -7,6 +7,7 @@
 #define DWELL_CAPTURE_WAIT_SITES_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -29,11 +30,12 @@ void wait_sites_preload(struct wait_sites *sites, uint32_t pid);
 void wait_sites_ask(struct wait_sites *sites, const struct site_question *question);
 
 /*
- * Answers what has been asked. Takes a bounded time; what is left over comes first the next time.
+ * Answers what has been asked, until the deadline (CLOCK_MONOTONIC); the first time may take 2 s.
+ * What is left over comes first the next time.
  * Whatever fails (the process is gone, its memory is not ours to read, a file that kills or stops
  * the helper) leaves the wait as it was classified.
  */
-void wait_sites_answer(struct wait_sites *sites);
+void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns);
 
 /* After a snapshot: answers about single waits are used up. */
 void wait_sites_forget(struct wait_sites *sites);
@@ -43,6 +45,9 @@ void wait_sites_forget(struct wait_sites *sites);
 size_t wait_sites_hostile(const struct wait_sites *sites);
 
 #define WAIT_SITES_HOSTILE_MAX 16
+
+/* No process is asked about any more: the helper and its keeper have ended. */
+bool wait_sites_gone(const struct wait_sites *sites);
 
 /* CPU time of the helper so far. */
 uint64_t wait_sites_cpu_ns(const struct wait_sites *sites);

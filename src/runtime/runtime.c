@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/helper.h"
+#include "symbol/mappings.h"
 #include "symbol/opener.h"
 
 /* The more specific first. */
@@ -29,6 +31,8 @@ struct search {
 	const struct runtime_ops *runtime;
 	uint32_t pid;
 	const char *symbols;
+	struct mappings mappings; /* the parent's */
+	size_t type_bytes;	  /* so far */
 };
 
 static int search_here(struct runtime_plan *plan, const struct search *search, struct error *error)
@@ -44,7 +48,8 @@ static int search_here(struct runtime_plan *plan, const struct search *search, s
 	return result;
 }
 
-#define PATH_BYTES 4096
+#define PATH_BYTES OPENER_PATH_BYTES
+#define ERRNO_MAX  4095 /* include/linux/err.h */
 #define TYPE_BYTES 8192 /* longer ones end here */
 
 /* A part of the helper's answer. */
@@ -109,35 +114,58 @@ static const struct helper_work search_work = {
 	.patience_ns = 30 * NS_PER_S,
 };
 
-/* A probe is an instruction in a file: only in one that the process itself has mapped. */
-static bool is_of_process(const char *path, uint32_t pid)
+/*
+ * A probe is an instruction in a file: only in one that the process itself has mapped. And it is in
+ * effect in that process alone, whatever file it is in (span_probes.c).
+ */
+static bool is_of_process(const char *path, const struct search *search)
 {
-	char beginning[32];
+	char beginning[64];
+	uint64_t start, end;
+	int used = 0;
 
-	snprintf(beginning, sizeof(beginning), "/proc/%u/", pid);
-	return !strncmp(path, beginning, strlen(beginning)) && !strstr(path, "/../");
+	snprintf(beginning, sizeof(beginning), "/proc/%u/exe", search->pid);
+	if (!strcmp(path, beginning))
+		return true;
+	snprintf(beginning, sizeof(beginning), "/proc/%u/map_files/", search->pid);
+	if (!strncmp(path, beginning, strlen(beginning)))
+		return sscanf(path + strlen(beginning), "%" SCNx64 "-%" SCNx64 "%n", &start, &end,
+			      &used) == 2 &&
+		       !path[strlen(beginning) + (size_t)used];
+	snprintf(beginning, sizeof(beginning), "/proc/%u/root", search->pid);
+	if (strncmp(path, beginning, strlen(beginning)) != 0)
+		return false;
+	for (size_t i = 0; i < search->mappings.count; i++)
+		if (search->mappings.items[i].inode &&
+		    !strcmp(search->mappings.items[i].path, path + strlen(beginning)))
+			return true;
+	return false;
 }
 
-#define PROBES_MAX 65536
+#define PROBES_MAX	16384
+#define TYPES_BYTES_MAX (16 << 20) /* of all of them */
 
-/* False: this is no probe. */
-static bool take_probe(struct runtime_plan *plan, uint32_t pid, const uint8_t *bytes, size_t length)
+/* 0, -ENOMEM, -E2BIG, or -EPROTO: this is no probe. */
+static int take_probe(struct runtime_plan *plan, struct search *search, const uint8_t *bytes,
+		      size_t length)
 {
 	static struct found_probe found;
 
-	if (length <= offsetof(struct found_probe, type) || length > sizeof(found) ||
-	    plan->count == PROBES_MAX)
-		return false;
+	if (length <= offsetof(struct found_probe, type) || length > sizeof(found))
+		return -EPROTO;
 	memcpy(&found, bytes, length);
 	if (((char *)&found)[length - 1] || !memchr(found.path, 0, sizeof(found.path)) ||
-	    found.polls > POLLS_WORKERS || !is_of_process(found.path, pid))
-		return false;
+	    found.polls > POLLS_WORKERS || !is_of_process(found.path, search))
+		return -EPROTO;
+	search->type_bytes += length - offsetof(struct found_probe, type);
+	if (plan->count == PROBES_MAX || search->type_bytes > TYPES_BYTES_MAX)
+		return -E2BIG;
 	return runtime_plan_add(plan, (struct runtime_probe){
 					      .path = strdup(found.path),
 					      .offset = found.offset,
 					      .polls = found.polls,
 					      .type = found.has_type ? strdup(found.type) : NULL,
-				      }) >= 0;
+				      });
 }
 
 static int take_plan(struct runtime_plan *plan, const uint8_t *bytes, size_t length,
@@ -148,7 +176,7 @@ static int take_plan(struct runtime_plan *plan, const uint8_t *bytes, size_t len
 	if (length != sizeof(found))
 		return -EPROTO;
 	memcpy(&found, bytes, sizeof(found));
-	if (found.runtime >= runtime_count || found.result > 1)
+	if (found.runtime >= runtime_count || found.result > 1 || found.result < -ERRNO_MAX)
 		return -EPROTO;
 	plan->runtime = runtimes[found.runtime];
 	plan->turns = found.turns;
@@ -158,36 +186,52 @@ static int take_plan(struct runtime_plan *plan, const uint8_t *bytes, size_t len
 	return found.result;
 }
 
-static int search_in_helper(struct runtime_plan *plan, const struct search *search,
-			    struct helper *helper, struct error *error)
+static int search_in_helper(struct runtime_plan *plan, struct search *search, struct helper *helper,
+			    struct error *error)
 {
 	static uint8_t bytes[HELPER_MESSAGE_BYTES];
 	enum helper_state state;
-	bool wrong = false;
+	size_t length = 0;
+	int result = 0;
 
 	if (!helper_ask(helper, "", 0))
 		return error_set(error, EAGAIN, "cannot ask the helper that reads programs");
 	do {
 		uint64_t number;
-		size_t length = 0;
 
 		state = helper_next(helper, UINT64_MAX, UINT64_MAX, &number, bytes, &length);
 		if (state == HELPER_PART)
-			wrong |= !take_probe(plan, search->pid, bytes, length);
-		if (state == HELPER_ANSWERED && !wrong)
-			return take_plan(plan, bytes, length, error);
-	} while (state == HELPER_PART);
+			result = take_probe(plan, search, bytes, length);
+	} while (state == HELPER_PART && result >= 0);
+	if (state == HELPER_ANSWERED) {
+		result = take_plan(plan, bytes, length, error);
+		if (result != -EPROTO)
+			return result;
+	}
 	if (state == HELPER_NONE)
 		return error_set(error, EINTR, "interrupted");
-	return error_set(error, EIO,
-			 "process %u hangs or kills who reads the files that it has mapped",
+	if (state == HELPER_LOST)
+		return error_set(error, EIO,
+				 "reading the files that process %u has mapped made dwell's helper "
+				 "hang or die",
+				 search->pid);
+	if (result == -ENOMEM)
+		return error_set(error, ENOMEM, "out of memory");
+	if (result == -E2BIG)
+		return error_set(error, E2BIG,
+				 "process %u has too many functions that poll tasks, or too long "
+				 "names of them",
+				 search->pid);
+	return error_set(error, EPROTO,
+			 "dwell's helper says of process %u what cannot be: its files may have "
+			 "taken it over",
 			 search->pid);
 }
 
 int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runtime, uint32_t pid,
 		      const char *symbols, struct error *error)
 {
-	const struct search search = {runtime, pid, symbols};
+	struct search search = {.runtime = runtime, .pid = pid, .symbols = symbols};
 	struct helper *helper;
 	int result;
 
@@ -198,8 +242,12 @@ int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runti
 		result = helper_start(&helper, &search_work, &search, error);
 		if (result < 0)
 			return result;
+		/* for those that lie where only their names lead */
+		if (mappings_load(&search.mappings, pid) < 0)
+			search.mappings.count = 0;
 		result = search_in_helper(plan, &search, helper, error);
 		helper_end(helper);
+		mappings_release(&search.mappings);
 	}
 	if (result == 0)
 		return error_set(error, ENOENT, "%s", plan->why);

@@ -100,9 +100,9 @@ static void index_units(struct debug_info *info)
 	Dwarf_CU *unit = NULL;
 	Dwarf_Half version;
 	uint8_t type;
-	Dwarf_Die die, split;
+	Dwarf_Die die;
 
-	while (dwarf_get_units(info->dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
+	while (dwarf_get_units(info->dwarf, unit, &unit, &version, &type, &die, NULL) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
 		if (array_reserve(&info->units, &info->unit_room, info->unit_count + 1,
@@ -324,7 +324,7 @@ static struct place place_of_call(Dwarf_Die *unit, Dwarf_Die *inlined)
 	size_t count;
 
 	if (!dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number))
-		place.line = (int)number;
+		place.line = number <= INT_MAX ? (int)number : 0;
 	if (!dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) &&
 	    !dwarf_getsrcfiles(unit, &files, &count) && number < count)
 		place.file = dwarf_filesrc(files, number, NULL, NULL);

@@ -24,7 +24,10 @@ struct plain {
 	jmp_buf too_long;
 };
 
-/* The library neither allocates nor opens anything between its calls of this. */
+/*
+ * What the library has allocated at the jump stays behind, some KiB at most (an identifier in
+ * Punycode): the helper's limit bounds it, and names that long are of attacks.
+ */
 static void append(const char *text, size_t length, void *data)
 {
 	struct plain *plain = data;

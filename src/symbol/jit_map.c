@@ -77,11 +77,12 @@ static int take_lines(struct jit_map *map, FILE *file)
 static void read_more(struct jit_map *map)
 {
 	struct stat status;
-	int fd = opener_jit_map(map->pid);
+	size_t count = map->count;
+	int fd = map->read_bytes < READ_MAX ? opener_jit_map(map->pid) : -1;
 
 	if (fd < 0)
 		return;
-	cleanup_file FILE *file = fdopen(fd, "r");
+	cleanup_file FILE *file = file_reading(fd);
 
 	if (!file || fstat(fd, &status) < 0 || (uint64_t)status.st_size <= map->read_bytes ||
 	    fseeko(file, (off_t)map->read_bytes, SEEK_SET) < 0)
@@ -89,9 +90,9 @@ static void read_more(struct jit_map *map)
 	if (take_lines(map, file) < 0) {
 		/* without memory: those that are known */
 	}
-	if (map->count)
+	if (map->count > count)
 		qsort(map->functions, map->count, sizeof(*map->functions), by_start);
-	for (size_t i = 0; i < map->count; i++) {
+	for (size_t i = 0; map->count > count && i < map->count; i++) {
 		uint64_t before = i ? map->functions[i - 1].reach : 0;
 
 		map->functions[i].reach =

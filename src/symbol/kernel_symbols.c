@@ -39,7 +39,7 @@ static int by_start(const void *left, const void *right)
 
 int kernel_symbols_load(struct kernel_symbols *symbols, int fd)
 {
-	cleanup_file FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	cleanup_file FILE *file = fd >= 0 ? file_reading(fd) : NULL;
 	char line[NAME_BYTES + 64], name[NAME_BYTES], type;
 	uint64_t address, seen = 0;
 	int result = 0;

@@ -22,8 +22,7 @@ static int append(struct mappings *mappings, struct mapping mapping)
 	return 0;
 }
 
-/* `start-end perms offset major:minor inode   path`; false for a line that maps no code. */
-static bool parse_line(char *line, struct mapping *ret_mapping)
+bool mapping_parse(char *line, struct mapping *ret_mapping)
 {
 	unsigned int major, minor;
 	char executable;
@@ -56,15 +55,13 @@ int mappings_load(struct mappings *mappings, uint32_t pid)
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	cleanup_file FILE *file = fdopen(fd, "r");
+	cleanup_file FILE *file = file_reading(fd);
 
-	if (!file) {
-		close(fd);
+	if (!file)
 		return -ENOMEM;
-	}
 	while (getline(&line, &room, file) > 0) {
 		struct mapping mapping;
-		int result = parse_line(line, &mapping) ? append(&now, mapping) : 0;
+		int result = mapping_parse(line, &mapping) ? append(&now, mapping) : 0;
 
 		if (result < 0) {
 			mappings_release(&now);
@@ -105,8 +102,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 int mapping_open_path(const struct mapping *mapping, uint32_t pid, char path[MAPPING_PATH_BYTES])
 {
-	return opener_mapping(pid, mapping->start, mapping->end, mapping->path, mapping->inode,
-			      path);
+	return opener_mapping(pid, mapping->start, mapping->end, path);
 }
 
 int mapping_open(const struct mapping *mapping, uint32_t pid)

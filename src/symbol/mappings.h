@@ -26,6 +26,12 @@ struct mappings {
 };
 
 /*
+ * A line of /proc/PID/maps: `start-end perms offset major:minor inode   path`, which is cut at its
+ * end; the path lies in it. False: it maps no code.
+ */
+bool mapping_parse(char *line, struct mapping *ret_mapping);
+
+/*
  * Reads them anew. Another user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then the
  * mappings are as they were; -ESRCH: it has ended, or is the kernel's.
  */

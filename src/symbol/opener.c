@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* strndupa */
+#define _GNU_SOURCE /* O_PATH */
 #include "symbol/opener.h"
 
 #include <errno.h>
@@ -10,16 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/helper.h"
+#include "base/identities.h"
+#include "symbol/foreign.h"
+#include "symbol/mappings.h"
 #include "symbol/thread_memory.h"
 
 enum kind {
 	OPEN_MAPS = 1,
 	OPEN_KERNEL_SYMBOLS,
 	OPEN_PROGRAM,
+	READ_PROGRAM_PATH,
 	OPEN_MAPPING,
 	OPEN_JIT_MAP,
 	OPEN_SYMBOLS,
@@ -31,7 +35,8 @@ enum kind {
 /* Cut off behind its text. */
 struct request {
 	uint32_t kind, pid; /* or tid */
-	uint64_t start, end, inode;
+	uint64_t start, end;
+	uint32_t with_switches; /* of memory */
 	uint32_t text_bytes;
 	char text[PATH_MAX + 1];
 };
@@ -64,79 +69,96 @@ __attribute__((format(printf, 1, 2))) static int open_path(const char *format, .
 	return fd < 0 ? -errno : fd;
 }
 
-static int serve_program(const struct request *request, char *path)
+/* The magic links of /proc lead to the file itself, whatever has its name now. */
+static int open_link(const char *link, uint32_t pid)
+{
+	int fd = open(link, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -errno : foreign_reopen(fd, pid);
+}
+
+/* 0 or -errno. */
+static int serve_program_path(const struct request *request, char *path)
 {
 	char link[64];
 	ssize_t length;
 
 	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
 	length = readlink(link, path, PATH_MAX);
-	path[length > 0 ? length : 0] = '\0';
-	return open_path("%s", link);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
 }
 
-/*
- * A filesystem that another user's program serves (FUSE): whoever opens a file there waits for that
- * program, and can't be killed meanwhile. Asked without asking it, by the attributes that the
- * kernel has. Mounts of a user namespace are no danger: they refuse us.
- */
-static bool is_served_by_others(const char *path, uint32_t pid)
+static int serve_program(const struct request *request, char *path)
 {
-	char mounts[64], line[PATH_MAX + 1024];
-	struct statx status;
-	unsigned int owner;
+	char link[64];
+	int result = serve_program_path(request, path);
 
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &status) < 0)
-		return false;
-	snprintf(mounts, sizeof(mounts), "/proc/%" PRIu32 "/mountinfo", pid);
-	cleanup_file FILE *file = fopen(mounts, "re");
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
+	return result < 0 ? result : open_link(link, request->pid);
+}
 
-	/* proc_pid_mountinfo(5): 36 35 98:0 /root /point options … - type source options */
-	while (file && fgets(line, sizeof(line), file)) {
-		const char *end = strstr(line, " - "), *user = end ? strstr(end, "user_id=") : NULL;
-		unsigned int major, minor;
+static void map_file_path(char path[OPENER_PATH_BYTES], const struct request *request)
+{
+	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+		 request->pid, request->start, request->end);
+}
 
-		if (user && sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 &&
-		    major == status.stx_dev_major && minor == status.stx_dev_minor &&
-		    !strncmp(end, " - fuse", 7) && sscanf(user, "user_id=%u", &owner) == 1)
-			return owner && owner != geteuid();
+/* What the kernel says of the mapping: the helper is not asked. 0 or -errno. */
+static int read_mapping(const struct request *request, struct mapping *ret_mapping, char **line)
+{
+	char path[64];
+	size_t room = 0;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", request->pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	if (!file)
+		return -errno;
+	while (getline(line, &room, file) > 0)
+		if (mapping_parse(*line, ret_mapping) && ret_mapping->start == request->start &&
+		    ret_mapping->end == request->end)
+			return 0;
+	return -ENOENT;
+}
+
+/* By its name, as the process sees it: only if it is still the same file. */
+static int serve_mapping_by_name(const struct request *request, char *path)
+{
+	cleanup_free char *line = NULL;
+	struct mapping mapping;
+	struct stat status;
+	int result = read_mapping(request, &mapping, &line);
+	cleanup_close int root = result < 0 ? result : foreign_root(request->pid);
+	int fd = root;
+
+	if (root < 0)
+		return root;
+	fd = foreign_path(root, mapping.path, RESOLVE_IN_ROOT);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &status) < 0 || status.st_ino != mapping.inode ||
+	    major(status.st_dev) != mapping.device >> 32 ||
+	    minor(status.st_dev) != (uint32_t)mapping.device) {
+		close(fd);
+		return -ESTALE;
 	}
-	return false;
+	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s", request->pid, mapping.path);
+	return foreign_reopen(fd, request->pid);
 }
 
 static int serve_mapping(const struct request *request, char *path)
 {
-	struct stat status;
 	int fd;
 
 	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
-	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
-		 request->pid, request->start, request->end);
-	if (is_served_by_others(path, request->pid))
-		return -EACCES;
-	fd = open(path, OPEN_FLAGS);
-	if (fd >= 0 || (errno != EPERM && errno != EACCES))
-		return fd < 0 ? -errno : fd;
-	/* by name, as the process sees it: only if it is still the same file */
-	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s", request->pid, request->text);
-	fd = open(path, OPEN_FLAGS);
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &status) && status.st_ino == request->inode)
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* Of the process's own user, or of root. */
-static bool is_trusted(const struct stat *status, uint32_t pid)
-{
-	struct stat process;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return S_ISREG(status->st_mode) &&
-	       (!status->st_uid || (!stat(path, &process) && process.st_uid == status->st_uid));
+	map_file_path(path, request);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		return foreign_reopen(fd, request->pid);
+	return errno == EPERM || errno == EACCES ? serve_mapping_by_name(request, path) : -errno;
 }
 
 /* Its number in its own pid namespace, which names the file. */
@@ -167,53 +189,19 @@ static uint32_t inner_pid(uint32_t pid)
 /* In /tmp every user may put a file of that name. */
 static int serve_jit_map(const struct request *request)
 {
-	struct stat status;
-	char path[128];
-	int fd;
+	char name[32];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root/tmp/perf-%" PRIu32 ".map",
-		 request->pid, inner_pid(request->pid));
-	fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &status) && is_trusted(&status, request->pid))
-		return fd;
-	close(fd);
-	return -EACCES;
+	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", inner_pid(request->pid));
+	return foreign_open_below(request->pid, "/tmp", name, 0, RESOLVE_NO_SYMLINKS);
 }
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
-
-/* `resolve`: RESOLVE_* of openat2(2). */
-static int open_below(const char *directory, const char *name, uint64_t resolve)
-{
-	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_BENEATH | resolve};
-	cleanup_close int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	long fd = at < 0 ? -1 : syscall(SYS_openat2, at, name, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* What the user of the process could not read, it cannot have us read. */
-static int check_debug_file(int fd, uint32_t pid)
-{
-	struct stat status;
-
-	if (fd < 0)
-		return fd;
-	if (!fstat(fd, &status) && is_trusted(&status, pid) &&
-	    (status.st_uid || status.st_mode & S_IROTH))
-		return fd;
-	close(fd);
-	return -EACCES;
-}
 
 static int serve_debug_id(const struct request *request)
 {
 	static const char digits[] = "0123456789abcdef";
 	char name[2 * 64 + 32] = ".build-id/";
 	size_t used = strlen(name);
-	int fd;
 
 	if (request->text_bytes < 2 || request->text_bytes > 64)
 		return -EINVAL;
@@ -227,42 +215,35 @@ static int serve_debug_id(const struct request *request)
 	}
 	snprintf(name + used, sizeof(name) - used, ".debug");
 	/* links in it lead to where packages put the file */
-	fd = open_below(DEBUG_DIRECTORY, name, 0);
-	return check_debug_file(fd, request->pid);
+	return foreign_open_below(0, DEBUG_DIRECTORY, name, 0, 0);
 }
 
 /* A bare name, for what is mapped: where that lies is what the kernel says. */
 static int serve_debug_link(const struct request *request)
 {
-	char link[96], beside[PATH_MAX], directory[2 * PATH_MAX + 64], name[NAME_MAX + 16];
-	ssize_t length;
-	char *slash;
-	int fd;
+	char directory[PATH_MAX + 32], name[NAME_MAX + 16];
+	cleanup_free char *line = NULL;
+	const char *text = request->text;
+	struct mapping mapping;
+	char *beside, *slash;
+	int fd, result;
 
-	if (!*request->text || strchr(request->text, '/') || strlen(request->text) > NAME_MAX)
+	if (!*text || strchr(text, '/') || strlen(text) > NAME_MAX)
 		return -EINVAL;
-	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
-		 request->pid, request->start, request->end);
-	length = readlink(link, beside, sizeof(beside) - 1);
-	if (length < 0)
-		return -errno;
-	beside[length] = '\0';
+	result = read_mapping(request, &mapping, &line);
+	if (result < 0)
+		return result;
+	beside = mapping.path;
 	slash = strrchr(beside, '/');
 	if (*beside != '/' || !slash)
 		return -ENOENT;
 	slash[slash == beside] = '\0';
 	snprintf(directory, sizeof(directory), DEBUG_DIRECTORY "%s", beside);
-	fd = check_debug_file(open_below(directory, request->text, RESOLVE_NO_SYMLINKS),
-			      request->pid);
-	if (fd >= 0)
-		return fd;
-	snprintf(directory, sizeof(directory), "/proc/%" PRIu32 "/root%s", request->pid, beside);
-	fd = check_debug_file(open_below(directory, request->text, RESOLVE_NO_SYMLINKS),
-			      request->pid);
-	if (fd >= 0)
-		return fd;
-	snprintf(name, sizeof(name), ".debug/%s", request->text);
-	return check_debug_file(open_below(directory, name, RESOLVE_NO_SYMLINKS), request->pid);
+	fd = foreign_open_below(0, directory, text, 0, RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		fd = foreign_open_below(request->pid, beside, text, RESOLVE_NO_SYMLINKS, 0);
+	snprintf(name, sizeof(name), ".debug/%s", text);
+	return fd < 0 ? foreign_open_below(request->pid, beside, name, RESOLVE_NO_SYMLINKS, 0) : fd;
 }
 
 /*
@@ -286,7 +267,7 @@ static uint64_t switches_asleep(uint32_t tid)
 	return state == 'S' || state == 'D' ? sum : 0;
 }
 
-/* `end` - `start` bytes; with the switches if `inode` is set. How many were read. */
+/* `end` - `start` bytes; with the switches if they are asked for. How many were read. */
 static size_t serve_memory(const struct request *request, struct memory_reply *reply)
 {
 	cleanup_memory struct thread_memory memory = thread_memory_open(request->pid);
@@ -296,16 +277,18 @@ static size_t serve_memory(const struct request *request, struct memory_reply *r
 	if (bytes > sizeof(reply->bytes))
 		return 0;
 	got = thread_memory_read(&memory, request->start, reply->bytes, bytes);
-	reply->switches = request->inode ? switches_asleep(request->pid) : 0;
+	reply->switches = request->with_switches ? switches_asleep(request->pid) : 0;
 	return got;
 }
 
-int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_length)
+int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_length, int *ret_fd)
 {
 	static struct request request;
+	bool with_path = false;
 	int fd = -EINVAL;
 
 	*ret_length = 0;
+	*ret_fd = -1;
 	if (length < offsetof(struct request, text) || length >= sizeof(request))
 		return -EINVAL;
 	memcpy(&request, bytes, length);
@@ -314,86 +297,120 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		return -EINVAL;
 	switch (request.kind) {
 	case OPEN_MAPS:
-		return open_path("/proc/%" PRIu32 "/maps", request.pid);
+		fd = open_path("/proc/%" PRIu32 "/maps", request.pid);
+		break;
 	case OPEN_KERNEL_SYMBOLS:
-		return open_path("/proc/kallsyms");
+		fd = open_path("/proc/kallsyms");
+		break;
 	case OPEN_PROGRAM:
 		fd = serve_program(&request, reply);
+		with_path = true;
 		break;
+	case READ_PROGRAM_PATH:
+		fd = serve_program_path(&request, reply);
+		*ret_length = fd < 0 ? 0 : strlen(reply) + 1;
+		return fd;
 	case OPEN_MAPPING:
 		fd = serve_mapping(&request, reply);
+		with_path = true;
 		break;
 	case OPEN_JIT_MAP:
-		return serve_jit_map(&request);
+		fd = serve_jit_map(&request);
+		break;
 	case OPEN_SYMBOLS:
-		return symbols_path ? open_path("%s", symbols_path) : -ENOENT;
+		fd = symbols_path ? open_path("%s", symbols_path) : -ENOENT;
+		break;
 	case OPEN_DEBUG_ID:
-		return serve_debug_id(&request);
+		fd = serve_debug_id(&request);
+		break;
 	case OPEN_DEBUG_LINK:
-		return serve_debug_link(&request);
+		fd = serve_debug_link(&request);
+		break;
 	case READ_MEMORY:
 		*ret_length = offsetof(struct memory_reply, bytes) + serve_memory(&request, reply);
-		return -1;
+		return 0;
 	}
-	if (fd >= 0)
-		*ret_length = strlen(reply) + 1;
-	return fd;
+	if (fd < 0)
+		return fd;
+	*ret_length = with_path ? strlen(reply) + 1 : 0;
+	*ret_fd = fd;
+	return 0;
 }
 
-/* By the reader, or else by ourselves. */
-static int ask(struct request *request, size_t text_bytes, void *reply, size_t *ret_length)
+/* By the reader, or else by ourselves. 0 or -errno. */
+static int ask(struct request *request, size_t text_bytes, void *reply, size_t *ret_length,
+	       int *ret_fd)
 {
 	size_t length = offsetof(struct request, text) + text_bytes;
-	int fd, result;
+	int result;
 
 	request->text_bytes = (uint32_t)text_bytes;
-	result = helper_request(request, length, reply, ret_length, &fd);
+	result = helper_request(request, length, reply, ret_length, ret_fd);
 	if (!result)
-		return opener_serve(request, length, reply, ret_length);
-	return result < 0 ? result : fd;
+		return opener_serve(request, length, reply, ret_length, ret_fd);
+	return result < 0 ? result : 0;
 }
 
-/* What is read of a larger file takes more memory. */
-static int admit(int fd)
+/* What is read of a larger file takes more memory; of the same file, once. */
+static void allow_for(int fd)
 {
+	static struct identities known;
 	struct stat status;
+	size_t count = known.count;
 
-	if (fd == -1)
-		return -EIO;
-	if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode))
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || !status.st_blocks)
+		return;
+	/* the device is cut: two files at one place share their memory then */
+	if (identities_add(&known, (uint32_t)status.st_dev, status.st_ino) == count)
 		helper_allow_memory((uint64_t)status.st_blocks * 512);
-	return fd;
 }
 
 static int ask_for_file(struct request request, const void *text, size_t text_bytes)
 {
 	uint8_t reply[HELPER_REPLY_BYTES];
 	size_t length;
+	int fd, result;
 
 	if (text_bytes > PATH_MAX)
 		return -ENAMETOOLONG;
 	if (text_bytes)
 		memcpy(request.text, text, text_bytes);
-	return admit(ask(&request, text_bytes, reply, &length));
+	result = ask(&request, text_bytes, reply, &length, &fd);
+	return result < 0 ? result : fd < 0 ? -EIO : fd;
 }
 
-static int ask_with_path(struct request *request, const char *text, char path[OPENER_PATH_BYTES])
+/* *ret_fd may be -1. 0 or -errno. */
+static int ask_with_path(struct request request, char path[OPENER_PATH_BYTES], int *ret_fd)
 {
 	char reply[HELPER_REPLY_BYTES];
-	size_t length, text_bytes = strlen(text);
-	int fd;
+	size_t length;
+	int result = ask(&request, 0, reply, &length, ret_fd);
 
-	if (text_bytes > PATH_MAX)
-		return -ENAMETOOLONG;
-	memcpy(request->text, text, text_bytes);
-	fd = admit(ask(request, text_bytes, reply, &length));
-	if (fd < 0)
-		return fd;
+	if (result < 0)
+		return result;
 	if (!length || length > OPENER_PATH_BYTES || reply[length - 1]) {
-		close(fd);
+		cleanup_close_fd(ret_fd);
 		return -EIO;
 	}
 	memcpy(path, reply, length);
+	return 0;
+}
+
+/* A file that is read whole, and not only looked at. */
+static int ask_for_object(struct request request, char path[OPENER_PATH_BYTES])
+{
+	int fd, result = ask_with_path(request, path, &fd);
+
+	if (result < 0 || fd < 0)
+		return result < 0 ? result : -EIO;
+	allow_for(fd);
+	return fd;
+}
+
+static int allowed(int fd)
+{
+	if (fd >= 0)
+		allow_for(fd);
 	return fd;
 }
 
@@ -409,18 +426,24 @@ int opener_kernel_symbols(void)
 
 int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES])
 {
-	struct request request = {.kind = OPEN_PROGRAM, .pid = pid};
-
-	return ask_with_path(&request, "", path);
+	return ask_for_object((struct request){.kind = OPEN_PROGRAM, .pid = pid}, path);
 }
 
-int opener_mapping(uint32_t pid, uint64_t start, uint64_t end, const char *name, uint64_t inode,
-		   char path[OPENER_PATH_BYTES])
+int opener_program_path(uint32_t pid, char path[OPENER_PATH_BYTES])
 {
-	struct request request = {
-		.kind = OPEN_MAPPING, .pid = pid, .start = start, .end = end, .inode = inode};
+	int fd, result = ask_with_path((struct request){.kind = READ_PROGRAM_PATH, .pid = pid},
+				       path, &fd);
 
-	return ask_with_path(&request, name, path);
+	if (result >= 0)
+		cleanup_close_fd(&fd);
+	return result;
+}
+
+int opener_mapping(uint32_t pid, uint64_t start, uint64_t end, char path[OPENER_PATH_BYTES])
+{
+	return ask_for_object(
+		(struct request){.kind = OPEN_MAPPING, .pid = pid, .start = start, .end = end},
+		path);
 }
 
 int opener_jit_map(uint32_t pid)
@@ -435,19 +458,19 @@ void opener_allow_symbols(const char *path)
 
 int opener_symbols(void)
 {
-	return ask_for_file((struct request){.kind = OPEN_SYMBOLS}, NULL, 0);
+	return allowed(ask_for_file((struct request){.kind = OPEN_SYMBOLS}, NULL, 0));
 }
 
 int opener_debug_id(const uint8_t *id, size_t length)
 {
-	return ask_for_file((struct request){.kind = OPEN_DEBUG_ID}, id, length);
+	return allowed(ask_for_file((struct request){.kind = OPEN_DEBUG_ID}, id, length));
 }
 
 int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *name)
 {
-	return ask_for_file(
+	return allowed(ask_for_file(
 		(struct request){.kind = OPEN_DEBUG_LINK, .pid = pid, .start = start, .end = end},
-		name, strlen(name));
+		name, strlen(name)));
 }
 
 size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, uint64_t *switches)
@@ -456,11 +479,12 @@ size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, u
 				  .pid = tid,
 				  .start = address,
 				  .end = address + bytes,
-				  .inode = switches != NULL};
+				  .with_switches = switches != NULL};
 	static struct memory_reply reply;
 	size_t length = 0, got;
+	int fd;
 
-	if (bytes > sizeof(reply.bytes) || ask(&request, 0, &reply, &length) != -1 ||
+	if (bytes > sizeof(reply.bytes) || ask(&request, 0, &reply, &length, &fd) < 0 ||
 	    length < offsetof(struct memory_reply, bytes))
 		return 0;
 	got = length - offsetof(struct memory_reply, bytes);

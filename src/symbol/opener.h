@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files and memory of processes under study, opened for those who parse them. In a helper, its
- * reader opens them (base/helper.h); elsewhere the process itself. Whoever asks may be under the
- * control of what it has read: the rules are those of who opens.
+ * Files and memory of processes under study, opened for the code that parses them. In a helper, its
+ * reader opens them (base/helper.h); elsewhere the process itself. The process that asks may be
+ * under the control of what it has read, so the reader takes no path and no inode from it.
  */
 #ifndef DWELL_SYMBOL_OPENER_H
 #define DWELL_SYMBOL_OPENER_H
@@ -20,18 +20,19 @@
 int opener_maps(uint32_t pid) must_check;   /* /proc/PID/maps */
 int opener_kernel_symbols(void) must_check; /* /proc/kallsyms */
 
-/* What the process runs; and its path, as the process names it. */
+/* What the process runs; and its path, as the process names it. The second: 0 or -errno. */
 int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
+int opener_program_path(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
 
 /*
  * The file that is mapped at `start` to `end`, also when it has been deleted or replaced since, or
- * belongs to another mount namespace; and a path by which we can open it again. `name` and `inode`
- * as in /proc/PID/maps, for those who may not follow /proc/PID/map_files.
+ * belongs to another mount namespace; and a path by which we can open it again. Without the right
+ * to follow /proc/PID/map_files, it is found by its name in /proc/PID/maps.
  */
-int opener_mapping(uint32_t pid, uint64_t start, uint64_t end, const char *name, uint64_t inode,
+int opener_mapping(uint32_t pid, uint64_t start, uint64_t end,
 		   char path[OPENER_PATH_BYTES]) must_check;
 
-/* /tmp/perf-PID.map as the process sees it, if it is a file of its own user, or of root. */
+/* /tmp/perf-PID.map as the process sees it; see foreign_open_below(). */
 int opener_jit_map(uint32_t pid) must_check;
 
 /* The file that the user has named for symbols: the only one of that kind. */
@@ -40,8 +41,8 @@ int opener_symbols(void) must_check;
 
 /*
  * A separate debug file: by build id, below /usr/lib/debug; or by its name (.gnu_debuglink), there,
- * in the directory of what is mapped, or in .debug below that. A plain file that belongs to root or
- * to the user of the process, and that this user may read; no link leads out of its directory.
+ * in the directory of what is mapped, or in .debug below that. Below /usr/lib/debug it belongs to
+ * root; see foreign_open_below().
  */
 int opener_debug_id(const uint8_t *id, size_t length) must_check;
 int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *name) must_check;
@@ -56,6 +57,6 @@ size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes,
 		     uint64_t *switches) must_check;
 
 /* As helper_work.serve. */
-int opener_serve(const void *request, size_t length, void *reply, size_t *ret_length);
+int opener_serve(const void *request, size_t length, void *reply, size_t *ret_length, int *ret_fd);
 
 #endif

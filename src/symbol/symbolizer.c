@@ -112,7 +112,7 @@ void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path)
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 {
 	char program[OPENER_PATH_BYTES];
-	int fd, result;
+	int result;
 
 	if (symbolizer->pid != pid) {
 		/* the same address is something else there */
@@ -123,10 +123,7 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 		symbolizer->jit.pid = pid;
 	}
 	symbolizer->pid = pid;
-	fd = opener_program(pid, program);
-	if (fd >= 0)
-		close(fd);
-	else
+	if (opener_program_path(pid, program) < 0)
 		*program = '\0';
 	result = mappings_load(&symbolizer->mappings, pid);
 	if (result >= 0)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "load/work_type.h"
 
@@ -113,11 +114,6 @@ static void await(struct worker *worker, pid_t pid, int pidfd)
 	worker->report.program_ended = !told_ns;
 }
 
-static uint64_t ns_of(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000ULL + (uint64_t)time->tv_usec * 1000;
-}
-
 static void iterate(struct worker *worker)
 {
 	struct worker_report *report = &worker->report;
@@ -148,8 +144,8 @@ static void iterate(struct worker *worker)
 		return;
 	}
 	report->program_status = status;
-	report->program_user_ns = ns_of(&usage.ru_utime);
-	report->program_system_ns = ns_of(&usage.ru_stime);
+	report->program_user_ns = clock_timeval_ns(usage.ru_utime);
+	report->program_system_ns = clock_timeval_ns(usage.ru_stime);
 	report->program_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	worker->work_units = worker->iterations = 1;
 }

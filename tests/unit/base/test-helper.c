@@ -31,13 +31,37 @@ static int secret = -1; /* a descriptor that the parent had open */
 
 static int context; /* when a helper is started */
 
+/* Instead of a context: what a helper does when it begins. */
+enum { HANG_AT_FIRST = -1, DIE_AT_FIRST = -2, NO_MEMORY_AT_FIRST = -3 };
+
 static void *begin(const void *data)
 {
 	int *own = malloc(sizeof(*own));
 
+	if (*(const int *)data == HANG_AT_FIRST)
+		for (;;)
+			pause();
+	if (*(const int *)data == DIE_AT_FIRST)
+		_exit(1);
+	if (*(const int *)data == NO_MEMORY_AT_FIRST)
+		return NULL;
 	if (own)
 		*own = *(const int *)data;
 	return own;
+}
+
+#define TO_PARENT 3 /* see helper_process.c */
+
+/* Numbers that were not given, or are done; kinds that there are none of; then silence. */
+static void tell_lies(void)
+{
+	static const uint64_t lies[][2] = {{0, 2}, {1, 4},  {77, 2},	     {UINT64_MAX, 4},
+					   {1, 3}, {1, 99}, {UINT64_MAX, 3}, {2, 0}};
+
+	for (int i = 0; i < 1000; i++)
+		(void)!write(TO_PARENT, lies[i % ARRAY_SIZE(lies)], sizeof(lies[0]));
+	for (;;)
+		pause();
 }
 
 static size_t answer(void *data, const void *question, size_t length, void *into,
@@ -57,7 +81,7 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 		memcpy(into, text, text_length);
 		text_length += (size_t)read(fd, (char *)into + text_length, 100);
 		close(fd);
-		if (helper_request("refuse", 6, text, &length, &fd) != -EACCES || fd != -1)
+		if (helper_request("refuse", 6, text, &length, &fd) != -EPERM || fd != -1)
 			return 0;
 		if (helper_request("plain", 5, text, &length, &fd) != 1 || fd != -1 || length != 2)
 			return 0;
@@ -87,6 +111,17 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 		raise(SIGKILL);
 	if (!memcmp(question, "fail", 4))
 		_exit(127);
+	/* as the parent is served when the bytes have taken over: its socket is ours too */
+	if (!memcmp(question, "lies", 4))
+		tell_lies();
+	if (!memcmp(question, "gush", 4)) {
+		static const char part[HELPER_PART_BYTES];
+
+		for (;;)
+			helper_part(parts, part, sizeof(part));
+	}
+	if (!memcmp(question, "quit", 4))
+		_exit(0);
 	if (!memcmp(question, "grow", 4)) {
 		void *memory = malloc(GROWN);
 
@@ -102,10 +137,8 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 	return length;
 }
 
-static int serve(const void *request, size_t length, void *reply, size_t *ret_length)
+static int serve(const void *request, size_t length, void *reply, size_t *ret_length, int *ret_fd)
 {
-	int fd;
-
 	(void)length;
 	*ret_length = 0;
 	if (!memcmp(request, "die!", 4))
@@ -114,16 +147,16 @@ static int serve(const void *request, size_t length, void *reply, size_t *ret_le
 		for (;;)
 			pause();
 	if (!memcmp(request, "refuse", 6))
-		return -EACCES;
+		return -EPERM;
 	if (!memcmp(request, "plain", 5)) {
 		*ret_length = 2;
-		return -1;
+		return 0;
 	}
-	fd = memfd_create("file", MFD_CLOEXEC);
-	assert_int_equal(pwrite(fd, " world", 6, 0), 6);
+	*ret_fd = memfd_create("file", MFD_CLOEXEC);
+	assert_int_equal(pwrite(*ret_fd, " world", 6, 0), 6);
 	memcpy(reply, "hello", 5);
 	*ret_length = 5;
-	return fd;
+	return 0;
 }
 
 static const struct helper_work work = {
@@ -137,6 +170,22 @@ static const struct helper_work work = {
 #endif
 	.patience_ns = SECOND / 5,
 };
+
+/* The first child of a process; 0: there is none. */
+static pid_t child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	FILE *file = fopen(path, "re");
+
+	if (file && fscanf(file, "%d", &child) != 1)
+		child = 0;
+	if (file)
+		fclose(file);
+	return child;
+}
 
 static struct helper *start(void)
 {
@@ -186,6 +235,20 @@ static void expect_lost(struct helper *helper, uint64_t number)
 	assert_int_equal(of, number);
 }
 
+/* After some parts of an answer. */
+static void await_lost(struct helper *helper, uint64_t number)
+{
+	static char got[HELPER_MESSAGE_BYTES + 1];
+	enum helper_state state;
+	uint64_t of;
+
+	do
+		state = next(helper, &of, got);
+	while (state == HELPER_PART);
+	assert_int_equal(state, HELPER_LOST);
+	assert_int_equal(of, number);
+}
+
 CASE(questions_are_answered_in_their_order)
 {
 	struct helper *helper = start();
@@ -198,15 +261,15 @@ CASE(questions_are_answered_in_their_order)
 		expect(helper, first, "one");
 		expect(helper, second, "two");
 	}
-	assert_int_equal(helper_restarts(helper), 0);
+	assert_int_equal(helper_deaths(helper), 0);
 	assert_true(helper_cpu_ns(helper) > 0);
 	helper_end(helper);
 }
 
 CASE(what_kills_it_is_lost_and_what_follows_is_answered)
 {
-	static const char *const deaths[] = {"die!", "fail",	 "hang",
-					     "spin", "restdie!", "resthang"};
+	static const char *const deaths[] = {"die!", "fail",	 "hang",     "spin",
+					     "quit", "restdie!", "resthang", "gush"};
 	struct helper *helper = start();
 
 	for (size_t i = 0; i < ARRAY_SIZE(deaths); i++) {
@@ -214,9 +277,9 @@ CASE(what_kills_it_is_lost_and_what_follows_is_answered)
 		uint64_t after = ask(helper, "after");
 
 		expect(helper, before, "before");
-		expect_lost(helper, death);
+		await_lost(helper, death);
 		expect(helper, after, "after");
-		assert_int_equal(helper_restarts(helper), i + 1);
+		assert_int_equal(helper_deaths(helper), i + 1);
 	}
 	/* of the one that computed until it was killed, too */
 	assert_true(helper_cpu_ns(helper) > SECOND / 20);
@@ -260,6 +323,75 @@ CASE(there_is_an_end_to_what_can_be_asked)
 	helper_end(helper);
 }
 
+/* None of them answers: each question is lost, in its time. */
+CASE(helpers_that_do_not_begin_are_no_loop)
+{
+	static const int beginnings[] = {HANG_AT_FIRST, DIE_AT_FIRST, NO_MEMORY_AT_FIRST};
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+		struct helper *helper;
+		uint64_t deaths;
+
+		context = beginnings[i];
+		helper = start();
+		expect_lost(helper, ask(helper, "first"));
+		expect_lost(helper, ask(helper, "second"));
+		deaths = helper_deaths(helper);
+		assert_in_range(deaths, 2, 16);
+		helper_end(helper);
+	}
+	context = 0;
+}
+
+/* What it says costs answers, and holds up neither us nor the next helper for good. */
+CASE(lies_cost_answers_only)
+{
+	struct helper *helper = start();
+	uint64_t first = ask(helper, "lies"), second = ask(helper, "two"), number = 0;
+	static char got[HELPER_MESSAGE_BYTES + 1];
+	enum helper_state came;
+	unsigned int ended = 0;
+
+	assert_int_equal(first, 1);
+	while (ended < 2) {
+		came = next(helper, &number, got);
+		/* after many lies in a row it returns, so that others have their turn */
+		if (came == HELPER_NONE || came == HELPER_PART)
+			continue;
+		assert_int_equal(number, ++ended);
+	}
+	assert_int_equal(ended, second);
+	do {
+		uint64_t asked = ask(helper, "three");
+
+		assert_true(asked > 0);
+		do
+			came = next(helper, &number, got);
+		while (number != asked || (came != HELPER_ANSWERED && came != HELPER_LOST));
+	} while (came != HELPER_ANSWERED);
+	assert_string_equal(got, "three");
+	helper_end(helper);
+}
+
+CASE(without_its_keeper_all_is_lost)
+{
+	struct helper *helper = start();
+	char bytes[HELPER_MESSAGE_BYTES];
+	uint64_t number;
+	size_t length;
+
+	expect(helper, ask(helper, "one"), "one");
+	assert_int_equal(ask(helper, "hang"), 2);
+	kill(child_of(getpid()), SIGKILL);
+	expect_lost(helper, 2);
+	assert_true(helper_is_gone(helper));
+	assert_int_equal(ask(helper, "three"), 0);
+	/* at once, not at the deadline */
+	assert_int_equal(helper_next(helper, UINT64_MAX, UINT64_MAX, &number, bytes, &length),
+			 HELPER_NONE);
+	helper_end(helper);
+}
+
 CASE(memory_is_limited)
 {
 	struct helper *helper = start();
@@ -297,7 +429,7 @@ CASE(an_answer_has_parts)
 		assert_int_equal(number, asked);
 	}
 	expect(helper, asked, "much");
-	assert_int_equal(helper_restarts(helper), 0);
+	assert_int_equal(helper_deaths(helper), 0);
 	helper_end(helper);
 }
 
@@ -351,22 +483,6 @@ CASE(it_has_nothing_of_the_parent_open)
 	expect(helper, ask(helper, "open"), "none");
 	helper_end(helper);
 	close(secret);
-}
-
-/* The first child of a process; 0: there is none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64];
-	int child = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	FILE *file = fopen(path, "re");
-
-	if (file && fscanf(file, "%d", &child) != 1)
-		child = 0;
-	if (file)
-		fclose(file);
-	return child;
 }
 
 CASE(it_is_killed_at_any_moment)
@@ -425,6 +541,9 @@ int main(void)
 		cmocka_unit_test(what_kills_it_is_lost_and_what_follows_is_answered),
 		cmocka_unit_test(a_wait_ends_while_it_hangs),
 		cmocka_unit_test(there_is_an_end_to_what_can_be_asked),
+		cmocka_unit_test(helpers_that_do_not_begin_are_no_loop),
+		cmocka_unit_test(lies_cost_answers_only),
+		cmocka_unit_test(without_its_keeper_all_is_lost),
 		cmocka_unit_test(memory_is_limited),
 		cmocka_unit_test(a_reader_opens_for_it),
 		cmocka_unit_test(an_answer_has_parts),

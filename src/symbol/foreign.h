@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that programs under study put in place. Nothing is opened before it is known to be a plain
+ * file that nobody has to serve: a device, a pipe or a terminal may act when it is opened, and a
+ * filesystem of another user's program may never answer.
+ */
+#ifndef DWELL_SYMBOL_FOREIGN_H
+#define DWELL_SYMBOL_FOREIGN_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+/*
+ * For reading, the file behind `path_fd` (O_PATH), which is closed. `pid`: a process that sees it,
+ * or 0. The descriptor or a negative errno; -EACCES if it is no plain file, or may never answer.
+ */
+int foreign_reopen(int path_fd, uint32_t pid) must_check;
+
+/* As openat2(2) with O_PATH, RESOLVE_NO_MAGICLINKS and `resolve`. A descriptor or -errno. */
+int foreign_path(int directory, const char *name, uint64_t resolve) must_check;
+
+/* The root directory of the process; 0: our own. A descriptor (O_PATH) or -errno. */
+int foreign_root(uint32_t pid) must_check;
+
+/*
+ * A file of `directory`, or below it, in the root directory of a process (0: our own), which
+ * belongs to root and is for all to read, or belongs to the user of the process: what this user
+ * could not read, a program of theirs cannot have us read. `resolve` holds for both ways,
+ * `name_resolve` for that from the directory on, which no link may leave. A descriptor or -errno.
+ */
+int foreign_open_below(uint32_t pid, const char *directory, const char *name, uint64_t resolve,
+		       uint64_t name_resolve) must_check;
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which files of others are opened for reading, and which are not. */
+#define _GNU_SOURCE /* O_PATH */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/foreign.h"
+
+#define SOMEBODY 65534
+
+static char directory[] = "/tmp/dwell-foreign-XXXXXX";
+
+static void make(const char *name, uid_t owner, mode_t mode)
+{
+	char path[128];
+	int fd;
+
+	if (geteuid())
+		skip(); /* only root can */
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, mode), 0);
+	assert_int_equal(fchown(fd, owner, owner), 0);
+	close(fd);
+}
+
+static int opened(const char *below, const char *name, uint32_t pid, uint64_t resolve)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", directory, below);
+	fd = foreign_open_below(pid, path, name, resolve, 0);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int reopened(const char *path)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	fd = foreign_reopen(fd, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+CASE(files_are_of_root_or_of_the_process)
+{
+	uint32_t us = (uint32_t)getpid();
+
+	make("for-all", 0, 0644);
+	make("root's", 0, 0600);
+	make("other's", SOMEBODY, 0644);
+	assert_int_equal(opened("", "for-all", 0, 0), 0);
+	assert_int_equal(opened("", "for-all", us, 0), 0);
+	/* no process is asked for: only what all may read */
+	assert_int_equal(opened("", "root's", 0, 0), -EACCES);
+	assert_int_equal(opened("", "root's", us, 0), 0);
+	assert_int_equal(opened("", "other's", us, 0), -EACCES);
+	assert_int_equal(opened("", "none", us, 0), -ENOENT);
+	assert_int_equal(opened("", "for-all", 0x7ffffffe, 0), -ENOENT);
+}
+
+CASE(no_link_leads_elsewhere)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/inner", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	make("inner/file", 0, 0644);
+	snprintf(path, sizeof(path), "%s/inner/out", directory);
+	assert_int_equal(symlink("../for-all", path), 0);
+	snprintf(path, sizeof(path), "%s/inner/in", directory);
+	assert_int_equal(symlink("file", path), 0);
+	snprintf(path, sizeof(path), "%s/way", directory);
+	assert_int_equal(symlink("inner", path), 0);
+	assert_int_equal(opened("/inner", "in", 0, 0), 0);
+	assert_int_equal(opened("/inner", "in", 0, RESOLVE_NO_SYMLINKS), -ELOOP);
+	assert_int_equal(opened("/inner", "out", 0, 0), -EXDEV);
+	assert_int_equal(opened("/inner", "../for-all", 0, 0), -EXDEV);
+	assert_int_equal(opened("/way", "file", 0, 0), 0);
+	assert_int_equal(opened("/way", "file", 0, RESOLVE_NO_SYMLINKS), -ELOOP);
+}
+
+/* They may block, or act when they are opened. */
+CASE(only_plain_files_are_opened)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/pipe", directory);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	assert_int_equal(reopened(path), -EACCES);
+	assert_int_equal(opened("", "pipe", (uint32_t)getpid(), 0), -EACCES);
+	assert_int_equal(reopened("/dev/null"), -EACCES);
+	assert_int_equal(reopened("/tmp"), -EACCES);
+	assert_int_equal(reopened("/proc/self/exe"), 0);
+}
+
+/* As programs that were loaded into memory, and run from there. */
+CASE(files_in_memory_are_opened)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	char path[64];
+
+	assert_true(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(reopened(path), 0);
+	close(fd);
+}
+
+static int prepare(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) && !chmod(directory, 0755) ? 0 : -1;
+}
+
+static int clean(void **state)
+{
+	static const char *const names[] = {"inner/file", "inner/out", "inner/in", "inner", "way",
+					    "for-all",	  "root's",    "other's",  "pipe",  ""};
+	char path[128];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		remove(path);
+	}
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(files_are_of_root_or_of_the_process),
+		cmocka_unit_test(no_link_leads_elsewhere),
+		cmocka_unit_test(only_plain_files_are_opened),
+		cmocka_unit_test(files_in_memory_are_opened),
+	};
+
+	return cmocka_run_group_tests(cases, prepare, clean);
+}
