@@ -16,7 +16,7 @@
  */
 void sandbox_become_nobody(const gid_t *groups, size_t count);
 
-/* No capabilities but those of the list (linux/capability.h), and none by any program any more. */
+/* Keeps only the listed capabilities (linux/capability.h); programs started later gain none. */
 void sandbox_keep(const int *capabilities, size_t count);
 
 /*

@@ -15,10 +15,7 @@
 /* Scopes in scopes; more than compilers make, less than the stack bears. */
 #define DEPTH_MAX 128
 
-/*
- * Of one unit, looked into for functions. What says that its sibling is its own child is looked
- * into twice, and what is in it four times.
- */
+/* Of one unit: crafted siblings make a walk visit the same entries exponentially often. */
 #define DIES_MAX 4000000
 
 /* A part of the addresses of a compilation unit, or of a function. */
