@@ -25,7 +25,7 @@
 #define REASON_MS   300 /* the kernel tells when it is through with taking the scheduler down */
 #define POLL_MS	    20	/* the state file does not wake who polls it */
 #define ARGUMENTS   64
-#define PIPE_BYTES  (1 << 20) /* a dump while nobody reads */
+#define PIPE_BYTES  (1 << 20) /* a dump while the reader is late */
 
 static void read_word(const char *path, char *into, size_t room)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files that programs under study put in place. Nothing is opened before it is known to be a plain
- * file that nobody has to serve: a device, a pipe or a terminal may act when it is opened, and a
- * filesystem of another user's program may never answer.
+ * Files that programs under study put in place. dwell opens only plain files that no other user's
+ * program serves: a device, a pipe or a terminal may act when it is opened, and such a filesystem
+ * may never answer.
  */
 #ifndef DWELL_SYMBOL_FOREIGN_H
 #define DWELL_SYMBOL_FOREIGN_H

@@ -12,7 +12,7 @@
 
 #include "symbol/foreign.h"
 
-#define SOMEBODY 65534
+#define OTHER 65534
 
 static char directory[] = "/tmp/dwell-foreign-XXXXXX";
 
@@ -61,7 +61,7 @@ CASE(files_are_of_root_or_of_the_process)
 
 	make("for-all", 0, 0644);
 	make("root's", 0, 0600);
-	make("other's", SOMEBODY, 0644);
+	make("other's", OTHER, 0644);
 	assert_int_equal(opened("", "for-all", 0, 0), 0);
 	assert_int_equal(opened("", "for-all", us, 0), 0);
 	/* no process is asked for: only what all may read */
