@@ -128,12 +128,10 @@ static int on_child_end(void *data, struct error *error)
 
 static int add_sources(struct watch *watch, struct error *error)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct targets *targets = &watch->options->targets;
 	int descriptors[SOURCE_DESCRIPTORS];
 	int count = source_descriptors(watch->source, descriptors);
-	int result = loop_add_signals(&watch->loop, signals, ARRAY_SIZE(signals), on_signal, watch,
-				      error);
+	int result = 0;
 
 	for (int i = 0; result >= 0 && i < count; i++)
 		result = loop_add(&watch->loop, descriptors[i], on_work, watch, error);
@@ -183,6 +181,7 @@ static void drop_rights(void)
 
 int watch_open(struct watch *watch, struct error *error)
 {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct source_options options = {.choice = watch->options->source,
 					 .interval_ns = watch->options->interval_ns,
 					 .spans = watch->spans};
@@ -200,6 +199,11 @@ int watch_open(struct watch *watch, struct error *error)
 				 source_open(&watch->source, &options, &watch->options->targets,
 					     sink, error),
 				 error);
+	/* from here on there is something to show at the end; before, a signal ends dwell at once
+	 */
+	if (result >= 0)
+		result = loop_add_signals(&watch->loop, signals, ARRAY_SIZE(signals), on_signal,
+					  watch, error);
 	if (result >= 0)
 		drop_rights();
 	return result;

@@ -229,6 +229,15 @@ def real_guests(directory):
 SHOWN = [pytest.param(words, shown, id=" ".join(words)) for words, shown in guest_examples() if shown]
 
 
+DEATH = "the scheduler died"
+
+
+def is_ejected(line, came):
+    """Where the host is busy, the kernel's watchdog may end a scheduler before SIGUSR2 has: it then says so in that line."""
+    start, died, _ = line.partition(DEATH)
+    return died and any(other.startswith(start + DEATH) and "runnable task stall" in other for other in came)
+
+
 @pytest.mark.parametrize("words, shown", SHOWN)
 def test_what_the_page_shows_is_what_comes(tmp_path, words, shown):
     environment = real_guests(tmp_path)
@@ -240,7 +249,7 @@ def test_what_the_page_shows_is_what_comes(tmp_path, words, shown):
     lines = [line for line in skeleton(shown) if line and line != "…" and "max-gap" not in line]
     columns = [line for line in lines if " died " in line and not line.startswith("FAIL")]
     for line in lines:
-        assert line in came or (line in columns and any(other.startswith(line) for other in came)), (line, done)
+        assert line in came or (line in columns and any(other.startswith(line) for other in came)) or is_ejected(line, came), (line, done)
 
 
 def test_the_spec_of_the_page_changes_schedulers(tmp_path):
