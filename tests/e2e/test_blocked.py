@@ -254,6 +254,15 @@ def test_limits_make_a_check():
             assert blocked.status == status, (arguments, blocked.errors)
 
 
+def test_an_interrupt_as_soon_as_it_watches():
+    with loop_service() as service:
+        for _ in range(5):
+            blocked = Blocked(service.process.pid)
+            # Blocked has read the word; the signal comes before the first snapshot
+            _, summary = blocked.end()
+            assert blocked.status == 0 and summary["runtime"] == "loop"
+
+
 def test_the_target_ends_meanwhile():
     with loop_service() as service:
         blocked = Blocked(service.process.pid)
