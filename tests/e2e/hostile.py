@@ -11,7 +11,7 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
 
 @pytest.fixture
 def lair():
-    """A directory of nobody's."""
+    """A directory that the user `nobody` owns."""
     directory = pathlib.Path(f"/var/tmp/dwell-test-lair-{os.getpid()}")
     directory.mkdir(mode=0o755)
     os.chown(directory, 65534, 65534)

@@ -60,7 +60,7 @@ def sparse(path):
 
 @pytest.fixture
 def waiter(lair):
-    """waiter(kind): a program of nobody's that waits for a futex, and what it waits in is a trap."""
+    """waiter(kind): a program that the user `nobody` runs; it waits for a futex, in code or memory that is a trap."""
     started = []
 
     def start(kind):
@@ -158,7 +158,7 @@ def test_helpers_are_killed_at_random(tmp_path):
 
 @x86_64
 def test_code_in_a_file_that_is_never_read(waiter):
-    """Of a filesystem that another user serves: whoever reads it cannot be killed, so nobody does."""
+    """Another user serves its filesystem: a process that reads it cannot be killed, so dwell does not read it."""
     waiter("code")
     (pid,) = [int(pid) for pid in subprocess.run(["pgrep", "-x", "waiter-code"], capture_output=True, text=True).stdout.split()]
     process = subprocess.Popen([DWELL, "blocked", "-p", str(pid), "--workers", "waiter", "-d", "1s"], stdout=subprocess.PIPE, text=True)
@@ -229,7 +229,7 @@ def test_rights_of_each_process(stalling, tmp_path, command):
 
 @pytest.fixture
 def stalling(lair):
-    """stalling(*flags): an event loop of nobody's that blocks for 20 ms, again and again."""
+    """stalling(*flags): an event loop that the user `nobody` runs; it blocks for 20 ms, again and again."""
     started = []
 
     def start(*flags, prepare=lambda program: None):

@@ -2,6 +2,7 @@
 /* A helper answers, hangs, dies and grows, and the parent goes on. */
 #define _GNU_SOURCE
 #include "test.h"
+#include "children.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,22 +171,6 @@ static const struct helper_work work = {
 #endif
 	.patience_ns = SECOND / 5,
 };
-
-/* The first child of a process; 0: there is none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64];
-	int child = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	FILE *file = fopen(path, "re");
-
-	if (file && fscanf(file, "%d", &child) != 1)
-		child = 0;
-	if (file)
-		fclose(file);
-	return child;
-}
 
 static struct helper *start(void)
 {

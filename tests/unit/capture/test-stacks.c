@@ -2,6 +2,7 @@
 /* Stacks on their way: asked for, named by a helper, sent once. */
 #define _GNU_SOURCE
 #include "test.h"
+#include "children.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -156,22 +157,6 @@ __attribute__((noinline)) static uint32_t ask(struct span_stacks *stacks, struct
 						  60000000000ULL, &number, &found, sink),
 				 1);
 	return found.id;
-}
-
-/* The first child of a process. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64];
-	int child = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	FILE *file = fopen(path, "re");
-
-	if (file && fscanf(file, "%d", &child) != 1)
-		child = 0;
-	if (file)
-		fclose(file);
-	return child;
 }
 
 CASE(a_stack_is_sent_once_whoever_has_read_it)
