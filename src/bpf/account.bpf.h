@@ -45,6 +45,7 @@ struct account {
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;
 	__u64 origin_migrations;
+	__u64 process_start_ns; /* the same in all its threads, also after an exec */
 	__u32 tid; /* in our pid namespace, where that is not the first: filter.bpf.h */
 	__u32 pid;
 	__u64 is_leaving; /* counted in `leaving` */
@@ -114,6 +115,7 @@ static __always_inline void account_begin(struct account *account, struct task_s
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;
+	account->process_start_ns = FOLLOW(task, group_leader, start_boottime);
 	if (where.syscall >= 0)
 		account->last_call = where;
 	account->live.since_ns = now_ns;
@@ -198,34 +200,36 @@ static __always_inline void totals_give_up(struct wire_totals *totals, __u64 sto
 }
 
 /* The snapshot's instant lies in a turn that has ended in the meantime. */
-static __noinline int account_split_turn(struct account *account, __u64 instant_ns, __u64 end_ns)
+static __always_inline void account_split_turn(struct account *account, __u64 instant_ns,
+					       __u64 end_ns)
 {
-	struct turn_parts *parts;
-	__u64 since_ns;
+	const struct turn_parts *parts = &account->parts;
+	__u64 since_ns = account->live.since_ns;
 
-	if (!account)
-		return 0;
-	parts = &account->parts;
-	since_ns = account->live.since_ns;
 	if (instant_ns <= since_ns || end_ns <= instant_ns)
-		return 0;
+		return;
 	totals_give_up(&account->frozen.totals,
 		       turn_before(parts->stolen_ns, instant_ns - since_ns, end_ns - since_ns),
 		       turn_before(parts->irq_ns, instant_ns - since_ns, end_ns - since_ns),
 		       turn_before(parts->hidden_ns, instant_ns - since_ns, end_ns - since_ns));
-	return 0;
 }
 
-/* `end_ns`: of the state that the thread is in. */
-static __always_inline void account_freeze(struct account *account, __u64 instant_ns, __u64 end_ns,
-					   bool turn_ends)
+/*
+ * `end_ns`: of the state that the thread is in. Once a snapshot, so not in the way of all other
+ * changes; global for the verifier's sake: see wait_function_of().
+ */
+__weak __attribute__((noinline)) int account_freeze(struct account *account, __u64 instant_ns,
+						    __u64 end_ns, bool turn_ends)
 {
+	if (!account)
+		return 0;
 	account->frozen = account->live;
 	if (turn_ends && account->turn.is_divided)
 		account_split_turn(account, instant_ns, end_ns);
 	account->live.totals.latency_max_ns = 0;
 	/* full barrier: `frozen` is complete before it is announced, `live` changes only after */
 	__sync_lock_test_and_set(&account->frozen_ns, instant_ns);
+	return 0;
 }
 
 static __always_inline __u64 account_change(struct account *account, struct wire_where next,

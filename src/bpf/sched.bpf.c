@@ -91,7 +91,7 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 	}
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
-		span_leave_cpu(ctx, task, account, &next, now_ns);
+		span_leave_cpu(ctx, task, account, now_ns);
 	account->live.totals.preempted++;
 	if (next.detail == WIRE_DETAIL_THROTTLED)
 		account->live.totals.throttled++;
@@ -100,14 +100,14 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 					  struct account *account, unsigned int state, __u64 now_ns)
 {
-	struct wire_where next = classify(task, state, account->last_call, ctx);
+	struct wire_where next = any_where(classify(task, state, account->last_call, ctx));
 
 	next = site_refine(task, account, next, now_ns);
 	if (next.syscall >= 0)
 		account->last_call = next;
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
-		span_leave_cpu(ctx, task, account, &next, now_ns);
+		span_leave_cpu(ctx, task, account, now_ns);
 }
 
 /*

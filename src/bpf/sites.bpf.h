@@ -101,10 +101,11 @@ static __always_inline struct wire_where site_where(struct wire_where guess, __u
 	return guess;
 }
 
-static __always_inline struct site_walk site_walk_begin(struct task_struct *task)
+static __always_inline struct site_walk site_walk_begin(struct task_struct *task,
+							const struct account *account)
 {
 	struct site_walk walk = {
-		.key = {.process_start_ns = task->group_leader->start_boottime,
+		.key = {.process_start_ns = account->process_start_ns,
 			.pid = pid_of(task),
 			.exec_id = task->self_exec_id},
 		.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)),
@@ -151,7 +152,7 @@ static __always_inline struct wire_where site_refine(struct task_struct *task,
 
 	if (!is_futex_wait(guess))
 		return guess;
-	walk = site_walk_begin(task);
+	walk = site_walk_begin(task, account);
 	verdict = site_walk(&walk);
 	if (verdict == SITE_UNKNOWN)
 		site_ask(task, account, &walk, now_ns);
@@ -165,7 +166,7 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 
 	if (!is_futex_wait(account->live.where))
 		return;
-	walk = site_walk_begin(task);
+	walk = site_walk_begin(task, account);
 	site_ask(task, account, &walk, account->live.since_ns);
 }
 

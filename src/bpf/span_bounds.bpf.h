@@ -74,20 +74,24 @@ static __always_inline void worker_take_slot(struct worker *worker)
 	}
 }
 
-static __attribute__((noinline, unused)) void span_begin(struct worker *worker,
-							 const struct account *account, __u64 task,
-							 __u64 cookie, __u64 now_ns)
+/* Global, as span_finish(), for the verifier's sake: see wait_function_of(). */
+__weak __attribute__((noinline)) int span_begin(struct worker *worker,
+						const struct account *account, __u64 task,
+						__u64 cookie, __u64 now_ns)
 {
-	__u32 depth = worker->depth;
 	struct span_level *level;
+	__u32 depth;
 
+	if (!worker || !account)
+		return 0;
+	depth = worker->depth;
 	/* tasks are polled between the parts of a root future */
 	if (SPAN_COOKIE_KIND(cookie) != SPAN_ROOT)
 		worker->kind = SPAN_COOKIE_KIND(cookie);
 	worker->depth = depth + 1;
 	worker_take_slot(worker);
 	if (depth >= SPAN_LEVELS)
-		return;
+		return 0;
 	level = span_level_at(worker, depth);
 	level->start_ns = now_ns;
 	level->inner_ns = 0;
@@ -102,6 +106,7 @@ static __attribute__((noinline, unused)) void span_begin(struct worker *worker,
 	worker->sampled_ns = 0;
 	worker->culprit_ns = 0;
 	worker->culprit.tid = 0;
+	return 0;
 }
 
 static __always_inline void span_send(struct worker *worker, const struct span_level *level,
@@ -153,18 +158,19 @@ static __always_inline void span_send(struct worker *worker, const struct span_l
 	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);
 }
 
-static __attribute__((noinline, unused)) void
-span_finish(struct worker *worker, const struct account *account, __u64 now_ns)
+__weak __attribute__((noinline)) int span_finish(struct worker *worker,
+						 const struct account *account, __u64 now_ns)
 {
-	__u32 depth = worker->depth - 1;
 	struct span_level *level;
 	__u64 spent_ns;
+	__u32 depth;
 
-	if (!worker->depth)
-		return; /* it began before we did */
+	if (!worker || !account || !worker->depth)
+		return 0; /* the last: it began before we did */
+	depth = worker->depth - 1;
 	worker->depth = depth;
 	if (depth >= SPAN_LEVELS)
-		return;
+		return 0;
 	level = span_level_at(worker, depth);
 	spent_ns = now_ns - level->start_ns;
 	if (SPAN_COOKIE_KIND(level->cookie) == worker->kind)
@@ -172,13 +178,14 @@ span_finish(struct worker *worker, const struct account *account, __u64 now_ns)
 	if (depth && depth - 1 < SPAN_LEVELS)
 		span_level_at(worker, depth - 1)->inner_ns += spent_ns;
 	if (spent_ns - level->inner_ns < span_threshold_ns)
-		return;
+		return 0;
 	if (spent_ns - level->inner_ns > worker->longest_ns)
 		worker->longest_ns = spent_ns - level->inner_ns;
 	/* a switch to it that nobody told of */
 	if (worker->off)
 		span_end_block(worker, now_ns);
 	span_send(worker, level, account, now_ns);
+	return 0;
 }
 
 /*

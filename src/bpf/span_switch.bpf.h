@@ -57,24 +57,25 @@ static __always_inline bool worth_a_stack(struct worker *worker, __u64 now_ns)
 	return now_ns - worker->captured_ns > span_threshold_ns / 8;
 }
 
-/* The current thread leaves its CPU, to be in `where`. */
+/* The current thread leaves its CPU, and its account says for what. */
 static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_struct *task,
-						     const struct account *account,
-						     const struct wire_where *where, __u64 now_ns)
+						     const struct account *account, __u64 now_ns)
 {
 	struct worker *worker = worker_of(task);
+	struct wire_where where;
 	struct span_block *block;
 	struct span_stack *stack;
 	__u32 depth;
 
 	if (!worker)
 		return;
+	where = account->live.where;
 	/* it has come back to where it waits for work */
-	if (where->state == WIRE_IDLE)
+	if (where.state == WIRE_IDLE)
 		worker->pending = 0;
 	if (!worker->depth)
 		return;
-	if (where->state == WIRE_IDLE && span_is_endless(worker)) {
+	if (where.state == WIRE_IDLE && span_is_endless(worker)) {
 		span_finish(worker, account, now_ns);
 		return;
 	}
@@ -86,7 +87,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 		span_end_block(worker, now_ns);
 	block = &worker->blocks[(worker->longest + 1) & 1];
 	block->since_ns = now_ns;
-	block->where = *where;
+	block->where = where;
 	block->waker.tid = 0;
 	block->has_stack = 0;
 	block->has_waker_stack = 0;
@@ -100,7 +101,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	stack->span_ns = span_level_at(worker, depth)->start_ns;
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_BLOCK;
-	stack->where = *where;
+	stack->where = where;
 	stack->in_user_mode = 0;
 	span_fill_stack(ctx, task, stack);
 	block->has_stack = 1;
