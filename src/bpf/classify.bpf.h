@@ -59,7 +59,8 @@
 #define STACK_FRAMES	      32
 
 const volatile __u8 syscall_classes[SYSCALL_TABLE_SIZE] __weak = {};
-const volatile struct wait_function wait_functions[WAIT_FUNCTIONS] __weak = {};
+/* Written before any program is attached. */
+volatile struct wait_function wait_functions[WAIT_FUNCTIONS] __weak = {};
 
 /* One for the scheduler's hooks, where interrupts are off, one for the iterator below them. */
 struct stack_buffers {

@@ -75,12 +75,7 @@ __attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_prin
 static void configure(struct session *session, const struct targets *targets)
 {
 	struct dwell_bpf *bpf = session->bpf;
-	struct wait_function waits[WAIT_FUNCTIONS];
-	int found = kernel_waits_load(waits, "/proc/kallsyms", NULL);
 
-	/* without them it goes on, and says what it cannot tell apart */
-	session->wait_functions = found > 0 ? found : 0;
-	memcpy((void *)bpf->rodata->wait_functions, waits, sizeof(waits));
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
@@ -92,7 +87,8 @@ static void configure(struct session *session, const struct targets *targets)
 	bpf->rodata->watch_cgroup_level = targets->cgroup_level;
 }
 
-static int load(struct session *session, const struct targets *targets, struct error *error)
+static int load(struct session *session, const struct targets *targets,
+		struct kernel_waits_search *waits, struct error *error)
 {
 	int map, result = dwell_bpf__load(session->bpf);
 
@@ -109,6 +105,10 @@ static int load(struct session *session, const struct targets *targets, struct e
 			return error_set(error, -result, "cannot set target %u: %s", key.id,
 					 strerror(-result));
 	}
+	/* without them it goes on, and says what it cannot tell apart */
+	result = kernel_waits_end(waits);
+	session->wait_functions = result > 0 ? result : 0;
+	memcpy((void *)session->bpf->bss->wait_functions, waits->table, sizeof(waits->table));
 	result = dwell_bpf__attach(session->bpf);
 	if (result < 0)
 		return error_set(error, -result,
@@ -238,10 +238,16 @@ static void cleanup_session_pointer(struct session **session)
 	bpf_close(*session);
 }
 
+static void cleanup_search(struct kernel_waits_search *search)
+{
+	kernel_waits_end(search);
+}
+
 static int begin(struct session **ret_session, const struct source_options *options,
 		 const struct targets *targets, struct record_sink sink, struct error *error)
 {
 	cleanup(cleanup_session_pointer) struct session *session = calloc(1, sizeof(*session));
+	cleanup(cleanup_search) struct kernel_waits_search waits = {.has_thread = false};
 	int result;
 
 	if (!session)
@@ -260,6 +266,8 @@ static int begin(struct session **ret_session, const struct source_options *opti
 		if (result < 0)
 			return result;
 	}
+	/* after the helpers have been forked */
+	kernel_waits_begin(&waits);
 	*complaint = '\0';
 	libbpf_set_print(keep_complaint);
 	session->bpf = dwell_bpf__open();
@@ -268,7 +276,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	configure(session, targets);
 	if (options->spans)
 		span_probes_configure(session->bpf, options->spans);
-	result = load(session, targets, error);
+	result = load(session, targets, &waits, error);
 	if (result < 0)
 		return result;
 	session->ring = ring_buffer__new(bpf_map__fd(session->bpf->maps.events), ring_record,

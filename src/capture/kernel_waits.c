@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <search.h>
+#include <signal.h>
 #include <string.h>
 
 #include "bpf/wire.h"
@@ -223,4 +223,33 @@ int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *ka
 	result = scan(text, table);
 	qsort(table, WAIT_FUNCTIONS, sizeof(table[0]), by_start);
 	return result;
+}
+
+static void *search_thread(void *data)
+{
+	struct kernel_waits_search *search = data;
+
+	search->found = kernel_waits_load(search->table, "/proc/kallsyms", NULL);
+	return NULL;
+}
+
+void kernel_waits_begin(struct kernel_waits_search *search)
+{
+	sigset_t all, before;
+
+	/* signals are for the thread that waits for them */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	search->has_thread = !pthread_create(&search->thread, NULL, search_thread, search);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!search->has_thread)
+		search_thread(search);
+}
+
+int kernel_waits_end(struct kernel_waits_search *search)
+{
+	if (search->has_thread)
+		pthread_join(search->thread, NULL);
+	search->has_thread = false;
+	return search->found;
 }

@@ -3,6 +3,9 @@
 #ifndef DWELL_CAPTURE_KERNEL_WAITS_H
 #define DWELL_CAPTURE_KERNEL_WAITS_H
 
+#include <pthread.h>
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "bpf/config.h"
 
@@ -13,5 +16,19 @@
  */
 int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *kallsyms,
 		      struct error *error) must_check;
+
+/*
+ * The same of /proc/kallsyms, by a thread: the kernel takes 0.1 s to write it, in which the caller
+ * has its programs verified. Begun once; what has begun is ended, also more than once.
+ */
+struct kernel_waits_search {
+	struct wait_function table[WAIT_FUNCTIONS]; /* valid after the end */
+	int found;				    /* the result of kernel_waits_load() */
+	bool has_thread;
+	pthread_t thread;
+};
+
+void kernel_waits_begin(struct kernel_waits_search *search);
+int kernel_waits_end(struct kernel_waits_search *search);
 
 #endif
