@@ -125,17 +125,21 @@ static __always_inline void account_begin(struct account *account, struct task_s
 }
 
 /*
- * Of the run queue the task is on, as of its last clock update: the present switch, or the last
- * tick. Its fields of time lie behind the group's queue: CONFIG_FAIR_GROUP_SCHED, in all classes.
+ * The run queue the task is on. Its fields of time lie behind the group's queue:
+ * CONFIG_FAIR_GROUP_SCHED, in all classes; NULL without.
  */
-static __always_inline struct turn_clock turn_clock_of(const struct task_struct *task)
+static __always_inline const struct rq *run_queue_of(const struct task_struct *task)
+{
+	return bpf_core_field_exists(((struct cfs_rq *)0)->rq) ? FOLLOW(task, se.cfs_rq, rq) : NULL;
+}
+
+/* As of the last update of its clock: the present switch, or the last tick. */
+static __always_inline struct turn_clock turn_clock_of(const struct rq *rq)
 {
 	struct turn_clock clock = {0, 0};
-	const struct rq *rq;
 
 	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
 		return clock;
-	rq = FOLLOW(task, se.cfs_rq, rq);
 	clock.omitted_ns = FOLLOW(rq, clock);
 	barrier(); /* turn_clock_unlocked() */
 	clock.omitted_ns -= FOLLOW(rq, clock_task);
@@ -342,10 +346,11 @@ static __always_inline void account_begin_turn(struct account *account, __u64 ra
  */
 static __always_inline struct turn_clock turn_clock_unlocked(const struct task_struct *task)
 {
-	struct turn_clock first = turn_clock_of(task), second;
+	const struct rq *rq = run_queue_of(task);
+	struct turn_clock first = turn_clock_of(rq), second;
 
 	barrier();
-	second = turn_clock_of(task);
+	second = turn_clock_of(rq);
 	return second.omitted_ns < first.omitted_ns ? second : first;
 }
 
@@ -356,8 +361,9 @@ account_open_turn(const struct account *account, const struct task_struct *task,
 	struct turn_clock clock = {.omitted_ns = account->turn.omitted_ns,
 				   .irq_ns = account->parts.begin_irq_ns};
 	__u64 length_ns = end_ns - account->live.since_ns;
+	int seen = steal_seen + irq_seen; /* one branch for the two: fewer ways to verify */
 
-	if (steal_seen || irq_seen)
+	if (seen)
 		clock = turn_clock_unlocked(task);
 	return turn_loss(&account->turn, &account->parts, &clock,
 			 (__s64)length_ns < 0 ? 0 : length_ns);

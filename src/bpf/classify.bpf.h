@@ -390,7 +390,8 @@ static __always_inline struct wire_where classify(struct task_struct *task, unsi
 
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	int syscall = arch_syscall(task, regs);
-	bool uninterruptible = state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
+	/* without a branch: see any_where() */
+	bool uninterruptible = state / TASK_UNINTERRUPTIBLE & ~(state / TASK_NOLOAD) & 1;
 
 	if (state & TASK_RTLOCK_WAIT)
 		return where(WIRE_LOCK, WIRE_DETAIL_KERNEL_LOCK, syscall);

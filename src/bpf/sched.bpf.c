@@ -212,7 +212,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u64 now_ns = bpf_ktime_get_ns();
 	/* the fourth argument, read only where the kernel has it */
 	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
-	struct turn_clock clock = turn_clock_of(prev);
+	struct turn_clock clock = turn_clock_of(run_queue_of(prev));
 
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);

@@ -159,7 +159,7 @@ static __always_inline bool apply_verdict(struct task_struct *task, const struct
 	return true;
 }
 
-static __always_inline void write_seed(struct bpf_iter__task *ctx, struct task_struct *task)
+static __always_inline void write_seed(struct seq_file *seq, struct task_struct *task)
 {
 	__builtin_memset(&seed_record, 0, sizeof(seed_record));
 	seed_record.header.size = sizeof(seed_record);
@@ -172,11 +172,11 @@ static __always_inline void write_seed(struct bpf_iter__task *ctx, struct task_s
 	seed_record.where = record.where;
 	seed_record.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
 	__builtin_memcpy(seed_record.comm, record.comm, sizeof(seed_record.comm));
-	bpf_seq_write(ctx->meta->seq, &seed_record, sizeof(seed_record));
+	bpf_seq_write(seq, &seed_record, sizeof(seed_record));
 }
 
-static __attribute__((noinline)) void
-write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct account *account)
+static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct task_struct *task,
+						   const struct account *account)
 {
 	struct worker *worker = worker_of(task);
 	__u32 depth;
@@ -184,7 +184,7 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 	if (span_seeding && (!worker || !worker->judged || worker->root) && worker_may_be(task) &&
 	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
 	    record.where.state > WIRE_RUNNABLE && !task->on_cpu)
-		write_seed(ctx, task);
+		write_seed(seq, task);
 	if (!worker || !worker->kind)
 		return;
 	depth = worker->depth - 1;
@@ -216,7 +216,7 @@ write_worker(struct bpf_iter__task *ctx, struct task_struct *task, const struct 
 		if (worker->blocks[present].has_stack)
 			worker_record.stack = span_stack_index(worker, present, 0) + 1;
 	}
-	bpf_seq_write(ctx->meta->seq, &worker_record, sizeof(worker_record));
+	bpf_seq_write(seq, &worker_record, sizeof(worker_record));
 }
 
 static __always_inline void look_at_clocks(const struct task_struct *task)
@@ -225,10 +225,11 @@ static __always_inline void look_at_clocks(const struct task_struct *task)
 
 	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
 		return;
-	rq = task->se.cfs_rq->rq;
-	if (!steal_seen && bpf_core_field_exists(rq->prev_steal_time_rq) && rq->prev_steal_time_rq)
+	rq = run_queue_of(task);
+	if (!steal_seen && bpf_core_field_exists(rq->prev_steal_time_rq) &&
+	    FOLLOW(rq, prev_steal_time_rq))
 		steal_seen = true;
-	if (!irq_seen && bpf_core_field_exists(rq->prev_irq_time) && rq->prev_irq_time)
+	if (!irq_seen && bpf_core_field_exists(rq->prev_irq_time) && FOLLOW(rq, prev_irq_time))
 		irq_seen = true;
 }
 
@@ -236,6 +237,7 @@ SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct seq_file *seq = ctx->meta->seq;
 	__u64 instant_ns = snapshot_ns;
 	struct account *account;
 
@@ -265,11 +267,11 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (read_account(task, account, instant_ns) ||
 	    read_account_again(task, account, instant_ns)) {
 		record_fill_task(&record, task, account);
-		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+		bpf_seq_write(seq, &record, sizeof(record));
 		account->read_ns = instant_ns;
 		account_told(account);
 		if (span_threshold_ns)
-			write_worker(ctx, task, account);
+			write_worker(seq, task, account);
 	}
 	return 0;
 }

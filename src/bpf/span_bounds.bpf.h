@@ -20,6 +20,15 @@ static __always_inline void span_send_stack(struct span_stack *stack)
 		count(&spans_lost);
 }
 
+/* Of the turn that the current thread is in. Global for the verifier's sake. */
+__weak __attribute__((noinline)) int span_open_turn(const struct account *account,
+						    struct turn_loss *ret_loss, __u64 now_ns)
+{
+	if (account && ret_loss)
+		*ret_loss = account_open_turn(account, bpf_get_current_task_btf(), now_ns);
+	return 0;
+}
+
 /*
  * The states' totals up to now. Of the current thread, where it is on its CPU; differences of two
  * may be below zero by what is found out only when the turn ends.
@@ -44,9 +53,11 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 		if (i == state && now_ns > since_ns)
 			states_ns[i] += now_ns - since_ns;
 	if (state == WIRE_ON_CPU && now_ns > since_ns) {
-		struct turn_loss loss =
-			account_open_turn(account, bpf_get_current_task_btf(), now_ns);
+		struct turn_loss loss;
 
+		/* its padding too, or kernels refuse to pass it on */
+		__builtin_memset(&loss, 0, sizeof(loss));
+		span_open_turn(account, &loss, now_ns);
 		states_ns[WIRE_ON_CPU] -= loss.stolen_ns + loss.irq_ns;
 		states_ns[WIRE_STOLEN] += loss.stolen_ns;
 		states_ns[WIRE_IRQ] += loss.irq_ns;
