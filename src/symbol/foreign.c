@@ -14,6 +14,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U /* include/uapi/linux/stat.h; older kernels ignore it */
+#endif
+
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /* The mount that memfd_create(2) and shared memory have inside the kernel, which no list shows. */
@@ -57,16 +61,57 @@ static int is_served_by_others(unsigned int major, unsigned int minor, uint32_t 
 	return -ENOENT;
 }
 
+/*
+ * Mounts by numbers that no other mount will have (Linux 6.8 on). Whose filesystem it is stays the
+ * same as long as there is one, and most files are of few: reading the lists again for each file
+ * made names a tenth slower.
+ */
+static _Thread_local struct known_mount {
+	uint64_t id; /* 0: none */
+	bool may_never_answer;
+} known_mounts[8];
+static _Thread_local unsigned int known_count;
+
+static uint64_t unique_mount(const struct statx *status)
+{
+	return status->stx_mask & STATX_MNT_ID_UNIQUE ? status->stx_mnt_id : 0;
+}
+
+static const struct known_mount *known_mount(uint64_t id)
+{
+	for (size_t i = 0; id && i < ARRAY_SIZE(known_mounts); i++)
+		if (known_mounts[i].id == id)
+			return &known_mounts[i];
+	return NULL;
+}
+
+static bool keep_mount(uint64_t id, bool may_never_answer)
+{
+	if (id)
+		known_mounts[known_count++ % ARRAY_SIZE(known_mounts)] =
+			(struct known_mount){id, may_never_answer};
+	return may_never_answer;
+}
+
 /* Asked without asking it, by the attributes that the kernel has. */
 static bool may_never_answer(const struct statx *status, uint32_t pid)
 {
 	unsigned int major = status->stx_dev_major, minor = status->stx_dev_minor;
-	int served = is_served_by_others(major, minor, pid);
+	uint64_t mount = unique_mount(status);
+	const struct known_mount *known = known_mount(mount);
+	int served;
 
+	if (known)
+		return known->may_never_answer;
+	served = is_served_by_others(major, minor, pid);
 	if (served == -ENOENT)
 		served = is_served_by_others(major, minor, 0);
-	/* what has no number of a disk, and is in no list, may be anything */
-	return served == -ENOENT ? !major && !is_in_memory(major, minor) : served;
+	if (served == -ENOENT && is_in_memory(major, minor))
+		served = false;
+	if (served != -ENOENT)
+		return keep_mount(mount, served);
+	/* what has no number of a disk, and is in no list, may be anything; others may see it */
+	return !major;
 }
 
 int foreign_reopen(int path_fd, uint32_t pid)
@@ -76,7 +121,8 @@ int foreign_reopen(int path_fd, uint32_t pid)
 	char path[32];
 	int opened;
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) < 0)
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID_UNIQUE,
+		  &status) < 0)
 		return -errno;
 	if (!S_ISREG(status.stx_mode) || may_never_answer(&status, pid))
 		return -EACCES;
