@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bpf/wire.h"
+#include "symbol/kallsyms.h"
 
 /* Names without the compiler's suffixes (.constprop.0, .part.0, .cold, …), which all match. */
 static const struct known {
@@ -97,46 +98,6 @@ static const struct known {
 #undef WAIT
 };
 
-/* The whole file: the kernel makes it in one pass, which takes most of the time. */
-static int read_whole(const char *path, char **ret_text, size_t *ret_length)
-{
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t room = 8 << 20, length = 0;
-	char *text = fd < 0 ? NULL : malloc(room);
-
-	if (fd < 0 || !text)
-		return fd < 0 ? -errno : -ENOMEM;
-	for (;;) {
-		ssize_t got = read(fd, text + length, room - length - 1);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			int error = got < 0 ? errno : 0;
-
-			if (error) {
-				free(text);
-				return -error;
-			}
-			break;
-		}
-		length += (size_t)got;
-		if (room - length < 65536) {
-			char *grown = realloc(text, room *= 2);
-
-			if (!grown) {
-				free(text);
-				return -ENOMEM;
-			}
-			text = grown;
-		}
-	}
-	text[length] = '\0';
-	*ret_text = text;
-	*ret_length = length;
-	return 0;
-}
-
 static int by_name(const void *left, const void *right)
 {
 	const struct known *a = left, *b = right;
@@ -151,53 +112,43 @@ static int by_start(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* A line is `address type name[ \t[module]]`. Returns where the next one begins. */
-static char *parse_line(char *line, __u64 *ret_address, char *ret_type, char **ret_name)
+/* Without what the compiler adds. `name` has that room. */
+static void base_name(const char *symbol, char *name, size_t room)
 {
-	char *end = strchr(line, '\n');
-	char *rest;
+	size_t length = strcspn(symbol, ".");
 
-	if (end)
-		*end = '\0';
-	*ret_address = strtoull(line, &rest, 16);
-	*ret_type = '?';
-	*ret_name = rest;
-	if (rest != line && rest[0] == ' ' && rest[1] && rest[2] == ' ') {
-		*ret_type = rest[1];
-		*ret_name = rest + 3;
-		rest[3 + strcspn(rest + 3, ".\t ")] = '\0';
-	}
-	return end ? end + 1 : NULL;
+	length = length < room ? length : room - 1;
+	memcpy(name, symbol, length);
+	name[length] = '\0';
 }
 
 static int scan(char *text, struct wait_function table[WAIT_FUNCTIONS])
 {
+	struct kallsyms_symbol symbol;
 	struct known sorted[ARRAY_SIZE(known)];
 	struct wait_function *open = NULL; /* its end is the next symbol's start */
 	int found = 0;
 
 	memcpy(sorted, known, sizeof(known));
 	qsort(sorted, ARRAY_SIZE(sorted), sizeof(sorted[0]), by_name);
-	for (char *line = text; line && *line;) {
-		struct known key, *match;
-		__u64 address;
-		char type, *name;
+	while (kallsyms_next(&text, &symbol)) {
+		char name[64]; /* longer than any known one */
+		struct known key = {.name = name}, *match;
 
-		line = parse_line(line, &address, &type, &name);
-		if (!address || tolower((unsigned char)type) != 't')
+		if (!symbol.address || tolower((unsigned char)symbol.type) != 't')
 			continue;
-		if (open && address > open->start) {
-			open->end = address;
+		if (open && symbol.address > open->start) {
+			open->end = symbol.address;
 			open = NULL;
 		}
-		key.name = name;
+		base_name(symbol.name, name, sizeof(name));
 		match = bsearch(&key, sorted, ARRAY_SIZE(sorted), sizeof(sorted[0]), by_name);
 		if (!match || found == WAIT_FUNCTIONS)
 			continue;
 		/* two names of one address: the first will do */
 		if (open)
 			continue;
-		table[found] = (struct wait_function){.start = address,
+		table[found] = (struct wait_function){.start = symbol.address,
 						      .state = match->state,
 						      .detail = match->detail,
 						      .decides = match->decides};
@@ -211,13 +162,13 @@ static int scan(char *text, struct wait_function table[WAIT_FUNCTIONS])
 int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *kallsyms,
 		      struct error *error)
 {
+	cleanup_close int fd = open(kallsyms, O_RDONLY | O_CLOEXEC);
 	cleanup_free char *text = NULL;
-	size_t length;
 	int result;
 
 	for (int i = 0; i < WAIT_FUNCTIONS; i++)
 		table[i] = (struct wait_function){.start = ~0ULL};
-	result = read_whole(kallsyms, &text, &length);
+	result = fd < 0 ? -errno : kallsyms_read(fd, &text);
 	if (result < 0)
 		return error_set(error, -result, "cannot read %s: %s", kallsyms, strerror(-result));
 	result = scan(text, table);

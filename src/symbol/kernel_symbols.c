@@ -3,15 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "symbol/kallsyms.h"
 
 /* The names of all modules' functions too; 2 MiB on usual kernels. */
-#define NAME_BYTES 512
-
 static int add(struct kernel_symbols *symbols, uint64_t start, const char *name)
 {
 	size_t length = strlen(name) + 1;
@@ -37,22 +35,21 @@ static int by_start(const void *left, const void *right)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-int kernel_symbols_load(struct kernel_symbols *symbols, int fd)
+int kernel_symbols_load(struct kernel_symbols *symbols, int descriptor)
 {
-	cleanup_file FILE *file = fd >= 0 ? file_reading(fd) : NULL;
-	char line[NAME_BYTES + 64], name[NAME_BYTES], type;
-	uint64_t address, seen = 0;
-	int result = 0;
+	cleanup_close int fd = descriptor;
+	cleanup_free char *text = NULL;
+	struct kallsyms_symbol symbol;
+	int result = fd < 0 ? fd : kallsyms_read(fd, &text);
+	char *at = text;
+	uint64_t seen = 0;
 
-	if (!file)
-		return fd < 0 ? fd : -ENOMEM;
-	while (result == 0 && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%" SCNx64 " %c %511s", &address, &type, name) != 3)
-			continue;
-		seen |= address;
+	while (result == 0 && kallsyms_next(&at, &symbol)) {
+		seen |= symbol.address;
 		/* code, also weak */
-		if (tolower((unsigned char)type) == 't' || tolower((unsigned char)type) == 'w')
-			result = add(symbols, address, name);
+		if (tolower((unsigned char)symbol.type) == 't' ||
+		    tolower((unsigned char)symbol.type) == 'w')
+			result = add(symbols, symbol.address, symbol.name);
 	}
 	if (result == 0 && !seen)
 		result = -EPERM;
