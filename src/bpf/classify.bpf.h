@@ -203,9 +203,9 @@ static __always_inline struct file *descriptor_file(struct task_struct *task, __
 
 static __always_inline struct wire_where classify_socket(struct file *file, int syscall)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct socket *socket = FOLLOW_ADDRESS(struct file, file, private_data);
 
-	switch (BPF_CORE_READ(socket, sk, __sk_common.skc_family)) {
+	switch (FOLLOW_ADDRESS(struct socket, socket, sk, __sk_common.skc_family)) {
 	case AF_UNIX:
 		return where(WIRE_IPC, WIRE_DETAIL_UNIX, syscall);
 	case AF_INET:
@@ -225,7 +225,7 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
 
 	if (!file)
 		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
-	switch (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) {
+	switch (FOLLOW_ADDRESS(struct file, file, f_inode, i_mode) & S_IFMT) {
 	case S_IFIFO:
 		return where(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
 	case S_IFSOCK:

@@ -79,6 +79,7 @@ static void configure(struct session *session, const struct targets *targets)
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
+	bpf->rodata->can_cast = session->features.can_cast;
 	bpf->rodata->reasons_all = targets->count && !targets->command;
 	bpf->rodata->watch_all = targets_everything(targets);
 	bpf->rodata->pid_namespace = features_pid_namespace();

@@ -142,6 +142,7 @@ int features_probe(struct features *ret_features, struct error *error)
 				 "this kernel's BTF does not describe sched_switch: it needs 5.15 "
 				 "or newer with CONFIG_TRACEPOINTS=y");
 	ret_features->switch_has_state = arguments >= 4;
+	ret_features->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	ret_features->precise_cpu_split = has_precise_cputime();
 	ret_features->omitted = omitted_time(btf);
 	return 0;

@@ -19,6 +19,7 @@ struct omitted_time {
 struct features {
 	bool switch_has_state;	/* sched_switch passes the previous state: 5.18 on */
 	bool others_memory;	/* other users' memory maps and stacks may be read */
+	bool can_cast;		/* BPF programs may cast an address: bpf_rdonly_cast(), 6.2 on */
 	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
 	struct omitted_time omitted;
 };
