@@ -86,7 +86,7 @@ static const struct argp_option argp_options[] = {
 	{"from", OPTION_FROM, "FILE", 0, "from a recording, in place of a process", 3},
 	{"export", OPTION_EXPORT, "FILE", 0, "write the stalls for another program", 3},
 	{"export-format", OPTION_EXPORT_FORMAT, "FORMAT", 0,
-	 "chrome (a trace), folded (stacks) or json (chrome)", 3},
+	 "chrome (a trace), folded (stacks) or json (by FILE's name, else chrome)", 3},
 	{"force", OPTION_FORCE, 0, 0, "replace existing files", 3},
 	{0, 0, 0, 0, "As a check:", 4},
 	{"max-stalls", OPTION_MAX_STALLS, "N", 0, "exit with status 3 if there were more", 4},
@@ -175,10 +175,37 @@ static int take_count_from_zero(const char *value, const char *option, uint64_t 
 	return parsing_count(value, option, ret_count, error);
 }
 
-static int check_together(const struct blocked_options *options, struct error *error)
+/* By the file's name where no format was asked for: no trace in a file that is named .html. */
+static int choose_export_format(struct blocked_options *options, struct error *error)
+{
+	static const struct {
+		const char *suffix, *format;
+	} known[] = {
+		{"", "chrome"},	       {".json", "chrome"},   {".trace", "chrome"},
+		{".chrome", "chrome"}, {".folded", "folded"},
+	};
+	const char *slash = options->export ? strrchr(options->export, '/') : NULL;
+	const char *name = slash ? slash + 1 : options->export;
+	const char *dot = name && *name ? strrchr(name + 1, '.') : NULL;
+
+	for (size_t i = 0; !options->export_format && i < ARRAY_SIZE(known); i++)
+		if (!strcmp(dot ? dot : "", known[i].suffix))
+			options->export_format = blocked_export_find(known[i].format);
+	if (options->export_format)
+		return 0;
+	return error_set(error, EINVAL,
+			 "--export %s: no format has names that end in '%s': add --export-format "
+			 "chrome, folded or json",
+			 options->export, dot);
+}
+
+static int check_together(struct blocked_options *options, struct error *error)
 {
 	unsigned int count = options->watch.targets.count + (options->watch.command != NULL);
+	int result = choose_export_format(options, error);
 
+	if (result < 0)
+		return result;
 	if (options->headless && options->format == FORMAT_TUI)
 		return error_set(error, EINVAL, "--headless is without --format tui");
 	if (options->from && count)
@@ -309,7 +336,6 @@ void blocked_options_init(struct blocked_options *options)
 		.spans = {.threshold_ns = DEFAULT_THRESHOLD_NS,
 			  .frequency = DEFAULT_FREQUENCY,
 			  .ring_bytes = DEFAULT_RING},
-		.export_format = blocked_export_find("chrome"),
 	};
 	watch_options_init(&options->watch);
 	options->watch.source = SOURCE_BPF;

@@ -2,6 +2,7 @@
 """`dwell blocked` against services whose handlers measure how long they block, and why is known."""
 import json
 import os
+import pathlib
 import re
 import statistics
 import subprocess
@@ -303,6 +304,7 @@ def test_stripped_programs():
         (("-p", "1", "--freq", "0"), 2, "--freq"),
         (("-p", "1", "--freq", "99999"), 2, "10000"),
         (("-p", "1", "--max-stalls", "-1"), 2, "--max-stalls"),
+        (("-p", "1", "--export", "/tmp/t.html"), 2, "no format has names that end in '.html'"),
         (("-p", "2", "-d", "10ms", "--runtime", "tokio"), 1, "is the kernel's"),
     ],
 )
@@ -379,6 +381,17 @@ def test_exports(tmp_path, format):
         assert "wait_for_printer" in text and "compute_report" in text
     again = run("blocked", "-p", os.getpid(), "-d", "10ms", "--export", path)
     assert again.returncode == 1 and "exists: --force" in again.stderr
+
+
+def test_exports_by_name(tmp_path):
+    """Without --export-format the name decides, and a name that says something else is refused: see test_mistakes."""
+    recording = pathlib.Path(__file__).parents[1] / "golden" / "blocked.dwell"
+    for name, begins in (("t.json", '{"'), ("t.folded", ""), ("t", '{"'), (".hidden", '{"')):
+        done = run("blocked", "--from", recording, "--export", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+        text = (tmp_path / name).read_text()
+        assert text and text.startswith(begins)
+        assert ("traceEvents" in text) == bool(begins)
 
 
 def test_an_export_that_cannot_be_written(tmp_path):
