@@ -2,6 +2,7 @@
 #include "base/similar.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LETTERS 64
@@ -75,4 +76,29 @@ void similar_try(struct similar *similar, const char *candidate)
 		similar->best = candidate;
 		similar->distance = distance;
 	}
+}
+
+void similar_choice(char *into, size_t room, const char *wanted, const char *choices)
+{
+	struct similar similar = {.wanted = wanted};
+	const char *best = NULL;
+	size_t best_length = 0, best_distance = 0, length;
+	char word[LETTERS];
+
+	for (const char *at = choices; *at; at += length) {
+		at += strspn(at, " ,");
+		length = strcspn(at, " ,");
+		if (!length || length >= sizeof(word) || (length == 2 && !strncmp(at, "or", 2)))
+			continue;
+		memcpy(word, at, length);
+		word[length] = '\0';
+		similar.best = NULL;
+		similar_try(&similar, word);
+		if (!similar.best || (best && similar.distance >= best_distance))
+			continue;
+		best = at;
+		best_length = length;
+		best_distance = similar.distance;
+	}
+	snprintf(into, room, "%.*s", (int)best_length, best ? best : "");
 }

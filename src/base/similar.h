@@ -25,4 +25,10 @@ struct similar {
 /* One more candidate. Near is: a third of the letters, at least two, may differ. */
 void similar_try(struct similar *similar, const char *candidate);
 
+/*
+ * The choice nearest to `wanted` among words separated by blanks, commas and "or", as messages list
+ * them: "table, json or csv". `into` gets the word, or is empty.
+ */
+void similar_choice(char *into, size_t room, const char *wanted, const char *choices);
+
 #endif

@@ -3,6 +3,9 @@
 #ifndef DWELL_COMMAND_AUDIENCE_H
 #define DWELL_COMMAND_AUDIENCE_H
 
+#include <errno.h>
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "model/interval.h"
 
@@ -15,5 +18,14 @@ struct audience {
 	/* Every record, before what it leads to; may be NULL. */
 	int (*record)(void *data, const struct wire_header *record, struct error *error);
 };
+
+/*
+ * Whether the audience's error is the reason of `result`; it is empty where the reader of standard
+ * output has closed the pipe: command_write().
+ */
+static inline bool audience_explains(int result, const struct error *error)
+{
+	return result < 0 && (*error->text || result == -EPIPE);
+}
 
 #endif

@@ -35,20 +35,14 @@ struct blocked {
 	struct blocked_export export;
 };
 
-static int flush(struct output *output, const char *what, struct error *error)
-{
-	return output_flush(output) < 0 ? error_set(error, output->error, "cannot write to %s: %s",
-						    what, strerror(output->error))
-					: 0;
-}
-
 static int keep_export(struct blocked *blocked, struct error *error)
 {
 	const char *path = blocked->options.export;
-	int result = flush(&blocked->export_output, path, error);
+	int result;
 
-	if (result < 0)
-		return result;
+	if (output_flush(&blocked->export_output) < 0)
+		return error_set(error, blocked->export_output.error, "cannot write to %s: %s",
+				 path, strerror(blocked->export_output.error));
 	result = file_draft_keep(&blocked->export_file);
 	return result < 0
 		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
@@ -70,7 +64,7 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 		blocked_tui_stall(&blocked->tui, &stall);
 	if (result == 1 && blocked->options.format == FORMAT_JSON) {
 		blocked_json_stall(&blocked->output, blocked->stalls, &stall);
-		return flush(&blocked->output, "standard output", error);
+		return command_write(&blocked->output, error);
 	}
 	return 0;
 }
@@ -169,7 +163,7 @@ static int tell(struct blocked *blocked, struct error *error)
 		summary.top = summary.top ? summary.top : DEFAULT_ROWS;
 		blocked_table(&blocked->output, &summary);
 	}
-	return flush(&blocked->output, "standard output", error);
+	return command_write(&blocked->output, error);
 }
 
 static int watch_workers(struct blocked *blocked, struct error *error)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command/command.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "base/descriptors.h"
 #include "base/print.h"
 #include "base/privilege.h"
+#include "base/similar.h"
 #include "base/text.h"
 #include "command/describe.h"
 #include "guest/init.h"
@@ -38,7 +40,7 @@ static void print_help(FILE *to)
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		print_text(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nOptions:\n"
-	      "  --help     this list; `dwell COMMAND --help` for a command's own, with examples\n"
+	      "  --help     this list; `dwell help COMMAND` for a command's own, with examples\n"
 	      "  --version  version and licence\n\n"
 	      "Exit status: 0 done, 1 could not run, 2 usage, 3 a check failed, 4 inconclusive.\n",
 	      to);
@@ -49,10 +51,24 @@ static void print_version(void)
 	puts("dwell " DWELL_VERSION "\nLicence GPL-2.0-or-later. There is no warranty.");
 }
 
+int command_write(struct output *out, struct error *error)
+{
+	int result = output_flush(out);
+
+	if (result >= 0)
+		return 0;
+	if (out->error == EPIPE)
+		return error_set(error, EPIPE, "%s", "");
+	return error_set(error, out->error, "cannot write to standard output: %s",
+			 strerror(out->error));
+}
+
 int command_fail(const char *name, int code, const struct error *error)
 {
 	char text[sizeof(error->text) * 2];
 
+	if (!*error->text)
+		return code;
 	text_printable(text, sizeof(text), error->text, sizeof(text));
 	print_text(stderr, "dwell %s: %s\n", name, text);
 	return code;
@@ -67,6 +83,31 @@ static void fill_standard_files(void)
 		fd = dup(fd);
 	if (fd >= 0)
 		close(fd);
+}
+
+static int unknown_command(const char *name)
+{
+	struct similar similar = {.wanted = name};
+	char shown[64];
+
+	for (size_t i = 0; i < command_count; i++)
+		similar_try(&similar, commands[i]->name);
+	text_printable(shown, sizeof(shown), name, 40);
+	if (similar.best)
+		print_text(stderr, "dwell: no command '%s'; did you mean '%s'?\n", shown,
+			   similar.best);
+	else
+		print_text(stderr, "dwell: no command '%s'; `dwell --help` lists them\n", shown);
+	return EXIT_USAGE;
+}
+
+/* `dwell help top` is `dwell top --help`. */
+static int help_of(const char *name)
+{
+	const struct command *command = command_find(name);
+	char *arguments[] = {(char *)name, (char *)"--help", NULL};
+
+	return command ? command->run(2, arguments) : unknown_command(name);
 }
 
 int command_main(int argc, char **argv)
@@ -88,6 +129,8 @@ int command_main(int argc, char **argv)
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return help_of(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_help(stdout);
 		return EXIT_DONE;
@@ -103,9 +146,5 @@ int command_main(int argc, char **argv)
 	}
 	if (command_find(argv[1]))
 		return command_find(argv[1])->run(argc - 1, argv + 1);
-	char shown[64];
-
-	text_printable(shown, sizeof(shown), argv[1], 40);
-	print_text(stderr, "dwell: no command '%s'; `dwell --help` lists them\n", shown);
-	return EXIT_USAGE;
+	return unknown_command(argv[1]);
 }

@@ -6,6 +6,7 @@
 #include <argp.h>
 
 #include "base/error.h"
+#include "base/output.h"
 
 /* What dwell's exit status means. */
 enum exit_code {
@@ -38,7 +39,13 @@ int command_main(int argc, char **argv);
 /* NULL: there is none of that name. */
 const struct command *command_find(const char *name);
 
-/* "dwell NAME: text" on standard error, safe for a terminal. Returns `code`. */
+/*
+ * Writes what is left to standard output. 0, or a negative errno; an error without text if its
+ * reader has closed the pipe, as head(1) does: it has what it wanted.
+ */
+int command_write(struct output *out, struct error *error) must_check;
+
+/* "dwell NAME: text" on standard error, safe for a terminal; no text, no line. Returns `code`. */
 int command_fail(const char *name, int code, const struct error *error);
 
 #endif

@@ -274,11 +274,9 @@ static int show(const struct compared_pair *pair, struct error *error)
 		write_json(&output, pair);
 	else
 		write_table(&output, pair);
-	result = output_flush(&output);
+	result = command_write(&output, error);
 	output_release(&output);
-	return result < 0 ? error_set(error, -result, "cannot write to standard output: %s",
-				      strerror(-result))
-			  : 0;
+	return result;
 }
 
 int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,

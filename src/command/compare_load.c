@@ -21,11 +21,9 @@ static int show(const struct compare_options *options, const struct load_compari
 		compare_json(&output, comparison, options->paths);
 	else
 		compare_table(&output, comparison, options->paths, options->all);
-	result = output_flush(&output);
+	result = command_write(&output, error);
 	output_release(&output);
-	return result < 0 ? error_set(error, -result, "cannot write to standard output: %s",
-				      strerror(-result))
-			  : 0;
+	return result;
 }
 
 /* A line for each group that got worse. */

@@ -87,7 +87,7 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 }
 
 /* Whether dwell top is exact; or a negative errno when nothing could be written. */
-static int examine(const struct doctor *doctor, struct output *out)
+static int examine(const struct doctor *doctor, struct output *out, struct error *error)
 {
 	struct json json = {.out = out};
 	bool exact = true;
@@ -118,7 +118,7 @@ static int examine(const struct doctor *doctor, struct output *out)
 		output_string(out, exact ? "\ndwell top is exact here.\n"
 					 : "\ndwell top is not exact here: see bpf.\n");
 	}
-	return output_flush(out) < 0 ? -out->error : exact;
+	return command_write(out, error) < 0 ? -out->error : exact;
 }
 
 static int doctor_run(int argc, char **argv)
@@ -135,13 +135,10 @@ static int doctor_run(int argc, char **argv)
 		(void)error_set(&error, ENOMEM, "out of memory");
 		return command_fail("doctor", EXIT_NOT_RUN, &error);
 	}
-	result = examine(&doctor, &out);
+	result = examine(&doctor, &out, &error);
 	output_release(&out);
-	if (result < 0) {
-		(void)error_set(&error, -result, "cannot write to standard output: %s",
-				strerror(-result));
+	if (result < 0)
 		return command_fail("doctor", EXIT_NOT_RUN, &error);
-	}
 	return result ? EXIT_DONE : EXIT_CHECK_FAILED;
 }
 

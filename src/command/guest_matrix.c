@@ -267,10 +267,9 @@ static int print(const struct runner *runner, struct error *error)
 		return error_set(error, ENOMEM, "out of memory");
 	result = runner->options->json ? guest_matrix_json(&out, runner->matrix)
 				       : guest_matrix_table(&out, runner->matrix);
-	if (output_flush(&out) < 0 || result < 0)
-		result = error_set(error, result < 0 ? -result : out.error,
-				   "cannot write the verdicts: %s",
-				   strerror(result < 0 ? -result : out.error));
+	result = result < 0 ? error_set(error, -result, "cannot write the verdicts: %s",
+					strerror(-result))
+			    : command_write(&out, error);
 	output_release(&out);
 	return result;
 }
@@ -363,14 +362,15 @@ static int list(void)
 {
 	struct error error = {""};
 	struct output out;
-	int result = output_init(&out, STDOUT_FILENO);
+	int result;
 
-	if (result >= 0) {
-		guest_presets_table(&out);
-		result = output_flush(&out);
-		output_release(&out);
+	if (output_init(&out, STDOUT_FILENO) < 0) {
+		(void)error_set(&error, ENOMEM, "out of memory");
+		return command_fail("guest", EXIT_NOT_RUN, &error);
 	}
-	error_set(&error, -result, "cannot write the list: %s", strerror(-result));
+	guest_presets_table(&out);
+	result = command_write(&out, &error);
+	output_release(&out);
 	return result < 0 ? command_fail("guest", EXIT_NOT_RUN, &error) : (int)EXIT_DONE;
 }
 

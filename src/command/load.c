@@ -44,11 +44,9 @@ static int write_outcome(const struct load *load, const struct outcome *outcome,
 		load_json(&output, outcome, load->options.samples);
 	else
 		load_table(&output, outcome, load->options.workers);
-	result = output_flush(&output);
+	result = command_write(&output, error);
 	output_release(&output);
-	return result < 0 ? error_set(error, -result, "cannot write to standard output: %s",
-				      strerror(-result))
-			  : 0;
+	return result;
 }
 
 static int on_starting(void *data, struct error *error)

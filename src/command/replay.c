@@ -44,7 +44,7 @@ int replay_step(struct replay *replay, struct error *error)
 	do
 		result = recording_next(replay->recording, sink, error);
 	while (result > 0 && replay->told == before);
-	if (result < 0 && *replay->sink_error.text)
+	if (audience_explains(result, &replay->sink_error))
 		*error = replay->sink_error;
 	return result;
 }

@@ -238,10 +238,8 @@ static int run(struct report *report, struct error *error)
 		if (result >= 0 && report->format == &view_table)
 			result = write_rows(report, BY_PROCESS, true,
 					    "Programs (all processes of a name)", error);
-		if (result >= 0 && output_flush(&report->output) < 0)
-			result = error_set(error, report->output.error,
-					   "cannot write to standard output: %s",
-					   strerror(report->output.error));
+		if (result >= 0)
+			result = command_write(&report->output, error);
 		output_release(&report->output);
 	}
 	if (result >= 0 && replay_remark(&replay))

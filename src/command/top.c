@@ -21,14 +21,13 @@ struct top {
 
 static int flush(struct top *top, struct error *error)
 {
-	int result = output_flush(&top->output);
+	int result = command_write(&top->output, error);
+	size_t used = strlen(error->text);
 
-	if (result < 0)
-		return error_set(
-			error, -result,
-			"cannot write to standard output: %s; stopped after %llu intervals",
-			strerror(-result), (unsigned long long)top->printed);
-	return 0;
+	if (result < 0 && used)
+		snprintf(error->text + used, sizeof(error->text) - used,
+			 "; stopped after %llu intervals", (unsigned long long)top->printed);
+	return result;
 }
 
 static int show_interval(void *data, struct interval *interval, struct error *error)

@@ -18,7 +18,7 @@ enum {
 };
 
 static const char doc[] =
-	"Shows how every thread spends its time: eleven states that sum to the time it existed."
+	"Shows how every thread spends its time: thirteen states that sum to the time it existed."
 	"\v"
 	"Without a target: every thread of the machine. With COMMAND: it and its children, from "
 	"the "
@@ -38,7 +38,7 @@ static const struct argp_option argp_options[] = {
 	{"format", OPTION_FORMAT, "FORMAT", 0,
 	 "tui, table, json or csv (tui on a terminal, else table)", 3},
 	{"sort", OPTION_SORT, "FIELD", 0,
-	 "largest first; names first to last (active); fields:", 3},
+	 "largest first; names first to last (active); a heading, or one of the fields:", 3},
 	{"top", OPTION_TOP, "N", 0, "only the first N rows", 3},
 	{"by", OPTION_BY, "WHAT", 0, "a row per thread, process or cgroup (thread)", 3},
 	{"all", 'a', 0, 0, "in tables: also threads that did nothing but wait", 3},

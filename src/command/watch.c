@@ -45,7 +45,7 @@ static int take_record(void *data, const struct wire_header *record)
 /* What the audience or the recorder had to say is the reason; the source only passed it on. */
 static int explain(struct watch *watch, int result, struct error *error)
 {
-	if (result < 0 && *watch->sink_error.text)
+	if (audience_explains(result, &watch->sink_error))
 		*error = watch->sink_error;
 	return result;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/similar.h"
 #include "base/text.h"
 #include "command/command.h"
 
@@ -36,11 +37,20 @@ void watch_options_init(struct watch_options *options)
 	*options = (struct watch_options){.interval_ns = NS_PER_S};
 }
 
+/* A line of a terminal has room for them, beside the rest of the message. */
+#define CHOICES_SHOWN 60
+
 int parsing_unknown(struct error *error, const char *what, const char *value, const char *choices)
 {
-	char shown[64];
+	char shown[64], guess[64];
 
 	text_printable(shown, sizeof(shown), value, 40);
+	similar_choice(guess, sizeof(guess), value, choices);
+	if (*guess)
+		return error_set(error, EINVAL, "unknown %s '%s'; did you mean '%s'?", what, shown,
+				 guess);
+	if (strlen(choices) > CHOICES_SHOWN)
+		return error_set(error, EINVAL, "unknown %s '%s': --help lists them", what, shown);
 	return error_set(error, EINVAL, "unknown %s '%s': use %s", what, shown, choices);
 }
 

@@ -46,7 +46,10 @@ bool parsing_helps(int key, struct argp_state *state);
  */
 error_t parsing_result(struct parsing *parsing, int result);
 
-/* "unknown WHAT 'VALUE': use CHOICES"; -EINVAL. */
+/*
+ * "unknown WHAT 'VALUE'; did you mean 'CHOICE'?", or "…: use CHOICES", as similar_choice() takes
+ * them; -EINVAL.
+ */
 int parsing_unknown(struct error *error, const char *what, const char *value, const char *choices);
 
 /* A number from 1 up. */

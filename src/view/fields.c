@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/histogram.h"
+#include "base/similar.h"
 
 #define ALL	(1U << BY_THREAD | 1U << BY_PROCESS | 1U << BY_CGROUP)
 #define THREADS (1U << BY_THREAD)
@@ -234,7 +235,14 @@ void field_get(const struct field *field, const struct row *row, const struct ab
 const struct field *field_find(const char *name)
 {
 	for (size_t i = 0; i < field_count; i++)
-		if (!strcmp(fields[i].name, name))
+		if (similar_same(fields[i].name, name))
+			return &fields[i];
+	for (size_t i = 0; i < field_count; i++)
+		if (fields[i].header && similar_same(fields[i].header, name))
+			return &fields[i];
+	/* an object's key says little without the object: "cpu" would be a delay */
+	for (size_t i = 0; i < field_count; i++)
+		if (fields[i].key && !fields[i].group && similar_same(fields[i].key, name))
 			return &fields[i];
 	return NULL;
 }

@@ -55,7 +55,10 @@ static inline bool field_applies(const struct field *field, enum grouping by)
 void field_get(const struct field *field, const struct row *row, const struct about *about,
 	       struct value *ret_value);
 
-/* NULL: no such field. */
+/*
+ * By its name, or by its heading in tables or key in JSON ("RUNQ", "in_state_ns"), where no other
+ * has that name. As similar_same() compares. NULL: no such field.
+ */
 const struct field *field_find(const char *name);
 
 /* A row and its place in an order, of which many are sorted without asking for values again. */

@@ -39,7 +39,10 @@ def one_line(done, status, *parts):
         (["-c", "many"], 2, ["--count"]),
         (["--top", "-3"], 2, ["--top"]),
         (["--format", "xml"], 2, ["unknown format 'xml'", "table, json or csv"]),
-        (["--sort", "beauty"], 2, ["unknown field 'beauty'", "runnable", "p99"]),
+        (["--format", "jsn"], 2, ["unknown format 'jsn'; did you mean 'json'?"]),
+        (["--sort", "beauty"], 2, ["unknown field 'beauty': --help lists them"]),
+        (["--sort", "runable"], 2, ["unknown field 'runable'; did you mean 'runnable'?"]),
+        (["--by", "proces"], 2, ["did you mean 'process'?"]),
         (["--by", "colour"], 2, ["unknown grouping 'colour'"]),
         (["--by", "process", "--sort", "tid"], 2, ["no field 'tid'"]),
         (["--source", "magic"], 2, ["unknown source 'magic'"]),
@@ -57,6 +60,8 @@ def test_unknown_option_and_command():
     done = run("top", "--frobnicate")
     assert done.returncode == 2 and "frobnicate" in done.stderr
     one_line(run("frobnicate"), 2, "no command 'frobnicate'", "--help")
+    one_line(run("tpo"), 2, "no command 'tpo'; did you mean 'top'?")
+    one_line(run("help", "tpo"), 2, "did you mean 'top'?")
     done = run()
     assert done.returncode == 2 and "Usage" in done.stderr
 
@@ -68,6 +73,7 @@ def test_help_and_version():
     assert done.returncode == 0 and done.stdout.startswith("dwell ")
     done = run("top", "--help")
     assert done.returncode == 0 and "Examples:" in done.stdout
+    assert run("help", "top").stdout == done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
@@ -194,8 +200,8 @@ def test_closed_pipe():
         text=True,
         timeout=30,
     )
-    assert "cannot write to standard output: Broken pipe" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    # the reader has what it wanted
+    assert done.stderr == ""
 
 
 def test_closed_output():

@@ -310,8 +310,9 @@ def test_csv():
         assert sum(int(row[f"states_ns.{state}"] or 0) for state in STATES) == int(row["observed_ns"])
 
 
-def test_sorting_and_top():
-    done = run("top", "-c", "1", "-i", "100ms", "--format", "json", "--sort", "idle", "--top", "5")
+@pytest.mark.parametrize("field", ["idle", "IDLE", "Idle"])
+def test_sorting_and_top(field):
+    done = run("top", "-c", "1", "-i", "100ms", "--format", "json", "--sort", field, "--top", "5")
     (interval,), _ = parse(done.stdout)
     idle = [row["states_ns"]["idle"] for row in interval["threads"]]
     assert len(idle) == 5 and idle == sorted(idle, reverse=True)

@@ -49,6 +49,25 @@ CASE(distances_count_letters)
 	assert_int_equal(similar_distance(a, b), 1);
 }
 
+CASE(choices_of_a_message_are_guessed)
+{
+	static const char choices[] = "tui, table, json or csv";
+	char guess[16];
+
+	similar_choice(guess, sizeof(guess), "jsn", choices);
+	assert_string_equal(guess, "json");
+	similar_choice(guess, sizeof(guess), "TABEL", choices);
+	assert_string_equal(guess, "table");
+	similar_choice(guess, sizeof(guess), "or", choices);
+	assert_string_equal(guess, "");
+	similar_choice(guess, sizeof(guess), "html", choices);
+	assert_string_equal(guess, "");
+	similar_choice(guess, sizeof(guess), "", "");
+	assert_string_equal(guess, "");
+	similar_choice(guess, sizeof(guess), "spin-wiat", "spin-wait futex");
+	assert_string_equal(guess, "spin-wait");
+}
+
 CASE(guesses_are_near)
 {
 	struct similar similar = {.wanted = "duratoin"};
@@ -216,6 +235,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(names_are_compared_kindly),
 		cmocka_unit_test(distances_count_letters),
+		cmocka_unit_test(choices_of_a_message_are_guessed),
 		cmocka_unit_test(guesses_are_near),
 		cmocka_unit_test(parameters_have_initial_values),
 		cmocka_unit_test(parameters_are_set_within_their_limits),
