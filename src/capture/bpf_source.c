@@ -40,7 +40,8 @@ struct session {
 	size_t hostile_reported;
 	struct spans *spans; /* NULL: not asked for */
 	struct features features;
-	int wait_functions; /* kernel functions known by address; 0: kernel waits not told apart */
+	int wait_functions;	 /* kernel functions known by address; 0: kernel waits are not
+				    distinguished */
 	struct record_sink sink; /* during drain() */
 	char *buffer;
 	/* threads, since reasons were last sent; those that find no room keep theirs */
@@ -106,8 +107,10 @@ static int load(struct session *session, const struct targets *targets,
 			return error_set(error, -result, "cannot set target %u: %s", key.id,
 					 strerror(-result));
 	}
-	/* without them it goes on, and says what it cannot tell apart */
 	result = kernel_waits_end(waits);
+	if (result == -ENOMEM)
+		return error_set(error, ENOMEM, "out of memory");
+	/* without them it goes on, and says what it cannot distinguish */
 	session->wait_functions = result > 0 ? result : 0;
 	memcpy((void *)session->bpf->bss->wait_functions, waits->table, sizeof(waits->table));
 	result = dwell_bpf__attach(session->bpf);
@@ -471,7 +474,7 @@ static int bpf_await(void *data, int timeout_ms, struct record_sink sink, struct
 	int ready, result;
 
 	session->bpf->bss->ends_awaited = true;
-	/* what was sent before anybody was told to wake us */
+	/* what was sent before hooks knew to wake us */
 	result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
 	if (result == 0) {
 		ready = epoll_wait(ring_buffer__epoll_fd(session->ring), &event, 1, timeout_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kernel functions that tell why an uninterruptible thread waits, found in /proc/kallsyms. */
+/* Kernel functions that show why an uninterruptible thread waits, found in /proc/kallsyms. */
 #ifndef DWELL_CAPTURE_KERNEL_WAITS_H
 #define DWELL_CAPTURE_KERNEL_WAITS_H
 
@@ -11,8 +11,8 @@
 
 /*
  * Fills the table, sorted. Returns how many functions were found; 0 if the kernel hides its
- * addresses (kptr_restrict, no CAP_SYSLOG): then page faults and kernel locks cannot be told apart.
- * Negative errno if the file cannot be read; the table is then still valid, and empty.
+ * addresses (kptr_restrict, no CAP_SYSLOG): then dwell cannot distinguish page faults and kernel
+ * locks. Negative errno if the file cannot be read; the table is then still valid, and empty.
  */
 int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *kallsyms,
 		      struct error *error) must_check;
@@ -23,7 +23,7 @@ int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *ka
  */
 struct kernel_waits_search {
 	struct wait_function table[WAIT_FUNCTIONS]; /* valid after the end */
-	int found;				    /* the result of kernel_waits_load() */
+	int found;				    /* what kernel_waits_load() returned */
 	bool has_thread;
 	pthread_t thread;
 };
