@@ -28,7 +28,12 @@ demo: check-deps ## install what is missing, build, watch a mixed workload
 test: ## install what is missing, build, run every test
 	@scripts/deps check test || scripts/deps install
 	@$(MAKE) --no-print-directory build
-	@tests/run $(BUILD)
+	@tests/run --build $(BUILD)
+
+check: ## what needs no root and two minutes: layers, formatting, unit tests, output of recordings
+	@scripts/deps check test || scripts/deps install
+	@$(MAKE) --no-print-directory build
+	@tests/run --build $(BUILD) tree unit golden
 
 soak: ## what takes hours: long fuzzing, hundreds of kills, every allocation; PART=fuzz, kills or memory
 	@scripts/deps check test || scripts/deps install
@@ -71,4 +76,4 @@ clean: ## remove the build
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-.PHONY: all deps check-deps build demo test soak golden-update bench guest-kernel cross-arm64 install format clean help
+.PHONY: all deps check-deps build demo test check soak golden-update bench guest-kernel cross-arm64 install format clean help
