@@ -48,8 +48,8 @@ int file_draft_keep(struct file_draft *draft) must_check;
 void file_draft_close(struct file_draft *draft);
 
 /*
- * The file is as it was before or has all of `bytes`, on the disk, whatever ends us meanwhile. A
- * draft that replaces.
+ * The file is as it was before or has all of `bytes`, on the disk, even if we are killed meanwhile.
+ * A draft that replaces.
  */
 int file_replace(const char *path, const char *bytes, size_t length,
 		 struct error *error) must_check;

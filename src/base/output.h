@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Buffered writing to a descriptor, with its error kept until somebody asks: after the first failed
- * write everything else is dropped, and output_flush() tells. Not stdio, because 10,000 rows a
+ * Buffered writing to a descriptor. It keeps the first error: after a failed write it drops
+ * everything else, and output_flush() returns the error. Not stdio, because 10,000 rows a
  * second of numbers are most of what dwell itself spends, and because ENOSPC and EPIPE must reach
  * the user.
  */

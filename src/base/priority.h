@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What stops a run must get a CPU when it is due, however many workers want one, and even if the
- * sched_ext scheduler under test gives nobody any: SCHED_FIFO, where that is permitted. Processes
- * forked meanwhile are normal ones again.
+ * The process that ends a run must get a CPU in time, however many workers want one, and even if
+ * the sched_ext scheduler under test runs no thread at all: SCHED_FIFO, where that is permitted.
+ * Processes that it forks are normal ones again.
  */
 #ifndef DWELL_BASE_PRIORITY_H
 #define DWELL_BASE_PRIORITY_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /*
- * False: not permitted, or somebody has chosen a policy or a nice value for us already, which the
- * workers are to inherit.
+ * False: not permitted, or the user has set a policy or a nice value, which the workers are to
+ * inherit.
  */
 bool priority_raise(void);
 

@@ -15,7 +15,7 @@ bool similar_same(const char *a, const char *b);
  */
 size_t similar_distance(const char *a, const char *b);
 
-/* A search for what somebody may have meant. All zeros but `wanted` is new. */
+/* A search for what the user may have meant. All zeros but `wanted` is new. */
 struct similar {
 	const char *wanted;
 	const char *best; /* NULL: nothing is near */

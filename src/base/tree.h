@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Directories that others may change while they are walked. Everything goes by descriptors, and no
- * link is followed: whatever is renamed or exchanged meanwhile, nothing outside of the directory is
- * reached. openat2(2), unlinkat(2).
+ * link is followed: even if files are renamed or exchanged meanwhile, nothing outside of the
+ * directory is reached. openat2(2), unlinkat(2).
  */
 #ifndef DWELL_BASE_TREE_H
 #define DWELL_BASE_TREE_H

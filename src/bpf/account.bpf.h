@@ -72,7 +72,7 @@ volatile bool irq_seen __weak = false;
 
 /*
  * Threads that have begun to end and that no snapshot has read: soon the iterator does not meet
- * them any more, and nothing but their last switch will tell that they ever were.
+ * them any more, and only their last switch reports them.
  */
 volatile __u64 leaving __weak = 0;
 
@@ -148,7 +148,7 @@ static __always_inline struct turn_clock turn_clock_of(const struct rq *rq)
 	return clock;
 }
 
-/* Whatever there is to tell of the thread has been told. */
+/* Everything about this thread has been reported. */
 static __always_inline void account_told(struct account *account)
 {
 	if (__sync_lock_test_and_set(&account->is_leaving, 0))

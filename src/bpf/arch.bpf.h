@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The one table of architecture facts on the kernel side: where a thread's system call number and
- * arguments are saved, and how a 32-bit process is told. Its user-space half is the system call
- * table in capture/syscalls.c.
+ * arguments are saved, and how to recognize a 32-bit process. Its user-space half is the system
+ * call table in capture/syscalls.c.
  */
 #ifndef DWELL_BPF_ARCH_BPF_H
 #define DWELL_BPF_ARCH_BPF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What user space tells the BPF programs before they are loaded: how system calls and kernel
+ * What user space sets in the BPF programs before it loads them: how system calls and kernel
  * functions map to states, and which threads to watch. Not stored anywhere, so free to change.
  */
 #ifndef DWELL_BPF_CONFIG_H
@@ -33,7 +33,7 @@ enum syscall_class {
 #define SYSCALL_TABLE_SIZE 512
 
 /*
- * A kernel function that tells why an uninterruptible thread waits: return addresses in
+ * A kernel function that shows why an uninterruptible thread waits: return addresses in
  * [start, end). Sorted by start; unused entries at the end have start = ~0.
  */
 struct wait_function {
@@ -75,7 +75,7 @@ struct reason_total {
 #define MAX_REASONS 8192
 
 /*
- * Where in a program a futex is waited for: what the code at an address tells about it. User space
+ * Where in a program a futex is waited for: what the code at an address says about it. User space
  * finds out, by the symbols of the mapped file (capture/wait_sites.c), when a hook asks for one it
  * does not know.
  */
@@ -189,7 +189,7 @@ enum span_stack_of {
 /* Cut off behind the bytes there are. */
 struct span_stack {
 	struct wire_header header;
-	__u64 span_ns;	 /* start of the span it tells about; of SPAN_STACK_SEED: of the thread */
+	__u64 span_ns;	 /* start of the span it belongs to; of SPAN_STACK_SEED: of the thread */
 	__u64 weight_ns; /* time it stands for */
 	__u32 worker_tid;
 	__u32 tid; /* whose stack it is */
@@ -225,7 +225,7 @@ struct span_end {
 	struct wire_where longest;
 	__u32 wait; /* enum span_wait: where the thread waits for events, if it does */
 	struct span_thread waker;   /* ended the longest; tid 0: not known */
-	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: nobody */
+	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: none */
 };
 
 struct span_worker {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long, and how often, the threads of a process waited for each reason: kept only for the one
- * somebody looks at, because every reason of every thread would be too much for all.
+ * a user looks at, because every reason of every thread would be too much for all.
  */
 #ifndef DWELL_BPF_REASONS_BPF_H
 #define DWELL_BPF_REASONS_BPF_H

@@ -113,7 +113,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 /*
  * It ran, but was never seen to get its CPU: the switch was hidden. How long it ran, the kernel has
  * counted all the same, so only what it waited for before is not quite known.
- * What a snapshot may have been told already, of the time before its instant, stays as it is. Not
+ * What a snapshot may have reported already, of the time before its instant, stays as it is. Not
  * inlined: it is rare, and the way of all others is not to be longer for it.
  */
 static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_ns)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a futex is a lock or a wait for work: glibc tells them apart by the operation, others do
+ * Whether a futex is a lock or a wait for work: glibc uses different operations, others do
  * not (Rust's mutexes, Go's parked threads), but the code that waits does. The hooks look up the
  * address the thread waits at, and if it is a wrapper, those of its callers, by frame rules that
  * user space has read from the file's unwind tables.
  *
- * An address nobody has explained yet is asked for through the ring; until the answer the operation
- * decides. The answer also corrects a wait that goes on, as long as nothing of it has been told:
+ * The hooks ask for an unexplained address through the ring; until the answer the operation
+ * decides. The answer also corrects a wait that goes on, as long as no snapshot has reported it:
  * so a thread that has been parked since before dwell began is right from the first interval.
  */
 #ifndef DWELL_BPF_SITES_BPF_H
@@ -39,7 +39,7 @@ struct {
 /* Bits of a return address that are of the address: others may be a signature (arm64). */
 const volatile __u64 code_address_mask __weak = ~0ULL;
 
-/* The last snapshot that was told. */
+/* The last snapshot that was reported. */
 volatile __u64 told_ns __weak = 0;
 
 struct site_walk {
@@ -48,7 +48,7 @@ struct site_walk {
 };
 
 /*
- * Follows the callers of the current thread's wait. SITE_UNKNOWN: walk->frame is one nobody has
+ * Follows the callers of the current thread's wait. SITE_UNKNOWN: walk->frame is not
  * explained yet. Global for the verifier's sake, as in classify.bpf.h.
  */
 __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
@@ -138,7 +138,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
 	question->pad = 0;
-	/* ends of threads may lie before it that wake nobody; the wait may be over soon */
+	/* ends of threads may lie before it, which do not wake; the wait may be over soon */
 	bpf_ringbuf_submit(question, BPF_RB_FORCE_WAKEUP);
 }
 
@@ -171,9 +171,9 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 }
 
 /*
- * Puts an answer into the wait that asked for it, unless a snapshot has told of that already. At
- * the end of the wait by the hook, before that by the iterator; the hooks do not lock, but replace
- * the word the iterator compares, or have not touched it.
+ * Puts an answer into the wait that asked for it, unless a snapshot has reported the wait already.
+ * At the end of the wait by the hook, before that by the iterator; the hooks do not lock, but
+ * replace the word the iterator compares, or have not touched it.
  */
 static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 						       struct account *account)

@@ -19,7 +19,7 @@
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/spans.bpf.h"
 
-/* Walks before the first one is over find threads nobody could have known of. */
+/* Walks before the first one is over find threads that no hook could have seen. */
 volatile bool seeded = false;
 
 /* Too large for the stack; user space has at most one walk open at a time. */
@@ -71,7 +71,7 @@ static __always_inline void seed(struct task_struct *task)
 			account->ran_ns = RAN_UNKNOWN;
 	}
 	site_ask_seeded(task, account);
-	/* one whose fork is not told yet has had no time that could be missing */
+	/* one whose fork is not reported yet has no time that could be missing */
 	if (seeded && watch_all && first.detail != WIRE_DETAIL_NEW)
 		count(&losses.threads);
 }

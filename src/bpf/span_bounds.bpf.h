@@ -192,7 +192,7 @@ __weak __attribute__((noinline)) int span_finish(struct worker *worker,
 		return 0;
 	if (spent_ns - level->inner_ns > worker->longest_ns)
 		worker->longest_ns = spent_ns - level->inner_ns;
-	/* a switch to it that nobody told of */
+	/* a switch to it that no tracepoint reported */
 	if (worker->off)
 		span_end_block(worker, now_ns);
 	span_send(worker, level, account, now_ns);
@@ -200,8 +200,8 @@ __weak __attribute__((noinline)) int span_finish(struct worker *worker,
 }
 
 /*
- * A poll that begins: those whose frames lie below its stack pointer are gone, although nobody told
- * of their end (it was missed, or they ended by unwinding).
+ * A poll that begins: those whose frames lie below its stack pointer are gone, although no
+ * probe reported their end (it was missed, or they ended by unwinding).
  */
 static __always_inline void span_forget_gone(struct worker *worker, __u64 stack)
 {
@@ -239,7 +239,7 @@ static __always_inline void span_seed(struct worker *worker, const struct accoun
 	worker->off = 1;
 }
 
-/* Whether its only span is one that nobody tells the end of. */
+/* Whether its only span is one without an event for its end. */
 static __always_inline bool span_is_endless(const struct worker *worker)
 {
 	__u64 cookie = worker->levels[0].cookie;

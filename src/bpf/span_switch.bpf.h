@@ -82,7 +82,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	depth = worker->depth - 1;
 	if (depth >= SPAN_LEVELS)
 		return;
-	/* a switch to it that nobody told of */
+	/* a switch to it that no tracepoint reported */
 	if (worker->off)
 		span_end_block(worker, now_ns);
 	block = &worker->blocks[(worker->longest + 1) & 1];

@@ -147,7 +147,7 @@ int on_wait_end(void *ctx)
 	}
 	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait)
 		return 0;
-	/* a poll() may be a single wait of a thread that is no loop: a second one tells */
+	/* a poll() may be a single wait of a thread that is no loop: a second one decides */
 	if (wait < SPAN_WAIT_EPOLL && !worker->polled++)
 		return 0;
 	worker->depth = 0;

@@ -3,7 +3,7 @@
  * Spans of workers (config.h): how long each lasted, in which states, and where it was off its CPU
  * for longest. Only spans above the threshold are sent, with the stacks that explain them: those
  * are taken when the thread leaves its CPU, because then it is the blocker's own, and kept until it
- * is known whether the span was worth telling.
+ * is known whether the span is worth reporting.
  */
 #ifndef DWELL_BPF_SPANS_BPF_H
 #define DWELL_BPF_SPANS_BPF_H
@@ -62,7 +62,7 @@ struct worker {
 	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
 	__u32 judged;	/* a verdict was applied */
-	__u32 woken_by; /* tid of a thread in a span; 0: nobody */
+	__u32 woken_by; /* tid of a thread in a span; 0: none */
 	__u32 pad;
 	__u64 woken_span_ns; /* start of that */
 	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
@@ -124,7 +124,7 @@ static __always_inline struct worker *worker_of(struct task_struct *task)
 	return bpf_task_storage_get(&workers, task, NULL, 0);
 }
 
-/* By its name, if those of workers were told. */
+/* By its name, if the user named the workers. */
 static __always_inline bool worker_may_be(struct task_struct *task)
 {
 	char comm[16] = {};
@@ -145,7 +145,7 @@ static __always_inline struct span_level *span_level_at(struct worker *worker, _
 	return &worker->levels[index & (SPAN_LEVELS - 1)];
 }
 
-/* Somebody wakes a thread, or makes one, that may become a worker in its place. */
+/* `waker` wakes a thread, or makes one, that may become a worker in its place. */
 static __always_inline void span_note_waker(struct worker *worker, struct task_struct *waker)
 {
 	const struct worker *by = worker_of(waker);
@@ -229,8 +229,8 @@ static __always_inline struct span_stack *span_stack_at(const struct worker *wor
 }
 
 /*
- * Of two times off the CPU, the one that tells more of why the span took so long stays: the longer
- * one. Being preempted tells where a thread was, not what it waits for: a wait counts as much as a
+ * Of two times off the CPU, the one that explains more of the span stays: the longer
+ * one. A preemption shows where a thread was, not what it waits for: a wait counts as much as a
  * preemption 16 times as long, so that the many short waits of one loop are not explained by it.
  */
 static __always_inline __u64 span_block_weight(const struct span_block *block)

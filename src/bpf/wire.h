@@ -22,7 +22,7 @@ enum wire_kind {
 	WIRE_MISSING = 8,  /* struct wire_missing: what is not measured, and why */
 	WIRE_REASON = 9,   /* struct wire_reason: how long a thread waited for one reason */
 	WIRE_FRAME = 11,   /* struct wire_frame: a function at an address, before its first stack */
-	WIRE_STACK = 12,   /* struct wire_stack: frames, before whoever refers to it */
+	WIRE_STACK = 12,   /* struct wire_stack: frames, before the records that refer to it */
 	WIRE_WORKER = 13,  /* struct wire_worker: cumulative, after the worker's wire_thread */
 	WIRE_STALL = 14,   /* struct wire_stall: a poll or turn above the threshold */
 	WIRE_SAMPLE = 15,  /* struct wire_sample: what a worker ran in a stall that goes on */
@@ -31,7 +31,7 @@ enum wire_kind {
 };
 
 /*
- * States the kernel side tells apart: name, number, JSON key, column header, what it means.
+ * States that the kernel side distinguishes: name, number, JSON key, column header, what it means.
  * The time on a CPU is split into user and kernel by the model. No thread is ever seen in the last
  * two: they are taken off its time on a CPU when a turn ends (bpf/turn.h).
  */
@@ -154,7 +154,7 @@ struct wire_totals {
 struct wire_thread {
 	struct wire_header header;
 	__u64 start_ns;	 /* CLOCK_BOOTTIME, as field 22 of /proc/PID/stat; with tid the identity */
-	__u64 origin_ns; /* accounting of this task began; tells tasks apart that traded tids in
+	__u64 origin_ns; /* accounting of this task began; distinguishes tasks that traded tids in
 			    exec */
 	__u64 end_ns;	 /* accounting closed */
 	__u64 since_ns;	 /* it entered the present state */
@@ -241,7 +241,7 @@ struct wire_session {
 	char machine[16]; /* as uname -m */
 };
 
-/* Of `source`: what it would tell and why it does not; a later one of the same source replaces it.
+/* What `source` would report and why it does not; a later one of the same source replaces it.
  */
 struct wire_missing {
 	struct wire_header header;
@@ -304,7 +304,7 @@ struct wire_delays {
 	__u64 read_bytes, write_bytes; /* from and to storage; CONFIG_TASK_IO_ACCOUNTING */
 };
 
-/* Of one thread and reason, cumulative since somebody asked for reasons; ended waits only. */
+/* Of one thread and reason, cumulative since reasons were asked for; ended waits only. */
 struct wire_reason {
 	struct wire_header header;
 	__u64 origin_ns; /* with tid the identity, as in wire_thread */
@@ -391,7 +391,7 @@ enum wire_found_by {
 #define WIRE_STALL_OF_LOOP 1U
 /* It had begun when it was first looked at: it is a poll of a task, and longer than it seems. */
 #define WIRE_STALL_SEEDED 2U
-/* Another worker was started in its place: the runtime was told that it would block. */
+/* Another worker was started in its place: the program had announced that it would block. */
 #define WIRE_STALL_IN_PLACE 4U
 
 struct wire_worker {
@@ -418,7 +418,7 @@ struct wire_party {
 	char comm[16];
 };
 
-/* A span of more than the threshold, not counting spans inside that are told themselves. */
+/* A span of more than the threshold, not counting inner spans that are reported themselves. */
 struct wire_stall {
 	struct wire_header header;
 	__u64 start_ns;

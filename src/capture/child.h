@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A program started to be watched: it exists, but runs its first instruction only when told to. */
+/* A program started to be watched: it exists, but runs its first instruction only at child_start().
+ */
 #ifndef DWELL_CAPTURE_CHILD_H
 #define DWELL_CAPTURE_CHILD_H
 

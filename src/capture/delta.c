@@ -10,8 +10,8 @@
 #include "capture/recording_upgrade.h"
 
 /*
- * A difference keeps the kind, with this bit set; in place of the size, which its family tells, it
- * has the place of the record it refers to, counted from the one after the last referred to.
+ * A difference keeps the kind, with this bit set; in place of the size, which its family implies,
+ * it has the place of the record it refers to, counted from the one after the last referred to.
  */
 #define IS_DIFFERENCE 0x8000U
 

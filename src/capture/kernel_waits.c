@@ -19,7 +19,7 @@ static const struct known {
 	{                                                                                          \
 #name, WIRE_##state, WIRE_DETAIL_##detail, decides                                 \
 	}
-	/* Memory: whatever is called on the way, the thread waits for pages. */
+	/* Memory: the thread waits for pages, no matter what is called on the way. */
 	WAIT(do_swap_page, SWAP, SWAP_IN, 1),
 	WAIT(shmem_swapin_folio, SWAP, SWAP_IN, 1),
 	WAIT(swapin_readahead, SWAP, SWAP_IN, 1),

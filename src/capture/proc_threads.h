@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The threads there are, as /proc shows them: for the sources that are not told of them. */
+/* The threads there are, as /proc shows them: for the sources that get no events of them. */
 #ifndef DWELL_CAPTURE_PROC_THREADS_H
 #define DWELL_CAPTURE_PROC_THREADS_H
 

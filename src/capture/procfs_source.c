@@ -33,7 +33,7 @@ struct sampled {
 	struct proc_id id;
 	uint64_t time_ns;	  /* of the last look */
 	uint64_t run_ns, wait_ns; /* schedstat then */
-	uint64_t prepaid_ns;	  /* told as waiting for a CPU before the counter moved */
+	uint64_t prepaid_ns;	  /* reported as waiting for a CPU before the counter moved */
 	struct wire_where where;
 	uint64_t where_since_ns;
 	__u8 blocked; /* the state it was last seen blocked in; WIRE_ON_CPU = never */
@@ -48,7 +48,7 @@ struct sampler {
 	struct sampled *threads; /* by tid */
 	size_t count, room;
 	struct proc_process process;
-	struct wire_session session; /* to tell of another sample_ns */
+	struct wire_session session; /* to report another sample_ns */
 	int timer_fd;
 	uint32_t own_tid;
 	unsigned int passes;
@@ -236,7 +236,7 @@ static void look(struct sampler *sampler, struct sampled *thread, const struct p
 	thread->record.totals.ns[WIRE_ON_CPU] += part_ns;
 	ran = part_ns > 0;
 	left_ns -= part_ns;
-	thread->run_ns += part_ns; /* what does not fit is told at the next look */
+	thread->run_ns += part_ns; /* what does not fit is reported at the next look */
 	waited_ns = wait_ns > thread->wait_ns ? wait_ns - thread->wait_ns : 0;
 	part_ns = least(waited_ns, thread->prepaid_ns);
 	thread->prepaid_ns -= part_ns;

@@ -37,7 +37,7 @@ struct kept {
  * them.
  */
 struct standing {
-	struct wire_session session; /* size 0: not told yet */
+	struct wire_session session; /* size 0: not sent yet */
 	struct wire_missing missing[STANDING_MISSING];
 	size_t missing_count;
 	struct identities cgroup_ids; /* (0, id) */

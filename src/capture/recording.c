@@ -270,7 +270,7 @@ static bool is_sound_frame(const struct wire_frame *frame)
 
 /*
  * Whether a record is what its kind says. Everything behind this trusts it. Kinds of a newer minor
- * version pass; nobody looks at them.
+ * version pass; no reader looks at them.
  */
 static bool is_sound(const struct wire_header *record)
 {

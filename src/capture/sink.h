@@ -19,7 +19,7 @@ static inline must_check int sink_send(struct record_sink sink, const struct wir
 	return sink.record(sink.data, record);
 }
 
-/* What `source` would tell, and why it does not. */
+/* What `source` would report, and why it does not. */
 static inline must_check int sink_missing(struct record_sink sink, const char *source,
 					  const char *why)
 {

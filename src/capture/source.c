@@ -37,7 +37,7 @@ struct source {
 	bool delays_counted;
 };
 
-/* Tells a cgroup's path before the first thread in it. */
+/* Sends a cgroup's path before the first thread in it. */
 static int announce_cgroup(struct source *source, uint64_t id, uint32_t tid)
 {
 	union {
@@ -184,7 +184,7 @@ static int open_with(struct source *source, const struct source_ops *ops,
 	return result;
 }
 
-/* The best that is permitted; why a better one is not is told, and what to do about it. */
+/* The best that is permitted; reports why better ones are unavailable, and what to do. */
 static int open_best(struct source *source, const struct source_options *options,
 		     const struct targets *targets, struct wire_session *session, struct held *held,
 		     struct error *error)
@@ -222,7 +222,7 @@ static const struct source_ops *ops_of(enum source_choice choice)
 	return NULL;
 }
 
-/* Delay accounting beside BPF: of the targets, or of whom somebody looks at. */
+/* Delay accounting beside BPF: of the targets, or of the process a user looks at. */
 static int open_delays(struct source *source, const struct targets *targets,
 		       struct wire_session *session, struct held *held)
 {

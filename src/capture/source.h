@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where records come from, live: BPF, the kernel's taskstats, or /proc. One of them gives the
- * threads; taskstats can add delay accounting to BPF's. Nothing behind the sink can tell which it
+ * threads; taskstats can add delay accounting to BPF's. Nothing behind the sink can see which it
  * was but by what the first record, WIRE_SESSION, says.
  */
 #ifndef DWELL_CAPTURE_SOURCE_H
@@ -42,7 +42,7 @@ void source_close(struct source *source);
  * One snapshot of all watched threads, in two steps: begin sends WIRE_THREAD records, and WIRE_EXIT
  * records of those that ended (also later than the instant); end the WIRE_INTERVAL since the
  * snapshot before. In between source_await(), while threads are missing that were there before:
- * they are about to end, and have not told their totals yet. `final`: it is the last one, so those
+ * they are about to end, and have not sent their totals yet. `final`: it is the last one, so those
  * that are leaving are waited for, too.
  */
 int source_begin(struct source *source, bool final, struct error *error) must_check;
@@ -55,8 +55,9 @@ int source_end(struct source *source, struct error *error) must_check;
 int source_await(struct source *source, int timeout_ms, struct error *error) must_check;
 
 /*
- * Threads that no snapshot has met, neither this one, and that have not told their end: born since
- * the one before, and on their way to the end. After source_end() of the last one they are lost.
+ * Threads that no snapshot has met, neither this one, and whose end has not been reported: born
+ * since the one before, and on their way to the end. After source_end() of the last one they are
+ * lost.
  */
 uint64_t source_leaving(const struct source *source);
 

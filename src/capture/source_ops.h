@@ -9,7 +9,8 @@
 
 struct source_ops {
 	enum source_choice choice;
-	/* Begins to measure; fills in what is special about its session, and tells what is missing.
+	/* Begins to measure; fills in what is special about its session, and reports what is
+	 * missing.
 	 */
 	int (*open)(void **ret_data, const struct source_options *options,
 		    const struct targets *targets, struct wire_session *session,
@@ -18,7 +19,7 @@ struct source_ops {
 	/* All threads as of one instant; `final`: no other one will come. */
 	int (*snapshot)(void *data, bool final, uint64_t *ret_instant_ns, struct record_sink sink,
 			struct error *error);
-	/* As source_await() and source_leaving(); NULL: threads do not tell of their end. */
+	/* As source_await() and source_leaving(); NULL: no events at the end of threads. */
 	int (*await)(void *data, int timeout_ms, struct record_sink sink, struct error *error);
 	uint64_t (*leaving)(const void *data);
 	struct wire_losses (*losses)(const void *data);

@@ -186,7 +186,7 @@ static int attach_probes(struct span_probes *probes, struct record_sink sink)
 			 : attach_singly(probes);
 	if (result >= 0 || result == -ENOMEM)
 		return result;
-	/* half of them would tell half-truths */
+	/* with half of them the figures would be wrong */
 	span_probes_detach(probes);
 	probes->bpf = bpf;
 	probes->options = options;

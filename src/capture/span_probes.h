@@ -30,7 +30,7 @@ int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
 			     const struct span_options *options,
 			     struct record_sink sink) must_check;
 
-/* What the kernel refuses is told as missing. 0 or a negative errno; detach in either case. */
+/* Reports what the kernel refuses as missing. 0 or a negative errno; detach in either case. */
 int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		       const struct span_options *options, struct record_sink sink) must_check;
 void span_probes_detach(struct span_probes *probes);

@@ -9,13 +9,13 @@
 #include "base/array.h"
 #include "capture/syscalls.h"
 
-/* A thread that tells nothing by then is none of the runtime's. */
+/* A thread that shows nothing by then is not one of the runtime's. */
 #define LOOKS_MAX 8
 
 /* Snapshots without any worker, after which names have to do. */
 #define SETTLE_ROUNDS 4
 
-/* Threads that are remembered; when there were more, all are asked about anew. */
+/* Threads that are remembered; when there were more, all are asked about again. */
 #define SEEDS_MAX 16384
 
 /* NULL: no memory. */
@@ -57,7 +57,7 @@ static bool decide(const struct span_signs *signs, struct span_verdict *verdict)
 	return verdict->kind;
 }
 
-/* A full table means very many threads: then polls tell of them. */
+/* A full table means very many threads: then polls find the workers. */
 static void send_verdict(struct span_seeds *seeds, struct seed *seed, uint32_t tid,
 			 struct span_verdict *verdict, enum wire_found_by found_by)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads of which nothing is known yet: their stacks tell whether they are workers, and whether
+ * Threads of which nothing is known yet: their stacks show whether they are workers, and whether
  * one was in a poll already when we came.
  */
 #ifndef DWELL_CAPTURE_SPAN_SEEDS_H
@@ -44,8 +44,8 @@ __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *op
 			 const struct span_worker *worker);
 
 /*
- * At the end of a snapshot: where for a second no stack, and nothing that was polled, has told of a
- * worker, the names of threads have to do.
+ * At the end of a snapshot: if for a second neither a stack nor a poll has shown a worker, the
+ * names of threads decide.
  */
 void span_seeds_settle(struct span_seeds *seeds, const struct span_options *options);
 

@@ -152,7 +152,7 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	return 0;
 }
 
-/* Long before the end of the span that it tells about. */
+/* Long before the end of the span it belongs to. */
 static void on_launch(struct spans *spans, const struct span_launch *launch)
 {
 	struct pending *pending = pending_of(spans, launch->tid, true);
@@ -236,7 +236,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 
 /*
  * The stack of a wait that goes on, from where it is kept until it is known whether the span is
- * worth telling. The worker may come back and take another while we read. The time is written
+ * worth reporting. The worker may come back and take another while we read. The time is written
  * first: if a second look finds the same one, the first copy is whole.
  */
 static int read_present(struct spans *spans, const struct span_worker *raw,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stalls of a runtime's workers: attaches what tells of their spans, and makes records of what
- * comes: stacks unwound, every address named, so that a record means the same on another machine.
+ * Stalls of a runtime's workers: attaches the probes of their spans, and turns what they send into
+ * records: stacks unwound, every address named, so that a record means the same on another machine.
  */
 #ifndef DWELL_CAPTURE_SPANS_H
 #define DWELL_CAPTURE_SPANS_H

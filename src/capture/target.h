@@ -51,7 +51,7 @@ int targets_set_cgroup(struct targets *targets, const char *path, struct error *
 
 /*
  * A descriptor that becomes readable when a process or thread of the list has ended; then
- * targets_alive() tells how many are left. Threads need pidfds for threads (6.9); before, the end
+ * targets_alive() returns how many are left. Threads need pidfds for threads (6.9); before, the end
  * of their process counts. Negative errno without descriptors to spare.
  */
 int targets_watch(struct targets *targets) must_check;

@@ -18,7 +18,7 @@
 /* What is used of a struct taskstats. */
 struct taskstats_reading {
 	uint32_t tid;
-	uint32_t pid; /* 0: not told (before version 12) */
+	uint32_t pid; /* 0: unknown (before version 12) */
 	uint32_t parent_pid;
 	char comm[16];		   /* any bytes but NUL, then NULs */
 	struct wire_delays delays; /* all but the header and start_ns */
@@ -51,13 +51,13 @@ int taskstats_read(struct taskstats_link *taskstats, const uint32_t *tids, size_
 		   taskstats_callback callback, void *data, struct error *error) must_check;
 
 /*
- * From here on the kernel tells of every thread that exits, on the whole machine. Refused outside
+ * From here on the kernel reports every thread that exits, on the whole machine. Refused outside
  * of the initial pid and user namespaces.
  */
 int taskstats_listen(struct taskstats_link *taskstats, struct error *error) must_check;
 
 /*
- * Takes what has been told so far out of the socket's buffer, which is small; kept for
+ * Takes what has arrived so far out of the socket's buffer, which is small; kept for
  * taskstats_exits().
  */
 int taskstats_collect(struct taskstats_link *taskstats) must_check;
@@ -69,7 +69,7 @@ int taskstats_exits(struct taskstats_link *taskstats, taskstats_callback callbac
 /* Readable when taskstats_collect() has something to do; -1: not listening. */
 int taskstats_exit_fd(const struct taskstats_link *taskstats);
 
-/* Exits the kernel could not tell of, because we did not read in time (ENOBUFS): at least. */
+/* Exits that the kernel could not report, as we did not read in time (ENOBUFS): at least. */
 uint64_t taskstats_lost(const struct taskstats_link *taskstats);
 
 /*

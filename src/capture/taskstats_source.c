@@ -129,7 +129,7 @@ static int take_reading(void *data, const struct taskstats_reading *reading)
 	if (!record)
 		return 0;
 	fill_totals(record, reading);
-	/* the same accounting as before, whatever the clocks make of its beginning */
+	/* the same accounting as before, even if the clocks disagree on its beginning */
 	if (known && known->start_ns == record->start_ns)
 		record->origin_ns = known->origin_ns;
 	result = sink_send(counters->sink, &record->header);
@@ -190,7 +190,7 @@ static int take_exit(void *data, const struct taskstats_reading *reading)
 	return result < 0 ? result : send_delays(counters, &record, reading);
 }
 
-/* Who is there, by tid, with all that counters do not tell. */
+/* All threads by tid, with what the counters do not include. */
 static int find_threads(struct counters *counters)
 {
 	int result = proc_threads_list(&counters->threads, counters->targets, false);

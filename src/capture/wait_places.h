@@ -33,7 +33,7 @@ struct places_answer {
 
 extern const struct helper_work places_work;
 
-/* What a function tells by its mangled name (NULL: none known), as an enum site_verdict. */
+/* What a function's mangled name says (NULL: none known), as an enum site_verdict. */
 int places_classify(const char *function);
 
 #endif

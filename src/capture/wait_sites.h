@@ -32,7 +32,7 @@ void wait_sites_ask(struct wait_sites *sites, const struct site_question *questi
 /*
  * Answers what has been asked, until the deadline (CLOCK_MONOTONIC); the first time may take 2 s.
  * What is left over comes first the next time.
- * Whatever fails (the process is gone, its memory is not ours to read, a file that kills or stops
+ * Any failure (the process is gone, its memory is not ours to read, a file that kills or stops
  * the helper) leaves the wait as it was classified.
  */
 void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns);

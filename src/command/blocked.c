@@ -217,7 +217,7 @@ static int check_prefix(const struct span_options *spans, bool is_new, struct er
 			 spans->pid, spans->prefix, names);
 }
 
-/* At the end, if nobody was found that does the work. */
+/* At the end, if no worker was found. */
 static int check_found(const struct blocked *blocked, struct error *error)
 {
 	const struct span_options *spans = &blocked->options.spans;
@@ -374,7 +374,7 @@ static void release(struct blocked *blocked)
 	targets_release(&blocked->options.watch.targets);
 }
 
-/* Whether the limits given were kept; tells if not. Who has not come back counts too. */
+/* Whether the limits were kept; reports if not. Workers that have not come back count too. */
 static bool check(const struct blocked *blocked)
 {
 	const struct blocked_options *options = &blocked->options;

@@ -112,7 +112,7 @@ static const struct argp compare_argp = {
 };
 
 enum kind {
-	KIND_BLOCKED, /* and what nobody knows: compare_blocked() tells */
+	KIND_BLOCKED, /* and unknown ones: compare_blocked() reports them */
 	KIND_LOAD,
 	KIND_ANY, /* a pipe, which can be read once only */
 };

@@ -47,7 +47,7 @@ static int load_interval(void *data, struct interval *interval, struct error *er
 	return 0;
 }
 
-/* What the runtime was told of is nobody's fault, in neither. */
+/* What was announced to the runtime is no fault, in neither of them. */
 static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 {
 	size_t count;

@@ -204,7 +204,7 @@ static int run_guest(struct guest_run *run)
 	struct error failed = {""}, error = {""};
 	int code;
 
-	/* a reader of the output, or QEMU, that is gone is told; our children are ours to await */
+	/* the write reports a reader, or QEMU, that is gone; our children are ours to await */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	if (boot(run, &failed) < 0)

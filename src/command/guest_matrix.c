@@ -69,7 +69,7 @@ static struct matrix_cell *next_cell(struct runner *runner)
 
 /*
  * Whether one more guest can run beside the others. Their memory counts in full, though they take
- * it bit by bit; CPUs count only where nobody has said how many guests there shall be.
+ * it bit by bit; CPUs count only where the user has not set the number of guests.
  */
 static bool has_room(const struct runner *runner, const struct matrix_cell *cell)
 {

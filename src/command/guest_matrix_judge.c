@@ -11,7 +11,7 @@
 #include "command/command.h"
 
 #define TAIL_BYTES_MAX (16 << 20)  /* of the output: a report's last line is far shorter */
-#define DUMP_BYTES_MAX (256 << 10) /* the kernel's is 32 KiB if nobody has asked for more */
+#define DUMP_BYTES_MAX (256 << 10) /* the kernel's default is 32 KiB */
 #define CHECKS_MAX     100	   /* that failed: each group may have all of them */
 #define SAID_BYTES_MAX (16 << 10)  /* of standard error */
 #define REASON_BYTES   768

@@ -32,7 +32,7 @@ int guest_matrix_process_start(struct guest_matrix_process *process, const struc
 void guest_matrix_process_end(struct guest_matrix_process *process);
 
 /*
- * If it has ended (*ret_ended): reaps it, and judges its cell; one that was told to end, but for
+ * If it has ended (*ret_ended): reaps it, and judges its cell; one that we ended, but for
  * its time, has no verdict.
  */
 int guest_matrix_process_reap(struct guest_matrix_process *process, bool *ret_ended,

@@ -104,7 +104,7 @@ static bool is_same(const json_t *sums, size_t number, uint32_t sum)
 	return json_is_integer(other) && json_integer_value(other) == sum;
 }
 
-/* The scheduler may have been built anew, or the kernel; then its verdicts are of another one. */
+/* The scheduler or the kernel may have been rebuilt; then its verdicts are of another one. */
 static bool has_same_files(const struct matrix *matrix, const struct matrix_cell *cell,
 			   const json_t *other)
 {

@@ -7,7 +7,7 @@
 
 /*
  * Into an initialised matrix; what was read before a mistake stays in it, to be released. Files
- * that it names must be there. Mistakes are told with their line.
+ * that it names must be there. Errors name the line.
  */
 int guest_matrix_read_text(struct matrix *matrix, const char *text, const char *name,
 			   struct error *error) must_check;

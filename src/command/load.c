@@ -20,7 +20,7 @@ struct load {
 	struct load_options options;
 	struct topology topology;
 	struct load_store store;
-	struct load_observer *observer; /* NULL: nobody observes */
+	struct load_observer *observer; /* NULL: without --observe */
 	struct load_progress progress;
 	struct machine machine; /* as it was when the workers began */
 };
@@ -92,7 +92,7 @@ static int on_stopped(void *data, struct error *error)
 	return load->observer ? load_observer_end(load->observer, error) : 0;
 }
 
-/* What is known of the run is told, whatever else goes wrong. */
+/* Reports what is known of the run, even if something else fails. */
 static int tell(struct load *load, const struct run *run, enum verdict *ret_verdict,
 		struct error *error)
 {

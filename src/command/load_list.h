@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `dwell load` can tell without running anything. To standard output. */
+/* What `dwell load` can print without running anything. To standard output. */
 #ifndef DWELL_COMMAND_LOAD_LIST_H
 #define DWELL_COMMAND_LOAD_LIST_H
 

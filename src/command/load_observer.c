@@ -28,7 +28,7 @@ struct load_observer {
 	struct intervals *intervals;
 	struct seen *seen;
 	size_t count, room;
-	uint64_t lost; /* whatever was: the figures are short by it */
+	uint64_t lost; /* of any kind: the figures are short by it */
 };
 
 static struct seen *find(struct load_observer *observer, const struct row *row)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `dwell load` is told: a spec, or groups of workers one by one; and what to do with them. */
+/* The command line of `dwell load`: a spec, or groups of workers one by one; and what to do with
+ * them. */
 #ifndef DWELL_COMMAND_LOAD_OPTIONS_H
 #define DWELL_COMMAND_LOAD_OPTIONS_H
 
@@ -10,8 +11,8 @@
 
 enum load_action {
 	LOAD_RUN,
-	LOAD_DRY_RUN, /* tell the plan */
-	LOAD_LIST,    /* tell types, scenarios and checks, or one of them */
+	LOAD_DRY_RUN, /* print the plan */
+	LOAD_LIST,    /* print types, scenarios and checks, or one of them */
 	LOAD_PRINT,   /* a scenario's spec, to start from */
 };
 

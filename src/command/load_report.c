@@ -93,7 +93,7 @@ static void forget_workers(struct load_report *report)
 }
 
 /*
- * What only the lines of the workers tell. Groups of one name (stopped, and started again) have
+ * What only the lines of the workers contain. Groups of one name (stopped, and started again) have
  * theirs one after the other, in the order of the groups.
  */
 static void take_workers(struct load_report *report, const struct load_group_key *key,
@@ -113,7 +113,7 @@ static void take_workers(struct load_report *report, const struct load_group_key
 			figures->worst_run_delay_ns =
 				fmax(figures->worst_run_delay_ns,
 				     worker->run_delay_ns / worker->run_count);
-		/* each tells the same of the machine */
+		/* each has the same figure of the machine */
 		figures->migrated_pages = fmax(figures->migrated_pages, worker->migrated_pages);
 	}
 }

@@ -20,7 +20,7 @@ int replay_open(struct replay *replay, const char *path, struct error *error) mu
 /* Reads on until an interval has been shown. 1; 0 at the end; or a negative errno. */
 int replay_step(struct replay *replay, struct error *error) must_check;
 
-/* Everything. When parts could not be read, they are told of at the end: -EBADMSG. */
+/* Everything. When parts could not be read, reports them at the end: -EBADMSG. */
 int replay_run(struct replay *replay, struct error *error) must_check;
 
 /* For the user, if there is something; else NULL. Static storage. */

@@ -17,7 +17,7 @@ int snapshot_take(struct source *source, const struct intervals *intervals, bool
 	       (intervals_missing(intervals) || (final && source_leaving(source))) &&
 	       clock_monotonic_ns() < deadline_ns)
 		more = result = source_await(source, ENDS_TIMEOUT_MS, error);
-	/* what was told just before the last look */
+	/* what was sent just before the last look */
 	if (result >= 0 && final)
 		result = source_await(source, 0, error);
 	return result < 0 ? result : source_end(source, error);

@@ -8,7 +8,7 @@
 
 /*
  * The source's records go to its sink, which feeds `intervals`. A thread that has left the process
- * table tells its totals with its last switch: it is waited for a moment.
+ * table sends its totals with its last switch: dwell waits a moment for it.
  */
 int snapshot_take(struct source *source, const struct intervals *intervals, bool final,
 		  struct error *error) must_check;

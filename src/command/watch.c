@@ -31,7 +31,7 @@ static int take_record(void *data, const struct wire_header *record)
 	if (result <= 0)
 		return result;
 	/*
-	 * No descriptor tells of the end of a single thread on kernels before 6.9. The end of a
+	 * No descriptor reports the end of a single thread on kernels before 6.9. The end of a
 	 * command comes by its own, and with it the status: on a busy machine after an interval
 	 * without it.
 	 */
@@ -66,7 +66,7 @@ static int on_interval(void *data, struct error *error)
 	return snapshot(watch, watch->loop.stop, error);
 }
 
-/* Whatever ends it, the time since the last interval is told too. */
+/* Reports the time since the last interval too, no matter what ends the run. */
 int watch_stop(struct watch *watch, struct error *error)
 {
 	watch->loop.stop = true;

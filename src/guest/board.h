@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What differs between the architectures that a guest can have: QEMU's program, its board, and the
- * serial lines on it. A kernel image tells which one it is for.
+ * serial lines on it. A kernel image says which one it is for.
  */
 #ifndef DWELL_GUEST_BOARD_H
 #define DWELL_GUEST_BOARD_H
@@ -22,7 +22,7 @@ struct board {
 	const char *console;  /* console= */
 	const char *append;   /* words for its kernels; each ends with a blank */
 	const char *emulated; /* more of them, when emulated */
-	bool caches;	      /* its guests are told which CPUs share one */
+	bool caches;	      /* its guests learn which CPUs share one */
 	/*
 	 * The line of the frames: a device of its own (-device) where the board has one serial port
 	 * only, else (NULL) its second port; and its file in the guest.

@@ -22,7 +22,7 @@
 #define QEMU_MAJOR_MIN	5 /* memory backends of NUMA nodes, 5.1; older ones were not tried */
 #define MONITOR_BYTES	4096
 /* After SIGINT the guest ends within 10 s: the command has this long, and what comes back from it
- * this long from SIGINT on, whatever the guest sends. */
+ * this long from SIGINT on, no matter what the guest sends. */
 #define INTERRUPTED_COMMAND_NS 6000000000ULL
 #define INTERRUPTED_ALL_NS     9000000000ULL
 
@@ -68,7 +68,7 @@ static void take_monitored(struct guest *guest)
 
 	if (strstr(guest->monitored, "\"QMP\"")) {
 		guest->qemu_major = major ? (unsigned int)strtoul(major + 9, NULL, 10) : 0;
-		/* without this it tells no events, and the time limit has to do */
+		/* without this it sends no events, and only the time limit is left */
 		if (write(guest->qemu.lines[QEMU_MONITOR], greet, sizeof(greet) - 1) < 0)
 			return;
 	}
@@ -172,7 +172,7 @@ static int fail_silent(const struct guest *guest, uint64_t patience_ns, struct e
 	return fail(guest, ETIMEDOUT, error, text);
 }
 
-/* The first Ctrl-C is for the command, so that it tells what it has. */
+/* The first Ctrl-C is for the command, so that it reports what it has. */
 static int take_signal(void *data, struct error *error)
 {
 	struct guest *guest = data;

@@ -21,7 +21,7 @@ struct boot_options {
 	enum boot_accel accel;
 	uint64_t timeout_ns; /* until init runs; and longest silence after that */
 	bool scheduler;	     /* the image has one */
-	bool judged;	     /* the command tells of the scheduler's death itself */
+	bool judged;	     /* the command itself reports the scheduler's death */
 	bool progress;	     /* on standard error, while it boots */
 	const char *log;     /* the console is kept in this file; NULL: its end only, in memory */
 	const char *dump;    /* where the words of a scheduler that died go */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a guest tells its host, over a serial line: frames with a checksum. The line may carry other
- * bytes (a firmware's, a kernel's), so a reader looks for the beginning of a frame, and one that is
- * cut or damaged is noticed.
+ * What a guest sends to its host, over a serial line: frames with a checksum. The line may carry
+ * other bytes (a firmware's, a kernel's), so a reader looks for the beginning of a frame, and one
+ * that is cut or damaged is noticed.
  */
 #ifndef DWELL_GUEST_FRAME_H
 #define DWELL_GUEST_FRAME_H

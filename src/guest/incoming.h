@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a guest tells, on the host: passed on, written, or kept for who judges it. Nothing of it is
+ * What a guest sends, on the host: passed on, written, or kept for the judge. Nothing of it is
  * believed further than that: a guest may be broken, and what runs in it may have broken it.
  */
 #ifndef DWELL_GUEST_INCOMING_H
@@ -17,7 +17,7 @@ struct incoming {
 	struct frame_reader readers[INCOMING_LINES];
 	int fds[2]; /* where the command's output and errors go */
 	int line;   /* the one that init uses; -1: not known yet */
-	/* while nobody reads its output signals are heard all the same; signals: -1: none */
+	/* signals are taken even while its output is not read; signals: -1: none */
 	int signals;
 	int (*on_signal)(void *data, struct error *error);
 	void *data;
@@ -32,7 +32,7 @@ struct incoming {
 	struct error file_error; /* of the first file that could not come back */
 };
 
-/* Bytes of a line. Fails if nobody takes the command's output any more. */
+/* Bytes of a line. Fails if the reader of the command's output is gone. */
 int incoming_take(struct incoming *incoming, int line, const char *bytes, size_t length,
 		  struct error *error) must_check;
 

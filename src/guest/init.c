@@ -174,7 +174,7 @@ static void read_orders(struct inner_orders *orders)
 		roots[i].path = paths[i];
 }
 
-/* Kernels differ in what can be set: without it the command tells what it misses. */
+/* Kernels differ in what can be set: without it the command reports what is missing. */
 static void write_setting(const char *path, const char *value)
 {
 	cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -183,7 +183,7 @@ static void write_setting(const char *path, const char *value)
 		fprintf(stderr, "init: %s: %s\n", path, strerror(errno));
 }
 
-/* Whoever else wants a CPU, and whatever the scheduler under test makes of it. */
+/* Even if others want a CPU, and even if the scheduler under test does not run us. */
 static void be_unstoppable(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

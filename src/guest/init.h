@@ -4,8 +4,8 @@
 #define DWELL_GUEST_INIT_H
 
 /*
- * Mounts what there is to mount, runs the command that the image orders, tells the host what it
- * prints and how it ended, and turns the machine off. Does not return.
+ * Mounts what there is to mount, runs the command that the image orders, reports to the host what
+ * it prints and how it ended, and turns the machine off. Does not return.
  */
 _Noreturn void guest_init(void);
 

@@ -34,7 +34,7 @@ struct inner {
 	int out, error; /* what it writes; -1: no more */
 	int status;
 	uint64_t ended_ns;   /* CLOCK_MONOTONIC; 0: it runs */
-	uint64_t alive_ns;   /* when the host was told */
+	uint64_t alive_ns;   /* when the host got the report */
 	uint64_t started_ns; /* CLOCK_REALTIME */
 	struct scheduler scheduler;
 	bool scheduler_told;
@@ -82,7 +82,7 @@ _Noreturn static void become_command(const struct inner *inner, int out, int err
 	arguments[count] = NULL;
 	unprotect();
 	setsid();
-	/* the console never ends, so whoever reads it would wait for ever */
+	/* the console never ends, so a reader would wait for ever */
 	if (in < 0 || dup2(in, STDIN_FILENO) < 0)
 		close(STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
@@ -174,7 +174,7 @@ static void hear_host(struct inner *inner)
 		take_order(inner, kind, payload, length);
 }
 
-/* Orphans are init's. The scheduler's end is for whoever looks at it. */
+/* Orphans are init's. The scheduler's end is for the code that watches it. */
 static void reap(struct inner *inner)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -197,7 +197,7 @@ static void reap(struct inner *inner)
 	}
 }
 
-/* An op of the load told it to go, and it went; its program may have taken a while to end. */
+/* An op of the load ended it, and it went; its program may have taken a while to end. */
 static bool was_stopped(const struct inner *inner)
 {
 	const struct scheduler *scheduler = &inner->scheduler;
@@ -259,7 +259,7 @@ static int tick(struct inner *inner)
 	return result;
 }
 
-/* Nobody waits for orphans that keep its output open. */
+/* Does not wait for orphans that keep its output open. */
 static bool is_over(const struct inner *inner)
 {
 	return inner->ended_ns &&

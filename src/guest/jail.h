@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What QEMU may do on the host: its devices are the border to whatever runs in the guest, and it
+ * What QEMU may do on the host: its devices are the border to the code in the guest, and it
  * needs nothing of root but what is opened for it before.
  */
 #ifndef DWELL_GUEST_JAIL_H

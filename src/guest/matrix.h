@@ -39,7 +39,7 @@ struct matrix_topology {
 	struct shape shape;
 };
 
-/* What `dwell guest --result` tells; NULL and UINT64_MAX: it does not. */
+/* What `dwell guest --result` reports; NULL and UINT64_MAX: nothing. */
 struct matrix_guest {
 	bool told; /* anything at all */
 	char *release, *accel;
@@ -128,7 +128,7 @@ int matrix_cell_command(struct output *out, const struct matrix *matrix,
 void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
 		       const struct matrix_cell *cell);
 
-/* For tables: without directories, where that tells them apart; "none" of no scheduler. */
+/* For tables: without directories, where names still differ; "none" of no scheduler. */
 const char *matrix_scheduler_name(const struct matrix *matrix, size_t number);
 const char *matrix_kernel_name(const struct matrix *matrix, size_t number);
 

@@ -23,7 +23,8 @@ typedef int modules_found(void *data, const char *name, const void *bytes, size_
 int modules_find(const char *kernel, char *const *names, modules_found *found, void *data,
 		 struct error *error) must_check;
 
-/* In the guest: loads all of a directory by order of names. Tells on stderr who could not be. */
+/* In the guest: loads all of a directory by order of names. Reports on stderr which could not be.
+ */
 void modules_load(const char *directory);
 
 #endif

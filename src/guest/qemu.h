@@ -47,7 +47,7 @@ struct qemu_options {
 int qemu_start(struct qemu *qemu, const struct qemu_options *options,
 	       struct error *error) must_check;
 
-/* Kills and reaps it, whatever it does. */
+/* Kills and reaps it, no matter what it does. */
 void qemu_end(struct qemu *qemu);
 
 /* Whether KVM is there at all; some hosts have it and cannot run a stock kernel by it. */

@@ -91,7 +91,7 @@ static int open_file(struct receiving *receiving, const struct returns_root *roo
 
 	if (directory < 0)
 		return fail(receiving, -directory, error);
-	/* neither through a link nor into a pipe or device, whoever put it there */
+	/* neither through a link nor into a pipe or device, no matter who put it there */
 	if (!fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) && !S_ISREG(found.st_mode))
 		return S_ISDIR(found.st_mode)
 			       ? fail(receiving, EISDIR, error)

@@ -7,7 +7,7 @@
 
 /*
  * Writes `text` in one write(2). -ETIMEDOUT after 2 s: the write goes on in a thread of its own,
- * and nobody waits for it any more. Other errors are the kernel's.
+ * and no one waits for it any more. Other errors are the kernel's.
  */
 int cgroup_write(const char *path, const char *text, struct error *error) must_check;
 

@@ -360,7 +360,7 @@ void cgroups_release(struct cgroups *cgroups)
 		snprintf(path, sizeof(path), "%s/cgroup.subtree_control", directory);
 		snprintf(text, sizeof(text), "-%s", directory + strlen(directory) + 1);
 		if (cgroup_write(path, text, NULL) < 0) {
-			/* somebody else has come to use it meanwhile: theirs now */
+			/* another user has come to use it meanwhile: theirs now */
 		}
 		free(cgroups->enabled[i]);
 	}

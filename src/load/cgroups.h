@@ -50,7 +50,7 @@ int cgroups_set_cpus(struct cgroups *cgroups, const char *name, const struct cpu
 int cgroups_set_limits(struct cgroups *cgroups, const char *name, const struct spec_limits *limits,
 		       struct error *error) must_check;
 
-/* Returns when the kernel says that all its tasks are frozen; of a thaw, when it was told. */
+/* Returns when the kernel says that all its tasks are frozen; of a thaw, when it was written. */
 int cgroups_freeze(struct cgroups *cgroups, const char *name, bool freeze,
 		   struct error *error) must_check;
 

@@ -185,7 +185,7 @@ static void find_figure(struct judging *judging, enum check check, enum verdict 
 }
 
 /*
- * A figure of each worker against a limit: those that fail are told one by one, and if none does,
+ * A figure of each worker against a limit: reports those that fail one by one, and if none does,
  * the worst. Figures of nothing (NAN) make the group inconclusive.
  */
 static void judge_workers(struct judging *judging, enum check check, double limit, bool at_least,
@@ -281,7 +281,7 @@ static void judge_completed(struct judging *judging)
 		     judging->summary->completed, judging->summary->completed == 1 ? "" : "s");
 }
 
-/* A type may be told to spin 0 units, and still get on. */
+/* A type with 0 units to spin still makes progress. */
 static bool counts_nothing(const struct run_crew *crew, unsigned int number)
 {
 	const struct spec_work *work = crew->group.work;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two sets of runs of `dwell load`, group by group: what got worse, what better. Pure computation
- * on what somebody has read from reports.
+ * on what was read from reports.
  *
  * A metric changed if its mean moved by both of its gates (load/metrics.h) and, where both sides
  * have several runs, if the sides are separated besides: Welch's p below 0.05, or ranges without
@@ -88,7 +88,7 @@ struct load_change {
 	struct welch_set a, b;
 	double delta;	       /* of the means; NAN: not measured in both */
 	double relative;       /* delta / |a|; INFINITY (signed) from 0 to something */
-	double p;	       /* NAN: not to be told */
+	double p;	       /* NAN: unknown */
 	bool disjoint;	       /* ranges of two or more values each */
 	struct load_gate gate; /* it was judged by */
 	enum load_verdict verdict;

@@ -142,7 +142,7 @@ static int fork_process(struct crew *crew, struct life *lives, unsigned int firs
 		lives[made].report_fd = ends[1];
 		lives[made].start_fd = start_fd;
 	}
-	/* a worker may be told to stop before its first instruction: it hears that later */
+	/* a worker may be stopped before its first instruction: it sees that later */
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &stop, &before);

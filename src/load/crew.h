@@ -17,7 +17,7 @@
 #define CREW_COLLECT_NS 5000000000ULL /* for all reports together */
 
 enum exit_kind {
-	EXIT_REPORTED, /* it told of itself: no exit_info */
+	EXIT_REPORTED, /* it reported: no exit_info */
 	EXIT_EXITED,
 	EXIT_SIGNALED,
 	EXIT_TIMED_OUT,
@@ -54,7 +54,7 @@ struct crew {
 struct crew_options {
 	uint64_t seed;
 	unsigned int first_index;      /* of its first worker, among all */
-	pid_t scheduler_pid;	       /* 0: nobody is told of stuck workers */
+	pid_t scheduler_pid;	       /* 0: no process gets SIGUSR2 for stuck workers */
 	const struct scratch *scratch; /* for the workers' files */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of crews: told to stop, reports gathered, processes reaped. */
+/* The end of crews: stopped, reports gathered, processes reaped. */
 #define _GNU_SOURCE
 #include "load/crew.h"
 
@@ -71,7 +71,7 @@ static bool receive(struct crew_worker *worker)
 	switch (report_check(worker->received, worker->length)) {
 	case 1:
 		worker->complete = true;
-		return false; /* whatever else holds the pipe open need not be waited for */
+		return false; /* other holders of the pipe need not be waited for */
 	case 0:
 		return got > 0;
 	default:

@@ -101,7 +101,7 @@ int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, st
 		sigaddset(&heard, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &heard, &mask);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* it only waits; but when it is told to end a run, that is not to take a turn of all
+	/* it only waits; but when it has to end a run, that is not to take a turn of all
 	 * workers */
 	raised = priority_raise();
 	fflush(NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Leaves nothing behind, whoever is killed: a run goes on in a child, and both it and its parent,
- * the guardian, can tidy up alone.
+ * Leaves nothing behind, no matter which process is killed: a run goes on in a child, and both it
+ * and its parent, the guardian, can tidy up alone.
  *
  *   the child is killed     the guardian is the subreaper: all that the run forked, however deep
  *                           and in whatever session, becomes its child now, and is killed
@@ -21,7 +21,7 @@ struct guarded {
 
 /*
  * Calls `run` in a child and returns what it returned: an exit code. Signals that would end the
- * guardian are passed on to it, unless they came from the terminal, which tells both. -errno: it
+ * guardian are passed on to it, unless they came from the terminal, which signals both. -errno: it
  * could not be started, or it was killed, and what it left has been removed.
  */
 int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data,

@@ -9,11 +9,11 @@
 
 /*
  * At the latest so long after the last look, the end of an iteration is one, checkpoint or not: the
- * gaps that are told are those of the scheduler, not those between checkpoints.
+ * gaps that it reports are those of the scheduler, not those between checkpoints.
  */
 #define LIFE_LOOK_NS 10000000ULL
 
-/* Everything a worker is told before it begins. */
+/* Everything a worker gets before it begins. */
 struct life {
 	const struct plan_group *group;
 	unsigned int number;	/* in its group; its team and position follow */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a run took place: what somebody who compares two of them wants to know. */
+/* Where a run took place: what a comparison of two of them needs. */
 #ifndef DWELL_LOAD_MACHINE_H
 #define DWELL_LOAD_MACHINE_H
 

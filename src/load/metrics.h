@@ -78,7 +78,7 @@ struct load_figures {
 	struct load_samples wake_to_run, resume, cost;
 };
 
-/* Which samples tell of a group's wakeups. */
+/* Which samples show a group's wakeups. */
 enum load_wakes {
 	LOAD_WAKES_NONE,
 	LOAD_WAKES_RESUME,

@@ -20,7 +20,7 @@ struct outcome {
 	struct machine machine;
 	struct summary *summaries; /* one per crew */
 	struct findings findings;
-	struct observed *observed; /* by the worker's number in the run; NULL: nobody looked */
+	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */
 	uint32_t observed_states;  /* measured: 1 << index of states_ns */
 	/* of all CPUs during the run; false: the machine has no steal clock */

@@ -28,7 +28,7 @@ static unsigned long long start_of(pid_t pid)
 		return 0;
 	/* the name, field 2, may contain anything; field 22 is the 20th behind it */
 	at = strrchr(line, ')');
-	/* a zombie that nobody reaps owns nothing any more */
+	/* an unreaped zombie owns nothing any more */
 	if (at && at[1] == ' ' && at[2] == 'Z')
 		return 0;
 	for (int field = 2; at && field < 22; field++)

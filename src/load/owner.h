@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of what a run makes outside of its processes, which tell whose they are: its pid,
+ * Names of what a run makes outside of its processes, which say whose they are: its pid,
  * when that process began, and the pid namespace, "dwell-load.PID.START.NAMESPACE", and what comes
- * behind a further point. A later run removes what is of nobody any more.
+ * behind a further point. A later run removes what has no owner any more.
  */
 #ifndef DWELL_LOAD_OWNER_H
 #define DWELL_LOAD_OWNER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A spec, fitted to a machine: which workers there will be, on which CPUs. What can be known to be
- * impossible is told here, before anything is forked.
+ * impossible is an error here, before anything is forked.
  */
 #ifndef DWELL_LOAD_PLAN_H
 #define DWELL_LOAD_PLAN_H
@@ -30,7 +30,7 @@ void planner_init(struct planner *planner, const struct spec *spec,
 		  const struct topology *topology);
 
 /*
- * The CPUs of a cgroup: its cpuset, else those of the cgroup around it, as far as the spec tells,
+ * The CPUs of a cgroup: its cpuset, else those of the cgroup around it, as far as the spec says,
  * else all usable ones.
  */
 int plan_cpuset(const struct planner *planner, const struct spec_cgroup *cgroup,

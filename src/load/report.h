@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker tells of itself when it stops: the bytes that go through its report pipe. Both ends
- * are the same program, so the structure is sent as it lies in memory; still, a worker may be cut
- * short or overwritten by what it ran, so nothing is believed before report_check().
+ * What a worker reports of itself when it stops: the bytes that go through its report pipe. Both
+ * ends are the same program, so the structure is sent as it lies in memory; still, a worker may be
+ * cut short or overwritten by what it ran, so nothing is believed before report_check().
  */
 #ifndef DWELL_LOAD_REPORT_H
 #define DWELL_LOAD_REPORT_H
@@ -39,7 +39,7 @@ struct worker_report {
 	uint64_t began_ns;     /* CLOCK_MONOTONIC */
 	uint64_t cpu_time_ns;  /* CLOCK_THREAD_CPUTIME_ID, over the work */
 	uint64_t wall_time_ns; /* from the end of its setup to the end of its loop */
-	uint64_t paused_ns;    /* of it frozen by an op, so nobody's fault */
+	uint64_t paused_ns;    /* of it frozen by an op, so no fault */
 	uint64_t migration_count;
 	uint64_t looks;	     /* at the clock: without any, gaps and migrations are not known */
 	uint64_t max_gap_ns; /* between two looks at the clock; without what it asked to sleep */
@@ -53,7 +53,7 @@ struct worker_report {
 	uint64_t program_user_ns, program_system_ns, program_rss_bytes; /* exec */
 	uint8_t schedstat_measured;
 	uint8_t numa_measured;
-	uint8_t program_ended; /* exec: by itself, before it was told to */
+	uint8_t program_ended; /* exec: by itself, before the stop */
 	uint8_t pad;
 	int32_t program_status; /* exec: as of waitpid(2); -1: no program */
 	struct cpus cpus_used;

@@ -22,7 +22,7 @@ static void note(struct run *run, uint64_t at_ns, const char *text)
 {
 	struct run_event *event;
 
-	/* what cannot be noted is still done; ops in a loop may be so many that nobody reads them
+	/* what cannot be noted is still done; ops in a loop may be too many to read
 	 */
 	if (run->event_count >= EVENTS_MAX ||
 	    array_reserve(&run->events, &run->event_room, run->event_count + 1,
@@ -297,7 +297,7 @@ static int prepare(struct run *run, struct error *error)
 	return result;
 }
 
-/* Whatever happened: no worker, no cgroup, no file stays. */
+/* No worker, no cgroup, no file stays, no matter what happened. */
 static void finish(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
@@ -343,7 +343,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 		result = start_all(run, error);
 	if (result >= 0)
 		result = run_phases(run, error);
-	/* before the workers are told to stop: what happens then is not the scheduler's doing */
+	/* before the workers stop: what happens then is not the scheduler's doing */
 	if (result >= 0 && run->end == RUN_COMPLETE && !scheduler_look(&run->scheduler))
 		run->end = RUN_SCHEDULER_DIED;
 	finish(run);

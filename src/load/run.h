@@ -48,7 +48,7 @@ struct run_hooks {
 	void *data;
 	int (*starting)(void *data, struct error *error); /* workers exist, none has begun */
 	int (*tick)(void *data, const struct run *run, struct error *error); /* 10 a second */
-	/* Something that whoever waits wants to know now; at_ns since the start. */
+	/* Something that a waiting user wants to know now; at_ns since the start. */
 	void (*warn)(void *data, uint64_t at_ns, const char *text);
 	int (*ready)(void *data, struct error *error);	 /* one of `fds` is readable */
 	int (*stopped)(void *data, struct error *error); /* all workers have ended */
@@ -98,7 +98,7 @@ struct run {
 };
 
 /*
- * To its end, whatever that is: 0, with run->end; or a negative errno if it could not be carried
+ * To its end, of any kind: 0, with run->end; or a negative errno if it could not be carried
  * out. In both cases no worker runs any more, and what was made is removed, while the figures of
  * run->crews stay until run_release(). SIGINT, SIGTERM and SIGHUP end it.
  */

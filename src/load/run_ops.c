@@ -57,7 +57,7 @@ static bool is_frozen(const struct run *run, const char *name)
 }
 
 /*
- * What it does not do from here on, or did not do until now, is nobody's fault. To be told of a
+ * What it does not do from here on, or did not do until now, is no fault. To be told of a
  * thaw before it: a look at the clock right after it is to find the pause excused.
  */
 static void note_pause(struct run_crew *run_crew, bool frozen)
@@ -387,7 +387,7 @@ void run_set_scheduler(struct run *run, pid_t pid)
 
 static void stop_scheduler(struct run *run)
 {
-	/* first: its pid may be somebody else's then */
+	/* first: its pid may be another process's then */
 	run_set_scheduler(run, 0);
 	scheduler_stop(&run->scheduler);
 }

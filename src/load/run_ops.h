@@ -26,7 +26,7 @@ int run_hold(struct run *run, uint64_t until_ns, struct error *error) must_check
 /* For the report: what was done, and when. */
 __attribute__((format(printf, 2, 3))) void run_note(struct run *run, const char *format, ...);
 
-/* The same, and told at once. */
+/* The same, and reported at once. */
 __attribute__((format(printf, 2, 3))) void run_warn(struct run *run, const char *format, ...);
 
 #endif

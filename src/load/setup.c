@@ -78,7 +78,7 @@ void setup_memory(const struct spec_memory *memory, char refused[REPORT_TEXT])
 {
 	unsigned long nodes = memory->nodes;
 
-	/* the kernel reads one bit less than it is told */
+	/* the kernel reads one bit less than the length says */
 	if (!memory->given || !syscall(SYS_set_mempolicy, memory->mode | memory->flags,
 				       nodes ? &nodes : NULL, nodes ? 8 * sizeof(nodes) + 1 : 0))
 		return;

@@ -10,7 +10,7 @@
 
 void setup_affinity(const struct cpus *cpus, char refused[REPORT_TEXT]);
 void setup_policy(const struct spec_policy *policy, char refused[REPORT_TEXT]);
-/* The same where it must be POLICY_NORMAL, not whatever was inherited. */
+/* The same where it must be POLICY_NORMAL, not what was inherited. */
 void setup_policy_exactly(const struct spec_policy *policy, char refused[REPORT_TEXT]);
 void setup_memory(const struct spec_memory *memory, char refused[REPORT_TEXT]);
 void setup_nice(int nice, char refused[REPORT_TEXT]);

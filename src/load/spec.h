@@ -30,7 +30,7 @@ enum affinity_kind {
 	AFFINITY_RANDOM,       /* `count` CPUs of a set, drawn for each worker */
 	AFFINITY_SINGLE,       /* the first CPU of the cpuset */
 	AFFINITY_LLC,	       /* the cache that shares most CPUs with the cpuset */
-	AFFINITY_CROSS_CGROUP, /* all CPUs, whatever the cpuset; the kernel clamps */
+	AFFINITY_CROSS_CGROUP, /* all CPUs, in any cpuset; the kernel clamps */
 	AFFINITY_SMT_PAIR,     /* pairs of workers on the two threads of a core */
 	AFFINITY_SPREAD,       /* worker i on the ith CPU of the set, and round again */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Specs in YAML. docs/formats/spec.md describes them; every mistake is told with file, line, column
+ * Specs in YAML. docs/formats/spec.md describes them; every error names file, line, column
  * and key, and misspelt keys are answered with a guess.
  */
 #ifndef DWELL_LOAD_SPEC_YAML_H

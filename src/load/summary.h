@@ -6,7 +6,7 @@
 #include "load/run.h"
 #include "load/samples.h"
 
-/* Sums are over the workers that reported; `completed` tells how many these are. */
+/* Sums are over the workers that reported; `completed` says how many these are. */
 struct summary {
 	unsigned int workers, completed;
 	uint64_t work_units, iterations;
@@ -23,7 +23,7 @@ struct summary {
 	double slowest, fastest;	    /* of a worker: iterations per second */
 	double off_cpu_least, off_cpu_most; /* of a worker, as a share of its wall time */
 	unsigned int timed;		    /* workers that have one: these four are of them */
-	double throughput_cv;		    /* of units per CPU second; NAN: not to be told */
+	double throughput_cv;		    /* of units per CPU second; NAN: unknown */
 	struct sample_summary samples[SAMPLES_STREAMS];
 	uint64_t numa_pages[REPORT_NODES];
 	unsigned int numas;	/* workers of which the pages are known */
@@ -43,7 +43,7 @@ uint64_t summary_local_pages(const struct summary *summary, const struct run_cre
 /* All of them; 0: none are known. */
 uint64_t summary_pages(const struct summary *summary);
 
-/* The stream that tells most of a group's wakeups: wake to run where there is a waker. */
+/* The stream that shows most of a group's wakeups: wake to run where there is a waker. */
 static inline enum report_samples summary_wakes(const struct summary *summary)
 {
 	return summary->samples[SAMPLES_WAKE_TO_RUN].total ? SAMPLES_WAKE_TO_RUN : SAMPLES_RESUME;

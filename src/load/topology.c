@@ -32,7 +32,7 @@ static int read_cpus(const char *path, struct cpus *ret_cpus)
 	return result < 0 ? result : cpus_parse(line, ret_cpus, NULL);
 }
 
-/* Once each, told apart by the first CPU: parts do not overlap. */
+/* Once each, by the first CPU: parts do not overlap. */
 static int add_part(struct topology_parts *parts, const struct cpus *cpus)
 {
 	unsigned int first = cpus_next(cpus, 0);
@@ -112,7 +112,7 @@ static int read_nodes(struct topology *topology, const char *sysfs)
 		snprintf(path, sizeof(path), "%s/devices/system/node/node%u/cpulist", sysfs, node);
 		if (read_cpus(path, &cpus) < 0)
 			continue;
-		/* by hand: nodes of memory alone have no CPUs to be told apart by */
+		/* separately: nodes of memory alone have no CPUs to compare */
 		result = array_reserve(&parts->items, &parts->room, parts->count + 1,
 				       sizeof(*parts->items));
 		if (result < 0)

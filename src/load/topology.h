@@ -27,7 +27,7 @@ struct topology {
 
 /*
  * From `sysfs` (/sys) and sched_getaffinity(2), or with `allowed` from that. What a machine does
- * not tell is assumed to be simple: one node, one cache, cores of one thread.
+ * not say is assumed to be simple: one node, one cache, cores of one thread.
  */
 int topology_read(struct topology *topology, const char *sysfs, const struct cpus *allowed,
 		  struct error *error) must_check;

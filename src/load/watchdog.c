@@ -35,7 +35,7 @@ static bool read_stat(uint32_t tid, bool *ret_runnable, uint64_t *ret_ticks)
 	return true;
 }
 
-/* Field 1 of /proc/TID/schedstat: ns on a CPU. 0: this kernel does not tell. */
+/* Field 1 of /proc/TID/schedstat: ns on a CPU. 0: this kernel does not count it. */
 static uint64_t read_run_time(uint32_t tid)
 {
 	cleanup_file FILE *file = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tells the scheduler (SIGUSR2) of workers that are kept from working. The workers look at their
+ * Signals the scheduler (SIGUSR2) when workers are kept from working. The workers look at their
  * own clock, at checkpoints; but one that never runs again cannot, so the parent looks too: no
  * progress for 2 s, and runnable, neither asleep because it asked to, nor waiting for another
  * worker, nor frozen.
@@ -13,7 +13,7 @@
 /* A look at all workers. Returns how many signals were sent, once for each time one is stuck. */
 uint64_t watchdog_look(struct run *run, uint64_t now_ns);
 
-/* Tells how many there were besides those that it has told of one by one. */
+/* Reports how many there were besides those that it has reported one by one. */
 void watchdog_end(struct run *run);
 
 #endif

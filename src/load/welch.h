@@ -17,7 +17,7 @@ void welch_set_make(struct welch_set *set, const double *values, size_t count);
 
 /*
  * Welch's t-test, two-sided: how likely means at least so far apart are if both sets are drawn
- * from one population. NAN where it cannot be told: of a single value, or where nothing varies.
+ * from one population. NAN where it is unknown: of a single value, or where nothing varies.
  */
 double welch_p(const struct welch_set *a, const struct welch_set *b);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A kind of work: one file in load/work/ that ends in a `const struct work_type`, and one line in
- * the table of work_type.c. docs/work-types.md tells how to write one.
+ * the table of work_type.c. docs/work-types.md describes how to write one.
  *
  * Workers come in teams of type->team_size(): pairs, a messenger and its receivers, a chain. The
  * members share type->shared_bytes() of memory and, if the type wants them, pipes in a ring: each
@@ -74,7 +74,7 @@ static inline size_t work_shared_bytes(const struct work_type *type, const void 
 	return type->shared_bytes ? type->shared_bytes(params) : type->shared;
 }
 
-/* False: it varies, or the type does not tell. */
+/* False: it varies, or the type does not say. */
 static inline bool work_units(const struct work_type *type, const void *params,
 			      unsigned int position, uint64_t *ret_units)
 {

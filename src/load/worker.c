@@ -14,8 +14,8 @@
 #define PARTNER_LOOK_US 10000
 
 /*
- * From the look at the clock to where read(2) has blocked: no call tells whether it had to, so what
- * comes within that time is no sample of a wakeup.
+ * From the look at the clock to where read(2) has blocked: no call reports whether it had to, so
+ * what comes within that time is no sample of a wakeup.
  */
 #define BLOCKING_NS 1000
 
@@ -54,7 +54,8 @@ static inline void relax(void)
 #endif
 }
 
-/* Not inlined: the same machine code whoever calls, so that a unit costs the same in all types. */
+/* Not inlined: the same machine code for all callers, so that a unit costs the same in all types.
+ */
 __attribute__((noinline)) static void spin_piece(struct worker *worker, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -257,7 +258,7 @@ bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t o
 }
 
 /*
- * Its end of the pipe is closed. It may just have been told to stop a little earlier than we are;
+ * Its end of the pipe is closed. It may have been stopped a little earlier than we are;
  * if it was killed, there is no hurry either.
  */
 static void partner_gone(struct worker *worker)

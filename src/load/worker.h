@@ -12,7 +12,7 @@
 #define DWELL_LOAD_WORKER_H
 
 #define WORKER_WAIT_NS	 100000000ULL
-#define WORKER_STUCK_NS	 2000000000ULL /* without progress, the scheduler is told */
+#define WORKER_STUCK_NS	 2000000000ULL /* without progress: the scheduler gets SIGUSR2 */
 #define CHECKPOINT_UNITS 1024
 
 #include <signal.h>
@@ -35,7 +35,7 @@ struct worker_slot {
 	uint64_t paused_ns;	  /* the parent's: how long it has been frozen so far */
 	uint32_t tid;
 	uint32_t stopped;      /* its loop has ended */
-	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: nobody is told */
+	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: none */
 	uint32_t pad[5];
 };
 
@@ -143,7 +143,7 @@ bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t o
  */
 void worker_woken(struct worker *worker, uint64_t stamp_ns, uint64_t began_ns, uint64_t now_ns);
 
-/* A wait that began then has ended because of the stop: nobody woke us, and it is no gap. */
+/* A wait that began then has ended because of the stop: it is neither a wakeup nor a gap. */
 void worker_gave_up(struct worker *worker, uint64_t began_ns);
 
 /* Stamps the clock for the wakee. */

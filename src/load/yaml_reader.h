@@ -17,7 +17,7 @@
 struct yaml_reader {
 	yaml_document_t document;
 	const char *name; /* of the file */
-	bool placed;	  /* the message tells where already */
+	bool placed;	  /* the message says where already */
 	/* read so far: aliases make large specs of small files */
 	size_t bytes, groups, ops;
 	struct spec *spec;

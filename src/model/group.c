@@ -43,7 +43,7 @@ static bool same_process(const struct row *group, const struct row *row)
 
 static void begin_process(struct row *sum)
 {
-	/* of one whose leader has ended before the others nobody knows the start */
+	/* the start is unknown where the leader has ended before the others */
 	if (sum->tid != sum->pid)
 		sum->start_ns = 0;
 	memcpy(sum->comm, sum->process, sizeof(sum->comm));

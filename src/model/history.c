@@ -62,7 +62,7 @@ static int add_row(struct history *history, const struct row *row, enum grouping
 	return 0;
 }
 
-/* Nobody asks for a row again that was not in the last interval and will not be in another. */
+/* A row that is not in the last interval, and will not be in another, is not asked for again. */
 static bool is_over(const struct history *history, const struct history_item *item)
 {
 	if (item->sum.exited)

@@ -127,7 +127,7 @@ static int by_total(const void *left, const void *right)
 {
 	const struct hotspot *a = left, *b = right;
 
-	/* what the runtime was told of is nobody's fault */
+	/* what the program announced to the runtime is no fault */
 	if (a->in_place != b->in_place)
 		return a->in_place - b->in_place;
 	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);

@@ -70,12 +70,12 @@ extern const char *const hotspot_grouping_headings[HOTSPOT_GROUPINGS_COUNT];
 /* log2 buckets of durations, ns: up to 18 minutes */
 #define STALL_BUCKETS 40
 
-/* Workers that are told apart in a hotspot; what others did is a sum. */
+/* Workers that a hotspot lists separately; what others did is a sum. */
 #define HOTSPOT_WORKERS 8
 
 struct hotspot {
 	enum stall_cause cause;
-	bool in_place; /* under block_in_place(): the runtime was told */
+	bool in_place; /* under block_in_place(): announced to the runtime */
 	/* frames of stalls.h, 0 = not known: of the longest; by what they are summed up, of all */
 	uint32_t function;
 	uint32_t type;				/* of the task */
@@ -108,7 +108,7 @@ uint64_t hotspot_key(const char *text);
 /* The bucket a duration is counted in. */
 unsigned int hotspot_bucket(uint64_t ns);
 
-/* By function and task: nothing is mixed that some grouping tells apart. 0 or -ENOMEM. */
+/* By function and task: nothing is mixed that some grouping separates. 0 or -ENOMEM. */
 int hotspots_add(struct hotspots *hotspots, const struct hotspot *hotspot) must_check;
 
 /* Adds all of `from`. 0 or -ENOMEM. */
@@ -116,8 +116,8 @@ int hotspots_merge(struct hotspots *hotspots, enum hotspot_grouping by,
 		   const struct hotspots *from) must_check;
 
 /*
- * The largest time first, but what the runtime was told of behind the rest. Then nothing can be
- * added before hotspots_clear().
+ * The largest time first, but what was announced to the runtime behind the rest. Then nothing can
+ * be added before hotspots_clear().
  */
 void hotspots_sort(struct hotspots *hotspots);
 

@@ -50,8 +50,8 @@ void intervals_free(struct intervals *intervals)
 }
 
 /*
- * The thread as the last snapshot saw it; all zeros if it did not exist. Whatever it is called now,
- * a record whose accounting began before that snapshot was in it, unless it could not be read.
+ * The thread as the last snapshot saw it; all zeros if it did not exist. A record whose
+ * accounting began before that snapshot was in it, under any name, unless it could not be read.
  */
 static const struct wire_thread *baseline_of(const struct intervals *intervals,
 					     const struct wire_thread *thread)

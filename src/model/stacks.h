@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames and stacks as records tell them, by number; and what a stack says of who is to blame. */
+/* Frames and stacks as records have them, by number; and what a stack says of who is to blame. */
 #ifndef DWELL_MODEL_STACKS_H
 #define DWELL_MODEL_STACKS_H
 

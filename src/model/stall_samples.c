@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-/* Sampled stacks that are told apart in one span, and workers in one at the same time. */
+/* Different sampled stacks in one span, and workers in one at the same time. */
 #define STACKS_MAX   64
 #define SAMPLERS_MAX 256
 

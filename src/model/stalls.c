@@ -39,7 +39,7 @@ struct stalls {
 	struct wire_worker *lasts;	    /* by number in worker_keys */
 	struct worker_slice *worker_slices; /* slice_count for each */
 	size_t last_room, ended_room, worker_slice_room;
-	struct stall_worker *workers; /* as told */
+	struct stall_worker *workers; /* as reported */
 	size_t worker_room;
 	struct wire_runtime runtime;
 	uint32_t states;	 /* measured; as in wire_session */
@@ -112,7 +112,7 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 	return stacks_stack(&stalls->stacks, id);
 }
 
-/* An idle thread waits for work; one that works waits for somebody. */
+/* An idle thread waits for work; one that works waits for another thread. */
 static enum stall_cause cause_of_state(__u8 state, struct wire_where where)
 {
 	switch (state) {
@@ -241,7 +241,7 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 }
 
 /*
- * A Tokio program without debug information does not tell the types of tasks. A worker thread of
+ * A Tokio program without debug information does not name the types of tasks. A worker thread of
  * the multi-threaded scheduler lives in a poll itself, so its tasks have two polls on the stack.
  * One poll alone is that life; or, below no scheduler, a closure on the blocking pool; or, on a
  * thread that waits for events, a task of the current_thread scheduler.
@@ -483,7 +483,8 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	if (last->where.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
 		open.stack = stall_samples_stack(&stalls->samples, &stalls->stacks, so_far.tid,
 						 so_far.start_ns);
-	/* the poll a worker lives in goes on for ever, and without a stack it cannot be told */
+	/* the poll a worker lives in goes on for ever, and without a stack it cannot be recognized
+	 */
 	if (last->open_kind == WIRE_SPAN_POLL && !last->open_type && !open.stack)
 		return false;
 	if (is_no_task(stalls, &so_far, open.stack))

@@ -116,7 +116,7 @@ static const struct helper_work search_work = {
 
 /*
  * A probe is an instruction in a file: only in one that the process itself has mapped. And it is in
- * effect in that process alone, whatever file it is in (span_probes.c).
+ * effect in that process alone, in whichever file it is (span_probes.c).
  */
 static bool is_of_process(const char *path, const struct search *search)
 {

@@ -47,7 +47,7 @@ struct runtime_ops {
 	bool reads_files; /* of the process: find() is called in a helper (base/helper.h) */
 	/*
 	 * Looks for the runtime in a process; `symbols`: a file with the symbols of its program,
-	 * NULL = none. 1: it is there, and the plan is filled; 0: it is not, and plan->why tells;
+	 * NULL = none. 1: it is there, and the plan is filled; 0: it is not, and plan->why says;
 	 * or a negative errno.
 	 */
 	int (*find)(struct runtime_plan *plan, uint32_t pid, const char *symbols,

@@ -29,7 +29,7 @@
 #define RAW_POLL_LEGACY RAW_POLL "17h"
 #define RAW_POLL_V0	"_RINvNtNtNtC"
 
-/* What a worker thread runs, called by the closures that it lives in and by nobody else. */
+/* What a worker thread runs, called only by the closures that it lives in. */
 #define WORKER_RUN "5tokio7runtime9scheduler12multi_thread6worker3run"
 
 struct search {

@@ -22,7 +22,7 @@
 #define START_S	    10				       /* without any CPU time of its own */
 #define START_MAX_S 60
 #define STOP_MS	    2000
-#define REASON_MS   300 /* the kernel tells when it is through with taking the scheduler down */
+#define REASON_MS   300 /* the kernel logs when it is done with taking the scheduler down */
 #define POLL_MS	    20	/* the state file does not wake who polls it */
 #define ARGUMENTS   64
 #define PIPE_BYTES  (1 << 20) /* a dump while the reader is late */
@@ -81,7 +81,7 @@ _Noreturn static void become(char *const words[], int output, pid_t parent)
 	_exit(127);
 }
 
-/* Processes left of it would keep the pipe open: nobody waits for its end. */
+/* Processes left of it would keep the pipe open: do not wait for its end. */
 static void hear(struct scheduler *scheduler)
 {
 	kernel_log_read(scheduler->log, &scheduler->logged);

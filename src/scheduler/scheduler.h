@@ -22,7 +22,7 @@ enum scheduler_state {
 
 struct scheduler {
 	enum scheduler_state state;
-	pid_t pid;			     /* 0: no process that is to be told anything */
+	pid_t pid;			     /* 0: no process to signal */
 	int pidfd;			     /* readable when it has ended */
 	bool ours;			     /* started here, so ended here */
 	bool in_use;			     /* the kernel had taken it into use when we began */
@@ -53,7 +53,7 @@ int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 int scheduler_start(struct scheduler *scheduler, const char *command,
 		    struct error *error) must_check;
 
-/* SIGINT, and SIGKILL if it does not end within 2 s, whoever started it. */
+/* SIGINT, and SIGKILL if it does not end within 2 s, no matter who started it. */
 void scheduler_stop(struct scheduler *scheduler);
 
 /* Stops it if it is ours, else only lets it go. Forgets everything. */
@@ -64,7 +64,7 @@ bool scheduler_alarm(const struct scheduler *scheduler);
 
 /*
  * Reads what was said, and looks whether it lives; when it has just died, waits up to 300 ms for
- * the kernel to tell why. True where there is none, or where we stopped it.
+ * the kernel to log why. True where there is none, or where we stopped it.
  */
 bool scheduler_look(struct scheduler *scheduler);
 

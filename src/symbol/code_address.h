@@ -8,7 +8,8 @@
 /*
  * arm64 programs may sign what they save, in the bits above those that addresses of programs have,
  * and how many these are is the kernel's choice: XPACLRI, which takes a signature away, knows. It
- * is a hint, so what cannot sign does nothing. Bit 55 tells the kernel's addresses from programs'.
+ * is a hint, so what cannot sign does nothing. Bit 55 distinguishes the kernel's addresses from
+ * programs'.
  */
 static inline uint64_t code_address_mask(void)
 {

@@ -47,7 +47,7 @@ int debug_info_frames(struct debug_info *info, uint64_t address,
 
 /*
  * The plain name of the function that begins at the address, with the types it was made for:
- * `poll<app::serve::{async_fn_env#0}, …>`, which its linkage name may not tell. NULL: not known.
+ * `poll<app::serve::{async_fn_env#0}, …>`, which its linkage name may lack. NULL: not known.
  */
 const char *debug_info_name(struct debug_info *info, uint64_t address);
 

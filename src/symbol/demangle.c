@@ -71,7 +71,7 @@ static bool is_hash(const char *text)
 	return strlen(text) == 17 && text[0] == 'h' && strspn(text + 1, "0123456789abcdef") == 16;
 }
 
-/* `path::name::h0123456789abcdef`: the hash tells builds apart, not functions. */
+/* `path::name::h0123456789abcdef`: the hash distinguishes builds, not functions. */
 static void drop_hash(char *name)
 {
 	size_t length = strlen(name);

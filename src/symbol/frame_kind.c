@@ -76,7 +76,7 @@ static const char *const standard_functions[] = {
 	"main::{{",    "Builtins_", /* V8 */
 };
 
-/* Parts of source paths, the more telling first. */
+/* Parts of source paths, the more specific first. */
 static const struct prefix places[] = {
 	{"/rustc/", FRAME_KIND_STANDARD},
 	{"/.rustup/toolchains/", FRAME_KIND_STANDARD},
@@ -183,7 +183,7 @@ static enum frame_kind kind_of_name(const char *function)
 		length++;
 	if (name > function && is_primitive(name, length))
 		return FRAME_KIND_STANDARD;
-	/* a v0 name tells the crate's hash: tokio[1b2c] */
+	/* a v0 name contains the crate's hash: tokio[1b2c] */
 	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' || name[length] == '.') {
 		for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
 			if (strlen(packages[i].text) == length &&
@@ -196,7 +196,7 @@ static enum frame_kind kind_of_name(const char *function)
 	return FRAME_KIND_UNKNOWN;
 }
 
-/* V8 tells the place in the name: `JS:~load /srv/app.js:12:3`. Node.js's own is at node:fs. */
+/* V8 writes the place into the name: `JS:~load /srv/app.js:12:3`. Node.js's own is at node:fs. */
 static enum frame_kind kind_of_script(const char *name)
 {
 	if (strstr(name, " node:"))

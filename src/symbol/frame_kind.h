@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whose code a function is: the program's, the runtime's, a library's. By the source file where it
- * is known (package managers put sources into telling places), else by the demangled name, else by
- * the mapped file.
+ * is known (package managers have directories of their own for sources), else by the demangled
+ * name, else by the mapped file.
  */
 #ifndef DWELL_SYMBOL_FRAME_KIND_H
 #define DWELL_SYMBOL_FRAME_KIND_H

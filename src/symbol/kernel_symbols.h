@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's functions, as /proc/kallsyms tells those who have CAP_SYSLOG. */
+/* The kernel's functions, as /proc/kallsyms shows them with CAP_SYSLOG. */
 #ifndef DWELL_SYMBOL_KERNEL_SYMBOLS_H
 #define DWELL_SYMBOL_KERNEL_SYMBOLS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files a process has mapped, as /proc/PID/maps tells. */
+/* The files a process has mapped, as /proc/PID/maps lists them. */
 #ifndef DWELL_SYMBOL_MAPPINGS_H
 #define DWELL_SYMBOL_MAPPINGS_H
 
@@ -32,8 +32,8 @@ struct mappings {
 bool mapping_parse(char *line, struct mapping *ret_mapping);
 
 /*
- * Reads them anew. Another user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then the
- * mappings are as they were; -ESRCH: it has ended, or is the kernel's.
+ * Reads them again. Another user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then
+ * the mappings are as they were; -ESRCH: it has ended, or is the kernel's.
  */
 int mappings_load(struct mappings *mappings, uint32_t pid) must_check;
 void mappings_release(struct mappings *mappings);

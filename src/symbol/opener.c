@@ -69,7 +69,7 @@ __attribute__((format(printf, 1, 2))) static int open_path(const char *format, .
 	return fd < 0 ? -errno : fd;
 }
 
-/* The magic links of /proc lead to the file itself, whatever has its name now. */
+/* The magic links of /proc lead to the file itself, even if another one has its name now. */
 static int open_link(const char *link, uint32_t pid)
 {
 	int fd = open(link, O_PATH | O_CLOEXEC);

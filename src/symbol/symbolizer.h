@@ -45,7 +45,7 @@ void symbolizer_free(struct symbolizer *symbolizer);
 void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path);
 
 /*
- * Reads the memory map of the process the next addresses are of, anew each time. 0 or a negative
+ * Reads the memory map of the process the next addresses are of, again each time. 0 or a negative
  * errno: it is gone, or not ours to read.
  */
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid) must_check;

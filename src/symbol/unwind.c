@@ -35,7 +35,7 @@ static const struct frame_rule by_frame_pointer = {
 #define FRAME_TELLS_STACK true
 #endif
 
-/* False: by the frame pointer, as the tables do not tell, or not of what is known. */
+/* False: by the frame pointer, as the tables have no rule, or none that we know. */
 static bool find_rule(struct symbolizer *symbolizer, const struct unwind_start *start,
 		      const struct cursor *cursor, struct frame_rule *ret_rule)
 {
@@ -55,7 +55,7 @@ static bool is_trampoline(struct symbolizer *symbolizer, uint64_t address)
 	return mapping && !strcmp(mapping->path, "[uprobes]");
 }
 
-/* 1: to the caller; 0: there is none; -1: it cannot be told. */
+/* 1: to the caller; 0: there is none; -1: unknown. */
 static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		struct cursor *cursor)
 {

@@ -326,7 +326,7 @@ static void draw_lane(const struct blocked_screen *screen, struct canvas *canvas
 	free(cells);
 }
 
-/* What keeps it, in place of its lane's beginning: that is what somebody looks for. */
+/* What keeps it, in place of its lane's beginning: that is what a user looks for. */
 static void draw_open(const struct blocked_screen *screen, struct canvas *canvas, int row,
 		      int column, int width, const struct blocked_worker *worker)
 {

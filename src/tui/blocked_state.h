@@ -53,7 +53,7 @@ struct blocked_screen {
 const struct hotspot *blocked_selected(const struct blocked_screen *screen);
 const struct blocked_worker *blocked_selected_worker(const struct blocked_screen *screen);
 
-/* Groups, filters and sorts anew; the selected hotspot stays selected. 0 or -ENOMEM. */
+/* Groups, filters and sorts again; the selected hotspot stays selected. 0 or -ENOMEM. */
 int blocked_arrange(struct blocked_screen *screen) must_check;
 
 /* What a hotspot is called, by what they are grouped. */
@@ -61,7 +61,7 @@ int blocked_arrange(struct blocked_screen *screen) must_check;
 void blocked_label(const struct blocked_screen *screen, const struct hotspot *hotspot,
 		   char into[BLOCKED_LABEL_BYTES]);
 
-/* At most the last `width` bytes: the end of a path, or of a path of names, tells more. */
+/* At most the last `width` bytes: the end of a path, or of a path of names, says more. */
 const char *blocked_tail(const char *text, int width);
 
 /* All that the workers did, ns: what a share is of. */

@@ -28,7 +28,7 @@ enum role {
 struct cell {
 	uint32_t character; /* Unicode; 0 = the right half of a wide one */
 	uint8_t role;	    /* enum role */
-	bool selected;	    /* drawn in reverse, whatever the role */
+	bool selected;	    /* drawn in reverse, in any role */
 };
 
 struct canvas {

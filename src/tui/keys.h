@@ -10,7 +10,7 @@
 #include "tui/canvas.h"
 #include "tui/key.h"
 
-/* What the user asks of whoever feeds a screen. */
+/* What the user asks of the code that feeds a screen. */
 enum screen_request {
 	SCREEN_NOTHING,
 	SCREEN_REDRAW,

@@ -193,7 +193,7 @@ void terminal_resized(void)
 {
 	struct winsize size;
 
-	/* of a size of zero nobody knows what it means */
+	/* a size of zero means nothing */
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
 		resizeterm(size.ws_row, size.ws_col);
 	clearok(curscr, TRUE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal, through curses. Whatever ends the program, a crash too, the terminal gets back the
- * state it had. One at a time: curses knows only one.
+ * The terminal, through curses. However the program ends, by a crash too, the terminal gets back
+ * the state it had. One at a time: curses knows only one.
  */
 #ifndef DWELL_TUI_TERMINAL_H
 #define DWELL_TUI_TERMINAL_H

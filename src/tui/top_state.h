@@ -48,10 +48,10 @@ struct top_screen {
 /* The selected row; NULL: none, or it is not there any more. */
 const struct row *top_selected(const struct top_screen *screen);
 
-/* top_screen.c: sorts and filters anew, and finds the selected row again. */
+/* top_screen.c: sorts and filters again, and finds the selected row again. */
 int top_arrange(struct top_screen *screen) must_check;
 
-/* Groups the rows anew, by screen->by. */
+/* Groups the rows again, by screen->by. */
 int top_regroup(struct top_screen *screen) must_check;
 
 /* top_table.c */

@@ -14,7 +14,7 @@
 #define PLACE_COLUMNS	 22
 #define CAUSE_COLUMNS	 24
 
-/* The end of a path of names tells more than its beginning. */
+/* The end of a path of names says more than its beginning. */
 static void write_function(struct output *out, const char *name)
 {
 	size_t length = strlen(name);

@@ -5,13 +5,13 @@
 
 #include "model/stalls.h"
 
-/* A worker that is kept for so long, and has not come back, is told to be stuck. */
+/* A worker that has not come back for so long is reported as stuck. */
 #define BLOCKED_STUCK_NS (1000 * 1000 * 1000ULL)
 
 /* How a worker was found, by enum wire_found_by. */
 const char *blocked_found_by(unsigned int number);
 
-/* Whether what is missing changes what is told of stalls. */
+/* Whether what is missing changes what is reported of stalls. */
 bool blocked_is_about_stalls(const struct wire_missing *missing);
 
 /* "lock futex_wait": why, and in what. */

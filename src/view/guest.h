@@ -12,7 +12,7 @@ int guest_matrix_table(struct output *out, const struct matrix *matrix) must_che
 /* One object: docs/formats/json.md. */
 int guest_matrix_json(struct output *out, const struct matrix *matrix) must_check;
 
-/* The part of it that tells one matrix from another. */
+/* The part of it that distinguishes one matrix from another. */
 void guest_matrix_identity(struct json *json, const char *key, const struct matrix *matrix);
 
 /* "3 pass, 1 died, 2 skipped" */

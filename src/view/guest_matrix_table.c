@@ -33,7 +33,7 @@ static void write_text(struct output *out, const char *text, size_t columns)
 
 /* Widths of the columns that depend on what is in them. */
 struct columns {
-	size_t kernel; /* 0: there is one kernel, which the heading tells */
+	size_t kernel; /* 0: there is one kernel, which the heading names */
 	size_t topology;
 };
 

@@ -227,7 +227,7 @@ static void write_distribution(struct output *out, const struct outcome *outcome
 	write_histogram(out, samples);
 }
 
-/* One picture a group: of the stream that tells most. */
+/* One picture a group: of the stream that shows most. */
 static void write_distributions(struct output *out, const struct outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->run->crew_count; i++) {
@@ -241,7 +241,7 @@ static void write_distributions(struct output *out, const struct outcome *outcom
 	}
 }
 
-/* Each text once, with how many workers it was told by. */
+/* Each text once, with how many workers reported it. */
 static void write_refusals(struct output *out, const struct outcome *outcome)
 {
 	static const size_t texts[] = {

@@ -23,7 +23,7 @@ static uint64_t units(const void *params_, unsigned int position)
 	return ((const struct affinity_churn *)params_)->spin_iters;
 }
 
-/* What is allowed at first: afterwards the kernel would tell the one CPU it was moved to. */
+/* What is allowed at first: afterwards the kernel would return the one CPU it was moved to. */
 static int begin(struct worker *worker)
 {
 	struct cpus *allowed = calloc(1, sizeof(*allowed));

@@ -25,7 +25,8 @@ void cache_end(struct worker *worker)
 	free(worker->state);
 }
 
-/* Not inlined: the same machine code whoever calls, so that a unit costs the same in all types. */
+/* Not inlined: the same machine code for all callers, so that a unit costs the same in all types.
+ */
 __attribute__((noinline)) void cache_touch(struct worker *worker, uint64_t bytes, uint64_t stride,
 					   uint64_t n)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A function of somebody else's, from a shared object: include/dwell/work.h is the contract. */
+/* A function of the user's, from a shared object: include/dwell/work.h is the contract. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static dwell_work_function *find(const struct custom *custom, struct error *erro
 	return function;
 }
 
-/* Where it is found by its name alone, loading it tells whether it is there. */
+/* Where it is found by its name alone, loading it shows whether it is there. */
 static int check(const void *params_, struct error *error)
 {
 	const struct custom *custom = params_;

@@ -93,7 +93,7 @@ _Noreturn static void become(const struct exec *exec)
 	_exit(127);
 }
 
-/* Until it has ended: by itself, or told to and at last killed when the run is over. */
+/* Until it has ended: by itself, or by SIGTERM and at last SIGKILL when the run is over. */
 static void await(struct worker *worker, pid_t pid, int pidfd)
 {
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};

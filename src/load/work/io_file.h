@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file or block device that a type does I/O on: what `path` names, or a private file that has
- * no name, so that nothing is left of it whatever happens. Each worker writes to a stripe.
+ * no name, so that nothing is left of it in any case. Each worker writes to a stripe.
  *
  * What fails is noted in the report, counts no unit, and is tried again after a pause.
  */
@@ -44,7 +44,7 @@ void io_sync(struct worker *worker, uint64_t began_ns);
 /* A new file without a name in worker->scratch. -errno after worker_fail(). */
 int io_open_private(struct worker *worker) must_check;
 
-/* An I/O call failed, and errno says why: tells, and waits a little. */
+/* An I/O call failed, and errno says why: reports it, and waits a little. */
 void io_failed(struct worker *worker, const char *what);
 
 #endif

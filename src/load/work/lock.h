@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A lock of a team, of a futex: fair to nobody, as plain mutexes are. */
+/* A lock of a team, of a futex: unfair, as plain mutexes are. */
 #ifndef DWELL_LOAD_WORK_LOCK_H
 #define DWELL_LOAD_WORK_LOCK_H
 

@@ -11,7 +11,7 @@
 #include "load/work_type.h"
 
 #define PAGE	 4096
-#define MASK_MAX (CPUS_MAX + 1) /* the kernel reads one bit less than it is told */
+#define MASK_MAX (CPUS_MAX + 1) /* the kernel reads one bit less than the length says */
 
 struct numa_working_set_sweep {
 	uint64_t region;
@@ -121,7 +121,7 @@ static void iterate(struct worker *worker)
 	worker_sleep(worker, given->period);
 }
 
-/* Keeps the region: where it is tells the report. */
+/* Keeps the region: the report reads where it is. */
 static void end(struct worker *worker)
 {
 	free(worker->state);

@@ -22,7 +22,7 @@ static const struct param params[] = {
 };
 
 /*
- * Each slot tells whose turn it is (Vyukov, Bounded MPMC queue): in lap n of the ring, 2n: to be
+ * Each slot says whose turn it is (Vyukov, Bounded MPMC queue): in lap n of the ring, 2n: to be
  * filled, 2n + 1: to be emptied. So two consumers never take the same item, and all zeros is empty.
  */
 struct slot {
@@ -85,7 +85,7 @@ static struct slot *claim(struct queue *queue, uint64_t depth, unsigned int phas
 		if (turn == ours && __atomic_compare_exchange_n(end, &at, at + 1, false,
 								__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return slot;
-		/* somebody was faster */
+		/* another one was faster */
 	}
 }
 

@@ -130,7 +130,7 @@ static int begin(struct worker *worker)
 	return 0;
 }
 
-/* The file is written anew each time, so that there is something to allocate. */
+/* The file is rewritten each time, so that there is something to allocate. */
 static bool io_step(struct worker *worker, int fd)
 {
 	static const char block[IO_BLOCK];

@@ -52,7 +52,7 @@ static int begin(struct worker *worker)
 	return 0;
 }
 
-/* A dead partner's number is nobody else's before it was reaped, which is after the end. */
+/* A dead partner's number is not reused before it is reaped, which is after the end. */
 static void iterate(struct worker *worker)
 {
 	const struct signal_storm *signal_storm = worker->params;

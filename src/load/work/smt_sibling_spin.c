@@ -68,7 +68,7 @@ static void iterate(struct worker *worker)
 	worker_sample(worker, SAMPLES_COST, clock_monotonic_ns() - began_ns);
 }
 
-/* By now the partner has told, too. */
+/* By now the partner has said so, too. */
 static void end(struct worker *worker)
 {
 	const struct shared *shared = worker->shared;

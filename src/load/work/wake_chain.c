@@ -92,7 +92,7 @@ static void iterate(struct worker *worker)
 	uint64_t *stamp_ns = &shared->stamps[worker->position].ns;
 	bool futex = wake_chain->by == BY_FUTEX;
 
-	/* nobody wakes the first stage the first time */
+	/* the first stage has no waker the first time */
 	if (worker->position || worker->iterations)
 		if (futex ? !await_turn(worker, shared, before_ns)
 			  : !worker_pipe_receive(worker, before_ns))
