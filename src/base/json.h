@@ -28,7 +28,7 @@ void json_add_i64(struct json *json, const char *key, int64_t value);
 void json_add_fixed(struct json *json, const char *key, uint64_t whole, unsigned int thousandths);
 /* A number with four decimals: shares. */
 void json_add_share(struct json *json, const char *key, double value);
-/* Six significant digits; null if it is no number (NAN, infinite). */
+/* Six significant digits; null if it is not finite. */
 void json_add_double(struct json *json, const char *key, double value);
 void json_add_bool(struct json *json, const char *key, bool value);
 void json_add_null(struct json *json, const char *key);

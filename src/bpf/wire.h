@@ -42,8 +42,7 @@ enum wire_kind {
 	X(IPC, 4, "ipc", "IPC", "blocked on another thread through a pipe, socket or queue")       \
 	X(LOCK, 5, "lock", "LOCK", "blocked acquiring a lock")                                     \
 	X(SWAP, 6, "swap", "SWAP", "blocked bringing memory back: swap-in, reclaim, compaction")   \
-	X(SLEEP, 7, "sleep", "SLP",                                                                \
-	  "in a timed sleep, or blocked for a reason nothing else names")                          \
+	X(SLEEP, 7, "sleep", "SLP", "in a timed sleep, or any other wait")                         \
 	X(IDLE, 8, "idle", "IDLE", "waiting for work")                                             \
 	X(STOPPED, 9, "stopped", "STOP", "stopped by a signal, a tracer or the freezer")           \
 	X(STOLEN, 10, "stolen", "STEAL", "it had a CPU that the hypervisor took away")             \
@@ -317,7 +316,7 @@ struct wire_reason {
 
 /* Whose code a function is; number, key, help. The first USER frame names a stall. */
 #define WIRE_FRAME_KINDS(X)                                                                        \
-	X(UNKNOWN, 0, "unknown", "no name, or none that tells")                                    \
+	X(UNKNOWN, 0, "unknown", "no name, or none that is known")                                 \
 	X(USER, 1, "user", "the program's own")                                                    \
 	X(RUNTIME, 2, "runtime", "the async runtime's")                                            \
 	X(STANDARD, 3, "standard", "the language's standard library")                              \

@@ -551,12 +551,12 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 		result = sink_missing(sink, "kallsyms",
 				      "the kernel hides its addresses (kptr_restrict or no "
 				      "CAP_SYSLOG): page faults, reclaim and kernel locks are not "
-				      "told apart");
+				      "distinguished");
 	if (result >= 0 && !session->features.others_memory)
 		result = sink_missing(sink, "maps",
 				      "other users' memory maps cannot be read (no "
-				      "CAP_SYS_PTRACE): their futex waits are told apart by "
-				      "operation only");
+				      "CAP_SYS_PTRACE): only the operation distinguishes "
+				      "their futex waits");
 	return result;
 }
 

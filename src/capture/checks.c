@@ -147,7 +147,8 @@ static void check_capabilities(struct finding *finding)
 	if (!*absent)
 		return;
 	short_of(finding, needed ? CHECK_MISSING : CHECK_DEGRADED,
-		 "BPF and PERFMON: exact states; SYSLOG: page faults and kernel locks told apart; "
+		 "BPF and PERFMON: exact states; SYSLOG: page faults and kernel locks "
+		 "distinguished; "
 		 "SYS_PTRACE: others' futexes; NET_ADMIN: taskstats",
 		 "sudo dwell …, or a copy with capabilities that only a group you trust may run: "
 		 "PRIVILEGES in dwell(1)");
@@ -229,7 +230,7 @@ static void check_fentry(struct finding *finding)
 		 "nothing for dwell top; loop lag of dwell blocked uses tracepoints, which cost "
 		 "all system calls of their kind",
 		 refused == ENOTSUPP ? "a newer kernel (on arm64 6.4)"
-				     : "boot without lockdown, if that may be");
+				     : "boot without kernel lockdown, if your policy allows it");
 }
 
 static void check_uprobes(struct finding *finding)
@@ -283,7 +284,7 @@ static void check_kallsyms(struct finding *finding)
 	}
 	found(finding, "kernel addresses are hidden");
 	short_of(finding, CHECK_DEGRADED,
-		 "page faults, reclaim, compaction and kernel locks are not told apart",
+		 "page faults, reclaim, compaction and kernel locks are not distinguished",
 		 "sudo dwell …, or sysctl kernel.kptr_restrict=0 with CAP_SYSLOG");
 }
 
@@ -438,10 +439,10 @@ static void check_lockdown(struct finding *finding)
 	found(finding, "%s", line);
 	if (strstr(line, "[confidentiality]"))
 		short_of(finding, CHECK_MISSING, "all BPF that reads the kernel: exact states",
-			 "boot with lockdown=integrity or none, if that may be");
+			 "boot with lockdown=integrity or none, if your policy allows it");
 	else if (strstr(line, "[integrity]"))
 		short_of(finding, CHECK_DEGRADED, "see fentry; dwell top does not need it",
-			 "boot without lockdown, if that may be");
+			 "boot without kernel lockdown, if your policy allows it");
 }
 
 static unsigned int namespace_inode(const char *path)
@@ -470,7 +471,7 @@ static void check_namespaces(struct finding *finding)
 	found(finding, "%s%s%s", pids ? "" : "own process ids", pids || users ? "" : ", ",
 	      users ? "" : "own users");
 	short_of(finding, CHECK_DEGRADED,
-		 "only what this namespace shows is watched; exits by taskstats are not told",
+		 "only what this namespace shows is watched; taskstats reports no exits",
 		 "run dwell on the host, which sees into containers");
 }
 

@@ -12,8 +12,8 @@
 struct recording;
 
 /*
- * Looks through the headers of all chunks. -EINVAL with a reason: it is no recording, or one of a
- * newer major version, another byte order.
+ * Looks through the headers of all chunks. -EINVAL with a reason: it is not a recording, or one of
+ * a newer major version, another byte order.
  */
 int recording_open(struct recording **ret_recording, const char *path,
 		   struct error *error) must_check;

@@ -19,7 +19,7 @@
 _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)WIRE_SPAN_POOL &&
 		       (int)SPAN_TURN == (int)WIRE_SPAN_TURN &&
 		       (int)SPAN_ROOT == (int)WIRE_SPAN_ROOT,
-	       "the one is told as the other");
+	       "one is sent as the other");
 
 /*
  * How long records wait for stacks before the next ones are read, in all and for a single one. What

@@ -63,7 +63,7 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 		return error_set(error, ESRCH,
 				 "%u is a thread of process %u: use -t %u, or -p %u for all of it",
 				 pid, leader, pid, leader);
-	return error_set(error, ESRCH, "no process %u: see ps -e for those there are", pid);
+	return error_set(error, ESRCH, "no such process: %u", pid);
 }
 
 int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error)
@@ -74,7 +74,7 @@ int targets_add_thread(struct targets *targets, uint32_t tid, struct error *erro
 	if (pid && pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
-		return error_set(error, ESRCH, "no thread %u: see ps -eL for those there are", tid);
+		return error_set(error, ESRCH, "no such thread: %u", tid);
 	return add(targets, tid, TARGET_THREAD, pidfd, error);
 }
 
@@ -219,8 +219,7 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 		return error_set(error, EINVAL, "empty process name");
 	find_candidates(name, &found);
 	if (!found.count)
-		return error_set(error, ESRCH,
-				 "no process named '%s': see ps -e for those there are", shown);
+		return error_set(error, ESRCH, "no process named '%s'", shown);
 	if (found.count == 1)
 		return targets_add_process(targets, found.pids[0], error);
 	for (unsigned int i = 0; i < found.count && i < LISTED; i++) {

@@ -42,7 +42,7 @@ enum {
 };
 
 static const char doc[] =
-	"Tells what blocks the workers of an async runtime, or of an event loop: which function, "
+	"Shows what blocks the workers of an async runtime, or of an event loop: which function, "
 	"why, for how long, and how often. Attaches to a running process; nothing is rebuilt."
 	"\v"
 	"Examples:\n"
@@ -60,27 +60,24 @@ static const struct argp_option argp_options[] = {
 	{"target", OPTION_TARGET, "FILE", 0, "the program with its symbols, if it runs stripped",
 	 1},
 	{"workers", OPTION_WORKERS, "PREFIX", 0,
-	 "only threads whose names begin so are workers (found by what they do)", 1},
+	 "treat threads whose names start with PREFIX as workers (auto-detect)", 1},
 	{"no-uprobes", OPTION_NO_UPROBES, 0, 0, "no probes on the runtime's functions", 1},
-	{0, 0, 0, 0, "What to tell:", 2},
-	{"threshold", OPTION_THRESHOLD, "TIME", 0,
-	 "from this length on a poll or turn is a stall (5ms)", 2},
-	{"duration", 'd', "TIME", 0, "end after this time", 2},
-	{"window", OPTION_WINDOW, "TIME", 0, "look at the last TIME only, always", 2},
+	{0, 0, 0, 0, "What to report:", 2},
+	{"threshold", OPTION_THRESHOLD, "TIME", 0, "report polls and turns longer than this (5ms)",
+	 2},
+	{"duration", 'd', "TIME", 0, "stop after TIME", 2},
+	{"window", OPTION_WINDOW, "TIME", 0, "rolling window: keep only the last TIME", 2},
 	{"freq", OPTION_FREQUENCY, "HZ", 0,
 	 "samples a second of what runs, at least (99); short thresholds need more", 2},
 	{"ring", OPTION_RING, "SIZE", 0,
-	 "memory for stalls on their way here, a power of two (16M); what finds no room is lost, "
-	 "and "
-	 "counted",
-	 2},
+	 "ring buffer, a power of two (16M); stalls that overflow it are dropped and counted", 2},
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
 	{"format", OPTION_FORMAT, "FORMAT", 0, "tui, table or json (tui on a terminal, else table)",
 	 2},
 	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
 	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json)", 2},
-	{"verbose", 'v', 0, 0, "tell how the runtime and its workers were found", 2},
+	{"verbose", 'v', 0, 0, "report how dwell found the runtime and its workers", 2},
 	{0, 0, 0, 0, "Files:", 3},
 	{"record", OPTION_RECORD, "FILE", 0, "keep all of it for --from", 3},
 	{"from", OPTION_FROM, "FILE", 0, "from a recording, in place of a process", 3},

@@ -60,8 +60,9 @@ static int yank(struct blocked_tui *tui, struct error *error)
 	}
 	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	blocked_screen_message(tui->screen, some ? "copied, if the terminal takes it (OSC 52)"
-						 : "nothing is selected that has a stack");
+	blocked_screen_message(tui->screen,
+			       some ? "sent to the clipboard, if the terminal supports OSC 52"
+				    : "nothing is selected that has a stack");
 	return tui_draw(&tui->tui, error);
 }
 

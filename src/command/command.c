@@ -34,7 +34,7 @@ const struct command *command_find(const char *name)
 static void print_help(FILE *to)
 {
 	fputs("Usage: dwell COMMAND [OPTION...]\n"
-	      "Tells where every thread's time goes, and who is to blame.\n\n"
+	      "Shows where every thread's time goes, and who is to blame.\n\n"
 	      "Commands:\n",
 	      to);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)

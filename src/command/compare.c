@@ -40,11 +40,11 @@ static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "Of blocked workers:", 2},
 	{"top", OPTION_TOP, "N", 0, "rows of the table (20)", 2},
 	{"worse", OPTION_WORSE, "PERCENT", 0,
-	 "exit with status 3 if the second has by so much more time in stalls", 2},
+	 "exit with status 3 if B spends more than PERCENT more time in stalls than A", 2},
 	{0, 0, 0, 0, "Of loads:", 3},
 	{"all", OPTION_ALL, 0, 0, "metrics that did not change too", 3},
 	{"gate", OPTION_GATE, "METRIC=ABSOLUTE/RELATIVE%", 0,
-	 "how much a metric has to differ to count, by both", 3},
+	 "minimum absolute and relative change of a metric that counts", 3},
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
@@ -220,7 +220,7 @@ static int compare_run(int argc, char **argv)
 
 const struct command command_compare = {
 	.name = "compare",
-	.summary = "what two measurements of blocked workers, or of loads, differ in",
+	.summary = "compare two blocked recordings, or two load reports",
 	.argp = &compare_argp,
 	.run = compare_run,
 };

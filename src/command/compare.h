@@ -24,7 +24,7 @@ struct compare_options {
 
 /*
  * Reads both, and prints what they differ in. *ret_code, EXIT_DONE before, becomes another if
- * they differ so that it matters, or nothing can be said; then that has been told on standard
+ * they differ so that it matters, or nothing can be said; then it has printed why on standard
  * error.
  */
 int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,

@@ -80,7 +80,7 @@ static int load_recording(struct compared_side *side, const char *path, struct e
 	if (result >= 0)
 		result = replay_run(&replay, error);
 	if (result >= 0 && !stalls_runtime(loading.stalls)->pid)
-		result = error_set(error, EINVAL, "%s is no recording of `dwell blocked`", path);
+		result = error_set(error, EINVAL, "%s is not a recording of `dwell blocked`", path);
 	if (result >= 0 && take_hotspots(side, loading.stalls) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0) {

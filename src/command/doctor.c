@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `dwell doctor`: what works here, what does not, what that costs and how to mend it. */
+/* `dwell doctor`: what works here, what does not, what that costs and how to fix it. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *const status_names[] = {
 	[CHECK_MISSING] = "missing",
 };
 
-static const char doc[] = "Tells what dwell can do on this machine with these privileges, what is "
+static const char doc[] = "Shows what dwell can do on this machine with these privileges, what is "
 			  "missing, and how to get it."
 			  "\v"
 			  "Changes nothing. Exit status 0 if `dwell top` is exact here, else 3.\n";
@@ -61,9 +61,9 @@ static void write_text(struct output *out, const struct check *check, const stru
 	output_format(out, "%-9s %-13s %s\n", status_names[finding->status], check->name,
 		      finding->found);
 	if (*finding->costs)
-		output_format(out, "%-23s costs: %s\n", "", finding->costs);
+		output_format(out, "%-23s impact: %s\n", "", finding->costs);
 	if (*finding->mend)
-		output_format(out, "%-23s mend:  %s\n", "", finding->mend);
+		output_format(out, "%-23s fix:    %s\n", "", finding->mend);
 }
 
 static void write_json(struct json *json, const struct check *check, const struct finding *finding)
@@ -144,7 +144,7 @@ static int doctor_run(int argc, char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "what works here, what does not, and how to mend it",
+	.summary = "what works here, what does not, and how to fix it",
 	.argp = &doctor_argp,
 	.run = doctor_run,
 };

@@ -181,7 +181,7 @@ static void remark(const struct guest_run *run)
 	if (!qemu->board->caches && shape_cpus(&qemu->shape) > qemu->shape.llcs)
 		print_text(
 			stderr,
-			"dwell guest: guests of %s are not told which CPUs share a cache: each has "
+			"dwell guest: guests of %s cannot see which CPUs share a cache: each has "
 			"one of its own there\n",
 			qemu->board->name);
 	if (*result->oom)

@@ -242,8 +242,7 @@ static int open_state(struct runner *runner, struct error *error)
 	if (!options->out)
 		return 0;
 	if (!stat(options->out, &status) && !S_ISREG(status.st_mode))
-		return error_set(error, EINVAL, "%s is no file that could be written anew",
-				 options->out);
+		return error_set(error, EINVAL, "%s is not a regular file", options->out);
 	if (options->resume)
 		result = guest_matrix_state_read(runner->matrix, options->out, &changed, error);
 	else if (!access(options->out, F_OK))

@@ -147,7 +147,8 @@ static int take_file(struct matrix *matrix, const json_t *root, const char *path
 
 	if (!type || strcmp(type, "guest-matrix") != 0 ||
 	    json_integer_value(json_object_get(root, "version")) != VERSION)
-		return error_set(error, EINVAL, "%s is not of `dwell guest --matrix`", path);
+		return error_set(error, EINVAL, "%s was not written by `dwell guest --matrix`",
+				 path);
 	result = compare(matrix, json_object_get(root, "matrix"), path, error);
 	if (result < 0)
 		return result;

@@ -84,7 +84,7 @@ static int check_program(const char *command, struct error *error)
 		return error_set(error, EINVAL, "cannot find the scheduler '%s': %s", program,
 				 strerror(errno));
 	if (!S_ISREG(status.st_mode) || access(program, X_OK) < 0)
-		return error_set(error, EINVAL, "the scheduler '%s' is no program", program);
+		return error_set(error, EINVAL, "the scheduler '%s' is not a program", program);
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static const struct argp_option argp_options[] = {
 	 "a sched_ext scheduler with its arguments: in use before the command begins, and watched",
 	 2},
 	{"repro", OPTION_REPRO, 0, 0,
-	 "never alarm the scheduler (SIGUSR2), so that it stays to be looked at", 2},
+	 "do not send SIGUSR2, so that a stuck scheduler stays up for debugging", 2},
 	{"keep-dump", OPTION_KEEP_DUMP, "FILE", 0,
 	 "what the scheduler and the kernel say when it dies (scheduler-TIME.log)", 2},
 	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name; directories too",
@@ -80,7 +80,7 @@ static const struct argp_option argp_options[] = {
 	{"module", OPTION_MODULE, "NAME", 0, "of the kernel, loaded at first with all it needs", 3},
 	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 3},
 	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0,
-	 "until it must have booted, and longest silence then (5s for each CPU, at least 60s)", 3},
+	 "boot timeout; then the longest time without output (5s for each CPU, at least 60s)", 3},
 	{"keep-log", OPTION_KEEP_LOG, "FILE", 0, "what the kernel says", 3},
 	{"result", OPTION_RESULT, "FILE", 0, "what came of the guest, as JSON", 3},
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
@@ -115,7 +115,7 @@ static int check_program(const struct guest_options *options, struct error *erro
 		return error_set(error, errno, "cannot read the program %s: %s", program,
 				 strerror(errno));
 	if (!machine)
-		return error_set(error, EINVAL, "%s is no program", program);
+		return error_set(error, EINVAL, "%s is not a program", program);
 	if (machine == board->elf)
 		return 0;
 	return error_set(error, EINVAL,

@@ -226,7 +226,7 @@ static int load_run(int argc, char **argv)
 
 const struct command command_load = {
 	.name = "load",
-	.summary = "scheduler workloads, measured and judged",
+	.summary = "run scheduler workloads and check the results",
 	.argp = &load_argp,
 	.outputs = {"save"},
 	.run = load_run,

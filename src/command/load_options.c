@@ -87,14 +87,14 @@ static const struct argp_option argp_options[] = {
 	{"list", OPTION_LIST, "WHAT", OPTION_ARG_OPTIONAL,
 	 "types, scenarios and checks; with WHAT all about one of them", 3},
 	{"print", OPTION_PRINT, "SCENARIO", 0, "its spec", 3},
-	{"dry-run", OPTION_DRY_RUN, 0, 0, "tell the plan: which workers, where", 3},
+	{"dry-run", OPTION_DRY_RUN, 0, 0, "print the plan: which workers, where", 3},
 	{0, 0, 0, 0, "Surroundings:", 4},
 	{"scheduler-pid", OPTION_SCHEDULER_PID, "PID", 0,
 	 "the scheduler under test: gets SIGUSR2 when a worker is stuck for 2 s; its death fails "
 	 "the run",
 	 4},
-	{"repro", OPTION_REPRO, 0, 0, "never alarm the scheduler, so that it stays to be looked at",
-	 4},
+	{"repro", OPTION_REPRO, 0, 0,
+	 "do not send SIGUSR2, so that a stuck scheduler stays up for debugging", 4},
 	{"cgroup-root", OPTION_CGROUP_ROOT, "DIRECTORY", 0, "make the cgroups below this one", 4},
 	{"scratch", OPTION_SCRATCH, "DIRECTORY", 0, "for the workers' files (TMPDIR or /var/tmp)",
 	 4},
@@ -200,7 +200,7 @@ static int take_pid(pid_t *pid, const char *value, struct error *error)
 	int result = parsing_count(value, "--scheduler-pid", &number, error);
 
 	if (result >= 0 && number > 4194304)
-		return error_set(error, EINVAL, "--scheduler-pid: %s is no process", value);
+		return error_set(error, EINVAL, "--scheduler-pid: %s is not a process", value);
 	if (result >= 0)
 		*pid = (pid_t)number;
 	return result;
@@ -296,11 +296,10 @@ static int read_spec(struct load_parsing *parsing, struct error *error)
 	const struct scenario *scenario = scenario_find(path);
 
 	if (parsing->options->spec.cgroups.count)
-		return error_set(
-			error, EINVAL,
-			"a spec (%s) and --work cannot be had together: write the group into "
-			"the spec",
-			path);
+		return error_set(error, EINVAL,
+				 "a spec (%s) and --work cannot be combined: write the group into "
+				 "the spec",
+				 path);
 	/* a file wins: its name may well be that of a scenario */
 	if (scenario && access(path, F_OK) < 0)
 		return spec_read_text(&parsing->options->spec, scenario->text, scenario->name,
@@ -327,8 +326,8 @@ static int complete(struct load_parsing *parsing, struct error *error)
 	else if (!spec->cgroups.count)
 		return error_set(
 			error, EINVAL,
-			"what is to be run? A spec, a scenario, or --work TYPE; --list tells "
-			"what there is");
+			"nothing to run: give a spec, a scenario, or --work TYPE; --list shows "
+			"them all");
 	if (result >= 0 && parsing->duration_ns)
 		spec->duration_ns = parsing->duration_ns;
 	if (result >= 0 && parsing->seed)

@@ -34,8 +34,8 @@ static int number_at(struct load_report *report, const json_t *object, const cha
 	if (!value || json_is_null(value))
 		return 0;
 	if (!json_is_number(value) || !(number >= 0 && number <= FIGURES_MOST))
-		return error_set(report->error, EBADMSG, "damaged: \"%s\" is no number from 0 up",
-				 key);
+		return error_set(report->error, EBADMSG,
+				 "damaged: \"%s\" is not a number from 0 up", key);
 	*ret_number = number;
 	return 0;
 }
@@ -54,7 +54,7 @@ static int group_at(struct load_report *report, const json_t *line, const char *
 	    *ret_group_idx > INT_MAX ||
 	    (cgroup && !json_is_string(cgroup) && !json_is_null(cgroup)))
 		return error_set(report->error, EBADMSG,
-				 "damaged: not told which group (\"cgroup\", \"group_idx\", "
+				 "damaged: no group (\"cgroup\", \"group_idx\", "
 				 "\"work\")");
 	return 0;
 }
@@ -179,7 +179,7 @@ static int take_figures(struct load_report *report, const json_t *group,
 			fields[i].object ? json_object_get(group, fields[i].object) : group;
 
 		if (object && !json_is_object(object) && !json_is_null(object))
-			return error_set(report->error, EBADMSG, "damaged: \"%s\" is no object",
+			return error_set(report->error, EBADMSG, "damaged: \"%s\" is not an object",
 					 fields[i].object);
 		result = number_at(report, object, fields[i].key,
 				   (double *)((char *)figures + fields[i].offset));
@@ -274,8 +274,7 @@ static int is_staffed(struct load_report *report, const json_t *groups)
 
 		if (!json_is_integer(workers) || !json_is_integer(completed))
 			return error_set(report->error, EBADMSG,
-					 "damaged: \"workers\" and \"completed\" of a group are "
-					 "not told");
+					 "damaged: a group has no \"workers\" and \"completed\"");
 		staffed &= json_integer_value(completed) >= json_integer_value(workers);
 	}
 	return staffed;
@@ -294,8 +293,7 @@ static int take_run(struct load_report *report, const json_t *line)
 	int staffed, result;
 
 	if (!end || !json_is_array(groups))
-		return error_set(report->error, EBADMSG,
-				 "damaged: \"end\" and \"groups\" are not told");
+		return error_set(report->error, EBADMSG, "damaged: no \"end\" and \"groups\"");
 	staffed = is_staffed(report, groups);
 	if (staffed < 0)
 		return staffed;

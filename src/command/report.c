@@ -70,9 +70,8 @@ static int take_option(struct report *report, int key, const char *value, struct
 		report->path = value;
 		return 0;
 	case ARGP_KEY_END:
-		return report->path
-			       ? 0
-			       : error_set(error, EINVAL, "which recording? dwell report FILE");
+		return report->path ? 0
+				    : error_set(error, EINVAL, "missing FILE: dwell report FILE");
 	}
 	return 1;
 }

@@ -41,7 +41,7 @@ static const struct argp_option argp_options[] = {
 	 "largest first; names first to last (active); a heading, or one of the fields:", 3},
 	{"top", OPTION_TOP, "N", 0, "only the first N rows", 3},
 	{"by", OPTION_BY, "WHAT", 0, "a row per thread, process or cgroup (thread)", 3},
-	{"all", 'a', 0, 0, "in tables: also threads that did nothing but wait", 3},
+	{"all", 'a', 0, 0, "in tables, include idle threads", 3},
 	{0, 0, 0, 0, "Recordings:", 4},
 	{"from", OPTION_FROM, "FILE", 0, "show a recording instead of this machine", 4},
 	{"record", OPTION_RECORD, "FILE", 0, "also write what is shown to a recording", 4},
@@ -168,9 +168,8 @@ static char *add_field_names(int key, const char *text, void *input)
 {
 	char *longer = NULL;
 
-	(void)input;
 	if (key != (OPTION_SORT) || !text)
-		return (char *)text;
+		return parsing_help(key, text, input);
 	return asprintf(&longer, "%s %s", text, field_names()) < 0 ? (char *)text : longer;
 }
 

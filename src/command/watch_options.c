@@ -27,8 +27,8 @@ static const struct argp_option watch_argp_options[] = {
 	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
 	{0, 0, 0, 0, "How long:", 2},
 	{"interval", 'i', "TIME", 0, "length of an interval, 1ms at least (1s)", 2},
-	{"count", 'c', "COUNT", 0, "end after so many intervals", 2},
-	{"duration", 'd', "TIME", 0, "end after this time", 2},
+	{"count", 'c', "COUNT", 0, "stop after COUNT intervals", 2},
+	{"duration", 'd', "TIME", 0, "stop after TIME", 2},
 	{0},
 };
 
@@ -168,14 +168,23 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 const struct argp watch_argp = {.options = watch_argp_options, .parser = parse};
 
+char *parsing_help(int key, const char *text, void *input)
+{
+	(void)input;
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
 int parsing_run(const struct argp *argp, const char *program, int argc, char **argv, void *input,
 		struct parsing *parsing)
 {
+	struct argp parser = *argp;
 	error_t failed;
 
+	if (!parser.help_filter)
+		parser.help_filter = parsing_help;
 	argv[0] = (char *)program;
 	argp_err_exit_status = EXIT_USAGE;
-	failed = argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
+	failed = argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, input);
 	if (parsing->code != EXIT_DONE)
 		return command_fail(program + strlen("dwell "), parsing->code, &parsing->error);
 	if (failed == ENOMEM) {

@@ -41,7 +41,7 @@ bool parsing_helps(int key, struct argp_state *state);
 
 /*
  * What a parser returns for the result of taking an option: negative errnos become the mistake, 1
- * is an option of somebody else. What is not there is no mistake in the command line: exit 1,
+ * is another parser's option. A missing file or process is no mistake in the command line: exit 1,
  * not 2.
  */
 error_t parsing_result(struct parsing *parsing, int result);
@@ -55,6 +55,9 @@ int parsing_unknown(struct error *error, const char *what, const char *value, co
 /* A number from 1 up. */
 int parsing_count(const char *text, const char *option, uint64_t *ret_count,
 		  struct error *error) must_check;
+
+/* As struct argp's help_filter: without the note that argp adds on mandatory arguments. */
+char *parsing_help(int key, const char *text, void *input);
 
 /*
  * Parses a whole command line, with `program` ("dwell top") for its messages. EXIT_DONE, or the

@@ -108,8 +108,8 @@ static int read_head(const char *path, const char *head, size_t length, bool com
 		*ret_board = &boards[AARCH64];
 		return 0;
 	}
-	return error_set(error, EINVAL, "%s is no kernel image of x86 (bzImage) or arm64 (Image)",
-			 path);
+	return error_set(error, EINVAL,
+			 "%s is not a kernel image of x86 (bzImage) or arm64 (Image)", path);
 }
 
 int board_of_kernel(const char *path, const struct board **ret_board, struct error *error)

@@ -144,8 +144,7 @@ static int fail_early(const struct guest *guest, struct error *error)
 		return fail(guest, EIO, error, text);
 	}
 	if (guest->result->damaged)
-		return fail(guest, EPROTO, error,
-			    "the guest ended, and what it told of it was damaged");
+		return fail(guest, EPROTO, error, "the guest ended, and its report was damaged");
 	return fail(guest, ECHILD, error,
 		    guest->result->ready_ns ? "the guest ended before the command did"
 					    : "QEMU ended before the guest had booted");
@@ -348,7 +347,7 @@ static int judge(const struct guest *guest, struct error *error)
 	}
 	if (guest->result->damaged)
 		return error_set(error, EPROTO,
-				 "what the guest told is incomplete: %llu frames were damaged",
+				 "the report of the guest is incomplete: %llu frames were damaged",
 				 (unsigned long long)guest->result->damaged);
 	if (!*guest->console.oom || guest->result->code != 128 + SIGKILL)
 		return 0;

@@ -86,7 +86,7 @@ static int add_listed(struct image *image, const char *program, char *line, stru
 	path = strchr(arrow ? arrow : line, '/');
 	end = path ? strstr(path, " (0x") : NULL;
 	if (!end)
-		return 0; /* the vdso is no file */
+		return 0; /* the vdso is not a file */
 	*end = '\0';
 	result = is_new(image, path);
 	if (result <= 0)
@@ -121,10 +121,10 @@ static int add_libraries(struct image *image, const char *loader, const char *pa
 		if (result >= 0)
 			result = add_listed(image, path, line, error);
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !list)
-		return error_set(error, EIO, "cannot tell which libraries %s needs", path);
+		return error_set(error, EIO, "cannot find out which libraries %s needs", path);
 	if (result >= 0 && status)
-		return error_set(error, ENOEXEC, "%s cannot tell which libraries %s needs", loader,
-				 path);
+		return error_set(error, ENOEXEC, "%s cannot find out which libraries %s needs",
+				 loader, path);
 	return result;
 }
 
@@ -298,7 +298,7 @@ int image_find_program(const char *name, char into[PATH_MAX], struct error *erro
 		if (is_file(into) && !access(into, X_OK))
 			return 0;
 	}
-	return error_set(error, ENOENT, "there is no program '%s' in PATH", name);
+	return error_set(error, ENOENT, "no program '%s' in PATH", name);
 }
 
 /* The first word of a command line is its program; others may be files that it reads. */

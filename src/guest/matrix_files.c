@@ -14,7 +14,7 @@
 
 #define CHUNK_BYTES (256 * 1024)
 
-/* CRC-32 of what is in it, going on from `sum`; what is no file, or cannot be read, adds nothing.
+/* CRC-32 of what is in it, going on from `sum`; anything but a readable file adds nothing.
  */
 static uint32_t add_file(uint32_t sum, const char *path, char *chunk)
 {

@@ -77,8 +77,7 @@ static int open_parent(const struct receiving *receiving, const struct returns_r
 /* Names that end a line, or would look like another, are written as what they are by who prints. */
 static int refuse(const struct receiving *receiving, struct error *error)
 {
-	return error_set(error, EPROTO, "the guest sent a file that nobody asked for: %s",
-			 receiving->path);
+	return error_set(error, EPROTO, "the guest sent an unexpected file: %s", receiving->path);
 }
 
 static int open_file(struct receiving *receiving, const struct returns_root *root,
@@ -93,12 +92,12 @@ static int open_file(struct receiving *receiving, const struct returns_root *roo
 		return fail(receiving, -directory, error);
 	/* neither through a link nor into a pipe or device, no matter who put it there */
 	if (!fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) && !S_ISREG(found.st_mode))
-		return S_ISDIR(found.st_mode)
-			       ? fail(receiving, EISDIR, error)
-			       : error_set(error, EEXIST,
-					   "%s is no plain file: what came from the guest is not "
-					   "kept",
-					   receiving->path);
+		return S_ISDIR(found.st_mode) ? fail(receiving, EISDIR, error)
+					      : error_set(error, EEXIST,
+							  "%s is not a regular file: what came "
+							  "from the guest is not "
+							  "kept",
+							  receiving->path);
 	result = file_draft_open(&receiving->file, directory, name, 0600, true);
 	return result < 0 ? fail(receiving, -result, error) : 0;
 }

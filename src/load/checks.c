@@ -118,7 +118,7 @@ int spec_parse_check(struct spec_checks *checks, const char *name, const char *t
 	}
 	return error_set(error, EINVAL, "unknown check '%s'%s%s%s", name,
 			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
-			 similar.best ? "'?" : "; `dwell load --list checks` tells them all");
+			 similar.best ? "'?" : "; `dwell load --list checks` shows them all");
 }
 
 void check_format(char *into, size_t room, enum check_kind kind, double figure)
@@ -214,11 +214,11 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 		find_figure(judging, check, VERDICT_FAIL, report->tid, figure, limit, "");
 	}
 	if (unknown && judging->crew->group.work->type->flags & WORK_BYPASS)
-		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s does not tell",
+		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s does not report it",
 		     judging->crew->group.work->type->name);
 	else if (unknown)
 		find(judging, check, VERDICT_INCONCLUSIVE, 0, NAN, limit,
-		     "%u worker%s did too little to tell", unknown, unknown == 1 ? "" : "s");
+		     "%u worker%s did too little to judge", unknown, unknown == 1 ? "" : "s");
 	if (!failed && !isnan(worst))
 		find_figure(judging, check, VERDICT_PASS, 0, worst, limit, "worst");
 }
@@ -382,7 +382,7 @@ static void judge_throughput(struct judging *judging)
 		find(judging, CHECK_THROUGHPUT_CV, VERDICT_SKIP, 0, NAN, limit, "a single worker");
 	else if (isnan(cv))
 		find(judging, CHECK_THROUGHPUT_CV, VERDICT_INCONCLUSIVE, 0, NAN, limit,
-		     "the workers did too little to tell");
+		     "the workers did too little to judge");
 	else
 		find_figure(judging, CHECK_THROUGHPUT_CV, cv > limit ? VERDICT_FAIL : VERDICT_PASS,
 			    0, cv, limit, "");

@@ -92,7 +92,8 @@ static int await_start(int fd)
 		char byte;
 		int ready;
 
-		/* who was frozen for long may find the time over, and yet the start told */
+		/* a worker that was frozen for long may find the time over, and yet the start given
+		 */
 		ready = poll(&start, 1,
 			     now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1
 						  : 0);

@@ -205,13 +205,13 @@ static int check_group(const struct planner *planner, const struct spec_work *wo
 		return error_wrap(error, -EINVAL, "%s", type->name);
 	if (count < team)
 		return error_set(error, EINVAL,
-				 "%s works in groups of %u, and %u worker%s cannot be parted so: "
+				 "%s works in groups of %u, and %u worker%s cannot be split so: "
 				 "use %u",
 				 type->name, team, count, count == 1 ? "" : "s", team);
 	if (count % team)
 		return error_set(
 			error, EINVAL,
-			"%s works in groups of %u, and %u workers cannot be parted so: use %u or "
+			"%s works in groups of %u, and %u workers cannot be split so: use %u or "
 			"%u",
 			type->name, team, count, count / team * team, (count / team + 1) * team);
 	if (work->threads && type->flags & WORK_FORKS)

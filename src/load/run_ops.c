@@ -57,8 +57,8 @@ static bool is_frozen(const struct run *run, const char *name)
 }
 
 /*
- * What it does not do from here on, or did not do until now, is no fault. To be told of a
- * thaw before it: a look at the clock right after it is to find the pause excused.
+ * What it does not do from here on, or did not do until now, is no fault. Noted before
+ * the thaw: a look at the clock right after it is to find the pause excused.
  */
 static void note_pause(struct run_crew *run_crew, bool frozen)
 {

@@ -29,5 +29,5 @@ int scenario_unknown(const char *name, struct error *error)
 		similar_try(&similar, scenario->name);
 	return error_set(error, ENOENT, "there is neither a file nor a scenario '%s'%s%s%s", name,
 			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
-			 similar.best ? "'?" : "; `dwell load --list` tells which there are");
+			 similar.best ? "'?" : "; `dwell load --list` shows them all");
 }

@@ -141,8 +141,8 @@ int spec_set_param(struct spec_work *work, const char *name, const char *text, s
 		       ? error_set(error, EINVAL, "%s has no parameter '%s'; did you mean '%s'?",
 				   work->type->name, name, similar.best)
 		       : error_set(error, EINVAL,
-				   "%s has no parameter '%s'; `dwell load --list %s` tells "
-				   "which it has",
+				   "%s has no parameter '%s'; `dwell load --list %s` shows "
+				   "those it has",
 				   work->type->name, name, work->type->name);
 }
 
@@ -161,7 +161,7 @@ int spec_parse_work(struct spec_work *work, const char *text, struct error *erro
 
 		if (!value)
 			return error_set(error, EINVAL,
-					 "'%s' in '%s' is no NAME=VALUE; write as "
+					 "'%s' in '%s' is not NAME=VALUE; write as "
 					 "futex-fan-out:fan_out=3,spin_iters=256",
 					 item, text);
 		*value++ = '\0';

@@ -21,7 +21,7 @@ static int check_name(const char *name, struct error *error)
 					 name);
 	if (*name == '/' || name[strlen(name) - 1] == '/' || strstr(name, "//") ||
 	    strstr(name, "..") || *name == '.' || strstr(name, "/."))
-		return error_set(error, EINVAL, "'%s' is no name of a cgroup", name);
+		return error_set(error, EINVAL, "'%s' is not the name of a cgroup", name);
 	return 0;
 }
 

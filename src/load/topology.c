@@ -133,7 +133,7 @@ int topology_read(struct topology *topology, const char *sysfs, const struct cpu
 	if (allowed)
 		topology->usable = *allowed;
 	else if (sched_getaffinity(0, sizeof(topology->usable), (cpu_set_t *)&topology->usable) < 0)
-		return error_set(error, errno, "cannot tell which CPUs may be used: %s",
+		return error_set(error, errno, "cannot find out which CPUs may be used: %s",
 				 strerror(errno));
 	snprintf(path, sizeof(path), "%s/devices/system/cpu/online", sysfs);
 	if (read_cpus(path, &online) >= 0)

@@ -119,7 +119,7 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 		if (run->stuck++ < STUCK_TOLD_MAX)
 			run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
 				 crew->group.work->type->name,
-				 alarmed ? ": the scheduler was told (SIGUSR2)" : "");
+				 alarmed ? ": the scheduler got SIGUSR2" : "");
 		told += alarmed;
 	}
 	return told;

@@ -69,7 +69,7 @@ int work_type_find(const char *name, const struct work_type **ret_type, struct e
 		       ? error_set(error, EINVAL, "unknown work type '%s'; did you mean '%s'?",
 				   name, similar.best)
 		       : error_set(error, EINVAL,
-				   "unknown work type '%s'; `dwell load --list` tells them all",
+				   "unknown work type '%s'; `dwell load --list` shows them all",
 				   name);
 }
 

@@ -200,7 +200,7 @@ static int explain_parser(const yaml_parser_t *parser, const char *text, const c
 {
 	size_t line = parser->problem_mark.line, column = parser->problem_mark.column;
 
-	/* what is no text is found before there are lines */
+	/* bytes that are not text are found before there are lines */
 	if (parser->error == YAML_READER_ERROR) {
 		line = column = 0;
 		for (size_t i = 0; i < parser->problem_offset && text[i]; i++) {
@@ -307,10 +307,10 @@ int yaml_read_file(const char *path, char **ret_text, struct error *error)
 	if (ferror(file))
 		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
 	if (length > SPEC_BYTES_MAX)
-		return error_set(error, EINVAL, "%s is larger than 1 MiB: that is no spec", path);
+		return error_set(error, EINVAL, "%s is larger than 1 MiB: it is not a spec", path);
 	text[length] = '\0';
 	if (strlen(text) != length)
-		return error_set(error, EINVAL, "%s is no text: there is a NUL in it", path);
+		return error_set(error, EINVAL, "%s is not text: it contains a NUL", path);
 	*ret_text = text;
 	text = NULL;
 	return 0;

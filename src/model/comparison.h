@@ -10,7 +10,7 @@
 
 /* A hotspot as far as it is compared. */
 struct compared_hotspot {
-	char *function; /* "" = none told; owned by the side */
+	char *function; /* "" = none given; owned by the side */
 	char *cause;
 	uint64_t count, total_ns, max_ns;
 };

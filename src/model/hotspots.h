@@ -19,7 +19,7 @@
 /* What took most of a stall's time; key, the state it shows as, help. */
 #define STALL_CAUSES(X)                                                                            \
 	X(CPU, "cpu", STATE_USER, "it computed")                                                   \
-	X(RUNNABLE, "runnable", STATE_RUNNABLE, "it waited for a CPU that somebody else had")      \
+	X(RUNNABLE, "runnable", STATE_RUNNABLE, "it waited for a CPU that another thread had")     \
 	X(DISK, "disk", STATE_DISK, "it waited for a disk, or in a file system")                   \
 	X(NET, "net", STATE_NET, "it waited for a socket")                                         \
 	X(IPC, "ipc", STATE_IPC, "it waited for another thread or process")                        \

@@ -2,7 +2,7 @@
 /*
  * Tokio: tokio::runtime::task::raw::poll<T, S> is entered for every poll of every task. It is in
  * each task's vtable, so no compiler inlines it away, and there is one for each type of task. T
- * tells what is polled: a future, or BlockingTask<closure> on the blocking pool; the closure that a
+ * says what is polled: a future, or BlockingTask<closure> on the blocking pool; the closure that a
  * worker thread lives in is one of those too, and not probed, because its poll lasts for the
  * thread's life.
  */
@@ -231,7 +231,7 @@ static void take_function(void *data, uint64_t address, const char *name)
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
-/* A file with symbols, or none; whose descriptor it takes over. -ENOEXEC: it is no ELF file. */
+/* A file with symbols, or none; whose descriptor it takes over. -ENOEXEC: it is not an ELF file. */
 static int search_file(struct search *search, int fd)
 {
 	search->fd = fd;
@@ -268,13 +268,13 @@ static int search_symbols(struct search *search, const char *symbols, uint32_t p
 				 "%s is not what process %u runs: its code is another", symbols,
 				 pid);
 	if (result == -ENOEXEC)
-		return error_set(error, ENOEXEC, "%s is no ELF file", symbols);
+		return error_set(error, ENOEXEC, "%s is not an ELF file", symbols);
 	if (result < 0)
 		return error_set(error, -result, "cannot read %s: %s", symbols, strerror(-result));
 	if (!search->found)
 		return error_set(error, ENOENT,
 				 "no tokio::runtime::task::raw::poll in the symbols of %s: it is "
-				 "no Tokio program, or stripped",
+				 "not a Tokio program, or stripped",
 				 symbols);
 	return 0;
 }
@@ -288,8 +288,10 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	int fd, result = mappings_load(&mappings, pid);
 
 	if (result == -ESRCH)
-		return error_set(error, ESRCH,
-				 "process %u maps nothing: it has ended, or is the kernel's", pid);
+		return error_set(
+			error, ESRCH,
+			"process %u has no user-space memory (a kernel thread, or it has exited)",
+			pid);
 	if (result < 0)
 		return error_set(error, -result, "cannot read the memory map of process %u: %s%s",
 				 pid, strerror(-result),
@@ -326,11 +328,10 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 			 "left out)",
 			 search.found, search.unknown, search.skipped);
 	else
-		snprintf(
-			plan->why, sizeof(plan->why),
-			"no tokio::runtime::task::raw::poll in the symbols of process %u: it is no "
-			"Tokio program, or stripped (--target FILE names one with symbols)",
-			pid);
+		snprintf(plan->why, sizeof(plan->why),
+			 "no tokio::runtime::task::raw::poll in the symbols of process %u: it is "
+			 "not a Tokio program, or stripped (--target FILE names one with symbols)",
+			 pid);
 	return search.found > 0;
 }
 

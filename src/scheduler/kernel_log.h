@@ -15,7 +15,7 @@ int kernel_log_open(void);
 void kernel_log_read(int fd, struct words *words);
 
 /*
- * Why the last scheduler was disabled: "runtime error: qmap: ...". False: the words do not tell, or
+ * Why the last scheduler was disabled: "runtime error: qmap: ...". False: the words do not say, or
  * only that it was taken back by its own program.
  */
 bool kernel_log_reason(const char *text, char *into, size_t room);

@@ -26,7 +26,7 @@ struct scheduler {
 	int pidfd;			     /* readable when it has ended */
 	bool ours;			     /* started here, so ended here */
 	bool in_use;			     /* the kernel had taken it into use when we began */
-	char name[SCHEDULER_NAME_BYTES];     /* in the kernel; "" where it does not tell */
+	char name[SCHEDULER_NAME_BYTES];     /* in the kernel; "" where it does not say */
 	char *command;			     /* NULL: not started here */
 	uint64_t began_ns, ended_ns;	     /* CLOCK_MONOTONIC; 0: not yet */
 	char reason[SCHEDULER_REASON_BYTES]; /* of its death, one line */
@@ -47,8 +47,8 @@ struct scheduler {
 int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error) must_check;
 
 /*
- * Runs `command` (words parted by blanks) and waits until the kernel has taken its scheduler into
- * use, 10 s at most. What it writes is kept. -ENOTSUP: this kernel has no sched_ext.
+ * Runs `command` (words separated by spaces) and waits until the kernel has taken its scheduler
+ * into use, 10 s at most. What it writes is kept. -ENOTSUP: this kernel has no sched_ext.
  */
 int scheduler_start(struct scheduler *scheduler, const char *command,
 		    struct error *error) must_check;

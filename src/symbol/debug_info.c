@@ -157,7 +157,7 @@ static bool find_function(struct debug_info *info, uint64_t address, Dwarf_Die *
 	return range && dwarf_offdie(info->dwarf, range->index, ret_function);
 }
 
-/* Takes the descriptor over; negative: there is none. False: it is no ELF file. */
+/* Takes the descriptor over; negative: there is none. False: it is not an ELF file. */
 static bool source_open(struct source *source, int fd)
 {
 	*source = (struct source){.fd = fd};

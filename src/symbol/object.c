@@ -297,7 +297,7 @@ static bool is_outermost(const struct machine *machine, Dwarf_Frame *frame)
 	return !dwarf_frame_register(frame, machine->link, memory, &ops, &count) && !count && ops;
 }
 
-/* Where a register is kept, as an offset from the CFA; 0: it is unchanged. False: told otherwise.
+/* Where a register is kept, as an offset from the CFA; 0: it is unchanged. False: another rule.
  */
 static bool saved_at(Dwarf_Frame *frame, int number, int32_t *ret_offset)
 {

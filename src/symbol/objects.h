@@ -11,7 +11,7 @@
 struct objects {
 	struct opened {
 		uint64_t device, inode;
-		struct object *object; /* NULL: it is no ELF file, or could not be opened */
+		struct object *object; /* NULL: it is not an ELF file, or could not be opened */
 	} items[OBJECTS_MAX];
 	unsigned int count;
 	unsigned int next; /* to be replaced when all are used */

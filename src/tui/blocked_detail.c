@@ -195,7 +195,7 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	at = canvas_format(page->canvas, row, 0, 80, role, "%-12s  ", cause);
 	canvas_format(page->canvas, row, at, page->canvas->columns, ROLE_NORMAL, "%s%s",
 		      stall_cause_info[hotspot->cause].help,
-		      hotspot->in_place ? ", in block_in_place(): the runtime was told" : "");
+		      hotspot->in_place ? ", in block_in_place(): announced to the runtime" : "");
 	draw_figures(page, hotspot);
 	if (type)
 		canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
@@ -203,7 +203,7 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	draw_party(page, "ended by", &hotspot->waker,
 		   stalls_frame(stalls, hotspot->waker_function));
 	if (hotspot->cause == CAUSE_RUNNABLE)
-		draw_party(page, "CPU had", &hotspot->culprit, NULL);
+		draw_party(page, "CPU taken by", &hotspot->culprit, NULL);
 	next_row(page);
 	draw_spread(page, hotspot);
 	next_row(page);

@@ -120,7 +120,7 @@ static void draw_who(const struct blocked_screen *screen, struct canvas *canvas,
 			    "block_in_place: the runtime knew");
 	} else if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
 		memcpy(comm, hotspot->culprit.comm, sizeof(hotspot->culprit.comm));
-		canvas_format(canvas, row, column, width, ROLE_DIM, "CPU had %s %u", comm,
+		canvas_format(canvas, row, column, width, ROLE_DIM, "CPU taken by %s (%u)", comm,
 			      hotspot->culprit.pid);
 	} else if ((hotspot->cause == CAUSE_LOCK || hotspot->cause == CAUSE_IPC) &&
 		   hotspot->waker.tid) {
@@ -206,7 +206,7 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 	if (!screen->order_count)
 		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
 			    screen->hotspot_count ? "nothing matches the filter"
-						  : "nothing has kept a worker so far");
+						  : "no stalls so far");
 	for (int i = 0; i < count - 1; i++) {
 		size_t index = screen->hotspot_offset + (size_t)i;
 

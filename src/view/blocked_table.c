@@ -82,7 +82,7 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 		output_string(out, "  block_in_place: the runtime knew");
 	if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
 		text_printable(comm, sizeof(comm), hotspot->culprit.comm, 16);
-		output_format(out, "  CPU had %s %u", comm, hotspot->culprit.pid);
+		output_format(out, "  CPU taken by %s (%u)", comm, hotspot->culprit.pid);
 	}
 	if ((hotspot->cause == CAUSE_LOCK || hotspot->cause == CAUSE_IPC) && hotspot->waker.tid) {
 		text_printable(comm, sizeof(comm), hotspot->waker.comm, 16);

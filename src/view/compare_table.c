@@ -154,8 +154,9 @@ void compare_table(struct output *out, const struct load_comparison *comparison,
 	write_side(out, comparison->b, 'B', paths[1]);
 	write_differences(out, &comparison->a->facts, &comparison->b->facts, "   ");
 	if (!load_comparison_repeated(comparison))
-		output_string(out, "   a side of one run tells little: nothing tells a change from "
-				   "chance; five runs a side do\n");
+		output_string(out,
+			      "   one run a side cannot distinguish a change from chance; five "
+			      "runs a side can\n");
 	output_format(out, "\n  %-*s %13s %13s %10s %6s  %s\n", METRIC_COLUMNS, "METRIC", "A", "B",
 		      "CHANGE", "p", "VERDICT");
 	for (size_t i = 0; i < comparison->count; i++)

@@ -305,7 +305,7 @@ def test_stripped_programs():
         (("-p", "1", "--freq", "99999"), 2, "10000"),
         (("-p", "1", "--max-stalls", "-1"), 2, "--max-stalls"),
         (("-p", "1", "--export", "/tmp/t.html"), 2, "no format has names that end in '.html'"),
-        (("-p", "2", "-d", "10ms", "--runtime", "tokio"), 1, "is the kernel's"),
+        (("-p", "2", "-d", "10ms", "--runtime", "tokio"), 1, "no user-space memory"),
     ],
 )
 def test_mistakes(arguments, status, part):

@@ -69,7 +69,7 @@ def test_a_name_of_several(services, tmp_path):
 def test_a_process_that_has_ended():
     process = subprocess.Popen(["true"])
     process.wait()
-    assert refused("-p", process.pid) == f"no process {process.pid}: see ps -e for those there are"
+    assert refused("-p", process.pid) == f"no such process: {process.pid}"
 
 
 def test_a_process_that_ends_before_it_is_looked_into():
@@ -121,7 +121,7 @@ def test_why_a_stripped_program_is_a_loop():
     assert done.returncode == 0
     pid = service.process.pid
     assert (
-        f"runtime loop: no tokio::runtime::task::raw::poll in the symbols of process {pid}: it is no Tokio program, or "
+        f"runtime loop: no tokio::runtime::task::raw::poll in the symbols of process {pid}: it is not a Tokio program, or "
         "stripped (--target FILE names one with symbols)" in done.stderr
     )
 
@@ -134,10 +134,10 @@ def test_symbols_of_something_else(services, tmp_path):
     pid = service.process.pid
     for target, told in (
         (tmp_path / "none", "cannot read {}: No such file or directory"),
-        ("/etc/passwd", "{} is no ELF file"),
-        (tmp_path, "{} is no ELF file"),
-        (LOOP, "no tokio::runtime::task::raw::poll in the symbols of {}: it is no Tokio program, or stripped"),
-        (program, "no tokio::runtime::task::raw::poll in the symbols of {}: it is no Tokio program, or stripped"),
+        ("/etc/passwd", "{} is not an ELF file"),
+        (tmp_path, "{} is not an ELF file"),
+        (LOOP, "no tokio::runtime::task::raw::poll in the symbols of {}: it is not a Tokio program, or stripped"),
+        (program, "no tokio::runtime::task::raw::poll in the symbols of {}: it is not a Tokio program, or stripped"),
         # probes there would end it
         (build_tokio("release"), f"{{}} is not what process {pid} runs: its code is another"),
     ):

@@ -69,7 +69,7 @@ def test_top_is_exact_inside():
 
 def test_mistakes(tmp_path):
     (tmp_path / "none").write_text("no kernel")
-    assert "is no kernel image" in refused("--kernel", tmp_path / "none", "--", "doctor", status=2)
+    assert "is not a kernel image" in refused("--kernel", tmp_path / "none", "--", "doctor", status=2)
     assert "cannot read the kernel" in refused("--kernel", "/nonexistent", "--", "doctor", status=1)
     assert "which command" in refused("--kernel", KERNEL, status=2)
     assert "not tried" in refused("--kernel", KERNEL, "--", "guest", status=2)

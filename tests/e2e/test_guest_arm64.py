@@ -120,7 +120,7 @@ def test_programs_have_to_suit_the_kernel(tmp_path):
     name = "aarch64" if here == "x86_64" else "x86_64"
     assert f"is for {name}, this dwell for {here}" in refused("--kernel", other, status=2)
     (tmp_path / "text").write_text("no program")
-    assert "is no program" in refused("--kernel", own, "--program", tmp_path / "text", status=2)
+    assert "is not a program" in refused("--kernel", own, "--program", tmp_path / "text", status=2)
     assert "/nonexistent: No such file" in refused("--kernel", own, "--program", "/nonexistent", status=1)
     (tmp_path / "root").mkdir()
     text = refused("--kernel", own, "--sysroot", tmp_path / "root", status=1)

@@ -78,11 +78,11 @@ def test_files_that_nobody_asked_for(tmp_path):
              f"{work}/.bashrc", f"{work}/a/.ssh/b", f"{tmp_path}/mine"]
     for name in names:
         done = fake(work, "files", "--return", ".", FAKE_FILES=name)
-        assert done.returncode == 1 and "nobody asked for" in done.stderr, (name, done)
+        assert done.returncode == 1 and "unexpected file" in done.stderr, (name, done)
     # nor without --return, nor by an argument
     done = fake(work, "files", FAKE_FILES=f"{work}/a", command=("/bin/echo", "a", f"--out={work}/a"))
-    assert done.returncode == 1 and "nobody asked for" in done.stderr, done
-    for name, why in (("link/outside", "Not a directory"), ("to-mine", "is no plain file"), ("pipe", "is no plain file"),
+    assert done.returncode == 1 and "unexpected file" in done.stderr, done
+    for name, why in (("link/outside", "Not a directory"), ("to-mine", "is not a regular file"), ("pipe", "is not a regular file"),
                       ("fake-bin", "Is a directory")):
         done = fake(work, "files", "--return", ".", FAKE_FILES=f"{work}/{name}")
         assert done.returncode == 1 and why in done.stderr, (name, done)

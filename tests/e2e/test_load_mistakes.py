@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`dwell load` told something that cannot be: it names the place and the mend, before anything is forked."""
+"""`dwell load` with a spec that cannot work: it names the place and the fix, before anything is forked."""
 import os
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "futex-pingpog"], ["unknown work type", "did you mean 'futex-ping-pong'"]),
     (["--work", "xyzzy"], ["unknown work type", "--list"]),
     (["--work", "pipe-io:burst_itres=3"], ["pipe-io has no parameter", "did you mean 'burst_iters'"]),
-    (["--work", "pipe-io:burst_iters"], ["no NAME=VALUE"]),
+    (["--work", "pipe-io:burst_iters"], ["is not NAME=VALUE"]),
     (["--work", "pipe-io:burst_iters=-1"], ["burst_iters", "not a whole number"]),
     (["--work", "bursty:burst=5parsecs"], ["burst", "bad duration", "200us"]),
     (["--work", "cache-pressure:size=3Q"], ["size", "bad size"]),
@@ -36,7 +36,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "spin-wait", "--policy", "deadline:5ms/1ms/10ms"], ["RUNTIME/DEADLINE/PERIOD"]),
     (["--work", "spin-wait", "--policy", "fast"], ["unknown policy"]),
     (["--work", "spin-wait", "--nice", "99"], ["-20 to 19"]),
-    (["--work", "spin-wait", "--mode", "thred"], ["fork or thread"]),
+    (["--work", "spin-wait", "--mode", "thred"], ["did you mean 'thread'?"]),
     (["--work", "fork-exit", "--mode", "thread"], ["processes of its own", "thread"]),
     (["--work", "spin-wait", "-d", "0"], ["more than zero"]),
     (["--work", "spin-wait", "-d", "0s"], ["more than zero"]),
@@ -46,7 +46,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "spin-wait", "--check", "max-gap"], ["max-gap"]),
     (["--work", "spin-wait", "--check", "max-spread=150%"], ["max-spread", "share"]),
     (["--work", "spin-wait", "--format", "xml"], ["table or json"]),
-    (["--work", "spin-wait", "steady"], ["cannot be had together"]),
+    (["--work", "spin-wait", "steady"], ["cannot be combined"]),
     (["steady", "oversubscribed"], ["one spec at a time"]),
     (["--work", "custom"], ["which library"]),
     (["--work", "custom:library=/nonexistent.so"], ["cannot load it", "nonexistent"]),
@@ -89,7 +89,7 @@ def test_a_library_without_the_function(tmp_path):
     ("work: {type: spin-wait}\nduration: 5 apples\n", ":2:11:", ["bad duration"]),
     ("name: a/b\nwork: {type: spin-wait}\n", ":1:7:", ["name"]),
     ("cgroups:\n  - {work: {type: spin-wait}}\n", ":2:5:", ["needs a `name`"]),
-    ("cgroups:\n  - {name: ../up, work: {type: spin-wait}}\n", ":2:12:", ["no name of a cgroup"]),
+    ("cgroups:\n  - {name: ../up, work: {type: spin-wait}}\n", ":2:12:", ["is not the name of a cgroup"]),
     ("cgroups:\n  - {name: a}\n  - {name: a}\n", ":3:5:", ["there is a cgroup 'a' already"]),
     ("cgroups:\n  - {name: a}\n", "", ["there is no work in it"]),
     ("cgroups:\n  - {name: a, cpu_mx: 50%, work: {type: spin-wait}}\n", ":2:15:", ["did you mean 'cpu_max'"]),

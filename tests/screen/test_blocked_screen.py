@@ -96,7 +96,7 @@ def test_copy(blocked):
     screen = blocked()
     screen.tmux("set-option", "-s", "set-clipboard", "on")
     screen.keys("y")
-    screen.wait("copied")
+    screen.wait("sent to the clipboard")
     text = screen.tmux("show-buffer")
     assert re.match(r"tokio_service::\w+: \w+.*, \d+ stalls, .* in all, longest ", text)
     assert re.search(r"^  tokio_service::\w+ at src/main\.rs:\d+$", text, re.M)

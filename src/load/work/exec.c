@@ -71,7 +71,7 @@ static int check(const void *params_, struct error *error)
 	if (!words.we_wordc)
 		result = error_set(error, EINVAL, "the command is empty");
 	else if (!can_be_run(words.we_wordv[0]))
-		result = error_set(error, EINVAL, "there is no program '%s' that could be run",
+		result = error_set(error, EINVAL, "no program '%s' that could be run",
 				   words.we_wordv[0]);
 	wordfree(&words);
 	return result;
@@ -140,7 +140,7 @@ static void iterate(struct worker *worker)
 		got = wait4(pid, &status, 0, &usage);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
-		worker_fail(worker, "cannot tell how the program ended: %s", strerror(errno));
+		worker_fail(worker, "cannot find out how the program ended: %s", strerror(errno));
 		return;
 	}
 	report->program_status = status;

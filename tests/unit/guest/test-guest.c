@@ -135,7 +135,7 @@ CASE(kernels_tell_what_they_are_for)
 	assert_int_equal(told_board(56, "ARM\x64", true, &name), 0);
 	assert_string_equal(name, "aarch64");
 	assert_int_equal(told_board(0x202, "HdrS", true, &name), -EINVAL);
-	assert_non_null(strstr(name, "no kernel image"));
+	assert_non_null(strstr(name, "not a kernel image"));
 	free((char *)name);
 	assert_int_equal(told_board(4, "zimg", false, &name), -EINVAL);
 	assert_non_null(strstr(name, "zboot"));

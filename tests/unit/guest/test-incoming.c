@@ -241,7 +241,7 @@ CASE(files_without_a_beginning_are_none)
 	assert_int_equal(send_end(3), 0);
 	assert_int_equal(send_exit(0), 0);
 	assert_int_equal(result.files, 0);
-	assert_non_null(strstr(incoming.file_error.text, "nobody asked for"));
+	assert_non_null(strstr(incoming.file_error.text, "unexpected file"));
 	assert_int_not_equal(access("/tmp/dwell-never", F_OK), 0);
 }
 

@@ -74,7 +74,7 @@ CASE(mistakes_are_told_with_their_place)
 		{COMMAND "schedulers: [/bin/true, /bin/true]\n", "'/bin/true' is there already"},
 		{COMMAND "schedulers: [/nonexistent -e 5]\n",
 		 "m.yaml:2:14: cannot find the scheduler '/nonexistent'"},
-		{COMMAND "schedulers: [/etc/passwd]\n", "'/etc/passwd' is no program"},
+		{COMMAND "schedulers: [/etc/passwd]\n", "'/etc/passwd' is not a program"},
 		{COMMAND "memory: much\n", "m.yaml:2:9: memory: bad size"},
 		{COMMAND "repeat: 0\n", "m.yaml:2:9: repeat: '0' is not a whole number from 1"},
 		{COMMAND "repeat: 2\nrepeat: 2\n", "it is there twice"},

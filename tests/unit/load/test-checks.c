@@ -278,10 +278,10 @@ CASE(rates_are_judged_by_the_slowest)
 	report_of(&made, 2)->cpu_time_ns = 5 * NS_PER_S;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_finding(&made, "min-iteration-rate", 0, VERDICT_INCONCLUSIVE, 0,
-		       "1 worker did too little to tell");
+		       "1 worker did too little to judge");
 	assert_finding(&made, "min-iteration-rate", 1, VERDICT_PASS, 0, "worst 100, limit 100");
 	assert_finding(&made, "min-work-rate", 0, VERDICT_INCONCLUSIVE, 0,
-		       "1 worker did too little to tell");
+		       "1 worker did too little to judge");
 	unmake(&made);
 }
 
@@ -299,7 +299,7 @@ CASE(migrations_are_judged_per_iteration)
 	report_of(&made, 0)->iterations = report_of(&made, 1)->iterations = 0;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_only(&made, "max-migration-ratio", VERDICT_INCONCLUSIVE, 0,
-		    "2 workers did too little to tell");
+		    "2 workers did too little to judge");
 	unmake(&made);
 }
 
@@ -319,7 +319,7 @@ CASE(the_variation_of_throughput_is_judged)
 	report_of(&made, 1)->cpu_time_ns = 0;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_only(&made, "throughput-cv", VERDICT_INCONCLUSIVE, 0,
-		    "the workers did too little to tell");
+		    "the workers did too little to judge");
 	report_of(&made, 1)->cpu_time_ns = 1;
 	report_of(&made, 0)->work_units = report_of(&made, 1)->work_units = 0;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);

@@ -240,13 +240,13 @@ CASE(groups_are_whole_teams)
 
 	assert_planned("0-7", "{type: futex-ping-pong, workers: 3}",
 		       "s.yaml:2:42: futex-ping-pong works in groups of 2, and 3 workers cannot be "
-		       "parted so: use 2 or 4");
+		       "split so: use 2 or 4");
 	assert_planned("0-7", "{type: pipe-io, workers: 1}",
-		       "s.yaml:2:42: pipe-io works in groups of 2, and 1 worker cannot be parted "
+		       "s.yaml:2:42: pipe-io works in groups of 2, and 1 worker cannot be split "
 		       "so: use 2");
 	assert_planned("0-7", "{type: futex-fan-out, fan_out: 3, workers: 9}",
 		       "s.yaml:2:42: futex-fan-out works in groups of 4, and 9 workers cannot be "
-		       "parted so: use 8 or 12");
+		       "split so: use 8 or 12");
 	read_spec(&spec, "work: [spin-wait, {type: futex-fan-out, fan_out: 3}, {type: "
 			 "futex-fan-out, workers: 10}]\n");
 	planner_init(&planner, &spec, &machine);

@@ -367,9 +367,9 @@ static const char *const mistakes[][2] = {
 	{"cgroups:\n  - {work: spin-wait}\n", "s.yaml:2:5: a cgroup needs a `name`"},
 	{"cgroups:\n  - name: a b\n",
 	 "s.yaml:2:11: name: 'a b': blanks and control characters cannot be in a name"},
-	{"cgroups:\n  - name: ../a\n", "s.yaml:2:11: name: '../a' is no name of a cgroup"},
-	{"cgroups:\n  - name: /a\n", "s.yaml:2:11: name: '/a' is no name of a cgroup"},
-	{"cgroups:\n  - name: a/\n", "s.yaml:2:11: name: 'a/' is no name of a cgroup"},
+	{"cgroups:\n  - name: ../a\n", "s.yaml:2:11: name: '../a' is not the name of a cgroup"},
+	{"cgroups:\n  - name: /a\n", "s.yaml:2:11: name: '/a' is not the name of a cgroup"},
+	{"cgroups:\n  - name: a/\n", "s.yaml:2:11: name: 'a/' is not the name of a cgroup"},
 	{"cgroups:\n  - name: "
 	 "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"\n",
 	 "s.yaml:2:11: name: a name has 1 to 63 bytes"},
@@ -607,7 +607,7 @@ CASE(files_are_read)
 	assert_string_equal(error.text, "cannot read /tmp: Is a directory");
 	write_file(with_nul, nul, sizeof(nul) - 1);
 	assert_int_equal(spec_read_file(&spec, with_nul, &error), -EINVAL);
-	snprintf(message, sizeof(message), "%s is no text: there is a NUL in it", with_nul);
+	snprintf(message, sizeof(message), "%s is not text: it contains a NUL", with_nul);
 	assert_string_equal(error.text, message);
 	unlink(with_nul);
 	spec_release(&spec);
@@ -627,7 +627,7 @@ CASE(files_may_have_a_mebibyte)
 	unlink(large);
 	write_file(larger, text, SPEC_BYTES_MAX + 1);
 	assert_int_equal(spec_read_file(&spec, larger, &error), -EINVAL);
-	snprintf(message, sizeof(message), "%s is larger than 1 MiB: that is no spec", larger);
+	snprintf(message, sizeof(message), "%s is larger than 1 MiB: it is not a spec", larger);
 	assert_string_equal(error.text, message);
 	unlink(larger);
 	spec_release(&spec);
@@ -672,7 +672,7 @@ CASE(scenarios_that_are_not_there_are_guessed)
 		"there is neither a file nor a scenario 'stedy'; did you mean 'steady'?");
 	assert_int_equal(scenario_unknown("my.yaml", &error), -ENOENT);
 	assert_string_equal(error.text, "there is neither a file nor a scenario 'my.yaml'; `dwell "
-					"load --list` tells which there are");
+					"load --list` shows them all");
 }
 
 int main(void)

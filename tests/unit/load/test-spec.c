@@ -48,24 +48,24 @@ CASE(work_is_a_type_with_parameters)
 CASE(work_that_is_none_is_explained)
 {
 	static const char *const bad[][2] = {
-		{"", "unknown work type ''; `dwell load --list` tells them all"},
+		{"", "unknown work type ''; `dwell load --list` shows them all"},
 		{"spin-wiat", "unknown work type 'spin-wiat'; did you mean 'spin-wait'?"},
 		{"spin-wait=3", "unknown work type 'spin-wait=3'; did you mean 'spin-wait'?"},
 		{"sleeping-beauty",
-		 "unknown work type 'sleeping-beauty'; `dwell load --list` tells them all"},
-		{"futex-fan-out:", "'' in 'futex-fan-out:' is no NAME=VALUE; write as "
+		 "unknown work type 'sleeping-beauty'; `dwell load --list` shows them all"},
+		{"futex-fan-out:", "'' in 'futex-fan-out:' is not NAME=VALUE; write as "
 				   "futex-fan-out:fan_out=3,spin_iters=256"},
-		{"futex-fan-out:3", "'3' in 'futex-fan-out:3' is no NAME=VALUE; write as "
+		{"futex-fan-out:3", "'3' in 'futex-fan-out:3' is not NAME=VALUE; write as "
 				    "futex-fan-out:fan_out=3,spin_iters=256"},
 		{"futex-fan-out:fanout=0", "fan_out: 0 is too small; at least 1"},
 		{"futex-fan-out:fan_out=5000", "fan_out: 5000 is too large; at most 4096"},
 		{"futex-fan-out:fun_out=3",
 		 "futex-fan-out has no parameter 'fun_out'; did you mean 'fan_out'?"},
 		{"futex-fan-out:colour=3",
-		 "futex-fan-out has no parameter 'colour'; `dwell load --list futex-fan-out` tells "
-		 "which it has"},
+		 "futex-fan-out has no parameter 'colour'; `dwell load --list futex-fan-out` shows "
+		 "those it has"},
 		{"spin-wait:n=3",
-		 "spin-wait has no parameter 'n'; `dwell load --list spin-wait` tells which it "
+		 "spin-wait has no parameter 'n'; `dwell load --list spin-wait` shows those it "
 		 "has"},
 	};
 
@@ -374,10 +374,10 @@ CASE(checks_that_are_none_are_explained)
 		{"isolation", "1", "isolation: '1' is neither true nor false"},
 		{"max-gpa", "1s", "unknown check 'max-gpa'; did you mean 'max-gap'?"},
 		{"colour", "1s",
-		 "unknown check 'colour'; `dwell load --list checks` tells them all"},
+		 "unknown check 'colour'; `dwell load --list checks` shows them all"},
 		/* always looked at: not to be asked for */
 		{"completed", "true",
-		 "unknown check 'completed'; `dwell load --list checks` tells them all"},
+		 "unknown check 'completed'; `dwell load --list checks` shows them all"},
 	};
 	struct spec spec;
 
