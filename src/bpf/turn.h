@@ -92,11 +92,15 @@ TURN_INLINE __u64 turn_divide(struct turn *turn, struct turn_parts *parts, __u64
 	__u64 omitted_ns = now->omitted_ns - turn->omitted_ns, room_ns = length_ns;
 	struct turn_loss loss;
 
-	/* more than there was: a clock that jumped; believe what was charged */
-	if ((__s64)omitted_ns >= 0 && omitted_ns > length_ns + TURN_DEBT_MAX_NS) {
+	/*
+	 * More than there was: believe what was charged. A hypervisor that takes the CPU between
+	 * the kernel's look at its clock and the switch takes from the turn before, but shows in
+	 * this one. More than such a pause is a clock that jumped.
+	 */
+	if ((__s64)omitted_ns >= 0 && omitted_ns + charged_ns > length_ns + TURN_EARLY_MAX_NS)
 		room_ns = charged_ns < length_ns ? length_ns - charged_ns : 0;
+	if ((__s64)omitted_ns >= 0 && omitted_ns > length_ns + TURN_DEBT_MAX_NS)
 		*ret_clamped = 1;
-	}
 	loss = turn_loss(turn, parts, now, room_ns);
 	if (loss.is_backward)
 		*ret_clamped = 1;

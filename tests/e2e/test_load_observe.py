@@ -4,6 +4,7 @@
 CPU time is the kernel's in both, so it agrees whatever the machine does. Waiting for a CPU agrees within 1 % of wall
 time, and a bound per wakeup: the kernel begins and ends waits with the run queue's clock, dwell with the tracepoints.
 """
+import contextlib
 import functools
 import subprocess
 
@@ -36,8 +37,17 @@ def observe(name):
     return load
 
 
-#: Both tests judge the same run.
 observe_once = functools.cache(observe)
+
+
+@contextlib.contextmanager
+def judged(name):
+    """Both tests judge the same run; a second attempt takes another one."""
+    try:
+        yield observe_once(name)
+    except AssertionError:
+        observe_once.cache_clear()
+        raise
 
 
 def test_there_are_types():
@@ -46,15 +56,20 @@ def test_there_are_types():
 
 @pytest.mark.parametrize("name", TYPES)
 def test_cpu_time_is_the_kernels(name):
-    for worker in observe_once(name).workers:
-        observed, own = worker["observed"], worker["cpu_time_ns"]
-        states, outside = observed["states_ns"], observed["observed_ns"] - worker["wall_time_ns"]
-        on_cpu, exact = states["user"] + states["kernel"], EXACT * worker["wall_time_ns"]
-        assert outside >= -exact
-        assert -exact <= on_cpu - own <= exact + EDGES_NS + outside, (on_cpu, own, worker)
-        # the rest is no less than what it was off its CPU
-        rest = observed["observed_ns"] - on_cpu
-        assert -exact - EDGES_NS <= rest - worker["off_cpu_ns"] <= exact + outside, (rest, worker)
+    with judged(name) as load:
+        for worker in load.workers:
+            check_cpu_time(worker)
+
+
+def check_cpu_time(worker):
+    observed, own = worker["observed"], worker["cpu_time_ns"]
+    states, outside = observed["states_ns"], observed["observed_ns"] - worker["wall_time_ns"]
+    on_cpu, exact = states["user"] + states["kernel"], EXACT * worker["wall_time_ns"]
+    assert outside >= -exact
+    assert -exact <= on_cpu - own <= exact + EDGES_NS + outside, (on_cpu, own, worker)
+    # the rest is no less than what it was off its CPU
+    rest = observed["observed_ns"] - on_cpu
+    assert -exact - EDGES_NS <= rest - worker["off_cpu_ns"] <= exact + outside, (rest, worker)
 
 
 def wrong_delays(load):
@@ -74,11 +89,11 @@ def bound(worker, times):
 @pytest.mark.parametrize("name", TYPES)
 def test_waiting_for_a_cpu_is_the_kernels(name):
     """Where this machine hid switches from tracing the figures are short, which is told, and no proof of a mistake."""
-    load = observe_once(name)
-    for _ in range(RUNS):
-        wrong = list(wrong_delays(load))
-        if not wrong:
-            return
-        assert load.run["observed_lost"], wrong
-        load = observe(name)
+    with judged(name) as load:
+        for _ in range(RUNS):
+            wrong = list(wrong_delays(load))
+            if not wrong:
+                return
+            assert load.run["observed_lost"], wrong
+            load = observe(name)
     inconclusive(f"this machine hid switches from tracing in each of {RUNS} runs: {wrong}")

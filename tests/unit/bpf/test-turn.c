@@ -180,6 +180,29 @@ CASE(a_hidden_thread_is_waited_for)
 	assert_int_equal(clamped, 0);
 }
 
+/*
+ * The hypervisor took the CPU for 5 ms between the kernel's look at its clock and the switch: the
+ * turn before waited, and this one, in whose time it shows, owes nothing for it.
+ */
+CASE(a_pause_in_a_switch_is_no_debt)
+{
+	struct turn turn = {0};
+	struct turn_parts parts = {0};
+	struct turn_clock now = {.omitted_ns = 5 * MS};
+	uint32_t clamped = 0;
+
+	assert_int_equal(turn_end(&turn, &parts, 10 * MS, 10 * MS, &now, &clamped), 0);
+	assert_int_equal(not_own(&turn, &parts), 0);
+	assert_true(turn.balance_ns == 0);
+	/* what there is room for was stolen in this turn */
+	turn = (struct turn){0};
+	assert_int_equal(turn_end(&turn, &parts, 10 * MS, 8 * MS, &now, &clamped), 0);
+	assert_int_equal(parts.stolen_ns, 2 * MS);
+	assert_int_equal(not_own(&turn, &parts), 2 * MS);
+	assert_true(turn.balance_ns == 0);
+	assert_int_equal(clamped, 0);
+}
+
 CASE(clocks_that_contradict_each_other_are_clamped)
 {
 	struct turn turn = {.omitted_ns = 5 * MS};
@@ -259,6 +282,7 @@ int main(void)
 		cmocka_unit_test(interrupts_are_told_apart_from_theft),
 		cmocka_unit_test(debts_are_paid_by_waits),
 		cmocka_unit_test(a_hidden_thread_is_waited_for),
+		cmocka_unit_test(a_pause_in_a_switch_is_no_debt),
 		cmocka_unit_test(clocks_that_contradict_each_other_are_clamped),
 		cmocka_unit_test(a_turn_is_split_at_a_snapshot),
 		cmocka_unit_test(an_open_turn_gives_up_what_its_clock_left_out),
