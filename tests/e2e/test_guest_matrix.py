@@ -304,7 +304,7 @@ def test_mistakes_in_the_file_have_their_line(tmp_path):
 def test_files_of_verdicts_that_cannot_be(tmp_path):
     matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + COMMAND)
     assert "cannot write /nonexistent/a: " in refused(matrix, "--out", "/nonexistent/a", status=1)
-    assert "is no file" in refused(matrix, "--out", "/dev/null")
+    assert "is not a regular file" in refused(matrix, "--out", "/dev/null")
     matrix.out.write_text("precious")
     assert "is there already" in refused(matrix, "--out", matrix.out, status=1)
     assert "is damaged: line 1" in refused(matrix, "--out", matrix.out, "--resume")
