@@ -59,7 +59,7 @@ def test_damaged_frames_are_no_success(tmp_path):
     done = fake(tmp_path, "damaged", "--result", "result.json")
     failed(done, "incomplete: 1 frames were damaged")
     assert done.stdout == "whole\n"
-    assert '"error":"what the guest told is incomplete' in (tmp_path / "result.json").read_text()
+    assert '"error":"the report of the guest is incomplete' in (tmp_path / "result.json").read_text()
 
 
 def test_cut_frames(tmp_path):
