@@ -168,8 +168,9 @@ static char *add_field_names(int key, const char *text, void *input)
 {
 	char *longer = NULL;
 
+	(void)input;
 	if (key != (OPTION_SORT) || !text)
-		return parsing_help(key, text, input);
+		return (char *)text;
 	return asprintf(&longer, "%s %s", text, field_names()) < 0 ? (char *)text : longer;
 }
 

@@ -168,23 +168,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 const struct argp watch_argp = {.options = watch_argp_options, .parser = parse};
 
-char *parsing_help(int key, const char *text, void *input)
-{
-	(void)input;
-	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
-}
-
 int parsing_run(const struct argp *argp, const char *program, int argc, char **argv, void *input,
 		struct parsing *parsing)
 {
-	struct argp parser = *argp;
+	/* without the note on mandatory arguments; a help_filter does not see it */
+	bool quiet = !setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
 	error_t failed;
 
-	if (!parser.help_filter)
-		parser.help_filter = parsing_help;
 	argv[0] = (char *)program;
 	argp_err_exit_status = EXIT_USAGE;
-	failed = argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, input);
+	failed = argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
+	/* not for programs that we start, nor where the user has set it */
+	if (quiet && !strcmp(getenv("ARGP_HELP_FMT"), "no-dup-args-note"))
+		unsetenv("ARGP_HELP_FMT");
 	if (parsing->code != EXIT_DONE)
 		return command_fail(program + strlen("dwell "), parsing->code, &parsing->error);
 	if (failed == ENOMEM) {

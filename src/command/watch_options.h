@@ -56,9 +56,6 @@ int parsing_unknown(struct error *error, const char *what, const char *value, co
 int parsing_count(const char *text, const char *option, uint64_t *ret_count,
 		  struct error *error) must_check;
 
-/* As struct argp's help_filter: without the note that argp adds on mandatory arguments. */
-char *parsing_help(int key, const char *text, void *input);
-
 /*
  * Parses a whole command line, with `program` ("dwell top") for its messages. EXIT_DONE, or the
  * exit status to end with: the mistake has been printed.

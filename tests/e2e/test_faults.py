@@ -74,6 +74,8 @@ def test_help_and_version():
     done = run("top", "--help")
     assert done.returncode == 0 and "Examples:" in done.stdout
     assert run("help", "top").stdout == done.stdout
+    # what argp adds says nothing that the list does not show
+    assert not [name for name in ("top", "blocked", "doctor") if "Mandatory or" in run(name, "--help").stdout]
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
