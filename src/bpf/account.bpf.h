@@ -148,22 +148,6 @@ static __always_inline struct turn_clock turn_clock_of(const struct rq *rq)
 	return clock;
 }
 
-extern const struct kvm_steal_time steal_time __ksym __weak;
-
-/* What this CPU's hypervisor took since the run queue's clock was updated. */
-static __always_inline __u64 pending_steal_ns(const struct rq *rq)
-{
-	const struct kvm_steal_time *steal = NULL;
-	__s64 pending_ns;
-
-	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq) ||
-	    !bpf_core_field_exists(rq->prev_steal_time_rq) || !&steal_time)
-		return 0;
-	steal = bpf_this_cpu_ptr(&steal_time);
-	pending_ns = (__s64)(steal->steal - FOLLOW(rq, prev_steal_time_rq));
-	return pending_ns < 0 ? 0 : (__u64)pending_ns;
-}
-
 /* Everything about this thread has been reported. */
 static __always_inline void account_told(struct account *account)
 {

@@ -75,11 +75,6 @@ struct rq {
 	__u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING: the hypervisor's clock */
 };
 
-/* One per CPU of a guest of KVM, in the variable `steal_time`, which the host writes. */
-struct kvm_steal_time {
-	__u64 steal; /* ns */
-};
-
 struct cfs_rq {
 	int throttle_count; /* CONFIG_CFS_BANDWIDTH */
 	struct rq *rq;	    /* CONFIG_FAIR_GROUP_SCHED */

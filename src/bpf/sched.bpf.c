@@ -138,22 +138,9 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 	return 0;
 }
 
-/*
- * Some of a turn is hidden: was it the hypervisor, since the kernel looked at its clock? Rare, so
- * that its price does not matter.
- */
-static __noinline int find_pause(struct task_struct *task, struct account *account,
-				 struct turn_clock *clock)
-{
-	if (!account || !task || !clock)
-		return 0;
-	clock->omitted_ns += turn_find_pause(&account->turn, &account->parts,
-					     pending_steal_ns(run_queue_of(task)));
-	return 0;
-}
-
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool preempt,
-				      unsigned int state, struct turn_clock *clock, __u64 now_ns)
+				      unsigned int state, const struct turn_clock *clock,
+				      __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 ran_ns;
@@ -166,8 +153,6 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 		catch_up(account, ran_ns - account->ran_ns, now_ns);
 	else
 		now_ns = account_end_turn(account, ran_ns, clock, now_ns);
-	if (account->turn.is_divided && account->parts.hidden_ns && steal_seen)
-		find_pause(task, account, clock);
 	account->ran_ns = ran_ns;
 	if (state & TASK_DEAD)
 		end_thread(task, account, now_ns);

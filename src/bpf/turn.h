@@ -145,24 +145,6 @@ TURN_INLINE __u64 turn_end(struct turn *turn, struct turn_parts *parts, __u64 le
 }
 
 /*
- * The hypervisor's clock is `pending_ns` ahead of what the kernel has read of it: some of what is
- * hidden was a pause between the kernel's look at its clock and the switch. Returns how much, which
- * the task clock will leave out of the next turn.
- */
-TURN_INLINE __u64 turn_find_pause(struct turn *turn, struct turn_parts *parts, __u64 pending_ns)
-{
-	__u64 pause_ns = turn_smaller(parts->hidden_ns, pending_ns);
-
-	parts->stolen_ns += pause_ns;
-	parts->hidden_ns -= pause_ns;
-	if (pause_ns && parts->hidden_ns <= TURN_EARLY_MAX_NS) {
-		turn->balance_ns += (__s64)parts->hidden_ns; /* the way from that look */
-		parts->hidden_ns = 0;
-	}
-	return pause_ns;
-}
-
-/*
  * Of `part_ns` in a turn of `length_ns`, of which `before_ns` lay before an instant: how much of it
  * lay before. When it was is not known, so in proportion.
  */

@@ -203,34 +203,6 @@ CASE(a_pause_in_a_switch_is_no_debt)
 	assert_int_equal(clamped, 0);
 }
 
-/* The hypervisor's own clock shows such a pause before the kernel has read it. */
-CASE(a_pause_in_a_switch_is_stolen)
-{
-	struct turn turn = {0};
-	struct turn_parts parts = {0};
-	struct turn_clock now = {0};
-	uint32_t clamped = 0;
-
-	assert_int_equal(turn_end(&turn, &parts, 10 * MS, 4 * MS, &now, &clamped), 0);
-	assert_int_equal(parts.hidden_ns, 6 * MS);
-	/* another thread had the CPU for a while, too */
-	assert_int_equal(turn_find_pause(&turn, &parts, 4 * MS), 4 * MS);
-	assert_int_equal(parts.stolen_ns, 4 * MS);
-	assert_int_equal(parts.hidden_ns, 2 * MS);
-	assert_true(turn.balance_ns == 0);
-	/* no more than what is hidden; microseconds of it are the switch's own */
-	assert_int_equal(turn_find_pause(&turn, &parts, 2 * MS - 5000), 2 * MS - 5000);
-	assert_int_equal(parts.hidden_ns, 0);
-	assert_true(turn.balance_ns == 5000);
-	assert_int_equal(turn_find_pause(&turn, &parts, 7 * MS), 0);
-	assert_int_equal(parts.stolen_ns, 6 * MS - 5000);
-	/* nothing is pending: what is hidden remains so */
-	parts.hidden_ns = 20000;
-	assert_int_equal(turn_find_pause(&turn, &parts, 0), 0);
-	assert_int_equal(parts.hidden_ns, 20000);
-	assert_int_equal(clamped, 0);
-}
-
 CASE(clocks_that_contradict_each_other_are_clamped)
 {
 	struct turn turn = {.omitted_ns = 5 * MS};
@@ -311,7 +283,6 @@ int main(void)
 		cmocka_unit_test(debts_are_paid_by_waits),
 		cmocka_unit_test(a_hidden_thread_is_waited_for),
 		cmocka_unit_test(a_pause_in_a_switch_is_no_debt),
-		cmocka_unit_test(a_pause_in_a_switch_is_stolen),
 		cmocka_unit_test(clocks_that_contradict_each_other_are_clamped),
 		cmocka_unit_test(a_turn_is_split_at_a_snapshot),
 		cmocka_unit_test(an_open_turn_gives_up_what_its_clock_left_out),
