@@ -28,8 +28,8 @@
 /* include/linux/proc_ns.h: the machine's first */
 #define PROC_USER_INIT_INO 0xEFFFFFFDU
 
-__attribute__((format(printf, 2, 3))) static void found(struct finding *finding, const char *format,
-							...)
+__attribute__((format(printf, 2, 3))) static void found(struct diagnosis *finding,
+							const char *format, ...)
 {
 	va_list args;
 
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void found(struct finding *finding,
 	va_end(args);
 }
 
-static void short_of(struct finding *finding, enum check_status status, const char *costs,
+static void short_of(struct diagnosis *finding, enum check_status status, const char *costs,
 		     const char *mend)
 {
 	finding->status = status;
@@ -69,7 +69,7 @@ static int ignore(void *data, const struct wire_header *record)
 	return 0;
 }
 
-static void check_kernel(struct finding *finding)
+static void check_kernel(struct diagnosis *finding)
 {
 	struct utsname names;
 
@@ -78,7 +78,7 @@ static void check_kernel(struct finding *finding)
 }
 
 /* The only sure answer: all programs are loaded and attached, for ourselves. */
-static void check_bpf(struct finding *finding)
+static void check_bpf(struct diagnosis *finding)
 {
 	struct targets targets = {.count = 0};
 	struct source_options options = {.choice = SOURCE_BPF};
@@ -109,7 +109,7 @@ static bool lends_to_all(void)
 	       program.st_mode & S_IXOTH;
 }
 
-static void check_capabilities(struct finding *finding)
+static void check_capabilities(struct diagnosis *finding)
 {
 	static const struct {
 		int capability;
@@ -156,7 +156,7 @@ static void check_capabilities(struct finding *finding)
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-static void check_btf(struct finding *finding)
+static void check_btf(struct diagnosis *finding)
 {
 	struct btf *btf = btf__parse(KERNEL_BTF, NULL);
 	int parse_error = errno;
@@ -181,7 +181,7 @@ static void check_btf(struct finding *finding)
 }
 
 /* The kinds of programs are not asked for: libbpf's probe needs what lockdown refuses. */
-static void check_maps(struct finding *finding)
+static void check_maps(struct diagnosis *finding)
 {
 	bool storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
 	bool ring = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0;
@@ -195,7 +195,7 @@ static void check_maps(struct finding *finding)
 
 #define ENOTSUPP 524 /* the kernel's own: include/linux/errno.h */
 
-static void check_fentry(struct finding *finding)
+static void check_fentry(struct diagnosis *finding)
 {
 	struct bpf_insn instructions[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
@@ -233,7 +233,7 @@ static void check_fentry(struct finding *finding)
 				     : "boot without kernel lockdown, if your policy allows it");
 }
 
-static void check_uprobes(struct finding *finding)
+static void check_uprobes(struct diagnosis *finding)
 {
 	if (has_file("/sys/bus/event_source/devices/uprobe/type")) {
 		found(finding, "the kernel has them");
@@ -244,7 +244,7 @@ static void check_uprobes(struct finding *finding)
 		 "a kernel with CONFIG_UPROBE_EVENTS=y");
 }
 
-static void check_perf(struct finding *finding)
+static void check_perf(struct diagnosis *finding)
 {
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -264,7 +264,7 @@ static void check_perf(struct finding *finding)
 			 "sudo dwell …, or sysctl kernel.perf_event_paranoid=0");
 }
 
-static void check_kallsyms(struct finding *finding)
+static void check_kallsyms(struct diagnosis *finding)
 {
 	char line[256] = "";
 
@@ -288,7 +288,7 @@ static void check_kallsyms(struct finding *finding)
 		 "sudo dwell …, or sysctl kernel.kptr_restrict=0 with CAP_SYSLOG");
 }
 
-static void check_cpu_split(struct finding *finding)
+static void check_cpu_split(struct diagnosis *finding)
 {
 	struct features features;
 	struct error error;
@@ -319,7 +319,7 @@ static bool is_virtual(void)
  * A virtual machine that never waited for its host looks the same as one without a steal clock:
  * both count nothing.
  */
-static void check_steal(struct finding *finding)
+static void check_steal(struct diagnosis *finding)
 {
 	struct machine_time machine;
 
@@ -344,7 +344,7 @@ static void check_steal(struct finding *finding)
 			 "a steal clock (KVM, Xen)");
 }
 
-static void check_irq_time(struct finding *finding)
+static void check_irq_time(struct diagnosis *finding)
 {
 	if (features_omitted_time().interrupted) {
 		found(finding, "the kernel can leave interrupts out of threads' CPU time");
@@ -355,7 +355,7 @@ static void check_irq_time(struct finding *finding)
 		 "a kernel with CONFIG_IRQ_TIME_ACCOUNTING=y");
 }
 
-static void check_taskstats(struct finding *finding)
+static void check_taskstats(struct diagnosis *finding)
 {
 	struct taskstats_link *taskstats;
 	struct error error = {""};
@@ -376,7 +376,7 @@ static void check_taskstats(struct finding *finding)
 	taskstats_close(taskstats);
 }
 
-static void check_delayacct(struct finding *finding)
+static void check_delayacct(struct diagnosis *finding)
 {
 	if (taskstats_delays_counted()) {
 		found(finding, "kernel.task_delayacct is 1");
@@ -389,7 +389,7 @@ static void check_delayacct(struct finding *finding)
 		"sysctl kernel.task_delayacct=1, before what is to be watched is started");
 }
 
-static void check_cgroup(struct finding *finding)
+static void check_cgroup(struct diagnosis *finding)
 {
 	char mount[128], path[192], controllers[200] = "";
 
@@ -408,7 +408,7 @@ static void check_cgroup(struct finding *finding)
 			 "boot with systemd.unified_cgroup_hierarchy=1 or cgroup_no_v1=all");
 }
 
-static void check_tracefs(struct finding *finding)
+static void check_tracefs(struct diagnosis *finding)
 {
 	cleanup_close int tracefs = tracefs_open();
 
@@ -426,7 +426,7 @@ static void check_tracefs(struct finding *finding)
 		"it");
 }
 
-static void check_lockdown(struct finding *finding)
+static void check_lockdown(struct diagnosis *finding)
 {
 	char line[128];
 
@@ -452,7 +452,7 @@ static unsigned int namespace_inode(const char *path)
 	return stat(path, &status) < 0 ? 0 : (unsigned int)status.st_ino;
 }
 
-static void check_namespaces(struct finding *finding)
+static void check_namespaces(struct diagnosis *finding)
 {
 	bool pids = !features_pid_namespace();
 	unsigned int user = namespace_inode("/proc/self/ns/user");
@@ -475,7 +475,7 @@ static void check_namespaces(struct finding *finding)
 		 "run dwell on the host, which sees into containers");
 }
 
-static void check_debuginfo(struct finding *finding)
+static void check_debuginfo(struct diagnosis *finding)
 {
 	bool files = has_file("/usr/lib/debug/.build-id");
 
@@ -486,7 +486,7 @@ static void check_debuginfo(struct finding *finding)
 			 "install the -dbgsym or -debuginfo packages of what you look at");
 }
 
-static void check_kvm(struct finding *finding)
+static void check_kvm(struct diagnosis *finding)
 {
 	cleanup_close int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 
@@ -499,7 +499,7 @@ static void check_kvm(struct finding *finding)
 		 errno == EACCES ? "usermod -aG kvm $USER" : "a machine with virtualization");
 }
 
-static void check_qemu(struct finding *finding)
+static void check_qemu(struct diagnosis *finding)
 {
 	struct utsname names;
 	char line[128];

@@ -12,7 +12,7 @@ enum check_status {
 	CHECK_MISSING,	/* something cannot be done */
 };
 
-struct finding {
+struct diagnosis {
 	enum check_status status;
 	char found[256]; /* what is there */
 	char costs[256]; /* what the user does without; empty if ok */
@@ -22,7 +22,7 @@ struct finding {
 struct check {
 	const char *name;
 	const char *about;
-	void (*run)(struct finding *finding);
+	void (*run)(struct diagnosis *finding);
 	bool decides; /* whether `dwell top` is exact */
 };
 

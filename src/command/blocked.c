@@ -60,9 +60,9 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 	if (result == 1 && blocked->export_file.fd >= 0 &&
 	    blocked->export.ops->stall(&blocked->export, &stall) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (result == 1 && blocked->options.format == FORMAT_TUI)
+	if (result == 1 && blocked->options.output.screen)
 		blocked_tui_stall(&blocked->tui, &stall);
-	if (result == 1 && blocked->options.format == FORMAT_JSON) {
+	if (result == 1 && blocked->options.output.format == &format_json) {
 		blocked_json_stall(&blocked->output, blocked->stalls, &stall);
 		return command_write(&blocked->output, error);
 	}
@@ -102,12 +102,11 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 
 	blocked->about = interval->about;
 	stalls_add_interval(blocked->stalls, interval);
-	if (blocked->options.verbose && blocked->options.format != FORMAT_TUI &&
+	if (blocked->options.verbose && !blocked->options.output.screen &&
 	    tell_workers(blocked) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	return blocked->options.format == FORMAT_TUI
-		       ? blocked_tui_interval(&blocked->tui, interval, error)
-		       : 0;
+	return blocked->options.output.screen ? blocked_tui_interval(&blocked->tui, interval, error)
+					      : 0;
 }
 
 /* The runtime's probes as the source takes them. The strings stay the plan's. */
@@ -141,6 +140,20 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 	return 0;
 }
 
+static int write_summary(struct blocked *blocked, const struct blocked_summary *summary,
+			 struct error *error)
+{
+	const struct result_options *options = &blocked->options.output;
+	struct emit emit;
+	int result = emit_begin(&emit, options->format, &blocked_schema, ~0U, options->fields,
+				&blocked->output, error);
+
+	if (result >= 0 && blocked_emit(&emit, summary) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	emit_end(&emit);
+	return result;
+}
+
 /* While what the session says of itself is still there. */
 static int tell(struct blocked *blocked, struct error *error)
 {
@@ -149,20 +162,21 @@ static int tell(struct blocked *blocked, struct error *error)
 		.about = blocked->about,
 		.top = blocked->options.top,
 	};
+	const struct format *format = blocked->options.output.format;
 	int result = 0;
 
 	if (blocked->export_file.fd >= 0) {
 		blocked->export.ops->end(&blocked->export, &summary);
 		result = keep_export(blocked, error);
 	}
-	if (result < 0 || blocked->options.format == FORMAT_TUI)
+	if (result < 0 || blocked->options.output.screen)
 		return result;
-	if (blocked->options.format == FORMAT_JSON) {
-		blocked_json_summary(&blocked->output, &summary);
-	} else {
+	if (!format || format == &format_table)
 		summary.top = summary.top ? summary.top : DEFAULT_ROWS;
+	if (!format)
 		blocked_table(&blocked->output, &summary);
-	}
+	else if (write_summary(blocked, &summary, error) < 0)
+		return -1;
 	return command_write(&blocked->output, error);
 }
 
@@ -185,15 +199,15 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	watch.recorder = recorder;
 	if (result >= 0)
 		result = watch_open(&watch, error);
-	if (result >= 0 && blocked->options.verbose && blocked->options.format != FORMAT_TUI)
+	if (result >= 0 && blocked->options.verbose && !blocked->options.output.screen)
 		print_text(stderr, "dwell blocked: watching %s %u\n", spans->process, spans->pid);
-	if (result >= 0 && blocked->options.format == FORMAT_TUI)
+	if (result >= 0 && blocked->options.output.screen)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)
 		result = watch_run(&watch, error);
 	blocked->quit = blocked->tui.tui.quit;
 	blocked_tui_close(&blocked->tui);
-	if (result >= 0 && blocked->options.format == FORMAT_TUI && !blocked->quit &&
+	if (result >= 0 && blocked->options.output.screen && !blocked->quit &&
 	    !targets_alive(&blocked->options.watch.targets))
 		print_text(stdout, "dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
@@ -266,7 +280,7 @@ static int run_live(struct blocked *blocked, struct error *error)
 	if (result >= 0)
 		result = runtime_plan_make(&plan, runtime, spans->pid, blocked->options.symbols,
 					   error);
-	if (result >= 0 && blocked->options.verbose && blocked->options.format != FORMAT_TUI)
+	if (result >= 0 && blocked->options.verbose && !blocked->options.output.screen)
 		print_text(stderr, "dwell blocked: runtime %s: %s\n", plan.runtime->name, plan.why);
 	if (result >= 0 && set_probes(spans, &plan) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
@@ -298,7 +312,7 @@ static int run_recording(struct blocked *blocked, struct error *error)
 		struct error why = *error;
 
 		result = tell(blocked, error);
-		if (result >= 0 && blocked->options.format == FORMAT_TUI)
+		if (result >= 0 && blocked->options.output.screen)
 			result = blocked_tui_show(&blocked->tui, damaged ? why.text : NULL, error);
 		if (result >= 0 && damaged)
 			*error = why;
@@ -343,14 +357,12 @@ static int run(struct blocked *blocked, struct error *error)
 	blocked->stalls = stalls_new(blocked->options.window_ns);
 	if (!blocked->stalls || output_init(&blocked->output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (blocked->options.format == FORMAT_AUTO)
-		blocked->options.format =
+	if (!blocked->options.output.given)
+		blocked->options.output.screen =
 			!blocked->options.headless && !blocked->options.watch.duration_ns &&
-					!blocked->options.watch.command && terminal_usable()
-				? FORMAT_TUI
-				: FORMAT_TABLE;
+			!blocked->options.watch.command && terminal_usable();
 	screen.stalls = blocked->stalls;
-	if (blocked->options.format == FORMAT_TUI)
+	if (blocked->options.output.screen)
 		result = blocked_tui_open(&blocked->tui, &screen, error);
 	if (result >= 0)
 		result = open_export(blocked, error);

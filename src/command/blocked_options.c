@@ -28,7 +28,6 @@ enum {
 	OPTION_WORKERS,
 	OPTION_TARGET,
 	OPTION_HEADLESS,
-	OPTION_FORMAT,
 	OPTION_TOP,
 	OPTION_WINDOW,
 	OPTION_RING,
@@ -73,10 +72,9 @@ static const struct argp_option argp_options[] = {
 	 "ring buffer, a power of two (16M); stalls that overflow it are dropped and counted", 2},
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
-	{"format", OPTION_FORMAT, "FORMAT", 0, "tui, table or json (tui on a terminal, else table)",
-	 2},
+	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 2),
 	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
-	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json)", 2},
+	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json, jsonl and csv)", 2},
 	{"verbose", 'v', 0, 0, "report how dwell found the runtime and its workers", 2},
 	{0, 0, 0, 0, "Files:", 3},
 	{"record", OPTION_RECORD, "FILE", 0, "keep all of it for --from", 3},
@@ -111,19 +109,6 @@ static int take_unwind(struct blocked_options *options, const char *value, struc
 		options->spans.unwind = SPAN_UNWIND_AUTO;
 	else
 		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
-	return 0;
-}
-
-static int take_format(struct blocked_options *options, const char *value, struct error *error)
-{
-	if (!strcmp(value, "tui"))
-		options->format = FORMAT_TUI;
-	else if (!strcmp(value, "table"))
-		options->format = FORMAT_TABLE;
-	else if (!strcmp(value, "json"))
-		options->format = FORMAT_JSON;
-	else
-		return parsing_unknown(error, "format", value, "tui, table or json");
 	return 0;
 }
 
@@ -199,11 +184,13 @@ static int choose_export_format(struct blocked_options *options, struct error *e
 static int check_together(struct blocked_options *options, struct error *error)
 {
 	unsigned int count = options->watch.targets.count + (options->watch.command != NULL);
-	int result = choose_export_format(options, error);
+	int result = result_options_end(&options->output, &blocked_schema, ~0U, error);
 
+	if (result >= 0)
+		result = choose_export_format(options, error);
 	if (result < 0)
 		return result;
-	if (options->headless && options->format == FORMAT_TUI)
+	if (options->headless && options->output.screen)
 		return error_set(error, EINVAL, "--headless is without --format tui");
 	if (options->from && count)
 		return error_set(error, EINVAL, "give a process, a command or --from");
@@ -257,8 +244,6 @@ static int take_option(struct blocked_options *options, int key, const char *val
 	case OPTION_HEADLESS:
 		options->headless = true;
 		return 0;
-	case OPTION_FORMAT:
-		return take_format(options, value, error);
 	case OPTION_TOP:
 		result = parsing_count(value, "--top", &count, error);
 		options->top = (size_t)count;
@@ -298,7 +283,7 @@ static int take_option(struct blocked_options *options, int key, const char *val
 	case ARGP_KEY_END:
 		return check_together(options, error);
 	}
-	return 1;
+	return result_option(&options->output, key, value, true, error);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)

@@ -3,16 +3,10 @@
 #ifndef DWELL_COMMAND_BLOCKED_OPTIONS_H
 #define DWELL_COMMAND_BLOCKED_OPTIONS_H
 
+#include "command/result_options.h"
 #include "command/watch_options.h"
 #include "runtime/runtime.h"
 #include "view/blocked_export.h"
-
-enum blocked_format {
-	FORMAT_AUTO, /* the screen on a terminal, else a table */
-	FORMAT_TUI,
-	FORMAT_TABLE,
-	FORMAT_JSON,
-};
 
 struct blocked_options {
 	struct parsing parsing;
@@ -20,7 +14,7 @@ struct blocked_options {
 	struct span_options spans;
 	const struct runtime_ops *runtime; /* NULL: whichever is there */
 	const char *symbols;		   /* --target; NULL: none */
-	enum blocked_format format;
+	struct result_options output;
 	bool headless;
 	bool no_uprobes;
 	bool verbose;

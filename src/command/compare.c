@@ -7,10 +7,10 @@
 
 #include "command/compare.h"
 #include "command/watch_options.h"
+#include "view/compare.h"
 
 enum {
-	OPTION_FORMAT = 512,
-	OPTION_WORSE,
+	OPTION_WORSE = 512,
 	OPTION_TOP,
 	OPTION_GATE,
 	OPTION_ALL,
@@ -36,7 +36,7 @@ static const char doc[] =
 	"  dwell compare runs/before runs/after --gate wake-p99=20us/10% --gate iterations=0/2%\n";
 
 static const struct argp_option argp_options[] = {
-	{"format", OPTION_FORMAT, "FORMAT", 0, "table or json (table)", 1},
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", 1),
 	{0, 0, 0, 0, "Of blocked workers:", 2},
 	{"top", OPTION_TOP, "N", 0, "rows of the table (20)", 2},
 	{"worse", OPTION_WORSE, "PERCENT", 0,
@@ -63,11 +63,6 @@ static int take_worse(struct compare *compare, const char *value, struct error *
 static int take_option(struct compare *compare, int key, const char *value, struct error *error)
 {
 	switch (key) {
-	case OPTION_FORMAT:
-		compare->options.json = !strcmp(value, "json");
-		return compare->options.json || !strcmp(value, "table")
-			       ? 0
-			       : parsing_unknown(error, "format", value, "table or json");
 	case OPTION_TOP:
 		return parsing_count(value, "--top", &compare->options.top, error);
 	case OPTION_WORSE:
@@ -88,7 +83,7 @@ static int take_option(struct compare *compare, int key, const char *value, stru
 			       ? 0
 			       : error_set(error, EINVAL, "which files? dwell compare A B");
 	}
-	return 1;
+	return result_option(&compare->options.output, key, value, false, error);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -168,7 +163,7 @@ static int kinds_of(const struct compare_options *options, enum kind kinds[2], s
 }
 
 /* Options of the other kind are a mistake, not something to leave out silently. */
-static int check_options(const struct compare_options *options, enum kind kind, struct error *error)
+static int check_options(struct compare_options *options, enum kind kind, struct error *error)
 {
 	const char *foreign = NULL;
 
@@ -177,7 +172,10 @@ static int check_options(const struct compare_options *options, enum kind kind, 
 	else
 		foreign = options->gates_given ? "--gate" : options->all ? "--all" : NULL;
 	if (!foreign)
-		return 0;
+		return result_options_end(&options->output,
+					  kind == KIND_LOAD ? &compare_load_schema
+							    : &compare_blocked_schema,
+					  ~0U, error);
 	return error_set(error, EINVAL,
 			 "%s is for measurements of `dwell %s`, these are of `dwell %s`", foreign,
 			 kind == KIND_LOAD ? "blocked" : "load",
@@ -211,7 +209,8 @@ static int compare_run(int argc, char **argv)
 	if (code != EXIT_DONE)
 		return code;
 	result = kinds_of(options, kinds, &error);
-	if (result >= 0 && kinds[0] == kinds[1] && check_options(options, kinds[0], &error) < 0)
+	if (result >= 0 && kinds[0] == kinds[1] &&
+	    check_options(&compare.options, kinds[0], &error) < 0)
 		return command_fail("compare", EXIT_USAGE, &error);
 	if (result >= 0)
 		result = compare_kinds(options, kinds, &compared, &error);

@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 #include "command/command.h"
+#include "command/result_options.h"
 #include "load/metrics.h"
 
 struct compare_options {
 	const char *paths[2];
-	bool json;
+	struct result_options output;
 	/* of blocked workers */
 	bool worse_given;
 	double worse; /* share */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "base/json.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "command/compare.h"
@@ -13,6 +12,7 @@
 #include "model/comparison.h"
 #include "model/stalls.h"
 #include "view/blocked_words.h"
+#include "view/compare.h"
 
 #define DEFAULT_ROWS 20
 
@@ -170,111 +170,26 @@ static int load(struct compared_side *side, const char *path, struct error *erro
 	return load_json(side, file, path, error);
 }
 
-static const char *const changes[] = {
-	[CHANGE_NEW] = "new",	    [CHANGE_WORSE] = "worse", [CHANGE_SAME] = "same",
-	[CHANGE_BETTER] = "better", [CHANGE_GONE] = "gone",
-};
-
-static void write_side(struct output *out, const struct compared_hotspot *hotspot, double share)
-{
-	if (hotspot->count)
-		output_format(out, " %6llu %6.2f%%", (unsigned long long)hotspot->count,
-			      100 * share);
-	else
-		output_string(out, "      -       -");
-}
-
-static void write_table(struct output *out, const struct compared_pair *pair)
-{
-	char length[2][16], name[128];
-	const struct comparison *comparison = &pair->comparison;
-	size_t rows = pair->options->top ? (size_t)pair->options->top : DEFAULT_ROWS;
-
-	for (int i = 0; i < 2; i++) {
-		duration_format(length[i], sizeof(length[i]), pair->sides[i].duration_ns);
-		text_printable(name, sizeof(name), pair->options->paths[i], 60);
-		output_format(out, "%c  %s  %s, %.2f %% of it in stalls\n", 'A' + i, name,
-			      length[i], 100 * (i ? comparison->share_b : comparison->share_a));
-	}
-	if (pair->sides[0].threshold_ns != pair->sides[1].threshold_ns)
-		output_string(out, "their thresholds differ: what is shorter than the larger one "
-				   "is in one only\n");
-	output_format(out, "\n%-7s %-52s %-9s %14s %14s\n", "", "HOTSPOT", "CAUSE",
-		      "A STALLS SHARE", "B STALLS SHARE");
-	for (size_t i = 0; i < comparison->count && i < rows; i++) {
-		const struct comparison_item *item = &comparison->items[i];
-		size_t columns;
-
-		columns = text_printable(name, sizeof(name),
-					 *item->function ? item->function : "(no stack)", 52);
-		output_format(out, "%-7s %s%*s %-9s", changes[item->change], name,
-			      (int)(52 - columns), "", item->cause);
-		write_side(out, &item->a, item->share_a);
-		write_side(out, &item->b, item->share_b);
-		output_char(out, '\n');
-	}
-}
-
-static void json_side(struct json *json, const char *key, const struct compared_hotspot *hotspot,
-		      double share)
-{
-	if (!hotspot->count) {
-		json_add_null(json, key);
-		return;
-	}
-	json_object_begin(json, key);
-	json_add_u64(json, "count", hotspot->count);
-	json_add_u64(json, "total_ns", hotspot->total_ns);
-	json_add_u64(json, "max_ns", hotspot->max_ns);
-	json_add_share(json, "share", share);
-	json_object_end(json);
-}
-
-static void write_json(struct output *out, const struct compared_pair *pair)
-{
-	const struct comparison *comparison = &pair->comparison;
-	struct json json = {.out = out};
-
-	json_object_begin(&json, NULL);
-	json_add_string(&json, "type", "comparison");
-	json_add_u64(&json, "version", 1);
-	for (int i = 0; i < 2; i++) {
-		json_object_begin(&json, i ? "b" : "a");
-		json_add_string(&json, "file", pair->options->paths[i]);
-		json_add_u64(&json, "duration_ns", pair->sides[i].duration_ns);
-		json_add_u64(&json, "threshold_ns", pair->sides[i].threshold_ns);
-		json_add_share(&json, "share", i ? comparison->share_b : comparison->share_a);
-		json_object_end(&json);
-	}
-	json_array_begin(&json, "hotspots");
-	for (size_t i = 0; i < comparison->count; i++) {
-		const struct comparison_item *item = &comparison->items[i];
-
-		json_object_begin(&json, NULL);
-		json_add_string(&json, "change", changes[item->change]);
-		json_add_string(&json, "function", item->function);
-		json_add_string(&json, "cause", item->cause);
-		json_side(&json, "a", &item->a, item->share_a);
-		json_side(&json, "b", &item->b, item->share_b);
-		json_object_end(&json);
-	}
-	json_array_end(&json);
-	json_object_end(&json);
-	output_char(out, '\n');
-}
-
 static int show(const struct compared_pair *pair, struct error *error)
 {
+	struct blocked_comparison row = {.paths = pair->options->paths,
+					 .sides = {&pair->sides[0], &pair->sides[1]},
+					 .comparison = &pair->comparison};
+	struct item item = {&row, NULL};
 	struct output output;
-	int result;
+	int result = 0;
 
 	if (output_init(&output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (pair->options->json)
-		write_json(&output, pair);
+	if (pair->options->output.format)
+		result = result_write(&pair->options->output, &compare_blocked_schema, &item,
+				      &output, error);
 	else
-		write_table(&output, pair);
-	result = command_write(&output, error);
+		compare_blocked_table(&output, &row,
+				      pair->options->top ? (size_t)pair->options->top
+							 : DEFAULT_ROWS);
+	if (result >= 0)
+		result = command_write(&output, error);
 	output_release(&output);
 	return result;
 }

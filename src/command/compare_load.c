@@ -12,16 +12,23 @@
 static int show(const struct compare_options *options, const struct load_comparison *comparison,
 		struct error *error)
 {
+	const struct result_options *wanted = &options->output;
+	struct emit emit = {.format = NULL};
 	struct output output;
-	int result;
+	int result = 0;
 
 	if (output_init(&output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (options->json)
-		compare_json(&output, comparison, options->paths);
+	if (wanted->format)
+		result = emit_begin(&emit, wanted->format, &compare_load_schema, ~0U,
+				    wanted->fields, &output, error);
 	else
 		compare_table(&output, comparison, options->paths, options->all);
-	result = command_write(&output, error);
+	if (result >= 0 && wanted->format)
+		compare_emit(&emit, comparison, options->paths);
+	emit_end(&emit);
+	if (result >= 0)
+		result = command_write(&output, error);
 	output_release(&output);
 	return result;
 }

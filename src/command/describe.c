@@ -13,7 +13,7 @@
 #include "load/work_type.h"
 #include "model/group.h"
 #include "view/fields.h"
-#include "view/view.h"
+#include "emit/emit.h"
 
 /* Calls for every option that is shown, those of children too. */
 static void each_option(const struct argp *argp,
@@ -49,14 +49,13 @@ static void add_scenarios(void)
 		add_word(scenario->name);
 }
 
-static void add_views(const struct argp_option *option)
+static void add_formats(const struct argp_option *option)
 {
-	/* not all commands have a screen, or all formats */
+	/* not all commands have a screen */
 	if (strstr(option->doc, "tui"))
 		add_word("tui");
-	for (size_t i = 0; i < view_count; i++)
-		if (strstr(option->doc, views[i]->name))
-			add_word(views[i]->name);
+	for (size_t i = 0; i < format_count; i++)
+		add_word(formats[i]->name);
 }
 
 static void add_checks(void)
@@ -71,7 +70,7 @@ static const char *choices(const struct argp_option *option)
 {
 	*words = '\0';
 	if (!strcmp(option->name, "format")) {
-		add_views(option);
+		add_formats(option);
 	} else if (!strcmp(option->name, "by")) {
 		for (int i = 0; i < GROUPINGS_COUNT; i++)
 			add_word(grouping_keys[i]);

@@ -8,13 +8,13 @@
 
 #include "base/duration.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/print.h"
 #include "command/command.h"
 #include "command/guest_matrix.h"
 #include "command/guest_options.h"
 #include "command/outputs.h"
 #include "guest/image.h"
+#include "view/guest.h"
 
 #define UNPACKING_BYTES (128 << 20) /* what a kernel and a command need besides their files */
 
@@ -83,72 +83,15 @@ static int boot(struct guest_run *run, struct error *error)
 	return result;
 }
 
-static void add_ns(struct json *json, const char *key, uint64_t ns)
-{
-	if (ns)
-		json_add_u64(json, key, ns);
-	else
-		json_add_null(json, key);
-}
-
-static const char *const scheduler_states[] = {
-	[BOOT_SCHEDULER_NONE] = NULL,	  [BOOT_SCHEDULER_NOT_STARTED] = "not-started",
-	[BOOT_SCHEDULER_ALIVE] = "alive", [BOOT_SCHEDULER_STOPPED] = "stopped",
-	[BOOT_SCHEDULER_DIED] = "died",
-};
-
-static void add_scheduler(struct json *json, const struct guest_run *run)
-{
-	const struct boot_result *result = &run->result;
-
-	if (!run->options.scheduler) {
-		json_add_null(json, "scheduler");
-		return;
-	}
-	json_object_begin(json, "scheduler");
-	json_add_string(json, "command", run->options.scheduler);
-	json_add_text(json, "state", scheduler_states[result->scheduler]);
-	add_ns(json, "after_ns", result->scheduler_after_ns);
-	json_add_text(json, "reason", result->scheduler_reason);
-	json_add_text(json, "dump", result->dumped ? run->options.boot.dump : "");
-	json_object_end(json);
-}
-
-static void write_result(struct output *out, const struct guest_run *run, int code,
-			 const struct error *failed)
-{
-	const struct qemu_options *qemu = &run->options.boot.qemu;
-	const struct boot_result *result = &run->result;
-	struct json json = {.out = out};
-	char topology[24];
-
-	json_object_begin(&json, NULL);
-	json_add_string(&json, "type", "guest");
-	json_add_u64(&json, "version", 1);
-	json_add_string(&json, "kernel", qemu->kernel);
-	json_add_text(&json, "release", result->release);
-	json_add_string(&json, "accel", result->kvm ? "kvm" : "tcg");
-	json_add_text(&json, "kvm_error", result->kvm ? "" : result->kvm_error.text);
-	shape_format(topology, sizeof(topology), &qemu->shape);
-	json_add_string(&json, "topology", topology);
-	json_add_u64(&json, "memory_bytes", qemu->memory_bytes);
-	add_ns(&json, "boot_ns", result->ready_ns);
-	add_ns(&json, "wall_ns", result->wall_ns);
-	add_ns(&json, "teardown_ns", result->teardown_ns);
-	if (result->ended)
-		json_add_i64(&json, "exit", code);
-	else
-		json_add_null(&json, "exit");
-	json_add_u64(&json, "files", result->files);
-	add_scheduler(&json, run);
-	json_add_text(&json, "error", failed->text);
-	json_object_end(&json);
-	output_char(out, '\n');
-}
-
 static int save_result(const struct guest_run *run, int code, const struct error *failed,
 		       struct error *error)
 {
+	struct guest_outcome outcome = {.boot = &run->options.boot,
+					.result = &run->result,
+					.scheduler = run->options.scheduler,
+					.code = code,
+					.failed = failed};
+	struct item item = {&outcome, NULL};
 	struct output output;
 	int result;
 
@@ -156,7 +99,7 @@ static int save_result(const struct guest_run *run, int code, const struct error
 		return 0;
 	if (output_init(&output, -1) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	write_result(&output, run, code, failed);
+	emit_json_line(&output, &guest_schema, &item);
 	result = output.error
 			 ? error_set(error, output.error, "out of memory")
 			 : file_replace(run->options.result, output.buffer, output.used, error);

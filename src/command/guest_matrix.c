@@ -259,13 +259,21 @@ static int open_state(struct runner *runner, struct error *error)
 
 static int print(const struct runner *runner, struct error *error)
 {
+	const struct result_options *options = &runner->options->output;
+	struct emit emit = {.format = NULL};
 	struct output out;
 	int result;
 
 	if (output_init(&out, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	result = runner->options->json ? guest_matrix_json(&out, runner->matrix)
-				       : guest_matrix_table(&out, runner->matrix);
+	if (!options->format)
+		result = guest_matrix_table(&out, runner->matrix);
+	else
+		result = emit_begin(&emit, options->format, &guest_matrix_schema, ~0U,
+				    options->fields, &out, error);
+	if (result >= 0 && options->format)
+		result = guest_matrix_emit(&emit, runner->matrix);
+	emit_end(&emit);
 	result = result < 0 ? error_set(error, -result, "cannot write the verdicts: %s",
 					strerror(-result))
 			    : command_write(&out, error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/guest_matrix.h"
+#include "view/guest.h"
 
 #define JOBS_MAX 1024
 
@@ -16,7 +17,6 @@ enum {
 	OPTION_JOBS,
 	OPTION_OUT,
 	OPTION_RESUME,
-	OPTION_FORMAT,
 	OPTION_LIST,
 };
 
@@ -29,7 +29,7 @@ static const struct argp_option argp_options[] = {
 	{"jobs", OPTION_JOBS, "N", 0, "guests in parallel (as many as CPUs and memory allow)", 5},
 	{"out", OPTION_OUT, "FILE", 0, "JSON, rewritten after each guest", 5},
 	{"resume", OPTION_RESUME, 0, 0, "skip cells that --out already has a verdict for", 5},
-	{"format", OPTION_FORMAT, "FORMAT", 0, "table or json (table)", 5},
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", 5),
 	{"list", OPTION_LIST, 0, 0, "list the topologies that have a name", 5},
 	{0},
 };
@@ -76,16 +76,17 @@ static int take_option(struct guest_matrix_options *options, int key, const char
 		options->resume = true;
 		return 0;
 	case OPTION_FORMAT:
+	case OPTION_JSON:
 		options->alone = "--format";
-		options->json = !strcmp(value, "json");
-		return options->json || !strcmp(value, "table")
-			       ? 0
-			       : parsing_unknown(error, "format", value, "table or json");
+		break;
+	case OPTION_FIELDS:
+		options->alone = "--fields";
+		break;
 	case OPTION_LIST:
 		options->list = true;
 		return 0;
 	}
-	return 1;
+	return result_option(&options->output, key, value, false, error);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -137,9 +138,10 @@ bool guest_matrix_asked(const struct guest_matrix_options *options)
 	return options->file || options->list || options->alone;
 }
 
-int guest_matrix_check(const struct guest_matrix_options *options, bool has_command,
-		       struct error *error)
+int guest_matrix_check(struct guest_matrix_options *options, bool has_command, struct error *error)
 {
+	if (result_options_end(&options->output, &guest_matrix_schema, ~0U, error) < 0)
+		return -EINVAL;
 	if (options->list)
 		return 0;
 	if (!options->file)

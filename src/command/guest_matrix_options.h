@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "command/result_options.h"
 #include "command/watch_options.h"
 #include "guest/matrix.h"
 
@@ -17,7 +18,8 @@ struct guest_matrix_options {
 	const char *out;  /* of --out; NULL: none */
 	uint64_t max_cpus;
 	uint64_t jobs; /* 0: by what the machine has */
-	bool resume, json, list;
+	bool resume, list;
+	struct result_options output;
 	const char *alone; /* the first option that is of this kind only */
 	struct guest_matrix_handed {
 		const char *name, *value;  /* value NULL: it has none */
@@ -39,7 +41,7 @@ int guest_matrix_hand_on(struct guest_matrix_options *options, const struct argp
 bool guest_matrix_asked(const struct guest_matrix_options *options);
 
 /* At the end of the command line. */
-int guest_matrix_check(const struct guest_matrix_options *options, bool has_command,
+int guest_matrix_check(struct guest_matrix_options *options, bool has_command,
 		       struct error *error) must_check;
 
 #endif

@@ -16,11 +16,12 @@ static json_t *identity_of(const struct matrix *matrix)
 {
 	struct output out;
 	struct json json = {.out = &out};
+	struct item item = {matrix, NULL};
 	json_t *identity = NULL;
 
 	if (output_init(&out, -1) < 0)
 		return NULL;
-	guest_matrix_identity(&json, NULL, matrix);
+	emit_json_object(&json, NULL, &guest_matrix_identity_schema, &item);
 	if (!out.error)
 		identity = json_loadb(out.buffer, out.used, 0, NULL);
 	output_release(&out);

@@ -35,16 +35,23 @@ static const int verdict_codes[] = {
 static int write_outcome(const struct load *load, const struct outcome *outcome,
 			 struct error *error)
 {
+	const struct result_options *options = &load->options.output;
+	struct emit emit = {.format = NULL};
 	struct output output;
-	int result;
+	int result = 0;
 
 	if (output_init(&output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (load->options.json)
-		load_json(&output, outcome, load->options.samples);
+	if (options->format)
+		result = emit_begin(&emit, options->format, &load_schema, ~0U, options->fields,
+				    &output, error);
 	else
 		load_table(&output, outcome, load->options.workers);
-	result = command_write(&output, error);
+	if (result >= 0 && options->format && load_emit(&emit, outcome, load->options.samples) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	emit_end(&emit);
+	if (result >= 0)
+		result = command_write(&output, error);
 	output_release(&output);
 	return result;
 }

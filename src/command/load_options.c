@@ -11,6 +11,7 @@
 #include "command/watch_options.h"
 #include "load/scenarios.h"
 #include "load/spec_yaml.h"
+#include "view/load.h"
 
 enum {
 	OPTION_WORK = 512,
@@ -21,8 +22,6 @@ enum {
 	OPTION_MODE,
 	OPTION_SEED,
 	OPTION_CHECK,
-	OPTION_FORMAT,
-	OPTION_JSON,
 	OPTION_SAMPLES,
 	OPTION_EACH,
 	OPTION_SAVE,
@@ -74,8 +73,7 @@ static const struct argp_option argp_options[] = {
 	{"seed", OPTION_SEED, "N", 0, "repeats random choices", 1},
 	{"check", OPTION_CHECK, "NAME[=LIMIT]", 0, "a check that decides the verdict", 1},
 	{0, 0, 0, 0, "What to print:", 2},
-	{"format", OPTION_FORMAT, "FORMAT", 0, "table or json (table)", 2},
-	{"json", OPTION_JSON, 0, 0, "the same as --format json", 2},
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", 2),
 	{"samples", OPTION_SAMPLES, 0, 0, "in JSON: all samples, not only percentiles", 2},
 	{"each", OPTION_EACH, 0, 0, "in the table: a row for each worker", 2},
 	{"observe", OPTION_OBSERVE, 0, 0,
@@ -240,14 +238,6 @@ static int take_output_option(struct load_options *options, int key, const char 
 			      struct error *error)
 {
 	switch (key) {
-	case OPTION_FORMAT:
-		options->json = !strcmp(value, "json");
-		return options->json || !strcmp(value, "table")
-			       ? 0
-			       : parsing_unknown(error, "format", value, "table or json");
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
 	case OPTION_SAMPLES:
 		options->samples = true;
 		return 0;
@@ -275,7 +265,7 @@ static int take_output_option(struct load_options *options, int key, const char 
 		options->action = LOAD_DRY_RUN;
 		return 0;
 	}
-	return 1;
+	return result_option(&options->output, key, value, false, error);
 }
 
 static int parse_seed(struct spec *spec, const char *value, struct error *error)
@@ -314,8 +304,10 @@ static int complete(struct load_parsing *parsing, struct error *error)
 {
 	struct load_options *options = parsing->options;
 	struct spec *spec = &options->spec;
-	int result = 0;
+	int result = result_options_end(&options->output, &load_schema, ~0U, error);
 
+	if (result < 0)
+		return result;
 	if (options->action == LOAD_LIST || options->action == LOAD_PRINT) {
 		if (parsing->path && !options->subject)
 			options->subject = parsing->path;

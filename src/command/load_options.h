@@ -7,6 +7,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
+#include "command/result_options.h"
 #include "load/spec.h"
 
 enum load_action {
@@ -20,7 +21,7 @@ struct load_options {
 	struct spec spec;
 	enum load_action action;
 	const char *subject; /* of LIST and PRINT; NULL: all */
-	bool json;
+	struct result_options output;
 	bool samples; /* in JSON */
 	bool workers; /* in the table */
 	bool observe;

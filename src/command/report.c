@@ -10,14 +10,15 @@
 #include "base/text.h"
 #include "command/command.h"
 #include "command/replay.h"
+#include "command/result_options.h"
 #include "command/watch_options.h"
 #include "model/group.h"
 #include "model/summary.h"
+#include "view/fields.h"
 #include "view/view.h"
 
 enum {
-	OPTION_FORMAT = 512,
-	OPTION_TOP,
+	OPTION_TOP = 512,
 };
 
 #define DEFAULT_ROWS 10
@@ -25,7 +26,7 @@ enum {
 struct report {
 	struct parsing parsing;
 	const char *path;
-	const struct view_ops *format;
+	struct result_options options;
 	size_t top; /* 0: not said */
 	struct summary summary;
 	struct output output;
@@ -43,8 +44,8 @@ static const char doc[] =
 	"  dwell report night.dwell --format json   one interval that covers all\n";
 
 static const struct argp_option argp_options[] = {
-	{"format", OPTION_FORMAT, "FORMAT", 0, "table, json or csv (table)", 1},
-	{"top", OPTION_TOP, "N", 0, "rows of each table (10); all in json and csv", 1},
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", 1),
+	{"top", OPTION_TOP, "N", 0, "rows of each table (10); all in json, jsonl and csv", 1},
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
@@ -55,11 +56,6 @@ static int take_option(struct report *report, int key, const char *value, struct
 	int result;
 
 	switch (key) {
-	case OPTION_FORMAT:
-		report->format = view_find(value);
-		return report->format
-			       ? 0
-			       : parsing_unknown(error, "format", value, "table, json or csv");
 	case OPTION_TOP:
 		result = parsing_count(value, "--top", &count, error);
 		report->top = (size_t)count;
@@ -70,10 +66,13 @@ static int take_option(struct report *report, int key, const char *value, struct
 		report->path = value;
 		return 0;
 	case ARGP_KEY_END:
-		return report->path ? 0
-				    : error_set(error, EINVAL, "missing FILE: dwell report FILE");
+		result = result_options_end(&report->options, &interval_schema, 1U << BY_THREAD,
+					    error);
+		if (result < 0 || report->path)
+			return result;
+		return error_set(error, EINVAL, "missing FILE: dwell report FILE");
 	}
-	return 1;
+	return result_option(&report->options, key, value, false, error);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -185,13 +184,14 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 {
 	struct interval rows = report->summary.whole;
 	struct view view = {
-		.ops = report->format,
+		.format = report->options.format,
+		.fields = report->options.fields,
 		.out = &report->output,
 		.by = by,
 		.top = report->top,
 	};
 
-	if (view.ops == &view_table && !view.top)
+	if (!view.format && !view.top)
 		view.top = DEFAULT_ROWS;
 	interval_group(&rows, by);
 	if (programs)
@@ -200,11 +200,12 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 		return error_set(error, ENOMEM, "out of memory");
 	if (*title)
 		output_format(&report->output, "\n%s\n", title);
-	if (view.ops->begin)
-		view.ops->begin(&view);
-	view.ops->interval(&view, &rows);
-	if (view.ops->child && report->child.header.size && by == BY_THREAD)
-		view.ops->child(&view, &report->child);
+	if (view_begin(&view, error) < 0)
+		return -1;
+	view_interval(&view, &rows);
+	if (report->child.header.size && by == BY_THREAD)
+		view_child(&view, &report->child);
+	view_end(&view);
 	report->summary.whole = rows;
 	return 0;
 }
@@ -225,16 +226,16 @@ static int run(struct report *report, struct error *error)
 		if (summary_end(&report->summary) < 0 ||
 		    output_init(&report->output, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
-		if (report->format == &view_table) {
+		if (!report->options.format) {
 			write_machine(report, recording_facts(replay.recording));
 			write_states(report);
 		}
 		/* threads first: grouping makes one row of several */
 		result = write_rows(report, BY_THREAD, false,
-				    report->format == &view_table ? "Threads" : "", error);
-		if (result >= 0 && report->format == &view_table)
+				    !report->options.format ? "Threads" : "", error);
+		if (result >= 0 && !report->options.format)
 			result = write_rows(report, BY_PROCESS, false, "Processes", error);
-		if (result >= 0 && report->format == &view_table)
+		if (result >= 0 && !report->options.format)
 			result = write_rows(report, BY_PROCESS, true,
 					    "Programs (all processes of a name)", error);
 		if (result >= 0)
@@ -249,7 +250,7 @@ static int run(struct report *report, struct error *error)
 
 static int report_run(int argc, char **argv)
 {
-	struct report report = {.format = &view_table};
+	struct report report = {.path = NULL};
 	struct error error = {""};
 	int result, code = parsing_run(&report_argp, "dwell report", argc, argv, &report,
 				       &report.parsing);

@@ -37,7 +37,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	interval_group(interval, top->options.by);
 	if (rows_sort(interval->rows, interval->row_count, top->options.sort, interval->about) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	top->view.ops->interval(&top->view, interval);
+	view_interval(&top->view, interval);
 	top->printed++;
 	return flush(top, error);
 }
@@ -46,15 +46,15 @@ static int show_child(void *data, const struct wire_child *child, struct error *
 {
 	struct top *top = data;
 
-	if (top->view.ops->child)
-		top->view.ops->child(&top->view, child);
+	view_child(&top->view, child);
 	return flush(top, error);
 }
 
 static int begin(struct top *top, struct error *error)
 {
 	top->view = (struct view){
-		.ops = top->options.format,
+		.format = top->options.output.format,
+		.fields = top->options.output.fields,
 		.out = &top->output,
 		.by = top->options.by,
 		.top = top->options.top,
@@ -62,8 +62,8 @@ static int begin(struct top *top, struct error *error)
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (top->view.ops->begin)
-		top->view.ops->begin(&top->view);
+	if (view_begin(&top->view, error) < 0)
+		return -1;
 	/* from here on a reader that went away is an error to report, not a signal to die of */
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
@@ -114,14 +114,12 @@ static int show(struct top *top, struct error *error)
 	struct audience audience = {.data = top, .interval = show_interval, .child = show_child};
 	struct top_options *options = &top->options;
 
-	if (!options->format && !options->screen)
-		options->screen = !options->watch.command && !options->watch.count &&
-				  !options->watch.duration_ns && terminal_usable();
-	if (options->screen)
+	if (!options->output.given)
+		options->output.screen = !options->watch.command && !options->watch.count &&
+					 !options->watch.duration_ns && terminal_usable();
+	if (options->output.screen)
 		return options->from ? top_tui_replay(options, error)
 				     : top_tui_live(options, error);
-	if (!options->format)
-		options->format = &view_table;
 	return options->from ? show_recording(top, audience, error)
 			     : show_live(top, audience, error);
 }
@@ -134,6 +132,7 @@ static int top_run(int argc, char **argv)
 
 	if (code == EXIT_DONE) {
 		result = show(&top, &error);
+		view_end(&top.view);
 		output_release(&top.output);
 	}
 	targets_release(&top.options.watch.targets);

@@ -8,8 +8,7 @@
 #include "command/command.h"
 
 enum {
-	OPTION_FORMAT = 512,
-	OPTION_SORT,
+	OPTION_SORT = 512,
 	OPTION_TOP,
 	OPTION_BY,
 	OPTION_FROM,
@@ -35,8 +34,7 @@ static const char doc[] =
 
 static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to print:", 3},
-	{"format", OPTION_FORMAT, "FORMAT", 0,
-	 "tui, table, json or csv (tui on a terminal, else table)", 3},
+	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 3),
 	{"sort", OPTION_SORT, "FIELD", 0,
 	 "largest first; names first to last (active); a heading, or one of the fields:", 3},
 	{"top", OPTION_TOP, "N", 0, "only the first N rows", 3},
@@ -79,15 +77,6 @@ static int parse_by(struct top_options *options, const char *value, struct error
 	return parsing_unknown(error, "grouping", value, "thread, process or cgroup");
 }
 
-static int parse_format(struct top_options *options, const char *value, struct error *error)
-{
-	options->screen = !strcmp(value, "tui");
-	options->format = view_find(value);
-	if (options->screen || options->format)
-		return 0;
-	return parsing_unknown(error, "format", value, "tui, table, json or csv");
-}
-
 /* 1: it is none of these. */
 static int take_option(struct top_options *options, int key, char *value, struct error *error)
 {
@@ -95,8 +84,6 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	int result;
 
 	switch (key) {
-	case OPTION_FORMAT:
-		return parse_format(options, value, error);
 	case OPTION_SORT:
 		options->sort = field_find(value);
 		return options->sort ? 0 : parsing_unknown(error, "field", value, field_names());
@@ -119,12 +106,12 @@ static int take_option(struct top_options *options, int key, char *value, struct
 		options->force = true;
 		return 0;
 	}
-	return 1;
+	return result_option(&options->output, key, value, true, error);
 }
 
-static int check_together(const struct top_options *options, struct error *error)
+static int check_together(struct top_options *options, struct error *error)
 {
-	if (!field_applies(options->sort, options->by))
+	if (!field_applies(options->sort, 1U << options->by))
 		return error_set(error, EINVAL, "rows by %s have no field '%s' to sort by",
 				 grouping_keys[options->by], options->sort->name);
 	if (options->from && (options->record || options->watch.command ||
@@ -133,13 +120,13 @@ static int check_together(const struct top_options *options, struct error *error
 			error, EINVAL,
 			"--from shows what was recorded: it takes no target, no command and "
 			"no --record");
-	if (options->screen && options->watch.command)
+	if (options->output.screen && options->watch.command)
 		return error_set(error, EINVAL,
 				 "the command would share the screen: use --format table, or dwell "
 				 "record");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
-	return 0;
+	return result_options_end(&options->output, &interval_schema, 1U << options->by, error);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)

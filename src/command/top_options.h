@@ -7,16 +7,17 @@
 #include <stdint.h>
 
 #include "command/watch_options.h"
+#include "command/result_options.h"
 #include "model/group.h"
+#include "view/fields.h"
 #include "view/view.h"
 
 struct top_options {
 	struct watch_options watch;
-	const char *from;	       /* a recording; NULL = live */
-	const char *record;	       /* NULL = no */
-	bool force;		       /* an existing recording is replaced */
-	bool screen;		       /* --format tui */
-	const struct view_ops *format; /* NULL: not said, or the screen */
+	const char *from;   /* a recording; NULL = live */
+	const char *record; /* NULL = no */
+	bool force;	    /* an existing recording is replaced */
+	struct result_options output;
 	const struct field *sort;
 	enum grouping by;
 	size_t top; /* 0 = all */

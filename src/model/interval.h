@@ -80,6 +80,11 @@ static inline uint64_t row_active_ns(const struct row *row)
 	       row->states_ns[STATE_STOLEN] + row->states_ns[STATE_IRQ];
 }
 
+static inline bool row_is_idle(const struct row *row)
+{
+	return !row->exited && !row_active_ns(row);
+}
+
 /* How much of the time that the machine's CPUs were busy the hypervisor took away: 0 to 1. */
 static inline double interval_stolen_share(const struct interval *interval)
 {

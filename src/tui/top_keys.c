@@ -101,7 +101,7 @@ static enum screen_request sort_step(struct top_screen *screen, int step)
 
 	do
 		at = (at + field_count + (size_t)step) % field_count;
-	while (!field_applies(&fields[at], screen->by));
+	while (!field_applies(&fields[at], 1U << screen->by));
 	screen->sort = &fields[at];
 	screen->reverse = false;
 	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
@@ -134,7 +134,7 @@ ACTION(sort_common)
 		at++;
 	do
 		at = (at + 1) % ARRAY_SIZE(common);
-	while (!field_applies(field_find(common[at]), screen->by));
+	while (!field_applies(field_find(common[at]), 1U << screen->by));
 	screen->sort = field_find(common[at]);
 	screen->reverse = false;
 	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;

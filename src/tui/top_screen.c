@@ -101,7 +101,7 @@ int top_arrange(struct top_screen *screen)
 {
 	if (!screen->interval.about)
 		return 0;
-	if (!field_applies(screen->sort, screen->by))
+	if (!field_applies(screen->sort, 1U << screen->by))
 		screen->sort = field_find("active");
 	if (array_reserve(&screen->order, &screen->order_room, screen->row_count,
 			  sizeof(*screen->order)) < 0)

@@ -4,6 +4,7 @@
 #define DWELL_VIEW_BLOCKED_H
 
 #include "base/output.h"
+#include "emit/emit.h"
 #include "model/stalls.h"
 
 struct blocked_summary {
@@ -15,9 +16,12 @@ struct blocked_summary {
 /* A line for a stall. */
 void blocked_json_stall(struct output *out, const struct stalls *stalls, const struct stall *stall);
 
-/* The last line. */
-void blocked_json_summary(struct output *out, const struct blocked_summary *summary);
+extern const struct schema stall_schema, blocked_schema, hotspot_schema;
 
+/* The summary, as emit_result(): of `blocked_schema`. 0 or -ENOMEM. */
+int blocked_emit(const struct emit *emit, const struct blocked_summary *summary) must_check;
+
+/* The page of text. */
 void blocked_table(struct output *out, const struct blocked_summary *summary);
 
 #endif

@@ -225,7 +225,13 @@ static int json_stall(struct blocked_export *export, const struct stall *stall)
 
 static void json_end(struct blocked_export *export, const struct blocked_summary *summary)
 {
-	blocked_json_summary(export->out, summary);
+	struct emit emit = {.format = &format_json,
+			    .schema = &blocked_schema,
+			    .levels = ~0U,
+			    .out = export->out};
+
+	if (blocked_emit(&emit, summary) < 0)
+		output_fail(export->out, ENOMEM);
 }
 
 static const struct blocked_export_ops export_json = {

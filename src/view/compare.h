@@ -4,15 +4,35 @@
 #define DWELL_VIEW_COMPARE_H
 
 #include "base/output.h"
+#include "emit/emit.h"
 #include "load/compare.h"
+#include "model/comparison.h"
 
 /* `paths`: what a and b were read from. `all`: metrics that did not change too. */
 void compare_table(struct output *out, const struct load_comparison *comparison,
 		   const char *const paths[2], bool all);
 
-/* One object. */
-void compare_json(struct output *out, const struct load_comparison *comparison,
+extern const struct schema compare_load_schema, metric_schema;
+
+/* As emit_result(), of `compare_load_schema`; in formats of rows the metrics. */
+void compare_emit(const struct emit *emit, const struct load_comparison *comparison,
 		  const char *const paths[2]);
+
+/* What two measurements of blocked workers differ in. */
+struct blocked_comparison {
+	const char *const *paths; /* two */
+	const struct compared_side *sides[2];
+	const struct comparison *comparison;
+};
+
+/* The row is a struct blocked_comparison. */
+extern const struct schema compare_blocked_schema;
+
+/* At most `rows` hotspots. */
+void compare_blocked_table(struct output *out, const struct blocked_comparison *pair, size_t rows);
+
+/* By enum comparison_change. */
+extern const char *const compare_changes[];
 
 /* For verdicts of people and of programs; NULL of LOAD_UNKNOWN. */
 extern const char *const compare_verdicts[LOAD_VERDICTS];

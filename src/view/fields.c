@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/histogram.h"
@@ -14,35 +15,33 @@
 #define NAMED	(1U << BY_THREAD | 1U << BY_PROCESS)
 #define SUMS	(1U << BY_PROCESS | 1U << BY_CGROUP)
 
+/* A getter with its item's row and session. */
 #define GETTER(name)                                                                               \
-	static void name(__attribute__((unused)) const struct field *field,                        \
-			 __attribute__((unused)) const struct row *row,                            \
-			 __attribute__((unused)) const struct about *about, struct value *value)
+	static void name##_of(__attribute__((unused)) const struct field *field,                   \
+			      __attribute__((unused)) const struct row *row,                       \
+			      __attribute__((unused)) const struct about *about,                   \
+			      struct value *value);                                                \
+	static void name(const struct field *field, const struct item *item, struct value *value)  \
+	{                                                                                          \
+		name##_of(field, item->row, item->context, value);                                 \
+	}                                                                                          \
+	static void name##_of(__attribute__((unused)) const struct field *field,                   \
+			      __attribute__((unused)) const struct row *row,                       \
+			      __attribute__((unused)) const struct about *about,                   \
+			      struct value *value)
 
 #define NUMBER_GETTER(name, expression)                                                            \
 	GETTER(name)                                                                               \
 	{                                                                                          \
-		number(value, expression);                                                         \
+		value_number(value, expression);                                                   \
 	}
 
-static void number(struct value *value, uint64_t n)
-{
-	value->kind = VALUE_NUMBER;
-	value->number = n;
-}
-
-static void string(struct value *value, const char *text)
-{
-	value->kind = VALUE_STRING;
-	value->string = text;
-}
+static_assert(REASON_BYTES <= VALUE_TEXT_BYTES, "a reason fits a value");
 
 /* What a sum over several may not have. */
 static void identifier(struct value *value, uint64_t n)
 {
-	number(value, n);
-	if (!n)
-		value->kind = VALUE_NULL;
+	value_known(value, n, n > 0);
 }
 
 GETTER(get_pid)
@@ -56,11 +55,11 @@ GETTER(get_tid)
 NUMBER_GETTER(get_parent, row->parent_pid)
 GETTER(get_comm)
 {
-	string(value, row->comm);
+	value_string(value, row->comm);
 }
 GETTER(get_process)
 {
-	string(value, row->process);
+	value_string(value, row->process);
 }
 NUMBER_GETTER(get_threads, row->threads)
 GETTER(get_start)
@@ -71,7 +70,7 @@ NUMBER_GETTER(get_observed, row->observed_ns)
 GETTER(get_state_ns)
 {
 	if (about_measures(about, wire_of_state((enum state)field->argument)))
-		number(value, row->states_ns[field->argument]);
+		value_number(value, row->states_ns[field->argument]);
 	else
 		value->kind = VALUE_NULL;
 }
@@ -82,15 +81,18 @@ NUMBER_GETTER(get_migrations, row->migrations)
 NUMBER_GETTER(get_woken, row->woken)
 NUMBER_GETTER(get_preempted, row->preempted)
 NUMBER_GETTER(get_throttled, row->throttled)
+/* Without a single one that is known, the object of them is null, not one of nulls. */
 GETTER(get_delay)
 {
-	if (!(row->delays_measured & 1U << field->argument)) {
-		value->kind = VALUE_NULL;
-		return;
-	}
-	value->kind = VALUE_DELAY;
-	value->number = row->delays[field->argument].total_ns;
-	value->count = row->delays[field->argument].count;
+	const struct wire_delay *delay = &row->delays[field->argument];
+
+	if (!row->delays_measured)
+		value_absent(value);
+	else if (!(row->delays_measured & 1U << field->argument))
+		value_null(value);
+	else
+		value_object(value, delay, NULL);
+	value->number = delay->total_ns; /* to sort by */
 }
 
 GETTER(get_cgroup)
@@ -98,15 +100,14 @@ GETTER(get_cgroup)
 	const char *path = about_cgroup(about, row->cgroup_id);
 
 	if (path)
-		string(value, path);
+		value_string(value, path);
 	else
 		value->kind = VALUE_NULL;
 }
 
 GETTER(get_exited)
 {
-	value->kind = VALUE_BOOL;
-	value->number = row->exited;
+	value_bool(value, row->exited);
 }
 
 /* What the thread does now. */
@@ -115,9 +116,9 @@ GETTER(get_state)
 	if (!row_has_state(row, about))
 		value->kind = VALUE_NULL;
 	else if (row->where.state == WIRE_ON_CPU)
-		string(value, "running");
+		value_string(value, "running");
 	else
-		string(value, state_info[state_of_wait(row->where.state)].key);
+		value_string(value, state_info[state_of_wait(row->where.state)].key);
 }
 
 GETTER(get_reason)
@@ -127,7 +128,7 @@ GETTER(get_reason)
 		return;
 	}
 	reason_format(value->text, sizeof(value->text), row->where, about_is_native(about));
-	string(value, value->text);
+	value_string(value, value->text);
 }
 
 GETTER(get_in_state)
@@ -135,13 +136,13 @@ GETTER(get_in_state)
 	if (!row_has_state(row, about))
 		value->kind = VALUE_NULL;
 	else
-		number(value, row->in_state_ns);
+		value_number(value, row->in_state_ns);
 }
 
 GETTER(get_exit_code)
 {
 	if (row->exited)
-		number(value, (uint32_t)row->exit_code);
+		value_number(value, (uint32_t)row->exit_code);
 	else
 		value->kind = VALUE_NULL;
 }
@@ -152,7 +153,7 @@ NUMBER_GETTER(get_latency_count, histogram_count(row->latency, WIRE_LATENCY_BUCK
 GETTER(get_latency_max)
 {
 	if (row->latency_max_ns)
-		number(value, row->latency_max_ns);
+		value_number(value, row->latency_max_ns);
 	else
 		value->kind = VALUE_NULL;
 }
@@ -160,8 +161,9 @@ GETTER(get_latency_max)
 GETTER(get_latency_percentile)
 {
 	if (histogram_count(row->latency, WIRE_LATENCY_BUCKETS))
-		number(value, histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS,
-						   field->argument / 100.0, row->latency_max_ns));
+		value_number(value,
+			     histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS,
+						  field->argument / 100.0, row->latency_max_ns));
 	else
 		value->kind = VALUE_NULL;
 }
@@ -169,67 +171,113 @@ GETTER(get_latency_percentile)
 /* Not in JSON: the default order. */
 NUMBER_GETTER(get_active, row_active_ns(row))
 
+static const struct field delay_fields[] = {
+	NUMBER_FIELD(struct wire_delay, count, "count", "how often"),
+	NUMBER_FIELD(struct wire_delay, total_ns, "total_ns", "how long in all"),
+};
+
+static const struct schema delay_schema = {
+	.name = "delay", .help = "waits of one kind", SCHEMA_FIELDS(delay_fields)};
+
+#define INTEGER .type = FIELD_INTEGER
+#define STRING	.type = FIELD_STRING
+#define BOOL	.type = FIELD_BOOL
+
 #define STATE_FIELD(name, number, key, header, help)                                               \
-	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name, 0},
+	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name, 0, INTEGER},
 #define DELAY_FIELD(name, index, key, version, help)                                               \
-	{"delay-" key, "delays", key, NULL, "delays: " help, ALL, get_delay, index, 0},
+	{"delay-" key,                                                                             \
+	 "delays",                                                                                 \
+	 key,                                                                                      \
+	 NULL,                                                                                     \
+	 "delays: " help,                                                                          \
+	 ALL,                                                                                      \
+	 get_delay,                                                                                \
+	 index,                                                                                    \
+	 0,                                                                                        \
+	 .type = FIELD_OBJECT,                                                                     \
+	 .schema = &delay_schema,                                                                  \
+	 .flags = FIELD_MAYBE},
 
 const struct field fields[] = {
-	{"pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0, 0},
-	{"tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0, 0},
-	{"parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED, get_parent, 0, 0},
-	{"comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0, 0},
-	{"process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0, 0},
-	{"cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0, 0},
-	{"threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads, 0, 0},
-	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0, 0},
+	{"pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0, 0, INTEGER},
+	{"tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0, 0, INTEGER},
+	{"parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED, get_parent, 0, 0,
+	 INTEGER},
+	{"comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0, 0, STRING},
+	{"process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0, 0, STRING},
+	{"cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0, 0, STRING},
+	{"threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads, 0, 0,
+	 INTEGER},
+	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0, 0,
+	 INTEGER},
 	{"observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
-	 get_observed, 0, 0},
+	 get_observed, 0, 0, INTEGER},
 	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* thirteen */
 	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0,
-	 WIRE_FIGURE_STATE},
+	 WIRE_FIGURE_STATE, STRING},
 	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason, 0,
-	 WIRE_FIGURE_STATE},
+	 WIRE_FIGURE_STATE, STRING},
 	{"in-state", NULL, "in_state_ns", NULL, "how long already", THREADS, get_in_state, 0,
-	 WIRE_FIGURE_STATE},
+	 WIRE_FIGURE_STATE, INTEGER},
 	{"voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
-	 get_voluntary, 0, WIRE_FIGURE_SWITCHES},
+	 get_voluntary, 0, WIRE_FIGURE_SWITCHES, INTEGER},
 	{"involuntary", "switches", "involuntary", NULL, "switches although it could go on", ALL,
-	 get_involuntary, 0, WIRE_FIGURE_SWITCHES},
-	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0, WIRE_FIGURE_WAKEUPS},
+	 get_involuntary, 0, WIRE_FIGURE_SWITCHES, INTEGER},
+	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0, WIRE_FIGURE_WAKEUPS,
+	 INTEGER},
 	{"migrations", NULL, "migrations", NULL, "moves to another CPU", ALL, get_migrations, 0,
-	 WIRE_FIGURE_MIGRATIONS},
+	 WIRE_FIGURE_MIGRATIONS, INTEGER},
 	{"waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL, get_latency_count,
-	 0, WIRE_FIGURE_LATENCY},
+	 0, WIRE_FIGURE_LATENCY, INTEGER},
 	{"max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL, get_latency_max, 0,
-	 WIRE_FIGURE_LATENCY},
+	 WIRE_FIGURE_LATENCY, INTEGER},
 	{"p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL, get_latency_percentile,
-	 50, WIRE_FIGURE_LATENCY},
+	 50, WIRE_FIGURE_LATENCY, INTEGER},
 	{"p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU", ALL,
-	 get_latency_percentile, 99, WIRE_FIGURE_LATENCY},
+	 get_latency_percentile, 99, WIRE_FIGURE_LATENCY, INTEGER},
 	{"woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, get_woken, 0,
-	 WIRE_FIGURE_WAKEUPS},
+	 WIRE_FIGURE_WAKEUPS, INTEGER},
 	{"preempted", "runnable", "preempted", NULL, "stayed runnable when it lost its CPU", ALL,
-	 get_preempted, 0, WIRE_FIGURE_WAKEUPS},
+	 get_preempted, 0, WIRE_FIGURE_WAKEUPS, INTEGER},
 	{"throttled", "runnable", "throttled", NULL, "of those, by its cgroup's CPU limit", ALL,
-	 get_throttled, 0, WIRE_FIGURE_WAKEUPS},
+	 get_throttled, 0, WIRE_FIGURE_WAKEUPS, INTEGER},
 	WIRE_DELAY_KINDS(DELAY_FIELD) /* eight */
-	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0},
+	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0, BOOL},
 	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
-	 0, 0},
+	 0, 0, INTEGER},
 	{"active", NULL, NULL, NULL, "time on or waiting for a CPU, in disk, lock and swap", ALL,
-	 get_active, 0, 0},
+	 get_active, 0, 0, INTEGER},
 };
 
 const size_t field_count = sizeof(fields) / sizeof(fields[0]);
 
+/* A source may not measure what a field needs (enum wire_figure). */
+static void get_measured(const struct field *field, const struct item *item,
+			 struct value *ret_value)
+{
+	const struct about *about = item->context;
+
+	if (field->needs & ~about->session.figures)
+		value_null(ret_value);
+	else
+		field->get(field, item, ret_value);
+}
+
+const struct schema thread_schema = {
+	.name = "thread",
+	.help = "what a thread did, or those of a process or cgroup together",
+	.fields = fields,
+	.count = ARRAY_SIZE(fields),
+	.get = get_measured,
+};
+
 void field_get(const struct field *field, const struct row *row, const struct about *about,
 	       struct value *ret_value)
 {
-	if (field->needs & ~about->session.figures)
-		ret_value->kind = VALUE_NULL;
-	else
-		field->get(field, row, about, ret_value);
+	struct item item = {row, about};
+
+	get_measured(field, &item, ret_value);
 }
 
 const struct field *field_find(const char *name)
@@ -253,12 +301,13 @@ static void ordered_row_init(struct ordered_row *ordered, const struct row *row,
 	struct value value;
 
 	field_get(field, row, about, &value);
-	*ordered = (struct ordered_row){.row = row, .missing = value.kind == VALUE_NULL};
+	*ordered = (struct ordered_row){
+		.row = row, .missing = value.kind == VALUE_NULL || value.kind == VALUE_ABSENT};
 	if (value.kind == VALUE_STRING && value.string == value.text)
 		ordered->number = (uint64_t)row->where.state << 32 | (uint16_t)row->where.syscall;
 	else if (value.kind == VALUE_STRING)
 		ordered->string = value.string;
-	else if (value.kind != VALUE_NULL)
+	else if (!ordered->missing)
 		ordered->number = value.number;
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The one table of what a row has to show: text columns, CSV columns, JSON keys, sort keys and the
- * list in --help all come from it, so they cannot disagree.
- */
+/* What a row of an interval has to show: its schema, and the orders that it can be sorted in. */
 #ifndef DWELL_VIEW_FIELDS_H
 #define DWELL_VIEW_FIELDS_H
 
@@ -10,46 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "emit/schema.h"
 #include "model/group.h"
 #include "model/interval.h"
 #include "model/reason.h"
 
-enum value_kind {
-	VALUE_NULL, /* not measured, or meaningless for this row */
-	VALUE_NUMBER,
-	VALUE_STRING,
-	VALUE_BOOL,
-	VALUE_DELAY, /* two numbers: how often, and how long in all */
-};
-
-struct value {
-	enum value_kind kind;
-	uint64_t number;    /* of VALUE_DELAY: ns */
-	uint64_t count;	    /* of VALUE_DELAY */
-	const char *string; /* any bytes; into `text`, the row, or a cache that outlives it */
-	char text[REASON_BYTES];
-};
-
-struct field {
-	const char *name;   /* for --sort; unique */
-	const char *group;  /* JSON object it is in, NULL = the row itself; neighbours share one */
-	const char *key;    /* JSON key; NULL = only for sorting */
-	const char *header; /* column in tables; NULL = has none */
-	const char *help;
-	unsigned int levels; /* which groupings have it: 1 << enum grouping */
-	void (*get)(const struct field *field, const struct row *row, const struct about *about,
-		    struct value *ret_value);
-	int argument;	    /* for `get`: which of several alike */
-	unsigned int needs; /* enum wire_figure; a source without it gives null */
-};
+/* Of the rows of an interval; getters take the session (struct about) as context. */
+extern const struct schema thread_schema;
 
 extern const struct field fields[];
 extern const size_t field_count;
-
-static inline bool field_applies(const struct field *field, enum grouping by)
-{
-	return field->levels & 1U << by;
-}
 
 /* The value of a field; null where the session does not measure it. */
 void field_get(const struct field *field, const struct row *row, const struct about *about,

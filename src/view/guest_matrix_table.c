@@ -32,14 +32,14 @@ static void write_text(struct output *out, const char *text, size_t columns)
 }
 
 /* Widths of the columns that depend on what is in them. */
-struct columns {
+struct cell_widths {
 	size_t kernel; /* 0: there is one kernel, which the heading names */
 	size_t topology;
 };
 
-static struct columns measure(const struct matrix *matrix)
+static struct cell_widths measure(const struct matrix *matrix)
 {
-	struct columns columns = {.topology = strlen("TOPOLOGY")};
+	struct cell_widths columns = {.topology = strlen("TOPOLOGY")};
 
 	for (size_t i = 0; matrix->kernels.count > 1 && i < matrix->kernels.count; i++)
 		columns.kernel = columns_of(matrix_kernel_name(matrix, i),
@@ -63,7 +63,7 @@ static bool has_checks(const struct matrix_cell *cells, size_t count)
 }
 
 static void write_heading(struct output *out, const struct matrix *matrix,
-			  const struct columns *columns)
+			  const struct cell_widths *columns)
 {
 	write_text(out, matrix->name, NAME_COLUMNS * 2);
 	output_char(out, ':');
@@ -150,7 +150,7 @@ static void write_checks(struct output *out, const struct matrix_cell *cells, si
 }
 
 static void write_row(struct output *out, const struct matrix *matrix,
-		      const struct columns *columns, const struct matrix_cell *cells)
+		      const struct cell_widths *columns, const struct matrix_cell *cells)
 {
 	size_t count = matrix->schedulers.count * matrix->repeat;
 
@@ -238,7 +238,7 @@ void guest_matrix_counts(char *into, size_t room, const struct matrix *matrix)
 
 int guest_matrix_table(struct output *out, const struct matrix *matrix)
 {
-	struct columns columns = measure(matrix);
+	struct cell_widths columns = measure(matrix);
 	size_t row = matrix->schedulers.count * matrix->repeat;
 	char counts[160];
 	int result = 0;

@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "view/fields.h"
 #include "view/view.h"
 
 #define NAME_COLUMNS   15
@@ -159,11 +160,6 @@ static void write_row(const struct view *view, const struct row *row, const stru
 	output_char(out, '\n');
 }
 
-static bool is_idle(const struct row *row)
-{
-	return !row->exited && !row_active_ns(row);
-}
-
 /* `lost 0`, or `LOST 3 exits, 1 torn` */
 static void write_losses(struct output *out, const struct wire_losses *losses)
 {
@@ -235,20 +231,19 @@ static void write_title(const struct view *view, const struct interval *interval
 	write_losses(view->out, losses);
 }
 
-static void table_interval(const struct view *view, const struct interval *interval)
+void page_interval(const struct view *view, const struct interval *interval)
 {
 	size_t limit = view->top ? view->top : interval->row_count;
-	/* of a target, everything is of interest */
-	bool all = view->show_idle || interval->about->session.flags & WIRE_SESSION_TARGETED;
+	bool all = view_shows_idle(view, interval);
 	size_t shown = 0;
 
 	for (size_t i = 0; i < interval->row_count && shown < limit; i++)
-		shown += all || !is_idle(&interval->rows[i]);
+		shown += all || !row_is_idle(&interval->rows[i]);
 	write_title(view, interval, shown);
 	if (shown)
 		write_heading(view, interval->about);
 	for (size_t i = 0; i < interval->row_count && shown; i++) {
-		if (!all && is_idle(&interval->rows[i]))
+		if (!all && row_is_idle(&interval->rows[i]))
 			continue;
 		write_row(view, &interval->rows[i], interval->about);
 		shown--;
@@ -256,7 +251,7 @@ static void table_interval(const struct view *view, const struct interval *inter
 	output_char(view->out, '\n');
 }
 
-static void table_child(const struct view *view, const struct wire_child *child)
+void page_child(const struct view *view, const struct wire_child *child)
 {
 	char length[16];
 
@@ -266,10 +261,3 @@ static void table_child(const struct view *view, const struct wire_child *child)
 	duration_format(length, sizeof(length), child->duration_ns);
 	output_format(view->out, " after %s\n", length);
 }
-
-const struct view_ops view_table = {
-	.name = "table",
-	.help = "percentages of the time each thread existed, most active first",
-	.interval = table_interval,
-	.child = table_child,
-};

@@ -6,15 +6,57 @@
 
 #include "base/duration.h"
 
-const struct view_ops *const views[] = {&view_table, &view_json, &view_csv};
-const size_t view_count = ARRAY_SIZE(views);
-
-const struct view_ops *view_find(const char *name)
+int view_begin(struct view *view, struct error *error)
 {
-	for (size_t i = 0; i < view_count; i++)
-		if (!strcmp(views[i]->name, name))
-			return views[i];
-	return NULL;
+	if (!view->format)
+		return 0;
+	return emit_begin(&view->emit, view->format, &interval_schema, 1U << view->by, view->fields,
+			  view->out, error);
+}
+
+/* Leaves out rows without any active time. */
+static void drop_idle(struct interval *interval)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < interval->row_count; i++)
+		if (!row_is_idle(&interval->rows[i]))
+			interval->rows[count++] = interval->rows[i];
+	interval->row_count = count;
+}
+
+void view_interval(const struct view *view, struct interval *interval)
+{
+	struct item item = {interval, view};
+
+	if (!view->format) {
+		page_interval(view, interval);
+		return;
+	}
+	if (view->format == &format_table && !view_shows_idle(view, interval))
+		drop_idle(interval);
+	emit_result(&view->emit, &item);
+}
+
+void view_child(const struct view *view, const struct wire_child *child)
+{
+	struct item item = {child, NULL};
+
+	if (!view->format)
+		page_child(view, child);
+	else if (!view->format->has_rows)
+		emit_json_line(view->out, &child_schema, &item);
+}
+
+void view_end(struct view *view)
+{
+	emit_end(&view->emit);
+}
+
+bool view_shows_idle(const struct view *view, const struct interval *interval)
+{
+	/* of a target, everything is of interest */
+	return view->show_idle || interval->about->session.flags & WIRE_SESSION_TARGETED;
 }
 
 size_t view_rows(const struct view *view, const struct interval *interval)

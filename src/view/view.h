@@ -1,44 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Output formats: one file each, one line in `views`. */
+/* Intervals in any format: as a page of text, or by their schema. */
 #ifndef DWELL_VIEW_VIEW_H
 #define DWELL_VIEW_VIEW_H
 
 #include <stdbool.h>
 
-#include "base/output.h"
+#include "emit/emit.h"
 #include "model/group.h"
 #include "model/interval.h"
-#include "view/fields.h"
 
 struct view {
-	const struct view_ops *ops;
+	const struct format *format; /* NULL: the page of text */
+	const char *fields;	     /* of --fields; NULL: all */
 	struct output *out;
 	enum grouping by;
-	size_t top;	/* rows to show, 0 = all */
-	bool show_idle; /* in tables: also rows without any active time */
+	size_t top;	  /* rows to show, 0 = all */
+	bool show_idle;	  /* in text: also rows without any active time */
+	struct emit emit; /* the view's own */
 };
 
-struct view_ops {
-	const char *name;
-	const char *help;
-	/* Once, before the first interval; may be NULL. */
-	void (*begin)(const struct view *view);
-	/* Rows come sorted and grouped; the view shows the first `top`. */
-	void (*interval)(const struct view *view, const struct interval *interval);
-	/* The watched command has ended; may be NULL. */
-	void (*child)(const struct view *view, const struct wire_child *child);
-};
+extern const struct schema interval_schema, child_schema, missing_schema;
 
-extern const struct view_ops view_table, view_json, view_csv;
+/* Once, before the first interval. -EINVAL for --fields that do not exist; -ENOMEM. */
+int view_begin(struct view *view, struct error *error) must_check;
 
-extern const struct view_ops *const views[];
-extern const size_t view_count;
+/* Rows come sorted and grouped; the view shows the first `top`. It may move them. */
+void view_interval(const struct view *view, struct interval *interval);
 
-/* NULL: no such format. */
-const struct view_ops *view_find(const char *name);
+/* The watched command has ended. */
+void view_child(const struct view *view, const struct wire_child *child);
+
+void view_end(struct view *view);
+
+/* Whether text has rows without any active time too. */
+bool view_shows_idle(const struct view *view, const struct interval *interval);
 
 /* How many of the interval's rows to show. */
 size_t view_rows(const struct view *view, const struct interval *interval);
+
+/* The page of text: percentages of the time each row existed. */
+void page_interval(const struct view *view, const struct interval *interval);
+void page_child(const struct view *view, const struct wire_child *child);
 
 /* RFC 3339, UTC, nanoseconds: 31 bytes with the NUL. */
 #define VIEW_TIME_BYTES 40

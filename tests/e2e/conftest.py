@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+import schemas
 
 BUILD = pathlib.Path(os.environ.get("DWELL_BUILD", "build")).resolve()
 DWELL = str(BUILD / "dwell")
@@ -42,6 +43,8 @@ def parse(output):
     intervals, ended = [], None
     for line in output.splitlines():
         record = json.loads(line)
+        if len(intervals) < 2 or record["type"] == "exit":
+            assert not schemas.mistakes(record), schemas.mistakes(record)[:5]
         if record["type"] == "exit":
             ended = record
             continue

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running `dwell load`, and what must be gone afterwards."""
-import json
 import pathlib
 import subprocess
 import time
 
+import schemas
 from conftest import DWELL, run
 
 CGROUPS = [pathlib.Path(line.split()[1]) for line in open("/proc/self/mounts") if line.split()[2] == "cgroup2"]
@@ -16,7 +16,7 @@ class Load:
     def __init__(self, *arguments, timeout=60, **options):
         done = run("load", *arguments, "--json", timeout=timeout, **options)
         self.status, self.error = done.returncode, done.stderr
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lines = schemas.read(done.stdout)
         self.workers = [line for line in lines if line["type"] == "worker"]
         self.run = next((line for line in lines if line["type"] == "load"), None)
         self.groups = self.run["groups"] if self.run else []

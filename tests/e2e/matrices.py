@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+import schemas
 
 from conftest import BUILD, DWELL, run
 from loads import processes
@@ -49,7 +50,7 @@ class Matrix:
     def json(self, *options):
         """(exit status, the object)"""
         done = self.run("--format", "json", *options)
-        return done.returncode, json.loads(done.stdout)
+        return done.returncode, schemas.read(done.stdout)[0]
 
     def verdicts(self):
         """Those of --out, in the order of the cells."""

@@ -13,6 +13,7 @@ import threading
 import time
 
 import pytest
+import schemas
 
 from conftest import BUILD, DWELL
 from verdicts import inconclusive
@@ -190,7 +191,7 @@ class Blocked:
         output = self.output.read()
         self.errors = "".join(self.told) + errors
         self.status = self.process.returncode
-        lines = [json.loads(line) for line in output.splitlines()]
+        lines = schemas.read(output)
         assert lines, self.errors
         assert all(line["type"] == "stall" for line in lines[:-1]) and lines[-1]["type"] == "blocked"
         return lines[:-1], lines[-1]

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+import schemas
 
 from conftest import DWELL, WORKLOAD, run, sum_ns
 from services import Blocked, Service, SlowNames, loop_service, stall_of, taken_away, tokio_service
@@ -420,7 +421,7 @@ def test_comparing_two_measurements(tmp_path):
     # what was printed is as good as what was recorded
     other = run("compare", before, as_json, "--format", "json")
     assert other.stdout.replace(str(as_json), str(after)) == done.stdout
-    comparison = json.loads(done.stdout)
+    comparison = schemas.read(done.stdout)[0]
     changes = {(item["function"], item["cause"]): item["change"] for item in comparison["hotspots"]}
     assert changes["read_ledger", "lock"] == "new" and changes["wait_for_printer", "sleep"] == "better"
     assert [change for (function, _), change in changes.items() if function == "compute_report"][0] == "gone"

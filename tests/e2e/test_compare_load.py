@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import pytest
+import schemas
 
 from conftest import DWELL, run
 
@@ -36,7 +37,7 @@ def compare(*arguments):
     """-> (exit status, the comparison, what was said)"""
     done = run("compare", *arguments, "--format", "json")
     assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout), done.stderr
+    return done.returncode, schemas.read(done.stdout)[0], done.stderr
 
 
 def metrics(comparison, group=0):

@@ -10,6 +10,7 @@ import time
 
 import guests
 import pytest
+import schemas
 from conftest import DWELL, run, sum_ns
 from guests import KERNEL, await_end_of, below, guest, start
 from loads import children, spec
@@ -113,7 +114,7 @@ def test_files_come_back(tmp_path):
     assert (work / "secret").stat().st_mode & 0o777 == 0o600 and (work / "script").stat().st_mode & 0o777 == 0o644
     names = ["below/there", "below/x", "empty", "here", "result", "script", "secret", "untouched"]
     assert sorted(entries(work)) == names and sorted(entries(other)) == ["file"]
-    assert json.loads((work / "result").read_text())["files"] == 6
+    assert schemas.read((work / "result").read_text())[0]["files"] == 6
     assert not pathlib.Path("/tmp/elsewhere").exists()
 
 
@@ -193,6 +194,6 @@ def test_what_kvm_could_not_run_is_no_error_of_what_emulation_could(tmp_path):
     path = dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}")
     done = run("guest", "--kernel", KERNEL, "--result", tmp_path / "result", "--", "load", "steady", "-d", "200ms", timeout=120,
                env=path)
-    result = json.loads((tmp_path / "result").read_text())
+    result = schemas.read((tmp_path / "result").read_text())[0]
     assert (done.returncode, result["accel"], result["error"]) == (0, "tcg", None)
     assert "emulated (TCG)" in done.stderr

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import pytest
+import schemas
 
 import guests
 from guests import KERNEL, KERNELS, guest
@@ -26,7 +27,7 @@ def under(scheduler, *command, directory, options=(), **others):
     """The command under a scheduler; with what --result tells."""
     result = pathlib.Path(directory) / "result.json"
     done = guest(*command, options=["--scheduler", scheduler, "--result", result, *options], cwd=directory, **others)
-    return done, json.loads(result.read_text())
+    return done, schemas.read(result.read_text())[0]
 
 
 def report_of(done):

@@ -15,6 +15,7 @@
 #include "tui/blocked_screen.h"
 #include "tui/top_screen.h"
 #include "view/blocked_export.h"
+#include "view/fields.h"
 #include "view/view.h"
 
 struct show {
@@ -30,19 +31,24 @@ struct show {
 
 static void show_views(struct show *show, const struct interval *interval)
 {
-	for (size_t i = 0; i < view_count; i++) {
+	/* the last is the page of text */
+	for (size_t i = 0; i <= format_count; i++) {
 		for (int by = 0; by < GROUPINGS_COUNT; by++) {
 			struct interval copy = *interval;
-			struct view view = {
-				.ops = views[i], .out = &show->output, .by = (enum grouping)by};
+			struct view view = {.format = i < format_count ? formats[i] : NULL,
+					    .out = &show->output,
+					    .by = (enum grouping)by};
+			struct error error;
 
 			copy.rows = malloc(copy.row_count * sizeof(*copy.rows) + 1);
 			for (size_t j = 0; j < copy.row_count; j++)
 				copy.rows[j] = interval->rows[j];
 			interval_group(&copy, (enum grouping)by);
 			if (rows_sort(copy.rows, copy.row_count, field_find("p99"), copy.about) ==
-			    0)
-				view.ops->interval(&view, &copy);
+				    0 &&
+			    view_begin(&view, &error) == 0)
+				view_interval(&view, &copy);
+			view_end(&view);
 			free(copy.rows);
 			show->output.used = 0;
 		}
@@ -70,8 +76,17 @@ static void show_blocked(struct show *show)
 	}
 	blocked_table(&show->output, &summary);
 	show->output.used = 0;
-	blocked_json_summary(&show->output, &summary);
-	show->output.used = 0;
+	for (size_t i = 0; i < format_count; i++) {
+		struct error error;
+		struct emit emit;
+
+		if (emit_begin(&emit, formats[i], &blocked_schema, ~0U, NULL, &show->output,
+			       &error) < 0 ||
+		    blocked_emit(&emit, &summary) < 0)
+			abort();
+		emit_end(&emit);
+		show->output.used = 0;
+	}
 }
 
 /* The lists, and all about a hotspot and a worker. */

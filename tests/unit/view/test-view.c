@@ -4,6 +4,7 @@
 #include <asm/unistd.h>
 
 #include "view/blocked_export.h"
+#include "view/fields.h"
 #include "view/view.h"
 
 #if defined(__x86_64__)
@@ -63,18 +64,22 @@ static struct row sample_row(void)
 	return row;
 }
 
+/* The page of text is no format of a schema. */
+#define PAGE NULL
+
 /* What a format makes of one interval; static storage. */
-static const char *shown_interval(const struct view_ops *ops, enum grouping by,
-				  const struct interval *interval)
+static const char *shown_interval(const struct format *format, enum grouping by,
+				  struct interval *interval)
 {
 	static char text[8192];
 	struct output out;
-	struct view view = {.ops = ops, .out = &out, .by = by};
+	struct view view = {.format = format, .out = &out, .by = by};
+	struct error error;
 
 	assert_int_equal(output_init(&out, -1), 0);
-	if (ops->begin)
-		ops->begin(&view);
-	ops->interval(&view, interval);
+	assert_int_equal(view_begin(&view, &error), 0);
+	view_interval(&view, interval);
+	view_end(&view);
 	assert_true(out.used < sizeof(text));
 	memcpy(text, out.buffer, out.used);
 	text[out.used] = '\0';
@@ -82,7 +87,7 @@ static const char *shown_interval(const struct view_ops *ops, enum grouping by,
 	return text;
 }
 
-static const char *shown(const struct view_ops *ops, enum grouping by, struct row *rows,
+static const char *shown(const struct format *format, enum grouping by, struct row *rows,
 			 size_t count)
 {
 	struct interval interval = {.start_ns = 5,
@@ -94,7 +99,7 @@ static const char *shown(const struct view_ops *ops, enum grouping by, struct ro
 				    .snapshot_ns = 3,
 				    .about = sample_about()};
 
-	return shown_interval(ops, by, &interval);
+	return shown_interval(format, by, &interval);
 }
 
 CASE(json_is_the_contract)
@@ -102,7 +107,7 @@ CASE(json_is_the_contract)
 	struct row row = sample_row();
 
 	assert_string_equal(
-		shown(&view_json, BY_THREAD, &row, 1),
+		shown(&format_json, BY_THREAD, &row, 1),
 		"{\"type\":\"interval\",\"version\":1,\"start\":\"2026-01-02T03:04:05.123456789Z\","
 		"\"start_ns\":5,\"duration_ns\":1000000,\"final\":false,\"sources\":[\"bpf\"],"
 		"\"quality\":{\"lost\":0,\"lost_threads\":0,\"lost_exits\":0,\"lost_transitions\":"
@@ -136,12 +141,12 @@ CASE(unmeasured_is_null)
 	row.exited = true;
 	memset(row.latency, 0, sizeof(row.latency));
 	row.latency_max_ns = 0;
-	text = shown(&view_json, BY_THREAD, &row, 1);
+	text = shown(&format_json, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, "\"cgroup\":null"));
 	assert_non_null(strstr(text, "\"state\":null,\"reason\":null,\"in_state_ns\":null"));
 	assert_non_null(
 		strstr(text, "\"count\":0,\"max_ns\":null,\"p50_ns\":null,\"p99_ns\":null"));
-	text = shown(&view_csv, BY_THREAD, &row, 1);
+	text = shown(&format_csv, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, ",,,,212,0,")); /* state, reason, in_state_ns */
 }
 
@@ -154,12 +159,12 @@ CASE(what_a_source_does_not_measure_is_null)
 	about->session.states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
 	about->session.figures = 0;
 	about->session.source = WIRE_SOURCE_TASKSTATS;
-	text = shown(&view_json, BY_THREAD, &row, 1);
+	text = shown(&format_json, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, "\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":0,"
 				     "\"disk\":null,\"net\":null,"));
 	assert_non_null(strstr(text, "\"state\":null,\"reason\":null,\"in_state_ns\":null"));
 	assert_non_null(strstr(text, "\"states\":\"counters\""));
-	text = shown(&view_table, BY_THREAD, &row, 1);
+	text = shown(PAGE, BY_THREAD, &row, 1);
 	assert_non_null(strstr(
 		text, " 25.0    0    0    -    -    -    -    -    -    -    -      -  -\n"));
 	assert_non_null(strstr(text, "counters (taskstats)"));
@@ -174,7 +179,8 @@ CASE(another_architecture_has_other_calls)
 
 	row.where.syscall = 0;
 	snprintf(about->session.machine, sizeof(about->session.machine), "riscv64");
-	assert_non_null(strstr(shown(&view_json, BY_THREAD, &row, 1), "\"reason\":\"syscall 0\""));
+	assert_non_null(
+		strstr(shown(&format_json, BY_THREAD, &row, 1), "\"reason\":\"syscall 0\""));
 	snprintf(about->session.machine, sizeof(about->session.machine), MACHINE);
 }
 
@@ -184,17 +190,17 @@ CASE(delays_are_pairs)
 
 	row.delays_measured = 1U << WIRE_DELAY_CPU | 1U << WIRE_DELAY_BLOCK_IO;
 	row.delays[WIRE_DELAY_BLOCK_IO] = (struct wire_delay){97, 402000000};
-	assert_non_null(strstr(shown(&view_json, BY_THREAD, &row, 1),
+	assert_non_null(strstr(shown(&format_json, BY_THREAD, &row, 1),
 			       "\"delays\":{\"cpu\":{\"count\":0,\"total_ns\":0},"
 			       "\"block_io\":{\"count\":97,\"total_ns\":402000000},"
 			       "\"swap_in\":null,"));
-	assert_non_null(strstr(shown(&view_csv, BY_THREAD, &row, 1), ",0,0,97,402000000,,,"));
+	assert_non_null(strstr(shown(&format_csv, BY_THREAD, &row, 1), ",0,0,97,402000000,,,"));
 }
 
 CASE(csv_has_a_cell_for_each_heading)
 {
 	struct row row = sample_row();
-	char *line = strdup(shown(&view_csv, BY_THREAD, &row, 1));
+	char *line = strdup(shown(&format_csv, BY_THREAD, &row, 1));
 	char *second = strchr(line, '\n') + 1;
 	int heading = 0, cells = 0;
 
@@ -212,7 +218,7 @@ CASE(csv_has_a_cell_for_each_heading)
 CASE(table_shows_shares)
 {
 	struct row row = sample_row();
-	const char *text = shown(&view_table, BY_THREAD, &row, 1);
+	const char *text = shown(PAGE, BY_THREAD, &row, 1);
 
 	assert_non_null(strstr(
 		text, "1 threads, 1 shown  exact (bpf), user/sys by tick  self 0.4%  lost 0\n"));
@@ -240,16 +246,16 @@ CASE(table_shows_what_was_stolen)
 	row.states_ns[STATE_USER] = 150000;
 	row.states_ns[STATE_STOLEN] = 100000;
 	about->session.flags |= WIRE_SESSION_MACHINE;
-	text = shown_interval(&view_table, BY_THREAD, &interval);
+	text = shown_interval(PAGE, BY_THREAD, &interval);
 	assert_non_null(strstr(text, "  stolen 41.2% of busy CPU time  "));
 	assert_non_null(strstr(text, "  USER  SYS RUNQ STEAL  IRQ DISK"));
 	assert_non_null(strstr(text, " 15.0    0    0  10.0    0 75.0    0"));
 	about->session.states &= ~(1U << WIRE_STOLEN | 1U << WIRE_IRQ);
 	about->session.flags &= ~WIRE_SESSION_MACHINE;
-	text = shown_interval(&view_table, BY_THREAD, &interval);
+	text = shown_interval(PAGE, BY_THREAD, &interval);
 	assert_null(strstr(text, "stolen"));
 	assert_non_null(strstr(text, " RUNQ DISK"));
-	text = shown_interval(&view_json, BY_THREAD, &interval);
+	text = shown_interval(&format_json, BY_THREAD, &interval);
 	assert_non_null(strstr(text, "\"stolen\":null,\"irq\":null}"));
 	assert_non_null(strstr(text, "\"machine_stolen_ns\":null"));
 	about->session.states = ~0U;
@@ -260,10 +266,10 @@ CASE(table_names_what_is_lost)
 	struct interval interval = {
 		.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}, .about = sample_about()};
 	struct output out;
-	struct view view = {.ops = &view_table, .out = &out};
+	struct view view = {.out = &out};
 
 	assert_int_equal(output_init(&out, -1), 0);
-	view_table.interval(&view, &interval);
+	view_interval(&view, &interval);
 	output_char(&out, '\0');
 	assert_non_null(strstr(out.buffer, "  LOST 3 exits, 1 torn\n"));
 	output_release(&out);
@@ -277,7 +283,7 @@ CASE(table_leaves_out_the_idle)
 	rows[1].tid = 99999;
 	memset(rows[1].states_ns, 0, sizeof(rows[1].states_ns));
 	rows[1].states_ns[STATE_IDLE] = rows[1].observed_ns;
-	text = shown(&view_table, BY_THREAD, rows, 2);
+	text = shown(PAGE, BY_THREAD, rows, 2);
 	assert_non_null(strstr(text, "2 threads, 1 shown"));
 	assert_null(strstr(text, "99999"));
 }
@@ -285,18 +291,17 @@ CASE(table_leaves_out_the_idle)
 CASE(groups_have_their_own_arrays_and_fields)
 {
 	struct row row = sample_row();
-	const char *text = shown(&view_json, BY_PROCESS, &row, 1);
+	const char *text = shown(&format_json, BY_PROCESS, &row, 1);
 
 	assert_non_null(strstr(text, "\"processes\":[{\"pid\":31170,"));
 	assert_non_null(strstr(text, "\"threads\":1,"));
 	assert_null(strstr(text, "\"tid\""));
 	assert_null(strstr(text, "\"reason\""));
-	text = shown(&view_json, BY_CGROUP, &row, 1);
+	text = shown(&format_json, BY_CGROUP, &row, 1);
 	assert_non_null(strstr(text, "\"cgroups\":[{\"cgroup\":"));
 	assert_null(strstr(text, "\"pid\""));
-	assert_non_null(
-		strstr(shown(&view_table, BY_CGROUP, &row, 1), "/system.slice/db.service\n"));
-	assert_non_null(strstr(shown(&view_table, BY_PROCESS, &row, 1), "   31170 db "));
+	assert_non_null(strstr(shown(PAGE, BY_CGROUP, &row, 1), "/system.slice/db.service\n"));
+	assert_non_null(strstr(shown(PAGE, BY_PROCESS, &row, 1), "   31170 db "));
 }
 
 CASE(fields_have_unique_names)
@@ -332,9 +337,9 @@ CASE(sorting_puts_the_unmeasured_last)
 
 CASE(formats_are_found_by_name)
 {
-	for (size_t i = 0; i < view_count; i++)
-		assert_ptr_equal(view_find(views[i]->name), views[i]);
-	assert_null(view_find("xml"));
+	for (size_t i = 0; i < format_count; i++)
+		assert_ptr_equal(format_find(formats[i]->name), formats[i]);
+	assert_null(format_find("xml"));
 }
 
 /* As tables do: no code did it. */

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/result_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/print.h"
+#include "command/command.h"
+#include "command/watch_options.h"
+
+static int take_format(struct result_options *options, const char *value, bool has_screen,
+		       struct error *error)
+{
+	options->given = true;
+	options->screen = has_screen && !strcmp(value, "tui");
+	options->format = format_find(value);
+	if (options->screen || options->format)
+		return 0;
+	return parsing_unknown(error, "format", value,
+			       has_screen ? "tui, " RESULT_FORMATS : RESULT_FORMATS);
+}
+
+int result_option(struct result_options *options, int key, const char *value, bool has_screen,
+		  struct error *error)
+{
+	switch (key) {
+	case OPTION_FORMAT:
+		return take_format(options, value, has_screen, error);
+	case OPTION_FIELDS:
+		options->fields = value;
+		return 0;
+	case OPTION_JSON:
+		return take_format(options, "json", has_screen, error);
+	}
+	return 1;
+}
+
+static void list_fields(const struct columns *columns)
+{
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct column *column = &columns->items[i];
+
+		print_text(stdout, "%-32s %s\n", column->name,
+			   column->fields[column->depth - 1]->help);
+	}
+}
+
+static int check_fields(const struct result_options *options, const struct schema *schema,
+			unsigned int levels, struct error *error)
+{
+	bool is_help = !strcmp(options->fields, "help");
+	struct columns columns;
+	int result = 0;
+
+	if (columns_init(&columns, schema, levels) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	else if (is_help)
+		list_fields(&columns);
+	else
+		result = columns_select(&columns, options->fields, error);
+	columns_release(&columns);
+	if (result >= 0 && is_help)
+		exit(fflush(stdout) ? EXIT_NOT_RUN : EXIT_DONE);
+	return result;
+}
+
+int result_options_end(struct result_options *options, const struct schema *schema,
+		       unsigned int levels, struct error *error)
+{
+	int result = options->fields ? check_fields(options, schema, levels, error) : 0;
+
+	if (result < 0)
+		return result;
+	if (options->fields && (options->screen || options->format == &format_json))
+		return error_set(error, EINVAL,
+				 "--fields chooses columns: use it with --format table, csv or "
+				 "jsonl");
+	if (options->fields && !options->given)
+		options->format = &format_table;
+	else if (!options->fields && options->format == &format_table)
+		options->format = NULL;
+	options->given |= options->fields != NULL;
+	return 0;
+}
+
+int result_write(const struct result_options *options, const struct schema *schema,
+		 const struct item *item, struct output *out, struct error *error)
+{
+	struct emit emit;
+	int result = emit_begin(&emit, options->format, schema, ~0U, options->fields, out, error);
+
+	if (result >= 0)
+		emit_result(&emit, item);
+	emit_end(&emit);
+	return result;
+}

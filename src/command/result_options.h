@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a result is written: options that mean the same in every command. */
+#ifndef DWELL_COMMAND_RESULT_OPTIONS_H
+#define DWELL_COMMAND_RESULT_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "emit/emit.h"
+
+struct result_options {
+	const struct format *format; /* NULL: the command's own page of text, or its screen */
+	const char *fields;	     /* NULL: all */
+	bool screen;		     /* --format tui */
+	bool given;		     /* a format was asked for */
+};
+
+enum {
+	OPTION_FORMAT = 900,
+	OPTION_FIELDS,
+	OPTION_JSON,
+};
+
+#define RESULT_FORMATS "table, json, jsonl or csv"
+
+/* Entries of a command's own table; `formats_help` lists the formats, and the one by default. */
+#define RESULT_OPTIONS(formats_help, group)                                                        \
+	{"format", OPTION_FORMAT, "FORMAT", 0, formats_help, group},                               \
+		{"fields",                                                                         \
+		 OPTION_FIELDS,                                                                    \
+		 "NAME[,NAME]",                                                                    \
+		 0,                                                                                \
+		 "columns of table, csv and jsonl; `help` lists them",                             \
+		 group},                                                                           \
+	{                                                                                          \
+		"json", OPTION_JSON, 0, OPTION_HIDDEN, 0, group                                    \
+	}
+
+/* 1: it is none of these. */
+int result_option(struct result_options *options, int key, const char *value, bool has_screen,
+		  struct error *error) must_check;
+
+/*
+ * When all options are known. `schema` and `levels` as in emit_begin(). `--fields help` lists the
+ * fields on standard output, and ends the program.
+ */
+int result_options_end(struct result_options *options, const struct schema *schema,
+		       unsigned int levels, struct error *error) must_check;
+
+/* Writes a single result, as emit_begin(), emit_result() and emit_end(). */
+int result_write(const struct result_options *options, const struct schema *schema,
+		 const struct item *item, struct output *out, struct error *error) must_check;
+
+#endif

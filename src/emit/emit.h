@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Results as text, for all commands alike: one file for each format, one line in `formats`.
+ *
+ * JSON has the whole object; formats of rows (CSV, JSON lines) have the rows of its table, each
+ * with the columns of `columns_init()`.
+ */
+#ifndef DWELL_EMIT_EMIT_H
+#define DWELL_EMIT_EMIT_H
+
+#include "base/error.h"
+#include "base/output.h"
+#include "emit/columns.h"
+#include "emit/schema.h"
+
+struct format;
+
+struct emit {
+	const struct format *format;
+	const struct schema *schema; /* of the results */
+	unsigned int levels;	     /* which view of it: field.levels */
+	struct output *out;	     /* not owned */
+	struct columns columns;	     /* formats of rows: what each has */
+};
+
+struct format {
+	const char *name;
+	const char *help;
+	bool has_rows;
+	/* Once, before the first result; may be NULL. */
+	void (*begin)(const struct emit *emit);
+	/* NULL: the whole object is not written, only its rows. */
+	void (*object)(const struct emit *emit, const struct item *item);
+	/* `path` has the objects that the row is in, the row last: as struct columns counts them.
+	 */
+	void (*row)(const struct emit *emit, const struct item *path);
+	void (*end)(const struct emit *emit);
+};
+
+extern const struct format format_table, format_json, format_jsonl, format_csv;
+
+extern const struct format *const formats[];
+extern const size_t format_count;
+
+/* NULL: no such format. */
+const struct format *format_find(const char *name);
+
+/*
+ * `fields`: names of columns, separated by commas; NULL: all. -EINVAL for one that does not exist,
+ * with a guess; -ENOMEM.
+ */
+int emit_begin(struct emit *emit, const struct format *format, const struct schema *schema,
+	       unsigned int levels, const char *fields, struct output *out,
+	       struct error *error) must_check;
+
+/* One result. What cannot be written stays in output.error. */
+void emit_result(const struct emit *emit, const struct item *item);
+
+/* All results have been written. */
+void emit_end(struct emit *emit);
+
+/* An object alone, as a line of JSON. */
+void emit_json_line(struct output *out, const struct schema *schema, const struct item *item);
+
+/* The same within what else is written. */
+void emit_json_object(struct json *json, const char *key, const struct schema *schema,
+		      const struct item *item);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The whole result as one object a line. */
+#include "base/json.h"
+
+#include "emit/emit.h"
+
+static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
+			 unsigned int levels);
+
+static void write_list(struct json *json, const struct field *field, const struct item *item,
+		       const struct value *list, unsigned int levels);
+
+static void write_value(struct json *json, const struct field *field, const char *key,
+			const struct item *item, const struct value *value, unsigned int levels)
+{
+	switch (value->kind) {
+	case VALUE_ABSENT:
+		break;
+	case VALUE_NULL:
+		json_add_null(json, key);
+		break;
+	case VALUE_NUMBER:
+		json_add_u64(json, key, value->number);
+		break;
+	case VALUE_SIGNED:
+		json_add_i64(json, key, (int64_t)value->number);
+		break;
+	case VALUE_REAL:
+		json_add_double(json, key, value->real);
+		break;
+	case VALUE_SHARE:
+		json_add_share(json, key, value->real);
+		break;
+	case VALUE_STRING:
+		json_add_string(json, key, value->string);
+		break;
+	case VALUE_BOOL:
+		json_add_bool(json, key, value->number);
+		break;
+	case VALUE_OBJECT:
+		json_object_begin(json, key);
+		write_fields(json, field->schema, &value->item, levels);
+		json_object_end(json);
+		break;
+	case VALUE_LIST:
+		write_list(json, field, item, value, levels);
+		break;
+	}
+}
+
+static void write_list(struct json *json, const struct field *field, const struct item *item,
+		       const struct value *list, unsigned int levels)
+{
+	struct value element;
+	bool is_map = field->type == FIELD_MAP;
+
+	if (is_map)
+		json_object_begin(json, field->key);
+	else
+		json_array_begin(json, field->key);
+	for (size_t i = 0; i < list->count; i++) {
+		schema_element(field, item, list, i, &element);
+		write_value(json, field, is_map ? element.name : NULL, item, &element, levels);
+	}
+	if (is_map)
+		json_object_end(json);
+	else
+		json_array_end(json);
+}
+
+/* Fields of a group are in one object, which is null if the row has none of them. */
+static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
+			 unsigned int levels)
+{
+	const char *group = NULL;
+	bool open = false;
+	struct value value;
+
+	for (size_t i = 0; i < schema->count; i++) {
+		const struct field *field = &schema->fields[i];
+
+		if (!field->key || !field_applies(field, levels))
+			continue;
+		if (field->group != group) {
+			if (open)
+				json_object_end(json);
+			else if (group)
+				json_add_null(json, group);
+			group = field->group;
+			open = false;
+		}
+		schema_get(schema, field, item, &value);
+		if (value.kind == VALUE_ABSENT)
+			continue;
+		if (group && !open)
+			json_object_begin(json, group);
+		open = group != NULL;
+		write_value(json, field, field->key, item, &value, levels);
+	}
+	if (open)
+		json_object_end(json);
+	else if (group)
+		json_add_null(json, group);
+}
+
+static void write_object(struct json *json, const char *key, const struct schema *schema,
+			 const struct item *item, unsigned int levels)
+{
+	json_object_begin(json, key);
+	if (schema->version) {
+		json_add_string(json, "type", schema->name);
+		json_add_u64(json, "version", schema->version);
+	}
+	write_fields(json, schema, item, levels);
+	json_object_end(json);
+}
+
+void emit_json_object(struct json *json, const char *key, const struct schema *schema,
+		      const struct item *item)
+{
+	write_object(json, key, schema, item, ~0U);
+}
+
+void emit_json_line(struct output *out, const struct schema *schema, const struct item *item)
+{
+	struct json json = {.out = out};
+
+	write_object(&json, NULL, schema, item, ~0U);
+	output_char(out, '\n');
+}
+
+static void json_object(const struct emit *emit, const struct item *item)
+{
+	struct json json = {.out = emit->out};
+
+	write_object(&json, NULL, emit->schema, item, emit->levels);
+	output_char(emit->out, '\n');
+}
+
+const struct format format_json = {
+	.name = "json",
+	.help = "one JSON object per result and line",
+	.object = json_object,
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a command has to say, described once: every result is an object of fields, and a field may
+ * be an object, or a list of them. The formats (emit.h), `--fields`, `--sort`, completion and
+ * docs/formats/schema.json all follow these tables, so they cannot disagree.
+ *
+ * Getters read the model in place: no tree of values is built, however many rows there are.
+ */
+#ifndef DWELL_EMIT_SCHEMA_H
+#define DWELL_EMIT_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+
+struct schema;
+
+/* What a schema describes: one row, and what its getters need besides. */
+struct item {
+	const void *row;
+	const void *context;
+};
+
+enum field_type {
+	FIELD_INTEGER, /* from 0 up; the first, as most are */
+	FIELD_SIGNED,
+	FIELD_REAL,  /* six significant digits */
+	FIELD_SHARE, /* four decimals */
+	FIELD_STRING,
+	FIELD_BOOL,
+	FIELD_OBJECT, /* of `schema` */
+	FIELD_LIST,   /* of `schema`; NULL: of strings or integers */
+	FIELD_MAP,    /* an object whose keys are not known before */
+	FIELD_TYPES,
+};
+
+enum value_kind {
+	VALUE_ABSENT, /* this row does not have the key */
+	VALUE_NULL,   /* not measured, or meaningless for this row */
+	VALUE_NUMBER,
+	VALUE_SIGNED,
+	VALUE_REAL, /* null if it is not finite */
+	VALUE_SHARE,
+	VALUE_STRING,
+	VALUE_BOOL,
+	VALUE_OBJECT,
+	VALUE_LIST, /* of FIELD_LIST and FIELD_MAP */
+};
+
+#define VALUE_TEXT_BYTES 256
+
+struct value {
+	enum value_kind kind;
+	uint64_t number; /* also of VALUE_BOOL; of VALUE_OBJECT what to sort by */
+	double real;
+	const char *string; /* any bytes; into `text`, the row, or what outlives it */
+	struct item item; /* VALUE_OBJECT; VALUE_LIST: `row` is its first row, where it has rows */
+	size_t count;	  /* VALUE_LIST */
+	size_t stride;	  /* VALUE_LIST: from one row to the next, bytes */
+	const char *name; /* key of one in a FIELD_MAP */
+	_Alignas(8) char text[VALUE_TEXT_BYTES]; /* or value_made()'s row */
+};
+
+enum field_flag {
+	FIELD_MAYBE = 1 << 0,	/* may be VALUE_ABSENT */
+	FIELD_OF_ROWS = 1 << 1, /* in CSV and JSON lines each row of the table has it too */
+	FIELD_NEVER_NULL = 1 << 2,
+};
+
+struct field {
+	const char *name;   /* for --fields and --sort; unique; NULL: its path, "wake_to_run.cv" */
+	const char *group;  /* JSON object it is in, NULL = the row's own; neighbours share one */
+	const char *key;    /* JSON key; NULL: not in any output, only to sort by */
+	const char *header; /* column in tables; NULL: has none */
+	const char *help;
+	unsigned int levels; /* which views of the schema have it; 0: all */
+	void (*get)(const struct field *field, const struct item *item, struct value *ret_value);
+	size_t argument;    /* for `get`: which of several alike, or a member's offset */
+	unsigned int needs; /* for schema.get */
+	enum field_type type;
+	const struct schema *schema; /* FIELD_OBJECT, FIELD_LIST */
+	/* One of a list that has no rows; VALUE_ABSENT: leave it out. */
+	void (*element)(const struct field *field, const struct item *item, size_t index,
+			struct value *ret_value);
+	unsigned int flags; /* enum field_flag */
+};
+
+struct schema {
+	const char *name;	/* of this kind of row; in a result: its "type" */
+	const char *definition; /* its own name in schema.json; NULL: `name` */
+	const char *help;
+	unsigned int version; /* of a result; 0: it is part of one */
+	const struct field *fields;
+	size_t count;
+	/* NULL: the field's own. For what all getters of a schema have in common. */
+	void (*get)(const struct field *field, const struct item *item, struct value *ret_value);
+	const char *table; /* key of the list whose rows are the table; NULL: the object itself */
+};
+
+/* Every result that dwell writes; ends with NULL. */
+extern const struct schema *const result_schemas[];
+
+static inline bool field_applies(const struct field *field, unsigned int level)
+{
+	return !field->levels || field->levels & level;
+}
+
+static inline void schema_get(const struct schema *schema, const struct field *field,
+			      const struct item *item, struct value *ret_value)
+{
+	(schema->get ? schema->get : field->get)(field, item, ret_value);
+}
+
+/* The element `index` of the list that `list`, the value of `field`, stands for. */
+void schema_element(const struct field *field, const struct item *item, const struct value *list,
+		    size_t index, struct value *ret_value);
+
+/* The field with that key, in no group; NULL: none, which is a mistake of the caller. */
+const struct field *schema_field(const struct schema *schema, const char *key);
+
+/* Values, for getters. */
+
+static inline void value_null(struct value *value)
+{
+	value->kind = VALUE_NULL;
+}
+
+static inline void value_absent(struct value *value)
+{
+	value->kind = VALUE_ABSENT;
+}
+
+static inline void value_number(struct value *value, uint64_t number)
+{
+	value->kind = VALUE_NUMBER;
+	value->number = number;
+}
+
+/* null where it is not known */
+static inline void value_known(struct value *value, uint64_t number, bool known)
+{
+	value->kind = known ? VALUE_NUMBER : VALUE_NULL;
+	value->number = number;
+}
+
+static inline void value_signed(struct value *value, int64_t number)
+{
+	value->kind = VALUE_SIGNED;
+	value->number = (uint64_t)number;
+}
+
+static inline void value_real(struct value *value, double real)
+{
+	value->kind = VALUE_REAL;
+	value->real = real;
+}
+
+static inline void value_bool(struct value *value, bool is_true)
+{
+	value->kind = VALUE_BOOL;
+	value->number = is_true;
+}
+
+static inline void value_string(struct value *value, const char *string)
+{
+	value->kind = VALUE_STRING;
+	value->string = string;
+}
+
+/* null if it is NULL or empty: what is not known */
+static inline void value_text(struct value *value, const char *text)
+{
+	value->kind = text && *text ? VALUE_STRING : VALUE_NULL;
+	value->string = text;
+}
+
+/* A copy of up to `size` bytes that need not end with a NUL. */
+void value_bytes(struct value *value, const char *bytes, size_t size);
+
+static inline void value_object(struct value *value, const void *row, const void *context)
+{
+	value->kind = VALUE_OBJECT;
+	value->item = (struct item){row, context};
+}
+
+/*
+ * A row that is put together for the moment, of `size` bytes, at most VALUE_TEXT_BYTES: it exists
+ * as long as the value.
+ */
+static inline void value_made(struct value *value, const void *row, size_t size,
+			      const void *context)
+{
+	memcpy(value->text, row, size);
+	value_object(value, value->text, context);
+}
+
+static inline void value_rows(struct value *value, const void *rows, size_t count, size_t stride,
+			      const void *context)
+{
+	value->kind = VALUE_LIST;
+	value->item = (struct item){rows, context};
+	value->count = count;
+	value->stride = stride;
+}
+
+/* Of a list without rows: how many times to ask for an element. */
+static inline void value_elements(struct value *value, size_t count)
+{
+	value->kind = VALUE_LIST;
+	value->count = count;
+}
+
+/* Getters of a member of the row; `argument` is its offset. */
+void get_u64_member(const struct field *field, const struct item *item, struct value *value);
+void get_u32_member(const struct field *field, const struct item *item, struct value *value);
+void get_bool_member(const struct field *field, const struct item *item, struct value *value);
+void get_double_member(const struct field *field, const struct item *item, struct value *value);
+/* const char *; null if it is NULL or empty */
+void get_pointer_member(const struct field *field, const struct item *item, struct value *value);
+/* char[]; null if it is empty */
+void get_array_member(const struct field *field, const struct item *item, struct value *value);
+/* The row itself, as another schema describes it. */
+void get_same_row(const struct field *field, const struct item *item, struct value *value);
+
+/* Fields that are members. */
+#define MEMBER(type_, member) offsetof(type_, member)
+/* An unsigned one of 64 or 32 bits. */
+#define NUMBER_FIELD(row_type, member, key_, help_)                                                \
+	{                                                                                          \
+		.key = (key_), .help = (help_),                                                    \
+		.get = sizeof(((row_type *)0)->member) == sizeof(uint64_t) ? get_u64_member        \
+									   : get_u32_member,       \
+		.argument = MEMBER(row_type, member)                                               \
+	}
+#define REAL_FIELD(row_type, member, key_, help_)                                                  \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_double_member,                          \
+		.argument = MEMBER(row_type, member), .type = FIELD_REAL                           \
+	}
+#define BOOL_FIELD(row_type, member, key_, help_)                                                  \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_bool_member,                            \
+		.argument = MEMBER(row_type, member), .type = FIELD_BOOL                           \
+	}
+#define POINTER_FIELD(row_type, member, key_, help_)                                               \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_pointer_member,                         \
+		.argument = MEMBER(row_type, member), .type = FIELD_STRING                         \
+	}
+#define ARRAY_FIELD(row_type, member, key_, help_)                                                 \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_array_member,                           \
+		.argument = MEMBER(row_type, member), .type = FIELD_STRING                         \
+	}
+
+#define SCHEMA_FIELDS(fields_) .fields = (fields_), .count = ARRAY_SIZE(fields_)
+
+/* For a getter's unused parameters. */
+#define FIELD_GETTER(name)                                                                         \
+	static void name(__attribute__((unused)) const struct field *field,                        \
+			 __attribute__((unused)) const struct item *item, struct value *value)
+
+#define FIELD_ELEMENT(name)                                                                        \
+	static void name(__attribute__((unused)) const struct field *field,                        \
+			 __attribute__((unused)) const struct item *item, size_t index,            \
+			 struct value *value)
+
+#endif

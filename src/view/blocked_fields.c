@@ -1,0 +1,803 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `dwell blocked` says of stalls. docs/formats/json.md is the contract. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/histogram.h"
+#include "model/reason.h"
+#include "view/blocked.h"
+#include "view/blocked_words.h"
+#include "view/view.h"
+
+#define STRING .type = FIELD_STRING
+
+static_assert(BLOCKED_NAME_BYTES <= VALUE_TEXT_BYTES && REASON_BYTES <= VALUE_TEXT_BYTES,
+	      "names and reasons fit a value");
+
+static const char *const frame_kinds[WIRE_FRAME_KINDS_COUNT] = {
+#define X(name, number, key, help) [number] = key,
+	WIRE_FRAME_KINDS(X)
+#undef X
+};
+
+static const char *span_kind(unsigned int kind)
+{
+	switch (kind) {
+#define X(name, number, key, help)                                                                 \
+	case number:                                                                               \
+		return key;
+		WIRE_SPAN_KINDS(X)
+#undef X
+	}
+	return "unknown";
+}
+
+/* Frames: the row is a struct frame, or NULL where none is known. */
+
+FIELD_GETTER(get_short_name)
+{
+	if (!item->row) {
+		value_null(value);
+		return;
+	}
+	blocked_name(value->text, item->row);
+	value_string(value, value->text);
+}
+
+FIELD_GETTER(get_file)
+{
+	const struct frame *frame = item->row;
+
+	value_text(value, frame ? frame->file : NULL);
+}
+
+FIELD_GETTER(get_line)
+{
+	const struct frame *frame = item->row;
+
+	value_known(value, frame ? frame->line : 0, frame && frame->line);
+}
+
+FIELD_GETTER(get_frame_kind)
+{
+	value_string(value, frame_kinds[((const struct frame *)item->row)->kind]);
+}
+
+static const struct field frame_fields[] = {
+	{.key = "function",
+	 .help = "its name",
+	 .get = get_pointer_member,
+	 .argument = offsetof(struct frame, function),
+	 STRING},
+	{.key = "file", .help = "source file", .get = get_file, STRING},
+	{.key = "line", .help = "line in it", .get = get_line},
+	POINTER_FIELD(struct frame, module, "module", "file of the program or library"),
+	{.key = "kind",
+	 .help = "user, runtime, standard, dependency, system, kernel or unknown",
+	 .get = get_frame_kind,
+	 STRING},
+	BOOL_FIELD(struct frame, inlined, "inlined", "compiled into its caller"),
+};
+
+static const struct schema frame_schema = {
+	.name = "frame", .help = "a function on a stack", SCHEMA_FIELDS(frame_fields)};
+
+/* What stalls, hotspots and what a worker is stuck in have in common. */
+struct blame {
+	enum stall_cause cause;
+	struct wire_where where;
+	uint32_t function, type, stack;
+	bool in_place;
+	const struct wire_party *waker, *culprit; /* NULL: the row has none */
+	uint32_t waker_function;
+};
+
+/* Their rows. The context of all is the struct stalls that they are from. */
+struct blamed {
+	const void *row; /* struct stall or struct hotspot */
+	uint64_t duration_ns;
+	struct blame blame;
+};
+
+static_assert(sizeof(struct blamed) <= VALUE_TEXT_BYTES, "such a row fits a value");
+
+static const struct blame *blame_of(const struct item *item)
+{
+	return &((const struct blamed *)item->row)->blame;
+}
+
+FIELD_GETTER(get_cause)
+{
+	value_string(value, stall_cause_info[blame_of(item)->cause].key);
+}
+
+/* What it waited in for longest; null when it did not wait. */
+FIELD_GETTER(get_reason)
+{
+	struct wire_where where = blame_of(item)->where;
+
+	if (where.state < WIRE_RUNNABLE || where.state >= WIRE_STATES) {
+		value_null(value);
+		return;
+	}
+	reason_format(value->text, sizeof(value->text), where, true);
+	value_text(value, value->text);
+}
+
+static struct item function_of(const struct item *item)
+{
+	return (struct item){stalls_frame(item->context, blame_of(item)->function), NULL};
+}
+
+FIELD_GETTER(get_function)
+{
+	struct item function = function_of(item);
+
+	get_short_name(field, &function, value);
+}
+
+FIELD_GETTER(get_function_file)
+{
+	struct item function = function_of(item);
+
+	get_file(field, &function, value);
+}
+
+FIELD_GETTER(get_function_line)
+{
+	struct item function = function_of(item);
+
+	get_line(field, &function, value);
+}
+
+FIELD_GETTER(get_task)
+{
+	const struct frame *type = stalls_frame(item->context, blame_of(item)->type);
+
+	value_text(value, type ? type->function : NULL);
+}
+
+FIELD_GETTER(get_legitimate)
+{
+	value_text(value, blame_of(item)->in_place ? "block_in_place" : NULL);
+}
+
+FIELD_GETTER(get_stack)
+{
+	const struct stack *stack = stalls_stack(item->context, blame_of(item)->stack);
+
+	value_elements(value, stack ? stack->count : 0);
+}
+
+FIELD_ELEMENT(stack_frame)
+{
+	const struct stack *stack = stalls_stack(item->context, blame_of(item)->stack);
+	const struct frame *frame = stalls_frame(item->context, stack->frames[index]);
+
+	if (frame)
+		value_object(value, frame, NULL);
+	else
+		value_absent(value);
+}
+
+FIELD_GETTER(get_party_comm)
+{
+	const struct wire_party *party = item->row;
+
+	value_bytes(value, party->comm, sizeof(party->comm));
+}
+
+/* The context of a party is the item it belongs to: a getter finds the function in there. */
+#define PARTY_FIELDS                                                                               \
+	NUMBER_FIELD(struct wire_party, pid, "pid", "process id"),                                 \
+		NUMBER_FIELD(struct wire_party, tid, "tid", "thread id"),                          \
+	{                                                                                          \
+		.key = "comm", .help = "thread name", .get = get_party_comm, STRING                \
+	}
+
+static struct item waker_function_of(const struct item *item)
+{
+	const struct item *owner = item->context;
+
+	return (struct item){stalls_frame(owner->context, blame_of(owner)->waker_function), NULL};
+}
+
+FIELD_GETTER(get_waker_function)
+{
+	struct item function = waker_function_of(item);
+
+	get_short_name(field, &function, value);
+}
+
+FIELD_GETTER(get_waker_file)
+{
+	struct item function = waker_function_of(item);
+
+	get_file(field, &function, value);
+}
+
+FIELD_GETTER(get_waker_line)
+{
+	struct item function = waker_function_of(item);
+
+	get_line(field, &function, value);
+}
+
+static const struct field culprit_fields[] = {PARTY_FIELDS};
+
+static const struct field waker_fields[] = {
+	PARTY_FIELDS,
+	{.key = "function", .help = "what it did then", .get = get_waker_function, STRING},
+	{.key = "file", .help = "source file", .get = get_waker_file, STRING},
+	{.key = "line", .help = "line in it", .get = get_waker_line},
+};
+
+static const struct schema culprit_schema = {.name = "culprit",
+					     .help = "thread that had the CPU in the longest wait",
+					     SCHEMA_FIELDS(culprit_fields)};
+
+static const struct schema waker_schema = {
+	.name = "waker",
+	.help = "thread of the same process that ended the longest wait",
+	SCHEMA_FIELDS(waker_fields)};
+
+static void party(const struct item *item, const struct wire_party *party, struct value *value)
+{
+	if (party && party->tid)
+		value_object(value, party, item);
+	else
+		value_null(value);
+}
+
+FIELD_GETTER(get_waker)
+{
+	party(item, blame_of(item)->waker, value);
+}
+
+FIELD_GETTER(get_culprit)
+{
+	party(item, blame_of(item)->culprit, value);
+}
+
+#define CAUSE_FIELDS                                                                               \
+	{.key = "cause",                                                                           \
+	 .header = "CAUSE",                                                                        \
+	 .help = "the state that took longest",                                                    \
+	 .get = get_cause,                                                                         \
+	 STRING},                                                                                  \
+	{                                                                                          \
+		.key = "reason",                                                                   \
+		.help = "the system call of the longest wait, and what it was on",                 \
+		.get = get_reason, STRING                                                          \
+	}
+
+#define PLACE_FIELDS                                                                               \
+	{.key = "function",                                                                        \
+	 .header = "FUNCTION",                                                                     \
+	 .help = "innermost of the program's own",                                                 \
+	 .get = get_function,                                                                      \
+	 STRING},                                                                                  \
+		{.key = "file", .help = "its source file", .get = get_function_file, STRING},      \
+		{.key = "line", .help = "line in it", .get = get_function_line},                   \
+	{                                                                                          \
+		.key = "task", .help = "type of the task", .get = get_task, STRING                 \
+	}
+
+#define LEGITIMATE_FIELD                                                                           \
+	{                                                                                          \
+		.key = "legitimate",                                                               \
+		.help = "block_in_place: the task announced that it would block",                  \
+		.get = get_legitimate, STRING                                                      \
+	}
+
+#define STACK_FIELD                                                                                \
+	{                                                                                          \
+		.key = "stack", .help = "innermost first", .get = get_stack,                       \
+		.element = stack_frame, .type = FIELD_LIST, .schema = &frame_schema                \
+	}
+
+#define PARTIES_FIELDS                                                                             \
+	{.key = "waker",                                                                           \
+	 .help = "who ended the longest wait",                                                     \
+	 .get = get_waker,                                                                         \
+	 .type = FIELD_OBJECT,                                                                     \
+	 .schema = &waker_schema},                                                                 \
+	{                                                                                          \
+		.key = "culprit", .help = "who had the CPU in the longest wait for one",           \
+		.get = get_culprit, .type = FIELD_OBJECT, .schema = &culprit_schema                \
+	}
+
+static const struct stall *stall_of(const struct item *item)
+{
+	return ((const struct blamed *)item->row)->row;
+}
+
+/* A getter of a stall's record. */
+#define RECORD_GETTER(name)                                                                        \
+	static void name##_of(const struct wire_stall *record, struct value *value);               \
+	FIELD_GETTER(name)                                                                         \
+	{                                                                                          \
+		name##_of(stall_of(item)->record, value);                                          \
+	}                                                                                          \
+	static void name##_of(const struct wire_stall *record, struct value *value)
+
+RECORD_GETTER(get_stall_start)
+{
+	value_number(value, record->start_ns);
+}
+
+RECORD_GETTER(get_stall_duration)
+{
+	value_number(value, record->duration_ns);
+}
+
+FIELD_GETTER(get_stall_own)
+{
+	value_number(value, stall_of(item)->own_ns);
+}
+
+RECORD_GETTER(get_span)
+{
+	value_string(value, span_kind(record->kind));
+}
+
+RECORD_GETTER(get_began_before)
+{
+	value_bool(value, record->flags & WIRE_STALL_SEEDED);
+}
+
+RECORD_GETTER(get_stall_tid)
+{
+	value_number(value, record->tid);
+}
+
+RECORD_GETTER(get_task_id)
+{
+	value_known(value, record->task, record->task);
+}
+
+RECORD_GETTER(get_stall_cpu)
+{
+	value_number(value, record->states_ns[WIRE_ON_CPU]);
+}
+
+FIELD_GETTER(get_stall_state)
+{
+	unsigned int wire = wire_of_state((enum state)field->argument);
+
+	value_known(value, stall_of(item)->record->states_ns[wire],
+		    stalls_measures(item->context, (__u8)wire));
+}
+
+/* As in docs/formats/json.md, but CPU time is not split: the kernel's split is too coarse here. */
+#define STALL_STATE_FIELD(name_, number, key_, header_, help_)                                     \
+	{.group = "states_ns",                                                                     \
+	 .key = key_,                                                                              \
+	 .help = help_,                                                                            \
+	 .get = get_stall_state,                                                                   \
+	 .argument = STATE_##name_},
+
+static const struct field stall_fields[] = {
+	{.key = "start_ns", .help = "CLOCK_MONOTONIC", .get = get_stall_start},
+	{.key = "duration_ns", .help = "how long it was", .get = get_stall_duration},
+	{.key = "own_ns", .help = "without the spans inside it", .get = get_stall_own},
+	{.key = "span", .help = "poll, root or turn", .get = get_span, STRING},
+	{.key = "began_before",
+	 .help = "it was running when it was first looked at",
+	 .get = get_began_before,
+	 .type = FIELD_BOOL},
+	{.key = "tid", .help = "the worker's thread id", .get = get_stall_tid},
+	CAUSE_FIELDS,
+	PLACE_FIELDS,
+	{.key = "task_id", .help = "address of the task", .get = get_task_id},
+	LEGITIMATE_FIELD,
+	{.group = "states_ns", .key = "cpu", .help = "on a CPU", .get = get_stall_cpu},
+	WIRE_WAITS(STALL_STATE_FIELD) /* eleven */
+	STACK_FIELD,
+	PARTIES_FIELDS,
+};
+
+const struct schema stall_schema = {.name = "stall",
+				    .help = "a worker that did not come back in time",
+				    .version = 1,
+				    SCHEMA_FIELDS(stall_fields)};
+
+void blocked_json_stall(struct output *out, const struct stalls *stalls, const struct stall *stall)
+{
+	struct blamed blamed = {
+		.row = stall,
+		.blame = {stall->cause, stall->where, stall->function, stall->record->type,
+			  stall->stack, stall->in_place, &stall->record->waker, &stall->culprit,
+			  stall->waker_function},
+	};
+	struct item item = {&blamed, stalls};
+
+	emit_json_line(out, &stall_schema, &item);
+}
+
+static const struct field stuck_fields[] = {
+	NUMBER_FIELD(struct blamed, duration_ns, "duration_ns", "how long so far"),
+	CAUSE_FIELDS,
+	PLACE_FIELDS,
+	LEGITIMATE_FIELD,
+	STACK_FIELD,
+};
+
+static const struct schema stuck_schema = {.name = "stuck",
+					   .help = "what a worker had not come back from",
+					   SCHEMA_FIELDS(stuck_fields)};
+
+static const struct stall_worker *worker_of(const struct item *item)
+{
+	return item->row;
+}
+
+FIELD_GETTER(get_worker_tid)
+{
+	value_number(value, worker_of(item)->last.tid);
+}
+
+FIELD_GETTER(get_worker_comm)
+{
+	const struct wire_worker *last = &worker_of(item)->last;
+
+	value_bytes(value, last->comm, sizeof(last->comm));
+}
+
+FIELD_GETTER(get_found_by)
+{
+	value_string(value, blocked_found_by(worker_of(item)->last.found_by));
+}
+
+/* Of a worker that polls tasks, or that takes turns of an event loop: `argument`. */
+static bool takes_turns(const struct item *item)
+{
+	return worker_of(item)->last.kind == WIRE_SPAN_TURN;
+}
+
+FIELD_GETTER(get_spans)
+{
+	value_number(value, worker_of(item)->spans);
+	if (takes_turns(item) != (bool)field->argument)
+		value_absent(value);
+}
+
+FIELD_GETTER(get_longest)
+{
+	value_number(value, worker_of(item)->longest_ns);
+	if (takes_turns(item) != (bool)field->argument)
+		value_absent(value);
+}
+
+FIELD_GETTER(get_worker_state)
+{
+	value_known(value, worker_of(item)->states_ns[field->argument],
+		    stalls_measures(item->context, wire_of_state((enum state)field->argument)));
+}
+
+FIELD_GETTER(get_stuck)
+{
+	struct stall_open open;
+	struct blamed blamed;
+
+	if (!stalls_open(item->context, worker_of(item), &open)) {
+		value_null(value);
+		return;
+	}
+	blamed = (struct blamed){.duration_ns = open.duration_ns,
+				 .blame = {.cause = open.cause,
+					   .where = open.where,
+					   .function = open.function,
+					   .type = open.type,
+					   .stack = open.stack,
+					   .in_place = open.in_place}};
+	value_made(value, &blamed, sizeof(blamed), item->context);
+}
+
+#define WORKER_STATE_FIELD(name_, number, key_, header_, help_)                                    \
+	{.group = "states_ns",                                                                     \
+	 .key = key_,                                                                              \
+	 .help = help_,                                                                            \
+	 .get = get_worker_state,                                                                  \
+	 .argument = STATE_##name_},
+
+static const struct field worker_fields[] = {
+	{.key = "tid", .help = "thread id", .get = get_worker_tid},
+	{.key = "comm", .help = "thread name", .get = get_worker_comm, STRING},
+	{.key = "found_by",
+	 .help = "type, stack, prefix, name or group",
+	 .get = get_found_by,
+	 STRING},
+	{.key = "polls", .help = "of tasks", .get = get_spans, .flags = FIELD_MAYBE},
+	{.key = "turns",
+	 .help = "of its event loop",
+	 .get = get_spans,
+	 .argument = true,
+	 .flags = FIELD_MAYBE},
+	{.key = "max_poll_ns", .help = "longest poll", .get = get_longest, .flags = FIELD_MAYBE},
+	{.key = "max_turn_ns",
+	 .help = "longest turn",
+	 .get = get_longest,
+	 .argument = true,
+	 .flags = FIELD_MAYBE},
+	ON_CPU_STATES(WORKER_STATE_FIELD) WIRE_WAITS(WORKER_STATE_FIELD) /* thirteen */
+	NUMBER_FIELD(struct stall_worker, stalls, "stalls", "how many of these were too long"),
+	{.key = "stuck",
+	 .help = "what it had not come back from at the end",
+	 .get = get_stuck,
+	 .type = FIELD_OBJECT,
+	 .schema = &stuck_schema},
+};
+
+static const struct schema worker_schema = {
+	.name = "runtime_worker", .help = "a worker of the runtime", SCHEMA_FIELDS(worker_fields)};
+
+static const struct hotspot *hotspot_of(const struct item *item)
+{
+	return ((const struct blamed *)item->row)->row;
+}
+
+FIELD_GETTER(get_hotspot_count)
+{
+	value_number(value, hotspot_of(item)->count);
+}
+
+FIELD_GETTER(get_hotspot_total)
+{
+	value_number(value, hotspot_of(item)->total_ns);
+}
+
+FIELD_GETTER(get_hotspot_max)
+{
+	value_number(value, hotspot_of(item)->max_ns);
+}
+
+FIELD_GETTER(get_hotspot_percentile)
+{
+	const struct hotspot *hotspot = hotspot_of(item);
+
+	value_number(value, histogram_percentile(hotspot->buckets, STALL_BUCKETS,
+						 (double)field->argument / 100, hotspot->max_ns));
+}
+
+static const struct field hotspot_fields[] = {
+	CAUSE_FIELDS,
+	PLACE_FIELDS,
+	{.key = "count", .header = "COUNT", .help = "stalls", .get = get_hotspot_count},
+	{.key = "total_ns", .header = "TOTAL", .help = "their time", .get = get_hotspot_total},
+	{.key = "max_ns", .header = "MAX", .help = "the longest", .get = get_hotspot_max},
+	{.key = "p50_ns",
+	 .help = "median, to a factor of 2",
+	 .get = get_hotspot_percentile,
+	 .argument = 50},
+	{.key = "p99_ns",
+	 .header = "P99",
+	 .help = "99th percentile, to a factor of 2",
+	 .get = get_hotspot_percentile,
+	 .argument = 99},
+	LEGITIMATE_FIELD,
+	STACK_FIELD,
+	PARTIES_FIELDS,
+};
+
+const struct schema hotspot_schema = {.name = "hotspot",
+				      .help = "stalls of one function and cause",
+				      SCHEMA_FIELDS(hotspot_fields)};
+
+/* A summary with what is worked out once. */
+struct blocked_result {
+	const struct blocked_summary *summary;
+	const struct wire_runtime *runtime;
+	struct stall_counts counts;
+	const struct hotspot *hotspots;
+	size_t hotspot_count, pool_threads;
+};
+
+static const struct blocked_result *result_of(const struct item *item)
+{
+	return item->row;
+}
+
+#define RUNTIME_GETTER(name, member)                                                               \
+	FIELD_GETTER(name)                                                                         \
+	{                                                                                          \
+		value_number(value, result_of(item)->runtime->member);                             \
+	}
+
+RUNTIME_GETTER(get_runtime_pid, pid)
+RUNTIME_GETTER(get_threshold, threshold_ns)
+RUNTIME_GETTER(get_stacks_complete, stacks_complete)
+RUNTIME_GETTER(get_stacks_truncated, stacks_truncated)
+RUNTIME_GETTER(get_stacks_failed, stacks_failed)
+
+FIELD_GETTER(get_process)
+{
+	const struct wire_runtime *runtime = result_of(item)->runtime;
+
+	value_bytes(value, runtime->process, sizeof(runtime->process));
+}
+
+FIELD_GETTER(get_runtime_name)
+{
+	value_string(value, result_of(item)->runtime->name);
+}
+
+FIELD_GETTER(get_blocked_lost)
+{
+	const struct blocked_result *result = result_of(item);
+
+	value_number(value, result->runtime->lost + result->counts.hotspots_lost);
+}
+
+FIELD_GETTER(get_symbolized)
+{
+	const struct wire_runtime *runtime = result_of(item)->runtime;
+
+	value->kind = runtime->frames ? VALUE_SHARE : VALUE_NULL;
+	value->real = (double)runtime->frames_named / (double)(runtime->frames + !runtime->frames);
+}
+
+static bool has_machine(const struct blocked_result *result)
+{
+	return result->summary->about && about_has_machine(result->summary->about);
+}
+
+FIELD_GETTER(get_stolen)
+{
+	const struct blocked_result *result = result_of(item);
+
+	value_known(value, result->counts.machine_stolen_ns, has_machine(result));
+}
+
+FIELD_GETTER(get_busy)
+{
+	const struct blocked_result *result = result_of(item);
+
+	value_known(value, result->counts.machine_busy_ns, has_machine(result));
+}
+
+FIELD_GETTER(get_unavailable)
+{
+	const struct about *about = result_of(item)->summary->about;
+
+	value_rows(value, about ? about->missing : NULL, about ? about->missing_count : 0,
+		   sizeof(struct wire_missing), NULL);
+}
+
+static const struct field stacks_fields[] = {
+	{.key = "complete", .help = "to the thread's start", .get = get_stacks_complete},
+	{.key = "truncated", .help = "ended early", .get = get_stacks_truncated},
+	{.key = "failed", .help = "without a frame", .get = get_stacks_failed},
+};
+
+static const struct schema stacks_schema = {
+	.name = "stacks", .help = "how many were walked", SCHEMA_FIELDS(stacks_fields)};
+
+static const struct field quality_fields[] = {
+	{.key = "lost", .help = "stalls and stacks that found no room", .get = get_blocked_lost},
+	{.key = "stacks",
+	 .help = "how many were walked",
+	 .get = get_same_row,
+	 .type = FIELD_OBJECT,
+	 .schema = &stacks_schema},
+	{.key = "symbolized_share",
+	 .help = "of the addresses seen, those with a name",
+	 .get = get_symbolized,
+	 .type = FIELD_SHARE},
+	{.key = "machine_stolen_ns",
+	 .help = "what the hypervisor took from all CPUs",
+	 .get = get_stolen},
+	{.key = "machine_busy_ns", .help = "busy and stolen time of all CPUs", .get = get_busy},
+	{.key = "unavailable",
+	 .help = "what is not measured",
+	 .get = get_unavailable,
+	 .type = FIELD_LIST,
+	 .schema = &missing_schema},
+};
+
+static const struct schema quality_schema = {.name = "blocked_quality",
+					     .help = "how far to trust the figures",
+					     SCHEMA_FIELDS(quality_fields)};
+
+FIELD_GETTER(get_workers)
+{
+	struct stalls *stalls = result_of(item)->summary->stalls;
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	value_rows(value, workers, count, sizeof(*workers), stalls);
+}
+
+FIELD_ELEMENT(worker_element)
+{
+	struct stalls *stalls = result_of(item)->summary->stalls;
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	if (workers[index].last.kind == WIRE_SPAN_POOL)
+		value_absent(value);
+	else
+		value_object(value, &workers[index], stalls);
+}
+
+FIELD_GETTER(get_hotspots)
+{
+	const struct blocked_result *result = result_of(item);
+	size_t top = result->summary->top;
+
+	value_elements(value, top && top < result->hotspot_count ? top : result->hotspot_count);
+}
+
+FIELD_ELEMENT(hotspot_element)
+{
+	const struct hotspot *hotspot = &result_of(item)->hotspots[index];
+	struct blamed blamed = {.row = hotspot,
+				.blame = {hotspot->cause, hotspot->where, hotspot->function,
+					  hotspot->type, hotspot->stack, hotspot->in_place,
+					  &hotspot->waker, &hotspot->culprit,
+					  hotspot->waker_function}};
+
+	value_made(value, &blamed, sizeof(blamed), result_of(item)->summary->stalls);
+}
+
+static const struct field blocked_fields[] = {
+	{.key = "pid", .help = "process id", .get = get_runtime_pid, .flags = FIELD_OF_ROWS},
+	{.key = "process", .help = "its name", .get = get_process, STRING, .flags = FIELD_OF_ROWS},
+	{.key = "runtime", .help = "tokio or loop", .get = get_runtime_name, STRING},
+	{.key = "threshold_ns", .help = "what takes longer is a stall", .get = get_threshold},
+	NUMBER_FIELD(struct blocked_result, counts.measured_ns, "duration_ns", "time measured"),
+	NUMBER_FIELD(struct blocked_result, counts.stalls, "stalls", "how many"),
+	NUMBER_FIELD(struct blocked_result, counts.total_ns, "stall_ns", "their time"),
+	NUMBER_FIELD(struct blocked_result, counts.max_ns, "max_stall_ns", "the longest"),
+	{.key = "workers",
+	 .help = "what they did",
+	 .get = get_workers,
+	 .element = worker_element,
+	 .type = FIELD_LIST,
+	 .schema = &worker_schema},
+	{.key = "hotspots",
+	 .help = "stalls by function and cause",
+	 .get = get_hotspots,
+	 .element = hotspot_element,
+	 .type = FIELD_LIST,
+	 .schema = &hotspot_schema},
+	NUMBER_FIELD(struct blocked_result, pool_threads, "pool_threads",
+		     "threads that ran closures of the blocking pool"),
+	{.key = "quality",
+	 .help = "how far to trust it",
+	 .get = get_same_row,
+	 .type = FIELD_OBJECT,
+	 .schema = &quality_schema},
+};
+
+const struct schema blocked_schema = {.name = "blocked",
+				      .help = "what blocked the workers of a runtime",
+				      .version = 1,
+				      SCHEMA_FIELDS(blocked_fields),
+				      .table = "hotspot"};
+
+static size_t pool_threads(const struct blocked_summary *summary)
+{
+	size_t count, pool = 0;
+	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
+
+	for (size_t i = 0; i < count; i++)
+		pool += workers[i].last.kind == WIRE_SPAN_POOL;
+	return pool;
+}
+
+int blocked_emit(const struct emit *emit, const struct blocked_summary *summary)
+{
+	struct blocked_result result = {.summary = summary,
+					.runtime = stalls_runtime(summary->stalls),
+					.counts = stalls_counts(summary->stalls),
+					.pool_threads = pool_threads(summary)};
+	struct item item = {&result, NULL};
+
+	if (stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &result.hotspots,
+			    &result.hotspot_count) < 0)
+		return -ENOMEM;
+	emit_result(emit, &item);
+	return 0;
+}

@@ -1,0 +1,1300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `dwell load` says of a run and its workers. docs/formats/json.md is the contract. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "model/state.h"
+#include "version.h"
+#include "view/load.h"
+#include "view/view.h"
+
+#define INTEGER .type = FIELD_INTEGER
+#define SIGNED	.type = FIELD_SIGNED
+#define STRING	.type = FIELD_STRING
+#define BOOL	.type = FIELD_BOOL
+
+static void value_cpus(struct value *value, const struct cpus *cpus)
+{
+	unsigned int end = 0;
+
+	for (unsigned int cpu = cpus_next(cpus, 0); cpu < CPUS_MAX; cpu = cpus_next(cpus, cpu + 1))
+		end = cpu + 1;
+	value_elements(value, end);
+}
+
+static void value_cpu(struct value *value, const struct cpus *cpus, size_t cpu)
+{
+	value_number(value, cpu);
+	if (!cpus_has(cpus, (unsigned int)cpu))
+		value_absent(value);
+}
+
+static void value_node(struct value *value, const uint64_t pages[REPORT_NODES], size_t node)
+{
+	value_number(value, pages[node]);
+	if (!pages[node])
+		value_absent(value);
+	snprintf(value->text, sizeof(value->text), "%zu", node);
+	value->name = value->text;
+}
+
+/* Samples */
+
+static const struct field sample_fields[] = {
+	NUMBER_FIELD(struct sample_summary, total, "total", "samples there were"),
+	NUMBER_FIELD(struct sample_summary, count, "kept", "of them"),
+	NUMBER_FIELD(struct sample_summary, min, "min_ns", "the least"),
+	NUMBER_FIELD(struct sample_summary, p50, "p50_ns", "median"),
+	NUMBER_FIELD(struct sample_summary, p90, "p90_ns", "90th percentile"),
+	NUMBER_FIELD(struct sample_summary, p99, "p99_ns", "99th percentile"),
+	NUMBER_FIELD(struct sample_summary, p999, "p99_9_ns", "99.9th percentile"),
+	NUMBER_FIELD(struct sample_summary, max, "max_ns", "the largest"),
+	REAL_FIELD(struct sample_summary, mean, "mean_ns", "arithmetic mean"),
+	REAL_FIELD(struct sample_summary, cv, "cv", "standard deviation by mean"),
+};
+
+static const struct schema sample_schema = {
+	.name = "distribution", .help = "null without samples", SCHEMA_FIELDS(sample_fields)};
+
+static void value_samples(struct value *value, const struct sample_summary *summary)
+{
+	if (summary->count)
+		value_object(value, summary, NULL);
+	else
+		value_null(value);
+}
+
+/* Key of the distribution, of how many there were, and of the samples themselves. */
+#define STREAMS(X)                                                                                 \
+	X(RESUME, "resume", "wake_sample_total", "resume_latencies_ns",                            \
+	  "how long waits took, whole calls")                                                      \
+	X(WAKE_TO_RUN, "wake_to_run", "wake_to_run_total", "wake_to_run_ns",                       \
+	  "from the wakeup to the first instruction after")                                        \
+	X(COST, "iteration_cost", "iteration_cost_sample_total", "iteration_costs_ns",             \
+	  "wall time of iterations")
+
+/* A worker */
+
+struct worker_row {
+	const struct outcome *outcome;
+	const struct run_crew *crew;
+	unsigned int number;
+	bool samples;			    /* all of them, not only their summary */
+	const struct worker_report *report; /* NULL: it left none */
+	struct sample_summary summaries[SAMPLES_STREAMS];
+};
+
+static const struct worker_row *worker_of(const struct item *item)
+{
+	return item->row;
+}
+
+static const struct crew_worker *crew_worker_of(const struct item *item)
+{
+	return &worker_of(item)->crew->crew.workers[worker_of(item)->number];
+}
+
+/* For the getters of members: the report as the row. */
+static struct item report_of(const struct item *item)
+{
+	return (struct item){worker_of(item)->report, NULL};
+}
+
+FIELD_GETTER(get_report_u64)
+{
+	struct item report = report_of(item);
+
+	get_u64_member(field, &report, value);
+}
+
+FIELD_GETTER(get_report_u32)
+{
+	struct item report = report_of(item);
+
+	get_u32_member(field, &report, value);
+}
+
+FIELD_GETTER(get_report_text)
+{
+	struct item report = report_of(item);
+
+	get_array_member(field, &report, value);
+}
+
+/* What is known only of one that looked at the clock. */
+FIELD_GETTER(get_looked_u64)
+{
+	get_report_u64(field, item, value);
+	if (!worker_of(item)->report->looks)
+		value_null(value);
+}
+
+FIELD_GETTER(get_looked_u32)
+{
+	get_report_u32(field, item, value);
+	if (!worker_of(item)->report->looks)
+		value_null(value);
+}
+
+FIELD_GETTER(get_looked_ms)
+{
+	get_looked_u64(field, item, value);
+	value->number /= 1000000;
+}
+
+FIELD_GETTER(get_worker_cgroup)
+{
+	value_text(value, worker_of(item)->crew->cgroup);
+}
+
+FIELD_GETTER(get_worker_group)
+{
+	value_number(value, worker_of(item)->crew->group.group_idx);
+}
+
+FIELD_GETTER(get_worker_work)
+{
+	value_string(value, worker_of(item)->crew->group.work->type->name);
+}
+
+FIELD_GETTER(get_index)
+{
+	value_number(value, worker_of(item)->crew->first_index + worker_of(item)->number);
+}
+
+static unsigned int position_of(const struct worker_row *worker)
+{
+	return worker->number % worker->crew->group.team_size;
+}
+
+FIELD_GETTER(get_position)
+{
+	value_number(value, position_of(worker_of(item)));
+}
+
+FIELD_GETTER(get_is_messenger)
+{
+	const struct worker_row *worker = worker_of(item);
+
+	value_bool(value,
+		   worker->crew->group.work->type->flags & WORK_MESSENGER && !position_of(worker));
+}
+
+FIELD_GETTER(get_tid)
+{
+	const struct worker_row *worker = worker_of(item);
+
+	value_number(value, worker->report
+				    ? worker->report->tid
+				    : arena_slot(&worker->crew->crew.arena, worker->number)->tid);
+}
+
+FIELD_GETTER(get_completed)
+{
+	value_bool(value, worker_of(item)->report != NULL);
+}
+
+FIELD_GETTER(get_exit_kind)
+{
+	static const char *const kinds[] = {[EXIT_REPORTED] = "exited",
+					    [EXIT_EXITED] = "exited",
+					    [EXIT_SIGNALED] = "signaled",
+					    [EXIT_TIMED_OUT] = "timed_out",
+					    [EXIT_WAIT_FAILED] = "wait_failed"};
+
+	value_string(value, kinds[crew_worker_of(item)->exit]);
+}
+
+/* Of the kind in `argument`. */
+FIELD_GETTER(get_exit_number)
+{
+	const struct crew_worker *worker = crew_worker_of(item);
+
+	value_signed(value, worker->exit_code);
+	if (worker->exit != (enum exit_kind)field->argument)
+		value_absent(value);
+}
+
+FIELD_GETTER(get_exit_error)
+{
+	const struct crew_worker *worker = crew_worker_of(item);
+
+	value_string(value, strerror(worker->exit_code));
+	if (worker->exit != EXIT_WAIT_FAILED)
+		value_absent(value);
+}
+
+static const struct field exit_fields[] = {
+	{.key = "kind",
+	 .help = "exited, signaled, timed_out or wait_failed",
+	 .get = get_exit_kind,
+	 STRING},
+	{.key = "code",
+	 .help = "exit status",
+	 .get = get_exit_number,
+	 .argument = EXIT_EXITED,
+	 SIGNED,
+	 .flags = FIELD_MAYBE},
+	{.key = "signal",
+	 .help = "that ended it",
+	 .get = get_exit_number,
+	 .argument = EXIT_SIGNALED,
+	 SIGNED,
+	 .flags = FIELD_MAYBE},
+	{.key = "error",
+	 .help = "of waiting for it",
+	 .get = get_exit_error,
+	 STRING,
+	 .flags = FIELD_MAYBE},
+};
+
+static const struct schema exit_schema = {
+	.name = "exit_info", .help = "how it ended without a report", SCHEMA_FIELDS(exit_fields)};
+
+FIELD_GETTER(get_exit)
+{
+	if (crew_worker_of(item)->exit == EXIT_REPORTED)
+		value_null(value);
+	else
+		value_object(value, item->row, NULL);
+}
+
+FIELD_GETTER(get_off_cpu)
+{
+	value_number(value, report_off_cpu_ns(worker_of(item)->report));
+}
+
+FIELD_GETTER(get_report_cpus)
+{
+	value_cpus(value, &worker_of(item)->report->cpus_used);
+}
+
+FIELD_ELEMENT(report_cpu)
+{
+	value_cpu(value, &worker_of(item)->report->cpus_used, index);
+}
+
+static const struct field migration_fields[] = {
+	NUMBER_FIELD(struct report_migration, at_ns, "at_ns", "since its work began"),
+	NUMBER_FIELD(struct report_migration, from_cpu, "from_cpu", "where it was"),
+	NUMBER_FIELD(struct report_migration, to_cpu, "to_cpu", "where it was then"),
+};
+
+static const struct schema migration_schema = {
+	.name = "migration", .help = "a move to another CPU", SCHEMA_FIELDS(migration_fields)};
+
+FIELD_GETTER(get_migrations)
+{
+	value_rows(value, crew_migrations(crew_worker_of(item)),
+		   worker_of(item)->report->migrations_kept, sizeof(struct report_migration), NULL);
+}
+
+FIELD_GETTER(get_schedstat)
+{
+	const struct worker_report *report = worker_of(item)->report;
+
+	value_known(value, report->schedstat[field->argument], report->schedstat_measured);
+}
+
+FIELD_GETTER(get_report_pages)
+{
+	value_elements(value, REPORT_NODES);
+	if (!worker_of(item)->report->numa_measured)
+		value_null(value);
+}
+
+FIELD_ELEMENT(report_pages)
+{
+	value_node(value, worker_of(item)->report->numa_pages, index);
+}
+
+FIELD_GETTER(get_numa_migrated)
+{
+	const struct crew *crew = &worker_of(item)->crew->crew;
+
+	value_known(value, crew->numa_migrated, crew->numa_migrated_measured);
+}
+
+FIELD_GETTER(get_sample_total)
+{
+	value_number(value, worker_of(item)->report->sample_totals[field->argument]);
+}
+
+FIELD_GETTER(get_worker_samples)
+{
+	value_samples(value, &worker_of(item)->summaries[field->argument]);
+}
+
+static const uint64_t *samples_of(const struct worker_row *worker, size_t stream)
+{
+	return arena_samples(&worker->crew->crew.arena, worker->number,
+			     (enum report_samples)stream);
+}
+
+FIELD_GETTER(get_all_samples)
+{
+	const struct worker_row *worker = worker_of(item);
+
+	value_elements(value, reservoir_kept(worker->report->sample_totals[field->argument]));
+	if (!worker->samples)
+		value_absent(value);
+}
+
+FIELD_ELEMENT(sample_element)
+{
+	value_number(value, samples_of(worker_of(item), field->argument)[index]);
+}
+
+FIELD_GETTER(get_program_ended)
+{
+	value_bool(value, worker_of(item)->report->program_ended);
+}
+
+FIELD_GETTER(get_program_signal)
+{
+	int status = worker_of(item)->report->program_status;
+
+	value_signed(value, status & 0x7f);
+	if (!(status & 0x7f))
+		value_absent(value);
+}
+
+FIELD_GETTER(get_program_code)
+{
+	int status = worker_of(item)->report->program_status;
+
+	value_signed(value, status >> 8);
+	if (status & 0x7f)
+		value_absent(value);
+}
+
+#define OF_PROGRAM(member, key_, help_)                                                            \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_report_u64,                             \
+		.argument = MEMBER(struct worker_report, member)                                   \
+	}
+
+static const struct field program_fields[] = {
+	{.key = "ended_by_itself",
+	 .help = "before the run was over",
+	 .get = get_program_ended,
+	 BOOL},
+	{.key = "signal",
+	 .help = "that ended it",
+	 .get = get_program_signal,
+	 SIGNED,
+	 .flags = FIELD_MAYBE},
+	{.key = "code",
+	 .help = "exit status",
+	 .get = get_program_code,
+	 SIGNED,
+	 .flags = FIELD_MAYBE},
+	OF_PROGRAM(program_user_ns, "user_ns", "CPU time"),
+	OF_PROGRAM(program_system_ns, "system_ns", "CPU time in the kernel"),
+	OF_PROGRAM(program_rss_bytes, "max_rss_bytes", "largest resident set"),
+};
+
+static const struct schema program_schema = {
+	.name = "program", .help = "what `exec` ran", SCHEMA_FIELDS(program_fields)};
+
+FIELD_GETTER(get_program)
+{
+	if (worker_of(item)->report->program_status < 0)
+		value_absent(value);
+	else
+		value_object(value, item->row, NULL);
+}
+
+/* States, of what `--observe` saw: the context is the outcome. */
+FIELD_GETTER(get_observed_state)
+{
+	const struct observed *observed = item->row;
+	const struct outcome *outcome = item->context;
+
+	value_known(value, observed->states_ns[field->argument],
+		    outcome->observed_states & 1U << field->argument);
+}
+
+#define OBSERVED_STATE_FIELD(name_, number, key_, header_, help_)                                  \
+	{.group = "states_ns",                                                                     \
+	 .key = key_,                                                                              \
+	 .help = help_,                                                                            \
+	 .get = get_observed_state,                                                                \
+	 .argument = STATE_##name_},
+
+static const struct field observed_fields[] = {
+	NUMBER_FIELD(struct observed, observed_ns, "observed_ns", "sum of the states"),
+	ON_CPU_STATES(OBSERVED_STATE_FIELD) WIRE_WAITS(OBSERVED_STATE_FIELD) /* thirteen */
+};
+
+static const struct schema observed_schema = {.name = "observed",
+					      .help = "its states, seen from outside",
+					      SCHEMA_FIELDS(observed_fields)};
+
+FIELD_GETTER(get_observed)
+{
+	const struct worker_row *worker = worker_of(item);
+	const struct observed *observed = worker->outcome->observed;
+
+	if (!observed) {
+		value_absent(value);
+		return;
+	}
+	observed += worker->crew->first_index + worker->number;
+	value_object(value, observed, worker->outcome);
+	if (!observed->measured)
+		value_null(value);
+}
+
+#define REPORT_TEXT_FIELD(member, key_, help_)                                                     \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_report_text,                            \
+		.argument = MEMBER(struct worker_report, member), STRING, .needs = true            \
+	}
+
+#define OF_REPORT .needs = true
+
+#define STREAM_TOTAL_FIELDS(name_, key_, total_key, all_key, help_)                                \
+	{.key = (total_key),                                                                       \
+	 .help = "samples there were: " help_,                                                     \
+	 .get = get_sample_total,                                                                  \
+	 .argument = SAMPLES_##name_,                                                              \
+	 OF_REPORT},                                                                               \
+		{.key = (key_),                                                                    \
+		 .help = (help_),                                                                  \
+		 .get = get_worker_samples,                                                        \
+		 .argument = SAMPLES_##name_,                                                      \
+		 .type = FIELD_OBJECT,                                                             \
+		 .schema = &sample_schema,                                                         \
+		 OF_REPORT},                                                                       \
+		{.key = (all_key),                                                                 \
+		 .help = "with --samples: all of them",                                            \
+		 .get = get_all_samples,                                                           \
+		 .element = sample_element,                                                        \
+		 .argument = SAMPLES_##name_,                                                      \
+		 .type = FIELD_LIST,                                                               \
+		 .flags = FIELD_MAYBE,                                                             \
+		 OF_REPORT},
+
+#define OF_REPORT_U64(member, key_, help_)                                                         \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_report_u64,                             \
+		.argument = MEMBER(struct worker_report, member), OF_REPORT                        \
+	}
+
+static const struct field worker_fields[] = {
+	{.key = "cgroup", .help = "of its group", .get = get_worker_cgroup, STRING},
+	{.key = "group_idx",
+	 .help = "number among the works of its cgroup",
+	 .get = get_worker_group},
+	{.key = "work", .help = "type of work", .get = get_worker_work, STRING},
+	{.key = "index", .help = "number among all workers", .get = get_index},
+	{.key = "position", .help = "in its team", .get = get_position},
+	{.key = "is_messenger",
+	 .help = "it wakes the others of its team",
+	 .get = get_is_messenger,
+	 BOOL},
+	{.key = "tid", .help = "thread id", .get = get_tid},
+	{.key = "completed", .help = "it reported", .get = get_completed, BOOL},
+	{.key = "exit_info",
+	 .help = "how it ended without a report",
+	 .get = get_exit,
+	 .type = FIELD_OBJECT,
+	 .schema = &exit_schema},
+	OF_REPORT_U64(work_units, "work_units", "units of work"),
+	OF_REPORT_U64(iterations, "iterations", "outer iterations"),
+	OF_REPORT_U64(cpu_time_ns, "cpu_time_ns", "CPU time over the work"),
+	OF_REPORT_U64(wall_time_ns, "wall_time_ns", "length of the work"),
+	{.key = "off_cpu_ns",
+	 .help = "what of that is not CPU time",
+	 .get = get_off_cpu,
+	 OF_REPORT},
+	OF_REPORT_U64(paused_ns, "paused_ns", "of it, frozen by an op"),
+	{.key = "cpus_used",
+	 .help = "CPUs it was seen on",
+	 .get = get_report_cpus,
+	 .element = report_cpu,
+	 .type = FIELD_LIST,
+	 OF_REPORT},
+	{.key = "migration_count",
+	 .help = "moves to another CPU",
+	 .get = get_looked_u64,
+	 .argument = MEMBER(struct worker_report, migration_count),
+	 OF_REPORT},
+	{.key = "migrations",
+	 .help = "the first 1,024 of them",
+	 .get = get_migrations,
+	 .type = FIELD_LIST,
+	 .schema = &migration_schema,
+	 OF_REPORT},
+	{.key = "max_gap_ms",
+	 .help = "longest time between two looks at the clock",
+	 .get = get_looked_ms,
+	 .argument = MEMBER(struct worker_report, max_gap_ns),
+	 OF_REPORT},
+	{.key = "max_gap_cpu",
+	 .help = "CPU before it",
+	 .get = get_looked_u32,
+	 .argument = MEMBER(struct worker_report, max_gap_cpu),
+	 OF_REPORT},
+	{.key = "max_gap_at_ms",
+	 .help = "its end, since the work began",
+	 .get = get_looked_ms,
+	 .argument = MEMBER(struct worker_report, max_gap_at_ns),
+	 OF_REPORT},
+	{.key = "schedstat_cpu_time_ns",
+	 .help = "CPU time by the kernel",
+	 .get = get_schedstat,
+	 .argument = 0,
+	 OF_REPORT},
+	{.key = "schedstat_run_delay_ns",
+	 .help = "waits for a CPU by the kernel",
+	 .get = get_schedstat,
+	 .argument = 1,
+	 OF_REPORT},
+	{.key = "schedstat_run_count",
+	 .help = "times it got a CPU",
+	 .get = get_schedstat,
+	 .argument = 2,
+	 OF_REPORT},
+	{.key = "numa_pages",
+	 .help = "pages of its process by NUMA node",
+	 .get = get_report_pages,
+	 .element = report_pages,
+	 .type = FIELD_MAP,
+	 OF_REPORT},
+	{.key = "vmstat_numa_pages_migrated",
+	 .help = "pages that the whole machine moved",
+	 .get = get_numa_migrated,
+	 OF_REPORT},
+	STREAMS(STREAM_TOTAL_FIELDS) /* three each */
+	{.key = "program",
+	 .help = "of `exec` only",
+	 .get = get_program,
+	 .type = FIELD_OBJECT,
+	 .schema = &program_schema,
+	 .flags = FIELD_MAYBE,
+	 OF_REPORT},
+	OF_REPORT_U64(alarms, "scheduler_alarms", "SIGUSR2s that it sent to the scheduler"),
+	REPORT_TEXT_FIELD(affinity_error, "affinity_error", "what was refused"),
+	REPORT_TEXT_FIELD(policy_error, "policy_error", "what was refused"),
+	REPORT_TEXT_FIELD(memory_policy_error, "memory_policy_error", "what was refused"),
+	REPORT_TEXT_FIELD(nice_error, "nice_error", "what was refused"),
+	REPORT_TEXT_FIELD(note, "note", "it works, but not quite as its type says"),
+	REPORT_TEXT_FIELD(work_error, "work_error", "what it could not do"),
+	{.key = "observed",
+	 .help = "with --observe: its states, seen from outside",
+	 .get = get_observed,
+	 .type = FIELD_OBJECT,
+	 .schema = &observed_schema,
+	 .flags = FIELD_MAYBE},
+};
+
+/* `needs`: only those have it that left a report. */
+static void get_of_worker(const struct field *field, const struct item *item, struct value *value)
+{
+	if (field->needs && !worker_of(item)->report)
+		value_absent(value);
+	else
+		field->get(field, item, value);
+}
+
+const struct schema worker_schema = {.name = "worker",
+				     .help = "a worker of `dwell load`",
+				     .version = 1,
+				     SCHEMA_FIELDS(worker_fields),
+				     .get = get_of_worker};
+
+static int write_worker(struct output *out, const struct outcome *outcome,
+			const struct run_crew *crew, unsigned int number, bool samples)
+{
+	struct worker_row worker = {.outcome = outcome,
+				    .crew = crew,
+				    .number = number,
+				    .samples = samples,
+				    .report = crew_report(&crew->crew.workers[number])};
+	struct item item = {&worker, NULL};
+
+	for (size_t i = 0; worker.report && i < SAMPLES_STREAMS; i++) {
+		struct sample_set set = {.values = samples_of(&worker, i),
+					 .count = reservoir_kept(worker.report->sample_totals[i]),
+					 .total = worker.report->sample_totals[i]};
+
+		if (samples_summarize(&set, 1, &worker.summaries[i]) < 0)
+			return -ENOMEM;
+	}
+	emit_json_line(out, &worker_schema, &item);
+	return 0;
+}
+
+/* The run: the row of its line is the outcome. */
+
+struct group_row {
+	const struct run *run;
+	const struct run_crew *crew;
+	const struct summary *summary;
+	struct output *scratch; /* for parameters, one at a time */
+};
+
+static const struct group_row *group_of(const struct item *item)
+{
+	return item->row;
+}
+
+/* For the getters of members: the summary as the row. */
+static struct item summary_of(const struct item *item)
+{
+	return (struct item){group_of(item)->summary, NULL};
+}
+
+FIELD_GETTER(get_group_cgroup)
+{
+	value_text(value, group_of(item)->crew->cgroup);
+}
+
+FIELD_GETTER(get_group_idx)
+{
+	value_number(value, group_of(item)->crew->group.group_idx);
+}
+
+FIELD_GETTER(get_group_work)
+{
+	value_string(value, group_of(item)->crew->group.work->type->name);
+}
+
+FIELD_GETTER(get_params)
+{
+	const struct param *param = group_of(item)->crew->group.work->type->params;
+	size_t count = 0;
+
+	while (param && param[count].name)
+		count++;
+	value_elements(value, count);
+}
+
+FIELD_ELEMENT(param_element)
+{
+	const struct spec_work *work = group_of(item)->crew->group.work;
+	const struct param *param = &work->type->params[index];
+	struct output *text = group_of(item)->scratch;
+
+	text->used = 0;
+	param_write(text, param, work->params);
+	output_char(text, '\0');
+	value_string(value, text->error ? "" : text->buffer);
+	value->name = param->name;
+}
+
+FIELD_GETTER(get_mode)
+{
+	value_string(value, group_of(item)->crew->group.work->threads ? "thread" : "fork");
+}
+
+FIELD_GETTER(get_policy)
+{
+	spec_format_policy(value->text, sizeof(value->text),
+			   &group_of(item)->crew->group.work->policy);
+	value_string(value, value->text);
+}
+
+FIELD_GETTER(get_cpus_allowed)
+{
+	value_cpus(value, &group_of(item)->crew->allowed);
+}
+
+FIELD_ELEMENT(allowed_cpu)
+{
+	value_cpu(value, &group_of(item)->crew->allowed, index);
+}
+
+FIELD_GETTER(get_checkpoint)
+{
+	const struct plan_group *group = &group_of(item)->crew->group;
+	unsigned int period = work_checkpoint_period(group->work->type, group->work->params,
+						     group->team_size > 1);
+
+	value_known(value, period, period > 0);
+}
+
+FIELD_GETTER(get_summary_u64)
+{
+	struct item summary = summary_of(item);
+
+	get_u64_member(field, &summary, value);
+}
+
+FIELD_GETTER(get_summary_u32)
+{
+	struct item summary = summary_of(item);
+
+	get_u32_member(field, &summary, value);
+}
+
+FIELD_GETTER(get_summary_real)
+{
+	struct item summary = summary_of(item);
+
+	get_double_member(field, &summary, value);
+}
+
+FIELD_GETTER(get_off_cpu_spread)
+{
+	const struct summary *summary = group_of(item)->summary;
+
+	value_real(value, summary->off_cpu_most - summary->off_cpu_least);
+}
+
+FIELD_GETTER(get_of_schedstats)
+{
+	get_summary_u64(field, item, value);
+	if (!group_of(item)->summary->schedstats)
+		value_null(value);
+}
+
+FIELD_GETTER(get_summary_cpus)
+{
+	value_cpus(value, &group_of(item)->summary->cpus_used);
+}
+
+FIELD_ELEMENT(summary_cpu)
+{
+	value_cpu(value, &group_of(item)->summary->cpus_used, index);
+}
+
+FIELD_GETTER(get_summary_migrations)
+{
+	value_known(value, group_of(item)->summary->migrations, group_of(item)->summary->looked);
+}
+
+FIELD_GETTER(get_summary_gap)
+{
+	value_known(value, group_of(item)->summary->max_gap_ns / 1000000,
+		    group_of(item)->summary->looked);
+}
+
+FIELD_GETTER(get_summary_gap_tid)
+{
+	value_known(value, group_of(item)->summary->max_gap_tid, group_of(item)->summary->looked);
+}
+
+FIELD_GETTER(get_summary_samples)
+{
+	value_samples(value, &group_of(item)->summary->samples[field->argument]);
+}
+
+FIELD_GETTER(get_summary_pages)
+{
+	value_elements(value, REPORT_NODES);
+	if (!group_of(item)->summary->numas)
+		value_null(value);
+}
+
+FIELD_ELEMENT(summary_pages_element)
+{
+	value_node(value, group_of(item)->summary->numa_pages, index);
+}
+
+FIELD_GETTER(get_local_pages)
+{
+	const struct group_row *group = group_of(item);
+
+	value_known(value,
+		    summary_local_pages(group->summary, group->crew, &group->run->topology->nodes),
+		    group->summary->numas);
+}
+
+#define SUMMARY_U64(member, key_, help_)                                                           \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_summary_u64,                            \
+		.argument = MEMBER(struct summary, member)                                         \
+	}
+#define SUMMARY_U32(member, key_, help_)                                                           \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_summary_u32,                            \
+		.argument = MEMBER(struct summary, member)                                         \
+	}
+#define SUMMARY_REAL(member, key_, help_)                                                          \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_summary_real,                           \
+		.argument = MEMBER(struct summary, member), .type = FIELD_REAL                     \
+	}
+
+#define STREAM_FIELD(name_, key_, total_key, all_key, help_)                                       \
+	{.key = (key_),                                                                            \
+	 .help = (help_),                                                                          \
+	 .get = get_summary_samples,                                                               \
+	 .argument = SAMPLES_##name_,                                                              \
+	 .type = FIELD_OBJECT,                                                                     \
+	 .schema = &sample_schema},
+
+static const struct field group_fields[] = {
+	{.key = "cgroup",
+	 .header = "CGROUP",
+	 .help = "its cgroup",
+	 .get = get_group_cgroup,
+	 STRING},
+	{.key = "group_idx",
+	 .header = "GROUP",
+	 .help = "number among the works of its cgroup",
+	 .get = get_group_idx},
+	{.key = "work", .header = "WORK", .help = "type of work", .get = get_group_work, STRING},
+	{.key = "params",
+	 .help = "of the type",
+	 .get = get_params,
+	 .element = param_element,
+	 .type = FIELD_MAP},
+	{.key = "mode", .help = "fork or thread", .get = get_mode, STRING},
+	{.key = "policy", .help = "scheduling policy", .get = get_policy, STRING},
+	{.key = "cpus_allowed",
+	 .help = "all CPUs that its cgroup ever had",
+	 .get = get_cpus_allowed,
+	 .element = allowed_cpu,
+	 .type = FIELD_LIST},
+	{.key = "checkpoint_iterations",
+	 .help = "from one look at the clock to the next",
+	 .get = get_checkpoint},
+	SUMMARY_U32(workers, "workers", "all of them"),
+	SUMMARY_U32(completed, "completed", "those that reported; what follows is of them"),
+	SUMMARY_U64(work_units, "work_units", "units of work"),
+	SUMMARY_U64(iterations, "iterations", "outer iterations"),
+	SUMMARY_REAL(iteration_rate, "iterations_per_second", "sum of the workers' rates"),
+	SUMMARY_REAL(slowest, "slowest_worker", "the least rate"),
+	SUMMARY_REAL(fastest, "fastest_worker", "the largest rate"),
+	SUMMARY_U64(cpu_ns, "cpu_time_ns", "CPU time"),
+	SUMMARY_U64(wall_ns, "wall_time_ns", "length of the work, summed up"),
+	SUMMARY_U64(off_cpu_ns, "off_cpu_ns", "what of that is not CPU time"),
+	{.key = "off_cpu_spread",
+	 .help = "between the workers' largest and least share",
+	 .get = get_off_cpu_spread,
+	 .type = FIELD_REAL},
+	{.key = "run_delay_ns",
+	 .help = "waits for a CPU by the kernel",
+	 .get = get_of_schedstats,
+	 .argument = MEMBER(struct summary, run_delay_ns)},
+	{.key = "run_count",
+	 .help = "times they got a CPU",
+	 .get = get_of_schedstats,
+	 .argument = MEMBER(struct summary, run_count)},
+	{.key = "cpus_used",
+	 .help = "CPUs they were seen on",
+	 .get = get_summary_cpus,
+	 .element = summary_cpu,
+	 .type = FIELD_LIST},
+	{.key = "migration_count", .help = "moves to another CPU", .get = get_summary_migrations},
+	{.key = "max_gap_ms",
+	 .help = "longest time between two looks at the clock",
+	 .get = get_summary_gap},
+	{.key = "max_gap_tid", .help = "whose", .get = get_summary_gap_tid},
+	SUMMARY_REAL(throughput_cv, "throughput_cv", "of the workers' units per CPU second"),
+	STREAMS(STREAM_FIELD) /* three */
+	{.key = "numa_pages",
+	 .help = "pages by NUMA node",
+	 .get = get_summary_pages,
+	 .element = summary_pages_element,
+	 .type = FIELD_MAP},
+	{.key = "numa_local_pages", .help = "on nodes the group may use", .get = get_local_pages},
+};
+
+const struct schema load_group_schema = {
+	.name = "group", .help = "workers of one kind", SCHEMA_FIELDS(group_fields)};
+
+static const struct field machine_fields[] = {
+	ARRAY_FIELD(struct machine, kernel, "kernel", "release"),
+	ARRAY_FIELD(struct machine, version, "kernel_version", "version"),
+	ARRAY_FIELD(struct machine, architecture, "architecture", "of the CPU"),
+	ARRAY_FIELD(struct machine, cpu_model, "cpu_model", "its name"),
+	NUMBER_FIELD(struct machine, cpus, "cpus", "that dwell may use"),
+	NUMBER_FIELD(struct machine, cores, "cores", "these are in"),
+	NUMBER_FIELD(struct machine, llcs, "llcs", "last-level caches"),
+	NUMBER_FIELD(struct machine, nodes, "nodes", "NUMA nodes"),
+	NUMBER_FIELD(struct machine, memory_bytes, "memory_bytes", "memory"),
+	ARRAY_FIELD(struct machine, governor, "governor", "of CPU 0's frequency"),
+	ARRAY_FIELD(struct machine, scheduler, "sched_ext", "scheduler that was in use"),
+};
+
+static const struct schema machine_schema = {
+	.name = "machine", .help = "where it ran", SCHEMA_FIELDS(machine_fields)};
+
+static const struct run *run_of(const struct item *item)
+{
+	return ((const struct outcome *)item->row)->run;
+}
+
+static const struct scheduler *scheduler_of(const struct item *item)
+{
+	return &run_of(item)->scheduler;
+}
+
+FIELD_GETTER(get_scheduler_name)
+{
+	value_text(value, scheduler_of(item)->name);
+}
+
+FIELD_GETTER(get_scheduler_command)
+{
+	value_text(value, scheduler_of(item)->command);
+}
+
+FIELD_GETTER(get_scheduler_state)
+{
+	static const char *const states[] = {
+		[SCHEDULER_ALIVE] = "alive",
+		[SCHEDULER_STOPPED] = "stopped",
+		[SCHEDULER_DIED] = "died",
+	};
+
+	value_string(value, states[scheduler_of(item)->state]);
+}
+
+FIELD_GETTER(get_scheduler_ended)
+{
+	uint64_t started_ns = run_of(item)->started_ns, ended_ns = scheduler_of(item)->ended_ns;
+
+	value_known(value, ended_ns - started_ns, ended_ns > started_ns);
+}
+
+FIELD_GETTER(get_scheduler_reason)
+{
+	value_text(value, scheduler_of(item)->reason);
+}
+
+static const struct field scheduler_fields[] = {
+	{.key = "name", .help = "in the kernel", .get = get_scheduler_name, STRING},
+	{.key = "command", .help = "null: not started here", .get = get_scheduler_command, STRING},
+	{.key = "state", .help = "alive, stopped or died", .get = get_scheduler_state, STRING},
+	{.key = "ended_at_ns", .help = "since the start", .get = get_scheduler_ended},
+	{.key = "reason", .help = "of its death", .get = get_scheduler_reason, STRING},
+};
+
+static const struct schema scheduler_schema = {
+	.name = "scheduler", .help = "the sched_ext scheduler", SCHEMA_FIELDS(scheduler_fields)};
+
+FIELD_GETTER(get_scheduler)
+{
+	get_same_row(field, item, value);
+	if (scheduler_of(item)->state == SCHEDULER_NONE)
+		value_null(value);
+}
+
+static const struct finding *finding_of(const struct item *item)
+{
+	return item->row;
+}
+
+FIELD_GETTER(get_check)
+{
+	value_string(value, finding_of(item)->check->key);
+}
+
+FIELD_GETTER(get_check_verdict)
+{
+	value_string(value, verdict_names[finding_of(item)->verdict]);
+}
+
+FIELD_GETTER(get_check_cgroup)
+{
+	const struct run_crew *crew = finding_of(item)->crew;
+
+	if (crew)
+		value_text(value, crew->cgroup);
+	else
+		value_absent(value);
+}
+
+FIELD_GETTER(get_check_group)
+{
+	const struct run_crew *crew = finding_of(item)->crew;
+
+	if (crew)
+		value_number(value, crew->group.group_idx);
+	else
+		value_absent(value);
+}
+
+FIELD_GETTER(get_check_work)
+{
+	const struct run_crew *crew = finding_of(item)->crew;
+
+	if (crew)
+		value_string(value, crew->group.work->type->name);
+	else
+		value_absent(value);
+}
+
+FIELD_GETTER(get_check_tid)
+{
+	value_number(value, finding_of(item)->tid);
+	if (!finding_of(item)->tid)
+		value_absent(value);
+}
+
+FIELD_GETTER(get_check_text)
+{
+	value_string(value, finding_of(item)->text);
+}
+
+static const struct field check_fields[] = {
+	{.key = "check", .help = "its name", .get = get_check, STRING},
+	{.key = "verdict",
+	 .help = "pass, fail, inconclusive or skip",
+	 .get = get_check_verdict,
+	 STRING},
+	{.key = "cgroup",
+	 .help = "of the group",
+	 .get = get_check_cgroup,
+	 STRING,
+	 .flags = FIELD_MAYBE},
+	{.key = "group_idx", .help = "of the group", .get = get_check_group, .flags = FIELD_MAYBE},
+	{.key = "work",
+	 .help = "of the group",
+	 .get = get_check_work,
+	 STRING,
+	 .flags = FIELD_MAYBE},
+	{.key = "tid",
+	 .help = "the worker, where one failed",
+	 .get = get_check_tid,
+	 .flags = FIELD_MAYBE},
+	REAL_FIELD(struct finding, figure, "figure", "in ns, shares or plain numbers"),
+	REAL_FIELD(struct finding, limit, "limit", "that it had to keep"),
+	{.key = "text", .help = "the same for people", .get = get_check_text, STRING},
+};
+
+static const struct schema check_schema = {
+	.name = "check", .help = "what was judged", SCHEMA_FIELDS(check_fields)};
+
+static const struct field event_fields[] = {
+	NUMBER_FIELD(struct run_event, at_ns, "at_ns", "since the start"),
+	{.key = "event",
+	 .help = "what happened",
+	 .get = get_array_member,
+	 .argument = MEMBER(struct run_event, text),
+	 STRING},
+};
+
+static const struct schema event_schema = {
+	.name = "event", .help = "phases, ops and stuck workers", SCHEMA_FIELDS(event_fields)};
+
+FIELD_GETTER(get_run_name)
+{
+	value_string(value, run_of(item)->spec->name);
+}
+
+FIELD_GETTER(get_version)
+{
+	value_string(value, DWELL_VERSION);
+}
+
+FIELD_GETTER(get_seed)
+{
+	value_number(value, run_of(item)->spec->seed);
+}
+
+FIELD_GETTER(get_started)
+{
+	view_format_time(value->text, run_of(item)->started_realtime_ns);
+	value_string(value, value->text);
+}
+
+FIELD_GETTER(get_elapsed)
+{
+	value_number(value, run_of(item)->stopped_ns - run_of(item)->started_ns);
+}
+
+FIELD_GETTER(get_run_u64)
+{
+	struct item run = {run_of(item), NULL};
+
+	get_u64_member(field, &run, value);
+}
+
+FIELD_GETTER(get_end)
+{
+	static const char *const ends[] = {
+		[RUN_COMPLETE] = "complete",
+		[RUN_INTERRUPTED] = "interrupted",
+		[RUN_SCHEDULER_DIED] = "scheduler-died",
+	};
+
+	value_string(value, ends[run_of(item)->end]);
+}
+
+FIELD_GETTER(get_groups)
+{
+	value_elements(value, run_of(item)->crew_count);
+}
+
+FIELD_ELEMENT(group_element)
+{
+	const struct outcome *outcome = item->row;
+	struct group_row group = {.run = outcome->run,
+				  .crew = outcome->run->crews[index],
+				  .summary = &outcome->summaries[index],
+				  .scratch = *(struct output *const *)item->context};
+
+	value_made(value, &group, sizeof(group), NULL);
+}
+
+FIELD_GETTER(get_events)
+{
+	value_rows(value, run_of(item)->events, run_of(item)->event_count, sizeof(struct run_event),
+		   NULL);
+}
+
+FIELD_GETTER(get_machine_stolen)
+{
+	const struct outcome *outcome = item->row;
+
+	value_known(value, outcome->machine_time.stolen_ns, outcome->machine_measured);
+}
+
+FIELD_GETTER(get_machine_busy)
+{
+	const struct outcome *outcome = item->row;
+
+	value_known(value, outcome->machine_time.busy_ns, outcome->machine_measured);
+}
+
+FIELD_GETTER(get_observed_lost)
+{
+	const struct outcome *outcome = item->row;
+
+	value_number(value, outcome->observed_lost);
+	if (!outcome->observed)
+		value_absent(value);
+}
+
+FIELD_GETTER(get_checks)
+{
+	const struct outcome *outcome = item->row;
+
+	value_rows(value, outcome->findings.items, outcome->findings.count, sizeof(struct finding),
+		   NULL);
+}
+
+FIELD_GETTER(get_verdict)
+{
+	const struct outcome *outcome = item->row;
+
+	value_string(value, verdict_names[outcome->findings.verdict]);
+}
+
+FIELD_GETTER(get_machine)
+{
+	value_object(value, &((const struct outcome *)item->row)->machine, NULL);
+}
+
+#define RUN_U64(member, key_, help_)                                                               \
+	{                                                                                          \
+		.key = (key_), .help = (help_), .get = get_run_u64,                                \
+		.argument = MEMBER(struct run, member)                                             \
+	}
+
+static const struct field load_fields[] = {
+	{.key = "name", .help = "of the spec", .get = get_run_name, STRING, .flags = FIELD_OF_ROWS},
+	{.key = "dwell", .help = "version", .get = get_version, STRING},
+	{.key = "seed",
+	 .help = "repeats the run's random choices with --seed",
+	 .get = get_seed,
+	 .flags = FIELD_OF_ROWS},
+	{.key = "started",
+	 .help = "when the workers began, UTC",
+	 .get = get_started,
+	 STRING,
+	 .flags = FIELD_OF_ROWS},
+	RUN_U64(hold_ns, "planned_ns", "length by the spec"),
+	{.key = "elapsed_ns", .help = "from the start until all had reported", .get = get_elapsed},
+	RUN_U64(start_ns, "start_ns", "to fork, place and start the first workers"),
+	RUN_U64(stop_ns, "stop_ns", "to stop, gather and reap the last ones"),
+	{.key = "end",
+	 .help = "complete, interrupted or scheduler-died",
+	 .get = get_end,
+	 STRING,
+	 .flags = FIELD_OF_ROWS},
+	{.key = "machine",
+	 .help = "where it ran",
+	 .get = get_machine,
+	 .type = FIELD_OBJECT,
+	 .schema = &machine_schema},
+	{.key = "groups",
+	 .help = "in the order they were started",
+	 .get = get_groups,
+	 .element = group_element,
+	 .type = FIELD_LIST,
+	 .schema = &load_group_schema},
+	{.key = "events",
+	 .help = "phases, ops and stuck workers",
+	 .get = get_events,
+	 .type = FIELD_LIST,
+	 .schema = &event_schema},
+	{.key = "scheduler",
+	 .help = "the sched_ext scheduler",
+	 .get = get_scheduler,
+	 .type = FIELD_OBJECT,
+	 .schema = &scheduler_schema},
+	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s that dwell itself sent to it"),
+	{.key = "machine_stolen_ns",
+	 .help = "what the hypervisor took from all CPUs",
+	 .get = get_machine_stolen},
+	{.key = "machine_busy_ns",
+	 .help = "busy and stolen time of all CPUs",
+	 .get = get_machine_busy},
+	{.key = "observed_lost",
+	 .help = "with --observe: switches and wakeups not seen",
+	 .get = get_observed_lost,
+	 .flags = FIELD_MAYBE},
+	{.key = "checks",
+	 .help = "what was judged, group by group",
+	 .get = get_checks,
+	 .type = FIELD_LIST,
+	 .schema = &check_schema},
+	{.key = "verdict",
+	 .help = "the worst of them",
+	 .get = get_verdict,
+	 STRING,
+	 .flags = FIELD_OF_ROWS},
+};
+
+const struct schema load_schema = {.name = "load",
+				   .help = "a run of `dwell load`",
+				   .version = 1,
+				   SCHEMA_FIELDS(load_fields),
+				   .table = "group"};
+
+/* With a buffer for what is put together for the moment. */
+static int emit_run(const struct emit *emit, const struct outcome *outcome)
+{
+	struct output scratch, *context = &scratch;
+	struct item item = {outcome, &context};
+	int error;
+
+	if (output_init(&scratch, -1) < 0)
+		return -ENOMEM;
+	emit_result(emit, &item);
+	error = scratch.error;
+	output_release(&scratch);
+	return error ? -ENOMEM : 0;
+}
+
+int load_emit(const struct emit *emit, const struct outcome *outcome, bool samples)
+{
+	bool with_workers = emit->format == &format_json;
+	int result = 0;
+
+	for (size_t i = 0; with_workers && i < outcome->run->crew_count; i++) {
+		const struct run_crew *crew = outcome->run->crews[i];
+
+		for (unsigned int k = 0; result >= 0 && k < crew->crew.forked; k++)
+			result = write_worker(emit->out, outcome, crew, k, samples);
+	}
+	return result < 0 ? result : emit_run(emit, outcome);
+}
+
+void load_json(struct output *out, const struct outcome *outcome, bool samples)
+{
+	struct emit emit = {
+		.format = &format_json, .schema = &load_schema, .levels = ~0U, .out = out};
+
+	if (load_emit(&emit, outcome, samples) < 0)
+		output_fail(out, ENOMEM);
+}
