@@ -29,7 +29,7 @@ def listed(what):
 
 
 SPECS = [pytest.param(path, number, id=f"{path.stem}-{number}")
-         for path in (DOCS / "formats" / "spec.md", TOP / "README.md", DOCS / "testing-a-scheduler.md")
+         for path in (DOCS / "formats" / "spec.md", DOCS / "load.md", DOCS / "testing-a-scheduler.md")
          for number, text in enumerate(blocks(path, "yaml")) if "\ncommand:" not in text]  # fmt: skip
 
 

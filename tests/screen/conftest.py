@@ -7,6 +7,7 @@ import time
 import uuid
 
 import pytest
+import svg
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DWELL = str(pathlib.Path(os.environ.get("DWELL_BUILD", "build")).resolve() / "dwell")
@@ -23,13 +24,15 @@ def compare(name, text):
     assert text + "\n" == expected.read_text()
 
 
-def picture(name, text):
-    """One that the README shows, too, so that it stays true."""
-    shown = TOP / "docs" / "screens" / f"{name}.txt"
-    if os.environ.get("GOLDEN_UPDATE"):
-        shown.write_text(text + "\n")
-    assert text + "\n" == shown.read_text()
-    assert text in (TOP / "README.md").read_text()
+def picture(name, screen, columns, title):
+    """One that the README shows (in colours) and the manual (as text), so that it stays true."""
+    pictures = {"svg": svg.picture(screen.text("-e"), columns, title), "txt": screen.text() + "\n"}
+    for suffix, made in pictures.items():
+        shown = TOP / "docs" / "screens" / f"{name}.{suffix}"
+        if os.environ.get("GOLDEN_UPDATE"):
+            shown.write_text(made)
+        assert made == shown.read_text()
+    assert f"docs/screens/{name}.svg" in (TOP / "README.md").read_text()
 
 
 class Terminal:

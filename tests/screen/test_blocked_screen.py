@@ -20,7 +20,9 @@ def blocked(terminal):
 
 
 def test_picture_in_the_documentation(blocked):
-    picture("blocked", blocked(columns=120, rows=22).wait("read_ledger", "STUCK NOW"))
+    screen = blocked(columns=120, rows=22)
+    screen.wait("read_ledger", "STUCK NOW")
+    picture("blocked", screen, 120, "dwell blocked: the functions that blocked a Tokio service, and its workers along a time axis")
 
 
 @pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60)])

@@ -11,7 +11,9 @@ import pytest
 from conftest import DWELL, RECORDING, compare, picture
 
 def test_picture_in_the_documentation(at_end):
-    picture("top", at_end(columns=120, rows=26).wait("encoder-1", "run queue"))
+    screen = at_end(columns=120, rows=26)
+    screen.wait("encoder-1", "run queue")
+    picture("top", screen, 120, "dwell top: what each thread of a program spent its time on")
 
 
 @pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60)])
