@@ -24,17 +24,15 @@ enum {
 
 #define RESULT_FORMATS "table, json, jsonl or csv"
 
-/* Entries of a command's own table; `formats_help` lists the formats, and the one by default. */
-#define RESULT_OPTIONS(formats_help, group)                                                        \
-	{"format", OPTION_FORMAT, "FORMAT", 0, formats_help, group},                               \
-		{"fields",                                                                         \
-		 OPTION_FIELDS,                                                                    \
-		 "NAME[,NAME]",                                                                    \
-		 0,                                                                                \
-		 "columns of table, csv and jsonl; `help` lists them",                             \
-		 group},                                                                           \
+#define FIELDS_HELP "columns of table, csv and jsonl; `help` lists them"
+#define JSON_HELP   "the same as --format json"
+
+/* Entries of a command's own table; `formats` lists the formats, and the one by default. */
+#define RESULT_OPTIONS(formats, group)                                                             \
+	{"format", OPTION_FORMAT, "FORMAT", 0, formats, group},                                    \
+		{"fields", OPTION_FIELDS, "NAME[,NAME]", 0, FIELDS_HELP, group},                   \
 	{                                                                                          \
-		"json", OPTION_JSON, 0, OPTION_HIDDEN, 0, group                                    \
+		"json", OPTION_JSON, 0, 0, JSON_HELP, group                                        \
 	}
 
 /* 1: it is none of these. */
