@@ -24,8 +24,8 @@ enum {
 
 #define RESULT_FORMATS "table, json, jsonl or csv"
 
-#define FIELDS_HELP "columns of table, csv and jsonl; `help` lists them"
-#define JSON_HELP   "the same as --format json"
+#define FIELDS_HELP    "columns of table, csv and jsonl; `help` lists them"
+#define JSON_HELP      "the same as --format json"
 
 /* Entries of a command's own table; `formats` lists the formats, and the one by default. */
 #define RESULT_OPTIONS(formats, group)                                                             \
