@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "command/compare.h"
 #include "command/replay.h"
+#include "emit/read.h"
 #include "model/comparison.h"
 #include "model/stalls.h"
+#include "view/blocked.h"
 #include "view/blocked_words.h"
 #include "view/compare.h"
 
@@ -92,9 +94,9 @@ static int load_recording(struct compared_side *side, const char *path, struct e
 	return result;
 }
 
-static uint64_t number_at(const json_t *object, const char *key)
+static uint64_t number_at(const struct schema *schema, const json_t *object, const char *key)
 {
-	json_int_t number = json_integer_value(json_object_get(object, key));
+	json_int_t number = json_integer_value(result_read(schema, object, key));
 
 	return number > 0 ? (uint64_t)number : 0;
 }
@@ -110,21 +112,22 @@ static bool is_machine(const char *cause)
 
 static int take_summary(struct compared_side *side, const json_t *summary)
 {
-	const json_t *hotspots = json_object_get(summary, "hotspots");
+	const json_t *hotspots = result_read(&blocked_schema, summary, "hotspots");
 	int result = 0;
 
-	side->duration_ns = number_at(summary, "duration_ns");
-	side->threshold_ns = number_at(summary, "threshold_ns");
+	side->duration_ns = number_at(&blocked_schema, summary, "duration_ns");
+	side->threshold_ns = number_at(&blocked_schema, summary, "threshold_ns");
 	for (size_t i = 0; result >= 0 && i < json_array_size(hotspots); i++) {
 		const json_t *hotspot = json_array_get(hotspots, i);
-		const char *function = json_string_value(json_object_get(hotspot, "function"));
-		const char *cause = json_string_value(json_object_get(hotspot, "cause"));
+		const char *function = result_read_string(&hotspot_schema, hotspot, "function");
+		const char *cause = result_read_string(&hotspot_schema, hotspot, "cause");
 
-		if (json_is_string(json_object_get(hotspot, "legitimate")) || is_machine(cause))
+		if (result_read_string(&hotspot_schema, hotspot, "legitimate") || is_machine(cause))
 			continue;
 		result = compared_add(side, function ? function : "", cause ? cause : "",
-				      number_at(hotspot, "count"), number_at(hotspot, "total_ns"),
-				      number_at(hotspot, "max_ns"));
+				      number_at(&hotspot_schema, hotspot, "count"),
+				      number_at(&hotspot_schema, hotspot, "total_ns"),
+				      number_at(&hotspot_schema, hotspot, "max_ns"));
 	}
 	return result;
 }

@@ -9,6 +9,9 @@
 #include <sys/wait.h>
 
 #include "command/command.h"
+#include "emit/read.h"
+#include "view/guest.h"
+#include "view/load.h"
 
 #define TAIL_BYTES_MAX (16 << 20)  /* of the output: a report's last line is far shorter */
 #define DUMP_BYTES_MAX (256 << 10) /* the kernel's default is 32 KiB */
@@ -32,25 +35,27 @@ static uint64_t number_of(const json_t *value)
 		       : UINT64_MAX;
 }
 
-int guest_matrix_take_guest(struct matrix_guest *guest, const json_t *object)
+int guest_matrix_take_guest(struct matrix_guest *guest, const struct schema *schema,
+			    const json_t *object)
 {
-	const json_t *scheduler = json_object_get(object, "scheduler");
 	int result = 0;
 
 	if (!json_is_object(object))
 		return 0;
 	guest->told = true;
-	guest->boot_ns = number_of(json_object_get(object, "boot_ns"));
-	guest->wall_ns = number_of(json_object_get(object, "wall_ns"));
-	guest->exit = number_of(json_object_get(object, "exit"));
-	guest->scheduler_after_ns = number_of(json_object_get(scheduler, "after_ns"));
-	result = take_text(&guest->release, json_object_get(object, "release"));
+	guest->boot_ns = number_of(result_read(schema, object, "boot_ns"));
+	guest->wall_ns = number_of(result_read(schema, object, "wall_ns"));
+	guest->exit = number_of(result_read(schema, object, "exit"));
+	guest->scheduler_after_ns = number_of(result_read(schema, object, "scheduler.after_ns"));
+	result = take_text(&guest->release, result_read(schema, object, "release"));
 	if (result >= 0)
-		result = take_text(&guest->accel, json_object_get(object, "accel"));
+		result = take_text(&guest->accel, result_read(schema, object, "accel"));
 	if (result >= 0)
-		result = take_text(&guest->scheduler_state, json_object_get(scheduler, "state"));
+		result = take_text(&guest->scheduler_state,
+				   result_read(schema, object, "scheduler.state"));
 	if (result >= 0)
-		result = take_text(&guest->scheduler_reason, json_object_get(scheduler, "reason"));
+		result = take_text(&guest->scheduler_reason,
+				   result_read(schema, object, "scheduler.reason"));
 	return result;
 }
 
@@ -91,8 +96,7 @@ static char *last_line(char *text)
 /* The kernel's dump goes into the file of verdicts: its own one does not last. */
 static int take_dump(struct matrix_guest *guest, const json_t *object)
 {
-	const char *path =
-		json_string_value(json_object_get(json_object_get(object, "scheduler"), "dump"));
+	const char *path = result_read_string(&guest_schema, object, "scheduler.dump");
 	cleanup_file FILE *file = path ? fopen(path, "re") : NULL;
 	size_t length;
 
@@ -109,10 +113,10 @@ static int take_dump(struct matrix_guest *guest, const json_t *object)
 /* "front pipe-io: worker 53: worst 3.20s, limit 2.00s", as in the table of the load itself. */
 static int take_finding(struct matrix_words *into, const json_t *check)
 {
-	const char *cgroup = json_string_value(json_object_get(check, "cgroup"));
-	const char *work = json_string_value(json_object_get(check, "work"));
-	const char *text = json_string_value(json_object_get(check, "text"));
-	json_int_t tid = json_integer_value(json_object_get(check, "tid"));
+	const char *cgroup = result_read_string(&load_check_schema, check, "cgroup");
+	const char *work = result_read_string(&load_check_schema, check, "work");
+	const char *text = result_read_string(&load_check_schema, check, "text");
+	json_int_t tid = json_integer_value(result_read(&load_check_schema, check, "tid"));
 	struct output out;
 	int result = output_init(&out, -1);
 
@@ -133,13 +137,13 @@ static int take_finding(struct matrix_words *into, const json_t *check)
 
 static int take_checks(struct matrix_cell *cell, const json_t *report)
 {
-	const json_t *checks = json_object_get(report, "checks");
+	const json_t *checks = result_read(&load_schema, report, "checks");
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < json_array_size(checks); i++) {
 		const json_t *check = json_array_get(checks, i);
-		const char *verdict = json_string_value(json_object_get(check, "verdict"));
-		const char *name = json_string_value(json_object_get(check, "check"));
+		const char *verdict = result_read_string(&load_check_schema, check, "verdict");
+		const char *name = result_read_string(&load_check_schema, check, "check");
 
 		if (!verdict || strcmp(verdict, "fail") != 0 || !name ||
 		    cell->checks.count >= CHECKS_MAX * 2)
@@ -245,8 +249,8 @@ static int judge_told(struct matrix_cell *cell, const struct guest_matrix_end *e
 {
 	const struct matrix_guest *guest = &cell->guest;
 	const char *state = guest->scheduler_state ? guest->scheduler_state : "";
-	const char *ended = json_string_value(json_object_get(report, "end"));
-	const char *error = json_string_value(json_object_get(told, "error"));
+	const char *ended = result_read_string(&load_schema, report, "end");
+	const char *error = result_read_string(&guest_schema, told, "error");
 
 	if (!strcmp(state, "died"))
 		return set(cell, MATRIX_DIED, guest->scheduler_reason);
@@ -270,7 +274,7 @@ int guest_matrix_judge(struct matrix_cell *cell, const struct guest_matrix_end *
 {
 	json_t *told = json_load_file(end->result, 0, NULL);
 	json_t *report = read_report(end->out_fd);
-	int result = guest_matrix_take_guest(&cell->guest, told);
+	int result = guest_matrix_take_guest(&cell->guest, &guest_schema, told);
 
 	if (result >= 0)
 		result = take_dump(&cell->guest, told);

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "emit/schema.h"
 #include "guest/matrix.h"
 
 /* How the process of a cell ended, and what it left. */
@@ -23,6 +24,7 @@ int guest_matrix_judge(struct matrix_cell *cell, const struct guest_matrix_end *
  * Of an object of --result, or of "guest" in a file of verdicts. What is not as it should be is
  * left out. -ENOMEM.
  */
-int guest_matrix_take_guest(struct matrix_guest *guest, const json_t *object) must_check;
+int guest_matrix_take_guest(struct matrix_guest *guest, const struct schema *schema,
+			    const json_t *object) must_check;
 
 #endif

@@ -7,9 +7,8 @@
 
 #include "base/file.h"
 #include "command/guest_matrix_judge.h"
+#include "emit/read.h"
 #include "view/guest.h"
-
-#define VERSION 1
 
 /* "matrix" as this one has it; NULL: out of memory. */
 static json_t *identity_of(const struct matrix *matrix)
@@ -51,7 +50,7 @@ static int compare(const struct matrix *matrix, const json_t *other, const char 
 
 static enum matrix_verdict verdict_of(const json_t *cell)
 {
-	const char *text = json_string_value(json_object_get(cell, "verdict"));
+	const char *text = result_read_string(&matrix_cell_schema, cell, "verdict");
 
 	for (int i = 0; text && i < MATRIX_VERDICTS; i++)
 		if (!strcmp(matrix_verdicts[i], text))
@@ -65,8 +64,8 @@ static int take_checks(struct matrix_words *into, const json_t *checks)
 
 	for (size_t i = 0; result >= 0 && i < json_array_size(checks); i++) {
 		const json_t *check = json_array_get(checks, i);
-		const char *name = json_string_value(json_object_get(check, "check"));
-		const char *text = json_string_value(json_object_get(check, "text"));
+		const char *name = result_read_string(&matrix_check_schema, check, "check");
+		const char *text = result_read_string(&matrix_check_schema, check, "text");
 
 		if (!name || !text)
 			continue;
@@ -79,18 +78,19 @@ static int take_checks(struct matrix_words *into, const json_t *checks)
 
 static int take_cell(struct matrix_cell *cell, const json_t *from)
 {
-	const json_t *guest = json_object_get(from, "guest");
-	const char *reason = json_string_value(json_object_get(from, "reason"));
-	const char *dump =
-		json_string_value(json_object_get(json_object_get(guest, "scheduler"), "dump"));
+	const json_t *guest = result_read(&matrix_cell_schema, from, "guest");
+	const char *reason = result_read_string(&matrix_cell_schema, from, "reason");
+	const char *dump = result_read_string(&matrix_cell_schema, from, "guest.scheduler.dump");
 	int result;
 
 	matrix_cell_reset(cell);
 	cell->verdict = verdict_of(from);
-	cell->elapsed_ns = (uint64_t)json_integer_value(json_object_get(from, "elapsed_ns"));
-	result = guest_matrix_take_guest(&cell->guest, guest);
+	cell->elapsed_ns =
+		(uint64_t)json_integer_value(result_read(&matrix_cell_schema, from, "elapsed_ns"));
+	result = guest_matrix_take_guest(&cell->guest, &matrix_guest_schema, guest);
 	if (result >= 0)
-		result = take_checks(&cell->checks, json_object_get(from, "checks"));
+		result = take_checks(&cell->checks,
+				     result_read(&matrix_cell_schema, from, "checks"));
 	if (reason)
 		cell->reason = strdup(reason);
 	if (dump)
@@ -107,20 +107,20 @@ static bool is_same(const json_t *sums, size_t number, uint32_t sum)
 
 /* The scheduler or the kernel may have been rebuilt; then its verdicts are of another one. */
 static bool has_same_files(const struct matrix *matrix, const struct matrix_cell *cell,
-			   const json_t *other)
+			   const json_t *root)
 {
 	const struct matrix_files *files = &matrix->files;
-	const json_t *others = json_object_get(other, "others");
+	const json_t *others = result_read(&guest_matrix_schema, root, "files.others");
 
-	return is_same(json_object_get(other, "kernels"), cell->kernel,
+	return is_same(result_read(&guest_matrix_schema, root, "files.kernels"), cell->kernel,
 		       files->kernels[cell->kernel]) &&
-	       is_same(json_object_get(other, "schedulers"), cell->scheduler,
+	       is_same(result_read(&guest_matrix_schema, root, "files.schedulers"), cell->scheduler,
 		       files->schedulers[cell->scheduler]) &&
 	       json_is_integer(others) && json_integer_value(others) == files->others;
 }
 
 /* Cells are in the order of the lists, which are the same. */
-static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *files,
+static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *root,
 		      size_t *ret_changed)
 {
 	int result = 0;
@@ -131,7 +131,7 @@ static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *
 		if (verdict == MATRIX_PENDING || verdict == MATRIX_SKIPPED ||
 		    verdict == MATRIX_ERROR)
 			continue;
-		if (has_same_files(matrix, &matrix->cells[i], files))
+		if (has_same_files(matrix, &matrix->cells[i], root))
 			result = take_cell(&matrix->cells[i], json_array_get(cells, i));
 		else
 			*ret_changed += 1;
@@ -142,21 +142,19 @@ static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *
 static int take_file(struct matrix *matrix, const json_t *root, const char *path,
 		     size_t *ret_changed, struct error *error)
 {
-	const char *type = json_string_value(json_object_get(root, "type"));
-	const json_t *cells = json_object_get(root, "cells");
+	const json_t *cells = result_read(&guest_matrix_schema, root, "cells");
 	int result;
 
-	if (!type || strcmp(type, "guest-matrix") != 0 ||
-	    json_integer_value(json_object_get(root, "version")) != VERSION)
+	if (!result_is(&guest_matrix_schema, root))
 		return error_set(error, EINVAL, "%s was not written by `dwell guest --matrix`",
 				 path);
-	result = compare(matrix, json_object_get(root, "matrix"), path, error);
+	result = compare(matrix, result_read(&guest_matrix_schema, root, "matrix"), path, error);
 	if (result < 0)
 		return result;
 	if (json_array_size(cells) != matrix->cell_count)
 		return error_set(error, EINVAL, "%s is damaged: it has %zu cells, not %zu", path,
 				 json_array_size(cells), matrix->cell_count);
-	if (take_cells(matrix, cells, json_object_get(root, "files"), ret_changed) < 0)
+	if (take_cells(matrix, cells, root, ret_changed) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	return 0;
 }

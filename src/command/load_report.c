@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "emit/read.h"
+#include "view/load.h"
 
 #define VERSION	     1
 #define FIGURES_MOST 1e18 /* of anything: what is more would not add up */
@@ -24,10 +26,9 @@ static int no_memory(struct load_report *report)
 	return error_set(report->error, ENOMEM, "out of memory");
 }
 
-static int number_at(struct load_report *report, const json_t *object, const char *key,
-		     double *ret_number)
+static int take_number(struct load_report *report, const json_t *value, const char *key,
+		       double *ret_number)
 {
-	const json_t *value = json_object_get(object, key);
 	double number = json_number_value(value);
 
 	*ret_number = NAN;
@@ -40,16 +41,29 @@ static int number_at(struct load_report *report, const json_t *object, const cha
 	return 0;
 }
 
-/* The group that a line is of. `ret_cgroup` is "" where it is null. */
-static int group_at(struct load_report *report, const json_t *line, const char **ret_cgroup,
-		    json_int_t *ret_group_idx, const char **ret_work)
+static int number_at(struct load_report *report, const struct schema *schema, const json_t *object,
+		     const char *path, double *ret_number)
 {
-	const json_t *cgroup = json_object_get(line, "cgroup");
-	const json_t *group_idx = json_object_get(line, "group_idx");
+	char outer[64];
+	const json_t *within;
+
+	snprintf(outer, sizeof(outer), "%.*s", (int)strcspn(path, "."), path);
+	within = strchr(path, '.') ? result_read(schema, object, outer) : NULL;
+	if (within && !json_is_object(within) && !json_is_null(within))
+		return error_set(report->error, EBADMSG, "damaged: \"%s\" is not an object", outer);
+	return take_number(report, result_read(schema, object, path), path, ret_number);
+}
+
+/* The group that a line is of. `ret_cgroup` is "" where it is null. */
+static int group_at(struct load_report *report, const struct schema *schema, const json_t *line,
+		    const char **ret_cgroup, json_int_t *ret_group_idx, const char **ret_work)
+{
+	const json_t *cgroup = result_read(schema, line, "cgroup");
+	const json_t *group_idx = result_read(schema, line, "group_idx");
 
 	*ret_cgroup = json_is_string(cgroup) ? json_string_value(cgroup) : "";
 	*ret_group_idx = json_integer_value(group_idx);
-	*ret_work = json_string_value(json_object_get(line, "work"));
+	*ret_work = result_read_string(schema, line, "work");
 	if (!*ret_work || !json_is_integer(group_idx) || *ret_group_idx < 0 ||
 	    *ret_group_idx > INT_MAX ||
 	    (cgroup && !json_is_string(cgroup) && !json_is_null(cgroup)))
@@ -63,14 +77,16 @@ static int take_worker(struct load_report *report, const json_t *line)
 {
 	struct worker_line worker = {.taken = false};
 	const char *cgroup, *work;
-	int result = group_at(report, line, &cgroup, &worker.group_idx, &work);
+	int result = group_at(report, &worker_schema, line, &cgroup, &worker.group_idx, &work);
 
 	if (result >= 0)
-		result = number_at(report, line, "schedstat_run_delay_ns", &worker.run_delay_ns);
+		result = number_at(report, &worker_schema, line, "schedstat_run_delay_ns",
+				   &worker.run_delay_ns);
 	if (result >= 0)
-		result = number_at(report, line, "schedstat_run_count", &worker.run_count);
+		result = number_at(report, &worker_schema, line, "schedstat_run_count",
+				   &worker.run_count);
 	if (result >= 0)
-		result = number_at(report, line, "vmstat_numa_pages_migrated",
+		result = number_at(report, &worker_schema, line, "vmstat_numa_pages_migrated",
 				   &worker.migrated_pages);
 	if (result < 0)
 		return result;
@@ -121,36 +137,36 @@ static void take_workers(struct load_report *report, const struct load_group_key
 #define AT(member) offsetof(struct load_figures, member)
 
 static const struct {
-	const char *object, *key; /* object NULL: of the group itself */
+	const char *path; /* in a group */
 	size_t offset;
-} fields[] = {
-	{NULL, "workers", AT(workers)},
-	{NULL, "wall_time_ns", AT(wall_ns)},
-	{NULL, "off_cpu_spread", AT(off_cpu_spread)},
-	{NULL, "max_gap_ms", AT(max_gap_ms)},
-	{NULL, "migration_count", AT(migrations)},
-	{NULL, "iterations", AT(iterations)},
-	{NULL, "iterations_per_second", AT(iteration_rate)},
-	{NULL, "slowest_worker", AT(slowest_worker)},
-	{NULL, "run_delay_ns", AT(run_delay_ns)},
-	{NULL, "run_count", AT(run_count)},
-	{NULL, "numa_local_pages", AT(local_pages)},
-	{"wake_to_run", "total", AT(wake_to_run.total)},
-	{"wake_to_run", "p50_ns", AT(wake_to_run.p50_ns)},
-	{"wake_to_run", "p99_ns", AT(wake_to_run.p99_ns)},
-	{"wake_to_run", "cv", AT(wake_to_run.cv)},
-	{"resume", "total", AT(resume.total)},
-	{"resume", "p50_ns", AT(resume.p50_ns)},
-	{"resume", "p99_ns", AT(resume.p99_ns)},
-	{"resume", "cv", AT(resume.cv)},
-	{"iteration_cost", "total", AT(cost.total)},
-	{"iteration_cost", "p50_ns", AT(cost.p50_ns)},
-	{"iteration_cost", "p99_ns", AT(cost.p99_ns)},
+} figure_paths[] = {
+	{"workers", AT(workers)},
+	{"wall_time_ns", AT(wall_ns)},
+	{"off_cpu_spread", AT(off_cpu_spread)},
+	{"max_gap_ms", AT(max_gap_ms)},
+	{"migration_count", AT(migrations)},
+	{"iterations", AT(iterations)},
+	{"iterations_per_second", AT(iteration_rate)},
+	{"slowest_worker", AT(slowest_worker)},
+	{"run_delay_ns", AT(run_delay_ns)},
+	{"run_count", AT(run_count)},
+	{"numa_local_pages", AT(local_pages)},
+	{"wake_to_run.total", AT(wake_to_run.total)},
+	{"wake_to_run.p50_ns", AT(wake_to_run.p50_ns)},
+	{"wake_to_run.p99_ns", AT(wake_to_run.p99_ns)},
+	{"wake_to_run.cv", AT(wake_to_run.cv)},
+	{"resume.total", AT(resume.total)},
+	{"resume.p50_ns", AT(resume.p50_ns)},
+	{"resume.p99_ns", AT(resume.p99_ns)},
+	{"resume.cv", AT(resume.cv)},
+	{"iteration_cost.total", AT(cost.total)},
+	{"iteration_cost.p50_ns", AT(cost.p50_ns)},
+	{"iteration_cost.p99_ns", AT(cost.p99_ns)},
 };
 
 static int take_pages(struct load_report *report, const json_t *group, struct load_figures *figures)
 {
-	json_t *pages = json_object_get(group, "numa_pages");
+	json_t *pages = result_read(&load_group_schema, group, "numa_pages");
 	const char *node;
 	json_t *value;
 	int result = 0;
@@ -161,7 +177,7 @@ static int take_pages(struct load_report *report, const json_t *group, struct lo
 		double number;
 
 		if (result >= 0)
-			result = number_at(report, pages, node, &number);
+			result = take_number(report, value, node, &number);
 		if (result >= 0)
 			figures->pages = isnan(figures->pages) ? number : figures->pages + number;
 	}
@@ -174,16 +190,9 @@ static int take_figures(struct load_report *report, const json_t *group,
 	int result = take_pages(report, group, figures);
 
 	figures->worst_run_delay_ns = figures->migrated_pages = NAN;
-	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(fields); i++) {
-		const json_t *object =
-			fields[i].object ? json_object_get(group, fields[i].object) : group;
-
-		if (object && !json_is_object(object) && !json_is_null(object))
-			return error_set(report->error, EBADMSG, "damaged: \"%s\" is not an object",
-					 fields[i].object);
-		result = number_at(report, object, fields[i].key,
-				   (double *)((char *)figures + fields[i].offset));
-	}
+	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(figure_paths); i++)
+		result = number_at(report, &load_group_schema, group, figure_paths[i].path,
+				   (double *)((char *)figures + figure_paths[i].offset));
 	return result;
 }
 
@@ -204,13 +213,23 @@ static int add_fact(struct load_report *report, struct load_facts *facts, const 
 	return text && load_facts_add(facts, what, text) >= 0 ? 0 : no_memory(report);
 }
 
-static int add_facts(struct load_report *report, struct load_facts *facts, const json_t *object,
-		     const char *const *keys, size_t count)
+static const char *name_in(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}
+
+/* `paths` have what a fact is called behind their last dot. */
+static int add_facts(struct load_report *report, struct load_facts *facts,
+		     const struct schema *schema, const json_t *object, const char *const *paths,
+		     size_t count)
 {
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < count; i++)
-		result = add_fact(report, facts, keys[i], json_object_get(object, keys[i]));
+		result = add_fact(report, facts, name_in(paths[i]),
+				  result_read(schema, object, paths[i]));
 	return result;
 }
 
@@ -219,10 +238,10 @@ static int take_group_facts(struct load_report *report, struct load_facts *facts
 	static const char *const keys[] = {"workers", "mode", "policy", "cpus_allowed"};
 	const char *name;
 	json_t *value;
-	int result = add_facts(report, facts, group, keys, ARRAY_SIZE(keys));
+	int result = add_facts(report, facts, &load_group_schema, group, keys, ARRAY_SIZE(keys));
 
-	json_object_foreach(json_object_get(group, "params"), name, value) if (result >= 0) result =
-		add_fact(report, facts, name, value);
+	json_object_foreach(result_read(&load_group_schema, group, "params"), name,
+			    value) if (result >= 0) result = add_fact(report, facts, name, value);
 	return result;
 }
 
@@ -237,8 +256,9 @@ static unsigned int occurrence_of(const json_t *groups, size_t number)
 		bool same = true;
 
 		for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
-			same &= json_equal(json_object_get(group, keys[k]),
-					   json_object_get(json_array_get(groups, i), keys[k]));
+			same &= json_equal(result_read(&load_group_schema, group, keys[k]),
+					   result_read(&load_group_schema,
+						       json_array_get(groups, i), keys[k]));
 		count += same;
 	}
 	return count;
@@ -251,7 +271,8 @@ static int take_group(struct load_report *report, const json_t *groups, size_t n
 	struct load_figures figures;
 	struct load_group *taken;
 	json_int_t group_idx;
-	int result = group_at(report, group, &key.cgroup, &group_idx, &key.work);
+	int result =
+		group_at(report, &load_group_schema, group, &key.cgroup, &group_idx, &key.work);
 
 	key.group_idx = (unsigned int)group_idx;
 	if (result >= 0)
@@ -269,8 +290,10 @@ static int is_staffed(struct load_report *report, const json_t *groups)
 	bool staffed = true;
 
 	for (size_t i = 0; i < json_array_size(groups); i++) {
-		const json_t *workers = json_object_get(json_array_get(groups, i), "workers");
-		const json_t *completed = json_object_get(json_array_get(groups, i), "completed");
+		const json_t *workers =
+			result_read(&load_group_schema, json_array_get(groups, i), "workers");
+		const json_t *completed =
+			result_read(&load_group_schema, json_array_get(groups, i), "completed");
 
 		if (!json_is_integer(workers) || !json_is_integer(completed))
 			return error_set(report->error, EBADMSG,
@@ -282,14 +305,24 @@ static int is_staffed(struct load_report *report, const json_t *groups)
 
 static int take_run(struct load_report *report, const json_t *line)
 {
-	static const char *const of_machine[] = {
-		"kernel", "kernel_version", "architecture", "cpu_model", "cpus",
-		"cores",  "llcs",	    "nodes",	    "governor",	 "sched_ext"};
-	static const char *const of_run[] = {"name", "dwell", "planned_ns", "seed"};
+	static const char *const facts[] = {"machine.kernel",
+					    "machine.kernel_version",
+					    "machine.architecture",
+					    "machine.cpu_model",
+					    "machine.cpus",
+					    "machine.cores",
+					    "machine.llcs",
+					    "machine.nodes",
+					    "machine.governor",
+					    "machine.sched_ext",
+					    "name",
+					    "dwell",
+					    "planned_ns",
+					    "seed"};
 	struct load_side *side = report->side;
-	const json_t *groups = json_object_get(line, "groups");
-	const char *end = json_string_value(json_object_get(line, "end"));
-	const char *verdict = json_string_value(json_object_get(line, "verdict"));
+	const json_t *groups = result_read(&load_schema, line, "groups");
+	const char *end = result_read_string(&load_schema, line, "end");
+	const char *verdict = result_read_string(&load_schema, line, "verdict");
 	int staffed, result;
 
 	if (!end || !json_is_array(groups))
@@ -304,10 +337,7 @@ static int take_run(struct load_report *report, const json_t *line)
 	}
 	side->runs++;
 	side->failed += verdict && !strcmp(verdict, "fail");
-	result = add_facts(report, &side->facts, json_object_get(line, "machine"), of_machine,
-			   ARRAY_SIZE(of_machine));
-	if (result >= 0)
-		result = add_facts(report, &side->facts, line, of_run, ARRAY_SIZE(of_run));
+	result = add_facts(report, &side->facts, &load_schema, line, facts, ARRAY_SIZE(facts));
 	for (size_t i = 0; result >= 0 && i < json_array_size(groups); i++)
 		result = take_group(report, groups, i);
 	return result;

@@ -25,7 +25,8 @@ struct guest_outcome {
 /* The row is a struct guest_outcome. */
 extern const struct schema guest_schema;
 
-extern const struct schema guest_matrix_schema, matrix_cell_schema, matrix_guest_schema;
+extern const struct schema guest_matrix_schema, matrix_cell_schema, matrix_check_schema,
+	matrix_guest_schema;
 
 /* The part of it that distinguishes one matrix from another; the row is the matrix. */
 extern const struct schema guest_matrix_identity_schema;

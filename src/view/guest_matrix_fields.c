@@ -273,7 +273,7 @@ static const struct field check_fields[] = {
 	{.key = "text", .help = "what it found", .get = get_check_word, .argument = 1, STRING},
 };
 
-static const struct schema check_schema = {
+const struct schema matrix_check_schema = {
 	.name = "failed_check", .help = "of `dwell load`", SCHEMA_FIELDS(check_fields)};
 
 FIELD_GETTER(get_cell_checks)
@@ -332,7 +332,7 @@ static const struct field cell_fields[] = {
 	 .help = "those that failed",
 	 .get = get_cell_checks,
 	 LIST,
-	 .schema = &check_schema},
+	 .schema = &matrix_check_schema},
 	{.key = "elapsed_ns",
 	 .help = "from the start of its process to its end",
 	 .get = get_cell_elapsed},

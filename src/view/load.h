@@ -7,7 +7,7 @@
 #include "emit/emit.h"
 #include "load/outcome.h"
 
-extern const struct schema load_schema, load_group_schema, worker_schema;
+extern const struct schema load_schema, load_group_schema, load_check_schema, worker_schema;
 
 /*
  * In JSON a line per worker, then one of the run; in formats of rows the groups. `samples`: all of

@@ -1060,7 +1060,7 @@ static const struct field check_fields[] = {
 	{.key = "text", .help = "the same for people", .get = get_check_text, STRING},
 };
 
-static const struct schema check_schema = {
+const struct schema load_check_schema = {
 	.name = "check", .help = "what was judged", SCHEMA_FIELDS(check_fields)};
 
 static const struct field event_fields[] = {
@@ -1247,7 +1247,7 @@ static const struct field load_fields[] = {
 	 .help = "what was judged, group by group",
 	 .get = get_checks,
 	 .type = FIELD_LIST,
-	 .schema = &check_schema},
+	 .schema = &load_check_schema},
 	{.key = "verdict",
 	 .help = "the worst of them",
 	 .get = get_verdict,
