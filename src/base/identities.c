@@ -25,50 +25,95 @@ static size_t slot_of(const struct identities *identities, uint32_t tid, uint64_
 static int grow(struct identities *identities)
 {
 	size_t room = identities->room ? identities->room * 2 : FIRST_ROOM;
-	uint32_t *slots = calloc(room * 2, sizeof(*slots));
 	struct identity *items = realloc(identities->items, room * sizeof(*items));
 
-	if (items)
-		identities->items = items;
-	if (!items || !slots) {
-		free(slots);
+	if (!items)
 		return -1;
-	}
-	free(identities->slots);
-	identities->slots = slots;
+	identities->items = items;
 	identities->room = room;
-	for (size_t i = 0; i < identities->count; i++)
-		slots[slot_of(identities, items[i].tid, items[i].start_ns)] = (uint32_t)i + 1;
+	free(identities->slots);
+	identities->slots = NULL;
 	return 0;
+}
+
+/* All that there are. */
+static int hash(struct identities *identities)
+{
+	if (!identities->slots)
+		identities->slots = calloc(identities->room * 2, sizeof(*identities->slots));
+	if (!identities->slots)
+		return -1;
+	identities->is_hashed = true;
+	for (size_t i = 0; i < identities->count; i++)
+		identities->slots[slot_of(identities, identities->items[i].tid,
+					  identities->items[i].start_ns)] = (uint32_t)i + 1;
+	return 0;
+}
+
+/* Items are in ascending order. */
+static size_t find_sorted(const struct identities *identities, uint32_t tid, uint64_t start_ns)
+{
+	const struct identity *items = identities->items;
+	size_t low = 0, high = identities->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (items[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < identities->count && items[low].tid == tid && items[low].start_ns == start_ns
+		       ? low
+		       : IDENTITY_NONE;
 }
 
 size_t identities_find(const struct identities *identities, uint32_t tid, uint64_t start_ns)
 {
-	uint32_t found =
-		identities->room ? identities->slots[slot_of(identities, tid, start_ns)] : 0;
+	uint32_t found;
 
+	if (!identities->is_hashed)
+		return find_sorted(identities, tid, start_ns);
+	found = identities->slots[slot_of(identities, tid, start_ns)];
 	return found ? found - 1 : IDENTITY_NONE;
+}
+
+/* Behind all others; it is not among them. */
+static size_t append(struct identities *identities, uint32_t tid, uint64_t start_ns)
+{
+	bool was_hashed = identities->is_hashed;
+
+	if (identities->count == identities->room) {
+		if (grow(identities) < 0 || (was_hashed && hash(identities) < 0))
+			return IDENTITY_NONE;
+	}
+	identities->items[identities->count] = (struct identity){start_ns, tid};
+	if (was_hashed)
+		identities->slots[slot_of(identities, tid, start_ns)] =
+			(uint32_t)identities->count + 1;
+	return identities->count++;
 }
 
 size_t identities_add(struct identities *identities, uint32_t tid, uint64_t start_ns)
 {
-	size_t found = identities_find(identities, tid, start_ns);
+	bool follows = !identities->count || identities->items[identities->count - 1].tid < tid;
+	size_t found;
 
-	if (found != IDENTITY_NONE)
-		return found;
-	if (identities->count == identities->room && grow(identities) < 0)
+	if (!identities->is_hashed && follows)
+		return append(identities, tid, start_ns);
+	if (!identities->is_hashed && hash(identities) < 0)
 		return IDENTITY_NONE;
-	found = identities->count++;
-	identities->items[found] = (struct identity){start_ns, tid};
-	identities->slots[slot_of(identities, tid, start_ns)] = (uint32_t)found + 1;
-	return found;
+	found = identities_find(identities, tid, start_ns);
+	return found != IDENTITY_NONE ? found : append(identities, tid, start_ns);
 }
 
 void identities_clear(struct identities *identities)
 {
 	identities->count = 0;
-	if (identities->slots)
+	if (identities->is_hashed)
 		memset(identities->slots, 0, identities->room * 2 * sizeof(*identities->slots));
+	identities->is_hashed = false;
 }
 
 void identities_release(struct identities *identities)

@@ -7,6 +7,7 @@
 #ifndef DWELL_BASE_IDENTITIES_H
 #define DWELL_BASE_IDENTITIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,12 +24,31 @@ struct identity {
 struct identities {
 	struct identity *items;
 	size_t count;
-	size_t room;	 /* a power of two; what is kept per thread needs as much */
-	uint32_t *slots; /* open addressing, twice `room`: number + 1, 0 = free */
+	size_t room; /* a power of two; what is kept per thread needs as much */
+	/*
+	 * Snapshots come sorted by tid, and then are searched as they are: a table of hashes is
+	 * made for the first one that is not.
+	 */
+	bool is_hashed;
+	uint32_t *slots; /* open addressing, twice `room`: number + 1, 0 = free; NULL: none yet */
 };
 
 /* IDENTITY_NONE: not there. */
 size_t identities_find(const struct identities *identities, uint32_t tid, uint64_t start_ns);
+
+/* The same, with a guess that costs nothing where it is right; *guess becomes what follows. */
+static inline size_t identities_find_near(const struct identities *identities, size_t *guess,
+					  uint32_t tid, uint64_t start_ns)
+{
+	size_t found = *guess;
+
+	if (found >= identities->count || identities->items[found].tid != tid ||
+	    identities->items[found].start_ns != start_ns)
+		found = identities_find(identities, tid, start_ns);
+	if (found != IDENTITY_NONE)
+		*guess = found + 1;
+	return found;
+}
 
 /* Its number, old or new; IDENTITY_NONE without memory. */
 size_t identities_add(struct identities *identities, uint32_t tid, uint64_t start_ns) must_check;

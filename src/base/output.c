@@ -77,6 +77,10 @@ void output_u64(struct output *out, uint64_t value)
 	char digits[20];
 	size_t at = sizeof(digits);
 
+	if (value < 10) { /* most of all numbers are 0 */
+		output_char(out, (char)('0' + value));
+		return;
+	}
 	do {
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;

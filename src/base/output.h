@@ -51,6 +51,13 @@ static inline void output_bytes(struct output *out, const char *bytes, size_t le
 	out->used += length;
 }
 
+/* Where `length` bytes can be written that the caller takes by `used`; NULL: write them otherwise.
+ */
+static inline char *output_room(struct output *out, size_t length)
+{
+	return out->capacity - out->used < length ? NULL : out->buffer + out->used;
+}
+
 static inline void output_string(struct output *out, const char *string)
 {
 	output_bytes(out, string, strlen(string));

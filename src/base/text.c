@@ -191,11 +191,22 @@ void text_padded(struct output *out, const char *from, size_t columns)
 		output_char(out, ' ');
 }
 
+/* In JSON it stands for itself. */
+static bool is_literal(char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 void text_json(struct output *out, const char *text)
 {
-	size_t length = strlen(text);
+	size_t length = strlen(text), plain = 0;
 
 	output_char(out, '"');
+	while (plain < length && is_literal(text[plain]))
+		plain++;
+	output_bytes(out, text, plain);
+	text += plain;
+	length -= plain;
 	while (length) {
 		uint32_t character;
 		size_t bytes = text_decode(text, length, &character);
@@ -218,6 +229,11 @@ void text_csv(struct output *out, const char *text)
 {
 	size_t length = strlen(text);
 	int quote = strpbrk(text, ",\" ") != NULL;
+
+	if (!quote && is_plain(text, length) && !strchr("=+-@", *text)) {
+		output_bytes(out, text, length);
+		return;
+	}
 
 	if (quote)
 		output_char(out, '"');

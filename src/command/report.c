@@ -188,6 +188,7 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 		.fields = report->options.fields,
 		.out = &report->output,
 		.by = by,
+		.sort = field_find("active"),
 		.top = report->top,
 	};
 
@@ -196,13 +197,12 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 	interval_group(&rows, by);
 	if (programs)
 		rows.row_count = rows_fold(rows.rows, rows.row_count);
-	if (rows_sort(rows.rows, rows.row_count, field_find("active"), rows.about) < 0)
-		return error_set(error, ENOMEM, "out of memory");
 	if (*title)
 		output_format(&report->output, "\n%s\n", title);
 	if (view_begin(&view, error) < 0)
 		return -1;
-	view_interval(&view, &rows);
+	if (view_interval(&view, &rows) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	if (report->child.header.size && by == BY_THREAD)
 		view_child(&view, &report->child);
 	view_end(&view);

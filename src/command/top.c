@@ -35,9 +35,8 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	struct top *top = data;
 
 	interval_group(interval, top->options.by);
-	if (rows_sort(interval->rows, interval->row_count, top->options.sort, interval->about) < 0)
+	if (view_interval(&top->view, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	view_interval(&top->view, interval);
 	top->printed++;
 	return flush(top, error);
 }
@@ -58,6 +57,7 @@ static int begin(struct top *top, struct error *error)
 		.out = &top->output,
 		.by = top->options.by,
 		.top = top->options.top,
+		.sort = top->options.sort,
 		.show_idle = top->options.show_idle,
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)

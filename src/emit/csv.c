@@ -42,15 +42,12 @@ static void write_value(struct output *out, const struct value *value)
 	}
 }
 
-static void csv_row(const struct emit *emit, const struct item *path)
+static void csv_row(const struct emit *emit)
 {
-	struct value value;
-
 	for (size_t i = 0; i < emit->columns.count; i++) {
 		if (i)
 			output_char(emit->out, ',');
-		column_get(&emit->columns.items[i], path, &value);
-		write_value(emit->out, &value);
+		write_value(emit->out, &emit->values[i]);
 	}
 	output_char(emit->out, '\n');
 }

@@ -2,6 +2,7 @@
 #include "emit/emit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct format *const formats[] = {&format_table, &format_json, &format_jsonl, &format_csv};
@@ -27,9 +28,22 @@ int emit_begin(struct emit *emit, const struct format *format, const struct sche
 		if (fields)
 			result = columns_select(&emit->columns, fields, error);
 	}
+	if (result >= 0 && format->has_rows) {
+		emit->values = calloc(emit->columns.count, sizeof(*emit->values));
+		result = emit->values ? 0 : error_set(error, ENOMEM, "out of memory");
+	}
 	if (result >= 0 && format->begin)
 		format->begin(emit);
 	return result;
+}
+
+/* What the columns have that are of the object `level` of the path: once, not for each row in it.
+ */
+static void get_values(const struct emit *emit, const struct item *path, unsigned int level)
+{
+	for (size_t i = 0; i < emit->columns.count; i++)
+		if (emit->columns.items[i].level == level)
+			column_get(&emit->columns.items[i], path, &emit->values[i]);
 }
 
 /* `path` has `depth` objects: down to the rows. */
@@ -39,8 +53,9 @@ static void emit_rows(const struct emit *emit, struct item *path, unsigned int d
 	const struct field *table = columns->tables[depth - 1];
 	struct value list, row;
 
+	get_values(emit, path, depth - 1);
 	if (!table) {
-		emit->format->row(emit, path);
+		emit->format->row(emit);
 		return;
 	}
 	schema_get(columns->schemas[depth - 1], table, &path[depth - 1], &list);
@@ -68,4 +83,6 @@ void emit_end(struct emit *emit)
 	if (emit->format && emit->format->end)
 		emit->format->end(emit);
 	columns_release(&emit->columns);
+	free(emit->values);
+	emit->values = NULL;
 }

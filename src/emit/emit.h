@@ -20,7 +20,8 @@ struct emit {
 	const struct schema *schema; /* of the results */
 	unsigned int levels;	     /* which view of it: field.levels */
 	struct output *out;	     /* not owned */
-	struct columns columns;	     /* formats of rows: what each has */
+	struct columns columns;	     /* formats of rows: what each has, */
+	struct value *values;	     /* and has in the row at hand */
 };
 
 struct format {
@@ -31,9 +32,7 @@ struct format {
 	void (*begin)(const struct emit *emit);
 	/* NULL: the whole object is not written, only its rows. */
 	void (*object)(const struct emit *emit, const struct item *item);
-	/* `path` has the objects that the row is in, the row last: as struct columns counts them.
-	 */
-	void (*row)(const struct emit *emit, const struct item *path);
+	void (*row)(const struct emit *emit); /* of emit->values, one for each column */
 	void (*end)(const struct emit *emit);
 };
 

@@ -94,14 +94,12 @@ static const char *cell(char text[CELL_BYTES], const struct column *column,
 	}
 }
 
-static void table_row(const struct emit *emit, const struct item *path)
+static void table_row(const struct emit *emit)
 {
 	char text[CELL_BYTES];
-	struct value value;
 
 	for (size_t i = 0; i < emit->columns.count; i++) {
-		column_get(&emit->columns.items[i], path, &value);
-		write_cell(emit, i, cell(text, &emit->columns.items[i], &value), false);
+		write_cell(emit, i, cell(text, &emit->columns.items[i], &emit->values[i]), false);
 	}
 	output_char(emit->out, '\n');
 }

@@ -23,6 +23,7 @@ struct intervals {
 	struct about about;
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
+	size_t guess;		   /* where the next thread may be in the other set */
 	struct interval current;
 	size_t row_room;
 };
@@ -53,11 +54,11 @@ void intervals_free(struct intervals *intervals)
  * The thread as the last snapshot saw it; all zeros if it did not exist. A record whose
  * accounting began before that snapshot was in it, under any name, unless it could not be read.
  */
-static const struct wire_thread *baseline_of(const struct intervals *intervals,
+static const struct wire_thread *baseline_of(struct intervals *intervals,
 					     const struct wire_thread *thread)
 {
-	const struct wire_thread *found =
-		records_find(&intervals->before, thread->tid, thread->start_ns);
+	const struct wire_thread *found = records_find_near(&intervals->before, &intervals->guess,
+							    thread->tid, thread->start_ns);
 
 	if (found && found->origin_ns == thread->origin_ns)
 		return found;
@@ -252,11 +253,13 @@ size_t intervals_missing(const struct intervals *intervals)
 /* A thread that could not be read this time keeps its last totals for the next. */
 static int carry_over(struct intervals *intervals)
 {
+	size_t guess = 0;
+
 	for (size_t i = 0; i < intervals->before.count; i++) {
 		const struct wire_thread *thread = &intervals->before.items[i];
 
 		if (thread->end_ns < intervals->current.start_ns ||
-		    records_find(&intervals->now, thread->tid, thread->start_ns))
+		    records_find_near(&intervals->now, &guess, thread->tid, thread->start_ns))
 			continue;
 		int result = records_add(&intervals->now, thread);
 
@@ -313,6 +316,7 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	intervals->reasons_told = true;
 	current->row_count = 0;
 	result = add_ended(intervals, record->end_ns);
+	intervals->guess = 0;
 	for (size_t i = 0; result >= 0 && intervals->have_baseline && i < intervals->now.count; i++)
 		result = add_row(intervals, &intervals->now.items[i]);
 	if (result >= 0)

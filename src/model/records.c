@@ -36,6 +36,14 @@ const struct wire_thread *records_find(const struct records *records, uint32_t t
 	return index == IDENTITY_NONE ? NULL : &records->items[index];
 }
 
+const struct wire_thread *records_find_near(const struct records *records, size_t *guess,
+					    uint32_t tid, uint64_t start_ns)
+{
+	size_t index = identities_find_near(&records->identities, guess, tid, start_ns);
+
+	return index == IDENTITY_NONE ? NULL : &records->items[index];
+}
+
 const struct wire_thread *records_find_origin(const struct records *records, uint32_t pid,
 					      uint64_t origin_ns)
 {

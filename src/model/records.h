@@ -27,6 +27,10 @@ int records_append(struct records *records, const struct wire_thread *thread) mu
 const struct wire_thread *records_find(const struct records *records, uint32_t tid,
 				       uint64_t start_ns);
 
+/* The same, as identities_find_near(). */
+const struct wire_thread *records_find_near(const struct records *records, size_t *guess,
+					    uint32_t tid, uint64_t start_ns);
+
 /* By the accounting's beginning, under any thread id: looks at every record. */
 const struct wire_thread *records_find_origin(const struct records *records, uint32_t pid,
 					      uint64_t origin_ns);

@@ -341,19 +341,35 @@ void rows_order(struct ordered_row *order, const struct row *rows, size_t count,
 		qsort_r(order, count, sizeof(*order), by_value, &reverse);
 }
 
+/* Puts rows[i] where order[i] says, in place: `order` is used up. */
+static void rows_permute(struct row *rows, struct ordered_row *order, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t from = (size_t)(order[i].row - rows), at = i;
+		struct row first;
+
+		if (from == i)
+			continue;
+		first = rows[i];
+		while (from != i) {
+			rows[at] = rows[from];
+			order[at].row = &rows[at];
+			at = from;
+			from = (size_t)(order[at].row - rows);
+		}
+		rows[at] = first;
+		order[at].row = &rows[at];
+	}
+}
+
 int rows_sort(struct row *rows, size_t count, const struct field *field, const struct about *about)
 {
 	struct ordered_row *order = malloc((count ? count : 1) * sizeof(*order));
-	struct row *sorted = malloc((count ? count : 1) * sizeof(*sorted));
 
-	if (order && sorted) {
-		rows_order(order, rows, count, field, false, about);
-		for (size_t i = 0; i < count; i++)
-			sorted[i] = *order[i].row;
-		if (count)
-			memcpy(rows, sorted, count * sizeof(*rows));
-	}
-	free(sorted);
+	if (!order)
+		return -ENOMEM;
+	rows_order(order, rows, count, field, false, about);
+	rows_permute(rows, order, count);
 	free(order);
-	return sorted && order ? 0 : -ENOMEM;
+	return 0;
 }

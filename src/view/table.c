@@ -206,7 +206,8 @@ static void write_machine(struct output *out, const struct interval *interval)
 		      100 * interval_stolen_share(interval));
 }
 
-static void write_title(const struct view *view, const struct interval *interval, size_t shown)
+static void write_title(const struct view *view, const struct interval *interval, size_t total,
+			size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
 	time_t seconds = (time_t)(interval->start_realtime_ns / NS_PER_S);
@@ -217,8 +218,7 @@ static void write_title(const struct view *view, const struct interval *interval
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
 	output_format(view->out, "%s  %s%s  %zu %s, %zu shown  ", clock, length,
-		      interval->final ? " (last)" : "", interval->row_count,
-		      grouping_plurals[view->by], shown);
+		      interval->final ? " (last)" : "", total, grouping_plurals[view->by], shown);
 	write_sources(view->out, interval->about);
 	/* with counters alone, DISK and SWAP depend on it */
 	if (interval->about->session.source == WIRE_SOURCE_TASKSTATS &&
@@ -231,23 +231,15 @@ static void write_title(const struct view *view, const struct interval *interval
 	write_losses(view->out, losses);
 }
 
-void page_interval(const struct view *view, const struct interval *interval)
+void page_interval(const struct view *view, const struct interval *interval, size_t total)
 {
-	size_t limit = view->top ? view->top : interval->row_count;
-	bool all = view_shows_idle(view, interval);
-	size_t shown = 0;
+	size_t shown = view_rows(view, interval);
 
-	for (size_t i = 0; i < interval->row_count && shown < limit; i++)
-		shown += all || !row_is_idle(&interval->rows[i]);
-	write_title(view, interval, shown);
+	write_title(view, interval, total, shown);
 	if (shown)
 		write_heading(view, interval->about);
-	for (size_t i = 0; i < interval->row_count && shown; i++) {
-		if (!all && row_is_idle(&interval->rows[i]))
-			continue;
+	for (size_t i = 0; i < shown; i++)
 		write_row(view, &interval->rows[i], interval->about);
-		shown--;
-	}
 	output_char(view->out, '\n');
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/duration.h"
+#include "view/fields.h"
 
 int view_begin(struct view *view, struct error *error)
 {
@@ -14,28 +15,50 @@ int view_begin(struct view *view, struct error *error)
 			  view->out, error);
 }
 
-/* Leaves out rows without any active time. */
-static void drop_idle(struct interval *interval)
+/* Whether text has rows without any active time too. */
+static bool view_shows_idle(const struct view *view, const struct interval *interval)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < interval->row_count; i++)
-		if (!row_is_idle(&interval->rows[i]))
-			interval->rows[count++] = interval->rows[i];
-	interval->row_count = count;
+	/* of a target, everything is of interest */
+	return view->show_idle || interval->about->session.flags & WIRE_SESSION_TARGETED;
 }
 
-void view_interval(const struct view *view, struct interval *interval)
+/* Rows without any active time go behind all others; how many others there are. */
+static size_t put_idle_last(struct row *rows, size_t count)
 {
-	struct item item = {interval, view};
+	size_t active = 0;
 
-	if (!view->format) {
-		page_interval(view, interval);
-		return;
+	for (size_t i = 0; i < count; i++) {
+		if (row_is_idle(&rows[i]))
+			continue;
+		if (i != active) {
+			struct row row = rows[i];
+
+			rows[i] = rows[active];
+			rows[active] = row;
+		}
+		active++;
 	}
-	if (view->format == &format_table && !view_shows_idle(view, interval))
-		drop_idle(interval);
-	emit_result(&view->emit, &item);
+	return active;
+}
+
+int view_interval(const struct view *view, struct interval *interval)
+{
+	bool is_text = !view->format || view->format == &format_table;
+	struct item item = {interval, view};
+	size_t total = interval->row_count;
+	int result;
+
+	if (is_text && !view_shows_idle(view, interval))
+		interval->row_count = put_idle_last(interval->rows, total);
+	result = rows_sort(interval->rows, interval->row_count, view->sort, interval->about);
+	if (result < 0)
+		return result;
+	if (view->format)
+		emit_result(&view->emit, &item);
+	else
+		page_interval(view, interval, total);
+	interval->row_count = total;
+	return 0;
 }
 
 void view_child(const struct view *view, const struct wire_child *child)
@@ -51,12 +74,6 @@ void view_child(const struct view *view, const struct wire_child *child)
 void view_end(struct view *view)
 {
 	emit_end(&view->emit);
-}
-
-bool view_shows_idle(const struct view *view, const struct interval *interval)
-{
-	/* of a target, everything is of interest */
-	return view->show_idle || interval->about->session.flags & WIRE_SESSION_TARGETED;
 }
 
 size_t view_rows(const struct view *view, const struct interval *interval)

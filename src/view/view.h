@@ -14,6 +14,7 @@ struct view {
 	const char *fields;	     /* of --fields; NULL: all */
 	struct output *out;
 	enum grouping by;
+	const struct field *sort;
 	size_t top;	  /* rows to show, 0 = all */
 	bool show_idle;	  /* in text: also rows without any active time */
 	struct emit emit; /* the view's own */
@@ -24,22 +25,19 @@ extern const struct schema interval_schema, child_schema, missing_schema;
 /* Once, before the first interval. -EINVAL for --fields that do not exist; -ENOMEM. */
 int view_begin(struct view *view, struct error *error) must_check;
 
-/* Rows come sorted and grouped; the view shows the first `top`. It may move them. */
-void view_interval(const struct view *view, struct interval *interval);
+/* Rows come grouped; the view sorts them, and shows the first `top`. 0 or -ENOMEM. */
+int view_interval(const struct view *view, struct interval *interval) must_check;
 
 /* The watched command has ended. */
 void view_child(const struct view *view, const struct wire_child *child);
 
 void view_end(struct view *view);
 
-/* Whether text has rows without any active time too. */
-bool view_shows_idle(const struct view *view, const struct interval *interval);
-
 /* How many of the interval's rows to show. */
 size_t view_rows(const struct view *view, const struct interval *interval);
 
-/* The page of text: percentages of the time each row existed. */
-void page_interval(const struct view *view, const struct interval *interval);
+/* The page of text: percentages of the time each row existed; of `total` rows these are left. */
+void page_interval(const struct view *view, const struct interval *interval, size_t total);
 void page_child(const struct view *view, const struct wire_child *child);
 
 /* RFC 3339, UTC, nanoseconds: 31 bytes with the NUL. */

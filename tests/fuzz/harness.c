@@ -37,17 +37,16 @@ static void show_views(struct show *show, const struct interval *interval)
 			struct interval copy = *interval;
 			struct view view = {.format = i < format_count ? formats[i] : NULL,
 					    .out = &show->output,
-					    .by = (enum grouping)by};
+					    .by = (enum grouping)by,
+					    .sort = field_find("p99")};
 			struct error error;
 
 			copy.rows = malloc(copy.row_count * sizeof(*copy.rows) + 1);
 			for (size_t j = 0; j < copy.row_count; j++)
 				copy.rows[j] = interval->rows[j];
 			interval_group(&copy, (enum grouping)by);
-			if (rows_sort(copy.rows, copy.row_count, field_find("p99"), copy.about) ==
-				    0 &&
-			    view_begin(&view, &error) == 0)
-				view_interval(&view, &copy);
+			if (view_begin(&view, &error) == 0 && view_interval(&view, &copy) < 0)
+				abort();
 			view_end(&view);
 			free(copy.rows);
 			show->output.used = 0;

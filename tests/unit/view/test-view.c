@@ -73,12 +73,12 @@ static const char *shown_interval(const struct format *format, enum grouping by,
 {
 	static char text[8192];
 	struct output out;
-	struct view view = {.format = format, .out = &out, .by = by};
+	struct view view = {.format = format, .out = &out, .by = by, .sort = field_find("active")};
 	struct error error;
 
 	assert_int_equal(output_init(&out, -1), 0);
 	assert_int_equal(view_begin(&view, &error), 0);
-	view_interval(&view, interval);
+	assert_int_equal(view_interval(&view, interval), 0);
 	view_end(&view);
 	assert_true(out.used < sizeof(text));
 	memcpy(text, out.buffer, out.used);
@@ -266,10 +266,10 @@ CASE(table_names_what_is_lost)
 	struct interval interval = {
 		.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}, .about = sample_about()};
 	struct output out;
-	struct view view = {.out = &out};
+	struct view view = {.out = &out, .sort = field_find("active")};
 
 	assert_int_equal(output_init(&out, -1), 0);
-	view_interval(&view, &interval);
+	assert_int_equal(view_interval(&view, &interval), 0);
 	output_char(&out, '\0');
 	assert_non_null(strstr(out.buffer, "  LOST 3 exits, 1 torn\n"));
 	output_release(&out);
