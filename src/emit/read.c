@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
+
 /* Where a part of a path leads. */
 struct step {
 	bool found;
@@ -59,7 +61,7 @@ json_t *result_read(const struct schema *schema, const json_t *object, const cha
 			schema = step.schema;
 			group = NULL;
 		} else {
-			fprintf(stderr, "dwell: no result has %s\n", path);
+			print_text(stderr, "dwell: no result has %s\n", path);
 			abort();
 		}
 		snprintf(key, sizeof(key), "%.*s", (int)length, part);

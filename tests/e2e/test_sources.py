@@ -313,4 +313,4 @@ def test_bash_completion():
     assert "--interval" in words("dwell", "top", "--in") and "runnable" in words("dwell", "top", "--sort", "run")
     assert words("dwell", "load", "--work", "=", "pipe") == ["pipe-io"]
     assert words("dwell", "load", "steady-") == ["steady-llc"] == words("dwell", "load", "--print", "steady-")
-    assert words("dwell", "load", "--format", "") == ["table", "json"]
+    assert words("dwell", "load", "--format", "") == ["table", "json", "jsonl", "csv"]
