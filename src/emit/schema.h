@@ -226,36 +226,49 @@ void get_array_member(const struct field *field, const struct item *item, struct
 /* The row itself, as another schema describes it. */
 void get_same_row(const struct field *field, const struct item *item, struct value *value);
 
-/* Fields that are members. */
+/*
+ * Lines of a table: key, getter, help; then what else the field has, as members (.header = "USER").
+ * A list has the getter of its elements (NULL: it has rows) and their schema (NULL: plain values).
+ */
+#define TYPED_FIELD(type_, key_, get_, help_, ...)                                                 \
+	{                                                                                          \
+		.key = (key_), .get = (get_), .help = (help_), .type = (type_), ##__VA_ARGS__      \
+	}
+#define INTEGER_FIELD(...) TYPED_FIELD(FIELD_INTEGER, __VA_ARGS__)
+#define SIGNED_FIELD(...)  TYPED_FIELD(FIELD_SIGNED, __VA_ARGS__)
+#define REAL_FIELD(...)	   TYPED_FIELD(FIELD_REAL, __VA_ARGS__)
+#define SHARE_FIELD(...)   TYPED_FIELD(FIELD_SHARE, __VA_ARGS__)
+#define STRING_FIELD(...)  TYPED_FIELD(FIELD_STRING, __VA_ARGS__)
+#define BOOL_FIELD(...)	   TYPED_FIELD(FIELD_BOOL, __VA_ARGS__)
+#define OBJECT_FIELD(key_, get_, schema_, help_, ...)                                              \
+	TYPED_FIELD(FIELD_OBJECT, key_, get_, help_, .schema = (schema_), ##__VA_ARGS__)
+#define LIST_FIELD(key_, get_, element_, schema_, help_, ...)                                      \
+	TYPED_FIELD(FIELD_LIST, key_, get_, help_, .element = (element_), .schema = (schema_),     \
+		    ##__VA_ARGS__)
+#define MAP_FIELD(key_, get_, element_, schema_, help_, ...)                                       \
+	TYPED_FIELD(FIELD_MAP, key_, get_, help_, .element = (element_), .schema = (schema_),      \
+		    ##__VA_ARGS__)
+
+/* Fields that are members of the row. */
 #define MEMBER(type_, member) offsetof(type_, member)
 /* An unsigned one of 64 or 32 bits. */
-#define NUMBER_FIELD(row_type, member, key_, help_)                                                \
-	{                                                                                          \
-		.key = (key_), .help = (help_),                                                    \
-		.get = sizeof(((row_type *)0)->member) == sizeof(uint64_t) ? get_u64_member        \
-									   : get_u32_member,       \
-		.argument = MEMBER(row_type, member)                                               \
-	}
-#define REAL_FIELD(row_type, member, key_, help_)                                                  \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_double_member,                          \
-		.argument = MEMBER(row_type, member), .type = FIELD_REAL                           \
-	}
-#define BOOL_FIELD(row_type, member, key_, help_)                                                  \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_bool_member,                            \
-		.argument = MEMBER(row_type, member), .type = FIELD_BOOL                           \
-	}
-#define POINTER_FIELD(row_type, member, key_, help_)                                               \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_pointer_member,                         \
-		.argument = MEMBER(row_type, member), .type = FIELD_STRING                         \
-	}
-#define ARRAY_FIELD(row_type, member, key_, help_)                                                 \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_array_member,                           \
-		.argument = MEMBER(row_type, member), .type = FIELD_STRING                         \
-	}
+#define GET_NUMBER(row_type, member)                                                               \
+	(sizeof(((row_type *)0)->member) == sizeof(uint64_t) ? get_u64_member : get_u32_member)
+#define NUMBER_MEMBER(row_type, member, key_, help_, ...)                                          \
+	TYPED_FIELD(FIELD_INTEGER, key_, GET_NUMBER(row_type, member), help_,                      \
+		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)
+#define REAL_MEMBER(row_type, member, key_, help_, ...)                                            \
+	TYPED_FIELD(FIELD_REAL, key_, get_double_member, help_,                                    \
+		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)
+#define BOOL_MEMBER(row_type, member, key_, help_, ...)                                            \
+	TYPED_FIELD(FIELD_BOOL, key_, get_bool_member, help_,                                      \
+		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)
+#define POINTER_MEMBER(row_type, member, key_, help_, ...)                                         \
+	TYPED_FIELD(FIELD_STRING, key_, get_pointer_member, help_,                                 \
+		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)
+#define ARRAY_MEMBER(row_type, member, key_, help_, ...)                                           \
+	TYPED_FIELD(FIELD_STRING, key_, get_array_member, help_,                                   \
+		    .argument = MEMBER(row_type, member), ##__VA_ARGS__)
 
 #define SCHEMA_FIELDS(fields_) .fields = (fields_), .count = ARRAY_SIZE(fields_)
 
@@ -263,6 +276,13 @@ void get_same_row(const struct field *field, const struct item *item, struct val
 #define FIELD_GETTER(name)                                                                         \
 	static void name(__attribute__((unused)) const struct field *field,                        \
 			 __attribute__((unused)) const struct item *item, struct value *value)
+
+/* One that hands an expression of its `item` to value_number() or the like. */
+#define VALUE_GETTER(name, put, ...)                                                               \
+	FIELD_GETTER(name)                                                                         \
+	{                                                                                          \
+		put(value, __VA_ARGS__);                                                           \
+	}
 
 #define FIELD_ELEMENT(name)                                                                        \
 	static void name(__attribute__((unused)) const struct field *field,                        \

@@ -10,8 +10,6 @@
 #include "view/blocked_words.h"
 #include "view/view.h"
 
-#define STRING .type = FIELD_STRING
-
 static_assert(BLOCKED_NAME_BYTES <= VALUE_TEXT_BYTES && REASON_BYTES <= VALUE_TEXT_BYTES,
 	      "names and reasons fit a value");
 
@@ -59,25 +57,17 @@ FIELD_GETTER(get_line)
 	value_known(value, frame ? frame->line : 0, frame && frame->line);
 }
 
-FIELD_GETTER(get_frame_kind)
-{
-	value_string(value, frame_kinds[((const struct frame *)item->row)->kind]);
-}
+VALUE_GETTER(get_frame_kind, value_string, frame_kinds[((const struct frame *)item->row)->kind])
 
 static const struct field frame_fields[] = {
-	{.key = "function",
-	 .help = "its name",
-	 .get = get_pointer_member,
-	 .argument = offsetof(struct frame, function),
-	 STRING},
-	{.key = "file", .help = "source file", .get = get_file, STRING},
-	{.key = "line", .help = "line in it", .get = get_line},
-	POINTER_FIELD(struct frame, module, "module", "file of the program or library"),
-	{.key = "kind",
-	 .help = "user, runtime, standard, dependency, system, kernel or unknown",
-	 .get = get_frame_kind,
-	 STRING},
-	BOOL_FIELD(struct frame, inlined, "inlined", "compiled into its caller"),
+	STRING_FIELD("function", get_pointer_member, "its name",
+		     .argument = offsetof(struct frame, function)),
+	STRING_FIELD("file", get_file, "source file"),
+	INTEGER_FIELD("line", get_line, "line in it"),
+	POINTER_MEMBER(struct frame, module, "module", "file of the program or library"),
+	STRING_FIELD("kind", get_frame_kind,
+		     "user, runtime, standard, dependency, system, kernel or unknown"),
+	BOOL_MEMBER(struct frame, inlined, "inlined", "compiled into its caller"),
 };
 
 static const struct schema frame_schema = {
@@ -107,10 +97,7 @@ static const struct blame *blame_of(const struct item *item)
 	return &((const struct blamed *)item->row)->blame;
 }
 
-FIELD_GETTER(get_cause)
-{
-	value_string(value, stall_cause_info[blame_of(item)->cause].key);
-}
+VALUE_GETTER(get_cause, value_string, stall_cause_info[blame_of(item)->cause].key)
 
 /* What it waited in for longest; null when it did not wait. */
 FIELD_GETTER(get_reason)
@@ -158,10 +145,7 @@ FIELD_GETTER(get_task)
 	value_text(value, type ? type->function : NULL);
 }
 
-FIELD_GETTER(get_legitimate)
-{
-	value_text(value, blame_of(item)->in_place ? "block_in_place" : NULL);
-}
+VALUE_GETTER(get_legitimate, value_text, blame_of(item)->in_place ? "block_in_place" : NULL)
 
 FIELD_GETTER(get_stack)
 {
@@ -190,11 +174,9 @@ FIELD_GETTER(get_party_comm)
 
 /* The context of a party is the item it belongs to: a getter finds the function in there. */
 #define PARTY_FIELDS                                                                               \
-	NUMBER_FIELD(struct wire_party, pid, "pid", "process id"),                                 \
-		NUMBER_FIELD(struct wire_party, tid, "tid", "thread id"),                          \
-	{                                                                                          \
-		.key = "comm", .help = "thread name", .get = get_party_comm, STRING                \
-	}
+	NUMBER_MEMBER(struct wire_party, pid, "pid", "process id"),                                \
+		NUMBER_MEMBER(struct wire_party, tid, "tid", "thread id"),                         \
+		STRING_FIELD("comm", get_party_comm, "thread name")
 
 static struct item waker_function_of(const struct item *item)
 {
@@ -228,9 +210,9 @@ static const struct field culprit_fields[] = {PARTY_FIELDS};
 
 static const struct field waker_fields[] = {
 	PARTY_FIELDS,
-	{.key = "function", .help = "what it did then", .get = get_waker_function, STRING},
-	{.key = "file", .help = "source file", .get = get_waker_file, STRING},
-	{.key = "line", .help = "line in it", .get = get_waker_line},
+	STRING_FIELD("function", get_waker_function, "what it did then"),
+	STRING_FIELD("file", get_waker_file, "source file"),
+	INTEGER_FIELD("line", get_waker_line, "line in it"),
 };
 
 static const struct schema culprit_schema = {.name = "culprit",
@@ -261,52 +243,27 @@ FIELD_GETTER(get_culprit)
 }
 
 #define CAUSE_FIELDS                                                                               \
-	{.key = "cause",                                                                           \
-	 .header = "CAUSE",                                                                        \
-	 .help = "the state that took longest",                                                    \
-	 .get = get_cause,                                                                         \
-	 STRING},                                                                                  \
-	{                                                                                          \
-		.key = "reason",                                                                   \
-		.help = "the system call of the longest wait, and what it was on",                 \
-		.get = get_reason, STRING                                                          \
-	}
+	STRING_FIELD("cause", get_cause, "the state that took longest", .header = "CAUSE"),        \
+		STRING_FIELD("reason", get_reason,                                                 \
+			     "the system call of the longest wait, and what it was on")
 
 #define PLACE_FIELDS                                                                               \
-	{.key = "function",                                                                        \
-	 .header = "FUNCTION",                                                                     \
-	 .help = "innermost of the program's own",                                                 \
-	 .get = get_function,                                                                      \
-	 STRING},                                                                                  \
-		{.key = "file", .help = "its source file", .get = get_function_file, STRING},      \
-		{.key = "line", .help = "line in it", .get = get_function_line},                   \
-	{                                                                                          \
-		.key = "task", .help = "type of the task", .get = get_task, STRING                 \
-	}
+	STRING_FIELD("function", get_function, "innermost of the program's own",                   \
+		     .header = "FUNCTION"),                                                        \
+		STRING_FIELD("file", get_function_file, "its source file"),                        \
+		INTEGER_FIELD("line", get_function_line, "line in it"),                            \
+		STRING_FIELD("task", get_task, "type of the task")
 
 #define LEGITIMATE_FIELD                                                                           \
-	{                                                                                          \
-		.key = "legitimate",                                                               \
-		.help = "block_in_place: the task announced that it would block",                  \
-		.get = get_legitimate, STRING                                                      \
-	}
+	STRING_FIELD("legitimate", get_legitimate,                                                 \
+		     "block_in_place: the task announced that it would block")
 
-#define STACK_FIELD                                                                                \
-	{                                                                                          \
-		.key = "stack", .help = "innermost first", .get = get_stack,                       \
-		.element = stack_frame, .type = FIELD_LIST, .schema = &frame_schema                \
-	}
+#define STACK_FIELD LIST_FIELD("stack", get_stack, stack_frame, &frame_schema, "innermost first")
 
 #define PARTIES_FIELDS                                                                             \
-	{.key = "waker",                                                                           \
-	 .help = "who ended the longest wait",                                                     \
-	 .get = get_waker,                                                                         \
-	 .type = FIELD_OBJECT,                                                                     \
-	 .schema = &waker_schema},                                                                 \
-	{                                                                                          \
-		.key = "culprit", .help = "who had the CPU in the longest wait for one",           \
-		.get = get_culprit, .type = FIELD_OBJECT, .schema = &culprit_schema                \
-	}
+	OBJECT_FIELD("waker", get_waker, &waker_schema, "who ended the longest wait"),             \
+		OBJECT_FIELD("culprit", get_culprit, &culprit_schema,                              \
+			     "who had the CPU in the longest wait for one")
 
 static const struct stall *stall_of(const struct item *item)
 {
@@ -332,10 +289,7 @@ RECORD_GETTER(get_stall_duration)
 	value_number(value, record->duration_ns);
 }
 
-FIELD_GETTER(get_stall_own)
-{
-	value_number(value, stall_of(item)->own_ns);
-}
+VALUE_GETTER(get_stall_own, value_number, stall_of(item)->own_ns)
 
 RECORD_GETTER(get_span)
 {
@@ -372,27 +326,21 @@ FIELD_GETTER(get_stall_state)
 
 /* As in docs/formats/json.md, but CPU time is not split: the kernel's split is too coarse here. */
 #define STALL_STATE_FIELD(name_, number, key_, header_, help_)                                     \
-	{.group = "states_ns",                                                                     \
-	 .key = key_,                                                                              \
-	 .help = help_,                                                                            \
-	 .get = get_stall_state,                                                                   \
-	 .argument = STATE_##name_},
+	INTEGER_FIELD(key_, get_stall_state, help_, .group = "states_ns",                          \
+		      .argument = STATE_##name_),
 
 static const struct field stall_fields[] = {
-	{.key = "start_ns", .help = "CLOCK_MONOTONIC", .get = get_stall_start},
-	{.key = "duration_ns", .help = "how long it was", .get = get_stall_duration},
-	{.key = "own_ns", .help = "without the spans inside it", .get = get_stall_own},
-	{.key = "span", .help = "poll, root or turn", .get = get_span, STRING},
-	{.key = "began_before",
-	 .help = "it was running when it was first looked at",
-	 .get = get_began_before,
-	 .type = FIELD_BOOL},
-	{.key = "tid", .help = "the worker's thread id", .get = get_stall_tid},
+	INTEGER_FIELD("start_ns", get_stall_start, "CLOCK_MONOTONIC"),
+	INTEGER_FIELD("duration_ns", get_stall_duration, "how long it was"),
+	INTEGER_FIELD("own_ns", get_stall_own, "without the spans inside it"),
+	STRING_FIELD("span", get_span, "poll, root or turn"),
+	BOOL_FIELD("began_before", get_began_before, "it was running when it was first looked at"),
+	INTEGER_FIELD("tid", get_stall_tid, "the worker's thread id"),
 	CAUSE_FIELDS,
 	PLACE_FIELDS,
-	{.key = "task_id", .help = "address of the task", .get = get_task_id},
+	INTEGER_FIELD("task_id", get_task_id, "address of the task"),
 	LEGITIMATE_FIELD,
-	{.group = "states_ns", .key = "cpu", .help = "on a CPU", .get = get_stall_cpu},
+	INTEGER_FIELD("cpu", get_stall_cpu, "on a CPU", .group = "states_ns"),
 	WIRE_WAITS(STALL_STATE_FIELD) /* eleven */
 	STACK_FIELD,
 	PARTIES_FIELDS,
@@ -417,7 +365,7 @@ void blocked_json_stall(struct output *out, const struct stalls *stalls, const s
 }
 
 static const struct field stuck_fields[] = {
-	NUMBER_FIELD(struct blamed, duration_ns, "duration_ns", "how long so far"),
+	NUMBER_MEMBER(struct blamed, duration_ns, "duration_ns", "how long so far"),
 	CAUSE_FIELDS,
 	PLACE_FIELDS,
 	LEGITIMATE_FIELD,
@@ -433,10 +381,7 @@ static const struct stall_worker *worker_of(const struct item *item)
 	return item->row;
 }
 
-FIELD_GETTER(get_worker_tid)
-{
-	value_number(value, worker_of(item)->last.tid);
-}
+VALUE_GETTER(get_worker_tid, value_number, worker_of(item)->last.tid)
 
 FIELD_GETTER(get_worker_comm)
 {
@@ -445,10 +390,7 @@ FIELD_GETTER(get_worker_comm)
 	value_bytes(value, last->comm, sizeof(last->comm));
 }
 
-FIELD_GETTER(get_found_by)
-{
-	value_string(value, blocked_found_by(worker_of(item)->last.found_by));
-}
+VALUE_GETTER(get_found_by, value_string, blocked_found_by(worker_of(item)->last.found_by))
 
 /* Of a worker that polls tasks, or that takes turns of an event loop: `argument`. */
 static bool takes_turns(const struct item *item)
@@ -470,11 +412,8 @@ FIELD_GETTER(get_longest)
 		value_absent(value);
 }
 
-FIELD_GETTER(get_worker_state)
-{
-	value_known(value, worker_of(item)->states_ns[field->argument],
-		    stalls_measures(item->context, wire_of_state((enum state)field->argument)));
-}
+VALUE_GETTER(get_worker_state, value_known, worker_of(item)->states_ns[field->argument],
+	     stalls_measures(item->context, wire_of_state((enum state)field->argument)))
 
 FIELD_GETTER(get_stuck)
 {
@@ -496,38 +435,23 @@ FIELD_GETTER(get_stuck)
 }
 
 #define WORKER_STATE_FIELD(name_, number, key_, header_, help_)                                    \
-	{.group = "states_ns",                                                                     \
-	 .key = key_,                                                                              \
-	 .help = help_,                                                                            \
-	 .get = get_worker_state,                                                                  \
-	 .argument = STATE_##name_},
+	INTEGER_FIELD(key_, get_worker_state, help_, .group = "states_ns",                         \
+		      .argument = STATE_##name_),
 
 static const struct field worker_fields[] = {
-	{.key = "tid", .help = "thread id", .get = get_worker_tid},
-	{.key = "comm", .help = "thread name", .get = get_worker_comm, STRING},
-	{.key = "found_by",
-	 .help = "type, stack, prefix, name or group",
-	 .get = get_found_by,
-	 STRING},
-	{.key = "polls", .help = "of tasks", .get = get_spans, .flags = FIELD_MAYBE},
-	{.key = "turns",
-	 .help = "of its event loop",
-	 .get = get_spans,
-	 .argument = true,
-	 .flags = FIELD_MAYBE},
-	{.key = "max_poll_ns", .help = "longest poll", .get = get_longest, .flags = FIELD_MAYBE},
-	{.key = "max_turn_ns",
-	 .help = "longest turn",
-	 .get = get_longest,
-	 .argument = true,
-	 .flags = FIELD_MAYBE},
+	INTEGER_FIELD("tid", get_worker_tid, "thread id"),
+	STRING_FIELD("comm", get_worker_comm, "thread name"),
+	STRING_FIELD("found_by", get_found_by, "type, stack, prefix, name or group"),
+	INTEGER_FIELD("polls", get_spans, "of tasks", .flags = FIELD_MAYBE),
+	INTEGER_FIELD("turns", get_spans, "of its event loop", .argument = true,
+		      .flags = FIELD_MAYBE),
+	INTEGER_FIELD("max_poll_ns", get_longest, "longest poll", .flags = FIELD_MAYBE),
+	INTEGER_FIELD("max_turn_ns", get_longest, "longest turn", .argument = true,
+		      .flags = FIELD_MAYBE),
 	ON_CPU_STATES(WORKER_STATE_FIELD) WIRE_WAITS(WORKER_STATE_FIELD) /* thirteen */
-	NUMBER_FIELD(struct stall_worker, stalls, "stalls", "how many of these were too long"),
-	{.key = "stuck",
-	 .help = "what it had not come back from at the end",
-	 .get = get_stuck,
-	 .type = FIELD_OBJECT,
-	 .schema = &stuck_schema},
+	NUMBER_MEMBER(struct stall_worker, stalls, "stalls", "how many of these were too long"),
+	OBJECT_FIELD("stuck", get_stuck, &stuck_schema,
+		     "what it had not come back from at the end"),
 };
 
 static const struct schema worker_schema = {
@@ -538,20 +462,9 @@ static const struct hotspot *hotspot_of(const struct item *item)
 	return ((const struct blamed *)item->row)->row;
 }
 
-FIELD_GETTER(get_hotspot_count)
-{
-	value_number(value, hotspot_of(item)->count);
-}
-
-FIELD_GETTER(get_hotspot_total)
-{
-	value_number(value, hotspot_of(item)->total_ns);
-}
-
-FIELD_GETTER(get_hotspot_max)
-{
-	value_number(value, hotspot_of(item)->max_ns);
-}
+VALUE_GETTER(get_hotspot_count, value_number, hotspot_of(item)->count)
+VALUE_GETTER(get_hotspot_total, value_number, hotspot_of(item)->total_ns)
+VALUE_GETTER(get_hotspot_max, value_number, hotspot_of(item)->max_ns)
 
 FIELD_GETTER(get_hotspot_percentile)
 {
@@ -564,18 +477,12 @@ FIELD_GETTER(get_hotspot_percentile)
 static const struct field hotspot_fields[] = {
 	CAUSE_FIELDS,
 	PLACE_FIELDS,
-	{.key = "count", .header = "COUNT", .help = "stalls", .get = get_hotspot_count},
-	{.key = "total_ns", .header = "TOTAL", .help = "their time", .get = get_hotspot_total},
-	{.key = "max_ns", .header = "MAX", .help = "the longest", .get = get_hotspot_max},
-	{.key = "p50_ns",
-	 .help = "median, to a factor of 2",
-	 .get = get_hotspot_percentile,
-	 .argument = 50},
-	{.key = "p99_ns",
-	 .header = "P99",
-	 .help = "99th percentile, to a factor of 2",
-	 .get = get_hotspot_percentile,
-	 .argument = 99},
+	INTEGER_FIELD("count", get_hotspot_count, "stalls", .header = "COUNT"),
+	INTEGER_FIELD("total_ns", get_hotspot_total, "their time", .header = "TOTAL"),
+	INTEGER_FIELD("max_ns", get_hotspot_max, "the longest", .header = "MAX"),
+	INTEGER_FIELD("p50_ns", get_hotspot_percentile, "median, to a factor of 2", .argument = 50),
+	INTEGER_FIELD("p99_ns", get_hotspot_percentile, "99th percentile, to a factor of 2",
+		      .header = "P99", .argument = 99),
 	LEGITIMATE_FIELD,
 	STACK_FIELD,
 	PARTIES_FIELDS,
@@ -618,10 +525,7 @@ FIELD_GETTER(get_process)
 	value_bytes(value, runtime->process, sizeof(runtime->process));
 }
 
-FIELD_GETTER(get_runtime_name)
-{
-	value_string(value, result_of(item)->runtime->name);
-}
+VALUE_GETTER(get_runtime_name, value_string, result_of(item)->runtime->name)
 
 FIELD_GETTER(get_blocked_lost)
 {
@@ -666,34 +570,21 @@ FIELD_GETTER(get_unavailable)
 }
 
 static const struct field stacks_fields[] = {
-	{.key = "complete", .help = "to the thread's start", .get = get_stacks_complete},
-	{.key = "truncated", .help = "ended early", .get = get_stacks_truncated},
-	{.key = "failed", .help = "without a frame", .get = get_stacks_failed},
+	INTEGER_FIELD("complete", get_stacks_complete, "to the thread's start"),
+	INTEGER_FIELD("truncated", get_stacks_truncated, "ended early"),
+	INTEGER_FIELD("failed", get_stacks_failed, "without a frame"),
 };
 
 static const struct schema stacks_schema = {
 	.name = "stacks", .help = "how many were walked", SCHEMA_FIELDS(stacks_fields)};
 
 static const struct field quality_fields[] = {
-	{.key = "lost", .help = "stalls and stacks that found no room", .get = get_blocked_lost},
-	{.key = "stacks",
-	 .help = "how many were walked",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &stacks_schema},
-	{.key = "symbolized_share",
-	 .help = "of the addresses seen, those with a name",
-	 .get = get_symbolized,
-	 .type = FIELD_SHARE},
-	{.key = "machine_stolen_ns",
-	 .help = "what the hypervisor took from all CPUs",
-	 .get = get_stolen},
-	{.key = "machine_busy_ns", .help = "busy and stolen time of all CPUs", .get = get_busy},
-	{.key = "unavailable",
-	 .help = "what is not measured",
-	 .get = get_unavailable,
-	 .type = FIELD_LIST,
-	 .schema = &missing_schema},
+	INTEGER_FIELD("lost", get_blocked_lost, "stalls and stacks that found no room"),
+	OBJECT_FIELD("stacks", get_same_row, &stacks_schema, "how many were walked"),
+	SHARE_FIELD("symbolized_share", get_symbolized, "of the addresses seen, those with a name"),
+	INTEGER_FIELD("machine_stolen_ns", get_stolen, "what the hypervisor took from all CPUs"),
+	INTEGER_FIELD("machine_busy_ns", get_busy, "busy and stolen time of all CPUs"),
+	LIST_FIELD("unavailable", get_unavailable, NULL, &missing_schema, "what is not measured"),
 };
 
 static const struct schema quality_schema = {.name = "blocked_quality",
@@ -742,33 +633,20 @@ FIELD_ELEMENT(hotspot_element)
 }
 
 static const struct field blocked_fields[] = {
-	{.key = "pid", .help = "process id", .get = get_runtime_pid, .flags = FIELD_OF_ROWS},
-	{.key = "process", .help = "its name", .get = get_process, STRING, .flags = FIELD_OF_ROWS},
-	{.key = "runtime", .help = "tokio or loop", .get = get_runtime_name, STRING},
-	{.key = "threshold_ns", .help = "what takes longer is a stall", .get = get_threshold},
-	NUMBER_FIELD(struct blocked_result, counts.measured_ns, "duration_ns", "time measured"),
-	NUMBER_FIELD(struct blocked_result, counts.stalls, "stalls", "how many"),
-	NUMBER_FIELD(struct blocked_result, counts.total_ns, "stall_ns", "their time"),
-	NUMBER_FIELD(struct blocked_result, counts.max_ns, "max_stall_ns", "the longest"),
-	{.key = "workers",
-	 .help = "what they did",
-	 .get = get_workers,
-	 .element = worker_element,
-	 .type = FIELD_LIST,
-	 .schema = &worker_schema},
-	{.key = "hotspots",
-	 .help = "stalls by function and cause",
-	 .get = get_hotspots,
-	 .element = hotspot_element,
-	 .type = FIELD_LIST,
-	 .schema = &hotspot_schema},
-	NUMBER_FIELD(struct blocked_result, pool_threads, "pool_threads",
-		     "threads that ran closures of the blocking pool"),
-	{.key = "quality",
-	 .help = "how far to trust it",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &quality_schema},
+	INTEGER_FIELD("pid", get_runtime_pid, "process id", .flags = FIELD_OF_ROWS),
+	STRING_FIELD("process", get_process, "its name", .flags = FIELD_OF_ROWS),
+	STRING_FIELD("runtime", get_runtime_name, "tokio or loop"),
+	INTEGER_FIELD("threshold_ns", get_threshold, "what takes longer is a stall"),
+	NUMBER_MEMBER(struct blocked_result, counts.measured_ns, "duration_ns", "time measured"),
+	NUMBER_MEMBER(struct blocked_result, counts.stalls, "stalls", "how many"),
+	NUMBER_MEMBER(struct blocked_result, counts.total_ns, "stall_ns", "their time"),
+	NUMBER_MEMBER(struct blocked_result, counts.max_ns, "max_stall_ns", "the longest"),
+	LIST_FIELD("workers", get_workers, worker_element, &worker_schema, "what they did"),
+	LIST_FIELD("hotspots", get_hotspots, hotspot_element, &hotspot_schema,
+		   "stalls by function and cause"),
+	NUMBER_MEMBER(struct blocked_result, pool_threads, "pool_threads",
+		      "threads that ran closures of the blocking pool"),
+	OBJECT_FIELD("quality", get_same_row, &quality_schema, "how far to trust it"),
 };
 
 const struct schema blocked_schema = {.name = "blocked",

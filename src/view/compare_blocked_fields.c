@@ -2,8 +2,6 @@
 /* What `dwell compare` says of blocked workers. docs/formats/json.md is the contract. */
 #include "view/compare.h"
 
-#define STRING .type = FIELD_STRING
-
 static const struct blocked_comparison *result_of(const struct item *item)
 {
 	return item->row;
@@ -17,20 +15,9 @@ static const struct compared_side *side_of(const struct item *item)
 	return result_of(item)->sides[*(const int *)item->context];
 }
 
-FIELD_GETTER(get_file)
-{
-	value_string(value, result_of(item)->paths[*(const int *)item->context]);
-}
-
-FIELD_GETTER(get_duration)
-{
-	value_number(value, side_of(item)->duration_ns);
-}
-
-FIELD_GETTER(get_threshold)
-{
-	value_number(value, side_of(item)->threshold_ns);
-}
+VALUE_GETTER(get_file, value_string, result_of(item)->paths[*(const int *)item->context])
+VALUE_GETTER(get_duration, value_number, side_of(item)->duration_ns)
+VALUE_GETTER(get_threshold, value_number, side_of(item)->threshold_ns)
 
 static void value_share(struct value *value, double share)
 {
@@ -46,19 +33,16 @@ FIELD_GETTER(get_share)
 }
 
 static const struct field side_fields[] = {
-	{.key = "file", .help = "what it was read from", .get = get_file, STRING},
-	{.key = "duration_ns", .help = "time measured", .get = get_duration},
-	{.key = "threshold_ns", .help = "what took longer was a stall", .get = get_threshold},
-	{.key = "share", .help = "of the time in stalls", .get = get_share, .type = FIELD_SHARE},
+	STRING_FIELD("file", get_file, "what it was read from"),
+	INTEGER_FIELD("duration_ns", get_duration, "time measured"),
+	INTEGER_FIELD("threshold_ns", get_threshold, "what took longer was a stall"),
+	SHARE_FIELD("share", get_share, "of the time in stalls"),
 };
 
 static const struct schema side_schema = {
 	.name = "measurement", .help = "one of the two", SCHEMA_FIELDS(side_fields)};
 
-FIELD_GETTER(get_side)
-{
-	value_object(value, item->row, &numbers[field->argument]);
-}
+VALUE_GETTER(get_side, value_object, item->row, &numbers[field->argument])
 
 /* A hotspot of a side: the row is the item of both, the context as above. */
 static const struct comparison_item *item_of(const struct item *item)
@@ -71,20 +55,9 @@ static const struct compared_hotspot *hotspot_of(const struct item *item)
 	return *(const int *)item->context ? &item_of(item)->b : &item_of(item)->a;
 }
 
-FIELD_GETTER(get_count)
-{
-	value_number(value, hotspot_of(item)->count);
-}
-
-FIELD_GETTER(get_total)
-{
-	value_number(value, hotspot_of(item)->total_ns);
-}
-
-FIELD_GETTER(get_max)
-{
-	value_number(value, hotspot_of(item)->max_ns);
-}
+VALUE_GETTER(get_count, value_number, hotspot_of(item)->count)
+VALUE_GETTER(get_total, value_number, hotspot_of(item)->total_ns)
+VALUE_GETTER(get_max, value_number, hotspot_of(item)->max_ns)
 
 FIELD_GETTER(get_hotspot_share)
 {
@@ -93,13 +66,10 @@ FIELD_GETTER(get_hotspot_share)
 }
 
 static const struct field hotspot_fields[] = {
-	{.key = "count", .help = "stalls", .get = get_count},
-	{.key = "total_ns", .help = "their time", .get = get_total},
-	{.key = "max_ns", .help = "the longest", .get = get_max},
-	{.key = "share",
-	 .help = "of the time measured",
-	 .get = get_hotspot_share,
-	 .type = FIELD_SHARE},
+	INTEGER_FIELD("count", get_count, "stalls"),
+	INTEGER_FIELD("total_ns", get_total, "their time"),
+	INTEGER_FIELD("max_ns", get_max, "the longest"),
+	SHARE_FIELD("share", get_hotspot_share, "of the time measured"),
 };
 
 static const struct schema hotspot_schema = {
@@ -114,55 +84,23 @@ FIELD_GETTER(get_of_side)
 		value_null(value);
 }
 
-FIELD_GETTER(get_change)
-{
-	value_string(value, compare_changes[item_of(item)->change]);
-}
-
-FIELD_GETTER(get_function)
-{
-	value_string(value, item_of(item)->function);
-}
-
-FIELD_GETTER(get_cause)
-{
-	value_string(value, item_of(item)->cause);
-}
+VALUE_GETTER(get_change, value_string, compare_changes[item_of(item)->change])
+VALUE_GETTER(get_function, value_string, item_of(item)->function)
+VALUE_GETTER(get_cause, value_string, item_of(item)->cause)
 
 static const struct field item_fields[] = {
-	{.key = "change",
-	 .header = "CHANGE",
-	 .help = "new, worse, same, better or gone",
-	 .get = get_change,
-	 STRING},
-	{.key = "function",
-	 .header = "FUNCTION",
-	 .help = "that stalled",
-	 .get = get_function,
-	 STRING},
-	{.key = "cause", .header = "CAUSE", .help = "of the stalls", .get = get_cause, STRING},
-	{.key = "a",
-	 .help = "in A; null: none",
-	 .get = get_of_side,
-	 .argument = 0,
-	 .type = FIELD_OBJECT,
-	 .schema = &hotspot_schema},
-	{.key = "b",
-	 .help = "in B; null: none",
-	 .get = get_of_side,
-	 .argument = 1,
-	 .type = FIELD_OBJECT,
-	 .schema = &hotspot_schema},
+	STRING_FIELD("change", get_change, "new, worse, same, better or gone", .header = "CHANGE"),
+	STRING_FIELD("function", get_function, "that stalled", .header = "FUNCTION"),
+	STRING_FIELD("cause", get_cause, "of the stalls", .header = "CAUSE"),
+	OBJECT_FIELD("a", get_of_side, &hotspot_schema, "in A; null: none", .argument = 0),
+	OBJECT_FIELD("b", get_of_side, &hotspot_schema, "in B; null: none", .argument = 1),
 };
 
 static const struct schema item_schema = {.name = "compared_hotspot",
 					  .help = "stalls of a function and cause in both",
 					  SCHEMA_FIELDS(item_fields)};
 
-FIELD_GETTER(get_of)
-{
-	value_string(value, "blocked");
-}
+VALUE_GETTER(get_of, value_string, "blocked")
 
 FIELD_GETTER(get_hotspots)
 {
@@ -172,24 +110,10 @@ FIELD_GETTER(get_hotspots)
 }
 
 static const struct field compare_fields[] = {
-	{.key = "of", .help = "blocked", .get = get_of, STRING},
-	{.key = "a",
-	 .help = "the first measurement",
-	 .get = get_side,
-	 .argument = 0,
-	 .type = FIELD_OBJECT,
-	 .schema = &side_schema},
-	{.key = "b",
-	 .help = "the second",
-	 .get = get_side,
-	 .argument = 1,
-	 .type = FIELD_OBJECT,
-	 .schema = &side_schema},
-	{.key = "hotspots",
-	 .help = "of both",
-	 .get = get_hotspots,
-	 .type = FIELD_LIST,
-	 .schema = &item_schema},
+	STRING_FIELD("of", get_of, "blocked"),
+	OBJECT_FIELD("a", get_side, &side_schema, "the first measurement", .argument = 0),
+	OBJECT_FIELD("b", get_side, &side_schema, "the second", .argument = 1),
+	LIST_FIELD("hotspots", get_hotspots, NULL, &item_schema, "of both"),
 };
 
 const struct schema compare_blocked_schema = {

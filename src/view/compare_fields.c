@@ -5,9 +5,6 @@
 
 #include "view/compare.h"
 
-#define STRING .type = FIELD_STRING
-#define REAL   .type = FIELD_REAL
-
 /* A result: the comparison, and what its sides were read from. */
 struct compare_row {
 	const struct load_comparison *comparison;
@@ -20,32 +17,25 @@ static const struct load_comparison *comparison_of(const struct item *item)
 }
 
 /* A side: the row is a struct load_side, the context its path. */
-FIELD_GETTER(get_path)
-{
-	value_string(value, item->context);
-}
+VALUE_GETTER(get_path, value_string, item->context)
 
 static const struct field left_out_fields[] = {
-	NUMBER_FIELD(struct load_side, left_out.unended, "not_ended",
-		     "runs that did not come to their end"),
-	NUMBER_FIELD(struct load_side, left_out.lacking, "lacking_workers",
-		     "runs in which a worker did not report"),
-	NUMBER_FIELD(struct load_side, left_out.unwritten, "without_report",
-		     "directories without a report.json"),
+	NUMBER_MEMBER(struct load_side, left_out.unended, "not_ended",
+		      "runs that did not come to their end"),
+	NUMBER_MEMBER(struct load_side, left_out.lacking, "lacking_workers",
+		      "runs in which a worker did not report"),
+	NUMBER_MEMBER(struct load_side, left_out.unwritten, "without_report",
+		      "directories without a report.json"),
 };
 
 static const struct schema left_out_schema = {
 	.name = "left_out", .help = "runs that are not compared", SCHEMA_FIELDS(left_out_fields)};
 
 static const struct field side_fields[] = {
-	{.key = "path", .help = "what it was read from", .get = get_path, STRING},
-	NUMBER_FIELD(struct load_side, runs, "runs", "runs that are compared"),
-	NUMBER_FIELD(struct load_side, failed, "failed", "of these, by their own checks"),
-	{.key = "left_out",
-	 .help = "runs that are not compared",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &left_out_schema},
+	STRING_FIELD("path", get_path, "what it was read from"),
+	NUMBER_MEMBER(struct load_side, runs, "runs", "runs that are compared"),
+	NUMBER_MEMBER(struct load_side, failed, "failed", "of these, by their own checks"),
+	OBJECT_FIELD("left_out", get_same_row, &left_out_schema, "runs that are not compared"),
 };
 
 static const struct schema side_schema = {
@@ -76,19 +66,9 @@ FIELD_ELEMENT(value_element)
 }
 
 static const struct field difference_fields[] = {
-	POINTER_FIELD(struct difference, what, "what", "what is not the same"),
-	{.key = "a",
-	 .help = "its values in A",
-	 .get = get_values,
-	 .element = value_element,
-	 .argument = 0,
-	 .type = FIELD_LIST},
-	{.key = "b",
-	 .help = "its values in B",
-	 .get = get_values,
-	 .element = value_element,
-	 .argument = 1,
-	 .type = FIELD_LIST},
+	POINTER_MEMBER(struct difference, what, "what", "what is not the same"),
+	LIST_FIELD("a", get_values, value_element, NULL, "its values in A", .argument = 0),
+	LIST_FIELD("b", get_values, value_element, NULL, "its values in B", .argument = 1),
 };
 
 static const struct schema difference_schema = {.name = "difference",
@@ -133,10 +113,10 @@ static enum load_metric metric_of(const struct item *item)
 }
 
 static const struct field set_fields[] = {
-	NUMBER_FIELD(struct welch_set, count, "runs", "runs in which it was measured"),
-	REAL_FIELD(struct welch_set, mean, "mean", "arithmetic mean"),
-	REAL_FIELD(struct welch_set, min, "min", "the least"),
-	REAL_FIELD(struct welch_set, max, "max", "the largest"),
+	NUMBER_MEMBER(struct welch_set, count, "runs", "runs in which it was measured"),
+	REAL_MEMBER(struct welch_set, mean, "mean", "arithmetic mean"),
+	REAL_MEMBER(struct welch_set, min, "min", "the least"),
+	REAL_MEMBER(struct welch_set, max, "max", "the largest"),
 };
 
 static const struct schema set_schema = {
@@ -149,30 +129,12 @@ static void value_set(struct value *value, const struct welch_set *set)
 		value_null(value);
 }
 
-FIELD_GETTER(get_metric)
-{
-	value_string(value, load_metrics[metric_of(item)].key);
-}
-
-FIELD_GETTER(get_unit)
-{
-	value_string(value, load_metric_base(metric_of(item)));
-}
-
-FIELD_GETTER(get_better)
-{
-	value_string(value, load_metrics[metric_of(item)].higher_is_better ? "high" : "low");
-}
-
-FIELD_GETTER(get_set_a)
-{
-	value_set(value, &change_of(item)->a);
-}
-
-FIELD_GETTER(get_set_b)
-{
-	value_set(value, &change_of(item)->b);
-}
+VALUE_GETTER(get_metric, value_string, load_metrics[metric_of(item)].key)
+VALUE_GETTER(get_unit, value_string, load_metric_base(metric_of(item)))
+VALUE_GETTER(get_better, value_string,
+	     load_metrics[metric_of(item)].higher_is_better ? "high" : "low")
+VALUE_GETTER(get_set_a, value_set, &change_of(item)->a)
+VALUE_GETTER(get_set_b, value_set, &change_of(item)->b)
 
 /* Of the change, `argument` is the offset. */
 FIELD_GETTER(get_change_real)
@@ -192,60 +154,32 @@ FIELD_GETTER(get_disjoint)
 }
 
 static const struct field gate_fields[] = {
-	REAL_FIELD(struct load_gate, absolute, "absolute", "in the metric's unit"),
-	REAL_FIELD(struct load_gate, relative, "relative", "share of A's mean"),
+	REAL_MEMBER(struct load_gate, absolute, "absolute", "in the metric's unit"),
+	REAL_MEMBER(struct load_gate, relative, "relative", "share of A's mean"),
 };
 
 static const struct schema gate_schema = {
 	.name = "gate", .help = "the least change that counts", SCHEMA_FIELDS(gate_fields)};
 
-FIELD_GETTER(get_gate)
-{
-	value_object(value, &change_of(item)->gate, NULL);
-}
-
-FIELD_GETTER(get_verdict)
-{
-	value_text(value, compare_verdicts[change_of(item)->verdict]);
-}
+VALUE_GETTER(get_gate, value_object, &change_of(item)->gate, NULL)
+VALUE_GETTER(get_verdict, value_text, compare_verdicts[change_of(item)->verdict])
 
 #define CHANGE_REAL(member, key_, header_, help_)                                                  \
-	{                                                                                          \
-		.key = (key_), .header = (header_), .help = (help_), .get = get_change_real,       \
-		.argument = MEMBER(struct load_change, member), REAL                               \
-	}
+	REAL_FIELD(key_, get_change_real, help_, .header = (header_),                              \
+		   .argument = MEMBER(struct load_change, member))
 
 static const struct field metric_fields[] = {
-	{.key = "metric", .header = "METRIC", .help = "its name", .get = get_metric, STRING},
-	{.key = "unit", .help = "ns, share, number or per_second", .get = get_unit, STRING},
-	{.key = "better", .help = "high or low", .get = get_better, STRING},
-	{.key = "a",
-	 .help = "its values in A",
-	 .get = get_set_a,
-	 .type = FIELD_OBJECT,
-	 .schema = &set_schema},
-	{.key = "b",
-	 .help = "its values in B",
-	 .get = get_set_b,
-	 .type = FIELD_OBJECT,
-	 .schema = &set_schema},
+	STRING_FIELD("metric", get_metric, "its name", .header = "METRIC"),
+	STRING_FIELD("unit", get_unit, "ns, share, number or per_second"),
+	STRING_FIELD("better", get_better, "high or low"),
+	OBJECT_FIELD("a", get_set_a, &set_schema, "its values in A"),
+	OBJECT_FIELD("b", get_set_b, &set_schema, "its values in B"),
 	CHANGE_REAL(delta, "delta", NULL, "difference of the means"),
 	CHANGE_REAL(relative, "change", "CHANGE", "the same, divided by A's mean"),
 	CHANGE_REAL(p, "p", "P", "Welch's t-test, two-sided"),
-	{.key = "disjoint",
-	 .help = "the ranges have no point in common",
-	 .get = get_disjoint,
-	 .type = FIELD_BOOL},
-	{.key = "gate",
-	 .help = "the least change that counts",
-	 .get = get_gate,
-	 .type = FIELD_OBJECT,
-	 .schema = &gate_schema},
-	{.key = "verdict",
-	 .header = "VERDICT",
-	 .help = "worse, better or same",
-	 .get = get_verdict,
-	 STRING},
+	BOOL_FIELD("disjoint", get_disjoint, "the ranges have no point in common"),
+	OBJECT_FIELD("gate", get_gate, &gate_schema, "the least change that counts"),
+	STRING_FIELD("verdict", get_verdict, "worse, better or same", .header = "VERDICT"),
 };
 
 const struct schema metric_schema = {
@@ -270,30 +204,11 @@ static bool in_both(const struct item *item)
 	return compared_of(item)->a && compared_of(item)->b;
 }
 
-FIELD_GETTER(get_cgroup)
-{
-	value_text(value, key_of(item)->cgroup);
-}
-
-FIELD_GETTER(get_group_idx)
-{
-	value_number(value, key_of(item)->group_idx);
-}
-
-FIELD_GETTER(get_work)
-{
-	value_string(value, key_of(item)->work);
-}
-
-FIELD_GETTER(get_occurrence)
-{
-	value_number(value, key_of(item)->occurrence);
-}
-
-FIELD_GETTER(get_in)
-{
-	value_string(value, in_both(item) ? "both" : compared_of(item)->a ? "a" : "b");
-}
+VALUE_GETTER(get_cgroup, value_text, key_of(item)->cgroup)
+VALUE_GETTER(get_group_idx, value_number, key_of(item)->group_idx)
+VALUE_GETTER(get_work, value_string, key_of(item)->work)
+VALUE_GETTER(get_occurrence, value_number, key_of(item)->occurrence)
+VALUE_GETTER(get_in, value_string, in_both(item) ? "both" : compared_of(item)->a ? "a" : "b")
 
 FIELD_GETTER(get_wakes)
 {
@@ -310,25 +225,16 @@ FIELD_GETTER(get_wakes)
 		value_null(value);
 }
 
-FIELD_GETTER(get_wakes_differ)
-{
-	value_bool(value, compared_of(item)->wakes_differ);
-}
-
-FIELD_GETTER(get_group_differences)
-{
-	value_differences(value, &compared_of(item)->a->facts, &compared_of(item)->b->facts);
-}
+VALUE_GETTER(get_wakes_differ, value_bool, compared_of(item)->wakes_differ)
+VALUE_GETTER(get_group_differences, value_differences, &compared_of(item)->a->facts,
+	     &compared_of(item)->b->facts)
 
 FIELD_ELEMENT(group_difference)
 {
 	value_difference(value, &compared_of(item)->a->facts, &compared_of(item)->b->facts, index);
 }
 
-FIELD_GETTER(get_metrics)
-{
-	value_elements(value, LOAD_METRICS);
-}
+VALUE_GETTER(get_metrics, value_elements, LOAD_METRICS)
 
 FIELD_ELEMENT(metric_element)
 {
@@ -340,52 +246,19 @@ FIELD_ELEMENT(metric_element)
 #define OF_BOTH .needs = true, .flags = FIELD_MAYBE
 
 static const struct field group_fields[] = {
-	{.key = "cgroup",
-	 .header = "CGROUP",
-	 .help = "its cgroup",
-	 .get = get_cgroup,
-	 STRING,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "group_idx",
-	 .header = "GROUP",
-	 .help = "number among the works of its cgroup",
-	 .get = get_group_idx,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "work",
-	 .header = "WORK",
-	 .help = "type of work",
-	 .get = get_work,
-	 STRING,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "occurrence",
-	 .help = "how many such groups the run had before",
-	 .get = get_occurrence,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "in", .help = "both, a or b", .get = get_in, STRING},
-	{.key = "wakes",
-	 .help = "what metrics of wakeups are of",
-	 .get = get_wakes,
-	 STRING,
-	 OF_BOTH},
-	{.key = "wakes_differ",
-	 .help = "not all runs have the same samples",
-	 .get = get_wakes_differ,
-	 .type = FIELD_BOOL,
-	 OF_BOTH},
-	{.key = "differences",
-	 .help = "besides the metrics",
-	 .get = get_group_differences,
-	 .element = group_difference,
-	 .type = FIELD_LIST,
-	 .schema = &difference_schema,
-	 OF_BOTH},
-	{.key = "metrics",
-	 .help = "what changed",
-	 .get = get_metrics,
-	 .element = metric_element,
-	 .type = FIELD_LIST,
-	 .schema = &metric_schema,
-	 OF_BOTH},
+	STRING_FIELD("cgroup", get_cgroup, "its cgroup", .header = "CGROUP",
+		     .flags = FIELD_OF_ROWS),
+	INTEGER_FIELD("group_idx", get_group_idx, "number among the works of its cgroup",
+		      .header = "GROUP", .flags = FIELD_OF_ROWS),
+	STRING_FIELD("work", get_work, "type of work", .header = "WORK", .flags = FIELD_OF_ROWS),
+	INTEGER_FIELD("occurrence", get_occurrence, "how many such groups the run had before",
+		      .flags = FIELD_OF_ROWS),
+	STRING_FIELD("in", get_in, "both, a or b"),
+	STRING_FIELD("wakes", get_wakes, "what metrics of wakeups are of", OF_BOTH),
+	BOOL_FIELD("wakes_differ", get_wakes_differ, "not all runs have the same samples", OF_BOTH),
+	LIST_FIELD("differences", get_group_differences, group_difference, &difference_schema,
+		   "besides the metrics", OF_BOTH),
+	LIST_FIELD("metrics", get_metrics, metric_element, &metric_schema, "what changed", OF_BOTH),
 };
 
 /* `needs`: only groups that both sides have. */
@@ -403,10 +276,7 @@ static const struct schema group_schema = {.name = "compared_group",
 					   .get = get_of_group,
 					   .table = "metric"};
 
-FIELD_GETTER(get_of)
-{
-	value_string(value, "load");
-}
+VALUE_GETTER(get_of, value_string, "load")
 
 FIELD_GETTER(get_side)
 {
@@ -416,15 +286,9 @@ FIELD_GETTER(get_side)
 		     row->paths[field->argument]);
 }
 
-FIELD_GETTER(get_repeated)
-{
-	value_bool(value, load_comparison_repeated(comparison_of(item)));
-}
-
-FIELD_GETTER(get_differences)
-{
-	value_differences(value, &comparison_of(item)->a->facts, &comparison_of(item)->b->facts);
-}
+VALUE_GETTER(get_repeated, value_bool, load_comparison_repeated(comparison_of(item)))
+VALUE_GETTER(get_differences, value_differences, &comparison_of(item)->a->facts,
+	     &comparison_of(item)->b->facts)
 
 FIELD_ELEMENT(difference_element)
 {
@@ -432,62 +296,23 @@ FIELD_ELEMENT(difference_element)
 			 index);
 }
 
-FIELD_GETTER(get_groups)
-{
-	value_rows(value, comparison_of(item)->groups, comparison_of(item)->count,
-		   sizeof(struct load_compared), NULL);
-}
-
-FIELD_GETTER(get_verdicts)
-{
-	value_number(value, comparison_of(item)->verdicts[field->argument]);
-}
+VALUE_GETTER(get_groups, value_rows, comparison_of(item)->groups, comparison_of(item)->count,
+	     sizeof(struct load_compared), NULL)
+VALUE_GETTER(get_verdicts, value_number, comparison_of(item)->verdicts[field->argument])
 
 static const struct field compare_fields[] = {
-	{.key = "of", .help = "load", .get = get_of, STRING},
-	{.key = "a",
-	 .help = "the first side",
-	 .get = get_side,
-	 .argument = 0,
-	 .type = FIELD_OBJECT,
-	 .schema = &side_schema},
-	{.key = "b",
-	 .help = "the second side",
-	 .get = get_side,
-	 .argument = 1,
-	 .type = FIELD_OBJECT,
-	 .schema = &side_schema},
-	{.key = "repeated",
-	 .help = "both sides have several runs",
-	 .get = get_repeated,
-	 .type = FIELD_BOOL},
-	{.key = "differences",
-	 .help = "of the runs, besides their metrics",
-	 .get = get_differences,
-	 .element = difference_element,
-	 .type = FIELD_LIST,
-	 .schema = &difference_schema},
-	{.key = "groups",
-	 .help = "of workers",
-	 .get = get_groups,
-	 .type = FIELD_LIST,
-	 .schema = &group_schema},
-	{.key = "worse",
-	 .help = "metrics that got worse",
-	 .get = get_verdicts,
-	 .argument = LOAD_WORSE},
-	{.key = "better",
-	 .help = "metrics that got better",
-	 .get = get_verdicts,
-	 .argument = LOAD_BETTER},
-	{.key = "same",
-	 .help = "metrics that did not change",
-	 .get = get_verdicts,
-	 .argument = LOAD_SAME},
-	{.key = "one_side_only",
-	 .help = "metrics that are not known of both",
-	 .get = get_verdicts,
-	 .argument = LOAD_UNKNOWN},
+	STRING_FIELD("of", get_of, "load"),
+	OBJECT_FIELD("a", get_side, &side_schema, "the first side", .argument = 0),
+	OBJECT_FIELD("b", get_side, &side_schema, "the second side", .argument = 1),
+	BOOL_FIELD("repeated", get_repeated, "both sides have several runs"),
+	LIST_FIELD("differences", get_differences, difference_element, &difference_schema,
+		   "of the runs, besides their metrics"),
+	LIST_FIELD("groups", get_groups, NULL, &group_schema, "of workers"),
+	INTEGER_FIELD("worse", get_verdicts, "metrics that got worse", .argument = LOAD_WORSE),
+	INTEGER_FIELD("better", get_verdicts, "metrics that got better", .argument = LOAD_BETTER),
+	INTEGER_FIELD("same", get_verdicts, "metrics that did not change", .argument = LOAD_SAME),
+	INTEGER_FIELD("one_side_only", get_verdicts, "metrics that are not known of both",
+		      .argument = LOAD_UNKNOWN),
 };
 
 const struct schema compare_load_schema = {.name = "comparison",

@@ -2,8 +2,6 @@
 /* What `dwell doctor` says of the machine. */
 #include "view/doctor.h"
 
-#define STRING .type = FIELD_STRING
-
 static const char *const status_names[] = {
 	[CHECK_OK] = "ok",
 	[CHECK_DEGRADED] = "degraded",
@@ -12,41 +10,21 @@ static const char *const status_names[] = {
 
 /* A check: the row is its finding, the context the check itself. */
 
-FIELD_GETTER(get_name)
-{
-	value_string(value, ((const struct check *)item->context)->name);
-}
-
-FIELD_GETTER(get_about)
-{
-	value_string(value, ((const struct check *)item->context)->about);
-}
-
-FIELD_GETTER(get_status)
-{
-	value_string(value, status_names[((const struct diagnosis *)item->row)->status]);
-}
+VALUE_GETTER(get_name, value_string, ((const struct check *)item->context)->name)
+VALUE_GETTER(get_about, value_string, ((const struct check *)item->context)->about)
+VALUE_GETTER(get_status, value_string, status_names[((const struct diagnosis *)item->row)->status])
 
 /* An empty text says that there is none. */
-FIELD_GETTER(get_text)
-{
-	value_string(value, (const char *)item->row + field->argument);
-}
+VALUE_GETTER(get_text, value_string, (const char *)item->row + field->argument)
 
 #define TEXT_FIELD(member, key_, header_, help_)                                                   \
-	{                                                                                          \
-		.key = (key_), .header = (header_), .help = (help_), .get = get_text,              \
-		.argument = MEMBER(struct diagnosis, member), STRING                               \
-	}
+	STRING_FIELD(key_, get_text, help_, .header = (header_),                                   \
+		     .argument = MEMBER(struct diagnosis, member))
 
 static const struct field check_fields[] = {
-	{.key = "name", .header = "CHECK", .help = "what was looked at", .get = get_name, STRING},
-	{.key = "about", .help = "what it is for", .get = get_about, STRING},
-	{.key = "status",
-	 .header = "STATUS",
-	 .help = "ok, degraded or missing",
-	 .get = get_status,
-	 STRING},
+	STRING_FIELD("name", get_name, "what was looked at", .header = "CHECK"),
+	STRING_FIELD("about", get_about, "what it is for"),
+	STRING_FIELD("status", get_status, "ok, degraded or missing", .header = "STATUS"),
 	TEXT_FIELD(found, "found", "FOUND", "what is there"),
 	TEXT_FIELD(costs, "costs", "IMPACT", "what you do without"),
 	TEXT_FIELD(mend, "mend", "FIX", "a command, or who can do it"),
@@ -55,10 +33,7 @@ static const struct field check_fields[] = {
 static const struct schema check_schema = {
 	.name = "machine_check", .help = "of the machine", SCHEMA_FIELDS(check_fields)};
 
-FIELD_GETTER(get_checks)
-{
-	value_elements(value, check_count);
-}
+VALUE_GETTER(get_checks, value_elements, check_count)
 
 FIELD_ELEMENT(check_element)
 {
@@ -68,13 +43,8 @@ FIELD_ELEMENT(check_element)
 }
 
 static const struct field doctor_fields[] = {
-	{.key = "checks",
-	 .help = "one after the other",
-	 .get = get_checks,
-	 .element = check_element,
-	 .type = FIELD_LIST,
-	 .schema = &check_schema},
-	BOOL_FIELD(struct checkup, exact, "exact", "what `dwell top` shows is exact"),
+	LIST_FIELD("checks", get_checks, check_element, &check_schema, "one after the other"),
+	BOOL_MEMBER(struct checkup, exact, "exact", "what `dwell top` shows is exact"),
 };
 
 const struct schema doctor_schema = {.name = "doctor",

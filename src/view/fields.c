@@ -172,8 +172,8 @@ GETTER(get_latency_percentile)
 NUMBER_GETTER(get_active, row_active_ns(row))
 
 static const struct field delay_fields[] = {
-	NUMBER_FIELD(struct wire_delay, count, "count", "how often"),
-	NUMBER_FIELD(struct wire_delay, total_ns, "total_ns", "how long in all"),
+	NUMBER_MEMBER(struct wire_delay, count, "count", "how often"),
+	NUMBER_MEMBER(struct wire_delay, total_ns, "total_ns", "how long in all"),
 };
 
 static const struct schema delay_schema = {

@@ -2,8 +2,6 @@
 /* What `dwell guest --result` says of a guest. docs/formats/json.md is the contract. */
 #include "view/guest.h"
 
-#define STRING .type = FIELD_STRING
-
 static const struct guest_outcome *outcome_of(const struct item *item)
 {
 	return item->row;
@@ -15,20 +13,9 @@ static void value_ns(struct value *value, uint64_t ns)
 	value_known(value, ns, ns > 0);
 }
 
-FIELD_GETTER(get_kernel)
-{
-	value_string(value, outcome_of(item)->boot->qemu.kernel);
-}
-
-FIELD_GETTER(get_release)
-{
-	value_text(value, outcome_of(item)->result->release);
-}
-
-FIELD_GETTER(get_accel)
-{
-	value_string(value, outcome_of(item)->result->kvm ? "kvm" : "tcg");
-}
+VALUE_GETTER(get_kernel, value_string, outcome_of(item)->boot->qemu.kernel)
+VALUE_GETTER(get_release, value_text, outcome_of(item)->result->release)
+VALUE_GETTER(get_accel, value_string, outcome_of(item)->result->kvm ? "kvm" : "tcg")
 
 FIELD_GETTER(get_kvm_error)
 {
@@ -43,25 +30,10 @@ FIELD_GETTER(get_topology)
 	value_string(value, value->text);
 }
 
-FIELD_GETTER(get_memory)
-{
-	value_number(value, outcome_of(item)->boot->qemu.memory_bytes);
-}
-
-FIELD_GETTER(get_boot)
-{
-	value_ns(value, outcome_of(item)->result->ready_ns);
-}
-
-FIELD_GETTER(get_wall)
-{
-	value_ns(value, outcome_of(item)->result->wall_ns);
-}
-
-FIELD_GETTER(get_teardown)
-{
-	value_ns(value, outcome_of(item)->result->teardown_ns);
-}
+VALUE_GETTER(get_memory, value_number, outcome_of(item)->boot->qemu.memory_bytes)
+VALUE_GETTER(get_boot, value_ns, outcome_of(item)->result->ready_ns)
+VALUE_GETTER(get_wall, value_ns, outcome_of(item)->result->wall_ns)
+VALUE_GETTER(get_teardown, value_ns, outcome_of(item)->result->teardown_ns)
 
 FIELD_GETTER(get_exit)
 {
@@ -70,15 +42,8 @@ FIELD_GETTER(get_exit)
 		value_null(value);
 }
 
-FIELD_GETTER(get_files)
-{
-	value_number(value, outcome_of(item)->result->files);
-}
-
-FIELD_GETTER(get_command)
-{
-	value_string(value, outcome_of(item)->scheduler);
-}
+VALUE_GETTER(get_files, value_number, outcome_of(item)->result->files)
+VALUE_GETTER(get_command, value_string, outcome_of(item)->scheduler)
 
 FIELD_GETTER(get_state)
 {
@@ -91,27 +56,17 @@ FIELD_GETTER(get_state)
 	value_text(value, states[outcome_of(item)->result->scheduler]);
 }
 
-FIELD_GETTER(get_after)
-{
-	value_ns(value, outcome_of(item)->result->scheduler_after_ns);
-}
-
-FIELD_GETTER(get_reason)
-{
-	value_text(value, outcome_of(item)->result->scheduler_reason);
-}
-
-FIELD_GETTER(get_dump)
-{
-	value_text(value, outcome_of(item)->result->dumped ? outcome_of(item)->boot->dump : NULL);
-}
+VALUE_GETTER(get_after, value_ns, outcome_of(item)->result->scheduler_after_ns)
+VALUE_GETTER(get_reason, value_text, outcome_of(item)->result->scheduler_reason)
+VALUE_GETTER(get_dump, value_text,
+	     outcome_of(item)->result->dumped ? outcome_of(item)->boot->dump : NULL)
 
 static const struct field scheduler_fields[] = {
-	{.key = "command", .help = "that started it", .get = get_command, STRING},
-	{.key = "state", .help = "alive, died, stopped or not-started", .get = get_state, STRING},
-	{.key = "after_ns", .help = "its end, since it was taken into use", .get = get_after},
-	{.key = "reason", .help = "of its end", .get = get_reason, STRING},
-	{.key = "dump", .help = "file with what the kernel said", .get = get_dump, STRING},
+	STRING_FIELD("command", get_command, "that started it"),
+	STRING_FIELD("state", get_state, "alive, died, stopped or not-started"),
+	INTEGER_FIELD("after_ns", get_after, "its end, since it was taken into use"),
+	STRING_FIELD("reason", get_reason, "of its end"),
+	STRING_FIELD("dump", get_dump, "file with what the kernel said"),
 };
 
 static const struct schema scheduler_schema = {
@@ -124,36 +79,22 @@ FIELD_GETTER(get_scheduler)
 		value_null(value);
 }
 
-FIELD_GETTER(get_error)
-{
-	value_text(value, outcome_of(item)->failed->text);
-}
+VALUE_GETTER(get_error, value_text, outcome_of(item)->failed->text)
 
 static const struct field guest_fields[] = {
-	{.key = "kernel", .help = "the file", .get = get_kernel, STRING},
-	{.key = "release", .help = "what the kernel calls itself", .get = get_release, STRING},
-	{.key = "accel", .help = "kvm or tcg", .get = get_accel, STRING},
-	{.key = "kvm_error", .help = "why not kvm", .get = get_kvm_error, STRING},
-	{.key = "topology",
-	 .help = "NUMA nodes, caches, cores and threads",
-	 .get = get_topology,
-	 STRING},
-	{.key = "memory_bytes", .help = "of the guest", .get = get_memory},
-	{.key = "boot_ns",
-	 .help = "from the start of QEMU until dwell ran inside",
-	 .get = get_boot},
-	{.key = "wall_ns", .help = "until nothing of it was left", .get = get_wall},
-	{.key = "teardown_ns",
-	 .help = "of these, since the command had ended",
-	 .get = get_teardown},
-	{.key = "exit", .help = "status of `dwell guest`", .get = get_exit, .type = FIELD_SIGNED},
-	{.key = "files", .help = "that came back", .get = get_files},
-	{.key = "scheduler",
-	 .help = "of --scheduler",
-	 .get = get_scheduler,
-	 .type = FIELD_OBJECT,
-	 .schema = &scheduler_schema},
-	{.key = "error", .help = "what went wrong with the guest", .get = get_error, STRING},
+	STRING_FIELD("kernel", get_kernel, "the file"),
+	STRING_FIELD("release", get_release, "what the kernel calls itself"),
+	STRING_FIELD("accel", get_accel, "kvm or tcg"),
+	STRING_FIELD("kvm_error", get_kvm_error, "why not kvm"),
+	STRING_FIELD("topology", get_topology, "NUMA nodes, caches, cores and threads"),
+	INTEGER_FIELD("memory_bytes", get_memory, "of the guest"),
+	INTEGER_FIELD("boot_ns", get_boot, "from the start of QEMU until dwell ran inside"),
+	INTEGER_FIELD("wall_ns", get_wall, "until nothing of it was left"),
+	INTEGER_FIELD("teardown_ns", get_teardown, "of these, since the command had ended"),
+	SIGNED_FIELD("exit", get_exit, "status of `dwell guest`"),
+	INTEGER_FIELD("files", get_files, "that came back"),
+	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "of --scheduler"),
+	STRING_FIELD("error", get_error, "what went wrong with the guest"),
 };
 
 const struct schema guest_schema = {

@@ -6,9 +6,6 @@
 #include "version.h"
 #include "view/guest.h"
 
-#define STRING .type = FIELD_STRING
-#define LIST   .type = FIELD_LIST
-
 /* Rows of the matrix have this as their context. */
 struct matrix_context {
 	const struct matrix *matrix;
@@ -30,10 +27,7 @@ static const struct matrix_words *words_of(const struct field *field, const stru
 							   field->argument);
 }
 
-FIELD_GETTER(get_words)
-{
-	value_elements(value, words_of(field, item)->count);
-}
+VALUE_GETTER(get_words, value_elements, words_of(field, item)->count)
 
 FIELD_ELEMENT(word_element)
 {
@@ -41,10 +35,7 @@ FIELD_ELEMENT(word_element)
 }
 
 #define WORDS_FIELD(row_type, member, key_, help_)                                                 \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_words, .element = word_element,         \
-		.argument = MEMBER(row_type, member), LIST                                         \
-	}
+	LIST_FIELD(key_, get_words, word_element, NULL, help_, .argument = MEMBER(row_type, member))
 
 /* Options: but how long to wait, as a matrix whose guests booted too slowly is to be gone on with.
  */
@@ -66,18 +57,13 @@ FIELD_GETTER(get_shape)
 	value_string(value, value->text);
 }
 
-FIELD_GETTER(get_shape_cpus)
-{
-	value_number(value, shape_cpus(&((const struct matrix_topology *)item->row)->shape));
-}
+VALUE_GETTER(get_shape_cpus, value_number,
+	     shape_cpus(&((const struct matrix_topology *)item->row)->shape))
 
 static const struct field topology_fields[] = {
-	POINTER_FIELD(struct matrix_topology, name, "name", "a preset's name or the shape"),
-	{.key = "topology",
-	 .help = "NUMA nodes, caches, cores and threads",
-	 .get = get_shape,
-	 STRING},
-	{.key = "cpus", .help = "how many CPUs", .get = get_shape_cpus},
+	POINTER_MEMBER(struct matrix_topology, name, "name", "a preset's name or the shape"),
+	STRING_FIELD("topology", get_shape, "NUMA nodes, caches, cores and threads"),
+	INTEGER_FIELD("cpus", get_shape_cpus, "how many CPUs"),
 };
 
 static const struct schema topology_schema = {
@@ -91,34 +77,20 @@ FIELD_GETTER(get_topologies)
 		   NULL);
 }
 
-FIELD_GETTER(get_memory)
-{
-	value_unless_unknown(value, ((const struct matrix *)item->row)->memory_bytes, 0);
-}
-
-FIELD_GETTER(get_name)
-{
-	value_string(value, ((const struct matrix *)item->row)->name);
-}
+VALUE_GETTER(get_memory, value_unless_unknown, ((const struct matrix *)item->row)->memory_bytes, 0)
+VALUE_GETTER(get_name, value_string, ((const struct matrix *)item->row)->name)
 
 static const struct field identity_fields[] = {
-	{.key = "name", .help = "of the file", .get = get_name, STRING},
+	STRING_FIELD("name", get_name, "of the file"),
 	WORDS_FIELD(struct matrix, kernels, "kernels", "to boot"),
-	{.key = "topologies",
-	 .help = "of their CPUs",
-	 .get = get_topologies,
-	 LIST,
-	 .schema = &topology_schema},
+	LIST_FIELD("topologies", get_topologies, NULL, &topology_schema, "of their CPUs"),
 	WORDS_FIELD(struct matrix, schedulers, "schedulers", "null: the kernel's own"),
-	{.key = "memory_bytes", .help = "null: by the number of CPUs", .get = get_memory},
+	INTEGER_FIELD("memory_bytes", get_memory, "null: by the number of CPUs"),
 	WORDS_FIELD(struct matrix, command, "command", "what runs in each guest"),
-	{.key = "options",
-	 .help = "of the command line, for all guests",
-	 .get = get_words,
-	 .element = option_element,
-	 .argument = MEMBER(struct matrix, options),
-	 LIST},
-	NUMBER_FIELD(struct matrix, repeat, "repeat", "runs of each cell"),
+	LIST_FIELD("options", get_words, option_element, NULL,
+		   "of the command line, for all guests",
+		   .argument = MEMBER(struct matrix, options)),
+	NUMBER_MEMBER(struct matrix, repeat, "repeat", "runs of each cell"),
 };
 
 const struct schema guest_matrix_identity_schema = {
@@ -126,20 +98,15 @@ const struct schema guest_matrix_identity_schema = {
 
 /* Checksums. */
 
-FIELD_GETTER(get_kernel_sums)
-{
-	value_elements(value, ((const struct matrix *)item->row)->kernels.count);
-}
+VALUE_GETTER(get_kernel_sums, value_elements, ((const struct matrix *)item->row)->kernels.count)
 
 FIELD_ELEMENT(kernel_sum)
 {
 	value_number(value, ((const struct matrix *)item->row)->files.kernels[index]);
 }
 
-FIELD_GETTER(get_scheduler_sums)
-{
-	value_elements(value, ((const struct matrix *)item->row)->schedulers.count);
-}
+VALUE_GETTER(get_scheduler_sums, value_elements,
+	     ((const struct matrix *)item->row)->schedulers.count)
 
 FIELD_ELEMENT(scheduler_sum)
 {
@@ -147,18 +114,11 @@ FIELD_ELEMENT(scheduler_sum)
 }
 
 static const struct field files_fields[] = {
-	{.key = "kernels",
-	 .help = "of the kernels",
-	 .get = get_kernel_sums,
-	 .element = kernel_sum,
-	 LIST},
-	{.key = "schedulers",
-	 .help = "of the schedulers' programs",
-	 .get = get_scheduler_sums,
-	 .element = scheduler_sum,
-	 LIST},
-	NUMBER_FIELD(struct matrix, files.others, "others",
-		     "of what the command and the options name"),
+	LIST_FIELD("kernels", get_kernel_sums, kernel_sum, NULL, "of the kernels"),
+	LIST_FIELD("schedulers", get_scheduler_sums, scheduler_sum, NULL,
+		   "of the schedulers' programs"),
+	NUMBER_MEMBER(struct matrix, files.others, "others",
+		      "of what the command and the options name"),
 };
 
 static const struct schema files_schema = {
@@ -178,17 +138,15 @@ FIELD_GETTER(get_unless_unknown)
 }
 
 #define MAYBE_UNKNOWN(member, key_, help_)                                                         \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_unless_unknown,                         \
-		.argument = MEMBER(struct matrix_guest, member)                                    \
-	}
+	INTEGER_FIELD(key_, get_unless_unknown, help_,                                             \
+		      .argument = MEMBER(struct matrix_guest, member))
 
 static const struct field scheduler_fields[] = {
-	POINTER_FIELD(struct matrix_guest, scheduler_state, "state",
-		      "alive, died, stopped or not-started"),
+	POINTER_MEMBER(struct matrix_guest, scheduler_state, "state",
+		       "alive, died, stopped or not-started"),
 	MAYBE_UNKNOWN(scheduler_after_ns, "after_ns", "when it was found dead"),
-	POINTER_FIELD(struct matrix_guest, scheduler_reason, "reason", "of its end"),
-	POINTER_FIELD(struct matrix_guest, dump, "dump", "what the kernel wrote about it"),
+	POINTER_MEMBER(struct matrix_guest, scheduler_reason, "reason", "of its end"),
+	POINTER_MEMBER(struct matrix_guest, dump, "dump", "what the kernel wrote about it"),
 };
 
 static const struct schema scheduler_schema = {
@@ -202,16 +160,12 @@ FIELD_GETTER(get_scheduler)
 }
 
 static const struct field guest_fields[] = {
-	POINTER_FIELD(struct matrix_guest, release, "release", "of its kernel"),
-	POINTER_FIELD(struct matrix_guest, accel, "accel", "kvm or tcg"),
+	POINTER_MEMBER(struct matrix_guest, release, "release", "of its kernel"),
+	POINTER_MEMBER(struct matrix_guest, accel, "accel", "kvm or tcg"),
 	MAYBE_UNKNOWN(boot_ns, "boot_ns", "until the command began"),
 	MAYBE_UNKNOWN(wall_ns, "wall_ns", "until nothing of it was left"),
 	MAYBE_UNKNOWN(exit, "exit", "status of the command"),
-	{.key = "scheduler",
-	 .help = "null without one",
-	 .get = get_scheduler,
-	 .type = FIELD_OBJECT,
-	 .schema = &scheduler_schema},
+	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "null without one"),
 };
 
 const struct schema matrix_guest_schema = {
@@ -229,30 +183,13 @@ static const struct matrix *matrix_of(const struct item *item)
 	return ((const struct matrix_context *)item->context)->matrix;
 }
 
-FIELD_GETTER(get_cell_kernel)
-{
-	value_string(value, matrix_of(item)->kernels.items[cell_of(item)->kernel]);
-}
-
-FIELD_GETTER(get_cell_topology)
-{
-	value_string(value, matrix_of(item)->topologies[cell_of(item)->topology].name);
-}
-
-FIELD_GETTER(get_cell_cpus)
-{
-	value_number(value, matrix_cell_cpus(matrix_of(item), cell_of(item)));
-}
-
-FIELD_GETTER(get_cell_memory)
-{
-	value_number(value, matrix_cell_memory(matrix_of(item), cell_of(item)));
-}
-
-FIELD_GETTER(get_cell_scheduler)
-{
-	value_text(value, matrix_of(item)->schedulers.items[cell_of(item)->scheduler]);
-}
+VALUE_GETTER(get_cell_kernel, value_string, matrix_of(item)->kernels.items[cell_of(item)->kernel])
+VALUE_GETTER(get_cell_topology, value_string,
+	     matrix_of(item)->topologies[cell_of(item)->topology].name)
+VALUE_GETTER(get_cell_cpus, value_number, matrix_cell_cpus(matrix_of(item), cell_of(item)))
+VALUE_GETTER(get_cell_memory, value_number, matrix_cell_memory(matrix_of(item), cell_of(item)))
+VALUE_GETTER(get_cell_scheduler, value_text,
+	     matrix_of(item)->schedulers.items[cell_of(item)->scheduler])
 
 FIELD_GETTER(get_cell_verdict)
 {
@@ -263,29 +200,19 @@ FIELD_GETTER(get_cell_verdict)
 
 /* Name and text of a check follow each other in the cell's list: the row is the first of the two.
  */
-FIELD_GETTER(get_check_word)
-{
-	value_string(value, ((char *const *)item->row)[field->argument]);
-}
+VALUE_GETTER(get_check_word, value_string, ((char *const *)item->row)[field->argument])
 
 static const struct field check_fields[] = {
-	{.key = "check", .help = "its name", .get = get_check_word, .argument = 0, STRING},
-	{.key = "text", .help = "what it found", .get = get_check_word, .argument = 1, STRING},
+	STRING_FIELD("check", get_check_word, "its name", .argument = 0),
+	STRING_FIELD("text", get_check_word, "what it found", .argument = 1),
 };
 
 const struct schema matrix_check_schema = {
 	.name = "failed_check", .help = "of `dwell load`", SCHEMA_FIELDS(check_fields)};
 
-FIELD_GETTER(get_cell_checks)
-{
-	value_rows(value, cell_of(item)->checks.items, cell_of(item)->checks.count / 2,
-		   2 * sizeof(char *), NULL);
-}
-
-FIELD_GETTER(get_cell_elapsed)
-{
-	value_unless_unknown(value, cell_of(item)->elapsed_ns, 0);
-}
+VALUE_GETTER(get_cell_checks, value_rows, cell_of(item)->checks.items,
+	     cell_of(item)->checks.count / 2, 2 * sizeof(char *), NULL)
+VALUE_GETTER(get_cell_elapsed, value_unless_unknown, cell_of(item)->elapsed_ns, 0)
 
 FIELD_GETTER(get_cell_guest)
 {
@@ -308,40 +235,20 @@ FIELD_GETTER(get_command_line)
 }
 
 static const struct field cell_fields[] = {
-	{.key = "kernel", .header = "KERNEL", .help = "to boot", .get = get_cell_kernel, STRING},
-	{.key = "topology",
-	 .header = "TOPOLOGY",
-	 .help = "of its CPUs",
-	 .get = get_cell_topology,
-	 STRING},
-	{.key = "cpus", .header = "CPUS", .help = "how many CPUs", .get = get_cell_cpus},
-	{.key = "memory_bytes", .help = "of the guest", .get = get_cell_memory},
-	{.key = "scheduler",
-	 .header = "SCHEDULER",
-	 .help = "null: the kernel's own",
-	 .get = get_cell_scheduler,
-	 STRING},
-	NUMBER_FIELD(struct matrix_cell, run, "run", "from 1 to `repeat`"),
-	{.key = "verdict",
-	 .header = "VERDICT",
-	 .help = "pass, fail, died, inconclusive, error or skipped",
-	 .get = get_cell_verdict,
-	 STRING},
-	POINTER_FIELD(struct matrix_cell, reason, "reason", "why it is not `pass`"),
-	{.key = "checks",
-	 .help = "those that failed",
-	 .get = get_cell_checks,
-	 LIST,
-	 .schema = &matrix_check_schema},
-	{.key = "elapsed_ns",
-	 .help = "from the start of its process to its end",
-	 .get = get_cell_elapsed},
-	{.key = "guest",
-	 .help = "what the guest reported",
-	 .get = get_cell_guest,
-	 .type = FIELD_OBJECT,
-	 .schema = &matrix_guest_schema},
-	{.key = "command_line", .help = "runs this cell alone", .get = get_command_line, STRING},
+	STRING_FIELD("kernel", get_cell_kernel, "to boot", .header = "KERNEL"),
+	STRING_FIELD("topology", get_cell_topology, "of its CPUs", .header = "TOPOLOGY"),
+	INTEGER_FIELD("cpus", get_cell_cpus, "how many CPUs", .header = "CPUS"),
+	INTEGER_FIELD("memory_bytes", get_cell_memory, "of the guest"),
+	STRING_FIELD("scheduler", get_cell_scheduler, "null: the kernel's own",
+		     .header = "SCHEDULER"),
+	NUMBER_MEMBER(struct matrix_cell, run, "run", "from 1 to `repeat`"),
+	STRING_FIELD("verdict", get_cell_verdict,
+		     "pass, fail, died, inconclusive, error or skipped", .header = "VERDICT"),
+	POINTER_MEMBER(struct matrix_cell, reason, "reason", "why it is not `pass`"),
+	LIST_FIELD("checks", get_cell_checks, NULL, &matrix_check_schema, "those that failed"),
+	INTEGER_FIELD("elapsed_ns", get_cell_elapsed, "from the start of its process to its end"),
+	OBJECT_FIELD("guest", get_cell_guest, &matrix_guest_schema, "what the guest reported"),
+	STRING_FIELD("command_line", get_command_line, "runs this cell alone"),
 };
 
 const struct schema matrix_cell_schema = {
@@ -363,33 +270,16 @@ FIELD_GETTER(get_count)
 }
 
 #define COUNT_FIELD(verdict, key_, help_)                                                          \
-	{                                                                                          \
-		.group = "verdicts", .key = (key_), .help = (help_), .get = get_count,             \
-		.argument = (verdict)                                                              \
-	}
+	INTEGER_FIELD(key_, get_count, help_, .group = "verdicts", .argument = (verdict))
 
-FIELD_GETTER(get_version)
-{
-	value_string(value, DWELL_VERSION);
-}
+VALUE_GETTER(get_version, value_string, DWELL_VERSION)
 
 static const struct field matrix_fields[] = {
-	{.key = "dwell", .help = "version", .get = get_version, STRING},
-	{.key = "matrix",
-	 .help = "what the file says",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &guest_matrix_identity_schema},
-	{.key = "files",
-	 .help = "CRC-32 of what is in files",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &files_schema},
-	{.key = "cells",
-	 .help = "by kernel, topology, scheduler and run",
-	 .get = get_cells,
-	 LIST,
-	 .schema = &matrix_cell_schema},
+	STRING_FIELD("dwell", get_version, "version"),
+	OBJECT_FIELD("matrix", get_same_row, &guest_matrix_identity_schema, "what the file says"),
+	OBJECT_FIELD("files", get_same_row, &files_schema, "CRC-32 of what is in files"),
+	LIST_FIELD("cells", get_cells, NULL, &matrix_cell_schema,
+		   "by kernel, topology, scheduler and run"),
 	COUNT_FIELD(MATRIX_SKIPPED, "skipped", "more CPUs than wanted"),
 	COUNT_FIELD(MATRIX_PASS, "pass", "all checks passed"),
 	COUNT_FIELD(MATRIX_ERROR, "error", "could not be run"),

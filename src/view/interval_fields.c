@@ -74,16 +74,10 @@ INTERVAL_GETTER(get_sample)
 }
 
 static const struct field missing_fields[] = {
-	{.key = "source",
-	 .help = "what cannot be measured",
-	 .get = get_array_member,
-	 .argument = offsetof(struct wire_missing, source),
-	 .type = FIELD_STRING},
-	{.key = "why",
-	 .help = "the reason, and how to get it",
-	 .get = get_array_member,
-	 .argument = offsetof(struct wire_missing, why),
-	 .type = FIELD_STRING},
+	STRING_FIELD("source", get_array_member, "what cannot be measured",
+		     .argument = offsetof(struct wire_missing, source)),
+	STRING_FIELD("why", get_array_member, "the reason, and how to get it",
+		     .argument = offsetof(struct wire_missing, why)),
 };
 
 const struct schema missing_schema = {
@@ -97,54 +91,35 @@ INTERVAL_GETTER(get_missing)
 }
 
 static const struct field quality_fields[] = {
-	{.key = "lost",
-	 .help = "sum of the next three; 0: nothing is missing",
-	 .get = get_lost,
-	 .flags = FIELD_OF_ROWS},
-	NUMBER_FIELD(struct interval, losses.threads, "lost_threads",
-		     "threads for which there was no memory, or which were found late"),
-	NUMBER_FIELD(struct interval, losses.exits, "lost_exits",
-		     "ended threads whose last totals found the buffer full"),
-	NUMBER_FIELD(struct interval, losses.transitions, "lost_transitions",
-		     "wakeups and switches that were not seen"),
-	{.key = "torn",
-	 .help = "threads that could not be read consistently",
-	 .get = get_u64_member,
-	 .argument = offsetof(struct interval, losses.torn),
-	 .flags = FIELD_OF_ROWS},
-	NUMBER_FIELD(struct interval, losses.clamped, "clamped",
-		     "turns whose clocks contradicted each other"),
-	{.key = "machine_stolen_ns",
-	 .help = "what the hypervisor took from all CPUs",
-	 .get = get_machine_stolen},
-	{.key = "machine_busy_ns",
-	 .help = "busy and stolen time of all CPUs",
-	 .get = get_machine_busy},
-	{.key = "cpu_split",
-	 .help = "tick or precise: how user and kernel are distinguished",
-	 .get = get_cpu_split,
-	 .type = FIELD_STRING},
-	{.key = "states",
-	 .help = "exact, counters or sampled",
-	 .get = get_states_kind,
-	 .type = FIELD_STRING},
-	{.key = "sample_ns",
-	 .help = "time between two looks, if sampled",
-	 .get = get_sample,
-	 .flags = FIELD_MAYBE},
-	{.key = "unavailable",
-	 .help = "what is not measured",
-	 .get = get_missing,
-	 .type = FIELD_LIST,
-	 .schema = &missing_schema},
+	INTEGER_FIELD("lost", get_lost, "sum of the next three; 0: nothing is missing",
+		      .flags = FIELD_OF_ROWS),
+	NUMBER_MEMBER(struct interval, losses.threads, "lost_threads",
+		      "threads for which there was no memory, or which were found late"),
+	NUMBER_MEMBER(struct interval, losses.exits, "lost_exits",
+		      "ended threads whose last totals found the buffer full"),
+	NUMBER_MEMBER(struct interval, losses.transitions, "lost_transitions",
+		      "wakeups and switches that were not seen"),
+	INTEGER_FIELD("torn", get_u64_member, "threads that could not be read consistently",
+		      .argument = offsetof(struct interval, losses.torn), .flags = FIELD_OF_ROWS),
+	NUMBER_MEMBER(struct interval, losses.clamped, "clamped",
+		      "turns whose clocks contradicted each other"),
+	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,
+		      "what the hypervisor took from all CPUs"),
+	INTEGER_FIELD("machine_busy_ns", get_machine_busy, "busy and stolen time of all CPUs"),
+	STRING_FIELD("cpu_split", get_cpu_split,
+		     "tick or precise: how user and kernel are distinguished"),
+	STRING_FIELD("states", get_states_kind, "exact, counters or sampled"),
+	INTEGER_FIELD("sample_ns", get_sample, "time between two looks, if sampled",
+		      .flags = FIELD_MAYBE),
+	LIST_FIELD("unavailable", get_missing, NULL, &missing_schema, "what is not measured"),
 };
 
 static const struct schema quality_schema = {
 	.name = "quality", .help = "how far to trust the figures", SCHEMA_FIELDS(quality_fields)};
 
 static const struct field self_fields[] = {
-	NUMBER_FIELD(struct interval, self_cpu_ns, "cpu_ns", "CPU time that dwell used"),
-	NUMBER_FIELD(struct interval, snapshot_ns, "snapshot_ns", "time to read all threads"),
+	NUMBER_MEMBER(struct interval, self_cpu_ns, "cpu_ns", "CPU time that dwell used"),
+	NUMBER_MEMBER(struct interval, snapshot_ns, "snapshot_ns", "time to read all threads"),
 };
 
 static const struct schema self_schema = {
@@ -175,18 +150,12 @@ FIELD_GETTER(get_reason_text)
 }
 
 static const struct field reason_fields[] = {
-	NUMBER_FIELD(struct wire_reason, pid, "pid", "process id"),
-	NUMBER_FIELD(struct wire_reason, tid, "tid", "thread id"),
-	{.key = "state",
-	 .help = "in which it waited",
-	 .get = get_reason_state,
-	 .type = FIELD_STRING},
-	{.key = "reason",
-	 .help = "system call and what it waited on",
-	 .get = get_reason_text,
-	 .type = FIELD_STRING},
-	NUMBER_FIELD(struct wire_reason, count, "count", "waits that have ended"),
-	NUMBER_FIELD(struct wire_reason, total_ns, "total_ns", "their time"),
+	NUMBER_MEMBER(struct wire_reason, pid, "pid", "process id"),
+	NUMBER_MEMBER(struct wire_reason, tid, "tid", "thread id"),
+	STRING_FIELD("state", get_reason_state, "in which it waited"),
+	STRING_FIELD("reason", get_reason_text, "system call and what it waited on"),
+	NUMBER_MEMBER(struct wire_reason, count, "count", "waits that have ended"),
+	NUMBER_MEMBER(struct wire_reason, total_ns, "total_ns", "their time"),
 };
 
 static const struct schema reason_schema = {.name = "reason",
@@ -204,53 +173,25 @@ INTERVAL_GETTER(get_reasons)
 }
 
 #define ROWS_FIELD(name, key_, plural)                                                             \
-	{.key = (plural),                                                                          \
-	 .help = "a row for each " key_,                                                           \
-	 .levels = 1U << BY_##name,                                                                \
-	 .get = get_rows,                                                                          \
-	 .type = FIELD_LIST,                                                                       \
-	 .schema = &thread_schema},
+	LIST_FIELD(plural, get_rows, NULL, &thread_schema, "a row for each " key_,                 \
+		   .levels = 1U << BY_##name),
 
 static const struct field interval_fields[] = {
 	/* rows have a `start` of their own */
-	{.name = "begin",
-	 .key = "start",
-	 .help = "beginning, UTC",
-	 .get = get_start,
-	 .type = FIELD_STRING,
-	 .flags = FIELD_OF_ROWS},
-	{.name = "begin_ns",
-	 .key = "start_ns",
-	 .help = "the same as CLOCK_MONOTONIC",
-	 .get = get_u64_member,
-	 .argument = offsetof(struct interval, start_ns),
-	 .flags = FIELD_OF_ROWS},
-	{.key = "duration_ns", .help = "its length", .get = get_duration, .flags = FIELD_OF_ROWS},
-	BOOL_FIELD(struct interval, final, "final", "the last one, which may be shorter"),
-	{.key = "sources",
-	 .help = "where the figures come from",
-	 .get = get_sources,
-	 .element = source_element,
-	 .type = FIELD_LIST},
-	{.key = "quality",
-	 .help = "how far to trust it",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &quality_schema,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "self",
-	 .help = "what the measurement cost",
-	 .get = get_same_row,
-	 .type = FIELD_OBJECT,
-	 .schema = &self_schema},
-	NUMBER_FIELD(struct interval, row_count, "total", "rows there are; --top may print fewer"),
+	STRING_FIELD("start", get_start, "beginning, UTC", .name = "begin", .flags = FIELD_OF_ROWS),
+	INTEGER_FIELD("start_ns", get_u64_member, "the same as CLOCK_MONOTONIC", .name = "begin_ns",
+		      .argument = offsetof(struct interval, start_ns), .flags = FIELD_OF_ROWS),
+	INTEGER_FIELD("duration_ns", get_duration, "its length", .flags = FIELD_OF_ROWS),
+	BOOL_MEMBER(struct interval, final, "final", "the last one, which may be shorter"),
+	LIST_FIELD("sources", get_sources, source_element, NULL, "where the figures come from"),
+	OBJECT_FIELD("quality", get_same_row, &quality_schema, "how far to trust it",
+		     .flags = FIELD_OF_ROWS),
+	OBJECT_FIELD("self", get_same_row, &self_schema, "what the measurement cost"),
+	NUMBER_MEMBER(struct interval, row_count, "total", "rows there are; --top may print fewer"),
 	GROUPINGS(ROWS_FIELD) /* three */
-	{.key = "reasons",
-	 .help = "with -p, -n and -t: waits by reason, since the beginning",
-	 .get = get_reasons,
-	 .type = FIELD_LIST,
-	 .schema = &reason_schema,
-	 .flags = FIELD_MAYBE},
+	LIST_FIELD("reasons", get_reasons, NULL, &reason_schema,
+		   "with -p, -n and -t: waits by reason, since the beginning",
+		   .flags = FIELD_MAYBE),
 };
 
 static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are members like others");
@@ -279,22 +220,13 @@ FIELD_GETTER(get_signal)
 		value_null(value);
 }
 
-FIELD_GETTER(get_command)
-{
-	value_string(value, ((const struct wire_child *)item->row)->name);
-}
+VALUE_GETTER(get_command, value_string, ((const struct wire_child *)item->row)->name)
 
 static const struct field child_fields[] = {
-	{.key = "command", .help = "the watched command", .get = get_command, .type = FIELD_STRING},
-	{.key = "status",
-	 .help = "its exit status; null: a signal ended it",
-	 .get = get_status,
-	 .type = FIELD_SIGNED},
-	{.key = "signal",
-	 .help = "the signal; null: it exited",
-	 .get = get_signal,
-	 .type = FIELD_SIGNED},
-	NUMBER_FIELD(struct wire_child, duration_ns, "duration_ns", "how long it ran"),
+	STRING_FIELD("command", get_command, "the watched command"),
+	SIGNED_FIELD("status", get_status, "its exit status; null: a signal ended it"),
+	SIGNED_FIELD("signal", get_signal, "the signal; null: it exited"),
+	NUMBER_MEMBER(struct wire_child, duration_ns, "duration_ns", "how long it ran"),
 };
 
 const struct schema child_schema = {.name = "exit",

@@ -9,11 +9,6 @@
 #include "view/load.h"
 #include "view/view.h"
 
-#define INTEGER .type = FIELD_INTEGER
-#define SIGNED	.type = FIELD_SIGNED
-#define STRING	.type = FIELD_STRING
-#define BOOL	.type = FIELD_BOOL
-
 static void value_cpus(struct value *value, const struct cpus *cpus)
 {
 	unsigned int end = 0;
@@ -42,16 +37,16 @@ static void value_node(struct value *value, const uint64_t pages[REPORT_NODES], 
 /* Samples */
 
 static const struct field sample_fields[] = {
-	NUMBER_FIELD(struct sample_summary, total, "total", "samples there were"),
-	NUMBER_FIELD(struct sample_summary, count, "kept", "of them"),
-	NUMBER_FIELD(struct sample_summary, min, "min_ns", "the least"),
-	NUMBER_FIELD(struct sample_summary, p50, "p50_ns", "median"),
-	NUMBER_FIELD(struct sample_summary, p90, "p90_ns", "90th percentile"),
-	NUMBER_FIELD(struct sample_summary, p99, "p99_ns", "99th percentile"),
-	NUMBER_FIELD(struct sample_summary, p999, "p99_9_ns", "99.9th percentile"),
-	NUMBER_FIELD(struct sample_summary, max, "max_ns", "the largest"),
-	REAL_FIELD(struct sample_summary, mean, "mean_ns", "arithmetic mean"),
-	REAL_FIELD(struct sample_summary, cv, "cv", "standard deviation by mean"),
+	NUMBER_MEMBER(struct sample_summary, total, "total", "samples there were"),
+	NUMBER_MEMBER(struct sample_summary, count, "kept", "of them"),
+	NUMBER_MEMBER(struct sample_summary, min, "min_ns", "the least"),
+	NUMBER_MEMBER(struct sample_summary, p50, "p50_ns", "median"),
+	NUMBER_MEMBER(struct sample_summary, p90, "p90_ns", "90th percentile"),
+	NUMBER_MEMBER(struct sample_summary, p99, "p99_ns", "99th percentile"),
+	NUMBER_MEMBER(struct sample_summary, p999, "p99_9_ns", "99.9th percentile"),
+	NUMBER_MEMBER(struct sample_summary, max, "max_ns", "the largest"),
+	REAL_MEMBER(struct sample_summary, mean, "mean_ns", "arithmetic mean"),
+	REAL_MEMBER(struct sample_summary, cv, "cv", "standard deviation by mean"),
 };
 
 static const struct schema sample_schema = {
@@ -143,35 +138,17 @@ FIELD_GETTER(get_looked_ms)
 	value->number /= 1000000;
 }
 
-FIELD_GETTER(get_worker_cgroup)
-{
-	value_text(value, worker_of(item)->crew->cgroup);
-}
-
-FIELD_GETTER(get_worker_group)
-{
-	value_number(value, worker_of(item)->crew->group.group_idx);
-}
-
-FIELD_GETTER(get_worker_work)
-{
-	value_string(value, worker_of(item)->crew->group.work->type->name);
-}
-
-FIELD_GETTER(get_index)
-{
-	value_number(value, worker_of(item)->crew->first_index + worker_of(item)->number);
-}
+VALUE_GETTER(get_worker_cgroup, value_text, worker_of(item)->crew->cgroup)
+VALUE_GETTER(get_worker_group, value_number, worker_of(item)->crew->group.group_idx)
+VALUE_GETTER(get_worker_work, value_string, worker_of(item)->crew->group.work->type->name)
+VALUE_GETTER(get_index, value_number, worker_of(item)->crew->first_index + worker_of(item)->number)
 
 static unsigned int position_of(const struct worker_row *worker)
 {
 	return worker->number % worker->crew->group.team_size;
 }
 
-FIELD_GETTER(get_position)
-{
-	value_number(value, position_of(worker_of(item)));
-}
+VALUE_GETTER(get_position, value_number, position_of(worker_of(item)))
 
 FIELD_GETTER(get_is_messenger)
 {
@@ -190,10 +167,7 @@ FIELD_GETTER(get_tid)
 				    : arena_slot(&worker->crew->crew.arena, worker->number)->tid);
 }
 
-FIELD_GETTER(get_completed)
-{
-	value_bool(value, worker_of(item)->report != NULL);
-}
+VALUE_GETTER(get_completed, value_bool, worker_of(item)->report != NULL)
 
 FIELD_GETTER(get_exit_kind)
 {
@@ -226,27 +200,12 @@ FIELD_GETTER(get_exit_error)
 }
 
 static const struct field exit_fields[] = {
-	{.key = "kind",
-	 .help = "exited, signaled, timed_out or wait_failed",
-	 .get = get_exit_kind,
-	 STRING},
-	{.key = "code",
-	 .help = "exit status",
-	 .get = get_exit_number,
-	 .argument = EXIT_EXITED,
-	 SIGNED,
-	 .flags = FIELD_MAYBE},
-	{.key = "signal",
-	 .help = "that ended it",
-	 .get = get_exit_number,
-	 .argument = EXIT_SIGNALED,
-	 SIGNED,
-	 .flags = FIELD_MAYBE},
-	{.key = "error",
-	 .help = "of waiting for it",
-	 .get = get_exit_error,
-	 STRING,
-	 .flags = FIELD_MAYBE},
+	STRING_FIELD("kind", get_exit_kind, "exited, signaled, timed_out or wait_failed"),
+	SIGNED_FIELD("code", get_exit_number, "exit status", .argument = EXIT_EXITED,
+		     .flags = FIELD_MAYBE),
+	SIGNED_FIELD("signal", get_exit_number, "that ended it", .argument = EXIT_SIGNALED,
+		     .flags = FIELD_MAYBE),
+	STRING_FIELD("error", get_exit_error, "of waiting for it", .flags = FIELD_MAYBE),
 };
 
 static const struct schema exit_schema = {
@@ -260,15 +219,8 @@ FIELD_GETTER(get_exit)
 		value_object(value, item->row, NULL);
 }
 
-FIELD_GETTER(get_off_cpu)
-{
-	value_number(value, report_off_cpu_ns(worker_of(item)->report));
-}
-
-FIELD_GETTER(get_report_cpus)
-{
-	value_cpus(value, &worker_of(item)->report->cpus_used);
-}
+VALUE_GETTER(get_off_cpu, value_number, report_off_cpu_ns(worker_of(item)->report))
+VALUE_GETTER(get_report_cpus, value_cpus, &worker_of(item)->report->cpus_used)
 
 FIELD_ELEMENT(report_cpu)
 {
@@ -276,19 +228,16 @@ FIELD_ELEMENT(report_cpu)
 }
 
 static const struct field migration_fields[] = {
-	NUMBER_FIELD(struct report_migration, at_ns, "at_ns", "since its work began"),
-	NUMBER_FIELD(struct report_migration, from_cpu, "from_cpu", "where it was"),
-	NUMBER_FIELD(struct report_migration, to_cpu, "to_cpu", "where it was then"),
+	NUMBER_MEMBER(struct report_migration, at_ns, "at_ns", "since its work began"),
+	NUMBER_MEMBER(struct report_migration, from_cpu, "from_cpu", "where it was"),
+	NUMBER_MEMBER(struct report_migration, to_cpu, "to_cpu", "where it was then"),
 };
 
 static const struct schema migration_schema = {
 	.name = "migration", .help = "a move to another CPU", SCHEMA_FIELDS(migration_fields)};
 
-FIELD_GETTER(get_migrations)
-{
-	value_rows(value, crew_migrations(crew_worker_of(item)),
-		   worker_of(item)->report->migrations_kept, sizeof(struct report_migration), NULL);
-}
+VALUE_GETTER(get_migrations, value_rows, crew_migrations(crew_worker_of(item)),
+	     worker_of(item)->report->migrations_kept, sizeof(struct report_migration), NULL)
 
 FIELD_GETTER(get_schedstat)
 {
@@ -316,15 +265,9 @@ FIELD_GETTER(get_numa_migrated)
 	value_known(value, crew->numa_migrated, crew->numa_migrated_measured);
 }
 
-FIELD_GETTER(get_sample_total)
-{
-	value_number(value, worker_of(item)->report->sample_totals[field->argument]);
-}
-
-FIELD_GETTER(get_worker_samples)
-{
-	value_samples(value, &worker_of(item)->summaries[field->argument]);
-}
+VALUE_GETTER(get_sample_total, value_number,
+	     worker_of(item)->report->sample_totals[field->argument])
+VALUE_GETTER(get_worker_samples, value_samples, &worker_of(item)->summaries[field->argument])
 
 static const uint64_t *samples_of(const struct worker_row *worker, size_t stream)
 {
@@ -346,10 +289,7 @@ FIELD_ELEMENT(sample_element)
 	value_number(value, samples_of(worker_of(item), field->argument)[index]);
 }
 
-FIELD_GETTER(get_program_ended)
-{
-	value_bool(value, worker_of(item)->report->program_ended);
-}
+VALUE_GETTER(get_program_ended, value_bool, worker_of(item)->report->program_ended)
 
 FIELD_GETTER(get_program_signal)
 {
@@ -370,26 +310,12 @@ FIELD_GETTER(get_program_code)
 }
 
 #define OF_PROGRAM(member, key_, help_)                                                            \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_report_u64,                             \
-		.argument = MEMBER(struct worker_report, member)                                   \
-	}
+	INTEGER_FIELD(key_, get_report_u64, help_, .argument = MEMBER(struct worker_report, member))
 
 static const struct field program_fields[] = {
-	{.key = "ended_by_itself",
-	 .help = "before the run was over",
-	 .get = get_program_ended,
-	 BOOL},
-	{.key = "signal",
-	 .help = "that ended it",
-	 .get = get_program_signal,
-	 SIGNED,
-	 .flags = FIELD_MAYBE},
-	{.key = "code",
-	 .help = "exit status",
-	 .get = get_program_code,
-	 SIGNED,
-	 .flags = FIELD_MAYBE},
+	BOOL_FIELD("ended_by_itself", get_program_ended, "before the run was over"),
+	SIGNED_FIELD("signal", get_program_signal, "that ended it", .flags = FIELD_MAYBE),
+	SIGNED_FIELD("code", get_program_code, "exit status", .flags = FIELD_MAYBE),
 	OF_PROGRAM(program_user_ns, "user_ns", "CPU time"),
 	OF_PROGRAM(program_system_ns, "system_ns", "CPU time in the kernel"),
 	OF_PROGRAM(program_rss_bytes, "max_rss_bytes", "largest resident set"),
@@ -417,14 +343,11 @@ FIELD_GETTER(get_observed_state)
 }
 
 #define OBSERVED_STATE_FIELD(name_, number, key_, header_, help_)                                  \
-	{.group = "states_ns",                                                                     \
-	 .key = key_,                                                                              \
-	 .help = help_,                                                                            \
-	 .get = get_observed_state,                                                                \
-	 .argument = STATE_##name_},
+	INTEGER_FIELD(key_, get_observed_state, help_, .group = "states_ns",                       \
+		      .argument = STATE_##name_),
 
 static const struct field observed_fields[] = {
-	NUMBER_FIELD(struct observed, observed_ns, "observed_ns", "sum of the states"),
+	NUMBER_MEMBER(struct observed, observed_ns, "observed_ns", "sum of the states"),
 	ON_CPU_STATES(OBSERVED_STATE_FIELD) WIRE_WAITS(OBSERVED_STATE_FIELD) /* thirteen */
 };
 
@@ -448,134 +371,65 @@ FIELD_GETTER(get_observed)
 }
 
 #define REPORT_TEXT_FIELD(member, key_, help_)                                                     \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_report_text,                            \
-		.argument = MEMBER(struct worker_report, member), STRING, .needs = true            \
-	}
+	STRING_FIELD(key_, get_report_text, help_,                                                 \
+		     .argument = MEMBER(struct worker_report, member), .needs = true)
 
 #define OF_REPORT .needs = true
 
 #define STREAM_TOTAL_FIELDS(name_, key_, total_key, all_key, help_)                                \
-	{.key = (total_key),                                                                       \
-	 .help = "samples there were: " help_,                                                     \
-	 .get = get_sample_total,                                                                  \
-	 .argument = SAMPLES_##name_,                                                              \
-	 OF_REPORT},                                                                               \
-		{.key = (key_),                                                                    \
-		 .help = (help_),                                                                  \
-		 .get = get_worker_samples,                                                        \
-		 .argument = SAMPLES_##name_,                                                      \
-		 .type = FIELD_OBJECT,                                                             \
-		 .schema = &sample_schema,                                                         \
-		 OF_REPORT},                                                                       \
-		{.key = (all_key),                                                                 \
-		 .help = "with --samples: all of them",                                            \
-		 .get = get_all_samples,                                                           \
-		 .element = sample_element,                                                        \
-		 .argument = SAMPLES_##name_,                                                      \
-		 .type = FIELD_LIST,                                                               \
-		 .flags = FIELD_MAYBE,                                                             \
-		 OF_REPORT},
+	INTEGER_FIELD(total_key, get_sample_total, "samples there were: " help_,                   \
+		      .argument = SAMPLES_##name_, OF_REPORT),                                     \
+		OBJECT_FIELD(key_, get_worker_samples, &sample_schema, help_,                      \
+			     .argument = SAMPLES_##name_, OF_REPORT),                              \
+		LIST_FIELD(all_key, get_all_samples, sample_element, NULL,                         \
+			   "with --samples: all of them", .argument = SAMPLES_##name_,             \
+			   .flags = FIELD_MAYBE, OF_REPORT),
 
 #define OF_REPORT_U64(member, key_, help_)                                                         \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_report_u64,                             \
-		.argument = MEMBER(struct worker_report, member), OF_REPORT                        \
-	}
+	INTEGER_FIELD(key_, get_report_u64, help_,                                                 \
+		      .argument = MEMBER(struct worker_report, member), OF_REPORT)
 
 static const struct field worker_fields[] = {
-	{.key = "cgroup", .help = "of its group", .get = get_worker_cgroup, STRING},
-	{.key = "group_idx",
-	 .help = "number among the works of its cgroup",
-	 .get = get_worker_group},
-	{.key = "work", .help = "type of work", .get = get_worker_work, STRING},
-	{.key = "index", .help = "number among all workers", .get = get_index},
-	{.key = "position", .help = "in its team", .get = get_position},
-	{.key = "is_messenger",
-	 .help = "it wakes the others of its team",
-	 .get = get_is_messenger,
-	 BOOL},
-	{.key = "tid", .help = "thread id", .get = get_tid},
-	{.key = "completed", .help = "it reported", .get = get_completed, BOOL},
-	{.key = "exit_info",
-	 .help = "how it ended without a report",
-	 .get = get_exit,
-	 .type = FIELD_OBJECT,
-	 .schema = &exit_schema},
+	STRING_FIELD("cgroup", get_worker_cgroup, "of its group"),
+	INTEGER_FIELD("group_idx", get_worker_group, "number among the works of its cgroup"),
+	STRING_FIELD("work", get_worker_work, "type of work"),
+	INTEGER_FIELD("index", get_index, "number among all workers"),
+	INTEGER_FIELD("position", get_position, "in its team"),
+	BOOL_FIELD("is_messenger", get_is_messenger, "it wakes the others of its team"),
+	INTEGER_FIELD("tid", get_tid, "thread id"),
+	BOOL_FIELD("completed", get_completed, "it reported"),
+	OBJECT_FIELD("exit_info", get_exit, &exit_schema, "how it ended without a report"),
 	OF_REPORT_U64(work_units, "work_units", "units of work"),
 	OF_REPORT_U64(iterations, "iterations", "outer iterations"),
 	OF_REPORT_U64(cpu_time_ns, "cpu_time_ns", "CPU time over the work"),
 	OF_REPORT_U64(wall_time_ns, "wall_time_ns", "length of the work"),
-	{.key = "off_cpu_ns",
-	 .help = "what of that is not CPU time",
-	 .get = get_off_cpu,
-	 OF_REPORT},
+	INTEGER_FIELD("off_cpu_ns", get_off_cpu, "what of that is not CPU time", OF_REPORT),
 	OF_REPORT_U64(paused_ns, "paused_ns", "of it, frozen by an op"),
-	{.key = "cpus_used",
-	 .help = "CPUs it was seen on",
-	 .get = get_report_cpus,
-	 .element = report_cpu,
-	 .type = FIELD_LIST,
-	 OF_REPORT},
-	{.key = "migration_count",
-	 .help = "moves to another CPU",
-	 .get = get_looked_u64,
-	 .argument = MEMBER(struct worker_report, migration_count),
-	 OF_REPORT},
-	{.key = "migrations",
-	 .help = "the first 1,024 of them",
-	 .get = get_migrations,
-	 .type = FIELD_LIST,
-	 .schema = &migration_schema,
-	 OF_REPORT},
-	{.key = "max_gap_ms",
-	 .help = "longest time between two looks at the clock",
-	 .get = get_looked_ms,
-	 .argument = MEMBER(struct worker_report, max_gap_ns),
-	 OF_REPORT},
-	{.key = "max_gap_cpu",
-	 .help = "CPU before it",
-	 .get = get_looked_u32,
-	 .argument = MEMBER(struct worker_report, max_gap_cpu),
-	 OF_REPORT},
-	{.key = "max_gap_at_ms",
-	 .help = "its end, since the work began",
-	 .get = get_looked_ms,
-	 .argument = MEMBER(struct worker_report, max_gap_at_ns),
-	 OF_REPORT},
-	{.key = "schedstat_cpu_time_ns",
-	 .help = "CPU time by the kernel",
-	 .get = get_schedstat,
-	 .argument = 0,
-	 OF_REPORT},
-	{.key = "schedstat_run_delay_ns",
-	 .help = "waits for a CPU by the kernel",
-	 .get = get_schedstat,
-	 .argument = 1,
-	 OF_REPORT},
-	{.key = "schedstat_run_count",
-	 .help = "times it got a CPU",
-	 .get = get_schedstat,
-	 .argument = 2,
-	 OF_REPORT},
-	{.key = "numa_pages",
-	 .help = "pages of its process by NUMA node",
-	 .get = get_report_pages,
-	 .element = report_pages,
-	 .type = FIELD_MAP,
-	 OF_REPORT},
-	{.key = "vmstat_numa_pages_migrated",
-	 .help = "pages that the whole machine moved",
-	 .get = get_numa_migrated,
-	 OF_REPORT},
+	LIST_FIELD("cpus_used", get_report_cpus, report_cpu, NULL, "CPUs it was seen on",
+		   OF_REPORT),
+	INTEGER_FIELD("migration_count", get_looked_u64, "moves to another CPU",
+		      .argument = MEMBER(struct worker_report, migration_count), OF_REPORT),
+	LIST_FIELD("migrations", get_migrations, NULL, &migration_schema, "the first 1,024 of them",
+		   OF_REPORT),
+	INTEGER_FIELD("max_gap_ms", get_looked_ms, "longest time between two looks at the clock",
+		      .argument = MEMBER(struct worker_report, max_gap_ns), OF_REPORT),
+	INTEGER_FIELD("max_gap_cpu", get_looked_u32, "CPU before it",
+		      .argument = MEMBER(struct worker_report, max_gap_cpu), OF_REPORT),
+	INTEGER_FIELD("max_gap_at_ms", get_looked_ms, "its end, since the work began",
+		      .argument = MEMBER(struct worker_report, max_gap_at_ns), OF_REPORT),
+	INTEGER_FIELD("schedstat_cpu_time_ns", get_schedstat, "CPU time by the kernel",
+		      .argument = 0, OF_REPORT),
+	INTEGER_FIELD("schedstat_run_delay_ns", get_schedstat, "waits for a CPU by the kernel",
+		      .argument = 1, OF_REPORT),
+	INTEGER_FIELD("schedstat_run_count", get_schedstat, "times it got a CPU", .argument = 2,
+		      OF_REPORT),
+	MAP_FIELD("numa_pages", get_report_pages, report_pages, NULL,
+		  "pages of its process by NUMA node", OF_REPORT),
+	INTEGER_FIELD("vmstat_numa_pages_migrated", get_numa_migrated,
+		      "pages that the whole machine moved", OF_REPORT),
 	STREAMS(STREAM_TOTAL_FIELDS) /* three each */
-	{.key = "program",
-	 .help = "of `exec` only",
-	 .get = get_program,
-	 .type = FIELD_OBJECT,
-	 .schema = &program_schema,
-	 .flags = FIELD_MAYBE,
-	 OF_REPORT},
+	OBJECT_FIELD("program", get_program, &program_schema, "of `exec` only",
+		     .flags = FIELD_MAYBE, OF_REPORT),
 	OF_REPORT_U64(alarms, "scheduler_alarms", "SIGUSR2s that it sent to the scheduler"),
 	REPORT_TEXT_FIELD(affinity_error, "affinity_error", "what was refused"),
 	REPORT_TEXT_FIELD(policy_error, "policy_error", "what was refused"),
@@ -583,12 +437,8 @@ static const struct field worker_fields[] = {
 	REPORT_TEXT_FIELD(nice_error, "nice_error", "what was refused"),
 	REPORT_TEXT_FIELD(note, "note", "it works, but not quite as its type says"),
 	REPORT_TEXT_FIELD(work_error, "work_error", "what it could not do"),
-	{.key = "observed",
-	 .help = "with --observe: its states, seen from outside",
-	 .get = get_observed,
-	 .type = FIELD_OBJECT,
-	 .schema = &observed_schema,
-	 .flags = FIELD_MAYBE},
+	OBJECT_FIELD("observed", get_observed, &observed_schema,
+		     "with --observe: its states, seen from outside", .flags = FIELD_MAYBE),
 };
 
 /* `needs`: only those have it that left a report. */
@@ -648,20 +498,9 @@ static struct item summary_of(const struct item *item)
 	return (struct item){group_of(item)->summary, NULL};
 }
 
-FIELD_GETTER(get_group_cgroup)
-{
-	value_text(value, group_of(item)->crew->cgroup);
-}
-
-FIELD_GETTER(get_group_idx)
-{
-	value_number(value, group_of(item)->crew->group.group_idx);
-}
-
-FIELD_GETTER(get_group_work)
-{
-	value_string(value, group_of(item)->crew->group.work->type->name);
-}
+VALUE_GETTER(get_group_cgroup, value_text, group_of(item)->crew->cgroup)
+VALUE_GETTER(get_group_idx, value_number, group_of(item)->crew->group.group_idx)
+VALUE_GETTER(get_group_work, value_string, group_of(item)->crew->group.work->type->name)
 
 FIELD_GETTER(get_params)
 {
@@ -686,10 +525,7 @@ FIELD_ELEMENT(param_element)
 	value->name = param->name;
 }
 
-FIELD_GETTER(get_mode)
-{
-	value_string(value, group_of(item)->crew->group.work->threads ? "thread" : "fork");
-}
+VALUE_GETTER(get_mode, value_string, group_of(item)->crew->group.work->threads ? "thread" : "fork")
 
 FIELD_GETTER(get_policy)
 {
@@ -698,10 +534,7 @@ FIELD_GETTER(get_policy)
 	value_string(value, value->text);
 }
 
-FIELD_GETTER(get_cpus_allowed)
-{
-	value_cpus(value, &group_of(item)->crew->allowed);
-}
+VALUE_GETTER(get_cpus_allowed, value_cpus, &group_of(item)->crew->allowed)
 
 FIELD_ELEMENT(allowed_cpu)
 {
@@ -752,36 +585,20 @@ FIELD_GETTER(get_of_schedstats)
 		value_null(value);
 }
 
-FIELD_GETTER(get_summary_cpus)
-{
-	value_cpus(value, &group_of(item)->summary->cpus_used);
-}
+VALUE_GETTER(get_summary_cpus, value_cpus, &group_of(item)->summary->cpus_used)
 
 FIELD_ELEMENT(summary_cpu)
 {
 	value_cpu(value, &group_of(item)->summary->cpus_used, index);
 }
 
-FIELD_GETTER(get_summary_migrations)
-{
-	value_known(value, group_of(item)->summary->migrations, group_of(item)->summary->looked);
-}
-
-FIELD_GETTER(get_summary_gap)
-{
-	value_known(value, group_of(item)->summary->max_gap_ns / 1000000,
-		    group_of(item)->summary->looked);
-}
-
-FIELD_GETTER(get_summary_gap_tid)
-{
-	value_known(value, group_of(item)->summary->max_gap_tid, group_of(item)->summary->looked);
-}
-
-FIELD_GETTER(get_summary_samples)
-{
-	value_samples(value, &group_of(item)->summary->samples[field->argument]);
-}
+VALUE_GETTER(get_summary_migrations, value_known, group_of(item)->summary->migrations,
+	     group_of(item)->summary->looked)
+VALUE_GETTER(get_summary_gap, value_known, group_of(item)->summary->max_gap_ns / 1000000,
+	     group_of(item)->summary->looked)
+VALUE_GETTER(get_summary_gap_tid, value_known, group_of(item)->summary->max_gap_tid,
+	     group_of(item)->summary->looked)
+VALUE_GETTER(get_summary_samples, value_samples, &group_of(item)->summary->samples[field->argument])
 
 FIELD_GETTER(get_summary_pages)
 {
@@ -805,55 +622,27 @@ FIELD_GETTER(get_local_pages)
 }
 
 #define SUMMARY_U64(member, key_, help_)                                                           \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_summary_u64,                            \
-		.argument = MEMBER(struct summary, member)                                         \
-	}
+	INTEGER_FIELD(key_, get_summary_u64, help_, .argument = MEMBER(struct summary, member))
 #define SUMMARY_U32(member, key_, help_)                                                           \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_summary_u32,                            \
-		.argument = MEMBER(struct summary, member)                                         \
-	}
+	INTEGER_FIELD(key_, get_summary_u32, help_, .argument = MEMBER(struct summary, member))
 #define SUMMARY_REAL(member, key_, help_)                                                          \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_summary_real,                           \
-		.argument = MEMBER(struct summary, member), .type = FIELD_REAL                     \
-	}
+	REAL_FIELD(key_, get_summary_real, help_, .argument = MEMBER(struct summary, member))
 
 #define STREAM_FIELD(name_, key_, total_key, all_key, help_)                                       \
-	{.key = (key_),                                                                            \
-	 .help = (help_),                                                                          \
-	 .get = get_summary_samples,                                                               \
-	 .argument = SAMPLES_##name_,                                                              \
-	 .type = FIELD_OBJECT,                                                                     \
-	 .schema = &sample_schema},
+	OBJECT_FIELD(key_, get_summary_samples, &sample_schema, help_, .argument = SAMPLES_##name_),
 
 static const struct field group_fields[] = {
-	{.key = "cgroup",
-	 .header = "CGROUP",
-	 .help = "its cgroup",
-	 .get = get_group_cgroup,
-	 STRING},
-	{.key = "group_idx",
-	 .header = "GROUP",
-	 .help = "number among the works of its cgroup",
-	 .get = get_group_idx},
-	{.key = "work", .header = "WORK", .help = "type of work", .get = get_group_work, STRING},
-	{.key = "params",
-	 .help = "of the type",
-	 .get = get_params,
-	 .element = param_element,
-	 .type = FIELD_MAP},
-	{.key = "mode", .help = "fork or thread", .get = get_mode, STRING},
-	{.key = "policy", .help = "scheduling policy", .get = get_policy, STRING},
-	{.key = "cpus_allowed",
-	 .help = "all CPUs that its cgroup ever had",
-	 .get = get_cpus_allowed,
-	 .element = allowed_cpu,
-	 .type = FIELD_LIST},
-	{.key = "checkpoint_iterations",
-	 .help = "from one look at the clock to the next",
-	 .get = get_checkpoint},
+	STRING_FIELD("cgroup", get_group_cgroup, "its cgroup", .header = "CGROUP"),
+	INTEGER_FIELD("group_idx", get_group_idx, "number among the works of its cgroup",
+		      .header = "GROUP"),
+	STRING_FIELD("work", get_group_work, "type of work", .header = "WORK"),
+	MAP_FIELD("params", get_params, param_element, NULL, "of the type"),
+	STRING_FIELD("mode", get_mode, "fork or thread"),
+	STRING_FIELD("policy", get_policy, "scheduling policy"),
+	LIST_FIELD("cpus_allowed", get_cpus_allowed, allowed_cpu, NULL,
+		   "all CPUs that its cgroup ever had"),
+	INTEGER_FIELD("checkpoint_iterations", get_checkpoint,
+		      "from one look at the clock to the next"),
 	SUMMARY_U32(workers, "workers", "all of them"),
 	SUMMARY_U32(completed, "completed", "those that reported; what follows is of them"),
 	SUMMARY_U64(work_units, "work_units", "units of work"),
@@ -864,53 +653,38 @@ static const struct field group_fields[] = {
 	SUMMARY_U64(cpu_ns, "cpu_time_ns", "CPU time"),
 	SUMMARY_U64(wall_ns, "wall_time_ns", "length of the work, summed up"),
 	SUMMARY_U64(off_cpu_ns, "off_cpu_ns", "what of that is not CPU time"),
-	{.key = "off_cpu_spread",
-	 .help = "between the workers' largest and least share",
-	 .get = get_off_cpu_spread,
-	 .type = FIELD_REAL},
-	{.key = "run_delay_ns",
-	 .help = "waits for a CPU by the kernel",
-	 .get = get_of_schedstats,
-	 .argument = MEMBER(struct summary, run_delay_ns)},
-	{.key = "run_count",
-	 .help = "times they got a CPU",
-	 .get = get_of_schedstats,
-	 .argument = MEMBER(struct summary, run_count)},
-	{.key = "cpus_used",
-	 .help = "CPUs they were seen on",
-	 .get = get_summary_cpus,
-	 .element = summary_cpu,
-	 .type = FIELD_LIST},
-	{.key = "migration_count", .help = "moves to another CPU", .get = get_summary_migrations},
-	{.key = "max_gap_ms",
-	 .help = "longest time between two looks at the clock",
-	 .get = get_summary_gap},
-	{.key = "max_gap_tid", .help = "whose", .get = get_summary_gap_tid},
+	REAL_FIELD("off_cpu_spread", get_off_cpu_spread,
+		   "between the workers' largest and least share"),
+	INTEGER_FIELD("run_delay_ns", get_of_schedstats, "waits for a CPU by the kernel",
+		      .argument = MEMBER(struct summary, run_delay_ns)),
+	INTEGER_FIELD("run_count", get_of_schedstats, "times they got a CPU",
+		      .argument = MEMBER(struct summary, run_count)),
+	LIST_FIELD("cpus_used", get_summary_cpus, summary_cpu, NULL, "CPUs they were seen on"),
+	INTEGER_FIELD("migration_count", get_summary_migrations, "moves to another CPU"),
+	INTEGER_FIELD("max_gap_ms", get_summary_gap, "longest time between two looks at the clock"),
+	INTEGER_FIELD("max_gap_tid", get_summary_gap_tid, "whose"),
 	SUMMARY_REAL(throughput_cv, "throughput_cv", "of the workers' units per CPU second"),
 	STREAMS(STREAM_FIELD) /* three */
-	{.key = "numa_pages",
-	 .help = "pages by NUMA node",
-	 .get = get_summary_pages,
-	 .element = summary_pages_element,
-	 .type = FIELD_MAP},
-	{.key = "numa_local_pages", .help = "on nodes the group may use", .get = get_local_pages},
+	MAP_FIELD("numa_pages", get_summary_pages, summary_pages_element, NULL,
+		  "pages by NUMA node"),
+	INTEGER_FIELD("numa_local_pages", get_local_pages, "on nodes the group may use"),
 };
 
 const struct schema load_group_schema = {
 	.name = "group", .help = "workers of one kind", SCHEMA_FIELDS(group_fields)};
 
 static const struct field machine_fields[] = {
-	ARRAY_FIELD(struct machine, kernel, "kernel", "release"),
-	ARRAY_FIELD(struct machine, version, "kernel_version", "version"),
-	ARRAY_FIELD(struct machine, architecture, "architecture", "of the CPU"),
-	ARRAY_FIELD(struct machine, cpu_model, "cpu_model", "its name"),
-	NUMBER_FIELD(struct machine, cpus, "cpus", "that dwell may use"),
-	NUMBER_FIELD(struct machine, cores, "cores", "these are in"),
-	NUMBER_FIELD(struct machine, llcs, "llcs", "last-level caches"),
-	NUMBER_FIELD(struct machine, nodes, "nodes", "NUMA nodes"),
-	NUMBER_FIELD(struct machine, memory_bytes, "memory_bytes", "memory"),
-	ARRAY_FIELD(struct machine, governor, "governor", "of CPU 0's frequency"),
-	ARRAY_FIELD(struct machine, scheduler, "sched_ext", "scheduler that was in use"),
+	ARRAY_MEMBER(struct machine, kernel, "kernel", "release"),
+	ARRAY_MEMBER(struct machine, version, "kernel_version", "version"),
+	ARRAY_MEMBER(struct machine, architecture, "architecture", "of the CPU"),
+	ARRAY_MEMBER(struct machine, cpu_model, "cpu_model", "its name"),
+	NUMBER_MEMBER(struct machine, cpus, "cpus", "that dwell may use"),
+	NUMBER_MEMBER(struct machine, cores, "cores", "these are in"),
+	NUMBER_MEMBER(struct machine, llcs, "llcs", "last-level caches"),
+	NUMBER_MEMBER(struct machine, nodes, "nodes", "NUMA nodes"),
+	NUMBER_MEMBER(struct machine, memory_bytes, "memory_bytes", "memory"),
+	ARRAY_MEMBER(struct machine, governor, "governor", "of CPU 0's frequency"),
+	ARRAY_MEMBER(struct machine, scheduler, "sched_ext", "scheduler that was in use"),
 };
 
 static const struct schema machine_schema = {
@@ -926,15 +700,8 @@ static const struct scheduler *scheduler_of(const struct item *item)
 	return &run_of(item)->scheduler;
 }
 
-FIELD_GETTER(get_scheduler_name)
-{
-	value_text(value, scheduler_of(item)->name);
-}
-
-FIELD_GETTER(get_scheduler_command)
-{
-	value_text(value, scheduler_of(item)->command);
-}
+VALUE_GETTER(get_scheduler_name, value_text, scheduler_of(item)->name)
+VALUE_GETTER(get_scheduler_command, value_text, scheduler_of(item)->command)
 
 FIELD_GETTER(get_scheduler_state)
 {
@@ -954,17 +721,14 @@ FIELD_GETTER(get_scheduler_ended)
 	value_known(value, ended_ns - started_ns, ended_ns > started_ns);
 }
 
-FIELD_GETTER(get_scheduler_reason)
-{
-	value_text(value, scheduler_of(item)->reason);
-}
+VALUE_GETTER(get_scheduler_reason, value_text, scheduler_of(item)->reason)
 
 static const struct field scheduler_fields[] = {
-	{.key = "name", .help = "in the kernel", .get = get_scheduler_name, STRING},
-	{.key = "command", .help = "null: not started here", .get = get_scheduler_command, STRING},
-	{.key = "state", .help = "alive, stopped or died", .get = get_scheduler_state, STRING},
-	{.key = "ended_at_ns", .help = "since the start", .get = get_scheduler_ended},
-	{.key = "reason", .help = "of its death", .get = get_scheduler_reason, STRING},
+	STRING_FIELD("name", get_scheduler_name, "in the kernel"),
+	STRING_FIELD("command", get_scheduler_command, "null: not started here"),
+	STRING_FIELD("state", get_scheduler_state, "alive, stopped or died"),
+	INTEGER_FIELD("ended_at_ns", get_scheduler_ended, "since the start"),
+	STRING_FIELD("reason", get_scheduler_reason, "of its death"),
 };
 
 static const struct schema scheduler_schema = {
@@ -982,15 +746,8 @@ static const struct finding *finding_of(const struct item *item)
 	return item->row;
 }
 
-FIELD_GETTER(get_check)
-{
-	value_string(value, finding_of(item)->check->key);
-}
-
-FIELD_GETTER(get_check_verdict)
-{
-	value_string(value, verdict_names[finding_of(item)->verdict]);
-}
+VALUE_GETTER(get_check, value_string, finding_of(item)->check->key)
+VALUE_GETTER(get_check_verdict, value_string, verdict_names[finding_of(item)->verdict])
 
 FIELD_GETTER(get_check_cgroup)
 {
@@ -1029,66 +786,35 @@ FIELD_GETTER(get_check_tid)
 		value_absent(value);
 }
 
-FIELD_GETTER(get_check_text)
-{
-	value_string(value, finding_of(item)->text);
-}
+VALUE_GETTER(get_check_text, value_string, finding_of(item)->text)
 
 static const struct field check_fields[] = {
-	{.key = "check", .help = "its name", .get = get_check, STRING},
-	{.key = "verdict",
-	 .help = "pass, fail, inconclusive or skip",
-	 .get = get_check_verdict,
-	 STRING},
-	{.key = "cgroup",
-	 .help = "of the group",
-	 .get = get_check_cgroup,
-	 STRING,
-	 .flags = FIELD_MAYBE},
-	{.key = "group_idx", .help = "of the group", .get = get_check_group, .flags = FIELD_MAYBE},
-	{.key = "work",
-	 .help = "of the group",
-	 .get = get_check_work,
-	 STRING,
-	 .flags = FIELD_MAYBE},
-	{.key = "tid",
-	 .help = "the worker, where one failed",
-	 .get = get_check_tid,
-	 .flags = FIELD_MAYBE},
-	REAL_FIELD(struct finding, figure, "figure", "in ns, shares or plain numbers"),
-	REAL_FIELD(struct finding, limit, "limit", "that it had to keep"),
-	{.key = "text", .help = "the same for people", .get = get_check_text, STRING},
+	STRING_FIELD("check", get_check, "its name"),
+	STRING_FIELD("verdict", get_check_verdict, "pass, fail, inconclusive or skip"),
+	STRING_FIELD("cgroup", get_check_cgroup, "of the group", .flags = FIELD_MAYBE),
+	INTEGER_FIELD("group_idx", get_check_group, "of the group", .flags = FIELD_MAYBE),
+	STRING_FIELD("work", get_check_work, "of the group", .flags = FIELD_MAYBE),
+	INTEGER_FIELD("tid", get_check_tid, "the worker, where one failed", .flags = FIELD_MAYBE),
+	REAL_MEMBER(struct finding, figure, "figure", "in ns, shares or plain numbers"),
+	REAL_MEMBER(struct finding, limit, "limit", "that it had to keep"),
+	STRING_FIELD("text", get_check_text, "the same for people"),
 };
 
 const struct schema load_check_schema = {
 	.name = "check", .help = "what was judged", SCHEMA_FIELDS(check_fields)};
 
 static const struct field event_fields[] = {
-	NUMBER_FIELD(struct run_event, at_ns, "at_ns", "since the start"),
-	{.key = "event",
-	 .help = "what happened",
-	 .get = get_array_member,
-	 .argument = MEMBER(struct run_event, text),
-	 STRING},
+	NUMBER_MEMBER(struct run_event, at_ns, "at_ns", "since the start"),
+	STRING_FIELD("event", get_array_member, "what happened",
+		     .argument = MEMBER(struct run_event, text)),
 };
 
 static const struct schema event_schema = {
 	.name = "event", .help = "phases, ops and stuck workers", SCHEMA_FIELDS(event_fields)};
 
-FIELD_GETTER(get_run_name)
-{
-	value_string(value, run_of(item)->spec->name);
-}
-
-FIELD_GETTER(get_version)
-{
-	value_string(value, DWELL_VERSION);
-}
-
-FIELD_GETTER(get_seed)
-{
-	value_number(value, run_of(item)->spec->seed);
-}
+VALUE_GETTER(get_run_name, value_string, run_of(item)->spec->name)
+VALUE_GETTER(get_version, value_string, DWELL_VERSION)
+VALUE_GETTER(get_seed, value_number, run_of(item)->spec->seed)
 
 FIELD_GETTER(get_started)
 {
@@ -1096,10 +822,7 @@ FIELD_GETTER(get_started)
 	value_string(value, value->text);
 }
 
-FIELD_GETTER(get_elapsed)
-{
-	value_number(value, run_of(item)->stopped_ns - run_of(item)->started_ns);
-}
+VALUE_GETTER(get_elapsed, value_number, run_of(item)->stopped_ns - run_of(item)->started_ns)
 
 FIELD_GETTER(get_run_u64)
 {
@@ -1119,10 +842,7 @@ FIELD_GETTER(get_end)
 	value_string(value, ends[run_of(item)->end]);
 }
 
-FIELD_GETTER(get_groups)
-{
-	value_elements(value, run_of(item)->crew_count);
-}
+VALUE_GETTER(get_groups, value_elements, run_of(item)->crew_count)
 
 FIELD_ELEMENT(group_element)
 {
@@ -1135,11 +855,8 @@ FIELD_ELEMENT(group_element)
 	value_made(value, &group, sizeof(group), NULL);
 }
 
-FIELD_GETTER(get_events)
-{
-	value_rows(value, run_of(item)->events, run_of(item)->event_count, sizeof(struct run_event),
-		   NULL);
-}
+VALUE_GETTER(get_events, value_rows, run_of(item)->events, run_of(item)->event_count,
+	     sizeof(struct run_event), NULL)
 
 FIELD_GETTER(get_machine_stolen)
 {
@@ -1179,80 +896,37 @@ FIELD_GETTER(get_verdict)
 	value_string(value, verdict_names[outcome->findings.verdict]);
 }
 
-FIELD_GETTER(get_machine)
-{
-	value_object(value, &((const struct outcome *)item->row)->machine, NULL);
-}
+VALUE_GETTER(get_machine, value_object, &((const struct outcome *)item->row)->machine, NULL)
 
 #define RUN_U64(member, key_, help_)                                                               \
-	{                                                                                          \
-		.key = (key_), .help = (help_), .get = get_run_u64,                                \
-		.argument = MEMBER(struct run, member)                                             \
-	}
+	INTEGER_FIELD(key_, get_run_u64, help_, .argument = MEMBER(struct run, member))
 
 static const struct field load_fields[] = {
-	{.key = "name", .help = "of the spec", .get = get_run_name, STRING, .flags = FIELD_OF_ROWS},
-	{.key = "dwell", .help = "version", .get = get_version, STRING},
-	{.key = "seed",
-	 .help = "repeats the run's random choices with --seed",
-	 .get = get_seed,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "started",
-	 .help = "when the workers began, UTC",
-	 .get = get_started,
-	 STRING,
-	 .flags = FIELD_OF_ROWS},
+	STRING_FIELD("name", get_run_name, "of the spec", .flags = FIELD_OF_ROWS),
+	STRING_FIELD("dwell", get_version, "version"),
+	INTEGER_FIELD("seed", get_seed, "repeats the run's random choices with --seed",
+		      .flags = FIELD_OF_ROWS),
+	STRING_FIELD("started", get_started, "when the workers began, UTC", .flags = FIELD_OF_ROWS),
 	RUN_U64(hold_ns, "planned_ns", "length by the spec"),
-	{.key = "elapsed_ns", .help = "from the start until all had reported", .get = get_elapsed},
+	INTEGER_FIELD("elapsed_ns", get_elapsed, "from the start until all had reported"),
 	RUN_U64(start_ns, "start_ns", "to fork, place and start the first workers"),
 	RUN_U64(stop_ns, "stop_ns", "to stop, gather and reap the last ones"),
-	{.key = "end",
-	 .help = "complete, interrupted or scheduler-died",
-	 .get = get_end,
-	 STRING,
-	 .flags = FIELD_OF_ROWS},
-	{.key = "machine",
-	 .help = "where it ran",
-	 .get = get_machine,
-	 .type = FIELD_OBJECT,
-	 .schema = &machine_schema},
-	{.key = "groups",
-	 .help = "in the order they were started",
-	 .get = get_groups,
-	 .element = group_element,
-	 .type = FIELD_LIST,
-	 .schema = &load_group_schema},
-	{.key = "events",
-	 .help = "phases, ops and stuck workers",
-	 .get = get_events,
-	 .type = FIELD_LIST,
-	 .schema = &event_schema},
-	{.key = "scheduler",
-	 .help = "the sched_ext scheduler",
-	 .get = get_scheduler,
-	 .type = FIELD_OBJECT,
-	 .schema = &scheduler_schema},
+	STRING_FIELD("end", get_end, "complete, interrupted or scheduler-died",
+		     .flags = FIELD_OF_ROWS),
+	OBJECT_FIELD("machine", get_machine, &machine_schema, "where it ran"),
+	LIST_FIELD("groups", get_groups, group_element, &load_group_schema,
+		   "in the order they were started"),
+	LIST_FIELD("events", get_events, NULL, &event_schema, "phases, ops and stuck workers"),
+	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "the sched_ext scheduler"),
 	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s that dwell itself sent to it"),
-	{.key = "machine_stolen_ns",
-	 .help = "what the hypervisor took from all CPUs",
-	 .get = get_machine_stolen},
-	{.key = "machine_busy_ns",
-	 .help = "busy and stolen time of all CPUs",
-	 .get = get_machine_busy},
-	{.key = "observed_lost",
-	 .help = "with --observe: switches and wakeups not seen",
-	 .get = get_observed_lost,
-	 .flags = FIELD_MAYBE},
-	{.key = "checks",
-	 .help = "what was judged, group by group",
-	 .get = get_checks,
-	 .type = FIELD_LIST,
-	 .schema = &load_check_schema},
-	{.key = "verdict",
-	 .help = "the worst of them",
-	 .get = get_verdict,
-	 STRING,
-	 .flags = FIELD_OF_ROWS},
+	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,
+		      "what the hypervisor took from all CPUs"),
+	INTEGER_FIELD("machine_busy_ns", get_machine_busy, "busy and stolen time of all CPUs"),
+	INTEGER_FIELD("observed_lost", get_observed_lost,
+		      "with --observe: switches and wakeups not seen", .flags = FIELD_MAYBE),
+	LIST_FIELD("checks", get_checks, NULL, &load_check_schema,
+		   "what was judged, group by group"),
+	STRING_FIELD("verdict", get_verdict, "the worst of them", .flags = FIELD_OF_ROWS),
 };
 
 const struct schema load_schema = {.name = "load",
