@@ -61,7 +61,10 @@ void emit_end(struct emit *emit);
 /* An object alone, as a line of JSON. */
 void emit_json_line(struct output *out, const struct schema *schema, const struct item *item);
 
-/* The same within what else is written. */
+/* A single value; what is an object or a list, or not there, is null. */
+void emit_json_value(struct json *json, const char *key, const struct value *value);
+
+/* An object within what else is written. */
 void emit_json_object(struct json *json, const char *key, const struct schema *schema,
 		      const struct item *item);
 

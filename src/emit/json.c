@@ -4,21 +4,9 @@
 
 #include "emit/emit.h"
 
-static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
-			 unsigned int levels);
-
-static void write_list(struct json *json, const struct field *field, const struct item *item,
-		       const struct value *list, unsigned int levels);
-
-static void write_value(struct json *json, const struct field *field, const char *key,
-			const struct item *item, const struct value *value, unsigned int levels)
+void emit_json_value(struct json *json, const char *key, const struct value *value)
 {
 	switch (value->kind) {
-	case VALUE_ABSENT:
-		break;
-	case VALUE_NULL:
-		json_add_null(json, key);
-		break;
 	case VALUE_NUMBER:
 		json_add_u64(json, key, value->number);
 		break;
@@ -37,6 +25,24 @@ static void write_value(struct json *json, const struct field *field, const char
 	case VALUE_BOOL:
 		json_add_bool(json, key, value->number);
 		break;
+	default:
+		json_add_null(json, key);
+		break;
+	}
+}
+
+static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
+			 unsigned int levels);
+
+static void write_list(struct json *json, const struct field *field, const struct item *item,
+		       const struct value *list, unsigned int levels);
+
+static void write_value(struct json *json, const struct field *field, const char *key,
+			const struct item *item, const struct value *value, unsigned int levels)
+{
+	switch (value->kind) {
+	case VALUE_ABSENT:
+		break;
 	case VALUE_OBJECT:
 		json_object_begin(json, key);
 		write_fields(json, field->schema, &value->item, levels);
@@ -44,6 +50,9 @@ static void write_value(struct json *json, const struct field *field, const char
 		break;
 	case VALUE_LIST:
 		write_list(json, field, item, value, levels);
+		break;
+	default:
+		emit_json_value(json, key, value);
 		break;
 	}
 }
