@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/output.h"
+#include "base/similar.h"
 #include "base/text.h"
 #include "capture/cgroup.h"
 
@@ -109,7 +111,7 @@ int targets_parse(struct targets *targets, const char *list, enum target_kind ki
 
 enum match {
 	MATCH_NONE,
-	MATCH_PART,
+	MATCH_PATTERN,
 	MATCH_EXACT,
 };
 
@@ -117,7 +119,7 @@ static enum match match_text(const char *text, const char *name)
 {
 	if (!strcmp(text, name))
 		return MATCH_EXACT;
-	return strstr(text, name) ? MATCH_PART : MATCH_NONE;
+	return strpbrk(name, "*?[") && !fnmatch(name, text, 0) ? MATCH_PATTERN : MATCH_NONE;
 }
 
 bool target_process_name(uint32_t pid, char comm[TARGET_NAME_BYTES])
@@ -179,7 +181,20 @@ struct candidates {
 	char comms[LISTED][TARGET_NAME_BYTES];
 	unsigned int count;
 	enum match match;
+	char similar[TARGET_NAME_BYTES]; /* a name that may have been meant; "": none */
+	size_t distance;
 };
+
+static void note_similar(struct candidates *found, const char *name, const char *comm)
+{
+	struct similar similar = {.wanted = name};
+
+	similar_try(&similar, comm);
+	if (!similar.best || (*found->similar && similar.distance >= found->distance))
+		return;
+	found->distance = similar.distance;
+	text_printable(found->similar, sizeof(found->similar), comm, 15);
+}
 
 static void find_candidates(const char *name, struct candidates *found)
 {
@@ -194,6 +209,8 @@ static void find_candidates(const char *name, struct candidates *found)
 		if (!isdigit((unsigned char)entry->d_name[0]) || pid == (uint32_t)getpid())
 			continue;
 		match = match_process(pid, name, comm);
+		if (match == MATCH_NONE)
+			note_similar(found, name, comm);
 		if (match < found->match || match == MATCH_NONE || is_zombie(pid))
 			continue;
 		if (match > found->match)
@@ -218,6 +235,9 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 	if (!*name)
 		return error_set(error, EINVAL, "empty process name");
 	find_candidates(name, &found);
+	if (!found.count && *found.similar)
+		return error_set(error, ESRCH, "no process named '%s'; did you mean '%s'?", shown,
+				 found.similar);
 	if (!found.count)
 		return error_set(error, ESRCH, "no process named '%s'", shown);
 	if (found.count == 1)

@@ -37,8 +37,8 @@ int targets_parse(struct targets *targets, const char *list, enum target_kind ki
 		  struct error *error) must_check;
 
 /*
- * The one process of that name: its thread name, or the file name of its program, exactly; if there
- * is none, a part of either. Several: -EEXIST, the message lists them. None: -ESRCH.
+ * The one process of that name: its thread name, or the file name of its program; or of a pattern
+ * for these, as glob(7) has them. Several: -EEXIST, the message lists them. None: -ESRCH.
  */
 int targets_add_name(struct targets *targets, const char *name, struct error *error) must_check;
 

@@ -279,7 +279,7 @@ static int take_option(struct blocked_options *options, int key, const char *val
 		options->force = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return targets_add_name(&options->watch.targets, value, error);
+		return parsing_name(&options->watch.targets, value, error);
 	case ARGP_KEY_END:
 		return check_together(options, error);
 	}

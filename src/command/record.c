@@ -76,7 +76,7 @@ static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
 static const struct argp record_argp = {
 	.options = argp_options,
 	.parser = parse_option,
-	.args_doc = "[-- COMMAND [ARG...]]",
+	.args_doc = "[NAME | -- COMMAND [ARG...]]",
 	.doc = doc,
 	.children = children,
 };

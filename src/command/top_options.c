@@ -26,7 +26,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  dwell top                            the whole machine, every second\n"
 	"  dwell top -p 1234 -i 200ms           a process, five times a second\n"
-	"  dwell top -n postgres --children     a process and its children\n"
+	"  dwell top postgres --children        a process and its children\n"
 	"  dwell top --by process --top 10      the ten most active processes\n"
 	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
 	"  dwell top --format json -- make -j4  a build, for a program to read\n"
@@ -166,7 +166,7 @@ static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
 const struct argp top_argp = {
 	.options = argp_options,
 	.parser = parse_option,
-	.args_doc = "[-- COMMAND [ARG...]]",
+	.args_doc = "[NAME | -- COMMAND [ARG...]]",
 	.doc = doc,
 	.children = children,
 	.help_filter = add_field_names,

@@ -19,7 +19,7 @@ enum {
 static const struct argp_option watch_argp_options[] = {
 	{0, 0, 0, 0, "What to watch:", 1},
 	{"pid", 'p', "PID[,PID]", 0, "processes", 1},
-	{"name", 'n', "NAME", 0, "the process of this name", 1},
+	{"name", 'n', "NAME", 0, "the process of this name, or of a pattern: 'postg*'", 1},
 	{"tid", 't', "TID[,TID]", 0, "single threads", 1},
 	{"cgroup", OPTION_CGROUP, "PATH", 0, "threads of a cgroup (v2) and those below it", 1},
 	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, however deep", 1},
@@ -79,6 +79,17 @@ error_t parsing_result(struct parsing *parsing, int result)
 		return result ? ARGP_ERR_UNKNOWN : 0;
 	parsing->code = result == -EINVAL || result == -E2BIG ? EXIT_USAGE : EXIT_NOT_RUN;
 	return -result;
+}
+
+int parsing_name(struct targets *targets, const char *name, struct error *error)
+{
+	int result = targets_add_name(targets, name, error);
+	size_t used = strlen(error->text);
+
+	if (result == -ESRCH)
+		snprintf(error->text + used, sizeof(error->text) - used,
+			 " (a program to run comes after --)");
+	return result;
 }
 
 static int parse_interval(const char *value, uint64_t *ret_ns, struct error *error)
@@ -157,7 +168,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		input->options->command = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_ARG:
-		return ARGP_ERR_UNKNOWN; /* then ARGP_KEY_ARGS, with all that are left */
+		if (state->quoted && state->next > state->quoted)
+			return ARGP_ERR_UNKNOWN; /* then ARGP_KEY_ARGS, with all that are left */
+		return parsing_result(input->parsing, parsing_name(&input->options->targets, value,
+								   &input->parsing->error));
 	case ARGP_KEY_END:
 		return parsing_result(input->parsing,
 				      check_together(input->options, &input->parsing->error));

@@ -39,6 +39,9 @@ void watch_options_init(struct watch_options *options);
 /* -h, which is not listed. True: that was it. */
 bool parsing_helps(int key, struct argp_state *state);
 
+/* A process by its name, as an argument: the message also says how to run a program. */
+int parsing_name(struct targets *targets, const char *name, struct error *error) must_check;
+
 /*
  * What a parser returns for the result of taking an option: negative errnos become the mistake, 1
  * is another parser's option. A missing file or process is no mistake in the command line: exit 1,

@@ -118,6 +118,15 @@ def test_name_target(tmp_path):
     program.chmod(0o755)
     process = subprocess.Popen([program, "60"])
     done = run("top", "-n", "dwell-unusual-name", "-c", "1", "-i", "50ms", "--format", "json")
+    # the same as an argument; a pattern, and only a pattern, takes a part of the name
+    for words in (["dwell-unusual-name"], ["dwell-unusual*"], ["-n", "*usual-nam*"]):
+        again = run("top", *words, "-c", "1", "-i", "50ms", "--format", "json")
+        assert [row["pid"] for row in parse(again.stdout)[0][0]["threads"]] == [process.pid], again.stderr
+    part = run("top", "unusual-nam", "-c", "1")
+    assert part.returncode == 1 and "no process named 'unusual-nam'" in part.stderr and "comes after --" in part.stderr
+    # the kernel keeps 15 bytes of it
+    misspelt = run("top", "dwell-unusal-na", "-c", "1")
+    assert misspelt.returncode == 1 and "did you mean 'dwell-unusual-n'?" in misspelt.stderr
     other = subprocess.Popen([program, "60"])
     several = run("top", "-n", "dwell-unusual-name", "-c", "1")
     for child in (process, other):
