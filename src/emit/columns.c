@@ -211,16 +211,18 @@ int columns_select(struct columns *columns, const char *list, struct error *erro
 
 void column_get(const struct column *column, const struct item *path, struct value *ret_value)
 {
-	struct item item = path[column->level];
+	/* rows that are made for the moment are in these */
+	struct value objects[COLUMN_DEPTH_MAX];
+	const struct item *item = &path[column->level];
 
-	for (unsigned int i = 0;; i++) {
-		schema_get(column->schemas[i], column->fields[i], &item, ret_value);
-		if (i + 1 == column->depth)
-			return;
-		if (ret_value->kind != VALUE_OBJECT) {
+	for (unsigned int i = 0; i + 1 < column->depth; i++) {
+		schema_get(column->schemas[i], column->fields[i], item, &objects[i]);
+		if (objects[i].kind != VALUE_OBJECT) {
 			value_null(ret_value);
 			return;
 		}
-		item = ret_value->item;
+		item = &objects[i].item;
 	}
+	schema_get(column->schemas[column->depth - 1], column->fields[column->depth - 1], item,
+		   ret_value);
 }

@@ -189,7 +189,8 @@ static inline void value_object(struct value *value, const void *row, const void
 
 /*
  * A row that is put together for the moment, of `size` bytes, at most VALUE_TEXT_BYTES: it exists
- * as long as the value.
+ * as long as the value, so that no string of it may be handed out. Items are not kept either: what
+ * a context points to must not be one.
  */
 static inline void value_made(struct value *value, const void *row, size_t size,
 			      const void *context)

@@ -172,36 +172,29 @@ FIELD_GETTER(get_party_comm)
 	value_bytes(value, party->comm, sizeof(party->comm));
 }
 
-/* The context of a party is the item it belongs to: a getter finds the function in there. */
+/* A party of a wait: the context is the struct frame it was in, or NULL. */
 #define PARTY_FIELDS                                                                               \
 	NUMBER_MEMBER(struct wire_party, pid, "pid", "process id"),                                \
 		NUMBER_MEMBER(struct wire_party, tid, "tid", "thread id"),                         \
 		STRING_FIELD("comm", get_party_comm, "thread name")
 
-static struct item waker_function_of(const struct item *item)
-{
-	const struct item *owner = item->context;
-
-	return (struct item){stalls_frame(owner->context, blame_of(owner)->waker_function), NULL};
-}
-
 FIELD_GETTER(get_waker_function)
 {
-	struct item function = waker_function_of(item);
+	struct item function = {item->context, NULL};
 
 	get_short_name(field, &function, value);
 }
 
 FIELD_GETTER(get_waker_file)
 {
-	struct item function = waker_function_of(item);
+	struct item function = {item->context, NULL};
 
 	get_file(field, &function, value);
 }
 
 FIELD_GETTER(get_waker_line)
 {
-	struct item function = waker_function_of(item);
+	struct item function = {item->context, NULL};
 
 	get_line(field, &function, value);
 }
@@ -224,22 +217,25 @@ static const struct schema waker_schema = {
 	.help = "thread of the same process that ended the longest wait",
 	SCHEMA_FIELDS(waker_fields)};
 
-static void party(const struct item *item, const struct wire_party *party, struct value *value)
+static void value_party(struct value *value, const struct wire_party *party,
+			const struct frame *function)
 {
 	if (party && party->tid)
-		value_object(value, party, item);
+		value_object(value, party, function);
 	else
 		value_null(value);
 }
 
 FIELD_GETTER(get_waker)
 {
-	party(item, blame_of(item)->waker, value);
+	const struct blame *blame = blame_of(item);
+
+	value_party(value, blame->waker, stalls_frame(item->context, blame->waker_function));
 }
 
 FIELD_GETTER(get_culprit)
 {
-	party(item, blame_of(item)->culprit, value);
+	value_party(value, blame_of(item)->culprit, NULL);
 }
 
 #define CAUSE_FIELDS                                                                               \

@@ -3,6 +3,7 @@
 
 `make golden-update` writes docs/formats/schema.json anew.
 """
+import collections
 import csv
 import io
 import json
@@ -81,6 +82,49 @@ def test_rows_are_the_same_in_all_formats(name):
                 assert cell == ""
             elif isinstance(value, (int, float)) and not isinstance(value, bool):
                 assert cell == "" or float(cell) == value
+
+
+#: Lists that lead to the rows, in JSON.
+TABLES = {
+    "top": ["threads"], "top --by process": ["processes"], "top --by cgroup": ["cgroups"], "report": ["threads"],
+    "blocked": ["hotspots"], "compare blocked": ["hotspots"], "compare load": ["groups", "metrics"], "doctor": ["checks"],
+}  # fmt: skip
+
+
+def rows_of(result, lists):
+    """Objects from the result to each row, the row last."""
+    if not lists:
+        yield [result]
+        return
+    for inner in result[lists[0]]:
+        for path in rows_of(inner, lists[1:]):
+            yield [result] + path
+
+
+def at(row, key):
+    for part in key.split("."):
+        row = row.get(part) if row is not None else None
+    return row
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_rows_are_those_of_json(name):
+    results = [json.loads(line) for line in written(name, "--format", "json").splitlines()]
+    expected = [path for result in results if TABLES[name][0] in result for path in rows_of(result, TABLES[name])]
+    rows = list(csv.DictReader(io.StringIO(written(name, "--format", "csv"))))
+    assert len(rows) == len(expected) > 0
+    compared = collections.Counter()
+    for row, path in zip(rows, expected):
+        for key, cell in row.items():
+            if key not in path[-1] and key.split(".")[0] not in path[-1]:
+                continue  # of the objects around it
+            value = at(path[-1], key)
+            compared[key] += value is not None
+            shown = {None: "", True: "true", False: "false"}.get(value, value) if not isinstance(value, (int, float)) or isinstance(value, bool) else value
+            assert cell in (str(shown), "'" + str(shown)) or float(cell) == shown, (key, cell, value)
+    assert len(compared) > 4 and sum(compared.values()) > len(rows)
+    if name == "blocked":
+        assert compared["waker.function"] and compared["culprit.comm"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
