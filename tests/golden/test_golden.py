@@ -36,3 +36,10 @@ def test_view(name):
     if os.environ.get("GOLDEN_UPDATE"):
         expected.write_bytes(done.stdout)
     assert done.stdout == expected.read_bytes()
+
+
+def test_the_readme_shows_what_comes():
+    page = (HERE.parent.parent / "README.md").read_text()
+    shown = page[page.index("$ dwell top -p 26375") :].split("```")[0].splitlines()[1:]
+    came = (HERE / "mixed.table").read_text().splitlines()
+    assert len(shown) > 3 and all(line in came for line in shown if line != "…")
