@@ -22,10 +22,11 @@ enum {
 	OPTION_JSON,
 };
 
-#define RESULT_FORMATS "table, json, jsonl or csv"
+#define AND_FORMAT(name) ", " #name
+#define RESULT_FORMATS	 "table" FORMATS_BESIDE_TABLE(AND_FORMAT)
 
-#define FIELDS_HELP    "columns of table, csv and jsonl; `help` lists them"
-#define JSON_HELP      "the same as --format json"
+#define FIELDS_HELP	 "columns of table, csv and jsonl; `help` lists them"
+#define JSON_HELP	 "the same as --format json"
 
 /* Entries of a command's own table; `formats` lists the formats, and the one by default. */
 #define RESULT_OPTIONS(formats, group)                                                             \

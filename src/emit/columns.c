@@ -37,9 +37,11 @@ static int add_column(struct walk *walk, const struct field *field)
 	if (asprintf(&column->key, "%s%s%s%s", walk->key, field->group ? field->group : "",
 		     field->group ? "." : "", field->key) < 0)
 		return -ENOMEM;
-	column->name = field->name ? field->name : column->key;
 	columns->count++;
-	return 0;
+	column->name = strdup(field->name ? field->name : column->key);
+	for (char *c = column->name; c && *c; c++)
+		*c = *c == '-' || *c == '.' ? '_' : *c;
+	return column->name ? 0 : -ENOMEM;
 }
 
 static int add_fields(struct walk *walk, const struct schema *schema, bool only_of_rows);
@@ -116,8 +118,10 @@ int columns_init(struct columns *columns, const struct schema *schema, unsigned 
 
 void columns_release(struct columns *columns)
 {
-	for (size_t i = 0; i < columns->count; i++)
+	for (size_t i = 0; i < columns->count; i++) {
 		free(columns->items[i].key);
+		free(columns->items[i].name);
+	}
 	free(columns->items);
 	*columns = (struct columns){.items = NULL};
 }
@@ -175,12 +179,9 @@ static int take_column(struct columns *into, const struct column *column)
 		return -ENOMEM;
 	into->items[into->count] = *column;
 	into->items[into->count].key = strdup(column->key);
-	if (!into->items[into->count].key)
-		return -ENOMEM;
-	if (column->name == column->key)
-		into->items[into->count].name = into->items[into->count].key;
+	into->items[into->count].name = strdup(column->name);
 	into->count++;
-	return 0;
+	return into->items[into->count - 1].key && into->items[into->count - 1].name ? 0 : -ENOMEM;
 }
 
 int columns_select(struct columns *columns, const char *list, struct error *error)

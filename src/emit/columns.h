@@ -15,8 +15,8 @@ struct column {
 	/* From that object to the value: the last one is the value itself. */
 	const struct field *fields[COLUMN_DEPTH_MAX];
 	const struct schema *schemas[COLUMN_DEPTH_MAX]; /* which have these fields */
-	char *key;					/* "states_ns.user" */
-	const char *name;				/* for --fields: "user" */
+	char *key;					/* "states_ns.user", in CSV */
+	char *name; /* "user", for --fields and jq, which splits at dots and dashes */
 };
 
 /* From a result to its rows: at most a table in a table. */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct format *const formats[] = {&format_table, &format_json, &format_jsonl, &format_csv};
+#define X(name) &format_##name,
+const struct format *const formats[] = {FORMATS(X)};
+#undef X
 const size_t format_count = ARRAY_SIZE(formats);
 
 const struct format *format_find(const char *name)

@@ -36,7 +36,13 @@ struct format {
 	void (*end)(const struct emit *emit);
 };
 
-extern const struct format format_table, format_json, format_jsonl, format_csv;
+/* All there are, as --format names them; the table is the first in lists. */
+#define FORMATS_BESIDE_TABLE(X) X(json) X(jsonl) X(csv)
+#define FORMATS(X)		X(table) FORMATS_BESIDE_TABLE(X)
+
+#define X(name)			extern const struct format format_##name;
+FORMATS(X)
+#undef X
 
 extern const struct format *const formats[];
 extern const size_t format_count;

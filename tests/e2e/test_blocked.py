@@ -446,7 +446,7 @@ def test_comparing_two_measurements(tmp_path):
         (("/etc/passwd", "/etc/passwd"), 1, "not a recording"),
         (("/nowhere", "/etc/passwd"), 1, "/nowhere"),
         (("a", "b", "--worse", "much"), 2, "percentage"),
-        (("a", "b", "--format", "xml"), 2, "table, json, jsonl or csv"),
+        (("a", "b", "--format", "xml"), 2, "table, json, jsonl, csv"),
     ],
 )
 def test_mistakes_in_comparing(arguments, status, part):

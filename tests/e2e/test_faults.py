@@ -38,7 +38,7 @@ def one_line(done, status, *parts):
         (["-c", "0"], 2, ["--count", "from 1 up"]),
         (["-c", "many"], 2, ["--count"]),
         (["--top", "-3"], 2, ["--top"]),
-        (["--format", "xml"], 2, ["unknown format 'xml'", "table, json, jsonl or csv"]),
+        (["--format", "xml"], 2, ["unknown format 'xml'", "table, json, jsonl, csv"]),
         (["--format", "jsn"], 2, ["unknown format 'jsn'; did you mean 'json'?"]),
         (["--sort", "beauty"], 2, ["unknown field 'beauty': --help lists them"]),
         (["--sort", "runable"], 2, ["unknown field 'runable'; did you mean 'runnable'?"]),

@@ -286,7 +286,7 @@ def test_mistakes_on_the_command_line(tmp_path):
     assert "--jobs needs a number" in refused(matrix, "--jobs", "0")
     assert "1024 at most" in refused(matrix, "--jobs", "9999999999")
     assert "--max-cpus needs a number" in refused(matrix, "--max-cpus", "none")
-    assert "table, json, jsonl or csv" in refused(matrix, "--format", "xml")
+    assert "table, json, jsonl, csv" in refused(matrix, "--format", "xml")
     assert "auto, kvm or tcg" in refused(matrix, "--accel", "fast")
     done = run("guest", "--jobs", "2", "--", "doctor")
     assert done.returncode == 2 and "--jobs is for many guests: --matrix FILE" in done.stderr

@@ -45,7 +45,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "spin-wait", "--check", "max-gap=soon"], ["max-gap", "bad duration"]),
     (["--work", "spin-wait", "--check", "max-gap"], ["max-gap"]),
     (["--work", "spin-wait", "--check", "max-spread=150%"], ["max-spread", "share"]),
-    (["--work", "spin-wait", "--format", "xml"], ["table, json, jsonl or csv"]),
+    (["--work", "spin-wait", "--format", "xml"], ["table, json, jsonl, csv"]),
     (["--work", "spin-wait", "steady"], ["cannot be combined"]),
     (["steady", "oversubscribed"], ["one spec at a time"]),
     (["--work", "custom"], ["which library"]),

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CONTRIBUTING.md counts what it takes to add something: this adds a format, a field and a type of work to a copy of the tree."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+
+FORMAT = """\
+#include "emit/emit.h"
+
+static void names_row(const struct emit *emit)
+{
+	for (size_t i = 0; i < emit->columns.count; i++)
+		output_format(emit->out, "%s;", emit->columns.items[i].name);
+	output_char(emit->out, '\\n');
+}
+
+const struct format format_names = {.name = "names", .help = "names", .has_rows = true, .row = names_row};
+"""
+
+TYPE = """\
+#include "load/work_type.h"
+
+static void iterate(struct worker *worker)
+{
+	worker->work_units += 3;
+}
+
+const struct work_type work_three_steps = {
+	.name = "three-steps", .summary = "three at once", .units_each = 3, .iterate = iterate};
+"""
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1, (path, old)
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def dwell(tmp_path_factory):
+    """run(words...) of a program that has one of each more."""
+    tree = tmp_path_factory.mktemp("contributing") / "dwell"
+    files = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in filter(None, files):
+        if name.startswith("tests/fuzz/seeds/"):
+            continue
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOP / name, tree / name)
+    # a format: a file, and a word
+    (tree / "src/emit/names.c").write_text(FORMAT)
+    edit(tree / "src/emit/emit.h", "X(json) X(jsonl) X(csv)", "X(json) X(jsonl) X(csv) X(names)")
+    # a field: a line
+    edit(tree / "src/view/fields.c", "\t{\"active\", NULL, NULL,", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{\"active\", NULL, NULL,")
+    # a type of work: a file, and a word
+    (tree / "src/load/work/three_steps.c").write_text(TYPE)
+    edit(tree / "src/load/work_type.c", "X(yield_heavy)", "X(yield_heavy) X(three_steps)")
+    # and where the build finds the two files
+    edit(tree / "src/meson.build", "  'emit/emit.c',", "  'emit/emit.c',\n  'emit/names.c',\n  'load/work/three_steps.c',")
+    subprocess.run(["meson", "setup", "build"], cwd=tree, check=True, capture_output=True)
+    done = subprocess.run(["ninja", "-C", "build", "src/dwell" if (tree / "src/dwell").exists() else "dwell"], cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+    def run(*words):
+        return subprocess.run([tree / "build" / "dwell", *words], cwd=TOP / "tests" / "golden", capture_output=True, text=True)
+
+    yield run
+    shutil.rmtree(tree)
+
+
+def test_a_format_is_in_every_command(dwell):
+    for words in (
+        ["top", "--from", "mixed.dwell"], ["report", "mixed.dwell"], ["blocked", "--from", "blocked.dwell"], ["doctor"],
+        ["compare", "load.json", "load.json"], ["load", "--work", "spin-wait", "-d", "50ms", "--quiet"],
+    ):  # fmt: skip
+        done = dwell(*words, "--format", "names")
+        assert done.returncode in (0, 3, 4) and done.stdout.splitlines()[0].count(";") > 3, (words, done)
+        assert "names" in dwell(words[0], "--help").stdout, words
+    assert "names" in dwell("top", "--format", "xml").stderr
+    assert "csv names" in dwell("completion", "bash").stdout
+
+
+def test_a_field_is_in_every_format(dwell):
+    assert '"last_cpu":' in dwell("top", "--from", "mixed.dwell", "--format", "json").stdout
+    assert ",last_cpu" in dwell("top", "--from", "mixed.dwell", "--format", "csv").stdout
+    assert '"last_cpu":' in dwell("top", "--from", "mixed.dwell", "--format", "jsonl").stdout
+    assert dwell("top", "--from", "mixed.dwell", "--fields", "last-cpu").stdout.split()[0] == "last_cpu"
+    assert "last_cpu" in json.loads(dwell("schema").stdout)["$defs"]["thread"]["properties"]
+
+
+def test_a_type_of_work_works(dwell):
+    assert "three-steps" in dwell("load", "--list", "types").stdout
+    done = dwell("load", "--work", "three-steps", "-d", "50ms", "--format", "json")
+    group = json.loads(done.stdout.splitlines()[-1])["groups"][0]
+    assert group["work_units"] == 3 * group["iterations"] > 0, done
