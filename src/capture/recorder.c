@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "base/identities.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
+#include "version.h"
 
 /* Reading can begin, or go on after damage, at each of these; they cost some space. */
 #define KEY_EVERY 64
@@ -150,6 +152,8 @@ static int write_header(struct recorder *recorder, struct error *error)
 	};
 	struct iovec part = {&header, sizeof(header)};
 
+	sscanf(DWELL_VERSION, "%hhu.%hhu.%hhu", &header.written_by[1], &header.written_by[2],
+	       &header.written_by[3]);
 	header.crc = recording_crc(&header, offsetof(struct recording_header, crc));
 	return append(recorder, &part, 1, error);
 }

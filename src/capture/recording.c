@@ -54,6 +54,22 @@ static bool read_at(const struct recording *recording, void *into, size_t length
 	return true;
 }
 
+static int refuse_version(const struct recording_header *header, const char *path,
+			  struct error *error)
+{
+	const __u8 *writer = header->written_by;
+	char newer[32] = "a newer dwell";
+
+	if (writer[1] || writer[2] || writer[3])
+		snprintf(newer, sizeof(newer), "dwell %u.%u.%u or newer", writer[1], writer[2],
+			 writer[3]);
+	return error_set(error, EINVAL,
+			 "%s is a recording of version %u.%u, this dwell reads %u.x to %u.x: use "
+			 "%s",
+			 path, header->major, header->minor, RECORDING_OLDEST, RECORDING_MAJOR,
+			 newer);
+}
+
 static int check_header(struct recording *recording, const char *path, struct error *error)
 {
 	struct recording_header header;
@@ -69,11 +85,7 @@ static int check_header(struct recording *recording, const char *path, struct er
 	if (header.crc != recording_crc(&header, offsetof(struct recording_header, crc)))
 		return error_set(error, EINVAL, "%s: the header is damaged", path);
 	if (header.major < RECORDING_OLDEST || header.major > RECORDING_MAJOR)
-		return error_set(error, EINVAL,
-				 "%s is a recording of version %u.%u, this dwell reads %u.x to "
-				 "%u.x: use a newer dwell",
-				 path, header.major, header.minor, RECORDING_OLDEST,
-				 RECORDING_MAJOR);
+		return refuse_version(&header, path, error);
 	recording->is_old = header.major < RECORDING_MAJOR;
 	recording->delta.version_1 = recording->is_old;
 	recording->facts.realtime_ns = header.realtime_ns;

@@ -22,7 +22,8 @@ struct recording_header {
 	__u32 byte_order;  /* RECORDING_ORDER as the writing machine stores it */
 	__u64 realtime_ns; /* begun */
 	__u32 crc;	   /* of the bytes before it */
-	__u32 pad;
+	/* version of the dwell that wrote it: 0, 1, 0 in the last three; all 0: not known */
+	__u8 written_by[4];
 };
 
 #define CHUNK_MAGIC 0x48435744U /* "DWCH" */

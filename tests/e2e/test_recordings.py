@@ -169,12 +169,17 @@ def with_header(data, **changes):
         "<8sHHIQ", changes.get("magic", magic), changes.get("major", major), changes.get("minor", minor),
         changes.get("order", order), realtime,
     )  # fmt: skip
-    return header + struct.pack("<II", zlib.crc32(header), 0) + data[HEADER:]
+    return header + struct.pack("<I4B", zlib.crc32(header), 0, *changes.get("writer", (0, 0, 0))) + data[HEADER:]
 
 
 def test_other_formats_are_refused_by_name(tmp_path):
     data = GOLDEN.read_bytes()
-    assert "version 3.0, this dwell reads 1.x to 2.x: use a newer" in replay(tmp_path, with_header(data, major=3)).stderr
+    assert "version 3.0, this dwell reads 1.x to 2.x: use a newer dwell" in replay(tmp_path, with_header(data, major=3)).stderr
+    assert "use dwell 1.12.3 or newer" in replay(tmp_path, with_header(data, major=3, writer=(1, 12, 3))).stderr
+    fresh = tmp_path / "fresh.dwell"
+    assert run("record", "-o", fresh, "-c", "1", "-i", "10ms").returncode == 0
+    version = subprocess.run([DWELL, "--version"], capture_output=True, text=True).stdout.split()[1]
+    assert list(fresh.read_bytes()[HEADER - 3 : HEADER]) == [int(part) for part in version.split(".")]
     assert "other byte order" in replay(tmp_path, with_header(data, order=0x04030201)).stderr
     assert "not a recording" in replay(tmp_path, with_header(data, magic=b"DWELLREX")).stderr
     assert replay(tmp_path, with_header(data, minor=9)).returncode == 0
