@@ -3,7 +3,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 #define LETTERS 64
 
@@ -76,6 +79,26 @@ void similar_try(struct similar *similar, const char *candidate)
 		similar->best = candidate;
 		similar->distance = distance;
 	}
+}
+
+int similar_error(struct error *error, int code, const struct similar *similar,
+		  const char *otherwise, const char *format, ...)
+{
+	char said[sizeof(error->text)], *text;
+	size_t length;
+	va_list args;
+
+	va_start(args, format);
+	text = text_format(said, sizeof(said), &length, format, args);
+	va_end(args);
+	if (similar->best)
+		(void)error_set(error, code, "%s; did you mean '%s'?", text ? text : said,
+				similar->best);
+	else
+		(void)error_set(error, code, "%s%s", text ? text : said, otherwise);
+	if (text != said)
+		free(text);
+	return -code;
 }
 
 void similar_choice(char *into, size_t room, const char *wanted, const char *choices)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 /* Equal but for case, `-` and `_`: "FutexPingPong" is "futex-ping-pong". */
 bool similar_same(const char *a, const char *b);
 
@@ -24,6 +26,15 @@ struct similar {
 
 /* One more candidate. Near is: a third of the letters, at least two, may differ. */
 void similar_try(struct similar *similar, const char *candidate);
+
+/*
+ * The message of an unknown name: the format, and behind it "; did you mean 'NAME'?", or, where
+ * nothing is near, `otherwise`. Returns -code.
+ */
+__attribute__((format(printf, 5, 6))) int similar_error(struct error *error, int code,
+							const struct similar *similar,
+							const char *otherwise, const char *format,
+							...);
 
 /*
  * The choice nearest to `wanted` among words separated by blanks, commas and "or", as messages list

@@ -235,11 +235,11 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 	if (!*name)
 		return error_set(error, EINVAL, "empty process name");
 	find_candidates(name, &found);
-	if (!found.count && *found.similar)
-		return error_set(error, ESRCH, "no process named '%s'; did you mean '%s'?", shown,
-				 found.similar);
-	if (!found.count)
-		return error_set(error, ESRCH, "no process named '%s'", shown);
+	if (!found.count) {
+		struct similar similar = {.best = *found.similar ? found.similar : NULL};
+
+		return similar_error(error, ESRCH, &similar, "", "no process named '%s'", shown);
+	}
 	if (found.count == 1)
 		return targets_add_process(targets, found.pids[0], error);
 	for (unsigned int i = 0; i < found.count && i < LISTED; i++) {

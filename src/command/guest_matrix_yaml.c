@@ -215,10 +215,8 @@ static int check_command(const char *name, struct error *error)
 		return 0;
 	for (size_t i = 0; i < command_count; i++)
 		similar_try(&similar, commands[i]->name);
-	return similar.best ? error_set(error, EINVAL, "no command '%s'; did you mean '%s'?", name,
-					similar.best)
-			    : error_set(error, EINVAL, "no command '%s'; `dwell --help` lists them",
-					name);
+	return similar_error(error, EINVAL, &similar, "; `dwell --help` lists them",
+			     "no command '%s'", name);
 }
 
 static int take_command(struct yaml_reader *reader, const yaml_node_t *value, void *into,

@@ -167,10 +167,8 @@ static int unknown_field(const struct columns *columns, const char *name, struct
 	for (size_t i = 0; i < columns->count; i++)
 		similar_try(&similar, columns->items[i].name);
 	text_printable(shown, sizeof(shown), name, 40);
-	if (similar.best)
-		return error_set(error, EINVAL, "unknown field '%s'; did you mean '%s'?", shown,
-				 similar.best);
-	return error_set(error, EINVAL, "unknown field '%s': --help lists them", shown);
+	return similar_error(error, EINVAL, &similar, ": `--fields help` lists them",
+			     "unknown field '%s'", shown);
 }
 
 static int take_column(struct columns *into, const struct column *column)

@@ -116,9 +116,8 @@ int spec_parse_check(struct spec_checks *checks, const char *name, const char *t
 							 : parse_number(check, text, at, error);
 		similar_try(&similar, check->key);
 	}
-	return error_set(error, EINVAL, "unknown check '%s'%s%s%s", name,
-			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
-			 similar.best ? "'?" : "; `dwell load --list checks` shows them all");
+	return similar_error(error, EINVAL, &similar, "; `dwell load --list checks` shows them all",
+			     "unknown check '%s'", name);
 }
 
 void check_format(char *into, size_t room, enum check_kind kind, double figure)

@@ -123,7 +123,7 @@ void load_gates_init(struct load_gate gates[LOAD_METRICS])
 static int unknown_metric(const char *name, struct error *error)
 {
 	struct similar similar = {.wanted = name};
-	char all[400] = "";
+	char all[400] = "; there are: ";
 
 	for (int i = 0; i < LOAD_METRICS; i++) {
 		size_t used = strlen(all);
@@ -132,10 +132,7 @@ static int unknown_metric(const char *name, struct error *error)
 		snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 			 load_metrics[i].key);
 	}
-	if (similar.best)
-		return error_set(error, EINVAL, "--gate: no metric '%s'; do you mean '%s'?", name,
-				 similar.best);
-	return error_set(error, EINVAL, "--gate: no metric '%s'; there are: %s", name, all);
+	return similar_error(error, EINVAL, &similar, all, "--gate: no metric '%s'", name);
 }
 
 /* Lengths of time need a unit, any; the others may have their own. False: it cannot be read. */

@@ -27,7 +27,6 @@ int scenario_unknown(const char *name, struct error *error)
 
 	for (const struct scenario *scenario = scenarios; scenario->name; scenario++)
 		similar_try(&similar, scenario->name);
-	return error_set(error, ENOENT, "there is neither a file nor a scenario '%s'%s%s%s", name,
-			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
-			 similar.best ? "'?" : "; `dwell load --list` shows them all");
+	return similar_error(error, ENOENT, &similar, "; `dwell load --list` shows them all",
+			     "there is neither a file nor a scenario '%s'", name);
 }

@@ -132,18 +132,16 @@ int spec_set_param(struct spec_work *work, const char *name, const char *text, s
 {
 	const struct param *param = params_find(work->type->params, name);
 	struct similar similar = {.wanted = name};
+	char list[96];
 
 	if (param)
 		return param_set(param, work->params, text, error);
 	for (param = work->type->params; param && param->name; param++)
 		similar_try(&similar, param->name);
-	return similar.best
-		       ? error_set(error, EINVAL, "%s has no parameter '%s'; did you mean '%s'?",
-				   work->type->name, name, similar.best)
-		       : error_set(error, EINVAL,
-				   "%s has no parameter '%s'; `dwell load --list %s` shows "
-				   "those it has",
-				   work->type->name, name, work->type->name);
+	snprintf(list, sizeof(list), "; `dwell load --list %s` shows those it has",
+		 work->type->name);
+	return similar_error(error, EINVAL, &similar, list, "%s has no parameter '%s'",
+			     work->type->name, name);
 }
 
 int spec_parse_work(struct spec_work *work, const char *text, struct error *error)

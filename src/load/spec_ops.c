@@ -148,9 +148,7 @@ static int find_op(const char *name, enum op_kind *ret_kind, struct error *error
 		}
 		similar_try(&similar, op_names[i]);
 	}
-	return error_set(error, EINVAL, "unknown op '%s'%s%s%s", name,
-			 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
-			 similar.best ? "'?" : "");
+	return similar_error(error, EINVAL, &similar, "", "unknown op '%s'", name);
 }
 
 /* {freeze: back}; or a word alone where nothing needs to be said: stop-scheduler. */

@@ -65,12 +65,8 @@ int work_type_find(const char *name, const struct work_type **ret_type, struct e
 		}
 		similar_try(&similar, work_types[i]->name);
 	}
-	return similar.best
-		       ? error_set(error, EINVAL, "unknown work type '%s'; did you mean '%s'?",
-				   name, similar.best)
-		       : error_set(error, EINVAL,
-				   "unknown work type '%s'; `dwell load --list` shows them all",
-				   name);
+	return similar_error(error, EINVAL, &similar, "; `dwell load --list` shows them all",
+			     "unknown work type '%s'", name);
 }
 
 unsigned int work_checkpoint_period(const struct work_type *type, const void *params,

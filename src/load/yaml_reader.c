@@ -84,19 +84,16 @@ static int unknown_key(const char *what, const char *key, const struct yaml_key 
 		       const struct yaml_others *others, const void *into, struct error *error)
 {
 	struct similar similar = {.wanted = key};
-	char known[320] = "";
+	char known[320] = "; there are ";
 	const char *name;
 
 	for (size_t i = 0; (name = known_key(keys, others, into, i)); i++) {
 		size_t used = strlen(known);
 
 		similar_try(&similar, name);
-		snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", name);
+		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", name);
 	}
-	return similar.best ? error_set(error, EINVAL, "%s has no key '%s'; did you mean '%s'?",
-					what, key, similar.best)
-			    : error_set(error, EINVAL, "%s has no key '%s'; there are %s", what,
-					key, known);
+	return similar_error(error, EINVAL, &similar, known, "%s has no key '%s'", what, key);
 }
 
 struct taking {

@@ -61,9 +61,10 @@ def test_a_name_of_several(services, tmp_path):
     program = tmp_path / "orders-api"
     shutil.copy(LOOP, program)
     first, second = sorted(services(program, "1", tmp_path).process.pid for _ in range(2))
-    for name in ("orders-api", "orders-ap"):
+    for name in ("orders-api", "orders-ap*"):
         told = refused(name, "-d", "10ms")
         assert told.startswith(f"2 processes match '{name}': {first} (orders-api), {second} (orders-api); choose"), told
+    assert refused("orders-ap", "-d", "10ms").startswith("no process named 'orders-ap'; did you mean 'orders-api'?")
 
 
 def test_a_process_that_has_ended():

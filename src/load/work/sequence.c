@@ -74,9 +74,8 @@ static int parse_phase(struct phase *phase, const char *text, struct error *erro
 		}
 		similar_try(&similar, phase_names[phase->kind]);
 	}
-	return error_set(error, EINVAL, "phases: unknown '%s'; %s%s%s", name,
-			 similar.best ? "did you mean '" : "use spin, sleep, yield, io or alu",
-			 similar.best ? similar.best : "", similar.best ? "'?" : "");
+	return similar_error(error, EINVAL, &similar, "; use spin, sleep, yield, io or alu",
+			     "phases: unknown '%s'", name);
 }
 
 static int parse(struct phases *phases, const char *text, struct error *error)
