@@ -64,7 +64,7 @@ def test_every_key_op_and_check_is_in_the_page():
 def test_every_type_and_parameter_is_in_the_manual():
     page = (DOCS / "man" / "dwell-load.1.in").read_text().replace("\\-", "-").replace("\\:", "")
     rows = re.split(r"^(?=[a-z0-9-]+\t)", page[page.index("\n.TS") : page.index("\n.TE")], flags=re.M)
-    rows = {row.split("\t")[0]: re.sub(r"^\.IR (\S+) (=)", r"\1\2", row, flags=re.M) for row in rows}
+    rows = {row.split("\t")[0]: re.sub(r"\\f[BIR]", "", row) for row in rows}
     for name in listed("types"):
         text = run("load", "--list", name).stdout
         team = re.search(r"groups of (\d+)", text)
