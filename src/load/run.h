@@ -80,7 +80,7 @@ struct run {
 	uint64_t hold_ns;   /* planned in all */
 	uint64_t start_ns;  /* it took to fork, place and start the first workers */
 	uint64_t stop_ns;   /* to stop, gather and reap the last ones */
-	uint64_t alarms;    /* by the parent's watchdog */
+	uint64_t alarms;    /* by the parent's watchdog, and workers without a report */
 	unsigned int stuck; /* times that it found a worker that had not run */
 	/* its own */
 	struct cgroups cgroups;

@@ -223,6 +223,18 @@ static void thaw_to_stop(struct run *run, const char *cgroup)
 	}
 }
 
+/* SIGUSR2s of workers that left no report in which they would be counted. */
+static uint64_t unreported_alarms(const struct crew *crew)
+{
+	uint64_t alarms = 0;
+
+	for (unsigned int i = 0; i < crew->forked; i++)
+		if (!crew_report(&crew->workers[i]))
+			alarms += __atomic_load_n(&arena_slot(&crew->arena, i)->alarms,
+						  __ATOMIC_RELAXED);
+	return alarms;
+}
+
 void run_stop_crews(struct run *run, const char *cgroup)
 {
 	struct crew **crews = calloc(run->crew_count + 1, sizeof(struct crew *));
@@ -236,6 +248,8 @@ void run_stop_crews(struct run *run, const char *cgroup)
 		    !run->crews[i]->crew.over)
 			crews[count++] = &run->crews[i]->crew;
 	crews_stop(crews, count);
+	for (size_t i = 0; i < count; i++)
+		run->alarms += unreported_alarms(crews[i]);
 	free(crews);
 }
 

@@ -94,8 +94,10 @@ static void tell_scheduler(struct worker *worker)
 {
 	pid_t pid = __atomic_load_n(&worker->slot->scheduler_pid, __ATOMIC_RELAXED);
 
-	if (pid > 0 && !kill(pid, SIGUSR2))
-		worker->report.alarms++;
+	if (pid <= 0 || kill(pid, SIGUSR2) < 0)
+		return;
+	worker->report.alarms++;
+	__atomic_add_fetch(&worker->slot->alarms, 1, __ATOMIC_RELAXED);
 }
 
 static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int cpu)

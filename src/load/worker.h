@@ -36,7 +36,8 @@ struct worker_slot {
 	uint32_t tid;
 	uint32_t stopped;      /* its loop has ended */
 	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: none */
-	uint32_t pad[5];
+	uint32_t alarms;       /* as in its report, which may never come */
+	uint32_t pad[4];
 };
 
 /* or neighbours would take the line from each other with every iteration */

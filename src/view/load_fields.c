@@ -918,7 +918,7 @@ static const struct field load_fields[] = {
 		   "in the order they were started"),
 	LIST_FIELD("events", get_events, NULL, &event_schema, "phases, ops and stuck workers"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "the sched_ext scheduler"),
-	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s that dwell itself sent to it"),
+	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s to it, without those that workers report"),
 	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,
 		      "what the hypervisor took from all CPUs"),
 	INTEGER_FIELD("machine_busy_ns", get_machine_busy, "busy and stolen time of all CPUs"),
