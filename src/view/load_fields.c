@@ -372,9 +372,9 @@ FIELD_GETTER(get_observed)
 
 #define REPORT_TEXT_FIELD(member, key_, help_)                                                     \
 	STRING_FIELD(key_, get_report_text, help_,                                                 \
-		     .argument = MEMBER(struct worker_report, member), .needs = true)
+		     .argument = MEMBER(struct worker_report, member), OF_REPORT)
 
-#define OF_REPORT .needs = true
+#define OF_REPORT .needs = true, .flags = FIELD_MAYBE
 
 #define STREAM_TOTAL_FIELDS(name_, key_, total_key, all_key, help_)                                \
 	INTEGER_FIELD(total_key, get_sample_total, "samples there were: " help_,                   \
@@ -382,8 +382,7 @@ FIELD_GETTER(get_observed)
 		OBJECT_FIELD(key_, get_worker_samples, &sample_schema, help_,                      \
 			     .argument = SAMPLES_##name_, OF_REPORT),                              \
 		LIST_FIELD(all_key, get_all_samples, sample_element, NULL,                         \
-			   "with --samples: all of them", .argument = SAMPLES_##name_,             \
-			   .flags = FIELD_MAYBE, OF_REPORT),
+			   "with --samples: all of them", .argument = SAMPLES_##name_, OF_REPORT),
 
 #define OF_REPORT_U64(member, key_, help_)                                                         \
 	INTEGER_FIELD(key_, get_report_u64, help_,                                                 \
@@ -428,8 +427,7 @@ static const struct field worker_fields[] = {
 	INTEGER_FIELD("vmstat_numa_pages_migrated", get_numa_migrated,
 		      "pages that the whole machine moved", OF_REPORT),
 	STREAMS(STREAM_TOTAL_FIELDS) /* three each */
-	OBJECT_FIELD("program", get_program, &program_schema, "of `exec` only",
-		     .flags = FIELD_MAYBE, OF_REPORT),
+	OBJECT_FIELD("program", get_program, &program_schema, "of `exec` only", OF_REPORT),
 	OF_REPORT_U64(alarms, "scheduler_alarms", "SIGUSR2s that it sent to the scheduler"),
 	REPORT_TEXT_FIELD(affinity_error, "affinity_error", "what was refused"),
 	REPORT_TEXT_FIELD(policy_error, "policy_error", "what was refused"),
