@@ -87,6 +87,7 @@ struct field {
 	void (*element)(const struct field *field, const struct item *item, size_t index,
 			struct value *ret_value);
 	unsigned int flags; /* enum field_flag */
+	unsigned int width; /* of a column of text, in a table; 0: 16 */
 };
 
 struct schema {

@@ -36,7 +36,8 @@ static const char *heading_of(const struct column *column)
 
 static int width_of(const struct column *column)
 {
-	int least = is_text(column) ? 16 : is_time(column) ? 7 : 8;
+	int text = field_of(column)->width ? (int)field_of(column)->width : 16;
+	int least = is_text(column) ? text : is_time(column) ? 7 : 8;
 	int heading = (int)strlen(heading_of(column));
 
 	return heading > least ? heading : least;

@@ -203,7 +203,7 @@ static const struct field culprit_fields[] = {PARTY_FIELDS};
 
 static const struct field waker_fields[] = {
 	PARTY_FIELDS,
-	STRING_FIELD("function", get_waker_function, "what it did then"),
+	STRING_FIELD("function", get_waker_function, "what it did then", .width = 40),
 	STRING_FIELD("file", get_waker_file, "source file"),
 	INTEGER_FIELD("line", get_waker_line, "line in it"),
 };
@@ -245,10 +245,10 @@ FIELD_GETTER(get_culprit)
 
 #define PLACE_FIELDS                                                                               \
 	STRING_FIELD("function", get_function, "innermost of the program's own",                   \
-		     .header = "FUNCTION"),                                                        \
+		     .header = "FUNCTION", .width = 40),                                           \
 		STRING_FIELD("file", get_function_file, "its source file"),                        \
 		INTEGER_FIELD("line", get_function_line, "line in it"),                            \
-		STRING_FIELD("task", get_task, "type of the task")
+		STRING_FIELD("task", get_task, "type of the task", .width = 32)
 
 #define LEGITIMATE_FIELD                                                                           \
 	STRING_FIELD("legitimate", get_legitimate,                                                 \

@@ -90,7 +90,7 @@ VALUE_GETTER(get_cause, value_string, item_of(item)->cause)
 
 static const struct field item_fields[] = {
 	STRING_FIELD("change", get_change, "new, worse, same, better or gone", .header = "CHANGE"),
-	STRING_FIELD("function", get_function, "that stalled", .header = "FUNCTION"),
+	STRING_FIELD("function", get_function, "that stalled", .header = "FUNCTION", .width = 40),
 	STRING_FIELD("cause", get_cause, "of the stalls", .header = "CAUSE"),
 	OBJECT_FIELD("a", get_of_side, &hotspot_schema, "in A; null: none", .argument = 0),
 	OBJECT_FIELD("b", get_of_side, &hotspot_schema, "in B; null: none", .argument = 1),

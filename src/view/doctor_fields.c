@@ -19,7 +19,7 @@ VALUE_GETTER(get_text, value_string, (const char *)item->row + field->argument)
 
 #define TEXT_FIELD(member, key_, header_, help_)                                                   \
 	STRING_FIELD(key_, get_text, help_, .header = (header_),                                   \
-		     .argument = MEMBER(struct diagnosis, member))
+		     .argument = MEMBER(struct diagnosis, member), .width = 56)
 
 static const struct field check_fields[] = {
 	STRING_FIELD("name", get_name, "what was looked at", .header = "CHECK"),
