@@ -31,8 +31,10 @@ static int grow(struct identities *identities)
 		return -1;
 	identities->items = items;
 	identities->room = room;
+	/* too few for the room: hash() makes others, or there are none */
 	free(identities->slots);
 	identities->slots = NULL;
+	identities->is_hashed = false;
 	return 0;
 }
 
