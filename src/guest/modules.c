@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/array.h"
+#include "guest/unpack.h"
 
 #define MODULE_MAX (256 << 20)
 
@@ -105,26 +106,18 @@ static int read_all(int fd, struct bytes *bytes)
 	return got < 0 ? -errno : 0;
 }
 
-/* By the program that packs them so: none of the formats is worth a library of ours. */
 static int read_packed(const char *program, const char *path, struct bytes *bytes)
 {
-	int ends[2], status, result;
-	pid_t pid;
+	cleanup_close int packed = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_close int module = packed < 0 ? -1 : memfd_create("dwell-module", MFD_CLOEXEC);
+	int result;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (module < 0)
 		return -errno;
-	pid = fork();
-	if (!pid) {
-		dup2(ends[1], STDOUT_FILENO);
-		execlp(program, program, "-dc", path, NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	result = read_all(ends[0], bytes);
-	close(ends[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		return -errno;
-	return result < 0 ? result : status ? -EIO : 0;
+	result = unpack(program, packed, module, MODULE_MAX);
+	if (result < 0)
+		return result;
+	return lseek(module, 0, SEEK_SET) < 0 ? -errno : read_all(module, bytes);
 }
 
 static int read_module(const char *path, struct bytes *bytes, struct error *error)

@@ -8,15 +8,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/forked.h"
 #include "guest/jail.h"
+#include "guest/kernel_image.h"
 
 #define ARGUMENTS 128
 #define TEXTS	  96
@@ -171,27 +170,10 @@ static int make_lines(struct qemu *qemu, int theirs[QEMU_LINES], struct error *e
 	return 0;
 }
 
-/* A copy in memory, that any user may open again. */
-static int copy_kernel(const char *path, struct error *error)
-{
-	cleanup_close int from = open(path, O_RDONLY | O_CLOEXEC);
-	int fd = from < 0 ? -1 : memfd_create("dwell-kernel", MFD_CLOEXEC);
-	ssize_t copied = 1;
-
-	while (fd >= 0 && copied > 0)
-		copied = sendfile(fd, from, NULL, 1 << 30);
-	if (fd >= 0 && !copied)
-		return fd;
-	error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -EIO;
-}
-
 static int fork_qemu(struct qemu *qemu, const struct qemu_options *options,
 		     const int theirs[QEMU_LINES], struct error *error)
 {
-	cleanup_close int kernel_fd = copy_kernel(options->kernel, error);
+	cleanup_close int kernel_fd = kernel_image_open(options->kernel, error);
 	struct arguments arguments = {.count = 0};
 	cleanup_free char *append = NULL;
 	pid_t parent = getpid();

@@ -3,15 +3,18 @@
 #define _GNU_SOURCE /* mkdtemp */
 #include "test.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "guest/board.h"
 #include "guest/kernel.h"
+#include "guest/kernel_image.h"
 
 #define HEAD_BYTES 0x400
 
@@ -220,6 +223,120 @@ CASE(the_cache_is_where_the_user_has_it)
 	expect_none(true, "no kernel with sched_ext", "make guest-kernel");
 }
 
+/* An ELF file with one note of Xen's, as the kernel's entry for PVH (type 18). */
+struct vmlinux {
+	Elf64_Ehdr head;
+	Elf64_Phdr segment;
+	Elf64_Nhdr note;
+	char name[4];
+	uint64_t entry;
+};
+
+static struct vmlinux make_vmlinux(uint32_t note_type)
+{
+	return (struct vmlinux){
+		.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			 .e_type = ET_EXEC,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_ehsize = sizeof(Elf64_Ehdr),
+			 .e_phoff = offsetof(struct vmlinux, segment),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 1},
+		.segment = {.p_type = PT_NOTE,
+			    .p_offset = offsetof(struct vmlinux, note),
+			    .p_filesz = sizeof(struct vmlinux) - offsetof(struct vmlinux, note),
+			    .p_align = 4},
+		.note = {.n_namesz = 4, .n_descsz = 8, .n_type = note_type},
+		.name = "Xen",
+		.entry = 0x1000000,
+	};
+}
+
+/* A bzImage with that file packed inside by gzip, from `offset` on as its head says. */
+static void make_packed(const char *path, const struct vmlinux *vmlinux, uint32_t offset)
+{
+	unsigned char image[HEAD_BYTES + 1024] = {'M', 'Z'};
+	z_stream stream = {.next_in = (unsigned char *)vmlinux,
+			   .avail_in = sizeof(*vmlinux),
+			   .next_out = image + HEAD_BYTES,
+			   .avail_out = sizeof(image) - HEAD_BYTES};
+	uint32_t length;
+
+	assert_int_equal(deflateInit2(&stream, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	length = (uint32_t)stream.total_out;
+	deflateEnd(&stream);
+	memcpy(image + 0x202, "HdrS\x0f\x02", 6);
+	image[0x1f1] = 1; /* sector of setup, after the first: 1024 bytes */
+	memcpy(image + 0x248, &offset, sizeof(offset));
+	memcpy(image + 0x24c, &length, sizeof(length));
+	write_file(path, image, HEAD_BYTES + length);
+}
+
+static void expect_image(const char *path, const void *bytes, size_t length)
+{
+	struct error error = {""};
+	char got[4096];
+	int fd = kernel_image_open(path, &error);
+
+	if (fd < 0)
+		fail_msg("%s", error.text);
+	assert_int_equal(pread(fd, got, sizeof(got), 0), length);
+	assert_memory_equal(got, bytes, length);
+	close(fd);
+}
+
+/* As it is. */
+static void expect_copy(const char *path)
+{
+	char bytes[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = read(fd, bytes, sizeof(bytes));
+
+	assert_in_range(length, 1, sizeof(bytes) - 1);
+	close(fd);
+	expect_image(path, bytes, (size_t)length);
+}
+
+CASE(a_packed_kernel_that_can_be_entered_is_unpacked)
+{
+	struct vmlinux vmlinux = make_vmlinux(18);
+	const char *path = in(top, "bzImage");
+
+	make_packed(path, &vmlinux, 0);
+	expect_image(path, &vmlinux, sizeof(vmlinux));
+}
+
+CASE(other_kernels_are_booted_as_they_are)
+{
+	struct vmlinux vmlinux = make_vmlinux(17);
+	const char *path = in(top, "bzImage");
+	struct error error = {""};
+
+	make_packed(path, &vmlinux, 0);
+	expect_copy(path);
+	/* a payload that is not there, not whole, or of another format */
+	vmlinux = make_vmlinux(18);
+	make_packed(path, &vmlinux, 0xfffffff0);
+	expect_copy(path);
+	make_packed(path, &vmlinux, 0);
+	assert_int_equal(truncate(path, HEAD_BYTES + 20), 0);
+	expect_copy(path);
+	make_packed(path, &vmlinux, 1);
+	expect_copy(path);
+	/* notes that reach beyond the file */
+	vmlinux.note.n_namesz = 0xfffffff0;
+	make_packed(path, &vmlinux, 0);
+	expect_copy(path);
+	vmlinux.segment.p_filesz = UINT64_MAX - 8;
+	make_packed(path, &vmlinux, 0);
+	expect_copy(path);
+	make_kernel(path, 1);
+	expect_copy(path);
+	assert_int_equal(kernel_image_open(in(top, "absent"), &error), -ENOENT);
+}
+
 #define PLACED(name) cmocka_unit_test_setup_teardown(name, make_places, remove_places)
 
 int main(void)
@@ -233,6 +350,8 @@ int main(void)
 		PLACED(with_a_scheduler_only_kernels_that_say_sched_ext),
 		PLACED(without_any_kernel_all_ways_out_are_named),
 		PLACED(the_cache_is_where_the_user_has_it),
+		PLACED(a_packed_kernel_that_can_be_entered_is_unpacked),
+		PLACED(other_kernels_are_booted_as_they_are),
 	};
 
 	return RUN(tests);

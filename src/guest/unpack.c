@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "guest/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/forked.h"
+#include "guest/jail.h"
+
+_Noreturn static void become(const char *program, int from, int to, size_t limit_bytes,
+			     pid_t parent)
+{
+	const struct rlimit size = {limit_bytes, limit_bytes}, no_core = {0, 0};
+	char *const arguments[] = {(char *)program, "-dc", NULL};
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct jail_program found;
+
+	jail_find(&found, program);
+	/* as in qemu.c: what comes from its parent's death is lost with the old rights */
+	jail_enter();
+	forked_prepare(parent, to, null);
+	dup2(from, STDIN_FILENO);
+	setrlimit(RLIMIT_FSIZE, &size);
+	setrlimit(RLIMIT_CORE, &no_core);
+	jail_exec(&found, arguments);
+	_exit(127);
+}
+
+int unpack(const char *program, int from, int to, size_t limit_bytes)
+{
+	pid_t parent = getpid(), child = fork();
+	int status;
+
+	if (!child)
+		become(program, from, to, limit_bytes, parent);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -errno;
+	return status ? -EIO : 0;
+}
