@@ -76,7 +76,8 @@ def test_cpu_time_is_conserved():
     intervals, _ = parse(done.stdout)
     for interval in intervals:
         used = sum(row["states_ns"]["user"] + row["states_ns"]["kernel"] for row in interval["threads"])
-        assert used <= os.cpu_count() * interval["duration_ns"]
+        # the scheduler's clock is not slewed with CLOCK_MONOTONIC, by up to 500 ppm (adjtimex(2))
+        assert used <= 1.0005 * os.cpu_count() * interval["duration_ns"]
         assert used >= 0.8 * interval["duration_ns"]
 
 
