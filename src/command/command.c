@@ -85,29 +85,36 @@ static void fill_standard_files(void)
 		close(fd);
 }
 
-static int unknown_command(const char *name)
+int command_check(const char *name, struct error *error)
 {
 	struct similar similar = {.wanted = name};
 	char shown[64];
 
+	if (command_find(name))
+		return 0;
 	for (size_t i = 0; i < command_count; i++)
 		similar_try(&similar, commands[i]->name);
 	text_printable(shown, sizeof(shown), name, 40);
-	if (similar.best)
-		print_text(stderr, "dwell: no command '%s'; did you mean '%s'?\n", shown,
-			   similar.best);
-	else
-		print_text(stderr, "dwell: no command '%s'; `dwell --help` lists them\n", shown);
+	return similar_error(error, EINVAL, &similar, "; `dwell --help` lists them",
+			     "no command '%s'", shown);
+}
+
+static int run_command(const char *name, int argc, char **argv)
+{
+	struct error error = {""};
+
+	if (command_check(name, &error) >= 0)
+		return command_find(name)->run(argc, argv);
+	print_text(stderr, "dwell: %s\n", error.text);
 	return EXIT_USAGE;
 }
 
 /* `dwell help top` is `dwell top --help`. */
 static int help_of(const char *name)
 {
-	const struct command *command = command_find(name);
 	char *arguments[] = {(char *)name, (char *)"--help", NULL};
 
-	return command ? command->run(2, arguments) : unknown_command(name);
+	return run_command(name, 2, arguments);
 }
 
 int command_main(int argc, char **argv)
@@ -144,7 +151,5 @@ int command_main(int argc, char **argv)
 		describe_manual(command_find(argv[2]));
 		return EXIT_DONE;
 	}
-	if (command_find(argv[1]))
-		return command_find(argv[1])->run(argc - 1, argv + 1);
-	return unknown_command(argv[1]);
+	return run_command(argv[1], argc - 1, argv + 1);
 }

@@ -6,16 +6,8 @@
 #include <argp.h>
 
 #include "base/error.h"
+#include "base/exit_code.h"
 #include "base/output.h"
-
-/* What dwell's exit status means. */
-enum exit_code {
-	EXIT_DONE = 0,	       /* done, checks passed */
-	EXIT_NOT_RUN = 1,      /* could not run */
-	EXIT_USAGE = 2,	       /* wrong command line */
-	EXIT_CHECK_FAILED = 3, /* ran, and a check failed */
-	EXIT_INCONCLUSIVE = 4,
-};
 
 #define COMMAND_OUTPUTS 2
 
@@ -39,6 +31,9 @@ int command_main(int argc, char **argv);
 
 /* NULL: there is none of that name. */
 const struct command *command_find(const char *name);
+
+/* -EINVAL: there is none; the error says which was meant. */
+int command_check(const char *name, struct error *error) must_check;
 
 /*
  * Writes what is left to standard output. 0, or a negative errno; an error without text if its

@@ -14,7 +14,7 @@
 #include "command/guest_options.h"
 #include "command/outputs.h"
 #include "guest/image.h"
-#include "view/guest.h"
+#include "guest/outcome.h"
 
 #define UNPACKING_BYTES (128 << 20) /* what a kernel and a command need besides their files */
 

@@ -9,7 +9,4 @@
 /* Or lists the named topologies. Returns an enum exit_code. */
 int guest_matrix_run(const struct guest_matrix_options *options);
 
-/* CPUs that this process may use. */
-unsigned int guest_matrix_host_cpus(void);
-
 #endif

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "command/guest_matrix.h"
-#include "view/guest.h"
+#include "matrix/fields.h"
+#include "matrix/runner.h"
 
 #define JOBS_MAX 1024
 
@@ -34,20 +35,11 @@ static const struct argp_option argp_options[] = {
 	{0},
 };
 
-unsigned int guest_matrix_host_cpus(void)
-{
-	cpu_set_t set;
-	long count = sched_getaffinity(0, sizeof(set), &set) < 0 ? sysconf(_SC_NPROCESSORS_ONLN)
-								 : CPU_COUNT(&set);
-
-	return count > 0 ? (unsigned int)count : 1;
-}
-
 void guest_matrix_options_init(struct guest_matrix_options *options, struct parsing *parsing)
 {
 	/* emulated, 4 CPUs on one of the host's still boot within a few times the time of one */
 	*options = (struct guest_matrix_options){.parsing = parsing,
-						 .max_cpus = 4ULL * guest_matrix_host_cpus()};
+						 .max_cpus = 4ULL * matrix_host_cpus()};
 }
 
 static int take_option(struct guest_matrix_options *options, int key, const char *value,
@@ -140,7 +132,7 @@ bool guest_matrix_asked(const struct guest_matrix_options *options)
 
 int guest_matrix_check(struct guest_matrix_options *options, bool has_command, struct error *error)
 {
-	if (result_options_end(&options->output, &guest_matrix_schema, ~0U, error) < 0)
+	if (result_options_end(&options->output, &matrix_schema, ~0U, error) < 0)
 		return -EINVAL;
 	if (options->list)
 		return 0;

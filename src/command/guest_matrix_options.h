@@ -8,7 +8,7 @@
 
 #include "command/result_options.h"
 #include "command/watch_options.h"
-#include "guest/matrix.h"
+#include "matrix/matrix.h"
 
 #define GUEST_MATRIX_HANDED_MAX 300
 

@@ -248,7 +248,7 @@ def test_every_field_and_key_is_in_the_pages(tmp_path):
     assert not [key for key in found if f'"{key}"' not in page and f"`{key}`" not in page]
 
     manual = (TOP / "docs" / "man" / "dwell-guest.1.in").read_text()
-    reader = (TOP / "src" / "command" / "guest_matrix_yaml.c").read_text()
+    reader = (TOP / "src" / "matrix" / "yaml.c").read_text()
     table = re.search(r"matrix_keys\[\] = \{(.*?)\};", reader, re.S).group(1)
     names = re.findall(r'\{"([a-z]+)"', table)
     assert len(names) == 8

@@ -3,7 +3,7 @@
 #ifndef DWELL_UNIT_GUEST_MATRIX_FILES_H
 #define DWELL_UNIT_GUEST_MATRIX_FILES_H
 
-#include "command/guest_matrix_yaml.h"
+#include "matrix/yaml.h"
 
 /* Files that are here in place of a kernel, and of schedulers. */
 #define SOME	   "/proc/self/exe"
@@ -15,7 +15,7 @@ static inline void read_matrix(struct matrix *matrix, const char *text)
 	struct error error = {""};
 
 	matrix_init(matrix);
-	if (guest_matrix_read_text(matrix, text, "m.yaml", &error) < 0)
+	if (matrix_read_text(matrix, text, "m.yaml", &error) < 0)
 		fail_msg("%s", error.text);
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "guest/image.h"
-#include "guest/matrix.h"
+#include "matrix/matrix.h"
 
 #define CHUNK_BYTES (256 * 1024)
 

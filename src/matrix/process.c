@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* memfd_create */
-#include "command/guest_matrix_process.h"
+#include "matrix/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/forked.h"
-#include "command/guest_matrix_judge.h"
+#include "matrix/judge.h"
 
-const char *guest_matrix_program = "/proc/self/exe";
+const char *matrix_program = "/proc/self/exe";
 
 static int add_all(struct matrix_words *words, const char *const *texts, size_t count)
 {
@@ -27,11 +27,11 @@ static int add_all(struct matrix_words *words, const char *const *texts, size_t 
 
 /* With what we are to read: where result and dump go, and the report of `load` as JSON. */
 static int arguments_of(struct matrix_words *ret_words, const struct matrix *matrix,
-			const struct matrix_cell *cell, const struct guest_matrix_process *files)
+			const struct matrix_cell *cell, const struct matrix_process *files)
 {
-	const char *const told[] = {"--result",	 files->result, "--keep-dump",
-				    files->dump, "--",		matrix->command.items[0],
-				    "--json"};
+	const char *const outputs[] = {"--result",  files->result, "--keep-dump",
+				       files->dump, "--",	   matrix->command.items[0],
+				       "--json"};
 	struct matrix_words words = {.items = NULL};
 	int result = matrix_cell_words(matrix, cell, &words);
 	/* the command is at the end, after its "--" */
@@ -44,7 +44,7 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 		result = add_all(ret_words, (const char *const *)words.items, options);
 	/* its first option: what follows may be a command of its own */
 	if (result >= 0)
-		result = add_all(ret_words, told, ARRAY_SIZE(told) - (load ? 0 : 1));
+		result = add_all(ret_words, outputs, ARRAY_SIZE(outputs) - (load ? 0 : 1));
 	if (result >= 0)
 		result = add_all(ret_words, (const char *const *)words.items + options + 2,
 				 matrix->command.count - 1);
@@ -53,32 +53,32 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 }
 
 /* A file in memory, and its name for us and for the guest's process: nothing is left on a disk. */
-static int make_file(const char *name, char path[GUEST_MATRIX_PATH])
+static int make_file(const char *name, char path[MATRIX_PROCESS_PATH])
 {
 	int fd = memfd_create(name, MFD_CLOEXEC);
 
-	snprintf(path, GUEST_MATRIX_PATH, "/proc/%d/fd/%d", getpid(), fd);
+	snprintf(path, MATRIX_PROCESS_PATH, "/proc/%d/fd/%d", getpid(), fd);
 	return fd;
 }
 
-_Noreturn static void become(const struct guest_matrix_process *process, char *const arguments[],
+_Noreturn static void become(const struct matrix_process *process, char *const arguments[],
 			     pid_t parent)
 {
 	forked_prepare(parent, process->out_fd, process->error_fd);
-	execv(guest_matrix_program, arguments);
-	dprintf(STDERR_FILENO, "cannot run %s: %s\n", guest_matrix_program, strerror(errno));
+	execv(matrix_program, arguments);
+	dprintf(STDERR_FILENO, "cannot run %s: %s\n", matrix_program, strerror(errno));
 	_exit(127);
 }
 
-int guest_matrix_process_start(struct guest_matrix_process *process, const struct matrix *matrix,
-			       struct matrix_cell *cell, struct error *error)
+int matrix_process_start(struct matrix_process *process, const struct matrix *matrix,
+			 struct matrix_cell *cell, struct error *error)
 {
 	struct matrix_words arguments = {.items = NULL};
 	pid_t parent = getpid();
 	bool has_files;
 	int result;
 
-	*process = (struct guest_matrix_process){
+	*process = (struct matrix_process){
 		.cell = cell,
 		.command = matrix->command.items[0],
 		.started_ns = clock_monotonic_ns(),
@@ -103,25 +103,24 @@ int guest_matrix_process_start(struct guest_matrix_process *process, const struc
 	if (process->pid < 0)
 		error_set(error, errno, "cannot fork: %s", strerror(errno));
 	process->pid = 0;
-	guest_matrix_process_release(process);
+	matrix_process_release(process);
 	return -EIO;
 }
 
-void guest_matrix_process_end(struct guest_matrix_process *process)
+void matrix_process_end(struct matrix_process *process)
 {
-	kill(process->pid, process->told_ns ? SIGKILL : SIGTERM);
-	if (!process->told_ns)
-		process->told_ns = clock_monotonic_ns();
+	kill(process->pid, process->terminated_ns ? SIGKILL : SIGTERM);
+	if (!process->terminated_ns)
+		process->terminated_ns = clock_monotonic_ns();
 }
 
-int guest_matrix_process_reap(struct guest_matrix_process *process, bool *ret_ended,
-			      struct error *error)
+int matrix_process_reap(struct matrix_process *process, bool *ret_ended, struct error *error)
 {
-	struct guest_matrix_end end = {.command = process->command,
-				       .timed_out = process->timed_out,
-				       .result = process->result,
-				       .out_fd = process->out_fd,
-				       .error_fd = process->error_fd};
+	struct matrix_cell_end end = {.command = process->command,
+				      .timed_out = process->timed_out,
+				      .result = process->result,
+				      .out_fd = process->out_fd,
+				      .error_fd = process->error_fd};
 	pid_t got = waitpid(process->pid, &end.wait_status, WNOHANG);
 	int result = 0;
 
@@ -131,15 +130,15 @@ int guest_matrix_process_reap(struct guest_matrix_process *process, bool *ret_en
 	process->pid = 0;
 	if (got < 0)
 		return error_set(error, errno, "cannot wait for a guest: %s", strerror(errno));
-	if (!process->told_ns || process->timed_out) {
+	if (!process->terminated_ns || process->timed_out) {
 		process->cell->elapsed_ns = clock_monotonic_ns() - process->started_ns;
-		result = guest_matrix_judge(process->cell, &end);
+		result = matrix_judge(process->cell, &end);
 	}
-	guest_matrix_process_release(process);
+	matrix_process_release(process);
 	return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
 }
 
-void guest_matrix_process_release(struct guest_matrix_process *process)
+void matrix_process_release(struct matrix_process *process)
 {
 	const int fds[] = {process->out_fd, process->error_fd, process->result_fd,
 			   process->dump_fd};
@@ -151,6 +150,6 @@ void guest_matrix_process_release(struct guest_matrix_process *process)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	*process = (struct guest_matrix_process){
+	*process = (struct matrix_process){
 		.out_fd = -1, .error_fd = -1, .result_fd = -1, .dump_fd = -1};
 }

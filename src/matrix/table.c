@@ -6,7 +6,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "guest/presets.h"
-#include "view/guest.h"
+#include "matrix/table.h"
 
 #define NAME_COLUMNS	40
 #define VERDICT_COLUMNS 12 /* the longest word */
@@ -220,7 +220,7 @@ static void write_skipped(struct output *out, const struct matrix *matrix)
 	}
 }
 
-void guest_matrix_counts(char *into, size_t room, const struct matrix *matrix)
+void matrix_counts(char *into, size_t room, const struct matrix *matrix)
 {
 	static const enum matrix_verdict order[] = {
 		MATRIX_PASS,  MATRIX_FAIL,    MATRIX_DIED,   MATRIX_INCONCLUSIVE,
@@ -236,7 +236,7 @@ void guest_matrix_counts(char *into, size_t room, const struct matrix *matrix)
 						 matrix_verdicts[order[i]]);
 }
 
-int guest_matrix_table(struct output *out, const struct matrix *matrix)
+int matrix_table(struct output *out, const struct matrix *matrix)
 {
 	struct cell_widths columns = measure(matrix);
 	size_t row = matrix->schedulers.count * matrix->repeat;
@@ -250,12 +250,12 @@ int guest_matrix_table(struct output *out, const struct matrix *matrix)
 		if (matrix->cells[i].verdict > MATRIX_PASS)
 			result = write_explained(out, matrix, &matrix->cells[i]);
 	write_skipped(out, matrix);
-	guest_matrix_counts(counts, sizeof(counts), matrix);
+	matrix_counts(counts, sizeof(counts), matrix);
 	output_format(out, "\n%s\n", counts);
 	return result;
 }
 
-void guest_presets_table(struct output *out)
+void presets_table(struct output *out)
 {
 	char shape[24];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* memrchr */
-#include "command/guest_matrix_judge.h"
+#include "matrix/judge.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,9 +8,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "command/command.h"
+#include "base/exit_code.h"
 #include "emit/read.h"
-#include "view/guest.h"
+#include "guest/outcome.h"
+#include "matrix/fields.h"
 #include "view/load.h"
 
 #define TAIL_BYTES_MAX (16 << 20)  /* of the output: a report's last line is far shorter */
@@ -35,14 +36,13 @@ static uint64_t number_of(const json_t *value)
 		       : UINT64_MAX;
 }
 
-int guest_matrix_take_guest(struct matrix_guest *guest, const struct schema *schema,
-			    const json_t *object)
+int matrix_take_guest(struct matrix_guest *guest, const struct schema *schema, const json_t *object)
 {
 	int result = 0;
 
 	if (!json_is_object(object))
 		return 0;
-	guest->told = true;
+	guest->reported = true;
 	guest->boot_ns = number_of(result_read(schema, object, "boot_ns"));
 	guest->wall_ns = number_of(result_read(schema, object, "wall_ns"));
 	guest->exit = number_of(result_read(schema, object, "exit"));
@@ -193,7 +193,7 @@ static const char *line_from(const char *text, const char *start)
  * With what was said to be wrong: by the command, whose words are not the last ones as ours come
  * after them, by us, or at last.
  */
-static int set_error(struct matrix_cell *cell, const struct guest_matrix_end *end, const char *what)
+static int set_error(struct matrix_cell *cell, const struct matrix_cell_end *end, const char *what)
 {
 	cleanup_free char *text = read_tail(end->error_fd, SAID_BYTES_MAX);
 	const char *last = last_line(text), *said;
@@ -201,7 +201,7 @@ static int set_error(struct matrix_cell *cell, const struct guest_matrix_end *en
 
 	snprintf(start, sizeof(start), "dwell %s: ", end->command);
 	said = line_from(text, start);
-	if (!said && !cell->guest.told)
+	if (!said && !cell->guest.reported)
 		said = line_from(text, "dwell guest: ");
 	if (!said)
 		said = last;
@@ -211,7 +211,7 @@ static int set_error(struct matrix_cell *cell, const struct guest_matrix_end *en
 }
 
 /* The process says nothing of its guest. */
-static int judge_untold(struct matrix_cell *cell, const struct guest_matrix_end *end)
+static int judge_silent(struct matrix_cell *cell, const struct matrix_cell_end *end)
 {
 	char what[64];
 
@@ -223,7 +223,7 @@ static int judge_untold(struct matrix_cell *cell, const struct guest_matrix_end 
 	return set_error(cell, end, what);
 }
 
-static int judge_exit(struct matrix_cell *cell, const struct guest_matrix_end *end)
+static int judge_exit(struct matrix_cell *cell, const struct matrix_cell_end *end)
 {
 	int status = WIFEXITED(end->wait_status) ? WEXITSTATUS(end->wait_status) : -1;
 	uint64_t code = cell->guest.exit;
@@ -238,19 +238,19 @@ static int judge_exit(struct matrix_cell *cell, const struct guest_matrix_end *e
 	if (code == UINT64_MAX)
 		return set_error(cell, end, "the command did not end");
 	if (code == EXIT_DONE)
-		return judge_untold(cell, end);
+		return judge_silent(cell, end);
 	snprintf(what, sizeof(what), "the command ended with status %llu",
 		 (unsigned long long)code);
 	return set_error(cell, end, what);
 }
 
-static int judge_told(struct matrix_cell *cell, const struct guest_matrix_end *end,
-		      const json_t *told, const json_t *report)
+static int judge_reported(struct matrix_cell *cell, const struct matrix_cell_end *end,
+			  const json_t *outcome, const json_t *report)
 {
 	const struct matrix_guest *guest = &cell->guest;
 	const char *state = guest->scheduler_state ? guest->scheduler_state : "";
 	const char *ended = result_read_string(&load_schema, report, "end");
-	const char *error = result_read_string(&guest_schema, told, "error");
+	const char *error = result_read_string(&guest_schema, outcome, "error");
 
 	if (!strcmp(state, "died"))
 		return set(cell, MATRIX_DIED, guest->scheduler_reason);
@@ -270,21 +270,21 @@ static int judge_told(struct matrix_cell *cell, const struct guest_matrix_end *e
 	return judge_exit(cell, end);
 }
 
-int guest_matrix_judge(struct matrix_cell *cell, const struct guest_matrix_end *end)
+int matrix_judge(struct matrix_cell *cell, const struct matrix_cell_end *end)
 {
-	json_t *told = json_load_file(end->result, 0, NULL);
+	json_t *outcome = json_load_file(end->result, 0, NULL);
 	json_t *report = read_report(end->out_fd);
-	int result = guest_matrix_take_guest(&cell->guest, &guest_schema, told);
+	int result = matrix_take_guest(&cell->guest, &guest_schema, outcome);
 
 	if (result >= 0)
-		result = take_dump(&cell->guest, told);
+		result = take_dump(&cell->guest, outcome);
 	if (result >= 0)
 		result = take_checks(cell, report);
-	if (result >= 0 && !cell->guest.told && !end->timed_out)
-		result = judge_untold(cell, end);
+	if (result >= 0 && !cell->guest.reported && !end->timed_out)
+		result = judge_silent(cell, end);
 	else if (result >= 0)
-		result = judge_told(cell, end, told, report);
-	json_decref(told);
+		result = judge_reported(cell, end, outcome, report);
+	json_decref(outcome);
 	json_decref(report);
 	return result;
 }

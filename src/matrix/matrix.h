@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One command in many guests: kernels x topologies x schedulers, and what each of them came to. */
-#ifndef DWELL_GUEST_MATRIX_H
-#define DWELL_GUEST_MATRIX_H
+#ifndef DWELL_MATRIX_MATRIX_H
+#define DWELL_MATRIX_MATRIX_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ struct matrix_topology {
 
 /* What `dwell guest --result` reports; NULL and UINT64_MAX: nothing. */
 struct matrix_guest {
-	bool told; /* anything at all */
+	bool reported; /* anything at all */
 	char *release, *accel;
 	uint64_t boot_ns, wall_ns, exit;
 	char *scheduler_state, *scheduler_reason;
@@ -78,6 +78,8 @@ struct matrix {
 	uint64_t timeout_ns;
 	unsigned int repeat;
 	struct matrix_words command; /* without "dwell" */
+	/* whether dwell has a command of that name, as command_check(); NULL: any is taken */
+	int (*check_command)(const char *name, struct error *error);
 	struct matrix_words options; /* of `dwell guest`, for every cell */
 	struct matrix_files files;
 	struct matrix_cell *cells; /* run by run of each, in the order of the lists */

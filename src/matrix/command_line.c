@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guest/matrix.h"
+#include "matrix/matrix.h"
 
 #define MIB (1024 * 1024ULL)
 

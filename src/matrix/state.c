@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/guest_matrix_state.h"
+#include "matrix/state.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "command/guest_matrix_judge.h"
+#include "matrix/judge.h"
 #include "emit/read.h"
-#include "view/guest.h"
+#include "matrix/fields.h"
 
 /* "matrix" as this one has it; NULL: out of memory. */
 static json_t *identity_of(const struct matrix *matrix)
@@ -20,7 +20,7 @@ static json_t *identity_of(const struct matrix *matrix)
 
 	if (output_init(&out, -1) < 0)
 		return NULL;
-	emit_json_object(&json, NULL, &guest_matrix_identity_schema, &item);
+	emit_json_object(&json, NULL, &matrix_identity_schema, &item);
 	if (!out.error)
 		identity = json_loadb(out.buffer, out.used, 0, NULL);
 	output_release(&out);
@@ -87,7 +87,7 @@ static int take_cell(struct matrix_cell *cell, const json_t *from)
 	cell->verdict = verdict_of(from);
 	cell->elapsed_ns =
 		(uint64_t)json_integer_value(result_read(&matrix_cell_schema, from, "elapsed_ns"));
-	result = guest_matrix_take_guest(&cell->guest, &matrix_guest_schema, guest);
+	result = matrix_take_guest(&cell->guest, &matrix_guest_schema, guest);
 	if (result >= 0)
 		result = take_checks(&cell->checks,
 				     result_read(&matrix_cell_schema, from, "checks"));
@@ -110,11 +110,11 @@ static bool has_same_files(const struct matrix *matrix, const struct matrix_cell
 			   const json_t *root)
 {
 	const struct matrix_files *files = &matrix->files;
-	const json_t *others = result_read(&guest_matrix_schema, root, "files.others");
+	const json_t *others = result_read(&matrix_schema, root, "files.others");
 
-	return is_same(result_read(&guest_matrix_schema, root, "files.kernels"), cell->kernel,
+	return is_same(result_read(&matrix_schema, root, "files.kernels"), cell->kernel,
 		       files->kernels[cell->kernel]) &&
-	       is_same(result_read(&guest_matrix_schema, root, "files.schedulers"), cell->scheduler,
+	       is_same(result_read(&matrix_schema, root, "files.schedulers"), cell->scheduler,
 		       files->schedulers[cell->scheduler]) &&
 	       json_is_integer(others) && json_integer_value(others) == files->others;
 }
@@ -142,13 +142,13 @@ static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *
 static int take_file(struct matrix *matrix, const json_t *root, const char *path,
 		     size_t *ret_changed, struct error *error)
 {
-	const json_t *cells = result_read(&guest_matrix_schema, root, "cells");
+	const json_t *cells = result_read(&matrix_schema, root, "cells");
 	int result;
 
-	if (!result_is(&guest_matrix_schema, root))
+	if (!result_is(&matrix_schema, root))
 		return error_set(error, EINVAL, "%s was not written by `dwell guest --matrix`",
 				 path);
-	result = compare(matrix, result_read(&guest_matrix_schema, root, "matrix"), path, error);
+	result = compare(matrix, result_read(&matrix_schema, root, "matrix"), path, error);
 	if (result < 0)
 		return result;
 	if (json_array_size(cells) != matrix->cell_count)
@@ -159,8 +159,8 @@ static int take_file(struct matrix *matrix, const json_t *root, const char *path
 	return 0;
 }
 
-int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_changed,
-			    struct error *error)
+int matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_changed,
+		      struct error *error)
 {
 	cleanup_file FILE *file = fopen(path, "re");
 	json_error_t why;
@@ -181,14 +181,14 @@ int guest_matrix_state_read(struct matrix *matrix, const char *path, size_t *ret
 	return result;
 }
 
-int guest_matrix_state_write(const struct matrix *matrix, const char *path, struct error *error)
+int matrix_state_write(const struct matrix *matrix, const char *path, struct error *error)
 {
 	struct output out;
 	int result;
 
 	if (output_init(&out, -1) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	result = guest_matrix_json(&out, matrix);
+	result = matrix_json(&out, matrix);
 	if (result < 0 || out.error)
 		result = error_set(error, ENOMEM, "out of memory");
 	else

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Every kind of line that dwell writes. */
+#include "guest/outcome.h"
+#include "matrix/fields.h"
 #include "view/blocked.h"
 #include "view/compare.h"
 #include "view/doctor.h"
-#include "view/guest.h"
 #include "view/load.h"
 #include "view/view.h"
 
 const struct schema *const result_schemas[] = {
-	&interval_schema,	 &child_schema,	       &stall_schema,
-	&blocked_schema,	 &worker_schema,       &load_schema,
-	&guest_schema,		 &guest_matrix_schema, &compare_load_schema,
-	&compare_blocked_schema, &doctor_schema,       NULL,
+	&interval_schema,	 &child_schema,	 &stall_schema,
+	&blocked_schema,	 &worker_schema, &load_schema,
+	&guest_schema,		 &matrix_schema, &compare_load_schema,
+	&compare_blocked_schema, &doctor_schema, NULL,
 };

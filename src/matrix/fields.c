@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "version.h"
-#include "view/guest.h"
+#include "matrix/fields.h"
 
 /* Rows of the matrix have this as their context. */
 struct matrix_context {
@@ -93,7 +93,7 @@ static const struct field identity_fields[] = {
 	NUMBER_MEMBER(struct matrix, repeat, "repeat", "runs of each cell"),
 };
 
-const struct schema guest_matrix_identity_schema = {
+const struct schema matrix_identity_schema = {
 	.name = "matrix", .help = "what the file says", SCHEMA_FIELDS(identity_fields)};
 
 /* Checksums. */
@@ -217,7 +217,7 @@ VALUE_GETTER(get_cell_elapsed, value_unless_unknown, cell_of(item)->elapsed_ns, 
 FIELD_GETTER(get_cell_guest)
 {
 	value_object(value, &cell_of(item)->guest, NULL);
-	if (!cell_of(item)->guest.told)
+	if (!cell_of(item)->guest.reported)
 		value_null(value);
 }
 
@@ -276,7 +276,7 @@ VALUE_GETTER(get_version, value_string, DWELL_VERSION)
 
 static const struct field matrix_fields[] = {
 	STRING_FIELD("dwell", get_version, "version"),
-	OBJECT_FIELD("matrix", get_same_row, &guest_matrix_identity_schema, "what the file says"),
+	OBJECT_FIELD("matrix", get_same_row, &matrix_identity_schema, "what the file says"),
 	OBJECT_FIELD("files", get_same_row, &files_schema, "CRC-32 of what is in files"),
 	LIST_FIELD("cells", get_cells, NULL, &matrix_cell_schema,
 		   "by kernel, topology, scheduler and run"),
@@ -289,13 +289,13 @@ static const struct field matrix_fields[] = {
 	COUNT_FIELD(MATRIX_PENDING, "not_run", "not run yet"),
 };
 
-const struct schema guest_matrix_schema = {.name = "guest-matrix",
-					   .help = "what many guests came to",
-					   .version = 1,
-					   SCHEMA_FIELDS(matrix_fields),
-					   .table = "cell"};
+const struct schema matrix_schema = {.name = "guest-matrix",
+				     .help = "what many guests came to",
+				     .version = 1,
+				     SCHEMA_FIELDS(matrix_fields),
+				     .table = "cell"};
 
-int guest_matrix_emit(const struct emit *emit, const struct matrix *matrix)
+int matrix_emit(const struct emit *emit, const struct matrix *matrix)
 {
 	struct output command;
 	int result = output_init(&command, -1);
@@ -309,10 +309,10 @@ int guest_matrix_emit(const struct emit *emit, const struct matrix *matrix)
 	return result;
 }
 
-int guest_matrix_json(struct output *out, const struct matrix *matrix)
+int matrix_json(struct output *out, const struct matrix *matrix)
 {
 	struct emit emit = {
-		.format = &format_json, .schema = &guest_matrix_schema, .levels = ~0U, .out = out};
+		.format = &format_json, .schema = &matrix_schema, .levels = ~0U, .out = out};
 
-	return guest_matrix_emit(&emit, matrix);
+	return matrix_emit(&emit, matrix);
 }

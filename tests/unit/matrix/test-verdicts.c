@@ -8,10 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "command/guest_matrix_judge.h"
-#include "command/guest_matrix_state.h"
-#include "guest/matrix-files.h"
-#include "view/guest.h"
+#include "matrix/judge.h"
+#include "matrix/state.h"
+#include "matrix/matrix-files.h"
+#include "matrix/fields.h"
+#include "matrix/table.h"
 
 static char directory[] = "/tmp/dwell-test-verdicts.XXXXXX";
 
@@ -81,17 +82,17 @@ CASE(what_a_guest_leaves_gives_the_verdict)
 	for (size_t i = 0; i < ARRAY_SIZE(lefts); i++) {
 		const struct left *left = &lefts[i];
 		struct matrix_cell cell = {.reason = NULL};
-		struct guest_matrix_end end = {.wait_status = left->wait_status,
-					       .timed_out = left->timed_out,
-					       .command = "load",
-					       .result = path,
-					       .out_fd = file_of(left->out),
-					       .error_fd = file_of(left->said)};
+		struct matrix_cell_end end = {.wait_status = left->wait_status,
+					      .timed_out = left->timed_out,
+					      .command = "load",
+					      .result = path,
+					      .out_fd = file_of(left->out),
+					      .error_fd = file_of(left->said)};
 
 		matrix_cell_reset(&cell);
 		if (left->result)
 			write_file(path, left->result);
-		assert_int_equal(guest_matrix_judge(&cell, &end), 0);
+		assert_int_equal(matrix_judge(&cell, &end), 0);
 		if (cell.verdict != left->verdict || !cell.reason != !left->reason ||
 		    (left->reason && strncmp(cell.reason, left->reason, strlen(left->reason)) != 0))
 			fail_msg("%zu: %s: %s", i, matrix_verdicts[cell.verdict],
@@ -118,11 +119,11 @@ static void run_cells(struct matrix *matrix)
 	snprintf(dump, sizeof(dump), "%s/dump", directory);
 	write_file(dump, "sched_ext: gone\n");
 	for (size_t i = 0; i < 3; i++) {
-		struct guest_matrix_end end = {.wait_status = i ? STATUS(3) : 0,
-					       .command = "load",
-					       .result = path,
-					       .out_fd = file_of(i == 1 ? report : ""),
-					       .error_fd = file_of("")};
+		struct matrix_cell_end end = {.wait_status = i ? STATUS(3) : 0,
+					      .command = "load",
+					      .result = path,
+					      .out_fd = file_of(i == 1 ? report : ""),
+					      .error_fd = file_of("")};
 
 		snprintf(text, sizeof(text),
 			 "{\"release\":\"6.12\",\"accel\":\"tcg\",\"boot_ns\":1,\"exit\":%s,"
@@ -131,7 +132,7 @@ static void run_cells(struct matrix *matrix)
 			 i == 0 ? "0" : "3", i == 2 ? "died" : "alive", dump);
 		write_file(path, text);
 		matrix_cell_reset(&matrix->cells[i]);
-		assert_int_equal(guest_matrix_judge(&matrix->cells[i], &end), 0);
+		assert_int_equal(matrix_judge(&matrix->cells[i], &end), 0);
 		matrix->cells[i].elapsed_ns = 1000 + i;
 		close(end.out_fd);
 		close(end.error_fd);
@@ -150,7 +151,7 @@ CASE(tables_tell_what_fails_where)
 	make_matrix(&matrix, three);
 	run_cells(&matrix);
 	assert_int_equal(output_init(&out, -1), 0);
-	assert_int_equal(guest_matrix_table(&out, &matrix), 0);
+	assert_int_equal(matrix_table(&out, &matrix), 0);
 	output_char(&out, '\0');
 	assert_string_equal(
 		out.buffer,
@@ -193,7 +194,7 @@ CASE(tables_of_several_kernels_and_runs_show_the_worst)
 	matrix.cells[3].verdict = MATRIX_DIED;
 	matrix.cells[4].verdict = MATRIX_FAIL;
 	assert_int_equal(output_init(&out, -1), 0);
-	assert_int_equal(guest_matrix_table(&out, &matrix), 0);
+	assert_int_equal(matrix_table(&out, &matrix), 0);
 	output_char(&out, '\0');
 	assert_line(&out, "KERNEL  TOPOLOGY   CPUS  none        ");
 	assert_line(&out, "auto    tiny-2llc     4  fail 1/3");
@@ -216,7 +217,7 @@ CASE(hostile_words_cannot_break_the_table)
 	assert_int_equal(matrix_words_add(&matrix.cells[0].checks, "ch\033eck"), 0);
 	assert_int_equal(matrix_words_add(&matrix.cells[0].checks, "te\rxt"), 0);
 	assert_int_equal(output_init(&out, -1), 0);
-	assert_int_equal(guest_matrix_table(&out, &matrix), 0);
+	assert_int_equal(matrix_table(&out, &matrix), 0);
 	output_char(&out, '\0');
 	assert_null(strpbrk(out.buffer, "\033\r"));
 	assert_line(&out, "fail  tiny-2llc, no scheduler: a?[2Jb?c");
@@ -230,7 +231,7 @@ static char *json_of(const struct matrix *matrix)
 	char *text;
 
 	assert_int_equal(output_init(&out, -1), 0);
-	assert_int_equal(guest_matrix_json(&out, matrix), 0);
+	assert_int_equal(matrix_json(&out, matrix), 0);
 	text = strndup(out.buffer, out.used);
 	output_release(&out);
 	return text;
@@ -248,9 +249,9 @@ CASE(verdicts_are_read_back_as_they_were)
 	make_matrix(&matrix, three);
 	run_cells(&matrix);
 	assert_string_equal(matrix.cells[2].guest.dump, "sched_ext: gone\n");
-	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	assert_int_equal(matrix_state_write(&matrix, path, &error), 0);
 	make_matrix(&again, three);
-	assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+	assert_int_equal(matrix_state_read(&again, path, &changed, &error), 0);
 	assert_int_equal(changed, 0);
 	before = json_of(&matrix);
 	after = json_of(&again);
@@ -271,14 +272,14 @@ CASE(errors_are_run_again)
 	make_matrix(&matrix, three);
 	run_cells(&matrix);
 	matrix.cells[0].verdict = MATRIX_ERROR;
-	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	assert_int_equal(matrix_state_write(&matrix, path, &error), 0);
 	make_matrix(&again, three);
-	assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+	assert_int_equal(matrix_state_read(&again, path, &changed, &error), 0);
 	assert_int_equal(changed, 0);
 	assert_int_equal(again.cells[0].verdict, MATRIX_PENDING);
 	assert_null(again.cells[0].guest.release);
 	unlink(path);
-	assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+	assert_int_equal(matrix_state_read(&again, path, &changed, &error), 0);
 	assert_int_equal(changed, 0);
 }
 
@@ -291,7 +292,7 @@ CASE(cells_of_files_that_have_changed_are_run_again)
 	snprintf(path, sizeof(path), "%s/state", directory);
 	make_matrix(&matrix, three);
 	run_cells(&matrix);
-	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	assert_int_equal(matrix_state_write(&matrix, path, &error), 0);
 	/* none, the first scheduler, the command or the kernel */
 	for (int i = 0; i < 4; i++) {
 		struct matrix cleanup_matrix again;
@@ -301,7 +302,7 @@ CASE(cells_of_files_that_have_changed_are_run_again)
 		again.files.schedulers[1] += i == 1;
 		again.files.others += i == 2;
 		again.files.kernels[0] += i == 3;
-		assert_int_equal(guest_matrix_state_read(&again, path, &changed, &error), 0);
+		assert_int_equal(matrix_state_read(&again, path, &changed, &error), 0);
 		assert_int_equal(changed, i == 0 ? 0 : i == 1 ? 1 : 3);
 		assert_int_equal(again.cells[0].verdict, i < 2 ? MATRIX_PASS : MATRIX_PENDING);
 		assert_int_equal(again.cells[1].verdict, i < 1 ? MATRIX_FAIL : MATRIX_PENDING);
@@ -326,14 +327,14 @@ CASE(verdicts_of_another_matrix_are_refused)
 
 	snprintf(path, sizeof(path), "%s/state", directory);
 	make_matrix(&matrix, three);
-	assert_int_equal(guest_matrix_state_write(&matrix, path, &error), 0);
+	assert_int_equal(matrix_state_write(&matrix, path, &error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		struct matrix cleanup_matrix other;
 		size_t changed;
 		char wanted[64];
 
 		make_matrix(&other, others[i][0]);
-		assert_int_equal(guest_matrix_state_read(&other, path, &changed, &error), -EINVAL);
+		assert_int_equal(matrix_state_read(&other, path, &changed, &error), -EINVAL);
 		snprintf(wanted, sizeof(wanted), "another matrix: `%s`", others[i][1]);
 		if (!strstr(error.text, wanted))
 			fail_msg("%s: %s", others[i][1], error.text);
@@ -359,7 +360,7 @@ CASE(files_that_are_none_of_ours_are_refused)
 		size_t changed;
 
 		write_file(path, texts[i]);
-		assert_int_equal(guest_matrix_state_read(&matrix, path, &changed, &error), -EINVAL);
+		assert_int_equal(matrix_state_read(&matrix, path, &changed, &error), -EINVAL);
 		assert_non_null(strstr(error.text, path));
 		assert_int_equal(changed, 0);
 	}

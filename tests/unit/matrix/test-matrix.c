@@ -5,7 +5,8 @@
 #include <errno.h>
 
 #include "base/duration.h"
-#include "guest/matrix-files.h"
+#include "command/command.h"
+#include "matrix/matrix-files.h"
 
 CASE(a_file_says_all_there_is)
 {
@@ -88,8 +89,8 @@ CASE(mistakes_are_told_with_their_place)
 		struct error error = {""};
 
 		matrix_init(&matrix);
-		assert_int_equal(guest_matrix_read_text(&matrix, wrong[i][0], "m.yaml", &error),
-				 -EINVAL);
+		matrix.check_command = command_check;
+		assert_int_equal(matrix_read_text(&matrix, wrong[i][0], "m.yaml", &error), -EINVAL);
 		if (!strstr(error.text, wrong[i][1]))
 			fail_msg("%s-> %s", wrong[i][0], error.text);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/guest_matrix_yaml.h"
+#include "matrix/yaml.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/duration.h"
 #include "base/similar.h"
 #include "base/size.h"
-#include "command/describe.h"
 #include "load/yaml_reader.h"
 
 #define LIST_MAX 1000 /* each is compared with all others */
@@ -204,19 +203,18 @@ static int split_words(struct matrix_words *words, const char *text, struct erro
 	return 0;
 }
 
-static int check_command(const char *name, struct error *error)
+static int check_command(const struct matrix *matrix, struct error *error)
 {
-	struct similar similar = {.wanted = name};
+	const char *name = matrix->command.count ? matrix->command.items[0] : NULL;
 
+	if (!name)
+		return error_set(error, EINVAL, "which command? `load steady`");
 	if (!strcmp(name, "guest"))
 		return error_set(error, EINVAL, "a guest within a guest is not tried");
 	/* another program, which each guest has to find */
-	if (strchr(name, '/') || command_find(name))
+	if (strchr(name, '/') || !matrix->check_command)
 		return 0;
-	for (size_t i = 0; i < command_count; i++)
-		similar_try(&similar, commands[i]->name);
-	return similar_error(error, EINVAL, &similar, "; `dwell --help` lists them",
-			     "no command '%s'", name);
+	return matrix->check_command(name, error);
 }
 
 static int take_command(struct yaml_reader *reader, const yaml_node_t *value, void *into,
@@ -235,8 +233,7 @@ static int take_command(struct yaml_reader *reader, const yaml_node_t *value, vo
 	}
 	if (result < 0)
 		return result;
-	return command->count ? check_command(command->items[0], error)
-			      : error_set(error, EINVAL, "which command? `load steady`");
+	return check_command(into, error);
 }
 
 static const struct yaml_key matrix_keys[] = {
@@ -267,8 +264,7 @@ static int complete(struct matrix *matrix, const char *name, struct error *error
 	return matrix->topology_count ? 0 : matrix_add_topology(matrix, "1n1l2c1t", error);
 }
 
-int guest_matrix_read_text(struct matrix *matrix, const char *text, const char *name,
-			   struct error *error)
+int matrix_read_text(struct matrix *matrix, const char *text, const char *name, struct error *error)
 {
 	struct yaml_reader reader = {.name = name};
 	const yaml_node_t *root;
@@ -284,11 +280,10 @@ int guest_matrix_read_text(struct matrix *matrix, const char *text, const char *
 	return result < 0 ? result : complete(matrix, name, error);
 }
 
-int guest_matrix_read_file(struct matrix *matrix, const char *path, struct error *error)
+int matrix_read_file(struct matrix *matrix, const char *path, struct error *error)
 {
 	cleanup_free char *text = NULL;
 	int result = yaml_read_file(path, &text, error);
 
-	return result < 0 ? result
-			  : guest_matrix_read_text(matrix, text, yaml_file_name(path), error);
+	return result < 0 ? result : matrix_read_text(matrix, text, yaml_file_name(path), error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/guest_matrix_progress.h"
+#include "matrix/progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "base/print.h"
 #include "base/text.h"
 
-void guest_matrix_progress_init(struct guest_matrix_progress *progress)
+void matrix_progress_init(struct matrix_progress *progress)
 {
-	*progress = (struct guest_matrix_progress){.shown = isatty(STDERR_FILENO)};
+	*progress = (struct matrix_progress){.shown = isatty(STDERR_FILENO)};
 }
 
-void guest_matrix_progress_clear(struct guest_matrix_progress *progress)
+void matrix_progress_clear(struct matrix_progress *progress)
 {
 	if (progress->drawn)
 		fputs("\r\033[K", stderr);
@@ -30,14 +30,14 @@ static size_t terminal_columns(void)
 	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
 }
 
-void guest_matrix_progress_cell(struct guest_matrix_progress *progress, const struct matrix *matrix,
-				const struct matrix_cell *cell)
+void matrix_progress_cell(struct matrix_progress *progress, const struct matrix *matrix,
+			  const struct matrix_cell *cell)
 {
 	char title[512], elapsed[16], line[1024], shown[1024];
 
 	if (!progress->shown)
 		return;
-	guest_matrix_progress_clear(progress);
+	matrix_progress_clear(progress);
 	matrix_cell_title(title, sizeof(title), matrix, cell);
 	duration_format(elapsed, sizeof(elapsed), cell->elapsed_ns);
 	snprintf(line, sizeof(line), "%-12s %6s  %s%s%s", matrix_verdicts[cell->verdict], elapsed,
@@ -46,8 +46,8 @@ void guest_matrix_progress_cell(struct guest_matrix_progress *progress, const st
 	print_text(stderr, "%s\n", shown);
 }
 
-void guest_matrix_progress_show(struct guest_matrix_progress *progress, const struct matrix *matrix,
-				const struct guest_matrix_process *processes, size_t running)
+void matrix_progress_show(struct matrix_progress *progress, const struct matrix *matrix,
+			  const struct matrix_process *processes, size_t running)
 {
 	size_t counts[MATRIX_VERDICTS], used;
 	uint64_t now_ns = clock_monotonic_ns();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "guest/matrix.h"
+#include "matrix/matrix.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What `dwell guest --result` says of a guest. docs/formats/json.md is the contract. */
-#include "view/guest.h"
+#include "guest/outcome.h"
 
 static const struct guest_outcome *outcome_of(const struct item *item)
 {
