@@ -8,7 +8,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "command/compare.h"
-#include "command/replay.h"
+#include "session/replay.h"
 #include "emit/read.h"
 #include "model/comparison.h"
 #include "model/stalls.h"

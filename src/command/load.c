@@ -9,7 +9,7 @@
 #include "base/print.h"
 #include "command/command.h"
 #include "command/load_list.h"
-#include "command/load_observer.h"
+#include "session/load_observer.h"
 #include "command/load_options.h"
 #include "command/load_progress.h"
 #include "command/load_store.h"

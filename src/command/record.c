@@ -7,7 +7,8 @@
 #include "base/print.h"
 #include "base/size.h"
 #include "command/command.h"
-#include "command/watch.h"
+#include "command/watch_options.h"
+#include "session/watch.h"
 
 enum {
 	OPTION_FORCE = 512,
@@ -108,7 +109,7 @@ static void tell(const struct record *record, const struct watch *watch)
 	if (record->progress)
 		fputs("\r\033[K", stderr);
 	print_text(stderr, "%s: %llu intervals, %s, lost %llu\n", record->path,
-		   (unsigned long long)watch->told, size,
+		   (unsigned long long)watch->shown, size,
 		   (unsigned long long)losses_all(&record->losses));
 }
 
@@ -123,7 +124,7 @@ static int run(struct record *record, struct error *error)
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0) {
-		watch_tell_source(&watch, "record");
+		watch_report_source(&watch, "record");
 		result = watch_run(&watch, error);
 	}
 	if (result >= 0)

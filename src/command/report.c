@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "command/command.h"
-#include "command/replay.h"
+#include "session/replay.h"
 #include "command/result_options.h"
 #include "command/watch_options.h"
 #include "model/group.h"

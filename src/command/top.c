@@ -6,10 +6,10 @@
 
 #include "base/print.h"
 #include "command/command.h"
-#include "command/replay.h"
+#include "session/replay.h"
 #include "command/top_options.h"
 #include "command/top_tui.h"
-#include "command/watch.h"
+#include "session/watch.h"
 #include "tui/terminal.h"
 
 struct top {
@@ -85,7 +85,7 @@ static int show_live(struct top *top, struct audience audience, struct error *er
 	if (result >= 0)
 		result = begin(top, error);
 	if (result >= 0) {
-		watch_tell_source(&watch, "top");
+		watch_report_source(&watch, "top");
 		result = watch_run(&watch, error);
 	}
 	watch_release(&watch);

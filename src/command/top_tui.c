@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "base/duration.h"
-#include "command/replay.h"
+#include "session/replay.h"
 #include "command/tui.h"
-#include "command/watch.h"
+#include "session/watch.h"
 #include "tui/top_screen.h"
 
 struct top_tui {
@@ -252,7 +252,7 @@ static int run_replay(struct top_tui *tui, const struct top_options *options, st
 int top_tui_replay(struct top_options *options, struct error *error)
 {
 	struct loop loop = {.epoll_fd = -1};
-	struct replay replay = {.told = 0};
+	struct replay replay = {.shown = 0};
 	struct top_tui tui = {.replay = &replay};
 	int result;
 

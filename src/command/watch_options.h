@@ -7,17 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/source.h"
-#include "capture/target.h"
-
-struct watch_options {
-	struct targets targets;
-	char **command; /* NULL = none */
-	uint64_t interval_ns;
-	uint64_t duration_ns; /* 0 = no end */
-	uint64_t count;	      /* 0 = no end */
-	enum source_choice source;
-};
+#include "session/watch.h"
 
 /* A mistake in a command line, kept until parsing has come to its end. */
 struct parsing {

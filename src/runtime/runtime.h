@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbol/span_marks.h"
 
 /* What a function polls. */
 enum runtime_polls {
@@ -35,15 +36,10 @@ struct runtime_plan {
 	char why[256]; /* it was chosen */
 };
 
-/* How its functions are called on the stacks of its threads; as struct span_marks. */
-struct runtime_marks {
-	const char *poll, *harness, *worker, *single, *pool, *root, *names[2];
-};
-
 struct runtime_ops {
 	const char *name;
 	const char *summary;
-	struct runtime_marks marks;
+	struct span_marks marks;
 	bool reads_files; /* of the process: find() is called in a helper (base/helper.h) */
 	/*
 	 * Looks for the runtime in a process; `symbols`: a file with the symbols of its program,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One snapshot of a source, with the threads that are ending meanwhile. */
-#ifndef DWELL_COMMAND_SNAPSHOT_H
-#define DWELL_COMMAND_SNAPSHOT_H
+#ifndef DWELL_SESSION_SNAPSHOT_H
+#define DWELL_SESSION_SNAPSHOT_H
 
 #include "capture/source.h"
 #include "model/interval.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who gets to see intervals, whether they are measured now or come from a recording. */
-#ifndef DWELL_COMMAND_AUDIENCE_H
-#define DWELL_COMMAND_AUDIENCE_H
+#ifndef DWELL_SESSION_AUDIENCE_H
+#define DWELL_SESSION_AUDIENCE_H
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * The accounting of `dwell top` over the workers of a run, from outside: from when they all exist
  * and none has begun, to their ends.
  */
-#ifndef DWELL_COMMAND_LOAD_OBSERVER_H
-#define DWELL_COMMAND_LOAD_OBSERVER_H
+#ifndef DWELL_SESSION_LOAD_OBSERVER_H
+#define DWELL_SESSION_LOAD_OBSERVER_H
 
 #include "load/outcome.h"
 

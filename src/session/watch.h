@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Watching live: a source, a timer, signals, the targets' end, and a command that is run. */
-#ifndef DWELL_COMMAND_WATCH_H
-#define DWELL_COMMAND_WATCH_H
+#ifndef DWELL_SESSION_WATCH_H
+#define DWELL_SESSION_WATCH_H
 
 #include "base/loop.h"
 #include "capture/child.h"
 #include "capture/recorder.h"
-#include "command/audience.h"
-#include "command/watch_options.h"
+#include "capture/source.h"
+#include "capture/target.h"
+#include "session/audience.h"
+
+/* What to watch, how long and from which source. */
+struct watch_options {
+	struct targets targets;
+	char **command; /* NULL = none */
+	uint64_t interval_ns;
+	uint64_t duration_ns; /* 0 = no end */
+	uint64_t count;	      /* 0 = no end */
+	enum source_choice source;
+};
 
 struct watch {
 	struct watch_options *options;
@@ -20,7 +31,7 @@ struct watch {
 	struct loop loop;
 	struct source *source;
 	struct intervals *intervals;
-	uint64_t told;		 /* intervals */
+	uint64_t shown;		 /* intervals */
 	bool interrupted;	 /* once already */
 	struct error sink_error; /* of the audience or the recorder */
 };
@@ -43,7 +54,7 @@ int watch_stop(struct watch *watch, struct error *error) must_check;
  * Where `auto` found less than BPF: one line on standard error that says what is used instead, and
  * what is missing. `program` is the command's name.
  */
-void watch_tell_source(const struct watch *watch, const char *program);
+void watch_report_source(const struct watch *watch, const char *program);
 
 void watch_release(struct watch *watch);
 

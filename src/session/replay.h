@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shows a recording to an audience, as fast as it takes it. */
-#ifndef DWELL_COMMAND_REPLAY_H
-#define DWELL_COMMAND_REPLAY_H
+#ifndef DWELL_SESSION_REPLAY_H
+#define DWELL_SESSION_REPLAY_H
 
 #include "capture/recording.h"
-#include "command/audience.h"
+#include "session/audience.h"
 
 struct replay {
 	struct recording *recording;
 	struct intervals *intervals;
 	struct audience audience;
-	uint64_t told; /* intervals */
-	bool foreign;  /* from another architecture: system calls are shown by number */
+	uint64_t shown; /* intervals */
+	bool foreign;	/* from another architecture: system calls are shown by number */
 	struct error sink_error;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/watch.h"
+#include "session/watch.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "base/sandbox.h"
-#include "command/snapshot.h"
+#include "session/snapshot.h"
 
 /* Sink of the source's records. */
 static int take_record(void *data, const struct wire_header *record)
@@ -38,7 +38,7 @@ static int take_record(void *data, const struct wire_header *record)
 	if (watch->options->targets.count && !interval->row_count && !watch->child.pid)
 		watch->loop.stop = true;
 	result = watch->audience.interval(watch->audience.data, interval, &watch->sink_error);
-	watch->told++;
+	watch->shown++;
 	return result < 0 ? result : 0;
 }
 
@@ -61,7 +61,7 @@ static int on_interval(void *data, struct error *error)
 {
 	struct watch *watch = data;
 
-	if (watch->options->count && watch->told + 1 >= watch->options->count)
+	if (watch->options->count && watch->shown + 1 >= watch->options->count)
 		watch->loop.stop = true;
 	return snapshot(watch, watch->loop.stop, error);
 }
@@ -222,7 +222,7 @@ int watch_run(struct watch *watch, struct error *error)
 	return result < 0 ? result : loop_run(&watch->loop, error);
 }
 
-void watch_tell_source(const struct watch *watch, const char *program)
+void watch_report_source(const struct watch *watch, const char *program)
 {
 	const struct about *about = intervals_about(watch->intervals);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/replay.h"
+#include "session/replay.h"
 
 #include <errno.h>
 
@@ -22,7 +22,7 @@ static int take_record(void *data, const struct wire_header *record)
 		result = intervals_feed(replay->intervals, record, &interval);
 	if (result <= 0)
 		return result;
-	replay->told++;
+	replay->shown++;
 	result = replay->audience.interval(replay->audience.data, interval, &replay->sink_error);
 	return result < 0 ? result : 0;
 }
@@ -38,12 +38,12 @@ int replay_open(struct replay *replay, const char *path, struct error *error)
 int replay_step(struct replay *replay, struct error *error)
 {
 	struct record_sink sink = {take_record, replay};
-	uint64_t before = replay->told;
+	uint64_t before = replay->shown;
 	int result;
 
 	do
 		result = recording_next(replay->recording, sink, error);
-	while (result > 0 && replay->told == before);
+	while (result > 0 && replay->shown == before);
 	if (audience_explains(result, &replay->sink_error))
 		*error = replay->sink_error;
 	return result;

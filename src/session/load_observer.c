@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/load_observer.h"
+#include "session/load_observer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/duration.h"
-#include "command/snapshot.h"
+#include "session/snapshot.h"
 #include "model/interval.h"
 
 _Static_assert(STATES <= OUTCOME_STATES, "outcome.h has no room for all states");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/snapshot.h"
+#include "session/snapshot.h"
 
 #include "base/clock.h"
 #include "base/duration.h"

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/runtime_spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "capture/thread_names.h"
+
+/* The runtime's probes as the source takes them. The strings stay the plan's. */
+static int set_probes(struct span_options *spans, const struct runtime_plan *plan)
+{
+	static const enum span_kind kinds[] = {[POLLS_TASKS] = SPAN_POLL,
+					       [POLLS_POOL_CLOSURES] = SPAN_POOL,
+					       [POLLS_WORKERS] = SPAN_LIFE};
+
+	spans->runtime = plan->runtime->name;
+	spans->turns = plan->turns;
+	spans->marks = plan->runtime->marks;
+	spans->probes = calloc(plan->count ? plan->count : 1, sizeof(*spans->probes));
+	if (!spans->probes)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->count; i++)
+		spans->probes[i] = (struct span_probe){
+			.path = plan->probes[i].path,
+			.offset = plan->probes[i].offset,
+			.kind = kinds[plan->probes[i].polls],
+			.type = plan->probes[i].type,
+		};
+	spans->probe_count = plan->count;
+	return 0;
+}
+
+static int check_prefix(const struct span_options *spans, struct error *error)
+{
+	char names[160];
+	size_t matching;
+
+	if (!thread_names(spans->pid, spans->prefix, &matching, names, sizeof(names)) || matching)
+		return 0;
+	return error_set(error, ENOENT,
+			 "--workers: no thread of process %u is named %s…: there are %s",
+			 spans->pid, spans->prefix, names);
+}
+
+int runtime_spans_make(struct span_options *spans, struct runtime_plan *plan,
+		       const struct runtime_ops *runtime, bool is_new, struct error *error)
+{
+	int result = *spans->prefix && !is_new ? check_prefix(spans, error) : 0;
+
+	if (result >= 0)
+		result = runtime_plan_make(plan, runtime, spans->pid, spans->symbols, error);
+	if (result >= 0 && set_probes(spans, plan) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	return result;
+}
+
+void runtime_spans_release(struct span_options *spans, struct runtime_plan *plan)
+{
+	free(spans->probes);
+	spans->probes = NULL;
+	runtime_plan_release(plan);
+}
+
+int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
+			struct error *error)
+{
+	char names[160];
+	size_t count, matching;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (workers[i].last.kind != WIRE_SPAN_POOL)
+			return 0;
+	if (!thread_names(spans->pid, "", &matching, names, sizeof(names)))
+		return 0; /* it has ended: there is nothing to try again with */
+	return error_set(error, ENOENT,
+			 "no worker found: no thread polled a task or waited for events: there are "
+			 "%s (--workers PREFIX says which are workers)",
+			 names);
+}
