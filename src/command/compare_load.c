@@ -6,7 +6,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "command/compare.h"
-#include "command/load_reports.h"
+#include "results/load_reports.h"
 #include "view/compare.h"
 
 static int show(const struct compare_options *options, const struct load_comparison *comparison,

@@ -12,7 +12,7 @@
 #include "session/load_observer.h"
 #include "command/load_options.h"
 #include "command/load_progress.h"
-#include "command/load_store.h"
+#include "results/load_store.h"
 #include "load/outcome.h"
 #include "view/load.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/load_report.h"
+#include "results/load_report.h"
 
 #include <errno.h>
 #include <limits.h>

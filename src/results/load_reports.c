@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/load_reports.h"
+#include "results/load_reports.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command/load_report.h"
+#include "results/load_report.h"
 
 /* Skips blanks; false at the end. */
 static bool is_more(FILE *file)

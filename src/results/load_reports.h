@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads what `dwell load --json` printed, or --save kept. */
-#ifndef DWELL_COMMAND_LOAD_REPORTS_H
-#define DWELL_COMMAND_LOAD_REPORTS_H
+#ifndef DWELL_RESULTS_LOAD_REPORTS_H
+#define DWELL_RESULTS_LOAD_REPORTS_H
 
 #include "load/compare.h"
 

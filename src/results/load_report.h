@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Takes the JSON lines of `dwell load` to what is compared: docs/formats/json.md. */
-#ifndef DWELL_COMMAND_LOAD_REPORT_H
-#define DWELL_COMMAND_LOAD_REPORT_H
+#ifndef DWELL_RESULTS_LOAD_REPORT_H
+#define DWELL_RESULTS_LOAD_REPORT_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs that are kept: a directory each, never overwritten. */
-#ifndef DWELL_COMMAND_LOAD_STORE_H
-#define DWELL_COMMAND_LOAD_STORE_H
+#ifndef DWELL_RESULTS_LOAD_STORE_H
+#define DWELL_RESULTS_LOAD_STORE_H
 
 #include <limits.h>
 
