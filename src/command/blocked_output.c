@@ -103,19 +103,19 @@ static int keep_export(struct blocked_output *output, const struct blocked_summa
 		       : 0;
 }
 
-static int write_summary(struct blocked_output *output, const struct blocked_summary *summary,
-			 struct error *error)
+static int write_page(struct output *out, const void *summary)
 {
-	const struct result_options *options = &output->options->output;
-	struct emit emit;
-	int result = emit_begin(&emit, options->format, &blocked_schema, ~0U, options->fields,
-				&output->output, error);
-
-	if (result >= 0 && blocked_emit(&emit, summary) < 0)
-		result = error_set(error, ENOMEM, "out of memory");
-	emit_end(&emit);
-	return result;
+	blocked_table(out, summary);
+	return 0;
 }
+
+static int emit_summary(const struct emit *emit, const void *summary)
+{
+	return blocked_emit(emit, summary);
+}
+
+static const struct result_kind kind = {
+	.schema = &blocked_schema, .page = write_page, .emit = emit_summary};
 
 int blocked_output_end(struct blocked_output *output, struct stalls *stalls,
 		       const struct about *about, struct error *error)
@@ -131,10 +131,7 @@ int blocked_output_end(struct blocked_output *output, struct stalls *stalls,
 		return result;
 	if (!summary.top && (!format || format == &format_table))
 		summary.top = DEFAULT_ROWS;
-	if (!format)
-		blocked_table(&output->output, &summary);
-	else
-		result = write_summary(output, &summary, error);
+	result = result_write(&output->options->output, &kind, &summary, &output->output, error);
 	return result < 0 ? result : command_write(&output->output, error);
 }
 

@@ -9,57 +9,41 @@
 
 #define DEFAULT_ROWS 20
 
-struct compared_pair {
-	const struct compare_options *options;
-	struct compared_side sides[2];
-	struct comparison comparison;
-};
-
-static int show(const struct compared_pair *pair, struct error *error)
+static int write_page(struct output *out, const void *result)
 {
-	struct blocked_comparison row = {.paths = pair->options->paths,
-					 .sides = {&pair->sides[0], &pair->sides[1]},
-					 .comparison = &pair->comparison};
-	struct item item = {&row, NULL};
-	struct output output;
-	int result = 0;
-
-	if (output_init(&output, STDOUT_FILENO) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	if (pair->options->output.format)
-		result = result_write(&pair->options->output, &compare_blocked_schema, &item,
-				      &output, error);
-	else
-		compare_blocked_table(&output, &row,
-				      pair->options->top ? (size_t)pair->options->top
-							 : DEFAULT_ROWS);
-	if (result >= 0)
-		result = command_write(&output, error);
-	output_release(&output);
-	return result;
+	compare_blocked_table(out, result);
+	return 0;
 }
+
+static const struct result_kind kind = {.schema = &compare_blocked_schema, .page = write_page};
 
 int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,
 		    struct error *error)
 {
-	struct compared_pair pair = {.options = options};
-	const struct comparison *comparison = &pair.comparison;
+	struct compared_side sides[2] = {{.duration_ns = 0}};
+	struct comparison comparison = {.share_a = 0};
+	const struct blocked_comparison row = {
+		.paths = options->paths,
+		.sides = {&sides[0], &sides[1]},
+		.comparison = &comparison,
+		.top = options->top ? (size_t)options->top : DEFAULT_ROWS,
+	};
 	int result = 0;
 
 	for (int i = 0; result >= 0 && i < 2; i++)
-		result = blocked_side_read(&pair.sides[i], options->paths[i], error);
-	if (result >= 0 && comparison_make(&pair.comparison, &pair.sides[0], &pair.sides[1]) < 0)
+		result = blocked_side_read(&sides[i], options->paths[i], error);
+	if (result >= 0 && comparison_make(&comparison, &sides[0], &sides[1]) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
-		result = show(&pair, error);
+		result = result_print(&options->output, &kind, &row, error);
 	if (result >= 0 && options->worse_given &&
-	    comparison->share_b > comparison->share_a * (1 + options->worse)) {
+	    comparison.share_b > comparison.share_a * (1 + options->worse)) {
 		print_text(stderr, "dwell compare: %s is worse by more than %g %%\n",
 			   options->paths[1], 100 * options->worse);
 		*ret_code = EXIT_CHECK_FAILED;
 	}
-	comparison_release(&pair.comparison);
+	comparison_release(&comparison);
 	for (int i = 0; i < 2; i++)
-		compared_release(&pair.sides[i]);
+		compared_release(&sides[i]);
 	return result;
 }

@@ -9,32 +9,32 @@
 #include "results/load_reports.h"
 #include "view/compare.h"
 
-static int show(const struct compare_options *options, const struct load_comparison *comparison,
-		struct error *error)
-{
-	const struct result_options *wanted = &options->output;
-	struct emit emit = {.format = NULL};
-	struct output output;
-	int result = 0;
+struct compared {
+	const struct compare_options *options;
+	const struct load_comparison *comparison;
+};
 
-	if (output_init(&output, STDOUT_FILENO) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	if (wanted->format)
-		result = emit_begin(&emit, wanted->format, &compare_load_schema, ~0U,
-				    wanted->fields, &output, error);
-	else
-		compare_table(&output, comparison, options->paths, options->all);
-	if (result >= 0 && wanted->format)
-		compare_emit(&emit, comparison, options->paths);
-	emit_end(&emit);
-	if (result >= 0)
-		result = command_write(&output, error);
-	output_release(&output);
-	return result;
+static int write_page(struct output *out, const void *result)
+{
+	const struct compared *compared = result;
+
+	compare_table(out, compared->comparison, compared->options->paths, compared->options->all);
+	return 0;
 }
 
+static int emit_compared(const struct emit *emit, const void *result)
+{
+	const struct compared *compared = result;
+
+	compare_emit(emit, compared->comparison, compared->options->paths);
+	return 0;
+}
+
+static const struct result_kind kind = {
+	.schema = &compare_load_schema, .page = write_page, .emit = emit_compared};
+
 /* A line for each group that got worse. */
-static void tell_worse(const struct load_comparison *comparison)
+static void report_worse(const struct load_comparison *comparison)
 {
 	char title[256], shown[256];
 
@@ -64,7 +64,7 @@ static enum exit_code judge(const struct load_comparison *comparison)
 	const size_t *verdicts = comparison->verdicts;
 
 	if (verdicts[LOAD_WORSE]) {
-		tell_worse(comparison);
+		report_worse(comparison);
 		return EXIT_CHECK_FAILED;
 	}
 	if (verdicts[LOAD_SAME] || verdicts[LOAD_BETTER])
@@ -79,6 +79,7 @@ int compare_load(const struct compare_options *options, enum exit_code *ret_code
 {
 	struct load_side sides[2] = {{.runs = 0}};
 	struct load_comparison comparison = {.groups = NULL};
+	const struct compared compared = {options, &comparison};
 	int result = 0;
 
 	for (int i = 0; result >= 0 && i < 2; i++)
@@ -86,7 +87,7 @@ int compare_load(const struct compare_options *options, enum exit_code *ret_code
 	if (result >= 0 && load_compare(&comparison, &sides[0], &sides[1], options->gates) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
-		result = show(options, &comparison, error);
+		result = result_print(&options->output, &kind, &compared, error);
 	if (result >= 0)
 		*ret_code = judge(&comparison);
 	load_comparison_release(&comparison);

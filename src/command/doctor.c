@@ -68,23 +68,13 @@ static int examine(struct checkup *checkup, struct error *error)
 	return 0;
 }
 
-static int show(const struct doctor *doctor, const struct checkup *checkup, struct error *error)
+static int write_page(struct output *out, const void *checkup)
 {
-	struct item item = {checkup, NULL};
-	struct output out;
-	int result = 0;
-
-	if (output_init(&out, STDOUT_FILENO) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	if (doctor->options.format)
-		result = result_write(&doctor->options, &doctor_schema, &item, &out, error);
-	else
-		doctor_table(&out, checkup);
-	if (result >= 0)
-		result = command_write(&out, error);
-	output_release(&out);
-	return result;
+	doctor_table(out, checkup);
+	return 0;
 }
+
+static const struct result_kind kind = {.schema = &doctor_schema, .page = write_page};
 
 static int doctor_run(int argc, char **argv)
 {
@@ -98,7 +88,7 @@ static int doctor_run(int argc, char **argv)
 		return code;
 	result = examine(&checkup, &error);
 	if (result >= 0)
-		result = show(&doctor, &checkup, &error);
+		result = result_print(&doctor.options, &kind, &checkup, &error);
 	free(checkup.findings);
 	if (result < 0)
 		return command_fail("doctor", EXIT_NOT_RUN, &error);

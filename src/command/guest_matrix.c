@@ -13,29 +13,18 @@
 #include "matrix/table.h"
 #include "matrix/yaml.h"
 
-static int print(const struct matrix *matrix, const struct result_options *options,
-		 struct error *error)
+static int write_page(struct output *out, const void *matrix)
 {
-	struct emit emit = {.format = NULL};
-	struct output out;
-	int result;
-
-	if (output_init(&out, STDOUT_FILENO) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	if (!options->format)
-		result = matrix_table(&out, matrix);
-	else
-		result = emit_begin(&emit, options->format, &matrix_schema, ~0U, options->fields,
-				    &out, error);
-	if (result >= 0 && options->format)
-		result = matrix_emit(&emit, matrix);
-	emit_end(&emit);
-	result = result < 0 ? error_set(error, -result, "cannot write the verdicts: %s",
-					strerror(-result))
-			    : command_write(&out, error);
-	output_release(&out);
-	return result;
+	return matrix_table(out, matrix);
 }
+
+static int emit_verdicts(const struct emit *emit, const void *matrix)
+{
+	return matrix_emit(emit, matrix);
+}
+
+static const struct result_kind kind = {
+	.schema = &matrix_schema, .page = write_page, .emit = emit_verdicts};
 
 /* A scheduler that failed is news; that other guests could not be run is not more so. */
 static enum exit_code exit_code_of(const struct matrix *matrix)
@@ -152,7 +141,7 @@ int guest_matrix_run(const struct guest_matrix_options *options)
 	if (result >= 0)
 		result = matrix_run(&matrix, &run, &interrupted, &error);
 	if (result >= 0)
-		result = print(&matrix, &options->output, &error);
+		result = result_print(&options->output, &kind, &matrix, &error);
 	if (result < 0)
 		return command_fail("guest", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
 	return interrupted ? fail_interrupted(&matrix, options->out) : (int)exit_code_of(&matrix);

@@ -32,29 +32,29 @@ static const int verdict_codes[] = {
 	[VERDICT_FAIL] = EXIT_CHECK_FAILED,
 };
 
-static int write_outcome(const struct load *load, const struct outcome *outcome,
-			 struct error *error)
-{
-	const struct result_options *options = &load->options.output;
-	struct emit emit = {.format = NULL};
-	struct output output;
-	int result = 0;
+/* What is known of a run, and how much of it is asked for. */
+struct reported {
+	const struct load_options *options;
+	const struct outcome *outcome;
+};
 
-	if (output_init(&output, STDOUT_FILENO) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	if (options->format)
-		result = emit_begin(&emit, options->format, &load_schema, ~0U, options->fields,
-				    &output, error);
-	else
-		load_table(&output, outcome, load->options.workers);
-	if (result >= 0 && options->format && load_emit(&emit, outcome, load->options.samples) < 0)
-		result = error_set(error, ENOMEM, "out of memory");
-	emit_end(&emit);
-	if (result >= 0)
-		result = command_write(&output, error);
-	output_release(&output);
-	return result;
+static int write_page(struct output *out, const void *result)
+{
+	const struct reported *reported = result;
+
+	load_table(out, reported->outcome, reported->options->workers);
+	return 0;
 }
+
+static int emit_reported(const struct emit *emit, const void *result)
+{
+	const struct reported *reported = result;
+
+	return load_emit(emit, reported->outcome, reported->options->samples);
+}
+
+static const struct result_kind kind = {
+	.schema = &load_schema, .page = write_page, .emit = emit_reported};
 
 static int on_starting(void *data, struct error *error)
 {
@@ -100,10 +100,11 @@ static int on_stopped(void *data, struct error *error)
 }
 
 /* Reports what is known of the run, even if something else fails. */
-static int tell(struct load *load, const struct run *run, enum verdict *ret_verdict,
-		struct error *error)
+static int report(struct load *load, const struct run *run, enum verdict *ret_verdict,
+		  struct error *error)
 {
 	struct outcome outcome;
+	const struct reported reported = {&load->options, &outcome};
 	int result = outcome_make(&outcome, run, &load->machine), stored = 0;
 
 	if (result >= 0 && load->observer)
@@ -114,7 +115,7 @@ static int tell(struct load *load, const struct run *run, enum verdict *ret_verd
 	}
 	*ret_verdict = outcome.findings.verdict;
 	stored = load_store_write(&load->store, &outcome, error);
-	result = write_outcome(load, &outcome, stored < 0 ? NULL : error);
+	result = result_print(&load->options.output, &kind, &reported, stored < 0 ? NULL : error);
 	outcome_release(&outcome);
 	return stored < 0 ? stored : result;
 }
@@ -144,7 +145,7 @@ static int run_here(struct load *load, struct guarded *guarded, enum verdict *re
 		return result;
 	result = run_execute(&run, &load->options.spec, &load->topology, &options, guarded, error);
 	if (result >= 0)
-		result = tell(load, &run, ret_verdict, error);
+		result = report(load, &run, ret_verdict, error);
 	run_release(&run);
 	load_observer_close(load->observer);
 	return result;
@@ -211,7 +212,7 @@ static int act(struct load *load)
 	}
 	result = prepare(load, &error);
 	if (result >= 0 && load->options.action == LOAD_DRY_RUN)
-		result = load_tell_plan(&load->options.spec, &load->topology, &error);
+		result = load_print_plan(&load->options.spec, &load->topology, &error);
 	if (result < 0)
 		return command_fail(
 			"load", result == -EINVAL || result == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN,

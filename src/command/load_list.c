@@ -262,7 +262,7 @@ static void tell_checks(const struct spec_checks *checks)
 	}
 }
 
-int load_tell_plan(const struct spec *spec, const struct topology *topology, struct error *error)
+int load_print_plan(const struct spec *spec, const struct topology *topology, struct error *error)
 {
 	struct planner planner;
 	char duration[16];

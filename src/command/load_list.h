@@ -13,7 +13,7 @@ int load_list(const char *subject, struct error *error) must_check;
 int load_print(const char *name, struct error *error) must_check;
 
 /* Of a spec that was checked: which workers there will be, on which CPUs, and what happens when. */
-int load_tell_plan(const struct spec *spec, const struct topology *topology,
-		   struct error *error) must_check;
+int load_print_plan(const struct spec *spec, const struct topology *topology,
+		    struct error *error) must_check;
 
 #endif

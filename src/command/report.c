@@ -2,12 +2,8 @@
 /* `dwell report`: a recording in one page. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/duration.h"
 #include "base/print.h"
-#include "base/size.h"
-#include "base/text.h"
 #include "command/command.h"
 #include "session/replay.h"
 #include "command/result_options.h"
@@ -15,6 +11,7 @@
 #include "model/group.h"
 #include "model/summary.h"
 #include "view/fields.h"
+#include "view/report.h"
 #include "view/view.h"
 
 enum {
@@ -113,71 +110,6 @@ static int keep_child(void *data, const struct wire_child *child, struct error *
 	return 0;
 }
 
-static void write_machine(struct report *report, const struct recording_facts *facts)
-{
-	const struct interval *whole = &report->summary.whole;
-	const struct wire_session *session = &whole->about->session;
-	struct output *out = &report->output;
-	char when[32], length[16], memory[16], size[16], host[128], kernel[128];
-	time_t seconds = (time_t)(whole->start_realtime_ns / NS_PER_S);
-	unsigned long long threads = 0;
-	struct tm tm;
-
-	for (size_t i = 0; i < whole->row_count; i++)
-		threads += whole->rows[i].threads;
-	localtime_r(&seconds, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
-	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
-	size_format(memory, sizeof(memory), session->memory_bytes);
-	size_format(size, sizeof(size), facts->bytes);
-	text_printable(host, sizeof(host), session->host, 64);
-	text_printable(kernel, sizeof(kernel), session->kernel, 64);
-	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
-		      memory, kernel);
-	output_format(out, "%s  %s in %llu intervals, %llu threads, %s\n", when, length,
-		      (unsigned long long)report->summary.intervals, threads, size);
-	if (report->summary.folded_threads)
-		output_format(out,
-			      "%llu of the threads had ended and done little: they are summed up "
-			      "by process name, without PID and TID\n",
-			      (unsigned long long)report->summary.folded_threads);
-	for (size_t i = 0; i < whole->about->missing_count; i++)
-		output_format(out, "not measured: %s: %s\n", whole->about->missing[i].source,
-			      whole->about->missing[i].why);
-}
-
-/* All threads together: the states, largest first, as shares of the CPUs' time and of threads'. */
-static void write_states(struct report *report)
-{
-	const struct interval *whole = &report->summary.whole;
-	struct output *out = &report->output;
-	uint64_t total[STATES] = {0}, observed = 0;
-	bool told[STATES] = {false};
-	char length[16];
-
-	for (size_t i = 0; i < whole->row_count; i++) {
-		observed += whole->rows[i].observed_ns;
-		for (int j = 0; j < STATES; j++)
-			total[j] += whole->rows[i].states_ns[j];
-	}
-	output_string(out, "\nAll threads\n");
-	for (int i = 0; i < STATES; i++) {
-		int largest = -1;
-
-		for (int j = 0; j < STATES; j++)
-			if (!told[j] && (largest < 0 || total[j] > total[largest]))
-				largest = j;
-		told[largest] = true;
-		if (!total[largest])
-			continue;
-		duration_format(length, sizeof(length), total[largest]);
-		output_format(out, "  %-9s %8s  %5.1f %% of the threads' time  %s\n",
-			      state_info[largest].key, length,
-			      observed ? 100.0 * (double)total[largest] / (double)observed : 0.0,
-			      state_info[largest].help);
-	}
-}
-
 /* `programs`: all processes of one name are one row. */
 static int write_rows(struct report *report, enum grouping by, bool programs, const char *title,
 		      struct error *error)
@@ -227,8 +159,9 @@ static int run(struct report *report, struct error *error)
 		    output_init(&report->output, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
 		if (!report->options.format) {
-			write_machine(report, recording_facts(replay.recording));
-			write_states(report);
+			report_machine(&report->output, &report->summary,
+				       recording_facts(replay.recording)->bytes);
+			report_states(&report->output, &report->summary);
 		}
 		/* threads first: grouping makes one row of several */
 		result = write_rows(report, BY_THREAD, false,

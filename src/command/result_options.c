@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/print.h"
 #include "command/command.h"
@@ -85,14 +86,43 @@ int result_options_end(struct result_options *options, const struct schema *sche
 	return 0;
 }
 
-int result_write(const struct result_options *options, const struct schema *schema,
-		 const struct item *item, struct output *out, struct error *error)
+static int emit_kind(const struct emit *emit, const struct result_kind *kind, const void *result)
+{
+	struct item item = {result, NULL};
+
+	if (kind->emit)
+		return kind->emit(emit, result);
+	emit_result(emit, &item);
+	return 0;
+}
+
+int result_write(const struct result_options *options, const struct result_kind *kind,
+		 const void *result, struct output *out, struct error *error)
 {
 	struct emit emit;
-	int result = emit_begin(&emit, options->format, schema, ~0U, options->fields, out, error);
+	int written;
 
-	if (result >= 0)
-		emit_result(&emit, item);
+	if (!options->format)
+		return kind->page(out, result) < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+	written =
+		emit_begin(&emit, options->format, kind->schema, ~0U, options->fields, out, error);
+	if (written >= 0 && emit_kind(&emit, kind, result) < 0)
+		written = error_set(error, ENOMEM, "out of memory");
 	emit_end(&emit);
-	return result;
+	return written;
+}
+
+int result_print(const struct result_options *options, const struct result_kind *kind,
+		 const void *result, struct error *error)
+{
+	struct output out;
+	int written;
+
+	if (output_init(&out, STDOUT_FILENO) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	written = result_write(options, kind, result, &out, error);
+	if (written >= 0)
+		written = command_write(&out, error);
+	output_release(&out);
+	return written;
 }

@@ -47,8 +47,20 @@ int result_option(struct result_options *options, int key, const char *value, bo
 int result_options_end(struct result_options *options, const struct schema *schema,
 		       unsigned int levels, struct error *error) must_check;
 
-/* Writes a single result, as emit_begin(), emit_result() and emit_end(). */
-int result_write(const struct result_options *options, const struct schema *schema,
-		 const struct item *item, struct output *out, struct error *error) must_check;
+/* A result: its page of text for people, and what it is made of for programs. */
+struct result_kind {
+	const struct schema *schema;
+	int (*page)(struct output *out, const void *result); /* 0 or -ENOMEM */
+	/* 0 or -ENOMEM; NULL: the row of the schema is the result, and emit_result() writes it */
+	int (*emit)(const struct emit *emit, const void *result);
+};
+
+/* As `options` ask for it; the page without a format. */
+int result_write(const struct result_options *options, const struct result_kind *kind,
+		 const void *result, struct output *out, struct error *error) must_check;
+
+/* To standard output. */
+int result_print(const struct result_options *options, const struct result_kind *kind,
+		 const void *result, struct error *error) must_check;
 
 #endif

@@ -23,13 +23,13 @@ struct blocked_comparison {
 	const char *const *paths; /* two */
 	const struct compared_side *sides[2];
 	const struct comparison *comparison;
+	size_t top; /* hotspots on the page */
 };
 
 /* The row is a struct blocked_comparison. */
 extern const struct schema compare_blocked_schema;
 
-/* At most `rows` hotspots. */
-void compare_blocked_table(struct output *out, const struct blocked_comparison *pair, size_t rows);
+void compare_blocked_table(struct output *out, const struct blocked_comparison *pair);
 
 /* By enum comparison_change. */
 extern const char *const compare_changes[];

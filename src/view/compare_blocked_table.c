@@ -18,7 +18,7 @@ static void write_side(struct output *out, const struct compared_hotspot *hotspo
 		output_string(out, "      -       -");
 }
 
-void compare_blocked_table(struct output *out, const struct blocked_comparison *pair, size_t rows)
+void compare_blocked_table(struct output *out, const struct blocked_comparison *pair)
 {
 	char length[2][16], name[128];
 	const struct comparison *comparison = pair->comparison;
@@ -34,7 +34,7 @@ void compare_blocked_table(struct output *out, const struct blocked_comparison *
 				   "is in one only\n");
 	output_format(out, "\n%-7s %-52s %-9s %14s %14s\n", "", "HOTSPOT", "CAUSE",
 		      "A STALLS SHARE", "B STALLS SHARE");
-	for (size_t i = 0; i < comparison->count && i < rows; i++) {
+	for (size_t i = 0; i < comparison->count && i < pair->top; i++) {
 		const struct comparison_item *item = &comparison->items[i];
 		size_t columns;
 

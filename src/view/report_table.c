@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/report.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/duration.h"
+#include "base/size.h"
+#include "base/text.h"
+
+void report_machine(struct output *out, const struct summary *summary, uint64_t bytes)
+{
+	const struct interval *whole = &summary->whole;
+	const struct wire_session *session = &whole->about->session;
+	char when[32], length[16], memory[16], size[16], host[128], kernel[128];
+	time_t seconds = (time_t)(whole->start_realtime_ns / NS_PER_S);
+	unsigned long long threads = 0;
+	struct tm tm;
+
+	for (size_t i = 0; i < whole->row_count; i++)
+		threads += whole->rows[i].threads;
+	localtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	duration_format(length, sizeof(length), whole->end_ns - whole->start_ns);
+	size_format(memory, sizeof(memory), session->memory_bytes);
+	size_format(size, sizeof(size), bytes);
+	text_printable(host, sizeof(host), session->host, 64);
+	text_printable(kernel, sizeof(kernel), session->kernel, 64);
+	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
+		      memory, kernel);
+	output_format(out, "%s  %s in %llu intervals, %llu threads, %s\n", when, length,
+		      (unsigned long long)summary->intervals, threads, size);
+	if (summary->folded_threads)
+		output_format(out,
+			      "%llu of the threads had ended and done little: they are summed up "
+			      "by process name, without PID and TID\n",
+			      (unsigned long long)summary->folded_threads);
+	for (size_t i = 0; i < whole->about->missing_count; i++)
+		output_format(out, "not measured: %s: %s\n", whole->about->missing[i].source,
+			      whole->about->missing[i].why);
+}
+
+void report_states(struct output *out, const struct summary *summary)
+{
+	const struct interval *whole = &summary->whole;
+	uint64_t total[STATES] = {0}, observed = 0;
+	bool shown[STATES] = {false};
+	char length[16];
+
+	for (size_t i = 0; i < whole->row_count; i++) {
+		observed += whole->rows[i].observed_ns;
+		for (int j = 0; j < STATES; j++)
+			total[j] += whole->rows[i].states_ns[j];
+	}
+	output_string(out, "\nAll threads\n");
+	for (int i = 0; i < STATES; i++) {
+		int largest = -1;
+
+		for (int j = 0; j < STATES; j++)
+			if (!shown[j] && (largest < 0 || total[j] > total[largest]))
+				largest = j;
+		shown[largest] = true;
+		if (!total[largest])
+			continue;
+		duration_format(length, sizeof(length), total[largest]);
+		output_format(out, "  %-9s %8s  %5.1f %% of the threads' time  %s\n",
+			      state_info[largest].key, length,
+			      observed ? 100.0 * (double)total[largest] / (double)observed : 0.0,
+			      state_info[largest].help);
+	}
+}
