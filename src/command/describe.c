@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `dwell completion SHELL`, and the options in the manual: both from the commands' own tables. */
 #include "command/describe.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -15,9 +13,8 @@
 #include "view/fields.h"
 #include "emit/emit.h"
 
-/* Calls for every option that is shown, those of children too. */
-static void each_option(const struct argp *argp,
-			void (*call)(const struct argp_option *option, void *data), void *data)
+void each_option(const struct argp *argp,
+		 void (*call)(const struct argp_option *option, void *data), void *data)
 {
 	for (const struct argp_option *option = argp->options;
 	     option && (option->name || option->key || option->doc); option++)
@@ -65,8 +62,7 @@ static void add_checks(void)
 			add_word(check->key);
 }
 
-/* Values an option can have; NULL: anything. */
-static const char *choices(const struct argp_option *option)
+const char *option_choices(const struct argp_option *option)
 {
 	*words = '\0';
 	if (!strcmp(option->name, "format")) {
@@ -99,8 +95,7 @@ static const char *choices(const struct argp_option *option)
 	return *words ? words : NULL;
 }
 
-/* What may stand in place of a file; "": nothing. */
-static const char *arguments(const struct command *command)
+const char *argument_choices(const struct command *command)
 {
 	*words = '\0';
 	if (!strcmp(command->name, "load"))
@@ -108,7 +103,7 @@ static const char *arguments(const struct command *command)
 	return words;
 }
 
-static bool has_short(const struct argp_option *option)
+bool option_is_short(const struct argp_option *option)
 {
 	return option->key > 0 && option->key < 128 && isalnum(option->key);
 }
@@ -133,7 +128,7 @@ static void manual_option(const struct argp_option *option, void *data)
 	}
 	puts(".TP");
 	printf(".B ");
-	if (has_short(option))
+	if (option_is_short(option))
 		printf("\\-%c, ", option->key);
 	printf("\\-\\-");
 	print_escaped(option->name);
@@ -144,7 +139,7 @@ static void manual_option(const struct argp_option *option, void *data)
 	print_escaped(option->doc);
 	if (!strcmp(option->name, "sort")) {
 		putchar(' ');
-		print_escaped(choices(option));
+		print_escaped(option_choices(option));
 	}
 	putchar('\n');
 }
@@ -154,211 +149,3 @@ void describe_manual(const struct command *command)
 	if (command->argp)
 		each_option(command->argp, manual_option, NULL);
 }
-
-static void bash_word(const struct argp_option *option, void *data)
-{
-	(void)data;
-	if (option->name)
-		printf(" --%s", option->name);
-}
-
-static void bash_values(const struct argp_option *option, void *data)
-{
-	(void)data;
-	if (option->name && option->arg && choices(option))
-		printf("\t--%s) COMPREPLY=($(compgen -W \"%s\" -- \"$word\")); return ;;\n",
-		       option->name, choices(option));
-	else if (option->name && option->arg && !strcmp(option->arg, "FILE"))
-		printf("\t--%s) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n", option->name);
-	else if (option->name && option->arg && !strcmp(option->arg, "DIRECTORY"))
-		printf("\t--%s) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n", option->name);
-}
-
-/* Bash gives `--by=th` as three words: --by, =, th. */
-static void complete_bash(void)
-{
-	puts("# bash completion of dwell; written by `dwell completion bash`\n"
-	     "_dwell() {\n"
-	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-	     "\tlocal command=${COMP_WORDS[1]}\n"
-	     "\tCOMPREPLY=()\n"
-	     "\t[ \"$word\" = = ] && word=\n"
-	     "\t[ \"$before\" = = ] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
-	     "\tif [ \"$COMP_CWORD\" = 1 ]; then");
-	printf("\t\tCOMPREPLY=($(compgen -W \"");
-	for (size_t i = 0; i < command_count; i++)
-		printf("%s ", commands[i]->name);
-	puts("--help --version\" -- \"$word\"))\n\t\treturn\n\tfi");
-	for (size_t i = 0; i < command_count; i++) {
-		printf("\tif [ \"$command\" = %s ]; then\n\tcase $before in\n", commands[i]->name);
-		if (commands[i]->argp)
-			each_option(commands[i]->argp, bash_values, NULL);
-		printf("\tesac\n\tcase $word in\n\t-*) COMPREPLY=($(compgen -W \"--help");
-		if (commands[i]->argp)
-			each_option(commands[i]->argp, bash_word, NULL);
-		printf("\" -- \"$word\")) ;;\n\t*) COMPREPLY=($(compgen -f -W \"%s\" -- "
-		       "\"$word\")) ;;\n\tesac\n\tfi\n",
-		       arguments(commands[i]));
-	}
-	puts("}\ncomplete -F _dwell dwell");
-}
-
-static void print_quoted(const char *text, const char *special)
-{
-	for (; *text; text++) {
-		if (*text == '\'') {
-			fputs("'\\''", stdout);
-			continue;
-		}
-		if (strchr(special, *text))
-			putchar('\\');
-		putchar(*text);
-	}
-}
-
-static void zsh_option(const struct argp_option *option, void *data)
-{
-	(void)data;
-	if (!option->name)
-		return;
-	printf("\t\t'--%s%s[", option->name, option->arg ? "=" : "");
-	print_quoted(option->doc, "[]:");
-	printf("]");
-	if (option->arg && choices(option))
-		printf(":%s:(%s)", option->arg, choices(option));
-	else if (option->arg)
-		printf(":%s:%s", option->arg,
-		       !strcmp(option->arg, "FILE")	   ? "_files"
-		       : !strcmp(option->arg, "DIRECTORY") ? "_files -/"
-							   : "");
-	puts("' \\");
-}
-
-static void complete_zsh(void)
-{
-	puts("#compdef dwell\n# zsh completion of dwell; written by `dwell completion zsh`\n"
-	     "_dwell() {\n\tlocal -a commands\n\tcommands=(");
-	for (size_t i = 0; i < command_count; i++) {
-		printf("\t\t'%s:", commands[i]->name);
-		print_quoted(commands[i]->summary, ":");
-		puts("'");
-	}
-	puts("\t)\n\tif ((CURRENT == 2)); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
-	     "\tlocal command=${words[2]}\n\tshift words\n\t((CURRENT--))\n\tcase $command in");
-	for (size_t i = 0; i < command_count; i++) {
-		printf("\t%s) _arguments \\\n", commands[i]->name);
-		if (commands[i]->argp)
-			each_option(commands[i]->argp, zsh_option, NULL);
-		if (*arguments(commands[i]))
-			printf("\t\t'--help[help]' '*:file:{_alternative \"names:name:(%s)\" "
-			       "\"files:file:_files\"}' ;;\n",
-			       arguments(commands[i]));
-		else
-			puts("\t\t'--help[help]' '*:file:_files' ;;");
-	}
-	puts("\tesac\n}\n_dwell \"$@\"");
-}
-
-static void fish_option(const struct argp_option *option, void *data)
-{
-	if (!option->name)
-		return;
-	printf("complete -c dwell -n '__fish_seen_subcommand_from %s' -l %s", (const char *)data,
-	       option->name);
-	if (has_short(option))
-		printf(" -s %c", option->key);
-	if (option->arg)
-		printf(" %s", !strcmp(option->arg, "FILE") ? "-r"
-			      : !strcmp(option->arg, "DIRECTORY")
-				      ? "-xa '(__fish_complete_directories)'"
-				      : "-x");
-	if (option->arg && choices(option))
-		printf(" -a '%s'", choices(option));
-	printf(" -d '");
-	print_quoted(option->doc, "");
-	puts("'");
-}
-
-static void complete_fish(void)
-{
-	puts("# fish completion of dwell; written by `dwell completion fish`");
-	for (size_t i = 0; i < command_count; i++) {
-		printf("complete -c dwell -f -n __fish_use_subcommand -a %s -d '",
-		       commands[i]->name);
-		print_quoted(commands[i]->summary, "");
-		puts("'");
-		if (commands[i]->argp)
-			each_option(commands[i]->argp, fish_option, (void *)commands[i]->name);
-		if (*arguments(commands[i]))
-			printf("complete -c dwell -n '__fish_seen_subcommand_from %s' -a '%s'\n",
-			       commands[i]->name, arguments(commands[i]));
-	}
-}
-
-static const struct {
-	const char *name;
-	void (*complete)(void);
-} shells[] = {
-	{"bash", complete_bash},
-	{"zsh", complete_zsh},
-	{"fish", complete_fish},
-};
-
-struct completion {
-	struct parsing parsing;
-	void (*complete)(void);
-};
-
-static const char doc[] = "Writes completions for a shell to standard output."
-			  "\v"
-			  "Examples:\n"
-			  "  dwell completion bash > /etc/bash_completion.d/dwell\n"
-			  "  dwell completion zsh > \"${fpath[1]}/_dwell\"\n"
-			  "  dwell completion fish > ~/.config/fish/completions/dwell.fish\n";
-
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct completion *completion = state->input;
-
-	if (!completion)
-		return ARGP_ERR_UNKNOWN;
-	switch (key) {
-	case ARGP_KEY_ARG:
-		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-			if (!strcmp(shells[i].name, value))
-				completion->complete = shells[i].complete;
-		if (completion->complete)
-			return 0;
-		return parsing_result(&completion->parsing,
-				      parsing_unknown(&completion->parsing.error, "shell", value,
-						      "bash, zsh or fish"));
-	case ARGP_KEY_END:
-		if (completion->complete || completion->parsing.code != EXIT_DONE)
-			return 0;
-		return parsing_result(&completion->parsing,
-				      error_set(&completion->parsing.error, EINVAL,
-						"which shell? bash, zsh or fish"));
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp completion_argp = {
-	.parser = parse_option, .args_doc = "SHELL", .doc = doc};
-
-static int completion_run(int argc, char **argv)
-{
-	struct completion completion = {.complete = NULL};
-	int code = parsing_run(&completion_argp, "dwell completion", argc, argv, &completion,
-			       &completion.parsing);
-
-	if (code == EXIT_DONE)
-		completion.complete();
-	return code;
-}
-
-const struct command command_completion = {
-	.name = "completion",
-	.summary = "completions for bash, zsh or fish",
-	.argp = &completion_argp,
-	.run = completion_run,
-};
