@@ -52,7 +52,7 @@ static void list_checks(void)
 	}
 }
 
-static void tell_params(const struct work_type *type)
+static void print_params(const struct work_type *type)
 {
 	for (const struct param *param = type->params; param && param->name; param++) {
 		char name[64];
@@ -66,14 +66,14 @@ static void tell_params(const struct work_type *type)
 	}
 }
 
-static int tell_type(const struct work_type *type, struct error *error)
+static int print_type(const struct work_type *type, struct error *error)
 {
 	struct spec_works works = {.items = NULL};
 	struct spec_work *work = spec_add_work(&works);
 	int result = work ? spec_parse_work(work, type->name, error) : -ENOMEM;
 
 	print_text(stdout, "%s: %s\n", type->name, type->summary);
-	tell_params(type);
+	print_params(type);
 	if (result >= 0) {
 		unsigned int team = work_team_size(type, work->params);
 		unsigned int period = work_checkpoint_period(type, work->params, team > 1);
@@ -113,7 +113,8 @@ int load_list(const char *subject, struct error *error)
 	else if (scenario_find(subject))
 		return load_print(subject, error);
 	else
-		return work_type_find(subject, &type, error) < 0 ? -EINVAL : tell_type(type, error);
+		return work_type_find(subject, &type, error) < 0 ? -EINVAL
+								 : print_type(type, error);
 	return 0;
 }
 
@@ -125,158 +126,4 @@ int load_print(const char *name, struct error *error)
 		return scenario_unknown(name, error);
 	fputs(scenario->text, stdout); /* built in */
 	return 0;
-}
-
-/* Neighbours that may run on the same CPUs in one line. */
-static void tell_cpus(const struct plan_group *group, const struct cpus *cpuset, const char *indent)
-{
-	char text[CPUS_TEXT];
-	unsigned int first = 0;
-
-	if (!group->cpus) {
-		cpus_format(text, sizeof(text), cpuset);
-		print_text(stdout, "%s  all on %s\n", indent, text);
-		return;
-	}
-	for (unsigned int i = 1; i <= group->count; i++) {
-		if (i < group->count &&
-		    !memcmp(&group->cpus[i], &group->cpus[first], sizeof(*group->cpus)))
-			continue;
-		cpus_format(text, sizeof(text), &group->cpus[first]);
-		if (i - first > 1)
-			print_text(stdout, "%s  workers %u to %u on %s\n", indent, first, i - 1,
-				   text);
-		else
-			print_text(stdout, "%s  worker %u on %s\n", indent, first, text);
-		first = i;
-	}
-}
-
-static int tell_group(struct planner *planner, const struct spec_cgroup *cgroup,
-		      const struct spec_work *work, const char *indent, struct error *error)
-{
-	struct plan_group group;
-	struct cpus cpuset;
-	struct output out;
-	char policy[64];
-	int result = plan_cpuset(planner, cgroup, &cpuset, error);
-
-	if (result >= 0)
-		result = plan_group(planner, cgroup, work, &cpuset, &group, error);
-	if (result < 0)
-		return result;
-	print_text(stdout, "%s%u x %s", indent, group.count, work->type->name);
-	for (const struct param *param = work->type->params; param && param->name; param++) {
-		if (output_init(&out, -1) < 0) {
-			plan_group_release(&group);
-			return error_set(error, ENOMEM, "out of memory");
-		}
-		param_write(&out, param, work->params);
-		print_text(stdout, "%s%s=%.*s", param == work->type->params ? ":" : ",",
-			   param->name, (int)out.used, out.buffer);
-		output_release(&out);
-	}
-	spec_format_policy(policy, sizeof(policy), &work->policy);
-	if (work->policy.kind != POLICY_NORMAL)
-		print_text(stdout, ", policy %s", policy);
-	if (work->nice_given)
-		print_text(stdout, ", nice %d", work->nice);
-	if (work->threads)
-		print_text(stdout, ", threads of one process");
-	if (group.team_size > 1)
-		print_text(stdout, ", %u group%s of %u", group.count / group.team_size,
-			   group.count == group.team_size ? "" : "s", group.team_size);
-	putchar('\n');
-	tell_cpus(&group, &cpuset, indent);
-	plan_group_release(&group);
-	return 0;
-}
-
-static int tell_cgroup(struct planner *planner, const struct spec_cgroup *cgroup,
-		       struct error *error)
-{
-	struct cpus cpuset;
-	char text[CPUS_TEXT];
-	int result = plan_cpuset(planner, cgroup, &cpuset, error);
-
-	if (result < 0)
-		return result;
-	cpus_format(text, sizeof(text), &cpuset);
-	if (*cgroup->name)
-		print_text(stdout, "  cgroup %s", cgroup->name);
-	else
-		print_text(stdout, "  in this cgroup");
-	if (cgroup->cpuset)
-		print_text(stdout, ", cpuset %s", text);
-	for (size_t i = 0; i < SPEC_LIMITS; i++)
-		if (cgroup->limits.values[i])
-			print_text(stdout, ", %s %s", limit_info[i].file, cgroup->limits.values[i]);
-	putchar('\n');
-	for (size_t i = 0; result >= 0 && i < cgroup->works.count; i++)
-		result = tell_group(planner, cgroup, &cgroup->works.items[i], "    ", error);
-	return result;
-}
-
-static int tell_phase(struct planner *planner, const struct spec_phase *phase, size_t number,
-		      struct error *error)
-{
-	uint64_t hold_ns = phase->hold == HOLD_TIME
-				   ? phase->hold_ns
-				   : (uint64_t)(phase->share * (double)planner->spec->duration_ns);
-	char hold[16], loop[16];
-	int result = 0;
-
-	duration_format(hold, sizeof(hold), hold_ns);
-	duration_format(loop, sizeof(loop), phase->loop_ns);
-	print_text(stdout, "  phase %zu, %s%s%s\n", number, hold,
-		   phase->loop_ns ? ", ops repeated every " : "", phase->loop_ns ? loop : "");
-	for (size_t i = 0; result >= 0 && i < phase->op_count; i++) {
-		const struct spec_op *op = &phase->ops[i];
-
-		print_text(stdout, "    %s%s%s%s%s%s%s%s%s\n", op_names[op->kind],
-			   *op->cgroup.name ? " " : "", op->cgroup.name, *op->other ? " " : "",
-			   op->other, op->cgroup.cpuset ? " cpus " : "",
-			   op->cgroup.cpuset ? op->cgroup.cpuset : "", op->command ? " " : "",
-			   op->command ? op->command : "");
-		for (size_t k = 0; result >= 0 && k < op->cgroup.works.count; k++)
-			result = tell_group(planner, &op->cgroup, &op->cgroup.works.items[k],
-					    "      ", error);
-	}
-	return result;
-}
-
-static void tell_checks(const struct spec_checks *checks)
-{
-	for (const struct check_info *check = check_info; check->key; check++) {
-		const void *at = (const char *)checks + check->offset;
-		char limit[32] = "";
-
-		if (!check->help)
-			continue;
-		if (check->kind == CHECK_FLAG ? !*(const bool *)at
-					      : *(const double *)at != *(const double *)at)
-			continue;
-		if (check->kind != CHECK_FLAG)
-			check_format(limit, sizeof(limit), check->kind, *(const double *)at);
-		print_text(stdout, "  %s%s%s\n", check->key, *limit ? " " : "", limit);
-	}
-}
-
-int load_print_plan(const struct spec *spec, const struct topology *topology, struct error *error)
-{
-	struct planner planner;
-	char duration[16];
-	int result = 0;
-
-	planner_init(&planner, spec, topology);
-	duration_format(duration, sizeof(duration), spec->duration_ns);
-	print_text(stdout, "%s: %s, seed %llu\n", spec->name, duration,
-		   (unsigned long long)spec->seed);
-	for (size_t i = 0; result >= 0 && i < spec->cgroups.count; i++)
-		result = tell_cgroup(&planner, &spec->cgroups.items[i], error);
-	for (size_t i = 0; result >= 0 && i < spec->phases.count; i++)
-		result = tell_phase(&planner, &spec->phases.items[i], i + 1, error);
-	puts("Checks:\n  every worker reports");
-	tell_checks(&spec->checks);
-	return result;
 }
