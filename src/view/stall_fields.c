@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `dwell blocked` says of stalls. docs/formats/json.md is the contract. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/histogram.h"
+#include "model/reason.h"
+#include "view/blamed.h"
+#include "view/blocked.h"
+#include "view/blocked_words.h"
+#include "view/view.h"
+
+static_assert(BLOCKED_NAME_BYTES <= VALUE_TEXT_BYTES && REASON_BYTES <= VALUE_TEXT_BYTES,
+	      "names and reasons fit a value");
+
+static const char *const frame_kinds[WIRE_FRAME_KINDS_COUNT] = {
+#define X(name, number, key, help) [number] = key,
+	WIRE_FRAME_KINDS(X)
+#undef X
+};
+
+static const char *span_kind(unsigned int kind)
+{
+	switch (kind) {
+#define X(name, number, key, help)                                                                 \
+	case number:                                                                               \
+		return key;
+		WIRE_SPAN_KINDS(X)
+#undef X
+	}
+	return "unknown";
+}
+
+/* Frames: the row is a struct frame, or NULL where none is known. */
+
+FIELD_GETTER(get_short_name)
+{
+	if (!item->row) {
+		value_null(value);
+		return;
+	}
+	blocked_name(value->text, item->row);
+	value_string(value, value->text);
+}
+
+FIELD_GETTER(get_file)
+{
+	const struct frame *frame = item->row;
+
+	value_text(value, frame ? frame->file : NULL);
+}
+
+FIELD_GETTER(get_line)
+{
+	const struct frame *frame = item->row;
+
+	value_known(value, frame ? frame->line : 0, frame && frame->line);
+}
+
+VALUE_GETTER(get_frame_kind, value_string, frame_kinds[((const struct frame *)item->row)->kind])
+
+static const struct field frame_fields[] = {
+	STRING_FIELD("function", get_pointer_member, "its name",
+		     .argument = offsetof(struct frame, function)),
+	STRING_FIELD("file", get_file, "source file"),
+	INTEGER_FIELD("line", get_line, "line in it"),
+	POINTER_MEMBER(struct frame, module, "module", "file of the program or library"),
+	STRING_FIELD("kind", get_frame_kind,
+		     "user, runtime, standard, dependency, system, kernel or unknown"),
+	BOOL_MEMBER(struct frame, inlined, "inlined", "compiled into its caller"),
+};
+
+static const struct schema frame_schema = {
+	.name = "frame", .help = "a function on a stack", SCHEMA_FIELDS(frame_fields)};
+
+static_assert(sizeof(struct blamed) <= VALUE_TEXT_BYTES, "such a row fits a value");
+
+static const struct blame *blame_of(const struct item *item)
+{
+	return &((const struct blamed *)item->row)->blame;
+}
+
+VALUE_GETTER(get_cause, value_string, stall_cause_info[blame_of(item)->cause].key)
+
+/* What it waited in for longest; null when it did not wait. */
+FIELD_GETTER(get_reason)
+{
+	struct wire_where where = blame_of(item)->where;
+
+	if (where.state < WIRE_RUNNABLE || where.state >= WIRE_STATES) {
+		value_null(value);
+		return;
+	}
+	reason_format(value->text, sizeof(value->text), where, true);
+	value_text(value, value->text);
+}
+
+static struct item function_of(const struct item *item)
+{
+	return (struct item){stalls_frame(item->context, blame_of(item)->function), NULL};
+}
+
+FIELD_GETTER(get_function)
+{
+	struct item function = function_of(item);
+
+	get_short_name(field, &function, value);
+}
+
+FIELD_GETTER(get_function_file)
+{
+	struct item function = function_of(item);
+
+	get_file(field, &function, value);
+}
+
+FIELD_GETTER(get_function_line)
+{
+	struct item function = function_of(item);
+
+	get_line(field, &function, value);
+}
+
+FIELD_GETTER(get_task)
+{
+	const struct frame *type = stalls_frame(item->context, blame_of(item)->type);
+
+	value_text(value, type ? type->function : NULL);
+}
+
+VALUE_GETTER(get_legitimate, value_text, blame_of(item)->in_place ? "block_in_place" : NULL)
+
+FIELD_GETTER(get_stack)
+{
+	const struct stack *stack = stalls_stack(item->context, blame_of(item)->stack);
+
+	value_elements(value, stack ? stack->count : 0);
+}
+
+FIELD_ELEMENT(stack_frame)
+{
+	const struct stack *stack = stalls_stack(item->context, blame_of(item)->stack);
+	const struct frame *frame = stalls_frame(item->context, stack->frames[index]);
+
+	if (frame)
+		value_object(value, frame, NULL);
+	else
+		value_absent(value);
+}
+
+FIELD_GETTER(get_party_comm)
+{
+	const struct wire_party *party = item->row;
+
+	value_bytes(value, party->comm, sizeof(party->comm));
+}
+
+/* A party of a wait: the context is the struct frame it was in, or NULL. */
+#define PARTY_FIELDS                                                                               \
+	NUMBER_MEMBER(struct wire_party, pid, "pid", "process id"),                                \
+		NUMBER_MEMBER(struct wire_party, tid, "tid", "thread id"),                         \
+		STRING_FIELD("comm", get_party_comm, "thread name")
+
+FIELD_GETTER(get_waker_function)
+{
+	struct item function = {item->context, NULL};
+
+	get_short_name(field, &function, value);
+}
+
+FIELD_GETTER(get_waker_file)
+{
+	struct item function = {item->context, NULL};
+
+	get_file(field, &function, value);
+}
+
+FIELD_GETTER(get_waker_line)
+{
+	struct item function = {item->context, NULL};
+
+	get_line(field, &function, value);
+}
+
+static const struct field culprit_fields[] = {PARTY_FIELDS};
+
+static const struct field waker_fields[] = {
+	PARTY_FIELDS,
+	STRING_FIELD("function", get_waker_function, "what it did then", .width = 40),
+	STRING_FIELD("file", get_waker_file, "source file"),
+	INTEGER_FIELD("line", get_waker_line, "line in it"),
+};
+
+static const struct schema culprit_schema = {.name = "culprit",
+					     .help = "thread that had the CPU in the longest wait",
+					     SCHEMA_FIELDS(culprit_fields)};
+
+static const struct schema waker_schema = {
+	.name = "waker",
+	.help = "thread of the same process that ended the longest wait",
+	SCHEMA_FIELDS(waker_fields)};
+
+static void value_party(struct value *value, const struct wire_party *party,
+			const struct frame *function)
+{
+	if (party && party->tid)
+		value_object(value, party, function);
+	else
+		value_null(value);
+}
+
+FIELD_GETTER(get_waker)
+{
+	const struct blame *blame = blame_of(item);
+
+	value_party(value, blame->waker, stalls_frame(item->context, blame->waker_function));
+}
+
+FIELD_GETTER(get_culprit)
+{
+	value_party(value, blame_of(item)->culprit, NULL);
+}
+
+#define CAUSE_FIELDS                                                                               \
+	STRING_FIELD("cause", get_cause, "the state that took longest", .header = "CAUSE"),        \
+		STRING_FIELD("reason", get_reason,                                                 \
+			     "the system call of the longest wait, and what it was on")
+
+#define PLACE_FIELDS                                                                               \
+	STRING_FIELD("function", get_function, "innermost of the program's own",                   \
+		     .header = "FUNCTION", .width = 40),                                           \
+		STRING_FIELD("file", get_function_file, "its source file"),                        \
+		INTEGER_FIELD("line", get_function_line, "line in it"),                            \
+		STRING_FIELD("task", get_task, "type of the task", .width = 32)
+
+#define LEGITIMATE_FIELD                                                                           \
+	STRING_FIELD("legitimate", get_legitimate,                                                 \
+		     "block_in_place: the task announced that it would block")
+
+#define STACK_FIELD LIST_FIELD("stack", get_stack, stack_frame, &frame_schema, "innermost first")
+
+#define PARTIES_FIELDS                                                                             \
+	OBJECT_FIELD("waker", get_waker, &waker_schema, "who ended the longest wait"),             \
+		OBJECT_FIELD("culprit", get_culprit, &culprit_schema,                              \
+			     "who had the CPU in the longest wait for one")
+
+static const struct stall *stall_of(const struct item *item)
+{
+	return ((const struct blamed *)item->row)->row;
+}
+
+/* A getter of a stall's record. */
+#define RECORD_GETTER(name)                                                                        \
+	static void name##_of(const struct wire_stall *record, struct value *value);               \
+	FIELD_GETTER(name)                                                                         \
+	{                                                                                          \
+		name##_of(stall_of(item)->record, value);                                          \
+	}                                                                                          \
+	static void name##_of(const struct wire_stall *record, struct value *value)
+
+RECORD_GETTER(get_stall_start)
+{
+	value_number(value, record->start_ns);
+}
+
+RECORD_GETTER(get_stall_duration)
+{
+	value_number(value, record->duration_ns);
+}
+
+VALUE_GETTER(get_stall_own, value_number, stall_of(item)->own_ns)
+
+RECORD_GETTER(get_span)
+{
+	value_string(value, span_kind(record->kind));
+}
+
+RECORD_GETTER(get_began_before)
+{
+	value_bool(value, record->flags & WIRE_STALL_SEEDED);
+}
+
+RECORD_GETTER(get_stall_tid)
+{
+	value_number(value, record->tid);
+}
+
+RECORD_GETTER(get_task_id)
+{
+	value_known(value, record->task, record->task);
+}
+
+RECORD_GETTER(get_stall_cpu)
+{
+	value_number(value, record->states_ns[WIRE_ON_CPU]);
+}
+
+FIELD_GETTER(get_stall_state)
+{
+	unsigned int wire = wire_of_state((enum state)field->argument);
+
+	value_known(value, stall_of(item)->record->states_ns[wire],
+		    stalls_measures(item->context, (__u8)wire));
+}
+
+/* As in docs/formats/json.md, but CPU time is not split: the kernel's split is too coarse here. */
+#define STALL_STATE_FIELD(name_, number, key_, header_, help_)                                     \
+	INTEGER_FIELD(key_, get_stall_state, help_, .group = "states_ns",                          \
+		      .argument = STATE_##name_),
+
+static const struct field stall_fields[] = {
+	INTEGER_FIELD("start_ns", get_stall_start, "CLOCK_MONOTONIC"),
+	INTEGER_FIELD("duration_ns", get_stall_duration, "how long it was"),
+	INTEGER_FIELD("own_ns", get_stall_own, "without the spans inside it"),
+	STRING_FIELD("span", get_span, "poll, root or turn"),
+	BOOL_FIELD("began_before", get_began_before, "it was running when it was first looked at"),
+	INTEGER_FIELD("tid", get_stall_tid, "the worker's thread id"),
+	CAUSE_FIELDS,
+	PLACE_FIELDS,
+	INTEGER_FIELD("task_id", get_task_id, "address of the task"),
+	LEGITIMATE_FIELD,
+	INTEGER_FIELD("cpu", get_stall_cpu, "on a CPU", .group = "states_ns"),
+	WIRE_WAITS(STALL_STATE_FIELD) /* eleven */
+	STACK_FIELD,
+	PARTIES_FIELDS,
+};
+
+const struct schema stall_schema = {.name = "stall",
+				    .help = "a worker that did not come back in time",
+				    .version = 1,
+				    SCHEMA_FIELDS(stall_fields)};
+
+void blocked_json_stall(struct output *out, const struct stalls *stalls, const struct stall *stall)
+{
+	struct blamed blamed = {
+		.row = stall,
+		.blame = {stall->cause, stall->where, stall->function, stall->record->type,
+			  stall->stack, stall->in_place, &stall->record->waker, &stall->culprit,
+			  stall->waker_function},
+	};
+	struct item item = {&blamed, stalls};
+
+	emit_json_line(out, &stall_schema, &item);
+}
+
+static const struct field stuck_fields[] = {
+	NUMBER_MEMBER(struct blamed, duration_ns, "duration_ns", "how long so far"),
+	CAUSE_FIELDS,
+	PLACE_FIELDS,
+	LEGITIMATE_FIELD,
+	STACK_FIELD,
+};
+
+static const struct schema stuck_schema = {.name = "stuck",
+					   .help = "what a worker had not come back from",
+					   SCHEMA_FIELDS(stuck_fields)};
+
+static const struct stall_worker *worker_of(const struct item *item)
+{
+	return item->row;
+}
+
+VALUE_GETTER(get_worker_tid, value_number, worker_of(item)->last.tid)
+
+FIELD_GETTER(get_worker_comm)
+{
+	const struct wire_worker *last = &worker_of(item)->last;
+
+	value_bytes(value, last->comm, sizeof(last->comm));
+}
+
+VALUE_GETTER(get_found_by, value_string, blocked_found_by(worker_of(item)->last.found_by))
+
+/* Of a worker that polls tasks, or that takes turns of an event loop: `argument`. */
+static bool takes_turns(const struct item *item)
+{
+	return worker_of(item)->last.kind == WIRE_SPAN_TURN;
+}
+
+FIELD_GETTER(get_spans)
+{
+	value_number(value, worker_of(item)->spans);
+	if (takes_turns(item) != (bool)field->argument)
+		value_absent(value);
+}
+
+FIELD_GETTER(get_longest)
+{
+	value_number(value, worker_of(item)->longest_ns);
+	if (takes_turns(item) != (bool)field->argument)
+		value_absent(value);
+}
+
+VALUE_GETTER(get_worker_state, value_known, worker_of(item)->states_ns[field->argument],
+	     stalls_measures(item->context, wire_of_state((enum state)field->argument)))
+
+FIELD_GETTER(get_stuck)
+{
+	struct stall_open open;
+	struct blamed blamed;
+
+	if (!stalls_open(item->context, worker_of(item), &open)) {
+		value_null(value);
+		return;
+	}
+	blamed = (struct blamed){.duration_ns = open.duration_ns,
+				 .blame = {.cause = open.cause,
+					   .where = open.where,
+					   .function = open.function,
+					   .type = open.type,
+					   .stack = open.stack,
+					   .in_place = open.in_place}};
+	value_made(value, &blamed, sizeof(blamed), item->context);
+}
+
+#define WORKER_STATE_FIELD(name_, number, key_, header_, help_)                                    \
+	INTEGER_FIELD(key_, get_worker_state, help_, .group = "states_ns",                         \
+		      .argument = STATE_##name_),
+
+static const struct field worker_fields[] = {
+	INTEGER_FIELD("tid", get_worker_tid, "thread id"),
+	STRING_FIELD("comm", get_worker_comm, "thread name"),
+	STRING_FIELD("found_by", get_found_by, "type, stack, prefix, name or group"),
+	INTEGER_FIELD("polls", get_spans, "of tasks", .flags = FIELD_MAYBE),
+	INTEGER_FIELD("turns", get_spans, "of its event loop", .argument = true,
+		      .flags = FIELD_MAYBE),
+	INTEGER_FIELD("max_poll_ns", get_longest, "longest poll", .flags = FIELD_MAYBE),
+	INTEGER_FIELD("max_turn_ns", get_longest, "longest turn", .argument = true,
+		      .flags = FIELD_MAYBE),
+	ON_CPU_STATES(WORKER_STATE_FIELD) WIRE_WAITS(WORKER_STATE_FIELD) /* thirteen */
+	NUMBER_MEMBER(struct stall_worker, stalls, "stalls", "how many of these were too long"),
+	OBJECT_FIELD("stuck", get_stuck, &stuck_schema,
+		     "what it had not come back from at the end"),
+};
+
+const struct schema blocked_worker_schema = {
+	.name = "runtime_worker", .help = "a worker of the runtime", SCHEMA_FIELDS(worker_fields)};
+
+static const struct hotspot *hotspot_of(const struct item *item)
+{
+	return ((const struct blamed *)item->row)->row;
+}
+
+VALUE_GETTER(get_hotspot_count, value_number, hotspot_of(item)->count)
+VALUE_GETTER(get_hotspot_total, value_number, hotspot_of(item)->total_ns)
+VALUE_GETTER(get_hotspot_max, value_number, hotspot_of(item)->max_ns)
+
+FIELD_GETTER(get_hotspot_percentile)
+{
+	const struct hotspot *hotspot = hotspot_of(item);
+
+	value_number(value, histogram_percentile(hotspot->buckets, STALL_BUCKETS,
+						 (double)field->argument / 100, hotspot->max_ns));
+}
+
+static const struct field hotspot_fields[] = {
+	CAUSE_FIELDS,
+	PLACE_FIELDS,
+	INTEGER_FIELD("count", get_hotspot_count, "stalls", .header = "COUNT"),
+	INTEGER_FIELD("total_ns", get_hotspot_total, "their time", .header = "TOTAL"),
+	INTEGER_FIELD("max_ns", get_hotspot_max, "the longest", .header = "MAX"),
+	INTEGER_FIELD("p50_ns", get_hotspot_percentile, "median, to a factor of 2", .argument = 50),
+	INTEGER_FIELD("p99_ns", get_hotspot_percentile, "99th percentile, to a factor of 2",
+		      .header = "P99", .argument = 99),
+	LEGITIMATE_FIELD,
+	STACK_FIELD,
+	PARTIES_FIELDS,
+};
+
+const struct schema hotspot_schema = {.name = "hotspot",
+				      .help = "stalls of one function and cause",
+				      SCHEMA_FIELDS(hotspot_fields)};
