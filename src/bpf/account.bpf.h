@@ -23,7 +23,7 @@
 
 struct account_state {
 	__u64 since_ns;
-	struct wire_where where;
+	struct wire_wait_site where;
 	__u32 pad;
 	struct wire_totals totals; /* up to since_ns */
 };
@@ -35,7 +35,8 @@ struct account {
 	__u64 asked_since_ns; /* the wait (by since_ns) for which it last asked for a site */
 	__u64 ran_ns; /* the kernel's count of its CPU time when its turn began; RAN_UNKNOWN */
 	struct turn turn;
-	struct wire_where last_call; /* the system call it last blocked in; for restart_syscall */
+	struct wire_wait_site
+		last_call; /* the system call it last blocked in; for restart_syscall */
 	__u32 pad;
 	struct account_state live;
 	struct turn_parts parts;
@@ -105,7 +106,7 @@ static __always_inline struct account *account_new(struct task_struct *task)
 
 /* The hooks take notice of an account from here on. */
 static __always_inline void account_begin(struct account *account, struct task_struct *task,
-					  struct wire_where where, __u64 now_ns)
+					  struct wire_wait_site where, __u64 now_ns)
 {
 	if (pid_namespace) {
 		account->tid = tid_of(task);
@@ -158,7 +159,7 @@ static __always_inline void account_told(struct account *account)
 /* A thread that has not run yet. */
 static __always_inline void account_new_thread(struct task_struct *task)
 {
-	struct wire_where born = {
+	struct wire_wait_site born = {
 		.state = WIRE_RUNNABLE, .detail = WIRE_DETAIL_NEW, .syscall = WIRE_SYSCALL_NONE};
 	struct account *account = account_new(task);
 
@@ -236,7 +237,7 @@ __weak __attribute__((noinline)) int account_freeze(struct account *account, __u
 	return 0;
 }
 
-static __always_inline __u64 account_change(struct account *account, struct wire_where next,
+static __always_inline __u64 account_change(struct account *account, struct wire_wait_site next,
 					    __u64 now_ns, bool turn_ends)
 {
 	__u64 instant_ns = snapshot_ns;
@@ -261,14 +262,14 @@ static __always_inline __u64 account_change(struct account *account, struct wire
 
 /* The thread stops doing what it did and enters `next`. Returns how long the old state lasted, ns.
  */
-static __always_inline __u64 account_enter(struct account *account, struct wire_where next,
+static __always_inline __u64 account_enter(struct account *account, struct wire_wait_site next,
 					   __u64 now_ns)
 {
 	return account_change(account, next, now_ns, false);
 }
 
 /* As account_enter(), from a CPU and after account_end_turn(). */
-static __always_inline void account_leave_cpu(struct account *account, struct wire_where next,
+static __always_inline void account_leave_cpu(struct account *account, struct wire_wait_site next,
 					      __u64 now_ns)
 {
 	account_change(account, next, now_ns, true);

@@ -84,9 +84,9 @@ static __always_inline enum syscall_class class_of(int syscall)
 	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
 }
 
-static __always_inline struct wire_where where(__u8 state, __u8 detail, int syscall)
+static __always_inline struct wire_wait_site where(__u8 state, __u8 detail, int syscall)
 {
-	return (struct wire_where){.state = state, .detail = detail, .syscall = (__s16)syscall};
+	return (struct wire_wait_site){.state = state, .detail = detail, .syscall = (__s16)syscall};
 }
 
 /*
@@ -95,10 +95,10 @@ static __always_inline struct wire_where where(__u8 state, __u8 detail, int sysc
  */
 volatile __u32 unknown_zero __weak = 0;
 
-static __always_inline struct wire_where any_where(struct wire_where known)
+static __always_inline struct wire_wait_site any_where(struct wire_wait_site known)
 {
 	union {
-		struct wire_where where;
+		struct wire_wait_site where;
 		__u32 word;
 	} any = {.where = known};
 
@@ -172,7 +172,7 @@ __weak __attribute__((noinline)) __u32 stack_wait_function(__u32 buffer, long by
  * leaves out all functions of the scheduler section: locks and completions are among them, so a
  * thread that waits for one when it is seeded is taken by its system call.
  */
-static __always_inline struct wire_where classify_stack(struct task_struct *task, void *ctx)
+static __always_inline struct wire_wait_site classify_stack(struct task_struct *task, void *ctx)
 {
 	__u32 zero = 0, buffer = ctx ? 0 : 1, index;
 	struct stack_buffers *buffers = bpf_map_lookup_elem(&stack_buffers, &zero);
@@ -201,7 +201,7 @@ static __always_inline struct file *descriptor_file(struct task_struct *task, __
 	return file;
 }
 
-static __always_inline struct wire_where classify_socket(struct file *file, int syscall)
+static __always_inline struct wire_wait_site classify_socket(struct file *file, int syscall)
 {
 	struct socket *socket = FOLLOW_ADDRESS(struct file, file, private_data);
 
@@ -218,7 +218,7 @@ static __always_inline struct wire_where classify_socket(struct file *file, int 
 	}
 }
 
-static __always_inline struct wire_where
+static __always_inline struct wire_wait_site
 classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, bool uninterruptible)
 {
 	struct file *file = descriptor_file(task, descriptor);
@@ -250,7 +250,7 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
  * glibc: mutexes wait with FUTEX_WAIT, condition variables, semaphores and joins with
  * FUTEX_WAIT_BITSET. Others mix them (Rust's mutexes use the latter): docs/formats/json.md.
  */
-static __always_inline struct wire_where classify_futex(__u64 operation, int syscall)
+static __always_inline struct wire_wait_site classify_futex(__u64 operation, int syscall)
 {
 	switch (operation & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
@@ -265,10 +265,9 @@ static __always_inline struct wire_where classify_futex(__u64 operation, int sys
 	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 }
 
-static __always_inline struct wire_where classify_syscall(struct task_struct *task,
-							  const struct pt_regs *regs, int syscall,
-							  struct wire_where last_call,
-							  bool uninterruptible)
+static __always_inline struct wire_wait_site
+classify_syscall(struct task_struct *task, const struct pt_regs *regs, int syscall,
+		 struct wire_wait_site last_call, bool uninterruptible)
 {
 	__u64 command;
 
@@ -334,10 +333,10 @@ static __always_inline bool is_kernel_thread(const struct task_struct *task)
 	return task->flags & (PF_KTHREAD | PF_IO_WORKER);
 }
 
-static __always_inline struct wire_where classify_kernel_thread(struct task_struct *task,
-								unsigned int state, void *ctx)
+static __always_inline struct wire_wait_site classify_kernel_thread(struct task_struct *task,
+								    unsigned int state, void *ctx)
 {
-	struct wire_where found = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
+	struct wire_wait_site found = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
 
 	if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD)
 		return found;
@@ -351,10 +350,10 @@ static __always_inline struct wire_where classify_kernel_thread(struct task_stru
 }
 
 /* Worth its microsecond in disk and page-fault waits; never asked in the frequent sleeps. */
-static __always_inline struct wire_where
-classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait, void *ctx)
+static __always_inline struct wire_wait_site
+classify_by_stack(struct task_struct *task, struct wire_wait_site guess, bool iowait, void *ctx)
 {
-	struct wire_where found = classify_stack(task, ctx);
+	struct wire_wait_site found = classify_stack(task, ctx);
 
 	if (iowait && guess.state != WIRE_DISK)
 		guess.state = WIRE_DISK;
@@ -376,8 +375,8 @@ classify_by_stack(struct task_struct *task, struct wire_where guess, bool iowait
  * call (all zeros: not known); `ctx` the context of sched_switch, where the thread is the current
  * one, or NULL.
  */
-static __always_inline struct wire_where classify(struct task_struct *task, unsigned int state,
-						  struct wire_where last_call, void *ctx)
+static __always_inline struct wire_wait_site classify(struct task_struct *task, unsigned int state,
+						      struct wire_wait_site last_call, void *ctx)
 {
 	if (state & TASK_TRACED)
 		return where(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
@@ -395,7 +394,7 @@ static __always_inline struct wire_where classify(struct task_struct *task, unsi
 
 	if (state & TASK_RTLOCK_WAIT)
 		return where(WIRE_LOCK, WIRE_DETAIL_KERNEL_LOCK, syscall);
-	struct wire_where guess =
+	struct wire_wait_site guess =
 		any_where(classify_syscall(task, regs, syscall, last_call, uninterruptible));
 
 	if (!uninterruptible && syscall != WIRE_SYSCALL_NONE)

@@ -62,7 +62,7 @@ enum target_kind {
 /* Key and value of the `reasons` map. */
 struct reason_key {
 	__u32 tid;
-	struct wire_where where;
+	struct wire_wait_site where;
 };
 
 struct reason_total {
@@ -194,7 +194,7 @@ struct span_stack {
 	__u32 worker_tid;
 	__u32 tid; /* whose stack it is */
 	__u32 of;  /* enum span_stack_of */
-	struct wire_where where;
+	struct wire_wait_site where;
 	struct site_frame frame; /* in user mode */
 	/* where functions with a return probe really return to, innermost first */
 	__u64 returns[SPAN_RETURNS];
@@ -222,7 +222,7 @@ struct span_end {
 	__u64 longest_ns; /* off-CPU interval */
 	__u64 culprit_ns;
 	__u32 tid, pid;
-	struct wire_where longest;
+	struct wire_wait_site longest;
 	__u32 wait; /* enum span_wait: where the thread waits for events, if it does */
 	struct span_thread waker;   /* ended the longest; tid 0: not known */
 	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: none */
@@ -240,7 +240,7 @@ struct span_worker {
 	__u64 block_ns; /* time of the stack, if it is that of this wait */
 	__u32 tid, pid;
 	__u32 kind; /* enum span_kind of its last */
-	struct wire_where where;
+	struct wire_wait_site where;
 	char comm[16];
 	__u32 stack; /* index in span_stacks + 1: where it waits; 0: it does not, or there is none
 		      */
@@ -254,7 +254,7 @@ struct span_seed {
 	__u64 since_ns; /* it has been in `where` */
 	__u64 switches; /* so far: while they are the same, its stack is */
 	__u32 tid;
-	struct wire_where where;
+	struct wire_wait_site where;
 	struct site_frame frame;
 	char comm[16];
 };

@@ -29,7 +29,8 @@ struct {
 /* A wait of `spent_ns` has ended. The lock of the thread's run queue keeps others out. */
 static __attribute__((noinline)) void reason_count(struct task_struct *task,
 						   const struct account *account,
-						   const struct wire_where *where, __u64 spent_ns)
+						   const struct wire_wait_site *where,
+						   __u64 spent_ns)
 {
 	struct reason_key key = {.where = *where};
 	struct reason_total *total, first;
@@ -50,7 +51,7 @@ static __attribute__((noinline)) void reason_count(struct task_struct *task,
 }
 
 static __always_inline void reason_add(struct task_struct *task, const struct account *account,
-				       struct wire_where where, __u64 spent_ns)
+				       struct wire_wait_site where, __u64 spent_ns)
 {
 	if (reasons_all || reasons_pid)
 		reason_count(task, account, &where, spent_ns);

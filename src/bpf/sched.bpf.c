@@ -79,7 +79,7 @@ static __always_inline bool is_throttled(struct task_struct *task)
 static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 					   struct account *account, __u64 now_ns)
 {
-	struct wire_where next = where(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
+	struct wire_wait_site next = where(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
 
 	if (is_throttled(task)) {
 		next.detail = WIRE_DETAIL_THROTTLED;
@@ -100,7 +100,7 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 					  struct account *account, unsigned int state, __u64 now_ns)
 {
-	struct wire_where next = any_where(classify(task, state, account->last_call, ctx));
+	struct wire_wait_site next = any_where(classify(task, state, account->last_call, ctx));
 
 	next = site_refine(task, account, next, now_ns);
 	if (next.syscall >= 0)
@@ -225,7 +225,7 @@ SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct account *account = account_of(task);
-	struct wire_where waited;
+	struct wire_wait_site waited;
 	__u64 spent_ns;
 
 	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */

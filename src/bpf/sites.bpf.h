@@ -87,12 +87,12 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 	return SITE_OPERATION;
 }
 
-static __always_inline bool is_futex_wait(struct wire_where where)
+static __always_inline bool is_futex_wait(struct wire_wait_site where)
 {
 	return where.detail == WIRE_DETAIL_FUTEX_LOCK || where.detail == WIRE_DETAIL_FUTEX_COND;
 }
 
-static __always_inline struct wire_where site_where(struct wire_where guess, __u32 verdict)
+static __always_inline struct wire_wait_site site_where(struct wire_wait_site guess, __u32 verdict)
 {
 	if (verdict == SITE_LOCK)
 		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
@@ -143,9 +143,9 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 }
 
 /* In sched_switch, for the current thread. */
-static __always_inline struct wire_where site_refine(struct task_struct *task,
-						     struct account *account,
-						     struct wire_where guess, __u64 now_ns)
+static __always_inline struct wire_wait_site site_refine(struct task_struct *task,
+							 struct account *account,
+							 struct wire_wait_site guess, __u64 now_ns)
 {
 	struct site_walk walk;
 	__u32 verdict;
@@ -179,7 +179,7 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 						       struct account *account)
 {
 	union {
-		struct wire_where where;
+		struct wire_wait_site where;
 		__u32 word;
 	} before, after;
 	struct site_answer *answer;

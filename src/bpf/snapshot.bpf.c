@@ -30,9 +30,9 @@ static struct span_seed seed_record;
 #define READ_ATTEMPTS 2 /* more, after the first */
 
 /* What a thread does, read from outside without a lock. */
-static __always_inline struct wire_where observe(struct task_struct *task)
+static __always_inline struct wire_wait_site observe(struct task_struct *task)
 {
-	struct wire_where nothing = {};
+	struct wire_wait_site nothing = {};
 	unsigned int state = task->__state;
 
 	if (task->on_cpu)
@@ -54,7 +54,7 @@ static __always_inline void seed(struct task_struct *task)
 	struct account *account = account_new(task);
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct turn_clock clock;
-	struct wire_where first;
+	struct wire_wait_site first;
 
 	if (!account || account->origin_ns)
 		return;
@@ -63,7 +63,7 @@ static __always_inline void seed(struct task_struct *task)
 	account_begin_turn(account, account->ran_ns, &clock);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
 	account_begin(account, task, first, now_ns);
-	struct wire_where again = observe(task);
+	struct wire_wait_site again = observe(task);
 
 	if (account->live.since_ns == now_ns) {
 		account->live.where = again;

@@ -62,7 +62,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 						     const struct account *account, __u64 now_ns)
 {
 	struct worker *worker = worker_of(task);
-	struct wire_where where;
+	struct wire_wait_site where;
 	struct span_block *block;
 	struct span_stack *stack;
 	__u32 depth;

@@ -43,7 +43,7 @@ struct span_level {
 struct span_block {
 	__u64 since_ns;
 	__u64 ns;
-	struct wire_where where;
+	struct wire_wait_site where;
 	__u32 has_stack;
 	struct span_thread waker;
 	__u32 has_waker_stack;

@@ -107,14 +107,14 @@ enum wire_detail {
 #undef X
 };
 
-/* Values of wire_where.syscall that are no system call of the machine's native table. */
+/* Values of wire_wait_site.syscall that are no system call of the machine's native table. */
 enum {
 	WIRE_SYSCALL_NONE = -1,	  /* page fault, interrupt, or never entered user mode */
 	WIRE_SYSCALL_COMPAT = -2, /* a 32-bit call on a 64-bit kernel: other numbers, not decoded */
 };
 
 /* What a thread does: one word, so that it is read and written whole. */
-struct wire_where {
+struct wire_wait_site {
 	__u8 state;  /* enum wire_state */
 	__u8 detail; /* enum wire_detail */
 	__s16 syscall;
@@ -168,7 +168,7 @@ struct wire_thread {
 	__u32 pid;
 	__u32 parent_pid;
 	__s32 exit_code; /* WIRE_EXIT: wait(2) status */
-	struct wire_where where;
+	struct wire_wait_site where;
 	__u32 cpu;    /* last run there */
 	__u16 policy; /* SCHED_* */
 	__s16 nice;
@@ -310,7 +310,7 @@ struct wire_reason {
 	__u64 total_ns;
 	__u32 tid;
 	__u32 pid;
-	struct wire_where where;
+	struct wire_wait_site where;
 	__u32 count;
 };
 
@@ -402,7 +402,7 @@ struct wire_worker {
 	__u64 open_ns;	  /* start of the span that goes on; 0: none */
 	__u64 since_ns;	  /* it has been in `where` */
 	__u32 tid, pid;
-	struct wire_where where;
+	struct wire_wait_site where;
 	__u32 open_type; /* frame: the type of task that is polled; 0: not known */
 	__u8 kind;	 /* enum wire_span_kind */
 	__u8 found_by;	 /* enum wire_found_by */
@@ -412,7 +412,7 @@ struct wire_worker {
 	char comm[16];
 };
 
-struct wire_party {
+struct wire_peer {
 	__u32 tid, pid; /* tid 0: not known */
 	char comm[16];
 };
@@ -428,14 +428,14 @@ struct wire_stall {
 	__u64 longest_ns;	      /* off-CPU interval in it: a wait rather than a preemption */
 	__u64 culprit_ns;	      /* the longest wait for a CPU */
 	__u32 tid, pid;
-	struct wire_where longest; /* what it did in that */
-	__u32 stack;		   /* and where; 0: not known */
-	__u32 waker_stack;	   /* of who ended it; 0: not known */
-	__u32 type;		   /* frame: the type of the task; 0: not known */
-	__u32 kind;		   /* enum wire_span_kind */
-	__u32 flags;		   /* WIRE_STALL_* */
-	struct wire_party waker;
-	struct wire_party culprit; /* had the CPU in that wait */
+	struct wire_wait_site longest; /* what it did in that */
+	__u32 stack;		       /* and where; 0: not known */
+	__u32 waker_stack;	       /* of who ended it; 0: not known */
+	__u32 type;		       /* frame: the type of the task; 0: not known */
+	__u32 kind;		       /* enum wire_span_kind */
+	__u32 flags;		       /* WIRE_STALL_* */
+	struct wire_peer waker;
+	struct wire_peer culprit; /* had the CPU in that wait */
 };
 
 struct wire_sample {
@@ -459,7 +459,7 @@ struct wire_runtime {
 	char process[16];
 };
 
-_Static_assert(sizeof(struct wire_where) == 4, "read and written as one word");
+_Static_assert(sizeof(struct wire_wait_site) == 4, "read and written as one word");
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
 _Static_assert(sizeof(struct wire_totals) == 248, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) == 408, "stored verbatim");

@@ -34,7 +34,7 @@ struct sampled {
 	uint64_t time_ns;	  /* of the last look */
 	uint64_t run_ns, wait_ns; /* schedstat then */
 	uint64_t prepaid_ns;	  /* reported as waiting for a CPU before the counter moved */
-	struct wire_where where;
+	struct wire_wait_site where;
 	uint64_t where_since_ns;
 	__u8 blocked; /* the state it was last seen blocked in; WIRE_ON_CPU = never */
 	bool seen;    /* in this list */
@@ -102,14 +102,14 @@ static bool read_schedstat(struct proc_id id, uint64_t *ret_run_ns, uint64_t *re
 	       sscanf(text, "%" SCNu64 " %" SCNu64, ret_run_ns, ret_wait_ns) == 2;
 }
 
-static struct wire_where place(__u8 state, __u8 detail, long syscall)
+static struct wire_wait_site place(__u8 state, __u8 detail, long syscall)
 {
-	return (struct wire_where){state, detail, (__s16)syscall};
+	return (struct wire_wait_site){state, detail, (__s16)syscall};
 }
 
 /* As classify_descriptor() in the kernel, by what the link in /proc/PID/fd says. */
-static struct wire_where classify_descriptor(struct proc_id id, unsigned long descriptor,
-					     long syscall)
+static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned long descriptor,
+						 long syscall)
 {
 	char path[96], link[256];
 	ssize_t length;
@@ -131,9 +131,9 @@ static struct wire_where classify_descriptor(struct proc_id id, unsigned long de
 	return place(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
 }
 
-static struct wire_where classify_call(const struct sampler *sampler, struct proc_id id,
-				       long syscall, const unsigned long arguments[2],
-				       bool uninterruptible)
+static struct wire_wait_site classify_call(const struct sampler *sampler, struct proc_id id,
+					   long syscall, const unsigned long arguments[2],
+					   bool uninterruptible)
 {
 	__u8 class = syscall >= 0 && syscall < SYSCALL_TABLE_SIZE ? sampler->classes[syscall]
 								  : SYSCALL_OTHER;
@@ -165,8 +165,8 @@ static struct wire_where classify_call(const struct sampler *sampler, struct pro
 	return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 }
 
-static struct wire_where observe(const struct sampler *sampler, struct proc_id id,
-				 const struct proc_stat *stat)
+static struct wire_wait_site observe(const struct sampler *sampler, struct proc_id id,
+				     const struct proc_stat *stat)
 {
 	unsigned long arguments[2] = {0, 0};
 	char text[256];
@@ -202,7 +202,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Blocked, or waiting for a CPU that the counter does not show yet: between two looks. */
-static void share_out(struct sampled *thread, struct wire_where now, uint64_t left_ns, bool ran)
+static void share_out(struct sampled *thread, struct wire_wait_site now, uint64_t left_ns, bool ran)
 {
 	__u8 before = thread->where.state, after = now.state;
 	__u64 *ns = thread->record.totals.ns;
@@ -227,7 +227,7 @@ static void look(struct sampler *sampler, struct sampled *thread, const struct p
 {
 	uint64_t now_ns = clock_monotonic_ns(), left_ns = now_ns - thread->time_ns;
 	uint64_t run_ns = thread->run_ns, wait_ns = thread->wait_ns, part_ns, waited_ns;
-	struct wire_where now = observe(sampler, thread->id, stat);
+	struct wire_wait_site now = observe(sampler, thread->id, stat);
 	bool ran;
 
 	if (!read_schedstat(thread->id, &run_ns, &wait_ns))

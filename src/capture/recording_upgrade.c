@@ -41,7 +41,7 @@ static size_t size_of(__u16 kind)
 	return 0;
 }
 
-static void upgrade_where(struct wire_where *where)
+static void upgrade_where(struct wire_wait_site *where)
 {
 	if (where->state == STATES_1)
 		where->state = WIRE_STATES;

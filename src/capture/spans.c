@@ -176,12 +176,12 @@ static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uin
 	return type ? span_stacks_name(&spans->stacks, type, time_ns, ret_id, sink) : 0;
 }
 
-static struct wire_party party(const struct span_thread *thread)
+static struct wire_peer peer_of(const struct span_thread *thread)
 {
-	struct wire_party party = {.tid = thread->tid, .pid = thread->pid};
+	struct wire_peer peer = {.tid = thread->tid, .pid = thread->pid};
 
-	memcpy(party.comm, thread->comm, sizeof(party.comm));
-	return party;
+	memcpy(peer.comm, thread->comm, sizeof(peer.comm));
+	return peer;
 }
 
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
@@ -202,8 +202,8 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.kind = (__u32)SPAN_COOKIE_KIND(end->cookie),
 		.flags = (end->wait ? WIRE_STALL_OF_LOOP : 0) |
 			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0),
-		.waker = party(&end->waker),
-		.culprit = party(&end->culprit),
+		.waker = peer_of(&end->waker),
+		.culprit = peer_of(&end->culprit),
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);
 	uint64_t states_ns[WIRE_STATES];

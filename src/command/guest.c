@@ -20,7 +20,7 @@
 
 struct guest_run {
 	struct guest_options options;
-	struct returns returns;
+	struct pulled_files pulled;
 	char dump[32];
 	struct boot_result result;
 };
@@ -36,16 +36,16 @@ static int make_image(struct guest_run *run, struct error *error)
 				      .repro = options->repro,
 				      .kernel = options->boot.qemu.kernel,
 				      .modules = options->modules,
-				      .returns = &run->returns};
+				      .pulled = &run->pulled};
 	char directory[PATH_MAX];
 	uint64_t bytes;
 	int result;
 
 	if (!getcwd(directory, sizeof(directory)))
 		return error_set(error, errno, "the working directory: %s", strerror(errno));
-	result = outputs_add(&run->returns, directory, options->command);
+	result = outputs_add(&run->pulled, directory, options->command);
 	for (size_t i = 0; result >= 0 && i < options->return_count; i++)
-		result = returns_add(&run->returns, directory, options->returns[i], true);
+		result = pulled_files_add(&run->pulled, directory, options->pulled[i], true);
 	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	result = image_make(&image, &run->options.boot.qemu.image_fd, &bytes, error);
@@ -73,7 +73,7 @@ static int boot(struct guest_run *run, struct error *error)
 	boot->scheduler = run->options.scheduler != NULL;
 	boot->judged = !strcmp(run->options.command[0], "load");
 	boot->progress = isatty(STDERR_FILENO);
-	boot->returns = &run->returns;
+	boot->pulled = &run->pulled;
 	boot->qemu.image_fd = -1;
 	result = make_image(run, error);
 	if (result >= 0)
@@ -160,7 +160,7 @@ static int run_guest(struct guest_run *run)
 		remark(run);
 	if (save_result(run, code, &failed, &error) < 0)
 		code = command_fail("guest", EXIT_NOT_RUN, &error);
-	returns_release(&run->returns);
+	pulled_files_release(&run->pulled);
 	return code;
 }
 

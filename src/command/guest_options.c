@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "command/command.h"
 #include "guest/kernel.h"
-#include "guest/needs.h"
+#include "guest/elf_dependencies.h"
 
 #define BOOT_LEAST_NS	 (60 * NS_PER_S)
 #define BOOT_OF_A_CPU_NS (5 * NS_PER_S)
@@ -104,7 +104,7 @@ static int check_program(const struct guest_options *options, struct error *erro
 {
 	const struct board *board = options->boot.qemu.board;
 	const char *program = options->program ? options->program : "/proc/self/exe";
-	uint16_t machine = needs_machine(program);
+	uint16_t machine = elf_machine(program);
 	const struct board *of = board_of_elf(machine);
 
 	if (options->boot.accel == ACCEL_KVM && board != board_here())
@@ -186,7 +186,7 @@ static int take_option(struct guest_options *options, int key, char *value,
 	case OPTION_RETURN:
 		if (options->return_count == GUEST_RETURNS_MAX)
 			return error_set(error, EINVAL, "too many directories");
-		options->returns[options->return_count++] = value;
+		options->pulled[options->return_count++] = value;
 		return 0;
 	case OPTION_RETURN_LIMIT:
 		return size_parse(value, &options->boot.return_bytes, error);

@@ -20,7 +20,7 @@ struct guest_options {
 	const char *program, *sysroot; /* as in struct image_options */
 	char *files[GUEST_FILES_MAX + 1];
 	size_t file_count;
-	char *returns[GUEST_RETURNS_MAX]; /* directories */
+	char *pulled[GUEST_RETURNS_MAX]; /* directories */
 	size_t return_count;
 	char *modules[GUEST_MODULES_MAX + 1];
 	size_t module_count;

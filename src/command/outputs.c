@@ -10,7 +10,7 @@
 /* A command's argp with a parser of ours in place of each of its own. */
 struct reading {
 	const struct command *command;
-	struct returns *returns;
+	struct pulled_files *pulled;
 	const char *from;
 	struct argp argps[DEPTH * CHILDREN];
 	struct argp_child children[DEPTH * CHILDREN][CHILDREN + 1];
@@ -57,8 +57,8 @@ static error_t take(int key, char *value, struct argp_state *state)
 	if (!option || !is_output(option->name))
 		return 0;
 	reading->named = true;
-	reading->result = returns_add(reading->returns, reading->from, value,
-				      !strcmp(option->arg, "DIRECTORY"));
+	reading->result = pulled_files_add(reading->pulled, reading->from, value,
+					   !strcmp(option->arg, "DIRECTORY"));
 	return reading->result < 0 ? ENOMEM : 0;
 }
 
@@ -77,10 +77,10 @@ static struct argp *copy(const struct argp *argp)
 	return into;
 }
 
-int outputs_add(struct returns *returns, const char *from, char **arguments)
+int outputs_add(struct pulled_files *pulled, const char *from, char **arguments)
 {
 	struct reading mine = {
-		.command = command_find(arguments[0]), .returns = returns, .from = from};
+		.command = command_find(arguments[0]), .pulled = pulled, .from = from};
 	int count = 0;
 
 	if (!mine.command || !*mine.command->outputs)
@@ -92,6 +92,6 @@ int outputs_add(struct returns *returns, const char *from, char **arguments)
 	argp_parse(copy(mine.command->argp), count, arguments,
 		   ARGP_IN_ORDER | ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, NULL);
 	if (!mine.result && !mine.named && mine.command->output)
-		mine.result = returns_add(returns, from, mine.command->output, false);
+		mine.result = pulled_files_add(pulled, from, mine.command->output, false);
 	return mine.result;
 }

@@ -5,7 +5,7 @@
 
 #include "guest/frame.h"
 #include "guest/qemu.h"
-#include "guest/returns.h"
+#include "guest/pulled_files.h"
 
 enum boot_accel {
 	ACCEL_AUTO, /* KVM where a guest runs under it, else TCG */
@@ -26,8 +26,8 @@ struct boot_options {
 	const char *log;     /* the console is kept in this file; NULL: its end only, in memory */
 	const char *dump;    /* where the words of a scheduler that died go */
 	bool dump_chosen;    /* that name was not asked for: no other file has it */
-	struct returns *returns; /* files that may come back */
-	uint64_t return_bytes;	 /* of them all, at most; 0: RECEIVING_BYTES_MAX */
+	struct pulled_files *pulled; /* files that may come back */
+	uint64_t return_bytes;	     /* of them all, at most; 0: RECEIVING_BYTES_MAX */
 };
 
 enum boot_scheduler {

@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "guest/board.h"
 #include "guest/modules.h"
-#include "guest/needs.h"
+#include "guest/elf_dependencies.h"
 
 struct image {
 	struct output out;
@@ -138,8 +138,8 @@ static int add_found(void *data, const char *name, const char *path, struct erro
 		return result < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
 	result = cpio_add_file(&image->cpio, name + 1, path, error);
 	return result < 0 ? result
-			  : needs_find(image->sysroot ? image->sysroot : "/", path, add_found,
-				       image, error);
+			  : elf_dependencies_find(image->sysroot ? image->sysroot : "/", path,
+						  add_found, image, error);
 }
 
 /* "#!/bin/sh -e": what runs a script, as it is found here; false: it is no script. */
@@ -174,9 +174,9 @@ static int add_program(struct image *image, const char *name, const char *path, 
 				   loader, error);
 	if (!read_loader(path, loader))
 		return result;
-	if (image->sysroot || needs_machine(path) != board_here()->elf)
-		return needs_find(image->sysroot ? image->sysroot : "/", path, add_found, image,
-				  error);
+	if (image->sysroot || elf_machine(path) != board_here()->elf)
+		return elf_dependencies_find(image->sysroot ? image->sysroot : "/", path, add_found,
+					     image, error);
 	result = is_new(image, loader);
 	if (result > 0)
 		result = cpio_add_file(&image->cpio, loader + 1, loader, error);
@@ -246,15 +246,15 @@ static int add_arguments(struct image *image, char *const *arguments, struct err
 }
 
 /* What the command writes to has to have its directory there too. */
-static int add_returns(struct image *image, const struct returns *returns, struct error *error)
+static int add_returns(struct image *image, const struct pulled_files *pulled, struct error *error)
 {
 	char *paths[IMAGE_ORDER_TEXTS];
 	int result = 0;
 
-	if (returns->count > ARRAY_SIZE(paths))
+	if (pulled->count > ARRAY_SIZE(paths))
 		return error_set(error, E2BIG, "too many files are to come back");
-	for (size_t i = 0; result >= 0 && i < returns->count; i++) {
-		const struct returns_root *root = &returns->roots[i];
+	for (size_t i = 0; result >= 0 && i < pulled->count; i++) {
+		const struct pulled_files_root *root = &pulled->roots[i];
 		cleanup_free char *parent = strdup(root->path);
 
 		if (!parent)
@@ -265,7 +265,7 @@ static int add_returns(struct image *image, const struct returns *returns, struc
 		if (*parent && is_directory(parent))
 			result = cpio_add_directory(&image->cpio, parent + 1, error);
 	}
-	return result < 0 ? result : add_order(image, IMAGE_RETURNS, paths, returns->count, error);
+	return result < 0 ? result : add_order(image, IMAGE_RETURNS, paths, pulled->count, error);
 }
 
 static int add_orders(struct image *image, const struct image_options *options, struct error *error)
@@ -278,7 +278,7 @@ static int add_orders(struct image *image, const struct image_options *options, 
 	if (result >= 0)
 		result = add_order(image, IMAGE_DIRECTORY, &text, 1, error);
 	if (result >= 0)
-		result = add_returns(image, options->returns, error);
+		result = add_returns(image, options->pulled, error);
 	if (result >= 0 && options->repro)
 		result = cpio_add_bytes(&image->cpio, IMAGE_REPRO, 0644, "1", 1, error);
 	return result;

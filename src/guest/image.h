@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "guest/cpio.h"
-#include "guest/returns.h"
+#include "guest/pulled_files.h"
 
 /* Where init finds its orders: texts, each ended by a NUL. */
 #define IMAGE_ARGUMENTS	  "etc/dwell/arguments"
@@ -32,7 +32,7 @@ struct image_options {
 	char *const *files;    /* to add, directories with all that is in them; ends with NULL */
 	const char *scheduler; /* a command line; NULL: none */
 	bool repro;
-	const struct returns *returns;
+	const struct pulled_files *pulled;
 	const char *kernel;   /* whose modules are meant */
 	char *const *modules; /* names; ends with NULL */
 };

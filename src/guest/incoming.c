@@ -17,23 +17,23 @@
 static void take_scheduler(struct incoming *incoming, const char *payload, size_t length)
 {
 	struct boot_result *result = incoming->result;
-	struct frame_scheduler told;
+	struct frame_scheduler message;
 	bool knew = result->scheduler == BOOT_SCHEDULER_DIED;
 	char after[16];
 
-	if (length != sizeof(told))
+	if (length != sizeof(message))
 		return;
-	memcpy(&told, payload, sizeof(told));
-	told.reason[sizeof(told.reason) - 1] = '\0';
-	result->scheduler = told.state == SCHEDULER_DIED      ? BOOT_SCHEDULER_DIED
-			    : told.state == SCHEDULER_STOPPED ? BOOT_SCHEDULER_STOPPED
-							      : BOOT_SCHEDULER_ALIVE;
-	result->scheduler_after_ns = told.after_ns;
-	text_printable(result->scheduler_reason, sizeof(result->scheduler_reason), told.reason,
+	memcpy(&message, payload, sizeof(message));
+	message.reason[sizeof(message.reason) - 1] = '\0';
+	result->scheduler = message.state == SCHEDULER_DIED	 ? BOOT_SCHEDULER_DIED
+			    : message.state == SCHEDULER_STOPPED ? BOOT_SCHEDULER_STOPPED
+								 : BOOT_SCHEDULER_ALIVE;
+	result->scheduler_after_ns = message.after_ns;
+	text_printable(result->scheduler_reason, sizeof(result->scheduler_reason), message.reason,
 		       sizeof(result->scheduler_reason));
 	if (knew || result->scheduler != BOOT_SCHEDULER_DIED || incoming->options->judged)
 		return;
-	duration_format(after, sizeof(after), told.after_ns);
+	duration_format(after, sizeof(after), message.after_ns);
 	dprintf(incoming->fds[1], "dwell guest: %s: the scheduler died: %s\n", after,
 		result->scheduler_reason);
 }
@@ -147,7 +147,7 @@ static void take_file(struct incoming *incoming, enum frame_kind kind, const cha
 
 	if (kind == FRAME_FILE) {
 		note_cut(incoming);
-		result = receiving_begin(receiving, incoming->options->returns, payload, length,
+		result = receiving_begin(receiving, incoming->options->pulled, payload, length,
 					 &error);
 	} else if (kind == FRAME_DATA) {
 		result = receiving_take(receiving, payload, length, &error);

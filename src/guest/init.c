@@ -23,7 +23,7 @@
 #include "guest/board.h"
 #include "guest/frame.h"
 #include "guest/image.h"
-#include "guest/inner.h"
+#include "guest/agent.h"
 #include "guest/modules.h"
 
 #define PORTS	     "/sys/class/virtio-ports"
@@ -153,12 +153,12 @@ static size_t split(char *texts, size_t length, char **into, size_t room)
 	return count;
 }
 
-static void read_orders(struct inner_orders *orders)
+static void read_orders(struct agent_orders *orders)
 {
 	static char arguments[IMAGE_ORDER_BYTES], directory[IMAGE_ORDER_BYTES],
 		scheduler[IMAGE_ORDER_BYTES], returns[IMAGE_ORDER_BYTES];
 	static char *items[IMAGE_ORDER_TEXTS + 1], *paths[IMAGE_ORDER_TEXTS];
-	static struct returns_root roots[IMAGE_ORDER_TEXTS];
+	static struct pulled_files_root roots[IMAGE_ORDER_TEXTS];
 	size_t length = read_order(IMAGE_ARGUMENTS, arguments);
 
 	split(arguments, length, items, IMAGE_ORDER_TEXTS);
@@ -168,9 +168,9 @@ static void read_orders(struct inner_orders *orders)
 	orders->scheduler = read_order(IMAGE_SCHEDULER, scheduler) ? scheduler : NULL;
 	orders->repro = read_order(IMAGE_REPRO, (char[IMAGE_ORDER_BYTES]){""}) > 0;
 	length = read_order(IMAGE_RETURNS, returns);
-	orders->returns.roots = roots;
-	orders->returns.count = split(returns, length, paths, IMAGE_ORDER_TEXTS);
-	for (size_t i = 0; i < orders->returns.count; i++)
+	orders->pulled.roots = roots;
+	orders->pulled.count = split(returns, length, paths, IMAGE_ORDER_TEXTS);
+	for (size_t i = 0; i < orders->pulled.count; i++)
 		roots[i].path = paths[i];
 }
 
@@ -194,7 +194,7 @@ static void be_unstoppable(void)
 
 _Noreturn void guest_init(void)
 {
-	struct inner_orders orders = {.arguments = NULL};
+	struct agent_orders orders = {.arguments = NULL};
 	struct utsname kernel = {.release = ""};
 	int host;
 
@@ -218,7 +218,7 @@ _Noreturn void guest_init(void)
 	uname(&kernel);
 	if (frame_write(host, FRAME_READY, kernel.release, strlen(kernel.release)) < 0)
 		turn_off();
-	inner_run(&orders, host);
+	agent_run(&orders, host);
 	/*
 	 * What was written may not have left: with the power off QEMU would drop it. The host ends
 	 * this guest when it has heard all, however long it takes to read.

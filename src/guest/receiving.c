@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files from a guest, on the host: guest/returns.h. The guest may be hostile. */
+/* Files from a guest, on the host: guest/pulled_files.h. The guest may be hostile. */
 #define _GNU_SOURCE /* O_PATH */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/tree.h"
 #include "guest/frame.h"
-#include "guest/returns.h"
+#include "guest/pulled_files.h"
 
 static int fail(const struct receiving *receiving, int code, struct error *error)
 {
@@ -48,7 +48,7 @@ static int enter(int directory, const char *name)
 }
 
 /* The directory of the file, and where in its path its name is. */
-static int open_parent(const struct receiving *receiving, const struct returns_root *root,
+static int open_parent(const struct receiving *receiving, const struct pulled_files_root *root,
 		       const char **ret_name)
 {
 	size_t length = strlen(root->path);
@@ -80,7 +80,7 @@ static int refuse(const struct receiving *receiving, struct error *error)
 	return error_set(error, EPROTO, "the guest sent an unexpected file: %s", receiving->path);
 }
 
-static int open_file(struct receiving *receiving, const struct returns_root *root,
+static int open_file(struct receiving *receiving, const struct pulled_files_root *root,
 		     struct error *error)
 {
 	const char *name;
@@ -102,10 +102,10 @@ static int open_file(struct receiving *receiving, const struct returns_root *roo
 	return result < 0 ? fail(receiving, -result, error) : 0;
 }
 
-int receiving_begin(struct receiving *receiving, const struct returns *returns, const void *payload,
-		    size_t length, struct error *error)
+int receiving_begin(struct receiving *receiving, const struct pulled_files *pulled,
+		    const void *payload, size_t length, struct error *error)
 {
-	const struct returns_root *root;
+	const struct pulled_files_root *root;
 	struct frame_file file;
 	mode_t mask;
 
@@ -121,7 +121,8 @@ int receiving_begin(struct receiving *receiving, const struct returns *returns, 
 	umask(mask);
 	receiving->mode = file.mode & 0777 & ~mask;
 	receiving->bytes = 0;
-	root = strlen(receiving->path) == length ? returns_find(returns, receiving->path) : NULL;
+	root = strlen(receiving->path) == length ? pulled_files_find(pulled, receiving->path)
+						 : NULL;
 	if (!root)
 		return refuse(receiving, error);
 	if (++receiving->files > RECEIVING_FILES_MAX)

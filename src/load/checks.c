@@ -263,7 +263,8 @@ static void judge_completed(struct judging *judging)
 		if (!report) {
 			exit_text(text, sizeof(text), worker);
 			find(judging, CHECK_COMPLETED, VERDICT_FAIL,
-			     arena_slot(&judging->crew->crew.arena, i)->tid, NAN, NAN, "%s", text);
+			     shared_slot(&judging->crew->crew.shared, i)->tid, NAN, NAN, "%s",
+			     text);
 		} else if (*report->work_error) {
 			find(judging, CHECK_WORKED, VERDICT_FAIL, report->tid, NAN, NAN, "%s",
 			     report->work_error);

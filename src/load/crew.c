@@ -102,7 +102,7 @@ static void prepare_life(struct life *life, const struct crew *crew, unsigned in
 	*worker = (struct worker){
 		.type = group->work->type,
 		.params = group->work->params,
-		.shared = arena_team(&crew->arena, number / group->team_size),
+		.shared = shared_team(&crew->shared, number / group->team_size),
 		.index = options->first_index + number,
 		.position = position,
 		.team_size = group->team_size,
@@ -111,13 +111,13 @@ static void prepare_life(struct life *life, const struct crew *crew, unsigned in
 		.event_fd = ring->event_fd,
 		.scratch = options->scratch,
 		.seed = options->seed,
-		.slot = arena_slot(&crew->arena, number),
+		.slot = shared_slot(&crew->shared, number),
 	};
 	worker->slot->scheduler_pid =
 		group->work->type->flags & WORK_BYPASS ? 0 : options->scheduler_pid;
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
 		worker->samples[i].samples =
-			arena_samples(&crew->arena, number, (enum report_samples)i);
+			shared_samples(&crew->shared, number, (enum report_samples)i);
 	if (ring->count) {
 		worker->write_fd = ring->ends[position][1];
 		worker->read_fd = ring->ends[(position + ring->count - 1) % ring->count][0];
@@ -225,8 +225,8 @@ int crew_fork(struct crew *crew, const struct plan_group *group, const struct cr
 		return error_set(error, ENOMEM, "out of memory");
 	for (unsigned int i = 0; i < group->count; i++)
 		crew->workers[i].report_fd = -1;
-	result = arena_init(&crew->arena, group->count, group->count / group->team_size,
-			    work_shared_bytes(type, group->work->params), error);
+	result = shared_init(&crew->shared, group->count, group->count / group->team_size,
+			     work_shared_bytes(type, group->work->params), error);
 	if (result < 0)
 		return result;
 	if (pipe2(start, O_CLOEXEC) < 0)

@@ -10,7 +10,7 @@
 #ifndef DWELL_LOAD_CREW_H
 #define DWELL_LOAD_CREW_H
 
-#include "load/arena.h"
+#include "load/shared_memory.h"
 #include "load/plan.h"
 #include "load/scratch.h"
 
@@ -40,7 +40,7 @@ struct crew_worker {
 
 struct crew {
 	const struct plan_group *group;
-	struct arena arena;
+	struct shared_memory shared;
 	struct crew_worker *workers; /* group->count */
 	unsigned int forked;
 	int start_fd;

@@ -39,7 +39,7 @@ static void kill_group(pid_t pid, int signal)
 static void tell_to_stop(struct crew *crew)
 {
 	for (unsigned int i = 0; i < crew->forked; i++) {
-		const struct worker_slot *slot = arena_slot(&crew->arena, i);
+		const struct worker_slot *slot = shared_slot(&crew->shared, i);
 		pid_t pid = crew->workers[i].pid, tid = 0;
 
 		if (pid <= 0 || crew->workers[i].report_fd < 0)
@@ -228,7 +228,7 @@ void crew_release(struct crew *crew)
 		if (crew->workers[i].report_fd >= 0)
 			close(crew->workers[i].report_fd);
 	free(crew->workers);
-	arena_release(&crew->arena);
+	shared_release(&crew->shared);
 	if (crew->start_fd > 0)
 		close(crew->start_fd);
 	*crew = (struct crew){.start_fd = -1};

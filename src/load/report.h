@@ -17,7 +17,7 @@
 #define REPORT_NODES	  64
 #define REPORT_TEXT	  160
 
-/* Streams of samples; the values lie in the worker's part of the arena. */
+/* Streams of samples; the values lie in the worker's part of the shared memory. */
 enum report_samples {
 	SAMPLES_RESUME,	     /* ns across a blocking call */
 	SAMPLES_WAKE_TO_RUN, /* ns from the waker's time stamp to the wakee's first instruction */

@@ -379,7 +379,7 @@ uint64_t run_iterations(const struct run *run)
 		const struct crew *crew = &run->crews[i]->crew;
 
 		for (unsigned int k = 0; k < crew->forked; k++)
-			sum += __atomic_load_n(&arena_slot(&crew->arena, k)->iterations,
+			sum += __atomic_load_n(&shared_slot(&crew->shared, k)->iterations,
 					       __ATOMIC_RELAXED);
 	}
 	return sum;

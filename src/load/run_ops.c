@@ -69,7 +69,7 @@ static void note_pause(struct run_crew *run_crew, bool frozen)
 		return;
 	crew->frozen_since_ns = frozen ? now_ns : 0;
 	for (unsigned int k = 0; !frozen && k < crew->forked; k++)
-		__atomic_fetch_add(&arena_slot(&crew->arena, k)->paused_ns, now_ns - since_ns,
+		__atomic_fetch_add(&shared_slot(&crew->shared, k)->paused_ns, now_ns - since_ns,
 				   __ATOMIC_RELAXED);
 }
 
@@ -230,7 +230,7 @@ static uint64_t unreported_alarms(const struct crew *crew)
 
 	for (unsigned int i = 0; i < crew->forked; i++)
 		if (!crew_report(&crew->workers[i]))
-			alarms += __atomic_load_n(&arena_slot(&crew->arena, i)->alarms,
+			alarms += __atomic_load_n(&shared_slot(&crew->shared, i)->alarms,
 						  __ATOMIC_RELAXED);
 	return alarms;
 }
@@ -289,7 +289,7 @@ static int swap_cpusets(struct run *run, const char *a, const char *b, struct er
  */
 static pid_t await_set_up(const struct run_crew *crew, unsigned int number, uint64_t deadline_ns)
 {
-	const struct worker_slot *slot = arena_slot(&crew->crew.arena, number);
+	const struct worker_slot *slot = shared_slot(&crew->crew.shared, number);
 	const struct crew_worker *worker = &crew->crew.workers[number];
 	pid_t tid;
 
@@ -390,11 +390,11 @@ void run_set_scheduler(struct run *run, pid_t pid)
 {
 	for (size_t i = 0; i < run->crew_count; i++) {
 		const struct crew *crew = &run->crews[i]->crew;
-		bool told = crew->forked && !run->options->repro &&
-			    !(crew->group->work->type->flags & WORK_BYPASS);
+		bool alarmed = crew->forked && !run->options->repro &&
+			      !(crew->group->work->type->flags & WORK_BYPASS);
 
-		for (unsigned int k = 0; told && k < crew->forked; k++)
-			__atomic_store_n(&arena_slot(&crew->arena, k)->scheduler_pid, pid,
+		for (unsigned int k = 0; alarmed && k < crew->forked; k++)
+			__atomic_store_n(&shared_slot(&crew->shared, k)->scheduler_pid, pid,
 					 __ATOMIC_RELAXED);
 	}
 }

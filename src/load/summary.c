@@ -99,8 +99,8 @@ static int add_samples(const struct run_crew *crew, struct summary *summary)
 			uint64_t total = report ? report->sample_totals[stream] : 0;
 
 			sets[i] = (struct sample_set){
-				.values = arena_samples(&crew->crew.arena, i,
-							(enum report_samples)stream),
+				.values = shared_samples(&crew->crew.shared, i,
+							 (enum report_samples)stream),
 				.count = reservoir_kept(total),
 				.total = total,
 			};

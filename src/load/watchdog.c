@@ -101,10 +101,10 @@ static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker,
 
 static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_t now_ns)
 {
-	unsigned int told = 0;
+	unsigned int alarms = 0;
 
 	for (unsigned int i = 0; i < crew->crew.forked; i++) {
-		const struct worker_slot *slot = arena_slot(&crew->crew.arena, i);
+		const struct worker_slot *slot = shared_slot(&crew->crew.shared, i);
 		struct crew_worker *worker = &crew->crew.workers[i];
 		bool alarmed;
 
@@ -120,23 +120,23 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 			run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
 				 crew->group.work->type->name,
 				 alarmed ? ": the scheduler got SIGUSR2" : "");
-		told += alarmed;
+		alarms += alarmed;
 	}
-	return told;
+	return alarms;
 }
 
 uint64_t watchdog_look(struct run *run, uint64_t now_ns)
 {
-	uint64_t told = 0;
+	uint64_t alarms = 0;
 
 	for (size_t i = 0; i < run->crew_count; i++) {
 		struct run_crew *crew = run->crews[i];
 
 		if (crew->begun && !crew->crew.over &&
 		    !(crew->group.work->type->flags & WORK_BYPASS))
-			told += look_at_crew(run, crew, now_ns);
+			alarms += look_at_crew(run, crew, now_ns);
 	}
-	return told;
+	return alarms;
 }
 
 void watchdog_end(struct run *run)

@@ -83,9 +83,9 @@ struct hotspot {
 	uint64_t keys[HOTSPOT_GROUPINGS_COUNT]; /* hashes of the names */
 	uint64_t count, total_ns, max_ns;
 	uint32_t buckets[STALL_BUCKETS];
-	struct wire_where where; /* of the longest one's wait */
+	struct wire_wait_site where; /* of the longest one's wait */
 	/* of the last one that had them */
-	struct wire_party waker, culprit;
+	struct wire_peer waker, culprit;
 	uint32_t waker_function; /* frame; 0: not known */
 	struct hotspot_worker {
 		uint32_t tid; /* 0: free */

@@ -41,7 +41,7 @@ struct row {
 	uint32_t latency[WIRE_LATENCY_BUCKETS]; /* waits for a CPU that ended in the interval */
 	uint64_t latency_max_ns;		/* also counts one that has not ended yet */
 
-	struct wire_where where; /* at the end; meaningless for sums and the exited */
+	struct wire_wait_site where; /* at the end; meaningless for sums and the exited */
 	uint64_t in_state_ns;
 	uint32_t cpu;
 	uint16_t policy;

@@ -29,7 +29,7 @@ static const char *detail_text(__u8 detail)
 	return text ? text : "";
 }
 
-void reason_format(char *into, size_t room, struct wire_where where, bool native)
+void reason_format(char *into, size_t room, struct wire_wait_site where, bool native)
 {
 	const char *detail = detail_text(where.detail);
 	const char *name = native ? syscall_name(where.syscall) : NULL;

@@ -113,7 +113,7 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 }
 
 /* An idle thread waits for work; one that works waits for another thread. */
-static enum stall_cause cause_of_state(__u8 state, struct wire_where where)
+static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site where)
 {
 	switch (state) {
 	case WIRE_ON_CPU:
@@ -310,8 +310,8 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		stall.where = record->longest;
 	else if (state == WIRE_LOCK && record->longest.detail == WIRE_DETAIL_FUTEX_COND)
 		/* found to be a lock only after it had begun */
-		stall.where = (struct wire_where){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
-						  record->longest.syscall};
+		stall.where = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
+						      record->longest.syscall};
 	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
 	stall.in_place = record->flags & WIRE_STALL_IN_PLACE ||
 			 stacks_is_in_place(&stalls->stacks, stall.stack);

@@ -19,7 +19,7 @@ int kernel_log_open(void)
 }
 
 /* "6,339,5140900,-;sched_ext: ..." and lines of properties that begin with a blank. */
-static void take_record(char *record, struct words *words)
+static void take_record(char *record, struct log_tail *tail)
 {
 	char *text = strchr(record, ';');
 	size_t length;
@@ -29,13 +29,13 @@ static void take_record(char *record, struct words *words)
 	text++;
 	length = strcspn(text, "\n");
 	/* a backtrace is indented, and comes right after the reason */
-	if (strncmp(text, "sched_ext: ", 11) != 0 && !(words->used && *text == ' '))
+	if (strncmp(text, "sched_ext: ", 11) != 0 && !(tail->used && *text == ' '))
 		return;
 	text[length] = '\n';
-	words_add(words, text, length + 1);
+	log_tail_add(tail, text, length + 1);
 }
 
-void kernel_log_read(int fd, struct words *words)
+void kernel_log_read(int fd, struct log_tail *tail)
 {
 	char record[RECORD_BYTES + 2];
 	ssize_t got;
@@ -47,7 +47,7 @@ void kernel_log_read(int fd, struct words *words)
 	       (got < 0 && (errno == EPIPE || errno == EINTR))) {
 		record[got > 0 ? got : 0] = '\0';
 		if (got > 0)
-			take_record(record, words);
+			take_record(record, tail);
 	}
 }
 

@@ -6,13 +6,13 @@
 #ifndef DWELL_SCHEDULER_KERNEL_LOG_H
 #define DWELL_SCHEDULER_KERNEL_LOG_H
 
-#include "scheduler/words.h"
+#include "scheduler/log_tail.h"
 
 /* /dev/kmsg from now on; -1: not permitted, or not there. */
 int kernel_log_open(void);
 
 /* New lines of sched_ext, and the backtraces that follow them. */
-void kernel_log_read(int fd, struct words *words);
+void kernel_log_read(int fd, struct log_tail *tail);
 
 /*
  * Why the last scheduler was disabled: "runtime error: qmap: ...". False: the words do not say, or

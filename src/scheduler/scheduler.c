@@ -85,7 +85,7 @@ _Noreturn static void become(char *const words[], int output, pid_t parent)
 static void hear(struct scheduler *scheduler)
 {
 	kernel_log_read(scheduler->log, &scheduler->logged);
-	if (scheduler->output >= 0 && !words_read(&scheduler->said, scheduler->output)) {
+	if (scheduler->output >= 0 && !log_tail_read(&scheduler->said, scheduler->output)) {
 		close(scheduler->output);
 		scheduler->output = -1;
 	}
@@ -116,7 +116,7 @@ static bool await_end(struct scheduler *scheduler, int timeout_ms)
 /* The last line that it wrote, for a message. */
 static const char *last_line(struct scheduler *scheduler, char *into, size_t room)
 {
-	struct words *said = &scheduler->said;
+	struct log_tail *said = &scheduler->said;
 	size_t end = said->used, start;
 
 	while (end && said->text[end - 1] == '\n')
@@ -162,7 +162,7 @@ static int await_enabled(struct scheduler *scheduler, unsigned long long count_b
 {
 	uint64_t began_ns = clock_monotonic_ns();
 	struct patience patience = {began_ns, began_ns, 0};
-	char words[256], reason[SCHEDULER_REASON_BYTES];
+	char line[256], reason[SCHEDULER_REASON_BYTES];
 
 	while (!is_enabled() && count_enabled() == count_before) {
 		if (is_over(&patience, scheduler))
@@ -170,7 +170,7 @@ static int await_enabled(struct scheduler *scheduler, unsigned long long count_b
 					 "the scheduler '%s' was not taken into use within %d s%s",
 					 scheduler->command,
 					 (int)((clock_monotonic_ns() - began_ns) / NS_PER_S),
-					 last_line(scheduler, words, sizeof(words)));
+					 last_line(scheduler, line, sizeof(line)));
 		if (!await_end(scheduler, POLL_MS))
 			continue;
 		if (scheduler->logged.text &&
@@ -178,7 +178,7 @@ static int await_enabled(struct scheduler *scheduler, unsigned long long count_b
 			return error_set(error, ESRCH, "the kernel refused the scheduler '%s': %s",
 					 scheduler->command, reason);
 		return error_set(error, ESRCH, "the scheduler '%s' ended before it began%s",
-				 scheduler->command, last_line(scheduler, words, sizeof(words)));
+				 scheduler->command, last_line(scheduler, line, sizeof(line)));
 	}
 	scheduler->in_use = true;
 	scheduler->began_ns = clock_monotonic_ns();
@@ -289,8 +289,8 @@ void scheduler_release(struct scheduler *scheduler)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(scheduler->command);
-	words_release(&scheduler->said);
-	words_release(&scheduler->logged);
+	log_tail_release(&scheduler->said);
+	log_tail_release(&scheduler->logged);
 	*scheduler = (struct scheduler)SCHEDULER_INIT;
 }
 
@@ -364,11 +364,11 @@ bool scheduler_look(struct scheduler *scheduler)
 	return false;
 }
 
-static void write_words(FILE *file, const struct words *words)
+static void write_tail(FILE *file, const struct log_tail *tail)
 {
-	if (words->cut)
+	if (tail->cut)
 		fputs("(the beginning is missing)\n", file);
-	fwrite(words->text ? words->text : "", 1, words->used, file);
+	fwrite(tail->text ? tail->text : "", 1, tail->used, file);
 }
 
 int scheduler_save(const struct scheduler *scheduler, const char *path, struct error *error)
@@ -382,11 +382,11 @@ int scheduler_save(const struct scheduler *scheduler, const char *path, struct e
 		fprintf(file, "died: %s\n", scheduler->reason);
 	if (scheduler->logged.used) {
 		fputs("\n--- the kernel's log\n", file);
-		write_words(file, &scheduler->logged);
+		write_tail(file, &scheduler->logged);
 	}
 	if (scheduler->said.used) {
 		fputs("\n--- the program's output\n", file);
-		write_words(file, &scheduler->said);
+		write_tail(file, &scheduler->said);
 	}
 	if (fflush(file) || ferror(file))
 		return error_set(error, errno, "cannot write %s: %s", path, strerror(errno));

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "scheduler/words.h"
+#include "scheduler/log_tail.h"
 
 #define SCHEDULER_NAME_BYTES   128 /* SCX_OPS_NAME_LEN */
 #define SCHEDULER_REASON_BYTES 320
@@ -31,8 +31,8 @@ struct scheduler {
 	uint64_t began_ns, ended_ns;	     /* CLOCK_MONOTONIC; 0: not yet */
 	char reason[SCHEDULER_REASON_BYTES]; /* of its death, one line */
 	bool thrown_out;		     /* that is the kernel's */
-	struct words said;		     /* by its program: its exit dump comes last */
-	struct words logged;		     /* by the kernel about it */
+	struct log_tail said;		     /* by its program: its exit dump comes last */
+	struct log_tail logged;		     /* by the kernel about it */
 	int output, log;		     /* where both are read */
 	bool reaped;
 	int status; /* its wait status then */
@@ -47,7 +47,7 @@ struct scheduler {
 int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error) must_check;
 
 /*
- * Runs `command` (words separated by spaces) and waits until the kernel has taken its scheduler
+ * Runs `command` (tail separated by spaces) and waits until the kernel has taken its scheduler
  * into use, 10 s at most. What it writes is kept. -ENOTSUP: this kernel has no sched_ext.
  */
 int scheduler_start(struct scheduler *scheduler, const char *command,

@@ -153,7 +153,7 @@ int load_observer_take(struct load_observer *observer, struct outcome *outcome)
 		const struct run_crew *crew = run->crews[i];
 
 		for (unsigned int k = 0; k < crew->crew.forked; k++) {
-			uint32_t tid = arena_slot(&crew->crew.arena, k)->tid;
+			uint32_t tid = shared_slot(&crew->crew.shared, k)->tid;
 			const struct seen *seen = tid ? best_of(observer, tid) : NULL;
 
 			if (seen)

@@ -60,7 +60,7 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		struct cursor *cursor)
 {
 	struct frame_rule rule;
-	bool told = find_rule(symbolizer, start, cursor, &rule);
+	bool has_rule = find_rule(symbolizer, start, cursor, &rule);
 	uint64_t cfa, address, frame = cursor->frame;
 
 	if (rule.outermost)
@@ -98,7 +98,7 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 				  .stack = cfa,
 				  .frame = frame,
 				  .call = true,
-				  .floor = !told && !FRAME_TELLS_STACK,
+				  .floor = !has_rule && !FRAME_TELLS_STACK,
 				  .returned = cursor->returned};
 	return 1;
 }

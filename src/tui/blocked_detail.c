@@ -67,21 +67,21 @@ static void draw_stack(struct page *page, const struct stalls *stalls, uint32_t 
 	}
 }
 
-static void draw_party(struct page *page, const char *what, const struct wire_party *party,
+static void draw_party(struct page *page, const char *what, const struct wire_peer *peer,
 		       const struct frame *function)
 {
-	char comm[sizeof(party->comm) + 1] = {0}, name[BLOCKED_NAME_BYTES] = "",
-					place[BLOCKED_PLACE_BYTES];
+	char comm[sizeof(peer->comm) + 1] = {0}, name[BLOCKED_NAME_BYTES] = "",
+				       place[BLOCKED_PLACE_BYTES];
 
-	if (!party->tid)
+	if (!peer->tid)
 		return;
-	memcpy(comm, party->comm, sizeof(party->comm));
+	memcpy(comm, peer->comm, sizeof(peer->comm));
 	if (function)
 		blocked_name(name, function);
 	blocked_place(place, function);
 	canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
-		      "%-12s  %s, thread %u of process %u%s%s %s", what, comm, party->tid,
-		      party->pid, *name ? ", in " : "", name, place);
+		      "%-12s  %s, thread %u of process %u%s%s %s", what, comm, peer->tid, peer->pid,
+		      *name ? ", in " : "", name, place);
 }
 
 static void draw_bar(struct page *page, int row, int column, int width, double share,

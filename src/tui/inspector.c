@@ -191,19 +191,19 @@ static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, 
 static void draw_top_states(const struct top_screen *screen, struct canvas *canvas, int row,
 			    int lines, const struct row *what, const struct row *sum)
 {
-	bool told[STATES] = {false};
+	bool listed[STATES] = {false};
 	char length[16];
 
 	for (int line = 0; line < lines; line++) {
 		int largest = -1, at;
 
 		for (int i = 0; i < STATES; i++)
-			if (!told[i] && sum->states_ns[i] &&
+			if (!listed[i] && sum->states_ns[i] &&
 			    (largest < 0 || sum->states_ns[i] > sum->states_ns[largest]))
 				largest = i;
 		if (largest < 0)
 			return;
-		told[largest] = true;
+		listed[largest] = true;
 		duration_format(length, sizeof(length), sum->states_ns[largest]);
 		canvas_put(canvas, row + line, 2, (enum role)(ROLE_STATE + largest),
 			   state_sign((enum state)largest, false),

@@ -11,10 +11,10 @@
 /* What stalls, hotspots and what a worker is stuck in have in common. */
 struct blame {
 	enum stall_cause cause;
-	struct wire_where where;
+	struct wire_wait_site where;
 	uint32_t function, type, stack;
 	bool in_place;
-	const struct wire_party *waker, *culprit; /* NULL: the row has none */
+	const struct wire_peer *waker, *culprit; /* NULL: the row has none */
 	uint32_t waker_function;
 };
 

@@ -48,7 +48,8 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame)
 			 slash ? slash + 1 : frame->file, frame->line);
 }
 
-void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause, struct wire_where where)
+void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause,
+		   struct wire_wait_site where)
 {
 	char reason[REASON_BYTES] = "";
 

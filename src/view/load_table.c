@@ -144,7 +144,8 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 	group_name(name, sizeof(name), outcome->run, crew);
 	text_padded(out, name, NAME_COLUMNS);
 	if (!report) {
-		output_format(out, " %8u  no report\n", arena_slot(&crew->crew.arena, number)->tid);
+		output_format(out, " %8u  no report\n",
+			      shared_slot(&crew->crew.shared, number)->tid);
 		return;
 	}
 	wall = (double)report->wall_time_ns;

@@ -85,7 +85,7 @@ VALUE_GETTER(get_cause, value_string, stall_cause_info[blame_of(item)->cause].ke
 /* What it waited in for longest; null when it did not wait. */
 FIELD_GETTER(get_reason)
 {
-	struct wire_where where = blame_of(item)->where;
+	struct wire_wait_site where = blame_of(item)->where;
 
 	if (where.state < WIRE_RUNNABLE || where.state >= WIRE_STATES) {
 		value_null(value);
@@ -148,18 +148,18 @@ FIELD_ELEMENT(stack_frame)
 		value_absent(value);
 }
 
-FIELD_GETTER(get_party_comm)
+FIELD_GETTER(get_peer_comm)
 {
-	const struct wire_party *party = item->row;
+	const struct wire_peer *peer = item->row;
 
-	value_bytes(value, party->comm, sizeof(party->comm));
+	value_bytes(value, peer->comm, sizeof(peer->comm));
 }
 
-/* A party of a wait: the context is the struct frame it was in, or NULL. */
-#define PARTY_FIELDS                                                                               \
-	NUMBER_MEMBER(struct wire_party, pid, "pid", "process id"),                                \
-		NUMBER_MEMBER(struct wire_party, tid, "tid", "thread id"),                         \
-		STRING_FIELD("comm", get_party_comm, "thread name")
+/* A peer of a wait: the context is the struct frame it was in, or NULL. */
+#define PEER_FIELDS                                                                                \
+	NUMBER_MEMBER(struct wire_peer, pid, "pid", "process id"),                                 \
+		NUMBER_MEMBER(struct wire_peer, tid, "tid", "thread id"),                          \
+		STRING_FIELD("comm", get_peer_comm, "thread name")
 
 FIELD_GETTER(get_waker_function)
 {
@@ -182,10 +182,10 @@ FIELD_GETTER(get_waker_line)
 	get_line(field, &function, value);
 }
 
-static const struct field culprit_fields[] = {PARTY_FIELDS};
+static const struct field culprit_fields[] = {PEER_FIELDS};
 
 static const struct field waker_fields[] = {
-	PARTY_FIELDS,
+	PEER_FIELDS,
 	STRING_FIELD("function", get_waker_function, "what it did then", .width = 40),
 	STRING_FIELD("file", get_waker_file, "source file"),
 	INTEGER_FIELD("line", get_waker_line, "line in it"),
@@ -200,11 +200,11 @@ static const struct schema waker_schema = {
 	.help = "thread of the same process that ended the longest wait",
 	SCHEMA_FIELDS(waker_fields)};
 
-static void value_party(struct value *value, const struct wire_party *party,
-			const struct frame *function)
+static void value_peer(struct value *value, const struct wire_peer *peer,
+		       const struct frame *function)
 {
-	if (party && party->tid)
-		value_object(value, party, function);
+	if (peer && peer->tid)
+		value_object(value, peer, function);
 	else
 		value_null(value);
 }
@@ -213,12 +213,12 @@ FIELD_GETTER(get_waker)
 {
 	const struct blame *blame = blame_of(item);
 
-	value_party(value, blame->waker, stalls_frame(item->context, blame->waker_function));
+	value_peer(value, blame->waker, stalls_frame(item->context, blame->waker_function));
 }
 
 FIELD_GETTER(get_culprit)
 {
-	value_party(value, blame_of(item)->culprit, NULL);
+	value_peer(value, blame_of(item)->culprit, NULL);
 }
 
 #define CAUSE_FIELDS                                                                               \
@@ -239,7 +239,7 @@ FIELD_GETTER(get_culprit)
 
 #define STACK_FIELD LIST_FIELD("stack", get_stack, stack_frame, &frame_schema, "innermost first")
 
-#define PARTIES_FIELDS                                                                             \
+#define PEERS_FIELDS                                                                               \
 	OBJECT_FIELD("waker", get_waker, &waker_schema, "who ended the longest wait"),             \
 		OBJECT_FIELD("culprit", get_culprit, &culprit_schema,                              \
 			     "who had the CPU in the longest wait for one")
@@ -322,7 +322,7 @@ static const struct field stall_fields[] = {
 	INTEGER_FIELD("cpu", get_stall_cpu, "on a CPU", .group = "states_ns"),
 	WIRE_WAITS(STALL_STATE_FIELD) /* eleven */
 	STACK_FIELD,
-	PARTIES_FIELDS,
+	PEERS_FIELDS,
 };
 
 const struct schema stall_schema = {.name = "stall",
@@ -464,7 +464,7 @@ static const struct field hotspot_fields[] = {
 		      .header = "P99", .argument = 99),
 	LEGITIMATE_FIELD,
 	STACK_FIELD,
-	PARTIES_FIELDS,
+	PEERS_FIELDS,
 };
 
 const struct schema hotspot_schema = {.name = "hotspot",

@@ -102,7 +102,7 @@ FIELD_GETTER(get_tid)
 
 	value_number(value, worker->report
 				    ? worker->report->tid
-				    : arena_slot(&worker->crew->crew.arena, worker->number)->tid);
+				    : shared_slot(&worker->crew->crew.shared, worker->number)->tid);
 }
 
 VALUE_GETTER(get_completed, value_bool, worker_of(item)->report != NULL)
@@ -209,8 +209,8 @@ VALUE_GETTER(get_worker_samples, value_samples, &worker_of(item)->summaries[fiel
 
 static const uint64_t *samples_of(const struct worker_row *worker, size_t stream)
 {
-	return arena_samples(&worker->crew->crew.arena, worker->number,
-			     (enum report_samples)stream);
+	return shared_samples(&worker->crew->crew.shared, worker->number,
+			      (enum report_samples)stream);
 }
 
 FIELD_GETTER(get_all_samples)

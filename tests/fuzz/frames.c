@@ -22,7 +22,7 @@
 #define DEPTH 64
 
 static char top[64], wanted[80], dump[80];
-static struct returns returns;
+static struct pulled_files pulled;
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -46,7 +46,7 @@ static void make_places(void)
 		abort();
 	snprintf(wanted, sizeof(wanted), "%s/wanted", top);
 	snprintf(dump, sizeof(dump), "%s/dump", wanted);
-	if (returns_add(&returns, "/", wanted, true) < 0)
+	if (pulled_files_add(&pulled, "/", wanted, true) < 0)
 		abort();
 	atexit(tidy_up);
 }
@@ -141,7 +141,7 @@ static void send_all(struct incoming *incoming, const char *at, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct boot_options options = {.returns = &returns, .dump = dump, .dump_chosen = true};
+	struct boot_options options = {.pulled = &pulled, .dump = dump, .dump_chosen = true};
 	struct boot_result result = {.code = 0};
 	struct incoming incoming = {.options = &options,
 				    .result = &result,

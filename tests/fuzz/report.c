@@ -58,9 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int i = 0; i < SAMPLES_STREAMS; i++)
 			if (report->tid % 16)
 				report->sample_totals[i] %= 1000;
-		if (arena_init(&crew.crew.arena, 1, 1, 0, NULL) == 0)
+		if (shared_init(&crew.crew.shared, 1, 1, 0, NULL) == 0)
 			show(&crew, &spec);
-		arena_release(&crew.crew.arena);
+		shared_release(&crew.crew.shared);
 		spec_release(&spec);
 	}
 	free(bytes);

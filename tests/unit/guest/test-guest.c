@@ -12,7 +12,7 @@
 #include "guest/frame.h"
 #include "guest/presets.h"
 #include "guest/modules.h"
-#include "guest/needs.h"
+#include "guest/elf_dependencies.h"
 #include "guest/shape.h"
 
 struct member {
@@ -169,11 +169,12 @@ CASE(programs_need_their_loader_and_it_is_looked_for_below_the_root)
 	struct found found = {.count = 0};
 	struct error error = {""};
 
-	assert_true(needs_machine("/proc/self/exe") == board_here()->elf);
-	assert_int_equal(needs_machine("/proc/self/status"), 0);
-	assert_int_equal(needs_machine("/nonexistent"), 0);
+	assert_true(elf_machine("/proc/self/exe") == board_here()->elf);
+	assert_int_equal(elf_machine("/proc/self/status"), 0);
+	assert_int_equal(elf_machine("/nonexistent"), 0);
 	/* here: the loader, then a library, which ends it */
-	assert_int_equal(needs_find("/", "/proc/self/exe", note_found, &found, &error), -ECANCELED);
+	assert_int_equal(elf_dependencies_find("/", "/proc/self/exe", note_found, &found, &error),
+			 -ECANCELED);
 	assert_int_equal(found.count, 2);
 	assert_non_null(strstr(found.names[0], "/ld-linux"));
 	assert_non_null(strstr(found.names[1], ".so"));
@@ -183,12 +184,14 @@ CASE(programs_need_their_loader_and_it_is_looked_for_below_the_root)
 		 root, found.names[0], root, found.names[0]);
 	assert_int_equal(system(command), 0);
 	found.count = 0;
-	assert_int_equal(needs_find(root, "/proc/self/exe", note_found, &found, &error), -ENOENT);
+	assert_int_equal(elf_dependencies_find(root, "/proc/self/exe", note_found, &found, &error),
+			 -ENOENT);
 	assert_non_null(strstr(error.text, "ld-linux"));
 	assert_int_equal(found.count, 0);
 	snprintf(command, sizeof(command), "cp /proc/self/exe %s/dwell-loader", root);
 	assert_int_equal(system(command), 0);
-	assert_int_equal(needs_find(root, "/proc/self/exe", note_found, &found, &error), -ENOENT);
+	assert_int_equal(elf_dependencies_find(root, "/proc/self/exe", note_found, &found, &error),
+			 -ENOENT);
 	assert_int_equal(found.count, 1);
 	assert_null(strstr(error.text, "ld-linux"));
 	snprintf(command, sizeof(command), "rm -r %s", root);

@@ -16,7 +16,7 @@
 
 /* A guest's directory here, the frames that it sends, and what they come to. */
 static char top[64], dump[96];
-static struct returns returns;
+static struct pulled_files pulled;
 static struct boot_options options;
 static struct boot_result result;
 static struct incoming incoming;
@@ -27,11 +27,11 @@ static int begin(void **state)
 {
 	(void)state;
 	snprintf(top, sizeof(top), "/tmp/dwell-incoming-XXXXXX");
-	if (!mkdtemp(top) || returns_add(&returns, "/", top, true) < 0 ||
+	if (!mkdtemp(top) || pulled_files_add(&pulled, "/", top, true) < 0 ||
 	    pipe2(out, O_NONBLOCK) < 0 || pipe2(told, O_NONBLOCK) < 0)
 		return -1;
 	snprintf(dump, sizeof(dump), "%s/dump", top);
-	options = (struct boot_options){.returns = &returns, .dump = dump};
+	options = (struct boot_options){.pulled = &pulled, .dump = dump};
 	result = (struct boot_result){.code = 0};
 	error = (struct error){""};
 	incoming = (struct incoming){.options = &options,
@@ -56,7 +56,7 @@ static int end(void **state)
 {
 	(void)state;
 	incoming_end(&incoming);
-	returns_release(&returns);
+	pulled_files_release(&pulled);
 	for (int i = 0; i < 2; i++) {
 		close(out[i]);
 		close(told[i]);

@@ -29,14 +29,14 @@ static inline void add_crew(struct made *made, unsigned int workers)
 	made->pointers[made->run.crew_count++] = crew;
 	crew->group = (struct plan_group){.work = &made->work, .count = workers, .team_size = 1};
 	crew->crew = (struct crew){.group = &crew->group, .forked = workers, .start_fd = -1};
-	assert_int_equal(arena_init(&crew->crew.arena, workers, 1, 0, &error), 0);
+	assert_int_equal(shared_init(&crew->crew.shared, workers, 1, 0, &error), 0);
 	crew->crew.workers = calloc(workers, sizeof(*crew->crew.workers));
 	assert_int_equal(cpus_parse("0-3", &crew->allowed, NULL), 0);
 	for (unsigned int i = 0; i < workers; i++) {
 		struct crew_worker *worker = &crew->crew.workers[i];
 		struct worker_report *report = calloc(1, sizeof(*report));
 
-		arena_slot(&crew->crew.arena, i)->tid = 100 + i;
+		shared_slot(&crew->crew.shared, i)->tid = 100 + i;
 		*worker = (struct crew_worker){.received = (char *)report, .complete = true};
 		/* 10 s, half of it on the CPU; 1,000 iterations of 1,024 units */
 		*report = (struct worker_report){
@@ -79,7 +79,7 @@ static inline void unmake(struct made *made)
 		for (unsigned int k = 0; k < made->crews[i].crew.forked; k++)
 			free(made->crews[i].crew.workers[k].received);
 		free(made->crews[i].crew.workers);
-		arena_release(&made->crews[i].crew.arena);
+		shared_release(&made->crews[i].crew.shared);
 	}
 	findings_release(&made->findings);
 	spec_release(&made->spec);
@@ -101,7 +101,7 @@ static inline void lose(struct made *made, unsigned int worker, enum exit_kind e
 static inline void put_samples(struct made *made, unsigned int worker, enum report_samples stream,
 			       uint64_t count, uint64_t first, uint64_t step)
 {
-	uint64_t *samples = arena_samples(&made->crews[0].crew.arena, worker, stream);
+	uint64_t *samples = shared_samples(&made->crews[0].crew.shared, worker, stream);
 
 	report_of(made, worker)->sample_totals[stream] = count;
 	for (uint64_t i = 0; i < reservoir_kept(count); i++)

@@ -171,7 +171,7 @@ static void await_moves(const struct run *run, const struct crew *crew, uint64_t
 		all = true;
 		for (unsigned int i = 0; !fails && i < crew->group->count; i++)
 			all &= !in_set(run->move, i % crew->group->team_size) ||
-			       __atomic_load_n(&arena_slot(&crew->arena, i)->iterations,
+			       __atomic_load_n(&shared_slot(&crew->shared, i)->iterations,
 					       __ATOMIC_RELAXED) >= MOVES_MIN;
 		usleep(LOOK_US);
 	}

@@ -174,7 +174,8 @@ static const char *reason(__u8 state, __u8 detail, int syscall)
 {
 	static char text[REASON_BYTES];
 
-	reason_format(text, sizeof(text), (struct wire_where){state, detail, (__s16)syscall}, true);
+	reason_format(text, sizeof(text), (struct wire_wait_site){state, detail, (__s16)syscall},
+		      true);
 	return text;
 }
 

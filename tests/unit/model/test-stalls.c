@@ -274,8 +274,8 @@ CASE(stolen_time_is_nobodys_stall)
 	struct stall stall;
 
 	assert_int_equal(stalls_feed(stalls, &runtime.header, &stall), 0);
-	one.longest = (struct wire_where){.state = WIRE_RUNNABLE};
-	one.culprit = (struct wire_party){.tid = 9, .pid = 9, .comm = "other"};
+	one.longest = (struct wire_wait_site){.state = WIRE_RUNNABLE};
+	one.culprit = (struct wire_peer){.tid = 9, .pid = 9, .comm = "other"};
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	assert_int_equal(stall.cause, CAUSE_STOLEN);
 	assert_int_equal(stall.function, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Why the kernel threw a scheduler out, and words of a bounded length. */
+/* Why the kernel threw a scheduler out, and the last that was said. */
 #define _GNU_SOURCE /* pipe2 */
 #include "test.h"
 
@@ -45,38 +45,38 @@ CASE(what_tells_nothing_is_no_reason)
 
 CASE(the_last_words_are_kept)
 {
-	static char many[WORDS_BYTES_MAX + 100];
-	struct words words = {.text = NULL};
+	static char many[LOG_TAIL_BYTES_MAX + 100];
+	struct log_tail tail = {.text = NULL};
 	char line[32];
 
-	words_add(&words, "first", 5);
-	assert_string_equal(words.text, "first");
+	log_tail_add(&tail, "first", 5);
+	assert_string_equal(tail.text, "first");
 	for (int i = 0; i < 40000; i++)
-		words_add(&words, line, (size_t)snprintf(line, sizeof(line), "line %d\n", i));
-	assert_true(words.cut && words.used <= WORDS_BYTES_MAX);
-	assert_int_equal(strlen(words.text), words.used);
-	assert_string_equal(words.text + words.used - 11, "line 39999\n");
+		log_tail_add(&tail, line, (size_t)snprintf(line, sizeof(line), "line %d\n", i));
+	assert_true(tail.cut && tail.used <= LOG_TAIL_BYTES_MAX);
+	assert_int_equal(strlen(tail.text), tail.used);
+	assert_string_equal(tail.text + tail.used - 11, "line 39999\n");
 	memset(many, 'x', sizeof(many));
-	words_add(&words, many, sizeof(many));
-	assert_true(words.used <= WORDS_BYTES_MAX && words.text[words.used - 1] == 'x');
-	words_release(&words);
+	log_tail_add(&tail, many, sizeof(many));
+	assert_true(tail.used <= LOG_TAIL_BYTES_MAX && tail.text[tail.used - 1] == 'x');
+	log_tail_release(&tail);
 }
 
 CASE(what_is_there_is_read_without_waiting)
 {
-	struct words words = {.text = NULL};
+	struct log_tail tail = {.text = NULL};
 	int ends[2];
 
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-	assert_true(words_read(&words, ends[0]));
-	assert_null(words.text);
+	assert_true(log_tail_read(&tail, ends[0]));
+	assert_null(tail.text);
 	assert_int_equal(write(ends[1], "dump", 4), 4);
-	assert_true(words_read(&words, ends[0]));
-	assert_string_equal(words.text, "dump");
+	assert_true(log_tail_read(&tail, ends[0]));
+	assert_string_equal(tail.text, "dump");
 	close(ends[1]);
-	assert_false(words_read(&words, ends[0]));
+	assert_false(log_tail_read(&tail, ends[0]));
 	close(ends[0]);
-	words_release(&words);
+	log_tail_release(&tail);
 }
 
 int main(void)

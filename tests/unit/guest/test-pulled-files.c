@@ -13,11 +13,11 @@
 #include "base/cleanup.h"
 #include "command/outputs.h"
 #include "guest/frame.h"
-#include "guest/returns.h"
+#include "guest/pulled_files.h"
 
 /* A directory of a test, and receiving into it. */
 static char top[64];
-static struct returns returns;
+static struct pulled_files pulled;
 static struct receiving receiving;
 static struct error error;
 
@@ -27,7 +27,7 @@ static int make_top(void **state)
 	snprintf(top, sizeof(top), "/tmp/dwell-returns-XXXXXX");
 	receiving = RECEIVING_NONE;
 	error = (struct error){""};
-	return !mkdtemp(top) || returns_add(&returns, "/", top, true) < 0;
+	return !mkdtemp(top) || pulled_files_add(&pulled, "/", top, true) < 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -42,7 +42,7 @@ static int remove_top(void **state)
 {
 	(void)state;
 	receiving_abort(&receiving);
-	returns_release(&returns);
+	pulled_files_release(&pulled);
 	return nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -73,7 +73,7 @@ static int begin(const char *path, unsigned int mode)
 
 	memcpy(payload, &file, sizeof(file));
 	memcpy(payload + sizeof(file), path, strlen(path));
-	return receiving_begin(&receiving, &returns, payload, sizeof(file) + strlen(path), &error);
+	return receiving_begin(&receiving, &pulled, payload, sizeof(file) + strlen(path), &error);
 }
 
 static int take(const char *text)
@@ -104,32 +104,32 @@ CASE(roots_are_names_without_dots)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
-		struct returns one = {.roots = NULL};
+		struct pulled_files one = {.roots = NULL};
 
-		assert_int_equal(returns_add(&one, "/", plain[i][0], true), 0);
+		assert_int_equal(pulled_files_add(&one, "/", plain[i][0], true), 0);
 		assert_int_equal(one.count, 1);
 		assert_string_equal(one.roots[0].path, plain[i][1]);
-		returns_release(&one);
+		pulled_files_release(&one);
 	}
 }
 
 CASE(all_of_the_guest_is_no_root)
 {
 	static const char *const whole[] = {"/", "//", "/.", "/a/..", "/.."};
-	struct returns none = {.roots = NULL};
+	struct pulled_files none = {.roots = NULL};
 
 	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
-		assert_int_equal(returns_add(&none, "/x", whole[i], true), 0);
+		assert_int_equal(pulled_files_add(&none, "/x", whole[i], true), 0);
 	assert_int_equal(none.count, 0);
-	assert_null(returns_find(&none, "/"));
-	assert_null(returns_find(&none, "/etc/passwd"));
-	returns_release(&none);
+	assert_null(pulled_files_find(&none, "/"));
+	assert_null(pulled_files_find(&none, "/etc/passwd"));
+	pulled_files_release(&none);
 }
 
 /* Of a command line in /home/u/work. */
-static size_t outputs_of(struct returns *some, char **arguments)
+static size_t outputs_of(struct pulled_files *some, char **arguments)
 {
-	*some = (struct returns){.roots = NULL};
+	*some = (struct pulled_files){.roots = NULL};
 	assert_int_equal(outputs_add(some, "/home/u/work", arguments), 0);
 	return some->count;
 }
@@ -145,34 +145,34 @@ CASE(outputs_come_from_the_options_of_the_command)
 	char *wrong[] = {"record", "--no-such", "-o", "x", NULL};
 	char *program[] = {"/bin/cp", "-o", "x", NULL};
 	char *doctor[] = {"doctor", "--json", NULL};
-	struct returns some;
+	struct pulled_files some;
 
 	assert_int_equal(outputs_of(&some, record), 1);
 	assert_string_equal(some.roots[0].path, "/home/u/x.dwell");
 	assert_false(some.roots[0].directory);
-	assert_null(returns_find(&some, "/home/u/x.dwell/a"));
-	returns_release(&some);
+	assert_null(pulled_files_find(&some, "/home/u/x.dwell/a"));
+	pulled_files_release(&some);
 	assert_int_equal(outputs_of(&some, joined), 1);
-	assert_non_null(returns_find(&some, "/home/u/work/x"));
-	returns_release(&some);
+	assert_non_null(pulled_files_find(&some, "/home/u/work/x"));
+	pulled_files_release(&some);
 	assert_int_equal(outputs_of(&some, shortened), 1);
-	assert_non_null(returns_find(&some, "/home/u/work/x"));
-	returns_release(&some);
+	assert_non_null(pulled_files_find(&some, "/home/u/work/x"));
+	pulled_files_release(&some);
 	assert_int_equal(outputs_of(&some, without), 1);
-	assert_non_null(returns_find(&some, "/home/u/work/dwell.dwell"));
-	returns_release(&some);
+	assert_non_null(pulled_files_find(&some, "/home/u/work/dwell.dwell"));
+	pulled_files_release(&some);
 	assert_int_equal(outputs_of(&some, load), 1);
 	assert_true(some.roots[0].directory);
-	assert_non_null(returns_find(&some, "/abs/runs/1/report.json"));
-	assert_null(returns_find(&some, "/abs/runs"));
-	assert_null(returns_find(&some, "/etc/spec.yaml"));
-	returns_release(&some);
+	assert_non_null(pulled_files_find(&some, "/abs/runs/1/report.json"));
+	assert_null(pulled_files_find(&some, "/abs/runs"));
+	assert_null(pulled_files_find(&some, "/etc/spec.yaml"));
+	pulled_files_release(&some);
 	assert_int_equal(outputs_of(&some, blocked), 2);
-	assert_null(returns_find(&some, "/a/z"));
-	returns_release(&some);
+	assert_null(pulled_files_find(&some, "/a/z"));
+	pulled_files_release(&some);
 	/* it is refused in the guest */
 	assert_true(outputs_of(&some, wrong) <= 1);
-	returns_release(&some);
+	pulled_files_release(&some);
 	assert_int_equal(outputs_of(&some, program), 0);
 	assert_int_equal(outputs_of(&some, doctor), 0);
 }
@@ -192,20 +192,20 @@ CASE(only_plain_names_below_a_root_are_allowed)
 		"/file/a",    "/.file",
 		"/file/",
 	};
-	struct returns one = {.roots = NULL};
+	struct pulled_files one = {.roots = NULL};
 
-	assert_int_equal(returns_add(&one, "/", "work", true), 0);
-	assert_int_equal(returns_add(&one, "/", "file", false), 0);
-	assert_int_equal(returns_add(&one, "/home/u", ".profile", false), 0);
-	assert_non_null(returns_find(&one, "/work/a"));
-	assert_non_null(returns_find(&one, "/work/a./b"));
-	assert_non_null(returns_find(&one, "/file"));
+	assert_int_equal(pulled_files_add(&one, "/", "work", true), 0);
+	assert_int_equal(pulled_files_add(&one, "/", "file", false), 0);
+	assert_int_equal(pulled_files_add(&one, "/home/u", ".profile", false), 0);
+	assert_non_null(pulled_files_find(&one, "/work/a"));
+	assert_non_null(pulled_files_find(&one, "/work/a./b"));
+	assert_non_null(pulled_files_find(&one, "/file"));
 	/* it was named */
-	assert_non_null(returns_find(&one, "/home/u/.profile"));
+	assert_non_null(pulled_files_find(&one, "/home/u/.profile"));
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		if (returns_find(&one, wrong[i]))
+		if (pulled_files_find(&one, wrong[i]))
 			fail_msg("'%s' is allowed", wrong[i]);
-	returns_release(&one);
+	pulled_files_release(&one);
 }
 
 CASE(complete_files_take_their_name_and_mode)
@@ -346,10 +346,10 @@ CASE(files_that_nobody_asked_for_are_refused)
 	assert_int_equal(end(5), 0);
 
 	assert_int_equal(begin("", 0644), -EPROTO);
-	assert_int_equal(receiving_begin(&receiving, &returns, "12", 2, &error), -EPROTO);
+	assert_int_equal(receiving_begin(&receiving, &pulled, "12", 2, &error), -EPROTO);
 	/* one that hides behind a NUL */
 	snprintf(path, sizeof(path), "....%s/a%c/../../b", top, 0);
-	assert_int_equal(receiving_begin(&receiving, &returns, path, 4 + strlen(top) + 10, &error),
+	assert_int_equal(receiving_begin(&receiving, &pulled, path, 4 + strlen(top) + 10, &error),
 			 -EPROTO);
 	memset(path, 'a', sizeof(path));
 	memcpy(path, in_top(""), strlen(in_top("")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* FTW_ACTIONRETVAL */
-#include "guest/returns.h"
+#include "guest/pulled_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,25 +35,26 @@ static void make_plain(char *into, const char *path)
 	into[used] = '\0';
 }
 
-int returns_add(struct returns *returns, const char *from, const char *path, bool directory)
+int pulled_files_add(struct pulled_files *pulled, const char *from, const char *path,
+		     bool directory)
 {
 	size_t length = strlen(from) + strlen(path) + 3;
 	cleanup_free char *whole = malloc(length);
 	char *plain = malloc(length);
 
 	if (!whole || !plain ||
-	    array_reserve(&returns->roots, &returns->room, returns->count + 1,
-			  sizeof(*returns->roots)) < 0) {
+	    array_reserve(&pulled->roots, &pulled->room, pulled->count + 1,
+			  sizeof(*pulled->roots)) < 0) {
 		free(plain);
 		return -ENOMEM;
 	}
 	snprintf(whole, length, "%s/%s", *path == '/' ? "" : from, path);
 	make_plain(plain, whole);
 	/* all of the guest is not wanted, and below another root it is already */
-	if (!*plain || returns_find(returns, plain))
+	if (!*plain || pulled_files_find(pulled, plain))
 		free(plain);
 	else
-		returns->roots[returns->count++] = (struct returns_root){plain, directory};
+		pulled->roots[pulled->count++] = (struct pulled_files_root){plain, directory};
 	return 0;
 }
 
@@ -75,12 +76,13 @@ static bool has_hidden(const char *below)
 	return strstr(below, "/.") != NULL;
 }
 
-const struct returns_root *returns_find(const struct returns *returns, const char *path)
+const struct pulled_files_root *pulled_files_find(const struct pulled_files *pulled,
+						  const char *path)
 {
 	if (*path != '/' || !is_plain(path))
 		return NULL;
-	for (size_t i = 0; i < returns->count; i++) {
-		const struct returns_root *root = &returns->roots[i];
+	for (size_t i = 0; i < pulled->count; i++) {
+		const struct pulled_files_root *root = &pulled->roots[i];
 		size_t length = strlen(root->path);
 
 		if (strncmp(path, root->path, length) != 0)
@@ -92,12 +94,12 @@ const struct returns_root *returns_find(const struct returns *returns, const cha
 	return NULL;
 }
 
-void returns_release(struct returns *returns)
+void pulled_files_release(struct pulled_files *pulled)
 {
-	for (size_t i = 0; i < returns->count; i++)
-		free(returns->roots[i].path);
-	free(returns->roots);
-	*returns = (struct returns){.roots = NULL};
+	for (size_t i = 0; i < pulled->count; i++)
+		free(pulled->roots[i].path);
+	free(pulled->roots);
+	*pulled = (struct pulled_files){.roots = NULL};
 }
 
 static int send_data(int host, int fd)
@@ -160,15 +162,15 @@ static bool is_mounted(const char *path)
 	return stat("/", &root) < 0 || lstat(path, &st) < 0 || st.st_dev != root.st_dev;
 }
 
-int returns_send(const struct returns *returns, int host, uint64_t since_realtime_ns)
+int pulled_files_send(const struct pulled_files *pulled, int host, uint64_t since_realtime_ns)
 {
 	sending.host = host;
 	sending.result = 0;
 	sending.since_ns = since_realtime_ns;
 	/* what is mounted are no files of the command */
-	for (size_t i = 0; sending.result >= 0 && i < returns->count; i++)
-		if (!is_mounted(returns->roots[i].path))
-			nftw(returns->roots[i].path, on_entry, DEPTH,
+	for (size_t i = 0; sending.result >= 0 && i < pulled->count; i++)
+		if (!is_mounted(pulled->roots[i].path))
+			nftw(pulled->roots[i].path, on_entry, DEPTH,
 			     FTW_PHYS | FTW_MOUNT | FTW_ACTIONRETVAL);
 	return sending.result;
 }

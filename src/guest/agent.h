@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command of a guest, under its scheduler, as init runs it. */
-#ifndef DWELL_GUEST_INNER_H
-#define DWELL_GUEST_INNER_H
+#ifndef DWELL_GUEST_AGENT_H
+#define DWELL_GUEST_AGENT_H
 
-#include "guest/returns.h"
+#include "guest/pulled_files.h"
 
-struct inner_orders {
+struct agent_orders {
 	char **arguments; /* "dwell" and its arguments, or another program and its own; NULL ends */
 	const char *directory;
 	const char *scheduler; /* its command line; NULL: none */
 	bool repro;	       /* it is not to be alarmed */
-	struct returns returns;
+	struct pulled_files pulled;
 };
 
 /*
@@ -18,6 +18,6 @@ struct inner_orders {
  * and sends the files that it wrote. Its exit status; 128 and the signal that ended it. The host
  * gets that too if it still listens.
  */
-int inner_run(const struct inner_orders *orders, int host);
+int agent_run(const struct agent_orders *orders, int host);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
-#include "guest/inner.h"
+#include "guest/agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 #define DUMP_FILE     "/run/dwell-scheduler"
 #define PROGRAM	      "/run/dwell" /* init by the name that its threads have elsewhere */
 
-struct inner {
-	const struct inner_orders *orders;
+struct agent {
+	const struct agent_orders *orders;
 	int host;
 	struct frame_reader reader; /* of what the host says */
 	pid_t pid;		    /* of the command */
@@ -44,7 +44,7 @@ struct inner {
 	uint64_t gathered_ns; /* since when */
 };
 
-static bool is_load(const struct inner_orders *orders)
+static bool is_load(const struct agent_orders *orders)
 {
 	return !strcmp(orders->arguments[0], "dwell") && orders->arguments[1] &&
 	       !strcmp(orders->arguments[1], "load");
@@ -59,17 +59,17 @@ static void unprotect(void)
 		fprintf(stderr, "init: oom_score_adj: %s\n", strerror(errno));
 }
 
-_Noreturn static void become_command(const struct inner *inner, int out, int error)
+_Noreturn static void become_command(const struct agent *agent, int out, int error)
 {
-	const struct inner_orders *orders = inner->orders;
+	const struct agent_orders *orders = agent->orders;
 	char *arguments[IMAGE_ORDER_TEXTS + 5];
 	size_t count = 0, from = 0;
 	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char pid[16];
 
 	/* load judges the scheduler itself, and alarms it */
-	if (is_load(orders) && inner->scheduler.pid) {
-		snprintf(pid, sizeof(pid), "%d", inner->scheduler.pid);
+	if (is_load(orders) && agent->scheduler.pid) {
+		snprintf(pid, sizeof(pid), "%d", agent->scheduler.pid);
 		arguments[count++] = orders->arguments[from++];
 		arguments[count++] = orders->arguments[from++];
 		arguments[count++] = (char *)"--scheduler-pid";
@@ -95,136 +95,136 @@ _Noreturn static void become_command(const struct inner *inner, int out, int err
 	_exit(127);
 }
 
-static int start_command(struct inner *inner)
+static int start_command(struct agent *agent)
 {
 	int out[2], error[2];
 
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
 		return -errno;
-	inner->started_ns = clock_ns(CLOCK_REALTIME_COARSE);
-	inner->pid = fork();
-	if (!inner->pid)
-		become_command(inner, out[1], error[1]);
+	agent->started_ns = clock_ns(CLOCK_REALTIME_COARSE);
+	agent->pid = fork();
+	if (!agent->pid)
+		become_command(agent, out[1], error[1]);
 	close(out[1]);
 	close(error[1]);
-	if (inner->pid < 0)
+	if (agent->pid < 0)
 		return -errno;
-	inner->out = out[0];
-	inner->error = error[0];
-	inner->pidfd = (int)syscall(SYS_pidfd_open, inner->pid, 0);
-	return inner->pidfd < 0 ? -errno : 0;
+	agent->out = out[0];
+	agent->error = error[0];
+	agent->pidfd = (int)syscall(SYS_pidfd_open, agent->pid, 0);
+	return agent->pidfd < 0 ? -errno : 0;
 }
 
-static int flush(struct inner *inner)
+static int flush(struct agent *agent)
 {
-	size_t used = inner->gathered;
+	size_t used = agent->gathered;
 
-	inner->gathered = 0;
-	return used ? frame_write(inner->host, inner->gathered_kind, inner->bytes, used) : 0;
+	agent->gathered = 0;
+	return used ? frame_write(agent->host, agent->gathered_kind, agent->bytes, used) : 0;
 }
 
 /* What comes within a few milliseconds goes as one frame: each costs the emulated line a lot. */
-static int pass_on(struct inner *inner, int *from, enum frame_kind kind)
+static int pass_on(struct agent *agent, int *from, enum frame_kind kind)
 {
 	ssize_t got;
 	int result = 0;
 
 	/* both kinds in the order they came */
-	if (inner->gathered_kind != kind)
-		result = flush(inner);
-	inner->gathered_kind = kind;
-	if (!inner->gathered)
-		inner->gathered_ns = clock_monotonic_ns();
-	got = read(*from, inner->bytes + inner->gathered, sizeof(inner->bytes) - inner->gathered);
+	if (agent->gathered_kind != kind)
+		result = flush(agent);
+	agent->gathered_kind = kind;
+	if (!agent->gathered)
+		agent->gathered_ns = clock_monotonic_ns();
+	got = read(*from, agent->bytes + agent->gathered, sizeof(agent->bytes) - agent->gathered);
 	if (got > 0)
-		inner->gathered += (size_t)got;
+		agent->gathered += (size_t)got;
 	if (!got || (got < 0 && errno != EINTR && errno != EAGAIN)) {
 		close(*from);
 		*from = -1;
 	}
-	if (result >= 0 && inner->gathered == sizeof(inner->bytes))
-		result = flush(inner);
+	if (result >= 0 && agent->gathered == sizeof(agent->bytes))
+		result = flush(agent);
 	return result;
 }
 
-static void take_order(struct inner *inner, enum frame_kind kind, const char *payload,
+static void take_order(struct agent *agent, enum frame_kind kind, const char *payload,
 		       size_t length)
 {
 	int32_t number;
 
-	if (kind != FRAME_SIGNAL || length != sizeof(number) || inner->ended_ns)
+	if (kind != FRAME_SIGNAL || length != sizeof(number) || agent->ended_ns)
 		return;
 	memcpy(&number, payload, sizeof(number));
 	/* not the leader of a session yet: just forked */
-	if (kill(-inner->pid, number) < 0)
-		kill(inner->pid, number);
+	if (kill(-agent->pid, number) < 0)
+		kill(agent->pid, number);
 }
 
-static void hear_host(struct inner *inner)
+static void hear_host(struct agent *agent)
 {
 	char bytes[256];
-	ssize_t got = read(inner->host, bytes, sizeof(bytes));
+	ssize_t got = read(agent->host, bytes, sizeof(bytes));
 	enum frame_kind kind;
 	const char *payload;
 	size_t length;
 
-	if (got <= 0 || frame_feed(&inner->reader, bytes, (size_t)got) < 0)
+	if (got <= 0 || frame_feed(&agent->reader, bytes, (size_t)got) < 0)
 		return;
-	while (frame_next(&inner->reader, &kind, &payload, &length))
-		take_order(inner, kind, payload, length);
+	while (frame_next(&agent->reader, &kind, &payload, &length))
+		take_order(agent, kind, payload, length);
 }
 
 /* Orphans are init's. The scheduler's end is for the code that watches it. */
-static void reap(struct inner *inner)
+static void reap(struct agent *agent)
 {
 	siginfo_t info = {.si_pid = 0};
 
 	while (!waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid) {
 		int status = 0;
 
-		if (info.si_pid == inner->scheduler.pid && !inner->scheduler.reaped) {
-			scheduler_look(&inner->scheduler);
-			if (!inner->scheduler.reaped)
+		if (info.si_pid == agent->scheduler.pid && !agent->scheduler.reaped) {
+			scheduler_look(&agent->scheduler);
+			if (!agent->scheduler.reaped)
 				return;
 			continue;
 		}
 		waitpid(info.si_pid, &status, 0);
-		if (info.si_pid == inner->pid) {
-			inner->status = status;
-			inner->ended_ns = clock_monotonic_ns();
+		if (info.si_pid == agent->pid) {
+			agent->status = status;
+			agent->ended_ns = clock_monotonic_ns();
 		}
 		info.si_pid = 0;
 	}
 }
 
 /* An op of the load ended it, and it went; its program may have taken a while to end. */
-static bool was_stopped(const struct inner *inner)
+static bool was_stopped(const struct agent *agent)
 {
-	const struct scheduler *scheduler = &inner->scheduler;
+	const struct scheduler *scheduler = &agent->scheduler;
 	int status = scheduler->status;
 
-	return is_load(inner->orders) && scheduler->reaped &&
+	return is_load(agent->orders) && scheduler->reaped &&
 	       ((WIFEXITED(status) && !WEXITSTATUS(status)) ||
 		(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)) &&
 	       !scheduler->thrown_out;
 }
 
-static int tell_scheduler(struct inner *inner)
+static int tell_scheduler(struct agent *agent)
 {
-	const struct scheduler *scheduler = &inner->scheduler;
-	struct frame_scheduler told = {
-		.state = was_stopped(inner) ? SCHEDULER_STOPPED : (uint32_t)scheduler->state,
+	const struct scheduler *scheduler = &agent->scheduler;
+	struct frame_scheduler message = {
+		.state = was_stopped(agent) ? SCHEDULER_STOPPED : (uint32_t)scheduler->state,
 		.after_ns = scheduler->ended_ns ? scheduler->ended_ns - scheduler->began_ns : 0,
 	};
 
-	inner->scheduler_told = true;
-	snprintf(told.name, sizeof(told.name), "%s", scheduler->name);
-	snprintf(told.reason, sizeof(told.reason), "%s", scheduler->reason);
-	return frame_write(inner->host, FRAME_SCHEDULER, &told, sizeof(told));
+	agent->scheduler_told = true;
+	snprintf(message.name, sizeof(message.name), "%s", scheduler->name);
+	snprintf(message.reason, sizeof(message.reason), "%s", scheduler->reason);
+	return frame_write(agent->host, FRAME_SCHEDULER, &message, sizeof(message));
 }
 
 /* A file, since it is written as one, in pieces that a frame can hold. */
-static int send_dump(struct inner *inner)
+static int send_dump(struct agent *agent)
 {
 	struct error error;
 	static char bytes[32768];
@@ -232,43 +232,43 @@ static int send_dump(struct inner *inner)
 	ssize_t got;
 	int result = 0;
 
-	if (scheduler_save(&inner->scheduler, DUMP_FILE, &error) < 0) {
+	if (scheduler_save(&agent->scheduler, DUMP_FILE, &error) < 0) {
 		fprintf(stderr, "init: %s\n", error.text);
 		return 0;
 	}
 	fd = open(DUMP_FILE, O_RDONLY | O_CLOEXEC);
 	while (result >= 0 && fd >= 0 && (got = read(fd, bytes, sizeof(bytes))) > 0)
-		result = frame_write(inner->host, FRAME_DUMP, bytes, (size_t)got);
+		result = frame_write(agent->host, FRAME_DUMP, bytes, (size_t)got);
 	return result;
 }
 
-static int tick(struct inner *inner)
+static int tick(struct agent *agent)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	int result = 0;
 
-	if (now_ns >= inner->gathered_ns + GATHER_MS * 1000000ULL)
-		result = flush(inner);
-	reap(inner);
-	if (result >= 0 && !scheduler_look(&inner->scheduler) && !inner->scheduler_told)
-		result = tell_scheduler(inner);
-	if (result >= 0 && now_ns >= inner->alive_ns + FRAME_ALIVE_NS) {
-		inner->alive_ns = now_ns;
-		result = frame_write(inner->host, FRAME_ALIVE, "", 0);
+	if (now_ns >= agent->gathered_ns + GATHER_MS * 1000000ULL)
+		result = flush(agent);
+	reap(agent);
+	if (result >= 0 && !scheduler_look(&agent->scheduler) && !agent->scheduler_told)
+		result = tell_scheduler(agent);
+	if (result >= 0 && now_ns >= agent->alive_ns + FRAME_ALIVE_NS) {
+		agent->alive_ns = now_ns;
+		result = frame_write(agent->host, FRAME_ALIVE, "", 0);
 	}
 	return result;
 }
 
 /* Does not wait for orphans that keep its output open. */
-static bool is_over(const struct inner *inner)
+static bool is_over(const struct agent *agent)
 {
-	return inner->ended_ns &&
-	       ((inner->out < 0 && inner->error < 0) ||
-		clock_monotonic_ns() >= inner->ended_ns + LAST_WORDS_MS * 1000000ULL);
+	return agent->ended_ns &&
+	       ((agent->out < 0 && agent->error < 0) ||
+		clock_monotonic_ns() >= agent->ended_ns + LAST_WORDS_MS * 1000000ULL);
 }
 
 /* What is in the pipe already: a slow line takes longer for it than orphans are waited for. */
-static int drain(struct inner *inner, int *from, enum frame_kind kind)
+static int drain(struct agent *agent, int *from, enum frame_kind kind)
 {
 	int result = 0, left = 0, now = 0;
 
@@ -277,79 +277,80 @@ static int drain(struct inner *inner, int *from, enum frame_kind kind)
 	/* what comes meanwhile is an orphan's */
 	while (result >= 0 && left > 0 && *from >= 0 && !ioctl(*from, FIONREAD, &now) && now > 0) {
 		left -= now < GATHER_BYTES ? now : GATHER_BYTES;
-		result = pass_on(inner, from, kind);
+		result = pass_on(agent, from, kind);
 		if (result >= 0)
-			result = flush(inner);
+			result = flush(agent);
 	}
 	return result;
 }
 
-static int follow(struct inner *inner)
+static int follow(struct agent *agent)
 {
 	int result = 0;
 
-	while (result >= 0 && !is_over(inner)) {
+	while (result >= 0 && !is_over(agent)) {
 		struct pollfd fds[] = {
-			{.fd = inner->out, .events = POLLIN},
-			{.fd = inner->error, .events = POLLIN},
-			{.fd = inner->host, .events = POLLIN},
-			{.fd = inner->ended_ns ? -1 : inner->pidfd, .events = POLLIN},
+			{.fd = agent->out, .events = POLLIN},
+			{.fd = agent->error, .events = POLLIN},
+			{.fd = agent->host, .events = POLLIN},
+			{.fd = agent->ended_ns ? -1 : agent->pidfd, .events = POLLIN},
 		};
 
-		poll(fds, ARRAY_SIZE(fds), inner->gathered ? GATHER_MS : TICK_MS);
+		poll(fds, ARRAY_SIZE(fds), agent->gathered ? GATHER_MS : TICK_MS);
 		if (fds[0].revents)
-			result = pass_on(inner, &inner->out, FRAME_OUT);
+			result = pass_on(agent, &agent->out, FRAME_OUT);
 		if (result >= 0 && fds[1].revents)
-			result = pass_on(inner, &inner->error, FRAME_ERROR);
+			result = pass_on(agent, &agent->error, FRAME_ERROR);
 		if (fds[2].revents & POLLIN)
-			hear_host(inner);
+			hear_host(agent);
 		if (result >= 0)
-			result = tick(inner);
+			result = tick(agent);
 	}
 	if (result >= 0)
-		result = flush(inner);
+		result = flush(agent);
 	if (result >= 0)
-		result = drain(inner, &inner->out, FRAME_OUT);
-	return result < 0 ? result : drain(inner, &inner->error, FRAME_ERROR);
+		result = drain(agent, &agent->out, FRAME_OUT);
+	return result < 0 ? result : drain(agent, &agent->error, FRAME_ERROR);
 }
 
-static int finish(struct inner *inner)
+static int finish(struct agent *agent)
 {
-	bool died = !scheduler_look(&inner->scheduler);
+	bool died = !scheduler_look(&agent->scheduler);
 	int result = 0;
 
-	if (inner->scheduler.state != SCHEDULER_NONE)
-		result = tell_scheduler(inner);
-	if (result >= 0 && died && !was_stopped(inner)) {
+	if (agent->scheduler.state != SCHEDULER_NONE)
+		result = tell_scheduler(agent);
+	if (result >= 0 && died && !was_stopped(agent)) {
 		/* it writes its dump when it sees that it was thrown out */
-		scheduler_stop(&inner->scheduler);
-		result = send_dump(inner);
+		scheduler_stop(&agent->scheduler);
+		result = send_dump(agent);
 	}
 	/* a file that an orphan goes on writing would never have been sent */
 	if (getpid() == 1)
 		kill(-1, SIGKILL);
-	return result < 0 ? result
-			  : returns_send(&inner->orders->returns, inner->host, inner->started_ns);
+	return result < 0
+		       ? result
+		       : pulled_files_send(&agent->orders->pulled, agent->host, agent->started_ns);
 }
 
-static int fail(const struct inner *inner, const char *text)
+static int fail(const struct agent *agent, const char *text)
 {
 	int32_t code = 1;
 
-	if (frame_write(inner->host, FRAME_FAILED, text, strlen(text)) < 0 ||
-	    frame_write(inner->host, FRAME_EXIT, &code, sizeof(code)) < 0)
+	if (frame_write(agent->host, FRAME_FAILED, text, strlen(text)) < 0 ||
+	    frame_write(agent->host, FRAME_EXIT, &code, sizeof(code)) < 0)
 		fprintf(stderr, "init: %s\n", text);
 	return code;
 }
 
-int inner_run(const struct inner_orders *orders, int host)
+int agent_run(const struct agent_orders *orders, int host)
 {
-	static struct inner inner;
+	static struct agent agent;
 	struct error error;
 	int32_t code;
 	int result;
 
-	inner = (struct inner){.orders = orders,
+	agent = (struct agent){.orders = orders,
 			       .host = host,
 			       .pidfd = -1,
 			       .out = -1,
@@ -358,15 +359,15 @@ int inner_run(const struct inner_orders *orders, int host)
 	/* the scheduler's name and its files may be relative, as the command's */
 	if (chdir(orders->directory) < 0)
 		fprintf(stderr, "init: %s: %s\n", orders->directory, strerror(errno));
-	if (orders->scheduler && scheduler_start(&inner.scheduler, orders->scheduler, &error) < 0)
-		return fail(&inner, error.text);
-	result = start_command(&inner);
+	if (orders->scheduler && scheduler_start(&agent.scheduler, orders->scheduler, &error) < 0)
+		return fail(&agent, error.text);
+	result = start_command(&agent);
 	if (result < 0)
-		return fail(&inner, strerror(-result));
-	result = follow(&inner);
+		return fail(&agent, strerror(-result));
+	result = follow(&agent);
 	if (result >= 0)
-		result = finish(&inner);
-	code = WIFSIGNALED(inner.status) ? 128 + WTERMSIG(inner.status) : WEXITSTATUS(inner.status);
+		result = finish(&agent);
+	code = WIFSIGNALED(agent.status) ? 128 + WTERMSIG(agent.status) : WEXITSTATUS(agent.status);
 	if (result >= 0)
 		result = frame_write(host, FRAME_EXIT, &code, sizeof(code));
 	if (result < 0)

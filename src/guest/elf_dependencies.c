@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
-#include "guest/needs.h"
+#include "guest/elf_dependencies.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 struct needs {
 	const char *sysroot, *program;
-	needs_found *found;
+	elf_dependency_found *found;
 	void *data;
 	uint16_t machine;
 	const char *run_path; /* DT_RUNPATH, else DT_RPATH; "": neither */
@@ -35,7 +35,7 @@ static Elf *open_elf(const char *path, int *ret_fd)
 	return elf_begin(*ret_fd, ELF_C_READ, NULL);
 }
 
-uint16_t needs_machine(const char *path)
+uint16_t elf_machine(const char *path)
 {
 	cleanup_close int fd = -1;
 	cleanup(cleanup_elf) Elf *elf = open_elf(path, &fd);
@@ -61,7 +61,7 @@ static int try_name(const struct needs *needs, const char *name, struct error *e
 	int result;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || needs_machine(path) != needs->machine)
+	if (fd < 0 || elf_machine(path) != needs->machine)
 		return 0;
 	result = needs->found(needs->data, name, path, error);
 	return result < 0 ? result : 1;
@@ -148,8 +148,8 @@ static int find_loader(struct needs *needs, Elf *elf, int fd, struct error *erro
 	return 0;
 }
 
-int needs_find(const char *sysroot, const char *path, needs_found *found, void *data,
-	       struct error *error)
+int elf_dependencies_find(const char *sysroot, const char *path, elf_dependency_found *found,
+			  void *data, struct error *error)
 {
 	cleanup_close int fd = -1;
 	cleanup(cleanup_elf) Elf *elf = open_elf(path, &fd);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "load/shared_memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096
+
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+int shared_init(struct shared_memory *shared, unsigned int workers, unsigned int teams,
+		size_t team_bytes, struct error *error)
+{
+	*shared = (struct shared_memory){
+		.samples_at = whole_pages(workers * sizeof(struct worker_slot)),
+		.samples_bytes = whole_pages(SAMPLES_STREAMS * RESERVOIR_SIZE * sizeof(uint64_t)),
+		/* teams do not share cache lines, nor pages: they may be far from each other */
+		.team_bytes = whole_pages(team_bytes),
+	};
+	shared->teams_at = shared->samples_at + workers * shared->samples_bytes;
+	shared->bytes = shared->teams_at + teams * shared->team_bytes;
+	shared->memory = mmap(NULL, shared->bytes, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (shared->memory != MAP_FAILED)
+		return 0;
+	shared->memory = NULL;
+	return error_set(error, errno, "cannot map the memory of %u workers: %s", workers,
+			 strerror(errno));
+}
+
+void shared_release(struct shared_memory *shared)
+{
+	if (shared->memory)
+		munmap(shared->memory, shared->bytes);
+	*shared = (struct shared_memory){.memory = NULL};
+}
