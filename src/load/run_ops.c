@@ -391,7 +391,7 @@ void run_set_scheduler(struct run *run, pid_t pid)
 	for (size_t i = 0; i < run->crew_count; i++) {
 		const struct crew *crew = &run->crews[i]->crew;
 		bool alarmed = crew->forked && !run->options->repro &&
-			      !(crew->group->work->type->flags & WORK_BYPASS);
+			       !(crew->group->work->type->flags & WORK_BYPASS);
 
 		for (unsigned int k = 0; alarmed && k < crew->forked; k++)
 			__atomic_store_n(&shared_slot(&crew->shared, k)->scheduler_pid, pid,
