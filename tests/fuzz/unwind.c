@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.memory = (const uint8_t *)stack,
 		.memory_start = STACK_START,
 		.memory_bytes = words * 8,
-		.pulled = &registers[5],
+		.returns = &registers[5],
 		.return_count = registers[1] & 8 ? 2 : 0,
 		.frame_pointers = registers[1] & 16,
 	};
