@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "guest/console.h"
 #include "guest/incoming.h"
+#include "guest/kernel_image.h"
 
 #define KVM_PATIENCE_NS 4000000000ULL /* under KVM a kernel says something long before */
 #define PROGRESS_MS	100
@@ -40,6 +41,7 @@ struct guest {
 	bool progress_drawn;
 	uint64_t interrupted_ns;
 	int signals;
+	int kernel_fd; /* what QEMU boots */
 };
 
 static void show_progress(struct guest *guest)
@@ -266,6 +268,7 @@ static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, str
 	int result;
 
 	qemu.kvm = kvm;
+	qemu.kernel_fd = guest->kernel_fd;
 	qemu.sandbox = !guest->result->unconfined;
 	guest->result->kvm = kvm;
 	guest->incoming.started_ns = clock_monotonic_ns();
@@ -400,6 +403,7 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 		.qemu = QEMU_INIT,
 		.console = {.log_fd = -1},
 		.signals = -1,
+		.kernel_fd = -1,
 	};
 	sigset_t before;
 	int result, log_fd;
@@ -419,6 +423,9 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 		.dump = FILE_DRAFT_NONE,
 		.receiving = RECEIVING_NONE,
 	};
+	/* before the clock of the boot starts, and once: it may have to be unpacked */
+	if (result >= 0)
+		result = guest.kernel_fd = kernel_image_open(options->qemu.kernel, error);
 	if (options->return_bytes)
 		guest.incoming.receiving.max_bytes = options->return_bytes;
 	log_fd = guest.console.log_fd;
@@ -435,6 +442,8 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 		close(guest.signals);
 	if (log_fd >= 0)
 		close(log_fd);
+	if (guest.kernel_fd >= 0)
+		close(guest.kernel_fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }

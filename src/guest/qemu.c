@@ -15,7 +15,6 @@
 
 #include "base/forked.h"
 #include "guest/jail.h"
-#include "guest/kernel_image.h"
 
 #define ARGUMENTS 128
 #define TEXTS	  96
@@ -102,7 +101,7 @@ static void add_lines(struct arguments *arguments, const struct board *board, co
 }
 
 static void make_arguments(struct arguments *arguments, const struct qemu_options *options,
-			   int kernel_fd, const int *theirs)
+			   const int *theirs)
 {
 	const struct board *board = options->board;
 	const struct shape *shape = &options->shape;
@@ -129,13 +128,13 @@ static void make_arguments(struct arguments *arguments, const struct qemu_option
 			"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
 	/* it could not open them by their names */
 	add(arguments, "-kernel");
-	add_format(arguments, "/proc/self/fd/%d", kernel_fd);
+	add_format(arguments, "/proc/self/fd/%d", options->kernel_fd);
 	add(arguments, "-initrd");
 	add_format(arguments, "/proc/self/fd/%d", options->image_fd);
 	add_lines(arguments, board, theirs);
 }
 
-_Noreturn static void become(const struct qemu_options *options, int kernel_fd, char *const items[],
+_Noreturn static void become(const struct qemu_options *options, char *const items[],
 			     const int theirs[QEMU_LINES], pid_t parent)
 {
 	const struct rlimit no_core = {0, 0};
@@ -149,7 +148,7 @@ _Noreturn static void become(const struct qemu_options *options, int kernel_fd, 
 	setrlimit(RLIMIT_CORE, &no_core);
 	for (int i = 0; i < QEMU_LINES; i++)
 		fcntl(theirs[i], F_SETFD, 0);
-	fcntl(kernel_fd, F_SETFD, 0);
+	fcntl(options->kernel_fd, F_SETFD, 0);
 	fcntl(options->image_fd, F_SETFD, 0);
 	jail_exec(&program, items);
 	dprintf(STDERR_FILENO, "%s: %s; install %s", items[0], strerror(errno),
@@ -173,7 +172,6 @@ static int make_lines(struct qemu *qemu, int theirs[QEMU_LINES], struct error *e
 static int fork_qemu(struct qemu *qemu, const struct qemu_options *options,
 		     const int theirs[QEMU_LINES], struct error *error)
 {
-	cleanup_close int kernel_fd = kernel_image_open(options->kernel, error);
 	struct arguments arguments = {.count = 0};
 	cleanup_free char *append = NULL;
 	pid_t parent = getpid();
@@ -185,15 +183,13 @@ static int fork_qemu(struct qemu *qemu, const struct qemu_options *options,
 		append = NULL;
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	if (kernel_fd < 0)
-		return kernel_fd;
-	make_arguments(&arguments, options, kernel_fd, theirs);
+	make_arguments(&arguments, options, theirs);
 	add_two(&arguments, "-append", append);
 	if (arguments.full)
 		return error_set(error, E2BIG, "QEMU would need more arguments than are made");
 	qemu->pid = fork();
 	if (!qemu->pid)
-		become(options, kernel_fd, arguments.items, theirs, parent);
+		become(options, arguments.items, theirs, parent);
 	if (qemu->pid < 0) {
 		qemu->pid = 0;
 		return error_set(error, errno, "cannot fork: %s", strerror(errno));

@@ -33,13 +33,14 @@ struct qemu {
 
 struct qemu_options {
 	const struct board *board;
-	const char *kernel;
+	const char *kernel; /* its file, for messages */
 	const char *append; /* to the kernel's command line; NULL: nothing */
 	struct shape shape;
 	uint64_t memory_bytes;
 	bool kvm;
-	bool sandbox; /* -sandbox on, which not every QEMU is built with */
-	int image_fd; /* the initramfs */
+	bool sandbox;  /* -sandbox on, which not every QEMU is built with */
+	int kernel_fd; /* of kernel_image_open() */
+	int image_fd;  /* the initramfs */
 };
 
 /* Not root's: guest/jail.h. It dies with the calling thread. What cannot run at all says so on
