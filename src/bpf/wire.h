@@ -28,6 +28,7 @@ enum wire_kind {
 	WIRE_SAMPLE = 15,  /* struct wire_sample: what a worker ran in a stall that goes on */
 	WIRE_RUNTIME = 16, /* struct wire_runtime: what runs the workers; cumulative losses */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
+			   /* 17 is in recordings alone: capture/recording_layout.h */
 };
 
 /*
@@ -53,7 +54,7 @@ enum wire_state {
 #define X(name, number, key, header, help) WIRE_##name = number,
 	WIRE_WAITS(X)
 #undef X
-		WIRE_STATES = 12,
+		WIRE_STATES,
 };
 
 /* What a thread waits on, beside the system call it waits in: name, number, text. */
@@ -461,8 +462,8 @@ struct wire_runtime {
 
 _Static_assert(sizeof(struct wire_wait_site) == 4, "read and written as one word");
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
-_Static_assert(sizeof(struct wire_totals) == 248, "stored verbatim");
-_Static_assert(sizeof(struct wire_thread) == 408, "stored verbatim");
+_Static_assert(sizeof(struct wire_totals) == 152 + 8 * WIRE_STATES, "stored verbatim");
+_Static_assert(sizeof(struct wire_thread) == 312 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_interval) == 120, "stored verbatim");
 _Static_assert(sizeof(struct wire_session) == 208, "stored verbatim");
 _Static_assert(sizeof(struct wire_missing) == 272, "stored verbatim");
@@ -473,7 +474,7 @@ _Static_assert(sizeof(struct wire_reason) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_frame) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_stack) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
-_Static_assert(sizeof(struct wire_stall) == 240, "stored verbatim");
+_Static_assert(sizeof(struct wire_stall) == 144 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_runtime) == 112, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");

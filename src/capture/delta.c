@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "capture/recording_upgrade.h"
 
 /*
  * A difference keeps the kind, with this bit set; in place of the size, which its family implies,
@@ -19,21 +18,17 @@ struct family {
 	size_t size, start, tid; /* offsets of the identity */
 };
 
-static const struct family *family(const struct delta *delta, int number)
+static struct family family(const struct delta *delta, int number)
 {
-	static const struct family families[DELTA_FAMILIES] = {
-		[DELTA_THREADS] = {sizeof(struct wire_thread),
-				   offsetof(struct wire_thread, start_ns),
-				   offsetof(struct wire_thread, tid)},
-		[DELTA_DELAYS] = {sizeof(struct wire_delays),
-				  offsetof(struct wire_delays, start_ns),
-				  offsetof(struct wire_delays, tid)},
-	};
-	static const struct family threads_1 = {RECORDING_1_THREAD_BYTES,
-						offsetof(struct wire_thread, start_ns),
-						RECORDING_1_THREAD_TID};
+	const struct recording_layout *layout =
+		delta->layout ? delta->layout : &recording_layout_here;
 
-	return delta->version_1 && number == DELTA_THREADS ? &threads_1 : &families[number];
+	if (number == DELTA_THREADS)
+		return (struct family){layout->sizes[WIRE_THREAD],
+				       offsetof(struct wire_thread, start_ns),
+				       recording_layout_tid(layout)};
+	return (struct family){layout->sizes[WIRE_DELAYS], offsetof(struct wire_delays, start_ns),
+			       offsetof(struct wire_delays, tid)};
 }
 
 static int family_of(unsigned int kind)
@@ -144,36 +139,36 @@ static void difference(void *into, const void *record, const void *before, size_
 int delta_encode(struct delta *delta, const struct wire_header *record, void *into)
 {
 	int number = family_of(record->kind);
-	const struct family *same;
+	struct family same;
 	struct delta_snapshot *previous;
 	struct wire_header *header = into;
 	size_t index;
 
-	if (number < 0 || record->size != family(delta, number)->size) {
+	if (number < 0 || record->size != family(delta, number).size) {
 		memcpy(into, record, record->size);
 		return 0;
 	}
 	same = family(delta, number);
 	previous = &delta->previous[number];
-	if (find(previous, same, record, &index)) {
-		const struct wire_header *before = item(previous, same, index);
+	if (find(previous, &same, record, &index)) {
+		const struct wire_header *before = item(previous, &same, index);
 
-		difference(into, record, before, same->size);
+		difference(into, record, before, same.size);
 		header->size = (__u32)(index - previous->expected);
 		header->kind = (__u16)(record->kind | IS_DIFFERENCE);
 		header->cpu = (__u16)(record->cpu - before->cpu);
 		previous->expected = index + 1;
 	} else {
-		memcpy(into, record, same->size);
+		memcpy(into, record, same.size);
 	}
-	return record->kind == WIRE_EXIT ? 0 : keep(&delta->present[number], same, record);
+	return record->kind == WIRE_EXIT ? 0 : keep(&delta->present[number], &same, record);
 }
 
 /* The sum, made in the place where the record is kept for the next snapshot. */
 static int undo(struct delta *delta, const struct wire_header *from, int number,
 		const struct wire_header **ret_record)
 {
-	const struct family *same = family(delta, number);
+	const struct family same = family(delta, number);
 	struct delta_snapshot *previous = &delta->previous[number];
 	struct delta_snapshot *present = &delta->present[number];
 	size_t index = previous->expected + (size_t)(__s64)(__s32)from->size;
@@ -183,14 +178,14 @@ static int undo(struct delta *delta, const struct wire_header *from, int number,
 
 	if (index >= previous->count)
 		return -EBADMSG;
-	if (keep(present, same, from) < 0)
+	if (keep(present, &same, from) < 0)
 		return -ENOMEM;
-	b = item(previous, same, index);
-	sum = item(present, same, present->count - 1);
-	for (size_t i = 0; i < same->size / sizeof(__u64); i++)
+	b = item(previous, &same, index);
+	sum = item(present, &same, present->count - 1);
+	for (size_t i = 0; i < same.size / sizeof(__u64); i++)
 		sum[i] = a[i] + b[i];
 	header = (struct wire_header *)(void *)sum;
-	header->size = (__u32)same->size;
+	header->size = (__u32)same.size;
 	header->kind = (__u16)(from->kind & ~IS_DIFFERENCE);
 	header->cpu = (__u16)(from->cpu + ((const struct wire_header *)(const void *)b)->cpu);
 	previous->expected = index + 1;
@@ -205,23 +200,25 @@ long delta_decode(struct delta *delta, const void *from, size_t room,
 		  const struct wire_header **ret_record)
 {
 	const struct wire_header *header = from;
+	struct family same = {0};
 	int number, result;
 
 	if (room < sizeof(*header))
 		return -EBADMSG;
 	number = family_of(header->kind & ~IS_DIFFERENCE);
+	if (number >= 0)
+		same = family(delta, number);
 	if (header->kind & IS_DIFFERENCE) {
-		if (number < 0 || room < family(delta, number)->size)
+		if (number < 0 || room < same.size)
 			return -EBADMSG;
 		result = undo(delta, header, number, ret_record);
-		return result < 0 ? result : (long)family(delta, number)->size;
+		return result < 0 ? result : (long)same.size;
 	}
 	if (header->size < sizeof(*header) || header->size > room || header->size % 8)
 		return -EBADMSG;
 	*ret_record = header;
-	if (number >= 0 && header->size == family(delta, number)->size &&
-	    header->kind != WIRE_EXIT &&
-	    keep(&delta->present[number], family(delta, number), header) < 0)
+	if (number >= 0 && header->size == same.size && header->kind != WIRE_EXIT &&
+	    keep(&delta->present[number], &same, header) < 0)
 		return -ENOMEM;
 	return (long)header->size;
 }

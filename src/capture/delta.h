@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
+#include "capture/recording_layout.h"
 
 /* Kinds that are replaced: threads (also their last record), and delay accounting. */
 enum delta_family {
@@ -24,7 +25,7 @@ enum delta_family {
 
 /* All zeros: nothing to refer to, all records stay whole. */
 struct delta {
-	bool version_1; /* records as recordings of that version have them: only for decoding */
+	const struct recording_layout *layout; /* of the records; NULL: ours */
 	struct delta_snapshot {
 		char *bytes; /* records of one size, one after the other */
 		size_t count, room;

@@ -15,6 +15,7 @@
 #include "base/identities.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
+#include "capture/recording_layout.h"
 #include "version.h"
 
 /* Reading can begin, or go on after damage, at each of these; they cost some space. */
@@ -306,11 +307,13 @@ static int keep(struct standing *standing, const struct wire_header *record)
 static int begin_period(struct recorder *recorder, struct error *error)
 {
 	struct standing *standing = &recorder->standing;
-	int result = 0;
+	struct recording_layout_record layout = recording_layout_record();
+	int result;
 
 	standing->period++;
 	standing->last_cgroup_id = 0;
-	if (standing->session.header.size)
+	result = put(recorder, &layout.header, error);
+	if (result >= 0 && standing->session.header.size)
 		result = put(recorder, &standing->session.header, error);
 	for (size_t i = 0; result >= 0 && i < standing->missing_count; i++)
 		result = put(recorder, &standing->missing[i].header, error);

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
-#include "capture/recording_upgrade.h"
+#include "capture/recording_layout.h"
 
 struct chunk {
 	uint64_t offset; /* of its header */
@@ -28,8 +28,9 @@ struct recording {
 	size_t next;	/* chunk */
 	bool broken;	/* the chunks from here to the next key refer to one that is missing */
 	bool restarted; /* what comes next has no baseline */
-	bool is_old;	/* of version 1 */
-	union recording_upgraded upgraded;
+	const struct recording_layout *layout; /* of the records to come */
+	struct recording_layout said;	       /* by the recording; no states: not yet */
+	union recording_laid_out laid_out;
 	struct recording_facts facts;
 	ZSTD_DCtx *zstd;
 	struct delta delta;
@@ -86,8 +87,8 @@ static int check_header(struct recording *recording, const char *path, struct er
 		return error_set(error, EINVAL, "%s: the header is damaged", path);
 	if (header.major < RECORDING_OLDEST || header.major > RECORDING_MAJOR)
 		return refuse_version(&header, path, error);
-	recording->is_old = header.major < RECORDING_MAJOR;
-	recording->delta.version_1 = recording->is_old;
+	recording->layout = header.major == 1 ? &recording_layout_1 : &recording_layout_2;
+	recording->delta.layout = recording->layout;
 	recording->facts.realtime_ns = header.realtime_ns;
 	return 0;
 }
@@ -346,6 +347,21 @@ static bool is_sound(const struct wire_header *record)
 	return true;
 }
 
+/* At the beginning of each key chunk, always the same. */
+static int take_layout(struct recording *recording, const struct wire_header *record)
+{
+	struct recording_layout layout;
+
+	if (recording_layout_read(&layout, record) < 0)
+		return -EBADMSG;
+	if (recording->said.states)
+		return memcmp(&layout, &recording->said, sizeof(layout)) ? -EBADMSG : 0;
+	recording->said = layout;
+	recording->layout = recording->delta.layout = &recording->said;
+	delta_clear(&recording->delta);
+	return 0;
+}
+
 /* 1, -EBADMSG, or what the sink says. */
 static int send_records(struct recording *recording, const struct chunk *chunk,
 			struct record_sink sink)
@@ -360,14 +376,18 @@ static int send_records(struct recording *recording, const struct chunk *chunk,
 
 		if (size < 0)
 			return (int)size;
-		if (recording->is_old)
-			record = recording_upgrade_1(record, &recording->upgraded);
+		at += (size_t)size;
+		if (record->kind == RECORDING_LAYOUT) {
+			if (take_layout(recording, record) < 0)
+				return -EBADMSG;
+			continue;
+		}
+		record = recording_lay_out(record, recording->layout, &recording->laid_out);
 		if (!is_sound(record))
 			return -EBADMSG;
 		result = sink_send(sink, record);
 		if (result < 0)
 			return result == -EBADMSG ? -EIO : result;
-		at += (size_t)size;
 	}
 	delta_next(&recording->delta);
 	return 1;

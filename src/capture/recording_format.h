@@ -12,8 +12,8 @@
 
 #define RECORDING_MAGIC	 "DWELLREC"
 #define RECORDING_MAJOR	 2 /* another one is another format */
-#define RECORDING_OLDEST 1 /* that is read: recording_upgrade.h */
-#define RECORDING_MINOR	 0 /* a higher one has records an older dwell passes over */
+#define RECORDING_OLDEST 1 /* that is read: recording_layout.h */
+#define RECORDING_MINOR	 1 /* a higher one has records an older dwell passes over */
 #define RECORDING_ORDER	 0x01020304U
 
 struct recording_header {

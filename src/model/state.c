@@ -7,11 +7,12 @@ const struct state_info state_info[STATES] = {
 #undef X
 };
 
-const enum state state_columns[STATES] = {
+const enum state state_columns[] = {
 	STATE_USER,  STATE_KERNEL, STATE_RUNNABLE, STATE_STOLEN, STATE_IRQ,
 	STATE_DISK,  STATE_NET,	   STATE_IPC,	   STATE_LOCK,	 STATE_SWAP,
 	STATE_SLEEP, STATE_IDLE,   STATE_STOPPED,
 };
+_Static_assert(sizeof(state_columns) == STATES * sizeof(*state_columns), "a column for each state");
 
 /* state_of_wait() counts on both lists having the same order without gaps. */
 #define X(name, number, key, header, help)                                                         \

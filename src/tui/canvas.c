@@ -9,6 +9,7 @@
 #include <wchar.h>
 
 #include "base/text.h"
+#include "tui/state_looks.h"
 
 int canvas_reset(struct canvas *canvas, int rows, int columns)
 {
@@ -110,19 +111,9 @@ uint32_t state_sign(enum state state, bool ascii)
 		uint32_t sign;
 		char ascii;
 	} signs[STATES] = {
-		[STATE_USER] = {0x2588, 'U'},	  /* full block */
-		[STATE_KERNEL] = {0x2593, 'K'},	  /* dark shade */
-		[STATE_RUNNABLE] = {0x2592, 'R'}, /* medium shade */
-		[STATE_DISK] = {0x25a4, 'D'},	  /* square with lines: a pile of platters */
-		[STATE_NET] = {0x2248, 'N'},	  /* waves */
-		[STATE_IPC] = {0x21c4, 'I'},	  /* arrows both ways */
-		[STATE_LOCK] = {0x259a, 'L'},	  /* chequered */
-		[STATE_SWAP] = {0x2573, 'W'},	  /* crossed */
-		[STATE_SLEEP] = {0x2591, 's'},	  /* light shade */
-		[STATE_IDLE] = {0xb7, '.'},	  /* middle dot */
-		[STATE_STOPPED] = {0x25a1, 'T'},  /* empty square */
-		[STATE_STOLEN] = {0x25bc, '!'},	  /* triangle: taken down to the host */
-		[STATE_IRQ] = {0x2551, '|'},
+#define X(state, sign, ascii, ...) [STATE_##state] = {sign, ascii},
+		STATE_LOOKS(X)
+#undef X
 	};
 
 	return ascii ? (unsigned char)signs[state].ascii : signs[state].sign;

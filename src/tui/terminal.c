@@ -14,6 +14,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "tui/state_looks.h"
+
 /* curses defines macros of these names */
 #undef columns
 #undef lines
@@ -32,27 +34,16 @@ static const struct look {
 	short many, few;
 	attr_t attribute; /* always */
 	attr_t mono;	  /* also, where there are no colours */
-} looks[ROLE_COUNT] = {
-	[ROLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
-	[ROLE_TITLE] = {-1, -1, A_BOLD, A_NORMAL},
-	[ROLE_HEADER] = {250, -1, A_UNDERLINE, A_NORMAL},
-	[ROLE_SORTED] = {255, -1, A_UNDERLINE | A_BOLD, A_NORMAL},
-	[ROLE_DIM] = {244, -1, A_NORMAL, A_DIM},
-	[ROLE_WARNING] = {208, COLOR_YELLOW, A_BOLD, A_NORMAL},
-	[ROLE_KEY] = {117, COLOR_CYAN, A_NORMAL, A_BOLD},
-	[ROLE_STATE + STATE_USER] = {71, COLOR_GREEN, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_KERNEL] = {166, COLOR_RED, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_RUNNABLE] = {220, COLOR_YELLOW, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_DISK] = {133, COLOR_MAGENTA, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_NET] = {68, COLOR_BLUE, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_IPC] = {37, COLOR_CYAN, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_LOCK] = {196, COLOR_RED, A_NORMAL, A_BOLD},
-	[ROLE_STATE + STATE_SWAP] = {201, COLOR_MAGENTA, A_NORMAL, A_BOLD},
-	[ROLE_STATE + STATE_SLEEP] = {246, COLOR_WHITE, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_IDLE] = {240, COLOR_WHITE, A_NORMAL, A_DIM},
-	[ROLE_STATE + STATE_STOPPED] = {255, COLOR_WHITE, A_NORMAL, A_NORMAL},
-	[ROLE_STATE + STATE_STOLEN] = {209, COLOR_RED, A_NORMAL, A_BOLD},
-	[ROLE_STATE + STATE_IRQ] = {30, COLOR_CYAN, A_NORMAL, A_NORMAL},
+} looks[ROLE_COUNT] = {[ROLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
+		       [ROLE_TITLE] = {-1, -1, A_BOLD, A_NORMAL},
+		       [ROLE_HEADER] = {250, -1, A_UNDERLINE, A_NORMAL},
+		       [ROLE_SORTED] = {255, -1, A_UNDERLINE | A_BOLD, A_NORMAL},
+		       [ROLE_DIM] = {244, -1, A_NORMAL, A_DIM},
+		       [ROLE_WARNING] = {208, COLOR_YELLOW, A_BOLD, A_NORMAL},
+		       [ROLE_KEY] = {117, COLOR_CYAN, A_NORMAL, A_BOLD},
+#define X(state, sign, ascii, ...) [ROLE_STATE + STATE_##state] = {__VA_ARGS__},
+		       STATE_LOOKS(X)
+#undef X
 };
 
 static void restore_raw(void)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/duration.h"
+#include "tui/state_looks.h"
 #include "tui/top_state.h"
 
 #define NAME_WIDTH	15
@@ -27,9 +28,9 @@ struct layout {
 
 /* The first to get a column when the terminal is narrow. */
 static const enum state by_interest[STATES] = {
-	STATE_USER, STATE_KERNEL,  STATE_RUNNABLE, STATE_STOLEN, STATE_DISK,
-	STATE_LOCK, STATE_NET,	   STATE_IPC,	   STATE_IDLE,	 STATE_SLEEP,
-	STATE_SWAP, STATE_STOPPED, STATE_IRQ,
+#define X(state, ...) STATE_##state,
+	STATE_LOOKS(X)
+#undef X
 };
 
 static int take(int *left, int wanted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CONTRIBUTING.md counts what it takes to add something: this adds a format, a field and a type of work to a copy of the tree."""
+"""CONTRIBUTING.md counts what it takes to add something: this adds a format, a field, a state and a type of work to a copy of the tree."""
 import json
 import os
 import pathlib
@@ -9,6 +9,8 @@ import subprocess
 import pytest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+GOLDEN = TOP / "tests" / "golden"
+DWELL = pathlib.Path(os.environ.get("DWELL_BUILD", TOP / "build")) / "dwell"
 
 FORMAT = """\
 #include "emit/emit.h"
@@ -57,6 +59,12 @@ def dwell(tmp_path_factory):
     edit(tree / "src/emit/emit.h", "X(json) X(jsonl) X(csv)", "X(json) X(jsonl) X(csv) X(names)")
     # a field: a line
     edit(tree / "src/view/fields.c", "\t{\"active\", NULL, NULL,", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{\"active\", NULL, NULL,")
+    # a state: a line, its column, its look
+    interrupt = "\tX(IRQ, 11, \"irq\", \"IRQ\", \"it had a CPU that served an interrupt\")"
+    edit(tree / "src/bpf/wire.h", interrupt, interrupt + " \\\n\tX(DREAM, 12, \"dream\", \"DREAM\", \"of a test\")")
+    edit(tree / "src/model/state.c", "STATE_IDLE,   STATE_STOPPED,", "STATE_IDLE,   STATE_STOPPED, STATE_DREAM,")
+    look = "\tX(IRQ, 0x2551 /* two bars */, '|', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)"
+    edit(tree / "src/tui/state_looks.h", look, look + " \\\n\tX(DREAM, 0x25cb, 'o', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)")
     # a type of work: a file, and a word
     (tree / "src/load/work/three_steps.c").write_text(TYPE)
     edit(tree / "src/load/work_type.c", "X(yield_heavy)", "X(yield_heavy) X(three_steps)")
@@ -67,8 +75,9 @@ def dwell(tmp_path_factory):
     assert done.returncode == 0, done.stdout[-3000:]
 
     def run(*words):
-        return subprocess.run([tree / "build" / "dwell", *words], cwd=TOP / "tests" / "golden", capture_output=True, text=True)
+        return subprocess.run([tree / "build" / "dwell", *words], cwd=GOLDEN, capture_output=True, text=True)
 
+    run.tree = tree
     yield run
     shutil.rmtree(tree)
 
@@ -91,6 +100,24 @@ def test_a_field_is_in_every_format(dwell):
     assert '"last_cpu":' in dwell("top", "--from", "mixed.dwell", "--format", "jsonl").stdout
     assert dwell("top", "--from", "mixed.dwell", "--fields", "last-cpu").stdout.split()[0] == "last_cpu"
     assert "last_cpu" in json.loads(dwell("schema").stdout)["$defs"]["thread"]["properties"]
+
+
+def test_recordings_without_a_state_are_read(dwell):
+    """One of version 1, whose records are longer by now, and one of today's program, which says how long they are."""
+    recording = dwell.tree / "today.dwell"
+    subprocess.run([DWELL, "record", "-o", recording, "-d", "200ms", "-i", "100ms"], check=True, capture_output=True)
+    for name in ("mixed.dwell", recording):
+        then, now = (
+            [json.loads(line) for line in run("top", "--from", name, "--format", "json", "--all").stdout.splitlines()]
+            for run in (lambda *words: subprocess.run([DWELL, *words], cwd=GOLDEN, capture_output=True, text=True), dwell)
+        )
+        assert len(then) == len(now) > 1
+        for before, after in zip(then, now):
+            for thread, with_dream in zip(before.get("threads", []), after.get("threads", [])):
+                assert with_dream["states_ns"].pop("dream") is None
+                assert with_dream["states_ns"] == thread["states_ns"]
+    stalls = [json.loads(line) for line in dwell("blocked", "--from", "blocked.dwell", "--format", "json").stdout.splitlines()]
+    assert stalls[0]["states_ns"]["dream"] is None and sum(filter(None, stalls[0]["states_ns"].values())) > 0
 
 
 def test_a_type_of_work_works(dwell):

@@ -8,7 +8,7 @@
 #include "capture/proc_threads.h"
 #include "capture/recorder.h"
 #include "capture/recording.h"
-#include "capture/recording_upgrade.h"
+#include "capture/recording_layout.h"
 #include "capture/taskstats.h"
 
 static struct wire_thread sample_thread(uint32_t tid, uint64_t end_ns)
@@ -89,25 +89,28 @@ static int count_records(void *data, const struct wire_header *record)
 	return 0;
 }
 
+#define THREAD_1_BYTES 392
+
 /* A recording of version 1 had ten states, and nothing of the machine's time. */
 CASE(records_of_version_1_are_read_as_todays)
 {
 	struct {
 		struct wire_header header;
-		uint64_t words[(RECORDING_1_THREAD_BYTES - sizeof(struct wire_header)) / 8];
+		uint64_t words[(THREAD_1_BYTES - sizeof(struct wire_header)) / 8];
 	} old = {.header = {.size = sizeof(old), .kind = WIRE_EXIT}};
-	union recording_upgraded room;
+	union recording_laid_out room;
 	const struct wire_header *record;
 	size_t ns = offsetof(struct wire_thread, totals.ns) / 8;
 	size_t after = offsetof(struct wire_thread, totals.ns[WIRE_STATES]) / 8;
+	size_t tid_at = recording_layout_tid(&recording_layout_1);
 	uint32_t tid = 4711;
 
 	((uint64_t *)&old)[ns + 9] = 99;
 	((uint64_t *)&old)[ns + 10] = 1234; /* latency_max_ns */
-	memcpy((char *)&old + RECORDING_1_THREAD_TID, &tid, sizeof(tid));
+	memcpy((char *)&old + tid_at, &tid, sizeof(tid));
 	/* behind tid, pid, parent_pid and exit_code: a state that was none then */
-	((char *)&old)[RECORDING_1_THREAD_TID + 16] = 10;
-	record = recording_upgrade_1(&old.header, &room);
+	((char *)&old)[tid_at + 16] = 10;
+	record = recording_lay_out(&old.header, &recording_layout_1, &room);
 	assert_ptr_equal(record, &room.header);
 	assert_int_equal(record->size, sizeof(struct wire_thread));
 	assert_int_equal(room.thread.totals.ns[WIRE_STOPPED], 99);
@@ -117,7 +120,7 @@ CASE(records_of_version_1_are_read_as_todays)
 	assert_int_equal(room.thread.where.state, WIRE_STATES);
 	/* of another size it is damaged, and stays as it is */
 	old.header.size = sizeof(old) - 8;
-	assert_ptr_equal(recording_upgrade_1(&old.header, &room), &old.header);
+	assert_ptr_equal(recording_lay_out(&old.header, &recording_layout_1, &room), &old.header);
 
 	struct wire_interval interval = {
 		.header = {.size = sizeof(interval) - 24, .kind = WIRE_INTERVAL}};
@@ -125,11 +128,91 @@ CASE(records_of_version_1_are_read_as_todays)
 	/* final, self_cpu_ns and snapshot_ns lay one word earlier */
 	((uint64_t *)&interval)[offsetof(struct wire_interval, losses.clamped) / 8] =
 		7 | 1ULL << 32;
-	record = recording_upgrade_1(&interval.header, &room);
+	record = recording_lay_out(&interval.header, &recording_layout_1, &room);
 	assert_int_equal(room.interval.losses.clamped, 0);
 	assert_int_equal(room.interval.threads, 7);
 	assert_int_equal(room.interval.final, 1);
 	assert_int_equal(room.interval.machine_busy_ns, 0);
+}
+
+/* As of a dwell without the last state, and without the last word of a stall. */
+static struct recording_layout_record make_layout(void)
+{
+	struct recording_layout_record record = recording_layout_record();
+
+	record.states--;
+	record.sizes[WIRE_THREAD] -= 8;
+	record.sizes[WIRE_EXIT] -= 8;
+	record.sizes[WIRE_STALL] -= 16;
+	return record;
+}
+
+CASE(a_recording_says_how_large_its_records_are)
+{
+	struct recording_layout_record said = make_layout();
+	struct recording_layout layout;
+	uint64_t words[sizeof(struct wire_stall) / 8] = {0};
+	struct wire_header *old = (struct wire_header *)words;
+	size_t states = offsetof(struct wire_stall, states_ns) / 8;
+	size_t task = offsetof(struct wire_stall, task) / 8;
+	union recording_laid_out room;
+
+	assert_int_equal(recording_layout_read(&layout, &said.header), 0);
+	*old = (struct wire_header){.size = layout.sizes[WIRE_STALL], .kind = WIRE_STALL};
+	words[states + WIRE_STATES - 2] = 77;
+	words[task - 1] = 0xabcd;
+	assert_ptr_equal(recording_lay_out(old, &layout, &room), &room.header);
+	assert_int_equal(room.header.size, sizeof(struct wire_stall));
+	assert_int_equal(room.stall.states_ns[WIRE_STATES - 2], 77);
+	assert_int_equal(room.stall.states_ns[WIRE_STATES - 1], 0);
+	assert_int_equal(room.stall.task, 0xabcd);
+	assert_memory_equal(room.stall.culprit.comm + 8, "\0\0\0\0\0\0\0", 8);
+	/* what is not different is not copied */
+	*old = (struct wire_header){.size = sizeof(struct wire_sample), .kind = WIRE_SAMPLE};
+	assert_int_equal(recording_lay_out(old, &recording_layout_here, &room)->size,
+			 sizeof(struct wire_sample));
+	assert_ptr_equal(recording_lay_out(old, &recording_layout_here, &room), old);
+}
+
+/* One that was longer, by a dwell of a higher minor version, is cut. */
+CASE(a_longer_record_is_cut)
+{
+	struct recording_layout_record said = recording_layout_record();
+	struct recording_layout layout;
+	uint64_t words[(sizeof(struct wire_sample) + 8) / 8] = {0};
+	struct wire_header *record = (struct wire_header *)words;
+	union recording_laid_out room;
+
+	said.sizes[WIRE_SAMPLE] += 8;
+	assert_int_equal(recording_layout_read(&layout, &said.header), 0);
+	*record = (struct wire_header){.size = sizeof(words), .kind = WIRE_SAMPLE};
+	assert_int_equal(recording_lay_out(record, &layout, &room)->size,
+			 sizeof(struct wire_sample));
+}
+
+CASE(layouts_that_cannot_be_are_refused)
+{
+	struct recording_layout_record said;
+	struct recording_layout layout;
+
+#define REFUSED(change)                                                                            \
+	said = recording_layout_record();                                                          \
+	change;                                                                                    \
+	assert_int_equal(recording_layout_read(&layout, &said.header), -EBADMSG)
+
+	REFUSED(said.states = 0);
+	REFUSED(said.states++);
+	REFUSED(said.states = UINT32_MAX);
+	REFUSED(said.count = UINT32_MAX);
+	REFUSED(said.count = 2);
+	REFUSED(said.header.size = 20);
+	REFUSED(said.sizes[WIRE_THREAD] -= 8);
+	REFUSED(said.sizes[WIRE_EXIT] = said.sizes[WIRE_THREAD] = 160);
+	REFUSED(said.sizes[WIRE_DELAYS] = 0);
+	REFUSED(said.sizes[WIRE_STALL] = 48);
+	REFUSED(said.sizes[WIRE_SAMPLE] = 12);
+	REFUSED(said.sizes[WIRE_SAMPLE] = 8);
+	REFUSED(said.sizes[WIRE_SAMPLE] = 1U << 20);
 }
 
 CASE(what_is_written_is_read)
@@ -313,6 +396,9 @@ int main(void)
 		cmocka_unit_test(differences_are_small_and_undone),
 		cmocka_unit_test(a_difference_to_nothing_is_refused),
 		cmocka_unit_test(records_of_version_1_are_read_as_todays),
+		cmocka_unit_test(a_recording_says_how_large_its_records_are),
+		cmocka_unit_test(a_longer_record_is_cut),
+		cmocka_unit_test(layouts_that_cannot_be_are_refused),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_reader_that_begins_late_knows_as_much),
 		cmocka_unit_test(stat_lines_with_any_name),
