@@ -101,7 +101,7 @@ static int show_progress(void *data, struct interval *interval, struct error *er
 	return 0;
 }
 
-static void tell(const struct record *record, const struct watch *watch)
+static void report(const struct record *record, const struct watch *watch)
 {
 	char size[16];
 
@@ -128,7 +128,7 @@ static int run(struct record *record, struct error *error)
 		result = watch_run(&watch, error);
 	}
 	if (result >= 0)
-		tell(record, &watch);
+		report(record, &watch);
 	else if (record->progress)
 		fputc('\n', stderr);
 	watch_release(&watch);

@@ -8,6 +8,7 @@
 #include "command/command.h"
 #include "session/replay.h"
 #include "command/top_options.h"
+#include "command/top_progress.h"
 #include "command/top_tui.h"
 #include "session/watch.h"
 #include "tui/terminal.h"
@@ -17,6 +18,7 @@ struct top {
 	struct view view;
 	struct output output;
 	uint64_t printed; /* intervals */
+	struct top_progress progress;
 };
 
 static int flush(struct top *top, struct error *error)
@@ -34,6 +36,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 {
 	struct top *top = data;
 
+	top_progress_interval(&top->progress, interval);
 	interval_group(interval, top->options.by);
 	if (view_interval(&top->view, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
@@ -86,8 +89,11 @@ static int show_live(struct top *top, struct audience audience, struct error *er
 		result = begin(top, error);
 	if (result >= 0) {
 		watch_report_source(&watch, "top");
-		result = watch_run(&watch, error);
+		result = top_progress_begin(&top->progress, &watch, error);
 	}
+	if (result >= 0)
+		result = watch_run(&watch, error);
+	top_progress_end(&top->progress);
 	watch_release(&watch);
 	recorder_close(recorder);
 	return result;

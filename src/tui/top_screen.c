@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/duration.h"
 #include "tui/top_state.h"
 
 #define INSPECTOR_LINES 6
@@ -172,9 +173,12 @@ void top_screen_restart(struct top_screen *screen)
 
 static void draw_waiting(const struct top_screen *screen, struct canvas *canvas)
 {
+	char length[16], text[64];
+
+	duration_format(length, sizeof(length), screen->interval_ns);
+	snprintf(text, sizeof(text), "measuring the first interval, of %s…", length);
 	canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM,
-		    screen->options.replay ? "reading the recording…"
-					   : "measuring the first interval…");
+		    screen->options.replay ? "reading the recording…" : text);
 }
 
 void top_screen_draw(struct top_screen *screen, struct canvas *canvas)
