@@ -80,7 +80,7 @@ def lost_transitions(intervals):
     """Wakeups and switches without a tracepoint.
 
     Some hosts hide a process of theirs from tracing: what happens while one of its threads is on the CPU,
-    a timer's wakeup of another thread or the switch to it, is not told (perf and ftrace miss it too). dwell
+    a timer's wakeup of another thread or the switch to it, is not traced (perf and ftrace miss it too). dwell
     counts these, and cannot do more.
     """
     return sum(interval["quality"]["lost_transitions"] for interval in intervals)

@@ -2,7 +2,7 @@
 """Running `dwell guest`, and what must be gone afterwards.
 
 DWELL_GUEST_KERNEL names a kernel with sched_ext to try it with, beside scx_simple and scx_qmap;
-DWELL_GUEST_KERNELS others, parted by colons.
+DWELL_GUEST_KERNELS others, separated by colons.
 """
 import os
 import pathlib

@@ -164,7 +164,7 @@ class Blocked:
     """`dwell blocked` on a process, until end()."""
 
     def __init__(self, pid, *arguments, command=None):
-        # a pipe nobody reads from would hold it up when it is full
+        # a pipe that is not read would hold it up when it is full
         self.output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             command or [DWELL, "blocked", "-p", str(pid), "--format", "json", "-v", *arguments],
@@ -172,7 +172,7 @@ class Blocked:
             stderr=subprocess.PIPE,
             text=True,
         )
-        # the runtime is told when it has been found, and once more when all is attached
+        # the runtime is printed when it has been found, and once more when all is attached
         self.told = []
         for line in self.process.stderr:
             self.told.append(line)

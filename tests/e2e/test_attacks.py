@@ -222,7 +222,7 @@ def test_programs_that_a_copy_with_capabilities_starts_have_none(lent, lair):
 def test_doctor_on_copies_with_capabilities(lent):
     done = nobody(lent(0o755), "doctor")
     assert "secrecy" in done.stdout and "chmod o-x" in done.stdout, done.stdout
-    # nobody is in the group of this one
+    # the user nobody is in the group of this one
     done = nobody(lent(0o750), "doctor")
     assert "secrecy" not in done.stdout and "with all that dwell uses" in done.stdout, done.stdout
 

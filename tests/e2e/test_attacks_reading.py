@@ -392,7 +392,7 @@ def test_debug_information_in_a_file_of_its_own(stalling, place):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_debug_information_of_somebody_else(stalling, place):
+def test_debug_information_of_another_user(stalling, place):
     """A file that is neither root's nor of the user who runs the program says nothing."""
     assert read_by(stalling, place, lambda file: os.chown(file, 12345, 12345)) != {("trap", "staller.c")}
 

@@ -52,7 +52,7 @@ def ask_all(service):
 
 
 def complaint(stalls, handler, start, duration, cpu):
-    """What is wrong with how a stall is told; None: nothing."""
+    """What is wrong with how a stall is reported; None: nothing."""
     _, cause, function = CAUSES[handler]
     stall = stall_of(stalls, start, duration)
     if not stall:
@@ -280,7 +280,7 @@ def test_stripped_programs():
     with tokio_service("stripped") as service:
         done = run("blocked", "-p", service.process.pid, "--runtime", "tokio", "-d", "100ms")
         assert done.returncode == 1 and "stripped" in done.stderr and "--target" in done.stderr
-        # what is left: turns of whoever waits for events
+        # what is left: turns of threads that wait for events
         blocked = Blocked(service.process.pid)
         service.ask("sleep", 30)
         _, summary = blocked.end()
@@ -315,7 +315,7 @@ def test_mistakes(arguments, status, part):
     assert part in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
-def test_a_recording_tells_the_same(tmp_path):
+def test_a_recording_shows_the_same(tmp_path):
     recording = tmp_path / "stalls.dwell"
     with loop_service() as service:
         blocked = Blocked(service.process.pid, "--record", recording)
@@ -330,7 +330,7 @@ def test_a_recording_tells_the_same(tmp_path):
     assert "wait_for_printer" in run("blocked", "--from", recording).stdout
     # the threads' states are in it too
     assert run("top", "--from", recording, "--format", "json").returncode == 0
-    # cut off in the middle: what is whole is told, and that it is not all
+    # cut off in the middle: what is whole is shown, and that it is not all
     recording.write_bytes(recording.read_bytes()[:-100])
     cut = run("blocked", "--from", recording)
     assert cut.returncode == 1 and "wait_for_printer" in cut.stdout and "middle of a chunk" in cut.stderr

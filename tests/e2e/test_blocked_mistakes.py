@@ -304,7 +304,7 @@ def test_the_target_is_left_as_it_was(runtime):
 
 
 def test_a_ring_that_is_too_small(services):
-    """What is lost is counted, and told."""
+    """What is lost is counted, and reported."""
     service = services(LOOP, "1", "/var/tmp")
     blocked = Blocked(service.process.pid, "--ring", "64K", "--threshold", "500us")
     blocked.process.send_signal(signal.SIGSTOP)

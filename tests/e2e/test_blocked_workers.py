@@ -20,7 +20,7 @@ def in_background(service, *request):
 
 
 def found(blocked, count):
-    """Waits until that many workers have been told of: -> {(name, how)}"""
+    """Waits until that many workers have been named: -> {(name, how)}"""
     told = []
     while len(told) < count:
         line = blocked.process.stderr.readline()

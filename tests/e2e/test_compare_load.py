@@ -163,7 +163,7 @@ def test_the_manual_lists_the_gates(kept):
         assert metric["gate"]["absolute"] == pytest.approx(float(absolute) * units[unit]), name
 
 
-def test_one_run_a_side_tells_little(kept):
+def test_one_run_a_side_says_little(kept):
     light, heavy = reports(kept / "light")[0], reports(kept / "heavy")[0]
     status, comparison, _ = compare(light, heavy)
     assert status == 3 and not comparison["repeated"]
@@ -246,7 +246,7 @@ def test_runs_that_are_not_whole_are_left_out(edited, kept, tmp_path):
     assert done.returncode == 1 and "no run to compare: 1 did not come to the end, 0 lacked" in done.stderr
 
 
-def test_groups_and_machines_that_differ_are_told(edited):
+def test_groups_and_machines_that_differ_are_named(edited):
     def moved(records, number):
         records[-1]["machine"].update(kernel="9.9.9", sched_ext="scx_\x1b[31mred")
         other = copy.deepcopy(records[-1]["groups"][0])
@@ -286,7 +286,7 @@ def test_wakeups_of_two_kinds_are_left_out(edited, kept):
     assert comparison["groups"][0]["wakes"] == "resume"
 
 
-def test_groups_that_were_started_again_are_told_apart(edited):
+def test_groups_that_were_started_again_are_distinguished(edited):
     def again(slower):
         def change(records, number):
             run_line = records[-1]

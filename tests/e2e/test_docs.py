@@ -198,7 +198,7 @@ def test_examples_of_guests_are_sound(tmp_path, words):
         done = run(*words, **here)
         assert done.returncode == 1 and "QEMU ended before the guest had booted" in done.stderr, done.stderr
         words = words[words.index("--") + 1 :]
-    # another program is nothing to be checked; mistakes before --help are told
+    # another program is nothing to be checked; mistakes before --help are reported
     if "/" not in words[0]:
         end = words.index("--") if "--" in words else len(words)
         done = run(*words[:end], "--help", **here)
@@ -257,7 +257,7 @@ def test_the_spec_of_the_page_changes_schedulers(tmp_path):
     words = next(words for words, shown in guest_examples() if "swap.yaml" in words)
     done = run(*words, "--json", cwd=tmp_path, env=environment, timeout=300)
     report = json.loads(done.stdout.splitlines()[-1])
-    # how long nobody ran while the kernel changed them is the machine's business
+    # how long no worker ran while the kernel changed them is the machine's business
     assert done.returncode in (0, 3) and report["end"] == "complete", done.stderr
     events = [event["event"] for event in report["events"]]
     assert [event for event in events if "scheduler" in event] == ["start-scheduler", "replace-scheduler", "stop-scheduler"]

@@ -110,7 +110,7 @@ def test_without_privileges(public_copy):
     assert interval["sources"] == ["procfs"]
     assert interval["quality"]["states"] == "sampled" and interval["quality"]["sample_ns"] >= 10_000_000
     assert "bpf" in [missing["source"] for missing in interval["quality"]["unavailable"]]
-    (thread,) = interval["threads"]  # nobody has no other process
+    (thread,) = interval["threads"]  # the user nobody has no other process
     assert thread["comm"] == "dwell" and thread["states_ns"]["swap"] is None
 
 

@@ -137,7 +137,7 @@ def test_recordings_and_reports_come_back(tmp_path):
             for line in path.read_text().splitlines()][-1] == "load"  # fmt: skip
 
 
-def test_files_that_cannot_come_back_are_told(tmp_path):
+def test_files_that_cannot_come_back_are_reported(tmp_path):
     (tmp_path / "file").write_text("no directory")  # and not there in the guest
     done = guest("/bin/sh", "-c", "echo a > kept; mkdir file; echo b > file/b", options=["--add", "/bin/mkdir", "--return", "."], cwd=tmp_path)
     assert done.returncode == 1 and f"cannot write {tmp_path}/file/b: Not a directory" in done.stderr, done

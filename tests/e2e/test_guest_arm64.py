@@ -65,7 +65,7 @@ def test_modules_are_loaded_with_what_they_need():
 
 
 @booted
-def test_caches_that_cannot_be_told_are_remarked():
+def test_caches_that_cannot_be_set_are_remarked():
     found = subprocess.run([TOP / "scripts/arm64", "options", ARM64], stdout=subprocess.PIPE, text=True, check=True)
     for topology, caches, remarked in (("1n1l2c1t", 2, True), ("1n2l1c1t", 2, False)):
         done = run("guest", *found.stdout.split(), "--accel", "tcg", "--topology", topology, "--", "load", "steady", "-d",
@@ -112,7 +112,7 @@ def refused(*arguments, status):
 
 
 def test_programs_have_to_suit_the_kernel(tmp_path):
-    """Told before anything is booted."""
+    """Reported before anything is booted."""
     here = platform.machine()
     arm64 = image(tmp_path / "Image", b"ARM\x64", 56)
     x86 = image(tmp_path / "bzImage", b"HdrS", 0x202)

@@ -67,7 +67,7 @@ def test_cut_frames(tmp_path):
     failed(fake(tmp_path, "cut_and_hang", "--boot-timeout", "1s"), "the guest hangs: no sign of life for 1.00s")
 
 
-def test_files_that_nobody_asked_for(tmp_path):
+def test_files_that_were_not_asked_for(tmp_path):
     work = tmp_path / "work"
     work.mkdir()
     (work / "link").symlink_to(tmp_path)
@@ -152,7 +152,7 @@ def test_any_accelerator_ends(tmp_path):
 
     def settle():
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever started us may have
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as the program that started us may have
 
     done = guest("/bin/echo", "hi", options=["--accel", "auto"], cwd=tmp_path, preexec_fn=settle)
     assert done.returncode == 0 and done.stdout == "hi\n", done
@@ -212,7 +212,7 @@ def test_the_first_interrupt_is_the_commands_and_the_second_ends(tmp_path):
     assert not await_end_of(known)
 
 
-def test_sigterm_ends_it_also_while_nobody_reads(tmp_path):
+def test_sigterm_ends_it_also_while_output_is_not_read(tmp_path):
     process = fake(tmp_path, "endless", popen=True)
     assert process.stdout.readline() == "started\n"
     known = below(process.pid)

@@ -99,7 +99,7 @@ def test_commands_other_than_load_are_judged_by_their_status(tmp_path):
     assert matrix.started()[0][-2:] == ["--", "doctor"]
 
 
-def test_repeated_runs_are_told_apart(tmp_path):
+def test_repeated_runs_are_distinguished(tmp_path):
     matrix = Matrix(tmp_path, "topologies: tiny-2llc\nrepeat: 3\n" + schedulers("", "fail") + COMMAND)
     status, report = matrix.json()
     assert status == 3
@@ -147,7 +147,7 @@ def test_errors_are_tried_again_and_nothing_else(tmp_path):
     assert len(matrix.started()) == 5
 
 
-def test_what_was_built_anew_runs_again(tmp_path):
+def test_what_was_built_again_runs_again(tmp_path):
     matrix = Matrix(tmp_path, "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail") + "command: load spec.yaml\n")
     spec = tmp_path / "spec.yaml"
     spec.write_text("a: 1\n")

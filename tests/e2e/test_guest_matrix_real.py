@@ -46,7 +46,7 @@ def test_topologies_have_verdicts(tmp_path):
     assert matrix.left() == []
 
 
-def test_it_is_told_which_scheduler_dies_and_which_check_fails(tmp_path):
+def test_the_scheduler_that_dies_and_the_check_that_fails_are_named(tmp_path):
     simple, qmap = beside_kernel("scx_simple"), beside_kernel("scx_qmap")
     matrix = real(tmp_path, f"""
 schedulers: [{simple}, {qmap} -e 50]

@@ -24,7 +24,7 @@ DUMP = "scheduler-*.log"
 
 
 def under(scheduler, *command, directory, options=(), **others):
-    """The command under a scheduler; with what --result tells."""
+    """The command under a scheduler; with what --result says."""
     result = pathlib.Path(directory) / "result.json"
     done = guest(*command, options=["--scheduler", scheduler, "--result", result, *options], cwd=directory, **others)
     return done, schemas.read(result.read_text())[0]
@@ -60,7 +60,7 @@ def test_one_that_fails_is_reported_with_the_kernels_reason_and_its_dump(tmp_pat
 
 
 def test_a_dump_that_was_named_is_there_under_its_name(tmp_path):
-    """Also of a command that knows nothing of schedulers: it is told at once, and the status is not the command's."""
+    """Also of a command that knows nothing of schedulers: that is reported at once, and the status is not the command's."""
     (tmp_path / "dump").write_text("of the last run\n" * 1000)
     text = "i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done; echo done"
     done, result = under(f"{QMAP} -e 30", "/bin/sh", "-c", text, directory=tmp_path,

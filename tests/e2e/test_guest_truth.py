@@ -41,7 +41,7 @@ def test_truth(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_doctor_tells_kernels_apart(name, tmp_path):
+def test_doctor_distinguishes_kernels(name, tmp_path):
     done = run("guest", "--kernel", KERNELS[name], "--accel", "tcg", "--result", tmp_path / "result.json", "--", "doctor", "--json",
                timeout=120)
     assert done.returncode == 0, done.stderr

@@ -53,7 +53,7 @@ def test_percentiles_are_nearest_ranks_of_the_pooled_samples():
     assert summary["max_ns"] == pooled[-1] and summary["min_ns"] == pooled[0]
 
 
-def test_messengers_are_told_apart_from_receivers():
+def test_messengers_are_distinguished_from_receivers():
     load = Load("--work", "futex-fan-out:fan_out=2", "--workers", 6, "-d", "300ms")
     assert [worker["is_messenger"] for worker in load.workers] == [True, False, False] * 2
     for worker in load.workers:
@@ -163,7 +163,7 @@ def test_policies_and_nice_values():
     assert load.workers[0]["nice_error"] is None
 
 
-def test_what_is_refused_is_told_and_the_work_goes_on():
+def test_what_is_refused_is_reported_and_the_work_goes_on():
     drop = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]
     for options, field in ((["--policy", "fifo:5"], "policy_error"), (["--policy", "deadline:1ms/5ms/10ms"], "policy_error"),
                            (["--nice", "-5"], "nice_error")):
@@ -266,14 +266,14 @@ def test_runs_are_kept_and_never_overwritten(tmp_path):
         assert run("load", directory / "spec.yaml", "--dry-run").returncode == 0
 
 
-def test_the_table_tells_the_same_as_the_json():
+def test_the_table_shows_the_same_as_the_json():
     text = run("load", "--work", "pipe-io", "--workers", 4, "-d", "300ms", "--each").stdout
     assert "4 workers in 1 group" in text and "verdict: pass" in text
     assert text.count("\npipe-io   ") == 5  # the group and each worker
     assert "wake to run" in text and "p99.9" in text and "#" in text
 
 
-def test_many_that_wait_for_a_cpu_are_told_in_few_lines():
+def test_many_that_wait_for_a_cpu_are_reported_in_few_lines():
     """1,000 workers on one CPU, each for 3 ms: most have not run after 2 s."""
     load = Load("--work", "spin-wait", "--workers", "1000", "--cpus", "0", "-d", "4s")
     lines = [line for line in load.error.splitlines() if "run for 2 s" in line]
@@ -288,7 +288,7 @@ def test_progress_only_on_a_terminal(tmp_path):
     assert "iterations/s" in shown and "of 500ms" in shown
 
 
-def test_interrupted_it_tells_what_it_has(tmp_path):
+def test_interrupted_it_reports_what_it_has(tmp_path):
     process = start("--work", "spin-wait", "--workers", 3, "-d", "60s", "--json", "--scratch", tmp_path)
     while not len(children(next(iter(children(process.pid)), 0))) == 3:
         time.sleep(0.01)

@@ -193,7 +193,7 @@ def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_p
     os.kill(runner, signal.SIGSTOP)
     os.kill(process.pid, signal.SIGKILL)
     os.kill(runner, signal.SIGKILL)
-    # nobody was left to kill what had left its worker's process group
+    # no process was left to kill what had left its worker's process group
     deadline = time.monotonic() + 10
     while processes(str(scratch)) and time.monotonic() < deadline:
         for pid in processes(str(scratch)):
@@ -238,7 +238,7 @@ def trickle():
 
 
 @pytest.mark.parametrize("repro", [False, True])
-def test_the_scheduler_is_told_of_workers_that_cannot_run(scratch, trickle, repro):
+def test_the_scheduler_gets_a_signal_for_workers_that_cannot_run(scratch, trickle, repro):
     scheduler = subprocess.Popen(["sleep", "1000"])
     cpu = max(os.sched_getaffinity(0))
     process = start("--work", "spin-wait", "--workers", 12, "--cpus", cpu, "-d", "8s", "--json", "--scratch", scratch,
@@ -267,7 +267,7 @@ def test_the_scheduler_is_told_of_workers_that_cannot_run(scratch, trickle, repr
 @pytest.mark.parametrize("work", ["thundering-herd:inter_batch=2500ms", "fan-out-compute:sleep=2500ms", "bursty:sleep=10s",
                                   "wake-chain:work=1100ms", "wake-chain:work=1100ms,by=futex", "idle-churn:burst=2500ms",
                                   "producer-consumer:rate=1,consume_iters=1", "preempt-storm:sleep=10s"])
-def test_who_waits_for_a_partner_or_was_told_to_take_long_is_not_stuck(scratch, work):
+def test_who_waits_for_a_partner_or_takes_long_on_purpose_is_not_stuck(scratch, work):
     """Neither a gap, nor a reason to alarm the scheduler."""
     scheduler = subprocess.Popen([sys.executable, "-c", "import signal, time\n"
                                   "signal.signal(signal.SIGUSR2, lambda *_: print('alarm', flush=True))\n"

@@ -107,7 +107,7 @@ def test_a_library_without_the_function(tmp_path):
     ("a: &a [*a, *a]\n", ":1:", []),
     ("work: " + "[" * 5000 + "]" * 5000 + "\n", "", []),
 ])
-def test_mistakes_in_a_spec_tell_the_place(tmp_path, text, place, words):
+def test_mistakes_in_a_spec_name_the_place(tmp_path, text, place, words):
     path = spec(tmp_path, text)
     said = refused(path)
     assert said.startswith(path) and said.startswith(path + place), said
@@ -115,7 +115,7 @@ def test_mistakes_in_a_spec_tell_the_place(tmp_path, text, place, words):
         assert word in said, said
 
 
-def test_a_spec_that_is_no_spec(tmp_path):
+def test_what_is_not_a_spec(tmp_path):
     missing = tmp_path / "missing.yaml"
     assert "neither a file nor a scenario" in refused(missing, status=1)
     assert "did you mean 'steady'" in refused("steedy", status=1)
@@ -145,7 +145,7 @@ def test_cgroups_without_permission(tmp_path):
     assert done.returncode == 1 and "cannot make the cgroup" in done.stderr and "--cgroup-root" in done.stderr
 
 
-def test_a_report_that_cannot_be_written_is_told_before_the_run(tmp_path):
+def test_a_report_that_cannot_be_written_is_an_error_before_the_run(tmp_path):
     (tmp_path / "file").write_text("")
     assert "cannot make" in refused("--work", "spin-wait", "-d", "60s", "--save", tmp_path / "file" / "runs", status=1)
     assert "cannot make" in refused("--work", "spin-wait", "-d", "60s", "--save", "/proc/runs", status=1)

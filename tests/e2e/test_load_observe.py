@@ -26,7 +26,7 @@ TYPES = [
     line.split()[0]
     for line in subprocess.run([DWELL, "load", "--list=types"], capture_output=True, text=True).stdout.splitlines()[1:]
 ]
-# a program's time is not its worker's; a function of somebody else's counts as spin-wait does
+# a program's time is not its worker's; a function of another program counts as spin-wait does
 TYPES = [name for name in TYPES if name not in ("custom", "exec")]
 
 
@@ -88,7 +88,7 @@ def bound(worker, times):
 @pytest.mark.measures
 @pytest.mark.parametrize("name", TYPES)
 def test_waiting_for_a_cpu_is_the_kernels(name):
-    """Where this machine hid switches from tracing the figures are short, which is told, and no proof of a mistake."""
+    """Where this machine hid switches from tracing the figures are short, which is reported, and no proof of a mistake."""
     with judged(name) as load:
         for _ in range(RUNS):
             wrong = list(wrong_delays(load))

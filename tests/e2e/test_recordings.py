@@ -42,7 +42,7 @@ def test_replay_is_what_was_printed(tmp_path, form, arguments):
 
 
 def test_key_chunks_are_joined_without_a_seam(tmp_path):
-    """Differences begin anew every 64 intervals; nobody can tell."""
+    """Differences begin again every 64 intervals; that cannot be seen."""
     recording = tmp_path / "long.dwell"
     live = run("top", "--record", recording, "-i", "10ms", "-c", "150", "--format", "json")
     assert run("top", "--from", recording, "--format", "json").stdout == live.stdout
@@ -133,7 +133,7 @@ def test_cut_off_anywhere(tmp_path):
 
 
 def test_flipped_bits_are_found(tmp_path):
-    """What is printed was recorded; what is damaged is told."""
+    """What is printed was recorded; what is damaged is reported."""
     data = GOLDEN.read_bytes()
     good = set(run("top", "--from", GOLDEN, "--format", "json").stdout.splitlines())
     generator = random.Random(1)
@@ -142,7 +142,7 @@ def test_flipped_bits_are_found(tmp_path):
         for _ in range(generator.choice((1, 1, 3))):
             copy[generator.randrange(len(copy))] ^= 1 << generator.randrange(8)
         done = replay(tmp_path, bytes(copy))
-        # without the first chunk nobody knows what the rest is about: then it may differ in that
+        # without the first chunk it is not known what the rest is about: then it may differ in that
         lines = done.stdout.splitlines()
         assert done.returncode == 1, done.stderr
         assert len(done.stderr.splitlines()) == 1

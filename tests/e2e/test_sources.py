@@ -158,7 +158,7 @@ def test_zero_percent(tmp_path):
 @pytest.mark.measures
 @pytest.mark.parametrize("source", ["taskstats", "procfs"])
 def test_other_sources_agree_with_what_threads_measure(source):
-    """Two spinners on a CPU: half running, half waiting, whoever tells it."""
+    """Two spinners on a CPU: half running, half waiting, from any source."""
     workload = subprocess.Popen([WORKLOAD, "two-spinners"], stderr=subprocess.PIPE, text=True)
     wait_for_threads(workload.pid, "spin-1", "spin-2")
     done = run("top", "-p", workload.pid, "-c", "1", "-i", "1s", "--format", "json", "--source", source)

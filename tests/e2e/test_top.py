@@ -96,7 +96,7 @@ def test_process_and_thread_targets(sleeper):
 
 
 def test_waits_that_began_before():
-    """A thread parked since before dwell came is told by its function, from the first interval."""
+    """A thread parked since before dwell came is shown with its function, from the first interval."""
     workload = subprocess.Popen([WORKLOAD, "foreign"], stderr=subprocess.DEVNULL)
     parked = None
     while not parked:
@@ -364,7 +364,7 @@ sys.stdout.write("ready\n"); sys.stdout.flush(); sys.stdin.read()
 
 
 def disagreement():
-    """What two instances tell differently of threads that both have seen for the same time; None: nothing."""
+    """What two instances report differently of threads that both have seen for the same time; None: nothing."""
     other = Background("-i", "10s")
     done = run("top", "-i", "10s", "--format", "json", "--", WORKLOAD, "mutex")
     intervals, _ = parse(done.stdout)
@@ -466,7 +466,7 @@ def test_storm_of_threads_leaves_no_memory_behind():
     kernel.append(unreclaimable_kib())
     _, errors, status = background.end()
     assert status == 0, errors
-    # the first may be told in two intervals, each half as large; leaked, the others' records would be 16 MiB
+    # the first may be reported in two intervals, each half as large; leaked, the others' records would be 16 MiB
     assert own[-1] < max(own[:2]) + 8 * 1024, own
     assert own[-1] < 64 * 1024, own
     assert kernel[-1] <= kernel[0] + 15 * 1024, kernel

@@ -62,7 +62,7 @@ static void show_stall(struct show *show, const struct stall *stall)
 	show->output.used = 0;
 }
 
-/* All that is told at the end. */
+/* All that is printed at the end. */
 static void show_blocked(struct show *show)
 {
 	struct blocked_summary summary = {.stalls = show->stalls,

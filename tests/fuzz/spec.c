@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	result = spec_read_text(&spec, text, "spec", &error);
 	if (result >= 0)
 		result = plan_check(&spec, &machine, false, &error);
-	/* whoever fails says why */
+	/* each failure says why */
 	if (result < 0 && !*error.text)
 		abort();
 	spec_release(&spec);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recordings that are checked in, and the exact bytes every view makes of them.
 
-`make golden-update` writes the expected files anew and shows the difference.
+`make golden-update` writes the expected files again and shows the difference.
 """
 import os
 import pathlib

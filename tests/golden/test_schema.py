@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What every format has, and that docs/formats say so.
 
-`make golden-update` writes docs/formats/schema.json anew.
+`make golden-update` writes docs/formats/schema.json again.
 """
 import collections
 import csv

@@ -16,7 +16,7 @@ EXPECTED = pathlib.Path(__file__).parent / "expected"
 
 
 def compare(name, text):
-    """With a file of expected text; `make golden-update` writes it anew."""
+    """With a file of expected text; `make golden-update` writes it again."""
     expected = EXPECTED / f"{name}.txt"
     if os.environ.get("GOLDEN_UPDATE"):
         EXPECTED.mkdir(exist_ok=True)

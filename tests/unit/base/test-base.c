@@ -25,7 +25,7 @@ CASE(error_is_set_and_wrapped)
 	assert_string_equal(error.text, "no file");
 	assert_int_equal(error_wrap(&error, -ENOENT, "reading %d", 7), -ENOENT);
 	assert_string_equal(error.text, "reading 7: no file");
-	assert_int_equal(error_set(NULL, EIO, "nobody listens"), -EIO);
+	assert_int_equal(error_set(NULL, EIO, "no reader"), -EIO);
 }
 
 CASE(error_that_is_too_long_is_cut)

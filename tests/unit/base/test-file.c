@@ -121,7 +121,7 @@ CASE(drafts_have_no_name_until_they_are_kept)
 	assert_int_equal(file_draft_open(&other, AT_FDCWD, path_of("a"), 0600, false), 0);
 	assert_int_equal(file_draft_keep(&draft), 0);
 	assert_int_equal(file_draft_keep(&draft), 0);
-	/* whoever comes second does not replace it */
+	/* the second one does not replace it */
 	assert_int_equal(file_draft_keep(&other), -EEXIST);
 	file_draft_close(&other);
 	/* written to further */
@@ -192,7 +192,7 @@ CASE(what_is_no_plain_file_stays_what_it_is)
 	assert_int_equal(count_entries(), 0);
 }
 
-CASE(what_cannot_be_written_is_told_and_the_old_one_stays)
+CASE(what_cannot_be_written_is_an_error_and_the_old_one_stays)
 {
 	struct error error = {""};
 	char name[300];
@@ -218,7 +218,7 @@ int main(void)
 		cmocka_unit_test(drafts_have_no_name_until_they_are_kept),
 		cmocka_unit_test(drafts_with_a_name_are_kept_and_dropped_too),
 		cmocka_unit_test(what_is_no_plain_file_stays_what_it_is),
-		cmocka_unit_test(what_cannot_be_written_is_told_and_the_old_one_stays),
+		cmocka_unit_test(what_cannot_be_written_is_an_error_and_the_old_one_stays),
 	};
 	int failed;
 

@@ -407,7 +407,7 @@ CASE(an_answer_has_parts)
 	static char bytes[HELPER_MESSAGE_BYTES + 1];
 	uint64_t asked = ask(helper, "much"), number;
 
-	/* that nobody listens is not its fault: longer than our patience */
+	/* that its parent does not read is not its fault: longer than our patience */
 	nanosleep(&longer, NULL);
 	for (int i = 0; i < PARTS; i++) {
 		assert_int_equal(next(helper, &number, bytes), HELPER_PART);

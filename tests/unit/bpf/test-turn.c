@@ -112,7 +112,7 @@ CASE(cpu_time_is_what_the_kernel_charged)
 	}
 }
 
-CASE(interrupts_are_told_apart_from_theft)
+CASE(interrupts_are_distinguished_from_theft)
 {
 	struct machine machine = {0};
 
@@ -279,7 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(cpu_time_is_what_the_kernel_charged),
-		cmocka_unit_test(interrupts_are_told_apart_from_theft),
+		cmocka_unit_test(interrupts_are_distinguished_from_theft),
 		cmocka_unit_test(debts_are_paid_by_waits),
 		cmocka_unit_test(a_hidden_thread_is_waited_for),
 		cmocka_unit_test(a_pause_in_a_switch_is_no_debt),

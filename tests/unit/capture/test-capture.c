@@ -163,7 +163,7 @@ CASE(a_child_waits_runs_and_is_reaped)
 	assert_true(duration_ns > 0);
 }
 
-CASE(a_program_that_is_not_there_is_told)
+CASE(a_program_that_is_not_there_is_an_error)
 {
 	static char program[] = "/no/such/program";
 	char *const argv[] = {program, NULL};
@@ -190,7 +190,7 @@ CASE(a_child_that_was_never_started_goes_away)
 	child_release(&child); /* twice does no harm */
 }
 
-CASE(names_of_functions_tell_locks_from_parking)
+CASE(names_of_functions_distinguish_locks_from_parking)
 {
 	static const struct {
 		const char *name;
@@ -221,7 +221,8 @@ CASE(names_of_functions_tell_locks_from_parking)
 		assert_int_equal(places_classify(known[i].name), known[i].verdict);
 }
 
-/* How the thread of each name is taken after a second in which nothing else told; 0: not at all. */
+/* How the thread of each name is taken after a second in which nothing else showed; 0: not at all.
+ */
 static void settle(const char *const *comms, size_t count, __u8 *found_by)
 {
 	struct span_options options = {
@@ -305,9 +306,9 @@ int main(void)
 		cmocka_unit_test(the_end_of_targets_is_noticed),
 		cmocka_unit_test(unknown_names_and_cgroups_are_refused),
 		cmocka_unit_test(a_child_waits_runs_and_is_reaped),
-		cmocka_unit_test(a_program_that_is_not_there_is_told),
+		cmocka_unit_test(a_program_that_is_not_there_is_an_error),
 		cmocka_unit_test(a_child_that_was_never_started_goes_away),
-		cmocka_unit_test(names_of_functions_tell_locks_from_parking),
+		cmocka_unit_test(names_of_functions_distinguish_locks_from_parking),
 		cmocka_unit_test(names_nominate_workers_where_nothing_else_does),
 		cmocka_unit_test(a_program_stops_before_its_first_instruction),
 	};

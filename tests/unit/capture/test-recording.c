@@ -308,7 +308,7 @@ CASE(a_reader_that_begins_late_knows_as_much)
 			.header = {.size = sizeof(end), .kind = WIRE_INTERVAL, .time_ns = round}};
 		struct wire_thread thread = sample_thread(5, round + 100);
 
-		/* nobody is in it at the key itself */
+		/* no thread is in it at the key itself */
 		thread.cgroup_id = round % 64 > 10 ? 77 : 0;
 		assert_int_equal(recorder_record(recorder, &thread.header, &error), 0);
 		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);

@@ -159,7 +159,7 @@ __attribute__((noinline)) static uint32_t ask(struct span_stacks *stacks, struct
 	return found.id;
 }
 
-CASE(a_stack_is_sent_once_whoever_has_read_it)
+CASE(a_stack_is_sent_once_by_whatever_reader)
 {
 	const struct span_options options = {.pid = (uint32_t)getpid()};
 	struct span_stacks stacks;
@@ -177,7 +177,7 @@ CASE(a_stack_is_sent_once_whoever_has_read_it)
 	assert_int_equal(ask(&stacks, &sent), id);
 	assert_int_equal(sent.stacks, 1);
 	assert_int_equal(sent.frames, 1);
-	/* another reader counts its frames anew, and we know them */
+	/* another reader counts its frames from 1, and we know them */
 	helper = child_of(child_of(getpid()));
 	assert_true(helper > 1);
 	kill(helper, SIGKILL);
@@ -206,7 +206,7 @@ int main(void)
 		cmocka_unit_test(records_wait_in_their_order),
 		cmocka_unit_test(so_many_may_wait),
 		cmocka_unit_test(what_is_no_stack_is_not_asked_for),
-		cmocka_unit_test(a_stack_is_sent_once_whoever_has_read_it),
+		cmocka_unit_test(a_stack_is_sent_once_by_whatever_reader),
 	};
 
 	return RUN(cases);

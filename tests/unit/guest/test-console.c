@@ -135,7 +135,7 @@ CASE(the_log_has_all_of_it)
 	close(fd);
 }
 
-CASE(a_log_that_cannot_be_written_is_told_and_given_up)
+CASE(a_log_that_cannot_be_written_is_reported_and_given_up)
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct console console = {.log_fd = fd};
@@ -161,7 +161,7 @@ int main(void)
 		cmocka_unit_test(the_tail_is_the_end_however_it_came),
 		cmocka_unit_test(errors_end_with_the_console_on_one_line),
 		cmocka_unit_test(the_log_has_all_of_it),
-		cmocka_unit_test(a_log_that_cannot_be_written_is_told_and_given_up),
+		cmocka_unit_test(a_log_that_cannot_be_written_is_reported_and_given_up),
 	};
 
 	return RUN(tests);

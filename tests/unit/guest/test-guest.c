@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a guest is made of, and what it tells: archives, frames, topologies. */
+/* What a guest is made of, and what it sends: archives, frames, topologies. */
 #include "test.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ CASE(archives_hold_files_and_the_directories_above_them)
 	output_release(&out);
 }
 
-CASE(files_that_are_none_are_told)
+CASE(what_is_not_a_file_is_an_error)
 {
 	struct output out;
 	struct cpio cpio = {.out = &out};
@@ -123,7 +123,7 @@ static int told_board(size_t offset, const char *mark, bool compressed, const ch
 	return result;
 }
 
-CASE(kernels_tell_what_they_are_for)
+CASE(kernels_say_what_they_are_for)
 {
 	const char *name;
 
@@ -421,8 +421,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(archives_hold_files_and_the_directories_above_them),
-		cmocka_unit_test(files_that_are_none_are_told),
-		cmocka_unit_test(kernels_tell_what_they_are_for),
+		cmocka_unit_test(what_is_not_a_file_is_an_error),
+		cmocka_unit_test(kernels_say_what_they_are_for),
 		cmocka_unit_test(modules_come_behind_those_that_they_need),
 		cmocka_unit_test(programs_need_their_loader_and_it_is_looked_for_below_the_root),
 		cmocka_unit_test(frames_are_found_in_a_stream_however_it_comes),

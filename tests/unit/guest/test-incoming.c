@@ -137,7 +137,7 @@ static bool is_there(const char *name)
 	return !access(path, F_OK);
 }
 
-CASE(a_run_is_told_from_its_beginning_to_its_end)
+CASE(a_run_is_reported_from_its_beginning_to_its_end)
 {
 	assert_int_equal(send_text(FRAME_READY, "6.12.1-test"), 0);
 	assert_string_equal(result.release, "6.12.1-test");
@@ -209,7 +209,7 @@ CASE(files_come_back)
 	assert_string_equal(incoming.file_error.text, "");
 }
 
-CASE(cut_files_are_told_and_the_next_ones_taken)
+CASE(cut_files_are_reported_and_the_next_ones_taken)
 {
 	assert_int_equal(send_name("a"), 0);
 	assert_int_equal(send_text(FRAME_DATA, "one"), 0);
@@ -223,7 +223,7 @@ CASE(cut_files_are_told_and_the_next_ones_taken)
 	assert_non_null(strstr(incoming.file_error.text, "/a came back incomplete"));
 }
 
-CASE(a_file_cut_by_the_end_is_told)
+CASE(a_file_cut_by_the_end_is_reported)
 {
 	assert_int_equal(send_name("a"), 0);
 	assert_int_equal(send_text(FRAME_DATA, "one"), 0);
@@ -254,7 +254,7 @@ static void send_scheduler(enum scheduler_state state, const char *reason)
 	assert_int_equal(send_frame(FRAME_SCHEDULER, &scheduler, sizeof(scheduler)), 0);
 }
 
-CASE(the_death_of_a_scheduler_is_told_once_and_safely)
+CASE(the_death_of_a_scheduler_is_reported_once_and_safely)
 {
 	send_scheduler(SCHEDULER_ALIVE, "");
 	assert_int_equal(result.scheduler, BOOT_SCHEDULER_ALIVE);
@@ -267,7 +267,7 @@ CASE(the_death_of_a_scheduler_is_told_once_and_safely)
 	expect_read(told[0], "dwell guest: 1.50s: the scheduler died: bad?[2J\n");
 }
 
-CASE(a_command_that_judges_the_scheduler_tells_it_itself)
+CASE(a_command_that_judges_the_scheduler_reports_it_itself)
 {
 	options.judged = true;
 	send_scheduler(SCHEDULER_DIED, "stall");
@@ -296,7 +296,7 @@ CASE(dumps_replace_a_file_that_was_named_and_no_other)
 	expect_file("dump", "DEBUG DUMP!");
 }
 
-CASE(a_dump_that_does_not_fit_is_told)
+CASE(a_dump_that_does_not_fit_is_reported)
 {
 	options.dump = "/dev/full";
 	assert_int_equal(send_text(FRAME_DUMP, "words"), 0);
@@ -322,7 +322,7 @@ static int drain(void *data, struct error *into)
 	return 0;
 }
 
-CASE(signals_are_heard_while_nobody_reads_the_output)
+CASE(signals_are_heard_while_the_output_is_not_read)
 {
 	static char bytes[32768];
 	int signal[2];
@@ -342,7 +342,7 @@ CASE(signals_are_heard_while_nobody_reads_the_output)
 	close(signal[1]);
 }
 
-CASE(output_that_nobody_takes_any_more_fails)
+CASE(output_that_is_not_taken_any_more_fails)
 {
 	close(out[0]);
 	out[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -355,20 +355,20 @@ CASE(output_that_nobody_takes_any_more_fails)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_run_is_told_from_its_beginning_to_its_end),
+		TEST(a_run_is_reported_from_its_beginning_to_its_end),
 		TEST(nothing_counts_after_the_end),
 		TEST(frames_of_a_wrong_length_mean_nothing),
 		TEST(damaged_frames_are_counted),
 		TEST(files_come_back),
-		TEST(cut_files_are_told_and_the_next_ones_taken),
-		TEST(a_file_cut_by_the_end_is_told),
+		TEST(cut_files_are_reported_and_the_next_ones_taken),
+		TEST(a_file_cut_by_the_end_is_reported),
 		TEST(files_without_a_beginning_are_none),
-		TEST(the_death_of_a_scheduler_is_told_once_and_safely),
-		TEST(a_command_that_judges_the_scheduler_tells_it_itself),
+		TEST(the_death_of_a_scheduler_is_reported_once_and_safely),
+		TEST(a_command_that_judges_the_scheduler_reports_it_itself),
 		TEST(dumps_replace_a_file_that_was_named_and_no_other),
-		TEST(a_dump_that_does_not_fit_is_told),
-		TEST(signals_are_heard_while_nobody_reads_the_output),
-		TEST(output_that_nobody_takes_any_more_fails),
+		TEST(a_dump_that_does_not_fit_is_reported),
+		TEST(signals_are_heard_while_the_output_is_not_read),
+		TEST(output_that_is_not_taken_any_more_fails),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

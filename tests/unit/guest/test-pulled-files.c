@@ -255,7 +255,7 @@ CASE(directories_are_made)
 	expect_file(in_top("x/y/z"), "deep");
 }
 
-CASE(names_that_are_directories_are_told)
+CASE(names_that_are_directories_are_reported)
 {
 	assert_int_equal(mkdir(in_top("a"), 0755), 0);
 	assert_int_equal(begin(in_top("a"), 0644), -EISDIR);
@@ -332,7 +332,7 @@ CASE(what_belongs_to_no_file_is_dropped)
 	assert_int_equal(count_entries(top), 0);
 }
 
-CASE(files_that_nobody_asked_for_are_refused)
+CASE(files_that_were_not_asked_for_are_refused)
 {
 	char path[PATH_MAX + 32];
 
@@ -371,12 +371,12 @@ int main(void)
 		TEST(empty_files_come_back_too),
 		TEST(files_that_are_there_are_replaced),
 		TEST(directories_are_made),
-		TEST(names_that_are_directories_are_told),
+		TEST(names_that_are_directories_are_reported),
 		TEST(cut_files_are_not_kept),
 		TEST(links_pipes_and_devices_are_left_alone),
 		TEST(files_and_bytes_are_limited),
 		TEST(what_belongs_to_no_file_is_dropped),
-		TEST(files_that_nobody_asked_for_are_refused),
+		TEST(files_that_were_not_asked_for_are_refused),
 	};
 
 	return RUN(tests);

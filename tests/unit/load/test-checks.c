@@ -58,7 +58,7 @@ CASE(without_checks_reports_are_enough)
 	unmake(&made);
 }
 
-CASE(missing_reports_tell_what_became_of_the_worker)
+CASE(missing_reports_say_what_became_of_the_worker)
 {
 	static const struct {
 		enum exit_kind exit;
@@ -179,7 +179,7 @@ CASE(the_spread_of_off_cpu_shares_is_judged)
 	report_of(&made, 1)->cpu_time_ns = 11 * NS_PER_S;
 	judge(&made);
 	assert_only(&made, "max-spread", VERDICT_FAIL, 0, "50.0%, limit 15.0%");
-	/* of two that ran for no time and one that did nothing can be told */
+	/* of two that ran for no time and one that did nothing can be reported */
 	report_of(&made, 0)->wall_time_ns = report_of(&made, 1)->wall_time_ns = 0;
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
 	assert_only(&made, "max-spread", VERDICT_INCONCLUSIVE, 0,
@@ -409,7 +409,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(without_checks_reports_are_enough),
-		cmocka_unit_test(missing_reports_tell_what_became_of_the_worker),
+		cmocka_unit_test(missing_reports_say_what_became_of_the_worker),
 		cmocka_unit_test(work_that_went_wrong_fails),
 		cmocka_unit_test(the_end_of_the_run_counts),
 		cmocka_unit_test(starved_workers_are_found),

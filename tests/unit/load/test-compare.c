@@ -319,7 +319,7 @@ CASE(too_little_is_not_measured)
 	assert_true(values[METRIC_WAKE_MEDIAN] == 2 * US && isnan(values[METRIC_WAKE_P99]));
 	assert_true(isnan(values[METRIC_WAKE_TAIL]) && isnan(values[METRIC_WAKE_CV]));
 	assert_true(values[METRIC_COST_P50] == 1 && isnan(values[METRIC_COST_P99]));
-	/* the wait, where nobody knows the waker */
+	/* the wait, where the waker is not known */
 	figures.wake_to_run.total = NAN;
 	load_figures_values(&figures, values);
 	assert_true(values[METRIC_WAKE_P99] == 100 * US);

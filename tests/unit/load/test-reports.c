@@ -56,7 +56,7 @@ CASE(a_report_has_a_magic_number)
 	free(whole);
 }
 
-CASE(a_report_has_the_size_it_tells)
+CASE(a_report_has_the_size_it_says)
 {
 	static const uint32_t bad[] = {0,
 				       1,
@@ -79,7 +79,7 @@ CASE(a_report_has_the_size_it_tells)
 	free(whole);
 }
 
-CASE(a_report_keeps_as_many_migrations_as_it_tells)
+CASE(a_report_keeps_as_many_migrations_as_it_says)
 {
 	struct worker_report *report = calloc(1, REPORT_BYTES_MAX + 64);
 	struct whole *whole = whole_report();
@@ -129,8 +129,8 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_report_is_whole_at_its_last_byte),
 		cmocka_unit_test(a_report_has_a_magic_number),
-		cmocka_unit_test(a_report_has_the_size_it_tells),
-		cmocka_unit_test(a_report_keeps_as_many_migrations_as_it_tells),
+		cmocka_unit_test(a_report_has_the_size_it_says),
+		cmocka_unit_test(a_report_keeps_as_many_migrations_as_it_says),
 		cmocka_unit_test(the_texts_of_a_report_end),
 	};
 

@@ -486,7 +486,7 @@ static const char *const mistakes[][2] = {
 	{"phases: &p [{ops: *p}]\n", "s.yaml:1:13: unknown op 'ops'"},
 };
 
-CASE(mistakes_are_told_with_their_place)
+CASE(mistakes_are_reported_with_their_place)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
 		struct error error = {""};
@@ -681,7 +681,7 @@ int main(void)
 		cmocka_unit_test(a_full_spec_is_read),
 		cmocka_unit_test(phases_and_ops_are_read),
 		cmocka_unit_test(aliases_and_merely_named_specs_are_read),
-		cmocka_unit_test(mistakes_are_told_with_their_place),
+		cmocka_unit_test(mistakes_are_reported_with_their_place),
 		cmocka_unit_test(what_would_keep_the_parser_busy_is_refused),
 		cmocka_unit_test(aliases_do_not_make_a_spec_larger),
 		cmocka_unit_test(files_are_read),

@@ -137,7 +137,7 @@ CASE(what_is_not_allowed_is_not_usable)
 	assert_parts(&topology.nodes, PARTS("0-3,8", "4-6", ""));
 }
 
-CASE(what_a_machine_does_not_tell_is_simple)
+CASE(what_a_machine_does_not_say_is_simple)
 {
 	cleanup_topology struct topology topology = read_machine("1-2,5");
 
@@ -414,7 +414,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		FILES(a_machine_is_read),
 		FILES(what_is_not_allowed_is_not_usable),
-		FILES(what_a_machine_does_not_tell_is_simple),
+		FILES(what_a_machine_does_not_say_is_simple),
 		FILES(files_that_make_no_sense_are_not_believed),
 		FILES(lists_longer_than_a_page_are_read_whole),
 		cmocka_unit_test(this_machine_can_be_read),

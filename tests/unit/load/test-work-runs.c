@@ -177,11 +177,11 @@ static void await_moves(const struct run *run, const struct crew *crew, uint64_t
 	}
 }
 
-/* Problems are counted, and told on the way: they may be found in a child. */
+/* Problems are counted, and printed on the way: they may be found in a child. */
 static int wrong(const struct run *run, unsigned int worker, const char *what, const char *text)
 {
-	print_error("%s%s, worker %u: %s%s%s\n", geteuid() ? "nobody: " : "", run->work, worker,
-		    what, *text ? ": " : "", text);
+	print_error("%s%s, worker %u: %s%s%s\n", geteuid() ? "unprivileged: " : "", run->work,
+		    worker, what, *text ? ": " : "", text);
 	return 1;
 }
 

@@ -45,7 +45,7 @@ CASE(a_file_may_say_little)
 	assert_int_equal(matrix.repeat, 1);
 }
 
-CASE(mistakes_are_told_with_their_place)
+CASE(mistakes_are_reported_with_their_place)
 {
 	static const char *const wrong[][2] = {
 		{"", "m.yaml: there is nothing in it"},
@@ -174,7 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_says_all_there_is),
 		cmocka_unit_test(a_file_may_say_little),
-		cmocka_unit_test(mistakes_are_told_with_their_place),
+		cmocka_unit_test(mistakes_are_reported_with_their_place),
 		cmocka_unit_test(cells_are_all_combinations_and_large_ones_are_skipped),
 		cmocka_unit_test(cells_have_a_command_line_that_a_shell_takes),
 		cmocka_unit_test(files_of_several_guests_have_several_names),

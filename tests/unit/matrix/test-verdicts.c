@@ -143,7 +143,7 @@ static void run_cells(struct matrix *matrix)
 
 static const char three[] = SCHEDULERS "topologies: [tiny-2llc, max-cpu]\n" COMMAND;
 
-CASE(tables_tell_what_fails_where)
+CASE(tables_show_what_fails_where)
 {
 	struct matrix cleanup_matrix matrix;
 	struct output out;
@@ -371,7 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_guest_leaves_gives_the_verdict),
-		cmocka_unit_test(tables_tell_what_fails_where),
+		cmocka_unit_test(tables_show_what_fails_where),
 		cmocka_unit_test(tables_of_several_kernels_and_runs_show_the_worst),
 		cmocka_unit_test(hostile_words_cannot_break_the_table),
 		cmocka_unit_test(verdicts_are_read_back_as_they_were),

@@ -86,7 +86,7 @@ CASE(a_born_thread_counts_from_its_birth)
 	intervals_free(intervals);
 }
 
-CASE(a_thread_that_lived_between_two_snapshots_is_told)
+CASE(a_thread_that_lived_between_two_snapshots_is_reported)
 {
 	struct intervals *intervals = intervals_new();
 	struct wire_thread ended = thread(9, 1200, 1300, WIRE_SLEEP);
@@ -141,7 +141,7 @@ CASE(two_threads_with_one_identity_both_end)
 	intervals_free(intervals);
 }
 
-CASE(a_record_told_twice_is_one_row)
+CASE(a_record_sent_twice_is_one_row)
 {
 	struct intervals *intervals = intervals_new();
 	struct wire_thread one = thread(7, 100, 2000, WIRE_IDLE);
@@ -311,7 +311,7 @@ CASE(time_moved_behind_a_snapshot_is_no_negative_time)
 	feed(intervals, &one);
 	close_at(intervals, 1000, 1000);
 	one = thread(7, 100, 2000, WIRE_IDLE);
-	one.totals.ns[WIRE_IDLE] = 850; /* 50 less than told before */
+	one.totals.ns[WIRE_IDLE] = 850; /* 50 less than reported before */
 	one.totals.ns[WIRE_NET] = 1050;
 	feed(intervals, &one);
 	interval = close_at(intervals, 1000, 2000);
@@ -417,10 +417,10 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(first_snapshot_is_only_the_baseline),
 		cmocka_unit_test(a_born_thread_counts_from_its_birth),
-		cmocka_unit_test(a_thread_that_lived_between_two_snapshots_is_told),
+		cmocka_unit_test(a_thread_that_lived_between_two_snapshots_is_reported),
 		cmocka_unit_test(an_end_after_the_snapshot_belongs_to_the_next_interval),
 		cmocka_unit_test(two_threads_with_one_identity_both_end),
-		cmocka_unit_test(a_record_told_twice_is_one_row),
+		cmocka_unit_test(a_record_sent_twice_is_one_row),
 		cmocka_unit_test(a_reused_tid_is_another_thread),
 		cmocka_unit_test(a_task_keeps_its_account_under_a_new_tid),
 		cmocka_unit_test(a_thread_not_read_once_is_made_up_for),

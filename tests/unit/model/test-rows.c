@@ -167,7 +167,7 @@ CASE(a_reused_pid_is_another_process)
 	assert_int_equal(rows[1].threads, 2);
 	assert_int_equal(rows[1].start_ns, 90);
 	assert_int_equal(rows[2].threads, 2);
-	assert_int_equal(rows[2].start_ns, 0); /* nobody knows */
+	assert_int_equal(rows[2].start_ns, 0); /* not known */
 }
 
 static const char *reason(__u8 state, __u8 detail, int syscall)

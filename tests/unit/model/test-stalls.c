@@ -120,7 +120,7 @@ static struct wire_stall record(uint8_t state, uint64_t ns, uint32_t stack)
 	return stall;
 }
 
-CASE(a_stripped_function_is_told_by_its_address)
+CASE(a_stripped_function_is_shown_by_its_address)
 {
 	struct stalls *stalls = make();
 	struct wire_stall stripped = record(WIRE_SLEEP, 20, 6),
@@ -129,7 +129,7 @@ CASE(a_stripped_function_is_told_by_its_address)
 
 	assert_int_equal(stalls_feed(stalls, &stripped.header, &stall), 1);
 	assert_int_equal(stall.function, STRIPPED);
-	/* a name tells more */
+	/* a name says more */
 	assert_int_equal(stalls_feed(stalls, &exported.header, &stall), 1);
 	assert_int_equal(stall.function, HANDLER);
 	stalls_free(stalls);
@@ -150,7 +150,7 @@ CASE(the_largest_state_is_the_cause)
 		{WIRE_SLEEP, 0, CAUSE_SLEEP},
 		{WIRE_IPC, WIRE_DETAIL_PIPE, CAUSE_IPC},
 		{WIRE_STOPPED, 0, CAUSE_STOPPED},
-		/* waiting for work, it would be; in a task it waits for somebody */
+		/* waiting for work, it would be; in a task it waits for another thread */
 		{WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, CAUSE_IPC},
 		{WIRE_IDLE, WIRE_DETAIL_NONE, CAUSE_NET},
 	};
@@ -214,7 +214,7 @@ static const struct hotspot *hotspots_of(struct stalls *stalls, enum hotspot_gro
 	return hotspots;
 }
 
-CASE(blocking_in_place_is_told_apart)
+CASE(blocking_in_place_is_distinguished)
 {
 	struct stalls *stalls = make();
 	struct wire_stall one = record(WIRE_SLEEP, 5000, 3);
@@ -238,7 +238,7 @@ CASE(blocking_in_place_is_told_apart)
 	stalls_free(stalls);
 }
 
-CASE(without_types_the_stack_tells_tasks_from_closures)
+CASE(without_types_the_stack_distinguishes_tasks_from_closures)
 {
 	struct stalls *stalls = make();
 	struct wire_stall one = record(WIRE_SLEEP, 5000, 4);
@@ -451,7 +451,7 @@ CASE(hotspots_are_grouped)
 	stalls_free(stalls);
 }
 
-CASE(what_has_not_come_back_is_told)
+CASE(what_has_not_come_back_is_reported)
 {
 	struct stalls *stalls = make();
 	struct wire_runtime runtime = {
@@ -548,7 +548,7 @@ CASE(impossible_records_are_refused)
 				   .id = 1U << 30};
 	struct stall stall;
 
-	/* a stack nobody has told of */
+	/* a stack that was not sent */
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
 	assert_int_equal(stall.function, TYPE);
 	one.inner_ns = 2000;
@@ -592,17 +592,17 @@ CASE(two_measurements_differ)
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
-		cmocka_unit_test(a_stripped_function_is_told_by_its_address),
+		cmocka_unit_test(a_stripped_function_is_shown_by_its_address),
 		cmocka_unit_test(the_largest_state_is_the_cause),
 		cmocka_unit_test(what_it_ran_is_sampled),
-		cmocka_unit_test(blocking_in_place_is_told_apart),
-		cmocka_unit_test(without_types_the_stack_tells_tasks_from_closures),
+		cmocka_unit_test(blocking_in_place_is_distinguished),
+		cmocka_unit_test(without_types_the_stack_distinguishes_tasks_from_closures),
 		cmocka_unit_test(stolen_time_is_nobodys_stall),
 		cmocka_unit_test(hotspots_sum_up),
 		cmocka_unit_test(many_functions_take_bounded_room),
 		cmocka_unit_test(a_window_shows_the_last_of_it),
 		cmocka_unit_test(hotspots_are_grouped),
-		cmocka_unit_test(what_has_not_come_back_is_told),
+		cmocka_unit_test(what_has_not_come_back_is_reported),
 		cmocka_unit_test(a_timeline_has_a_place_for_everything),
 		cmocka_unit_test(impossible_records_are_refused),
 		cmocka_unit_test(two_measurements_differ),

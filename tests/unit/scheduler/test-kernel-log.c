@@ -15,7 +15,7 @@ static const char *reason_of(const char *text)
 	return kernel_log_reason(text, reason, sizeof(reason)) ? reason : NULL;
 }
 
-CASE(the_kernel_tells_why)
+CASE(the_kernel_says_why)
 {
 	assert_string_equal(reason_of("sched_ext: BPF scheduler \"qmap\" disabled (runtime error)\n"
 				      "sched_ext: qmap: scx_bpf_error (qmap_enqueue: oh no)\n"
@@ -32,7 +32,7 @@ CASE(the_kernel_tells_why)
 		"runtime error");
 }
 
-CASE(what_tells_nothing_is_no_reason)
+CASE(what_says_nothing_is_no_reason)
 {
 	assert_null(reason_of(""));
 	assert_null(reason_of("sched_ext: BPF scheduler \"a\" enabled\n"));
@@ -82,8 +82,8 @@ CASE(what_is_there_is_read_without_waiting)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_kernel_tells_why),
-		cmocka_unit_test(what_tells_nothing_is_no_reason),
+		cmocka_unit_test(the_kernel_says_why),
+		cmocka_unit_test(what_says_nothing_is_no_reason),
 		cmocka_unit_test(the_last_words_are_kept),
 		cmocka_unit_test(what_is_there_is_read_without_waiting),
 	};

@@ -73,7 +73,7 @@ CASE(one_object_serves_all_mappings)
 	mappings_release(&mappings);
 }
 
-CASE(frames_tell_the_return_address)
+CASE(frames_have_the_return_address)
 {
 	struct mappings mappings = {0};
 	struct objects objects = {0};
@@ -246,7 +246,7 @@ __attribute__((noinline)) static uint64_t outer_function(int *ret_inner, int *re
 	return inner_function(ret_inner) + 0;
 }
 
-CASE(inlined_functions_are_told)
+CASE(inlined_functions_are_named)
 {
 	struct symbolizer *symbolizer = symbolizer_new();
 	int inner_line, outer_line;
@@ -318,7 +318,7 @@ CASE(code_without_names_has_an_offset)
 	assert_int_equal(
 		symbolizer_find(symbolizer, (uint64_t)(uintptr_t)getpagesize, false, &symbol), 0);
 	assert_non_null(strstr(symbol.frames[0].function, "getpagesize"));
-	/* an address nobody has mapped */
+	/* an address that is not mapped */
 	assert_int_equal(symbolizer_find(symbolizer, 16, true, &symbol), 0);
 	assert_string_equal(symbol.frames[0].function, "0xf");
 	munmap(code, 4096);
@@ -330,13 +330,13 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(functions_are_found_by_address),
 		cmocka_unit_test(one_object_serves_all_mappings),
-		cmocka_unit_test(frames_tell_the_return_address),
+		cmocka_unit_test(frames_have_the_return_address),
 		cmocka_unit_test(code_without_a_file_has_no_object),
 		cmocka_unit_test(a_process_that_is_gone_keeps_what_it_mapped),
 		cmocka_unit_test(a_deleted_file_is_still_read),
 		cmocka_unit_test(other_files_are_no_objects),
 		cmocka_unit_test(names_are_demangled),
-		cmocka_unit_test(inlined_functions_are_told),
+		cmocka_unit_test(inlined_functions_are_named),
 		cmocka_unit_test(code_of_the_kernel_in_every_process_has_names),
 		cmocka_unit_test(code_without_names_has_an_offset),
 	};

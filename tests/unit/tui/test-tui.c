@@ -85,7 +85,7 @@ static struct interval *next_interval(struct feed *feed, uint64_t order)
 			.where = {WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, -1},
 		};
 
-		/* `order` tells which of them was busiest */
+		/* `order` says which of them was busiest */
 		thread.totals.ns[WIRE_ON_CPU] = (feed->now_ns - 10) / (1 + (i + order) % 3);
 		thread.totals.ns[WIRE_IDLE] = feed->now_ns - 10 - thread.totals.ns[WIRE_ON_CPU];
 		memcpy(thread.comm, names[i], strlen(names[i]));
