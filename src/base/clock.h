@@ -30,6 +30,14 @@ static inline uint64_t clock_realtime_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+/* Or less, if a signal comes. */
+static inline void clock_sleep_ms(unsigned int ms)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
 /* How long the machine has been suspended since boot: CLOCK_BOOTTIME less CLOCK_MONOTONIC. */
 static inline uint64_t clock_suspended_ns(void)
 {

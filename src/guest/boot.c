@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -62,20 +63,28 @@ static void clear_progress(struct guest *guest)
 	guest->progress_drawn = false;
 }
 
+/* Without this answer QEMU sends no events, and only the time limit is left. */
+static void greet(struct guest *guest, json_t *greeting)
+{
+	static const char answer[] = "{\"execute\": \"qmp_capabilities\"}\n";
+	int major = 0;
+
+	json_unpack(greeting, "{s:{s:{s:{s:i}}}}", "QMP", "version", "qemu", "major", &major);
+	guest->qemu_major = (unsigned int)major;
+	if (write(guest->qemu.lines[QEMU_MONITOR], answer, sizeof(answer) - 1) < 0)
+		return;
+}
+
 /* QEMU Machine Protocol: one object a line. A guest that KVM cannot run is stopped by QEMU. */
 static void take_monitored(struct guest *guest)
 {
-	static const char greet[] = "{\"execute\": \"qmp_capabilities\"}\n";
-	const char *major = strstr(guest->monitored, "\"major\": ");
+	json_t *line = json_loads(guest->monitored, 0, NULL);
+	const char *event = json_string_value(json_object_get(line, "event"));
 
-	if (strstr(guest->monitored, "\"QMP\"")) {
-		guest->qemu_major = major ? (unsigned int)strtoul(major + 9, NULL, 10) : 0;
-		/* without this it sends no events, and only the time limit is left */
-		if (write(guest->qemu.lines[QEMU_MONITOR], greet, sizeof(greet) - 1) < 0)
-			return;
-	}
-	if (strstr(guest->monitored, "\"event\": \"STOP\""))
-		guest->stopped = true;
+	if (json_object_get(line, "QMP"))
+		greet(guest, line);
+	guest->stopped |= event && !strcmp(event, "STOP");
+	json_decref(line);
 }
 
 static void take_monitor(struct guest *guest, const char *bytes, size_t length)

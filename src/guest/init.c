@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <net/if.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +18,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/priority.h"
 #include "guest/board.h"
 #include "guest/frame.h"
@@ -96,7 +96,7 @@ static int open_port(void)
 	for (int waited_ms = 0; ports && fd < 0 && waited_ms < PORT_WAIT_MS; waited_ms += 5) {
 		fd = find_port(ports);
 		if (fd < 0)
-			poll(NULL, 0, 5);
+			clock_sleep_ms(5);
 	}
 	return fd;
 }

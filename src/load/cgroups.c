@@ -264,7 +264,7 @@ int cgroups_move(struct cgroups *cgroups, const char *name, const pid_t *pids, s
 		do {
 			/* a sched_ext scheduler may be about to prepare for it */
 			if (tries)
-				poll(NULL, 0, RETRY_MS);
+				clock_sleep_ms(RETRY_MS);
 			result = cgroup_write(path, text, error);
 		} while (result == -EBUSY && tries++ < RETRIES);
 		if (result == -ESRCH)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "load/setup.h"
 
 static void on_stop(int signal)
@@ -183,7 +184,7 @@ static void loop(struct worker *worker)
 	failed_ns = clock_monotonic_ns();
 	/* what cannot go on stays until it is stopped, so that its partners are not alone */
 	while (!worker_stopping())
-		poll(NULL, 0, WORKER_WAIT_NS / 1000000);
+		clock_sleep_ms(WORKER_WAIT_NS / 1000000);
 	if (*worker->report.work_error)
 		worker_gave_up(worker, failed_ns);
 }

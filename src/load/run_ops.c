@@ -3,7 +3,6 @@
 #include "load/run_ops.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -296,7 +295,7 @@ static pid_t await_set_up(const struct run_crew *crew, unsigned int number, uint
 	while (!__atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED) &&
 	       !crew->crew.frozen_since_ns && !crew_worker_ended(worker) &&
 	       clock_monotonic_ns() < deadline_ns)
-		poll(NULL, 0, 1);
+		clock_sleep_ms(1);
 	tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
 	return tid || crew->group.work->threads ? tid : worker->pid;
 }

@@ -338,7 +338,7 @@ static void note_death(struct scheduler *scheduler)
 		known = find_reason(scheduler);
 		if (known && is_whole(scheduler->reason))
 			return;
-		poll(NULL, 0, ended && scheduler->log < 0 ? 0 : POLL_MS);
+		clock_sleep_ms(ended && scheduler->log < 0 ? 0 : POLL_MS);
 	}
 	if (known)
 		return;
