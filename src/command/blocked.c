@@ -162,7 +162,7 @@ static int run(struct blocked *blocked, struct error *error)
 
 	/* a reader that went away is an error to report, not a signal to die of */
 	signal(SIGPIPE, SIG_IGN);
-	blocked->stalls = stalls_new(blocked->options.window_ns);
+	blocked->stalls = stalls_new(blocked->options.window_ns, runtime_stack_marks());
 	if (!blocked->stalls)
 		return error_set(error, ENOMEM, "out of memory");
 	if (!blocked->options.output.given)

@@ -122,11 +122,8 @@ bool stacks_has_function(const struct stacks *stacks, uint32_t id, const char *p
 	return false;
 }
 
-/*
- * Whether the task said it would block. Only up to the poll: a worker that another one's
- * block_in_place() has started keeps that on its stack for life.
- */
-bool stacks_is_in_place(const struct stacks *stacks, uint32_t id)
+/* Only up to the poll: a worker that another one's saying so has started keeps that for life. */
+bool stacks_is_in_place(const struct stacks *stacks, uint32_t id, const struct stack_marks *marks)
 {
 	const struct stack *stack = stacks_stack(stacks, id);
 
@@ -135,9 +132,9 @@ bool stacks_is_in_place(const struct stacks *stacks, uint32_t id)
 
 		if (!frame)
 			continue;
-		if (strstr(frame->function, "tokio::runtime::task::"))
+		if (strstr(frame->function, marks->tasks))
 			return false;
-		if (strstr(frame->function, "block_in_place"))
+		if (strstr(frame->function, marks->in_place))
 			return true;
 	}
 	return false;

@@ -46,8 +46,19 @@ const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id);
  */
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);
 
-/* Whether the task said it would block: block_in_place(). */
-bool stacks_is_in_place(const struct stacks *stacks, uint32_t id);
+/*
+ * How functions of a runtime with tasks are called, on recorded stacks. Each is the beginning
+ * (`poll`, `harness`) or a part of a name.
+ */
+struct stack_marks {
+	const char *poll, *harness; /* poll a task; one often only jumps to the other */
+	const char *tasks;	    /* all that runs tasks */
+	const char *in_place;	    /* the task says that it will block */
+	const char *worker, *single, *pool;
+};
+
+/* Whether the task said it would block. */
+bool stacks_is_in_place(const struct stacks *stacks, uint32_t id, const struct stack_marks *marks);
 
 /* Whether a function has `part` in its name; how many, not inlined, have names that begin so. */
 bool stacks_has_function(const struct stacks *stacks, uint32_t id, const char *part);

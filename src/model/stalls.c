@@ -26,6 +26,7 @@ struct worker_slice {
 };
 
 struct stalls {
+	const struct stack_marks *marks;
 	struct stacks stacks;
 	struct stall_samples samples;
 	uint64_t slice_ns; /* 0: one slice for all the time */
@@ -46,12 +47,13 @@ struct stalls {
 	struct wire_stall stall; /* the last one */
 };
 
-struct stalls *stalls_new(uint64_t window_ns)
+struct stalls *stalls_new(uint64_t window_ns, const struct stack_marks *marks)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
 	if (!stalls)
 		return NULL;
+	stalls->marks = marks;
 	stalls->slice_ns = (window_ns + SLICES - 1) / SLICES;
 	stalls->slice_count = window_ns ? SLICES + 1 : 1;
 	return stalls;
@@ -241,18 +243,16 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 }
 
 /*
- * A Tokio program without debug information does not name the types of tasks. A worker thread of
- * the multi-threaded scheduler lives in a poll itself, so its tasks have two polls on the stack.
- * One poll alone is that life; or, below no scheduler, a closure on the blocking pool; or, on a
- * thread that waits for events, a task of the current_thread scheduler.
+ * A program without debug information does not name the types of tasks. A worker thread of a
+ * multi-threaded scheduler lives in a poll itself, so its tasks have two polls on the stack. One
+ * poll alone is that life; or, below no scheduler, a closure on the blocking pool; or, on a thread
+ * that waits for events, a task of a scheduler without threads of its own.
  */
 static bool is_no_task(const struct stalls *stalls, const struct wire_stall *record, uint32_t stack)
 {
-	unsigned int raw =
-		stacks_count_function(&stalls->stacks, stack, "tokio::runtime::task::raw::poll");
-	/* to which the former often only jumps */
-	unsigned int harness = stacks_count_function(
-		&stalls->stacks, stack, "tokio::runtime::task::harness::Harness<T,S>::poll");
+	const struct stack_marks *marks = stalls->marks;
+	unsigned int raw = stacks_count_function(&stalls->stacks, stack, marks->poll);
+	unsigned int harness = stacks_count_function(&stalls->stacks, stack, marks->harness);
 	unsigned int polls = raw > harness ? raw : harness;
 
 	if (record->kind != WIRE_SPAN_POLL || record->type || record->flags & WIRE_STALL_SEEDED)
@@ -262,11 +262,11 @@ static bool is_no_task(const struct stalls *stalls, const struct wire_stall *rec
 		return record->inner_ns;
 	if (polls > 1)
 		return polls == 2 && record->inner_ns;
-	if (stacks_has_function(&stalls->stacks, stack, "multi_thread::worker") ||
-	    stacks_has_function(&stalls->stacks, stack, "blocking::pool"))
+	if (stacks_has_function(&stalls->stacks, stack, marks->worker) ||
+	    stacks_has_function(&stalls->stacks, stack, marks->pool))
 		return true;
 	return !(record->flags & WIRE_STALL_OF_LOOP) &&
-	       !stacks_has_function(&stalls->stacks, stack, "current_thread");
+	       !stacks_has_function(&stalls->stacks, stack, marks->single);
 }
 
 static int take_stall(struct stalls *stalls, const struct wire_stall *record,
@@ -314,7 +314,7 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 						      record->longest.syscall};
 	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
 	stall.in_place = record->flags & WIRE_STALL_IN_PLACE ||
-			 stacks_is_in_place(&stalls->stacks, stall.stack);
+			 stacks_is_in_place(&stalls->stacks, stall.stack, stalls->marks);
 	result = count_stall(stalls, &stall);
 	*ret_stall = stall;
 	return result < 0 ? result : 1;
@@ -492,7 +492,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	open.function = stacks_function_of(&stalls->stacks, open.stack);
 	if (!open.function)
 		open.function = open.type;
-	open.in_place = stacks_is_in_place(&stalls->stacks, open.stack);
+	open.in_place = stacks_is_in_place(&stalls->stacks, open.stack, stalls->marks);
 	*ret_open = open;
 	return true;
 }

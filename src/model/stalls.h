@@ -48,8 +48,11 @@ struct stall_open {
 
 struct stalls;
 
-/* Looks at the last `window_ns` only, to a twentieth; 0: at all there is. NULL: out of memory. */
-struct stalls *stalls_new(uint64_t window_ns);
+/*
+ * Looks at the last `window_ns` only, to a twentieth; 0: at all there is. `marks` are used on, as
+ * runtime_stack_marks() has them. NULL: out of memory.
+ */
+struct stalls *stalls_new(uint64_t window_ns, const struct stack_marks *marks);
 void stalls_free(struct stalls *stalls);
 
 /*

@@ -7,6 +7,7 @@
 
 #include "emit/read.h"
 #include "model/stalls.h"
+#include "runtime/runtime.h"
 #include "session/replay.h"
 #include "view/blocked.h"
 #include "view/blocked_words.h"
@@ -59,7 +60,7 @@ static int take_hotspots(struct compared_side *side, struct stalls *stalls)
 
 static int read_recording(struct compared_side *side, const char *path, struct error *error)
 {
-	struct reading reading = {.stalls = stalls_new(0)};
+	struct reading reading = {.stalls = stalls_new(0, runtime_stack_marks())};
 	struct replay replay = {
 		.audience = {.data = &reading, .interval = take_interval, .record = take_record}};
 	int result = reading.stalls ? replay_open(&replay, path, error)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "model/stacks.h"
 #include "symbol/span_marks.h"
 
 /* What a function polls. */
@@ -52,6 +53,9 @@ struct runtime_ops {
 
 extern const struct runtime_ops runtime_tokio;
 extern const struct runtime_ops runtime_loop;
+
+/* Of the runtimes that have tasks: Tokio. */
+const struct stack_marks *runtime_stack_marks(void);
 
 extern const struct runtime_ops *const runtimes[];
 extern const size_t runtime_count;

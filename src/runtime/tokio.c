@@ -351,3 +351,18 @@ const struct runtime_ops runtime_tokio = {
 	.reads_files = true,
 	.find = find,
 };
+
+const struct stack_marks *runtime_stack_marks(void)
+{
+	static const struct stack_marks marks = {
+		.poll = "tokio::runtime::task::raw::poll",
+		.harness = "tokio::runtime::task::harness::Harness<T,S>::poll",
+		.tasks = "tokio::runtime::task::",
+		.in_place = "block_in_place",
+		.worker = "multi_thread::worker",
+		.single = "current_thread",
+		.pool = "blocking::pool",
+	};
+
+	return &marks;
+}

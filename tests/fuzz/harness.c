@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "capture/recording.h"
+#include "runtime/runtime.h"
 #include "model/group.h"
 #include "model/summary.h"
 #include "tui/blocked_screen.h"
@@ -142,7 +143,7 @@ void harness_show(const void *bytes, size_t size)
 	struct top_screen_options options = {.sort = field_find("active"), .replay = true};
 	struct show show = {.intervals = intervals_new(),
 			    .screen = top_screen_new(&options),
-			    .stalls = stalls_new(NS_PER_S)};
+			    .stalls = stalls_new(NS_PER_S, runtime_stack_marks())};
 	struct blocked_screen_options blocked = {.stalls = show.stalls, .window_ns = NS_PER_S};
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct recording *recording;

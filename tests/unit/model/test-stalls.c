@@ -6,6 +6,7 @@
 #include "model/comparison.h"
 #include "model/stalls.h"
 #include "model/timeline.h"
+#include "runtime/runtime.h"
 
 static void add_frame(struct stalls *stalls, uint32_t id, const char *function,
 		      enum wire_frame_kind kind)
@@ -61,7 +62,7 @@ enum {
 
 static struct stalls *make_with_window(uint64_t window_ns)
 {
-	struct stalls *stalls = stalls_new(window_ns);
+	struct stalls *stalls = stalls_new(window_ns, runtime_stack_marks());
 	const uint32_t wait[] = {KERNEL_WAIT, LIBRARY, HANDLER, RUNTIME_POLL, TAKEN_OVER};
 	const uint32_t spin[] = {SPIN, HANDLER, RUNTIME_POLL};
 	const uint32_t in_place[] = {LIBRARY, HANDLER, IN_PLACE, RUNTIME_POLL};

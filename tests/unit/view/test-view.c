@@ -3,6 +3,7 @@
 
 #include <asm/unistd.h>
 
+#include "runtime/runtime.h"
 #include "view/blocked_export.h"
 #include "view/fields.h"
 #include "view/view.h"
@@ -353,7 +354,7 @@ CASE(folded_stacks_say_what_the_machine_took)
 		{.cause = CAUSE_SLEEP, .own_ns = 100},
 	};
 	struct output out;
-	struct blocked_summary summary = {.stalls = stalls_new(0)};
+	struct blocked_summary summary = {.stalls = stalls_new(0, runtime_stack_marks())};
 	struct blocked_export export = {.ops = folded, .out = &out, .stalls = summary.stalls};
 
 	assert_non_null(summary.stalls);
