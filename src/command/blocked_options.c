@@ -55,7 +55,7 @@ static const char doc[] =
 static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to look into:", 1},
 	{"pid", 'p', "PID", 0, "a process", 1},
-	{"runtime", OPTION_RUNTIME, "RUNTIME", 0, "auto, tokio or loop (auto)", 1},
+	{"runtime", OPTION_RUNTIME, "RUNTIME", 0, RUNTIME_CHOICES " (auto)", 1},
 	{"target", OPTION_TARGET, "FILE", 0, "the program with its symbols, if it runs stripped",
 	 1},
 	{"workers", OPTION_WORKERS, "PREFIX", 0,
@@ -117,7 +117,7 @@ static int take_runtime(struct blocked_options *options, const char *value, stru
 	options->runtime = runtime_find(value);
 	return options->runtime || !strcmp(value, "auto")
 		       ? 0
-		       : parsing_unknown(error, "runtime", value, "auto, tokio or loop");
+		       : parsing_unknown(error, "runtime", value, RUNTIME_CHOICES);
 }
 
 static int take_threshold(struct blocked_options *options, const char *value, struct error *error)

@@ -14,8 +14,11 @@
 #include "symbol/mappings.h"
 #include "symbol/opener.h"
 
-/* The more specific first. */
-const struct runtime_ops *const runtimes[] = {&runtime_tokio, &runtime_loop};
+const struct runtime_ops *const runtimes[] = {
+#define X(name) &runtime_##name,
+	RUNTIMES(X)
+#undef X
+};
 const size_t runtime_count = ARRAY_SIZE(runtimes);
 
 const struct runtime_ops *runtime_find(const char *name)

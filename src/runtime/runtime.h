@@ -51,8 +51,16 @@ struct runtime_ops {
 		    struct error *error);
 };
 
-extern const struct runtime_ops runtime_tokio;
-extern const struct runtime_ops runtime_loop;
+/* The more specific first. */
+#define RUNTIMES(X) X(tokio) X(loop)
+
+#define X(name)	    extern const struct runtime_ops runtime_##name;
+RUNTIMES(X)
+#undef X
+
+/* For messages and help. */
+#define AND_RUNTIME(name) ", " #name
+#define RUNTIME_CHOICES	  "auto" RUNTIMES(AND_RUNTIME)
 
 /* Of the runtimes that have tasks: Tokio. */
 const struct stack_marks *runtime_stack_marks(void);

@@ -151,7 +151,7 @@ FIELD_ELEMENT(hotspot_element)
 static const struct field blocked_fields[] = {
 	INTEGER_FIELD("pid", get_runtime_pid, "process id", .flags = FIELD_OF_ROWS),
 	STRING_FIELD("process", get_process, "its name", .flags = FIELD_OF_ROWS),
-	STRING_FIELD("runtime", get_runtime_name, "tokio or loop"),
+	STRING_FIELD("runtime", get_runtime_name, "which one was found"),
 	INTEGER_FIELD("threshold_ns", get_threshold, "what takes longer is a stall"),
 	NUMBER_MEMBER(struct blocked_result, counts.measured_ns, "duration_ns", "time measured"),
 	NUMBER_MEMBER(struct blocked_result, counts.stalls, "stalls", "how many"),
