@@ -34,16 +34,17 @@ static const struct look {
 	short many, few;
 	attr_t attribute; /* always */
 	attr_t mono;	  /* also, where there are no colours */
-} looks[ROLE_COUNT] = {[ROLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
-		       [ROLE_TITLE] = {-1, -1, A_BOLD, A_NORMAL},
-		       [ROLE_HEADER] = {250, -1, A_UNDERLINE, A_NORMAL},
-		       [ROLE_SORTED] = {255, -1, A_UNDERLINE | A_BOLD, A_NORMAL},
-		       [ROLE_DIM] = {244, -1, A_NORMAL, A_DIM},
-		       [ROLE_WARNING] = {208, COLOR_YELLOW, A_BOLD, A_NORMAL},
-		       [ROLE_KEY] = {117, COLOR_CYAN, A_NORMAL, A_BOLD},
+} looks[ROLE_COUNT] = {
 #define X(state, sign, ascii, ...) [ROLE_STATE + STATE_##state] = {__VA_ARGS__},
-		       STATE_LOOKS(X)
+	STATE_LOOKS(X)
 #undef X
+		[ROLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
+	[ROLE_TITLE] = {-1, -1, A_BOLD, A_NORMAL},
+	[ROLE_HEADER] = {250, -1, A_UNDERLINE, A_NORMAL},
+	[ROLE_SORTED] = {255, -1, A_UNDERLINE | A_BOLD, A_NORMAL},
+	[ROLE_DIM] = {244, -1, A_NORMAL, A_DIM},
+	[ROLE_WARNING] = {208, COLOR_YELLOW, A_BOLD, A_NORMAL},
+	[ROLE_KEY] = {117, COLOR_CYAN, A_NORMAL, A_BOLD},
 };
 
 static void restore_raw(void)
