@@ -97,6 +97,8 @@ def test_sigkill_at_random_moments(tmp_path, scratch, kind):
             assert process.returncode == -signal.SIGKILL
         elif kind == "runner":
             assert process.returncode == 1 and "was killed by signal 9" in error, error
+        elif kind == "worker" and not report:  # it had not begun
+            assert process.returncode == 1 and "cannot start the workers" in error, (process.returncode, error)
         elif kind == "worker":
             assert process.returncode == 3 and report["verdict"] == "fail", (process.returncode, error)
             dead = [line for line in lines if line["type"] == "worker" and not line["completed"]]
