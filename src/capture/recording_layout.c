@@ -90,7 +90,7 @@ static bool is_possible(const struct recording_layout *layout)
 	if (!layout->states || layout->states > recording_layout_here.states ||
 	    layout->sizes[WIRE_THREAD] != layout->sizes[WIRE_EXIT] ||
 	    layout->sizes[WIRE_THREAD] < recording_layout_tid(layout) + sizeof(__u32) ||
-	    layout->sizes[WIRE_DELAYS] < sizeof(struct wire_delays) ||
+	    layout->sizes[WIRE_DELAYS] < offsetof(struct wire_delays, tid) + sizeof(__u32) ||
 	    layout->sizes[WIRE_STALL] <
 		    offsetof(struct wire_stall, states_ns) + layout->states * sizeof(__u64))
 		return false;

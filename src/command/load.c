@@ -9,11 +9,11 @@
 #include "base/print.h"
 #include "command/command.h"
 #include "command/load_list.h"
-#include "session/load_observer.h"
 #include "command/load_options.h"
 #include "command/load_progress.h"
-#include "results/load_store.h"
 #include "load/outcome.h"
+#include "results/load_store.h"
+#include "session/load_observer.h"
 #include "view/load.h"
 
 struct load {

@@ -126,7 +126,7 @@ static bool can_be_entered(int fd)
 	return found;
 }
 
-/* -ENOEXEC: there is none; others: it cannot be had. */
+/* -ENOEXEC: the file has no kernel that can be entered; other errors: it cannot be read. */
 static int open_unpacked(int file)
 {
 	const struct format *format = NULL;

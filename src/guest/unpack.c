@@ -19,7 +19,7 @@ _Noreturn static void become(const char *program, int from, int to, size_t limit
 	struct jail_program found;
 
 	jail_find(&found, program);
-	/* as in qemu.c: what comes from its parent's death is lost with the old rights */
+	/* first: a change of user clears the signal that comes when the parent dies */
 	jail_enter();
 	forked_prepare(parent, to, null);
 	dup2(from, STDIN_FILENO);

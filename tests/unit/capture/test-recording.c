@@ -144,6 +144,7 @@ static struct recording_layout_record make_layout(void)
 	record.sizes[WIRE_THREAD] -= 8;
 	record.sizes[WIRE_EXIT] -= 8;
 	record.sizes[WIRE_STALL] -= 16;
+	record.sizes[WIRE_DELAYS] -= 8;
 	return record;
 }
 
@@ -166,6 +167,7 @@ CASE(a_recording_says_how_large_its_records_are)
 	assert_int_equal(room.stall.states_ns[WIRE_STATES - 2], 77);
 	assert_int_equal(room.stall.states_ns[WIRE_STATES - 1], 0);
 	assert_int_equal(room.stall.task, 0xabcd);
+	assert_int_equal(layout.sizes[WIRE_DELAYS], sizeof(struct wire_delays) - 8);
 	assert_memory_equal(room.stall.culprit.comm + 8, "\0\0\0\0\0\0\0", 8);
 	/* what is not different is not copied */
 	*old = (struct wire_header){.size = sizeof(struct wire_sample), .kind = WIRE_SAMPLE};
