@@ -194,11 +194,13 @@ static __always_inline struct wire_wait_site classify_stack(struct task_struct *
 static __always_inline struct file *descriptor_file(struct task_struct *task, __u64 descriptor)
 {
 	struct fdtable *table = FOLLOW(task, files, fdt);
-	struct file *file = NULL;
+	struct file **slot;
 
-	if ((__u32)descriptor < FOLLOW(table, max_fds))
-		bpf_probe_read_kernel(&file, sizeof(file), FOLLOW(table, fd) + (__u32)descriptor);
-	return file;
+	if ((__u32)descriptor >= FOLLOW(table, max_fds))
+		return NULL;
+	slot = FOLLOW(table, fd) + (__u32)descriptor;
+	/* structures can be followed, an array cannot */
+	return (struct file *)FOLLOW_ADDRESS(struct hlist_head, (struct hlist_head *)slot, first);
 }
 
 static __always_inline struct wire_wait_site classify_socket(struct file *file, int syscall)

@@ -46,6 +46,11 @@ struct file {
 	void *private_data;
 };
 
+/* A pointer and nothing else: what reads a pointer in an array. */
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
