@@ -7,13 +7,13 @@
 #include "base/text.h"
 
 /* As below, where the buffer has room: most of what a row takes. */
-static char *put_key(char *at, bool comma, const char *key)
+static char *put_key(char *at, bool comma, const char *key, size_t length)
 {
-	if (comma)
-		*at++ = ',';
+	*at = ',';
+	at += comma;
 	*at++ = '"';
-	while (*key)
-		*at++ = *key++;
+	memcpy(at, key, length);
+	at += length;
 	*at++ = '"';
 	*at++ = ':';
 	return at;
@@ -21,10 +21,11 @@ static char *put_key(char *at, bool comma, const char *key)
 
 static void before_value(struct json *json, const char *key)
 {
-	char *at = key ? output_room(json->out, strlen(key) + 4) : NULL;
+	size_t length = key ? strlen(key) : 0;
+	char *at = key ? output_room(json->out, length + 4) : NULL;
 
 	if (at) {
-		json->out->used += (size_t)(put_key(at, json->comma, key) - at);
+		json->out->used += (size_t)(put_key(at, json->comma, key, length) - at);
 		json->comma = true;
 		return;
 	}

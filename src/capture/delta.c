@@ -64,11 +64,21 @@ static uint64_t start_of(const struct family *family, const void *record)
 	return start_ns;
 }
 
-static int keep(struct delta_snapshot *snapshot, const struct family *family, const void *record)
+/* Where the next record is kept; NULL: no memory. */
+static void *next_item(struct delta_snapshot *snapshot, const struct family *family)
 {
 	if (array_reserve(&snapshot->bytes, &snapshot->room, snapshot->count + 1, family->size) < 0)
+		return NULL;
+	return item(snapshot, family, snapshot->count++);
+}
+
+static int keep(struct delta_snapshot *snapshot, const struct family *family, const void *record)
+{
+	void *into = next_item(snapshot, family);
+
+	if (!into)
 		return -ENOMEM;
-	memcpy(item(snapshot, family, snapshot->count++), record, family->size);
+	memcpy(into, record, family->size);
 	return 0;
 }
 
@@ -178,10 +188,10 @@ static int undo(struct delta *delta, const struct wire_header *from, int number,
 
 	if (index >= previous->count)
 		return -EBADMSG;
-	if (keep(present, &same, from) < 0)
+	sum = next_item(present, &same);
+	if (!sum)
 		return -ENOMEM;
 	b = item(previous, &same, index);
-	sum = item(present, &same, present->count - 1);
 	for (size_t i = 0; i < same.size / sizeof(__u64); i++)
 		sum[i] = a[i] + b[i];
 	header = (struct wire_header *)(void *)sum;

@@ -116,6 +116,17 @@ static void difference_ns(uint64_t into[WIRE_STATES], const struct wire_thread *
 		losses->clamped++;
 }
 
+static void fill_latency(struct row *row, const struct wire_totals *now,
+			 const struct wire_totals *before)
+{
+	/* of most threads, which did not run; max is of a wait before */
+	if (!memcmp(now->latency, before->latency, sizeof(now->latency)))
+		return;
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
+		row->latency[i] = now->latency[i] - before->latency[i];
+	row->latency_max_ns = now->latency_max_ns;
+}
+
 static void fill_counts(struct row *row, const struct wire_thread *now,
 			const struct wire_thread *before)
 {
@@ -128,12 +139,7 @@ static void fill_counts(struct row *row, const struct wire_thread *now,
 	row->woken = (uint32_t)(a->woken - b->woken);
 	row->preempted = (uint32_t)(a->preempted - b->preempted);
 	row->throttled = (uint32_t)(a->throttled - b->throttled);
-	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
-		row->latency[i] = a->latency[i] - b->latency[i];
-		/* without a wait in this interval, max is of one before */
-		if (row->latency[i])
-			row->latency_max_ns = a->latency_max_ns;
-	}
+	fill_latency(row, a, b);
 	if (now->where.state == WIRE_RUNNABLE && now->end_ns - now->since_ns > row->latency_max_ns)
 		row->latency_max_ns = now->end_ns - now->since_ns;
 }
