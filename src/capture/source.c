@@ -366,7 +366,7 @@ static void add_machine(struct source *source, struct wire_interval *interval)
 	interval->machine_stolen_ns = passed.stolen_ns;
 }
 
-int source_end(struct source *source, struct error *error)
+int source_end(struct source *source, uint64_t missing, struct error *error)
 {
 	uint64_t instant_ns = source->instant_ns;
 	struct wire_interval interval = {
@@ -390,7 +390,7 @@ int source_end(struct source *source, struct error *error)
 	if (source->taskstats)
 		interval.losses.exits += taskstats_lost(source->taskstats);
 	if (source->final)
-		interval.losses.exits += source_leaving(source);
+		interval.losses.exits += source_leaving(source) + missing;
 	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
 	source->last_ns = instant_ns;
 	result = sink_send(source->sink, &interval.header);

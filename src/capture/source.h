@@ -43,10 +43,10 @@ void source_close(struct source *source);
  * records of those that ended (also later than the instant); end the WIRE_INTERVAL since the
  * snapshot before. In between source_await(), while threads are missing that were there before:
  * they are about to end, and have not sent their totals yet. `final`: it is the last one, so those
- * that are leaving are waited for, too.
+ * that are leaving are waited for, too, and those that are `missing` all the same are lost.
  */
 int source_begin(struct source *source, bool final, struct error *error) must_check;
-int source_end(struct source *source, struct error *error) must_check;
+int source_end(struct source *source, uint64_t missing, struct error *error) must_check;
 
 /*
  * Waits until threads have ended, at most `timeout_ms`, and sends their records. 1: there may be

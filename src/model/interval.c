@@ -210,8 +210,11 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	return 0;
 }
 
-/* Threads that ended up to `end_ns`; later ones wait for the next interval. */
-static int add_ended(struct intervals *intervals, uint64_t end_ns)
+/*
+ * Threads that ended up to `end_ns`; later ones wait for the next interval. After the last there is
+ * none: what was on its way to the end, and so was not met by the snapshot, is in this one.
+ */
+static int add_ended(struct intervals *intervals, uint64_t end_ns, bool final)
 {
 	struct records *ended = &intervals->ended;
 	size_t kept = 0;
@@ -219,7 +222,8 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns)
 	for (size_t i = 0; i < ended->count; i++) {
 		const struct wire_thread *thread = &ended->items[i];
 
-		if (thread->end_ns > end_ns) {
+		if (thread->end_ns > end_ns &&
+		    (!final || records_find(&intervals->now, thread->tid, thread->start_ns))) {
 			ended->items[kept++] = *thread;
 			continue;
 		}
@@ -321,7 +325,7 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->reason_count = intervals->reason_count;
 	intervals->reasons_told = true;
 	current->row_count = 0;
-	result = add_ended(intervals, record->end_ns);
+	result = add_ended(intervals, record->end_ns, record->final);
 	intervals->guess = 0;
 	for (size_t i = 0; result >= 0 && intervals->have_baseline && i < intervals->now.count; i++)
 		result = add_row(intervals, &intervals->now.items[i]);

@@ -291,3 +291,16 @@ def test_ten_thousand_threads_in_a_second(watch):
         if row["exited"]
     }
     assert len(ended) == len(starts) == STORM + 1
+
+
+def test_what_dies_without_a_cpu_is_in_the_last_interval(watch):
+    """A thread leaves the process table before it leaves its CPU; on a busy machine it may lose that in between for long."""
+    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4 * os.cpu_count())]
+    try:
+        threads, own, intervals = watch("two-spinners")
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    missing = [figures["name"] for figures in own if own_edges_ns(figures, threads[figures["tid"]]) < -EDGES_NS]
+    assert len(missing) <= lost(intervals), (missing, lost(intervals))

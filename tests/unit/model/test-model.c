@@ -36,13 +36,20 @@ static struct interval *feed(struct intervals *intervals, const void *record)
 	return interval;
 }
 
-static struct interval *close_at(struct intervals *intervals, uint64_t start, uint64_t end)
+static struct interval *close_with(struct intervals *intervals, uint64_t start, uint64_t end,
+				   bool final)
 {
 	struct wire_interval record = {.header = {sizeof(record), WIRE_INTERVAL, 0, end},
 				       .start_ns = start,
-				       .end_ns = end};
+				       .end_ns = end,
+				       .final = final};
 
 	return feed(intervals, &record);
+}
+
+static struct interval *close_at(struct intervals *intervals, uint64_t start, uint64_t end)
+{
+	return close_with(intervals, start, end, false);
 }
 
 static uint64_t sum(const struct row *row)
@@ -122,6 +129,35 @@ CASE(an_end_after_the_snapshot_belongs_to_the_next_interval)
 	assert_int_equal(interval->row_count, 1);
 	assert_true(interval->rows[0].exited);
 	assert_int_equal(interval->rows[0].observed_ns, 100);
+	intervals_free(intervals);
+}
+
+CASE(after_the_last_snapshot_an_end_belongs_to_it)
+{
+	struct intervals *intervals = intervals_new();
+	struct wire_thread first[] = {thread(8, 500, 1000, WIRE_SLEEP),
+				      thread(9, 500, 1000, WIRE_SLEEP)};
+	struct wire_thread met = thread(8, 500, 2000, WIRE_SLEEP);
+	struct wire_thread ended[] = {thread(8, 500, 2100, WIRE_SLEEP),
+				      thread(9, 500, 2100, WIRE_SLEEP)};
+	struct interval *interval;
+
+	for (int i = 0; i < 2; i++)
+		feed(intervals, &first[i]);
+	close_at(intervals, 1000, 1000);
+	feed(intervals, &met);
+	for (int i = 0; i < 2; i++) {
+		ended[i].header.kind = WIRE_EXIT;
+		feed(intervals, &ended[i]);
+	}
+	assert_int_equal(intervals_missing(intervals), 0);
+	interval = close_with(intervals, 1000, 2000, true);
+	/* the one that the snapshot did not meet, and the other once */
+	assert_int_equal(interval->row_count, 2);
+	assert_int_equal(interval->rows[0].tid, 9);
+	assert_int_equal(interval->rows[0].observed_ns, 1100);
+	assert_int_equal(interval->rows[1].tid, 8);
+	assert_int_equal(interval->rows[1].observed_ns, 1000);
 	intervals_free(intervals);
 }
 
@@ -419,6 +455,7 @@ int main(void)
 		cmocka_unit_test(a_born_thread_counts_from_its_birth),
 		cmocka_unit_test(a_thread_that_lived_between_two_snapshots_is_reported),
 		cmocka_unit_test(an_end_after_the_snapshot_belongs_to_the_next_interval),
+		cmocka_unit_test(after_the_last_snapshot_an_end_belongs_to_it),
 		cmocka_unit_test(two_threads_with_one_identity_both_end),
 		cmocka_unit_test(a_record_sent_twice_is_one_row),
 		cmocka_unit_test(a_reused_tid_is_another_thread),
