@@ -53,29 +53,32 @@ int loop_add(struct loop *loop, int fd, loop_callback callback, void *data, stru
 	return add(loop, fd, false, callback, data, error);
 }
 
-static void set_timer(int fd, uint64_t period_ns)
+static struct timespec timespec_of(uint64_t ns)
 {
-	struct itimerspec spec = {
-		.it_value = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
-		.it_interval = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
-	};
+	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+}
 
-	timerfd_settime(fd, 0, &spec, NULL);
+static void set_timer(int fd, uint64_t since_ns, uint64_t period_ns)
+{
+	struct itimerspec spec = {.it_value = timespec_of(since_ns + period_ns),
+				  .it_interval = timespec_of(period_ns)};
+
+	timerfd_settime(fd, since_ns ? TFD_TIMER_ABSTIME : 0, &spec, NULL);
 }
 
 void loop_change_timer(struct loop *loop, uint64_t period_ns)
 {
 	if (loop->timer)
-		set_timer(loop->timer, period_ns);
+		set_timer(loop->timer, 0, period_ns);
 }
 
-int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback, void *data,
-		   struct error *error)
+int loop_add_timer(struct loop *loop, uint64_t since_ns, uint64_t period_ns, loop_callback callback,
+		   void *data, struct error *error)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
 	if (fd >= 0)
-		set_timer(fd, period_ns);
+		set_timer(fd, since_ns, period_ns);
 	if (fd >= 0 && !loop->timer)
 		loop->timer = fd;
 	return add(loop, fd, true, callback, data, error);

@@ -39,14 +39,17 @@ void loop_release(struct loop *loop);
 int loop_add(struct loop *loop, int fd, loop_callback callback, void *data,
 	     struct error *error) must_check;
 
-/* Every `period_ns` from now on, on the beat: a late call does not shift the next ones. */
-int loop_add_timer(struct loop *loop, uint64_t period_ns, loop_callback callback, void *data,
-		   struct error *error) must_check;
+/*
+ * Every `period_ns` after `since_ns` (CLOCK_MONOTONIC; 0: now), on the beat: a late call does not
+ * shift the next ones.
+ */
+int loop_add_timer(struct loop *loop, uint64_t since_ns, uint64_t period_ns, loop_callback callback,
+		   void *data, struct error *error) must_check;
 
-/* Blocks the signals for the process and hears them here. */
-/* Another period for the timer that was added first. */
+/* Another period for the timer that was added first, from now on. */
 void loop_change_timer(struct loop *loop, uint64_t period_ns);
 
+/* Blocks the signals for the process and hears them here. */
 int loop_add_signals(struct loop *loop, const int *signals, unsigned int count,
 		     loop_callback callback, void *data, struct error *error) must_check;
 

@@ -363,6 +363,11 @@ static void add_machine(struct source *source, struct wire_interval *interval)
 	    !machine_time_since(&passed, &before, &source->machine))
 		return;
 	interval->machine_busy_ns = passed.busy_ns;
+uint64_t source_instant_ns(const struct source *source)
+{
+	return source->instant_ns;
+}
+
 	interval->machine_stolen_ns = passed.stolen_ns;
 }
 

@@ -54,6 +54,9 @@ int source_end(struct source *source, uint64_t missing, struct error *error) mus
  */
 int source_await(struct source *source, int timeout_ms, struct error *error) must_check;
 
+/* Of the last snapshot, CLOCK_MONOTONIC. */
+uint64_t source_instant_ns(const struct source *source);
+
 /*
  * Threads that no snapshot has met, neither this one, and whose end has not been reported: born
  * since the one before, and on their way to the end. After source_end() of the last one they are

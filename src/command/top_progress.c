@@ -32,7 +32,7 @@ int top_progress_begin(struct top_progress *progress, struct watch *watch, struc
 	/* a command has the terminal */
 	if (!progress->shown || watch->options->command || progress->interval_ns < SOME_NS)
 		return 0;
-	return loop_add_timer(&watch->loop, NS_PER_S, on_second, progress, error);
+	return loop_add_timer(&watch->loop, 0, NS_PER_S, on_second, progress, error);
 }
 
 static void clear(struct top_progress *progress)

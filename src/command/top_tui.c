@@ -242,7 +242,7 @@ static int run_replay(struct top_tui *tui, const struct top_options *options, st
 		interval_ns = tui->shown.about->session.interval_ns;
 	if (interval_ns < NS_PER_MS)
 		interval_ns = options->watch.interval_ns;
-	result = loop_add_timer(tui->tui.loop, interval_ns, on_tick, tui, error);
+	result = loop_add_timer(tui->tui.loop, 0, interval_ns, on_tick, tui, error);
 	if (result >= 0)
 		result = loop_add_signals(tui->tui.loop, signals, ARRAY_SIZE(signals), on_end, tui,
 					  error);

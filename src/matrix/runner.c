@@ -224,7 +224,7 @@ static int run_cells(struct runner *runner, struct error *error)
 		result = loop_add_signals(&runner->loop, signals, ARRAY_SIZE(signals), take_signal,
 					  runner, error);
 	if (result >= 0)
-		result = loop_add_timer(&runner->loop, TICK_NS, take_tick, runner, error);
+		result = loop_add_timer(&runner->loop, 0, TICK_NS, take_tick, runner, error);
 	if (result >= 0)
 		result = fill(runner, error);
 	if (result >= 0)

@@ -63,6 +63,9 @@ static int on_interval(void *data, struct error *error)
 
 	if (watch->options->count && watch->shown + 1 >= watch->options->count)
 		watch->loop.stop = true;
+	/* the last one, of which another timer is about to say the same */
+	if (watch->end_ns && clock_monotonic_ns() >= watch->end_ns)
+		watch->loop.stop = true;
 	return snapshot(watch, watch->loop.stop, error);
 }
 
@@ -143,15 +146,19 @@ static int add_sources(struct watch *watch, struct error *error)
 	return result;
 }
 
+/* From the baseline on, which may have taken a while. */
 static int add_timers(struct watch *watch, struct error *error)
 {
 	const struct watch_options *options = watch->options;
-	int result = loop_add_timer(&watch->loop, options->interval_ns, on_interval, watch, error);
+	uint64_t start_ns = source_instant_ns(watch->source);
+	int result = loop_add_timer(&watch->loop, start_ns, options->interval_ns, on_interval,
+				    watch, error);
 
 	/* a duration need not be a multiple of the interval */
-	if (result >= 0 && options->duration_ns)
-		result = loop_add_timer(&watch->loop, options->duration_ns, on_end, watch, error);
-	return result;
+	if (result < 0 || !options->duration_ns)
+		return result;
+	watch->end_ns = start_ns + options->duration_ns;
+	return loop_add_timer(&watch->loop, start_ns, options->duration_ns, on_end, watch, error);
 }
 
 /* The command exists when the source begins, and waits until it is watched. */

@@ -32,6 +32,7 @@ struct watch {
 	struct source *source;
 	struct intervals *intervals;
 	uint64_t shown;		 /* intervals */
+	uint64_t end_ns;	 /* CLOCK_MONOTONIC; 0: none is set */
 	bool interrupted;	 /* once already */
 	struct error sink_error; /* of the audience or the recorder */
 };

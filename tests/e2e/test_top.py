@@ -470,3 +470,9 @@ def test_storm_of_threads_leaves_no_memory_behind():
     assert own[-1] < max(own[:2]) + 8 * 1024, own
     assert own[-1] < 64 * 1024, own
     assert kernel[-1] <= kernel[0] + 15 * 1024, kernel
+
+
+def test_a_duration_of_one_interval_is_one_interval():
+    """And it begins with the baseline, however long that took."""
+    intervals, _ = parse(run("top", "-d", "400ms", "-i", "400ms", "--format", "json").stdout)
+    assert len(intervals) == 1 and intervals[0]["final"] and intervals[0]["duration_ns"] >= 400_000_000

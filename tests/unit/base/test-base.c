@@ -402,7 +402,8 @@ CASE(loop_calls_a_timer_until_stopped)
 	struct error error = {""};
 
 	assert_int_equal(loop_init(&test.loop, &error), 0);
-	assert_int_equal(loop_add_timer(&test.loop, NS_PER_MS, count_and_stop, &test, &error), 0);
+	assert_int_equal(loop_add_timer(&test.loop, 0, NS_PER_MS, count_and_stop, &test, &error),
+			 0);
 	assert_int_equal(loop_run(&test.loop, &error), 0);
 	assert_int_equal(test.calls, 3);
 	loop_release(&test.loop);
