@@ -28,12 +28,15 @@ struct source {
 	struct taskstats_link *taskstats;
 	bool delays_of_all;
 	uint32_t delays_pid; /* else of this process; 0 = none */
-	struct identity {
+	/* threads of this snapshot, those that live before those that have ended */
+	struct delays_of {
 		uint64_t start_ns;
 		uint32_t tid;
-	} * asked; /* threads of this snapshot to ask about */
-	uint32_t *asked_tids;
-	size_t asked_count, asked_room, asked_tid_room, asked_next;
+		bool has_ended;
+	} * asked;
+	size_t asked_count, asked_room;
+	uint32_t *asked_tids; /* of those that live: the questions */
+	size_t asked_tid_room;
 	bool delays_counted;
 };
 
@@ -63,54 +66,87 @@ static int announce_cgroup(struct source *source, uint64_t id, uint32_t tid)
 
 static int note_thread(struct source *source, const struct wire_thread *thread)
 {
-	if (!source->taskstats || (!source->delays_of_all && thread->pid != source->delays_pid))
+	/* uncounted there is only the wait for a CPU, which BPF has measured */
+	if (!source->taskstats || !source->delays_counted ||
+	    (!source->delays_of_all && thread->pid != source->delays_pid))
 		return 0;
 	if (array_reserve(&source->asked, &source->asked_room, source->asked_count + 1,
-			  sizeof(*source->asked)) < 0 ||
-	    array_reserve(&source->asked_tids, &source->asked_tid_room, source->asked_count + 1,
-			  sizeof(*source->asked_tids)) < 0)
+			  sizeof(*source->asked)) < 0)
 		return -ENOMEM;
-	source->asked[source->asked_count] = (struct identity){thread->start_ns, thread->tid};
-	source->asked_tids[source->asked_count++] = thread->tid;
+	source->asked[source->asked_count++] =
+		(struct delays_of){.start_ns = thread->start_ns,
+				   .tid = thread->tid,
+				   .has_ended = thread->header.kind == WIRE_EXIT};
 	return 0;
 }
 
-/* Answers come in the order of the questions, some left out. Exits in any. */
-static int send_delays(void *data, const struct taskstats_reading *reading)
+static int in_order(const void *left, const void *right)
 {
-	struct source *source = data;
+	const struct delays_of *a = left, *b = right;
+
+	if (a->has_ended != b->has_ended)
+		return a->has_ended ? 1 : -1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static const struct delays_of *find_asked(const struct source *source, uint32_t tid, bool has_ended)
+{
+	const struct delays_of key = {.tid = tid, .has_ended = has_ended};
+
+	if (!source->asked_count)
+		return NULL;
+	return bsearch(&key, source->asked, source->asked_count, sizeof(key), in_order);
+}
+
+static int send_delays(struct source *source, const struct delays_of *who,
+		       const struct taskstats_reading *reading)
+{
 	struct wire_delays delays = reading->delays;
 
-	for (size_t i = 0; i < source->asked_count; i++) {
-		/* begins where the last answer was found */
-		const struct identity *who =
-			&source->asked[(source->asked_next + i) % source->asked_count];
+	if (!who)
+		return 0;
+	delays.header = (struct wire_header){
+		.size = sizeof(delays), .kind = WIRE_DELAYS, .time_ns = source->instant_ns};
+	delays.start_ns = who->start_ns;
+	return sink_send(source->sink, &delays.header);
+}
 
-		if (who->tid != reading->tid)
-			continue;
-		source->asked_next = (source->asked_next + i + 1) % source->asked_count;
-		delays.header = (struct wire_header){
-			.size = sizeof(delays), .kind = WIRE_DELAYS, .time_ns = source->instant_ns};
-		delays.start_ns = who->start_ns;
-		if (!source->delays_counted)
-			delays.measured &= 1U << WIRE_DELAY_CPU;
-		return sink_send(source->sink, &delays.header);
-	}
-	return 0;
+static int take_answer(void *data, const struct taskstats_reading *reading)
+{
+	struct source *source = data;
+
+	return send_delays(source, find_asked(source, reading->tid, false), reading);
+}
+
+/* Of any thread of the machine, most of them not ours; or of one that has ended since we asked. */
+static int take_exit(void *data, const struct taskstats_reading *reading)
+{
+	struct source *source = data;
+	const struct delays_of *who = find_asked(source, reading->tid, true);
+
+	return send_delays(source, who ? who : find_asked(source, reading->tid, false), reading);
 }
 
 static int read_delays(struct source *source, struct error *error)
 {
+	size_t living = 0;
 	int result;
 
 	if (!source->taskstats)
 		return 0;
-	source->asked_next = 0;
-	result = taskstats_read(source->taskstats, source->asked_tids, source->asked_count,
-				send_delays, source, error);
+	if (source->asked_count)
+		qsort(source->asked, source->asked_count, sizeof(*source->asked), in_order);
+	if (array_reserve(&source->asked_tids, &source->asked_tid_room, source->asked_count,
+			  sizeof(*source->asked_tids)) < 0)
+		return -ENOMEM;
+	for (; living < source->asked_count && !source->asked[living].has_ended; living++)
+		source->asked_tids[living] = source->asked[living].tid;
+	result = taskstats_read(source->taskstats, source->asked_tids, living, take_answer, source,
+				error);
 	if (result >= 0)
-		result = taskstats_exits(source->taskstats, send_delays, source);
+		result = taskstats_exits(source->taskstats, take_exit, source);
 	source->asked_count = 0;
+	source->delays_counted = taskstats_delays_counted(); /* it may be turned on at any time */
 	return result;
 }
 
@@ -248,8 +284,8 @@ static int open_delays(struct source *source, const struct targets *targets,
 	if (result >= 0 && !source->delays_counted &&
 	    (source->taskstats || session->flags & WIRE_SESSION_DELAYS))
 		result = sink_missing(sink, "delayacct",
-				      "kernel.task_delayacct is 0, so only `cpu` is counted; for "
-				      "what is started after it: sysctl kernel.task_delayacct=1");
+				      "kernel.task_delayacct is 0; for what is started after it: "
+				      "sysctl kernel.task_delayacct=1");
 	return result;
 }
 
@@ -327,6 +363,11 @@ int source_begin(struct source *source, bool final, struct error *error)
 	return result;
 }
 
+uint64_t source_instant_ns(const struct source *source)
+{
+	return source->instant_ns;
+}
+
 int source_await(struct source *source, int timeout_ms, struct error *error)
 {
 	if (!source->ops->await)
@@ -363,11 +404,6 @@ static void add_machine(struct source *source, struct wire_interval *interval)
 	    !machine_time_since(&passed, &before, &source->machine))
 		return;
 	interval->machine_busy_ns = passed.busy_ns;
-uint64_t source_instant_ns(const struct source *source)
-{
-	return source->instant_ns;
-}
-
 	interval->machine_stolen_ns = passed.stolen_ns;
 }
 
