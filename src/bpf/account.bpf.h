@@ -36,8 +36,9 @@ struct account {
 	__u64 ran_ns; /* the kernel's count of its CPU time when its turn began; RAN_UNKNOWN */
 	struct turn turn;
 	struct wire_wait_site
-		last_call; /* the system call it last blocked in; for restart_syscall */
-	__u32 pad;
+		last_call;   /* the system call it last blocked in; for restart_syscall */
+	__u32 is_supervised; /* by a supervisor that `filter`, its last one, asks */
+	__u64 filter;
 	struct account_state live;
 	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */

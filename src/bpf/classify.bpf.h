@@ -179,14 +179,14 @@ static __always_inline struct wire_wait_site classify_stack(struct task_struct *
 	long bytes;
 
 	if (!buffers)
-		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
+		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, 0);
 	if (ctx)
 		bytes = bpf_get_stack(ctx, buffers->frames[0], sizeof(buffers->frames[0]), 0);
 	else
 		bytes = bpf_get_task_stack(task, buffers->frames[1], sizeof(buffers->frames[1]), 0);
 	index = stack_wait_function(buffer, bytes);
 	if (index >= WAIT_FUNCTIONS)
-		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, 0);
+		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, 0);
 	return where(wait_function_at(index)->state, wait_function_at(index)->detail, 0);
 }
 
@@ -226,7 +226,7 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
 	struct file *file = descriptor_file(task, descriptor);
 
 	if (!file)
-		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 	switch (FOLLOW_ADDRESS(struct file, file, f_inode, i_mode) & S_IFMT) {
 	case S_IFIFO:
 		return where(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
@@ -239,10 +239,15 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
 	case S_IFDIR:
 		return where(WIRE_DISK, WIRE_DETAIL_DIRECTORY, syscall);
 	case S_IFREG:
-		/* since 6.16 eventfd and its like are regular files too (commit cfd86ef7e8e7) */
-		if (uninterruptible ||
-		    BPF_CORE_READ(file, f_inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC)
+		/*
+		 * Files of a disk are waited for without signals. The others bring news: of
+		 * tracefs, proc; and eventfd and its like, regular files since 6.16 (commit
+		 * cfd86ef7e8e7).
+		 */
+		if (uninterruptible)
 			return where(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
+		if (BPF_CORE_READ(file, f_inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC)
+			return where(WIRE_UNKNOWN, WIRE_DETAIL_FILE, syscall);
 		break;
 	}
 	return where(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
@@ -264,7 +269,7 @@ static __always_inline struct wire_wait_site classify_futex(__u64 operation, int
 	case FUTEX_WAIT_REQUEUE_PI:
 		return where(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
 	}
-	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
 static __always_inline struct wire_wait_site
@@ -283,11 +288,8 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_DESCRIPTOR:
 		return classify_descriptor(task, arch_argument_0(regs), syscall, uninterruptible);
 	case SYSCALL_FILE:
-		return where(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
-	case SYSCALL_OPEN:
-		if (uninterruptible)
-			return where(WIRE_DISK, WIRE_DETAIL_NONE, syscall);
-		return where(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
+	case SYSCALL_SPLICE:
+		return where(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_IPC:
 		return where(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_LOCK:
@@ -296,7 +298,7 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 		command = arch_argument_1(regs);
 		if (command == F_SETLKW || command == F_OFD_SETLKW)
 			return where(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
-		return where(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+		return where(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FUTEX:
 		return classify_futex(arch_argument_1(regs), syscall);
 	case SYSCALL_VFORK:
@@ -311,7 +313,7 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 			return last_call;
 		break;
 	}
-	return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
 /* on_rq is set, but the thread has blocked: it leaves the queue later (DELAY_DEQUEUE, 6.12 on). */
@@ -338,20 +340,27 @@ static __always_inline bool is_kernel_thread(const struct task_struct *task)
 static __always_inline struct wire_wait_site classify_kernel_thread(struct task_struct *task,
 								    unsigned int state, void *ctx)
 {
-	struct wire_wait_site found = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
+	struct wire_wait_site idle = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_KERNEL);
+	bool uninterruptible = state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
+	struct wire_wait_site found;
 
-	if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD)
-		return found;
+	/* those of io_uring wait for what a process asked them to do */
+	if (!uninterruptible && !(task->flags & PF_IO_WORKER))
+		return idle;
 	found = classify_stack(task, ctx);
-	if (!found.detail) {
-		found.state = BPF_CORE_READ_BITFIELD(task, in_iowait) ? WIRE_DISK : WIRE_SLEEP;
-		found.detail = WIRE_DETAIL_KTHREAD;
-	}
-	found.syscall = WIRE_SYSCALL_NONE;
+	found.syscall = WIRE_SYSCALL_KERNEL;
+	if (found.detail)
+		return found;
+	if (!uninterruptible)
+		return idle;
+	found.detail = WIRE_DETAIL_KTHREAD;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		found.state = WIRE_DISK;
 	return found;
 }
 
-/* Worth its microsecond in disk and page-fault waits; never asked in the frequent sleeps. */
+/* Worth its microsecond in disk, page-fault and unknown waits; never asked in the frequent sleeps.
+ */
 static __always_inline struct wire_wait_site
 classify_by_stack(struct task_struct *task, struct wire_wait_site guess, bool iowait, void *ctx)
 {
@@ -360,7 +369,10 @@ classify_by_stack(struct task_struct *task, struct wire_wait_site guess, bool io
 	if (iowait && guess.state != WIRE_DISK)
 		guess.state = WIRE_DISK;
 	if (!found.detail)
-		return guess;
+		/* a file that is no disk's, and was waited for with signals: news */
+		return guess.state == WIRE_UNKNOWN && guess.detail == WIRE_DETAIL_FILE
+			       ? where(WIRE_IDLE, WIRE_DETAIL_FILE, guess.syscall)
+			       : guess;
 	/* `fsync` or `read:file` says more than that it waits for a block; keep it */
 	if (found.state == WIRE_DISK && guess.state == WIRE_DISK &&
 	    guess.syscall != WIRE_SYSCALL_NONE && found.detail == WIRE_DETAIL_BLOCK_IO)
@@ -372,13 +384,32 @@ classify_by_stack(struct task_struct *task, struct wire_wait_site guess, bool io
 	return found;
 }
 
+#define SECCOMP_FILTERS 16 /* looked at; a container has some, each sandbox in it one more */
+
+/*
+ * Whether one of the filters, from the last one on, asks a supervisor (SECCOMP_RET_USER_NOTIF):
+ * then a thread may wait for its answer in any system call. Global as wait_function_of() is.
+ */
+__weak __attribute__((noinline)) __u32 has_supervisor(__u64 last)
+{
+	struct seccomp_filter *filter = (void *)last;
+
+	for (int i = 0; i < SECCOMP_FILTERS && filter; i++) {
+		if (BPF_CORE_READ(filter, notif))
+			return 1;
+		filter = BPF_CORE_READ(filter, prev);
+	}
+	return 0;
+}
+
 /*
  * A thread blocked in scheduler state `state`. `last_call` is where it last blocked in a system
- * call (all zeros: not known); `ctx` the context of sched_switch, where the thread is the current
- * one, or NULL.
+ * call (all zeros: not known); `is_supervised`: has_supervisor(); `ctx` the context of
+ * sched_switch, where the thread is the current one, or NULL.
  */
 static __always_inline struct wire_wait_site classify(struct task_struct *task, unsigned int state,
-						      struct wire_wait_site last_call, void *ctx)
+						      struct wire_wait_site last_call,
+						      bool is_supervised, void *ctx)
 {
 	if (state & TASK_TRACED)
 		return where(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
@@ -399,7 +430,8 @@ static __always_inline struct wire_wait_site classify(struct task_struct *task, 
 	struct wire_wait_site guess =
 		any_where(classify_syscall(task, regs, syscall, last_call, uninterruptible));
 
-	if (!uninterruptible && syscall != WIRE_SYSCALL_NONE)
+	if (!uninterruptible && !is_supervised && syscall != WIRE_SYSCALL_NONE &&
+	    guess.state != WIRE_UNKNOWN)
 		return guess;
 	return classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), ctx);
 }

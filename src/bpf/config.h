@@ -19,8 +19,8 @@ enum syscall_class {
 	SYSCALL_WAIT,	    /* waits for work: epoll_wait, poll, wait4, accept, … */
 	SYSCALL_SLEEP,	    /* timed sleep */
 	SYSCALL_DESCRIPTOR, /* first argument is a descriptor; its kind decides */
-	SYSCALL_FILE,	    /* works on files: disk when uninterruptible */
-	SYSCALL_OPEN,	    /* as FILE; interruptible only for the other end of a FIFO */
+	SYSCALL_FILE,	    /* works on files: disk when uninterruptible, else the stack decides */
+	SYSCALL_SPLICE,	    /* two descriptors: disk when uninterruptible, else the stack decides */
 	SYSCALL_IPC,	    /* message queues */
 	SYSCALL_LOCK,	    /* flock, System V semaphores */
 	SYSCALL_FCNTL,	    /* lock for the F_*SETLKW commands */
@@ -33,8 +33,8 @@ enum syscall_class {
 #define SYSCALL_TABLE_SIZE 512
 
 /*
- * A kernel function that shows why an uninterruptible thread waits: return addresses in
- * [start, end). Sorted by start; unused entries at the end have start = ~0.
+ * A kernel function that shows why a thread waits that its system call says little of: return
+ * addresses in [start, end). Sorted by start; unused entries at the end have start = ~0.
  */
 struct wait_function {
 	__u64 start;
@@ -45,7 +45,7 @@ struct wait_function {
 	__u8 pad[5];
 };
 
-#define WAIT_FUNCTIONS_LOG2 7
+#define WAIT_FUNCTIONS_LOG2 8
 #define WAIT_FUNCTIONS	    (1 << WAIT_FUNCTIONS_LOG2)
 
 /* Key of the `targets` map. */

@@ -127,6 +127,16 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 };
 
+/* kernel/seccomp.c */
+struct seccomp_filter {
+	struct seccomp_filter *prev;
+	struct notification *notif; /* a supervisor listens */
+};
+
+struct seccomp {
+	struct seccomp_filter *filter; /* the last one added */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -155,6 +165,7 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
+	struct seccomp seccomp; /* CONFIG_SECCOMP */
 	struct uprobe_task *utask;
 };
 

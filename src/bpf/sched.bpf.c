@@ -100,8 +100,15 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 					  struct account *account, unsigned int state, __u64 now_ns)
 {
-	struct wire_wait_site next = any_where(classify(task, state, account->last_call, ctx));
+	struct wire_wait_site next;
 
+	if (bpf_core_field_exists(task->seccomp) &&
+	    account->filter != (__u64)task->seccomp.filter) {
+		account->filter = (__u64)task->seccomp.filter;
+		barrier(); /* read back it is a number, which a global function takes */
+		account->is_supervised = has_supervisor(account->filter);
+	}
+	next = any_where(classify(task, state, account->last_call, account->is_supervised, ctx));
 	next = site_refine(task, account, next, now_ns);
 	if (next.syscall >= 0)
 		account->last_call = next;

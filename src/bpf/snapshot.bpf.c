@@ -34,6 +34,7 @@ static __always_inline struct wire_wait_site observe(struct task_struct *task)
 {
 	struct wire_wait_site nothing = {};
 	unsigned int state = task->__state;
+	bool is_supervised = false;
 
 	if (task->on_cpu)
 		return where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
@@ -41,7 +42,9 @@ static __always_inline struct wire_wait_site observe(struct task_struct *task)
 		return where(WIRE_RUNNABLE, WIRE_DETAIL_NEW, WIRE_SYSCALL_NONE);
 	if (!state || state & TASK_WAKING || !has_left_queue(task))
 		return where(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	return classify(task, state, nothing, NULL);
+	if (bpf_core_field_exists(task->seccomp))
+		is_supervised = has_supervisor((__u64)BPF_CORE_READ(task, seccomp.filter));
+	return classify(task, state, nothing, is_supervised, NULL);
 }
 
 /*

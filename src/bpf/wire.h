@@ -33,8 +33,8 @@ enum wire_kind {
 
 /*
  * States that the kernel side distinguishes: name, number, JSON key, column header, what it means.
- * The time on a CPU is split into user and kernel by the model. No thread is ever seen in the last
- * two: they are taken off its time on a CPU when a turn ends (bpf/turn.h).
+ * The time on a CPU is split into user and kernel by the model. No thread is ever seen in STOLEN
+ * and IRQ: they are taken off its time on a CPU when a turn ends (bpf/turn.h).
  */
 #define WIRE_WAITS(X)                                                                              \
 	X(RUNNABLE, 1, "runnable", "RUNQ", "ready, waiting for a CPU")                             \
@@ -43,11 +43,12 @@ enum wire_kind {
 	X(IPC, 4, "ipc", "IPC", "blocked on another thread through a pipe, socket or queue")       \
 	X(LOCK, 5, "lock", "LOCK", "blocked acquiring a lock")                                     \
 	X(SWAP, 6, "swap", "SWAP", "blocked bringing memory back: swap-in, reclaim, compaction")   \
-	X(SLEEP, 7, "sleep", "SLP", "in a timed sleep, or any other wait")                         \
+	X(SLEEP, 7, "sleep", "SLP", "in a timed sleep, or waiting for kernel work")                \
 	X(IDLE, 8, "idle", "IDLE", "waiting for work")                                             \
 	X(STOPPED, 9, "stopped", "STOP", "stopped by a signal, a tracer or the freezer")           \
 	X(STOLEN, 10, "stolen", "STEAL", "it had a CPU that the hypervisor took away")             \
-	X(IRQ, 11, "irq", "IRQ", "it had a CPU that served an interrupt")
+	X(IRQ, 11, "irq", "IRQ", "it had a CPU that served an interrupt")                          \
+	X(UNKNOWN, 12, "unknown", "UNKN", "blocked in what dwell does not recognize")
 
 enum wire_state {
 	WIRE_ON_CPU = 0,
@@ -94,13 +95,21 @@ enum wire_state {
 	X(COREDUMP, 49, "coredump")                                                                \
 	X(GRACE_PERIOD, 50, "rcu")                                                                 \
 	X(KERNEL_WORK, 51, "kernel-work")                                                          \
+	X(SECCOMP, 52, "seccomp")                                                                  \
+	X(LEASE, 53, "lease")                                                                      \
+	X(TIMER, 54, "timer")                                                                      \
+	X(CHILD, 55, "child")                                                                      \
+	X(QUEUE, 56, "queue")                                                                      \
+	X(FILE_LOCK, 57, "file-lock")                                                              \
+	X(SEMAPHORE, 58, "semaphore")                                                              \
 	/* stopped */                                                                              \
 	X(SIGNAL, 60, "signal")                                                                    \
 	X(TRACER, 61, "tracer")                                                                    \
 	X(FREEZER, 62, "freezer")                                                                  \
 	/* other */                                                                                \
 	X(VFORK, 70, "vfork")                                                                      \
-	X(KTHREAD, 71, "kernel thread")
+	X(KTHREAD, 71, "kernel thread")                                                            \
+	X(NOT_PERMITTED, 72, "not permitted")
 
 enum wire_detail {
 #define X(name, number, text) WIRE_DETAIL_##name = number,
@@ -112,6 +121,7 @@ enum wire_detail {
 enum {
 	WIRE_SYSCALL_NONE = -1,	  /* page fault, interrupt, or never entered user mode */
 	WIRE_SYSCALL_COMPAT = -2, /* a 32-bit call on a 64-bit kernel: other numbers, not decoded */
+	WIRE_SYSCALL_KERNEL = -3, /* a thread of the kernel's, which makes none */
 };
 
 /* What a thread does: one word, so that it is read and written whole. */

@@ -15,7 +15,6 @@
 #include "capture/cgroup.h"
 
 /* include/linux/sched.h */
-#define PF_KTHREAD 0x00200000U
 
 static int append(struct proc_threads *threads, struct proc_id id)
 {

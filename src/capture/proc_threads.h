@@ -30,6 +30,8 @@ int proc_threads_list(struct proc_threads *threads, const struct targets *target
 void proc_threads_release(struct proc_threads *threads);
 
 /* Fields of /proc/PID/task/TID/stat. */
+#define PF_KTHREAD 0x00200000U /* in proc_stat.flags; include/linux/sched.h */
+
 struct proc_stat {
 	char comm[16]; /* not terminated when 16 long */
 	char state;    /* R S D T t Z X I */

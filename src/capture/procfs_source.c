@@ -117,7 +117,7 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%lu", id.pid, descriptor);
 	length = readlink(path, link, sizeof(link) - 1);
 	if (length <= 0)
-		return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+		return place(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 	link[length] = '\0';
 	if (!strncmp(link, "pipe:", 5))
 		return place(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
@@ -155,14 +155,21 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
 		}
 		return place(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
-	case SYSCALL_FILE:
-	case SYSCALL_OPEN:
+	case SYSCALL_SLEEP:
+		return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FCNTL:
-		return place(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+		if (arguments[1] == F_SETLKW || arguments[1] == F_OFD_SETLKW)
+			return place(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
+		break;
+	case SYSCALL_FILE:
+	case SYSCALL_SPLICE:
+		break;
 	case SYSCALL_VFORK:
-		return place(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
+		if (uninterruptible)
+			return place(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
+		break;
 	}
-	return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+	return place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
 static struct wire_wait_site observe(const struct sampler *sampler, struct proc_id id,
@@ -184,14 +191,19 @@ static struct wire_wait_site observe(const struct sampler *sampler, struct proc_
 	case 't':
 		return place(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
 	case 'I':
-		return place(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_NONE);
+		return place(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_KERNEL);
+	case 'S':
+		if (stat->flags & PF_KTHREAD)
+			return place(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_KERNEL);
 	}
-	if (!read_file(id, "syscall", text, sizeof(text)) ||
-	    sscanf(text, "%ld 0x%lx 0x%lx", &syscall, &arguments[0], &arguments[1]) < 1)
-		return place(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE,
-			     WIRE_SYSCALL_NONE);
+	if (!read_file(id, "syscall", text, sizeof(text)))
+		return place(WIRE_UNKNOWN, WIRE_DETAIL_NOT_PERMITTED, WIRE_SYSCALL_NONE);
+	if (!strncmp(text, "running", 7)) /* since the look at its state */
+		return place(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	if (sscanf(text, "%ld 0x%lx 0x%lx", &syscall, &arguments[0], &arguments[1]) < 1)
+		return place(WIRE_UNKNOWN, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	if (syscall < 0)
-		return place(uninterruptible ? WIRE_DISK : WIRE_SLEEP, WIRE_DETAIL_NONE,
+		return place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,
 			     WIRE_SYSCALL_NONE);
 	return classify_call(sampler, id, syscall, arguments, uninterruptible);
 }

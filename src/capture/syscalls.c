@@ -52,11 +52,6 @@ static const struct {
 	C(DESCRIPTOR, pwritev),
 	C(DESCRIPTOR, preadv2),
 	C(DESCRIPTOR, pwritev2),
-	C(DESCRIPTOR, sendfile),
-	C(DESCRIPTOR, splice),
-	C(DESCRIPTOR, tee),
-	C(DESCRIPTOR, vmsplice),
-	C(DESCRIPTOR, copy_file_range),
 	C(DESCRIPTOR, connect),
 	C(DESCRIPTOR, recvfrom),
 	C(DESCRIPTOR, recvmsg),
@@ -66,6 +61,12 @@ static const struct {
 	C(DESCRIPTOR, sendmmsg),
 	C(DESCRIPTOR, shutdown),
 	C(DESCRIPTOR, ioctl),
+	/* two descriptors */
+	C(SPLICE, splice),
+	C(SPLICE, tee),
+	C(SPLICE, vmsplice),
+	C(SPLICE, copy_file_range),
+	C(SPLICE, sendfile),
 	/* works on files */
 	C(FILE, fsync),
 	C(FILE, fdatasync),
@@ -99,11 +100,11 @@ static const struct {
 	C(FILE, umount2),
 	C(FILE, execve),
 	C(FILE, execveat),
-	C(OPEN, openat),
-	{437, SYSCALL_OPEN}, /* openat2 */
+	C(FILE, openat),
+	{437, SYSCALL_FILE}, /* openat2 */
 #ifdef __NR_open
-	C(OPEN, open),
-	C(OPEN, creat),
+	C(FILE, open),
+	C(FILE, creat),
 	C(FILE, getdents),
 	C(FILE, unlink),
 	C(FILE, rename),

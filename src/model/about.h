@@ -17,6 +17,7 @@
 
 struct about {
 	struct wire_session session; /* all zeros until the record has come */
+	bool has_unknown;	     /* time in STATE_UNKNOWN, in some interval so far */
 	struct wire_missing missing[ABOUT_MISSING_MAX];
 	size_t missing_count;
 	struct identities cgroup_ids; /* (0, id) */
@@ -37,9 +38,14 @@ static inline bool about_measures(const struct about *about, __u8 wire_state)
 	return about->session.states & 1U << wire_state;
 }
 
-/* Stolen and interrupt time get a column only where the kernel accounts for them. */
+/*
+ * Stolen and interrupt time get a column only where the kernel accounts for them, the unknown from
+ * the first interval on that has any.
+ */
 static inline bool about_shows(const struct about *about, enum state state)
 {
+	if (state == STATE_UNKNOWN)
+		return about->has_unknown;
 	return (state != STATE_STOLEN && state != STATE_IRQ) ||
 	       about_measures(about, wire_of_state(state));
 }

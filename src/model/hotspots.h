@@ -28,7 +28,8 @@
 	X(SLEEP, "sleep", STATE_SLEEP, "it slept")                                                 \
 	X(STOPPED, "stopped", STATE_STOPPED, "a signal or a debugger stopped it")                  \
 	X(STOLEN, "stolen", STATE_STOLEN, "the hypervisor took its CPU away")                      \
-	X(IRQ, "irq", STATE_IRQ, "its CPU served interrupts")
+	X(IRQ, "irq", STATE_IRQ, "its CPU served interrupts")                                      \
+	X(UNKNOWN, "unknown", STATE_UNKNOWN, "it waited in what dwell does not recognize")
 
 enum stall_cause {
 #define X(name, key, state, help) CAUSE_##name,

@@ -205,6 +205,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	split_on_cpu(row, ns[WIRE_ON_CPU], now, before);
 	for (int i = WIRE_RUNNABLE; i < WIRE_STATES; i++)
 		row->states_ns[state_of_wait((__u8)i)] = ns[i];
+	intervals->about.has_unknown |= ns[WIRE_UNKNOWN] != 0;
 	fill_counts(row, now, before);
 	fill_delays(row, intervals, now);
 	return 0;

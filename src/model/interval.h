@@ -69,15 +69,16 @@ struct interval {
 
 /*
  * Time that the thread used or could use: on a CPU, even while others used it, or waiting for a
- * CPU, a disk, a lock or memory. Not that in which it waited for others, for work, or for time to
- * pass.
+ * CPU, a disk, a lock, memory, or what is not recognized. Not that in which it waited for others,
+ * for work, or for time to pass.
  */
 static inline uint64_t row_active_ns(const struct row *row)
 {
 	return row->states_ns[STATE_USER] + row->states_ns[STATE_KERNEL] +
 	       row->states_ns[STATE_RUNNABLE] + row->states_ns[STATE_DISK] +
 	       row->states_ns[STATE_LOCK] + row->states_ns[STATE_SWAP] +
-	       row->states_ns[STATE_STOLEN] + row->states_ns[STATE_IRQ];
+	       row->states_ns[STATE_STOLEN] + row->states_ns[STATE_IRQ] +
+	       row->states_ns[STATE_UNKNOWN];
 }
 
 static inline bool row_is_idle(const struct row *row)

@@ -29,6 +29,12 @@ static const char *detail_text(__u8 detail)
 	return text ? text : "";
 }
 
+static bool is_wait(struct wire_wait_site where)
+{
+	return (where.state >= WIRE_DISK && where.state <= WIRE_SLEEP) ||
+	       where.state == WIRE_UNKNOWN;
+}
+
 void reason_format(char *into, size_t room, struct wire_wait_site where, bool native)
 {
 	const char *detail = detail_text(where.detail);
@@ -41,8 +47,11 @@ void reason_format(char *into, size_t room, struct wire_wait_site where, bool na
 	}
 	if (where.syscall == WIRE_SYSCALL_COMPAT)
 		name = "32-bit call";
-	if (!name && where.state >= WIRE_DISK && where.state <= WIRE_SLEEP &&
-	    where.detail != WIRE_DETAIL_KTHREAD)
+	if (where.syscall == WIRE_SYSCALL_KERNEL && where.detail != WIRE_DETAIL_KTHREAD)
+		name = "kernel thread";
+	/* recordings of version 1 have no number of their own for threads of the kernel's */
+	if (!name && where.syscall == WIRE_SYSCALL_NONE && is_wait(where) &&
+	    where.detail != WIRE_DETAIL_KTHREAD && where.detail != WIRE_DETAIL_NOT_PERMITTED)
 		name = "page fault";
 	if (where.state == WIRE_ON_CPU)
 		snprintf(into, room, "%s", "");

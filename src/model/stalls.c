@@ -138,6 +138,8 @@ static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site where)
 		return CAUSE_STOLEN;
 	case WIRE_IRQ:
 		return CAUSE_IRQ;
+	case WIRE_UNKNOWN:
+		return CAUSE_UNKNOWN;
 	case WIRE_IDLE:
 		return where.state == WIRE_IDLE && where.detail == WIRE_DETAIL_NONE ? CAUSE_NET
 										    : CAUSE_IPC;

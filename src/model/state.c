@@ -8,9 +8,9 @@ const struct state_info state_info[STATES] = {
 };
 
 const enum state state_columns[] = {
-	STATE_USER,  STATE_KERNEL, STATE_RUNNABLE, STATE_STOLEN, STATE_IRQ,
-	STATE_DISK,  STATE_NET,	   STATE_IPC,	   STATE_LOCK,	 STATE_SWAP,
-	STATE_SLEEP, STATE_IDLE,   STATE_STOPPED,
+	STATE_USER,  STATE_KERNEL, STATE_RUNNABLE, STATE_STOLEN,  STATE_IRQ,
+	STATE_DISK,  STATE_NET,	   STATE_IPC,	   STATE_LOCK,	  STATE_SWAP,
+	STATE_SLEEP, STATE_IDLE,   STATE_STOPPED,  STATE_UNKNOWN,
 };
 _Static_assert(sizeof(state_columns) == STATES * sizeof(*state_columns), "a column for each state");
 

@@ -22,7 +22,8 @@
 	X(SLEEP, 0x2591 /* light shade */, 's', 246, COLOR_WHITE, A_NORMAL, A_NORMAL)              \
 	X(SWAP, 0x2573 /* crossed */, 'W', 201, COLOR_MAGENTA, A_NORMAL, A_BOLD)                   \
 	X(STOPPED, 0x25a1 /* empty square */, 'T', 255, COLOR_WHITE, A_NORMAL, A_NORMAL)           \
-	X(IRQ, 0x2551 /* two bars */, '|', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)
+	X(IRQ, 0x2551 /* two bars */, '|', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)                     \
+	X(UNKNOWN, '?', '?', 250, COLOR_WHITE, A_NORMAL, A_NORMAL)
 
 #define X(state, sign, ascii, colour, basic, attributes, basic_attributes) +1
 _Static_assert(0 STATE_LOOKS(X) == STATES, "a look for each state");

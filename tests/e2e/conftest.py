@@ -15,7 +15,7 @@ BUILD = pathlib.Path(os.environ.get("DWELL_BUILD", "build")).resolve()
 DWELL = str(BUILD / "dwell")
 WORKLOAD = str(BUILD / "tests" / "workload")
 
-STATES = ["user", "kernel", "runnable", "disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped", "stolen", "irq"]
+STATES = ["user", "kernel", "runnable", "disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped", "stolen", "irq", "unknown"]
 # null where the kernel does not account for it
 WHERE_ACCOUNTED = ["stolen", "irq"]
 

@@ -60,10 +60,10 @@ def dwell(tmp_path_factory):
     # a field: a line
     edit(tree / "src/view/fields.c", "\t{\"active\", NULL, NULL,", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{\"active\", NULL, NULL,")
     # a state: a line, its column, its look
-    interrupt = "\tX(IRQ, 11, \"irq\", \"IRQ\", \"it had a CPU that served an interrupt\")"
-    edit(tree / "src/bpf/wire.h", interrupt, interrupt + " \\\n\tX(DREAM, 12, \"dream\", \"DREAM\", \"of a test\")")
-    edit(tree / "src/model/state.c", "STATE_IDLE,   STATE_STOPPED,", "STATE_IDLE,   STATE_STOPPED, STATE_DREAM,")
-    look = "\tX(IRQ, 0x2551 /* two bars */, '|', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)"
+    last = "\tX(UNKNOWN, 12, \"unknown\", \"UNKN\", \"blocked in what dwell does not recognize\")"
+    edit(tree / "src/bpf/wire.h", last, last + " \\\n\tX(DREAM, 13, \"dream\", \"DREAM\", \"of a test\")")
+    edit(tree / "src/model/state.c", "STATE_UNKNOWN,", "STATE_UNKNOWN, STATE_DREAM,")
+    look = "\tX(UNKNOWN, '?', '?', 250, COLOR_WHITE, A_NORMAL, A_NORMAL)"
     edit(tree / "src/tui/state_looks.h", look, look + " \\\n\tX(DREAM, 0x25cb, 'o', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)")
     # a type of work: a file, and a word
     (tree / "src/load/work/three_steps.c").write_text(TYPE)

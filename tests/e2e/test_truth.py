@@ -13,7 +13,7 @@ from verdicts import Window, inconclusive
 
 pytestmark = pytest.mark.measures
 
-WAITS = ["disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped"]
+WAITS = ["disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped", "unknown"]
 BOUND = 0.01  # of wall time
 EACH_NS = 4_000  # as in test_load_observe.py
 # What a thread does before it starts and after it has stopped to measure itself.
@@ -144,6 +144,18 @@ def test_states_of_files(watch, scenario, disk_path):
     threads, own, intervals = watch(scenario, disk_path / "data")
     compare(threads, own, each_ns=EACH_NS)
     assert lost(intervals) == 0
+
+
+@repeated
+def test_waits_that_a_call_says_little_of(watch):
+    """What two descriptors, a supervisor, a lease, a fault in the middle of a call wait for: the kernel's stack says it."""
+    threads, own, _ = watch("rare")
+    compare(threads, own)
+    if not EMULATED_EDGES_NS:
+        assert len(own) == 17, [figures["name"] for figures in own]
+    worker = next((thread for thread in threads.values() if thread["name"].startswith("iou-wrk-")), None)
+    if any(figures["name"] == "io-uring" for figures in own):
+        assert worker["states"]["ipc"] > 0.99 * sum(worker["states"].values()), worker
 
 
 @pytest.fixture

@@ -125,7 +125,8 @@ CASE(json_is_the_contract)
 		"\"observed_ns\":1000000,\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":"
 		"0,"
 		"\"disk\":750000,\"net\":0,\"ipc\":0,\"lock\":0,\"swap\":0,\"sleep\":0,\"idle\":0,"
-		"\"stopped\":0,\"stolen\":0,\"irq\":0},\"state\":\"disk\",\"reason\":\"read\",\"in_"
+		"\"stopped\":0,\"stolen\":0,\"irq\":0,\"unknown\":0},\"state\":\"disk\",\"reason\":"
+		"\"read\",\"in_"
 		"state_ns\":2000000,"
 		"\"switches\":{\"voluntary\":212,\"involuntary\":0},\"wakeups\":209,"
 		"\"migrations\":0,\"runnable\":{\"count\":100,\"max_ns\":90000,\"p50_ns\":1536,"
@@ -257,7 +258,7 @@ CASE(table_shows_what_was_stolen)
 	assert_null(strstr(text, "stolen"));
 	assert_non_null(strstr(text, " RUNQ DISK"));
 	text = shown_interval(&format_json, BY_THREAD, &interval);
-	assert_non_null(strstr(text, "\"stolen\":null,\"irq\":null}"));
+	assert_non_null(strstr(text, "\"stolen\":null,\"irq\":null,"));
 	assert_non_null(strstr(text, "\"machine_stolen_ns\":null"));
 	about->session.states = ~0U;
 }
