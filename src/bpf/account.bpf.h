@@ -43,6 +43,7 @@ struct account {
 	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
+	__u64 asked_count;    /* how often for that */
 	/* the kernel's own counts at origin_ns */
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;

@@ -35,6 +35,11 @@ static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 	return regs->si;
 }
 
+static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
+{
+	return regs->dx;
+}
+
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {
 	return (struct site_frame){.address = regs->ip, .stack = regs->sp, .frame = regs->bp};
@@ -62,6 +67,11 @@ static __always_inline __u64 arch_argument_0(const struct pt_regs *regs)
 static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 {
 	return regs->regs[1];
+}
+
+static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
+{
+	return regs->regs[2];
 }
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)

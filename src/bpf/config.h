@@ -85,6 +85,9 @@ enum site_verdict {
 	SITE_LOCK,	/* acquires a lock */
 	SITE_CONDITION, /* waits for work: a condition variable, a parked thread */
 	SITE_CALLER,	/* a wrapper: who called it decides */
+	SITE_UNNAMED,	/* nothing on the way has a name: the value it waits with may decide */
+	SITE_OPAQUE,	/* and that says nothing either */
+	SITE_VERDICTS,
 };
 
 struct site_key {
@@ -115,14 +118,41 @@ struct site_frame {
 /* A question from the hooks, in the ring between records; never stored. */
 #define SITE_QUESTION 0x8001 /* as wire_header.kind */
 
+/* What a thread waits for, beside where. */
+struct site_futex {
+	__u64 address;
+	__u32 value; /* that it is expected to have */
+	__u32 is_bitset;
+};
+
 struct site_question {
 	struct wire_header header;
 	struct site_key key;	 /* `address`: first that was not known */
 	struct site_frame frame; /* there */
+	struct site_futex futex;
 	__u64 since_ns;
 	__u32 tid;
 	__u32 pad;
 };
+
+/*
+ * What a futex itself says where no name does; `before` is the word in front of it. With
+ * FUTEX_WAIT, 2 is a contended lock of glibc, Go and others (Drepper, "Futexes Are Tricky"), 0 a
+ * semaphore or a note. With FUTEX_WAIT_BITSET, condition variables of Rust wait for a counter,
+ * those of glibc for 0: but small values may be a lock's too (Rust's Mutex 2, Once 3 or 5, glibc's
+ * rwlock 1 to 3), the uppermost bits are those of Rust's RwLock or of a parked thread, and writers
+ * of the RwLock wait for a counter behind such a word.
+ */
+static inline enum site_verdict site_of_futex(const struct site_futex *futex, __u32 before)
+{
+	__u32 value = futex->value, upper = 3U << 30;
+
+	if (!futex->is_bitset)
+		return value == 0 ? SITE_CONDITION : value == 2 ? SITE_LOCK : SITE_OPAQUE;
+	if (value & upper || before & upper || (value && value <= 5 && value != 4))
+		return SITE_OPAQUE;
+	return SITE_CONDITION;
+}
 
 /* For the wait that `tid` began at since_ns, by tid. */
 struct site_answer {
@@ -133,7 +163,7 @@ struct site_answer {
 
 #define MAX_SITES	 65536
 #define MAX_SITE_ANSWERS 16384
-#define SITE_CALLERS	 5 /* wrappers looked through, at most */
+#define SITE_CALLERS	 8 /* wrappers looked through, at most */
 
 /*
  * Spans: what a worker of an async runtime does between two points where it could have yielded. A

@@ -45,6 +45,7 @@ volatile __u64 told_ns __weak = 0;
 struct site_walk {
 	struct site_key key;
 	struct site_frame frame;
+	struct site_futex futex;
 };
 
 /*
@@ -74,22 +75,32 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 			walk->frame.address = walk->frame.link;
 		else if (bpf_probe_read_user(&walk->frame.address, sizeof(walk->frame.address),
 					     (void *)(cfa + (__s64)site->return_offset)))
-			return SITE_OPERATION;
+			return SITE_UNNAMED;
 		walk->frame.address &= code_address_mask;
 		if (site->frame_offset) {
 			if (bpf_probe_read_user(&frame, sizeof(frame),
 						(void *)(cfa + (__s64)site->frame_offset)))
-				return SITE_OPERATION;
+				return SITE_UNNAMED;
 			walk->frame.frame = frame;
 		}
 		walk->frame.stack = cfa;
 	}
-	return SITE_OPERATION;
+	return SITE_UNNAMED;
 }
 
 static __always_inline bool is_futex_wait(struct wire_wait_site where)
 {
 	return where.detail == WIRE_DETAIL_FUTEX_LOCK || where.detail == WIRE_DETAIL_FUTEX_COND;
+}
+
+/* Of the current thread. */
+static __always_inline __u32 site_by_futex(const struct site_futex *futex)
+{
+	__u32 before = 0;
+
+	if (bpf_probe_read_user(&before, sizeof(before), (void *)(futex->address - 4)))
+		before = 0; /* nothing is mapped there */
+	return site_of_futex(futex, before);
 }
 
 static __always_inline struct wire_wait_site site_where(struct wire_wait_site guess, __u32 verdict)
@@ -98,34 +109,44 @@ static __always_inline struct wire_wait_site site_where(struct wire_wait_site gu
 		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
 	if (verdict == SITE_CONDITION)
 		return where(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, guess.syscall);
+	if (verdict == SITE_OPAQUE)
+		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, guess.syscall);
 	return guess;
 }
 
 static __always_inline struct site_walk site_walk_begin(struct task_struct *task,
-							const struct account *account)
+							const struct account *account,
+							struct wire_wait_site guess)
 {
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct site_walk walk = {
 		.key = {.process_start_ns = account->process_start_ns,
 			.pid = pid_of(task),
 			.exec_id = task->self_exec_id},
-		.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)),
+		.frame = arch_user_frame(regs),
+		.futex = {.address = arch_argument_0(regs),
+			  .value = (__u32)arch_argument_2(regs),
+			  .is_bitset = guess.detail == WIRE_DETAIL_FUTEX_COND},
 	};
 
 	return walk;
 }
 
-/* Once a thread and snapshot: a site that cannot be explained costs little. */
+/* Some times a thread and snapshot: a site that cannot be explained costs little. */
+#define SITE_QUESTIONS 8
+
 static __always_inline void site_ask(struct task_struct *task, struct account *account,
 				     const struct site_walk *walk, __u64 since_ns)
 {
 	struct site_question *question;
 	__u64 snapshot = snapshot_ns + 1;
 
-	if (account->asked_snapshot == snapshot)
+	if (account->asked_snapshot == snapshot && account->asked_count >= SITE_QUESTIONS)
 		return;
 	question = bpf_ringbuf_reserve(&events, sizeof(*question), 0);
 	if (!question)
 		return;
+	account->asked_count = account->asked_snapshot == snapshot ? account->asked_count + 1 : 1;
 	account->asked_snapshot = snapshot;
 	account->asked_since_ns = since_ns;
 	question->header.size = sizeof(*question);
@@ -135,6 +156,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->key = walk->key;
 	question->key.address = walk->frame.address;
 	question->frame = walk->frame;
+	question->futex = walk->futex;
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
 	question->pad = 0;
@@ -152,8 +174,10 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 
 	if (!is_futex_wait(guess))
 		return guess;
-	walk = site_walk_begin(task, account);
+	walk = site_walk_begin(task, account, guess);
 	verdict = site_walk(&walk);
+	if (verdict == SITE_UNNAMED)
+		verdict = site_by_futex(&walk.futex);
 	if (verdict == SITE_UNKNOWN)
 		site_ask(task, account, &walk, now_ns);
 	return site_where(guess, verdict);
@@ -166,7 +190,7 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 
 	if (!is_futex_wait(account->live.where))
 		return;
-	walk = site_walk_begin(task, account);
+	walk = site_walk_begin(task, account, account->live.where);
 	site_ask(task, account, &walk, account->live.since_ns);
 }
 

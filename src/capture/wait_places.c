@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "symbol/call_site.h"
 #include "symbol/code_address.h"
 #include "symbol/objects.h"
 #include "symbol/opener.h"
@@ -73,6 +74,7 @@ static const struct {
 	{"Futex", SITE_CALLER},
 	{"PerThreadSem", SITE_CALLER},
 	{"syscall", SITE_CALLER},
+	{"sccp", SITE_CALLER}, /* musl: any call that can be cancelled */
 	{"timedwait", SITE_CALLER},
 };
 
@@ -99,51 +101,15 @@ static const struct mapping *find_mapping(struct places *places, uint32_t pid, u
 	return mappings_find(&places->mappings, address);
 }
 
-/* By the file that holds the code. False: there is no code at this address. */
-static bool explain(struct places *places, const struct site_key *key, struct site *ret_site)
-{
-	const struct mapping *mapping = find_mapping(places, key->pid, key->address);
-	struct object *object;
-	struct frame_rule rule;
-	uint64_t address;
-
-	if (!mapping)
-		return false;
-	*ret_site = (struct site){.verdict = SITE_OPERATION};
-	object = objects_find(&places->objects, mapping, key->pid);
-	/* it is a return address: what belongs to the call is before it */
-	if (!object ||
-	    !object_address(object, key->address - 1 - mapping->start + mapping->offset, &address))
-		return true;
-	ret_site->verdict = (__u8)places_classify(object_function(object, address));
-	if (ret_site->verdict != SITE_CALLER)
-		return true;
-	/* without unwind tables, as in Go programs that are stripped of them: frame pointers */
-	if (!object_frame(object, address, &rule))
-		rule = (struct frame_rule){.base = FRAME_FROM_FRAME,
-					   .cfa_offset = 16,
-					   .return_offset = -8,
-					   .frame_offset = -16};
-	if (rule.outermost || rule.indirect) {
-		ret_site->verdict = SITE_OPERATION;
-		return true;
-	}
-	ret_site->frame_base = rule.base == FRAME_FROM_FRAME;
-	ret_site->cfa_offset = rule.cfa_offset;
-	ret_site->return_offset = rule.return_offset;
-	ret_site->frame_offset = rule.frame_offset;
-	return true;
-}
-
-/* A part of a thread's stack: most frames are small. */
-struct stack_bytes {
+/* A part of a thread's memory: most frames are small. */
+struct memory_part {
 	uint32_t tid;
 	uint64_t start;
 	size_t bytes;
 	uint8_t memory[2048];
 };
 
-static bool read_word(struct stack_bytes *part, uint64_t address, __u64 *ret_word)
+static bool read_word(struct memory_part *part, uint64_t address, __u64 *ret_word)
 {
 	uint64_t offset = address - part->start;
 
@@ -159,37 +125,224 @@ static bool read_word(struct stack_bytes *part, uint64_t address, __u64 *ret_wor
 	return true;
 }
 
-/* As site_walk() in the hooks, for another thread: its stack is read while it waits. */
-static enum site_verdict walk(struct places *places, const struct site_question *question,
-			      struct places_answer *answer)
+static size_t read_memory(void *data, uint64_t address, void *into, size_t bytes)
 {
-	struct site_key key = question->key;
-	struct site_frame frame = question->frame;
-	struct stack_bytes memory = {.tid = question->tid};
+	const uint32_t *tid = data;
+
+	return opener_memory(*tid, address, into, bytes, NULL);
+}
+
+/* The way up from a wait. */
+struct walk {
+	struct places *places;
+	struct site_key key; /* of the present place */
+	struct site_frame frame;
+	uint32_t tid;
+	bool is_return; /* the present place: behind a call */
+	struct memory_part stack;
+};
+
+/* The file that holds an address, and what the address is there; NULL: none. */
+static struct object *object_at(struct walk *walk, uint64_t address, uint64_t *ret_address)
+{
+	const struct mapping *mapping = find_mapping(walk->places, walk->key.pid, address);
+	struct object *object =
+		mapping ? objects_find(&walk->places->objects, mapping, walk->key.pid) : NULL;
+
+	return object && object_address(object, address - mapping->start + mapping->offset,
+					ret_address)
+		       ? object
+		       : NULL;
+}
+
+static const char *name_at(struct walk *walk, uint64_t address)
+{
+	uint64_t in_file;
+	struct object *object = object_at(walk, address, &in_file);
+
+	return object ? object_function(object, in_file) : NULL;
+}
+
+#define JUMPS_MAX 3 /* through the linkage table, and from the name to the code */
+
+/*
+ * What the function is called by whom it returns to: it may have jumped on to one that has no name,
+ * and left no frame.
+ */
+static int verdict_of_call(struct walk *walk)
+{
+	uint64_t called =
+		call_site_target(CALL_SITE_HERE, walk->frame.address, read_memory, &walk->tid);
+
+	for (int i = 0; called && i <= JUMPS_MAX; i++) {
+		int verdict = places_classify(name_at(walk, called));
+
+		/* an entry of the linkage table may be taken for a part of another function */
+		if (verdict == SITE_LOCK || verdict == SITE_CONDITION)
+			return verdict;
+		called = call_site_jump(CALL_SITE_HERE, called, read_memory, &walk->tid);
+	}
+	return SITE_CALLER;
+}
+
+#define FUNCTION_BYTES 4096 /* of one without a name */
+#define SCANNED_WORDS  64
+
+/* Whether a word of the stack is what the call of the function at the present place left there. */
+static bool is_return_of(struct walk *walk, uint64_t word)
+{
+	uint64_t called = call_site_target(CALL_SITE_HERE, word & code_address_mask(), read_memory,
+					   &walk->tid),
+		 address = walk->frame.address;
+
+	for (int i = 0; called && i <= JUMPS_MAX; i++) {
+		if (called < address && address - called < FUNCTION_BYTES)
+			return true;
+		called = call_site_jump(CALL_SITE_HERE, called, read_memory, &walk->tid);
+	}
+	return false;
+}
+
+/*
+ * Without unwind tables, as in musl's libraries and in Go programs: by the frame pointer, or by the
+ * first word of the stack that the call of this function can have left. False: neither is sure.
+ */
+static bool find_return(struct walk *walk, struct frame_rule *ret_rule)
+{
+	__u64 word;
+
+	*ret_rule = (struct frame_rule){.base = FRAME_FROM_FRAME,
+					.cfa_offset = 16,
+					.return_offset = -8,
+					.frame_offset = -16};
+	if (read_word(&walk->stack, walk->frame.frame + 8, &word) && is_return_of(walk, word))
+		return true;
+	for (int i = 0; i < SCANNED_WORDS; i++) {
+		if (!read_word(&walk->stack, walk->frame.stack + (uint64_t)i * sizeof(word), &word))
+			return false;
+		if (!find_mapping(walk->places, walk->key.pid, word & code_address_mask()) ||
+		    !is_return_of(walk, word))
+			continue;
+		*ret_rule = (struct frame_rule){.base = FRAME_FROM_STACK,
+						.cfa_offset = (i + 1) * (int)sizeof(word),
+						.return_offset = -(int)sizeof(word)};
+		return true;
+	}
+	return false;
+}
+
+/* False: there is no code at this address. */
+static bool explain(struct walk *walk, struct site *ret_site)
+{
+	uint64_t address;
+	struct object *object;
+	struct frame_rule rule;
+	int called;
+
+	if (!find_mapping(walk->places, walk->key.pid, walk->frame.address))
+		return false;
+	*ret_site = (struct site){.verdict = SITE_UNNAMED};
+	/* what belongs to a call is before its return address */
+	object = object_at(walk, walk->frame.address - 1, &address);
+	if (!object)
+		return true;
+	ret_site->verdict = (__u8)places_classify(object_function(object, address));
+	called = walk->is_return && (ret_site->verdict == SITE_CALLER ||
+				     ret_site->verdict == SITE_OPERATION)
+			 ? verdict_of_call(walk)
+			 : SITE_CALLER;
+	if (called != SITE_CALLER)
+		ret_site->verdict = (__u8)called;
+	if (ret_site->verdict != SITE_CALLER)
+		return true;
+	/* an unvalidated frame pointer is better than nothing where there are names to be found */
+	if (!object_frame(object, address, &rule) && !find_return(walk, &rule) &&
+	    !name_at(walk, walk->frame.address - 1)) {
+		ret_site->verdict = SITE_UNNAMED;
+		return true;
+	}
+	if (rule.outermost || rule.indirect) {
+		ret_site->verdict = SITE_UNNAMED;
+		return true;
+	}
+	ret_site->frame_base = rule.base == FRAME_FROM_FRAME;
+	ret_site->cfa_offset = rule.cfa_offset;
+	ret_site->return_offset = rule.return_offset;
+	ret_site->frame_offset = rule.frame_offset;
+	return true;
+}
+
+/*
+ * Where nothing has a name. musl makes all its waits by one function, which returns at once: the
+ * value that it waits with says nothing. A process that may not be read is taken by the operation,
+ * as its next waits are, of which nothing is asked.
+ */
+static enum site_verdict nameless_verdict(struct walk *walk)
+{
+	static const uint8_t x86_ret = 0xc3, arm_ret[] = {0xc0, 0x03, 0x5f, 0xd6};
+	uint8_t code[sizeof(arm_ret)];
+	bool returns;
+
+	if (read_memory(&walk->tid, walk->frame.address, code, sizeof(code)) != sizeof(code))
+		return SITE_OPERATION;
+	returns = CALL_SITE_HERE == CALL_SITE_AARCH64 ? !memcmp(code, arm_ret, sizeof(arm_ret))
+						      : code[0] == x86_ret;
+	return returns ? SITE_OPAQUE : SITE_UNNAMED;
+}
+
+/* As site_walk() in the hooks, for another thread: its stack is read while it waits. */
+static enum site_verdict walk_up(struct walk *walk, struct places_answer *answer)
+{
+	enum site_verdict nameless = nameless_verdict(walk);
 
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		struct site *site = &answer->places[i].site;
 		uint64_t cfa;
 
-		key.address = frame.address;
-		if (!explain(places, &key, site))
-			return SITE_OPERATION;
-		answer->places[i].key = key;
+		walk->key.address = walk->frame.address;
+		walk->is_return = i > 0;
+		if (!explain(walk, site))
+			break;
+		if (site->verdict == SITE_UNNAMED)
+			site->verdict = (__u8)nameless;
+		answer->places[i].key = walk->key;
 		answer->count++;
 		if (site->verdict != SITE_CALLER)
 			return site->verdict;
-		cfa = (site->frame_base ? frame.frame : frame.stack) + (uint64_t)site->cfa_offset;
+		cfa = (site->frame_base ? walk->frame.frame : walk->frame.stack) +
+		      (uint64_t)site->cfa_offset;
 		if (!site->return_offset)
-			frame.address = frame.link;
-		else if (!read_word(&memory, cfa + (uint64_t)site->return_offset, &frame.address))
-			return SITE_OPERATION;
-		frame.address &= code_address_mask();
+			walk->frame.address = walk->frame.link;
+		else if (!read_word(&walk->stack, cfa + (uint64_t)site->return_offset,
+				    &walk->frame.address))
+			break;
+		walk->frame.address &= code_address_mask();
 		if (site->frame_offset &&
-		    !read_word(&memory, cfa + (uint64_t)site->frame_offset, &frame.frame))
-			return SITE_OPERATION;
-		frame.stack = cfa;
+		    !read_word(&walk->stack, cfa + (uint64_t)site->frame_offset,
+			       &walk->frame.frame))
+			break;
+		walk->frame.stack = cfa;
 	}
-	return SITE_OPERATION;
+	return nameless;
+}
+
+static enum site_verdict walk(struct places *places, const struct site_question *question,
+			      struct places_answer *answer)
+{
+	struct walk way = {.places = places,
+			   .key = question->key,
+			   .frame = question->frame,
+			   .tid = question->tid,
+			   .stack.tid = question->tid};
+	enum site_verdict verdict = walk_up(&way, answer);
+	uint32_t before = 0;
+
+	if (verdict != SITE_UNNAMED)
+		return verdict;
+	if (read_memory(&way.tid, question->futex.address - sizeof(before), &before,
+			sizeof(before)) != sizeof(before))
+		before = 0; /* nothing is mapped there */
+	return site_of_futex(&question->futex, before);
 }
 
 static void preload(struct places *places, uint32_t pid)

@@ -131,11 +131,11 @@ static void take(struct wait_sites *sites, const struct site_question *question,
 
 		if (key->pid == question->key.pid && key->exec_id == question->key.exec_id &&
 		    key->process_start_ns == question->key.process_start_ns &&
-		    found->places[i].site.verdict <= SITE_CALLER)
+		    found->places[i].site.verdict < SITE_VERDICTS)
 			keep_site(sites, key, &found->places[i].site);
 	}
-	if ((found->verdict != SITE_LOCK && found->verdict != SITE_CONDITION) ||
-	    sites->answered_count == MAX_SITE_ANSWERS)
+	if (found->verdict == SITE_UNKNOWN || found->verdict == SITE_OPERATION ||
+	    found->verdict >= SITE_VERDICTS || sites->answered_count == MAX_SITE_ANSWERS)
 		return;
 	if (!bpf_map_update_elem(sites->answers_fd, &question->tid, &answer, BPF_ANY))
 		sites->answered[sites->answered_count++] = question->tid;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/call_site.h"
+
+#include <string.h>
+
+#define STUB_BYTES 16 /* of an entry of a procedure linkage table */
+
+struct memory {
+	call_site_read read;
+	void *data;
+};
+
+static uint64_t word_at(const struct memory *memory, uint64_t address)
+{
+	uint64_t word;
+
+	return memory->read(memory->data, address, &word, sizeof(word)) == sizeof(word) ? word : 0;
+}
+
+/* Little-endian, as both machines are. */
+static uint32_t u32_of(const uint8_t *bytes)
+{
+	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
+}
+
+static uint64_t x86_relative(const uint8_t *bytes, uint64_t next)
+{
+	return next + (uint64_t)(int64_t)(int32_t)u32_of(bytes);
+}
+
+/* CALL rel32, or CALL *slot(%rip): Intel SDM, volume 2. */
+static uint64_t x86_target(uint64_t after, const struct memory *memory)
+{
+	uint8_t code[6];
+
+	if (memory->read(memory->data, after - sizeof(code), code, sizeof(code)) != sizeof(code))
+		return 0;
+	if (code[1] == 0xe8)
+		return x86_relative(code + 2, after);
+	if (code[0] == 0xff && code[1] == 0x15)
+		return word_at(memory, x86_relative(code + 2, after));
+	return 0;
+}
+
+/* JMP rel32, or JMP *slot(%rip), behind ENDBR64 and BND if they are there. */
+static uint64_t x86_jump(uint64_t address, const struct memory *memory)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[STUB_BYTES];
+	size_t at = 0;
+
+	if (memory->read(memory->data, address, code, sizeof(code)) != sizeof(code))
+		return 0;
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	at += code[at] == 0xf2;
+	if (code[at] == 0xe9)
+		return x86_relative(code + at + 1, address + at + 5);
+	if (code[at] == 0xff && code[at + 1] == 0x25)
+		return word_at(memory, x86_relative(code + at + 2, address + at + 6));
+	return 0;
+}
+
+/* Of B and BL: 26 bits, in instructions. */
+static uint64_t arm_relative(uint32_t instruction, uint64_t address)
+{
+	return address + (uint64_t)((int64_t)((uint64_t)instruction << 38) >> 36);
+}
+
+/* BL: Arm ARM, C6.2. */
+static uint64_t arm_target(uint64_t after, const struct memory *memory)
+{
+	uint8_t code[4];
+
+	if (memory->read(memory->data, after - sizeof(code), code, sizeof(code)) != sizeof(code) ||
+	    u32_of(code) >> 26 != 0x25)
+		return 0;
+	return arm_relative(u32_of(code), after - sizeof(code));
+}
+
+/* B; or ADRP x16, page; LDR x17, [x16, offset]; …; behind BTI if it is there. */
+static uint64_t arm_jump(uint64_t address, const struct memory *memory)
+{
+	uint8_t code[STUB_BYTES];
+	uint32_t first, second;
+	uint64_t page;
+
+	if (memory->read(memory->data, address, code, sizeof(code)) != sizeof(code))
+		return 0;
+	first = u32_of(code);
+	second = u32_of(code + 4);
+	if (first == 0xd503245f) { /* BTI c */
+		address += 4;
+		first = second;
+		second = u32_of(code + 8);
+	}
+	if (first >> 26 == 0x05)
+		return arm_relative(first, address);
+	if ((first & 0x9f00001f) != 0x90000010 || (second & 0xffc003ff) != 0xf9400211)
+		return 0;
+	page = (uint64_t)((int64_t)((uint64_t)(first >> 5 & 0x7ffff) << 45) >> 43) |
+	       (first >> 29 & 3);
+	return word_at(memory,
+		       (address & ~0xfffULL) + (page << 12) + (uint64_t)(second >> 10 & 0xfff) * 8);
+}
+
+uint64_t call_site_target(enum call_site_machine machine, uint64_t return_address,
+			  call_site_read read, void *data)
+{
+	struct memory memory = {read, data};
+
+	return machine == CALL_SITE_AARCH64 ? arm_target(return_address, &memory)
+					    : x86_target(return_address, &memory);
+}
+
+uint64_t call_site_jump(enum call_site_machine machine, uint64_t address, call_site_read read,
+			void *data)
+{
+	struct memory memory = {read, data};
+
+	return machine == CALL_SITE_AARCH64 ? arm_jump(address, &memory)
+					    : x86_jump(address, &memory);
+}
