@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/differences.h"
+#include "base/duration.h"
 #include "model/records.h"
 
 /*
@@ -211,6 +212,15 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	return 0;
 }
 
+/* Nothing of it is left to be carried over. */
+static void forget(struct intervals *intervals, const struct wire_thread *ended)
+{
+	const struct wire_thread *known = baseline_of(intervals, ended);
+
+	if (known != &nothing)
+		intervals->before.items[known - intervals->before.items].end_ns = 0;
+}
+
 /*
  * Threads that ended up to `end_ns`; later ones wait for the next interval. After the last there is
  * none: what was on its way to the end, and so was not met by the snapshot, is in this one.
@@ -234,34 +244,44 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns, bool final)
 			if (result < 0)
 				return result;
 		}
+		forget(intervals, thread);
 	}
 	ended->count = kept;
 	return 0;
 }
 
-/* In the last snapshot, and not in this one. A record carried over from earlier is stale. */
-static bool is_absent(const struct intervals *intervals, const struct wire_thread *thread)
+/*
+ * In the last snapshot, and not in this one. A record carried over from earlier is of a thread that
+ * was waited for already: once more before there is no next snapshot.
+ */
+static bool is_absent(const struct intervals *intervals, const struct wire_thread *thread,
+		      bool final)
 {
-	return thread->end_ns >= intervals->current.end_ns &&
+	return (final || thread->end_ns >= intervals->current.end_ns) &&
 	       !records_find(&intervals->now, thread->tid, thread->start_ns);
 }
 
-size_t intervals_missing(const struct intervals *intervals)
+size_t intervals_missing(const struct intervals *intervals, bool final)
 {
 	size_t absent = 0, ended = 0;
 
 	for (size_t i = 0; i < intervals->before.count; i++)
-		absent += is_absent(intervals, &intervals->before.items[i]);
+		absent += is_absent(intervals, &intervals->before.items[i], final);
 	for (size_t i = 0; absent && i < intervals->ended.count; i++) {
 		const struct wire_thread *thread = &intervals->ended.items[i];
 
 		thread = records_find(&intervals->before, thread->tid, thread->start_ns);
-		ended += thread && is_absent(intervals, thread);
+		ended += thread && is_absent(intervals, thread, final);
 	}
 	return absent > ended ? absent - ended : 0;
 }
 
-/* A thread that could not be read this time keeps its last totals for the next. */
+/*
+ * A thread that could not be read this time keeps its last totals: dying on a busy machine it may
+ * not get a CPU for many intervals. One whose end was lost is forgotten some time.
+ */
+#define CARRIED_NS (60 * NS_PER_S)
+
 static int carry_over(struct intervals *intervals)
 {
 	size_t guess = 0;
@@ -269,7 +289,7 @@ static int carry_over(struct intervals *intervals)
 	for (size_t i = 0; i < intervals->before.count; i++) {
 		const struct wire_thread *thread = &intervals->before.items[i];
 
-		if (thread->end_ns < intervals->current.start_ns ||
+		if (!thread->end_ns || thread->end_ns + CARRIED_NS < intervals->current.end_ns ||
 		    records_find_near(&intervals->now, &guess, thread->tid, thread->start_ns))
 			continue;
 		int result = records_add(&intervals->now, thread);

@@ -124,8 +124,9 @@ void intervals_restart(struct intervals *intervals);
 
 /*
  * Before WIRE_INTERVAL: how many threads of the last snapshot have neither been seen in this one
- * nor have ended, as far as the records so far show. They are on their way to the end.
+ * nor have ended, as far as the records so far show. They are on their way to the end. With
+ * `final`, also those of snapshots before.
  */
-size_t intervals_missing(const struct intervals *intervals);
+size_t intervals_missing(const struct intervals *intervals, bool final);
 
 #endif

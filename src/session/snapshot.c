@@ -19,11 +19,11 @@ int snapshot_take(struct source *source, const struct intervals *intervals, bool
 	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 
 	while (result >= 0 && more &&
-	       (intervals_missing(intervals) || (final && source_leaving(source))) &&
+	       (intervals_missing(intervals, final) || (final && source_leaving(source))) &&
 	       clock_monotonic_ns() < deadline_ns)
-		more = result = source_await(source, ENDS_TIMEOUT_MS, error);
+		more = result = source_await(source, timeout_ms, error);
 	/* what was sent just before the last look */
 	if (result >= 0 && final)
 		result = source_await(source, 0, error);
-	return result < 0 ? result : source_end(source, intervals_missing(intervals), error);
+	return result < 0 ? result : source_end(source, intervals_missing(intervals, final), error);
 }

@@ -150,7 +150,7 @@ CASE(after_the_last_snapshot_an_end_belongs_to_it)
 		ended[i].header.kind = WIRE_EXIT;
 		feed(intervals, &ended[i]);
 	}
-	assert_int_equal(intervals_missing(intervals), 0);
+	assert_int_equal(intervals_missing(intervals, false), 0);
 	interval = close_with(intervals, 1000, 2000, true);
 	/* the one that the snapshot did not meet, and the other once */
 	assert_int_equal(interval->row_count, 2);
@@ -158,6 +158,34 @@ CASE(after_the_last_snapshot_an_end_belongs_to_it)
 	assert_int_equal(interval->rows[0].observed_ns, 1100);
 	assert_int_equal(interval->rows[1].tid, 8);
 	assert_int_equal(interval->rows[1].observed_ns, 1000);
+	intervals_free(intervals);
+}
+
+/* Dying on a busy machine, without a CPU for several intervals. */
+CASE(a_late_end_continues_what_was_known)
+{
+	struct intervals *intervals = intervals_new();
+	struct wire_thread known = thread(9, 500, 1000, WIRE_SLEEP);
+	struct wire_thread ended = thread(9, 500, 3100, WIRE_SLEEP);
+	struct interval *interval;
+
+	feed(intervals, &known);
+	close_at(intervals, 1000, 1000);
+	assert_int_equal(intervals_missing(intervals, false), 1);
+	close_at(intervals, 1000, 2000);
+	/* it has been waited for; before the last interval it is waited for again */
+	assert_int_equal(intervals_missing(intervals, false), 0);
+	assert_int_equal(intervals_missing(intervals, true), 1);
+	close_at(intervals, 2000, 3000);
+	ended.header.kind = WIRE_EXIT;
+	feed(intervals, &ended);
+	assert_int_equal(intervals_missing(intervals, true), 0);
+	interval = close_at(intervals, 3000, 4000);
+	assert_int_equal(interval->row_count, 1);
+	assert_int_equal(interval->rows[0].observed_ns, 2100);
+	/* nothing is left of it */
+	assert_int_equal(intervals_missing(intervals, true), 0);
+	assert_int_equal(close_at(intervals, 4000, 5000)->row_count, 0);
 	intervals_free(intervals);
 }
 
@@ -238,9 +266,9 @@ CASE(a_thread_not_read_once_is_made_up_for)
 
 	feed(intervals, &one);
 	close_at(intervals, 1000, 1000);
-	assert_int_equal(intervals_missing(intervals), 1);
+	assert_int_equal(intervals_missing(intervals, false), 1);
 	assert_int_equal(close_at(intervals, 1000, 2000)->row_count, 0);
-	assert_int_equal(intervals_missing(intervals), 0); /* no hope twice */
+	assert_int_equal(intervals_missing(intervals, false), 0); /* no hope twice */
 	one = thread(7, 100, 3000, WIRE_IDLE);
 	feed(intervals, &one);
 	interval = close_at(intervals, 2000, 3000);
@@ -259,14 +287,14 @@ CASE(missing_are_those_neither_seen_nor_ended)
 	feed(intervals, &ends);
 	feed(intervals, &lost);
 	close_at(intervals, 1000, 1000);
-	assert_int_equal(intervals_missing(intervals), 3);
+	assert_int_equal(intervals_missing(intervals, false), 3);
 	seen = thread(1, 100, 2000, WIRE_IDLE);
 	feed(intervals, &seen);
-	assert_int_equal(intervals_missing(intervals), 2);
+	assert_int_equal(intervals_missing(intervals, false), 2);
 	ends = thread(2, 110, 1800, WIRE_IDLE);
 	ends.header.kind = WIRE_EXIT;
 	feed(intervals, &ends);
-	assert_int_equal(intervals_missing(intervals), 1);
+	assert_int_equal(intervals_missing(intervals, false), 1);
 	intervals_free(intervals);
 }
 
@@ -439,7 +467,7 @@ CASE(ten_thousand_threads)
 
 			feed(intervals, &one);
 		}
-		assert_int_equal(intervals_missing(intervals), 0);
+		assert_int_equal(intervals_missing(intervals, false), 0);
 		interval = close_at(intervals, end - 1000000, end);
 	}
 	assert_int_equal(interval->row_count, 10000);
@@ -456,6 +484,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_lived_between_two_snapshots_is_reported),
 		cmocka_unit_test(an_end_after_the_snapshot_belongs_to_the_next_interval),
 		cmocka_unit_test(after_the_last_snapshot_an_end_belongs_to_it),
+		cmocka_unit_test(a_late_end_continues_what_was_known),
 		cmocka_unit_test(two_threads_with_one_identity_both_end),
 		cmocka_unit_test(a_record_sent_twice_is_one_row),
 		cmocka_unit_test(a_reused_tid_is_another_thread),
