@@ -394,6 +394,8 @@ __weak __attribute__((noinline)) __u32 has_supervisor(__u64 last)
 {
 	struct seccomp_filter *filter = (void *)last;
 
+	if (!bpf_core_field_exists(filter->notif))
+		return 0;
 	for (int i = 0; i < SECCOMP_FILTERS && filter; i++) {
 		if (BPF_CORE_READ(filter, notif))
 			return 1;

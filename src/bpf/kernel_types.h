@@ -165,7 +165,7 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
-	struct seccomp seccomp; /* CONFIG_SECCOMP */
+	struct seccomp seccomp; /* empty without CONFIG_SECCOMP_FILTER */
 	struct uprobe_task *utask;
 };
 

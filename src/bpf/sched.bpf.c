@@ -102,7 +102,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 {
 	struct wire_wait_site next;
 
-	if (bpf_core_field_exists(task->seccomp) &&
+	if (bpf_core_field_exists(task->seccomp.filter) &&
 	    account->filter != (__u64)task->seccomp.filter) {
 		account->filter = (__u64)task->seccomp.filter;
 		barrier(); /* read back it is a number, which a global function takes */

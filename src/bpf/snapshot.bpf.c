@@ -42,7 +42,7 @@ static __always_inline struct wire_wait_site observe(struct task_struct *task)
 		return where(WIRE_RUNNABLE, WIRE_DETAIL_NEW, WIRE_SYSCALL_NONE);
 	if (!state || state & TASK_WAKING || !has_left_queue(task))
 		return where(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	if (bpf_core_field_exists(task->seccomp))
+	if (bpf_core_field_exists(task->seccomp.filter))
 		is_supervised = has_supervisor((__u64)BPF_CORE_READ(task, seccomp.filter));
 	return classify(task, state, nothing, is_supervised, NULL);
 }
