@@ -31,6 +31,9 @@ struct intervals {
 
 static const struct wire_thread nothing;
 
+/* In `flags` of a record of the last snapshot: the thread has another name by now. */
+#define GOES_ON (1U << 31)
+
 struct intervals *intervals_new(void)
 {
 	return calloc(1, sizeof(struct intervals));
@@ -257,7 +260,8 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns, bool final)
 static bool is_absent(const struct intervals *intervals, const struct wire_thread *thread,
 		      bool final)
 {
-	return (final || thread->end_ns >= intervals->current.end_ns) &&
+	return !(thread->flags & GOES_ON) &&
+	       (final || thread->end_ns >= intervals->current.end_ns) &&
 	       !records_find(&intervals->now, thread->tid, thread->start_ns);
 }
 
@@ -289,7 +293,8 @@ static int carry_over(struct intervals *intervals)
 	for (size_t i = 0; i < intervals->before.count; i++) {
 		const struct wire_thread *thread = &intervals->before.items[i];
 
-		if (!thread->end_ns || thread->end_ns + CARRIED_NS < intervals->current.end_ns ||
+		if (!thread->end_ns || thread->flags & GOES_ON ||
+		    thread->end_ns + CARRIED_NS < intervals->current.end_ns ||
 		    records_find_near(&intervals->now, &guess, thread->tid, thread->start_ns))
 			continue;
 		int result = records_add(&intervals->now, thread);
@@ -382,6 +387,24 @@ static int add_reason(struct intervals *intervals, const struct wire_reason *rea
 	return 0;
 }
 
+/*
+ * exec in a thread that is not the leader: it takes over the leader's name, and nothing more comes
+ * under its own.
+ */
+static void note_exec(struct intervals *intervals, const struct wire_thread *thread)
+{
+	const struct wire_thread *leader, *own;
+
+	if (thread->tid != thread->pid)
+		return;
+	leader = records_find(&intervals->before, thread->tid, thread->start_ns);
+	if (!leader || leader->origin_ns == thread->origin_ns)
+		return;
+	own = records_find_origin(&intervals->before, thread->pid, thread->origin_ns);
+	if (own)
+		intervals->before.items[own - intervals->before.items].flags |= GOES_ON;
+}
+
 const struct about *intervals_about(const struct intervals *intervals)
 {
 	return &intervals->about;
@@ -419,10 +442,12 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		/* sent by a dying thread, and too late for the snapshot it belongs to */
 		if (intervals->have_baseline && thread->end_ns <= intervals->current.end_ns)
 			return 0;
+		note_exec(intervals, thread);
 		return records_add(&intervals->now, thread);
 	case WIRE_EXIT:
 		if (record->size != sizeof(*thread))
 			return -EBADMSG;
+		note_exec(intervals, thread);
 		return records_append(&intervals->ended, thread);
 	case WIRE_RESTART:
 		intervals_restart(intervals);
