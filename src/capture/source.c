@@ -430,7 +430,8 @@ int source_end(struct source *source, uint64_t missing, struct error *error)
 				 strerror(-result));
 	if (source->taskstats)
 		interval.losses.exits += taskstats_lost(source->taskstats);
-	if (source->final)
+	/* a source that cannot wait for ends does not report them either */
+	if (source->final && source->ops->await)
 		interval.losses.exits += source_leaving(source) + missing;
 	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
 	source->last_ns = instant_ns;
