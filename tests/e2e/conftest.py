@@ -16,8 +16,8 @@ DWELL = str(BUILD / "dwell")
 WORKLOAD = str(BUILD / "tests" / "workload")
 
 STATES = ["user", "kernel", "runnable", "disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped", "stolen", "irq", "unknown"]
-# null where the kernel does not account for it
-WHERE_ACCOUNTED = ["stolen", "irq"]
+# null where the kernel does not account for it, or a recording is from before there was such a state
+WHERE_ACCOUNTED = ["stolen", "irq", "unknown"]
 
 
 def sum_ns(states):
