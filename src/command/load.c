@@ -14,22 +14,16 @@
 #include "load/outcome.h"
 #include "results/load_store.h"
 #include "session/load_observer.h"
+#include "session/observer.h"
 #include "view/load.h"
 
 struct load {
 	struct load_options options;
 	struct topology topology;
 	struct load_store store;
-	struct load_observer *observer; /* NULL: without --observe */
+	struct observer *observer; /* NULL: without --observe */
 	struct load_progress progress;
 	struct machine machine; /* as it was when the workers began */
-};
-
-static const int verdict_codes[] = {
-	[VERDICT_SKIP] = EXIT_DONE,
-	[VERDICT_PASS] = EXIT_DONE,
-	[VERDICT_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
-	[VERDICT_FAIL] = EXIT_CHECK_FAILED,
 };
 
 /* What is known of a run, and how much of it is asked for. */
@@ -61,7 +55,7 @@ static int on_starting(void *data, struct error *error)
 	struct load *load = data;
 
 	machine_read(&load->machine, &load->topology);
-	return load->observer ? load_observer_begin(load->observer, error) : 0;
+	return load->observer ? observer_begin(load->observer, error) : 0;
 }
 
 static int on_tick(void *data, const struct run *run, struct error *error)
@@ -88,7 +82,7 @@ static int on_ready(void *data, struct error *error)
 {
 	struct load *load = data;
 
-	return load_observer_work(load->observer, error);
+	return observer_work(load->observer, error);
 }
 
 static int on_stopped(void *data, struct error *error)
@@ -96,7 +90,7 @@ static int on_stopped(void *data, struct error *error)
 	struct load *load = data;
 
 	load_progress_clear(&load->progress);
-	return load->observer ? load_observer_end(load->observer, error) : 0;
+	return load->observer ? observer_end(load->observer, error) : 0;
 }
 
 /* Reports what is known of the run, even if something else fails. */
@@ -139,15 +133,17 @@ static int run_here(struct load *load, struct guarded *guarded, enum verdict *re
 	int result = 0;
 
 	if (load->options.observe)
-		result = load_observer_open(&load->observer, options.hooks.fds,
-					    &options.hooks.fd_count, error);
+		result = load_observer_open(&load->observer, error);
 	if (result < 0)
 		return result;
+	if (load->observer)
+		options.hooks.fd_count =
+			(unsigned int)observer_descriptors(load->observer, options.hooks.fds);
 	result = run_execute(&run, &load->options.spec, &load->topology, &options, guarded, error);
 	if (result >= 0)
 		result = report(load, &run, ret_verdict, error);
 	run_release(&run);
-	load_observer_close(load->observer);
+	observer_close(load->observer);
 	return result;
 }
 
@@ -164,7 +160,7 @@ static int run_guarded(void *data, struct guarded *guarded)
 	result = run_here(load, guarded, &verdict, &error);
 	if (result < 0)
 		return command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
-	return verdict_codes[verdict];
+	return verdict_exit_code(verdict);
 }
 
 /* All that can be known before anything is forked. */

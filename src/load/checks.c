@@ -11,13 +11,6 @@
 #include "base/duration.h"
 #include "base/similar.h"
 
-const char *const verdict_names[] = {
-	[VERDICT_SKIP] = "skip",
-	[VERDICT_PASS] = "pass",
-	[VERDICT_INCONCLUSIVE] = "inconclusive",
-	[VERDICT_FAIL] = "fail",
-};
-
 enum check {
 	CHECK_COMPLETED,
 	CHECK_WORKED,

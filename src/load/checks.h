@@ -3,17 +3,8 @@
 #ifndef DWELL_LOAD_CHECKS_H
 #define DWELL_LOAD_CHECKS_H
 
+#include "base/verdict.h"
 #include "load/summary.h"
-
-/* The worst one wins. */
-enum verdict {
-	VERDICT_SKIP, /* does not apply: a type without waits has no wakeups to judge */
-	VERDICT_PASS,
-	VERDICT_INCONCLUSIVE, /* nothing to divide by, too few samples, cut short */
-	VERDICT_FAIL,
-};
-
-extern const char *const verdict_names[];
 
 enum check_kind {
 	CHECK_FLAG,

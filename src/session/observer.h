@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The accounting of `dwell top` over processes that dwell runs itself, from outside, between two
+ * instants: one interval.
+ */
+#ifndef DWELL_SESSION_OBSERVER_H
+#define DWELL_SESSION_OBSERVER_H
+
+#include "capture/source.h"
+#include "model/interval.h"
+
+struct observer;
+
+/* Of the children of process `pid`, and of itself. */
+int observer_open(struct observer **ret_observer, uint32_t pid, enum source_choice choice,
+		  struct error *error) must_check;
+void observer_close(struct observer *observer); /* takes NULL */
+
+/* When one of the descriptors is readable, observer_work() has something to do. As of a source. */
+int observer_descriptors(const struct observer *observer, int descriptors[SOURCE_DESCRIPTORS]);
+int observer_work(struct observer *observer, struct error *error) must_check;
+
+int observer_begin(struct observer *observer, struct error *error) must_check;
+int observer_end(struct observer *observer, struct error *error) must_check;
+
+/* After observer_end(). */
+const struct interval *observer_interval(const struct observer *observer);
+
+/* The one of that tid that was seen longest: a tid may be used again in a long run. NULL: none. */
+const struct row *observer_find(const struct observer *observer, uint32_t tid);
+
+#endif
