@@ -26,8 +26,6 @@ WITHOUT_DISK = ("test_states_of_files", "test_swap_under_a_memory_limit")
 MINIMAL = ("test_states[semop]", "test_stalls_are_found")
 #: zram has done with a file's page before anybody could wait for it.
 NO_WAIT = "test_swap_under_a_memory_limit[file]"
-#: A third of its waits need what a minimal kernel lacks: tried on this host's alone.
-HERE_ALONE = "test_waits_that_a_call_says_little_of"
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -35,7 +33,7 @@ def test_truth(tmp_path, name):
     """Every state, against what threads measured of themselves; stalls; a recording that is shown out here."""
     zram = KERNELS[name] == SCHED_EXT
     results = inside.run_inside(KERNELS[name], tmp_path, inside.TESTS / "test_truth.py", INSIDE / "test_commands.py", disk=zram,
-                                parts=2, arguments=[f"--deselect=e2e/test_truth.py::{name}" for name in ([NO_WAIT, HERE_ALONE] if zram else [HERE_ALONE])])
+                                parts=2, arguments=[f"--deselect=e2e/test_truth.py::{NO_WAIT}"] if zram else [])
     results.check(skipped=MINIMAL if zram else WITHOUT_DISK)
     shown = run("report", tmp_path / "inside.dwell", "--format", "json")
     assert shown.returncode == 0, shown.stderr

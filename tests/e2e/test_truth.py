@@ -62,8 +62,9 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
     """Each state within 1 % of the wall time of the thread's own figure, for every thread.
 
     A thread reads its CPU time and its run-queue wait from the kernel, whose clocks leave out what was stolen from it; so
-    does dwell. The rest of its wall time the thread takes for waits: there the bound grows by what dwell says was stolen
-    from this thread, and all of that together is no more than the machine has lost.
+    does dwell. What was stolen while it worked is the rest of its wall time; what was stolen while it fell asleep or woke
+    up it takes for waits: there the bound grows by what dwell says was stolen beyond that rest, and all of that together
+    is no more than the machine has lost.
 
     each_ns: for each wakeup. The kernel begins and ends a wait with the run queue's clock, dwell with the tracepoints; CPU
     time is the same, but where a device wakes a thread ten thousand times a second its waits differ by what lies between.
@@ -78,6 +79,7 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
         states = thread["states"]
         taken = states["stolen"] + states["irq"]
         edges = own_edges_ns(figures, thread)
+        in_waits = max(0, taken - figures["stolen_ns"])
         # in these it may have waited for a CPU, and lost it
         waited = max(0, states["runnable"] - figures["runnable_ns"]) + taken
         if EMULATED_EDGES_NS and not -EDGES_NS <= edges <= max(LIMIT_NS, edges_ns) + waited:
@@ -90,8 +92,9 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
             "cpu": (states["user"] + states["kernel"], figures["cpu_ns"], 0, emulated),
             "runnable": (states["runnable"], figures["runnable_ns"], each, extra + each),
         }
+        pairs["stolen"] = (taken, figures["stolen_ns"], each, in_waits + extra + each)
         for state in WAITS:
-            pairs[state] = (states[state], figures[f"{state}_ns"], taken + each, emulated + each)
+            pairs[state] = (states[state], figures[f"{state}_ns"], in_waits + each, emulated + each)
         for state, (seen, true, less, more) in pairs.items():
             if not -bound - less <= seen - true <= bound + more:
                 wrong.append(
@@ -108,8 +111,14 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
 @pytest.mark.parametrize(
     "scenario",
     [
+        "spin",
+        "spin-kernel",
         "two-spinners",
+        "nice",
+        "real-time",
+        "migrate",
         "burst",
+        "naps",
         "yield",
         "mutex",
         "foreign",
@@ -147,12 +156,12 @@ def test_states_of_files(watch, scenario, disk_path):
 
 
 @repeated
-def test_waits_that_a_call_says_little_of(watch):
-    """What two descriptors, a supervisor, a lease, a fault in the middle of a call wait for: the kernel's stack says it."""
-    threads, own, _ = watch("rare")
+def test_calls_that_wait(watch):
+    """Each call in a thread of its own: by its number, its descriptor, its caller, or the kernel's stack."""
+    threads, own, _ = watch("calls")
     compare(threads, own)
     if not EMULATED_EDGES_NS:
-        assert len(own) == 17, [figures["name"] for figures in own]
+        assert len(own) == 73, [figures["name"] for figures in own]
     worker = next((thread for thread in threads.values() if thread["name"].startswith("iou-wrk-")), None)
     if any(figures["name"] == "io-uring" for figures in own):
         assert worker["states"]["ipc"] > 0.99 * sum(worker["states"].values()), worker
@@ -175,8 +184,9 @@ def test_exec_keeps_the_account(watch):
     thread = threads[figures["tid"]]
     states = thread["states"]
     active = states["user"] + states["kernel"] + states["runnable"]
-    # 500 ms of CPU time before exec, when it did not measure its wait for a CPU
-    assert active >= figures["cpu_ns"] + figures["runnable_ns"] + 500e6 - 0.01 * 2.6e9
+    # the kernel's clocks of the thread have what it did before exec, too: 500 ms of CPU time
+    assert figures["cpu_ns"] > 500e6
+    assert -0.01 * 2.6e9 <= active - figures["cpu_ns"] - figures["runnable_ns"] <= 0.01 * 2.6e9 + LIMIT_NS
     assert abs(states["sleep"] - figures["sleep_ns"]) < 0.01 * figures["wall_ns"]
     assert sum(states.values()) == thread["observed_ns"]
     covered = sum(interval["duration_ns"] for interval in intervals)
@@ -193,7 +203,8 @@ def test_exec_from_a_thread_that_is_not_the_leader(watch):
     other = next(thread for tid, thread in threads.items() if tid != figures["tid"])
     total = leader["states"] + other["states"]
     active = total["user"] + total["kernel"] + total["runnable"]
-    assert active >= figures["cpu_ns"] + figures["runnable_ns"] + 500e6 - 0.01 * 2.6e9
+    assert figures["cpu_ns"] > 500e6
+    assert -0.01 * 2.6e9 <= active - figures["cpu_ns"] - figures["runnable_ns"] <= 0.01 * 2.6e9 + LIMIT_NS
     covered = sum(interval["duration_ns"] for interval in intervals)
     # the leader waited in pthread_join while the caller spun for 500 ms, or longer if it had to wait for a CPU
     both = leader["observed_ns"] + other["observed_ns"] - covered
@@ -205,13 +216,13 @@ def test_exec_from_a_thread_that_is_not_the_leader(watch):
 def test_short_lived_threads_are_all_accounted(watch):
     threads, own, intervals = watch("short-lived")
     short = [figures for figures in own if figures["name"] == "short"]
-    assert len(short) == 200
+    assert len(short) > 20
     seen = [row for interval in intervals for row in interval["threads"] if row["comm"] == "short"]
-    assert len({row["tid"] for row in seen if row["exited"]}) == 200
+    assert len({row["tid"] for row in seen if row["exited"]}) == len(short)
     total = sum(row["states_ns"]["user"] + row["states_ns"]["kernel"] for row in seen)
     true = sum(figures["cpu_ns"] for figures in short)
     extra = sum(own_edges_ns(figures, threads[figures["tid"]]) for figures in short) if EMULATED_EDGES_NS else 0
-    bound = 0.05 * true + 200 * 100_000
+    bound = 0.05 * true + len(short) * 100_000
     assert -bound < total - true < bound + extra
     assert lost(intervals) == 0
 

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Waits of the C library, all of them a futex to the kernel. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "verify/pattern.h"
+
+#define LOCK_REASON "futex:lock"
+#define COND_REASON "futex:cond"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, timed = PTHREAD_MUTEX_INITIALIZER, pi;
+static pthread_rwlock_t for_writer = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t for_reader = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static bool over; /* under of_condition */
+static sem_t semaphore;
+static pthread_barrier_t barrier;
+
+/* Later than the pattern ends. */
+static struct timespec much_later(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 3600;
+	return until;
+}
+
+static int lock_mutex(void)
+{
+	return pthread_mutex_lock(&mutex);
+}
+
+static void wait_for_mutex(int argument)
+{
+	(void)argument;
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void unlock_mutex(int argument)
+{
+	(void)argument;
+	pthread_mutex_unlock(&mutex);
+}
+
+static int lock_timed(void)
+{
+	return pthread_mutex_lock(&timed);
+}
+
+static void wait_for_timed(int argument)
+{
+	struct timespec until = much_later();
+
+	(void)argument;
+	pthread_mutex_timedlock(&timed, &until);
+}
+
+static void unlock_timed(int argument)
+{
+	(void)argument;
+	pthread_mutex_unlock(&timed);
+}
+
+static int lock_pi(void)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	errno = pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	if (!errno)
+		errno = pthread_mutex_init(&pi, &attributes);
+	if (!errno)
+		errno = pthread_mutex_lock(&pi);
+	return errno ? pattern_skip("PTHREAD_PRIO_INHERIT") : 0;
+}
+
+static void wait_for_pi(int argument)
+{
+	(void)argument;
+	pthread_mutex_lock(&pi);
+	pthread_mutex_unlock(&pi);
+}
+
+static void unlock_pi(int argument)
+{
+	(void)argument;
+	pthread_mutex_unlock(&pi);
+}
+
+static int lock_for_writer(void)
+{
+	return pthread_rwlock_rdlock(&for_writer);
+}
+
+static void wait_to_write(int argument)
+{
+	(void)argument;
+	pthread_rwlock_wrlock(&for_writer);
+	pthread_rwlock_unlock(&for_writer);
+}
+
+static void unlock_for_writer(int argument)
+{
+	(void)argument;
+	pthread_rwlock_unlock(&for_writer);
+}
+
+static int lock_for_reader(void)
+{
+	return pthread_rwlock_wrlock(&for_reader);
+}
+
+static void wait_to_read(int argument)
+{
+	struct timespec until = much_later();
+
+	(void)argument;
+	pthread_rwlock_timedrdlock(&for_reader, &until);
+}
+
+static void unlock_for_reader(int argument)
+{
+	(void)argument;
+	pthread_rwlock_unlock(&for_reader);
+}
+
+static void wait_for_condition(int argument)
+{
+	(void)argument;
+	pthread_mutex_lock(&of_condition);
+	while (!over)
+		pthread_cond_wait(&condition, &of_condition);
+	pthread_mutex_unlock(&of_condition);
+}
+
+static void wait_for_condition_until(int argument)
+{
+	struct timespec until = much_later();
+
+	(void)argument;
+	pthread_mutex_lock(&of_condition);
+	while (!over)
+		pthread_cond_timedwait(&condition, &of_condition, &until);
+	pthread_mutex_unlock(&of_condition);
+}
+
+static void broadcast(int argument)
+{
+	(void)argument;
+	pthread_mutex_lock(&of_condition);
+	over = true;
+	pthread_cond_broadcast(&condition);
+	pthread_mutex_unlock(&of_condition);
+}
+
+static int new_semaphore(void)
+{
+	return sem_init(&semaphore, 0, 0);
+}
+
+static void wait_for_semaphore(int argument)
+{
+	(void)argument;
+	sem_wait(&semaphore);
+}
+
+static int new_barrier(void)
+{
+	return pthread_barrier_init(&barrier, NULL, 2);
+}
+
+static void wait_at_barrier(int argument)
+{
+	(void)argument;
+	pthread_barrier_wait(&barrier);
+}
+
+static pthread_t joined;
+
+static void *pause_until_cancelled(void *data)
+{
+	pause();
+	return data;
+}
+
+static int joinable(void)
+{
+	joined = start(pause_until_cancelled, NULL);
+	return 0;
+}
+
+static void wait_for_thread(int argument)
+{
+	(void)argument;
+	pthread_join(joined, NULL);
+}
+
+static void cancel_joined(int argument)
+{
+	(void)argument;
+	pthread_cancel(joined);
+}
+
+/* Since 5.16; the number is the same everywhere. */
+#define FUTEX_WAITV_NUMBER 449
+
+static struct {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+} vector[2];
+static uint32_t words[2];
+
+static int has_waitv(void)
+{
+	syscall(FUTEX_WAITV_NUMBER, NULL, 0, 0, NULL, 0);
+	if (errno == ENOSYS)
+		return pattern_skip("futex_waitv");
+	for (int i = 0; i < 2; i++) {
+		vector[i].address = (uintptr_t)&words[i];
+		vector[i].flags = 2; /* FUTEX_32 */
+	}
+	return 0;
+}
+
+static void wait_for_any(int argument)
+{
+	(void)argument;
+	syscall(FUTEX_WAITV_NUMBER, vector, 2, 0, NULL, 0);
+}
+
+const struct call futex_calls[] = {
+	{"mutex-lock", STATE_LOCK, LOCK_REASON, lock_mutex, wait_for_mutex, unlock_mutex},
+	{"mutex-timed", STATE_LOCK, LOCK_REASON, lock_timed, wait_for_timed, unlock_timed},
+	{"mutex-pi", STATE_LOCK, "futex:pi", lock_pi, wait_for_pi, unlock_pi},
+	{"rwlock-write", STATE_LOCK, LOCK_REASON, lock_for_writer, wait_to_write,
+	 unlock_for_writer},
+	{"rwlock-read", STATE_LOCK, LOCK_REASON, lock_for_reader, wait_to_read, unlock_for_reader},
+	{"condition", STATE_IDLE, COND_REASON, call_prepare_nothing, wait_for_condition, broadcast},
+	{"condition-timed", STATE_IDLE, COND_REASON, call_prepare_nothing, wait_for_condition_until,
+	 broadcast},
+	{"semaphore", STATE_IDLE, COND_REASON, new_semaphore, wait_for_semaphore, NULL},
+	{"barrier", STATE_IDLE, COND_REASON, new_barrier, wait_at_barrier, wait_at_barrier},
+	{"thread-join", STATE_IDLE, COND_REASON, joinable, wait_for_thread, cancel_joined},
+	{"futex-waitv", STATE_IDLE, "futex_waitv", has_waitv, wait_for_any, NULL},
+	{NULL, STATES, NULL, NULL, NULL, NULL},
+};

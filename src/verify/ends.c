@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "verify/ends.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "verify/pattern.h"
+
+void inet_pair(int ends[2])
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(listener, (struct sockaddr *)&address, length) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, (struct sockaddr *)&address, &length) < 0 ||
+	    connect(ends[0], (struct sockaddr *)&address, length) < 0)
+		die("loopback connection");
+	ends[1] = accept(listener, NULL, NULL);
+	close(listener);
+}
+
+int quiet_socket(void)
+{
+	int ends[2];
+
+	inet_pair(ends);
+	return ends[0];
+}
+
+void fill(int fd)
+{
+	static const char bytes[65536];
+	int flags = fcntl(fd, F_GETFL);
+
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	/* the last byte, too: a socket has room for a small packet where a large one has none */
+	for (size_t size = sizeof(bytes); size; size /= 2)
+		while (write(fd, bytes, size) > 0)
+			;
+	fcntl(fd, F_SETFL, flags);
+}
+
+int full_socket(void)
+{
+	int fd = quiet_socket();
+
+	fill(fd);
+	return fd;
+}
+
+int full_pipe(int *ret_other)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		die("pipe");
+	fill(ends[1]);
+	if (ret_other)
+		*ret_other = ends[0];
+	return ends[1];
+}
+
+int empty_pipe(int *ret_other)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		die("pipe");
+	if (ret_other)
+		*ret_other = ends[1];
+	return ends[0];
+}
+
+int some_file(void)
+{
+	int fd = memfd_create("dwell", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 1 << 20) < 0)
+		die("memfd_create");
+	return fd;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pipes and sockets in the condition that a call has to wait for. They end with the process. */
+#ifndef DWELL_VERIFY_ENDS_H
+#define DWELL_VERIFY_ENDS_H
+
+/* A TCP connection on loopback. */
+void inet_pair(int ends[2]);
+
+/* Of a TCP connection; nothing comes. */
+int quiet_socket(void);
+
+/* Of a TCP connection whose other end is not read: as much has been written as there is room. */
+int full_socket(void);
+
+/* The write end of a pipe without room; *ret_other (may be NULL) is its read end. */
+int full_pipe(int *ret_other);
+
+/* The read end of a pipe that nothing is written to; *ret_other (may be NULL) is the other. */
+int empty_pipe(int *ret_other);
+
+/* Writes until it would block. */
+void fill(int fd);
+
+/* 1 MiB, in memory. */
+int some_file(void);
+
+#endif

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "verify/judge.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/duration.h"
+
+/* Of a thread's time: below, a pattern has not taken place. */
+#define SHARE_LEAST 0.02
+
+/*
+ * The kernel begins and ends a wait for a CPU with its run queue's clock, which it reads once for
+ * several things, dwell with the time of the tracepoint: 1.2 us apart in each of 33,288 wakeups
+ * by a disk.
+ */
+#define WAKEUP_NS (2 * NS_PER_US)
+
+#define TICK_NS	  (10 * NS_PER_MS) /* of /proc/stat */
+
+const char *verify_state_name(enum state state)
+{
+	return state == STATE_USER || state == STATE_KERNEL ? "cpu" : state_info[state].key;
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t measured_ns(const struct row *row, enum state state)
+{
+	if (state == STATE_USER || state == STATE_KERNEL)
+		return row->states_ns[STATE_USER] + row->states_ns[STATE_KERNEL];
+	if (state == STATE_STOLEN)
+		return row->states_ns[STATE_STOLEN] + row->states_ns[STATE_IRQ];
+	return row->states_ns[state];
+}
+
+static uint64_t true_ns(const struct truth *truth, enum state state)
+{
+	return state == STATE_USER || state == STATE_KERNEL ? truth->cpu_ns
+							    : truth->states_ns[state];
+}
+
+/* What truth does not know, ns. */
+struct open {
+	uint64_t edges;	 /* before its first reading and after the last */
+	uint64_t phases; /* stolen within phases: missing from their waits */
+	uint64_t
+		wakeups; /* the kernel's clock of the run queue against the tracepoint's, in each */
+	uint64_t unknown;
+	uint64_t readings;
+};
+
+static struct open open_of(const struct truth *truth, const struct row *row,
+			   const struct interval *interval)
+{
+	struct open open = {.edges = above(row->observed_ns, truth->wall_ns),
+			    .readings = truth->uncertain_ns,
+			    .wakeups = WAKEUP_NS * row->woken,
+			    .unknown = row->states_ns[STATE_UNKNOWN]};
+	uint64_t most = interval->machine_stolen_ns + TICK_NS;
+
+	/* no more than the machine lost: else a wait could hide there */
+	open.phases = above(measured_ns(row, STATE_STOLEN), truth->states_ns[STATE_STOLEN]);
+	if (about_has_machine(interval->about) && open.phases > most)
+		open.phases = most;
+	return open;
+}
+
+static double error_of(enum state state, uint64_t measured, uint64_t truth, const struct open *open,
+		       uint64_t wall_ns)
+{
+	uint64_t more = open->readings, less = open->readings, beyond;
+	double sign = measured > truth ? 1 : -1;
+
+	if (!measured && !truth)
+		return NAN;
+	if (state != STATE_USER) {
+		more += open->wakeups;
+		less += open->wakeups;
+	}
+	if (state == STATE_USER || state == STATE_RUNNABLE)
+		more += open->edges;
+	else if (state == STATE_STOLEN)
+		more += open->edges + open->phases;
+	else
+		less += open->phases + open->unknown;
+	beyond = measured > truth ? above(measured - truth, more) : above(truth - measured, less);
+	return sign * 100.0 * (double)beyond / (double)wall_ns;
+}
+
+void judge_thread(struct thread_judgement *ret_judgement, const struct truth *truth,
+		  const struct row *row, const struct interval *interval)
+{
+	struct open open = open_of(truth, row, interval);
+	double wall = (double)truth->wall_ns, worst = 0;
+
+	*ret_judgement = (struct thread_judgement){
+		.worst = STATES,
+		.open_percent = 100 *
+				(double)(open.edges + open.phases + open.wakeups + open.readings) /
+				wall,
+		.unknown_percent = 100 * (double)open.unknown / wall,
+	};
+	for (enum state state = 0; state < STATES; state++) {
+		double *error = &ret_judgement->errors[state];
+
+		*error = NAN;
+		if (!verify_compares(state) ||
+		    !about_measures(interval->about, wire_of_state(state)))
+			continue;
+		*error = error_of(state, measured_ns(row, state), true_ns(truth, state), &open,
+				  truth->wall_ns);
+		if (!isnan(*error) && fabs(*error) >= worst) {
+			worst = fabs(*error);
+			ret_judgement->worst = state;
+		}
+	}
+}
+
+void judge_reason(char into[REASON_BYTES], const struct interval *interval, const struct row *row,
+		  enum state state)
+{
+	const struct wire_reason *most = NULL;
+
+	*into = '\0';
+	for (size_t i = 0; i < interval->reason_count; i++) {
+		const struct wire_reason *reason = &interval->reasons[i];
+
+		if (reason->tid == row->tid && reason->where.state == wire_of_state(state) &&
+		    (!most || reason->total_ns > most->total_ns))
+			most = reason;
+	}
+	if (most)
+		reason_format(into, REASON_BYTES, most->where, about_is_native(interval->about));
+}
+
+/* Keeps the worst verdict but one that says nothing, with the first reason for it. */
+static void conclude(struct pattern_result *result, enum verdict verdict, const char *why)
+{
+	bool says_more = result->verdict == VERDICT_INCONCLUSIVE
+				 ? verdict != VERDICT_SKIP && verdict != VERDICT_INCONCLUSIVE
+				 : verdict > result->verdict && (verdict != VERDICT_INCONCLUSIVE ||
+								 result->verdict == VERDICT_SKIP);
+
+	if (!says_more)
+		return;
+	result->verdict = verdict;
+	snprintf(result->why, sizeof(result->why), "%s", why);
+}
+
+static void describe_error(char *into, size_t room, const struct truth *truth,
+			   const struct thread_judgement *judgement, uint64_t lost)
+{
+	int used =
+		snprintf(into, room, "%s: %s is off by %+.2f %% of its time", truth->thread,
+			 verify_state_name(judgement->worst), judgement->errors[judgement->worst]);
+
+	if (lost && used > 0 && (size_t)used < room)
+		snprintf(into + used, room - (size_t)used, ", with %llu switches lost",
+			 (unsigned long long)lost);
+}
+
+/* False: the machine did not let the thread be what the pattern is about. */
+static bool took_place(struct pattern_result *result, const struct truth *truth)
+{
+	double share = truth->state == STATES || !truth->wall_ns
+			       ? 1
+			       : (double)true_ns(truth, truth->state) / (double)truth->wall_ns;
+	char why[sizeof(result->why)];
+
+	if (share >= SHARE_LEAST)
+		return true;
+	snprintf(why, sizeof(why), "%s: only %.1f %% of its time were %s here", truth->thread,
+		 100 * share, verify_state_name(truth->state));
+	if (!*result->why)
+		snprintf(result->why, sizeof(result->why), "%s", why);
+	return false;
+}
+
+static void judge_figures(struct pattern_result *result, const struct truth *truth,
+			  const struct thread_judgement *judgement, double limit_percent)
+{
+	enum state worst = judgement->worst;
+	double error = worst == STATES ? 0 : judgement->errors[worst];
+	char why[sizeof(result->why)] = "";
+
+	if (fabs(error) >= result->error_percent && worst != STATES) {
+		result->error_percent = fabs(error);
+		result->worst = worst;
+	}
+	for (enum state state = 0; state < STATES; state++)
+		result->wrong_state |= judgement->errors[state] > limit_percent;
+	if (fabs(error) > limit_percent) {
+		describe_error(why, sizeof(why), truth, judgement, 0);
+		conclude(result, VERDICT_FAIL, why);
+	} else if (truth->state != STATES) {
+		/* what its helpers did alone says nothing of the pattern */
+		conclude(result, VERDICT_PASS, "");
+	}
+}
+
+static void judge_why(struct pattern_result *result, const struct truth *truth,
+		      const struct row *row, const struct interval *interval)
+{
+	char seen[REASON_BYTES], why[sizeof(result->why)];
+
+	if (truth->state == STATES || !*truth->reason)
+		return;
+	snprintf(result->expected_reason, sizeof(result->expected_reason), "%s", truth->reason);
+	judge_reason(seen, interval, row, truth->state);
+	if (!*seen || result->reason_wrong)
+		return;
+	result->reason_judged = true;
+	snprintf(result->seen_reason, sizeof(result->seen_reason), "%s", seen);
+	result->reason_wrong = fnmatch(truth->reason, seen, 0);
+	if (!result->reason_wrong)
+		return;
+	snprintf(why, sizeof(why), "%s: the reason is %s, not %s", truth->thread, seen,
+		 truth->reason);
+	conclude(result, VERDICT_FAIL, why);
+}
+
+bool judge_add(struct pattern_result *result, const struct truth *truth, const struct row *row,
+	       const struct interval *interval, double limit_percent,
+	       struct thread_judgement *ret_judgement)
+{
+	uint64_t lost = losses_all(&interval->losses);
+	char why[sizeof(result->why)];
+	bool wrong;
+
+	if (!took_place(result, truth))
+		return false;
+	if (!row) {
+		snprintf(why, sizeof(why), "%s: dwell has not seen thread %u, %llu lost",
+			 truth->thread, truth->tid, (unsigned long long)lost);
+		conclude(result, lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, why);
+		return false;
+	}
+	judge_thread(ret_judgement, truth, row, interval);
+	wrong = ret_judgement->worst != STATES &&
+		fabs(ret_judgement->errors[ret_judgement->worst]) > limit_percent;
+	if (wrong && lost && result->excused_round != result->round) {
+		result->excused_round = result->round;
+		result->excused++;
+	}
+	if (ret_judgement->open_percent > limit_percent || (wrong && lost)) {
+		if (wrong && lost)
+			describe_error(why, sizeof(why), truth, ret_judgement, lost);
+		else
+			snprintf(why, sizeof(why), "%s: the machine leaves %.1f %% open",
+				 truth->thread, ret_judgement->open_percent);
+		conclude(result, VERDICT_INCONCLUSIVE, why);
+		return false;
+	}
+	result->threads++;
+	result->open_percent = fmax(result->open_percent, ret_judgement->open_percent);
+	result->unknown_percent = fmax(result->unknown_percent, ret_judgement->unknown_percent);
+	if (truth->state != STATES) {
+		result->truth_ns += true_ns(truth, truth->state);
+		result->measured_ns += measured_ns(row, truth->state);
+	}
+	judge_figures(result, truth, ret_judgement, limit_percent);
+	judge_why(result, truth, row, interval);
+	return true;
+}
+
+void judge_end(struct pattern_result *result, unsigned int rounds)
+{
+	if (result->verdict == VERDICT_INCONCLUSIVE && rounds > 2 && result->excused == rounds)
+		result->verdict = VERDICT_FAIL;
+}

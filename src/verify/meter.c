@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "verify/meter.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "verify/pattern.h"
+
+void (*truth_sink)(const struct truth *truth);
+
+uint64_t now_ns(void)
+{
+	return clock_monotonic_ns();
+}
+
+uint64_t thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint64_t run_delay_ns(void)
+{
+	static _Thread_local int fd = -1, of;
+	char text[128] = "";
+	unsigned long long on_cpu, delay = 0;
+	int tid = (int)syscall(SYS_gettid);
+
+	if (of != tid) {
+		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+		of = tid;
+	}
+	if (pread(fd, text, sizeof(text) - 1, 0) < 0 ||
+	    sscanf(text, "%llu %llu", &on_cpu, &delay) != 2)
+		die("/proc/thread-self/schedstat");
+	return delay;
+}
+
+#define READING_NS 50000 /* longer than a reading takes that nothing holds up */
+#define READINGS   20
+
+/*
+ * Of the three at once. Where the CPU is taken away in between, they are of different times by an
+ * unknown amount, so such a reading is done again; the shortest one counts. What the others took is
+ * CPU time and run-queue wait like any other.
+ */
+static struct meter_reading read_all(void)
+{
+	struct meter_reading best = {.took_ns = UINT64_MAX};
+
+	for (int i = 0; i < READINGS && best.took_ns > READING_NS; i++) {
+		struct meter_reading reading = {.wall_ns = now_ns(), .runnable_ns = run_delay_ns()};
+
+		reading.cpu_ns = thread_cpu_ns();
+		reading.took_ns = now_ns() - reading.wall_ns;
+		if (reading.took_ns < best.took_ns)
+			best = reading;
+	}
+	return best;
+}
+
+/* Up to `now`; what is uncertain in it is added to the truth. */
+static uint64_t blocked_since(struct meter *meter, const struct meter_reading *then,
+			      const struct meter_reading *now)
+{
+	uint64_t active = now->cpu_ns - then->cpu_ns + now->runnable_ns - then->runnable_ns;
+	uint64_t wall = now->wall_ns - then->wall_ns;
+
+	if (now->took_ns > READING_NS)
+		meter->truth.uncertain_ns += now->took_ns;
+	return wall > active ? wall - active : 0;
+}
+
+void meter_start(struct meter *meter, const char *pattern, const char *name)
+{
+	*meter = (struct meter){.truth.state = STATES};
+	snprintf(meter->truth.pattern, sizeof(meter->truth.pattern), "%s", pattern);
+	prctl(PR_SET_NAME, name);
+	meter->start = read_all();
+	meter->start.wall_ns -= meter->start.cpu_ns + meter->start.runnable_ns;
+	meter->start.cpu_ns = meter->start.runnable_ns = 0;
+}
+
+void meter_expect(struct meter *meter, enum state state, const char *reason)
+{
+	meter->truth.state = state;
+	snprintf(meter->truth.reason, sizeof(meter->truth.reason), "%s", reason ? reason : "");
+}
+
+void meter_begin(struct meter *meter)
+{
+	meter->phase_start = read_all();
+}
+
+void meter_end(struct meter *meter, enum state state)
+{
+	struct meter_reading now = read_all();
+
+	meter->truth.states_ns[state] += blocked_since(meter, &meter->phase_start, &now);
+}
+
+void meter_sleep(struct meter *meter, uint64_t ns)
+{
+	meter_begin(meter);
+	sleep_ns(ns);
+	meter_end(meter, STATE_SLEEP);
+}
+
+/*
+ * Ahead of all others, where that is permitted, so that it ends soon after it has read its clocks:
+ * no truth is known of the time in between.
+ */
+static void hurry(void)
+{
+	struct sched_param first = {.sched_priority = 1};
+
+	sched_setscheduler(0, SCHED_FIFO, &first);
+}
+
+void meter_report(struct meter *meter, enum state rest)
+{
+	struct truth *truth = &meter->truth;
+	struct meter_reading now;
+	uint64_t other;
+
+	hurry();
+	now = read_all();
+	other = blocked_since(meter, &meter->start, &now);
+	prctl(PR_GET_NAME, truth->thread);
+	for (int i = 0; i < STATES; i++)
+		other -= truth->states_ns[i] < other ? truth->states_ns[i] : other;
+	truth->states_ns[rest] += other;
+	truth->states_ns[STATE_RUNNABLE] = now.runnable_ns - meter->start.runnable_ns;
+	truth->wall_ns = now.wall_ns - meter->start.wall_ns;
+	truth->cpu_ns = now.cpu_ns - meter->start.cpu_ns;
+	truth->tid = (uint32_t)syscall(SYS_gettid);
+	truth_sink(truth);
+}
+
+void spin_cpu_ns(uint64_t ns)
+{
+	uint64_t end = thread_cpu_ns() + ns;
+
+	while (thread_cpu_ns() < end)
+		;
+}
+
+void spin_wall_ns(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+void sleep_ns(uint64_t ns)
+{
+	struct timespec left = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left))
+		;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A thread that measures itself, without dwell: CPU time from its own clock, run-queue wait from
+ * the kernel's schedstat, and the rest of the wall clock is blocked time, put under the state that
+ * the code around says it is. `dwell verify` and the tests compare dwell with this.
+ */
+#ifndef DWELL_VERIFY_METER_H
+#define DWELL_VERIFY_METER_H
+
+#include <stdint.h>
+
+#include "model/state.h"
+
+#define TRUTH_NAME_BYTES   17
+#define TRUTH_REASON_BYTES 40
+#define TRUTH_TEXT_BYTES   120
+
+/* What a thread knows of itself, or why a pattern cannot run here. */
+struct truth {
+	char pattern[TRUTH_NAME_BYTES];
+	char thread[TRUTH_NAME_BYTES];	 /* its name */
+	char reason[TRUTH_REASON_BYTES]; /* as dwell words it, of `state`; empty: any will do */
+	char skipped[TRUTH_TEXT_BYTES];	 /* empty: it ran */
+	uint32_t tid;
+	enum state state; /* what it is about; STATES: nothing in particular */
+	uint64_t wall_ns, cpu_ns;
+	/* STATE_RUNNABLE and what waits: user and kernel are `cpu_ns`. Their sum is `wall_ns`. */
+	uint64_t states_ns[STATES];
+	uint64_t uncertain_ns; /* by readings that took long, because others had the CPU */
+};
+
+/* Where truths go: set before the first pattern runs. Called by any thread. */
+extern void (*truth_sink)(const struct truth *truth);
+
+struct meter_reading {
+	uint64_t wall_ns, cpu_ns, runnable_ns;
+	uint64_t took_ns; /* between the first clock and the last */
+};
+
+struct meter {
+	struct meter_reading start, phase_start;
+	struct truth truth;
+};
+
+uint64_t now_ns(void);
+/* What the kernel has charged the calling thread, up to now. */
+uint64_t thread_cpu_ns(void);
+
+/*
+ * Names the thread, which has just begun, and starts: what it was before its first instruction is
+ * in its figures. `pattern`: as pattern.h lists it.
+ */
+void meter_start(struct meter *meter, const char *pattern, const char *name);
+
+/* Most of its time is to be in this state, by this reason (NULL: any). */
+void meter_expect(struct meter *meter, enum state state, const char *reason);
+
+/* What blocks between these two is time in `state`. No nesting. */
+void meter_begin(struct meter *meter);
+void meter_end(struct meter *meter, enum state state);
+
+/* A sleep, as a phase. */
+void meter_sleep(struct meter *meter, uint64_t ns);
+
+/*
+ * Hands the thread's figures to truth_sink. The state of blocked time outside of phases is `rest`:
+ * of a thread that does not block there, STATE_STOLEN.
+ */
+void meter_report(struct meter *meter, enum state rest);
+
+/* Uses the CPU until so much CPU time of this thread has gone. */
+void spin_cpu_ns(uint64_t ns);
+/* Until so much time has passed. */
+void spin_wall_ns(uint64_t ns);
+void sleep_ns(uint64_t ns);
+
+#endif

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Having, and waiting for, a CPU; being born, stopped and ended. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "verify/pattern.h"
+
+void pattern_pin(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET((int)sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
+		die("sched_setaffinity");
+}
+
+/* One of several that spin, each in its own way. */
+struct spinner {
+	const char *pattern, *name;
+	enum state state;
+	int nice;
+	int policy; /* SCHED_OTHER, or what else it is to be */
+	bool in_kernel;
+};
+
+static void spin_in_kernel(uint64_t ns)
+{
+	static char bytes[65536];
+	int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	for (uint64_t end = now_ns() + ns; now_ns() < end;)
+		if (read(zero, bytes, sizeof(bytes)) < 0)
+			die("/dev/zero");
+	close(zero);
+}
+
+static void *spin(void *data)
+{
+	const struct spinner *spinner = data;
+	struct sched_param parameters = {.sched_priority = spinner->policy == SCHED_FIFO ? 1 : 0};
+	struct meter meter;
+
+	meter_start(&meter, spinner->pattern, spinner->name);
+	meter_expect(&meter, spinner->state, NULL);
+	if (spinner->nice)
+		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), spinner->nice);
+	if (spinner->policy)
+		sched_setscheduler(0, spinner->policy, &parameters);
+	if (spinner->in_kernel)
+		spin_in_kernel(pattern_run_ns);
+	else
+		spin_wall_ns(pattern_run_ns);
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+/* All on one CPU. */
+static void spin_together(const struct spinner *spinners, size_t count)
+{
+	pthread_t threads[8];
+	struct meter meter;
+
+	meter_start(&meter, spinners->pattern, "spin-main");
+	pattern_pin();
+	for (size_t i = 0; i < count; i++)
+		threads[i] = start(spin, (void *)(uintptr_t)&spinners[i]);
+	for (size_t i = 0; i < count; i++)
+		join(threads[i]);
+	meter_report(&meter, STATE_IDLE); /* pthread_join */
+}
+
+static void one_spinner(const char *path)
+{
+	static const struct spinner alone = {"spin", "spin", STATE_USER, 0, SCHED_OTHER, false};
+
+	(void)path;
+	spin_together(&alone, 1);
+}
+
+static void kernel_spinner(const char *path)
+{
+	static const struct spinner alone = {"spin-kernel", "spin", STATE_KERNEL, 0,
+					     SCHED_OTHER,   true};
+
+	(void)path;
+	spin_together(&alone, 1);
+}
+
+static void two_spinners(const char *path)
+{
+	static const struct spinner pair[] = {
+		{"two-spinners", "spin-1", STATE_RUNNABLE, 0, SCHED_OTHER, false},
+		{"two-spinners", "spin-2", STATE_RUNNABLE, 0, SCHED_OTHER, false},
+	};
+
+	(void)path;
+	spin_together(pair, 2);
+}
+
+static void nice_spinners(const char *path)
+{
+	static const struct spinner pair[] = {
+		{"nice", "spin-nice-0", STATE_USER, 0, SCHED_OTHER, false},
+		{"nice", "spin-nice-10", STATE_RUNNABLE, 10, SCHED_OTHER, false},
+		{"nice", "spin-idle", STATE_RUNNABLE, 0, SCHED_IDLE, false},
+	};
+
+	(void)path;
+	spin_together(pair, 3);
+}
+
+static void burst_and_sleep(const char *path)
+{
+	struct meter meter;
+
+	(void)path;
+	meter_start(&meter, "burst", "burst");
+	meter_expect(&meter, STATE_SLEEP, "clock_nanosleep");
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		spin_wall_ns(50 * NS_PER_MS);
+		meter_sleep(&meter, 100 * NS_PER_MS);
+	}
+	meter_report(&meter, STATE_STOLEN);
+}
+
+static void nap_often(const char *path)
+{
+	struct meter meter;
+
+	(void)path;
+	meter_start(&meter, "naps", "naps");
+	meter_expect(&meter, STATE_SLEEP, "clock_nanosleep");
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		spin_wall_ns(200 * NS_PER_US);
+		meter_sleep(&meter, NS_PER_MS);
+	}
+	meter_report(&meter, STATE_STOLEN);
+}
+
+static void *live_briefly(void *data)
+{
+	struct meter meter;
+
+	(void)data;
+	meter_start(&meter, "short-lived", "short");
+	meter_expect(&meter, STATE_SLEEP, "clock_nanosleep");
+	spin_cpu_ns(5 * NS_PER_MS);
+	meter_sleep(&meter, 5 * NS_PER_MS);
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+static void short_lived(const char *path)
+{
+	uint64_t end_ns = pattern_end_ns();
+	struct meter meter;
+
+	(void)path;
+	meter_start(&meter, "short-lived", "short-main");
+	meter_expect(&meter, STATE_IDLE, "futex:cond");
+	while (now_ns() < end_ns) {
+		meter_begin(&meter);
+		join(start(live_briefly, NULL));
+		meter_end(&meter, STATE_IDLE);
+	}
+	meter_report(&meter, STATE_STOLEN);
+}
+
+#define NEWBORN 12
+
+static void *be_born(void *data)
+{
+	struct meter meter;
+
+	(void)data;
+	meter_start(&meter, "born", "born");
+	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	spin_cpu_ns(pattern_run_ns / NEWBORN);
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+/* All at once: some wait for a CPU for the first time for long. */
+static void many_born(const char *path)
+{
+	pthread_t threads[NEWBORN];
+
+	(void)path;
+	pattern_pin();
+	for (int i = 0; i < NEWBORN; i++)
+		threads[i] = start(be_born, NULL);
+	for (int i = 0; i < NEWBORN; i++)
+		join(threads[i]);
+}
+
+static void *yield(void *data)
+{
+	struct meter meter;
+
+	meter_start(&meter, "yield", data);
+	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;)
+		sched_yield();
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+static void yielders(const char *path)
+{
+	(void)path;
+	pattern_pin();
+	pthread_t one = start(yield, (void *)"yield-1"), two = start(yield, (void *)"yield-2");
+
+	join(one);
+	join(two);
+}
+
+static void migrating(const char *path)
+{
+	struct meter meter;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN), cpu = 0;
+
+	(void)path;
+	meter_start(&meter, "migrate", "migrate");
+	meter_expect(&meter, STATE_USER, NULL);
+	for (uint64_t end = pattern_end_ns(); now_ns() < end; cpu++) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET((int)(cpu % cpus), &set);
+		meter_begin(&meter);
+		sched_setaffinity(0, sizeof(set), &set);
+		meter_end(&meter, STATE_SLEEP);
+		spin_wall_ns(5 * NS_PER_MS);
+	}
+	meter_report(&meter, STATE_STOLEN);
+}
+
+static void stopped(const char *path)
+{
+	struct meter meter;
+	pid_t parent = getpid(), child = fork();
+	uint64_t stop_ns = pattern_run_ns / 6;
+
+	(void)path;
+	if (child < 0)
+		die("fork");
+	if (!child) {
+		meter_start(&meter, "stopped", "stop-child");
+		meter_expect(&meter, STATE_STOPPED, NULL);
+		for (int i = 0; i < 4; i++) {
+			spin_wall_ns(stop_ns / 3);
+			meter_begin(&meter);
+			raise(SIGSTOP);
+			meter_end(&meter, STATE_STOPPED);
+		}
+		meter_report(&meter, STATE_STOLEN);
+		_exit(getppid() != parent);
+	}
+	for (int i = 0; i < 4; i++) {
+		siginfo_t info;
+
+		if (waitid(P_PID, (id_t)child, &info, WSTOPPED) < 0)
+			die("waitid");
+		sleep_ns(stop_ns);
+		kill(child, SIGCONT);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void vfork_children(const char *path)
+{
+	uint64_t end_ns = pattern_end_ns();
+	struct meter meter;
+
+	(void)path;
+	meter_start(&meter, "vfork", "vfork-parent");
+	meter_expect(&meter, STATE_IDLE, "*:vfork");
+	while (now_ns() < end_ns) {
+		struct timespec pause_time = {.tv_nsec = 50 * NS_PER_MS};
+		pid_t child;
+
+		meter_begin(&meter);
+		child = vfork();
+		if (child == 0) {
+			syscall(SYS_nanosleep, &pause_time, NULL);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+		meter_end(&meter, STATE_IDLE);
+		if (child < 0)
+			die("vfork");
+		spin_cpu_ns(10 * NS_PER_MS);
+	}
+	meter_report(&meter, STATE_STOLEN);
+}
+
+/* Another one of a real-time policy takes the CPU, 20 ms of every 50. */
+static void *take_cpu(void *data)
+{
+	struct meter meter;
+
+	(void)data;
+	meter_start(&meter, "real-time", "fifo");
+	meter_expect(&meter, STATE_SLEEP, "clock_nanosleep");
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		spin_wall_ns(20 * NS_PER_MS);
+		meter_sleep(&meter, 30 * NS_PER_MS);
+	}
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+static void real_time(const char *path)
+{
+	static const struct spinner victim = {"real-time", "spin",	STATE_USER,
+					      0,	   SCHED_OTHER, false};
+	struct sched_param parameters = {.sched_priority = 1};
+	pthread_t taker;
+
+	(void)path;
+	pattern_pin();
+	taker = start(take_cpu, NULL);
+	errno = pthread_setschedparam(taker, SCHED_FIFO, &parameters);
+	if (errno)
+		pattern_skip("SCHED_FIFO");
+	else
+		join(start(spin, (void *)(uintptr_t)&victim));
+	join(taker);
+}
+
+const struct pattern cpu_patterns[] = {
+	{"spin", "a thread uses a CPU", PATTERN_ALONE, .run = one_spinner},
+	{"spin-kernel", "a thread uses a CPU in the kernel", PATTERN_ALONE, .run = kernel_spinner},
+	{"two-spinners", "two threads share one CPU", PATTERN_ALONE, .run = two_spinners},
+	{"nice", "threads of different nice values and policies share one CPU", PATTERN_ALONE,
+	 .run = nice_spinners},
+	{"real-time", "a real-time thread takes the CPU", PATTERN_ALONE, .run = real_time},
+	{"yield", "two threads yield one CPU to each other", PATTERN_ALONE, .run = yielders},
+	{"migrate", "a thread moves from CPU to CPU", PATTERN_ALONE, .run = migrating},
+	{"born", "twelve threads begin at once on one CPU", PATTERN_ALONE, .run = many_born},
+	{"burst", "50 ms of work, 100 ms of sleep", .run = burst_and_sleep},
+	{"naps", "200 us of work, 1 ms of sleep", .run = nap_often},
+	{"short-lived", "threads of 10 ms, one after the other", .run = short_lived},
+	{"stopped", "a child that stops itself four times", .run = stopped},
+	{"vfork", "vfork children that sleep for 50 ms", .run = vfork_children},
+	{NULL, NULL, PATTERN_BESIDE, false, NULL},
+};

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Disks, and page faults on files. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "verify/pattern.h"
+
+#define BLOCK 4096UL
+
+/* A file that has its size already is taken as it is. */
+static int open_filled(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	char *block;
+
+	if (fd < 0)
+		die(path);
+	if (lseek(fd, 0, SEEK_END) == (off_t)PATTERN_FILE_BYTES)
+		return fd;
+	block = malloc(1 << 20);
+	if (!block)
+		die(path);
+	memset(block, 7, 1 << 20);
+	for (unsigned long done = 0; done < PATTERN_FILE_BYTES; done += 1 << 20)
+		if (pwrite(fd, block, 1 << 20, (off_t)done) != 1 << 20)
+			die(path);
+	if (fsync(fd) < 0)
+		die(path);
+	free(block);
+	return fd;
+}
+
+static off_t random_block(void)
+{
+	return (off_t)((unsigned long)random() % (PATTERN_FILE_BYTES / BLOCK) * BLOCK);
+}
+
+/* Large ones: of many small ones a second, what lies between two clocks is a large part. */
+#define DIRECT_BYTES (1UL << 20)
+
+static void direct_reads(const char *path)
+{
+	int fd;
+	void *buffer;
+	struct meter meter;
+
+	close(open_filled(path));
+	fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	if (fd < 0 || posix_memalign(&buffer, BLOCK, DIRECT_BYTES))
+		die("O_DIRECT");
+	meter_start(&meter, "direct", "direct-read");
+	meter_expect(&meter, STATE_DISK, "pread64:file");
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;)
+		if (pread(fd, buffer, DIRECT_BYTES,
+			  (off_t)((unsigned long)random_block() / DIRECT_BYTES * DIRECT_BYTES)) < 0)
+			die("pread");
+	meter_report(&meter, STATE_DISK);
+}
+
+static void write_and_sync(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	char block[BLOCK] = {1};
+	struct meter meter;
+
+	if (fd < 0)
+		die(path);
+	meter_start(&meter, "fsync", "fsync");
+	meter_expect(&meter, STATE_DISK, "fsync*");
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		if (pwrite(fd, block, BLOCK, random_block()) < 0)
+			die("pwrite");
+		meter_begin(&meter);
+		if (fsync(fd) < 0)
+			die("fsync");
+		meter_end(&meter, STATE_DISK);
+		meter_sleep(&meter, NS_PER_MS);
+	}
+	meter_report(&meter, STATE_STOLEN);
+}
+
+#define FAULT_GAP_NS (300 * NS_PER_US)
+
+static void file_faults(const char *path)
+{
+	int fd = open_filled(path);
+	volatile char *map;
+	struct meter meter;
+
+	map = mmap(NULL, PATTERN_FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED || madvise((void *)map, PATTERN_FILE_BYTES, MADV_RANDOM) < 0)
+		die("mmap");
+	meter_start(&meter, "file-fault", "file-fault");
+	meter_expect(&meter, STATE_DISK, NULL);
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		/* out of the page tables and the page cache, then in again from disk */
+		if (madvise((void *)map, PATTERN_FILE_BYTES, MADV_DONTNEED) < 0 ||
+		    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED))
+			die("drop");
+		for (int i = 0; i < 1000 && now_ns() < end; i++) {
+			(void)map[random_block()];
+			/* of many faults a second, what lies between two clocks is a large part */
+			spin_wall_ns(FAULT_GAP_NS);
+		}
+	}
+	meter_report(&meter, STATE_DISK);
+}
+
+const struct pattern file_patterns[] = {
+	{"direct", "O_DIRECT reads of a file", PATTERN_ALONE, true, direct_reads},
+	{"fsync", "small writes, each made durable", PATTERN_ALONE, true, write_and_sync},
+	{"file-fault", "page faults on a mapped file that is not in memory", PATTERN_ALONE, true,
+	 file_faults},
+	{NULL, NULL, PATTERN_BESIDE, false, NULL},
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `dwell verify`: runs the patterns, measures them as `dwell top` does, and judges the figures. */
+#ifndef DWELL_VERIFY_VERIFY_H
+#define DWELL_VERIFY_VERIFY_H
+
+#include "base/error.h"
+#include "capture/source.h"
+#include "verify/judge.h"
+
+struct verify_options {
+	double limit_percent; /* of a thread's time */
+	unsigned int rounds;
+	uint64_t run_ns;       /* each pattern, in each round */
+	const char *patterns;  /* names or glob patterns, separated by commas; NULL: all */
+	const char *directory; /* of the file for patterns about disks */
+	enum source_choice source;
+	/* What is about to run; may be NULL. */
+	void (*progress)(void *data, unsigned int round, const char *what);
+	void *data;
+};
+
+/* Of all (thread, state) pairs of a state that either side has time in. */
+struct state_result {
+	double *errors; /* absolute, percent of the thread's wall time; sorted at the end */
+	size_t count, room;
+	double p50, p99, worst;	   /* NAN: none */
+	const char *worst_pattern; /* NULL: none */
+};
+
+struct verification {
+	const struct verify_options *options;
+	struct pattern_result *patterns;
+	size_t count;
+	struct state_result states[STATES];
+	struct state_result all;
+	/* threads that measured themselves; that dwell has no row of; what it said was lost */
+	uint64_t threads, unseen, lost;
+	uint64_t wakeups; /* that dwell has counted */
+	unsigned int passed, failed, inconclusive, skipped;
+	unsigned int wrong_states, unrecognized, reasons, reasons_right;
+	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
+	uint64_t machine_stolen_ns, machine_busy_ns;
+	uint64_t duration_ns;
+	bool interrupted;
+	enum verdict verdict;
+};
+
+/* Every pattern and call there is, in the order in which they run; `help` NULL: a call. */
+void verify_each(void (*take)(void *data, const char *name, const char *help, enum state state),
+		 void *data);
+
+/*
+ * 0, also where patterns fail; a negative errno if nothing can be measured. `result` is released in
+ * any case.
+ */
+int verify_run(struct verification *result, const struct verify_options *options,
+	       struct error *error) must_check;
+/* A failure of its own: dwell has lost more than a tenth, or has lost something silently. */
+bool verify_misses_much(const struct verification *result);
+
+void verify_release(struct verification *result);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `dwell verify` found. */
+#ifndef DWELL_VIEW_VERIFY_H
+#define DWELL_VIEW_VERIFY_H
+
+#include "emit/emit.h"
+#include "verify/verify.h"
+
+/* The row is a struct verification. */
+extern const struct schema verify_schema;
+
+/* The page of text; `all`: also patterns that passed. */
+void verify_table(struct output *out, const struct verification *result, bool all);
+
+#endif
