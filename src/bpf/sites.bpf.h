@@ -5,9 +5,10 @@
  * address the thread waits at, and if it is a wrapper, those of its callers, by frame rules that
  * user space has read from the file's unwind tables.
  *
- * The hooks ask for an unexplained address through the ring; until the answer the operation
- * decides. The answer also corrects a wait that goes on, as long as no snapshot has reported it:
- * so a thread that has been parked since before dwell began is right from the first interval.
+ * The hooks ask for an unexplained address through the ring; until the answer the futex itself
+ * decides, where it can, else the wait is not known. The answer also corrects a wait that goes on,
+ * as long as no snapshot has reported it: so a thread that has been parked since before dwell began
+ * is right from the first interval.
  */
 #ifndef DWELL_BPF_SITES_BPF_H
 #define DWELL_BPF_SITES_BPF_H
@@ -176,10 +177,10 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 		return guess;
 	walk = site_walk_begin(task, account, guess);
 	verdict = site_walk(&walk);
-	if (verdict == SITE_UNNAMED)
-		verdict = site_by_futex(&walk.futex);
 	if (verdict == SITE_UNKNOWN)
 		site_ask(task, account, &walk, now_ns);
+	if (verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED)
+		verdict = site_by_futex(&walk.futex);
 	return site_where(guess, verdict);
 }
 
@@ -212,7 +213,8 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 
 	answer = bpf_map_lookup_elem(&site_answers, &tid);
 	before.where = account->live.where;
-	if (!answer || answer->since_ns != since_ns || !is_futex_wait(before.where))
+	if (!answer || answer->since_ns != since_ns ||
+	    (!is_futex_wait(before.where) && before.where.state != WIRE_UNKNOWN))
 		return;
 	after.where = site_where(before.where, answer->verdict);
 	if (after.word != before.word)

@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -24,6 +26,8 @@
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
 #include "capture/tracefs.h"
+#include "capture/verified.h"
+#include "version.h"
 
 /* include/linux/proc_ns.h: the machine's first */
 #define PROC_USER_INIT_INO 0xEFFFFFFDU
@@ -521,6 +525,33 @@ static void check_qemu(struct diagnosis *finding)
 		 "install QEMU for this architecture (Debian: qemu-system-x86, qemu-system-arm)");
 }
 
+static void check_verified(struct diagnosis *finding)
+{
+	struct verified verified;
+	struct utsname name;
+	struct tm day;
+	char date[32] = "?", worst[48] = "";
+	int result = verified_read(&verified, VERIFIED_PATH);
+
+	if (result == -ENOENT)
+		return found(finding, "never; `dwell verify` measures how exact dwell is here");
+	if (result < 0)
+		return found(finding, VERIFIED_PATH " cannot be read: %s", strerror(-result));
+	if (localtime_r(&verified.at, &day))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &day);
+	if (!isnan(verified.worst_percent))
+		snprintf(worst, sizeof(worst), ", worst error %.2f %%", verified.worst_percent);
+	found(finding, "%s at %s: %llu patterns passed%s", verified.verdict, date,
+	      (unsigned long long)verified.patterns, worst);
+	if (uname(&name) < 0 || strcmp(name.release, verified.kernel) ||
+	    strcmp(DWELL_VERSION, verified.dwell))
+		found(finding, "%s at %s, with dwell %s on Linux %s", verified.verdict, date,
+		      verified.dwell, verified.kernel);
+	else if (!strcmp(verified.verdict, "fail"))
+		short_of(finding, CHECK_DEGRADED, "some figures are wrong on this machine",
+			 "dwell verify shows which");
+}
+
 const struct check checks[] = {
 	{"kernel", "what runs here", check_kernel, false},
 	{"bpf", "exact states", check_bpf, true},
@@ -543,6 +574,7 @@ const struct check checks[] = {
 	{"debuginfo", "names of code", check_debuginfo, false},
 	{"kvm", "virtual machines", check_kvm, false},
 	{"qemu", "virtual machines", check_qemu, false},
+	{"verified", "how exact the figures are", check_verified, false},
 };
 
 const size_t check_count = ARRAY_SIZE(checks);

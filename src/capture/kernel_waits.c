@@ -80,7 +80,7 @@ static const struct known {
 	WAIT(fanotify_read, IDLE, EVENT, 0),
 	WAIT(userfaultfd_read_iter, IDLE, EVENT, 0),
 	WAIT(userfaultfd_read, IDLE, EVENT, 0),
-	WAIT(seccomp_notify_ioctl, IDLE, EVENT, 0),
+	WAIT(seccomp_notify_ioctl, IDLE, EVENT, 1), /* a semaphore, up to 6.5 */
 	WAIT(fuse_dev_do_read, IDLE, CHARDEV, 0),
 	WAIT(n_tty_read, IDLE, CHARDEV, 0),
 	WAIT(tty_port_block_til_ready, IDLE, CHARDEV, 0),

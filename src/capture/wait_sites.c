@@ -119,12 +119,21 @@ static void keep_site(struct wait_sites *sites, const struct site_key *key, cons
 		sites->site_count++;
 }
 
+/* The operation is what the hook knew, and did not rely on. */
+static uint32_t verdict_of(const struct site_question *question, uint32_t found)
+{
+	if (found != SITE_OPERATION)
+		return found;
+	return question->futex.is_bitset ? SITE_CONDITION : SITE_LOCK;
+}
+
 /* The helper has read hostile bytes: nothing that it says reaches further than the process asked
  * about. */
 static void take(struct wait_sites *sites, const struct site_question *question,
 		 const struct places_answer *found)
 {
-	struct site_answer answer = {.since_ns = question->since_ns, .verdict = found->verdict};
+	struct site_answer answer = {.since_ns = question->since_ns,
+				     .verdict = verdict_of(question, found->verdict)};
 
 	for (uint32_t i = 0; i < found->count && i < ARRAY_SIZE(found->places); i++) {
 		const struct site_key *key = &found->places[i].key;
@@ -134,8 +143,8 @@ static void take(struct wait_sites *sites, const struct site_question *question,
 		    found->places[i].site.verdict < SITE_VERDICTS)
 			keep_site(sites, key, &found->places[i].site);
 	}
-	if (found->verdict == SITE_UNKNOWN || found->verdict == SITE_OPERATION ||
-	    found->verdict >= SITE_VERDICTS || sites->answered_count == MAX_SITE_ANSWERS)
+	if (found->verdict == SITE_UNKNOWN || found->verdict >= SITE_VERDICTS ||
+	    sites->answered_count == MAX_SITE_ANSWERS)
 		return;
 	if (!bpf_map_update_elem(sites->answers_fd, &question->tid, &answer, BPF_ANY))
 		sites->answered[sites->answered_count++] = question->tid;

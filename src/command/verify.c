@@ -8,10 +8,10 @@
 
 #include "base/duration.h"
 #include "base/print.h"
+#include "capture/verified.h"
 #include "command/command.h"
 #include "command/result_options.h"
 #include "command/watch_options.h"
-#include "verify/store.h"
 #include "view/verify.h"
 
 enum {
@@ -20,13 +20,11 @@ enum {
 	OPTION_ROUNDS,
 	OPTION_LIMIT,
 	OPTION_DIRECTORY,
-	OPTION_SOURCE,
 	OPTION_ALL,
 	OPTION_LIST,
 };
 
-#define ROUNDS	"3"
-#define SOURCES "bpf, taskstats or procfs"
+#define ROUNDS "3"
 
 struct verify {
 	struct parsing parsing;
@@ -47,7 +45,6 @@ static const char doc[] =
 	"Examples:\n"
 	"  dwell verify --quick                   half a minute\n"
 	"  dwell verify --patterns 'mutex*,pipe'  some, and what their waits are called\n"
-	"  dwell verify --source procfs           how exact dwell is without BPF\n"
 	"  dwell guest --kernel bzImage -- verify --quick\n";
 
 static const struct argp_option argp_options[] = {
@@ -62,29 +59,12 @@ static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to judge:", 2},
 	{"limit", OPTION_LIMIT, "PERCENT", 0,
 	 "the largest error that passes, in percent of a thread's time (1)", 2},
-	{"source", OPTION_SOURCE, "SOURCE", 0, SOURCES " (bpf)", 2},
 	{0, 0, 0, 0, "How to show it:", 3},
 	{"all", OPTION_ALL, 0, 0, "also the patterns that passed", 3},
 	RESULT_OPTIONS(RESULT_FORMATS " (a page of text)", 3),
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
-
-static int take_source(struct verify_options *options, const char *value, struct error *error)
-{
-	static const struct {
-		const char *name;
-		enum source_choice choice;
-	} sources[] = {
-		{"bpf", SOURCE_BPF}, {"taskstats", SOURCE_TASKSTATS}, {"procfs", SOURCE_PROCFS}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		if (!strcmp(sources[i].name, value)) {
-			options->source = sources[i].choice;
-			return 0;
-		}
-	return parsing_unknown(error, "source", value, SOURCES);
-}
 
 static int take_limit(struct verify_options *options, const char *value, struct error *error)
 {
@@ -138,8 +118,6 @@ static int take_option(struct verify *verify, int key, const char *value)
 	case OPTION_DIRECTORY:
 		options->directory = value;
 		return 0;
-	case OPTION_SOURCE:
-		return take_source(options, value, error);
 	case OPTION_ALL:
 		verify->all = true;
 		return 0;
@@ -199,11 +177,10 @@ static void store(const struct verification *result)
 	struct item item = {result, NULL};
 	struct output line;
 
-	if (result->options->patterns || result->options->source != SOURCE_BPF ||
-	    result->interrupted || output_init(&line, -1) < 0)
+	if (result->options->patterns || result->interrupted || output_init(&line, -1) < 0)
 		return;
 	emit_json_line(&line, &verify_schema, &item);
-	if (!line.error && verify_store_write(line.buffer, line.used) < 0)
+	if (!line.error && verified_write(VERIFIED_PATH, line.buffer, line.used) < 0)
 		line.used = 0;
 	output_release(&line);
 }
@@ -215,7 +192,6 @@ static int verify_run_command(int argc, char **argv)
 			    .rounds = 3,
 			    .run_ns = 2 * NS_PER_S,
 			    .directory = "/var/tmp",
-			    .source = SOURCE_BPF,
 			    .data = &verify},
 	};
 	struct verification result;

@@ -11,9 +11,8 @@
 
 struct observer;
 
-/* Of the children of process `pid`, and of itself. */
-int observer_open(struct observer **ret_observer, uint32_t pid, enum source_choice choice,
-		  struct error *error) must_check;
+/* Of the children of process `pid`, and of itself; exact, so it needs BPF. */
+int observer_open(struct observer **ret_observer, uint32_t pid, struct error *error) must_check;
 void observer_close(struct observer *observer); /* takes NULL */
 
 /* When one of the descriptors is readable, observer_work() has something to do. As of a source. */

@@ -47,8 +47,8 @@ static _Noreturn void run_pattern(const struct batch *batch, const struct patter
 	if (!pattern) {
 		calls_run(batch->wanted_call, batch->data);
 	} else if (pattern->needs_file && !batch->path) {
-		errno = ENOENT;
-		die("file");
+		errno = batch->file_error;
+		die(batch->directory);
 	} else {
 		pattern_run(pattern, batch->path);
 	}

@@ -23,7 +23,9 @@ struct batch {
 	size_t count;
 	bool (*wanted_call)(const void *data, const char *name); /* NULL: no calls */
 	const void *data;
-	const char *path; /* of the file for those that need one; NULL: there is none */
+	const char *path;      /* of the file for those that need one; NULL: there is none, */
+	int file_error;	       /* for this errno */
+	const char *directory; /* where it was to be */
 	/* the rest is the batch's own */
 	struct batch_truths *truths;
 	pid_t pid; /* parent of all; 0: none */

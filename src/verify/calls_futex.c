@@ -184,16 +184,19 @@ static void wait_at_barrier(int argument)
 }
 
 static pthread_t joined;
+static sem_t joined_may_end;
 
-static void *pause_until_cancelled(void *data)
+static void *wait_to_end(void *data)
 {
-	pause();
+	while (sem_wait(&joined_may_end) < 0)
+		;
 	return data;
 }
 
 static int joinable(void)
 {
-	joined = start(pause_until_cancelled, NULL);
+	sem_init(&joined_may_end, 0, 0);
+	joined = start(wait_to_end, NULL);
 	return 0;
 }
 
@@ -203,10 +206,10 @@ static void wait_for_thread(int argument)
 	pthread_join(joined, NULL);
 }
 
-static void cancel_joined(int argument)
+static void end_joined(int argument)
 {
 	(void)argument;
-	pthread_cancel(joined);
+	sem_post(&joined_may_end);
 }
 
 /* Since 5.16; the number is the same everywhere. */
@@ -248,7 +251,7 @@ const struct call futex_calls[] = {
 	 broadcast},
 	{"semaphore", STATE_IDLE, COND_REASON, new_semaphore, wait_for_semaphore, NULL},
 	{"barrier", STATE_IDLE, COND_REASON, new_barrier, wait_at_barrier, wait_at_barrier},
-	{"thread-join", STATE_IDLE, COND_REASON, joinable, wait_for_thread, cancel_joined},
+	{"thread-join", STATE_IDLE, COND_REASON, joinable, wait_for_thread, end_joined},
 	{"futex-waitv", STATE_IDLE, "futex_waitv", has_waitv, wait_for_any, NULL},
 	{NULL, STATES, NULL, NULL, NULL, NULL},
 };

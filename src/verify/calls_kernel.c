@@ -151,7 +151,7 @@ static void ask_supervisor(int argument)
 
 	(void)argument;
 	if (supervise_connect() < 0)
-		die("seccomp");
+		return;
 	connect(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&address,
 		sizeof(address));
 }
@@ -163,9 +163,8 @@ static void wait_for_question(int argument)
 	int fd = supervise_connect();
 
 	(void)argument;
-	if (fd < 0)
-		die("seccomp");
-	ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &question);
+	if (fd >= 0)
+		ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &question);
 }
 
 /* A worker of the kernel's waits for an empty pipe in its place: "iou-wrk-…". */
@@ -189,7 +188,7 @@ static void wait_for_uring(int argument)
 					  ring, IORING_OFF_SQES);
 
 	if (queue == MAP_FAILED || entry == MAP_FAILED)
-		die("io_uring");
+		return;
 	(void)argument;
 	empty_pipe(&to);
 	*entry = (struct io_uring_sqe){.opcode = IORING_OP_SPLICE,

@@ -82,7 +82,8 @@ static int lingering(void)
 	int fd = full_socket();
 	struct linger linger = {1, 3600};
 
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 	return fd;
 }
 
@@ -98,7 +99,7 @@ static int datagrams(void)
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		die("UDP");
+		return pattern_skip("UDP");
 	return fd;
 }
 
@@ -111,7 +112,7 @@ static int inet_listener(struct sockaddr_in *ret_address, int backlog)
 					    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	if (bind(fd, (struct sockaddr *)ret_address, length) < 0 || listen(fd, backlog) < 0 ||
 	    getsockname(fd, (struct sockaddr *)ret_address, &length) < 0)
-		die("listen");
+		return pattern_skip("listen");
 	return fd;
 }
 
@@ -129,7 +130,7 @@ static int crowded_listener(void)
 {
 	int fd = inet_listener(&crowded, 0);
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; fd >= 0 && i < 4; i++)
 		connect(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
 			(struct sockaddr *)&crowded, sizeof(crowded));
 	return fd;
@@ -147,7 +148,7 @@ static int unix_pair(int type)
 	int ends[2];
 
 	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) < 0)
-		die("socketpair");
+		return pattern_skip("socketpair");
 	return ends[0];
 }
 
@@ -165,7 +166,8 @@ static int full_unix(void)
 {
 	int fd = unix_stream();
 
-	fill(fd);
+	if (fd >= 0)
+		fill(fd);
 	return fd;
 }
 
@@ -173,7 +175,8 @@ static int full_unix_datagram(void)
 {
 	int fd = unix_datagram();
 
-	fill(fd);
+	if (fd >= 0)
+		fill(fd);
 	return fd;
 }
 
@@ -186,7 +189,7 @@ static int unix_listener(const char *purpose, struct sockaddr_un *ret_address)
 	snprintf(ret_address->sun_path + 1, sizeof(ret_address->sun_path) - 1, "dwell-verify-%s-%d",
 		 purpose, getpid());
 	if (bind(fd, (struct sockaddr *)ret_address, sizeof(*ret_address)) < 0 || listen(fd, 0) < 0)
-		die("Unix socket");
+		return pattern_skip("Unix socket");
 	return fd;
 }
 
@@ -203,7 +206,7 @@ static int unix_crowd(void)
 {
 	int fd = unix_listener("connect", &unix_crowded);
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; fd >= 0 && i < 4; i++)
 		connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
 			(struct sockaddr *)&unix_crowded, sizeof(unix_crowded));
 	return fd;

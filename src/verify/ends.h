@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pipes and sockets in the condition that a call has to wait for. They end with the process. */
+/*
+ * Pipes and sockets in the condition that a call has to wait for. They end with the process. What
+ * cannot be had is NOT_HERE, with pattern_skip().
+ */
 #ifndef DWELL_VERIFY_ENDS_H
 #define DWELL_VERIFY_ENDS_H
 
-/* A TCP connection on loopback. */
-void inet_pair(int ends[2]);
+/* A TCP connection on loopback. 0 or NOT_HERE. */
+int inet_pair(int ends[2]);
 
 /* Of a TCP connection; nothing comes. */
 int quiet_socket(void);

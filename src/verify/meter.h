@@ -26,6 +26,7 @@ struct truth {
 	uint64_t wall_ns, cpu_ns;
 	/* STATE_RUNNABLE and what waits: user and kernel are `cpu_ns`. Their sum is `wall_ns`. */
 	uint64_t states_ns[STATES];
+	uint64_t reading_ns;   /* the fastest reading of its clocks took so long */
 	uint64_t uncertain_ns; /* by readings that took long, because others had the CPU */
 };
 

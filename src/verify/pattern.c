@@ -43,6 +43,13 @@ void join(pthread_t thread)
 	pthread_join(thread, NULL);
 }
 
+void meter_join(struct meter *meter, pthread_t thread)
+{
+	meter_begin(meter);
+	join(thread);
+	meter_end(meter, STATE_IDLE);
+}
+
 struct running {
 	const struct pattern *pattern;
 	const char *path;

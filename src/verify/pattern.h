@@ -81,6 +81,8 @@ static inline uint64_t pattern_end_ns(void)
 /* A thread of the pattern: runs `body`, which measures itself. */
 pthread_t start(void *(*body)(void *), void *data);
 void join(pthread_t thread);
+/* The same, as a phase in STATE_IDLE. */
+void meter_join(struct meter *meter, pthread_t thread);
 
 /* Keeps the calling thread, and those it starts from now on, on the last CPU. */
 void pattern_pin(void);

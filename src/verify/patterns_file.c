@@ -48,12 +48,12 @@ static void direct_reads(const char *path)
 	void *buffer;
 	struct meter meter;
 
+	meter_start(&meter, "direct", "direct-read");
+	meter_expect(&meter, STATE_DISK, "pread64:file");
 	close(open_filled(path));
 	fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (fd < 0 || posix_memalign(&buffer, BLOCK, DIRECT_BYTES))
 		die("O_DIRECT");
-	meter_start(&meter, "direct", "direct-read");
-	meter_expect(&meter, STATE_DISK, "pread64:file");
 	for (uint64_t end = pattern_end_ns(); now_ns() < end;)
 		if (pread(fd, buffer, DIRECT_BYTES,
 			  (off_t)((unsigned long)random_block() / DIRECT_BYTES * DIRECT_BYTES)) < 0)
@@ -63,14 +63,15 @@ static void direct_reads(const char *path)
 
 static void write_and_sync(const char *path)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	char block[BLOCK] = {1};
 	struct meter meter;
+	int fd;
 
-	if (fd < 0)
-		die(path);
 	meter_start(&meter, "fsync", "fsync");
 	meter_expect(&meter, STATE_DISK, "fsync*");
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		die(path);
 	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
 		if (pwrite(fd, block, BLOCK, random_block()) < 0)
 			die("pwrite");
@@ -87,15 +88,16 @@ static void write_and_sync(const char *path)
 
 static void file_faults(const char *path)
 {
-	int fd = open_filled(path);
 	volatile char *map;
 	struct meter meter;
+	int fd;
 
+	meter_start(&meter, "file-fault", "file-fault");
+	meter_expect(&meter, STATE_DISK, NULL);
+	fd = open_filled(path);
 	map = mmap(NULL, PATTERN_FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED || madvise((void *)map, PATTERN_FILE_BYTES, MADV_RANDOM) < 0)
 		die("mmap");
-	meter_start(&meter, "file-fault", "file-fault");
-	meter_expect(&meter, STATE_DISK, NULL);
 	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
 		/* out of the page tables and the page cache, then in again from disk */
 		if (madvise((void *)map, PATTERN_FILE_BYTES, MADV_DONTNEED) < 0 ||

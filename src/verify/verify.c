@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +32,9 @@
 struct run {
 	struct verification *result;
 	unsigned int round; /* from 0 */
-	char path[256];	    /* of the file; empty: there is none */
+	int file;	    /* for patterns about disks; -1: none */
+	char path[32];	    /* of it; empty: there is none, for `file_error` */
+	int file_error;
 };
 
 void verify_each(void (*take)(void *data, const char *name, const char *help, enum state state),
@@ -306,10 +309,11 @@ static int run_batch(struct run *run, struct batch *batch, const char *what, str
 	if (options->progress)
 		options->progress(options->data, run->round, what);
 	batch->path = *run->path ? run->path : NULL;
+	batch->file_error = run->file_error;
+	batch->directory = options->directory;
 	result = batch_prepare(batch, error);
 	if (result >= 0)
-		result = observer_open(&watching.observer, (uint32_t)batch->pid, options->source,
-				       error);
+		result = observer_open(&watching.observer, (uint32_t)batch->pid, error);
 	if (result >= 0)
 		result = watch_batch(&watching, batch, error);
 	if (result >= 0)
@@ -368,29 +372,33 @@ static bool needs_file(const struct verification *result)
 	return false;
 }
 
-/* Filled before anything is measured. Without it the patterns say that they have none. */
-static void make_file(struct run *run)
+static int fill_file(int fd)
 {
 	static char block[1 << 20];
-	int fd;
 
-	snprintf(run->path, sizeof(run->path), "%s/dwell-verify-XXXXXX",
-		 run->result->options->directory);
-	fd = mkostemp(run->path, O_CLOEXEC);
 	memset(block, 7, sizeof(block));
-	for (size_t done = 0; fd >= 0 && done < PATTERN_FILE_BYTES; done += sizeof(block)) {
-		if (write(fd, block, sizeof(block)) == (ssize_t)sizeof(block))
-			continue;
-		unlink(run->path);
-		close(fd);
-		fd = -1;
-	}
-	if (fd < 0) {
-		*run->path = '\0';
-		return;
-	}
-	fsync(fd);
-	close(fd);
+	for (size_t done = 0; done < PATTERN_FILE_BYTES; done += sizeof(block))
+		if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
+			return -1;
+	return fsync(fd);
+}
+
+/*
+ * Before anything is measured. It has no name, so that it ends with its last process. Without it
+ * the patterns that need one say why they have none.
+ */
+static void make_file(struct run *run)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/dwell-verify-XXXXXX", run->result->options->directory);
+	run->file = mkostemp(path, O_CLOEXEC);
+	if (run->file >= 0)
+		unlink(path);
+	if (run->file >= 0 && fill_file(run->file) >= 0)
+		snprintf(run->path, sizeof(run->path), "/proc/self/fd/%d", run->file);
+	else
+		run->file_error = errno;
 }
 
 static double rank(const struct state_result *state, double quantile)
@@ -450,7 +458,7 @@ int verify_run(struct verification *result, const struct verify_options *options
 	       struct error *error)
 {
 	uint64_t start_ns = clock_monotonic_ns();
-	struct run run = {.result = result};
+	struct run run = {.result = result, .file = -1};
 	int code;
 
 	*result = (struct verification){.options = options};
@@ -461,8 +469,8 @@ int verify_run(struct verification *result, const struct verify_options *options
 	for (; code >= 0 && !result->interrupted && run.round < options->rounds + EXTRA_ROUNDS;
 	     run.round++)
 		code = run_round(&run, error);
-	if (*run.path)
-		unlink(run.path);
+	if (run.file >= 0)
+		close(run.file);
 	result->duration_ns = clock_monotonic_ns() - start_ns;
 	sum_up(result, run.round);
 	return code;

@@ -4,7 +4,6 @@
 #define DWELL_VERIFY_VERIFY_H
 
 #include "base/error.h"
-#include "capture/source.h"
 #include "verify/judge.h"
 
 struct verify_options {
@@ -13,7 +12,6 @@ struct verify_options {
 	uint64_t run_ns;       /* each pattern, in each round */
 	const char *patterns;  /* names or glob patterns, separated by commas; NULL: all */
 	const char *directory; /* of the file for patterns about disks */
-	enum source_choice source;
 	/* What is about to run; may be NULL. */
 	void (*progress)(void *data, unsigned int round, const char *what);
 	void *data;

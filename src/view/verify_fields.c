@@ -132,16 +132,8 @@ FIELD_GETTER(get_arch)
 	value_bytes(value, name.machine, sizeof(name.machine));
 }
 
-static const char *const source_names[] = {
-	[SOURCE_AUTO] = "auto",
-	[SOURCE_BPF] = "bpf",
-	[SOURCE_TASKSTATS] = "taskstats",
-	[SOURCE_PROCFS] = "procfs",
-};
-
 VALUE_GETTER(get_dwell, value_string, DWELL_VERSION)
 VALUE_GETTER(get_cpus, value_number, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN))
-VALUE_GETTER(get_source, value_string, source_names[result_of(item)->options->source])
 VALUE_GETTER(get_rounds, value_number, result_of(item)->options->rounds)
 VALUE_GETTER(get_limit, value_real, result_of(item)->options->limit_percent)
 VALUE_GETTER(get_verdict, value_string, verdict_names[result_of(item)->verdict])
@@ -178,7 +170,6 @@ static const struct field verify_fields[] = {
 	STRING_FIELD("kernel", get_kernel, "release"),
 	STRING_FIELD("arch", get_arch, "machine"),
 	INTEGER_FIELD("cpus", get_cpus, "online"),
-	STRING_FIELD("source", get_source, "of dwell's figures"),
 	INTEGER_FIELD("rounds", get_rounds, "that were asked for"),
 	COUNT_MEMBER(duration_ns, "duration_ns", "of it all"),
 	REAL_FIELD("limit_percent", get_limit, "largest error that passes, of a thread's time"),

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell verify`: it passes where dwell is right, and finds every mistake that dwell can be built with."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import schemas
+
+from conftest import BUILD, DWELL, run
+
+FAULTY = str(BUILD / "tests" / "dwell-faulty")
+
+
+def verify(*arguments, program=DWELL, fault=None):
+    """-> (its result, its exit status)"""
+    environment = {**os.environ, "DWELL_FAULT": fault} if fault else os.environ
+    done = run("verify", "--quick", *arguments, "--format", "json", program=program, env=environment, timeout=400)
+    assert not done.stderr and done.stdout.count("\n") == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert not schemas.mistakes(result), schemas.mistakes(result)[:5]
+    return result, done.returncode
+
+
+def why(result):
+    return [(pattern["name"], pattern["verdict"], pattern["why"]) for pattern in result["results"] if pattern["why"]]
+
+
+@pytest.mark.measures
+def test_dwell_is_right(tmp_path):
+    """All patterns in all states, but swapping, which needs a memory limit: test_truth.py."""
+    result, status = verify()
+    assert not result["failed"] and not result["wrong_states"] and not result["unrecognized"], why(result)
+    assert result["verdict"] in ("pass", "inconclusive"), result
+    assert status == {"pass": 0, "inconclusive": 4}[result["verdict"]]
+    assert result["patterns"] == len(result["results"]) >= 100
+    assert result["inconclusive"] <= 5 and result["skipped"] <= 1, why(result)
+    assert result["reasons_right"] == result["reasons"] > 80
+    assert result["worst_error_percent"] <= 1 and result["p50_error_percent"] <= 0.05
+    judged = {state["state"] for state in result["states"] if state["count"]}
+    assert judged >= {"cpu", "runnable", "stolen", "disk", "net", "ipc", "lock", "sleep", "idle", "stopped"}
+    assert not result["unseen"]
+    # root's result is there for the doctor of everyone
+    doctor = json.loads(run("doctor", "--format", "json").stdout)
+    found = next(check["found"] for check in doctor["checks"] if check["name"] == "verified")
+    assert f"{result['passed']} patterns passed" in found and result["verdict"] in found
+
+
+#: fault: (patterns that show it, which of them must fail, what is wrong there)
+FAULTS = {
+    "no on_switch": ("naps", None, ""),
+    "no on_wakeup": ("naps,tcp", None, ""),
+    "no on_fork": ("pipe-read", "pipe-read", "has not seen"),
+    "read is for locks": ("pipe-read", "pipe-read", "lock is off by +"),
+    "sleeps are for work": ("nanosleep", "nanosleep", "idle is off by +"),
+    "futexes are locks": ("condition", "condition", "lock is off by +"),
+    "epoll is not known": ("epoll-wait", "epoll-wait", "sleep is off by +"),
+    "flock is for work": ("flock-wait", "flock-wait", "idle is off by +"),
+    "no kernel functions": ("seccomp", "seccomp", "net is off by +"),
+    "every futex site is a lock": ("condvar", "condvar", "lock is off by +"),
+    "the clock is 3 % fast": ("pipe-read", "pipe-read", "ipc is off by +3"),
+    "stolen is CPU time": ("spin", "spin", "cpu is off by +"),
+    "preempted is CPU time": ("two-spinners", "two-spinners", "is off by"),
+    "a tenth of disk is idle": ("direct", "direct", "is off by"),
+    "every tenth end is lost": ("short-lived", "short-lived", ""),
+    "reasons have no object": ("pipe-read", "pipe-read", "the reason is read, not read:pipe"),
+}
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_found(fault):
+    patterns, failing, wrong = FAULTS[fault]
+    result, status = verify("--patterns", patterns, program=FAULTY, fault=fault)
+    assert (result["verdict"], status) == ("fail", 3), (why(result), result)
+    if failing:
+        found = next(pattern for pattern in result["results"] if pattern["name"] == failing)
+        assert found["verdict"] == "fail" and wrong in found["why"], found
+    else:
+        assert 10 * result["lost"] > result["wakeups"] or result["unseen"], result
+
+
+@pytest.mark.measures
+def test_the_faulty_build_is_right_without_a_fault():
+    result, status = verify("--patterns", "pipe-read,nanosleep,condition", program=FAULTY)
+    assert (result["verdict"], status, result["passed"]) == ("pass", 0, 3), why(result)
+
+
+def test_list_and_mistakes():
+    names = [line.split()[0] for line in run("verify", "--list").stdout.splitlines()]
+    assert len(names) == len(set(names)) >= 100
+    for arguments, message in {
+        ("--patterns", "mutex-lok"): "no pattern is called 'mutex-lok'; did you mean 'mutex-lock'?",
+        ("--patterns", "zzzzzzzzzz"): "`--list` shows them all",
+        ("--limit", "0"): "--limit 0: a number of percent, above 0",
+        ("--limit", "nan"): "--limit nan",
+        ("-d", "1ms"): "--duration 1ms: from 200ms to 60s",
+        ("--rounds", "0"): "--rounds",
+        ("--pattern=x",): "no pattern is called 'x'",
+        ("here",): "Too many arguments",
+    }.items():
+        done = run("verify", *arguments)
+        assert done.returncode == 2 and message in done.stderr, (arguments, done.stderr)
+
+
+def test_without_privileges():
+    done = run("verify", "--quick", "--patterns", "nanosleep", user=65534, group=65534, extra_groups=[])
+    assert done.returncode == 1 and done.stderr.startswith("dwell verify: exact states need BPF"), done.stderr
+    assert not done.stdout
+
+
+def test_no_room_for_a_file():
+    """Patterns about disks are skipped with the reason; nothing passes for it."""
+    result, status = verify("--directory", "/proc", "--patterns", "fsync,direct,nanosleep")
+    skipped = {pattern["name"]: pattern["why"] for pattern in result["results"] if pattern["verdict"] == "skip"}
+    assert set(skipped) == {"fsync", "direct"} and all("/proc" in reason for reason in skipped.values()), skipped
+    assert (result["passed"], status) == (1, 0)
+
+
+def test_interrupted():
+    """It is inconclusive, says what it has judged, and leaves nothing behind."""
+    with subprocess.Popen([DWELL, "verify", "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        while not open(children).read().split():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode in (4, -signal.SIGINT), (process.returncode, errors)
+    if output:
+        assert json.loads(output)["verdict"] == "inconclusive" and json.loads(output)["interrupted"]
+    left = subprocess.run(["pgrep", "-f", "dwell verify --format json"], capture_output=True, text=True).stdout
+    assert not left
+    assert not [name for name in os.listdir("/var/tmp") if name.startswith("dwell-verify-")]

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <math.h>
+
+#include "verify/judge.h"
+
+#define WALL (1000 * 1000000ULL)
+
+/* A thread that used a CPU for a tenth of a second, waited a tenth for one, and slept else. */
+static struct truth sleeper(void)
+{
+	struct truth truth = {.pattern = "nap", .thread = "nap", .tid = 7, .state = STATE_SLEEP};
+
+	truth.wall_ns = WALL;
+	truth.cpu_ns = WALL / 10;
+	truth.states_ns[STATE_RUNNABLE] = WALL / 10;
+	truth.states_ns[STATE_SLEEP] = WALL / 10 * 8;
+	return truth;
+}
+
+/* As dwell sees it, all right. */
+static struct row row_of(const struct truth *truth)
+{
+	struct row row = {.tid = truth->tid, .observed_ns = truth->wall_ns};
+
+	for (int s = 0; s < STATES; s++)
+		row.states_ns[s] = truth->states_ns[s];
+	row.states_ns[STATE_USER] = truth->cpu_ns / 2;
+	row.states_ns[STATE_KERNEL] = truth->cpu_ns - truth->cpu_ns / 2;
+	return row;
+}
+
+static struct about everything = {.session.states = ~0U};
+
+static struct pattern_result judged(const struct truth *truth, const struct row *row,
+				    const struct interval *interval)
+{
+	struct pattern_result result = {.name = "nap", .state = STATES, .worst = STATES};
+	struct thread_judgement judgement;
+
+	judge_add(&result, truth, row, interval, 1, &judgement);
+	return result;
+}
+
+static void test_right_figures_pass(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result = judged(&truth, &row, &interval);
+
+	(void)state;
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_int_equal(result.threads, 1);
+	assert_true(result.error_percent == 0);
+	assert_int_equal(result.truth_ns, WALL / 10 * 8);
+	assert_int_equal(result.measured_ns, WALL / 10 * 8);
+}
+
+static void test_time_in_another_state_fails(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	row.states_ns[STATE_SLEEP] -= WALL / 50;
+	row.states_ns[STATE_DISK] += WALL / 50;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_true(result.wrong_state);
+	assert_true(fabs(result.error_percent - 2) < 0.001);
+	assert_string_equal(result.why, "nap: sleep is off by -2.00 % of its time");
+}
+
+/* In percent of the wall time that pass: a half, with a limit of one. */
+static void test_small_errors_pass_and_count(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	row.states_ns[STATE_USER] += WALL / 200;
+	row.states_ns[STATE_RUNNABLE] -= WALL / 200;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_false(result.wrong_state);
+	assert_true(fabs(result.error_percent - 0.5) < 0.001);
+}
+
+static void test_time_before_the_first_reading_is_open(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	/* it may have used a CPU or waited for one there, as long as it is short */
+	row.observed_ns += WALL / 200;
+	row.states_ns[STATE_RUNNABLE] += WALL / 200;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_true(result.error_percent == 0);
+	assert_true(fabs(result.open_percent - 0.5) < 0.001);
+	row.observed_ns += WALL / 10;
+	row.states_ns[STATE_RUNNABLE] += WALL / 10;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
+	/* no wait can be there */
+	row = row_of(&truth);
+	row.observed_ns += WALL / 80;
+	row.states_ns[STATE_SLEEP] += WALL / 80;
+	result = judged(&truth, &row, &interval);
+	assert_int_not_equal(result.verdict, VERDICT_PASS);
+}
+
+static void test_what_is_not_recognized_is_no_error(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	row.states_ns[STATE_UNKNOWN] = row.states_ns[STATE_SLEEP];
+	row.states_ns[STATE_SLEEP] = 0;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_false(result.wrong_state);
+	assert_true(fabs(result.unknown_percent - 80) < 0.001);
+}
+
+static void test_stolen_time_is_compared(void **state)
+{
+	struct truth truth = sleeper();
+	struct about with_machine = {.session = {.states = ~0U, .flags = WIRE_SESSION_MACHINE}};
+	struct interval interval = {.about = &with_machine};
+	struct row row;
+
+	(void)state;
+	truth.states_ns[STATE_SLEEP] -= WALL / 10;
+	truth.states_ns[STATE_STOLEN] = WALL / 10;
+	row = row_of(&truth);
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
+	/* as CPU time */
+	row.states_ns[STATE_USER] += row.states_ns[STATE_STOLEN];
+	row.states_ns[STATE_STOLEN] = 0;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_FAIL);
+	/* a wait cannot hide in more than the machine has lost */
+	row = row_of(&truth);
+	row.states_ns[STATE_STOLEN] += row.states_ns[STATE_SLEEP];
+	row.states_ns[STATE_SLEEP] = 0;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_FAIL);
+}
+
+static void test_unseen_threads_fail_unless_reported(void **state)
+{
+	struct truth truth = sleeper();
+	struct interval interval = {.about = &everything};
+
+	(void)state;
+	assert_int_equal(judged(&truth, NULL, &interval).verdict, VERDICT_FAIL);
+	interval.losses.exits = 1;
+	assert_int_equal(judged(&truth, NULL, &interval).verdict, VERDICT_INCONCLUSIVE);
+}
+
+static void test_losses_excuse_what_is_wrong_now_and_then(void **state)
+{
+	struct truth truth = sleeper();
+	struct row right = row_of(&truth), wrong = right;
+	struct interval interval = {.about = &everything, .losses.transitions = 1};
+	struct pattern_result result = {.state = STATES, .worst = STATES};
+	struct thread_judgement judgement;
+
+	(void)state;
+	wrong.states_ns[STATE_IDLE] = wrong.states_ns[STATE_SLEEP];
+	wrong.states_ns[STATE_SLEEP] = 0;
+	for (result.round = 1; result.round <= 3; result.round++)
+		assert_false(judge_add(&result, &truth, &wrong, &interval, 1, &judgement));
+	judge_end(&result, 3);
+	assert_int_equal(result.verdict, VERDICT_FAIL); /* each time */
+	result = (struct pattern_result){.round = 1, .state = STATES, .worst = STATES};
+	assert_false(judge_add(&result, &truth, &wrong, &interval, 1, &judgement));
+	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
+	result.round = 2;
+	assert_true(judge_add(&result, &truth, &right, &interval, 1, &judgement));
+	judge_end(&result, 2);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+}
+
+static void test_reasons(void **state)
+{
+	struct wire_reason reasons[] = {
+		{.tid = 7,
+		 .total_ns = 5,
+		 .where = {.syscall = WIRE_SYSCALL_NONE,
+			   .state = WIRE_SLEEP,
+			   .detail = WIRE_DETAIL_TIMER}},
+		{.tid = 8,
+		 .total_ns = 9,
+		 .where = {.syscall = WIRE_SYSCALL_NONE,
+			   .state = WIRE_SLEEP,
+			   .detail = WIRE_DETAIL_GRACE_PERIOD}},
+	};
+	struct interval interval = {
+		.about = &everything, .reasons = reasons, .reason_count = ARRAY_SIZE(reasons)};
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct pattern_result result;
+
+	(void)state;
+	strcpy(truth.reason, "*:timer");
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_true(result.reason_judged && !result.reason_wrong);
+	strcpy(truth.reason, "clock_nanosleep");
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_true(result.reason_wrong);
+	/* none is known */
+	interval.reason_count = 0;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_false(result.reason_judged);
+}
+
+static void test_what_hardly_took_place_is_skipped(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	truth.state = STATE_DISK;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_SKIP);
+	assert_string_equal(result.why, "nap: only 0.0 % of its time were disk here");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_right_figures_pass),
+		cmocka_unit_test(test_time_in_another_state_fails),
+		cmocka_unit_test(test_small_errors_pass_and_count),
+		cmocka_unit_test(test_time_before_the_first_reading_is_open),
+		cmocka_unit_test(test_what_is_not_recognized_is_no_error),
+		cmocka_unit_test(test_stolen_time_is_compared),
+		cmocka_unit_test(test_unseen_threads_fail_unless_reported),
+		cmocka_unit_test(test_losses_excuse_what_is_wrong_now_and_then),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_what_hardly_took_place_is_skipped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
