@@ -48,6 +48,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@scripts/deps check test || scripts/deps install
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run $(BUILD)
+	@$(PYTHON) tests/bench/accuracy $(BUILD)
 	@$(PYTHON) tests/bench/blocked $(BUILD)
 	@$(PYTHON) tests/bench/matrix $(BUILD)
 	@$(PYTHON) tests/bench/symbols $(BUILD)

@@ -42,7 +42,7 @@ void fill(int fd)
 	int flags = fcntl(fd, F_GETFL);
 
 	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-	/* the last byte, too: a socket has room for a small packet where a large one has none */
+	/* the last byte, too: it may have room for a small packet, but not for a large one */
 	for (size_t size = sizeof(bytes); size; size /= 2)
 		while (write(fd, bytes, size) > 0)
 			;
@@ -51,11 +51,15 @@ void fill(int fd)
 
 int full_socket(void)
 {
-	int fd = quiet_socket();
+	/* given, it does not grow: else the kernel finds room later */
+	int ends[2], size = 8192;
 
-	if (fd >= 0)
-		fill(fd);
-	return fd;
+	if (inet_pair(ends) < 0)
+		return NOT_HERE;
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	setsockopt(ends[1], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	fill(ends[0]);
+	return ends[0];
 }
 
 int full_pipe(int *ret_other)

@@ -79,7 +79,8 @@ static struct open open_of(const struct truth *truth, const struct row *row,
 static double error_of(enum state state, uint64_t measured, uint64_t truth, const struct open *open,
 		       uint64_t wall_ns)
 {
-	uint64_t more = open->readings, less = open->readings, beyond;
+	/* dwell may have more of any state, from before the first reading and after the last */
+	uint64_t more = open->readings + open->edges, less = open->readings, beyond;
 	double sign = measured > truth ? 1 : -1;
 
 	if (!measured && !truth)
@@ -88,11 +89,9 @@ static double error_of(enum state state, uint64_t measured, uint64_t truth, cons
 		more += open->wakeups;
 		less += open->wakeups;
 	}
-	if (state == STATE_USER || state == STATE_RUNNABLE)
-		more += open->edges;
-	else if (state == STATE_STOLEN)
-		more += open->edges + open->phases;
-	else
+	if (state == STATE_STOLEN)
+		more += open->phases;
+	else if (state != STATE_USER && state != STATE_RUNNABLE)
 		less += open->phases + open->unknown;
 	beyond = measured > truth ? above(measured - truth, more) : above(truth - measured, less);
 	return sign * 100.0 * (double)beyond / (double)wall_ns;
@@ -244,14 +243,15 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 		snprintf(why, sizeof(why), "%s: dwell has not seen thread %u, %llu lost",
 			 truth->thread, truth->tid, (unsigned long long)lost);
 		conclude(result, lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, why);
+		result->unseen |= !lost;
 		return false;
 	}
 	judge_thread(ret_judgement, truth, row, interval);
 	wrong = ret_judgement->worst != STATES &&
 		fabs(ret_judgement->errors[ret_judgement->worst]) > limit_percent;
-	if (wrong && lost && result->excused_round != result->round) {
-		result->excused_round = result->round;
-		result->excused++;
+	if (wrong && result->wrong_round != result->round) {
+		result->wrong_round = result->round;
+		result->wrong_rounds++;
 	}
 	if (ret_judgement->open_percent > limit_percent || (wrong && lost)) {
 		if (wrong && lost)
@@ -278,6 +278,13 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 {
 	if (result->verdict == VERDICT_SKIP && !*result->why)
 		snprintf(result->why, sizeof(result->why), "it has not reported anything");
-	if (result->verdict == VERDICT_INCONCLUSIVE && rounds > 2 && result->excused == rounds)
+	if (rounds < 3)
+		return;
+	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds == rounds)
 		result->verdict = VERDICT_FAIL;
+	if (result->verdict == VERDICT_FAIL && result->wrong_rounds == 1 && !result->reason_wrong &&
+	    !result->unseen) {
+		result->verdict = VERDICT_INCONCLUSIVE;
+		result->wrong_state = false;
+	}
 }

@@ -58,12 +58,12 @@ struct pattern_result {
 	const char *help; /* NULL: it is a call, and its name says it */
 	enum state state; /* what it is about; STATES: not known before it has run */
 	enum verdict verdict;
-	unsigned int round;		     /* the present one, from 1; set by the caller */
-	unsigned int excused, excused_round; /* rounds it was wrong in, and dwell said it had lost
-						something; the last one */
-	unsigned int threads;		     /* judged, in all rounds */
-	double error_percent;		     /* the largest, absolute */
-	enum state worst;		     /* the state of that; STATES: there is none */
+	unsigned int round;			/* the present one, from 1; set by the caller */
+	unsigned int wrong_rounds, wrong_round; /* in how many a figure was wrong; the last one */
+	bool unseen;				/* dwell has no row of a thread, and lost nothing */
+	unsigned int threads;			/* judged, in all rounds */
+	double error_percent;			/* the largest, absolute */
+	enum state worst;			/* the state of that; STATES: there is none */
 	double open_percent;
 	double unknown_percent;
 	bool wrong_state;		/* more than the limit in a state that it was not in */
@@ -83,7 +83,10 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	       const struct interval *interval, double limit_percent,
 	       struct thread_judgement *ret_judgement);
 
-/* When all rounds are over: what was wrong each time was not wrong for what happened to be lost. */
+/*
+ * When all rounds are over: figures that were wrong each time were not wrong for what happened to
+ * be lost, and those that were wrong once in three or more may have been by chance.
+ */
 void judge_end(struct pattern_result *result, unsigned int rounds);
 
 #endif

@@ -23,7 +23,7 @@
 
 #define PATTERNS_MAX 64
 
-/* More rounds for those that the machine left open so far. */
+/* More rounds for those that the machine left open so far, or that were wrong. */
 #define EXTRA_ROUNDS 2
 
 /* Of a batch: patterns end by themselves, but on a machine that runs nothing. */
@@ -70,14 +70,15 @@ static struct pattern_result *find(struct verification *result, const char *name
 	return NULL;
 }
 
-/* Asked for, and, after the rounds asked for, not known yet. */
+/* Asked for, and, after the rounds asked for, not sure yet. */
 static bool is_wanted(const void *data, const char *name)
 {
 	const struct run *run = data;
 	const struct pattern_result *pattern = find(run->result, name);
 
-	return pattern && (run->round < run->result->options->rounds ||
-			   pattern->verdict == VERDICT_INCONCLUSIVE);
+	return pattern &&
+	       (run->round < run->result->options->rounds ||
+		pattern->verdict == VERDICT_INCONCLUSIVE || pattern->verdict == VERDICT_FAIL);
 }
 
 struct listing {

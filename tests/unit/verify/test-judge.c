@@ -100,7 +100,7 @@ static void test_time_before_the_first_reading_is_open(void **state)
 	struct pattern_result result;
 
 	(void)state;
-	/* it may have used a CPU or waited for one there, as long as it is short */
+	/* it may have been anything there, as long as it is short */
 	row.observed_ns += WALL / 200;
 	row.states_ns[STATE_RUNNABLE] += WALL / 200;
 	result = judged(&truth, &row, &interval);
@@ -111,7 +111,6 @@ static void test_time_before_the_first_reading_is_open(void **state)
 	row.states_ns[STATE_RUNNABLE] += WALL / 10;
 	result = judged(&truth, &row, &interval);
 	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
-	/* no wait can be there */
 	row = row_of(&truth);
 	row.observed_ns += WALL / 80;
 	row.states_ns[STATE_SLEEP] += WALL / 80;
@@ -193,6 +192,30 @@ static void test_losses_excuse_what_is_wrong_now_and_then(void **state)
 	assert_int_equal(result.verdict, VERDICT_PASS);
 }
 
+static void test_what_was_wrong_once_may_be_chance(void **state)
+{
+	struct truth truth = sleeper();
+	struct row right = row_of(&truth), wrong = right;
+	struct interval interval = {.about = &everything};
+	struct pattern_result result = {.round = 1, .state = STATES, .worst = STATES};
+	struct thread_judgement judgement;
+
+	(void)state;
+	wrong.states_ns[STATE_IDLE] = wrong.states_ns[STATE_SLEEP];
+	wrong.states_ns[STATE_SLEEP] = 0;
+	assert_true(judge_add(&result, &truth, &wrong, &interval, 1, &judgement));
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	for (result.round = 2; result.round <= 3; result.round++)
+		assert_true(judge_add(&result, &truth, &right, &interval, 1, &judgement));
+	judge_end(&result, 3);
+	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
+	assert_true(result.error_percent > 50); /* and stays in the figures */
+	result.verdict = VERDICT_FAIL;
+	result.wrong_rounds = 2;
+	judge_end(&result, 3);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+}
+
 static void test_reasons(void **state)
 {
 	struct wire_reason reasons[] = {
@@ -254,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_stolen_time_is_compared),
 		cmocka_unit_test(test_unseen_threads_fail_unless_reported),
 		cmocka_unit_test(test_losses_excuse_what_is_wrong_now_and_then),
+		cmocka_unit_test(test_what_was_wrong_once_may_be_chance),
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_what_hardly_took_place_is_skipped),
 	};
