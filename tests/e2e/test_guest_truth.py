@@ -43,14 +43,16 @@ def test_truth(tmp_path, name):
 @pytest.mark.measures
 @pytest.mark.parametrize("name", KERNELS)
 def test_verify(name):
-    """What this kernel has of `dwell verify`'s patterns. Emulated, a moment that the host took is late, and no clock in there shows it: 5 %."""
-    done = run("guest", "--kernel", KERNELS[name], "--accel", "tcg", "--", "verify", "--quick", "--limit", "5", "--json", timeout=300)
+    """What this kernel has of the calls of `dwell verify`. Emulated, a moment that the host took is late, and no clock in there shows it: 5 %."""
+    calls = [line.split()[0] for line in run("verify", "--list").stdout.splitlines() if "a call" in line]
+    done = run("guest", "--kernel", KERNELS[name], "--accel", "tcg", "--", "verify", "--quick", "--limit", "5", "--json",
+               "--patterns", ",".join(calls), timeout=300)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     assert lines, done.stderr
     result = json.loads(lines[-1])
     wrong = [(pattern["name"], pattern["verdict"], pattern["why"]) for pattern in result["results"] if pattern["verdict"] == "fail"]
     assert not wrong and not result["unseen"] and result["verdict"] != "fail", wrong
-    assert result["passed"] >= 60 and result["reasons_right"] == result["reasons"] > 50, result
+    assert result["passed"] >= 45 and result["reasons_right"] == result["reasons"] > 45, result
 
 
 @pytest.mark.parametrize("name", KERNELS)
