@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,24 +25,13 @@ static void keep_truth(const struct truth *truth)
 		kept->items[i] = *truth;
 }
 
-/* A process that ends with its parent, and of which dwell's signals are none of its business. */
-static pid_t fork_bound(void)
-{
-	pid_t parent = getpid(), pid = fork();
-
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(EXIT_FAILURE);
-	return 0;
-}
-
 /* In a process of its own. */
 static _Noreturn void run_pattern(const struct batch *batch, const struct pattern *pattern)
 {
 	/* our own code must not be a page fault in the figures, where that is permitted */
 	(void)mlockall(MCL_CURRENT);
+	/* queues and semaphores of System V end with it then, also if it is killed */
+	(void)unshare(CLONE_NEWIPC);
 	pattern_current = pattern ? pattern->name : "calls";
 	if (!pattern) {
 		calls_run(batch->wanted_call, batch->data);
@@ -57,7 +46,7 @@ static _Noreturn void run_pattern(const struct batch *batch, const struct patter
 
 static void start_pattern(const struct batch *batch, const struct pattern *pattern)
 {
-	pid_t pid = fork_bound();
+	pid_t pid = pattern_fork();
 
 	if (!pid)
 		run_pattern(batch, pattern);
@@ -102,7 +91,7 @@ int batch_prepare(struct batch *batch, struct error *error)
 		return error_set(error, errno, "cannot run patterns: %s", strerror(errno));
 	kept = batch->truths;
 	truth_sink = keep_truth;
-	batch->pid = fork_bound();
+	batch->pid = pattern_fork();
 	if (!batch->pid) {
 		close(ends[1]);
 		run_batch(batch, ends[0]);

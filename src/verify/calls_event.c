@@ -182,16 +182,15 @@ static int old_kernel_log(void)
 
 static int a_child(void)
 {
-	pid_t parent = getpid(), child = fork();
+	pid_t child = pattern_fork();
 
 	if (child < 0)
 		return pattern_skip("fork");
 	if (child)
 		return child;
 	close_range(0, ~0U, 0);
-	while (getppid() == parent)
-		sleep_ns(10 * NS_PER_MS);
-	_exit(0);
+	while (true)
+		pause();
 }
 
 static void wait_for_child(int argument)

@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
-#include <sys/prctl.h>
 #include <sys/sem.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -240,7 +239,6 @@ static _Noreturn void hold_lease(int ready)
 {
 	int fd;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* what others are to be the last to close */
 	dup2(ready, STDIN_FILENO);
 	close_range(3, ~0U, 0);
@@ -261,7 +259,7 @@ static int lease(void)
 	if (fd < 0 || pipe2(ready, O_CLOEXEC) < 0)
 		return pattern_skip(leased);
 	close(fd);
-	lease_holder = fork();
+	lease_holder = pattern_fork();
 	if (!lease_holder)
 		hold_lease(ready[1]);
 	close(ready[1]); /* ours: a child that fails is the end of the pipe */

@@ -97,6 +97,14 @@ static double error_of(enum state state, uint64_t measured, uint64_t truth, cons
 	return sign * 100.0 * (double)beyond / (double)wall_ns;
 }
 
+/* Of two that have each other's time, the one that has too much. */
+static bool is_worse(double error, double than)
+{
+	double margin = error > 0 && than < 0 ? 0.95 : error < 0 && than > 0 ? 1.05 : 1;
+
+	return fabs(error) >= margin * fabs(than);
+}
+
 void judge_thread(struct thread_judgement *ret_judgement, const struct truth *truth,
 		  const struct row *row, const struct interval *interval)
 {
@@ -119,8 +127,8 @@ void judge_thread(struct thread_judgement *ret_judgement, const struct truth *tr
 			continue;
 		*error = error_of(state, measured_ns(row, state), true_ns(truth, state), &open,
 				  truth->wall_ns);
-		if (!isnan(*error) && fabs(*error) >= worst) {
-			worst = fabs(*error);
+		if (!isnan(*error) && is_worse(*error, worst)) {
+			worst = *error;
 			ret_judgement->worst = state;
 		}
 	}

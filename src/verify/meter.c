@@ -25,18 +25,20 @@ uint64_t thread_cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* Of the thread `clock_of`: a child has a copy of its parent's. */
+static _Thread_local int clock_fd = -1, clock_of;
+
 static uint64_t run_delay_ns(void)
 {
-	static _Thread_local int fd = -1, of;
 	char text[128] = "";
 	unsigned long long on_cpu, delay = 0;
 	int tid = (int)syscall(SYS_gettid);
 
-	if (of != tid) {
-		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-		of = tid;
+	if (clock_of != tid) {
+		clock_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+		clock_of = tid;
 	}
-	if (pread(fd, text, sizeof(text) - 1, 0) < 0 ||
+	if (pread(clock_fd, text, sizeof(text) - 1, 0) < 0 ||
 	    sscanf(text, "%llu %llu", &on_cpu, &delay) != 2)
 		die("/proc/thread-self/schedstat");
 	return delay;
@@ -139,6 +141,9 @@ void meter_report(struct meter *meter, enum state rest)
 	hurry();
 	now = read_all();
 	other = blocked_since(meter, &meter->start, &now);
+	/* of many threads: the kernel waits for RCU to let a table of files grow */
+	close(clock_fd);
+	clock_of = 0;
 	prctl(PR_GET_NAME, truth->thread);
 	for (int i = 0; i < STATES; i++)
 		other -= truth->states_ns[i] < other ? truth->states_ns[i] : other;

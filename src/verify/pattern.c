@@ -2,9 +2,12 @@
 #include "verify/pattern.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 uint64_t pattern_run_ns = 2 * NS_PER_S;
 
@@ -26,6 +29,18 @@ void die(const char *what)
 {
 	pattern_skip(what);
 	exit(EXIT_FAILURE);
+}
+
+pid_t pattern_fork(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	return 0;
 }
 
 pthread_t start(void *(*body)(void *), void *data)

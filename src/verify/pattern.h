@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/duration.h"
 #include "verify/meter.h"
@@ -83,6 +84,9 @@ pthread_t start(void *(*body)(void *), void *data);
 void join(pthread_t thread);
 /* The same, as a phase in STATE_IDLE. */
 void meter_join(struct meter *meter, pthread_t thread);
+
+/* As fork(): the child does not outlive the thread that made it, not even stopped. */
+pid_t pattern_fork(void);
 
 /* Keeps the calling thread, and those it starts from now on, on the last CPU. */
 void pattern_pin(void);

@@ -201,4 +201,4 @@ const struct schema verify_schema = {.name = "verify",
 				     .help = "how exact dwell is on this machine",
 				     .version = 1,
 				     SCHEMA_FIELDS(verify_fields),
-				     .table = "results"};
+				     .table = "pattern"};

@@ -27,9 +27,10 @@ static void write_head(struct output *out, const struct verification *result)
 	uname(&name);
 	duration_format(each, sizeof(each), result->options->run_ns);
 	duration_format(all, sizeof(all), result->duration_ns);
-	output_format(out, "dwell " DWELL_VERSION " on Linux %s %s, %ld CPUs: %zu patterns of %s, ",
+	output_format(out,
+		      "dwell " DWELL_VERSION " on Linux %s %s, %ld CPUs: %zu pattern%s of %s, ",
 		      name.release, name.machine, sysconf(_SC_NPROCESSORS_ONLN), result->count,
-		      each);
+		      result->count == 1 ? "" : "s", each);
 	output_format(out, "%u round%s, in %s\n\n", result->options->rounds,
 		      result->options->rounds == 1 ? "" : "s", all);
 }
@@ -50,7 +51,7 @@ static void write_states(struct output *out, const struct verification *result)
 	output_format(out, "%-10s %7s  %9s  %9s  %9s  %s\n", "STATE", "THREADS", "ERROR p50", "p99",
 		      "WORST", "IN");
 	for (int i = 0; i < STATES; i++)
-		if (verify_compares(state_columns[i]))
+		if (result->states[state_columns[i]].count)
 			write_errors(out, verify_state_name(state_columns[i]),
 				     &result->states[state_columns[i]]);
 	write_errors(out, "all", &result->all);

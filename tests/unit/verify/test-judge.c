@@ -72,7 +72,7 @@ static void test_time_in_another_state_fails(void **state)
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 	assert_true(result.wrong_state);
 	assert_true(fabs(result.error_percent - 2) < 0.001);
-	assert_string_equal(result.why, "nap: sleep is off by -2.00 % of its time");
+	assert_string_equal(result.why, "nap: disk is off by +2.00 % of its time");
 }
 
 /* In percent of the wall time that pass: a half, with a limit of one. */
