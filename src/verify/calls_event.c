@@ -35,11 +35,6 @@ static void sleep_by_old_call(int argument)
 	syscall(SYS_nanosleep, &(struct timespec){.tv_sec = NEVER_S}, NULL);
 }
 
-static int quiet_pipe(void)
-{
-	return empty_pipe(NULL);
-}
-
 static void poll_it(int argument)
 {
 	poll(&(struct pollfd){.fd = argument, .events = POLLIN}, 1, -1);
@@ -141,16 +136,6 @@ static int file_questions(void)
 	return fd < 0 ? pattern_skip("fanotify") : fd;
 }
 
-static void read_it(int argument)
-{
-	char bytes[4096];
-	ssize_t count;
-
-	/* what there is already is read at once */
-	while ((count = read(argument, bytes, sizeof(bytes))) > 0 || (count < 0 && errno == EPIPE))
-		;
-}
-
 static int terminal(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), fd;
@@ -230,13 +215,13 @@ const struct call event_calls[] = {
 	{"sigwait", STATE_IDLE, "rt_sigtimedwait", call_prepare_nothing, take_signal, NULL},
 	{"wait4", STATE_IDLE, "wait4*", a_child, wait_for_child, kill_child},
 	{"waitid", STATE_IDLE, "waitid*", a_child, wait_for_child_by_id, kill_child},
-	{"signalfd", STATE_IDLE, "read:event", signals, read_it, NULL},
-	{"timerfd", STATE_IDLE, "read:event", timer, read_it, NULL},
-	{"eventfd-read", STATE_IDLE, "read:event", event, read_it, NULL},
-	{"inotify", STATE_IDLE, "read:event", file_news, read_it, NULL},
-	{"fanotify", STATE_IDLE, "read:event", file_questions, read_it, NULL},
-	{"terminal", STATE_IDLE, "read:chardev", terminal, read_it, NULL},
-	{"dev-kmsg", STATE_IDLE, "read:chardev", kernel_log, read_it, NULL},
-	{"proc-kmsg", STATE_IDLE, "read:*", old_kernel_log, read_it, NULL},
+	{"signalfd", STATE_IDLE, "read:event", signals, read_news, NULL},
+	{"timerfd", STATE_IDLE, "read:event", timer, read_news, NULL},
+	{"eventfd-read", STATE_IDLE, "read:event", event, read_news, NULL},
+	{"inotify", STATE_IDLE, "read:event", file_news, read_news, NULL},
+	{"fanotify", STATE_IDLE, "read:event", file_questions, read_news, NULL},
+	{"terminal", STATE_IDLE, "read:chardev", terminal, read_news, NULL},
+	{"dev-kmsg", STATE_IDLE, "read:chardev", kernel_log, read_news, NULL},
+	{"proc-kmsg", STATE_IDLE, "read:*", old_kernel_log, read_news, NULL},
 	{NULL, STATES, NULL, NULL, NULL, NULL},
 };

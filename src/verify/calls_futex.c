@@ -13,7 +13,14 @@
 #define LOCK_REASON "futex:lock"
 #define COND_REASON "futex:cond"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, timed = PTHREAD_MUTEX_INITIALIZER, pi;
+enum {
+	PLAIN,
+	TIMED,
+	INHERITING, /* made by lock_pi() */
+	MUTEXES,
+};
+
+static pthread_mutex_t mutexes[MUTEXES] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_rwlock_t for_writer = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t for_reader = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
@@ -32,41 +39,17 @@ static struct timespec much_later(void)
 	return until;
 }
 
+/* The argument is which mutex; who prepares has locked it. */
 static int lock_mutex(void)
 {
-	return pthread_mutex_lock(&mutex);
-}
-
-static void wait_for_mutex(int argument)
-{
-	(void)argument;
-	pthread_mutex_lock(&mutex);
-	pthread_mutex_unlock(&mutex);
-}
-
-static void unlock_mutex(int argument)
-{
-	(void)argument;
-	pthread_mutex_unlock(&mutex);
+	pthread_mutex_lock(&mutexes[PLAIN]);
+	return PLAIN;
 }
 
 static int lock_timed(void)
 {
-	return pthread_mutex_lock(&timed);
-}
-
-static void wait_for_timed(int argument)
-{
-	struct timespec until = much_later();
-
-	(void)argument;
-	pthread_mutex_timedlock(&timed, &until);
-}
-
-static void unlock_timed(int argument)
-{
-	(void)argument;
-	pthread_mutex_unlock(&timed);
+	pthread_mutex_lock(&mutexes[TIMED]);
+	return TIMED;
 }
 
 static int lock_pi(void)
@@ -76,23 +59,28 @@ static int lock_pi(void)
 	pthread_mutexattr_init(&attributes);
 	errno = pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
 	if (!errno)
-		errno = pthread_mutex_init(&pi, &attributes);
+		errno = pthread_mutex_init(&mutexes[INHERITING], &attributes);
 	if (!errno)
-		errno = pthread_mutex_lock(&pi);
-	return errno ? pattern_skip("PTHREAD_PRIO_INHERIT") : 0;
+		errno = pthread_mutex_lock(&mutexes[INHERITING]);
+	return errno ? pattern_skip("PTHREAD_PRIO_INHERIT") : INHERITING;
 }
 
-static void wait_for_pi(int argument)
+static void wait_for_mutex(int argument)
 {
-	(void)argument;
-	pthread_mutex_lock(&pi);
-	pthread_mutex_unlock(&pi);
+	pthread_mutex_lock(&mutexes[argument]);
+	pthread_mutex_unlock(&mutexes[argument]);
 }
 
-static void unlock_pi(int argument)
+static void wait_for_mutex_until(int argument)
 {
-	(void)argument;
-	pthread_mutex_unlock(&pi);
+	struct timespec until = much_later();
+
+	pthread_mutex_timedlock(&mutexes[argument], &until);
+}
+
+static void unlock_mutex(int argument)
+{
+	pthread_mutex_unlock(&mutexes[argument]);
 }
 
 static int lock_for_writer(void)
@@ -241,8 +229,8 @@ static void wait_for_any(int argument)
 
 const struct call futex_calls[] = {
 	{"mutex-lock", STATE_LOCK, LOCK_REASON, lock_mutex, wait_for_mutex, unlock_mutex},
-	{"mutex-timed", STATE_LOCK, LOCK_REASON, lock_timed, wait_for_timed, unlock_timed},
-	{"mutex-pi", STATE_LOCK, "futex:pi", lock_pi, wait_for_pi, unlock_pi},
+	{"mutex-timed", STATE_LOCK, LOCK_REASON, lock_timed, wait_for_mutex_until, unlock_mutex},
+	{"mutex-pi", STATE_LOCK, "futex:pi", lock_pi, wait_for_mutex, unlock_mutex},
 	{"rwlock-write", STATE_LOCK, LOCK_REASON, lock_for_writer, wait_to_write,
 	 unlock_for_writer},
 	{"rwlock-read", STATE_LOCK, LOCK_REASON, lock_for_reader, wait_to_read, unlock_for_reader},

@@ -18,21 +18,9 @@
 #include "verify/ends.h"
 #include "verify/pattern.h"
 
-static int quiet_pipe(void)
-{
-	return empty_pipe(NULL);
-}
-
 static int crowded_pipe(void)
 {
 	return full_pipe(NULL);
-}
-
-static void read_it(int argument)
-{
-	char byte;
-
-	(void)!read(argument, &byte, 1);
 }
 
 static void read_parts(int argument)
@@ -286,7 +274,7 @@ static void end_lease(int argument)
 }
 
 const struct call ipc_calls[] = {
-	{"pipe-read", STATE_IPC, "read:pipe", quiet_pipe, read_it, NULL},
+	{"pipe-read", STATE_IPC, "read:pipe", quiet_pipe, read_byte, NULL},
 	{"pipe-readv", STATE_IPC, "readv:pipe", quiet_pipe, read_parts, NULL},
 	{"pipe-write", STATE_IPC, "write:pipe", crowded_pipe, write_it, NULL},
 	{"splice-to-pipe", STATE_IPC, "splice:pipe", crowded_pipe, splice_file, NULL},

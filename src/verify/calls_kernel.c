@@ -22,16 +22,6 @@
 #include "verify/ends.h"
 #include "verify/pattern.h"
 
-static void read_it(int argument)
-{
-	char bytes[4096];
-	ssize_t count;
-
-	/* what there is already is read at once */
-	while ((count = read(argument, bytes, sizeof(bytes))) > 0 || (count < 0 && errno == EPIPE))
-		;
-}
-
 /* Wherever tracefs is mounted, or not. */
 static int trace_pipe(void)
 {
@@ -219,11 +209,11 @@ static void wait_for_requests(int argument)
 }
 
 const struct call kernel_calls[] = {
-	{"trace-pipe", STATE_IDLE, "read:event", trace_pipe, read_it, NULL},
+	{"trace-pipe", STATE_IDLE, "read:event", trace_pipe, read_news, NULL},
 	{"fault-in-call", STATE_IPC, "*:userfaultfd", page_for_call, fault_in_call, fill_for_call},
 	{"fault", STATE_IPC, "page fault:userfaultfd", page_for_program, fault_in_program,
 	 fill_for_program},
-	{"userfaultfd", STATE_IDLE, "read:event", faults_of_others, read_it, NULL},
+	{"userfaultfd", STATE_IDLE, "read:event", faults_of_others, read_news, NULL},
 	{"seccomp", STATE_IPC, "connect:seccomp", has_seccomp, ask_supervisor, NULL},
 	{"seccomp-listen", STATE_IDLE, "ioctl:event", has_seccomp, wait_for_question, NULL},
 	{"io-uring", STATE_IDLE, "io_uring_enter", has_uring, wait_for_uring, NULL},

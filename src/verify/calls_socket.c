@@ -33,13 +33,6 @@ static void receive_message(int argument)
 	recvmsg(argument, &message, 0);
 }
 
-static void read_it(int argument)
-{
-	char byte;
-
-	(void)!read(argument, &byte, 1);
-}
-
 static void send_bytes(int argument)
 {
 	send(argument, bytes, sizeof(bytes), MSG_NOSIGNAL);
@@ -229,7 +222,7 @@ static int route_news(void)
 const struct call socket_calls[] = {
 	{"tcp-recv", STATE_NET, "recvfrom:inet", quiet_socket, receive, NULL},
 	{"tcp-recvmsg", STATE_NET, "recvmsg:inet", quiet_socket, receive_message, NULL},
-	{"tcp-read", STATE_NET, "read:inet", quiet_socket, read_it, NULL},
+	{"tcp-read", STATE_NET, "read:inet", quiet_socket, read_byte, NULL},
 	{"tcp-send", STATE_NET, "sendto:inet", full_socket, send_bytes, NULL},
 	{"tcp-write", STATE_NET, "write:inet", full_socket, write_bytes, NULL},
 	{"tcp-connect", STATE_NET, "connect:inet", crowded_listener, connect_to_crowded, NULL},

@@ -21,6 +21,15 @@ int full_pipe(int *ret_other);
 /* The read end of a pipe that nothing is written to; *ret_other (may be NULL) is the other. */
 int empty_pipe(int *ret_other);
 
+/* The same, for prepare() of a call. */
+int quiet_pipe(void);
+
+/* Waits for a byte, as a call does. */
+void read_byte(int fd);
+
+/* Waits for what is not there yet: what is there is read at once. */
+void read_news(int fd);
+
 /* Writes until it would block. */
 void fill(int fd);
 

@@ -47,9 +47,12 @@ uint64_t now_ns(void);
 /* What the kernel has charged the calling thread, up to now. */
 uint64_t thread_cpu_ns(void);
 
+/* A thread that has lived before it was to be measured: a program's first one. 0: none. */
+extern uint32_t meter_old_tid;
+
 /*
  * Names the thread, which has just begun, and starts: what it was before its first instruction is
- * in its figures. `pattern`: as pattern.h lists it.
+ * in its figures, but not if it is an old one. `pattern`: as pattern.h lists it.
  */
 void meter_start(struct meter *meter, const char *pattern, const char *name);
 

@@ -39,7 +39,8 @@ struct verification {
 	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
 	uint64_t machine_stolen_ns, machine_busy_ns;
 	uint64_t duration_ns;
-	bool interrupted;
+	bool interrupted; /* by a signal */
+	bool timed_out;	  /* patterns of some batch had not ended after two minutes */
 	enum verdict verdict;
 };
 

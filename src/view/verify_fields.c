@@ -195,6 +195,8 @@ static const struct field verify_fields[] = {
 	REAL_FIELD("self_cpu_percent", get_self, "CPU time of dwell, while it measured"),
 	SHARE_FIELD("stolen_share", get_stolen, "of the machine's busy CPU time"),
 	BOOL_MEMBER(struct verification, interrupted, "interrupted", "by a signal"),
+	BOOL_MEMBER(struct verification, timed_out, "timed_out",
+		    "some patterns had not ended after two minutes"),
 };
 
 const struct schema verify_schema = {.name = "verify",

@@ -117,5 +117,7 @@ void verify_table(struct output *out, const struct verification *result, bool al
 	write_count(out, result->wrong_states, "in a wrong state");
 	write_count(out, result->unrecognized, "not recognized");
 	output_format(out, "; limit %g %% of a thread's time%s)\n", result->options->limit_percent,
-		      result->interrupted ? "; interrupted" : "");
+		      result->interrupted ? "; interrupted"
+		      : result->timed_out ? "; timed out"
+					  : "");
 }

@@ -22,7 +22,7 @@ EDGES_NS = 4_000_000
 # what dwell saw of the thread beyond its own wall time.
 EMULATED_EDGES_NS = int(os.environ.get("DWELL_TRUTH_EDGES_MS", "0")) * 1_000_000
 # Whether a wait that is met for the first time is one for a lock is looked up by dwell's command (ARCHITECTURE.md,
-# "A context switch"); until it has answered the wait is shown as another. On a loaded host that took up to 70 ms.
+# "A context switch"); until it has answered the wait may be unknown. On a loaded host that took up to 70 ms.
 LATE_ANSWER_NS = 150_000_000 if EMULATED_EDGES_NS else 0
 LIMIT_NS = max(EDGES_NS, EMULATED_EDGES_NS)
 # What happens in a moment that its host has taken from an emulated CPU is late, and no clock in there shows it. It can
