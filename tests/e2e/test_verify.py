@@ -127,9 +127,9 @@ def test_interrupted():
         children = f"/proc/{process.pid}/task/{process.pid}/children"
         while not open(children).read().split():
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # SIGINT may be ignored where the tests run in the background
         output, errors = process.communicate(timeout=30)
-    assert process.returncode in (4, -signal.SIGINT), (process.returncode, errors)
+    assert process.returncode in (4, -signal.SIGTERM), (process.returncode, errors)
     if output:
         assert json.loads(output)["verdict"] == "inconclusive" and json.loads(output)["interrupted"]
     left = subprocess.run(["pgrep", "-f", "dwell verify --format json"], capture_output=True, text=True).stdout
