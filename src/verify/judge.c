@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
 #include "verify/judge.h"
 
 #include <fnmatch.h>
@@ -229,7 +230,7 @@ static void judge_why(struct pattern_result *result, const struct truth *truth,
 		return;
 	result->reason_judged = true;
 	snprintf(result->seen_reason, sizeof(result->seen_reason), "%s", seen);
-	result->reason_wrong = fnmatch(truth->reason, seen, 0);
+	result->reason_wrong = fnmatch(truth->reason, seen, FNM_EXTMATCH);
 	if (!result->reason_wrong)
 		return;
 	snprintf(why, sizeof(why), "%s: the reason is %s, not %s", truth->thread, seen,

@@ -68,7 +68,7 @@ struct pattern_result {
 	double unknown_percent;
 	bool wrong_state;		/* more than the limit in a state that it was not in */
 	uint64_t truth_ns, measured_ns; /* of `state`, of the threads that are about it */
-	char expected_reason[TRUTH_REASON_BYTES]; /* as fnmatch(3) has it; empty: any */
+	char expected_reason[TRUTH_REASON_BYTES]; /* as fnmatch(3), FNM_EXTMATCH; empty: any */
 	char seen_reason[REASON_BYTES];
 	bool reason_judged, reason_wrong;
 	char why[TRUTH_TEXT_BYTES + REASON_BYTES]; /* it did not pass */
