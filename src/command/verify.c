@@ -24,7 +24,8 @@ enum {
 	OPTION_LIST,
 };
 
-#define ROUNDS "3"
+#define ROUNDS	      "3"
+#define LIMIT_PERCENT 1
 
 struct verify {
 	struct parsing parsing;
@@ -35,12 +36,10 @@ struct verify {
 
 static const char doc[] =
 	"Runs threads that measure themselves, in every way of waiting that dwell knows, and "
-	"reports "
-	"how far dwell's figures are from theirs on this machine."
+	"reports how far dwell's figures are from theirs on this machine."
 	"\v"
 	"Needs root, as exact figures do. About two minutes; the machine may be busy: what it "
-	"leaves "
-	"open is inconclusive. `dwell doctor` shows when it was last run.\n\n"
+	"leaves open is inconclusive. `dwell doctor` shows when it was last run.\n\n"
 	"Exit status: 0 all patterns passed, 3 one failed, 4 inconclusive.\n\n"
 	"Examples:\n"
 	"  dwell verify --quick                   half a minute\n"
@@ -78,7 +77,7 @@ static int take_limit(struct verify_options *options, const char *value, struct 
 
 static int take_rounds(struct verify_options *options, const char *value, struct error *error)
 {
-	uint64_t rounds;
+	uint64_t rounds = 0;
 	int result = parsing_count(value, "--rounds", &rounds, error);
 
 	if (result >= 0 && rounds > 1000)
@@ -171,24 +170,28 @@ static int write_page(struct output *out, const void *result)
 
 static const struct result_kind kind = {.schema = &verify_schema, .page = write_page};
 
-/* For `dwell doctor`; without the rights to keep it, it is not kept. */
+/* For `dwell doctor`, by the limit that it knows; users without the rights keep nothing. */
 static void store(const struct verification *result)
 {
 	struct item item = {result, NULL};
 	struct output line;
+	int code;
 
-	if (result->options->patterns || result->interrupted || output_init(&line, -1) < 0)
+	if (result->options->patterns || result->options->limit_percent > LIMIT_PERCENT ||
+	    result->interrupted || output_init(&line, -1) < 0)
 		return;
 	emit_json_line(&line, &verify_schema, &item);
-	if (!line.error && verified_write(VERIFIED_PATH, line.buffer, line.used) < 0)
-		line.used = 0;
+	code = line.error ? -line.error : verified_write(VERIFIED_PATH, line.buffer, line.used);
 	output_release(&line);
+	if (code < 0 && code != -EACCES)
+		print_text(stderr, "dwell verify: " VERIFIED_PATH " is not written: %s\n",
+			   strerror(-code));
 }
 
 static int verify_run_command(int argc, char **argv)
 {
 	struct verify verify = {
-		.options = {.limit_percent = 1,
+		.options = {.limit_percent = LIMIT_PERCENT,
 			    .rounds = 3,
 			    .run_ns = 2 * NS_PER_S,
 			    .directory = "/var/tmp",

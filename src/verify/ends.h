@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pipes and sockets in the condition that a call has to wait for. They end with the process. What
- * cannot be had is NOT_HERE, with pattern_skip().
+ * Pipes and sockets in the condition that a call has to wait for. They end with the process. A
+ * function that fails calls pattern_skip() and returns NOT_HERE.
  */
 #ifndef DWELL_VERIFY_ENDS_H
 #define DWELL_VERIFY_ENDS_H
