@@ -37,7 +37,8 @@ struct account {
 	struct turn turn;
 	struct wire_wait_site
 		last_call;   /* the system call it last blocked in; for restart_syscall */
-	__u32 is_supervised; /* by a supervisor that `filter`, its last one, asks */
+	__u16 is_supervised; /* by a supervisor that `filter`, its last one, asks */
+	__u16 was_frozen;    /* in the middle of a wait: freezer.bpf.h; the iterator's own */
 	__u64 filter;
 	struct account_state live;
 	struct turn_parts parts;

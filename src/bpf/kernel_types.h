@@ -72,12 +72,17 @@ struct socket {
 	struct sock *sk;
 };
 
+struct rt_rq {
+	int rt_throttled; /* until 6.11, and with CONFIG_RT_GROUP_SCHED */
+};
+
 /* A CPU's run queue. clock - clock_task: time it charges to no thread: stolen, or interrupts. */
 struct rq {
 	__u64 clock;
 	__u64 clock_task;
 	__u64 prev_irq_time;	  /* CONFIG_IRQ_TIME_ACCOUNTING: of it, by interrupts */
 	__u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING: the hypervisor's clock */
+	struct rt_rq rt;
 };
 
 struct cfs_rq {
@@ -90,6 +95,11 @@ struct sched_entity {
 	__u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 on: dequeued late, blocked although on_rq */
 	struct cfs_rq *cfs_rq;	     /* CONFIG_FAIR_GROUP_SCHED */
+};
+
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1; /* its budget is used up, until its next period */
+	unsigned int dl_yielded : 1;   /* by sched_yield(2) */
 };
 
 struct ns_common {
@@ -147,6 +157,7 @@ struct task_struct {
 	int static_prio;
 	unsigned int policy;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
 	int exit_state;
 	int exit_code;
 	unsigned long jobctl;
@@ -172,6 +183,11 @@ struct task_struct {
 /* 6.18 on: bandwidth control takes single tasks off the queue (commit e1fad12dcb66) */
 struct task_struct___per_task_throttle {
 	bool throttled;
+};
+
+/* 6.1 on; what the freezer keeps there, 6.7 on; before that CONFIG_PREEMPT_RT's alone */
+struct task_struct___saved_state {
+	unsigned int saved_state;
 };
 
 /* Task storage whose elements come from an allocator that is safe under scheduler locks. */

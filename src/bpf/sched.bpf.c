@@ -12,10 +12,16 @@
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/freezer.bpf.h"
 #include "bpf/reasons.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 #include "bpf/span_switch.bpf.h"
+
+/* include/uapi/linux/sched.h */
+#define SCHED_FIFO     1
+#define SCHED_RR       2
+#define SCHED_DEADLINE 6
 
 /* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
 const volatile bool switch_has_state = true;
@@ -37,6 +43,12 @@ static __always_inline void send(struct task_struct *task, struct account *accou
 	else
 		record_fill(record, account, &account->live, account->live.since_ns, kind);
 	record_fill_task(record, task, account);
+	if (account->was_frozen) {
+		const struct freeze *freeze = freeze_of(task);
+
+		if (freeze)
+			freeze_apply(freeze, &record->totals);
+	}
 	/* user space drains the ring at each snapshot: wake it early only when the ring fills up */
 	if (ends_awaited || bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > EARLY_WAKEUP_BYTES)
 		bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
@@ -63,10 +75,21 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 		worker_end(task, now_ns);
 }
 
+/*
+ * Of a thread that could go on, but may not: the budget of its cgroup is used up, its own
+ * (SCHED_DEADLINE), or that of all real-time threads on this CPU (sched_rt_runtime_us).
+ */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
 	struct task_struct___per_task_throttle *per_task = (void *)task;
 
+	if (task->policy == SCHED_DEADLINE)
+		return BPF_CORE_READ_BITFIELD(task, dl.dl_throttled) &&
+		       !BPF_CORE_READ_BITFIELD(task, dl.dl_yielded);
+	if (task->policy == SCHED_FIFO || task->policy == SCHED_RR)
+		return bpf_core_field_exists(((struct cfs_rq *)0)->rq) &&
+		       bpf_core_field_exists(((struct rt_rq *)0)->rt_throttled) &&
+		       BPF_CORE_READ(run_queue_of(task), rt.rt_throttled);
 	if (bpf_core_field_exists(per_task->throttled))
 		return BPF_CORE_READ(per_task, throttled);
 	if (bpf_core_field_exists(task->se.cfs_rq) &&
@@ -233,18 +256,21 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 	struct wire_wait_site waited;
-	__u64 spent_ns;
+	__u64 spent_ns, since_ns;
 
 	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */
 	if (!account || account->live.where.state <= WIRE_RUNNABLE)
 		return 0;
 	site_correct(task, account);
 	waited = account->live.where;
+	since_ns = account->live.since_ns;
 	spent_ns =
 		account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
 			      bpf_ktime_get_ns());
 	if (account->turn.overdue_ns)
 		account_pay(account, waited.state, spent_ns);
+	if (account->was_frozen)
+		spent_ns -= freeze_end_wait(task, account, waited.state, since_ns);
 	reason_add(task, account, waited, spent_ns);
 	account->live.totals.woken++;
 	return 0;

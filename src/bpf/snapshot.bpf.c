@@ -14,6 +14,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/freezer.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 #include "bpf/span_bounds.bpf.h"
@@ -33,9 +34,12 @@ static struct span_seed seed_record;
 static __always_inline struct wire_wait_site observe(struct task_struct *task)
 {
 	struct wire_wait_site nothing = {};
-	unsigned int state = task->__state;
+	unsigned int state = freeze_saved_state(task);
 	bool is_supervised = false;
 
+	/* frozen in a wait, it waits: freeze_look() finds out the rest */
+	if (!state)
+		state = task->__state;
 	if (task->on_cpu)
 		return where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	if (state & TASK_NEW)
@@ -73,6 +77,8 @@ static __always_inline void seed(struct task_struct *task)
 		if (again.state == WIRE_ON_CPU)
 			account->ran_ns = RAN_UNKNOWN;
 	}
+	if (freeze_saved_state(task))
+		freeze_seed(task, account);
 	site_ask_seeded(task, account);
 	/* one whose fork is not reported yet has no time that could be missing */
 	if (seeded && watch_all && first.detail != WIRE_DETAIL_NEW)
@@ -270,6 +276,8 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (read_account(task, account, instant_ns) ||
 	    read_account_again(task, account, instant_ns)) {
 		record_fill_task(&record, task, account);
+		if (account->was_frozen || task->__state & TASK_FROZEN)
+			freeze_look(task, account, &record, account->read_ns);
 		bpf_seq_write(seq, &record, sizeof(record));
 		account->read_ns = instant_ns;
 		account_told(account);

@@ -151,7 +151,8 @@ struct wire_totals {
 	__u32 latency[WIRE_LATENCY_BUCKETS];
 	__u32 woken;	 /* times made runnable by a wakeup */
 	__u32 preempted; /* times it lost its CPU while it could have gone on, or gave it up */
-	__u32 throttled; /* of those: with its cgroup's CPU bandwidth used up */
+	__u32 throttled; /* of those: with the CPU budget of its cgroup, or of its policy, used up
+			  */
 	__u32 pad;
 };
 

@@ -340,6 +340,45 @@ static void real_time(const char *path)
 	join(taker);
 }
 
+/* struct sched_attr of <linux/sched/types.h>, which cannot be included beside <sched.h>. */
+struct sched_attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+/* A thread of SCHED_DEADLINE that uses up its budget, 5 ms of every 20. */
+static void *use_up_budget(void *data)
+{
+	struct sched_attributes attributes = {
+		.size = sizeof(attributes),
+		.policy = SCHED_DEADLINE,
+		.runtime_ns = 5 * NS_PER_MS,
+		.deadline_ns = 20 * NS_PER_MS,
+		.period_ns = 20 * NS_PER_MS,
+	};
+	struct meter meter;
+
+	(void)data;
+	if (syscall(SYS_sched_setattr, 0, &attributes, 0) < 0) {
+		pattern_skip("SCHED_DEADLINE");
+		return NULL;
+	}
+	meter_start(&meter, "deadline", "deadline");
+	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	spin_wall_ns(pattern_run_ns);
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+static void deadline(const char *path)
+{
+	(void)path;
+	join(start(use_up_budget, NULL));
+}
+
 const struct pattern cpu_patterns[] = {
 	{"spin", "a thread uses a CPU", PATTERN_ALONE, .run = one_spinner},
 	{"spin-kernel", "a thread uses a CPU in the kernel", PATTERN_ALONE, .run = kernel_spinner},
@@ -347,6 +386,8 @@ const struct pattern cpu_patterns[] = {
 	{"nice", "threads of different nice values and policies share one CPU", PATTERN_ALONE,
 	 .run = nice_spinners},
 	{"real-time", "a real-time thread takes the CPU", PATTERN_ALONE, .run = real_time},
+	{"deadline", "a thread uses up the budget of SCHED_DEADLINE", PATTERN_ALONE,
+	 .run = deadline},
 	{"yield", "two threads yield one CPU to each other", PATTERN_ALONE, .run = yielders},
 	{"migrate", "a thread moves from CPU to CPU", PATTERN_ALONE, .run = migrating},
 	{"born", "twelve threads begin at once on one CPU", PATTERN_ALONE, .run = many_born},

@@ -240,7 +240,7 @@ const struct field fields[] = {
 	 WIRE_FIGURE_WAKEUPS, INTEGER},
 	{"preempted", "runnable", "preempted", NULL, "stayed runnable when it lost its CPU", ALL,
 	 get_preempted, 0, WIRE_FIGURE_WAKEUPS, INTEGER},
-	{"throttled", "runnable", "throttled", NULL, "of those, by its cgroup's CPU limit", ALL,
+	{"throttled", "runnable", "throttled", NULL, "of those, with its CPU budget used up", ALL,
 	 get_throttled, 0, WIRE_FIGURE_WAKEUPS, INTEGER},
 	WIRE_DELAY_KINDS(DELAY_FIELD) /* eight */
 	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0, BOOL},

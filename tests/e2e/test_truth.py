@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dwell's figures against what the threads of a workload measured themselves."""
 import functools
+import json
 import os
 import pathlib
 import subprocess
 
 import pytest
 
-from conftest import WORKLOAD, hidden_transitions, lost
+from conftest import DWELL, WORKLOAD, hidden_transitions, lost
 from machine import TICK_NS
+from matrices import wait_until
 from verdicts import Window, inconclusive
 
 pytestmark = pytest.mark.measures
@@ -116,6 +118,7 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
         "two-spinners",
         "nice",
         "real-time",
+        "deadline",
         "migrate",
         "burst",
         "naps",
@@ -165,6 +168,74 @@ def test_calls_that_wait(watch):
     worker = next((thread for thread in threads.values() if thread["name"].startswith("iou-wrk-")), None)
     if any(figures["name"] == "io-uring" for figures in own):
         assert worker["states"]["ipc"] > 0.99 * sum(worker["states"].values()), worker
+
+
+@pytest.fixture
+def freezer():
+    """A cgroup of the v1 freezer."""
+    directory = pathlib.Path("/sys/fs/cgroup/freezer") / f"dwell-test-{os.getpid()}"
+    if not directory.parent.exists():
+        pytest.skip("the freezer of cgroups v1 is not mounted")
+    directory.mkdir()
+    yield directory
+    wait_until(lambda: not (directory / "cgroup.procs").read_text())
+    directory.rmdir()
+
+
+def frozen(directory, state):
+    (directory / "freezer.state").write_text(state)
+    wait_until(lambda: (directory / "freezer.state").read_text().strip() == state)
+
+
+@pytest.mark.parametrize("first", ["thawed", "frozen"])
+def test_frozen_in_the_middle_of_a_wait(freezer, first):
+    """No switch says so: stopped between snapshots that find it frozen, unknown next to them, else what it was."""
+    sleeper = subprocess.Popen(["sleep", "600"])
+    try:
+        wait_until(lambda: "nanosleep" in pathlib.Path(f"/proc/{sleeper.pid}/wchan").read_text())
+        (freezer / "cgroup.procs").write_text(str(sleeper.pid))
+        if first == "frozen":
+            frozen(freezer, "FROZEN")
+        watching = subprocess.Popen(
+            [DWELL, "top", "-p", str(sleeper.pid), "-i", "500ms", "-d", "60s", "--format", "json"], stdout=subprocess.PIPE, text=True
+        )
+
+        def states(wanted):
+            """Of the first interval that has time in `wanted` alone; and those before it."""
+            before = []
+            for line in watching.stdout:
+                rows = json.loads(line).get("threads") or []
+                for row in rows:
+                    times = {key for key, ns in row["states_ns"].items() if ns}
+                    if times == {wanted}:
+                        return before, row
+                    before.append(times)
+            raise AssertionError(f"dwell ended without {wanted}: {before}")
+
+        if first == "thawed":
+            before, row = states("sleep")
+            assert not before and row["reason"] == "clock_nanosleep"
+            frozen(freezer, "FROZEN")
+        before, row = states("stopped")
+        assert all(times <= {"sleep", "unknown"} for times in before), before
+        assert row["state"] == "stopped" and row["reason"] == "freezer", row
+        assert first == "thawed" or not before, before
+        frozen(freezer, "THAWED")
+        before, row = states("sleep")
+        assert all(times <= {"stopped", "unknown"} for times in before), before
+        assert row["state"] == "sleep" and row["reason"] == "clock_nanosleep", row
+        frozen(freezer, "FROZEN")
+        states("stopped")
+        frozen(freezer, "THAWED")
+        sleeper.kill()
+        ends = [row for line in watching.stdout for row in json.loads(line).get("threads") or [] if row["exited"]]
+        (end,) = ends
+        assert sum(ns or 0 for ns in end["states_ns"].values()) == end["observed_ns"]
+        assert watching.wait() == 0
+    finally:
+        frozen(freezer, "THAWED")  # what is frozen does not die
+        sleeper.kill()
+        sleeper.wait()
 
 
 @pytest.fixture
