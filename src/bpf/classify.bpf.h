@@ -282,6 +282,8 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_OTHER:
 		break;
 	case SYSCALL_WAIT:
+	case SYSCALL_POLL:
+	case SYSCALL_CHILD:
 		return where(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_SLEEP:
 		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);

@@ -16,7 +16,9 @@
  */
 enum syscall_class {
 	SYSCALL_OTHER = 0,  /* sleep; disk if uninterruptible in a file system function */
-	SYSCALL_WAIT,	    /* waits for work: epoll_wait, poll, wait4, accept, … */
+	SYSCALL_WAIT,	    /* waits for work: epoll_wait, accept, … */
+	SYSCALL_POLL,	    /* the same: poll, ppoll */
+	SYSCALL_CHILD,	    /* the same: wait4, waitid */
 	SYSCALL_SLEEP,	    /* timed sleep */
 	SYSCALL_DESCRIPTOR, /* first argument is a descriptor; its kind decides */
 	SYSCALL_FILE,	    /* works on files: disk when uninterruptible, else the stack decides */

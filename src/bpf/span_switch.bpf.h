@@ -57,6 +57,52 @@ static __always_inline bool worth_a_stack(struct worker *worker, __u64 now_ns)
 	return now_ns - worker->captured_ns > span_threshold_ns / 8;
 }
 
+#define POLL_LOOKED_AT 4
+
+struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
+	__s32 fd;
+	__s16 events, revents;
+};
+
+/*
+ * In a span a wait for news is one for somebody: for a child, or for what the first descriptors of
+ * poll() are; one of the network decides. Of the current thread.
+ */
+static __attribute__((noinline)) int span_refine(struct task_struct *task,
+						 struct wire_wait_site *where)
+{
+	const struct pt_regs *regs;
+	struct poll_descriptor one;
+	__u64 at, count;
+
+	if (!task || !where)
+		return 0;
+	if (where->state != WIRE_IDLE || where->detail != WIRE_DETAIL_NONE)
+		return 0;
+	if (class_of(where->syscall) == SYSCALL_CHILD)
+		where->detail = WIRE_DETAIL_CHILD;
+	if (class_of(where->syscall) != SYSCALL_POLL)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	at = arch_argument_0(regs);
+	count = arch_argument_1(regs);
+	for (__u32 i = 0; i < POLL_LOOKED_AT; i++) {
+		struct wire_wait_site found;
+
+		if (i >= count ||
+		    bpf_probe_read_user(&one, sizeof(one), (void *)(at + i * sizeof(one))))
+			break;
+		if (one.fd < 0)
+			continue;
+		found = any_where(classify_descriptor(task, (__u32)one.fd, where->syscall, false));
+		if (found.state == WIRE_NET || where->detail == WIRE_DETAIL_NONE)
+			where->detail = found.detail;
+		if (found.state == WIRE_NET)
+			break;
+	}
+	return 0;
+}
+
 /* The current thread leaves its CPU, and its account says for what. */
 static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_struct *task,
 						     const struct account *account, __u64 now_ns)
@@ -85,6 +131,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	/* a switch to it that no tracepoint reported */
 	if (worker->off)
 		span_end_block(worker, now_ns);
+	span_refine(task, &where);
 	block = &worker->blocks[(worker->longest + 1) & 1];
 	block->since_ns = now_ns;
 	block->where = where;

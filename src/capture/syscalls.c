@@ -20,10 +20,10 @@ static const struct {
 	}
 	/* waits for work */
 	C(WAIT, epoll_pwait),
-	C(WAIT, ppoll),
+	C(POLL, ppoll),
 	C(WAIT, pselect6),
-	C(WAIT, wait4),
-	C(WAIT, waitid),
+	C(CHILD, wait4),
+	C(CHILD, waitid),
 	C(WAIT, rt_sigtimedwait),
 	C(WAIT, rt_sigsuspend),
 	C(WAIT, accept),
@@ -34,7 +34,7 @@ static const struct {
 	{441, SYSCALL_WAIT}, /* epoll_pwait2 */
 #ifdef __NR_epoll_wait
 	C(WAIT, epoll_wait),
-	C(WAIT, poll),
+	C(POLL, poll),
 	C(WAIT, select),
 	C(WAIT, pause),
 #endif

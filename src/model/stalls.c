@@ -114,7 +114,21 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 	return stacks_stack(&stalls->stacks, id);
 }
 
-/* An idle thread waits for work; one that works waits for another thread. */
+/* An idle thread waits for work; one that works waits for another thread, or for a peer. */
+static enum stall_cause cause_of_idle(struct wire_wait_site where)
+{
+	if (where.state != WIRE_IDLE)
+		return CAUSE_IPC;
+	switch (where.detail) {
+	case WIRE_DETAIL_NONE:
+	case WIRE_DETAIL_INET:
+	case WIRE_DETAIL_SOCKET:
+	case WIRE_DETAIL_NETLINK:
+		return CAUSE_NET;
+	}
+	return CAUSE_IPC;
+}
+
 static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site where)
 {
 	switch (state) {
@@ -141,8 +155,7 @@ static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site where)
 	case WIRE_UNKNOWN:
 		return CAUSE_UNKNOWN;
 	case WIRE_IDLE:
-		return where.state == WIRE_IDLE && where.detail == WIRE_DETAIL_NONE ? CAUSE_NET
-										    : CAUSE_IPC;
+		return cause_of_idle(where);
 	}
 	return CAUSE_IPC;
 }

@@ -57,7 +57,7 @@ def qemu_of(process, seconds=30):
 
 def name_of(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace").rstrip("\n")
     except OSError:
         return ""
 
@@ -72,7 +72,7 @@ def below(pid):
 
 def began(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[19]
     except OSError:
         return None
 
@@ -89,7 +89,7 @@ def await_end_of(known, seconds=10):
 
 def is_zombie(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:
         return False
 

@@ -67,7 +67,7 @@ def processes(pattern):
 def cpu_ticks(pid):
     """CPU time so far: a process that has some has begun. 0 once it is gone."""
     try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()
     except OSError:
         return 0
     return int(fields[11]) + int(fields[12])

@@ -24,6 +24,8 @@ CAUSES = {
     "read": (64, "disk", "load_archive"),
     "fault": (32, "disk", "touch_archive"),
     "dns": ("printer.example", "net", "resolve_partner"),
+    "child": ("0.03", "ipc", "print_label"),
+    "output": ("0.03", "ipc", "convert_invoice"),
 }
 ROUNDS = 4
 

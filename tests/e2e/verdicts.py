@@ -50,7 +50,7 @@ def foreign_ticks():
         if not entry.name.isdigit():
             continue
         try:
-            fields = (entry / "stat").read_text().rpartition(") ")[2].split()
+            fields = (entry / "stat").read_text(errors="replace").rpartition(") ")[2].split()
             if mark in (entry / "environ").read_bytes().split(b"\0"):
                 ours.add(int(entry.name))
         except OSError:
