@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/histogram.h"
 
 /* Of a thread's time: below, a pattern has not taken place. */
 #define SHARE_LEAST 0.02
@@ -178,6 +179,12 @@ static void describe_error(char *into, size_t room, const struct truth *truth,
 			 (unsigned long long)lost);
 }
 
+static void count_round(struct pattern_result *result)
+{
+	result->wrong_rounds += result->wrong_round != result->round;
+	result->wrong_round = result->round;
+}
+
 /* False: the machine did not let the thread be what the pattern is about. */
 static bool took_place(struct pattern_result *result, const struct truth *truth)
 {
@@ -238,6 +245,92 @@ static void judge_why(struct pattern_result *result, const struct truth *truth,
 	conclude(result, VERDICT_FAIL, why);
 }
 
+/* Of its waits, those of unknown length: more, and nothing is known of percentiles. */
+#define SHARE_UNKNOWN 0.01
+#define WAITS_LEAST   50
+
+static bool knows_waits(const struct truth_waits *waits)
+{
+	return waits->known >= WAITS_LEAST &&
+	       waits->count - waits->known <= SHARE_UNKNOWN * waits->count;
+}
+
+/*
+ * The kernel reads its clock once for a wakeup and a switch that follows at once, so such a wait is
+ * 0 ns for it. For dwell it is the time between the two: 4 to 16 us here.
+ */
+static double instant_ns(const struct truth *truth)
+{
+	return (double)(10 * wakeup_ns(truth));
+}
+
+/* Where there are short waits and long ones, one wait more or less may lie between the two. */
+#define RANK_TOLERANCE 0.02
+
+static double true_percentile(const struct truth_waits *waits, double quantile)
+{
+	return (double)histogram_percentile(waits->buckets, WAIT_BUCKETS, fmin(quantile, 1),
+					    waits->max_ns);
+}
+
+/* Whether dwell's is right within a bucket, and what the two clocks differ by. */
+static bool is_percentile(const struct truth_waits *waits, const struct row *row, double quantile,
+			  double tolerance_ns)
+{
+	double seen_ns = (double)histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS, quantile,
+						      row->latency_max_ns);
+
+	return 2 * seen_ns + tolerance_ns >= true_percentile(waits, quantile - RANK_TOLERANCE) &&
+	       seen_ns <= 2 * true_percentile(waits, quantile + RANK_TOLERANCE) + tolerance_ns;
+}
+
+static void judge_latency(struct pattern_result *result, const struct truth *truth,
+			  const struct row *row, uint64_t lost, double limit_percent)
+{
+	const struct truth_waits *waits = &truth->waits;
+	uint64_t seen = histogram_count(row->latency, WIRE_LATENCY_BUCKETS);
+	/* some more from before the first reading and after the last one */
+	uint64_t edge_ns = above(row->observed_ns, truth->wall_ns);
+	uint64_t longest_ns =
+		waits->max_ns > waits->rest_max_ns ? waits->max_ns : waits->rest_max_ns;
+	double tolerance_ns = instant_ns(truth), off_ns = 0;
+	char why[sizeof(result->why)] = "";
+
+	if (!knows_waits(waits))
+		return;
+	if (row->latency_max_ns > longest_ns + edge_ns)
+		off_ns = (double)(row->latency_max_ns - longest_ns - edge_ns);
+	else if (row->latency_max_ns < waits->max_ns)
+		off_ns = (double)(waits->max_ns - row->latency_max_ns);
+	off_ns = fmax(0, off_ns - tolerance_ns);
+	if (seen + lost < waits->count || seen > waits->count + 2 + lost)
+		snprintf(why, sizeof(why), "%s: %llu waits for a CPU, not %u", truth->thread,
+			 (unsigned long long)seen, waits->count);
+	else if (off_ns > limit_percent / 100 * (double)longest_ns)
+		snprintf(why, sizeof(why), "%s: the longest wait for a CPU was %.3f ms, not %.3f",
+			 truth->thread, (double)row->latency_max_ns / NS_PER_MS,
+			 (double)longest_ns / NS_PER_MS);
+	else if (!is_percentile(waits, row, 0.5, tolerance_ns) ||
+		 !is_percentile(waits, row, 0.99, tolerance_ns))
+		snprintf(why, sizeof(why), "%s: p50 or p99 of its waits for a CPU are wrong",
+			 truth->thread);
+	/* by what was lost, perhaps: not where it is wrong each time */
+	if (*why && lost) {
+		count_round(result);
+		if (result->verdict == VERDICT_PASS)
+			result->verdict = VERDICT_SKIP;
+		return conclude(result, VERDICT_INCONCLUSIVE, why);
+	}
+	result->latency_judged = true;
+	result->latency_error_percent =
+		fmax(result->latency_error_percent, 100 * off_ns / (double)longest_ns);
+	if (!*why)
+		return;
+	result->latency_wrong = true;
+	count_round(result);
+	conclude(result, VERDICT_FAIL, why);
+}
+
 bool judge_add(struct pattern_result *result, const struct truth *truth, const struct row *row,
 	       const struct interval *interval, double limit_percent,
 	       struct thread_judgement *ret_judgement)
@@ -258,10 +351,8 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	judge_thread(ret_judgement, truth, row, interval);
 	wrong = ret_judgement->worst != STATES &&
 		fabs(ret_judgement->errors[ret_judgement->worst]) > limit_percent;
-	if (wrong && result->wrong_round != result->round) {
-		result->wrong_round = result->round;
-		result->wrong_rounds++;
-	}
+	if (wrong)
+		count_round(result);
 	if (ret_judgement->open_percent > limit_percent || (wrong && lost)) {
 		if (wrong && lost)
 			describe_error(why, sizeof(why), truth, ret_judgement, lost);
@@ -280,6 +371,7 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	}
 	judge_figures(result, truth, ret_judgement, limit_percent);
 	judge_why(result, truth, row, interval);
+	judge_latency(result, truth, row, lost, limit_percent);
 	return true;
 }
 
@@ -294,6 +386,6 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 	if (result->verdict == VERDICT_FAIL && result->wrong_rounds == 1 && !result->reason_wrong &&
 	    !result->unseen) {
 		result->verdict = VERDICT_INCONCLUSIVE;
-		result->wrong_state = false;
+		result->wrong_state = result->latency_wrong = false;
 	}
 }

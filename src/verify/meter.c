@@ -29,10 +29,10 @@ uint64_t thread_cpu_ns(void)
 /* Of the thread `clock_of`: a child has a copy of its parent's. */
 static _Thread_local int clock_fd = -1, clock_of;
 
-static uint64_t run_delay_ns(void)
+static void read_schedstat(struct meter_reading *reading)
 {
 	char text[128] = "";
-	unsigned long long on_cpu, delay = 0;
+	unsigned long long on_cpu, delay, waits;
 	int tid = (int)syscall(SYS_gettid);
 
 	if (clock_of != tid) {
@@ -40,9 +40,10 @@ static uint64_t run_delay_ns(void)
 		clock_of = tid;
 	}
 	if (pread(clock_fd, text, sizeof(text) - 1, 0) < 0 ||
-	    sscanf(text, "%llu %llu", &on_cpu, &delay) != 2)
+	    sscanf(text, "%llu %llu %llu", &on_cpu, &delay, &waits) != 3)
 		die("/proc/thread-self/schedstat");
-	return delay;
+	reading->runnable_ns = delay;
+	reading->waits = waits;
 }
 
 #define READING_NS 50000 /* longer than a reading takes that nothing holds up */
@@ -58,14 +59,39 @@ static struct meter_reading read_all(void)
 	struct meter_reading best = {.took_ns = UINT64_MAX};
 
 	for (int i = 0; i < READINGS && best.took_ns > READING_NS; i++) {
-		struct meter_reading reading = {.wall_ns = now_ns(), .runnable_ns = run_delay_ns()};
+		struct meter_reading reading = {.wall_ns = now_ns()};
 
+		read_schedstat(&reading);
 		reading.cpu_ns = thread_cpu_ns();
 		reading.took_ns = now_ns() - reading.wall_ns;
 		if (reading.took_ns < best.took_ns)
 			best = reading;
 	}
 	return best;
+}
+
+static void note_waits(struct truth_waits *into, uint64_t count, uint64_t ns)
+{
+	unsigned int bucket = ns ? 63 - (unsigned int)__builtin_clzll(ns) : 0;
+
+	into->count += (uint32_t)count;
+	if (count != 1) {
+		into->rest_max_ns = count && ns > into->rest_max_ns ? ns : into->rest_max_ns;
+		return;
+	}
+	into->known++;
+	into->buckets[bucket < WAIT_BUCKETS ? bucket : WAIT_BUCKETS - 1]++;
+	into->max_ns = ns > into->max_ns ? ns : into->max_ns;
+}
+
+static struct meter_reading read_next(struct meter *meter)
+{
+	struct meter_reading now = read_all();
+
+	note_waits(&meter->truth.waits, now.waits - meter->last.waits,
+		   now.runnable_ns - meter->last.runnable_ns);
+	meter->last = now;
+	return now;
 }
 
 /* Up to `now`; what is uncertain in it is added to the truth. */
@@ -93,8 +119,10 @@ void meter_start(struct meter *meter, const char *pattern, const char *name)
 		if (meter->start.took_ns < meter->truth.reading_ns)
 			meter->truth.reading_ns = meter->start.took_ns;
 	}
+	meter->last = meter->start;
 	if ((uint32_t)syscall(SYS_gettid) == meter_old_tid)
 		return;
+	note_waits(&meter->truth.waits, meter->start.waits, meter->start.runnable_ns);
 	meter->start.wall_ns -= meter->start.cpu_ns + meter->start.runnable_ns;
 	meter->start.cpu_ns = meter->start.runnable_ns = 0;
 }
@@ -107,12 +135,12 @@ void meter_expect(struct meter *meter, enum state state, const char *reason)
 
 void meter_begin(struct meter *meter)
 {
-	meter->phase_start = read_all();
+	meter->phase_start = read_next(meter);
 }
 
 void meter_end(struct meter *meter, enum state state)
 {
-	struct meter_reading now = read_all();
+	struct meter_reading now = read_next(meter);
 
 	meter->truth.states_ns[state] += blocked_since(meter, &meter->phase_start, &now);
 }
@@ -142,7 +170,7 @@ void meter_report(struct meter *meter, enum state rest)
 	uint64_t other;
 
 	hurry();
-	now = read_all();
+	now = read_next(meter);
 	other = blocked_since(meter, &meter->start, &now);
 	/* of many threads: the kernel waits for RCU to let a table of files grow */
 	close(clock_fd);

@@ -9,11 +9,23 @@
 
 #include <stdint.h>
 
+#include "bpf/wire.h"
 #include "model/state.h"
 
 #define TRUTH_NAME_BYTES   17
 #define TRUTH_REASON_BYTES 40
 #define TRUTH_TEXT_BYTES   120
+
+#define WAIT_BUCKETS	   WIRE_LATENCY_BUCKETS
+
+/* Its waits for a CPU, as schedstat counts them: one by one where there is one between readings. */
+struct truth_waits {
+	uint32_t count;			/* all, the one after its birth included */
+	uint32_t known;			/* of these: how long they were */
+	uint32_t buckets[WAIT_BUCKETS]; /* of the known, as in base/histogram.h */
+	uint64_t max_ns;		/* of the known */
+	uint64_t rest_max_ns;		/* none of the others was longer */
+};
 
 /* What a thread knows of itself, or why a pattern cannot run here. */
 struct truth {
@@ -28,6 +40,7 @@ struct truth {
 	uint64_t states_ns[STATES];
 	uint64_t reading_ns;   /* the fastest reading of its clocks took so long */
 	uint64_t uncertain_ns; /* by readings that took long, because others had the CPU */
+	struct truth_waits waits;
 };
 
 /* Where truths go: set before the first pattern runs. Called by any thread. */
@@ -35,11 +48,12 @@ extern void (*truth_sink)(const struct truth *truth);
 
 struct meter_reading {
 	uint64_t wall_ns, cpu_ns, runnable_ns;
+	uint64_t waits;	  /* for a CPU, so far */
 	uint64_t took_ns; /* between the first clock and the last */
 };
 
 struct meter {
-	struct meter_reading start, phase_start;
+	struct meter_reading start, phase_start, last;
 	struct truth truth;
 };
 

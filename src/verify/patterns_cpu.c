@@ -340,6 +340,45 @@ static void real_time(const char *path)
 	join(taker);
 }
 
+/* Wakes on a CPU that is taken half of the time: waits of all lengths up to 5 ms. */
+static void *wake_late(void *data)
+{
+	struct meter meter;
+
+	(void)data;
+	meter_start(&meter, "late", "late");
+	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;)
+		meter_sleep(&meter, NS_PER_MS);
+	meter_report(&meter, STATE_STOLEN);
+	return NULL;
+}
+
+static void *take_half(void *data)
+{
+	struct sched_param parameters = {.sched_priority = 1};
+
+	(void)data;
+	if (sched_setscheduler(0, SCHED_FIFO, &parameters) < 0)
+		pattern_skip("SCHED_FIFO");
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		spin_wall_ns(5 * NS_PER_MS);
+		sleep_ns(5 * NS_PER_MS);
+	}
+	return NULL;
+}
+
+static void late(const char *path)
+{
+	pthread_t taker;
+
+	(void)path;
+	pattern_pin();
+	taker = start(take_half, NULL);
+	join(start(wake_late, NULL));
+	join(taker);
+}
+
 /* struct sched_attr of <linux/sched/types.h>, which cannot be included beside <sched.h>. */
 struct sched_attributes {
 	uint32_t size, policy;
@@ -386,6 +425,7 @@ const struct pattern cpu_patterns[] = {
 	{"nice", "threads of different nice values and policies share one CPU", PATTERN_ALONE,
 	 .run = nice_spinners},
 	{"real-time", "a real-time thread takes the CPU", PATTERN_ALONE, .run = real_time},
+	{"late", "a thread wakes often on a CPU that is taken", PATTERN_ALONE, .run = late},
 	{"deadline", "a thread uses up the budget of SCHED_DEADLINE", PATTERN_ALONE,
 	 .run = deadline},
 	{"yield", "two threads yield one CPU to each other", PATTERN_ALONE, .run = yielders},

@@ -240,8 +240,14 @@ bool verify_misses_much(const struct verification *result)
 
 void tally_end(struct verification *result, unsigned int rounds)
 {
-	for (int s = 0; s < STATES; s++)
-		sum_up_state(&result->states[s]);
+	for (int i = 0; i < STATES; i++) {
+		enum state state = state_columns[i];
+
+		sum_up_state(&result->states[state]);
+		result->states[state].state = state;
+		if (verify_compares(state))
+			result->compared[result->compared_count++] = result->states[state];
+	}
 	sum_up_state(&result->all);
 	for (size_t i = 0; i < result->count; i++) {
 		struct pattern_result *pattern = &result->patterns[i];
@@ -255,6 +261,10 @@ void tally_end(struct verification *result, unsigned int rounds)
 		result->unrecognized += pattern->unknown_percent > result->options->limit_percent;
 		result->reasons += pattern->reason_judged;
 		result->reasons_right += pattern->reason_judged && !pattern->reason_wrong;
+		result->latencies += pattern->latency_judged;
+		result->latencies_right += pattern->latency_judged && !pattern->latency_wrong;
+		result->latency_error_percent =
+			fmax(result->latency_error_percent, pattern->latency_error_percent);
 	}
 	result->verdict = VERDICT_PASS;
 	if (result->inconclusive || result->interrupted || result->timed_out || !result->passed)

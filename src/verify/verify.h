@@ -17,8 +17,9 @@ struct verify_options {
 	void *data;
 };
 
-/* Of all (thread, state) pairs of a state that either side has time in. */
+/* Of all (thread, state) pairs of one state, or of all states that either side has time in. */
 struct state_result {
+	enum state state;
 	double *errors; /* absolute, percent of the thread's wall time; sorted at the end */
 	size_t count, room;
 	double p50, p99, worst;	   /* NAN: none */
@@ -29,13 +30,18 @@ struct verification {
 	const struct verify_options *options;
 	struct pattern_result *patterns;
 	size_t count;
-	struct state_result states[STATES];
+	struct state_result states[STATES]; /* by state */
 	struct state_result all;
+	/* those that are compared, in the order of the columns, without their errors */
+	struct state_result compared[STATES];
+	size_t compared_count;
 	/* threads that measured themselves; that dwell has no row of; what it said was lost */
 	uint64_t threads, unseen, lost;
 	uint64_t wakeups; /* that dwell has counted */
 	unsigned int passed, failed, inconclusive, skipped;
 	unsigned int wrong_states, unrecognized, reasons, reasons_right;
+	unsigned int latencies, latencies_right;
+	double latency_error_percent;	   /* the largest of the longest waits */
 	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
 	uint64_t machine_stolen_ns, machine_busy_ns;
 	uint64_t duration_ns;

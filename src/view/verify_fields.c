@@ -81,16 +81,10 @@ static const struct schema pattern_schema = {.name = "pattern",
 					     .help = "threads that know how they spent their time",
 					     SCHEMA_FIELDS(pattern_fields)};
 
-/* A state: the row is its struct state_result, the context all of them. */
+/* A state. */
 
-static enum state state_of(const struct item *item)
-{
-	const struct state_result *first = item->context, *state = item->row;
-
-	return (enum state)(state - first);
-}
-
-VALUE_GETTER(get_state_name, value_string, verify_state_name(state_of(item)))
+VALUE_GETTER(get_state_name, value_string,
+	     verify_state_name(((const struct state_result *)item->row)->state))
 
 #define STATE_REAL(member, key_, help_) REAL_MEMBER(struct state_result, member, key_, help_)
 
@@ -141,8 +135,8 @@ VALUE_GETTER(get_count, value_number, result_of(item)->count)
 VALUE_GETTER(get_p50, value_real, result_of(item)->all.p50)
 VALUE_GETTER(get_p99, value_real, result_of(item)->all.p99)
 VALUE_GETTER(get_worst, value_real, result_of(item)->all.worst)
-VALUE_GETTER(get_states, value_rows, result_of(item)->states, STATES, sizeof(struct state_result),
-	     result_of(item)->states)
+VALUE_GETTER(get_states, value_rows, result_of(item)->compared, result_of(item)->compared_count,
+	     sizeof(struct state_result), NULL)
 VALUE_GETTER(get_results, value_rows, result_of(item)->patterns, result_of(item)->count,
 	     sizeof(struct pattern_result), NULL)
 
@@ -185,6 +179,11 @@ static const struct field verify_fields[] = {
 	COUNT_MEMBER(unrecognized, "unrecognized", "patterns with time in the state unknown"),
 	COUNT_MEMBER(reasons, "reasons", "patterns whose reason was judged"),
 	COUNT_MEMBER(reasons_right, "reasons_right", "of these"),
+	COUNT_MEMBER(latencies, "latencies",
+		     "patterns whose waits for a CPU were judged: number, percentiles, longest"),
+	COUNT_MEMBER(latencies_right, "latencies_right", "of these"),
+	REAL_MEMBER(struct verification, latency_error_percent, "latency_error_percent",
+		    "the largest error of a longest wait, in percent of it"),
 	REAL_FIELD("p50_error_percent", get_p50, "median over all threads and states"),
 	REAL_FIELD("p99_error_percent", get_p99, "99 of 100 are smaller"),
 	REAL_FIELD("worst_error_percent", get_worst, "the largest"),

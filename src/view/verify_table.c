@@ -50,10 +50,10 @@ static void write_states(struct output *out, const struct verification *result)
 {
 	output_format(out, "%-10s %7s  %9s  %9s  %9s  %s\n", "STATE", "THREADS", "ERROR p50", "p99",
 		      "WORST", "IN");
-	for (int i = 0; i < STATES; i++)
-		if (result->states[state_columns[i]].count)
-			write_errors(out, verify_state_name(state_columns[i]),
-				     &result->states[state_columns[i]]);
+	for (size_t i = 0; i < result->compared_count; i++)
+		if (result->compared[i].count)
+			write_errors(out, verify_state_name(result->compared[i].state),
+				     &result->compared[i]);
 	write_errors(out, "all", &result->all);
 }
 
@@ -97,6 +97,8 @@ void verify_table(struct output *out, const struct verification *result, bool al
 	write_states(out, result);
 	write_patterns(out, result, all);
 	output_format(out, "\nreasons   %u of %u right\n", result->reasons_right, result->reasons);
+	output_format(out, "latency   %u of %u right, the longest wait within %.2f %%\n",
+		      result->latencies_right, result->latencies, result->latency_error_percent);
 	output_format(out,
 		      "threads   %llu of %llu seen; %llu records and switches lost of %llu%s\n",
 		      (unsigned long long)(result->threads - result->unseen),

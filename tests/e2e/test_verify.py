@@ -40,6 +40,8 @@ def test_dwell_is_right(tmp_path):
     assert result["patterns"] == len(result["results"]) >= 100
     assert result["inconclusive"] <= 5 and result["skipped"] <= 1, why(result)
     assert result["reasons_right"] == result["reasons"] > 80
+    # not where a switch was lost
+    assert result["latencies_right"] == result["latencies"] > 0, result
     assert result["worst_error_percent"] <= 1 and result["p50_error_percent"] <= 0.05
     judged = {state["state"] for state in result["states"] if state["count"]}
     assert judged >= {"cpu", "runnable", "stolen", "disk", "net", "ipc", "lock", "sleep", "idle", "stopped"}
@@ -66,6 +68,7 @@ FAULTS = {
     "stolen is CPU time": ("spin", "spin", "cpu is off by +"),
     "preempted is CPU time": ("two-spinners", "two-spinners", "is off by"),
     "a tenth of disk is idle": ("direct", "direct", "is off by"),
+    "waits for a CPU are short": ("late", "late", "the longest wait for a CPU was"),
     "every tenth end is lost": ("short-lived", "short-lived", ""),
     "reasons have no object": ("pipe-read", "pipe-read", "the reason is read, not read:pipe"),
 }

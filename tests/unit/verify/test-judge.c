@@ -252,6 +252,74 @@ static void test_reasons(void **state)
 	assert_false(result.reason_judged);
 }
 
+/* A hundred waits of 1 ms, and as dwell has them. */
+static void let_wait(struct truth *truth, struct row *row)
+{
+	truth->waits = (struct truth_waits){.count = 100, .known = 100, .max_ns = 1000000};
+	truth->waits.buckets[19] = 100;
+	row->latency[19] = 100;
+	row->latency_max_ns = 1003000;
+}
+
+static void test_waits_for_a_cpu(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	let_wait(&truth, &row);
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_PASS);
+	assert_true(result.latency_judged && result.latency_error_percent == 0);
+	/* the longest one is too long, by more than both clocks differ */
+	row.latency_max_ns = 1100000;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_true(result.latency_wrong && fabs(result.latency_error_percent - 8) < 0.001);
+	assert_string_equal(result.why, "nap: the longest wait for a CPU was 1.100 ms, not 1.000");
+	/* but it may be one that it did not measure */
+	truth.waits.count++;
+	truth.waits.rest_max_ns = 1100000;
+	row.latency[20]++;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
+	truth.waits.count += 10;
+	assert_false(judged(&truth, &row, &interval).latency_judged);
+}
+
+static void test_number_and_percentiles_of_waits(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct interval interval = {.about = &everything};
+	struct pattern_result result;
+
+	(void)state;
+	let_wait(&truth, &row);
+	row.latency[19] = 97;
+	result = judged(&truth, &row, &interval);
+	assert_string_equal(result.why, "nap: 97 waits for a CPU, not 100");
+	/* what was lost explains it */
+	interval.losses.transitions = 3;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
+	interval.losses.transitions = 2;
+	result = judged(&truth, &row, &interval);
+	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
+	assert_false(result.latency_judged);
+	interval.losses.transitions = 0;
+	row.latency[19] = 40;
+	row.latency[15] = 60;
+	result = judged(&truth, &row, &interval);
+	assert_string_equal(result.why, "nap: p50 or p99 of its waits for a CPU are wrong");
+	/* the kernel takes what is woken and runs at once for no wait */
+	truth.waits.buckets[19] = 40;
+	truth.waits.buckets[0] = 60;
+	row.latency[15] = 0;
+	row.latency[12] = 60;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
+}
+
 static void test_what_hardly_took_place_is_skipped(void **state)
 {
 	struct truth truth = sleeper();
@@ -279,6 +347,8 @@ int main(void)
 		cmocka_unit_test(test_losses_excuse_what_is_wrong_now_and_then),
 		cmocka_unit_test(test_what_was_wrong_once_may_be_chance),
 		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_waits_for_a_cpu),
+		cmocka_unit_test(test_number_and_percentiles_of_waits),
 		cmocka_unit_test(test_what_hardly_took_place_is_skipped),
 	};
 
