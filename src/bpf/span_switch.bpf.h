@@ -65,8 +65,8 @@ struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
 };
 
 /*
- * In a span a wait for news is one for somebody: for a child, or for what the first descriptors of
- * poll() are; one of the network decides. Of the current thread.
+ * In a span a wait for news is one for a child, or for what the first descriptors of poll() are;
+ * one of the network decides. Of the current thread.
  */
 static __attribute__((noinline)) int span_refine(struct task_struct *task,
 						 struct wire_wait_site *where)

@@ -213,6 +213,10 @@ struct wire_interval {
 	/* of all CPUs since the interval before, by /proc/stat's ticks; WIRE_SESSION_MACHINE */
 	__u64 machine_stolen_ns;
 	__u64 machine_busy_ns; /* all but idle, stolen time included */
+	/* WIRE_SESSION_PACE: how long dwell itself waited for a CPU since the interval before; how
+	 * much longer the interval is than asked for */
+	__u64 self_runnable_ns;
+	__u64 overrun_ns;
 };
 
 enum wire_source {
@@ -231,10 +235,12 @@ enum wire_figure {
 	WIRE_FIGURE_CPU = 1 << 5,     /* the last CPU, policy and nice */
 };
 
-#define WIRE_SESSION_PRECISE_SPLIT 1U /* user and kernel time measured, not sampled by the tick */
-#define WIRE_SESSION_DELAYS	   2U /* taskstats is read too */
-#define WIRE_SESSION_TARGETED	   4U /* not the whole machine was asked for */
-#define WIRE_SESSION_MACHINE	   8U /* intervals say how much of the machine was stolen */
+#define WIRE_SESSION_PRECISE_SPLIT 1U  /* user and kernel time measured, not sampled by the tick */
+#define WIRE_SESSION_DELAYS	   2U  /* taskstats is read too */
+#define WIRE_SESSION_TARGETED	   4U  /* not the whole machine was asked for */
+#define WIRE_SESSION_MACHINE	   8U  /* intervals say how much of the machine was stolen */
+#define WIRE_SESSION_PACE	   16U /* intervals say whether dwell itself was late */
+#define WIRE_SESSION_VERIFIED	   32U /* `dwell verify` has passed with this dwell and kernel */
 
 struct wire_session {
 	struct wire_header header;
@@ -475,7 +481,7 @@ _Static_assert(sizeof(struct wire_wait_site) == 4, "read and written as one word
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
 _Static_assert(sizeof(struct wire_totals) == 152 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) == 312 + 8 * WIRE_STATES, "stored verbatim");
-_Static_assert(sizeof(struct wire_interval) == 120, "stored verbatim");
+_Static_assert(sizeof(struct wire_interval) == 136, "stored verbatim");
 _Static_assert(sizeof(struct wire_session) == 208, "stored verbatim");
 _Static_assert(sizeof(struct wire_missing) == 272, "stored verbatim");
 _Static_assert(sizeof(struct wire_cgroup) == 24, "stored verbatim");

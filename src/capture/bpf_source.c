@@ -21,6 +21,7 @@
 #include "capture/span_probes.h"
 #include "capture/syscalls.h"
 #include "capture/wait_sites.h"
+#include "capture/verified.h"
 #include "dwell.skel.h"
 #include "symbol/code_address.h"
 
@@ -532,6 +533,7 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 		    struct record_sink sink, struct error *error)
 {
 	struct session *session = NULL;
+	struct verified verified;
 	int result = begin(&session, options, targets, sink, error);
 
 	if (result < 0)
@@ -542,6 +544,9 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 	record->figures = ~0U;
 	if (session->features.precise_cpu_split)
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
+	if (verified_read(&verified, VERIFIED_PATH) >= 0 && verified_is_of_here(&verified) &&
+	    !strcmp(verified.verdict, "pass"))
+		record->flags |= WIRE_SESSION_VERIFIED;
 	if (result >= 0 && !session->features.omitted.stolen && has_steal())
 		result = sink_missing(sink, "steal",
 				      "the kernel charges threads for time that the hypervisor "

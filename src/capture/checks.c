@@ -528,7 +528,6 @@ static void check_qemu(struct diagnosis *finding)
 static void check_verified(struct diagnosis *finding)
 {
 	struct verified verified;
-	struct utsname name;
 	struct tm day;
 	char date[32] = "?", worst[48] = "";
 	int result = verified_read(&verified, VERIFIED_PATH);
@@ -543,8 +542,7 @@ static void check_verified(struct diagnosis *finding)
 		snprintf(worst, sizeof(worst), ", worst error %.2f %%", verified.worst_percent);
 	found(finding, "%s at %s: %llu patterns passed%s", verified.verdict, date,
 	      (unsigned long long)verified.patterns, worst);
-	if (uname(&name) < 0 || strcmp(name.release, verified.kernel) ||
-	    strcmp(DWELL_VERSION, verified.dwell))
+	if (!verified_is_of_here(&verified))
 		found(finding, "%s at %s, with dwell %s on Linux %s", verified.verdict, date,
 		      verified.dwell, verified.kernel);
 	else if (!strcmp(verified.verdict, "fail"))

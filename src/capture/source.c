@@ -5,11 +5,13 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "capture/cgroup.h"
 #include "base/machine_time.h"
+#include "base/schedstat.h"
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
 
@@ -21,7 +23,10 @@ struct source {
 	uint64_t instant_ns, last_ns; /* of this snapshot and the one before; 0 = none */
 	uint64_t cpu_ns;	      /* own, at the last snapshot */
 	uint64_t snapshot_ns, self_cpu_ns;
-	bool final; /* the present snapshot is the last */
+	int schedstat_fd;		  /* own; below 0: cannot be read */
+	uint64_t delay_ns, self_delay_ns; /* own, at the last snapshot; since the one before */
+	bool final;			  /* the present snapshot is the last */
+	uint64_t interval_ns;		  /* asked for since it began; 0: as it began */
 	struct wire_session session;
 	struct machine_time machine; /* at the last snapshot */
 	/* delay accounting beside BPF; NULL: not to be had, or the source itself has it */
@@ -301,6 +306,7 @@ int source_open(struct source **ret_source, const struct source_options *options
 {
 	struct source *source = calloc(1, sizeof(*source));
 	struct wire_session session;
+	struct schedstat own;
 	struct held held = {.count = 0};
 	int result = -ENOMEM;
 
@@ -309,7 +315,12 @@ int source_open(struct source **ret_source, const struct source_options *options
 		return error_set(error, ENOMEM, "out of memory");
 	}
 	source->sink = sink;
+	source->schedstat_fd = schedstat_open();
 	describe_machine(&session, options->interval_ns);
+	if (schedstat_read(source->schedstat_fd, &own)) {
+		session.flags |= WIRE_SESSION_PACE;
+		source->delay_ns = own.delay_ns;
+	}
 	if (machine_time_read(&source->machine, MACHINE_TIME) >= 0 && source->machine.stolen_ns)
 		session.flags |= WIRE_SESSION_MACHINE;
 	if (!targets_everything(targets))
@@ -344,6 +355,8 @@ void source_close(struct source *source)
 		source->ops->close(source->data);
 	taskstats_close(source->taskstats);
 	cgroup_paths_free(source->cgroups);
+	if (source->schedstat_fd >= 0)
+		close(source->schedstat_fd);
 	free(source->asked);
 	free(source->asked_tids);
 	free(source);
@@ -352,6 +365,7 @@ void source_close(struct source *source)
 int source_begin(struct source *source, bool final, struct error *error)
 {
 	uint64_t start_ns = clock_monotonic_ns(), cpu_ns;
+	struct schedstat own;
 	int result = source->ops->snapshot(source->data, final, &source->instant_ns,
 					   own_sink(source), error);
 
@@ -360,6 +374,10 @@ int source_begin(struct source *source, bool final, struct error *error)
 	source->snapshot_ns = clock_monotonic_ns() - start_ns;
 	source->self_cpu_ns = cpu_ns - source->cpu_ns;
 	source->cpu_ns = cpu_ns;
+	if (schedstat_read(source->schedstat_fd, &own)) {
+		source->self_delay_ns = own.delay_ns - source->delay_ns;
+		source->delay_ns = own.delay_ns;
+	}
 	return result;
 }
 
@@ -389,7 +407,10 @@ static int renew_session(struct source *source)
 		session.states = source->ops->states(source->data);
 	if (source->machine.stolen_ns)
 		session.flags |= WIRE_SESSION_MACHINE;
-	if (session.states == source->session.states && session.flags == source->session.flags)
+	if (source->interval_ns)
+		session.interval_ns = source->interval_ns;
+	if (session.states == source->session.states && session.flags == source->session.flags &&
+	    session.interval_ns == source->session.interval_ns)
 		return 0;
 	session.header.time_ns = source->instant_ns;
 	source->session = session;
@@ -407,6 +428,20 @@ static void add_machine(struct source *source, struct wire_interval *interval)
 	interval->machine_stolen_ns = passed.stolen_ns;
 }
 
+static uint64_t overrun_ns(const struct source *source, const struct wire_interval *interval)
+{
+	uint64_t length_ns = interval->end_ns - interval->start_ns;
+
+	return !interval->final && length_ns > source->session.interval_ns
+		       ? length_ns - source->session.interval_ns
+		       : 0;
+}
+
+void source_set_interval(struct source *source, uint64_t interval_ns)
+{
+	source->interval_ns = interval_ns;
+}
+
 int source_end(struct source *source, uint64_t missing, struct error *error)
 {
 	uint64_t instant_ns = source->instant_ns;
@@ -418,6 +453,7 @@ int source_end(struct source *source, uint64_t missing, struct error *error)
 		.final = source->final,
 		.self_cpu_ns = source->self_cpu_ns,
 		.snapshot_ns = source->snapshot_ns,
+		.self_runnable_ns = source->self_delay_ns,
 	};
 	int result = read_delays(source, error);
 
@@ -434,6 +470,7 @@ int source_end(struct source *source, uint64_t missing, struct error *error)
 	if (source->final && source->ops->await)
 		interval.losses.exits += source_leaving(source) + missing;
 	interval.start_realtime_ns = clock_realtime_ns() - clock_monotonic_ns() + interval.start_ns;
+	interval.overrun_ns = overrun_ns(source, &interval);
 	source->last_ns = instant_ns;
 	result = sink_send(source->sink, &interval.header);
 	if (result < 0)

@@ -54,6 +54,9 @@ int source_end(struct source *source, uint64_t missing, struct error *error) mus
  */
 int source_await(struct source *source, int timeout_ms, struct error *error) must_check;
 
+/* The next intervals are to be of this length. */
+void source_set_interval(struct source *source, uint64_t interval_ns);
+
 /* Of the last snapshot, CLOCK_MONOTONIC. */
 uint64_t source_instant_ns(const struct source *source);
 

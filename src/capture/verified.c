@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+
+#include "version.h"
 
 /* The directory of the path, if it is missing. */
 static int make_directory(const char *path)
@@ -77,4 +80,12 @@ int verified_read(struct verified *ret_verified, const char *path)
 	ret_verified->worst_percent = json_is_number(worst) ? json_number_value(worst) : NAN;
 	json_decref(object);
 	return *ret_verified->verdict ? 0 : -EBADMSG;
+}
+
+bool verified_is_of_here(const struct verified *verified)
+{
+	struct utsname name;
+
+	return uname(&name) >= 0 && !strcmp(name.release, verified->kernel) &&
+	       !strcmp(DWELL_VERSION, verified->dwell);
 }

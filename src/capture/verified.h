@@ -3,6 +3,7 @@
 #ifndef DWELL_CAPTURE_VERIFIED_H
 #define DWELL_CAPTURE_VERIFIED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -19,6 +20,9 @@ struct verified {
 
 /* Replaces it by one line of JSON, as `dwell verify` writes it. Without the rights to: -errno. */
 int verified_write(const char *path, const char *line, size_t length) must_check;
+
+/* Whether it was this dwell, on this kernel. */
+bool verified_is_of_here(const struct verified *verified);
 
 /* -ENOENT: never here; another negative errno: what is there cannot be read. */
 int verified_read(struct verified *ret_verified, const char *path) must_check;

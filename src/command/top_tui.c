@@ -120,6 +120,9 @@ static int obey(struct top_tui *tui, enum screen_request request, struct error *
 		return draw(tui, error);
 	case SCREEN_INTERVAL:
 		loop_change_timer(tui->tui.loop, top_screen_interval_ns(tui->screen));
+		if (tui->watch)
+			source_set_interval(tui->watch->source,
+					    top_screen_interval_ns(tui->screen));
 		return draw(tui, error);
 	case SCREEN_FORWARD:
 		top_screen_pause(tui->screen, true);

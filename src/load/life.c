@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/schedstat.h"
 #include "load/setup.h"
 
 static void on_stop(int signal)
@@ -130,19 +132,6 @@ static void set_up(struct life *life)
 		setup_nice(work->nice, report->nice_error);
 }
 
-static bool read_schedstat(uint64_t into[3])
-{
-	cleanup_file FILE *file = fopen("/proc/thread-self/schedstat", "re");
-	unsigned long long a, b, c;
-
-	if (!file || fscanf(file, "%llu %llu %llu", &a, &b, &c) != 3)
-		return false;
-	into[0] = a;
-	into[1] = b;
-	into[2] = c;
-	return true;
-}
-
 /* Sums up "N0=12 N1=3" over all mappings: Documentation/filesystems/proc.rst, numa_maps. */
 static void read_numa_pages(struct worker_report *report)
 {
@@ -212,8 +201,10 @@ static void work(struct life *life)
 {
 	struct worker *worker = &life->worker;
 	struct worker_report *report = &worker->report;
-	uint64_t before[3] = {0}, after[3] = {0}, cpu_ns;
-	bool measured = read_schedstat(before);
+	struct schedstat before, after;
+	cleanup_close int schedstat = schedstat_open();
+	bool measured = schedstat_read(schedstat, &before);
+	uint64_t cpu_ns;
 
 	begin_telemetry(worker);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -234,9 +225,12 @@ static void work(struct life *life)
 	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
 	/* that of a program is not known: a thread of ours only waited for it */
 	report->schedstat_measured =
-		measured && report->program_status < 0 && read_schedstat(after);
-	for (size_t i = 0; report->schedstat_measured && i < ARRAY_SIZE(after); i++)
-		report->schedstat[i] = after[i] - before[i];
+		measured && report->program_status < 0 && schedstat_read(schedstat, &after);
+	if (!report->schedstat_measured)
+		return;
+	report->schedstat[0] = after.cpu_ns - before.cpu_ns;
+	report->schedstat[1] = after.delay_ns - before.delay_ns;
+	report->schedstat[2] = after.count - before.count;
 }
 
 static int write_all(int fd, const void *bytes, size_t length)

@@ -56,6 +56,18 @@ static inline bool about_has_machine(const struct about *about)
 	return about->session.flags & WIRE_SESSION_MACHINE;
 }
 
+/* Whether intervals say if dwell itself was late. */
+static inline bool about_has_pace(const struct about *about)
+{
+	return about->session.flags & WIRE_SESSION_PACE;
+}
+
+/* Whether `dwell verify` had passed there. */
+static inline bool about_is_verified(const struct about *about)
+{
+	return about->session.flags & WIRE_SESSION_VERIFIED;
+}
+
 static inline bool about_has(const struct about *about, enum wire_figure figure)
 {
 	return about->session.figures & figure;

@@ -341,6 +341,8 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->snapshot_ns = record->snapshot_ns;
 	current->machine_stolen_ns = record->machine_stolen_ns;
 	current->machine_busy_ns = record->machine_busy_ns;
+	current->self_runnable_ns = record->self_runnable_ns;
+	current->overrun_ns = record->overrun_ns;
 	current->about = &intervals->about;
 	if (intervals->reasons_told)
 		intervals->reason_count = 0;

@@ -60,6 +60,7 @@ struct interval {
 	/* as in struct wire_interval */
 	uint64_t self_cpu_ns, snapshot_ns;
 	uint64_t machine_stolen_ns, machine_busy_ns;
+	uint64_t self_runnable_ns, overrun_ns;
 	struct row *rows;
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */

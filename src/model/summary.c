@@ -138,6 +138,8 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	losses_add(&whole->losses, &interval->losses);
 	whole->machine_stolen_ns += interval->machine_stolen_ns;
 	whole->machine_busy_ns += interval->machine_busy_ns;
+	whole->self_runnable_ns += interval->self_runnable_ns;
+	whole->overrun_ns += interval->overrun_ns;
 	whole->self_cpu_ns += interval->self_cpu_ns;
 	whole->snapshot_ns += interval->snapshot_ns;
 	whole->about = interval->about;

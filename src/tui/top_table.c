@@ -78,7 +78,7 @@ static struct layout plan(const struct top_screen *screen, int columns)
 	return layout;
 }
 
-/* `exact (bpf, taskstats)`, `sampled every 10ms (procfs)` */
+/* `exact (bpf, taskstats, verified)`, `sampled every 10ms (procfs)` */
 static int draw_source(const struct top_screen *screen, struct canvas *canvas, int row, int column)
 {
 	const struct about *about = screen->interval.about;
@@ -88,10 +88,11 @@ static int draw_source(const struct top_screen *screen, struct canvas *canvas, i
 	if (about->session.sample_ns)
 		duration_format(period, sizeof(period), about->session.sample_ns);
 	used = canvas_format(canvas, row, column, canvas->columns,
-			     about->session.sample_ns ? ROLE_WARNING : ROLE_NORMAL, "%s%s%s (%s%s)",
-			     about_states_kind(about), *period ? " every " : "", period,
-			     about_source(about),
-			     about_has_delays_beside(about) ? ", taskstats" : "");
+			     about->session.sample_ns ? ROLE_WARNING : ROLE_NORMAL,
+			     "%s%s%s (%s%s%s)", about_states_kind(about), *period ? " every " : "",
+			     period, about_source(about),
+			     about_has_delays_beside(about) ? ", taskstats" : "",
+			     about_is_verified(about) ? ", verified" : "");
 	return column + used;
 }
 

@@ -245,6 +245,8 @@ static void judge_why(struct pattern_result *result, const struct truth *truth,
 	conclude(result, VERDICT_FAIL, why);
 }
 
+_Static_assert(WAIT_BUCKETS == WIRE_LATENCY_BUCKETS, "the same buckets");
+
 /* Of its waits, those of unknown length: more, and nothing is known of percentiles. */
 #define SHARE_UNKNOWN 0.01
 #define WAITS_LEAST   50

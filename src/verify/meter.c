@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/schedstat.h"
 #include "verify/pattern.h"
 
 void (*truth_sink)(const struct truth *truth);
@@ -31,19 +32,17 @@ static _Thread_local int clock_fd = -1, clock_of;
 
 static void read_schedstat(struct meter_reading *reading)
 {
-	char text[128] = "";
-	unsigned long long on_cpu, delay, waits;
+	struct schedstat counted;
 	int tid = (int)syscall(SYS_gettid);
 
 	if (clock_of != tid) {
-		clock_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+		clock_fd = schedstat_open();
 		clock_of = tid;
 	}
-	if (pread(clock_fd, text, sizeof(text) - 1, 0) < 0 ||
-	    sscanf(text, "%llu %llu %llu", &on_cpu, &delay, &waits) != 3)
+	if (!schedstat_read(clock_fd, &counted))
 		die("/proc/thread-self/schedstat");
-	reading->runnable_ns = delay;
-	reading->waits = waits;
+	reading->runnable_ns = counted.delay_ns;
+	reading->waits = counted.count;
 }
 
 #define READING_NS 50000 /* longer than a reading takes that nothing holds up */

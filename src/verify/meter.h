@@ -9,14 +9,13 @@
 
 #include <stdint.h>
 
-#include "bpf/wire.h"
 #include "model/state.h"
 
 #define TRUTH_NAME_BYTES   17
 #define TRUTH_REASON_BYTES 40
 #define TRUTH_TEXT_BYTES   120
 
-#define WAIT_BUCKETS	   WIRE_LATENCY_BUCKETS
+#define WAIT_BUCKETS	   32
 
 /* Its waits for a CPU, as schedstat counts them: one by one where there is one between readings. */
 struct truth_waits {

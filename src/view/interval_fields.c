@@ -54,6 +54,21 @@ INTERVAL_GETTER(get_machine_busy)
 	value_known(value, interval->machine_busy_ns, about_has_machine(interval->about));
 }
 
+INTERVAL_GETTER(get_overrun)
+{
+	value_known(value, interval->overrun_ns, about_has_pace(interval->about));
+}
+
+INTERVAL_GETTER(get_self_runnable)
+{
+	value_known(value, interval->self_runnable_ns, about_has_pace(interval->about));
+}
+
+INTERVAL_GETTER(get_is_verified)
+{
+	value_bool(value, about_is_verified(interval->about));
+}
+
 INTERVAL_GETTER(get_cpu_split)
 {
 	value_string(value, interval->about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise"
@@ -109,6 +124,9 @@ static const struct field quality_fields[] = {
 	STRING_FIELD("cpu_split", get_cpu_split,
 		     "tick or precise: how user and kernel are distinguished"),
 	STRING_FIELD("states", get_states_kind, "exact, counters or sampled"),
+	BOOL_FIELD("verified", get_is_verified,
+		   "dwell verify had passed, with this dwell and kernel"),
+	INTEGER_FIELD("overrun_ns", get_overrun, "how much longer the interval is than asked for"),
 	INTEGER_FIELD("sample_ns", get_sample, "time between two looks, if sampled",
 		      .flags = FIELD_MAYBE),
 	LIST_FIELD("unavailable", get_missing, NULL, &missing_schema, "what is not measured"),
@@ -120,6 +138,7 @@ static const struct schema quality_schema = {
 static const struct field self_fields[] = {
 	NUMBER_MEMBER(struct interval, self_cpu_ns, "cpu_ns", "CPU time that dwell used"),
 	NUMBER_MEMBER(struct interval, snapshot_ns, "snapshot_ns", "time to read all threads"),
+	INTEGER_FIELD("runnable_ns", get_self_runnable, "how long dwell itself waited for a CPU"),
 };
 
 static const struct schema self_schema = {

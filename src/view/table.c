@@ -182,7 +182,8 @@ static void write_losses(struct output *out, const struct wire_losses *losses)
 	output_string(out, *before == 'L' ? "lost 0\n" : "\n");
 }
 
-/* How the figures are known: `exact (bpf), user/sys by tick`, `sampled every 10ms (procfs)` */
+/* How the figures are known: `exact (bpf, verified), user/sys by tick`, `sampled every 10ms
+ * (procfs)` */
 static void write_sources(struct output *out, const struct about *about)
 {
 	char period[16];
@@ -192,8 +193,9 @@ static void write_sources(struct output *out, const struct about *about)
 		duration_format(period, sizeof(period), about->session.sample_ns);
 		output_format(out, " every %s", period);
 	}
-	output_format(out, " (%s%s), user/sys %s  ", about_source(about),
+	output_format(out, " (%s%s%s), user/sys %s  ", about_source(about),
 		      about_has_delays_beside(about) ? ", taskstats" : "",
+		      about_is_verified(about) ? ", verified" : "",
 		      about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "by tick");
 }
 

@@ -123,7 +123,7 @@ CASE(records_of_version_1_are_read_as_todays)
 	assert_ptr_equal(recording_lay_out(&old.header, &recording_layout_1, &room), &old.header);
 
 	struct wire_interval interval = {
-		.header = {.size = sizeof(interval) - 24, .kind = WIRE_INTERVAL}};
+		.header = {.size = recording_layout_1.sizes[WIRE_INTERVAL], .kind = WIRE_INTERVAL}};
 
 	/* final, self_cpu_ns and snapshot_ns lay one word earlier */
 	((uint64_t *)&interval)[offsetof(struct wire_interval, losses.clamped) / 8] =
