@@ -16,6 +16,15 @@ bool priority_raise(void)
 	return !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 
+void priority_prefer(void)
+{
+	struct sched_param param = {.sched_priority = 0};
+
+	if (sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) == 0 &&
+	    sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &param) >= 0)
+		setpriority(PRIO_PROCESS, 0, -20);
+}
+
 void priority_restore(void)
 {
 	struct sched_param param = {.sched_priority = 0};

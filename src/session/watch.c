@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/priority.h"
 #include "base/print.h"
 #include "base/sandbox.h"
 #include "session/snapshot.h"
@@ -195,6 +196,7 @@ int watch_open(struct watch *watch, struct error *error)
 	struct record_sink sink = {take_record, watch};
 	int result;
 
+	priority_prefer();
 	watch->intervals = intervals_new();
 	if (!watch->intervals)
 		return error_set(error, ENOMEM, "out of memory");
