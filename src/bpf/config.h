@@ -318,6 +318,7 @@ struct span_verdict {
 #define MAX_SEED_SAMPLES 256
 
 #define MAX_TARGETS	 1024
-#define MAX_ANCESTORS	 32 /* generations looked back for a watched parent */
+/* Looked back for a watched parent, of what was there before; each costs the verifier time. */
+#define MAX_ANCESTORS 128
 
 #endif

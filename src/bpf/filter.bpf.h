@@ -11,7 +11,7 @@
 
 /* No target at all: every thread of the machine. */
 const volatile bool watch_all __weak = false;
-/* The targets' child processes too, however deep. */
+/* The targets' child processes too, and theirs. */
 const volatile bool watch_children __weak = false;
 /* Threads of this cgroup and those below it; 0 = do not ask. */
 const volatile __u64 watch_cgroup_id __weak = 0;
@@ -31,7 +31,7 @@ struct {
  */
 const volatile __u32 pid_namespace __weak = 0;
 
-#define PID_LEVELS 8 /* of 32 there can be */
+#define PID_LEVELS 33 /* MAX_PID_NS_LEVEL of include/linux/pid_namespace.h, and the first */
 
 /*
  * Number in our namespace; 0 = none. Takes the address as a number, because a global function (see
@@ -92,9 +92,10 @@ static __always_inline bool in_watched_cgroup(struct task_struct *task)
 	return id == watch_cgroup_id;
 }
 
-static __always_inline bool has_watched_ancestor(struct task_struct *task)
+/* Of a process; global, and with the address of its leader as a number, as pid_number() is. */
+__weak __attribute__((noinline)) __u32 has_watched_ancestor(__u64 leader)
 {
-	struct task_struct *ancestor = BPF_CORE_READ(task, group_leader);
+	struct task_struct *ancestor = (struct task_struct *)leader;
 
 	for (int i = 0; i < MAX_ANCESTORS; i++) {
 		ancestor = BPF_CORE_READ(ancestor, real_parent);
@@ -103,9 +104,9 @@ static __always_inline bool has_watched_ancestor(struct task_struct *task)
 		if (!pid)
 			break;
 		if (is_target(pid, TARGET_PROCESS))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 static __always_inline bool is_watched(struct task_struct *task)
@@ -118,7 +119,7 @@ static __always_inline bool is_watched(struct task_struct *task)
 		return true;
 	if (is_target(pid_of(task), TARGET_PROCESS) || is_target(tid_of(task), TARGET_THREAD))
 		return true;
-	return watch_children && has_watched_ancestor(task);
+	return watch_children && has_watched_ancestor((__u64)BPF_CORE_READ(task, group_leader));
 }
 
 /* A child of a watched thread at the moment of fork, when its parents are still known for sure. */

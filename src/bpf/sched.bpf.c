@@ -89,7 +89,7 @@ static __always_inline bool is_throttled(struct task_struct *task)
 	if (task->policy == SCHED_FIFO || task->policy == SCHED_RR)
 		return bpf_core_field_exists(((struct cfs_rq *)0)->rq) &&
 		       bpf_core_field_exists(((struct rt_rq *)0)->rt_throttled) &&
-		       BPF_CORE_READ(run_queue_of(task), rt.rt_throttled);
+		       BPF_CORE_READ(task, se.cfs_rq, rq, rt.rt_throttled);
 	if (bpf_core_field_exists(per_task->throttled))
 		return BPF_CORE_READ(per_task, throttled);
 	if (bpf_core_field_exists(task->se.cfs_rq) &&

@@ -20,7 +20,7 @@ struct targets {
 	unsigned int count;
 	unsigned int alive; /* after targets_watch() */
 	int watch_fd;	    /* 0 = none yet */
-	bool children;	    /* of the processes, however deep */
+	bool children;	    /* of the processes, and theirs */
 	bool command;	    /* the one process is a command that was started to be watched */
 	uint64_t cgroup_id; /* 0 = none */
 	uint32_t cgroup_level;

@@ -22,7 +22,7 @@ static const struct argp_option watch_argp_options[] = {
 	{"name", 'n', "NAME", 0, "the process of this name, or of a pattern: 'postg*'", 1},
 	{"tid", 't', "TID[,TID]", 0, "single threads", 1},
 	{"cgroup", OPTION_CGROUP, "PATH", 0, "threads of a cgroup (v2) and those below it", 1},
-	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, however deep", 1},
+	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, and theirs", 1},
 	{"source", OPTION_SOURCE, "SOURCE", 0,
 	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
 	{0, 0, 0, 0, "How long:", 2},

@@ -36,8 +36,13 @@ static int take_record(void *data, const struct wire_header *record)
 	 * command comes by its own, and with it the status: on a busy machine after an interval
 	 * without it.
 	 */
-	if (watch->options->targets.count && !interval->row_count && !watch->child.pid)
+	if (watch->options->targets.count && !interval->row_count && !watch->child.pid) {
 		watch->loop.stop = true;
+		if (!watch->shown && targets_alive(&watch->options->targets))
+			return error_set(&watch->sink_error, ESRCH,
+					 "the target is there, but none of its threads can be seen "
+					 "from here: some hosts hide a process of theirs");
+	}
 	result = watch->audience.interval(watch->audience.data, interval, &watch->sink_error);
 	watch->shown++;
 	return result < 0 ? result : 0;

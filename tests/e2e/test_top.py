@@ -8,6 +8,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -167,6 +168,51 @@ def test_children_of_a_process():
     finally:
         os.killpg(shell.pid, signal.SIGKILL)
         shell.wait()
+
+
+NESTED = """
+if [ "$1" -gt 0 ]; then exec unshare -pf --mount-proc sh -c "$0" "$0" $(($1 - 1)); fi
+sleep 60 &
+"$DWELL" top -p $! -d 100ms -i 100ms --format json
+"""
+
+
+def test_deep_pid_namespace():
+    """Ten namespaces down the threads have the numbers that they have there."""
+    done = run("-c", NESTED, NESTED, "10", program="sh", env={**os.environ, "DWELL": DWELL})
+    (row,) = json.loads(done.stdout.splitlines()[-1])["threads"]
+    assert (row["comm"], row["pid"]) == ("sleep", row["tid"]) and row["pid"] < 100, done
+
+
+DESCEND = """
+import os, sys, time
+for _ in range(100):
+    if os.fork():
+        time.sleep(60)
+print(flush=True)
+time.sleep(60)
+"""
+
+
+def test_children_of_children():
+    """A hundred generations, all of them there before dwell."""
+    parents = subprocess.Popen([sys.executable, "-c", DESCEND], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        parents.stdout.readline()
+        done = run("top", "-p", parents.pid, "--children", "-d", "100ms", "-i", "100ms", "--format", "json")
+        assert json.loads(done.stdout.splitlines()[-1])["total"] == 101
+    finally:
+        os.killpg(parents.pid, signal.SIGKILL)
+        parents.wait()
+
+
+def test_what_cannot_be_seen_is_no_empty_table():
+    """Some hosts hide a process of theirs, here the first: an empty table would be a lie."""
+    done = run("top", "-p", "1", "-d", "100ms", "-i", "100ms", "--format", "json")
+    if done.returncode:
+        assert done.returncode == 1 and "none of its threads can be seen" in done.stderr and not done.stdout.strip(), done
+    else:
+        assert json.loads(done.stdout.splitlines()[-1])["threads"], done
 
 
 def cgroup2_mount():
