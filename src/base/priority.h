@@ -17,8 +17,8 @@ bool priority_raise(void);
 
 /*
  * For a program that watches others and has to be in time, but may use much CPU time: nice -20, for
- * the calling thread alone: what it starts has nice 0. Not where the user has set a policy or a nice value, or
- * where it is not permitted.
+ * the calling thread alone: what it starts has nice 0. Not where the user has set a policy or a
+ * nice value, or where it is not permitted.
  */
 void priority_prefer(void);
 
