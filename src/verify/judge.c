@@ -389,5 +389,6 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 	    !result->unseen) {
 		result->verdict = VERDICT_INCONCLUSIVE;
 		result->wrong_state = result->latency_wrong = false;
+		result->latency_error_percent = 0;
 	}
 }
