@@ -13,6 +13,7 @@
 #include "guest/outcome.h"
 #include "matrix/fields.h"
 #include "view/load.h"
+#include "view/verify_schema.h"
 
 #define TAIL_BYTES_MAX (16 << 20)  /* of the output: a report's last line is far shorter */
 #define DUMP_BYTES_MAX (256 << 10) /* the kernel's default is 32 KiB */
@@ -155,7 +156,43 @@ static int take_checks(struct matrix_cell *cell, const json_t *report)
 	return result;
 }
 
-/* The report of `dwell load`, if the command printed one. */
+/* The patterns of `dwell verify` that did not pass, as checks. */
+static int take_patterns(struct matrix_cell *cell, const json_t *report)
+{
+	const json_t *patterns = result_read(&verify_schema, report, "results");
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < json_array_size(patterns); i++) {
+		const json_t *pattern = json_array_get(patterns, i);
+		const char *verdict =
+			result_read_string(&verify_pattern_schema, pattern, "verdict");
+		const char *name = result_read_string(&verify_pattern_schema, pattern, "name");
+		const char *why = result_read_string(&verify_pattern_schema, pattern, "why");
+
+		if (!verdict || strcmp(verdict, "fail") != 0 || !name ||
+		    cell->checks.count >= CHECKS_MAX * 2)
+			continue;
+		result = matrix_words_add(&cell->checks, name);
+		if (result >= 0)
+			result = matrix_words_add(&cell->checks, why ? why : "");
+	}
+	return result;
+}
+
+/* "2 inconclusive, 5 skipped of 102 patterns" */
+static int describe_patterns(struct matrix_cell *cell, const json_t *report)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%lld inconclusive, %lld skipped of %lld patterns",
+		 json_integer_value(result_read(&verify_schema, report, "inconclusive")),
+		 json_integer_value(result_read(&verify_schema, report, "skipped")),
+		 json_integer_value(result_read(&verify_schema, report, "patterns")));
+	cell->reason = strdup(text);
+	return cell->reason ? 0 : -ENOMEM;
+}
+
+/* The report of `dwell load` or `dwell verify`, if the command printed one. */
 static json_t *read_report(int fd)
 {
 	cleanup_free char *text = read_tail(fd, TAIL_BYTES_MAX);
@@ -163,7 +200,7 @@ static json_t *read_report(int fd)
 	json_t *report = line && *line == '{' ? json_loads(line, 0, NULL) : NULL;
 
 	type = json_string_value(json_object_get(report, "type"));
-	if (type && !strcmp(type, "load"))
+	if (type && (!strcmp(type, "load") || !strcmp(type, "verify")))
 		return report;
 	json_decref(report);
 	return NULL;
@@ -275,15 +312,19 @@ int matrix_judge(struct matrix_cell *cell, const struct matrix_cell_end *end)
 	json_t *outcome = json_load_file(end->result, 0, NULL);
 	json_t *report = read_report(end->out_fd);
 	int result = matrix_take_guest(&cell->guest, &guest_schema, outcome);
+	bool verifies;
 
 	if (result >= 0)
 		result = take_dump(&cell->guest, outcome);
+	verifies = report && !strcmp(json_string_value(json_object_get(report, "type")), "verify");
 	if (result >= 0)
-		result = take_checks(cell, report);
+		result = verifies ? take_patterns(cell, report) : take_checks(cell, report);
 	if (result >= 0 && !cell->guest.reported && !end->timed_out)
 		result = judge_silent(cell, end);
 	else if (result >= 0)
-		result = judge_reported(cell, end, outcome, report);
+		result = judge_reported(cell, end, outcome, verifies ? NULL : report);
+	if (result >= 0 && verifies && cell->verdict == MATRIX_INCONCLUSIVE && !cell->reason)
+		result = describe_patterns(cell, report);
 	json_decref(outcome);
 	json_decref(report);
 	return result;

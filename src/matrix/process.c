@@ -25,7 +25,7 @@ static int add_all(struct matrix_words *words, const char *const *texts, size_t 
 	return result;
 }
 
-/* With what we are to read: where result and dump go, and the report of `load` as JSON. */
+/* With what we are to read: where result and dump go, and a report as JSON. */
 static int arguments_of(struct matrix_words *ret_words, const struct matrix *matrix,
 			const struct matrix_cell *cell, const struct matrix_process *files)
 {
@@ -36,7 +36,8 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 	int result = matrix_cell_words(matrix, cell, &words);
 	/* the command is at the end, after its "--" */
 	size_t options = words.count - matrix->command.count - 1;
-	bool load = !strcmp(matrix->command.items[0], "load");
+	bool reports = !strcmp(matrix->command.items[0], "load") ||
+		       !strcmp(matrix->command.items[0], "verify");
 
 	if (result >= 0)
 		result = matrix_words_add(ret_words, "dwell");
@@ -44,7 +45,7 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 		result = add_all(ret_words, (const char *const *)words.items, options);
 	/* its first option: what follows may be a command of its own */
 	if (result >= 0)
-		result = add_all(ret_words, outputs, ARRAY_SIZE(outputs) - (load ? 0 : 1));
+		result = add_all(ret_words, outputs, ARRAY_SIZE(outputs) - (reports ? 0 : 1));
 	if (result >= 0)
 		result = add_all(ret_words, (const char *const *)words.items + options + 2,
 				 matrix->command.count - 1);

@@ -5,9 +5,7 @@
 
 #include "emit/emit.h"
 #include "verify/verify.h"
-
-/* The row is a struct verification. */
-extern const struct schema verify_schema;
+#include "view/verify_schema.h"
 
 /* The page of text; `all`: also patterns that passed. */
 void verify_table(struct output *out, const struct verification *result, bool all);

@@ -77,7 +77,7 @@ static const struct field pattern_fields[] = {
 	PATTERN_TEXT(why, "why", "it did not pass", .header = "WHY", .width = 56),
 };
 
-static const struct schema pattern_schema = {.name = "pattern",
+const struct schema verify_pattern_schema = {.name = "pattern",
 					     .help = "threads that know how they spent their time",
 					     SCHEMA_FIELDS(pattern_fields)};
 
@@ -167,7 +167,7 @@ static const struct field verify_fields[] = {
 	INTEGER_FIELD("rounds", get_rounds, "that were asked for"),
 	COUNT_MEMBER(duration_ns, "duration_ns", "of it all"),
 	REAL_FIELD("limit_percent", get_limit, "largest error that passes, of a thread's time"),
-	LIST_FIELD("results", get_results, NULL, &pattern_schema, "one after the other"),
+	LIST_FIELD("results", get_results, NULL, &verify_pattern_schema, "one after the other"),
 	LIST_FIELD("states", get_states, NULL, &state_schema, "one after the other"),
 	STRING_FIELD("verdict", get_verdict, "pass, fail or inconclusive"),
 	INTEGER_FIELD("patterns", get_count, "that were asked for"),

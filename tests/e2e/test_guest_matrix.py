@@ -99,6 +99,15 @@ def test_commands_other_than_load_are_judged_by_their_status(tmp_path):
     assert matrix.started()[0][-2:] == ["--", "doctor"]
 
 
+def test_patterns_of_verify_are_findings(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("fail", "unsure") + "command: verify --quick\n")
+    status, report = matrix.json()
+    failed, unsure = report["cells"]
+    assert status == 3 and matrix.started()[0][-3:] == ["verify", "--json", "--quick"]
+    assert [(check["check"], check["text"]) for check in failed["checks"]] == [("pipe-read", "pipe-read: lock is off by +90.00 % of its time")]
+    assert (unsure["verdict"], unsure["reason"]) == ("inconclusive", "1 inconclusive, 0 skipped of 2 patterns")
+
+
 def test_repeated_runs_are_distinguished(tmp_path):
     matrix = Matrix(tmp_path, "topologies: tiny-2llc\nrepeat: 3\n" + schedulers("", "fail") + COMMAND)
     status, report = matrix.json()
