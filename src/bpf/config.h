@@ -74,7 +74,7 @@ struct reason_total {
 	__u32 pid;
 };
 
-#define MAX_REASONS 8192
+#define MAX_REASONS 8192 /* at least: capture/reasons.h */
 
 /*
  * Where in a program a futex is waited for: what the code at an address says about it. User space

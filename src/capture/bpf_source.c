@@ -18,6 +18,7 @@
 #include "base/machine_time.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
+#include "capture/reasons.h"
 #include "capture/span_probes.h"
 #include "capture/syscalls.h"
 #include "capture/wait_sites.h"
@@ -45,13 +46,7 @@ struct session {
 				    distinguished */
 	struct record_sink sink; /* during drain() */
 	char *buffer;
-	/* threads, since reasons were last sent; those that find no room keep theirs */
-	struct ended {
-		uint64_t origin_ns;
-		uint32_t tid;
-	} ended[MAX_REASONS];
-	unsigned int ended_count;
-	bool refusal_told;
+	struct reasons reasons;
 };
 
 /*
@@ -83,6 +78,8 @@ static void configure(struct session *session, const struct targets *targets)
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
 	bpf->rodata->can_cast = session->features.can_cast;
 	bpf->rodata->reasons_all = targets->count && !targets->command;
+	if (bpf->rodata->reasons_all)
+		bpf_map__set_max_entries(bpf->maps.reasons, reasons_room());
 	bpf->rodata->watch_all = targets_everything(targets);
 	bpf->rodata->pid_namespace = features_pid_namespace();
 	bpf->rodata->watch_children = targets->children;
@@ -98,6 +95,7 @@ static int load(struct session *session, const struct targets *targets,
 	if (result < 0)
 		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
 				 strerror(-result), *complaint ? ": " : "", complaint);
+	session->reasons.map = bpf_map__fd(session->bpf->maps.reasons);
 	map = bpf_map__fd(session->bpf->maps.targets);
 	for (unsigned int i = 0; i < targets->count; i++) {
 		struct target_key key = {targets->items[i].id, targets->items[i].kind};
@@ -183,6 +181,12 @@ static int walk(struct session *session, struct record_sink sink, struct error *
 	}
 }
 
+/* Of some process at least. */
+static bool has_reasons(const struct session *session)
+{
+	return session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid;
+}
+
 static int ring_record(void *data, void *record, size_t size)
 {
 	struct session *session = data;
@@ -196,11 +200,10 @@ static int ring_record(void *data, void *record, size_t size)
 	}
 	if (is_internal(header))
 		return session->spans ? spans_take(session->spans, header, session->sink) : 0;
-	if (header->kind == WIRE_EXIT && session->ended_count < MAX_REASONS) {
+	if (header->kind == WIRE_EXIT && has_reasons(session)) {
 		const struct wire_thread *thread = record;
 
-		session->ended[session->ended_count++] =
-			(struct ended){thread->origin_ns, thread->tid};
+		reasons_note_end(&session->reasons, thread->tid, thread->origin_ns);
 	}
 	return session->sink.record(session->sink.data, header);
 }
@@ -234,6 +237,7 @@ static void bpf_close(void *data)
 	wait_sites_free(session->wait_sites);
 	spans_free(session->spans);
 	dwell_bpf__destroy(session->bpf);
+	reasons_release(&session->reasons);
 	free(session->buffer);
 	free(session);
 }
@@ -342,66 +346,6 @@ static uint64_t announce_instant(struct session *session)
 	return instant_ns;
 }
 
-static int by_identity(const void *left, const void *right)
-{
-	const struct ended *a = left, *b = right;
-
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
-}
-
-static int tell_refused(struct session *session, struct record_sink sink)
-{
-	char why[128];
-
-	if (session->refusal_told || !session->bpf->bss->reasons_refused)
-		return 0;
-	session->refusal_told = true;
-	snprintf(why, sizeof(why),
-		 "the table is full at %d reasons: those that came later are not kept",
-		 MAX_REASONS);
-	return sink_missing(sink, "reasons", why);
-}
-
-/* All there are, and after the last of a thread that has ended, room for others. */
-static int send_reasons(struct session *session, uint64_t instant_ns, struct record_sink sink)
-{
-	int map = bpf_map__fd(session->bpf->maps.reasons);
-	struct reason_key key, next;
-	struct reason_total total;
-	struct ended ended;
-	bool more = !bpf_map_get_next_key(map, NULL, &next);
-	int result = 0;
-
-	qsort(session->ended, session->ended_count, sizeof(session->ended[0]), by_identity);
-	while (more && result >= 0) {
-		struct wire_reason record = {
-			.header = {.size = sizeof(record),
-				   .kind = WIRE_REASON,
-				   .time_ns = instant_ns},
-			.tid = next.tid,
-			.where = next.where,
-		};
-
-		key = next;
-		more = !bpf_map_get_next_key(map, &key, &next);
-		if (bpf_map_lookup_elem(map, &key, &total))
-			continue;
-		ended = (struct ended){total.origin_ns, key.tid};
-		if (bsearch(&ended, session->ended, session->ended_count, sizeof(session->ended[0]),
-			    by_identity))
-			bpf_map_delete_elem(map, &key);
-		record.origin_ns = total.origin_ns;
-		record.total_ns = total.ns;
-		record.count = total.count;
-		record.pid = total.pid;
-		result = sink_send(sink, &record.header);
-	}
-	session->ended_count = 0;
-	return result < 0 ? result : tell_refused(session, sink);
-}
-
 /* At the first, and when no one is asked about any more. */
 static int report_hostile(struct session *session, struct record_sink sink)
 {
@@ -445,8 +389,9 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	result = report_hostile(session, sink);
 	if (result >= 0)
 		result = drain(session, deadline_ns, sink, error);
-	if (result >= 0 && (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid))
-		result = send_reasons(session, *ret_instant_ns, sink);
+	if (result >= 0 && has_reasons(session))
+		result = reasons_send(&session->reasons, session->bpf->bss->reasons_refused,
+				      *ret_instant_ns, sink);
 	if (result >= 0 && session->spans)
 		result = spans_settle(session->spans, final, deadline_ns, sink);
 	if (result >= 0 && session->spans)
@@ -457,14 +402,11 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 static void bpf_look_at(void *data, uint32_t pid)
 {
 	struct session *session = data;
-	int map = bpf_map__fd(session->bpf->maps.reasons);
-	struct reason_key key;
 
 	if (session->bpf->rodata->reasons_all || session->bpf->bss->reasons_pid == pid)
 		return;
 	session->bpf->bss->reasons_pid = 0;
-	while (!bpf_map_get_next_key(map, NULL, &key) && !bpf_map_delete_elem(map, &key))
-		;
+	reasons_clear(&session->reasons);
 	session->bpf->bss->reasons_pid = pid;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/view.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/duration.h"
 #include "view/fields.h"
 
@@ -41,8 +44,46 @@ static size_t put_idle_last(struct row *rows, size_t count)
 	return active;
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Of the reasons those of the rows shown; cgroups have none of their own. */
+static int keep_reasons(const struct view *view, struct interval *interval,
+			struct wire_reason **ret_kept)
+{
+	size_t shown = view_rows(view, interval), kept = 0;
+	cleanup_free uint32_t *ids = NULL;
+
+	if (shown == interval->row_count || !interval->reason_count || view->by == BY_CGROUP)
+		return 0;
+	ids = reallocarray(NULL, shown, sizeof(*ids));
+	*ret_kept = reallocarray(NULL, interval->reason_count, sizeof(**ret_kept));
+	if (!ids || !*ret_kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < shown; i++)
+		ids[i] = view->by == BY_THREAD ? interval->rows[i].tid : interval->rows[i].pid;
+	qsort(ids, shown, sizeof(*ids), compare_ids);
+	for (size_t i = 0; i < interval->reason_count; i++) {
+		const struct wire_reason *reason = &interval->reasons[i];
+		uint32_t id = view->by == BY_THREAD ? reason->tid : reason->pid;
+
+		if (bsearch(&id, ids, shown, sizeof(*ids), compare_ids))
+			(*ret_kept)[kept++] = *reason;
+	}
+	interval->reasons = *ret_kept;
+	interval->reason_count = kept;
+	return 0;
+}
+
 int view_interval(const struct view *view, struct interval *interval)
 {
+	cleanup_free struct wire_reason *kept = NULL;
+	const struct wire_reason *reasons = interval->reasons;
+	size_t reason_count = interval->reason_count;
 	bool is_text = !view->format || view->format == &format_table;
 	struct item item = {interval, view};
 	size_t total = interval->row_count;
@@ -51,6 +92,8 @@ int view_interval(const struct view *view, struct interval *interval)
 	if (is_text && !view_shows_idle(view, interval))
 		interval->row_count = put_idle_last(interval->rows, total);
 	result = rows_sort(interval->rows, interval->row_count, view->sort, interval->about);
+	if (result >= 0 && !is_text)
+		result = keep_reasons(view, interval, &kept);
 	if (result < 0)
 		return result;
 	if (view->format)
@@ -58,6 +101,8 @@ int view_interval(const struct view *view, struct interval *interval)
 	else
 		page_interval(view, interval, total);
 	interval->row_count = total;
+	interval->reasons = reasons;
+	interval->reason_count = reason_count;
 	return 0;
 }
 

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from conftest import DWELL, STATES, WHERE_ACCOUNTED, WORKLOAD, lost_transitions, parse, run, totals
+from matrices import wait_until
 
 
 class Background:
@@ -168,6 +169,25 @@ def test_children_of_a_process():
     finally:
         os.killpg(shell.pid, signal.SIGKILL)
         shell.wait()
+
+
+NAPPERS = "import threading, time; [threading.Thread(target=lambda: [time.sleep(0.01) for _ in range(3000)]).start() for _ in range(8)]"
+
+
+def test_top_limits_reasons_too():
+    nappers = subprocess.Popen([sys.executable, "-c", NAPPERS])
+    try:
+        tids = lambda rows: {row["tid"] for row in rows}  # noqa: E731
+        wait_until(lambda: len(os.listdir(f"/proc/{nappers.pid}/task")) == 9)
+        for options, shown in (((), 9), (("--top", "2"), 2)):
+            done = run("top", "-p", nappers.pid, "-d", "600ms", "-i", "300ms", *options, "--format", "json")
+            interval = json.loads(done.stdout.splitlines()[-1])
+            assert interval["total"] == 9 and len(interval["threads"]) == shown
+            assert tids(interval["reasons"]) >= tids(interval["threads"]) - {nappers.pid}, interval
+            assert tids(interval["reasons"]) <= tids(interval["threads"]), interval
+    finally:
+        nappers.kill()
+        nappers.wait()
 
 
 NESTED = """

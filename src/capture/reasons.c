@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/reasons.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+
+#include "base/array.h"
+#include "bpf/config.h"
+#include "bpf/wire.h"
+
+#define REASONS_EACH 4 /* of a thread; most have one or two */
+#define REASONS_MAX  (1U << 18)
+/* In one system call; the kernel wants room for the largest of its hash chains. */
+#define REASONS_AT_ONCE 4096
+
+uint32_t reasons_room(void)
+{
+	uint32_t room = MAX_REASONS;
+	struct sysinfo machine;
+
+	if (sysinfo(&machine) < 0)
+		return room;
+	while (room < REASONS_MAX && room < REASONS_EACH * (uint32_t)machine.procs)
+		room *= 2;
+	return room;
+}
+
+void reasons_note_end(struct reasons *reasons, uint32_t tid, uint64_t origin_ns)
+{
+	/* without memory it keeps its room */
+	if (array_reserve(&reasons->ended, &reasons->ended_room, reasons->ended_count + 1,
+			  sizeof(*reasons->ended)) >= 0)
+		reasons->ended[reasons->ended_count++] = (struct reasons_ended){origin_ns, tid};
+}
+
+static int by_identity(const void *left, const void *right)
+{
+	const struct reasons_ended *a = left, *b = right;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
+}
+
+static int send_one(struct reasons *reasons, const struct reason_key *key,
+		    const struct reason_total *total, uint64_t instant_ns, struct record_sink sink)
+{
+	struct reasons_ended ended = {total->origin_ns, key->tid};
+	struct wire_reason record = {
+		.header = {.size = sizeof(record), .kind = WIRE_REASON, .time_ns = instant_ns},
+		.origin_ns = total->origin_ns,
+		.total_ns = total->ns,
+		.tid = key->tid,
+		.pid = total->pid,
+		.where = key->where,
+		.count = total->count,
+	};
+
+	if (reasons->ended_count &&
+	    bsearch(&ended, reasons->ended, reasons->ended_count, sizeof(ended), by_identity))
+		bpf_map_delete_elem(reasons->map, key);
+	return sink_send(sink, &record.header);
+}
+
+static int tell_refused(struct reasons *reasons, uint64_t refused, struct record_sink sink)
+{
+	if (reasons->refusal_told || !refused)
+		return 0;
+	reasons->refusal_told = true;
+	return sink_missing(sink, "reasons",
+			    "their table is full: those that came later are not kept");
+}
+
+int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
+		 struct record_sink sink)
+{
+	static struct reason_key keys[REASONS_AT_ONCE];
+	static struct reason_total totals[REASONS_AT_ONCE];
+	bool more = true, first = true;
+	uint32_t position = 0;
+	int result = 0;
+
+	if (reasons->ended_count)
+		qsort(reasons->ended, reasons->ended_count, sizeof(*reasons->ended), by_identity);
+	while (more && result >= 0) {
+		uint32_t count = REASONS_AT_ONCE;
+
+		/* the last ones come with -ENOENT */
+		more = !bpf_map_lookup_batch(reasons->map, first ? NULL : &position, &position,
+					     keys, totals, &count, NULL);
+		if (!more && errno != ENOENT)
+			return -errno;
+		first = false;
+		for (uint32_t i = 0; result >= 0 && i < count; i++)
+			result = send_one(reasons, &keys[i], &totals[i], instant_ns, sink);
+	}
+	reasons->ended_count = 0;
+	return result < 0 ? result : tell_refused(reasons, refused, sink);
+}
+
+void reasons_clear(struct reasons *reasons)
+{
+	struct reason_key key;
+
+	while (!bpf_map_get_next_key(reasons->map, NULL, &key) &&
+	       !bpf_map_delete_elem(reasons->map, &key))
+		;
+}
+
+void reasons_release(struct reasons *reasons)
+{
+	free(reasons->ended);
+	*reasons = (struct reasons){0};
+}
