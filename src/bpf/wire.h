@@ -157,6 +157,9 @@ struct wire_totals {
 };
 
 #define WIRE_FLAG_KERNEL_THREAD 1U
+/* Of this thread the states are not known, although the session measures them. */
+#define WIRE_FLAG_NO_DISK 2U
+#define WIRE_FLAG_NO_SWAP 4U
 
 /*
  * One thread. Always sum(totals.ns) == end_ns - origin_ns: the state the thread is in at end_ns

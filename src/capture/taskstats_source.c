@@ -92,6 +92,7 @@ static struct wire_thread *find(struct wire_thread *records, size_t count, uint3
 static void fill_totals(struct wire_thread *record, const struct taskstats_reading *reading)
 {
 	const struct wire_delay *delays = reading->delays.delays;
+	uint32_t measured = reading->delays.measured;
 
 	record->totals.ns[WIRE_ON_CPU] = reading->delays.run_virtual_ns;
 	record->totals.ns[WIRE_RUNNABLE] = delays[WIRE_DELAY_CPU].total_ns;
@@ -99,6 +100,11 @@ static void fill_totals(struct wire_thread *record, const struct taskstats_readi
 	record->totals.ns[WIRE_SWAP] = delays[WIRE_DELAY_SWAP_IN].total_ns +
 				       delays[WIRE_DELAY_RECLAIM].total_ns +
 				       delays[WIRE_DELAY_COMPACTION].total_ns;
+	/* else a counter has jumped: taskstats.c */
+	if (taskstats_delays_counted() && ~measured & 1U << WIRE_DELAY_BLOCK_IO)
+		record->flags |= WIRE_FLAG_NO_DISK;
+	if (taskstats_delays_counted() && ~measured & 1U << WIRE_DELAY_SWAP_IN)
+		record->flags |= WIRE_FLAG_NO_SWAP;
 	record->utime_ns = reading->utime_ns;
 	record->stime_ns = reading->stime_ns;
 	record->voluntary = reading->voluntary;

@@ -106,6 +106,7 @@ void row_add(struct row *sum, const struct row *row)
 	sum->observed_ns += row->observed_ns;
 	for (int i = 0; i < STATES; i++)
 		sum->states_ns[i] += row->states_ns[i];
+	sum->unmeasured |= row->unmeasured;
 	sum->voluntary += row->voluntary;
 	sum->involuntary += row->involuntary;
 	sum->migrations += row->migrations;

@@ -98,6 +98,15 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
 	row->states_ns[STATE_KERNEL] = on_cpu_ns - row->states_ns[STATE_USER];
 }
 
+/* States whose totals one of the two does not know: 1 << enum state. */
+static uint32_t unmeasured(const struct wire_thread *now, const struct wire_thread *before)
+{
+	uint32_t flags = now->flags | before->flags;
+
+	return (flags & WIRE_FLAG_NO_DISK ? 1U << STATE_DISK : 0) |
+	       (flags & WIRE_FLAG_NO_SWAP ? 1U << STATE_SWAP : 0);
+}
+
 /* States whose share of a turn on the CPU is final only when the turn has ended. */
 #define TURN_STATES (1U << WIRE_ON_CPU | 1U << WIRE_STOLEN | 1U << WIRE_IRQ)
 
@@ -107,12 +116,15 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
  * stays right; what was moved is taken from the states that gained, and counted.
  */
 static void difference_ns(uint64_t into[WIRE_STATES], const struct wire_thread *now,
-			  const struct wire_thread *before, struct wire_losses *losses)
+			  const struct wire_thread *before, uint32_t left_out,
+			  struct wire_losses *losses)
 {
 	uint64_t negative;
 
 	for (int i = 0; i < WIRE_STATES; i++)
-		into[i] = now->totals.ns[i] - before->totals.ns[i];
+		into[i] = i != WIRE_ON_CPU && left_out & 1U << state_of_wait((__u8)i)
+				  ? 0
+				  : now->totals.ns[i] - before->totals.ns[i];
 	negative = differences_settle(into, WIRE_STATES);
 	if (negative & ~(uint64_t)TURN_STATES)
 		losses->torn++;
@@ -205,7 +217,8 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	};
 	memcpy(row->comm, now->comm, sizeof(now->comm));
 	memcpy(row->process, now->process, sizeof(now->process));
-	difference_ns(ns, now, before, &current->losses);
+	row->unmeasured = unmeasured(now, before);
+	difference_ns(ns, now, before, row->unmeasured, &current->losses);
 	split_on_cpu(row, ns[WIRE_ON_CPU], now, before);
 	for (int i = WIRE_RUNNABLE; i < WIRE_STATES; i++)
 		row->states_ns[state_of_wait((__u8)i)] = ns[i];

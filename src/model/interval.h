@@ -36,6 +36,8 @@ struct row {
 	/* sum over states_ns == observed_ns where all states are measured (source bpf) */
 	uint64_t observed_ns;
 	uint64_t states_ns[STATES];
+	uint32_t unmeasured; /* 1 << enum state, of those that the session measures; of any of a sum
+			      */
 	uint64_t voluntary, involuntary, migrations;
 	uint64_t woken, preempted, throttled;
 	uint32_t latency[WIRE_LATENCY_BUCKETS]; /* waits for a CPU that ended in the interval */
@@ -67,6 +69,12 @@ struct interval {
 	size_t reason_count;
 	const struct about *about;
 };
+
+/* Whether the state's time is known, in this row. */
+static inline bool row_measures(const struct row *row, const struct about *about, enum state state)
+{
+	return about_measures(about, wire_of_state(state)) && !(row->unmeasured & 1U << state);
+}
 
 /*
  * Time that the thread used or could use: on a CPU, even while others used it, or waiting for a

@@ -310,7 +310,7 @@ static int draw_states(struct canvas *canvas, int row, const struct row *what,
 		canvas_put(canvas, row, 2, (enum role)(ROLE_STATE + i),
 			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
 		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);
-		if (!about_measures(about, wire_of_state((enum state)i)))
+		if (!row_measures(sum, about, (enum state)i))
 			canvas_text(canvas, row, 33, 20, ROLE_DIM, "- not measured");
 		else
 			canvas_format(canvas, row, 13, 60, ROLE_NORMAL,

@@ -233,7 +233,7 @@ static void draw_share(struct canvas *canvas, int row, int column, enum state st
 	int width = state_column_width(state);
 	enum role role = share >= 10 ? (enum role)(ROLE_STATE + (int)state) : ROLE_NORMAL;
 
-	if (!about_measures(about, wire_of_state(state)))
+	if (!row_measures(what, about, state))
 		canvas_format(canvas, row, column, width, ROLE_DIM, "%*s", width, "-");
 	else if (!what->states_ns[state])
 		canvas_format(canvas, row, column, width, ROLE_DIM, "%*s", width, "0");

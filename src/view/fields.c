@@ -69,7 +69,7 @@ GETTER(get_start)
 NUMBER_GETTER(get_observed, row->observed_ns)
 GETTER(get_state_ns)
 {
-	if (about_measures(about, wire_of_state((enum state)field->argument)))
+	if (row_measures(row, about, (enum state)field->argument))
 		value_number(value, row->states_ns[field->argument]);
 	else
 		value->kind = VALUE_NULL;

@@ -123,7 +123,7 @@ static void write_state(struct output *out, const struct row *row, const struct 
 			enum state state)
 {
 	write_share(out, state_column_width(state), row->states_ns[state],
-		    about_measures(about, wire_of_state(state)) ? row->observed_ns : 0);
+		    row_measures(row, about, state) ? row->observed_ns : 0);
 }
 
 static void write_row(const struct view *view, const struct row *row, const struct about *about)

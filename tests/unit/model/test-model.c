@@ -386,6 +386,34 @@ CASE(time_moved_behind_a_snapshot_is_no_negative_time)
 	intervals_free(intervals);
 }
 
+CASE(a_counter_that_jumped_is_not_measured)
+{
+	struct intervals *intervals = intervals_new();
+	struct wire_thread one = thread(7, 100, 1000, WIRE_DISK);
+	struct interval *interval;
+
+	feed(intervals, &one);
+	close_at(intervals, 1000, 1000);
+	one = thread(7, 100, 2000, WIRE_RUNNABLE);
+	one.flags = WIRE_FLAG_NO_DISK;
+	feed(intervals, &one);
+	interval = close_at(intervals, 1000, 2000);
+	assert_int_equal(interval->rows[0].unmeasured, 1 << STATE_DISK);
+	assert_int_equal(interval->rows[0].states_ns[STATE_DISK], 0);
+	assert_int_equal(interval->losses.torn, 0);
+	/* there again, but since when is not known */
+	one = thread(7, 100, 3000, WIRE_DISK);
+	feed(intervals, &one);
+	interval = close_at(intervals, 2000, 3000);
+	assert_int_equal(interval->rows[0].unmeasured, 1 << STATE_DISK);
+	one = thread(7, 100, 4000, WIRE_DISK);
+	feed(intervals, &one);
+	interval = close_at(intervals, 3000, 4000);
+	assert_int_equal(interval->rows[0].unmeasured, 0);
+	assert_int_equal(interval->rows[0].states_ns[STATE_DISK], 1000);
+	intervals_free(intervals);
+}
+
 CASE(latency_is_of_the_interval)
 {
 	struct intervals *intervals = intervals_new();
@@ -495,6 +523,7 @@ int main(void)
 		cmocka_unit_test(cpu_time_of_a_life_without_a_tick),
 		cmocka_unit_test(a_turn_settled_behind_a_snapshot_is_counted_and_not_torn),
 		cmocka_unit_test(time_moved_behind_a_snapshot_is_no_negative_time),
+		cmocka_unit_test(a_counter_that_jumped_is_not_measured),
 		cmocka_unit_test(latency_is_of_the_interval),
 		cmocka_unit_test(a_wait_for_a_cpu_that_goes_on_counts_as_longest),
 		cmocka_unit_test(losses_are_of_the_interval),
