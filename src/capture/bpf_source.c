@@ -526,6 +526,13 @@ static uint64_t bpf_helpers_cpu_ns(const void *data)
 	return wait_sites_cpu_ns(session->wait_sites) + spans_helper_cpu_ns(session->spans);
 }
 
+static void bpf_hooks(const void *data, struct hook_stats *stats)
+{
+	const struct session *session = data;
+
+	hook_stats_add(stats, session->bpf->obj);
+}
+
 const struct source_ops source_bpf = {
 	.choice = SOURCE_BPF,
 	.open = bpf_open,
@@ -538,5 +545,6 @@ const struct source_ops source_bpf = {
 	.descriptor = bpf_descriptor,
 	.work = bpf_work,
 	.helpers_cpu_ns = bpf_helpers_cpu_ns,
+	.hooks = bpf_hooks,
 	.look_at = bpf_look_at,
 };

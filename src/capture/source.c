@@ -507,3 +507,9 @@ void source_look_at(struct source *source, uint32_t pid)
 		source->ops->look_at(source->data, pid);
 	source->delays_pid = pid;
 }
+
+void source_hooks(const struct source *source, struct hook_stats *stats)
+{
+	if (source->ops->hooks)
+		source->ops->hooks(source->data, stats);
+}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "capture/hook_stats.h"
 #include "capture/sink.h"
 #include "capture/spans.h"
 #include "capture/target.h"
@@ -80,5 +81,8 @@ int source_work(struct source *source, struct error *error) must_check;
  * (WIRE_DELAYS). 0 = none. Where targets are given, they are looked at already.
  */
 void source_look_at(struct source *source, uint32_t pid);
+
+/* Adds what its hooks in the kernel have taken: of use after hook_stats_begin(). */
+void source_hooks(const struct source *source, struct hook_stats *stats);
 
 #endif

@@ -30,6 +30,8 @@ struct source_ops {
 	int (*work)(void *data, struct record_sink sink, struct error *error);
 	/* CPU time so far of processes that work for it; NULL: there are none. */
 	uint64_t (*helpers_cpu_ns)(const void *data);
+	/* NULL: it has no hooks. */
+	void (*hooks)(const void *data, struct hook_stats *stats);
 	/* NULL: reasons cannot be kept. */
 	void (*look_at)(void *data, uint32_t pid);
 };

@@ -77,6 +77,11 @@ int observer_end(struct observer *observer, struct error *error)
 	return snapshot_take(observer->source, observer->intervals, true, error);
 }
 
+void observer_hooks(const struct observer *observer, struct hook_stats *stats)
+{
+	source_hooks(observer->source, stats);
+}
+
 const struct interval *observer_interval(const struct observer *observer)
 {
 	return observer->interval;

@@ -22,6 +22,9 @@ int observer_work(struct observer *observer, struct error *error) must_check;
 int observer_begin(struct observer *observer, struct error *error) must_check;
 int observer_end(struct observer *observer, struct error *error) must_check;
 
+/* Adds what its hooks have taken: source_hooks(). */
+void observer_hooks(const struct observer *observer, struct hook_stats *stats);
+
 /* After observer_end(). */
 const struct interval *observer_interval(const struct observer *observer);
 

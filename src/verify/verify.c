@@ -134,6 +134,8 @@ static int run_batch(struct run *run, struct batch *batch, const char *what, str
 	if (result >= 0 && !run->result->interrupted &&
 	    tally_batch(run->result, run->round + 1, batch->truths, watching.observer) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0)
+		observer_hooks(watching.observer, &run->result->hooks);
 	observer_close(watching.observer);
 	batch_release(batch);
 	return result;
@@ -217,6 +219,7 @@ int verify_run(struct verification *result, const struct verify_options *options
 	       struct error *error)
 {
 	uint64_t start_ns = clock_monotonic_ns();
+	cleanup_close int counting = hook_stats_begin();
 	struct run run = {.result = result, .file = -1};
 	int code;
 

@@ -4,6 +4,7 @@
 #define DWELL_VERIFY_VERIFY_H
 
 #include "base/error.h"
+#include "capture/hook_stats.h"
 #include "verify/judge.h"
 
 struct verify_options {
@@ -42,6 +43,7 @@ struct verification {
 	unsigned int wrong_states, unrecognized, reasons, reasons_right;
 	unsigned int latencies, latencies_right;
 	double latency_error_percent;	   /* the largest of the longest waits */
+	struct hook_stats hooks;	   /* none: the kernel did not count */
 	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
 	uint64_t machine_stolen_ns, machine_busy_ns;
 	uint64_t duration_ns;

@@ -91,6 +91,20 @@ static void write_count(struct output *out, unsigned int count, const char *what
 		output_format(out, ", %u %s", count, what);
 }
 
+/* `overhead  0.31 us a hook of 25,034 (switches and wakeups), 0.4 % of a CPU` */
+static void write_overhead(struct output *out, const struct verification *result)
+{
+	output_string(out, "overhead  ");
+	if (result->hooks.runs)
+		output_format(out, "%.2f us a hook, of %llu (switches, wakeups); ",
+			      (double)result->hooks.ns / 1000 / (double)result->hooks.runs,
+			      (unsigned long long)result->hooks.runs);
+	output_format(out, "%.1f %% of a CPU for dwell itself\n",
+		      result->observed_ns
+			      ? 100.0 * (double)result->self_cpu_ns / (double)result->observed_ns
+			      : 0.0);
+}
+
 void verify_table(struct output *out, const struct verification *result, bool all)
 {
 	write_head(out, result);
@@ -105,12 +119,10 @@ void verify_table(struct output *out, const struct verification *result, bool al
 		      (unsigned long long)result->threads, (unsigned long long)result->lost,
 		      (unsigned long long)(result->wakeups + result->lost),
 		      verify_misses_much(result) ? ": FAIL" : "");
+	write_overhead(out, result);
 	output_format(
-		out, "machine   %.1f %% of its busy CPU time stolen, %.1f %% of a CPU for dwell\n",
-		100 * machine_stolen_share(result->machine_stolen_ns, result->machine_busy_ns),
-		result->observed_ns
-			? 100.0 * (double)result->self_cpu_ns / (double)result->observed_ns
-			: 0.0);
+		out, "machine   %.1f %% of its busy CPU time stolen\n",
+		100 * machine_stolen_share(result->machine_stolen_ns, result->machine_busy_ns));
 	output_format(out, "verdict: %s  (%u passed", verdict_names[result->verdict],
 		      result->passed);
 	write_count(out, result->failed, "failed");
