@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/similar.h"
+#include "verify/turns.h"
 
 void verify_each(void (*take)(void *data, const char *name, const char *help, enum state state),
 		 void *data)
@@ -21,6 +22,7 @@ void verify_each(void (*take)(void *data, const char *name, const char *help, en
 	for (const struct pattern *const *table = pattern_tables; *table; table++)
 		for (const struct pattern *pattern = *table; pattern->name; pattern++)
 			take(data, pattern->name, pattern->help, STATES);
+	take(data, TURNS_NAME, TURNS_HELP, STATES);
 }
 
 /* Whether a list of names or glob patterns, separated by commas, has it; NULL has all. */

@@ -18,6 +18,7 @@
 #include "session/observer.h"
 #include "verify/batch.h"
 #include "verify/tally.h"
+#include "verify/turns.h"
 
 #define PATTERNS_MAX 64
 
@@ -150,6 +151,17 @@ static bool any_call(const struct run *run)
 	return false;
 }
 
+static void run_turns(struct run *run)
+{
+	const struct verify_options *options = run->result->options;
+
+	if (run->result->interrupted || !is_wanted(run, TURNS_NAME))
+		return;
+	if (options->progress)
+		options->progress(options->data, run->round, TURNS_NAME);
+	turns_run(run->result, tally_find(run->result, TURNS_NAME), run->round + 1);
+}
+
 /* Calls, then what may run beside others, then the rest, one after the other. */
 static int run_round(struct run *run, struct error *error)
 {
@@ -174,6 +186,8 @@ static int run_round(struct run *run, struct error *error)
 				result = run_batch(run, &alone, pattern->name, error);
 		}
 	}
+	if (result >= 0)
+		run_turns(run);
 	return result;
 }
 

@@ -42,7 +42,10 @@ struct verification {
 	unsigned int passed, failed, inconclusive, skipped;
 	unsigned int wrong_states, unrecognized, reasons, reasons_right;
 	unsigned int latencies, latencies_right;
-	double latency_error_percent;	   /* the largest of the longest waits */
+	double latency_error_percent; /* the largest of the longest waits */
+	/* of an event loop: that blocked; reported, with the right cause; reported, but not blocked
+	 */
+	unsigned int turns, turns_found, turns_right, turns_false;
 	struct hook_stats hooks;	   /* none: the kernel did not count */
 	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
 	uint64_t machine_stolen_ns, machine_busy_ns;

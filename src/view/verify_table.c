@@ -113,6 +113,11 @@ void verify_table(struct output *out, const struct verification *result, bool al
 	output_format(out, "\nreasons   %u of %u right\n", result->reasons_right, result->reasons);
 	output_format(out, "latency   %u of %u right, the longest wait within %.2f %%\n",
 		      result->latencies_right, result->latencies, result->latency_error_percent);
+	if (result->turns)
+		output_format(out,
+			      "blocked   %u of %u turns found, %u with the right cause, %u false\n",
+			      result->turns_found, result->turns, result->turns_right,
+			      result->turns_false);
 	output_format(out,
 		      "threads   %llu of %llu seen; %llu records and switches lost of %llu%s\n",
 		      (unsigned long long)(result->threads - result->unseen),

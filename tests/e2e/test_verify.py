@@ -42,6 +42,7 @@ def test_dwell_is_right(tmp_path):
     assert result["reasons_right"] == result["reasons"] > 80
     # not where a switch was lost
     assert result["latencies_right"] == result["latencies"] > 0, result
+    assert result["turns_right"] == result["turns_found"] == result["turns"] > 10 and not result["turns_false"], result
     assert result["worst_error_percent"] <= 1 and result["p50_error_percent"] <= 0.05
     judged = {state["state"] for state in result["states"] if state["count"]}
     assert judged >= {"cpu", "runnable", "stolen", "disk", "net", "ipc", "lock", "sleep", "idle", "stopped"}
@@ -85,6 +86,15 @@ def test_each_fault_is_found(fault):
         assert found["verdict"] == "fail" and wrong in found["why"], found
     else:
         assert 10 * result["lost"] > result["wakeups"] or result["unseen"], result
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("fault, cause", {"read is for locks": "lock, not ipc", "sleeps are for work": "net, not sleep"}.items())
+def test_faults_of_blocked_are_found(fault, cause):
+    result, status = verify("--patterns", "event-loop", program=FAULTY, fault=fault)
+    (found,) = result["results"]
+    assert (status, found["verdict"]) == (3, "fail") and cause in found["why"], result
+    assert result["turns_found"] == result["turns"] > result["turns_right"] and not result["turns_false"]
 
 
 @pytest.mark.measures
