@@ -189,6 +189,8 @@ static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 static void add_counts(struct stall_counts *sum, const struct stall_counts *part)
 {
 	sum->measured_ns += part->measured_ns;
+	if (part->end_ns > sum->end_ns)
+		sum->end_ns = part->end_ns;
 	sum->machine_stolen_ns += part->machine_stolen_ns;
 	sum->machine_busy_ns += part->machine_busy_ns;
 	sum->stalls += part->stalls;
@@ -381,6 +383,7 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 
 	count(stalls, interval->end_ns,
 	      &(struct stall_counts){.measured_ns = interval->end_ns - interval->start_ns,
+				     .end_ns = interval->end_ns,
 				     .machine_stolen_ns = interval->machine_stolen_ns,
 				     .machine_busy_ns = interval->machine_busy_ns});
 	for (size_t i = 0; i < interval->row_count; i++) {

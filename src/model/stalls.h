@@ -90,6 +90,7 @@ const struct wire_runtime *stalls_runtime(const struct stalls *stalls);
 
 struct stall_counts {
 	uint64_t measured_ns;			     /* sum of the intervals */
+	uint64_t end_ns;			     /* of the last one, CLOCK_MONOTONIC */
 	uint64_t machine_stolen_ns, machine_busy_ns; /* as in struct interval */
 	uint64_t stalls, total_ns, max_ns;
 	uint64_t blamed_ns, max_blamed_ns; /* of those that are neither of the next two */

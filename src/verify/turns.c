@@ -61,8 +61,10 @@ static void *help(void *data)
 	return NULL;
 }
 
-static void block(struct service *service, enum turn_cause cause)
+/* Returns what it was above all: the helper may be late, and so the mutex's holder. */
+static enum turn_cause block(struct service *service, enum turn_cause cause)
 {
+	uint64_t began_ns = now_ns(), held_ns;
 	char what = (char)cause, byte;
 
 	if (cause == TURN_SLEEP)
@@ -73,9 +75,11 @@ static void block(struct service *service, enum turn_cause cause)
 					read(service->from_helper[0], &byte, 1) != 1))
 		die("pipe");
 	if (cause != TURN_LOCK)
-		return;
+		return cause;
+	held_ns = now_ns();
 	pthread_mutex_lock(&service->mutex);
 	pthread_mutex_unlock(&service->mutex);
+	return held_ns - began_ns > now_ns() - held_ns ? TURN_IPC : TURN_LOCK;
 }
 
 static void take_turn(struct service *service, struct shared *shared, unsigned int number)
@@ -87,7 +91,7 @@ static void take_turn(struct service *service, struct shared *shared, unsigned i
 	unsigned int at = atomic_load(&shared->count);
 
 	turn.start_ns = now_ns();
-	block(service, turn.cause);
+	turn.cause = block(service, turn.cause);
 	turn.end_ns = now_ns();
 	if (at >= TURNS_MAX)
 		return;
@@ -137,7 +141,8 @@ static pid_t start_blocked(pid_t service, int out, uint64_t run_ns)
 struct report {
 	struct reported_stall stalls[TURNS_MAX];
 	size_t count;
-	uint64_t watched_ns; /* 0: it did not get to its end */
+	uint64_t watched_ns; /* 0: it did not get to its end, which was at */
+	uint64_t end_ns;
 	uint64_t lost;
 	char missing[160]; /* why it sees no turns here; empty: it does */
 };
@@ -161,6 +166,7 @@ static void take_end(struct report *report, const json_t *object)
 	const json_t *unavailable = json_object_get(quality, "unavailable");
 
 	report->watched_ns = (uint64_t)json_integer_value(json_object_get(object, "duration_ns"));
+	report->end_ns = (uint64_t)json_integer_value(json_object_get(object, "end_ns"));
 	report->lost = (uint64_t)json_integer_value(json_object_get(quality, "lost"));
 	for (size_t i = 0; i < json_array_size(unavailable); i++) {
 		const json_t *one = json_array_get(unavailable, i);
@@ -275,9 +281,9 @@ static void take_judgement(struct verification *result, struct pattern_result *p
 		conclude(pattern, VERDICT_PASS, "");
 }
 
-/* From when dwell watched, by its own figures, and a little less at both ends. */
+/* Of the time that dwell watched, by its own figures, but for the very beginning. */
 static void judge(struct verification *result, struct pattern_result *pattern,
-		  const struct shared *shared, const struct report *report, uint64_t ended_ns)
+		  const struct shared *shared, const struct report *report)
 {
 	unsigned int count = atomic_load(&shared->count);
 	struct turns_judgement judgement;
@@ -287,7 +293,7 @@ static void judge(struct verification *result, struct pattern_result *pattern,
 	if (*report->missing)
 		return conclude(pattern, VERDICT_SKIP, report->missing);
 	turns_judge(&judgement, shared->turns, count, report->stalls, report->count,
-		    ended_ns - report->watched_ns + EDGE_NS, ended_ns - EDGE_NS);
+		    report->end_ns - report->watched_ns + EDGE_NS, report->end_ns);
 	take_judgement(result, pattern, &judgement, report->lost);
 }
 
@@ -314,7 +320,7 @@ void turns_run(struct verification *result, struct pattern_result *pattern, unsi
 	else
 		read_report(report, out);
 	if (blocked > 0 && !result->interrupted)
-		judge(result, pattern, shared, report, now_ns());
+		judge(result, pattern, shared, report);
 	end(blocked);
 	end(service);
 	munmap(shared, sizeof(*shared));

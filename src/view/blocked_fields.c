@@ -154,6 +154,8 @@ static const struct field blocked_fields[] = {
 	STRING_FIELD("runtime", get_runtime_name, "which one was found"),
 	INTEGER_FIELD("threshold_ns", get_threshold, "what takes longer is a stall"),
 	NUMBER_MEMBER(struct blocked_result, counts.measured_ns, "duration_ns", "time measured"),
+	NUMBER_MEMBER(struct blocked_result, counts.end_ns, "end_ns",
+		      "its end, ns of CLOCK_MONOTONIC"),
 	NUMBER_MEMBER(struct blocked_result, counts.stalls, "stalls", "how many"),
 	NUMBER_MEMBER(struct blocked_result, counts.total_ns, "stall_ns", "their time"),
 	NUMBER_MEMBER(struct blocked_result, counts.max_ns, "max_stall_ns", "the longest"),
