@@ -173,11 +173,13 @@ struct site_answer {
  * wait to the next wait. What lasts longer than the threshold is a stall. Sent in the ring, never
  * stored: capture/spans.c makes records of them.
  */
-#define SPAN_END    0x8002 /* as wire_header.kind: struct span_end */
-#define SPAN_STACK  0x8003 /* struct span_stack */
-#define SPAN_WORKER 0x8004 /* struct span_worker; from the iterator */
-#define SPAN_SEED   0x8005 /* struct span_seed; from the iterator */
-#define SPAN_LAUNCH 0x8006 /* struct span_launch */
+/* A header alone: threads have come into the watched cgroup that have no account. */
+#define CGROUP_JOINED 0x8007
+#define SPAN_END      0x8002 /* as wire_header.kind: struct span_end */
+#define SPAN_STACK    0x8003 /* struct span_stack */
+#define SPAN_WORKER   0x8004 /* struct span_worker; from the iterator */
+#define SPAN_SEED     0x8005 /* struct span_seed; from the iterator */
+#define SPAN_LAUNCH   0x8006 /* struct span_launch */
 
 enum span_kind {
 	SPAN_NONE = 0,

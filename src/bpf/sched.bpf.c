@@ -307,6 +307,30 @@ int BPF_PROG(on_leave, struct task_struct *task)
 }
 
 /*
+ * Threads come into a cgroup by one of a process, which stands for all. Only the iterator meets
+ * each of them, so user space is asked to run it.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_attach, struct cgroup *into, const char *path, struct task_struct *task)
+{
+	struct wire_header *record;
+
+	if (account_of(task) || !is_watched(task))
+		return 0;
+	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+	if (!record) {
+		count(&losses.threads);
+		return 0;
+	}
+	record->size = sizeof(*record);
+	record->kind = CGROUP_JOINED;
+	record->cpu = 0;
+	record->time_ns = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/*
  * Threads the kernel makes without a fork event (io_uring workers). This hook runs under the
  * run-queue lock: only where the allocator of task storage allows it (else the next snapshot finds
  * them, and counts them as late).

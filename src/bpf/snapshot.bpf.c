@@ -23,6 +23,9 @@
 /* Walks before the first one is over find threads that no hook could have seen. */
 volatile bool seeded = false;
 
+/* Between two snapshots: threads that have an account are not read. */
+volatile bool seeding_only = false;
+
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
 static struct span_worker worker_record;
@@ -260,6 +263,8 @@ int snapshot(struct bpf_iter__task *ctx)
 			seed(task);
 		return 0;
 	}
+	if (seeding_only)
+		return 0;
 	if (watch_cgroup_id && !is_watched(task)) {
 		account_told(account);
 		bpf_task_storage_delete(&accounts, task);

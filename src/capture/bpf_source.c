@@ -47,6 +47,7 @@ struct session {
 	struct record_sink sink; /* during drain() */
 	char *buffer;
 	struct reasons reasons;
+	bool joined; /* threads came into the watched cgroup since the last walk */
 };
 
 /*
@@ -85,6 +86,7 @@ static void configure(struct session *session, const struct targets *targets)
 	bpf->rodata->watch_children = targets->children;
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
 	bpf->rodata->watch_cgroup_level = targets->cgroup_level;
+	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
 }
 
 static int load(struct session *session, const struct targets *targets,
@@ -161,6 +163,7 @@ static int walk(struct session *session, struct record_sink sink, struct error *
 	size_t used = 0;
 	ssize_t got;
 
+	session->joined = false;
 	if (fd < 0)
 		return error_set(error, errno, "cannot open the task iterator: %s",
 				 strerror(errno));
@@ -196,6 +199,10 @@ static int ring_record(void *data, void *record, size_t size)
 		return -EBADMSG;
 	if (header->kind == SITE_QUESTION) {
 		wait_sites_ask(session->wait_sites, record);
+		return 0;
+	}
+	if (header->kind == CGROUP_JOINED) {
+		session->joined = true;
 		return 0;
 	}
 	if (is_internal(header))
@@ -516,7 +523,15 @@ static int bpf_descriptor(const void *data)
 
 static int bpf_work(void *data, struct record_sink sink, struct error *error)
 {
-	return drain(data, clock_monotonic_ns() + ANSWERS_NS, sink, error);
+	struct session *session = data;
+	int result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
+
+	if (result < 0 || !session->joined)
+		return result;
+	session->bpf->bss->seeding_only = true;
+	result = walk(session, sink, error);
+	session->bpf->bss->seeding_only = false;
+	return result;
 }
 
 static uint64_t bpf_helpers_cpu_ns(const void *data)

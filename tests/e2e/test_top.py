@@ -275,6 +275,35 @@ def test_cgroup_target():
         group.rmdir()
 
 
+NAPPING = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(4)]"
+
+
+def test_moved_into_the_cgroup_in_the_middle_of_an_interval():
+    """All its threads count from the move on, not from the next snapshot on."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-test-{os.getpid()}"
+    group.mkdir()
+    process = subprocess.Popen([sys.executable, "-c", NAPPING])
+    try:
+        wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 5)
+        background = Background("--cgroup", group, "-i", "1s")
+        assert not background.interval()["threads"]
+        (group / "cgroup.procs").write_text(str(process.pid))
+        moved_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        interval = background.interval()
+        left_ns = interval["start_ns"] + interval["duration_ns"] - moved_ns
+        assert left_ns > 0 and interval["quality"]["lost"] == 0
+        observed = [row["observed_ns"] for row in interval["threads"]]
+        assert len(observed) == 5 and all(left_ns - 500e6 < ns < left_ns + 50e6 for ns in observed), (left_ns, observed)
+        background.end()
+    finally:
+        process.kill()
+        process.wait()
+        group.rmdir()
+
+
 def test_by_process_and_cgroup():
     done = run("top", "--by", "process", "-c", "1", "-i", "100ms", "--format", "json")
     (interval,), _ = parse(done.stdout)
