@@ -24,11 +24,12 @@ PYTHON = os.path.realpath(sys.executable)
 EMULATED = {"DWELL_TRUTH_EDGES_MS": "500", "DWELL_TRUTH_RUNS": "4", "DWELL_TRUTH_STORM": "1000", "DWELL_SCHEMAS": "0"}
 
 #: What tests run by their names.
-PROGRAMS = ["/bin/sh", "/bin/mkdir", "/usr/bin/dd", "/usr/bin/stat", "/sbin/mkswap", "/sbin/swapon", "/sbin/swapoff"]
+PROGRAMS = ["/bin/sh", "/bin/mkdir", "/bin/mount", "/bin/sleep", "/bin/umount", "/usr/bin/dd", "/usr/bin/stat", "/sbin/mkswap",
+            "/sbin/swapon", "/sbin/swapoff"]
 
 #: A file system on a block device, though only of memory: what waits for a journal waits there too.
 DISK = ["echo 1G > /sys/block/zram0/disksize && mke2fs -q -t ext4 -J size=4 /dev/zram0 && mount -t ext4 /dev/zram0 /tmp/pytest || exit 9"]
-DISK_PROGRAMS = ["/sbin/mke2fs", "/etc/mke2fs.conf", "/bin/mount"]
+DISK_PROGRAMS = ["/sbin/mke2fs", "/etc/mke2fs.conf"]
 
 # Prints what a run of pytest has imported, a failing test and a report in XML included; names are relative to sys.path.
 IMPORTED = """

@@ -3,6 +3,9 @@
 import os
 import pathlib
 
+#: Of the kernel: (6, 18) and the like.
+RELEASE = tuple(int(number) for number in os.uname().release.split("-")[0].split(".")[:2])
+
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from conftest import DWELL, WORKLOAD, hidden_transitions, lost
-from machine import TICK_NS
+from machine import RELEASE, TICK_NS
 from matrices import wait_until
 from verdicts import Window, inconclusive
 
@@ -171,15 +171,23 @@ def test_calls_that_wait(watch):
 
 
 @pytest.fixture
-def freezer():
-    """A cgroup of the v1 freezer."""
-    directory = pathlib.Path("/sys/fs/cgroup/freezer") / f"dwell-test-{os.getpid()}"
-    if not directory.parent.exists():
-        pytest.skip("the freezer of cgroups v1 is not mounted")
-    directory.mkdir()
-    yield directory
-    wait_until(lambda: not (directory / "cgroup.procs").read_text())
-    directory.rmdir()
+def freezer(tmp_path):
+    """A cgroup of the v1 freezer, mounted here: guests and hosts of cgroups v2 alone have it nowhere else."""
+    mounted = subprocess.run(["mount", "-t", "cgroup", "-o", "freezer", "dwell-test", tmp_path], capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"the freezer of cgroups v1 cannot be mounted: {mounted.stderr.strip()}")
+    directory = tmp_path / f"dwell-test-{os.getpid()}"
+    try:
+        directory.mkdir()
+        yield directory
+        wait_until(lambda: not (directory / "cgroup.procs").read_text())
+        directory.rmdir()
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+#: Before Linux 6.7 a thaw wakes the thread, which then goes back to its wait.
+THAWED = {"sleep", "runnable", "kernel", "user"} if RELEASE < (6, 7) else set()
 
 
 def frozen(directory, state):
@@ -222,7 +230,7 @@ def test_frozen_in_the_middle_of_a_wait(freezer, first):
         assert first == "thawed" or not before, before
         frozen(freezer, "THAWED")
         before, row = states("sleep")
-        assert all(times <= {"stopped", "unknown"} for times in before), before
+        assert all(times <= {"stopped", "unknown"} | THAWED for times in before), before
         assert row["state"] == "sleep" and row["reason"] == "clock_nanosleep", row
         frozen(freezer, "FROZEN")
         states("stopped")
