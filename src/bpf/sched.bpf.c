@@ -59,14 +59,14 @@ static __always_inline void send(struct task_struct *task, struct account *accou
 /*
  * The last switch of a thread: nothing of its life is missing from the record. For some time
  * before, since it left the process table, the iterator has not met it any more; what it would have
- * read goes with it. The account itself is freed with the thread (deleting it here could call into
- * RCU under the run-queue lock).
+ * read goes with it, but not after the last snapshot, to which its end belongs. The account itself
+ * is freed with the thread (deleting it here could call into RCU under the run-queue lock).
  */
 static __always_inline void end_thread(struct task_struct *task, struct account *account,
 				       __u64 now_ns)
 {
 	account_leave_cpu(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
-	if (account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
+	if (!is_last && account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
