@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define TRIES 100 /* for a name that nothing has */
 
@@ -132,6 +134,27 @@ static int open_replacing(struct file_draft *draft, mode_t mode)
 	if (S_ISFIFO(found.st_mode) && may_be_trap(draft, &found))
 		return -EPERM;
 	return open_in_place(draft, O_NOFOLLOW, mode);
+}
+
+int file_unnamed(int directory, const char *path)
+{
+	int fd = openat(directory, path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char name[PATH_MAX], from[40] = "";
+
+	if (fd >= 0)
+		return fd;
+	if (errno != EOPNOTSUPP && errno != EISDIR)
+		return -errno;
+	/* some filesystems do not know it */
+	if (directory != AT_FDCWD)
+		snprintf(from, sizeof(from), "/proc/self/fd/%d/", directory);
+	if (snprintf(name, sizeof(name), "%s%s/dwell-XXXXXX", from, path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(name);
+	return fd;
 }
 
 int file_draft_open(struct file_draft *draft, int directory, const char *path, mode_t mode,

@@ -17,6 +17,12 @@
 int file_write(int fd, const void *bytes, size_t length) must_check;
 
 /*
+ * In the directory `path`, relative to `directory` (or AT_FDCWD): to read and write, without a
+ * name, so that it ends with its descriptors. -errno.
+ */
+int file_unnamed(int directory, const char *path) must_check;
+
+/*
  * A file that is written, and does not have its name yet. Where the filesystem allows it, it has
  * none at all (O_TMPFILE), so that a kill leaves nothing; else one that others cannot guess.
  */

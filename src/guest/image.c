@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/program.h"
 #include "guest/board.h"
 #include "guest/modules.h"
 #include "guest/elf_dependencies.h"
@@ -286,19 +287,14 @@ static int add_orders(struct image *image, const struct image_options *options, 
 
 int image_find_program(const char *name, char into[PATH_MAX], struct error *error)
 {
-	const char *path = getenv("PATH"), *end;
-
-	if (strchr(name, '/')) {
-		snprintf(into, PATH_MAX, "%s", name);
-		return 0;
-	}
-	for (path = path ? path : "/usr/bin:/bin"; path; path = *end ? end + 1 : NULL) {
-		end = strchrnul(path, ':');
-		snprintf(into, PATH_MAX, "%.*s/%s", (int)(end - path), path, name);
-		if (is_file(into) && !access(into, X_OK))
-			return 0;
-	}
-	return error_set(error, ENOENT, "no program '%s' in PATH", name);
+	/* what is wrong with a file that is named is for those who open it */
+	if (strchr(name, '/'))
+		return snprintf(into, PATH_MAX, "%s", name) < PATH_MAX
+			       ? 0
+			       : error_set(error, ENAMETOOLONG, "%s: %s", name,
+					   strerror(ENAMETOOLONG));
+	return program_find(name, into) ? 0
+					: error_set(error, ENOENT, "no program '%s' in PATH", name);
 }
 
 /* The first word of a command line is its program; others may be files that it reads. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "base/sandbox.h"
 
 void jail_enter(void)
@@ -31,25 +32,9 @@ void jail_enter(void)
 
 void jail_find(struct jail_program *program, const char *name)
 {
-	const char *path = getenv("PATH"), *end;
-
-	program->fd = -1;
-	if (strchr(name, '/')) {
-		snprintf(program->path, sizeof(program->path), "%s", name);
-		program->fd = open(name, O_PATH);
-		return;
-	}
-	for (path = path ? path : "/usr/bin:/bin"; path; path = *end ? end + 1 : NULL) {
-		end = strchrnul(path, ':');
-		if ((size_t)snprintf(program->path, sizeof(program->path), "%.*s/%s",
-				     (int)(end - path), path, name) >= sizeof(program->path) ||
-		    access(program->path, X_OK) < 0)
-			continue;
-		program->fd = open(program->path, O_PATH);
-		if (program->fd >= 0)
-			return;
-	}
-	*program->path = '\0';
+	if (!program_find(name, program->path))
+		*program->path = '\0';
+	program->fd = *program->path ? open(program->path, O_PATH) : -1;
 }
 
 void jail_exec(const struct jail_program *program, char *const arguments[])

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/program.h"
 #include "load/work_type.h"
 
 #define GRACE_NS 2000000000ULL /* between SIGTERM and SIGKILL, of the 5 s there are to report */
@@ -30,33 +30,10 @@ static const struct param params[] = {
 	{.name = NULL},
 };
 
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-/* As execvp(3) will look for it. */
-static bool can_be_run(const char *name)
-{
-	const char *path = getenv("PATH");
-	cleanup_free char *copy = strdup(path ? path : "/bin:/usr/bin");
-	char *rest = copy, *directory, whole[PATH_MAX];
-
-	if (strchr(name, '/'))
-		return is_program(name);
-	while ((directory = strsep(&rest, ":")))
-		if ((size_t)snprintf(whole, sizeof(whole), "%s/%s", *directory ? directory : ".",
-				     name) < sizeof(whole) &&
-		    is_program(whole))
-			return true;
-	return false;
-}
-
 static int check(const void *params_, struct error *error)
 {
 	const struct exec *exec = params_;
+	char path[PATH_MAX];
 	wordexp_t words;
 	int result = 0;
 
@@ -70,7 +47,7 @@ static int check(const void *params_, struct error *error)
 			exec->command);
 	if (!words.we_wordc)
 		result = error_set(error, EINVAL, "the command is empty");
-	else if (!can_be_run(words.we_wordv[0]))
+	else if (!program_find(words.we_wordv[0], path))
 		result = error_set(error, EINVAL, "no program '%s' that could be run",
 				   words.we_wordv[0]);
 	wordfree(&words);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* O_DIRECT, O_TMPFILE */
+#define _GNU_SOURCE /* O_DIRECT */
 #include "load/work/io_file.h"
 
 #include <errno.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+
+#include "base/file.h"
 
 #define STRIPES		 64
 #define STRIPE_BYTES_MIN (64ULL << 10)
@@ -70,25 +72,12 @@ int io_check_write(const void *params, struct error *error)
 
 int io_open_private(struct worker *worker)
 {
-	int fd = openat(worker->scratch->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600),
-	    error;
+	int fd = file_unnamed(worker->scratch->directory, ".");
 
-	/* filesystems that cannot do that */
-	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-		char name[32];
-
-		/* its tid makes the name unique in a directory that is the run's alone */
-		snprintf(name, sizeof(name), "io-%d", worker->tid);
-		fd = openat(worker->scratch->directory, name,
-			    O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
-		if (fd >= 0)
-			unlinkat(worker->scratch->directory, name, 0);
-	}
-	error = errno;
 	if (fd < 0)
 		worker_fail(worker, "cannot make a file in %s: %s", worker->scratch->path,
-			    strerror(error));
-	return fd < 0 ? -error : fd;
+			    strerror(-fd));
+	return fd;
 }
 
 void io_failed(struct worker *worker, const char *what)
