@@ -22,6 +22,7 @@ enum {
 	OPTION_DIRECTORY,
 	OPTION_ALL,
 	OPTION_LIST,
+	OPTION_PEERS,
 };
 
 #define ROUNDS	      "3"
@@ -44,6 +45,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  dwell verify --quick                   half a minute\n"
 	"  dwell verify --patterns 'mutex*,pipe'  some, and what their waits are called\n"
+	"  dwell verify --peers                   and how exact other tools are\n"
 	"  dwell guest --kernel bzImage -- verify --quick\n";
 
 static const struct argp_option argp_options[] = {
@@ -55,6 +57,8 @@ static const struct argp_option argp_options[] = {
 	{"duration", 'd', "TIME", 0, "of each pattern (2s)", 1},
 	{"directory", OPTION_DIRECTORY, "DIRECTORY", 0,
 	 "where patterns about disks have their file, of 64 MiB (/var/tmp)", 1},
+	{"peers", OPTION_PEERS, 0, 0,
+	 "also measure with perf sched, runqlat, offcputime, schedstat and taskstats", 1},
 	{0, 0, 0, 0, "What to judge:", 2},
 	{"limit", OPTION_LIMIT, "PERCENT", 0,
 	 "the largest error that passes, in percent of a thread's time (1)", 2},
@@ -114,6 +118,9 @@ static int take_option(struct verify *verify, int key, const char *value)
 		return take_duration(options, value, error);
 	case OPTION_LIMIT:
 		return take_limit(options, value, error);
+	case OPTION_PEERS:
+		options->peers = true;
+		return 0;
 	case OPTION_DIRECTORY:
 		options->directory = value;
 		return 0;
@@ -170,15 +177,17 @@ static int write_page(struct output *out, const void *result)
 
 static const struct result_kind kind = {.schema = &verify_schema, .page = write_page};
 
-/* For `dwell doctor`, by the limit that it knows; users without the rights keep nothing. */
+/* For `dwell doctor`, of a machine without other tools, by the limit that it knows; users without
+ * the rights keep nothing. */
 static void store(const struct verification *result)
 {
 	struct item item = {result, NULL};
 	struct output line;
 	int code;
 
-	if (result->options->patterns || result->options->limit_percent > LIMIT_PERCENT ||
-	    result->interrupted || output_init(&line, -1) < 0)
+	if (result->options->patterns || result->options->peers ||
+	    result->options->limit_percent > LIMIT_PERCENT || result->interrupted ||
+	    output_init(&line, -1) < 0)
 		return;
 	emit_json_line(&line, &verify_schema, &item);
 	code = line.error ? -line.error : verified_write(VERIFIED_PATH, line.buffer, line.used);

@@ -19,7 +19,7 @@ static struct observed observed_of(const struct row *row)
 
 int load_observer_open(struct observer **ret_observer, struct error *error)
 {
-	int result = observer_open(ret_observer, (uint32_t)getpid(), error);
+	int result = observer_open(ret_observer, SOURCE_BPF, (uint32_t)getpid(), error);
 
 	return result < 0 ? error_wrap(error, result, "--observe") : 0;
 }

@@ -25,10 +25,11 @@ static int take_record(void *data, const struct wire_header *record)
 	return result < 0 ? result : 0;
 }
 
-int observer_open(struct observer **ret_observer, uint32_t pid, struct error *error)
+int observer_open(struct observer **ret_observer, enum source_choice choice, uint32_t pid,
+		  struct error *error)
 {
 	struct observer *observer = calloc(1, sizeof(*observer));
-	struct source_options options = {.choice = SOURCE_BPF, .interval_ns = INTERVAL_NS};
+	struct source_options options = {.choice = choice, .interval_ns = INTERVAL_NS};
 	int result;
 
 	if (!observer)

@@ -11,21 +11,23 @@
 
 struct observer;
 
-/* Of the children of process `pid`, and of itself; exact, so it needs BPF. */
-int observer_open(struct observer **ret_observer, uint32_t pid, struct error *error) must_check;
+/* Of the children of process `pid`, and of itself. What is exact needs SOURCE_BPF. */
+int observer_open(struct observer **ret_observer, enum source_choice choice, uint32_t pid,
+		  struct error *error) must_check;
 void observer_close(struct observer *observer); /* takes NULL */
 
 /* When one of the descriptors is readable, observer_work() has something to do. As of a source. */
 int observer_descriptors(const struct observer *observer, int descriptors[SOURCE_DESCRIPTORS]);
 int observer_work(struct observer *observer, struct error *error) must_check;
 
+/* What follows ends the interval since then: again as often as one likes, and once at the end. */
 int observer_begin(struct observer *observer, struct error *error) must_check;
 int observer_end(struct observer *observer, struct error *error) must_check;
 
 /* Adds what its hooks have taken: source_hooks(). */
 void observer_hooks(const struct observer *observer, struct hook_stats *stats);
 
-/* After observer_end(). */
+/* The last one; NULL before the second instant. */
 const struct interval *observer_interval(const struct observer *observer);
 
 /* The one of that tid that was seen longest: a tid may be used again in a long run. NULL: none. */

@@ -52,23 +52,13 @@ static uint64_t true_ns(const struct truth *truth, enum state state)
 							    : truth->states_ns[state];
 }
 
-/* What truth does not know, ns. */
-struct open {
-	uint64_t edges;	 /* before its first reading and after the last */
-	uint64_t phases; /* stolen within phases: missing from their waits */
-	uint64_t
-		wakeups; /* the kernel's clock of the run queue against the tracepoint's, in each */
-	uint64_t unknown;
-	uint64_t readings;
-};
-
-static struct open open_of(const struct truth *truth, const struct row *row,
-			   const struct interval *interval)
+struct judge_open judge_open_of(const struct truth *truth, const struct row *row,
+				const struct interval *interval)
 {
-	struct open open = {.edges = above(row->observed_ns, truth->wall_ns),
-			    .readings = truth->uncertain_ns,
-			    .wakeups = wakeup_ns(truth) * row->woken,
-			    .unknown = row->states_ns[STATE_UNKNOWN]};
+	struct judge_open open = {.edges = above(row->observed_ns, truth->wall_ns),
+				  .readings = truth->uncertain_ns,
+				  .wakeups = wakeup_ns(truth) * row->woken,
+				  .unknown = row->states_ns[STATE_UNKNOWN]};
 	uint64_t most = interval->machine_stolen_ns + TICK_NS;
 
 	/* no more than the machine lost: else a wait could hide there */
@@ -78,8 +68,8 @@ static struct open open_of(const struct truth *truth, const struct row *row,
 	return open;
 }
 
-static double error_of(enum state state, uint64_t measured, uint64_t truth, const struct open *open,
-		       uint64_t wall_ns)
+double judge_error(enum state state, uint64_t measured, uint64_t truth,
+		   const struct judge_open *open, uint64_t wall_ns)
 {
 	/* dwell may have more of any state, from before the first reading and after the last */
 	uint64_t more = open->readings + open->edges, less = open->readings, beyond;
@@ -110,7 +100,7 @@ static bool is_worse(double error, double than)
 void judge_thread(struct thread_judgement *ret_judgement, const struct truth *truth,
 		  const struct row *row, const struct interval *interval)
 {
-	struct open open = open_of(truth, row, interval);
+	struct judge_open open = judge_open_of(truth, row, interval);
 	double wall = (double)truth->wall_ns, worst = 0;
 
 	*ret_judgement = (struct thread_judgement){
@@ -127,8 +117,8 @@ void judge_thread(struct thread_judgement *ret_judgement, const struct truth *tr
 		if (!verify_compares(state) ||
 		    !about_measures(interval->about, wire_of_state(state)))
 			continue;
-		*error = error_of(state, measured_ns(row, state), true_ns(truth, state), &open,
-				  truth->wall_ns);
+		*error = judge_error(state, measured_ns(row, state), true_ns(truth, state), &open,
+				     truth->wall_ns);
 		if (!isnan(*error) && is_worse(*error, worst)) {
 			worst = *error;
 			ret_judgement->worst = state;

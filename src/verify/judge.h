@@ -31,6 +31,25 @@ static inline bool verify_compares(enum state state)
 /* "cpu" for user and kernel; else the state's key. */
 const char *verify_state_name(enum state state);
 
+/* What truth does not know, ns. */
+struct judge_open {
+	uint64_t edges;	  /* before its first reading and after the last */
+	uint64_t phases;  /* stolen within phases: missing from their waits */
+	uint64_t wakeups; /* the run queue's clock against the tracepoint's, in each */
+	uint64_t unknown; /* that dwell does not recognize */
+	uint64_t readings;
+};
+
+struct judge_open judge_open_of(const struct truth *truth, const struct row *row,
+				const struct interval *interval);
+
+/*
+ * In percent of `wall_ns`, beyond what is open; positive: more than the truth. NAN where neither
+ * has any.
+ */
+double judge_error(enum state state, uint64_t measured, uint64_t truth,
+		   const struct judge_open *open, uint64_t wall_ns);
+
 struct thread_judgement {
 	/*
 	 * In percent of the wall time; positive: dwell has more. NAN where neither has any, where

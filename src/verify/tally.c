@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/similar.h"
+#include "verify/flood.h"
 #include "verify/turns.h"
 
 void verify_each(void (*take)(void *data, const char *name, const char *help, enum state state),
@@ -23,6 +23,7 @@ void verify_each(void (*take)(void *data, const char *name, const char *help, en
 		for (const struct pattern *pattern = *table; pattern->name; pattern++)
 			take(data, pattern->name, pattern->help, STATES);
 	take(data, TURNS_NAME, TURNS_HELP, STATES);
+	take(data, FLOOD_NAME, FLOOD_HELP, STATES);
 }
 
 /* Whether a list of names or glob patterns, separated by commas, has it; NULL has all. */
@@ -89,26 +90,6 @@ int tally_begin(struct verification *result, const struct verify_options *option
 	return 0;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-static int add_error(struct state_result *state, double error, const char *pattern)
-{
-	if (array_reserve(&state->errors, &state->room, state->count + 1, sizeof(*state->errors)) <
-	    0)
-		return -ENOMEM;
-	if (!state->worst_pattern || error >= state->worst) {
-		state->worst = error;
-		state->worst_pattern = pattern;
-	}
-	state->errors[state->count++] = error;
-	return 0;
-}
-
 static int add_errors(struct verification *result, const struct pattern_result *pattern,
 		      const struct thread_judgement *judgement)
 {
@@ -117,11 +98,10 @@ static int add_errors(struct verification *result, const struct pattern_result *
 	for (enum state state = 0; code >= 0 && state < STATES; state++) {
 		if (isnan(judgement->errors[state]))
 			continue;
-		code = add_error(&result->states[state], fabs(judgement->errors[state]),
+		code = ranks_add(&result->states[state].errors, judgement->errors[state],
 				 pattern->name);
 		if (code >= 0)
-			code = add_error(&result->all, fabs(judgement->errors[state]),
-					 pattern->name);
+			code = ranks_add(&result->all, judgement->errors[state], pattern->name);
 	}
 	return code;
 }
@@ -187,6 +167,10 @@ static int judge_one(struct verification *result, unsigned int round,
 	if (!judge_add(pattern, &truth, seen, observer_interval(observer),
 		       result->options->limit_percent, &judgement))
 		return 0;
+	if (result->measuring && truths->items[index].wall_ns >= BRIEF_NS &&
+	    peers_add(result->measuring, pattern->name, &truth, seen, observer_interval(observer)) <
+		    0)
+		return -ENOMEM;
 	return add_errors(result, pattern, &judgement);
 }
 
@@ -212,22 +196,6 @@ int tally_batch(struct verification *result, unsigned int round, const struct ba
 	return code;
 }
 
-static double rank(const struct state_result *state, double quantile)
-{
-	size_t index = (size_t)ceil(quantile * (double)state->count);
-
-	return state->count ? state->errors[index ? index - 1 : 0] : NAN;
-}
-
-static void sum_up_state(struct state_result *state)
-{
-	if (state->count)
-		qsort(state->errors, state->count, sizeof(*state->errors), compare_doubles);
-	state->p50 = rank(state, 0.5);
-	state->p99 = rank(state, 0.99);
-	state->worst = rank(state, 1);
-}
-
 /* Some hosts hide a process of theirs from tracing; that costs less. */
 #define SHARE_LOST 0.1
 #define LOST_LEAST 50
@@ -245,12 +213,12 @@ void tally_end(struct verification *result, unsigned int rounds)
 	for (int i = 0; i < STATES; i++) {
 		enum state state = state_columns[i];
 
-		sum_up_state(&result->states[state]);
+		ranks_end(&result->states[state].errors);
 		result->states[state].state = state;
 		if (verify_compares(state))
 			result->compared[result->compared_count++] = result->states[state];
 	}
-	sum_up_state(&result->all);
+	ranks_end(&result->all);
 	for (size_t i = 0; i < result->count; i++) {
 		struct pattern_result *pattern = &result->patterns[i];
 
@@ -278,7 +246,10 @@ void tally_end(struct verification *result, unsigned int rounds)
 void verify_release(struct verification *result)
 {
 	for (int s = 0; s < STATES; s++)
-		free(result->states[s].errors);
-	free(result->all.errors);
+		ranks_release(&result->states[s].errors);
+	ranks_release(&result->all);
+	for (size_t i = 0; i < result->peer_count; i++)
+		ranks_release(&result->peers[i].errors);
+	peers_close(result->measuring);
 	free(result->patterns);
 }

@@ -5,21 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/forked.h"
-#include "base/loop.h"
+#include "verify/await.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
 
@@ -198,59 +195,6 @@ static void read_report(struct report *report, int fd)
 	}
 }
 
-struct waiting {
-	struct loop loop;
-	bool interrupted;
-};
-
-static int on_end(void *data, struct error *error)
-{
-	struct waiting *waiting = data;
-
-	(void)error;
-	waiting->loop.stop = true;
-	return 0;
-}
-
-static int on_signal(void *data, struct error *error)
-{
-	struct waiting *waiting = data;
-
-	waiting->interrupted = true;
-	return on_end(data, error);
-}
-
-/* Until the process ends. False: by a signal to us, or it never would. */
-static bool wait_for(pid_t pid, uint64_t timeout_ns)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct waiting waiting = {.loop = {.epoll_fd = -1}};
-	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct error error = {""};
-	int result = loop_init(&waiting.loop, &error);
-
-	if (result >= 0)
-		result = loop_add(&waiting.loop, pidfd, on_end, &waiting, &error);
-	if (result >= 0)
-		result = loop_add_timer(&waiting.loop, 0, timeout_ns, on_end, &waiting, &error);
-	if (result >= 0)
-		result = loop_add_signals(&waiting.loop, signals, ARRAY_SIZE(signals), on_signal,
-					  &waiting, &error);
-	if (result >= 0)
-		result = loop_run(&waiting.loop, &error);
-	loop_release(&waiting.loop);
-	return result >= 0 && !waiting.interrupted;
-}
-
-static void end(pid_t pid)
-{
-	if (pid <= 0)
-		return;
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 static void conclude(struct pattern_result *pattern, enum verdict verdict, const char *why)
 {
 	pattern->verdict = verdict;
@@ -315,13 +259,13 @@ void turns_run(struct verification *result, struct pattern_result *pattern, unsi
 	blocked = service > 0 ? start_blocked(service, out, run_ns) : -1;
 	if (blocked < 0)
 		conclude(pattern, VERDICT_SKIP, strerror(errno));
-	else if (!wait_for(blocked, 60 * NS_PER_S))
+	else if (!await_process(blocked, 60 * NS_PER_S))
 		result->interrupted = true;
 	else
 		read_report(report, out);
 	if (blocked > 0 && !result->interrupted)
 		judge(result, pattern, shared, report);
-	end(blocked);
-	end(service);
+	end_process(blocked);
+	end_process(service);
 	munmap(shared, sizeof(*shared));
 }

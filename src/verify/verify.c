@@ -14,9 +14,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/file.h"
 #include "base/loop.h"
 #include "session/observer.h"
 #include "verify/batch.h"
+#include "verify/flood.h"
 #include "verify/tally.h"
 #include "verify/turns.h"
 
@@ -86,6 +88,16 @@ static int on_signal(void *data, struct error *error)
 	return on_end(data, error);
 }
 
+/* How often counters are read, which only grow. */
+#define COUNTERS_NS (100 * NS_PER_MS)
+
+static int on_counters(void *data, struct error *error)
+{
+	struct watching *watching = data;
+
+	return peers_read(watching->run->result->measuring, error);
+}
+
 static int watch_batch(struct watching *watching, struct batch *batch, struct error *error)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -99,6 +111,9 @@ static int watch_batch(struct watching *watching, struct batch *batch, struct er
 	if (result >= 0)
 		result =
 			loop_add_timer(&watching->loop, 0, TIMEOUT_NS, on_timeout, watching, error);
+	if (result >= 0 && watching->run->result->measuring)
+		result = loop_add_timer(&watching->loop, 0, COUNTERS_NS, on_counters, watching,
+					error);
 	if (result >= 0)
 		result = loop_add_signals(&watching->loop, signals, ARRAY_SIZE(signals), on_signal,
 					  watching, error);
@@ -127,11 +142,15 @@ static int run_batch(struct run *run, struct batch *batch, const char *what, str
 	batch->directory = options->directory;
 	result = batch_prepare(batch, error);
 	if (result >= 0)
-		result = observer_open(&watching.observer, (uint32_t)batch->pid, error);
+		result = observer_open(&watching.observer, SOURCE_BPF, (uint32_t)batch->pid, error);
+	if (result >= 0 && run->result->measuring)
+		result = peers_begin(run->result->measuring, batch->pid, error);
 	if (result >= 0)
 		result = watch_batch(&watching, batch, error);
 	if (result >= 0)
 		result = observer_end(watching.observer, error);
+	if (result >= 0 && run->result->measuring)
+		result = peers_end(run->result->measuring, error);
 	if (result >= 0 && !run->result->interrupted &&
 	    tally_batch(run->result, run->round + 1, batch->truths, watching.observer) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
@@ -151,15 +170,26 @@ static bool any_call(const struct run *run)
 	return false;
 }
 
-static void run_turns(struct run *run)
+/* What judges itself. */
+static const struct {
+	const char *name;
+	void (*run)(struct verification *result, struct pattern_result *pattern,
+		    unsigned int round);
+} specials[] = {{TURNS_NAME, turns_run}, {FLOOD_NAME, flood_run}};
+
+static void run_specials(struct run *run)
 {
 	const struct verify_options *options = run->result->options;
 
-	if (run->result->interrupted || !is_wanted(run, TURNS_NAME))
-		return;
-	if (options->progress)
-		options->progress(options->data, run->round, TURNS_NAME);
-	turns_run(run->result, tally_find(run->result, TURNS_NAME), run->round + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(specials); i++) {
+		const char *name = specials[i].name;
+
+		if (run->result->interrupted || !is_wanted(run, name))
+			continue;
+		if (options->progress)
+			options->progress(options->data, run->round, name);
+		specials[i].run(run->result, tally_find(run->result, name), run->round + 1);
+	}
 }
 
 /* Calls, then what may run beside others, then the rest, one after the other. */
@@ -187,7 +217,7 @@ static int run_round(struct run *run, struct error *error)
 		}
 	}
 	if (result >= 0)
-		run_turns(run);
+		run_specials(run);
 	return result;
 }
 
@@ -211,29 +241,31 @@ static int fill_file(int fd)
 	return fsync(fd);
 }
 
-/*
- * Before anything is measured. It has no name, so that it ends with its last process. Without it
- * the patterns that need one say why they have none.
- */
+/* Before anything is measured. Without it the patterns that need one say why they have none. */
 static void make_file(struct run *run)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/dwell-verify-XXXXXX", run->result->options->directory);
-	run->file = mkostemp(path, O_CLOEXEC);
-	if (run->file >= 0)
-		unlink(path);
+	run->file = file_unnamed(AT_FDCWD, run->result->options->directory);
 	if (run->file >= 0 && fill_file(run->file) >= 0)
 		snprintf(run->path, sizeof(run->path), "/proc/self/fd/%d", run->file);
 	else
-		run->file_error = errno;
+		run->file_error = run->file < 0 ? -run->file : errno;
+}
+
+static int judge_peers(struct verification *result, struct error *error)
+{
+	int code = peers_judge(result->measuring, result->peers, error);
+
+	result->peer_count = PEERS;
+	peers_close(result->measuring);
+	result->measuring = NULL;
+	return code;
 }
 
 int verify_run(struct verification *result, const struct verify_options *options,
 	       struct error *error)
 {
 	uint64_t start_ns = clock_monotonic_ns();
-	cleanup_close int counting = hook_stats_begin();
+	int counting = hook_stats_begin(); /* until it is closed */
 	struct run run = {.result = result, .file = -1};
 	int code;
 
@@ -241,11 +273,19 @@ int verify_run(struct verification *result, const struct verify_options *options
 	code = tally_begin(result, options, error);
 	if (code >= 0 && needs_file(result))
 		make_file(&run);
+	if (code >= 0 && options->peers && options->progress)
+		options->progress(options->data, 0, "starting other tools");
+	if (code >= 0 && options->peers)
+		code = peers_open(&result->measuring, options->directory, error);
 	for (; code >= 0 && !result->interrupted && run.round < options->rounds + EXTRA_ROUNDS;
 	     run.round++)
 		code = run_round(&run, error);
 	if (run.file >= 0)
 		close(run.file);
+	if (counting >= 0)
+		close(counting);
+	if (code >= 0 && result->measuring)
+		code = judge_peers(result, error);
 	result->duration_ns = clock_monotonic_ns() - start_ns;
 	tally_end(result, run.round);
 	return code;

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "capture/hook_stats.h"
 #include "verify/judge.h"
+#include "verify/peers.h"
+#include "verify/ranks.h"
 
 struct verify_options {
 	double limit_percent; /* of a thread's time */
@@ -13,18 +15,16 @@ struct verify_options {
 	uint64_t run_ns;       /* each pattern, in each round */
 	const char *patterns;  /* names or glob patterns, separated by commas; NULL: all */
 	const char *directory; /* of the file for patterns about disks */
+	bool peers;	       /* other tools measure the same */
 	/* What is about to run; may be NULL. */
 	void (*progress)(void *data, unsigned int round, const char *what);
 	void *data;
 };
 
-/* Of all (thread, state) pairs of one state, or of all states that either side has time in. */
+/* Of all (thread, state) pairs of one state that either side has time in. */
 struct state_result {
 	enum state state;
-	double *errors; /* absolute, percent of the thread's wall time; sorted at the end */
-	size_t count, room;
-	double p50, p99, worst;	   /* NAN: none */
-	const char *worst_pattern; /* NULL: none */
+	struct ranks errors;
 };
 
 struct verification {
@@ -32,7 +32,7 @@ struct verification {
 	struct pattern_result *patterns;
 	size_t count;
 	struct state_result states[STATES]; /* by state */
-	struct state_result all;
+	struct ranks all;		    /* states */
 	/* those that are compared, in the order of the columns, without their errors */
 	struct state_result compared[STATES];
 	size_t compared_count;
@@ -46,12 +46,17 @@ struct verification {
 	/* of an event loop: that blocked; reported, with the right cause; reported, but not blocked
 	 */
 	unsigned int turns, turns_found, turns_right, turns_false;
+	/* ends of threads that dwell could not keep; of these, neither a row nor reported */
+	uint64_t lost_on_purpose, lost_unreported;
 	struct hook_stats hooks;	   /* none: the kernel did not count */
 	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
 	uint64_t machine_stolen_ns, machine_busy_ns;
 	uint64_t duration_ns;
-	bool interrupted; /* by a signal */
-	bool timed_out;	  /* patterns of some batch had not ended after two minutes */
+	struct peers *measuring; /* while patterns run; NULL: none, or not any more */
+	struct peer_result peers[PEERS];
+	size_t peer_count; /* 0: not asked for */
+	bool interrupted;  /* by a signal */
+	bool timed_out;	   /* patterns of some batch had not ended after two minutes */
 	enum verdict verdict;
 };
 

@@ -90,21 +90,50 @@ VALUE_GETTER(get_state_name, value_string,
 
 FIELD_GETTER(get_state_count)
 {
-	value_number(value, ((const struct state_result *)item->row)->count);
+	value_number(value, ((const struct state_result *)item->row)->errors.count);
 }
 
 static const struct field state_fields[] = {
 	STRING_FIELD("state", get_state_name, "cpu is user and kernel; stolen has irq in it"),
 	INTEGER_FIELD("count", get_state_count, "how many threads had time in it, in all rounds"),
-	STATE_REAL(p50, "p50_percent", "median of the errors, in percent of a thread's time"),
-	STATE_REAL(p99, "p99_percent", "99 of 100 are smaller"),
-	STATE_REAL(worst, "worst_percent", "the largest"),
-	POINTER_MEMBER(struct state_result, worst_pattern, "worst_pattern", "which has it"),
+	STATE_REAL(errors.p50, "p50_percent",
+		   "median of the errors, in percent of a thread's time"),
+	STATE_REAL(errors.p99, "p99_percent", "99 of 100 are smaller"),
+	STATE_REAL(errors.worst, "worst_percent", "the largest"),
+	POINTER_MEMBER(struct state_result, errors.worst_pattern, "worst_pattern", "which has it"),
 };
 
 static const struct schema state_schema = {.name = "state_error",
 					   .help = "how exact the figures of a state are",
 					   SCHEMA_FIELDS(state_fields)};
+
+/* Another tool. */
+
+static const struct peer_result *peer_of(const struct item *item)
+{
+	return item->row;
+}
+
+VALUE_GETTER(get_peer_figures, value_known, peer_of(item)->errors.count, !*peer_of(item)->why.text)
+
+#define PEER_REAL(member, key_, help_) REAL_MEMBER(struct peer_result, member, key_, help_)
+
+static const struct field peer_fields[] = {
+	POINTER_MEMBER(struct peer_result, name, "name", "what measured the same threads"),
+	POINTER_MEMBER(struct peer_result, measures, "measures", "which times it knows"),
+	INTEGER_FIELD("count", get_peer_figures,
+		      "how many of these times were compared; null: it did not run"),
+	PEER_REAL(errors.p50, "p50_percent", "median of the errors, in percent of a thread's time"),
+	PEER_REAL(errors.p99, "p99_percent", "99 of 100 are smaller"),
+	PEER_REAL(errors.worst, "worst_percent", "the largest"),
+	POINTER_MEMBER(struct peer_result, errors.worst_pattern, "worst_pattern", "which has it"),
+	NUMBER_MEMBER(struct peer_result, threads, "threads", "that it has figures of"),
+	NUMBER_MEMBER(struct peer_result, unseen, "unseen", "threads that it has none of"),
+	ARRAY_MEMBER(struct peer_result, why.text, "why", "it did not run"),
+};
+
+static const struct schema peer_schema = {
+	.name = "peer", .help = "how exact another tool is", SCHEMA_FIELDS(peer_fields)};
 
 /* The result. */
 
@@ -137,6 +166,8 @@ VALUE_GETTER(get_p99, value_real, result_of(item)->all.p99)
 VALUE_GETTER(get_worst, value_real, result_of(item)->all.worst)
 VALUE_GETTER(get_states, value_rows, result_of(item)->compared, result_of(item)->compared_count,
 	     sizeof(struct state_result), NULL)
+VALUE_GETTER(get_peers, value_rows, result_of(item)->peers, result_of(item)->peer_count,
+	     sizeof(struct peer_result), NULL)
 VALUE_GETTER(get_results, value_rows, result_of(item)->patterns, result_of(item)->count,
 	     sizeof(struct pattern_result), NULL)
 
@@ -169,6 +200,7 @@ static const struct field verify_fields[] = {
 	REAL_FIELD("limit_percent", get_limit, "largest error that passes, of a thread's time"),
 	LIST_FIELD("results", get_results, NULL, &verify_pattern_schema, "one after the other"),
 	LIST_FIELD("states", get_states, NULL, &state_schema, "one after the other"),
+	LIST_FIELD("peers", get_peers, NULL, &peer_schema, "dwell and other tools, by --peers"),
 	STRING_FIELD("verdict", get_verdict, "pass, fail or inconclusive"),
 	INTEGER_FIELD("patterns", get_count, "that were asked for"),
 	COUNT_MEMBER(passed, "passed", "patterns within the limit"),
@@ -189,6 +221,9 @@ static const struct field verify_fields[] = {
 	COUNT_MEMBER(turns_right, "turns_right",
 		     "of these, with the right cause, or the machine's"),
 	COUNT_MEMBER(turns_false, "turns_false", "stalls reported of turns that did not block"),
+	COUNT_MEMBER(lost_on_purpose, "lost_on_purpose",
+		     "ends of threads, while dwell did not read them"),
+	COUNT_MEMBER(lost_unreported, "lost_unreported", "of these, without a word of it"),
 	REAL_FIELD("p50_error_percent", get_p50, "median over all threads and states"),
 	REAL_FIELD("p99_error_percent", get_p99, "99 of 100 are smaller"),
 	REAL_FIELD("worst_error_percent", get_worst, "the largest"),

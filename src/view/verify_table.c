@@ -35,7 +35,7 @@ static void write_head(struct output *out, const struct verification *result)
 		      result->options->rounds == 1 ? "" : "s", all);
 }
 
-static void write_errors(struct output *out, const char *name, const struct state_result *errors)
+static void write_errors(struct output *out, const char *name, const struct ranks *errors)
 {
 	char p50[PERCENT_BYTES], p99[PERCENT_BYTES], worst[PERCENT_BYTES];
 
@@ -51,9 +51,9 @@ static void write_states(struct output *out, const struct verification *result)
 	output_format(out, "%-10s %7s  %9s  %9s  %9s  %s\n", "STATE", "THREADS", "ERROR p50", "p99",
 		      "WORST", "IN");
 	for (size_t i = 0; i < result->compared_count; i++)
-		if (result->compared[i].count)
+		if (result->compared[i].errors.count)
 			write_errors(out, verify_state_name(result->compared[i].state),
-				     &result->compared[i]);
+				     &result->compared[i].errors);
 	write_errors(out, "all", &result->all);
 }
 
@@ -85,6 +85,32 @@ static void write_patterns(struct output *out, const struct verification *result
 	}
 }
 
+static void write_peers(struct output *out, const struct verification *result)
+{
+	output_format(out, "\n%-20s %7s  %9s  %9s  %9s  %-16s  %s\n", "TOOL", "TIMES", "ERROR p50",
+		      "p99", "WORST", "IN", "OF");
+	for (size_t i = 0; i < result->peer_count; i++) {
+		const struct peer_result *peer = &result->peers[i];
+		const struct ranks *errors = &peer->errors;
+		char p50[PERCENT_BYTES], p99[PERCENT_BYTES], worst[PERCENT_BYTES];
+
+		if (*peer->why.text) {
+			output_format(out, "%-20s %s\n", peer->name, peer->why.text);
+			continue;
+		}
+		percent_text(p50, errors->p50);
+		percent_text(p99, errors->p99);
+		percent_text(worst, errors->worst);
+		output_format(out, "%-20s %7zu  %9s  %9s  %9s  %-16s  %s", peer->name,
+			      errors->count, p50, p99, worst,
+			      errors->worst_pattern ? errors->worst_pattern : "", peer->measures);
+		if (peer->unseen)
+			output_format(out, "; nothing of %u of %u threads", peer->unseen,
+				      peer->unseen + peer->threads);
+		output_string(out, "\n");
+	}
+}
+
 static void write_count(struct output *out, unsigned int count, const char *what)
 {
 	if (count)
@@ -110,6 +136,8 @@ void verify_table(struct output *out, const struct verification *result, bool al
 	write_head(out, result);
 	write_states(out, result);
 	write_patterns(out, result, all);
+	if (result->peer_count)
+		write_peers(out, result);
 	output_format(out, "\nreasons   %u of %u right\n", result->reasons_right, result->reasons);
 	output_format(out, "latency   %u of %u right, the longest wait within %.2f %%\n",
 		      result->latencies_right, result->latencies, result->latency_error_percent);
@@ -118,6 +146,10 @@ void verify_table(struct output *out, const struct verification *result, bool al
 			      "blocked   %u of %u turns found, %u with the right cause, %u false\n",
 			      result->turns_found, result->turns, result->turns_right,
 			      result->turns_false);
+	if (result->lost_on_purpose)
+		output_format(out, "losses    %llu of %llu made on purpose not reported\n",
+			      (unsigned long long)result->lost_unreported,
+			      (unsigned long long)result->lost_on_purpose);
 	output_format(out,
 		      "threads   %llu of %llu seen; %llu records and switches lost of %llu%s\n",
 		      (unsigned long long)(result->threads - result->unseen),

@@ -47,6 +47,7 @@ def test_dwell_is_right(tmp_path):
     judged = {state["state"] for state in result["states"] if state["count"]}
     assert judged >= {"cpu", "runnable", "stolen", "disk", "net", "ipc", "lock", "sleep", "idle", "stopped"}
     assert not result["unseen"]
+    assert result["lost_on_purpose"] > 1000 and not result["lost_unreported"], result
     # root's result is there for the doctor of everyone
     doctor = json.loads(run("doctor", "--format", "json").stdout)
     found = next(check["found"] for check in doctor["checks"] if check["name"] == "verified")
@@ -71,6 +72,8 @@ FAULTS = {
     "a tenth of disk is idle": ("direct", "direct", "is off by"),
     "waits for a CPU are short": ("late", "late", "the longest wait for a CPU was"),
     "every tenth end is lost": ("short-lived", "short-lived", ""),
+    # that there is no room for them, not that they end
+    "no losses": ("ring-full", "ring-full", "reported as lost"),
     "reasons have no object": ("pipe-read", "pipe-read", "the reason is read, not read:pipe"),
 }
 
@@ -162,3 +165,50 @@ def test_interrupted():
     left = subprocess.run(["pgrep", "-f", "dwell verify --format json"], capture_output=True, text=True).stdout
     assert not left
     assert not [name for name in os.listdir("/var/tmp") if name.startswith("dwell-verify-")]
+
+
+PEERS = ["dwell", "schedstat", "taskstats", "perf sched timehist", "runqlat", "offcputime"]
+
+
+@pytest.mark.measures
+def test_peers():
+    """The same threads, at the same time, by other tools; each says which of its times were compared."""
+    result, _ = verify("--peers", "--patterns", "two-spinners,naps,mutex-lock")
+    peers = {peer["name"]: peer for peer in result["peers"]}
+    assert list(peers) == PEERS
+    assert not any(peer["why"] for peer in peers.values()), peers
+    assert peers["dwell"]["worst_percent"] <= 1 and not peers["dwell"]["unseen"], peers
+    assert all(peer["count"] and peer["threads"] for peer in peers.values()), peers
+    # nothing hides the spinners, which no reading of counters is needed for
+    assert all(peer["p50_percent"] < 50 for peer in peers.values()), peers
+    page = run("verify", "--peers", "--quick", "--patterns", "naps").stdout
+    assert all(f"\n{name} " in page for name in PEERS), page
+
+
+def test_peers_that_are_not_there(tmp_path):
+    (tmp_path / "perf").write_text("#!/bin/sh\necho 'no permission, says perf' >&2\nexit 1\n")
+    (tmp_path / "perf").chmod(0o755)
+    (tmp_path / "stdbuf").symlink_to("/usr/bin/stdbuf")
+    done = run("verify", "--peers", "--quick", "--patterns", "naps", "--format", "json", env={**os.environ, "PATH": str(tmp_path)})
+    peers = {peer["name"]: peer for peer in json.loads(done.stdout)["peers"]}
+    assert list(peers) == PEERS
+    assert {name: peer["why"] for name, peer in peers.items() if peer["why"]} == {
+        "perf sched timehist": "no permission, says perf", "runqlat": "not installed", "offcputime": "not installed",
+    }
+    assert peers["runqlat"]["count"] is None and peers["schedstat"]["count"]
+
+
+def test_peers_end_with_dwell(tmp_path):
+    """However it ends."""
+    with subprocess.Popen([DWELL, "verify", "--peers", "-d", "60s", "--patterns", "naps"], stdout=subprocess.DEVNULL) as process:
+        tools = {"perf", "runqlat", "offcputime"}
+        while {pathlib.Path(f"/proc/{child}/comm").read_text().strip() for child in children(process.pid)} < tools:
+            assert process.poll() is None
+            time.sleep(0.02)
+        started = children(process.pid)
+        process.kill()
+    deadline = time.monotonic() + 10
+    while any(os.path.exists(f"/proc/{child}") for child in started):
+        assert time.monotonic() < deadline, started
+        time.sleep(0.02)
+    assert not subprocess.run(["pgrep", "-f", "perf sched record -o /proc"], capture_output=True, text=True).stdout

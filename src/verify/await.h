@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A process of ours, to its end. */
+#ifndef DWELL_VERIFY_AWAIT_H
+#define DWELL_VERIFY_AWAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+
+/* Until it has ended, or for that long. False: a signal asks us to end, or waiting fails. */
+bool await_process(pid_t pid, uint64_t timeout_ns) must_check;
+
+/* Kills it, and reaps it; 0 or less: there is none. */
+void end_process(pid_t pid);
+
+#endif
