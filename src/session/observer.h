@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The accounting of `dwell top` over processes that dwell runs itself, from outside, between two
- * instants: one interval.
+ * instants: one interval, and then perhaps another one.
  */
 #ifndef DWELL_SESSION_OBSERVER_H
 #define DWELL_SESSION_OBSERVER_H
@@ -20,8 +20,9 @@ void observer_close(struct observer *observer); /* takes NULL */
 int observer_descriptors(const struct observer *observer, int descriptors[SOURCE_DESCRIPTORS]);
 int observer_work(struct observer *observer, struct error *error) must_check;
 
-/* What follows ends the interval since then: again as often as one likes, and once at the end. */
+/* Ends the interval before, too, if there is one. */
 int observer_begin(struct observer *observer, struct error *error) must_check;
+/* When the processes have ended, so that all of their ends are in the interval. */
 int observer_end(struct observer *observer, struct error *error) must_check;
 
 /* Adds what its hooks have taken: source_hooks(). */

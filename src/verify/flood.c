@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "session/observer.h"
 #include "verify/await.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
@@ -47,14 +46,15 @@ static void conclude(struct pattern_result *pattern, enum verdict verdict, const
 	snprintf(pattern->why, sizeof(pattern->why), "%s", why);
 }
 
-static void judge(struct verification *result, struct pattern_result *pattern,
-		  const struct interval *interval, unsigned long ended)
+static void judge(struct verification *result, struct pattern_result *pattern, pid_t pid,
+		  unsigned long ended)
 {
+	const struct interval *interval = observer_interval(result->observer);
 	uint64_t lost = interval ? losses_lost(&interval->losses) : 0, seen = 0, missing;
 	char why[sizeof(pattern->why)];
 
 	for (size_t i = 0; interval && i < interval->row_count; i++)
-		seen += interval->rows[i].exited;
+		seen += interval->rows[i].pid == (uint32_t)pid && interval->rows[i].exited;
 	missing = ended > seen ? ended - seen : 0;
 	result->lost_on_purpose += missing;
 	result->lost_unreported += missing > lost ? missing - lost : 0;
@@ -71,24 +71,21 @@ static void judge(struct verification *result, struct pattern_result *pattern,
 }
 
 /* Reads nothing between the two instants. */
-static int observe(struct observer **observer, pid_t pid, int begin, bool *ret_ended,
+static int observe(struct observer *observer, pid_t pid, int begin, bool *ret_ended,
 		   struct error *error)
 {
-	int result = observer_open(observer, SOURCE_BPF, (uint32_t)pid, error);
+	int result = observer_begin(observer, error);
 
-	if (result >= 0)
-		result = observer_begin(*observer, error);
 	if (result >= 0 && write(begin, "", 1) != 1)
 		result = error_set(error, errno, "%s", strerror(errno));
 	*ret_ended = result >= 0 && await_process(pid, TIMEOUT_NS);
-	return result >= 0 ? observer_end(*observer, error) : result;
+	return result >= 0 ? observer_end(observer, error) : result;
 }
 
 void flood_run(struct verification *result, struct pattern_result *pattern, unsigned int round)
 {
 	atomic_ulong *ended = mmap(NULL, sizeof(*ended), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct observer *observer = NULL;
 	struct error error = {""};
 	bool has_ended = false;
 	int begin[2];
@@ -102,13 +99,12 @@ void flood_run(struct verification *result, struct pattern_result *pattern, unsi
 		flood(begin[0], ended);
 	if (pid < 0)
 		conclude(pattern, VERDICT_SKIP, strerror(errno));
-	else if (observe(&observer, pid, begin[1], &has_ended, &error) < 0)
+	else if (observe(result->observer, pid, begin[1], &has_ended, &error) < 0)
 		conclude(pattern, VERDICT_SKIP, error.text);
 	else if (has_ended)
-		judge(result, pattern, observer_interval(observer), atomic_load(ended));
+		judge(result, pattern, pid, atomic_load(ended));
 	else
 		result->interrupted = true;
-	observer_close(observer);
 	end_process(pid);
 	close(begin[0]);
 	close(begin[1]);

@@ -137,9 +137,9 @@ static bool merge_brief(const struct batch_truths *truths, size_t count, size_t 
 }
 
 static int judge_one(struct verification *result, unsigned int round,
-		     const struct batch_truths *truths, size_t count, size_t index,
-		     const struct observer *observer)
+		     const struct batch_truths *truths, size_t count, size_t index)
 {
+	const struct observer *observer = result->observer;
 	struct truth truth = truths->items[index];
 	struct pattern_result *pattern = tally_find(result, truth.pattern);
 	const struct row *seen = observer_find(observer, truth.tid);
@@ -174,10 +174,9 @@ static int judge_one(struct verification *result, unsigned int round,
 	return add_errors(result, pattern, &judgement);
 }
 
-int tally_batch(struct verification *result, unsigned int round, const struct batch_truths *truths,
-		const struct observer *observer)
+int tally_batch(struct verification *result, unsigned int round, const struct batch_truths *truths)
 {
-	const struct interval *interval = observer_interval(observer);
+	const struct interval *interval = observer_interval(result->observer);
 	size_t count = atomic_load(&truths->count);
 	int code = 0;
 
@@ -185,7 +184,7 @@ int tally_batch(struct verification *result, unsigned int round, const struct ba
 		return 0;
 	count = count < BATCH_TRUTHS ? count : BATCH_TRUTHS;
 	for (size_t i = 0; code >= 0 && i < count; i++)
-		code = judge_one(result, round, truths, count, i, observer);
+		code = judge_one(result, round, truths, count, i);
 	for (size_t i = 0; i < interval->row_count; i++)
 		result->wakeups += interval->rows[i].woken;
 	result->lost += losses_all(&interval->losses);

@@ -3,7 +3,6 @@
 #ifndef DWELL_VERIFY_TALLY_H
 #define DWELL_VERIFY_TALLY_H
 
-#include "session/observer.h"
 #include "verify/batch.h"
 #include "verify/verify.h"
 
@@ -15,8 +14,8 @@ int tally_begin(struct verification *result, const struct verify_options *option
 struct pattern_result *tally_find(struct verification *result, const char *name);
 
 /* The threads of a batch in a round, from 1, against what was observed. 0 or -ENOMEM. */
-int tally_batch(struct verification *result, unsigned int round, const struct batch_truths *truths,
-		const struct observer *observer) must_check;
+int tally_batch(struct verification *result, unsigned int round,
+		const struct batch_truths *truths) must_check;
 
 /* After all rounds: ranks, counts, the verdict. */
 void tally_end(struct verification *result, unsigned int rounds);

@@ -52,7 +52,6 @@ static bool is_wanted(const void *data, const char *name)
 /* What the loop of a batch is about. */
 struct watching {
 	struct run *run;
-	struct observer *observer;
 	struct loop loop;
 };
 
@@ -60,7 +59,7 @@ static int on_work(void *data, struct error *error)
 {
 	struct watching *watching = data;
 
-	return observer_work(watching->observer, error);
+	return observer_work(watching->run->result->observer, error);
 }
 
 static int on_end(void *data, struct error *error)
@@ -101,7 +100,8 @@ static int on_counters(void *data, struct error *error)
 static int watch_batch(struct watching *watching, struct batch *batch, struct error *error)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	int fds[SOURCE_DESCRIPTORS], count = observer_descriptors(watching->observer, fds);
+	struct observer *observer = watching->run->result->observer;
+	int fds[SOURCE_DESCRIPTORS], count = observer_descriptors(observer, fds);
 	int result = loop_init(&watching->loop, error);
 
 	for (int i = 0; result >= 0 && i < count; i++)
@@ -118,7 +118,7 @@ static int watch_batch(struct watching *watching, struct batch *batch, struct er
 		result = loop_add_signals(&watching->loop, signals, ARRAY_SIZE(signals), on_signal,
 					  watching, error);
 	if (result >= 0)
-		result = observer_begin(watching->observer, error);
+		result = observer_begin(observer, error);
 	if (result >= 0) {
 		batch_start(batch);
 		result = loop_run(&watching->loop, error);
@@ -141,22 +141,17 @@ static int run_batch(struct run *run, struct batch *batch, const char *what, str
 	batch->file_error = run->file_error;
 	batch->directory = options->directory;
 	result = batch_prepare(batch, error);
-	if (result >= 0)
-		result = observer_open(&watching.observer, SOURCE_BPF, (uint32_t)batch->pid, error);
 	if (result >= 0 && run->result->measuring)
 		result = peers_begin(run->result->measuring, batch->pid, error);
 	if (result >= 0)
 		result = watch_batch(&watching, batch, error);
 	if (result >= 0)
-		result = observer_end(watching.observer, error);
+		result = observer_end(run->result->observer, error);
 	if (result >= 0 && run->result->measuring)
 		result = peers_end(run->result->measuring, error);
 	if (result >= 0 && !run->result->interrupted &&
-	    tally_batch(run->result, run->round + 1, batch->truths, watching.observer) < 0)
+	    tally_batch(run->result, run->round + 1, batch->truths) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
-	if (result >= 0)
-		observer_hooks(watching.observer, &run->result->hooks);
-	observer_close(watching.observer);
 	batch_release(batch);
 	return result;
 }
@@ -277,6 +272,9 @@ int verify_run(struct verification *result, const struct verify_options *options
 		options->progress(options->data, 0, "starting other tools");
 	if (code >= 0 && options->peers)
 		code = peers_open(&result->measuring, options->directory, error);
+	/* one for all: to load its programs takes longer than some patterns */
+	if (code >= 0)
+		code = observer_open(&result->observer, SOURCE_BPF, (uint32_t)getpid(), error);
 	for (; code >= 0 && !result->interrupted && run.round < options->rounds + EXTRA_ROUNDS;
 	     run.round++)
 		code = run_round(&run, error);
@@ -284,6 +282,9 @@ int verify_run(struct verification *result, const struct verify_options *options
 		close(run.file);
 	if (counting >= 0)
 		close(counting);
+	if (result->observer)
+		observer_hooks(result->observer, &result->hooks);
+	observer_close(result->observer);
 	if (code >= 0 && result->measuring)
 		code = judge_peers(result, error);
 	result->duration_ns = clock_monotonic_ns() - start_ns;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "capture/hook_stats.h"
+#include "session/observer.h"
 #include "verify/judge.h"
 #include "verify/peers.h"
 #include "verify/ranks.h"
@@ -52,7 +53,10 @@ struct verification {
 	uint64_t self_cpu_ns, observed_ns; /* dwell's own CPU time in that of the patterns */
 	uint64_t machine_stolen_ns, machine_busy_ns;
 	uint64_t duration_ns;
-	struct peers *measuring; /* while patterns run; NULL: none, or not any more */
+	/* while patterns run: dwell's own accounting of all our children, and other tools (may be
+	 * NULL) */
+	struct observer *observer;
+	struct peers *measuring;
 	struct peer_result peers[PEERS];
 	size_t peer_count; /* 0: not asked for */
 	bool interrupted;  /* by a signal */
