@@ -115,7 +115,7 @@ HIDDEN = [0]
 
 
 def hidden_transitions():
-    """Of the last run that watch() made, after all its attempts."""
+    """Of the last run that watch() made."""
     return HIDDEN[-1]
 
 
@@ -129,8 +129,7 @@ def watch():
 
     -> (dwell's totals by tid, the workload's own figures, the intervals)
 
-    A run of which dwell says that transitions were lost is no measurement, so it is repeated. Where none
-    comes without them, what does not compare is inconclusive: hidden_transitions().
+    What does not compare in a run of which dwell says that transitions were lost is no mistake: hidden_transitions().
     """
 
     def watch_scenario(*arguments, attempts=6, **options):
@@ -142,9 +141,7 @@ def watch():
                     raise
                 continue
             HIDDEN.append(lost_transitions(intervals))
-            if not HIDDEN[-1]:
-                break
-        return threads, own, intervals
+            return threads, own, intervals
 
     def watch_once(*arguments, interval="300ms", prefix=()):
         done = run("top", "-i", interval, "--format", "json", "--", *prefix, WORKLOAD, *arguments)
@@ -152,10 +149,38 @@ def watch():
         intervals, ended = parse(done.stdout)
         if ended["signal"] == signal.SIGKILL:
             raise OutOfMemory(done.stderr)
-        if ended["status"] and "Function not implemented" in done.stderr:
-            pytest.skip(f"not in this kernel: {done.stderr}")
-        assert ended["status"] == 0, done.stderr
-        own = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
-        return totals(intervals), own, intervals
+        return totals(intervals), own_figures(ended["status"], done.stderr), intervals
 
     return watch_scenario
+
+
+def own_figures(status, printed):
+    """What a workload says of its threads."""
+    if status and "Function not implemented" in printed:
+        pytest.skip(f"not in this kernel: {printed}")
+    assert status == 0, printed
+    return [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+
+
+class Together:
+    """Scenarios one after the other under one dwell, which takes seconds to start where it is emulated."""
+
+    SCRIPT = f'cd "$1" && shift && for each in "$@"; do "{WORKLOAD}" "$each" 2> "$each.err"; echo $? > "$each.status"; done'
+
+    def __init__(self, directory, scenarios):
+        self.directory, self.left = directory, set(scenarios)
+        if not scenarios:
+            return
+        done = run("top", "-i", "300ms", "--format", "json", "--", "sh", "-c", self.SCRIPT, "sh", directory, *scenarios, timeout=300)
+        assert done.returncode == 0, done.stderr
+        self.intervals, _ = parse(done.stdout)
+        self.threads = totals(self.intervals)
+
+    def take(self, scenario):
+        """As watch(), of those there are left; None: this one has been taken, or is none of them."""
+        if scenario not in self.left:
+            return None
+        self.left.remove(scenario)
+        HIDDEN.append(lost_transitions(self.intervals))
+        status, printed = ((self.directory / f"{scenario}.{end}").read_text() for end in ("status", "err"))
+        return self.threads, own_figures(int(status), printed), self.intervals

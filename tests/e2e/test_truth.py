@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import DWELL, WORKLOAD, hidden_transitions, lost
+from conftest import DWELL, WORKLOAD, Together, hidden_transitions, lost
 from machine import RELEASE, TICK_NS
 from matrices import wait_until
 from verdicts import Window, inconclusive
@@ -30,6 +30,7 @@ LIMIT_NS = max(EDGES_NS, EMULATED_EDGES_NS)
 # What happens in a moment that its host has taken from an emulated CPU is late, and no clock in there shows it. It can
 # strike any run, a mistake of dwell's is in all of them: so many are made before one is said to be wrong.
 RUNS = int(os.environ.get("DWELL_TRUTH_RUNS", "1"))
+HIDDEN_RUNS = 6
 STORM = int(os.environ.get("DWELL_TRUTH_STORM", "10000"))
 
 
@@ -45,17 +46,28 @@ def own_edges_ns(figures, thread):
     return thread["observed_ns"] - figures["wall_ns"]
 
 
+class Hidden(AssertionError):
+    """Figures that differ in a run from which the machine hid switches: that proves nothing."""
+
+
 def repeated(test):
     """Another run where one was wrong, as long as some are left."""
 
     @functools.wraps(test)
     def run_some(*arguments, **named):
-        for _ in range(RUNS - 1):
+        runs, hidden = 0, 0
+        while True:
             try:
                 return test(*arguments, **named)
+            except Hidden as wrong:
+                hidden += 1
+                if hidden == HIDDEN_RUNS:
+                    inconclusive(f"this machine hid switches from tracing in {hidden} runs: {wrong}")
             except AssertionError as wrong:
                 print("repeated:", wrong)
-        return test(*arguments, **named)
+                runs += 1
+                if runs == RUNS:
+                    raise
 
     return run_some
 
@@ -104,10 +116,18 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
                     f"of {figures['wall_ns'] / 1e6:.0f}, {taken / 1e6:.2f} stolen"
                 )
     if wrong and hidden_transitions():
-        inconclusive(f"this machine hid switches from tracing in every run: {'; '.join(wrong)}")
+        raise Hidden("; ".join(wrong))
     assert not wrong, "\n".join(wrong)
     stolen = sum(thread["states"]["stolen"] for thread in threads.values())
     assert stolen <= WINDOW.stolen_ns() + 2 * os.cpu_count() * TICK_NS, (stolen, WINDOW.stolen_ns())
+
+
+@pytest.fixture(scope="module")
+def together(request, tmp_path_factory):
+    """The scenarios of test_states() that are to run; none where each has what the machine does meanwhile measured for itself."""
+    items = request.session.items if EMULATED_EDGES_NS else []
+    wanted = [item.callspec.params["scenario"] for item in items if item.name.startswith("test_states[")]
+    return Together(tmp_path_factory.mktemp("together"), wanted)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +159,8 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
     ],
 )
 @repeated
-def test_states(watch, scenario):
-    threads, own, intervals = watch(scenario)
+def test_states(watch, together, scenario):
+    threads, own, intervals = together.take(scenario) or watch(scenario)
     edges_ns = EDGES_NS + (LATE_ANSWER_NS if scenario == "foreign" else 0)
     compare(threads, own, edges_ns)
     assert lost(intervals) == 0
@@ -360,6 +380,7 @@ def swap_device(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["zram", "file"])
+@repeated
 def test_swap_under_a_memory_limit(watch, limited_memory, disk_path, kind):
     path, undo = swap_device(kind, disk_path)
     try:
@@ -395,6 +416,7 @@ def test_ten_thousand_threads_in_a_second(watch):
     assert len(ended) == len(starts) == STORM + 1
 
 
+@repeated
 def test_what_dies_without_a_cpu_is_in_the_last_interval(watch):
     """A thread leaves the process table before it leaves its CPU; on a busy machine it may lose that in between for long."""
     hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4 * os.cpu_count())]
