@@ -13,6 +13,7 @@ machine is inconclusive at once; `tests/run` repeats it later.
 import json
 import os
 import pathlib
+import resource
 import time
 
 import pytest
@@ -96,6 +97,11 @@ class Window:
         return None
 
 
+def cpu_seconds():
+    """Of this process and its children, as far as they have been waited for."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
 class Verdicts:
     def __init__(self):
         self.waited, self.results = 0.0, os.environ.get("DWELL_RESULTS")
@@ -114,14 +120,15 @@ class Verdicts:
     def note(self, item, outcome, why=""):
         if self.results:
             with open(self.results, "a", encoding="utf-8") as file:
-                result = {"test": item.nodeid, "outcome": outcome, "why": why, "seconds": time.monotonic() - item.stash[BEGAN]}
+                began, cpu = item.stash[BEGAN]
+                result = {"test": item.nodeid, "outcome": outcome, "why": why, "seconds": time.monotonic() - began, "cpu_seconds": cpu_seconds() - cpu}
                 print(json.dumps(result), file=file)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item, nextitem):
         measures = item.get_closest_marker("measures") is not None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        item.stash[BEGAN] = time.monotonic()
+        item.stash[BEGAN] = time.monotonic(), cpu_seconds()
         failures, undisturbed = 0, 0
         while True:
             window = Window()
