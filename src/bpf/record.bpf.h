@@ -39,16 +39,29 @@ static __always_inline __u32 task_cpu(const struct task_struct *task)
 	return 0;
 }
 
-/* Who the thread is, and what the kernel itself counts for it. After record_fill(). */
+/* Where the thread belongs: the same for all threads of a process, but for the cgroup perhaps. */
+static __always_inline void record_fill_family(struct wire_thread *record, struct task_struct *task)
+{
+	record->parent_pid = pid_of(BPF_CORE_READ(task, real_parent));
+	BPF_CORE_READ_STR_INTO(&record->process, task, group_leader, comm);
+}
+
+static __always_inline void record_fill_cgroup(struct wire_thread *record, struct task_struct *task)
+{
+	record->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+/*
+ * Who the thread is, and what the kernel itself counts for it. After record_fill(); family and
+ * cgroup are apart.
+ */
 static __always_inline void record_fill_task(struct wire_thread *record, struct task_struct *task,
 					     const struct account *account)
 {
 	record->start_ns = task->start_boottime;
 	record->tid = pid_namespace ? account->tid : (__u32)task->pid;
 	record->pid = pid_namespace ? account->pid : (__u32)task->tgid;
-	record->parent_pid = pid_of(BPF_CORE_READ(task, real_parent));
 	record->exit_code = task->exit_code;
-	record->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	record->utime_ns = task->utime;
 	record->stime_ns = task->stime;
 	record->voluntary = task->nvcsw - account->origin_voluntary;
@@ -60,7 +73,6 @@ static __always_inline void record_fill_task(struct wire_thread *record, struct 
 	if (task->flags & PF_KTHREAD)
 		record->flags |= WIRE_FLAG_KERNEL_THREAD;
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
-	BPF_CORE_READ_STR_INTO(&record->process, task, group_leader, comm);
 }
 
 /* The account as `state` has it, closed at end_ns. */

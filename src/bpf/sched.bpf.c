@@ -43,6 +43,8 @@ static __always_inline void send(struct task_struct *task, struct account *accou
 	else
 		record_fill(record, account, &account->live, account->live.since_ns, kind);
 	record_fill_task(record, task, account);
+	record_fill_family(record, task);
+	record_fill_cgroup(record, task);
 	if (account->was_frozen) {
 		const struct freeze *freeze = freeze_of(task);
 

@@ -231,6 +231,41 @@ static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct 
 	bpf_seq_write(seq, &worker_record, sizeof(worker_record));
 }
 
+/*
+ * What the thread before had of these, for each costs reads through several pointers, and a process
+ * with thousands of threads has one. Of this snapshot only: later there may be another process or
+ * cgroup at the address.
+ */
+static struct {
+	__u64 instant_ns, leader, cgroups, cgroup_id;
+	__u32 pid, parent_pid;
+	__u8 process[sizeof(record.process)];
+} last;
+
+static __always_inline void fill_relations(struct task_struct *task, __u64 instant_ns)
+{
+	__u64 leader = (__u64)task->group_leader, cgroups = (__u64)task->cgroups;
+	bool is_new = last.instant_ns != instant_ns;
+
+	if (is_new || last.leader != leader || last.pid != (__u32)task->tgid) {
+		record_fill_family(&record, task);
+		last.leader = leader;
+		last.pid = task->tgid;
+		last.parent_pid = record.parent_pid;
+		__builtin_memcpy(last.process, record.process, sizeof(last.process));
+	} else {
+		record.parent_pid = last.parent_pid;
+		__builtin_memcpy(record.process, last.process, sizeof(record.process));
+	}
+	if (is_new || last.cgroups != cgroups) {
+		record_fill_cgroup(&record, task);
+		last.cgroups = cgroups;
+		last.cgroup_id = record.cgroup_id;
+	}
+	record.cgroup_id = last.cgroup_id;
+	last.instant_ns = instant_ns;
+}
+
 static __always_inline void look_at_clocks(const struct task_struct *task)
 {
 	const struct rq *rq;
@@ -281,6 +316,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (read_account(task, account, instant_ns) ||
 	    read_account_again(task, account, instant_ns)) {
 		record_fill_task(&record, task, account);
+		fill_relations(task, instant_ns);
 		if (account->was_frozen || task->__state & TASK_FROZEN)
 			freeze_look(task, account, &record, account->read_ns);
 		bpf_seq_write(seq, &record, sizeof(record));
