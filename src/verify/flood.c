@@ -40,12 +40,6 @@ static _Noreturn void flood(int begin, atomic_ulong *ended)
 	_exit(EXIT_SUCCESS);
 }
 
-static void conclude(struct pattern_result *pattern, enum verdict verdict, const char *why)
-{
-	pattern->verdict = verdict;
-	snprintf(pattern->why, sizeof(pattern->why), "%s", why);
-}
-
 static void judge(struct verification *result, struct pattern_result *pattern, pid_t pid,
 		  unsigned long ended)
 {
@@ -63,10 +57,10 @@ static void judge(struct verification *result, struct pattern_result *pattern, p
 		snprintf(why, sizeof(why), "%llu of %lu ends are missing, %llu reported as lost",
 			 (unsigned long long)missing, ended, (unsigned long long)lost);
 		pattern->wrong_rounds++;
-		conclude(pattern, VERDICT_FAIL, why);
+		judge_conclude(pattern, VERDICT_FAIL, why);
 	} else if (pattern->verdict != VERDICT_FAIL) {
-		conclude(pattern, missing ? VERDICT_PASS : VERDICT_INCONCLUSIVE,
-			 missing ? "" : "nothing was lost");
+		judge_conclude(pattern, missing ? VERDICT_PASS : VERDICT_INCONCLUSIVE,
+			       missing ? "" : "nothing was lost");
 	}
 }
 
@@ -93,14 +87,14 @@ void flood_run(struct verification *result, struct pattern_result *pattern, unsi
 
 	pattern->round = round;
 	if (ended == MAP_FAILED || pipe(begin) < 0)
-		return conclude(pattern, VERDICT_SKIP, strerror(errno));
+		return judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
 	pid = pattern_fork();
 	if (!pid)
 		flood(begin[0], ended);
 	if (pid < 0)
-		conclude(pattern, VERDICT_SKIP, strerror(errno));
+		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
 	else if (observe(result->observer, pid, begin[1], &has_ended, &error) < 0)
-		conclude(pattern, VERDICT_SKIP, error.text);
+		judge_conclude(pattern, VERDICT_SKIP, error.text);
 	else if (has_ended)
 		judge(result, pattern, pid, atomic_load(ended));
 	else

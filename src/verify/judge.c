@@ -143,6 +143,12 @@ void judge_reason(char into[REASON_BYTES], const struct interval *interval, cons
 		reason_format(into, REASON_BYTES, most->where, about_is_native(interval->about));
 }
 
+void judge_conclude(struct pattern_result *result, enum verdict verdict, const char *why)
+{
+	result->verdict = verdict;
+	snprintf(result->why, sizeof(result->why), "%s", why);
+}
+
 /* Keeps the worst verdict but one that says nothing, with the first reason for it. */
 static void conclude(struct pattern_result *result, enum verdict verdict, const char *why)
 {
@@ -151,10 +157,8 @@ static void conclude(struct pattern_result *result, enum verdict verdict, const 
 				 : verdict > result->verdict && (verdict != VERDICT_INCONCLUSIVE ||
 								 result->verdict == VERDICT_SKIP);
 
-	if (!says_more)
-		return;
-	result->verdict = verdict;
-	snprintf(result->why, sizeof(result->why), "%s", why);
+	if (says_more)
+		judge_conclude(result, verdict, why);
 }
 
 static void describe_error(char *into, size_t room, const struct truth *truth,

@@ -105,6 +105,9 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	       const struct interval *interval, double limit_percent,
 	       struct thread_judgement *ret_judgement);
 
+/* The verdict of a pattern that judges itself, whatever it was before. */
+void judge_conclude(struct pattern_result *result, enum verdict verdict, const char *why);
+
 /*
  * When all rounds are over: figures that were wrong each time were not wrong for what happened to
  * be lost, and those that were wrong once in three or more may have been by chance.

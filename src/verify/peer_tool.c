@@ -154,8 +154,9 @@ static void kill_it(struct peer_tool *tool)
 {
 	if (!tool->pid)
 		return;
-	/* and what it has started: forked_prepare() */
+	/* and what it has started, from forked_prepare() on */
 	kill(-tool->pid, SIGKILL);
+	kill(tool->pid, SIGKILL);
 	waitpid(tool->pid, NULL, 0);
 	tool->pid = 0;
 }

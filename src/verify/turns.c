@@ -195,12 +195,6 @@ static void read_report(struct report *report, int fd)
 	}
 }
 
-static void conclude(struct pattern_result *pattern, enum verdict verdict, const char *why)
-{
-	pattern->verdict = verdict;
-	snprintf(pattern->why, sizeof(pattern->why), "%s", why);
-}
-
 static void take_judgement(struct verification *result, struct pattern_result *pattern,
 			   const struct turns_judgement *judgement, uint64_t lost)
 {
@@ -218,11 +212,12 @@ static void take_judgement(struct verification *result, struct pattern_result *p
 		pattern->wrong_round = pattern->round;
 	}
 	if (!judgement->turns)
-		conclude(pattern, VERDICT_INCONCLUSIVE, "dwell blocked saw no time of the loop");
+		judge_conclude(pattern, VERDICT_INCONCLUSIVE,
+			       "dwell blocked saw no time of the loop");
 	else if (wrong)
-		conclude(pattern, lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, judgement->why);
+		judge_conclude(pattern, lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, judgement->why);
 	else if (pattern->verdict != VERDICT_FAIL)
-		conclude(pattern, VERDICT_PASS, "");
+		judge_conclude(pattern, VERDICT_PASS, "");
 }
 
 /* Of the time that dwell watched, by its own figures, but for the very beginning. */
@@ -233,9 +228,10 @@ static void judge(struct verification *result, struct pattern_result *pattern,
 	struct turns_judgement judgement;
 
 	if (!report->watched_ns)
-		return conclude(pattern, VERDICT_SKIP, "dwell blocked did not get to its end");
+		return judge_conclude(pattern, VERDICT_SKIP,
+				      "dwell blocked did not get to its end");
 	if (*report->missing)
-		return conclude(pattern, VERDICT_SKIP, report->missing);
+		return judge_conclude(pattern, VERDICT_SKIP, report->missing);
 	turns_judge(&judgement, shared->turns, count, report->stalls, report->count,
 		    report->end_ns - report->watched_ns + EDGE_NS, report->end_ns);
 	take_judgement(result, pattern, &judgement, report->lost);
@@ -252,13 +248,13 @@ void turns_run(struct verification *result, struct pattern_result *pattern, unsi
 
 	pattern->round = round;
 	if (out < 0 || shared == MAP_FAILED || !report)
-		return conclude(pattern, VERDICT_SKIP, strerror(ENOMEM));
+		return judge_conclude(pattern, VERDICT_SKIP, strerror(ENOMEM));
 	service = pattern_fork();
 	if (!service)
 		serve(shared);
 	blocked = service > 0 ? start_blocked(service, out, run_ns) : -1;
 	if (blocked < 0)
-		conclude(pattern, VERDICT_SKIP, strerror(errno));
+		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
 	else if (!await_process(blocked, 60 * NS_PER_S))
 		result->interrupted = true;
 	else
