@@ -36,9 +36,9 @@ static unsigned int running(const struct run *run)
 {
 	unsigned int count = 0;
 
-	for (size_t i = 0; i < run->crew_count; i++)
-		if (!run->crews[i]->crew.over)
-			count += run->crews[i]->crew.forked;
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		if (!run->worker_groups[i]->worker_group.over)
+			count += run->worker_groups[i]->worker_group.forked;
 	return count;
 }
 

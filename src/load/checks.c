@@ -128,7 +128,7 @@ void check_format(char *into, size_t room, enum check_kind kind, double figure)
 /* What a check is applied to, and where its findings go. */
 struct judging {
 	const struct run *run;
-	const struct run_crew *crew;
+	const struct run_crew *worker_group;
 	const struct summary *summary;
 	struct findings *findings;
 	int result;
@@ -152,7 +152,7 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 	*finding = (struct finding){
 		.check = &check_info[check],
 		.verdict = verdict,
-		.crew = judging->crew,
+		.worker_group = judging->worker_group,
 		.tid = tid,
 		.figure = figure,
 		.limit = limit,
@@ -188,8 +188,9 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 
 	if (isnan(limit))
 		return;
-	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
-		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
+	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&judging->worker_group->worker_group.workers[i]);
 		double figure = report ? figure_of(report) : NAN;
 
 		if (!report)
@@ -205,9 +206,9 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 		failed++;
 		find_figure(judging, check, VERDICT_FAIL, report->tid, figure, limit, "");
 	}
-	if (unknown && judging->crew->group.work->type->flags & WORK_BYPASS)
+	if (unknown && judging->worker_group->group.work->type->flags & WORK_BYPASS)
 		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s does not report it",
-		     judging->crew->group.work->type->name);
+		     judging->worker_group->group.work->type->name);
 	else if (unknown)
 		find(judging, check, VERDICT_INCONCLUSIVE, 0, NAN, limit,
 		     "%u worker%s did too little to judge", unknown, unknown == 1 ? "" : "s");
@@ -227,7 +228,7 @@ static double migration_ratio_of(const struct worker_report *report)
 		       : NAN;
 }
 
-static void exit_text(char *into, size_t room, const struct crew_worker *worker)
+static void exit_text(char *into, size_t room, const struct group_worker *worker)
 {
 	switch (worker->exit) {
 	case EXIT_SIGNALED:
@@ -248,16 +249,16 @@ static void exit_text(char *into, size_t room, const struct crew_worker *worker)
 
 static void judge_completed(struct judging *judging)
 {
-	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
-		const struct crew_worker *worker = &judging->crew->crew.workers[i];
-		const struct worker_report *report = crew_report(worker);
+	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
+		const struct group_worker *worker = &judging->worker_group->worker_group.workers[i];
+		const struct worker_report *report = worker_group_report(worker);
 		char text[96];
 
 		if (!report) {
 			exit_text(text, sizeof(text), worker);
 			find(judging, CHECK_COMPLETED, VERDICT_FAIL,
-			     shared_slot(&judging->crew->crew.shared, i)->tid, NAN, NAN, "%s",
-			     text);
+			     shared_slot(&judging->worker_group->worker_group.shared, i)->tid, NAN,
+			     NAN, "%s", text);
 		} else if (*report->work_error) {
 			find(judging, CHECK_WORKED, VERDICT_FAIL, report->tid, NAN, NAN, "%s",
 			     report->work_error);
@@ -275,12 +276,13 @@ static void judge_completed(struct judging *judging)
 }
 
 /* A type with 0 units to spin still makes progress. */
-static bool counts_nothing(const struct run_crew *crew, unsigned int number)
+static bool counts_nothing(const struct run_crew *worker_group, unsigned int number)
 {
-	const struct spec_work *work = crew->group.work;
+	const struct spec_work *work = worker_group->group.work;
 	uint64_t units;
 
-	return work_units(work->type, work->params, number % crew->group.team_size, &units) &&
+	return work_units(work->type, work->params, number % worker_group->group.team_size,
+			  &units) &&
 	       !units;
 }
 
@@ -290,11 +292,12 @@ static void judge_starved(struct judging *judging)
 
 	if (!judging->run->spec->checks.not_starved)
 		return;
-	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
-		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
+	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&judging->worker_group->worker_group.workers[i]);
 
 		if (!report || report->work_units ||
-		    (counts_nothing(judging->crew, i) && report->iterations > 1))
+		    (counts_nothing(judging->worker_group, i) && report->iterations > 1))
 			continue;
 		starved++;
 		find(judging, CHECK_NOT_STARVED, VERDICT_FAIL, report->tid, 0, NAN,
@@ -312,7 +315,7 @@ static void judge_spread(struct judging *judging)
 
 	if (isnan(limit))
 		return;
-	if (judging->crew->group.count < 2)
+	if (judging->worker_group->group.count < 2)
 		find(judging, CHECK_MAX_SPREAD, VERDICT_SKIP, 0, NAN, limit, "a single worker");
 	else if (summary->timed < 2)
 		find(judging, CHECK_MAX_SPREAD, VERDICT_INCONCLUSIVE, 0, NAN, limit,
@@ -329,11 +332,12 @@ static void judge_isolation(struct judging *judging)
 
 	if (!judging->run->spec->checks.isolation)
 		return;
-	cpus_format(allowed, sizeof(allowed), &judging->crew->allowed);
-	for (unsigned int i = 0; i < judging->crew->crew.forked; i++) {
-		const struct worker_report *report = crew_report(&judging->crew->crew.workers[i]);
+	cpus_format(allowed, sizeof(allowed), &judging->worker_group->allowed);
+	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&judging->worker_group->worker_group.workers[i]);
 
-		if (!report || cpus_contain(&judging->crew->allowed, &report->cpus_used))
+		if (!report || cpus_contain(&judging->worker_group->allowed, &report->cpus_used))
 			continue;
 		strayed++;
 		cpus_format(used, sizeof(used), &report->cpus_used);
@@ -355,7 +359,7 @@ static void judge_wakes(struct judging *judging, enum check check, double limit)
 		return;
 	if (!wakes->total)
 		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s has no waits to measure",
-		     judging->crew->group.work->type->name);
+		     judging->worker_group->group.work->type->name);
 	else if (wakes->total < CHECK_SAMPLES_MIN)
 		find(judging, check, VERDICT_INCONCLUSIVE, 0, figure, limit,
 		     "%llu samples are too few", (unsigned long long)wakes->total);
@@ -371,7 +375,7 @@ static void judge_throughput(struct judging *judging)
 
 	if (isnan(limit))
 		return;
-	if (judging->crew->group.count < 2)
+	if (judging->worker_group->group.count < 2)
 		find(judging, CHECK_THROUGHPUT_CV, VERDICT_SKIP, 0, NAN, limit, "a single worker");
 	else if (isnan(cv))
 		find(judging, CHECK_THROUGHPUT_CV, VERDICT_INCONCLUSIVE, 0, NAN, limit,
@@ -393,7 +397,7 @@ static void judge_locality(struct judging *judging)
 		     "no pages are known: the kernel has no numa_maps");
 		return;
 	}
-	share = (double)summary_local_pages(judging->summary, judging->crew,
+	share = (double)summary_local_pages(judging->summary, judging->worker_group,
 					    &judging->run->topology->nodes) /
 		(double)all;
 	find_figure(judging, CHECK_NUMA_LOCALITY, share < limit ? VERDICT_FAIL : VERDICT_PASS, 0,
@@ -416,8 +420,8 @@ int checks_judge(const struct run *run, const struct summary *summaries, struct 
 	struct judging judging = {.run = run, .findings = findings};
 
 	judge_run(&judging);
-	for (size_t i = 0; i < run->crew_count; i++) {
-		judging.crew = run->crews[i];
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		judging.worker_group = run->worker_groups[i];
 		judging.summary = &summaries[i];
 		judge_completed(&judging);
 		judge_starved(&judging);

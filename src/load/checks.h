@@ -27,10 +27,10 @@ extern const struct check_info check_info[]; /* ends with a NULL key */
 struct finding {
 	const struct check_info *check;
 	enum verdict verdict;
-	const struct run_crew *crew; /* NULL: of the whole run */
-	uint32_t tid;		     /* 0: of the group */
-	double figure, limit;	     /* NAN: none */
-	char text[400];		     /* the same for people */
+	const struct run_crew *worker_group; /* NULL: of the whole run */
+	uint32_t tid;			     /* 0: of the group */
+	double figure, limit;		     /* NAN: none */
+	char text[400];			     /* the same for people */
 };
 
 struct findings {
@@ -40,7 +40,7 @@ struct findings {
 };
 
 /*
- * `summaries`: one per crew of the run. At fewer wake samples than CHECK_SAMPLES_MIN a percentile
+ * `summaries`: one per group of the run. At fewer wake samples than CHECK_SAMPLES_MIN a percentile
  * is no figure to judge by. 0 or -ENOMEM.
  */
 #define CHECK_SAMPLES_MIN 100

@@ -11,11 +11,11 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 	outcome->machine_measured = run->machine_after.stolen_ns &&
 				    machine_time_since(&outcome->machine_time, &run->machine_before,
 						       &run->machine_after);
-	outcome->summaries = calloc(run->crew_count + 1, sizeof(*outcome->summaries));
+	outcome->summaries = calloc(run->worker_group_count + 1, sizeof(*outcome->summaries));
 	if (!outcome->summaries)
 		return -ENOMEM;
-	for (size_t i = 0; result >= 0 && i < run->crew_count; i++)
-		result = summary_make(run->crews[i], &outcome->summaries[i]);
+	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++)
+		result = summary_make(run->worker_groups[i], &outcome->summaries[i]);
 	return result < 0 ? result : checks_judge(run, outcome->summaries, &outcome->findings);
 }
 

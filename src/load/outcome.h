@@ -18,7 +18,7 @@ struct observed {
 struct outcome {
 	const struct run *run;
 	struct machine machine;
-	struct summary *summaries; /* one per crew */
+	struct summary *summaries; /* one per group */
 	struct findings findings;
 	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */

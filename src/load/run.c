@@ -93,11 +93,11 @@ static bool all_ended(const struct run *run)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < run->crew_count; i++) {
-		const struct crew *crew = &run->crews[i]->crew;
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		const struct worker_group *worker_group = &run->worker_groups[i]->worker_group;
 
-		for (unsigned int k = 0; !crew->over && k < crew->forked; k++) {
-			if (!crew_worker_ended(&crew->workers[k]))
+		for (unsigned int k = 0; !worker_group->over && k < worker_group->forked; k++) {
+			if (!group_worker_ended(&worker_group->workers[k]))
 				return false;
 			any = true;
 		}
@@ -358,16 +358,16 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 void run_release(struct run *run)
 {
 	scheduler_release(&run->scheduler);
-	for (size_t i = 0; i < run->crew_count; i++) {
-		crew_release(&run->crews[i]->crew);
-		plan_group_release(&run->crews[i]->group);
-		free(run->crews[i]);
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		worker_group_release(&run->worker_groups[i]->worker_group);
+		plan_group_release(&run->worker_groups[i]->group);
+		free(run->worker_groups[i]);
 	}
-	free(run->crews);
+	free(run->worker_groups);
 	free(run->run_cgroups);
 	free(run->events);
-	run->crews = NULL;
-	run->crew_count = 0;
+	run->worker_groups = NULL;
+	run->worker_group_count = 0;
 	run->events = NULL;
 }
 
@@ -375,11 +375,11 @@ uint64_t run_iterations(const struct run *run)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < run->crew_count; i++) {
-		const struct crew *crew = &run->crews[i]->crew;
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		const struct worker_group *worker_group = &run->worker_groups[i]->worker_group;
 
-		for (unsigned int k = 0; k < crew->forked; k++)
-			sum += __atomic_load_n(&shared_slot(&crew->shared, k)->iterations,
+		for (unsigned int k = 0; k < worker_group->forked; k++)
+			sum += __atomic_load_n(&shared_slot(&worker_group->shared, k)->iterations,
 					       __ATOMIC_RELAXED);
 	}
 	return sum;

@@ -5,7 +5,7 @@
 
 #include "base/machine_time.h"
 #include "load/cgroups.h"
-#include "load/crew.h"
+#include "load/worker_group.h"
 #include "load/guardian.h"
 #include "scheduler/scheduler.h"
 
@@ -13,7 +13,7 @@
 
 /* A group of workers and all that is known of it, also after its end. */
 struct run_crew {
-	struct crew crew;
+	struct worker_group worker_group;
 	struct plan_group group;
 	char cgroup[SPEC_NAME_BYTES]; /* "" = none */
 	struct cpus allowed;	      /* all CPUs that it was ever allowed to use */
@@ -69,8 +69,8 @@ struct run {
 	const struct topology *topology;
 	const struct run_options *options;
 	struct planner planner;
-	struct run_crew **crews;
-	size_t crew_count, crew_room;
+	struct run_crew **worker_groups;
+	size_t worker_group_count, worker_group_room;
 	struct run_event *events;
 	size_t event_count, event_room;
 	enum run_end end;
@@ -100,7 +100,7 @@ struct run {
 /*
  * To its end, of any kind: 0, with run->end; or a negative errno if it could not be carried
  * out. In both cases no worker runs any more, and what was made is removed, while the figures of
- * run->crews stay until run_release(). SIGINT, SIGTERM and SIGHUP end it.
+ * run->worker_groups stay until run_release(). SIGINT, SIGTERM and SIGHUP end it.
  */
 int run_execute(struct run *run, const struct spec *spec, const struct topology *topology,
 		const struct run_options *options, struct guarded *guarded,

@@ -61,22 +61,23 @@ static bool is_frozen(const struct run *run, const char *name)
  */
 static void note_pause(struct run_crew *run_crew, bool frozen)
 {
-	struct crew *crew = &run_crew->crew;
-	uint64_t now_ns = clock_monotonic_ns(), since_ns = crew->frozen_since_ns;
+	struct worker_group *worker_group = &run_crew->worker_group;
+	uint64_t now_ns = clock_monotonic_ns(), since_ns = worker_group->frozen_since_ns;
 
 	if (!since_ns == !frozen)
 		return;
-	crew->frozen_since_ns = frozen ? now_ns : 0;
-	for (unsigned int k = 0; !frozen && k < crew->forked; k++)
-		__atomic_fetch_add(&shared_slot(&crew->shared, k)->paused_ns, now_ns - since_ns,
-				   __ATOMIC_RELAXED);
+	worker_group->frozen_since_ns = frozen ? now_ns : 0;
+	for (unsigned int k = 0; !frozen && k < worker_group->forked; k++)
+		__atomic_fetch_add(&shared_slot(&worker_group->shared, k)->paused_ns,
+				   now_ns - since_ns, __ATOMIC_RELAXED);
 }
 
 static void note_pauses(struct run *run)
 {
-	for (size_t i = 0; i < run->crew_count; i++)
-		if (!run->crews[i]->crew.over)
-			note_pause(run->crews[i], is_frozen(run, run->crews[i]->cgroup));
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		if (!run->worker_groups[i]->worker_group.over)
+			note_pause(run->worker_groups[i],
+				   is_frozen(run, run->worker_groups[i]->cgroup));
 }
 
 static int thaw(struct run *run, struct run_cgroup *cgroup, struct error *error)
@@ -89,36 +90,37 @@ static int thaw(struct run *run, struct run_cgroup *cgroup, struct error *error)
 /* NULL: out of memory. */
 static struct run_crew *new_crew(struct run *run)
 {
-	struct run_crew *crew;
+	struct run_crew *worker_group;
 
-	if (array_reserve(&run->crews, &run->crew_room, run->crew_count + 1, sizeof(crew)) < 0)
+	if (array_reserve(&run->worker_groups, &run->worker_group_room, run->worker_group_count + 1,
+			  sizeof(worker_group)) < 0)
 		return NULL;
-	crew = calloc(1, sizeof(*crew));
-	if (crew)
-		run->crews[run->crew_count++] = crew;
-	return crew;
+	worker_group = calloc(1, sizeof(*worker_group));
+	if (worker_group)
+		run->worker_groups[run->worker_group_count++] = worker_group;
+	return worker_group;
 }
 
-static int place(struct run *run, const struct run_crew *crew, struct error *error)
+static int place(struct run *run, const struct run_crew *worker_group, struct error *error)
 {
-	cleanup_free pid_t *pids = calloc(crew->crew.forked, sizeof(*pids));
+	cleanup_free pid_t *pids = calloc(worker_group->worker_group.forked, sizeof(*pids));
 	size_t count = 0;
 
-	if (!*crew->cgroup && !(crew->group.work->type->flags & WORK_CGROUPS))
+	if (!*worker_group->cgroup && !(worker_group->group.work->type->flags & WORK_CGROUPS))
 		return 0;
 	if (!pids)
 		return error_set(error, ENOMEM, "out of memory");
-	for (unsigned int i = 0; i < crew->crew.forked; i++)
-		if (!count || pids[count - 1] != crew->crew.workers[i].pid)
-			pids[count++] = crew->crew.workers[i].pid;
-	return cgroups_move(&run->cgroups, crew->cgroup, pids, count, error);
+	for (unsigned int i = 0; i < worker_group->worker_group.forked; i++)
+		if (!count || pids[count - 1] != worker_group->worker_group.workers[i].pid)
+			pids[count++] = worker_group->worker_group.workers[i].pid;
+	return cgroups_move(&run->cgroups, worker_group->cgroup, pids, count, error);
 }
 
 static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 		      const struct spec_work *work, struct error *error)
 {
-	struct run_crew *crew = new_crew(run);
-	struct crew_options options = {
+	struct run_crew *worker_group = new_crew(run);
+	struct worker_group_options options = {
 		.seed = run->spec->seed,
 		.first_index = run->workers,
 		.scheduler_pid = run->options->repro ? 0 : run->scheduler.pid,
@@ -126,20 +128,22 @@ static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 	};
 	int result;
 
-	if (!crew)
+	if (!worker_group)
 		return error_set(error, ENOMEM, "out of memory");
-	crew->crew.start_fd = -1;
-	crew->first_index = run->workers;
-	snprintf(crew->cgroup, sizeof(crew->cgroup), "%s", cgroup->name);
-	crew->allowed = *cpus_of(run, cgroup->name);
-	result = plan_group(&run->planner, cgroup, work, &crew->allowed, &crew->group, error);
+	worker_group->worker_group.start_fd = -1;
+	worker_group->first_index = run->workers;
+	snprintf(worker_group->cgroup, sizeof(worker_group->cgroup), "%s", cgroup->name);
+	worker_group->allowed = *cpus_of(run, cgroup->name);
+	result = plan_group(&run->planner, cgroup, work, &worker_group->allowed,
+			    &worker_group->group, error);
 	if (result >= 0)
-		result = crew_fork(&crew->crew, &crew->group, &options, error);
+		result = worker_group_fork(&worker_group->worker_group, &worker_group->group,
+					   &options, error);
 	if (result < 0)
 		return result;
-	run->workers += crew->crew.forked;
-	result = place(run, crew, error);
-	note_pause(crew, is_frozen(run, crew->cgroup));
+	run->workers += worker_group->worker_group.forked;
+	result = place(run, worker_group, error);
+	note_pause(worker_group, is_frozen(run, worker_group->cgroup));
 	return result;
 }
 
@@ -184,72 +188,75 @@ int run_start_crews(struct run *run, struct error *error)
 {
 	int result = 0;
 
-	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
-		struct run_crew *crew = run->crews[i];
+	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
+		struct run_crew *worker_group = run->worker_groups[i];
 
-		if (crew->begun)
+		if (worker_group->begun)
 			continue;
-		result = crew_start(&crew->crew, error);
-		crew->begun = result >= 0;
+		result = worker_group_start(&worker_group->worker_group, error);
+		worker_group->begun = result >= 0;
 	}
 	return result;
 }
 
-static bool is_in(const struct run_crew *crew, const char *cgroup)
+static bool is_in(const struct run_crew *worker_group, const char *cgroup)
 {
-	return !cgroup || !strcmp(crew->cgroup, cgroup);
+	return !cgroup || !strcmp(worker_group->cgroup, cgroup);
 }
 
 /* The frozen would not hear that they are to stop, whichever cgroup around them it is. */
 static void thaw_to_stop(struct run *run, const char *cgroup)
 {
-	for (size_t i = 0; i < run->crew_count; i++) {
-		const struct run_crew *crew = run->crews[i];
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		const struct run_crew *worker_group = run->worker_groups[i];
 
-		if (crew->crew.over || !is_in(crew, cgroup))
+		if (worker_group->worker_group.over || !is_in(worker_group, cgroup))
 			continue;
 		for (size_t k = 0; k < run->run_cgroup_count; k++) {
 			struct run_cgroup *frozen = &run->run_cgroups[k];
 
-			if (!frozen->frozen || !is_within(crew->cgroup, frozen->name))
+			if (!frozen->frozen || !is_within(worker_group->cgroup, frozen->name))
 				continue;
 			if (thaw(run, frozen, NULL) < 0)
 				run_note(run, "cannot thaw %s to stop %s", frozen->name,
-					 crew->cgroup);
+					 worker_group->cgroup);
 			else if (cgroup)
-				run_note(run, "thawed %s to stop %s", frozen->name, crew->cgroup);
+				run_note(run, "thawed %s to stop %s", frozen->name,
+					 worker_group->cgroup);
 		}
 	}
 }
 
 /* SIGUSR2s of workers that left no report in which they would be counted. */
-static uint64_t unreported_alarms(const struct crew *crew)
+static uint64_t unreported_alarms(const struct worker_group *worker_group)
 {
 	uint64_t alarms = 0;
 
-	for (unsigned int i = 0; i < crew->forked; i++)
-		if (!crew_report(&crew->workers[i]))
-			alarms += __atomic_load_n(&shared_slot(&crew->shared, i)->alarms,
+	for (unsigned int i = 0; i < worker_group->forked; i++)
+		if (!worker_group_report(&worker_group->workers[i]))
+			alarms += __atomic_load_n(&shared_slot(&worker_group->shared, i)->alarms,
 						  __ATOMIC_RELAXED);
 	return alarms;
 }
 
 void run_stop_crews(struct run *run, const char *cgroup)
 {
-	struct crew **crews = calloc(run->crew_count + 1, sizeof(struct crew *));
+	struct worker_group **worker_groups =
+		calloc(run->worker_group_count + 1, sizeof(struct worker_group *));
 	size_t count = 0;
 
-	if (!crews)
+	if (!worker_groups)
 		return; /* run_release() kills them */
 	thaw_to_stop(run, cgroup);
-	for (size_t i = 0; i < run->crew_count; i++)
-		if (is_in(run->crews[i], cgroup) && run->crews[i]->crew.workers &&
-		    !run->crews[i]->crew.over)
-			crews[count++] = &run->crews[i]->crew;
-	crews_stop(crews, count);
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		if (is_in(run->worker_groups[i], cgroup) &&
+		    run->worker_groups[i]->worker_group.workers &&
+		    !run->worker_groups[i]->worker_group.over)
+			worker_groups[count++] = &run->worker_groups[i]->worker_group;
+	worker_groups_stop(worker_groups, count);
 	for (size_t i = 0; i < count; i++)
-		run->alarms += unreported_alarms(crews[i]);
-	free(crews);
+		run->alarms += unreported_alarms(worker_groups[i]);
+	free(worker_groups);
 }
 
 /* NULL: those of the cgroup around it. What its workers used before stays allowed to them. */
@@ -268,9 +275,10 @@ static int set_cpuset(struct run *run, const char *name, const struct cpus *cpus
 	if (cpus)
 		cgroup->cpus = *cpus;
 	/* of nested ones too: where they end is known only from all of them */
-	for (size_t i = 0; i < run->crew_count; i++)
-		if (!run->crews[i]->crew.over)
-			cpus_unite(&run->crews[i]->allowed, cpus_of(run, run->crews[i]->cgroup));
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		if (!run->worker_groups[i]->worker_group.over)
+			cpus_unite(&run->worker_groups[i]->allowed,
+				   cpus_of(run, run->worker_groups[i]->cgroup));
 	return 0;
 }
 
@@ -286,18 +294,19 @@ static int swap_cpusets(struct run *run, const char *a, const char *b, struct er
  * The worker, once it has set itself up, for it would undo what was done before. One that cannot
  * come to that (frozen, ended, or kept from running) is not waited for: its process, or 0.
  */
-static pid_t await_set_up(const struct run_crew *crew, unsigned int number, uint64_t deadline_ns)
+static pid_t await_set_up(const struct run_crew *worker_group, unsigned int number,
+			  uint64_t deadline_ns)
 {
-	const struct worker_slot *slot = shared_slot(&crew->crew.shared, number);
-	const struct crew_worker *worker = &crew->crew.workers[number];
+	const struct worker_slot *slot = shared_slot(&worker_group->worker_group.shared, number);
+	const struct group_worker *worker = &worker_group->worker_group.workers[number];
 	pid_t tid;
 
 	while (!__atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED) &&
-	       !crew->crew.frozen_since_ns && !crew_worker_ended(worker) &&
+	       !worker_group->worker_group.frozen_since_ns && !group_worker_ended(worker) &&
 	       clock_monotonic_ns() < deadline_ns)
 		clock_sleep_ms(1);
 	tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
-	return tid || crew->group.work->threads ? tid : worker->pid;
+	return tid || worker_group->group.work->threads ? tid : worker->pid;
 }
 
 static int set_affinity(struct run *run, const struct spec_op *op, struct error *error)
@@ -305,17 +314,20 @@ static int set_affinity(struct run *run, const struct spec_op *op, struct error 
 	uint64_t deadline_ns = clock_monotonic_ns() + SET_UP_NS;
 	int result = 0;
 
-	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
-		struct run_crew *crew = run->crews[i];
+	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
+		struct run_crew *worker_group = run->worker_groups[i];
 		struct cpus *sets = NULL;
 
-		if (crew->crew.over || !is_in(crew, op->cgroup.name))
+		if (worker_group->worker_group.over || !is_in(worker_group, op->cgroup.name))
 			continue;
-		result = plan_affinity(&run->planner, &op->affinity, cpus_of(run, crew->cgroup),
-				       crew->group.count, &sets, error);
-		for (unsigned int k = 0; result >= 0 && k < crew->crew.forked; k++) {
-			pid_t tid = await_set_up(crew, k, deadline_ns);
-			const struct cpus *cpus = sets ? &sets[k] : cpus_of(run, crew->cgroup);
+		result = plan_affinity(&run->planner, &op->affinity,
+				       cpus_of(run, worker_group->cgroup),
+				       worker_group->group.count, &sets, error);
+		for (unsigned int k = 0; result >= 0 && k < worker_group->worker_group.forked;
+		     k++) {
+			pid_t tid = await_set_up(worker_group, k, deadline_ns);
+			const struct cpus *cpus =
+				sets ? &sets[k] : cpus_of(run, worker_group->cgroup);
 
 			if (tid &&
 			    sched_setaffinity(tid, sizeof(*cpus), (const cpu_set_t *)cpus) < 0 &&
@@ -333,18 +345,18 @@ static int move_tasks(struct run *run, const char *from, const char *to, struct 
 {
 	int result = 0;
 
-	for (size_t i = 0; result >= 0 && i < run->crew_count; i++) {
-		struct run_crew *crew = run->crews[i];
+	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
+		struct run_crew *worker_group = run->worker_groups[i];
 
-		if (crew->crew.over || strcmp(crew->cgroup, from) != 0)
+		if (worker_group->worker_group.over || strcmp(worker_group->cgroup, from) != 0)
 			continue;
-		snprintf(crew->cgroup, sizeof(crew->cgroup), "%s", to);
+		snprintf(worker_group->cgroup, sizeof(worker_group->cgroup), "%s", to);
 		/* what it used before stays allowed to it */
-		cpus_unite(&crew->allowed, cpus_of(run, to));
+		cpus_unite(&worker_group->allowed, cpus_of(run, to));
 		if (!is_frozen(run, to))
-			note_pause(crew, false);
-		result = place(run, crew, error);
-		note_pause(crew, is_frozen(run, to));
+			note_pause(worker_group, false);
+		result = place(run, worker_group, error);
+		note_pause(worker_group, is_frozen(run, to));
 	}
 	return result;
 }
@@ -387,13 +399,13 @@ static int spawn(struct run *run, const struct spec_cgroup *cgroup, struct error
 
 void run_set_scheduler(struct run *run, pid_t pid)
 {
-	for (size_t i = 0; i < run->crew_count; i++) {
-		const struct crew *crew = &run->crews[i]->crew;
-		bool alarmed = crew->forked && !run->options->repro &&
-			       !(crew->group->work->type->flags & WORK_BYPASS);
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		const struct worker_group *worker_group = &run->worker_groups[i]->worker_group;
+		bool alarmed = worker_group->forked && !run->options->repro &&
+			       !(worker_group->group->work->type->flags & WORK_BYPASS);
 
-		for (unsigned int k = 0; alarmed && k < crew->forked; k++)
-			__atomic_store_n(&shared_slot(&crew->shared, k)->scheduler_pid, pid,
+		for (unsigned int k = 0; alarmed && k < worker_group->forked; k++)
+			__atomic_store_n(&shared_slot(&worker_group->shared, k)->scheduler_pid, pid,
 					 __ATOMIC_RELAXED);
 	}
 }

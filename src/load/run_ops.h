@@ -17,7 +17,7 @@ int run_start_crews(struct run *run, struct error *error) must_check;
 /* Those of one cgroup; NULL: all. */
 void run_stop_crews(struct run *run, const char *cgroup);
 
-/* The workers of all crews are to alarm that scheduler from now on; 0: none. */
+/* The workers of all groups are to alarm that scheduler from now on; 0: none. */
 void run_set_scheduler(struct run *run, pid_t pid);
 
 /* Until the time has come, the run is to stop, or something failed. */

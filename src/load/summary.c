@@ -87,19 +87,20 @@ static void add(struct summary *summary, const struct worker_report *report)
 		summary->numa_pages[i] += report->numa_pages[i];
 }
 
-static int add_samples(const struct run_crew *crew, struct summary *summary)
+static int add_samples(const struct run_crew *worker_group, struct summary *summary)
 {
-	unsigned int count = crew->crew.forked;
+	unsigned int count = worker_group->worker_group.forked;
 	cleanup_free struct sample_set *sets = calloc(count ? count : 1, sizeof(*sets));
 	int result = sets ? 0 : -ENOMEM;
 
 	for (int stream = 0; result >= 0 && stream < SAMPLES_STREAMS; stream++) {
 		for (unsigned int i = 0; i < count; i++) {
-			const struct worker_report *report = crew_report(&crew->crew.workers[i]);
+			const struct worker_report *report =
+				worker_group_report(&worker_group->worker_group.workers[i]);
 			uint64_t total = report ? report->sample_totals[stream] : 0;
 
 			sets[i] = (struct sample_set){
-				.values = shared_samples(&crew->crew.shared, i,
+				.values = shared_samples(&worker_group->worker_group.shared, i,
 							 (enum report_samples)stream),
 				.count = reservoir_kept(total),
 				.total = total,
@@ -110,15 +111,16 @@ static int add_samples(const struct run_crew *crew, struct summary *summary)
 	return result;
 }
 
-static int add_throughput(const struct run_crew *crew, struct summary *summary)
+static int add_throughput(const struct run_crew *worker_group, struct summary *summary)
 {
-	unsigned int count = crew->crew.forked, known = 0;
+	unsigned int count = worker_group->worker_group.forked, known = 0;
 	cleanup_free double *rates = calloc(count ? count : 1, sizeof(*rates));
 
 	if (!rates)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < count; i++) {
-		const struct worker_report *report = crew_report(&crew->crew.workers[i]);
+		const struct worker_report *report =
+			worker_group_report(&worker_group->worker_group.workers[i]);
 		double rate = report ? report_work_rate(report) : NAN;
 
 		if (!isnan(rate))
@@ -129,44 +131,45 @@ static int add_throughput(const struct run_crew *crew, struct summary *summary)
 	return 0;
 }
 
-int summary_make(const struct run_crew *crew, struct summary *ret_summary)
+int summary_make(const struct run_crew *worker_group, struct summary *ret_summary)
 {
 	struct summary summary = {
-		.workers = crew->group.count,
+		.workers = worker_group->group.count,
 		.slowest = NAN,
 		.fastest = NAN,
 		.off_cpu_least = NAN,
 		.off_cpu_most = NAN,
 		.throughput_cv = NAN,
-		.numa_migrated = crew->crew.numa_migrated,
-		.numa_migrated_measured = crew->crew.numa_migrated_measured,
+		.numa_migrated = worker_group->worker_group.numa_migrated,
+		.numa_migrated_measured = worker_group->worker_group.numa_migrated_measured,
 	};
 	int result;
 
-	for (unsigned int i = 0; i < crew->crew.forked; i++) {
-		const struct worker_report *report = crew_report(&crew->crew.workers[i]);
+	for (unsigned int i = 0; i < worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&worker_group->worker_group.workers[i]);
 
 		if (report)
 			add(&summary, report);
 	}
-	result = add_samples(crew, &summary);
+	result = add_samples(worker_group, &summary);
 	if (result >= 0)
-		result = add_throughput(crew, &summary);
+		result = add_throughput(worker_group, &summary);
 	if (result >= 0)
 		*ret_summary = summary;
 	return result;
 }
 
-uint64_t summary_local_pages(const struct summary *summary, const struct run_crew *crew,
+uint64_t summary_local_pages(const struct summary *summary, const struct run_crew *worker_group,
 			     const struct topology_parts *nodes)
 {
-	uint64_t chosen = crew->group.work->memory.nodes, pages = 0;
+	uint64_t chosen = worker_group->group.work->memory.nodes, pages = 0;
 
 	for (size_t i = 0; i < nodes->count; i++) {
 		struct cpus shared = nodes->items[i].cpus;
 		unsigned int id = nodes->items[i].id;
 
-		cpus_intersect(&shared, &crew->allowed);
+		cpus_intersect(&shared, &worker_group->allowed);
 		if (id < REPORT_NODES && (chosen ? chosen >> id & 1 : cpus_count(&shared) > 0))
 			pages += summary->numa_pages[id];
 	}

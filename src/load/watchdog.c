@@ -52,7 +52,7 @@ static uint64_t read_run_time(uint32_t tid)
  * gets on, too, while it uses a CPU. In ns: who only waits, and wakes up to look at the stop flag,
  * does not use a tick in an hour; and may well be found runnable, as it wakes up as often as we do.
  */
-static bool is_kept_waiting(const struct worker_slot *slot, struct crew_worker *worker)
+static bool is_kept_waiting(const struct worker_slot *slot, struct group_worker *worker)
 {
 	uint32_t tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
 	uint64_t before = worker->seen_run, ticks, ns;
@@ -66,7 +66,7 @@ static bool is_kept_waiting(const struct worker_slot *slot, struct crew_worker *
 }
 
 /* Whether it has been kept from running all the time since it was last seen to get on. */
-static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker, uint64_t now_ns)
+static bool is_stuck(const struct worker_slot *slot, struct group_worker *worker, uint64_t now_ns)
 {
 	uint64_t iterations = __atomic_load_n(&slot->iterations, __ATOMIC_RELAXED);
 	uint64_t looked_ns = __atomic_load_n(&slot->looked_ns, __ATOMIC_RELAXED);
@@ -99,16 +99,16 @@ static bool is_stuck(const struct worker_slot *slot, struct crew_worker *worker,
 	return now_ns >= worker->kept_since_ns + WORKER_STUCK_NS;
 }
 
-static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_t now_ns)
+static unsigned int look_at_crew(struct run *run, struct run_crew *worker_group, uint64_t now_ns)
 {
 	unsigned int alarms = 0;
 
-	for (unsigned int i = 0; i < crew->crew.forked; i++) {
-		const struct worker_slot *slot = shared_slot(&crew->crew.shared, i);
-		struct crew_worker *worker = &crew->crew.workers[i];
+	for (unsigned int i = 0; i < worker_group->worker_group.forked; i++) {
+		const struct worker_slot *slot = shared_slot(&worker_group->worker_group.shared, i);
+		struct group_worker *worker = &worker_group->worker_group.workers[i];
 		bool alarmed;
 
-		if (crew->crew.frozen_since_ns) {
+		if (worker_group->worker_group.frozen_since_ns) {
 			worker->seen_ns = now_ns;
 			continue;
 		}
@@ -118,7 +118,7 @@ static unsigned int look_at_crew(struct run *run, struct run_crew *crew, uint64_
 		alarmed = run->scheduler.pid > 0 && scheduler_alarm(&run->scheduler);
 		if (run->stuck++ < STUCK_TOLD_MAX)
 			run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
-				 crew->group.work->type->name,
+				 worker_group->group.work->type->name,
 				 alarmed ? ": the scheduler got SIGUSR2" : "");
 		alarms += alarmed;
 	}
@@ -129,12 +129,12 @@ uint64_t watchdog_look(struct run *run, uint64_t now_ns)
 {
 	uint64_t alarms = 0;
 
-	for (size_t i = 0; i < run->crew_count; i++) {
-		struct run_crew *crew = run->crews[i];
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		struct run_crew *worker_group = run->worker_groups[i];
 
-		if (crew->begun && !crew->crew.over &&
-		    !(crew->group.work->type->flags & WORK_BYPASS))
-			alarms += look_at_crew(run, crew, now_ns);
+		if (worker_group->begun && !worker_group->worker_group.over &&
+		    !(worker_group->group.work->type->flags & WORK_BYPASS))
+			alarms += look_at_crew(run, worker_group, now_ns);
 	}
 	return alarms;
 }

@@ -38,15 +38,15 @@ int load_observer_take(const struct observer *observer, struct outcome *outcome)
 	for (int s = 0; s < STATES; s++)
 		if (about_measures(interval->about, wire_of_state((enum state)s)))
 			outcome->observed_states |= 1U << s;
-	for (size_t i = 0; i < run->crew_count; i++) {
-		const struct run_crew *crew = run->crews[i];
+	for (size_t i = 0; i < run->worker_group_count; i++) {
+		const struct run_crew *worker_group = run->worker_groups[i];
 
-		for (unsigned int k = 0; k < crew->crew.forked; k++) {
-			uint32_t tid = shared_slot(&crew->crew.shared, k)->tid;
+		for (unsigned int k = 0; k < worker_group->worker_group.forked; k++) {
+			uint32_t tid = shared_slot(&worker_group->worker_group.shared, k)->tid;
 			const struct row *row = tid ? observer_find(observer, tid) : NULL;
 
 			if (row)
-				outcome->observed[crew->first_index + k] = observed_of(row);
+				outcome->observed[worker_group->first_index + k] = observed_of(row);
 		}
 	}
 	return 0;

@@ -87,30 +87,30 @@ VALUE_GETTER(get_check_verdict, value_string, verdict_names[finding_of(item)->ve
 
 FIELD_GETTER(get_check_cgroup)
 {
-	const struct run_crew *crew = finding_of(item)->crew;
+	const struct run_crew *worker_group = finding_of(item)->worker_group;
 
-	if (crew)
-		value_text(value, crew->cgroup);
+	if (worker_group)
+		value_text(value, worker_group->cgroup);
 	else
 		value_absent(value);
 }
 
 FIELD_GETTER(get_check_group)
 {
-	const struct run_crew *crew = finding_of(item)->crew;
+	const struct run_crew *worker_group = finding_of(item)->worker_group;
 
-	if (crew)
-		value_number(value, crew->group.group_idx);
+	if (worker_group)
+		value_number(value, worker_group->group.group_idx);
 	else
 		value_absent(value);
 }
 
 FIELD_GETTER(get_check_work)
 {
-	const struct run_crew *crew = finding_of(item)->crew;
+	const struct run_crew *worker_group = finding_of(item)->worker_group;
 
-	if (crew)
-		value_string(value, crew->group.work->type->name);
+	if (worker_group)
+		value_string(value, worker_group->group.work->type->name);
 	else
 		value_absent(value);
 }
@@ -178,13 +178,13 @@ FIELD_GETTER(get_end)
 	value_string(value, ends[run_of(item)->end]);
 }
 
-VALUE_GETTER(get_groups, value_elements, run_of(item)->crew_count)
+VALUE_GETTER(get_groups, value_elements, run_of(item)->worker_group_count)
 
 FIELD_ELEMENT(group_element)
 {
 	const struct outcome *outcome = item->row;
 	struct group_row group = {.run = outcome->run,
-				  .crew = outcome->run->crews[index],
+				  .worker_group = outcome->run->worker_groups[index],
 				  .summary = &outcome->summaries[index],
 				  .scratch = *(struct output *const *)item->context};
 
@@ -291,11 +291,11 @@ int load_emit(const struct emit *emit, const struct outcome *outcome, bool sampl
 	bool with_workers = emit->format == &format_json;
 	int result = 0;
 
-	for (size_t i = 0; with_workers && i < outcome->run->crew_count; i++) {
-		const struct run_crew *crew = outcome->run->crews[i];
+	for (size_t i = 0; with_workers && i < outcome->run->worker_group_count; i++) {
+		const struct run_crew *worker_group = outcome->run->worker_groups[i];
 
-		for (unsigned int k = 0; result >= 0 && k < crew->crew.forked; k++)
-			result = load_write_worker(emit->out, outcome, crew, k, samples);
+		for (unsigned int k = 0; result >= 0 && k < worker_group->worker_group.forked; k++)
+			result = load_write_worker(emit->out, outcome, worker_group, k, samples);
 	}
 	return result < 0 ? result : emit_run(emit, outcome);
 }

@@ -20,13 +20,13 @@ static struct item summary_of(const struct item *item)
 	return (struct item){group_of(item)->summary, NULL};
 }
 
-VALUE_GETTER(get_group_cgroup, value_text, group_of(item)->crew->cgroup)
-VALUE_GETTER(get_group_idx, value_number, group_of(item)->crew->group.group_idx)
-VALUE_GETTER(get_group_work, value_string, group_of(item)->crew->group.work->type->name)
+VALUE_GETTER(get_group_cgroup, value_text, group_of(item)->worker_group->cgroup)
+VALUE_GETTER(get_group_idx, value_number, group_of(item)->worker_group->group.group_idx)
+VALUE_GETTER(get_group_work, value_string, group_of(item)->worker_group->group.work->type->name)
 
 FIELD_GETTER(get_params)
 {
-	const struct param *param = group_of(item)->crew->group.work->type->params;
+	const struct param *param = group_of(item)->worker_group->group.work->type->params;
 	size_t count = 0;
 
 	while (param && param[count].name)
@@ -36,7 +36,7 @@ FIELD_GETTER(get_params)
 
 FIELD_ELEMENT(param_element)
 {
-	const struct spec_work *work = group_of(item)->crew->group.work;
+	const struct spec_work *work = group_of(item)->worker_group->group.work;
 	const struct param *param = &work->type->params[index];
 	struct output *text = group_of(item)->scratch;
 
@@ -47,25 +47,26 @@ FIELD_ELEMENT(param_element)
 	value->name = param->name;
 }
 
-VALUE_GETTER(get_mode, value_string, group_of(item)->crew->group.work->threads ? "thread" : "fork")
+VALUE_GETTER(get_mode, value_string,
+	     group_of(item)->worker_group->group.work->threads ? "thread" : "fork")
 
 FIELD_GETTER(get_policy)
 {
 	spec_format_policy(value->text, sizeof(value->text),
-			   &group_of(item)->crew->group.work->policy);
+			   &group_of(item)->worker_group->group.work->policy);
 	value_string(value, value->text);
 }
 
-VALUE_GETTER(get_cpus_allowed, value_cpus, &group_of(item)->crew->allowed)
+VALUE_GETTER(get_cpus_allowed, value_cpus, &group_of(item)->worker_group->allowed)
 
 FIELD_ELEMENT(allowed_cpu)
 {
-	value_cpu(value, &group_of(item)->crew->allowed, index);
+	value_cpu(value, &group_of(item)->worker_group->allowed, index);
 }
 
 FIELD_GETTER(get_checkpoint)
 {
-	const struct plan_group *group = &group_of(item)->crew->group;
+	const struct plan_group *group = &group_of(item)->worker_group->group;
 	unsigned int period = work_checkpoint_period(group->work->type, group->work->params,
 						     group->team_size > 1);
 
@@ -139,7 +140,8 @@ FIELD_GETTER(get_local_pages)
 	const struct group_row *group = group_of(item);
 
 	value_known(value,
-		    summary_local_pages(group->summary, group->crew, &group->run->topology->nodes),
+		    summary_local_pages(group->summary, group->worker_group,
+					&group->run->topology->nodes),
 		    group->summary->numas);
 }
 

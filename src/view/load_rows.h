@@ -11,13 +11,14 @@
 /* Of `load_group_schema`. */
 struct group_row {
 	const struct run *run;
-	const struct run_crew *crew;
+	const struct run_crew *worker_group;
 	const struct summary *summary;
 	struct output *scratch; /* for parameters, one at a time */
 };
 
 /* A line of JSON; `samples`: all of them, not only their summary. 0 or -ENOMEM. */
 int load_write_worker(struct output *out, const struct outcome *outcome,
-		      const struct run_crew *crew, unsigned int number, bool samples) must_check;
+		      const struct run_crew *worker_group, unsigned int number,
+		      bool samples) must_check;
 
 #endif

@@ -14,18 +14,21 @@
 #define FAILS_SHOWN  10 /* of one check */
 
 /* "front/0 futex-fan-out"; the number only where a cgroup has several groups. */
-static void group_name(char *into, size_t room, const struct run *run, const struct run_crew *crew)
+static void group_name(char *into, size_t room, const struct run *run,
+		       const struct run_crew *worker_group)
 {
 	bool several = false;
 	char number[16] = "";
 
-	for (size_t i = 0; i < run->crew_count; i++)
-		several |= run->crews[i] != crew && !strcmp(run->crews[i]->cgroup, crew->cgroup) &&
-			   run->crews[i]->group.work->type == crew->group.work->type;
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		several |=
+			run->worker_groups[i] != worker_group &&
+			!strcmp(run->worker_groups[i]->cgroup, worker_group->cgroup) &&
+			run->worker_groups[i]->group.work->type == worker_group->group.work->type;
 	if (several)
-		snprintf(number, sizeof(number), " #%u", crew->group.group_idx);
-	snprintf(into, room, "%s%s%s%s", crew->cgroup, *crew->cgroup ? " " : "",
-		 crew->group.work->type->name, number);
+		snprintf(number, sizeof(number), " #%u", worker_group->group.group_idx);
+	snprintf(into, room, "%s%s%s%s", worker_group->cgroup, *worker_group->cgroup ? " " : "",
+		 worker_group->group.work->type->name, number);
 }
 
 static void count_text(char *into, size_t room, double count)
@@ -75,13 +78,13 @@ static void write_head(struct output *out, const struct outcome *outcome)
 	unsigned int workers = 0;
 	char length[16], planned[16];
 
-	for (size_t i = 0; i < run->crew_count; i++)
-		workers += run->crews[i]->group.count;
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		workers += run->worker_groups[i]->group.count;
 	duration_format(length, sizeof(length), run->stopped_ns - run->started_ns);
 	duration_format(planned, sizeof(planned), run->hold_ns);
 	output_format(out, "dwell load  %s  %u worker%s in %zu group%s  %s of %s  seed %llu\n",
-		      run->spec->name, workers, workers == 1 ? "" : "s", run->crew_count,
-		      run->crew_count == 1 ? "" : "s", length, planned,
+		      run->spec->name, workers, workers == 1 ? "" : "s", run->worker_group_count,
+		      run->worker_group_count == 1 ? "" : "s", length, planned,
 		      (unsigned long long)run->spec->seed);
 	output_format(out, "Linux %s %s, %u CPU%s, %u cache%s, %u node%s%s%s\n", machine->kernel,
 		      machine->architecture, machine->cpus, machine->cpus == 1 ? "" : "s",
@@ -97,13 +100,13 @@ static void write_head(struct output *out, const struct outcome *outcome)
 
 static void write_group(struct output *out, const struct outcome *outcome, size_t number)
 {
-	const struct run_crew *crew = outcome->run->crews[number];
+	const struct run_crew *worker_group = outcome->run->worker_groups[number];
 	const struct summary *summary = &outcome->summaries[number];
 	const struct sample_summary *wakes = &summary->samples[summary_wakes(summary)];
 	double wall = (double)summary->wall_ns;
 	char name[256], workers[24];
 
-	group_name(name, sizeof(name), outcome->run, crew);
+	group_name(name, sizeof(name), outcome->run, worker_group);
 	text_padded(out, name, NAME_COLUMNS);
 	if (summary->completed < summary->workers)
 		snprintf(workers, sizeof(workers), "%u/%u", summary->completed, summary->workers);
@@ -130,22 +133,23 @@ static void write_groups(struct output *out, const struct outcome *outcome)
 	text_padded(out, "GROUP", NAME_COLUMNS);
 	output_string(out, " WORKERS  ITER/S  CPU%  RUNQ%   MIGR MAXGAP  OF       P50    P99    "
 			   "MAX\n");
-	for (size_t i = 0; i < outcome->run->crew_count; i++)
+	for (size_t i = 0; i < outcome->run->worker_group_count; i++)
 		write_group(out, outcome, i);
 }
 
 static void write_worker(struct output *out, const struct outcome *outcome,
-			 const struct run_crew *crew, unsigned int number)
+			 const struct run_crew *worker_group, unsigned int number)
 {
-	const struct worker_report *report = crew_report(&crew->crew.workers[number]);
+	const struct worker_report *report =
+		worker_group_report(&worker_group->worker_group.workers[number]);
 	char name[256], used[32];
 	double wall;
 
-	group_name(name, sizeof(name), outcome->run, crew);
+	group_name(name, sizeof(name), outcome->run, worker_group);
 	text_padded(out, name, NAME_COLUMNS);
 	if (!report) {
 		output_format(out, " %8u  no report\n",
-			      shared_slot(&crew->crew.shared, number)->tid);
+			      shared_slot(&worker_group->worker_group.shared, number)->tid);
 		return;
 	}
 	wall = (double)report->wall_time_ns;
@@ -165,9 +169,10 @@ static void write_workers(struct output *out, const struct outcome *outcome)
 	output_char(out, '\n');
 	text_padded(out, "WORKER", NAME_COLUMNS);
 	output_string(out, "      TID    ITER   UNITS  CPU%  RUNQ%   MIGR MAXGAP  CPUS\n");
-	for (size_t i = 0; i < outcome->run->crew_count; i++)
-		for (unsigned int k = 0; k < outcome->run->crews[i]->crew.forked; k++)
-			write_worker(out, outcome, outcome->run->crews[i], k);
+	for (size_t i = 0; i < outcome->run->worker_group_count; i++)
+		for (unsigned int k = 0; k < outcome->run->worker_groups[i]->worker_group.forked;
+		     k++)
+			write_worker(out, outcome, outcome->run->worker_groups[i], k);
 }
 
 /* Buckets of a power of two, drawn from the first to the last that has any. */
@@ -213,7 +218,7 @@ static void write_distribution(struct output *out, const struct outcome *outcome
 
 	if (!samples->count)
 		return;
-	group_name(name, sizeof(name), outcome->run, outcome->run->crews[number]);
+	group_name(name, sizeof(name), outcome->run, outcome->run->worker_groups[number]);
 	duration_format_fine(p[0], sizeof(p[0]), samples->p50);
 	duration_format_fine(p[1], sizeof(p[1]), samples->p90);
 	duration_format_fine(p[2], sizeof(p[2]), samples->p99);
@@ -231,7 +236,7 @@ static void write_distribution(struct output *out, const struct outcome *outcome
 /* One picture a group: of the stream that shows most. */
 static void write_distributions(struct output *out, const struct outcome *outcome)
 {
-	for (size_t i = 0; i < outcome->run->crew_count; i++) {
+	for (size_t i = 0; i < outcome->run->worker_group_count; i++) {
 		const struct summary *summary = &outcome->summaries[i];
 
 		write_distribution(out, outcome, i,
@@ -254,15 +259,15 @@ static void write_refusals(struct output *out, const struct outcome *outcome)
 	};
 	char name[256], shown[REPORT_TEXT * 2];
 
-	for (size_t i = 0; i < outcome->run->crew_count; i++)
+	for (size_t i = 0; i < outcome->run->worker_group_count; i++)
 		for (size_t t = 0; t < ARRAY_SIZE(texts); t++) {
-			const struct run_crew *crew = outcome->run->crews[i];
+			const struct run_crew *worker_group = outcome->run->worker_groups[i];
 			const char *first = NULL;
 			unsigned int count = 0;
 
-			for (unsigned int k = 0; k < crew->crew.forked; k++) {
+			for (unsigned int k = 0; k < worker_group->worker_group.forked; k++) {
 				const struct worker_report *report =
-					crew_report(&crew->crew.workers[k]);
+					worker_group_report(&worker_group->worker_group.workers[k]);
 				const char *text = report ? (const char *)report + texts[t] : "";
 
 				if (!*text)
@@ -272,10 +277,11 @@ static void write_refusals(struct output *out, const struct outcome *outcome)
 			}
 			if (!first)
 				continue;
-			group_name(name, sizeof(name), outcome->run, crew);
+			group_name(name, sizeof(name), outcome->run, worker_group);
 			text_printable(shown, sizeof(shown), first, sizeof(shown));
 			output_format(out, "\nnote: %s, %u of %u worker%s: %s\n", name, count,
-				      crew->group.count, crew->group.count == 1 ? "" : "s", shown);
+				      worker_group->group.count,
+				      worker_group->group.count == 1 ? "" : "s", shown);
 		}
 }
 
@@ -302,8 +308,8 @@ static void write_finding(struct output *out, const struct outcome *outcome,
 	};
 	char name[256] = "", shown[256];
 
-	if (finding->crew)
-		group_name(name, sizeof(name), outcome->run, finding->crew);
+	if (finding->worker_group)
+		group_name(name, sizeof(name), outcome->run, finding->worker_group);
 	text_printable(shown, sizeof(shown), finding->text, sizeof(shown));
 	output_format(out, "%-4s  %-19s  %s%s", words[finding->verdict], finding->check->key, name,
 		      *name ? ": " : "");
@@ -320,7 +326,7 @@ static size_t failed_alike(const struct findings *findings, size_t from)
 
 	for (size_t i = from; i < findings->count; i++)
 		count += findings->items[i].check == first->check &&
-			 findings->items[i].crew == first->crew &&
+			 findings->items[i].worker_group == first->worker_group &&
 			 findings->items[i].verdict == VERDICT_FAIL;
 	return count;
 }
@@ -335,7 +341,8 @@ static void write_findings(struct output *out, const struct outcome *outcome)
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = &findings->items[i];
 
-		if (!before || before->check != finding->check || before->crew != finding->crew)
+		if (!before || before->check != finding->check ||
+		    before->worker_group != finding->worker_group)
 			shown = 0;
 		before = finding;
 		if (finding->verdict == VERDICT_FAIL && shown++ >= FAILS_SHOWN) {
@@ -366,18 +373,19 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 		if (shows(outcome, s))
 			output_format(out, " %6s", state_info[s].header);
 	output_char(out, '\n');
-	for (size_t i = 0; i < outcome->run->crew_count; i++) {
-		const struct run_crew *crew = outcome->run->crews[i];
+	for (size_t i = 0; i < outcome->run->worker_group_count; i++) {
+		const struct run_crew *worker_group = outcome->run->worker_groups[i];
 		double sums[STATES] = {0}, whole = 0;
 
-		for (unsigned int k = 0; k < crew->crew.forked; k++) {
-			const struct observed *observed = &outcome->observed[crew->first_index + k];
+		for (unsigned int k = 0; k < worker_group->worker_group.forked; k++) {
+			const struct observed *observed =
+				&outcome->observed[worker_group->first_index + k];
 
 			whole += (double)observed->observed_ns;
 			for (int s = 0; s < STATES; s++)
 				sums[s] += (double)observed->states_ns[s];
 		}
-		group_name(name, sizeof(name), outcome->run, crew);
+		group_name(name, sizeof(name), outcome->run, worker_group);
 		text_padded(out, name, NAME_COLUMNS);
 		for (int s = 0; s < STATES; s++)
 			if (!shows(outcome, s))

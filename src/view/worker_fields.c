@@ -11,7 +11,7 @@
 
 struct worker_row {
 	const struct outcome *outcome;
-	const struct run_crew *crew;
+	const struct run_crew *worker_group;
 	unsigned int number;
 	bool samples;			    /* all of them, not only their summary */
 	const struct worker_report *report; /* NULL: it left none */
@@ -23,9 +23,9 @@ static const struct worker_row *worker_of(const struct item *item)
 	return item->row;
 }
 
-static const struct crew_worker *crew_worker_of(const struct item *item)
+static const struct group_worker *group_worker_of(const struct item *item)
 {
-	return &worker_of(item)->crew->crew.workers[worker_of(item)->number];
+	return &worker_of(item)->worker_group->worker_group.workers[worker_of(item)->number];
 }
 
 /* For the getters of members: the report as the row. */
@@ -76,14 +76,15 @@ FIELD_GETTER(get_looked_ms)
 	value->number /= 1000000;
 }
 
-VALUE_GETTER(get_worker_cgroup, value_text, worker_of(item)->crew->cgroup)
-VALUE_GETTER(get_worker_group, value_number, worker_of(item)->crew->group.group_idx)
-VALUE_GETTER(get_worker_work, value_string, worker_of(item)->crew->group.work->type->name)
-VALUE_GETTER(get_index, value_number, worker_of(item)->crew->first_index + worker_of(item)->number)
+VALUE_GETTER(get_worker_cgroup, value_text, worker_of(item)->worker_group->cgroup)
+VALUE_GETTER(get_worker_group, value_number, worker_of(item)->worker_group->group.group_idx)
+VALUE_GETTER(get_worker_work, value_string, worker_of(item)->worker_group->group.work->type->name)
+VALUE_GETTER(get_index, value_number,
+	     worker_of(item)->worker_group->first_index + worker_of(item)->number)
 
 static unsigned int position_of(const struct worker_row *worker)
 {
-	return worker->number % worker->crew->group.team_size;
+	return worker->number % worker->worker_group->group.team_size;
 }
 
 VALUE_GETTER(get_position, value_number, position_of(worker_of(item)))
@@ -92,17 +93,18 @@ FIELD_GETTER(get_is_messenger)
 {
 	const struct worker_row *worker = worker_of(item);
 
-	value_bool(value,
-		   worker->crew->group.work->type->flags & WORK_MESSENGER && !position_of(worker));
+	value_bool(value, worker->worker_group->group.work->type->flags & WORK_MESSENGER &&
+				  !position_of(worker));
 }
 
 FIELD_GETTER(get_tid)
 {
 	const struct worker_row *worker = worker_of(item);
 
-	value_number(value, worker->report
-				    ? worker->report->tid
-				    : shared_slot(&worker->crew->crew.shared, worker->number)->tid);
+	value_number(value, worker->report ? worker->report->tid
+					   : shared_slot(&worker->worker_group->worker_group.shared,
+							 worker->number)
+						     ->tid);
 }
 
 VALUE_GETTER(get_completed, value_bool, worker_of(item)->report != NULL)
@@ -115,13 +117,13 @@ FIELD_GETTER(get_exit_kind)
 					    [EXIT_TIMED_OUT] = "timed_out",
 					    [EXIT_WAIT_FAILED] = "wait_failed"};
 
-	value_string(value, kinds[crew_worker_of(item)->exit]);
+	value_string(value, kinds[group_worker_of(item)->exit]);
 }
 
 /* Of the kind in `argument`. */
 FIELD_GETTER(get_exit_number)
 {
-	const struct crew_worker *worker = crew_worker_of(item);
+	const struct group_worker *worker = group_worker_of(item);
 
 	value_signed(value, worker->exit_code);
 	if (worker->exit != (enum exit_kind)field->argument)
@@ -130,7 +132,7 @@ FIELD_GETTER(get_exit_number)
 
 FIELD_GETTER(get_exit_error)
 {
-	const struct crew_worker *worker = crew_worker_of(item);
+	const struct group_worker *worker = group_worker_of(item);
 
 	value_string(value, strerror(worker->exit_code));
 	if (worker->exit != EXIT_WAIT_FAILED)
@@ -151,7 +153,7 @@ static const struct schema exit_schema = {
 
 FIELD_GETTER(get_exit)
 {
-	if (crew_worker_of(item)->exit == EXIT_REPORTED)
+	if (group_worker_of(item)->exit == EXIT_REPORTED)
 		value_null(value);
 	else
 		value_object(value, item->row, NULL);
@@ -174,7 +176,7 @@ static const struct field migration_fields[] = {
 static const struct schema migration_schema = {
 	.name = "migration", .help = "a move to another CPU", SCHEMA_FIELDS(migration_fields)};
 
-VALUE_GETTER(get_migrations, value_rows, crew_migrations(crew_worker_of(item)),
+VALUE_GETTER(get_migrations, value_rows, worker_group_migrations(group_worker_of(item)),
 	     worker_of(item)->report->migrations_kept, sizeof(struct report_migration), NULL)
 
 FIELD_GETTER(get_schedstat)
@@ -198,9 +200,9 @@ FIELD_ELEMENT(report_pages)
 
 FIELD_GETTER(get_numa_migrated)
 {
-	const struct crew *crew = &worker_of(item)->crew->crew;
+	const struct worker_group *worker_group = &worker_of(item)->worker_group->worker_group;
 
-	value_known(value, crew->numa_migrated, crew->numa_migrated_measured);
+	value_known(value, worker_group->numa_migrated, worker_group->numa_migrated_measured);
 }
 
 VALUE_GETTER(get_sample_total, value_number,
@@ -209,7 +211,7 @@ VALUE_GETTER(get_worker_samples, value_samples, &worker_of(item)->summaries[fiel
 
 static const uint64_t *samples_of(const struct worker_row *worker, size_t stream)
 {
-	return shared_samples(&worker->crew->crew.shared, worker->number,
+	return shared_samples(&worker->worker_group->worker_group.shared, worker->number,
 			      (enum report_samples)stream);
 }
 
@@ -302,7 +304,7 @@ FIELD_GETTER(get_observed)
 		value_absent(value);
 		return;
 	}
-	observed += worker->crew->first_index + worker->number;
+	observed += worker->worker_group->first_index + worker->number;
 	value_object(value, observed, worker->outcome);
 	if (!observed->measured)
 		value_null(value);
@@ -393,13 +395,14 @@ const struct schema worker_schema = {.name = "worker",
 				     .get = get_of_worker};
 
 int load_write_worker(struct output *out, const struct outcome *outcome,
-		      const struct run_crew *crew, unsigned int number, bool samples)
+		      const struct run_crew *worker_group, unsigned int number, bool samples)
 {
-	struct worker_row worker = {.outcome = outcome,
-				    .crew = crew,
-				    .number = number,
-				    .samples = samples,
-				    .report = crew_report(&crew->crew.workers[number])};
+	struct worker_row worker = {
+		.outcome = outcome,
+		.worker_group = worker_group,
+		.number = number,
+		.samples = samples,
+		.report = worker_group_report(&worker_group->worker_group.workers[number])};
 	struct item item = {&worker, NULL};
 
 	for (size_t i = 0; worker.report && i < SAMPLES_STREAMS; i++) {

@@ -20,11 +20,14 @@ static void ask_for_all(struct spec_checks *checks)
 			abort();
 }
 
-static void show(struct run_crew *crew, const struct spec *spec)
+static void show(struct run_crew *worker_group, const struct spec *spec)
 {
 	struct topology_part node = {.cpus = {{0xff}}};
 	struct topology topology = {.usable = {{0xff}}, .nodes = {&node, 1, 1}};
-	struct run run = {.spec = spec, .topology = &topology, .crews = &crew, .crew_count = 1};
+	struct run run = {.spec = spec,
+			  .topology = &topology,
+			  .worker_groups = &worker_group,
+			  .worker_group_count = 1};
 	struct machine machine = {.cpus = 8};
 	struct outcome outcome;
 	struct output out;
@@ -43,24 +46,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *bytes = malloc(size + 1);
 	struct worker_report *report = (struct worker_report *)(void *)bytes;
-	struct crew_worker worker = {.received = bytes, .length = size, .complete = true};
+	struct group_worker worker = {.received = bytes, .length = size, .complete = true};
 	struct spec_work work = {.type = work_types[0]};
-	struct run_crew crew = {.group = {.work = &work, .team_size = 1, .count = 1},
-				.allowed = {{0xf}}};
+	struct run_crew worker_group = {.group = {.work = &work, .team_size = 1, .count = 1},
+					.allowed = {{0xf}}};
 	struct spec spec;
 
 	memcpy(bytes, data, size);
 	if (report_check(bytes, size) == 1) {
 		spec_init(&spec);
 		ask_for_all(&spec.checks);
-		crew.crew = (struct crew){.group = &crew.group, .workers = &worker, .forked = 1};
+		worker_group.worker_group = (struct worker_group){
+			.group = &worker_group.group, .workers = &worker, .forked = 1};
 		/* full reservoirs take a while: one in sixteen */
 		for (int i = 0; i < SAMPLES_STREAMS; i++)
 			if (report->tid % 16)
 				report->sample_totals[i] %= 1000;
-		if (shared_init(&crew.crew.shared, 1, 1, 0, NULL) == 0)
-			show(&crew, &spec);
-		shared_release(&crew.crew.shared);
+		if (shared_init(&worker_group.worker_group.shared, 1, 1, 0, NULL) == 0)
+			show(&worker_group, &spec);
+		shared_release(&worker_group.worker_group.shared);
 		spec_release(&spec);
 	}
 	free(bytes);

@@ -15,7 +15,7 @@ struct made {
 	struct topology topology;
 	struct topology_part nodes[3];
 	struct run run;
-	struct run_crew crews[CREWS];
+	struct run_crew worker_groups[CREWS];
 	struct run_crew *pointers[CREWS];
 	struct summary summaries[CREWS];
 	struct findings findings;
@@ -23,21 +23,24 @@ struct made {
 
 static inline void add_crew(struct made *made, unsigned int workers)
 {
-	struct run_crew *crew = &made->crews[made->run.crew_count];
+	struct run_crew *worker_group = &made->worker_groups[made->run.worker_group_count];
 	struct error error = {""};
 
-	made->pointers[made->run.crew_count++] = crew;
-	crew->group = (struct plan_group){.work = &made->work, .count = workers, .team_size = 1};
-	crew->crew = (struct crew){.group = &crew->group, .forked = workers, .start_fd = -1};
-	assert_int_equal(shared_init(&crew->crew.shared, workers, 1, 0, &error), 0);
-	crew->crew.workers = calloc(workers, sizeof(*crew->crew.workers));
-	assert_int_equal(cpus_parse("0-3", &crew->allowed, NULL), 0);
+	made->pointers[made->run.worker_group_count++] = worker_group;
+	worker_group->group =
+		(struct plan_group){.work = &made->work, .count = workers, .team_size = 1};
+	worker_group->worker_group = (struct worker_group){
+		.group = &worker_group->group, .forked = workers, .start_fd = -1};
+	assert_int_equal(shared_init(&worker_group->worker_group.shared, workers, 1, 0, &error), 0);
+	worker_group->worker_group.workers =
+		calloc(workers, sizeof(*worker_group->worker_group.workers));
+	assert_int_equal(cpus_parse("0-3", &worker_group->allowed, NULL), 0);
 	for (unsigned int i = 0; i < workers; i++) {
-		struct crew_worker *worker = &crew->crew.workers[i];
+		struct group_worker *worker = &worker_group->worker_group.workers[i];
 		struct worker_report *report = calloc(1, sizeof(*report));
 
-		shared_slot(&crew->crew.shared, i)->tid = 100 + i;
-		*worker = (struct crew_worker){.received = (char *)report, .complete = true};
+		shared_slot(&worker_group->worker_group.shared, i)->tid = 100 + i;
+		*worker = (struct group_worker){.received = (char *)report, .complete = true};
 		/* 10 s, half of it on the CPU; 1,000 iterations of 1,024 units */
 		*report = (struct worker_report){
 			.tid = 100 + i,
@@ -63,7 +66,7 @@ static inline void make(struct made *made, unsigned int workers)
 	assert_int_equal(work_type_find("spin-wait", &made->work.type, NULL), 0);
 	made->run.spec = &made->spec;
 	made->run.topology = &made->topology;
-	made->run.crews = made->pointers;
+	made->run.worker_groups = made->pointers;
 	made->topology.nodes = (struct topology_parts){made->nodes, 3, 3};
 	/* CPUs 0 to 3 and 4 to 7, and one of memory alone */
 	for (unsigned int i = 0; i < 8; i++)
@@ -75,11 +78,11 @@ static inline void make(struct made *made, unsigned int workers)
 
 static inline void unmake(struct made *made)
 {
-	for (size_t i = 0; i < made->run.crew_count; i++) {
-		for (unsigned int k = 0; k < made->crews[i].crew.forked; k++)
-			free(made->crews[i].crew.workers[k].received);
-		free(made->crews[i].crew.workers);
-		shared_release(&made->crews[i].crew.shared);
+	for (size_t i = 0; i < made->run.worker_group_count; i++) {
+		for (unsigned int k = 0; k < made->worker_groups[i].worker_group.forked; k++)
+			free(made->worker_groups[i].worker_group.workers[k].received);
+		free(made->worker_groups[i].worker_group.workers);
+		shared_release(&made->worker_groups[i].worker_group.shared);
 	}
 	findings_release(&made->findings);
 	spec_release(&made->spec);
@@ -87,21 +90,24 @@ static inline void unmake(struct made *made)
 
 static inline struct worker_report *report_of(struct made *made, unsigned int worker)
 {
-	return (struct worker_report *)(void *)made->crews[0].crew.workers[worker].received;
+	return (struct worker_report *)(void *)made->worker_groups[0]
+		.worker_group.workers[worker]
+		.received;
 }
 
 static inline void lose(struct made *made, unsigned int worker, enum exit_kind exit, int code)
 {
-	made->crews[0].crew.workers[worker].complete = false;
-	made->crews[0].crew.workers[worker].exit = exit;
-	made->crews[0].crew.workers[worker].exit_code = code;
+	made->worker_groups[0].worker_group.workers[worker].complete = false;
+	made->worker_groups[0].worker_group.workers[worker].exit = exit;
+	made->worker_groups[0].worker_group.workers[worker].exit_code = code;
 }
 
 /* Samples of a worker, each its number and `step` more. */
 static inline void put_samples(struct made *made, unsigned int worker, enum report_samples stream,
 			       uint64_t count, uint64_t first, uint64_t step)
 {
-	uint64_t *samples = shared_samples(&made->crews[0].crew.shared, worker, stream);
+	uint64_t *samples =
+		shared_samples(&made->worker_groups[0].worker_group.shared, worker, stream);
 
 	report_of(made, worker)->sample_totals[stream] = count;
 	for (uint64_t i = 0; i < reservoir_kept(count); i++)
@@ -111,7 +117,7 @@ static inline void put_samples(struct made *made, unsigned int worker, enum repo
 static inline enum verdict judge(struct made *made)
 {
 	findings_release(&made->findings);
-	for (size_t i = 0; i < made->run.crew_count; i++)
+	for (size_t i = 0; i < made->run.worker_group_count; i++)
 		assert_int_equal(summary_make(made->pointers[i], &made->summaries[i]), 0);
 	assert_int_equal(checks_judge(&made->run, made->summaries, &made->findings), 0);
 	return made->findings.verdict;

@@ -26,7 +26,8 @@ static void assert_finding(const struct made *made, const char *key, unsigned in
 	assert_string_equal(finding->text, text);
 	assert_string_equal(verdict_names[finding->verdict], verdict_names[verdict]);
 	assert_int_equal(finding->tid, tid);
-	assert_ptr_equal(finding->crew, strcmp(key, "run") ? &made->crews[0] : NULL);
+	assert_ptr_equal(finding->worker_group,
+			 strcmp(key, "run") ? &made->worker_groups[0] : NULL);
 }
 
 /* That there is this one and no other. */
@@ -52,9 +53,9 @@ CASE(without_checks_reports_are_enough)
 	unmake(&made);
 	/* nothing was run at all */
 	make(&made, 1);
-	made.run.crew_count = 0;
+	made.run.worker_group_count = 0;
 	assert_int_equal(judge(&made), VERDICT_SKIP);
-	made.run.crew_count = 1;
+	made.run.worker_group_count = 1;
 	unmake(&made);
 }
 
@@ -374,9 +375,9 @@ CASE(the_worst_verdict_wins)
 	made.spec.checks.max_gap_ns = NS_PER_S; /* pass */
 	made.run.end = RUN_INTERRUPTED;		/* inconclusive */
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
-	assert_ptr_equal(found(&made, "max-spread", 0)->crew, &made.crews[0]);
+	assert_ptr_equal(found(&made, "max-spread", 0)->worker_group, &made.worker_groups[0]);
 	assert_int_equal(found(&made, "max-spread", 0)->verdict, VERDICT_SKIP);
-	assert_ptr_equal(found(&made, "max-spread", 1)->crew, &made.crews[1]);
+	assert_ptr_equal(found(&made, "max-spread", 1)->worker_group, &made.worker_groups[1]);
 	assert_int_equal(found(&made, "max-spread", 1)->verdict, VERDICT_PASS);
 	/* the first fails, what comes after passes */
 	report_of(&made, 0)->max_gap_ns = 2 * NS_PER_S;

@@ -27,8 +27,8 @@ CASE(reports_are_summed_up)
 	report_of(&made, 0)->numa_measured = 1;
 	report_of(&made, 0)->numa_pages[63] = 5;
 	report_of(&made, 1)->numa_pages[63] = 1000;
-	made.crews[0].crew.numa_migrated = 12;
-	made.crews[0].crew.numa_migrated_measured = true;
+	made.worker_groups[0].worker_group.numa_migrated = 12;
+	made.worker_groups[0].worker_group.numa_migrated_measured = true;
 	judge(&made);
 	assert_int_equal(summary->workers, 4);
 	assert_int_equal(summary->completed, 3);

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "load/crew.h"
+#include "load/worker_group.h"
 #include "load/scratch.h"
 
 #define NOBODY	    65534
@@ -162,16 +162,17 @@ static bool in_set(unsigned int set, unsigned int position)
 }
 
 /* A while, and until all have moved that should. */
-static void await_moves(const struct run *run, const struct crew *crew, uint64_t run_ns)
+static void await_moves(const struct run *run, const struct worker_group *worker_group,
+			uint64_t run_ns)
 {
 	bool fails = geteuid() && run->unprivileged == SAYS_ERROR, all = false;
 	uint64_t began_ns = clock_monotonic_ns();
 
 	while (clock_monotonic_ns() - began_ns < (all ? run_ns : PATIENCE_NS)) {
 		all = true;
-		for (unsigned int i = 0; !fails && i < crew->group->count; i++)
-			all &= !in_set(run->move, i % crew->group->team_size) ||
-			       __atomic_load_n(&shared_slot(&crew->shared, i)->iterations,
+		for (unsigned int i = 0; !fails && i < worker_group->group->count; i++)
+			all &= !in_set(run->move, i % worker_group->group->team_size) ||
+			       __atomic_load_n(&shared_slot(&worker_group->shared, i)->iterations,
 					       __ATOMIC_RELAXED) >= MOVES_MIN;
 		usleep(LOOK_US);
 	}
@@ -199,11 +200,12 @@ static int check_said(const struct run *run, unsigned int i, const struct worker
 	return problems;
 }
 
-static int check_worker(const struct run *run, const struct crew *crew, unsigned int i)
+static int check_worker(const struct run *run, const struct worker_group *worker_group,
+			unsigned int i)
 {
 	static const char *const streams[] = {"resume", "wake-to-run", "cost"};
-	const struct worker_report *report = crew_report(&crew->workers[i]);
-	unsigned int position = i % crew->group->team_size;
+	const struct worker_report *report = worker_group_report(&worker_group->workers[i]);
+	unsigned int position = i % worker_group->group->team_size;
 	int problems = 0;
 	bool works;
 
@@ -228,12 +230,13 @@ static int check_worker(const struct run *run, const struct crew *crew, unsigned
 }
 
 /* Of a type that says something without privileges, one of a team does. */
-static int check_notes(const struct run *run, const struct crew *crew)
+static int check_notes(const struct run *run, const struct worker_group *worker_group)
 {
 	if (!geteuid() || run->unprivileged != SAYS_NOTE)
 		return 0;
-	for (unsigned int i = 0; i < crew->group->count; i++)
-		if (crew_report(&crew->workers[i]) && *crew_report(&crew->workers[i])->note)
+	for (unsigned int i = 0; i < worker_group->group->count; i++)
+		if (worker_group_report(&worker_group->workers[i]) &&
+		    *worker_group_report(&worker_group->workers[i])->note)
 			return 0;
 	return wrong(run, 0, "no note", "");
 }
@@ -249,10 +252,10 @@ static int check_gone(const struct run *run)
 static int try_run(const struct run *run, bool threads, uint64_t run_ns)
 {
 	struct scratch scratch = {.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	struct crew_options options = {.seed = 42, .scratch = &scratch};
+	struct worker_group_options options = {.seed = 42, .scratch = &scratch};
 	struct spec_work work = {.threads = threads};
 	struct plan_group group = {.work = &work};
-	struct crew crew = {.start_fd = -1}, *crews[] = {&crew};
+	struct worker_group worker_group = {.start_fd = -1}, *worker_groups[] = {&worker_group};
 	struct error error = {""};
 	int problems = 0;
 
@@ -265,15 +268,16 @@ static int try_run(const struct run *run, bool threads, uint64_t run_ns)
 		cpus_add(&group.cpus[i], 0);
 	if (work.type->check && work.type->check(work.params, &error) < 0)
 		problems += wrong(run, 0, "is refused", error.text);
-	if (crew_fork(&crew, &group, &options, &error) < 0 || crew_start(&crew, &error) < 0) {
+	if (worker_group_fork(&worker_group, &group, &options, &error) < 0 ||
+	    worker_group_start(&worker_group, &error) < 0) {
 		problems += wrong(run, 0, "does not start", error.text);
 	} else {
-		await_moves(run, &crew, run_ns);
-		crews_stop(crews, 1);
+		await_moves(run, &worker_group, run_ns);
+		worker_groups_stop(worker_groups, 1);
 		for (unsigned int i = 0; i < group.count; i++)
-			problems += check_worker(run, &crew, i);
-		problems += check_notes(run, &crew);
-		crew_release(&crew);
+			problems += check_worker(run, &worker_group, i);
+		problems += check_notes(run, &worker_group);
+		worker_group_release(&worker_group);
 		problems += check_gone(run);
 	}
 	params_release(work.type->params, work.params);

@@ -3,18 +3,18 @@
  * The parent's side of the workers of one group: forks them, lets them begin, stops them, gathers
  * their reports, and leaves nothing of them behind.
  *
- *   crew_fork()   they exist, and wait: here they are put into their cgroup
- *   crew_start()  one write lets them all begin
- *   crews_stop()  of all crews at once: SIGUSR1, reports, reaping; bounded in time
+ *   worker_group_fork()   they exist, and wait: here they are put into their cgroup
+ *   worker_group_start()  one write lets them all begin
+ *   worker_groups_stop()  of all groups at once: SIGUSR1, reports, reaping; bounded in time
  */
-#ifndef DWELL_LOAD_CREW_H
-#define DWELL_LOAD_CREW_H
+#ifndef DWELL_LOAD_WORKER_GROUP_H
+#define DWELL_LOAD_WORKER_GROUP_H
 
 #include "load/shared_memory.h"
 #include "load/plan.h"
 #include "load/scratch.h"
 
-#define CREW_COLLECT_NS 5000000000ULL /* for all reports together */
+#define WORKER_GROUP_COLLECT_NS 5000000000ULL /* for all reports together */
 
 enum exit_kind {
 	EXIT_REPORTED, /* it reported: no exit_info */
@@ -24,7 +24,7 @@ enum exit_kind {
 	EXIT_WAIT_FAILED,
 };
 
-struct crew_worker {
+struct group_worker {
 	pid_t pid; /* of its process; threads have one together; 0: reaped */
 	int report_fd;
 	bool ended;    /* its process, as of the last look while collecting */
@@ -38,10 +38,10 @@ struct crew_worker {
 	bool suspect, reported_stuck;
 };
 
-struct crew {
+struct worker_group {
 	const struct plan_group *group;
 	struct shared_memory shared;
-	struct crew_worker *workers; /* group->count */
+	struct group_worker *workers; /* group->count */
 	unsigned int forked;
 	int start_fd;
 	uint64_t started_ns, stopped_ns; /* CLOCK_MONOTONIC; 0: not yet */
@@ -51,7 +51,7 @@ struct crew {
 	bool over;
 };
 
-struct crew_options {
+struct worker_group_options {
 	uint64_t seed;
 	unsigned int first_index;      /* of its first worker, among all */
 	pid_t scheduler_pid;	       /* 0: no process gets SIGUSR2 for stuck workers */
@@ -59,37 +59,38 @@ struct crew_options {
 };
 
 /*
- * Forks all workers, or none: on failure those that were are killed and reaped. Nothing of the crew
- * but `group` needs to be set; it must outlive the crew.
+ * Forks all workers, or none: on failure those that were are killed and reaped. Only
+ * `group` needs to be set, which must outlive the other.
  */
-int crew_fork(struct crew *crew, const struct plan_group *group, const struct crew_options *options,
-	      struct error *error) must_check;
+int worker_group_fork(struct worker_group *worker_group, const struct plan_group *group,
+		      const struct worker_group_options *options, struct error *error) must_check;
 
-int crew_start(struct crew *crew, struct error *error) must_check;
+int worker_group_start(struct worker_group *worker_group, struct error *error) must_check;
 
 /*
  * Stops them, waits for their reports until 5 s have gone by for all of them, kills what is left
  * with its process group, and reaps. Workers without a report know in `exit` what became of them.
  */
-void crews_stop(struct crew **crews, size_t count);
+void worker_groups_stop(struct worker_group **worker_groups, size_t count);
 
-/* Kills, reaps and frees. Takes zeroed and half-made crews. */
-void crew_release(struct crew *crew);
+/* Kills, reaps and frees. Takes zeroed and half-made ones. */
+void worker_group_release(struct worker_group *worker_group);
 
 /* NULL: it left none that can be read. */
-static inline const struct worker_report *crew_report(const struct crew_worker *worker)
+static inline const struct worker_report *worker_group_report(const struct group_worker *worker)
 {
 	return worker->complete ? (const struct worker_report *)(const void *)worker->received
 				: NULL;
 }
 
-static inline const struct report_migration *crew_migrations(const struct crew_worker *worker)
+static inline const struct report_migration *
+worker_group_migrations(const struct group_worker *worker)
 {
 	return (const struct report_migration *)(const void *)(worker->received +
 							       sizeof(struct worker_report));
 }
 
-/* Whether a process of a fork crew has ended already, by itself. */
-bool crew_worker_ended(const struct crew_worker *worker);
+/* Whether a process of a group of processes has ended already, by itself. */
+bool group_worker_ended(const struct group_worker *worker);
 
 #endif

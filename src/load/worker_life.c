@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* close_range, sched_getcpu */
-#include "load/life.h"
+#include "load/worker_life.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int by_number(const void *a, const void *b)
  * Closes what is not of the workers of this process: the ends of other workers' pipes, by which
  * these would never see their partner's end.
  */
-static int keep_own(const struct life *lives, unsigned int count)
+static int keep_own(const struct worker_life *worker_lives, unsigned int count)
 {
 	cleanup_free int *own = malloc((4 * (size_t)count + 2) * sizeof(*own));
 	size_t kept = 0;
@@ -56,13 +56,13 @@ static int keep_own(const struct life *lives, unsigned int count)
 
 	if (!own)
 		return -ENOMEM;
-	own[kept++] = lives[0].start_fd;
-	own[kept++] = lives[0].worker.scratch->directory;
+	own[kept++] = worker_lives[0].start_fd;
+	own[kept++] = worker_lives[0].worker.scratch->directory;
 	for (unsigned int i = 0; i < count; i++) {
-		own[kept++] = lives[i].report_fd;
-		own[kept++] = lives[i].worker.read_fd;
-		own[kept++] = lives[i].worker.write_fd;
-		own[kept++] = lives[i].worker.event_fd;
+		own[kept++] = worker_lives[i].report_fd;
+		own[kept++] = worker_lives[i].worker.read_fd;
+		own[kept++] = worker_lives[i].worker.write_fd;
+		own[kept++] = worker_lives[i].worker.event_fd;
 	}
 	qsort(own, kept, sizeof(*own), by_number);
 	for (size_t i = 0; i < kept; i++) {
@@ -73,7 +73,7 @@ static int keep_own(const struct life *lives, unsigned int count)
 	return syscall(SYS_close_range, before + 1, ~0U, 0) < 0 ? -errno : 0;
 }
 
-int life_enter(struct life *lives, unsigned int count, pid_t parent)
+int worker_enter(struct worker_life *worker_lives, unsigned int count, pid_t parent)
 {
 	int result;
 
@@ -82,13 +82,13 @@ int life_enter(struct life *lives, unsigned int count, pid_t parent)
 		return -ESRCH; /* it died before it could be seen to */
 	setpgid(0, 0);
 	result = hear_stop();
-	return result < 0 ? result : keep_own(lives, count);
+	return result < 0 ? result : keep_own(worker_lives, count);
 }
 
 static int await_start(int fd)
 {
 	struct pollfd start = {.fd = fd, .events = POLLIN};
-	uint64_t deadline_ns = clock_monotonic_ns() + LIFE_START_S * 1000000000ULL;
+	uint64_t deadline_ns = clock_monotonic_ns() + WORKER_START_S * 1000000000ULL;
 
 	for (;;) {
 		uint64_t now_ns = clock_monotonic_ns();
@@ -119,13 +119,13 @@ static int await_start(int fd)
 	}
 }
 
-static void set_up(struct life *life)
+static void set_up(struct worker_life *worker_life)
 {
-	const struct spec_work *work = life->group->work;
-	struct worker_report *report = &life->worker.report;
+	const struct spec_work *work = worker_life->group->work;
+	struct worker_report *report = &worker_life->worker.report;
 
-	if (life->pin)
-		setup_affinity(life->pin, report->affinity_error);
+	if (worker_life->pin)
+		setup_affinity(worker_life->pin, report->affinity_error);
 	setup_policy(&work->policy, report->policy_error);
 	setup_memory(&work->memory, report->memory_policy_error);
 	if (work->nice_given)
@@ -167,7 +167,7 @@ static void loop(struct worker *worker)
 		/* few iterations are a checkpoint of some types, and these may take long under
 		 * load; the coarse clock, of a tick or so, costs next to nothing */
 		if (worker->work_units % CHECKPOINT_UNITS == 0 ||
-		    clock_ns(CLOCK_MONOTONIC_COARSE) > worker->last_look_ns + LIFE_LOOK_NS)
+		    clock_ns(CLOCK_MONOTONIC_COARSE) > worker->last_look_ns + WORKER_LOOK_NS)
 			worker_look(worker, clock_monotonic_ns());
 	}
 	failed_ns = clock_monotonic_ns();
@@ -197,9 +197,9 @@ static void begin_telemetry(struct worker *worker)
 	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
 }
 
-static void work(struct life *life)
+static void work(struct worker_life *worker_life)
 {
-	struct worker *worker = &life->worker;
+	struct worker *worker = &worker_life->worker;
 	struct worker_report *report = &worker->report;
 	struct schedstat before, after;
 	cleanup_close int schedstat = schedstat_open();
@@ -250,9 +250,9 @@ static int write_all(int fd, const void *bytes, size_t length)
 	return 0;
 }
 
-static int tell(struct life *life)
+static int tell(struct worker_life *worker_life)
 {
-	struct worker *worker = &life->worker;
+	struct worker *worker = &worker_life->worker;
 	struct worker_report *report = &worker->report;
 	size_t migrations = report->migrations_kept * sizeof(*worker->migrations);
 	int result;
@@ -263,16 +263,17 @@ static int tell(struct life *life)
 	report->iterations = worker->iterations;
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
 		report->sample_totals[i] = worker->samples[i].total;
-	result = write_all(life->report_fd, report, sizeof(*report));
-	return result < 0 ? result : write_all(life->report_fd, worker->migrations, migrations);
+	result = write_all(worker_life->report_fd, report, sizeof(*report));
+	return result < 0 ? result
+			  : write_all(worker_life->report_fd, worker->migrations, migrations);
 }
 
-int life_run(struct life *life)
+int worker_live(struct worker_life *worker_life)
 {
-	struct worker *worker = &life->worker;
+	struct worker *worker = &worker_life->worker;
 	cleanup_free struct report_migration *migrations =
 		calloc(REPORT_MIGRATIONS, sizeof(*migrations));
-	int result = migrations ? await_start(life->start_fd) : -ENOMEM;
+	int result = migrations ? await_start(worker_life->start_fd) : -ENOMEM;
 
 	if (result < 0)
 		return result;
@@ -282,16 +283,16 @@ int life_run(struct life *life)
 	worker->report.program_status = -1;
 	worker->random = random_seed(worker->seed, worker->index);
 	__atomic_store_n(&worker->slot->tid, worker->report.tid, __ATOMIC_RELAXED);
-	set_up(life);
+	set_up(worker_life);
 	/* begin() may look at the clock, and is not to find that it has been stuck since boot */
 	begin_telemetry(worker);
 	if (worker->type->begin && worker->type->begin(worker) < 0)
 		worker_fail(worker, "it could not begin");
-	work(life);
+	work(worker_life);
 	read_numa_pages(&worker->report); /* before its memory is given back */
 	if (worker->type->end)
 		worker->type->end(worker);
-	result = tell(life);
-	close(life->report_fd);
+	result = tell(worker_life);
+	close(worker_life->report_fd);
 	return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The end of crews: stopped, reports gathered, processes reaped. */
+/* The end of groups of workers: stopped, reports gathered, processes reaped. */
 #define _GNU_SOURCE
-#include "load/crew.h"
+#include "load/worker_group.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 
 #include "load/machine.h"
 
-bool crew_worker_ended(const struct crew_worker *worker)
+bool group_worker_ended(const struct group_worker *worker)
 {
 	siginfo_t info = {.si_pid = 0};
 
@@ -36,15 +36,15 @@ static void kill_group(pid_t pid, int signal)
  * Each thread by itself: of a process, the kernel would interrupt one of them only, and that is the
  * one that waits for the others.
  */
-static void tell_to_stop(struct crew *crew)
+static void tell_to_stop(struct worker_group *worker_group)
 {
-	for (unsigned int i = 0; i < crew->forked; i++) {
-		const struct worker_slot *slot = shared_slot(&crew->shared, i);
-		pid_t pid = crew->workers[i].pid, tid = 0;
+	for (unsigned int i = 0; i < worker_group->forked; i++) {
+		const struct worker_slot *slot = shared_slot(&worker_group->shared, i);
+		pid_t pid = worker_group->workers[i].pid, tid = 0;
 
-		if (pid <= 0 || crew->workers[i].report_fd < 0)
+		if (pid <= 0 || worker_group->workers[i].report_fd < 0)
 			continue;
-		if (crew->group->work->threads)
+		if (worker_group->group->work->threads)
 			tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
 		if (tid > 0)
 			syscall(SYS_tgkill, pid, tid, SIGUSR1);
@@ -54,7 +54,7 @@ static void tell_to_stop(struct crew *crew)
 }
 
 /* Reads what is there. False: nothing more will come, be it whole or not. */
-static bool receive(struct crew_worker *worker)
+static bool receive(struct group_worker *worker)
 {
 	ssize_t got;
 
@@ -81,17 +81,17 @@ static bool receive(struct crew_worker *worker)
 
 struct waiting {
 	struct pollfd *fds;
-	struct crew_worker **workers;
+	struct group_worker **workers;
 	nfds_t count;
 };
 
 /* Where reports are still to come from. */
-static void list_open(struct crew **crews, size_t count, struct waiting *waiting)
+static void list_open(struct worker_group **worker_groups, size_t count, struct waiting *waiting)
 {
 	waiting->count = 0;
 	for (size_t c = 0; c < count; c++)
-		for (unsigned int i = 0; i < crews[c]->forked; i++) {
-			struct crew_worker *worker = &crews[c]->workers[i];
+		for (unsigned int i = 0; i < worker_groups[c]->forked; i++) {
+			struct group_worker *worker = &worker_groups[c]->workers[i];
 
 			if (worker->report_fd < 0)
 				continue;
@@ -104,7 +104,7 @@ static void list_open(struct crew **crews, size_t count, struct waiting *waiting
 static void receive_ready(const struct waiting *waiting)
 {
 	for (nfds_t i = 0; i < waiting->count; i++) {
-		struct crew_worker *worker = waiting->workers[i];
+		struct group_worker *worker = waiting->workers[i];
 
 		/* of one that has ended, what is not there will not come: others may hold the pipe
 		 */
@@ -116,22 +116,23 @@ static void receive_ready(const struct waiting *waiting)
 }
 
 /* Until all have reported or ended, or the time is over. The signal is repeated: see worker.h. */
-static void collect(struct crew **crews, size_t count, struct waiting *waiting)
+static void collect(struct worker_group **worker_groups, size_t count, struct waiting *waiting)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + CREW_COLLECT_NS;
+	uint64_t deadline_ns = clock_monotonic_ns() + WORKER_GROUP_COLLECT_NS;
 	uint64_t again_ns = 0;
 
 	for (;;) {
 		uint64_t now_ns = clock_monotonic_ns();
 
-		list_open(crews, count, waiting);
+		list_open(worker_groups, count, waiting);
 		if (!waiting->count || now_ns >= deadline_ns)
 			return;
 		if (now_ns >= again_ns) {
 			for (size_t c = 0; c < count; c++)
-				tell_to_stop(crews[c]);
+				tell_to_stop(worker_groups[c]);
 			for (nfds_t i = 0; i < waiting->count; i++)
-				waiting->workers[i]->ended = crew_worker_ended(waiting->workers[i]);
+				waiting->workers[i]->ended =
+					group_worker_ended(waiting->workers[i]);
 			again_ns = now_ns + WORKER_WAIT_NS;
 		}
 		for (nfds_t i = 0; i < waiting->count; i++)
@@ -143,9 +144,9 @@ static void collect(struct crew **crews, size_t count, struct waiting *waiting)
 }
 
 /* Its process is gone, or will be now. */
-static void reap(struct crew *crew, unsigned int i)
+static void reap(struct worker_group *worker_group, unsigned int i)
 {
-	struct crew_worker *worker = &crew->workers[i];
+	struct group_worker *worker = &worker_group->workers[i];
 	pid_t pid = worker->pid, got;
 	bool alive = false;
 	int status = 0, error = 0;
@@ -165,8 +166,8 @@ static void reap(struct crew *crew, unsigned int i)
 		error = errno;
 	/* what it left behind in its process group */
 	kill(-pid, SIGKILL);
-	for (; i < crew->forked && crew->workers[i].pid == pid; i++) {
-		worker = &crew->workers[i];
+	for (; i < worker_group->forked && worker_group->workers[i].pid == pid; i++) {
+		worker = &worker_group->workers[i];
 		worker->pid = 0;
 		worker->exit = worker->complete	     ? EXIT_REPORTED
 			       : error		     ? EXIT_WAIT_FAILED
@@ -179,57 +180,57 @@ static void reap(struct crew *crew, unsigned int i)
 	}
 }
 
-static void end_crew(struct crew *crew)
+static void end_crew(struct worker_group *worker_group)
 {
 	uint64_t migrated;
 
-	for (unsigned int i = 0; i < crew->forked; i++) {
-		reap(crew, i);
-		if (crew->workers[i].report_fd >= 0)
-			close(crew->workers[i].report_fd);
-		crew->workers[i].report_fd = -1;
+	for (unsigned int i = 0; i < worker_group->forked; i++) {
+		reap(worker_group, i);
+		if (worker_group->workers[i].report_fd >= 0)
+			close(worker_group->workers[i].report_fd);
+		worker_group->workers[i].report_fd = -1;
 	}
-	crew->numa_migrated_measured &= machine_numa_migrated(&migrated);
-	if (crew->numa_migrated_measured)
-		crew->numa_migrated = migrated - crew->numa_migrated;
-	crew->over = true;
+	worker_group->numa_migrated_measured &= machine_numa_migrated(&migrated);
+	if (worker_group->numa_migrated_measured)
+		worker_group->numa_migrated = migrated - worker_group->numa_migrated;
+	worker_group->over = true;
 }
 
-void crews_stop(struct crew **crews, size_t count)
+void worker_groups_stop(struct worker_group **worker_groups, size_t count)
 {
 	struct waiting waiting = {.fds = NULL};
 	size_t workers = 0;
 
 	for (size_t c = 0; c < count; c++) {
-		workers += crews[c]->forked;
-		crews[c]->stopped_ns = clock_monotonic_ns();
+		workers += worker_groups[c]->forked;
+		worker_groups[c]->stopped_ns = clock_monotonic_ns();
 		/* who still waits for the start is to give up, not to be waited for */
-		if (crews[c]->start_fd >= 0)
-			close(crews[c]->start_fd);
-		crews[c]->start_fd = -1;
+		if (worker_groups[c]->start_fd >= 0)
+			close(worker_groups[c]->start_fd);
+		worker_groups[c]->start_fd = -1;
 	}
 	waiting.fds = calloc(workers ? workers : 1, sizeof(*waiting.fds));
 	waiting.workers = calloc(workers ? workers : 1, sizeof(*waiting.workers));
 	if (waiting.fds && waiting.workers)
-		collect(crews, count, &waiting);
+		collect(worker_groups, count, &waiting);
 	free(waiting.fds);
 	free(waiting.workers);
 	for (size_t c = 0; c < count; c++)
-		end_crew(crews[c]);
+		end_crew(worker_groups[c]);
 }
 
-void crew_release(struct crew *crew)
+void worker_group_release(struct worker_group *worker_group)
 {
-	for (unsigned int i = 0; i < crew->forked; i++) {
-		reap(crew, i);
-		free(crew->workers[i].received);
+	for (unsigned int i = 0; i < worker_group->forked; i++) {
+		reap(worker_group, i);
+		free(worker_group->workers[i].received);
 	}
-	for (unsigned int i = 0; crew->workers && i < crew->group->count; i++)
-		if (crew->workers[i].report_fd >= 0)
-			close(crew->workers[i].report_fd);
-	free(crew->workers);
-	shared_release(&crew->shared);
-	if (crew->start_fd > 0)
-		close(crew->start_fd);
-	*crew = (struct crew){.start_fd = -1};
+	for (unsigned int i = 0; worker_group->workers && i < worker_group->group->count; i++)
+		if (worker_group->workers[i].report_fd >= 0)
+			close(worker_group->workers[i].report_fd);
+	free(worker_group->workers);
+	shared_release(&worker_group->shared);
+	if (worker_group->start_fd > 0)
+		close(worker_group->start_fd);
+	*worker_group = (struct worker_group){.start_fd = -1};
 }
