@@ -17,10 +17,10 @@
 struct blocked {
 	struct blocked_options options;
 	struct stalls *stalls;
-	const struct about *about; /* NULL: no interval yet */
-	struct blocked_tui tui;	   /* open if that is the format */
-	bool quit;		   /* by a key */
-	struct child child;	   /* the command, until it is watched */
+	const struct session_info *session; /* NULL: no interval yet */
+	struct blocked_tui tui;		    /* open if that is the format */
+	bool quit;			    /* by a key */
+	struct child child;		    /* the command, until it is watched */
 	struct blocked_output output;
 };
 
@@ -42,7 +42,7 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 {
 	struct blocked *blocked = data;
 
-	blocked->about = interval->about;
+	blocked->session = interval->session;
 	stalls_add_interval(blocked->stalls, interval);
 	return blocked->options.output.screen
 		       ? blocked_tui_interval(&blocked->tui, interval, error)
@@ -80,7 +80,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	    !targets_alive(&blocked->options.watch.targets))
 		print_text(stdout, "dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
-		result = blocked_output_end(&blocked->output, blocked->stalls, blocked->about,
+		result = blocked_output_end(&blocked->output, blocked->stalls, blocked->session,
 					    error);
 	watch_release(&watch);
 	recorder_close(recorder);
@@ -142,7 +142,7 @@ static int run_recording(struct blocked *blocked, struct error *error)
 	if (result >= 0 || damaged) {
 		struct error why = *error;
 
-		result = blocked_output_end(&blocked->output, blocked->stalls, blocked->about,
+		result = blocked_output_end(&blocked->output, blocked->stalls, blocked->session,
 					    error);
 		if (result >= 0 && blocked->options.output.screen)
 			result = blocked_tui_show(&blocked->tui, damaged ? why.text : NULL, error);

@@ -118,11 +118,11 @@ static const struct result_kind kind = {
 	.schema = &blocked_schema, .page = write_page, .emit = emit_summary};
 
 int blocked_output_end(struct blocked_output *output, struct stalls *stalls,
-		       const struct about *about, struct error *error)
+		       const struct session_info *session, struct error *error)
 {
 	const struct format *format = output->options->output.format;
 	struct blocked_summary summary = {
-		.stalls = stalls, .about = about, .top = output->options->top};
+		.stalls = stalls, .session = session, .top = output->options->top};
 	int result = 0;
 
 	if (output->export_file.fd >= 0)

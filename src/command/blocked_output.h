@@ -33,7 +33,7 @@ int blocked_output_interval(struct blocked_output *output, struct stalls *stalls
 
 /* While what the session says of itself is still there; `about` is NULL without any interval. */
 int blocked_output_end(struct blocked_output *output, struct stalls *stalls,
-		       const struct about *about, struct error *error) must_check;
+		       const struct session_info *session, struct error *error) must_check;
 
 void blocked_output_release(struct blocked_output *output);
 

@@ -149,11 +149,11 @@ static int on_key(void *data, struct key key, struct error *error)
 /* What auto did not get, where the first key takes it away. */
 static void tell_source(struct top_tui *tui)
 {
-	const struct about *about = intervals_about(tui->watch->intervals);
+	const struct session_info *session = intervals_session(tui->watch->intervals);
 
-	for (size_t i = 0; i < about->missing_count; i++)
-		if (!strcmp(about->missing[i].source, "bpf"))
-			top_screen_message(tui->screen, about->missing[i].why);
+	for (size_t i = 0; i < session->missing_count; i++)
+		if (!strcmp(session->missing[i].source, "bpf"))
+			top_screen_message(tui->screen, session->missing[i].why);
 }
 
 static int open_screen(struct top_tui *tui, const struct top_options *options, uint64_t interval_ns,
@@ -241,8 +241,8 @@ static int run_replay(struct top_tui *tui, const struct top_options *options, st
 		result = draw(tui, error);
 	}
 	interval_ns = tui->shown.end_ns - tui->shown.start_ns;
-	if (tui->shown.about && tui->shown.about->session.interval_ns)
-		interval_ns = tui->shown.about->session.interval_ns;
+	if (tui->shown.session && tui->shown.session->wire.interval_ns)
+		interval_ns = tui->shown.session->wire.interval_ns;
 	if (interval_ns < NS_PER_MS)
 		interval_ns = options->watch.interval_ns;
 	result = loop_add_timer(tui->tui.loop, 0, interval_ns, on_tick, tui, error);

@@ -21,7 +21,7 @@ struct intervals {
 	struct wire_reason *reasons;
 	size_t reason_count, reason_room;
 	bool reasons_told; /* with the last interval: the next one begins a new list */
-	struct about about;
+	struct session_info session;
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
 	size_t guess;		   /* where the next thread may be in the other set */
@@ -48,7 +48,7 @@ void intervals_free(struct intervals *intervals)
 	records_release(&intervals->ended);
 	delay_records_release(&intervals->delays_before);
 	delay_records_release(&intervals->delays_now);
-	about_release(&intervals->about);
+	session_release(&intervals->session);
 	free(intervals->reasons);
 	free(intervals->current.rows);
 	free(intervals);
@@ -222,7 +222,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 	split_on_cpu(row, ns[WIRE_ON_CPU], now, before);
 	for (int i = WIRE_RUNNABLE; i < WIRE_STATES; i++)
 		row->states_ns[state_of_wait((__u8)i)] = ns[i];
-	intervals->about.has_unknown |= ns[WIRE_UNKNOWN] != 0;
+	intervals->session.has_unknown |= ns[WIRE_UNKNOWN] != 0;
 	fill_counts(row, now, before);
 	fill_delays(row, intervals, now);
 	return 0;
@@ -356,7 +356,7 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->machine_busy_ns = record->machine_busy_ns;
 	current->self_runnable_ns = record->self_runnable_ns;
 	current->overrun_ns = record->overrun_ns;
-	current->about = &intervals->about;
+	current->session = &intervals->session;
 	if (intervals->reasons_told)
 		intervals->reason_count = 0;
 	if (intervals->reason_count)
@@ -420,9 +420,9 @@ static void note_exec(struct intervals *intervals, const struct wire_thread *thr
 		intervals->before.items[own - intervals->before.items].flags |= GOES_ON;
 }
 
-const struct about *intervals_about(const struct intervals *intervals)
+const struct session_info *intervals_session(const struct intervals *intervals)
 {
-	return &intervals->about;
+	return &intervals->session;
 }
 
 const struct wire_delays *intervals_delays(const struct intervals *intervals, uint32_t tid,
@@ -446,7 +446,7 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		   struct interval **ret_interval)
 {
 	const struct wire_thread *thread = (const struct wire_thread *)record;
-	int result = about_feed(&intervals->about, record);
+	int result = session_feed(&intervals->session, record);
 
 	if (result)
 		return result < 0 ? result : 0;

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/machine_time.h"
 #include "bpf/wire.h"
-#include "model/about.h"
+#include "model/session_info.h"
 #include "model/losses.h"
 #include "model/state.h"
 
@@ -67,13 +67,14 @@ struct interval {
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
 	size_t reason_count;
-	const struct about *about;
+	const struct session_info *session;
 };
 
 /* Whether the state's time is known, in this row. */
-static inline bool row_measures(const struct row *row, const struct about *about, enum state state)
+static inline bool row_measures(const struct row *row, const struct session_info *session,
+				enum state state)
 {
-	return about_measures(about, wire_of_state(state)) && !(row->unmeasured & 1U << state);
+	return session_measures(session, wire_of_state(state)) && !(row->unmeasured & 1U << state);
 }
 
 /*
@@ -102,10 +103,10 @@ static inline double interval_stolen_share(const struct interval *interval)
 }
 
 /* Whether it is known what the thread does at the end: of the dead and of sums nothing is. */
-static inline bool row_has_state(const struct row *row, const struct about *about)
+static inline bool row_has_state(const struct row *row, const struct session_info *session)
 {
 	return !row->exited && row->where.state < WIRE_STATES &&
-	       about_has(about, WIRE_FIGURE_STATE);
+	       session_has(session, WIRE_FIGURE_STATE);
 }
 
 struct intervals;
@@ -122,7 +123,7 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		   struct interval **ret_interval) must_check;
 
 /* Of the session the records are from. */
-const struct about *intervals_about(const struct intervals *intervals);
+const struct session_info *intervals_session(const struct intervals *intervals);
 
 /* The latest delay accounting of a thread, cumulative; NULL: none. */
 const struct wire_delays *intervals_delays(const struct intervals *intervals, uint32_t tid,

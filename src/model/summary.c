@@ -142,7 +142,7 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	whole->overrun_ns += interval->overrun_ns;
 	whole->self_cpu_ns += interval->self_cpu_ns;
 	whole->snapshot_ns += interval->snapshot_ns;
-	whole->about = interval->about;
+	whole->session = interval->session;
 	summary->intervals++;
 	summary->measured_ns += interval->end_ns - interval->start_ns;
 	for (size_t i = 0; i < interval->row_count; i++) {

@@ -36,7 +36,7 @@ int load_observer_take(const struct observer *observer, struct outcome *outcome)
 		return 0;
 	outcome->observed_lost = losses_all(&interval->losses);
 	for (int s = 0; s < STATES; s++)
-		if (about_measures(interval->about, wire_of_state((enum state)s)))
+		if (session_measures(interval->session, wire_of_state((enum state)s)))
 			outcome->observed_states |= 1U << s;
 	for (size_t i = 0; i < run->worker_group_count; i++) {
 		const struct run_crew *worker_group = run->worker_groups[i];

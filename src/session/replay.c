@@ -10,7 +10,7 @@ static int take_record(void *data, const struct wire_header *record)
 	int result = 0;
 
 	if (record->kind == WIRE_INTERVAL)
-		replay->foreign = !about_is_native(intervals_about(replay->intervals));
+		replay->foreign = !session_is_native(intervals_session(replay->intervals));
 	if (replay->audience.record)
 		result =
 			replay->audience.record(replay->audience.data, record, &replay->sink_error);
@@ -52,7 +52,7 @@ int replay_step(struct replay *replay, struct error *error)
 const char *replay_remark(const struct replay *replay)
 {
 	static char text[160];
-	const struct wire_session *session = &intervals_about(replay->intervals)->session;
+	const struct wire_session *session = &intervals_session(replay->intervals)->wire;
 
 	if (!replay->foreign)
 		return NULL;

@@ -238,14 +238,14 @@ int watch_run(struct watch *watch, struct error *error)
 
 void watch_report_source(const struct watch *watch, const char *program)
 {
-	const struct about *about = intervals_about(watch->intervals);
+	const struct session_info *session = intervals_session(watch->intervals);
 
-	if (watch->options->source != SOURCE_AUTO || about->session.source == WIRE_SOURCE_BPF)
+	if (watch->options->source != SOURCE_AUTO || session->wire.source == WIRE_SOURCE_BPF)
 		return;
-	for (size_t i = 0; i < about->missing_count; i++)
-		if (!strcmp(about->missing[i].source, "bpf"))
+	for (size_t i = 0; i < session->missing_count; i++)
+		if (!strcmp(session->missing[i].source, "bpf"))
 			print_text(stderr, "dwell %s: sampling /proc instead: %s\n", program,
-				   about->missing[i].why);
+				   session->missing[i].why);
 }
 
 void watch_release(struct watch *watch)

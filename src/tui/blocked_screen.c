@@ -61,7 +61,7 @@ int blocked_screen_interval(struct blocked_screen *screen, const struct interval
 	size_t count;
 	const struct stall_worker *workers = stalls_workers(screen->options.stalls, &count);
 
-	screen->about = interval->about;
+	screen->session = interval->session;
 	return timeline_add_interval(screen->timeline, interval, workers, count);
 }
 
@@ -335,8 +335,8 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 /* What is not measured, and what that hides: a line, if there is something. */
 static int draw_missing(const struct blocked_screen *screen, struct canvas *canvas, int row)
 {
-	for (size_t i = 0; screen->about && i < screen->about->missing_count; i++) {
-		const struct wire_missing *missing = &screen->about->missing[i];
+	for (size_t i = 0; screen->session && i < screen->session->missing_count; i++) {
+		const struct wire_missing *missing = &screen->session->missing[i];
 
 		if (!blocked_is_about_stalls(missing))
 			continue;
@@ -366,7 +366,7 @@ void blocked_screen_draw(struct blocked_screen *screen, struct canvas *canvas)
 	screen->hotspot_lines = screen->worker_lines = 0;
 	if (screen->help) {
 		blocked_draw_help(screen, canvas);
-	} else if (!screen->runtime.pid || !screen->about) {
+	} else if (!screen->runtime.pid || !screen->session) {
 		canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM,
 			    "looking at the workers…");
 	} else {

@@ -3,7 +3,7 @@
 #ifndef DWELL_TUI_BLOCKED_STATE_H
 #define DWELL_TUI_BLOCKED_STATE_H
 
-#include "model/about.h"
+#include "model/session_info.h"
 #include "tui/blocked_screen.h"
 
 /* What the cursor is in. */
@@ -15,7 +15,7 @@ enum blocked_focus {
 struct blocked_screen {
 	struct blocked_screen_options options;
 	struct timeline *timeline;
-	const struct about *about; /* NULL: nothing has been measured yet */
+	const struct session_info *session; /* NULL: nothing has been measured yet */
 	/* as shown; copies, because a frozen screen stays while the figures go on */
 	struct hotspot *hotspots; /* all of them, and those that pass the filter */
 	size_t hotspot_count, hotspot_room;

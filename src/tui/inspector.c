@@ -40,7 +40,7 @@ static const char *policy_name(unsigned int policy)
 static void draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
 		     const struct row *what)
 {
-	const char *path = about_cgroup(screen->interval.about, what->cgroup_id);
+	const char *path = session_cgroup(screen->interval.session, what->cgroup_id);
 	int at = 0;
 
 	for (int i = 0; i < canvas->columns; i++)
@@ -56,7 +56,7 @@ static void draw_who(const struct top_screen *screen, struct canvas *canvas, int
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE, " %u threads ",
 				    what->threads);
 	at++;
-	if (screen->by == BY_THREAD && about_has(screen->interval.about, WIRE_FIGURE_CPU))
+	if (screen->by == BY_THREAD && session_has(screen->interval.session, WIRE_FIGURE_CPU))
 		at += 1 + canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 					" %s of process %u, %s nice %d, CPU %u ",
 					what->tid == what->pid ? "first" : "thread", what->pid,
@@ -99,16 +99,16 @@ static void draw_latency(struct canvas *canvas, int row, int column, const struc
 }
 
 static void draw_switches(struct canvas *canvas, int row, int column, const struct row *sum,
-			  const struct about *about)
+			  const struct session_info *session)
 {
 	int at = column;
 
 	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "switches");
-	if (about_has(about, WIRE_FIGURE_SWITCHES))
+	if (session_has(session, WIRE_FIGURE_SWITCHES))
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 				    "%llu vol %llu invol", (unsigned long long)sum->voluntary,
 				    (unsigned long long)sum->involuntary);
-	if (about_has(about, WIRE_FIGURE_WAKEUPS))
+	if (session_has(session, WIRE_FIGURE_WAKEUPS))
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 				    "  wakeups %llu  preempted %llu",
 				    (unsigned long long)sum->woken,
@@ -116,7 +116,7 @@ static void draw_switches(struct canvas *canvas, int row, int column, const stru
 	if (sum->throttled)
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_WARNING,
 				    "  throttled %llu", (unsigned long long)sum->throttled);
-	if (about_has(about, WIRE_FIGURE_MIGRATIONS))
+	if (session_has(session, WIRE_FIGURE_MIGRATIONS))
 		canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL, "  migrations %llu",
 			      (unsigned long long)sum->migrations);
 }
@@ -178,7 +178,7 @@ static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, 
 		if (state_of_wait(reason->where.state) != state)
 			continue;
 		reason_format(text, sizeof(text), reason->where,
-			      about_is_native(screen->interval.about));
+			      session_is_native(screen->interval.session));
 		duration_format(length, sizeof(length), reason->total_ns);
 		at += canvas_format(canvas, row, at, end - at, ROLE_NORMAL,
 				    canvas->ascii ? "%s%s %s x%u" : "%s%s %s ×%u",
@@ -291,14 +291,14 @@ static void draw_small(const struct top_screen *screen, struct canvas *canvas, i
 	if (canvas->columns - right < 24)
 		return;
 	draw_latency(canvas, first + 1, right, &item->sum);
-	draw_switches(canvas, first + 2, right, &item->sum, screen->interval.about);
+	draw_switches(canvas, first + 2, right, &item->sum, screen->interval.session);
 	draw_delays_line(screen, canvas, first + 3, right, what);
 	at = right + canvas_text(canvas, first + 4, right, canvas->columns, ROLE_DIM, "past") + 6;
 	draw_past(canvas, first + 4, at, count - 4, canvas->columns - at, item);
 }
 
 static int draw_states(struct canvas *canvas, int row, const struct row *what,
-		       const struct row *sum, const struct about *about)
+		       const struct row *sum, const struct session_info *session)
 {
 	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
 		    "state        in all intervals seen      share  this interval ns");
@@ -310,7 +310,7 @@ static int draw_states(struct canvas *canvas, int row, const struct row *what,
 		canvas_put(canvas, row, 2, (enum role)(ROLE_STATE + i),
 			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
 		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);
-		if (!row_measures(sum, about, (enum state)i))
+		if (!row_measures(sum, session, (enum state)i))
 			canvas_text(canvas, row, 33, 20, ROLE_DIM, "- not measured");
 		else
 			canvas_format(canvas, row, 13, 60, ROLE_NORMAL,
@@ -364,7 +364,7 @@ static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas
 		else
 			canvas_text(canvas, row, column + 31, 20, ROLE_DIM, "-");
 	}
-	if (about_misses(screen->interval.about, "delayacct"))
+	if (session_misses(screen->interval.session, "delayacct"))
 		canvas_text(canvas, row++, column, canvas->columns, ROLE_WARNING,
 			    "delays off: sysctl kernel.task_delayacct=1");
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
@@ -396,7 +396,7 @@ static int draw_all_reasons(const struct top_screen *screen, struct canvas *canv
 			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
 				    "reasons                              time     count");
 		reason_format(text, sizeof(text), reason->where,
-			      about_is_native(screen->interval.about));
+			      session_is_native(screen->interval.session));
 		duration_format(length, sizeof(length), reason->total_ns);
 		canvas_text(canvas, row, column, 8, (enum role)(ROLE_STATE + (int)state),
 			    state_info[state].key);
@@ -410,13 +410,13 @@ static int draw_all_reasons(const struct top_screen *screen, struct canvas *canv
 static void draw_full(const struct top_screen *screen, struct canvas *canvas, int first, int count,
 		      const struct row *what, const struct history_item *item)
 {
-	const struct about *about = screen->interval.about;
+	const struct session_info *session = screen->interval.session;
 	int wide = canvas->columns >= 130, right = wide ? 76 : 2, last = first + count;
 	int row, left;
 
 	draw_who(screen, canvas, first, what);
-	left = draw_states(canvas, first + 2, what, &item->sum, about);
-	draw_switches(canvas, left, 2, &item->sum, about);
+	left = draw_states(canvas, first + 2, what, &item->sum, session);
+	draw_switches(canvas, left, 2, &item->sum, session);
 	left += 2;
 	if (left + 5 < last) {
 		canvas_format(canvas, left++, 2, canvas->columns, ROLE_HEADER,
@@ -430,7 +430,7 @@ static void draw_full(const struct top_screen *screen, struct canvas *canvas, in
 	}
 	row = wide ? first + 2 : left;
 	row = draw_all_reasons(screen, canvas, row, right, last, what);
-	if (row < last && about_has(about, WIRE_FIGURE_LATENCY))
+	if (row < last && session_has(session, WIRE_FIGURE_LATENCY))
 		row = draw_histogram(canvas, row, right, &item->sum);
 	if (row < last)
 		draw_taskstats(screen, canvas, row, right, what);

@@ -58,7 +58,7 @@ static bool contains(const char *text, const char *part)
 
 static bool passes(const struct top_screen *screen, const struct row *row)
 {
-	const char *path = about_cgroup(screen->interval.about, row->cgroup_id);
+	const char *path = session_cgroup(screen->interval.session, row->cgroup_id);
 	char number[16];
 
 	if (screen->hide_idle && !row->exited && !row_active_ns(row))
@@ -100,7 +100,7 @@ static void follow_selection(struct top_screen *screen)
 
 int top_arrange(struct top_screen *screen)
 {
-	if (!screen->interval.about)
+	if (!screen->interval.session)
 		return 0;
 	if (!field_applies(screen->sort, 1U << screen->by))
 		screen->sort = field_find("active");
@@ -109,7 +109,7 @@ int top_arrange(struct top_screen *screen)
 		return -ENOMEM;
 	screen->order_count = screen->row_count;
 	rows_order(screen->order, screen->rows, screen->row_count, screen->sort, screen->reverse,
-		   screen->interval.about);
+		   screen->interval.session);
 	apply_filter(screen);
 	follow_selection(screen);
 	return 0;
@@ -187,7 +187,7 @@ void top_screen_draw(struct top_screen *screen, struct canvas *canvas)
 	int inspector = 0;
 
 	screen->line_count = 0;
-	if (!screen->interval.about) {
+	if (!screen->interval.session) {
 		draw_waiting(screen, canvas);
 	} else if (screen->help) {
 		top_draw_help(screen, canvas);
@@ -244,7 +244,7 @@ int top_regroup(struct top_screen *screen)
 	history_clear(&screen->history);
 	screen->has_selection = false;
 	screen->index = screen->offset = 0;
-	if (!screen->interval.about)
+	if (!screen->interval.session)
 		return 0;
 	if (group(screen) < 0 || remember(screen) < 0)
 		return -ENOMEM;

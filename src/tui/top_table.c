@@ -61,7 +61,7 @@ static struct layout plan(const struct top_screen *screen, int columns)
 		layout.states[by_interest[i]] = take(&left, state_column_width(by_interest[i]));
 	layout.now = take(&left, NOW_MIN);
 	for (int i = 3; i < STATES; i++) {
-		if (about_shows(screen->interval.about, by_interest[i]))
+		if (session_shows(screen->interval.session, by_interest[i]))
 			layout.states[by_interest[i]] =
 				take(&left, state_column_width(by_interest[i]));
 		if (i == 5)
@@ -81,18 +81,18 @@ static struct layout plan(const struct top_screen *screen, int columns)
 /* `exact (bpf, taskstats, verified)`, `sampled every 10ms (procfs)` */
 static int draw_source(const struct top_screen *screen, struct canvas *canvas, int row, int column)
 {
-	const struct about *about = screen->interval.about;
+	const struct session_info *session = screen->interval.session;
 	char period[16] = "";
 	int used;
 
-	if (about->session.sample_ns)
-		duration_format(period, sizeof(period), about->session.sample_ns);
+	if (session->wire.sample_ns)
+		duration_format(period, sizeof(period), session->wire.sample_ns);
 	used = canvas_format(canvas, row, column, canvas->columns,
-			     about->session.sample_ns ? ROLE_WARNING : ROLE_NORMAL,
-			     "%s%s%s (%s%s%s)", about_states_kind(about), *period ? " every " : "",
-			     period, about_source(about),
-			     about_has_delays_beside(about) ? ", taskstats" : "",
-			     about_is_verified(about) ? ", verified" : "");
+			     session->wire.sample_ns ? ROLE_WARNING : ROLE_NORMAL,
+			     "%s%s%s (%s%s%s)", session_states_kind(session),
+			     *period ? " every " : "", period, session_source(session),
+			     session_has_delays_beside(session) ? ", taskstats" : "",
+			     session_is_verified(session) ? ", verified" : "");
 	return column + used;
 }
 
@@ -100,7 +100,7 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 {
 	const struct interval *interval = &screen->interval;
 	const struct wire_losses *losses = &interval->losses;
-	const struct wire_session *session = &interval->about->session;
+	const struct wire_session *session = &interval->session->wire;
 	uint64_t lost = losses_all(losses);
 	uint64_t length_ns = interval->end_ns - interval->start_ns;
 	time_t seconds = (time_t)((interval->start_realtime_ns + length_ns) / NS_PER_S);
@@ -118,14 +118,14 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	at = draw_source(screen, canvas, 0, at);
 	at += canvas_format(canvas, 0, at, canvas->columns, lost ? ROLE_WARNING : ROLE_DIM,
 			    "  lost %llu  ", (unsigned long long)lost);
-	if (interval->about->session.flags & WIRE_SESSION_DELAYS &&
-	    about_misses(interval->about, "delayacct"))
+	if (interval->session->wire.flags & WIRE_SESSION_DELAYS &&
+	    session_misses(interval->session, "delayacct"))
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
 				  "delays off: sysctl kernel.task_delayacct=1  ");
 	if (screen->frozen)
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
 				  screen->options.replay ? "PAUSED  " : "FROZEN  ");
-	if (about_has_machine(interval->about))
+	if (session_has_machine(interval->session))
 		at += canvas_format(canvas, 0, at, canvas->columns,
 				    interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
 										      : ROLE_DIM,
@@ -225,7 +225,7 @@ static void draw_heading(const struct top_screen *screen, struct canvas *canvas,
 
 /* What is exactly zero is left dim, so that the rest stands out. */
 static void draw_share(struct canvas *canvas, int row, int column, enum state state,
-		       const struct row *what, const struct about *about)
+		       const struct row *what, const struct session_info *session)
 {
 	double share = what->observed_ns
 			       ? 100.0 * (double)what->states_ns[state] / (double)what->observed_ns
@@ -233,7 +233,7 @@ static void draw_share(struct canvas *canvas, int row, int column, enum state st
 	int width = state_column_width(state);
 	enum role role = share >= 10 ? (enum role)(ROLE_STATE + (int)state) : ROLE_NORMAL;
 
-	if (!row_measures(what, about, state))
+	if (!row_measures(what, session, state))
 		canvas_format(canvas, row, column, width, ROLE_DIM, "%*s", width, "-");
 	else if (!what->states_ns[state])
 		canvas_format(canvas, row, column, width, ROLE_DIM, "%*s", width, "0");
@@ -243,13 +243,13 @@ static void draw_share(struct canvas *canvas, int row, int column, enum state st
 }
 
 static void draw_p99(struct canvas *canvas, int row, int column, const struct row *what,
-		     const struct about *about)
+		     const struct session_info *session)
 {
 	const struct field *field = field_find("p99");
 	char text[16] = "-";
 	struct value value;
 
-	field_get(field, what, about, &value);
+	field_get(field, what, session, &value);
 	if (value.kind == VALUE_NUMBER)
 		duration_format(text, sizeof(text), value.number);
 	canvas_format(canvas, row, column, P99_WIDTH,
@@ -257,7 +257,7 @@ static void draw_p99(struct canvas *canvas, int row, int column, const struct ro
 }
 
 static void draw_now(struct canvas *canvas, int row, int column, int width, const struct row *what,
-		     const struct about *about)
+		     const struct session_info *session)
 {
 	char reason[REASON_BYTES], since[16];
 	int used;
@@ -271,7 +271,7 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 				      WEXITSTATUS(what->exit_code));
 		return;
 	}
-	if (!row_has_state(what, about)) {
+	if (!row_has_state(what, session)) {
 		canvas_text(canvas, row, column, width, ROLE_DIM, "-");
 		return;
 	}
@@ -280,7 +280,7 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 			      "running on CPU %u", what->cpu);
 		return;
 	}
-	reason_format(reason, sizeof(reason), what->where, about_is_native(about));
+	reason_format(reason, sizeof(reason), what->where, session_is_native(session));
 	duration_format(since, sizeof(since), what->in_state_ns);
 	used = canvas_text(canvas, row, column, width,
 			   (enum role)(ROLE_STATE + (int)state_of_wait(what->where.state)),
@@ -292,7 +292,7 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 static void draw_row(const struct top_screen *screen, struct canvas *canvas,
 		     const struct layout *layout, int row, const struct row *what)
 {
-	const struct about *about = screen->interval.about;
+	const struct session_info *session = screen->interval.session;
 	const char *path;
 	int at;
 
@@ -313,20 +313,20 @@ static void draw_row(const struct top_screen *screen, struct canvas *canvas,
 	for (int i = 0; i < STATES; i++) {
 		if (!layout->states[state_columns[i]])
 			continue;
-		draw_share(canvas, row, at, state_columns[i], what, about);
+		draw_share(canvas, row, at, state_columns[i], what, session);
 		at += state_column_width(state_columns[i]);
 	}
 	if (layout->p99) {
-		draw_p99(canvas, row, at, what, about);
+		draw_p99(canvas, row, at, what, session);
 		at += P99_WIDTH;
 	}
 	if (!layout->now)
 		return;
-	path = about_cgroup(about, what->cgroup_id);
+	path = session_cgroup(session, what->cgroup_id);
 	if (screen->by == BY_CGROUP)
 		canvas_text(canvas, row, at + 1, layout->now - 1, ROLE_NORMAL, path ? path : "-");
 	else if (screen->by == BY_THREAD)
-		draw_now(canvas, row, at + 1, layout->now - 1, what, about);
+		draw_now(canvas, row, at + 1, layout->now - 1, what, session);
 	else if (what->exited)
 		canvas_text(canvas, row, at + 1, layout->now - 1, ROLE_DIM, "exited");
 }

@@ -63,7 +63,7 @@ struct judge_open judge_open_of(const struct truth *truth, const struct row *row
 
 	/* no more than the machine lost: else a wait could hide there */
 	open.phases = above(measured_ns(row, STATE_STOLEN), truth->states_ns[STATE_STOLEN]);
-	if (about_has_machine(interval->about) && open.phases > most)
+	if (session_has_machine(interval->session) && open.phases > most)
 		open.phases = most;
 	return open;
 }
@@ -115,7 +115,7 @@ void judge_thread(struct thread_judgement *ret_judgement, const struct truth *tr
 
 		*error = NAN;
 		if (!verify_compares(state) ||
-		    !about_measures(interval->about, wire_of_state(state)))
+		    !session_measures(interval->session, wire_of_state(state)))
 			continue;
 		*error = judge_error(state, measured_ns(row, state), true_ns(truth, state), &open,
 				     truth->wall_ns);
@@ -140,7 +140,8 @@ void judge_reason(char into[REASON_BYTES], const struct interval *interval, cons
 			most = reason;
 	}
 	if (most)
-		reason_format(into, REASON_BYTES, most->where, about_is_native(interval->about));
+		reason_format(into, REASON_BYTES, most->where,
+			      session_is_native(interval->session));
 }
 
 void judge_conclude(struct pattern_result *result, enum verdict verdict, const char *why)

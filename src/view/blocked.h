@@ -9,8 +9,8 @@
 
 struct blocked_summary {
 	struct stalls *stalls;
-	const struct about *about; /* NULL: nothing was measured */
-	size_t top;		   /* hotspots to show, 0 = all */
+	const struct session_info *session; /* NULL: nothing was measured */
+	size_t top;			    /* hotspots to show, 0 = all */
 };
 
 /* A line for a stall. */

@@ -60,7 +60,7 @@ FIELD_GETTER(get_symbolized)
 
 static bool has_machine(const struct blocked_result *result)
 {
-	return result->summary->about && about_has_machine(result->summary->about);
+	return result->summary->session && session_has_machine(result->summary->session);
 }
 
 FIELD_GETTER(get_stolen)
@@ -79,9 +79,9 @@ FIELD_GETTER(get_busy)
 
 FIELD_GETTER(get_unavailable)
 {
-	const struct about *about = result_of(item)->summary->about;
+	const struct session_info *session = result_of(item)->summary->session;
 
-	value_rows(value, about ? about->missing : NULL, about ? about->missing_count : 0,
+	value_rows(value, session ? session->missing : NULL, session ? session->missing_count : 0,
 		   sizeof(struct wire_missing), NULL);
 }
 

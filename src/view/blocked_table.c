@@ -56,7 +56,7 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	if (runtime->frames)
 		output_format(out, "%.0f %% of addresses named  ",
 			      100.0 * (double)runtime->frames_named / (double)runtime->frames);
-	if (summary->about && about_has_machine(summary->about) && counts.machine_busy_ns)
+	if (summary->session && session_has_machine(summary->session) && counts.machine_busy_ns)
 		output_format(out, "stolen %.1f%% of busy CPU time  ",
 			      100 * machine_stolen_share(counts.machine_stolen_ns,
 							 counts.machine_busy_ns));
@@ -188,13 +188,13 @@ static void write_workers(struct output *out, const struct blocked_summary *summ
 
 void blocked_table(struct output *out, const struct blocked_summary *summary)
 {
-	const struct about *about = summary->about;
+	const struct session_info *session = summary->session;
 
 	write_head(out, summary);
-	for (size_t i = 0; about && i < about->missing_count; i++)
-		if (blocked_is_about_stalls(&about->missing[i]))
-			output_format(out, "not measured: %s: %s\n", about->missing[i].source,
-				      about->missing[i].why);
+	for (size_t i = 0; session && i < session->missing_count; i++)
+		if (blocked_is_about_stalls(&session->missing[i]))
+			output_format(out, "not measured: %s: %s\n", session->missing[i].source,
+				      session->missing[i].why);
 	write_hotspots(out, summary);
 	write_workers(out, summary);
 }

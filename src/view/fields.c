@@ -19,7 +19,7 @@
 #define GETTER(name)                                                                               \
 	static void name##_of(__attribute__((unused)) const struct field *field,                   \
 			      __attribute__((unused)) const struct row *row,                       \
-			      __attribute__((unused)) const struct about *about,                   \
+			      __attribute__((unused)) const struct session_info *session,          \
 			      struct value *value);                                                \
 	static void name(const struct field *field, const struct item *item, struct value *value)  \
 	{                                                                                          \
@@ -27,7 +27,7 @@
 	}                                                                                          \
 	static void name##_of(__attribute__((unused)) const struct field *field,                   \
 			      __attribute__((unused)) const struct row *row,                       \
-			      __attribute__((unused)) const struct about *about,                   \
+			      __attribute__((unused)) const struct session_info *session,          \
 			      struct value *value)
 
 #define NUMBER_GETTER(name, expression)                                                            \
@@ -69,7 +69,7 @@ GETTER(get_start)
 NUMBER_GETTER(get_observed, row->observed_ns)
 GETTER(get_state_ns)
 {
-	if (row_measures(row, about, (enum state)field->argument))
+	if (row_measures(row, session, (enum state)field->argument))
 		value_number(value, row->states_ns[field->argument]);
 	else
 		value->kind = VALUE_NULL;
@@ -97,7 +97,7 @@ GETTER(get_delay)
 
 GETTER(get_cgroup)
 {
-	const char *path = about_cgroup(about, row->cgroup_id);
+	const char *path = session_cgroup(session, row->cgroup_id);
 
 	if (path)
 		value_string(value, path);
@@ -113,7 +113,7 @@ GETTER(get_exited)
 /* What the thread does now. */
 GETTER(get_state)
 {
-	if (!row_has_state(row, about))
+	if (!row_has_state(row, session))
 		value->kind = VALUE_NULL;
 	else if (row->where.state == WIRE_ON_CPU)
 		value_string(value, "running");
@@ -123,17 +123,17 @@ GETTER(get_state)
 
 GETTER(get_reason)
 {
-	if (!row_has_state(row, about)) {
+	if (!row_has_state(row, session)) {
 		value->kind = VALUE_NULL;
 		return;
 	}
-	reason_format(value->text, sizeof(value->text), row->where, about_is_native(about));
+	reason_format(value->text, sizeof(value->text), row->where, session_is_native(session));
 	value_string(value, value->text);
 }
 
 GETTER(get_in_state)
 {
-	if (!row_has_state(row, about))
+	if (!row_has_state(row, session))
 		value->kind = VALUE_NULL;
 	else
 		value_number(value, row->in_state_ns);
@@ -256,9 +256,9 @@ const size_t field_count = sizeof(fields) / sizeof(fields[0]);
 static void get_measured(const struct field *field, const struct item *item,
 			 struct value *ret_value)
 {
-	const struct about *about = item->context;
+	const struct session_info *session = item->context;
 
-	if (field->needs & ~about->session.figures)
+	if (field->needs & ~session->wire.figures)
 		value_null(ret_value);
 	else
 		field->get(field, item, ret_value);
@@ -272,10 +272,10 @@ const struct schema thread_schema = {
 	.get = get_measured,
 };
 
-void field_get(const struct field *field, const struct row *row, const struct about *about,
+void field_get(const struct field *field, const struct row *row, const struct session_info *session,
 	       struct value *ret_value)
 {
-	struct item item = {row, about};
+	struct item item = {row, session};
 
 	get_measured(field, &item, ret_value);
 }
@@ -296,11 +296,11 @@ const struct field *field_find(const char *name)
 }
 
 static void ordered_row_init(struct ordered_row *ordered, const struct row *row,
-			     const struct field *field, const struct about *about)
+			     const struct field *field, const struct session_info *session)
 {
 	struct value value;
 
-	field_get(field, row, about, &value);
+	field_get(field, row, session, &value);
 	*ordered = (struct ordered_row){
 		.row = row, .missing = value.kind == VALUE_NULL || value.kind == VALUE_ABSENT};
 	if (value.kind == VALUE_STRING && value.string == value.text)
@@ -333,10 +333,10 @@ static int by_value(const void *left, const void *right, void *data)
 }
 
 void rows_order(struct ordered_row *order, const struct row *rows, size_t count,
-		const struct field *field, bool reverse, const struct about *about)
+		const struct field *field, bool reverse, const struct session_info *session)
 {
 	for (size_t i = 0; i < count; i++)
-		ordered_row_init(&order[i], &rows[i], field, about);
+		ordered_row_init(&order[i], &rows[i], field, session);
 	if (count) /* without rows there is no array either */
 		qsort_r(order, count, sizeof(*order), by_value, &reverse);
 }
@@ -362,13 +362,14 @@ static void rows_permute(struct row *rows, struct ordered_row *order, size_t cou
 	}
 }
 
-int rows_sort(struct row *rows, size_t count, const struct field *field, const struct about *about)
+int rows_sort(struct row *rows, size_t count, const struct field *field,
+	      const struct session_info *session)
 {
 	struct ordered_row *order = malloc((count ? count : 1) * sizeof(*order));
 
 	if (!order)
 		return -ENOMEM;
-	rows_order(order, rows, count, field, false, about);
+	rows_order(order, rows, count, field, false, session);
 	rows_permute(rows, order, count);
 	free(order);
 	return 0;

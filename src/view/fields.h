@@ -19,7 +19,7 @@ extern const struct field fields[];
 extern const size_t field_count;
 
 /* The value of a field; null where the session does not measure it. */
-void field_get(const struct field *field, const struct row *row, const struct about *about,
+void field_get(const struct field *field, const struct row *row, const struct session_info *session,
 	       struct value *ret_value);
 
 /*
@@ -42,13 +42,13 @@ struct ordered_row {
  * made up for the moment (reason): those are sorted by state.
  */
 void rows_order(struct ordered_row *order, const struct row *rows, size_t count,
-		const struct field *field, bool reverse, const struct about *about);
+		const struct field *field, bool reverse, const struct session_info *session);
 
 /*
  * Largest numbers first, strings in alphabetical order, what is not measured last; ties by pid and
  * tid. 0 or -ENOMEM.
  */
 int rows_sort(struct row *rows, size_t count, const struct field *field,
-	      const struct about *about) must_check;
+	      const struct session_info *session) must_check;
 
 #endif

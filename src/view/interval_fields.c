@@ -29,14 +29,14 @@ INTERVAL_GETTER(get_duration)
 
 INTERVAL_GETTER(get_sources)
 {
-	value_elements(value, about_has_delays_beside(interval->about) ? 2 : 1);
+	value_elements(value, session_has_delays_beside(interval->session) ? 2 : 1);
 }
 
 FIELD_ELEMENT(source_element)
 {
 	const struct interval *interval = item->row;
 
-	value_string(value, index ? "taskstats" : about_source(interval->about));
+	value_string(value, index ? "taskstats" : session_source(interval->session));
 }
 
 INTERVAL_GETTER(get_lost)
@@ -46,44 +46,44 @@ INTERVAL_GETTER(get_lost)
 
 INTERVAL_GETTER(get_machine_stolen)
 {
-	value_known(value, interval->machine_stolen_ns, about_has_machine(interval->about));
+	value_known(value, interval->machine_stolen_ns, session_has_machine(interval->session));
 }
 
 INTERVAL_GETTER(get_machine_busy)
 {
-	value_known(value, interval->machine_busy_ns, about_has_machine(interval->about));
+	value_known(value, interval->machine_busy_ns, session_has_machine(interval->session));
 }
 
 INTERVAL_GETTER(get_overrun)
 {
-	value_known(value, interval->overrun_ns, about_has_pace(interval->about));
+	value_known(value, interval->overrun_ns, session_has_pace(interval->session));
 }
 
 INTERVAL_GETTER(get_self_runnable)
 {
-	value_known(value, interval->self_runnable_ns, about_has_pace(interval->about));
+	value_known(value, interval->self_runnable_ns, session_has_pace(interval->session));
 }
 
 INTERVAL_GETTER(get_is_verified)
 {
-	value_bool(value, about_is_verified(interval->about));
+	value_bool(value, session_is_verified(interval->session));
 }
 
 INTERVAL_GETTER(get_cpu_split)
 {
-	value_string(value, interval->about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise"
-											: "tick");
+	value_string(value, interval->session->wire.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise"
+										       : "tick");
 }
 
 INTERVAL_GETTER(get_states_kind)
 {
-	value_string(value, about_states_kind(interval->about));
+	value_string(value, session_states_kind(interval->session));
 }
 
 INTERVAL_GETTER(get_sample)
 {
-	if (interval->about->session.sample_ns)
-		value_number(value, interval->about->session.sample_ns);
+	if (interval->session->wire.sample_ns)
+		value_number(value, interval->session->wire.sample_ns);
 	else
 		value_absent(value);
 }
@@ -100,9 +100,10 @@ const struct schema missing_schema = {
 
 INTERVAL_GETTER(get_missing)
 {
-	const struct about *about = interval->about;
+	const struct session_info *session = interval->session;
 
-	value_rows(value, about->missing, about->missing_count, sizeof(about->missing[0]), NULL);
+	value_rows(value, session->missing, session->missing_count, sizeof(session->missing[0]),
+		   NULL);
 }
 
 static const struct field quality_fields[] = {
@@ -149,7 +150,7 @@ FIELD_GETTER(get_rows)
 	const struct interval *interval = item->row;
 
 	value_rows(value, interval->rows, view_rows(item->context, interval),
-		   sizeof(interval->rows[0]), interval->about);
+		   sizeof(interval->rows[0]), interval->session);
 }
 
 FIELD_GETTER(get_reason_state)
@@ -164,7 +165,7 @@ FIELD_GETTER(get_reason_text)
 	const struct wire_reason *reason = item->row;
 
 	reason_format(value->text, sizeof(value->text), reason->where,
-		      about_is_native(item->context));
+		      session_is_native(item->context));
 	value_string(value, value->text);
 }
 
@@ -186,7 +187,7 @@ INTERVAL_GETTER(get_reasons)
 {
 	if (interval->reason_count)
 		value_rows(value, interval->reasons, interval->reason_count,
-			   sizeof(interval->reasons[0]), interval->about);
+			   sizeof(interval->reasons[0]), interval->session);
 	else
 		value_absent(value);
 }

@@ -356,7 +356,7 @@ static void write_findings(struct output *out, const struct outcome *outcome)
 	output_format(out, "\nverdict: %s\n", verdict_names[findings->verdict]);
 }
 
-/* As about_shows(): the observer's source measures all other states. */
+/* As session_shows(): the observer's source measures all other states. */
 static bool shows(const struct outcome *outcome, int state)
 {
 	return outcome->observed_states & 1U << state;

@@ -11,7 +11,7 @@
 void report_machine(struct output *out, const struct summary *summary, uint64_t bytes)
 {
 	const struct interval *whole = &summary->whole;
-	const struct wire_session *session = &whole->about->session;
+	const struct wire_session *session = &whole->session->wire;
 	char when[32], length[16], memory[16], size[16], host[128], kernel[128];
 	time_t seconds = (time_t)(whole->start_realtime_ns / NS_PER_S);
 	unsigned long long threads = 0;
@@ -35,9 +35,9 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 			      "%llu of the threads had ended and done little: they are summed up "
 			      "by process name, without PID and TID\n",
 			      (unsigned long long)summary->folded_threads);
-	for (size_t i = 0; i < whole->about->missing_count; i++)
-		output_format(out, "not measured: %s: %s\n", whole->about->missing[i].source,
-			      whole->about->missing[i].why);
+	for (size_t i = 0; i < whole->session->missing_count; i++)
+		output_format(out, "not measured: %s: %s\n", whole->session->missing[i].source,
+			      whole->session->missing[i].why);
 }
 
 void report_states(struct output *out, const struct summary *summary)

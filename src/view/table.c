@@ -37,13 +37,14 @@ static void write_share(struct output *out, int width, uint64_t part_ns, uint64_
 		output_format(out, "%*.*f", width, share >= 99.95 ? 0 : 1, share);
 }
 
-static void write_p99(const struct view *view, const struct row *row, const struct about *about)
+static void write_p99(const struct view *view, const struct row *row,
+		      const struct session_info *session)
 {
 	const struct field *field = field_find("p99");
 	char text[16] = "-";
 	struct value value;
 
-	field_get(field, row, about, &value);
+	field_get(field, row, session, &value);
 	if (value.kind == VALUE_NUMBER)
 		duration_format(text, sizeof(text), value.number);
 	output_format(view->out, " %6s", text);
@@ -58,7 +59,8 @@ static void write_status(struct output *out, int status)
 		output_format(out, "exited with status %d", WEXITSTATUS(status));
 }
 
-static void write_now(const struct view *view, const struct row *row, const struct about *about)
+static void write_now(const struct view *view, const struct row *row,
+		      const struct session_info *session)
 {
 	char reason[REASON_BYTES], since[16];
 
@@ -67,7 +69,7 @@ static void write_now(const struct view *view, const struct row *row, const stru
 		write_status(view->out, row->exit_code);
 		return;
 	}
-	if (!row_has_state(row, about)) {
+	if (!row_has_state(row, session)) {
 		output_char(view->out, '-');
 		return;
 	}
@@ -75,22 +77,22 @@ static void write_now(const struct view *view, const struct row *row, const stru
 		output_format(view->out, "running on CPU %u", row->cpu);
 		return;
 	}
-	reason_format(reason, sizeof(reason), row->where, about_is_native(about));
+	reason_format(reason, sizeof(reason), row->where, session_is_native(session));
 	duration_format(since, sizeof(since), row->in_state_ns);
 	output_format(view->out, "%s %s%s%s", state_info[state_of_wait(row->where.state)].key,
 		      reason, *reason ? " " : "", since);
 }
 
-static void write_states_heading(struct output *out, const struct about *about)
+static void write_states_heading(struct output *out, const struct session_info *session)
 {
 	for (int i = 0; i < STATES; i++)
-		if (about_shows(about, state_columns[i]))
+		if (session_shows(session, state_columns[i]))
 			output_format(out, "%*s", state_column_width(state_columns[i]),
 				      state_info[state_columns[i]].header);
 	output_string(out, "  RQp99");
 }
 
-static void write_heading(const struct view *view, const struct about *about)
+static void write_heading(const struct view *view, const struct session_info *session)
 {
 	struct output *out = view->out;
 
@@ -104,7 +106,7 @@ static void write_heading(const struct view *view, const struct about *about)
 	default:
 		output_format(out, "%8s %-*s", "TID", NAME_COLUMNS, "COMM");
 	}
-	write_states_heading(out, about);
+	write_states_heading(out, session);
 	output_string(out, view->by == BY_THREAD   ? "  NOW\n"
 			   : view->by == BY_CGROUP ? "  CGROUP\n"
 						   : "\n");
@@ -119,14 +121,15 @@ static void write_id(struct output *out, uint32_t id)
 		output_string(out, "       - ");
 }
 
-static void write_state(struct output *out, const struct row *row, const struct about *about,
-			enum state state)
+static void write_state(struct output *out, const struct row *row,
+			const struct session_info *session, enum state state)
 {
 	write_share(out, state_column_width(state), row->states_ns[state],
-		    row_measures(row, about, state) ? row->observed_ns : 0);
+		    row_measures(row, session, state) ? row->observed_ns : 0);
 }
 
-static void write_row(const struct view *view, const struct row *row, const struct about *about)
+static void write_row(const struct view *view, const struct row *row,
+		      const struct session_info *session)
 {
 	struct output *out = view->out;
 	const char *path = NULL;
@@ -145,13 +148,13 @@ static void write_row(const struct view *view, const struct row *row, const stru
 		write_name(out, row->comm, NAME_COLUMNS, true);
 	}
 	for (int i = 0; i < STATES; i++)
-		if (about_shows(about, state_columns[i]))
-			write_state(out, row, about, state_columns[i]);
-	write_p99(view, row, about);
+		if (session_shows(session, state_columns[i]))
+			write_state(out, row, session, state_columns[i]);
+	write_p99(view, row, session);
 	if (view->by == BY_THREAD) {
-		write_now(view, row, about);
+		write_now(view, row, session);
 	} else if (view->by == BY_CGROUP) {
-		path = about_cgroup(about, row->cgroup_id);
+		path = session_cgroup(session, row->cgroup_id);
 		output_string(out, "  ");
 		write_name(out, path ? path : "-", CGROUP_COLUMNS, false);
 	} else if (row->exited) {
@@ -184,25 +187,25 @@ static void write_losses(struct output *out, const struct wire_losses *losses)
 
 /* How the figures are known: `exact (bpf, verified), user/sys by tick`, `sampled every 10ms
  * (procfs)` */
-static void write_sources(struct output *out, const struct about *about)
+static void write_sources(struct output *out, const struct session_info *session)
 {
 	char period[16];
 
-	output_string(out, about_states_kind(about));
-	if (about->session.sample_ns) {
-		duration_format(period, sizeof(period), about->session.sample_ns);
+	output_string(out, session_states_kind(session));
+	if (session->wire.sample_ns) {
+		duration_format(period, sizeof(period), session->wire.sample_ns);
 		output_format(out, " every %s", period);
 	}
-	output_format(out, " (%s%s%s), user/sys %s  ", about_source(about),
-		      about_has_delays_beside(about) ? ", taskstats" : "",
-		      about_is_verified(about) ? ", verified" : "",
-		      about->session.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "by tick");
+	output_format(out, " (%s%s%s), user/sys %s  ", session_source(session),
+		      session_has_delays_beside(session) ? ", taskstats" : "",
+		      session_is_verified(session) ? ", verified" : "",
+		      session->wire.flags & WIRE_SESSION_PRECISE_SPLIT ? "precise" : "by tick");
 }
 
 /* `stolen 41.2% of busy CPU time` */
 static void write_machine(struct output *out, const struct interval *interval)
 {
-	if (!about_has_machine(interval->about))
+	if (!session_has_machine(interval->session))
 		return;
 	output_format(out, "stolen %.1f%% of busy CPU time  ",
 		      100 * interval_stolen_share(interval));
@@ -221,10 +224,10 @@ static void write_title(const struct view *view, const struct interval *interval
 	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
 	output_format(view->out, "%s  %s%s  %zu %s, %zu shown  ", clock, length,
 		      interval->final ? " (last)" : "", total, grouping_plurals[view->by], shown);
-	write_sources(view->out, interval->about);
+	write_sources(view->out, interval->session);
 	/* with counters alone, DISK and SWAP depend on it */
-	if (interval->about->session.source == WIRE_SOURCE_TASKSTATS &&
-	    about_misses(interval->about, "delayacct"))
+	if (interval->session->wire.source == WIRE_SOURCE_TASKSTATS &&
+	    session_misses(interval->session, "delayacct"))
 		output_string(view->out, "delays off: sysctl kernel.task_delayacct=1  ");
 	write_machine(view->out, interval);
 	output_format(view->out, "self %.1f%%  ",
@@ -239,9 +242,9 @@ void page_interval(const struct view *view, const struct interval *interval, siz
 
 	write_title(view, interval, total, shown);
 	if (shown)
-		write_heading(view, interval->about);
+		write_heading(view, interval->session);
 	for (size_t i = 0; i < shown; i++)
-		write_row(view, &interval->rows[i], interval->about);
+		write_row(view, &interval->rows[i], interval->session);
 	output_char(view->out, '\n');
 }
 

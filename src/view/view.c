@@ -22,7 +22,7 @@ int view_begin(struct view *view, struct error *error)
 static bool view_shows_idle(const struct view *view, const struct interval *interval)
 {
 	/* of a target, everything is of interest */
-	return view->show_idle || interval->about->session.flags & WIRE_SESSION_TARGETED;
+	return view->show_idle || interval->session->wire.flags & WIRE_SESSION_TARGETED;
 }
 
 /* Rows without any active time go behind all others; how many others there are. */
@@ -91,7 +91,7 @@ int view_interval(const struct view *view, struct interval *interval)
 
 	if (is_text && !view_shows_idle(view, interval))
 		interval->row_count = put_idle_last(interval->rows, total);
-	result = rows_sort(interval->rows, interval->row_count, view->sort, interval->about);
+	result = rows_sort(interval->rows, interval->row_count, view->sort, interval->session);
 	if (result >= 0 && !is_text)
 		result = keep_reasons(view, interval, &kept);
 	if (result < 0)

@@ -67,7 +67,7 @@ static void show_stall(struct show *show, const struct stall *stall)
 static void show_blocked(struct show *show)
 {
 	struct blocked_summary summary = {.stalls = show->stalls,
-					  .about = intervals_about(show->intervals)};
+					  .session = intervals_session(show->intervals)};
 
 	for (size_t i = 0; i < blocked_export_count; i++) {
 		show->exports[i].ops->end(&show->exports[i], &summary);

@@ -251,21 +251,21 @@ CASE(a_summary_of_very_many_threads_stays_small)
 	summary_release(&summary);
 }
 
-CASE(about_keeps_the_last_word)
+CASE(session_keeps_the_last_word)
 {
-	struct about about = {0};
+	struct session_info session = {0};
 	struct wire_missing missing = {
 		{.size = sizeof(missing), .kind = WIRE_MISSING}, "maps", "not permitted"};
 
-	assert_int_equal(about_feed(&about, &missing.header), 1);
-	assert_true(about_misses(&about, "maps"));
+	assert_int_equal(session_feed(&session, &missing.header), 1);
+	assert_true(session_misses(&session, "maps"));
 	*missing.why = '\0'; /* it is there again */
-	assert_int_equal(about_feed(&about, &missing.header), 1);
-	assert_false(about_misses(&about, "maps"));
+	assert_int_equal(session_feed(&session, &missing.header), 1);
+	assert_false(session_misses(&session, "maps"));
 	missing.header.kind = WIRE_THREAD;
-	assert_int_equal(about_feed(&about, &missing.header), 0);
-	assert_null(about_cgroup(&about, 17));
-	about_release(&about);
+	assert_int_equal(session_feed(&session, &missing.header), 0);
+	assert_null(session_cgroup(&session, 17));
+	session_release(&session);
 }
 
 int main(void)
@@ -280,7 +280,7 @@ int main(void)
 		cmocka_unit_test(reasons_read_well),
 		cmocka_unit_test(history_does_not_keep_those_that_have_ended),
 		cmocka_unit_test(a_summary_of_very_many_threads_stays_small),
-		cmocka_unit_test(about_keeps_the_last_word),
+		cmocka_unit_test(session_keeps_the_last_word),
 	};
 
 	return RUN(cases);

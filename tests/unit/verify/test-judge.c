@@ -31,7 +31,7 @@ static struct row row_of(const struct truth *truth)
 	return row;
 }
 
-static struct about everything = {.session.states = ~0U};
+static struct session_info everything = {.wire.states = ~0U};
 
 static struct pattern_result judged(const struct truth *truth, const struct row *row,
 				    const struct interval *interval)
@@ -47,7 +47,7 @@ static void test_right_figures_pass(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result = judged(&truth, &row, &interval);
 
 	(void)state;
@@ -62,7 +62,7 @@ static void test_time_in_another_state_fails(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;
@@ -80,7 +80,7 @@ static void test_small_errors_pass_and_count(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;
@@ -96,7 +96,7 @@ static void test_time_before_the_first_reading_is_open(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;
@@ -122,7 +122,7 @@ static void test_what_is_not_recognized_is_no_error(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;
@@ -137,8 +137,8 @@ static void test_what_is_not_recognized_is_no_error(void **state)
 static void test_stolen_time_is_compared(void **state)
 {
 	struct truth truth = sleeper();
-	struct about with_machine = {.session = {.states = ~0U, .flags = WIRE_SESSION_MACHINE}};
-	struct interval interval = {.about = &with_machine};
+	struct session_info with_machine = {.wire = {.states = ~0U, .flags = WIRE_SESSION_MACHINE}};
+	struct interval interval = {.session = &with_machine};
 	struct row row;
 
 	(void)state;
@@ -160,7 +160,7 @@ static void test_stolen_time_is_compared(void **state)
 static void test_unseen_threads_fail_unless_reported(void **state)
 {
 	struct truth truth = sleeper();
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 
 	(void)state;
 	assert_int_equal(judged(&truth, NULL, &interval).verdict, VERDICT_FAIL);
@@ -172,7 +172,7 @@ static void test_losses_excuse_what_is_wrong_now_and_then(void **state)
 {
 	struct truth truth = sleeper();
 	struct row right = row_of(&truth), wrong = right;
-	struct interval interval = {.about = &everything, .losses.transitions = 1};
+	struct interval interval = {.session = &everything, .losses.transitions = 1};
 	struct pattern_result result = {.state = STATES, .worst = STATES};
 	struct thread_judgement judgement;
 
@@ -196,7 +196,7 @@ static void test_what_was_wrong_once_may_be_chance(void **state)
 {
 	struct truth truth = sleeper();
 	struct row right = row_of(&truth), wrong = right;
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result = {.round = 1, .state = STATES, .worst = STATES};
 	struct thread_judgement judgement;
 
@@ -231,7 +231,7 @@ static void test_reasons(void **state)
 			   .detail = WIRE_DETAIL_GRACE_PERIOD}},
 	};
 	struct interval interval = {
-		.about = &everything, .reasons = reasons, .reason_count = ARRAY_SIZE(reasons)};
+		.session = &everything, .reasons = reasons, .reason_count = ARRAY_SIZE(reasons)};
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
 	struct pattern_result result;
@@ -265,7 +265,7 @@ static void test_waits_for_a_cpu(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;
@@ -292,7 +292,7 @@ static void test_number_and_percentiles_of_waits(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;
@@ -324,7 +324,7 @@ static void test_what_hardly_took_place_is_skipped(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
-	struct interval interval = {.about = &everything};
+	struct interval interval = {.session = &everything};
 	struct pattern_result result;
 
 	(void)state;

@@ -15,9 +15,9 @@
 #endif
 
 /* A session that measures all, and knows one cgroup. */
-static const struct about *sample_about(void)
+static const struct session_info *sample_session(void)
 {
-	static struct about about;
+	static struct session_info session;
 	static union {
 		struct wire_cgroup record;
 		char room[64];
@@ -25,19 +25,19 @@ static const struct about *sample_about(void)
 	static const struct wire_missing missing = {
 		{.size = sizeof(missing), .kind = WIRE_MISSING}, "taskstats", "not asked"};
 
-	if (!about.session.source) {
-		about.session = (struct wire_session){.source = WIRE_SOURCE_BPF,
-						      .states = ~0U,
-						      .figures = ~0U,
-						      .machine = MACHINE,
-						      .word_bits = 64};
+	if (!session.wire.source) {
+		session.wire = (struct wire_session){.source = WIRE_SOURCE_BPF,
+						     .states = ~0U,
+						     .figures = ~0U,
+						     .machine = MACHINE,
+						     .word_bits = 64};
 		cgroup.record.header.kind = WIRE_CGROUP;
 		cgroup.record.id = 1;
 		memcpy(cgroup.record.path, "/system.slice/db.service", 24);
-		assert_int_equal(about_feed(&about, &cgroup.record.header), 1);
-		assert_int_equal(about_feed(&about, &missing.header), 1);
+		assert_int_equal(session_feed(&session, &cgroup.record.header), 1);
+		assert_int_equal(session_feed(&session, &missing.header), 1);
 	}
-	return &about;
+	return &session;
 }
 
 static struct row sample_row(void)
@@ -98,7 +98,7 @@ static const char *shown(const struct format *format, enum grouping by, struct r
 				    .row_count = count,
 				    .self_cpu_ns = 4000,
 				    .snapshot_ns = 3,
-				    .about = sample_about()};
+				    .session = sample_session()};
 
 	return shown_interval(format, by, &interval);
 }
@@ -156,13 +156,13 @@ CASE(unmeasured_is_null)
 
 CASE(what_a_source_does_not_measure_is_null)
 {
-	struct about *about = (struct about *)sample_about();
+	struct session_info *session = (struct session_info *)sample_session();
 	struct row row = sample_row();
 	const char *text;
 
-	about->session.states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
-	about->session.figures = 0;
-	about->session.source = WIRE_SOURCE_TASKSTATS;
+	session->wire.states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
+	session->wire.figures = 0;
+	session->wire.source = WIRE_SOURCE_TASKSTATS;
 	text = shown(&format_json, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, "\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":0,"
 				     "\"disk\":null,\"net\":null,"));
@@ -172,20 +172,20 @@ CASE(what_a_source_does_not_measure_is_null)
 	assert_non_null(strstr(
 		text, " 25.0    0    0    -    -    -    -    -    -    -    -      -  -\n"));
 	assert_non_null(strstr(text, "counters (taskstats)"));
-	about->session.states = about->session.figures = ~0U;
-	about->session.source = WIRE_SOURCE_BPF;
+	session->wire.states = session->wire.figures = ~0U;
+	session->wire.source = WIRE_SOURCE_BPF;
 }
 
 CASE(another_architecture_has_other_calls)
 {
-	struct about *about = (struct about *)sample_about();
+	struct session_info *session = (struct session_info *)sample_session();
 	struct row row = sample_row();
 
 	row.where.syscall = 0;
-	snprintf(about->session.machine, sizeof(about->session.machine), "riscv64");
+	snprintf(session->wire.machine, sizeof(session->wire.machine), "riscv64");
 	assert_non_null(
 		strstr(shown(&format_json, BY_THREAD, &row, 1), "\"reason\":\"syscall 0\""));
-	snprintf(about->session.machine, sizeof(about->session.machine), MACHINE);
+	snprintf(session->wire.machine, sizeof(session->wire.machine), MACHINE);
 }
 
 CASE(delays_are_pairs)
@@ -235,13 +235,13 @@ CASE(table_shows_shares)
 CASE(table_shows_what_was_stolen)
 {
 	struct row row = sample_row();
-	struct about *about = (struct about *)sample_about();
+	struct session_info *session = (struct session_info *)sample_session();
 	struct interval interval = {
 		.start_ns = 5,
 		.end_ns = 1000005,
 		.rows = &row,
 		.row_count = 1,
-		.about = about,
+		.session = session,
 		.machine_busy_ns = 500000000,
 		.machine_stolen_ns = 206000000,
 	};
@@ -249,26 +249,26 @@ CASE(table_shows_what_was_stolen)
 
 	row.states_ns[STATE_USER] = 150000;
 	row.states_ns[STATE_STOLEN] = 100000;
-	about->session.flags |= WIRE_SESSION_MACHINE;
+	session->wire.flags |= WIRE_SESSION_MACHINE;
 	text = shown_interval(PAGE, BY_THREAD, &interval);
 	assert_non_null(strstr(text, "  stolen 41.2% of busy CPU time  "));
 	assert_non_null(strstr(text, "  USER  SYS RUNQ STEAL  IRQ DISK"));
 	assert_non_null(strstr(text, " 15.0    0    0  10.0    0 75.0    0"));
-	about->session.states &= ~(1U << WIRE_STOLEN | 1U << WIRE_IRQ);
-	about->session.flags &= ~WIRE_SESSION_MACHINE;
+	session->wire.states &= ~(1U << WIRE_STOLEN | 1U << WIRE_IRQ);
+	session->wire.flags &= ~WIRE_SESSION_MACHINE;
 	text = shown_interval(PAGE, BY_THREAD, &interval);
 	assert_null(strstr(text, "stolen"));
 	assert_non_null(strstr(text, " RUNQ DISK"));
 	text = shown_interval(&format_json, BY_THREAD, &interval);
 	assert_non_null(strstr(text, "\"stolen\":null,\"irq\":null,"));
 	assert_non_null(strstr(text, "\"machine_stolen_ns\":null"));
-	about->session.states = ~0U;
+	session->wire.states = ~0U;
 }
 
 CASE(table_names_what_is_lost)
 {
 	struct interval interval = {
-		.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}, .about = sample_about()};
+		.end_ns = 1000000, .losses = {.exits = 3, .torn = 1}, .session = sample_session()};
 	struct output out;
 	struct view view = {.out = &out, .sort = field_find("active")};
 
@@ -330,12 +330,12 @@ CASE(sorting_puts_the_unmeasured_last)
 	rows[2].tid = 3;
 	rows[2].latency_max_ns = 900000;
 	rows[2].latency[19] = 50;
-	assert_int_equal(rows_sort(rows, 3, field_find("p99"), sample_about()), 0);
+	assert_int_equal(rows_sort(rows, 3, field_find("p99"), sample_session()), 0);
 	assert_int_equal(rows[0].tid, 3);
 	assert_int_equal(rows[1].tid, 2);
 	assert_int_equal(rows[2].tid, 1);
 	snprintf(rows[0].comm, sizeof(rows[0].comm), "zzz");
-	assert_int_equal(rows_sort(rows, 3, field_find("comm"), sample_about()), 0);
+	assert_int_equal(rows_sort(rows, 3, field_find("comm"), sample_session()), 0);
 	assert_int_equal(rows[2].tid, 3);
 }
 
