@@ -153,7 +153,7 @@ static __always_inline struct turn_clock turn_clock_of(const struct rq *rq)
 }
 
 /* Everything about this thread has been reported. */
-static __always_inline void account_told(struct account *account)
+static __always_inline void account_reported(struct account *account)
 {
 	if (__sync_lock_test_and_set(&account->is_leaving, 0))
 		__sync_fetch_and_add((__u64 *)&leaving, -1);

@@ -72,7 +72,7 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
-	account_told(account);
+	account_reported(account);
 	if (span_threshold_ns)
 		worker_end(task, now_ns);
 }
@@ -304,7 +304,7 @@ int BPF_PROG(on_leave, struct task_struct *task)
 		count(&leaving);
 	/* the iterator may have met it just now, and not have seen that it leaves */
 	if (account->read_ns)
-		account_told(account);
+		account_reported(account);
 	return 0;
 }
 

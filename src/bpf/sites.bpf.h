@@ -41,7 +41,7 @@ struct {
 const volatile __u64 code_address_mask __weak = ~0ULL;
 
 /* The last snapshot that was reported. */
-volatile __u64 told_ns __weak = 0;
+volatile __u64 reported_ns __weak = 0;
 
 struct site_walk {
 	struct site_key key;
@@ -224,7 +224,8 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 static __always_inline void site_correct(struct task_struct *task, struct account *account)
 {
 	/* one compare for nearly all waits; the rest stays out of the hot path */
-	if (account->asked_since_ns == account->live.since_ns && account->live.since_ns > told_ns)
+	if (account->asked_since_ns == account->live.since_ns &&
+	    account->live.since_ns > reported_ns)
 		site_take_answer(task, account);
 }
 

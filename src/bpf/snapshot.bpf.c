@@ -301,7 +301,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (seeding_only)
 		return 0;
 	if (watch_cgroup_id && !is_watched(task)) {
-		account_told(account);
+		account_reported(account);
 		bpf_task_storage_delete(&accounts, task);
 		return 0;
 	}
@@ -321,7 +321,7 @@ int snapshot(struct bpf_iter__task *ctx)
 			freeze_look(task, account, &record, account->read_ns);
 		bpf_seq_write(seq, &record, sizeof(record));
 		account->read_ns = instant_ns;
-		account_told(account);
+		account_reported(account);
 		if (span_threshold_ns)
 			write_worker(seq, task, account);
 	}

@@ -229,13 +229,13 @@ enum wire_source {
 };
 
 /* What a session's source measures beside the states; what it does not is null, not zero. */
-enum wire_figure {
-	WIRE_FIGURE_STATE = 1 << 0,    /* state, reason and since when */
-	WIRE_FIGURE_SWITCHES = 1 << 1, /* voluntary and involuntary */
-	WIRE_FIGURE_WAKEUPS = 1 << 2,  /* woken, preempted, throttled */
-	WIRE_FIGURE_MIGRATIONS = 1 << 3,
-	WIRE_FIGURE_LATENCY = 1 << 4, /* histogram of waits for a CPU */
-	WIRE_FIGURE_CPU = 1 << 5,     /* the last CPU, policy and nice */
+enum wire_metric {
+	WIRE_METRIC_STATE = 1 << 0,    /* state, reason and since when */
+	WIRE_METRIC_SWITCHES = 1 << 1, /* voluntary and involuntary */
+	WIRE_METRIC_WAKEUPS = 1 << 2,  /* woken, preempted, throttled */
+	WIRE_METRIC_MIGRATIONS = 1 << 3,
+	WIRE_METRIC_LATENCY = 1 << 4, /* histogram of waits for a CPU */
+	WIRE_METRIC_CPU = 1 << 5,     /* the last CPU, policy and nice */
 };
 
 #define WIRE_SESSION_PRECISE_SPLIT 1U  /* user and kernel time measured, not sampled by the tick */
@@ -250,7 +250,7 @@ struct wire_session {
 	__u32 source;	 /* enum wire_source */
 	__u32 flags;	 /* WIRE_SESSION_* */
 	__u32 states;	 /* measured: 1 << enum wire_state */
-	__u32 figures;	 /* enum wire_figure */
+	__u32 metrics;	 /* enum wire_metric */
 	__u64 sample_ns; /* states that are sampled: how often; 0 = exact or counters */
 	__u64 interval_ns;
 	__u64 memory_bytes;

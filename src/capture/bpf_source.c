@@ -391,7 +391,7 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	result = walk(session, sink, error);
 	if (result < 0)
 		return result;
-	session->bpf->bss->told_ns = *ret_instant_ns;
+	session->bpf->bss->reported_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
 	result = report_hostile(session, sink);
 	if (result >= 0)
@@ -490,7 +490,7 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 	*ret_data = session;
 	record->source = WIRE_SOURCE_BPF;
 	record->states = bpf_states(session);
-	record->figures = ~0U;
+	record->metrics = ~0U;
 	if (session->features.precise_cpu_split)
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
 	if (verified_read(&verified, VERIFIED_PATH) >= 0 && verified_is_of_here(&verified) &&

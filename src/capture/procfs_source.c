@@ -359,7 +359,7 @@ static int sampler_open(void **ret_data, const struct source_options *options,
 	/* what waits for memory looks as what waits for a disk */
 	session->states =
 		((1U << WIRE_STATES) - 1) & ~(1U << WIRE_SWAP | 1U << WIRE_STOLEN | 1U << WIRE_IRQ);
-	session->figures = WIRE_FIGURE_STATE | WIRE_FIGURE_CPU;
+	session->metrics = WIRE_METRIC_STATE | WIRE_METRIC_CPU;
 	session->sample_ns = SAMPLE_NS;
 	result = sampler->timer_fd < 0 ? -errno : refresh(sampler);
 	if (result < 0) {

@@ -67,9 +67,9 @@ static int send_one(struct reasons *reasons, const struct reason_key *key,
 
 static int tell_refused(struct reasons *reasons, uint64_t refused, struct record_sink sink)
 {
-	if (reasons->refusal_told || !refused)
+	if (reasons->refusal_reported || !refused)
 		return 0;
-	reasons->refusal_told = true;
+	reasons->refusal_reported = true;
 	return sink_missing(sink, "reasons",
 			    "their table is full: those that came later are not kept");
 }

@@ -18,7 +18,7 @@ struct reasons {
 		uint32_t tid;
 	} * ended;
 	size_t ended_count, ended_room;
-	bool refusal_told;
+	bool refusal_reported;
 };
 
 /* Entries for some reasons of each thread of the machine as it is now. */

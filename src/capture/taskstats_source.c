@@ -64,7 +64,7 @@ static int counters_open(void **ret_data, const struct source_options *options,
 	session->source = WIRE_SOURCE_TASKSTATS;
 	session->flags |= WIRE_SESSION_DELAYS;
 	session->states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
-	session->figures = WIRE_FIGURE_SWITCHES | WIRE_FIGURE_CPU;
+	session->metrics = WIRE_METRIC_SWITCHES | WIRE_METRIC_CPU;
 	if (taskstats_delays_counted())
 		session->states |= 1U << WIRE_DISK | 1U << WIRE_SWAP;
 	if (result < 0) {

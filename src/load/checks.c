@@ -113,16 +113,16 @@ int spec_parse_check(struct spec_checks *checks, const char *name, const char *t
 			     "unknown check '%s'", name);
 }
 
-void check_format(char *into, size_t room, enum check_kind kind, double figure)
+void check_format(char *into, size_t room, enum check_kind kind, double value)
 {
-	if (isnan(figure))
+	if (isnan(value))
 		snprintf(into, room, "-");
 	else if (kind == CHECK_DURATION)
-		duration_format(into, room, (uint64_t)figure);
+		duration_format(into, room, (uint64_t)value);
 	else if (kind == CHECK_SHARE)
-		snprintf(into, room, "%.1f%%", 100 * figure);
+		snprintf(into, room, "%.1f%%", 100 * value);
 	else
-		snprintf(into, room, "%.4g", figure);
+		snprintf(into, room, "%.4g", value);
 }
 
 /* What a check is applied to, and where its findings go. */
@@ -136,7 +136,7 @@ struct judging {
 
 __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, enum check check,
 						       enum verdict verdict, uint32_t tid,
-						       double figure, double limit,
+						       double value, double limit,
 						       const char *format, ...)
 {
 	struct findings *findings = judging->findings;
@@ -154,7 +154,7 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 		.verdict = verdict,
 		.worker_group = judging->worker_group,
 		.tid = tid,
-		.figure = figure,
+		.value = value,
 		.limit = limit,
 	};
 	va_start(args, format);
@@ -165,15 +165,15 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 }
 
 /* "FIGURE, limit LIMIT" in the unit of the check. */
-static void find_figure(struct judging *judging, enum check check, enum verdict verdict,
-			uint32_t tid, double figure, double limit, const char *what)
+static void find_value(struct judging *judging, enum check check, enum verdict verdict,
+		       uint32_t tid, double value, double limit, const char *what)
 {
 	char shown[32], most[32];
 
-	check_format(shown, sizeof(shown), check_info[check].kind, figure);
+	check_format(shown, sizeof(shown), check_info[check].kind, value);
 	check_format(most, sizeof(most), check_info[check].kind, limit);
-	find(judging, check, verdict, tid, figure, limit, "%s%s%s, limit %s", what,
-	     *what ? " " : "", shown, most);
+	find(judging, check, verdict, tid, value, limit, "%s%s%s, limit %s", what, *what ? " " : "",
+	     shown, most);
 }
 
 /*
@@ -181,7 +181,7 @@ static void find_figure(struct judging *judging, enum check check, enum verdict 
  * the worst. Figures of nothing (NAN) make the group inconclusive.
  */
 static void judge_workers(struct judging *judging, enum check check, double limit, bool at_least,
-			  double (*figure_of)(const struct worker_report *report))
+			  double (*value_of)(const struct worker_report *report))
 {
 	double worst = NAN;
 	unsigned int failed = 0, unknown = 0;
@@ -191,20 +191,20 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
 		const struct worker_report *report =
 			worker_group_report(&judging->worker_group->worker_group.workers[i]);
-		double figure = report ? figure_of(report) : NAN;
+		double value = report ? value_of(report) : NAN;
 
 		if (!report)
 			continue;
-		if (isnan(figure)) {
+		if (isnan(value)) {
 			unknown++;
 			continue;
 		}
-		if (isnan(worst) || (at_least ? figure < worst : figure > worst))
-			worst = figure;
-		if (at_least ? figure >= limit : figure <= limit)
+		if (isnan(worst) || (at_least ? value < worst : value > worst))
+			worst = value;
+		if (at_least ? value >= limit : value <= limit)
 			continue;
 		failed++;
-		find_figure(judging, check, VERDICT_FAIL, report->tid, figure, limit, "");
+		find_value(judging, check, VERDICT_FAIL, report->tid, value, limit, "");
 	}
 	if (unknown && judging->worker_group->group.work->type->flags & WORK_BYPASS)
 		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s does not report it",
@@ -213,7 +213,7 @@ static void judge_workers(struct judging *judging, enum check check, double limi
 		find(judging, check, VERDICT_INCONCLUSIVE, 0, NAN, limit,
 		     "%u worker%s did too little to judge", unknown, unknown == 1 ? "" : "s");
 	if (!failed && !isnan(worst))
-		find_figure(judging, check, VERDICT_PASS, 0, worst, limit, "worst");
+		find_value(judging, check, VERDICT_PASS, 0, worst, limit, "worst");
 }
 
 static double gap_of(const struct worker_report *report)
@@ -321,8 +321,8 @@ static void judge_spread(struct judging *judging)
 		find(judging, CHECK_MAX_SPREAD, VERDICT_INCONCLUSIVE, 0, NAN, limit,
 		     "fewer than two workers can be compared");
 	else
-		find_figure(judging, CHECK_MAX_SPREAD, spread > limit ? VERDICT_FAIL : VERDICT_PASS,
-			    0, spread, limit, "");
+		find_value(judging, CHECK_MAX_SPREAD, spread > limit ? VERDICT_FAIL : VERDICT_PASS,
+			   0, spread, limit, "");
 }
 
 static void judge_isolation(struct judging *judging)
@@ -353,7 +353,7 @@ static void judge_wakes(struct judging *judging, enum check check, double limit)
 {
 	enum report_samples stream = summary_wakes(judging->summary);
 	const struct sample_summary *wakes = &judging->summary->samples[stream];
-	double figure = check == CHECK_WAKE_P99 ? (double)wakes->p99 : wakes->cv;
+	double value = check == CHECK_WAKE_P99 ? (double)wakes->p99 : wakes->cv;
 
 	if (isnan(limit))
 		return;
@@ -361,11 +361,11 @@ static void judge_wakes(struct judging *judging, enum check check, double limit)
 		find(judging, check, VERDICT_SKIP, 0, NAN, limit, "%s has no waits to measure",
 		     judging->worker_group->group.work->type->name);
 	else if (wakes->total < CHECK_SAMPLES_MIN)
-		find(judging, check, VERDICT_INCONCLUSIVE, 0, figure, limit,
+		find(judging, check, VERDICT_INCONCLUSIVE, 0, value, limit,
 		     "%llu samples are too few", (unsigned long long)wakes->total);
 	else
-		find_figure(judging, check, figure > limit ? VERDICT_FAIL : VERDICT_PASS, 0, figure,
-			    limit, stream == SAMPLES_WAKE_TO_RUN ? "wake to run" : "wait");
+		find_value(judging, check, value > limit ? VERDICT_FAIL : VERDICT_PASS, 0, value,
+			   limit, stream == SAMPLES_WAKE_TO_RUN ? "wake to run" : "wait");
 }
 
 static void judge_throughput(struct judging *judging)
@@ -381,8 +381,8 @@ static void judge_throughput(struct judging *judging)
 		find(judging, CHECK_THROUGHPUT_CV, VERDICT_INCONCLUSIVE, 0, NAN, limit,
 		     "the workers did too little to judge");
 	else
-		find_figure(judging, CHECK_THROUGHPUT_CV, cv > limit ? VERDICT_FAIL : VERDICT_PASS,
-			    0, cv, limit, "");
+		find_value(judging, CHECK_THROUGHPUT_CV, cv > limit ? VERDICT_FAIL : VERDICT_PASS,
+			   0, cv, limit, "");
 }
 
 static void judge_locality(struct judging *judging)
@@ -400,8 +400,8 @@ static void judge_locality(struct judging *judging)
 	share = (double)summary_local_pages(judging->summary, judging->worker_group,
 					    &judging->run->topology->nodes) /
 		(double)all;
-	find_figure(judging, CHECK_NUMA_LOCALITY, share < limit ? VERDICT_FAIL : VERDICT_PASS, 0,
-		    share, limit, "");
+	find_value(judging, CHECK_NUMA_LOCALITY, share < limit ? VERDICT_FAIL : VERDICT_PASS, 0,
+		   share, limit, "");
 }
 
 static void judge_run(struct judging *judging)

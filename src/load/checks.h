@@ -29,7 +29,7 @@ struct finding {
 	enum verdict verdict;
 	const struct run_crew *worker_group; /* NULL: of the whole run */
 	uint32_t tid;			     /* 0: of the group */
-	double figure, limit;		     /* NAN: none */
+	double value, limit;		     /* NAN: none */
 	char text[400];			     /* the same for people */
 };
 
@@ -49,6 +49,6 @@ int checks_judge(const struct run *run, const struct summary *summaries,
 void findings_release(struct findings *findings);
 
 /* In the unit of the check, for people. */
-void check_format(char *into, size_t room, enum check_kind kind, double figure);
+void check_format(char *into, size_t room, enum check_kind kind, double value);
 
 #endif

@@ -123,17 +123,17 @@ static int reserve(struct load_group *group)
 }
 
 struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,
-				 const struct load_figures *figures)
+				 const struct load_totals *totals)
 {
 	struct load_group *group = find(side, key);
-	enum load_wakes wakes = load_figures_wakes(figures);
-	double values[LOAD_METRICS], seconds = load_figures_seconds(figures);
+	enum load_wakes wakes = load_totals_wakes(totals);
+	double values[LOAD_METRICS], seconds = load_totals_seconds(totals);
 
 	if (!group)
 		group = new_group(side, key);
 	if (!group || reserve(group) < 0)
 		return NULL;
-	load_figures_values(figures, values);
+	load_totals_values(totals, values);
 	for (int i = 0; i < LOAD_METRICS; i++)
 		group->values[i][group->runs] = values[i];
 	group->runs++;
@@ -163,9 +163,9 @@ void load_side_release(struct load_side *side)
 }
 
 /* A difference of decimal fractions that just reaches its gate may miss it by rounding. */
-static bool reaches(double figure, double gate)
+static bool reaches(double value, double gate)
 {
-	return figure >= gate * (1 - 1e-9);
+	return value >= gate * (1 - 1e-9);
 }
 
 void load_change_make(struct load_change *change, const double *a, size_t a_count, const double *b,

@@ -72,7 +72,7 @@ struct load_side {
 
 /* One run of a group. Copies the key; NULL: out of memory. */
 struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,
-				 const struct load_figures *figures);
+				 const struct load_totals *totals);
 void load_side_release(struct load_side *side);
 
 enum load_verdict {

@@ -58,11 +58,11 @@ static const struct unit {
 	[LOAD_RATE] = {"/s", 1, "per_second"},
 };
 
-enum load_wakes load_figures_wakes(const struct load_figures *figures)
+enum load_wakes load_totals_wakes(const struct load_totals *totals)
 {
-	return figures->wake_to_run.total > 0 ? LOAD_WAKES_TO_RUN
-	       : figures->resume.total > 0    ? LOAD_WAKES_RESUME
-					      : LOAD_WAKES_NONE;
+	return totals->wake_to_run.total > 0 ? LOAD_WAKES_TO_RUN
+	       : totals->resume.total > 0    ? LOAD_WAKES_RESUME
+					     : LOAD_WAKES_NONE;
 }
 
 bool load_metric_is_wake(enum load_metric metric)
@@ -76,9 +76,9 @@ static double ratio(double part, double whole)
 }
 
 /* Not of the run: groups may live for a part of it only. */
-double load_figures_seconds(const struct load_figures *figures)
+double load_totals_seconds(const struct load_totals *totals)
 {
-	return ratio(figures->wall_ns / 1e9, figures->workers);
+	return ratio(totals->wall_ns / 1e9, totals->workers);
 }
 
 /* Of few samples the 99th percentile is the largest, and says nothing. */
@@ -87,29 +87,29 @@ static double unless_few(const struct load_samples *samples, double value)
 	return samples->total >= CHECK_SAMPLES_MIN ? value : NAN;
 }
 
-void load_figures_values(const struct load_figures *figures, double values[LOAD_METRICS])
+void load_totals_values(const struct load_totals *totals, double values[LOAD_METRICS])
 {
-	enum load_wakes kind = load_figures_wakes(figures);
+	enum load_wakes kind = load_totals_wakes(totals);
 	const struct load_samples *wakes =
-		kind == LOAD_WAKES_TO_RUN ? &figures->wake_to_run : &figures->resume;
-	const struct load_samples *cost = &figures->cost;
+		kind == LOAD_WAKES_TO_RUN ? &totals->wake_to_run : &totals->resume;
+	const struct load_samples *cost = &totals->cost;
 
-	values[METRIC_OFF_CPU_SPREAD] = figures->workers > 1 ? figures->off_cpu_spread : NAN;
-	values[METRIC_MAX_GAP] = figures->max_gap_ms * MS;
-	values[METRIC_MIGRATIONS] = ratio(figures->migrations, load_figures_seconds(figures));
-	values[METRIC_MIGRATION_RATIO] = ratio(figures->migrations, figures->iterations);
+	values[METRIC_OFF_CPU_SPREAD] = totals->workers > 1 ? totals->off_cpu_spread : NAN;
+	values[METRIC_MAX_GAP] = totals->max_gap_ms * MS;
+	values[METRIC_MIGRATIONS] = ratio(totals->migrations, load_totals_seconds(totals));
+	values[METRIC_MIGRATION_RATIO] = ratio(totals->migrations, totals->iterations);
 	values[METRIC_WAKE_P99] = unless_few(wakes, wakes->p99_ns);
 	values[METRIC_WAKE_MEDIAN] = kind == LOAD_WAKES_NONE ? NAN : wakes->p50_ns;
 	values[METRIC_WAKE_CV] = unless_few(wakes, wakes->cv);
 	values[METRIC_WAKE_TAIL] = unless_few(wakes, ratio(wakes->p99_ns, wakes->p50_ns));
-	values[METRIC_ITERATIONS] = figures->iteration_rate;
-	values[METRIC_SLOWEST_WORKER] = figures->slowest_worker;
-	values[METRIC_RUN_DELAY] = ratio(figures->run_delay_ns, figures->run_count);
-	values[METRIC_WORST_RUN_DELAY] = figures->worst_run_delay_ns;
+	values[METRIC_ITERATIONS] = totals->iteration_rate;
+	values[METRIC_SLOWEST_WORKER] = totals->slowest_worker;
+	values[METRIC_RUN_DELAY] = ratio(totals->run_delay_ns, totals->run_count);
+	values[METRIC_WORST_RUN_DELAY] = totals->worst_run_delay_ns;
 	values[METRIC_COST_P50] = cost->total > 0 ? cost->p50_ns : NAN;
 	values[METRIC_COST_P99] = unless_few(cost, cost->p99_ns);
-	values[METRIC_PAGE_LOCALITY] = ratio(figures->local_pages, figures->pages);
-	values[METRIC_PAGES_MIGRATED] = ratio(figures->migrated_pages, figures->pages);
+	values[METRIC_PAGE_LOCALITY] = ratio(totals->local_pages, totals->pages);
+	values[METRIC_PAGES_MIGRATED] = ratio(totals->migrated_pages, totals->pages);
 }
 
 void load_gates_init(struct load_gate gates[LOAD_METRICS])

@@ -66,7 +66,7 @@ struct load_samples {
 };
 
 /* What a report says of a group. NAN: not measured. */
-struct load_figures {
+struct load_totals {
 	double workers, wall_ns; /* of all workers together */
 	double off_cpu_spread;	 /* share */
 	double max_gap_ms;
@@ -85,14 +85,14 @@ enum load_wakes {
 	LOAD_WAKES_TO_RUN,
 };
 
-enum load_wakes load_figures_wakes(const struct load_figures *figures);
+enum load_wakes load_totals_wakes(const struct load_totals *totals);
 bool load_metric_is_wake(enum load_metric metric);
 
 /* How long its workers lived, in the mean. NAN: not known. */
-double load_figures_seconds(const struct load_figures *figures);
+double load_totals_seconds(const struct load_totals *totals);
 
 /* NAN: not measured. */
-void load_figures_values(const struct load_figures *figures, double values[LOAD_METRICS]);
+void load_totals_values(const struct load_totals *totals, double values[LOAD_METRICS]);
 
 void load_gates_init(struct load_gate gates[LOAD_METRICS]);
 

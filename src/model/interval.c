@@ -20,7 +20,7 @@ struct intervals {
 	struct delay_records delays_before, delays_now;
 	struct wire_reason *reasons;
 	size_t reason_count, reason_room;
-	bool reasons_told; /* with the last interval: the next one begins a new list */
+	bool reasons_reported; /* with the last interval: the next one begins a new list */
 	struct session_info session;
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
@@ -357,14 +357,14 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->self_runnable_ns = record->self_runnable_ns;
 	current->overrun_ns = record->overrun_ns;
 	current->session = &intervals->session;
-	if (intervals->reasons_told)
+	if (intervals->reasons_reported)
 		intervals->reason_count = 0;
 	if (intervals->reason_count)
 		qsort(intervals->reasons, intervals->reason_count, sizeof(*intervals->reasons),
 		      by_total);
 	current->reasons = intervals->reasons;
 	current->reason_count = intervals->reason_count;
-	intervals->reasons_told = true;
+	intervals->reasons_reported = true;
 	current->row_count = 0;
 	result = add_ended(intervals, record->end_ns, record->final);
 	intervals->guess = 0;
@@ -392,9 +392,9 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 
 static int add_reason(struct intervals *intervals, const struct wire_reason *reason)
 {
-	if (intervals->reasons_told)
+	if (intervals->reasons_reported)
 		intervals->reason_count = 0;
-	intervals->reasons_told = false;
+	intervals->reasons_reported = false;
 	if (array_reserve(&intervals->reasons, &intervals->reason_room, intervals->reason_count + 1,
 			  sizeof(*reason)) < 0)
 		return -ENOMEM;

@@ -106,7 +106,7 @@ static inline double interval_stolen_share(const struct interval *interval)
 static inline bool row_has_state(const struct row *row, const struct session_info *session)
 {
 	return !row->exited && row->where.state < WIRE_STATES &&
-	       session_has(session, WIRE_FIGURE_STATE);
+	       session_has(session, WIRE_METRIC_STATE);
 }
 
 struct intervals;

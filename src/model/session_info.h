@@ -68,9 +68,9 @@ static inline bool session_is_verified(const struct session_info *session)
 	return session->wire.flags & WIRE_SESSION_VERIFIED;
 }
 
-static inline bool session_has(const struct session_info *session, enum wire_figure figure)
+static inline bool session_has(const struct session_info *session, enum wire_metric metric)
 {
-	return session->wire.figures & figure;
+	return session->wire.metrics & metric;
 }
 
 /* Delay accounting comes from taskstats, beside another source of states. */

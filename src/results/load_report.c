@@ -10,8 +10,8 @@
 #include "emit/read.h"
 #include "view/load.h"
 
-#define VERSION	     1
-#define FIGURES_MOST 1e18 /* of anything: what is more would not add up */
+#define VERSION	    1
+#define TOTALS_MOST 1e18 /* of anything: what is more would not add up */
 
 /* What is needed of a line of a worker. */
 struct worker_line {
@@ -34,7 +34,7 @@ static int take_number(struct load_report *report, const json_t *value, const ch
 	*ret_number = NAN;
 	if (!value || json_is_null(value))
 		return 0;
-	if (!json_is_number(value) || !(number >= 0 && number <= FIGURES_MOST))
+	if (!json_is_number(value) || !(number >= 0 && number <= TOTALS_MOST))
 		return error_set(report->error, EBADMSG,
 				 "damaged: \"%s\" is not a number from 0 up", key);
 	*ret_number = number;
@@ -113,9 +113,9 @@ static void forget_workers(struct load_report *report)
  * theirs one after the other, in the order of the groups.
  */
 static void take_workers(struct load_report *report, const struct load_group_key *key,
-			 struct load_figures *figures)
+			 struct load_totals *totals)
 {
-	double left = figures->workers;
+	double left = totals->workers;
 
 	for (size_t i = 0; i < report->worker_count && left > 0; i++) {
 		struct worker_line *worker = &report->workers[i];
@@ -126,20 +126,19 @@ static void take_workers(struct load_report *report, const struct load_group_key
 		worker->taken = true;
 		left--;
 		if (worker->run_count > 0)
-			figures->worst_run_delay_ns =
-				fmax(figures->worst_run_delay_ns,
-				     worker->run_delay_ns / worker->run_count);
+			totals->worst_run_delay_ns = fmax(totals->worst_run_delay_ns,
+							  worker->run_delay_ns / worker->run_count);
 		/* each has the same figure of the machine */
-		figures->migrated_pages = fmax(figures->migrated_pages, worker->migrated_pages);
+		totals->migrated_pages = fmax(totals->migrated_pages, worker->migrated_pages);
 	}
 }
 
-#define AT(member) offsetof(struct load_figures, member)
+#define AT(member) offsetof(struct load_totals, member)
 
 static const struct {
 	const char *path; /* in a group */
 	size_t offset;
-} figure_paths[] = {
+} total_paths[] = {
 	{"workers", AT(workers)},
 	{"wall_time_ns", AT(wall_ns)},
 	{"off_cpu_spread", AT(off_cpu_spread)},
@@ -164,14 +163,14 @@ static const struct {
 	{"iteration_cost.p99_ns", AT(cost.p99_ns)},
 };
 
-static int take_pages(struct load_report *report, const json_t *group, struct load_figures *figures)
+static int take_pages(struct load_report *report, const json_t *group, struct load_totals *totals)
 {
 	json_t *pages = result_read(&load_group_schema, group, "numa_pages");
 	const char *node;
 	json_t *value;
 	int result = 0;
 
-	figures->pages = NAN;
+	totals->pages = NAN;
 	json_object_foreach(pages, node, value)
 	{
 		double number;
@@ -179,20 +178,19 @@ static int take_pages(struct load_report *report, const json_t *group, struct lo
 		if (result >= 0)
 			result = take_number(report, value, node, &number);
 		if (result >= 0)
-			figures->pages = isnan(figures->pages) ? number : figures->pages + number;
+			totals->pages = isnan(totals->pages) ? number : totals->pages + number;
 	}
 	return result;
 }
 
-static int take_figures(struct load_report *report, const json_t *group,
-			struct load_figures *figures)
+static int take_totals(struct load_report *report, const json_t *group, struct load_totals *totals)
 {
-	int result = take_pages(report, group, figures);
+	int result = take_pages(report, group, totals);
 
-	figures->worst_run_delay_ns = figures->migrated_pages = NAN;
-	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(figure_paths); i++)
-		result = number_at(report, &load_group_schema, group, figure_paths[i].path,
-				   (double *)((char *)figures + figure_paths[i].offset));
+	totals->worst_run_delay_ns = totals->migrated_pages = NAN;
+	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(total_paths); i++)
+		result = number_at(report, &load_group_schema, group, total_paths[i].path,
+				   (double *)((char *)totals + total_paths[i].offset));
 	return result;
 }
 
@@ -268,7 +266,7 @@ static int take_group(struct load_report *report, const json_t *groups, size_t n
 {
 	json_t *group = json_array_get(groups, number);
 	struct load_group_key key = {.occurrence = occurrence_of(groups, number)};
-	struct load_figures figures;
+	struct load_totals totals;
 	struct load_group *taken;
 	json_int_t group_idx;
 	int result =
@@ -276,11 +274,11 @@ static int take_group(struct load_report *report, const json_t *groups, size_t n
 
 	key.group_idx = (unsigned int)group_idx;
 	if (result >= 0)
-		result = take_figures(report, group, &figures);
+		result = take_totals(report, group, &totals);
 	if (result < 0)
 		return result;
-	take_workers(report, &key, &figures);
-	taken = load_side_add(report->side, &key, &figures);
+	take_workers(report, &key, &totals);
+	taken = load_side_add(report->side, &key, &totals);
 	return taken ? take_group_facts(report, &taken->facts, group) : no_memory(report);
 }
 

@@ -151,7 +151,7 @@ static void draw_spread(struct page *page, const struct hotspot *hotspot)
 			      "  others %9llu", (unsigned long long)hotspot->others);
 }
 
-static void draw_figures(struct page *page, const struct hotspot *hotspot)
+static void draw_metrics(struct page *page, const struct hotspot *hotspot)
 {
 	static const struct {
 		const char *name;
@@ -196,7 +196,7 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	canvas_format(page->canvas, row, at, page->canvas->columns, ROLE_NORMAL, "%s%s",
 		      stall_cause_info[hotspot->cause].help,
 		      hotspot->in_place ? ", in block_in_place(): announced to the runtime" : "");
-	draw_figures(page, hotspot);
+	draw_metrics(page, hotspot);
 	if (type)
 		canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
 			      "%-12s  %s", "in task", type->function);

@@ -10,7 +10,7 @@
 #include "view/blocked_words.h"
 
 #define CAUSE_WIDTH	  22
-#define FIGURE_WIDTH	  9
+#define METRIC_WIDTH	  9
 #define SHARE_WIDTH	  8
 #define PLACE_MIN	  16
 #define PLACE_MAX	  28
@@ -41,19 +41,19 @@ static struct hotspot_layout plan_hotspots(const struct blocked_screen *screen, 
 {
 	struct hotspot_layout layout = {.cause = CAUSE_WIDTH, .label = LABEL_MIN};
 	/* cursor, stalls, max and share are always there */
-	int left = columns - 2 - LABEL_MIN - CAUSE_WIDTH - 7 - FIGURE_WIDTH - SHARE_WIDTH;
+	int left = columns - 2 - LABEL_MIN - CAUSE_WIDTH - 7 - METRIC_WIDTH - SHARE_WIDTH;
 
 	if (left < 0) {
 		layout.cause += left > 8 - CAUSE_WIDTH ? left : 8 - CAUSE_WIDTH;
 		return layout;
 	}
-	if (left >= FIGURE_WIDTH) {
+	if (left >= METRIC_WIDTH) {
 		layout.total = true;
-		left -= FIGURE_WIDTH;
+		left -= METRIC_WIDTH;
 	}
-	if (left >= FIGURE_WIDTH) {
+	if (left >= METRIC_WIDTH) {
 		layout.p99 = true;
-		left -= FIGURE_WIDTH;
+		left -= METRIC_WIDTH;
 	}
 	give(&layout.label, &left, LABEL_COMFORTABLE);
 	if (screen->by == HOTSPOTS_BY_FUNCTION && left >= PLACE_MIN)
@@ -69,7 +69,7 @@ static struct hotspot_layout plan_hotspots(const struct blocked_screen *screen, 
 	return layout;
 }
 
-static int put_figure(struct canvas *canvas, int row, int column, int width, enum role role,
+static int put_metric(struct canvas *canvas, int row, int column, int width, enum role role,
 		      uint64_t ns)
 {
 	char text[16];
@@ -98,12 +98,12 @@ static void draw_hotspot_heading(const struct blocked_screen *screen, struct can
 			    "CAUSE");
 	at += canvas_text(canvas, row, at, 7, ROLE_HEADER, " STALLS");
 	if (layout->total)
-		at += canvas_format(canvas, row, at, FIGURE_WIDTH, ROLE_HEADER, "%*s", FIGURE_WIDTH,
+		at += canvas_format(canvas, row, at, METRIC_WIDTH, ROLE_HEADER, "%*s", METRIC_WIDTH,
 				    "TOTAL");
 	if (layout->p99)
-		at += canvas_format(canvas, row, at, FIGURE_WIDTH, ROLE_HEADER, "%*s", FIGURE_WIDTH,
+		at += canvas_format(canvas, row, at, METRIC_WIDTH, ROLE_HEADER, "%*s", METRIC_WIDTH,
 				    "P99");
-	at += canvas_format(canvas, row, at, FIGURE_WIDTH, ROLE_HEADER, "%*s", FIGURE_WIDTH, "MAX");
+	at += canvas_format(canvas, row, at, METRIC_WIDTH, ROLE_HEADER, "%*s", METRIC_WIDTH, "MAX");
 	canvas_format(canvas, row, at, SHARE_WIDTH, ROLE_HEADER, "%*s", SHARE_WIDTH, "SHARE");
 }
 
@@ -156,12 +156,12 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 	at += layout->cause;
 	at += canvas_format(canvas, row, at, 7, plain, "%7llu", (unsigned long long)hotspot->count);
 	if (layout->total)
-		at = put_figure(canvas, row, at, FIGURE_WIDTH, plain, hotspot->total_ns);
+		at = put_metric(canvas, row, at, METRIC_WIDTH, plain, hotspot->total_ns);
 	if (layout->p99)
-		at = put_figure(canvas, row, at, FIGURE_WIDTH, plain,
+		at = put_metric(canvas, row, at, METRIC_WIDTH, plain,
 				histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99,
 						     hotspot->max_ns));
-	at = put_figure(canvas, row, at, FIGURE_WIDTH, plain, hotspot->max_ns);
+	at = put_metric(canvas, row, at, METRIC_WIDTH, plain, hotspot->max_ns);
 	at += canvas_format(canvas, row, at, SHARE_WIDTH, plain, "%6.2f %%", 100 * share);
 	if (layout->bar) {
 		const struct hotspot *largest = screen->order[0];
@@ -225,7 +225,7 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 
 static int bar_width(int columns)
 {
-	int width = (columns - NAME_WIDTH - 7 - FIGURE_WIDTH) / 4;
+	int width = (columns - NAME_WIDTH - 7 - METRIC_WIDTH) / 4;
 
 	return width < BAR_MIN ? BAR_MIN : width > BAR_MAX ? BAR_MAX : width;
 }
@@ -233,7 +233,7 @@ static int bar_width(int columns)
 /* Where the timeline begins; columns where there is no room for one. */
 static int lane_column(int columns)
 {
-	int column = NAME_WIDTH + bar_width(columns) + 7 + FIGURE_WIDTH + 2;
+	int column = NAME_WIDTH + bar_width(columns) + 7 + METRIC_WIDTH + 2;
 
 	return columns - column >= LANE_MIN ? column : columns;
 }
@@ -361,7 +361,7 @@ static void draw_worker(const struct blocked_screen *screen, struct canvas *canv
 	at += bar;
 	at += canvas_format(canvas, row, at, 7, ROLE_NORMAL, "%7llu",
 			    (unsigned long long)worker->stalls);
-	put_figure(canvas, row, at, FIGURE_WIDTH, ROLE_NORMAL, worker->longest_ns);
+	put_metric(canvas, row, at, METRIC_WIDTH, ROLE_NORMAL, worker->longest_ns);
 	draw_lane(screen, canvas, row, lane, what);
 	if (canvas->columns - lane >= 2 * LANE_MIN)
 		draw_open(screen, canvas, row, lane, (canvas->columns - lane) * 2 / 3, what);
@@ -377,7 +377,7 @@ void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, 
 	canvas_text(canvas, first, 0, NAME_WIDTH, ROLE_HEADER, "WORKERS");
 	canvas_text(canvas, first, at, 12, ROLE_HEADER, "TIME");
 	at += bar_width(canvas->columns);
-	canvas_format(canvas, first, at, 7 + FIGURE_WIDTH, ROLE_HEADER, " STALLS%*s", FIGURE_WIDTH,
+	canvas_format(canvas, first, at, 7 + METRIC_WIDTH, ROLE_HEADER, " STALLS%*s", METRIC_WIDTH,
 		      "LONGEST");
 	if (lane < canvas->columns)
 		draw_axis(screen, canvas, first, lane);

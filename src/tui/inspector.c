@@ -56,7 +56,7 @@ static void draw_who(const struct top_screen *screen, struct canvas *canvas, int
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE, " %u threads ",
 				    what->threads);
 	at++;
-	if (screen->by == BY_THREAD && session_has(screen->interval.session, WIRE_FIGURE_CPU))
+	if (screen->by == BY_THREAD && session_has(screen->interval.session, WIRE_METRIC_CPU))
 		at += 1 + canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 					" %s of process %u, %s nice %d, CPU %u ",
 					what->tid == what->pid ? "first" : "thread", what->pid,
@@ -104,11 +104,11 @@ static void draw_switches(struct canvas *canvas, int row, int column, const stru
 	int at = column;
 
 	at += 1 + canvas_text(canvas, row, at, canvas->columns, ROLE_DIM, "switches");
-	if (session_has(session, WIRE_FIGURE_SWITCHES))
+	if (session_has(session, WIRE_METRIC_SWITCHES))
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 				    "%llu vol %llu invol", (unsigned long long)sum->voluntary,
 				    (unsigned long long)sum->involuntary);
-	if (session_has(session, WIRE_FIGURE_WAKEUPS))
+	if (session_has(session, WIRE_METRIC_WAKEUPS))
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 				    "  wakeups %llu  preempted %llu",
 				    (unsigned long long)sum->woken,
@@ -116,7 +116,7 @@ static void draw_switches(struct canvas *canvas, int row, int column, const stru
 	if (sum->throttled)
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_WARNING,
 				    "  throttled %llu", (unsigned long long)sum->throttled);
-	if (session_has(session, WIRE_FIGURE_MIGRATIONS))
+	if (session_has(session, WIRE_METRIC_MIGRATIONS))
 		canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL, "  migrations %llu",
 			      (unsigned long long)sum->migrations);
 }
@@ -430,7 +430,7 @@ static void draw_full(const struct top_screen *screen, struct canvas *canvas, in
 	}
 	row = wide ? first + 2 : left;
 	row = draw_all_reasons(screen, canvas, row, right, last, what);
-	if (row < last && session_has(session, WIRE_FIGURE_LATENCY))
+	if (row < last && session_has(session, WIRE_METRIC_LATENCY))
 		row = draw_histogram(canvas, row, right, &item->sum);
 	if (row < last)
 		draw_taskstats(screen, canvas, row, right, what);

@@ -197,7 +197,7 @@ static bool took_place(struct pattern_result *result, const struct truth *truth)
 	return false;
 }
 
-static void judge_figures(struct pattern_result *result, const struct truth *truth,
+static void judge_metrics(struct pattern_result *result, const struct truth *truth,
 			  const struct thread_judgement *judgement, double limit_percent)
 {
 	enum state worst = judgement->worst;
@@ -366,7 +366,7 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 		result->truth_ns += true_ns(truth, truth->state);
 		result->measured_ns += measured_ns(row, truth->state);
 	}
-	judge_figures(result, truth, ret_judgement, limit_percent);
+	judge_metrics(result, truth, ret_judgement, limit_percent);
 	judge_why(result, truth, row, interval);
 	judge_latency(result, truth, row, lost, limit_percent);
 	return true;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 
-int peer_sums_add(struct peer_sums *sums, uint32_t tid, enum peer_figure figure, uint64_t ns)
+int peer_sums_add(struct peer_sums *sums, uint32_t tid, enum peer_time what, uint64_t ns)
 {
 	size_t known = sums->tids.count, number = identities_add(&sums->tids, tid, 0);
 
@@ -18,7 +18,7 @@ int peer_sums_add(struct peer_sums *sums, uint32_t tid, enum peer_figure figure,
 		return -ENOMEM;
 	if (number == known)
 		memset(sums->ns[number], 0, sizeof(*sums->ns));
-	sums->ns[number][figure] += ns;
+	sums->ns[number][what] += ns;
 	return 0;
 }
 
@@ -47,9 +47,9 @@ static uint32_t bracketed_tid(const char *text, size_t length)
 /* `13842.041316 [0000]  python3[18890/18097]     0.000      0.035      0.098`, milliseconds */
 int peer_take_timehist(struct peer_sums *sums, const char *line)
 {
-	static const enum peer_figure figures[] = {PEER_BLOCKED, PEER_RUNNABLE, PEER_CPU};
+	static const enum peer_time times[] = {PEER_BLOCKED, PEER_RUNNABLE, PEER_CPU};
 	const char *end = strrchr(line, ']');
-	double milliseconds[ARRAY_SIZE(figures)];
+	double milliseconds[ARRAY_SIZE(times)];
 	uint32_t tid;
 	int result = 0;
 
@@ -57,9 +57,9 @@ int peer_take_timehist(struct peer_sums *sums, const char *line)
 			   &milliseconds[2]) != 3)
 		return 0;
 	tid = bracketed_tid(line, (size_t)(end - line));
-	for (size_t i = 0; tid && result >= 0 && i < ARRAY_SIZE(figures); i++)
-		result = peer_sums_add(sums, tid, figures[i],
-				       (uint64_t)(milliseconds[i] * NS_PER_MS));
+	for (size_t i = 0; tid && result >= 0 && i < ARRAY_SIZE(times); i++)
+		result =
+			peer_sums_add(sums, tid, times[i], (uint64_t)(milliseconds[i] * NS_PER_MS));
 	return result;
 }
 

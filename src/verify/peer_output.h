@@ -9,24 +9,24 @@
 #include "base/identities.h"
 
 /* What tools distinguish. */
-enum peer_figure {
+enum peer_time {
 	PEER_CPU,
 	PEER_RUNNABLE,
 	PEER_BLOCKED, /* all but these two */
 	PEER_OFF_CPU, /* all but the first */
-	PEER_FIGURES,
+	PEER_TIMES,
 };
 
 /* All zeros is empty. */
 struct peer_sums {
 	struct identities tids;
-	uint64_t (*ns)[PEER_FIGURES]; /* as `tids` numbers them */
+	uint64_t (*ns)[PEER_TIMES]; /* as `tids` numbers them */
 	size_t room;
 	uint32_t tid; /* that the next lines are about; 0: none */
 };
 
 /* 0 or -ENOMEM. */
-int peer_sums_add(struct peer_sums *sums, uint32_t tid, enum peer_figure figure, uint64_t ns);
+int peer_sums_add(struct peer_sums *sums, uint32_t tid, enum peer_time what, uint64_t ns);
 /* NULL: nothing has been added for it. */
 const uint64_t *peer_sums_find(const struct peer_sums *sums, uint32_t tid);
 void peer_sums_release(struct peer_sums *sums);

@@ -15,7 +15,7 @@ struct peer_tool_kind {
 	/* It records into a file, which this one reads then; NULL: what it prints is it. */
 	const char *reader[8];
 	int (*take)(struct peer_sums *sums, const char *line);
-	unsigned int figures; /* bits by enum peer_figure */
+	unsigned int times; /* bits by enum peer_time */
 };
 
 extern const struct peer_tool_kind peer_tool_kinds[];

@@ -27,7 +27,7 @@ _Static_assert(PEERS == 1 + COUNTERS + PEER_TOOLS, "dwell, the counters, the too
 struct known {
 	const char *pattern;
 	uint32_t tid; /* 0: the kernel has used it twice, and tools know nothing else */
-	uint64_t wall_ns, ns[PEER_FIGURES];
+	uint64_t wall_ns, ns[PEER_TIMES];
 	struct judge_open open;
 };
 
@@ -41,7 +41,7 @@ struct peers {
 	struct peer_sums sums[PEER_TOOLS];
 };
 
-#define ALL_FIGURES (1U << PEER_CPU | 1U << PEER_RUNNABLE | 1U << PEER_BLOCKED)
+#define ALL_TIMES (1U << PEER_CPU | 1U << PEER_RUNNABLE | 1U << PEER_BLOCKED)
 
 int peers_open(struct peers **ret_peers, const char *directory, struct error *error)
 {
@@ -162,12 +162,12 @@ int peers_add(struct peers *peers, const char *pattern, const struct truth *trut
 }
 
 /* What is open of it as of which state. */
-static const enum state states[PEER_FIGURES] = {[PEER_CPU] = STATE_USER,
-						[PEER_RUNNABLE] = STATE_RUNNABLE,
-						[PEER_BLOCKED] = STATE_SLEEP,
-						[PEER_OFF_CPU] = STATE_SLEEP};
+static const enum state states[PEER_TIMES] = {[PEER_CPU] = STATE_USER,
+					      [PEER_RUNNABLE] = STATE_RUNNABLE,
+					      [PEER_BLOCKED] = STATE_SLEEP,
+					      [PEER_OFF_CPU] = STATE_SLEEP};
 
-static int judge(const struct peers *peers, const struct peer_sums *sums, unsigned int figures,
+static int judge(const struct peers *peers, const struct peer_sums *sums, unsigned int times,
 		 struct peer_result *result)
 {
 	int code = 0;
@@ -180,8 +180,8 @@ static int judge(const struct peers *peers, const struct peer_sums *sums, unsign
 			continue;
 		result->threads += seen != NULL;
 		result->unseen += !seen;
-		for (int f = 0; code >= 0 && seen && f < PEER_FIGURES; f++) {
-			double error = figures & 1U << f
+		for (int f = 0; code >= 0 && seen && f < PEER_TIMES; f++) {
+			double error = times & 1U << f
 					       ? judge_error(states[f], seen[f], known->ns[f],
 							     &known->open, known->wall_ns)
 					       : NAN;
@@ -201,29 +201,29 @@ int peers_judge(struct peers *peers, struct peer_result results[PEERS], struct e
 	int code;
 
 	*next = (struct peer_result){.name = "dwell", .measures = all};
-	code = judge(peers, &peers->own, ALL_FIGURES, next++);
+	code = judge(peers, &peers->own, ALL_TIMES, next++);
 	for (size_t i = 0; i < COUNTERS; i++, next++) {
 		const struct counter *counter = &peers->counters[i];
 
 		*next = (struct peer_result){
 			.name = counter->name, .measures = all, .why = counter->why};
 		if (code >= 0 && !*next->why.text)
-			code = judge(peers, &counter->sums, ALL_FIGURES, next);
+			code = judge(peers, &counter->sums, ALL_TIMES, next);
 	}
 	for (size_t i = 0; i < PEER_TOOLS; i++, next++) {
 		struct peer_tool *tool = &peers->tools[i];
-		unsigned int figures = tool->kind->figures;
+		unsigned int times = tool->kind->times;
 
 		*next = (struct peer_result){.name = tool->kind->name,
-					     .measures = figures & 1U << PEER_CPU ? all
-							 : figures & 1U << PEER_OFF_CPU
+					     .measures = times & 1U << PEER_CPU ? all
+							 : times & 1U << PEER_OFF_CPU
 								 ? "off-CPU"
 								 : "run queue"};
 		if (code >= 0)
 			code = peer_tool_end(tool, &peers->sums[i]);
 		next->why = tool->why;
 		if (code >= 0 && !*next->why.text)
-			code = judge(peers, &peers->sums[i], figures, next);
+			code = judge(peers, &peers->sums[i], times, next);
 	}
 	return code < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
 }

@@ -215,33 +215,33 @@ const struct field fields[] = {
 	 get_observed, 0, 0, INTEGER},
 	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* thirteen */
 	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0,
-	 WIRE_FIGURE_STATE, STRING},
+	 WIRE_METRIC_STATE, STRING},
 	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason, 0,
-	 WIRE_FIGURE_STATE, STRING},
+	 WIRE_METRIC_STATE, STRING},
 	{"in-state", NULL, "in_state_ns", NULL, "how long already", THREADS, get_in_state, 0,
-	 WIRE_FIGURE_STATE, INTEGER},
+	 WIRE_METRIC_STATE, INTEGER},
 	{"voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
-	 get_voluntary, 0, WIRE_FIGURE_SWITCHES, INTEGER},
+	 get_voluntary, 0, WIRE_METRIC_SWITCHES, INTEGER},
 	{"involuntary", "switches", "involuntary", NULL, "switches although it could go on", ALL,
-	 get_involuntary, 0, WIRE_FIGURE_SWITCHES, INTEGER},
-	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0, WIRE_FIGURE_WAKEUPS,
+	 get_involuntary, 0, WIRE_METRIC_SWITCHES, INTEGER},
+	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0, WIRE_METRIC_WAKEUPS,
 	 INTEGER},
 	{"migrations", NULL, "migrations", NULL, "moves to another CPU", ALL, get_migrations, 0,
-	 WIRE_FIGURE_MIGRATIONS, INTEGER},
+	 WIRE_METRIC_MIGRATIONS, INTEGER},
 	{"waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL, get_latency_count,
-	 0, WIRE_FIGURE_LATENCY, INTEGER},
+	 0, WIRE_METRIC_LATENCY, INTEGER},
 	{"max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL, get_latency_max, 0,
-	 WIRE_FIGURE_LATENCY, INTEGER},
+	 WIRE_METRIC_LATENCY, INTEGER},
 	{"p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL, get_latency_percentile,
-	 50, WIRE_FIGURE_LATENCY, INTEGER},
+	 50, WIRE_METRIC_LATENCY, INTEGER},
 	{"p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU", ALL,
-	 get_latency_percentile, 99, WIRE_FIGURE_LATENCY, INTEGER},
+	 get_latency_percentile, 99, WIRE_METRIC_LATENCY, INTEGER},
 	{"woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, get_woken, 0,
-	 WIRE_FIGURE_WAKEUPS, INTEGER},
+	 WIRE_METRIC_WAKEUPS, INTEGER},
 	{"preempted", "runnable", "preempted", NULL, "stayed runnable when it lost its CPU", ALL,
-	 get_preempted, 0, WIRE_FIGURE_WAKEUPS, INTEGER},
+	 get_preempted, 0, WIRE_METRIC_WAKEUPS, INTEGER},
 	{"throttled", "runnable", "throttled", NULL, "of those, with its CPU budget used up", ALL,
-	 get_throttled, 0, WIRE_FIGURE_WAKEUPS, INTEGER},
+	 get_throttled, 0, WIRE_METRIC_WAKEUPS, INTEGER},
 	WIRE_DELAY_KINDS(DELAY_FIELD) /* eight */
 	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0, BOOL},
 	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
@@ -252,13 +252,13 @@ const struct field fields[] = {
 
 const size_t field_count = sizeof(fields) / sizeof(fields[0]);
 
-/* A source may not measure what a field needs (enum wire_figure). */
+/* A source may not measure what a field needs (enum wire_metric). */
 static void get_measured(const struct field *field, const struct item *item,
 			 struct value *ret_value)
 {
 	const struct session_info *session = item->context;
 
-	if (field->needs & ~session->wire.figures)
+	if (field->needs & ~session->wire.metrics)
 		value_null(ret_value);
 	else
 		field->get(field, item, ret_value);

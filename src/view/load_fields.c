@@ -131,7 +131,7 @@ static const struct field check_fields[] = {
 	INTEGER_FIELD("group_idx", get_check_group, "of the group", .flags = FIELD_MAYBE),
 	STRING_FIELD("work", get_check_work, "of the group", .flags = FIELD_MAYBE),
 	INTEGER_FIELD("tid", get_check_tid, "the worker, where one failed", .flags = FIELD_MAYBE),
-	REAL_MEMBER(struct finding, figure, "figure", "in ns, shares or plain numbers"),
+	REAL_MEMBER(struct finding, value, "figure", "in ns, shares or plain numbers"),
 	REAL_MEMBER(struct finding, limit, "limit", "that it had to keep"),
 	STRING_FIELD("text", get_check_text, "the same for people"),
 };

@@ -114,14 +114,14 @@ static const struct peer_result *peer_of(const struct item *item)
 	return item->row;
 }
 
-VALUE_GETTER(get_peer_figures, value_known, peer_of(item)->errors.count, !*peer_of(item)->why.text)
+VALUE_GETTER(get_peer_times, value_known, peer_of(item)->errors.count, !*peer_of(item)->why.text)
 
 #define PEER_REAL(member, key_, help_) REAL_MEMBER(struct peer_result, member, key_, help_)
 
 static const struct field peer_fields[] = {
 	POINTER_MEMBER(struct peer_result, name, "name", "what measured the same threads"),
 	POINTER_MEMBER(struct peer_result, measures, "measures", "which times it knows"),
-	INTEGER_FIELD("count", get_peer_figures,
+	INTEGER_FIELD("count", get_peer_times,
 		      "how many of these times were compared; null: it did not run"),
 	PEER_REAL(errors.p50, "p50_percent", "median of the errors, in percent of a thread's time"),
 	PEER_REAL(errors.p99, "p99_percent", "99 of 100 are smaller"),

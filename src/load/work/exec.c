@@ -74,21 +74,21 @@ _Noreturn static void become(const struct exec *exec)
 static void await(struct worker *worker, pid_t pid, int pidfd)
 {
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
-	uint64_t told_ns = 0;
+	uint64_t asked_ns = 0;
 
 	while (poll(&end, 1, (int)(WORKER_WAIT_NS / 1000000)) <= 0) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (!worker_stopping())
 			continue;
-		if (!told_ns) {
-			told_ns = now_ns;
+		if (!asked_ns) {
+			asked_ns = now_ns;
 			kill(pid, SIGTERM);
-		} else if (now_ns - told_ns > GRACE_NS) {
+		} else if (now_ns - asked_ns > GRACE_NS) {
 			kill(pid, SIGKILL);
 		}
 	}
-	worker->report.program_ended = !told_ns;
+	worker->report.program_ended = !asked_ns;
 }
 
 static void iterate(struct worker *worker)

@@ -150,7 +150,7 @@ CASE(gaps_are_judged)
 	made.spec.checks.max_gap_ns = 3e6;
 	assert_int_equal(judge(&made), VERDICT_PASS);
 	assert_only(&made, "max-gap", VERDICT_PASS, 0, "worst 3.0ms, limit 3.0ms");
-	assert_true(found(&made, "max-gap", 0)->figure == 3e6);
+	assert_true(found(&made, "max-gap", 0)->value == 3e6);
 	assert_true(found(&made, "max-gap", 0)->limit == 3e6);
 	made.spec.checks.max_gap_ns = 1.5e6;
 	assert_int_equal(judge(&made), VERDICT_FAIL);
@@ -386,11 +386,11 @@ CASE(the_worst_verdict_wins)
 	unmake(&made);
 }
 
-CASE(figures_are_written_in_their_unit)
+CASE(values_are_written_in_their_unit)
 {
 	static const struct {
 		enum check_kind kind;
-		double figure;
+		double value;
 		const char *text;
 	} known[] = {
 		{CHECK_DURATION, 2e9, "2.00s"}, {CHECK_SHARE, 0.155, "15.5%"},
@@ -401,7 +401,7 @@ CASE(figures_are_written_in_their_unit)
 	char text[32];
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		check_format(text, sizeof(text), known[i].kind, known[i].figure);
+		check_format(text, sizeof(text), known[i].kind, known[i].value);
 		assert_string_equal(text, known[i].text);
 	}
 }
@@ -424,7 +424,7 @@ int main(void)
 		cmocka_unit_test(the_variation_of_throughput_is_judged),
 		cmocka_unit_test(pages_are_local_where_the_cpus_are),
 		cmocka_unit_test(the_worst_verdict_wins),
-		cmocka_unit_test(figures_are_written_in_their_unit),
+		cmocka_unit_test(values_are_written_in_their_unit),
 	};
 
 	return RUN(cases);

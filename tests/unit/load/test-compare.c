@@ -8,11 +8,11 @@
 
 #define US 1e3
 
-static void assert_near(double figure, double expected, double relative)
+static void assert_near(double value, double expected, double relative)
 {
-	if (fabs(figure - expected) <= relative * fabs(expected))
+	if (fabs(value - expected) <= relative * fabs(expected))
 		return;
-	print_error("%.15g is not %.15g\n", figure, expected);
+	print_error("%.15g is not %.15g\n", value, expected);
 	fail();
 }
 
@@ -253,11 +253,11 @@ CASE(what_was_not_measured_is_not_judged)
 }
 
 /* Two workers, of two seconds each. */
-static struct load_figures make_figures(void)
+static struct load_totals make_totals(void)
 {
 	const struct load_samples none = {NAN, NAN, NAN, NAN};
 
-	return (struct load_figures){
+	return (struct load_totals){
 		.workers = 2,
 		.wall_ns = 4e9,
 		.off_cpu_spread = .1,
@@ -278,12 +278,12 @@ static struct load_figures make_figures(void)
 	};
 }
 
-CASE(figures_become_values)
+CASE(totals_become_values)
 {
-	struct load_figures figures = make_figures();
+	struct load_totals totals = make_totals();
 	double values[LOAD_METRICS];
 
-	load_figures_values(&figures, values);
+	load_totals_values(&totals, values);
 	assert_near(values[METRIC_OFF_CPU_SPREAD], .1, 1e-12);
 	assert_near(values[METRIC_MAX_GAP], 3e6, 1e-12);
 	/* in two seconds, not in four */
@@ -304,14 +304,14 @@ CASE(figures_become_values)
 
 CASE(too_little_is_not_measured)
 {
-	struct load_figures figures = make_figures();
+	struct load_totals totals = make_totals();
 	double values[LOAD_METRICS];
 
-	figures.workers = 1;
-	figures.run_count = figures.pages = figures.iterations = 0;
-	figures.wake_to_run.total = 99;
-	figures.cost = (struct load_samples){99, 1, 2, 3};
-	load_figures_values(&figures, values);
+	totals.workers = 1;
+	totals.run_count = totals.pages = totals.iterations = 0;
+	totals.wake_to_run.total = 99;
+	totals.cost = (struct load_samples){99, 1, 2, 3};
+	load_totals_values(&totals, values);
 	assert_true(isnan(values[METRIC_OFF_CPU_SPREAD]) && isnan(values[METRIC_RUN_DELAY]));
 	assert_true(isnan(values[METRIC_PAGE_LOCALITY]) && isnan(values[METRIC_PAGES_MIGRATED]));
 	assert_true(isnan(values[METRIC_MIGRATION_RATIO]));
@@ -320,20 +320,20 @@ CASE(too_little_is_not_measured)
 	assert_true(isnan(values[METRIC_WAKE_TAIL]) && isnan(values[METRIC_WAKE_CV]));
 	assert_true(values[METRIC_COST_P50] == 1 && isnan(values[METRIC_COST_P99]));
 	/* the wait, where the waker is not known */
-	figures.wake_to_run.total = NAN;
-	load_figures_values(&figures, values);
+	totals.wake_to_run.total = NAN;
+	load_totals_values(&totals, values);
 	assert_true(values[METRIC_WAKE_P99] == 100 * US);
-	figures.resume.total = 0;
-	load_figures_values(&figures, values);
+	totals.resume.total = 0;
+	load_totals_values(&totals, values);
 	assert_true(isnan(values[METRIC_WAKE_P99]) && isnan(values[METRIC_WAKE_MEDIAN]));
 }
 
 static const struct load_group_key key = {.cgroup = "front", .work = "pipe-io"};
 
 static void add(struct load_side *side, const struct load_group_key *to,
-		const struct load_figures *figures)
+		const struct load_totals *totals)
 {
-	assert_non_null(load_side_add(side, to, figures));
+	assert_non_null(load_side_add(side, to, totals));
 }
 
 static void compare(struct load_comparison *comparison, const struct load_side *a,
@@ -361,16 +361,16 @@ CASE(groups_are_matched_by_cgroup_number_and_type)
 		{.cgroup = "front", .work = "pipe-io", .occurrence = 1},
 	};
 	struct load_side a = {.runs = 1}, b = {.runs = 1};
-	struct load_figures figures = make_figures();
+	struct load_totals totals = make_totals();
 	struct load_comparison comparison;
 	char title[64];
 
-	add(&a, &others[0], &figures);
-	add(&a, &key, &figures);
-	figures.iteration_rate = 300;
+	add(&a, &others[0], &totals);
+	add(&a, &key, &totals);
+	totals.iteration_rate = 300;
 	for (size_t i = 1; i < ARRAY_SIZE(others); i++)
-		add(&b, &others[i], &figures);
-	add(&b, &key, &figures);
+		add(&b, &others[i], &totals);
+	add(&b, &key, &totals);
 	compare(&comparison, &a, &b);
 	assert_int_equal(comparison.count, 5);
 	/* those of a in their order, then those of b alone */
@@ -395,11 +395,11 @@ CASE(without_a_common_group_nothing_is_judged)
 {
 	const struct load_group_key other = {.cgroup = "", .work = "pipe-io"};
 	struct load_side a = {.runs = 1}, b = {.runs = 1};
-	struct load_figures figures = make_figures();
+	struct load_totals totals = make_totals();
 	struct load_comparison comparison;
 
-	add(&a, &key, &figures);
-	add(&b, &other, &figures);
+	add(&a, &key, &totals);
+	add(&b, &other, &totals);
 	compare(&comparison, &a, &b);
 	assert_int_equal(comparison.count, 2);
 	for (int i = 0; i < LOAD_VERDICTS; i++)
@@ -410,12 +410,12 @@ CASE(without_a_common_group_nothing_is_judged)
 CASE(wakeups_of_two_kinds_are_not_compared)
 {
 	struct load_side a = {.runs = 2}, b = {.runs = 2};
-	struct load_figures figures = make_figures(), waits = make_figures();
+	struct load_totals totals = make_totals(), waits = make_totals();
 	struct load_comparison comparison;
 
 	waits.wake_to_run.total = NAN;
 	for (int i = 0; i < 2; i++) {
-		add(&a, &key, &figures);
+		add(&a, &key, &totals);
 		add(&b, &key, &waits);
 	}
 	compare(&comparison, &a, &b);
@@ -427,16 +427,16 @@ CASE(wakeups_of_two_kinds_are_not_compared)
 
 	/* nor if a single run has others; runs without any do not matter */
 	waits.resume.total = 0;
-	add(&a, &key, &figures);
+	add(&a, &key, &totals);
 	add(&a, &key, &waits);
-	add(&b, &key, &figures);
+	add(&b, &key, &totals);
 	compare(&comparison, &a, &b);
 	assert_false(comparison.groups[0].wakes_differ);
 	assert_int_equal(comparison.groups[0].changes[METRIC_WAKE_P99].a.count, 1);
 	load_comparison_release(&comparison);
 	waits.resume.total = 5000;
 	add(&b, &key, &waits);
-	add(&b, &key, &figures);
+	add(&b, &key, &totals);
 	compare(&comparison, &a, &b);
 	assert_true(comparison.groups[0].wakes_differ);
 	release(&comparison, &a, &b);
@@ -447,11 +447,11 @@ CASE(gates_of_totals_go_with_the_length)
 {
 	for (int over = 0; over < 2; over++) {
 		struct load_side a = {.runs = 1}, b = {.runs = 1};
-		struct load_figures figures = make_figures(), longer = make_figures();
+		struct load_totals totals = make_totals(), longer = make_totals();
 		struct load_comparison comparison;
 		const struct load_change *change;
 
-		add(&a, &key, &figures);
+		add(&a, &key, &totals);
 		/* twice as long, and twice as many: the shorter side counts */
 		longer.wall_ns = 8e9;
 		longer.migrations = over ? 60 : 58;
@@ -581,14 +581,14 @@ CASE(facts_differ_by_the_values_of_all_runs)
 CASE(many_runs_are_kept)
 {
 	struct load_side a = {.runs = 200}, b = {.runs = 200};
-	struct load_figures figures = make_figures();
+	struct load_totals totals = make_totals();
 	struct load_comparison comparison;
 
 	for (int i = 0; i < 200; i++) {
-		figures.iteration_rate = 500 + i;
-		add(&a, &key, &figures);
-		figures.iteration_rate = 400 + i;
-		add(&b, &key, &figures);
+		totals.iteration_rate = 500 + i;
+		add(&a, &key, &totals);
+		totals.iteration_rate = 400 + i;
+		add(&b, &key, &totals);
 	}
 	compare(&comparison, &a, &b);
 	assert_near(comparison.groups[0].changes[METRIC_ITERATIONS].a.mean, 599.5, 1e-12);
@@ -611,7 +611,7 @@ int main(void)
 		cmocka_unit_test(several_runs_have_to_be_separated),
 		cmocka_unit_test(a_side_of_one_run_goes_by_the_gates),
 		cmocka_unit_test(what_was_not_measured_is_not_judged),
-		cmocka_unit_test(figures_become_values),
+		cmocka_unit_test(totals_become_values),
 		cmocka_unit_test(too_little_is_not_measured),
 		cmocka_unit_test(groups_are_matched_by_cgroup_number_and_type),
 		cmocka_unit_test(without_a_common_group_nothing_is_judged),

@@ -106,7 +106,7 @@ static struct top_screen *open_screen(struct feed *feed)
 		.header = {.size = sizeof(session), .kind = WIRE_SESSION},
 		.source = WIRE_SOURCE_BPF,
 		.states = ~0U,
-		.figures = ~0U,
+		.metrics = ~0U,
 		.cpus = 4,
 		.host = "test",
 	};

@@ -43,7 +43,7 @@ static struct pattern_result judged(const struct truth *truth, const struct row 
 	return result;
 }
 
-static void test_right_figures_pass(void **state)
+static void test_right_metrics_pass(void **state)
 {
 	struct truth truth = sleeper();
 	struct row row = row_of(&truth);
@@ -337,7 +337,7 @@ static void test_what_hardly_took_place_is_skipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_right_figures_pass),
+		cmocka_unit_test(test_right_metrics_pass),
 		cmocka_unit_test(test_time_in_another_state_fails),
 		cmocka_unit_test(test_small_errors_pass_and_count),
 		cmocka_unit_test(test_time_before_the_first_reading_is_open),

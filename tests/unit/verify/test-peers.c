@@ -16,12 +16,12 @@ static struct peer_sums taken(take_line take, const char *const *lines, size_t c
 	return sums;
 }
 
-static void expect(const struct peer_sums *sums, uint32_t tid, enum peer_figure figure, uint64_t ns)
+static void expect(const struct peer_sums *sums, uint32_t tid, enum peer_time what, uint64_t ns)
 {
 	const uint64_t *found = peer_sums_find(sums, tid);
 
 	assert_non_null(found);
-	assert_int_equal(found[figure], ns);
+	assert_int_equal(found[what], ns);
 }
 
 static void test_turns_of_perf(void **state)

@@ -28,7 +28,7 @@ static const struct session_info *sample_session(void)
 	if (!session.wire.source) {
 		session.wire = (struct wire_session){.source = WIRE_SOURCE_BPF,
 						     .states = ~0U,
-						     .figures = ~0U,
+						     .metrics = ~0U,
 						     .machine = MACHINE,
 						     .word_bits = 64};
 		cgroup.record.header.kind = WIRE_CGROUP;
@@ -161,7 +161,7 @@ CASE(what_a_source_does_not_measure_is_null)
 	const char *text;
 
 	session->wire.states = 1U << WIRE_ON_CPU | 1U << WIRE_RUNNABLE;
-	session->wire.figures = 0;
+	session->wire.metrics = 0;
 	session->wire.source = WIRE_SOURCE_TASKSTATS;
 	text = shown(&format_json, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, "\"states_ns\":{\"user\":250000,\"kernel\":0,\"runnable\":0,"
@@ -172,7 +172,7 @@ CASE(what_a_source_does_not_measure_is_null)
 	assert_non_null(strstr(
 		text, " 25.0    0    0    -    -    -    -    -    -    -    -      -  -\n"));
 	assert_non_null(strstr(text, "counters (taskstats)"));
-	session->wire.states = session->wire.figures = ~0U;
+	session->wire.states = session->wire.metrics = ~0U;
 	session->wire.source = WIRE_SOURCE_BPF;
 }
 
