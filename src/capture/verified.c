@@ -57,16 +57,16 @@ static void take_text(char *into, size_t room, const json_t *object, const char 
 
 int verified_read(struct verified *ret_verified, const char *path)
 {
-	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* json_loadfd() reads byte by byte */
+	cleanup_file FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	struct stat status;
 	json_t *object;
 	const json_t *worst;
 
-	if (fd < 0)
+	if (!file || fstat(fd, &status) < 0)
 		return -errno;
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	object = S_ISREG(status.st_mode) ? json_loadfd(fd, 0, NULL) : NULL;
+	object = S_ISREG(status.st_mode) ? json_loadf(file, 0, NULL) : NULL;
 	if (!json_is_object(object)) {
 		json_decref(object);
 		return -EBADMSG;
