@@ -302,7 +302,10 @@ static void ordered_row_init(struct ordered_row *ordered, const struct row *row,
 
 	field_get(field, row, session, &value);
 	*ordered = (struct ordered_row){
-		.row = row, .missing = value.kind == VALUE_NULL || value.kind == VALUE_ABSENT};
+		.row = row,
+		.tie = (uint64_t)row->pid << 32 | row->tid,
+		.missing = value.kind == VALUE_NULL || value.kind == VALUE_ABSENT,
+	};
 	if (value.kind == VALUE_STRING && value.string == value.text)
 		ordered->number = (uint64_t)row->where.state << 32 | (uint16_t)row->where.syscall;
 	else if (value.kind == VALUE_STRING)
@@ -325,11 +328,7 @@ static int by_value(const void *left, const void *right, void *data)
 		result = (a->number < b->number) - (a->number > b->number);
 	if (*reverse)
 		result = -result;
-	if (!result)
-		result = (a->row->pid > b->row->pid) - (a->row->pid < b->row->pid);
-	if (!result)
-		result = (a->row->tid > b->row->tid) - (a->row->tid < b->row->tid);
-	return result;
+	return result ? result : (a->tie > b->tie) - (a->tie < b->tie);
 }
 
 void rows_order(struct ordered_row *order, const struct row *rows, size_t count,

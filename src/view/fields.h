@@ -32,7 +32,8 @@ const struct field *field_find(const char *name);
 struct ordered_row {
 	const struct row *row;
 	uint64_t number;
-	const char *string; /* NULL: a number; into the row, `about` or a constant */
+	const char *string; /* NULL: a number; into the row, the session or a constant */
+	uint64_t tie;	    /* pid and tid */
 	bool missing;
 };
 
