@@ -268,13 +268,13 @@ int verify_run(struct verification *result, const struct verify_options *options
 	code = tally_begin(result, options, error);
 	if (code >= 0 && needs_file(result))
 		make_file(&run);
+	/* one for all: to load its programs takes longer than some patterns */
+	if (code >= 0)
+		code = observer_open(&result->observer, SOURCE_BPF, (uint32_t)getpid(), error);
 	if (code >= 0 && options->peers && options->progress)
 		options->progress(options->data, 0, "starting other tools");
 	if (code >= 0 && options->peers)
 		code = peers_open(&result->measuring, options->directory, error);
-	/* one for all: to load its programs takes longer than some patterns */
-	if (code >= 0)
-		code = observer_open(&result->observer, SOURCE_BPF, (uint32_t)getpid(), error);
 	for (; code >= 0 && !result->interrupted && run.round < options->rounds + EXTRA_ROUNDS;
 	     run.round++)
 		code = run_round(&run, error);
