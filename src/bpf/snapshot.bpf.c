@@ -33,6 +33,8 @@ static struct span_seed seed_record;
 
 #define READ_ATTEMPTS 2 /* more, after the first */
 
+#define CLOCK_CPUS    512
+
 /* What a thread does, read from outside without a lock. */
 static __always_inline struct wire_wait_site observe(struct task_struct *task)
 {
@@ -266,12 +268,18 @@ static __always_inline void fill_relations(struct task_struct *task, __u64 insta
 	last.instant_ns = instant_ns;
 }
 
-static __always_inline void look_at_clocks(const struct task_struct *task)
+/* By CPU, the snapshot in which its clocks were looked at; CPUs beyond share a place. */
+static __u64 looked_ns[CLOCK_CPUS];
+
+static __always_inline void look_at_clocks(const struct task_struct *task, __u64 instant_ns)
 {
+	__u32 cpu = task_cpu(task) % CLOCK_CPUS;
 	const struct rq *rq;
 
-	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq))
+	if (!bpf_core_field_exists(((struct cfs_rq *)0)->rq) ||
+	    (instant_ns && looked_ns[cpu] == instant_ns))
 		return;
+	looked_ns[cpu] = instant_ns;
 	rq = run_queue_of(task);
 	if (!steal_seen && bpf_core_field_exists(rq->prev_steal_time_rq) &&
 	    FOLLOW(rq, prev_steal_time_rq))
@@ -291,7 +299,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (!task || task->exit_state)
 		return 0;
 	if (!steal_seen || !irq_seen)
-		look_at_clocks(task);
+		look_at_clocks(task, instant_ns);
 	account = account_of(task);
 	if (!account) {
 		if (is_watched(task))
