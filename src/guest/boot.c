@@ -144,14 +144,19 @@ static int fail(const struct guest *guest, int code, struct error *error, const 
 static int fail_early(const struct guest *guest, struct error *error)
 {
 	const struct console *console = &guest->console;
-	char text[CONSOLE_LINE_BYTES + 64];
+	char text[CONSOLE_LINE_BYTES + 128];
 
 	if (console->unpacking_failed)
 		return fail(guest, ENOMEM, error,
 			    "the guest's files do not fit into its memory: more by --memory");
 	if (*console->panic) {
-		snprintf(text, sizeof(text), "the guest's kernel panicked: %s%s", console->panic,
-			 *console->oom ? "; it was out of memory (--memory)" : "");
+		/* QEMU may translate code that another CPU of the guest is just patching, as
+		 * kernels do where tracepoints come and go, and keep the breakpoint in it */
+		snprintf(text, sizeof(text), "the guest's kernel panicked: %s%s%s", console->panic,
+			 *console->oom ? "; it was out of memory (--memory)" : "",
+			 console->stray_trap && !guest->result->kvm
+				 ? "; int3 is a fault of the emulation: try again"
+				 : "");
 		return fail(guest, EIO, error, text);
 	}
 	if (guest->result->damaged)

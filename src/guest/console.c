@@ -25,6 +25,9 @@ static void look(struct console *console)
 	remember(console, "Out of memory: Killed process ", console->oom);
 	if (strstr(console->line, "Initramfs unpacking failed"))
 		console->unpacking_failed = true;
+	/* arch/x86/kernel/traps.c */
+	if (strstr(console->line, "Oops: int3:"))
+		console->stray_trap = true;
 }
 
 static void take_lines(struct console *console, const char *bytes, size_t length)

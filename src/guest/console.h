@@ -23,6 +23,7 @@ struct console {
 	char panic[CONSOLE_LINE_BYTES]; /* why; "": it did not */
 	char oom[CONSOLE_LINE_BYTES];	/* whom the kernel killed for want of memory */
 	bool unpacking_failed;		/* the initramfs did not fit */
+	bool stray_trap;		/* at a breakpoint that nothing had set */
 };
 
 void console_take(struct console *console, const char *bytes, size_t length);

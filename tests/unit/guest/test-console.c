@@ -26,6 +26,18 @@ CASE(panics_are_found_and_the_first_is_the_cause)
 	assert_false(console.unpacking_failed);
 }
 
+CASE(a_breakpoint_that_nothing_has_set)
+{
+	struct console console = {.log_fd = -1};
+
+	say(&console, "[   15.1] int3: 0000 was mentioned\n");
+	assert_false(console.stray_trap);
+	say(&console, "[   15.2] Oops: int3: 0000 [#1] PREEMPT SMP\n");
+	say(&console, "[   15.3] Kernel panic - not syncing: Fatal exception in interrupt\n");
+	assert_true(console.stray_trap);
+	assert_string_equal(console.panic, "Fatal exception in interrupt");
+}
+
 CASE(lines_are_found_in_any_pieces)
 {
 	static const char text[] =
@@ -154,6 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(panics_are_found_and_the_first_is_the_cause),
+		cmocka_unit_test(a_breakpoint_that_nothing_has_set),
 		cmocka_unit_test(lines_are_found_in_any_pieces),
 		cmocka_unit_test(limits_of_cgroups_are_no_lack_of_memory),
 		cmocka_unit_test(a_line_counts_when_it_has_ended),
