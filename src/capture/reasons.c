@@ -65,7 +65,7 @@ static int send_one(struct reasons *reasons, const struct reason_key *key,
 	return sink_send(sink, &record.header);
 }
 
-static int tell_refused(struct reasons *reasons, uint64_t refused, struct record_sink sink)
+static int report_refused(struct reasons *reasons, uint64_t refused, struct record_sink sink)
 {
 	if (reasons->refusal_reported || !refused)
 		return 0;
@@ -98,7 +98,7 @@ int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
 			result = send_one(reasons, &keys[i], &totals[i], instant_ns, sink);
 	}
 	reasons->ended_count = 0;
-	return result < 0 ? result : tell_refused(reasons, refused, sink);
+	return result < 0 ? result : report_refused(reasons, refused, sink);
 }
 
 void reasons_clear(struct reasons *reasons)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "verify/await.h"
@@ -69,10 +70,15 @@ static int observe(struct observer *observer, pid_t pid, int begin, bool *ret_en
 		   struct error *error)
 {
 	int result = observer_begin(observer, error);
+	siginfo_t state = {.si_pid = 0};
 
 	if (result >= 0 && write(begin, "", 1) != 1)
 		result = error_set(error, errno, "%s", strerror(errno));
 	*ret_ended = result >= 0 && await_process(pid, TIMEOUT_NS);
+	/* what still makes threads proves nothing */
+	if (*ret_ended &&
+	    (waitid(P_PID, (id_t)pid, &state, WEXITED | WNOHANG | WNOWAIT) < 0 || !state.si_pid))
+		result = error_set(error, ETIMEDOUT, "its threads had not ended after 2 minutes");
 	return result >= 0 ? observer_end(observer, error) : result;
 }
 

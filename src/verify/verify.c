@@ -285,7 +285,8 @@ int verify_run(struct verification *result, const struct verify_options *options
 	if (result->observer)
 		observer_hooks(result->observer, &result->hooks);
 	observer_close(result->observer);
-	if (code >= 0 && result->measuring)
+	/* after an interrupt they are not waited for: verify_release() ends them */
+	if (code >= 0 && result->measuring && !result->interrupted)
 		code = judge_peers(result, error);
 	result->duration_ns = clock_monotonic_ns() - start_ns;
 	tally_end(result, run.round);
