@@ -15,6 +15,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/blame_bank.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/follow.bpf.h"
 #include "bpf/kernel_types.h"
@@ -50,7 +51,8 @@ struct account {
 	__u64 origin_involuntary;
 	__u64 origin_migrations;
 	__u64 process_start_ns; /* the same in all its threads, also after an exec */
-	__u32 tid; /* in our pid namespace, where that is not the first: filter.bpf.h */
+	/* in our pid namespace, where that is not the first (filter.bpf.h); with blame always */
+	__u32 tid;
 	__u32 pid;
 	__u64 is_leaving; /* counted in `leaving` */
 	struct account_state frozen;
@@ -65,6 +67,22 @@ struct {
 	__type(key, int);
 	__type(value, struct account);
 } accounts __weak SEC(".maps");
+
+/* In place of `accounts` where blame is asked for. */
+struct blamed_account {
+	struct account account;
+	struct blame blame;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct blamed_account);
+} blamed_accounts __weak SEC(".maps");
+
+/* Who caused a thread's waits is asked for: blame.bpf.h. */
+const volatile bool blame_on __weak = false;
 
 /* The instant of the present snapshot; written by user space only. */
 volatile __u64 snapshot_ns __weak = 0;
@@ -85,10 +103,16 @@ static __always_inline void count(volatile __u64 *counter)
 	__sync_fetch_and_add((__u64 *)counter, 1);
 }
 
+static __always_inline struct account *account_storage(struct task_struct *task, __u64 flags)
+{
+	return blame_on ? bpf_task_storage_get(&blamed_accounts, task, NULL, flags)
+			: bpf_task_storage_get(&accounts, task, NULL, flags);
+}
+
 /* NULL: not watched, or still being set up. */
 static __always_inline struct account *account_of(struct task_struct *task)
 {
-	struct account *account = bpf_task_storage_get(&accounts, task, NULL, 0);
+	struct account *account = account_storage(task, 0);
 
 	return account && account->origin_ns ? account : NULL;
 }
@@ -99,19 +123,26 @@ static __always_inline struct account *account_of(struct task_struct *task)
  */
 static __always_inline struct account *account_new(struct task_struct *task)
 {
-	struct account *account =
-		bpf_task_storage_get(&accounts, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct account *account = account_storage(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!account)
 		count(&losses.threads);
 	return account;
 }
 
+static __always_inline void account_delete(struct task_struct *task)
+{
+	if (blame_on)
+		bpf_task_storage_delete(&blamed_accounts, task);
+	else
+		bpf_task_storage_delete(&accounts, task);
+}
+
 /* The hooks take notice of an account from here on. */
 static __always_inline void account_begin(struct account *account, struct task_struct *task,
 					  struct wire_wait_site where, __u64 now_ns)
 {
-	if (pid_namespace) {
+	if (pid_namespace || blame_on) {
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
@@ -240,6 +271,119 @@ __weak __attribute__((noinline)) int account_freeze(struct account *account, __u
 	return 0;
 }
 
+/* Only where blame is asked for. */
+static __always_inline struct blame *blame_of(struct account *account)
+{
+	return &((struct blamed_account *)account)->blame;
+}
+
+static __always_inline __u32 site_number(const struct wire_wait_site *where)
+{
+	if (where->state <= WIRE_RUNNABLE)
+		return where->state == WIRE_ON_CPU ? BLAME_ON_CPU : BLAME_RUNNABLE;
+	return *(const __u32 *)where;
+}
+
+/* False: it has two other sites already. */
+static __always_inline bool span_add(struct blame_span *span, __u32 site, __u32 ns)
+{
+	__u32 *into;
+
+	if (site == BLAME_ON_CPU) {
+		into = &span->ns[0];
+	} else if (site == BLAME_RUNNABLE) {
+		into = &span->ns[1];
+	} else if (site == span->site[0] || !span->site[0]) {
+		span->site[0] = site;
+		into = &span->ns[2];
+	} else if (site == span->site[1] || !span->site[1]) {
+		span->site[1] = site;
+		into = &span->ns[3];
+	} else {
+		return false;
+	}
+	if (*into != BLAME_THE_REST)
+		*into = ns == BLAME_THE_REST ? ns : *into + ns;
+	return true;
+}
+
+static __always_inline bool span_fits(const struct blame_span *into, __u32 site)
+{
+	return !site || !into->site[1] || site == into->site[0] || site == into->site[1];
+}
+
+/* What of a span of `length_ns` was its part `i`. */
+static __always_inline __u64 span_part(const struct blame_span *span, __u32 i, __u64 length_ns)
+{
+	__u64 others_ns = 0;
+
+	if (span->ns[i] != BLAME_THE_REST)
+		return span->ns[i];
+	for (__u32 j = 0; j < 2 + BLAME_SITES; j++)
+		others_ns += j == i ? 0 : span->ns[j];
+	return length_ns - others_ns;
+}
+
+/* The oldest of the recent spans, the one after the last, makes room for one from begin_ns on. */
+__weak __attribute__((noinline)) int blame_new_span(struct blame *blame, __u64 begin_ns, __u32 site)
+{
+	struct blame_span *span, *into;
+	__u64 end_ns;
+	__u32 at;
+
+	if (!blame)
+		return 0;
+	at = ++blame->recent_at;
+	span = &blame->recent[at & (BLAME_SPANS - 1)];
+	end_ns = blame->recent[(at + 1) & (BLAME_SPANS - 1)].begin_ns;
+	into = &blame->older[blame->older_at & (BLAME_SPANS - 1)];
+	/* both of its sites may be new to the other one: then there is room only for one */
+	if (end_ns - into->begin_ns <= BLAME_OLDER_NS && span_fits(into, span->site[0]) &&
+	    span_fits(into, span->site[1]) && (!into->site[0] || into->site[1] || !span->site[1])) {
+		__u64 length_ns = end_ns - span->begin_ns;
+
+		span_add(into, BLAME_ON_CPU, span_part(span, 0, length_ns));
+		span_add(into, BLAME_RUNNABLE, span_part(span, 1, length_ns));
+		if (span->site[0])
+			span_add(into, span->site[0], span_part(span, 2, length_ns));
+		if (span->site[1])
+			span_add(into, span->site[1], span_part(span, 3, length_ns));
+	} else {
+		blame->older_at++;
+		blame->older[blame->older_at & (BLAME_SPANS - 1)] = *span;
+	}
+	span->begin_ns = begin_ns;
+	span->site[0] = span->site[1] = 0;
+	span->ns[0] = span->ns[1] = span->ns[2] = span->ns[3] = 0;
+	span_add(span, site, BLAME_THE_REST);
+	return 0;
+}
+
+/* The state that ends has lasted `spent_ns`, up to live.since_ns. */
+static __always_inline void blame_note(struct account *account, __u64 spent_ns)
+{
+	struct blame *blame = blame_of(account);
+	struct blame_span *span = &blame->recent[blame->recent_at & (BLAME_SPANS - 1)];
+	__u32 site = site_number(&account->live.where);
+	__u64 now_ns = account->live.since_ns;
+
+	if (now_ns - span->begin_ns > BLAME_RECENT_NS || !span_add(span, site, spent_ns))
+		blame_new_span(blame, now_ns - spent_ns, site);
+}
+
+/* As in totals: so much of the wait for a CPU was on one. */
+static __always_inline void blame_note_paid(struct blame *blame, __u32 paid_ns)
+{
+	struct blame_span *span = &blame->recent[blame->recent_at & (BLAME_SPANS - 1)];
+
+	if (span->ns[1] != BLAME_THE_REST && span->ns[1] < paid_ns)
+		return;
+	if (span->ns[0] != BLAME_THE_REST)
+		span->ns[0] += paid_ns;
+	if (span->ns[1] != BLAME_THE_REST)
+		span->ns[1] -= paid_ns;
+}
+
 static __always_inline __u64 account_change(struct account *account, struct wire_wait_site next,
 					    __u64 now_ns, bool turn_ends)
 {
@@ -259,6 +403,8 @@ static __always_inline __u64 account_change(struct account *account, struct wire
 			       account->parts.irq_ns, account->parts.hidden_ns);
 		account->turn.is_divided = 0;
 	}
+	if (blame_on)
+		blame_note(account, spent_ns);
 	account->live.where = next;
 	return spent_ns;
 }
@@ -280,10 +426,10 @@ static __always_inline void account_leave_cpu(struct account *account, struct wi
 
 /*
  * The state that has just been left, off the CPU, pays what was charged beyond the turns: of the
- * `spent_ns` up to now, what no snapshot has read.
+ * `spent_ns` up to now, what no snapshot has read. Returns how much.
  */
-static __attribute__((noinline, unused)) int account_pay(struct account *account, __u32 state,
-							 __u64 spent_ns)
+static __attribute__((noinline, unused)) __u64 account_pay(struct account *account, __u32 state,
+							   __u64 spent_ns)
 {
 	__u64 instant_ns = snapshot_ns, now_ns, paid_ns;
 
@@ -298,7 +444,9 @@ static __attribute__((noinline, unused)) int account_pay(struct account *account
 	paid_ns = turn_pay(&account->turn, spent_ns, state == WIRE_RUNNABLE);
 	account->live.totals.ns[state] -= paid_ns;
 	account->live.totals.ns[WIRE_ON_CPU] += paid_ns;
-	return 0;
+	if (blame_on && state == WIRE_RUNNABLE)
+		blame_note_paid(blame_of(account), paid_ns);
+	return paid_ns;
 }
 
 /*

@@ -7,7 +7,10 @@
 #ifndef DWELL_BPF_ARCH_BPF_H
 #define DWELL_BPF_ARCH_BPF_H
 
+#include <bpf/bpf_helpers.h>
+
 #include "bpf/config.h"
+#include "bpf/follow.bpf.h"
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
@@ -45,7 +48,32 @@ static __always_inline struct site_frame arch_user_frame(const struct pt_regs *r
 	return (struct site_frame){.address = regs->ip, .stack = regs->sp, .frame = regs->bp};
 }
 
+/*
+ * The count is a variable of each CPU, which kernels without CONFIG_KALLSYMS_ALL give no program
+ * the address of. But a run queue is another one, and in all CPUs' memory they lie equally far
+ * apart.
+ */
+const volatile __s64 preempt_count_offset __weak = 0; /* from `runqueues` on; 0: not known */
+
+/* Of the present CPU, whose run queue it is: include/linux/preempt.h. */
+static __always_inline __u32 arch_preempt_count(const struct task_struct *task,
+						const struct rq *run_queue)
+{
+	__u64 address = (__u64)run_queue + preempt_count_offset;
+
+	/* any structure that begins with an int */
+	return preempt_count_offset ? (__u32)FOLLOW_ADDRESS(struct upid, (struct upid *)address, nr)
+				    : 0;
+}
+
 #elif defined(__TARGET_ARCH_arm64)
+
+/* Of the current thread. */
+static __always_inline __u32 arch_preempt_count(const struct task_struct *task,
+						const struct rq *run_queue)
+{
+	return (__u32)task->thread_info.preempt_count;
+}
 
 #define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
 

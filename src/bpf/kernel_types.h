@@ -123,8 +123,9 @@ struct pid {
 
 struct thread_info {
 	unsigned long flags;
-	__u32 status; /* x86 */
-	__u32 cpu;    /* 5.16 on; task_struct.cpu before (commit bcf9033e5449) */
+	__u32 status;	     /* x86 */
+	__u32 cpu;	     /* 5.16 on; task_struct.cpu before (commit bcf9033e5449) */
+	__u64 preempt_count; /* arm64: its lower half */
 };
 
 /* CONFIG_UPROBES: return addresses that are replaced by a probe's trampoline */

@@ -10,6 +10,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/account.bpf.h"
+#include "bpf/blame_sched.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/freezer.bpf.h"
@@ -72,6 +73,8 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
 	send(task, account, WIRE_EXIT);
+	if (blame_on)
+		blame_end_thread(account, is_last);
 	account_reported(account);
 	if (span_threshold_ns)
 		worker_end(task, now_ns);
@@ -213,22 +216,28 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 }
 
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
-				     const struct turn_clock *clock, __u64 now_ns)
+				     const struct turn_clock *clock, struct blame_cpu *cpu,
+				     __u64 now_ns)
 {
 	struct account *account = account_of(task);
-	__u64 spent_ns, ran_ns;
+	__u64 spent_ns, ran_ns, since_ns;
+	struct wire_wait_site waited;
 	__u8 state;
 
 	if (!account)
 		return;
-	state = account->live.where.state;
+	waited = account->live.where;
+	state = waited.state;
+	since_ns = account->live.since_ns;
 	ran_ns = task->se.sum_exec_runtime;
 	if (state == WIRE_ON_CPU)
 		take_again(account, ran_ns, now_ns);
 	spent_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
 				 now_ns);
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
-		account_pay(account, state, spent_ns);
+		since_ns += account_pay(account, state, spent_ns);
+	if (blame_on && state == WIRE_RUNNABLE)
+		blame_queue(task, account, cpu, waited, since_ns, now_ns);
 	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
@@ -245,11 +254,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	/* the fourth argument, read only where the kernel has it */
 	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
 	struct turn_clock clock = turn_clock_of(run_queue_of(prev));
+	struct blame_cpu *cpu = blame_on ? blame_end_run(&clock, now_ns) : NULL;
 
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);
 	if (next->pid)
-		take_cpu(next, prev, &clock, now_ns);
+		take_cpu(next, prev, &clock, cpu, now_ns);
+	if (blame_on)
+		blame_begin_run(cpu, next);
 	return 0;
 }
 
@@ -268,7 +280,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	since_ns = account->live.since_ns;
 	spent_ns =
 		account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
-			      bpf_ktime_get_ns());
+			      blame_on ? blame_end_ns(account) : bpf_ktime_get_ns());
 	if (account->turn.overdue_ns)
 		account_pay(account, waited.state, spent_ns);
 	if (account->was_frozen)
@@ -350,6 +362,39 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 		return 0;
 	if ((watch_all || task->flags & PF_IO_WORKER) && is_watched(task))
 		account_new_thread(task);
+	return 0;
+}
+
+/*
+ * In the context of who ends a wait; sched_wakeup may come later, on another CPU. The lock of the
+ * thread keeps others out.
+ */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(on_blame_waking, struct task_struct *task)
+{
+	struct account *account = account_of(task);
+
+	if (!account || account->live.where.state <= WIRE_RUNNABLE ||
+	    account->live.where.state >= WIRE_STATES)
+		return 0;
+	site_correct(task, account);
+	blame_waking(account, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* What waited on one CPU goes on waiting on another. */
+SEC("?tp_btf/sched_migrate_task")
+int BPF_PROG(on_migrate, struct task_struct *task)
+{
+	struct account *account = account_of(task);
+	__u32 index = task_cpu(task);
+	struct blame_cpu *cpu;
+
+	if (!account || account->live.where.state != WIRE_RUNNABLE)
+		return 0;
+	cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+	blame_queue(task, account, cpu, account->live.where, account->live.since_ns,
+		    bpf_ktime_get_ns());
 	return 0;
 }
 

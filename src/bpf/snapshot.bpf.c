@@ -12,6 +12,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/account.bpf.h"
+#include "bpf/blame.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/freezer.bpf.h"
@@ -28,6 +29,7 @@ volatile bool seeding_only = false;
 
 /* Too large for the stack; user space has at most one walk open at a time. */
 static struct wire_thread record;
+static struct blame_record blame_record;
 static struct span_worker worker_record;
 static struct span_seed seed_record;
 
@@ -288,6 +290,32 @@ static __always_inline void look_at_clocks(const struct task_struct *task, __u64
 		irq_seen = true;
 }
 
+/* Unless a hook has sent it. */
+static __attribute__((noinline)) int write_blame(struct seq_file *seq, struct account *account,
+						 __u64 instant_ns)
+{
+	struct blame *blame;
+	__u32 count, size;
+
+	if (!account)
+		return 0;
+	blame = blame_of(account);
+	/* adding nothing is a full barrier */
+	if (blame->frozen_ns < account->read_ns ||
+	    __sync_fetch_and_add(&blame->frozen_ns, 0) == instant_ns)
+		return 0;
+	blame_fill(&blame_record, account, blame, instant_ns);
+	if (__sync_fetch_and_add(&blame->frozen_ns, 0) == instant_ns)
+		return 0;
+	count = blame_record.blame.count;
+	if (!count || count > BLAME_CULPRITS)
+		return 0;
+	size = sizeof(blame_record.blame) + count * sizeof(struct wire_culprit);
+	blame_record.blame.header.size = size;
+	bpf_seq_write(seq, &blame_record, size);
+	return 0;
+}
+
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
@@ -310,13 +338,13 @@ int snapshot(struct bpf_iter__task *ctx)
 		return 0;
 	if (watch_cgroup_id && !is_watched(task)) {
 		account_reported(account);
-		bpf_task_storage_delete(&accounts, task);
+		account_delete(task);
 		return 0;
 	}
 	if (account->origin_ns >= instant_ns || account->live.where.state >= WIRE_STATES)
 		return 0;
 	/* changed by exec in a thread that was not the first */
-	if (pid_namespace) {
+	if (pid_namespace || blame_on) {
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
@@ -328,6 +356,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		if (account->was_frozen || task->__state & TASK_FROZEN)
 			freeze_look(task, account, &record, account->read_ns);
 		bpf_seq_write(seq, &record, sizeof(record));
+		if (blame_on)
+			write_blame(seq, account, instant_ns);
 		account->read_ns = instant_ns;
 		account_reported(account);
 		if (span_threshold_ns)

@@ -27,6 +27,7 @@ enum wire_kind {
 	WIRE_STALL = 14,   /* struct wire_stall: a poll or turn above the threshold */
 	WIRE_SAMPLE = 15,  /* struct wire_sample: what a worker ran in a stall that goes on */
 	WIRE_RUNTIME = 16, /* struct wire_runtime: what runs the workers; cumulative losses */
+	WIRE_BLAME = 18,   /* struct wire_blame: who ended or prolonged a thread's waits */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 			   /* 17 is in recordings alone: capture/recording_layout.h */
 };
@@ -244,6 +245,7 @@ enum wire_metric {
 #define WIRE_SESSION_MACHINE	   8U  /* intervals say how much of the machine was stolen */
 #define WIRE_SESSION_PACE	   16U /* intervals say whether dwell itself was late */
 #define WIRE_SESSION_VERIFIED	   32U /* `dwell verify` has passed with this dwell and kernel */
+#define WIRE_SESSION_BLAME	   64U /* intervals have WIRE_BLAME */
 
 struct wire_session {
 	struct wire_header header;
@@ -333,6 +335,61 @@ struct wire_reason {
 	__u32 pid;
 	struct wire_wait_site where;
 	__u32 count;
+};
+
+/* Because of what a thread waited: number, key, help. */
+#define WIRE_CULPRIT_KINDS(X)                                                                      \
+	X(UNKNOWN, 0, "unknown", "not known, or the wait goes on")                                 \
+	X(THREAD, 1, "thread", "another thread: it had the CPU, or ended the wait")                \
+	X(THROTTLE, 2, "throttle", "its CPU budget was used up")                                   \
+	X(IRQ, 3, "irq", "interrupts")                                                             \
+	X(STEAL, 4, "steal", "the hypervisor")                                                     \
+	X(IDLE, 5, "idle", "no one: its CPU was idle and had to wake up")                          \
+	X(TIMER, 6, "timer", "time had to pass")                                                   \
+	X(DEVICE, 7, "device", "a disk or the network")                                            \
+	X(OTHERS, 8, "others", "threads with smaller shares, folded")
+
+enum wire_culprit_kind {
+#define X(name, number, key, help) WIRE_CULPRIT_##name = number,
+	WIRE_CULPRIT_KINDS(X)
+#undef X
+		WIRE_CULPRIT_KINDS_COUNT = 9,
+};
+
+/* Of time before the snapshot that the interval begins with, when the wait had not ended yet. */
+#define WIRE_CULPRIT_EARLIER 1U
+/* `meanwhile` is known. */
+#define WIRE_CULPRIT_MEANWHILE 2U
+
+/*
+ * A share of the time that a thread spent in one state, and who it is owed to. `tid` to `pad` are
+ * its key.
+ */
+struct wire_culprit {
+	__u64 total_ns;
+	__u32 count; /* waits of which it is a share */
+	__u32 pid;
+	__u32 tid;			 /* WIRE_CULPRIT_THREAD */
+	__u32 start;			 /* of the thread: CLOCK_BOOTTIME >> 20, ns */
+	struct wire_wait_site meanwhile; /* what it did in that time */
+	__u8 state;			 /* of the victim: enum wire_state */
+	__u8 kind;			 /* enum wire_culprit_kind */
+	__u8 flags;			 /* WIRE_CULPRIT_* */
+	__u8 pad;
+	__u8 comm[16];
+};
+
+/*
+ * Of one thread, in the interval alone. What is missing from a state's time is owed to others where
+ * `folded` has it, else not known.
+ */
+struct wire_blame {
+	struct wire_header header; /* time_ns: as wire_thread.end_ns */
+	__u64 origin_ns;	   /* with tid the identity, as in wire_thread */
+	__u32 tid;
+	__u32 pid;
+	__u32 folded; /* 1 << enum wire_state */
+	__u32 count;  /* of struct wire_culprit that follow */
 };
 
 /* Whose code a function is; number, key, help. The first USER frame names a stall. */
@@ -491,6 +548,8 @@ _Static_assert(sizeof(struct wire_cgroup) == 24, "stored verbatim");
 _Static_assert(sizeof(struct wire_child) == 288, "stored verbatim");
 _Static_assert(sizeof(struct wire_delays) == 216, "stored verbatim");
 _Static_assert(sizeof(struct wire_reason) == 48, "stored verbatim");
+_Static_assert(sizeof(struct wire_culprit) == 48, "stored verbatim");
+_Static_assert(sizeof(struct wire_blame) == 40, "stored verbatim");
 _Static_assert(sizeof(struct wire_frame) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_stack) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");

@@ -89,6 +89,18 @@ static void configure(struct session *session, const struct targets *targets)
 	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
 }
 
+static void configure_blame(struct session *session)
+{
+	struct dwell_bpf *bpf = session->bpf;
+	int cpus = libbpf_num_possible_cpus();
+
+	bpf->rodata->preempt_count_offset = session->features.preempt_count_offset;
+	bpf->rodata->blame_on = true;
+	bpf_map__set_max_entries(bpf->maps.blame_cpus, cpus > 0 ? (__u32)cpus : 1);
+	bpf_program__set_autoload(bpf->progs.on_blame_waking, true);
+	bpf_program__set_autoload(bpf->progs.on_migrate, true);
+}
+
 static int load(struct session *session, const struct targets *targets,
 		struct kernel_waits_search *waits, struct error *error)
 {
@@ -290,6 +302,8 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	if (!session->bpf)
 		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
 	configure(session, targets);
+	if (options->blame)
+		configure_blame(session);
 	if (options->spans)
 		span_probes_configure(session->bpf, options->spans);
 	result = load(session, targets, &waits, error);
@@ -493,6 +507,8 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 	record->metrics = ~0U;
 	if (session->features.precise_cpu_split)
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
+	if (options->blame)
+		record->flags |= WIRE_SESSION_BLAME;
 	if (verified_read(&verified, VERIFIED_PATH) >= 0 && verified_is_of_here(&verified) &&
 	    !strcmp(verified.verdict, "pass"))
 		record->flags |= WIRE_SESSION_VERIFIED;

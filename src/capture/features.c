@@ -96,6 +96,55 @@ static struct omitted_time omitted_time(const struct btf *btf)
 	return omitted;
 }
 
+static const char *type_name(const struct btf *btf, const struct btf_type *type)
+{
+	return type ? btf__name_by_offset(btf, type->name_off) : "";
+}
+
+/* Bytes from the beginning of a structure, also through members without a name; -1: none. */
+static long member_offset(const struct btf *btf, __u32 struct_id, const char *name)
+{
+	const struct btf_type *type = btf__type_by_id(btf, struct_id);
+
+	for (__u32 i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
+		const struct btf_member *member = &btf_members(type)[i];
+		const char *member_name = btf__name_by_offset(btf, member->name_off);
+		long inside = strcmp(member_name, name) ? -1 : 0;
+
+		if (!*member_name)
+			inside = member_offset(btf, member->type, name);
+		if (inside >= 0)
+			return (long)btf_member_bit_offset(type, i) / 8 + inside;
+	}
+	return -1;
+}
+
+/*
+ * Variables of each CPU lie in one section, of which there is a copy for each. From 6.2 to 6.13 the
+ * count is in a structure (commits 64701838bf05, 46e8fff6d45f).
+ */
+static long preempt_count_offset(const struct btf *btf)
+{
+	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+	long queue = -1, count = -1;
+
+	for (__u32 i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_var_secinfo *place = &btf_var_secinfos(section)[i];
+		const struct btf_type *variable = btf__type_by_id(btf, place->type);
+		const char *name = type_name(btf, variable);
+
+		if (!strcmp(name, "runqueues"))
+			queue = place->offset;
+		else if (!strcmp(name, "__preempt_count"))
+			count = place->offset;
+		else if (!strcmp(name, "pcpu_hot"))
+			count = (long)place->offset +
+				member_offset(btf, variable->type, "preempt_count");
+	}
+	return queue < 0 || count < 0 ? 0 : count - queue;
+}
+
 struct omitted_time features_omitted_time(void)
 {
 	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
@@ -145,5 +194,6 @@ int features_probe(struct features *ret_features, struct error *error)
 	ret_features->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	ret_features->precise_cpu_split = has_precise_cputime();
 	ret_features->omitted = omitted_time(btf);
+	ret_features->preempt_count_offset = preempt_count_offset(btf);
 	return 0;
 }

@@ -22,6 +22,8 @@ struct features {
 	bool can_cast;		/* BPF programs may cast an address: bpf_rdonly_cast(), 6.2 on */
 	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
 	struct omitted_time omitted;
+	/* of a CPU's preempt_count from its `runqueues`, bytes; 0: not known, or not needed */
+	long preempt_count_offset;
 };
 
 /*

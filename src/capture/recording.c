@@ -299,6 +299,7 @@ static bool is_sound(const struct wire_header *record)
 	const struct wire_stall *stall = (const void *)record;
 	const struct wire_worker *worker = (const void *)record;
 	const struct wire_runtime *runtime = (const void *)record;
+	const struct wire_blame *blame = (const void *)record;
 
 	switch (record->kind) {
 	case WIRE_SESSION:
@@ -327,6 +328,10 @@ static bool is_sound(const struct wire_header *record)
 	case WIRE_REASON:
 		return record->size == sizeof(*reason) && reason->where.state >= WIRE_RUNNABLE &&
 		       reason->where.state < WIRE_STATES;
+	case WIRE_BLAME:
+		return record->size >= sizeof(*blame) &&
+		       blame->count <=
+			       (record->size - sizeof(*blame)) / sizeof(struct wire_culprit);
 	case WIRE_FRAME:
 		return record->size >= sizeof(*frame) && is_sound_frame(frame);
 	case WIRE_STACK:

@@ -330,6 +330,9 @@ int source_open(struct source **ret_source, const struct source_options *options
 	else
 		result = open_with(source, ops_of(options->choice), options, targets, &session,
 				   &held, error);
+	if (result >= 0 && options->blame && !(session.flags & WIRE_SESSION_BLAME))
+		result = sink_missing((struct record_sink){hold, &held}, "blame",
+				      "only BPF sees because of whom threads wait");
 	if (result >= 0)
 		result = open_delays(source, targets, &session, &held);
 	if (result >= 0)

@@ -28,6 +28,7 @@ struct source_options {
 	enum source_choice choice;
 	uint64_t interval_ns;
 	const struct span_options *spans; /* NULL: none; else needs BPF, and must outlive it */
+	bool blame;			  /* WIRE_BLAME too; only BPF has it */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/differences.h"
 #include "base/duration.h"
+#include "model/blame.h"
 #include "model/records.h"
 
 /*
@@ -21,6 +22,7 @@ struct intervals {
 	struct wire_reason *reasons;
 	size_t reason_count, reason_room;
 	bool reasons_reported; /* with the last interval: the next one begins a new list */
+	struct blames blames;
 	struct session_info session;
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
@@ -49,6 +51,7 @@ void intervals_free(struct intervals *intervals)
 	delay_records_release(&intervals->delays_before);
 	delay_records_release(&intervals->delays_now);
 	session_release(&intervals->session);
+	blames_release(&intervals->blames);
 	free(intervals->reasons);
 	free(intervals->current.rows);
 	free(intervals);
@@ -205,6 +208,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 		.parent_pid = now->parent_pid,
 		.threads = 1,
 		.start_ns = now->start_ns,
+		.origin_ns = now->origin_ns,
 		.cgroup_id = now->cgroup_id,
 		.observed_ns = now->end_ns - (before->end_ns ? before->end_ns : now->origin_ns),
 		.where = now->where,
@@ -372,6 +376,8 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 		result = add_row(intervals, &intervals->now.items[i]);
 	if (result >= 0)
 		result = carry_over(intervals);
+	if (result >= 0 && session_has_blame(&intervals->session))
+		result = blames_close(&intervals->blames, current);
 	if (result < 0)
 		return result;
 
@@ -439,6 +445,7 @@ void intervals_restart(struct intervals *intervals)
 	delay_records_clear(&intervals->delays_before);
 	delay_records_clear(&intervals->delays_now);
 	intervals->reason_count = 0;
+	blames_restart(&intervals->blames);
 	intervals->have_baseline = false;
 }
 
@@ -470,6 +477,8 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 	case WIRE_DELAYS:
 		return delay_records_add(&intervals->delays_now,
 					 (const struct wire_delays *)record);
+	case WIRE_BLAME:
+		return blames_feed(&intervals->blames, record);
 	case WIRE_REASON:
 		return add_reason(intervals, (const struct wire_reason *)record);
 	case WIRE_INTERVAL:

@@ -27,8 +27,9 @@ struct row {
 	uint32_t tid; /* 0: a sum */
 	uint32_t pid; /* 0: a cgroup */
 	uint32_t parent_pid;
-	uint32_t threads;  /* 1, or how many are summed up here */
-	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	uint32_t threads;   /* 1, or how many are summed up here */
+	uint64_t start_ns;  /* CLOCK_BOOTTIME */
+	uint64_t origin_ns; /* as wire_thread.origin_ns; of a sum: meaningless */
 	uint64_t cgroup_id;
 	char comm[17]; /* any bytes but NUL */
 	char process[17];
@@ -67,6 +68,8 @@ struct interval {
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
 	size_t reason_count;
+	struct blame *blames; /* model/blame.h; WIRE_SESSION_BLAME; largest first */
+	size_t blame_count;
 	const struct session_info *session;
 };
 

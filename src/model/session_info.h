@@ -68,6 +68,12 @@ static inline bool session_is_verified(const struct session_info *session)
 	return session->wire.flags & WIRE_SESSION_VERIFIED;
 }
 
+/* Whether intervals say because of whom threads waited. */
+static inline bool session_has_blame(const struct session_info *session)
+{
+	return session->wire.flags & WIRE_SESSION_BLAME;
+}
+
 static inline bool session_has(const struct session_info *session, enum wire_metric metric)
 {
 	return session->wire.metrics & metric;

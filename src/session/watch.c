@@ -197,7 +197,8 @@ int watch_open(struct watch *watch, struct error *error)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct source_options options = {.choice = watch->options->source,
 					 .interval_ns = watch->options->interval_ns,
-					 .spans = watch->spans};
+					 .spans = watch->spans,
+					 .blame = watch->options->blame};
 	struct record_sink sink = {take_record, watch};
 	int result;
 

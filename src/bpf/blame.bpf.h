@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose fault a wait was. A thread that was ready owes its wait to what ran on its CPU instead:
+ * each CPU keeps its last runs. One that was blocked owes it to the thread that ended the wait, and
+ * to what that one did meanwhile: each account keeps what its thread did of late.
+ *
+ * Shares are those of an interval. The first hook that charges a thread after a snapshot's instant
+ * sends what there is, if the reader has not come yet, and starts from zero.
+ */
+#ifndef DWELL_BPF_BLAME_BPF_H
+#define DWELL_BPF_BLAME_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/kernel_types.h"
+#include "bpf/record.bpf.h"
+#include "bpf/wire.h"
+
+#define BLAME_RUNS 128 /* of a CPU; a power of two */
+
+/* What ran on a CPU, from the end of the one before on. */
+struct blame_run {
+	__u64 until_ns; /* 0: it still runs */
+	__u64 who;	/* as in struct blame_key */
+	__u32 pid;
+	__u32 kind;	  /* thread or idle; unknown: before the first switch that was seen */
+	__u64 omitted_ns; /* of it stolen or interrupted */
+	__u64 comm[2];
+};
+
+struct blame_cpu {
+	__u64 omitted_ns; /* turn_clock's at the last switch */
+	__u32 at;	  /* the run that goes on, modulo BLAME_RUNS */
+	__u32 pad;
+	struct blame_run runs[BLAME_RUNS];
+};
+
+/* By CPU. Written by its own switches, read under its run queue's lock. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct blame_cpu);
+} blame_cpus __weak SEC(".maps");
+
+/*
+ * A culprit as it is looked for, in whole words: what is written in parts and read as one costs as
+ * much as the rest. The fields are those of struct wire_culprit, in the order that x86-64 and arm64
+ * have their bytes in.
+ */
+struct blame_key {
+	__u64 who; /* tid, start */
+	__u64 how; /* meanwhile, state, kind, flags */
+	__u64 comm[2];
+	__u32 pid;
+	__u32 count;
+};
+
+#define BLAME_WHO(tid, start)  ((__u32)(tid) | (__u64)(start) << 32)
+#define BLAME_HOW(state, kind) ((__u64)(state) << 32 | (__u64)(kind) << 40)
+#define BLAME_FLAG(flag)       ((__u64)(flag) << 48)
+
+static __always_inline __u64 blame_who(const struct wire_culprit *culprit)
+{
+	return *(const __u64 *)&culprit->tid;
+}
+
+static __always_inline __u64 blame_how(const struct wire_culprit *culprit)
+{
+	return *(const __u64 *)&culprit->meanwhile;
+}
+
+static __always_inline void blame_put(struct wire_culprit *culprit, const struct blame_key *key,
+				      __u64 ns)
+{
+	culprit->total_ns = ns;
+	culprit->count = key->count;
+	culprit->pid = key->pid;
+	*(__u64 *)&culprit->tid = key->who;
+	*(__u64 *)&culprit->meanwhile = key->how;
+	((__u64 *)culprit->comm)[0] = key->comm[0];
+	((__u64 *)culprit->comm)[1] = key->comm[1];
+}
+
+/* As it is sent: with room for all there may be. */
+struct blame_record {
+	struct wire_blame blame;
+	struct wire_culprit culprits[BLAME_CULPRITS];
+};
+
+static __always_inline void blame_fill(struct blame_record *record, const struct account *account,
+				       const struct blame *blame, __u64 end_ns)
+{
+	record->blame.header.kind = WIRE_BLAME;
+	record->blame.header.cpu = 0;
+	record->blame.header.time_ns = end_ns;
+	record->blame.origin_ns = account->origin_ns;
+	record->blame.tid = account->tid;
+	record->blame.pid = account->pid;
+	record->blame.folded = blame->folded;
+	record->blame.count = blame->count;
+	__builtin_memcpy(record->culprits, blame->culprits, sizeof(record->culprits));
+}
+
+/*
+ * What has been charged since the snapshot before, up to `end_ns`, unless it has been read. Global
+ * for the verifier's sake: see wait_function_of().
+ */
+__weak __attribute__((noinline)) int blame_send(struct blamed_account *blamed, __u64 end_ns)
+{
+	struct blame_record *record;
+
+	if (!blamed || !blamed->blame.count || blamed->blame.frozen_ns < blamed->account.read_ns)
+		return 0;
+	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
+	if (!record)
+		return 0; /* not known, then */
+	blame_fill(record, &blamed->account, &blamed->blame, end_ns);
+	record->blame.header.size = sizeof(*record);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+__weak __attribute__((noinline)) int blame_freeze(struct blamed_account *blamed, __u64 instant_ns)
+{
+	if (!blamed)
+		return 0;
+	if (blamed->account.read_ns != instant_ns)
+		blame_send(blamed, instant_ns);
+	/* full barrier: the reader takes nothing that changes from here on */
+	__sync_lock_test_and_set(&blamed->blame.frozen_ns, instant_ns);
+	blamed->blame.folded = 0;
+	blamed->blame.count = 0;
+	blamed->blame.last = 0;
+	return 0;
+}
+
+/* What is charged from now on belongs to the interval that `now_ns` is in. */
+static __always_inline void blame_begin(struct account *account, __u64 now_ns)
+{
+	__u64 instant_ns = snapshot_ns;
+
+	if (blame_of(account)->frozen_ns != instant_ns && now_ns >= instant_ns)
+		blame_freeze((struct blamed_account *)account, instant_ns);
+}
+
+/*
+ * Charges `ns` to a culprit. Returns its place + 1. Where there is no room, the smallest share is
+ * folded: who owes most is found for certain, if not all that they owe.
+ */
+__weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct blame_key *key,
+					       __u64 ns)
+{
+	__u64 who, how, least_ns = ~0ULL;
+	struct wire_culprit *culprit;
+	__u32 place = BLAME_CULPRITS;
+
+	if (!blame || !key)
+		return 0;
+	who = key->who;
+	how = key->how;
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
+		culprit = &blame->culprits[i];
+		if (i >= blame->count) {
+			blame->count = i + 1;
+			blame_put(culprit, key, ns);
+			return (int)i + 1;
+		}
+		if (blame_who(culprit) == who && blame_how(culprit) == how) {
+			culprit->total_ns += ns;
+			culprit->count += key->count;
+			return (int)i + 1;
+		}
+		if (culprit->total_ns < least_ns) {
+			least_ns = culprit->total_ns;
+			place = i;
+		}
+	}
+	if (place >= BLAME_CULPRITS)
+		return 0;
+	culprit = &blame->culprits[place];
+	blame->folded |= 1U << (culprit->state & 31);
+	blame_put(culprit, key, ns);
+	return (int)place + 1;
+}
+
+/* Charges [from_ns, to_ns): what of it lies before the interval is kept apart. */
+static __always_inline int blame_range(struct blame *blame, struct blame_key *key, __u64 from_ns,
+				       __u64 to_ns)
+{
+	__u64 since_ns = blame->frozen_ns;
+	__u32 count = key->count;
+
+	if (from_ns >= to_ns)
+		return 0;
+	if (from_ns < since_ns) {
+		key->how |= BLAME_FLAG(WIRE_CULPRIT_EARLIER);
+		key->count = 0;
+		blame_add(blame, key, turn_smaller(to_ns, since_ns) - from_ns);
+		key->how &= ~BLAME_FLAG(WIRE_CULPRIT_EARLIER);
+		key->count = count;
+		if (to_ns <= since_ns)
+			return 0;
+		from_ns = since_ns;
+	}
+	return blame_add(blame, key, to_ns - from_ns);
+}
+
+/*
+ * A thread waited while `run`, which began at begin_ns, had the CPU in [from_ns, to_ns). What the
+ * hypervisor or interrupts took of the run is theirs, in proportion.
+ */
+static __always_inline int blame_one_run(struct blame *blame, const struct blame_run *run,
+					 __u64 begin_ns, __u64 from_ns, __u64 to_ns)
+{
+	struct blame_key key = {.count = 1};
+	__u64 omitted_ns = run->omitted_ns;
+
+	if (from_ns >= to_ns)
+		return 0;
+	if (omitted_ns && run->until_ns > begin_ns && run->kind == WIRE_CULPRIT_THREAD) {
+		key.how = BLAME_HOW(WIRE_RUNNABLE,
+				    steal_seen ? WIRE_CULPRIT_STEAL : WIRE_CULPRIT_IRQ);
+		omitted_ns = turn_before(omitted_ns, to_ns - from_ns, run->until_ns - begin_ns);
+		omitted_ns = turn_smaller(omitted_ns, to_ns - from_ns);
+		blame_range(blame, &key, to_ns - omitted_ns, to_ns);
+		to_ns -= omitted_ns;
+	}
+	key.who = run->who;
+	key.how = BLAME_HOW(WIRE_RUNNABLE, run->kind);
+	key.comm[0] = run->comm[0];
+	key.comm[1] = run->comm[1];
+	key.pid = run->pid;
+	return blame_range(blame, &key, from_ns, to_ns);
+}
+
+/* The same for each of several, which is too much for the verifier within their loop. */
+__weak __attribute__((noinline)) int blame_run(struct blame *blame, const struct blame_run *run,
+					       __u64 begin_ns, __u64 from_ns, __u64 to_ns)
+{
+	return blame && run ? blame_one_run(blame, run, begin_ns, from_ns, to_ns) : 0;
+}
+
+/* Who ended a wait did that at charged_ns; the thread was ready at `end_ns`. */
+static __always_inline void blame_end_wait(struct blame *blame, __u64 end_ns)
+{
+	__u32 last = blame->last - 1;
+
+	blame->last = 0;
+	if (last < BLAME_CULPRITS && end_ns > blame->charged_ns)
+		blame->culprits[last].total_ns += end_ns - blame->charged_ns;
+}
+
+/* In blame_runs()'s `victim`: it might not run, whatever else did. */
+#define BLAME_THROTTLED (1ULL << 32)
+
+/*
+ * A thread, `victim` by tid, waited for this CPU in [from_ns, to_ns), to_ns being now. Under the
+ * lock of the CPU's run queue, and after blame_begin().
+ */
+__weak __attribute__((noinline)) int blame_runs(struct blame *blame, struct blame_cpu *cpu,
+						__u64 from_ns, __u64 to_ns, __u64 victim)
+{
+	const struct blame_run *run;
+	__u64 begin_ns;
+	__u32 at;
+
+	if (!blame || !cpu)
+		return 0;
+	blame_end_wait(blame, from_ns);
+	if (blame->charged_ns > from_ns)
+		from_ns = blame->charged_ns;
+	blame->charged_ns = to_ns;
+	if (victim & BLAME_THROTTLED) {
+		struct blame_key key = {.how = BLAME_HOW(WIRE_RUNNABLE, WIRE_CULPRIT_THROTTLE),
+					.count = 1};
+
+		return blame_range(blame, &key, from_ns, to_ns);
+	}
+	at = cpu->at;
+	/* nearly always it was one */
+	run = &cpu->runs[at & (BLAME_RUNS - 1)];
+	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
+	if (begin_ns <= from_ns + TURN_TOLERANCE_NS)
+		return blame_one_run(blame, run, begin_ns, from_ns, to_ns);
+	for (__u32 i = 0; i < BLAME_RUNS - 1; i++, at--) {
+		run = &cpu->runs[at & (BLAME_RUNS - 1)];
+		begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
+		/* the end of its own turn, by the kernel's clock: turn.h. What came then is to
+		 * blame */
+		if ((__u32)run->who == (__u32)victim && run->kind == WIRE_CULPRIT_THREAD && i)
+			return blame_run(blame, &cpu->runs[(at + 1) & (BLAME_RUNS - 1)], to_ns,
+					 from_ns, to_ns);
+		if (begin_ns <= from_ns)
+			return blame_run(blame, run, begin_ns, from_ns, to_ns);
+		blame_run(blame, run, begin_ns, begin_ns, to_ns);
+		if (begin_ns < to_ns)
+			to_ns = begin_ns;
+	}
+	return 0; /* the rest is longer ago than the runs reach */
+}
+
+/* A wait that `key`, a thread, has ended; it is charged from its end on, by what that did. */
+struct blame_wait {
+	struct blame_key key;
+	__u64 from_ns, to_ns;
+};
+
+/* `ns` at a site (0: not known), but not beyond from_ns. */
+static __always_inline void blame_site(struct blame *blame, struct blame_wait *wait, __u32 site,
+				       __u64 ns, __u64 from_ns)
+{
+	ns = turn_smaller(ns, wait->to_ns - from_ns);
+	wait->key.how &= BLAME_HOW(0xff, 0xff);
+	if (site)
+		wait->key.how |= site | BLAME_FLAG(WIRE_CULPRIT_MEANWHILE);
+	blame_range(blame, &wait->key, wait->to_ns - ns, wait->to_ns);
+	wait->to_ns -= ns;
+}
+
+/* What the culprit did in a span of `length_ns`, of which the wait has part_ns: in proportion. */
+__weak __attribute__((noinline)) int blame_span(struct blame *blame, struct blame_wait *wait,
+						const struct blame_span *span, __u64 part_ns,
+						__u64 length_ns)
+{
+	__u64 from_ns, ns[2 + BLAME_SITES];
+
+	if (!blame || !wait || !span)
+		return 0;
+	from_ns = wait->to_ns - part_ns;
+	for (int i = 0; i < 2 + BLAME_SITES; i++) {
+		ns[i] = span_part(span, i, length_ns);
+		if (part_ns < length_ns && ns[i])
+			ns[i] = turn_before(ns[i], part_ns, length_ns);
+	}
+	if (ns[2])
+		blame_site(blame, wait, span->site[0], ns[2], from_ns);
+	if (ns[3])
+		blame_site(blame, wait, span->site[1], ns[3], from_ns);
+	if (ns[1])
+		blame_site(blame, wait, BLAME_RUNNABLE, ns[1], from_ns);
+	/* with what of the proportions was rounded */
+	blame_site(blame, wait, ns[0] ? BLAME_ON_CPU : span->site[0] ?: BLAME_RUNNABLE, ~0ULL,
+		   from_ns);
+	return 0;
+}
+
+/* The spans before wait->to_ns, of one ring; true: there may be more. */
+static __always_inline bool blame_spans(struct blame *blame, struct blame_wait *wait,
+					const struct blame_span *spans, __u32 at)
+{
+	for (__u32 i = 0; i < BLAME_SPANS; i++, at--) {
+		const struct blame_span *span = &spans[at & (BLAME_SPANS - 1)];
+		__u64 begin_ns = span->begin_ns, end_ns = wait->to_ns;
+
+		if (!begin_ns || begin_ns >= end_ns)
+			return true;
+		if (begin_ns <= wait->from_ns) {
+			blame_span(blame, wait, span, end_ns - wait->from_ns, end_ns - begin_ns);
+			return false;
+		}
+		blame_span(blame, wait, span, end_ns - begin_ns, end_ns - begin_ns);
+		wait->to_ns = begin_ns;
+		/* what it did at other times, too, is one wait */
+		wait->key.count = 0;
+	}
+	return true;
+}
+
+/*
+ * The rest of a wait that the thread of `waker` has ended, before it got its CPU. What is longer
+ * ago than its spans reach is not known.
+ */
+__weak __attribute__((noinline)) int blame_past(struct blame *blame, struct blame_wait *wait,
+						const struct blame *waker)
+{
+	if (!blame || !wait || !waker)
+		return 0;
+	if (blame_spans(blame, wait, waker->recent, waker->recent_at) &&
+	    blame_spans(blame, wait, waker->older, waker->older_at))
+		blame_site(blame, wait, 0, ~0ULL, wait->from_ns);
+	return 0;
+}
+
+#endif

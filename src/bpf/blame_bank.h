@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is kept beside a thread's account while blame is asked for: blame.bpf.h. */
+#ifndef DWELL_BPF_BLAME_BANK_H
+#define DWELL_BPF_BLAME_BANK_H
+
+#include "bpf/wire.h"
+
+/* With struct account as many as task storage rounds up to 2 KiB. */
+#define BLAME_CULPRITS 14
+
+/* Of each kind of span; a power of two. */
+#define BLAME_SPANS 8
+/* Spans this long take in nothing more. */
+#define BLAME_RECENT_NS 4000000ULL
+#define BLAME_OLDER_NS	64000000ULL
+
+/* Sites, struct wire_wait_site as a number, that say no more than the state. */
+#define BLAME_ON_CPU   (0xffff0000U | WIRE_ON_CPU)
+#define BLAME_RUNNABLE (0xffff0000U | WIRE_RUNNABLE)
+
+#define BLAME_SITES    2
+/* In blame_span.ns: all that the others do not have. One of them has that. */
+#define BLAME_THE_REST (~0U)
+
+/* How long a thread was on a CPU, runnable, and at two sites (0: none), up to the next span. */
+struct blame_span {
+	__u64 begin_ns;
+	__u32 site[BLAME_SITES];
+	__u32 ns[2 + BLAME_SITES];
+};
+
+struct blame {
+	__u64 frozen_ns;  /* the snapshot instant that the shares follow */
+	__u64 charged_ns; /* waits have been charged up to here */
+	__u64 waking_ns;  /* the present wait was ended then, */
+	__u64 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
+	__u32 last;	  /* culprit that ended the last wait, + 1; 0: none */
+	__u32 recent_at;  /* the last span, modulo BLAME_SPANS */
+	__u32 older_at;
+	__u32 folded; /* as in struct wire_blame */
+	__u64 count;
+	struct blame_span recent[BLAME_SPANS];
+	struct blame_span older[BLAME_SPANS]; /* before those, several in one */
+	struct wire_culprit culprits[BLAME_CULPRITS];
+};
+
+#endif

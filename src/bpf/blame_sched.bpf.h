@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the scheduler's hooks do for blame.bpf.h. */
+#ifndef DWELL_BPF_BLAME_SCHED_BPF_H
+#define DWELL_BPF_BLAME_SCHED_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/arch.bpf.h"
+#include "bpf/blame.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/record.bpf.h"
+
+/* The present CPU's thread is switched out: its run is over. */
+static __always_inline struct blame_cpu *blame_end_run(const struct turn_clock *clock, __u64 now_ns)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+	struct blame_run *run;
+
+	if (!cpu)
+		return NULL;
+	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
+	run->until_ns = now_ns;
+	run->omitted_ns = clock->omitted_ns - cpu->omitted_ns;
+	cpu->omitted_ns = clock->omitted_ns;
+	return cpu;
+}
+
+/* Threads beyond our pid namespace have a name only. */
+static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid,
+					   __u64 comm[2])
+{
+	__u32 tid = task->pid, pid = task->tgid;
+
+	if (pid_namespace) {
+		const struct account *account = account_of(task);
+
+		tid = account ? account->tid : 0;
+		pid = account ? account->pid : 0;
+	}
+	*who = BLAME_WHO(tid, task->start_boottime >> 20);
+	*ret_pid = pid;
+	comm[0] = ((const __u64 *)task->comm)[0];
+	comm[1] = ((const __u64 *)task->comm)[1];
+}
+
+static __always_inline void blame_begin_run(struct blame_cpu *cpu, struct task_struct *task)
+{
+	struct blame_run *run;
+
+	if (!cpu)
+		return;
+	cpu->at++;
+	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
+	run->until_ns = 0;
+	if (task->pid) {
+		run->kind = WIRE_CULPRIT_THREAD;
+		blame_identify(task, &run->who, &run->pid, run->comm);
+		return;
+	}
+	run->kind = WIRE_CULPRIT_IDLE;
+	run->who = run->comm[0] = run->comm[1] = 0;
+	run->pid = 0;
+}
+
+/* The thread waited for `cpu`, in the state `waited`, from since_ns on. */
+static __always_inline void blame_queue(struct task_struct *task, struct account *account,
+					struct blame_cpu *cpu, struct wire_wait_site waited,
+					__u64 since_ns, __u64 now_ns)
+{
+	__u64 victim = (__u32)task->pid;
+
+	if (!cpu)
+		return;
+	if (waited.detail == WIRE_DETAIL_THROTTLED)
+		victim |= BLAME_THROTTLED;
+	blame_begin(account, now_ns);
+	blame_runs(blame_of(account), cpu, since_ns, now_ns, victim);
+}
+
+/* include/linux/preempt.h */
+#define SOFTIRQ_SERVED 0x00000100
+#define HARDIRQ_OR_NMI 0x00ff0000
+
+/*
+ * What ended the wait was no thread. A timer fires in a hard interrupt, packets come in a soft one.
+ */
+static __always_inline __u8 blame_interrupt(__u8 state, __u32 context)
+{
+	if (state == WIRE_SLEEP || state == WIRE_LOCK || state == WIRE_IPC)
+		return WIRE_CULPRIT_TIMER;
+	if (state == WIRE_DISK || state == WIRE_NET || state == WIRE_SWAP)
+		return WIRE_CULPRIT_DEVICE;
+	if (state == WIRE_IDLE)
+		return context & HARDIRQ_OR_NMI ? WIRE_CULPRIT_TIMER : WIRE_CULPRIT_DEVICE;
+	return WIRE_CULPRIT_UNKNOWN;
+}
+
+/* The current thread, or an interrupt in it, ends the wait that the account is in. */
+static __always_inline void blame_waking(struct account *account, __u64 now_ns)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	__u32 context =
+		arch_preempt_count(waker, run_queue_of(waker)) & (HARDIRQ_OR_NMI | SOFTIRQ_SERVED);
+	struct blame_wait wait = {
+		.key.count = 1,
+		.from_ns = account->live.since_ns,
+		.to_ns = now_ns,
+	};
+	__u32 index = bpf_get_smp_processor_id();
+	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+	struct blame *blame = blame_of(account);
+	__u64 begin_ns = cpu ? cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns : now_ns;
+	__u8 state = account->live.where.state;
+	struct account *past;
+
+	blame_begin(account, now_ns);
+	blame->charged_ns = blame->waking_ns = now_ns;
+	blame->waking_cpu = index + 1;
+	if (context || !waker->pid) {
+		wait.key.how = BLAME_HOW(state, blame_interrupt(state, context));
+		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);
+		return;
+	}
+	blame_identify(waker, &wait.key.who, &wait.key.pid, wait.key.comm);
+	/* since it got its CPU, the waker has run: nearly always all the time */
+	if (begin_ns <= wait.from_ns + TURN_TOLERANCE_NS || begin_ns > now_ns)
+		begin_ns = wait.from_ns;
+	wait.key.how = BLAME_HOW(state, WIRE_CULPRIT_THREAD) | BLAME_FLAG(WIRE_CULPRIT_MEANWHILE) |
+		       BLAME_ON_CPU;
+	blame->last = blame_range(blame, &wait.key, begin_ns, now_ns);
+	if (begin_ns == wait.from_ns)
+		return;
+	wait.to_ns = begin_ns;
+	past = account_of(waker);
+	if (past)
+		blame_past(blame, &wait, blame_of(past));
+	else
+		blame_site(blame, &wait, 0, ~0ULL, wait.from_ns);
+}
+
+/* When the wait was ended, if that was just now, on this CPU; else now. */
+static __always_inline __u64 blame_end_ns(struct account *account)
+{
+	struct blame *blame = blame_of(account);
+	__u64 cpu = blame->waking_cpu;
+
+	blame->waking_cpu = 0;
+	return cpu == bpf_get_smp_processor_id() + 1 ? blame->waking_ns : bpf_ktime_get_ns();
+}
+
+/* With the thread's last totals. `is_last`: it ends in the last interval, with all it has. */
+static __always_inline void blame_end_thread(struct account *account, bool is_last)
+{
+	__u64 end_ns = account->live.since_ns;
+
+	if (!is_last)
+		blame_begin(account, end_ns);
+	blame_send((struct blamed_account *)account, end_ns);
+}
+
+#endif

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/blame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Where the threads of an interval are among its rows, by tid. */
+struct place {
+	uint32_t tid;
+	uint32_t row;
+};
+
+bool state_is_lost(enum state state)
+{
+	return state >= STATE_RUNNABLE && state != STATE_SLEEP && state != STATE_IDLE &&
+	       state != STATE_STOPPED;
+}
+
+int blames_feed(struct blames *blames, const struct wire_header *record)
+{
+	const struct wire_blame *blame = (const void *)record;
+	struct wire_blame *copy;
+
+	if (record->size < sizeof(*blame) ||
+	    blame->count > (record->size - sizeof(*blame)) / sizeof(struct wire_culprit))
+		return -EBADMSG;
+	if (array_reserve(&blames->records, &blames->record_room, blames->record_count + 1,
+			  sizeof(*blames->records)) < 0)
+		return -ENOMEM;
+	copy = malloc(record->size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, record, record->size);
+	blames->records[blames->record_count++] = copy;
+	return 0;
+}
+
+static const struct wire_culprit *culprits_of(const struct wire_blame *blame)
+{
+	return (const struct wire_culprit *)(blame + 1);
+}
+
+static int by_tid(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int by_victim(const void *left, const void *right)
+{
+	const struct wire_blame *a = *(struct wire_blame *const *)left;
+	const struct wire_blame *b = *(struct wire_blame *const *)right;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
+}
+
+static const struct row *row_of(const struct interval *interval, const struct place *places,
+				uint32_t tid)
+{
+	struct place key = {tid, 0}, *found;
+
+	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
+	return found ? &interval->rows[found->row] : NULL;
+}
+
+static struct blame *add(struct blames *blames)
+{
+	if (array_reserve(&blames->items, &blames->room, blames->count + 1,
+			  sizeof(*blames->items)) < 0)
+		return NULL;
+	memset(&blames->items[blames->count], 0, sizeof(*blames->items));
+	return &blames->items[blames->count++];
+}
+
+static void set_party(struct blame_party *party, const struct row *row)
+{
+	party->tid = row->tid;
+	party->pid = row->pid;
+	party->cgroup_id = row->cgroup_id;
+	memcpy(party->comm, row->comm, sizeof(party->comm));
+	memcpy(party->process, row->process, sizeof(party->process));
+}
+
+static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
+			const struct interval *interval, const struct place *places)
+{
+	const struct row *known = culprit->tid ? row_of(interval, places, culprit->tid) : NULL;
+
+	blame->kind = (enum wire_culprit_kind)culprit->kind;
+	blame->has_meanwhile = culprit->flags & WIRE_CULPRIT_MEANWHILE;
+	blame->meanwhile = culprit->meanwhile;
+	if (blame->kind != WIRE_CULPRIT_THREAD)
+		return;
+	/* the thread id may be another's by now; that of its process less so */
+	if (known && (uint32_t)(known->start_ns >> 20) == culprit->start) {
+		set_party(&blame->culprit, known);
+		return;
+	}
+	blame->culprit.tid = culprit->tid;
+	blame->culprit.pid = culprit->pid;
+	memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
+	known = row_of(interval, places, culprit->pid);
+	memcpy(blame->culprit.process, known ? known->process : blame->culprit.comm,
+	       sizeof(blame->culprit.process));
+}
+
+static bool same_culprit(const struct blame *blame, enum state state,
+			 const struct wire_culprit *culprit)
+{
+	return blame->state == state && blame->kind == (enum wire_culprit_kind)culprit->kind &&
+	       blame->culprit.tid == culprit->tid && blame->culprit.pid == culprit->pid &&
+	       blame->has_meanwhile == !!(culprit->flags & WIRE_CULPRIT_MEANWHILE) &&
+	       !memcmp(&blame->meanwhile, &culprit->meanwhile, sizeof(blame->meanwhile));
+}
+
+/* One of a victim whose blame begins at `first`. */
+static int add_share(struct blames *blames, size_t first, const struct row *row,
+		     const struct wire_culprit *culprit, const struct interval *interval,
+		     const struct place *places)
+{
+	enum state state = state_of_wait(culprit->state);
+	struct blame *blame = NULL;
+
+	/* not known then, and not known now */
+	if (culprit->kind == WIRE_CULPRIT_UNKNOWN && culprit->flags & WIRE_CULPRIT_EARLIER)
+		return 0;
+	for (size_t i = first; i < blames->count && !blame; i++)
+		if (same_culprit(&blames->items[i], state, culprit))
+			blame = &blames->items[i];
+	if (!blame) {
+		blame = add(blames);
+		if (!blame)
+			return -ENOMEM;
+		set_party(&blame->victim, row);
+		blame->state = state;
+		set_culprit(blame, culprit, interval, places);
+	}
+	if (culprit->flags & WIRE_CULPRIT_EARLIER) {
+		blame->earlier_ns += culprit->total_ns;
+	} else {
+		blame->total_ns += culprit->total_ns;
+		blame->count += culprit->count;
+	}
+	return 0;
+}
+
+static int add_rest(struct blames *blames, const struct row *row, enum state state,
+		    enum wire_culprit_kind kind, uint64_t rest_ns, bool goes_on)
+{
+	struct blame *blame;
+
+	if (!rest_ns)
+		return 0;
+	blame = add(blames);
+	if (!blame)
+		return -ENOMEM;
+	set_party(&blame->victim, row);
+	blame->state = state;
+	blame->kind = kind;
+	blame->goes_on = goes_on;
+	blame->total_ns = rest_ns;
+	return 0;
+}
+
+/*
+ * A turn's end moves some microseconds from a wait to the time on a CPU (bpf/turn.h), behind what
+ * was charged: they are taken from those who were charged most.
+ */
+static void take_back(struct blames *blames, size_t first, enum state state, uint64_t surplus_ns)
+{
+	while (surplus_ns) {
+		struct blame *most = NULL;
+		uint64_t part_ns;
+
+		for (size_t i = first; i < blames->count; i++)
+			if (blames->items[i].state == state &&
+			    (!most || blames->items[i].total_ns > most->total_ns))
+				most = &blames->items[i];
+		if (!most || !most->total_ns)
+			return;
+		part_ns = most->total_ns < surplus_ns ? most->total_ns : surplus_ns;
+		most->total_ns -= part_ns;
+		surplus_ns -= part_ns;
+	}
+}
+
+/* What of the state's time no culprit has been charged with. */
+static int complete(struct blames *blames, size_t first, const struct row *row, enum state state,
+		    uint32_t folded)
+{
+	uint64_t charged_ns = 0, rest_ns, open_ns = 0;
+	enum wire_culprit_kind kind = WIRE_CULPRIT_UNKNOWN;
+	bool any = false;
+	int result = 0;
+
+	if (state == STATE_STOLEN)
+		return add_rest(blames, row, state, WIRE_CULPRIT_STEAL, row->states_ns[state],
+				false);
+	if (state == STATE_IRQ)
+		return add_rest(blames, row, state, WIRE_CULPRIT_IRQ, row->states_ns[state], false);
+	for (size_t i = first; i < blames->count; i++) {
+		if (blames->items[i].state != state)
+			continue;
+		charged_ns += blames->items[i].total_ns;
+		any = true;
+	}
+	if (charged_ns > row->states_ns[state]) {
+		take_back(blames, first, state, charged_ns - row->states_ns[state]);
+		return 0;
+	}
+	if (!any && !state_is_lost(state))
+		return 0;
+	rest_ns = row->states_ns[state] - charged_ns;
+	if (!row->exited && row->where.state == wire_of_state(state)) {
+		open_ns = row->in_state_ns < rest_ns ? row->in_state_ns : rest_ns;
+		result = add_rest(blames, row, state, WIRE_CULPRIT_UNKNOWN, open_ns, true);
+	}
+	if (folded & 1U << wire_of_state(state))
+		kind = WIRE_CULPRIT_OTHERS;
+	if (result >= 0)
+		result = add_rest(blames, row, state, kind, rest_ns - open_ns, false);
+	return result;
+}
+
+static int add_victim(struct blames *blames, const struct row *row, struct wire_blame **records,
+		      size_t count, const struct interval *interval, const struct place *places)
+{
+	size_t first = blames->count;
+	uint32_t folded = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		folded |= records[i]->folded;
+		for (__u32 j = 0; result >= 0 && j < records[i]->count; j++) {
+			const struct wire_culprit *culprit = &culprits_of(records[i])[j];
+
+			if (culprit->state >= WIRE_RUNNABLE && culprit->state < WIRE_STATES &&
+			    culprit->kind < WIRE_CULPRIT_KINDS_COUNT)
+				result = add_share(blames, first, row, culprit, interval, places);
+		}
+	}
+	for (int state = STATE_RUNNABLE; result >= 0 && state < STATES; state++)
+		result = complete(blames, first, row, (enum state)state, folded);
+	return result;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct blame *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	if (a->victim.tid != b->victim.tid)
+		return a->victim.tid < b->victim.tid ? -1 : 1;
+	return (a->state > b->state) - (a->state < b->state);
+}
+
+/* The records of a row among those that are sorted by victim. */
+static struct wire_blame **records_of(const struct blames *blames, const struct row *row,
+				      size_t sorted, size_t *ret_count)
+{
+	size_t low = 0, high = sorted;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct wire_blame *record = blames->records[middle];
+
+		if (record->tid < row->tid ||
+		    (record->tid == row->tid && record->origin_ns < row->origin_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (high < sorted && blames->records[high]->tid == row->tid &&
+	       blames->records[high]->origin_ns == row->origin_ns)
+		high++;
+	*ret_count = high - low;
+	return blames->records + low;
+}
+
+/* Those of after the interval's end go behind the others; how many others there are. */
+static size_t part_by_end(struct blames *blames, const struct interval *interval)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < blames->record_count; i++) {
+		struct wire_blame *record = blames->records[i];
+
+		if (record->header.time_ns > interval->end_ns && !interval->final)
+			continue;
+		blames->records[i] = blames->records[count];
+		blames->records[count++] = record;
+	}
+	return count;
+}
+
+static void forget(struct blames *blames, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(blames->records[i]);
+	blames->record_count -= count;
+	memmove(blames->records, blames->records + count,
+		blames->record_count * sizeof(*blames->records));
+}
+
+int blames_close(struct blames *blames, struct interval *interval)
+{
+	size_t sorted = part_by_end(blames, interval);
+	cleanup_free struct place *places =
+		reallocarray(NULL, interval->row_count + 1, sizeof(*places));
+	int result = places ? 0 : -ENOMEM;
+
+	blames->count = 0;
+	if (result >= 0 && sorted)
+		qsort(blames->records, sorted, sizeof(*blames->records), by_victim);
+	for (size_t i = 0; result >= 0 && i < interval->row_count; i++)
+		places[i] = (struct place){interval->rows[i].tid, (uint32_t)i};
+	if (result >= 0)
+		qsort(places, interval->row_count, sizeof(*places), by_tid);
+	for (size_t i = 0; result >= 0 && i < interval->row_count; i++) {
+		size_t count;
+		struct wire_blame **records =
+			records_of(blames, &interval->rows[i], sorted, &count);
+
+		result = add_victim(blames, &interval->rows[i], records, count, interval, places);
+	}
+	if (sorted)
+		forget(blames, sorted);
+	if (blames->count)
+		qsort(blames->items, blames->count, sizeof(*blames->items), by_time);
+	interval->blames = blames->items;
+	interval->blame_count = blames->count;
+	return result;
+}
+
+void blames_restart(struct blames *blames)
+{
+	if (blames->record_count)
+		forget(blames, blames->record_count);
+	blames->count = 0;
+}
+
+void blames_release(struct blames *blames)
+{
+	blames_restart(blames);
+	free(blames->records);
+	free(blames->items);
+	*blames = (struct blames){0};
+}
+
+static void sum_up(struct blame_party *party, enum grouping by)
+{
+	party->tid = 0;
+	if (by == BY_PROCESS) {
+		memcpy(party->comm, party->process, sizeof(party->comm));
+		return;
+	}
+	party->pid = 0;
+	memset(party->comm, 0, sizeof(party->comm));
+	memset(party->process, 0, sizeof(party->process));
+}
+
+int blame_compare_parties(const struct blame_party *a, const struct blame_party *b)
+{
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (!a->pid && a->cgroup_id != b->cgroup_id)
+		return a->cgroup_id < b->cgroup_id ? -1 : 1;
+	return a->pid ? 0 : strcmp(a->comm, b->comm);
+}
+
+/* All but the figures. */
+static int by_key(const void *left, const void *right)
+{
+	const struct blame *a = left, *b = right;
+	int order = blame_compare_parties(&a->victim, &b->victim);
+
+	if (!order)
+		order = (a->state > b->state) - (a->state < b->state);
+	if (!order)
+		order = (a->kind > b->kind) - (a->kind < b->kind);
+	if (!order)
+		order = blame_compare_parties(&a->culprit, &b->culprit);
+	if (!order)
+		order = a->has_meanwhile - b->has_meanwhile;
+	if (!order)
+		order = memcmp(&a->meanwhile, &b->meanwhile, sizeof(a->meanwhile));
+	return order ? order : a->goes_on - b->goes_on;
+}
+
+void interval_group_blame(struct interval *interval, enum grouping by)
+{
+	struct blame *items = interval->blames;
+	size_t groups = 0;
+
+	if (by == BY_THREAD || !interval->blame_count)
+		return;
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		sum_up(&items[i].victim, by);
+		sum_up(&items[i].culprit, by);
+	}
+	qsort(items, interval->blame_count, sizeof(*items), by_key);
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		struct blame *group = groups ? &items[groups - 1] : NULL;
+
+		if (group && !by_key(group, &items[i])) {
+			group->count += items[i].count;
+			group->total_ns += items[i].total_ns;
+			group->earlier_ns += items[i].earlier_ns;
+		} else {
+			items[groups++] = items[i];
+		}
+	}
+	interval->blame_count = groups;
+	qsort(items, groups, sizeof(*items), by_time);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Because of whom threads waited: the shares of WIRE_BLAME, completed, so that for each thread and
+ * state they add up to the state's time in the interval.
+ */
+#ifndef DWELL_MODEL_BLAME_H
+#define DWELL_MODEL_BLAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/wire.h"
+#include "model/group.h"
+#include "model/interval.h"
+
+/* A thread, or with tid 0 a process, or with pid 0 too a cgroup. */
+struct blame_party {
+	uint32_t tid, pid;
+	uint64_t cgroup_id; /* 0: not known */
+	char comm[17];	    /* any bytes but NUL */
+	char process[17];
+};
+
+/* What one victim lost in one state because of one culprit. */
+struct blame {
+	struct blame_party victim;
+	enum state state;
+	enum wire_culprit_kind kind;
+	struct blame_party culprit;	 /* WIRE_CULPRIT_THREAD */
+	bool has_meanwhile;		 /* what the culprit did is known: */
+	struct wire_wait_site meanwhile; /* state and reason */
+	bool goes_on;			 /* the wait has not ended: WIRE_CULPRIT_UNKNOWN */
+	uint64_t count;			 /* waits that have ended */
+	uint64_t total_ns;		 /* in the interval */
+	uint64_t earlier_ns;		 /* of the same waits, before it: what was not known then */
+};
+
+/* Time in it is lost: the thread wanted, or needed, something else. Not idle, asleep or stopped. */
+bool state_is_lost(enum state state);
+
+/* What an interval's records say, until it ends. All zeros is empty. */
+struct blames {
+	struct wire_blame **records; /* owned */
+	size_t record_count, record_room;
+	struct blame *items;
+	size_t count, room;
+};
+
+/* Copies the record. 0, -ENOMEM, or -EBADMSG. */
+int blames_feed(struct blames *blames, const struct wire_header *record) must_check;
+
+/*
+ * Sets the interval's blame, of its rows, which are threads, and forgets what lies before its end:
+ * largest shares first. States that are not lost, and of which no culprit is known, have none.
+ * 0 or -ENOMEM.
+ */
+int blames_close(struct blames *blames, struct interval *interval) must_check;
+
+void blames_restart(struct blames *blames);
+void blames_release(struct blames *blames);
+
+/* Sums up victims, and culprits, by process or by cgroup, in place. BY_THREAD changes nothing. */
+void interval_group_blame(struct interval *interval, enum grouping by);
+
+/* Below, at or above zero, for an order in which the same party is one. */
+int blame_compare_parties(const struct blame_party *a, const struct blame_party *b);
+
+/* The victim itself: after it was summed up with others. */
+static inline bool blame_is_own(const struct blame *blame)
+{
+	return blame->kind == WIRE_CULPRIT_THREAD && blame->culprit.tid == blame->victim.tid &&
+	       blame->culprit.pid == blame->victim.pid &&
+	       (blame->victim.pid || blame->culprit.cgroup_id == blame->victim.cgroup_id);
+}
+
+#endif

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include "model/blame.h"
+
+#define START 1000000
+#define END   2000000
+
+/* A thread that was in one state for the interval; its start is such that culprits find it. */
+static struct wire_thread thread(uint32_t tid, uint64_t end, __u8 state)
+{
+	struct wire_thread record = {
+		.header = {sizeof(record), WIRE_THREAD, 0, end},
+		.start_ns = (uint64_t)tid << 20,
+		.origin_ns = 5,
+		.end_ns = end,
+		.since_ns = end,
+		.cgroup_id = tid / 10,
+		.tid = tid,
+		.pid = tid / 10 * 10,
+		.comm = "thread",
+		.process = "program",
+	};
+
+	record.totals.ns[state] = end - record.origin_ns;
+	return record;
+}
+
+struct record {
+	struct wire_blame blame;
+	struct wire_culprit culprits[4];
+};
+
+static struct record record_of(uint32_t tid, uint64_t time, const struct wire_culprit *culprits,
+			       size_t count)
+{
+	struct record record = {.blame = {.header = {.kind = WIRE_BLAME, .time_ns = time},
+					  .origin_ns = 5,
+					  .tid = tid,
+					  .pid = tid / 10 * 10,
+					  .count = (__u32)count}};
+
+	record.blame.header.size = (__u32)(sizeof(record.blame) + count * sizeof(*culprits));
+	memcpy(record.culprits, culprits, count * sizeof(*culprits));
+	return record;
+}
+
+static struct wire_culprit by_thread(__u8 state, uint32_t tid, uint64_t ns)
+{
+	return (struct wire_culprit){.total_ns = ns,
+				     .count = 1,
+				     .tid = tid,
+				     .pid = tid / 10 * 10,
+				     .start = tid,
+				     .state = state,
+				     .kind = WIRE_CULPRIT_THREAD,
+				     .comm = "culprit"};
+}
+
+static struct interval *feed(struct intervals *intervals, const void *record)
+{
+	struct interval *interval = NULL;
+
+	assert_true(intervals_feed(intervals, record, &interval) >= 0);
+	return interval;
+}
+
+static struct interval *close_at(struct intervals *intervals, uint64_t start, uint64_t end)
+{
+	struct wire_interval record = {.header = {sizeof(record), WIRE_INTERVAL, 0, end},
+				       .start_ns = start,
+				       .end_ns = end};
+
+	return feed(intervals, &record);
+}
+
+/* A session with blame, and the baseline with these threads; states as in struct wire_thread. */
+static struct intervals *begin(const uint32_t *tids, size_t count, __u8 state)
+{
+	struct wire_session session = {.header = {sizeof(session), WIRE_SESSION, 0, 0},
+				       .source = WIRE_SOURCE_BPF,
+				       .flags = WIRE_SESSION_BLAME,
+				       .states = ~0U,
+				       .metrics = ~0U};
+	struct intervals *intervals = intervals_new();
+
+	feed(intervals, &session);
+	for (size_t i = 0; i < count; i++) {
+		struct wire_thread one = thread(tids[i], START, state);
+
+		feed(intervals, &one);
+	}
+	close_at(intervals, START, START);
+	for (size_t i = 0; i < count; i++) {
+		struct wire_thread one = thread(tids[i], END, state);
+
+		feed(intervals, &one);
+	}
+	return intervals;
+}
+
+/* NULL: there is none. */
+static const struct blame *find(const struct interval *interval, uint32_t victim,
+				enum wire_culprit_kind kind, uint32_t culprit)
+{
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i];
+
+		if (blame->victim.tid == victim && blame->kind == kind &&
+		    blame->culprit.tid == culprit)
+			return blame;
+	}
+	return NULL;
+}
+
+static uint64_t sum(const struct interval *interval, uint32_t victim, enum state state)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (interval->blames[i].victim.tid == victim && interval->blames[i].state == state)
+			ns += interval->blames[i].total_ns;
+	return ns;
+}
+
+CASE(what_no_one_is_charged_with_is_not_known)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprit = by_thread(WIRE_LOCK, 99, 400000);
+	struct record record = record_of(11, END, &culprit, 1);
+	struct interval *interval;
+
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 99)->total_ns, 400000);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_UNKNOWN, 0)->total_ns, 600000);
+	assert_int_equal(sum(interval, 11, STATE_LOCK), END - START);
+	assert_string_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 99)->culprit.comm, "culprit");
+	intervals_free(intervals);
+}
+
+CASE(what_was_folded_is_owed_to_others)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_RUNNABLE);
+	struct wire_culprit culprit = by_thread(WIRE_RUNNABLE, 99, 400000);
+	struct record record = record_of(11, END, &culprit, 1);
+
+	record.blame.folded = 1U << WIRE_RUNNABLE;
+	feed(intervals, &record);
+	assert_non_null(find(close_at(intervals, START, END), 11, WIRE_CULPRIT_OTHERS, 0));
+	intervals_free(intervals);
+}
+
+CASE(a_wait_that_goes_on_says_so)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_thread waits = thread(11, END, WIRE_LOCK);
+	struct interval *interval;
+
+	waits.since_ns = START - 500;
+	waits.where.state = WIRE_LOCK;
+	feed(intervals, &waits);
+	interval = close_at(intervals, START, END);
+	assert_int_equal(interval->blame_count, 1);
+	assert_true(interval->blames[0].goes_on);
+	assert_int_equal(interval->blames[0].total_ns, END - START);
+	intervals_free(intervals);
+}
+
+CASE(what_lay_before_the_interval_is_apart)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 99, 300000),
+					  by_thread(WIRE_LOCK, 99, END - START)};
+	struct record record;
+	const struct blame *blame;
+
+	culprits[0].flags = WIRE_CULPRIT_EARLIER;
+	culprits[0].count = 0;
+	record = record_of(11, END, culprits, 2);
+	feed(intervals, &record);
+	blame = find(close_at(intervals, START, END), 11, WIRE_CULPRIT_THREAD, 99);
+	assert_int_equal(blame->total_ns, END - START);
+	assert_int_equal(blame->earlier_ns, 300000);
+	assert_int_equal(blame->count, 1);
+	intervals_free(intervals);
+}
+
+CASE(no_more_is_charged_than_was_lost)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 98, 10),
+					  by_thread(WIRE_LOCK, 99, END - START)};
+	struct record record = record_of(11, END, culprits, 2);
+	struct interval *interval;
+
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	assert_int_equal(sum(interval, 11, STATE_LOCK), END - START);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 98)->total_ns, 10);
+	intervals_free(intervals);
+}
+
+CASE(stolen_time_is_the_hypervisors)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_STOLEN);
+	struct interval *interval = close_at(intervals, START, END);
+
+	assert_int_equal(interval->blame_count, 1);
+	assert_int_equal(interval->blames[0].kind, WIRE_CULPRIT_STEAL);
+	assert_int_equal(interval->blames[0].total_ns, END - START);
+	intervals_free(intervals);
+}
+
+CASE(who_rests_needs_no_culprit)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_IDLE);
+
+	assert_int_equal(close_at(intervals, START, END)->blame_count, 0);
+	intervals_free(intervals);
+}
+
+CASE(a_record_of_later_waits_for_its_interval)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprit = by_thread(WIRE_LOCK, 99, 100);
+	struct record record = record_of(11, END + 1, &culprit, 1);
+	struct wire_thread next = thread(11, END + 1000, WIRE_LOCK);
+
+	feed(intervals, &record);
+	assert_null(find(close_at(intervals, START, END), 11, WIRE_CULPRIT_THREAD, 99));
+	feed(intervals, &next);
+	assert_int_equal(
+		find(close_at(intervals, END, END + 1000), 11, WIRE_CULPRIT_THREAD, 99)->total_ns,
+		100);
+	intervals_free(intervals);
+}
+
+CASE(another_thread_with_the_culprits_tid_is_innocent)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 12}, 2, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 12, 100),
+					  by_thread(WIRE_LOCK, 12, 200)};
+	struct record record;
+	struct interval *interval;
+	size_t named = 0, gone = 0;
+
+	culprits[1].start = 13;
+	culprits[1].pad = 0;
+	record = record_of(11, END, &culprits[1], 1);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i];
+
+		named += blame->kind == WIRE_CULPRIT_THREAD && blame->culprit.cgroup_id;
+		gone += blame->kind == WIRE_CULPRIT_THREAD && !blame->culprit.cgroup_id;
+	}
+	assert_int_equal(named, 0);
+	assert_int_equal(gone, 1);
+	intervals_free(intervals);
+}
+
+CASE(processes_are_summed_up_on_both_sides)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 12, 21, 22}, 4, WIRE_LOCK);
+	struct wire_culprit first = by_thread(WIRE_LOCK, 21, 100),
+			    second = by_thread(WIRE_LOCK, 22, 200);
+	struct record records[] = {record_of(11, END, &first, 1), record_of(12, END, &second, 1)};
+	struct interval *interval;
+	const struct blame *blame = NULL;
+
+	feed(intervals, &records[0]);
+	feed(intervals, &records[1]);
+	interval = close_at(intervals, START, END);
+	interval_group_blame(interval, BY_PROCESS);
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (interval->blames[i].culprit.pid == 20)
+			blame = &interval->blames[i];
+	assert_non_null(blame);
+	assert_int_equal(blame->victim.pid, 10);
+	assert_int_equal(blame->total_ns, 300);
+	assert_int_equal(blame->count, 2);
+	assert_string_equal(blame->culprit.comm, "program");
+	intervals_free(intervals);
+}
+
+CASE(a_record_that_is_too_short_is_refused)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprit = by_thread(WIRE_LOCK, 99, 100);
+	struct record record = record_of(11, END, &culprit, 1);
+	struct interval *interval = NULL;
+
+	record.blame.count = 2;
+	assert_true(intervals_feed(intervals, &record.blame.header, &interval) < 0);
+	intervals_free(intervals);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(what_no_one_is_charged_with_is_not_known),
+		cmocka_unit_test(what_was_folded_is_owed_to_others),
+		cmocka_unit_test(a_wait_that_goes_on_says_so),
+		cmocka_unit_test(what_lay_before_the_interval_is_apart),
+		cmocka_unit_test(no_more_is_charged_than_was_lost),
+		cmocka_unit_test(stolen_time_is_the_hypervisors),
+		cmocka_unit_test(who_rests_needs_no_culprit),
+		cmocka_unit_test(a_record_of_later_waits_for_its_interval),
+		cmocka_unit_test(another_thread_with_the_culprits_tid_is_innocent),
+		cmocka_unit_test(processes_are_summed_up_on_both_sides),
+		cmocka_unit_test(a_record_that_is_too_short_is_refused),
+	};
+
+	return RUN(cases);
+}
