@@ -10,6 +10,7 @@
 #include "command/top_options.h"
 #include "command/top_progress.h"
 #include "command/top_tui.h"
+#include "model/blame.h"
 #include "session/watch.h"
 #include "tui/terminal.h"
 
@@ -37,6 +38,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	struct top *top = data;
 
 	top_progress_interval(&top->progress, interval);
+	interval_group_blame(interval, top->options.by);
 	interval_group(interval, top->options.by);
 	if (view_interval(&top->view, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
@@ -61,6 +63,7 @@ static int begin(struct top *top, struct error *error)
 		.by = top->options.by,
 		.top = top->options.top,
 		.sort = top->options.sort,
+		.blame = top->options.watch.blame,
 		.show_idle = top->options.show_idle,
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)
@@ -122,7 +125,8 @@ static int show(struct top *top, struct error *error)
 
 	if (!options->output.given)
 		options->output.screen = !options->watch.command && !options->watch.count &&
-					 !options->watch.duration_ns && terminal_usable();
+					 !options->watch.duration_ns && !options->watch.blame &&
+					 terminal_usable();
 	if (options->output.screen)
 		return options->from ? top_tui_replay(options, error)
 				     : top_tui_live(options, error);

@@ -30,6 +30,7 @@ static const char doc[] =
 	"  dwell top --by process --top 10      the ten most active processes\n"
 	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
 	"  dwell top --format json -- make -j4  a build, for a program to read\n"
+	"  dwell top -n postgres --blame        because of whom it waits\n"
 	"  dwell top --from yesterday.dwell     what `dwell record` has written\n";
 
 static const struct argp_option argp_options[] = {
@@ -126,7 +127,8 @@ static int check_together(struct top_options *options, struct error *error)
 				 "record");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
-	return result_options_end(&options->output, &interval_schema, 1U << options->by, error);
+	return result_options_end(&options->output, interval_schema_for(options->watch.blame),
+				  1U << options->by, error);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)

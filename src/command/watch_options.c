@@ -14,6 +14,7 @@ enum {
 	OPTION_CGROUP = 256,
 	OPTION_CHILDREN,
 	OPTION_SOURCE,
+	OPTION_BLAME,
 };
 
 static const struct argp_option watch_argp_options[] = {
@@ -25,6 +26,7 @@ static const struct argp_option watch_argp_options[] = {
 	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, and theirs", 1},
 	{"source", OPTION_SOURCE, "SOURCE", 0,
 	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
+	{"blame", OPTION_BLAME, 0, 0, "also because of whom threads wait", 1},
 	{0, 0, 0, 0, "How long:", 2},
 	{"interval", 'i', "TIME", 0, "length of an interval, 1ms at least (1s)", 2},
 	{"count", 'c', "COUNT", 0, "stop after COUNT intervals", 2},
@@ -134,6 +136,9 @@ static int parse_option(struct watch_options *options, int key, const char *valu
 		return targets_set_cgroup(&options->targets, value, error);
 	case OPTION_CHILDREN:
 		options->targets.children = true;
+		return 0;
+	case OPTION_BLAME:
+		options->blame = true;
 		return 0;
 	case OPTION_SOURCE:
 		return parse_source(options, value, error);

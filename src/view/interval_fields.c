@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "view/blame.h"
 #include "view/fields.h"
 #include "view/view.h"
 
@@ -192,6 +193,15 @@ INTERVAL_GETTER(get_reasons)
 		value_absent(value);
 }
 
+INTERVAL_GETTER(get_blame)
+{
+	if (session_has_blame(interval->session))
+		value_rows(value, interval->blames, interval->blame_count,
+			   sizeof(interval->blames[0]), interval->session);
+	else
+		value_absent(value);
+}
+
 #define ROWS_FIELD(name, key_, plural)                                                             \
 	LIST_FIELD(plural, get_rows, NULL, &thread_schema, "a row for each " key_,                 \
 		   .levels = 1U << BY_##name),
@@ -212,6 +222,8 @@ static const struct field interval_fields[] = {
 	LIST_FIELD("reasons", get_reasons, NULL, &reason_schema,
 		   "with -p, -n and -t: waits by reason, since the beginning",
 		   .flags = FIELD_MAYBE),
+	LIST_FIELD("blame", get_blame, NULL, &blame_schema,
+		   "with --blame: because of whom threads waited", .flags = FIELD_MAYBE),
 };
 
 static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are members like others");
@@ -221,6 +233,13 @@ const struct schema interval_schema = {.name = "interval",
 				       .version = 1,
 				       SCHEMA_FIELDS(interval_fields),
 				       .table = "thread"};
+
+/* The same, with other rows. */
+const struct schema interval_blame_schema = {.name = "interval",
+					     .help = "because of whom every thread waited",
+					     .version = 1,
+					     SCHEMA_FIELDS(interval_fields),
+					     .table = "blame"};
 
 FIELD_GETTER(get_status)
 {

@@ -211,8 +211,8 @@ static void write_machine(struct output *out, const struct interval *interval)
 		      100 * interval_stolen_share(interval));
 }
 
-static void write_title(const struct view *view, const struct interval *interval, size_t total,
-			size_t shown)
+void page_title(const struct view *view, const struct interval *interval, size_t total,
+		size_t shown)
 {
 	const struct wire_losses *losses = &interval->losses;
 	time_t seconds = (time_t)(interval->start_realtime_ns / NS_PER_S);
@@ -240,7 +240,7 @@ void page_interval(const struct view *view, const struct interval *interval, siz
 {
 	size_t shown = view_rows(view, interval);
 
-	write_title(view, interval, total, shown);
+	page_title(view, interval, total, shown);
 	if (shown)
 		write_heading(view, interval->session);
 	for (size_t i = 0; i < shown; i++)

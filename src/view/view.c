@@ -14,8 +14,8 @@ int view_begin(struct view *view, struct error *error)
 {
 	if (!view->format)
 		return 0;
-	return emit_begin(&view->emit, view->format, &interval_schema, 1U << view->by, view->fields,
-			  view->out, error);
+	return emit_begin(&view->emit, view->format, interval_schema_for(view->blame),
+			  1U << view->by, view->fields, view->out, error);
 }
 
 /* Whether text has rows without any active time too. */
@@ -98,12 +98,14 @@ int view_interval(const struct view *view, struct interval *interval)
 		return result;
 	if (view->format)
 		emit_result(&view->emit, &item);
+	else if (view->blame)
+		result = page_blame(view, interval);
 	else
 		page_interval(view, interval, total);
 	interval->row_count = total;
 	interval->reasons = reasons;
 	interval->reason_count = reason_count;
-	return 0;
+	return result < 0 ? result : 0;
 }
 
 void view_child(const struct view *view, const struct wire_child *child)

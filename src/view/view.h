@@ -16,11 +16,18 @@ struct view {
 	enum grouping by;
 	const struct field *sort;
 	size_t top;	  /* rows to show, 0 = all */
+	bool blame;	  /* the page of text is page_blame() */
 	bool show_idle;	  /* in text: also rows without any active time */
 	struct emit emit; /* the view's own */
 };
 
-extern const struct schema interval_schema, child_schema, missing_schema;
+extern const struct schema interval_schema, interval_blame_schema, child_schema, missing_schema;
+
+/* Of a view with or without blame. */
+static inline const struct schema *interval_schema_for(bool blame)
+{
+	return blame ? &interval_blame_schema : &interval_schema;
+}
 
 /* Once, before the first interval. -EINVAL for --fields that do not exist; -ENOMEM. */
 int view_begin(struct view *view, struct error *error) must_check;
@@ -38,6 +45,11 @@ size_t view_rows(const struct view *view, const struct interval *interval);
 
 /* The page of text: percentages of the time each row existed; of `total` rows these are left. */
 void page_interval(const struct view *view, const struct interval *interval, size_t total);
+/* Its first line. */
+void page_title(const struct view *view, const struct interval *interval, size_t total,
+		size_t shown);
+/* Who lost most, and because of whom: of the blame, not of the rows. 0 or -ENOMEM. */
+int page_blame(const struct view *view, const struct interval *interval) must_check;
 void page_child(const struct view *view, const struct wire_child *child);
 
 /* RFC 3339, UTC, nanoseconds: 31 bytes with the NUL. */

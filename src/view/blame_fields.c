@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Because of whom threads waited. docs/formats/json.md is the contract. */
+#include "view/blame.h"
+
+#include "model/reason.h"
+#include "view/fields.h"
+#include "view/view.h"
+
+static const char *const culprit_keys[WIRE_CULPRIT_KINDS_COUNT] = {
+#define X(name, number, key, help) [number] = key,
+	WIRE_CULPRIT_KINDS(X)
+#undef X
+};
+
+const char *culprit_key(enum wire_culprit_kind kind)
+{
+	return culprit_keys[kind];
+}
+
+const char *blame_meanwhile_key(const struct blame *blame)
+{
+	if (blame->meanwhile.state == WIRE_ON_CPU)
+		return "cpu";
+	return state_info[state_of_wait(blame->meanwhile.state)].key;
+}
+
+FIELD_GETTER(get_party_pid)
+{
+	const struct blame_party *party = item->row;
+
+	value_known(value, party->pid, party->pid != 0);
+}
+
+FIELD_GETTER(get_party_tid)
+{
+	const struct blame_party *party = item->row;
+
+	value_known(value, party->tid, party->tid != 0);
+}
+
+FIELD_GETTER(get_party_cgroup)
+{
+	const struct blame_party *party = item->row;
+
+	value_text(value, session_cgroup(item->context, party->cgroup_id));
+}
+
+#define PARTY_FIELDS                                                                               \
+	INTEGER_FIELD("pid", get_party_pid, "process id"),                                         \
+		INTEGER_FIELD("tid", get_party_tid, "thread id"),                                  \
+		ARRAY_MEMBER(struct blame_party, comm, "comm", "its name"),                        \
+		STRING_FIELD("cgroup", get_party_cgroup, "cgroup, by path")
+
+static const struct field victim_fields[] = {PARTY_FIELDS};
+
+static const struct schema victim_schema = {
+	.name = "victim", .help = "who waited", SCHEMA_FIELDS(victim_fields)};
+
+#define CULPRIT(item) ((const struct blame *)(item)->row)
+
+VALUE_GETTER(get_kind, value_string, culprit_key(CULPRIT(item)->kind))
+
+static void get_culprit_party(const struct field *field, const struct item *item,
+			      struct value *value)
+{
+	static const struct field parts[] = {PARTY_FIELDS};
+	struct item party = {&CULPRIT(item)->culprit, item->context};
+
+	parts[field->argument].get(&parts[field->argument], &party, value);
+}
+
+static const struct field culprit_fields[] = {
+	STRING_FIELD("kind", get_kind,
+		     "thread, throttle, irq, steal, idle, timer, device, unknown or others"),
+	INTEGER_FIELD("pid", get_culprit_party, "process id", .argument = 0),
+	INTEGER_FIELD("tid", get_culprit_party, "thread id", .argument = 1),
+	STRING_FIELD("comm", get_culprit_party, "its name", .argument = 2),
+	STRING_FIELD("cgroup", get_culprit_party, "cgroup, by path", .argument = 3),
+};
+
+static const struct schema culprit_schema = {.name = "culprit",
+					     .definition = "blame_culprit",
+					     .help = "because of whom",
+					     SCHEMA_FIELDS(culprit_fields)};
+
+FIELD_GETTER(get_victim)
+{
+	value_object(value, &CULPRIT(item)->victim, item->context);
+}
+
+VALUE_GETTER(get_state, value_string, state_info[CULPRIT(item)->state].key)
+
+FIELD_GETTER(get_culprit_state)
+{
+	const struct blame *blame = item->row;
+
+	value_text(value, blame->has_meanwhile ? blame_meanwhile_key(blame) : NULL);
+}
+
+FIELD_GETTER(get_culprit_reason)
+{
+	const struct blame *blame = item->row;
+
+	if (!blame->has_meanwhile) {
+		value_null(value);
+		return;
+	}
+	reason_format(value->text, sizeof(value->text), blame->meanwhile,
+		      session_is_native(item->context));
+	value_text(value, value->text);
+}
+
+static const struct field blame_fields[] = {
+	OBJECT_FIELD("victim", get_victim, &victim_schema, "who waited"),
+	STRING_FIELD("state", get_state, "in which it waited"),
+	OBJECT_FIELD("culprit", get_same_row, &culprit_schema, "because of whom"),
+	STRING_FIELD("culprit_state", get_culprit_state,
+		     "what the culprit did meanwhile: a state, or cpu; null: not known"),
+	STRING_FIELD("culprit_reason", get_culprit_reason, "and in what, as `reason`"),
+	BOOL_MEMBER(struct blame, goes_on, "goes_on", "the wait has not ended"),
+	NUMBER_MEMBER(struct blame, count, "count", "waits that have ended"),
+	NUMBER_MEMBER(struct blame, total_ns, "total_ns", "their time in the interval"),
+	NUMBER_MEMBER(struct blame, earlier_ns, "earlier_ns",
+		      "and before it, when it was not known who would end them"),
+};
+
+const struct schema blame_schema = {
+	.name = "blame",
+	.help = "what a victim lost in one state because of one culprit",
+	SCHEMA_FIELDS(blame_fields)};

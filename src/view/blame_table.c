@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Because of whom threads waited, for people: who lost most first, and what they lost it to. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/duration.h"
+#include "base/text.h"
+#include "model/reason.h"
+#include "view/blame.h"
+#include "view/view.h"
+
+#define NAME_COLUMNS	15
+#define VICTIM_COLUMNS	23
+#define BECAUSE_COLUMNS 56
+#define CULPRITS_SHOWN	5
+
+/* What one victim lost in one state: neighbours in an order by victim, the largest first. */
+struct loss {
+	const struct blame **shares;
+	size_t count;
+	uint64_t total_ns;
+	uint64_t ended_ns; /* of it in waits that do not go on */
+};
+
+static int by_victim(const void *left, const void *right)
+{
+	const struct blame *a = *(const struct blame *const *)left;
+	const struct blame *b = *(const struct blame *const *)right;
+	int order = blame_compare_parties(&a->victim, &b->victim);
+
+	if (!order)
+		order = (a->state > b->state) - (a->state < b->state);
+	if (!order && a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return order ? order : (a > b) - (a < b);
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct loss *a = left, *b = right;
+
+	/* much of what goes on for long is how a program rests */
+	if (a->ended_ns != b->ended_ns)
+		return a->ended_ns < b->ended_ns ? 1 : -1;
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->shares > b->shares) - (a->shares < b->shares);
+}
+
+static bool is_of(const struct loss *loss, const struct blame *blame)
+{
+	return loss->shares[0]->state == blame->state &&
+	       !blame_compare_parties(&loss->shares[0]->victim, &blame->victim);
+}
+
+/* Both arrays have room for all; how many losses there are. */
+static size_t find_losses(const struct view *view, const struct interval *interval,
+			  const struct blame **shares, struct loss *losses)
+{
+	size_t share_count = 0, count = 0;
+
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i];
+
+		if (blame->total_ns && (view->show_idle || state_is_lost(blame->state)))
+			shares[share_count++] = blame;
+	}
+	if (share_count)
+		qsort(shares, share_count, sizeof(*shares), by_victim);
+	for (size_t i = 0; i < share_count; i++) {
+		if (!count || !is_of(&losses[count - 1], shares[i]))
+			losses[count++] = (struct loss){.shares = &shares[i]};
+		losses[count - 1].count++;
+		losses[count - 1].total_ns += shares[i]->total_ns;
+		if (!shares[i]->goes_on)
+			losses[count - 1].ended_ns += shares[i]->total_ns;
+	}
+	if (count)
+		qsort(losses, count, sizeof(*losses), by_total);
+	return count;
+}
+
+static void party_name(char *into, size_t room, const struct blame_party *party,
+		       const struct session_info *session)
+{
+	const char *path = party->pid ? NULL : session_cgroup(session, party->cgroup_id);
+	char name[128];
+
+	if (!party->pid && !*party->comm) {
+		text_printable(into, room, path ? path : "-", 40);
+		return;
+	}
+	text_printable(name, sizeof(name), party->comm, NAME_COLUMNS);
+	snprintf(into, room, "%s %u", name, party->tid ? party->tid : party->pid);
+}
+
+/* `ran instead: backup-tar 4711`, `ended by http-4 8626, meanwhile disk fsync` */
+static void describe(char *into, size_t room, const struct blame *blame,
+		     const struct session_info *session)
+{
+	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
+		[WIRE_CULPRIT_UNKNOWN] = "not known",
+		[WIRE_CULPRIT_THROTTLE] = "throttled: its CPU budget was used up",
+		[WIRE_CULPRIT_IRQ] = "interrupts",
+		[WIRE_CULPRIT_STEAL] = "stolen by the hypervisor",
+		[WIRE_CULPRIT_IDLE] = "an idle CPU that had to wake up",
+		[WIRE_CULPRIT_TIMER] = "ended by a timer",
+		[WIRE_CULPRIT_DEVICE] = "ended by a device",
+		[WIRE_CULPRIT_OTHERS] = "others",
+	};
+	char name[192], reason[REASON_BYTES] = "";
+
+	if (blame->kind != WIRE_CULPRIT_THREAD) {
+		snprintf(into, room, "%s", blame->goes_on ? "goes on" : words[blame->kind]);
+		return;
+	}
+	if (blame_is_own(blame))
+		snprintf(name, sizeof(name), "its own threads");
+	else
+		party_name(name, sizeof(name), &blame->culprit, session);
+	if (blame->state == STATE_RUNNABLE) {
+		snprintf(into, room, "ran instead: %s", name);
+		return;
+	}
+	if (!blame->has_meanwhile) {
+		snprintf(into, room, "ended by %s", name);
+		return;
+	}
+	reason_format(reason, sizeof(reason), blame->meanwhile, session_is_native(session));
+	snprintf(into, room, "ended by %s, meanwhile %s%s%s", name, blame_meanwhile_key(blame),
+		 *reason ? " " : "", reason);
+}
+
+static void write_culprit(struct output *out, const struct blame *blame, uint64_t whole_ns,
+			  const struct session_info *session)
+{
+	char because[256], shown[BECAUSE_COLUMNS * 4 + 1], time[16];
+	size_t width;
+
+	describe(because, sizeof(because), blame, session);
+	width = text_printable(shown, sizeof(shown), because, BECAUSE_COLUMNS);
+	duration_format(time, sizeof(time), blame->total_ns);
+	output_string(out, shown);
+	for (; width < BECAUSE_COLUMNS; width++)
+		output_char(out, ' ');
+	output_format(out, " %8s %6.1f%%\n", time,
+		      100.0 * (double)blame->total_ns / (double)whole_ns);
+}
+
+static void write_padded(struct output *out, const char *text, size_t columns)
+{
+	char shown[VICTIM_COLUMNS * 4 + 1];
+	size_t width = text_printable(shown, sizeof(shown), text, columns);
+
+	output_string(out, shown);
+	for (; width < columns; width++)
+		output_char(out, ' ');
+}
+
+/* The small ones are one line. */
+static void write_loss(const struct view *view, const struct loss *loss,
+		       const struct session_info *session)
+{
+	struct blame rest = {.kind = WIRE_CULPRIT_OTHERS};
+	struct output *out = view->out;
+	char name[192], time[16];
+
+	party_name(name, sizeof(name), &loss->shares[0]->victim, session);
+	duration_format(time, sizeof(time), loss->total_ns);
+	write_padded(out, name, VICTIM_COLUMNS);
+	output_format(out, " %8s  %-8s  ", time, state_info[loss->shares[0]->state].key);
+	for (size_t i = 0; i < loss->count; i++) {
+		if (i >= CULPRITS_SHOWN && loss->count > CULPRITS_SHOWN + 1) {
+			rest.total_ns += loss->shares[i]->total_ns;
+			continue;
+		}
+		if (i)
+			output_format(out, "%*s", VICTIM_COLUMNS + 21, "");
+		write_culprit(out, loss->shares[i], loss->total_ns, session);
+	}
+	if (rest.total_ns) {
+		output_format(out, "%*s", VICTIM_COLUMNS + 21, "");
+		write_culprit(out, &rest, loss->total_ns, session);
+	}
+}
+
+int page_blame(const struct view *view, const struct interval *interval)
+{
+	cleanup_free const struct blame **shares =
+		reallocarray(NULL, interval->blame_count + 1, sizeof(*shares));
+	cleanup_free struct loss *losses =
+		reallocarray(NULL, interval->blame_count + 1, sizeof(*losses));
+	size_t count, shown;
+
+	if (!shares || !losses)
+		return -ENOMEM;
+	count = find_losses(view, interval, shares, losses);
+	shown = view->top && view->top < count ? view->top : count;
+	page_title(view, interval, interval->row_count, interval->row_count);
+	if (!session_has_blame(interval->session))
+		output_string(view->out, "because of whom threads waited is not recorded\n");
+	else if (shown)
+		output_format(view->out, "%-*s %8s  %-8s  %-*s %8s %7s\n", VICTIM_COLUMNS,
+			      view->by == BY_CGROUP ? "CGROUP" : "VICTIM", "LOST", "STATE",
+			      BECAUSE_COLUMNS, "BECAUSE OF", "TIME", "SHARE");
+	for (size_t i = 0; i < shown; i++)
+		write_loss(view, &losses[i], interval->session);
+	output_char(view->out, '\n');
+	return 0;
+}
