@@ -40,6 +40,17 @@ def test_truth(tmp_path, name):
     assert json.loads(shown.stdout.splitlines()[0]) == json.loads((tmp_path / "inside.json").read_text())
 
 
+#: Of test_blame.py, one of each kind.
+BLAME = "takes_the_cpu and 2, real_time, lock-preempted, pipe-ipc-sleep, cond-idle-cpu, come_and_go"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_blame(tmp_path, name):
+    """Because of whom threads wait, where it is known."""
+    chosen = " or ".join(f"({one})" for one in BLAME.split(", "))
+    inside.run_inside(KERNELS[name], tmp_path, inside.TESTS / "test_blame.py", arguments=["-k", chosen]).check()
+
+
 @pytest.mark.measures
 @pytest.mark.parametrize("name", KERNELS)
 def test_verify(name):

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell top --blame`: because of whom threads wait, where it is known who that is. Runs inside guests too."""
+import collections
+import os
+
+import pytest
+
+from conftest import WORKLOAD, parse, run, totals
+
+pytestmark = pytest.mark.measures
+
+#: Emulated, the edges of a thread's life are long: test_truth.py.
+EDGES_NS = 1_000_000 * int(os.environ.get("DWELL_TRUTH_EDGES_MS", 4))
+ENOUGH = 0.95
+
+
+class Blame:
+    """Of a workload that has ended: shares of the victim's states, and what every thread did itself."""
+
+    def __init__(self, *command):
+        # where the workload writes files, they are to be on a disk
+        done = run("top", "--blame", "--format", "json", "-i", "500ms", "--", WORKLOAD, *command, timeout=120)
+        assert done.returncode == 0, done.stderr
+        self.intervals, self.ended = parse(done.stdout)
+        self.own = {thread["name"]: thread["states"] for thread in totals(self.intervals).values()}
+        self.shares = collections.Counter()
+        for interval in self.intervals:
+            for blame in interval["blame"]:
+                if blame["victim"]["comm"] == "victim" and not blame["goes_on"]:
+                    culprit = blame["culprit"]
+                    key = blame["state"], culprit["kind"], culprit["comm"], blame["culprit_state"]
+                    self.shares[key] += blame["total_ns"] + blame["earlier_ns"]
+
+    def of(self, state, kind=None, comm=None, meanwhile=None):
+        """ns of the victim's waits that have ended."""
+        return sum(
+            ns for key, ns in self.shares.items()
+            if all(wanted is None or wanted == found for wanted, found in zip((state, kind, comm, meanwhile), key))
+        )  # fmt: skip
+
+
+def sums_are_exact(intervals):
+    for interval in intervals:
+        states = {thread["tid"]: thread["states_ns"] for thread in interval["threads"]}
+        sums = collections.Counter()
+        for blame in interval["blame"]:
+            sums[blame["victim"]["tid"], blame["state"]] += blame["total_ns"]
+        # a thread id may be of two threads, one after the other
+        twice = [tid for tid, count in collections.Counter(thread["tid"] for thread in interval["threads"]).items() if count > 1]
+        wrong = [(tid, state, ns, states[tid][state]) for (tid, state), ns in sums.items() if tid not in twice and ns != states[tid][state]]
+        assert not wrong, wrong
+        for thread in interval["threads"]:
+            for state in ("runnable", "disk", "net", "ipc", "lock", "swap", "stolen", "irq", "unknown"):
+                assert not thread["states_ns"][state] or (thread["tid"], state) in sums
+
+
+@pytest.mark.parametrize("thieves", [1, 2, 8])
+def test_who_takes_the_cpu(thieves):
+    """A victim that never sleeps waits whenever a thief has its CPU: each owes what it ran."""
+    blame = Blame("blame-cpu", thieves)
+    sums_are_exact(blame.intervals)
+    assert blame.of("runnable") > 300_000_000
+    for number in range(thieves):
+        name = f"thief-{number}"
+        ran = blame.own[name]["user"] + blame.own[name]["kernel"]
+        owed = blame.of("runnable", "thread", name)
+        # what runs before the victim comes, or after it has gone, costs it nothing
+        assert abs(owed - ran) < 0.02 * blame.of("runnable") + EDGES_NS, (name, owed, ran, blame.shares)
+    assert blame.of("runnable", "unknown") + blame.of("runnable", "others") < 0.05 * blame.of("runnable"), blame.shares
+
+
+def test_a_real_time_thread_takes_the_cpu():
+    blame = Blame("blame-fifo")
+    sums_are_exact(blame.intervals)
+    ran = blame.own["culprit"]["user"] + blame.own["culprit"]["kernel"]
+    owed = blame.of("runnable", "thread", "culprit")
+    assert ran > 400_000_000 and abs(owed - ran) < 0.02 * ran + EDGES_NS, (owed, ran, blame.shares)
+
+
+#: What the culprit of a mode is in, beside waiting for a CPU.
+MEANWHILE = {"sleep": ["sleep", "cpu"], "cpu": ["cpu"], "disk": ["disk", "cpu"], "preempted": ["cpu"]}
+
+
+@pytest.mark.parametrize("mode", list(MEANWHILE))
+@pytest.mark.parametrize("scenario, state", [("lock", "lock"), ("cond", "idle"), ("pipe", "ipc"), ("unix", "ipc")])
+def test_who_ends_the_wait(scenario, state, mode):
+    blame = Blame(f"blame-{scenario}", mode)
+    sums_are_exact(blame.intervals)
+    whole = blame.of(state)
+    assert whole > 800_000_000, blame.shares
+    assert blame.of(state, "thread", "culprit") > ENOUGH * whole, blame.shares
+    did = {what: blame.of(state, "thread", "culprit", what) for what in [*MEANWHILE[mode], "runnable"]}
+    assert sum(did.values()) > ENOUGH * whole, blame.shares
+    # no more of anything than it did in all its life
+    own = dict(blame.own["culprit"], cpu=blame.own["culprit"]["user"] + blame.own["culprit"]["kernel"])
+    for what, ns in did.items():
+        assert ns < 1.02 * own[what] + 0.02 * whole + EDGES_NS, (what, ns, own, blame.shares)
+    if mode == "preempted":
+        assert did["runnable"] > 0.2 * whole, blame.shares
+    elif mode == "disk" and not did["disk"]:
+        assert own["disk"] == 0, (own, blame.shares)  # a file system in memory
+    else:
+        # of a busy machine the culprit has not got more
+        assert did[MEANWHILE[mode][0]] > 0, blame.shares
+
+
+def test_sums_are_exact_while_threads_come_and_go():
+    done = run("top", "--blame", "--format", "json", "-i", "100ms", "--", WORKLOAD, "storm", "4000", timeout=120)
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    assert sum(len(interval["blame"]) for interval in intervals) > 1000
+
+
+def test_all_formats_have_it():
+    done = run("top", "--blame", "--format", "csv", "--fields", "victim_comm,state,culprit_comm,total_ns", "--", WORKLOAD, "blame-pipe", "sleep")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "victim.comm,state,culprit.comm,total_ns"
+    assert any(line.startswith("victim,ipc,culprit,") for line in lines)
+    table = run("top", "--blame", "-i", "1s", "--", WORKLOAD, "blame-pipe", "sleep").stdout
+    assert "ended by culprit" in table and "meanwhile sleep clock_nanosleep" in table
+    by_process = run("top", "--blame", "--by", "process", "-i", "1s", "--", WORKLOAD, "blame-pipe", "sleep").stdout
+    assert "ended by its own threads, meanwhile sleep" in by_process
+
+
+def test_a_recording_keeps_it(tmp_path):
+    with_it, without = tmp_path / "with.dwell", tmp_path / "without.dwell"
+    assert run("record", "--blame", "-o", with_it, "--", WORKLOAD, "blame-pipe", "sleep").returncode == 0
+    assert run("record", "-o", without, "--", "/bin/sleep", "0.1").returncode == 0
+    intervals, _ = parse(run("top", "--from", with_it, "--format", "json").stdout)
+    sums_are_exact(intervals)
+    assert any(blame["culprit"]["comm"] == "culprit" for blame in intervals[0]["blame"])
+    assert "is not recorded" in run("top", "--from", without, "--blame").stdout
+    assert "blame" not in parse(run("top", "--from", without, "--format", "json").stdout)[0][0]
+
+
+def test_without_bpf_it_says_why():
+    done = run("top", "--source", "procfs", "--blame", "--format", "json", "-c", "1", "-p", os.getpid())
+    (interval,), _ = parse(done.stdout)
+    assert "blame" not in interval
+    assert "blame" in [missing["source"] for missing in interval["quality"]["unavailable"]]
