@@ -315,6 +315,11 @@ enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint6
 	return HELPER_NONE;
 }
 
+int helper_descriptor(const struct helper *helper)
+{
+	return helper->gone ? -1 : helper->fd;
+}
+
 uint64_t helper_cpu_ns(const struct helper *helper)
 {
 	return helper_load(&helper->shared->cpu_ns) + helper_load(&helper->shared->helper_cpu_ns) +

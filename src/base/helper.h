@@ -98,6 +98,9 @@ enum helper_state {
 enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint64_t single_ns,
 			      uint64_t *ret_number, void *answer, size_t *ret_length);
 
+/* Readable when helper_next() has something to take; -1: nothing can come any more. */
+int helper_descriptor(const struct helper *helper);
+
 /* CPU time of all helpers so far, by their own word. */
 uint64_t helper_cpu_ns(const struct helper *helper);
 /* How many have died, or could not be started. */

@@ -39,6 +39,7 @@ struct session {
 	struct dwell_bpf *bpf;
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
+	int answers_fd; /* of wait_sites, waited for with the ring; -1: no longer */
 	size_t hostile_reported;
 	struct spans *spans; /* NULL: not asked for */
 	struct features features;
@@ -266,6 +267,19 @@ static void cleanup_session_pointer(struct session **session)
 	bpf_close(*session);
 }
 
+/* Answers that come late are about waits that may go on: they are taken when they come. */
+static int await_answers(struct session *session, struct error *error)
+{
+	struct epoll_event readable = {.events = EPOLLIN};
+
+	session->answers_fd = wait_sites_descriptor(session->wait_sites);
+	if (session->answers_fd >= 0 &&
+	    epoll_ctl(ring_buffer__epoll_fd(session->ring), EPOLL_CTL_ADD, session->answers_fd,
+		      &readable) < 0)
+		return error_set(error, errno, "cannot wait for the helper: %s", strerror(errno));
+	return 0;
+}
+
 static void cleanup_search(struct kernel_waits_search *search)
 {
 	kernel_waits_end(search);
@@ -313,6 +327,9 @@ static int begin(struct session **ret_session, const struct source_options *opti
 					 session, NULL);
 	if (!session->ring)
 		return error_set(error, errno, "cannot map the event ring: %s", strerror(errno));
+	result = await_answers(session, error);
+	if (result < 0)
+		return result;
 	wait_sites_use(session->wait_sites, bpf_map__fd(session->bpf->maps.sites),
 		       bpf_map__fd(session->bpf->maps.site_answers));
 	if (options->spans)
@@ -342,6 +359,12 @@ static int drain(struct session *session, uint64_t deadline_ns, struct record_si
 		return error_set(error, -result, "cannot read the event ring: %s",
 				 strerror(-result));
 	wait_sites_answer(session->wait_sites, deadline_ns);
+	/* the end of its keeper would be readable for ever */
+	if (session->answers_fd >= 0 && wait_sites_gone(session->wait_sites)) {
+		epoll_ctl(ring_buffer__epoll_fd(session->ring), EPOLL_CTL_DEL, session->answers_fd,
+			  NULL);
+		session->answers_fd = -1;
+	}
 	if (session->spans) {
 		int settled = spans_settle(session->spans, false, deadline_ns, sink);
 

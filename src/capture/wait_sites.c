@@ -176,6 +176,14 @@ void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns)
 	if (first)
 		deadline_ns = clock_monotonic_ns() + FIRST_ANSWER_NS;
 	ask_more(sites, &fresh);
+	/* what is no answer is taken too, or the descriptor would stay readable */
+	if (sites->first == sites->next) {
+		uint8_t bytes[HELPER_MESSAGE_BYTES];
+		uint64_t number;
+		size_t length;
+
+		(void)helper_next(sites->helper, 0, 0, &number, bytes, &length);
+	}
 	while (sites->first < sites->next) {
 		uint8_t bytes[HELPER_MESSAGE_BYTES];
 		struct places_answer found;
@@ -202,6 +210,11 @@ void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns)
 		sites->answered_once |= question->tid != 0; /* which a preload has not */
 		ask_more(sites, &fresh);
 	}
+}
+
+int wait_sites_descriptor(const struct wait_sites *sites)
+{
+	return helper_descriptor(sites->helper);
 }
 
 void wait_sites_forget(struct wait_sites *sites)

@@ -37,6 +37,9 @@ void wait_sites_ask(struct wait_sites *sites, const struct site_question *questi
  */
 void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns);
 
+/* Readable when an answer has come that wait_sites_answer() did not wait for; -1: none will. */
+int wait_sites_descriptor(const struct wait_sites *sites);
+
 /* After a snapshot: answers about single waits are used up. */
 void wait_sites_forget(struct wait_sites *sites);
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each way in which a library waits is recognized, whatever it was built with; where nothing has a name it is unknown, and never wrong."""
+import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
-from conftest import parse, run
+from conftest import DWELL, parse, run
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 C, RUST = FIXTURES / "library-waits.c", FIXTURES / "library-waits.rs"
@@ -30,14 +33,17 @@ BUILDS = {
 }
 
 
-@pytest.mark.parametrize("build", BUILDS)
-def test_waits_of_a_library(build, tmp_path):
-    command, recognized = BUILDS[build]
+def build_it(build, directory):
+    command, _ = BUILDS[build]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
-    program = tmp_path / "waits"
+    program = directory / "waits"
     subprocess.run([*command, "-o", program], check=True, capture_output=True)
-    intervals, ended = parse(run("top", "-i", "10s", "--format", "json", "--", program).stdout)
+    return program
+
+
+def judge(output, recognized):
+    intervals, ended = parse(output)
     assert ended["status"] == 0
     seen = {}
     for thread in intervals[-1]["threads"]:
@@ -50,3 +56,46 @@ def test_waits_of_a_library(build, tmp_path):
         if most != right and not (most == "unknown" and right in FUTEX and not recognized)
     ]  # fmt: skip
     assert len(seen) == 12 and not wrong, (wrong, seen)
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_waits_of_a_library(build, tmp_path):
+    judge(run("top", "-i", "10s", "--format", "json", "--", build_it(build, tmp_path)).stdout, BUILDS[build][1])
+
+
+def below(pid):
+    """All processes that it has started, and they."""
+    try:
+        children = [int(word) for task in pathlib.Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+    except OSError:
+        return []
+    return children + [one for child in children for one in below(child)]
+
+
+def await_processes(pid, name, threads=1, seconds=10):
+    """Until there are some below it of that name, with so many threads each."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            found = [one for one in below(pid) if pathlib.Path(f"/proc/{one}/comm").read_text().strip() == name]
+            if found and all(len(os.listdir(f"/proc/{one}/task")) >= threads for one in found):
+                return found
+        except OSError:
+            pass  # one has ended
+    raise AssertionError(f"{name} has not been started")
+
+
+def test_an_answer_that_comes_late_counts(tmp_path):
+    """Helpers that get no CPU for a while: the waits go on, so what is found out then is still about them."""
+    program = build_it("musl-static-stripped", tmp_path)
+    process = subprocess.Popen([DWELL, "top", "-i", "10s", "--format", "json", "--", program], stdout=subprocess.PIPE, text=True)
+    await_processes(process.pid, "waits")
+    helpers = await_processes(process.pid, "dwell-helper")
+    for pid in helpers:
+        os.kill(pid, signal.SIGSTOP)
+    await_processes(process.pid, "waits", threads=13)
+    # longer than dwell waits for the first answer, shorter than what it takes for a hang
+    time.sleep(1.5)
+    for pid in helpers:
+        os.kill(pid, signal.SIGCONT)
+    judge(process.communicate(timeout=60)[0], False)
