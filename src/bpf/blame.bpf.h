@@ -254,6 +254,8 @@ static __always_inline void blame_end_wait(struct blame *blame, __u64 end_ns)
 
 /* In blame_runs()'s `victim`: it might not run, whatever else did. */
 #define BLAME_THROTTLED (1ULL << 32)
+/* It has got the CPU, whose present run is its own. */
+#define BLAME_SWITCHED (1ULL << 33)
 
 /*
  * A thread, `victim` by tid, waited for this CPU in [from_ns, to_ns), to_ns being now. Under the
@@ -278,7 +280,7 @@ __weak __attribute__((noinline)) int blame_runs(struct blame *blame, struct blam
 
 		return blame_range(blame, &key, from_ns, to_ns);
 	}
-	at = cpu->at;
+	at = cpu->at - !!(victim & BLAME_SWITCHED);
 	/* nearly always it was one */
 	run = &cpu->runs[at & (BLAME_RUNS - 1)];
 	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;

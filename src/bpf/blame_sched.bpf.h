@@ -11,22 +11,6 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* The present CPU's thread is switched out: its run is over. */
-static __always_inline struct blame_cpu *blame_end_run(const struct turn_clock *clock, __u64 now_ns)
-{
-	__u32 index = bpf_get_smp_processor_id();
-	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
-	struct blame_run *run;
-
-	if (!cpu)
-		return NULL;
-	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
-	run->until_ns = now_ns;
-	run->omitted_ns = clock->omitted_ns - cpu->omitted_ns;
-	cpu->omitted_ns = clock->omitted_ns;
-	return cpu;
-}
-
 /* Threads beyond our pid namespace have a name only. */
 static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid,
 					   __u64 comm[2])
@@ -45,18 +29,26 @@ static __always_inline void blame_identify(struct task_struct *task, __u64 *who,
 	comm[1] = ((const __u64 *)task->comm)[1];
 }
 
-static __always_inline void blame_begin_run(struct blame_cpu *cpu, struct task_struct *task)
+/* On the present CPU one run ends, and that of `next` begins. */
+static __always_inline void blame_switch(struct task_struct *next, const struct turn_clock *clock,
+					 __u64 now_ns)
 {
+	__u32 index = bpf_get_smp_processor_id();
+	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame_run *run;
 
 	if (!cpu)
 		return;
+	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
+	run->until_ns = now_ns;
+	run->omitted_ns = clock->omitted_ns - cpu->omitted_ns;
+	cpu->omitted_ns = clock->omitted_ns;
 	cpu->at++;
 	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
 	run->until_ns = 0;
-	if (task->pid) {
+	if (next->pid) {
 		run->kind = WIRE_CULPRIT_THREAD;
-		blame_identify(task, &run->who, &run->pid, run->comm);
+		blame_identify(next, &run->who, &run->pid, run->comm);
 		return;
 	}
 	run->kind = WIRE_CULPRIT_IDLE;
@@ -64,19 +56,34 @@ static __always_inline void blame_begin_run(struct blame_cpu *cpu, struct task_s
 	run->pid = 0;
 }
 
-/* The thread waited for `cpu`, in the state `waited`, from since_ns on. */
+/* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
 static __always_inline void blame_queue(struct task_struct *task, struct account *account,
-					struct blame_cpu *cpu, struct wire_wait_site waited,
-					__u64 since_ns, __u64 now_ns)
+					struct wire_wait_site waited, __u64 since_ns, __u64 now_ns)
 {
-	__u64 victim = (__u32)task->pid;
+	__u64 victim = (__u32)task->pid | BLAME_SWITCHED;
+	__u32 index = bpf_get_smp_processor_id();
+	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 
-	if (!cpu)
-		return;
 	if (waited.detail == WIRE_DETAIL_THROTTLED)
 		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
-	blame_runs(blame_of(account), cpu, since_ns, now_ns, victim);
+	if (cpu)
+		blame_runs(blame_of(account), cpu, since_ns, now_ns, victim);
+}
+
+/* The thread leaves the queue of its CPU for that of another one. */
+static __always_inline void blame_migrate(struct task_struct *task, struct account *account,
+					  __u64 now_ns)
+{
+	__u64 victim = (__u32)task->pid;
+	__u32 index = task_cpu(task);
+	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+
+	if (account->live.where.detail == WIRE_DETAIL_THROTTLED)
+		victim |= BLAME_THROTTLED;
+	blame_begin(account, now_ns);
+	if (cpu)
+		blame_runs(blame_of(account), cpu, account->live.since_ns, now_ns, victim);
 }
 
 /* include/linux/preempt.h */

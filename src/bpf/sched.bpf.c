@@ -216,8 +216,7 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 }
 
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
-				     const struct turn_clock *clock, struct blame_cpu *cpu,
-				     __u64 now_ns)
+				     const struct turn_clock *clock, __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 spent_ns, ran_ns, since_ns;
@@ -237,7 +236,7 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
 		since_ns += account_pay(account, state, spent_ns);
 	if (blame_on && state == WIRE_RUNNABLE)
-		blame_queue(task, account, cpu, waited, since_ns, now_ns);
+		blame_queue(task, account, waited, since_ns, now_ns);
 	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
@@ -254,14 +253,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	/* the fourth argument, read only where the kernel has it */
 	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
 	struct turn_clock clock = turn_clock_of(run_queue_of(prev));
-	struct blame_cpu *cpu = blame_on ? blame_end_run(&clock, now_ns) : NULL;
 
+	if (blame_on)
+		blame_switch(next, &clock, now_ns);
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);
 	if (next->pid)
-		take_cpu(next, prev, &clock, cpu, now_ns);
-	if (blame_on)
-		blame_begin_run(cpu, next);
+		take_cpu(next, prev, &clock, now_ns);
 	return 0;
 }
 
@@ -387,14 +385,9 @@ SEC("?tp_btf/sched_migrate_task")
 int BPF_PROG(on_migrate, struct task_struct *task)
 {
 	struct account *account = account_of(task);
-	__u32 index = task_cpu(task);
-	struct blame_cpu *cpu;
 
-	if (!account || account->live.where.state != WIRE_RUNNABLE)
-		return 0;
-	cpu = bpf_map_lookup_elem(&blame_cpus, &index);
-	blame_queue(task, account, cpu, account->live.where, account->live.since_ns,
-		    bpf_ktime_get_ns());
+	if (account && account->live.where.state == WIRE_RUNNABLE)
+		blame_migrate(task, account, bpf_ktime_get_ns());
 	return 0;
 }
 
