@@ -110,6 +110,25 @@ static int keep_child(void *data, const struct wire_child *child, struct error *
 	return 0;
 }
 
+/* By process, as the sums are. */
+static int write_blame(struct report *report, struct error *error)
+{
+	struct view view = {
+		.out = &report->output,
+		.by = BY_PROCESS,
+		.top = report->top ? report->top : DEFAULT_ROWS,
+		.blame = BLAME_SUFFERED,
+	};
+
+	if (!session_has_blame(report->summary.whole.session))
+		return 0;
+	output_string(&report->output, "\nWho cost whom\n");
+	if (page_blame(&view, &report->summary.whole) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	report_worst(&report->output, &report->summary);
+	return 0;
+}
+
 /* `programs`: all processes of one name are one row. */
 static int write_rows(struct report *report, enum grouping by, bool programs, const char *title,
 		      struct error *error)
@@ -163,9 +182,12 @@ static int run(struct report *report, struct error *error)
 				       recording_facts(replay.recording)->bytes);
 			report_states(&report->output, &report->summary);
 		}
+		if (!report->options.format)
+			result = write_blame(report, error);
 		/* threads first: grouping makes one row of several */
-		result = write_rows(report, BY_THREAD, false,
-				    !report->options.format ? "Threads" : "", error);
+		if (result >= 0)
+			result = write_rows(report, BY_THREAD, false,
+					    !report->options.format ? "Threads" : "", error);
 		if (result >= 0 && !report->options.format)
 			result = write_rows(report, BY_PROCESS, false, "Processes", error);
 		if (result >= 0 && !report->options.format)

@@ -63,7 +63,7 @@ static int begin(struct top *top, struct error *error)
 		.by = top->options.by,
 		.top = top->options.top,
 		.sort = top->options.sort,
-		.blame = top->options.watch.blame,
+		.blame = top_options_blame(&top->options),
 		.show_idle = top->options.show_idle,
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)

@@ -31,6 +31,7 @@ static const char doc[] =
 	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
 	"  dwell top --format json -- make -j4  a build, for a program to read\n"
 	"  dwell top -n postgres --blame        because of whom it waits\n"
+	"  dwell top --by process --blame=caused  who makes others wait\n"
 	"  dwell top --from yesterday.dwell     what `dwell record` has written\n";
 
 static const struct argp_option argp_options[] = {
@@ -110,6 +111,13 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	return result_option(&options->output, key, value, true, error);
 }
 
+enum blame_side top_options_blame(const struct top_options *options)
+{
+	if (!options->watch.blame)
+		return BLAME_NONE;
+	return options->watch.blame_caused ? BLAME_CAUSED : BLAME_SUFFERED;
+}
+
 static int check_together(struct top_options *options, struct error *error)
 {
 	if (!field_applies(options->sort, 1U << options->by))
@@ -127,7 +135,7 @@ static int check_together(struct top_options *options, struct error *error)
 				 "record");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
-	return result_options_end(&options->output, interval_schema_for(options->watch.blame),
+	return result_options_end(&options->output, interval_schema_for(top_options_blame(options)),
 				  1U << options->by, error);
 }
 

@@ -24,6 +24,9 @@ struct top_options {
 	bool show_idle;
 };
 
+/* What of blame is to be shown. */
+enum blame_side top_options_blame(const struct top_options *options);
+
 extern const struct argp top_argp;
 
 /*

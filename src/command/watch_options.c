@@ -26,7 +26,8 @@ static const struct argp_option watch_argp_options[] = {
 	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, and theirs", 1},
 	{"source", OPTION_SOURCE, "SOURCE", 0,
 	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
-	{"blame", OPTION_BLAME, 0, 0, "also because of whom threads wait", 1},
+	{"blame", OPTION_BLAME, "SIDE", OPTION_ARG_OPTIONAL,
+	 "also because of whom threads wait; `caused`: by culprit, whom they make wait", 1},
 	{0, 0, 0, 0, "How long:", 2},
 	{"interval", 'i', "TIME", 0, "length of an interval, 1ms at least (1s)", 2},
 	{"count", 'c', "COUNT", 0, "stop after COUNT intervals", 2},
@@ -121,6 +122,15 @@ static int parse_source(struct watch_options *options, const char *value, struct
 	return parsing_unknown(error, "source", value, "auto, bpf, taskstats or procfs");
 }
 
+static int parse_blame(struct watch_options *options, const char *value, struct error *error)
+{
+	options->blame = true;
+	options->blame_caused = value && !strcmp(value, "caused");
+	if (value && !options->blame_caused && strcmp(value, "suffered"))
+		return parsing_unknown(error, "side of blame", value, "suffered or caused");
+	return 0;
+}
+
 /* 1: it is none of these. */
 static int parse_option(struct watch_options *options, int key, const char *value,
 			struct error *error)
@@ -138,8 +148,7 @@ static int parse_option(struct watch_options *options, int key, const char *valu
 		options->targets.children = true;
 		return 0;
 	case OPTION_BLAME:
-		options->blame = true;
-		return 0;
+		return parse_blame(options, value, error);
 	case OPTION_SOURCE:
 		return parse_source(options, value, error);
 	case 'i':

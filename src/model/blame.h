@@ -61,6 +61,23 @@ int blames_close(struct blames *blames, struct interval *interval) must_check;
 void blames_restart(struct blames *blames);
 void blames_release(struct blames *blames);
 
+/*
+ * The blame of many intervals by process, with waits whole: what went on at the end of one interval
+ * is owed to who ended it in a later one. All zeros is empty.
+ */
+struct blame_sum {
+	struct blame *items;
+	size_t count, room;
+	size_t merged;	    /* so many there were after the last time that equals were merged */
+	uint64_t folded_ns; /* of shares that were too many to be kept, the smallest */
+};
+
+/* 0 or -ENOMEM. */
+int blame_sum_add(struct blame_sum *sum, const struct interval *interval) must_check;
+/* After the last interval: `items` is as an interval's blame, grouped by process. */
+void blame_sum_end(struct blame_sum *sum);
+void blame_sum_release(struct blame_sum *sum);
+
 /* Sums up victims, and culprits, by process or by cgroup, in place. BY_THREAD changes nothing. */
 void interval_group_blame(struct interval *interval, enum grouping by);
 

@@ -122,7 +122,39 @@ int summary_end(struct summary *summary)
 		       summary->folded_count * sizeof(*whole->rows));
 	whole->row_count += summary->folded_count;
 	summary->folded_count = 0;
+	blame_sum_end(&summary->blame);
+	whole->blames = summary->blame.items;
+	whole->blame_count = summary->blame.count;
 	return 0;
+}
+
+static void note_worst(struct summary *summary, const struct interval *interval)
+{
+	struct worst_interval one = {.start_realtime_ns = interval->start_realtime_ns,
+				     .duration_ns = interval->end_ns - interval->start_ns};
+	size_t place;
+
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i];
+
+		if (blame->goes_on || !state_is_lost(blame->state))
+			continue;
+		one.lost_ns += blame->total_ns;
+		if (blame->total_ns > one.most.total_ns)
+			one.most = *blame;
+	}
+	if (!one.lost_ns)
+		return;
+	for (place = summary->worst_count; place > 0; place--) {
+		if (summary->worst[place - 1].lost_ns >= one.lost_ns)
+			break;
+		if (place < WORST_INTERVALS)
+			summary->worst[place] = summary->worst[place - 1];
+	}
+	if (place < WORST_INTERVALS)
+		summary->worst[place] = one;
+	if (summary->worst_count < WORST_INTERVALS)
+		summary->worst_count++;
 }
 
 int summary_add(struct summary *summary, const struct interval *interval)
@@ -143,6 +175,9 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	whole->self_cpu_ns += interval->self_cpu_ns;
 	whole->snapshot_ns += interval->snapshot_ns;
 	whole->session = interval->session;
+	note_worst(summary, interval);
+	if (blame_sum_add(&summary->blame, interval) < 0)
+		return -ENOMEM;
 	summary->intervals++;
 	summary->measured_ns += interval->end_ns - interval->start_ns;
 	for (size_t i = 0; i < interval->row_count; i++) {
@@ -159,5 +194,6 @@ void summary_release(struct summary *summary)
 	identities_release(&summary->identities);
 	free(summary->whole.rows);
 	free(summary->folded);
+	blame_sum_release(&summary->blame);
 	*summary = (struct summary){0};
 }

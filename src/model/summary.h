@@ -7,7 +7,16 @@
 #define DWELL_MODEL_SUMMARY_H
 
 #include "base/identities.h"
+#include "model/blame.h"
 #include "model/interval.h"
+
+#define WORST_INTERVALS 10
+
+/* An interval, and how much its threads lost in waits that have ended. */
+struct worst_interval {
+	uint64_t start_realtime_ns, duration_ns, lost_ns;
+	struct blame most; /* of that; total_ns 0: none */
+};
 
 /* All zeros is empty. */
 struct summary {
@@ -21,6 +30,9 @@ struct summary {
 	struct row *folded;
 	size_t folded_count, folded_room;
 	uint64_t folded_threads;
+	struct blame_sum blame;			      /* of sessions that have it */
+	struct worst_interval worst[WORST_INTERVALS]; /* the worst first */
+	size_t worst_count;
 };
 
 /* Takes an interval by thread. 0 or -ENOMEM. */

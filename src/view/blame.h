@@ -12,6 +12,14 @@ extern const struct schema blame_schema;
 /* What the culprit did meanwhile, which is known: "disk", …; "cpu" where it ran. */
 const char *blame_meanwhile_key(const struct blame *blame);
 
+/* Because of whom, in words: "ran instead: backup-tar 4711", "ended by http-4 8626, meanwhile disk
+ * fsync". */
+void blame_describe(char *into, size_t room, const struct blame *blame,
+		    const struct session_info *session);
+/* "http-4 8626"; of a cgroup its path. */
+void blame_party_name(char *into, size_t room, const struct blame_party *party,
+		      const struct session_info *session);
+
 /* "thread", "throttle", … */
 const char *culprit_key(enum wire_culprit_kind kind);
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Because of whom threads waited, for people: who lost most first, and what they lost it to. */
+/*
+ * Because of whom threads waited, for people: who lost most first, and what they lost it to; or who
+ * cost most, and whom.
+ */
+#define _GNU_SOURCE /* qsort_r */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +15,11 @@
 #include "view/blame.h"
 #include "view/view.h"
 
-#define NAME_COLUMNS	15
-#define VICTIM_COLUMNS	23
-#define BECAUSE_COLUMNS 56
-#define CULPRITS_SHOWN	5
+#define NAME_COLUMNS   15
+#define VICTIM_COLUMNS 23
+#define CULPRITS_SHOWN 5
 
-/* What one victim lost in one state: neighbours in an order by victim, the largest first. */
+/* What one party lost in one state, or cost: neighbours in an order, the largest first. */
 struct loss {
 	const struct blame **shares;
 	size_t count;
@@ -24,14 +27,25 @@ struct loss {
 	uint64_t ended_ns; /* of it in waits that do not go on */
 };
 
-static int by_victim(const void *left, const void *right)
+static const struct blame_party *side(const struct view *view, const struct blame *blame)
+{
+	return view->blame == BLAME_CAUSED ? &blame->culprit : &blame->victim;
+}
+
+/* The same party and state beside each other. */
+static int compare_sides(const struct view *view, const struct blame *a, const struct blame *b)
+{
+	int order = blame_compare_parties(side(view, a), side(view, b));
+
+	return order ? order : (a->state > b->state) - (a->state < b->state);
+}
+
+static int by_side(const void *left, const void *right, void *view)
 {
 	const struct blame *a = *(const struct blame *const *)left;
 	const struct blame *b = *(const struct blame *const *)right;
-	int order = blame_compare_parties(&a->victim, &b->victim);
+	int order = compare_sides(view, a, b);
 
-	if (!order)
-		order = (a->state > b->state) - (a->state < b->state);
 	if (!order && a->total_ns != b->total_ns)
 		return a->total_ns < b->total_ns ? 1 : -1;
 	return order ? order : (a > b) - (a < b);
@@ -49,10 +63,11 @@ static int by_total(const void *left, const void *right)
 	return (a->shares > b->shares) - (a->shares < b->shares);
 }
 
-static bool is_of(const struct loss *loss, const struct blame *blame)
+static bool is_shown(const struct view *view, const struct blame *blame)
 {
-	return loss->shares[0]->state == blame->state &&
-	       !blame_compare_parties(&loss->shares[0]->victim, &blame->victim);
+	if (!blame->total_ns || (!view->show_idle && !state_is_lost(blame->state)))
+		return false;
+	return view->blame != BLAME_CAUSED || blame->kind == WIRE_CULPRIT_THREAD;
 }
 
 /* Both arrays have room for all; how many losses there are. */
@@ -61,16 +76,13 @@ static size_t find_losses(const struct view *view, const struct interval *interv
 {
 	size_t share_count = 0, count = 0;
 
-	for (size_t i = 0; i < interval->blame_count; i++) {
-		const struct blame *blame = &interval->blames[i];
-
-		if (blame->total_ns && (view->show_idle || state_is_lost(blame->state)))
-			shares[share_count++] = blame;
-	}
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (is_shown(view, &interval->blames[i]))
+			shares[share_count++] = &interval->blames[i];
 	if (share_count)
-		qsort(shares, share_count, sizeof(*shares), by_victim);
+		qsort_r(shares, share_count, sizeof(*shares), by_side, (void *)view);
 	for (size_t i = 0; i < share_count; i++) {
-		if (!count || !is_of(&losses[count - 1], shares[i]))
+		if (!i || compare_sides(view, shares[i - 1], shares[i]))
 			losses[count++] = (struct loss){.shares = &shares[i]};
 		losses[count - 1].count++;
 		losses[count - 1].total_ns += shares[i]->total_ns;
@@ -82,8 +94,8 @@ static size_t find_losses(const struct view *view, const struct interval *interv
 	return count;
 }
 
-static void party_name(char *into, size_t room, const struct blame_party *party,
-		       const struct session_info *session)
+void blame_party_name(char *into, size_t room, const struct blame_party *party,
+		      const struct session_info *session)
 {
 	const char *path = party->pid ? NULL : session_cgroup(session, party->cgroup_id);
 	char name[128];
@@ -96,9 +108,22 @@ static void party_name(char *into, size_t room, const struct blame_party *party,
 	snprintf(into, room, "%s %u", name, party->tid ? party->tid : party->pid);
 }
 
-/* `ran instead: backup-tar 4711`, `ended by http-4 8626, meanwhile disk fsync` */
-static void describe(char *into, size_t room, const struct blame *blame,
-		     const struct session_info *session)
+/* What the culprit did meanwhile: ", meanwhile disk fsync"; empty: not known. */
+static void describe_meanwhile(char *into, size_t room, const struct blame *blame,
+			       const struct session_info *session)
+{
+	char reason[REASON_BYTES];
+
+	*into = '\0';
+	if (!blame->has_meanwhile)
+		return;
+	reason_format(reason, sizeof(reason), blame->meanwhile, session_is_native(session));
+	snprintf(into, room, ", meanwhile %s%s%s", blame_meanwhile_key(blame), *reason ? " " : "",
+		 reason);
+}
+
+void blame_describe(char *into, size_t room, const struct blame *blame,
+		    const struct session_info *session)
 {
 	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
 		[WIRE_CULPRIT_UNKNOWN] = "not known",
@@ -107,46 +132,57 @@ static void describe(char *into, size_t room, const struct blame *blame,
 		[WIRE_CULPRIT_STEAL] = "stolen by the hypervisor",
 		[WIRE_CULPRIT_IDLE] = "an idle CPU that had to wake up",
 		[WIRE_CULPRIT_TIMER] = "ended by a timer",
-		[WIRE_CULPRIT_DEVICE] = "ended by a device",
+		[WIRE_CULPRIT_DEVICE] = "ended by a disk",
 		[WIRE_CULPRIT_OTHERS] = "others",
 	};
-	char name[192], reason[REASON_BYTES] = "";
+	char name[192], meanwhile[REASON_BYTES + 32];
 
 	if (blame->kind != WIRE_CULPRIT_THREAD) {
-		snprintf(into, room, "%s", blame->goes_on ? "goes on" : words[blame->kind]);
+		bool is_net = blame->state == STATE_NET || blame->state == STATE_IDLE;
+
+		snprintf(into, room, "%s",
+			 blame->goes_on					? "goes on"
+			 : blame->kind == WIRE_CULPRIT_DEVICE && is_net ? "ended by the network"
+									: words[blame->kind]);
 		return;
 	}
 	if (blame_is_own(blame))
 		snprintf(name, sizeof(name), "its own threads");
 	else
-		party_name(name, sizeof(name), &blame->culprit, session);
-	if (blame->state == STATE_RUNNABLE) {
-		snprintf(into, room, "ran instead: %s", name);
-		return;
-	}
-	if (!blame->has_meanwhile) {
-		snprintf(into, room, "ended by %s", name);
-		return;
-	}
-	reason_format(reason, sizeof(reason), blame->meanwhile, session_is_native(session));
-	snprintf(into, room, "ended by %s, meanwhile %s%s%s", name, blame_meanwhile_key(blame),
-		 *reason ? " " : "", reason);
+		blame_party_name(name, sizeof(name), &blame->culprit, session);
+	describe_meanwhile(meanwhile, sizeof(meanwhile), blame, session);
+	snprintf(into, room, "%s %s%s",
+		 blame->state == STATE_RUNNABLE ? "ran instead:" : "ended by", name, meanwhile);
 }
 
-static void write_culprit(struct output *out, const struct blame *blame, uint64_t whole_ns,
-			  const struct session_info *session)
+/* The other way round: `http-0 8622, while it ran`, `http-0 8622, meanwhile disk fsync`. */
+static void describe_victim(char *into, size_t room, const struct blame *blame,
+			    const struct session_info *session)
 {
-	char because[256], shown[BECAUSE_COLUMNS * 4 + 1], time[16];
-	size_t width;
+	char name[192], meanwhile[REASON_BYTES + 32];
 
-	describe(because, sizeof(because), blame, session);
-	width = text_printable(shown, sizeof(shown), because, BECAUSE_COLUMNS);
+	if (blame_is_own(blame))
+		snprintf(name, sizeof(name), "its own threads");
+	else
+		blame_party_name(name, sizeof(name), &blame->victim, session);
+	describe_meanwhile(meanwhile, sizeof(meanwhile), blame, session);
+	snprintf(into, room, "%s%s", name, meanwhile);
+}
+
+static void write_share(const struct view *view, const struct blame *blame, uint64_t whole_ns,
+			const struct session_info *session)
+{
+	char because[256], time[16];
+
+	if (view->blame == BLAME_CAUSED && blame->kind == WIRE_CULPRIT_THREAD)
+		describe_victim(because, sizeof(because), blame, session);
+	else
+		blame_describe(because, sizeof(because), blame, session);
 	duration_format(time, sizeof(time), blame->total_ns);
-	output_string(out, shown);
-	for (; width < BECAUSE_COLUMNS; width++)
-		output_char(out, ' ');
-	output_format(out, " %8s %6.1f%%\n", time,
+	output_format(view->out, "%8s %6.1f%%  ", time,
 		      100.0 * (double)blame->total_ns / (double)whole_ns);
+	output_string(view->out, because);
+	output_char(view->out, '\n');
 }
 
 static void write_padded(struct output *out, const char *text, size_t columns)
@@ -166,23 +202,26 @@ static void write_loss(const struct view *view, const struct loss *loss,
 	struct blame rest = {.kind = WIRE_CULPRIT_OTHERS};
 	struct output *out = view->out;
 	char name[192], time[16];
+	size_t lines = 0;
 
-	party_name(name, sizeof(name), &loss->shares[0]->victim, session);
+	blame_party_name(name, sizeof(name), side(view, loss->shares[0]), session);
 	duration_format(time, sizeof(time), loss->total_ns);
 	write_padded(out, name, VICTIM_COLUMNS);
-	output_format(out, " %8s  %-8s  ", time, state_info[loss->shares[0]->state].key);
+	output_format(out, " %8s  %-8s ", time, state_info[loss->shares[0]->state].key);
 	for (size_t i = 0; i < loss->count; i++) {
-		if (i >= CULPRITS_SHOWN && loss->count > CULPRITS_SHOWN + 1) {
+		if (loss->shares[i]->kind == WIRE_CULPRIT_OTHERS ||
+		    (i >= CULPRITS_SHOWN && loss->count > CULPRITS_SHOWN + 1)) {
 			rest.total_ns += loss->shares[i]->total_ns;
 			continue;
 		}
-		if (i)
-			output_format(out, "%*s", VICTIM_COLUMNS + 21, "");
-		write_culprit(out, loss->shares[i], loss->total_ns, session);
+		if (lines++)
+			output_format(out, "%*s", VICTIM_COLUMNS + 20, "");
+		write_share(view, loss->shares[i], loss->total_ns, session);
 	}
 	if (rest.total_ns) {
-		output_format(out, "%*s", VICTIM_COLUMNS + 21, "");
-		write_culprit(out, &rest, loss->total_ns, session);
+		if (lines)
+			output_format(out, "%*s", VICTIM_COLUMNS + 20, "");
+		write_share(view, &rest, loss->total_ns, session);
 	}
 }
 
@@ -192,6 +231,7 @@ int page_blame(const struct view *view, const struct interval *interval)
 		reallocarray(NULL, interval->blame_count + 1, sizeof(*shares));
 	cleanup_free struct loss *losses =
 		reallocarray(NULL, interval->blame_count + 1, sizeof(*losses));
+	bool is_caused = view->blame == BLAME_CAUSED;
 	size_t count, shown;
 
 	if (!shares || !losses)
@@ -202,9 +242,9 @@ int page_blame(const struct view *view, const struct interval *interval)
 	if (!session_has_blame(interval->session))
 		output_string(view->out, "because of whom threads waited is not recorded\n");
 	else if (shown)
-		output_format(view->out, "%-*s %8s  %-8s  %-*s %8s %7s\n", VICTIM_COLUMNS,
-			      view->by == BY_CGROUP ? "CGROUP" : "VICTIM", "LOST", "STATE",
-			      BECAUSE_COLUMNS, "BECAUSE OF", "TIME", "SHARE");
+		output_format(view->out, "%-*s %8s  %-8s %8s %7s  %s\n", VICTIM_COLUMNS,
+			      is_caused ? "CULPRIT" : "VICTIM", is_caused ? "COST" : "LOST",
+			      "STATE", "TIME", "SHARE", is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < shown; i++)
 		write_loss(view, &losses[i], interval->session);
 	output_char(view->out, '\n');

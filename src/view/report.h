@@ -12,4 +12,7 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 /* All threads together: the states, largest first, as shares of the threads' time. */
 void report_states(struct output *out, const struct summary *summary);
 
+/* When threads lost most, and because of whom; nothing without blame. */
+void report_worst(struct output *out, const struct summary *summary);
+
 #endif

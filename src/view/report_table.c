@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "view/blame.h"
 
 void report_machine(struct output *out, const struct summary *summary, uint64_t bytes)
 {
@@ -67,5 +68,32 @@ void report_states(struct output *out, const struct summary *summary)
 			      state_info[largest].key, length,
 			      observed ? 100.0 * (double)total[largest] / (double)observed : 0.0,
 			      state_info[largest].help);
+	}
+}
+
+void report_worst(struct output *out, const struct summary *summary)
+{
+	const struct session_info *session = summary->whole.session;
+
+	if (!session_has_blame(session) || !summary->worst_count)
+		return;
+	output_string(out, "\nWhen was it worst\n");
+	for (size_t i = 0; i < summary->worst_count; i++) {
+		const struct worst_interval *one = &summary->worst[i];
+		time_t seconds = (time_t)(one->start_realtime_ns / NS_PER_S);
+		char when[16], lost[16], length[16], most[16], victim[192], because[256];
+		struct tm tm;
+
+		localtime_r(&seconds, &tm);
+		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+		duration_format(lost, sizeof(lost), one->lost_ns);
+		duration_format(length, sizeof(length), one->duration_ns);
+		duration_format(most, sizeof(most), one->most.total_ns);
+		blame_party_name(victim, sizeof(victim), &one->most.victim, session);
+		blame_describe(because, sizeof(because), &one->most, session);
+		output_format(out, "  %s  %8s lost in %s; most, %s, by %s, %s: ", when, lost,
+			      length, most, victim, state_info[one->most.state].key);
+		output_string(out, because);
+		output_char(out, '\n');
 	}
 }

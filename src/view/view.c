@@ -98,7 +98,7 @@ int view_interval(const struct view *view, struct interval *interval)
 		return result;
 	if (view->format)
 		emit_result(&view->emit, &item);
-	else if (view->blame)
+	else if (view->blame != BLAME_NONE)
 		result = page_blame(view, interval);
 	else
 		page_interval(view, interval, total);

@@ -9,14 +9,21 @@
 #include "model/group.h"
 #include "model/interval.h"
 
+/* What a view says of because of whom threads waited; then the page of text is page_blame(). */
+enum blame_side {
+	BLAME_NONE,
+	BLAME_SUFFERED, /* of each victim, because of whom */
+	BLAME_CAUSED,	/* of each culprit, to whom */
+};
+
 struct view {
 	const struct format *format; /* NULL: the page of text */
 	const char *fields;	     /* of --fields; NULL: all */
 	struct output *out;
 	enum grouping by;
 	const struct field *sort;
-	size_t top;	  /* rows to show, 0 = all */
-	bool blame;	  /* the page of text is page_blame() */
+	size_t top; /* rows to show, 0 = all */
+	enum blame_side blame;
 	bool show_idle;	  /* in text: also rows without any active time */
 	struct emit emit; /* the view's own */
 };
@@ -24,9 +31,9 @@ struct view {
 extern const struct schema interval_schema, interval_blame_schema, child_schema, missing_schema;
 
 /* Of a view with or without blame. */
-static inline const struct schema *interval_schema_for(bool blame)
+static inline const struct schema *interval_schema_for(enum blame_side blame)
 {
-	return blame ? &interval_blame_schema : &interval_schema;
+	return blame != BLAME_NONE ? &interval_blame_schema : &interval_schema;
 }
 
 /* Once, before the first interval. -EINVAL for --fields that do not exist; -ENOMEM. */

@@ -133,6 +133,30 @@ def test_a_recording_keeps_it(tmp_path):
     assert "blame" not in parse(run("top", "--from", without, "--format", "json").stdout)[0][0]
 
 
+def test_a_report_sums_up_who_cost_whom(tmp_path):
+    """Waits are whole there: what went on at the end of an interval is owed to who ended it later."""
+    file = tmp_path / "blame.dwell"
+    assert run("record", "--blame", "-i", "100ms", "-o", file, "--", WORKLOAD, "blame-pipe", "sleep").returncode == 0
+    page = run("report", file).stdout
+    assert "Who cost whom" in page and "When was it worst" in page
+    (whole,), _ = parse(run("report", file, "--format", "json").stdout)
+    waits = [blame for blame in whole["blame"] if blame["state"] == "ipc" and blame["victim"]["comm"] == "victim"]
+    lost = sum(blame["total_ns"] for blame in waits)
+    known = sum(blame["total_ns"] for blame in waits if blame["culprit"]["kind"] == "thread")
+    assert not any(blame["earlier_ns"] for blame in waits)
+    assert known > 0.98 * lost > 1_500_000_000, waits
+    states = sum(thread["states_ns"]["ipc"] for thread in whole["threads"])
+    assert lost == states, (lost, states, whole["blame"])
+
+
+def test_the_other_side():
+    done = run("top", "--blame=caused", "-i", "3s", "--", WORKLOAD, "blame-pipe", "sleep").stdout
+    cost = [line for line in done.splitlines() if line.startswith("culprit ")]
+    assert "COST" in done and cost and "victim" in cost[0] and "meanwhile sleep" in cost[0], done
+    wrong = run("top", "--blame=both", "-c", "1")
+    assert wrong.returncode == 2 and "suffered or caused" in wrong.stderr
+
+
 def test_without_bpf_it_says_why():
     done = run("top", "--source", "procfs", "--blame", "--format", "json", "-c", "1", "-p", os.getpid())
     (interval,), _ = parse(done.stdout)

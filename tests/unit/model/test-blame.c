@@ -297,6 +297,44 @@ CASE(a_record_that_is_too_short_is_refused)
 	intervals_free(intervals);
 }
 
+CASE(a_sum_has_waits_whole)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 99, END - START),
+					  by_thread(WIRE_LOCK, 99, 500)};
+	struct wire_thread waits = thread(11, END, WIRE_LOCK), next;
+	struct blame_sum sum = {0};
+	struct interval *interval;
+	struct record record;
+	uint64_t known = 0, all = 0;
+
+	/* it waits for all of the first interval, and for half of the next */
+	waits.since_ns = START;
+	waits.where.state = WIRE_LOCK;
+	feed(intervals, &waits);
+	assert_int_equal(blame_sum_add(&sum, close_at(intervals, START, END)), 0);
+	next = thread(11, END + 1000, WIRE_LOCK);
+	next.totals.ns[WIRE_LOCK] -= 500;
+	next.totals.ns[WIRE_ON_CPU] = 500;
+	culprits[0].flags = WIRE_CULPRIT_EARLIER;
+	record = record_of(11, END + 1000, culprits, 2);
+	feed(intervals, &next);
+	feed(intervals, &record);
+	interval = close_at(intervals, END, END + 1000);
+	assert_int_equal(blame_sum_add(&sum, interval), 0);
+	blame_sum_end(&sum);
+	for (size_t i = 0; i < sum.count; i++) {
+		all += sum.items[i].total_ns;
+		if (sum.items[i].kind == WIRE_CULPRIT_THREAD)
+			known += sum.items[i].total_ns;
+		assert_int_equal(sum.items[i].earlier_ns, 0);
+	}
+	assert_int_equal(all, END - START + 500);
+	assert_int_equal(known, END - START + 500);
+	blame_sum_release(&sum);
+	intervals_free(intervals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -311,6 +349,7 @@ int main(void)
 		cmocka_unit_test(another_thread_with_the_culprits_tid_is_innocent),
 		cmocka_unit_test(processes_are_summed_up_on_both_sides),
 		cmocka_unit_test(a_record_that_is_too_short_is_refused),
+		cmocka_unit_test(a_sum_has_waits_whole),
 	};
 
 	return RUN(cases);
