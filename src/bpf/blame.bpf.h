@@ -132,6 +132,7 @@ __weak __attribute__((noinline)) int blame_freeze(struct blamed_account *blamed,
 	__sync_lock_test_and_set(&blamed->blame.frozen_ns, instant_ns);
 	blamed->blame.folded = 0;
 	blamed->blame.count = 0;
+	blamed->blame.refused_ns = 0;
 	blamed->blame.last = 0;
 	return 0;
 }
@@ -147,7 +148,8 @@ static __always_inline void blame_begin(struct account *account, __u64 now_ns)
 
 /*
  * Charges `ns` to a culprit. Returns its place + 1. Where there is no room, the smallest share is
- * folded: who owes most is found for certain, if not all that they owe.
+ * folded: that at hand, or one that has a place, when as much as it has been refused. So shares
+ * that come seldom do not drive out those that come often, and many small ones find a place, too.
  */
 __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct blame_key *key,
 					       __u64 ns)
@@ -180,6 +182,12 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 	if (place >= BLAME_CULPRITS)
 		return 0;
 	culprit = &blame->culprits[place];
+	blame->refused_ns += ns;
+	if (blame->refused_ns < least_ns) {
+		blame->folded |= 1U << (how >> 32 & 31);
+		return 0;
+	}
+	blame->refused_ns = 0;
 	blame->folded |= 1U << (culprit->state & 31);
 	blame_put(culprit, key, ns);
 	return (int)place + 1;
@@ -284,6 +292,9 @@ __weak __attribute__((noinline)) int blame_runs(struct blame *blame, struct blam
 	/* nearly always it was one */
 	run = &cpu->runs[at & (BLAME_RUNS - 1)];
 	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
+	/* its own: it has lost the CPU in a switch that was not seen */
+	if ((__u32)run->who == (__u32)victim && run->kind == WIRE_CULPRIT_THREAD)
+		return 0;
 	if (begin_ns <= from_ns + TURN_TOLERANCE_NS)
 		return blame_one_run(blame, run, begin_ns, from_ns, to_ns);
 	for (__u32 i = 0; i < BLAME_RUNS - 1; i++, at--) {
@@ -291,7 +302,7 @@ __weak __attribute__((noinline)) int blame_runs(struct blame *blame, struct blam
 		begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
 		/* the end of its own turn, by the kernel's clock: turn.h. What came then is to
 		 * blame */
-		if ((__u32)run->who == (__u32)victim && run->kind == WIRE_CULPRIT_THREAD && i)
+		if ((__u32)run->who == (__u32)victim && run->kind == WIRE_CULPRIT_THREAD)
 			return blame_run(blame, &cpu->runs[(at + 1) & (BLAME_RUNS - 1)], to_ns,
 					 from_ns, to_ns);
 		if (begin_ns <= from_ns)

@@ -38,7 +38,8 @@ struct blame {
 	__u32 recent_at;  /* the last span, modulo BLAME_SPANS */
 	__u32 older_at;
 	__u32 folded; /* as in struct wire_blame */
-	__u64 count;
+	__u32 count;
+	__u32 refused_ns; /* folded because it was less than the smallest share, since one was */
 	struct blame_span recent[BLAME_SPANS];
 	struct blame_span older[BLAME_SPANS]; /* before those, several in one */
 	struct wire_culprit culprits[BLAME_CULPRITS];

@@ -11,7 +11,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 
-/* Threads beyond our pid namespace have a name only. */
+/* Threads beyond our pid namespace have no pid, and a tid that is not for people. */
 static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid,
 					   __u64 comm[2])
 {
@@ -20,8 +20,9 @@ static __always_inline void blame_identify(struct task_struct *task, __u64 *who,
 	if (pid_namespace) {
 		const struct account *account = account_of(task);
 
-		tid = account ? account->tid : 0;
 		pid = account ? account->pid : 0;
+		if (account)
+			tid = account->tid;
 	}
 	*who = BLAME_WHO(tid, task->start_boottime >> 20);
 	*ret_pid = pid;
@@ -57,10 +58,10 @@ static __always_inline void blame_switch(struct task_struct *next, const struct 
 }
 
 /* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
-static __always_inline void blame_queue(struct task_struct *task, struct account *account,
-					struct wire_wait_site waited, __u64 since_ns, __u64 now_ns)
+static __always_inline void blame_queue(struct account *account, struct wire_wait_site waited,
+					__u64 since_ns, __u64 now_ns)
 {
-	__u64 victim = (__u32)task->pid | BLAME_SWITCHED;
+	__u64 victim = account->tid | BLAME_SWITCHED;
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 
@@ -75,7 +76,7 @@ static __always_inline void blame_queue(struct task_struct *task, struct account
 static __always_inline void blame_migrate(struct task_struct *task, struct account *account,
 					  __u64 now_ns)
 {
-	__u64 victim = (__u32)task->pid;
+	__u64 victim = account->tid;
 	__u32 index = task_cpu(task);
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 

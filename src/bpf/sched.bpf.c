@@ -236,7 +236,7 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
 		since_ns += account_pay(account, state, spent_ns);
 	if (blame_on && state == WIRE_RUNNABLE)
-		blame_queue(task, account, waited, since_ns, now_ns);
+		blame_queue(account, waited, since_ns, now_ns);
 	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);

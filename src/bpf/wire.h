@@ -369,8 +369,8 @@ struct wire_culprit {
 	__u64 total_ns;
 	__u32 count; /* waits of which it is a share */
 	__u32 pid;
-	__u32 tid;			 /* WIRE_CULPRIT_THREAD */
-	__u32 start;			 /* of the thread: CLOCK_BOOTTIME >> 20, ns */
+	__u32 tid;   /* WIRE_CULPRIT_THREAD; with pid 0 beyond our pid namespace, not for people */
+	__u32 start; /* of the thread: CLOCK_BOOTTIME >> 20, ns */
 	struct wire_wait_site meanwhile; /* what it did in that time */
 	__u8 state;			 /* of the victim: enum wire_state */
 	__u8 kind;			 /* enum wire_culprit_kind */

@@ -245,6 +245,10 @@ static int add_victim(struct blames *blames, const struct row *row, struct wire_
 				result = add_share(blames, first, row, culprit, interval, places);
 		}
 	}
+	/* beyond our pid namespace: a number that is the kernel's own */
+	for (size_t i = first; i < blames->count; i++)
+		if (!blames->items[i].culprit.pid)
+			blames->items[i].culprit.tid = 0;
 	for (int state = STATE_RUNNABLE; result >= 0 && state < STATES; state++)
 		result = complete(blames, first, row, (enum state)state, folded);
 	return result;

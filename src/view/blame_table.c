@@ -105,7 +105,11 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		return;
 	}
 	text_printable(name, sizeof(name), party->comm, NAME_COLUMNS);
-	snprintf(into, room, "%s %u", name, party->tid ? party->tid : party->pid);
+	/* of another pid namespace there is only the name */
+	if (party->pid)
+		snprintf(into, room, "%s %u", name, party->tid ? party->tid : party->pid);
+	else
+		snprintf(into, room, "%s", name);
 }
 
 /* What the culprit did meanwhile: ", meanwhile disk fsync"; empty: not known. */

@@ -2,10 +2,12 @@
 """`dwell top --blame`: because of whom threads wait, where it is known who that is. Runs inside guests too."""
 import collections
 import os
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import WORKLOAD, parse, run, totals
+from conftest import DWELL, WORKLOAD, parse, run, totals
 
 pytestmark = pytest.mark.measures
 
@@ -155,6 +157,25 @@ def test_the_other_side():
     assert "COST" in done and cost and "victim" in cost[0] and "meanwhile sleep" in cost[0], done
     wrong = run("top", "--blame=both", "-c", "1")
     assert wrong.returncode == 2 and "suffered or caused" in wrong.stderr
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
+def test_both_sides_have_the_numbers_of_our_pid_namespace():
+    """Of what is beyond it there is only the name: outside, `thief` takes the same CPU."""
+    cpu = str(max(os.sched_getaffinity(0)))
+    outside = subprocess.Popen(["taskset", "-c", cpu, "/bin/sh", "-c", "printf thief > /proc/self/comm; while :; do :; done"])
+    try:
+        done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", DWELL, "top", "--blame", "--format", "json", "-i", "5s",
+                               "--", WORKLOAD, "blame-cpu", "1"], capture_output=True, text=True, timeout=60)
+    finally:
+        outside.kill()
+        outside.wait()
+    (interval,), _ = parse(done.stdout)
+    sums_are_exact([interval])
+    owed = {blame["culprit"]["comm"]: blame for blame in interval["blame"] if blame["victim"]["comm"] == "victim" and blame["state"] == "runnable"}
+    assert 0 < owed["thief-0"]["culprit"]["tid"] < 100, owed
+    assert owed["thief"]["total_ns"] > 50_000_000, owed
+    assert owed["thief"]["culprit"]["pid"] is None and owed["thief"]["culprit"]["tid"] is None, owed
 
 
 def test_without_bpf_it_says_why():
