@@ -271,6 +271,9 @@ static struct wire_blame **records_of(const struct blames *blames, const struct 
 {
 	size_t low = 0, high = sorted;
 
+	*ret_count = 0;
+	if (!sorted)
+		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct wire_blame *record = blames->records[middle];

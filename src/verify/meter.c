@@ -93,6 +93,20 @@ static struct meter_reading read_next(struct meter *meter)
 	return now;
 }
 
+/*
+ * A kernel of 6.12 may take the whole of a sleep for a wait for a CPU, where the balancer has moved
+ * the thread while it was asleep but still queued (sched_delayed): sched_info_enqueue() then.
+ */
+#define IMPLAUSIBLE_NS (500 * NS_PER_MS)
+
+static bool is_implausible(const struct meter_reading *then, const struct meter_reading *now)
+{
+	uint64_t waited = now->runnable_ns - then->runnable_ns;
+
+	return waited > IMPLAUSIBLE_NS && waited > (now->wall_ns - then->wall_ns) / 2 &&
+	       now->waits - then->waits <= 2;
+}
+
 /* Up to `now`; what is uncertain in it is added to the truth. */
 static uint64_t blocked_since(struct meter *meter, const struct meter_reading *then,
 			      const struct meter_reading *now)
@@ -141,6 +155,8 @@ void meter_end(struct meter *meter, enum state state)
 {
 	struct meter_reading now = read_next(meter);
 
+	if (is_implausible(&meter->phase_start, &now))
+		meter->truth.uncertain_ns += now.runnable_ns - meter->phase_start.runnable_ns;
 	meter->truth.states_ns[state] += blocked_since(meter, &meter->phase_start, &now);
 }
 

@@ -47,7 +47,7 @@ def own_edges_ns(figures, thread):
 
 
 class Hidden(AssertionError):
-    """Figures that differ in a run from which the machine hid switches: that proves nothing."""
+    """Figures that differ in a run from which the machine hid switches, or whose truth is uncertain: that proves nothing."""
 
 
 def repeated(test):
@@ -62,7 +62,7 @@ def repeated(test):
             except Hidden as wrong:
                 hidden += 1
                 if hidden == HIDDEN_RUNS:
-                    inconclusive(f"this machine hid switches from tracing in {hidden} runs: {wrong}")
+                    inconclusive(f"this machine hid switches from tracing, or miscounted waits for a CPU, in {hidden} runs: {wrong}")
             except AssertionError as wrong:
                 print("repeated:", wrong)
                 runs += 1
@@ -115,7 +115,9 @@ def compare(threads, own, edges_ns=EDGES_NS, each_ns=0):
                     f"{figures['name']} {state}: dwell {seen / 1e6:.2f} ms, itself {true / 1e6:.2f} ms "
                     f"of {figures['wall_ns'] / 1e6:.0f}, {taken / 1e6:.2f} stolen"
                 )
-    if wrong and hidden_transitions():
+    # a kernel that takes a sleep for a wait for a CPU: verify/meter.c
+    miscounted = any(figures["uncertain_ns"] > BOUND * figures["wall_ns"] for figures in own)
+    if wrong and (hidden_transitions() or miscounted):
         raise Hidden("; ".join(wrong))
     assert not wrong, "\n".join(wrong)
     stolen = sum(thread["states"]["stolen"] for thread in threads.values())
