@@ -87,13 +87,19 @@ static void set_party(struct blame_party *party, const struct row *row)
 	memcpy(party->process, row->process, sizeof(party->process));
 }
 
+/* Recordings may say anything. */
+static bool has_meanwhile(const struct wire_culprit *culprit)
+{
+	return culprit->flags & WIRE_CULPRIT_MEANWHILE && culprit->meanwhile.state < WIRE_STATES;
+}
+
 static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 			const struct interval *interval, const struct place *places)
 {
 	const struct row *known = culprit->tid ? row_of(interval, places, culprit->tid) : NULL;
 
 	blame->kind = (enum wire_culprit_kind)culprit->kind;
-	blame->has_meanwhile = culprit->flags & WIRE_CULPRIT_MEANWHILE;
+	blame->has_meanwhile = has_meanwhile(culprit);
 	blame->meanwhile = culprit->meanwhile;
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return;
@@ -115,7 +121,7 @@ static bool same_culprit(const struct blame *blame, enum state state,
 {
 	return blame->state == state && blame->kind == (enum wire_culprit_kind)culprit->kind &&
 	       blame->culprit.tid == culprit->tid && blame->culprit.pid == culprit->pid &&
-	       blame->has_meanwhile == !!(culprit->flags & WIRE_CULPRIT_MEANWHILE) &&
+	       blame->has_meanwhile == has_meanwhile(culprit) &&
 	       !memcmp(&blame->meanwhile, &culprit->meanwhile, sizeof(blame->meanwhile));
 }
 
@@ -228,6 +234,18 @@ static int complete(struct blames *blames, size_t first, const struct row *row, 
 	return result;
 }
 
+/*
+ * A hook may send what the reader is just reading (blame_freeze() in bpf/blame.bpf.h): the same
+ * shares, as of the same instant.
+ */
+static bool is_repeated(struct wire_blame *const *records, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (records[i]->header.time_ns == records[index]->header.time_ns)
+			return true;
+	return false;
+}
+
 static int add_victim(struct blames *blames, const struct row *row, struct wire_blame **records,
 		      size_t count, const struct interval *interval, const struct place *places)
 {
@@ -236,6 +254,8 @@ static int add_victim(struct blames *blames, const struct row *row, struct wire_
 	int result = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		if (is_repeated(records, i))
+			continue;
 		folded |= records[i]->folded;
 		for (__u32 j = 0; result >= 0 && j < records[i]->count; j++) {
 			const struct wire_culprit *culprit = &culprits_of(records[i])[j];

@@ -297,6 +297,43 @@ CASE(a_record_that_is_too_short_is_refused)
 	intervals_free(intervals);
 }
 
+CASE(the_same_shares_count_once)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprit = by_thread(WIRE_LOCK, 99, 400000);
+	struct record record = record_of(11, END, &culprit, 1);
+	struct interval *interval;
+
+	feed(intervals, &record);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 99)->total_ns, 400000);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 99)->count, 1);
+	intervals_free(intervals);
+}
+
+CASE(what_no_dwell_has_written_is_left_out)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 97, 1), by_thread(WIRE_LOCK, 98, 1),
+					  by_thread(WIRE_LOCK, 99, 1)};
+	struct record record;
+	struct interval *interval;
+
+	culprits[0].state = 200;
+	culprits[1].kind = 200;
+	culprits[2].flags = WIRE_CULPRIT_MEANWHILE;
+	culprits[2].meanwhile.state = 200;
+	record = record_of(11, END, culprits, 3);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	assert_null(find(interval, 11, WIRE_CULPRIT_THREAD, 97));
+	assert_null(find(interval, 11, WIRE_CULPRIT_THREAD, 98));
+	assert_false(find(interval, 11, WIRE_CULPRIT_THREAD, 99)->has_meanwhile);
+	assert_int_equal(sum(interval, 11, STATE_LOCK), END - START);
+	intervals_free(intervals);
+}
+
 CASE(a_sum_has_waits_whole)
 {
 	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
@@ -349,6 +386,8 @@ int main(void)
 		cmocka_unit_test(another_thread_with_the_culprits_tid_is_innocent),
 		cmocka_unit_test(processes_are_summed_up_on_both_sides),
 		cmocka_unit_test(a_record_that_is_too_short_is_refused),
+		cmocka_unit_test(the_same_shares_count_once),
+		cmocka_unit_test(what_no_dwell_has_written_is_left_out),
 		cmocka_unit_test(a_sum_has_waits_whole),
 	};
 
