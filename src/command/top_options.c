@@ -133,6 +133,11 @@ static int check_together(struct top_options *options, struct error *error)
 		return error_set(error, EINVAL,
 				 "the command would share the screen: use --format table, or dwell "
 				 "record");
+	if (options->output.screen && options->watch.blame)
+		return error_set(
+			error, EINVAL,
+			"the screen does not show --blame: use --format table, json, jsonl "
+			"or csv");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
 	return result_options_end(&options->output, interval_schema_for(top_options_blame(options)),

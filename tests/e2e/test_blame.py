@@ -157,6 +157,8 @@ def test_the_other_side():
     assert "COST" in done and cost and "victim" in cost[0] and "meanwhile sleep" in cost[0], done
     wrong = run("top", "--blame=both", "-c", "1")
     assert wrong.returncode == 2 and "suffered or caused" in wrong.stderr
+    screen = run("top", "--blame", "--format", "tui")
+    assert screen.returncode == 2 and "--format table" in screen.stderr
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
