@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/print.h"
 #include "command/command.h"
 #include "session/replay.h"
@@ -125,6 +126,15 @@ static int write_blame(struct report *report, struct error *error)
 	output_string(&report->output, "\nWho cost whom\n");
 	if (page_blame(&view, &report->summary.whole) < 0)
 		return error_set(error, ENOMEM, "out of memory");
+	if (report->summary.blame.folded_ns) {
+		char folded[16];
+
+		duration_format(folded, sizeof(folded), report->summary.blame.folded_ns);
+		output_format(&report->output,
+			      "%s in shares too many and too small to be kept are not in this "
+			      "table\n",
+			      folded);
+	}
 	report_worst(&report->output, &report->summary);
 	return 0;
 }

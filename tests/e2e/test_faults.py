@@ -110,7 +110,7 @@ def test_without_privileges(public_copy):
     assert interval["sources"] == ["procfs"]
     assert interval["quality"]["states"] == "sampled" and interval["quality"]["sample_ns"] >= 10_000_000
     assert "bpf" in [missing["source"] for missing in interval["quality"]["unavailable"]]
-    # other tests may run programs as nobody at the same time
+    # other tests may run programs of the same user meanwhile
     assert "dwell" in [thread["comm"] for thread in interval["threads"]]
     assert all(thread["states_ns"]["swap"] is None for thread in interval["threads"])
 
