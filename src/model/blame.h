@@ -89,7 +89,8 @@ static inline bool blame_is_own(const struct blame *blame)
 {
 	return blame->kind == WIRE_CULPRIT_THREAD && blame->culprit.tid == blame->victim.tid &&
 	       blame->culprit.pid == blame->victim.pid &&
-	       (blame->victim.pid || blame->culprit.cgroup_id == blame->victim.cgroup_id);
+	       (blame->victim.pid ||
+		(blame->victim.cgroup_id && blame->culprit.cgroup_id == blame->victim.cgroup_id));
 }
 
 #endif
