@@ -156,6 +156,15 @@ static inline enum site_verdict site_of_futex(const struct site_futex *futex, __
 	return SITE_CONDITION;
 }
 
+/*
+ * In a function of a name that says nothing: the operation decides, but not that FUTEX_WAIT with
+ * another value than locks have is one (QEMU's events wait with -1).
+ */
+static inline enum site_verdict site_of_operation(const struct site_futex *futex)
+{
+	return futex->is_bitset ? SITE_CONDITION : site_of_futex(futex, 0);
+}
+
 /* For the wait that `tid` began at since_ns, by tid. */
 struct site_answer {
 	__u64 since_ns;

@@ -181,6 +181,8 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 		site_ask(task, account, &walk, now_ns);
 	if (verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED)
 		verdict = site_by_futex(&walk.futex);
+	else if (verdict == SITE_OPERATION)
+		verdict = site_of_operation(&walk.futex);
 	return site_where(guess, verdict);
 }
 

@@ -171,7 +171,7 @@ static int run(struct blocked *blocked, struct error *error)
 			!blocked->options.watch.command && terminal_usable();
 	screen.stalls = blocked->stalls;
 	if (blocked->options.output.screen)
-		result = blocked_tui_open(&blocked->tui, &screen, error);
+		result = blocked_tui_open(&blocked->tui, &screen, &blocked->options.output, error);
 	if (result >= 0)
 		result = blocked_output_open(&blocked->output, &blocked->options, blocked->stalls,
 					     error);

@@ -73,6 +73,7 @@ static const struct argp_option argp_options[] = {
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
 	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 2),
+	SCREEN_OPTIONS(2),
 	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
 	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json, jsonl and csv)", 2},
 	{"verbose", 'v', 0, 0, "report how dwell found the runtime and its workers", 2},

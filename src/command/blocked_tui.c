@@ -84,16 +84,30 @@ static int on_key(void *data, struct key key, struct error *error)
 }
 
 int blocked_tui_open(struct blocked_tui *tui, const struct blocked_screen_options *options,
-		     struct error *error)
+		     const struct result_options *output, struct error *error)
 {
+	struct blocked_screen_options chosen = *options;
+
+	if (settings_load(&tui->settings, &tui->complaint) == 0)
+		*tui->complaint.text = '\0';
+	if (output->theme_given)
+		tui->settings.theme = output->theme;
+	chosen.glyphs = tui->settings.marks;
+	chosen.keymap = &tui->settings.keymap;
 	tui->tui = (struct tui){.data = tui, .draw = draw_screen, .key = on_key};
-	tui->screen = blocked_screen_new(options);
-	return tui->screen ? 0 : error_set(error, ENOMEM, "out of memory");
+	tui->screen = blocked_screen_new(&chosen);
+	if (!tui->screen)
+		return error_set(error, ENOMEM, "out of memory");
+	if (*tui->complaint.text)
+		blocked_screen_message(tui->screen, tui->complaint.text);
+	return 0;
 }
 
 int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error)
 {
-	int result = tui_open(&tui->tui, error);
+	const struct terminal_options options = {.theme = tui->settings.theme,
+						 .glyphs = tui->settings.marks};
+	int result = tui_open(&tui->tui, &options, error);
 
 	return result < 0 ? result : tui_begin(&tui->tui, loop, error);
 }

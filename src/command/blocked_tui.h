@@ -3,6 +3,8 @@
 #ifndef DWELL_COMMAND_BLOCKED_TUI_H
 #define DWELL_COMMAND_BLOCKED_TUI_H
 
+#include "command/result_options.h"
+#include "command/settings.h"
 #include "command/tui.h"
 #include "tui/blocked_screen.h"
 
@@ -10,10 +12,12 @@
 struct blocked_tui {
 	struct tui tui;
 	struct blocked_screen *screen;
+	struct settings settings;
+	struct error complaint; /* of them */
 };
 
 int blocked_tui_open(struct blocked_tui *tui, const struct blocked_screen_options *options,
-		     struct error *error) must_check;
+		     const struct result_options *output, struct error *error) must_check;
 
 /* Takes the terminal, and draws in the loop from now on. */
 int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error) must_check;

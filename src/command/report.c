@@ -12,6 +12,7 @@
 #include "model/group.h"
 #include "model/summary.h"
 #include "view/fields.h"
+#include "view/findings.h"
 #include "view/report.h"
 #include "view/view.h"
 
@@ -27,6 +28,7 @@ struct report {
 	struct result_options options;
 	size_t top; /* 0: not said */
 	struct summary summary;
+	struct findings findings;
 	struct output output;
 	struct wire_child child; /* size 0: none */
 };
@@ -139,6 +141,21 @@ static int write_blame(struct report *report, struct error *error)
 	return 0;
 }
 
+static void write_findings(struct report *report)
+{
+	char text[FINDING_BYTES];
+
+	if (!report->findings.count)
+		return;
+	output_string(&report->output, "\nWhat stands out\n");
+	for (size_t i = 0; i < report->findings.count; i++) {
+		finding_format(text, &report->findings.items[i], report->summary.whole.session);
+		output_string(&report->output, "  ");
+		output_string(&report->output, text);
+		output_char(&report->output, '\n');
+	}
+}
+
 /* `programs`: all processes of one name are one row. */
 static int write_rows(struct report *report, enum grouping by, bool programs, const char *title,
 		      struct error *error)
@@ -185,11 +202,14 @@ static int run(struct report *report, struct error *error)
 		result = error_set(error, EINVAL, "%s has no whole interval", report->path);
 	if (result >= 0 || (damaged && report->summary.intervals)) {
 		if (summary_end(&report->summary) < 0 ||
+		    findings_find(&report->findings, &report->summary.whole) < 0 ||
 		    output_init(&report->output, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
+		report->summary.whole.findings = &report->findings;
 		if (!report->options.format) {
 			report_machine(&report->output, &report->summary,
 				       recording_facts(replay.recording)->bytes);
+			write_findings(report);
 			report_states(&report->output, &report->summary);
 		}
 		if (!report->options.format)

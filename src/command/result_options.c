@@ -23,6 +23,18 @@ static int take_format(struct result_options *options, const char *value, bool h
 			       has_screen ? "tui, " RESULT_FORMATS : RESULT_FORMATS);
 }
 
+static int take_theme(struct result_options *options, const char *value, struct error *error)
+{
+	options->theme_given = true;
+	for (int i = 0; i < THEMES_COUNT; i++) {
+		if (!strcmp(theme_keys[i], value)) {
+			options->theme = (enum theme)i;
+			return 0;
+		}
+	}
+	return parsing_unknown(error, "theme", value, "auto, dark, light or mono");
+}
+
 int result_option(struct result_options *options, int key, const char *value, bool has_screen,
 		  struct error *error)
 {
@@ -34,6 +46,8 @@ int result_option(struct result_options *options, int key, const char *value, bo
 		return 0;
 	case OPTION_JSON:
 		return take_format(options, "json", has_screen, error);
+	case OPTION_THEME:
+		return take_theme(options, value, error);
 	}
 	return 1;
 }

@@ -8,18 +8,22 @@
 
 #include "base/error.h"
 #include "emit/emit.h"
+#include "tui/palette.h"
 
 struct result_options {
 	const struct format *format; /* NULL: the command's own page of text, or its screen */
 	const char *fields;	     /* NULL: all */
 	bool screen;		     /* --format tui */
 	bool given;		     /* a format was asked for */
+	enum theme theme;	     /* of the screen */
+	bool theme_given;
 };
 
 enum {
 	OPTION_FORMAT = 900,
 	OPTION_FIELDS,
 	OPTION_JSON,
+	OPTION_THEME,
 };
 
 #define AND_FORMAT(name) ", " #name
@@ -34,6 +38,13 @@ enum {
 		{"fields", OPTION_FIELDS, "NAME[,NAME]", 0, FIELDS_HELP, group},                   \
 	{                                                                                          \
 		"json", OPTION_JSON, 0, 0, JSON_HELP, group                                        \
+	}
+
+/* For commands that have one. */
+#define SCREEN_OPTIONS(group)                                                                      \
+	{                                                                                          \
+		"theme", OPTION_THEME, "THEME", 0,                                                 \
+			"colours of the screen: auto, dark, light or mono (auto)", group           \
 	}
 
 /* 1: it is none of these. */

@@ -10,7 +10,7 @@
 #include "command/top_options.h"
 #include "command/top_progress.h"
 #include "command/top_tui.h"
-#include "model/blame.h"
+#include "model/findings.h"
 #include "session/watch.h"
 #include "tui/terminal.h"
 
@@ -18,6 +18,7 @@ struct top {
 	struct top_options options;
 	struct view view;
 	struct output output;
+	struct findings findings;
 	uint64_t printed; /* intervals */
 	struct top_progress progress;
 };
@@ -38,6 +39,10 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	struct top *top = data;
 
 	top_progress_interval(&top->progress, interval);
+	if (top->view.format && findings_find(&top->findings, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	if (top->view.format)
+		interval->findings = &top->findings;
 	interval_group_blame(interval, top->options.by);
 	interval_group(interval, top->options.by);
 	if (view_interval(&top->view, interval) < 0)
@@ -125,8 +130,7 @@ static int show(struct top *top, struct error *error)
 
 	if (!options->output.given)
 		options->output.screen = !options->watch.command && !options->watch.count &&
-					 !options->watch.duration_ns && !options->watch.blame &&
-					 terminal_usable();
+					 !options->watch.duration_ns && terminal_usable();
 	if (options->output.screen)
 		return options->from ? top_tui_replay(options, error)
 				     : top_tui_live(options, error);

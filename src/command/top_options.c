@@ -26,6 +26,7 @@ static const char doc[] =
 	"Examples:\n"
 	"  dwell top                            the whole machine, every second\n"
 	"  dwell top -p 1234 -i 200ms           a process, five times a second\n"
+	"  dwell top --by process --theme light  for a screen that is light\n"
 	"  dwell top postgres --children        a process and its children\n"
 	"  dwell top --by process --top 10      the ten most active processes\n"
 	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
@@ -37,6 +38,7 @@ static const char doc[] =
 static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to print:", 3},
 	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 3),
+	SCREEN_OPTIONS(3),
 	{"sort", OPTION_SORT, "FIELD", 0,
 	 "largest first; names first to last (active); a heading, or one of the fields:", 3},
 	{"top", OPTION_TOP, "N", 0, "only the first N rows", 3},
@@ -73,6 +75,7 @@ static int parse_by(struct top_options *options, const char *value, struct error
 	for (int by = 0; by < GROUPINGS_COUNT; by++) {
 		if (!strcmp(grouping_keys[by], value)) {
 			options->by = (enum grouping)by;
+			options->by_given = true;
 			return 0;
 		}
 	}
@@ -88,6 +91,7 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	switch (key) {
 	case OPTION_SORT:
 		options->sort = field_find(value);
+		options->sort_given = true;
 		return options->sort ? 0 : parsing_unknown(error, "field", value, field_names());
 	case OPTION_BY:
 		return parse_by(options, value, error);
@@ -133,11 +137,6 @@ static int check_together(struct top_options *options, struct error *error)
 		return error_set(error, EINVAL,
 				 "the command would share the screen: use --format table, or dwell "
 				 "record");
-	if (options->output.screen && options->watch.blame)
-		return error_set(
-			error, EINVAL,
-			"the screen does not show --blame: use --format table, json, jsonl "
-			"or csv");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
 	return result_options_end(&options->output, interval_schema_for(top_options_blame(options)),

@@ -19,6 +19,7 @@ struct top_options {
 	bool force;	    /* an existing recording is replaced */
 	struct result_options output;
 	const struct field *sort;
+	bool sort_given, by_given;
 	enum grouping by;
 	size_t top; /* 0 = all */
 	bool show_idle;

@@ -2,13 +2,15 @@
 #include "command/top_tui.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/duration.h"
-#include "session/replay.h"
+#include "command/settings.h"
 #include "command/tui.h"
+#include "session/replay.h"
 #include "session/watch.h"
 #include "tui/top_screen.h"
 
@@ -20,6 +22,8 @@ struct top_tui {
 	struct interval shown; /* the last: its times only */
 	bool silent;	       /* on the way to somewhere: nothing is drawn */
 	bool ended;	       /* the recording */
+	struct settings settings;
+	struct error complaint; /* of the settings */
 };
 
 static void draw_screen(void *data, struct canvas *canvas)
@@ -63,9 +67,10 @@ static int step(struct top_tui *tui, struct error *error)
 
 		tui->ended = true;
 		top_screen_pause(tui->screen, true);
-		top_screen_message(tui->screen, replay_check(tui->replay, &damage) < 0
-							? damage.text
-							: "end of the recording");
+		if (replay_check(tui->replay, &damage) < 0)
+			top_screen_message(tui->screen, damage.text);
+		else if (!*tui->complaint.text)
+			top_screen_message(tui->screen, "end of the recording");
 	}
 	return result < 0 ? result : draw(tui, error);
 }
@@ -104,6 +109,34 @@ static int seek(struct top_tui *tui, struct error *error)
 	return go_to(tui, target_ns > ahead_ns ? target_ns - ahead_ns : 1, error);
 }
 
+/* What the user has chosen on the screen, beside what the file had. */
+static int save(struct top_tui *tui, struct error *error)
+{
+	struct top_screen_options chosen;
+	struct settings settings = tui->settings;
+	char path[PATH_MAX], text[PATH_MAX + 16];
+	struct error why;
+
+	top_screen_options(tui->screen, &chosen);
+	settings.marks = chosen.glyphs;
+	settings.all_columns = chosen.all_columns;
+	settings.hide_idle = chosen.hide_idle;
+	settings.sort = chosen.sort;
+	settings.by_given = true;
+	settings.by = chosen.by;
+	settings.tree = chosen.tree;
+	settings.interval_ns = chosen.interval_ns;
+	if (settings_save(&settings, &why) < 0) {
+		top_screen_message(tui->screen, why.text);
+	} else {
+		tui->settings = settings;
+		settings_path(path, sizeof(path));
+		snprintf(text, sizeof(text), "kept in %s", path);
+		top_screen_message(tui->screen, text);
+	}
+	return draw(tui, error);
+}
+
 static int obey(struct top_tui *tui, enum screen_request request, struct error *error)
 {
 	switch (request) {
@@ -124,6 +157,8 @@ static int obey(struct top_tui *tui, enum screen_request request, struct error *
 			source_set_interval(tui->watch->source,
 					    top_screen_interval_ns(tui->screen));
 		return draw(tui, error);
+	case SCREEN_SAVE:
+		return save(tui, error);
 	case SCREEN_FORWARD:
 		top_screen_pause(tui->screen, true);
 		return step(tui, error);
@@ -143,6 +178,7 @@ static int on_key(void *data, struct key key, struct error *error)
 {
 	struct top_tui *tui = data;
 
+	*tui->complaint.text = '\0'; /* it was on the screen until now */
 	return obey(tui, top_screen_key(tui->screen, key), error);
 }
 
@@ -159,18 +195,49 @@ static void tell_source(struct top_tui *tui)
 static int open_screen(struct top_tui *tui, const struct top_options *options, uint64_t interval_ns,
 		       struct error *error)
 {
+	const struct terminal_options terminal = {.theme = tui->settings.theme,
+						  .glyphs = tui->settings.marks};
 	struct top_screen_options screen = {
 		.by = options->by,
+		.tree = tui->settings.tree && !options->by_given,
 		.sort = options->sort,
 		.interval_ns = interval_ns,
 		.replay = tui->replay,
+		.hide_idle = tui->settings.hide_idle && !options->show_idle,
+		.all_columns = tui->settings.all_columns,
+		.glyphs = tui->settings.marks,
+		.blame = options->watch.blame_asked,
+		.keymap = &tui->settings.keymap,
 	};
 
 	tui->screen = top_screen_new(&screen);
 	if (!tui->screen)
 		return error_set(error, ENOMEM, "out of memory");
 	tui->tui = (struct tui){.data = tui, .draw = draw_screen, .key = on_key};
-	return tui_open(&tui->tui, error);
+	if (*tui->complaint.text)
+		top_screen_message(tui->screen, tui->complaint.text);
+	return tui_open(&tui->tui, &terminal, error);
+}
+
+/* What the command line does not say, the user's file does. */
+static void take_settings(struct top_tui *tui, struct top_options *options)
+{
+	struct settings *settings = &tui->settings;
+
+	if (settings_load(settings, &tui->complaint) == 0)
+		*tui->complaint.text = '\0';
+	if (options->output.theme_given)
+		settings->theme = options->output.theme;
+	if (!options->by_given && settings->by_given)
+		options->by = settings->by;
+	if (!options->sort_given && settings->sort &&
+	    field_applies(settings->sort, 1U << options->by))
+		options->sort = settings->sort;
+	if (!options->watch.interval_given && settings->interval_ns)
+		options->watch.interval_ns = settings->interval_ns;
+	/* the screen says because of whom: that is what most come for */
+	options->watch.blame_asked = options->watch.blame;
+	options->watch.blame = !options->watch.no_blame;
 }
 
 static void close_screen(struct top_tui *tui)
@@ -186,6 +253,7 @@ int top_tui_live(struct top_options *options, struct error *error)
 	struct recorder *recorder = NULL;
 	int result = 0;
 
+	take_settings(&tui, options);
 	watch.options = &options->watch;
 	watch.audience = (struct audience){.data = &tui, .interval = show_interval};
 	if (options->record)
@@ -259,6 +327,7 @@ int top_tui_replay(struct top_options *options, struct error *error)
 	struct top_tui tui = {.replay = &replay};
 	int result;
 
+	take_settings(&tui, options);
 	replay.audience = (struct audience){.data = &tui, .interval = show_interval};
 	result = replay_open(&replay, options->from, error);
 	if (result >= 0)

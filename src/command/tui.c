@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "tui/terminal.h"
 
-int tui_open(struct tui *tui, struct error *error)
+int tui_open(struct tui *tui, const struct terminal_options *options, struct error *error)
 {
 	(void)tui;
-	return terminal_open(error);
+	return terminal_open(options, error);
 }
 
 int tui_draw(struct tui *tui, struct error *error)

@@ -6,6 +6,7 @@
 #include "base/loop.h"
 #include "tui/canvas.h"
 #include "tui/key.h"
+#include "tui/terminal.h"
 
 struct tui {
 	void *data;
@@ -18,7 +19,8 @@ struct tui {
 };
 
 /* Takes the terminal. */
-int tui_open(struct tui *tui, struct error *error) must_check;
+int tui_open(struct tui *tui, const struct terminal_options *options,
+	     struct error *error) must_check;
 
 /* Hears keys and signals in the loop, and draws. */
 int tui_begin(struct tui *tui, struct loop *loop, struct error *error) must_check;

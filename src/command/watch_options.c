@@ -15,6 +15,7 @@ enum {
 	OPTION_CHILDREN,
 	OPTION_SOURCE,
 	OPTION_BLAME,
+	OPTION_NO_BLAME,
 };
 
 static const struct argp_option watch_argp_options[] = {
@@ -28,6 +29,8 @@ static const struct argp_option watch_argp_options[] = {
 	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
 	{"blame", OPTION_BLAME, "SIDE", OPTION_ARG_OPTIONAL,
 	 "also because of whom threads wait; `caused`: by culprit, whom they make wait", 1},
+	{"no-blame", OPTION_NO_BLAME, 0, 0, "not even on the screen, which measures it by default",
+	 1},
 	{0, 0, 0, 0, "How long:", 2},
 	{"interval", 'i', "TIME", 0, "length of an interval, 1ms at least (1s)", 2},
 	{"count", 'c', "COUNT", 0, "stop after COUNT intervals", 2},
@@ -149,9 +152,13 @@ static int parse_option(struct watch_options *options, int key, const char *valu
 		return 0;
 	case OPTION_BLAME:
 		return parse_blame(options, value, error);
+	case OPTION_NO_BLAME:
+		options->no_blame = true;
+		return 0;
 	case OPTION_SOURCE:
 		return parse_source(options, value, error);
 	case 'i':
+		options->interval_given = true;
 		return parse_interval(value, &options->interval_ns, error);
 	case 'd':
 		return duration_parse(value, &options->duration_ns, error);
@@ -165,6 +172,8 @@ static int check_together(const struct watch_options *options, struct error *err
 {
 	if (options->command && !targets_everything(&options->targets))
 		return error_set(error, EINVAL, "give a target or a command to run, not both");
+	if (options->blame && options->no_blame)
+		return error_set(error, EINVAL, "--blame and --no-blame do not go together");
 	if (options->targets.children && !options->targets.count && !options->command)
 		return error_set(error, EINVAL, "--children needs -p or -n");
 	return 0;

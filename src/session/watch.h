@@ -15,10 +15,13 @@ struct watch_options {
 	struct targets targets;
 	char **command; /* NULL = none */
 	uint64_t interval_ns;
+	bool interval_given;
 	uint64_t duration_ns; /* 0 = no end */
 	uint64_t count;	      /* 0 = no end */
 	enum source_choice source;
 	bool blame;	   /* also because of whom threads waited */
+	bool blame_asked;  /* by the user, who wants to see it first */
+	bool no_blame;	   /* not even where it is measured without being asked for */
 	bool blame_caused; /* and it is asked for by culprit */
 };
 

@@ -88,8 +88,7 @@ static void draw_bar(struct page *page, int row, int column, int width, double s
 		     enum state state)
 {
 	for (int i = 0; i < (int)(share * width + 0.5); i++)
-		canvas_put(page->canvas, row, column + i, (enum role)(ROLE_STATE + (int)state),
-			   state_sign(state, false), (char)state_sign(state, true));
+		canvas_state(page->canvas, row, column + i, state);
 }
 
 /* Lengths from the first bucket that has some to the last. */

@@ -35,6 +35,10 @@ static enum screen_request move(struct blocked_screen *screen, int by)
 	size_t at = screen->focus == FOCUS_HOTSPOTS ? screen->hotspot : screen->worker;
 	int last = screen->detail_lines - screen->detail_room;
 
+	if (screen->help) {
+		screen->help_offset += by;
+		return SCREEN_REDRAW;
+	}
 	if (screen->detail) {
 		int offset = (int)screen->detail_offset + by;
 
@@ -234,7 +238,7 @@ static const struct binding items[] = {
 	 KEY_KIND_CHARACTER, "y", yank, false},
 	{"Space", "freeze", "freeze the screen, or go on", KEY_KIND_CHARACTER, " ", freeze, false},
 	{"? h", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, false},
-	{"q", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
+	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
 };
 
 static const struct bindings bindings = {items, ARRAY_SIZE(items)};
@@ -287,14 +291,15 @@ enum screen_request blocked_screen_key(struct blocked_screen *screen, struct key
 	case KEY_KIND_WHEEL_DOWN:
 		return move(screen, 3);
 	default:
-		return bindings_act(&bindings, screen, key, screen->options.replay);
+		return bindings_act(&bindings, screen, key, screen->options.replay,
+				    screen->options.keymap);
 	}
 }
 
 void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canvas, int row)
 {
 	char chosen[96];
-	int at;
+	int width;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
@@ -306,21 +311,19 @@ void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canv
 		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, screen->message);
 		return;
 	}
-	at = bindings_draw_hints(&bindings, canvas, row, screen->options.replay);
-	if (!*screen->filter)
-		return;
-	snprintf(chosen, sizeof(chosen), "  search: %s", screen->filter);
-	if (at > canvas->columns - (int)strlen(chosen))
-		at = canvas->columns - (int)strlen(chosen);
-	canvas_text(canvas, row, at > 0 ? at : 0, canvas->columns, ROLE_WARNING, chosen);
+	*chosen = '\0';
+	if (*screen->filter)
+		snprintf(chosen, sizeof(chosen), "  search: %s", screen->filter);
+	width = (int)strlen(chosen);
+	if (width > canvas->columns / 2)
+		width = canvas->columns / 2;
+	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width,
+			    screen->options.replay);
+	canvas_text(canvas, row, canvas->columns - width, width, ROLE_WARNING, chosen);
 }
 
-void blocked_draw_help(const struct blocked_screen *screen, struct canvas *canvas)
+void blocked_draw_help(struct blocked_screen *screen, struct canvas *canvas)
 {
-	int row = bindings_draw_help(&bindings, canvas, 0, screen->options.replay);
-
-	if (canvas->columns >= 150)
-		states_draw_help(canvas, 0, 84);
-	else
-		states_draw_help(canvas, row + 1, 0);
+	screen->help_offset =
+		help_draw(&bindings, canvas, screen->options.replay, screen->help_offset);
 }

@@ -172,9 +172,8 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 				    : 0;
 
 		for (int i = 0; i < cells && i < layout->bar; i++)
-			canvas_put(canvas, row, at + 1 + i, role,
-				   state_sign(stall_cause_info[hotspot->cause].state, false),
-				   (char)state_sign(stall_cause_info[hotspot->cause].state, true));
+			canvas_state(canvas, row, at + 1 + i,
+				     stall_cause_info[hotspot->cause].state);
 		at += layout->bar + 1;
 	}
 	if (layout->who > 8)
@@ -281,8 +280,7 @@ static void put_cell(struct canvas *canvas, int row, int column, const struct ti
 	case TIMELINE_UNKNOWN:
 		return;
 	case TIMELINE_IDLE:
-		canvas_put(canvas, row, column, ROLE_STATE + STATE_IDLE,
-			   state_sign(STATE_IDLE, false), '.');
+		canvas_state(canvas, row, column, STATE_IDLE);
 		return;
 	case TIMELINE_RUNNING:
 		level = (int)(cell->on_cpu * 4);
@@ -290,8 +288,7 @@ static void put_cell(struct canvas *canvas, int row, int column, const struct ti
 		return;
 	case TIMELINE_STALLED:
 		state = stall_cause_info[cell->cause].state;
-		canvas_put(canvas, row, column, (enum role)(ROLE_STATE + (int)state),
-			   state_sign(state, false), (char)state_sign(state, true));
+		canvas_state(canvas, row, column, state);
 		return;
 	}
 }

@@ -364,6 +364,8 @@ void blocked_screen_draw(struct blocked_screen *screen, struct canvas *canvas)
 	int first;
 
 	screen->hotspot_lines = screen->worker_lines = 0;
+	if (screen->options.glyphs)
+		memset(canvas->solid, 0, sizeof(canvas->solid));
 	if (screen->help) {
 		blocked_draw_help(screen, canvas);
 	} else if (!screen->runtime.pid || !screen->session) {

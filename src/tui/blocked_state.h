@@ -41,9 +41,10 @@ struct blocked_screen {
 	uint64_t span_ns; /* of the timeline */
 	uint64_t back_ns; /* from now to its right end */
 	bool frozen, help, detail, typing;
+	int help_offset;
 	char filter[TYPED_BYTES];
 	char typed[TYPED_BYTES];
-	char message[128];
+	char message[256];
 	/* as last drawn, for the mouse and pages */
 	int hotspot_line, hotspot_lines, worker_line, worker_lines;
 	int detail_lines, detail_room;
@@ -78,7 +79,7 @@ void blocked_draw_detail(struct blocked_screen *screen, struct canvas *canvas, i
 			 int count);
 
 /* blocked_keys.c */
-void blocked_draw_help(const struct blocked_screen *screen, struct canvas *canvas);
+void blocked_draw_help(struct blocked_screen *screen, struct canvas *canvas);
 void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canvas, int row);
 
 #endif

@@ -44,7 +44,7 @@ static void set(struct canvas *canvas, int row, int column, enum role role, uint
 	struct cell *cell = cell_at(canvas, row, column);
 
 	if (cell)
-		*cell = (struct cell){character, (uint8_t)role, cell->selected};
+		*cell = (struct cell){character, (uint8_t)role, false, cell->selected};
 }
 
 void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint32_t character,
@@ -53,19 +53,12 @@ void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint
 	set(canvas, row, column, role, canvas->ascii ? (unsigned char)ascii : character);
 }
 
-int canvas_text(struct canvas *canvas, int row, int column, int width, enum role role,
-		const char *text)
+/* Text that can be printed, and fits. */
+static int put_text(struct canvas *canvas, int row, int column, enum role role, const char *shown)
 {
-	char shown[1024];
-	size_t length, at = 0;
+	size_t length = strlen(shown), at = 0;
 	int used = 0;
 
-	if (width > canvas->columns - column)
-		width = canvas->columns - column;
-	if (width <= 0)
-		return 0;
-	text_printable(shown, sizeof(shown), text, (size_t)width);
-	length = strlen(shown);
 	while (at < length) {
 		uint32_t character;
 		size_t bytes = text_decode(shown + at, length - at, &character);
@@ -81,6 +74,61 @@ int canvas_text(struct canvas *canvas, int row, int column, int width, enum role
 		at += bytes;
 	}
 	return used;
+}
+
+static int fitting(const struct canvas *canvas, int column, int width)
+{
+	return width > canvas->columns - column ? canvas->columns - column : width;
+}
+
+static void put_ellipsis(struct canvas *canvas, int row, int column, enum role role)
+{
+	canvas_put(canvas, row, column, role, 0x2026, '~');
+}
+
+int canvas_text(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text)
+{
+	char shown[1024];
+	size_t whole;
+	int used;
+
+	width = fitting(canvas, column, width);
+	if (width <= 0)
+		return 0;
+	whole = text_printable(shown, sizeof(shown), text, (size_t)width + 1);
+	if (whole <= (size_t)width)
+		return put_text(canvas, row, column, role, shown);
+	/* one column too many is enough to know */
+	text_printable(shown, sizeof(shown), text, (size_t)width - 1);
+	used = put_text(canvas, row, column, role, shown);
+	put_ellipsis(canvas, row, column + used, role);
+	return used + 1;
+}
+
+int canvas_path(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text)
+{
+	char shown[1024], part[1024];
+	const char *end = shown;
+	size_t whole;
+	int head, used;
+
+	width = fitting(canvas, column, width);
+	whole = text_printable(shown, sizeof(shown), text, sizeof(shown));
+	if (width < 8 || whole <= (size_t)width)
+		return canvas_text(canvas, row, column, width, role, text);
+	/* a third of it from the beginning, the rest from the end */
+	head = width / 3;
+	text_printable(part, sizeof(part), shown, (size_t)head);
+	used = put_text(canvas, row, column, role, part);
+	put_ellipsis(canvas, row, column + used++, role);
+	while (text_printable(part, sizeof(part), end, sizeof(part)) > (size_t)(width - used)) {
+		uint32_t character;
+
+		end += text_decode(end, strlen(end), &character);
+	}
+	return used + put_text(canvas, row, column + used, role, part);
 }
 
 int canvas_format(struct canvas *canvas, int row, int column, int width, enum role role,
@@ -105,7 +153,7 @@ void canvas_select(struct canvas *canvas, int row)
 	}
 }
 
-uint32_t state_sign(enum state state, bool ascii)
+static uint32_t state_sign(enum state state, bool ascii)
 {
 	static const struct {
 		uint32_t sign;
@@ -117,6 +165,20 @@ uint32_t state_sign(enum state state, bool ascii)
 	};
 
 	return ascii ? (unsigned char)signs[state].ascii : signs[state].sign;
+}
+
+/* Seven eighths high: rows of bars stay apart. */
+#define BLOCK 0x2587
+
+void canvas_state(struct canvas *canvas, int row, int column, enum state state)
+{
+	bool solid = canvas->solid[state] && !canvas->ascii;
+	struct cell *cell = cell_at(canvas, row, column);
+
+	set(canvas, row, column, (enum role)(ROLE_STATE + (int)state),
+	    solid ? BLOCK : state_sign(state, canvas->ascii));
+	if (cell)
+		cell->bar = true;
 }
 
 void canvas_bar(struct canvas *canvas, int row, int column, int width, const uint64_t parts[STATES],
@@ -136,8 +198,7 @@ void canvas_bar(struct canvas *canvas, int row, int column, int width, const uin
 		if (end > width)
 			end = width;
 		for (; used < (int)end; used++)
-			set(canvas, row, column + used, (enum role)(ROLE_STATE + i),
-			    state_sign((enum state)i, canvas->ascii));
+			canvas_state(canvas, row, column + used, (enum state)i);
 	}
 }
 

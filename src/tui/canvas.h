@@ -20,20 +20,23 @@ enum role {
 	ROLE_SORTED, /* the heading of the column that rows are sorted by */
 	ROLE_DIM,
 	ROLE_WARNING,
-	ROLE_KEY,   /* a key in help texts */
-	ROLE_STATE, /* + enum state */
+	ROLE_KEY,     /* a key in help texts */
+	ROLE_FINDING, /* a sentence that says what is wrong */
+	ROLE_STATE,   /* + enum state */
 	ROLE_COUNT = ROLE_STATE + STATES,
 };
 
 struct cell {
 	uint32_t character; /* Unicode; 0 = the right half of a wide one */
 	uint8_t role;	    /* enum role */
-	bool selected;	    /* drawn in reverse, in any role */
+	bool bar;	    /* a state's part of a bar, in the colour of bars */
+	bool selected;	    /* set off from other rows, in any role */
 };
 
 struct canvas {
 	int rows, columns;
-	bool ascii; /* the terminal shows no other characters */
+	bool ascii;	    /* the terminal shows no other characters */
+	bool solid[STATES]; /* in bars a block, by its colour; else its sign */
 	struct cell *cells;
 };
 
@@ -42,7 +45,7 @@ int canvas_reset(struct canvas *canvas, int rows, int columns) must_check;
 void canvas_release(struct canvas *canvas);
 
 /*
- * UTF-8 from anywhere, made printable, in at most `width` columns; what lies outside is cut off.
+ * UTF-8 from anywhere, made printable, in at most `width` columns: what is longer ends in `…`.
  * Returns how many columns were used.
  */
 int canvas_text(struct canvas *canvas, int row, int column, int width, enum role role,
@@ -55,11 +58,16 @@ __attribute__((format(printf, 6, 7))) int canvas_format(struct canvas *canvas, i
 void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint32_t character,
 		char ascii);
 
-/* The row in reverse, to its end. */
-void canvas_select(struct canvas *canvas, int row);
+/* As canvas_text(), but what is cut out of a longer one is its middle: of paths the end says more.
+ */
+int canvas_path(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text);
 
-/* The sign a state has in bars, so that they can be read without colours. */
-uint32_t state_sign(enum state state, bool ascii);
+/* A state in a bar or beside its name: a block where its colour says which, else its sign. */
+void canvas_state(struct canvas *canvas, int row, int column, enum state state);
+
+/* The row, to its end. */
+void canvas_select(struct canvas *canvas, int row);
 
 /*
  * A bar of `width` columns: the shares of the states in `parts`, one after the other. Each part

@@ -5,9 +5,13 @@
 
 #include "base/duration.h"
 #include "base/histogram.h"
+#include "base/size.h"
 #include "tui/top_state.h"
 
 #define LEFT_WIDTH(canvas) ((canvas)->columns / 2)
+/* With so many lines to spare, all there is to know. */
+#define FULL_FROM  28
+#define PAST_LINES 8
 
 /* Eighths of a block, for histograms. */
 static void draw_column_chart(struct canvas *canvas, int row, int column, enum role role,
@@ -61,8 +65,11 @@ static void draw_who(const struct top_screen *screen, struct canvas *canvas, int
 					" %s of process %u, %s nice %d, CPU %u ",
 					what->tid == what->pid ? "first" : "thread", what->pid,
 					policy_name(what->policy), what->nice, what->cpu);
-	if (path)
-		canvas_format(canvas, row, at, canvas->columns, ROLE_DIM, " %s ", path);
+	if (!path)
+		return;
+	canvas_put(canvas, row, at, ROLE_NORMAL, ' ', ' ');
+	at += 1 + canvas_path(canvas, row, at + 1, canvas->columns - at - 3, ROLE_DIM, path);
+	canvas_put(canvas, row, at, ROLE_NORMAL, ' ', ' ');
 }
 
 /* A row of columns per log2 bucket, cut to those in use; and the percentiles. */
@@ -205,9 +212,7 @@ static void draw_top_states(const struct top_screen *screen, struct canvas *canv
 			return;
 		listed[largest] = true;
 		duration_format(length, sizeof(length), sum->states_ns[largest]);
-		canvas_put(canvas, row + line, 2, (enum role)(ROLE_STATE + largest),
-			   state_sign((enum state)largest, false),
-			   (char)state_sign((enum state)largest, true));
+		canvas_state(canvas, row + line, 2, (enum state)largest);
 		at = 4 + canvas_format(canvas, row + line, 4, 22, (enum role)(ROLE_STATE + largest),
 				       "%-8s %7s", state_info[largest].key, length);
 		draw_reasons(screen, canvas, row + line, at + 2, LEFT_WIDTH(canvas) - at - 3, what,
@@ -236,10 +241,8 @@ static void draw_past(struct canvas *canvas, int row, int column, int height, in
 			int end = (int)((double)sum / whole * height + 0.5);
 
 			for (; used < end && used < height; used++)
-				canvas_put(canvas, row + height - 1 - used, column + (int)i,
-					   (enum role)(ROLE_STATE + j),
-					   state_sign((enum state)j, false),
-					   (char)state_sign((enum state)j, true));
+				canvas_state(canvas, row + height - 1 - used, column + (int)i,
+					     (enum state)j);
 		}
 	}
 }
@@ -294,29 +297,35 @@ static void draw_small(const struct top_screen *screen, struct canvas *canvas, i
 	draw_switches(canvas, first + 2, right, &item->sum, screen->interval.session);
 	draw_delays_line(screen, canvas, first + 3, right, what);
 	at = right + canvas_text(canvas, first + 4, right, canvas->columns, ROLE_DIM, "past") + 6;
-	draw_past(canvas, first + 4, at, count - 4, canvas->columns - at, item);
+	draw_past(canvas, first + 4, at, count < PAST_LINES + 4 ? count - 4 : PAST_LINES,
+		  canvas->columns - at, item);
+}
+
+static const char *time_text(char into[16], uint64_t ns)
+{
+	duration_format(into, 16, ns);
+	return into;
 }
 
 static int draw_states(struct canvas *canvas, int row, const struct row *what,
 		       const struct row *sum, const struct session_info *session)
 {
 	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
-		    "state        in all intervals seen      share  this interval ns");
+		    "state        in all intervals   share  this interval");
 	for (int i = 0; i < STATES; i++, row++) {
 		double share = sum->observed_ns ? 100.0 * (double)sum->states_ns[i] /
 							  (double)sum->observed_ns
 						: 0;
+		char all[16], now[16];
 
-		canvas_put(canvas, row, 2, (enum role)(ROLE_STATE + i),
-			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
+		canvas_state(canvas, row, 2, (enum state)i);
 		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);
 		if (!row_measures(sum, session, (enum state)i))
-			canvas_text(canvas, row, 33, 20, ROLE_DIM, "- not measured");
+			canvas_text(canvas, row, 31, 20, ROLE_DIM, "- not measured");
 		else
-			canvas_format(canvas, row, 13, 60, ROLE_NORMAL,
-				      "%21llu ns  %5.1f %%  %16llu",
-				      (unsigned long long)sum->states_ns[i], share,
-				      (unsigned long long)what->states_ns[i]);
+			canvas_format(canvas, row, 13, 60, ROLE_NORMAL, "%18s %5.1f %% %14s",
+				      time_text(all, sum->states_ns[i]), share,
+				      time_text(now, what->states_ns[i]));
 	}
 	return row + 1;
 }
@@ -339,44 +348,49 @@ static int draw_histogram(struct canvas *canvas, int row, int column, const stru
 		canvas_format(canvas, row, column, 22, ROLE_NORMAL, "from %7s %9u", from,
 			      sum->latency[i]);
 		for (int j = 0; j < (int)((double)sum->latency[i] / most * width + 0.5); j++)
-			canvas_put(canvas, row, column + 24 + j, ROLE_STATE + STATE_RUNNABLE,
-				   state_sign(STATE_RUNNABLE, false), 'R');
+			canvas_state(canvas, row, column + 24 + j, STATE_RUNNABLE);
 		row++;
 	}
 	return row + 1;
+}
+
+static const char *size_text(char into[16], uint64_t bytes)
+{
+	size_format(into, 16, bytes);
+	return into;
 }
 
 static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas, int row,
 			  int column, const struct row *what)
 {
 	const struct wire_delays *delays = delays_of(screen, what);
+	char first[16], second[16];
 
 	if (!delays)
 		return row;
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_HEADER,
-		      "taskstats, version %u        count           total ns", delays->version);
+		      "taskstats, version %u        count       total", delays->version);
 	for (int i = 0; i < WIRE_DELAYS_COUNT; i++, row++) {
 		canvas_text(canvas, row, column, 20, ROLE_NORMAL, delay_info[i].key);
 		if (delays->measured & 1U << i)
-			canvas_format(canvas, row, column + 20, 40, ROLE_NORMAL, "%12llu %18llu",
+			canvas_format(canvas, row, column + 20, 40, ROLE_NORMAL, "%13llu %11s",
 				      (unsigned long long)delays->delays[i].count,
-				      (unsigned long long)delays->delays[i].total_ns);
+				      time_text(first, delays->delays[i].total_ns));
 		else
-			canvas_text(canvas, row, column + 31, 20, ROLE_DIM, "-");
+			canvas_text(canvas, row, column + 32, 20, ROLE_DIM, "-");
 	}
 	if (session_misses(screen->interval.session, "delayacct"))
 		canvas_text(canvas, row++, column, canvas->columns, ROLE_WARNING,
 			    "delays off: sysctl kernel.task_delayacct=1");
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
-		      "run real %llu ns, virtual %llu ns", (unsigned long long)delays->run_real_ns,
-		      (unsigned long long)delays->run_virtual_ns);
+		      "run real %s, virtual %s", time_text(first, delays->run_real_ns),
+		      time_text(second, delays->run_virtual_ns));
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
 		      "faults minor %llu, major %llu", (unsigned long long)delays->minor_faults,
 		      (unsigned long long)delays->major_faults);
 	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
-		      "storage bytes read %llu, written %llu",
-		      (unsigned long long)delays->read_bytes,
-		      (unsigned long long)delays->write_bytes);
+		      "storage read %s, written %s", size_text(first, delays->read_bytes),
+		      size_text(second, delays->write_bytes));
 	return row + 1;
 }
 
@@ -424,11 +438,12 @@ static void draw_full(const struct top_screen *screen, struct canvas *canvas, in
 			      (unsigned long long)(item->intervals < HISTORY_INTERVALS
 							   ? item->intervals
 							   : HISTORY_INTERVALS));
-		draw_past(canvas, left, 2, last - left < 8 ? last - left : 8, HISTORY_INTERVALS,
-			  item);
+		draw_past(canvas, left, 2, last - left < PAST_LINES ? last - left : PAST_LINES,
+			  HISTORY_INTERVALS, item);
 		left += 9;
 	}
 	row = wide ? first + 2 : left;
+	row = top_draw_blames(screen, canvas, row, right, row + (last - row) / 3, what);
 	row = draw_all_reasons(screen, canvas, row, right, last, what);
 	if (row < last && session_has(session, WIRE_METRIC_LATENCY))
 		row = draw_histogram(canvas, row, right, &item->sum);
@@ -450,7 +465,7 @@ void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, 
 		history_begin(&alone, what);
 		item = &alone;
 	}
-	if (screen->full)
+	if (screen->full || count >= FULL_FROM)
 		draw_full(screen, canvas, first, count, what, item);
 	else
 		draw_small(screen, canvas, first, count, what, item);

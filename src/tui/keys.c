@@ -16,15 +16,18 @@ static bool matches(const struct binding *binding, struct key key)
 }
 
 enum screen_request bindings_act(const struct bindings *bindings, void *screen, struct key key,
-				 bool replay)
+				 bool replay, const struct keymap *keymap)
 {
+	if (keymap && key.kind == KEY_KIND_CHARACTER && key.character < KEYMAP_SIZE &&
+	    keymap->instead[key.character])
+		key.character = (unsigned char)keymap->instead[key.character];
 	for (size_t i = 0; i < bindings->count; i++)
 		if (matches(&bindings->items[i], key) && (!bindings->items[i].replay || replay))
 			return bindings->items[i].act(screen, key.character);
 	return SCREEN_NOTHING;
 }
 
-int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row,
+int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
 			bool replay)
 {
 	int at = 0;
@@ -34,6 +37,9 @@ int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, 
 
 		if (!binding->hint || (binding->replay && !replay))
 			continue;
+		/* a whole one, or none: of the rest the help speaks */
+		if (at + (int)(strlen(binding->keys) + strlen(binding->hint)) + 1 > width)
+			continue;
 		at += canvas_text(canvas, row, at, canvas->columns, ROLE_KEY, binding->keys);
 		at += 1 +
 		      canvas_text(canvas, row, at + 1, canvas->columns, ROLE_DIM, binding->hint);
@@ -42,7 +48,8 @@ int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, 
 	return at;
 }
 
-int bindings_draw_help(const struct bindings *bindings, struct canvas *canvas, int row, bool replay)
+static int draw_bindings(const struct bindings *bindings, struct canvas *canvas, int row,
+			 bool replay)
 {
 	canvas_text(canvas, row++, 0, canvas->columns, ROLE_TITLE, "Keys");
 	for (size_t i = 0; i < bindings->count; i++) {
@@ -56,17 +63,49 @@ int bindings_draw_help(const struct bindings *bindings, struct canvas *canvas, i
 	return row;
 }
 
-void states_draw_help(struct canvas *canvas, int row, int column)
+static int draw_states(struct canvas *canvas, int row, int column)
 {
 	canvas_text(canvas, row++, column, canvas->columns, ROLE_TITLE, "States");
-	for (int i = 0; i < STATES && row < canvas->rows - 1; i++, row++) {
-		canvas_put(canvas, row, column + 2, (enum role)(ROLE_STATE + i),
-			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
+	for (int i = 0; i < STATES; i++, row++) {
+		canvas_state(canvas, row, column + 2, (enum state)i);
 		canvas_text(canvas, row, column + 4, 10, (enum role)(ROLE_STATE + i),
 			    state_info[i].key);
 		canvas_text(canvas, row, column + 13, canvas->columns, ROLE_NORMAL,
 			    state_info[i].help);
 	}
+	return row;
+}
+
+#define HELP_STATES_COLUMN 84
+/* With so many columns the states are beside the keys. */
+#define HELP_WIDE  150
+#define HELP_LINES 80
+
+int help_draw(const struct bindings *bindings, struct canvas *canvas, bool replay, int offset)
+{
+	struct canvas all = {.ascii = canvas->ascii};
+	int room = canvas->rows - 1, keys, states, lines;
+
+	memcpy(all.solid, canvas->solid, sizeof(all.solid));
+	if (room < 1 || canvas_reset(&all, HELP_LINES, canvas->columns) < 0)
+		return 0;
+	keys = draw_bindings(bindings, &all, 0, replay);
+	states = canvas->columns >= HELP_WIDE ? draw_states(&all, 0, HELP_STATES_COLUMN)
+					      : draw_states(&all, keys + 1, 0);
+	lines = states > keys ? states : keys;
+	if (offset > lines - room)
+		offset = lines - room;
+	if (offset < 0)
+		offset = 0;
+	for (int row = 0; row < room && offset + row < lines; row++)
+		memcpy(&canvas->cells[row * canvas->columns],
+		       &all.cells[(offset + row) * canvas->columns],
+		       (size_t)canvas->columns * sizeof(*all.cells));
+	canvas_release(&all);
+	if (offset + room < lines)
+		canvas_format(canvas, room - 1, canvas->columns - 16, 16, ROLE_WARNING,
+			      "%5d more lines", lines - offset - room);
+	return offset;
 }
 
 enum typing typing_key(char typed[TYPED_BYTES], struct key key)

@@ -18,6 +18,7 @@ enum screen_request {
 	SCREEN_SELECTED, /* another row */
 	SCREEN_INTERVAL, /* another interval */
 	SCREEN_YANK,	 /* text to the clipboard */
+	SCREEN_SAVE,	 /* what the user has chosen, to the file of settings */
 	/* of a recording */
 	SCREEN_PAUSE, /* or go on */
 	SCREEN_FORWARD,
@@ -51,20 +52,25 @@ struct bindings {
 	static enum screen_request do_##name(__attribute__((unused)) type *screen,                 \
 					     __attribute__((unused)) uint32_t character)
 
-/* Does what is bound to the key, if anything is. */
-enum screen_request bindings_act(const struct bindings *bindings, void *screen, struct key key,
-				 bool replay);
+/* Keys of the user's own: the character typed to the one it stands for; 0: itself. */
+#define KEYMAP_SIZE 128
+struct keymap {
+	char instead[KEYMAP_SIZE];
+};
 
-/* Hints from the left of the row on; returns the column behind them. */
-int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row,
+/* Does what is bound to the key, if anything is. `keymap` may be NULL. */
+enum screen_request bindings_act(const struct bindings *bindings, void *screen, struct key key,
+				 bool replay, const struct keymap *keymap);
+
+/* Hints from the left of the row on, as many as fit; returns the column behind them. */
+int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
 			bool replay);
 
-/* One line each from `row` on; returns the row behind them. */
-int bindings_draw_help(const struct bindings *bindings, struct canvas *canvas, int row,
-		       bool replay);
-
-/* The signs of the states, and what they mean. */
-void states_draw_help(struct canvas *canvas, int row, int column);
+/*
+ * The keys, and the states with their signs, on all but the last row, from line `offset` on; beside
+ * each other where there is room. Returns the offset, which is corrected where it is too large.
+ */
+int help_draw(const struct bindings *bindings, struct canvas *canvas, bool replay, int offset);
 
 #define TYPED_BYTES 64
 

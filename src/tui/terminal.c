@@ -14,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "tui/state_looks.h"
+#include "tui/background.h"
 
 /* curses defines macros of these names */
 #undef columns
@@ -27,24 +27,30 @@ static struct {
 	SCREEN *screen;
 	struct termios before;
 	char restore[256]; /* leaves the other screen, shows the cursor, ends colours and mouse */
+	struct palette palette;
+	bool colours; /* there are any, and they are wanted */
+	bool glyphs;  /* bars of signs, though there are colours */
 } terminal;
 
-/* Colours by role: a 256-colour index, one of the first 8, and an attribute that helps without. */
+/* Attributes by role: always, and where there are no colours. */
 static const struct look {
-	short many, few;
-	attr_t attribute; /* always */
-	attr_t mono;	  /* also, where there are no colours */
+	attr_t attribute, mono;
 } looks[ROLE_COUNT] = {
-#define X(state, sign, ascii, ...) [ROLE_STATE + STATE_##state] = {__VA_ARGS__},
-	STATE_LOOKS(X)
-#undef X
-		[ROLE_NORMAL] = {-1, -1, A_NORMAL, A_NORMAL},
-	[ROLE_TITLE] = {-1, -1, A_BOLD, A_NORMAL},
-	[ROLE_HEADER] = {250, -1, A_UNDERLINE, A_NORMAL},
-	[ROLE_SORTED] = {255, -1, A_UNDERLINE | A_BOLD, A_NORMAL},
-	[ROLE_DIM] = {244, -1, A_NORMAL, A_DIM},
-	[ROLE_WARNING] = {208, COLOR_YELLOW, A_BOLD, A_NORMAL},
-	[ROLE_KEY] = {117, COLOR_CYAN, A_NORMAL, A_BOLD},
+	[ROLE_TITLE] = {A_BOLD, A_NORMAL},
+	[ROLE_HEADER] = {A_UNDERLINE, A_NORMAL},
+	[ROLE_SORTED] = {A_UNDERLINE | A_BOLD, A_NORMAL},
+	[ROLE_DIM] = {A_NORMAL, A_DIM},
+	[ROLE_WARNING] = {A_BOLD, A_NORMAL},
+	[ROLE_KEY] = {A_NORMAL, A_BOLD},
+	[ROLE_FINDING] = {A_BOLD, A_NORMAL},
+};
+
+/* Pairs of curses: of text by role, of bars by state, and each with the selected row's background.
+ */
+enum {
+	PAIR_TEXT = 1,
+	PAIR_BAR = PAIR_TEXT + ROLE_COUNT,
+	PAIRS = PAIR_BAR + STATES - PAIR_TEXT,
 };
 
 static void restore_raw(void)
@@ -85,11 +91,11 @@ static void remember(const char *name)
 		snprintf(terminal.restore + used, sizeof(terminal.restore) - used, "%s", text);
 }
 
-static bool wants_colours(void)
+static bool wants_colours(enum theme theme)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return !(no && *no) && has_colors();
+	return theme != THEME_MONO && !(no && *no) && has_colors();
 }
 
 /* What a number of the 256-colour palette looks like: 0xRRGGBB. */
@@ -98,30 +104,40 @@ static int true_colour(int number)
 	static const int levels[] = {0, 95, 135, 175, 215, 255};
 	int grey = 8 + 10 * (number - 232);
 
-	if (number < 16)
-		return number; /* the first eight keep their numbers in terminals with true colour
-				*/
+	if (number < 16) /* not of the palettes of 256, but for black */
+		return number < 8 ? number : 0;
 	if (number >= 232)
 		return grey << 16 | grey << 8 | grey;
 	number -= 16;
 	return levels[number / 36] << 16 | levels[number / 6 % 6] << 8 | levels[number % 6];
 }
 
-static void init_colours(void)
+/* As this terminal numbers it. */
+static int own_colour(short colour)
 {
-	if (!wants_colours())
-		return;
-	start_color();
-	use_default_colors();
-	for (int role = 0; role < ROLE_COUNT; role++) {
-		int colour = looks[role].few;
+	return colour >= 0 && COLORS > 256 ? true_colour(colour) : colour;
+}
 
-		if (COLORS >= 256)
-			colour = looks[role].many;
-		if (COLORS > 256)
-			colour = true_colour(colour);
-		init_extended_pair(role + 1, colour, -1);
+static void init_pair_of(int pair, short colour)
+{
+	init_extended_pair(pair, own_colour(colour), -1);
+	init_extended_pair(PAIRS + pair, own_colour(colour), own_colour(terminal.palette.selected));
+}
+
+static void init_colours(enum theme theme)
+{
+	terminal.colours = wants_colours(theme);
+	if (terminal.colours) {
+		start_color();
+		use_default_colors();
 	}
+	palette_init(&terminal.palette, terminal.colours ? COLORS : 0, theme);
+	if (!terminal.colours)
+		return;
+	for (int role = 0; role < ROLE_COUNT; role++)
+		init_pair_of(PAIR_TEXT + role, terminal.palette.text[role]);
+	for (int state = 0; state < STATES; state++)
+		init_pair_of(PAIR_BAR + state, terminal.palette.bar[state]);
 }
 
 bool terminal_usable(void)
@@ -133,9 +149,10 @@ bool terminal_usable(void)
 	       tigetstr("cup") != (char *)-1;
 }
 
-int terminal_open(struct error *error)
+int terminal_open(const struct terminal_options *options, struct error *error)
 {
 	const char *name = getenv("TERM");
+	enum theme theme = options->theme;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return error_set(error, ENOTTY,
@@ -147,6 +164,8 @@ int terminal_open(struct error *error)
 				 "move its cursor: use --format table, json or csv",
 				 name ? name : "");
 	tcgetattr(STDOUT_FILENO, &terminal.before);
+	if (theme == THEME_AUTO)
+		theme = background_is_light() ? THEME_LIGHT : THEME_DARK;
 	terminal.screen = newterm(NULL, stdout, stdin);
 	if (!terminal.screen)
 		return error_set(error, ENOTTY, "cannot use the terminal '%s': use --format table",
@@ -157,7 +176,8 @@ int terminal_open(struct error *error)
 	remember("cnorm");
 	remember("rmkx");
 	remember("rmcup");
-	init_colours();
+	init_colours(theme);
+	terminal.glyphs = options->glyphs;
 	cbreak();
 	noecho();
 	nonl();
@@ -197,6 +217,9 @@ int terminal_prepare(struct canvas *canvas)
 
 	getmaxyx(stdscr, rows, columns);
 	canvas->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	memcpy(canvas->solid, terminal.palette.solid, sizeof(canvas->solid));
+	if (terminal.glyphs)
+		memset(canvas->solid, 0, sizeof(canvas->solid));
 	return canvas_reset(canvas, rows, columns);
 }
 
@@ -204,17 +227,28 @@ static attr_t attributes(const struct cell *cell)
 {
 	attr_t result = looks[cell->role].attribute;
 
-	if (!wants_colours())
+	if (!terminal.colours)
 		result |= looks[cell->role].mono;
-	if (cell->selected)
+	/* a solid bar in reverse would be a gap */
+	if (cell->selected && terminal.palette.selected < 0 &&
+	    !(cell->bar && terminal.palette.solid[cell->role - ROLE_STATE] && !terminal.glyphs))
 		result |= A_REVERSE;
+	else if (cell->selected)
+		result |= A_BOLD;
 	return result;
+}
+
+static short pair_of(const struct cell *cell)
+{
+	int pair = cell->bar ? PAIR_BAR + cell->role - ROLE_STATE : PAIR_TEXT + cell->role;
+
+	if (!terminal.colours)
+		return 0;
+	return (short)(cell->selected && terminal.palette.selected >= 0 ? PAIRS + pair : pair);
 }
 
 void terminal_show(const struct canvas *canvas)
 {
-	bool colours = wants_colours();
-
 	for (int row = 0; row < canvas->rows; row++) {
 		for (int column = 0; column < canvas->columns; column++) {
 			const struct cell *cell = &canvas->cells[row * canvas->columns + column];
@@ -223,8 +257,7 @@ void terminal_show(const struct canvas *canvas)
 
 			if (!cell->character) /* behind a wide one */
 				continue;
-			setcchar(&shown, text, attributes(cell),
-				 colours ? (short)(cell->role + 1) : 0, NULL);
+			setcchar(&shown, text, attributes(cell), pair_of(cell), NULL);
 			mvadd_wch(row, column, &shown);
 		}
 	}
@@ -271,12 +304,18 @@ static struct key function_key(wint_t code)
 		{KEY_ENTER, KEY_KIND_ENTER},   {KEY_BACKSPACE, KEY_KIND_BACKSPACE},
 	};
 
+	static const struct {
+		unsigned int number;
+		uint32_t character;
+	} functions[] = {{1, '?'}, {3, '/'}, {4, '\\'}, {5, 't'}, {6, 's'}, {10, 'q'}};
+
 	if (code == KEY_MOUSE)
 		return mouse_key();
-	if (code == KEY_F(1))
-		return (struct key){.kind = KEY_KIND_CHARACTER, .character = '?'};
-	if (code == KEY_F(10))
-		return (struct key){.kind = KEY_KIND_CHARACTER, .character = 'q'};
+	/* as in htop: help, search, filter, tree, sort, end */
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (code == (wint_t)KEY_F(functions[i].number))
+			return (struct key){.kind = KEY_KIND_CHARACTER,
+					    .character = functions[i].character};
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (known[i].code == code)
 			return (struct key){.kind = known[i].kind};

@@ -9,12 +9,18 @@
 #include "base/error.h"
 #include "tui/canvas.h"
 #include "tui/key.h"
+#include "tui/palette.h"
+
+struct terminal_options {
+	enum theme theme;
+	bool glyphs; /* bars of signs instead of colours */
+};
 
 /*
  * Needs a terminal on standard input and output, and a TERM that terminfo knows: else -ENOTTY with
  * what to do.
  */
-int terminal_open(struct error *error) must_check;
+int terminal_open(const struct terminal_options *options, struct error *error) must_check;
 void terminal_close(void);
 
 /* Whether terminal_open() would go well; says nothing. */

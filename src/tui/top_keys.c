@@ -11,42 +11,57 @@
 
 static enum screen_request select_index(struct top_screen *screen, size_t index)
 {
-	if (!screen->order_count)
+	size_t count = top_line_count(screen);
+
+	if (screen->help || !count)
 		return SCREEN_NOTHING;
-	screen->index = index < screen->order_count ? index : screen->order_count - 1;
-	screen->selected = row_identity(screen->order[screen->index].row, screen->by);
-	screen->has_selection = true;
+	screen->index = index < count ? index : count - 1;
+	screen->has_selection = screen->index < screen->order_count;
+	if (screen->has_selection)
+		screen->selected = row_identity(screen->order[screen->index].row, screen->by);
 	return SCREEN_SELECTED;
 }
 
-static size_t page(const struct top_screen *screen)
+/* Lines up, or down: of the help where that is shown. */
+static enum screen_request move(struct top_screen *screen, int lines)
 {
-	return screen->line_count > 1 ? (size_t)screen->line_count - 1 : 1;
+	if (screen->help) {
+		screen->help_offset += lines;
+		return SCREEN_REDRAW;
+	}
+	if (lines < 0 && screen->index < (size_t)-lines)
+		return select_index(screen, 0);
+	return select_index(screen, screen->index + (size_t)lines);
+}
+
+static int page(const struct top_screen *screen)
+{
+	return screen->line_count > 1 ? screen->line_count - 1 : 10;
 }
 
 ACTION(up)
 {
-	return select_index(screen, screen->index ? screen->index - 1 : 0);
+	return move(screen, -1);
 }
 
 ACTION(down)
 {
-	return select_index(screen, screen->index + 1);
+	return move(screen, 1);
 }
 
 ACTION(page_up)
 {
-	return select_index(screen,
-			    screen->index > page(screen) ? screen->index - page(screen) : 0);
+	return move(screen, -page(screen));
 }
 
 ACTION(page_down)
 {
-	return select_index(screen, screen->index + page(screen));
+	return move(screen, page(screen));
 }
 
 ACTION(first)
 {
+	screen->help_offset = 0;
 	return select_index(screen, 0);
 }
 
@@ -67,6 +82,8 @@ ACTION(leave)
 		screen->help = false;
 	else if (screen->full)
 		screen->full = false;
+	else if (screen->blame)
+		screen->blame = false;
 	else
 		*screen->filter = '\0';
 	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
@@ -82,6 +99,63 @@ static enum screen_request ask(struct top_screen *screen, enum prompt prompt, co
 ACTION(filter)
 {
 	return ask(screen, PROMPT_FILTER, screen->filter);
+}
+
+ACTION(search)
+{
+	return ask(screen, PROMPT_SEARCH, "");
+}
+
+/* From the line on, and round: the first that matches. */
+static enum screen_request find_from(struct top_screen *screen, size_t from)
+{
+	for (size_t i = 0; *screen->search && i < screen->order_count; i++) {
+		size_t at = (from + i) % screen->order_count;
+
+		if (top_matches(screen, screen->order[at].row, screen->search))
+			return select_index(screen, at);
+	}
+	if (*screen->search)
+		top_screen_message(screen, "nothing matches");
+	return SCREEN_REDRAW;
+}
+
+ACTION(find_next)
+{
+	return find_from(screen, screen->index + 1);
+}
+
+ACTION(follow)
+{
+	screen->follow = !screen->follow;
+	top_screen_message(screen, screen->follow ? "follows the selected row wherever it moves"
+						  : "stays on the line");
+	return SCREEN_REDRAW;
+}
+
+ACTION(blame)
+{
+	screen->blame = !screen->blame;
+	screen->full = false;
+	screen->index = screen->offset = 0;
+	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
+ACTION(columns)
+{
+	screen->all_columns = !screen->all_columns;
+	return SCREEN_REDRAW;
+}
+
+ACTION(marks)
+{
+	screen->glyphs = !screen->glyphs;
+	return SCREEN_REDRAW;
+}
+
+ACTION(save)
+{
+	return SCREEN_SAVE;
 }
 
 ACTION(interval)
@@ -142,7 +216,13 @@ ACTION(sort_common)
 
 ACTION(group)
 {
-	screen->by = (screen->by + 1) % GROUPINGS_COUNT;
+	/* thread, process, tree, cgroup */
+	if (screen->by == BY_PROCESS && !screen->tree) {
+		screen->tree = true;
+	} else {
+		screen->tree = false;
+		screen->by = (screen->by + 1) % GROUPINGS_COUNT;
+	}
 	return top_regroup(screen) < 0 ? SCREEN_QUIT : SCREEN_SELECTED;
 }
 
@@ -180,8 +260,7 @@ ACTION(back)
 }
 
 static const struct binding items[] = {
-	{"Up Down", "select", "select a row; it stays selected wherever it moves", KEY_KIND_UP,
-	 NULL, up, false},
+	{"Up Down", NULL, "select a line", KEY_KIND_UP, NULL, up, false},
 	{"", NULL, "", KEY_KIND_DOWN, NULL, down, false},
 	{"", NULL, "", KEY_KIND_CHARACTER, "k", up, false},
 	{"", NULL, "", KEY_KIND_CHARACTER, "j", down, false},
@@ -191,19 +270,30 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_END, NULL, last, false},
 	{"Enter", "inspect", "all about the selected row, or back", KEY_KIND_ENTER, NULL, inspect,
 	 false},
-	{"/", "filter", "only rows whose name, cgroup or number matches", KEY_KIND_CHARACTER, "/",
-	 filter, false},
-	{"Esc", NULL, "leave help and inspector, clear the filter", KEY_KIND_ESCAPE, NULL, leave,
+	{"b", "blame", "who lost time because of whom, or back", KEY_KIND_CHARACTER, "b", blame,
 	 false},
-	{"s", "sort", "sort by the next of active, runnable, p99, disk, lock, user, tid",
+	{"s F6", "sort",
+	 "sort by the next of active, runnable, p99, disk, lock, user, tid; or click a heading",
 	 KEY_KIND_CHARACTER, "s", sort_common, false},
 	{"< >", NULL, "sort by the field before, or after, in the list of --sort",
 	 KEY_KIND_CHARACTER, "<", sort_previous, false},
 	{"", NULL, "", KEY_KIND_CHARACTER, ">", sort_next, false},
 	{"r", NULL, "sort the other way round", KEY_KIND_CHARACTER, "r", sort_reverse, false},
-	{"t", "group", "a row per thread, process or cgroup", KEY_KIND_CHARACTER, "t", group,
-	 false},
+	{"t F5", "group", "a row per thread, process, process in a tree, or cgroup",
+	 KEY_KIND_CHARACTER, "t", group, false},
+	{"/ F3", "search", "go to a row whose name, cgroup or number matches", KEY_KIND_CHARACTER,
+	 "/", search, false},
+	{"n", NULL, "go to the next that matches", KEY_KIND_CHARACTER, "n", find_next, false},
+	{"\\ F4", "filter", "only rows that match", KEY_KIND_CHARACTER, "\\", filter, false},
+	{"Esc", NULL, "leave help, inspector and blame, clear the filter", KEY_KIND_ESCAPE, NULL,
+	 leave, false},
+	{"f", NULL, "follow the selected row wherever it moves, or stay on the line",
+	 KEY_KIND_CHARACTER, "f", follow, false},
 	{"a", NULL, "show or hide idle threads", KEY_KIND_CHARACTER, "a", hide_idle, false},
+	{"z", NULL, "columns: those with time in them, or all", KEY_KIND_CHARACTER, "z", columns,
+	 false},
+	{"m", NULL, "bars of a mark for each state, or of colours", KEY_KIND_CHARACTER, "m", marks,
+	 false},
 	{"Space", "freeze", "freeze the screen, or go on; pauses a recording", KEY_KIND_CHARACTER,
 	 " ", freeze, false},
 	{"i", NULL, "set the length of an interval", KEY_KIND_CHARACTER, "i", interval, false},
@@ -212,8 +302,10 @@ static const struct binding items[] = {
 	{"Left ,", NULL, "recording: the interval before", KEY_KIND_LEFT, NULL, back, true},
 	{"", NULL, "", KEY_KIND_CHARACTER, ",", back, true},
 	{"g", "time", "recording: go to a time of day", KEY_KIND_CHARACTER, "g", go_to, true},
-	{"? h", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, false},
-	{"q", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
+	{"W", NULL, "keep what you have chosen: grouping, order, columns, interval",
+	 KEY_KIND_CHARACTER, "W", save, false},
+	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, false},
+	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
 };
 
 static const struct bindings bindings = {items, ARRAY_SIZE(items)};
@@ -274,6 +366,10 @@ static enum screen_request type(struct top_screen *screen, struct key key)
 	case TYPING_CHANGED:
 		break;
 	}
+	if (screen->prompt == PROMPT_SEARCH) {
+		snprintf(screen->search, sizeof(screen->search), "%s", screen->typed);
+		return find_from(screen, screen->index);
+	}
 	if (screen->prompt == PROMPT_FILTER) {
 		snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
 		if (top_arrange(screen) < 0)
@@ -282,12 +378,29 @@ static enum screen_request type(struct top_screen *screen, struct key key)
 	return SCREEN_REDRAW;
 }
 
+/* Sorts by it; the other way round if it is that already. */
+static enum screen_request click_heading(struct top_screen *screen, int column)
+{
+	for (size_t i = 0; i < screen->heading_count; i++) {
+		const struct heading *heading = &screen->headings[i];
+
+		if (column < heading->from || column >= heading->to)
+			continue;
+		screen->reverse = screen->sort == heading->field && !screen->reverse;
+		screen->sort = heading->field;
+		return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+	}
+	return SCREEN_NOTHING;
+}
+
 static enum screen_request click(struct top_screen *screen, struct key key)
 {
 	int line = key.row - screen->first_line;
 
+	if (line == -1)
+		return click_heading(screen, key.column);
 	if (line < 0 || line >= screen->line_count ||
-	    screen->offset + (size_t)line >= screen->order_count)
+	    screen->offset + (size_t)line >= top_line_count(screen))
 		return SCREEN_NOTHING;
 	return select_index(screen, screen->offset + (size_t)line);
 }
@@ -301,13 +414,13 @@ enum screen_request top_screen_key(struct top_screen *screen, struct key key)
 	case KEY_KIND_CLICK:
 		return click(screen, key);
 	case KEY_KIND_WHEEL_UP:
-		return select_index(screen, screen->index > 3 ? screen->index - 3 : 0);
+		return move(screen, -3);
 	case KEY_KIND_WHEEL_DOWN:
-		return select_index(screen, screen->index + 3);
+		return move(screen, 3);
 	default:
 		break;
 	}
-	return bindings_act(&bindings, screen, key, screen->options.replay);
+	return bindings_act(&bindings, screen, key, screen->options.replay, screen->options.keymap);
 }
 
 void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row)
@@ -315,11 +428,12 @@ void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int 
 	static const char *const questions[] = {
 		[PROMPT_NONE] = "",
 		[PROMPT_FILTER] = "filter: ",
+		[PROMPT_SEARCH] = "search: ",
 		[PROMPT_INTERVAL] = "interval (as 500ms, 2s): ",
 		[PROMPT_TIME] = "go to (HH:MM:SS): ",
 	};
 	char chosen[96];
-	int at, width;
+	int width;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
@@ -331,26 +445,23 @@ void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int 
 		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, screen->message);
 		return;
 	}
-	at = bindings_draw_hints(&bindings, canvas, row, screen->options.replay);
 	if (*screen->filter)
-		snprintf(chosen, sizeof(chosen), "  filter: %s", screen->filter);
+		snprintf(chosen, sizeof(chosen), "filter: %s", screen->filter);
 	else
-		snprintf(chosen, sizeof(chosen), "  by %s%s", screen->sort->name,
+		snprintf(chosen, sizeof(chosen), "%s%s%s",
+			 screen->follow ? "following, by " : "by ", screen->sort->name,
 			 screen->reverse ? " (reversed)" : "");
 	width = (int)strlen(chosen);
-	if (at > canvas->columns - width)
-		at = canvas->columns > width ? canvas->columns - width : 0;
-	canvas_text(canvas, row, at, canvas->columns, *screen->filter ? ROLE_WARNING : ROLE_NORMAL,
-		    chosen);
+	/* at its right end, where there is room for a few hints as well */
+	if (width > canvas->columns / 2)
+		width = canvas->columns / 2;
+	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width - 2,
+			    screen->options.replay);
+	canvas_text(canvas, row, canvas->columns - width, width,
+		    *screen->filter ? ROLE_WARNING : ROLE_NORMAL, chosen);
 }
 
-void top_draw_help(const struct top_screen *screen, struct canvas *canvas)
+int top_draw_help(const struct top_screen *screen, struct canvas *canvas)
 {
-	int row = bindings_draw_help(&bindings, canvas, 0, screen->options.replay);
-
-	/* beside the keys where there is room, else below as far as it goes */
-	if (canvas->columns >= 150)
-		states_draw_help(canvas, 0, 84);
-	else
-		states_draw_help(canvas, row + 1, 0);
+	return help_draw(&bindings, canvas, screen->options.replay, screen->help_offset);
 }

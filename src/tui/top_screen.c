@@ -11,8 +11,12 @@
 #include "tui/top_state.h"
 
 #define INSPECTOR_LINES 6
-/* Below this the table needs every line. */
+/* Below these the table needs every line. */
 #define INSPECTOR_FROM 18
+#define FINDINGS_FROM  14
+#define FINDINGS_ALL   22
+/* So many intervals a line of findings stays empty before the table takes it. */
+#define FINDINGS_CALM 5
 
 struct top_screen *top_screen_new(const struct top_screen_options *options)
 {
@@ -23,6 +27,11 @@ struct top_screen *top_screen_new(const struct top_screen_options *options)
 	screen->options = *options;
 	screen->by = options->by;
 	screen->sort = options->sort;
+	screen->tree = options->tree;
+	screen->all_columns = options->all_columns;
+	screen->hide_idle = options->hide_idle;
+	screen->glyphs = options->glyphs;
+	screen->blame = options->blame;
 	screen->interval_ns = options->interval_ns;
 	return screen;
 }
@@ -35,7 +44,11 @@ void top_screen_free(struct top_screen *screen)
 	free(screen->threads);
 	free(screen->rows);
 	free(screen->order);
+	free(screen->depths);
 	free(screen->reasons);
+	free(screen->blames);
+	free(screen->grouped_blames);
+	blame_losses_release(&screen->losses);
 	free(screen);
 }
 
@@ -44,6 +57,11 @@ const struct row *top_selected(const struct top_screen *screen)
 	return screen->has_selection && screen->index < screen->order_count
 		       ? screen->order[screen->index].row
 		       : NULL;
+}
+
+size_t top_line_count(const struct top_screen *screen)
+{
+	return screen->blame ? screen->losses.count : screen->order_count;
 }
 
 static bool contains(const char *text, const char *part)
@@ -56,18 +74,21 @@ static bool contains(const char *text, const char *part)
 	return false;
 }
 
-static bool passes(const struct top_screen *screen, const struct row *row)
+bool top_matches(const struct top_screen *screen, const struct row *row, const char *text)
 {
 	const char *path = session_cgroup(screen->interval.session, row->cgroup_id);
 	char number[16];
 
+	snprintf(number, sizeof(number), "%u", row->tid ? row->tid : row->pid);
+	return contains(row->comm, text) || contains(row->process, text) || !strcmp(number, text) ||
+	       (path && contains(path, text));
+}
+
+static bool passes(const struct top_screen *screen, const struct row *row)
+{
 	if (screen->hide_idle && !row->exited && !row_active_ns(row))
 		return false;
-	if (!*screen->filter)
-		return true;
-	snprintf(number, sizeof(number), "%u", row->tid ? row->tid : row->pid);
-	return contains(row->comm, screen->filter) || contains(row->process, screen->filter) ||
-	       !strcmp(number, screen->filter) || (path && contains(path, screen->filter));
+	return !*screen->filter || top_matches(screen, row, screen->filter);
 }
 
 static void apply_filter(struct top_screen *screen)
@@ -80,20 +101,30 @@ static void apply_filter(struct top_screen *screen)
 	screen->order_count = kept;
 }
 
-/* The selection follows the thread, not the line; when it is gone, the line stays. */
-static void follow_selection(struct top_screen *screen)
+static bool is_selected(const struct top_screen *screen, const struct row *row)
 {
-	for (size_t i = 0; screen->has_selection && i < screen->order_count; i++) {
-		struct identity who = row_identity(screen->order[i].row, screen->by);
+	struct identity who = row_identity(row, screen->by);
 
-		if (who.tid == screen->selected.tid && who.start_ns == screen->selected.start_ns) {
+	return who.tid == screen->selected.tid && who.start_ns == screen->selected.start_ns;
+}
+
+/*
+ * The selection is a line: the first says who is first. It is a thread where the user asked for
+ * that, or reads all about it; when that is gone, the line stays.
+ */
+static void settle_selection(struct top_screen *screen)
+{
+	bool follows = screen->has_selection && (screen->follow || screen->full);
+
+	for (size_t i = 0; follows && i < screen->order_count; i++) {
+		if (is_selected(screen, screen->order[i].row)) {
 			screen->index = i;
 			return;
 		}
 	}
-	if (screen->index >= screen->order_count)
-		screen->index = screen->order_count ? screen->order_count - 1 : 0;
-	screen->has_selection = screen->order_count > 0;
+	if (screen->index >= top_line_count(screen))
+		screen->index = top_line_count(screen) ? top_line_count(screen) - 1 : 0;
+	screen->has_selection = screen->index < screen->order_count;
 	if (screen->has_selection)
 		screen->selected = row_identity(screen->order[screen->index].row, screen->by);
 }
@@ -111,7 +142,26 @@ int top_arrange(struct top_screen *screen)
 	rows_order(screen->order, screen->rows, screen->row_count, screen->sort, screen->reverse,
 		   screen->interval.session);
 	apply_filter(screen);
-	follow_selection(screen);
+	if ((screen->tree && top_order_tree(screen) < 0) || top_find_losses(screen) < 0)
+		return -ENOMEM;
+	settle_selection(screen);
+	return 0;
+}
+
+static int group_blame(struct top_screen *screen)
+{
+	struct interval grouped = screen->interval;
+
+	if (array_reserve(&screen->grouped_blames, &screen->grouped_room, screen->blame_count,
+			  sizeof(*screen->grouped_blames)) < 0)
+		return -ENOMEM;
+	if (screen->blame_count)
+		memcpy(screen->grouped_blames, screen->blames,
+		       screen->blame_count * sizeof(*screen->blames));
+	grouped.blames = screen->grouped_blames;
+	grouped.blame_count = screen->blame_count;
+	interval_group_blame(&grouped, screen->by);
+	screen->grouped_count = grouped.blame_count;
 	return 0;
 }
 
@@ -129,7 +179,11 @@ static int group(struct top_screen *screen)
 	grouped.row_count = screen->thread_count;
 	interval_group(&grouped, screen->by);
 	screen->row_count = grouped.row_count;
-	return 0;
+	memset(screen->present, 0, sizeof(screen->present));
+	for (size_t i = 0; i < screen->row_count; i++)
+		for (int j = 0; j < STATES; j++)
+			screen->present[j] |= screen->rows[i].states_ns[j] > 0;
+	return group_blame(screen);
 }
 
 static int remember(struct top_screen *screen)
@@ -139,6 +193,32 @@ static int remember(struct top_screen *screen)
 	grouped.rows = screen->rows;
 	grouped.row_count = screen->row_count;
 	return history_add(&screen->history, &grouped, screen->by);
+}
+
+/* More lines at once, fewer after a while: the table is not to jump. */
+static void settle_findings(struct top_screen *screen)
+{
+	int count = (int)screen->findings.count;
+
+	if (count >= screen->finding_lines) {
+		screen->finding_lines = count;
+		screen->quiet_intervals = 0;
+	} else if (++screen->quiet_intervals >= FINDINGS_CALM) {
+		screen->finding_lines--;
+		screen->quiet_intervals = 0;
+	}
+}
+
+static int copy_blame(struct top_screen *screen, const struct interval *interval)
+{
+	if (array_reserve(&screen->blames, &screen->blame_room, interval->blame_count,
+			  sizeof(*screen->blames)) < 0)
+		return -ENOMEM;
+	if (interval->blame_count)
+		memcpy(screen->blames, interval->blames,
+		       interval->blame_count * sizeof(*screen->blames));
+	screen->blame_count = interval->blame_count;
+	return 0;
 }
 
 int top_screen_update(struct top_screen *screen, const struct intervals *intervals,
@@ -159,6 +239,9 @@ int top_screen_update(struct top_screen *screen, const struct intervals *interva
 		memcpy(screen->reasons, interval->reasons,
 		       interval->reason_count * sizeof(*screen->reasons));
 	screen->reason_count = interval->reason_count;
+	if (copy_blame(screen, interval) < 0 || findings_find(&screen->findings, interval) < 0)
+		return -ENOMEM;
+	settle_findings(screen);
 	screen->interval = *interval;
 	screen->intervals = intervals;
 	if (group(screen) < 0 || remember(screen) < 0)
@@ -181,29 +264,76 @@ static void draw_waiting(const struct top_screen *screen, struct canvas *canvas)
 		    screen->options.replay ? "reading the recording…" : text);
 }
 
+/* The first line shown, so that the selected one is on the screen. */
+static void scroll(struct top_screen *screen, int count)
+{
+	size_t lines = count > 1 ? (size_t)count - 1 : 1, all = top_line_count(screen);
+
+	if (screen->index < screen->offset)
+		screen->offset = screen->index;
+	if (screen->index >= screen->offset + lines)
+		screen->offset = screen->index - lines + 1;
+	if (screen->offset && screen->offset + lines > all)
+		screen->offset = all > lines ? all - lines : 0;
+}
+
+static int finding_lines(const struct top_screen *screen, const struct canvas *canvas)
+{
+	int most = canvas->rows < FINDINGS_FROM	 ? 0
+		   : canvas->rows < FINDINGS_ALL ? 1
+						 : FINDINGS_MAX;
+
+	return screen->finding_lines < most ? screen->finding_lines : most;
+}
+
+/* Lines of the inspector below the table: what the table leaves, and no less than it needs. */
+static int inspector_lines(const struct top_screen *screen, const struct canvas *canvas, int lines)
+{
+	int spare = lines - 2 - (int)top_line_count(screen);
+
+	if (canvas->rows < INSPECTOR_FROM || !top_selected(screen) || screen->blame)
+		return 0;
+	return spare > INSPECTOR_LINES ? spare : INSPECTOR_LINES;
+}
+
+static void draw_body(struct top_screen *screen, struct canvas *canvas)
+{
+	int found = finding_lines(screen, canvas);
+	int first = TOP_HEADER_LINES + found;
+	int lines = canvas->rows - 1 - first;
+	int inspector = inspector_lines(screen, canvas, lines);
+
+	top_draw_header(screen, canvas);
+	top_draw_findings(screen, canvas, TOP_HEADER_LINES, found);
+	if (screen->full && top_selected(screen)) {
+		top_draw_inspector(screen, canvas, first, lines);
+		return;
+	}
+	screen->first_line = first + 1;
+	screen->line_count = lines - inspector - 1;
+	if (screen->line_count <= 0)
+		return;
+	scroll(screen, lines - inspector);
+	if (screen->blame)
+		top_draw_blame_table(screen, canvas, first, lines);
+	else
+		top_draw_table(screen, canvas, first, lines - inspector);
+	if (inspector)
+		top_draw_inspector(screen, canvas, first + lines - inspector, inspector);
+}
+
 void top_screen_draw(struct top_screen *screen, struct canvas *canvas)
 {
-	int lines = canvas->rows - 3; /* header and hints */
-	int inspector = 0;
-
 	screen->line_count = 0;
-	if (!screen->interval.session) {
+	screen->heading_count = 0;
+	if (screen->glyphs)
+		memset(canvas->solid, 0, sizeof(canvas->solid));
+	if (!screen->interval.session)
 		draw_waiting(screen, canvas);
-	} else if (screen->help) {
-		top_draw_help(screen, canvas);
-	} else {
-		top_draw_header(screen, canvas);
-		if (screen->full && top_selected(screen)) {
-			top_draw_inspector(screen, canvas, 2, lines);
-		} else {
-			if (canvas->rows >= INSPECTOR_FROM && top_selected(screen))
-				inspector = INSPECTOR_LINES;
-			top_draw_table(screen, canvas, 2, lines - inspector);
-			if (inspector)
-				top_draw_inspector(screen, canvas, 2 + lines - inspector,
-						   inspector);
-		}
-	}
+	else if (screen->help)
+		screen->help_offset = top_draw_help(screen, canvas);
+	else
+		draw_body(screen, canvas);
 	top_draw_hints(screen, canvas, canvas->rows - 1);
 }
 
@@ -232,6 +362,18 @@ void top_screen_pause(struct top_screen *screen, bool paused)
 unsigned int top_screen_seek_seconds(const struct top_screen *screen)
 {
 	return screen->seek_seconds;
+}
+
+void top_screen_options(const struct top_screen *screen, struct top_screen_options *ret_options)
+{
+	*ret_options = screen->options;
+	ret_options->by = screen->by;
+	ret_options->tree = screen->tree;
+	ret_options->sort = screen->sort;
+	ret_options->interval_ns = screen->interval_ns;
+	ret_options->hide_idle = screen->hide_idle;
+	ret_options->all_columns = screen->all_columns;
+	ret_options->glyphs = screen->glyphs;
 }
 
 void top_screen_message(struct top_screen *screen, const char *text)

@@ -20,6 +20,10 @@ struct top_screen_options {
 	const struct field *sort;
 	uint64_t interval_ns;
 	bool replay; /* of a recording: it can be paused, stepped through, and has an end */
+	bool tree;   /* processes below their parents; by BY_PROCESS */
+	bool hide_idle, all_columns, glyphs;
+	bool blame;		     /* begin with it */
+	const struct keymap *keymap; /* not owned; NULL: none */
 };
 
 struct top_screen *top_screen_new(const struct top_screen_options *options); /* NULL: no memory */
@@ -42,6 +46,9 @@ void top_screen_pause(struct top_screen *screen, bool paused);
 
 /* Seconds since midnight, local time; the day is that of the interval shown. */
 unsigned int top_screen_seek_seconds(const struct top_screen *screen);
+
+/* What the user has chosen since, to be kept. */
+void top_screen_options(const struct top_screen *screen, struct top_screen_options *ret_options);
 
 /* Forgets what was seen: what comes next is from another time. */
 void top_screen_restart(struct top_screen *screen);

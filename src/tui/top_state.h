@@ -3,6 +3,8 @@
 #ifndef DWELL_TUI_TOP_STATE_H
 #define DWELL_TUI_TOP_STATE_H
 
+#include "model/blame_losses.h"
+#include "model/findings.h"
 #include "model/history.h"
 #include "tui/canvas.h"
 #include "tui/top_screen.h"
@@ -11,9 +13,18 @@
 enum prompt {
 	PROMPT_NONE,
 	PROMPT_FILTER,
+	PROMPT_SEARCH,
 	PROMPT_INTERVAL,
 	PROMPT_TIME,
 };
+
+/* A heading on the screen: a click sorts by its field. */
+struct heading {
+	int from, to; /* columns: [from, to) */
+	const struct field *field;
+};
+
+#define HEADINGS_MAX 32
 
 struct top_screen {
 	struct top_screen_options options;
@@ -22,31 +33,49 @@ struct top_screen {
 	const struct intervals *intervals;
 	struct row *threads, *rows;
 	size_t thread_count, row_count, thread_room, row_room;
+	bool present[STATES];	   /* a row has time in it */
 	struct ordered_row *order; /* of the rows that pass the filter */
-	size_t order_count, order_room;
+	uint8_t *depths;	   /* of the order, as a tree */
+	size_t order_count, order_room, depth_room;
 	struct wire_reason *reasons;
 	size_t reason_count, reason_room;
+	struct blame *blames, *grouped_blames; /* as they came, and as the rows are grouped */
+	size_t blame_count, grouped_count, blame_room, grouped_room;
+	struct blame_losses losses; /* of the grouped, while the table shows them */
+	struct findings findings;
+	int finding_lines, quiet_intervals; /* so the table does not jump with each interval */
 	struct history history;
 	/* what the user has chosen */
 	enum grouping by;
+	bool tree; /* of processes: by BY_PROCESS */
 	const struct field *sort;
-	bool reverse, frozen, help, full, hide_idle;
+	bool reverse, frozen, help, full, hide_idle, blame, all_columns, glyphs;
+	bool follow; /* the selected row, wherever it moves */
 	struct identity selected;
 	bool has_selection;
-	size_t index;  /* of the selected row in the order */
+	size_t index;  /* of the selected row in the order, or of the loss */
 	size_t offset; /* first row shown */
-	char filter[TYPED_BYTES];
+	int help_offset;
+	char filter[TYPED_BYTES], search[TYPED_BYTES];
 	enum prompt prompt;
 	char typed[TYPED_BYTES];
-	char message[128];
+	char message[256];
 	unsigned int seek_seconds;
 	uint64_t interval_ns;
 	/* as last drawn, for the mouse */
 	int first_line, line_count;
+	struct heading headings[HEADINGS_MAX];
+	size_t heading_count;
 };
 
 /* The selected row; NULL: none, or it is not there any more. */
 const struct row *top_selected(const struct top_screen *screen);
+
+/* How many lines the table has to show. */
+size_t top_line_count(const struct top_screen *screen);
+
+/* Whether name, process, cgroup or number of a row contain a text, in any case. */
+bool top_matches(const struct top_screen *screen, const struct row *row, const char *text);
 
 /* top_screen.c: sorts and filters again, and finds the selected row again. */
 int top_arrange(struct top_screen *screen) must_check;
@@ -54,16 +83,65 @@ int top_arrange(struct top_screen *screen) must_check;
 /* Groups the rows again, by screen->by. */
 int top_regroup(struct top_screen *screen) must_check;
 
-/* top_table.c */
+/* top_tree.c: the order, which is sorted, as a tree of parents and children, with depths. */
+int top_order_tree(struct top_screen *screen) must_check;
+
+/* top_header.c */
+#define TOP_HEADER_LINES 2
 void top_draw_header(const struct top_screen *screen, struct canvas *canvas);
+void top_draw_findings(const struct top_screen *screen, struct canvas *canvas, int first,
+		       int count);
+
+/* top_table.c */
 void top_draw_table(struct top_screen *screen, struct canvas *canvas, int first, int count);
+
+/* top_columns.c: what a row has on a line. */
+enum top_column_kind {
+	TOP_COLUMN_NAME, /* number, name, threads: always there */
+	TOP_COLUMN_BAR,
+	TOP_COLUMN_STATE,
+	TOP_COLUMN_P99,
+	TOP_COLUMN_SORT, /* active time; or what rows are sorted by, if no other column has it */
+	TOP_COLUMN_NOW,
+	TOP_COLUMN_BLAME,
+	TOP_COLUMN_CGROUP,
+};
+
+struct top_column {
+	enum top_column_kind kind;
+	enum state state;	   /* TOP_COLUMN_STATE */
+	const struct field *field; /* to sort by; NULL: none */
+	const char *heading;
+	int width;
+	bool left; /* aligned */
+};
+
+#define TOP_COLUMNS_MAX (STATES + 6)
+
+struct top_columns {
+	int name; /* columns that number and name take */
+	struct top_column items[TOP_COLUMNS_MAX];
+	size_t count;
+};
+
+void top_columns_plan(struct top_columns *into, const struct top_screen *screen, int columns);
+
+/* top_blame.c */
+int top_find_losses(struct top_screen *screen) must_check;
+void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int first, int count);
+/* Because of whom the row lost most: `lock http-4, disk`. */
+void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int row, int column,
+		    int width, const struct row *what);
+/* All of it, in lines up to `last`; returns the line behind them. */
+int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int row, int column,
+		    int last, const struct row *what);
 
 /* inspector.c: `count` lines from `first`; with enough of them, everything there is to know. */
 void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first,
 			int count);
 
 /* top_keys.c, made from the table of keys */
-void top_draw_help(const struct top_screen *screen, struct canvas *canvas);
+int top_draw_help(const struct top_screen *screen, struct canvas *canvas);
 void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row);
 
 #endif

@@ -1,236 +1,108 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The header and the table of the top screen. */
+/* The table of the top screen. */
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/duration.h"
-#include "tui/state_looks.h"
+#include "base/text.h"
 #include "tui/top_state.h"
 
-#define NAME_WIDTH	15
-#define P99_WIDTH	7
-#define BAR_MIN		10
-#define NOW_MIN		16
-#define BAR_COMFORTABLE 16
-#define NOW_COMFORTABLE 25
-#define BAR_MAX		40
-#define STOLEN_WARNING	0.05 /* of busy CPU time: figures of speed mean little above it */
+#define NAME_WIDTH 15
 
-/* Which columns there is room for. */
-struct layout {
-	int name; /* where the bar begins */
-	int bar;  /* its width */
-	int now;  /* width of NOW, 0 = not shown */
-	bool p99;
-	bool states[STATES];
-};
-
-/* The first to get a column when the terminal is narrow. */
-static const enum state by_interest[STATES] = {
-#define X(state, ...) STATE_##state,
-	STATE_LOOKS(X)
-#undef X
-};
-
-static int take(int *left, int wanted)
+/* Sorted by this field: the heading says so, and which way. */
+static bool is_sorted(const struct top_screen *screen, const struct field *field)
 {
-	if (*left < wanted)
-		return 0;
-	*left -= wanted;
-	return wanted;
+	return field && screen->sort == field;
 }
 
-/* Adds to `width` up to `wanted`. */
-static void widen(int *left, int *width, int wanted)
+static void draw_heading_text(struct top_screen *screen, struct canvas *canvas, int row, int at,
+			      const struct top_column *column)
 {
-	if (*width && *width < wanted)
-		*width += take(left, *left < wanted - *width ? *left : wanted - *width);
+	/* TIME has no order of its own: it shows what ACTIVE is made of */
+	bool sorted = is_sorted(screen, column->field) && column->kind != TOP_COLUMN_BAR;
+	enum role role = sorted ? ROLE_SORTED : ROLE_HEADER;
+	int length = (int)strlen(column->heading);
+	int text = column->left ? at : at + column->width - length;
+
+	if (sorted && column->left)
+		canvas_put(canvas, row, text + length, role, screen->reverse ? 0x25b4 : 0x25be,
+			   screen->reverse ? '^' : 'v');
+	else if (sorted && text > at)
+		canvas_put(canvas, row, text - 1, role, screen->reverse ? 0x25b4 : 0x25be,
+			   screen->reverse ? '^' : 'v');
+	canvas_text(canvas, row, text, column->width, role, column->heading);
+	if (column->field && screen->heading_count < HEADINGS_MAX)
+		screen->headings[screen->heading_count++] =
+			(struct heading){at, at + column->width, column->field};
 }
 
-static struct layout plan(const struct top_screen *screen, int columns)
+/* Those of number and name, which are always there. */
+static void draw_name_heading(struct top_screen *screen, struct canvas *canvas, int row)
 {
-	struct layout layout = {0};
-	int left;
+	const struct top_column by_thread[] = {
+		{.kind = TOP_COLUMN_NAME, .field = field_find("tid"), .heading = "TID", .width = 7},
+		{.kind = TOP_COLUMN_NAME,
+		 .field = field_find("comm"),
+		 .heading = "COMM",
+		 .width = NAME_WIDTH,
+		 .left = true},
+	};
+	const struct top_column by_process[] = {
+		{.kind = TOP_COLUMN_NAME, .field = field_find("pid"), .heading = "PID", .width = 7},
+		{.kind = TOP_COLUMN_NAME,
+		 .field = field_find("process"),
+		 .heading = "PROCESS",
+		 .width = NAME_WIDTH,
+		 .left = true},
+	};
+	const struct top_column threads = {.kind = TOP_COLUMN_NAME,
+					   .field = field_find("threads"),
+					   .heading = "THR",
+					   .width = 5};
+	const struct top_column *columns = screen->by == BY_PROCESS ? by_process : by_thread;
 
-	layout.name =
-		screen->by == BY_CGROUP ? 6 : 8 + NAME_WIDTH + (screen->by == BY_PROCESS ? 6 : 0);
-	left = columns - layout.name - 2;
-	layout.bar = take(&left, BAR_MIN);
-	for (int i = 0; i < 3; i++)
-		layout.states[by_interest[i]] = take(&left, state_column_width(by_interest[i]));
-	layout.now = take(&left, NOW_MIN);
-	for (int i = 3; i < STATES; i++) {
-		if (session_shows(screen->interval.session, by_interest[i]))
-			layout.states[by_interest[i]] =
-				take(&left, state_column_width(by_interest[i]));
-		if (i == 5)
-			layout.p99 = take(&left, P99_WIDTH);
-		/* before the rarer states: room to read by */
-		if (i == 7) {
-			widen(&left, &layout.now, NOW_COMFORTABLE);
-			widen(&left, &layout.bar, BAR_COMFORTABLE);
-		}
+	if (screen->by == BY_CGROUP) {
+		draw_heading_text(screen, canvas, row, 0, &threads);
+		return;
 	}
-	widen(&left, &layout.bar, BAR_MAX);
-	if (layout.now)
-		layout.now += left;
-	return layout;
+	draw_heading_text(screen, canvas, row, 0, &columns[0]);
+	draw_heading_text(screen, canvas, row, 8, &columns[1]);
+	if (screen->by == BY_PROCESS)
+		draw_heading_text(screen, canvas, row, 8 + NAME_WIDTH + 1, &threads);
 }
 
-/* `exact (bpf, taskstats, verified)`, `sampled every 10ms (procfs)` */
-static int draw_source(const struct top_screen *screen, struct canvas *canvas, int row, int column)
+/* Blanks between columns: before those that are aligned left. */
+static int gap(const struct top_column *column)
 {
-	const struct session_info *session = screen->interval.session;
-	char period[16] = "";
-	int used;
-
-	if (session->wire.sample_ns)
-		duration_format(period, sizeof(period), session->wire.sample_ns);
-	used = canvas_format(canvas, row, column, canvas->columns,
-			     session->wire.sample_ns ? ROLE_WARNING : ROLE_NORMAL,
-			     "%s%s%s (%s%s%s)", session_states_kind(session),
-			     *period ? " every " : "", period, session_source(session),
-			     session_has_delays_beside(session) ? ", taskstats" : "",
-			     session_is_verified(session) ? ", verified" : "");
-	return column + used;
+	return column->left ? 1 : 0;
 }
 
-static void draw_title(const struct top_screen *screen, struct canvas *canvas)
+static void draw_heading(struct top_screen *screen, struct canvas *canvas,
+			 const struct top_columns *columns, int row)
 {
-	const struct interval *interval = &screen->interval;
-	const struct wire_losses *losses = &interval->losses;
-	const struct wire_session *session = &interval->session->wire;
-	uint64_t lost = losses_all(losses);
-	uint64_t length_ns = interval->end_ns - interval->start_ns;
-	time_t seconds = (time_t)((interval->start_realtime_ns + length_ns) / NS_PER_S);
-	char clock[24], length[16];
-	struct tm tm;
-	int at;
-
-	localtime_r(&seconds, &tm);
-	strftime(clock, sizeof(clock), screen->options.replay ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S",
-		 &tm);
-	duration_format(length, sizeof(length), length_ns);
-	/* what it is worth first, where a narrow terminal does not cut it off */
-	at = canvas_text(canvas, 0, 0, canvas->columns, ROLE_TITLE,
-			 screen->options.replay ? "dwell top (recording)  " : "dwell top  ");
-	at = draw_source(screen, canvas, 0, at);
-	at += canvas_format(canvas, 0, at, canvas->columns, lost ? ROLE_WARNING : ROLE_DIM,
-			    "  lost %llu  ", (unsigned long long)lost);
-	if (interval->session->wire.flags & WIRE_SESSION_DELAYS &&
-	    session_misses(interval->session, "delayacct"))
-		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
-				  "delays off: sysctl kernel.task_delayacct=1  ");
-	if (screen->frozen)
-		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING,
-				  screen->options.replay ? "PAUSED  " : "FROZEN  ");
-	if (session_has_machine(interval->session))
-		at += canvas_format(canvas, 0, at, canvas->columns,
-				    interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
-										      : ROLE_DIM,
-				    "stolen %.0f%%  ", 100 * interval_stolen_share(interval));
-	at += canvas_format(
-		canvas, 0, at, canvas->columns, ROLE_DIM, "every %s  self %.1f%%  ", length,
-		length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);
-	at += canvas_format(canvas, 0, at, canvas->columns, ROLE_DIM, "%s  %u CPUs  Linux %.20s",
-			    session->host, session->cpus, session->kernel);
-	if (canvas->columns - (int)strlen(clock) > at)
-		canvas_text(canvas, 0, canvas->columns - (int)strlen(clock), 24, ROLE_NORMAL,
-			    clock);
-}
-
-/* How many threads were in each state on average: the load, by what it consists of. */
-static void draw_load(const struct top_screen *screen, struct canvas *canvas)
-{
-	uint64_t length_ns = screen->interval.end_ns - screen->interval.start_ns;
-	uint64_t total[STATES] = {0}, busy = 0;
-	size_t active = 0;
-	int at, width = canvas->columns / 8;
-
-	for (size_t i = 0; i < screen->row_count; i++) {
-		active += row_active_ns(&screen->rows[i]) > 0;
-		for (int j = 0; j < STATES; j++)
-			total[j] += screen->rows[i].states_ns[j];
-	}
-	at = canvas_format(canvas, 1, 0, canvas->columns, ROLE_NORMAL, "%zu %s, %zu active  ",
-			   screen->row_count, grouping_plurals[screen->by], active);
-	total[STATE_SLEEP] = total[STATE_IDLE] = total[STATE_STOPPED] = 0;
-	for (int i = 0; i < STATES; i++)
-		busy += total[i];
-	canvas_bar(canvas, 1, at, width, total, busy);
-	at += width + 1;
-	for (int i = 0; i < STATES; i++) {
-		double load = length_ns ? (double)total[i] / (double)length_ns : 0;
-
-		if (load < 0.005)
-			continue;
-		canvas_put(canvas, 1, at + 1, (enum role)(ROLE_STATE + i),
-			   state_sign((enum state)i, false), (char)state_sign((enum state)i, true));
-		at += 2 + canvas_format(canvas, 1, at + 2, canvas->columns, ROLE_NORMAL, "%s %.2f",
-					state_info[i].key, load);
-	}
-}
-
-void top_draw_header(const struct top_screen *screen, struct canvas *canvas)
-{
-	draw_title(screen, canvas);
-	draw_load(screen, canvas);
-}
-
-static enum role heading_role(const struct top_screen *screen, const char *field)
-{
-	return !strcmp(screen->sort->name, field) ? ROLE_SORTED : ROLE_HEADER;
-}
-
-static void draw_heading(const struct top_screen *screen, struct canvas *canvas,
-			 const struct layout *layout, int row)
-{
-	int at;
+	int at = columns->name;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_HEADER, ' ', ' ');
-	if (screen->by == BY_CGROUP)
-		canvas_format(canvas, row, 0, 6, heading_role(screen, "threads"), "%5s", "THR");
-	else if (screen->by == BY_PROCESS)
-		canvas_format(canvas, row, 0, layout->name, ROLE_HEADER, "%7s %-*s %5s", "PID",
-			      NAME_WIDTH, "PROCESS", "THR");
-	else
-		canvas_format(canvas, row, 0, layout->name, ROLE_HEADER, "%7s %s", "TID", "COMM");
-	at = layout->name + 1;
-	if (layout->bar)
-		canvas_text(canvas, row, at, layout->bar, heading_role(screen, "active"), "TIME");
-	at += layout->bar;
-	for (int i = 0; i < STATES; i++) {
-		enum state state = state_columns[i];
-		int width = state_column_width(state);
+	screen->heading_count = 0;
+	draw_name_heading(screen, canvas, row);
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct top_column *column = &columns->items[i];
+		struct top_column shown = *column;
 
-		if (!layout->states[state])
-			continue;
-		canvas_format(canvas, row, at, width, heading_role(screen, state_info[state].key),
-			      "%*s", width, state_info[state].header);
-		at += width;
+		shown.width -= gap(column);
+		draw_heading_text(screen, canvas, row, at + gap(column), &shown);
+		at += column->width;
 	}
-	if (layout->p99) {
-		canvas_format(canvas, row, at, P99_WIDTH, heading_role(screen, "p99"), "%*s",
-			      P99_WIDTH, "RQp99");
-		at += P99_WIDTH;
-	}
-	if (layout->now)
-		canvas_text(canvas, row, at + 1, layout->now, ROLE_HEADER,
-			    screen->by == BY_CGROUP   ? "CGROUP"
-			    : screen->by == BY_THREAD ? "NOW"
-						      : "");
 }
 
 /* What is exactly zero is left dim, so that the rest stands out. */
-static void draw_share(struct canvas *canvas, int row, int column, enum state state,
+static void draw_share(struct canvas *canvas, int row, int column, int width, enum state state,
 		       const struct row *what, const struct session_info *session)
 {
 	double share = what->observed_ns
 			       ? 100.0 * (double)what->states_ns[state] / (double)what->observed_ns
 			       : 0;
-	int width = state_column_width(state);
 	enum role role = share >= 10 ? (enum role)(ROLE_STATE + (int)state) : ROLE_NORMAL;
 
 	if (!row_measures(what, session, state))
@@ -242,18 +114,36 @@ static void draw_share(struct canvas *canvas, int row, int column, enum state st
 			      width, share);
 }
 
-static void draw_p99(struct canvas *canvas, int row, int column, const struct row *what,
-		     const struct session_info *session)
+static bool is_duration(const struct field *field)
 {
-	const struct field *field = field_find("p99");
-	char text[16] = "-";
+	size_t length = field->key ? strlen(field->key) : 0;
+
+	return field->argument == 99 || (length > 3 && !strcmp(field->key + length - 3, "_ns"));
+}
+
+/* A field as people read it: of active time its share, times with their unit. */
+static void draw_field(struct canvas *canvas, int row, int column, int width,
+		       const struct field *field, const struct row *what,
+		       const struct session_info *session)
+{
+	char text[32] = "-";
 	struct value value;
 
 	field_get(field, what, session, &value);
-	if (value.kind == VALUE_NUMBER)
+	if (!strcmp(field->name, "active"))
+		snprintf(text, sizeof(text), "%.1f %%",
+			 what->observed_ns
+				 ? 100.0 * (double)row_active_ns(what) / (double)what->observed_ns
+				 : 0);
+	else if (value.kind == VALUE_NUMBER && is_duration(field))
 		duration_format(text, sizeof(text), value.number);
-	canvas_format(canvas, row, column, P99_WIDTH,
-		      value.kind == VALUE_NUMBER ? ROLE_NORMAL : ROLE_DIM, "%*s", P99_WIDTH, text);
+	else if (value.kind == VALUE_NUMBER)
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)value.number);
+	else if (value.kind == VALUE_BOOL)
+		snprintf(text, sizeof(text), "%s", value.number ? "yes" : "no");
+	/* a blank at the left keeps it apart */
+	canvas_format(canvas, row, column + 1, width - 1, *text == '-' ? ROLE_DIM : ROLE_NORMAL,
+		      "%*s", width - 1, text);
 }
 
 static void draw_now(struct canvas *canvas, int row, int column, int width, const struct row *what,
@@ -285,77 +175,100 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 	used = canvas_text(canvas, row, column, width,
 			   (enum role)(ROLE_STATE + (int)state_of_wait(what->where.state)),
 			   state_info[state_of_wait(what->where.state)].key);
-	canvas_format(canvas, row, column + used, width - used, ROLE_NORMAL, " %s%s%s", reason,
-		      *reason ? " " : "", since);
+	/* how long says more than in what: it is never cut */
+	width -= used + (int)strlen(since) + 2;
+	if (*reason && width > 4)
+		used += 1 + canvas_text(canvas, row, column + used + 1, width, ROLE_NORMAL, reason);
+	canvas_text(canvas, row, column + used + 1, (int)strlen(since), ROLE_NORMAL, since);
+}
+
+static void draw_cell(const struct top_screen *screen, struct canvas *canvas, int row, int at,
+		      const struct top_column *column, const struct row *what)
+{
+	const struct session_info *session = screen->interval.session;
+	int width = column->width - gap(column);
+	const char *path;
+
+	at += gap(column);
+	switch (column->kind) {
+	case TOP_COLUMN_NAME:
+		return;
+	case TOP_COLUMN_BAR:
+		canvas_bar(canvas, row, at, width, what->states_ns, what->observed_ns);
+		return;
+	case TOP_COLUMN_STATE:
+		draw_share(canvas, row, at, width, column->state, what, session);
+		return;
+	case TOP_COLUMN_P99:
+	case TOP_COLUMN_SORT:
+		draw_field(canvas, row, at, width, column->field, what, session);
+		return;
+	case TOP_COLUMN_NOW:
+		draw_now(canvas, row, at, width, what, session);
+		return;
+	case TOP_COLUMN_BLAME:
+		top_draw_blame(screen, canvas, row, at, width, what);
+		return;
+	case TOP_COLUMN_CGROUP:
+		path = session_cgroup(session, what->cgroup_id);
+		canvas_path(canvas, row, at, width, ROLE_NORMAL, path ? path : "-");
+		return;
+	}
+}
+
+static void draw_name(const struct top_screen *screen, struct canvas *canvas, int row,
+		      const struct row *what, unsigned int depth)
+{
+	int indent = depth > NAME_WIDTH / 2 ? NAME_WIDTH / 2 : (int)depth;
+
+	canvas_format(canvas, row, 0, 8, ROLE_NORMAL, "%7u",
+		      screen->by == BY_THREAD ? what->tid : what->pid);
+	if (indent)
+		canvas_put(canvas, row, 8 + indent - 1, ROLE_DIM, 0x2514, '`');
+	canvas_text(canvas, row, 8 + indent, NAME_WIDTH - indent,
+		    what->exited ? ROLE_DIM : ROLE_NORMAL,
+		    screen->by == BY_THREAD ? what->comm : what->process);
+	if (screen->by == BY_PROCESS)
+		canvas_format(canvas, row, 8 + NAME_WIDTH, 6, ROLE_NORMAL, "%6u", what->threads);
 }
 
 static void draw_row(const struct top_screen *screen, struct canvas *canvas,
-		     const struct layout *layout, int row, const struct row *what)
+		     const struct top_columns *columns, int row, size_t number)
 {
-	const struct session_info *session = screen->interval.session;
-	const char *path;
-	int at;
+	const struct row *what = screen->order[number].row;
+	int at = columns->name;
 
-	if (screen->by == BY_CGROUP) {
-		canvas_format(canvas, row, 0, 6, ROLE_NORMAL, "%5u", what->threads);
-	} else {
-		canvas_format(canvas, row, 0, 8, ROLE_NORMAL, "%7u",
-			      screen->by == BY_THREAD ? what->tid : what->pid);
-		canvas_text(canvas, row, 8, NAME_WIDTH, ROLE_NORMAL,
-			    screen->by == BY_THREAD ? what->comm : what->process);
-		if (screen->by == BY_PROCESS)
-			canvas_format(canvas, row, 8 + NAME_WIDTH, 6, ROLE_NORMAL, "%6u",
-				      what->threads);
-	}
-	at = layout->name + 1;
-	canvas_bar(canvas, row, at, layout->bar, what->states_ns, what->observed_ns);
-	at += layout->bar;
-	for (int i = 0; i < STATES; i++) {
-		if (!layout->states[state_columns[i]])
-			continue;
-		draw_share(canvas, row, at, state_columns[i], what, session);
-		at += state_column_width(state_columns[i]);
-	}
-	if (layout->p99) {
-		draw_p99(canvas, row, at, what, session);
-		at += P99_WIDTH;
-	}
-	if (!layout->now)
-		return;
-	path = session_cgroup(session, what->cgroup_id);
 	if (screen->by == BY_CGROUP)
-		canvas_text(canvas, row, at + 1, layout->now - 1, ROLE_NORMAL, path ? path : "-");
-	else if (screen->by == BY_THREAD)
-		draw_now(canvas, row, at + 1, layout->now - 1, what, session);
-	else if (what->exited)
-		canvas_text(canvas, row, at + 1, layout->now - 1, ROLE_DIM, "exited");
+		canvas_format(canvas, row, 0, 6, ROLE_NORMAL, "%5u", what->threads);
+	else
+		draw_name(screen, canvas, row, what, screen->tree ? screen->depths[number] : 0);
+	for (size_t i = 0; i < columns->count; i++) {
+		draw_cell(screen, canvas, row, at, &columns->items[i], what);
+		at += columns->items[i].width;
+	}
+}
+
+static const char *empty_text(const struct top_screen *screen)
+{
+	if (*screen->filter)
+		return "nothing matches the filter (Esc clears it)";
+	return "nothing to show";
 }
 
 void top_draw_table(struct top_screen *screen, struct canvas *canvas, int first, int count)
 {
-	struct layout layout = plan(screen, canvas->columns);
+	struct top_columns columns;
 	size_t lines = count > 1 ? (size_t)count - 1 : 0;
 
-	screen->first_line = first + 1;
-	screen->line_count = (int)lines;
-	if (!lines)
-		return;
-	draw_heading(screen, canvas, &layout, first);
-	if (screen->index < screen->offset)
-		screen->offset = screen->index;
-	if (screen->index >= screen->offset + lines)
-		screen->offset = screen->index - lines + 1;
-	if (screen->offset && screen->offset + lines > screen->order_count)
-		screen->offset = screen->order_count > lines ? screen->order_count - lines : 0;
+	top_columns_plan(&columns, screen, canvas->columns);
+	draw_heading(screen, canvas, &columns, first);
 	for (size_t i = 0; i < lines && screen->offset + i < screen->order_count; i++) {
 		int row = first + 1 + (int)i;
 
-		draw_row(screen, canvas, &layout, row, screen->order[screen->offset + i].row);
+		draw_row(screen, canvas, &columns, row, screen->offset + i);
 		if (screen->has_selection && screen->offset + i == screen->index)
 			canvas_select(canvas, row);
 	}
 	if (!screen->order_count)
-		canvas_text(canvas, first + 2, 2, canvas->columns, ROLE_DIM,
-			    *screen->filter ? "nothing matches the filter (Esc clears it)"
-					    : "nothing to show");
+		canvas_text(canvas, first + 2, 2, canvas->columns, ROLE_DIM, empty_text(screen));
 }

@@ -9,8 +9,11 @@
 /* Of struct blame; getters take the session as context. */
 extern const struct schema blame_schema;
 
-/* What the culprit did meanwhile, which is known: "disk", …; "cpu" where it ran. */
-const char *blame_meanwhile_key(const struct blame *blame);
+/* Of struct blame_party, likewise. */
+extern const struct schema party_schema;
+
+/* What a culprit did meanwhile: "disk", …; "cpu" where it ran. */
+const char *meanwhile_key(struct wire_wait_site where);
 
 /* Because of whom, in words: "ran instead: backup-tar 4711", "ended by http-4 8626, meanwhile disk
  * fsync". */

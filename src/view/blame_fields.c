@@ -17,11 +17,9 @@ const char *culprit_key(enum wire_culprit_kind kind)
 	return culprit_keys[kind];
 }
 
-const char *blame_meanwhile_key(const struct blame *blame)
+const char *meanwhile_key(struct wire_wait_site where)
 {
-	if (blame->meanwhile.state == WIRE_ON_CPU)
-		return "cpu";
-	return state_info[state_of_wait(blame->meanwhile.state)].key;
+	return where.state == WIRE_ON_CPU ? "cpu" : state_info[state_of_wait(where.state)].key;
 }
 
 FIELD_GETTER(get_party_pid)
@@ -51,10 +49,11 @@ FIELD_GETTER(get_party_cgroup)
 		ARRAY_MEMBER(struct blame_party, comm, "comm", "its name"),                        \
 		STRING_FIELD("cgroup", get_party_cgroup, "cgroup, by path")
 
-static const struct field victim_fields[] = {PARTY_FIELDS};
+static const struct field party_fields[] = {PARTY_FIELDS};
 
-static const struct schema victim_schema = {
-	.name = "victim", .help = "who waited", SCHEMA_FIELDS(victim_fields)};
+const struct schema party_schema = {.name = "party",
+				    .help = "a thread; without tid a process, without pid a cgroup",
+				    SCHEMA_FIELDS(party_fields)};
 
 #define CULPRIT(item) ((const struct blame *)(item)->row)
 
@@ -94,7 +93,7 @@ FIELD_GETTER(get_culprit_state)
 {
 	const struct blame *blame = item->row;
 
-	value_text(value, blame->has_meanwhile ? blame_meanwhile_key(blame) : NULL);
+	value_text(value, blame->has_meanwhile ? meanwhile_key(blame->meanwhile) : NULL);
 }
 
 FIELD_GETTER(get_culprit_reason)
@@ -111,7 +110,7 @@ FIELD_GETTER(get_culprit_reason)
 }
 
 static const struct field blame_fields[] = {
-	OBJECT_FIELD("victim", get_victim, &victim_schema, "who waited"),
+	OBJECT_FIELD("victim", get_victim, &party_schema, "who waited"),
 	STRING_FIELD("state", get_state, "in which it waited"),
 	OBJECT_FIELD("culprit", get_same_row, &culprit_schema, "because of whom"),
 	STRING_FIELD("culprit_state", get_culprit_state,

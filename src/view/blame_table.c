@@ -3,14 +3,12 @@
  * Because of whom threads waited, for people: who lost most first, and what they lost it to; or who
  * cost most, and whom.
  */
-#define _GNU_SOURCE /* qsort_r */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "model/blame_losses.h"
 #include "model/reason.h"
 #include "view/blame.h"
 #include "view/view.h"
@@ -18,81 +16,6 @@
 #define NAME_COLUMNS   15
 #define VICTIM_COLUMNS 23
 #define CULPRITS_SHOWN 5
-
-/* What one party lost in one state, or cost: neighbours in an order, the largest first. */
-struct loss {
-	const struct blame **shares;
-	size_t count;
-	uint64_t total_ns;
-	uint64_t ended_ns; /* of it in waits that do not go on */
-};
-
-static const struct blame_party *side(const struct view *view, const struct blame *blame)
-{
-	return view->blame == BLAME_CAUSED ? &blame->culprit : &blame->victim;
-}
-
-/* The same party and state beside each other. */
-static int compare_sides(const struct view *view, const struct blame *a, const struct blame *b)
-{
-	int order = blame_compare_parties(side(view, a), side(view, b));
-
-	return order ? order : (a->state > b->state) - (a->state < b->state);
-}
-
-static int by_side(const void *left, const void *right, void *view)
-{
-	const struct blame *a = *(const struct blame *const *)left;
-	const struct blame *b = *(const struct blame *const *)right;
-	int order = compare_sides(view, a, b);
-
-	if (!order && a->total_ns != b->total_ns)
-		return a->total_ns < b->total_ns ? 1 : -1;
-	return order ? order : (a > b) - (a < b);
-}
-
-static int by_total(const void *left, const void *right)
-{
-	const struct loss *a = left, *b = right;
-
-	/* much of what goes on for long is how a program rests */
-	if (a->ended_ns != b->ended_ns)
-		return a->ended_ns < b->ended_ns ? 1 : -1;
-	if (a->total_ns != b->total_ns)
-		return a->total_ns < b->total_ns ? 1 : -1;
-	return (a->shares > b->shares) - (a->shares < b->shares);
-}
-
-static bool is_shown(const struct view *view, const struct blame *blame)
-{
-	if (!blame->total_ns || (!view->show_idle && !state_is_lost(blame->state)))
-		return false;
-	return view->blame != BLAME_CAUSED || blame->kind == WIRE_CULPRIT_THREAD;
-}
-
-/* Both arrays have room for all; how many losses there are. */
-static size_t find_losses(const struct view *view, const struct interval *interval,
-			  const struct blame **shares, struct loss *losses)
-{
-	size_t share_count = 0, count = 0;
-
-	for (size_t i = 0; i < interval->blame_count; i++)
-		if (is_shown(view, &interval->blames[i]))
-			shares[share_count++] = &interval->blames[i];
-	if (share_count)
-		qsort_r(shares, share_count, sizeof(*shares), by_side, (void *)view);
-	for (size_t i = 0; i < share_count; i++) {
-		if (!i || compare_sides(view, shares[i - 1], shares[i]))
-			losses[count++] = (struct loss){.shares = &shares[i]};
-		losses[count - 1].count++;
-		losses[count - 1].total_ns += shares[i]->total_ns;
-		if (!shares[i]->goes_on)
-			losses[count - 1].ended_ns += shares[i]->total_ns;
-	}
-	if (count)
-		qsort(losses, count, sizeof(*losses), by_total);
-	return count;
-}
 
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session)
@@ -122,8 +45,8 @@ static void describe_meanwhile(char *into, size_t room, const struct blame *blam
 	if (!blame->has_meanwhile)
 		return;
 	reason_format(reason, sizeof(reason), blame->meanwhile, session_is_native(session));
-	snprintf(into, room, ", meanwhile %s%s%s", blame_meanwhile_key(blame), *reason ? " " : "",
-		 reason);
+	snprintf(into, room, ", meanwhile %s%s%s", meanwhile_key(blame->meanwhile),
+		 *reason ? " " : "", reason);
 }
 
 void blame_describe(char *into, size_t room, const struct blame *blame,
@@ -200,7 +123,7 @@ static void write_padded(struct output *out, const char *text, size_t columns)
 }
 
 /* The small ones are one line. */
-static void write_loss(const struct view *view, const struct loss *loss,
+static void write_loss(const struct view *view, const struct blame_loss *loss,
 		       const struct session_info *session)
 {
 	struct blame rest = {.kind = WIRE_CULPRIT_OTHERS};
@@ -208,7 +131,7 @@ static void write_loss(const struct view *view, const struct loss *loss,
 	char name[192], time[16];
 	size_t lines = 0;
 
-	blame_party_name(name, sizeof(name), side(view, loss->shares[0]), session);
+	blame_party_name(name, sizeof(name), blame_loss_party(loss, view->blame), session);
 	duration_format(time, sizeof(time), loss->total_ns);
 	write_padded(out, name, VICTIM_COLUMNS);
 	output_format(out, " %8s  %-8s ", time, state_info[loss->shares[0]->state].key);
@@ -231,17 +154,13 @@ static void write_loss(const struct view *view, const struct loss *loss,
 
 int page_blame(const struct view *view, const struct interval *interval)
 {
-	cleanup_free const struct blame **shares =
-		reallocarray(NULL, interval->blame_count + 1, sizeof(*shares));
-	cleanup_free struct loss *losses =
-		reallocarray(NULL, interval->blame_count + 1, sizeof(*losses));
+	cleanup_blame_losses struct blame_losses losses = {0};
 	bool is_caused = view->blame == BLAME_CAUSED;
-	size_t count, shown;
+	size_t shown;
 
-	if (!shares || !losses)
+	if (blame_losses_find(&losses, interval, view->blame, view->show_idle) < 0)
 		return -ENOMEM;
-	count = find_losses(view, interval, shares, losses);
-	shown = view->top && view->top < count ? view->top : count;
+	shown = view->top && view->top < losses.count ? view->top : losses.count;
 	page_title(view, interval, interval->row_count, interval->row_count);
 	if (!session_has_blame(interval->session))
 		output_string(view->out, "because of whom threads waited is not recorded\n");
@@ -250,7 +169,7 @@ int page_blame(const struct view *view, const struct interval *interval)
 			      is_caused ? "CULPRIT" : "VICTIM", is_caused ? "COST" : "LOST",
 			      "STATE", "TIME", "SHARE", is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < shown; i++)
-		write_loss(view, &losses[i], interval->session);
+		write_loss(view, &losses.items[i], interval->session);
 	output_char(view->out, '\n');
 	return 0;
 }

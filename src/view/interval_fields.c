@@ -6,6 +6,7 @@
 
 #include "view/blame.h"
 #include "view/fields.h"
+#include "view/findings.h"
 #include "view/view.h"
 
 /* A getter of struct interval. The context is the view that shows it. */
@@ -202,6 +203,15 @@ INTERVAL_GETTER(get_blame)
 		value_absent(value);
 }
 
+INTERVAL_GETTER(get_findings)
+{
+	if (interval->findings)
+		value_rows(value, interval->findings->items, interval->findings->count,
+			   sizeof(interval->findings->items[0]), interval->session);
+	else
+		value_absent(value);
+}
+
 #define ROWS_FIELD(name, key_, plural)                                                             \
 	LIST_FIELD(plural, get_rows, NULL, &thread_schema, "a row for each " key_,                 \
 		   .levels = 1U << BY_##name),
@@ -217,6 +227,8 @@ static const struct field interval_fields[] = {
 	OBJECT_FIELD("quality", get_same_row, &quality_schema, "how far to trust it",
 		     .flags = FIELD_OF_ROWS),
 	OBJECT_FIELD("self", get_same_row, &self_schema, "what the measurement cost"),
+	LIST_FIELD("findings", get_findings, NULL, &finding_schema,
+		   "the largest losses, in sentences; empty: none is worth one"),
 	NUMBER_MEMBER(struct interval, row_count, "total", "rows there are; --top may print fewer"),
 	GROUPINGS(ROWS_FIELD) /* three */
 	LIST_FIELD("reasons", get_reasons, NULL, &reason_schema,

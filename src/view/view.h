@@ -6,15 +6,9 @@
 #include <stdbool.h>
 
 #include "emit/emit.h"
+#include "model/blame_side.h"
 #include "model/group.h"
 #include "model/interval.h"
-
-/* What a view says of because of whom threads waited; then the page of text is page_blame(). */
-enum blame_side {
-	BLAME_NONE,
-	BLAME_SUFFERED, /* of each victim, because of whom */
-	BLAME_CAUSED,	/* of each culprit, to whom */
-};
 
 struct view {
 	const struct format *format; /* NULL: the page of text */
@@ -22,10 +16,10 @@ struct view {
 	struct output *out;
 	enum grouping by;
 	const struct field *sort;
-	size_t top; /* rows to show, 0 = all */
-	enum blame_side blame;
-	bool show_idle;	  /* in text: also rows without any active time */
-	struct emit emit; /* the view's own */
+	size_t top;	       /* rows to show, 0 = all */
+	enum blame_side blame; /* other than none, the page of text is page_blame() */
+	bool show_idle;	       /* in text: also rows without any active time */
+	struct emit emit;      /* the view's own */
 };
 
 extern const struct schema interval_schema, interval_blame_schema, child_schema, missing_schema;

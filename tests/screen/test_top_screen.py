@@ -26,6 +26,8 @@ def test_groups(at_end):
     screen.keys("t")
     compare("by-process", screen.wait("PROCESS", "workload"))
     screen.keys("t")
+    compare("by-tree", screen.wait("PROCESS", "workload"))
+    screen.keys("t")
     compare("by-cgroup", screen.wait("CGROUP"))
     screen.keys("t")
     screen.wait("TID", "encoder-1")
@@ -33,7 +35,7 @@ def test_groups(at_end):
 
 def test_inspector(at_end):
     screen = at_end(columns=140, rows=40)
-    screen.keys("/", "w", "a", "l", "Enter", "Enter")
+    screen.keys("\\", "w", "a", "l", "Enter", "Enter")
     compare("inspector", screen.wait("wal-sync", "taskstats, version", "reasons", "waits for a CPU"))
     screen.keys("Escape")
     screen.wait("TID", "filter: wal")
@@ -41,31 +43,128 @@ def test_inspector(at_end):
     screen.wait("encoder-1")
 
 
-def test_selection_follows_the_thread(at_end):
+def first_line(screen):
+    """Of the table: below its headings."""
+    lines = screen.text().split("\n")
+    return next(number for number, line in enumerate(lines) if "COMM" in line) + 1
+
+
+def tid_of(screen, number):
+    return screen.text().split("\n")[first_line(screen) + number].split()[0]
+
+
+def test_selection_stays_on_its_line_until_it_follows(at_end):
     screen = at_end()
-    third = screen.text().split("\n")[5].split()[0]
+    third = tid_of(screen, 2)
     screen.keys("Down", "Down")
     screen.wait(f"── {third} ")
-    screen.keys(">", "r", "s")
-    screen.wait("by runnable", f"── {third} ")
+    screen.keys("r")
+    screen.wait("(reversed)")
+    assert tid_of(screen, 2) != third
+    screen.wait(f"── {tid_of(screen, 2)} ")
+    screen.keys("r", "f", "r")
+    screen.wait("following", "(reversed)", f"── {third} ")
+
+
+def test_search(at_end):
+    screen = at_end()
+    screen.keys("/", *"ledger")
+    first = screen.wait("search: ledger_", "── ").split("── ")[1].split()[:2]
+    assert first[1].startswith("ledger-")
+    screen.keys("Enter", "n")
+    screen.wait("ledger-", absent=(f"── {first[0]} ",))
+    screen.keys("n")
+    screen.wait(f"── {first[0]} ")
+    screen.keys("/", *"zz")
+    screen.wait("search: zz_")
+    screen.keys("Enter", "n")
+    screen.wait("nothing matches")
+
+
+def test_headings_sort(at_end):
+    screen = at_end()
+    row = first_line(screen) - 1
+    column = screen.text().split("\n")[row].index("RUNQ")
+    place = chr(33 + column) + chr(33 + row)
+    click = f"\x1b[M {place}\x1b[M#{place}"  # and the end of it
+    screen.tmux("send-keys", "-l", click)
+    screen.wait("▾RUNQ", "by runnable")
+    screen.tmux("send-keys", "-l", click)
+    screen.wait("▴RUNQ", "by runnable (reversed)")
+
+
+def test_columns_without_time_are_hidden(at_end):
+    screen = at_end(columns=160)
+    assert "SWAP" not in screen.text() and "STOP" not in screen.text()
+    screen.keys("z")
+    screen.wait("SWAP", "STOP")
+
+
+def test_marks_in_place_of_colours(at_end):
+    screen = at_end()
+    assert "▇▇" in screen.text() and "▒▒" not in screen.text()
+    screen.keys("m")
+    screen.wait("▒▒", absent=("▇▇",))
+    assert "▒▒" in at_end(NO_COLOR="1").text()
+    assert "▒▒" in at_end(command=f"{DWELL} top --from {RECORDING} --theme mono").text()
+
+
+def test_blame_that_was_not_recorded(at_end):
+    screen = at_end()
+    screen.keys("b")
+    screen.wait("because of whom threads waited is not recorded")
+    screen.keys("Escape")
+    screen.wait("encoder-1", "run queue")
+
+
+def test_settings(at_end, tmp_path):
+    screen = at_end(HOME=str(tmp_path), XDG_CONFIG_HOME="")
+    screen.keys("t", "z", "m", "s", "W")
+    screen.wait("kept in ")
+    kept = (tmp_path / ".config" / "dwell" / "config").read_text()
+    for line in ('by = "process"', 'columns = "all"', 'marks = "true"', 'sort = "runnable"'):
+        assert line in kept
+    screen = at_end(HOME=str(tmp_path), XDG_CONFIG_HOME="", columns=160)
+    text = screen.wait("PROCESS", "▾RUNQ", "SWAP")
+    assert "▒▒" in text and "▇▇" not in text
+    # what is said on the command line counts
+    text = at_end(command=f"{DWELL} top --from {RECORDING} --by thread --sort tid", HOME=str(tmp_path), XDG_CONFIG_HOME="").text()
+    assert "COMM" in text and "TID" in text and "by tid" in text
+
+
+def test_settings_with_mistakes(terminal, tmp_path):
+    (tmp_path / "dwell").mkdir()
+    (tmp_path / "dwell" / "config").write_text('theme = "dark"\n  colums = "all"\n[keys]\nx = "?"\n')
+    screen = terminal(f"{DWELL} top --from {RECORDING}", XDG_CONFIG_HOME=str(tmp_path), columns=140)
+    screen.wait("dwell/config:2:3: unknown setting 'colums'; did you mean 'columns'?")
+    screen.keys("x")
+    screen.wait("Keys", "select a line")
 
 
 def test_filter_and_sort(at_end):
     screen = at_end()
-    screen.keys("/", "l", "e", "d", "g", "e", "r")
+    screen.keys("\\", "l", "e", "d", "g", "e", "r")
     screen.wait("filter: ledger_", "ledger-holder", "ledger-waiter", absent=("encoder",))
     screen.keys("Enter", "s")
     screen.wait("ledger-holder")
     screen.keys("Escape")
     screen.wait("encoder-1", "by runnable")
-    screen.keys("/", "z", "z", "Enter")
+    screen.keys("F4", "z", "z", "Enter")
     screen.wait("nothing matches the filter")
 
 
 def test_help_lists_every_key(at_end):
-    screen = at_end(columns=110, rows=40)
+    screen = at_end(columns=110, rows=54)
     screen.keys("?")
     compare("help", screen.wait("Keys", "States", "recording: the next interval"))
+    screen.keys("?")
+    screen.wait("encoder-1")
+    # where it does not fit, it scrolls
+    screen.resize(80, 24)
+    screen.keys("F1")
+    screen.wait("Keys", "more lines", absent=("States",))
+    screen.keys("NPage", "NPage", "NPage")
+    screen.wait("blocked in what dwell does not recognize", absent=("Keys", "more lines"))
     screen.keys("?")
     screen.wait("encoder-1")
 
@@ -104,9 +203,9 @@ def test_resize(at_end):
 def test_mouse(at_end):
     screen = at_end()
     screen.wait("encoder-1")
-    third = screen.text().split("\n")[5].split()[0]
-    # a press of the first button on column 3, row 6 as xterm sends it (SGR or X10, as terminfo says)
-    screen.tmux("send-keys", "-l", "\x1b[M #&")
+    third = tid_of(screen, 2)
+    # a press of the first button on column 3 as xterm sends it (SGR or X10, as terminfo says)
+    screen.tmux("send-keys", "-l", "\x1b[M #" + chr(33 + first_line(screen) + 2))
     screen.wait(f"── {third} ")
 
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* qsort_r */
+#include "model/blame_losses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const struct blame_party *side_of(enum blame_side side, const struct blame *blame)
+{
+	return side == BLAME_CAUSED ? &blame->culprit : &blame->victim;
+}
+
+const struct blame_party *blame_loss_party(const struct blame_loss *loss, enum blame_side side)
+{
+	return side_of(side, loss->shares[0]);
+}
+
+/* The same party and state beside each other. */
+static int compare_sides(enum blame_side side, const struct blame *a, const struct blame *b)
+{
+	int order = blame_compare_parties(side_of(side, a), side_of(side, b));
+
+	return order ? order : (a->state > b->state) - (a->state < b->state);
+}
+
+static int by_side(const void *left, const void *right, void *data)
+{
+	const struct blame *a = *(const struct blame *const *)left;
+	const struct blame *b = *(const struct blame *const *)right;
+	int order = compare_sides(*(const enum blame_side *)data, a, b);
+
+	if (!order && a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return order ? order : (a > b) - (a < b);
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct blame_loss *a = left, *b = right;
+
+	/* much of what goes on for long is how a program rests */
+	if (a->ended_ns != b->ended_ns)
+		return a->ended_ns < b->ended_ns ? 1 : -1;
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->shares > b->shares) - (a->shares < b->shares);
+}
+
+static bool is_shown(const struct blame *blame, enum blame_side side, bool all_states)
+{
+	if (!blame->total_ns || (!all_states && !state_is_lost(blame->state)))
+		return false;
+	return side != BLAME_CAUSED || blame->kind == WIRE_CULPRIT_THREAD;
+}
+
+int blame_losses_find(struct blame_losses *ret_losses, const struct interval *interval,
+		      enum blame_side side, bool all_states)
+{
+	struct blame_losses losses = {
+		.items = reallocarray(NULL, interval->blame_count + 1, sizeof(*losses.items)),
+		.shares = reallocarray(NULL, interval->blame_count + 1, sizeof(*losses.shares)),
+	};
+	size_t count = 0;
+
+	*ret_losses = losses;
+	if (!losses.items || !losses.shares) {
+		blame_losses_release(ret_losses);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (is_shown(&interval->blames[i], side, all_states))
+			losses.shares[count++] = &interval->blames[i];
+	if (count)
+		qsort_r(losses.shares, count, sizeof(*losses.shares), by_side, &side);
+	for (size_t i = 0; i < count; i++) {
+		const struct blame *blame = losses.shares[i];
+
+		if (!i || compare_sides(side, losses.shares[i - 1], blame))
+			losses.items[losses.count++] =
+				(struct blame_loss){.shares = &losses.shares[i]};
+		struct blame_loss *loss = &losses.items[losses.count - 1];
+
+		loss->count++;
+		loss->total_ns += blame->total_ns;
+		loss->ended_ns += blame->goes_on ? 0 : blame->total_ns;
+	}
+	if (losses.count)
+		qsort(losses.items, losses.count, sizeof(*losses.items), by_total);
+	*ret_losses = losses;
+	return 0;
+}
+
+void blame_losses_release(struct blame_losses *losses)
+{
+	free(losses->items);
+	free(losses->shares);
+	*losses = (struct blame_losses){0};
+}

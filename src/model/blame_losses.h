@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An interval's blame in the order that people read it in: who lost most, and because of whom. */
+#ifndef DWELL_MODEL_BLAME_LOSSES_H
+#define DWELL_MODEL_BLAME_LOSSES_H
+
+#include "model/blame.h"
+#include "model/blame_side.h"
+
+/* What one party lost in one state, or cost in it. */
+struct blame_loss {
+	const struct blame **shares; /* the largest first */
+	size_t count;
+	uint64_t total_ns;
+	uint64_t ended_ns; /* of it in waits that do not go on */
+};
+
+/* All zeros is empty. The shares are the interval's. */
+struct blame_losses {
+	struct blame_loss *items; /* what is lost most first */
+	size_t count;
+	const struct blame **shares;
+};
+
+/* With `all_states` also of those in which no time is lost. 0 or -ENOMEM. */
+int blame_losses_find(struct blame_losses *ret_losses, const struct interval *interval,
+		      enum blame_side side, bool all_states) must_check;
+void blame_losses_release(struct blame_losses *losses);
+
+#define cleanup_blame_losses cleanup(blame_losses_release)
+
+/* Whose loss it is, or who cost it. */
+const struct blame_party *blame_loss_party(const struct blame_loss *loss, enum blame_side side);
+
+#endif

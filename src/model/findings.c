@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below these a loss is how a program works, or too small to speak of. */
+#define OF_ACTIVE   10 /* a part in, of the process's active time */
+#define OF_INTERVAL 20 /* of the interval */
+#define OF_LOSS	    10 /* a culprit of it */
+#define OF_WAIT	    2  /* a partner that was busy, of a wait for it */
+#define OF_THREADS  50 /* a thread, of the loss: below, it does not count as one that lost */
+#define CULPRITS    64 /* of a loss, before the largest are chosen: blame has 14 a thread */
+
+/* What one process lost in one state. */
+struct loss {
+	const struct row **rows; /* of the process: neighbours */
+	size_t count;
+	enum state state;
+	uint64_t total_ns, active_ns;
+};
+
+/* Waits for a partner are lost only where that partner was held up itself: causes say so. */
+static bool is_candidate(enum state state, bool has_blame)
+{
+	return state == STATE_RUNNABLE || state == STATE_LOCK || state == STATE_DISK ||
+	       state == STATE_SWAP || state == STATE_STOLEN || state == STATE_IRQ ||
+	       (state == STATE_IPC && has_blame);
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct row *a = *(const struct row *const *)left;
+	const struct row *b = *(const struct row *const *)right;
+
+	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
+				: (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Keeps the `FINDINGS_MAX * 4` largest, so that those without a cause can be left out. */
+#define LOSSES_MAX (FINDINGS_MAX * 4)
+
+static void keep(struct loss losses[LOSSES_MAX], size_t *count, const struct loss *loss)
+{
+	size_t at = *count;
+
+	if (at == LOSSES_MAX && losses[at - 1].total_ns >= loss->total_ns)
+		return;
+	if (at < LOSSES_MAX)
+		(*count)++;
+	else
+		at--;
+	for (; at && losses[at - 1].total_ns < loss->total_ns; at--)
+		losses[at] = losses[at - 1];
+	losses[at] = *loss;
+}
+
+static bool is_large(uint64_t total_ns, uint64_t active_ns, const struct interval *interval)
+{
+	return total_ns >= active_ns / OF_ACTIVE &&
+	       total_ns >= (interval->end_ns - interval->start_ns) / OF_INTERVAL;
+}
+
+static void add_process(struct loss losses[LOSSES_MAX], size_t *count, const struct row **rows,
+			size_t row_count, const struct interval *interval)
+{
+	bool has_blame = session_has_blame(interval->session);
+	uint64_t total[STATES] = {0}, active_ns = 0;
+
+	for (size_t i = 0; i < row_count; i++) {
+		active_ns += row_active_ns(rows[i]);
+		for (int j = 0; j < STATES; j++)
+			total[j] += rows[i]->states_ns[j];
+	}
+	for (int i = 0; i < STATES; i++) {
+		struct loss loss = {rows, row_count, (enum state)i, total[i], active_ns};
+
+		if (i == STATE_IPC)
+			loss.active_ns += total[i];
+		if (is_candidate((enum state)i, has_blame) &&
+		    is_large(total[i], loss.active_ns, interval))
+			keep(losses, count, &loss);
+	}
+}
+
+/* A culprit of one loss, with what it did, by state. */
+struct culprit {
+	struct finding_cause cause;
+	uint64_t meanwhile_ns[WIRE_STATES];	  /* by wire_wait_site.state */
+	struct wire_wait_site sites[WIRE_STATES]; /* the largest share's */
+	uint64_t site_ns[WIRE_STATES];
+};
+
+static bool is_same(const struct finding_cause *a, const struct finding_cause *b)
+{
+	/* other processes of a name are one: twelve compilers are one culprit */
+	return a->kind == b->kind && a->is_own == b->is_own && a->party.tid == b->party.tid &&
+	       !strcmp(a->party.comm, b->party.comm);
+}
+
+/* Who, as the sentence names them: other processes whole, threads of the victim one by one. */
+static struct finding_cause name_cause(const struct blame *blame)
+{
+	struct finding_cause cause = {.kind = blame->kind};
+
+	if (blame->kind != WIRE_CULPRIT_THREAD)
+		return cause;
+	cause.party = blame->culprit;
+	if (blame->culprit.pid && blame->culprit.pid == blame->victim.pid) {
+		/* who of them ran says little; who of them holds a lock says all */
+		cause.is_own = !blame->culprit.tid || blame->state == STATE_RUNNABLE;
+		if (cause.is_own)
+			cause.party = (struct blame_party){.pid = blame->culprit.pid};
+		return cause;
+	}
+	cause.party.tid = 0;
+	memcpy(cause.party.comm, cause.party.process, sizeof(cause.party.comm));
+	return cause;
+}
+
+static void add_share(struct culprit *culprits, size_t *count, const struct blame *blame)
+{
+	struct finding_cause cause = name_cause(blame);
+	struct culprit *culprit = culprits;
+	size_t state = blame->meanwhile.state;
+
+	while (culprit < culprits + *count && !is_same(&culprit->cause, &cause))
+		culprit++;
+	if (culprit == culprits + CULPRITS)
+		return; /* one of very many: none of them is large */
+	if (culprit == culprits + *count) {
+		*culprit = (struct culprit){.cause = cause};
+		(*count)++;
+	}
+	if (culprit->cause.party.pid != cause.party.pid)
+		culprit->cause.party.pid = 0;
+	culprit->cause.total_ns += blame->total_ns;
+	if (!blame->has_meanwhile || state >= WIRE_STATES)
+		return;
+	culprit->meanwhile_ns[state] += blame->total_ns;
+	if (blame->total_ns > culprit->site_ns[state]) {
+		culprit->site_ns[state] = blame->total_ns;
+		culprit->sites[state] = blame->meanwhile;
+	}
+}
+
+/* What it did for more than half of the time; else there is no one thing to name. */
+static void settle_meanwhile(struct culprit *culprit)
+{
+	for (size_t i = 0; i < WIRE_STATES; i++) {
+		if (culprit->meanwhile_ns[i] <= culprit->cause.total_ns / 2)
+			continue;
+		culprit->cause.has_meanwhile = true;
+		culprit->cause.meanwhile = culprit->sites[i];
+	}
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct culprit *a = left, *b = right;
+
+	return (a->cause.total_ns < b->cause.total_ns) - (a->cause.total_ns > b->cause.total_ns);
+}
+
+static void add_causes(struct finding *finding, const struct interval *interval, uint32_t pid)
+{
+	struct culprit culprits[CULPRITS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i];
+
+		/* a lock that no one has released yet may be none: see site_of_futex() */
+		if (blame->victim.pid == pid && blame->state == STATE_LOCK &&
+		    finding->state == STATE_LOCK && blame->goes_on)
+			finding->total_ns -= blame->total_ns < finding->total_ns
+						     ? blame->total_ns
+						     : finding->total_ns;
+		if (blame->victim.pid == pid && blame->state == finding->state &&
+		    blame->kind != WIRE_CULPRIT_UNKNOWN && blame->kind != WIRE_CULPRIT_OTHERS)
+			add_share(culprits, &count, blame);
+	}
+	if (count)
+		qsort(culprits, count, sizeof(*culprits), by_total);
+	for (size_t i = 0; i < count && finding->cause_count < FINDING_CAUSES; i++) {
+		if (culprits[i].cause.total_ns < finding->total_ns / OF_LOSS)
+			break;
+		settle_meanwhile(&culprits[i]);
+		finding->causes[finding->cause_count++] = culprits[i].cause;
+	}
+}
+
+/* The partner that was waited for could not go on, or had much to do. */
+static bool has_busy_partner(const struct finding *finding)
+{
+	uint64_t busy_ns = 0;
+
+	for (size_t i = 0; i < finding->cause_count; i++) {
+		const struct finding_cause *cause = &finding->causes[i];
+		unsigned int state = cause->meanwhile.state;
+
+		if (cause->kind == WIRE_CULPRIT_THREAD && cause->has_meanwhile &&
+		    (state == WIRE_ON_CPU || state == WIRE_RUNNABLE || state == WIRE_DISK ||
+		     state == WIRE_LOCK || state == WIRE_SWAP))
+			busy_ns += cause->total_ns;
+	}
+	return busy_ns >= finding->total_ns / OF_WAIT;
+}
+
+static void name_victim(struct finding *finding, const struct loss *loss)
+{
+	const struct row *most = loss->rows[0];
+
+	for (size_t i = 0; i < loss->count; i++) {
+		const struct row *row = loss->rows[i];
+
+		finding->threads += row->states_ns[loss->state] > loss->total_ns / OF_THREADS;
+		if (row->states_ns[loss->state] > most->states_ns[loss->state])
+			most = row;
+	}
+	finding->victim = (struct blame_party){.pid = most->pid, .cgroup_id = most->cgroup_id};
+	memcpy(finding->victim.process, most->process, sizeof(most->process));
+	memcpy(finding->victim.comm, most->process, sizeof(most->process));
+	if (finding->threads == 1) {
+		finding->victim.tid = most->tid;
+		memcpy(finding->victim.comm, most->comm, sizeof(most->comm));
+	}
+}
+
+int findings_find(struct findings *ret_findings, const struct interval *interval)
+{
+	cleanup_free const struct row **rows =
+		reallocarray(NULL, interval->row_count + 1, sizeof(*rows));
+	struct loss losses[LOSSES_MAX];
+	size_t count = 0, row_count = 0, loss_count = 0;
+
+	*ret_findings = (struct findings){.count = 0};
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < interval->row_count; i++)
+		if (interval->rows[i].pid &&
+		    row_active_ns(&interval->rows[i]) + interval->rows[i].states_ns[STATE_IPC])
+			rows[row_count++] = &interval->rows[i];
+	if (row_count)
+		qsort(rows, row_count, sizeof(*rows), by_pid);
+	for (size_t i = 0; i < row_count; i += count) {
+		for (count = 1; i + count < row_count && rows[i + count]->pid == rows[i]->pid;)
+			count++;
+		add_process(losses, &loss_count, rows + i, count, interval);
+	}
+	for (size_t i = 0; i < loss_count && ret_findings->count < FINDINGS_MAX; i++) {
+		struct finding finding = {.state = losses[i].state,
+					  .total_ns = losses[i].total_ns,
+					  .active_ns = losses[i].active_ns};
+
+		name_victim(&finding, &losses[i]);
+		add_causes(&finding, interval, finding.victim.pid);
+		if (is_large(finding.total_ns, finding.active_ns, interval) &&
+		    (finding.state != STATE_IPC || has_busy_partner(&finding)))
+			ret_findings->items[ret_findings->count++] = finding;
+	}
+	return 0;
+}

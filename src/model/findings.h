@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a person should hear first of an interval: which process lost most time, in what, and
+ * because of whom. Few, large and certain, or none.
+ */
+#ifndef DWELL_MODEL_FINDINGS_H
+#define DWELL_MODEL_FINDINGS_H
+
+#include "model/blame.h"
+
+#define FINDINGS_MAX   3
+#define FINDING_CAUSES 3
+
+struct finding_cause {
+	enum wire_culprit_kind kind; /* never unknown or others */
+	/* WIRE_CULPRIT_THREAD: a process, processes of a name (pid 0), or a thread of the victim */
+	struct blame_party party;
+	bool is_own;	    /* the victim's own threads, several of them */
+	bool has_meanwhile; /* what it did for most of that time is known: */
+	struct wire_wait_site meanwhile;
+	uint64_t total_ns;
+};
+
+struct finding {
+	struct blame_party victim; /* a process; a thread (tid) where only one lost time */
+	uint32_t threads;	   /* of it that lost time in this state */
+	enum state state;
+	uint64_t total_ns;			     /* that they lost */
+	uint64_t active_ns;			     /* of the process, this included */
+	struct finding_cause causes[FINDING_CAUSES]; /* the largest first; each 10 % or more */
+	size_t cause_count;
+};
+
+struct findings {
+	struct finding items[FINDINGS_MAX]; /* the largest first */
+	size_t count;
+};
+
+/*
+ * Of an interval by thread; its blame may be by thread or by process. A finding is 10 % or more of
+ * its process's active time and 5 % or more of the interval. 0 or -ENOMEM.
+ */
+int findings_find(struct findings *ret_findings, const struct interval *interval) must_check;
+
+#endif

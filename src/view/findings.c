@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Findings in words. docs/formats/json.md is the contract of the JSON. */
+#include "view/findings.h"
+
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "model/reason.h"
+#include "view/blame.h"
+
+#define NAME_BYTES 80
+
+/* What a victim did in each state, before and after the time. */
+static const struct {
+	const char *verb, *object;
+} phrases[STATES] = {
+	[STATE_RUNNABLE] = {"waited", " for a CPU"},
+	[STATE_LOCK] = {"waited", " for locks"},
+	[STATE_DISK] = {"waited", " for disks and file systems"},
+	[STATE_SWAP] = {"waited", " for memory"},
+	[STATE_IPC] = {"waited", " on pipes and sockets"},
+	[STATE_STOLEN] = {"lost", " to the hypervisor"},
+	[STATE_IRQ] = {"lost", " to interrupts"},
+};
+
+static unsigned int percent(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned int)(100.0 * (double)part / (double)whole + 0.5) : 0;
+}
+
+static void describe_meanwhile(char *into, size_t room, struct wire_wait_site where,
+			       const struct session_info *session)
+{
+	char reason[REASON_BYTES];
+
+	reason_format(reason, sizeof(reason), where, session_is_native(session));
+	if (where.state == WIRE_ON_CPU)
+		snprintf(into, room, ", which computed");
+	else if (where.state == WIRE_RUNNABLE)
+		snprintf(into, room, ", which waited for a CPU");
+	else
+		snprintf(into, room, ", which was in %s%s%s", meanwhile_key(where),
+			 *reason ? " " : "", reason);
+}
+
+static void describe_cause(char *into, size_t room, const struct finding *finding,
+			   const struct finding_cause *cause, const struct session_info *session)
+{
+	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
+		[WIRE_CULPRIT_THROTTLE] = "its CPU budget was used up",
+		[WIRE_CULPRIT_IRQ] = "interrupts",
+		[WIRE_CULPRIT_STEAL] = "the hypervisor had the CPU",
+		[WIRE_CULPRIT_IDLE] = "an idle CPU had to wake up",
+	};
+	const char *verb = finding->state == STATE_RUNNABLE ? " ran" : "";
+	char name[NAME_BYTES];
+
+	if (cause->kind != WIRE_CULPRIT_THREAD)
+		snprintf(into, room, "%s", words[cause->kind]);
+	else if (cause->is_own)
+		snprintf(into, room, "%sits own threads%s",
+			 finding->state == STATE_LOCK ? "held by " : "", verb);
+	else {
+		text_printable(name, sizeof(name), cause->party.comm, 15);
+		snprintf(into, room, "%s%s%s",
+			 finding->state == STATE_LOCK  ? "held by "
+			 : finding->state == STATE_IPC ? "for "
+						       : "",
+			 name, verb);
+	}
+	room -= strlen(into);
+	into += strlen(into);
+	snprintf(into, room, " %u %%", percent(cause->total_ns, finding->total_ns));
+	if (cause->has_meanwhile && finding->state != STATE_RUNNABLE)
+		describe_meanwhile(into + strlen(into), room - strlen(into), cause->meanwhile,
+				   session);
+}
+
+/* A disk that ends a wait for disks, and a timer, are no news. */
+static bool says_something(const struct finding_cause *cause)
+{
+	return cause->kind != WIRE_CULPRIT_DEVICE && cause->kind != WIRE_CULPRIT_TIMER;
+}
+
+void finding_format(char into[FINDING_BYTES], const struct finding *finding,
+		    const struct session_info *session)
+{
+	char name[NAME_BYTES], time[16], cause[160];
+	bool first = true;
+
+	text_printable(name, sizeof(name), finding->victim.comm, 15);
+	duration_format(time, sizeof(time), finding->total_ns);
+	if (finding->threads > 1)
+		snprintf(into, FINDING_BYTES, "%u threads of %s ", finding->threads, name);
+	else
+		snprintf(into, FINDING_BYTES, "%s %u ", name,
+			 finding->victim.tid ? finding->victim.tid : finding->victim.pid);
+	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), "%s %s%s (%u %% of its %s)",
+		 phrases[finding->state].verb, time, phrases[finding->state].object,
+		 percent(finding->total_ns, finding->active_ns),
+		 finding->state == STATE_IPC ? "time" : "active time");
+	for (size_t i = 0; i < finding->cause_count; i++) {
+		if (!says_something(&finding->causes[i]))
+			continue;
+		describe_cause(cause, sizeof(cause), finding, &finding->causes[i], session);
+		/* names are in UTF-8, which a cut would break */
+		if (strlen(into) + strlen(cause) + 3 > FINDING_BYTES)
+			break;
+		strcat(into, first ? ": " : "; ");
+		strcat(into, cause);
+		first = false;
+	}
+}
+
+FIELD_GETTER(get_text)
+{
+	finding_format(value->text, item->row, item->context);
+	value_string(value, value->text);
+}
+
+FIELD_GETTER(get_victim)
+{
+	value_object(value, &((const struct finding *)item->row)->victim, item->context);
+}
+
+VALUE_GETTER(get_state, value_string, state_info[((const struct finding *)item->row)->state].key)
+
+FIELD_GETTER(get_causes)
+{
+	const struct finding *finding = item->row;
+
+	value_rows(value, finding->causes, finding->cause_count, sizeof(finding->causes[0]),
+		   item->context);
+}
+
+VALUE_GETTER(get_kind, value_string, culprit_key(((const struct finding_cause *)item->row)->kind))
+
+FIELD_GETTER(get_party)
+{
+	const struct finding_cause *cause = item->row;
+
+	if (cause->kind == WIRE_CULPRIT_THREAD)
+		value_object(value, &cause->party, item->context);
+	else
+		value_absent(value);
+}
+
+FIELD_GETTER(get_cause_state)
+{
+	const struct finding_cause *cause = item->row;
+
+	value_text(value, cause->has_meanwhile ? meanwhile_key(cause->meanwhile) : NULL);
+}
+
+static const struct field cause_fields[] = {
+	STRING_FIELD("kind", get_kind, "thread, throttle, irq, steal, idle, timer or device"),
+	OBJECT_FIELD("culprit", get_party, &party_schema,
+		     "of a thread: its process, or itself where it is the victim's",
+		     .flags = FIELD_MAYBE),
+	STRING_FIELD("culprit_state", get_cause_state,
+		     "what it did for most of that time; null: no one thing, or not known"),
+	NUMBER_MEMBER(struct finding_cause, total_ns, "total_ns", "of the victim's time"),
+};
+
+static const struct schema cause_schema = {
+	.name = "cause", .help = "because of whom", SCHEMA_FIELDS(cause_fields)};
+
+static const struct field finding_fields[] = {
+	STRING_FIELD("text", get_text, "it in a sentence"),
+	OBJECT_FIELD("victim", get_victim, &party_schema, "who lost time"),
+	NUMBER_MEMBER(struct finding, threads, "threads", "how many of its threads did"),
+	STRING_FIELD("state", get_state, "in which state"),
+	NUMBER_MEMBER(struct finding, total_ns, "total_ns", "how much"),
+	NUMBER_MEMBER(struct finding, active_ns, "active_ns",
+		      "of so much active time of the process"),
+	LIST_FIELD("causes", get_causes, NULL, &cause_schema,
+		   "with blame: because of whom, the largest first"),
+};
+
+const struct schema finding_schema = {
+	.name = "finding",
+	.help = "a loss of time that is worth a sentence: at most three, the largest first",
+	SCHEMA_FIELDS(finding_fields)};
