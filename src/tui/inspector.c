@@ -55,7 +55,9 @@ static void draw_who(const struct top_screen *screen, struct canvas *canvas, int
 				    what->tid, what->comm);
 	else if (screen->by == BY_PROCESS)
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE,
-				    " %u %s, %u threads ", what->pid, what->process, what->threads);
+				    what->threads == 1 ? " %u %s, %u thread "
+						       : " %u %s, %u threads ",
+				    what->pid, what->process, what->threads);
 	else
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_TITLE, " %u threads ",
 				    what->threads);

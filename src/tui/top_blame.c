@@ -7,8 +7,10 @@
 #include "tui/top_state.h"
 #include "view/blame.h"
 
-#define PARTY_WIDTH   23
-#define CULPRIT_BYTES 256
+#define PARTY_WIDTH    23
+#define CULPRIT_BYTES  256
+#define NAMED_BYTES    64 /* of a short description */
+#define CULPRITS_SHOWN 16
 
 int top_find_losses(struct top_screen *screen)
 {
@@ -134,10 +136,43 @@ int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int 
 	return row + (row > begun);
 }
 
+/* Culprits of one name, that did the same meanwhile, are one on this line. */
+struct named {
+	char text[NAMED_BYTES];
+	uint64_t total_ns;
+};
+
+static size_t sum_up(const struct blame_loss *loss, struct named named[CULPRITS_SHOWN])
+{
+	char text[NAMED_BYTES];
+	size_t count = 0, at;
+
+	for (size_t i = 0; i < loss->count; i++) {
+		describe_short(text, sizeof(text), loss->shares[i]);
+		for (at = 0; at < count && strcmp(named[at].text, text); at++)
+			;
+		if (at == CULPRITS_SHOWN)
+			continue; /* more than a line has room for */
+		if (at == count)
+			named[count++].total_ns = 0;
+		memcpy(named[at].text, text, sizeof(text));
+		named[at].total_ns += loss->shares[i]->total_ns;
+		for (; at && named[at].total_ns > named[at - 1].total_ns; at--) {
+			struct named swap = named[at];
+
+			named[at] = named[at - 1];
+			named[at - 1] = swap;
+		}
+	}
+	return count;
+}
+
 static void draw_loss(const struct top_screen *screen, struct canvas *canvas, int row,
 		      const struct blame_loss *loss)
 {
 	const struct session_info *session = screen->interval.session;
+	struct named named[CULPRITS_SHOWN];
+	size_t count = sum_up(loss, named);
 	char text[CULPRIT_BYTES], time[16];
 	int at = PARTY_WIDTH + 21;
 
@@ -146,16 +181,16 @@ static void draw_loss(const struct top_screen *screen, struct canvas *canvas, in
 	duration_format(time, sizeof(time), loss->total_ns);
 	canvas_format(canvas, row, PARTY_WIDTH + 1, 8, ROLE_NORMAL, "%8s", time);
 	draw_state(canvas, row, PARTY_WIDTH + 10, loss->shares[0]->state);
-	/* on one line as many as there is room for */
-	for (size_t i = 0; i < loss->count && at + 16 < canvas->columns; i++) {
-		const struct blame *blame = loss->shares[i];
+	for (size_t i = 0; i < count && at + 16 < canvas->columns; i++) {
+		double share = loss->total_ns
+				       ? 100.0 * (double)named[i].total_ns / (double)loss->total_ns
+				       : 0;
 
-		describe_short(text, sizeof(text), blame);
-		at += canvas_text(canvas, row, at, canvas->columns - at - 7, ROLE_NORMAL, text);
-		at += 2 + canvas_format(canvas, row, at, 7, ROLE_DIM, " %.0f %%",
-					loss->total_ns ? 100.0 * (double)blame->total_ns /
-								 (double)loss->total_ns
-						       : 0);
+		if (i && share < 1)
+			break;
+		at += canvas_text(canvas, row, at, canvas->columns - at - 7, ROLE_NORMAL,
+				  named[i].text);
+		at += 2 + canvas_format(canvas, row, at, 7, ROLE_DIM, " %.0f %%", share);
 	}
 }
 
