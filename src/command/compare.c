@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `dwell compare`: what two measurements differ in, of blocked workers or of loads. */
+/* `dwell compare`: what two measurements differ in, of threads, blocked workers or loads. */
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
@@ -7,11 +7,14 @@
 
 #include "command/compare.h"
 #include "command/watch_options.h"
+#include "results/thread_side.h"
 #include "view/compare.h"
+#include "view/compare_threads.h"
 
 enum {
 	OPTION_WORSE = 512,
 	OPTION_TOP,
+	OPTION_SORT,
 	OPTION_GATE,
 	OPTION_ALL,
 };
@@ -23,13 +26,19 @@ struct compare {
 };
 
 static const char doc[] =
-	"Compares two measurements of one kind: of `dwell blocked`, recordings (--record) or JSON "
-	"(--format json), which hotspots are gone, new, better or worse, as shares of the time "
-	"measured; of `dwell load`, reports (--json, --save) or directories of them, which metrics "
-	"of which group got worse or better, by more than chance where there are several runs."
+	"Compares two measurements of one kind. Of `dwell record`: which programs lost more time "
+	"in "
+	"B, in which state and because of whom, by more than chance. Of `dwell blocked`, "
+	"recordings "
+	"(--record) or JSON (--format json): which hotspots are gone, new, better or worse, as "
+	"shares of the time measured. Of `dwell load`, reports (--json, --save) or directories of "
+	"them: which metrics of which group got worse or better, by more than chance where there "
+	"are several runs."
 	"\v"
 	"Examples:\n"
-	"  dwell compare before.dwell after.dwell\n"
+	"  dwell compare monday.dwell today.dwell           who lost more time, because of whom\n"
+	"  dwell compare monday.dwell today.dwell --worse 20  exit status 3 if a program lost more "
+	"than 20 % more\n"
 	"  dwell compare before.json after.json --worse 10  exit status 3 if the time in stalls "
 	"grew by more than 10 %\n"
 	"  dwell compare runs/before runs/after             exit status 3 if a metric got worse\n"
@@ -37,14 +46,24 @@ static const char doc[] =
 
 static const struct argp_option argp_options[] = {
 	RESULT_OPTIONS(RESULT_FORMATS " (table)", 1),
-	{0, 0, 0, 0, "Of blocked workers:", 2},
-	{"top", OPTION_TOP, "N", 0, "rows of the table (20)", 2},
+	{0, 0, 0, 0, "Of threads, and of blocked workers:", 2},
+	{"top", OPTION_TOP, "N", 0, "rows of the table (20); of threads, of every format", 2},
 	{"worse", OPTION_WORSE, "PERCENT", 0,
-	 "exit with status 3 if B spends more than PERCENT more time in stalls than A", 2},
-	{0, 0, 0, 0, "Of loads:", 3},
-	{"all", OPTION_ALL, 0, 0, "metrics that did not change too", 3},
+	 "exit with status 3 if in B a program lost, by more than chance, more than PERCENT more "
+	 "of "
+	 "the time than in A; of blocked workers, if B spends more than PERCENT more time in "
+	 "stalls",
+	 2},
+	{0, 0, 0, 0, "Of threads:", 3},
+	{"sort", OPTION_SORT, "FIELD", 0,
+	 "order of the rows: words from a on, figures from the largest on (the largest change that "
+	 "is more than chance first)",
+	 3},
+	{0, 0, 0, 0, "Of threads, and of loads:", 4},
+	{"all", OPTION_ALL, 0, 0, "rows or metrics that did not change too", 4},
+	{0, 0, 0, 0, "Of loads:", 5},
 	{"gate", OPTION_GATE, "METRIC=ABSOLUTE/RELATIVE%", 0,
-	 "minimum absolute and relative change of a metric that counts", 3},
+	 "minimum absolute and relative change of a metric that counts", 5},
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
@@ -65,6 +84,9 @@ static int take_option(struct compare *compare, int key, const char *value, stru
 	switch (key) {
 	case OPTION_TOP:
 		return parsing_count(value, "--top", &compare->options.top, error);
+	case OPTION_SORT:
+		compare->options.sort = value;
+		return 0;
 	case OPTION_WORSE:
 		return take_worse(compare, value, error);
 	case OPTION_ALL:
@@ -109,20 +131,32 @@ static const struct argp compare_argp = {
 enum kind {
 	KIND_BLOCKED, /* and unknown ones: compare_blocked() reports them */
 	KIND_LOAD,
+	KIND_THREADS,
 	KIND_ANY, /* a pipe, which can be read once only */
+};
+
+static const char *const kind_names[] = {
+	[KIND_BLOCKED] = "blocked",
+	[KIND_LOAD] = "load",
+	[KIND_THREADS] = "record",
 };
 
 /* By the first line; what is no JSON may be a recording. */
 static int kind_of_file(FILE *file, const char *path, enum kind *ret_kind, struct error *error)
 {
-	int first = getc(file);
+	int first = getc(file), result = 0;
 	json_error_t why;
 	json_t *line;
 	const char *type;
+	bool is_of_threads = false;
 
 	*ret_kind = KIND_BLOCKED;
-	if (first != '{')
-		return 0;
+	if (first != '{') {
+		result = thread_side_is(path, &is_of_threads, error);
+		if (is_of_threads)
+			*ret_kind = KIND_THREADS;
+		return result;
+	}
 	ungetc(first, file);
 	line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &why);
 	if (!line)
@@ -158,41 +192,69 @@ static int kinds_of(const struct compare_options *options, enum kind kinds[2], s
 		result = kind_of(options->paths[1], &kinds[1], error);
 	for (int i = 0; result >= 0 && i < 2; i++)
 		if (kinds[i] == KIND_ANY)
-			kinds[i] = kinds[!i] == KIND_LOAD ? KIND_LOAD : KIND_BLOCKED;
+			kinds[i] = kinds[!i] == KIND_ANY ? KIND_BLOCKED : kinds[!i];
 	return result;
+}
+
+/* An option of other kinds, or NULL; *ret_kinds are those that have it. */
+static const char *foreign_option(const struct compare_options *options, enum kind kind,
+				  const char **ret_kinds)
+{
+	static const char of_recordings[] = "`dwell record` and `dwell blocked`";
+
+	*ret_kinds = of_recordings;
+	if (kind == KIND_LOAD && options->worse_given)
+		return "--worse";
+	if (kind == KIND_LOAD && options->top)
+		return "--top";
+	*ret_kinds = "`dwell record`";
+	if (kind != KIND_THREADS && options->sort)
+		return "--sort";
+	*ret_kinds = "`dwell load`";
+	if (kind != KIND_LOAD && options->gates_given)
+		return "--gate";
+	*ret_kinds = "`dwell record` and `dwell load`";
+	return kind == KIND_BLOCKED && options->all ? "--all" : NULL;
 }
 
 /* Options of the other kind are a mistake, not something to leave out silently. */
 static int check_options(struct compare_options *options, enum kind kind, struct error *error)
 {
-	const char *foreign = NULL;
+	static const struct schema *const schemas[] = {
+		[KIND_BLOCKED] = &compare_blocked_schema,
+		[KIND_LOAD] = &compare_load_schema,
+		[KIND_THREADS] = &compare_threads_schema,
+	};
+	const char *kinds, *foreign = foreign_option(options, kind, &kinds);
+	int result;
 
-	if (kind == KIND_LOAD)
-		foreign = options->worse_given ? "--worse" : options->top ? "--top" : NULL;
-	else
-		foreign = options->gates_given ? "--gate" : options->all ? "--all" : NULL;
-	if (!foreign)
-		return result_options_end(&options->output,
-					  kind == KIND_LOAD ? &compare_load_schema
-							    : &compare_blocked_schema,
-					  ~0U, error);
-	return error_set(error, EINVAL,
-			 "%s is for measurements of `dwell %s`, these are of `dwell %s`", foreign,
-			 kind == KIND_LOAD ? "blocked" : "load",
-			 kind == KIND_LOAD ? "load" : "blocked");
+	if (foreign)
+		return error_set(error, EINVAL,
+				 "%s is for measurements of %s, these are of `dwell %s`", foreign,
+				 kinds, kind_names[kind]);
+	result = result_options_end(&options->output, schemas[kind], ~0U, error);
+	return result < 0 ? result : compare_threads_check(options, error);
 }
 
 static int compare_kinds(const struct compare_options *options, const enum kind kinds[2],
 			 enum exit_code *ret_code, struct error *error)
 {
+	static int (*const compare[])(const struct compare_options *options,
+				      enum exit_code *ret_code, struct error *error) = {
+		[KIND_BLOCKED] = compare_blocked,
+		[KIND_LOAD] = compare_load,
+		[KIND_THREADS] = compare_threads,
+	};
+	/* what is not known to be anything counts as blocked */
+	int known = kinds[0] == KIND_BLOCKED;
+
 	if (kinds[0] != kinds[1])
 		return error_set(error, EBADMSG,
-				 "%s is of `dwell load`, %s is not: only two of one kind can be "
+				 "%s is of `dwell %s`, %s is not: only two of one kind can be "
 				 "compared",
-				 options->paths[kinds[0] == KIND_LOAD ? 0 : 1],
-				 options->paths[kinds[0] == KIND_LOAD ? 1 : 0]);
-	return kinds[0] == KIND_LOAD ? compare_load(options, ret_code, error)
-				     : compare_blocked(options, ret_code, error);
+				 options->paths[known], kind_names[kinds[known]],
+				 options->paths[!known]);
+	return compare[kinds[0]](options, ret_code, error);
 }
 
 static int compare_run(int argc, char **argv)
@@ -219,7 +281,7 @@ static int compare_run(int argc, char **argv)
 
 const struct command command_compare = {
 	.name = "compare",
-	.summary = "compare two blocked recordings, or two load reports",
+	.summary = "compare two recordings, or two load reports",
 	.argp = &compare_argp,
 	.run = compare_run,
 };

@@ -13,12 +13,15 @@
 struct compare_options {
 	const char *paths[2];
 	struct result_options output;
-	/* of blocked workers */
+	/* of threads and blocked workers */
 	bool worse_given;
 	double worse; /* share */
 	uint64_t top; /* 0: as usual */
-	/* of loads */
+	/* of threads */
+	const char *sort; /* NULL: by change */
+	/* of threads and loads */
 	bool all;
+	/* of loads */
 	bool gates_given;
 	struct load_gate gates[LOAD_METRICS];
 };
@@ -30,7 +33,12 @@ struct compare_options {
  */
 int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,
 		    struct error *error) must_check;
+int compare_threads(const struct compare_options *options, enum exit_code *ret_code,
+		    struct error *error) must_check;
 int compare_load(const struct compare_options *options, enum exit_code *ret_code,
 		 struct error *error) must_check;
+
+/* Whether --sort names a field. */
+int compare_threads_check(const struct compare_options *options, struct error *error) must_check;
 
 #endif

@@ -21,6 +21,7 @@ VIEWS = {
     "mixed-p99.table": ["top", "--from", "mixed.dwell", "--format", "table", "--sort", "p99", "--top", "3"],
     "mixed.report": ["report", "mixed.dwell"],
     "mixed-report.json": ["report", "mixed.dwell", "--format", "json"],
+    "mixed.compare": ["compare", "mixed.dwell", "mixed.dwell", "--all"],
     "blocked.table": ["blocked", "--from", "blocked.dwell", "--format", "table"],
     "blocked-window.table": ["blocked", "--from", "blocked.dwell", "--format", "table", "--window", "2s"],
 }

@@ -30,6 +30,7 @@ COMMANDS = {
     "blocked": ["blocked", "--from", "blocked.dwell"],
     "compare blocked": ["compare", "blocked.dwell", "blocked.dwell"],
     "compare load": ["compare", "load.json", "load.json"],
+    "compare threads": ["compare", "mixed.dwell", "mixed.dwell"],
     "doctor": ["doctor"],
 }
 
@@ -88,6 +89,7 @@ def test_rows_are_the_same_in_all_formats(name):
 TABLES = {
     "top": ["threads"], "top --by process": ["processes"], "top --by cgroup": ["cgroups"], "report": ["threads"],
     "blocked": ["hotspots"], "compare blocked": ["hotspots"], "compare load": ["groups", "metrics"], "doctor": ["checks"],
+    "compare threads": ["rows"],
 }  # fmt: skip
 
 
