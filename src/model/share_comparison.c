@@ -268,6 +268,12 @@ int share_comparison_make(struct share_comparison *comparison, const struct shar
 			comparison->verdicts[row->verdict]++;
 	}
 	qsort(comparison->rows, comparison->count, sizeof(*comparison->rows), by_change);
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct share_row *row = &comparison->rows[i];
+
+		if (row->key->level == SHARE_STATE)
+			comparison->programs[row->key->program].states[row->key->state] = row;
+	}
 	return 0;
 }
 
@@ -312,10 +318,7 @@ const struct share_row *share_comparison_most(const struct share_comparison *com
 const struct share_row *share_comparison_state(const struct share_comparison *comparison,
 					       const struct share_row *of)
 {
-	for (size_t i = 0; i < comparison->count; i++)
-		if (is_of(&comparison->rows[i], SHARE_STATE, of))
-			return &comparison->rows[i];
-	return NULL;
+	return comparison->programs[of->key->program].states[of->key->state];
 }
 
 double share_program_threads(const struct share_comparison *comparison, uint32_t program, int side)

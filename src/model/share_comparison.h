@@ -59,6 +59,7 @@ struct share_program {
 	struct series lost[2];
 	uint64_t observed_ns[2];
 	uint64_t states_ns[2][STATES], reasons_ns[2][STATES];
+	const struct share_row *states[STATES]; /* NULL: no time in it */
 };
 
 struct share_comparison {

@@ -37,13 +37,13 @@ int thread_side_is(const char *path, bool *ret_is, struct error *error)
 	int result = replay_open(&replay, path, &ignored);
 
 	*ret_is = false;
-	if (result == -ENOMEM)
-		error_set(error, ENOMEM, "out of memory");
-	/* who reads all of it says what is wrong with it */
-	if (result >= 0 && replay_step(&replay, &ignored) >= 0)
+	if (result >= 0)
+		result = replay_step(&replay, &ignored);
+	/* of what else is wrong with it who reads all of it says more */
+	if (result >= 0)
 		*ret_is = glance.has_session && !glance.has_runtime;
 	replay_release(&replay);
-	return result == -ENOMEM ? result : 0;
+	return result == -ENOMEM ? error_set(error, ENOMEM, "out of memory") : 0;
 }
 
 static int take_interval(void *data, struct interval *interval, struct error *error)

@@ -140,6 +140,10 @@ static void write_cause(struct output *out, const struct share_comparison *compa
 			      cause->key->culprit == cause->key->program ? " itself" : "", more);
 		return;
 	}
+	if (cause->key->flags & SHARE_GOES_ON) {
+		output_format(out, "; +%s in waits that had not ended", more);
+		return;
+	}
 	compare_threads_because(because, sizeof(because), comparison, cause->key);
 	output_format(out, "; %s (+%s)", because, more);
 }

@@ -22,6 +22,8 @@ COMMANDS = {
     "blocked, table": ["blocked", "--from", "blocked.dwell", "--format", "table"],
     "blocked, JSON": ["blocked", "--from", "blocked.dwell", "--format", "json"],
     "compare": ["compare", "blocked.dwell", "blocked.dwell"],
+    "compare, threads": ["compare", "mixed.dwell", "mixed.dwell", "--all"],
+    "compare, threads by a field": ["compare", "mixed.dwell", "mixed.dwell", "--format", "json", "--sort", "program"],
     "load, dry": ["load", "mixed-workloads", "--seed", "1", "--dry-run"],
 }
 LAST = 40
