@@ -33,17 +33,18 @@ int thread_side_is(const char *path, bool *ret_is, struct error *error)
 	struct glance glance = {false, false};
 	struct replay replay = {
 		.audience = {.data = &glance, .interval = ignore_interval, .record = look_at}};
-	struct error ignored = {""};
-	int result = replay_open(&replay, path, &ignored);
+	int result = replay_open(&replay, path, error);
 
 	*ret_is = false;
 	if (result >= 0)
-		result = replay_step(&replay, &ignored);
-	/* of what else is wrong with it who reads all of it says more */
+		result = replay_step(&replay, error);
+	/* what is damaged at its beginning is of no kind that could be known */
+	if (result >= 0 && !glance.has_session && replay_check(&replay, error) < 0)
+		result = error_wrap(error, -EBADMSG, "%s", path);
 	if (result >= 0)
 		*ret_is = glance.has_session && !glance.has_runtime;
 	replay_release(&replay);
-	return result == -ENOMEM ? error_set(error, ENOMEM, "out of memory") : 0;
+	return result < 0 ? result : 0;
 }
 
 static int take_interval(void *data, struct interval *interval, struct error *error)

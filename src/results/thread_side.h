@@ -9,8 +9,8 @@
 #include "model/shares.h"
 
 /*
- * Whether the file is a recording, and not one of `dwell blocked`. One that cannot be read, or has
- * no whole interval, counts as what its records so far are.
+ * Whether the recording is not one of `dwell blocked`, by its first records. An error if it is not
+ * a recording, or its beginning is damaged.
  */
 int thread_side_is(const char *path, bool *ret_is, struct error *error) must_check;
 
