@@ -24,6 +24,12 @@ static bool is_known(const struct shares *shares, const struct share_key *key,
 	       (series || !shares_folded(shares));
 }
 
+static bool is_anyone(const struct share_key *key)
+{
+	return key->level == SHARE_CULPRIT &&
+	       (key->kind == WIRE_CULPRIT_UNKNOWN || key->kind == WIRE_CULPRIT_OTHERS);
+}
+
 static int sum_programs(struct share_comparison *comparison)
 {
 	const struct share_keys *keys = comparison->sides[0]->keys;
@@ -45,6 +51,8 @@ static int sum_programs(struct share_comparison *comparison)
 				program->observed_ns[side] += ns;
 			} else if (key->level == SHARE_REASON) {
 				program->reasons_ns[side][key->state] += ns;
+			} else if (is_anyone(key)) {
+				program->unknown_ns[side][key->state] += ns;
 			}
 		}
 	}
@@ -184,6 +192,22 @@ static bool has_enough(const struct share_row *row)
 	       row->sides[1].independent >= SHARE_BATCHES_LEAST;
 }
 
+/*
+ * The side with the smaller share may have as much more of it as it has time of no known culprit:
+ * waits that had not ended, for example.
+ */
+static bool may_be_anyone(const struct share_comparison *comparison, const struct share_row *row)
+{
+	const struct share_key *key = row->key;
+	int side = row->change < 0;
+	double all_ns = (double)batches_duration_ns(&comparison->sides[side]->batches);
+	uint64_t unknown_ns = comparison->programs[key->program].unknown_ns[side][key->state];
+
+	if (key->level != SHARE_CULPRIT || is_anyone(key))
+		return false;
+	return !reaches(fabs(row->change) - (double)unknown_ns / all_ns, SHARE_GATE_ABSOLUTE);
+}
+
 static enum share_verdict judge(const struct share_comparison *comparison,
 				const struct share_row *row)
 {
@@ -194,7 +218,7 @@ static enum share_verdict judge(const struct share_comparison *comparison,
 	if (!reaches(fabs(row->change), SHARE_GATE_ABSOLUTE) ||
 	    !reaches(fabs(row->relative), SHARE_GATE_RELATIVE))
 		return SHARE_IS_SAME;
-	if (share_comparison_is_short(comparison))
+	if (share_comparison_is_short(comparison) || may_be_anyone(comparison, row))
 		return SHARE_IS_UNDECIDED;
 	if (!(row->adjusted < SHARE_SIGNIFICANT))
 		return has_enough(row) ? SHARE_IS_SAME : SHARE_IS_UNDECIDED;

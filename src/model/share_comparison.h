@@ -59,6 +59,7 @@ struct share_program {
 	struct series lost[2];
 	uint64_t observed_ns[2];
 	uint64_t states_ns[2][STATES], reasons_ns[2][STATES];
+	uint64_t unknown_ns[2][STATES];		/* of no culprit, or of too many */
 	const struct share_row *states[STATES]; /* NULL: no time in it */
 };
 

@@ -173,9 +173,10 @@ void compare_threads_table(struct output *out, const struct thread_comparison *p
 		output_format(out, ", %zu more or less without being lost",
 			      verdicts[SHARE_IS_MORE] + verdicts[SHARE_IS_LESS]);
 	if (verdicts[SHARE_IS_UNDECIDED])
-		output_format(out,
-			      ", %zu undecided: they changed once or twice, which may be chance",
-			      verdicts[SHARE_IS_UNDECIDED]);
+		output_format(
+			out,
+			", %zu undecided (--all): they changed once or twice, which may be chance",
+			verdicts[SHARE_IS_UNDECIDED]);
 	if (verdicts[SHARE_IS_UNKNOWN])
 		output_format(out, ", %zu not measured in both", verdicts[SHARE_IS_UNKNOWN]);
 	output_char(out, '\n');

@@ -166,8 +166,8 @@ static void write_shift(struct output *out, const struct share_comparison *compa
 			const struct share_row *row)
 {
 	const struct share_row *state = share_comparison_state(comparison, row);
-	bool no_longer = state && (state->verdict == SHARE_IS_SAME ||
-				   share_verdict_is_better(state->verdict));
+	bool no_longer = state && (state->change < SHARE_GATE_ABSOLUTE ||
+				   state->relative < SHARE_GATE_RELATIVE);
 	char name[NAME_COLUMNS * 4 + 1];
 
 	compare_threads_name(name, sizeof(name), comparison, row->key->program);

@@ -380,6 +380,36 @@ CASE(a_wait_that_went_on_is_owed_to_who_ended_it)
 	end(&pair);
 }
 
+/* In A no wait has ended, so nothing is known of who it will be. */
+CASE(who_is_not_known_yet_may_be_the_same)
+{
+	struct pair pair;
+	struct row row = waiting(1, "db", STATE_LOCK, 100 * MS, 100 * MS);
+	struct blame open = blame_of("db", STATE_LOCK, "", 100 * MS);
+	struct blame ended = blame_of("db", STATE_LOCK, "holder", 100 * MS);
+	int culprits = 0;
+
+	open.kind = WIRE_CULPRIT_UNKNOWN;
+	open.goes_on = true;
+	open.has_meanwhile = false;
+	begin(&pair);
+	for (int i = 0; i < 20; i++) {
+		add(&pair, 0, 100 * MS, &row, 1, &open, 1);
+		add(&pair, 1, 100 * MS, &row, 1, &ended, 1);
+	}
+	compare(&pair);
+	for (size_t i = 0; i < pair.comparison.count; i++) {
+		const struct share_row *one = &pair.comparison.rows[i];
+
+		if (one->key->level != SHARE_CULPRIT || one->key->kind != WIRE_CULPRIT_THREAD)
+			continue;
+		assert_int_equal(one->verdict, SHARE_IS_UNDECIDED);
+		culprits++;
+	}
+	assert_int_equal(culprits, 1);
+	end(&pair);
+}
+
 CASE(without_blame_on_both_sides_there_are_no_culprits)
 {
 	struct pair pair;
@@ -600,6 +630,7 @@ int main(void)
 		cmocka_unit_test(the_same_load_twice_has_no_difference),
 		cmocka_unit_test(who_made_it_worse_is_found),
 		cmocka_unit_test(a_wait_that_went_on_is_owed_to_who_ended_it),
+		cmocka_unit_test(who_is_not_known_yet_may_be_the_same),
 		cmocka_unit_test(without_blame_on_both_sides_there_are_no_culprits),
 		cmocka_unit_test(what_one_side_does_not_measure_is_not_zero),
 		cmocka_unit_test(reasons_are_compared_where_they_cover_the_state),
