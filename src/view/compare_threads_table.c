@@ -38,17 +38,36 @@ static bool is_sentence(const struct share_comparison *comparison, const struct 
 	return row->key->level == SHARE_STATE || !is_state_worse(comparison, row);
 }
 
+/* The largest change for the worse that may be chance; NULL: there is none. */
+static const struct share_row *find_undecided(const struct share_comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct share_row *row = &comparison->rows[i];
+
+		if (row->key->level == SHARE_STATE && row->is_lost && row->change > 0 &&
+		    row->verdict == SHARE_IS_UNDECIDED)
+			return row;
+	}
+	return NULL;
+}
+
 static void write_no_sentence(struct output *out, const struct share_comparison *comparison)
 {
-	if (share_comparison_is_short(comparison)) {
+	const struct share_row *undecided = find_undecided(comparison);
+
+	if (share_comparison_is_short(comparison))
 		output_format(out,
 			      "undecided: A has %u intervals of full length and B %u; it takes %d "
 			      "of each to distinguish a change from chance. Record for longer, or "
 			      "with a shorter --interval\n",
 			      comparison->batches[0], comparison->batches[1], SHARE_BATCHES_LEAST);
+	else
+		output_string(out, "nothing got worse by more than chance\n");
+	if (!undecided)
 		return;
-	}
-	output_string(out, "nothing got worse by more than chance\n");
+	output_string(out, "the largest change that may be chance, which a longer recording "
+			   "decides:\n  ");
+	compare_threads_sentence(out, comparison, undecided);
 }
 
 /* What got worse, the largest first. */
