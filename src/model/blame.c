@@ -395,6 +395,8 @@ static void sum_up(struct blame_party *party, enum grouping by)
 
 int blame_compare_parties(const struct blame_party *a, const struct blame_party *b)
 {
+	if (a->crew != b->crew)
+		return a->crew < b->crew ? -1 : 1;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)

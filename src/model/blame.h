@@ -15,10 +15,11 @@
 #include "model/group.h"
 #include "model/interval.h"
 
-/* A thread, or with tid 0 a process, or with pid 0 too a cgroup. */
+/* A thread, or with tid 0 a process, or with pid 0 too a cgroup, a crew or a name. */
 struct blame_party {
 	uint32_t tid, pid;
 	uint64_t cgroup_id; /* 0: not known */
+	uint32_t crew;	    /* model/blame_crews.h, + 1; 0: none */
 	char comm[17];	    /* any bytes but NUL */
 	char process[17];
 };
@@ -89,7 +90,8 @@ static inline bool blame_is_own(const struct blame *blame)
 {
 	return blame->kind == WIRE_CULPRIT_THREAD && blame->culprit.tid == blame->victim.tid &&
 	       blame->culprit.pid == blame->victim.pid &&
-	       (blame->victim.pid ||
+	       blame->culprit.crew == blame->victim.crew &&
+	       (blame->victim.pid || blame->victim.crew ||
 		(blame->victim.cgroup_id && blame->culprit.cgroup_id == blame->victim.cgroup_id));
 }
 

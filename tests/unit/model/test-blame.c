@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 
-#include "model/blame.h"
+#include "model/blame_crews.h"
 
 #define START 1000000
 #define END   2000000
@@ -372,6 +372,74 @@ CASE(a_sum_has_waits_whole)
 	intervals_free(intervals);
 }
 
+/* Two crews of two and one; 30 is no worker. */
+static const struct crew_member crew_members[] = {{11, 0, 0}, {12, 0, 1}, {20, 1, 2}};
+
+/* Of a crew and a state, because of that crew (+ 1; 0: not a worker) or kind. */
+static uint64_t crew_share(const struct blame_sum *sum, uint32_t crew, enum wire_culprit_kind kind,
+			   uint32_t culprit)
+{
+	uint64_t share_ns = 0;
+
+	for (size_t i = 0; i < sum->count; i++)
+		if (sum->items[i].victim.crew == crew + 1 && sum->items[i].kind == kind &&
+		    sum->items[i].culprit.crew == culprit)
+			share_ns += sum->items[i].total_ns;
+	return share_ns;
+}
+
+CASE(workers_are_summed_up_by_crew)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 12, 20, 30}, 4, WIRE_RUNNABLE);
+	/* by a worker, a thread of a worker's process, one of its own crew, and by others */
+	struct wire_culprit culprits[] = {
+		by_thread(WIRE_RUNNABLE, 20, 300000), by_thread(WIRE_RUNNABLE, 25, 200000),
+		by_thread(WIRE_RUNNABLE, 12, 100000), by_thread(WIRE_RUNNABLE, 30, 50000)};
+	struct record record = record_of(11, END, culprits, 4);
+	struct interval *interval;
+	struct blame_sum sum = {0};
+
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	interval_blame_by_crew(interval, crew_members, ARRAY_SIZE(crew_members));
+	assert_int_equal(blame_sum_add(&sum, interval), 0);
+	blame_sum_end_crews(&sum);
+	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_THREAD, 2), 500000);
+	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_THREAD, 1), 100000);
+	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_THREAD, 0), 50000);
+	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_UNKNOWN, 0), 2 * (END - START) - 650000);
+	assert_int_equal(crew_share(&sum, 1, WIRE_CULPRIT_UNKNOWN, 0), END - START);
+	/* crew by crew, the largest first; who is no worker is no victim */
+	for (size_t i = 0; i < sum.count; i++) {
+		assert_in_range(sum.items[i].victim.crew, 1, 2);
+		if (i && sum.items[i].victim.crew == sum.items[i - 1].victim.crew)
+			assert_true(sum.items[i].total_ns <= sum.items[i - 1].total_ns);
+	}
+	blame_sum_release(&sum);
+	intervals_free(intervals);
+}
+
+CASE(no_wait_of_a_crew_goes_on_after_its_end)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 12}, 2, WIRE_RUNNABLE);
+	struct wire_thread waits = thread(11, END, WIRE_RUNNABLE);
+	struct blame_sum sum = {0};
+	struct interval *interval;
+
+	waits.since_ns = START;
+	waits.where.state = WIRE_RUNNABLE;
+	feed(intervals, &waits);
+	interval = close_at(intervals, START, END);
+	interval_blame_by_crew(interval, crew_members, ARRAY_SIZE(crew_members));
+	assert_int_equal(blame_sum_add(&sum, interval), 0);
+	blame_sum_end_crews(&sum);
+	assert_int_equal(sum.count, 1);
+	assert_false(sum.items[0].goes_on);
+	assert_int_equal(sum.items[0].total_ns, 2 * (END - START));
+	blame_sum_release(&sum);
+	intervals_free(intervals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -389,6 +457,8 @@ int main(void)
 		cmocka_unit_test(the_same_shares_count_once),
 		cmocka_unit_test(what_no_dwell_has_written_is_left_out),
 		cmocka_unit_test(a_sum_has_waits_whole),
+		cmocka_unit_test(workers_are_summed_up_by_crew),
+		cmocka_unit_test(no_wait_of_a_crew_goes_on_after_its_end),
 	};
 
 	return RUN(cases);
