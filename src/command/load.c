@@ -14,14 +14,13 @@
 #include "load/outcome.h"
 #include "results/load_store.h"
 #include "session/load_observer.h"
-#include "session/observer.h"
 #include "view/load.h"
 
 struct load {
 	struct load_options options;
 	struct topology topology;
 	struct load_store store;
-	struct observer *observer; /* NULL: without --observe */
+	struct load_observer *observer; /* NULL: without --observe */
 	struct load_progress progress;
 	struct machine machine; /* as it was when the workers began */
 };
@@ -55,16 +54,15 @@ static int on_starting(void *data, struct error *error)
 	struct load *load = data;
 
 	machine_read(&load->machine, &load->topology);
-	return load->observer ? observer_begin(load->observer, error) : 0;
+	return load->observer ? load_observer_begin(load->observer, error) : 0;
 }
 
 static int on_tick(void *data, const struct run *run, struct error *error)
 {
 	struct load *load = data;
 
-	(void)error;
 	load_progress_show(&load->progress, run);
-	return 0;
+	return load->observer ? load_observer_tick(load->observer, error) : 0;
 }
 
 static void on_warn(void *data, uint64_t at_ns, const char *text)
@@ -82,7 +80,7 @@ static int on_ready(void *data, struct error *error)
 {
 	struct load *load = data;
 
-	return observer_work(load->observer, error);
+	return load_observer_work(load->observer, error);
 }
 
 static int on_stopped(void *data, struct error *error)
@@ -90,7 +88,7 @@ static int on_stopped(void *data, struct error *error)
 	struct load *load = data;
 
 	load_progress_clear(&load->progress);
-	return load->observer ? observer_end(load->observer, error) : 0;
+	return load->observer ? load_observer_end(load->observer, error) : 0;
 }
 
 /* Reports what is known of the run, even if something else fails. */
@@ -133,17 +131,17 @@ static int run_here(struct load *load, struct guarded *guarded, enum verdict *re
 	int result = 0;
 
 	if (load->options.observe)
-		result = load_observer_open(&load->observer, error);
+		result = load_observer_open(&load->observer, &run, error);
 	if (result < 0)
 		return result;
 	if (load->observer)
 		options.hooks.fd_count =
-			(unsigned int)observer_descriptors(load->observer, options.hooks.fds);
+			(unsigned int)load_observer_descriptors(load->observer, options.hooks.fds);
 	result = run_execute(&run, &load->options.spec, &load->topology, &options, guarded, error);
 	if (result >= 0)
 		result = report(load, &run, ret_verdict, error);
 	run_release(&run);
-	observer_close(load->observer);
+	load_observer_close(load->observer);
 	return result;
 }
 

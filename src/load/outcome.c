@@ -23,6 +23,7 @@ void outcome_release(struct outcome *outcome)
 {
 	free(outcome->summaries);
 	free(outcome->observed);
+	free(outcome->blames);
 	findings_release(&outcome->findings);
 	*outcome = (struct outcome){.run = NULL};
 }

@@ -15,6 +15,8 @@ struct observed {
 	uint64_t states_ns[OUTCOME_STATES];
 };
 
+struct blame;
+
 struct outcome {
 	const struct run *run;
 	struct machine machine;
@@ -23,6 +25,10 @@ struct outcome {
 	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */
 	uint32_t observed_states;  /* measured: 1 << index of states_ns */
+	/* because of whom the workers waited, by group (model/blame_crews.h) */
+	bool has_blame;
+	struct blame *blames;
+	size_t blame_count;
 	/* of all CPUs during the run; false: the machine has no steal clock */
 	bool machine_measured;
 	struct machine_time machine_time;

@@ -25,21 +25,22 @@ static int take_record(void *data, const struct wire_header *record)
 	return result < 0 ? result : 0;
 }
 
-int observer_open(struct observer **ret_observer, enum source_choice choice, uint32_t pid,
+int observer_open(struct observer **ret_observer, const struct observer_options *options,
 		  struct error *error)
 {
 	struct observer *observer = calloc(1, sizeof(*observer));
-	struct source_options options = {.choice = choice, .interval_ns = INTERVAL_NS};
+	struct source_options source = {
+		.choice = options->choice, .interval_ns = INTERVAL_NS, .blame = options->blame};
 	int result;
 
 	if (!observer)
 		return error_set(error, ENOMEM, "out of memory");
 	observer->targets.children = true;
 	observer->intervals = intervals_new();
-	result = observer->intervals ? targets_add_process(&observer->targets, pid, error)
+	result = observer->intervals ? targets_add_process(&observer->targets, options->pid, error)
 				     : error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
-		result = source_open(&observer->source, &options, &observer->targets,
+		result = source_open(&observer->source, &source, &observer->targets,
 				     (struct record_sink){take_record, observer}, error);
 	if (result < 0)
 		observer_close(observer);
@@ -83,7 +84,7 @@ void observer_hooks(const struct observer *observer, struct hook_stats *stats)
 	source_hooks(observer->source, stats);
 }
 
-const struct interval *observer_interval(const struct observer *observer)
+struct interval *observer_interval(const struct observer *observer)
 {
 	return observer->interval;
 }

@@ -11,8 +11,13 @@
 
 struct observer;
 
-/* Of the children of process `pid`, and of itself. What is exact needs SOURCE_BPF. */
-int observer_open(struct observer **ret_observer, enum source_choice choice, uint32_t pid,
+struct observer_options {
+	enum source_choice choice; /* what is exact needs SOURCE_BPF */
+	uint32_t pid;		   /* whose children, and itself */
+	bool blame;		   /* as in struct source_options */
+};
+
+int observer_open(struct observer **ret_observer, const struct observer_options *options,
 		  struct error *error) must_check;
 void observer_close(struct observer *observer); /* takes NULL */
 
@@ -28,8 +33,8 @@ int observer_end(struct observer *observer, struct error *error) must_check;
 /* Adds what its hooks have taken: source_hooks(). */
 void observer_hooks(const struct observer *observer, struct hook_stats *stats);
 
-/* The last one; NULL before the second instant. */
-const struct interval *observer_interval(const struct observer *observer);
+/* The last one, free to be sorted until the next instant; NULL before the second instant. */
+struct interval *observer_interval(const struct observer *observer);
 
 /* The one of that tid that was seen longest: a tid may be used again in a long run. NULL: none. */
 const struct row *observer_find(const struct observer *observer, uint32_t tid);

@@ -92,8 +92,10 @@ int peers_begin(struct peers *peers, pid_t pid, struct error *error)
 
 		if (*counter->why.text)
 			continue;
-		result = observer_open(&counter->observer, counter->source, (uint32_t)pid,
-				       &counter->why);
+		result = observer_open(
+			&counter->observer,
+			&(struct observer_options){.choice = counter->source, .pid = (uint32_t)pid},
+			&counter->why);
 		result = counter->observer ? observer_begin(counter->observer, error) : 0;
 	}
 	return result;

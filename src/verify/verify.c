@@ -270,7 +270,10 @@ int verify_run(struct verification *result, const struct verify_options *options
 		make_file(&run);
 	/* one for all: to load its programs takes longer than some patterns */
 	if (code >= 0)
-		code = observer_open(&result->observer, SOURCE_BPF, (uint32_t)getpid(), error);
+		code = observer_open(
+			&result->observer,
+			&(struct observer_options){.choice = SOURCE_BPF, .pid = (uint32_t)getpid()},
+			error);
 	if (code >= 0 && options->peers && options->progress)
 		options->progress(options->data, 0, "starting other tools");
 	if (code >= 0 && options->peers)
