@@ -15,10 +15,18 @@ extern const struct schema party_schema;
 /* What a culprit did meanwhile: "disk", …; "cpu" where it ran. */
 const char *meanwhile_key(struct wire_wait_site where);
 
+/* Of struct blame, for any context: its state, and what the culprit did meanwhile. */
+void get_blame_state(const struct field *field, const struct item *item, struct value *value);
+void get_blame_culprit_state(const struct field *field, const struct item *item,
+			     struct value *value);
+
 /* Because of whom, in words: "ran instead: backup-tar 4711", "ended by http-4 8626, meanwhile disk
  * fsync". */
 void blame_describe(char *into, size_t room, const struct blame *blame,
 		    const struct session_info *session);
+/* The same of a culprit that has that name; system calls have one where `native`. */
+void blame_describe_named(char *into, size_t room, const struct blame *blame, const char *name,
+			  bool native);
 /* "http-4 8626"; of a cgroup its path. */
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session);

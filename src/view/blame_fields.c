@@ -87,12 +87,18 @@ FIELD_GETTER(get_victim)
 	value_object(value, &CULPRIT(item)->victim, item->context);
 }
 
-VALUE_GETTER(get_state, value_string, state_info[CULPRIT(item)->state].key)
+void get_blame_state(const struct field *field, const struct item *item, struct value *value)
+{
+	(void)field;
+	value_string(value, state_info[CULPRIT(item)->state].key);
+}
 
-FIELD_GETTER(get_culprit_state)
+void get_blame_culprit_state(const struct field *field, const struct item *item,
+			     struct value *value)
 {
 	const struct blame *blame = item->row;
 
+	(void)field;
 	value_text(value, blame->has_meanwhile ? meanwhile_key(blame->meanwhile) : NULL);
 }
 
@@ -111,9 +117,9 @@ FIELD_GETTER(get_culprit_reason)
 
 static const struct field blame_fields[] = {
 	OBJECT_FIELD("victim", get_victim, &party_schema, "who waited"),
-	STRING_FIELD("state", get_state, "in which it waited"),
+	STRING_FIELD("state", get_blame_state, "in which it waited"),
 	OBJECT_FIELD("culprit", get_same_row, &culprit_schema, "because of whom"),
-	STRING_FIELD("culprit_state", get_culprit_state,
+	STRING_FIELD("culprit_state", get_blame_culprit_state,
 		     "what the culprit did meanwhile: a state, or cpu; null: not known"),
 	STRING_FIELD("culprit_reason", get_culprit_reason, "and in what, as `reason`"),
 	BOOL_MEMBER(struct blame, goes_on, "goes_on", "the wait has not ended"),

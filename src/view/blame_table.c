@@ -36,21 +36,20 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 }
 
 /* What the culprit did meanwhile: ", meanwhile disk fsync"; empty: not known. */
-static void describe_meanwhile(char *into, size_t room, const struct blame *blame,
-			       const struct session_info *session)
+static void describe_meanwhile(char *into, size_t room, const struct blame *blame, bool native)
 {
 	char reason[REASON_BYTES];
 
 	*into = '\0';
 	if (!blame->has_meanwhile)
 		return;
-	reason_format(reason, sizeof(reason), blame->meanwhile, session_is_native(session));
+	reason_format(reason, sizeof(reason), blame->meanwhile, native);
 	snprintf(into, room, ", meanwhile %s%s%s", meanwhile_key(blame->meanwhile),
 		 *reason ? " " : "", reason);
 }
 
-void blame_describe(char *into, size_t room, const struct blame *blame,
-		    const struct session_info *session)
+void blame_describe_named(char *into, size_t room, const struct blame *blame, const char *name,
+			  bool native)
 {
 	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
 		[WIRE_CULPRIT_UNKNOWN] = "not known",
@@ -62,7 +61,7 @@ void blame_describe(char *into, size_t room, const struct blame *blame,
 		[WIRE_CULPRIT_DEVICE] = "ended by a disk",
 		[WIRE_CULPRIT_OTHERS] = "others",
 	};
-	char name[192], meanwhile[REASON_BYTES + 32];
+	char meanwhile[REASON_BYTES + 32];
 
 	if (blame->kind != WIRE_CULPRIT_THREAD) {
 		bool is_net = blame->state == STATE_NET || blame->state == STATE_IDLE;
@@ -73,13 +72,21 @@ void blame_describe(char *into, size_t room, const struct blame *blame,
 									: words[blame->kind]);
 		return;
 	}
+	describe_meanwhile(meanwhile, sizeof(meanwhile), blame, native);
+	snprintf(into, room, "%s %s%s",
+		 blame->state == STATE_RUNNABLE ? "ran instead:" : "ended by", name, meanwhile);
+}
+
+void blame_describe(char *into, size_t room, const struct blame *blame,
+		    const struct session_info *session)
+{
+	char name[192];
+
 	if (blame_is_own(blame))
 		snprintf(name, sizeof(name), "its own threads");
 	else
 		blame_party_name(name, sizeof(name), &blame->culprit, session);
-	describe_meanwhile(meanwhile, sizeof(meanwhile), blame, session);
-	snprintf(into, room, "%s %s%s",
-		 blame->state == STATE_RUNNABLE ? "ran instead:" : "ended by", name, meanwhile);
+	blame_describe_named(into, room, blame, name, session_is_native(session));
 }
 
 /* The other way round: `http-0 8622, while it ran`, `http-0 8622, meanwhile disk fsync`. */
@@ -92,7 +99,7 @@ static void describe_victim(char *into, size_t room, const struct blame *blame,
 		snprintf(name, sizeof(name), "its own threads");
 	else
 		blame_party_name(name, sizeof(name), &blame->victim, session);
-	describe_meanwhile(meanwhile, sizeof(meanwhile), blame, session);
+	describe_meanwhile(meanwhile, sizeof(meanwhile), blame, session_is_native(session));
 	snprintf(into, room, "%s%s", name, meanwhile);
 }
 

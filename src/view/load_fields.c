@@ -183,7 +183,9 @@ VALUE_GETTER(get_groups, value_elements, run_of(item)->worker_group_count)
 FIELD_ELEMENT(group_element)
 {
 	const struct outcome *outcome = item->row;
-	struct group_row group = {.run = outcome->run,
+	struct group_row group = {.outcome = outcome,
+				  .run = outcome->run,
+				  .number = index,
 				  .worker_group = outcome->run->worker_groups[index],
 				  .summary = &outcome->summaries[index],
 				  .scratch = *(struct output *const *)item->context};

@@ -6,8 +6,26 @@
 #include "view/load_rows.h"
 #include "model/state.h"
 #include "view/load.h"
+#include "view/load_blame.h"
 #include "view/load_values.h"
 #include "view/view.h"
+
+void load_group_name(char *into, size_t room, const struct run *run,
+		     const struct run_crew *worker_group)
+{
+	bool several = false;
+	char number[16] = "";
+
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		several |=
+			run->worker_groups[i] != worker_group &&
+			!strcmp(run->worker_groups[i]->cgroup, worker_group->cgroup) &&
+			run->worker_groups[i]->group.work->type == worker_group->group.work->type;
+	if (several)
+		snprintf(number, sizeof(number), " #%u", worker_group->group.group_idx);
+	snprintf(into, room, "%s%s%s%s", worker_group->cgroup, *worker_group->cgroup ? " " : "",
+		 worker_group->group.work->type->name, number);
+}
 
 static const struct group_row *group_of(const struct item *item)
 {
@@ -145,6 +163,17 @@ FIELD_GETTER(get_local_pages)
 		    group->summary->numas);
 }
 
+FIELD_GETTER(get_group_blame)
+{
+	const struct outcome *outcome = group_of(item)->outcome;
+	size_t count;
+	const struct blame *blames = load_group_blame(outcome, group_of(item)->number, &count);
+
+	value_rows(value, blames, count, sizeof(*blames), outcome);
+	if (!outcome->has_blame)
+		value_absent(value);
+}
+
 #define SUMMARY_U64(member, key_, help_)                                                           \
 	INTEGER_FIELD(key_, get_summary_u64, help_, .argument = MEMBER(struct summary, member))
 #define SUMMARY_U32(member, key_, help_)                                                           \
@@ -192,6 +221,8 @@ static const struct field group_fields[] = {
 	MAP_FIELD("numa_pages", get_summary_pages, summary_pages_element, NULL,
 		  "pages by NUMA node"),
 	INTEGER_FIELD("numa_local_pages", get_local_pages, "on nodes the group may use"),
+	LIST_FIELD("blame", get_group_blame, NULL, &load_blame_schema,
+		   "with --observe: because of whom its workers waited", .flags = FIELD_MAYBE),
 };
 
 const struct schema load_group_schema = {

@@ -8,28 +8,12 @@
 #include "base/text.h"
 #include "model/state.h"
 #include "view/load.h"
+#include "view/load_blame.h"
+#include "view/load_rows.h"
 
 #define NAME_COLUMNS 30
 #define BAR_COLUMNS  40
 #define FAILS_SHOWN  10 /* of one check */
-
-/* "front/0 futex-fan-out"; the number only where a cgroup has several groups. */
-static void group_name(char *into, size_t room, const struct run *run,
-		       const struct run_crew *worker_group)
-{
-	bool several = false;
-	char number[16] = "";
-
-	for (size_t i = 0; i < run->worker_group_count; i++)
-		several |=
-			run->worker_groups[i] != worker_group &&
-			!strcmp(run->worker_groups[i]->cgroup, worker_group->cgroup) &&
-			run->worker_groups[i]->group.work->type == worker_group->group.work->type;
-	if (several)
-		snprintf(number, sizeof(number), " #%u", worker_group->group.group_idx);
-	snprintf(into, room, "%s%s%s%s", worker_group->cgroup, *worker_group->cgroup ? " " : "",
-		 worker_group->group.work->type->name, number);
-}
 
 static void count_text(char *into, size_t room, double count)
 {
@@ -106,7 +90,7 @@ static void write_group(struct output *out, const struct outcome *outcome, size_
 	double wall = (double)summary->wall_ns;
 	char name[256], workers[24];
 
-	group_name(name, sizeof(name), outcome->run, worker_group);
+	load_group_name(name, sizeof(name), outcome->run, worker_group);
 	text_padded(out, name, NAME_COLUMNS);
 	if (summary->completed < summary->workers)
 		snprintf(workers, sizeof(workers), "%u/%u", summary->completed, summary->workers);
@@ -145,7 +129,7 @@ static void write_worker(struct output *out, const struct outcome *outcome,
 	char name[256], used[32];
 	double wall;
 
-	group_name(name, sizeof(name), outcome->run, worker_group);
+	load_group_name(name, sizeof(name), outcome->run, worker_group);
 	text_padded(out, name, NAME_COLUMNS);
 	if (!report) {
 		output_format(out, " %8u  no report\n",
@@ -218,7 +202,7 @@ static void write_distribution(struct output *out, const struct outcome *outcome
 
 	if (!samples->count)
 		return;
-	group_name(name, sizeof(name), outcome->run, outcome->run->worker_groups[number]);
+	load_group_name(name, sizeof(name), outcome->run, outcome->run->worker_groups[number]);
 	duration_format_fine(p[0], sizeof(p[0]), samples->p50);
 	duration_format_fine(p[1], sizeof(p[1]), samples->p90);
 	duration_format_fine(p[2], sizeof(p[2]), samples->p99);
@@ -277,7 +261,7 @@ static void write_refusals(struct output *out, const struct outcome *outcome)
 			}
 			if (!first)
 				continue;
-			group_name(name, sizeof(name), outcome->run, worker_group);
+			load_group_name(name, sizeof(name), outcome->run, worker_group);
 			text_printable(shown, sizeof(shown), first, sizeof(shown));
 			output_format(out, "\nnote: %s, %u of %u worker%s: %s\n", name, count,
 				      worker_group->group.count,
@@ -309,7 +293,7 @@ static void write_finding(struct output *out, const struct outcome *outcome,
 	char name[256] = "", shown[256];
 
 	if (finding->worker_group)
-		group_name(name, sizeof(name), outcome->run, finding->worker_group);
+		load_group_name(name, sizeof(name), outcome->run, finding->worker_group);
 	text_printable(shown, sizeof(shown), finding->text, sizeof(shown));
 	output_format(out, "%-4s  %-19s  %s%s", words[finding->verdict], finding->check->key, name,
 		      *name ? ": " : "");
@@ -385,7 +369,7 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 			for (int s = 0; s < STATES; s++)
 				sums[s] += (double)observed->states_ns[s];
 		}
-		group_name(name, sizeof(name), outcome->run, worker_group);
+		load_group_name(name, sizeof(name), outcome->run, worker_group);
 		text_padded(out, name, NAME_COLUMNS);
 		for (int s = 0; s < STATES; s++)
 			if (!shows(outcome, s))
@@ -411,6 +395,8 @@ void load_table(struct output *out, const struct outcome *outcome, bool workers)
 		write_workers(out, outcome);
 	if (outcome->observed)
 		write_observed(out, outcome);
+	if (outcome->has_blame)
+		load_blame_table(out, outcome);
 	write_distributions(out, outcome);
 	write_refusals(out, outcome);
 	write_events(out, outcome->run);

@@ -4,14 +4,16 @@
 CPU time is the kernel's in both, so it agrees whatever the machine does. Waiting for a CPU agrees within 1 % of wall
 time, and a bound per wakeup: the kernel begins and ends waits with the run queue's clock, dwell with the tracepoints.
 """
+import collections
 import contextlib
 import functools
+import os
 import subprocess
 
 import pytest
 
-from conftest import DWELL
-from loads import Load
+from conftest import DWELL, run
+from loads import Load, spec
 from verdicts import inconclusive
 
 SHARE = 0.01
@@ -97,3 +99,100 @@ def test_waiting_for_a_cpu_is_the_kernels(name):
             assert load.run["observed_lost"], wrong
             load = observe(name)
     inconclusive(f"this machine hid switches from tracing in each of {RUNS} runs: {wrong}")
+
+
+ANTAGONIST = """
+name: antagonist
+duration: 2s
+work:
+  - {type: spin-wait, nice: 5}
+  - {type: spin-wait, workers: 2}
+"""
+
+
+def on_one_cpu(*arguments):
+    """As Load(); all workers share a CPU."""
+    cpus = os.sched_getaffinity(0)
+    return Load(*arguments, preexec_fn=lambda: os.sched_setaffinity(0, {max(cpus)}))
+
+
+def sums_by_state(load, number):
+    """Of a group: what its workers lost in each state, and what its blame adds up to."""
+    group = load.groups[number]
+    observed, blamed = collections.Counter(), collections.Counter()
+    for worker in load.workers:
+        if worker["group_idx"] == group["group_idx"]:
+            observed.update({state: ns or 0 for state, ns in worker["observed"]["states_ns"].items()})
+    for blame in group["blame"]:
+        blamed[blame["state"]] += blame["total_ns"]
+        assert 0 < blame["total_ns"] and 0 <= blame["share"] <= 1
+    return observed, blamed
+
+
+@pytest.fixture(scope="module")
+def antagonist(tmp_path_factory):
+    return on_one_cpu(spec(tmp_path_factory.mktemp("antagonist"), ANTAGONIST), "--observe")
+
+
+def test_blame_adds_up_to_what_the_group_lost(antagonist):
+    for number in range(2):
+        observed, blamed = sums_by_state(antagonist, number)
+        assert blamed["runnable"] == observed["runnable"] > 0
+        for state, ns in blamed.items():
+            assert ns == observed[state], state
+            assert state not in ("user", "kernel", "sleep", "idle", "stopped")
+
+
+def took(load, number, culprit):
+    """Runnable time that the group owes to the culprit: a group's number, or a kind."""
+    return sum(
+        blame["total_ns"] for blame in load.groups[number]["blame"]
+        if blame["state"] == "runnable" and culprit in (blame["culprit"]["group"], blame["culprit"]["kind"])
+    )  # fmt: skip
+
+
+def ran(load, number):
+    return sum(
+        worker["observed"]["states_ns"]["user"] + worker["observed"]["states_ns"]["kernel"]
+        for worker in load.workers if worker["group_idx"] == number
+    )  # fmt: skip
+
+
+@pytest.mark.measures
+def test_a_group_owes_its_waits_to_what_the_other_ran(tmp_path):
+    """On one CPU a worker that never blocks waits exactly while another one runs: each owes it its CPU time."""
+    load = on_one_cpu(spec(tmp_path, ANTAGONIST), "--observe")
+    victim, others = 0, 1
+    # how much each gets is the scheduler's: nice does not count between autogroups
+    assert ran(load, others) > 0 and ran(load, victim) > 0
+    assert abs(took(load, victim, others) - ran(load, others)) < 0.02 * ran(load, others) + EDGES_NS
+    # its workers wait for the victim, both of them, and for each other
+    assert abs(took(load, others, victim) - 2 * ran(load, victim)) < 0.02 * ran(load, others) + 2 * EDGES_NS
+    assert abs(took(load, others, others) - ran(load, others)) < 0.02 * ran(load, others) + 2 * EDGES_NS
+    assert took(load, victim, "unknown") < 0.02 * ran(load, others) + EDGES_NS
+
+
+def test_a_pair_waits_because_of_itself(tmp_path):
+    load = Load("--work", "pipe-io", "-d", "1s", "--observe")
+    own = [blame for blame in load.groups[0]["blame"] if blame["state"] == "ipc" and blame["culprit"]["group"] == 0]
+    assert own and own[0]["culprit"]["name"] == "pipe-io", load.groups
+    assert {blame["culprit_state"] for blame in own} >= {"cpu"}
+
+
+def test_blame_on_the_page_and_without_observation(tmp_path):
+    file = spec(tmp_path, ANTAGONIST.replace("2s", "500ms"))
+    page = run("load", file, "--observe").stdout
+    assert "BECAUSE OF" in page and "ran instead: " in page, page
+    plain = Load(file)
+    assert all("blame" not in group for group in plain.groups)
+    assert "BECAUSE OF" not in run("load", file).stdout
+
+
+def test_reports_with_and_without_blame_compare(tmp_path):
+    file = spec(tmp_path, ANTAGONIST.replace("2s", "500ms"))
+    for name, arguments in (("with", ["--observe"]), ("without", [])):
+        assert run("load", file, "--save", tmp_path / name, *arguments).returncode == 0
+    for a, b in (("with", "without"), ("without", "with"), ("with", "with")):
+        done = run("compare", tmp_path / a, tmp_path / b)
+        # 3: one is worse, which is this machine's business
+        assert done.returncode in (0, 3), done.stderr
