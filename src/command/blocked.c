@@ -9,6 +9,7 @@
 #include "command/blocked_output.h"
 #include "command/blocked_tui.h"
 #include "command/command.h"
+#include "model/starvation.h"
 #include "session/replay.h"
 #include "session/runtime_spans.h"
 #include "session/watch.h"
@@ -17,6 +18,7 @@
 struct blocked {
 	struct blocked_options options;
 	struct stalls *stalls;
+	struct starvation starvation;
 	const struct session_info *session; /* NULL: no interval yet */
 	struct blocked_tui tui;		    /* open if that is the format */
 	bool quit;			    /* by a key */
@@ -44,9 +46,21 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 
 	blocked->session = interval->session;
 	stalls_add_interval(blocked->stalls, interval);
+	if (starvation_add(&blocked->starvation, blocked->stalls, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	return blocked->options.output.screen
 		       ? blocked_tui_interval(&blocked->tui, interval, error)
 		       : blocked_output_interval(&blocked->output, blocked->stalls, error);
+}
+
+static int end_output(struct blocked *blocked, struct error *error)
+{
+	struct blocked_summary summary = {.stalls = blocked->stalls,
+					  .starvation = &blocked->starvation,
+					  .session = blocked->session};
+
+	starvation_end(&blocked->starvation);
+	return blocked_output_end(&blocked->output, &summary, error);
 }
 
 static int watch_workers(struct blocked *blocked, struct error *error)
@@ -80,8 +94,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	    !targets_alive(&blocked->options.watch.targets))
 		print_text(stdout, "dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
-		result = blocked_output_end(&blocked->output, blocked->stalls, blocked->session,
-					    error);
+		result = end_output(blocked, error);
 	watch_release(&watch);
 	recorder_close(recorder);
 	return result;
@@ -142,8 +155,7 @@ static int run_recording(struct blocked *blocked, struct error *error)
 	if (result >= 0 || damaged) {
 		struct error why = *error;
 
-		result = blocked_output_end(&blocked->output, blocked->stalls, blocked->session,
-					    error);
+		result = end_output(blocked, error);
 		if (result >= 0 && blocked->options.output.screen)
 			result = blocked_tui_show(&blocked->tui, damaged ? why.text : NULL, error);
 		if (result >= 0 && damaged)
@@ -168,7 +180,8 @@ static int run(struct blocked *blocked, struct error *error)
 	if (!blocked->options.output.given)
 		blocked->options.output.screen =
 			!blocked->options.headless && !blocked->options.watch.duration_ns &&
-			!blocked->options.watch.command && terminal_usable();
+			!blocked->options.watch.blame && !blocked->options.watch.command &&
+			terminal_usable();
 	screen.stalls = blocked->stalls;
 	if (blocked->options.output.screen)
 		result = blocked_tui_open(&blocked->tui, &screen, &blocked->options.output, error);
@@ -185,6 +198,7 @@ static void release(struct blocked *blocked)
 	blocked_tui_close(&blocked->tui);
 	blocked_output_release(&blocked->output);
 	child_release(&blocked->child);
+	starvation_release(&blocked->starvation);
 	stalls_free(blocked->stalls);
 	targets_release(&blocked->options.watch.targets);
 }

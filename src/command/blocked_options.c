@@ -25,6 +25,7 @@ enum {
 	OPTION_FREQUENCY,
 	OPTION_NO_UPROBES,
 	OPTION_UNWIND,
+	OPTION_BLAME,
 	OPTION_WORKERS,
 	OPTION_TARGET,
 	OPTION_HEADLESS,
@@ -72,6 +73,7 @@ static const struct argp_option argp_options[] = {
 	 "ring buffer, a power of two (16M); stalls that overflow it are dropped and counted", 2},
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
+	{"blame", OPTION_BLAME, 0, 0, "also because of whom the workers waited for a CPU", 2},
 	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 2),
 	SCREEN_OPTIONS(2),
 	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
@@ -193,6 +195,16 @@ static int check_together(struct blocked_options *options, struct error *error)
 		return result;
 	if (options->headless && options->output.screen)
 		return error_set(error, EINVAL, "--headless is without --format tui");
+	if (options->watch.blame && options->output.screen)
+		return error_set(
+			error, EINVAL,
+			"the screen does not show --blame: use --format table, json, jsonl "
+			"or csv");
+	if (options->watch.blame && options->window_ns)
+		return error_set(error, EINVAL, "--blame and --window cannot be combined");
+	if (options->watch.blame && options->from)
+		return error_set(error, EINVAL,
+				 "--from shows the blame that was recorded, without --blame");
 	if (options->from && count)
 		return error_set(error, EINVAL, "give a process, a command or --from");
 	if (options->from && options->record)
@@ -232,6 +244,9 @@ static int take_option(struct blocked_options *options, int key, const char *val
 		return 0;
 	case OPTION_UNWIND:
 		return take_unwind(options, value, error);
+	case OPTION_BLAME:
+		options->watch.blame = true;
+		return 0;
 	case OPTION_WORKERS:
 		if (!*value || strlen(value) >= sizeof(options->spans.prefix))
 			return error_set(error, EINVAL,

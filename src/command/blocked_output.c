@@ -117,21 +117,20 @@ static int emit_summary(const struct emit *emit, const void *summary)
 static const struct result_kind kind = {
 	.schema = &blocked_schema, .page = write_page, .emit = emit_summary};
 
-int blocked_output_end(struct blocked_output *output, struct stalls *stalls,
-		       const struct session_info *session, struct error *error)
+int blocked_output_end(struct blocked_output *output, struct blocked_summary *summary,
+		       struct error *error)
 {
 	const struct format *format = output->options->output.format;
-	struct blocked_summary summary = {
-		.stalls = stalls, .session = session, .top = output->options->top};
 	int result = 0;
 
+	summary->top = output->options->top;
 	if (output->export_file.fd >= 0)
-		result = keep_export(output, &summary, error);
+		result = keep_export(output, summary, error);
 	if (result < 0 || output->options->output.screen)
 		return result;
-	if (!summary.top && (!format || format == &format_table))
-		summary.top = DEFAULT_ROWS;
-	result = result_write(&output->options->output, &kind, &summary, &output->output, error);
+	if (!summary->top && (!format || format == &format_table))
+		summary->top = DEFAULT_ROWS;
+	result = result_write(&output->options->output, &kind, summary, &output->output, error);
 	return result < 0 ? result : command_write(&output->output, error);
 }
 

@@ -31,9 +31,9 @@ int blocked_output_stall(struct blocked_output *output, struct stalls *stalls,
 int blocked_output_interval(struct blocked_output *output, struct stalls *stalls,
 			    struct error *error) must_check;
 
-/* While what the session says of itself is still there; `about` is NULL without any interval. */
-int blocked_output_end(struct blocked_output *output, struct stalls *stalls,
-		       const struct session_info *session, struct error *error) must_check;
+/* While what the session says of itself is still there. Sets how many hotspots are shown. */
+int blocked_output_end(struct blocked_output *output, struct blocked_summary *summary,
+		       struct error *error) must_check;
 
 void blocked_output_release(struct blocked_output *output);
 

@@ -7,10 +7,13 @@
 #include "emit/emit.h"
 #include "model/stalls.h"
 
+struct starvation; /* model/starvation.h */
+
 struct blocked_summary {
 	struct stalls *stalls;
-	const struct session_info *session; /* NULL: nothing was measured */
-	size_t top;			    /* hotspots to show, 0 = all */
+	const struct starvation *starvation; /* NULL: not measured, as without blame */
+	const struct session_info *session;  /* NULL: nothing was measured */
+	size_t top;			     /* hotspots to show, 0 = all */
 };
 
 /* A line for a stall. */
@@ -20,6 +23,14 @@ extern const struct schema stall_schema, blocked_schema, hotspot_schema;
 
 /* The summary, as emit_result(): of `blocked_schema`. 0 or -ENOMEM. */
 int blocked_emit(const struct emit *emit, const struct blocked_summary *summary) must_check;
+
+/* Because of whom the workers waited for a CPU; absent where that is not measured. */
+extern const struct schema starved_schema;
+void value_starved(struct value *value, const struct blocked_summary *summary);
+
+bool blocked_has_starved(const struct blocked_summary *summary);
+/* A line: "The workers waited 3.21s for a CPU, starved by: cc1 (9 processes) 60 %, others 40 %". */
+void blocked_write_starved(struct output *out, const struct blocked_summary *summary);
 
 /* The page of text. */
 void blocked_table(struct output *out, const struct blocked_summary *summary);

@@ -148,6 +148,11 @@ FIELD_ELEMENT(hotspot_element)
 	value_made(value, &blamed, sizeof(blamed), result_of(item)->summary->stalls);
 }
 
+FIELD_GETTER(get_starved_by)
+{
+	value_starved(value, result_of(item)->summary);
+}
+
 static const struct field blocked_fields[] = {
 	INTEGER_FIELD("pid", get_runtime_pid, "process id", .flags = FIELD_OF_ROWS),
 	STRING_FIELD("process", get_process, "its name", .flags = FIELD_OF_ROWS),
@@ -162,6 +167,9 @@ static const struct field blocked_fields[] = {
 	LIST_FIELD("workers", get_workers, worker_element, &blocked_worker_schema, "what they did"),
 	LIST_FIELD("hotspots", get_hotspots, hotspot_element, &hotspot_schema,
 		   "stalls by function and cause"),
+	LIST_FIELD("starved_by", get_starved_by, NULL, &starved_schema,
+		   "with --blame: because of whom the workers waited for a CPU",
+		   .flags = FIELD_MAYBE),
 	NUMBER_MEMBER(struct blocked_result, pool_threads, "pool_threads",
 		      "threads that ran closures of the blocking pool"),
 	OBJECT_FIELD("quality", get_same_row, &quality_schema, "how far to trust it"),

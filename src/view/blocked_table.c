@@ -97,16 +97,87 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 	}
 }
 
+/* The function of a stall for want of a CPU only happened to be there: with blame they are one. */
+static bool is_starved(const struct blocked_summary *summary, const struct hotspot *hotspot)
+{
+	return blocked_has_starved(summary) && hotspot->cause == CAUSE_RUNNABLE &&
+	       !hotspot->in_place;
+}
+
+static struct hotspot sum_starved(const struct blocked_summary *summary,
+				  const struct hotspot *hotspots, size_t count)
+{
+	struct hotspot sum = {.cause = CAUSE_RUNNABLE};
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_starved(summary, &hotspots[i]))
+			continue;
+		sum.count += hotspots[i].count;
+		sum.total_ns += hotspots[i].total_ns;
+		if (hotspots[i].max_ns > sum.max_ns)
+			sum.max_ns = hotspots[i].max_ns;
+		for (int j = 0; j < STALL_BUCKETS; j++)
+			sum.buckets[j] += hotspots[i].buckets[j];
+	}
+	return sum;
+}
+
+static void write_hotspot(struct output *out, const struct blocked_summary *summary,
+			  const struct hotspot *hotspot, const char *without_function)
+{
+	const struct frame *function = stalls_frame(summary->stalls, hotspot->function);
+	char total[16], p99[16], longest[16], name[BLOCKED_NAME_BYTES];
+
+	snprintf(name, sizeof(name), "%s", without_function);
+	if (function)
+		blocked_name(name, function);
+	write_function(out, name);
+	output_char(out, ' ');
+	write_place(out, function);
+	output_char(out, ' ');
+	write_cause(out, hotspot);
+	duration_format(total, sizeof(total), hotspot->total_ns);
+	duration_format(
+		p99, sizeof(p99),
+		histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99, hotspot->max_ns));
+	duration_format(longest, sizeof(longest), hotspot->max_ns);
+	output_format(out, " %6llu %8s %8s %8s", (unsigned long long)hotspot->count, total, p99,
+		      longest);
+	write_parties(out, summary->stalls, hotspot);
+	output_char(out, '\n');
+}
+
+/* In their order: what was starved has its place by its sum. */
+static void write_rows(struct output *out, const struct blocked_summary *summary,
+		       const struct hotspot *hotspots, size_t count)
+{
+	struct hotspot starved = sum_starved(summary, hotspots, count);
+	size_t lines = 0, top = summary->top ? summary->top : count;
+
+	for (size_t i = 0; i <= count && lines < top; i++) {
+		bool is_last = i == count || hotspots[i].in_place ||
+			       hotspots[i].total_ns < starved.total_ns;
+
+		if (starved.count && is_last) {
+			write_hotspot(out, summary, &starved, "(other threads had the CPU)");
+			starved.count = 0;
+			lines++;
+		}
+		if (i == count || lines >= top || is_starved(summary, &hotspots[i]))
+			continue;
+		write_hotspot(out, summary, &hotspots[i],
+			      blocked_without_function(hotspots[i].cause));
+		lines++;
+	}
+}
+
 static void write_hotspots(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
 	const struct hotspot *hotspots;
-	char total[16], p99[16], longest[16], name[BLOCKED_NAME_BYTES];
 
 	if (stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &hotspots, &count) < 0)
 		output_fail(out, ENOMEM);
-	if (summary->top && count > summary->top)
-		count = summary->top;
 	if (!count) {
 		size_t workers;
 
@@ -118,28 +189,7 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	output_char(out, '\n');
 	text_padded(out, "HOTSPOTS", FUNCTION_COLUMNS + PLACE_COLUMNS + 2);
 	output_string(out, "CAUSE                    STALLS    TOTAL      P99      MAX\n");
-	for (size_t i = 0; i < count; i++) {
-		const struct hotspot *hotspot = &hotspots[i];
-		const struct frame *function = stalls_frame(summary->stalls, hotspot->function);
-
-		snprintf(name, sizeof(name), "%s", blocked_without_function(hotspot->cause));
-		if (function)
-			blocked_name(name, function);
-		write_function(out, name);
-		output_char(out, ' ');
-		write_place(out, function);
-		output_char(out, ' ');
-		write_cause(out, hotspot);
-		duration_format(total, sizeof(total), hotspot->total_ns);
-		duration_format(p99, sizeof(p99),
-				histogram_percentile(hotspot->buckets, STALL_BUCKETS, 0.99,
-						     hotspot->max_ns));
-		duration_format(longest, sizeof(longest), hotspot->max_ns);
-		output_format(out, " %6llu %8s %8s %8s", (unsigned long long)hotspot->count, total,
-			      p99, longest);
-		write_parties(out, summary->stalls, hotspot);
-		output_char(out, '\n');
-	}
+	write_rows(out, summary, hotspots, count);
 }
 
 /* "STUCK 1.4s  sleep in orders::audit::append" */
@@ -196,5 +246,6 @@ void blocked_table(struct output *out, const struct blocked_summary *summary)
 			output_format(out, "not measured: %s: %s\n", session->missing[i].source,
 				      session->missing[i].why);
 	write_hotspots(out, summary);
+	blocked_write_starved(out, summary);
 	write_workers(out, summary);
 }

@@ -5,6 +5,7 @@
 
 #include "model/comparison.h"
 #include "model/stalls.h"
+#include "model/starvation.h"
 #include "model/timeline.h"
 #include "runtime/runtime.h"
 
@@ -590,6 +591,58 @@ CASE(two_measurements_differ)
 	compared_release(&b);
 }
 
+static struct blame wait_of(uint32_t victim, enum state state, uint32_t culprit, uint64_t ns)
+{
+	struct blame blame = {.victim = {.tid = victim, .pid = 7},
+			      .state = state,
+			      .kind = WIRE_CULPRIT_THREAD,
+			      .culprit = {.tid = culprit, .pid = culprit, .process = "make"},
+			      .total_ns = ns};
+
+	return blame;
+}
+
+CASE(workers_alone_are_starved_and_of_a_cpu_alone)
+{
+	struct stalls *stalls = make();
+	struct session_info session = {.wire.flags = WIRE_SESSION_BLAME};
+	struct row rows[] = {{.tid = 7, .start_ns = 1}, {.tid = 8, .start_ns = 2}};
+	struct blame blames[] = {
+		wait_of(7, STATE_RUNNABLE, 50, 100), wait_of(7, STATE_LOCK, 50, 1000),
+		wait_of(8, STATE_RUNNABLE, 51, 1000), wait_of(7, STATE_RUNNABLE, 52, 300),
+		wait_of(7, STATE_RUNNABLE, 50, 50)};
+	struct interval interval = {.rows = rows,
+				    .row_count = 2,
+				    .blames = blames,
+				    .blame_count = ARRAY_SIZE(blames),
+				    .session = &session};
+	struct starvation starvation = {0};
+
+	add_second(stalls, 1000000000, 0);
+	assert_int_equal(starvation_add(&starvation, stalls, &interval), 0);
+	starvation_end(&starvation);
+	assert_true(starvation.measured);
+	assert_int_equal(starvation.sum.count, 2);
+	assert_int_equal(starvation.sum.items[0].culprit.pid, 52);
+	assert_int_equal(starvation.sum.items[1].total_ns, 150);
+	assert_int_equal(starvation_total(&starvation), 450);
+	starvation_release(&starvation);
+	stalls_free(stalls);
+}
+
+CASE(without_blame_starvation_is_not_measured)
+{
+	struct stalls *stalls = make();
+	struct session_info session = {0};
+	struct interval interval = {.session = &session};
+	struct starvation starvation = {0};
+
+	assert_int_equal(starvation_add(&starvation, stalls, &interval), 0);
+	starvation_end(&starvation);
+	assert_false(starvation.measured);
+	stalls_free(stalls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -607,6 +660,8 @@ int main(void)
 		cmocka_unit_test(a_timeline_has_a_place_for_everything),
 		cmocka_unit_test(impossible_records_are_refused),
 		cmocka_unit_test(two_measurements_differ),
+		cmocka_unit_test(workers_alone_are_starved_and_of_a_cpu_alone),
+		cmocka_unit_test(without_blame_starvation_is_not_measured),
 	};
 
 	return RUN(cases);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/starvation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/blame_crews.h"
+
+/* A tid may have been several workers', one after the other. */
+static bool is_worker(const struct row *row, const struct stall_worker *workers, size_t count)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (workers[middle].last.tid < row->tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && workers[low].last.tid == row->tid; low++)
+		if (workers[low].last.start_ns == row->start_ns &&
+		    workers[low].last.kind != WIRE_SPAN_POOL)
+			return true;
+	return false;
+}
+
+/* Those of the interval, in the order that crew_members_find() needs. NULL: out of memory. */
+static struct crew_member *find_members(struct stalls *stalls, const struct interval *interval,
+					size_t *ret_count)
+{
+	struct crew_member *members = reallocarray(NULL, interval->row_count + 1, sizeof(*members));
+	size_t count, found = 0;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	for (size_t i = 0; members && i < interval->row_count; i++)
+		if (is_worker(&interval->rows[i], workers, count))
+			members[found++] = (struct crew_member){.tid = interval->rows[i].tid};
+	if (members)
+		crew_members_sort(members, found);
+	*ret_count = found;
+	return members;
+}
+
+int starvation_add(struct starvation *starvation, struct stalls *stalls, struct interval *interval)
+{
+	cleanup_free struct crew_member *members = NULL;
+	size_t count, kept = 0;
+
+	if (!session_has_blame(interval->session))
+		return 0;
+	members = find_members(stalls, interval, &count);
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		struct blame blame = interval->blames[i];
+
+		if (blame.state != STATE_RUNNABLE ||
+		    !crew_members_find(members, count, blame.victim.tid))
+			continue;
+		/* the workers are one victim */
+		blame.victim = (struct blame_party){.crew = 1};
+		/* waits of before the first interval are not measured */
+		if (!starvation->measured)
+			blame.earlier_ns = 0;
+		interval->blames[kept++] = blame;
+	}
+	interval->blame_count = kept;
+	starvation->measured = true;
+	return blame_sum_add(&starvation->sum, interval);
+}
+
+void starvation_end(struct starvation *starvation)
+{
+	blame_sum_end_crews(&starvation->sum);
+}
+
+void starvation_release(struct starvation *starvation)
+{
+	blame_sum_release(&starvation->sum);
+}
+
+uint64_t starvation_total(const struct starvation *starvation)
+{
+	uint64_t total_ns = 0;
+
+	for (size_t i = 0; i < starvation->sum.count; i++)
+		total_ns += starvation->sum.items[i].total_ns;
+	return total_ns;
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell blocked --blame`: because of whom the workers of a runtime waited for a CPU."""
+import contextlib
+import os
+import subprocess
+import threading
+
+import pytest
+import schemas
+
+from conftest import DWELL, run
+from services import Blocked, loop_service
+
+SPIN = "import time; end = time.process_time() + 0.1\nwhile time.process_time() < end: pass"
+HOG = ["taskset", "-c", "0", "chrt", "-f", "20", "/usr/bin/python3", "-c", SPIN]
+
+
+@contextlib.contextmanager
+def one_cpu_service():
+    """Of CPU 0 only, where starve() can take it away."""
+    with loop_service() as service:
+        os.sched_setaffinity(service.process.pid, {0})
+        yield service
+
+
+def starve(service):
+    """Its handler wants 150 ms of CPU time while another process takes the CPU for 100 ms or more: its pid."""
+    asking = threading.Thread(target=service.ask, args=("spin", 150))
+    asking.start()
+    # it keeps its pid, though not its name, from taskset to Python
+    with subprocess.Popen(HOG) as hog:
+        pass
+    asking.join()
+    assert hog.returncode == 0
+    return hog.pid
+
+
+@pytest.mark.measures
+def test_who_took_the_cpu(tmp_path):
+    """Each hog's time before the worker is owed to it, and the shares are of all that the worker waited."""
+    file = tmp_path / "starved.dwell"
+    with one_cpu_service() as service:
+        blocked = Blocked(service.process.pid, "--blame", "--record", str(file))
+        hogs = [starve(service) for _ in range(5)]
+        _, summary = blocked.end()
+    starved = summary["starved_by"]
+    waited = sum(worker["states_ns"]["runnable"] for worker in summary["workers"])
+    assert abs(sum(one["total_ns"] for one in starved) - waited) < 0.01 * waited
+    assert abs(sum(one["share"] for one in starved) - 1) < 0.01
+    owed = {one["party"]["pid"]: one["total_ns"] for one in starved if one["party"]["kind"] == "thread"}
+    assert all(owed.get(pid, 0) > 80_000_000 for pid in hogs), (hogs, starved)
+    page = run("blocked", "--from", file, "--format", "table").stdout
+    assert "starved by: " in page and "(5 processes) " in page, page
+    assert "(other threads had the CPU)" in page, page
+    lines = schemas.read(run("blocked", "--from", file, "--format", "json").stdout)
+    assert lines[-1]["starved_by"] == starved
+
+
+def test_without_blame_it_is_absent():
+    with one_cpu_service() as service:
+        blocked = Blocked(service.process.pid)
+        service.ask("spin", 20)
+        _, summary = blocked.end()
+    assert "starved_by" not in summary
+
+
+@pytest.mark.parametrize("options, why", [(["--format", "tui"], "--format table"), (["--window", "5s"], "--window"),
+                                          (["--from", "x"], "--from")])
+def test_what_does_not_go_with_blame(options, why):
+    target = [] if options[0] == "--from" else ["-p", str(os.getpid())]
+    done = subprocess.run([DWELL, "blocked", "--blame", *target, *options], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 2 and why in done.stderr, done.stderr
