@@ -25,6 +25,29 @@ const struct crew_member *crew_members_find(const struct crew_member *members, s
 	return count && tid ? bsearch(&key, members, count, sizeof(key), by_tid) : NULL;
 }
 
+size_t crew_members_adopt(struct crew_member *members, size_t count,
+			  const struct interval *interval)
+{
+	size_t known;
+
+	/* once for each generation, and once more */
+	do {
+		known = count;
+		for (size_t i = 0; i < interval->row_count; i++) {
+			const struct row *row = &interval->rows[i];
+			const struct crew_member *parent =
+				crew_members_find(members, known, row->parent_pid);
+
+			if (parent && row->tid == row->pid &&
+			    !crew_members_find(members, known, row->tid))
+				members[count++] = (struct crew_member){
+					.tid = row->tid, .crew = parent->crew, .adopted = true};
+		}
+		crew_members_sort(members, count);
+	} while (count > known);
+	return count;
+}
+
 static struct blame_party crew_party(const struct crew_member *member)
 {
 	return (struct blame_party){.crew = member->crew + 1};
@@ -50,7 +73,7 @@ void interval_blame_by_crew(struct interval *interval, const struct crew_member 
 		const struct crew_member *victim, *culprit;
 
 		victim = crew_members_find(members, count, blame.victim.tid);
-		if (!victim || !state_is_lost(blame.state))
+		if (!victim || victim->adopted || !state_is_lost(blame.state))
 			continue;
 		blame.victim = crew_party(victim);
 		if (blame.kind == WIRE_CULPRIT_THREAD) {

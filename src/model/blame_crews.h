@@ -10,6 +10,7 @@ struct crew_member {
 	uint32_t tid;
 	uint32_t crew; /* from 0 on */
 	size_t number; /* the caller's */
+	bool adopted;  /* a process that a member made: its time is the crew's, its waits are not */
 };
 
 /* In the order that the functions below need. No tid twice. */
@@ -20,9 +21,16 @@ const struct crew_member *crew_members_find(const struct crew_member *members, s
 					    uint32_t tid);
 
 /*
+ * Adds the processes that members, or processes of theirs, made, as far as the interval has them:
+ * it has their parents. `members` has room for a member more for each row. How many there are then.
+ */
+size_t crew_members_adopt(struct crew_member *members, size_t count,
+			  const struct interval *interval);
+
+/*
  * Keeps the members as victims, and of their states those in which time is lost. A culprit that is
- * a member, or a thread or the rest of its process, becomes its crew; any other one its process's
- * name. Adding the result to a blame_sum sums it up.
+ * a member, adopted or not, or a thread of its process, becomes its crew, any other one the name of
+ * its process. blame_sum adds up the result.
  */
 void interval_blame_by_crew(struct interval *interval, const struct crew_member *members,
 			    size_t count);

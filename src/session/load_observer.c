@@ -156,19 +156,20 @@ static void add_rows(struct load_observer *observer, const struct interval *inte
 }
 
 static int add_blame(struct load_observer *observer, struct interval *interval,
-		     const struct crew_member *members, size_t count)
+		     struct crew_member *members, size_t count)
 {
 	/* waits of before the run are none of its own */
 	for (size_t i = 0; !observer->any && i < interval->blame_count; i++)
 		interval->blames[i].earlier_ns = 0;
+	count = crew_members_adopt(members, count, interval);
 	interval_blame_by_crew(interval, members, count);
 	return blame_sum_add(&observer->blame, interval);
 }
 
 static int add_interval(struct load_observer *observer, struct interval *interval)
 {
-	cleanup_free struct crew_member *members =
-		reallocarray(NULL, observer->run->workers + 1, sizeof(*members));
+	cleanup_free struct crew_member *members = reallocarray(
+		NULL, observer->run->workers + interval->row_count + 1, sizeof(*members));
 	size_t count;
 	int result;
 
@@ -181,8 +182,8 @@ static int add_interval(struct load_observer *observer, struct interval *interva
 	observer->lost += losses_all(&interval->losses);
 	count = find_members(observer, members);
 	identify(observer, interval, members, count);
-	result = add_blame(observer, interval, members, count);
 	add_rows(observer, interval, members, count);
+	result = add_blame(observer, interval, members, count);
 	observer->any = true;
 	return result;
 }

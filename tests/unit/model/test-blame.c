@@ -373,7 +373,7 @@ CASE(a_sum_has_waits_whole)
 }
 
 /* Two crews of two and one; 30 is no worker. */
-static const struct crew_member crew_members[] = {{11, 0, 0}, {12, 0, 1}, {20, 1, 2}};
+static const struct crew_member crew_members[] = {{.tid = 11}, {.tid = 12}, {.tid = 20, .crew = 1}};
 
 /* Of a crew and a state, because of that crew (+ 1; 0: not a worker) or kind. */
 static uint64_t crew_share(const struct blame_sum *sum, uint32_t crew, enum wire_culprit_kind kind,
@@ -419,6 +419,25 @@ CASE(workers_are_summed_up_by_crew)
 	intervals_free(intervals);
 }
 
+CASE(what_workers_make_is_their_crews)
+{
+	/* 61 is made by 60, which the worker 20 made; 70 is another's */
+	struct row rows[] = {{.tid = 61, .pid = 61, .parent_pid = 60},
+			     {.tid = 60, .pid = 60, .parent_pid = 20},
+			     {.tid = 62, .pid = 60, .parent_pid = 20},
+			     {.tid = 70, .pid = 70, .parent_pid = 1}};
+	struct interval interval = {.rows = rows, .row_count = ARRAY_SIZE(rows)};
+	struct crew_member members[3 + ARRAY_SIZE(rows)] = {crew_members[0], crew_members[1],
+							    crew_members[2]};
+	size_t count = crew_members_adopt(members, 3, &interval);
+
+	assert_int_equal(count, 5);
+	assert_int_equal(crew_members_find(members, count, 61)->crew, 1);
+	assert_true(crew_members_find(members, count, 60)->adopted);
+	assert_false(crew_members_find(members, count, 20)->adopted);
+	assert_null(crew_members_find(members, count, 70));
+}
+
 CASE(no_wait_of_a_crew_goes_on_after_its_end)
 {
 	struct intervals *intervals = begin((uint32_t[]){11, 12}, 2, WIRE_RUNNABLE);
@@ -458,6 +477,7 @@ int main(void)
 		cmocka_unit_test(what_no_dwell_has_written_is_left_out),
 		cmocka_unit_test(a_sum_has_waits_whole),
 		cmocka_unit_test(workers_are_summed_up_by_crew),
+		cmocka_unit_test(what_workers_make_is_their_crews),
 		cmocka_unit_test(no_wait_of_a_crew_goes_on_after_its_end),
 	};
 
