@@ -7,9 +7,9 @@
 #include "base/similar.h"
 
 const struct scenario scenarios[] = {
-#define SCENARIO(name, text) {name, text},
+#define TEXT(name, text) {name, text},
 #include "scenarios.inc"
-#undef SCENARIO
+#undef TEXT
 	{NULL, NULL},
 };
 
