@@ -1,39 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* `dwell completion SHELL`, from the commands' own tables of options. */
+/*
+ * `dwell completion SHELL`: the shell's side, which asks `dwell completion --words SHELL WORD...`
+ * what the last word can be.
+ */
 #include "command/completion.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "command/command.h"
 #include "command/watch_options.h"
 
-void print_quoted(const char *text, const char *special)
-{
-	for (; *text; text++) {
-		if (*text == '\'') {
-			fputs("'\\''", stdout);
-			continue;
-		}
-		if (strchr(special, *text))
-			putchar('\\');
-		putchar(*text);
-	}
-}
-
-static const struct {
+static const struct shell {
 	const char *name;
-	void (*complete)(void);
+	const char *script;
 } shells[] = {
-	{"bash", complete_bash},
-	{"zsh", complete_zsh},
-	{"fish", complete_fish},
+#define TEXT(name, text) {name, text},
+#include "completions.inc"
+#undef TEXT
 };
 
 struct completion {
 	struct parsing parsing;
-	void (*complete)(void);
+	const struct shell *shell;
 };
 
 static const char doc[] = "Writes completions for a shell to standard output."
@@ -53,14 +42,14 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 			if (!strcmp(shells[i].name, value))
-				completion->complete = shells[i].complete;
-		if (completion->complete)
+				completion->shell = &shells[i];
+		if (completion->shell)
 			return 0;
 		return parsing_result(&completion->parsing,
 				      parsing_unknown(&completion->parsing.error, "shell", value,
 						      "bash, zsh or fish"));
 	case ARGP_KEY_END:
-		if (completion->complete || completion->parsing.code != EXIT_DONE)
+		if (completion->shell || completion->parsing.code != EXIT_DONE)
 			return 0;
 		return parsing_result(&completion->parsing,
 				      error_set(&completion->parsing.error, EINVAL,
@@ -72,14 +61,33 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp completion_argp = {
 	.parser = parse_option, .args_doc = "SHELL", .doc = doc};
 
+/* The shell shows no errors: it gets no offers then. */
+static int offer_last(const char *shell, char **words, size_t count)
+{
+	struct offers offers;
+	int result = offers_init(&offers, shell, words, count);
+
+	if (result >= 0) {
+		complete_words(&offers);
+		offers_end(&offers);
+		result = output_flush(&offers.out);
+	}
+	offers_release(&offers);
+	return result < 0 ? EXIT_NOT_RUN : EXIT_DONE;
+}
+
 static int completion_run(int argc, char **argv)
 {
-	struct completion completion = {.complete = NULL};
-	int code = parsing_run(&completion_argp, "dwell completion", argc, argv, &completion,
-			       &completion.parsing);
+	struct completion completion = {.shell = NULL};
+	int code;
 
+	/* hidden, and beside the parser: these words are others' options */
+	if (argc > 4 && !strcmp(argv[1], "--words"))
+		return offer_last(argv[2], argv + 3, (size_t)argc - 3);
+	code = parsing_run(&completion_argp, "dwell completion", argc, argv, &completion,
+			   &completion.parsing);
 	if (code == EXIT_DONE)
-		completion.complete();
+		fputs(completion.shell->script, stdout);
 	return code;
 }
 

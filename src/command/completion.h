@@ -1,14 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Completions of shells, one file each. */
+/* What can stand in a command line, offered to a shell: from the tables that help is made of. */
 #ifndef DWELL_COMMAND_COMPLETION_H
 #define DWELL_COMMAND_COMPLETION_H
 
-/* To standard output. */
-void complete_bash(void);
-void complete_zsh(void);
-void complete_fish(void);
+#include <argp.h>
 
-/* In single quotes; `special` characters get a backslash. */
-void print_quoted(const char *text, const char *special);
+#include "command/command.h"
+#include "command/offers.h"
+
+/* The last word. */
+void complete_words(struct offers *offers);
+
+/* The words of the command from `first` on, its name, say that the option has been given. */
+struct given {
+	const struct command *command;
+	char **words;
+	size_t count; /* the last one is being typed */
+};
+
+/* The value of an option; NULL: not given. "": without a value. */
+const char *given_value(const struct given *given, const char *option);
+
+/* Values of the option, and of arguments. */
+void offer_values(struct offers *offers, const struct given *given,
+		  const struct argp_option *option);
+void offer_arguments(struct offers *offers, const struct command *command);
+void offer_commands(struct offers *offers, const char *without);
+
+/* What runs on this machine. */
+void offer_processes(struct offers *offers);
+void offer_threads(struct offers *offers);
+void offer_process_names(struct offers *offers);
+void offer_cgroups(struct offers *offers);
 
 #endif

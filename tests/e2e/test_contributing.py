@@ -91,7 +91,7 @@ def test_a_format_is_in_every_command(dwell):
         assert done.returncode in (0, 3, 4) and done.stdout.splitlines()[0].count(";") > 3, (words, done)
         assert "names" in dwell(words[0], "--help").stdout, words
     assert "names" in dwell("top", "--format", "xml").stderr
-    assert "csv names" in dwell("completion", "bash").stdout
+    assert "names\t" in dwell("completion", "--words", "zsh", "dwell", "top", "--format", "").stdout
 
 
 def test_a_field_is_in_every_format(dwell):

@@ -298,20 +298,3 @@ def test_manual_pages_are_sound():
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr.strip(), (page, done.stderr)
         assert "@" not in re.sub(r"\S+@\S+", "", page.read_text())
-
-
-def test_bash_completion():
-    script = pathlib.Path(DWELL).parent / "docs" / "completion-bash"
-    ask = (
-        f"source {script}; complete_words() {{ COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _dwell; echo \"${{COMPREPLY[*]}}\"; }}; "
-    )
-    words = lambda *line: subprocess.run(
-        ["bash", "-c", ask + 'complete_words "$@"', "bash", *line], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert "top" in words("dwell", "t") and "doctor" in words("dwell", "")
-    assert words("dwell", "top", "--by", "") == ["thread", "process", "cgroup"]
-    assert words("dwell", "top", "--by", "=", "pro") == ["process"]
-    assert "--interval" in words("dwell", "top", "--in") and "runnable" in words("dwell", "top", "--sort", "run")
-    assert words("dwell", "load", "--work", "=", "pipe") == ["pipe-io"]
-    assert words("dwell", "load", "steady-") == ["steady-llc"] == words("dwell", "load", "--print", "steady-")
-    assert words("dwell", "load", "--format", "") == ["table", "json", "jsonl", "csv"]

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which part of a command line the last word is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command/completion.h"
+#include "command/describe.h"
+
+static size_t name_length(const char *word)
+{
+	return strcspn(word, "=");
+}
+
+struct search {
+	const char *name; /* without dashes; NULL: by letter */
+	size_t length;
+	char letter;
+	const struct argp_option *found;
+};
+
+/* getopt_long() takes the beginning of a name, too. */
+static void try_option(const struct argp_option *option, void *data)
+{
+	struct search *search = data;
+
+	if (!option->name || (search->name && !search->length))
+		return;
+	if (!search->name) {
+		if (option_is_short(option) && option->key == search->letter)
+			search->found = option;
+		return;
+	}
+	if (strncmp(option->name, search->name, search->length) != 0)
+		return;
+	if (!search->found || !option->name[search->length])
+		search->found = option;
+}
+
+static const struct argp_option *find(const struct command *command, struct search search)
+{
+	if (command->argp)
+		each_option(command->argp, try_option, &search);
+	return search.found;
+}
+
+static bool takes_next(const struct argp_option *option)
+{
+	return option && option->arg && !(option->flags & OPTION_ARG_OPTIONAL);
+}
+
+/* The option in a word that begins with a dash; in *ret_value its value there, or NULL. */
+static const struct argp_option *option_of(const struct command *command, const char *word,
+					   const char **ret_value)
+{
+	const struct argp_option *option = NULL;
+
+	*ret_value = NULL;
+	if (word[1] == '-') {
+		word += 2;
+		option = find(command, (struct search){.name = word, .length = name_length(word)});
+		*ret_value = word[name_length(word)] ? word + name_length(word) + 1 : NULL;
+		return option;
+	}
+	/* several letters, up to one that takes the rest as its value */
+	while (*++word) {
+		option = find(command, (struct search){.letter = *word});
+		if (option && option->arg) {
+			*ret_value = word[1] ? word + 1 : NULL;
+			return option;
+		}
+	}
+	return option;
+}
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1];
+}
+
+const char *given_value(const struct given *given, const char *name)
+{
+	const char *found = NULL, *value;
+
+	for (size_t i = 1; i + 1 < given->count && strcmp(given->words[i], "--") != 0; i++) {
+		const struct argp_option *option =
+			is_option(given->words[i])
+				? option_of(given->command, given->words[i], &value)
+				: NULL;
+
+		if (option && !strcmp(option->name, name))
+			found = value					     ? value
+				: takes_next(option) && i + 2 < given->count ? given->words[i + 1]
+									     : "";
+		i += takes_next(option) && !value;
+	}
+	return found;
+}
+
+static void offer_option(const struct argp_option *option, void *data)
+{
+	char text[64];
+
+	if (!option->name)
+		return;
+	snprintf(text, sizeof(text), "--%s", option->name);
+	offer(data, text, option->doc);
+	/* a short one is complete, and has nothing in common with the others */
+	snprintf(text, sizeof(text), "-%c", option->key);
+	if (option_is_short(option) && !strcmp(offers_typed(data), text))
+		offer(data, text, option->doc);
+}
+
+static void offer_options(struct offers *offers, const struct command *command)
+{
+	if (command->argp)
+		each_option(command->argp, offer_option, offers);
+	offer(offers, "--help", "options and examples");
+}
+
+static void complete_option(struct offers *offers, const struct given *given)
+{
+	const char *value;
+	const struct argp_option *option = option_of(given->command, offers->word, &value);
+
+	if (value && option) {
+		offers->kept = (size_t)(value - offers->word);
+		offer_values(offers, given, option);
+	} else if (!value) {
+		offer_options(offers, given->command);
+	}
+}
+
+static bool has_argument(const struct command *command, const char *name)
+{
+	return command->argp && command->argp->args_doc && strstr(command->argp->args_doc, name);
+}
+
+static void complete_command(struct offers *offers, const struct command *command, size_t first);
+
+/* A guest runs commands of dwell, and programs whose name has a slash. */
+static void complete_program(struct offers *offers, const struct command *command, size_t first)
+{
+	const struct command *inside = NULL;
+
+	if (strcmp(command->name, "guest") != 0) {
+		offers_command(offers, first);
+		return;
+	}
+	offers->in_guest = true;
+	if (first + 1 == offers->count) {
+		offer_commands(offers, command->name);
+		offers_instruct(offers, "files");
+		return;
+	}
+	inside = command_find(offers->words[first]);
+	if (inside)
+		complete_command(offers, inside, first);
+	else if (strchr(offers->words[first], '/'))
+		offers_command(offers, first);
+}
+
+/*
+ * Where the words of a command to run begin, or `count`: there are none. In *ret_option the option
+ * whose value comes next, or NULL.
+ */
+static size_t find_program(const struct offers *offers, const struct command *command, size_t first,
+			   const struct argp_option **ret_option)
+{
+	const char *value;
+
+	*ret_option = NULL;
+	for (size_t i = first + 1; i + 1 < offers->count; i++) {
+		const char *word = offers->words[i];
+		bool is_value = *ret_option != NULL;
+
+		*ret_option = NULL;
+		if (is_value)
+			continue;
+		if (!strcmp(word, "--") && has_argument(command, "COMMAND"))
+			return i + 1;
+		if (!is_option(word)) {
+			if (!strcmp(command->name, "guest"))
+				return i;
+			continue;
+		}
+		*ret_option = option_of(command, word, &value);
+		if (!takes_next(*ret_option) || value)
+			*ret_option = NULL;
+	}
+	return offers->count;
+}
+
+/* `first` is the command's own name. */
+static void complete_command(struct offers *offers, const struct command *command, size_t first)
+{
+	struct given given = {command, offers->words + first, offers->count - first};
+	const struct argp_option *option;
+	size_t program = find_program(offers, command, first, &option);
+
+	if (program < offers->count)
+		complete_program(offers, command, program);
+	else if (option)
+		offer_values(offers, &given, option);
+	else if (is_option(offers->word))
+		complete_option(offers, &given);
+	else if (*offers->word == '-' || (!*offers->word && !has_argument(command, "")))
+		offer_options(offers, command);
+	else if (!strcmp(command->name, "guest"))
+		complete_program(offers, command, offers->count - 1);
+	else
+		offer_arguments(offers, command);
+}
+
+void complete_words(struct offers *offers)
+{
+	const struct command *command = NULL;
+
+	if (offers->count == 2) {
+		offer_commands(offers, NULL);
+		offer(offers, "help", "the help of a command");
+		offer(offers, "--help", "lists the commands");
+		offer(offers, "--version", "version and licence");
+		return;
+	}
+	if (offers->count < 2)
+		return;
+	if (!strcmp(offers->words[1], "help")) {
+		offer_commands(offers, NULL);
+		return;
+	}
+	command = command_find(offers->words[1]);
+	if (command)
+		complete_command(offers, command, 1);
+}
