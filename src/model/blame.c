@@ -60,13 +60,35 @@ static int by_victim(const void *left, const void *right)
 	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
 }
 
-static const struct row *row_of(const struct interval *interval, const struct place *places,
-				uint32_t tid)
+static uint32_t start_of(const struct row *row)
 {
-	struct place key = {tid, 0}, *found;
+	return (uint32_t)(row->start_ns >> 20);
+}
+
+/* NULL: none of its threads is known. */
+static const struct row *process_of(const struct interval *interval, const struct place *places,
+				    uint32_t pid)
+{
+	struct place key = {pid, 0}, *found;
 
 	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
 	return found ? &interval->rows[found->row] : NULL;
+}
+
+/* The thread itself, and none that had its id before or after it. */
+static const struct row *thread_of(const struct interval *interval, const struct place *places,
+				   const struct wire_culprit *culprit)
+{
+	const struct place *end = places + interval->row_count, *found;
+	struct place key = {culprit->tid, 0};
+
+	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
+	while (found && found > places && found[-1].tid == culprit->tid)
+		found--;
+	for (; found && found < end && found->tid == culprit->tid; found++)
+		if (start_of(&interval->rows[found->row]) == culprit->start)
+			return &interval->rows[found->row];
+	return NULL;
 }
 
 static struct blame *add(struct blames *blames)
@@ -82,6 +104,7 @@ static void set_party(struct blame_party *party, const struct row *row)
 {
 	party->tid = row->tid;
 	party->pid = row->pid;
+	party->start = start_of(row);
 	party->cgroup_id = row->cgroup_id;
 	memcpy(party->comm, row->comm, sizeof(party->comm));
 	memcpy(party->process, row->process, sizeof(party->process));
@@ -96,22 +119,24 @@ static bool has_meanwhile(const struct wire_culprit *culprit)
 static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 			const struct interval *interval, const struct place *places)
 {
-	const struct row *known = culprit->tid ? row_of(interval, places, culprit->tid) : NULL;
+	const struct row *known = culprit->tid ? thread_of(interval, places, culprit) : NULL;
 
 	blame->kind = (enum wire_culprit_kind)culprit->kind;
 	blame->has_meanwhile = has_meanwhile(culprit);
 	blame->meanwhile = culprit->meanwhile;
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return;
-	/* the thread id may be another's by now; that of its process less so */
-	if (known && (uint32_t)(known->start_ns >> 20) == culprit->start) {
+	if (known) {
 		set_party(&blame->culprit, known);
 		return;
 	}
 	blame->culprit.tid = culprit->tid;
 	blame->culprit.pid = culprit->pid;
+	blame->culprit.start = culprit->start;
 	memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
-	known = row_of(interval, places, culprit->pid);
+	/* another process may have the pid of one that was this thread */
+	if (culprit->tid != culprit->pid)
+		known = process_of(interval, places, culprit->pid);
 	memcpy(blame->culprit.process, known ? known->process : blame->culprit.comm,
 	       sizeof(blame->culprit.process));
 }
@@ -121,6 +146,7 @@ static bool same_culprit(const struct blame *blame, enum state state,
 {
 	return blame->state == state && blame->kind == (enum wire_culprit_kind)culprit->kind &&
 	       blame->culprit.tid == culprit->tid && blame->culprit.pid == culprit->pid &&
+	       blame->culprit.start == culprit->start &&
 	       blame->has_meanwhile == has_meanwhile(culprit) &&
 	       !memcmp(&blame->meanwhile, &culprit->meanwhile, sizeof(blame->meanwhile));
 }
@@ -383,7 +409,7 @@ void blames_release(struct blames *blames)
 
 static void sum_up(struct blame_party *party, enum grouping by)
 {
-	party->tid = 0;
+	party->tid = party->start = 0;
 	if (by == BY_PROCESS) {
 		memcpy(party->comm, party->process, sizeof(party->comm));
 		return;
@@ -401,6 +427,8 @@ int blame_compare_parties(const struct blame_party *a, const struct blame_party 
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
 	if (!a->pid && a->cgroup_id != b->cgroup_id)
 		return a->cgroup_id < b->cgroup_id ? -1 : 1;
 	return a->pid ? 0 : strcmp(a->comm, b->comm);

@@ -18,6 +18,7 @@
 /* A thread, or with tid 0 a process, or with pid 0 too a cgroup, a crew or a name. */
 struct blame_party {
 	uint32_t tid, pid;
+	uint32_t start;	    /* of a thread, as in struct wire_culprit: ids are used again */
 	uint64_t cgroup_id; /* 0: not known */
 	uint32_t crew;	    /* model/blame_crews.h, + 1; 0: none */
 	char comm[17];	    /* any bytes but NUL */
@@ -89,6 +90,7 @@ int blame_compare_parties(const struct blame_party *a, const struct blame_party 
 static inline bool blame_is_own(const struct blame *blame)
 {
 	return blame->kind == WIRE_CULPRIT_THREAD && blame->culprit.tid == blame->victim.tid &&
+	       blame->culprit.start == blame->victim.start &&
 	       blame->culprit.pid == blame->victim.pid &&
 	       blame->culprit.crew == blame->victim.crew &&
 	       (blame->victim.pid || blame->victim.crew ||

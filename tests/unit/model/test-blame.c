@@ -261,6 +261,32 @@ CASE(another_thread_with_the_culprits_tid_is_innocent)
 	intervals_free(intervals);
 }
 
+CASE(two_that_had_one_id_are_two_culprits)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 90, 100),
+					  by_thread(WIRE_LOCK, 90, 200),
+					  by_thread(WIRE_LOCK, 90, 300)};
+	struct record record;
+	struct interval *interval;
+	uint64_t first = 0, second = 0;
+
+	culprits[1].start = 91;
+	memcpy(culprits[1].comm, "second", sizeof("second"));
+	record = record_of(11, END, culprits, 3);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		if (!strcmp(interval->blames[i].culprit.comm, "culprit"))
+			first += interval->blames[i].total_ns;
+		if (!strcmp(interval->blames[i].culprit.comm, "second"))
+			second += interval->blames[i].total_ns;
+	}
+	assert_int_equal(first, 400);
+	assert_int_equal(second, 200);
+	intervals_free(intervals);
+}
+
 CASE(processes_are_summed_up_on_both_sides)
 {
 	struct intervals *intervals = begin((uint32_t[]){11, 12, 21, 22}, 4, WIRE_LOCK);
@@ -471,6 +497,7 @@ int main(void)
 		cmocka_unit_test(who_rests_needs_no_culprit),
 		cmocka_unit_test(a_record_of_later_waits_for_its_interval),
 		cmocka_unit_test(another_thread_with_the_culprits_tid_is_innocent),
+		cmocka_unit_test(two_that_had_one_id_are_two_culprits),
 		cmocka_unit_test(processes_are_summed_up_on_both_sides),
 		cmocka_unit_test(a_record_that_is_too_short_is_refused),
 		cmocka_unit_test(the_same_shares_count_once),
