@@ -106,7 +106,7 @@ class Pack:
             if pathlib.Path(file).parent == TESTS:
                 continue
             self.add_module(name, file, package)
-        for name in ("encodings.idna", "stringprep", "unicodedata", "encodings.latin_1", "encodings.ascii", "encodings.unicode_escape", "pytest.__main__"):
+        for name in ("encodings.idna", "mmap", "stringprep", "unicodedata", "encodings.latin_1", "encodings.ascii", "encodings.unicode_escape", "pytest.__main__"):
             self.add_module(name, importlib.util.find_spec(name).origin, False)
         for library in libraries(PYTHON):
             self.add_file(library)

@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell top --blame`: because of whom threads wait, where it is known who that is. Runs inside guests too."""
 import collections
+import contextlib
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
 from conftest import DWELL, WORKLOAD, parse, run, totals
+from guests import name_of
+from loads import children
 
 pytestmark = pytest.mark.measures
 
 #: Emulated, the edges of a thread's life are long: test_truth.py.
 EDGES_NS = 1_000_000 * int(os.environ.get("DWELL_TRUTH_EDGES_MS", 4))
 ENOUGH = 0.95
+CPU = max(os.sched_getaffinity(0))
 
 
 class Blame:
     """Of a workload that has ended: shares of the victim's states, and what every thread did itself."""
 
-    def __init__(self, *command):
+    def __init__(self, *command, prefix=()):
         # where the workload writes files, they are to be on a disk
-        done = run("top", "--blame", "--format", "json", "-i", "500ms", "--", WORKLOAD, *command, timeout=120)
+        done = run("top", "--blame", "--format", "json", "-i", "500ms", "--", *prefix, WORKLOAD, *command, timeout=120)
         assert done.returncode == 0, done.stderr
         self.intervals, self.ended = parse(done.stdout)
         self.own = {thread["name"]: thread["states"] for thread in totals(self.intervals).values()}
@@ -54,6 +61,75 @@ def sums_are_exact(intervals):
         for thread in interval["threads"]:
             for state in ("runnable", "disk", "net", "ipc", "lock", "swap", "stolen", "irq", "unknown"):
                 assert not thread["states_ns"][state] or (thread["tid"], state) in sums
+
+
+def blame_of(*arguments):
+    done = run("top", "--blame", "--format", "json", *arguments, timeout=120)
+    assert done.returncode == 0, done.stderr
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    return intervals
+
+
+def owed(intervals, state, **wanted):
+    """ns of waits that have ended: victim, kind and comm of the culprit."""
+    found = 0
+    for interval in intervals:
+        for blame in interval["blame"]:
+            known = {"kind": blame["culprit"]["kind"], "comm": blame["culprit"]["comm"], "victim": blame["victim"]["comm"]}
+            if blame["state"] == state and not blame["goes_on"] and all(known[key] == value for key, value in wanted.items()):
+                found += blame["total_ns"] + blame["earlier_ns"]
+    return found
+
+
+@contextlib.contextmanager
+def spinning(name, cpu=CPU, prefix=()):
+    """A process of that name that never sleeps, and has begun."""
+    text = f"printf {name} > /proc/self/comm; while :; do :; done"
+    process = subprocess.Popen([*prefix, "/bin/sh", "-c", text], preexec_fn=lambda: os.sched_setaffinity(0, {cpu}), start_new_session=True)
+    try:
+        while name not in map(name_of, (process.pid, *children(process.pid))):
+            assert process.poll() is None
+            time.sleep(0.01)
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextlib.contextmanager
+def watching(*arguments):
+    """A list of the intervals that it has had at the end; it begins when there was one."""
+    intervals = []
+    top = subprocess.Popen([DWELL, "top", "--blame", "--format", "json", *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+    lines = [top.stdout.readline()]
+    try:
+        yield intervals
+    finally:
+        top.send_signal(signal.SIGINT)
+        lines.append(top.communicate(timeout=60)[0])
+    intervals.extend(parse("".join(lines))[0])
+    sums_are_exact(intervals)
+
+
+def brief(name, ns):
+    """A process that spins that long on the CPU, and ends: (pid, what it ran at most). It has its name when it gets there."""
+    ours = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, ours - {CPU})
+    pid = os.fork()
+    if not pid:
+        pathlib.Path("/proc/self/comm").write_text(name)
+        os.sched_setaffinity(0, {CPU})
+        end = time.thread_time_ns() + ns
+        while time.thread_time_ns() < end:
+            pass
+        os._exit(0)
+    usage = os.wait4(pid, 0)[2]
+    os.sched_setaffinity(0, ours)
+    return pid, int((usage.ru_utime + usage.ru_stime) * 1e9)
+
+
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU only")
 
 
 @pytest.mark.parametrize("thieves", [1, 2, 8])
@@ -113,6 +189,61 @@ def test_sums_are_exact_while_threads_come_and_go():
     assert sum(len(interval["blame"]) for interval in intervals) > 1000
 
 
+def owes_its_runs(intervals, name, least_ns, most_ns):
+    """Where other programs come and go beside it, some of its shares are folded."""
+    owes, folded = owed(intervals, "runnable", victim="victim", comm=name), owed(intervals, "runnable", victim="victim", kind="others")
+    assert 0.95 * least_ns - folded < owes < 1.02 * most_ns + EDGES_NS and owes > 0.3 * least_ns, (name, owes, folded, least_ns, most_ns)
+
+
+@needs_two_cpus
+def test_a_culprit_that_has_gone_keeps_its_name():
+    """It is not watched, and nothing is left to ask when its name is shown."""
+    with spinning("victim") as victim, watching("-i", "200ms", "-p", victim.pid) as intervals:
+        ends = [brief("brief", 30_000_000) for _ in range(16)]
+    owes_its_runs(intervals, "brief", len(ends) * 30_000_000, sum(ran for _, ran in ends))
+    named = {blame["culprit"]["pid"] for interval in intervals for blame in interval["blame"] if blame["culprit"]["comm"] == "brief"}
+    assert named and named <= {pid for pid, _ in ends}, (named, ends)
+
+
+LAST_PID = pathlib.Path("/proc/sys/kernel/ns_last_pid")
+
+
+@needs_two_cpus
+@pytest.mark.skipif(not os.access(LAST_PID, os.W_OK), reason="the next pid cannot be chosen")
+def test_a_pid_that_is_used_again_is_another_culprit():
+    firsts, seconds = [], []
+    with spinning("victim") as victim, watching("-i", "500ms", "-p", victim.pid) as intervals:
+        while len(firsts) < 10:
+            firsts.append(brief("first", 30_000_000))
+            LAST_PID.write_text(str(firsts[-1][0] - 1))
+            seconds.append(brief("second", 30_000_000))
+    # others may have been faster
+    assert len({pid for pid, _ in firsts} & {pid for pid, _ in seconds}) > 3, (firsts, seconds)
+    for name, ends in (("first", firsts), ("second", seconds)):
+        owes_its_runs(intervals, name, len(ends) * 30_000_000, sum(ran for _, ran in ends))
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
+def test_a_culprit_in_a_pid_namespace_below_has_our_number():
+    with spinning("victim") as victim, spinning("thief", prefix=["unshare", "--pid", "--fork"]) as outer:
+        with watching("-i", "200ms", "-p", victim.pid) as intervals:
+            time.sleep(1)
+        (thief,) = children(outer.pid)
+    assert owed(intervals, "runnable", victim="victim", comm="thief") > 200_000_000, intervals[-1]["blame"]
+    assert {blame["culprit"]["pid"] for interval in intervals for blame in interval["blame"] if blame["culprit"]["comm"] == "thief"} == {thief}
+
+
+def test_thousands_of_culprits_are_folded():
+    """What is not kept of each is kept of all: the sums are exact."""
+    storm = ["taskset", "-c", str(CPU), WORKLOAD, "storm", "5000"]
+    with spinning("victim") as victim, watching("-i", "1s", "-p", victim.pid) as intervals:
+        assert subprocess.run(storm, stdout=subprocess.DEVNULL, timeout=120).returncode == 0
+    shares = [[blame for blame in interval["blame"] if blame["state"] == "runnable"] for interval in intervals]
+    assert max(map(len, shares)) < 30
+    assert owed(intervals, "runnable", kind="others") > 1_000_000, shares
+    assert owed(intervals, "runnable", kind="unknown") < 0.02 * owed(intervals, "runnable") + EDGES_NS, shares
+
+
 def test_all_formats_have_it():
     done = run("top", "--blame", "--format", "csv", "--fields", "victim_comm,state,culprit_comm,total_ns", "--", WORKLOAD, "blame-pipe", "sleep")
     lines = done.stdout.splitlines()
@@ -164,14 +295,9 @@ def test_the_other_side():
 @pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")
 def test_both_sides_have_the_numbers_of_our_pid_namespace():
     """Of what is beyond it there is only the name: outside, `thief` takes the same CPU."""
-    cpu = str(max(os.sched_getaffinity(0)))
-    outside = subprocess.Popen(["taskset", "-c", cpu, "/bin/sh", "-c", "printf thief > /proc/self/comm; while :; do :; done"])
-    try:
+    with spinning("thief"):
         done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", DWELL, "top", "--blame", "--format", "json", "-i", "5s",
                                "--", WORKLOAD, "blame-cpu", "1"], capture_output=True, text=True, timeout=60)
-    finally:
-        outside.kill()
-        outside.wait()
     (interval,), _ = parse(done.stdout)
     sums_are_exact([interval])
     owed = {blame["culprit"]["comm"]: blame for blame in interval["blame"] if blame["victim"]["comm"] == "victim" and blame["state"] == "runnable"}

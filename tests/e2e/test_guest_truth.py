@@ -5,6 +5,7 @@ One boot runs many tests; what is run inside, and cannot be outside, is in tests
 """
 import json
 import os
+import pathlib
 
 import pytest
 
@@ -40,15 +41,20 @@ def test_truth(tmp_path, name):
     assert json.loads(shown.stdout.splitlines()[0]) == json.loads((tmp_path / "inside.json").read_text())
 
 
-#: Of test_blame.py, one of each kind.
-BLAME = "takes_the_cpu and 2, real_time, lock-preempted, pipe-ipc-sleep, cond-idle-cpu, come_and_go"
+#: Of test_blame.py, one of each kind; and what needs a machine of its own.
+BLAME = "takes_the_cpu and 2, real_time, lock-preempted, pipe-ipc-sleep, cond-idle-cpu, come_and_go, test_blame_cases"
+OF_SCHED_EXT = "test_threads_of_a_bpf_scheduler_take_the_cpu"
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_blame(tmp_path, name):
     """Because of whom threads wait, where it is known."""
     chosen = " or ".join(f"({one})" for one in BLAME.split(", "))
-    inside.run_inside(KERNELS[name], tmp_path, inside.TESTS / "test_blame.py", arguments=["-k", chosen]).check()
+    simple = pathlib.Path(KERNELS[name]).parent / "scx_simple"
+    options, environment = (["--add", simple], {"DWELL_SCX_SIMPLE": simple}) if simple.exists() else ((), {})
+    results = inside.run_inside(KERNELS[name], tmp_path, inside.TESTS / "test_blame.py", INSIDE / "test_blame_cases.py",
+                                options=options, environment=environment, arguments=["-k", chosen])
+    results.check(skipped=() if simple.exists() else (OF_SCHED_EXT,))
 
 
 @pytest.mark.measures
