@@ -66,7 +66,7 @@ static void describe_short(char *into, size_t room, const struct blame *blame)
 		snprintf(into, room, "%s%s%s",
 			 blame_is_own(blame) ? "its own" : blame->culprit.comm,
 			 blame->has_meanwhile ? ", " : "",
-			 blame->has_meanwhile ? meanwhile_key(blame->meanwhile) : "");
+			 blame->has_meanwhile ? meanwhile_key(blame->meanwhile.state) : "");
 }
 
 /* The largest share whose culprit is known; else the largest. */

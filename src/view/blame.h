@@ -13,7 +13,7 @@ extern const struct schema blame_schema;
 extern const struct schema party_schema;
 
 /* What a culprit did meanwhile: "disk", …; "cpu" where it ran. */
-const char *meanwhile_key(struct wire_wait_site where);
+const char *meanwhile_key(__u8 wire_state);
 
 /* Of struct blame, for any context: its state, and what the culprit did meanwhile. */
 void get_blame_state(const struct field *field, const struct item *item, struct value *value);

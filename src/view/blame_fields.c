@@ -17,9 +17,9 @@ const char *culprit_key(enum wire_culprit_kind kind)
 	return culprit_keys[kind];
 }
 
-const char *meanwhile_key(struct wire_wait_site where)
+const char *meanwhile_key(__u8 wire_state)
 {
-	return where.state == WIRE_ON_CPU ? "cpu" : state_info[state_of_wait(where.state)].key;
+	return wire_state == WIRE_ON_CPU ? "cpu" : state_info[state_of_wait(wire_state)].key;
 }
 
 FIELD_GETTER(get_party_pid)
@@ -99,7 +99,7 @@ void get_blame_culprit_state(const struct field *field, const struct item *item,
 	const struct blame *blame = item->row;
 
 	(void)field;
-	value_text(value, blame->has_meanwhile ? meanwhile_key(blame->meanwhile) : NULL);
+	value_text(value, blame->has_meanwhile ? meanwhile_key(blame->meanwhile.state) : NULL);
 }
 
 FIELD_GETTER(get_culprit_reason)

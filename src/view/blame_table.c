@@ -44,7 +44,7 @@ static void describe_meanwhile(char *into, size_t room, const struct blame *blam
 	if (!blame->has_meanwhile)
 		return;
 	reason_format(reason, sizeof(reason), blame->meanwhile, native);
-	snprintf(into, room, ", meanwhile %s%s%s", meanwhile_key(blame->meanwhile),
+	snprintf(into, room, ", meanwhile %s%s%s", meanwhile_key(blame->meanwhile.state),
 		 *reason ? " " : "", reason);
 }
 

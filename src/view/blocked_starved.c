@@ -22,14 +22,14 @@ static const struct blame *blame_of(const struct item *item)
 VALUE_GETTER(get_kind, value_string, culprit_key(blame_of(item)->kind))
 VALUE_GETTER(get_pid, value_known, blame_of(item)->culprit.pid, blame_of(item)->culprit.pid != 0)
 
-static const struct field party_fields[] = {
+static const struct field starving_party_fields[] = {
 	STRING_FIELD("kind", get_kind, "as that of a culprit in `blame`"),
 	INTEGER_FIELD("pid", get_pid, "process id"),
 	ARRAY_MEMBER(struct blame, culprit.comm, "comm", "its name"),
 };
 
-static const struct schema party_schema = {
-	.name = "party", .help = "because of whom", SCHEMA_FIELDS(party_fields)};
+static const struct schema starving_party_schema = {
+	.name = "starving_party", .help = "because of whom", SCHEMA_FIELDS(starving_party_fields)};
 
 static double share_of(const struct blame *blame, uint64_t total_ns)
 {
@@ -43,7 +43,7 @@ FIELD_GETTER(get_share)
 }
 
 static const struct field starved_fields[] = {
-	OBJECT_FIELD("party", get_same_row, &party_schema, "because of whom"),
+	OBJECT_FIELD("party", get_same_row, &starving_party_schema, "because of whom"),
 	NUMBER_MEMBER(struct blame, total_ns, "total_ns", "of the workers' waits for a CPU"),
 	SHARE_FIELD("share", get_share, "of all their waits for a CPU"),
 };

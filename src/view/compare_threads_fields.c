@@ -129,10 +129,9 @@ FIELD_GETTER(get_culprit_program)
 
 FIELD_GETTER(get_meanwhile)
 {
-	struct blame blame = {.meanwhile.state = key_of(item)->meanwhile};
+	const struct share_key *key = key_of(item);
 
-	value_text(value,
-		   key_of(item)->flags & SHARE_MEANWHILE ? blame_meanwhile_key(&blame) : NULL);
+	value_text(value, key->flags & SHARE_MEANWHILE ? meanwhile_key(key->meanwhile) : NULL);
 }
 
 static const struct field culprit_fields[] = {

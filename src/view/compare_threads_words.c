@@ -45,12 +45,6 @@ bool compare_threads_native(const struct share_comparison *comparison)
 	return session_is_native(&session[0]) && session_is_native(&session[1]);
 }
 
-static const char *meanwhile_key(const struct share_key *key)
-{
-	return key->meanwhile == WIRE_ON_CPU ? "cpu"
-					     : state_info[state_of_wait(key->meanwhile)].key;
-}
-
 static void describe_culprit(char *into, size_t room, const struct share_comparison *comparison,
 			     const struct share_key *key)
 {
@@ -61,7 +55,7 @@ static void describe_culprit(char *into, size_t room, const struct share_compari
 		 key->state == STATE_RUNNABLE ? "ran instead:" : "ended by", name,
 		 key->culprit == key->program ? " itself" : "",
 		 key->flags & SHARE_MEANWHILE ? ", meanwhile " : "",
-		 key->flags & SHARE_MEANWHILE ? meanwhile_key(key) : "");
+		 key->flags & SHARE_MEANWHILE ? meanwhile_key(key->meanwhile) : "");
 }
 
 void compare_threads_because(char *into, size_t room, const struct share_comparison *comparison,

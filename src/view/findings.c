@@ -40,7 +40,7 @@ static void describe_meanwhile(char *into, size_t room, struct wire_wait_site wh
 	else if (where.state == WIRE_RUNNABLE)
 		snprintf(into, room, ", which waited for a CPU");
 	else
-		snprintf(into, room, ", which was in %s%s%s", meanwhile_key(where),
+		snprintf(into, room, ", which was in %s%s%s", meanwhile_key(where.state),
 			 *reason ? " " : "", reason);
 }
 
@@ -150,7 +150,7 @@ FIELD_GETTER(get_cause_state)
 {
 	const struct finding_cause *cause = item->row;
 
-	value_text(value, cause->has_meanwhile ? meanwhile_key(cause->meanwhile) : NULL);
+	value_text(value, cause->has_meanwhile ? meanwhile_key(cause->meanwhile.state) : NULL);
 }
 
 static const struct field cause_fields[] = {

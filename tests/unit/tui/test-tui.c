@@ -30,10 +30,24 @@ CASE(text_is_cut_and_made_safe)
 	assert_int_equal(canvas_text(&canvas, 2, 0, 10, ROLE_NORMAL, "日本"), 4);
 	canvas_text(&canvas, 7, 0, 10, ROLE_NORMAL, "below the screen");
 	canvas_text(&canvas, 0, -5, 3, ROLE_NORMAL, "x");
-	assert_string_equal(dump(&canvas), "      too\n?[3\n日本\n");
+	assert_string_equal(dump(&canvas), "      too…\n?[…\n日本\n");
 	canvas.ascii = true;
 	canvas_text(&canvas, 2, 0, 10, ROLE_NORMAL, "日本");
 	assert_non_null(strstr(dump(&canvas), "\n????\n"));
+	canvas_release(&canvas);
+}
+
+CASE(of_a_path_the_middle_is_cut)
+{
+	struct canvas canvas = {0};
+
+	assert_int_equal(canvas_reset(&canvas, 4, 20), 0);
+	assert_int_equal(canvas_path(&canvas, 0, 0, 12, ROLE_NORMAL, "/system.slice/pg.service"),
+			 12);
+	assert_int_equal(canvas_path(&canvas, 1, 0, 12, ROLE_NORMAL, "/user.slice"), 11);
+	assert_int_equal(canvas_path(&canvas, 2, 0, 12, ROLE_NORMAL, "/日本日本日本日本日本"), 12);
+	assert_int_equal(canvas_path(&canvas, 3, 0, 5, ROLE_NORMAL, "/system.slice"), 5);
+	assert_string_equal(dump(&canvas), "/sys…service\n/user.slice\n/日…日本日本\n/sys…\n");
 	canvas_release(&canvas);
 }
 
@@ -160,16 +174,22 @@ CASE(rows_come_in_order_and_can_be_reversed)
 	intervals_free(feed.intervals);
 }
 
-CASE(the_selection_stays_with_its_thread)
+CASE(the_selection_is_a_line_until_it_follows_a_thread)
 {
 	struct feed feed;
 	struct top_screen *screen = open_screen(&feed);
 
-	assert_int_equal(press(screen, "j"), SCREEN_SELECTED);
-	assert_non_null(strstr(draw(screen, 24, 100), "-- 101 worker-b -"));
-	/* now another is the busiest */
+	/* no key was pressed: who is first is selected, whoever that is */
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 100 worker-a -"));
 	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 1)), 0);
-	assert_non_null(strstr(draw(screen, 24, 100), "-- 101 worker-b -"));
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 102 worker-c -"));
+	assert_int_equal(press(screen, "f"), SCREEN_REDRAW);
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 0)), 0);
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 102 worker-c -"));
+	/* and so does who reads all about a thread */
+	assert_int_equal(press(screen, "fgg\n"), SCREEN_REDRAW);
+	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 2)), 0);
+	assert_non_null(strstr(draw(screen, 24, 100), "-- 102 worker-c -"));
 	assert_int_equal(top_screen_selected_pid(screen), 100);
 	top_screen_free(screen);
 	intervals_free(feed.intervals);
@@ -196,7 +216,7 @@ CASE(prompts_take_text)
 	struct feed feed;
 	struct top_screen *screen = open_screen(&feed);
 
-	press(screen, "/-b");
+	press(screen, "\\-b");
 	assert_null(strstr(draw(screen, 24, 100), "worker-a"));
 	press(screen, "\n");
 	assert_non_null(strstr(draw(screen, 24, 100), "filter: -b"));
@@ -234,7 +254,8 @@ int main(void)
 		cmocka_unit_test(text_is_cut_and_made_safe),
 		cmocka_unit_test(bars_are_as_long_as_their_shares),
 		cmocka_unit_test(rows_come_in_order_and_can_be_reversed),
-		cmocka_unit_test(the_selection_stays_with_its_thread),
+		cmocka_unit_test(of_a_path_the_middle_is_cut),
+		cmocka_unit_test(the_selection_is_a_line_until_it_follows_a_thread),
 		cmocka_unit_test(a_frozen_screen_does_not_change),
 		cmocka_unit_test(prompts_take_text),
 		cmocka_unit_test(any_size_can_be_drawn),
