@@ -33,9 +33,11 @@ struct blame {
 	__u64 frozen_ns;  /* the snapshot instant that the shares follow */
 	__u64 charged_ns; /* waits have been charged up to here */
 	__u64 waking_ns;  /* the present wait was ended then, */
-	__u64 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
-	__u32 last;	  /* culprit that ended the last wait, + 1; 0: none */
-	__u32 recent_at;  /* the last span, modulo BLAME_SPANS */
+	__u32 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
+	__u8 again[2];	  /* culprits that were charged last: of a wait, of one for a CPU */
+	__u8 pad[2];
+	__u32 last;	 /* culprit that ended the last wait, + 1; 0: none */
+	__u32 recent_at; /* the last span, modulo BLAME_SPANS */
 	__u32 older_at;
 	__u32 folded; /* as in struct wire_blame */
 	__u32 count;

@@ -31,8 +31,8 @@ static __always_inline void blame_identify(struct task_struct *task, __u64 *who,
 }
 
 /* On the present CPU one run ends, and that of `next` begins. */
-static __always_inline void blame_switch(struct task_struct *next, const struct turn_clock *clock,
-					 __u64 now_ns)
+static __always_inline void blame_switch(struct task_struct *prev, struct task_struct *next,
+					 const struct turn_clock *clock, __u64 now_ns)
 {
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
@@ -42,6 +42,11 @@ static __always_inline void blame_switch(struct task_struct *next, const struct 
 		return;
 	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
 	run->until_ns = now_ns;
+	/* it may have become another program since it got the CPU */
+	if (prev->pid) {
+		run->comm[0] = ((const __u64 *)prev->comm)[0];
+		run->comm[1] = ((const __u64 *)prev->comm)[1];
+	}
 	run->omitted_ns = clock->omitted_ns - cpu->omitted_ns;
 	cpu->omitted_ns = clock->omitted_ns;
 	cpu->at++;
@@ -152,7 +157,7 @@ static __always_inline void blame_waking(struct account *account, __u64 now_ns)
 static __always_inline __u64 blame_end_ns(struct account *account)
 {
 	struct blame *blame = blame_of(account);
-	__u64 cpu = blame->waking_cpu;
+	__u32 cpu = blame->waking_cpu;
 
 	blame->waking_cpu = 0;
 	return cpu == bpf_get_smp_processor_id() + 1 ? blame->waking_ns : bpf_ktime_get_ns();

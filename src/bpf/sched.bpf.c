@@ -255,7 +255,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct turn_clock clock = turn_clock_of(run_queue_of(prev));
 
 	if (blame_on)
-		blame_switch(next, &clock, now_ns);
+		blame_switch(prev, next, &clock, now_ns);
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);
 	if (next->pid)

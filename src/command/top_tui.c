@@ -14,6 +14,9 @@
 #include "session/watch.h"
 #include "tui/top_screen.h"
 
+/* Something to read at once; the intervals that follow are as long as asked for. */
+#define FIRST_INTERVAL_NS (100 * NS_PER_MS)
+
 struct top_tui {
 	struct tui tui;
 	struct top_screen *screen;
@@ -238,6 +241,7 @@ static void take_settings(struct top_tui *tui, struct top_options *options)
 	/* the screen says because of whom: that is what most come for */
 	options->watch.blame_asked = options->watch.blame;
 	options->watch.blame = !options->watch.no_blame;
+	options->watch.first_ns = FIRST_INTERVAL_NS;
 }
 
 static void close_screen(struct top_tui *tui)

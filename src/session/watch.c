@@ -157,8 +157,11 @@ static int add_timers(struct watch *watch, struct error *error)
 {
 	const struct watch_options *options = watch->options;
 	uint64_t start_ns = source_instant_ns(watch->source);
-	int result = loop_add_timer(&watch->loop, start_ns, options->interval_ns, on_interval,
-				    watch, error);
+	uint64_t first_ns = options->first_ns && options->first_ns < options->interval_ns
+				    ? options->first_ns
+				    : options->interval_ns;
+	int result = loop_add_timer(&watch->loop, start_ns + first_ns - options->interval_ns,
+				    options->interval_ns, on_interval, watch, error);
 
 	/* a duration need not be a multiple of the interval */
 	if (result < 0 || !options->duration_ns)

@@ -15,6 +15,7 @@ struct watch_options {
 	struct targets targets;
 	char **command; /* NULL = none */
 	uint64_t interval_ns;
+	uint64_t first_ns; /* of the first interval, if that is to be shorter; 0: it is not */
 	bool interval_given;
 	uint64_t duration_ns; /* 0 = no end */
 	uint64_t count;	      /* 0 = no end */
