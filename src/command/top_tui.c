@@ -8,12 +8,14 @@
 #include <time.h>
 
 #include "base/duration.h"
+#include "capture/program_line.h"
 #include "command/settings.h"
 #include "command/tui.h"
 #include "session/replay.h"
 #include "session/watch.h"
 #include "tui/top_screen.h"
 
+#define PROGRAM_BYTES 512
 /* Something to read at once; the intervals that follow are as long as asked for. */
 #define FIRST_INTERVAL_NS (100 * NS_PER_MS)
 
@@ -41,6 +43,20 @@ static int draw(struct top_tui *tui, struct error *error)
 	return tui->silent ? 0 : tui_draw(&tui->tui, error);
 }
 
+/* Whose sources and names are to be looked at more closely. */
+static void look_at_selected(struct top_tui *tui)
+{
+	uint32_t pid = top_screen_selected_pid(tui->screen);
+	char line[PROGRAM_BYTES] = "";
+
+	if (!tui->watch)
+		return;
+	source_look_at(tui->watch->source, pid);
+	if (pid)
+		program_line(pid, line, sizeof(line));
+	top_screen_program(tui->screen, line);
+}
+
 static int show_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct top_tui *tui = data;
@@ -51,8 +67,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 		return error_set(error, ENOMEM, "out of memory");
 	tui->shown = *interval;
 	/* the first row is selected from the start */
-	if (tui->watch)
-		source_look_at(tui->watch->source, top_screen_selected_pid(tui->screen));
+	look_at_selected(tui);
 	return draw(tui, error);
 }
 
@@ -151,8 +166,7 @@ static int obey(struct top_tui *tui, enum screen_request request, struct error *
 	case SCREEN_YANK:
 		return 0;
 	case SCREEN_SELECTED:
-		if (tui->watch)
-			source_look_at(tui->watch->source, top_screen_selected_pid(tui->screen));
+		look_at_selected(tui);
 		return draw(tui, error);
 	case SCREEN_INTERVAL:
 		loop_change_timer(tui->tui.loop, top_screen_interval_ns(tui->screen));

@@ -5,13 +5,13 @@
 
 #include "base/duration.h"
 #include "base/histogram.h"
-#include "base/size.h"
-#include "tui/top_state.h"
+#include "tui/inspector.h"
 
 #define LEFT_WIDTH(canvas) ((canvas)->columns / 2)
 /* With so many lines to spare, all there is to know. */
-#define FULL_FROM  28
-#define PAST_LINES 8
+#define FULL_FROM 28
+/* Who, and the largest states. */
+#define SMALL_LINES 6
 
 /* Eighths of a block, for histograms. */
 static void draw_column_chart(struct canvas *canvas, int row, int column, enum role role,
@@ -41,8 +41,8 @@ static const char *policy_name(unsigned int policy)
 	return policy < ARRAY_SIZE(names) && names[policy] ? names[policy] : "unknown policy";
 }
 
-static void draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
-		     const struct row *what)
+void inspector_draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
+			const struct row *what)
 {
 	const char *path = session_cgroup(screen->interval.session, what->cgroup_id);
 	int at = 0;
@@ -107,8 +107,8 @@ static void draw_latency(struct canvas *canvas, int row, int column, const struc
 		      p50, p99, longest);
 }
 
-static void draw_switches(struct canvas *canvas, int row, int column, const struct row *sum,
-			  const struct session_info *session)
+void inspector_draw_switches(struct canvas *canvas, int row, int column, const struct row *sum,
+			     const struct session_info *session)
 {
 	int at = column;
 
@@ -138,11 +138,9 @@ static bool is_of(const struct top_screen *screen, const struct wire_reason *rea
 					  : false;
 }
 
-#define REASONS_MAX 64
-
 /* Of a row, longest first; those of a process's threads summed up. Returns how many. */
-static size_t collect_reasons(const struct top_screen *screen, const struct row *what,
-			      struct wire_reason into[REASONS_MAX])
+size_t inspector_reasons(const struct top_screen *screen, const struct row *what,
+			 struct wire_reason into[REASONS_MAX])
 {
 	size_t count = 0;
 
@@ -177,7 +175,7 @@ static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, 
 			int width, const struct row *what, enum state state)
 {
 	struct wire_reason reasons[REASONS_MAX];
-	size_t count = collect_reasons(screen, what, reasons);
+	size_t count = inspector_reasons(screen, what, reasons);
 	char text[REASON_BYTES], length[16];
 	int at = column, end = column + width;
 
@@ -223,8 +221,8 @@ static void draw_top_states(const struct top_screen *screen, struct canvas *canv
 }
 
 /* The last intervals, oldest first, as stacked columns of `height` cells. */
-static void draw_past(struct canvas *canvas, int row, int column, int height, int width,
-		      const struct history_item *item)
+void inspector_draw_past(struct canvas *canvas, int row, int column, int height, int width,
+			 const struct history_item *item)
 {
 	uint64_t count = item->intervals < HISTORY_INTERVALS ? item->intervals : HISTORY_INTERVALS;
 
@@ -249,19 +247,15 @@ static void draw_past(struct canvas *canvas, int row, int column, int height, in
 	}
 }
 
-static const struct wire_delays *delays_of(const struct top_screen *screen, const struct row *what)
+const struct wire_delays *inspector_delays(const struct top_screen *screen, const struct row *what)
 {
 	return screen->by == BY_THREAD
 		       ? intervals_delays(screen->intervals, what->tid, what->start_ns)
 		       : NULL;
 }
 
-static const struct {
-	const char *key;
-	const char *help;
-	unsigned int version;
-} delay_info[WIRE_DELAYS_COUNT] = {
-#define X(name, index, key, version, help) [index] = {key, help, version},
+const char *const inspector_delay_keys[WIRE_DELAYS_COUNT] = {
+#define X(name, index, key, version, help) [index] = key,
 	WIRE_DELAY_KINDS(X)
 #undef X
 };
@@ -269,7 +263,7 @@ static const struct {
 static void draw_delays_line(const struct top_screen *screen, struct canvas *canvas, int row,
 			     int column, const struct row *what)
 {
-	const struct wire_delays *delays = delays_of(screen, what);
+	const struct wire_delays *delays = inspector_delays(screen, what);
 	char length[16];
 	int at = column;
 
@@ -281,7 +275,7 @@ static void draw_delays_line(const struct top_screen *screen, struct canvas *can
 			continue;
 		duration_format(length, sizeof(length), delays->delays[i].total_ns);
 		at += canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL, "%s %s/%llu  ",
-				    delay_info[i].key, length,
+				    inspector_delay_keys[i], length,
 				    (unsigned long long)delays->delays[i].count);
 	}
 }
@@ -289,168 +283,29 @@ static void draw_delays_line(const struct top_screen *screen, struct canvas *can
 static void draw_small(const struct top_screen *screen, struct canvas *canvas, int first, int count,
 		       const struct row *what, const struct history_item *item)
 {
-	int right = LEFT_WIDTH(canvas), at;
+	int right = LEFT_WIDTH(canvas), last = first + count, states, at;
 
-	draw_who(screen, canvas, first, what);
-	draw_top_states(screen, canvas, first + 1, count - 1, what, &item->sum);
-	if (canvas->columns - right < 24)
-		return;
-	draw_latency(canvas, first + 1, right, &item->sum);
-	draw_switches(canvas, first + 2, right, &item->sum, screen->interval.session);
-	draw_delays_line(screen, canvas, first + 3, right, what);
-	at = right + canvas_text(canvas, first + 4, right, canvas->columns, ROLE_DIM, "past") + 6;
-	draw_past(canvas, first + 4, at, count < PAST_LINES + 4 ? count - 4 : PAST_LINES,
-		  canvas->columns - at, item);
-}
-
-static const char *time_text(char into[16], uint64_t ns)
-{
-	duration_format(into, 16, ns);
-	return into;
-}
-
-static int draw_states(struct canvas *canvas, int row, const struct row *what,
-		       const struct row *sum, const struct session_info *session)
-{
-	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
-		    "state        in all intervals   share  this interval");
-	for (int i = 0; i < STATES; i++, row++) {
-		double share = sum->observed_ns ? 100.0 * (double)sum->states_ns[i] /
-							  (double)sum->observed_ns
-						: 0;
-		char all[16], now[16];
-
-		canvas_state(canvas, row, 2, (enum state)i);
-		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);
-		if (!row_measures(sum, session, (enum state)i))
-			canvas_text(canvas, row, 31, 20, ROLE_DIM, "- not measured");
-		else
-			canvas_format(canvas, row, 13, 60, ROLE_NORMAL, "%18s %5.1f %% %14s",
-				      time_text(all, sum->states_ns[i]), share,
-				      time_text(now, what->states_ns[i]));
+	inspector_draw_who(screen, canvas, first++, what);
+	/* with lines to spare, also what it was started as */
+	if (*screen->program && count > SMALL_LINES)
+		canvas_path(canvas, first++, 2, canvas->columns - 2, ROLE_DIM, screen->program);
+	states = last - first < SMALL_LINES - 1 ? last - first : SMALL_LINES - 1;
+	draw_top_states(screen, canvas, first, states, what, &item->sum);
+	if (canvas->columns - right >= 24) {
+		draw_latency(canvas, first, right, &item->sum);
+		inspector_draw_switches(canvas, first + 1, right, &item->sum,
+					screen->interval.session);
+		draw_delays_line(screen, canvas, first + 2, right, what);
+		at = right +
+		     canvas_text(canvas, first + 3, right, canvas->columns, ROLE_DIM, "past") + 6;
+		inspector_draw_past(canvas, first + 3, at,
+				    last - first - 3 < PAST_LINES ? last - first - 3 : PAST_LINES,
+				    canvas->columns - at, item);
 	}
-	return row + 1;
-}
-
-static int draw_histogram(struct canvas *canvas, int row, int column, const struct row *sum)
-{
-	int width = canvas->columns - column - 24;
-	uint32_t most = 1;
-
-	canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
-		    "waits for a CPU          count");
-	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
-		most = sum->latency[i] > most ? sum->latency[i] : most;
-	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
-		char from[16];
-
-		if (!sum->latency[i])
-			continue;
-		duration_format(from, sizeof(from), 1ULL << i);
-		canvas_format(canvas, row, column, 22, ROLE_NORMAL, "from %7s %9u", from,
-			      sum->latency[i]);
-		for (int j = 0; j < (int)((double)sum->latency[i] / most * width + 0.5); j++)
-			canvas_state(canvas, row, column + 24 + j, STATE_RUNNABLE);
-		row++;
-	}
-	return row + 1;
-}
-
-static const char *size_text(char into[16], uint64_t bytes)
-{
-	size_format(into, 16, bytes);
-	return into;
-}
-
-static int draw_taskstats(const struct top_screen *screen, struct canvas *canvas, int row,
-			  int column, const struct row *what)
-{
-	const struct wire_delays *delays = delays_of(screen, what);
-	char first[16], second[16];
-
-	if (!delays)
-		return row;
-	canvas_format(canvas, row++, column, canvas->columns, ROLE_HEADER,
-		      "taskstats, version %u        count       total", delays->version);
-	for (int i = 0; i < WIRE_DELAYS_COUNT; i++, row++) {
-		canvas_text(canvas, row, column, 20, ROLE_NORMAL, delay_info[i].key);
-		if (delays->measured & 1U << i)
-			canvas_format(canvas, row, column + 20, 40, ROLE_NORMAL, "%13llu %11s",
-				      (unsigned long long)delays->delays[i].count,
-				      time_text(first, delays->delays[i].total_ns));
-		else
-			canvas_text(canvas, row, column + 32, 20, ROLE_DIM, "-");
-	}
-	if (session_misses(screen->interval.session, "delayacct"))
-		canvas_text(canvas, row++, column, canvas->columns, ROLE_WARNING,
-			    "delays off: sysctl kernel.task_delayacct=1");
-	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
-		      "run real %s, virtual %s", time_text(first, delays->run_real_ns),
-		      time_text(second, delays->run_virtual_ns));
-	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
-		      "faults minor %llu, major %llu", (unsigned long long)delays->minor_faults,
-		      (unsigned long long)delays->major_faults);
-	canvas_format(canvas, row++, column, canvas->columns, ROLE_NORMAL,
-		      "storage read %s, written %s", size_text(first, delays->read_bytes),
-		      size_text(second, delays->write_bytes));
-	return row + 1;
-}
-
-static int draw_all_reasons(const struct top_screen *screen, struct canvas *canvas, int row,
-			    int column, int last, const struct row *what)
-{
-	struct wire_reason reasons[REASONS_MAX];
-	size_t count = collect_reasons(screen, what, reasons);
-	char text[REASON_BYTES], length[16];
-	int begun = row;
-
-	for (size_t i = 0; i < count && row < last; i++) {
-		const struct wire_reason *reason = &reasons[i];
-		enum state state = state_of_wait(reason->where.state);
-
-		if (row == begun)
-			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
-				    "reasons                              time     count");
-		reason_format(text, sizeof(text), reason->where,
-			      session_is_native(screen->interval.session));
-		duration_format(length, sizeof(length), reason->total_ns);
-		canvas_text(canvas, row, column, 8, (enum role)(ROLE_STATE + (int)state),
-			    state_info[state].key);
-		canvas_text(canvas, row, column + 8, 24, ROLE_NORMAL, text);
-		canvas_format(canvas, row++, column + 33, 20, ROLE_NORMAL, "%8s %9u", length,
-			      reason->count);
-	}
-	return row + (row > begun);
-}
-
-static void draw_full(const struct top_screen *screen, struct canvas *canvas, int first, int count,
-		      const struct row *what, const struct history_item *item)
-{
-	const struct session_info *session = screen->interval.session;
-	int wide = canvas->columns >= 130, right = wide ? 76 : 2, last = first + count;
-	int row, left;
-
-	draw_who(screen, canvas, first, what);
-	left = draw_states(canvas, first + 2, what, &item->sum, session);
-	draw_switches(canvas, left, 2, &item->sum, session);
-	left += 2;
-	if (left + 5 < last) {
-		canvas_format(canvas, left++, 2, canvas->columns, ROLE_HEADER,
-			      "the last %llu intervals",
-			      (unsigned long long)(item->intervals < HISTORY_INTERVALS
-							   ? item->intervals
-							   : HISTORY_INTERVALS));
-		draw_past(canvas, left, 2, last - left < PAST_LINES ? last - left : PAST_LINES,
-			  HISTORY_INTERVALS, item);
-		left += 9;
-	}
-	row = wide ? first + 2 : left;
-	row = top_draw_blames(screen, canvas, row, right, row + (last - row) / 3, what);
-	row = draw_all_reasons(screen, canvas, row, right, last, what);
-	if (row < last && session_has(session, WIRE_METRIC_LATENCY))
-		row = draw_histogram(canvas, row, right, &item->sum);
-	if (row < last)
-		draw_taskstats(screen, canvas, row, right, what);
+	if (last - first > PAST_LINES + 5)
+		top_draw_blames(screen, canvas, first + PAST_LINES + 4, 2, last, what);
+	else if (last - first > states + 3)
+		top_draw_blames(screen, canvas, first + states + 1, 2, last, what);
 }
 
 void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first,
@@ -468,7 +323,7 @@ void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, 
 		item = &alone;
 	}
 	if (screen->full || count >= FULL_FROM)
-		draw_full(screen, canvas, first, count, what, item);
+		inspector_draw_full(screen, canvas, first, count, what, item);
 	else
 		draw_small(screen, canvas, first, count, what, item);
 }

@@ -124,14 +124,14 @@ int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int 
 	while (row < last && (blame = next_of(screen, what, &at))) {
 		if (row == begun)
 			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
-				    "lost to, this interval     time  because of");
+				    "lost            time  because of, this interval");
 		if (row == last)
 			break;
 		blame_describe(text, sizeof(text), blame, screen->interval.session);
 		duration_format(time, sizeof(time), blame->total_ns);
 		draw_state(canvas, row, column, blame->state);
-		canvas_format(canvas, row, column + 22, 9, ROLE_NORMAL, "%9s", time);
-		canvas_text(canvas, row++, column + 33, canvas->columns, ROLE_NORMAL, text);
+		canvas_format(canvas, row, column + 11, 9, ROLE_NORMAL, "%9s", time);
+		canvas_text(canvas, row++, column + 22, canvas->columns, ROLE_NORMAL, text);
 	}
 	return row + (row > begun);
 }

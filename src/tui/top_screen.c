@@ -337,6 +337,11 @@ void top_screen_draw(struct top_screen *screen, struct canvas *canvas)
 	top_draw_hints(screen, canvas, canvas->rows - 1);
 }
 
+void top_screen_program(struct top_screen *screen, const char *line)
+{
+	snprintf(screen->program, sizeof(screen->program), "%s", line);
+}
+
 uint32_t top_screen_selected_pid(const struct top_screen *screen)
 {
 	const struct row *row = top_selected(screen);

@@ -39,6 +39,9 @@ enum screen_request top_screen_key(struct top_screen *screen, struct key key);
 /* A line in place of the key hints until the next key, as "end of the recording". */
 void top_screen_message(struct top_screen *screen, const char *text);
 
+/* Of the selected process, for the inspector: any bytes. */
+void top_screen_program(struct top_screen *screen, const char *line);
+
 uint32_t top_screen_selected_pid(const struct top_screen *screen); /* 0: none */
 uint64_t top_screen_interval_ns(const struct top_screen *screen);
 bool top_screen_paused(const struct top_screen *screen);

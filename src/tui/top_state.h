@@ -60,6 +60,7 @@ struct top_screen {
 	enum prompt prompt;
 	char typed[TYPED_BYTES];
 	char message[256];
+	char program[512]; /* of the selected process; empty: not known */
 	unsigned int seek_seconds;
 	uint64_t interval_ns;
 	/* as last drawn, for the mouse */
