@@ -63,8 +63,8 @@ def dwell(tmp_path_factory):
     last = "\tX(UNKNOWN, 12, \"unknown\", \"UNKN\", \"blocked in what dwell does not recognize\")"
     edit(tree / "src/bpf/wire.h", last, last + " \\\n\tX(DREAM, 13, \"dream\", \"DREAM\", \"of a test\")")
     edit(tree / "src/model/state.c", "STATE_UNKNOWN,", "STATE_UNKNOWN, STATE_DREAM,")
-    look = "\tX(UNKNOWN, '?', '?', 250, COLOR_WHITE, A_NORMAL, A_NORMAL)"
-    edit(tree / "src/tui/state_looks.h", look, look + " \\\n\tX(DREAM, 0x25cb, 'o', 30, COLOR_CYAN, A_NORMAL, A_NORMAL)")
+    look = "\tX(UNKNOWN, '?', '?', 187, 95, -1, -1, -1, -1)"
+    edit(tree / "src/tui/state_looks.h", look, look + " \\\n\tX(DREAM, 0x25cb, 'o', 30, 23, -1, -1, -1, -1)")
     # a type of work: a file, and a word
     (tree / "src/load/work/three_steps.c").write_text(TYPE)
     edit(tree / "src/load/work_type.c", "X(yield_heavy)", "X(yield_heavy) X(three_steps)")

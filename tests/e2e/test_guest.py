@@ -192,7 +192,7 @@ def test_what_kvm_could_not_run_is_no_error_of_what_emulation_could(tmp_path):
     qemu.write_text(f'#!/bin/sh\ncase "$*" in *"-accel kvm"*) exit 1;; esac\nexec {shutil.which(qemu.name)} "$@"\n')
     qemu.chmod(0o755)
     path = dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}")
-    done = run("guest", "--kernel", KERNEL, "--result", tmp_path / "result", "--", "load", "steady", "-d", "200ms", timeout=120,
+    done = run("guest", "--kernel", KERNEL, "--result", tmp_path / "result", "--", "top", "-c", "1", "-i", "200ms", timeout=120,
                env=path)
     result = schemas.read((tmp_path / "result").read_text())[0]
     assert (done.returncode, result["accel"], result["error"]) == (0, "tcg", None)
