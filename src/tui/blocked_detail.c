@@ -62,8 +62,7 @@ static void draw_stack(struct page *page, const struct stalls *stalls, uint32_t 
 		snprintf(text, sizeof(text), "%s", *frame->file ? frame->file : frame->module);
 		if (*frame->file && frame->line)
 			snprintf(text, sizeof(text), "%s:%u", frame->file, frame->line);
-		canvas_text(page->canvas, row, place, columns, ROLE_DIM,
-			    blocked_tail(text, columns - place));
+		canvas_path(page->canvas, row, place, columns - place, ROLE_DIM, text);
 	}
 }
 

@@ -143,8 +143,7 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 	int at = 2;
 
 	blocked_label(screen, hotspot, label);
-	canvas_text(canvas, row, at, layout->label - 1, plain,
-		    blocked_tail(label, layout->label - 1));
+	canvas_path(canvas, row, at, layout->label - 1, plain, label);
 	at += layout->label;
 	if (layout->place) {
 		blocked_place(place, stalls_frame(screen->options.stalls, hotspot->function));

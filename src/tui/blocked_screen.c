@@ -95,13 +95,6 @@ void blocked_label(const struct blocked_screen *screen, const struct hotspot *ho
 	snprintf(into, BLOCKED_LABEL_BYTES, "%s", text);
 }
 
-const char *blocked_tail(const char *text, int width)
-{
-	size_t length = strlen(text);
-
-	return width > 0 && length > (size_t)width ? text + length - (size_t)width : text;
-}
-
 uint64_t blocked_observed_ns(const struct blocked_screen *screen)
 {
 	uint64_t sum_ns = 0;

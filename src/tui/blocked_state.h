@@ -62,9 +62,6 @@ int blocked_arrange(struct blocked_screen *screen) must_check;
 void blocked_label(const struct blocked_screen *screen, const struct hotspot *hotspot,
 		   char into[BLOCKED_LABEL_BYTES]);
 
-/* At most the last `width` bytes: the end of a path, or of a path of names, says more. */
-const char *blocked_tail(const char *text, int width);
-
 /* All that the workers did, ns: what a share is of. */
 uint64_t blocked_observed_ns(const struct blocked_screen *screen);
 
