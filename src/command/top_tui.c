@@ -17,7 +17,7 @@
 
 #define PROGRAM_BYTES 512
 /* Something to read at once; the intervals that follow are as long as asked for. */
-#define FIRST_INTERVAL_NS (100 * NS_PER_MS)
+#define FIRST_INTERVAL_NS (50 * NS_PER_MS)
 
 struct top_tui {
 	struct tui tui;
