@@ -211,14 +211,17 @@ static bool has_busy_partner(const struct finding *finding)
 static void name_victim(struct finding *finding, const struct loss *loss)
 {
 	const struct row *most = loss->rows[0];
+	uint64_t enough_ns;
 
-	for (size_t i = 0; i < loss->count; i++) {
-		const struct row *row = loss->rows[i];
-
-		finding->threads += row->states_ns[loss->state] > loss->total_ns / OF_THREADS;
-		if (row->states_ns[loss->state] > most->states_ns[loss->state])
-			most = row;
-	}
+	for (size_t i = 0; i < loss->count; i++)
+		if (loss->rows[i]->states_ns[loss->state] > most->states_ns[loss->state])
+			most = loss->rows[i];
+	/* where very many lose alike, none of them has much of it */
+	enough_ns = most->states_ns[loss->state] / 2;
+	if (enough_ns > loss->total_ns / OF_THREADS)
+		enough_ns = loss->total_ns / OF_THREADS;
+	for (size_t i = 0; i < loss->count; i++)
+		finding->threads += loss->rows[i]->states_ns[loss->state] > enough_ns;
 	finding->victim = (struct blame_party){.pid = most->pid, .cgroup_id = most->cgroup_id};
 	memcpy(finding->victim.process, most->process, sizeof(most->process));
 	memcpy(finding->victim.comm, most->process, sizeof(most->process));
@@ -226,6 +229,22 @@ static void name_victim(struct finding *finding, const struct loss *loss)
 		finding->victim.tid = most->tid;
 		memcpy(finding->victim.comm, most->comm, sizeof(most->comm));
 	}
+}
+
+/* Waits that go on have made some smaller than they were chosen for. */
+static void add_in_order(struct findings *findings, const struct finding *finding)
+{
+	size_t at = findings->count;
+
+	if (at == FINDINGS_MAX && findings->items[at - 1].total_ns >= finding->total_ns)
+		return;
+	if (at < FINDINGS_MAX)
+		findings->count++;
+	else
+		at--;
+	for (; at && findings->items[at - 1].total_ns < finding->total_ns; at--)
+		findings->items[at] = findings->items[at - 1];
+	findings->items[at] = *finding;
 }
 
 int findings_find(struct findings *ret_findings, const struct interval *interval)
@@ -249,7 +268,7 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 			count++;
 		add_process(losses, &loss_count, rows + i, count, interval);
 	}
-	for (size_t i = 0; i < loss_count && ret_findings->count < FINDINGS_MAX; i++) {
+	for (size_t i = 0; i < loss_count; i++) {
 		struct finding finding = {.state = losses[i].state,
 					  .total_ns = losses[i].total_ns,
 					  .active_ns = losses[i].active_ns};
@@ -258,7 +277,7 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 		add_causes(&finding, interval, finding.victim.pid);
 		if (is_large(finding.total_ns, finding.active_ns, interval) &&
 		    (finding.state != STATE_IPC || has_busy_partner(&finding)))
-			ret_findings->items[ret_findings->count++] = finding;
+			add_in_order(ret_findings, &finding);
 	}
 	return 0;
 }

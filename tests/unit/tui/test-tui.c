@@ -179,7 +179,7 @@ CASE(the_selection_is_a_line_until_it_follows_a_thread)
 	struct feed feed;
 	struct top_screen *screen = open_screen(&feed);
 
-	/* no key was pressed: the first is selected, and then the next that is first */
+	/* no key was pressed: the first row is selected */
 	assert_non_null(strstr(draw(screen, 24, 100), "-- 100 worker-a -"));
 	assert_int_equal(top_screen_update(screen, feed.intervals, next_interval(&feed, 1)), 0);
 	assert_non_null(strstr(draw(screen, 24, 100), "-- 102 worker-c -"));
