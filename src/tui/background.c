@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "tui/background.h"
 
+#include <ctype.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,38 +21,49 @@
  */
 #define QUESTION "\033]11;?\033\\\033[c"
 
-/* The first two digits of one colour of "rgb:RRRR/GGGG/BBBB". */
-static int part(const char *text, const char *end, int number)
+/*
+ * One part of a colour, from 0 to 255: one to four digits of base 16, and behind them something
+ * else, or the answer is cut short. -1: it is none. *at is then behind them.
+ */
+static int part(const char **at, const char *end)
 {
-	char digits[3] = "";
+	static const char digits[] = "0123456789abcdef";
+	int value = 0, most = 0;
 
-	for (; number; number--) {
-		text = memchr(text, '/', (size_t)(end - text));
-		if (!text)
+	for (; *at < end && **at && strchr(digits, tolower((unsigned char)**at)); (*at)++) {
+		value = value * 16 + (int)(strchr(digits, tolower((unsigned char)**at)) - digits);
+		most = most * 16 + 15;
+		if (most > 0xffff)
 			return -1;
-		text++;
 	}
-	if (end - text < 2)
-		return -1;
-	memcpy(digits, text, 2);
-	return (int)strtol(digits, NULL, 16);
+	return most && *at < end ? value * 255 / most : -1;
+}
+
+/* Behind "rgb:", or "rgba:" where the background is see-through; NULL: there is neither. */
+static const char *find_colour(const char *answer, size_t length)
+{
+	const char *colour = memmem(answer, length, "rgb:", 4);
+
+	if (colour)
+		return colour + 4;
+	colour = memmem(answer, length, "rgba:", 5);
+	return colour ? colour + 5 : NULL;
 }
 
 int background_parse(const char *answer, size_t length)
 {
-	const char *end = answer + length;
-	const char *colour = memmem(answer, length, "rgb:", 4);
-	int red, green, blue;
+	const char *at = find_colour(answer, length), *end = answer + length;
+	int parts[3];
 
-	if (!colour)
+	if (!at)
 		return -1;
-	red = part(colour + 4, end, 0);
-	green = part(colour + 4, end, 1);
-	blue = part(colour + 4, end, 2);
-	if (red < 0 || green < 0 || blue < 0)
-		return -1;
+	for (int i = 0; i < 3; i++) {
+		parts[i] = part(&at, end);
+		if (parts[i] < 0 || (i < 2 && *at++ != '/'))
+			return -1;
+	}
 	/* luma, ITU-R BT.601 */
-	return 299 * red + 587 * green + 114 * blue > 127500;
+	return 299 * parts[0] + 587 * parts[1] + 114 * parts[2] > 127500;
 }
 
 /* `15;default;0`: the last is the background; of 16 colours 7 and from 9 on are light. */
