@@ -41,14 +41,14 @@ static const short role_colours[ROLE_STATE][SETS] = {
 };
 
 /*
- * These are too dark on black, or too near to it, for text: red and magenta of 8, blue of 16
- * (contrast below 4.5:1).
+ * These are too dark for text on a dark background: red and magenta of 8, and, where the background
+ * is not quite black, red and blue of 16 (contrast below 4.5:1 on #1e1e1e).
  */
 static bool is_text(enum set set, short colour)
 {
 	if (set == SET_8_DARK)
 		return colour != 1 && colour != 5;
-	return set != SET_16_DARK || colour != 12;
+	return set != SET_16_DARK || (colour != 9 && colour != 12);
 }
 
 /* What is quiet, or not known, does not get a block. */
