@@ -147,7 +147,12 @@ static bool parse_value(const char *at, const char *end, char value[WORD_MAX])
 	const char *stop;
 
 	at += quoted;
-	stop = quoted ? memchr(at, '"', (size_t)(end - at)) : at + strcspn(at, " \t\r#\n");
+	if (quoted && end - at >= 2 && at[0] == '"' && at[1] == '"') /* the key itself */
+		stop = at + 1;
+	else if (quoted)
+		stop = memchr(at, '"', (size_t)(end - at));
+	else
+		stop = at + strcspn(at, " \t\r#\n");
 	if (!stop || stop > end || stop - at >= WORD_MAX || (!quoted && stop == at))
 		return false;
 	snprintf(value, WORD_MAX, "%.*s", (int)(stop - at), at);
@@ -190,6 +195,26 @@ static void take_setting(struct settings *settings, const char *key, const char 
 		 similar.best ? "'?" : "");
 }
 
+/* Behind it nothing but a comment. */
+static bool is_keys_section(const char *at, const char *end)
+{
+	if (end - at < 6 || strncmp(at, "[keys]", 6) != 0)
+		return false;
+	at = skip_blanks(at + 6);
+	return at >= end || *at == '#';
+}
+
+/* Of a line that is no section; also `"=" = "x"` has one. NULL: there is none. */
+static const char *find_equals(const char *at, const char *end)
+{
+	const char *from = at + (*at == '='				      ? 1
+				 : *at == '"' && end - at > 2 && at[2] == '"' ? 3
+									      : 0);
+	const char *equals = memchr(from, '=', (size_t)(end - from));
+
+	return equals ? equals : memchr(at, '=', (size_t)(end - at));
+}
+
 static void parse_line(struct settings *settings, const char *line, const char *end, bool *in_keys,
 		       struct place *place, struct error *error)
 {
@@ -201,12 +226,12 @@ static void parse_line(struct settings *settings, const char *line, const char *
 	if (at >= end || *at == '#')
 		return;
 	if (*at == '[') {
-		*in_keys = end - at >= 6 && !strncmp(at, "[keys]", 6);
+		*in_keys = is_keys_section(at, end);
 		if (!*in_keys)
 			complain(error, place, "the only section is [keys]");
 		return;
 	}
-	equals = memchr(at, '=', (size_t)(end - at));
+	equals = find_equals(at, end);
 	length = equals ? (size_t)(equals - at) : 0;
 	while (length && strchr(" \t", at[length - 1]))
 		length--;
@@ -260,11 +285,23 @@ int settings_path(char *into, size_t room)
 	return 0;
 }
 
+static int complain_of_nul(const char *text, const char *path, struct error *error)
+{
+	struct place place = {.path = path, .line = 1};
+	const char *line = text;
+
+	for (; strchr(line, '\n'); line = strchr(line, '\n') + 1)
+		place.line++;
+	place.column = strlen(line) + 1;
+	complain(error, &place, "a NUL byte: this is not text");
+	return -EINVAL;
+}
+
 int settings_load(struct settings *ret_settings, struct error *error)
 {
-	char path[PATH_MAX], text[FILE_MAX];
+	char path[PATH_MAX], text[FILE_MAX + 2]; /* one byte more, to see that there is one */
 	ssize_t length = 0, got;
-	int fd;
+	int fd, result;
 
 	*ret_settings = (struct settings){.theme = THEME_AUTO};
 	if (settings_path(path, sizeof(path)) < 0)
@@ -281,8 +318,13 @@ int settings_load(struct settings *ret_settings, struct error *error)
 	close(fd);
 	if (got < 0)
 		return error_set(error, EINVAL, "cannot read %s: %s", path, strerror(errno));
+	if (length > FILE_MAX)
+		return error_set(error, EINVAL, "%s is longer than 64 KiB", path);
 	text[length] = '\0';
-	return settings_parse(ret_settings, text, path, error);
+	result = settings_parse(ret_settings, text, path, error);
+	if (result == 0 && strlen(text) < (size_t)length)
+		return complain_of_nul(text, path, error);
+	return result;
 }
 
 static void write_keys(struct output *out, const struct keymap *keymap)
