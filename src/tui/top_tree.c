@@ -41,7 +41,9 @@ static void link_children(const struct top_screen *screen, struct node *nodes, s
 	for (size_t i = 0; i < screen->order_count; i++) {
 		const struct row *row = screen->order[i].row;
 		struct node *known = find(index, screen->order_count, row->parent_pid);
-		size_t parent = known && row->parent_pid != row->pid ? known->number : NOBODY;
+		/* 0: none, and not the rows that were summed up */
+		bool has_parent = known && row->parent_pid && row->parent_pid != row->pid;
+		size_t parent = has_parent ? known->number : NOBODY;
 		size_t *first = parent == NOBODY ? first_root : &nodes[parent].first;
 		size_t *last = parent == NOBODY ? &last_root : &nodes[parent].last;
 
