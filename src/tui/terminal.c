@@ -16,6 +16,9 @@
 
 #include "tui/background.h"
 
+/* Of a late answer: what is longer is none, and keys count again. */
+#define ANSWER_MAX 64
+
 /* curses defines macros of these names */
 #undef columns
 #undef lines
@@ -323,12 +326,62 @@ static struct key function_key(wint_t code)
 	return (struct key){.kind = KEY_KIND_CHARACTER};
 }
 
+/* An answer to background.c's questions that comes late: its letters are not keys. */
+static struct {
+	enum { ANSWER_NONE, ANSWER_COLOUR, ANSWER_KIND } part; /* it is in the middle of */
+	unsigned int length;				       /* of it, so far */
+} late;
+
+/* After ESC: begins an answer, or leaves what follows to be read again. */
+static bool begins_answer(void)
+{
+	static const wint_t begun[][2] = {[ANSWER_COLOUR] = {']', '1'}, [ANSWER_KIND] = {'[', '?'}};
+	wint_t next, second;
+	int result = get_wch(&next);
+
+	if (result == KEY_CODE_YES)
+		ungetch((int)next);
+	if (result != OK)
+		return false;
+	for (int i = ANSWER_COLOUR; i <= ANSWER_KIND; i++) {
+		if (next != begun[i][0])
+			continue;
+		result = get_wch(&second);
+		if (result == OK && second == begun[i][1]) {
+			late.part = i;
+			late.length = 0;
+			return true;
+		}
+		if (result == OK)
+			unget_wch((wchar_t)second);
+		else if (result == KEY_CODE_YES)
+			ungetch((int)second);
+	}
+	unget_wch((wchar_t)next);
+	return false;
+}
+
+/* Whether it is of an answer: a colour ends in BEL or in ESC \, a kind of terminal in a letter. */
+static bool is_of_answer(wint_t code)
+{
+	if (late.part == ANSWER_NONE)
+		return code == 27 && begins_answer();
+	if (++late.length >= ANSWER_MAX ||
+	    (late.part == ANSWER_COLOUR && (code == 7 || code == '\\')) ||
+	    (late.part == ANSWER_KIND && code >= '@' && code <= '~'))
+		late.part = ANSWER_NONE;
+	return true;
+}
+
 struct key terminal_key(void)
 {
 	struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
 	wint_t code;
-	int result = get_wch(&code);
+	int result;
 
+	do
+		result = get_wch(&code);
+	while (result == OK && is_of_answer(code));
 	if (result == ERR) {
 		/* readable, and nothing there: the other side has closed */
 		if (poll(&ready, 1, 0) > 0 && (ready.revents & (POLLHUP | POLLERR)))
