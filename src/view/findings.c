@@ -29,9 +29,11 @@ static unsigned int percent(uint64_t part, uint64_t whole)
 	return whole ? (unsigned int)(100.0 * (double)part / (double)whole + 0.5) : 0;
 }
 
-static void describe_meanwhile(char *into, size_t room, struct wire_wait_site where,
+static void describe_meanwhile(char *into, size_t room, const struct finding_cause *cause,
 			       const struct session_info *session)
 {
+	bool is_one = !cause->is_own && cause->party.pid;
+	struct wire_wait_site where = cause->meanwhile;
 	char reason[REASON_BYTES];
 
 	reason_format(reason, sizeof(reason), where, session_is_native(session));
@@ -40,8 +42,8 @@ static void describe_meanwhile(char *into, size_t room, struct wire_wait_site wh
 	else if (where.state == WIRE_RUNNABLE)
 		snprintf(into, room, ", which waited for a CPU");
 	else
-		snprintf(into, room, ", which was in %s%s%s", meanwhile_key(where.state),
-			 *reason ? " " : "", reason);
+		snprintf(into, room, ", which %s in %s%s%s", is_one ? "was" : "were",
+			 meanwhile_key(where.state), *reason ? " " : "", reason);
 }
 
 static void describe_cause(char *into, size_t room, const struct finding *finding,
@@ -73,8 +75,7 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 	into += strlen(into);
 	snprintf(into, room, " %u %%", percent(cause->total_ns, finding->total_ns));
 	if (cause->has_meanwhile && finding->state != STATE_RUNNABLE)
-		describe_meanwhile(into + strlen(into), room - strlen(into), cause->meanwhile,
-				   session);
+		describe_meanwhile(into + strlen(into), room - strlen(into), cause, session);
 }
 
 /* A disk that ends a wait for disks, and a timer, are no news. */

@@ -314,6 +314,10 @@ CASE(own_threads_are_one_where_they_ran)
 	owe_to(&made, row, STATE_LOCK, 10, "server", 300 * MS)->culprit.tid = 0;
 	assert_int_equal(find(&made), 1);
 	assert_non_null(strstr(sentence(&made, 0), ": held by its own threads 60 %"));
+	meanwhile(&made.blames[0], WIRE_DISK, WIRE_DETAIL_NONE);
+	assert_int_equal(find(&made), 1);
+	assert_non_null(
+		strstr(sentence(&made, 0), ": held by its own threads 60 %, which were in disk"));
 }
 
 CASE(what_is_not_known_is_not_named)
