@@ -22,6 +22,7 @@ VIEWS = {
     "mixed.report": ["report", "mixed.dwell"],
     "mixed-report.json": ["report", "mixed.dwell", "--format", "json"],
     "mixed.compare": ["compare", "mixed.dwell", "mixed.dwell", "--all"],
+    "blame.report": ["report", "blame.dwell"],
     "blocked.table": ["blocked", "--from", "blocked.dwell", "--format", "table"],
     "blocked-window.table": ["blocked", "--from", "blocked.dwell", "--format", "table", "--window", "2s"],
 }
