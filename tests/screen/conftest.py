@@ -24,15 +24,15 @@ def compare(name, text):
     assert text + "\n" == expected.read_text()
 
 
-def picture(name, screen, columns, title):
-    """One that the README shows (in colours) and the manual (as text), so that it stays true."""
-    pictures = {"svg": svg.picture(screen.text("-e"), columns, title), "txt": screen.text() + "\n"}
+def picture(name, screen, columns, title, page="README.md", theme=svg.DARK):
+    """One that a page shows (in colours) and the manual (as text), so that it stays true."""
+    pictures = {"svg": svg.picture(screen.text("-e"), columns, title, theme), "txt": screen.text() + "\n"}
     for suffix, made in pictures.items():
         shown = TOP / "docs" / "screens" / f"{name}.{suffix}"
         if os.environ.get("GOLDEN_UPDATE"):
             shown.write_text(made)
         assert made == shown.read_text()
-    assert f"docs/screens/{name}.svg" in (TOP / "README.md").read_text()
+    assert f"screens/{name}.svg" in (TOP / page).read_text()
 
 
 class Terminal:

@@ -13,7 +13,7 @@ NAMED = (
     "#1d1f21", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#c8ccd4",
     "#7f848e", "#ff7b86", "#b5e890", "#ffd58a", "#82c7ff", "#de9af0", "#7fdbe6", "#ffffff",
 )  # fmt: skip
-BACKGROUND, FOREGROUND = "#16181d", "#d7dae0"
+DARK, LIGHT = ("#16181d", "#d7dae0"), ("#ffffff", "#24292f")  #: background and text
 
 
 def colour(number):
@@ -27,7 +27,8 @@ def colour(number):
 
 
 class Style:
-    def __init__(self):
+    def __init__(self, theme):
+        self.background, self.foreground = theme
         self.reset()
 
     def reset(self):
@@ -58,8 +59,8 @@ class Style:
                 self.back = colour(code - 40 if code < 100 else code - 92)
 
     def colours(self):
-        front, back = self.front or FOREGROUND, self.back
-        return (back or BACKGROUND, front) if self.reverse else (front, back)
+        front, back = self.front or self.foreground, self.back
+        return (back or self.background, front) if self.reverse else (front, back)
 
 
 def width(character):
@@ -81,16 +82,16 @@ def runs(line, style):
             at = match.end()
 
 
-def picture(screen, columns, title):
+def picture(screen, columns, title, theme=DARK):
     lines = screen.split("\n")
     wide, high = columns * CELL + 2 * MARGIN, len(lines) * LINE + 2 * MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high}" width="{wide:.0f}" height="{high}" role="img"'
         f' font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, \'DejaVu Sans Mono\', monospace" font-size="14">',
         f"<title>{html.escape(title)}</title>",
-        f'<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>',
+        f'<rect width="100%" height="100%" rx="8" fill="{theme[0]}"/>',
     ]
-    style = Style()
+    style = Style(theme)
     for number, line in enumerate(lines):
         top = MARGIN + number * LINE
         for start, text, front, back, bold, dim in runs(line, style):

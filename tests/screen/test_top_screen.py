@@ -7,13 +7,37 @@ import signal
 import subprocess
 
 import pytest
+import svg
 
-from conftest import DWELL, RECORDING, compare, picture
+from conftest import DWELL, RECORDING, TOP, compare, picture
 
-def test_picture_in_the_documentation(at_end):
-    screen = at_end(columns=120, rows=26)
-    screen.wait("encoder-1", "run queue")
-    picture("top", screen, 120, "dwell top: what each thread of a program spent its time on")
+BLAME = TOP / "tests" / "golden" / "blame.dwell"
+
+
+@pytest.fixture
+def with_blame(at_end):
+    return lambda *words, **options: at_end(command=" ".join([DWELL, "top", "--from", str(BLAME), *words]), **options)
+
+
+def test_pictures_in_the_documentation(with_blame):
+    title = "dwell top: who lost most time, in what and because of whom, and what each thread spent its time on"
+    screen = with_blame("--theme", "dark", columns=120, rows=26)
+    screen.wait("http-4", "run queue")
+    picture("top", screen, 120, title)
+    screen = with_blame("--theme", "light", columns=120, rows=26)
+    screen.wait("http-4", "run queue")
+    picture("top-light", screen, 120, title, page="docs/top.md", theme=svg.LIGHT)
+
+
+@pytest.mark.parametrize("columns, rows", [(60, 12), (80, 24), (120, 40), (200, 50)])
+def test_blame_at_each_size(with_blame, columns, rows):
+    compare(f"top-blame-{columns}x{rows}", with_blame(columns=columns, rows=rows).wait("http-4"))
+
+
+def test_all_of_the_blame(with_blame):
+    screen = with_blame(columns=120, rows=30)
+    screen.keys("b")
+    compare("blame-table", screen.wait("http-4", absent=("run queue",)))
 
 
 @pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60)])
