@@ -16,9 +16,9 @@
 	X(USER, 0x2588 /* full block */, 'U', 34, 29, 2, 4, 2, 4)                                  \
 	X(KERNEL, 0x2593 /* dark shade */, 'K', 208, 130, 7, 0, 7, 0)                              \
 	X(RUNNABLE, 0x2592 /* medium shade */, 'R', 227, 58, 11, 5, 3, 5)                          \
-	X(STOLEN, 0x25bc /* down, to the host */, '!', 217, 52, 9, 1, 1, 1)                        \
 	X(DISK, 0x25a4 /* a pile of platters */, 'D', 141, 55, 13, 5, 5, 5)                        \
 	X(LOCK, 0x259a /* chequered */, 'L', 203, 161, 9, 1, 1, 1)                                 \
+	X(STOLEN, 0x25bc /* down, to the host */, '!', 217, 52, 9, 1, 1, 1)                        \
 	X(NET, 0x2248 /* waves */, 'N', 33, 26, 12, 12, 6, 4)                                      \
 	X(IPC, 0x21c4 /* arrows both ways */, 'I', 44, 23, 14, 4, 6, 4)                            \
 	X(IDLE, 0xb7 /* middle dot */, '.', 245, 243, -1, -1, -1, -1)                              \

@@ -84,12 +84,33 @@ static void take_sorted(struct widths *widths, const struct top_screen *screen)
 		widths->sort = take(widths, SORT_WIDTH);
 }
 
+/* The first are always those of CPU time; of others that are lost, what there was most of. */
+#define FIXED_STATES 3
+#define LOST_STATES  8 /* these included */
+
+static void order_states(const struct top_screen *screen, enum state order[STATES])
+{
+	memcpy(order, by_interest, sizeof(by_interest));
+	for (int i = FIXED_STATES + 1; i < LOST_STATES; i++) {
+		for (int j = i;
+		     j > FIXED_STATES && screen->seen_ns[order[j]] > screen->seen_ns[order[j - 1]];
+		     j--) {
+			enum state swap = order[j];
+
+			order[j] = order[j - 1];
+			order[j - 1] = swap;
+		}
+	}
+}
+
 static void take_states(struct widths *widths, const struct top_screen *screen, int first, int end)
 {
+	enum state order[STATES];
+
+	order_states(screen, order);
 	for (int i = first; i < end; i++)
-		if (!widths->states[by_interest[i]] && is_shown(screen, by_interest[i]))
-			widths->states[by_interest[i]] =
-				take(widths, state_column_width(by_interest[i])) > 0;
+		if (!widths->states[order[i]] && is_shown(screen, order[i]))
+			widths->states[order[i]] = take(widths, state_column_width(order[i])) > 0;
 }
 
 static void hand_out(struct widths *widths, const struct top_screen *screen)
@@ -98,22 +119,22 @@ static void hand_out(struct widths *widths, const struct top_screen *screen)
 
 	take_sorted(widths, screen);
 	widths->bar = take(widths, BAR_MIN);
-	take_states(widths, screen, 0, 3);
+	take_states(widths, screen, 0, FIXED_STATES);
 	if (by_thread)
 		widths->now = take(widths, NOW_MIN);
 	if (screen->by == BY_CGROUP)
 		widths->cgroup = take(widths, NOW_MIN);
 	if (session_has_blame(screen->interval.session))
 		widths->blame = take(widths, BLAME_MIN);
-	take_states(widths, screen, 3, 6);
+	take_states(widths, screen, FIXED_STATES, 6);
 	if (!widths->p99 && session_has(screen->interval.session, WIRE_METRIC_LATENCY))
 		widths->p99 = take(widths, P99_WIDTH);
-	take_states(widths, screen, 6, 8);
+	take_states(widths, screen, 6, LOST_STATES);
 	/* before the rarer states: room to read by */
 	widen(widths, &widths->now, NOW_COMFORTABLE);
 	widen(widths, &widths->cgroup, NOW_COMFORTABLE);
 	widen(widths, &widths->bar, BAR_COMFORTABLE);
-	take_states(widths, screen, 8, STATES);
+	take_states(widths, screen, LOST_STATES, STATES);
 	widen(widths, &widths->blame, BLAME_COMFORTABLE);
 	widen(widths, &widths->bar, BAR_MAX);
 	if (widths->blame)

@@ -171,6 +171,9 @@ void top_draw_findings(const struct top_screen *screen, struct canvas *canvas, i
 
 	for (int i = 0; i < count && i < (int)screen->findings.count; i++) {
 		finding_format(text, &screen->findings.items[i], screen->interval.session);
+		if (width_of(canvas, text) > canvas->columns - 2)
+			finding_format_brief(text, &screen->findings.items[i],
+					     screen->interval.session);
 		canvas_put(canvas, first + i, 0, ROLE_WARNING, 0x25b6, '>');
 		canvas_text(canvas, first + i, 2, canvas->columns, ROLE_FINDING, text);
 	}

@@ -13,7 +13,7 @@
 #define INSPECTOR_LINES 6
 /* Below these the table needs every line. */
 #define INSPECTOR_FROM 18
-#define FINDINGS_FROM  14
+#define FINDINGS_FROM  12
 #define FINDINGS_ALL   22
 /* So many intervals a line of findings stays empty before the table takes it. */
 #define FINDINGS_CALM 5
@@ -242,6 +242,9 @@ int top_screen_update(struct top_screen *screen, const struct intervals *interva
 	if (copy_blame(screen, interval) < 0 || findings_find(&screen->findings, interval) < 0)
 		return -ENOMEM;
 	settle_findings(screen);
+	for (size_t i = 0; i < interval->row_count; i++)
+		for (int j = 0; j < STATES; j++)
+			screen->seen_ns[j] += interval->rows[i].states_ns[j];
 	screen->interval = *interval;
 	screen->intervals = intervals;
 	if (group(screen) < 0 || remember(screen) < 0)

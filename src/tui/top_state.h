@@ -33,6 +33,7 @@ struct top_screen {
 	const struct intervals *intervals;
 	struct row *threads, *rows;
 	size_t thread_count, row_count, thread_room, row_room;
+	uint64_t seen_ns[STATES];  /* of all threads, in all intervals */
 	bool present[STATES];	   /* a row has time in it */
 	struct ordered_row *order; /* of the rows that pass the filter */
 	uint8_t *depths;	   /* of the order, as a tree */

@@ -84,11 +84,9 @@ static bool says_something(const struct finding_cause *cause)
 	return cause->kind != WIRE_CULPRIT_DEVICE && cause->kind != WIRE_CULPRIT_TIMER;
 }
 
-void finding_format(char into[FINDING_BYTES], const struct finding *finding,
-		    const struct session_info *session)
+static void describe_loss(char into[FINDING_BYTES], const struct finding *finding)
 {
-	char name[NAME_BYTES], time[16], cause[160];
-	bool first = true;
+	char name[NAME_BYTES], time[16];
 
 	text_printable(name, sizeof(name), finding->victim.comm, 15);
 	duration_format(time, sizeof(time), finding->total_ns);
@@ -97,21 +95,43 @@ void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 	else
 		snprintf(into, FINDING_BYTES, "%s %u ", name,
 			 finding->victim.tid ? finding->victim.tid : finding->victim.pid);
-	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), "%s %s%s (%u %% of its %s)",
-		 phrases[finding->state].verb, time, phrases[finding->state].object,
-		 percent(finding->total_ns, finding->active_ns),
-		 finding->state == STATE_IPC ? "time" : "active time");
-	for (size_t i = 0; i < finding->cause_count; i++) {
+	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), "%s %s%s",
+		 phrases[finding->state].verb, time, phrases[finding->state].object);
+}
+
+static void add_causes(char into[FINDING_BYTES], const struct finding *finding, size_t most,
+		       const struct session_info *session)
+{
+	char cause[160];
+	size_t count = 0;
+
+	for (size_t i = 0; i < finding->cause_count && count < most; i++) {
 		if (!says_something(&finding->causes[i]))
 			continue;
 		describe_cause(cause, sizeof(cause), finding, &finding->causes[i], session);
 		/* names are in UTF-8, which a cut would break */
 		if (strlen(into) + strlen(cause) + 3 > FINDING_BYTES)
 			break;
-		strcat(into, first ? ": " : "; ");
+		strcat(into, count++ ? "; " : ": ");
 		strcat(into, cause);
-		first = false;
 	}
+}
+
+void finding_format(char into[FINDING_BYTES], const struct finding *finding,
+		    const struct session_info *session)
+{
+	describe_loss(into, finding);
+	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), " (%u %% of its %s)",
+		 percent(finding->total_ns, finding->active_ns),
+		 finding->state == STATE_IPC ? "time" : "active time");
+	add_causes(into, finding, FINDING_CAUSES, session);
+}
+
+void finding_format_brief(char into[FINDING_BYTES], const struct finding *finding,
+			  const struct session_info *session)
+{
+	describe_loss(into, finding);
+	add_causes(into, finding, 1, session);
 }
 
 FIELD_GETTER(get_text)

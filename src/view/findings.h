@@ -15,4 +15,8 @@ extern const struct schema finding_schema;
 void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 		    const struct session_info *session);
 
+/* The same for a narrow line: without the share, and with the largest cause only. */
+void finding_format_brief(char into[FINDING_BYTES], const struct finding *finding,
+			  const struct session_info *session);
+
 #endif
