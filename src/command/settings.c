@@ -388,6 +388,22 @@ static void make_directories(char *path)
 	}
 }
 
+/* What dwell did not understand would be gone, and a pipe would stop the screen. */
+static int check_replaceable(const char *path, struct error *error)
+{
+	struct settings ignored;
+	struct error mistake;
+	struct stat stat_of;
+
+	if (stat(path, &stat_of) < 0)
+		return 0; /* file_replace() has the reason, if there is one */
+	if (!S_ISREG(stat_of.st_mode))
+		return error_set(error, EINVAL, "cannot write %s: it is not a regular file", path);
+	if (settings_load(&ignored, &mistake) < 0)
+		return error_set(error, EINVAL, "not replaced: %s", mistake.text);
+	return 0;
+}
+
 int settings_save(const struct settings *settings, struct error *error)
 {
 	char path[PATH_MAX];
@@ -396,6 +412,8 @@ int settings_save(const struct settings *settings, struct error *error)
 
 	if (settings_path(path, sizeof(path)) < 0)
 		return error_set(error, ENOENT, "HOME is not set: there is no place for settings");
+	if (check_replaceable(path, error) < 0)
+		return -EINVAL;
 	if (output_init(&out, -1) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	write_all(&out, settings);

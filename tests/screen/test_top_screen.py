@@ -165,6 +165,27 @@ def test_settings_with_mistakes(terminal, tmp_path):
     screen.wait("Keys", "select a line")
 
 
+def test_settings_are_not_written_over_what_is_none(terminal, tmp_path):
+    config = tmp_path / "dwell" / "config"
+    config.parent.mkdir()
+    mistakes = 'theme = "dark"\ncolums = "all"\n'
+    config.write_text(mistakes)
+    screen = terminal(XDG_CONFIG_HOME=str(tmp_path), columns=160)
+    screen.wait("encoder-1")
+    screen.keys("W")
+    screen.wait("not replaced: ", "dwell/config:2:1: unknown setting 'colums'")
+    assert config.read_text() == mistakes
+    # one that cannot be opened for writing without waiting
+    config.unlink()
+    os.mkfifo(config)
+    screen.keys("W")
+    screen.wait("it is not a regular file")
+    config.unlink()
+    config.write_text("# much\n" * 20000)
+    screen.keys("W")
+    screen.wait("is too long for settings")
+
+
 def test_filter_and_sort(at_end):
     screen = at_end()
     screen.keys("\\", "l", "e", "d", "g", "e", "r")
