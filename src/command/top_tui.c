@@ -223,7 +223,9 @@ static int open_screen(struct top_tui *tui, const struct top_options *options, u
 		.hide_idle = tui->settings.hide_idle && !options->show_idle,
 		.all_columns = tui->settings.all_columns,
 		.glyphs = tui->settings.marks,
-		.blame = options->watch.blame_asked,
+		.blame = !options->watch.blame_asked   ? BLAME_NONE
+			 : options->watch.blame_caused ? BLAME_CAUSED
+						       : BLAME_SUFFERED,
 		.keymap = &tui->settings.keymap,
 	};
 

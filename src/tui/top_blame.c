@@ -12,29 +12,69 @@
 #define NAMED_BYTES    64 /* of a short description */
 #define CULPRITS_SHOWN 16
 
+bool top_loss_matches(const struct top_screen *screen, const struct blame_loss *loss,
+		      const char *text)
+{
+	const struct blame_party *party = blame_loss_party(loss, screen->blame);
+	const char *path = session_cgroup(screen->interval.session, party->cgroup_id);
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", party->tid ? party->tid : party->pid);
+	return top_contains(party->comm, text) || top_contains(party->process, text) ||
+	       !strcmp(number, text) || (path && top_contains(path, text));
+}
+
+static void apply_filter(struct top_screen *screen)
+{
+	struct blame_losses *losses = &screen->losses;
+	size_t kept = 0;
+
+	for (size_t i = 0; *screen->filter && i < losses->count; i++)
+		if (top_loss_matches(screen, &losses->items[i], screen->filter))
+			losses->items[kept++] = losses->items[i];
+	if (*screen->filter)
+		losses->count = kept;
+}
+
 int top_find_losses(struct top_screen *screen)
 {
 	struct interval grouped = screen->interval;
 
 	blame_losses_release(&screen->losses);
-	if (!session_has_blame(screen->interval.session))
+	if (screen->blame == BLAME_NONE || !session_has_blame(screen->interval.session))
 		return 0;
 	grouped.blames = screen->grouped_blames;
 	grouped.blame_count = screen->grouped_count;
-	return blame_losses_find(&screen->losses, &grouped, BLAME_SUFFERED, false);
+	if (blame_losses_find(&screen->losses, &grouped, screen->blame, false) < 0)
+		return -ENOMEM;
+	apply_filter(screen);
+	return 0;
 }
 
-static bool is_of(const struct top_screen *screen, const struct blame *blame,
-		  const struct row *what)
+static bool is_party(const struct top_screen *screen, const struct blame_party *party,
+		     const struct row *what)
 {
 	switch (screen->by) {
 	case BY_THREAD:
-		return blame->victim.tid == what->tid && blame->victim.pid == what->pid;
+		return party->tid == what->tid && party->pid == what->pid;
 	case BY_PROCESS:
-		return blame->victim.pid == what->pid;
+		return party->pid == what->pid;
 	default:
-		return blame->victim.cgroup_id == what->cgroup_id;
+		return party->cgroup_id == what->cgroup_id;
 	}
+}
+
+const struct row *top_loss_row(const struct top_screen *screen)
+{
+	const struct blame_party *party;
+
+	if (screen->index >= screen->losses.count)
+		return NULL;
+	party = blame_loss_party(&screen->losses.items[screen->index], screen->blame);
+	for (size_t i = 0; i < screen->order_count; i++)
+		if (is_party(screen, party, screen->order[i].row))
+			return screen->order[i].row;
+	return NULL;
 }
 
 /* The next of the row's shares in lost states, the largest first. NULL: no other. */
@@ -44,7 +84,8 @@ static const struct blame *next_of(const struct top_screen *screen, const struct
 	while (*at < screen->grouped_count) {
 		const struct blame *blame = &screen->grouped_blames[(*at)++];
 
-		if (blame->total_ns && state_is_lost(blame->state) && is_of(screen, blame, what))
+		if (blame->total_ns && state_is_lost(blame->state) &&
+		    is_party(screen, &blame->victim, what))
 			return blame;
 	}
 	return NULL;
@@ -69,38 +110,92 @@ static void describe_short(char *into, size_t room, const struct blame *blame)
 			 blame->has_meanwhile ? meanwhile_key(blame->meanwhile.state) : "");
 }
 
-/* The largest share whose culprit is known; else the largest. */
-static const struct blame *most_telling(const struct top_screen *screen, const struct row *what)
+/* The other way round. */
+static void describe_victim_short(char *into, size_t room, const struct blame *blame,
+				  const struct session_info *session)
 {
-	size_t at = 0;
-	const struct blame *largest = next_of(screen, what, &at);
-	const struct blame *blame = largest;
+	const char *path = session_cgroup(session, blame->victim.cgroup_id);
+	const char *name = *blame->victim.comm || !path ? blame->victim.comm : path;
 
-	while (blame && (blame->kind == WIRE_CULPRIT_UNKNOWN || blame->kind == WIRE_CULPRIT_OTHERS))
-		blame = next_of(screen, what, &at);
-	return blame && blame->total_ns >= what->observed_ns / 100 ? blame : largest;
+	snprintf(into, room, "%s", blame_is_own(blame) ? "its own" : name);
+}
+
+/* Parties of one name, that did the same meanwhile, are one where there is one line for all. */
+struct named {
+	char text[NAMED_BYTES];
+	enum state state;
+	bool known;
+	uint64_t total_ns;
+};
+
+struct named_parts {
+	struct named items[CULPRITS_SHOWN]; /* the largest first */
+	size_t count;
+};
+
+static void add_named(struct named_parts *parts, const struct blame *blame, const char *text)
+{
+	struct named *items = parts->items;
+	size_t at = 0;
+
+	while (at < parts->count &&
+	       (items[at].state != blame->state || strcmp(items[at].text, text) != 0))
+		at++;
+	if (at == CULPRITS_SHOWN)
+		return; /* more than a line has room for */
+	if (at == parts->count) {
+		items[at] = (struct named){.state = blame->state};
+		items[at].known =
+			blame->kind != WIRE_CULPRIT_UNKNOWN && blame->kind != WIRE_CULPRIT_OTHERS;
+		snprintf(items[at].text, sizeof(items[at].text), "%s", text);
+		parts->count++;
+	}
+	items[at].total_ns += blame->total_ns;
+	for (; at && items[at].total_ns > items[at - 1].total_ns; at--) {
+		struct named swap = items[at];
+
+		items[at] = items[at - 1];
+		items[at - 1] = swap;
+	}
+}
+
+/* The largest part whose culprit is known; else the largest. NULL: none is worth a look. */
+static const struct named *most_telling(const struct named_parts *parts, uint64_t enough_ns)
+{
+	const struct named *first = parts->items, *end = first + parts->count;
+
+	for (const struct named *part = first; part < end; part++)
+		if (part->known && part->total_ns >= enough_ns)
+			return part;
+	return parts->count && first->total_ns >= enough_ns ? first : NULL;
 }
 
 void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int row, int column,
 		    int width, const struct row *what)
 {
-	const struct blame *blame = most_telling(screen, what);
+	struct named_parts parts = {.count = 0};
+	const struct named *part;
+	const struct blame *blame;
 	char text[CULPRIT_BYTES], share[16];
+	size_t at = 0;
 	int used;
 
+	while ((blame = next_of(screen, what, &at))) {
+		describe_short(text, sizeof(text), blame);
+		add_named(&parts, blame, text);
+	}
 	/* less than a hundredth is not worth a look */
-	if (!blame || !what->observed_ns || blame->total_ns < what->observed_ns / 100) {
+	part = most_telling(&parts, what->observed_ns / 100);
+	if (!part || !what->observed_ns) {
 		canvas_text(canvas, row, column, width, ROLE_DIM, "-");
 		return;
 	}
-	describe_short(text, sizeof(text), blame);
 	snprintf(share, sizeof(share), " %.0f%%",
-		 100.0 * (double)blame->total_ns / (double)what->observed_ns);
-	used = canvas_format(canvas, row, column, width,
-			     (enum role)(ROLE_STATE + (int)blame->state), "%s ",
-			     state_info[blame->state].header);
+		 100.0 * (double)part->total_ns / (double)what->observed_ns);
+	used = canvas_format(canvas, row, column, width, (enum role)(ROLE_STATE + (int)part->state),
+			     "%s ", state_info[part->state].header);
 	used += canvas_text(canvas, row, column + used, width - used - (int)strlen(share),
-			    ROLE_NORMAL, text);
+			    ROLE_NORMAL, part->text);
 	canvas_text(canvas, row, column + used, width - used, ROLE_DIM, share);
 }
 
@@ -136,60 +231,46 @@ int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int 
 	return row + (row > begun);
 }
 
-/* Culprits of one name, that did the same meanwhile, are one on this line. */
-struct named {
-	char text[NAMED_BYTES];
-	uint64_t total_ns;
-};
-
-static size_t sum_up(const struct blame_loss *loss, struct named named[CULPRITS_SHOWN])
+/* Who it was because of; or, the other way round, to whom. */
+static void sum_up(const struct top_screen *screen, const struct blame_loss *loss,
+		   struct named_parts *parts)
 {
-	char text[NAMED_BYTES];
-	size_t count = 0, at;
+	char text[CULPRIT_BYTES];
 
 	for (size_t i = 0; i < loss->count; i++) {
-		describe_short(text, sizeof(text), loss->shares[i]);
-		for (at = 0; at < count && strcmp(named[at].text, text); at++)
-			;
-		if (at == CULPRITS_SHOWN)
-			continue; /* more than a line has room for */
-		if (at == count)
-			named[count++].total_ns = 0;
-		memcpy(named[at].text, text, sizeof(text));
-		named[at].total_ns += loss->shares[i]->total_ns;
-		for (; at && named[at].total_ns > named[at - 1].total_ns; at--) {
-			struct named swap = named[at];
+		const struct blame *blame = loss->shares[i];
 
-			named[at] = named[at - 1];
-			named[at - 1] = swap;
-		}
+		if (screen->blame == BLAME_CAUSED)
+			describe_victim_short(text, sizeof(text), blame, screen->interval.session);
+		else
+			describe_short(text, sizeof(text), blame);
+		add_named(parts, blame, text);
 	}
-	return count;
 }
 
 static void draw_loss(const struct top_screen *screen, struct canvas *canvas, int row,
 		      const struct blame_loss *loss)
 {
 	const struct session_info *session = screen->interval.session;
-	struct named named[CULPRITS_SHOWN];
-	size_t count = sum_up(loss, named);
+	struct named_parts parts = {.count = 0};
 	char text[CULPRIT_BYTES], time[16];
 	int at = PARTY_WIDTH + 21;
 
-	blame_party_name(text, sizeof(text), blame_loss_party(loss, BLAME_SUFFERED), session);
+	sum_up(screen, loss, &parts);
+	blame_party_name(text, sizeof(text), blame_loss_party(loss, screen->blame), session);
 	canvas_text(canvas, row, 0, PARTY_WIDTH, ROLE_NORMAL, text);
 	duration_format(time, sizeof(time), loss->total_ns);
 	canvas_format(canvas, row, PARTY_WIDTH + 1, 8, ROLE_NORMAL, "%8s", time);
 	draw_state(canvas, row, PARTY_WIDTH + 10, loss->shares[0]->state);
-	for (size_t i = 0; i < count && at + 16 < canvas->columns; i++) {
-		double share = loss->total_ns
-				       ? 100.0 * (double)named[i].total_ns / (double)loss->total_ns
-				       : 0;
+	for (size_t i = 0; i < parts.count && at + 16 < canvas->columns; i++) {
+		double share = loss->total_ns ? 100.0 * (double)parts.items[i].total_ns /
+							(double)loss->total_ns
+					      : 0;
 
 		if (i && share < 1)
 			break;
 		at += canvas_text(canvas, row, at, canvas->columns - at - 7, ROLE_NORMAL,
-				  named[i].text);
+				  parts.items[i].text);
 		at += 2 + canvas_format(canvas, row, at, 7, ROLE_DIM, " %.0f %%", share);
 	}
 }
@@ -197,12 +278,14 @@ static void draw_loss(const struct top_screen *screen, struct canvas *canvas, in
 void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int first, int count)
 {
 	size_t lines = count > 1 ? (size_t)count - 1 : 0;
+	bool is_caused = screen->blame == BLAME_CAUSED;
 
 	screen->heading_count = 0;
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, first, i, ROLE_HEADER, ' ', ' ');
 	canvas_format(canvas, first, 0, canvas->columns, ROLE_HEADER, "%-*s %8s %-11s %s",
-		      PARTY_WIDTH, "WHO LOST", "TIME", "  IN", "BECAUSE OF");
+		      PARTY_WIDTH, is_caused ? "WHO COST" : "WHO LOST", "TIME", "  IN",
+		      is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < lines && screen->offset + i < screen->losses.count; i++) {
 		int row = first + 1 + (int)i;
 
@@ -216,5 +299,7 @@ void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int 
 				    ? "because of whom threads waited is not recorded"
 				    : "because of whom threads waited is not measured");
 	else if (!screen->losses.count)
-		canvas_text(canvas, first + 2, 2, canvas->columns, ROLE_DIM, "nothing was lost");
+		canvas_text(canvas, first + 2, 2, canvas->columns, ROLE_DIM,
+			    *screen->filter ? "nothing matches the filter (Esc clears it)"
+					    : "nothing was lost");
 }

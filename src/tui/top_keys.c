@@ -16,6 +16,8 @@ static enum screen_request select_index(struct top_screen *screen, size_t index)
 	if (screen->help || !count)
 		return SCREEN_NOTHING;
 	screen->index = index < count ? index : count - 1;
+	if (top_shows_losses(screen))
+		return SCREEN_SELECTED;
 	screen->has_selection = screen->index < screen->order_count;
 	if (screen->has_selection)
 		screen->selected = row_identity(screen->order[screen->index].row, screen->by);
@@ -70,10 +72,36 @@ ACTION(last)
 	return select_index(screen, SIZE_MAX);
 }
 
+static void leave_full(struct top_screen *screen)
+{
+	screen->full = false;
+	if (screen->blame != BLAME_NONE)
+		screen->index = screen->loss_index;
+}
+
 ACTION(inspect)
 {
-	screen->full = !screen->full;
-	return SCREEN_REDRAW;
+	const struct row *row = top_selected(screen);
+
+	if (screen->full) {
+		leave_full(screen);
+		return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+	}
+	if (!top_shows_losses(screen)) {
+		screen->full = true;
+		return SCREEN_REDRAW;
+	}
+	if (!row) {
+		if (screen->losses.count)
+			top_screen_message(screen,
+					   "it has ended, is not watched, or the filter hides it");
+		return SCREEN_REDRAW;
+	}
+	screen->loss_index = screen->index;
+	screen->selected = row_identity(row, screen->by);
+	screen->has_selection = true;
+	screen->full = true;
+	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_SELECTED;
 }
 
 ACTION(leave)
@@ -81,9 +109,9 @@ ACTION(leave)
 	if (screen->help)
 		screen->help = false;
 	else if (screen->full)
-		screen->full = false;
-	else if (screen->blame)
-		screen->blame = false;
+		leave_full(screen);
+	else if (screen->blame && !*screen->filter)
+		screen->blame = BLAME_NONE;
 	else
 		*screen->filter = '\0';
 	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
@@ -109,10 +137,12 @@ ACTION(search)
 /* From the line on, and round: the first that matches. */
 static enum screen_request find_from(struct top_screen *screen, size_t from)
 {
-	for (size_t i = 0; *screen->search && i < screen->order_count; i++) {
-		size_t at = (from + i) % screen->order_count;
+	size_t count = top_line_count(screen);
 
-		if (top_matches(screen, screen->order[at].row, screen->search))
+	for (size_t i = 0; *screen->search && i < count; i++) {
+		size_t at = (from + i) % count;
+
+		if (top_line_matches(screen, at, screen->search))
 			return select_index(screen, at);
 	}
 	if (*screen->search)
@@ -135,7 +165,8 @@ ACTION(follow)
 
 ACTION(blame)
 {
-	screen->blame = !screen->blame;
+	/* rows, who lost time, who cost it */
+	screen->blame = screen->blame == BLAME_CAUSED ? BLAME_NONE : screen->blame + 1;
 	screen->full = false;
 	screen->index = screen->offset = 0;
 	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
@@ -270,8 +301,8 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_END, NULL, last, false},
 	{"Enter", "inspect", "all about the selected row, or back", KEY_KIND_ENTER, NULL, inspect,
 	 false},
-	{"b", "blame", "who lost time because of whom, or back", KEY_KIND_CHARACTER, "b", blame,
-	 false},
+	{"b", "blame", "who lost time because of whom; who cost whom; back", KEY_KIND_CHARACTER,
+	 "b", blame, false},
 	{"s F6", "sort",
 	 "sort by the next of active, runnable, p99, disk, lock, user, tid; or click a heading",
 	 KEY_KIND_CHARACTER, "s", sort_common, false},

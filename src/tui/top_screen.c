@@ -54,17 +54,24 @@ void top_screen_free(struct top_screen *screen)
 
 const struct row *top_selected(const struct top_screen *screen)
 {
+	if (top_shows_losses(screen))
+		return top_loss_row(screen);
 	return screen->has_selection && screen->index < screen->order_count
 		       ? screen->order[screen->index].row
 		       : NULL;
 }
 
-size_t top_line_count(const struct top_screen *screen)
+bool top_shows_losses(const struct top_screen *screen)
 {
-	return screen->blame ? screen->losses.count : screen->order_count;
+	return screen->blame != BLAME_NONE && !screen->full;
 }
 
-static bool contains(const char *text, const char *part)
+size_t top_line_count(const struct top_screen *screen)
+{
+	return top_shows_losses(screen) ? screen->losses.count : screen->order_count;
+}
+
+bool top_contains(const char *text, const char *part)
 {
 	size_t length = strlen(part);
 
@@ -80,8 +87,15 @@ bool top_matches(const struct top_screen *screen, const struct row *row, const c
 	char number[16];
 
 	snprintf(number, sizeof(number), "%u", row->tid ? row->tid : row->pid);
-	return contains(row->comm, text) || contains(row->process, text) || !strcmp(number, text) ||
-	       (path && contains(path, text));
+	return top_contains(row->comm, text) || top_contains(row->process, text) ||
+	       !strcmp(number, text) || (path && top_contains(path, text));
+}
+
+bool top_line_matches(const struct top_screen *screen, size_t line, const char *text)
+{
+	return top_shows_losses(screen)
+		       ? top_loss_matches(screen, &screen->losses.items[line], text)
+		       : top_matches(screen, screen->order[line].row, text);
 }
 
 static bool passes(const struct top_screen *screen, const struct row *row)
@@ -124,6 +138,8 @@ static void settle_selection(struct top_screen *screen)
 	}
 	if (screen->index >= top_line_count(screen))
 		screen->index = top_line_count(screen) ? top_line_count(screen) - 1 : 0;
+	if (top_shows_losses(screen))
+		return;
 	screen->has_selection = screen->index < screen->order_count;
 	if (screen->has_selection)
 		screen->selected = row_identity(screen->order[screen->index].row, screen->by);
@@ -294,7 +310,7 @@ static int inspector_lines(const struct top_screen *screen, const struct canvas 
 {
 	int spare = lines - 2 - (int)top_line_count(screen);
 
-	if (canvas->rows < INSPECTOR_FROM || !top_selected(screen) || screen->blame)
+	if (canvas->rows < INSPECTOR_FROM || top_shows_losses(screen) || !top_selected(screen))
 		return 0;
 	return spare > INSPECTOR_LINES ? spare : INSPECTOR_LINES;
 }

@@ -8,6 +8,7 @@
 #define DWELL_TUI_TOP_SCREEN_H
 
 #include "base/error.h"
+#include "model/blame_side.h"
 #include "model/interval.h"
 #include "tui/canvas.h"
 #include "tui/keys.h"
@@ -22,7 +23,7 @@ struct top_screen_options {
 	bool replay; /* of a recording: it can be paused, stepped through, and has an end */
 	bool tree;   /* processes below their parents; by BY_PROCESS */
 	bool hide_idle, all_columns, glyphs;
-	bool blame;		     /* begin with it */
+	enum blame_side blame;	     /* begin with it */
 	const struct keymap *keymap; /* not owned; NULL: none */
 };
 

@@ -50,12 +50,14 @@ struct top_screen {
 	enum grouping by;
 	bool tree; /* of processes: by BY_PROCESS */
 	const struct field *sort;
-	bool reverse, frozen, help, full, hide_idle, blame, all_columns, glyphs;
-	bool follow; /* the selected row, wherever it moves */
+	bool reverse, frozen, help, full, hide_idle, all_columns, glyphs;
+	enum blame_side blame; /* shown in place of the rows */
+	bool follow;	       /* the selected row, wherever it moves */
 	struct identity selected;
 	bool has_selection;
-	size_t index;  /* of the selected row in the order, or of the loss */
-	size_t offset; /* first row shown */
+	size_t index;	   /* of the selected row in the order, or of the loss */
+	size_t loss_index; /* while all about its party is shown */
+	size_t offset;	   /* first row shown */
 	int help_offset;
 	char filter[TYPED_BYTES], search[TYPED_BYTES];
 	enum prompt prompt;
@@ -70,7 +72,7 @@ struct top_screen {
 	size_t heading_count;
 };
 
-/* The selected row; NULL: none, or it is not there any more. */
+/* The selected row, or that of the selected loss; NULL: none, or it is not there any more. */
 const struct row *top_selected(const struct top_screen *screen);
 
 /* How many lines the table has to show. */
@@ -78,6 +80,12 @@ size_t top_line_count(const struct top_screen *screen);
 
 /* Whether name, process, cgroup or number of a row contain a text, in any case. */
 bool top_matches(const struct top_screen *screen, const struct row *row, const char *text);
+bool top_contains(const char *text, const char *part);
+/* The same of the line of this number, which may be a loss. */
+bool top_line_matches(const struct top_screen *screen, size_t line, const char *text);
+
+/* Losses are shown: who lost time, or who cost it. */
+bool top_shows_losses(const struct top_screen *screen);
 
 /* top_screen.c: sorts and filters again, and finds the selected row again. */
 int top_arrange(struct top_screen *screen) must_check;
@@ -130,6 +138,10 @@ void top_columns_plan(struct top_columns *into, const struct top_screen *screen,
 
 /* top_blame.c */
 int top_find_losses(struct top_screen *screen) must_check;
+bool top_loss_matches(const struct top_screen *screen, const struct blame_loss *loss,
+		      const char *text);
+/* That of the selected loss; NULL: none. */
+const struct row *top_loss_row(const struct top_screen *screen);
 void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int first, int count);
 /* Because of whom the row lost most: `lock http-4, disk`. */
 void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int row, int column,

@@ -248,6 +248,121 @@ CASE(any_size_can_be_drawn)
 	intervals_free(feed.intervals);
 }
 
+/* 101 and 102 waited for a CPU: three hundred of a thousand for each of two threads of a name. */
+static struct top_screen *open_blamed_screen(struct feed *feed)
+{
+	struct top_screen_options options = {.sort = field_find("runnable"),
+					     .interval_ns = 1000000};
+	struct top_screen *screen = top_screen_new(&options);
+	struct wire_session session = {
+		.header = {.size = sizeof(session), .kind = WIRE_SESSION},
+		.source = WIRE_SOURCE_BPF,
+		.flags = WIRE_SESSION_BLAME,
+		.states = ~0U,
+		.metrics = ~0U,
+	};
+	static const char *const names[] = {"worker-100", "worker-101", "worker-102"};
+	struct interval *interval = NULL;
+
+	*feed = (struct feed){intervals_new(), 1000000};
+	assert_int_equal(send(feed, &session, &interval), 0);
+	for (int round = 0; round < 2; round++, feed->now_ns += 1000000) {
+		struct wire_interval end = {.header = {sizeof(end), WIRE_INTERVAL, 0, feed->now_ns},
+					    .start_ns = feed->now_ns - 1000000 * (uint64_t)round,
+					    .end_ns = feed->now_ns};
+
+		for (uint32_t tid = 100; tid < 103; tid++) {
+			struct wire_thread thread = {
+				.header = {sizeof(thread), WIRE_THREAD, 0, feed->now_ns},
+				.start_ns = (uint64_t)tid << 20,
+				.origin_ns = 5,
+				.end_ns = feed->now_ns,
+				.since_ns = feed->now_ns,
+				.tid = tid,
+				.pid = 100,
+			};
+			struct {
+				struct wire_blame blame;
+				struct wire_culprit culprits[3];
+			} record = {
+				.blame = {.header = {sizeof(record), WIRE_BLAME, 0, feed->now_ns},
+					  .origin_ns = 5,
+					  .tid = tid,
+					  .pid = 100,
+					  .count = 3},
+			};
+
+			thread.totals.ns[tid > 100 ? WIRE_RUNNABLE : WIRE_IDLE] =
+				feed->now_ns - thread.origin_ns;
+			memcpy(thread.comm, names[tid - 100], strlen(names[0]));
+			memcpy(thread.process, "server", 6);
+			assert_int_equal(send(feed, &thread, &interval), 0);
+			for (uint32_t i = 0; i < 3; i++) {
+				record.culprits[i] = (struct wire_culprit){
+					.total_ns = i ? 300000 : 400000,
+					.count = 1,
+					.tid = 200 + i,
+					.pid = 200 + i,
+					.start = i,
+					.state = WIRE_RUNNABLE,
+					.kind = WIRE_CULPRIT_THREAD,
+				};
+				memcpy(record.culprits[i].comm, i ? "rustc" : "backup", i ? 5 : 6);
+			}
+			if (round && tid > 100)
+				assert_int_equal(send(feed, &record, &interval), 0);
+		}
+		assert_true(send(feed, &end, &interval) >= 0);
+	}
+	assert_int_equal(top_screen_update(screen, feed->intervals, interval), 0);
+	return screen;
+}
+
+CASE(culprits_of_one_name_count_as_one)
+{
+	struct feed feed;
+	struct top_screen *screen = open_blamed_screen(&feed);
+
+	assert_non_null(strstr(draw(screen, 24, 140), "RUNQ rustc 60%"));
+	assert_int_equal(press(screen, "b"), SCREEN_REDRAW);
+	assert_non_null(strstr(draw(screen, 24, 140), "rustc 60 %  backup 40 %"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
+CASE(losses_are_shown_from_both_sides)
+{
+	struct feed feed;
+	struct top_screen *screen = open_blamed_screen(&feed);
+	const char *text;
+
+	press(screen, "b");
+	text = draw(screen, 24, 140);
+	assert_non_null(strstr(text, "WHO LOST"));
+	assert_null(strstr(text, "worker-100"));
+	/* a search goes to a loss, Enter to its thread and back to it */
+	press(screen, "/102\n\n");
+	assert_non_null(strstr(draw(screen, 24, 140), "-- 102 worker-102 -"));
+	press(screen, "\n");
+	assert_non_null(strstr(draw(screen, 24, 140), "WHO LOST"));
+	press(screen, "b");
+	text = draw(screen, 24, 140);
+	assert_non_null(strstr(text, "WHO COST"));
+	assert_non_null(strstr(text, "backup 200"));
+	assert_non_null(strstr(text, "worker-101 50 %"));
+	press(screen, "\\rustc\n");
+	text = draw(screen, 24, 140);
+	assert_non_null(strstr(text, "rustc 201"));
+	assert_null(strstr(text, "backup 200"));
+	/* of a culprit that is not watched there is no row */
+	press(screen, "\n");
+	assert_non_null(strstr(draw(screen, 24, 140), "it has ended, is not watched"));
+	press(screen, "b");
+	assert_non_null(strstr(draw(screen, 24, 140), "nothing matches the filter"));
+	top_screen_free(screen);
+	intervals_free(feed.intervals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -259,6 +374,8 @@ int main(void)
 		cmocka_unit_test(a_frozen_screen_does_not_change),
 		cmocka_unit_test(prompts_take_text),
 		cmocka_unit_test(any_size_can_be_drawn),
+		cmocka_unit_test(culprits_of_one_name_count_as_one),
+		cmocka_unit_test(losses_are_shown_from_both_sides),
 	};
 
 	setlocale(LC_ALL, "C.UTF-8");
