@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Because of whom threads waited: beside a row, all of a row, and of all in place of the table. */
+#define _GNU_SOURCE /* qsort_r */
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/duration.h"
 #include "tui/top_state.h"
 #include "view/blame.h"
@@ -77,18 +79,75 @@ const struct row *top_loss_row(const struct top_screen *screen)
 	return NULL;
 }
 
-/* The next of the row's shares in lost states, the largest first. NULL: no other. */
+/* Threads, processes or cgroups apart. */
+static int compare_victims(enum grouping by, const struct blame_party *a,
+			   const struct blame_party *b)
+{
+	if (by == BY_CGROUP)
+		return (a->cgroup_id > b->cgroup_id) - (a->cgroup_id < b->cgroup_id);
+	if (a->pid != b->pid || by == BY_PROCESS)
+		return (a->pid > b->pid) - (a->pid < b->pid);
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int by_victim(const void *left, const void *right, void *by)
+{
+	const struct blame *a = *(const struct blame *const *)left;
+	const struct blame *b = *(const struct blame *const *)right;
+	int order = compare_victims(*(const enum grouping *)by, &a->victim, &b->victim);
+
+	/* as they came: the largest first */
+	return order ? order : (a > b) - (a < b);
+}
+
+int top_index_blame(struct top_screen *screen)
+{
+	size_t count = 0;
+
+	if (array_reserve(&screen->by_victim, &screen->by_victim_room, screen->grouped_count,
+			  sizeof(*screen->by_victim)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < screen->grouped_count; i++) {
+		const struct blame *blame = &screen->grouped_blames[i];
+
+		if (blame->total_ns && state_is_lost(blame->state))
+			screen->by_victim[count++] = blame;
+	}
+	screen->by_victim_count = count;
+	if (count)
+		qsort_r(screen->by_victim, count, sizeof(*screen->by_victim), by_victim,
+			&screen->by);
+	return 0;
+}
+
+/* Where the row's shares in lost states begin. */
+static size_t first_of(const struct top_screen *screen, const struct row *what)
+{
+	const struct blame_party wanted = {
+		.tid = what->tid, .pid = what->pid, .cgroup_id = what->cgroup_id};
+	size_t from = 0, to = screen->by_victim_count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (compare_victims(screen->by, &screen->by_victim[middle]->victim, &wanted) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* The next of them, the largest first; `at` begins at first_of(). NULL: no other. */
 static const struct blame *next_of(const struct top_screen *screen, const struct row *what,
 				   size_t *at)
 {
-	while (*at < screen->grouped_count) {
-		const struct blame *blame = &screen->grouped_blames[(*at)++];
+	const struct blame *blame = *at < screen->by_victim_count ? screen->by_victim[*at] : NULL;
 
-		if (blame->total_ns && state_is_lost(blame->state) &&
-		    is_party(screen, &blame->victim, what))
-			return blame;
-	}
-	return NULL;
+	if (!blame || !is_party(screen, &blame->victim, what))
+		return NULL;
+	(*at)++;
+	return blame;
 }
 
 /* `rustc`, `http-4, disk`: short, for a column. */
@@ -177,7 +236,7 @@ void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int 
 	const struct named *part;
 	const struct blame *blame;
 	char text[CULPRIT_BYTES], share[16];
-	size_t at = 0;
+	size_t at = first_of(screen, what);
 	int used;
 
 	while ((blame = next_of(screen, what, &at))) {
@@ -211,7 +270,7 @@ int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int 
 {
 	const struct blame *blame;
 	char text[CULPRIT_BYTES], time[16];
-	size_t at = 0;
+	size_t at = first_of(screen, what);
 	int begun = row;
 
 	if (!session_has_blame(screen->interval.session))

@@ -48,6 +48,7 @@ void top_screen_free(struct top_screen *screen)
 	free(screen->reasons);
 	free(screen->blames);
 	free(screen->grouped_blames);
+	free(screen->by_victim);
 	blame_losses_release(&screen->losses);
 	free(screen);
 }
@@ -178,7 +179,7 @@ static int group_blame(struct top_screen *screen)
 	grouped.blame_count = screen->blame_count;
 	interval_group_blame(&grouped, screen->by);
 	screen->grouped_count = grouped.blame_count;
-	return 0;
+	return top_index_blame(screen);
 }
 
 /* Rows of the chosen kind from those by thread. */

@@ -42,6 +42,9 @@ struct top_screen {
 	size_t reason_count, reason_room;
 	struct blame *blames, *grouped_blames; /* as they came, and as the rows are grouped */
 	size_t blame_count, grouped_count, blame_room, grouped_room;
+	/* those of lost states: of a victim together, the largest first */
+	const struct blame **by_victim;
+	size_t by_victim_count, by_victim_room;
 	struct blame_losses losses; /* of the grouped, while the table shows them */
 	struct findings findings;
 	int finding_lines, quiet_intervals; /* so the table does not jump with each interval */
@@ -138,6 +141,8 @@ void top_columns_plan(struct top_columns *into, const struct top_screen *screen,
 
 /* top_blame.c */
 int top_find_losses(struct top_screen *screen) must_check;
+/* After blame was grouped. */
+int top_index_blame(struct top_screen *screen) must_check;
 bool top_loss_matches(const struct top_screen *screen, const struct blame_loss *loss,
 		      const char *text);
 /* That of the selected loss; NULL: none. */
