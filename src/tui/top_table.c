@@ -121,20 +121,27 @@ static bool is_duration(const struct field *field)
 	return field->argument == 99 || (length > 3 && !strcmp(field->key + length - 3, "_ns"));
 }
 
+/* Of the interval, as rows are sorted: the threads of a process can be active for more of it. */
+static double active_percent(const struct interval *interval, const struct row *what)
+{
+	uint64_t length_ns = interval->end_ns - interval->start_ns;
+
+	return length_ns ? 100.0 * (double)row_active_ns(what) / (double)length_ns : 0;
+}
+
 /* A field as people read it: of active time its share, times with their unit. */
 static void draw_field(struct canvas *canvas, int row, int column, int width,
 		       const struct field *field, const struct row *what,
-		       const struct session_info *session)
+		       const struct interval *interval)
 {
+	const struct session_info *session = interval->session;
+	double active = active_percent(interval, what);
 	char text[32] = "-";
 	struct value value;
 
 	field_get(field, what, session, &value);
 	if (!strcmp(field->name, "active"))
-		snprintf(text, sizeof(text), "%.1f %%",
-			 what->observed_ns
-				 ? 100.0 * (double)row_active_ns(what) / (double)what->observed_ns
-				 : 0);
+		snprintf(text, sizeof(text), active < 999.95 ? "%.1f %%" : "%.0f %%", active);
 	else if (value.kind == VALUE_NUMBER && is_duration(field))
 		duration_format(text, sizeof(text), value.number);
 	else if (value.kind == VALUE_NUMBER)
@@ -201,7 +208,7 @@ static void draw_cell(const struct top_screen *screen, struct canvas *canvas, in
 		return;
 	case TOP_COLUMN_P99:
 	case TOP_COLUMN_SORT:
-		draw_field(canvas, row, at, width, column->field, what, session);
+		draw_field(canvas, row, at, width, column->field, what, &screen->interval);
 		return;
 	case TOP_COLUMN_NOW:
 		draw_now(canvas, row, at, width, what, session);
