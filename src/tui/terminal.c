@@ -199,6 +199,10 @@ void terminal_close(void)
 	if (!terminal.screen)
 		return;
 	forget_crashes();
+	/* where there is no second screen to leave, the shell's prompt comes here */
+	move(LINES - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(terminal.screen);
 	terminal.screen = NULL;
