@@ -32,6 +32,14 @@ void canvas_release(struct canvas *canvas)
 	*canvas = (struct canvas){0};
 }
 
+bool canvas_line_is_blank(const struct canvas *canvas, int row)
+{
+	for (int column = 0; column < canvas->columns; column++)
+		if (canvas->cells[row * canvas->columns + column].character != ' ')
+			return false;
+	return true;
+}
+
 static struct cell *cell_at(const struct canvas *canvas, int row, int column)
 {
 	if (row < 0 || row >= canvas->rows || column < 0 || column >= canvas->columns)

@@ -42,6 +42,8 @@ struct canvas {
 
 /* Empty, of this size; also to resize. 0 or -ENOMEM, and then it keeps what it was. */
 int canvas_reset(struct canvas *canvas, int rows, int columns) must_check;
+/* Nothing but blanks. */
+bool canvas_line_is_blank(const struct canvas *canvas, int row);
 void canvas_release(struct canvas *canvas);
 
 /*

@@ -308,22 +308,24 @@ static void draw_small(const struct top_screen *screen, struct canvas *canvas, i
 		top_draw_blames(screen, canvas, first + states + 1, 2, last, what);
 }
 
-void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first,
-			int count)
+int top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first, int count)
 {
 	const struct row *what = top_selected(screen);
 	const struct history_item *item;
 	struct history_item alone;
 
 	if (!what)
-		return;
+		return 0;
 	item = history_find(&screen->history, what, screen->by);
 	if (!item) {
 		history_begin(&alone, what);
 		item = &alone;
 	}
-	if (screen->full || count >= FULL_FROM)
+	if (screen->full)
+		return inspector_draw_scrolled(screen, canvas, first, count, what, item);
+	if (count >= FULL_FROM)
 		inspector_draw_full(screen, canvas, first, count, what, item);
 	else
 		draw_small(screen, canvas, first, count, what, item);
+	return 0;
 }

@@ -31,5 +31,8 @@ const struct wire_delays *inspector_delays(const struct top_screen *screen, cons
 /* inspector_full.c */
 void inspector_draw_full(const struct top_screen *screen, struct canvas *canvas, int first,
 			 int count, const struct row *what, const struct history_item *item);
+/* The same from screen->full_offset on, below the line that says of whom. Returns the offset. */
+int inspector_draw_scrolled(const struct top_screen *screen, struct canvas *canvas, int first,
+			    int count, const struct row *what, const struct history_item *item);
 
 #endif

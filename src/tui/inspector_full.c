@@ -6,6 +6,10 @@
 #include "base/size.h"
 #include "tui/inspector.h"
 
+/* All there is at most; what does not fit scrolls. */
+#define FULL_LINES  128
+#define BLAME_LINES 20
+
 static const char *time_text(char into[16], uint64_t ns)
 {
 	duration_format(into, 16, ns);
@@ -107,6 +111,8 @@ static int draw_all_reasons(const struct top_screen *screen, struct canvas *canv
 	char text[REASON_BYTES], length[16];
 	int begun = row;
 
+	if (row + 1 >= last) /* a heading alone says nothing */
+		return row;
 	for (size_t i = 0; i < count && row < last; i++) {
 		const struct wire_reason *reason = &reasons[i];
 		enum state state = state_of_wait(reason->where.state);
@@ -131,7 +137,7 @@ void inspector_draw_full(const struct top_screen *screen, struct canvas *canvas,
 {
 	const struct session_info *session = screen->interval.session;
 	int wide = canvas->columns >= 130, right = wide ? 76 : 2, last = first + count;
-	int row, left;
+	int row, left, room;
 
 	inspector_draw_who(screen, canvas, first++, what);
 	if (*screen->program)
@@ -151,10 +157,39 @@ void inspector_draw_full(const struct top_screen *screen, struct canvas *canvas,
 		left += 9;
 	}
 	row = wide ? first + 1 : left;
-	row = top_draw_blames(screen, canvas, row, right, row + (last - row) / 3, what);
+	room = (last - row) / 3;
+	row = top_draw_blames(screen, canvas, row, right,
+			      row + (room > BLAME_LINES ? BLAME_LINES : room), what);
 	row = draw_all_reasons(screen, canvas, row, right, last, what);
-	if (row < last && session_has(session, WIRE_METRIC_LATENCY))
+	if (row + 1 < last && session_has(session, WIRE_METRIC_LATENCY))
 		row = draw_histogram(canvas, row, right, &item->sum);
 	if (row < last)
 		draw_taskstats(screen, canvas, row, right, what);
+}
+
+int inspector_draw_scrolled(const struct top_screen *screen, struct canvas *canvas, int first,
+			    int count, const struct row *what, const struct history_item *item)
+{
+	struct canvas all = {.ascii = canvas->ascii};
+	int offset = screen->full_offset, lines = FULL_LINES;
+
+	memcpy(all.solid, canvas->solid, sizeof(all.solid));
+	if (count < 1 || canvas_reset(&all, FULL_LINES, canvas->columns) < 0)
+		return 0;
+	inspector_draw_full(screen, &all, 0, FULL_LINES, what, item);
+	while (lines > 1 && canvas_line_is_blank(&all, lines - 1))
+		lines--;
+	if (offset > lines - count)
+		offset = lines - count;
+	if (offset < 0)
+		offset = 0;
+	for (int row = 0; row < count && row + offset < lines; row++)
+		memcpy(&canvas->cells[(first + row) * canvas->columns],
+		       &all.cells[(row ? row + offset : 0) * canvas->columns],
+		       (size_t)canvas->columns * sizeof(*all.cells));
+	canvas_release(&all);
+	if (offset + count < lines)
+		canvas_format(canvas, first + count - 1, canvas->columns - 24, 24, ROLE_WARNING,
+			      "%6d more lines (PgDn)", lines - offset - count);
+	return offset;
 }

@@ -273,7 +273,8 @@ int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int 
 	size_t at = first_of(screen, what);
 	int begun = row;
 
-	if (!session_has_blame(screen->interval.session))
+	/* a heading alone says nothing */
+	if (!session_has_blame(screen->interval.session) || row + 1 >= last)
 		return row;
 	while (row < last && (blame = next_of(screen, what, &at))) {
 		if (row == begun)

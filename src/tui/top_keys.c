@@ -51,14 +51,22 @@ ACTION(down)
 	return move(screen, 1);
 }
 
+static enum screen_request move_page(struct top_screen *screen, int direction)
+{
+	if (!screen->full || screen->help)
+		return move(screen, direction * page(screen));
+	screen->full_offset += direction * page(screen);
+	return SCREEN_REDRAW;
+}
+
 ACTION(page_up)
 {
-	return move(screen, -page(screen));
+	return move_page(screen, -1);
 }
 
 ACTION(page_down)
 {
-	return move(screen, page(screen));
+	return move_page(screen, 1);
 }
 
 ACTION(first)
@@ -87,6 +95,7 @@ ACTION(inspect)
 		leave_full(screen);
 		return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
 	}
+	screen->full_offset = 0;
 	if (!top_shows_losses(screen)) {
 		screen->full = true;
 		return SCREEN_REDRAW;
@@ -295,7 +304,8 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_DOWN, NULL, down, false},
 	{"", NULL, "", KEY_KIND_CHARACTER, "k", up, false},
 	{"", NULL, "", KEY_KIND_CHARACTER, "j", down, false},
-	{"PgUp PgDn", NULL, "a page of rows", KEY_KIND_PAGE_UP, NULL, page_up, false},
+	{"PgUp PgDn", NULL, "a page of rows, or of all about one", KEY_KIND_PAGE_UP, NULL, page_up,
+	 false},
 	{"", NULL, "", KEY_KIND_PAGE_DOWN, NULL, page_down, false},
 	{"Home End", NULL, "the first, the last row", KEY_KIND_HOME, NULL, first, false},
 	{"", NULL, "", KEY_KIND_END, NULL, last, false},

@@ -276,12 +276,14 @@ void top_screen_restart(struct top_screen *screen)
 
 static void draw_waiting(const struct top_screen *screen, struct canvas *canvas)
 {
+	const char *goes_on = canvas->ascii ? "..." : "…";
 	char length[16], text[64];
 
 	duration_format(length, sizeof(length), screen->interval_ns);
-	snprintf(text, sizeof(text), "measuring the first interval, of %s…", length);
-	canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM,
-		    screen->options.replay ? "reading the recording…" : text);
+	snprintf(text, sizeof(text), "measuring the first interval, of %s%s", length, goes_on);
+	if (screen->options.replay)
+		snprintf(text, sizeof(text), "reading the recording%s", goes_on);
+	canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM, text);
 }
 
 /* The first line shown, so that the selected one is on the screen. */
@@ -326,7 +328,7 @@ static void draw_body(struct top_screen *screen, struct canvas *canvas)
 	top_draw_header(screen, canvas);
 	top_draw_findings(screen, canvas, TOP_HEADER_LINES, found);
 	if (screen->full && top_selected(screen)) {
-		top_draw_inspector(screen, canvas, first, lines);
+		screen->full_offset = top_draw_inspector(screen, canvas, first, lines);
 		return;
 	}
 	screen->first_line = first + 1;

@@ -58,10 +58,10 @@ struct top_screen {
 	bool follow;	       /* the selected row, wherever it moves */
 	struct identity selected;
 	bool has_selection;
-	size_t index;	   /* of the selected row in the order, or of the loss */
-	size_t loss_index; /* while all about its party is shown */
-	size_t offset;	   /* first row shown */
-	int help_offset;
+	size_t index;		      /* of the selected row in the order, or of the loss */
+	size_t loss_index;	      /* while all about its party is shown */
+	size_t offset;		      /* first row shown */
+	int help_offset, full_offset; /* lines scrolled */
 	char filter[TYPED_BYTES], search[TYPED_BYTES];
 	enum prompt prompt;
 	char typed[TYPED_BYTES];
@@ -155,9 +155,12 @@ void top_draw_blame(const struct top_screen *screen, struct canvas *canvas, int 
 int top_draw_blames(const struct top_screen *screen, struct canvas *canvas, int row, int column,
 		    int last, const struct row *what);
 
-/* inspector.c: `count` lines from `first`; with enough of them, everything there is to know. */
-void top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first,
-			int count);
+/*
+ * inspector.c: `count` lines from `first`; with enough of them, everything there is to know.
+ * Returns how many lines everything is scrolled, which is not below its end.
+ */
+int top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, int first,
+		       int count);
 
 /* top_keys.c, made from the table of keys */
 int top_draw_help(const struct top_screen *screen, struct canvas *canvas);

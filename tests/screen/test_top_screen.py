@@ -67,6 +67,16 @@ def test_inspector(at_end):
     screen.wait("encoder-1")
 
 
+def test_inspector_scrolls(at_end):
+    screen = at_end(columns=100, rows=24)
+    screen.keys("Enter")
+    screen.wait("state        in all intervals", "more lines (PgDn)", absent=("storage read",))
+    screen.keys(*["NPage"] * 6)
+    screen.wait("encoder-1", "storage read", absent=("more lines",))
+    screen.keys(*["PPage"] * 6)
+    screen.wait("state        in all intervals", "more lines (PgDn)")
+
+
 def first_line(screen):
     """Of the table: below its headings."""
     lines = screen.text().split("\n")
