@@ -71,7 +71,7 @@ void compare_threads_because(char *into, size_t room, const struct share_compari
 	else if (key->level == SHARE_CULPRIT && key->kind == WIRE_CULPRIT_THREAD)
 		describe_culprit(into, room, comparison, key);
 	else if (key->level == SHARE_CULPRIT)
-		blame_describe(into, room, &blame, NULL);
+		blame_describe_named(into, room, &blame, "", true);
 }
 
 /* "postgres waits longer for …" */

@@ -5,6 +5,7 @@
 
 #include "runtime/runtime.h"
 #include "view/blocked_export.h"
+#include "view/compare_threads.h"
 #include "view/fields.h"
 #include "view/view.h"
 
@@ -373,6 +374,16 @@ CASE(folded_stacks_say_what_the_machine_took)
 	stalls_free(summary.stalls);
 }
 
+CASE(a_culprit_that_is_not_a_thread_needs_no_session)
+{
+	struct share_key key = {
+		.level = SHARE_CULPRIT, .state = STATE_DISK, .kind = WIRE_CULPRIT_DEVICE};
+	char text[64];
+
+	compare_threads_because(text, sizeof(text), NULL, &key);
+	assert_string_equal(text, "ended by a disk");
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -391,6 +402,7 @@ int main(void)
 		cmocka_unit_test(sorting_puts_the_unmeasured_last),
 		cmocka_unit_test(formats_are_found_by_name),
 		cmocka_unit_test(folded_stacks_say_what_the_machine_took),
+		cmocka_unit_test(a_culprit_that_is_not_a_thread_needs_no_session),
 	};
 
 	return RUN(cases);
