@@ -146,10 +146,14 @@ static void init_colours(enum theme theme)
 bool terminal_usable(void)
 {
 	int ignored;
+	bool usable;
 
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && getenv("TERM") &&
-	       setupterm(NULL, STDOUT_FILENO, &ignored) == OK && tigetstr("cup") &&
-	       tigetstr("cup") != (char *)-1;
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !getenv("TERM") ||
+	    setupterm(NULL, STDOUT_FILENO, &ignored) != OK)
+		return false;
+	usable = tigetstr("cup") && tigetstr("cup") != (char *)-1;
+	del_curterm(cur_term);
+	return usable;
 }
 
 int terminal_open(const struct terminal_options *options, struct error *error)

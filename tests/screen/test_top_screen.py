@@ -193,7 +193,7 @@ def test_settings_are_not_written_over_what_is_none(terminal, tmp_path):
     config.unlink()
     config.write_text("# much\n" * 20000)
     screen.keys("W")
-    screen.wait("is too long for settings")
+    screen.wait("is longer than 64 KiB")
 
 
 def test_filter_and_sort(at_end):
