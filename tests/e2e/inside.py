@@ -16,6 +16,7 @@ import xml.etree.ElementTree
 import pytest
 
 from conftest import BUILD, DWELL, run
+from verdicts import inconclusive
 
 TESTS = pathlib.Path(__file__).resolve().parent
 PYTHON = os.path.realpath(sys.executable)
@@ -148,6 +149,8 @@ class Case:
         bad = [child for child in element if child.tag in ("failure", "error", "skipped")]
         self.result = bad[0].tag if bad else "passed"
         self.text = (bad[0].get("message") or "") + "\n" + (bad[0].text or "") if bad else ""
+        if self.result == "skipped" and "inconclusive: " in self.text:
+            self.result = "inconclusive"
 
     def __str__(self):
         return f"{self.name} {self.result} {self.seconds:.1f}s {self.text}"
@@ -169,13 +172,18 @@ class Results:
         return {case.name for case in self.cases.values() if case.result == result}
 
     def check(self, skipped=()):
-        """All passed but those that this kernel cannot run, which are known: what is skipped besides tests nothing."""
+        """All passed but those that this kernel cannot run, which are known: what is skipped besides tests nothing.
+
+        What the guest could not judge makes the whole inconclusive, when nothing else is wrong.
+        """
         wrong = [str(case) for case in self.cases.values() if case.result in ("failure", "error")]
         assert not wrong, "\n".join(wrong)
         assert self.done.returncode == 0, self.said
         surprise = {name: self.cases[name].text for name in self.of("skipped") if not any(name.startswith(one) for one in skipped)}
         assert not surprise, surprise
         assert self.of("passed")
+        if self.of("inconclusive"):
+            inconclusive("; ".join(str(self.cases[name]) for name in sorted(self.of("inconclusive"))))
 
 
 def pytest_collection_modifyitems(items):

@@ -87,7 +87,7 @@ def test_delays_of_a_stopped_thread_stand_still(stopped_worker, source):
 
 
 def test_raw_fields_on_the_screen_equal_the_kernels(stopped_worker):
-    """The inspector shows the kernel's own numbers."""
+    """The inspector shows the kernel's own numbers, the times as the screen writes them."""
     if not subprocess.run(["which", "tmux"], capture_output=True).stdout:
         pytest.skip("tmux is not installed")
     expected = TaskStats().thread(stopped_worker)
@@ -104,8 +104,10 @@ def test_raw_fields_on_the_screen_equal_the_kernels(stopped_worker):
             time.sleep(0.5)
             text = subprocess.run([*tmux, "capture-pane", "-p"], capture_output=True, text=True).stdout
         for key, delay in expected.items():
-            shown = re.search(rf"\b{key} +(\d+) +(\d+)", text)
-            assert shown and (int(shown[1]), int(shown[2])) == (delay["count"], delay["total_ns"]), (key, delay, text)
+            shown = re.search(rf"\b{key} +(\d+) +([0-9.]+) ?(ns|us|ms|s)\b", text)
+            assert shown and int(shown[1]) == delay["count"], (key, delay, text)
+            cut = delay["total_ns"] / {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[shown[3]] - float(shown[2])
+            assert 0 <= cut < 10 ** -len(shown[2].partition(".")[2]), (key, delay, text)
     finally:
         subprocess.run([*tmux, "kill-server"])
 
