@@ -10,6 +10,7 @@
 #include "command/top_options.h"
 #include "command/top_progress.h"
 #include "command/top_tui.h"
+#include "model/blame_sum.h"
 #include "model/findings.h"
 #include "session/watch.h"
 #include "tui/terminal.h"

@@ -311,6 +311,12 @@ static int by_time(const void *left, const void *right)
 	return (a->state > b->state) - (a->state < b->state);
 }
 
+void blames_sort(struct blame *blames, size_t count)
+{
+	if (count)
+		qsort(blames, count, sizeof(*blames), by_time);
+}
+
 /* The records of a row among those that are sorted by victim. */
 static struct wire_blame **records_of(const struct blames *blames, const struct row *row,
 				      size_t sorted, size_t *ret_count)
@@ -385,8 +391,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 	}
 	if (sorted)
 		forget(blames, sorted);
-	if (blames->count)
-		qsort(blames->items, blames->count, sizeof(*blames->items), by_time);
+	blames_sort(blames->items, blames->count);
 	interval->blames = blames->items;
 	interval->blame_count = blames->count;
 	return result;
@@ -405,164 +410,4 @@ void blames_release(struct blames *blames)
 	free(blames->records);
 	free(blames->items);
 	*blames = (struct blames){0};
-}
-
-static void sum_up(struct blame_party *party, enum grouping by)
-{
-	party->tid = party->start = 0;
-	if (by == BY_PROCESS) {
-		memcpy(party->comm, party->process, sizeof(party->comm));
-		return;
-	}
-	party->pid = 0;
-	memset(party->comm, 0, sizeof(party->comm));
-	memset(party->process, 0, sizeof(party->process));
-}
-
-int blame_compare_parties(const struct blame_party *a, const struct blame_party *b)
-{
-	if (a->crew != b->crew)
-		return a->crew < b->crew ? -1 : 1;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (!a->pid && a->cgroup_id != b->cgroup_id)
-		return a->cgroup_id < b->cgroup_id ? -1 : 1;
-	return a->pid ? 0 : strcmp(a->comm, b->comm);
-}
-
-/* All but the figures. */
-static int by_key(const void *left, const void *right)
-{
-	const struct blame *a = left, *b = right;
-	int order = blame_compare_parties(&a->victim, &b->victim);
-
-	if (!order)
-		order = (a->state > b->state) - (a->state < b->state);
-	if (!order)
-		order = (a->kind > b->kind) - (a->kind < b->kind);
-	if (!order)
-		order = blame_compare_parties(&a->culprit, &b->culprit);
-	if (!order)
-		order = a->has_meanwhile - b->has_meanwhile;
-	if (!order)
-		order = memcmp(&a->meanwhile, &b->meanwhile, sizeof(a->meanwhile));
-	return order ? order : a->goes_on - b->goes_on;
-}
-
-static size_t merge(struct blame *items, size_t count)
-{
-	size_t groups = 0;
-
-	if (count)
-		qsort(items, count, sizeof(*items), by_key);
-	for (size_t i = 0; i < count; i++) {
-		struct blame *group = groups ? &items[groups - 1] : NULL;
-
-		if (group && !by_key(group, &items[i])) {
-			group->count += items[i].count;
-			group->total_ns += items[i].total_ns;
-			group->earlier_ns += items[i].earlier_ns;
-		} else {
-			items[groups++] = items[i];
-		}
-	}
-	return groups;
-}
-
-void interval_group_blame(struct interval *interval, enum grouping by)
-{
-	struct blame *items = interval->blames;
-
-	if (by == BY_THREAD || !interval->blame_count)
-		return;
-	for (size_t i = 0; i < interval->blame_count; i++) {
-		sum_up(&items[i].victim, by);
-		sum_up(&items[i].culprit, by);
-	}
-	interval->blame_count = merge(items, interval->blame_count);
-	qsort(items, interval->blame_count, sizeof(*items), by_time);
-}
-
-/* Hours of builds have millions of processes: what is kept, and when equals are merged. */
-#define SUM_MAX	  65536
-#define SUM_SLACK 8192
-
-static void compact(struct blame_sum *sum)
-{
-	sum->count = merge(sum->items, sum->count);
-	if (sum->count > SUM_MAX) {
-		qsort(sum->items, sum->count, sizeof(*sum->items), by_time);
-		for (size_t i = SUM_MAX / 2; i < sum->count; i++)
-			sum->folded_ns += sum->items[i].total_ns;
-		sum->count = SUM_MAX / 2;
-	}
-	sum->merged = sum->count;
-}
-
-int blame_sum_add(struct blame_sum *sum, const struct interval *interval)
-{
-	if (array_reserve(&sum->items, &sum->room, sum->count + interval->blame_count,
-			  sizeof(*sum->items)) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < interval->blame_count; i++) {
-		struct blame *item = &sum->items[sum->count++];
-
-		*item = interval->blames[i];
-		sum_up(&item->victim, BY_PROCESS);
-		sum_up(&item->culprit, BY_PROCESS);
-	}
-	if (sum->count > 2 * sum->merged + SUM_SLACK)
-		compact(sum);
-	return 0;
-}
-
-/*
- * Of one victim and state: what was known later no longer goes on. Beyond that, it was before the
- * first interval.
- */
-static void settle(struct blame *items, size_t count)
-{
-	uint64_t open_ns = 0;
-
-	for (size_t i = 0; i < count; i++)
-		open_ns += items[i].goes_on ? items[i].total_ns : 0;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t part_ns = items[i].earlier_ns < open_ns ? items[i].earlier_ns : open_ns;
-
-		items[i].total_ns += part_ns;
-		items[i].earlier_ns = 0;
-		open_ns -= part_ns;
-	}
-	for (size_t i = 0; i < count; i++)
-		if (items[i].goes_on)
-			items[i].total_ns = open_ns;
-}
-
-void blame_sum_end(struct blame_sum *sum)
-{
-	size_t first = 0;
-
-	compact(sum);
-	/* by_key() has victims first, and then states */
-	if (sum->count)
-		qsort(sum->items, sum->count, sizeof(*sum->items), by_key);
-	for (size_t i = 1; i <= sum->count; i++) {
-		if (i < sum->count && sum->items[i].state == sum->items[first].state &&
-		    !blame_compare_parties(&sum->items[i].victim, &sum->items[first].victim))
-			continue;
-		settle(sum->items + first, i - first);
-		first = i;
-	}
-	if (sum->count)
-		qsort(sum->items, sum->count, sizeof(*sum->items), by_time);
-}
-
-void blame_sum_release(struct blame_sum *sum)
-{
-	free(sum->items);
-	*sum = (struct blame_sum){0};
 }

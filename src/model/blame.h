@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
-#include "model/group.h"
 #include "model/interval.h"
 
 /* A thread, or with tid 0 a process, or with pid 0 too a cgroup, a crew or a name. */
@@ -63,28 +63,8 @@ int blames_close(struct blames *blames, struct interval *interval) must_check;
 void blames_restart(struct blames *blames);
 void blames_release(struct blames *blames);
 
-/*
- * The blame of many intervals by process, with waits whole: what went on at the end of one interval
- * is owed to who ended it in a later one. All zeros is empty.
- */
-struct blame_sum {
-	struct blame *items;
-	size_t count, room;
-	size_t merged;	    /* so many there were after the last time that equals were merged */
-	uint64_t folded_ns; /* of shares that were too many to be kept, the smallest */
-};
-
-/* 0 or -ENOMEM. */
-int blame_sum_add(struct blame_sum *sum, const struct interval *interval) must_check;
-/* After the last interval: `items` is as an interval's blame, grouped by process. */
-void blame_sum_end(struct blame_sum *sum);
-void blame_sum_release(struct blame_sum *sum);
-
-/* Sums up victims, and culprits, by process or by cgroup, in place. BY_THREAD changes nothing. */
-void interval_group_blame(struct interval *interval, enum grouping by);
-
-/* Below, at or above zero, for an order in which the same party is one. */
-int blame_compare_parties(const struct blame_party *a, const struct blame_party *b);
+/* Sorts by time, the most first. */
+void blames_sort(struct blame *blames, size_t count);
 
 /* The victim itself: after it was summed up with others. */
 static inline bool blame_is_own(const struct blame *blame)
@@ -93,6 +73,7 @@ static inline bool blame_is_own(const struct blame *blame)
 	       blame->culprit.start == blame->victim.start &&
 	       blame->culprit.pid == blame->victim.pid &&
 	       blame->culprit.crew == blame->victim.crew &&
+	       !strcmp(blame->culprit.comm, blame->victim.comm) &&
 	       (blame->victim.pid || blame->victim.crew ||
 		(blame->victim.cgroup_id && blame->culprit.cgroup_id == blame->victim.cgroup_id));
 }

@@ -4,6 +4,7 @@
 #define DWELL_MODEL_BLAME_CREWS_H
 
 #include "model/blame.h"
+#include "model/blame_sum.h"
 
 /* A worker that lived in the interval. */
 struct crew_member {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* qsort_r */
 #include "model/blame_losses.h"
+#include "model/blame_sum.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct blame_party *side_of(enum blame_side side, const struct blame *blame)
 {
@@ -95,4 +97,73 @@ void blame_losses_release(struct blame_losses *losses)
 	free(losses->items);
 	free(losses->shares);
 	*losses = (struct blame_losses){0};
+}
+
+/* Names of one loss that are kept; a share beyond them is small. */
+#define NAMES_MAX 64
+/* One part of so many of a loss is worth a line, where others are. */
+#define LEAST_LINE 100
+
+/* Of the side that lines speak of: who cost the victim, or whom the culprit cost. */
+static const struct blame_party *partner_of(enum blame_side side, const struct blame *blame)
+{
+	return side == BLAME_CAUSED ? &blame->victim : &blame->culprit;
+}
+
+static bool is_one_line(enum blame_side side, const struct blame *a, const struct blame *b)
+{
+	const struct blame_party *left = partner_of(side, a), *right = partner_of(side, b);
+
+	return a->kind == b->kind && a->goes_on == b->goes_on &&
+	       blame_is_own(a) == blame_is_own(b) && a->has_meanwhile == b->has_meanwhile &&
+	       !memcmp(&a->meanwhile, &b->meanwhile, sizeof(a->meanwhile)) &&
+	       !strcmp(left->comm, right->comm) && !strcmp(left->process, right->process) &&
+	       (left->pid || left->cgroup_id == right->cgroup_id);
+}
+
+static int by_line(const void *left, const void *right)
+{
+	const struct blame_line *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->share > b->share) - (a->share < b->share);
+}
+
+size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
+			struct blame_line *lines, size_t room, uint64_t *ret_rest_ns)
+{
+	struct blame_line named[NAMES_MAX];
+	bool is_short = loss->count <= room;
+	size_t count = 0, shown;
+
+	*ret_rest_ns = 0;
+	for (size_t i = 0; i < loss->count; i++) {
+		const struct blame *share = loss->shares[i];
+		size_t at = is_short ? count : 0;
+
+		if (share->kind == WIRE_CULPRIT_OTHERS) {
+			*ret_rest_ns += share->total_ns;
+			continue;
+		}
+		while (at < count && !is_one_line(side, named[at].share, share))
+			at++;
+		if (at == NAMES_MAX) {
+			*ret_rest_ns += share->total_ns;
+			continue;
+		}
+		if (at == count)
+			named[count++] = (struct blame_line){.share = share};
+		named[at].parties++;
+		named[at].total_ns += share->total_ns;
+	}
+	if (count)
+		qsort(named, count, sizeof(*named), by_line);
+	for (shown = 0; shown < count && shown < room; shown++)
+		if (shown && named[shown].total_ns < loss->total_ns / LEAST_LINE)
+			break;
+	memcpy(lines, named, shown * sizeof(*lines));
+	for (size_t i = shown; i < count; i++)
+		*ret_rest_ns += named[i].total_ns;
+	return shown;
 }

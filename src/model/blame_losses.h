@@ -28,6 +28,20 @@ void blame_losses_release(struct blame_losses *losses);
 
 #define cleanup_blame_losses cleanup(blame_losses_release)
 
+/* A line about a loss: a share, or several of parties of one name that did the same meanwhile. */
+struct blame_line {
+	const struct blame *share; /* the largest */
+	size_t parties;
+	uint64_t total_ns;
+};
+
+/*
+ * The largest lines of a loss, at most `room`; where there are more shares than that, those of one
+ * name are one line. What is in none of them goes to `ret_rest_ns`. Returns how many.
+ */
+size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
+			struct blame_line *lines, size_t room, uint64_t *ret_rest_ns);
+
 /* Whose loss it is, or who cost it. */
 const struct blame_party *blame_loss_party(const struct blame_loss *loss, enum blame_side side);
 

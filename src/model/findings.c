@@ -5,17 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/blame_sum.h"
+
 /* Below these a loss is how a program works, or too small to speak of. */
 #define OF_ACTIVE   10 /* a part in, of the process's active time */
 #define OF_INTERVAL 20 /* of the interval */
 #define OF_LOSS	    10 /* a culprit of it */
+#define OF_REST	    10 /* of the loss of all of a name: without it there is one that lost */
 #define OF_WAIT	    2  /* a partner that was busy, of a wait for it */
 #define OF_THREADS  50 /* a thread, of the loss: below, it does not count as one that lost */
 #define CULPRITS    64 /* of a loss, before the largest are chosen: blame has 14 a thread */
 
-/* What one process lost in one state. */
+/* What one process lost in one state, or the processes of a name. */
 struct loss {
-	const struct row **rows; /* of the process: neighbours */
+	const struct row **rows; /* of it: neighbours, in the order of by_process() */
 	size_t count;
 	enum state state;
 	uint64_t total_ns, active_ns;
@@ -29,11 +32,14 @@ static bool is_candidate(enum state state, bool has_blame)
 	       (state == STATE_IPC && has_blame);
 }
 
-static int by_pid(const void *left, const void *right)
+static int by_process(const void *left, const void *right)
 {
 	const struct row *a = *(const struct row *const *)left;
 	const struct row *b = *(const struct row *const *)right;
+	int order = strcmp(a->process, b->process);
 
+	if (order)
+		return order;
 	return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
 				: (a->tid > b->tid) - (a->tid < b->tid);
 }
@@ -62,26 +68,56 @@ static bool is_large(uint64_t total_ns, uint64_t active_ns, const struct interva
 	       total_ns >= (interval->end_ns - interval->start_ns) / OF_INTERVAL;
 }
 
-static void add_process(struct loss losses[LOSSES_MAX], size_t *count, const struct row **rows,
-			size_t row_count, const struct interval *interval)
+/* So many of the first rows are of the first one's process. */
+static size_t count_process(const struct row **rows, size_t count)
 {
-	bool has_blame = session_has_blame(interval->session);
-	uint64_t total[STATES] = {0}, active_ns = 0;
+	size_t same = 1;
 
-	for (size_t i = 0; i < row_count; i++) {
-		active_ns += row_active_ns(rows[i]);
-		for (int j = 0; j < STATES; j++)
-			total[j] += rows[i]->states_ns[j];
-	}
-	for (int i = 0; i < STATES; i++) {
-		struct loss loss = {rows, row_count, (enum state)i, total[i], active_ns};
+	while (same < count && rows[same]->pid == rows[0]->pid)
+		same++;
+	return same;
+}
 
-		if (i == STATE_IPC)
-			loss.active_ns += total[i];
-		if (is_candidate((enum state)i, has_blame) &&
-		    is_large(total[i], loss.active_ns, interval))
-			keep(losses, count, &loss);
+static size_t count_name(const struct row **rows, size_t count)
+{
+	size_t same = 1;
+
+	while (same < count && !strcmp(rows[same]->process, rows[0]->process))
+		same++;
+	return same;
+}
+
+static struct loss sum_up(const struct row **rows, size_t count, enum state state)
+{
+	struct loss loss = {.rows = rows, .count = count, .state = state};
+
+	for (size_t i = 0; i < count; i++) {
+		loss.total_ns += rows[i]->states_ns[state];
+		loss.active_ns += row_active_ns(rows[i]);
 	}
+	if (state == STATE_IPC)
+		loss.active_ns += loss.total_ns;
+	return loss;
+}
+
+/* Processes of one name: a sentence for all, where together they lost much, or for each that did.
+ */
+static void add_program(struct loss losses[LOSSES_MAX], size_t *count, const struct row **rows,
+			size_t row_count, const struct interval *interval, enum state state)
+{
+	struct loss all = sum_up(rows, row_count, state), most = {0}, one;
+	bool together = is_large(all.total_ns, all.active_ns, interval);
+
+	for (size_t i = 0; i < row_count; i += one.count) {
+		one = sum_up(rows + i, count_process(rows + i, row_count - i), state);
+		if (!together && is_large(one.total_ns, one.active_ns, interval))
+			keep(losses, count, &one);
+		if (one.total_ns > most.total_ns)
+			most = one;
+	}
+	if (together)
+		keep(losses, count,
+		     most.total_ns >= all.total_ns - all.total_ns / OF_REST ? &most : &all);
 }
 
 /* A culprit of one loss, with what it did, by state. */
@@ -100,16 +136,18 @@ static bool is_same(const struct finding_cause *a, const struct finding_cause *b
 }
 
 /* Who, as the sentence names them: other processes whole, threads of the victim one by one. */
-static struct finding_cause name_cause(const struct blame *blame)
+static struct finding_cause name_cause(const struct finding *finding, const struct blame *blame)
 {
 	struct finding_cause cause = {.kind = blame->kind};
 
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return cause;
 	cause.party = blame->culprit;
-	if (blame->culprit.pid && blame->culprit.pid == blame->victim.pid) {
+	/* of several processes: themselves, by name */
+	if (finding->processes == 1 && blame->culprit.pid == finding->victim.pid) {
 		/* who of them ran says little; who of them holds a lock says all */
-		cause.is_own = !blame->culprit.tid || blame->state == STATE_RUNNABLE;
+		cause.is_own = blame_is_own(blame) || blame->state == STATE_RUNNABLE ||
+			       (!blame->culprit.tid && !blame_has_holder(blame));
 		if (cause.is_own)
 			cause.party = (struct blame_party){.pid = blame->culprit.pid};
 		return cause;
@@ -119,9 +157,10 @@ static struct finding_cause name_cause(const struct blame *blame)
 	return cause;
 }
 
-static void add_share(struct culprit *culprits, size_t *count, const struct blame *blame)
+static void add_share(struct culprit *culprits, size_t *count, const struct finding *finding,
+		      const struct blame *blame)
 {
-	struct finding_cause cause = name_cause(blame);
+	struct finding_cause cause = name_cause(finding, blame);
 	struct culprit *culprit = culprits;
 	size_t state = blame->meanwhile.state;
 
@@ -163,7 +202,15 @@ static int by_total(const void *left, const void *right)
 	return (a->cause.total_ns < b->cause.total_ns) - (a->cause.total_ns > b->cause.total_ns);
 }
 
-static void add_causes(struct finding *finding, const struct interval *interval, uint32_t pid)
+static bool is_victim(const struct finding *finding, const struct blame *blame)
+{
+	if (blame->state != finding->state)
+		return false;
+	return finding->processes == 1 ? blame->victim.pid == finding->victim.pid
+				       : !strcmp(blame->victim.process, finding->victim.process);
+}
+
+static void add_causes(struct finding *finding, const struct interval *interval)
 {
 	struct culprit culprits[CULPRITS];
 	size_t count = 0;
@@ -171,15 +218,15 @@ static void add_causes(struct finding *finding, const struct interval *interval,
 	for (size_t i = 0; i < interval->blame_count; i++) {
 		const struct blame *blame = &interval->blames[i];
 
+		if (!is_victim(finding, blame))
+			continue;
 		/* a lock that no one has released yet may be none: see site_of_futex() */
-		if (blame->victim.pid == pid && blame->state == STATE_LOCK &&
-		    finding->state == STATE_LOCK && blame->goes_on)
+		if (blame->state == STATE_LOCK && blame->goes_on)
 			finding->total_ns -= blame->total_ns < finding->total_ns
 						     ? blame->total_ns
 						     : finding->total_ns;
-		if (blame->victim.pid == pid && blame->state == finding->state &&
-		    blame->kind != WIRE_CULPRIT_UNKNOWN && blame->kind != WIRE_CULPRIT_OTHERS)
-			add_share(culprits, &count, blame);
+		if (blame->kind != WIRE_CULPRIT_UNKNOWN && blame->kind != WIRE_CULPRIT_OTHERS)
+			add_share(culprits, &count, finding, blame);
 	}
 	if (count)
 		qsort(culprits, count, sizeof(*culprits), by_total);
@@ -220,11 +267,23 @@ static void name_victim(struct finding *finding, const struct loss *loss)
 	enough_ns = most->states_ns[loss->state] / 2;
 	if (enough_ns > loss->total_ns / OF_THREADS)
 		enough_ns = loss->total_ns / OF_THREADS;
+	for (size_t i = 0, count; i < loss->count; i += count) {
+		count = count_process(loss->rows + i, loss->count - i);
+		finding->processes +=
+			sum_up(loss->rows + i, count, loss->state).total_ns > enough_ns;
+	}
 	for (size_t i = 0; i < loss->count; i++)
 		finding->threads += loss->rows[i]->states_ns[loss->state] > enough_ns;
-	finding->victim = (struct blame_party){.pid = most->pid, .cgroup_id = most->cgroup_id};
 	memcpy(finding->victim.process, most->process, sizeof(most->process));
 	memcpy(finding->victim.comm, most->process, sizeof(most->process));
+	finding->victim.cgroup_id = most->cgroup_id;
+	if (loss->rows[0]->pid != loss->rows[loss->count - 1]->pid) {
+		if (finding->processes < 2)
+			finding->processes = 2; /* each lost too little to count by itself */
+		return;
+	}
+	finding->processes = 1;
+	finding->victim.pid = most->pid;
 	if (finding->threads == 1) {
 		finding->victim.tid = most->tid;
 		memcpy(finding->victim.comm, most->comm, sizeof(most->comm));
@@ -262,11 +321,13 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 		    row_active_ns(&interval->rows[i]) + interval->rows[i].states_ns[STATE_IPC])
 			rows[row_count++] = &interval->rows[i];
 	if (row_count)
-		qsort(rows, row_count, sizeof(*rows), by_pid);
+		qsort(rows, row_count, sizeof(*rows), by_process);
 	for (size_t i = 0; i < row_count; i += count) {
-		for (count = 1; i + count < row_count && rows[i + count]->pid == rows[i]->pid;)
-			count++;
-		add_process(losses, &loss_count, rows + i, count, interval);
+		count = count_name(rows + i, row_count - i);
+		for (int state = 0; state < STATES; state++)
+			if (is_candidate((enum state)state, session_has_blame(interval->session)))
+				add_program(losses, &loss_count, rows + i, count, interval,
+					    (enum state)state);
 	}
 	for (size_t i = 0; i < loss_count; i++) {
 		struct finding finding = {.state = losses[i].state,
@@ -274,7 +335,7 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 					  .active_ns = losses[i].active_ns};
 
 		name_victim(&finding, &losses[i]);
-		add_causes(&finding, interval, finding.victim.pid);
+		add_causes(&finding, interval);
 		if (is_large(finding.total_ns, finding.active_ns, interval) &&
 		    (finding.state != STATE_IPC || has_busy_partner(&finding)))
 			add_in_order(ret_findings, &finding);

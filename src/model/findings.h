@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a person should hear first of an interval: which process lost most time, in what, and
+ * What a person should hear first of an interval: which program lost most time, in what, and
  * because of whom. Few, large and certain, or none.
  */
 #ifndef DWELL_MODEL_FINDINGS_H
@@ -22,11 +22,13 @@ struct finding_cause {
 };
 
 struct finding {
-	struct blame_party victim; /* a process; a thread (tid) where only one lost time */
-	uint32_t threads;	   /* of it that lost time in this state */
+	/* a process; a thread (tid) where only one lost time; processes of a name (pid 0) */
+	struct blame_party victim;
+	uint32_t processes; /* that lost time in this state */
+	uint32_t threads;   /* of them that did */
 	enum state state;
 	uint64_t total_ns;			     /* that they lost */
-	uint64_t active_ns;			     /* of the process, this included */
+	uint64_t active_ns;			     /* of the victim, this included */
 	struct finding_cause causes[FINDING_CAUSES]; /* the largest first; each 10 % or more */
 	size_t cause_count;
 };
@@ -37,8 +39,9 @@ struct findings {
 };
 
 /*
- * Of an interval by thread; its blame may be by thread or by process. A finding is 10 % or more of
- * its process's active time and 5 % or more of the interval. 0 or -ENOMEM.
+ * Of an interval by thread; its blame may be by thread or by process. Processes of a
+ * name are one victim where no one of them has 90 % of the loss. A finding is 10 % or more of the
+ * victim's active time and 5 % or more of the interval. 0 or -ENOMEM.
  */
 int findings_find(struct findings *ret_findings, const struct interval *interval) must_check;
 

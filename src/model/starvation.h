@@ -4,6 +4,7 @@
 #define DWELL_MODEL_STARVATION_H
 
 #include "model/blame.h"
+#include "model/blame_sum.h"
 #include "model/stalls.h"
 
 /* All zeros is empty. */

@@ -8,6 +8,7 @@
 
 #include "base/identities.h"
 #include "model/blame.h"
+#include "model/blame_sum.h"
 #include "model/interval.h"
 
 #define WORST_INTERVALS 10

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/duration.h"
+#include "model/blame_sum.h"
 #include "tui/top_state.h"
 
 #define INSPECTOR_LINES 6

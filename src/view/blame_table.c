@@ -9,6 +9,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "model/blame_losses.h"
+#include "model/blame_sum.h"
 #include "model/reason.h"
 #include "view/blame.h"
 #include "view/view.h"
@@ -80,12 +81,16 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 void blame_describe(char *into, size_t room, const struct blame *blame,
 		    const struct session_info *session)
 {
-	char name[192];
+	char name[192], comm[128];
 
-	if (blame_is_own(blame))
+	if (blame_is_own(blame)) {
 		snprintf(name, sizeof(name), "its own threads");
-	else
+	} else if (blame_has_holder(blame)) {
+		text_printable(comm, sizeof(comm), blame->culprit.comm, NAME_COLUMNS);
+		snprintf(name, sizeof(name), "its own %s", comm);
+	} else {
 		blame_party_name(name, sizeof(name), &blame->culprit, session);
+	}
 	blame_describe_named(into, room, blame, name, session_is_native(session));
 }
 
@@ -104,18 +109,26 @@ static void describe_victim(char *into, size_t room, const struct blame *blame,
 }
 
 static void write_share(const struct view *view, const struct blame *blame, uint64_t whole_ns,
-			const struct session_info *session)
+			const struct session_info *session, size_t parties)
 {
 	char because[256], time[16];
+	struct blame named = *blame;
 
+	/* of several there is the name, and how many they are */
+	if (parties > 1 && view->blame == BLAME_CAUSED)
+		named.victim.pid = named.victim.tid = 0;
+	else if (parties > 1)
+		named.culprit.pid = named.culprit.tid = 0;
 	if (view->blame == BLAME_CAUSED && blame->kind == WIRE_CULPRIT_THREAD)
-		describe_victim(because, sizeof(because), blame, session);
+		describe_victim(because, sizeof(because), &named, session);
 	else
-		blame_describe(because, sizeof(because), blame, session);
+		blame_describe(because, sizeof(because), &named, session);
 	duration_format(time, sizeof(time), blame->total_ns);
 	output_format(view->out, "%8s %6.1f%%  ", time,
 		      100.0 * (double)blame->total_ns / (double)whole_ns);
 	output_string(view->out, because);
+	if (parties > 1)
+		output_format(view->out, " (%zu of that name)", parties);
 	output_char(view->out, '\n');
 }
 
@@ -134,28 +147,24 @@ static void write_loss(const struct view *view, const struct blame_loss *loss,
 		       const struct session_info *session)
 {
 	struct blame rest = {.kind = WIRE_CULPRIT_OTHERS};
+	struct blame_line lines[CULPRITS_SHOWN + 1];
 	struct output *out = view->out;
 	char name[192], time[16];
-	size_t lines = 0;
+	size_t count = blame_loss_lines(loss, view->blame, lines, CULPRITS_SHOWN, &rest.total_ns);
 
 	blame_party_name(name, sizeof(name), blame_loss_party(loss, view->blame), session);
 	duration_format(time, sizeof(time), loss->total_ns);
 	write_padded(out, name, VICTIM_COLUMNS);
 	output_format(out, " %8s  %-8s ", time, state_info[loss->shares[0]->state].key);
-	for (size_t i = 0; i < loss->count; i++) {
-		if (loss->shares[i]->kind == WIRE_CULPRIT_OTHERS ||
-		    (i >= CULPRITS_SHOWN && loss->count > CULPRITS_SHOWN + 1)) {
-			rest.total_ns += loss->shares[i]->total_ns;
-			continue;
-		}
-		if (lines++)
+	if (rest.total_ns)
+		lines[count++] = (struct blame_line){&rest, 1, rest.total_ns};
+	for (size_t i = 0; i < count; i++) {
+		struct blame share = *lines[i].share;
+
+		share.total_ns = lines[i].total_ns;
+		if (i)
 			output_format(out, "%*s", VICTIM_COLUMNS + 20, "");
-		write_share(view, loss->shares[i], loss->total_ns, session);
-	}
-	if (rest.total_ns) {
-		if (lines)
-			output_format(out, "%*s", VICTIM_COLUMNS + 20, "");
-		write_share(view, &rest, loss->total_ns, session);
+		write_share(view, &share, loss->total_ns, session, lines[i].parties);
 	}
 }
 

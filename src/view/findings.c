@@ -90,7 +90,9 @@ static void describe_loss(char into[FINDING_BYTES], const struct finding *findin
 
 	text_printable(name, sizeof(name), finding->victim.comm, 15);
 	duration_format(time, sizeof(time), finding->total_ns);
-	if (finding->threads > 1)
+	if (finding->processes > 1)
+		snprintf(into, FINDING_BYTES, "%u processes of %s ", finding->processes, name);
+	else if (finding->threads > 1)
 		snprintf(into, FINDING_BYTES, "%u threads of %s ", finding->threads, name);
 	else
 		snprintf(into, FINDING_BYTES, "%s %u ", name,
@@ -121,8 +123,9 @@ void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 		    const struct session_info *session)
 {
 	describe_loss(into, finding);
-	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), " (%u %% of its %s)",
+	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), " (%u %% of %s %s)",
 		 percent(finding->total_ns, finding->active_ns),
+		 finding->processes > 1 ? "their" : "its",
 		 finding->state == STATE_IPC ? "time" : "active time");
 	add_causes(into, finding, FINDING_CAUSES, session);
 }
@@ -190,11 +193,13 @@ static const struct schema cause_schema = {
 static const struct field finding_fields[] = {
 	STRING_FIELD("text", get_text, "it in a sentence"),
 	OBJECT_FIELD("victim", get_victim, &party_schema, "who lost time"),
-	NUMBER_MEMBER(struct finding, threads, "threads", "how many of its threads did"),
+	NUMBER_MEMBER(struct finding, processes, "processes",
+		      "how many did: of more than one, all of that name, the victim's pid is null"),
+	NUMBER_MEMBER(struct finding, threads, "threads", "how many of their threads did"),
 	STRING_FIELD("state", get_state, "in which state"),
 	NUMBER_MEMBER(struct finding, total_ns, "total_ns", "how much"),
 	NUMBER_MEMBER(struct finding, active_ns, "active_ns",
-		      "of so much active time of the process"),
+		      "of so much active time of the victim"),
 	LIST_FIELD("causes", get_causes, NULL, &cause_schema,
 		   "with blame: because of whom, the largest first"),
 };

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "model/blame_crews.h"
+#include "model/blame_losses.h"
 
 #define START 1000000
 #define END   2000000
@@ -485,6 +486,73 @@ CASE(no_wait_of_a_crew_goes_on_after_its_end)
 	intervals_free(intervals);
 }
 
+CASE(who_holds_a_lock_is_named_in_a_process_too)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 12, 13}, 3, WIRE_LOCK);
+	struct wire_culprit locks[] = {by_thread(WIRE_LOCK, 12, 300000),
+				       by_thread(WIRE_LOCK, 13, 100000)};
+	struct record record = record_of(11, END, locks, 2);
+	struct blame named = {0}, other = {0};
+	struct interval *interval;
+
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (interval->blames[i].culprit.tid == 13)
+			snprintf(interval->blames[i].culprit.comm,
+				 sizeof(interval->blames[i].culprit.comm), "keeper");
+	interval_group_blame(interval, BY_PROCESS);
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		if (interval->blames[i].kind != WIRE_CULPRIT_THREAD)
+			continue;
+		if (!strcmp(interval->blames[i].culprit.comm, "keeper"))
+			named = interval->blames[i];
+		else
+			other = interval->blames[i];
+	}
+	assert_int_equal(named.total_ns, 100000);
+	assert_int_equal(other.total_ns, 300000);
+	assert_true(blame_has_holder(&named));
+	assert_false(blame_is_own(&named));
+	assert_int_equal(named.culprit.tid, 0);
+	intervals_free(intervals);
+}
+
+static struct blame share_of(uint32_t pid, const char *name, uint64_t total_ns)
+{
+	struct blame blame = {.victim = {.pid = 10},
+			      .state = STATE_RUNNABLE,
+			      .kind = WIRE_CULPRIT_THREAD,
+			      .culprit = {.pid = pid},
+			      .total_ns = total_ns};
+
+	snprintf(blame.culprit.comm, sizeof(blame.culprit.comm), "%s", name);
+	return blame;
+}
+
+CASE(many_culprits_of_a_name_are_one_line)
+{
+	struct blame blames[] = {share_of(20, "cat", 300), share_of(30, "cc", 200),
+				 share_of(31, "cc", 180),  share_of(32, "cc", 10),
+				 share_of(40, "dog", 100), share_of(50, "flea", 1)};
+	struct interval interval = {.blames = blames, .blame_count = ARRAY_SIZE(blames)};
+	cleanup_blame_losses struct blame_losses losses = {0};
+	struct blame_line lines[6];
+	uint64_t rest_ns;
+
+	assert_int_equal(blame_losses_find(&losses, &interval, BLAME_SUFFERED, false), 0);
+	assert_int_equal(losses.count, 1);
+	/* there is room for each; the last is less than a hundredth */
+	assert_int_equal(blame_loss_lines(&losses.items[0], BLAME_SUFFERED, lines, 6, &rest_ns), 5);
+	assert_int_equal(rest_ns, 1);
+	assert_int_equal(blame_loss_lines(&losses.items[0], BLAME_SUFFERED, lines, 2, &rest_ns), 2);
+	assert_int_equal(lines[0].total_ns, 390);
+	assert_int_equal(lines[0].parties, 3);
+	assert_int_equal(lines[0].share->culprit.pid, 30);
+	assert_int_equal(lines[1].parties, 1);
+	assert_int_equal(rest_ns, 101);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -506,6 +574,8 @@ int main(void)
 		cmocka_unit_test(workers_are_summed_up_by_crew),
 		cmocka_unit_test(what_workers_make_is_their_crews),
 		cmocka_unit_test(no_wait_of_a_crew_goes_on_after_its_end),
+		cmocka_unit_test(who_holds_a_lock_is_named_in_a_process_too),
+		cmocka_unit_test(many_culprits_of_a_name_are_one_line),
 	};
 
 	return RUN(cases);

@@ -50,6 +50,15 @@ static struct row *lose(struct made *made, uint32_t pid, uint32_t tid, enum stat
 	return row;
 }
 
+/* The only process of its name. */
+static struct row *lose_apart(struct made *made, uint32_t pid, enum state state, uint64_t lost_ns)
+{
+	struct row *row = lose(made, pid, pid, state, lost_ns);
+
+	snprintf(row->process, sizeof(row->process), "server-%u", pid);
+	return row;
+}
+
 static struct blame *owe(struct made *made, const struct row *victim, enum state state,
 			 enum wire_culprit_kind kind, uint64_t total_ns)
 {
@@ -60,6 +69,7 @@ static struct blame *owe(struct made *made, const struct row *victim, enum state
 				.state = state,
 				.kind = kind,
 				.total_ns = total_ns};
+	memcpy(blame->victim.process, victim->process, sizeof(victim->process));
 	return blame;
 }
 
@@ -173,7 +183,7 @@ CASE(three_at_most_the_largest_first)
 
 	begin(&made, false);
 	for (uint32_t i = 0; i < 20; i++)
-		lose(&made, 10 + i, 10 + i, STATE_RUNNABLE, (300 + (i * 7 % 20)) * MS);
+		lose_apart(&made, 10 + i, STATE_RUNNABLE, (300 + (i * 7 % 20)) * MS);
 	assert_int_equal(find(&made), 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(made.found.items[i].total_ns, (319 - i) * MS);
@@ -308,10 +318,15 @@ CASE(own_threads_are_one_where_they_ran)
 	assert_int_equal(made.found.items[0].cause_count, 2);
 	assert_int_equal(made.found.items[0].causes[0].party.tid, 12);
 	assert_false(made.found.items[0].causes[0].is_own);
-	/* unless blame is by process */
+	/* by process its name is known */
 	begin(&made, true);
 	row = lose(&made, 10, 10, STATE_LOCK, 500 * MS);
 	owe_to(&made, row, STATE_LOCK, 10, "server", 300 * MS)->culprit.tid = 0;
+	assert_int_equal(find(&made), 1);
+	assert_non_null(strstr(sentence(&made, 0), ": held by server-thread 60 %"));
+	/* unless it is that of all */
+	snprintf(made.blames[0].victim.comm, sizeof(made.blames[0].victim.comm), "server");
+	snprintf(made.blames[0].culprit.comm, sizeof(made.blames[0].culprit.comm), "server");
 	assert_int_equal(find(&made), 1);
 	assert_non_null(strstr(sentence(&made, 0), ": held by its own threads 60 %"));
 	meanwhile(&made.blames[0], WIRE_DISK, WIRE_DETAIL_NONE);
@@ -367,10 +382,10 @@ CASE(losses_that_shrink_give_way)
 	/* three locks that go on for most of it, and three smaller losses that are whole */
 	begin(&made, true);
 	for (uint32_t i = 0; i < 3; i++) {
-		struct row *row = lose(&made, 10 + i, 10 + i, STATE_LOCK, 900 * MS);
+		struct row *row = lose_apart(&made, 10 + i, STATE_LOCK, 900 * MS);
 
 		owe(&made, row, STATE_LOCK, WIRE_CULPRIT_UNKNOWN, 700 * MS)->goes_on = true;
-		lose(&made, 20 + i, 20 + i, STATE_DISK, (500 + i) * MS);
+		lose_apart(&made, 20 + i, STATE_DISK, (500 + i) * MS);
 	}
 	assert_int_equal(find(&made), 3);
 	for (size_t i = 0; i < 3; i++)
@@ -511,6 +526,44 @@ CASE(names_are_made_harmless_and_sentences_fit)
 	assert_null(strchr(sentence(&made, 0), '\a'));
 }
 
+CASE(processes_of_a_name_that_lose_alike_are_one_finding)
+{
+	struct made made;
+
+	begin(&made, true);
+	for (uint32_t i = 0; i < 6; i++) {
+		struct row *row = lose(&made, 10 + 10 * i, 10 + 10 * i, STATE_RUNNABLE, 500 * MS);
+
+		owe_to(&made, row, STATE_RUNNABLE, i ? 10 : 20, "server", 300 * MS);
+		owe_to(&made, row, STATE_RUNNABLE, 900, "thief", 200 * MS);
+	}
+	assert_int_equal(find(&made), 1);
+	assert_int_equal(made.found.items[0].processes, 6);
+	assert_int_equal(made.found.items[0].victim.pid, 0);
+	assert_string_equal(
+		sentence(&made, 0),
+		"6 processes of server waited 3.00s for a CPU (50 % of their active time): "
+		"server ran 60 %; thief ran 40 %");
+}
+
+CASE(one_of_a_name_that_lost_nearly_all_is_the_victim)
+{
+	struct made made;
+
+	begin(&made, false);
+	lose(&made, 10, 10, STATE_RUNNABLE, 500 * MS);
+	for (uint32_t i = 1; i < 4; i++)
+		lose(&made, 10 + 10 * i, 10 + 10 * i, STATE_RUNNABLE, 5 * MS);
+	assert_int_equal(find(&made), 1);
+	assert_string_equal(sentence(&made, 0),
+			    "worker 10 waited 500ms for a CPU (50 % of its active time)");
+	/* among so many that lose nothing, all together did not lose a tenth */
+	for (uint32_t i = 4; i < 20; i++)
+		lose(&made, 10 + 10 * i, 10 + 10 * i, STATE_RUNNABLE, 0);
+	assert_int_equal(find(&made), 1);
+	assert_int_equal(made.found.items[0].victim.pid, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -533,6 +586,8 @@ int main(void)
 		cmocka_unit_test(what_a_culprit_did_is_said_if_it_is_one_thing),
 		cmocka_unit_test(each_state_has_a_sentence),
 		cmocka_unit_test(names_are_made_harmless_and_sentences_fit),
+		cmocka_unit_test(processes_of_a_name_that_lose_alike_are_one_finding),
+		cmocka_unit_test(one_of_a_name_that_lost_nearly_all_is_the_victim),
 	};
 
 	return RUN(cases);
