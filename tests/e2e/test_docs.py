@@ -256,6 +256,7 @@ def test_the_spec_of_the_page_changes_schedulers(tmp_path):
     environment = real_guests(tmp_path)
     words = next(words for words, shown in guest_examples() if "swap.yaml" in words)
     done = run(*words, "--json", cwd=tmp_path, env=environment, timeout=300)
+    assert done.stdout, done.stderr
     report = json.loads(done.stdout.splitlines()[-1])
     # how long no worker ran while the kernel changed them is the machine's business
     assert done.returncode in (0, 3) and report["end"] == "complete", done.stderr
