@@ -12,6 +12,8 @@
 
 enum {
 	OPTION_FORCE = 512,
+	OPTION_BLAME,
+	OPTION_NO_BLAME,
 };
 
 #define RECORDING "dwell.dwell" /* without --output */
@@ -29,9 +31,8 @@ struct record {
 };
 
 static const char doc[] =
-	"Records every thread's states to a file, which `dwell top --from FILE` and `dwell report` "
-	"show on "
-	"this or another machine."
+	"Records every thread's states, and because of whom it waited, to a file, which `dwell top "
+	"--from FILE` and `dwell report` show on this or another machine."
 	"\v"
 	"Without a target: every thread of the machine. The file is whole after every interval, "
 	"also "
@@ -45,6 +46,8 @@ static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to write:", 3},
 	{"output", 'o', "FILE", 0, "the recording (dwell.dwell)", 3},
 	{"force", OPTION_FORCE, 0, 0, "replace an existing file", 3},
+	{"blame", OPTION_BLAME, 0, OPTION_HIDDEN, 0, 3}, /* it is recorded anyway */
+	{"no-blame", OPTION_NO_BLAME, 0, 0, "not because of whom threads wait: half the file", 3},
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
@@ -67,6 +70,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_FORCE:
 		record->force = true;
+		return 0;
+	case OPTION_BLAME:
+		record->watch.blame = true;
+		return 0;
+	case OPTION_NO_BLAME:
+		record->watch.blame = false;
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -147,6 +156,7 @@ static int record_run(int argc, char **argv)
 	int code, result = 0;
 
 	watch_options_init(&record.watch);
+	record.watch.blame = true;
 	code = parsing_run(&record_argp, "dwell record", argc, argv, &record, &record.parsing);
 	if (code == EXIT_DONE)
 		result = run(&record, &error);

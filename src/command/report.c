@@ -116,6 +116,7 @@ static int keep_child(void *data, const struct wire_child *child, struct error *
 /* By process, as the sums are. */
 static int write_blame(struct report *report, struct error *error)
 {
+	const struct session_info *session = report->summary.whole.session;
 	struct view view = {
 		.out = &report->output,
 		.by = BY_PROCESS,
@@ -123,8 +124,12 @@ static int write_blame(struct report *report, struct error *error)
 		.blame = BLAME_SUFFERED,
 	};
 
-	if (!session_has_blame(report->summary.whole.session))
+	if (!session_has_blame(session)) {
+		/* of other sources what is missing has said so already */
+		if (session->wire.source == WIRE_SOURCE_BPF)
+			output_string(&report->output, "\nWho cost whom: not recorded\n");
 		return 0;
+	}
 	output_string(&report->output, "\nWho cost whom\n");
 	if (page_blame(&view, &report->summary.whole) < 0)
 		return error_set(error, ENOMEM, "out of memory");

@@ -29,7 +29,7 @@ enum {
 #define AND_FORMAT(name) ", " #name
 #define RESULT_FORMATS	 "table" FORMATS_BESIDE_TABLE(AND_FORMAT)
 
-#define FIELDS_HELP	 "columns of table, csv and jsonl; `help` lists them"
+#define FIELDS_HELP	 "columns of table, csv and jsonl; `help` for all"
 #define JSON_HELP	 "the same as --format json"
 
 /* Entries of a command's own table; `formats` lists the formats, and the one by default. */

@@ -7,33 +7,18 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/duration.h"
-#include "base/file.h"
-#include "base/output.h"
 #include "base/similar.h"
 #include "base/text.h"
-
-/* A file of settings is small: what is longer is none. */
-#define FILE_MAX 65536
-#define WORD_MAX 64
+#include "command/settings_file.h"
 
 /* Where in the file something is. */
 struct place {
 	const char *path;
 	size_t line, column; /* from 1 */
-};
-
-struct setting {
-	const char *key;
-	/* 0, or -EINVAL: `why` says what it can be. */
-	int (*take)(struct settings *settings, const char *value);
-	const char *choices;
-	const char *help;
 };
 
 static int take_bool(bool *into, const char *value)
@@ -110,7 +95,7 @@ static int take_interval(struct settings *settings, const char *value)
 	return 0;
 }
 
-static const struct setting known[] = {
+const struct setting settings_known[SETTINGS_KNOWN] = {
 	{"theme", take_theme, "auto, dark, light or mono",
 	 "colours; auto asks the terminal for its background"},
 	{"marks", take_marks, "true or false", "bars of a mark for each state, not of colours"},
@@ -140,8 +125,8 @@ static const char *skip_blanks(const char *at)
 	return at + strspn(at, " \t\r");
 }
 
-/* `value` or `"value"`; behind it nothing but a comment. */
-static bool parse_value(const char *at, const char *end, char value[WORD_MAX])
+/* `value` or `"value"`; behind it, where it returns, nothing but a comment. NULL: it is none. */
+static const char *parse_value(const char *at, const char *end, char value[SETTING_BYTES])
 {
 	bool quoted = at < end && *at == '"';
 	const char *stop;
@@ -153,11 +138,12 @@ static bool parse_value(const char *at, const char *end, char value[WORD_MAX])
 		stop = memchr(at, '"', (size_t)(end - at));
 	else
 		stop = at + strcspn(at, " \t\r#\n");
-	if (!stop || stop > end || stop - at >= WORD_MAX || (!quoted && stop == at))
-		return false;
-	snprintf(value, WORD_MAX, "%.*s", (int)(stop - at), at);
-	at = skip_blanks(stop + quoted);
-	return at >= end || *at == '#';
+	if (!stop || stop > end || stop - at >= SETTING_BYTES || (!quoted && stop == at))
+		return NULL;
+	snprintf(value, SETTING_BYTES, "%.*s", (int)(stop - at), at);
+	stop += quoted;
+	at = skip_blanks(stop);
+	return at >= end || *at == '#' ? stop : NULL;
 }
 
 /* `f = "/"` in [keys]: what is typed, and what it stands for. */
@@ -176,32 +162,24 @@ static void take_setting(struct settings *settings, const char *key, const char 
 			 struct place *place, size_t behind, struct error *error)
 {
 	struct similar similar = {.wanted = key};
-	char shown[WORD_MAX];
+	char shown[SETTING_BYTES];
 
 	text_printable(shown, sizeof(shown), value, 40);
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (strcmp(known[i].key, key) != 0) {
-			similar_try(&similar, known[i].key);
+	for (size_t i = 0; i < SETTINGS_KNOWN; i++) {
+		if (strcmp(settings_known[i].key, key) != 0) {
+			similar_try(&similar, settings_known[i].key);
 			continue;
 		}
 		place->column += behind;
-		if (known[i].take(settings, value) < 0)
-			complain(error, place, "%s is %s, not '%s'", key, known[i].choices, shown);
+		if (settings_known[i].take(settings, value) < 0)
+			complain(error, place, "%s is %s, not '%s'", key, settings_known[i].choices,
+				 shown);
 		return;
 	}
 	text_printable(shown, sizeof(shown), key, 40);
 	complain(error, place, "unknown setting '%s'%s%s%s", shown,
 		 similar.best ? "; did you mean '" : "", similar.best ? similar.best : "",
 		 similar.best ? "'?" : "");
-}
-
-/* Behind it nothing but a comment. */
-static bool is_keys_section(const char *at, const char *end)
-{
-	if (end - at < 6 || strncmp(at, "[keys]", 6) != 0)
-		return false;
-	at = skip_blanks(at + 6);
-	return at >= end || *at == '#';
 }
 
 /* Of a line that is no section; also `"=" = "x"` has one. NULL: there is none. */
@@ -215,43 +193,67 @@ static const char *find_equals(const char *at, const char *end)
 	return equals ? equals : memchr(at, '=', (size_t)(end - at));
 }
 
-static void parse_line(struct settings *settings, const char *line, const char *end, bool *in_keys,
-		       struct place *place, struct error *error)
+struct settings_line settings_split(const char *line, const char *end)
 {
-	const char *at = skip_blanks(line), *equals;
-	char key[WORD_MAX], value[WORD_MAX];
+	struct settings_line parts = {.kind = SETTINGS_NOTHING, .start = skip_blanks(line)};
+	const char *at = parts.start, *equals;
 	size_t length;
 
-	place->column = (size_t)(at - line) + 1;
 	if (at >= end || *at == '#')
-		return;
-	if (*at == '[') {
-		*in_keys = is_keys_section(at, end);
-		if (!*in_keys)
-			complain(error, place, "the only section is [keys]");
-		return;
-	}
+		return parts;
+	parts.kind = *at == '[' ? SETTINGS_SECTION : SETTINGS_PAIR;
+	if (*at == '[')
+		return parts;
 	equals = find_equals(at, end);
 	length = equals ? (size_t)(equals - at) : 0;
 	while (length && strchr(" \t", at[length - 1]))
 		length--;
-	if (!length || length >= sizeof(key)) {
-		complain(error, place, "a line reads: key = \"value\"");
+	parts.value_at = at;
+	if (!length || length >= sizeof(parts.key))
+		return parts;
+	snprintf(parts.key, sizeof(parts.key), "%.*s", (int)length, at);
+	parts.value_at = skip_blanks(equals + 1);
+	parts.behind = parse_value(parts.value_at, end, parts.value);
+	return parts;
+}
+
+/* Behind it nothing but a comment. */
+static bool is_keys_section(const char *at, const char *end)
+{
+	if (end - at < 6 || strncmp(at, "[keys]", 6) != 0)
+		return false;
+	at = skip_blanks(at + 6);
+	return at >= end || *at == '#';
+}
+
+static void parse_line(struct settings *settings, const char *line, const char *end, bool *in_keys,
+		       struct place *place, struct error *error)
+{
+	struct settings_line parts = settings_split(line, end);
+	char *key = parts.key;
+
+	place->column = (size_t)(parts.start - line) + 1;
+	if (parts.kind == SETTINGS_NOTHING)
+		return;
+	if (parts.kind == SETTINGS_SECTION) {
+		*in_keys = is_keys_section(parts.start, end);
+		if (!*in_keys)
+			complain(error, place, "the only section is [keys]");
 		return;
 	}
-	snprintf(key, sizeof(key), "%.*s", (int)length, at);
-	at = skip_blanks(equals + 1);
 	/* of `"x" = "q"` too */
-	if (*in_keys && length == 3 && key[0] == '"' && key[2] == '"')
-		snprintf(key, sizeof(key), "%c", key[1]);
-	if (!parse_value(at, end, value)) {
-		place->column = (size_t)(at - line) + 1;
+	if (*in_keys && strlen(key) == 3 && key[0] == '"' && key[2] == '"') {
+		key[0] = key[1];
+		key[1] = '\0';
+	}
+	if (!parts.behind) {
+		place->column = (size_t)(parts.value_at - line) + 1;
 		complain(error, place, "a line reads: key = \"value\"");
 	} else if (*in_keys) {
-		take_key(settings, key, value, place, error);
+		take_key(settings, key, parts.value, place, error);
 	} else {
-		take_setting(settings, key, value, place, (size_t)(at - line) + 1 - place->column,
-			     error);
+		take_setting(settings, key, parts.value, place,
+			     (size_t)(parts.value_at - parts.start), error);
 	}
 }
 
@@ -297,128 +299,45 @@ static int complain_of_nul(const char *text, const char *path, struct error *err
 	return -EINVAL;
 }
 
-int settings_load(struct settings *ret_settings, struct error *error)
+ssize_t settings_read(const char *path, char text[SETTINGS_MAX + 2], struct error *error)
 {
-	char path[PATH_MAX], text[FILE_MAX + 2]; /* one byte more, to see that there is one */
 	ssize_t length = 0, got;
-	int fd, result;
+	int fd;
 
-	*ret_settings = (struct settings){.theme = THEME_AUTO};
-	if (settings_path(path, sizeof(path)) < 0)
-		return 0;
 	/* of a pipe there would be no end */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*text = '\0';
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : error_set(error, EINVAL, "cannot read %s: %s", path,
 					   strerror(errno));
-	while ((got = read(fd, text + length, sizeof(text) - 1 - (size_t)length)) > 0)
+	/* one byte more, to see that there is one */
+	while ((got = read(fd, text + length, SETTINGS_MAX + 1 - (size_t)length)) > 0)
 		length += got;
 	close(fd);
 	if (got < 0)
 		return error_set(error, EINVAL, "cannot read %s: %s", path, strerror(errno));
-	if (length > FILE_MAX)
+	if (length > SETTINGS_MAX)
 		return error_set(error, EINVAL, "%s is longer than 64 KiB", path);
 	text[length] = '\0';
+	return length;
+}
+
+int settings_load(struct settings *ret_settings, struct error *error)
+{
+	char path[PATH_MAX], text[SETTINGS_MAX + 2];
+	ssize_t length;
+	int result;
+
+	*ret_settings = (struct settings){.theme = THEME_AUTO};
+	if (settings_path(path, sizeof(path)) < 0)
+		return 0;
+	length = settings_read(path, text, error);
+	if (length < 0)
+		return (int)length;
 	result = settings_parse(ret_settings, text, path, error);
 	if (result == 0 && strlen(text) < (size_t)length)
 		return complain_of_nul(text, path, error);
-	return result;
-}
-
-static void write_keys(struct output *out, const struct keymap *keymap)
-{
-	bool begun = false;
-
-	for (int i = 0; i < KEYMAP_SIZE; i++) {
-		if (!keymap->instead[i])
-			continue;
-		if (!begun)
-			output_string(out, "\n# typed = \"what it stands for\"\n[keys]\n");
-		begun = true;
-		output_format(out, "\"%c\" = \"%c\"\n", i, keymap->instead[i]);
-	}
-}
-
-static void write_setting(struct output *out, const char *key, const char *value)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (!strcmp(known[i].key, key))
-			output_format(out, "%s = \"%s\"  # %s: %s\n", key, value, known[i].help,
-				      known[i].choices);
-}
-
-static void write_all(struct output *out, const struct settings *settings)
-{
-	char interval[32];
-
-	output_string(out, "# How the screens of dwell look, and what they begin with.\n"
-			   "# W in `dwell top` writes this file.\n");
-	write_setting(out, "theme", theme_keys[settings->theme]);
-	write_setting(out, "marks", settings->marks ? "true" : "false");
-	write_setting(out, "columns", settings->all_columns ? "all" : "present");
-	write_setting(out, "idle", settings->hide_idle ? "false" : "true");
-	if (settings->by_given)
-		write_setting(out, "by", settings->tree ? "tree" : grouping_keys[settings->by]);
-	if (settings->sort)
-		write_setting(out, "sort", settings->sort->name);
-	if (settings->interval_ns) {
-		/* exactly */
-		snprintf(interval, sizeof(interval), "%llu%s",
-			 (unsigned long long)(settings->interval_ns % NS_PER_MS
-						      ? settings->interval_ns
-						      : settings->interval_ns / NS_PER_MS),
-			 settings->interval_ns % NS_PER_MS ? "ns" : "ms");
-		write_setting(out, "interval", interval);
-	}
-	write_keys(out, &settings->keymap);
-}
-
-/* The directories above the file; who has none gets them. */
-static void make_directories(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST) {
-			*slash = '/';
-			return; /* file_replace() has the reason */
-		}
-		*slash = '/';
-	}
-}
-
-/* What dwell did not understand would be gone, and a pipe would stop the screen. */
-static int check_replaceable(const char *path, struct error *error)
-{
-	struct settings ignored;
-	struct error mistake;
-	struct stat stat_of;
-
-	if (stat(path, &stat_of) < 0)
-		return 0; /* file_replace() has the reason, if there is one */
-	if (!S_ISREG(stat_of.st_mode))
-		return error_set(error, EINVAL, "cannot write %s: it is not a regular file", path);
-	if (settings_load(&ignored, &mistake) < 0)
-		return error_set(error, EINVAL, "not replaced: %s", mistake.text);
-	return 0;
-}
-
-int settings_save(const struct settings *settings, struct error *error)
-{
-	char path[PATH_MAX];
-	struct output out = {0};
-	int result;
-
-	if (settings_path(path, sizeof(path)) < 0)
-		return error_set(error, ENOENT, "HOME is not set: there is no place for settings");
-	if (check_replaceable(path, error) < 0)
-		return -EINVAL;
-	if (output_init(&out, -1) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	write_all(&out, settings);
-	make_directories(path);
-	result = file_replace(path, out.buffer, out.used, error);
-	output_release(&out);
 	return result;
 }

@@ -44,6 +44,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 		return error_set(error, ENOMEM, "out of memory");
 	if (top->view.format)
 		interval->findings = &top->findings;
+	interval->hides_blame = !top->options.watch.blame;
 	interval_group_blame(interval, top->options.by);
 	interval_group(interval, top->options.by);
 	if (view_interval(&top->view, interval) < 0)

@@ -13,6 +13,8 @@ enum {
 	OPTION_BY,
 	OPTION_FROM,
 	OPTION_RECORD,
+	OPTION_BLAME,
+	OPTION_NO_BLAME,
 	OPTION_FORCE,
 };
 
@@ -37,6 +39,10 @@ static const char doc[] =
 
 static const struct argp_option argp_options[] = {
 	{0, 0, 0, 0, "What to print:", 3},
+	{"blame", OPTION_BLAME, "SIDE", OPTION_ARG_OPTIONAL,
+	 "also because of whom threads wait; `caused`: by culprit, whom they make wait", 1},
+	{"no-blame", OPTION_NO_BLAME, 0, 0, "not even on the screen, which measures it by default",
+	 1},
 	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 3),
 	SCREEN_OPTIONS(3),
 	{"sort", OPTION_SORT, "FIELD", 0,
@@ -82,6 +88,15 @@ static int parse_by(struct top_options *options, const char *value, struct error
 	return parsing_unknown(error, "grouping", value, "thread, process or cgroup");
 }
 
+static int parse_blame(struct watch_options *options, const char *value, struct error *error)
+{
+	options->blame = true;
+	options->blame_caused = value && !strcmp(value, "caused");
+	if (value && !options->blame_caused && strcmp(value, "suffered"))
+		return parsing_unknown(error, "side of blame", value, "suffered or caused");
+	return 0;
+}
+
 /* 1: it is none of these. */
 static int take_option(struct top_options *options, int key, char *value, struct error *error)
 {
@@ -95,6 +110,11 @@ static int take_option(struct top_options *options, int key, char *value, struct
 		return options->sort ? 0 : parsing_unknown(error, "field", value, field_names());
 	case OPTION_BY:
 		return parse_by(options, value, error);
+	case OPTION_BLAME:
+		return parse_blame(&options->watch, value, error);
+	case OPTION_NO_BLAME:
+		options->watch.no_blame = true;
+		return 0;
 	case OPTION_TOP:
 		result = parsing_count(value, "--top", &count, error);
 		options->top = (size_t)count;
@@ -137,6 +157,8 @@ static int check_together(struct top_options *options, struct error *error)
 		return error_set(error, EINVAL,
 				 "the command would share the screen: use --format table, or dwell "
 				 "record");
+	if (options->watch.blame && options->watch.no_blame)
+		return error_set(error, EINVAL, "--blame and --no-blame do not go together");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
 	return result_options_end(&options->output, interval_schema_for(top_options_blame(options)),

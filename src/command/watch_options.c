@@ -14,8 +14,6 @@ enum {
 	OPTION_CGROUP = 256,
 	OPTION_CHILDREN,
 	OPTION_SOURCE,
-	OPTION_BLAME,
-	OPTION_NO_BLAME,
 };
 
 static const struct argp_option watch_argp_options[] = {
@@ -27,10 +25,6 @@ static const struct argp_option watch_argp_options[] = {
 	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, and theirs", 1},
 	{"source", OPTION_SOURCE, "SOURCE", 0,
 	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
-	{"blame", OPTION_BLAME, "SIDE", OPTION_ARG_OPTIONAL,
-	 "also because of whom threads wait; `caused`: by culprit, whom they make wait", 1},
-	{"no-blame", OPTION_NO_BLAME, 0, 0, "not even on the screen, which measures it by default",
-	 1},
 	{0, 0, 0, 0, "How long:", 2},
 	{"interval", 'i', "TIME", 0, "length of an interval, 1ms at least (1s)", 2},
 	{"count", 'c', "COUNT", 0, "stop after COUNT intervals", 2},
@@ -125,15 +119,6 @@ static int parse_source(struct watch_options *options, const char *value, struct
 	return parsing_unknown(error, "source", value, "auto, bpf, taskstats or procfs");
 }
 
-static int parse_blame(struct watch_options *options, const char *value, struct error *error)
-{
-	options->blame = true;
-	options->blame_caused = value && !strcmp(value, "caused");
-	if (value && !options->blame_caused && strcmp(value, "suffered"))
-		return parsing_unknown(error, "side of blame", value, "suffered or caused");
-	return 0;
-}
-
 /* 1: it is none of these. */
 static int parse_option(struct watch_options *options, int key, const char *value,
 			struct error *error)
@@ -149,11 +134,6 @@ static int parse_option(struct watch_options *options, int key, const char *valu
 		return targets_set_cgroup(&options->targets, value, error);
 	case OPTION_CHILDREN:
 		options->targets.children = true;
-		return 0;
-	case OPTION_BLAME:
-		return parse_blame(options, value, error);
-	case OPTION_NO_BLAME:
-		options->no_blame = true;
 		return 0;
 	case OPTION_SOURCE:
 		return parse_source(options, value, error);
@@ -172,8 +152,6 @@ static int check_together(const struct watch_options *options, struct error *err
 {
 	if (options->command && !targets_everything(&options->targets))
 		return error_set(error, EINVAL, "give a target or a command to run, not both");
-	if (options->blame && options->no_blame)
-		return error_set(error, EINVAL, "--blame and --no-blame do not go together");
 	if (options->targets.children && !options->targets.count && !options->command)
 		return error_set(error, EINVAL, "--children needs -p or -n");
 	return 0;

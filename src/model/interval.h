@@ -70,6 +70,7 @@ struct interval {
 	size_t reason_count;
 	struct blame *blames; /* model/blame.h; WIRE_SESSION_BLAME; largest first */
 	size_t blame_count;
+	bool hides_blame;		 /* recorded, but not asked for */
 	const struct findings *findings; /* model/findings.h; NULL: not looked for */
 	const struct session_info *session;
 };

@@ -14,7 +14,7 @@ GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 CHANGED = ("new", "worse", "better", "gone")
 
 
-def record(file, *command, options=("--blame",), interval="50ms"):
+def record(file, *command, options=(), interval="50ms"):
     done = run("record", *options, "-i", interval, "-o", file, "--", *command)
     assert done.returncode == 0, done.stderr
     return file
@@ -36,13 +36,13 @@ COMMANDS = {
     "one thief": ("blame-cpu", 1), "eight thieves": ("blame-cpu", 8), "without blame": ("blame-lock", "sleep"),
     "sampled": ("blame-lock", "sleep"),
 }  # fmt: skip
-OPTIONS = {"without blame": (), "sampled": ("--source", "procfs")}
+OPTIONS = {"without blame": ("--no-blame",), "sampled": ("--source", "procfs")}
 
 
 def recorder(directory):
     def recorded(name):
         file = directory / (name.replace(" ", "-") + ".dwell")
-        return file if file.exists() else record(file, WORKLOAD, *COMMANDS[name], options=OPTIONS.get(name, ("--blame",)))
+        return file if file.exists() else record(file, WORKLOAD, *COMMANDS[name], options=OPTIONS.get(name, ()))
 
     return recorded
 

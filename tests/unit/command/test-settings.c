@@ -323,6 +323,63 @@ CASE(what_is_saved_is_loaded)
 	assert_same(&saved, &loaded);
 }
 
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void assert_text(const char *path, const char *expected)
+{
+	char text[4096];
+	FILE *file = fopen(path, "re");
+
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	assert_string_equal(text, expected);
+}
+
+CASE(what_the_user_wrote_stays)
+{
+	struct settings settings;
+	struct error error;
+	char path[PATH_MAX];
+
+	assert_int_equal(settings_path(path, sizeof(path)), 0);
+	write_text(path,
+		   "# mine\n\n  theme=dark # at night\nsort = p99\n# own keys\n[keys]\nx = \"q\"");
+	assert_int_equal(load(&settings, &error), 0);
+	assert_int_equal(settings_save(&settings, &error), 0);
+	assert_text(path, "# mine\n\n  theme=\"dark\" # at night\nsort = \"p99\"\n# own keys\n"
+			  "[keys]\nx = \"q\"\n");
+	/* what is as by default is not added; the rest goes behind the last setting */
+	settings.theme = THEME_LIGHT;
+	settings.sort = NULL;
+	settings.marks = true;
+	assert_int_equal(settings_save(&settings, &error), 0);
+	assert_text(path,
+		    "# mine\n\n  theme=\"light\" # at night\nsort = \"p99\"\n"
+		    "marks = \"true\"  # bars of a mark for each state, not of colours: true or "
+		    "false\n# own keys\n[keys]\nx = \"q\"\n");
+	/* keys are all or none */
+	settings.keymap.instead['y'] = 'q';
+	assert_int_equal(settings_save(&settings, &error), 0);
+	assert_int_equal(load(&settings, &error), 0);
+	assert_int_equal(settings.keymap.instead['x'], 'q');
+	assert_int_equal(settings.keymap.instead['y'], 'q');
+	/* comments only */
+	write_text(path, "# nothing yet\n");
+	settings = (struct settings){.theme = THEME_DARK};
+	assert_int_equal(settings_save(&settings, &error), 0);
+	assert_int_equal(load(&settings, &error), 0);
+	assert_int_equal(settings.theme, THEME_DARK);
+	unlink(path);
+}
+
 CASE(any_bytes_are_read)
 {
 	static const char words[][12] = {"theme", "=", "\"", "\n",   "[keys]", "#",
@@ -358,6 +415,7 @@ int main(void)
 		cmocka_unit_test(files),
 		cmocka_unit_test(places_that_are_no_files),
 		cmocka_unit_test(what_is_saved_is_loaded),
+		cmocka_unit_test(what_the_user_wrote_stays),
 		cmocka_unit_test(any_bytes_are_read),
 	};
 	char path[64];
