@@ -22,7 +22,7 @@ struct setting {
 #define SETTINGS_KNOWN 7
 extern const struct setting settings_known[SETTINGS_KNOWN];
 
-/* 0 too where there is no file; -EINVAL: it cannot be read, or is too long. */
+/* 0 too where the file is missing; -EINVAL: it cannot be read, or is too long. */
 ssize_t settings_read(const char *path, char text[SETTINGS_MAX + 2],
 		      struct error *error) must_check;
 
