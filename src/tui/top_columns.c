@@ -86,14 +86,20 @@ static void take_sorted(struct widths *widths, const struct top_screen *screen)
 
 /* The first are always those of CPU time; of others that are lost, what there was most of. */
 #define FIXED_STATES 3
-#define LOST_STATES  8 /* these included */
+#define LOST_STATES  8 /* these included: before there is room to read by */
+
+static bool goes_before(const struct top_screen *screen, enum state a, enum state b)
+{
+	if (state_is_lost(a) != state_is_lost(b))
+		return state_is_lost(a);
+	return state_is_lost(a) && screen->seen_ns[a] > screen->seen_ns[b];
+}
 
 static void order_states(const struct top_screen *screen, enum state order[STATES])
 {
 	memcpy(order, by_interest, sizeof(by_interest));
-	for (int i = FIXED_STATES + 1; i < LOST_STATES; i++) {
-		for (int j = i;
-		     j > FIXED_STATES && screen->seen_ns[order[j]] > screen->seen_ns[order[j - 1]];
+	for (int i = FIXED_STATES + 1; i < STATES; i++) {
+		for (int j = i; j > FIXED_STATES && goes_before(screen, order[j], order[j - 1]);
 		     j--) {
 			enum state swap = order[j];
 
