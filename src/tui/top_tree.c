@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Processes as a tree: children below their parent, in the order the rows are sorted in. */
+/*
+ * Processes as a tree: children below their parent. Of two trees beside each other that one comes
+ * first in which the rows' order has its first row: a busy child takes its ancestors along.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@ struct node {
 	uint32_t pid;
 	size_t number, parent;
 	size_t first, last, next; /* children: first to last, by next */
-	bool seen;
+	bool linked, seen;
 };
 
 static int by_pid(const void *left, const void *right)
@@ -31,7 +34,19 @@ static struct node *find(struct node *index, size_t count, uint32_t pid)
 	return bsearch(&key, index, count, sizeof(*index), by_pid);
 }
 
-/* Each row behind the children before it. Roots are those whose parent is not shown. */
+static size_t parent_of(const struct top_screen *screen, struct node *index, size_t number)
+{
+	const struct row *row = screen->order[number].row;
+	struct node *known = find(index, screen->order_count, row->parent_pid);
+
+	/* 0: none, and not the rows that were summed up */
+	return known && row->parent_pid && row->parent_pid != row->pid ? known->number : NOBODY;
+}
+
+/*
+ * Each row behind the children before it, and its ancestors too, so that a busy child takes them
+ * along. Roots are those whose parent is not shown.
+ */
 static void link_children(const struct top_screen *screen, struct node *nodes, struct node *index,
 			  size_t *first_root)
 {
@@ -39,20 +54,19 @@ static void link_children(const struct top_screen *screen, struct node *nodes, s
 
 	*first_root = NOBODY;
 	for (size_t i = 0; i < screen->order_count; i++) {
-		const struct row *row = screen->order[i].row;
-		struct node *known = find(index, screen->order_count, row->parent_pid);
-		/* 0: none, and not the rows that were summed up */
-		bool has_parent = known && row->parent_pid && row->parent_pid != row->pid;
-		size_t parent = has_parent ? known->number : NOBODY;
-		size_t *first = parent == NOBODY ? first_root : &nodes[parent].first;
-		size_t *last = parent == NOBODY ? &last_root : &nodes[parent].last;
+		for (size_t at = i; at != NOBODY && !nodes[at].linked; at = nodes[at].parent) {
+			size_t parent = parent_of(screen, index, at);
+			size_t *first = parent == NOBODY ? first_root : &nodes[parent].first;
+			size_t *last = parent == NOBODY ? &last_root : &nodes[parent].last;
 
-		nodes[i].parent = parent;
-		if (*first == NOBODY)
-			*first = i;
-		else
-			nodes[*last].next = i;
-		*last = i;
+			nodes[at].linked = true;
+			nodes[at].parent = parent;
+			if (*first == NOBODY)
+				*first = at;
+			else
+				nodes[*last].next = at;
+			*last = at;
+		}
 	}
 }
 

@@ -54,7 +54,8 @@ CASE(children_come_below_their_parents)
 	begin(&made);
 	add(&made, 7, 1);
 	expect(&made, "7");
-	/* among themselves as they are sorted */
+	/* among themselves as they are sorted: 10 takes the place of its child 30, the first of all
+	 */
 	begin(&made);
 	add(&made, 30, 10);
 	add(&made, 20, 1);
@@ -62,7 +63,7 @@ CASE(children_come_below_their_parents)
 	add(&made, 10, 1);
 	add(&made, 29, 10);
 	add(&made, 1, 0);
-	expect(&made, "1 .20 .10 ..30 ...31 ..29");
+	expect(&made, "1 .10 ..30 ...31 ..29 .20");
 }
 
 CASE(who_has_no_parent_shown_is_a_root)
