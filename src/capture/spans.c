@@ -23,10 +23,11 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
 
 /*
  * How long records wait for stacks before the next ones are read, in all and for a single one. What
- * has not come by then comes later: nothing is lost, but with the last.
+ * has not come by then comes later: nothing is lost, but with the last. The last get as long as a
+ * reader needs where many others want its CPU; else they come in milliseconds.
  */
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
-#define SETTLE_LAST_NS	 (500 * NS_PER_MS)
+#define SETTLE_LAST_NS	 (3 * NS_PER_S)
 
 struct spans {
 	const struct span_options *options;

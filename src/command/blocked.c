@@ -180,9 +180,9 @@ static int run(struct blocked *blocked, struct error *error)
 	if (!blocked->options.output.given)
 		blocked->options.output.screen =
 			!blocked->options.headless && !blocked->options.watch.duration_ns &&
-			!blocked->options.watch.blame && !blocked->options.watch.command &&
-			terminal_usable();
+			!blocked->options.watch.command && terminal_usable();
 	screen.stalls = blocked->stalls;
+	screen.starvation = &blocked->starvation;
 	if (blocked->options.output.screen)
 		result = blocked_tui_open(&blocked->tui, &screen, &blocked->options.output, error);
 	if (result >= 0)

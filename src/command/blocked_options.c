@@ -195,11 +195,6 @@ static int check_together(struct blocked_options *options, struct error *error)
 		return result;
 	if (options->headless && options->output.screen)
 		return error_set(error, EINVAL, "--headless is without --format tui");
-	if (options->watch.blame && options->output.screen)
-		return error_set(
-			error, EINVAL,
-			"the screen does not show --blame: use --format table, json, jsonl "
-			"or csv");
 	if (options->watch.blame && options->window_ns)
 		return error_set(error, EINVAL, "--blame and --window cannot be combined");
 	if (options->watch.blame && options->from)

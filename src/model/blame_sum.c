@@ -105,7 +105,7 @@ void interval_group_blame(struct interval *interval, enum grouping by)
 #define SUM_MAX	  65536
 #define SUM_SLACK 8192
 
-static void compact(struct blame_sum *sum)
+void blame_sum_merge(struct blame_sum *sum)
 {
 	sum->count = merge(sum->items, sum->count);
 	if (sum->count > SUM_MAX) {
@@ -129,7 +129,7 @@ int blame_sum_add(struct blame_sum *sum, const struct interval *interval)
 		sum_up(item, BY_PROCESS);
 	}
 	if (sum->count > 2 * sum->merged + SUM_SLACK)
-		compact(sum);
+		blame_sum_merge(sum);
 	return 0;
 }
 
@@ -159,7 +159,7 @@ void blame_sum_end(struct blame_sum *sum)
 {
 	size_t first = 0;
 
-	compact(sum);
+	blame_sum_merge(sum);
 	/* by_key() has victims first, and then states */
 	if (sum->count)
 		qsort(sum->items, sum->count, sizeof(*sum->items), by_key);

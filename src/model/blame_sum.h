@@ -22,6 +22,8 @@ struct blame_sum {
 
 /* 0 or -ENOMEM. */
 int blame_sum_add(struct blame_sum *sum, const struct interval *interval) must_check;
+/* Before it is read while more is to come: equals become one. */
+void blame_sum_merge(struct blame_sum *sum);
 /* After the last interval: `items` is as an interval's blame, grouped by process. */
 void blame_sum_end(struct blame_sum *sum);
 void blame_sum_release(struct blame_sum *sum);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/blame_crews.h"
 
@@ -71,6 +72,11 @@ int starvation_add(struct starvation *starvation, struct stalls *stalls, struct 
 	return blame_sum_add(&starvation->sum, interval);
 }
 
+void starvation_merge(struct starvation *starvation)
+{
+	blame_sum_merge(&starvation->sum);
+}
+
 void starvation_end(struct starvation *starvation)
 {
 	blame_sum_end_crews(&starvation->sum);
@@ -79,6 +85,57 @@ void starvation_end(struct starvation *starvation)
 void starvation_release(struct starvation *starvation)
 {
 	blame_sum_release(&starvation->sum);
+}
+
+static bool same_name(const struct blame *a, const struct blame *b, uint32_t process)
+{
+	return a->kind == b->kind && (a->kind != WIRE_CULPRIT_THREAD ||
+				      (!strcmp(a->culprit.comm, b->culprit.comm) &&
+				       (a->culprit.pid == process) == (b->culprit.pid == process)));
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct starved_by *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->first > b->first) - (a->first < b->first);
+}
+
+size_t starvation_names(const struct starvation *starvation, uint32_t process,
+			struct starved_by names[STARVED_BY_MAX], uint64_t *ret_rest_ns)
+{
+	uint64_t known_ns = 0;
+	size_t count = 0;
+
+	*ret_rest_ns = 0;
+	for (size_t i = 0; i < starvation->sum.count; i++) {
+		const struct blame *blame = &starvation->sum.items[i];
+		size_t k = 0;
+
+		while (k < count && !same_name(names[k].first, blame, process))
+			k++;
+		if (k == STARVED_BY_MAX) {
+			*ret_rest_ns += blame->total_ns;
+			continue;
+		}
+		if (k == count)
+			names[count++] = (struct starved_by){.first = blame};
+		names[k].total_ns += blame->total_ns + blame->earlier_ns;
+		known_ns += blame->earlier_ns;
+		names[k].processes++;
+	}
+	/* what went on at the end of an interval, and whose it is has come out */
+	for (size_t i = 0; i < count; i++)
+		if (names[i].first->kind == WIRE_CULPRIT_UNKNOWN)
+			names[i].total_ns -=
+				names[i].total_ns < known_ns ? names[i].total_ns : known_ns;
+	if (count)
+		qsort(names, count, sizeof(*names), by_total);
+	while (count && !names[count - 1].total_ns)
+		count--;
+	return count;
 }
 
 uint64_t starvation_total(const struct starvation *starvation)

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/text.h"
+#include "model/starvation.h"
 #include "tui/blocked_state.h"
 #include "view/blocked_words.h"
 
@@ -22,6 +23,8 @@
 
 /* A share of the workers' time in stalls from which on they count as blocked. */
 #define BLOCKED_SHARE 0.01
+/* In waits for a CPU, from which on it matters who had it. */
+#define STARVED_SHARE 0.01
 
 struct blocked_screen *blocked_screen_new(const struct blocked_screen_options *options)
 {
@@ -152,6 +155,12 @@ static void follow_selection(struct blocked_screen *screen)
 		screen->chosen = *screen->order[screen->hotspot];
 }
 
+/* The function only happened to be there: a line says who had the CPU. */
+static bool is_starved(const struct blocked_screen *screen, const struct hotspot *hotspot)
+{
+	return screen->has_starved && hotspot->cause == CAUSE_RUNNABLE && !hotspot->in_place;
+}
+
 int blocked_arrange(struct blocked_screen *screen)
 {
 	if (array_reserve(&screen->order, &screen->order_room, screen->hotspot_count,
@@ -159,7 +168,8 @@ int blocked_arrange(struct blocked_screen *screen)
 		return -ENOMEM;
 	screen->order_count = 0;
 	for (size_t i = 0; i < screen->hotspot_count; i++)
-		if (passes(screen, &screen->hotspots[i]))
+		if (passes(screen, &screen->hotspots[i]) &&
+		    !is_starved(screen, &screen->hotspots[i]))
 			screen->order[screen->order_count++] = &screen->hotspots[i];
 	follow_selection(screen);
 	return 0;
@@ -205,6 +215,19 @@ static int copy_workers(struct blocked_screen *screen)
 	return 0;
 }
 
+static void copy_starved(struct blocked_screen *screen)
+{
+	struct starvation *starvation = screen->options.starvation;
+
+	screen->has_starved = starvation && starvation->measured;
+	if (!screen->has_starved)
+		return;
+	starvation_merge(starvation);
+	screen->starved_ns = starvation_total(starvation);
+	blocked_starved_text(screen->starved, starvation,
+			     stalls_runtime(screen->options.stalls)->pid);
+}
+
 int blocked_screen_update(struct blocked_screen *screen)
 {
 	if (screen->frozen)
@@ -214,6 +237,7 @@ int blocked_screen_update(struct blocked_screen *screen)
 	screen->counts = stalls_counts(screen->options.stalls);
 	screen->runtime = *stalls_runtime(screen->options.stalls);
 	screen->end_ns = timeline_end_ns(screen->timeline);
+	copy_starved(screen);
 	return blocked_arrange(screen);
 }
 
@@ -340,6 +364,24 @@ static int draw_missing(const struct blocked_screen *screen, struct canvas *canv
 	return row;
 }
 
+/* Who had the CPUs that the workers waited for, if they did so for long enough to matter. */
+static int draw_starved(const struct blocked_screen *screen, struct canvas *canvas, int row)
+{
+	uint64_t observed_ns = blocked_observed_ns(screen);
+	double share = observed_ns ? (double)screen->starved_ns / (double)observed_ns : 0;
+	char total[16];
+	int at;
+
+	if (share < STARVED_SHARE)
+		return row;
+	duration_format(total, sizeof(total), screen->starved_ns);
+	at = canvas_text(canvas, row, 0, canvas->columns, ROLE_HEADER, "STARVED") + 1;
+	at += canvas_format(canvas, row, at, canvas->columns - at, ROLE_NORMAL,
+			    "%.1f %% of worker time, %s, by: ", 100 * share, total);
+	canvas_text(canvas, row, at, canvas->columns - at, ROLE_NORMAL, screen->starved);
+	return row + 1;
+}
+
 static void draw_lists(struct blocked_screen *screen, struct canvas *canvas, int first)
 {
 	int lines = canvas->rows - 1 - first;
@@ -367,7 +409,7 @@ void blocked_screen_draw(struct blocked_screen *screen, struct canvas *canvas)
 	} else {
 		draw_title(screen, canvas);
 		draw_health(screen, canvas);
-		first = draw_missing(screen, canvas, 2);
+		first = draw_starved(screen, canvas, draw_missing(screen, canvas, 2));
 		if (screen->detail)
 			blocked_draw_detail(screen, canvas, first, canvas->rows - 1 - first);
 		else

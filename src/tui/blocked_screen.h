@@ -13,11 +13,12 @@
 struct blocked_screen;
 
 struct blocked_screen_options {
-	struct stalls *stalls;	     /* not owned */
-	uint64_t window_ns;	     /* 0: all the time */
-	bool replay;		     /* of a recording, which is there as a whole */
-	bool glyphs;		     /* bars of signs, instead of colours */
-	const struct keymap *keymap; /* not owned; NULL: none */
+	struct stalls *stalls;	       /* not owned */
+	uint64_t window_ns;	       /* 0: all the time */
+	bool replay;		       /* of a recording, which is there as a whole */
+	bool glyphs;		       /* bars of signs, instead of colours */
+	const struct keymap *keymap;   /* not owned; NULL: none */
+	struct starvation *starvation; /* not owned; NULL: not measured */
 };
 
 struct blocked_screen *blocked_screen_new(const struct blocked_screen_options *options);

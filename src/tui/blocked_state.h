@@ -5,6 +5,7 @@
 
 #include "model/session_info.h"
 #include "tui/blocked_screen.h"
+#include "view/blocked_words.h"
 
 /* What the cursor is in. */
 enum blocked_focus {
@@ -29,6 +30,9 @@ struct blocked_screen {
 	size_t worker_count, worker_room;
 	size_t pool_count, living_count;
 	struct stall_counts counts;
+	bool has_starved; /* blame is measured: */
+	uint64_t starved_ns;
+	char starved[STARVED_BYTES];
 	struct wire_runtime runtime;
 	uint64_t end_ns; /* now, or then */
 	/* what the user has chosen */

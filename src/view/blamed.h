@@ -9,7 +9,7 @@
 #include "model/stalls.h"
 
 /* What stalls, hotspots and what a worker is stuck in have in common. */
-struct blame {
+struct stall_blame {
 	enum stall_cause cause;
 	struct wire_wait_site where;
 	uint32_t function, type, stack;
@@ -22,7 +22,7 @@ struct blame {
 struct blamed {
 	const void *row; /* struct stall or struct hotspot */
 	uint64_t duration_ns;
-	struct blame blame;
+	struct stall_blame blame;
 };
 
 /* The row is a struct stall_worker, the context the stalls it is from. */

@@ -29,6 +29,7 @@ extern const struct schema starved_schema;
 void value_starved(struct value *value, const struct blocked_summary *summary);
 
 bool blocked_has_starved(const struct blocked_summary *summary);
+
 /* A line: "The workers waited 3.21s for a CPU, starved by: cc1 (9 processes) 60 %, others 40 %". */
 void blocked_write_starved(struct output *out, const struct blocked_summary *summary);
 

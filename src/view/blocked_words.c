@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/reason.h"
+#include "model/starvation.h"
 
 /* What rustc makes of the body of an async function, block or closure. */
 static const char *const bodies[] = {"::{{closure}}",	"::{closure#",	    "::{async_fn#",
@@ -87,4 +89,63 @@ bool blocked_is_about_stalls(const struct wire_missing *missing)
 {
 	return strcmp(missing->source, "taskstats") != 0 &&
 	       strcmp(missing->source, "delayacct") != 0;
+}
+
+#define PARTIES_SHOWN 4
+#define LEAST_SHARE   0.01
+
+static void name_party(char *into, size_t room, const struct starved_by *name, uint32_t process)
+{
+	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
+		[WIRE_CULPRIT_UNKNOWN] = "unknown",
+		[WIRE_CULPRIT_THROTTLE] = "its CPU budget",
+		[WIRE_CULPRIT_IRQ] = "interrupts",
+		[WIRE_CULPRIT_STEAL] = "the hypervisor",
+		[WIRE_CULPRIT_IDLE] = "an idle CPU that had to wake up",
+		[WIRE_CULPRIT_TIMER] = "timers",
+		[WIRE_CULPRIT_DEVICE] = "devices",
+		[WIRE_CULPRIT_OTHERS] = "others",
+	};
+	const struct blame *first = name->first;
+	char comm[64];
+
+	text_printable(comm, sizeof(comm), first->culprit.comm, 16);
+	if (first->kind != WIRE_CULPRIT_THREAD)
+		snprintf(into, room, "%s", words[first->kind]);
+	else if (first->culprit.pid == process)
+		snprintf(into, room, "its own threads");
+	else if (name->processes > 1)
+		snprintf(into, room, "%s (%zu processes)", comm, name->processes);
+	else if (first->culprit.pid)
+		snprintf(into, room, "%s (%u)", comm, first->culprit.pid);
+	else
+		snprintf(into, room, "%s", comm);
+}
+
+void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *starvation,
+			  uint32_t process)
+{
+	struct starved_by names[STARVED_BY_MAX];
+	uint64_t total_ns = starvation_total(starvation), rest_ns;
+	size_t count = starvation_names(starvation, process, names, &rest_ns), shown = 0;
+	char party[128];
+
+	*into = '\0';
+	for (size_t i = 0; i < count; i++) {
+		double share = (double)names[i].total_ns / (double)(total_ns ? total_ns : 1);
+		size_t used = strlen(into);
+
+		/* the small ones are one */
+		if (names[i].first->kind == WIRE_CULPRIT_OTHERS || shown >= PARTIES_SHOWN ||
+		    (shown && share < LEAST_SHARE)) {
+			rest_ns += names[i].total_ns;
+			continue;
+		}
+		name_party(party, sizeof(party), &names[i], process);
+		snprintf(into + used, STARVED_BYTES - used, "%s%s %.0f %%", shown++ ? ", " : "",
+			 party, 100 * share);
+	}
+	if (rest_ns)
+		snprintf(into + strlen(into), STARVED_BYTES - strlen(into), "%sothers %.0f %%",
+			 shown ? ", " : "", 100 * (double)rest_ns / (double)total_ns);
 }

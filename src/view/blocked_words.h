@@ -5,6 +5,8 @@
 
 #include "model/stalls.h"
 
+struct starvation; /* model/starvation.h */
+
 /* A worker that has not come back for so long is reported as stuck. */
 #define BLOCKED_STUCK_NS (1000 * 1000 * 1000ULL)
 
@@ -29,4 +31,10 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
 #define BLOCKED_NAME_BYTES 256
 void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
 
+/* Four names at most, with their shares. */
+#define STARVED_BYTES 768
+
+/* "cc1 (9 processes) 60 %, its own threads 20 %, others 20 %"; empty: no wait at all. */
+void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *starvation,
+			  uint32_t process);
 #endif

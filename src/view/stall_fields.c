@@ -75,7 +75,7 @@ static const struct schema frame_schema = {
 
 static_assert(sizeof(struct blamed) <= VALUE_TEXT_BYTES, "such a row fits a value");
 
-static const struct blame *blame_of(const struct item *item)
+static const struct stall_blame *blame_of(const struct item *item)
 {
 	return &((const struct blamed *)item->row)->blame;
 }
@@ -211,7 +211,7 @@ static void value_peer(struct value *value, const struct wire_peer *peer,
 
 FIELD_GETTER(get_waker)
 {
-	const struct blame *blame = blame_of(item);
+	const struct stall_blame *blame = blame_of(item);
 
 	value_peer(value, blame->waker, stalls_frame(item->context, blame->waker_function));
 }

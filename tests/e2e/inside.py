@@ -207,6 +207,12 @@ def script_of(packed, parts, disk, environment, words):
     return "\n".join(lines) + "\n"
 
 
+#: Emulated CPUs that run beside each other see a breakpoint of the kernel's own code patching (a tracepoint that is turned on or
+#: off) after it is gone. No processor does: https://docs.kernel.org/staging/static-keys.html on how code is exchanged.
+EMULATORS_FAULT = "Oops: int3"
+BOOTS = 4
+
+
 def run_inside(kernel, directory, *files, options=(), arguments=(), environment=(), disk=False, parts=1, timeout=400):
     """pytest on these files inside a guest of that kernel, in that directory, whose files come back."""
     packed = pack()
@@ -218,9 +224,14 @@ def run_inside(kernel, directory, *files, options=(), arguments=(), environment=
     added = [PYTHON, packed.home, *packed.files, *PROGRAMS, *(DISK_PROGRAMS if disk else []), *TESTS.glob("*.py"), *files, DWELL,
              BUILD / "tests" / "workload", BUILD / "tests" / "loop-service"]
     flags = [word for file in dict.fromkeys(map(str, added)) for word in ("--add", file)]
-    done = run("guest", "--kernel", kernel, "--accel", "tcg", "--memory", "1G", "--keep-log", directory / "console", "--return", directory, *options, *flags, "--", "/bin/sh", str(script),
-               timeout=timeout, cwd=directory)
-    # what a kernel said before it panicked is more than the end that a message has room for
-    console = (directory / "console").read_text(errors="replace") if (directory / "console").exists() else ""
+    for _ in range(BOOTS):
+        done = run("guest", "--kernel", kernel, "--accel", "tcg", "--memory", "1G", "--keep-log", directory / "console", "--return", directory,
+                   *options, *flags, "--", "/bin/sh", str(script), timeout=timeout, cwd=directory)  # fmt: skip
+        # what a kernel said before it panicked is more than the end that a message has room for
+        console = (directory / "console").read_text(errors="replace") if (directory / "console").exists() else ""
+        if EMULATORS_FAULT not in console:
+            break
+        print(f"the emulator made its kernel panic: {EMULATORS_FAULT}", file=sys.stderr)
+        (directory / "console").unlink()
     assert "Kernel panic" not in console, console[-6000:]
     return Results(done, [directory / f"results-{part}.xml" for part in range(parts)])

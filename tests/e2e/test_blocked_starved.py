@@ -65,7 +65,7 @@ def test_without_blame_it_is_absent():
     assert "starved_by" not in summary
 
 
-@pytest.mark.parametrize("options, why", [(["--format", "tui"], "--format table"), (["--window", "5s"], "--window"),
+@pytest.mark.parametrize("options, why", [(["--window", "5s"], "--window"),
                                           (["--from", "x"], "--from")])
 def test_what_does_not_go_with_blame(options, why):
     target = [] if options[0] == "--from" else ["-p", str(os.getpid())]

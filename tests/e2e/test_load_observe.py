@@ -68,7 +68,8 @@ def check_cpu_time(worker):
     states, outside = observed["states_ns"], observed["observed_ns"] - worker["wall_time_ns"]
     on_cpu, exact = states["user"] + states["kernel"], EXACT * worker["wall_time_ns"]
     assert outside >= -exact
-    assert -exact <= on_cpu - own <= exact + EDGES_NS + outside, (on_cpu, own, worker)
+    spent = {state: ns for state, ns in states.items() if ns}
+    assert -exact <= on_cpu - own <= exact + EDGES_NS + outside, f"{on_cpu} {own} {worker['wall_time_ns']} {outside} {spent} {worker}"
     # the rest is no less than what it was off its CPU
     rest = observed["observed_ns"] - on_cpu
     assert -exact - EDGES_NS <= rest - worker["off_cpu_ns"] <= exact + outside, (rest, worker)
