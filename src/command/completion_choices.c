@@ -154,7 +154,7 @@ static unsigned int level_of(const struct given *given)
 static void offer_sort_keys(struct offers *offers, const struct given *given)
 {
 	for (size_t i = 0; i < field_count; i++)
-		if (field_applies(&fields[i], level_of(given)))
+		if (field_orders(&fields[i], level_of(given)))
 			offer(offers, fields[i].name, fields[i].help);
 }
 

@@ -36,6 +36,8 @@ static void print_escaped(const char *text)
 static void print_sort_keys(void)
 {
 	for (size_t i = 0; i < field_count; i++) {
+		if (!field_orders(&fields[i], ~0U))
+			continue;
 		fputs(i ? " " : "", stdout);
 		print_escaped(fields[i].name);
 	}

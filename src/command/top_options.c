@@ -71,8 +71,9 @@ static const char *field_names(void)
 
 	if (!*names)
 		for (size_t i = 0; i < field_count; i++)
-			snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-				 i ? " " : "", fields[i].name);
+			if (field_orders(&fields[i], ~0U))
+				snprintf(names + strlen(names), sizeof(names) - strlen(names),
+					 "%s%s", i ? " " : "", fields[i].name);
 	return names;
 }
 
@@ -144,7 +145,7 @@ enum blame_side top_options_blame(const struct top_options *options)
 
 static int check_together(struct top_options *options, struct error *error)
 {
-	if (!field_applies(options->sort, 1U << options->by))
+	if (!field_orders(options->sort, 1U << options->by))
 		return error_set(error, EINVAL, "rows by %s have no field '%s' to sort by",
 				 grouping_keys[options->by], options->sort->name);
 	if (options->from && (options->record || options->watch.command ||

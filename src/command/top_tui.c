@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/duration.h"
-#include "capture/program_line.h"
+#include "base/process_words.h"
 #include "command/settings.h"
 #include "command/tui.h"
 #include "session/replay.h"
@@ -43,6 +43,18 @@ static int draw(struct top_tui *tui, struct error *error)
 	return tui->silent ? 0 : tui_draw(&tui->tui, error);
 }
 
+static void describe_program(uint32_t pid, char line[PROGRAM_BYTES])
+{
+	size_t used;
+
+	process_user(pid, line, PROGRAM_BYTES);
+	used = strlen(line);
+	if (!used)
+		return;
+	used += (size_t)snprintf(line + used, PROGRAM_BYTES - used, "  ");
+	process_command(pid, line + used, PROGRAM_BYTES - used);
+}
+
 /* Whose sources and names are to be looked at more closely. */
 static void look_at_selected(struct top_tui *tui)
 {
@@ -53,7 +65,7 @@ static void look_at_selected(struct top_tui *tui)
 		return;
 	source_look_at(tui->watch->source, pid);
 	if (pid)
-		program_line(pid, line, sizeof(line));
+		describe_program(pid, line);
 	top_screen_program(tui->screen, line);
 }
 

@@ -182,6 +182,23 @@ static int take_column(struct columns *into, const struct column *column)
 	return into->items[into->count - 1].key && into->items[into->count - 1].name ? 0 : -ENOMEM;
 }
 
+void columns_by_default(struct columns *columns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < columns->count; i++) {
+		struct column *column = &columns->items[i];
+
+		if (column->fields[column->depth - 1]->flags & FIELD_ON_REQUEST) {
+			free(column->key);
+			free(column->name);
+		} else {
+			columns->items[kept++] = *column;
+		}
+	}
+	columns->count = kept;
+}
+
 int columns_select(struct columns *columns, const char *list, struct error *error)
 {
 	struct columns selected = *columns;

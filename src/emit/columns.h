@@ -39,6 +39,9 @@ void columns_release(struct columns *columns);
 /* NULL: none has that name, key or heading. As similar_same() compares. */
 const struct column *columns_find(const struct columns *columns, const char *name);
 
+/* Keeps all but those that are there only on request. */
+void columns_by_default(struct columns *columns);
+
 /* Keeps those of a list, "pid,comm,runnable", in its order. -EINVAL, with a guess; -ENOMEM. */
 int columns_select(struct columns *columns, const char *list, struct error *error) must_check;
 

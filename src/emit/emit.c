@@ -29,6 +29,8 @@ int emit_begin(struct emit *emit, const struct format *format, const struct sche
 			return error_set(error, ENOMEM, "out of memory");
 		if (fields)
 			result = columns_select(&emit->columns, fields, error);
+		else
+			columns_by_default(&emit->columns);
 	}
 	if (result >= 0 && format->has_rows) {
 		emit->values = calloc(emit->columns.count, sizeof(*emit->values));

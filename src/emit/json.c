@@ -88,7 +88,7 @@ static void write_fields(struct json *json, const struct schema *schema, const s
 	for (size_t i = 0; i < schema->count; i++) {
 		const struct field *field = &schema->fields[i];
 
-		if (!field->key || !field_applies(field, levels))
+		if (!field->key || !field_applies(field, levels) || field->flags & FIELD_ON_REQUEST)
 			continue;
 		if (field->group != group) {
 			if (open)

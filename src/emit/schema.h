@@ -69,6 +69,8 @@ enum field_flag {
 	FIELD_MAYBE = 1 << 0,	/* may be VALUE_ABSENT */
 	FIELD_OF_ROWS = 1 << 1, /* in CSV and JSON lines each row of the table has it too */
 	FIELD_NEVER_NULL = 1 << 2,
+	FIELD_ON_REQUEST =
+		1 << 3, /* a column only where --fields names it, and nothing to sort by */
 };
 
 struct field {

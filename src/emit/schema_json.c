@@ -100,7 +100,7 @@ static void add_property(struct json *json, const struct field *field)
 
 static bool is_output(const struct field *field)
 {
-	return field->key != NULL;
+	return field->key && !(field->flags & FIELD_ON_REQUEST);
 }
 
 /* Whether every row has it. */

@@ -426,6 +426,11 @@ static void note_exec(struct intervals *intervals, const struct wire_thread *thr
 		intervals->before.items[own - intervals->before.items].flags |= GOES_ON;
 }
 
+void intervals_set_live(struct intervals *intervals)
+{
+	intervals->session.is_live = true;
+}
+
 const struct session_info *intervals_session(const struct intervals *intervals)
 {
 	return &intervals->session;

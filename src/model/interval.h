@@ -117,6 +117,8 @@ static inline bool row_has_state(const struct row *row, const struct session_inf
 struct intervals;
 
 struct intervals *intervals_new(void); /* NULL: out of memory */
+/* What is fed is of this machine, and of now: /proc has more to say of its processes. */
+void intervals_set_live(struct intervals *intervals);
 void intervals_free(struct intervals *intervals);
 
 /*

@@ -17,6 +17,7 @@
 
 struct session_info {
 	struct wire_session wire; /* all zeros until the record has come */
+	bool is_live;		  /* its processes are those of this machine, now */
 	bool has_unknown;	  /* time in STATE_UNKNOWN, in some interval so far */
 	struct wire_missing missing[SESSION_MISSING_MAX];
 	size_t missing_count;

@@ -209,6 +209,7 @@ int watch_open(struct watch *watch, struct error *error)
 	watch->intervals = intervals_new();
 	if (!watch->intervals)
 		return error_set(error, ENOMEM, "out of memory");
+	intervals_set_live(watch->intervals);
 	result = loop_init(&watch->loop, error);
 	if (result >= 0 && watch->options->command && !watch->child.pid)
 		result = prepare_child(watch, error);

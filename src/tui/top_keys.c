@@ -215,7 +215,7 @@ static enum screen_request sort_step(struct top_screen *screen, int step)
 
 	do
 		at = (at + field_count + (size_t)step) % field_count;
-	while (!field_applies(&fields[at], 1U << screen->by));
+	while (!field_orders(&fields[at], 1U << screen->by));
 	screen->sort = &fields[at];
 	screen->reverse = false;
 	return top_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;

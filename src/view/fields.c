@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/histogram.h"
+#include "base/process_words.h"
 #include "base/similar.h"
 
 #define ALL	(1U << BY_THREAD | 1U << BY_PROCESS | 1U << BY_CGROUP)
@@ -103,6 +104,23 @@ GETTER(get_cgroup)
 		value_string(value, path);
 	else
 		value->kind = VALUE_NULL;
+}
+
+/* Of a recording nothing but what is in it. */
+GETTER(get_command)
+{
+	*value->text = '\0';
+	if (session->is_live && row->pid && !row->exited)
+		process_command(row->pid, value->text, sizeof(value->text));
+	value_text(value, value->text);
+}
+
+GETTER(get_owner)
+{
+	*value->text = '\0';
+	if (session->is_live && row->pid && !row->exited)
+		process_user(row->pid, value->text, sizeof(value->text));
+	value_text(value, value->text);
 }
 
 GETTER(get_exited)
@@ -246,6 +264,11 @@ const struct field fields[] = {
 	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0, BOOL},
 	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
 	 0, 0, INTEGER},
+	{"command", NULL, "command", "COMMAND",
+	 "arguments that it was started with; not in recordings", NAMED, get_command, 0, 0, STRING,
+	 .flags = FIELD_ON_REQUEST},
+	{"owner", NULL, "owner", "OWNER", "whose process it is; not in recordings", NAMED,
+	 get_owner, 0, 0, STRING, .flags = FIELD_ON_REQUEST},
 	{"active", NULL, NULL, NULL, "time on or waiting for a CPU, in disk, lock and swap", ALL,
 	 get_active, 0, 0, INTEGER},
 };
@@ -280,18 +303,26 @@ void field_get(const struct field *field, const struct row *row, const struct se
 	get_measured(field, &item, ret_value);
 }
 
+bool field_orders(const struct field *field, unsigned int levels)
+{
+	return field_applies(field, levels) && !(field->flags & FIELD_ON_REQUEST);
+}
+
 const struct field *field_find(const char *name)
 {
-	for (size_t i = 0; i < field_count; i++)
-		if (similar_same(fields[i].name, name))
-			return &fields[i];
-	for (size_t i = 0; i < field_count; i++)
-		if (fields[i].header && similar_same(fields[i].header, name))
-			return &fields[i];
 	/* an object's key says little without the object: "cpu" would be a delay */
-	for (size_t i = 0; i < field_count; i++)
-		if (fields[i].key && !fields[i].group && similar_same(fields[i].key, name))
-			return &fields[i];
+	for (int kind = 0; kind < 3; kind++) {
+		for (size_t i = 0; i < field_count; i++) {
+			const struct field *field = &fields[i];
+			const char *known = kind == 0	   ? field->name
+					    : kind == 1	   ? field->header
+					    : field->group ? NULL
+							   : field->key;
+
+			if (known && similar_same(known, name) && field_orders(field, ~0U))
+				return field;
+		}
+	}
 	return NULL;
 }
 

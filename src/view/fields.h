@@ -24,9 +24,12 @@ void field_get(const struct field *field, const struct row *row, const struct se
 
 /*
  * By its name, or by its heading in tables or key in JSON ("RUNQ", "in_state_ns"), where no other
- * has that name. As similar_same() compares. NULL: no such field.
+ * has that name. As similar_same() compares. NULL: no such field to sort by.
  */
 const struct field *field_find(const char *name);
+
+/* Whether rows of such a view can be sorted by it. */
+bool field_orders(const struct field *field, unsigned int levels);
 
 /* A row and its place in an order, of which many are sorted without asking for values again. */
 struct ordered_row {

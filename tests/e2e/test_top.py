@@ -427,6 +427,26 @@ def test_sorting_and_top(field):
     assert interval["total"] > 5
 
 
+def test_what_a_process_was_started_as_on_request(tmp_path):
+    fields = ("--fields", "pid,command,owner", "--format", "csv")
+    sleeper = subprocess.Popen(["sleep", "77"])
+    try:
+        command = ("-p", sleeper.pid, "-c", "1", "-i", "50ms")
+        heading, *rows = run("top", *command, *fields).stdout.splitlines()
+        assert heading == "pid,command,owner" and rows == [f'{sleeper.pid},"sleep 77",root'], rows
+        assert "command" not in run("top", *command, "--format", "csv").stdout
+        assert '"command"' not in run("top", *command, "--format", "json").stdout
+        file = tmp_path / "sleeper.dwell"
+        assert run("record", *command, "-o", file).returncode == 0
+        # whose pid it is when the recording is read is another matter
+        assert run("top", "--from", file, *fields).stdout.splitlines()[1:] == [f"{sleeper.pid},,"]
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    refused = run("top", "--sort", "command", "-c", "1")
+    assert refused.returncode == 2 and "unknown field 'command'" in refused.stderr
+
+
 def test_hostile_thread_names():
     """Names from the process under study: control characters, quotes, invalid UTF-8, brackets."""
     script = r"""
