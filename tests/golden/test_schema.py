@@ -133,7 +133,8 @@ def test_rows_are_those_of_json(name):
 def test_fields_choose_columns(name):
     listed = [line.split()[0] for line in written(name, "--fields", "help").splitlines()]
     first = [json.loads(line) for line in written(name, "--format", "jsonl").splitlines()][0]
-    assert listed == list(first)
+    # what is a column only where it is named
+    assert [key for key in listed if key not in ("command", "owner")] == list(first)
     chosen = [listed[-1], listed[0]]
     for line in written(name, "--format", "jsonl", "--fields", ",".join(chosen)).splitlines():
         assert list(json.loads(line)) == chosen

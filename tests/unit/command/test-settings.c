@@ -302,6 +302,8 @@ CASE(what_is_saved_is_loaded)
 	assert_int_equal(load(&loaded, &error), 0);
 	assert_same(&saved, &loaded);
 	for (size_t i = 0; i < field_count; i++) {
+		if (!field_orders(&fields[i], ~0U))
+			continue;
 		saved = (struct settings){.theme = (enum theme)(i % THEMES_COUNT),
 					  .marks = i & 1,
 					  .all_columns = i & 2,
