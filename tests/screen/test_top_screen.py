@@ -27,6 +27,9 @@ def test_pictures_in_the_documentation(with_blame):
     screen = with_blame("--theme", "light", columns=120, rows=26)
     screen.wait("http-4", "run queue")
     picture("top-light", screen, 120, title, page="docs/top.md", theme=svg.LIGHT)
+    screen = with_blame("--theme", "dark", columns=120, rows=26, TERM="xterm-16color")
+    screen.wait("http-4", "run queue")
+    picture("top-16", screen, 120, title, page="docs/top.md")
 
 
 @pytest.mark.parametrize("columns, rows", [(60, 12), (80, 24), (120, 40), (200, 50)])
@@ -40,9 +43,9 @@ def test_all_of_the_blame(with_blame):
     compare("blame-table", screen.wait("http-4", absent=("run queue",)))
 
 
-@pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60)])
+@pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60), (20, 8)])
 def test_sizes(at_end, columns, rows):
-    compare(f"top-{columns}x{rows}", at_end(columns=columns, rows=rows).wait("encoder"))
+    compare(f"top-{columns}x{rows}", at_end(columns=columns, rows=rows).wait("enc"))
 
 
 def test_groups(at_end):
