@@ -105,7 +105,7 @@ static int report(struct load *load, const struct run *run, enum verdict *ret_ve
 		outcome_release(&outcome);
 		return error_set(error, ENOMEM, "out of memory");
 	}
-	*ret_verdict = outcome.findings.verdict;
+	*ret_verdict = outcome.check_results.verdict;
 	stored = load_store_write(&load->store, &outcome, error);
 	result = result_print(&load->options.output, &kind, &reported, stored < 0 ? NULL : error);
 	outcome_release(&outcome);

@@ -125,12 +125,12 @@ void check_format(char *into, size_t room, enum check_kind kind, double value)
 		snprintf(into, room, "%.4g", value);
 }
 
-/* What a check is applied to, and where its findings go. */
+/* What a check is applied to, and where its check_results go. */
 struct judging {
 	const struct run *run;
 	const struct run_crew *worker_group;
 	const struct summary *summary;
-	struct findings *findings;
+	struct check_results *check_results;
 	int result;
 };
 
@@ -139,17 +139,17 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 						       double value, double limit,
 						       const char *format, ...)
 {
-	struct findings *findings = judging->findings;
-	struct finding *finding;
+	struct check_results *check_results = judging->check_results;
+	struct check_result *check_result;
 	va_list args;
 
-	if (array_reserve(&findings->items, &findings->room, findings->count + 1,
-			  sizeof(*findings->items)) < 0) {
+	if (array_reserve(&check_results->items, &check_results->room, check_results->count + 1,
+			  sizeof(*check_results->items)) < 0) {
 		judging->result = -ENOMEM;
 		return;
 	}
-	finding = &findings->items[findings->count++];
-	*finding = (struct finding){
+	check_result = &check_results->items[check_results->count++];
+	*check_result = (struct check_result){
 		.check = &check_info[check],
 		.verdict = verdict,
 		.worker_group = judging->worker_group,
@@ -158,10 +158,10 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 		.limit = limit,
 	};
 	va_start(args, format);
-	vsnprintf(finding->text, sizeof(finding->text), format, args);
+	vsnprintf(check_result->text, sizeof(check_result->text), format, args);
 	va_end(args);
-	if (verdict > findings->verdict)
-		findings->verdict = verdict;
+	if (verdict > check_results->verdict)
+		check_results->verdict = verdict;
 }
 
 /* "FIGURE, limit LIMIT" in the unit of the check. */
@@ -414,10 +414,11 @@ static void judge_run(struct judging *judging)
 		     "interrupted before its end");
 }
 
-int checks_judge(const struct run *run, const struct summary *summaries, struct findings *findings)
+int checks_judge(const struct run *run, const struct summary *summaries,
+		 struct check_results *check_results)
 {
 	const struct spec_checks *checks = &run->spec->checks;
-	struct judging judging = {.run = run, .findings = findings};
+	struct judging judging = {.run = run, .check_results = check_results};
 
 	judge_run(&judging);
 	for (size_t i = 0; i < run->worker_group_count; i++) {
@@ -442,8 +443,8 @@ int checks_judge(const struct run *run, const struct summary *summaries, struct 
 	return judging.result;
 }
 
-void findings_release(struct findings *findings)
+void check_results_release(struct check_results *check_results)
 {
-	free(findings->items);
-	*findings = (struct findings){.items = NULL};
+	free(check_results->items);
+	*check_results = (struct check_results){.items = NULL};
 }

@@ -24,7 +24,7 @@ struct check_info {
 extern const struct check_info check_info[]; /* ends with a NULL key */
 
 /* One thing that was looked at: a group, or a worker where it failed. */
-struct finding {
+struct check_result {
 	const struct check_info *check;
 	enum verdict verdict;
 	const struct run_crew *worker_group; /* NULL: of the whole run */
@@ -33,8 +33,8 @@ struct finding {
 	char text[400];			     /* the same for people */
 };
 
-struct findings {
-	struct finding *items;
+struct check_results {
+	struct check_result *items;
 	size_t count, room;
 	enum verdict verdict;
 };
@@ -45,8 +45,8 @@ struct findings {
  */
 #define CHECK_SAMPLES_MIN 100
 int checks_judge(const struct run *run, const struct summary *summaries,
-		 struct findings *findings) must_check;
-void findings_release(struct findings *findings);
+		 struct check_results *check_results) must_check;
+void check_results_release(struct check_results *check_results);
 
 /* In the unit of the check, for people. */
 void check_format(char *into, size_t room, enum check_kind kind, double value);

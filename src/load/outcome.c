@@ -16,7 +16,7 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 		return -ENOMEM;
 	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++)
 		result = summary_make(run->worker_groups[i], &outcome->summaries[i]);
-	return result < 0 ? result : checks_judge(run, outcome->summaries, &outcome->findings);
+	return result < 0 ? result : checks_judge(run, outcome->summaries, &outcome->check_results);
 }
 
 void outcome_release(struct outcome *outcome)
@@ -24,6 +24,6 @@ void outcome_release(struct outcome *outcome)
 	free(outcome->summaries);
 	free(outcome->observed);
 	free(outcome->blames);
-	findings_release(&outcome->findings);
+	check_results_release(&outcome->check_results);
 	*outcome = (struct outcome){.run = NULL};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A run that is over, ready to be shown: figures, findings, and where it was. */
+/* A run that is over, ready to be shown: figures, check_results, and where it was. */
 #ifndef DWELL_LOAD_OUTCOME_H
 #define DWELL_LOAD_OUTCOME_H
 
@@ -21,7 +21,7 @@ struct outcome {
 	const struct run *run;
 	struct machine machine;
 	struct summary *summaries; /* one per group */
-	struct findings findings;
+	struct check_results check_results;
 	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */
 	uint32_t observed_states;  /* measured: 1 << index of states_ns */

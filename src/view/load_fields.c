@@ -77,17 +77,17 @@ FIELD_GETTER(get_scheduler)
 		value_null(value);
 }
 
-static const struct finding *finding_of(const struct item *item)
+static const struct check_result *check_result_of(const struct item *item)
 {
 	return item->row;
 }
 
-VALUE_GETTER(get_check, value_string, finding_of(item)->check->key)
-VALUE_GETTER(get_check_verdict, value_string, verdict_names[finding_of(item)->verdict])
+VALUE_GETTER(get_check, value_string, check_result_of(item)->check->key)
+VALUE_GETTER(get_check_verdict, value_string, verdict_names[check_result_of(item)->verdict])
 
 FIELD_GETTER(get_check_cgroup)
 {
-	const struct run_crew *worker_group = finding_of(item)->worker_group;
+	const struct run_crew *worker_group = check_result_of(item)->worker_group;
 
 	if (worker_group)
 		value_text(value, worker_group->cgroup);
@@ -97,7 +97,7 @@ FIELD_GETTER(get_check_cgroup)
 
 FIELD_GETTER(get_check_group)
 {
-	const struct run_crew *worker_group = finding_of(item)->worker_group;
+	const struct run_crew *worker_group = check_result_of(item)->worker_group;
 
 	if (worker_group)
 		value_number(value, worker_group->group.group_idx);
@@ -107,7 +107,7 @@ FIELD_GETTER(get_check_group)
 
 FIELD_GETTER(get_check_work)
 {
-	const struct run_crew *worker_group = finding_of(item)->worker_group;
+	const struct run_crew *worker_group = check_result_of(item)->worker_group;
 
 	if (worker_group)
 		value_string(value, worker_group->group.work->type->name);
@@ -117,12 +117,12 @@ FIELD_GETTER(get_check_work)
 
 FIELD_GETTER(get_check_tid)
 {
-	value_number(value, finding_of(item)->tid);
-	if (!finding_of(item)->tid)
+	value_number(value, check_result_of(item)->tid);
+	if (!check_result_of(item)->tid)
 		value_absent(value);
 }
 
-VALUE_GETTER(get_check_text, value_string, finding_of(item)->text)
+VALUE_GETTER(get_check_text, value_string, check_result_of(item)->text)
 
 static const struct field check_fields[] = {
 	STRING_FIELD("check", get_check, "its name"),
@@ -131,8 +131,8 @@ static const struct field check_fields[] = {
 	INTEGER_FIELD("group_idx", get_check_group, "of the group", .flags = FIELD_MAYBE),
 	STRING_FIELD("work", get_check_work, "of the group", .flags = FIELD_MAYBE),
 	INTEGER_FIELD("tid", get_check_tid, "the worker, where one failed", .flags = FIELD_MAYBE),
-	REAL_MEMBER(struct finding, value, "figure", "in ns, shares or plain numbers"),
-	REAL_MEMBER(struct finding, limit, "limit", "that it had to keep"),
+	REAL_MEMBER(struct check_result, value, "figure", "in ns, shares or plain numbers"),
+	REAL_MEMBER(struct check_result, limit, "limit", "that it had to keep"),
 	STRING_FIELD("text", get_check_text, "the same for people"),
 };
 
@@ -223,15 +223,15 @@ FIELD_GETTER(get_checks)
 {
 	const struct outcome *outcome = item->row;
 
-	value_rows(value, outcome->findings.items, outcome->findings.count, sizeof(struct finding),
-		   NULL);
+	value_rows(value, outcome->check_results.items, outcome->check_results.count,
+		   sizeof(struct check_result), NULL);
 }
 
 FIELD_GETTER(get_verdict)
 {
 	const struct outcome *outcome = item->row;
 
-	value_string(value, verdict_names[outcome->findings.verdict]);
+	value_string(value, verdict_names[outcome->check_results.verdict]);
 }
 
 VALUE_GETTER(get_machine, value_object, &((const struct outcome *)item->row)->machine, NULL)

@@ -282,7 +282,7 @@ static void write_events(struct output *out, const struct run *run)
 }
 
 static void write_finding(struct output *out, const struct outcome *outcome,
-			  const struct finding *finding)
+			  const struct check_result *check_result)
 {
 	static const char *const words[] = {
 		[VERDICT_SKIP] = "skip",
@@ -292,52 +292,52 @@ static void write_finding(struct output *out, const struct outcome *outcome,
 	};
 	char name[256] = "", shown[256];
 
-	if (finding->worker_group)
-		load_group_name(name, sizeof(name), outcome->run, finding->worker_group);
-	text_printable(shown, sizeof(shown), finding->text, sizeof(shown));
-	output_format(out, "%-4s  %-19s  %s%s", words[finding->verdict], finding->check->key, name,
-		      *name ? ": " : "");
-	if (finding->tid)
-		output_format(out, "worker %u: ", finding->tid);
+	if (check_result->worker_group)
+		load_group_name(name, sizeof(name), outcome->run, check_result->worker_group);
+	text_printable(shown, sizeof(shown), check_result->text, sizeof(shown));
+	output_format(out, "%-4s  %-19s  %s%s", words[check_result->verdict],
+		      check_result->check->key, name, *name ? ": " : "");
+	if (check_result->tid)
+		output_format(out, "worker %u: ", check_result->tid);
 	output_format(out, "%s\n", shown);
 }
 
-/* How many findings like this one, which failed, lie between this and the end. */
-static size_t failed_alike(const struct findings *findings, size_t from)
+/* How many check_results like this one, which failed, lie between this and the end. */
+static size_t failed_alike(const struct check_results *check_results, size_t from)
 {
-	const struct finding *first = &findings->items[from];
+	const struct check_result *first = &check_results->items[from];
 	size_t count = 0;
 
-	for (size_t i = from; i < findings->count; i++)
-		count += findings->items[i].check == first->check &&
-			 findings->items[i].worker_group == first->worker_group &&
-			 findings->items[i].verdict == VERDICT_FAIL;
+	for (size_t i = from; i < check_results->count; i++)
+		count += check_results->items[i].check == first->check &&
+			 check_results->items[i].worker_group == first->worker_group &&
+			 check_results->items[i].verdict == VERDICT_FAIL;
 	return count;
 }
 
 static void write_findings(struct output *out, const struct outcome *outcome)
 {
-	const struct findings *findings = &outcome->findings;
-	const struct finding *before = NULL;
+	const struct check_results *check_results = &outcome->check_results;
+	const struct check_result *before = NULL;
 	size_t shown = 0;
 
 	output_char(out, '\n');
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = &findings->items[i];
+	for (size_t i = 0; i < check_results->count; i++) {
+		const struct check_result *check_result = &check_results->items[i];
 
-		if (!before || before->check != finding->check ||
-		    before->worker_group != finding->worker_group)
+		if (!before || before->check != check_result->check ||
+		    before->worker_group != check_result->worker_group)
 			shown = 0;
-		before = finding;
-		if (finding->verdict == VERDICT_FAIL && shown++ >= FAILS_SHOWN) {
+		before = check_result;
+		if (check_result->verdict == VERDICT_FAIL && shown++ >= FAILS_SHOWN) {
 			if (shown == FAILS_SHOWN + 1)
 				output_format(out, "      ... and %zu more workers\n",
-					      failed_alike(findings, i));
+					      failed_alike(check_results, i));
 			continue;
 		}
-		write_finding(out, outcome, finding);
+		write_finding(out, outcome, check_result);
 	}
-	output_format(out, "\nverdict: %s\n", verdict_names[findings->verdict]);
+	output_format(out, "\nverdict: %s\n", verdict_names[check_results->verdict]);
 }
 
 /* As session_shows(): the observer's source measures all other states. */

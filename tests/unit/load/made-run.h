@@ -18,7 +18,7 @@ struct made {
 	struct run_crew worker_groups[CREWS];
 	struct run_crew *pointers[CREWS];
 	struct summary summaries[CREWS];
-	struct findings findings;
+	struct check_results check_results;
 };
 
 static inline void add_crew(struct made *made, unsigned int workers)
@@ -84,7 +84,7 @@ static inline void unmake(struct made *made)
 		free(made->worker_groups[i].worker_group.workers);
 		shared_release(&made->worker_groups[i].worker_group.shared);
 	}
-	findings_release(&made->findings);
+	check_results_release(&made->check_results);
 	spec_release(&made->spec);
 }
 
@@ -116,11 +116,11 @@ static inline void put_samples(struct made *made, unsigned int worker, enum repo
 
 static inline enum verdict judge(struct made *made)
 {
-	findings_release(&made->findings);
+	check_results_release(&made->check_results);
 	for (size_t i = 0; i < made->run.worker_group_count; i++)
 		assert_int_equal(summary_make(made->pointers[i], &made->summaries[i]), 0);
-	assert_int_equal(checks_judge(&made->run, made->summaries, &made->findings), 0);
-	return made->findings.verdict;
+	assert_int_equal(checks_judge(&made->run, made->summaries, &made->check_results), 0);
+	return made->check_results.verdict;
 }
 
 #endif

@@ -8,25 +8,26 @@
 
 #include "load/made-run.h"
 
-/* The nth finding of a check. */
-static const struct finding *found(const struct made *made, const char *key, unsigned int number)
+/* The nth check_result of a check. */
+static const struct check_result *found(const struct made *made, const char *key,
+					unsigned int number)
 {
-	for (size_t i = 0; i < made->findings.count; i++)
-		if (!strcmp(made->findings.items[i].check->key, key) && !number--)
-			return &made->findings.items[i];
+	for (size_t i = 0; i < made->check_results.count; i++)
+		if (!strcmp(made->check_results.items[i].check->key, key) && !number--)
+			return &made->check_results.items[i];
 	return NULL;
 }
 
 static void assert_finding(const struct made *made, const char *key, unsigned int number,
 			   enum verdict verdict, uint32_t tid, const char *text)
 {
-	const struct finding *finding = found(made, key, number);
+	const struct check_result *check_result = found(made, key, number);
 
-	assert_non_null(finding);
-	assert_string_equal(finding->text, text);
-	assert_string_equal(verdict_names[finding->verdict], verdict_names[verdict]);
-	assert_int_equal(finding->tid, tid);
-	assert_ptr_equal(finding->worker_group,
+	assert_non_null(check_result);
+	assert_string_equal(check_result->text, text);
+	assert_string_equal(verdict_names[check_result->verdict], verdict_names[verdict]);
+	assert_int_equal(check_result->tid, tid);
+	assert_ptr_equal(check_result->worker_group,
 			 strcmp(key, "run") ? &made->worker_groups[0] : NULL);
 }
 
@@ -44,7 +45,7 @@ CASE(without_checks_reports_are_enough)
 
 	make(&made, 2);
 	assert_int_equal(judge(&made), VERDICT_PASS);
-	assert_int_equal(made.findings.count, 1);
+	assert_int_equal(made.check_results.count, 1);
 	assert_only(&made, "completed", VERDICT_PASS, 0, "2 workers reported");
 	unmake(&made);
 	make(&made, 1);
