@@ -241,7 +241,14 @@ static const struct binding items[] = {
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
 };
 
-static const struct bindings bindings = {items, ARRAY_SIZE(items)};
+static const struct help_word words[] = {
+	{"> 5.0ms", "what is shorter is no stall: --threshold"},
+	{"lost N", "stalls and stacks that found no room"},
+	{"symbolized", "frames of stacks that have a name"},
+	{"pool", "threads that may block: they are not workers"},
+};
+
+static const struct bindings bindings = {items, ARRAY_SIZE(items), words, ARRAY_SIZE(words)};
 
 /* The search applies while it is typed. */
 static enum screen_request type(struct blocked_screen *screen, struct key key)

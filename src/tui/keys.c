@@ -76,6 +76,17 @@ static int draw_states(struct canvas *canvas, int row, int column)
 	return row;
 }
 
+static int draw_words(const struct bindings *bindings, struct canvas *canvas, int row, int column)
+{
+	canvas_text(canvas, row++, column, canvas->columns, ROLE_TITLE, "First line");
+	for (size_t i = 0; i < bindings->word_count; i++, row++) {
+		canvas_text(canvas, row, column + 2, 10, ROLE_NORMAL, bindings->words[i].word);
+		canvas_text(canvas, row, column + 13, canvas->columns, ROLE_NORMAL,
+			    bindings->words[i].help);
+	}
+	return row;
+}
+
 #define HELP_STATES_COLUMN 84
 /* With so many columns the states are beside the keys. */
 #define HELP_WIDE  150
@@ -92,6 +103,8 @@ int help_draw(const struct bindings *bindings, struct canvas *canvas, bool repla
 	keys = draw_bindings(bindings, &all, 0, replay);
 	states = canvas->columns >= HELP_WIDE ? draw_states(&all, 0, HELP_STATES_COLUMN)
 					      : draw_states(&all, keys + 1, 0);
+	states = draw_words(bindings, &all, states + 1,
+			    canvas->columns >= HELP_WIDE ? HELP_STATES_COLUMN : 0);
 	lines = states > keys ? states : keys;
 	if (offset > lines - room)
 		offset = lines - room;

@@ -36,9 +36,16 @@ struct binding {
 	bool replay; /* only with a recording */
 };
 
+/* What the first line of the screen says. */
+struct help_word {
+	const char *word, *help;
+};
+
 struct bindings {
 	const struct binding *items;
 	size_t count;
+	const struct help_word *words;
+	size_t word_count;
 };
 
 /* Defines `static enum screen_request name(void *screen, uint32_t character)` for a type of screen.
@@ -67,8 +74,9 @@ int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, 
 			bool replay);
 
 /*
- * The keys, and the states with their signs, on all but the last row, from line `offset` on; beside
- * each other where there is room. Returns the offset, which is corrected where it is too large.
+ * The keys, the states with their signs, and the words of the first line, on all but the last row,
+ * from line `offset` on; beside each other where there is room. Returns the offset, which is
+ * corrected where it is too large.
  */
 int help_draw(const struct bindings *bindings, struct canvas *canvas, bool replay, int offset);
 

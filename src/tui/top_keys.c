@@ -349,7 +349,16 @@ static const struct binding items[] = {
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, false},
 };
 
-static const struct bindings bindings = {items, ARRAY_SIZE(items)};
+static const struct help_word words[] = {
+	{"exact", "each switch and wakeup is counted; else: counters, or sampled"},
+	{"verified", "`dwell verify` has passed on this machine, with this kernel"},
+	{"lost N", "switches and ends of threads that the kernel did not report; the time around"},
+	{"", "them is in the state before, or unknown, and sums stay whole"},
+	{"stolen", "by the hypervisor, of the CPU time in which the machine was busy"},
+	{"self", "CPU time of dwell, of one CPU"},
+};
+
+static const struct bindings bindings = {items, ARRAY_SIZE(items), words, ARRAY_SIZE(words)};
 
 /* HH:MM or HH:MM:SS. */
 static bool parse_time(const char *text, unsigned int *ret_seconds)
