@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "model/blame_sum.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,21 +70,77 @@ static int by_key(const void *left, const void *right)
 	return order ? order : a->goes_on - b->goes_on;
 }
 
-static size_t merge(struct blame *items, size_t count)
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	return (hash ^ value) * 0x9e3779b97f4a7c15ULL; /* Fibonacci hashing: Knuth, 6.4 */
+}
+
+static uint64_t hash_party(uint64_t hash, const struct blame_party *party)
+{
+	hash = mix(hash, (uint64_t)party->pid << 32 | party->tid);
+	hash = mix(hash, (uint64_t)party->crew << 32 | party->start);
+	if (party->pid)
+		return hash;
+	for (const char *at = party->comm; *at; at++)
+		hash = mix(hash, (unsigned char)*at);
+	return mix(hash, party->cgroup_id);
+}
+
+/* Equal where by_key() is 0. */
+static uint64_t hash_key(const struct blame *blame)
+{
+	uint64_t hash = hash_party(hash_party(0, &blame->victim), &blame->culprit);
+	uint32_t meanwhile;
+
+	static_assert(sizeof(meanwhile) == sizeof(blame->meanwhile), "a site is a number");
+	memcpy(&meanwhile, &blame->meanwhile, sizeof(meanwhile));
+	hash = mix(hash, (uint64_t)meanwhile << 8 | (uint64_t)blame->state);
+	hash = mix(hash, (uint64_t)blame->kind << 2 | blame->has_meanwhile << 1 | blame->goes_on);
+	return hash >> 32;
+}
+
+static void add_to(struct blame *group, const struct blame *blame)
+{
+	group->count += blame->count;
+	group->total_ns += blame->total_ns;
+	group->earlier_ns += blame->earlier_ns;
+}
+
+static size_t merge_sorted(struct blame *items, size_t count)
 {
 	size_t groups = 0;
 
-	if (count)
-		qsort(items, count, sizeof(*items), by_key);
+	qsort(items, count, sizeof(*items), by_key);
 	for (size_t i = 0; i < count; i++) {
-		struct blame *group = groups ? &items[groups - 1] : NULL;
-
-		if (group && !by_key(group, &items[i])) {
-			group->count += items[i].count;
-			group->total_ns += items[i].total_ns;
-			group->earlier_ns += items[i].earlier_ns;
-		} else {
+		if (groups && !by_key(&items[groups - 1], &items[i]))
+			add_to(&items[groups - 1], &items[i]);
+		else
 			items[groups++] = items[i];
+	}
+	return groups;
+}
+
+/* Those that are equal but for their figures become one; in no order. How many there are. */
+static size_t merge(struct blame *items, size_t count)
+{
+	size_t groups = 0, room = 64;
+	cleanup_free uint32_t *table = NULL; /* number in items, + 1; 0: free */
+
+	while (room < 2 * count)
+		room *= 2;
+	table = count < UINT32_MAX ? calloc(room, sizeof(*table)) : NULL;
+	if (!table)
+		return count ? merge_sorted(items, count) : 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t at = hash_key(&items[i]) & (room - 1);
+
+		while (table[at] && by_key(&items[table[at] - 1], &items[i]))
+			at = (at + 1) & (room - 1);
+		if (table[at]) {
+			add_to(&items[table[at] - 1], &items[i]);
+		} else {
+			items[groups] = items[i];
+			table[at] = (uint32_t)++groups;
 		}
 	}
 	return groups;
