@@ -44,7 +44,6 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 		return error_set(error, ENOMEM, "out of memory");
 	if (top->view.format)
 		interval->findings = &top->findings;
-	interval->hides_blame = !top->options.watch.blame;
 	interval_group_blame(interval, top->options.by);
 	interval_group(interval, top->options.by);
 	if (view_interval(&top->view, interval) < 0)
@@ -114,6 +113,8 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 	struct replay replay = {.audience = audience};
 	int result = replay_open(&replay, top->options.from, error);
 
+	if (result >= 0 && !top->options.watch.blame)
+		intervals_ignore_blame(replay.intervals);
 	if (result >= 0)
 		result = begin(top, error);
 	if (result >= 0)

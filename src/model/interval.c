@@ -23,6 +23,7 @@ struct intervals {
 	size_t reason_count, reason_room;
 	bool reasons_reported; /* with the last interval: the next one begins a new list */
 	struct blames blames;
+	bool ignores_blame;
 	struct session_info session;
 	bool have_baseline;
 	struct wire_losses losses; /* up to the last interval */
@@ -431,6 +432,11 @@ void intervals_set_live(struct intervals *intervals)
 	intervals->session.is_live = true;
 }
 
+void intervals_ignore_blame(struct intervals *intervals)
+{
+	intervals->ignores_blame = true;
+}
+
 const struct session_info *intervals_session(const struct intervals *intervals)
 {
 	return &intervals->session;
@@ -460,6 +466,8 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 	const struct wire_thread *thread = (const struct wire_thread *)record;
 	int result = session_feed(&intervals->session, record);
 
+	if (intervals->ignores_blame)
+		intervals->session.wire.flags &= ~(unsigned int)WIRE_SESSION_BLAME;
 	if (result)
 		return result < 0 ? result : 0;
 	switch (record->kind) {
@@ -483,7 +491,7 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		return delay_records_add(&intervals->delays_now,
 					 (const struct wire_delays *)record);
 	case WIRE_BLAME:
-		return blames_feed(&intervals->blames, record);
+		return intervals->ignores_blame ? 0 : blames_feed(&intervals->blames, record);
 	case WIRE_REASON:
 		return add_reason(intervals, (const struct wire_reason *)record);
 	case WIRE_INTERVAL:

@@ -70,7 +70,6 @@ struct interval {
 	size_t reason_count;
 	struct blame *blames; /* model/blame.h; WIRE_SESSION_BLAME; largest first */
 	size_t blame_count;
-	bool hides_blame;		 /* recorded, but not asked for */
 	const struct findings *findings; /* model/findings.h; NULL: not looked for */
 	const struct session_info *session;
 };
@@ -119,6 +118,8 @@ struct intervals;
 struct intervals *intervals_new(void); /* NULL: out of memory */
 /* What is fed is of this machine, and of now: /proc has more to say of its processes. */
 void intervals_set_live(struct intervals *intervals);
+/* Before the first record: as if because of whom threads waited had not been recorded. */
+void intervals_ignore_blame(struct intervals *intervals);
 void intervals_free(struct intervals *intervals);
 
 /*

@@ -196,7 +196,7 @@ INTERVAL_GETTER(get_reasons)
 
 INTERVAL_GETTER(get_blame)
 {
-	if (session_has_blame(interval->session) && !interval->hides_blame)
+	if (session_has_blame(interval->session))
 		value_rows(value, interval->blames, interval->blame_count,
 			   sizeof(interval->blames[0]), interval->session);
 	else
