@@ -3,6 +3,7 @@
 
 DWELL_KILLS=N: how often something is killed (100).
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -200,7 +201,9 @@ def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_p
     deadline = time.monotonic() + 10
     while processes(str(scratch)) and time.monotonic() < deadline:
         for pid in processes(str(scratch)):
-            os.kill(pid, signal.SIGKILL)
+            # it may end by itself meanwhile
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=20)
     assert run("load", "steady", "-d", "100ms", "--scratch", scratch).returncode == 0
     assert [path for mount in CGROUPS for path in mount.glob("dwell-load.*")] == []
