@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "tui/top_state.h"
 
-#define NOBODY SIZE_MAX
+#define NO_NODE SIZE_MAX
 
 /* Of a row, by its number in the sorted order. */
 struct node {
@@ -40,7 +40,7 @@ static size_t parent_of(const struct top_screen *screen, struct node *index, siz
 	struct node *known = find(index, screen->order_count, row->parent_pid);
 
 	/* 0: none, and not the rows that were summed up */
-	return known && row->parent_pid && row->parent_pid != row->pid ? known->number : NOBODY;
+	return known && row->parent_pid && row->parent_pid != row->pid ? known->number : NO_NODE;
 }
 
 /*
@@ -50,18 +50,18 @@ static size_t parent_of(const struct top_screen *screen, struct node *index, siz
 static void link_children(const struct top_screen *screen, struct node *nodes, struct node *index,
 			  size_t *first_root)
 {
-	size_t last_root = NOBODY;
+	size_t last_root = NO_NODE;
 
-	*first_root = NOBODY;
+	*first_root = NO_NODE;
 	for (size_t i = 0; i < screen->order_count; i++) {
-		for (size_t at = i; at != NOBODY && !nodes[at].linked; at = nodes[at].parent) {
+		for (size_t at = i; at != NO_NODE && !nodes[at].linked; at = nodes[at].parent) {
 			size_t parent = parent_of(screen, index, at);
-			size_t *first = parent == NOBODY ? first_root : &nodes[parent].first;
-			size_t *last = parent == NOBODY ? &last_root : &nodes[parent].last;
+			size_t *first = parent == NO_NODE ? first_root : &nodes[parent].first;
+			size_t *last = parent == NO_NODE ? &last_root : &nodes[parent].last;
 
 			nodes[at].linked = true;
 			nodes[at].parent = parent;
-			if (*first == NOBODY)
+			if (*first == NO_NODE)
 				*first = at;
 			else
 				nodes[*last].next = at;
@@ -84,16 +84,16 @@ static void walk(struct top_screen *screen, struct node *nodes, size_t root,
 {
 	size_t at = root, depth = 0, count = 0, all = screen->order_count;
 
-	while (at != NOBODY) {
+	while (at != NO_NODE) {
 		show(screen, &nodes[at], &sorted[at], depth, &count);
-		if (nodes[at].first != NOBODY) {
+		if (nodes[at].first != NO_NODE) {
 			at = nodes[at].first;
 			depth++;
 			continue;
 		}
-		for (; at != NOBODY && nodes[at].next == NOBODY; depth--)
+		for (; at != NO_NODE && nodes[at].next == NO_NODE; depth--)
 			at = nodes[at].parent;
-		if (at != NOBODY)
+		if (at != NO_NODE)
 			at = nodes[at].next;
 	}
 	/* where pids were used again there may be circles, which no root leads to */
@@ -115,8 +115,8 @@ int top_order_tree(struct top_screen *screen)
 	for (size_t i = 0; i < count; i++) {
 		nodes[i] = (struct node){.pid = screen->order[i].row->pid,
 					 .number = i,
-					 .first = NOBODY,
-					 .next = NOBODY};
+					 .first = NO_NODE,
+					 .next = NO_NODE};
 		index[i] = nodes[i];
 		sorted[i] = screen->order[i];
 	}
