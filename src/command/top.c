@@ -69,7 +69,7 @@ static int begin(struct top *top, struct error *error)
 		.by = top->options.by,
 		.top = top->options.top,
 		.sort = top->options.sort,
-		.blame = top_options_blame(&top->options),
+		.blame = top->options.blame,
 		.show_idle = top->options.show_idle,
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)
@@ -113,7 +113,7 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 	struct replay replay = {.audience = audience};
 	int result = replay_open(&replay, top->options.from, error);
 
-	if (result >= 0 && !top->options.watch.blame)
+	if (result >= 0 && top->options.blame == BLAME_NONE)
 		intervals_ignore_blame(replay.intervals);
 	if (result >= 0)
 		result = begin(top, error);

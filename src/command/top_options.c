@@ -89,11 +89,11 @@ static int parse_by(struct top_options *options, const char *value, struct error
 	return parsing_unknown(error, "grouping", value, "thread, process or cgroup");
 }
 
-static int parse_blame(struct watch_options *options, const char *value, struct error *error)
+static int parse_blame(struct top_options *options, const char *value, struct error *error)
 {
-	options->blame = true;
-	options->blame_caused = value && !strcmp(value, "caused");
-	if (value && !options->blame_caused && strcmp(value, "suffered"))
+	options->watch.blame = true;
+	options->blame = value && !strcmp(value, "caused") ? BLAME_CAUSED : BLAME_SUFFERED;
+	if (value && options->blame != BLAME_CAUSED && strcmp(value, "suffered"))
 		return parsing_unknown(error, "side of blame", value, "suffered or caused");
 	return 0;
 }
@@ -112,9 +112,9 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	case OPTION_BY:
 		return parse_by(options, value, error);
 	case OPTION_BLAME:
-		return parse_blame(&options->watch, value, error);
+		return parse_blame(options, value, error);
 	case OPTION_NO_BLAME:
-		options->watch.no_blame = true;
+		options->no_blame = true;
 		return 0;
 	case OPTION_TOP:
 		result = parsing_count(value, "--top", &count, error);
@@ -136,13 +136,6 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	return result_option(&options->output, key, value, true, error);
 }
 
-enum blame_side top_options_blame(const struct top_options *options)
-{
-	if (!options->watch.blame)
-		return BLAME_NONE;
-	return options->watch.blame_caused ? BLAME_CAUSED : BLAME_SUFFERED;
-}
-
 static int check_together(struct top_options *options, struct error *error)
 {
 	if (!field_orders(options->sort, 1U << options->by))
@@ -158,11 +151,11 @@ static int check_together(struct top_options *options, struct error *error)
 		return error_set(error, EINVAL,
 				 "the command would share the screen: use --format table, or dwell "
 				 "record");
-	if (options->watch.blame && options->watch.no_blame)
+	if (options->blame != BLAME_NONE && options->no_blame)
 		return error_set(error, EINVAL, "--blame and --no-blame do not go together");
 	if (options->force && !options->record)
 		return error_set(error, EINVAL, "--force needs --record");
-	return result_options_end(&options->output, interval_schema_for(top_options_blame(options)),
+	return result_options_end(&options->output, interval_schema_for(options->blame),
 				  1U << options->by, error);
 }
 

@@ -23,10 +23,9 @@ struct top_options {
 	enum grouping by;
 	size_t top; /* 0 = all */
 	bool show_idle;
+	enum blame_side blame; /* asked for; the screen measures it without being asked */
+	bool no_blame;	       /* not even there */
 };
-
-/* What of blame is to be shown. */
-enum blame_side top_options_blame(const struct top_options *options);
 
 extern const struct argp top_argp;
 

@@ -235,9 +235,7 @@ static int open_screen(struct top_tui *tui, const struct top_options *options, u
 		.hide_idle = tui->settings.hide_idle && !options->show_idle,
 		.all_columns = tui->settings.all_columns,
 		.glyphs = tui->settings.marks,
-		.blame = !options->watch.blame_asked   ? BLAME_NONE
-			 : options->watch.blame_caused ? BLAME_CAUSED
-						       : BLAME_SUFFERED,
+		.blame = options->blame,
 		.keymap = &tui->settings.keymap,
 	};
 
@@ -267,8 +265,7 @@ static void take_settings(struct top_tui *tui, struct top_options *options)
 	if (!options->watch.interval_given && settings->interval_ns)
 		options->watch.interval_ns = settings->interval_ns;
 	/* the screen says because of whom: that is what most come for */
-	options->watch.blame_asked = options->watch.blame;
-	options->watch.blame = !options->watch.no_blame;
+	options->watch.blame = !options->no_blame;
 	options->watch.first_ns = FIRST_INTERVAL_NS;
 }
 

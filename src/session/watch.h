@@ -20,10 +20,7 @@ struct watch_options {
 	uint64_t duration_ns; /* 0 = no end */
 	uint64_t count;	      /* 0 = no end */
 	enum source_choice source;
-	bool blame;	   /* also because of whom threads waited */
-	bool blame_asked;  /* by the user, who wants to see it first */
-	bool no_blame;	   /* not even where it is measured without being asked for */
-	bool blame_caused; /* and it is asked for by culprit */
+	bool blame; /* also because of whom threads waited */
 };
 
 struct watch {
