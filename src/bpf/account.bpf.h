@@ -54,7 +54,8 @@ struct account {
 	/* in our pid namespace, where that is not the first (filter.bpf.h); with blame always */
 	__u32 tid;
 	__u32 pid;
-	__u64 is_leaving; /* counted in `leaving` */
+	__u32 is_leaving; /* counted in `leaving` */
+	__u32 is_beside;  /* no target: `watch_beside` */
 	struct account_state frozen;
 };
 
@@ -83,6 +84,12 @@ struct {
 
 /* Who caused a thread's waits is asked for: blame.bpf.h. */
 const volatile bool blame_on __weak = false;
+
+/*
+ * Threads that are no targets (`is_beside`) have accounts only for what they did while a target
+ * waited for them: nothing is sent of them.
+ */
+const volatile bool skip_beside __weak = false;
 
 /* The instant of the present snapshot; written by user space only. */
 volatile __u64 snapshot_ns __weak = 0;
@@ -117,6 +124,12 @@ static __always_inline struct account *account_of(struct task_struct *task)
 	return account && account->origin_ns ? account : NULL;
 }
 
+/* Nothing of it is sent. */
+static __always_inline bool is_skipped(const struct account *account)
+{
+	return skip_beside && account->is_beside;
+}
+
 /*
  * A zeroed account for a thread, to be begun with account_begin(). NULL, and counted, without
  * memory.
@@ -125,7 +138,7 @@ static __always_inline struct account *account_new(struct task_struct *task)
 {
 	struct account *account = account_storage(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!account)
+	if (!account && (!skip_beside || is_of_target(task)))
 		count(&losses.threads);
 	return account;
 }
@@ -471,7 +484,7 @@ static __always_inline __u64 account_end_turn(struct account *account, __u64 ran
 		early_ns = turn_end(&account->turn, &account->parts, length_ns, charged_ns, clock,
 				    &clamped);
 	}
-	if (clamped)
+	if (clamped && !is_skipped(account))
 		count(&losses.clamped);
 	if (!early_ns)
 		return now_ns;

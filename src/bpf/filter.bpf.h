@@ -11,6 +11,8 @@
 
 /* No target at all: every thread of the machine. */
 const volatile bool watch_all __weak = false;
+/* With `watch_all`: there are targets all the same, and accounts say which threads are none. */
+const volatile bool watch_beside __weak = false;
 /* The targets' child processes too, and theirs. */
 const volatile bool watch_children __weak = false;
 /* Threads of this cgroup and those below it; 0 = do not ask. */
@@ -109,12 +111,8 @@ __weak __attribute__((noinline)) __u32 has_watched_ancestor(__u64 leader)
 	return 0;
 }
 
-static __always_inline bool is_watched(struct task_struct *task)
+static __always_inline bool is_of_target(struct task_struct *task)
 {
-	if (pid_namespace && !tid_of(task))
-		return false;
-	if (watch_all)
-		return true;
 	if (watch_cgroup_id && in_watched_cgroup(task))
 		return true;
 	if (is_target(pid_of(task), TARGET_PROCESS) || is_target(tid_of(task), TARGET_THREAD))
@@ -122,17 +120,31 @@ static __always_inline bool is_watched(struct task_struct *task)
 	return watch_children && has_watched_ancestor((__u64)BPF_CORE_READ(task, group_leader));
 }
 
-/* A child of a watched thread at the moment of fork, when its parents are still known for sure. */
+static __always_inline bool is_watched(struct task_struct *task)
+{
+	if (pid_namespace && !tid_of(task))
+		return false;
+	return watch_all || is_of_target(task);
+}
+
+/* Of a target's child at the moment of fork, when its parents are still known for sure. */
+static __always_inline bool inherits_target(const struct task_struct *parent,
+					    struct task_struct *child)
+{
+	if (watch_children)
+		return true;
+	if (watch_cgroup_id)
+		return in_watched_cgroup(child);
+	return parent->tgid == child->tgid && is_target(pid_of(child), TARGET_PROCESS);
+}
+
+/* Of a watched thread's child, or of any with `watch_all`. */
 static __always_inline bool inherits_watch(const struct task_struct *parent,
 					   struct task_struct *child)
 {
 	if (pid_namespace && !tid_of(child))
 		return false;
-	if (watch_all || watch_children)
-		return true;
-	if (watch_cgroup_id)
-		return in_watched_cgroup(child);
-	return parent->tgid == child->tgid && is_target(pid_of(child), TARGET_PROCESS);
+	return watch_all || inherits_target(parent, child);
 }
 
 #endif

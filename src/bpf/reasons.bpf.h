@@ -53,7 +53,7 @@ static __attribute__((noinline)) void reason_count(struct task_struct *task,
 static __always_inline void reason_add(struct task_struct *task, const struct account *account,
 				       struct wire_wait_site where, __u64 spent_ns)
 {
-	if (reasons_all || reasons_pid)
+	if ((reasons_all || reasons_pid) && !is_skipped(account))
 		reason_count(task, account, &where, spent_ns);
 }
 

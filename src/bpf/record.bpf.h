@@ -72,6 +72,8 @@ static __always_inline void record_fill_task(struct wire_thread *record, struct 
 	record->nice = task->static_prio - NICE_0_PRIORITY;
 	if (task->flags & PF_KTHREAD)
 		record->flags |= WIRE_FLAG_KERNEL_THREAD;
+	if (account->is_beside)
+		record->flags |= WIRE_FLAG_BESIDE;
 	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
 }
 

@@ -69,6 +69,8 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 				       __u64 now_ns)
 {
 	account_leave_cpu(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
+	if (is_skipped(account))
+		return;
 	if (!is_last && account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);
@@ -145,6 +147,13 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 		span_leave_cpu(ctx, task, account, now_ns);
 }
 
+/* One of it was not seen. */
+static __always_inline void count_transition(const struct account *account)
+{
+	if (!is_skipped(account))
+		count(&losses.transitions);
+}
+
 /*
  * It ran, but was never seen to get its CPU: the switch was hidden. How long it ran, the kernel has
  * counted all the same, so only what it waited for before is not quite known.
@@ -159,7 +168,7 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 
 	if (!account)
 		return 0;
-	count(&losses.transitions);
+	count_transition(account);
 	least_ns = account->live.since_ns;
 	state = account->live.where.state;
 	if (account->frozen_ns != instant_ns && now_ns >= instant_ns && instant_ns > least_ns)
@@ -210,7 +219,7 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 	nothing_omitted.omitted_ns = account->turn.omitted_ns;
 	account_end_turn(account, ran_ns, &nothing_omitted, now_ns);
 	if (account->turn.is_divided)
-		count(&losses.transitions);
+		count_transition(account);
 	account_leave_cpu(account, account->live.where, now_ns);
 	return 0;
 }
@@ -235,13 +244,13 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 				 now_ns);
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
 		since_ns += account_pay(account, state, spent_ns);
-	if (blame_on && state == WIRE_RUNNABLE)
+	if (blame_on && state == WIRE_RUNNABLE && !is_skipped(account))
 		blame_queue(account, waited, since_ns, now_ns);
 	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
 	else if (state != WIRE_ON_CPU)
-		count(&losses.transitions);
+		count_transition(account);
 	if (span_threshold_ns)
 		span_take_cpu(task, before, account, state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
 }
@@ -288,12 +297,25 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	return 0;
 }
 
+/* Unless it is of a target. */
+static __always_inline void mark_beside(struct task_struct *task)
+{
+	struct account *account = account_of(task);
+
+	if (account)
+		account->is_beside = !is_of_target(task);
+}
+
 /* Accounts are made here and in the iterator, where no scheduler lock is held. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	if ((watch_all || account_of(parent)) && inherits_watch(parent, child))
+	struct account *account = account_of(parent);
+
+	if ((watch_all || account) && inherits_watch(parent, child))
 		account_new_thread(child);
+	if (watch_beside && !(account && !account->is_beside && inherits_target(parent, child)))
+		mark_beside(child);
 	if (span_lives && account_of(child) && worker_of(parent)) {
 		struct worker *worker = worker_make(child);
 
@@ -308,7 +330,8 @@ int BPF_PROG(on_leave, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 
-	if (!account || account->read_ns || (is_last && account->origin_ns >= snapshot_ns))
+	if (!account || is_skipped(account) || account->read_ns ||
+	    (is_last && account->origin_ns >= snapshot_ns))
 		return 0;
 	if (!__sync_lock_test_and_set(&account->is_leaving, 1))
 		count(&leaving);
@@ -325,9 +348,10 @@ int BPF_PROG(on_leave, struct task_struct *task)
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_attach, struct cgroup *into, const char *path, struct task_struct *task)
 {
+	struct account *account = account_of(task);
 	struct wire_header *record;
 
-	if (account_of(task) || !is_watched(task))
+	if ((account && !is_skipped(account)) || !is_of_target(task))
 		return 0;
 	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
 	if (!record) {
@@ -358,8 +382,11 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 		return 0;
 	if (account_of(task))
 		return 0;
-	if ((watch_all || task->flags & PF_IO_WORKER) && is_watched(task))
+	if ((watch_all || task->flags & PF_IO_WORKER) && is_watched(task)) {
 		account_new_thread(task);
+		if (watch_beside)
+			mark_beside(task);
+	}
 	return 0;
 }
 
@@ -372,7 +399,7 @@ int BPF_PROG(on_blame_waking, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 
-	if (!account || account->live.where.state <= WIRE_RUNNABLE ||
+	if (!account || is_skipped(account) || account->live.where.state <= WIRE_RUNNABLE ||
 	    account->live.where.state >= WIRE_STATES)
 		return 0;
 	site_correct(task, account);
@@ -386,7 +413,7 @@ int BPF_PROG(on_migrate, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 
-	if (account && account->live.where.state == WIRE_RUNNABLE)
+	if (account && account->live.where.state == WIRE_RUNNABLE && !is_skipped(account))
 		blame_migrate(task, account, bpf_ktime_get_ns());
 	return 0;
 }

@@ -77,6 +77,7 @@ static __always_inline void seed(struct task_struct *task)
 	account_begin_turn(account, account->ran_ns, &clock);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
 	account_begin(account, task, first, now_ns);
+	account->is_beside = watch_beside && !is_of_target(task);
 	struct wire_wait_site again = observe(task);
 
 	if (account->live.since_ns == now_ns) {
@@ -88,7 +89,7 @@ static __always_inline void seed(struct task_struct *task)
 		freeze_seed(task, account);
 	site_ask_seeded(task, account);
 	/* one whose fork is not reported yet has no time that could be missing */
-	if (seeded && watch_all && first.detail != WIRE_DETAIL_NEW)
+	if (seeded && watch_all && !watch_beside && first.detail != WIRE_DETAIL_NEW)
 		count(&losses.threads);
 }
 
@@ -316,6 +317,26 @@ static __attribute__((noinline)) int write_blame(struct seq_file *seq, struct ac
 	return 0;
 }
 
+/*
+ * Threads come into the watched cgroup and leave it. One that has come in counts from now on, in an
+ * account of its own: NULL.
+ */
+static __always_inline struct account *look_beside(struct task_struct *task,
+						   struct account *account)
+{
+	bool is_beside = !is_of_target(task);
+
+	if (account->is_beside == is_beside)
+		return account;
+	account_reported(account);
+	if (skip_beside && !is_beside) {
+		account_delete(task);
+		return NULL;
+	}
+	account->is_beside = is_beside;
+	return account;
+}
+
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
@@ -329,14 +350,16 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (!steal_seen || !irq_seen)
 		look_at_clocks(task, instant_ns);
 	account = account_of(task);
+	if (account && watch_beside && watch_cgroup_id)
+		account = look_beside(task, account);
 	if (!account) {
 		if (is_watched(task))
 			seed(task);
 		return 0;
 	}
-	if (seeding_only)
+	if (seeding_only || is_skipped(account))
 		return 0;
-	if (watch_cgroup_id && !is_watched(task)) {
+	if (watch_cgroup_id && !watch_beside && !is_watched(task)) {
 		account_reported(account);
 		account_delete(task);
 		return 0;

@@ -161,6 +161,7 @@ struct wire_totals {
 /* Of this thread the states are not known, although the session measures them. */
 #define WIRE_FLAG_NO_DISK 2U
 #define WIRE_FLAG_NO_SWAP 4U
+#define WIRE_FLAG_BESIDE  8U /* no target; accounted for because targets may make it wait */
 
 /*
  * One thread. Always sum(totals.ns) == end_ns - origin_ns: the state the thread is in at end_ns
@@ -246,6 +247,7 @@ enum wire_metric {
 #define WIRE_SESSION_PACE	   16U /* intervals say whether dwell itself was late */
 #define WIRE_SESSION_VERIFIED	   32U /* `dwell verify` has passed with this dwell and kernel */
 #define WIRE_SESSION_BLAME	   64U /* intervals have WIRE_BLAME */
+#define WIRE_SESSION_CAUSED	   128U /* what targets cause: all threads are there, WIRE_FLAG_BESIDE */
 
 struct wire_session {
 	struct wire_header header;

@@ -71,18 +71,30 @@ __attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_prin
 	return getenv("DWELL_DEBUG") ? vfprintf(stderr, format, args) : 0;
 }
 
-static void configure(struct session *session, const struct targets *targets)
+static enum source_beside beside_of(const struct source_options *options,
+				    const struct targets *targets)
+{
+	if (!options->blame || options->spans || targets_everything(targets))
+		return BESIDE_IGNORED;
+	return options->beside;
+}
+
+static void configure(struct session *session, const struct source_options *options,
+		      const struct targets *targets)
 {
 	struct dwell_bpf *bpf = session->bpf;
+	enum source_beside beside = beside_of(options, targets);
 
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = session->features.switch_has_state;
 	bpf->rodata->can_cast = session->features.can_cast;
-	bpf->rodata->reasons_all = targets->count && !targets->command;
+	bpf->rodata->reasons_all = targets->count && !targets->command && beside != BESIDE_SENT;
 	if (bpf->rodata->reasons_all)
 		bpf_map__set_max_entries(bpf->maps.reasons, reasons_room());
-	bpf->rodata->watch_all = targets_everything(targets);
+	bpf->rodata->watch_all = beside || targets_everything(targets);
+	bpf->rodata->watch_beside = beside;
+	bpf->rodata->skip_beside = beside == BESIDE_FOLLOWED;
 	bpf->rodata->pid_namespace = features_pid_namespace();
 	bpf->rodata->watch_children = targets->children;
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
@@ -315,7 +327,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	session->bpf = dwell_bpf__open();
 	if (!session->bpf)
 		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
-	configure(session, targets);
+	configure(session, options, targets);
 	if (options->blame)
 		configure_blame(session);
 	if (options->spans)
@@ -532,6 +544,8 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
 	if (options->blame)
 		record->flags |= WIRE_SESSION_BLAME;
+	if (beside_of(options, targets) == BESIDE_SENT)
+		record->flags |= WIRE_SESSION_CAUSED;
 	if (verified_read(&verified, VERIFIED_PATH) >= 0 && verified_is_of_here(&verified) &&
 	    !strcmp(verified.verdict, "pass"))
 		record->flags |= WIRE_SESSION_VERIFIED;

@@ -24,11 +24,19 @@ enum source_choice {
 	SOURCE_PROCFS,
 };
 
+/* Of threads that are no targets, where there are targets: with blame, by BPF, without spans. */
+enum source_beside {
+	BESIDE_IGNORED = 0,
+	BESIDE_FOLLOWED, /* what they did while a target waited for them is known; not sent */
+	BESIDE_SENT,	 /* marked: whom the targets made wait. WIRE_SESSION_CAUSED */
+};
+
 struct source_options {
 	enum source_choice choice;
 	uint64_t interval_ns;
 	const struct span_options *spans; /* NULL: none; else needs BPF, and must outlive it */
 	bool blame;			  /* WIRE_BLAME too; only BPF has it */
+	enum source_beside beside;
 };
 
 /*

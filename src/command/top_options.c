@@ -93,6 +93,7 @@ static int parse_blame(struct top_options *options, const char *value, struct er
 {
 	options->watch.blame = true;
 	options->blame = value && !strcmp(value, "caused") ? BLAME_CAUSED : BLAME_SUFFERED;
+	options->watch.caused = options->blame == BLAME_CAUSED;
 	if (value && options->blame != BLAME_CAUSED && strcmp(value, "suffered"))
 		return parsing_unknown(error, "side of blame", value, "suffered or caused");
 	return 0;

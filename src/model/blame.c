@@ -77,16 +77,16 @@ static const struct row *process_of(const struct interval *interval, const struc
 
 /* The thread itself, and none that had its id before or after it. */
 static const struct row *thread_of(const struct interval *interval, const struct place *places,
-				   const struct wire_culprit *culprit)
+				   uint32_t tid, uint32_t start)
 {
 	const struct place *end = places + interval->row_count, *found;
-	struct place key = {culprit->tid, 0};
+	struct place key = {tid, 0};
 
 	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
-	while (found && found > places && found[-1].tid == culprit->tid)
+	while (found && found > places && found[-1].tid == tid)
 		found--;
-	for (; found && found < end && found->tid == culprit->tid; found++)
-		if (start_of(&interval->rows[found->row]) == culprit->start)
+	for (; found && found < end && found->tid == tid; found++)
+		if (start_of(&interval->rows[found->row]) == start)
 			return &interval->rows[found->row];
 	return NULL;
 }
@@ -119,7 +119,8 @@ static bool has_meanwhile(const struct wire_culprit *culprit)
 static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 			const struct interval *interval, const struct place *places)
 {
-	const struct row *known = culprit->tid ? thread_of(interval, places, culprit) : NULL;
+	const struct row *known =
+		culprit->tid ? thread_of(interval, places, culprit->tid, culprit->start) : NULL;
 
 	blame->kind = (enum wire_culprit_kind)culprit->kind;
 	blame->has_meanwhile = has_meanwhile(culprit);
@@ -368,6 +369,25 @@ static void forget(struct blames *blames, size_t count)
 		blames->record_count * sizeof(*blames->records));
 }
 
+/* WIRE_SESSION_CAUSED: what the targets owe, to whomever. */
+static void keep_caused(struct blames *blames, const struct interval *interval,
+			const struct place *places)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < blames->count; i++) {
+		const struct blame_party *culprit = &blames->items[i].culprit;
+		const struct row *row =
+			blames->items[i].kind == WIRE_CULPRIT_THREAD
+				? thread_of(interval, places, culprit->tid, culprit->start)
+				: NULL;
+
+		if (row && !row->is_beside)
+			blames->items[kept++] = blames->items[i];
+	}
+	blames->count = kept;
+}
+
 int blames_close(struct blames *blames, struct interval *interval)
 {
 	size_t sorted = part_by_end(blames, interval);
@@ -391,6 +411,8 @@ int blames_close(struct blames *blames, struct interval *interval)
 	}
 	if (sorted)
 		forget(blames, sorted);
+	if (result >= 0 && session_has_caused(interval->session))
+		keep_caused(blames, interval, places);
 	blames_sort(blames->items, blames->count);
 	interval->blames = blames->items;
 	interval->blame_count = blames->count;

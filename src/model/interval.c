@@ -218,6 +218,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 		.policy = now->policy,
 		.nice = now->nice,
 		.exited = now->header.kind == WIRE_EXIT,
+		.is_beside = now->flags & WIRE_FLAG_BESIDE,
 		.exit_code = now->exit_code,
 	};
 	memcpy(row->comm, now->comm, sizeof(now->comm));
@@ -345,6 +346,17 @@ static int by_total(const void *left, const void *right)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
+/* They were there to be victims. */
+static void drop_beside(struct interval *interval)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < interval->row_count; i++)
+		if (!interval->rows[i].is_beside)
+			interval->rows[kept++] = interval->rows[i];
+	interval->row_count = kept;
+}
+
 static int close_interval(struct intervals *intervals, const struct wire_interval *record)
 {
 	struct interval *current = &intervals->current;
@@ -379,6 +391,8 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 		result = carry_over(intervals);
 	if (result >= 0 && session_has_blame(&intervals->session))
 		result = blames_close(&intervals->blames, current);
+	if (session_has_caused(&intervals->session))
+		drop_beside(current);
 	if (result < 0)
 		return result;
 

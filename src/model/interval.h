@@ -50,6 +50,7 @@ struct row {
 	uint16_t policy;
 	int16_t nice;
 	bool exited;
+	bool is_beside; /* no target, but may wait for one: never in a closed interval */
 	int32_t exit_code;
 	uint32_t delays_measured; /* 1 << enum wire_delay_kind */
 	struct wire_delay delays[WIRE_DELAYS_COUNT];

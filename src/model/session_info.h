@@ -75,6 +75,12 @@ static inline bool session_has_blame(const struct session_info *session)
 	return session->wire.flags & WIRE_SESSION_BLAME;
 }
 
+/* Whether that blame is what the targets made any thread wait, and not their own waits. */
+static inline bool session_has_caused(const struct session_info *session)
+{
+	return session->wire.flags & WIRE_SESSION_CAUSED;
+}
+
 static inline bool session_has(const struct session_info *session, enum wire_metric metric)
 {
 	return session->wire.metrics & metric;

@@ -201,7 +201,9 @@ int watch_open(struct watch *watch, struct error *error)
 	struct source_options options = {.choice = watch->options->source,
 					 .interval_ns = watch->options->interval_ns,
 					 .spans = watch->spans,
-					 .blame = watch->options->blame};
+					 .blame = watch->options->blame,
+					 .beside = watch->options->caused ? BESIDE_SENT
+									  : BESIDE_FOLLOWED};
 	struct record_sink sink = {take_record, watch};
 	int result;
 

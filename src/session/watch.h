@@ -20,7 +20,8 @@ struct watch_options {
 	uint64_t duration_ns; /* 0 = no end */
 	uint64_t count;	      /* 0 = no end */
 	enum source_choice source;
-	bool blame; /* also because of whom threads waited */
+	bool blame;  /* also because of whom threads waited */
+	bool caused; /* with it, and with targets: what those made any thread wait */
 };
 
 struct watch {

@@ -182,6 +182,32 @@ def test_who_ends_the_wait(scenario, state, mode):
         assert did[MEANWHILE[mode][0]] > 0, blame.shares
 
 
+@pytest.mark.parametrize("mode", ["sleep", "cpu"])
+def test_what_a_thread_did_that_is_no_target(mode):
+    """Only the victim is watched. Beside it threads come and go, of which nothing is said."""
+    workload = subprocess.Popen([WORKLOAD, "blame-pipe", mode])
+    storm = subprocess.Popen([WORKLOAD, "storm", "2000"], stdout=subprocess.DEVNULL)
+    try:
+        tasks = pathlib.Path(f"/proc/{workload.pid}/task")
+        while "victim" not in (names := {(task / "comm").read_text().strip(): task.name for task in tasks.iterdir()}):
+            assert workload.poll() is None
+            time.sleep(0.01)
+        intervals = blame_of("-i", "200ms", "-t", names["victim"])
+    finally:
+        workload.kill()
+        storm.wait()
+        workload.wait()
+    assert {thread["comm"] for interval in intervals for thread in interval["threads"]} == {"victim"}
+    assert {blame["victim"]["comm"] for interval in intervals for blame in interval["blame"]} == {"victim"}
+    whole = owed(intervals, "ipc", comm="culprit")
+    did = collections.Counter()
+    for blame in (blame for interval in intervals for blame in interval["blame"]):
+        if blame["culprit"]["comm"] == "culprit" and blame["state"] == "ipc":
+            did[blame["culprit_state"]] += blame["total_ns"] + blame["earlier_ns"]
+    assert whole > 500_000_000 and whole > ENOUGH * owed(intervals, "ipc"), intervals[-1]["blame"]
+    assert did[mode] + did["runnable"] > ENOUGH * whole and did[mode] > 0.2 * whole, did
+
+
 def test_sums_are_exact_while_threads_come_and_go():
     done = run("top", "--blame", "--format", "json", "-i", "100ms", "--", WORKLOAD, "storm", "4000", timeout=120)
     intervals, _ = parse(done.stdout)
@@ -291,6 +317,37 @@ def test_the_other_side():
     assert wrong.returncode == 2 and "suffered or caused" in wrong.stderr
     screen = run("top", "--blame", "--format", "tui")
     assert screen.returncode == 1 and "needs a terminal" in screen.stderr
+
+
+@needs_two_cpus
+@pytest.mark.parametrize("targets", ["process", "children"])
+def test_whom_the_targets_make_wait(tmp_path, targets):
+    """The victim is no target, and begins to wait before anything is watched; the thief may be a target's child, and gone."""
+    file = tmp_path / "caused.dwell"
+    with spinning("victim"):
+        if targets == "process":
+            with spinning("thief") as thief:
+                done = run("top", "--blame=caused", "--format", "json", "-i", "1s", "-c", "2", "--record", file, "-p", thief.pid)
+        else:
+            thieves = f"for i in 1 2 3; do taskset -c {CPU} timeout 0.5 sh -c 'printf thief > /proc/self/comm; while :; do :; done'; done; true"
+            done = run("top", "--blame=caused", "--format", "json", "-i", "500ms", "--record", file, "--", "/bin/sh", "-c", thieves)
+    assert done.returncode == 0, done.stderr
+    intervals, _ = parse(done.stdout)
+    names = {thread["comm"] for interval in intervals for thread in interval["threads"]}
+    assert "thief" in names and "victim" not in names, names
+    blames = [blame for interval in intervals for blame in interval["blame"]]
+    members = {thread["pid"] for interval in intervals for thread in interval["threads"]}
+    assert {blame["culprit"]["kind"] for blame in blames} == {"thread"} and {blame["culprit"]["pid"] for blame in blames} <= members
+    ran = sum(thread["states_ns"][state] for interval in intervals for thread in interval["threads"] if thread["comm"] == "thief"
+              for state in ("user", "kernel"))  # fmt: skip
+    owed = sum(blame["total_ns"] for blame in blames if (blame["victim"]["comm"], blame["culprit"]["comm"]) == ("victim", "thief"))
+    # it also waits for others, while the thief does
+    assert 0.9 * ran - EDGES_NS < owed < 1.02 * ran + EDGES_NS and owed > 200_000_000, (owed, ran)
+    assert [interval["blame"] for interval in parse(run("top", "--from", file, "--blame", "--format", "json").stdout)[0]] == [
+        interval["blame"] for interval in intervals
+    ]
+    without = parse(run("top", "--from", file, "--format", "json").stdout)[0]
+    assert {thread["comm"] for interval in without for thread in interval["threads"]} == names
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="unshare is not installed")

@@ -243,7 +243,8 @@ def cgroup2_mount():
     return None
 
 
-def test_cgroup_target():
+@pytest.mark.parametrize("blame", ["--no-blame", "--blame", "--blame=caused"])
+def test_cgroup_target(blame):
     mount = cgroup2_mount()
     if not mount:
         pytest.skip("cgroup v2 is not mounted")
@@ -252,7 +253,7 @@ def test_cgroup_target():
     inner.mkdir(parents=True)
     process = subprocess.Popen(["sleep", "60"])
     try:
-        background = Background("--cgroup", group, "-i", "50ms")
+        background = Background("--cgroup", group, "-i", "50ms", blame)
         assert background.interval()["threads"] == []
         (inner / "cgroup.procs").write_text(str(process.pid))
         for _ in range(40):
@@ -278,7 +279,8 @@ def test_cgroup_target():
 NAPPING = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(4)]"
 
 
-def test_moved_into_the_cgroup_in_the_middle_of_an_interval():
+@pytest.mark.parametrize("blame", ["--no-blame", "--blame"])
+def test_moved_into_the_cgroup_in_the_middle_of_an_interval(blame):
     """All its threads count from the move on, not from the next snapshot on."""
     mount = cgroup2_mount()
     if not mount:
@@ -288,7 +290,7 @@ def test_moved_into_the_cgroup_in_the_middle_of_an_interval():
     process = subprocess.Popen([sys.executable, "-c", NAPPING])
     try:
         wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 5)
-        background = Background("--cgroup", group, "-i", "1s")
+        background = Background("--cgroup", group, "-i", "1s", blame)
         assert not background.interval()["threads"]
         (group / "cgroup.procs").write_text(str(process.pid))
         moved_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -124,6 +124,42 @@ static uint64_t sum(const struct interval *interval, uint32_t victim, enum state
 	return ns;
 }
 
+CASE(targets_are_the_only_culprits_where_that_was_asked_for)
+{
+	struct wire_session session = {.header = {sizeof(session), WIRE_SESSION, 0, 0},
+				       .source = WIRE_SOURCE_BPF,
+				       .flags = WIRE_SESSION_BLAME | WIRE_SESSION_CAUSED,
+				       .states = ~0U,
+				       .metrics = ~0U};
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 21, 400000),
+					  by_thread(WIRE_LOCK, 31, 100000),
+					  by_thread(WIRE_LOCK, 99, 100000)};
+	struct record of_victim = record_of(11, END, culprits, 3);
+	struct record of_target = record_of(21, END, culprits + 1, 1);
+	struct intervals *intervals = intervals_new();
+	struct interval *interval;
+
+	feed(intervals, &session);
+	for (uint64_t end = START; end <= END; end += END - START) {
+		for (uint32_t tid = 11; tid <= 31; tid += 10) {
+			struct wire_thread one = thread(tid, end, WIRE_LOCK);
+
+			one.flags = tid == 21 ? 0 : WIRE_FLAG_BESIDE;
+			feed(intervals, &one);
+		}
+		if (end == START)
+			close_at(intervals, START, START);
+	}
+	feed(intervals, &of_victim);
+	feed(intervals, &of_target);
+	interval = close_at(intervals, START, END);
+	assert_int_equal(interval->row_count, 1);
+	assert_int_equal(interval->rows[0].tid, 21);
+	assert_int_equal(interval->blame_count, 1);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 21)->total_ns, 400000);
+	intervals_free(intervals);
+}
+
 CASE(what_no_one_is_charged_with_is_not_known)
 {
 	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
@@ -556,6 +592,7 @@ CASE(many_culprits_of_a_name_are_one_line)
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(targets_are_the_only_culprits_where_that_was_asked_for),
 		cmocka_unit_test(what_no_one_is_charged_with_is_not_known),
 		cmocka_unit_test(what_was_folded_is_owed_to_others),
 		cmocka_unit_test(a_wait_that_goes_on_says_so),
