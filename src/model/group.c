@@ -10,11 +10,16 @@ const char *const grouping_keys[GROUPINGS_COUNT] = {
 #undef X
 };
 
-const char *const grouping_plurals[GROUPINGS_COUNT] = {
+static const char *const plurals[GROUPINGS_COUNT] = {
 #define X(name, key, plural) [BY_##name] = plural,
 	GROUPINGS(X)
 #undef X
 };
+
+const char *grouping_noun(enum grouping by, size_t count)
+{
+	return count == 1 ? grouping_keys[by] : plurals[by];
+}
 
 /*
  * By age, and a process's leader is its oldest thread, so that a group takes its name and start

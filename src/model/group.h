@@ -19,7 +19,9 @@ enum grouping {
 };
 
 extern const char *const grouping_keys[GROUPINGS_COUNT];
-extern const char *const grouping_plurals[GROUPINGS_COUNT];
+
+/* The word for so many: "thread", "threads". */
+const char *grouping_noun(enum grouping by, size_t count);
 
 /* Adds what a row counted to a sum; who it is stays as it is. */
 void row_add(struct row *sum, const struct row *row);

@@ -147,8 +147,7 @@ static void draw_load(const struct top_screen *screen, struct canvas *canvas)
 			total[j] += screen->rows[i].states_ns[j];
 	}
 	add_part(&line, ROLE_NORMAL, "%zu %s, %zu active", screen->row_count,
-		 screen->row_count == 1 ? grouping_keys[screen->by] : grouping_plurals[screen->by],
-		 active);
+		 grouping_noun(screen->by, screen->row_count), active);
 	total[STATE_SLEEP] = total[STATE_IDLE] = total[STATE_STOPPED] = 0;
 	for (int i = 0; i < STATES; i++)
 		busy += total[i];

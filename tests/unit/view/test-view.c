@@ -226,7 +226,7 @@ CASE(table_shows_shares)
 	const char *text = shown(PAGE, BY_THREAD, &row, 1);
 
 	assert_non_null(strstr(
-		text, "1 threads, 1 shown  exact (bpf), user/sys by tick  self 0.4%  lost 0\n"));
+		text, "1 thread, 1 shown  exact (bpf), user/sys by tick  self 0.4%  lost 0\n"));
 	assert_non_null(strstr(
 		text, "   31187 wal-\"sync\"      25.0    0    0     0    0 75.0    0    0    0"
 		      "    0    0    0    0    2us  disk read 2.0ms\n"));
