@@ -8,6 +8,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/arch.bpf.h"
 #include "bpf/blame.bpf.h"
+#include "bpf/connection.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 
@@ -110,8 +111,9 @@ static __always_inline __u8 blame_interrupt(__u8 state, __u32 context)
 	return WIRE_CULPRIT_UNKNOWN;
 }
 
-/* The current thread, or an interrupt in it, ends the wait that the account is in. */
-static __always_inline void blame_waking(struct account *account, __u64 now_ns)
+/* The current thread, or an interrupt in it, ends the wait that the task's account is in. */
+static __always_inline void blame_waking(struct task_struct *task, struct account *account,
+					 __u64 now_ns)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	__u32 context =
@@ -131,6 +133,8 @@ static __always_inline void blame_waking(struct account *account, __u64 now_ns)
 	blame_begin(account, now_ns);
 	blame->charged_ns = blame->waking_ns = now_ns;
 	blame->waking_cpu = index + 1;
+	if (context == SOFTIRQ_SERVED && state == WIRE_NET && connects(task, waker))
+		context = 0;
 	if (context || !waker->pid) {
 		wait.key.how = BLAME_HOW(state, blame_interrupt(state, context));
 		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);

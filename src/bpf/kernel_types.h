@@ -62,6 +62,8 @@ struct files_struct {
 
 struct sock_common {
 	unsigned short skc_family;
+	unsigned short skc_dport; /* big-endian */
+	unsigned short skc_num;
 };
 
 struct sock {

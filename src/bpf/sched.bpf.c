@@ -403,7 +403,7 @@ int BPF_PROG(on_blame_waking, struct task_struct *task)
 	    account->live.where.state >= WIRE_STATES)
 		return 0;
 	site_correct(task, account);
-	blame_waking(account, bpf_ktime_get_ns());
+	blame_waking(task, account, bpf_ktime_get_ns());
 	return 0;
 }
 

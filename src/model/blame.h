@@ -42,6 +42,15 @@ struct blame {
 /* Time in it is lost: the thread wanted, or needed, something else. Not idle, asleep or stopped. */
 bool state_is_lost(enum state state);
 
+/*
+ * Waits for another program, perhaps of another machine. They are lost only where that one was held
+ * up itself.
+ */
+static inline bool state_has_partner(enum state state)
+{
+	return state == STATE_IPC || state == STATE_NET;
+}
+
 /* What an interval's records say, until it ends. All zeros is empty. */
 struct blames {
 	struct wire_blame **records; /* owned */

@@ -24,12 +24,11 @@ struct loss {
 	uint64_t total_ns, active_ns;
 };
 
-/* Waits for a partner are lost only where that partner was held up itself: causes say so. */
 static bool is_candidate(enum state state, bool has_blame)
 {
 	return state == STATE_RUNNABLE || state == STATE_LOCK || state == STATE_DISK ||
 	       state == STATE_SWAP || state == STATE_STOLEN || state == STATE_IRQ ||
-	       (state == STATE_IPC && has_blame);
+	       (state_has_partner(state) && has_blame);
 }
 
 static int by_process(const void *left, const void *right)
@@ -95,7 +94,7 @@ static struct loss sum_up(const struct row **rows, size_t count, enum state stat
 		loss.total_ns += rows[i]->states_ns[state];
 		loss.active_ns += row_active_ns(rows[i]);
 	}
-	if (state == STATE_IPC)
+	if (state_has_partner(state))
 		loss.active_ns += loss.total_ns;
 	return loss;
 }
@@ -320,8 +319,9 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 	if (session_has_caused(interval->session))
 		return 0;
 	for (size_t i = 0; i < interval->row_count; i++)
-		if (interval->rows[i].pid &&
-		    row_active_ns(&interval->rows[i]) + interval->rows[i].states_ns[STATE_IPC])
+		if (interval->rows[i].pid && row_active_ns(&interval->rows[i]) +
+						     interval->rows[i].states_ns[STATE_IPC] +
+						     interval->rows[i].states_ns[STATE_NET])
 			rows[row_count++] = &interval->rows[i];
 	if (row_count)
 		qsort(rows, row_count, sizeof(*rows), by_process);
@@ -340,7 +340,7 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 		name_victim(&finding, &losses[i]);
 		add_causes(&finding, interval);
 		if (is_large(finding.total_ns, finding.active_ns, interval) &&
-		    (finding.state != STATE_IPC || has_busy_partner(&finding)))
+		    (!state_has_partner(finding.state) || has_busy_partner(&finding)))
 			add_in_order(ret_findings, &finding);
 	}
 	return 0;

@@ -355,9 +355,7 @@ void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int 
 	}
 	if (!session_has_blame(screen->interval.session))
 		canvas_text(canvas, first + 2, 2, canvas->columns, ROLE_DIM,
-			    screen->options.replay
-				    ? "because of whom threads waited is not recorded"
-				    : "because of whom threads waited is not measured");
+			    blame_absent(screen->interval.session));
 	else if (!screen->losses.count)
 		canvas_text(canvas, first + 2, 2, canvas->columns, ROLE_DIM,
 			    *screen->filter ? "nothing matches the filter (Esc clears it)"

@@ -49,6 +49,12 @@ static void describe_meanwhile(char *into, size_t room, const struct blame *blam
 		 *reason ? " " : "", reason);
 }
 
+const char *blame_absent(const struct session_info *session)
+{
+	return session->is_live ? "because of whom threads waited is not measured"
+				: "because of whom threads waited is not recorded";
+}
+
 void blame_describe_named(char *into, size_t room, const struct blame *blame, const char *name,
 			  bool native)
 {
@@ -179,7 +185,7 @@ int page_blame(const struct view *view, const struct interval *interval)
 	shown = view->top && view->top < losses.count ? view->top : losses.count;
 	page_title(view, interval, interval->row_count, interval->row_count);
 	if (!session_has_blame(interval->session))
-		output_string(view->out, "because of whom threads waited is not recorded\n");
+		output_format(view->out, "%s\n", blame_absent(interval->session));
 	else if (shown)
 		output_format(view->out, "%-*s %8s  %-8s %8s %7s  %s\n", VICTIM_COLUMNS,
 			      is_caused ? "CULPRIT" : "VICTIM", is_caused ? "COST" : "LOST",

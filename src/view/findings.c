@@ -19,6 +19,7 @@ static const struct {
 	[STATE_LOCK] = {"waited", " for locks"},
 	[STATE_DISK] = {"waited", " for disks and file systems"},
 	[STATE_SWAP] = {"waited", " for memory"},
+	[STATE_NET] = {"waited", " on connections"},
 	[STATE_IPC] = {"waited", " on pipes and sockets"},
 	[STATE_STOLEN] = {"lost", " to the hypervisor"},
 	[STATE_IRQ] = {"lost", " to interrupts"},
@@ -66,9 +67,9 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 	else {
 		text_printable(name, sizeof(name), cause->party.comm, 15);
 		snprintf(into, room, "%s%s%s",
-			 finding->state == STATE_LOCK  ? "held by "
-			 : finding->state == STATE_IPC ? "for "
-						       : "",
+			 finding->state == STATE_LOCK	     ? "held by "
+			 : state_has_partner(finding->state) ? "for "
+							     : "",
 			 name, verb);
 	}
 	room -= strlen(into);
@@ -126,7 +127,7 @@ void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), " (%u %% of %s %s)",
 		 percent(finding->total_ns, finding->active_ns),
 		 finding->processes > 1 ? "their" : "its",
-		 finding->state == STATE_IPC ? "time" : "active time");
+		 state_has_partner(finding->state) ? "time" : "active time");
 	add_causes(into, finding, FINDING_CAUSES, session);
 }
 

@@ -160,7 +160,7 @@ MEANWHILE = {"sleep": ["sleep", "cpu"], "cpu": ["cpu"], "disk": ["disk", "cpu"],
 
 
 @pytest.mark.parametrize("mode", list(MEANWHILE))
-@pytest.mark.parametrize("scenario, state", [("lock", "lock"), ("cond", "idle"), ("pipe", "ipc"), ("unix", "ipc")])
+@pytest.mark.parametrize("scenario, state", [("lock", "lock"), ("cond", "idle"), ("pipe", "ipc"), ("unix", "ipc"), ("tcp", "net")])
 def test_who_ends_the_wait(scenario, state, mode):
     blame = Blame(f"blame-{scenario}", mode)
     sums_are_exact(blame.intervals)

@@ -42,7 +42,7 @@ def test_truth(tmp_path, name):
 
 
 #: Of test_blame.py, one of each kind; and what needs a machine of its own.
-BLAME = "takes_the_cpu and 2, real_time, lock-preempted, pipe-ipc-sleep, cond-idle-cpu, come_and_go, test_blame_cases"
+BLAME = "takes_the_cpu and 2, real_time, lock-preempted, pipe-ipc-sleep, tcp-net-cpu, cond-idle-cpu, come_and_go, test_blame_cases"
 OF_SCHED_EXT = "test_threads_of_a_bpf_scheduler_take_the_cpu"
 
 

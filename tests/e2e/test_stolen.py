@@ -12,7 +12,7 @@ import pytest
 import ledgers
 from conftest import DWELL, WORKLOAD, parse, run, sum_ns, totals
 from machine import TICK_NS
-from verdicts import Window
+from verdicts import Window, inconclusive
 
 EXACT = 0.001  # of wall
 EDGE_NS = 300_000  # of a thread's life outside of its own measurement: its first and last instructions
@@ -62,8 +62,8 @@ def test_no_more_is_stolen_than_the_machine_lost(measured):
         assert all(interval["quality"]["machine_stolen_ns"] <= interval["quality"]["machine_busy_ns"] for interval in intervals)
 
 
-def test_waiting_for_a_cpu_is_the_kernels_run_delay():
-    """Of threads that wait for a CPU a lot, read from outside: schedstat's second number."""
+def shell_beside_spinners():
+    """(What dwell says of a shell that waits for a CPU a lot, what it read of itself at its end: charged ns, run delay, runs)."""
     script = (
         "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; "
         "cat /proc/$$/schedstat >&2"
@@ -73,10 +73,20 @@ def test_waiting_for_a_cpu_is_the_kernels_run_delay():
     for spinner in spinners:
         spinner.kill()
         spinner.wait()
-    intervals, ended = parse(done.stdout)
+    intervals, _ = parse(done.stdout)
     thread = next(thread for thread in totals(intervals).values() if thread["name"] == "sh")
-    charged, delay, times = map(int, done.stderr.split())
-    states, wall = thread["states"], thread["observed_ns"]
+    return thread, *map(int, done.stderr.split())
+
+
+def test_waiting_for_a_cpu_is_the_kernels_run_delay():
+    """schedstat's second number. Now and then the kernel counts a sleep as a wait: then it has more time than there was."""
+    for _ in range(5):
+        thread, charged, delay, times = shell_beside_spinners()
+        states, wall = thread["states"], thread["observed_ns"]
+        if charged + delay <= wall * (1 + EXACT) + 4_000 * times:
+            break
+    else:
+        inconclusive(f"the kernel says that it ran for {charged} ns and waited for {delay} ns of {wall} ns")
     # what came after the shell looked: the end of `cat`, and its own
     after = 0.02 * wall + 10_000_000
     assert -EXACT * wall - 4_000 * times <= states["user"] + states["kernel"] - charged < after, (states, charged, wall)

@@ -399,10 +399,12 @@ CASE(partners_count_while_they_are_busy)
 	struct made made;
 	struct row *row;
 
-	for (size_t i = 0; i < sizeof(busy); i++) {
+	for (size_t i = 0; i < 2 * sizeof(busy); i++) {
+		enum state waited = i % 2 ? STATE_NET : STATE_IPC;
+
 		begin(&made, true);
-		row = lose(&made, 10, 10, STATE_IPC, 600 * MS);
-		meanwhile(owe_to(&made, row, STATE_IPC, 20, "db", 400 * MS), busy[i],
+		row = lose(&made, 10, 10, waited, 600 * MS);
+		meanwhile(owe_to(&made, row, waited, 20, "db", 400 * MS), busy[i / 2],
 			  WIRE_DETAIL_NONE);
 		assert_int_equal(find(&made), 1);
 		assert_int_equal(made.found.items[0].active_ns, NS_PER_S);
@@ -472,6 +474,9 @@ CASE(each_state_has_a_sentence)
 		{STATE_IPC, WIRE_CULPRIT_THREAD, WIRE_ON_CPU,
 		 "worker 10 waited 600ms on pipes and sockets (60 % of its time): for db 50 %, "
 		 "which computed"},
+		{STATE_NET, WIRE_CULPRIT_THREAD, WIRE_ON_CPU,
+		 "worker 10 waited 600ms on connections (60 % of its time): for db 50 %, which "
+		 "computed"},
 		{STATE_DISK, WIRE_CULPRIT_DEVICE, 0,
 		 "worker 10 waited 600ms for disks and file systems (60 % of its active time)"},
 		{STATE_SWAP, WIRE_CULPRIT_THREAD, 0,
@@ -491,7 +496,7 @@ CASE(each_state_has_a_sentence)
 		row = lose(&made, 10, 10, cases[i].state, 600 * MS);
 		blame = owe_to(&made, row, cases[i].state, 20, "db", 300 * MS);
 		blame->kind = cases[i].kind;
-		if (cases[i].state == STATE_IPC || cases[i].state == STATE_LOCK)
+		if (state_has_partner(cases[i].state) || cases[i].state == STATE_LOCK)
 			meanwhile(blame, cases[i].meanwhile, WIRE_DETAIL_NONE);
 		/* no system call, as threads of other architectures */
 		blame->meanwhile.syscall = -1;
