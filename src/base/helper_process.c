@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,6 +148,14 @@ static const int reading_rights[] = {READING_RIGHTS};
 static const int keeping_rights[] = {READING_RIGHTS, CAP_KILL, CAP_SETUID, CAP_SETGID,
 				     CAP_SYS_CHROOT};
 
+/* Polls: in dwell's own tables it then waits for work (`idle`), and not for another thread. */
+static void await_request(int socket)
+{
+	struct pollfd waited = {.fd = socket, .events = POLLIN};
+
+	(void)poll(&waited, 1, -1);
+}
+
 _Noreturn static void serve(const struct helper_work *work, struct helper_shared *shared,
 			    int socket, pid_t keeper)
 {
@@ -157,10 +166,12 @@ _Noreturn static void serve(const struct helper_work *work, struct helper_shared
 	prctl(PR_SET_NAME, "dwell-reader");
 	sandbox_keep(reading_rights, ARRAY_SIZE(reading_rights));
 	for (;;) {
-		ssize_t got = recv(socket, request, sizeof(request), 0);
 		size_t length = 0;
+		ssize_t got;
 		int fd = -1;
 
+		await_request(socket);
+		got = recv(socket, request, sizeof(request), 0);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
@@ -241,10 +252,12 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 		_exit(1);
 	data = work->begin(context);
 	while (data) {
-		/* whenever it is killed, the question is in the socket or marked as current */
-		ssize_t got = recv(fd, &question, sizeof(question), MSG_PEEK);
 		size_t length;
+		ssize_t got;
 
+		await_request(fd);
+		/* whenever it is killed, the question is in the socket or marked as current */
+		got = recv(fd, &question, sizeof(question), MSG_PEEK);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < (ssize_t)sizeof(question.head))

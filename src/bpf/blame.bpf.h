@@ -24,7 +24,8 @@ struct blame_run {
 	__u64 until_ns; /* 0: it still runs */
 	__u64 who;	/* as in struct blame_key */
 	__u32 pid;
-	__u32 kind;	  /* thread or idle; unknown: before the first switch that was seen */
+	__u16 kind;	  /* thread or idle; unknown: before the first switch that was seen */
+	__u16 flags;	  /* WIRE_CULPRIT_* */
 	__u64 omitted_ns; /* of it stolen or interrupted */
 	__u64 comm[2];
 };
@@ -156,44 +157,199 @@ static __always_inline void blame_put_more(struct wire_culprit *culprit,
 	((__u64 *)culprit->comm)[1] = key->comm[1];
 }
 
+/* The same state and site meanwhile, and of the same process, or of the same name. */
+static __always_inline bool blame_is_alike(const struct wire_culprit *culprit, __u64 how, __u32 pid,
+					   const __u64 comm[2], bool by_name)
+{
+	const __u64 *name = (const __u64 *)culprit->comm;
+
+	if (blame_how(culprit) != how)
+		return false;
+	return by_name ? name[0] == comm[0] && name[1] == comm[1] : pid && culprit->pid == pid;
+}
+
+/* A share of several: of threads of a process, or of processes of a name. */
+static __always_inline void blame_make_group(struct wire_culprit *culprit, bool by_name)
+{
+	*(__u64 *)&culprit->tid = 0;
+	if (by_name)
+		culprit->pid = 0;
+}
+
 /*
- * Charges `ns` to a culprit. Returns its place + 1. Where there is no room, the smallest share is
- * folded: that at hand, or one that has a place, when as much as it has been refused. So shares
- * that come seldom do not drive out those that come often, and many small ones find a place, too.
+ * The first that is as `key` and has no more than most_ns: its place + 1; 0: none. This and the
+ * next ones are global functions for the verifier's sake: see wait_function_of().
+ */
+__weak __attribute__((noinline)) int
+blame_alike(const struct blame *blame, const struct blame_key *key, __u64 most_ns, __u32 by_name)
+{
+	if (!blame || !key)
+		return 0;
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
+		if (blame->culprits[i].total_ns <= most_ns &&
+		    blame_is_alike(&blame->culprits[i], key->how, key->pid, key->comm, by_name))
+			return (int)i + 1;
+	return 0;
+}
+
+#define BLAME_GONE 1 /* culprit.pad: it has become part of another one */
+
+/* The share at `at` becomes part of that at `into`, if it is alike and has no more than most_ns. */
+__weak __attribute__((noinline)) int blame_merge_one(struct blame *blame, __u32 into, __u32 at,
+						     __u64 most_ns, __u32 by_name)
+{
+	struct wire_culprit *culprit, *group;
+
+	if (!blame || at >= BLAME_CULPRITS || into >= BLAME_CULPRITS || at == into)
+		return 0;
+	culprit = &blame->culprits[at];
+	group = &blame->culprits[into];
+	if (culprit->total_ns > most_ns || !blame_is_alike(culprit, blame_how(group), group->pid,
+							   (const __u64 *)group->comm, by_name))
+		return 0;
+	group->total_ns += culprit->total_ns;
+	group->count += culprit->count;
+	blame_make_group(group, by_name);
+	culprit->pad = BLAME_GONE;
+	return 1;
+}
+
+/* That at `at` follows the `kept` that are left of those before. How many are left then. */
+__weak __attribute__((noinline)) __u32 blame_move_up(struct blame *blame, __u32 at, __u32 kept)
+{
+	if (!blame || at >= BLAME_CULPRITS || kept >= BLAME_CULPRITS)
+		return kept;
+	if (blame->culprits[at].pad == BLAME_GONE)
+		return kept;
+	if (kept < at)
+		blame->culprits[kept] = blame->culprits[at];
+	return kept + 1;
+}
+
+/*
+ * Those that are as that at `place`, with no more than most_ns each, become one with it. Returns
+ * its new place + 1. The programs' stacks are full (MAX_BPF_STACK), so this is in small steps.
+ */
+__weak __attribute__((noinline)) int blame_merge(struct blame *blame, __u32 place, __u64 most_ns,
+						 __u32 by_name)
+{
+	__u32 kept = 0, moved = place;
+
+	if (!blame)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
+		blame_merge_one(blame, place, i, most_ns, by_name);
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
+		if (i == place)
+			moved = kept;
+		kept = blame_move_up(blame, i, kept);
+	}
+	if (kept >= BLAME_CULPRITS)
+		return (int)place + 1;
+	blame->count = kept;
+	blame->last = 0;
+	blame->again[0] = blame->again[1] = BLAME_CULPRITS;
+	return (int)moved + 1;
+}
+
+__weak __attribute__((noinline)) __u64 blame_sum(const struct blame *blame)
+{
+	__u64 sum_ns = 0;
+
+	if (!blame)
+		return 0;
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
+		sum_ns += blame->culprits[i].total_ns;
+	return sum_ns;
+}
+
+/* The place of the smallest share, where all are taken. */
+__weak __attribute__((noinline)) __u32 blame_smallest(const struct blame *blame)
+{
+	__u64 least_ns = ~0ULL;
+	__u32 place = 0;
+
+	if (!blame)
+		return 0;
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
+		if (blame->culprits[i].total_ns < least_ns) {
+			least_ns = blame->culprits[i].total_ns;
+			place = i;
+		}
+	}
+	return place;
+}
+
+/* There is no place left, and `key` joins those that are alike. Its place + 1; 0: none are. */
+static __always_inline int blame_join(struct blame *blame, const struct blame_key *key, __u64 ns,
+				      __u64 most_ns)
+{
+	__u32 by_name = 0, place = (__u32)blame_alike(blame, key, most_ns, 0);
+
+	if (!place) {
+		by_name = 1;
+		place = (__u32)blame_alike(blame, key, most_ns, 1);
+	}
+	if (!place)
+		return 0;
+	place = (__u32)blame_merge(blame, place - 1, most_ns, by_name) - 1;
+	if (place >= BLAME_CULPRITS)
+		return 0;
+	blame_put_more(&blame->culprits[place], key, ns);
+	blame_make_group(&blame->culprits[place], by_name);
+	return (int)place + 1;
+}
+
+/*
+ * Charges `ns` to a culprit. Returns its place + 1. Where there is no room, it joins a small share
+ * of its process, or else of its name, or such shares of others become one. Where none are alike,
+ * the smallest is folded: that at hand, or one that has a place, when as much as it has been
+ * refused. So shares that come seldom do not drive out those that come often, and many small ones
+ * find a place, too.
  */
 __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct blame_key *key,
 					       __u64 ns)
 {
-	__u64 who, how, least_ns = ~0ULL;
 	struct wire_culprit *culprit;
-	__u32 place = BLAME_CULPRITS;
+	__u32 added, place = 0;
+	__u64 most_ns = 0;
+	int joined;
 
 	if (!blame || !key)
 		return 0;
-	who = key->who;
-	how = key->how;
-	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
+	for (__u32 i = 0; i < BLAME_CULPRITS && i < blame->count; i++) {
 		culprit = &blame->culprits[i];
-		if (i >= blame->count) {
-			blame->count = i + 1;
-			blame_put(culprit, key, ns);
-			return (int)i + 1;
-		}
-		if (blame_who(culprit) == who && blame_how(culprit) == how) {
+		if (blame_who(culprit) == key->who && blame_how(culprit) == key->how) {
 			blame_put_more(culprit, key, ns);
 			return (int)i + 1;
 		}
-		if (culprit->total_ns < least_ns) {
-			least_ns = culprit->total_ns;
-			place = i;
-		}
+	}
+	if (blame->count >= BLAME_CULPRITS) {
+		/* half of them have twice the mean at most; what is more is worth its place */
+		most_ns = blame_sum(blame) / (BLAME_CULPRITS / 2);
+		joined = blame_join(blame, key, ns, most_ns);
+		if (joined)
+			return joined;
+		place = blame_smallest(blame);
+		blame_merge(blame, place, most_ns, 0);
+	}
+	if (blame->count >= BLAME_CULPRITS)
+		blame_merge(blame, place, most_ns, 1);
+	added = blame->count;
+	barrier_var(added);
+	if (added < BLAME_CULPRITS) {
+		blame->count = added + 1;
+		blame_put(&blame->culprits[added], key, ns);
+		return (int)added + 1;
 	}
 	if (place >= BLAME_CULPRITS)
 		return 0;
 	culprit = &blame->culprits[place];
 	blame->refused_ns += ns;
-	if (blame->refused_ns < least_ns) {
-		blame->folded |= 1U << (how >> 32 & 31);
+	if (blame->refused_ns < culprit->total_ns) {
+		blame->folded |= 1U << (key->how >> 32 & 31);
 		return 0;
 	}
 	blame->refused_ns = 0;
@@ -276,7 +432,7 @@ static __always_inline int blame_one_run(struct blame *blame, const struct blame
 		to_ns -= omitted_ns;
 	}
 	key.who = run->who;
-	key.how = BLAME_HOW(WIRE_RUNNABLE, run->kind);
+	key.how = BLAME_HOW(WIRE_RUNNABLE, run->kind) | BLAME_FLAG(run->flags);
 	key.comm[0] = run->comm[0];
 	key.comm[1] = run->comm[1];
 	key.pid = run->pid;
@@ -365,7 +521,7 @@ static __always_inline void blame_site(struct blame *blame, struct blame_wait *w
 				       __u64 ns, __u64 from_ns)
 {
 	ns = turn_smaller(ns, wait->to_ns - from_ns);
-	wait->key.how &= BLAME_HOW(0xff, 0xff);
+	wait->key.how &= BLAME_HOW(0xff, 0xff) | BLAME_FLAG(WIRE_CULPRIT_TARGET);
 	if (site)
 		wait->key.how |= site | BLAME_FLAG(WIRE_CULPRIT_MEANWHILE);
 	blame_range(blame, &wait->key, wait->to_ns - ns, wait->to_ns);

@@ -12,6 +12,17 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
 
+/* A culprit of WIRE_SESSION_CAUSED. */
+static __always_inline __u32 blame_target_flag(struct task_struct *task)
+{
+	const struct account *account;
+
+	if (!watch_beside || skip_beside)
+		return 0;
+	account = account_of(task);
+	return account && !account->is_beside ? WIRE_CULPRIT_TARGET : 0;
+}
+
 /* Threads beyond our pid namespace have no pid, and a tid that is not for people. */
 static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid,
 					   __u64 comm[2])
@@ -55,10 +66,12 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 	run->until_ns = 0;
 	if (next->pid) {
 		run->kind = WIRE_CULPRIT_THREAD;
+		run->flags = blame_target_flag(next);
 		blame_identify(next, &run->who, &run->pid, run->comm);
 		return;
 	}
 	run->kind = WIRE_CULPRIT_IDLE;
+	run->flags = 0;
 	run->who = run->comm[0] = run->comm[1] = 0;
 	run->pid = 0;
 }
@@ -144,8 +157,8 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	/* since it got its CPU, the waker has run: nearly always all the time */
 	if (begin_ns <= wait.from_ns + TURN_TOLERANCE_NS || begin_ns > now_ns)
 		begin_ns = wait.from_ns;
-	wait.key.how = BLAME_HOW(state, WIRE_CULPRIT_THREAD) | BLAME_FLAG(WIRE_CULPRIT_MEANWHILE) |
-		       BLAME_ON_CPU;
+	wait.key.how = BLAME_HOW(state, WIRE_CULPRIT_THREAD) |
+		       BLAME_FLAG(WIRE_CULPRIT_MEANWHILE | blame_target_flag(waker)) | BLAME_ON_CPU;
 	blame->last = blame_range(blame, &wait.key, begin_ns, now_ns);
 	if (begin_ns == wait.from_ns)
 		return;

@@ -362,6 +362,8 @@ enum wire_culprit_kind {
 #define WIRE_CULPRIT_EARLIER 1U
 /* `meanwhile` is known. */
 #define WIRE_CULPRIT_MEANWHILE 2U
+/* Of WIRE_SESSION_CAUSED: it is a target. */
+#define WIRE_CULPRIT_TARGET 4U
 
 /*
  * A share of the time that a thread spent in one state, and who it is owed to. `tid` to `pad` are
@@ -371,8 +373,12 @@ struct wire_culprit {
 	__u64 total_ns;
 	__u32 count; /* waits of which it is a share */
 	__u32 pid;
-	__u32 tid;   /* WIRE_CULPRIT_THREAD; with pid 0 beyond our pid namespace, not for people */
-	__u32 start; /* of the thread: CLOCK_BOOTTIME >> 20, ns */
+	/*
+	 * WIRE_CULPRIT_THREAD; with pid 0 beyond our pid namespace, not for people. 0: several
+	 * threads of the process, or with pid 0 of processes of that name
+	 */
+	__u32 tid;
+	__u32 start;			 /* of the thread: CLOCK_BOOTTIME >> 20, ns */
 	struct wire_wait_site meanwhile; /* what it did in that time */
 	__u8 state;			 /* of the victim: enum wire_state */
 	__u8 kind;			 /* enum wire_culprit_kind */

@@ -77,16 +77,16 @@ static const struct row *process_of(const struct interval *interval, const struc
 
 /* The thread itself, and none that had its id before or after it. */
 static const struct row *thread_of(const struct interval *interval, const struct place *places,
-				   uint32_t tid, uint32_t start)
+				   const struct wire_culprit *culprit)
 {
 	const struct place *end = places + interval->row_count, *found;
-	struct place key = {tid, 0};
+	struct place key = {culprit->tid, 0};
 
 	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
-	while (found && found > places && found[-1].tid == tid)
+	while (found && found > places && found[-1].tid == culprit->tid)
 		found--;
-	for (; found && found < end && found->tid == tid; found++)
-		if (start_of(&interval->rows[found->row]) == start)
+	for (; found && found < end && found->tid == culprit->tid; found++)
+		if (start_of(&interval->rows[found->row]) == culprit->start)
 			return &interval->rows[found->row];
 	return NULL;
 }
@@ -119,12 +119,12 @@ static bool has_meanwhile(const struct wire_culprit *culprit)
 static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 			const struct interval *interval, const struct place *places)
 {
-	const struct row *known =
-		culprit->tid ? thread_of(interval, places, culprit->tid, culprit->start) : NULL;
+	const struct row *known = culprit->tid ? thread_of(interval, places, culprit) : NULL;
 
 	blame->kind = (enum wire_culprit_kind)culprit->kind;
 	blame->has_meanwhile = has_meanwhile(culprit);
 	blame->meanwhile = culprit->meanwhile;
+	blame->is_targets = culprit->flags & WIRE_CULPRIT_TARGET;
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return;
 	if (known) {
@@ -136,10 +136,14 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 	blame->culprit.start = culprit->start;
 	memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
 	/* another process may have the pid of one that was this thread */
-	if (culprit->tid != culprit->pid)
+	if (culprit->pid && culprit->tid != culprit->pid)
 		known = process_of(interval, places, culprit->pid);
 	memcpy(blame->culprit.process, known ? known->process : blame->culprit.comm,
 	       sizeof(blame->culprit.process));
+	if (known && !culprit->tid) { /* several of its threads */
+		memcpy(blame->culprit.comm, known->process, sizeof(known->process));
+		blame->culprit.cgroup_id = known->cgroup_id;
+	}
 }
 
 static bool same_culprit(const struct blame *blame, enum state state,
@@ -148,6 +152,10 @@ static bool same_culprit(const struct blame *blame, enum state state,
 	return blame->state == state && blame->kind == (enum wire_culprit_kind)culprit->kind &&
 	       blame->culprit.tid == culprit->tid && blame->culprit.pid == culprit->pid &&
 	       blame->culprit.start == culprit->start &&
+	       (culprit->tid || culprit->pid ||
+		!strncmp(blame->culprit.comm, (const char *)culprit->comm,
+			 sizeof(culprit->comm))) &&
+	       blame->is_targets == !!(culprit->flags & WIRE_CULPRIT_TARGET) &&
 	       blame->has_meanwhile == has_meanwhile(culprit) &&
 	       !memcmp(&blame->meanwhile, &culprit->meanwhile, sizeof(blame->meanwhile));
 }
@@ -370,21 +378,13 @@ static void forget(struct blames *blames, size_t count)
 }
 
 /* WIRE_SESSION_CAUSED: what the targets owe, to whomever. */
-static void keep_caused(struct blames *blames, const struct interval *interval,
-			const struct place *places)
+static void keep_caused(struct blames *blames)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < blames->count; i++) {
-		const struct blame_party *culprit = &blames->items[i].culprit;
-		const struct row *row =
-			blames->items[i].kind == WIRE_CULPRIT_THREAD
-				? thread_of(interval, places, culprit->tid, culprit->start)
-				: NULL;
-
-		if (row && !row->is_beside)
+	for (size_t i = 0; i < blames->count; i++)
+		if (blames->items[i].is_targets)
 			blames->items[kept++] = blames->items[i];
-	}
 	blames->count = kept;
 }
 
@@ -412,7 +412,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 	if (sorted)
 		forget(blames, sorted);
 	if (result >= 0 && session_has_caused(interval->session))
-		keep_caused(blames, interval, places);
+		keep_caused(blames);
 	blames_sort(blames->items, blames->count);
 	interval->blames = blames->items;
 	interval->blame_count = blames->count;

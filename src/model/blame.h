@@ -33,6 +33,7 @@ struct blame {
 	struct blame_party culprit;	 /* WIRE_CULPRIT_THREAD */
 	bool has_meanwhile;		 /* what the culprit did is known: */
 	struct wire_wait_site meanwhile; /* state and reason */
+	bool is_targets;		 /* of WIRE_SESSION_CAUSED: the culprit is a target */
 	bool goes_on;			 /* the wait has not ended: WIRE_CULPRIT_UNKNOWN */
 	uint64_t count;			 /* waits that have ended */
 	uint64_t total_ns;		 /* in the interval */

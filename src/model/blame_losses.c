@@ -130,6 +130,15 @@ static int by_line(const void *left, const void *right)
 	return (a->share > b->share) - (a->share < b->share);
 }
 
+/* The kernel side had no room for each of them: struct wire_culprit. */
+static bool is_of_several(const struct blame *share, enum blame_side side)
+{
+	bool by_thread = share->victim.tid;
+
+	return side != BLAME_CAUSED && share->kind == WIRE_CULPRIT_THREAD && !share->culprit.tid &&
+	       *share->culprit.comm && (by_thread || !share->culprit.pid);
+}
+
 size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
 			struct blame_line *lines, size_t room, uint64_t *ret_rest_ns)
 {
@@ -155,6 +164,7 @@ size_t blame_loss_lines(const struct blame_loss *loss, enum blame_side side,
 		if (at == count)
 			named[count++] = (struct blame_line){.share = share};
 		named[at].parties++;
+		named[at].is_least |= is_of_several(share, side);
 		named[at].total_ns += share->total_ns;
 	}
 	if (count)

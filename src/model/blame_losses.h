@@ -32,6 +32,7 @@ void blame_losses_release(struct blame_losses *losses);
 struct blame_line {
 	const struct blame *share; /* the largest */
 	size_t parties;
+	bool is_least; /* there may be more: some are known by process or by name alone */
 	uint64_t total_ns;
 };
 

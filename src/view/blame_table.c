@@ -115,15 +115,15 @@ static void describe_victim(char *into, size_t room, const struct blame *blame,
 }
 
 static void write_share(const struct view *view, const struct blame *blame, uint64_t whole_ns,
-			const struct session_info *session, size_t parties)
+			const struct session_info *session, const struct blame_line *line)
 {
 	char because[256], time[16];
 	struct blame named = *blame;
 
 	/* of several there is the name, and how many they are */
-	if (parties > 1 && view->blame == BLAME_CAUSED)
+	if (line->parties > 1 && view->blame == BLAME_CAUSED)
 		named.victim.pid = named.victim.tid = 0;
-	else if (parties > 1)
+	else if (line->parties > 1)
 		named.culprit.pid = named.culprit.tid = 0;
 	if (view->blame == BLAME_CAUSED && blame->kind == WIRE_CULPRIT_THREAD)
 		describe_victim(because, sizeof(because), &named, session);
@@ -133,8 +133,12 @@ static void write_share(const struct view *view, const struct blame *blame, uint
 	output_format(view->out, "%8s %6.1f%%  ", time,
 		      100.0 * (double)blame->total_ns / (double)whole_ns);
 	output_string(view->out, because);
-	if (parties > 1)
-		output_format(view->out, " (%zu of that name)", parties);
+	if (line->parties > 1)
+		output_format(view->out, " (%zu%s of that name)", line->parties,
+			      line->is_least ? " or more" : "");
+	else if (line->is_least)
+		output_string(view->out, blame->culprit.pid ? " (several threads)"
+							    : " (several of that name)");
 	output_char(view->out, '\n');
 }
 
@@ -163,14 +167,15 @@ static void write_loss(const struct view *view, const struct blame_loss *loss,
 	write_padded(out, name, VICTIM_COLUMNS);
 	output_format(out, " %8s  %-8s ", time, state_info[loss->shares[0]->state].key);
 	if (rest.total_ns)
-		lines[count++] = (struct blame_line){&rest, 1, rest.total_ns};
+		lines[count++] = (struct blame_line){
+			.share = &rest, .parties = 1, .total_ns = rest.total_ns};
 	for (size_t i = 0; i < count; i++) {
 		struct blame share = *lines[i].share;
 
 		share.total_ns = lines[i].total_ns;
 		if (i)
 			output_format(out, "%*s", VICTIM_COLUMNS + 20, "");
-		write_share(view, &share, loss->total_ns, session, lines[i].parties);
+		write_share(view, &share, loss->total_ns, session, &lines[i]);
 	}
 }
 

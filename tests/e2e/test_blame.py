@@ -204,7 +204,7 @@ def test_what_a_thread_did_that_is_no_target(mode):
     for blame in (blame for interval in intervals for blame in interval["blame"]):
         if blame["culprit"]["comm"] == "culprit" and blame["state"] == "ipc":
             did[blame["culprit_state"]] += blame["total_ns"] + blame["earlier_ns"]
-    assert whole > 500_000_000 and whole > ENOUGH * owed(intervals, "ipc"), intervals[-1]["blame"]
+    assert whole > 100_000_000 and whole > ENOUGH * owed(intervals, "ipc"), intervals[-1]["blame"]
     assert did[mode] + did["runnable"] > ENOUGH * whole and did[mode] > 0.2 * whole, did
 
 
@@ -259,15 +259,39 @@ def test_a_culprit_in_a_pid_namespace_below_has_our_number():
     assert {blame["culprit"]["pid"] for interval in intervals for blame in interval["blame"] if blame["culprit"]["comm"] == "thief"} == {thief}
 
 
-def test_thousands_of_culprits_are_folded():
-    """What is not kept of each is kept of all: the sums are exact."""
+def test_thousands_of_threads_are_one_culprit():
+    """There is no room for each: their process is named."""
     storm = ["taskset", "-c", str(CPU), WORKLOAD, "storm", "5000"]
     with spinning("victim") as victim, watching("-i", "1s", "-p", victim.pid) as intervals:
-        assert subprocess.run(storm, stdout=subprocess.DEVNULL, timeout=120).returncode == 0
-    shares = [[blame for blame in interval["blame"] if blame["state"] == "runnable"] for interval in intervals]
-    assert max(map(len, shares)) < 30
-    assert owed(intervals, "runnable", kind="others") > 1_000_000, shares
-    assert owed(intervals, "runnable", kind="unknown") < 0.02 * owed(intervals, "runnable") + EDGES_NS, shares
+        process = subprocess.Popen(storm, stdout=subprocess.DEVNULL)
+        assert process.wait(timeout=120) == 0
+    shares = [blame for interval in intervals for blame in interval["blame"] if blame["state"] == "runnable"]
+    assert max(len(interval["blame"]) for interval in intervals) < 30
+    of_storm = [blame for blame in shares if blame["culprit"]["pid"] == process.pid]
+    together = [blame for blame in of_storm if blame["culprit"]["tid"] is None]
+    assert sum(blame["count"] for blame in together) > 20 and {blame["culprit"]["comm"] for blame in together} == {"workload"}, of_storm
+    rest = owed(intervals, "runnable", kind="others") + owed(intervals, "runnable", kind="unknown")
+    assert rest < 0.05 * owed(intervals, "runnable") + EDGES_NS, shares
+
+
+@needs_two_cpus
+def test_processes_of_a_name_are_one_culprit():
+    with spinning("victim") as victim, watching("-i", "1s", "-p", victim.pid) as intervals:
+        ran = sum(brief("short-lived", 3_000_000)[1] for _ in range(60))
+    owes_its_runs(intervals, "short-lived", 60 * 3_000_000, ran)
+    shares = [blame for interval in intervals for blame in interval["blame"] if blame["culprit"]["comm"] == "short-lived"]
+    assert sum(blame["count"] for blame in shares if blame["culprit"]["pid"] is None) > 20, shares
+    assert all(blame["culprit"]["tid"] is None for blame in shares if blame["culprit"]["pid"] is None)
+
+
+@needs_two_cpus
+def test_many_unlike_culprits_are_folded():
+    """What is not kept of each is kept of all: the sums are exact."""
+    with spinning("victim") as victim, watching("-i", "1s", "-p", victim.pid) as intervals:
+        for number in range(60):
+            brief(f"brief-{number}", 3_000_000)
+    assert max(len(interval["blame"]) for interval in intervals) < 20
+    assert owed(intervals, "runnable", kind="others") > 10_000_000, intervals
 
 
 def test_all_formats_have_it():

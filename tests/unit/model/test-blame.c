@@ -134,11 +134,13 @@ CASE(targets_are_the_only_culprits_where_that_was_asked_for)
 	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 21, 400000),
 					  by_thread(WIRE_LOCK, 31, 100000),
 					  by_thread(WIRE_LOCK, 99, 100000)};
-	struct record of_victim = record_of(11, END, culprits, 3);
+	struct record of_victim;
 	struct record of_target = record_of(21, END, culprits + 1, 1);
 	struct intervals *intervals = intervals_new();
 	struct interval *interval;
 
+	culprits[0].flags = WIRE_CULPRIT_TARGET;
+	of_victim = record_of(11, END, culprits, 3);
 	feed(intervals, &session);
 	for (uint64_t end = START; end <= END; end += END - START) {
 		for (uint32_t tid = 11; tid <= 31; tid += 10) {
