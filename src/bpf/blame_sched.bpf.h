@@ -63,6 +63,11 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 	cpu->omitted_ns = clock->omitted_ns;
 	cpu->at++;
 	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
+	if (run_queue_of(prev)->nr_running <= 1)
+		cpu->alone_at = cpu->at;
+	else if (cpu->at - cpu->alone_at >= BLAME_RUNS)
+		blame_forget(cpu);
+	run->begin_ns = now_ns;
 	run->until_ns = 0;
 	if (next->pid) {
 		run->kind = WIRE_CULPRIT_THREAD;
@@ -74,6 +79,17 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 	run->flags = 0;
 	run->who = run->comm[0] = run->comm[1] = 0;
 	run->pid = 0;
+}
+
+/* As blame_runs(), but all of it. */
+static __always_inline void blame_wait_for(struct blame *blame, struct blame_cpu *cpu,
+					   __u64 from_ns, __u64 to_ns, __u64 victim)
+{
+	__u64 charged_ns = blame->charged_ns;
+	__u64 rest_ns = blame_runs(blame, cpu, from_ns, to_ns, victim);
+
+	if (rest_ns)
+		blame_stretches(blame, cpu, charged_ns > from_ns ? charged_ns : from_ns, rest_ns);
 }
 
 /* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
@@ -88,7 +104,7 @@ static __always_inline void blame_queue(struct account *account, struct wire_wai
 		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
 	if (cpu)
-		blame_runs(blame_of(account), cpu, since_ns, now_ns, victim);
+		blame_wait_for(blame_of(account), cpu, since_ns, now_ns, victim);
 }
 
 /* The thread leaves the queue of its CPU for that of another one. */
@@ -103,7 +119,7 @@ static __always_inline void blame_migrate(struct task_struct *task, struct accou
 		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
 	if (cpu)
-		blame_runs(blame_of(account), cpu, account->live.since_ns, now_ns, victim);
+		blame_wait_for(blame_of(account), cpu, account->live.since_ns, now_ns, victim);
 }
 
 /* include/linux/preempt.h */
@@ -139,7 +155,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame *blame = blame_of(account);
-	__u64 begin_ns = cpu ? cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns : now_ns;
+	__u64 begin_ns = cpu ? cpu->runs[cpu->at & (BLAME_RUNS - 1)].begin_ns : now_ns;
 	__u8 state = account->live.where.state;
 	struct account *past;
 

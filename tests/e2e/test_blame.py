@@ -14,6 +14,7 @@ import pytest
 from conftest import DWELL, WORKLOAD, parse, run, totals
 from guests import name_of
 from loads import children
+from matrices import wait_until
 
 pytestmark = pytest.mark.measures
 
@@ -129,6 +130,13 @@ def brief(name, ns):
     return pid, int((usage.ru_utime + usage.ru_stime) * 1e9)
 
 
+def has_run_again(pid):
+    """Waits until it has: before that its last wait goes on, and is owed to no thread yet."""
+    schedstat = pathlib.Path(f"/proc/{pid}/schedstat")
+    before = int(schedstat.read_text().split()[0])
+    wait_until(lambda: int(schedstat.read_text().split()[0]) > before + 10_000_000)
+
+
 needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU only")
 
 
@@ -153,6 +161,20 @@ def test_a_real_time_thread_takes_the_cpu():
     ran = blame.own["culprit"]["user"] + blame.own["culprit"]["kernel"]
     owed = blame.of("runnable", "thread", "culprit")
     assert ran > 400_000_000 and abs(owed - ran) < 0.02 * ran + EDGES_NS, (owed, ran, blame.shares)
+
+
+def test_each_of_two_that_switch_very_often_owes_its_share():
+    """The victim waits while they have thousands of turns, far more than are kept one by one."""
+    blame = Blame("blame-switchers")
+    sums_are_exact(blame.intervals)
+    whole = blame.of("runnable")
+    # what came and went beside them may have taken places, too
+    folded = blame.of("runnable", "others") + blame.of("runnable", "unknown")
+    assert folded < 0.05 * whole + EDGES_NS, blame.shares
+    for name in ("ping", "pong"):
+        ran = blame.own[name]["user"] + blame.own[name]["kernel"]
+        owed = blame.of("runnable", "thread", name)
+        assert ran > 200_000_000 and -folded - EDGES_NS < owed - 0.98 * ran < 0.04 * ran + EDGES_NS, (name, owed, ran, blame.shares)
 
 
 #: What the culprit of a mode is in, beside waiting for a CPU.
@@ -265,6 +287,7 @@ def test_thousands_of_threads_are_one_culprit():
     with spinning("victim") as victim, watching("-i", "1s", "-p", victim.pid) as intervals:
         process = subprocess.Popen(storm, stdout=subprocess.DEVNULL)
         assert process.wait(timeout=120) == 0
+        has_run_again(victim.pid)
     shares = [blame for interval in intervals for blame in interval["blame"] if blame["state"] == "runnable"]
     assert max(len(interval["blame"]) for interval in intervals) < 30
     of_storm = [blame for blame in shares if blame["culprit"]["pid"] == process.pid]
