@@ -12,9 +12,8 @@
 
 #define BLAME_RUNS 128 /* of a CPU; a power of two */
 
-/* What ran on a CPU. */
+/* What ran on a CPU, from the end of the one before on. */
 struct blame_run {
-	__u64 begin_ns; /* 0: before the first switch that was seen */
 	__u64 until_ns; /* 0: it still runs */
 	__u64 who;	/* as in struct blame_key */
 	__u32 pid;
@@ -77,9 +76,8 @@ static __always_inline void blame_put_part(struct blame_part *part, const struct
 
 /* The stretch goes on with the run, which is that of one of its parts, or becomes one. */
 static __always_inline bool blame_stretch_takes(struct blame_stretch *stretch,
-						const struct blame_run *run)
+						const struct blame_run *run, __u64 ns)
 {
-	__u64 ns = run->until_ns - run->begin_ns;
 	struct blame_part *part;
 
 	for (int i = 0; i < BLAME_PARTS; i++) {
@@ -104,35 +102,36 @@ static __always_inline bool blame_stretch_takes(struct blame_stretch *stretch,
 }
 
 /*
- * The oldest run, in whose place the next one comes, becomes part of a stretch. Asked for only
- * where threads have been waiting for the CPU since then: else none will owe it anything.
+ * The oldest run but for that in whose place the next one comes becomes part of a stretch. Asked
+ * for only where threads have been waiting for the CPU since then: else none will owe it anything.
  */
 __weak __attribute__((noinline)) int blame_forget(struct blame_cpu *cpu)
 {
 	const struct blame_run *run;
 	struct blame_stretch *stretch;
+	__u64 begin_ns;
 
 	if (!cpu)
 		return 0;
-	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
+	begin_ns = cpu->runs[cpu->at & (BLAME_RUNS - 1)].until_ns;
+	run = &cpu->runs[(cpu->at + 1) & (BLAME_RUNS - 1)];
 	stretch = &cpu->stretches[cpu->stretch & (BLAME_STRETCHES - 1)];
-	if (!run->begin_ns || run->until_ns <= run->begin_ns)
+	if (!begin_ns || run->until_ns <= begin_ns)
 		return 0;
-	if (stretch->until_ns == run->begin_ns &&
-	    run->begin_ns - stretch->begin_ns < BLAME_STRETCH_NS &&
-	    blame_stretch_takes(stretch, run)) {
+	if (stretch->until_ns == begin_ns && begin_ns - stretch->begin_ns < BLAME_STRETCH_NS &&
+	    blame_stretch_takes(stretch, run, run->until_ns - begin_ns)) {
 		stretch->until_ns = run->until_ns;
 		stretch->omitted_ns += run->omitted_ns;
 		return 0;
 	}
 	cpu->stretch++;
 	stretch = &cpu->stretches[cpu->stretch & (BLAME_STRETCHES - 1)];
-	stretch->begin_ns = run->begin_ns;
+	stretch->begin_ns = begin_ns;
 	stretch->until_ns = run->until_ns;
 	stretch->omitted_ns = run->omitted_ns;
 	for (int i = 1; i < BLAME_PARTS; i++)
 		stretch->parts[i].ns = 0;
-	blame_put_part(&stretch->parts[0], run, run->until_ns - run->begin_ns);
+	blame_put_part(&stretch->parts[0], run, run->until_ns - begin_ns);
 	return 0;
 }
 
@@ -177,7 +176,7 @@ __weak __attribute__((noinline)) __u64 blame_run(struct blame *blame, struct bla
 	if (!blame || !cpu)
 		return 0;
 	run = &cpu->runs[at & (BLAME_RUNS - 1)];
-	begin_ns = run->begin_ns;
+	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
 	if ((__u32)run->who == cpu->victim && run->kind == WIRE_CULPRIT_THREAD) {
 		/* the end of its own turn, by the kernel's clock: turn.h. What came then is to
 		 * blame */
@@ -235,7 +234,7 @@ __weak __attribute__((noinline)) __u64 blame_runs(struct blame *blame, struct bl
 	at = cpu->at - !!(victim & BLAME_SWITCHED);
 	/* nearly always it was one */
 	run = &cpu->runs[at & (BLAME_RUNS - 1)];
-	begin_ns = run->begin_ns;
+	begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
 	/* its own: it has lost the CPU in a switch that was not seen */
 	if ((__u32)run->who == (__u32)victim && run->kind == WIRE_CULPRIT_THREAD)
 		return 0;
@@ -244,7 +243,8 @@ __weak __attribute__((noinline)) __u64 blame_runs(struct blame *blame, struct bl
 		return 0;
 	}
 	cpu->victim = (__u32)victim;
-	for (__u32 i = 0; i < BLAME_RUNS - 1 && to_ns; i++, at--)
+	/* when the oldest one began is not known any more */
+	for (__u32 i = 0; i < BLAME_RUNS - 2 && to_ns; i++, at--)
 		to_ns = blame_run(blame, cpu, at, from_ns, to_ns);
 	return to_ns;
 }

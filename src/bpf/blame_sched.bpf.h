@@ -67,7 +67,6 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 		cpu->alone_at = cpu->at;
 	else if (cpu->at - cpu->alone_at >= BLAME_RUNS)
 		blame_forget(cpu);
-	run->begin_ns = now_ns;
 	run->until_ns = 0;
 	if (next->pid) {
 		run->kind = WIRE_CULPRIT_THREAD;
@@ -155,7 +154,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame *blame = blame_of(account);
-	__u64 begin_ns = cpu ? cpu->runs[cpu->at & (BLAME_RUNS - 1)].begin_ns : now_ns;
+	__u64 begin_ns = cpu ? cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns : now_ns;
 	__u8 state = account->live.where.state;
 	struct account *past;
 
