@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whose fault a wait was. A thread that was ready owes its wait to what ran on its CPU instead:
- * each CPU keeps its last runs. One that was blocked owes it to the thread that ended the wait, and
- * to what that one did meanwhile: each account keeps what its thread did of late.
+ * each CPU keeps its last runs (blame_runs.bpf.h). One that was blocked owes it to the thread that
+ * ended the wait, and to what that one did meanwhile: each account keeps what its thread did of
+ * late. Threads that are no targets have accounts for that alone (filter.bpf.h).
  *
  * Shares are those of an interval. The first hook that charges a thread after a snapshot's instant
  * sends what there is, if the reader has not come yet, and starts from zero.
