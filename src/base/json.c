@@ -6,37 +6,21 @@
 
 #include "base/text.h"
 
-/* As below, where the buffer has room: most of what a row takes. */
-static char *put_key(char *at, bool comma, const char *key, size_t length)
+void json_key(struct json *json, const char *key)
 {
-	*at = ',';
-	at += comma;
-	*at++ = '"';
-	memcpy(at, key, length);
-	at += length;
-	*at++ = '"';
-	*at++ = ':';
-	return at;
+	output_bytes(json->out, ",\"" + !json->comma, 1 + (size_t)json->comma);
+	output_string(json->out, key);
+	output_bytes(json->out, "\":", 2);
+	json->comma = false;
 }
 
 static void before_value(struct json *json, const char *key)
 {
-	size_t length = key ? strlen(key) : 0;
-	char *at = key ? output_room(json->out, length + 4) : NULL;
-
-	if (at) {
-		json->out->used += (size_t)(put_key(at, json->comma, key, length) - at);
-		json->comma = true;
-		return;
-	}
-	if (json->comma)
+	if (key)
+		json_key(json, key);
+	else if (json->comma)
 		output_char(json->out, ',');
 	json->comma = true;
-	if (key) {
-		output_char(json->out, '"');
-		output_string(json->out, key);
-		output_bytes(json->out, "\":", 2);
-	}
 }
 
 static void begin(struct json *json, const char *key, char bracket)

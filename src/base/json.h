@@ -16,6 +16,9 @@ struct json {
 	bool comma; /* the next value in this object or array needs one before it */
 };
 
+/* What comes next is the value of `key`, and has NULL for its own. */
+void json_key(struct json *json, const char *key);
+
 /* `key` is NULL inside arrays and at the top. */
 void json_object_begin(struct json *json, const char *key);
 void json_object_end(struct json *json);

@@ -72,27 +72,61 @@ void output_bytes_slowly(struct output *out, const char *bytes, size_t length)
 	}
 }
 
-void output_u64(struct output *out, uint64_t value)
+#define U64_DIGITS 20
+
+/* Decimal digits of a number above 0. */
+static size_t digits_of(uint64_t value)
+{
+	static const uint64_t powers[U64_DIGITS] = {
+		1ULL,
+		10ULL,
+		100ULL,
+		1000ULL,
+		10000ULL,
+		100000ULL,
+		1000000ULL,
+		10000000ULL,
+		100000000ULL,
+		1000000000ULL,
+		10000000000ULL,
+		100000000000ULL,
+		1000000000000ULL,
+		10000000000000ULL,
+		100000000000000ULL,
+		1000000000000000ULL,
+		10000000000000000ULL,
+		100000000000000000ULL,
+		1000000000000000000ULL,
+		10000000000000000000ULL,
+	};
+	/* bits * log10(2), which is one too few where the number reaches the next power */
+	size_t digits = (64 - (size_t)__builtin_clzll(value)) * 1233 >> 12;
+
+	return digits + (digits < U64_DIGITS && value >= powers[digits]);
+}
+
+void output_long(struct output *out, uint64_t value)
 {
 	/* two at a time: a division takes longer than all the rest */
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
 				    "25262728293031323334353637383940414243444546474849"
 				    "50515253545556575859606162636465666768697071727374"
 				    "75767778798081828384858687888990919293949596979899";
-	char digits[20];
-	size_t at = sizeof(digits);
+	char *at;
+	size_t length;
 
-	if (value < 10) { /* most of all numbers are 0 */
-		output_char(out, (char)('0' + value));
+	at = reserve(out, U64_DIGITS);
+	if (!at)
 		return;
-	}
+	length = digits_of(value);
+	out->used += length;
+	at += length;
 	for (; value >= 10; value /= 100) {
 		at -= 2;
-		memcpy(digits + at, pairs + 2 * (value % 100), 2);
+		memcpy(at, pairs + 2 * (value % 100), 2);
 	}
 	if (value)
-		digits[--at] = (char)('0' + value);
-	output_bytes(out, digits + at, sizeof(digits) - at);
+		*--at = (char)('0' + value);
 }
 
 void output_i64(struct output *out, int64_t value)

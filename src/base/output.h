@@ -68,7 +68,16 @@ static inline void output_char(struct output *out, char c)
 	output_bytes(out, &c, 1);
 }
 
-void output_u64(struct output *out, uint64_t value);
+void output_long(struct output *out, uint64_t value);
+
+static inline void output_u64(struct output *out, uint64_t value)
+{
+	if (value < 10) /* most of all numbers are 0 */
+		output_char(out, (char)('0' + value));
+	else
+		output_long(out, value);
+}
+
 void output_i64(struct output *out, int64_t value);
 /* What arguments bring cannot disturb a terminal or end a line: text_tame(). */
 __attribute__((format(printf, 2, 3))) void output_format(struct output *out, const char *format,

@@ -31,20 +31,35 @@ void emit_json_value(struct json *json, const char *key, const struct value *val
 	}
 }
 
+/* `"key":`, with a comma where something is before it: what comes next is its value. */
+static void write_key(struct json *json, const struct field *field)
+{
+	char *at = output_room(json->out, sizeof(field->quoted));
+	size_t skipped = !json->comma;
+	size_t length = field->quoted_length - skipped;
+
+	json->comma = false;
+	if (!at) {
+		output_bytes(json->out, field->quoted + skipped, length);
+		return;
+	}
+	memcpy(at, field->quoted + skipped, sizeof(field->quoted) - 1);
+	json->out->used += length;
+}
+
 static void write_fields(struct json *json, const struct schema *schema, const struct item *item,
 			 unsigned int levels);
 
 static void write_list(struct json *json, const struct field *field, const struct item *item,
 		       const struct value *list, unsigned int levels);
 
-static void write_value(struct json *json, const struct field *field, const char *key,
-			const struct item *item, const struct value *value, unsigned int levels)
+/* After its key, if it has one. */
+static void write_value(struct json *json, const struct field *field, const struct item *item,
+			const struct value *value, unsigned int levels)
 {
 	switch (value->kind) {
-	case VALUE_ABSENT:
-		break;
 	case VALUE_OBJECT:
-		json_object_begin(json, key);
+		json_object_begin(json, NULL);
 		write_fields(json, field->schema, &value->item, levels);
 		json_object_end(json);
 		break;
@@ -52,7 +67,7 @@ static void write_value(struct json *json, const struct field *field, const char
 		write_list(json, field, item, value, levels);
 		break;
 	default:
-		emit_json_value(json, key, value);
+		emit_json_value(json, NULL, value);
 		break;
 	}
 }
@@ -64,12 +79,16 @@ static void write_list(struct json *json, const struct field *field, const struc
 	bool is_map = field->type == FIELD_MAP;
 
 	if (is_map)
-		json_object_begin(json, field->key);
+		json_object_begin(json, NULL);
 	else
-		json_array_begin(json, field->key);
+		json_array_begin(json, NULL);
 	for (size_t i = 0; i < list->count; i++) {
 		schema_element(field, item, list, i, &element);
-		write_value(json, field, is_map ? element.name : NULL, item, &element, levels);
+		if (element.kind == VALUE_ABSENT)
+			continue;
+		if (is_map)
+			json_key(json, element.name);
+		write_value(json, field, item, &element, levels);
 	}
 	if (is_map)
 		json_object_end(json);
@@ -104,7 +123,13 @@ static void write_fields(struct json *json, const struct schema *schema, const s
 		if (group && !open)
 			json_object_begin(json, group);
 		open = group != NULL;
-		write_value(json, field, field->key, item, &value, levels);
+		write_key(json, field);
+		if (value.kind == VALUE_NUMBER) { /* as most are, without a call */
+			output_u64(json->out, value.number);
+			json->comma = true;
+		} else {
+			write_value(json, field, item, &value, levels);
+		}
 	}
 	if (open)
 		json_object_end(json);

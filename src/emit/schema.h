@@ -73,6 +73,9 @@ enum field_flag {
 		1 << 3, /* a column only where --fields names it, and nothing to sort by */
 };
 
+/* Room for ,"key": and a NUL of the longest key there is. */
+#define FIELD_KEY_BYTES 40
+
 struct field {
 	const char *name;   /* for --fields and --sort; unique; NULL: its path, "wake_to_run.cv" */
 	const char *group;  /* JSON object it is in, NULL = the row's own; neighbours share one */
@@ -90,6 +93,10 @@ struct field {
 			struct value *ret_value);
 	unsigned int flags; /* enum field_flag */
 	unsigned int width; /* of a column of text, in a table; 0: 16 */
+	/* The key as JSON has it, FIELD_KEY(): a row has fifty, each then a copy of a fixed size.
+	 */
+	unsigned char quoted_length;
+	char quoted[FIELD_KEY_BYTES];
 };
 
 struct schema {
@@ -230,13 +237,21 @@ void get_array_member(const struct field *field, const struct item *item, struct
 /* The row itself, as another schema describes it. */
 void get_same_row(const struct field *field, const struct item *item, struct value *value);
 
+/* The members of a field that its key, a literal, decides. */
+#define FIELD_QUOTED(key_) ",\"" key_ "\":"
+#define FIELD_KEY(key_)                                                                            \
+	.key = key_, .quoted = FIELD_QUOTED(key_),                                                 \
+	.quoted_length = (sizeof(FIELD_QUOTED(key_)) - 1) * FIELD_KEY_FITS(key_)
+/* 1, or does not compile. */
+#define FIELD_KEY_FITS(key_) sizeof(char[sizeof(FIELD_QUOTED(key_)) <= FIELD_KEY_BYTES ? 1 : -1])
+
 /*
  * Lines of a table: key, getter, help; then what else the field has, as members (.header = "USER").
  * A list has the getter of its elements (NULL: it has rows) and their schema (NULL: plain values).
  */
 #define TYPED_FIELD(type_, key_, get_, help_, ...)                                                 \
 	{                                                                                          \
-		.key = (key_), .get = (get_), .help = (help_), .type = (type_), ##__VA_ARGS__      \
+		FIELD_KEY(key_), .get = (get_), .help = (help_), .type = (type_), ##__VA_ARGS__    \
 	}
 #define INTEGER_FIELD(...) TYPED_FIELD(FIELD_INTEGER, __VA_ARGS__)
 #define SIGNED_FIELD(...)  TYPED_FIELD(FIELD_SIGNED, __VA_ARGS__)

@@ -120,6 +120,7 @@ void row_add(struct row *sum, const struct row *row)
 	sum->throttled += row->throttled;
 	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
 		sum->latency[i] += row->latency[i];
+	sum->latency_count += row->latency_count;
 	if (row->latency_max_ns > sum->latency_max_ns)
 		sum->latency_max_ns = row->latency_max_ns;
 	add_delays(sum, row);

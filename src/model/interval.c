@@ -142,8 +142,10 @@ static void fill_latency(struct row *row, const struct wire_totals *now,
 	/* of most threads, which did not run; max is of a wait before */
 	if (!memcmp(now->latency, before->latency, sizeof(now->latency)))
 		return;
-	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++)
+	for (int i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
 		row->latency[i] = now->latency[i] - before->latency[i];
+		row->latency_count += row->latency[i];
+	}
 	row->latency_max_ns = now->latency_max_ns;
 }
 

@@ -41,7 +41,8 @@ struct row {
 			      */
 	uint64_t voluntary, involuntary, migrations;
 	uint64_t woken, preempted, throttled;
-	uint32_t latency[WIRE_LATENCY_BUCKETS]; /* waits for a CPU that ended in the interval */
+	uint32_t latency[WIRE_LATENCY_BUCKETS]; /* waits for a CPU that ended in the interval, */
+	uint64_t latency_count;			/* and how many these are */
 	uint64_t latency_max_ns;		/* also counts one that has not ended yet */
 
 	struct wire_wait_site where; /* at the end; meaningless for sums and the exited */

@@ -285,7 +285,7 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 			  const struct row *row, uint64_t lost, double limit_percent)
 {
 	const struct truth_waits *waits = &truth->waits;
-	uint64_t seen = histogram_count(row->latency, WIRE_LATENCY_BUCKETS);
+	uint64_t seen = row->latency_count;
 	/* some more from before the first reading and after the last one */
 	uint64_t edge_ns = above(row->observed_ns, truth->wall_ns);
 	uint64_t longest_ns =

@@ -165,7 +165,7 @@ GETTER(get_exit_code)
 		value->kind = VALUE_NULL;
 }
 
-NUMBER_GETTER(get_latency_count, histogram_count(row->latency, WIRE_LATENCY_BUCKETS))
+NUMBER_GETTER(get_latency_count, row->latency_count)
 
 /* Without a single wait there is no longest one and no percentile. */
 GETTER(get_latency_max)
@@ -178,7 +178,7 @@ GETTER(get_latency_max)
 
 GETTER(get_latency_percentile)
 {
-	if (histogram_count(row->latency, WIRE_LATENCY_BUCKETS))
+	if (row->latency_count)
 		value_number(value,
 			     histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS,
 						  field->argument / 100.0, row->latency_max_ns));
@@ -201,76 +201,83 @@ static const struct schema delay_schema = {
 #define STRING	.type = FIELD_STRING
 #define BOOL	.type = FIELD_BOOL
 
+/* Name, group, key, header, help, levels, getter, its argument, what it needs; then its type. */
+#define THREAD_FIELD(name_, group_, key_, header_, help_, levels_, get_, argument_, needs_, ...)   \
+	{                                                                                          \
+		.name = (name_), .group = (group_), FIELD_KEY(key_), .header = (header_),          \
+		.help = (help_), .levels = (levels_), .get = (get_), .argument = (argument_),      \
+		.needs = (needs_), __VA_ARGS__                                                     \
+	}
 #define STATE_FIELD(name, number, key, header, help)                                               \
-	{key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name, 0, INTEGER},
+	THREAD_FIELD(key, "states_ns", key, header, help, ALL, get_state_ns, STATE_##name, 0,      \
+		     INTEGER),
 #define DELAY_FIELD(name, index, key, version, help)                                               \
-	{"delay-" key,                                                                             \
-	 "delays",                                                                                 \
-	 key,                                                                                      \
-	 NULL,                                                                                     \
-	 "delays: " help,                                                                          \
-	 ALL,                                                                                      \
-	 get_delay,                                                                                \
-	 index,                                                                                    \
-	 0,                                                                                        \
-	 .type = FIELD_OBJECT,                                                                     \
-	 .schema = &delay_schema,                                                                  \
-	 .flags = FIELD_MAYBE},
+	THREAD_FIELD("delay-" key, "delays", key, NULL, "delays: " help, ALL, get_delay, index, 0, \
+		     .type = FIELD_OBJECT, .schema = &delay_schema, .flags = FIELD_MAYBE),
 
 const struct field fields[] = {
-	{"pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0, 0, INTEGER},
-	{"tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0, 0, INTEGER},
-	{"parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED, get_parent, 0, 0,
-	 INTEGER},
-	{"comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0, 0, STRING},
-	{"process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0, 0, STRING},
-	{"cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0, 0, STRING},
-	{"threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads, 0, 0,
-	 INTEGER},
-	{"start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start, 0, 0,
-	 INTEGER},
-	{"observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
-	 get_observed, 0, 0, INTEGER},
+	THREAD_FIELD("pid", NULL, "pid", "PID", "process id", NAMED, get_pid, 0, 0, INTEGER),
+	THREAD_FIELD("tid", NULL, "tid", "TID", "thread id", THREADS, get_tid, 0, 0, INTEGER),
+	THREAD_FIELD("parent", NULL, "parent_pid", NULL, "process id of the parent", NAMED,
+		     get_parent, 0, 0, INTEGER),
+	THREAD_FIELD("comm", NULL, "comm", "COMM", "thread name", THREADS, get_comm, 0, 0, STRING),
+	THREAD_FIELD("process", NULL, "process", "PROCESS", "process name", NAMED, get_process, 0,
+		     0, STRING),
+	THREAD_FIELD("cgroup", NULL, "cgroup", "CGROUP", "cgroup v2 path", ALL, get_cgroup, 0, 0,
+		     STRING),
+	THREAD_FIELD("threads", NULL, "threads", "THR", "threads summed up here", SUMS, get_threads,
+		     0, 0, INTEGER),
+	THREAD_FIELD("start", NULL, "start_time_ns", NULL, "start, ns since boot", NAMED, get_start,
+		     0, 0, INTEGER),
+	THREAD_FIELD("observed", NULL, "observed_ns", NULL, "time it existed in the interval", ALL,
+		     get_observed, 0, 0, INTEGER),
 	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* thirteen */
-	{"state", NULL, "state", "NOW", "state at the end of the interval", THREADS, get_state, 0,
-	 WIRE_METRIC_STATE, STRING},
-	{"reason", NULL, "reason", NULL, "system call and what it waits on", THREADS, get_reason, 0,
-	 WIRE_METRIC_STATE, STRING},
-	{"in-state", NULL, "in_state_ns", NULL, "how long already", THREADS, get_in_state, 0,
-	 WIRE_METRIC_STATE, INTEGER},
-	{"voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
-	 get_voluntary, 0, WIRE_METRIC_SWITCHES, INTEGER},
-	{"involuntary", "switches", "involuntary", NULL, "switches although it could go on", ALL,
-	 get_involuntary, 0, WIRE_METRIC_SWITCHES, INTEGER},
-	{"wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0, WIRE_METRIC_WAKEUPS,
-	 INTEGER},
-	{"migrations", NULL, "migrations", NULL, "moves to another CPU", ALL, get_migrations, 0,
-	 WIRE_METRIC_MIGRATIONS, INTEGER},
-	{"waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL, get_latency_count,
-	 0, WIRE_METRIC_LATENCY, INTEGER},
-	{"max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL, get_latency_max, 0,
-	 WIRE_METRIC_LATENCY, INTEGER},
-	{"p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL, get_latency_percentile,
-	 50, WIRE_METRIC_LATENCY, INTEGER},
-	{"p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU", ALL,
-	 get_latency_percentile, 99, WIRE_METRIC_LATENCY, INTEGER},
-	{"woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL, get_woken, 0,
-	 WIRE_METRIC_WAKEUPS, INTEGER},
-	{"preempted", "runnable", "preempted", NULL, "stayed runnable when it lost its CPU", ALL,
-	 get_preempted, 0, WIRE_METRIC_WAKEUPS, INTEGER},
-	{"throttled", "runnable", "throttled", NULL, "of those, with its CPU budget used up", ALL,
-	 get_throttled, 0, WIRE_METRIC_WAKEUPS, INTEGER},
+	THREAD_FIELD("state", NULL, "state", "NOW", "state at the end of the interval", THREADS,
+		     get_state, 0, WIRE_METRIC_STATE, STRING),
+	THREAD_FIELD("reason", NULL, "reason", NULL, "system call and what it waits on", THREADS,
+		     get_reason, 0, WIRE_METRIC_STATE, STRING),
+	THREAD_FIELD("in-state", NULL, "in_state_ns", NULL, "how long already", THREADS,
+		     get_in_state, 0, WIRE_METRIC_STATE, INTEGER),
+	THREAD_FIELD("voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,
+		     get_voluntary, 0, WIRE_METRIC_SWITCHES, INTEGER),
+	THREAD_FIELD("involuntary", "switches", "involuntary", NULL,
+		     "switches although it could go on", ALL, get_involuntary, 0,
+		     WIRE_METRIC_SWITCHES, INTEGER),
+	THREAD_FIELD("wakeups", NULL, "wakeups", NULL, "times woken", ALL, get_wakeups, 0,
+		     WIRE_METRIC_WAKEUPS, INTEGER),
+	THREAD_FIELD("migrations", NULL, "migrations", NULL, "moves to another CPU", ALL,
+		     get_migrations, 0, WIRE_METRIC_MIGRATIONS, INTEGER),
+	THREAD_FIELD("waits", "runnable", "count", NULL, "waits for a CPU that ended", ALL,
+		     get_latency_count, 0, WIRE_METRIC_LATENCY, INTEGER),
+	THREAD_FIELD("max", "runnable", "max_ns", NULL, "longest wait for a CPU", ALL,
+		     get_latency_max, 0, WIRE_METRIC_LATENCY, INTEGER),
+	THREAD_FIELD("p50", "runnable", "p50_ns", NULL, "median wait for a CPU", ALL,
+		     get_latency_percentile, 50, WIRE_METRIC_LATENCY, INTEGER),
+	THREAD_FIELD("p99", "runnable", "p99_ns", "RQp99", "99th percentile of waits for a CPU",
+		     ALL, get_latency_percentile, 99, WIRE_METRIC_LATENCY, INTEGER),
+	THREAD_FIELD("woken", "runnable", "woken", NULL, "became runnable by a wakeup", ALL,
+		     get_woken, 0, WIRE_METRIC_WAKEUPS, INTEGER),
+	THREAD_FIELD("preempted", "runnable", "preempted", NULL,
+		     "stayed runnable when it lost its CPU", ALL, get_preempted, 0,
+		     WIRE_METRIC_WAKEUPS, INTEGER),
+	THREAD_FIELD("throttled", "runnable", "throttled", NULL,
+		     "of those, with its CPU budget used up", ALL, get_throttled, 0,
+		     WIRE_METRIC_WAKEUPS, INTEGER),
 	WIRE_DELAY_KINDS(DELAY_FIELD) /* eight */
-	{"exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0, BOOL},
-	{"exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS, get_exit_code,
-	 0, 0, INTEGER},
-	{"command", NULL, "command", "COMMAND",
-	 "arguments that it was started with; not in recordings", NAMED, get_command, 0, 0, STRING,
-	 .flags = FIELD_ON_REQUEST},
-	{"owner", NULL, "owner", "OWNER", "whose process it is; not in recordings", NAMED,
-	 get_owner, 0, 0, STRING, .flags = FIELD_ON_REQUEST},
-	{"active", NULL, NULL, NULL, "time on or waiting for a CPU, in disk, lock and swap", ALL,
-	 get_active, 0, 0, INTEGER},
+	THREAD_FIELD("exited", NULL, "exited", NULL, "ended in the interval", ALL, get_exited, 0, 0,
+		     BOOL),
+	THREAD_FIELD("exit-code", NULL, "exit_code", NULL, "wait status of the exited", THREADS,
+		     get_exit_code, 0, 0, INTEGER),
+	THREAD_FIELD("command", NULL, "command", "COMMAND",
+		     "arguments that it was started with; not in recordings", NAMED, get_command, 0,
+		     0, STRING, .flags = FIELD_ON_REQUEST),
+	THREAD_FIELD("owner", NULL, "owner", "OWNER", "whose process it is; not in recordings",
+		     NAMED, get_owner, 0, 0, STRING, .flags = FIELD_ON_REQUEST),
+	{.name = "active",
+	 .help = "time on or waiting for a CPU, in disk, lock and swap",
+	 .levels = ALL,
+	 .get = get_active,
+	 INTEGER},
 };
 
 const size_t field_count = sizeof(fields) / sizeof(fields[0]);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <signal.h>
 #include <unistd.h>
@@ -358,6 +359,36 @@ CASE(output_grows_in_memory)
 	output_release(&out);
 }
 
+CASE(numbers_around_every_power_of_ten)
+{
+	for (uint64_t power = 1;; power *= 10) {
+		for (uint64_t value = power - 1; value <= power + 1; value++) {
+			char expected[24];
+			struct output out;
+
+			snprintf(expected, sizeof(expected), "%" PRIu64, value);
+			assert_int_equal(output_init(&out, -1), 0);
+			output_u64(&out, value);
+			output_char(&out, '\0');
+			assert_string_equal(out.buffer, expected);
+			output_release(&out);
+		}
+		if (power > UINT64_MAX / 10)
+			break;
+	}
+}
+
+CASE(the_largest_number)
+{
+	struct output out;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	output_u64(&out, UINT64_MAX);
+	output_char(&out, '\0');
+	assert_string_equal(out.buffer, "18446744073709551615");
+	output_release(&out);
+}
+
 CASE(output_keeps_its_first_error)
 {
 	struct output out;
@@ -522,6 +553,8 @@ int main(void)
 		cmocka_unit_test(printable_text_respects_its_room),
 		cmocka_unit_test(csv_quotes_what_it_must),
 		cmocka_unit_test(output_grows_in_memory),
+		cmocka_unit_test(numbers_around_every_power_of_ten),
+		cmocka_unit_test(the_largest_number),
 		cmocka_unit_test(output_keeps_its_first_error),
 		cmocka_unit_test(loop_calls_a_timer_until_stopped),
 		cmocka_unit_test(loop_hears_signals),
