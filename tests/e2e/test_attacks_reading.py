@@ -201,8 +201,11 @@ def test_rights_of_each_process(stalling, tmp_path, command):
     process = subprocess.Popen([DWELL, command, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wanted, deadline = {"top": 4, "record": 4, "blocked": 7}[command], time.monotonic() + 30
     try:
-        # watching: when its rights are dropped, all are there
-        while int(status(process.pid)["NoNewPrivs"]) == 0 and time.monotonic() < deadline:
+        # watching: when its rights are dropped, all are there, and the command's process is still called dwell until its exec
+        while (
+            int(status(process.pid)["NoNewPrivs"]) == 0
+            or command == "record" and "sleep" not in [status(pid)["Name"].strip() for pid, _ in below(process.pid)]
+        ) and time.monotonic() < deadline:
             time.sleep(0.05)
         pids = [pid for pid, _ in below(process.pid)]
         roles = {pid: role(pid, process.pid) for pid in pids if status(pid)["Name"].startswith("dwell")}
