@@ -58,7 +58,7 @@ def dwell(tmp_path_factory):
     (tree / "src/emit/names.c").write_text(FORMAT)
     edit(tree / "src/emit/emit.h", "X(json) X(jsonl) X(csv)", "X(json) X(jsonl) X(csv) X(names)")
     # a field: a line
-    edit(tree / "src/view/fields.c", "\t{\"active\", NULL, NULL,", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{\"active\", NULL, NULL,")
+    edit(tree / "src/view/fields.c", "\t{.name = \"active\",", "\tNUMBER_MEMBER(struct row, cpu, \"last_cpu\", \"where it was\", .name = \"last-cpu\", .levels = THREADS),\n\t{.name = \"active\",")
     # a state: a line, its column, its look
     last = "\tX(UNKNOWN, 12, \"unknown\", \"UNKN\", \"blocked in what dwell does not recognize\")"
     edit(tree / "src/bpf/wire.h", last, last + " \\\n\tX(DREAM, 13, \"dream\", \"DREAM\", \"of a test\")")
@@ -70,7 +70,7 @@ def dwell(tmp_path_factory):
     edit(tree / "src/load/work_type.c", "X(yield_heavy)", "X(yield_heavy) X(three_steps)")
     # and where the build finds the two files
     edit(tree / "src/meson.build", "  'emit/emit.c',", "  'emit/emit.c',\n  'emit/names.c',\n  'load/work/three_steps.c',")
-    subprocess.run(["meson", "setup", "build"], cwd=tree, check=True, capture_output=True)
+    subprocess.run(["meson", "setup", "build", "-Doptimization=0", "-Ddebug=false"], cwd=tree, check=True, capture_output=True)
     done = subprocess.run(["ninja", "-C", "build", "src/dwell" if (tree / "src/dwell").exists() else "dwell"], cwd=tree, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
 
