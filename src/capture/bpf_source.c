@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A measurement in the kernel: programs loaded and attached, threads seeded, snapshots read. The
- * one place that holds BPF descriptors. Everything in the kernel goes away with the process that
+ * A measurement in the kernel: threads seeded, events and snapshots read. The one place that holds
+ * BPF descriptors. Everything in the kernel goes away with the process that
  * holds the session, however it ends.
  */
 #include "capture/source_ops.h"
@@ -9,22 +9,19 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/machine_time.h"
+#include "capture/bpf_programs.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
 #include "capture/reasons.h"
-#include "capture/span_probes.h"
-#include "capture/syscalls.h"
 #include "capture/wait_sites.h"
 #include "capture/verified.h"
 #include "dwell.skel.h"
-#include "symbol/code_address.h"
 
 #define READ_BYTES (256 * 1024)
 
@@ -50,102 +47,6 @@ struct session {
 	struct reasons reasons;
 	bool joined; /* threads came into the watched cgroup since the last walk */
 };
-
-/*
- * What libbpf first complained about: the reason behind an errno. Set while a session opens. With
- * DWELL_DEBUG set, everything libbpf has to say goes to standard error, the verifier's log too.
- */
-static _Thread_local char complaint[256];
-
-__attribute__((format(printf, 2, 0))) static int keep_complaint(enum libbpf_print_level level,
-								const char *format, va_list args)
-{
-	va_list copy;
-
-	if (level == LIBBPF_WARN && !*complaint) {
-		va_copy(copy, args);
-		vsnprintf(complaint, sizeof(complaint), format, copy);
-		va_end(copy);
-		complaint[strcspn(complaint, "\n")] = '\0';
-	}
-	return getenv("DWELL_DEBUG") ? vfprintf(stderr, format, args) : 0;
-}
-
-static enum source_beside beside_of(const struct source_options *options,
-				    const struct targets *targets)
-{
-	if (!options->blame || options->spans || targets_everything(targets))
-		return BESIDE_IGNORED;
-	return options->beside;
-}
-
-static void configure(struct session *session, const struct source_options *options,
-		      const struct targets *targets)
-{
-	struct dwell_bpf *bpf = session->bpf;
-	enum source_beside beside = beside_of(options, targets);
-
-	syscalls_classify(bpf->rodata->syscall_classes);
-	bpf->rodata->code_address_mask = code_address_mask();
-	bpf->rodata->switch_has_state = session->features.switch_has_state;
-	bpf->rodata->can_cast = session->features.can_cast;
-	bpf->rodata->reasons_all = targets->count && !targets->command && beside != BESIDE_SENT;
-	if (bpf->rodata->reasons_all)
-		bpf_map__set_max_entries(bpf->maps.reasons, reasons_room());
-	bpf->rodata->watch_all = beside || targets_everything(targets);
-	bpf->rodata->watch_beside = beside;
-	bpf->rodata->skip_beside = beside == BESIDE_FOLLOWED;
-	bpf->rodata->pid_namespace = features_pid_namespace();
-	bpf->rodata->watch_children = targets->children;
-	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
-	bpf->rodata->watch_cgroup_level = targets->cgroup_level;
-	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
-}
-
-static void configure_blame(struct session *session)
-{
-	struct dwell_bpf *bpf = session->bpf;
-	int cpus = libbpf_num_possible_cpus();
-
-	bpf->rodata->preempt_count_offset = session->features.preempt_count_offset;
-	bpf->rodata->blame_on = true;
-	bpf_map__set_max_entries(bpf->maps.blame_cpus, cpus > 0 ? (__u32)cpus : 1);
-	bpf_program__set_autoload(bpf->progs.on_blame_waking, true);
-	bpf_program__set_autoload(bpf->progs.on_migrate, true);
-}
-
-static int load(struct session *session, const struct targets *targets,
-		struct kernel_waits_search *waits, struct error *error)
-{
-	int map, result = dwell_bpf__load(session->bpf);
-
-	if (result < 0)
-		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
-				 strerror(-result), *complaint ? ": " : "", complaint);
-	session->reasons.map = bpf_map__fd(session->bpf->maps.reasons);
-	map = bpf_map__fd(session->bpf->maps.targets);
-	for (unsigned int i = 0; i < targets->count; i++) {
-		struct target_key key = {targets->items[i].id, targets->items[i].kind};
-		__u8 one = 1;
-
-		result = bpf_map_update_elem(map, &key, &one, BPF_ANY);
-		if (result < 0)
-			return error_set(error, -result, "cannot set target %u: %s", key.id,
-					 strerror(-result));
-	}
-	result = kernel_waits_end(waits);
-	if (result == -ENOMEM)
-		return error_set(error, ENOMEM, "out of memory");
-	/* without them it goes on, and says what it cannot distinguish */
-	session->wait_functions = result > 0 ? result : 0;
-	memcpy((void *)session->bpf->bss->wait_functions, waits->table, sizeof(waits->table));
-	result = dwell_bpf__attach(session->bpf);
-	if (result < 0)
-		return error_set(error, -result,
-				 "cannot attach to the scheduler's tracepoints: %s%s%s",
-				 strerror(-result), *complaint ? ": " : "", complaint);
-	return 0;
-}
 
 /* Kinds that never leave this source have their highest bit set. */
 static bool is_internal(const struct wire_header *record)
@@ -322,19 +223,12 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	}
 	/* after the helpers have been forked */
 	kernel_waits_begin(&waits);
-	*complaint = '\0';
-	libbpf_set_print(keep_complaint);
-	session->bpf = dwell_bpf__open();
-	if (!session->bpf)
-		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
-	configure(session, options, targets);
-	if (options->blame)
-		configure_blame(session);
-	if (options->spans)
-		span_probes_configure(session->bpf, options->spans);
-	result = load(session, targets, &waits, error);
+	result = bpf_programs_start(&session->bpf, &session->features, options, targets, &waits,
+				    error);
 	if (result < 0)
 		return result;
+	session->wait_functions = result;
+	session->reasons.map = bpf_map__fd(session->bpf->maps.reasons);
 	session->ring = ring_buffer__new(bpf_map__fd(session->bpf->maps.events), ring_record,
 					 session, NULL);
 	if (!session->ring)
@@ -544,7 +438,7 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 		record->flags |= WIRE_SESSION_PRECISE_SPLIT;
 	if (options->blame)
 		record->flags |= WIRE_SESSION_BLAME;
-	if (beside_of(options, targets) == BESIDE_SENT)
+	if (bpf_programs_beside(options, targets) == BESIDE_SENT)
 		record->flags |= WIRE_SESSION_CAUSED;
 	if (verified_read(&verified, VERIFIED_PATH) >= 0 && verified_is_of_here(&verified) &&
 	    !strcmp(verified.verdict, "pass"))
