@@ -42,6 +42,34 @@ static __always_inline void blame_identify(struct task_struct *task, __u64 *who,
 	comm[1] = ((const __u64 *)task->comm)[1];
 }
 
+/*
+ * A switch may be hidden from tracepoints: then another thread has the CPU than the one that was
+ * seen to get it, and who had it how long is not known.
+ */
+static __always_inline bool blame_is_run_of(const struct blame_run *run,
+					    const struct task_struct *task)
+{
+	if (!task->pid)
+		return run->kind == WIRE_CULPRIT_IDLE;
+	return run->kind == WIRE_CULPRIT_THREAD &&
+	       run->who >> 32 == (__u32)(task->start_boottime >> 20) &&
+	       (pid_namespace || (__u32)run->who == (__u32)task->pid);
+}
+
+static __always_inline void blame_clear_run(struct blame_run *run, __u16 kind)
+{
+	run->kind = kind;
+	run->flags = 0;
+	run->pid = 0;
+	run->who = run->comm[0] = run->comm[1] = 0;
+}
+
+static __always_inline void blame_check_run(struct blame_run *run, const struct task_struct *task)
+{
+	if (!blame_is_run_of(run, task))
+		blame_clear_run(run, WIRE_CULPRIT_UNKNOWN);
+}
+
 /* On the present CPU one run ends, and that of `next` begins. */
 static __always_inline void blame_switch(struct task_struct *prev, struct task_struct *next,
 					 const struct turn_clock *clock, __u64 now_ns)
@@ -54,8 +82,9 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 		return;
 	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
 	run->until_ns = now_ns;
+	blame_check_run(run, prev);
 	/* it may have become another program since it got the CPU */
-	if (prev->pid) {
+	if (run->kind == WIRE_CULPRIT_THREAD) {
 		run->comm[0] = ((const __u64 *)prev->comm)[0];
 		run->comm[1] = ((const __u64 *)prev->comm)[1];
 	}
@@ -74,10 +103,7 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 		blame_identify(next, &run->who, &run->pid, run->comm);
 		return;
 	}
-	run->kind = WIRE_CULPRIT_IDLE;
-	run->flags = 0;
-	run->who = run->comm[0] = run->comm[1] = 0;
-	run->pid = 0;
+	blame_clear_run(run, WIRE_CULPRIT_IDLE);
 }
 
 /* As blame_runs(), but all of it. */
@@ -113,10 +139,13 @@ static __always_inline void blame_migrate(struct task_struct *task, struct accou
 	__u64 victim = account->tid;
 	__u32 index = task_cpu(task);
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+	const struct rq *rq = run_queue_of(task);
 
 	if (account->live.where.detail == WIRE_DETAIL_THROTTLED)
 		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
+	if (cpu && rq)
+		blame_check_run(&cpu->runs[cpu->at & (BLAME_RUNS - 1)], FOLLOW(rq, curr));
 	if (cpu)
 		blame_wait_for(blame_of(account), cpu, account->live.since_ns, now_ns, victim);
 }
@@ -154,7 +183,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame *blame = blame_of(account);
-	__u64 begin_ns = cpu ? cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns : now_ns;
+	__u64 begin_ns = now_ns;
 	__u8 state = account->live.where.state;
 	struct account *past;
 
@@ -169,6 +198,8 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		return;
 	}
 	blame_identify(waker, &wait.key.who, &wait.key.pid, wait.key.comm);
+	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait.key.who)
+		begin_ns = cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns;
 	/* since it got its CPU, the waker has run: nearly always all the time */
 	if (begin_ns <= wait.from_ns + TURN_TOLERANCE_NS || begin_ns > now_ns)
 		begin_ns = wait.from_ns;

@@ -81,6 +81,7 @@ struct rt_rq {
 /* A CPU's run queue. clock - clock_task: time it charges to no thread: stolen, or interrupts. */
 struct rq {
 	unsigned int nr_running; /* and those that are ready to */
+	struct task_struct *curr;
 	__u64 clock;
 	__u64 clock_task;
 	__u64 prev_irq_time;	  /* CONFIG_IRQ_TIME_ACCOUNTING: of it, by interrupts */
