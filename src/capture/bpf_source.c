@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/machine_time.h"
+#include "capture/blame_names.h"
 #include "capture/bpf_programs.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
@@ -45,6 +46,7 @@ struct session {
 	struct record_sink sink; /* during drain() */
 	char *buffer;
 	struct reasons reasons;
+	struct blame_names blame_names;
 	bool joined; /* threads came into the watched cgroup since the last walk */
 };
 
@@ -52,6 +54,15 @@ struct session {
 static bool is_internal(const struct wire_header *record)
 {
 	return record->kind & 0x8000;
+}
+
+static int pass(struct session *session, const struct wire_header *record, struct record_sink sink)
+{
+	if (is_internal(record))
+		return session->spans ? spans_take(session->spans, record, sink) : 0;
+	if (record->kind == WIRE_BLAME)
+		return blame_names_pass(&session->blame_names, (const void *)record, sink);
+	return sink_send(sink, record);
 }
 
 /* Records are whole, but a read may end in the middle of one. */
@@ -69,10 +80,7 @@ static int feed(struct session *session, size_t *used, struct record_sink sink)
 			return -EBADMSG;
 		if (record->size > *used - at)
 			break;
-		if (!is_internal(record))
-			result = sink.record(sink.data, record);
-		else
-			result = session->spans ? spans_take(session->spans, record, sink) : 0;
+		result = pass(session, record, sink);
 		if (result < 0)
 			return result;
 		at += record->size;
@@ -131,14 +139,12 @@ static int ring_record(void *data, void *record, size_t size)
 		session->joined = true;
 		return 0;
 	}
-	if (is_internal(header))
-		return session->spans ? spans_take(session->spans, header, session->sink) : 0;
 	if (header->kind == WIRE_EXIT && has_reasons(session)) {
 		const struct wire_thread *thread = record;
 
 		reasons_note_end(&session->reasons, thread->tid, thread->origin_ns);
 	}
-	return session->sink.record(session->sink.data, header);
+	return pass(session, header, session->sink);
 }
 
 static int drop(void *data, const struct wire_header *record)
@@ -329,6 +335,7 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 
 	if (result < 0)
 		return result;
+	blame_names_clear(&session->blame_names);
 	*ret_instant_ns = announce_instant(session);
 	session->bpf->bss->is_last = final;
 	result = walk(session, sink, error);

@@ -297,6 +297,57 @@ def test_thousands_of_threads_are_one_culprit():
     assert rest < 0.05 * owed(intervals, "runnable") + EDGES_NS, shares
 
 
+#: Sixty threads with names of their own, of a process with another; it ends with its input.
+MANY_THREADS = """
+import ctypes, pathlib, sys, threading, time
+def spin(number):
+    ctypes.CDLL(None).prctl(15, f"thread-{number}".encode(), 0, 0, 0)
+    end = time.thread_time_ns() + 3_000_000
+    while time.thread_time_ns() < end:
+        pass
+pathlib.Path("/proc/self/comm").write_text("of-many")
+for number in range(60):
+    thread = threading.Thread(target=spin, args=(number,))
+    thread.start()
+    thread.join()
+print("spun", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_several_threads_have_the_name_of_their_process():
+    with spinning("victim") as victim, watching("-i", "500ms", "-p", victim.pid) as intervals:
+        process = subprocess.Popen(["taskset", "-c", str(CPU), "python3", "-c", MANY_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "spun\n"
+        has_run_again(victim.pid)
+        time.sleep(0.5)  # the interval is over in which it was still there to be asked
+        process.communicate("")
+    shares = [blame for interval in intervals for blame in interval["blame"] if blame["culprit"]["pid"] == process.pid]
+    assert {blame["culprit"]["comm"] for blame in shares if blame["culprit"]["tid"] is None} == {"of-many"}, shares
+
+
+def names_of_all():
+    """{(pid, tid): name} of the machine's threads, but for workers of the kernel, which have more of a name in /proc."""
+    names = {}
+    for task in pathlib.Path("/proc").glob("[0-9]*/task/[0-9]*"):
+        with contextlib.suppress(OSError):
+            names[int(task.parts[2]), int(task.name)] = (task / "comm").read_text(errors="replace").rstrip("\n")
+    return {thread: name for thread, name in names.items() if not name.startswith("kworker")}
+
+
+def test_culprits_have_the_names_that_the_kernel_has_for_them():
+    """Also where the host hides switches: then who ran is unknown, and no other thread is."""
+    with spinning("victim"), spinning("thief"):
+        before = names_of_all()
+        with watching("-i", "300ms") as intervals:
+            time.sleep(2)  # of whatever runs on this machine
+        lasting = dict(before.items() & names_of_all().items())
+    culprits = [blame["culprit"] for interval in intervals for blame in interval["blame"] if blame["culprit"]["kind"] == "thread"]
+    judged = [culprit for culprit in culprits if (culprit["pid"], culprit["tid"]) in lasting]
+    assert judged
+    assert all(lasting[culprit["pid"], culprit["tid"]] == culprit["comm"] for culprit in judged), judged
+
+
 @needs_two_cpus
 def test_processes_of_a_name_are_one_culprit():
     with spinning("victim") as victim, watching("-i", "1s", "-p", victim.pid) as intervals:
