@@ -195,6 +195,21 @@ static void base_name(const char *symbol, char *name, size_t room)
 	name[length] = '\0';
 }
 
+bool kernel_waits_find(const char *name, __u8 *ret_state, __u8 *ret_detail)
+{
+	char base[64];
+
+	base_name(name, base, sizeof(base));
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (strcmp(known[i].name, base))
+			continue;
+		*ret_state = known[i].state;
+		*ret_detail = known[i].detail;
+		return true;
+	}
+	return false;
+}
+
 static int scan(char *text, struct wait_function table[WAIT_FUNCTIONS])
 {
 	struct kallsyms_symbol symbol;

@@ -17,6 +17,9 @@
 int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *kallsyms,
 		      struct error *error) must_check;
 
+/* What a thread waits for in the kernel function `name`; false: it does not say. */
+bool kernel_waits_find(const char *name, __u8 *ret_state, __u8 *ret_detail);
+
 /*
  * The same of /proc/kallsyms, by a thread: the kernel takes 0.1 s to write it, in which the caller
  * has its programs verified. Begun once; what has begun is ended, also more than once.

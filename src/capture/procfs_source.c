@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "capture/kernel_waits.h"
 #include "capture/proc_threads.h"
 #include "capture/source_ops.h"
 #include "capture/syscalls.h"
@@ -107,9 +108,26 @@ static struct wire_wait_site place(__u8 state, __u8 detail, long syscall)
 	return (struct wire_wait_site){state, detail, (__s16)syscall};
 }
 
+/*
+ * By the innermost kernel function that is none of the scheduler's, the only one that /proc shows;
+ * `guess` where that is on the way of unlike waits.
+ */
+static struct wire_wait_site classify_function(struct proc_id id, struct wire_wait_site guess)
+{
+	char name[128];
+
+	if (!read_file(id, "wchan", name, sizeof(name)))
+		return guess;
+	/* what streams of the Internet wait in; those of Unix have a function of their own */
+	if (guess.detail == WIRE_DETAIL_SOCKET && !strcmp(name, "wait_woken"))
+		return place(WIRE_NET, WIRE_DETAIL_SOCKET, guess.syscall);
+	kernel_waits_find(name, &guess.state, &guess.detail);
+	return guess;
+}
+
 /* As classify_descriptor() in the kernel, by what the link in /proc/PID/fd says. */
 static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned long descriptor,
-						 long syscall)
+						 long syscall, bool uninterruptible)
 {
 	char path[96], link[256];
 	ssize_t length;
@@ -123,16 +141,46 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 		return place(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
 	/* Internet or Unix: the link does not say */
 	if (!strncmp(link, "socket:", 7))
-		return place(WIRE_NET, WIRE_DETAIL_SOCKET, syscall);
+		return classify_function(id, place(WIRE_UNKNOWN, WIRE_DETAIL_SOCKET, syscall));
 	if (!strncmp(link, "anon_inode:", 11))
 		return place(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
 	if (!strncmp(link, "/dev/", 5))
 		return place(WIRE_IDLE, WIRE_DETAIL_CHARDEV, syscall);
-	return place(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
+	/* disks are waited for without signals; other files bring news */
+	if (uninterruptible)
+		return place(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
+	return classify_function(id, place(WIRE_UNKNOWN, WIRE_DETAIL_FILE, syscall));
+}
+
+/* As the kernel side does where no function has a name: site_of_futex(). */
+static struct wire_wait_site classify_futex(const unsigned long arguments[3], long syscall)
+{
+	int operation = arguments[1] & FUTEX_CMD_MASK;
+	struct site_futex futex = {.value = (__u32)arguments[2],
+				   .is_bitset = operation == FUTEX_WAIT_BITSET};
+
+	switch (operation) {
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
+	case FUTEX_WAIT_REQUEUE_PI:
+		return place(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+		switch (site_of_futex(&futex, 0)) {
+		case SITE_LOCK:
+			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
+		case SITE_CONDITION:
+			return place(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
+		default:
+			break;
+		}
+	}
+	return place(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
 static struct wire_wait_site classify_call(const struct sampler *sampler, struct proc_id id,
-					   long syscall, const unsigned long arguments[2],
+					   long syscall, const unsigned long arguments[3],
 					   bool uninterruptible)
 {
 	__u8 class = syscall >= 0 && syscall < SYSCALL_TABLE_SIZE ? sampler->classes[syscall]
@@ -140,21 +188,17 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 
 	switch (class) {
 	case SYSCALL_WAIT:
+	case SYSCALL_POLL:
+	case SYSCALL_CHILD:
 		return place(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_DESCRIPTOR:
-		return classify_descriptor(id, arguments[0], syscall);
+		return classify_descriptor(id, arguments[0], syscall, uninterruptible);
 	case SYSCALL_IPC:
 		return place(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_LOCK:
 		return place(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FUTEX:
-		switch (arguments[1] & FUTEX_CMD_MASK) {
-		case FUTEX_WAIT:
-			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
-		case FUTEX_LOCK_PI:
-			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
-		}
-		return place(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
+		return classify_futex(arguments, syscall);
 	case SYSCALL_SLEEP:
 		return place(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FCNTL:
@@ -169,13 +213,14 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 			return place(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
 		break;
 	}
-	return place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
+	return classify_function(
+		id, place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall));
 }
 
 static struct wire_wait_site observe(const struct sampler *sampler, struct proc_id id,
 				     const struct proc_stat *stat)
 {
-	unsigned long arguments[2] = {0, 0};
+	unsigned long arguments[3] = {0, 0, 0};
 	char text[256];
 	long syscall;
 	bool uninterruptible = stat->state == 'D';
@@ -200,7 +245,8 @@ static struct wire_wait_site observe(const struct sampler *sampler, struct proc_
 		return place(WIRE_UNKNOWN, WIRE_DETAIL_NOT_PERMITTED, WIRE_SYSCALL_NONE);
 	if (!strncmp(text, "running", 7)) /* since the look at its state */
 		return place(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	if (sscanf(text, "%ld 0x%lx 0x%lx", &syscall, &arguments[0], &arguments[1]) < 1)
+	if (sscanf(text, "%ld 0x%lx 0x%lx 0x%lx", &syscall, &arguments[0], &arguments[1],
+		   &arguments[2]) < 1)
 		return place(WIRE_UNKNOWN, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	if (syscall < 0)
 		return place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,

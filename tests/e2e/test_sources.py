@@ -192,6 +192,54 @@ def test_sampled_states_of_ones_own_processes():
             assert share > 0.6, (row["comm"], row["states_ns"])
 
 
+#: A thread for each wait, with its name; says when all of them wait, and ends with its input.
+WAITS = """
+import ctypes, os, select, socket, subprocess, sys, threading, time
+stream, datagrams = socket.socketpair(), socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+server, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(("127.0.0.1", 0))
+tcp, (pipe, _), child, poll = socket.create_connection(server.getsockname()), os.pipe(), subprocess.Popen(["sleep", "60"]), select.poll()
+poll.register(pipe)
+waits = {
+    "unix": lambda: stream[0].recv(1), "unix-datagram": lambda: datagrams[0].recv(1), "udp": lambda: udp.recv(1), "tcp": lambda: tcp.recv(1),
+    "pipe": lambda: os.read(pipe, 1), "child": lambda: os.waitid(os.P_PID, child.pid, os.WEXITED), "poll": poll.poll,
+    "sleep": lambda: time.sleep(60), "semaphore": threading.Semaphore(0).acquire,
+}
+def run(name, wait):
+    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
+    wait()
+threads = [threading.Thread(target=run, args=item, daemon=True) for item in waits.items()]
+for thread in threads:
+    thread.start()
+state = lambda thread: open(f"/proc/self/task/{thread.native_id}/stat").read().split(")")[1].split()[0]
+name = lambda thread: open(f"/proc/self/task/{thread.native_id}/comm").read().strip()
+while {name(thread) for thread in threads} != set(waits) or {state(thread) for thread in threads} != {"S"}:
+    time.sleep(0.01)
+print("waiting", flush=True)
+sys.stdin.read()
+child.kill()
+os._exit(0)
+"""
+WAITED = {"unix": "ipc", "unix-datagram": "ipc", "udp": "net", "tcp": "net", "pipe": "ipc", "child": "idle", "poll": "idle", "sleep": "sleep",
+          "semaphore": "idle"}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["bpf", "procfs"])
+def test_waits_have_their_state_or_none(source):
+    """What /proc does not show of a wait is unknown, never another state."""
+    process = subprocess.Popen(["python3", "-c", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "waiting\n"
+    done = run("top", "-p", process.pid, "-c", "1", "-i", "300ms", "--format", "json", "--source", source)
+    process.communicate("")
+    (interval,), _ = parse(done.stdout)
+    states = {row["comm"]: row["state"] for row in interval["threads"] if row["comm"] in WAITED}
+    assert set(states) == set(WAITED)
+    unknown = {name for name, state in states.items() if state == "unknown"}
+    assert {name: states[name] for name in states if name not in unknown} == {name: WAITED[name] for name in states if name not in unknown}
+    # a datagram's function is the same for the Internet and for Unix
+    assert unknown <= ({"udp", "unix-datagram"} if source == "procfs" else set())
+
+
 @pytest.mark.measures
 def test_the_sampler_does_not_mistake_its_own_look_for_work():
     """It finds itself running at every look."""
