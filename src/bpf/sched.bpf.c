@@ -252,7 +252,8 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	else if (state != WIRE_ON_CPU)
 		count_transition(account);
 	if (span_threshold_ns)
-		span_take_cpu(task, before, account, state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
+		span_take_cpu(task, waited.detail == WIRE_DETAIL_THROTTLED ? NULL : before, account,
+			      state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
 }
 
 SEC("tp_btf/sched_switch")

@@ -154,7 +154,10 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	block->has_stack = 1;
 }
 
-/* It has a CPU again; `waited_ns` since it could have run. */
+/*
+ * It has a CPU again; `waited_ns` since it could have run. `before` had the CPU; NULL: whatever
+ * had it, the worker might not run, for its budget was used up.
+ */
 static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 						    struct task_struct *before,
 						    const struct account *account, __u64 waited_ns,
@@ -168,9 +171,12 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
 	if (!worker->depth || !worker->off)
 		return;
-	if (waited_ns > worker->culprit_ns && waited_ns > span_threshold_ns / 8 && before->pid) {
+	if (waited_ns > worker->culprit_ns && waited_ns > span_threshold_ns / 8 &&
+	    (!before || before->pid)) {
 		worker->culprit_ns = waited_ns;
-		span_set_thread(&worker->culprit, before);
+		worker->culprit.tid = 0;
+		if (before)
+			span_set_thread(&worker->culprit, before);
 	}
 	span_end_block(worker, now_ns);
 }

@@ -329,6 +329,9 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		/* found to be a lock only after it had begun */
 		stall.where = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
 						      record->longest.syscall};
+	/* without a budget it might not run, whatever had the CPU */
+	if (stall.where.detail == WIRE_DETAIL_THROTTLED)
+		stall.culprit = (struct wire_peer){.tid = 0};
 	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
 	stall.in_place = record->flags & WIRE_STALL_IN_PLACE ||
 			 stacks_is_in_place(&stalls->stacks, stall.stack, stalls->marks);

@@ -55,7 +55,8 @@ void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause,
 {
 	char reason[REASON_BYTES] = "";
 
-	if (cause != CAUSE_CPU && cause != CAUSE_RUNNABLE && where.state > WIRE_RUNNABLE)
+	if (where.detail == WIRE_DETAIL_THROTTLED ||
+	    (cause != CAUSE_CPU && cause != CAUSE_RUNNABLE && where.state > WIRE_RUNNABLE))
 		reason_format(reason, sizeof(reason), where, true);
 	snprintf(into, BLOCKED_CAUSE_BYTES, "%s%s%s", stall_cause_info[cause].key,
 		 *reason ? " " : "", reason);

@@ -2,6 +2,7 @@
 """`dwell blocked --blame`: because of whom the workers of a runtime waited for a CPU."""
 import contextlib
 import os
+import pathlib
 import subprocess
 import threading
 
@@ -55,6 +56,40 @@ def test_who_took_the_cpu(tmp_path):
     assert "(other threads had the CPU)" in page, page
     lines = schemas.read(run("blocked", "--from", file, "--format", "json").stdout)
     assert lines[-1]["starved_by"] == starved
+
+
+@contextlib.contextmanager
+def budget(pid, share):
+    """The process has that share of a CPU, in periods of 100 ms, by a cgroup of version 1."""
+    mount = next((line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines()
+                  if line.split()[2] == "cgroup" and "cpu" in line.split()[3].split(",")), None)
+    if not mount or not os.access(mount, os.W_OK):
+        pytest.skip("no CPU controller of cgroup v1 is mounted here")
+    group = pathlib.Path(mount, f"dwell-test-{os.getpid()}")
+    group.mkdir()
+    try:
+        (group / "cpu.cfs_quota_us").write_text(str(int(100_000 * share)))
+        (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        pathlib.Path(mount, "cgroup.procs").write_text(str(pid))
+        group.rmdir()
+
+
+def test_a_used_up_budget_is_nobody_elses_fault():
+    """What has the CPU meanwhile has not taken it: it was not to be had."""
+    with loop_service() as service, subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) as other:
+        try:
+            for pid in (service.process.pid, other.pid):
+                os.sched_setaffinity(pid, {0})
+            with budget(service.process.pid, 0.2):
+                blocked = Blocked(service.process.pid)
+                service.ask("spin", 100)
+                stalls, _ = blocked.end()
+        finally:
+            other.kill()
+    throttled = [stall for stall in stalls if stall["reason"] == "throttled"]
+    assert throttled and all(stall["cause"] == "runnable" and stall["culprit"] is None for stall in throttled), stalls
 
 
 def test_without_blame_it_is_absent():
