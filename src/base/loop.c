@@ -68,8 +68,10 @@ static void set_timer(int fd, uint64_t since_ns, uint64_t period_ns)
 
 void loop_change_timer(struct loop *loop, uint64_t period_ns)
 {
-	if (loop->timer)
-		set_timer(loop->timer, 0, period_ns);
+	if (!loop->timer)
+		return;
+	loop->timer_ns = period_ns;
+	set_timer(loop->timer, 0, period_ns);
 }
 
 int loop_add_timer(struct loop *loop, uint64_t since_ns, uint64_t period_ns, loop_callback callback,
@@ -79,8 +81,10 @@ int loop_add_timer(struct loop *loop, uint64_t since_ns, uint64_t period_ns, loo
 
 	if (fd >= 0)
 		set_timer(fd, since_ns, period_ns);
-	if (fd >= 0 && !loop->timer)
+	if (fd >= 0 && !loop->timer) {
 		loop->timer = fd;
+		loop->timer_ns = period_ns;
+	}
 	return add(loop, fd, true, callback, data, error);
 }
 

@@ -15,7 +15,8 @@
 typedef int (*loop_callback)(void *data, struct error *error);
 
 struct loop {
-	int timer; /* descriptor of the first; 0 = none */
+	int timer;	   /* descriptor of the first; 0 = none */
+	uint64_t timer_ns; /* its period */
 	int epoll_fd;
 	bool stop;
 	struct loop_source {

@@ -63,10 +63,20 @@ static int snapshot(struct watch *watch, bool final, struct error *error)
 	return explain(watch, result, error);
 }
 
+/* The interval before was so late that this one would be a fragment: it goes on to the next beat.
+ */
+static bool is_fragment(const struct watch *watch)
+{
+	return watch->shown &&
+	       clock_monotonic_ns() - source_instant_ns(watch->source) < watch->loop.timer_ns / 2;
+}
+
 static int on_interval(void *data, struct error *error)
 {
 	struct watch *watch = data;
 
+	if (is_fragment(watch))
+		return 0;
 	if (watch->options->count && watch->shown + 1 >= watch->options->count)
 		watch->loop.stop = true;
 	/* the last one, of which another timer is about to say the same */

@@ -59,6 +59,19 @@ def dwell_programs():
     return set(re.findall(r"^(\d+):.*name (?:on_switch|on_wakeup|on_fork|snapshot)\b", shown, re.M))
 
 
+def test_no_fragment_follows_a_late_interval():
+    """The reader is late, so dwell is: its next interval is a whole one, not what is left of the beat."""
+    top = subprocess.Popen([DWELL, "top", "-c", "5", "-i", "400ms", "--format", "json"], stdout=subprocess.PIPE, text=True)
+    first = top.stdout.readline()
+    # stopped between two beats, some way into the interval after next
+    top.send_signal(signal.SIGSTOP)
+    time.sleep(0.7)
+    top.send_signal(signal.SIGCONT)
+    intervals, _ = parse(first + top.communicate()[0])
+    lengths = [interval["duration_ns"] for interval in intervals]
+    assert max(lengths) > 600_000_000 and min(lengths[:-1]) >= 200_000_000, lengths
+
+
 def test_whole_machine():
     done = run("top", "-c", "2", "-i", "100ms", "--format", "json")
     intervals, _ = parse(done.stdout)
