@@ -81,6 +81,14 @@ static void check_kernel(struct diagnosis *finding)
 	found(finding, "Linux %.60s, %.20s", names.release, names.machine);
 }
 
+/* For what is refused for want of privileges; root in a container may lack them. */
+static const char *more_rights(void)
+{
+	return geteuid()
+		       ? "sudo dwell …"
+		       : "give this container CAP_BPF and CAP_PERFMON (--cap-add), or run outside";
+}
+
 /* The only sure answer: all programs are loaded and attached, for ourselves. */
 static void check_bpf(struct diagnosis *finding)
 {
@@ -98,8 +106,13 @@ static void check_bpf(struct diagnosis *finding)
 	} else {
 		found(finding, "%s", error.text);
 		short_of(finding, CHECK_MISSING,
-			 "exact states: dwell top samples /proc instead, own processes only",
-			 geteuid() ? "sudo dwell …" : "");
+			 features_capable(CAP_SYS_PTRACE)
+				 ? "exact states: dwell top samples /proc instead"
+				 : "exact states: dwell top samples /proc instead, and of other "
+				   "users' threads knows CPU time alone",
+			 features_capable(CAP_BPF) && features_capable(CAP_PERFMON)
+				 ? ""
+				 : more_rights());
 	}
 	targets_release(&targets);
 }
@@ -194,7 +207,16 @@ static void check_maps(struct diagnosis *finding)
 	      ring ? "yes" : "no");
 	if (!storage || !ring)
 		short_of(finding, CHECK_MISSING, "exact states",
-			 features_capable(CAP_BPF) ? "a kernel from 5.15 on" : "sudo dwell …");
+			 features_capable(CAP_BPF) ? "a kernel from 5.15 on" : more_rights());
+}
+
+/* As far as it can be read. */
+static bool is_locked_down(void)
+{
+	char line[128];
+
+	return read_line("/sys/kernel/security/lockdown", line, sizeof(line)) &&
+	       !strstr(line, "[none]");
 }
 
 #define ENOTSUPP 524 /* the kernel's own: include/linux/errno.h */
@@ -234,7 +256,8 @@ static void check_fentry(struct diagnosis *finding)
 		 "nothing for dwell top; loop lag of dwell blocked uses tracepoints, which cost "
 		 "all system calls of their kind",
 		 refused == ENOTSUPP ? "a newer kernel (on arm64 6.4)"
-				     : "boot without kernel lockdown, if your policy allows it");
+		 : is_locked_down()  ? "boot without kernel lockdown, if your policy allows it"
+				     : "");
 }
 
 static void check_uprobes(struct diagnosis *finding)
@@ -435,9 +458,13 @@ static void check_lockdown(struct diagnosis *finding)
 	char line[128];
 
 	if (!read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
-		found(finding, has_file("/sys/kernel/security/lsm")
-				       ? "none"
-				       : "not known: securityfs is not mounted");
+		if (has_file("/sys/kernel/security/lsm")) {
+			found(finding, "none");
+			return;
+		}
+		found(finding, "not known: securityfs is not mounted");
+		short_of(finding, CHECK_DEGRADED, "only this answer",
+			 "mount -t securityfs none /sys/kernel/security");
 		return;
 	}
 	found(finding, "%s", line);

@@ -43,9 +43,12 @@ static int probe_privileges(struct features *features, struct error *error)
 	if (features_capable(CAP_SYS_ADMIN) ||
 	    (features_capable(CAP_BPF) && features_capable(CAP_PERFMON)))
 		return 0;
-	return error_set(error, EPERM,
-			 "exact states need BPF: run as root (sudo dwell …), or give the program "
-			 "CAP_BPF and CAP_PERFMON");
+	return error_set(
+		error, EPERM,
+		geteuid() ? "exact states need BPF: run as root (sudo dwell …), or give the "
+			    "program CAP_BPF and CAP_PERFMON"
+			  : "exact states need BPF: this root lacks CAP_BPF or CAP_PERFMON, as "
+			    "in most containers: add them");
 }
 
 /* Arguments of the raw tracepoint, without the first (its own data); 0 if it is not in the BTF. */
