@@ -430,6 +430,7 @@ CASE(latency_is_of_the_interval)
 	feed(intervals, &one);
 	interval = close_at(intervals, 1000, 2000);
 	assert_int_equal(interval->rows[0].latency[10], 3);
+	assert_int_equal(interval->rows[0].latency_count, 3);
 	assert_int_equal(interval->rows[0].latency_max_ns, 2000);
 	/* no wait in the interval: the old maximum is not of it */
 	one.end_ns = 3000;

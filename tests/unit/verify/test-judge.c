@@ -257,7 +257,7 @@ static void let_wait(struct truth *truth, struct row *row)
 {
 	truth->waits = (struct truth_waits){.count = 100, .known = 100, .max_ns = 1000000};
 	truth->waits.buckets[19] = 100;
-	row->latency[19] = 100;
+	row->latency[19] = row->latency_count = 100;
 	row->latency_max_ns = 1003000;
 }
 
@@ -283,6 +283,7 @@ static void test_waits_for_a_cpu(void **state)
 	truth.waits.count++;
 	truth.waits.rest_max_ns = 1100000;
 	row.latency[20]++;
+	row.latency_count++;
 	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
 	truth.waits.count += 10;
 	assert_false(judged(&truth, &row, &interval).latency_judged);
@@ -297,7 +298,7 @@ static void test_number_and_percentiles_of_waits(void **state)
 
 	(void)state;
 	let_wait(&truth, &row);
-	row.latency[19] = 97;
+	row.latency[19] = row.latency_count = 97;
 	result = judged(&truth, &row, &interval);
 	assert_string_equal(result.why, "nap: 97 waits for a CPU, not 100");
 	/* what was lost explains it */

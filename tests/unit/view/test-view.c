@@ -58,6 +58,7 @@ static struct row sample_row(void)
 		.voluntary = 212,
 		.woken = 209,
 		.latency = {[10] = 99, [16] = 1},
+		.latency_count = 100,
 		.latency_max_ns = 90000,
 	};
 
@@ -145,7 +146,7 @@ CASE(unmeasured_is_null)
 	row.cgroup_id = 99;
 	row.exited = true;
 	memset(row.latency, 0, sizeof(row.latency));
-	row.latency_max_ns = 0;
+	row.latency_count = row.latency_max_ns = 0;
 	text = shown(&format_json, BY_THREAD, &row, 1);
 	assert_non_null(strstr(text, "\"cgroup\":null"));
 	assert_non_null(strstr(text, "\"state\":null,\"reason\":null,\"in_state_ns\":null"));
@@ -328,10 +329,12 @@ CASE(sorting_puts_the_unmeasured_last)
 
 	rows[0].tid = 1;
 	memset(rows[0].latency, 0, sizeof(rows[0].latency));
+	rows[0].latency_count = 0;
 	rows[1].tid = 2;
 	rows[2].tid = 3;
 	rows[2].latency_max_ns = 900000;
 	rows[2].latency[19] = 50;
+	rows[2].latency_count += 50;
 	assert_int_equal(rows_sort(rows, 3, field_find("p99"), sample_session()), 0);
 	assert_int_equal(rows[0].tid, 3);
 	assert_int_equal(rows[1].tid, 2);
