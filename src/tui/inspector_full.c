@@ -16,17 +16,20 @@ static const char *time_text(char into[16], uint64_t ns)
 	return into;
 }
 
+/* `all_states`: also those in which it never was. */
 static int draw_states(struct canvas *canvas, int row, const struct row *what,
-		       const struct row *sum, const struct session_info *session)
+		       const struct row *sum, const struct session_info *session, bool all_states)
 {
 	canvas_text(canvas, row++, 2, canvas->columns, ROLE_HEADER,
 		    "state        in all intervals   share  this interval");
-	for (int i = 0; i < STATES; i++, row++) {
+	for (int i = 0; i < STATES; i++) {
 		double share = sum->observed_ns ? 100.0 * (double)sum->states_ns[i] /
 							  (double)sum->observed_ns
 						: 0;
 		char all[16], now[16];
 
+		if (!all_states && !sum->states_ns[i])
+			continue;
 		canvas_state(canvas, row, 2, (enum state)i);
 		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);
 		if (!row_measures(sum, session, (enum state)i))
@@ -35,6 +38,7 @@ static int draw_states(struct canvas *canvas, int row, const struct row *what,
 			canvas_format(canvas, row, 13, 60, ROLE_NORMAL, "%18s %5.1f %% %14s",
 				      time_text(all, sum->states_ns[i]), share,
 				      time_text(now, what->states_ns[i]));
+		row++;
 	}
 	return row + 1;
 }
@@ -142,9 +146,12 @@ void inspector_draw_full(const struct top_screen *screen, struct canvas *canvas,
 	inspector_draw_who(screen, canvas, first++, what);
 	if (*screen->program)
 		canvas_path(canvas, first, 2, canvas->columns - 2, ROLE_DIM, screen->program);
-	left = draw_states(canvas, first + 1, what, &item->sum, session);
+	left = draw_states(canvas, first + 1, what, &item->sum, session, wide);
 	inspector_draw_switches(canvas, left, 2, &item->sum, session);
 	left += 2;
+	/* the answer first: on a narrow screen all else is below it */
+	if (!wide)
+		left = top_draw_blames(screen, canvas, left, right, left + BLAME_LINES, what);
 	if (left + 5 < last) {
 		canvas_format(canvas, left++, 2, canvas->columns, ROLE_HEADER,
 			      "the last %llu intervals",
@@ -158,8 +165,9 @@ void inspector_draw_full(const struct top_screen *screen, struct canvas *canvas,
 	}
 	row = wide ? first + 1 : left;
 	room = (last - row) / 3;
-	row = top_draw_blames(screen, canvas, row, right,
-			      row + (room > BLAME_LINES ? BLAME_LINES : room), what);
+	if (wide)
+		row = top_draw_blames(screen, canvas, row, right,
+				      row + (room > BLAME_LINES ? BLAME_LINES : room), what);
 	row = draw_all_reasons(screen, canvas, row, right, last, what);
 	if (row + 1 < last && session_has(session, WIRE_METRIC_LATENCY))
 		row = draw_histogram(canvas, row, right, &item->sum);

@@ -22,23 +22,42 @@ enum screen_request bindings_act(const struct bindings *bindings, void *screen, 
 	    keymap->instead[key.character])
 		key.character = (unsigned char)keymap->instead[key.character];
 	for (size_t i = 0; i < bindings->count; i++)
-		if (matches(&bindings->items[i], key) && (!bindings->items[i].replay || replay))
+		if (matches(&bindings->items[i], key) &&
+		    (!(bindings->items[i].flags & BINDING_REPLAY) || replay))
 			return bindings->items[i].act(screen, key.character);
 	return SCREEN_NOTHING;
+}
+
+static int hint_width(const struct binding *binding)
+{
+	return (int)(strlen(binding->keys) + strlen(binding->hint)) + 1;
+}
+
+/* With a gap of two before each. */
+static int kept_width(const struct bindings *bindings)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < bindings->count; i++)
+		if (bindings->items[i].flags & BINDING_KEPT)
+			width += 2 + hint_width(&bindings->items[i]);
+	return width;
 }
 
 int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
 			bool replay)
 {
-	int at = 0;
+	int at = 0, kept = kept_width(bindings);
 
 	for (size_t i = 0; i < bindings->count; i++) {
 		const struct binding *binding = &bindings->items[i];
 
-		if (!binding->hint || (binding->replay && !replay))
+		if (!binding->hint || (binding->flags & BINDING_REPLAY && !replay))
 			continue;
+		if (binding->flags & BINDING_KEPT)
+			kept -= 2 + hint_width(binding);
 		/* a whole one, or none: of the rest the help speaks */
-		if (at + (int)(strlen(binding->keys) + strlen(binding->hint)) + 1 > width)
+		if (at + hint_width(binding) + kept > width)
 			continue;
 		at += canvas_text(canvas, row, at, canvas->columns, ROLE_KEY, binding->keys);
 		at += 1 +
@@ -55,7 +74,7 @@ static int draw_bindings(const struct bindings *bindings, struct canvas *canvas,
 	for (size_t i = 0; i < bindings->count; i++) {
 		const struct binding *binding = &bindings->items[i];
 
-		if (!*binding->keys || (binding->replay && !replay))
+		if (!*binding->keys || (binding->flags & BINDING_REPLAY && !replay))
 			continue;
 		canvas_text(canvas, row, 2, 10, ROLE_KEY, binding->keys);
 		canvas_text(canvas, row++, 13, canvas->columns, ROLE_NORMAL, binding->help);

@@ -26,6 +26,11 @@ enum screen_request {
 	SCREEN_SEEK,
 };
 
+enum binding_flag {
+	BINDING_REPLAY = 1 << 0, /* only with a recording */
+	BINDING_KEPT = 1 << 1,	 /* its hint has room on narrow screens too, before others */
+};
+
 struct binding {
 	const char *keys; /* as shown */
 	const char *hint; /* one word for the last line; NULL = only in the help */
@@ -33,7 +38,7 @@ struct binding {
 	enum key_kind kind; /* KEY_KIND_CHARACTER: any of `characters` */
 	const char *characters;
 	enum screen_request (*act)(void *screen, uint32_t character);
-	bool replay; /* only with a recording */
+	unsigned int flags; /* enum binding_flag */
 };
 
 /* What the first line of the screen says. */

@@ -318,7 +318,7 @@ static struct key function_key(wint_t code)
 	static const struct {
 		unsigned int number;
 		uint32_t character;
-	} functions[] = {{1, '?'}, {3, '/'}, {4, '\\'}, {5, 't'}, {6, 's'}, {10, 'q'}};
+	} functions[] = {{1, '?'}, {2, 'W'}, {3, '/'}, {4, '\\'}, {5, 't'}, {6, 's'}, {10, 'q'}};
 
 	if (code == KEY_MOUSE)
 		return mouse_key();

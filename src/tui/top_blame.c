@@ -308,20 +308,43 @@ static void sum_up(const struct top_screen *screen, const struct blame_loss *los
 	}
 }
 
+/* Columns of the table of losses; 0: there is no room for it. */
+struct loss_layout {
+	int party, state, causes;
+};
+
+static struct loss_layout lay_out(int columns)
+{
+	struct loss_layout layout = {.party = PARTY_WIDTH};
+
+	if (columns < PARTY_WIDTH + 50)
+		layout.party = columns < 44 ? columns - 9 : columns / 3 - 4;
+	if (layout.party < 1)
+		layout.party = 1;
+	if (columns < 44)
+		return layout;
+	layout.state = layout.party + 10;
+	layout.causes = layout.state + 11;
+	return layout;
+}
+
 static void draw_loss(const struct top_screen *screen, struct canvas *canvas, int row,
 		      const struct blame_loss *loss)
 {
 	const struct session_info *session = screen->interval.session;
 	struct named_parts parts = {.count = 0};
 	char text[CULPRIT_BYTES], time[16];
-	int at = PARTY_WIDTH + 21;
+	struct loss_layout layout = lay_out(canvas->columns);
+	int at = layout.causes;
 
 	sum_up(screen, loss, &parts);
 	blame_party_name(text, sizeof(text), blame_loss_party(loss, screen->blame), session);
-	canvas_text(canvas, row, 0, PARTY_WIDTH, ROLE_NORMAL, text);
+	canvas_text(canvas, row, 0, layout.party, ROLE_NORMAL, text);
 	duration_format(time, sizeof(time), loss->total_ns);
-	canvas_format(canvas, row, PARTY_WIDTH + 1, 8, ROLE_NORMAL, "%8s", time);
-	draw_state(canvas, row, PARTY_WIDTH + 10, loss->shares[0]->state);
+	canvas_format(canvas, row, layout.party + 1, 8, ROLE_NORMAL, "%8s", time);
+	if (!layout.causes)
+		return;
+	draw_state(canvas, row, layout.state, loss->shares[0]->state);
 	for (size_t i = 0; i < parts.count && at + 16 < canvas->columns; i++) {
 		double share = loss->total_ns ? 100.0 * (double)parts.items[i].total_ns /
 							(double)loss->total_ns
@@ -339,13 +362,16 @@ void top_draw_blame_table(struct top_screen *screen, struct canvas *canvas, int 
 {
 	size_t lines = count > 1 ? (size_t)count - 1 : 0;
 	bool is_caused = screen->blame == BLAME_CAUSED;
+	struct loss_layout layout = lay_out(canvas->columns);
 
 	screen->heading_count = 0;
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, first, i, ROLE_HEADER, ' ', ' ');
-	canvas_format(canvas, first, 0, canvas->columns, ROLE_HEADER, "%-*s %8s %-11s %s",
-		      PARTY_WIDTH, is_caused ? "WHO COST" : "WHO LOST", "TIME", "  IN",
-		      is_caused ? "TO" : "BECAUSE OF");
+	canvas_format(canvas, first, 0, canvas->columns, ROLE_HEADER, "%-*.*s %8s", layout.party,
+		      layout.party, is_caused ? "WHO COST" : "WHO LOST", "TIME");
+	if (layout.causes)
+		canvas_format(canvas, first, layout.state, canvas->columns, ROLE_HEADER, "%-11s%s",
+			      "  IN", is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < lines && screen->offset + i < screen->losses.count; i++) {
 		int row = first + 1 + (int)i;
 

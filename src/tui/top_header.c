@@ -8,6 +8,7 @@
 #include "tui/top_state.h"
 #include "view/findings.h"
 
+#define NARROW_TITLE   80   /* what was lost comes before where figures are from */
 #define STOLEN_WARNING 0.05 /* of busy CPU time: figures of speed mean little above it */
 #define PART_BYTES     96
 
@@ -74,11 +75,30 @@ static void draw_clock(const struct top_screen *screen, struct line *line, uint6
 	line->end -= width + 2;
 }
 
+/* Whose rows all are: what was asked for, or what is left of it. NULL: several processes'. */
+static const struct row *only_process(const struct top_screen *screen)
+{
+	const struct interval *interval = &screen->interval;
+
+	for (size_t i = 1; i < interval->row_count; i++)
+		if (interval->rows[i].pid != interval->rows[0].pid)
+			return NULL;
+	return interval->row_count ? interval->rows : NULL;
+}
+
+static void add_lost(struct line *line, const struct wire_losses *losses)
+{
+	uint64_t lost = losses_all(losses);
+
+	add_part(line, lost ? ROLE_WARNING : ROLE_DIM, "lost %llu", (unsigned long long)lost);
+}
+
 static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 {
 	const struct interval *interval = &screen->interval;
 	const struct wire_session *session = &interval->session->wire;
-	uint64_t lost = losses_all(&interval->losses);
+	const struct row *only = only_process(screen);
+	bool is_narrow = canvas->columns < NARROW_TITLE;
 	uint64_t length_ns = interval->end_ns - interval->start_ns;
 	struct line line = {canvas, 0, 0, canvas->columns};
 	char length[16];
@@ -86,12 +106,17 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	draw_clock(screen, &line, length_ns);
 	duration_format(length, sizeof(length), length_ns);
 	add_part(&line, ROLE_TITLE, "dwell top");
+	if (is_narrow)
+		add_lost(&line, &interval->losses);
+	if (only)
+		add_part(&line, ROLE_TITLE, "%s %u", only->process, only->pid);
 	if (screen->options.replay)
 		add_part(&line, ROLE_TITLE, "(recording)");
 	if (screen->frozen)
 		add_part(&line, ROLE_WARNING, screen->options.replay ? "PAUSED" : "FROZEN");
 	add_source(&line, interval->session);
-	add_part(&line, lost ? ROLE_WARNING : ROLE_DIM, "lost %llu", (unsigned long long)lost);
+	if (!is_narrow)
+		add_lost(&line, &interval->losses);
 	if (session->flags & WIRE_SESSION_DELAYS && session_misses(interval->session, "delayacct"))
 		add_part(&line, ROLE_WARNING, "delays off: sysctl kernel.task_delayacct=1");
 	if (session_has_machine(interval->session))

@@ -311,6 +311,7 @@ static void test_number_and_percentiles_of_waits(void **state)
 	interval.losses.transitions = 0;
 	row.latency[19] = 40;
 	row.latency[15] = 60;
+	row.latency_count = 100;
 	result = judged(&truth, &row, &interval);
 	assert_string_equal(result.why, "nap: p50 or p99 of its waits for a CPU are wrong");
 	/* the kernel takes what is woken and runs at once for no wait */
