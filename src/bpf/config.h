@@ -118,7 +118,9 @@ struct site_frame {
 };
 
 /* A question from the hooks, in the ring between records; never stored. */
-#define SITE_QUESTION 0x8001 /* as wire_header.kind */
+/* In wire_header.kind, of records that never leave the source bpf. */
+#define KIND_INTERNAL 0x8000
+#define SITE_QUESTION (KIND_INTERNAL | 1)
 
 /* What a thread waits for, beside where. */
 struct site_futex {
@@ -183,12 +185,12 @@ struct site_answer {
  * stored: capture/spans.c makes records of them.
  */
 /* A header alone: threads have come into the watched cgroup that have no account. */
-#define CGROUP_JOINED 0x8007
-#define SPAN_END      0x8002 /* as wire_header.kind: struct span_end */
-#define SPAN_STACK    0x8003 /* struct span_stack */
-#define SPAN_WORKER   0x8004 /* struct span_worker; from the iterator */
-#define SPAN_SEED     0x8005 /* struct span_seed; from the iterator */
-#define SPAN_LAUNCH   0x8006 /* struct span_launch */
+#define CGROUP_JOINED (KIND_INTERNAL | 7)
+#define SPAN_END      (KIND_INTERNAL | 2) /* as wire_header.kind: struct span_end */
+#define SPAN_STACK    (KIND_INTERNAL | 3) /* struct span_stack */
+#define SPAN_WORKER   (KIND_INTERNAL | 4) /* struct span_worker; from the iterator */
+#define SPAN_SEED     (KIND_INTERNAL | 5) /* struct span_seed; from the iterator */
+#define SPAN_LAUNCH   (KIND_INTERNAL | 6) /* struct span_launch */
 
 enum span_kind {
 	SPAN_NONE = 0,

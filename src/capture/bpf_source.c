@@ -50,10 +50,9 @@ struct session {
 	bool joined; /* threads came into the watched cgroup since the last walk */
 };
 
-/* Kinds that never leave this source have their highest bit set. */
 static bool is_internal(const struct wire_header *record)
 {
-	return record->kind & 0x8000;
+	return record->kind & KIND_INTERNAL;
 }
 
 static int pass(struct session *session, const struct wire_header *record, struct record_sink sink)

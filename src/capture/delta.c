@@ -9,8 +9,9 @@
 #include "base/array.h"
 
 /*
- * A difference keeps the kind, with this bit set; in place of the size, which its family implies,
- * it has the place of the record it refers to, counted from the one after the last referred to.
+ * A difference keeps the kind, with this bit set (in a file; KIND_INTERNAL never comes so far); in
+ * place of the size, which its family implies, it has the place of the record it refers to, counted
+ * from the one after the last referred to.
  */
 #define IS_DIFFERENCE 0x8000U
 

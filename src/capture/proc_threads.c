@@ -133,7 +133,7 @@ static int consider(void *data, uint32_t pid)
 }
 
 /* The process of a thread: 0 = it is gone. */
-static uint32_t process_of(uint32_t tid)
+uint32_t proc_process_of(uint32_t tid)
 {
 	char path[64], line[256];
 	uint32_t pid = 0;
@@ -169,7 +169,7 @@ int proc_threads_list(struct proc_threads *threads, const struct targets *target
 	}
 	for (unsigned int i = 0; result >= 0 && i < targets->count; i++) {
 		if (targets->items[i].kind == TARGET_THREAD) {
-			uint32_t pid = process_of(targets->items[i].id);
+			uint32_t pid = proc_process_of(targets->items[i].id);
 
 			if (pid)
 				result = append(threads,

@@ -27,6 +27,9 @@ struct proc_threads {
  */
 int proc_threads_list(struct proc_threads *threads, const struct targets *targets,
 		      bool own_only) must_check;
+/* The process a thread belongs to; 0: no such thread. */
+uint32_t proc_process_of(uint32_t tid);
+
 void proc_threads_release(struct proc_threads *threads);
 
 /* Fields of /proc/PID/task/TID/stat. */

@@ -19,7 +19,7 @@
 #include "version.h"
 
 /* Reading can begin, or go on after damage, at each of these; they cost some space. */
-#define KEY_EVERY 64
+#define KEY_EVERY 8
 /* Fastest: differences are mostly zeros, so a higher one gains little. */
 #define COMPRESSION_LEVEL 1
 

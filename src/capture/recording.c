@@ -19,6 +19,7 @@ struct chunk {
 	uint64_t time_ns;
 	uint32_t stored_bytes, raw_bytes, stored_crc;
 	bool key;
+	bool orphan; /* it refers to a chunk that is damaged */
 };
 
 struct recording {
@@ -173,10 +174,8 @@ static int scan(struct recording *recording)
 							     .key = header.flags & CHUNK_KEY});
 		if (result < 0)
 			return result;
-		/* what lies before it is missing for those that refer to it */
-		if (damaged)
-			recording->chunks[recording->facts.chunks - 1].stored_crc ^=
-				header.flags & CHUNK_KEY ? 0 : ~0U;
+		recording->chunks[recording->facts.chunks - 1].orphan =
+			damaged && !(header.flags & CHUNK_KEY);
 		damaged = 0;
 		offset = end;
 	}
@@ -242,6 +241,8 @@ static int unpack(struct recording *recording, const struct chunk *chunk)
 
 	if (array_reserve(&recording->stored, &recording->stored_room, chunk->stored_bytes, 1) < 0)
 		return -ENOMEM;
+	if (chunk->orphan)
+		return -EBADMSG;
 	if (!read_at(recording, recording->stored, chunk->stored_bytes,
 		     chunk->offset + sizeof(struct chunk_header)) ||
 	    recording_crc(recording->stored, chunk->stored_bytes) != chunk->stored_crc)
@@ -411,7 +412,7 @@ int recording_next(struct recording *recording, struct record_sink sink, struct 
 			recording->broken = false;
 		}
 		if (recording->broken) {
-			recording->facts.damaged_chunks++;
+			recording->facts.dependent_chunks++;
 			continue;
 		}
 		result = unpack(recording, chunk);
@@ -422,7 +423,8 @@ int recording_next(struct recording *recording, struct record_sink sink, struct 
 		if (result == -ENOMEM)
 			return error_set(error, ENOMEM, "out of memory");
 		if (result == -EBADMSG) {
-			recording->facts.damaged_chunks++;
+			*(chunk->orphan ? &recording->facts.dependent_chunks
+					: &recording->facts.damaged_chunks) += 1;
 			recording->broken = recording->restarted = true;
 			continue;
 		}

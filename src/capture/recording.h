@@ -26,7 +26,8 @@ struct recording_facts {
 	uint64_t raw_bytes;	    /* of the records */
 	uint64_t tail_bytes;	    /* after the last whole chunk: cut off while it was written */
 	uint64_t damaged_bytes;	    /* between chunks that can be read */
-	uint64_t damaged_chunks;    /* found damaged while reading, or not readable without those */
+	uint64_t damaged_chunks;    /* found damaged while reading */
+	uint64_t dependent_chunks;  /* not damaged, but not readable without those */
 	uint64_t first_ns, last_ns; /* ends of the first and last chunk, CLOCK_MONOTONIC */
 	uint64_t realtime_ns;	    /* begun */
 };

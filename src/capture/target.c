@@ -16,6 +16,7 @@
 #include "base/similar.h"
 #include "base/text.h"
 #include "capture/cgroup.h"
+#include "capture/proc_threads.h"
 
 /* include/uapi/linux/pidfd.h, 6.9 on */
 #define PIDFD_THREAD O_EXCL
@@ -38,21 +39,6 @@ static int add(struct targets *targets, uint32_t id, enum target_kind kind, int 
 	return 0;
 }
 
-/* The process a thread belongs to; 0 = no such thread. */
-static uint32_t process_of(uint32_t tid)
-{
-	char path[64], line[256];
-	uint32_t pid = 0;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", tid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %u", &pid) == 1)
-			break;
-	return pid;
-}
-
 int targets_add_process(struct targets *targets, uint32_t pid, struct error *error)
 {
 	uint32_t leader;
@@ -60,7 +46,7 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 
 	if (pidfd >= 0)
 		return add(targets, pid, TARGET_PROCESS, pidfd, error);
-	leader = process_of(pid);
+	leader = proc_process_of(pid);
 	if (leader && leader != pid)
 		return error_set(error, ESRCH,
 				 "%u is a thread of process %u: use -t %u, or -p %u for all of it",
@@ -70,7 +56,7 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 
 int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error)
 {
-	uint32_t pid = process_of(tid);
+	uint32_t pid = proc_process_of(tid);
 	int pidfd = pid ? (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD) : -1;
 
 	if (pid && pidfd < 0)

@@ -117,8 +117,8 @@ static void report(const struct record *record, const struct watch *watch)
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
 	if (record->progress)
 		fputs("\r\033[K", stderr);
-	print_text(stderr, "%s: %llu intervals, %s, lost %llu\n", record->path,
-		   (unsigned long long)watch->shown, size,
+	print_text(stderr, "%s: %llu interval%s, %s, lost %llu\n", record->path,
+		   (unsigned long long)watch->shown, watch->shown == 1 ? "" : "s", size,
 		   (unsigned long long)losses_all(&record->losses));
 }
 

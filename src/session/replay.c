@@ -66,14 +66,25 @@ const char *replay_remark(const struct replay *replay)
 int replay_check(const struct replay *replay, struct error *error)
 {
 	const struct recording_facts *facts = recording_facts(replay->recording);
+	char text[256];
 
-	if (facts->damaged_chunks || facts->damaged_bytes)
-		return error_set(error, EBADMSG,
-				 "damaged: %llu of %llu chunks, and %llu bytes between them, could "
-				 "not be read; the rest is as it was recorded",
-				 (unsigned long long)facts->damaged_chunks,
-				 (unsigned long long)facts->chunks,
+	if (facts->damaged_chunks || facts->damaged_bytes) {
+		size_t used = (size_t)snprintf(text, sizeof(text), "%llu of %llu chunks %s damaged",
+					       (unsigned long long)facts->damaged_chunks,
+					       (unsigned long long)facts->chunks,
+					       facts->damaged_chunks == 1 ? "is" : "are");
+
+		if (facts->dependent_chunks)
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 ", and %llu that refer to %s cannot be read",
+						 (unsigned long long)facts->dependent_chunks,
+						 facts->damaged_chunks == 1 ? "it" : "them");
+		if (facts->damaged_bytes)
+			snprintf(text + used, sizeof(text) - used,
+				 ", and %llu bytes between chunks are damaged",
 				 (unsigned long long)facts->damaged_bytes);
+		return error_set(error, EBADMSG, "%s; the rest is as it was recorded", text);
+	}
 	if (facts->tail_bytes)
 		return error_set(error, EBADMSG,
 				 "the recording ends in the middle of a chunk (%llu bytes left "

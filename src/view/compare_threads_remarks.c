@@ -78,12 +78,11 @@ static void remark_missing(struct thread_comparison *pair)
 
 	if (!a->has_blame || !b->has_blame)
 		remark(pair,
-		       "because of whom: not recorded in %s (dwell record --blame); states and "
-		       "reasons alone are compared",
+		       "because of whom: not recorded in %s (it was made with --no-blame, or by "
+		       "an older dwell); states and reasons alone are compared",
 		       which(!a->has_blame, !b->has_blame));
 	if (!a->has_reasons || !b->has_reasons)
-		remark(pair,
-		       "reasons: not recorded in %s (recordings of chosen processes have them)",
+		remark(pair, "reasons: not recorded in %s (`dwell record -p`, -n and -t keep them)",
 		       which(!a->has_reasons, !b->has_reasons));
 }
 

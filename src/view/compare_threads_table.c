@@ -19,8 +19,8 @@ static void write_side(struct output *out, const struct thread_comparison *pair,
 
 	text_printable(path, sizeof(path), pair->paths[side], PATH_COLUMNS);
 	duration_format(length, sizeof(length), batches_duration_ns(&shares->batches));
-	output_format(out, "%c  %s  %s in %llu intervals\n", 'A' + side, path, length,
-		      (unsigned long long)shares->intervals);
+	output_format(out, "%c  %s  %s in %llu interval%s\n", 'A' + side, path, length,
+		      (unsigned long long)shares->intervals, shares->intervals == 1 ? "" : "s");
 }
 
 static bool is_state_worse(const struct share_comparison *comparison, const struct share_row *row)

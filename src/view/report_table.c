@@ -29,8 +29,9 @@ void report_machine(struct output *out, const struct summary *summary, uint64_t 
 	text_printable(kernel, sizeof(kernel), session->kernel, 64);
 	output_format(out, "%s  %s, %u CPUs, %s, Linux %s\n", host, session->machine, session->cpus,
 		      memory, kernel);
-	output_format(out, "%s  %s in %llu intervals, %llu threads, %s\n", when, length,
-		      (unsigned long long)summary->intervals, threads, size);
+	output_format(out, "%s  %s in %llu interval%s, %llu threads, %s\n", when, length,
+		      (unsigned long long)summary->intervals, summary->intervals == 1 ? "" : "s",
+		      threads, size);
 	if (summary->folded_threads)
 		output_format(out,
 			      "%llu of the threads had ended and done little: they are summed up "
@@ -81,11 +82,13 @@ void report_worst(struct output *out, const struct summary *summary)
 	for (size_t i = 0; i < summary->worst_count; i++) {
 		const struct worst_interval *one = &summary->worst[i];
 		time_t seconds = (time_t)(one->start_realtime_ns / NS_PER_S);
-		char when[16], lost[16], length[16], most[16], victim[192], because[256];
+		char when[24], lost[16], length[16], most[16], victim[192], because[256];
 		struct tm tm;
 
 		localtime_r(&seconds, &tm);
 		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+		snprintf(when + strlen(when), sizeof(when) - strlen(when), ".%03u",
+			 (unsigned int)(one->start_realtime_ns / NS_PER_MS % 1000));
 		duration_format(lost, sizeof(lost), one->lost_ns);
 		duration_format(length, sizeof(length), one->duration_ns);
 		duration_format(most, sizeof(most), one->most.total_ns);

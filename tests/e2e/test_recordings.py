@@ -42,7 +42,7 @@ def test_replay_is_what_was_printed(tmp_path, form, arguments):
 
 
 def test_key_chunks_are_joined_without_a_seam(tmp_path):
-    """Differences begin again every 64 intervals; that cannot be seen."""
+    """Differences begin again every 8 intervals; that cannot be seen."""
     recording = tmp_path / "long.dwell"
     live = run("top", "--record", recording, "-i", "10ms", "-c", "150", "--format", "json")
     assert run("top", "--from", recording, "--format", "json").stdout == live.stdout
@@ -51,7 +51,7 @@ def test_key_chunks_are_joined_without_a_seam(tmp_path):
 def test_record_and_report(tmp_path):
     recording = tmp_path / "build.dwell"
     done = run("record", "-o", recording, "-i", "100ms", "--", WORKLOAD, "mixed", "1")
-    assert done.returncode == 0 and "intervals" in done.stderr and done.stdout == ""
+    assert done.returncode == 0 and "interval" in done.stderr and done.stdout == ""
     report = run("report", recording)
     assert report.returncode == 0
     for part in ("All threads", "Threads", "Processes", "Programs", "encoder-1", "exited with status 0", "2 CPUs" if os.cpu_count() == 2 else "CPUs"):
@@ -154,13 +154,13 @@ def test_a_damaged_chunk_is_left_out(tmp_path):
     recording = tmp_path / "long.dwell"
     live = run("top", "--record", recording, "-i", "5ms", "-c", "200", "--format", "json").stdout.splitlines()
     data = bytearray(recording.read_bytes())
-    offset, length = chunks(data)[80]
+    offset, length = chunks(data)[82]
     data[offset + CHUNK.size + length // 4] ^= 0xFF
     done = replay(tmp_path, bytes(data))
     lines = done.stdout.splitlines()
-    assert done.returncode == 1 and "could not be read" in done.stderr
-    # chunk 0 is the baseline; 80 to 127 are gone, 128 is the next key and the new baseline
-    assert lines == live[:79] + live[128:]
+    assert done.returncode == 1 and "1 of 201 chunks is damaged, and 5 that refer to it" in done.stderr, done.stderr
+    # chunk 0 is the baseline; 82 to 87 are gone, 88 is the next key and the new baseline
+    assert lines == live[:81] + live[88:]
 
 
 def with_header(data, **changes):
@@ -201,6 +201,6 @@ def test_signal_ends_recording_cleanly(tmp_path):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
-    assert process.returncode == 0 and "intervals" in errors
+    assert process.returncode == 0 and "interval" in errors
     last = json.loads(run("top", "--from", recording, "--format", "json").stdout.splitlines()[-1])
     assert last["final"] is True
