@@ -40,7 +40,7 @@ soak: ## what takes hours: long fuzzing, hundreds of kills, every allocation; PA
 	@$(MAKE) --no-print-directory build
 	@tests/soak $(BUILD) $(PART)
 
-golden-update: build ## write the expected output of golden and screen tests anew, and show the difference
+golden-update: build ## rewrite the expected output of golden and screen tests, and show the difference
 	@GOLDEN_UPDATE=1 DWELL_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider tests/golden tests/screen
 	@git --no-pager diff --stat tests docs/screens
 

@@ -56,8 +56,8 @@ static const struct argp_option argp_options[] = {
 	 2},
 	{0, 0, 0, 0, "Of threads:", 3},
 	{"sort", OPTION_SORT, "FIELD", 0,
-	 "order of the rows: words from a on, figures from the largest on (the largest change that "
-	 "is more than chance first)",
+	 "order of the rows: text ascending, numbers descending (largest significant change "
+	 "first)",
 	 3},
 	{0, 0, 0, 0, "Of threads, and of loads:", 4},
 	{"all", OPTION_ALL, 0, 0, "rows or metrics that did not change too", 4},

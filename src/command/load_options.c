@@ -41,7 +41,7 @@ static const char doc[] =
 	"to "
 	"them, and judges it."
 	"\v"
-	"SPEC is a file, or one of the scenarios that come with the program. Without one, --work "
+	"SPEC is a file, or a built-in scenario. Without one, --work "
 	"says "
 	"what to run; options of a group follow its --work.\n\n"
 	"Examples:\n"

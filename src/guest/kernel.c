@@ -118,7 +118,7 @@ int kernel_find_in(const char *boot, const char *cache, bool sched_ext, char ret
 		error, ENOENT,
 		"there is no kernel%s, neither in %s nor of make guest-kernel: %s%s%smake one "
 		"(make guest-kernel in dwell's sources), or name one: --kernel FILE%s%s",
-		sched_ext ? " with sched_ext" : " that can be booted", boot,
+		sched_ext ? " with sched_ext" : " that can boot", boot,
 		sched_ext ? "" : "install one (", sched_ext ? "" : board_here()->kernel_package,
 		sched_ext ? "" : "), ", *search.passed_over.text ? "; " : "",
 		search.passed_over.text);

@@ -36,7 +36,7 @@ int shape_parse(const char *text, struct shape *ret_shape, struct error *error)
 		return error_set(error, EINVAL, "topology '%s': none of the four can be 0", text);
 	if (shape.llcs % shape.nodes)
 		return error_set(error, EINVAL,
-				 "topology '%s': %u caches cannot be parted evenly among %u nodes",
+				 "topology '%s': %u caches cannot be divided evenly among %u nodes",
 				 text, shape.llcs, shape.nodes);
 	if (shape_cpus(&shape) > SHAPE_CPUS_MAX)
 		return error_set(error, EINVAL,

@@ -37,7 +37,7 @@ const struct check_info check_info[] = {
 	[CHECK_NOT_STARVED] = {"not-starved", CHECK_FLAG, AT(not_starved),
 			       "every worker did some work"},
 	[CHECK_MAX_GAP] = {"max-gap", CHECK_DURATION, AT(max_gap_ns),
-			   "longest time in which a worker did not get on"},
+			   "longest time in which a worker made no progress"},
 	[CHECK_MAX_SPREAD] = {"max-spread", CHECK_SHARE, AT(max_spread),
 			      "between the off-CPU shares of the workers of a group"},
 	[CHECK_ISOLATION] = {"isolation", CHECK_FLAG, AT(isolation),

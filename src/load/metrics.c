@@ -19,7 +19,7 @@ const struct load_metric_info load_metrics[LOAD_METRICS] = {
 	[METRIC_OFF_CPU_SPREAD] = {"off-cpu-spread", LOAD_PERCENT, LOW, .05, .25, 1,
 				   "largest difference of the workers' shares of time off a CPU"},
 	[METRIC_MAX_GAP] = {"max-gap", LOAD_MS, LOW, 500 * MS, .5, 0,
-			    "longest time in which a worker did not get on"},
+			    "longest time in which a worker made no progress"},
 	[METRIC_MIGRATIONS] = {"migrations", LOAD_RATE, LOW, 10, .3, 1,
 			       "migrations of all workers per second"},
 	[METRIC_MIGRATION_RATIO] = {"migration-ratio", LOAD_NUMBER, LOW, .05, .2, 4,

@@ -28,5 +28,5 @@ int scenario_unknown(const char *name, struct error *error)
 	for (const struct scenario *scenario = scenarios; scenario->name; scenario++)
 		similar_try(&similar, scenario->name);
 	return similar_error(error, ENOENT, &similar, "; `dwell load --list` shows them all",
-			     "there is neither a file nor a scenario '%s'", name);
+			     "no file and no built-in scenario is named '%s'", name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Specs that come with the program: one file each in load/scenarios/. */
+/* Built-in specs: one file each in load/scenarios/. */
 #ifndef DWELL_LOAD_SCENARIOS_H
 #define DWELL_LOAD_SCENARIOS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What to run, as a person wrote it: cgroups with work in them, phases with ops, checks. From YAML
- * (spec_yaml.h), from the command line, or from a scenario that comes with the program.
+ * (spec_yaml.h), from the command line, or from a built-in scenario.
  *
  * Everything a spec says is checked when it is read (names, ranges) or planned (plan.h: what the
  * machine has), before a process is forked.

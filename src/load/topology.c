@@ -225,8 +225,8 @@ static int take_piece(const struct topology *topology, const char *text, bool ov
 	if (parts > usable)
 		return error_set(
 			error, EINVAL,
-			"cpuset '%s' is impossible: %u usable CPU%s cannot be parted in %u", text,
-			usable, usable == 1 ? "" : "s", parts);
+			"cpuset '%s' is impossible: %u usable CPU%s cannot be divided into %u",
+			text, usable, usable == 1 ? "" : "s", parts);
 	piece = usable / parts;
 	more = (unsigned int)ceil(piece * overlap);
 	from = part * piece;

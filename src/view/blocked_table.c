@@ -182,7 +182,7 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 		size_t workers;
 
 		stalls_workers(summary->stalls, &workers);
-		output_string(out, workers ? "\nNo worker was kept for longer than the threshold.\n"
+		output_string(out, workers ? "\nNo stall was longer than the threshold.\n"
 					   : "\nNo thread polled a task or waited for events.\n");
 		return;
 	}

@@ -27,7 +27,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--workers", "3"], ["follow its --work"]),
     (["--work", "spin-wait", "--cpus", "0-9000"], ["bad list"]),
     (["--work", "spin-wait", "--cpus", "4095"], ["cannot be used here"]),
-    (["--work", "spin-wait", "--cpus", "disjoint:0/999"], ["impossible", "cannot be parted in 999"]),
+    (["--work", "spin-wait", "--cpus", "disjoint:0/999"], ["impossible", "cannot be divided into 999"]),
     (["--work", "spin-wait", "--cpus", "llc:99"], ["last-level cache", "numbered from 0"]),
     (["--work", "spin-wait", "--cpus", "numa:99"], ["NUMA node"]),
     (["--work", "spin-wait", "--affinity", "sometimes"], ["unknown affinity", "smt-pair"]),
@@ -52,7 +52,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "custom:library=/nonexistent.so"], ["cannot load it", "nonexistent"]),
     (["--work", "exec"], ["which program"]),
     (["--work", "exec:command=no-such-program-here"], ["no program 'no-such-program-here'"]),
-    (["--work", "exec:command=ls | wc"], ["cannot be parted into words"]),
+    (["--work", "exec:command=ls | wc"], ["cannot be divided intoto words"]),
     (["--list", "futex-pingpog"], ["what"]),
 ])
 def test_mistakes_in_the_command_line(arguments, words):
@@ -117,7 +117,7 @@ def test_mistakes_in_a_spec_name_the_place(tmp_path, text, place, words):
 
 def test_what_is_not_a_spec(tmp_path):
     missing = tmp_path / "missing.yaml"
-    assert "neither a file nor a scenario" in refused(missing, status=1)
+    assert "no file and no built-in scenario" in refused(missing, status=1)
     assert "did you mean 'steady'" in refused("steedy", status=1)
     (tmp_path / "huge.yaml").write_text("#" * (1 << 20) + "#")
     assert "larger than 1 MiB" in refused(tmp_path / "huge.yaml")

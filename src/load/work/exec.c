@@ -42,7 +42,7 @@ static int check(const void *params_, struct error *error)
 	if (wordexp(exec->command, &words, WRDE_NOCMD) != 0)
 		return error_set(
 			error, EINVAL,
-			"'%s' cannot be parted into words: there is a quote too few, or one of "
+			"'%s' cannot be split into words: an unbalanced quote, or one of "
 			"| & ; < > ( ) { } outside of quotes",
 			exec->command);
 	if (!words.we_wordc)

@@ -366,7 +366,7 @@ CASE(topologies_that_cannot_be_are_refused)
 		{"1l1n1c1t", "bad topology"},
 		{"0n1l1c1t", "none of the four can be 0"},
 		{"1n1l0c1t", "none of the four can be 0"},
-		{"2n3l1c1t", "3 caches cannot be parted evenly among 2 nodes"},
+		{"2n3l1c1t", "3 caches cannot be divided evenly among 2 nodes"},
 		{"1n16l16c1t", "256 CPUs, more than the 255"},
 	};
 	struct shape shape;

@@ -172,7 +172,7 @@ CASE(the_cache_is_for_want_of_others)
 {
 	/* being built */
 	make_cached(".6.18.1-000000000000.x", "", 4000);
-	expect_none(false, "no kernel that can be booted", "make guest-kernel");
+	expect_none(false, "no kernel that can boot", "make guest-kernel");
 	make_cached("6.9.20-ffffffffffff", "", 3000);
 	make_cached("6.12.107-aaaaaaaaaaaa", "", 1000);
 	make_cached("6.12.107-111111111111", "", 2000);

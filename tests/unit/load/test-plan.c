@@ -431,7 +431,7 @@ CASE(sets_that_cannot_be_are_refused)
 			  "use of 0-7");
 	assert_impossible(OPS "      - add-cgroup: {name: c, cpuset: \"disjoint:0/9\"}\n",
 			  "s.yaml:6:21: cpuset 'disjoint:0/9' is impossible: 8 usable CPUs cannot "
-			  "be parted in 9");
+			  "be divided into 9");
 	assert_impossible(OPS "      - spawn: {cgroup: b, work: {type: spin-wait, affinity: "
 			      "\"4\"}}\n",
 			  "s.yaml:6:34: affinity '4' has no CPU of the cpuset, which is 0-3");

@@ -634,7 +634,7 @@ CASE(files_may_have_a_mebibyte)
 	free(text);
 }
 
-/* ----- what comes with the program ----- */
+/* ----- what is built in ----- */
 
 CASE(scenarios_are_specs)
 {
@@ -669,9 +669,9 @@ CASE(scenarios_that_are_not_there_are_guessed)
 	assert_int_equal(scenario_unknown("stedy", &error), -ENOENT);
 	assert_string_equal(
 		error.text,
-		"there is neither a file nor a scenario 'stedy'; did you mean 'steady'?");
+		"no file and no built-in scenario is named 'stedy'; did you mean 'steady'?");
 	assert_int_equal(scenario_unknown("my.yaml", &error), -ENOENT);
-	assert_string_equal(error.text, "there is neither a file nor a scenario 'my.yaml'; `dwell "
+	assert_string_equal(error.text, "no file and no built-in scenario is named 'my.yaml'; `dwell "
 					"load --list` shows them all");
 }
 
