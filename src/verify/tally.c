@@ -221,6 +221,10 @@ void tally_end(struct verification *result, unsigned int rounds)
 	for (size_t i = 0; i < result->count; i++) {
 		struct pattern_result *pattern = &result->patterns[i];
 
+		if (result->interrupted && pattern->verdict == VERDICT_SKIP && !*pattern->why) {
+			pattern->verdict = VERDICT_INCONCLUSIVE;
+			snprintf(pattern->why, sizeof(pattern->why), "interrupted");
+		}
 		judge_end(pattern, rounds);
 		result->passed += pattern->verdict == VERDICT_PASS;
 		result->failed += pattern->verdict == VERDICT_FAIL;

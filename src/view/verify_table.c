@@ -139,8 +139,12 @@ void verify_table(struct output *out, const struct verification *result, bool al
 	if (result->peer_count)
 		write_peers(out, result);
 	output_format(out, "\nreasons   %u of %u right\n", result->reasons_right, result->reasons);
-	output_format(out, "latency   %u of %u right, the longest wait within %.2f %%\n",
-		      result->latencies_right, result->latencies, result->latency_error_percent);
+	if (result->latencies)
+		output_format(out, "latency   %u of %u right, the longest wait within %.2f %%\n",
+			      result->latencies_right, result->latencies,
+			      result->latency_error_percent);
+	else
+		output_string(out, "latency   not judged\n");
 	if (result->turns)
 		output_format(out,
 			      "blocked   %u of %u turns found, %u with the right cause, %u false\n",
