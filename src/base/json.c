@@ -8,7 +8,9 @@
 
 void json_key(struct json *json, const char *key)
 {
-	output_bytes(json->out, ",\"" + !json->comma, 1 + (size_t)json->comma);
+	if (json->comma)
+		output_char(json->out, ',');
+	output_char(json->out, '"');
 	output_string(json->out, key);
 	output_bytes(json->out, "\":", 2);
 	json->comma = false;
