@@ -49,8 +49,9 @@ static uint64_t read_run_time(uint32_t tid)
 
 /*
  * Whether it wants to run, and has not since the last look. Work of which an iteration takes long
- * makes progress, too, while it uses a CPU. In ns: who only waits, and wakes up to look at the stop flag,
- * does not use a tick in an hour; and may well be found runnable, as it wakes up as often as we do.
+ * makes progress, too, while it uses a CPU. In ns: who only waits, and wakes up to look at the stop
+ * flag, does not use a tick in an hour; and may well be found runnable, as it wakes up as often as
+ * we do.
  */
 static bool is_kept_waiting(const struct worker_slot *slot, struct group_worker *worker)
 {

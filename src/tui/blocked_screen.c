@@ -336,8 +336,7 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stalls, worst %s",
 			 share < 0.1, 100 * share, (unsigned long long)blamed, longest);
 	else
-		snprintf(why, sizeof(why), ": no stall has been longer than %s",
-			 threshold);
+		snprintf(why, sizeof(why), ": no stall has been longer than %s", threshold);
 	at = canvas_text(canvas, 1, 0, end, ROLE_HEADER, "HEALTH");
 	at += 2;
 	at += canvas_text(canvas, 1, at, end - at, bad ? ROLE_WARNING : ROLE_TITLE,

@@ -16,7 +16,7 @@ static const char *time_text(char into[16], uint64_t ns)
 	return into;
 }
 
-/* `all_states`: also those in which it never was. */
+/* `all_states`: also those that are measured, and in which it never was. */
 static int draw_states(struct canvas *canvas, int row, const struct row *what,
 		       const struct row *sum, const struct session_info *session, bool all_states)
 {
@@ -28,7 +28,7 @@ static int draw_states(struct canvas *canvas, int row, const struct row *what,
 						: 0;
 		char all[16], now[16];
 
-		if (!all_states && !sum->states_ns[i])
+		if (!all_states && !sum->states_ns[i] && row_measures(sum, session, (enum state)i))
 			continue;
 		canvas_state(canvas, row, 2, (enum state)i);
 		canvas_text(canvas, row, 4, 9, (enum role)(ROLE_STATE + i), state_info[i].key);

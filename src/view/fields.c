@@ -234,8 +234,8 @@ const struct field fields[] = {
 	ON_CPU_STATES(STATE_FIELD) WIRE_WAITS(STATE_FIELD) /* thirteen */
 	THREAD_FIELD("state", NULL, "state", "NOW", "state at the end of the interval", THREADS,
 		     get_state, 0, WIRE_METRIC_STATE, STRING),
-	THREAD_FIELD("reason", NULL, "reason", NULL, "system call, and the object it waits on", THREADS,
-		     get_reason, 0, WIRE_METRIC_STATE, STRING),
+	THREAD_FIELD("reason", NULL, "reason", NULL, "system call, and the object it waits on",
+		     THREADS, get_reason, 0, WIRE_METRIC_STATE, STRING),
 	THREAD_FIELD("in-state", NULL, "in_state_ns", NULL, "time in that state so far", THREADS,
 		     get_in_state, 0, WIRE_METRIC_STATE, INTEGER),
 	THREAD_FIELD("voluntary", "switches", "voluntary", NULL, "switches because it blocked", ALL,

@@ -43,6 +43,19 @@ def test_all_of_the_blame(with_blame):
     compare("blame-table", screen.wait("http-4", absent=("run queue",)))
 
 
+@pytest.mark.parametrize("columns, rows", [(60, 12), (20, 8)])
+def test_the_blame_on_narrow_screens(with_blame, columns, rows):
+    screen = with_blame(columns=columns, rows=rows)
+    screen.keys("b")
+    compare(f"blame-table-{columns}x{rows}", screen.wait("WHO LOST"))
+
+
+def test_enter_shows_blame_before_the_past(with_blame):
+    screen = with_blame(columns=80, rows=40)
+    screen.keys("Enter")
+    compare("blame-inspector", screen.wait("because of, this interval", "the last"))
+
+
 @pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60), (20, 8)])
 def test_sizes(at_end, columns, rows):
     compare(f"top-{columns}x{rows}", at_end(columns=columns, rows=rows).wait("enc"))

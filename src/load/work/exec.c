@@ -40,11 +40,10 @@ static int check(const void *params_, struct error *error)
 	if (!exec->command)
 		return error_set(error, EINVAL, "which program? exec:command='schbench -t 4'");
 	if (wordexp(exec->command, &words, WRDE_NOCMD) != 0)
-		return error_set(
-			error, EINVAL,
-			"'%s' cannot be split into words: an unbalanced quote, or one of "
-			"| & ; < > ( ) { } outside of quotes",
-			exec->command);
+		return error_set(error, EINVAL,
+				 "'%s' cannot be split into words: an unbalanced quote, or one of "
+				 "| & ; < > ( ) { } outside of quotes",
+				 exec->command);
 	if (!words.we_wordc)
 		result = error_set(error, EINVAL, "the command is empty");
 	else if (!program_find(words.we_wordv[0], path))

@@ -671,8 +671,9 @@ CASE(scenarios_that_are_not_there_are_guessed)
 		error.text,
 		"no file and no built-in scenario is named 'stedy'; did you mean 'steady'?");
 	assert_int_equal(scenario_unknown("my.yaml", &error), -ENOENT);
-	assert_string_equal(error.text, "no file and no built-in scenario is named 'my.yaml'; `dwell "
-					"load --list` shows them all");
+	assert_string_equal(error.text,
+			    "no file and no built-in scenario is named 'my.yaml'; `dwell "
+			    "load --list` shows them all");
 }
 
 int main(void)

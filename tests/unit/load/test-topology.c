@@ -380,8 +380,9 @@ CASE(parts_that_are_none_are_refused)
 			 overlap[i]);
 		assert_refused(&topology, overlap[i], message);
 	}
-	assert_refused(&topology, "disjoint:0/5",
-		       "cpuset 'disjoint:0/5' is impossible: 4 usable CPUs cannot be divided into 5");
+	assert_refused(
+		&topology, "disjoint:0/5",
+		"cpuset 'disjoint:0/5' is impossible: 4 usable CPUs cannot be divided into 5");
 	topology_release(&topology);
 	topology = read_machine("3");
 	assert_refused(
@@ -403,8 +404,9 @@ CASE(of_no_cpus_nothing_can_be_made)
 			 forms[i]);
 		assert_refused(&topology, forms[i], message);
 	}
-	assert_refused(&topology, "disjoint:0/1",
-		       "cpuset 'disjoint:0/1' is impossible: 0 usable CPUs cannot be divided into 1");
+	assert_refused(
+		&topology, "disjoint:0/1",
+		"cpuset 'disjoint:0/1' is impossible: 0 usable CPUs cannot be divided into 1");
 }
 
 #define FILES(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
