@@ -74,7 +74,7 @@ def test_mistakes(tmp_path):
     assert "cannot read the kernel" in refused("--kernel", "/nonexistent", "--", "doctor", status=1)
     assert "which command" in refused("--kernel", KERNEL, status=2)
     assert "not tried" in refused("--kernel", KERNEL, "--", "guest", status=2)
-    assert "parted evenly" in refused("--kernel", KERNEL, "--topology", "2n3l1c1t", "--", "doctor", status=2)
+    assert "divided evenly" in refused("--kernel", KERNEL, "--topology", "2n3l1c1t", "--", "doctor", status=2)
     assert "auto, kvm or tcg" in refused("--kernel", KERNEL, "--accel", "fast", "--", "doctor", status=2)
     assert "too much for its memory" in refused("--kernel", KERNEL, "--memory", "64M", "--", "doctor", status=1)
     assert "/nonexistent" in refused("--kernel", KERNEL, "--add", "/nonexistent", "--", "doctor", status=1)

@@ -52,7 +52,7 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
     (["--work", "custom:library=/nonexistent.so"], ["cannot load it", "nonexistent"]),
     (["--work", "exec"], ["which program"]),
     (["--work", "exec:command=no-such-program-here"], ["no program 'no-such-program-here'"]),
-    (["--work", "exec:command=ls | wc"], ["cannot be divided intoto words"]),
+    (["--work", "exec:command=ls | wc"], ["cannot be split into words"]),
     (["--list", "futex-pingpog"], ["what"]),
 ])
 def test_mistakes_in_the_command_line(arguments, words):
