@@ -45,7 +45,10 @@ def test_dwell_is_right(tmp_path):
     assert result["turns_right"] == result["turns_found"] == result["turns"] > 10 and not result["turns_false"], result
     assert result["worst_error_percent"] <= 1 and result["p50_error_percent"] <= 0.05
     judged = {state["state"] for state in result["states"] if state["count"]}
-    assert judged >= {"cpu", "runnable", "stolen", "disk", "net", "ipc", "lock", "sleep", "idle", "stopped"}
+    # null on a machine from which no hypervisor has ever taken time
+    (row, *_) = json.loads(run("top", "-c", "1", "-i", "50ms", "--format", "json").stdout)["threads"]
+    stolen = {"stolen"} if row["states_ns"]["stolen"] is not None else set()
+    assert judged >= {"cpu", "runnable", "disk", "net", "ipc", "lock", "sleep", "idle", "stopped"} | stolen
     assert not result["unseen"]
     assert result["lost_on_purpose"] > 1000 and not result["lost_unreported"], result
     # root's result is there for the doctor of everyone
