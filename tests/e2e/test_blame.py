@@ -316,12 +316,12 @@ sys.stdin.read()
 
 
 def test_several_threads_have_the_name_of_their_process():
-    with spinning("victim") as victim, watching("-i", "500ms", "-p", victim.pid) as intervals:
-        process = subprocess.Popen(["taskset", "-c", str(CPU), "python3", "-c", MANY_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline() == "spun\n"
-        has_run_again(victim.pid)
-        time.sleep(0.5)  # the interval is over in which it was still there to be asked
-        process.communicate("")
+    with spinning("victim") as victim:
+        with watching("-i", "500ms", "-p", victim.pid) as intervals:
+            process = subprocess.Popen(["taskset", "-c", str(CPU), "python3", "-c", MANY_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            assert process.stdout.readline() == "spun\n"
+            has_run_again(victim.pid)
+        process.communicate("")  # until the last interval it was there to be asked
     shares = [blame for interval in intervals for blame in interval["blame"] if blame["culprit"]["pid"] == process.pid]
     assert {blame["culprit"]["comm"] for blame in shares if blame["culprit"]["tid"] is None} == {"of-many"}, shares
 
