@@ -208,6 +208,31 @@ static bool may_be_anyone(const struct share_comparison *comparison, const struc
 	return !reaches(fabs(row->change) - (double)unknown_ns / all_ns, SHARE_GATE_ABSOLUTE);
 }
 
+static bool passes(double change, double relative, double gate)
+{
+	return reaches(fabs(change), gate) && reaches(fabs(relative), SHARE_GATE_RELATIVE);
+}
+
+/* Whether the time in the state that the key is about changed by both gates, by chance or not. */
+static bool state_moved(const struct share_comparison *comparison, const struct share_key *key)
+{
+	const struct share_program *program = &comparison->programs[key->program];
+	double shares[2];
+
+	for (int side = 0; side < 2; side++)
+		shares[side] = (double)program->states_ns[side][key->state] /
+			       (double)batches_duration_ns(&comparison->sides[side]->batches);
+	return passes(shares[1] - shares[0], (shares[1] - shares[0]) / shares[0],
+		      SHARE_GATE_ABSOLUTE);
+}
+
+static double gate_of(const struct share_comparison *comparison, const struct share_key *key)
+{
+	bool is_part = key->level == SHARE_REASON || key->level == SHARE_CULPRIT;
+
+	return is_part && !state_moved(comparison, key) ? SHARE_GATE_SHIFT : SHARE_GATE_ABSOLUTE;
+}
+
 static enum share_verdict judge(const struct share_comparison *comparison,
 				const struct share_row *row)
 {
@@ -215,8 +240,7 @@ static enum share_verdict judge(const struct share_comparison *comparison,
 
 	if (isnan(row->change))
 		return SHARE_IS_UNKNOWN;
-	if (!reaches(fabs(row->change), SHARE_GATE_ABSOLUTE) ||
-	    !reaches(fabs(row->relative), SHARE_GATE_RELATIVE))
+	if (!passes(row->change, row->relative, gate_of(comparison, row->key)))
 		return SHARE_IS_SAME;
 	if (share_comparison_is_short(comparison) || may_be_anyone(comparison, row))
 		return SHARE_IS_UNDECIDED;

@@ -15,7 +15,12 @@
 #define SHARE_SIGNIFICANT   0.01
 #define SHARE_GATE_ABSOLUTE 0.001 /* of the time measured */
 #define SHARE_GATE_RELATIVE 0.1	  /* of A's share */
-#define SHARE_BATCHES_LEAST 4	  /* with fewer, or fewer independent ones, nothing is decided */
+/*
+ * In place of the first, of a reason or culprit in a state that has not moved: which of several
+ * ended a wait, or how often the CPU was idle, differs between two runs of the same load.
+ */
+#define SHARE_GATE_SHIFT    0.005
+#define SHARE_BATCHES_LEAST 4 /* with fewer, or fewer independent ones, nothing is decided */
 
 /* MORE and LESS: of states that are not lost, in which a change is neither good nor bad. */
 #define SHARE_VERDICTS(X)                                                                          \
