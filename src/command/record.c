@@ -2,13 +2,16 @@
 /* `dwell record`: writes what `dwell top` would show, for later. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/duration.h"
 #include "base/print.h"
 #include "base/size.h"
 #include "command/command.h"
+#include "command/result_options.h"
 #include "command/watch_options.h"
 #include "session/watch.h"
+#include "view/recorded.h"
 
 enum {
 	OPTION_FORCE = 512,
@@ -26,8 +29,8 @@ struct record {
 	bool force;
 	bool progress; /* standard error is a terminal */
 	struct recorder *recorder;
-	uint64_t start_ns;
-	struct wire_losses losses;
+	struct result_options output;
+	struct recorded recorded;
 };
 
 static const char doc[] =
@@ -48,6 +51,8 @@ static const struct argp_option argp_options[] = {
 	{"force", OPTION_FORCE, 0, 0, "replace an existing file", 3},
 	{"blame", OPTION_BLAME, 0, OPTION_HIDDEN, 0, 3}, /* it is recorded anyway */
 	{"no-blame", OPTION_NO_BLAME, 0, 0, "not because of whom threads wait: half the file", 3},
+	{0, 0, 0, 0, "What to print at the end:", 4},
+	RESULT_OPTIONS(RESULT_FORMATS " (a line on standard error)", "", 4),
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
@@ -55,6 +60,7 @@ static const struct argp_option argp_options[] = {
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct record *record = state->input;
+	int result;
 
 	if (!record)
 		return ARGP_ERR_UNKNOWN;
@@ -77,8 +83,13 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	case OPTION_NO_BLAME:
 		record->watch.blame = false;
 		return 0;
+	case ARGP_KEY_END:
+		result = result_options_end(&record->output, &recorded_schema, ~0U,
+					    &record->parsing.error);
+		return parsing_result(&record->parsing, result);
 	}
-	return ARGP_ERR_UNKNOWN;
+	result = result_option(&record->output, key, value, false, &record->parsing.error);
+	return parsing_result(&record->parsing, result);
 }
 
 static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
@@ -95,31 +106,57 @@ static const struct argp record_argp = {
 static int show_progress(void *data, struct interval *interval, struct error *error)
 {
 	struct record *record = data;
+	struct recorded *recorded = &record->recorded;
 	char length[16], size[16];
 
 	(void)error;
-	if (!record->start_ns)
-		record->start_ns = interval->start_ns;
-	losses_add(&record->losses, &interval->losses);
+	if (!recorded->start_ns) {
+		recorded->start_ns = interval->start_ns;
+		recorded->start_realtime_ns = interval->start_realtime_ns;
+		recorded->source = session_source(interval->session);
+		recorded->has_blame = session_has_blame(interval->session);
+	}
+	recorded->end_ns = interval->end_ns;
+	if (recorded->threads < interval->row_count)
+		recorded->threads = interval->row_count;
+	losses_add(&recorded->losses, &interval->losses);
 	if (!record->progress)
 		return 0;
-	duration_format(length, sizeof(length), interval->end_ns - record->start_ns);
+	duration_format(length, sizeof(length), interval->end_ns - recorded->start_ns);
 	size_format(size, sizeof(size), recorder_bytes(record->recorder));
 	print_text(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
-		   interval->row_count, size, (unsigned long long)losses_all(&record->losses));
+		   interval->row_count, size, (unsigned long long)losses_all(&recorded->losses));
 	return 0;
 }
 
-static void report(const struct record *record, const struct watch *watch)
+static int write_line(struct output *out, const void *recorded)
 {
-	char size[16];
+	recorded_line(out, recorded);
+	return 0;
+}
 
-	size_format(size, sizeof(size), recorder_bytes(record->recorder));
+static const struct result_kind kind = {.schema = &recorded_schema, .page = write_line};
+
+static int report(struct record *record, const struct watch *watch, struct error *error)
+{
+	struct recorded *recorded = &record->recorded;
+	struct output line;
+
+	recorded->path = record->path;
+	recorded->intervals = watch->shown;
+	recorded->bytes = recorder_bytes(record->recorder);
 	if (record->progress)
 		fputs("\r\033[K", stderr);
-	print_text(stderr, "%s: %llu interval%s, %s, lost %llu\n", record->path,
-		   (unsigned long long)watch->shown, watch->shown == 1 ? "" : "s", size,
-		   (unsigned long long)losses_all(&record->losses));
+	if (record->output.given)
+		return result_print(&record->output, &kind, recorded, error);
+	/* not to standard output, which may be the file; a reader is not required */
+	if (output_init(&line, STDERR_FILENO) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	recorded_line(&line, recorded);
+	if (output_flush(&line) < 0)
+		line.error = 0; /* as with print_text() */
+	output_release(&line);
+	return 0;
 }
 
 static int run(struct record *record, struct error *error)
@@ -137,7 +174,7 @@ static int run(struct record *record, struct error *error)
 		result = watch_run(&watch, error);
 	}
 	if (result >= 0)
-		report(record, &watch);
+		result = report(record, &watch, error);
 	else if (record->progress)
 		fputc('\n', stderr);
 	watch_release(&watch);
