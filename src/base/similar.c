@@ -10,13 +10,19 @@
 
 #define LETTERS 64
 
+/* A heading may have "CPU%", a key "cpu_time". */
+static bool is_ignored(char c)
+{
+	return c == '-' || c == '_' || c == '%';
+}
+
 /* Lower case, without what does not count. Returns the length. */
 static size_t letters_of(char into[LETTERS], const char *name)
 {
 	size_t length = 0;
 
 	for (; *name && length < LETTERS - 1; name++)
-		if (*name != '-' && *name != '_')
+		if (!is_ignored(*name))
 			into[length++] = (char)tolower((unsigned char)*name);
 	into[length] = '\0';
 	return length;
@@ -25,9 +31,9 @@ static size_t letters_of(char into[LETTERS], const char *name)
 bool similar_same(const char *a, const char *b)
 {
 	for (;; a++, b++) {
-		while (*a == '-' || *a == '_')
+		while (is_ignored(*a))
 			a++;
-		while (*b == '-' || *b == '_')
+		while (is_ignored(*b))
 			b++;
 		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
 			return false;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* Equal but for case, `-` and `_`: "FutexPingPong" is "futex-ping-pong". */
+/* Equal but for case, `-`, `_` and `%`: "FutexPingPong" is "futex-ping-pong". */
 bool similar_same(const char *a, const char *b);
 
 /*

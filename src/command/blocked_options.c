@@ -29,7 +29,6 @@ enum {
 	OPTION_WORKERS,
 	OPTION_TARGET,
 	OPTION_HEADLESS,
-	OPTION_TOP,
 	OPTION_WINDOW,
 	OPTION_RING,
 	OPTION_MAX_STALLS,
@@ -74,10 +73,10 @@ static const struct argp_option argp_options[] = {
 	{"unwind", OPTION_UNWIND, "HOW", 0,
 	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
 	{"blame", OPTION_BLAME, 0, 0, "also because of whom the workers waited for a CPU", 2},
-	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 2),
+	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)",
+		       " (20 on the page)", 2),
 	SCREEN_OPTIONS(2),
 	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
-	{"top", OPTION_TOP, "N", 0, "hotspots to show (20; all in json, jsonl and csv)", 2},
 	{"verbose", 'v', 0, 0, "report how dwell found the runtime and its workers", 2},
 	{0, 0, 0, 0, "Files:", 3},
 	{"record", OPTION_RECORD, "FILE", 0, "keep all of it for --from", 3},
@@ -217,7 +216,6 @@ static int check_together(struct blocked_options *options, struct error *error)
 static int take_option(struct blocked_options *options, int key, const char *value,
 		       struct error *error)
 {
-	uint64_t count;
 	int result;
 
 	switch (key) {
@@ -255,10 +253,6 @@ static int take_option(struct blocked_options *options, int key, const char *val
 	case OPTION_HEADLESS:
 		options->headless = true;
 		return 0;
-	case OPTION_TOP:
-		result = parsing_count(value, "--top", &count, error);
-		options->top = (size_t)count;
-		return result;
 	case OPTION_RING:
 		return take_ring(options, value, error);
 	case OPTION_WINDOW:
@@ -329,6 +323,7 @@ void blocked_options_init(struct blocked_options *options)
 		.spans = {.threshold_ns = DEFAULT_THRESHOLD_NS,
 			  .frequency = DEFAULT_FREQUENCY,
 			  .ring_bytes = DEFAULT_RING},
+		.output = {.page_keeps = PAGE_CUTS},
 	};
 	watch_options_init(&options->watch);
 	options->watch.source = SOURCE_BPF;

@@ -18,7 +18,6 @@ struct blocked_options {
 	bool headless;
 	bool no_uprobes;
 	bool verbose;
-	size_t top;	    /* 0: not said */
 	uint64_t window_ns; /* 0: all the time */
 	bool max_stalls_given;
 	uint64_t max_stalls, max_stall_ns; /* max_stall_ns 0: no limit */

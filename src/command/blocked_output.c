@@ -120,16 +120,14 @@ static const struct result_kind kind = {
 int blocked_output_end(struct blocked_output *output, struct blocked_summary *summary,
 		       struct error *error)
 {
-	const struct format *format = output->options->output.format;
+	size_t top = output->options->output.order.top;
 	int result = 0;
 
-	summary->top = output->options->top;
+	summary->top = top ? top : DEFAULT_ROWS;
 	if (output->export_file.fd >= 0)
 		result = keep_export(output, summary, error);
 	if (result < 0 || output->options->output.screen)
 		return result;
-	if (!summary->top && (!format || format == &format_table))
-		summary->top = DEFAULT_ROWS;
 	result = result_write(&output->options->output, &kind, summary, &output->output, error);
 	return result < 0 ? result : command_write(&output->output, error);
 }

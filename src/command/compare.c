@@ -13,8 +13,6 @@
 
 enum {
 	OPTION_WORSE = 512,
-	OPTION_TOP,
-	OPTION_SORT,
 	OPTION_GATE,
 	OPTION_ALL,
 };
@@ -45,20 +43,14 @@ static const char doc[] =
 	"  dwell compare runs/before runs/after --gate wake-p99=20us/10% --gate iterations=0/2%\n";
 
 static const struct argp_option argp_options[] = {
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", 1),
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", " (20 on the page)", 1),
 	{0, 0, 0, 0, "Of threads, and of blocked workers:", 2},
-	{"top", OPTION_TOP, "N", 0, "rows of the table (20); of threads, of every format", 2},
 	{"worse", OPTION_WORSE, "PERCENT", 0,
 	 "exit with status 3 if in B a program lost, by more than chance, more than PERCENT more "
 	 "of "
 	 "the time than in A; of blocked workers, if B spends more than PERCENT more time in "
 	 "stalls",
 	 2},
-	{0, 0, 0, 0, "Of threads:", 3},
-	{"sort", OPTION_SORT, "FIELD", 0,
-	 "order of the rows: text ascending, numbers descending (largest significant change "
-	 "first)",
-	 3},
 	{0, 0, 0, 0, "Of threads, and of loads:", 4},
 	{"all", OPTION_ALL, 0, 0, "rows or metrics that did not change too", 4},
 	{0, 0, 0, 0, "Of loads:", 5},
@@ -82,11 +74,6 @@ static int take_worse(struct compare *compare, const char *value, struct error *
 static int take_option(struct compare *compare, int key, const char *value, struct error *error)
 {
 	switch (key) {
-	case OPTION_TOP:
-		return parsing_count(value, "--top", &compare->options.top, error);
-	case OPTION_SORT:
-		compare->options.sort = value;
-		return 0;
 	case OPTION_WORSE:
 		return take_worse(compare, value, error);
 	case OPTION_ALL:
@@ -205,11 +192,6 @@ static const char *foreign_option(const struct compare_options *options, enum ki
 	*ret_kinds = of_recordings;
 	if (kind == KIND_LOAD && options->worse_given)
 		return "--worse";
-	if (kind == KIND_LOAD && options->top)
-		return "--top";
-	*ret_kinds = "`dwell record`";
-	if (kind != KIND_THREADS && options->sort)
-		return "--sort";
 	*ret_kinds = "`dwell load`";
 	if (kind != KIND_LOAD && options->gates_given)
 		return "--gate";
@@ -225,15 +207,19 @@ static int check_options(struct compare_options *options, enum kind kind, struct
 		[KIND_LOAD] = &compare_load_schema,
 		[KIND_THREADS] = &compare_threads_schema,
 	};
+	static const unsigned int page_keeps[] = {
+		[KIND_BLOCKED] = PAGE_CUTS,
+		[KIND_LOAD] = 0,
+		[KIND_THREADS] = PAGE_SORTS | PAGE_CUTS,
+	};
 	const char *kinds, *foreign = foreign_option(options, kind, &kinds);
-	int result;
 
 	if (foreign)
 		return error_set(error, EINVAL,
 				 "%s is for measurements of %s, these are of `dwell %s`", foreign,
 				 kinds, kind_names[kind]);
-	result = result_options_end(&options->output, schemas[kind], ~0U, error);
-	return result < 0 ? result : compare_threads_check(options, error);
+	options->output.page_keeps = page_keeps[kind];
+	return result_options_end(&options->output, schemas[kind], ~0U, error);
 }
 
 static int compare_kinds(const struct compare_options *options, const enum kind kinds[2],

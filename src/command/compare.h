@@ -16,9 +16,6 @@ struct compare_options {
 	/* of threads and blocked workers */
 	bool worse_given;
 	double worse; /* share */
-	uint64_t top; /* 0: as usual */
-	/* of threads */
-	const char *sort; /* NULL: by change */
 	/* of threads and loads */
 	bool all;
 	/* of loads */
@@ -37,8 +34,5 @@ int compare_threads(const struct compare_options *options, enum exit_code *ret_c
 		    struct error *error) must_check;
 int compare_load(const struct compare_options *options, enum exit_code *ret_code,
 		 struct error *error) must_check;
-
-/* Whether --sort names a field. */
-int compare_threads_check(const struct compare_options *options, struct error *error) must_check;
 
 #endif

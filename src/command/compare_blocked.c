@@ -26,7 +26,7 @@ int compare_blocked(const struct compare_options *options, enum exit_code *ret_c
 		.paths = options->paths,
 		.sides = {&sides[0], &sides[1]},
 		.comparison = &comparison,
-		.top = options->top ? (size_t)options->top : DEFAULT_ROWS,
+		.top = options->output.order.top ? options->output.order.top : DEFAULT_ROWS,
 	};
 	int result = 0;
 

@@ -17,15 +17,6 @@ static int write_page(struct output *out, const void *result)
 
 static const struct result_kind kind = {.schema = &compare_threads_schema, .page = write_page};
 
-int compare_threads_check(const struct compare_options *options, struct error *error)
-{
-	struct thread_comparison none = {.order = NULL};
-	int result = options->sort ? compare_threads_sort(&none, options->sort, error) : 0;
-
-	free(none.order);
-	return result;
-}
-
 static enum exit_code judge(const struct share_comparison *comparison,
 			    const struct compare_options *options)
 {
@@ -59,7 +50,7 @@ static int compare_sides(const struct compare_options *options, const struct sha
 		.paths = options->paths,
 		.damage = {damage[0].text, damage[1].text},
 		.comparison = &comparison,
-		.top = (size_t)options->top,
+		.top = options->output.order.top,
 		.all = options->all,
 	};
 	int result = 0;
@@ -67,7 +58,7 @@ static int compare_sides(const struct compare_options *options, const struct sha
 	if (share_comparison_make(&comparison, &sides[0], &sides[1]) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
-		result = compare_threads_sort(&pair, options->sort, error);
+		result = compare_threads_sort(&pair, options->output.order.field, error);
 	if (result >= 0) {
 		compare_threads_remark(&pair);
 		result = result_print(&options->output, &kind, &pair, error);

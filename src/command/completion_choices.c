@@ -17,9 +17,11 @@
 #include "verify/pattern.h"
 #include "view/blocked.h"
 #include "view/compare.h"
+#include "view/compare_threads.h"
 #include "view/doctor.h"
 #include "view/fields.h"
 #include "view/load.h"
+#include "view/recorded.h"
 #include "view/verify_schema.h"
 #include "view/view.h"
 
@@ -151,13 +153,6 @@ static unsigned int level_of(const struct given *given)
 	return 1U << BY_THREAD;
 }
 
-static void offer_sort_keys(struct offers *offers, const struct given *given)
-{
-	for (size_t i = 0; i < field_count; i++)
-		if (field_orders(&fields[i], level_of(given)))
-			offer(offers, fields[i].name, fields[i].help);
-}
-
 static void offer_columns(struct offers *offers, const struct schema *schema, unsigned int levels)
 {
 	struct columns columns;
@@ -169,6 +164,7 @@ static void offer_columns(struct offers *offers, const struct schema *schema, un
 	columns_release(&columns);
 }
 
+/* For --fields and --sort. */
 static void offer_fields(struct offers *offers, const struct given *given)
 {
 	static const struct {
@@ -178,15 +174,16 @@ static void offer_fields(struct offers *offers, const struct given *given)
 		{"blocked", &blocked_schema},
 		{"compare", &compare_load_schema},
 		{"compare", &compare_blocked_schema},
+		{"compare", &compare_threads_schema},
 		{"doctor", &doctor_schema},
 		{"guest", &matrix_schema},
 		{"load", &load_schema},
+		{"record", &recorded_schema},
 		{"report", &interval_schema},
 		{"verify", &verify_schema},
 	};
 	enum blame_side blame = given_value(given, "blame") ? BLAME_SUFFERED : BLAME_NONE;
 
-	offers_after(offers, ",");
 	if (!strcmp(given->command->name, "top"))
 		offer_columns(offers, interval_schema_for(blame), level_of(given));
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
@@ -264,11 +261,12 @@ void offer_values(struct offers *offers, const struct given *given,
 	}
 	if (!strcmp(option->name, "format"))
 		offer_formats(offers, option);
-	else if (!strcmp(option->name, "fields"))
-		offer_fields(offers, given);
 	else if (!strcmp(option->name, "sort"))
-		offer_sort_keys(offers, given);
-	else
+		offer_fields(offers, given);
+	else if (!strcmp(option->name, "fields")) {
+		offers_after(offers, ",");
+		offer_fields(offers, given);
+	} else
 		offer_kind(offers, option->arg);
 }
 

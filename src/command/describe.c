@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "view/fields.h"
-
 void each_option(const struct argp *argp,
 		 void (*call)(const struct argp_option *option, void *data), void *data)
 {
@@ -33,16 +31,6 @@ static void print_escaped(const char *text)
 	}
 }
 
-static void print_sort_keys(void)
-{
-	for (size_t i = 0; i < field_count; i++) {
-		if (!field_orders(&fields[i], ~0U))
-			continue;
-		fputs(i ? " " : "", stdout);
-		print_escaped(fields[i].name);
-	}
-}
-
 static void manual_option(const struct argp_option *option, void *data)
 {
 	(void)data;
@@ -61,10 +49,6 @@ static void manual_option(const struct argp_option *option, void *data)
 		       option->arg);
 	putchar('\n');
 	print_escaped(option->doc);
-	if (!strcmp(option->name, "sort")) {
-		putchar(' ');
-		print_sort_keys();
-	}
 	putchar('\n');
 }
 

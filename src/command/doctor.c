@@ -20,7 +20,7 @@ static const char doc[] = "Shows what dwell can do on this machine with these pr
 			  "Changes nothing. Exit status 0 if `dwell top` is exact here, else 3.\n";
 
 static const struct argp_option argp_options[] = {
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", 1),
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", "", 1),
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };

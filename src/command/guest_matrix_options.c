@@ -30,7 +30,7 @@ static const struct argp_option argp_options[] = {
 	{"jobs", OPTION_JOBS, "N", 0, "guests in parallel (as many as CPUs and memory allow)", 5},
 	{"out", OPTION_OUT, "FILE", 0, "JSON, rewritten after each guest", 5},
 	{"resume", OPTION_RESUME, 0, 0, "skip cells that --out already has a verdict for", 5},
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", 5),
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", "", 5),
 	{"list", OPTION_LIST, 0, 0, "list the topologies that have a name", 5},
 	{0},
 };

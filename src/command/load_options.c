@@ -73,7 +73,7 @@ static const struct argp_option argp_options[] = {
 	{"seed", OPTION_SEED, "N", 0, "repeats random choices", 1},
 	{"check", OPTION_CHECK, "NAME[=LIMIT]", 0, "a check that decides the verdict", 1},
 	{0, 0, 0, 0, "What to print:", 2},
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", 2),
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", "", 2),
 	{"samples", OPTION_SAMPLES, 0, 0, "in JSON: all samples, not only percentiles", 2},
 	{"each", OPTION_EACH, 0, 0, "in the table: a row for each worker", 2},
 	{"observe", OPTION_OBSERVE, 0, 0,
@@ -308,6 +308,10 @@ static int complete(struct load_parsing *parsing, struct error *error)
 
 	if (result < 0)
 		return result;
+	if (options->action != LOAD_RUN && options->output.given)
+		return error_set(error, EINVAL,
+				 "--list, --print and --dry-run print text: they take no --format, "
+				 "--fields, --sort or --top");
 	if (options->action == LOAD_LIST || options->action == LOAD_PRINT) {
 		if (parsing->path && !options->subject)
 			options->subject = parsing->path;

@@ -16,17 +16,13 @@
 #include "view/report.h"
 #include "view/view.h"
 
-enum {
-	OPTION_TOP = 512,
-};
-
 #define DEFAULT_ROWS 10
 
 struct report {
 	struct parsing parsing;
 	const char *path;
 	struct result_options options;
-	size_t top; /* 0: not said */
+	const struct field *sort; /* of threads; NULL: by active time, or as options.order has it */
 	struct summary summary;
 	struct findings findings;
 	struct output output;
@@ -44,28 +40,34 @@ static const char doc[] =
 	"  dwell report night.dwell --format json   one interval that covers all\n";
 
 static const struct argp_option argp_options[] = {
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", 1),
-	{"top", OPTION_TOP, "N", 0, "rows of each table (10); all in json, jsonl and csv", 1},
+	RESULT_OPTIONS(RESULT_FORMATS " (table)", " (10 on the page)", 1),
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
 
+/* Rows are sorted where they are, but by what only a column has. */
+static void take_order(struct report *report)
+{
+	struct order *order = &report->options.order;
+
+	report->options.page_keeps = PAGE_CUTS;
+	report->sort = order->field ? field_find(order->field) : NULL;
+	if (report->sort)
+		order->field = NULL;
+}
+
 static int take_option(struct report *report, int key, const char *value, struct error *error)
 {
-	uint64_t count;
 	int result;
 
 	switch (key) {
-	case OPTION_TOP:
-		result = parsing_count(value, "--top", &count, error);
-		report->top = (size_t)count;
-		return result;
 	case ARGP_KEY_ARG:
 		if (report->path)
 			return error_set(error, EINVAL, "one recording at a time");
 		report->path = value;
 		return 0;
 	case ARGP_KEY_END:
+		take_order(report);
 		result = result_options_end(&report->options, &interval_schema, 1U << BY_THREAD,
 					    error);
 		if (result < 0 || report->path)
@@ -113,6 +115,11 @@ static int keep_child(void *data, const struct wire_child *child, struct error *
 	return 0;
 }
 
+static size_t rows_of_page(const struct report *report)
+{
+	return report->options.order.top ? report->options.order.top : DEFAULT_ROWS;
+}
+
 /* By process, as the sums are. */
 static int write_blame(struct report *report, struct error *error)
 {
@@ -120,7 +127,7 @@ static int write_blame(struct report *report, struct error *error)
 	struct view view = {
 		.out = &report->output,
 		.by = BY_PROCESS,
-		.top = report->top ? report->top : DEFAULT_ROWS,
+		.order = {.top = rows_of_page(report)},
 		.blame = BLAME_SUFFERED,
 	};
 
@@ -171,12 +178,12 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 		.fields = report->options.fields,
 		.out = &report->output,
 		.by = by,
-		.sort = field_find("active"),
-		.top = report->top,
+		.sort = report->sort ? report->sort : field_find("active"),
+		.order = report->options.order,
 	};
 
-	if (!view.format && !view.top)
-		view.top = DEFAULT_ROWS;
+	if (!view.format)
+		view.order.top = rows_of_page(report);
 	interval_group(&rows, by);
 	if (programs)
 		rows.row_count = rows_fold(rows.rows, rows.row_count);

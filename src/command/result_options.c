@@ -23,6 +23,16 @@ static int take_format(struct result_options *options, const char *value, bool h
 			       has_screen ? "tui, " RESULT_FORMATS : RESULT_FORMATS);
 }
 
+static int take_top(struct result_options *options, const char *value, struct error *error)
+{
+	uint64_t count;
+	int result = parsing_count(value, "--top", &count, error);
+
+	if (result >= 0)
+		options->order.top = (size_t)count;
+	return result;
+}
+
 static int take_theme(struct result_options *options, const char *value, struct error *error)
 {
 	options->theme_given = true;
@@ -44,6 +54,11 @@ int result_option(struct result_options *options, int key, const char *value, bo
 	case OPTION_FIELDS:
 		options->fields = value;
 		return 0;
+	case OPTION_SORT:
+		options->order.field = value;
+		return 0;
+	case OPTION_TOP:
+		return take_top(options, value, error);
 	case OPTION_JSON:
 		return take_format(options, "json", has_screen, error);
 	case OPTION_THEME:
@@ -62,19 +77,24 @@ static void list_fields(const struct columns *columns)
 	}
 }
 
-static int check_fields(const struct result_options *options, const struct schema *schema,
-			unsigned int levels, struct error *error)
+/* Names of columns, as the value of --fields or --sort; NULL: not given. */
+static int check_fields(const struct result_options *options, const char *names,
+			const struct schema *schema, unsigned int levels, struct error *error)
 {
-	bool is_help = !strcmp(options->fields, "help");
+	bool is_help = names && !strcmp(names, "help");
 	struct columns columns;
 	int result = 0;
 
+	if (!names)
+		return 0;
+	if (names == options->order.field && strchr(names, ','))
+		return error_set(error, EINVAL, "--sort needs one field, not '%s'", names);
 	if (columns_init(&columns, schema, levels) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	else if (is_help)
 		list_fields(&columns);
 	else
-		result = columns_select(&columns, options->fields, error);
+		result = columns_select(&columns, names, error);
 	columns_release(&columns);
 	if (result >= 0 && is_help)
 		exit(fflush(stdout) ? EXIT_NOT_RUN : EXIT_DONE);
@@ -84,19 +104,27 @@ static int check_fields(const struct result_options *options, const struct schem
 int result_options_end(struct result_options *options, const struct schema *schema,
 		       unsigned int levels, struct error *error)
 {
-	int result = options->fields ? check_fields(options, schema, levels, error) : 0;
+	bool orders_table = (options->order.field && !(options->page_keeps & PAGE_SORTS)) ||
+			    (options->order.top && !(options->page_keeps & PAGE_CUTS));
+	int result = check_fields(options, options->fields, schema, levels, error);
 
+	if (result >= 0)
+		result = check_fields(options, options->order.field, schema, levels, error);
 	if (result < 0)
 		return result;
+	if (options->screen && orders_table)
+		return error_set(error, EINVAL,
+				 "--sort and --top are for rows: use them with --format %s",
+				 RESULT_FORMATS);
 	if (options->fields && (options->screen || options->format == &format_json))
 		return error_set(error, EINVAL,
 				 "--fields chooses columns: use it with --format table, csv or "
 				 "jsonl");
-	if (options->fields && !options->given)
+	if ((options->fields || orders_table) && !options->given)
 		options->format = &format_table;
-	else if (!options->fields && options->format == &format_table)
+	else if (!options->fields && !orders_table && options->format == &format_table)
 		options->format = NULL;
-	options->given |= options->fields != NULL;
+	options->given |= options->fields || orders_table;
 	return 0;
 }
 
@@ -118,8 +146,8 @@ int result_write(const struct result_options *options, const struct result_kind 
 
 	if (!options->format)
 		return kind->page(out, result) < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
-	written =
-		emit_begin(&emit, options->format, kind->schema, ~0U, options->fields, out, error);
+	written = emit_begin(&emit, options->format, kind->schema, ~0U, options->fields,
+			     &options->order, out, error);
 	if (written >= 0 && emit_kind(&emit, kind, result) < 0)
 		written = error_set(error, ENOMEM, "out of memory");
 	emit_end(&emit);

@@ -13,15 +13,25 @@
 struct result_options {
 	const struct format *format; /* NULL: the command's own page of text, or its screen */
 	const char *fields;	     /* NULL: all */
+	struct order order;	     /* of the rows of every format */
+	unsigned int page_keeps;     /* enum page_keeps, set by the command */
 	bool screen;		     /* --format tui */
 	bool given;		     /* a format was asked for */
 	enum theme theme;	     /* of the screen */
 	bool theme_given;
 };
 
+/* What a command's own page of text, or its screen, does by itself; for the rest it is a table. */
+enum page_keeps {
+	PAGE_SORTS = 1 << 0,
+	PAGE_CUTS = 1 << 1,
+};
+
 enum {
 	OPTION_FORMAT = 900,
 	OPTION_FIELDS,
+	OPTION_SORT,
+	OPTION_TOP,
 	OPTION_JSON,
 	OPTION_THEME,
 };
@@ -30,12 +40,21 @@ enum {
 #define RESULT_FORMATS	 "table" FORMATS_BESIDE_TABLE(AND_FORMAT)
 
 #define FIELDS_HELP	 "columns of table, csv and jsonl; `help` for all"
-#define JSON_HELP	 "the same as --format json"
+#define SORT_HELP                                                                                  \
+	"order of the rows, by a name of --fields or a heading: text ascending, numbers "          \
+	"descending; `help` for all"
+#define TOP_HELP  "only the first N rows, in every format"
+#define JSON_HELP "the same as --format json"
 
-/* Entries of a command's own table; `formats` lists the formats, and the one by default. */
-#define RESULT_OPTIONS(formats, group)                                                             \
+/*
+ * Entries of a command's own table: the formats there are, with the one by default, and how many
+ * rows there are by default, " (10 on the page)" or "" for all.
+ */
+#define RESULT_OPTIONS(formats, rows, group)                                                       \
 	{"format", OPTION_FORMAT, "FORMAT", 0, formats, group},                                    \
 		{"fields", OPTION_FIELDS, "NAME[,NAME]", 0, FIELDS_HELP, group},                   \
+		{"sort", OPTION_SORT, "FIELD", 0, SORT_HELP, group},                               \
+		{"top", OPTION_TOP, "N", 0, TOP_HELP rows, group},                                 \
 	{                                                                                          \
 		"json", OPTION_JSON, 0, 0, JSON_HELP, group                                        \
 	}
@@ -52,8 +71,8 @@ int result_option(struct result_options *options, int key, const char *value, bo
 		  struct error *error) must_check;
 
 /*
- * When all options are known. `schema` and `levels` as in emit_begin(). `--fields help` lists the
- * fields on standard output, and ends the program.
+ * When all options are known. `schema` and `levels` as in emit_begin(). `--fields help` and `--sort
+ * help` list the fields on standard output, and end the program.
  */
 int result_options_end(struct result_options *options, const struct schema *schema,
 		       unsigned int levels, struct error *error) must_check;

@@ -67,7 +67,7 @@ static int begin(struct top *top, struct error *error)
 		.fields = top->options.output.fields,
 		.out = &top->output,
 		.by = top->options.by,
-		.top = top->options.top,
+		.order = top->options.output.order,
 		.sort = top->options.sort,
 		.blame = top->options.blame,
 		.show_idle = top->options.show_idle,
@@ -110,7 +110,9 @@ static int show_live(struct top *top, struct audience audience, struct error *er
 
 static int show_recording(struct top *top, struct audience audience, struct error *error)
 {
-	struct replay replay = {.audience = audience};
+	struct replay replay = {.audience = audience,
+				.count = top->options.watch.count,
+				.duration_ns = top->options.watch.duration_ns};
 	int result = replay_open(&replay, top->options.from, error);
 
 	if (result >= 0 && top->options.blame == BLAME_NONE)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* asprintf */
 #include "command/top_options.h"
 
 #include <errno.h>
@@ -8,9 +7,7 @@
 #include "command/command.h"
 
 enum {
-	OPTION_SORT = 512,
-	OPTION_TOP,
-	OPTION_BY,
+	OPTION_BY = 512,
 	OPTION_FROM,
 	OPTION_RECORD,
 	OPTION_BLAME,
@@ -43,11 +40,8 @@ static const struct argp_option argp_options[] = {
 	 "also because of whom threads wait; `caused`: by culprit, whom they make wait", 1},
 	{"no-blame", OPTION_NO_BLAME, 0, 0, "not even on the screen, which measures it by default",
 	 1},
-	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", 3),
+	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", "", 3),
 	SCREEN_OPTIONS(3),
-	{"sort", OPTION_SORT, "FIELD", 0,
-	 "largest first; names first to last (active); a heading, or one of the fields:", 3},
-	{"top", OPTION_TOP, "N", 0, "only the first N rows", 3},
 	{"by", OPTION_BY, "WHAT", 0, "a row per thread, process or cgroup (thread)", 3},
 	{"all", 'a', 0, 0, "in tables, include idle threads", 3},
 	{0, 0, 0, 0, "Recordings:", 4},
@@ -63,19 +57,6 @@ struct top_parsing {
 	struct parsing parsing;
 	struct watch_parsing watch;
 };
-
-/* Names of all fields, for messages and help; static storage. */
-static const char *field_names(void)
-{
-	static char names[512];
-
-	if (!*names)
-		for (size_t i = 0; i < field_count; i++)
-			if (field_orders(&fields[i], ~0U))
-				snprintf(names + strlen(names), sizeof(names) - strlen(names),
-					 "%s%s", i ? " " : "", fields[i].name);
-	return names;
-}
 
 static int parse_by(struct top_options *options, const char *value, struct error *error)
 {
@@ -102,14 +83,7 @@ static int parse_blame(struct top_options *options, const char *value, struct er
 /* 1: it is none of these. */
 static int take_option(struct top_options *options, int key, char *value, struct error *error)
 {
-	uint64_t count;
-	int result;
-
 	switch (key) {
-	case OPTION_SORT:
-		options->sort = field_find(value);
-		options->sort_given = true;
-		return options->sort ? 0 : parsing_unknown(error, "field", value, field_names());
 	case OPTION_BY:
 		return parse_by(options, value, error);
 	case OPTION_BLAME:
@@ -117,10 +91,6 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	case OPTION_NO_BLAME:
 		options->no_blame = true;
 		return 0;
-	case OPTION_TOP:
-		result = parsing_count(value, "--top", &count, error);
-		options->top = (size_t)count;
-		return result;
 	case 'a':
 		options->show_idle = true;
 		return 0;
@@ -137,17 +107,45 @@ static int take_option(struct top_options *options, int key, char *value, struct
 	return result_option(&options->output, key, value, true, error);
 }
 
+/*
+ * Threads, processes and cgroups are sorted where they are; by what only a column has, or as the
+ * shares of --blame in formats of rows, when they are written.
+ */
+static int take_order(struct top_options *options, struct error *error)
+{
+	struct order *order = &options->output.order;
+	bool is_page = !options->output.fields &&
+		       (!options->output.format || options->output.format == &format_table);
+	const struct field *field = order->field ? field_find(order->field) : NULL;
+
+	if (!field || (options->blame != BLAME_NONE && !is_page))
+		return 0;
+	if (!field_orders(field, 1U << options->by))
+		return error_set(error, EINVAL, "rows by %s have no field '%s' to sort by",
+				 grouping_keys[options->by], field->name);
+	options->sort = field;
+	options->sort_given = true;
+	order->field = NULL;
+	return 0;
+}
+
 static int check_together(struct top_options *options, struct error *error)
 {
-	if (!field_orders(options->sort, 1U << options->by))
-		return error_set(error, EINVAL, "rows by %s have no field '%s' to sort by",
-				 grouping_keys[options->by], options->sort->name);
+	int result = take_order(options, error);
+
+	if (result < 0)
+		return result;
 	if (options->from && (options->record || options->watch.command ||
 			      !targets_everything(&options->watch.targets)))
 		return error_set(
 			error, EINVAL,
 			"--from shows what was recorded: it takes no target, no command and "
 			"no --record");
+	if (options->from &&
+	    (options->watch.interval_given || options->watch.source != SOURCE_AUTO))
+		return error_set(error, EINVAL,
+				 "--from shows intervals as they were recorded: it takes no "
+				 "--interval and no --source");
 	if (options->output.screen && options->watch.command)
 		return error_set(error, EINVAL,
 				 "the command would share the screen: use --format table, or dwell "
@@ -182,16 +180,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	return parsing_result(&input->parsing, result);
 }
 
-static char *add_field_names(int key, const char *text, void *input)
-{
-	char *longer = NULL;
-
-	(void)input;
-	if (key != (OPTION_SORT) || !text)
-		return (char *)text;
-	return asprintf(&longer, "%s %s", text, field_names()) < 0 ? (char *)text : longer;
-}
-
 static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
 
 const struct argp top_argp = {
@@ -200,7 +188,6 @@ const struct argp top_argp = {
 	.args_doc = "[NAME | -- COMMAND [ARG...]]",
 	.doc = doc,
 	.children = children,
-	.help_filter = add_field_names,
 };
 
 int top_options_parse(struct top_options *options, int argc, char **argv)
@@ -210,7 +197,8 @@ int top_options_parse(struct top_options *options, int argc, char **argv)
 		.watch = {&options->watch, &input.parsing},
 	};
 
-	*options = (struct top_options){.sort = field_find("active")};
+	*options = (struct top_options){.sort = field_find("active"),
+					.output = {.page_keeps = PAGE_CUTS}};
 	watch_options_init(&options->watch);
 	return parsing_run(&top_argp, "dwell top", argc, argv, &input, &input.parsing);
 }

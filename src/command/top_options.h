@@ -21,7 +21,6 @@ struct top_options {
 	const struct field *sort;
 	bool sort_given, by_given;
 	enum grouping by;
-	size_t top; /* 0 = all */
 	bool show_idle;
 	enum blame_side blame; /* asked for; the screen measures it without being asked */
 	bool no_blame;	       /* not even there */

@@ -64,7 +64,7 @@ static const struct argp_option argp_options[] = {
 	 "the largest error that passes, in percent of a thread's time (1)", 2},
 	{0, 0, 0, 0, "How to show it:", 3},
 	{"all", OPTION_ALL, 0, 0, "also the patterns that passed", 3},
-	RESULT_OPTIONS(RESULT_FORMATS " (a page of text)", 3),
+	RESULT_OPTIONS(RESULT_FORMATS " (a page of text)", "", 3),
 	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
 	{0},
 };
@@ -212,6 +212,12 @@ static int verify_run_command(int argc, char **argv)
 
 	if (code != EXIT_DONE)
 		return code;
+	if (verify.list && verify.output.given) {
+		(void)error_set(
+			&error, EINVAL,
+			"--list prints text: it takes no --format, --fields, --sort or --top");
+		return command_fail("verify", EXIT_USAGE, &error);
+	}
 	if (verify.list) {
 		verify_each(list_one, NULL);
 		return EXIT_DONE;

@@ -130,9 +130,12 @@ const struct column *columns_find(const struct columns *columns, const char *nam
 {
 	const struct column *found = NULL;
 
+	/* names are unique; a key may be what another row's field is named */
 	for (size_t i = 0; i < columns->count; i++)
-		if (similar_same(columns->items[i].name, name) ||
-		    similar_same(columns->items[i].key, name))
+		if (similar_same(columns->items[i].name, name))
+			return &columns->items[i];
+	for (size_t i = 0; i < columns->count; i++)
+		if (similar_same(columns->items[i].key, name))
 			return &columns->items[i];
 	/* of an object with a name of its own, what comes last: a total */
 	for (size_t i = columns->count; i-- > 0;) {

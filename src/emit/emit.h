@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/output.h"
 #include "emit/columns.h"
+#include "emit/order.h"
 #include "emit/schema.h"
 
 struct format;
@@ -22,6 +23,9 @@ struct emit {
 	struct output *out;	     /* not owned */
 	struct columns columns;	     /* formats of rows: what each has, */
 	struct value *values;	     /* and has in the row at hand */
+	struct order order;
+	struct columns ordering;      /* with an order: of the table, only the column to sort by */
+	struct ordered_rows *ordered; /* where rows go for now; NULL: straight to `out` */
 };
 
 struct format {
@@ -51,12 +55,19 @@ extern const size_t format_count;
 const struct format *format_find(const char *name);
 
 /*
- * `fields`: names of columns, separated by commas; NULL: all. -EINVAL for one that does not exist,
- * with a guess; -ENOMEM.
+ * `fields`: names of columns, separated by commas; NULL: all. `order`: of the rows of each result's
+ * table, in JSON of the list in the object; NULL: as they come. -EINVAL for a column that does not
+ * exist, with a guess; -ENOMEM.
  */
 int emit_begin(struct emit *emit, const struct format *format, const struct schema *schema,
-	       unsigned int levels, const char *fields, struct output *out,
-	       struct error *error) must_check;
+	       unsigned int levels, const char *fields, const struct order *order,
+	       struct output *out, struct error *error) must_check;
+
+/* The list whose rows the order is of; NULL: no order, or the result is the row. */
+const struct field *emit_ordered_list(const struct emit *emit);
+
+/* Of a row whose objects are in `path`, what it is sorted by; false: by nothing. */
+bool emit_order_value(const struct emit *emit, const struct item *path, struct value *ret_value);
 
 /* One result. What cannot be written stays in output.error. */
 void emit_result(const struct emit *emit, const struct item *item);

@@ -22,7 +22,9 @@ static int take_record(void *data, const struct wire_header *record)
 		result = intervals_feed(replay->intervals, record, &interval);
 	if (result <= 0)
 		return result;
-	replay->shown++;
+	if (!replay->shown++)
+		replay->start_ns = interval->start_ns;
+	replay->end_ns = interval->end_ns;
 	result = replay->audience.interval(replay->audience.data, interval, &replay->sink_error);
 	return result < 0 ? result : 0;
 }
@@ -93,13 +95,19 @@ int replay_check(const struct replay *replay, struct error *error)
 	return 0;
 }
 
+static bool is_enough(const struct replay *replay)
+{
+	return (replay->count && replay->shown >= replay->count) ||
+	       (replay->duration_ns && replay->end_ns - replay->start_ns >= replay->duration_ns);
+}
+
 int replay_run(struct replay *replay, struct error *error)
 {
 	int result;
 
 	do
 		result = replay_step(replay, error);
-	while (result > 0);
+	while (result > 0 && !is_enough(replay));
 	return result < 0 ? result : replay_check(replay, error);
 }
 

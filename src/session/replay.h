@@ -10,8 +10,10 @@ struct replay {
 	struct recording *recording;
 	struct intervals *intervals;
 	struct audience audience;
-	uint64_t shown; /* intervals */
-	bool foreign;	/* from another architecture: system calls are shown by number */
+	uint64_t count, duration_ns; /* where replay_run() ends; 0: with the recording */
+	uint64_t shown;		     /* intervals */
+	uint64_t start_ns, end_ns;   /* of these */
+	bool foreign; /* from another architecture: system calls are shown by number */
 	struct error sink_error;
 };
 
@@ -20,7 +22,10 @@ int replay_open(struct replay *replay, const char *path, struct error *error) mu
 /* Reads on until an interval has been shown. 1; 0 at the end; or a negative errno. */
 int replay_step(struct replay *replay, struct error *error) must_check;
 
-/* Everything. When parts could not be read, reports them at the end: -EBADMSG. */
+/*
+ * Everything, up to `count` and `duration_ns`. When parts could not be read, reports them at the
+ * end: -EBADMSG.
+ */
 int replay_run(struct replay *replay, struct error *error) must_check;
 
 /* For the user, if there is something; else NULL. Static storage. */

@@ -187,7 +187,7 @@ int page_blame(const struct view *view, const struct interval *interval)
 
 	if (blame_losses_find(&losses, interval, view->blame, view->show_idle) < 0)
 		return -ENOMEM;
-	shown = view->top && view->top < losses.count ? view->top : losses.count;
+	shown = view->order.top && view->order.top < losses.count ? view->order.top : losses.count;
 	page_title(view, interval, interval->row_count, interval->row_count);
 	if (!session_has_blame(interval->session))
 		output_format(view->out, "%s\n", blame_absent(interval->session));

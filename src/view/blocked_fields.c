@@ -130,10 +130,7 @@ FIELD_ELEMENT(worker_element)
 
 FIELD_GETTER(get_hotspots)
 {
-	const struct blocked_result *result = result_of(item);
-	size_t top = result->summary->top;
-
-	value_elements(value, top && top < result->hotspot_count ? top : result->hotspot_count);
+	value_elements(value, result_of(item)->hotspot_count);
 }
 
 FIELD_ELEMENT(hotspot_element)

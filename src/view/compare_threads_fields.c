@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emit/columns.h"
+#include "emit/order.h"
 #include "model/reason.h"
 #include "view/blame.h"
 #include "view/compare_threads.h"
@@ -210,10 +211,7 @@ static const struct schema row_schema = {.name = "compared_time",
 
 FIELD_GETTER(get_rows)
 {
-	const struct thread_comparison *pair = result_of(item);
-	size_t count = pair->comparison->count;
-
-	value_elements(value, pair->top && pair->top < count ? pair->top : count);
+	value_elements(value, result_of(item)->comparison->count);
 }
 
 FIELD_ELEMENT(row_element)
@@ -264,67 +262,38 @@ const struct schema compare_threads_schema = {.name = "comparison",
 					      SCHEMA_FIELDS(compare_fields),
 					      .table = "compared_time"};
 
-/* Where a row belongs, by the value of one field. */
-struct place {
+/* `key` first: order_keys_compare() sorts them. */
+struct keyed_row {
+	struct order_key key;
 	const struct share_row *row;
-	size_t index;
-	bool is_null, is_text;
-	double number;
-	char text[64];
 };
-
-static struct place place_of(const struct column *column, const struct thread_comparison *pair,
-			     size_t index)
-{
-	const struct item item = {&pair->comparison->rows[index], pair};
-	struct place place = {.row = item.row, .index = index};
-	struct value value;
-
-	column_get(column, &item, &value);
-	place.is_text = value.kind == VALUE_STRING;
-	place.is_null = value.kind == VALUE_NULL || value.kind == VALUE_ABSENT;
-	if (place.is_text)
-		snprintf(place.text, sizeof(place.text), "%s", value.string);
-	else if (value.kind == VALUE_REAL || value.kind == VALUE_SHARE)
-		place.number = value.real;
-	else if (!place.is_null)
-		place.number = (double)value.number;
-	place.is_null |= isnan(place.number);
-	return place;
-}
-
-/* Words from a on, the largest figure first, what is not known last. */
-static int by_place(const void *left, const void *right)
-{
-	const struct place *a = left, *b = right;
-	int order = a->is_null - b->is_null;
-
-	if (!order && !a->is_null)
-		order = a->is_text ? strcmp(a->text, b->text)
-				   : (a->number < b->number) - (a->number > b->number);
-	return order ? order : (a->index > b->index) - (a->index < b->index);
-}
 
 int compare_threads_sort(struct thread_comparison *pair, const char *field, struct error *error)
 {
-	size_t count = pair->comparison ? pair->comparison->count : 0;
+	const struct share_comparison *comparison = pair->comparison;
 	struct columns columns = {.items = NULL};
-	struct place *places = reallocarray(NULL, count + 1, sizeof(*places));
+	struct keyed_row *keyed = calloc(comparison->count + 1, sizeof(*keyed));
 	int result;
 
-	pair->order = reallocarray(NULL, count + 1, sizeof(*pair->order));
-	if (!places || !pair->order || columns_init(&columns, &row_schema, ~0U) < 0)
+	pair->order = reallocarray(NULL, comparison->count + 1, sizeof(*pair->order));
+	if (!keyed || !pair->order || columns_init(&columns, &row_schema, ~0U) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	else
 		result = field ? columns_select(&columns, field, error) : 0;
-	for (size_t i = 0; result >= 0 && i < count; i++)
-		places[i] = field ? place_of(&columns.items[0], pair, i)
-				  : (struct place){.row = &pair->comparison->rows[i], .index = i};
+	for (size_t i = 0; result >= 0 && i < comparison->count; i++) {
+		const struct item item = {&comparison->rows[i], pair};
+		struct value value = {.kind = VALUE_NULL};
+
+		if (field)
+			column_get(&columns.items[0], &item, &value);
+		order_key_set(&keyed[i].key, &value, i);
+		keyed[i].row = item.row;
+	}
 	if (result >= 0)
-		qsort(places, count, sizeof(*places), by_place);
-	for (size_t i = 0; result >= 0 && i < count; i++)
-		pair->order[i] = places[i].row;
+		qsort(keyed, comparison->count, sizeof(*keyed), order_keys_compare);
+	for (size_t i = 0; result >= 0 && i < comparison->count; i++)
+		pair->order[i] = keyed[i].row;
 	columns_release(&columns);
-	free(places);
+	free(keyed);
 	return result;
 }

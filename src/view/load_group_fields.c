@@ -174,12 +174,15 @@ FIELD_GETTER(get_group_blame)
 		value_absent(value);
 }
 
-#define SUMMARY_U64(member, key_, help_)                                                           \
-	INTEGER_FIELD(key_, get_summary_u64, help_, .argument = MEMBER(struct summary, member))
-#define SUMMARY_U32(member, key_, help_)                                                           \
-	INTEGER_FIELD(key_, get_summary_u32, help_, .argument = MEMBER(struct summary, member))
-#define SUMMARY_REAL(member, key_, help_)                                                          \
-	REAL_FIELD(key_, get_summary_real, help_, .argument = MEMBER(struct summary, member))
+#define SUMMARY_U64(member, key_, help_, ...)                                                      \
+	INTEGER_FIELD(key_, get_summary_u64, help_, .argument = MEMBER(struct summary, member),    \
+		      ##__VA_ARGS__)
+#define SUMMARY_U32(member, key_, help_, ...)                                                      \
+	INTEGER_FIELD(key_, get_summary_u32, help_, .argument = MEMBER(struct summary, member),    \
+		      ##__VA_ARGS__)
+#define SUMMARY_REAL(member, key_, help_, ...)                                                     \
+	REAL_FIELD(key_, get_summary_real, help_, .argument = MEMBER(struct summary, member),      \
+		   ##__VA_ARGS__)
 
 #define STREAM_FIELD(name_, key_, total_key, all_key, help_)                                       \
 	OBJECT_FIELD(key_, get_summary_samples, &sample_schema, help_, .argument = SAMPLES_##name_),
@@ -196,25 +199,28 @@ static const struct field group_fields[] = {
 		   "all CPUs that its cgroup ever had"),
 	INTEGER_FIELD("checkpoint_iterations", get_checkpoint,
 		      "from one look at the clock to the next"),
-	SUMMARY_U32(workers, "workers", "all of them"),
+	SUMMARY_U32(workers, "workers", "all of them", .header = "WORKERS"),
 	SUMMARY_U32(completed, "completed", "those that reported; what follows is of them"),
 	SUMMARY_U64(work_units, "work_units", "units of work"),
 	SUMMARY_U64(iterations, "iterations", "outer iterations"),
-	SUMMARY_REAL(iteration_rate, "iterations_per_second", "sum of the workers' rates"),
+	SUMMARY_REAL(iteration_rate, "iterations_per_second", "sum of the workers' rates",
+		     .header = "ITER/S"),
 	SUMMARY_REAL(slowest, "slowest_worker", "the least rate"),
 	SUMMARY_REAL(fastest, "fastest_worker", "the largest rate"),
-	SUMMARY_U64(cpu_ns, "cpu_time_ns", "CPU time"),
+	SUMMARY_U64(cpu_ns, "cpu_time_ns", "CPU time", .header = "CPU"),
 	SUMMARY_U64(wall_ns, "wall_time_ns", "length of the work, summed up"),
 	SUMMARY_U64(off_cpu_ns, "off_cpu_ns", "what of that is not CPU time"),
 	REAL_FIELD("off_cpu_spread", get_off_cpu_spread,
 		   "between the workers' largest and least share"),
 	INTEGER_FIELD("run_delay_ns", get_of_schedstats, "waits for a CPU by the kernel",
-		      .argument = MEMBER(struct summary, run_delay_ns)),
+		      .header = "RUNQ", .argument = MEMBER(struct summary, run_delay_ns)),
 	INTEGER_FIELD("run_count", get_of_schedstats, "times they got a CPU",
 		      .argument = MEMBER(struct summary, run_count)),
 	LIST_FIELD("cpus_used", get_summary_cpus, summary_cpu, NULL, "CPUs they were seen on"),
-	INTEGER_FIELD("migration_count", get_summary_migrations, "moves to another CPU"),
-	INTEGER_FIELD("max_gap_ms", get_summary_gap, "longest time between two looks at the clock"),
+	INTEGER_FIELD("migration_count", get_summary_migrations, "moves to another CPU",
+		      .header = "MIGR"),
+	INTEGER_FIELD("max_gap_ms", get_summary_gap, "longest time between two looks at the clock",
+		      .header = "MAXGAP"),
 	INTEGER_FIELD("max_gap_tid", get_summary_gap_tid, "whose"),
 	SUMMARY_REAL(throughput_cv, "throughput_cv", "of the workers' units per CPU second"),
 	STREAMS(STREAM_FIELD) /* three */

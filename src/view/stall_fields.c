@@ -456,7 +456,7 @@ FIELD_GETTER(get_hotspot_percentile)
 static const struct field hotspot_fields[] = {
 	CAUSE_FIELDS,
 	PLACE_FIELDS,
-	INTEGER_FIELD("count", get_hotspot_count, "stalls", .header = "COUNT"),
+	INTEGER_FIELD("count", get_hotspot_count, "stalls", .header = "STALLS"),
 	INTEGER_FIELD("total_ns", get_hotspot_total, "their time", .header = "TOTAL"),
 	INTEGER_FIELD("max_ns", get_hotspot_max, "the longest", .header = "MAX"),
 	INTEGER_FIELD("p50_ns", get_hotspot_percentile, "median, to a factor of 2", .argument = 50),

@@ -10,12 +10,19 @@
 #include "base/duration.h"
 #include "view/fields.h"
 
+/* Else rows are sorted and cut before they are written. */
+static bool is_emitted_in_order(const struct view *view)
+{
+	return view->order.field || view->blame != BLAME_NONE;
+}
+
 int view_begin(struct view *view, struct error *error)
 {
 	if (!view->format)
 		return 0;
 	return emit_begin(&view->emit, view->format, interval_schema_for(view->blame),
-			  1U << view->by, view->fields, view->out, error);
+			  1U << view->by, view->fields,
+			  is_emitted_in_order(view) ? &view->order : NULL, view->out, error);
 }
 
 /* Whether text has rows without any active time too. */
@@ -125,7 +132,9 @@ void view_end(struct view *view)
 
 size_t view_rows(const struct view *view, const struct interval *interval)
 {
-	return view->top && view->top < interval->row_count ? view->top : interval->row_count;
+	size_t top = view->order.field ? 0 : view->order.top;
+
+	return top && top < interval->row_count ? top : interval->row_count;
 }
 
 void view_format_time(char *into, uint64_t realtime_ns)

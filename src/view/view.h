@@ -16,7 +16,8 @@ struct view {
 	struct output *out;
 	enum grouping by;
 	const struct field *sort;
-	size_t top;	       /* rows to show, 0 = all */
+	/* top: rows to show; field: what only a column has, rather than `sort` */
+	struct order order;
 	enum blame_side blame; /* other than none, the page of text is page_blame() */
 	bool show_idle;	       /* in text: also rows without any active time */
 	struct emit emit;      /* the view's own */
@@ -33,7 +34,7 @@ static inline const struct schema *interval_schema_for(enum blame_side blame)
 /* Once, before the first interval. -EINVAL for --fields that do not exist; -ENOMEM. */
 int view_begin(struct view *view, struct error *error) must_check;
 
-/* Rows come grouped; the view sorts them, and shows the first `top`. 0 or -ENOMEM. */
+/* Rows come grouped; the view sorts them, and shows the first `order.top`. 0 or -ENOMEM. */
 int view_interval(const struct view *view, struct interval *interval) must_check;
 
 /* The watched command has ended. */

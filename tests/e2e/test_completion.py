@@ -95,11 +95,16 @@ def test_values_of_options():
 
 @pytest.mark.parametrize("command", [
     ["top"], ["top", "--by", "process"], ["top", "--by=cgroup"], ["top", "--blame"], ["blocked", "-p", str(os.getpid())], ["load"],
-    ["doctor"], ["verify"], ["guest", "--matrix", "/dev/null"],
+    ["doctor"], ["verify"], ["record"], ["guest", "--matrix", "/dev/null"],
 ])  # fmt: skip
 def test_fields_are_those_of_the_command(command):
     listed = {line.split()[0] for line in run(*command, "--fields", "help").stdout.splitlines()}
     assert listed and set(offered(*command, "--fields", "")) == listed | {"help"}
+
+
+@pytest.mark.parametrize("command", [["top", "--by", "process"], ["blocked"], ["load"], ["doctor"], ["verify"], ["record"]])
+def test_rows_are_sorted_by_any_field(command):
+    assert set(offered(*command, "--sort", "")) == set(offered(*command, "--fields", ""))
 
 
 def test_sort_keys_are_those_of_the_rows():

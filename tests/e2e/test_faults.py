@@ -40,7 +40,7 @@ def one_line(done, status, *parts):
         (["--top", "-3"], 2, ["--top"]),
         (["--format", "xml"], 2, ["unknown format 'xml'", "table, json, jsonl, csv"]),
         (["--format", "jsn"], 2, ["unknown format 'jsn'; did you mean 'json'?"]),
-        (["--sort", "beauty"], 2, ["unknown field 'beauty': --help lists them"]),
+        (["--sort", "beauty"], 2, ["unknown field 'beauty': `--fields help` lists them"]),
         (["--sort", "runable"], 2, ["unknown field 'runable'; did you mean 'runnable'?"]),
         (["--by", "proces"], 2, ["did you mean 'process'?"]),
         (["--by", "colour"], 2, ["unknown grouping 'colour'"]),

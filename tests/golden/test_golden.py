@@ -3,6 +3,8 @@
 
 `make golden-update` writes the expected files again and shows the difference.
 """
+import csv
+import json
 import os
 import pathlib
 import subprocess
@@ -45,3 +47,50 @@ def test_the_readme_shows_what_comes():
     shown = page[page.index("$ dwell top -p 26375") :].split("```")[0].splitlines()[1:]
     came = (HERE / "mixed.table").read_text().splitlines()
     assert len(shown) > 3 and all(line in came for line in shown if line != "…")
+
+
+#: Command, a field of numbers and one of text, and the list of rows in its JSON.
+TABLES = {
+    "report": (["report", "mixed.dwell"], "wakeups", "comm", "threads"),
+    "top": (["top", "--from", "mixed.dwell", "-c", "1"], "wakeups", "comm", "threads"),
+    "blame": (["top", "--from", "blame.dwell", "--blame", "-c", "1"], "total_ns", "culprit_comm", "blame"),
+    "blocked": (["blocked", "--from", "blocked.dwell"], "total_ns", "cause", "hotspots"),
+    "compare": (["compare", "mixed.dwell", "mixed.dwell"], "a_share", "level", "rows"),
+    "doctor": (["doctor"], None, "status", "checks"),
+}
+
+
+def output(*arguments):
+    done = subprocess.run([DWELL, *arguments], cwd=HERE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_are_sorted_and_cut_in_every_format(name):
+    command, number, text, rows = TABLES[name]
+    for field in filter(None, (number, text)):
+        flat = [json.loads(line) for line in output(*command, "--format", "jsonl", "--sort", field).splitlines()]
+        known = [row[field] for row in flat if row[field] is not None]
+        assert len(set(known)) > 1 and known == sorted(known, reverse=field == number)
+        assert [row[field] for row in flat] == known + [None] * (len(flat) - len(known))
+        first = flat[:2]
+        cut = ("--sort", field, "--top", "2")
+        assert [json.loads(line) for line in output(*command, "--format", "jsonl", *cut).splitlines()] == first
+        rows_of_csv = list(csv.reader(output(*command, "--format", "csv", "--fields", field, *cut).splitlines()))[1:]
+        assert len(rows_of_csv) == 2
+        if field == text:
+            assert [value for (value,) in rows_of_csv] == [row[field] or "" for row in first]
+        assert len(output(*command, "--format", "table", "--fields", field, *cut).splitlines()) == 3
+        line = output(*command, "--format", "json", *cut).splitlines()[-1]
+        assert len(json.loads(line)[rows]) == 2
+    whole = json.loads(output(*command, "--format", "json").splitlines()[-1])
+    assert len(whole[rows]) == len(flat) > 2 and set(whole) - {"reasons"} == set(json.loads(line)) - {"reasons"}
+
+
+def test_a_recording_is_shown_in_part():
+    intervals = [json.loads(line) for line in output("top", "--from", "mixed.dwell", "--format", "json").splitlines()]
+    assert len(intervals) > 2
+    for part, count in ((("-c", "2"), 2), (("-d", "1ms"), 1)):
+        shown = output("top", "--from", "mixed.dwell", "--format", "json", *part).splitlines()
+        assert [json.loads(line) for line in shown] == intervals[:count]
