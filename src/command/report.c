@@ -120,54 +120,6 @@ static size_t rows_of_page(const struct report *report)
 	return report->options.order.top ? report->options.order.top : DEFAULT_ROWS;
 }
 
-/* By process, as the sums are. */
-static int write_blame(struct report *report, struct error *error)
-{
-	const struct session_info *session = report->summary.whole.session;
-	struct view view = {
-		.out = &report->output,
-		.by = BY_PROCESS,
-		.order = {.top = rows_of_page(report)},
-		.blame = BLAME_SUFFERED,
-	};
-
-	if (!session_has_blame(session)) {
-		/* of other sources what is missing has said so already */
-		if (session->wire.source == WIRE_SOURCE_BPF)
-			output_string(&report->output, "\nWho cost whom: not recorded\n");
-		return 0;
-	}
-	output_string(&report->output, "\nWho cost whom\n");
-	if (page_blame(&view, &report->summary.whole) < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	if (report->summary.blame.folded_ns) {
-		char folded[16];
-
-		duration_format(folded, sizeof(folded), report->summary.blame.folded_ns);
-		output_format(&report->output,
-			      "%s in shares too many and too small to be kept are not in this "
-			      "table\n",
-			      folded);
-	}
-	report_worst(&report->output, &report->summary);
-	return 0;
-}
-
-static void write_findings(struct report *report)
-{
-	char text[FINDING_BYTES];
-
-	if (!report->findings.count)
-		return;
-	output_string(&report->output, "\nWhat stands out\n");
-	for (size_t i = 0; i < report->findings.count; i++) {
-		finding_format(text, &report->findings.items[i], report->summary.whole.session);
-		output_string(&report->output, "  ");
-		output_string(&report->output, text);
-		output_char(&report->output, '\n');
-	}
-}
-
 /* `programs`: all processes of one name are one row. */
 static int write_rows(struct report *report, enum grouping by, bool programs, const char *title,
 		      struct error *error)
@@ -200,6 +152,29 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 	return 0;
 }
 
+/* Of a file of so many `bytes`. */
+static int write_page(struct report *report, uint64_t bytes, struct error *error)
+{
+	struct output *out = &report->output;
+	const struct summary *summary = &report->summary;
+	int result;
+
+	report_machine(out, summary, bytes);
+	report_findings(out, &report->findings, summary->whole.session);
+	report_states(out, summary);
+	report_course(out, summary);
+	if (report_blame(out, summary, rows_of_page(report)) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	/* threads first: grouping makes one row of several */
+	result = write_rows(report, BY_THREAD, false, "Threads", error);
+	if (result >= 0)
+		result = write_rows(report, BY_PROCESS, false, "Processes", error);
+	if (result >= 0)
+		result = write_rows(report, BY_PROCESS, true, "Programs (all processes of a name)",
+				    error);
+	return result;
+}
+
 static int run(struct report *report, struct error *error)
 {
 	struct replay replay = {
@@ -218,23 +193,12 @@ static int run(struct report *report, struct error *error)
 		    output_init(&report->output, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
 		report->summary.whole.findings = &report->findings;
-		if (!report->options.format) {
-			report_machine(&report->output, &report->summary,
-				       recording_facts(replay.recording)->bytes);
-			write_findings(report);
-			report_states(&report->output, &report->summary);
-		}
-		if (!report->options.format)
-			result = write_blame(report, error);
-		/* threads first: grouping makes one row of several */
-		if (result >= 0)
-			result = write_rows(report, BY_THREAD, false,
-					    !report->options.format ? "Threads" : "", error);
-		if (result >= 0 && !report->options.format)
-			result = write_rows(report, BY_PROCESS, false, "Processes", error);
-		if (result >= 0 && !report->options.format)
-			result = write_rows(report, BY_PROCESS, true,
-					    "Programs (all processes of a name)", error);
+		report->summary.whole.summary = &report->summary;
+		if (report->options.format)
+			result = write_rows(report, BY_THREAD, false, "", error);
+		else
+			result =
+				write_page(report, recording_facts(replay.recording)->bytes, error);
 		if (result >= 0)
 			result = command_write(&report->output, error);
 		output_release(&report->output);

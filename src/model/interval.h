@@ -73,6 +73,7 @@ struct interval {
 	struct blame *blames; /* model/blame.h; WIRE_SESSION_BLAME; largest first */
 	size_t blame_count;
 	const struct findings *findings; /* model/findings.h; NULL: not looked for */
+	const struct summary *summary;	 /* model/summary.h, whose whole it is; NULL: it is none */
 	const struct session_info *session;
 };
 

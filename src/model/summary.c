@@ -132,8 +132,13 @@ static void note_worst(struct summary *summary, const struct interval *interval)
 {
 	struct worst_interval one = {.start_realtime_ns = interval->start_realtime_ns,
 				     .duration_ns = interval->end_ns - interval->start_ns};
+	bool has_blame = session_has_blame(interval->session);
 	size_t place;
 
+	for (size_t i = 0; !has_blame && i < interval->row_count; i++)
+		for (int state = 0; state < STATES; state++)
+			if (state_is_lost((enum state)state))
+				one.lost_ns += interval->rows[i].states_ns[state];
 	for (size_t i = 0; i < interval->blame_count; i++) {
 		const struct blame *blame = &interval->blames[i];
 
@@ -176,6 +181,7 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	whole->snapshot_ns += interval->snapshot_ns;
 	whole->session = interval->session;
 	note_worst(summary, interval);
+	course_add(&summary->course, interval);
 	if (blame_sum_add(&summary->blame, interval) < 0)
 		return -ENOMEM;
 	summary->intervals++;

@@ -9,11 +9,12 @@
 #include "base/identities.h"
 #include "model/blame.h"
 #include "model/blame_sum.h"
+#include "model/course.h"
 #include "model/interval.h"
 
 #define WORST_INTERVALS 10
 
-/* An interval, and how much its threads lost in waits that have ended. */
+/* An interval, and how much its threads lost: with blame in waits that have ended. */
 struct worst_interval {
 	uint64_t start_realtime_ns, duration_ns, lost_ns;
 	struct blame most; /* of that; total_ns 0: none */
@@ -34,6 +35,7 @@ struct summary {
 	struct blame_sum blame;			      /* of sessions that have it */
 	struct worst_interval worst[WORST_INTERVALS]; /* the worst first */
 	size_t worst_count;
+	struct course course;
 };
 
 /* Takes an interval by thread. 0 or -ENOMEM. */

@@ -7,6 +7,7 @@
 #include "view/blame.h"
 #include "view/fields.h"
 #include "view/findings.h"
+#include "view/report_fields.h"
 #include "view/view.h"
 
 /* A getter of struct interval. The context is the view that shows it. */
@@ -212,6 +213,30 @@ INTERVAL_GETTER(get_findings)
 		value_absent(value);
 }
 
+FIELD_ELEMENT(timeline_element)
+{
+	unsigned int number = (unsigned int)index;
+
+	value_made(value, &number, sizeof(number), ((const struct interval *)item->row)->summary);
+}
+
+INTERVAL_GETTER(get_timeline)
+{
+	if (interval->summary)
+		value_elements(value, interval->summary->course.periods.count);
+	else
+		value_absent(value);
+}
+
+INTERVAL_GETTER(get_worst)
+{
+	if (interval->summary)
+		value_rows(value, interval->summary->worst, interval->summary->worst_count,
+			   sizeof(interval->summary->worst[0]), interval->session);
+	else
+		value_absent(value);
+}
+
 #define ROWS_FIELD(name, key_, plural)                                                             \
 	LIST_FIELD(plural, get_rows, NULL, &thread_schema, "a row for each " key_,                 \
 		   .levels = 1U << BY_##name),
@@ -236,6 +261,12 @@ static const struct field interval_fields[] = {
 		   .flags = FIELD_MAYBE),
 	LIST_FIELD("blame", get_blame, NULL, &blame_schema,
 		   "with --blame: because of whom threads waited", .flags = FIELD_MAYBE),
+	LIST_FIELD("timeline", get_timeline, timeline_element, &period_schema,
+		   "of `dwell report`: the recording in up to 32 periods", .flags = FIELD_MAYBE),
+	LIST_FIELD(
+		"worst", get_worst, NULL, &worst_schema,
+		"of `dwell report`: the ten intervals in which threads lost most, the worst first",
+		.flags = FIELD_MAYBE),
 };
 
 static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are members like others");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/report.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -8,6 +9,8 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "view/blame.h"
+#include "view/findings.h"
+#include "view/view.h"
 
 void report_machine(struct output *out, const struct summary *summary, uint64_t bytes)
 {
@@ -72,11 +75,26 @@ void report_states(struct output *out, const struct summary *summary)
 	}
 }
 
-void report_worst(struct output *out, const struct summary *summary)
+void report_findings(struct output *out, const struct findings *findings,
+		     const struct session_info *session)
+{
+	char text[FINDING_BYTES];
+
+	if (findings->count)
+		output_string(out, "\nWhat stands out\n");
+	for (size_t i = 0; i < findings->count; i++) {
+		finding_format(text, &findings->items[i], session);
+		output_string(out, "  ");
+		output_string(out, text);
+		output_char(out, '\n');
+	}
+}
+
+static void write_worst(struct output *out, const struct summary *summary)
 {
 	const struct session_info *session = summary->whole.session;
 
-	if (!session_has_blame(session) || !summary->worst_count)
+	if (!summary->worst_count)
 		return;
 	output_string(out, "\nWhen was it worst\n");
 	for (size_t i = 0; i < summary->worst_count; i++) {
@@ -91,12 +109,55 @@ void report_worst(struct output *out, const struct summary *summary)
 			 (unsigned int)(one->start_realtime_ns / NS_PER_MS % 1000));
 		duration_format(lost, sizeof(lost), one->lost_ns);
 		duration_format(length, sizeof(length), one->duration_ns);
+		output_format(out, "  %s  %8s lost in %s", when, lost, length);
+		if (!one->most.total_ns) {
+			output_char(out, '\n');
+			continue;
+		}
 		duration_format(most, sizeof(most), one->most.total_ns);
 		blame_party_name(victim, sizeof(victim), &one->most.victim, session);
 		blame_describe(because, sizeof(because), &one->most, session);
-		output_format(out, "  %s  %8s lost in %s; most, %s, by %s, %s: ", when, lost,
-			      length, most, victim, state_info[one->most.state].key);
+		output_format(out, "; most, %s, by %s, %s: ", most, victim,
+			      state_info[one->most.state].key);
 		output_string(out, because);
 		output_char(out, '\n');
 	}
+}
+
+/* By process, as the sums are. */
+static int write_blame(struct output *out, const struct summary *summary, size_t top)
+{
+	const struct session_info *session = summary->whole.session;
+	struct view view = {
+		.out = out,
+		.by = BY_PROCESS,
+		.order = {.top = top},
+		.blame = BLAME_SUFFERED,
+	};
+	char folded[16];
+
+	if (!session_has_blame(session)) {
+		/* of other sources what is missing has said so already */
+		if (session->wire.source == WIRE_SOURCE_BPF)
+			output_string(out, "\nWho cost whom: not recorded\n");
+		return 0;
+	}
+	output_string(out, "\nWho cost whom\n");
+	if (page_blame(&view, &summary->whole) < 0)
+		return -ENOMEM;
+	if (!summary->blame.folded_ns)
+		return 0;
+	duration_format(folded, sizeof(folded), summary->blame.folded_ns);
+	output_format(out, "%s in shares too many and too small to be kept are not in this table\n",
+		      folded);
+	return 0;
+}
+
+int report_blame(struct output *out, const struct summary *summary, size_t top)
+{
+	int result = write_blame(out, summary, top);
+
+	if (result >= 0)
+		write_worst(out, summary);
+	return result;
 }

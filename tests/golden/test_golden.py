@@ -94,3 +94,15 @@ def test_a_recording_is_shown_in_part():
     for part, count in ((("-c", "2"), 2), (("-d", "1ms"), 1)):
         shown = output("top", "--from", "mixed.dwell", "--format", "json", *part).splitlines()
         assert [json.loads(line) for line in shown] == intervals[:count]
+
+
+@pytest.mark.parametrize("file", ["mixed.dwell", "blame.dwell"])
+def test_the_timeline_of_a_report_adds_up(file):
+    report = json.loads(output("report", file, "--format", "json"))
+    for state, of_one in report["threads"][0]["states_ns"].items():
+        if of_one is not None:
+            periods = sum(period["states_ns"][state] for period in report["timeline"])
+            assert periods == sum(thread["states_ns"][state] for thread in report["threads"])
+    lost = [worst["lost_ns"] for worst in report["worst"]]
+    assert lost and lost == sorted(lost, reverse=True)
+    assert all((worst["most"] is not None) == (file == "blame.dwell") for worst in report["worst"])
