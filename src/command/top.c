@@ -121,6 +121,11 @@ static int show_recording(struct top *top, struct audience audience, struct erro
 		result = begin(top, error);
 	if (result >= 0)
 		result = replay_run(&replay, error);
+	if (result >= 0 && top->view.format && top->options.blame != BLAME_NONE && replay.shown &&
+	    !session_has_blame(intervals_session(replay.intervals)))
+		print_text(stderr,
+			   "dwell top: %s: because of whom threads waited is not recorded\n",
+			   top->options.from);
 	if (result >= 0 && replay_remark(&replay))
 		print_text(stderr, "dwell top: %s\n", replay_remark(&replay));
 	replay_release(&replay);

@@ -210,6 +210,12 @@ ACTION(quit)
 	return SCREEN_QUIT;
 }
 
+ACTION(changes_process)
+{
+	blocked_screen_message(screen, CHANGES_NO_PROCESS);
+	return SCREEN_REDRAW;
+}
+
 static const struct binding items[] = {
 	{"Up Down", "select", "select a row, or scroll what is shown of it", KEY_KIND_UP, NULL, up,
 	 0},
@@ -236,6 +242,7 @@ static const struct binding items[] = {
 	{"y", "copy", "the selected stack to the clipboard, through the terminal",
 	 KEY_KIND_CHARACTER, "y", yank, 0},
 	{"Space", "freeze", "freeze the screen, or go on", KEY_KIND_CHARACTER, " ", freeze, 0},
+	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, changes_process, 0},
 	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, BINDING_KEPT},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, BINDING_KEPT},
 };
@@ -270,6 +277,8 @@ static enum screen_request click(struct blocked_screen *screen, struct key key)
 {
 	int line = key.row - screen->hotspot_line;
 
+	if (key.row == screen->hints.row && screen->hints.count)
+		return hints_click(&screen->hints, screen, key);
 	if (screen->detail || screen->help)
 		return SCREEN_NOTHING;
 	if (line >= 0 && line < screen->hotspot_lines) {
@@ -302,13 +311,14 @@ enum screen_request blocked_screen_key(struct blocked_screen *screen, struct key
 	}
 }
 
-void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canvas, int row)
+void blocked_draw_hints(struct blocked_screen *screen, struct canvas *canvas, int row)
 {
 	char chosen[96];
 	int width;
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
+	screen->hints.count = 0;
 	if (screen->typing) {
 		typing_draw(canvas, row, "search: ", screen->typed);
 		return;
@@ -323,8 +333,8 @@ void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canv
 	width = (int)strlen(chosen);
 	if (width > canvas->columns / 2)
 		width = canvas->columns / 2;
-	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width,
-			    screen->options.replay);
+	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width, screen->options.replay,
+			    &screen->hints);
 	canvas_text(canvas, row, canvas->columns - width, width, ROLE_WARNING, chosen);
 }
 

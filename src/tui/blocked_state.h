@@ -5,6 +5,7 @@
 
 #include "model/session_info.h"
 #include "tui/blocked_screen.h"
+#include "tui/keys.h"
 #include "view/blocked_words.h"
 
 /* What the cursor is in. */
@@ -51,6 +52,7 @@ struct blocked_screen {
 	char message[256];
 	/* as last drawn, for the mouse and pages */
 	int hotspot_line, hotspot_lines, worker_line, worker_lines;
+	struct hints hints;
 	int detail_lines, detail_room;
 };
 
@@ -81,6 +83,6 @@ void blocked_draw_detail(struct blocked_screen *screen, struct canvas *canvas, i
 
 /* blocked_keys.c */
 void blocked_draw_help(struct blocked_screen *screen, struct canvas *canvas);
-void blocked_draw_hints(const struct blocked_screen *screen, struct canvas *canvas, int row);
+void blocked_draw_hints(struct blocked_screen *screen, struct canvas *canvas, int row);
 
 #endif

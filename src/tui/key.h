@@ -19,7 +19,8 @@ enum key_kind {
 	KEY_KIND_ENTER,
 	KEY_KIND_ESCAPE,
 	KEY_KIND_BACKSPACE,
-	KEY_KIND_CLICK, /* at `row`, `column` */
+	KEY_KIND_CHANGES_PROCESS, /* F7 to F9: nice and kill, in htop */
+	KEY_KIND_CLICK,		  /* at `row`, `column` */
 	KEY_KIND_WHEEL_UP,
 	KEY_KIND_WHEEL_DOWN,
 	KEY_KIND_CLOSED, /* the terminal is gone */

@@ -44,12 +44,13 @@ static int kept_width(const struct bindings *bindings)
 	return width;
 }
 
-int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
-			bool replay)
+void bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
+			 bool replay, struct hints *ret_hints)
 {
 	int at = 0, kept = kept_width(bindings);
 
-	for (size_t i = 0; i < bindings->count; i++) {
+	*ret_hints = (struct hints){.row = row};
+	for (size_t i = 0; i < bindings->count && ret_hints->count < HINTS_MAX; i++) {
 		const struct binding *binding = &bindings->items[i];
 
 		if (!binding->hint || (binding->flags & BINDING_REPLAY && !replay))
@@ -59,12 +60,27 @@ int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, 
 		/* a whole one, or none: of the rest the help speaks */
 		if (at + hint_width(binding) + kept > width)
 			continue;
+		ret_hints->items[ret_hints->count].binding = binding;
+		ret_hints->items[ret_hints->count].from = at;
 		at += canvas_text(canvas, row, at, canvas->columns, ROLE_KEY, binding->keys);
 		at += 1 +
 		      canvas_text(canvas, row, at + 1, canvas->columns, ROLE_DIM, binding->hint);
+		ret_hints->items[ret_hints->count++].to = at;
 		at += 2;
 	}
-	return at;
+}
+
+enum screen_request hints_click(const struct hints *hints, void *screen, struct key key)
+{
+	for (size_t i = 0; key.row == hints->row && i < hints->count; i++) {
+		const struct binding *binding = hints->items[i].binding;
+
+		if (key.column >= hints->items[i].from && key.column < hints->items[i].to)
+			return binding->act(screen, binding->characters
+							    ? (unsigned char)*binding->characters
+							    : 0);
+	}
+	return SCREEN_NOTHING;
 }
 
 static int draw_bindings(const struct bindings *bindings, struct canvas *canvas, int row,

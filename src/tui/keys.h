@@ -74,9 +74,26 @@ struct keymap {
 enum screen_request bindings_act(const struct bindings *bindings, void *screen, struct key key,
 				 bool replay, const struct keymap *keymap);
 
-/* Hints from the left of the row on, as many as fit; returns the column behind them. */
-int bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
-			bool replay);
+/* Where the hints are, for the mouse. All zeros: there are none. */
+#define HINTS_MAX 24
+struct hints {
+	int row;
+	size_t count;
+	struct {
+		int from, to; /* columns */
+		const struct binding *binding;
+	} items[HINTS_MAX];
+};
+
+/* Hints from the left of the row on, as many as fit. */
+void bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
+			 bool replay, struct hints *ret_hints);
+
+/* Does what the hint under the mouse says, as its first key. */
+enum screen_request hints_click(const struct hints *hints, void *screen, struct key key);
+
+/* For the screens' messages. */
+#define CHANGES_NO_PROCESS "dwell watches only: nice and kill are in htop"
 
 /*
  * The keys, the states with their signs, and the words of the first line, on all but the last row,

@@ -299,6 +299,12 @@ ACTION(back)
 	return SCREEN_BACK;
 }
 
+ACTION(changes_process)
+{
+	top_screen_message(screen, CHANGES_NO_PROCESS);
+	return SCREEN_REDRAW;
+}
+
 static const struct binding items[] = {
 	{"Up Down", NULL, "select a line", KEY_KIND_UP, NULL, up, 0},
 	{"", NULL, "", KEY_KIND_DOWN, NULL, down, 0},
@@ -348,6 +354,7 @@ static const struct binding items[] = {
 	 BINDING_REPLAY},
 	{"W", NULL, "keep what you have chosen: grouping, order, columns, interval",
 	 KEY_KIND_CHARACTER, "W", save, 0},
+	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, changes_process, 0},
 	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, BINDING_KEPT},
 	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, BINDING_KEPT},
 };
@@ -450,6 +457,8 @@ static enum screen_request click(struct top_screen *screen, struct key key)
 {
 	int line = key.row - screen->first_line;
 
+	if (key.row == screen->hints.row && screen->hints.count)
+		return hints_click(&screen->hints, screen, key);
 	if (line == -1)
 		return click_heading(screen, key.column);
 	if (line < 0 || line >= screen->line_count ||
@@ -476,7 +485,7 @@ enum screen_request top_screen_key(struct top_screen *screen, struct key key)
 	return bindings_act(&bindings, screen, key, screen->options.replay, screen->options.keymap);
 }
 
-void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row)
+void top_draw_hints(struct top_screen *screen, struct canvas *canvas, int row)
 {
 	static const char *const questions[] = {
 		[PROMPT_NONE] = "",
@@ -490,6 +499,7 @@ void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int 
 
 	for (int i = 0; i < canvas->columns; i++)
 		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
+	screen->hints.count = 0;
 	if (screen->prompt) {
 		typing_draw(canvas, row, questions[screen->prompt], screen->typed);
 		return;
@@ -509,7 +519,7 @@ void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int 
 	if (width > canvas->columns / 2)
 		width = canvas->columns / 2;
 	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width - 2,
-			    screen->options.replay);
+			    screen->options.replay, &screen->hints);
 	canvas_text(canvas, row, canvas->columns - width, width,
 		    *screen->filter ? ROLE_WARNING : ROLE_NORMAL, chosen);
 }

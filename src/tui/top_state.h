@@ -7,6 +7,7 @@
 #include "model/findings.h"
 #include "model/history.h"
 #include "tui/canvas.h"
+#include "tui/keys.h"
 #include "tui/top_screen.h"
 #include "view/fields.h"
 
@@ -71,6 +72,7 @@ struct top_screen {
 	uint64_t interval_ns;
 	/* as last drawn, for the mouse */
 	int first_line, line_count;
+	struct hints hints;
 	struct heading headings[HEADINGS_MAX];
 	size_t heading_count;
 };
@@ -164,6 +166,6 @@ int top_draw_inspector(const struct top_screen *screen, struct canvas *canvas, i
 
 /* top_keys.c, made from the table of keys */
 int top_draw_help(const struct top_screen *screen, struct canvas *canvas);
-void top_draw_hints(const struct top_screen *screen, struct canvas *canvas, int row);
+void top_draw_hints(struct top_screen *screen, struct canvas *canvas, int row);
 
 #endif

@@ -101,12 +101,29 @@ static const struct field missing_fields[] = {
 const struct schema missing_schema = {
 	.name = "missing", .help = "what is not measured", SCHEMA_FIELDS(missing_fields)};
 
-INTERVAL_GETTER(get_missing)
+/* What was asked for, and is not in a recording; a live session lists that itself. */
+static bool lacks_blame(const struct item *item)
 {
-	const struct session_info *session = interval->session;
+	const struct session_info *session = ((const struct interval *)item->row)->session;
+	const struct view *view = item->context;
 
-	value_rows(value, session->missing, session->missing_count, sizeof(session->missing[0]),
-		   NULL);
+	return view->blame != BLAME_NONE && !session->is_live && !session_has_blame(session);
+}
+
+FIELD_GETTER(get_missing)
+{
+	const struct interval *interval = item->row;
+
+	value_elements(value, interval->session->missing_count + lacks_blame(item));
+}
+
+FIELD_ELEMENT(missing_element)
+{
+	static const struct wire_missing blame = {.source = "blame", .why = "not recorded"};
+	const struct session_info *session = ((const struct interval *)item->row)->session;
+
+	value_object(value, index < session->missing_count ? &session->missing[index] : &blame,
+		     NULL);
 }
 
 static const struct field quality_fields[] = {
@@ -133,7 +150,8 @@ static const struct field quality_fields[] = {
 	INTEGER_FIELD("overrun_ns", get_overrun, "how much longer the interval is than asked for"),
 	INTEGER_FIELD("sample_ns", get_sample, "time between two looks, if sampled",
 		      .flags = FIELD_MAYBE),
-	LIST_FIELD("unavailable", get_missing, NULL, &missing_schema, "what is not measured"),
+	LIST_FIELD("unavailable", get_missing, missing_element, &missing_schema,
+		   "what is not measured"),
 };
 
 static const struct schema quality_schema = {

@@ -387,6 +387,10 @@ def test_a_recording_keeps_it(tmp_path):
     sums_are_exact(intervals)
     assert any(blame["culprit"]["comm"] == "culprit" for blame in intervals[0]["blame"])
     assert "is not recorded" in run("top", "--from", without, "--blame").stdout
+    for form in ("csv", "jsonl", "json"):
+        done = run("top", "--from", without, "--blame", "--format", form)
+        assert "is not recorded" in done.stderr and done.returncode == 0
+    assert {"source": "blame", "why": "not recorded"} in parse(done.stdout)[0][0]["quality"]["unavailable"]
     for file in (with_it, without):
         assert "blame" not in parse(run("top", "--from", file, "--format", "json").stdout)[0][0]
 

@@ -280,6 +280,25 @@ def test_mouse(at_end):
     screen.wait(f"── {third} ")
 
 
+def test_hints_can_be_clicked(at_end):
+    screen = at_end()
+    last = screen.wait("quit").rstrip("\n").split("\n")[-1]
+    row = len(screen.text().rstrip("\n").split("\n"))
+    screen.tmux("send-keys", "-l", f"\x1b[M {chr(33 + last.index('help'))}{chr(32 + row)}")
+    screen.wait("select a line")
+    screen.keys("Escape")
+    screen.tmux("send-keys", "-l", f"\x1b[M {chr(33 + last.index('quit'))}{chr(32 + row)}")
+    screen.wait("ended with 0")
+
+
+def test_keys_that_change_processes_elsewhere_say_so(at_end):
+    screen = at_end()
+    for key in ("F7", "F8", "F9"):
+        screen.keys(key)
+        screen.wait("dwell watches only")
+        screen.keys("Down")
+
+
 def test_colours(at_end):
     assert "\x1b[38;5;" in at_end().text("-e")
     if pathlib.Path("/usr/share/terminfo/x/xterm-direct").exists():
