@@ -287,6 +287,7 @@ def test_hints_can_be_clicked(at_end):
     screen.tmux("send-keys", "-l", f"\x1b[M {chr(33 + last.index('help'))}{chr(32 + row)}")
     screen.wait("select a line")
     screen.keys("Escape")
+    screen.wait("encoder-1")
     screen.tmux("send-keys", "-l", f"\x1b[M {chr(33 + last.index('quit'))}{chr(32 + row)}")
     screen.wait("ended with 0")
 
