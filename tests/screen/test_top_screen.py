@@ -282,13 +282,17 @@ def test_mouse(at_end):
 
 def test_hints_can_be_clicked(at_end):
     screen = at_end()
-    last = screen.wait("quit").rstrip("\n").split("\n")[-1]
-    row = len(screen.text().rstrip("\n").split("\n"))
-    screen.tmux("send-keys", "-l", f"\x1b[M {chr(33 + last.index('help'))}{chr(32 + row)}")
+    shown = screen.wait("quit").split("\n")
+
+    def click(word):
+        place = chr(33 + shown[-1].index(word)) + chr(32 + len(shown))
+        screen.tmux("send-keys", "-l", f"\x1b[M {place}\x1b[M#{place}")
+
+    click("help")
     screen.wait("select a line")
     screen.keys("Escape")
     screen.wait("encoder-1")
-    screen.tmux("send-keys", "-l", f"\x1b[M {chr(33 + last.index('quit'))}{chr(32 + row)}")
+    click("quit")
     screen.wait("ended with 0")
 
 
