@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "model/blame_thieves.h"
 
 /* Where the threads of an interval are among its rows, by tid. */
 struct place {
@@ -411,6 +412,8 @@ int blames_close(struct blames *blames, struct interval *interval)
 	}
 	if (sorted)
 		forget(blames, sorted);
+	if (result >= 0)
+		result = blame_thieves_find(blames->items, blames->count);
 	if (result >= 0 && session_has_caused(interval->session))
 		keep_caused(blames);
 	blames_sort(blames->items, blames->count);

@@ -25,6 +25,12 @@ struct blame_party {
 	char process[17];
 };
 
+/* Who ran instead of a culprit: model/blame_thieves.h. */
+struct blame_thief {
+	struct blame_party party;
+	uint64_t least_ns; /* of total_ns, at least; 0: not known */
+};
+
 /* What one victim lost in one state because of one culprit. */
 struct blame {
 	struct blame_party victim;
@@ -33,6 +39,7 @@ struct blame {
 	struct blame_party culprit;	 /* WIRE_CULPRIT_THREAD */
 	bool has_meanwhile;		 /* what the culprit did is known: */
 	struct wire_wait_site meanwhile; /* state and reason */
+	struct blame_thief thief;	 /* where that is runnable */
 	bool is_targets;		 /* of WIRE_SESSION_CAUSED: the culprit is a target */
 	bool goes_on;			 /* the wait has not ended: WIRE_CULPRIT_UNKNOWN */
 	uint64_t count;			 /* waits that have ended */

@@ -76,6 +76,7 @@ void interval_blame_by_crew(struct interval *interval, const struct crew_member 
 		if (!victim || victim->adopted || !state_is_lost(blame.state))
 			continue;
 		blame.victim = crew_party(victim);
+		blame.thief.least_ns = 0; /* of workers only what they are to each other counts */
 		if (blame.kind == WIRE_CULPRIT_THREAD) {
 			culprit = crew_members_find(members, count, blame.culprit.tid);
 			if (!culprit)

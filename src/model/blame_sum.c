@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "model/blame_thieves.h"
 
 static void sum_up_party(struct blame_party *party, enum grouping by)
 {
@@ -27,6 +28,7 @@ static void sum_up(struct blame *blame, enum grouping by)
 
 	memcpy(holder, culprit->comm, sizeof(holder));
 	sum_up_party(&blame->victim, by);
+	sum_up_party(&blame->thief.party, by);
 	sum_up_party(culprit, by);
 	/* which thread of a process others ran instead of says little; which held its lock, all */
 	if (by == BY_PROCESS && blame->state == STATE_LOCK && culprit->pid &&
@@ -104,6 +106,7 @@ static void add_to(struct blame *group, const struct blame *blame)
 	group->count += blame->count;
 	group->total_ns += blame->total_ns;
 	group->earlier_ns += blame->earlier_ns;
+	blame_thief_add(&group->thief, &blame->thief);
 }
 
 static size_t merge_sorted(struct blame *items, size_t count)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/blame_sum.h"
+#include "model/blame_thieves.h"
 
 /* Below these a loss is how a program works, or too small to speak of. */
 #define OF_ACTIVE   10 /* a part in, of the process's active time */
@@ -177,6 +178,7 @@ static void add_share(struct culprit *culprits, size_t *count, const struct find
 	if (!blame->has_meanwhile || state >= WIRE_STATES)
 		return;
 	culprit->meanwhile_ns[state] += blame->total_ns;
+	blame_thief_add(&culprit->cause.thief, &blame->thief);
 	if (blame->total_ns > culprit->site_ns[state]) {
 		culprit->site_ns[state] = blame->total_ns;
 		culprit->sites[state] = blame->meanwhile;
@@ -192,6 +194,9 @@ static void settle_meanwhile(struct culprit *culprit)
 		culprit->cause.has_meanwhile = true;
 		culprit->cause.meanwhile = culprit->sites[i];
 	}
+	if (culprit->cause.meanwhile.state != WIRE_RUNNABLE ||
+	    culprit->cause.thief.least_ns <= culprit->cause.total_ns / 2)
+		culprit->cause.thief.least_ns = 0;
 }
 
 static int by_total(const void *left, const void *right)

@@ -2,6 +2,7 @@
 /* Because of whom threads waited. docs/formats/json.md is the contract. */
 #include "view/blame.h"
 
+#include "model/blame_thieves.h"
 #include "model/reason.h"
 #include "view/fields.h"
 #include "view/view.h"
@@ -115,6 +116,31 @@ FIELD_GETTER(get_culprit_reason)
 	value_text(value, value->text);
 }
 
+VALUE_GETTER(get_thief_pid, value_known, CULPRIT(item)->thief.party.pid,
+	     CULPRIT(item)->thief.party.pid != 0)
+VALUE_GETTER(get_thief_tid, value_known, CULPRIT(item)->thief.party.tid,
+	     CULPRIT(item)->thief.party.tid != 0)
+VALUE_GETTER(get_thief_cgroup, value_text,
+	     session_cgroup(item->context, CULPRIT(item)->thief.party.cgroup_id))
+
+static const struct field thief_fields[] = {
+	INTEGER_FIELD("pid", get_thief_pid, "process id"),
+	INTEGER_FIELD("tid", get_thief_tid, "thread id"),
+	ARRAY_MEMBER(struct blame, thief.party.comm, "comm", "its name"),
+	STRING_FIELD("cgroup", get_thief_cgroup, "cgroup, by path"),
+	NUMBER_MEMBER(struct blame, thief.least_ns, "least_ns", "of total_ns, at least"),
+};
+
+static const struct schema thief_schema = {
+	.name = "thief", .help = "who had a culprit's CPU", SCHEMA_FIELDS(thief_fields)};
+
+FIELD_GETTER(get_thief)
+{
+	get_same_row(field, item, value);
+	if (!blame_thief_of(item->row))
+		value_null(value);
+}
+
 static const struct field blame_fields[] = {
 	OBJECT_FIELD("victim", get_victim, &party_schema, "who waited"),
 	STRING_FIELD("state", get_blame_state, "in which it waited"),
@@ -122,6 +148,8 @@ static const struct field blame_fields[] = {
 	STRING_FIELD("culprit_state", get_blame_culprit_state,
 		     "what the culprit did meanwhile: a state, or cpu; null: not known"),
 	STRING_FIELD("culprit_reason", get_culprit_reason, "and in what, as `reason`"),
+	OBJECT_FIELD("ran_instead", get_thief, &thief_schema,
+		     "of a culprit that was runnable, for most of that time; null: not known"),
 	BOOL_MEMBER(struct blame, goes_on, "goes_on", "the wait has not ended"),
 	NUMBER_MEMBER(struct blame, count, "count", "waits that have ended"),
 	NUMBER_MEMBER(struct blame, total_ns, "total_ns", "their time in the interval"),

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/blame_losses.h"
 #include "model/blame_sum.h"
+#include "model/blame_thieves.h"
 #include "model/reason.h"
 #include "view/blame.h"
 #include "view/view.h"
@@ -36,15 +37,20 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		snprintf(into, room, "%s", name);
 }
 
-/* What the culprit did meanwhile: ", meanwhile disk fsync"; empty: not known. */
+/* ", meanwhile disk fsync", ", meanwhile runnable (backup-tar 4711 ran)"; empty: not known. */
 static void describe_meanwhile(char *into, size_t room, const struct blame *blame, bool native)
 {
-	char reason[REASON_BYTES];
+	const struct blame_thief *thief = blame_thief_of(blame);
+	char reason[REASON_BYTES], name[128];
 
 	*into = '\0';
 	if (!blame->has_meanwhile)
 		return;
 	reason_format(reason, sizeof(reason), blame->meanwhile, native);
+	if (thief && *thief->party.comm) {
+		blame_party_name(name, sizeof(name), &thief->party, NULL);
+		snprintf(reason, sizeof(reason), "(%.40s ran)", name);
+	}
 	snprintf(into, room, ", meanwhile %s%s%s", meanwhile_key(blame->meanwhile.state),
 		 *reason ? " " : "", reason);
 }
@@ -117,7 +123,7 @@ static void describe_victim(char *into, size_t room, const struct blame *blame,
 static void write_share(const struct view *view, const struct blame *blame, uint64_t whole_ns,
 			const struct session_info *session, const struct blame_line *line)
 {
-	char because[256], time[16];
+	char because[320], time[16];
 	struct blame named = *blame;
 
 	/* of several there is the name, and how many they are */

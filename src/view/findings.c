@@ -35,11 +35,14 @@ static void describe_meanwhile(char *into, size_t room, const struct finding_cau
 {
 	bool is_one = !cause->is_own && cause->party.pid;
 	struct wire_wait_site where = cause->meanwhile;
-	char reason[REASON_BYTES];
+	char reason[REASON_BYTES], thief[NAME_BYTES];
 
 	reason_format(reason, sizeof(reason), where, session_is_native(session));
+	text_printable(thief, sizeof(thief), cause->thief.party.comm, 15);
 	if (where.state == WIRE_ON_CPU)
 		snprintf(into, room, ", which computed");
+	else if (where.state == WIRE_RUNNABLE && cause->thief.least_ns && *thief)
+		snprintf(into, room, ", which waited for a CPU (%s ran)", thief);
 	else if (where.state == WIRE_RUNNABLE)
 		snprintf(into, room, ", which waited for a CPU");
 	else

@@ -181,6 +181,26 @@ def test_each_of_two_that_switch_very_often_owes_its_share():
 MEANWHILE = {"sleep": ["sleep", "cpu"], "cpu": ["cpu"], "disk": ["disk", "cpu"], "preempted": ["cpu"]}
 
 
+def check_second_level(intervals):
+    """Who had the culprit's CPU while the victim waited for the culprit: where it must have been the thief, it is named."""
+    named = of_thief = of_all = 0
+    for interval in intervals:
+        waits = [blame for blame in interval["blame"] if blame["victim"]["comm"] == "culprit" and blame["state"] == "runnable"]
+        all_ns = sum(wait["total_ns"] for wait in waits)
+        thief_ns = sum(wait["total_ns"] for wait in waits if wait["culprit"]["comm"] == "thief")
+        of_thief, of_all = of_thief + thief_ns, of_all + all_ns
+        for blame in interval["blame"]:
+            if blame["culprit_state"] != "runnable":
+                assert blame["ran_instead"] is None
+            if blame["culprit"]["comm"] != "culprit" or blame["culprit_state"] != "runnable" or not blame["total_ns"]:
+                continue
+            least = blame["total_ns"] - (all_ns - thief_ns)
+            if least > blame["total_ns"] / 2:
+                assert blame["ran_instead"]["comm"] == "thief" and blame["ran_instead"]["least_ns"] == least, blame
+                named += least
+    assert named > 0 or of_thief < 0.9 * of_all, (of_thief, of_all)
+
+
 @pytest.mark.parametrize("mode", list(MEANWHILE))
 @pytest.mark.parametrize("scenario, state", [("lock", "lock"), ("cond", "idle"), ("pipe", "ipc"), ("unix", "ipc"), ("tcp", "net")])
 def test_who_ends_the_wait(scenario, state, mode):
@@ -197,6 +217,7 @@ def test_who_ends_the_wait(scenario, state, mode):
         assert ns < 1.02 * own[what] + 0.02 * whole + EDGES_NS, (what, ns, own, blame.shares)
     if mode == "preempted":
         assert did["runnable"] > 0.2 * whole, blame.shares
+        check_second_level(blame.intervals)
     elif mode == "disk" and not did["disk"]:
         assert own["disk"] == 0, (own, blame.shares)  # a file system in memory
     else:
