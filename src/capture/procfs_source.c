@@ -310,6 +310,8 @@ static void look(struct sampler *sampler, struct sampled *thread, const struct p
 	if (memcmp(&now, &thread->where, sizeof(now)) != 0)
 		thread->where_since_ns = now_ns;
 	thread->where = now;
+	if (now.detail == WIRE_DETAIL_NOT_PERMITTED)
+		thread->record.flags |= WIRE_FLAG_NO_WAITS;
 	thread->time_ns = now_ns;
 	thread->record.utime_ns = stat->utime_ns;
 	thread->record.stime_ns = stat->stime_ns;
@@ -392,7 +394,6 @@ static int sampler_open(void **ret_data, const struct source_options *options,
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 	int result;
 
-	(void)sink;
 	(void)options;
 	if (!sampler)
 		return error_set(error, ENOMEM, "out of memory");
@@ -408,6 +409,10 @@ static int sampler_open(void **ret_data, const struct source_options *options,
 	session->metrics = WIRE_METRIC_STATE | WIRE_METRIC_CPU;
 	session->sample_ns = SAMPLE_NS;
 	result = sampler->timer_fd < 0 ? -errno : refresh(sampler);
+	if (result >= 0 && sampler->own_only)
+		result = sink_missing(sink, "processes",
+				      "of other users are left out, as what they wait for cannot be "
+				      "read: run as root (sudo dwell …), or name one: -p PID");
 	if (result < 0) {
 		sampler_close(sampler);
 		return error_set(error, -result, "cannot sample /proc: %s", strerror(-result));

@@ -102,13 +102,19 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
 	row->states_ns[STATE_KERNEL] = on_cpu_ns - row->states_ns[STATE_USER];
 }
 
+/* What may be any of these is in STATE_UNKNOWN. */
+#define NO_WAITS                                                                                   \
+	(1U << STATE_DISK | 1U << STATE_NET | 1U << STATE_IPC | 1U << STATE_LOCK |                 \
+	 1U << STATE_SWAP | 1U << STATE_SLEEP | 1U << STATE_IDLE)
+
 /* States whose totals one of the two does not know: 1 << enum state. */
 static uint32_t unmeasured(const struct wire_thread *now, const struct wire_thread *before)
 {
 	uint32_t flags = now->flags | before->flags;
 
 	return (flags & WIRE_FLAG_NO_DISK ? 1U << STATE_DISK : 0) |
-	       (flags & WIRE_FLAG_NO_SWAP ? 1U << STATE_SWAP : 0);
+	       (flags & WIRE_FLAG_NO_SWAP ? 1U << STATE_SWAP : 0) |
+	       (flags & WIRE_FLAG_NO_WAITS ? NO_WAITS : 0);
 }
 
 /* States whose share of a turn on the CPU is final only when the turn has ended. */

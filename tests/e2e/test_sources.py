@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import DWELL, WORKLOAD, parse, run, wait_for_threads
+from conftest import DWELL, STATES, WORKLOAD, parse, run, wait_for_threads
 
 FIELDS = {  # of struct taskstats: offset of the count; the total follows
     "cpu": 16, "block_io": 32, "swap_in": 48, "reclaim": 312, "thrashing": 328, "compaction": 352,
@@ -238,6 +238,29 @@ def test_waits_have_their_state_or_none(source):
     assert {name: states[name] for name in states if name not in unknown} == {name: WAITED[name] for name in states if name not in unknown}
     # a datagram's function is the same for the Internet and for Unix
     assert unknown <= ({"udp", "unix-datagram"} if source == "procfs" else set())
+
+
+def as_nobody(*arguments):
+    done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", DWELL, *map(str, arguments)], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    return parse(done.stdout)[0][-1]
+
+
+def test_what_a_user_may_not_see_is_not_zero():
+    """Of another user's thread /proc has CPU time and whether it runs; what it waits for is not measured."""
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        sampled = as_nobody("top", "-p", process.pid, "-c", "1", "-i", "300ms", "--format", "json", "--source", "procfs")
+        whole = as_nobody("top", "-c", "1", "-i", "300ms", "--format", "json", "--source", "procfs")
+    finally:
+        process.kill()
+        process.wait()
+    (thread,) = sampled["threads"]
+    states = thread["states_ns"]
+    assert {state for state in STATES if states[state] is None} >= {"disk", "net", "ipc", "lock", "swap", "sleep", "idle"}, states
+    assert states["unknown"] > 0.9 * thread["observed_ns"] and thread["reason"] == "not permitted"
+    assert sum(ns or 0 for ns in states.values()) == thread["observed_ns"]
+    assert any(missing["source"] == "processes" for missing in whole["quality"]["unavailable"])
 
 
 @pytest.mark.measures
