@@ -76,8 +76,10 @@ CASE(a_summary_is_all_intervals_as_one)
 
 	for (uint32_t i = 0; i < 3; i++) {
 		struct row rows[2] = {sample_row(1, 100), sample_row(10 + i, 500)};
+		struct session_info session = {.wire = {.source = WIRE_SOURCE_BPF}};
 		struct interval interval = {.start_ns = i * 1000,
 					    .end_ns = i * 1000 + 1000,
+					    .session = &session,
 					    .losses = {.exits = 1},
 					    .rows = rows,
 					    .row_count = 2};
@@ -222,7 +224,8 @@ CASE(a_summary_of_very_many_threads_stays_small)
 
 	for (uint32_t i = 0; i < 300; i++) {
 		struct row rows[1000];
-		struct interval interval = {.rows = rows, .row_count = 1000};
+		struct session_info session = {.wire = {.source = WIRE_SOURCE_BPF}};
+		struct interval interval = {.rows = rows, .row_count = 1000, .session = &session};
 
 		for (uint32_t j = 0; j < 1000; j++) {
 			rows[j] = sample_row(i * 1000 + j + 1, j == 7 ? 1000 : j % 10);
