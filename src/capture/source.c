@@ -272,7 +272,9 @@ static int open_delays(struct source *source, const struct targets *targets,
 	int result = 0;
 
 	source->delays_counted = taskstats_delays_counted();
-	if (source->ops == &source_bpf) {
+	/* else they have the waits for a CPU alone, which BPF sees, and each end of a thread wakes
+	 * us */
+	if (source->ops == &source_bpf && source->delays_counted) {
 		if (taskstats_open(&source->taskstats, &why) < 0)
 			return sink_missing(sink, "taskstats", why.text);
 		source->delays_of_all = !targets_everything(targets);
@@ -287,7 +289,7 @@ static int open_delays(struct source *source, const struct targets *targets,
 		}
 	}
 	if (result >= 0 && !source->delays_counted &&
-	    (source->taskstats || session->flags & WIRE_SESSION_DELAYS))
+	    (source->ops == &source_bpf || session->flags & WIRE_SESSION_DELAYS))
 		result = sink_missing(sink, "delayacct",
 				      "kernel.task_delayacct is 0; for what is started after it: "
 				      "sysctl kernel.task_delayacct=1");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* recvmmsg */
 #include "capture/taskstats.h"
 
 #include <errno.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/duration.h"
@@ -18,6 +21,14 @@
 #define REQUEST_BYTES	     64
 #define RECEIVE_BYTES	     (4 << 20)
 #define INCOMPATIBLE_VERSION 15
+/*
+ * Every end on the machine is a message, also of threads that are no targets: they are taken many
+ * at a time, before even the buffer of a user without privileges (212,992 bytes, some 160 of them)
+ * is full at 8,000 a second.
+ */
+#define COLLECT_EVERY_NS (20 * NS_PER_MS)
+#define COLLECT_AT_ONCE	 32
+#define MESSAGE_BYTES	 2048
 /* Exits kept between two snapshots. */
 #define ENDED_MAX 65536
 
@@ -59,6 +70,7 @@ static const struct {
 
 struct taskstats_link {
 	struct mnl_socket *requests, *exits;
+	int timer_fd; /* when to take exits; with `exits` */
 	uint16_t family;
 	unsigned int version;
 	bool delays_counted;
@@ -360,6 +372,7 @@ int taskstats_open(struct taskstats_link **ret_taskstats, struct error *error)
 
 	if (!taskstats)
 		return error_set(error, ENOMEM, "out of memory");
+	taskstats->timer_fd = -1;
 	taskstats->requests = open_socket();
 	if (!taskstats->requests) {
 		result = error_set(error, errno, "cannot open a netlink socket: %s",
@@ -381,6 +394,16 @@ int taskstats_open(struct taskstats_link **ret_taskstats, struct error *error)
 	return 0;
 }
 
+static void stop_listening(struct taskstats_link *taskstats)
+{
+	if (taskstats->exits)
+		mnl_socket_close(taskstats->exits);
+	taskstats->exits = NULL;
+	if (taskstats->timer_fd >= 0)
+		close(taskstats->timer_fd);
+	taskstats->timer_fd = -1;
+}
+
 void taskstats_close(struct taskstats_link *taskstats)
 {
 	if (!taskstats)
@@ -388,8 +411,7 @@ void taskstats_close(struct taskstats_link *taskstats)
 	if (taskstats->requests)
 		mnl_socket_close(taskstats->requests);
 	/* with its socket goes the registration */
-	if (taskstats->exits)
-		mnl_socket_close(taskstats->exits);
+	stop_listening(taskstats);
 	free(taskstats->ended);
 	free(taskstats);
 }
@@ -449,6 +471,17 @@ static int await_acknowledgement(struct taskstats_link *taskstats)
 	}
 }
 
+static int start_timer(struct taskstats_link *taskstats)
+{
+	struct itimerspec every = {.it_interval.tv_nsec = COLLECT_EVERY_NS,
+				   .it_value.tv_nsec = COLLECT_EVERY_NS};
+
+	taskstats->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (taskstats->timer_fd < 0 || timerfd_settime(taskstats->timer_fd, 0, &every, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
 int taskstats_listen(struct taskstats_link *taskstats, struct error *error)
 {
 	char buffer[256], cpus[32];
@@ -465,26 +498,59 @@ int taskstats_listen(struct taskstats_link *taskstats, struct error *error)
 	else
 		result = await_acknowledgement(taskstats);
 	if (result == 0)
+		result = start_timer(taskstats);
+	if (result == 0)
 		return 0;
-	if (taskstats->exits)
-		mnl_socket_close(taskstats->exits);
-	taskstats->exits = NULL;
+	stop_listening(taskstats);
 	return error_set(error, -result, "cannot listen for exits: %s", strerror(-result));
 }
 
 int taskstats_exit_fd(const struct taskstats_link *taskstats)
 {
-	return taskstats->exits ? mnl_socket_get_fd(taskstats->exits) : -1;
+	return taskstats->timer_fd;
+}
+
+/* What has arrived, up to COLLECT_AT_ONCE messages: how many; a negative errno at the end. */
+static int collect_many(struct taskstats_link *taskstats)
+{
+	struct answers answers = {.callback = keep_ended, .data = taskstats};
+	char buffers[COLLECT_AT_ONCE][MESSAGE_BYTES];
+	struct iovec parts[COLLECT_AT_ONCE];
+	struct mmsghdr messages[COLLECT_AT_ONCE] = {{.msg_len = 0}};
+	int count;
+
+	for (int i = 0; i < COLLECT_AT_ONCE; i++) {
+		parts[i] = (struct iovec){buffers[i], MESSAGE_BYTES};
+		messages[i].msg_hdr = (struct msghdr){.msg_iov = &parts[i], .msg_iovlen = 1};
+	}
+	count = recvmmsg(mnl_socket_get_fd(taskstats->exits), messages, COLLECT_AT_ONCE,
+			 MSG_DONTWAIT, NULL);
+	if (count < 0 && errno == ENOBUFS) {
+		taskstats->lost++;
+		return 0;
+	}
+	if (count < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < count; i++) {
+		if (messages[i].msg_hdr.msg_flags & MSG_TRUNC)
+			taskstats->lost++;
+		else
+			take_datagram(taskstats, buffers[i], messages[i].msg_len, 0, &answers);
+	}
+	return answers.result < 0 ? answers.result : count;
 }
 
 int taskstats_collect(struct taskstats_link *taskstats)
 {
-	char buffer[32768];
-	ssize_t length = 0;
+	uint64_t expired;
+	int count = 0;
 
-	while (taskstats->exits && length >= 0)
-		length = collect_one(taskstats, buffer, sizeof(buffer), MSG_DONTWAIT);
-	return length == -EAGAIN ? 0 : (int)length;
+	if (taskstats->timer_fd >= 0 && read(taskstats->timer_fd, &expired, sizeof(expired)) < 0 &&
+	    errno != EAGAIN)
+		return -errno;
+	while (taskstats->exits && count >= 0)
+		count = collect_many(taskstats);
+	return count == -EAGAIN ? 0 : count;
 }
 
 int taskstats_exits(struct taskstats_link *taskstats, taskstats_callback callback, void *data)
