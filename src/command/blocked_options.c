@@ -213,45 +213,44 @@ static int check_together(struct blocked_options *options, struct error *error)
 	return 0;
 }
 
+static const struct plain_option plain[] = {
+	TIME_OPTION('d', struct blocked_options, watch.duration_ns),
+	FLAG_OPTION('v', struct blocked_options, verbose),
+	FLAG_OPTION(OPTION_NO_UPROBES, struct blocked_options, no_uprobes),
+	FLAG_OPTION(OPTION_BLAME, struct blocked_options, watch.blame),
+	TEXT_OPTION(OPTION_TARGET, struct blocked_options, symbols),
+	FLAG_OPTION(OPTION_HEADLESS, struct blocked_options, headless),
+	TIME_OPTION(OPTION_MAX_STALL, struct blocked_options, max_stall_ns),
+	TEXT_OPTION(OPTION_RECORD, struct blocked_options, record),
+	TEXT_OPTION(OPTION_FROM, struct blocked_options, from),
+	TEXT_OPTION(OPTION_EXPORT, struct blocked_options, export),
+	FLAG_OPTION(OPTION_FORCE, struct blocked_options, force),
+};
+
 static int take_option(struct blocked_options *options, int key, const char *value,
 		       struct error *error)
 {
-	int result;
+	int result = plain_option(plain, ARRAY_SIZE(plain), options, key, value, error);
 
+	if (result <= 0)
+		return result;
 	switch (key) {
 	case 'p':
 		return targets_parse(&options->watch.targets, value, TARGET_PROCESS, error);
-	case 'd':
-		return duration_parse(value, &options->watch.duration_ns, error);
-	case 'v':
-		options->verbose = true;
-		return 0;
 	case OPTION_THRESHOLD:
 		return take_threshold(options, value, error);
 	case OPTION_RUNTIME:
 		return take_runtime(options, value, error);
 	case OPTION_FREQUENCY:
 		return take_frequency(options, value, error);
-	case OPTION_NO_UPROBES:
-		options->no_uprobes = true;
-		return 0;
 	case OPTION_UNWIND:
 		return take_unwind(options, value, error);
-	case OPTION_BLAME:
-		options->watch.blame = true;
-		return 0;
 	case OPTION_WORKERS:
 		if (!*value || strlen(value) >= sizeof(options->spans.prefix))
 			return error_set(error, EINVAL,
 					 "--workers '%s': names of threads have 1 to 15 bytes",
 					 value);
 		snprintf(options->spans.prefix, sizeof(options->spans.prefix), "%s", value);
-		return 0;
-	case OPTION_TARGET:
-		options->symbols = value;
-		return 0;
-	case OPTION_HEADLESS:
-		options->headless = true;
 		return 0;
 	case OPTION_RING:
 		return take_ring(options, value, error);
@@ -264,25 +263,11 @@ static int take_option(struct blocked_options *options, int key, const char *val
 	case OPTION_MAX_STALLS:
 		options->max_stalls_given = true;
 		return take_count_from_zero(value, "--max-stalls", &options->max_stalls, error);
-	case OPTION_MAX_STALL:
-		return duration_parse(value, &options->max_stall_ns, error);
-	case OPTION_RECORD:
-		options->record = value;
-		return 0;
-	case OPTION_FROM:
-		options->from = value;
-		return 0;
-	case OPTION_EXPORT:
-		options->export = value;
-		return 0;
 	case OPTION_EXPORT_FORMAT:
 		options->export_format = blocked_export_find(value);
 		return options->export_format ? 0
 					      : parsing_unknown(error, "export format", value,
 								"chrome, folded or json");
-	case OPTION_FORCE:
-		options->force = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		return parsing_name(&options->watch.targets, value, error);
 	case ARGP_KEY_END:

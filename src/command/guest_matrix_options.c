@@ -74,6 +74,12 @@ static int take_option(struct guest_matrix_options *options, int key, const char
 	case OPTION_FIELDS:
 		options->alone = "--fields";
 		break;
+	case OPTION_SORT:
+		options->alone = "--sort";
+		break;
+	case OPTION_TOP:
+		options->alone = "--top";
+		break;
 	case OPTION_LIST:
 		options->list = true;
 		return 0;

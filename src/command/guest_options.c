@@ -159,25 +159,35 @@ static int complete(struct guest_options *options, struct error *error)
 	return result < 0 ? result : check_program(options, error);
 }
 
+static const struct plain_option plain[] = {
+	SIZE_OPTION(OPTION_MEMORY, struct guest_options, boot.qemu.memory_bytes),
+	TEXT_OPTION(OPTION_PROGRAM, struct guest_options, program),
+	TEXT_OPTION(OPTION_SYSROOT, struct guest_options, sysroot),
+	SIZE_OPTION(OPTION_RETURN_LIMIT, struct guest_options, boot.return_bytes),
+	TEXT_OPTION(OPTION_APPEND, struct guest_options, boot.qemu.append),
+	TIME_OPTION(OPTION_BOOT_TIMEOUT, struct guest_options, boot.timeout_ns),
+	TEXT_OPTION(OPTION_KEEP_LOG, struct guest_options, boot.log),
+	TEXT_OPTION(OPTION_SCHEDULER, struct guest_options, scheduler),
+	FLAG_OPTION(OPTION_REPRO, struct guest_options, repro),
+	TEXT_OPTION(OPTION_KEEP_DUMP, struct guest_options, boot.dump),
+	TEXT_OPTION(OPTION_RESULT, struct guest_options, result),
+};
+
 static int take_option(struct guest_options *options, int key, char *value,
 		       struct argp_state *state, struct error *error)
 {
+	int result = plain_option(plain, ARRAY_SIZE(plain), options, key, value, error);
+
+	if (result <= 0)
+		return result;
 	switch (key) {
 	case OPTION_KERNEL:
 		options->boot.qemu.kernel = value;
 		return 0;
 	case OPTION_TOPOLOGY:
 		return shape_parse(value, &options->boot.qemu.shape, error);
-	case OPTION_MEMORY:
-		return size_parse(value, &options->boot.qemu.memory_bytes, error);
 	case OPTION_ACCEL:
 		return take_accel(options, value, error);
-	case OPTION_PROGRAM:
-		options->program = value;
-		return 0;
-	case OPTION_SYSROOT:
-		options->sysroot = value;
-		return 0;
 	case OPTION_ADD:
 		if (options->file_count == GUEST_FILES_MAX)
 			return error_set(error, EINVAL, "too many files");
@@ -188,32 +198,10 @@ static int take_option(struct guest_options *options, int key, char *value,
 			return error_set(error, EINVAL, "too many directories");
 		options->pulled[options->return_count++] = value;
 		return 0;
-	case OPTION_RETURN_LIMIT:
-		return size_parse(value, &options->boot.return_bytes, error);
 	case OPTION_MODULE:
 		if (options->module_count == GUEST_MODULES_MAX)
 			return error_set(error, EINVAL, "too many modules");
 		options->modules[options->module_count++] = value;
-		return 0;
-	case OPTION_APPEND:
-		options->boot.qemu.append = value;
-		return 0;
-	case OPTION_BOOT_TIMEOUT:
-		return duration_parse(value, &options->boot.timeout_ns, error);
-	case OPTION_KEEP_LOG:
-		options->boot.log = value;
-		return 0;
-	case OPTION_SCHEDULER:
-		options->scheduler = value;
-		return 0;
-	case OPTION_REPRO:
-		options->repro = true;
-		return 0;
-	case OPTION_KEEP_DUMP:
-		options->boot.dump = value;
-		return 0;
-	case OPTION_RESULT:
-		options->result = value;
 		return 0;
 	case ARGP_KEY_ARG:
 		/* all from here on is the command's */

@@ -204,6 +204,17 @@ static int take_pid(pid_t *pid, const char *value, struct error *error)
 	return result;
 }
 
+static const struct plain_option plain[] = {
+	FLAG_OPTION(OPTION_REPRO, struct load_options, repro),
+	TEXT_OPTION(OPTION_CGROUP_ROOT, struct load_options, cgroup_root),
+	TEXT_OPTION(OPTION_SCRATCH, struct load_options, scratch),
+	FLAG_OPTION(OPTION_SAMPLES, struct load_options, samples),
+	FLAG_OPTION(OPTION_EACH, struct load_options, workers),
+	FLAG_OPTION(OPTION_OBSERVE, struct load_options, observe),
+	FLAG_OPTION('q', struct load_options, quiet),
+	TEXT_OPTION(OPTION_SAVE, struct load_options, save),
+};
+
 static int take_run_option(struct load_parsing *parsing, int key, char *value, struct error *error)
 {
 	struct load_options *options = parsing->options;
@@ -221,15 +232,6 @@ static int take_run_option(struct load_parsing *parsing, int key, char *value, s
 		return 0;
 	case OPTION_SCHEDULER_PID:
 		return take_pid(&options->scheduler_pid, value, error);
-	case OPTION_REPRO:
-		options->repro = true;
-		return 0;
-	case OPTION_CGROUP_ROOT:
-		options->cgroup_root = value;
-		return 0;
-	case OPTION_SCRATCH:
-		options->scratch = value;
-		return 0;
 	}
 	return 1;
 }
@@ -238,21 +240,6 @@ static int take_output_option(struct load_options *options, int key, const char 
 			      struct error *error)
 {
 	switch (key) {
-	case OPTION_SAMPLES:
-		options->samples = true;
-		return 0;
-	case OPTION_EACH:
-		options->workers = true;
-		return 0;
-	case OPTION_OBSERVE:
-		options->observe = true;
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case OPTION_SAVE:
-		options->save = value;
-		return 0;
 	case OPTION_LIST:
 		options->action = LOAD_LIST;
 		options->subject = value;
@@ -360,6 +347,9 @@ static int take_option(struct load_parsing *parsing, int key, char *value, struc
 	if (key == ARGP_KEY_END)
 		return complete(parsing, error);
 	result = take_group_option(parsing->options, key, value, error);
+	if (result > 0)
+		result =
+			plain_option(plain, ARRAY_SIZE(plain), parsing->options, key, value, error);
 	if (result > 0)
 		result = take_run_option(parsing, key, value, error);
 	return result > 0 ? take_output_option(parsing->options, key, value, error) : result;

@@ -80,30 +80,25 @@ static int parse_blame(struct top_options *options, const char *value, struct er
 	return 0;
 }
 
+static const struct plain_option plain[] = {
+	FLAG_OPTION(OPTION_NO_BLAME, struct top_options, no_blame),
+	FLAG_OPTION('a', struct top_options, show_idle),
+	TEXT_OPTION(OPTION_FROM, struct top_options, from),
+	TEXT_OPTION(OPTION_RECORD, struct top_options, record),
+	FLAG_OPTION(OPTION_FORCE, struct top_options, force),
+};
+
 /* 1: it is none of these. */
 static int take_option(struct top_options *options, int key, char *value, struct error *error)
 {
-	switch (key) {
-	case OPTION_BY:
+	int result = plain_option(plain, ARRAY_SIZE(plain), options, key, value, error);
+
+	if (result <= 0)
+		return result;
+	if (key == OPTION_BY)
 		return parse_by(options, value, error);
-	case OPTION_BLAME:
+	if (key == OPTION_BLAME)
 		return parse_blame(options, value, error);
-	case OPTION_NO_BLAME:
-		options->no_blame = true;
-		return 0;
-	case 'a':
-		options->show_idle = true;
-		return 0;
-	case OPTION_FROM:
-		options->from = value;
-		return 0;
-	case OPTION_RECORD:
-		options->record = value;
-		return 0;
-	case OPTION_FORCE:
-		options->force = true;
-		return 0;
-	}
 	return result_option(&options->output, key, value, true, error);
 }
 
