@@ -4,7 +4,7 @@
 #define DWELL_COMMAND_BLOCKED_TUI_H
 
 #include "command/result_options.h"
-#include "command/settings.h"
+#include "settings/settings.h"
 #include "command/tui.h"
 #include "tui/blocked_screen.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/duration.h"
 #include "base/process_words.h"
-#include "command/settings.h"
+#include "settings/settings.h"
 #include "command/tui.h"
 #include "session/replay.h"
 #include "session/watch.h"

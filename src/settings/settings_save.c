@@ -8,7 +8,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/output.h"
-#include "command/settings_file.h"
+#include "settings/settings_file.h"
 
 /* What `settings` say for the key; false: nothing. */
 static bool value_of(char into[SETTING_BYTES], const struct settings *settings, const char *key)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ~/.config/dwell/config: how the screens look, and what they begin with. */
-#ifndef DWELL_COMMAND_SETTINGS_H
-#define DWELL_COMMAND_SETTINGS_H
+#ifndef DWELL_SETTINGS_SETTINGS_H
+#define DWELL_SETTINGS_SETTINGS_H
 
 #include "base/error.h"
 #include "model/group.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* strchrnul */
-#include "command/settings.h"
+#include "settings/settings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "base/duration.h"
 #include "base/similar.h"
 #include "base/text.h"
-#include "command/settings_file.h"
+#include "settings/settings_file.h"
 
 /* Where in the file something is. */
 struct place {

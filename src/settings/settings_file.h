@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The text of the file of settings: what settings.c reads, and settings_save.c changes. */
-#ifndef DWELL_COMMAND_SETTINGS_FILE_H
-#define DWELL_COMMAND_SETTINGS_FILE_H
+#ifndef DWELL_SETTINGS_SETTINGS_FILE_H
+#define DWELL_SETTINGS_SETTINGS_FILE_H
 
 #include <sys/types.h>
 
-#include "command/settings.h"
+#include "settings/settings.h"
 
 /* A file of settings is small: what is longer is none. */
 #define SETTINGS_MAX  65536

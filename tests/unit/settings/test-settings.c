@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/duration.h"
-#include "command/settings.h"
+#include "settings/settings.h"
 
 /* 0 or -EINVAL with a message, of text that begins a file. */
 static int parse(struct settings *settings, const char *text, struct error *error)
