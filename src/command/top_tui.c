@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/top_tui.h"
+#include "command/top_tui_state.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/duration.h"
 #include "base/process_words.h"
-#include "settings/settings.h"
-#include "command/tui.h"
-#include "session/replay.h"
-#include "session/watch.h"
-#include "tui/top_screen.h"
 
 #define PROGRAM_BYTES 512
 /* Something to read at once; the intervals that follow are as long as asked for. */
 #define FIRST_INTERVAL_NS (50 * NS_PER_MS)
-
-struct top_tui {
-	struct tui tui;
-	struct top_screen *screen;
-	struct watch *watch;   /* live; else NULL */
-	struct replay *replay; /* of a recording; else NULL */
-	struct interval shown; /* the last: its times only */
-	bool silent;	       /* on the way to somewhere: nothing is drawn */
-	bool ended;	       /* the recording */
-	struct settings settings;
-	struct error complaint; /* of the settings */
-};
 
 static void draw_screen(void *data, struct canvas *canvas)
 {
@@ -38,7 +19,7 @@ static void draw_screen(void *data, struct canvas *canvas)
 	top_screen_draw(tui->screen, canvas);
 }
 
-static int draw(struct top_tui *tui, struct error *error)
+int top_tui_draw(struct top_tui *tui, struct error *error)
 {
 	return tui->silent ? 0 : tui_draw(&tui->tui, error);
 }
@@ -69,7 +50,7 @@ static void look_at_selected(struct top_tui *tui)
 	top_screen_program(tui->screen, line);
 }
 
-static int show_interval(void *data, struct interval *interval, struct error *error)
+int top_tui_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct top_tui *tui = data;
 	const struct intervals *intervals =
@@ -80,63 +61,7 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	tui->shown = *interval;
 	/* the first row is selected from the start */
 	look_at_selected(tui);
-	return draw(tui, error);
-}
-
-/* The next interval on the screen, also when it is paused; at the end it says so. */
-static int step(struct top_tui *tui, struct error *error)
-{
-	bool paused = top_screen_paused(tui->screen);
-	int result;
-
-	top_screen_pause(tui->screen, false);
-	result = replay_step(tui->replay, error);
-	top_screen_pause(tui->screen, paused);
-	if (result == 0) {
-		struct error damage;
-
-		tui->ended = true;
-		top_screen_pause(tui->screen, true);
-		if (replay_check(tui->replay, &damage) < 0)
-			top_screen_message(tui->screen, damage.text);
-		else if (!*tui->complaint.text)
-			top_screen_message(tui->screen, "end of the recording");
-	}
-	return result < 0 ? result : draw(tui, error);
-}
-
-/* Shows the interval that ends at `time_ns` or, between two, the one after it. */
-static int go_to(struct top_tui *tui, uint64_t time_ns, struct error *error)
-{
-	int result = 1;
-
-	recording_seek(tui->replay->recording, time_ns);
-	top_screen_restart(tui->screen);
-	tui->ended = false;
-	tui->shown.end_ns = 0;
-	tui->silent = true;
-	while (result >= 0 && !tui->ended && tui->shown.end_ns < time_ns)
-		result = step(tui, error);
-	tui->silent = false;
-	return result < 0 ? result : draw(tui, error);
-}
-
-/* A time of day on the day of the interval shown. */
-static int seek(struct top_tui *tui, struct error *error)
-{
-	uint64_t ahead_ns = tui->shown.start_realtime_ns - tui->shown.start_ns;
-	time_t now = (time_t)(tui->shown.start_realtime_ns / NS_PER_S);
-	unsigned int seconds = top_screen_seek_seconds(tui->screen);
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	tm.tm_hour = (int)(seconds / 3600);
-	tm.tm_min = (int)(seconds / 60 % 60);
-	tm.tm_sec = (int)(seconds % 60);
-	tm.tm_isdst = -1;
-	uint64_t target_ns = (uint64_t)mktime(&tm) * NS_PER_S;
-
-	return go_to(tui, target_ns > ahead_ns ? target_ns - ahead_ns : 1, error);
+	return top_tui_draw(tui, error);
 }
 
 /* What the user has chosen on the screen, beside what the file had. */
@@ -164,7 +89,7 @@ static int save(struct top_tui *tui, struct error *error)
 		snprintf(text, sizeof(text), "kept in %s", path);
 		top_screen_message(tui->screen, text);
 	}
-	return draw(tui, error);
+	return top_tui_draw(tui, error);
 }
 
 static int obey(struct top_tui *tui, enum screen_request request, struct error *error)
@@ -179,26 +104,26 @@ static int obey(struct top_tui *tui, enum screen_request request, struct error *
 		return 0;
 	case SCREEN_SELECTED:
 		look_at_selected(tui);
-		return draw(tui, error);
+		return top_tui_draw(tui, error);
 	case SCREEN_INTERVAL:
 		loop_change_timer(tui->tui.loop, top_screen_interval_ns(tui->screen));
 		if (tui->watch)
 			source_set_interval(tui->watch->source,
 					    top_screen_interval_ns(tui->screen));
-		return draw(tui, error);
+		return top_tui_draw(tui, error);
 	case SCREEN_SAVE:
 		return save(tui, error);
 	case SCREEN_FORWARD:
 		top_screen_pause(tui->screen, true);
-		return step(tui, error);
+		return top_tui_step(tui, error);
 	case SCREEN_BACK:
 		top_screen_pause(tui->screen, true);
-		return go_to(tui, tui->shown.start_ns, error);
+		return top_tui_go_to(tui, tui->shown.start_ns, error);
 	case SCREEN_SEEK:
-		return seek(tui, error);
+		return top_tui_seek(tui, error);
 	case SCREEN_PAUSE:
 	case SCREEN_REDRAW:
-		return draw(tui, error);
+		return top_tui_draw(tui, error);
 	}
 	return 0;
 }
@@ -221,8 +146,8 @@ static void tell_source(struct top_tui *tui)
 			top_screen_message(tui->screen, session->missing[i].why);
 }
 
-static int open_screen(struct top_tui *tui, const struct top_options *options, uint64_t interval_ns,
-		       struct error *error)
+int top_tui_open(struct top_tui *tui, const struct top_options *options, uint64_t interval_ns,
+		 struct error *error)
 {
 	const struct terminal_options terminal = {.theme = tui->settings.theme,
 						  .glyphs = tui->settings.marks};
@@ -249,7 +174,7 @@ static int open_screen(struct top_tui *tui, const struct top_options *options, u
 }
 
 /* What the command line does not say, the user's file does. */
-static void take_settings(struct top_tui *tui, struct top_options *options)
+void top_tui_settings(struct top_tui *tui, struct top_options *options)
 {
 	struct settings *settings = &tui->settings;
 
@@ -269,7 +194,7 @@ static void take_settings(struct top_tui *tui, struct top_options *options)
 	options->watch.first_ns = FIRST_INTERVAL_NS;
 }
 
-static void close_screen(struct top_tui *tui)
+void top_tui_close(struct top_tui *tui)
 {
 	tui_close(&tui->tui);
 	top_screen_free(tui->screen);
@@ -282,93 +207,27 @@ int top_tui_live(struct top_options *options, struct error *error)
 	struct recorder *recorder = NULL;
 	int result = 0;
 
-	take_settings(&tui, options);
+	top_tui_settings(&tui, options);
 	watch.options = &options->watch;
-	watch.audience = (struct audience){.data = &tui, .interval = show_interval};
+	watch.audience = (struct audience){.data = &tui, .interval = top_tui_interval};
 	if (options->record)
 		result = recorder_open(&recorder, options->record, options->force, error);
 	watch.recorder = recorder;
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0)
-		result = open_screen(&tui, options, options->watch.interval_ns, error);
+		result = top_tui_open(&tui, options, options->watch.interval_ns, error);
 	if (result >= 0) {
 		tell_source(&tui);
 		result = tui_begin(&tui.tui, &watch.loop, error);
 	}
 	if (result >= 0)
 		result = watch_run(&watch, error);
-	close_screen(&tui);
+	top_tui_close(&tui);
 	if (result >= 0 && !tui.tui.quit && options->watch.targets.count &&
 	    !targets_alive(&options->watch.targets))
 		puts("dwell top: everything that was watched has ended");
 	watch_release(&watch);
 	recorder_close(recorder);
-	return result;
-}
-
-static int on_tick(void *data, struct error *error)
-{
-	struct top_tui *tui = data;
-
-	return top_screen_paused(tui->screen) || tui->ended ? 0 : step(tui, error);
-}
-
-static int on_end(void *data, struct error *error)
-{
-	struct top_tui *tui = data;
-
-	(void)error;
-	tui->tui.loop->stop = true;
-	return 0;
-}
-
-/* At the speed it was recorded, which `i` changes. */
-static int run_replay(struct top_tui *tui, const struct top_options *options, struct error *error)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	uint64_t interval_ns;
-	/* what it is about is known, and something on the screen, before the first tick */
-	int result = step(tui, error);
-
-	if (result < 0)
-		return result;
-	if (replay_remark(tui->replay)) {
-		top_screen_message(tui->screen, replay_remark(tui->replay));
-		result = draw(tui, error);
-	}
-	interval_ns = tui->shown.end_ns - tui->shown.start_ns;
-	if (tui->shown.session && tui->shown.session->wire.interval_ns)
-		interval_ns = tui->shown.session->wire.interval_ns;
-	if (interval_ns < NS_PER_MS)
-		interval_ns = options->watch.interval_ns;
-	result = loop_add_timer(tui->tui.loop, 0, interval_ns, on_tick, tui, error);
-	if (result >= 0)
-		result = loop_add_signals(tui->tui.loop, signals, ARRAY_SIZE(signals), on_end, tui,
-					  error);
-	return result < 0 ? result : loop_run(tui->tui.loop, error);
-}
-
-int top_tui_replay(struct top_options *options, struct error *error)
-{
-	struct loop loop = {.epoll_fd = -1};
-	struct replay replay = {.shown = 0};
-	struct top_tui tui = {.replay = &replay};
-	int result;
-
-	take_settings(&tui, options);
-	replay.audience = (struct audience){.data = &tui, .interval = show_interval};
-	result = replay_open(&replay, options->from, error);
-	if (result >= 0)
-		result = loop_init(&loop, error);
-	if (result >= 0)
-		result = open_screen(&tui, options, options->watch.interval_ns, error);
-	if (result >= 0)
-		result = tui_begin(&tui.tui, &loop, error);
-	if (result >= 0)
-		result = run_replay(&tui, options, error);
-	close_screen(&tui);
-	replay_release(&replay);
-	loop_release(&loop);
 	return result;
 }
