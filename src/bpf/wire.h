@@ -159,10 +159,10 @@ struct wire_totals {
 
 #define WIRE_FLAG_KERNEL_THREAD 1U
 /* Of this thread the states are not known, although the session measures them. */
-#define WIRE_FLAG_NO_DISK 2U
-#define WIRE_FLAG_NO_SWAP 4U
+#define WIRE_FLAG_NO_DISK  2U
+#define WIRE_FLAG_NO_SWAP  4U
 #define WIRE_FLAG_NO_WAITS 16U /* what it waits for may not be read: in WIRE_UNKNOWN */
-#define WIRE_FLAG_BESIDE  8U /* no target; accounted for because targets may make it wait */
+#define WIRE_FLAG_BESIDE   8U  /* no target; accounted for because targets may make it wait */
 
 /*
  * One thread. Always sum(totals.ns) == end_ns - origin_ns: the state the thread is in at end_ns

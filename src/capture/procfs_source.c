@@ -410,9 +410,10 @@ static int sampler_open(void **ret_data, const struct source_options *options,
 	session->sample_ns = SAMPLE_NS;
 	result = sampler->timer_fd < 0 ? -errno : refresh(sampler);
 	if (result >= 0 && sampler->own_only)
-		result = sink_missing(sink, "processes",
-				      "of other users are left out, as what they wait for cannot be "
-				      "read: run as root (sudo dwell …), or name one: -p PID");
+		result =
+			sink_missing(sink, "processes",
+				     "of other users are left out, as what they wait for cannot be "
+				     "read: run as root (sudo dwell …), or name one: -p PID");
 	if (result < 0) {
 		sampler_close(sampler);
 		return error_set(error, -result, "cannot sample /proc: %s", strerror(-result));
