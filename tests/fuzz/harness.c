@@ -17,6 +17,7 @@
 #include "tui/top_screen.h"
 #include "view/blocked_export.h"
 #include "view/fields.h"
+#include "view/report.h"
 #include "view/view.h"
 
 struct show {
@@ -77,11 +78,12 @@ static void show_blocked(struct show *show)
 	blocked_table(&show->output, &summary);
 	show->output.used = 0;
 	for (size_t i = 0; i < format_count; i++) {
+		static const struct order order = {.field = "cause", .top = 2};
 		struct error error;
 		struct emit emit;
 
-		if (emit_begin(&emit, formats[i], &blocked_schema, ~0U, NULL, &show->output,
-			       &error) < 0 ||
+		if (emit_begin(&emit, formats[i], &blocked_schema, ~0U, NULL, i % 2 ? &order : NULL,
+			       &show->output, &error) < 0 ||
 		    blocked_emit(&emit, &summary) < 0)
 			abort();
 		emit_end(&emit);
@@ -138,6 +140,32 @@ static int take(void *data, const struct wire_header *record)
 	return summary_add(&show->summary, interval);
 }
 
+/* The page of `dwell report`, and what it has besides in JSON. */
+static void show_report(struct show *show)
+{
+	struct summary *summary = &show->summary;
+	struct findings findings;
+	struct view view = {.format = &format_json, .out = &show->output, .by = BY_THREAD};
+	struct error error;
+
+	if (!summary->intervals || summary_end(summary) < 0 ||
+	    findings_find(&findings, &summary->whole) < 0)
+		return;
+	report_machine(&show->output, summary, 0);
+	report_findings(&show->output, &findings, summary->whole.session);
+	report_states(&show->output, summary);
+	report_course(&show->output, summary);
+	if (report_blame(&show->output, summary, 10) < 0)
+		abort();
+	show->output.used = 0;
+	summary->whole.summary = summary;
+	view.sort = field_find("active");
+	if (view_begin(&view, &error) < 0 || view_interval(&view, &summary->whole) < 0)
+		abort();
+	view_end(&view);
+	show->output.used = 0;
+}
+
 void harness_show(const void *bytes, size_t size)
 {
 	struct top_screen_options options = {.sort = field_find("active"), .replay = true};
@@ -170,6 +198,7 @@ void harness_show(const void *bytes, size_t size)
 			;
 		recording_close(recording);
 		show_blocked(&show);
+		show_report(&show);
 	}
 	close(fd);
 	output_release(&show.output);
