@@ -128,7 +128,7 @@ void check_format(char *into, size_t room, enum check_kind kind, double value)
 /* What a check is applied to, and where its check_results go. */
 struct judging {
 	const struct run *run;
-	const struct run_crew *worker_group;
+	const struct run_group *worker_group;
 	const struct summary *summary;
 	struct check_results *check_results;
 	int result;
@@ -276,7 +276,7 @@ static void judge_completed(struct judging *judging)
 }
 
 /* A type with 0 units to spin still makes progress. */
-static bool counts_nothing(const struct run_crew *worker_group, unsigned int number)
+static bool counts_nothing(const struct run_group *worker_group, unsigned int number)
 {
 	const struct spec_work *work = worker_group->group.work;
 	uint64_t units;

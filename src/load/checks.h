@@ -27,10 +27,10 @@ extern const struct check_info check_info[]; /* ends with a NULL key */
 struct check_result {
 	const struct check_info *check;
 	enum verdict verdict;
-	const struct run_crew *worker_group; /* NULL: of the whole run */
-	uint32_t tid;			     /* 0: of the group */
-	double value, limit;		     /* NAN: none */
-	char text[400];			     /* the same for people */
+	const struct run_group *worker_group; /* NULL: of the whole run */
+	uint32_t tid;			      /* 0: of the group */
+	double value, limit;		      /* NAN: none */
+	char text[400];			      /* the same for people */
 };
 
 struct check_results {

@@ -25,7 +25,7 @@ struct outcome {
 	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */
 	uint32_t observed_states;  /* measured: 1 << index of states_ns */
-	/* because of whom the workers waited, by group (model/blame_crews.h) */
+	/* because of whom the workers waited, by group (model/blame_workers.h) */
 	bool has_blame;
 	struct blame *blames;
 	size_t blame_count;

@@ -272,7 +272,7 @@ static int start_all(struct run *run, struct error *error)
 	run->started_ns = clock_monotonic_ns();
 	run->machine_before = machine_time_now();
 	if (result >= 0)
-		result = run_start_crews(run, error);
+		result = run_start_groups(run, error);
 	run->start_ns = clock_monotonic_ns() - began_ns;
 	return result;
 }
@@ -303,7 +303,7 @@ static void finish(struct run *run)
 	uint64_t began_ns = clock_monotonic_ns();
 
 	watchdog_end(run);
-	run_stop_crews(run, NULL);
+	run_stop_groups(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
 	run->machine_after = machine_time_now();
 	run->stop_ns = run->stopped_ns - began_ns;

@@ -12,7 +12,7 @@
 #define RUN_TICK_NS 100000000ULL
 
 /* A group of workers and all that is known of it, also after its end. */
-struct run_crew {
+struct run_group {
 	struct worker_group worker_group;
 	struct plan_group group;
 	char cgroup[SPEC_NAME_BYTES]; /* "" = none */
@@ -69,7 +69,7 @@ struct run {
 	const struct topology *topology;
 	const struct run_options *options;
 	struct planner planner;
-	struct run_crew **worker_groups;
+	struct run_group **worker_groups;
 	size_t worker_group_count, worker_group_room;
 	struct run_event *events;
 	size_t event_count, event_room;

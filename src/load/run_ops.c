@@ -59,9 +59,9 @@ static bool is_frozen(const struct run *run, const char *name)
  * What it does not do from here on, or did not do until now, is no fault. Noted before
  * the thaw: a look at the clock right after it is to find the pause excused.
  */
-static void note_pause(struct run_crew *run_crew, bool frozen)
+static void note_pause(struct run_group *run_group, bool frozen)
 {
-	struct worker_group *worker_group = &run_crew->worker_group;
+	struct worker_group *worker_group = &run_group->worker_group;
 	uint64_t now_ns = clock_monotonic_ns(), since_ns = worker_group->frozen_since_ns;
 
 	if (!since_ns == !frozen)
@@ -88,9 +88,9 @@ static int thaw(struct run *run, struct run_cgroup *cgroup, struct error *error)
 }
 
 /* NULL: out of memory. */
-static struct run_crew *new_crew(struct run *run)
+static struct run_group *new_group(struct run *run)
 {
-	struct run_crew *worker_group;
+	struct run_group *worker_group;
 
 	if (array_reserve(&run->worker_groups, &run->worker_group_room, run->worker_group_count + 1,
 			  sizeof(worker_group)) < 0)
@@ -101,7 +101,7 @@ static struct run_crew *new_crew(struct run *run)
 	return worker_group;
 }
 
-static int place(struct run *run, const struct run_crew *worker_group, struct error *error)
+static int place(struct run *run, const struct run_group *worker_group, struct error *error)
 {
 	cleanup_free pid_t *pids = calloc(worker_group->worker_group.forked, sizeof(*pids));
 	size_t count = 0;
@@ -119,7 +119,7 @@ static int place(struct run *run, const struct run_crew *worker_group, struct er
 static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 		      const struct spec_work *work, struct error *error)
 {
-	struct run_crew *worker_group = new_crew(run);
+	struct run_group *worker_group = new_group(run);
 	struct worker_group_options options = {
 		.seed = run->spec->seed,
 		.first_index = run->workers,
@@ -184,12 +184,12 @@ int run_add_cgroup(struct run *run, const struct spec_cgroup *cgroup, struct err
 			  : fork_works(run, cgroup, error);
 }
 
-int run_start_crews(struct run *run, struct error *error)
+int run_start_groups(struct run *run, struct error *error)
 {
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
-		struct run_crew *worker_group = run->worker_groups[i];
+		struct run_group *worker_group = run->worker_groups[i];
 
 		if (worker_group->begun)
 			continue;
@@ -199,7 +199,7 @@ int run_start_crews(struct run *run, struct error *error)
 	return result;
 }
 
-static bool is_in(const struct run_crew *worker_group, const char *cgroup)
+static bool is_in(const struct run_group *worker_group, const char *cgroup)
 {
 	return !cgroup || !strcmp(worker_group->cgroup, cgroup);
 }
@@ -208,7 +208,7 @@ static bool is_in(const struct run_crew *worker_group, const char *cgroup)
 static void thaw_to_stop(struct run *run, const char *cgroup)
 {
 	for (size_t i = 0; i < run->worker_group_count; i++) {
-		const struct run_crew *worker_group = run->worker_groups[i];
+		const struct run_group *worker_group = run->worker_groups[i];
 
 		if (worker_group->worker_group.over || !is_in(worker_group, cgroup))
 			continue;
@@ -239,7 +239,7 @@ static uint64_t unreported_alarms(const struct worker_group *worker_group)
 	return alarms;
 }
 
-void run_stop_crews(struct run *run, const char *cgroup)
+void run_stop_groups(struct run *run, const char *cgroup)
 {
 	struct worker_group **worker_groups =
 		calloc(run->worker_group_count + 1, sizeof(struct worker_group *));
@@ -294,7 +294,7 @@ static int swap_cpusets(struct run *run, const char *a, const char *b, struct er
  * The worker, once it has set itself up, for it would undo what was done before. One that cannot
  * come to that (frozen, ended, or kept from running) is not waited for: its process, or 0.
  */
-static pid_t await_set_up(const struct run_crew *worker_group, unsigned int number,
+static pid_t await_set_up(const struct run_group *worker_group, unsigned int number,
 			  uint64_t deadline_ns)
 {
 	const struct worker_slot *slot = shared_slot(&worker_group->worker_group.shared, number);
@@ -315,7 +315,7 @@ static int set_affinity(struct run *run, const struct spec_op *op, struct error 
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
-		struct run_crew *worker_group = run->worker_groups[i];
+		struct run_group *worker_group = run->worker_groups[i];
 		struct cpus *sets = NULL;
 
 		if (worker_group->worker_group.over || !is_in(worker_group, op->cgroup.name))
@@ -346,7 +346,7 @@ static int move_tasks(struct run *run, const char *from, const char *to, struct 
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
-		struct run_crew *worker_group = run->worker_groups[i];
+		struct run_group *worker_group = run->worker_groups[i];
 
 		if (worker_group->worker_group.over || strcmp(worker_group->cgroup, from) != 0)
 			continue;
@@ -366,7 +366,7 @@ static int remove_cgroup(struct run *run, const char *name, struct error *error)
 	struct run_cgroup *cgroup = find_cgroup(run, name);
 	int result;
 
-	run_stop_crews(run, name);
+	run_stop_groups(run, name);
 	result = cgroups_remove(&run->cgroups, name, error);
 	if (result >= 0 && cgroup)
 		*cgroup = run->run_cgroups[--run->run_cgroup_count];
@@ -394,7 +394,7 @@ static int spawn(struct run *run, const struct spec_cgroup *cgroup, struct error
 {
 	int result = fork_works(run, cgroup, error);
 
-	return result < 0 ? result : run_start_crews(run, error);
+	return result < 0 ? result : run_start_groups(run, error);
 }
 
 void run_set_scheduler(struct run *run, pid_t pid)
@@ -435,7 +435,7 @@ static int carry_out(struct run *run, const struct spec_op *op, struct error *er
 	switch (op->kind) {
 	case OP_ADD_CGROUP:
 		result = run_add_cgroup(run, &op->cgroup, error);
-		return result < 0 ? result : run_start_crews(run, error);
+		return result < 0 ? result : run_start_groups(run, error);
 	case OP_REMOVE_CGROUP:
 		return remove_cgroup(run, name, error);
 	case OP_SET_CPUSET:
@@ -450,7 +450,7 @@ static int carry_out(struct run *run, const struct spec_op *op, struct error *er
 	case OP_SPAWN:
 		return spawn(run, &op->cgroup, error);
 	case OP_STOP_GROUP:
-		run_stop_crews(run, name);
+		run_stop_groups(run, name);
 		return 0;
 	case OP_SET_AFFINITY:
 		return set_affinity(run, op, error);

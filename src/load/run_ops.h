@@ -12,10 +12,10 @@ int run_add_cgroup(struct run *run, const struct spec_cgroup *cgroup,
 		   struct error *error) must_check;
 
 /* Lets all begin that wait. */
-int run_start_crews(struct run *run, struct error *error) must_check;
+int run_start_groups(struct run *run, struct error *error) must_check;
 
 /* Those of one cgroup; NULL: all. */
-void run_stop_crews(struct run *run, const char *cgroup);
+void run_stop_groups(struct run *run, const char *cgroup);
 
 /* The workers of all groups are to alarm that scheduler from now on; 0: none. */
 void run_set_scheduler(struct run *run, pid_t pid);

@@ -87,7 +87,7 @@ static void add(struct summary *summary, const struct worker_report *report)
 		summary->numa_pages[i] += report->numa_pages[i];
 }
 
-static int add_samples(const struct run_crew *worker_group, struct summary *summary)
+static int add_samples(const struct run_group *worker_group, struct summary *summary)
 {
 	unsigned int count = worker_group->worker_group.forked;
 	cleanup_free struct sample_set *sets = calloc(count ? count : 1, sizeof(*sets));
@@ -111,7 +111,7 @@ static int add_samples(const struct run_crew *worker_group, struct summary *summ
 	return result;
 }
 
-static int add_throughput(const struct run_crew *worker_group, struct summary *summary)
+static int add_throughput(const struct run_group *worker_group, struct summary *summary)
 {
 	unsigned int count = worker_group->worker_group.forked, known = 0;
 	cleanup_free double *rates = calloc(count ? count : 1, sizeof(*rates));
@@ -131,7 +131,7 @@ static int add_throughput(const struct run_crew *worker_group, struct summary *s
 	return 0;
 }
 
-int summary_make(const struct run_crew *worker_group, struct summary *ret_summary)
+int summary_make(const struct run_group *worker_group, struct summary *ret_summary)
 {
 	struct summary summary = {
 		.workers = worker_group->group.count,
@@ -160,7 +160,7 @@ int summary_make(const struct run_crew *worker_group, struct summary *ret_summar
 	return result;
 }
 
-uint64_t summary_local_pages(const struct summary *summary, const struct run_crew *worker_group,
+uint64_t summary_local_pages(const struct summary *summary, const struct run_group *worker_group,
 			     const struct topology_parts *nodes)
 {
 	uint64_t chosen = worker_group->group.work->memory.nodes, pages = 0;

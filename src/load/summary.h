@@ -32,13 +32,13 @@ struct summary {
 };
 
 /* Of one group. 0 or -ENOMEM. */
-int summary_make(const struct run_crew *worker_group, struct summary *ret_summary) must_check;
+int summary_make(const struct run_group *worker_group, struct summary *ret_summary) must_check;
 
 /*
  * Of its pages those on `nodes` that have CPUs the group may use, or, if it has a memory policy
  * with nodes, on these.
  */
-uint64_t summary_local_pages(const struct summary *summary, const struct run_crew *worker_group,
+uint64_t summary_local_pages(const struct summary *summary, const struct run_group *worker_group,
 			     const struct topology_parts *nodes);
 /* All of them; 0: none are known. */
 uint64_t summary_pages(const struct summary *summary);

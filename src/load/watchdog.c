@@ -100,7 +100,7 @@ static bool is_stuck(const struct worker_slot *slot, struct group_worker *worker
 	return now_ns >= worker->kept_since_ns + WORKER_STUCK_NS;
 }
 
-static unsigned int look_at_crew(struct run *run, struct run_crew *worker_group, uint64_t now_ns)
+static unsigned int look_at_group(struct run *run, struct run_group *worker_group, uint64_t now_ns)
 {
 	unsigned int alarms = 0;
 
@@ -131,11 +131,11 @@ uint64_t watchdog_look(struct run *run, uint64_t now_ns)
 	uint64_t alarms = 0;
 
 	for (size_t i = 0; i < run->worker_group_count; i++) {
-		struct run_crew *worker_group = run->worker_groups[i];
+		struct run_group *worker_group = run->worker_groups[i];
 
 		if (worker_group->begun && !worker_group->worker_group.over &&
 		    !(worker_group->group.work->type->flags & WORK_BYPASS))
-			alarms += look_at_crew(run, worker_group, now_ns);
+			alarms += look_at_group(run, worker_group, now_ns);
 	}
 	return alarms;
 }

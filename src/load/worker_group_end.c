@@ -180,7 +180,7 @@ static void reap(struct worker_group *worker_group, unsigned int i)
 	}
 }
 
-static void end_crew(struct worker_group *worker_group)
+static void end_group(struct worker_group *worker_group)
 {
 	uint64_t migrated;
 
@@ -216,7 +216,7 @@ void worker_groups_stop(struct worker_group **worker_groups, size_t count)
 	free(waiting.fds);
 	free(waiting.workers);
 	for (size_t c = 0; c < count; c++)
-		end_crew(worker_groups[c]);
+		end_group(worker_groups[c]);
 }
 
 void worker_group_release(struct worker_group *worker_group)

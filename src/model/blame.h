@@ -15,12 +15,12 @@
 #include "bpf/wire.h"
 #include "model/interval.h"
 
-/* A thread, or with tid 0 a process, or with pid 0 too a cgroup, a crew or a name. */
+/* A thread, or with tid 0 a process, or with pid 0 too a cgroup, a group or a name. */
 struct blame_party {
 	uint32_t tid, pid;
 	uint32_t start;	    /* of a thread, as in struct wire_culprit: ids are used again */
 	uint64_t cgroup_id; /* 0: not known */
-	uint32_t crew;	    /* model/blame_crews.h, + 1; 0: none */
+	uint32_t group;	    /* model/blame_workers.h, + 1; 0: none */
 	char comm[17];	    /* any bytes but NUL */
 	char process[17];
 };
@@ -89,9 +89,9 @@ static inline bool blame_is_own(const struct blame *blame)
 	return blame->kind == WIRE_CULPRIT_THREAD && blame->culprit.tid == blame->victim.tid &&
 	       blame->culprit.start == blame->victim.start &&
 	       blame->culprit.pid == blame->victim.pid &&
-	       blame->culprit.crew == blame->victim.crew &&
+	       blame->culprit.group == blame->victim.group &&
 	       !strcmp(blame->culprit.comm, blame->victim.comm) &&
-	       (blame->victim.pid || blame->victim.crew ||
+	       (blame->victim.pid || blame->victim.group ||
 		(blame->victim.cgroup_id && blame->culprit.cgroup_id == blame->victim.cgroup_id));
 }
 

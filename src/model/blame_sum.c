@@ -38,8 +38,8 @@ static void sum_up(struct blame *blame, enum grouping by)
 
 int blame_compare_parties(const struct blame_party *a, const struct blame_party *b)
 {
-	if (a->crew != b->crew)
-		return a->crew < b->crew ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
@@ -80,7 +80,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static uint64_t hash_party(uint64_t hash, const struct blame_party *party)
 {
 	hash = mix(hash, (uint64_t)party->pid << 32 | party->tid);
-	hash = mix(hash, (uint64_t)party->crew << 32 | party->start);
+	hash = mix(hash, (uint64_t)party->group << 32 | party->start);
 	if (party->pid)
 		return hash;
 	for (const char *at = party->comm; *at; at++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/blame_crews.h"
+#include "model/blame_workers.h"
 
 /* A tid may have been several workers', one after the other. */
 static bool is_worker(const struct row *row, const struct stall_worker *workers, size_t count)
@@ -27,26 +27,27 @@ static bool is_worker(const struct row *row, const struct stall_worker *workers,
 	return false;
 }
 
-/* Those of the interval, in the order that crew_members_find() needs. NULL: out of memory. */
-static struct crew_member *find_members(struct stalls *stalls, const struct interval *interval,
-					size_t *ret_count)
+/* Those of the interval, in the order that group_members_find() needs. NULL: out of memory. */
+static struct group_member *find_members(struct stalls *stalls, const struct interval *interval,
+					 size_t *ret_count)
 {
-	struct crew_member *members = reallocarray(NULL, interval->row_count + 1, sizeof(*members));
+	struct group_member *members =
+		reallocarray(NULL, interval->row_count + 1, sizeof(*members));
 	size_t count, found = 0;
 	const struct stall_worker *workers = stalls_workers(stalls, &count);
 
 	for (size_t i = 0; members && i < interval->row_count; i++)
 		if (is_worker(&interval->rows[i], workers, count))
-			members[found++] = (struct crew_member){.tid = interval->rows[i].tid};
+			members[found++] = (struct group_member){.tid = interval->rows[i].tid};
 	if (members)
-		crew_members_sort(members, found);
+		group_members_sort(members, found);
 	*ret_count = found;
 	return members;
 }
 
 int starvation_add(struct starvation *starvation, struct stalls *stalls, struct interval *interval)
 {
-	cleanup_free struct crew_member *members = NULL;
+	cleanup_free struct group_member *members = NULL;
 	size_t count, kept = 0;
 
 	if (!session_has_blame(interval->session))
@@ -58,10 +59,10 @@ int starvation_add(struct starvation *starvation, struct stalls *stalls, struct 
 		struct blame blame = interval->blames[i];
 
 		if (blame.state != STATE_RUNNABLE ||
-		    !crew_members_find(members, count, blame.victim.tid))
+		    !group_members_find(members, count, blame.victim.tid))
 			continue;
 		/* the workers are one victim */
-		blame.victim = (struct blame_party){.crew = 1};
+		blame.victim = (struct blame_party){.group = 1};
 		/* waits of before the first interval are not measured */
 		if (!starvation->measured)
 			blame.earlier_ns = 0;
@@ -79,7 +80,7 @@ void starvation_merge(struct starvation *starvation)
 
 void starvation_end(struct starvation *starvation)
 {
-	blame_sum_end_crews(&starvation->sum);
+	blame_sum_end_workers(&starvation->sum);
 }
 
 void starvation_release(struct starvation *starvation)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "model/blame_crews.h"
+#include "model/blame_workers.h"
 #include "session/observer.h"
 
 _Static_assert(STATES <= OUTCOME_STATES, "outcome.h has no room for all states");
@@ -94,36 +94,36 @@ static int make_workers(struct load_observer *observer)
 }
 
 /* Those that may be in the interval that has ended; how many. */
-static size_t find_members(const struct load_observer *observer, struct crew_member *members)
+static size_t find_members(const struct load_observer *observer, struct group_member *members)
 {
 	const struct run *run = observer->run;
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->worker_group_count; i++) {
-		const struct run_crew *crew = run->worker_groups[i];
+		const struct run_group *group = run->worker_groups[i];
 
-		for (unsigned int k = 0; k < crew->worker_group.forked; k++) {
-			uint32_t tid = shared_slot(&crew->worker_group.shared, k)->tid;
+		for (unsigned int k = 0; k < group->worker_group.forked; k++) {
+			uint32_t tid = shared_slot(&group->worker_group.shared, k)->tid;
 
-			if (tid && !observer->workers[crew->first_index + k].ended)
+			if (tid && !observer->workers[group->first_index + k].ended)
 				members[count++] =
-					(struct crew_member){.tid = tid,
-							     .crew = (uint32_t)i,
-							     .number = crew->first_index + k};
+					(struct group_member){.tid = tid,
+							      .group = (uint32_t)i,
+							      .number = group->first_index + k};
 		}
 	}
-	crew_members_sort(members, count);
+	group_members_sort(members, count);
 	return count;
 }
 
 /* A tid may be another thread's in the same interval: the worker is the one that was seen longest.
  */
 static void identify(struct load_observer *observer, const struct interval *interval,
-		     const struct crew_member *members, size_t count)
+		     const struct group_member *members, size_t count)
 {
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
-		const struct crew_member *member = crew_members_find(members, count, row->tid);
+		const struct group_member *member = group_members_find(members, count, row->tid);
 		struct observed_worker *worker = member ? &observer->workers[member->number] : NULL;
 
 		if (!worker || worker->known ||
@@ -138,11 +138,11 @@ static void identify(struct load_observer *observer, const struct interval *inte
 }
 
 static void add_rows(struct load_observer *observer, const struct interval *interval,
-		     const struct crew_member *members, size_t count)
+		     const struct group_member *members, size_t count)
 {
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
-		const struct crew_member *member = crew_members_find(members, count, row->tid);
+		const struct group_member *member = group_members_find(members, count, row->tid);
 		struct observed_worker *worker = member ? &observer->workers[member->number] : NULL;
 
 		if (!worker || worker->start_ns != row->start_ns)
@@ -156,19 +156,19 @@ static void add_rows(struct load_observer *observer, const struct interval *inte
 }
 
 static int add_blame(struct load_observer *observer, struct interval *interval,
-		     struct crew_member *members, size_t count)
+		     struct group_member *members, size_t count)
 {
 	/* waits of before the run are none of its own */
 	for (size_t i = 0; !observer->any && i < interval->blame_count; i++)
 		interval->blames[i].earlier_ns = 0;
-	count = crew_members_adopt(members, count, interval);
-	interval_blame_by_crew(interval, members, count);
+	count = group_members_adopt(members, count, interval);
+	interval_blame_of_workers(interval, members, count);
 	return blame_sum_add(&observer->blame, interval);
 }
 
 static int add_interval(struct load_observer *observer, struct interval *interval)
 {
-	cleanup_free struct crew_member *members = reallocarray(
+	cleanup_free struct group_member *members = reallocarray(
 		NULL, observer->run->workers + interval->row_count + 1, sizeof(*members));
 	size_t count;
 	int result;
@@ -232,7 +232,7 @@ int load_observer_take(struct load_observer *observer, struct outcome *outcome)
 	outcome->observed_states = observer->states;
 	if (!observer->has_blame)
 		return 0;
-	blame_sum_end_crews(&observer->blame);
+	blame_sum_end_workers(&observer->blame);
 	outcome->blames = observer->blame.items;
 	outcome->blame_count = observer->blame.count;
 	outcome->has_blame = true;

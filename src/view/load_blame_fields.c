@@ -10,10 +10,10 @@ const struct blame *load_group_blame(const struct outcome *outcome, size_t group
 {
 	size_t first = 0, count = 0;
 
-	while (first < outcome->blame_count && outcome->blames[first].victim.crew < group + 1)
+	while (first < outcome->blame_count && outcome->blames[first].victim.group < group + 1)
 		first++;
 	while (first + count < outcome->blame_count &&
-	       outcome->blames[first + count].victim.crew == group + 1)
+	       outcome->blames[first + count].victim.group == group + 1)
 		count++;
 	*ret_count = count;
 	return count ? &outcome->blames[first] : NULL;
@@ -25,7 +25,7 @@ uint64_t load_blame_whole(const struct outcome *outcome, const struct blame *one
 
 	for (size_t i = 0; i < outcome->blame_count; i++)
 		if (outcome->blames[i].state == one->state &&
-		    outcome->blames[i].victim.crew == one->victim.crew)
+		    outcome->blames[i].victim.group == one->victim.group)
 			whole_ns += outcome->blames[i].total_ns;
 	return whole_ns;
 }
@@ -35,8 +35,8 @@ void load_blame_culprit(char *into, size_t room, const struct outcome *outcome,
 {
 	const struct run *run = outcome->run;
 
-	if (blame->culprit.crew && blame->culprit.crew <= run->worker_group_count)
-		load_group_name(into, room, run, run->worker_groups[blame->culprit.crew - 1]);
+	if (blame->culprit.group && blame->culprit.group <= run->worker_group_count)
+		load_group_name(into, room, run, run->worker_groups[blame->culprit.group - 1]);
 	else
 		snprintf(into, room, "%s", blame->culprit.comm);
 }
@@ -50,9 +50,9 @@ VALUE_GETTER(get_culprit_kind, value_string, culprit_key(blame_of(item)->kind))
 
 FIELD_GETTER(get_culprit_group)
 {
-	uint32_t crew = blame_of(item)->culprit.crew;
+	uint32_t group = blame_of(item)->culprit.group;
 
-	value_known(value, crew - 1, crew > 0);
+	value_known(value, group - 1, group > 0);
 }
 
 FIELD_GETTER(get_culprit_name)

@@ -20,13 +20,13 @@ struct lost {
 	uint64_t total_ns;
 };
 
-static uint64_t observed_of(const struct outcome *outcome, size_t group)
+static uint64_t observed_of(const struct outcome *outcome, size_t number)
 {
-	const struct run_crew *crew = outcome->run->worker_groups[group];
+	const struct run_group *group = outcome->run->worker_groups[number];
 	uint64_t sum_ns = 0;
 
-	for (unsigned int k = 0; k < crew->worker_group.forked; k++)
-		sum_ns += outcome->observed[crew->first_index + k].observed_ns;
+	for (unsigned int k = 0; k < group->worker_group.forked; k++)
+		sum_ns += outcome->observed[group->first_index + k].observed_ns;
 	return sum_ns;
 }
 

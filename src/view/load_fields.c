@@ -87,7 +87,7 @@ VALUE_GETTER(get_check_verdict, value_string, verdict_names[check_result_of(item
 
 FIELD_GETTER(get_check_cgroup)
 {
-	const struct run_crew *worker_group = check_result_of(item)->worker_group;
+	const struct run_group *worker_group = check_result_of(item)->worker_group;
 
 	if (worker_group)
 		value_text(value, worker_group->cgroup);
@@ -97,7 +97,7 @@ FIELD_GETTER(get_check_cgroup)
 
 FIELD_GETTER(get_check_group)
 {
-	const struct run_crew *worker_group = check_result_of(item)->worker_group;
+	const struct run_group *worker_group = check_result_of(item)->worker_group;
 
 	if (worker_group)
 		value_number(value, worker_group->group.group_idx);
@@ -107,7 +107,7 @@ FIELD_GETTER(get_check_group)
 
 FIELD_GETTER(get_check_work)
 {
-	const struct run_crew *worker_group = check_result_of(item)->worker_group;
+	const struct run_group *worker_group = check_result_of(item)->worker_group;
 
 	if (worker_group)
 		value_string(value, worker_group->group.work->type->name);
@@ -294,7 +294,7 @@ int load_emit(const struct emit *emit, const struct outcome *outcome, bool sampl
 	int result = 0;
 
 	for (size_t i = 0; with_workers && i < outcome->run->worker_group_count; i++) {
-		const struct run_crew *worker_group = outcome->run->worker_groups[i];
+		const struct run_group *worker_group = outcome->run->worker_groups[i];
 
 		for (unsigned int k = 0; result >= 0 && k < worker_group->worker_group.forked; k++)
 			result = load_write_worker(emit->out, outcome, worker_group, k, samples);

@@ -11,7 +11,7 @@
 #include "view/view.h"
 
 void load_group_name(char *into, size_t room, const struct run *run,
-		     const struct run_crew *worker_group)
+		     const struct run_group *worker_group)
 {
 	bool several = false;
 	char number[16] = "";

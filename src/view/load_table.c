@@ -84,7 +84,7 @@ static void write_head(struct output *out, const struct outcome *outcome)
 
 static void write_group(struct output *out, const struct outcome *outcome, size_t number)
 {
-	const struct run_crew *worker_group = outcome->run->worker_groups[number];
+	const struct run_group *worker_group = outcome->run->worker_groups[number];
 	const struct summary *summary = &outcome->summaries[number];
 	const struct sample_summary *wakes = &summary->samples[summary_wakes(summary)];
 	double wall = (double)summary->wall_ns;
@@ -122,7 +122,7 @@ static void write_groups(struct output *out, const struct outcome *outcome)
 }
 
 static void write_worker(struct output *out, const struct outcome *outcome,
-			 const struct run_crew *worker_group, unsigned int number)
+			 const struct run_group *worker_group, unsigned int number)
 {
 	const struct worker_report *report =
 		worker_group_report(&worker_group->worker_group.workers[number]);
@@ -245,7 +245,7 @@ static void write_refusals(struct output *out, const struct outcome *outcome)
 
 	for (size_t i = 0; i < outcome->run->worker_group_count; i++)
 		for (size_t t = 0; t < ARRAY_SIZE(texts); t++) {
-			const struct run_crew *worker_group = outcome->run->worker_groups[i];
+			const struct run_group *worker_group = outcome->run->worker_groups[i];
 			const char *first = NULL;
 			unsigned int count = 0;
 
@@ -358,7 +358,7 @@ static void write_observed(struct output *out, const struct outcome *outcome)
 			output_format(out, " %6s", state_info[s].header);
 	output_char(out, '\n');
 	for (size_t i = 0; i < outcome->run->worker_group_count; i++) {
-		const struct run_crew *worker_group = outcome->run->worker_groups[i];
+		const struct run_group *worker_group = outcome->run->worker_groups[i];
 		double sums[STATES] = {0}, whole = 0;
 
 		for (unsigned int k = 0; k < worker_group->worker_group.forked; k++) {

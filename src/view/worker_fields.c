@@ -11,7 +11,7 @@
 
 struct worker_row {
 	const struct outcome *outcome;
-	const struct run_crew *worker_group;
+	const struct run_group *worker_group;
 	unsigned int number;
 	bool samples;			    /* all of them, not only their summary */
 	const struct worker_report *report; /* NULL: it left none */
@@ -395,7 +395,7 @@ const struct schema worker_schema = {.name = "worker",
 				     .get = get_of_worker};
 
 int load_write_worker(struct output *out, const struct outcome *outcome,
-		      const struct run_crew *worker_group, unsigned int number, bool samples)
+		      const struct run_group *worker_group, unsigned int number, bool samples)
 {
 	struct worker_row worker = {
 		.outcome = outcome,

@@ -20,7 +20,7 @@ static void ask_for_all(struct spec_checks *checks)
 			abort();
 }
 
-static void show(struct run_crew *worker_group, const struct spec *spec)
+static void show(struct run_group *worker_group, const struct spec *spec)
 {
 	struct topology_part node = {.cpus = {{0xff}}};
 	struct topology topology = {.usable = {{0xff}}, .nodes = {&node, 1, 1}};
@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct worker_report *report = (struct worker_report *)(void *)bytes;
 	struct group_worker worker = {.received = bytes, .length = size, .complete = true};
 	struct spec_work work = {.type = work_types[0]};
-	struct run_crew worker_group = {.group = {.work = &work, .team_size = 1, .count = 1},
-					.allowed = {{0xf}}};
+	struct run_group worker_group = {.group = {.work = &work, .team_size = 1, .count = 1},
+					 .allowed = {{0xf}}};
 	struct spec spec;
 
 	memcpy(bytes, data, size);

@@ -6,7 +6,7 @@
 #include "base/duration.h"
 #include "load/checks.h"
 
-#define CREWS 2
+#define GROUPS 2
 
 /* What was run, and what came of it. */
 struct made {
@@ -15,15 +15,15 @@ struct made {
 	struct topology topology;
 	struct topology_part nodes[3];
 	struct run run;
-	struct run_crew worker_groups[CREWS];
-	struct run_crew *pointers[CREWS];
-	struct summary summaries[CREWS];
+	struct run_group worker_groups[GROUPS];
+	struct run_group *pointers[GROUPS];
+	struct summary summaries[GROUPS];
 	struct check_results check_results;
 };
 
-static inline void add_crew(struct made *made, unsigned int workers)
+static inline void add_group(struct made *made, unsigned int workers)
 {
-	struct run_crew *worker_group = &made->worker_groups[made->run.worker_group_count];
+	struct run_group *worker_group = &made->worker_groups[made->run.worker_group_count];
 	struct error error = {""};
 
 	made->pointers[made->run.worker_group_count++] = worker_group;
@@ -73,7 +73,7 @@ static inline void make(struct made *made, unsigned int workers)
 		cpus_add(&made->nodes[i / 4].cpus, i);
 	for (unsigned int i = 0; i < 3; i++)
 		made->nodes[i].id = i;
-	add_crew(made, workers);
+	add_group(made, workers);
 }
 
 static inline void unmake(struct made *made)

@@ -371,7 +371,7 @@ CASE(the_worst_verdict_wins)
 	assert_true(VERDICT_INCONCLUSIVE > VERDICT_PASS);
 	assert_true(VERDICT_PASS > VERDICT_SKIP);
 	make(&made, 1);
-	add_crew(&made, 2);
+	add_group(&made, 2);
 	made.spec.checks.max_spread = 0.5;	/* skip and pass */
 	made.spec.checks.max_gap_ns = NS_PER_S; /* pass */
 	made.run.end = RUN_INTERRUPTED;		/* inconclusive */

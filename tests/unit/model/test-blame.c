@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "test.h"
 
-#include "model/blame_crews.h"
+#include "model/blame_workers.h"
 #include "model/blame_losses.h"
 
 #define START 1000000
@@ -437,26 +437,27 @@ CASE(a_sum_has_waits_whole)
 	intervals_free(intervals);
 }
 
-/* Two crews of two and one; 30 is no worker. */
-static const struct crew_member crew_members[] = {{.tid = 11}, {.tid = 12}, {.tid = 20, .crew = 1}};
+/* Two groups of two and one; 30 is no worker. */
+static const struct group_member group_members[] = {
+	{.tid = 11}, {.tid = 12}, {.tid = 20, .group = 1}};
 
-/* Of a crew and a state, because of that crew (+ 1; 0: not a worker) or kind. */
-static uint64_t crew_share(const struct blame_sum *sum, uint32_t crew, enum wire_culprit_kind kind,
-			   uint32_t culprit)
+/* Of a group and a state, because of that group (+ 1; 0: not a worker) or kind. */
+static uint64_t group_share(const struct blame_sum *sum, uint32_t group,
+			    enum wire_culprit_kind kind, uint32_t culprit)
 {
 	uint64_t share_ns = 0;
 
 	for (size_t i = 0; i < sum->count; i++)
-		if (sum->items[i].victim.crew == crew + 1 && sum->items[i].kind == kind &&
-		    sum->items[i].culprit.crew == culprit)
+		if (sum->items[i].victim.group == group + 1 && sum->items[i].kind == kind &&
+		    sum->items[i].culprit.group == culprit)
 			share_ns += sum->items[i].total_ns;
 	return share_ns;
 }
 
-CASE(workers_are_summed_up_by_crew)
+CASE(workers_are_summed_up_by_group)
 {
 	struct intervals *intervals = begin((uint32_t[]){11, 12, 20, 30}, 4, WIRE_RUNNABLE);
-	/* by a worker, a thread of a worker's process, one of its own crew, and by others */
+	/* by a worker, a thread of a worker's process, one of its own group, and by others */
 	struct wire_culprit culprits[] = {
 		by_thread(WIRE_RUNNABLE, 20, 300000), by_thread(WIRE_RUNNABLE, 25, 200000),
 		by_thread(WIRE_RUNNABLE, 12, 100000), by_thread(WIRE_RUNNABLE, 30, 50000)};
@@ -466,25 +467,25 @@ CASE(workers_are_summed_up_by_crew)
 
 	feed(intervals, &record);
 	interval = close_at(intervals, START, END);
-	interval_blame_by_crew(interval, crew_members, ARRAY_SIZE(crew_members));
+	interval_blame_of_workers(interval, group_members, ARRAY_SIZE(group_members));
 	assert_int_equal(blame_sum_add(&sum, interval), 0);
-	blame_sum_end_crews(&sum);
-	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_THREAD, 2), 500000);
-	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_THREAD, 1), 100000);
-	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_THREAD, 0), 50000);
-	assert_int_equal(crew_share(&sum, 0, WIRE_CULPRIT_UNKNOWN, 0), 2 * (END - START) - 650000);
-	assert_int_equal(crew_share(&sum, 1, WIRE_CULPRIT_UNKNOWN, 0), END - START);
-	/* crew by crew, the largest first; who is no worker is no victim */
+	blame_sum_end_workers(&sum);
+	assert_int_equal(group_share(&sum, 0, WIRE_CULPRIT_THREAD, 2), 500000);
+	assert_int_equal(group_share(&sum, 0, WIRE_CULPRIT_THREAD, 1), 100000);
+	assert_int_equal(group_share(&sum, 0, WIRE_CULPRIT_THREAD, 0), 50000);
+	assert_int_equal(group_share(&sum, 0, WIRE_CULPRIT_UNKNOWN, 0), 2 * (END - START) - 650000);
+	assert_int_equal(group_share(&sum, 1, WIRE_CULPRIT_UNKNOWN, 0), END - START);
+	/* group by group, the largest first; who is no worker is no victim */
 	for (size_t i = 0; i < sum.count; i++) {
-		assert_in_range(sum.items[i].victim.crew, 1, 2);
-		if (i && sum.items[i].victim.crew == sum.items[i - 1].victim.crew)
+		assert_in_range(sum.items[i].victim.group, 1, 2);
+		if (i && sum.items[i].victim.group == sum.items[i - 1].victim.group)
 			assert_true(sum.items[i].total_ns <= sum.items[i - 1].total_ns);
 	}
 	blame_sum_release(&sum);
 	intervals_free(intervals);
 }
 
-CASE(what_workers_make_is_their_crews)
+CASE(what_workers_make_is_their_groups)
 {
 	/* 61 is made by 60, which the worker 20 made; 70 is another's */
 	struct row rows[] = {{.tid = 61, .pid = 61, .parent_pid = 60},
@@ -492,18 +493,18 @@ CASE(what_workers_make_is_their_crews)
 			     {.tid = 62, .pid = 60, .parent_pid = 20},
 			     {.tid = 70, .pid = 70, .parent_pid = 1}};
 	struct interval interval = {.rows = rows, .row_count = ARRAY_SIZE(rows)};
-	struct crew_member members[3 + ARRAY_SIZE(rows)] = {crew_members[0], crew_members[1],
-							    crew_members[2]};
-	size_t count = crew_members_adopt(members, 3, &interval);
+	struct group_member members[3 + ARRAY_SIZE(rows)] = {group_members[0], group_members[1],
+							     group_members[2]};
+	size_t count = group_members_adopt(members, 3, &interval);
 
 	assert_int_equal(count, 5);
-	assert_int_equal(crew_members_find(members, count, 61)->crew, 1);
-	assert_true(crew_members_find(members, count, 60)->adopted);
-	assert_false(crew_members_find(members, count, 20)->adopted);
-	assert_null(crew_members_find(members, count, 70));
+	assert_int_equal(group_members_find(members, count, 61)->group, 1);
+	assert_true(group_members_find(members, count, 60)->adopted);
+	assert_false(group_members_find(members, count, 20)->adopted);
+	assert_null(group_members_find(members, count, 70));
 }
 
-CASE(no_wait_of_a_crew_goes_on_after_its_end)
+CASE(no_wait_of_a_group_goes_on_after_its_end)
 {
 	struct intervals *intervals = begin((uint32_t[]){11, 12}, 2, WIRE_RUNNABLE);
 	struct wire_thread waits = thread(11, END, WIRE_RUNNABLE);
@@ -514,9 +515,9 @@ CASE(no_wait_of_a_crew_goes_on_after_its_end)
 	waits.where.state = WIRE_RUNNABLE;
 	feed(intervals, &waits);
 	interval = close_at(intervals, START, END);
-	interval_blame_by_crew(interval, crew_members, ARRAY_SIZE(crew_members));
+	interval_blame_of_workers(interval, group_members, ARRAY_SIZE(group_members));
 	assert_int_equal(blame_sum_add(&sum, interval), 0);
-	blame_sum_end_crews(&sum);
+	blame_sum_end_workers(&sum);
 	assert_int_equal(sum.count, 1);
 	assert_false(sum.items[0].goes_on);
 	assert_int_equal(sum.items[0].total_ns, 2 * (END - START));
@@ -610,9 +611,9 @@ int main(void)
 		cmocka_unit_test(the_same_shares_count_once),
 		cmocka_unit_test(what_no_dwell_has_written_is_left_out),
 		cmocka_unit_test(a_sum_has_waits_whole),
-		cmocka_unit_test(workers_are_summed_up_by_crew),
-		cmocka_unit_test(what_workers_make_is_their_crews),
-		cmocka_unit_test(no_wait_of_a_crew_goes_on_after_its_end),
+		cmocka_unit_test(workers_are_summed_up_by_group),
+		cmocka_unit_test(what_workers_make_is_their_groups),
+		cmocka_unit_test(no_wait_of_a_group_goes_on_after_its_end),
 		cmocka_unit_test(who_holds_a_lock_is_named_in_a_process_too),
 		cmocka_unit_test(many_culprits_of_a_name_are_one_line),
 	};

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "model/blame_crews.h"
+#include "model/blame_workers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static int by_tid(const void *left, const void *right)
 {
-	const struct crew_member *a = left, *b = right;
+	const struct group_member *a = left, *b = right;
 
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-void crew_members_sort(struct crew_member *members, size_t count)
+void group_members_sort(struct group_member *members, size_t count)
 {
 	if (count)
 		qsort(members, count, sizeof(*members), by_tid);
 }
 
-const struct crew_member *crew_members_find(const struct crew_member *members, size_t count,
-					    uint32_t tid)
+const struct group_member *group_members_find(const struct group_member *members, size_t count,
+					      uint32_t tid)
 {
-	struct crew_member key = {.tid = tid};
+	struct group_member key = {.tid = tid};
 
 	return count && tid ? bsearch(&key, members, count, sizeof(key), by_tid) : NULL;
 }
 
-size_t crew_members_adopt(struct crew_member *members, size_t count,
-			  const struct interval *interval)
+size_t group_members_adopt(struct group_member *members, size_t count,
+			   const struct interval *interval)
 {
 	size_t known;
 
@@ -35,22 +35,22 @@ size_t crew_members_adopt(struct crew_member *members, size_t count,
 		known = count;
 		for (size_t i = 0; i < interval->row_count; i++) {
 			const struct row *row = &interval->rows[i];
-			const struct crew_member *parent =
-				crew_members_find(members, known, row->parent_pid);
+			const struct group_member *parent =
+				group_members_find(members, known, row->parent_pid);
 
 			if (parent && row->tid == row->pid &&
-			    !crew_members_find(members, known, row->tid))
-				members[count++] = (struct crew_member){
-					.tid = row->tid, .crew = parent->crew, .adopted = true};
+			    !group_members_find(members, known, row->tid))
+				members[count++] = (struct group_member){
+					.tid = row->tid, .group = parent->group, .adopted = true};
 		}
-		crew_members_sort(members, count);
+		group_members_sort(members, count);
 	} while (count > known);
 	return count;
 }
 
-static struct blame_party crew_party(const struct crew_member *member)
+static struct blame_party group_party(const struct group_member *member)
 {
-	return (struct blame_party){.crew = member->crew + 1};
+	return (struct blame_party){.group = member->group + 1};
 }
 
 /* Processes come and go: those of one name are one. */
@@ -63,37 +63,38 @@ static struct blame_party named_party(const struct blame_party *party)
 	return named;
 }
 
-void interval_blame_by_crew(struct interval *interval, const struct crew_member *members,
-			    size_t count)
+void interval_blame_of_workers(struct interval *interval, const struct group_member *members,
+			       size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < interval->blame_count; i++) {
 		struct blame blame = interval->blames[i];
-		const struct crew_member *victim, *culprit;
+		const struct group_member *victim, *culprit;
 
-		victim = crew_members_find(members, count, blame.victim.tid);
+		victim = group_members_find(members, count, blame.victim.tid);
 		if (!victim || victim->adopted || !state_is_lost(blame.state))
 			continue;
-		blame.victim = crew_party(victim);
+		blame.victim = group_party(victim);
 		blame.thief.least_ns = 0; /* of workers only what they are to each other counts */
 		if (blame.kind == WIRE_CULPRIT_THREAD) {
-			culprit = crew_members_find(members, count, blame.culprit.tid);
+			culprit = group_members_find(members, count, blame.culprit.tid);
 			if (!culprit)
-				culprit = crew_members_find(members, count, blame.culprit.pid);
-			blame.culprit = culprit ? crew_party(culprit) : named_party(&blame.culprit);
+				culprit = group_members_find(members, count, blame.culprit.pid);
+			blame.culprit =
+				culprit ? group_party(culprit) : named_party(&blame.culprit);
 		}
 		interval->blames[kept++] = blame;
 	}
 	interval->blame_count = kept;
 }
 
-static int by_crew(const void *left, const void *right)
+static int by_group(const void *left, const void *right)
 {
 	const struct blame *a = left, *b = right;
 
-	if (a->victim.crew != b->victim.crew)
-		return a->victim.crew < b->victim.crew ? -1 : 1;
+	if (a->victim.group != b->victim.group)
+		return a->victim.group < b->victim.group ? -1 : 1;
 	if (a->total_ns != b->total_ns)
 		return a->total_ns < b->total_ns ? 1 : -1;
 	if (a->state != b->state)
@@ -101,18 +102,18 @@ static int by_crew(const void *left, const void *right)
 	return blame_compare_parties(&a->culprit, &b->culprit);
 }
 
-/* The one of the same crew and state whose culprit is not known. NULL: there is none. */
+/* The one of the same group and state whose culprit is not known. NULL: there is none. */
 static struct blame *unknown_of(struct blame_sum *sum, const struct blame *like)
 {
 	for (size_t i = 0; i < sum->count; i++)
-		if (sum->items[i].victim.crew == like->victim.crew &&
+		if (sum->items[i].victim.group == like->victim.group &&
 		    sum->items[i].state == like->state && !sum->items[i].goes_on &&
 		    sum->items[i].kind == WIRE_CULPRIT_UNKNOWN)
 			return &sum->items[i];
 	return NULL;
 }
 
-void blame_sum_end_crews(struct blame_sum *sum)
+void blame_sum_end_workers(struct blame_sum *sum)
 {
 	size_t kept = 0;
 
@@ -136,5 +137,5 @@ void blame_sum_end_crews(struct blame_sum *sum)
 			sum->items[kept++] = sum->items[i];
 	sum->count = kept;
 	if (kept)
-		qsort(sum->items, kept, sizeof(*sum->items), by_crew);
+		qsort(sum->items, kept, sizeof(*sum->items), by_group);
 }
