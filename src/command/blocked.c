@@ -228,5 +228,7 @@ const struct command command_blocked = {
 	.summary = "what blocks an async runtime's workers",
 	.argp = &blocked_argp,
 	.outputs = {"record", "export"},
+	.argument = ARGUMENT_PROCESS,
+	.has_screen = true,
 	.run = blocked_run,
 };

@@ -4,6 +4,7 @@
 #define DWELL_COMMAND_COMMAND_H
 
 #include <argp.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "base/exit_code.h"
@@ -11,10 +12,22 @@
 
 #define COMMAND_OUTPUTS 2
 
+/* What it takes beside options; args_doc says so to people. */
+enum argument {
+	ARGUMENT_NONE,
+	ARGUMENT_PROCESS, /* a name, or `-- COMMAND` */
+	ARGUMENT_COMMAND, /* `-- COMMAND` alone */
+	ARGUMENT_FILE,
+	ARGUMENT_SCENARIO, /* or a file */
+	ARGUMENT_SHELL,
+};
+
 struct command {
 	const char *name;
 	const char *summary;	 /* for `dwell --help` */
 	const struct argp *argp; /* its options, for the manual and completions; may be NULL */
+	enum argument argument;
+	bool has_screen; /* --format tui */
 	/* Names of the options whose argument is a FILE or DIRECTORY that it writes. */
 	const char *outputs[COMMAND_OUTPUTS + 1];
 	const char *output; /* the file that it writes without them; NULL: none */

@@ -269,5 +269,6 @@ const struct command command_compare = {
 	.name = "compare",
 	.summary = "compare two recordings, or two load reports",
 	.argp = &compare_argp,
+	.argument = ARGUMENT_FILE,
 	.run = compare_run,
 };

@@ -95,5 +95,6 @@ const struct command command_completion = {
 	.name = "completion",
 	.summary = "completions for bash, zsh or fish",
 	.argp = &completion_argp,
+	.argument = ARGUMENT_SHELL,
 	.run = completion_run,
 };

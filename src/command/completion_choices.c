@@ -194,10 +194,9 @@ static void offer_fields(struct offers *offers, const struct given *given)
 	offer(offers, "help", "lists them");
 }
 
-static void offer_formats(struct offers *offers, const struct argp_option *option)
+static void offer_formats(struct offers *offers, const struct given *given)
 {
-	/* not all commands have a screen */
-	if (strstr(option->doc, "tui"))
+	if (given->command->has_screen)
 		offer(offers, "tui", "the screen");
 	for (size_t i = 0; i < format_count; i++)
 		offer(offers, formats[i]->name, formats[i]->help);
@@ -260,7 +259,7 @@ void offer_values(struct offers *offers, const struct given *given,
 		return;
 	}
 	if (!strcmp(option->name, "format"))
-		offer_formats(offers, option);
+		offer_formats(offers, given);
 	else if (!strcmp(option->name, "sort"))
 		offer_fields(offers, given);
 	else if (!strcmp(option->name, "fields")) {
@@ -272,18 +271,23 @@ void offer_values(struct offers *offers, const struct given *given,
 
 void offer_arguments(struct offers *offers, const struct command *command)
 {
-	const char *wanted = command->argp ? command->argp->args_doc : NULL;
-
-	if (!wanted)
-		return;
-	if (strstr(wanted, "NAME")) {
+	switch (command->argument) {
+	case ARGUMENT_PROCESS:
 		offers->is_argument = true;
 		offer_process_names(offers);
-	} else if (strstr(wanted, "SHELL")) {
+		break;
+	case ARGUMENT_SHELL:
 		offer_words(offers, "bash zsh fish");
-	} else {
-		if (!strcmp(command->name, "load"))
-			offer_scenarios(offers);
+		break;
+	case ARGUMENT_SCENARIO:
+		offer_scenarios(offers);
 		offers_instruct(offers, "files");
+		break;
+	case ARGUMENT_FILE:
+	case ARGUMENT_COMMAND:
+		offers_instruct(offers, "files");
+		break;
+	case ARGUMENT_NONE:
+		break;
 	}
 }

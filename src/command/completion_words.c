@@ -130,9 +130,10 @@ static void complete_option(struct offers *offers, const struct given *given)
 	}
 }
 
-static bool has_argument(const struct command *command, const char *name)
+/* After `--`. */
+static bool takes_command(const struct command *command)
 {
-	return command->argp && command->argp->args_doc && strstr(command->argp->args_doc, name);
+	return command->argument == ARGUMENT_PROCESS || command->argument == ARGUMENT_COMMAND;
 }
 
 static void complete_command(struct offers *offers, const struct command *command, size_t first);
@@ -176,7 +177,7 @@ static size_t find_program(const struct offers *offers, const struct command *co
 		*ret_option = NULL;
 		if (is_value)
 			continue;
-		if (!strcmp(word, "--") && has_argument(command, "COMMAND"))
+		if (!strcmp(word, "--") && takes_command(command))
 			return i + 1;
 		if (!is_option(word)) {
 			if (!strcmp(command->name, "guest"))
@@ -203,7 +204,7 @@ static void complete_command(struct offers *offers, const struct command *comman
 		offer_values(offers, &given, option);
 	else if (is_option(offers->word))
 		complete_option(offers, &given);
-	else if (*offers->word == '-' || (!*offers->word && !has_argument(command, "")))
+	else if (*offers->word == '-' || (!*offers->word && command->argument == ARGUMENT_NONE))
 		offer_options(offers, command);
 	else if (!strcmp(command->name, "guest"))
 		complete_program(offers, command, offers->count - 1);

@@ -181,5 +181,6 @@ const struct command command_guest = {
 	.name = "guest",
 	.summary = "any of these in a virtual machine, under another kernel",
 	.argp = &guest_argp,
+	.argument = ARGUMENT_COMMAND,
 	.run = guest_run,
 };

@@ -204,6 +204,9 @@ static int act(struct load *load)
 				 : load_print(load->options.subject, &error);
 		return result < 0 ? command_fail("load", EXIT_USAGE, &error) : EXIT_DONE;
 	}
+	/* the options of a run may stay: it is to be looked at before it is made */
+	if (load->options.action == LOAD_DRY_RUN && load->options.output.given)
+		fputs("dwell load: the plan is text: formats are for results\n", stderr);
 	result = prepare(load, &error);
 	if (result >= 0 && load->options.action == LOAD_DRY_RUN)
 		result = load_print_plan(&load->options.spec, &load->topology, &error);
@@ -231,5 +234,6 @@ const struct command command_load = {
 	.summary = "run scheduler workloads and check the results",
 	.argp = &load_argp,
 	.outputs = {"save"},
+	.argument = ARGUMENT_SCENARIO,
 	.run = load_run,
 };

@@ -295,10 +295,11 @@ static int complete(struct load_parsing *parsing, struct error *error)
 
 	if (result < 0)
 		return result;
-	if (options->action != LOAD_RUN && options->output.given)
+	if (options->output.given &&
+	    (options->action == LOAD_LIST || options->action == LOAD_PRINT))
 		return error_set(error, EINVAL,
-				 "--list, --print and --dry-run print text: they take no --format, "
-				 "--fields, --sort or --top");
+				 "--list and --print print text: they take no --format, --fields, "
+				 "--sort or --top");
 	if (options->action == LOAD_LIST || options->action == LOAD_PRINT) {
 		if (parsing->path && !options->subject)
 			options->subject = parsing->path;

@@ -209,5 +209,6 @@ const struct command command_record = {
 	.argp = &record_argp,
 	.outputs = {"output"},
 	.output = RECORDING,
+	.argument = ARGUMENT_PROCESS,
 	.run = record_run,
 };

@@ -227,5 +227,6 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "sum up a recording",
 	.argp = &report_argp,
+	.argument = ARGUMENT_FILE,
 	.run = report_run,
 };

@@ -170,5 +170,7 @@ const struct command command_top = {
 	.summary = "exact per-thread states: where every thread's time goes",
 	.argp = &top_argp,
 	.outputs = {"record"},
+	.argument = ARGUMENT_PROCESS,
+	.has_screen = true,
 	.run = top_run,
 };

@@ -37,9 +37,10 @@ def library(tmp_path_factory):
 
 
 def run(library, arguments, **environment):
+    # without memory for a locale, bars are drawn in ASCII
     return subprocess.run(
         [DWELL, *arguments], cwd=TESTS / "golden", capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
-        env=dict(os.environ, TZ="UTC", LC_ALL="C.UTF-8", LD_PRELOAD=str(library), **environment),
+        env=dict(os.environ, TZ="UTC", LC_ALL="C", LD_PRELOAD=str(library), **environment),
     )  # fmt: skip
 
 
