@@ -24,11 +24,11 @@ void check_found(struct diagnosis *finding, const char *format, ...)
 }
 
 void check_short_of(struct diagnosis *finding, enum check_status status, const char *costs,
-		    const char *mend)
+		    const char *fix)
 {
 	finding->status = status;
 	snprintf(finding->costs, sizeof(finding->costs), "%s", costs);
-	snprintf(finding->mend, sizeof(finding->mend), "%s", mend);
+	snprintf(finding->mend, sizeof(finding->mend), "%s", fix);
 }
 
 /* First line of a small file, without its newline; false: not readable. */

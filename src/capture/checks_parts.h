@@ -10,7 +10,7 @@ __attribute__((format(printf, 2, 3))) void check_found(struct diagnosis *finding
 
 /* It is not as it could be. */
 void check_short_of(struct diagnosis *finding, enum check_status status, const char *costs,
-		    const char *mend);
+		    const char *fix);
 
 /* First line of a small file, without its newline; false: not readable. */
 bool check_read_line(const char *path, char *into, int room);

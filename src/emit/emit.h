@@ -25,7 +25,7 @@ struct emit {
 	struct value *values;	     /* and has in the row at hand */
 	struct order order;
 	struct columns ordering;      /* with an order: of the table, only the column to sort by */
-	struct ordered_rows *ordered; /* where rows go for now; NULL: straight to `out` */
+	struct ordered_rows *ordered; /* rows that wait to be sorted; NULL: none do */
 };
 
 struct format {
