@@ -210,8 +210,7 @@ static int blocked_run(int argc, char **argv)
 	int result, code;
 
 	blocked_options_init(&blocked.options);
-	code = parsing_run(&blocked_argp, "dwell blocked", argc, argv, &blocked.options,
-			   &blocked.options.parsing);
+	code = command_line_parse(&blocked_line, argc, argv, &blocked.options);
 	if (code != EXIT_DONE)
 		return code;
 	result = run(&blocked, &error);
@@ -226,7 +225,7 @@ static int blocked_run(int argc, char **argv)
 const struct command command_blocked = {
 	.name = "blocked",
 	.summary = "what blocks an async runtime's workers",
-	.argp = &blocked_argp,
+	.line = &blocked_line,
 	.outputs = {"record", "export"},
 	.argument = ARGUMENT_PROCESS,
 	.has_screen = true,

@@ -19,28 +19,7 @@
 /* Some intervals, or shares are of one. */
 #define WINDOW_MIN_NS NS_PER_S
 
-enum {
-	OPTION_THRESHOLD = 512,
-	OPTION_RUNTIME,
-	OPTION_FREQUENCY,
-	OPTION_NO_UPROBES,
-	OPTION_UNWIND,
-	OPTION_BLAME,
-	OPTION_WORKERS,
-	OPTION_TARGET,
-	OPTION_HEADLESS,
-	OPTION_WINDOW,
-	OPTION_RING,
-	OPTION_MAX_STALLS,
-	OPTION_MAX_STALL,
-	OPTION_RECORD,
-	OPTION_FROM,
-	OPTION_EXPORT,
-	OPTION_EXPORT_FORMAT,
-	OPTION_FORCE,
-};
-
-static const char doc[] =
+static const char text[] =
 	"Shows what blocks the workers of an async runtime, or of an event loop: which function, "
 	"why, for how long, and how often. Attaches to a running process; nothing is rebuilt."
 	"\v"
@@ -52,48 +31,9 @@ static const char doc[] =
 	"  dwell blocked -p 1234 -d 10s --format json  a line a stall\n"
 	"  dwell blocked -p 1234 --max-stall 50ms      exit 3 if one is longer\n";
 
-static const struct argp_option argp_options[] = {
-	{0, 0, 0, 0, "What to look into:", 1},
-	{"pid", 'p', "PID", 0, "a process", 1},
-	{"runtime", OPTION_RUNTIME, "RUNTIME", 0, RUNTIME_CHOICES " (auto)", 1},
-	{"target", OPTION_TARGET, "FILE", 0, "the program with its symbols, if it runs stripped",
-	 1},
-	{"workers", OPTION_WORKERS, "PREFIX", 0,
-	 "treat threads whose names start with PREFIX as workers (auto-detect)", 1},
-	{"no-uprobes", OPTION_NO_UPROBES, 0, 0, "no probes on the runtime's functions", 1},
-	{0, 0, 0, 0, "What to report:", 2},
-	{"threshold", OPTION_THRESHOLD, "TIME", 0, "report polls and turns longer than this (5ms)",
-	 2},
-	{"duration", 'd', "TIME", 0, "stop after TIME", 2},
-	{"window", OPTION_WINDOW, "TIME", 0, "rolling window: keep only the last TIME", 2},
-	{"freq", OPTION_FREQUENCY, "HZ", 0,
-	 "samples a second of what runs, at least (99); short thresholds need more", 2},
-	{"ring", OPTION_RING, "SIZE", 0,
-	 "ring buffer, a power of two (16M); stalls that overflow it are dropped and counted", 2},
-	{"unwind", OPTION_UNWIND, "HOW", 0,
-	 "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)", 2},
-	{"blame", OPTION_BLAME, 0, 0, "also because of whom the workers waited for a CPU", 2},
-	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)",
-		       " (20 on the page)", 2),
-	SCREEN_OPTIONS(2),
-	{"headless", OPTION_HEADLESS, 0, 0, "no screen: a summary at the end", 2},
-	{"verbose", 'v', 0, 0, "report how dwell found the runtime and its workers", 2},
-	{0, 0, 0, 0, "Files:", 3},
-	{"record", OPTION_RECORD, "FILE", 0, "keep all of it for --from", 3},
-	{"from", OPTION_FROM, "FILE", 0, "from a recording, in place of a process", 3},
-	{"export", OPTION_EXPORT, "FILE", 0, "write the stalls for another program", 3},
-	{"export-format", OPTION_EXPORT_FORMAT, "FORMAT", 0,
-	 "chrome (a trace), folded (stacks) or json (by FILE's name, else chrome)", 3},
-	{"force", OPTION_FORCE, 0, 0, "replace existing files", 3},
-	{0, 0, 0, 0, "As a check:", 4},
-	{"max-stalls", OPTION_MAX_STALLS, "N", 0, "exit with status 3 if there were more", 4},
-	{"max-stall", OPTION_MAX_STALL, "TIME", 0, "exit with status 3 if one was longer", 4},
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
-};
-
-static int take_frequency(struct blocked_options *options, const char *value, struct error *error)
+static int take_frequency(void *data, const char *value, struct error *error)
 {
+	struct blocked_options *options = data;
 	uint64_t frequency;
 	int result = parsing_count(value, "--freq", &frequency, error);
 
@@ -103,8 +43,10 @@ static int take_frequency(struct blocked_options *options, const char *value, st
 	return result;
 }
 
-static int take_unwind(struct blocked_options *options, const char *value, struct error *error)
+static int take_unwind(void *data, const char *value, struct error *error)
 {
+	struct blocked_options *options = data;
+
 	if (!strcmp(value, "fp"))
 		options->spans.unwind = SPAN_UNWIND_FRAME_POINTERS;
 	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
@@ -114,16 +56,19 @@ static int take_unwind(struct blocked_options *options, const char *value, struc
 	return 0;
 }
 
-static int take_runtime(struct blocked_options *options, const char *value, struct error *error)
+static int take_runtime(void *data, const char *value, struct error *error)
 {
+	struct blocked_options *options = data;
+
 	options->runtime = runtime_find(value);
 	return options->runtime || !strcmp(value, "auto")
 		       ? 0
 		       : parsing_unknown(error, "runtime", value, RUNTIME_CHOICES);
 }
 
-static int take_threshold(struct blocked_options *options, const char *value, struct error *error)
+static int take_threshold(void *data, const char *value, struct error *error)
 {
+	struct blocked_options *options = data;
 	int result = duration_parse(value, &options->spans.threshold_ns, error);
 
 	if (!strcmp(value, "0"))
@@ -134,8 +79,9 @@ static int take_threshold(struct blocked_options *options, const char *value, st
 	return result;
 }
 
-static int take_ring(struct blocked_options *options, const char *value, struct error *error)
+static int take_ring(void *data, const char *value, struct error *error)
 {
+	struct blocked_options *options = data;
 	uint64_t bytes;
 	int result = size_parse(value, &bytes, error);
 
@@ -149,15 +95,102 @@ static int take_ring(struct blocked_options *options, const char *value, struct 
 	return 0;
 }
 
-static int take_count_from_zero(const char *value, const char *option, uint64_t *ret_count,
-				struct error *error)
+static int take_process(void *targets, const char *value, struct error *error)
 {
-	if (!strcmp(value, "0")) {
-		*ret_count = 0;
-		return 0;
-	}
-	return parsing_count(value, option, ret_count, error);
+	return targets_parse(targets, value, TARGET_PROCESS, error);
 }
+
+static int take_workers(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+
+	if (!*value || strlen(value) >= sizeof(options->spans.prefix))
+		return error_set(error, EINVAL,
+				 "--workers '%s': names of threads have 1 to 15 bytes", value);
+	snprintf(options->spans.prefix, sizeof(options->spans.prefix), "%s", value);
+	return 0;
+}
+
+static int take_window(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+	int result = duration_parse(value, &options->window_ns, error);
+
+	if (result == 0 && options->window_ns < WINDOW_MIN_NS)
+		return error_set(error, EINVAL, "--window %s is too short (1s at least)", value);
+	return result;
+}
+
+/* From 0 up. */
+static int take_max_stalls(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+
+	options->max_stalls_given = true;
+	options->max_stalls = 0;
+	return strcmp(value, "0")
+		       ? parsing_count(value, "--max-stalls", &options->max_stalls, error)
+		       : 0;
+}
+
+static int take_export_format(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+
+	options->export_format = blocked_export_find(value);
+	return options->export_format
+		       ? 0
+		       : parsing_unknown(error, "export format", value, "chrome, folded or json");
+}
+
+static const struct command_option blocked_option_table[] = {
+	OPTION_GROUP(1, "What to look into:"),
+	TAKEN_MEMBER("pid", 'p', "PID", struct blocked_options, watch.targets, take_process,
+		     "a process"),
+	TAKEN_OPTION("runtime", 0, "RUNTIME", take_runtime, RUNTIME_CHOICES " (auto)"),
+	TEXT_OPTION("target", 0, "FILE", struct blocked_options, symbols,
+		    "the program with its symbols, if it runs stripped"),
+	TAKEN_OPTION("workers", 0, "PREFIX", take_workers,
+		     "treat threads whose names start with PREFIX as workers (auto-detect)"),
+	FLAG_OPTION("no-uprobes", 0, struct blocked_options, no_uprobes,
+		    "no probes on the runtime's functions"),
+	OPTION_GROUP(2, "What to report:"),
+	TAKEN_OPTION("threshold", 0, "TIME", take_threshold,
+		     "report polls and turns longer than this (5ms)"),
+	TIME_OPTION("duration", 'd', struct blocked_options, watch.duration_ns, "stop after TIME"),
+	TAKEN_OPTION("window", 0, "TIME", take_window, "rolling window: keep only the last TIME"),
+	TAKEN_OPTION("freq", 0, "HZ", take_frequency,
+		     "samples a second of what runs, at least (99); short thresholds need more"),
+	TAKEN_OPTION("ring", 0, "SIZE", take_ring,
+		     "ring buffer, a power of two (16M); stalls that overflow it are dropped and "
+		     "counted"),
+	TAKEN_OPTION("unwind", 0, "HOW", take_unwind,
+		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
+	FLAG_OPTION("blame", 0, struct blocked_options, watch.blame,
+		    "also because of whom the workers waited for a CPU"),
+	SCREEN_OPTIONS(struct blocked_options, " (tui on a terminal, else table)",
+		       " (20 on the page)"),
+	FLAG_OPTION("headless", 0, struct blocked_options, headless,
+		    "no screen: a summary at the end"),
+	FLAG_OPTION("verbose", 'v', struct blocked_options, verbose,
+		    "report how dwell found the runtime and its workers"),
+	OPTION_GROUP(3, "Files:"),
+	TEXT_OPTION("record", 0, "FILE", struct blocked_options, record,
+		    "keep all of it for --from"),
+	TEXT_OPTION("from", 0, "FILE", struct blocked_options, from,
+		    "from a recording, in place of a process"),
+	TEXT_OPTION("export", 0, "FILE", struct blocked_options, export,
+		    "write the stalls for another program"),
+	TAKEN_OPTION("export-format", 0, "FORMAT", take_export_format,
+		     "chrome (a trace), folded (stacks) or json (by FILE's name, else chrome)"),
+	FLAG_OPTION("force", 0, struct blocked_options, force, "replace existing files"),
+	OPTION_GROUP(4, "As a check:"),
+	TAKEN_OPTION("max-stalls", 0, "N", take_max_stalls,
+		     "exit with status 3 if there were more"),
+	TIME_OPTION("max-stall", 0, struct blocked_options, max_stall_ns,
+		    "exit with status 3 if one was longer"),
+	END_OF_OPTIONS,
+};
 
 /* By the file's name where no format was asked for: no trace in a file that is named .html. */
 static int choose_export_format(struct blocked_options *options, struct error *error)
@@ -183,8 +216,9 @@ static int choose_export_format(struct blocked_options *options, struct error *e
 			 options->export, dot);
 }
 
-static int check_together(struct blocked_options *options, struct error *error)
+static int end(void *data, struct error *error)
 {
+	struct blocked_options *options = data;
 	unsigned int count = options->watch.targets.count + (options->watch.command != NULL);
 	int result = result_options_end(&options->output, &blocked_schema, ~0U, error);
 
@@ -213,93 +247,19 @@ static int check_together(struct blocked_options *options, struct error *error)
 	return 0;
 }
 
-static const struct plain_option plain[] = {
-	TIME_OPTION('d', struct blocked_options, watch.duration_ns),
-	FLAG_OPTION('v', struct blocked_options, verbose),
-	FLAG_OPTION(OPTION_NO_UPROBES, struct blocked_options, no_uprobes),
-	FLAG_OPTION(OPTION_BLAME, struct blocked_options, watch.blame),
-	TEXT_OPTION(OPTION_TARGET, struct blocked_options, symbols),
-	FLAG_OPTION(OPTION_HEADLESS, struct blocked_options, headless),
-	TIME_OPTION(OPTION_MAX_STALL, struct blocked_options, max_stall_ns),
-	TEXT_OPTION(OPTION_RECORD, struct blocked_options, record),
-	TEXT_OPTION(OPTION_FROM, struct blocked_options, from),
-	TEXT_OPTION(OPTION_EXPORT, struct blocked_options, export),
-	FLAG_OPTION(OPTION_FORCE, struct blocked_options, force),
-};
-
-static int take_option(struct blocked_options *options, int key, const char *value,
-		       struct error *error)
+static int take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
 {
-	int result = plain_option(plain, ARRAY_SIZE(plain), options, key, value, error);
+	struct blocked_options *options = data;
 
-	if (result <= 0)
-		return result;
-	switch (key) {
-	case 'p':
-		return targets_parse(&options->watch.targets, value, TARGET_PROCESS, error);
-	case OPTION_THRESHOLD:
-		return take_threshold(options, value, error);
-	case OPTION_RUNTIME:
-		return take_runtime(options, value, error);
-	case OPTION_FREQUENCY:
-		return take_frequency(options, value, error);
-	case OPTION_UNWIND:
-		return take_unwind(options, value, error);
-	case OPTION_WORKERS:
-		if (!*value || strlen(value) >= sizeof(options->spans.prefix))
-			return error_set(error, EINVAL,
-					 "--workers '%s': names of threads have 1 to 15 bytes",
-					 value);
-		snprintf(options->spans.prefix, sizeof(options->spans.prefix), "%s", value);
-		return 0;
-	case OPTION_RING:
-		return take_ring(options, value, error);
-	case OPTION_WINDOW:
-		result = duration_parse(value, &options->window_ns, error);
-		if (result == 0 && options->window_ns < WINDOW_MIN_NS)
-			return error_set(error, EINVAL, "--window %s is too short (1s at least)",
-					 value);
-		return result;
-	case OPTION_MAX_STALLS:
-		options->max_stalls_given = true;
-		return take_count_from_zero(value, "--max-stalls", &options->max_stalls, error);
-	case OPTION_EXPORT_FORMAT:
-		options->export_format = blocked_export_find(value);
-		return options->export_format ? 0
-					      : parsing_unknown(error, "export format", value,
-								"chrome, folded or json");
-	case ARGP_KEY_ARG:
-		return parsing_name(&options->watch.targets, value, error);
-	case ARGP_KEY_END:
-		return check_together(options, error);
-	}
-	return result_option(&options->output, key, value, true, error);
+	return watch_take_argument(&options->watch, rest, is_behind_dashes, error);
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct blocked_options *options = state->input;
-	int result;
-
-	if (!options)
-		return ARGP_ERR_UNKNOWN;
-	if (parsing_helps(key, state))
-		return 0;
-	/* behind `--` */
-	if (key == ARGP_KEY_ARG && state->quoted && state->next > state->quoted) {
-		options->watch.command = state->argv + state->next - 1;
-		state->next = state->argc;
-		return 0;
-	}
-	result = take_option(options, key, value, &options->parsing.error);
-	return parsing_result(&options->parsing, result);
-}
-
-const struct argp blocked_argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "[NAME | -- COMMAND [ARGUMENT...]]",
-	.doc = doc,
+const struct command_line blocked_line = {
+	.options = blocked_option_table,
+	.arguments = "[NAME | -- COMMAND [ARGUMENT...]]",
+	.text = text,
+	.take_argument = take_argument,
+	.end = end,
 };
 
 void blocked_options_init(struct blocked_options *options)

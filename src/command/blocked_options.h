@@ -9,7 +9,6 @@
 #include "view/blocked_export.h"
 
 struct blocked_options {
-	struct parsing parsing;
 	struct watch_options watch;
 	struct span_options spans;
 	const struct runtime_ops *runtime; /* NULL: whichever is there */
@@ -27,7 +26,7 @@ struct blocked_options {
 	bool force; /* an existing file is replaced */
 };
 
-extern const struct argp blocked_argp;
+extern const struct command_line blocked_line;
 
 void blocked_options_init(struct blocked_options *options);
 

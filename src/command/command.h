@@ -3,16 +3,16 @@
 #ifndef DWELL_COMMAND_COMMAND_H
 #define DWELL_COMMAND_COMMAND_H
 
-#include <argp.h>
 #include <stdbool.h>
 
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "base/output.h"
+#include "command/command_line.h"
 
 #define COMMAND_OUTPUTS 2
 
-/* What it takes beside options; args_doc says so to people. */
+/* What it takes beside options; command_line.arguments says so to people. */
 enum argument {
 	ARGUMENT_NONE,
 	ARGUMENT_PROCESS, /* a name, or `-- COMMAND` */
@@ -24,8 +24,8 @@ enum argument {
 
 struct command {
 	const char *name;
-	const char *summary;	 /* for `dwell --help` */
-	const struct argp *argp; /* its options, for the manual and completions; may be NULL */
+	const char *summary; /* for `dwell --help` */
+	const struct command_line *line;
 	enum argument argument;
 	bool has_screen; /* --format tui */
 	/* Names of the options whose argument is a FILE or DIRECTORY that it writes. */

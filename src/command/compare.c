@@ -6,24 +6,11 @@
 #include <sys/stat.h>
 
 #include "command/compare.h"
-#include "command/watch_options.h"
 #include "results/thread_side.h"
 #include "view/compare.h"
 #include "view/compare_threads.h"
 
-enum {
-	OPTION_WORSE = 512,
-	OPTION_GATE,
-	OPTION_ALL,
-};
-
-struct compare {
-	struct parsing parsing;
-	struct compare_options options;
-	unsigned int path_count;
-};
-
-static const char doc[] =
+static const char text[] =
 	"Compares two measurements of one kind. Of `dwell record`: which programs lost more time "
 	"in "
 	"B, in which state and because of whom, by more than chance. Of `dwell blocked`, "
@@ -42,77 +29,67 @@ static const char doc[] =
 	"  dwell compare runs/before runs/after             exit status 3 if a metric got worse\n"
 	"  dwell compare runs/before runs/after --gate wake-p99=20us/10% --gate iterations=0/2%\n";
 
-static const struct argp_option argp_options[] = {
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", " (20 on the page)", 1),
-	{0, 0, 0, 0, "Of threads, and of blocked workers:", 2},
-	{"worse", OPTION_WORSE, "PERCENT", 0,
-	 "exit with status 3 if in B a program lost, by more than chance, more than PERCENT more "
-	 "of "
-	 "the time than in A; of blocked workers, if B spends more than PERCENT more time in "
-	 "stalls",
-	 2},
-	{0, 0, 0, 0, "Of threads, and of loads:", 4},
-	{"all", OPTION_ALL, 0, 0, "rows or metrics that did not change too", 4},
-	{0, 0, 0, 0, "Of loads:", 5},
-	{"gate", OPTION_GATE, "METRIC=ABSOLUTE/RELATIVE%", 0,
-	 "minimum absolute and relative change of a metric that counts", 5},
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
-};
-
-static int take_worse(struct compare *compare, const char *value, struct error *error)
+static int take_worse(void *data, const char *value, struct error *error)
 {
+	struct compare_options *options = data;
 	char *end;
 
-	compare->options.worse = strtod(value, &end) / 100;
-	if (end == value || *end || !(compare->options.worse >= 0 && compare->options.worse < 1e6))
+	options->worse = strtod(value, &end) / 100;
+	if (end == value || *end || !(options->worse >= 0 && options->worse < 1e6))
 		return error_set(error, EINVAL, "--worse needs a percentage, not '%s'", value);
-	compare->options.worse_given = true;
+	options->worse_given = true;
 	return 0;
 }
 
-static int take_option(struct compare *compare, int key, const char *value, struct error *error)
+static int take_gate(void *data, const char *value, struct error *error)
 {
-	switch (key) {
-	case OPTION_WORSE:
-		return take_worse(compare, value, error);
-	case OPTION_ALL:
-		compare->options.all = true;
-		return 0;
-	case OPTION_GATE:
-		compare->options.gates_given = true;
-		return load_gate_parse(compare->options.gates, value, error);
-	case ARGP_KEY_ARG:
-		if (compare->path_count == 2)
-			return error_set(error, EINVAL, "two files are compared, not more");
-		compare->options.paths[compare->path_count++] = value;
-		return 0;
-	case ARGP_KEY_END:
-		return compare->path_count == 2
-			       ? 0
-			       : error_set(error, EINVAL, "which files? dwell compare A B");
-	}
-	return result_option(&compare->options.output, key, value, false, error);
+	struct compare_options *options = data;
+
+	options->gates_given = true;
+	return load_gate_parse(options->gates, value, error);
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct compare *compare = state->input;
-	int result;
+static const struct command_option compare_option_table[] = {
+	OPTION_GROUP(1, NULL),
+	RESULT_OPTIONS(struct compare_options, " (table)", " (20 on the page)"),
+	OPTION_GROUP(2, "Of threads, and of blocked workers:"),
+	TAKEN_OPTION("worse", 0, "PERCENT", take_worse,
+		     "exit with status 3 if in B a program lost, by more than chance, more than "
+		     "PERCENT more of the time than in A; of blocked workers, if B spends more "
+		     "than PERCENT more time in stalls"),
+	OPTION_GROUP(4, "Of threads, and of loads:"),
+	FLAG_OPTION("all", 0, struct compare_options, all,
+		    "rows or metrics that did not change too"),
+	OPTION_GROUP(5, "Of loads:"),
+	TAKEN_OPTION("gate", 0, "METRIC=ABSOLUTE/RELATIVE%", take_gate,
+		     "minimum absolute and relative change of a metric that counts"),
+	END_OF_OPTIONS,
+};
 
-	if (!compare)
-		return ARGP_ERR_UNKNOWN;
-	if (parsing_helps(key, state))
-		return 0;
-	result = take_option(compare, key, value, &compare->parsing.error);
-	return parsing_result(&compare->parsing, result);
+static int take_path(void *data, char **rest, bool is_behind_dashes, struct error *error)
+{
+	struct compare_options *options = data;
+
+	(void)is_behind_dashes;
+	if (options->paths[1])
+		return error_set(error, EINVAL, "two files are compared, not more");
+	options->paths[options->paths[0] != NULL] = rest[0];
+	return ARGUMENT_TAKEN;
 }
 
-static const struct argp compare_argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "A B",
-	.doc = doc,
+static int end(void *data, struct error *error)
+{
+	const struct compare_options *options = data;
+
+	return options->paths[1] ? 0 : error_set(error, EINVAL, "which files? dwell compare A B");
+}
+
+static const struct command_line compare_line = {
+	.options = compare_option_table,
+	.arguments = "A B",
+	.text = text,
+	.take_argument = take_path,
+	.end = end,
 };
 
 enum kind {
@@ -245,30 +222,28 @@ static int compare_kinds(const struct compare_options *options, const enum kind 
 
 static int compare_run(int argc, char **argv)
 {
-	struct compare compare = {.path_count = 0};
-	const struct compare_options *options = &compare.options;
+	struct compare_options options = {.all = false};
 	enum kind kinds[2];
 	enum exit_code compared = EXIT_DONE;
 	struct error error = {""};
 	int result, code;
 
-	load_gates_init(compare.options.gates);
-	code = parsing_run(&compare_argp, "dwell compare", argc, argv, &compare, &compare.parsing);
+	load_gates_init(options.gates);
+	code = command_line_parse(&compare_line, argc, argv, &options);
 	if (code != EXIT_DONE)
 		return code;
-	result = kinds_of(options, kinds, &error);
-	if (result >= 0 && kinds[0] == kinds[1] &&
-	    check_options(&compare.options, kinds[0], &error) < 0)
+	result = kinds_of(&options, kinds, &error);
+	if (result >= 0 && kinds[0] == kinds[1] && check_options(&options, kinds[0], &error) < 0)
 		return command_fail("compare", EXIT_USAGE, &error);
 	if (result >= 0)
-		result = compare_kinds(options, kinds, &compared, &error);
+		result = compare_kinds(&options, kinds, &compared, &error);
 	return result < 0 ? command_fail("compare", EXIT_NOT_RUN, &error) : (int)compared;
 }
 
 const struct command command_compare = {
 	.name = "compare",
 	.summary = "compare two recordings, or two load reports",
-	.argp = &compare_argp,
+	.line = &compare_line,
 	.argument = ARGUMENT_FILE,
 	.run = compare_run,
 };

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/watch_options.h"
+#include "command/parsing.h"
 
 static const struct shell {
 	const char *name;
@@ -21,45 +21,37 @@ static const struct shell {
 };
 
 struct completion {
-	struct parsing parsing;
 	const struct shell *shell;
 };
 
-static const char doc[] = "Writes completions for a shell to standard output."
-			  "\v"
-			  "Examples:\n"
-			  "  dwell completion bash > /etc/bash_completion.d/dwell\n"
-			  "  dwell completion zsh > \"${fpath[1]}/_dwell\"\n"
-			  "  dwell completion fish > ~/.config/fish/completions/dwell.fish\n";
+static const char text[] = "Writes completions for a shell to standard output."
+			   "\v"
+			   "Examples:\n"
+			   "  dwell completion bash > /etc/bash_completion.d/dwell\n"
+			   "  dwell completion zsh > \"${fpath[1]}/_dwell\"\n"
+			   "  dwell completion fish > ~/.config/fish/completions/dwell.fish\n";
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static int take_shell(void *options, char **rest, bool is_behind_dashes, struct error *error)
 {
-	struct completion *completion = state->input;
+	struct completion *completion = options;
 
-	if (!completion)
-		return ARGP_ERR_UNKNOWN;
-	switch (key) {
-	case ARGP_KEY_ARG:
-		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-			if (!strcmp(shells[i].name, value))
-				completion->shell = &shells[i];
-		if (completion->shell)
-			return 0;
-		return parsing_result(&completion->parsing,
-				      parsing_unknown(&completion->parsing.error, "shell", value,
-						      "bash, zsh or fish"));
-	case ARGP_KEY_END:
-		if (completion->shell || completion->parsing.code != EXIT_DONE)
-			return 0;
-		return parsing_result(&completion->parsing,
-				      error_set(&completion->parsing.error, EINVAL,
-						"which shell? bash, zsh or fish"));
-	}
-	return ARGP_ERR_UNKNOWN;
+	(void)is_behind_dashes;
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		if (!strcmp(shells[i].name, rest[0]))
+			completion->shell = &shells[i];
+	return completion->shell ? ARGUMENT_TAKEN
+				 : parsing_unknown(error, "shell", rest[0], "bash, zsh or fish");
 }
 
-static const struct argp completion_argp = {
-	.parser = parse_option, .args_doc = "SHELL", .doc = doc};
+static int end(void *options, struct error *error)
+{
+	const struct completion *completion = options;
+
+	return completion->shell ? 0 : error_set(error, EINVAL, "which shell? bash, zsh or fish");
+}
+
+static const struct command_line completion_line = {
+	.arguments = "SHELL", .text = text, .take_argument = take_shell, .end = end};
 
 /* The shell shows no errors: it gets no offers then. */
 static int offer_last(const char *shell, char **words, size_t count)
@@ -84,8 +76,7 @@ static int completion_run(int argc, char **argv)
 	/* hidden, and beside the parser: these words are others' options */
 	if (argc > 4 && !strcmp(argv[1], "--words"))
 		return offer_last(argv[2], argv + 3, (size_t)argc - 3);
-	code = parsing_run(&completion_argp, "dwell completion", argc, argv, &completion,
-			   &completion.parsing);
+	code = command_line_parse(&completion_line, argc, argv, &completion);
 	if (code == EXIT_DONE)
 		fputs(completion.shell->script, stdout);
 	return code;
@@ -94,7 +85,7 @@ static int completion_run(int argc, char **argv)
 const struct command command_completion = {
 	.name = "completion",
 	.summary = "completions for bash, zsh or fish",
-	.argp = &completion_argp,
+	.line = &completion_line,
 	.argument = ARGUMENT_SHELL,
 	.run = completion_run,
 };

@@ -3,8 +3,6 @@
 #ifndef DWELL_COMMAND_COMPLETION_H
 #define DWELL_COMMAND_COMPLETION_H
 
-#include <argp.h>
-
 #include "command/command.h"
 #include "command/offers.h"
 
@@ -23,7 +21,7 @@ const char *given_value(const struct given *given, const char *option);
 
 /* Values of the option, and of arguments. */
 void offer_values(struct offers *offers, const struct given *given,
-		  const struct argp_option *option);
+		  const struct command_option *option);
 void offer_arguments(struct offers *offers, const struct command *command);
 void offer_commands(struct offers *offers, const char *without);
 

@@ -247,7 +247,7 @@ static void offer_kind(struct offers *offers, const char *kind)
 }
 
 void offer_values(struct offers *offers, const struct given *given,
-		  const struct argp_option *option)
+		  const struct command_option *option)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		if (strcmp(choices[i].name, option->name) != 0)
@@ -266,7 +266,7 @@ void offer_values(struct offers *offers, const struct given *given,
 		offers_after(offers, ",");
 		offer_fields(offers, given);
 	} else
-		offer_kind(offers, option->arg);
+		offer_kind(offers, option->argument);
 }
 
 void offer_arguments(struct offers *offers, const struct command *command)

@@ -15,18 +15,18 @@ struct search {
 	const char *name; /* without dashes; NULL: by letter */
 	size_t length;
 	char letter;
-	const struct argp_option *found;
+	const struct command_option *found;
 };
 
 /* getopt_long() takes the beginning of a name, too. */
-static void try_option(const struct argp_option *option, void *data)
+static void try_option(const struct command_option *option, void *data)
 {
 	struct search *search = data;
 
 	if (!option->name || (search->name && !search->length))
 		return;
 	if (!search->name) {
-		if (option_is_short(option) && option->key == search->letter)
+		if (option->letter && option->letter == search->letter)
 			search->found = option;
 		return;
 	}
@@ -36,23 +36,22 @@ static void try_option(const struct argp_option *option, void *data)
 		search->found = option;
 }
 
-static const struct argp_option *find(const struct command *command, struct search search)
+static const struct command_option *find(const struct command *command, struct search search)
 {
-	if (command->argp)
-		each_option(command->argp, try_option, &search);
+	each_option(command->line, try_option, &search);
 	return search.found;
 }
 
-static bool takes_next(const struct argp_option *option)
+static bool takes_next(const struct command_option *option)
 {
-	return option && option->arg && !(option->flags & OPTION_ARG_OPTIONAL);
+	return option && option->argument && !option->is_optional;
 }
 
 /* The option in a word that begins with a dash; in *ret_value its value there, or NULL. */
-static const struct argp_option *option_of(const struct command *command, const char *word,
-					   const char **ret_value)
+static const struct command_option *option_of(const struct command *command, const char *word,
+					      const char **ret_value)
 {
-	const struct argp_option *option = NULL;
+	const struct command_option *option = NULL;
 
 	*ret_value = NULL;
 	if (word[1] == '-') {
@@ -64,7 +63,7 @@ static const struct argp_option *option_of(const struct command *command, const 
 	/* several letters, up to one that takes the rest as its value */
 	while (*++word) {
 		option = find(command, (struct search){.letter = *word});
-		if (option && option->arg) {
+		if (option && option->argument) {
 			*ret_value = word[1] ? word + 1 : NULL;
 			return option;
 		}
@@ -82,7 +81,7 @@ const char *given_value(const struct given *given, const char *name)
 	const char *found = NULL, *value;
 
 	for (size_t i = 1; i + 1 < given->count && strcmp(given->words[i], "--") != 0; i++) {
-		const struct argp_option *option =
+		const struct command_option *option =
 			is_option(given->words[i])
 				? option_of(given->command, given->words[i], &value)
 				: NULL;
@@ -96,31 +95,30 @@ const char *given_value(const struct given *given, const char *name)
 	return found;
 }
 
-static void offer_option(const struct argp_option *option, void *data)
+static void offer_option(const struct command_option *option, void *data)
 {
 	char text[64];
 
 	if (!option->name)
 		return;
 	snprintf(text, sizeof(text), "--%s", option->name);
-	offer(data, text, option->doc);
+	offer(data, text, option->help);
 	/* a short one is complete, and has nothing in common with the others */
-	snprintf(text, sizeof(text), "-%c", option->key);
-	if (option_is_short(option) && !strcmp(offers_typed(data), text))
-		offer(data, text, option->doc);
+	snprintf(text, sizeof(text), "-%c", option->letter);
+	if (option->letter && !strcmp(offers_typed(data), text))
+		offer(data, text, option->help);
 }
 
 static void offer_options(struct offers *offers, const struct command *command)
 {
-	if (command->argp)
-		each_option(command->argp, offer_option, offers);
+	each_option(command->line, offer_option, offers);
 	offer(offers, "--help", "options and examples");
 }
 
 static void complete_option(struct offers *offers, const struct given *given)
 {
 	const char *value;
-	const struct argp_option *option = option_of(given->command, offers->word, &value);
+	const struct command_option *option = option_of(given->command, offers->word, &value);
 
 	if (value && option) {
 		offers->kept = (size_t)(value - offers->word);
@@ -165,7 +163,7 @@ static void complete_program(struct offers *offers, const struct command *comman
  * whose value comes next, or NULL.
  */
 static size_t find_program(const struct offers *offers, const struct command *command, size_t first,
-			   const struct argp_option **ret_option)
+			   const struct command_option **ret_option)
 {
 	const char *value;
 
@@ -195,7 +193,7 @@ static size_t find_program(const struct offers *offers, const struct command *co
 static void complete_command(struct offers *offers, const struct command *command, size_t first)
 {
 	struct given given = {command, offers->words + first, offers->count - first};
-	const struct argp_option *option;
+	const struct command_option *option;
 	size_t program = find_program(offers, command, first, &option);
 
 	if (program < offers->count)

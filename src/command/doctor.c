@@ -6,44 +6,31 @@
 
 #include "command/command.h"
 #include "command/result_options.h"
-#include "command/watch_options.h"
 #include "view/doctor.h"
 
 struct doctor {
-	struct parsing parsing;
-	struct result_options options;
+	struct result_options output;
 };
 
-static const char doc[] = "Shows what dwell can do on this machine with these privileges, what is "
-			  "missing, and how to get it."
-			  "\v"
-			  "Changes nothing. Exit status 0 if `dwell top` is exact here, else 3.\n";
+static const char text[] = "Shows what dwell can do on this machine with these privileges, what is "
+			   "missing, and how to get it."
+			   "\v"
+			   "Changes nothing. Exit status 0 if `dwell top` is exact here, else 3.\n";
 
-static const struct argp_option argp_options[] = {
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", "", 1),
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
+static const struct command_option doctor_option_table[] = {
+	RESULT_OPTIONS(struct doctor, " (table)", ""),
+	END_OF_OPTIONS,
 };
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static int end(void *data, struct error *error)
 {
-	struct doctor *doctor = state->input;
-	int result;
+	struct doctor *doctor = data;
 
-	if (!doctor)
-		return ARGP_ERR_UNKNOWN;
-	if (parsing_helps(key, state))
-		return 0;
-	if (key == ARGP_KEY_END)
-		result = result_options_end(&doctor->options, &doctor_schema, ~0U,
-					    &doctor->parsing.error);
-	else
-		result = result_option(&doctor->options, key, value, false, &doctor->parsing.error);
-	return parsing_result(&doctor->parsing, result);
+	return result_options_end(&doctor->output, &doctor_schema, ~0U, error);
 }
 
-static const struct argp doctor_argp = {
-	.options = argp_options, .parser = parse_option, .doc = doc};
+static const struct command_line doctor_line = {
+	.options = doctor_option_table, .text = text, .end = end};
 
 static int silent(enum libbpf_print_level level, const char *format, va_list args)
 {
@@ -78,17 +65,16 @@ static const struct result_kind kind = {.schema = &doctor_schema, .page = write_
 
 static int doctor_run(int argc, char **argv)
 {
-	struct doctor doctor = {.options = {.format = NULL}};
+	struct doctor doctor = {.output = {.format = NULL}};
 	struct checkup checkup = {.findings = NULL};
 	struct error error = {""};
-	int result, code = parsing_run(&doctor_argp, "dwell doctor", argc, argv, &doctor,
-				       &doctor.parsing);
+	int result, code = command_line_parse(&doctor_line, argc, argv, &doctor);
 
 	if (code != EXIT_DONE)
 		return code;
 	result = examine(&checkup, &error);
 	if (result >= 0)
-		result = result_print(&doctor.options, &kind, &checkup, &error);
+		result = result_print(&doctor.output, &kind, &checkup, &error);
 	free(checkup.findings);
 	if (result < 0)
 		return command_fail("doctor", EXIT_NOT_RUN, &error);
@@ -98,6 +84,6 @@ static int doctor_run(int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "what works here, what does not, and how to fix it",
-	.argp = &doctor_argp,
+	.line = &doctor_line,
 	.run = doctor_run,
 };

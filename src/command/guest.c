@@ -180,7 +180,7 @@ static int guest_run(int argc, char **argv)
 const struct command command_guest = {
 	.name = "guest",
 	.summary = "any of these in a virtual machine, under another kernel",
-	.argp = &guest_argp,
+	.line = &guest_line,
 	.argument = ARGUMENT_COMMAND,
 	.run = guest_run,
 };

@@ -12,93 +12,46 @@
 
 #define JOBS_MAX 1024
 
-enum {
-	OPTION_MATRIX = 1024,
-	OPTION_MAX_CPUS,
-	OPTION_JOBS,
-	OPTION_OUT,
-	OPTION_RESUME,
-	OPTION_LIST,
+static int take_max_cpus(void *data, const char *value, struct error *error)
+{
+	struct guest_matrix_options *options = data;
+
+	return parsing_count(value, "--max-cpus", &options->max_cpus, error);
+}
+
+static int take_jobs(void *data, const char *value, struct error *error)
+{
+	struct guest_matrix_options *options = data;
+
+	if (parsing_count(value, "--jobs", &options->jobs, error) < 0)
+		return -EINVAL;
+	return options->jobs <= JOBS_MAX ? 0
+					 : error_set(error, EINVAL, "--jobs: %d at most", JOBS_MAX);
+}
+
+const struct command_option guest_matrix_option_table[] = {
+	OPTION_GROUP(5, "Many guests:"),
+	TEXT_OPTION("matrix", 0, "FILE", struct guest_matrix_options, file,
+		    "one command in guests of all kernels, topologies and schedulers of a file"),
+	TAKEN_OPTION("max-cpus", 0, "N", take_max_cpus,
+		     "skip topologies with more CPUs (four times those of this host)"),
+	TAKEN_OPTION("jobs", 0, "N", take_jobs,
+		     "guests in parallel (as many as CPUs and memory allow)"),
+	TEXT_OPTION("out", 0, "FILE", struct guest_matrix_options, out,
+		    "JSON, rewritten after each guest"),
+	FLAG_OPTION("resume", 0, struct guest_matrix_options, resume,
+		    "skip cells that --out already has a verdict for"),
+	RESULT_OPTIONS(struct guest_matrix_options, " (table)", ""),
+	FLAG_OPTION("list", 0, struct guest_matrix_options, list,
+		    "list the topologies that have a name"),
+	END_OF_OPTIONS,
 };
 
-static const struct argp_option argp_options[] = {
-	{0, 0, 0, 0, "Many guests:", 5},
-	{"matrix", OPTION_MATRIX, "FILE", 0,
-	 "one command in guests of all kernels, topologies and schedulers of a file", 5},
-	{"max-cpus", OPTION_MAX_CPUS, "N", 0,
-	 "skip topologies with more CPUs (four times those of this host)", 5},
-	{"jobs", OPTION_JOBS, "N", 0, "guests in parallel (as many as CPUs and memory allow)", 5},
-	{"out", OPTION_OUT, "FILE", 0, "JSON, rewritten after each guest", 5},
-	{"resume", OPTION_RESUME, 0, 0, "skip cells that --out already has a verdict for", 5},
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", "", 5),
-	{"list", OPTION_LIST, 0, 0, "list the topologies that have a name", 5},
-	{0},
-};
-
-void guest_matrix_options_init(struct guest_matrix_options *options, struct parsing *parsing)
+void guest_matrix_options_init(struct guest_matrix_options *options)
 {
 	/* emulated, 4 CPUs on one of the host's still boot within a few times the time of one */
-	*options = (struct guest_matrix_options){.parsing = parsing,
-						 .max_cpus = 4ULL * matrix_host_cpus()};
+	*options = (struct guest_matrix_options){.max_cpus = 4ULL * matrix_host_cpus()};
 }
-
-static int take_option(struct guest_matrix_options *options, int key, const char *value,
-		       struct error *error)
-{
-	switch (key) {
-	case OPTION_MATRIX:
-		options->file = value;
-		return 0;
-	case OPTION_MAX_CPUS:
-		options->alone = "--max-cpus";
-		return parsing_count(value, "--max-cpus", &options->max_cpus, error);
-	case OPTION_JOBS:
-		options->alone = "--jobs";
-		if (parsing_count(value, "--jobs", &options->jobs, error) < 0)
-			return -EINVAL;
-		return options->jobs <= JOBS_MAX
-			       ? 0
-			       : error_set(error, EINVAL, "--jobs: %d at most", JOBS_MAX);
-	case OPTION_OUT:
-		options->alone = "--out";
-		options->out = value;
-		return 0;
-	case OPTION_RESUME:
-		options->alone = "--resume";
-		options->resume = true;
-		return 0;
-	case OPTION_FORMAT:
-	case OPTION_JSON:
-		options->alone = "--format";
-		break;
-	case OPTION_FIELDS:
-		options->alone = "--fields";
-		break;
-	case OPTION_SORT:
-		options->alone = "--sort";
-		break;
-	case OPTION_TOP:
-		options->alone = "--top";
-		break;
-	case OPTION_LIST:
-		options->list = true;
-		return 0;
-	}
-	return result_option(&options->output, key, value, false, error);
-}
-
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct guest_matrix_options *options = state->input;
-	int result;
-
-	if (!options) /* for the lists of options only */
-		return ARGP_ERR_UNKNOWN;
-	result = take_option(options, key, value, &options->parsing->error);
-	return parsing_result(options->parsing, result);
-}
-
-const struct argp guest_matrix_argp = {.options = argp_options, .parser = parse_option};
 
 /* What the file says of each guest, and what would be one file for all of them. */
 static bool is_of_one_guest(const char *name)
@@ -112,22 +65,27 @@ static bool is_of_one_guest(const char *name)
 	return false;
 }
 
-int guest_matrix_hand_on(struct guest_matrix_options *options, const struct argp_option *table,
-			 int key, const char *value, struct error *error)
+static bool is_of_matrix(const struct command_option *option)
 {
-	/* what comes before any option, arguments and the end have no name */
-	while ((table->name || table->key || table->doc) && (!table->name || table->key != key))
-		table++;
-	if (!table->name)
+	return option >= guest_matrix_option_table &&
+	       option < guest_matrix_option_table + ARRAY_SIZE(guest_matrix_option_table);
+}
+
+int guest_matrix_note(struct guest_matrix_options *options, const struct command_option *option,
+		      const char *value, struct error *error)
+{
+	if (is_of_matrix(option)) {
+		options->alone = option->name;
 		return 0;
-	if (is_of_one_guest(table->name)) {
-		options->refused = options->refused ? options->refused : table->name;
+	}
+	if (is_of_one_guest(option->name)) {
+		options->refused = options->refused ? options->refused : option->name;
 		return 0;
 	}
 	if (options->handed_count == GUEST_MATRIX_HANDED_MAX)
 		return error_set(error, EINVAL, "too many options");
 	options->handed[options->handed_count++] =
-		(struct guest_matrix_handed){table->name, table->arg ? value : NULL};
+		(struct guest_matrix_handed){option->name, option->argument ? value : NULL};
 	return 0;
 }
 
@@ -143,7 +101,7 @@ int guest_matrix_check(struct guest_matrix_options *options, bool has_command, s
 	if (options->list)
 		return 0;
 	if (!options->file)
-		return error_set(error, EINVAL, "%s is for many guests: --matrix FILE",
+		return error_set(error, EINVAL, "--%s is for many guests: --matrix FILE",
 				 options->alone);
 	if (has_command)
 		return error_set(error, EINVAL,

@@ -13,7 +13,6 @@
 #define GUEST_MATRIX_HANDED_MAX 300
 
 struct guest_matrix_options {
-	struct parsing *parsing;
 	const char *file; /* NULL: one guest */
 	const char *out;  /* of --out; NULL: none */
 	uint64_t max_cpus;
@@ -28,14 +27,17 @@ struct guest_matrix_options {
 	const char *refused; /* the first option that the file is to say instead */
 };
 
-/* As a child of the argp of `dwell guest`, with a struct guest_matrix_options as its input. */
-extern const struct argp guest_matrix_argp;
+/* Of a struct guest_matrix_options. */
+extern const struct command_option guest_matrix_option_table[];
 
-void guest_matrix_options_init(struct guest_matrix_options *options, struct parsing *parsing);
+void guest_matrix_options_init(struct guest_matrix_options *options);
 
-/* An option of `dwell guest` itself, found by its key in its table. */
-int guest_matrix_hand_on(struct guest_matrix_options *options, const struct argp_option *table,
-			 int key, const char *value, struct error *error) must_check;
+/*
+ * Each option of `dwell guest`, those above among them: what is for every guest is handed on to
+ * them.
+ */
+int guest_matrix_note(struct guest_matrix_options *options, const struct command_option *option,
+		      const char *value, struct error *error) must_check;
 
 /* Whether it is no command line for a single guest. */
 bool guest_matrix_asked(const struct guest_matrix_options *options);

@@ -15,27 +15,7 @@
 #define BOOT_OF_A_CPU_NS (5 * NS_PER_S)
 #define MEMORY_LEAST	 (1ULL << 30)
 
-enum {
-	OPTION_KERNEL = 512,
-	OPTION_TOPOLOGY,
-	OPTION_MEMORY,
-	OPTION_ACCEL,
-	OPTION_PROGRAM,
-	OPTION_SYSROOT,
-	OPTION_ADD,
-	OPTION_RETURN,
-	OPTION_RETURN_LIMIT,
-	OPTION_MODULE,
-	OPTION_APPEND,
-	OPTION_BOOT_TIMEOUT,
-	OPTION_KEEP_LOG,
-	OPTION_SCHEDULER,
-	OPTION_REPRO,
-	OPTION_KEEP_DUMP,
-	OPTION_RESULT,
-};
-
-static const char doc[] =
+static const char text[] =
 	"Runs a command of dwell in a virtual machine, with another kernel, another topology, "
 	"another scheduler, and brings back what it prints, its reports and recordings, and "
 	"its exit status. A name with a slash is another program."
@@ -50,54 +30,100 @@ static const char doc[] =
 	"  dwell guest --scheduler './scx_mine -s 5000' -- load steady --save runs\n"
 	"  dwell guest --matrix gauntlet.yaml --out verdicts.json\n";
 
-static const struct argp_option argp_options[] = {
-	{"kernel", OPTION_KERNEL, "FILE", 0,
-	 "a kernel image, or auto: the newest of /boot, else of make guest-kernel; with "
-	 "--scheduler "
-	 "one that has sched_ext (auto)",
-	 1},
-	{"topology", OPTION_TOPOLOGY, "NnLlCcTt", 0,
-	 "nodes, last-level caches in all, cores of each, threads of each, or a name of --list "
-	 "(1n1l2c1t)",
-	 1},
-	{"memory", OPTION_MEMORY, "SIZE", 0, "of the guest (64M for each CPU, at least 1G)", 1},
-	{"accel", OPTION_ACCEL, "HOW", 0, "auto, kvm or tcg (auto: kvm where it works)", 1},
-	{"scheduler", OPTION_SCHEDULER, "COMMAND", 0,
-	 "a sched_ext scheduler with its arguments: in use before the command begins, and watched",
-	 2},
-	{"repro", OPTION_REPRO, 0, 0,
-	 "do not send SIGUSR2, so that a stuck scheduler stays up for debugging", 2},
-	{"keep-dump", OPTION_KEEP_DUMP, "FILE", 0,
-	 "what the scheduler and the kernel say when it dies (scheduler-TIME.log)", 2},
-	{"add", OPTION_ADD, "FILE", 0, "also in the guest, under the same name; directories too",
-	 3},
-	{"return", OPTION_RETURN, "DIR", 0,
-	 "files that the command makes or changes below it come back", 3},
-	{"return-limit", OPTION_RETURN_LIMIT, "SIZE", 0, "of all that comes back (1G)", 3},
-	{"program", OPTION_PROGRAM, "FILE", 0,
-	 "the dwell inside, for a kernel of another architecture (this one)", 3},
-	{"sysroot", OPTION_SYSROOT, "DIR", 0, "where programs find their libraries (/)", 3},
-	{"module", OPTION_MODULE, "NAME", 0, "of the kernel, loaded at first with all it needs", 3},
-	{"append", OPTION_APPEND, "WORDS", 0, "to the kernel's command line", 3},
-	{"boot-timeout", OPTION_BOOT_TIMEOUT, "TIME", 0,
-	 "boot timeout; then the longest time without output (5s for each CPU, at least 60s)", 3},
-	{"keep-log", OPTION_KEEP_LOG, "FILE", 0, "what the kernel says", 3},
-	{"result", OPTION_RESULT, "FILE", 0, "what came of the guest, as JSON", 3},
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
-};
+static int take_topology(void *shape, const char *value, struct error *error)
+{
+	return shape_parse(value, shape, error);
+}
 
-static int take_accel(struct guest_options *options, const char *value, struct error *error)
+static int take_accel(void *accel, const char *value, struct error *error)
 {
 	static const char *const names[] = {"auto", "kvm", "tcg"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], value)) {
-			options->boot.accel = (enum boot_accel)i;
+			*(enum boot_accel *)accel = (enum boot_accel)i;
 			return 0;
 		}
 	return parsing_unknown(error, "accelerator", value, "auto, kvm or tcg");
 }
+
+static int add_to(const char **list, size_t *count, size_t most, const char *value,
+		  const char *what, struct error *error)
+{
+	if (*count == most)
+		return error_set(error, EINVAL, "too many %s", what);
+	list[(*count)++] = value;
+	return 0;
+}
+
+static int take_file(void *data, const char *value, struct error *error)
+{
+	struct guest_options *options = data;
+
+	return add_to(options->files, &options->file_count, GUEST_FILES_MAX, value, "files", error);
+}
+
+static int take_return(void *data, const char *value, struct error *error)
+{
+	struct guest_options *options = data;
+
+	return add_to(options->pulled, &options->return_count, GUEST_RETURNS_MAX, value,
+		      "directories", error);
+}
+
+static int take_module(void *data, const char *value, struct error *error)
+{
+	struct guest_options *options = data;
+
+	return add_to(options->modules, &options->module_count, GUEST_MODULES_MAX, value, "modules",
+		      error);
+}
+
+static const struct command_option guest_option_table[] = {
+	OPTION_GROUP(1, NULL),
+	TEXT_OPTION("kernel", 0, "FILE", struct guest_options, boot.qemu.kernel,
+		    "a kernel image, or auto: the newest of /boot, else of make guest-kernel; with "
+		    "--scheduler one that has sched_ext (auto)"),
+	TAKEN_MEMBER("topology", 0, "NnLlCcTt", struct guest_options, boot.qemu.shape,
+		     take_topology,
+		     "nodes, last-level caches in all, cores of each, threads of each, or a name "
+		     "of --list (1n1l2c1t)"),
+	SIZE_OPTION("memory", 0, struct guest_options, boot.qemu.memory_bytes,
+		    "of the guest (64M for each CPU, at least 1G)"),
+	TAKEN_MEMBER("accel", 0, "HOW", struct guest_options, boot.accel, take_accel,
+		     "auto, kvm or tcg (auto: kvm where it works)"),
+	OPTION_GROUP(2, NULL),
+	TEXT_OPTION("scheduler", 0, "COMMAND", struct guest_options, scheduler,
+		    "a sched_ext scheduler with its arguments: in use before the command begins, "
+		    "and watched"),
+	FLAG_OPTION("repro", 0, struct guest_options, repro,
+		    "do not send SIGUSR2, so that a stuck scheduler stays up for debugging"),
+	TEXT_OPTION("keep-dump", 0, "FILE", struct guest_options, boot.dump,
+		    "what the scheduler and the kernel say when it dies (scheduler-TIME.log)"),
+	OPTION_GROUP(3, NULL),
+	TAKEN_OPTION("add", 0, "FILE", take_file,
+		     "also in the guest, under the same name; directories too"),
+	TAKEN_OPTION("return", 0, "DIR", take_return,
+		     "files that the command makes or changes below it come back"),
+	SIZE_OPTION("return-limit", 0, struct guest_options, boot.return_bytes,
+		    "of all that comes back (1G)"),
+	TEXT_OPTION("program", 0, "FILE", struct guest_options, program,
+		    "the dwell inside, for a kernel of another architecture (this one)"),
+	TEXT_OPTION("sysroot", 0, "DIR", struct guest_options, sysroot,
+		    "where programs find their libraries (/)"),
+	TAKEN_OPTION("module", 0, "NAME", take_module,
+		     "of the kernel, loaded at first with all it needs"),
+	TEXT_OPTION("append", 0, "WORDS", struct guest_options, boot.qemu.append,
+		    "to the kernel's command line"),
+	TIME_OPTION("boot-timeout", 0, struct guest_options, boot.timeout_ns,
+		    "boot timeout; then the longest time without output (5s for each CPU, at least "
+		    "60s)"),
+	TEXT_OPTION("keep-log", 0, "FILE", struct guest_options, boot.log, "what the kernel says"),
+	TEXT_OPTION("result", 0, "FILE", struct guest_options, result,
+		    "what came of the guest, as JSON"),
+	OPTIONS_OF(guest_matrix_option_table, struct guest_options, matrix),
+	END_OF_OPTIONS,
+};
 
 /* What runs as init has to be of the kernel's architecture. */
 static int check_program(const struct guest_options *options, struct error *error)
@@ -138,8 +164,9 @@ static void complete_sizes(struct boot_options *boot)
 		boot->qemu.memory_bytes = bytes > MEMORY_LEAST ? bytes : MEMORY_LEAST;
 }
 
-static int complete(struct guest_options *options, struct error *error)
+static int complete(void *data, struct error *error)
 {
+	struct guest_options *options = data;
 	int result = 0;
 
 	if (guest_matrix_asked(&options->matrix))
@@ -159,90 +186,36 @@ static int complete(struct guest_options *options, struct error *error)
 	return result < 0 ? result : check_program(options, error);
 }
 
-static const struct plain_option plain[] = {
-	SIZE_OPTION(OPTION_MEMORY, struct guest_options, boot.qemu.memory_bytes),
-	TEXT_OPTION(OPTION_PROGRAM, struct guest_options, program),
-	TEXT_OPTION(OPTION_SYSROOT, struct guest_options, sysroot),
-	SIZE_OPTION(OPTION_RETURN_LIMIT, struct guest_options, boot.return_bytes),
-	TEXT_OPTION(OPTION_APPEND, struct guest_options, boot.qemu.append),
-	TIME_OPTION(OPTION_BOOT_TIMEOUT, struct guest_options, boot.timeout_ns),
-	TEXT_OPTION(OPTION_KEEP_LOG, struct guest_options, boot.log),
-	TEXT_OPTION(OPTION_SCHEDULER, struct guest_options, scheduler),
-	FLAG_OPTION(OPTION_REPRO, struct guest_options, repro),
-	TEXT_OPTION(OPTION_KEEP_DUMP, struct guest_options, boot.dump),
-	TEXT_OPTION(OPTION_RESULT, struct guest_options, result),
-};
-
-static int take_option(struct guest_options *options, int key, char *value,
-		       struct argp_state *state, struct error *error)
+/* All from here on is the command's. */
+static int take_command(void *data, char **rest, bool is_behind_dashes, struct error *error)
 {
-	int result = plain_option(plain, ARRAY_SIZE(plain), options, key, value, error);
+	struct guest_options *options = data;
 
-	if (result <= 0)
-		return result;
-	switch (key) {
-	case OPTION_KERNEL:
-		options->boot.qemu.kernel = value;
-		return 0;
-	case OPTION_TOPOLOGY:
-		return shape_parse(value, &options->boot.qemu.shape, error);
-	case OPTION_ACCEL:
-		return take_accel(options, value, error);
-	case OPTION_ADD:
-		if (options->file_count == GUEST_FILES_MAX)
-			return error_set(error, EINVAL, "too many files");
-		options->files[options->file_count++] = value;
-		return 0;
-	case OPTION_RETURN:
-		if (options->return_count == GUEST_RETURNS_MAX)
-			return error_set(error, EINVAL, "too many directories");
-		options->pulled[options->return_count++] = value;
-		return 0;
-	case OPTION_MODULE:
-		if (options->module_count == GUEST_MODULES_MAX)
-			return error_set(error, EINVAL, "too many modules");
-		options->modules[options->module_count++] = value;
-		return 0;
-	case ARGP_KEY_ARG:
-		/* all from here on is the command's */
-		options->command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_END:
-		return complete(options, error);
-	}
-	return 1;
+	(void)is_behind_dashes;
+	(void)error;
+	options->command = rest;
+	return ARGUMENTS_TAKEN;
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static int note(void *data, const struct command_option *option, const char *value,
+		struct error *error)
 {
-	struct guest_options *options = state->input;
-	int result;
+	struct guest_options *options = data;
 
-	if (!options)
-		return ARGP_ERR_UNKNOWN;
-	if (parsing_helps(key, state))
-		return 0;
-	if (key == ARGP_KEY_INIT)
-		state->child_inputs[0] = &options->matrix;
-	result = take_option(options, key, value, state, &options->parsing.error);
-	if (!result)
-		result = guest_matrix_hand_on(&options->matrix, argp_options, key, value,
-					      &options->parsing.error);
-	return parsing_result(&options->parsing, result);
+	return guest_matrix_note(&options->matrix, option, value, error);
 }
 
-static const struct argp_child children[] = {{&guest_matrix_argp, 0, NULL, 0}, {0}};
-const struct argp guest_argp = {
-	.children = children,
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "-- COMMAND [ARG...]\n--matrix FILE",
-	.doc = doc,
+const struct command_line guest_line = {
+	.options = guest_option_table,
+	.arguments = "-- COMMAND [ARG...]\n--matrix FILE",
+	.text = text,
+	.take_argument = take_command,
+	.take_note = note,
+	.end = complete,
 };
 
 int guest_options_parse(struct guest_options *options, int argc, char **argv)
 {
-	guest_matrix_options_init(&options->matrix, &options->parsing);
-	return parsing_run(&guest_argp, "dwell guest", argc, argv, options, &options->parsing);
+	guest_matrix_options_init(&options->matrix);
+	return command_line_parse(&guest_line, argc, argv, options);
 }

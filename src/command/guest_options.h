@@ -3,8 +3,6 @@
 #ifndef DWELL_COMMAND_GUEST_OPTIONS_H
 #define DWELL_COMMAND_GUEST_OPTIONS_H
 
-#include <argp.h>
-
 #include "command/guest_matrix_options.h"
 #include "command/watch_options.h"
 #include "guest/boot.h"
@@ -14,15 +12,14 @@
 #define GUEST_RETURNS_MAX 32
 
 struct guest_options {
-	struct parsing parsing;
 	struct boot_options boot;
 	char kernel[PATH_MAX];
 	const char *program, *sysroot; /* as in struct image_options */
-	char *files[GUEST_FILES_MAX + 1];
+	const char *files[GUEST_FILES_MAX + 1];
 	size_t file_count;
-	char *pulled[GUEST_RETURNS_MAX]; /* directories */
+	const char *pulled[GUEST_RETURNS_MAX]; /* directories */
 	size_t return_count;
-	char *modules[GUEST_MODULES_MAX + 1];
+	const char *modules[GUEST_MODULES_MAX + 1];
 	size_t module_count;
 	char **command;	       /* in argv */
 	const char *scheduler; /* a command line; NULL: none */
@@ -31,7 +28,7 @@ struct guest_options {
 	struct guest_matrix_options matrix;
 };
 
-extern const struct argp guest_argp;
+extern const struct command_line guest_line;
 
 /* Returns an enum exit_code: EXIT_DONE = go on. */
 int guest_options_parse(struct guest_options *options, int argc, char **argv);

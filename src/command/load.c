@@ -232,7 +232,7 @@ static int load_run(int argc, char **argv)
 const struct command command_load = {
 	.name = "load",
 	.summary = "run scheduler workloads and check the results",
-	.argp = &load_argp,
+	.line = &load_line,
 	.outputs = {"save"},
 	.argument = ARGUMENT_SCENARIO,
 	.run = load_run,

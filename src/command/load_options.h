@@ -4,7 +4,6 @@
 #ifndef DWELL_COMMAND_LOAD_OPTIONS_H
 #define DWELL_COMMAND_LOAD_OPTIONS_H
 
-#include <argp.h>
 #include <stdbool.h>
 
 #include "command/result_options.h"
@@ -30,9 +29,17 @@ struct load_options {
 	pid_t scheduler_pid;
 	const char *save; /* a directory for directories of runs; NULL: nothing is kept */
 	const char *cgroup_root, *scratch;
+	/* what the command line adds to the spec, in the end */
+	struct load_given {
+		const char *path;	/* of the spec */
+		uint64_t duration_ns;	/* 0: as the spec says */
+		const char *checks[64]; /* which they add to */
+		unsigned int check_count;
+		const char *seed;
+	} given;
 };
 
-extern const struct argp load_argp;
+extern const struct command_line load_line;
 
 /* EXIT_DONE, or the exit status to end with: the mistake has been printed. */
 int load_options_parse(struct load_options *options, int argc, char **argv);

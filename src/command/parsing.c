@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/similar.h"
-#include "base/size.h"
 #include "base/text.h"
-#include "command/command.h"
 
 /* A line of a terminal has room for them, beside the rest of the message. */
 #define CHOICES_SHOWN 60
@@ -40,21 +37,6 @@ int parsing_count(const char *text, const char *option, uint64_t *ret_count, str
 	return 0;
 }
 
-bool parsing_helps(int key, struct argp_state *state)
-{
-	if (key == 'h')
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-	return key == 'h';
-}
-
-error_t parsing_result(struct parsing *parsing, int result)
-{
-	if (result >= 0)
-		return result ? ARGP_ERR_UNKNOWN : 0;
-	parsing->code = result == -EINVAL || result == -E2BIG ? EXIT_USAGE : EXIT_NOT_RUN;
-	return -result;
-}
-
 int parsing_name(struct targets *targets, const char *name, struct error *error)
 {
 	int result = targets_add_name(targets, name, error);
@@ -64,52 +46,4 @@ int parsing_name(struct targets *targets, const char *name, struct error *error)
 		snprintf(error->text + used, sizeof(error->text) - used,
 			 " (a program to run comes after --)");
 	return result;
-}
-
-int plain_option(const struct plain_option *plain, size_t count, void *options, int key,
-		 const char *value, struct error *error)
-{
-	const struct plain_option *end = plain + count;
-	void *member;
-
-	while (plain < end && plain->key != key)
-		plain++;
-	if (plain == end)
-		return 1;
-	member = (char *)options + plain->member;
-	switch (plain->kind) {
-	case PLAIN_FLAG:
-		*(bool *)member = true;
-		return 0;
-	case PLAIN_TEXT:
-		*(const char **)member = value;
-		return 0;
-	case PLAIN_TIME:
-		return duration_parse(value, member, error);
-	case PLAIN_SIZE:
-		return size_parse(value, member, error);
-	}
-	return 1;
-}
-
-int parsing_run(const struct argp *argp, const char *program, int argc, char **argv, void *input,
-		struct parsing *parsing)
-{
-	/* without the note on mandatory arguments; a help_filter does not see it */
-	bool quiet = !setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
-	error_t failed;
-
-	argv[0] = (char *)program;
-	argp_err_exit_status = EXIT_USAGE;
-	failed = argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
-	/* not for programs that we start, nor where the user has set it */
-	if (quiet && !strcmp(getenv("ARGP_HELP_FMT"), "no-dup-args-note"))
-		unsetenv("ARGP_HELP_FMT");
-	if (parsing->code != EXIT_DONE)
-		return command_fail(program + strlen("dwell "), parsing->code, &parsing->error);
-	if (failed == ENOMEM) {
-		error_set(&parsing->error, ENOMEM, "out of memory");
-		return command_fail(program + strlen("dwell "), EXIT_NOT_RUN, &parsing->error);
-	}
-	return failed ? EXIT_USAGE : EXIT_DONE;
 }

@@ -13,18 +13,10 @@
 #include "session/watch.h"
 #include "view/recorded.h"
 
-enum {
-	OPTION_FORCE = 512,
-	OPTION_BLAME,
-	OPTION_NO_BLAME,
-};
-
 #define RECORDING "dwell.dwell" /* without --output */
 
 struct record {
 	struct watch_options watch;
-	struct parsing parsing;
-	struct watch_parsing watch_parsing;
 	const char *path;
 	bool force;
 	bool progress; /* standard error is a terminal */
@@ -33,7 +25,7 @@ struct record {
 	struct recorded recorded;
 };
 
-static const char doc[] =
+static const char text[] =
 	"Records every thread's states, and because of whom it waited, to a file, which `dwell top "
 	"--from FILE` and `dwell report` show on this or another machine."
 	"\v"
@@ -45,61 +37,55 @@ static const char doc[] =
 	"  dwell record -p 1234 -i 100ms -o db.dwell\n"
 	"  dwell record -o build.dwell -- make -j4  a command to its end\n";
 
-static const struct argp_option argp_options[] = {
-	{0, 0, 0, 0, "What to write:", 3},
-	{"output", 'o', "FILE", 0, "the recording (dwell.dwell)", 3},
-	{"force", OPTION_FORCE, 0, 0, "replace an existing file", 3},
-	{"blame", OPTION_BLAME, 0, OPTION_HIDDEN, 0, 3}, /* it is recorded anyway */
-	{"no-blame", OPTION_NO_BLAME, 0, 0, "not because of whom threads wait: half the file", 3},
-	{0, 0, 0, 0, "What to print at the end:", 4},
-	RESULT_OPTIONS(RESULT_FORMATS " (a line on standard error)", "", 4),
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
-};
-
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static int take_no_blame(void *data, const char *value, struct error *error)
 {
-	struct record *record = state->input;
-	int result;
+	struct watch_options *watch = data;
 
-	if (!record)
-		return ARGP_ERR_UNKNOWN;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &record->watch_parsing;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case 'o':
-		record->path = value;
-		return 0;
-	case OPTION_FORCE:
-		record->force = true;
-		return 0;
-	case OPTION_BLAME:
-		record->watch.blame = true;
-		return 0;
-	case OPTION_NO_BLAME:
-		record->watch.blame = false;
-		return 0;
-	case ARGP_KEY_END:
-		result = result_options_end(&record->output, &recorded_schema, ~0U,
-					    &record->parsing.error);
-		return parsing_result(&record->parsing, result);
-	}
-	result = result_option(&record->output, key, value, false, &record->parsing.error);
-	return parsing_result(&record->parsing, result);
+	(void)value;
+	(void)error;
+	watch->blame = false;
+	return 0;
 }
 
-static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
+static const struct command_option record_option_table[] = {
+	OPTION_GROUP(3, "What to write:"),
+	TEXT_OPTION("output", 'o', "FILE", struct record, path, "the recording (dwell.dwell)"),
+	FLAG_OPTION("force", 0, struct record, force, "replace an existing file"),
+	/* it is recorded anyway */
+	{.kind = OPTION_FLAG,
+	 .name = "blame",
+	 .is_hidden = true,
+	 .member = MEMBER_OF(struct record, watch.blame, bool)},
+	TAKEN_MEMBER("no-blame", 0, NULL, struct record, watch, take_no_blame,
+		     "not because of whom threads wait: half the file"),
+	OPTION_GROUP(4, "What to print at the end:"),
+	RESULT_OPTIONS(struct record, " (a line on standard error)", ""),
+	OPTIONS_OF(watch_option_table, struct record, watch),
+	END_OF_OPTIONS,
+};
 
-static const struct argp record_argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "[NAME | -- COMMAND [ARG...]]",
-	.doc = doc,
-	.children = children,
+static int take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
+{
+	struct record *record = data;
+
+	return watch_take_argument(&record->watch, rest, is_behind_dashes, error);
+}
+
+static int end(void *data, struct error *error)
+{
+	struct record *record = data;
+	int result = watch_options_end(&record->watch, error);
+
+	return result < 0 ? result
+			  : result_options_end(&record->output, &recorded_schema, ~0U, error);
+}
+
+static const struct command_line record_line = {
+	.options = record_option_table,
+	.arguments = "[NAME | -- COMMAND [ARG...]]",
+	.text = text,
+	.take_argument = take_argument,
+	.end = end,
 };
 
 /* One line that is written over; to standard error, as the file may be standard output. */
@@ -187,14 +173,13 @@ static int record_run(int argc, char **argv)
 	struct record record = {
 		.path = RECORDING,
 		.progress = isatty(STDERR_FILENO),
-		.watch_parsing = {&record.watch, &record.parsing},
 	};
 	struct error error = {""};
 	int code, result = 0;
 
 	watch_options_init(&record.watch);
 	record.watch.blame = true;
-	code = parsing_run(&record_argp, "dwell record", argc, argv, &record, &record.parsing);
+	code = command_line_parse(&record_line, argc, argv, &record);
 	if (code == EXIT_DONE)
 		result = run(&record, &error);
 	targets_release(&record.watch.targets);
@@ -206,7 +191,7 @@ static int record_run(int argc, char **argv)
 const struct command command_record = {
 	.name = "record",
 	.summary = "write what `top` would show to a file, for later",
-	.argp = &record_argp,
+	.line = &record_line,
 	.outputs = {"output"},
 	.output = RECORDING,
 	.argument = ARGUMENT_PROCESS,

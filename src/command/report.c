@@ -8,7 +8,6 @@
 #include "command/command.h"
 #include "session/replay.h"
 #include "command/result_options.h"
-#include "command/watch_options.h"
 #include "model/group.h"
 #include "model/summary.h"
 #include "view/fields.h"
@@ -19,17 +18,16 @@
 #define DEFAULT_ROWS 10
 
 struct report {
-	struct parsing parsing;
 	const char *path;
-	struct result_options options;
-	const struct field *sort; /* of threads; NULL: by active time, or as options.order has it */
+	struct result_options output;
+	const struct field *sort; /* of threads; NULL: by active time, or as output.order has it */
 	struct summary summary;
 	struct findings findings;
-	struct output output;
+	struct output out;
 	struct wire_child child; /* size 0: none */
 };
 
-static const char doc[] =
+static const char text[] =
 	"Sums up a recording: the machine, where the time went, the most active processes and "
 	"threads, "
 	"and what was lost."
@@ -39,62 +37,51 @@ static const char doc[] =
 	"  dwell report night.dwell --top 30\n"
 	"  dwell report night.dwell --format json   one interval that covers all\n";
 
-static const struct argp_option argp_options[] = {
-	RESULT_OPTIONS(RESULT_FORMATS " (table)", " (10 on the page)", 1),
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
+static const struct command_option report_option_table[] = {
+	RESULT_OPTIONS(struct report, " (table)", " (10 on the page)"),
+	END_OF_OPTIONS,
 };
 
 /* Rows are sorted where they are, but by what only a column has. */
 static void take_order(struct report *report)
 {
-	struct order *order = &report->options.order;
+	struct order *order = &report->output.order;
 
-	report->options.page_keeps = PAGE_CUTS;
+	report->output.page_keeps = PAGE_CUTS;
 	report->sort = order->field ? field_find(order->field) : NULL;
 	if (report->sort)
 		order->field = NULL;
 }
 
-static int take_option(struct report *report, int key, const char *value, struct error *error)
+static int take_path(void *data, char **rest, bool is_behind_dashes, struct error *error)
 {
-	int result;
+	struct report *report = data;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (report->path)
-			return error_set(error, EINVAL, "one recording at a time");
-		report->path = value;
-		return 0;
-	case ARGP_KEY_END:
-		take_order(report);
-		result = result_options_end(&report->options, &interval_schema, 1U << BY_THREAD,
-					    error);
-		if (result < 0 || report->path)
-			return result;
-		return error_set(error, EINVAL, "missing FILE: dwell report FILE");
-	}
-	return result_option(&report->options, key, value, false, error);
+	(void)is_behind_dashes;
+	if (report->path)
+		return error_set(error, EINVAL, "one recording at a time");
+	report->path = rest[0];
+	return ARGUMENT_TAKEN;
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static int end(void *data, struct error *error)
 {
-	struct report *report = state->input;
+	struct report *report = data;
 	int result;
 
-	if (!report)
-		return ARGP_ERR_UNKNOWN;
-	if (parsing_helps(key, state))
-		return 0;
-	result = take_option(report, key, value, &report->parsing.error);
-	return parsing_result(&report->parsing, result);
+	take_order(report);
+	result = result_options_end(&report->output, &interval_schema, 1U << BY_THREAD, error);
+	if (result < 0 || report->path)
+		return result;
+	return error_set(error, EINVAL, "missing FILE: dwell report FILE");
 }
 
-static const struct argp report_argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "FILE",
-	.doc = doc,
+static const struct command_line report_line = {
+	.options = report_option_table,
+	.arguments = "FILE",
+	.text = text,
+	.take_argument = take_path,
+	.end = end,
 };
 
 static int add_interval(void *data, struct interval *interval, struct error *error)
@@ -117,7 +104,7 @@ static int keep_child(void *data, const struct wire_child *child, struct error *
 
 static size_t rows_of_page(const struct report *report)
 {
-	return report->options.order.top ? report->options.order.top : DEFAULT_ROWS;
+	return report->output.order.top ? report->output.order.top : DEFAULT_ROWS;
 }
 
 /* `programs`: all processes of one name are one row. */
@@ -126,12 +113,12 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 {
 	struct interval rows = report->summary.whole;
 	struct view view = {
-		.format = report->options.format,
-		.fields = report->options.fields,
-		.out = &report->output,
+		.format = report->output.format,
+		.fields = report->output.fields,
+		.out = &report->out,
 		.by = by,
 		.sort = report->sort ? report->sort : field_find("active"),
-		.order = report->options.order,
+		.order = report->output.order,
 	};
 
 	if (!view.format)
@@ -140,7 +127,7 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 	if (programs)
 		rows.row_count = rows_fold(rows.rows, rows.row_count);
 	if (*title)
-		output_format(&report->output, "\n%s\n", title);
+		output_format(&report->out, "\n%s\n", title);
 	if (view_begin(&view, error) < 0)
 		return -1;
 	if (view_interval(&view, &rows) < 0)
@@ -155,7 +142,7 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 /* Of a file of so many `bytes`. */
 static int write_page(struct report *report, uint64_t bytes, struct error *error)
 {
-	struct output *out = &report->output;
+	struct output *out = &report->out;
 	const struct summary *summary = &report->summary;
 	int result;
 
@@ -190,18 +177,18 @@ static int run(struct report *report, struct error *error)
 	if (result >= 0 || (damaged && report->summary.intervals)) {
 		if (summary_end(&report->summary) < 0 ||
 		    findings_find(&report->findings, &report->summary.whole) < 0 ||
-		    output_init(&report->output, STDOUT_FILENO) < 0)
+		    output_init(&report->out, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
 		report->summary.whole.findings = &report->findings;
 		report->summary.whole.summary = &report->summary;
-		if (report->options.format)
+		if (report->output.format)
 			result = write_rows(report, BY_THREAD, false, "", error);
 		else
 			result =
 				write_page(report, recording_facts(replay.recording)->bytes, error);
 		if (result >= 0)
-			result = command_write(&report->output, error);
-		output_release(&report->output);
+			result = command_write(&report->out, error);
+		output_release(&report->out);
 	}
 	if (result >= 0 && replay_remark(&replay))
 		print_text(stderr, "dwell report: %s\n", replay_remark(&replay));
@@ -213,8 +200,7 @@ static int report_run(int argc, char **argv)
 {
 	struct report report = {.path = NULL};
 	struct error error = {""};
-	int result, code = parsing_run(&report_argp, "dwell report", argc, argv, &report,
-				       &report.parsing);
+	int result, code = command_line_parse(&report_line, argc, argv, &report);
 
 	if (code != EXIT_DONE)
 		return code;
@@ -226,7 +212,7 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "sum up a recording",
-	.argp = &report_argp,
+	.line = &report_line,
 	.argument = ARGUMENT_FILE,
 	.run = report_run,
 };

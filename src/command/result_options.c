@@ -9,7 +9,7 @@
 
 #include "base/print.h"
 #include "command/command.h"
-#include "command/watch_options.h"
+#include "command/parsing.h"
 
 static int take_format(struct result_options *options, const char *value, bool has_screen,
 		       struct error *error)
@@ -23,8 +23,25 @@ static int take_format(struct result_options *options, const char *value, bool h
 			       has_screen ? "tui, " RESULT_FORMATS : RESULT_FORMATS);
 }
 
-static int take_top(struct result_options *options, const char *value, struct error *error)
+int result_take_format(void *options, const char *value, struct error *error)
 {
+	return take_format(options, value, false, error);
+}
+
+int result_take_view(void *options, const char *value, struct error *error)
+{
+	return take_format(options, value, true, error);
+}
+
+int result_take_json(void *options, const char *value, struct error *error)
+{
+	(void)value;
+	return take_format(options, "json", false, error);
+}
+
+int result_take_top(void *data, const char *value, struct error *error)
+{
+	struct result_options *options = data;
 	uint64_t count;
 	int result = parsing_count(value, "--top", &count, error);
 
@@ -33,8 +50,10 @@ static int take_top(struct result_options *options, const char *value, struct er
 	return result;
 }
 
-static int take_theme(struct result_options *options, const char *value, struct error *error)
+int result_take_theme(void *data, const char *value, struct error *error)
 {
+	struct result_options *options = data;
+
 	options->theme_given = true;
 	for (int i = 0; i < THEMES_COUNT; i++) {
 		if (!strcmp(theme_keys[i], value)) {
@@ -43,28 +62,6 @@ static int take_theme(struct result_options *options, const char *value, struct 
 		}
 	}
 	return parsing_unknown(error, "theme", value, "auto, dark, light or mono");
-}
-
-int result_option(struct result_options *options, int key, const char *value, bool has_screen,
-		  struct error *error)
-{
-	switch (key) {
-	case OPTION_FORMAT:
-		return take_format(options, value, has_screen, error);
-	case OPTION_FIELDS:
-		options->fields = value;
-		return 0;
-	case OPTION_SORT:
-		options->order.field = value;
-		return 0;
-	case OPTION_TOP:
-		return take_top(options, value, error);
-	case OPTION_JSON:
-		return take_format(options, "json", has_screen, error);
-	case OPTION_THEME:
-		return take_theme(options, value, error);
-	}
-	return 1;
 }
 
 static void list_fields(const struct columns *columns)

@@ -3,10 +3,10 @@
 #ifndef DWELL_COMMAND_RESULT_OPTIONS_H
 #define DWELL_COMMAND_RESULT_OPTIONS_H
 
-#include <argp.h>
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "command/command_line.h"
 #include "emit/emit.h"
 #include "tui/palette.h"
 
@@ -27,15 +27,6 @@ enum page_keeps {
 	PAGE_CUTS = 1 << 1,
 };
 
-enum {
-	OPTION_FORMAT = 900,
-	OPTION_FIELDS,
-	OPTION_SORT,
-	OPTION_TOP,
-	OPTION_JSON,
-	OPTION_THEME,
-};
-
 #define AND_FORMAT(name) ", " #name
 #define RESULT_FORMATS	 "table" FORMATS_BESIDE_TABLE(AND_FORMAT)
 
@@ -47,28 +38,29 @@ enum {
 #define JSON_HELP "the same as --format json"
 
 /*
- * Entries of a command's own table: the formats there are, with the one by default, and how many
- * rows there are by default, " (10 on the page)" or "" for all.
+ * Lines of a command's own table, for its member `output`: the formats there are, with the one by
+ * default, and how many rows there are by default, " (10 on the page)" or "" for all.
  */
-#define RESULT_OPTIONS(formats, rows, group)                                                       \
-	{"format", OPTION_FORMAT, "FORMAT", 0, formats, group},                                    \
-		{"fields", OPTION_FIELDS, "NAME[,NAME]", 0, FIELDS_HELP, group},                   \
-		{"sort", OPTION_SORT, "FIELD", 0, SORT_HELP, group},                               \
-		{"top", OPTION_TOP, "N", 0, TOP_HELP rows, group},                                 \
-	{                                                                                          \
-		"json", OPTION_JSON, 0, 0, JSON_HELP, group                                        \
-	}
+#define RESULT_OPTIONS(options, formats, rows)                                                     \
+	FORMAT_OPTIONS(options, result_take_format, RESULT_FORMATS formats, rows)
+/* Of a command that has a screen: --format tui too. */
+#define SCREEN_OPTIONS(options, formats, rows)                                                     \
+	FORMAT_OPTIONS(options, result_take_view, "tui, " RESULT_FORMATS formats, rows),           \
+		TAKEN_MEMBER("theme", 0, "THEME", options, output, result_take_theme,              \
+			     "colours of the screen: auto, dark, light or mono (auto)")
+#define FORMAT_OPTIONS(options, take_format, formats, rows)                                        \
+	TAKEN_MEMBER("format", 0, "FORMAT", options, output, take_format, formats),                \
+		TEXT_OPTION("fields", 0, "NAME[,NAME]", options, output.fields, FIELDS_HELP),      \
+		TEXT_OPTION("sort", 0, "FIELD", options, output.order.field, SORT_HELP),           \
+		TAKEN_MEMBER("top", 0, "N", options, output, result_take_top, TOP_HELP rows),      \
+		TAKEN_MEMBER("json", 0, NULL, options, output, result_take_json, JSON_HELP)
 
-/* For commands that have one. */
-#define SCREEN_OPTIONS(group)                                                                      \
-	{                                                                                          \
-		"theme", OPTION_THEME, "THEME", 0,                                                 \
-			"colours of the screen: auto, dark, light or mono (auto)", group           \
-	}
-
-/* 1: it is none of these. */
-int result_option(struct result_options *options, int key, const char *value, bool has_screen,
-		  struct error *error) must_check;
+/* Of a struct result_options, as command_option.take. */
+int result_take_format(void *options, const char *value, struct error *error) must_check;
+int result_take_view(void *options, const char *value, struct error *error) must_check;
+int result_take_json(void *options, const char *value, struct error *error) must_check;
+int result_take_top(void *options, const char *value, struct error *error) must_check;
+int result_take_theme(void *options, const char *value, struct error *error) must_check;
 
 /*
  * When all options are known. `schema` and `levels` as in emit_begin(). `--fields help` and `--sort

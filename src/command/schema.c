@@ -4,37 +4,22 @@
 #include <unistd.h>
 
 #include "command/command.h"
-#include "command/watch_options.h"
 #include "emit/schema_json.h"
 
-static const char doc[] =
+static const char text[] =
 	"Writes the JSON Schema (2020-12) of every line of JSON that dwell writes."
 	"\v"
 	"Examples:\n"
 	"  dwell schema > dwell.schema.json\n"
 	"  dwell schema | jq '.\"$defs\".thread.properties | keys'\n";
 
-static const struct argp_option argp_options[] = {
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
-};
-
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	(void)value;
-	return state->input && parsing_helps(key, state) ? 0 : ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp schema_argp = {
-	.options = argp_options, .parser = parse_option, .doc = doc};
+static const struct command_line schema_line = {.text = text};
 
 static int schema_run(int argc, char **argv)
 {
-	struct parsing parsing = {.code = EXIT_DONE};
 	struct error error = {""};
 	struct output out;
-	int result,
-		code = parsing_run(&schema_argp, "dwell schema", argc, argv, &parsing, &parsing);
+	int result, code = command_line_parse(&schema_line, argc, argv, NULL);
 
 	if (code != EXIT_DONE)
 		return code;
@@ -54,6 +39,6 @@ static int schema_run(int argc, char **argv)
 const struct command command_schema = {
 	.name = "schema",
 	.summary = "the JSON Schema of what the commands write",
-	.argp = &schema_argp,
+	.line = &schema_line,
 	.run = schema_run,
 };

@@ -168,7 +168,7 @@ static int top_run(int argc, char **argv)
 const struct command command_top = {
 	.name = "top",
 	.summary = "exact per-thread states: where every thread's time goes",
-	.argp = &top_argp,
+	.line = &top_line,
 	.outputs = {"record"},
 	.argument = ARGUMENT_PROCESS,
 	.has_screen = true,

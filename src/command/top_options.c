@@ -6,16 +6,7 @@
 
 #include "command/command.h"
 
-enum {
-	OPTION_BY = 512,
-	OPTION_FROM,
-	OPTION_RECORD,
-	OPTION_BLAME,
-	OPTION_NO_BLAME,
-	OPTION_FORCE,
-};
-
-static const char doc[] =
+static const char text[] =
 	"Shows how every thread spends its time: thirteen states that sum to the time it existed."
 	"\v"
 	"Without a target: every thread of the machine. With COMMAND: it and its children, from "
@@ -34,32 +25,10 @@ static const char doc[] =
 	"  dwell top --by process --blame=caused  who makes others wait\n"
 	"  dwell top --from yesterday.dwell     what `dwell record` has written\n";
 
-static const struct argp_option argp_options[] = {
-	{0, 0, 0, 0, "What to print:", 3},
-	{"blame", OPTION_BLAME, "SIDE", OPTION_ARG_OPTIONAL,
-	 "also because of whom threads wait; `caused`: by culprit, whom they make wait", 1},
-	{"no-blame", OPTION_NO_BLAME, 0, 0, "not even on the screen, which measures it by default",
-	 1},
-	RESULT_OPTIONS("tui, " RESULT_FORMATS " (tui on a terminal, else table)", "", 3),
-	SCREEN_OPTIONS(3),
-	{"by", OPTION_BY, "WHAT", 0, "a row per thread, process or cgroup (thread)", 3},
-	{"all", 'a', 0, 0, "in tables, include idle threads", 3},
-	{0, 0, 0, 0, "Recordings:", 4},
-	{"from", OPTION_FROM, "FILE", 0, "show a recording instead of this machine", 4},
-	{"record", OPTION_RECORD, "FILE", 0, "also write what is shown to a recording", 4},
-	{"force", OPTION_FORCE, 0, 0, "with --record: replace an existing file", 4},
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1}, /* what most people try first */
-	{0},
-};
-
-struct top_parsing {
-	struct top_options *options;
-	struct parsing parsing;
-	struct watch_parsing watch;
-};
-
-static int parse_by(struct top_options *options, const char *value, struct error *error)
+static int take_by(void *data, const char *value, struct error *error)
 {
+	struct top_options *options = data;
+
 	for (int by = 0; by < GROUPINGS_COUNT; by++) {
 		if (!strcmp(grouping_keys[by], value)) {
 			options->by = (enum grouping)by;
@@ -70,8 +39,10 @@ static int parse_by(struct top_options *options, const char *value, struct error
 	return parsing_unknown(error, "grouping", value, "thread, process or cgroup");
 }
 
-static int parse_blame(struct top_options *options, const char *value, struct error *error)
+static int take_blame(void *data, const char *value, struct error *error)
 {
+	struct top_options *options = data;
+
 	options->watch.blame = true;
 	options->blame = value && !strcmp(value, "caused") ? BLAME_CAUSED : BLAME_SUFFERED;
 	options->watch.caused = options->blame == BLAME_CAUSED;
@@ -80,27 +51,28 @@ static int parse_blame(struct top_options *options, const char *value, struct er
 	return 0;
 }
 
-static const struct plain_option plain[] = {
-	FLAG_OPTION(OPTION_NO_BLAME, struct top_options, no_blame),
-	FLAG_OPTION('a', struct top_options, show_idle),
-	TEXT_OPTION(OPTION_FROM, struct top_options, from),
-	TEXT_OPTION(OPTION_RECORD, struct top_options, record),
-	FLAG_OPTION(OPTION_FORCE, struct top_options, force),
+static const struct command_option top_option_table[] = {
+	OPTION_GROUP(3, "What to print:"),
+	OPTION_GROUP(1, NULL),
+	TAKEN_OPTION("blame", 0, "SIDE", take_blame,
+		     "also because of whom threads wait; `caused`: by culprit, whom they make wait",
+		     .is_optional = true),
+	FLAG_OPTION("no-blame", 0, struct top_options, no_blame,
+		    "not even on the screen, which measures it by default"),
+	OPTION_GROUP(3, NULL),
+	SCREEN_OPTIONS(struct top_options, " (tui on a terminal, else table)", ""),
+	TAKEN_OPTION("by", 0, "WHAT", take_by, "a row per thread, process or cgroup (thread)"),
+	FLAG_OPTION("all", 'a', struct top_options, show_idle, "in tables, include idle threads"),
+	OPTION_GROUP(4, "Recordings:"),
+	TEXT_OPTION("from", 0, "FILE", struct top_options, from,
+		    "show a recording instead of this machine"),
+	TEXT_OPTION("record", 0, "FILE", struct top_options, record,
+		    "also write what is shown to a recording"),
+	FLAG_OPTION("force", 0, struct top_options, force,
+		    "with --record: replace an existing file"),
+	OPTIONS_OF(watch_option_table, struct top_options, watch),
+	END_OF_OPTIONS,
 };
-
-/* 1: it is none of these. */
-static int take_option(struct top_options *options, int key, char *value, struct error *error)
-{
-	int result = plain_option(plain, ARRAY_SIZE(plain), options, key, value, error);
-
-	if (result <= 0)
-		return result;
-	if (key == OPTION_BY)
-		return parse_by(options, value, error);
-	if (key == OPTION_BLAME)
-		return parse_blame(options, value, error);
-	return result_option(&options->output, key, value, true, error);
-}
 
 /*
  * Threads, processes and cgroups are sorted where they are; by what only a column has, or as the
@@ -124,10 +96,13 @@ static int take_order(struct top_options *options, struct error *error)
 	return 0;
 }
 
-static int check_together(struct top_options *options, struct error *error)
+static int end(void *data, struct error *error)
 {
-	int result = take_order(options, error);
+	struct top_options *options = data;
+	int result = watch_options_end(&options->watch, error);
 
+	if (result >= 0)
+		result = take_order(options, error);
 	if (result < 0)
 		return result;
 	if (options->from && (options->record || options->watch.command ||
@@ -153,47 +128,25 @@ static int check_together(struct top_options *options, struct error *error)
 				  1U << options->by, error);
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
+static int take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
 {
-	struct top_parsing *input = state->input;
-	int result;
+	struct top_options *options = data;
 
-	if (!input)
-		return ARGP_ERR_UNKNOWN;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &input->watch;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case ARGP_KEY_END:
-		return parsing_result(&input->parsing,
-				      check_together(input->options, &input->parsing.error));
-	}
-	result = take_option(input->options, key, value, &input->parsing.error);
-	return parsing_result(&input->parsing, result);
+	return watch_take_argument(&options->watch, rest, is_behind_dashes, error);
 }
 
-static const struct argp_child children[] = {{&watch_argp, 0, NULL, 0}, {0}};
-
-const struct argp top_argp = {
-	.options = argp_options,
-	.parser = parse_option,
-	.args_doc = "[NAME | -- COMMAND [ARG...]]",
-	.doc = doc,
-	.children = children,
+const struct command_line top_line = {
+	.options = top_option_table,
+	.arguments = "[NAME | -- COMMAND [ARG...]]",
+	.text = text,
+	.take_argument = take_argument,
+	.end = end,
 };
 
 int top_options_parse(struct top_options *options, int argc, char **argv)
 {
-	struct top_parsing input = {
-		.options = options,
-		.watch = {&options->watch, &input.parsing},
-	};
-
 	*options = (struct top_options){.sort = field_find("active"),
 					.output = {.page_keeps = PAGE_CUTS}};
 	watch_options_init(&options->watch);
-	return parsing_run(&top_argp, "dwell top", argc, argv, &input, &input.parsing);
+	return command_line_parse(&top_line, argc, argv, options);
 }

@@ -26,7 +26,7 @@ struct top_options {
 	bool no_blame;	       /* not even there */
 };
 
-extern const struct argp top_argp;
+extern const struct command_line top_line;
 
 /*
  * Fills the options; on bad ones prints a line to standard error. Returns EXIT_DONE, or the exit

@@ -11,31 +11,19 @@
 #include "capture/verified.h"
 #include "command/command.h"
 #include "command/result_options.h"
-#include "command/watch_options.h"
+#include "command/parsing.h"
 #include "view/verify.h"
-
-enum {
-	OPTION_QUICK = 512,
-	OPTION_PATTERNS,
-	OPTION_ROUNDS,
-	OPTION_LIMIT,
-	OPTION_DIRECTORY,
-	OPTION_ALL,
-	OPTION_LIST,
-	OPTION_PEERS,
-};
 
 #define ROUNDS	      "3"
 #define LIMIT_PERCENT 1
 
 struct verify {
-	struct parsing parsing;
 	struct result_options output;
 	struct verify_options options;
 	bool all, list;
 };
 
-static const char doc[] =
+static const char text[] =
 	"Runs threads that measure themselves, in every way of waiting that dwell knows, and "
 	"reports how far dwell's figures are from theirs on this machine."
 	"\v"
@@ -48,29 +36,9 @@ static const char doc[] =
 	"  dwell verify --peers                   and how exact other tools are\n"
 	"  dwell guest --kernel bzImage -- verify --quick\n";
 
-static const struct argp_option argp_options[] = {
-	{0, 0, 0, 0, "What to run:", 1},
-	{"quick", OPTION_QUICK, 0, 0, "one round, of a second for each pattern", 1},
-	{"patterns", OPTION_PATTERNS, "NAME[,NAME]", 0, "only these; * and ? as in file names", 1},
-	{"list", OPTION_LIST, 0, 0, "list them, and run nothing", 1},
-	{"rounds", OPTION_ROUNDS, "COUNT", 0, "how often each one runs (" ROUNDS ")", 1},
-	{"duration", 'd', "TIME", 0, "of each pattern (2s)", 1},
-	{"directory", OPTION_DIRECTORY, "DIRECTORY", 0,
-	 "where patterns about disks have their file, of 64 MiB (/var/tmp)", 1},
-	{"peers", OPTION_PEERS, 0, 0,
-	 "also measure with perf sched, runqlat, offcputime, schedstat and taskstats", 1},
-	{0, 0, 0, 0, "What to judge:", 2},
-	{"limit", OPTION_LIMIT, "PERCENT", 0,
-	 "the largest error that passes, in percent of a thread's time (1)", 2},
-	{0, 0, 0, 0, "How to show it:", 3},
-	{"all", OPTION_ALL, 0, 0, "also the patterns that passed", 3},
-	RESULT_OPTIONS(RESULT_FORMATS " (a page of text)", "", 3),
-	{0, 'h', 0, OPTION_HIDDEN, 0, -1},
-	{0},
-};
-
-static int take_limit(struct verify_options *options, const char *value, struct error *error)
+static int take_limit(void *data, const char *value, struct error *error)
 {
+	struct verify_options *options = data;
 	char *end;
 
 	options->limit_percent = strtod(value, &end);
@@ -79,8 +47,9 @@ static int take_limit(struct verify_options *options, const char *value, struct 
 	return error_set(error, EINVAL, "--limit %s: a number of percent, above 0", value);
 }
 
-static int take_rounds(struct verify_options *options, const char *value, struct error *error)
+static int take_rounds(void *data, const char *value, struct error *error)
 {
+	struct verify_options *options = data;
 	uint64_t rounds = 0;
 	int result = parsing_count(value, "--rounds", &rounds, error);
 
@@ -90,8 +59,9 @@ static int take_rounds(struct verify_options *options, const char *value, struct
 	return result;
 }
 
-static int take_duration(struct verify_options *options, const char *value, struct error *error)
+static int take_duration(void *data, const char *value, struct error *error)
 {
+	struct verify_options *options = data;
 	int result = duration_parse(value, &options->run_ns, error);
 
 	if (result >= 0 && (options->run_ns < 200 * NS_PER_MS || options->run_ns > 60 * NS_PER_S))
@@ -99,56 +69,50 @@ static int take_duration(struct verify_options *options, const char *value, stru
 	return result;
 }
 
-static int take_option(struct verify *verify, int key, const char *value)
+static int take_quick(void *data, const char *value, struct error *error)
 {
-	struct verify_options *options = &verify->options;
-	struct error *error = &verify->parsing.error;
+	struct verify_options *options = data;
 
-	switch (key) {
-	case OPTION_QUICK:
-		options->rounds = 1;
-		options->run_ns = NS_PER_S;
-		return 0;
-	case OPTION_PATTERNS:
-		options->patterns = value;
-		return 0;
-	case OPTION_ROUNDS:
-		return take_rounds(options, value, error);
-	case 'd':
-		return take_duration(options, value, error);
-	case OPTION_LIMIT:
-		return take_limit(options, value, error);
-	case OPTION_PEERS:
-		options->peers = true;
-		return 0;
-	case OPTION_DIRECTORY:
-		options->directory = value;
-		return 0;
-	case OPTION_ALL:
-		verify->all = true;
-		return 0;
-	case OPTION_LIST:
-		verify->list = true;
-		return 0;
-	case ARGP_KEY_END:
-		return result_options_end(&verify->output, &verify_schema, ~0U, error);
-	}
-	return result_option(&verify->output, key, value, false, error);
+	(void)value;
+	(void)error;
+	options->rounds = 1;
+	options->run_ns = NS_PER_S;
+	return 0;
 }
 
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct verify *verify = state->input;
+static const struct command_option verify_option_table[] = {
+	OPTION_GROUP(1, "What to run:"),
+	TAKEN_MEMBER("quick", 0, NULL, struct verify, options, take_quick,
+		     "one round, of a second for each pattern"),
+	TEXT_OPTION("patterns", 0, "NAME[,NAME]", struct verify, options.patterns,
+		    "only these; * and ? as in file names"),
+	FLAG_OPTION("list", 0, struct verify, list, "list them, and run nothing"),
+	TAKEN_MEMBER("rounds", 0, "COUNT", struct verify, options, take_rounds,
+		     "how often each one runs (" ROUNDS ")"),
+	TAKEN_MEMBER("duration", 'd', "TIME", struct verify, options, take_duration,
+		     "of each pattern (2s)"),
+	TEXT_OPTION("directory", 0, "DIRECTORY", struct verify, options.directory,
+		    "where patterns about disks have their file, of 64 MiB (/var/tmp)"),
+	FLAG_OPTION("peers", 0, struct verify, options.peers,
+		    "also measure with perf sched, runqlat, offcputime, schedstat and taskstats"),
+	OPTION_GROUP(2, "What to judge:"),
+	TAKEN_MEMBER("limit", 0, "PERCENT", struct verify, options, take_limit,
+		     "the largest error that passes, in percent of a thread's time (1)"),
+	OPTION_GROUP(3, "How to show it:"),
+	FLAG_OPTION("all", 0, struct verify, all, "also the patterns that passed"),
+	RESULT_OPTIONS(struct verify, " (a page of text)", ""),
+	END_OF_OPTIONS,
+};
 
-	if (!verify)
-		return ARGP_ERR_UNKNOWN;
-	if (parsing_helps(key, state))
-		return 0;
-	return parsing_result(&verify->parsing, take_option(verify, key, value));
+static int end(void *data, struct error *error)
+{
+	struct verify *verify = data;
+
+	return result_options_end(&verify->output, &verify_schema, ~0U, error);
 }
 
-static const struct argp verify_argp = {
-	.options = argp_options, .parser = parse_option, .doc = doc};
+static const struct command_line verify_line = {
+	.options = verify_option_table, .text = text, .end = end};
 
 static void list_one(void *data, const char *name, const char *help, enum state state)
 {
@@ -208,7 +172,7 @@ static int verify_run_command(int argc, char **argv)
 	};
 	struct verification result;
 	struct error error = {""};
-	int code = parsing_run(&verify_argp, "dwell verify", argc, argv, &verify, &verify.parsing);
+	int code = command_line_parse(&verify_line, argc, argv, &verify);
 
 	if (code != EXIT_DONE)
 		return code;
@@ -242,6 +206,6 @@ static int verify_run_command(int argc, char **argv)
 const struct command command_verify = {
 	.name = "verify",
 	.summary = "how exact dwell's figures are on this machine",
-	.argp = &verify_argp,
+	.line = &verify_line,
 	.run = verify_run_command,
 };

@@ -6,44 +6,25 @@
 
 #include "base/duration.h"
 
-enum {
-	OPTION_CGROUP = 256,
-	OPTION_CHILDREN,
-	OPTION_SOURCE,
-};
-
-static const struct argp_option watch_argp_options[] = {
-	{0, 0, 0, 0, "What to watch:", 1},
-	{"pid", 'p', "PID[,PID]", 0, "processes", 1},
-	{"name", 'n', "NAME", 0, "the process of this name, or of a pattern: 'postg*'", 1},
-	{"tid", 't', "TID[,TID]", 0, "single threads", 1},
-	{"cgroup", OPTION_CGROUP, "PATH", 0, "threads of a cgroup (v2) and those below it", 1},
-	{"children", OPTION_CHILDREN, 0, 0, "with -p and -n: child processes too, and theirs", 1},
-	{"source", OPTION_SOURCE, "SOURCE", 0,
-	 "where figures come from: auto, bpf, taskstats or procfs (auto)", 1},
-	{0, 0, 0, 0, "How long:", 2},
-	{"interval", 'i', "TIME", 0, "length of an interval, 1ms at least (1s)", 2},
-	{"count", 'c', "COUNT", 0, "stop after COUNT intervals", 2},
-	{"duration", 'd', "TIME", 0, "stop after TIME", 2},
-	{0},
-};
-
 void watch_options_init(struct watch_options *options)
 {
 	*options = (struct watch_options){.interval_ns = NS_PER_S};
 }
 
-static int parse_interval(const char *value, uint64_t *ret_ns, struct error *error)
+static int take_interval(void *data, const char *value, struct error *error)
 {
-	int result = duration_parse(value, ret_ns, error);
+	struct watch_options *options = data;
+	int result = duration_parse(value, &options->interval_ns, error);
 
-	if (result == 0 && *ret_ns < NS_PER_MS)
+	options->interval_given = true;
+	if (result == 0 && options->interval_ns < NS_PER_MS)
 		return error_set(error, EINVAL, "interval '%s' is too short (1ms at least)", value);
 	return result;
 }
 
-static int parse_source(struct watch_options *options, const char *value, struct error *error)
+static int take_source(void *data, const char *value, struct error *error)
 {
+	struct watch_options *options = data;
 	static const char *const names[] = {
 		[SOURCE_AUTO] = "auto",
 		[SOURCE_BPF] = "bpf",
@@ -60,36 +41,65 @@ static int parse_source(struct watch_options *options, const char *value, struct
 	return parsing_unknown(error, "source", value, "auto, bpf, taskstats or procfs");
 }
 
-/* 1: it is none of these. */
-static int parse_option(struct watch_options *options, int key, const char *value,
-			struct error *error)
+static int take_processes(void *targets, const char *value, struct error *error)
 {
-	switch (key) {
-	case 'p':
-		return targets_parse(&options->targets, value, TARGET_PROCESS, error);
-	case 't':
-		return targets_parse(&options->targets, value, TARGET_THREAD, error);
-	case 'n':
-		return targets_add_name(&options->targets, value, error);
-	case OPTION_CGROUP:
-		return targets_set_cgroup(&options->targets, value, error);
-	case OPTION_CHILDREN:
-		options->targets.children = true;
-		return 0;
-	case OPTION_SOURCE:
-		return parse_source(options, value, error);
-	case 'i':
-		options->interval_given = true;
-		return parse_interval(value, &options->interval_ns, error);
-	case 'd':
-		return duration_parse(value, &options->duration_ns, error);
-	case 'c':
-		return parsing_count(value, "--count", &options->count, error);
-	}
-	return 1;
+	return targets_parse(targets, value, TARGET_PROCESS, error);
 }
 
-static int check_together(const struct watch_options *options, struct error *error)
+static int take_threads(void *targets, const char *value, struct error *error)
+{
+	return targets_parse(targets, value, TARGET_THREAD, error);
+}
+
+static int take_name(void *targets, const char *value, struct error *error)
+{
+	return targets_add_name(targets, value, error);
+}
+
+static int take_cgroup(void *targets, const char *value, struct error *error)
+{
+	return targets_set_cgroup(targets, value, error);
+}
+
+static int take_count(void *data, const char *value, struct error *error)
+{
+	struct watch_options *options = data;
+
+	return parsing_count(value, "--count", &options->count, error);
+}
+
+const struct command_option watch_option_table[] = {
+	OPTION_GROUP(1, "What to watch:"),
+	TAKEN_MEMBER("pid", 'p', "PID[,PID]", struct watch_options, targets, take_processes,
+		     "processes"),
+	TAKEN_MEMBER("name", 'n', "NAME", struct watch_options, targets, take_name,
+		     "the process of this name, or of a pattern: 'postg*'"),
+	TAKEN_MEMBER("tid", 't', "TID[,TID]", struct watch_options, targets, take_threads,
+		     "single threads"),
+	TAKEN_MEMBER("cgroup", 0, "PATH", struct watch_options, targets, take_cgroup,
+		     "threads of a cgroup (v2) and those below it"),
+	FLAG_OPTION("children", 0, struct watch_options, targets.children,
+		    "with -p and -n: child processes too, and theirs"),
+	TAKEN_OPTION("source", 0, "SOURCE", take_source,
+		     "where figures come from: auto, bpf, taskstats or procfs (auto)"),
+	OPTION_GROUP(2, "How long:"),
+	TAKEN_OPTION("interval", 'i', "TIME", take_interval,
+		     "length of an interval, 1ms at least (1s)"),
+	TAKEN_OPTION("count", 'c', "COUNT", take_count, "stop after COUNT intervals"),
+	TIME_OPTION("duration", 'd', struct watch_options, duration_ns, "stop after TIME"),
+	END_OF_OPTIONS,
+};
+
+int watch_take_argument(struct watch_options *options, char **rest, bool is_behind_dashes,
+			struct error *error)
+{
+	if (!is_behind_dashes)
+		return parsing_name(&options->targets, rest[0], error);
+	options->command = rest;
+	return ARGUMENTS_TAKEN;
+}
+
+int watch_options_end(const struct watch_options *options, struct error *error)
 {
 	if (options->command && !targets_everything(&options->targets))
 		return error_set(error, EINVAL, "give a target or a command to run, not both");
@@ -97,29 +107,3 @@ static int check_together(const struct watch_options *options, struct error *err
 		return error_set(error, EINVAL, "--children needs -p or -n");
 	return 0;
 }
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-	struct watch_parsing *input = state->input;
-	int result;
-
-	if (!input) /* for the lists of options only */
-		return ARGP_ERR_UNKNOWN;
-	switch (key) {
-	case ARGP_KEY_ARGS:
-		input->options->command = state->argv + state->next;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (state->quoted && state->next > state->quoted)
-			return ARGP_ERR_UNKNOWN; /* then ARGP_KEY_ARGS, with all that are left */
-		return parsing_result(input->parsing, parsing_name(&input->options->targets, value,
-								   &input->parsing->error));
-	case ARGP_KEY_END:
-		return parsing_result(input->parsing,
-				      check_together(input->options, &input->parsing->error));
-	}
-	result = parse_option(input->options, key, value, &input->parsing->error);
-	return parsing_result(input->parsing, result);
-}
-
-const struct argp watch_argp = {.options = watch_argp_options, .parser = parse};

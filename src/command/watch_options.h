@@ -3,22 +3,21 @@
 #ifndef DWELL_COMMAND_WATCH_OPTIONS_H
 #define DWELL_COMMAND_WATCH_OPTIONS_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "command/command_line.h"
 #include "command/parsing.h"
 #include "session/watch.h"
 
-/* For the parser of a command: child_inputs[] of `watch_argp`. */
-struct watch_parsing {
-	struct watch_options *options;
-	struct parsing *parsing;
-};
-
-/* As a child of a command's argp. Takes `-- COMMAND` too. */
-extern const struct argp watch_argp;
+/* Of a struct watch_options. */
+extern const struct command_option watch_option_table[];
 
 void watch_options_init(struct watch_options *options);
+
+/* As command_line.take_argument and command_line.end: a name, or the command behind `--`. */
+int watch_take_argument(struct watch_options *options, char **rest, bool is_behind_dashes,
+			struct error *error) must_check;
+int watch_options_end(const struct watch_options *options, struct error *error) must_check;
 
 #endif

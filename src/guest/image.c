@@ -371,7 +371,7 @@ static int add_module(void *data, const char *name, const void *bytes, size_t le
 static int add_modules(struct image *image, const struct image_options *options,
 		       struct error *error)
 {
-	char *const port[] = {(char *)"virtio_pci", (char *)"virtio_console", NULL};
+	const char *const port[] = {"virtio_pci", "virtio_console", NULL};
 	struct error none;
 	int result = 0;
 

@@ -29,12 +29,12 @@ struct image_options {
 	/* a command of dwell, or a program with a slash in its name, and arguments; ends with NULL
 	 */
 	char *const *arguments;
-	char *const *files;    /* to add, directories with all that is in them; ends with NULL */
-	const char *scheduler; /* a command line; NULL: none */
+	const char *const *files; /* to add, directories with all that is in them; ends with NULL */
+	const char *scheduler;	  /* a command line; NULL: none */
 	bool repro;
 	const struct pulled_files *pulled;
-	const char *kernel;   /* whose modules are meant */
-	char *const *modules; /* names; ends with NULL */
+	const char *kernel;	    /* whose modules are meant */
+	const char *const *modules; /* names; ends with NULL */
 };
 
 /* Whether a command is a program of its own, not one of dwell's. */

@@ -209,7 +209,7 @@ static int find_module(struct modules *modules, const char *name, struct error *
 			  : modules->found(modules->data, name, bytes.items, bytes.count, error);
 }
 
-int modules_find(const char *kernel, char *const *names, modules_found *found, void *data,
+int modules_find(const char *kernel, const char *const *names, modules_found *found, void *data,
 		 struct error *error)
 {
 	struct modules modules = {.found = found, .data = data};

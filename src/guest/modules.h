@@ -20,7 +20,7 @@ typedef int modules_found(void *data, const char *name, const void *bytes, size_
  * such module, or its modules are not where they belong: ../lib/modules/VERSION, seen from the
  * kernel's vmlinuz-VERSION.
  */
-int modules_find(const char *kernel, char *const *names, modules_found *found, void *data,
+int modules_find(const char *kernel, const char *const *names, modules_found *found, void *data,
 		 struct error *error) must_check;
 
 /* In the guest: loads all of a directory by order of names. Reports on stderr which could not be.

@@ -217,8 +217,8 @@ static int note_module(void *data, const char *name, const void *bytes, size_t l
 CASE(modules_come_behind_those_that_they_need)
 {
 	char root[] = "/tmp/dwell-modules-XXXXXX", command[1024], kernel[64];
-	char *const names[] = {(char *)"high-part", (char *)"low_part", (char *)"part_of_it", NULL};
-	char *const missing[] = {(char *)"none", NULL};
+	static const char *const names[] = {"high-part", "low_part", "part_of_it", NULL};
+	static const char *const missing[] = {"none", NULL};
 	struct found found = {.count = 0};
 	struct error error = {""};
 
