@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "base/exit_code.h"
 #include "base/output.h"
-#include "command/command_line.h"
+#include "cli/command_line.h"
+#include "cli/finish.h"
 
 #define COMMAND_OUTPUTS 2
 
@@ -47,14 +48,5 @@ const struct command *command_find(const char *name);
 
 /* -EINVAL: there is none; the error says which was meant. */
 int command_check(const char *name, struct error *error) must_check;
-
-/*
- * Writes what is left to standard output. 0, or a negative errno; an error without text if its
- * reader has closed the pipe, as head(1) does: it has what it wanted.
- */
-int command_write(struct output *out, struct error *error) must_check;
-
-/* "dwell NAME: text" on standard error, safe for a terminal; no text, no line. Returns `code`. */
-int command_fail(const char *name, int code, const struct error *error);
 
 #endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `dwell compare`: what two measurements differ in, of threads, blocked workers or loads. */
 #include <errno.h>
-#include <jansson.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <stdlib.h>
 
 #include "command/compare.h"
-#include "results/thread_side.h"
+#include "results/measurement_kind.h"
 #include "view/compare.h"
 #include "view/compare_threads.h"
 
@@ -92,130 +90,64 @@ static const struct command_line compare_line = {
 	.end = end,
 };
 
-enum kind {
-	KIND_BLOCKED, /* and unknown ones: compare_blocked() reports them */
-	KIND_LOAD,
-	KIND_THREADS,
-	KIND_ANY, /* a pipe, which can be read once only */
-};
-
-static const char *const kind_names[] = {
-	[KIND_BLOCKED] = "blocked",
-	[KIND_LOAD] = "load",
-	[KIND_THREADS] = "record",
-};
-
-/* By the first line; what is no JSON may be a recording. */
-static int kind_of_file(FILE *file, const char *path, enum kind *ret_kind, struct error *error)
-{
-	int first = getc(file), result = 0;
-	json_error_t why;
-	json_t *line;
-	const char *type;
-	bool is_of_threads = false;
-
-	*ret_kind = KIND_BLOCKED;
-	if (first != '{') {
-		result = thread_side_is(path, &is_of_threads, error);
-		if (is_of_threads)
-			*ret_kind = KIND_THREADS;
-		return result;
-	}
-	ungetc(first, file);
-	line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &why);
-	if (!line)
-		return error_set(error, EBADMSG, "%s: damaged: at byte %d: %s", path, why.position,
-				 why.text);
-	type = json_string_value(json_object_get(line, "type"));
-	if (type && (!strcmp(type, "worker") || !strcmp(type, "load")))
-		*ret_kind = KIND_LOAD;
-	json_decref(line);
-	return 0;
-}
-
-static int kind_of(const char *path, enum kind *ret_kind, struct error *error)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-	struct stat status;
-
-	*ret_kind = KIND_ANY;
-	if (!file || fstat(fileno(file), &status) < 0)
-		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	/* only `dwell load` keeps things in directories */
-	if (S_ISDIR(status.st_mode))
-		*ret_kind = KIND_LOAD;
-	return S_ISREG(status.st_mode) ? kind_of_file(file, path, ret_kind, error) : 0;
-}
-
-/* A pipe is taken to be what the other one is. */
-static int kinds_of(const struct compare_options *options, enum kind kinds[2], struct error *error)
-{
-	int result = kind_of(options->paths[0], &kinds[0], error);
-
-	if (result >= 0)
-		result = kind_of(options->paths[1], &kinds[1], error);
-	for (int i = 0; result >= 0 && i < 2; i++)
-		if (kinds[i] == KIND_ANY)
-			kinds[i] = kinds[!i] == KIND_ANY ? KIND_BLOCKED : kinds[!i];
-	return result;
-}
-
 /* An option of other kinds, or NULL; *ret_kinds are those that have it. */
-static const char *foreign_option(const struct compare_options *options, enum kind kind,
+static const char *foreign_option(const struct compare_options *options, enum measurement_kind kind,
 				  const char **ret_kinds)
 {
 	static const char of_recordings[] = "`dwell record` and `dwell blocked`";
 
 	*ret_kinds = of_recordings;
-	if (kind == KIND_LOAD && options->worse_given)
+	if (kind == MEASURED_LOAD && options->worse_given)
 		return "--worse";
 	*ret_kinds = "`dwell load`";
-	if (kind != KIND_LOAD && options->gates_given)
+	if (kind != MEASURED_LOAD && options->gates_given)
 		return "--gate";
 	*ret_kinds = "`dwell record` and `dwell load`";
-	return kind == KIND_BLOCKED && options->all ? "--all" : NULL;
+	return kind == MEASURED_BLOCKED && options->all ? "--all" : NULL;
 }
 
 /* Options of the other kind are a mistake, not something to leave out silently. */
-static int check_options(struct compare_options *options, enum kind kind, struct error *error)
+static int check_options(struct compare_options *options, enum measurement_kind kind,
+			 struct error *error)
 {
 	static const struct schema *const schemas[] = {
-		[KIND_BLOCKED] = &compare_blocked_schema,
-		[KIND_LOAD] = &compare_load_schema,
-		[KIND_THREADS] = &compare_threads_schema,
+		[MEASURED_BLOCKED] = &compare_blocked_schema,
+		[MEASURED_LOAD] = &compare_load_schema,
+		[MEASURED_THREADS] = &compare_threads_schema,
 	};
 	static const unsigned int page_keeps[] = {
-		[KIND_BLOCKED] = PAGE_CUTS,
-		[KIND_LOAD] = 0,
-		[KIND_THREADS] = PAGE_SORTS | PAGE_CUTS,
+		[MEASURED_BLOCKED] = PAGE_CUTS,
+		[MEASURED_LOAD] = 0,
+		[MEASURED_THREADS] = PAGE_SORTS | PAGE_CUTS,
 	};
 	const char *kinds, *foreign = foreign_option(options, kind, &kinds);
 
 	if (foreign)
 		return error_set(error, EINVAL,
 				 "%s is for measurements of %s, these are of `dwell %s`", foreign,
-				 kinds, kind_names[kind]);
+				 kinds, measurement_kinds[kind]);
 	options->output.page_keeps = page_keeps[kind];
 	return result_options_end(&options->output, schemas[kind], ~0U, error);
 }
 
-static int compare_kinds(const struct compare_options *options, const enum kind kinds[2],
-			 enum exit_code *ret_code, struct error *error)
+static int compare_kinds(const struct compare_options *options,
+			 const enum measurement_kind kinds[2], enum exit_code *ret_code,
+			 struct error *error)
 {
 	static int (*const compare[])(const struct compare_options *options,
 				      enum exit_code *ret_code, struct error *error) = {
-		[KIND_BLOCKED] = compare_blocked,
-		[KIND_LOAD] = compare_load,
-		[KIND_THREADS] = compare_threads,
+		[MEASURED_BLOCKED] = compare_blocked,
+		[MEASURED_LOAD] = compare_load,
+		[MEASURED_THREADS] = compare_threads,
 	};
 	/* what is not known to be anything counts as blocked */
-	int known = kinds[0] == KIND_BLOCKED;
+	int known = kinds[0] == MEASURED_BLOCKED;
 
 	if (kinds[0] != kinds[1])
 		return error_set(error, EBADMSG,
 				 "%s is of `dwell %s`, %s is not: only two of one kind can be "
 				 "compared",
-				 options->paths[known], kind_names[kinds[known]],
+				 options->paths[known], measurement_kinds[kinds[known]],
 				 options->paths[!known]);
 	return compare[kinds[0]](options, ret_code, error);
 }
@@ -223,7 +155,7 @@ static int compare_kinds(const struct compare_options *options, const enum kind 
 static int compare_run(int argc, char **argv)
 {
 	struct compare_options options = {.all = false};
-	enum kind kinds[2];
+	enum measurement_kind kinds[2];
 	enum exit_code compared = EXIT_DONE;
 	struct error error = {""};
 	int result, code;
@@ -232,7 +164,7 @@ static int compare_run(int argc, char **argv)
 	code = command_line_parse(&compare_line, argc, argv, &options);
 	if (code != EXIT_DONE)
 		return code;
-	result = kinds_of(&options, kinds, &error);
+	result = measurement_kinds_of(options.paths, kinds, &error);
 	if (result >= 0 && kinds[0] == kinds[1] && check_options(&options, kinds[0], &error) < 0)
 		return command_fail("compare", EXIT_USAGE, &error);
 	if (result >= 0)

@@ -30,6 +30,9 @@ struct guest_options {
 
 extern const struct command_line guest_line;
 
+/* As command_line.end. */
+int guest_options_end(void *data, struct error *error) must_check;
+
 /* Returns an enum exit_code: EXIT_DONE = go on. */
 int guest_options_parse(struct guest_options *options, int argc, char **argv);
 

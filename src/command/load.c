@@ -5,145 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
-#include "base/print.h"
 #include "command/command.h"
+#include "command/load_here.h"
 #include "command/load_list.h"
-#include "command/load_options.h"
-#include "command/load_progress.h"
-#include "load/outcome.h"
-#include "results/load_store.h"
-#include "session/load_observer.h"
-#include "view/load.h"
-
-struct load {
-	struct load_options options;
-	struct topology topology;
-	struct load_store store;
-	struct load_observer *observer; /* NULL: without --observe */
-	struct load_progress progress;
-	struct machine machine; /* as it was when the workers began */
-};
-
-/* What is known of a run, and how much of it is asked for. */
-struct reported {
-	const struct load_options *options;
-	const struct outcome *outcome;
-};
-
-static int write_page(struct output *out, const void *result)
-{
-	const struct reported *reported = result;
-
-	load_table(out, reported->outcome, reported->options->workers);
-	return 0;
-}
-
-static int emit_reported(const struct emit *emit, const void *result)
-{
-	const struct reported *reported = result;
-
-	return load_emit(emit, reported->outcome, reported->options->samples);
-}
-
-static const struct result_kind kind = {
-	.schema = &load_schema, .page = write_page, .emit = emit_reported};
-
-static int on_starting(void *data, struct error *error)
-{
-	struct load *load = data;
-
-	machine_read(&load->machine, &load->topology);
-	return load->observer ? load_observer_begin(load->observer, error) : 0;
-}
-
-static int on_tick(void *data, const struct run *run, struct error *error)
-{
-	struct load *load = data;
-
-	load_progress_show(&load->progress, run);
-	return load->observer ? load_observer_tick(load->observer, error) : 0;
-}
-
-static void on_warn(void *data, uint64_t at_ns, const char *text)
-{
-	struct load *load = data;
-	char at[16];
-
-	load_progress_clear(&load->progress);
-	duration_format(at, sizeof(at), at_ns);
-	if (!load->options.quiet)
-		print_text(stderr, "dwell load: %s: %s\n", at, text);
-}
-
-static int on_ready(void *data, struct error *error)
-{
-	struct load *load = data;
-
-	return load_observer_work(load->observer, error);
-}
-
-static int on_stopped(void *data, struct error *error)
-{
-	struct load *load = data;
-
-	load_progress_clear(&load->progress);
-	return load->observer ? load_observer_end(load->observer, error) : 0;
-}
-
-/* Reports what is known of the run, even if something else fails. */
-static int report(struct load *load, const struct run *run, enum verdict *ret_verdict,
-		  struct error *error)
-{
-	struct outcome outcome;
-	const struct reported reported = {&load->options, &outcome};
-	int result = outcome_make(&outcome, run, &load->machine), stored = 0;
-
-	if (result >= 0 && load->observer)
-		result = load_observer_take(load->observer, &outcome);
-	if (result < 0) {
-		outcome_release(&outcome);
-		return error_set(error, ENOMEM, "out of memory");
-	}
-	*ret_verdict = outcome.check_results.verdict;
-	stored = load_store_write(&load->store, &outcome, error);
-	result = result_print(&load->options.output, &kind, &reported, stored < 0 ? NULL : error);
-	outcome_release(&outcome);
-	return stored < 0 ? stored : result;
-}
-
-static int run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
-		    struct error *error)
-{
-	struct run_options options = {
-		.scheduler_pid = load->options.scheduler_pid,
-		.repro = load->options.repro,
-		.cgroup_root = load->options.cgroup_root,
-		.scratch = load->options.scratch,
-		.hooks = {.data = load,
-			  .starting = on_starting,
-			  .tick = on_tick,
-			  .warn = on_warn,
-			  .ready = on_ready,
-			  .stopped = on_stopped},
-	};
-	struct run run;
-	int result = 0;
-
-	if (load->options.observe)
-		result = load_observer_open(&load->observer, &run, error);
-	if (result < 0)
-		return result;
-	if (load->observer)
-		options.hooks.fd_count =
-			(unsigned int)load_observer_descriptors(load->observer, options.hooks.fds);
-	result = run_execute(&run, &load->options.spec, &load->topology, &options, guarded, error);
-	if (result >= 0)
-		result = report(load, &run, ret_verdict, error);
-	run_release(&run);
-	load_observer_close(load->observer);
-	return result;
-}
 
 /* In the guardian's child: an exit code. */
 static int run_guarded(void *data, struct guarded *guarded)
@@ -155,7 +19,7 @@ static int run_guarded(void *data, struct guarded *guarded)
 
 	/* a reader that went away is an error to report */
 	signal(SIGPIPE, SIG_IGN);
-	result = run_here(load, guarded, &verdict, &error);
+	result = load_run_here(load, guarded, &verdict, &error);
 	if (result < 0)
 		return command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
 	return verdict_exit_code(verdict);

@@ -3,7 +3,7 @@
 #ifndef DWELL_COMMAND_LOAD_GROUP_OPTIONS_H
 #define DWELL_COMMAND_LOAD_GROUP_OPTIONS_H
 
-#include "command/command_line.h"
+#include "cli/command_line.h"
 
 /* Of a struct spec. */
 extern const struct command_option load_group_option_table[];

@@ -6,11 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "command/load_group_options.h"
 #include "command/parsing.h"
-#include "load/scenarios.h"
-#include "load/spec_yaml.h"
 #include "view/load.h"
 
 static const char text[] =
@@ -129,63 +126,6 @@ static int take_path(void *data, char **rest, bool is_behind_dashes, struct erro
 	return ARGUMENT_TAKEN;
 }
 
-static int parse_seed(struct spec *spec, const char *value, struct error *error)
-{
-	char *end;
-
-	errno = 0;
-	spec->seed = strtoull(value, &end, 0);
-	if (*value < '0' || *value > '9' || *end || errno)
-		return error_set(error, EINVAL, "--seed needs a whole number, not '%s'", value);
-	spec->seed_given = true;
-	return 0;
-}
-
-static int read_spec(struct load_options *options, struct error *error)
-{
-	const char *path = options->given.path;
-	const struct scenario *scenario = scenario_find(path);
-
-	if (options->spec.cgroups.count)
-		return error_set(error, EINVAL,
-				 "a spec (%s) and --work cannot be combined: write the group into "
-				 "the spec",
-				 path);
-	/* a file wins: its name may well be that of a scenario */
-	if (scenario && access(path, F_OK) < 0)
-		return spec_read_text(&options->spec, scenario->text, scenario->name, error);
-	if (!scenario && strcmp(path, "-") != 0 && access(path, F_OK) < 0)
-		return scenario_unknown(path, error);
-	return spec_read_file(&options->spec, path, error);
-}
-
-static int add_check(struct spec *spec, const char *given, struct error *error)
-{
-	cleanup_free char *name = strdup(given);
-	char *value = name ? strchr(name, '=') : NULL;
-
-	if (!name)
-		return error_set(error, ENOMEM, "out of memory");
-	if (value)
-		*value++ = '\0';
-	return spec_parse_check(&spec->checks, name, value ? value : "true", error);
-}
-
-/* To a spec that has its groups. */
-static int add_given(struct spec *spec, const struct load_given *given, struct error *error)
-{
-	int result = given->seed ? parse_seed(spec, given->seed, error) : 0;
-
-	if (given->duration_ns)
-		spec->duration_ns = given->duration_ns;
-	for (unsigned int i = 0; result >= 0 && i < given->check_count; i++)
-		result = add_check(spec, given->checks[i], error);
-	if (result >= 0 && !*spec->name)
-		snprintf(spec->name, sizeof(spec->name), "%s",
-			 spec->cgroups.items[0].works.items[0].type->name);
-	return result;
-}
-
 static int end(void *data, struct error *error)
 {
 	struct load_options *options = data;
@@ -208,9 +148,7 @@ static int end(void *data, struct error *error)
 			error, EINVAL,
 			"nothing to run: give a spec, a scenario, or --work TYPE; --list shows "
 			"them all");
-	if (options->given.path)
-		result = read_spec(options, error);
-	return result < 0 ? result : add_given(&options->spec, &options->given, error);
+	return load_given_add(&options->given, &options->spec, error);
 }
 
 const struct command_line load_line = {

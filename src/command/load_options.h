@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "command/load_given.h"
 #include "command/result_options.h"
 #include "load/spec.h"
 
@@ -29,14 +30,7 @@ struct load_options {
 	pid_t scheduler_pid;
 	const char *save; /* a directory for directories of runs; NULL: nothing is kept */
 	const char *cgroup_root, *scratch;
-	/* what the command line adds to the spec, in the end */
-	struct load_given {
-		const char *path;	/* of the spec */
-		uint64_t duration_ns;	/* 0: as the spec says */
-		const char *checks[64]; /* which they add to */
-		unsigned int check_count;
-		const char *seed;
-	} given;
+	struct load_given given; /* what it adds to the spec */
 };
 
 extern const struct command_line load_line;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "command/shell_quotes.h"
 
 #define TEXT_BYTES 4096
 
@@ -15,26 +16,6 @@
 static bool is_break(const char *word)
 {
 	return *word && !word[strspn(word, BREAKS)];
-}
-
-/* Removes quotes in place, and expands nothing. The quote that is still open, or 0. */
-static char unquote(char *word, size_t *ret_open)
-{
-	char quote = 0, *into = word;
-
-	*ret_open = 0;
-	for (const char *at = word; *at; at++) {
-		if (quote ? *at == quote : *at == '\'' || *at == '"') {
-			quote = quote ? 0 : *at;
-			*ret_open = (size_t)(into - word);
-			continue;
-		}
-		if (*at == '\\' && quote != '\'' && at[1] && (!quote || strchr("\"\\$`", at[1])))
-			at++;
-		*into++ = *at;
-	}
-	*into = '\0';
-	return quote;
 }
 
 static int join(char **word, const char *end)
@@ -68,7 +49,7 @@ static int add_word(struct offers *offers, char **words, size_t index)
 
 	if (!word)
 		return -ENOMEM;
-	offers->quote = offers->is_bash ? unquote(word, &open) : 0;
+	offers->quote = offers->is_bash ? shell_unquote(word, &open) : 0;
 	if (last && continues(offers, words, index)) {
 		/* at a break the next word is still empty */
 		offers->dropped = strlen(*last) + (is_break(words[index]) ? strlen(word) : open);
@@ -125,28 +106,6 @@ void offers_after(struct offers *offers, const char *separators)
 			offers->kept = i + 1;
 }
 
-/* False: it cannot be written within that quote. */
-static bool write_quoted(struct output *out, const char *text, char quote)
-{
-	/* an interactive bash expands it even there, and keeps the backslash */
-	if (quote == '"' && strchr(text, '!'))
-		return false;
-	for (; *text; text++) {
-		bool is_plain = (unsigned char)*text >= 0x80 || (*text >= '0' && *text <= '9') ||
-				(*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
-				strchr("_./:=@%^+,-", *text);
-
-		if (quote == '\'' && *text == '\'') {
-			output_string(out, "'\\''");
-			continue;
-		}
-		if (quote == '"' ? strchr("\"\\$`", *text) != NULL : !quote && !is_plain)
-			output_char(out, '\\');
-		output_char(out, *text);
-	}
-	return true;
-}
-
 /* Shells and terminals take what we write as they like: nothing but characters that are seen. */
 static bool is_printable(const char *text)
 {
@@ -162,7 +121,7 @@ static void write_offer(struct offers *offers, const char *text, const char *hel
 
 	if (offers->is_bash) {
 		if (strlen(text) <= offers->dropped ||
-		    !write_quoted(&offers->out, text + offers->dropped, offers->quote))
+		    !shell_write_quoted(&offers->out, text + offers->dropped, offers->quote))
 			return;
 	} else {
 		output_string(&offers->out, text);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "command/command_line.h"
+#include "cli/command_line.h"
 #include "emit/emit.h"
 #include "tui/palette.h"
 

@@ -2,15 +2,11 @@
 #include "command/top_tui_state.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/process_words.h"
 
 #define PROGRAM_BYTES 512
-/* Something to read at once; the intervals that follow are as long as asked for. */
-#define FIRST_INTERVAL_NS (50 * NS_PER_MS)
 
 static void draw_screen(void *data, struct canvas *canvas)
 {
@@ -64,34 +60,6 @@ int top_tui_interval(void *data, struct interval *interval, struct error *error)
 	return top_tui_draw(tui, error);
 }
 
-/* What the user has chosen on the screen, beside what the file had. */
-static int save(struct top_tui *tui, struct error *error)
-{
-	struct top_screen_options chosen;
-	struct settings settings = tui->settings;
-	char path[PATH_MAX], text[PATH_MAX + 16];
-	struct error why;
-
-	top_screen_options(tui->screen, &chosen);
-	settings.marks = chosen.glyphs;
-	settings.all_columns = chosen.all_columns;
-	settings.hide_idle = chosen.hide_idle;
-	settings.sort = chosen.sort;
-	settings.by_given = true;
-	settings.by = chosen.by;
-	settings.tree = chosen.tree;
-	settings.interval_ns = chosen.interval_ns;
-	if (settings_save(&settings, &why) < 0) {
-		top_screen_message(tui->screen, why.text);
-	} else {
-		tui->settings = settings;
-		settings_path(path, sizeof(path));
-		snprintf(text, sizeof(text), "kept in %s", path);
-		top_screen_message(tui->screen, text);
-	}
-	return top_tui_draw(tui, error);
-}
-
 static int obey(struct top_tui *tui, enum screen_request request, struct error *error)
 {
 	switch (request) {
@@ -112,7 +80,7 @@ static int obey(struct top_tui *tui, enum screen_request request, struct error *
 					    top_screen_interval_ns(tui->screen));
 		return top_tui_draw(tui, error);
 	case SCREEN_SAVE:
-		return save(tui, error);
+		return top_tui_save(tui, error);
 	case SCREEN_FORWARD:
 		top_screen_pause(tui->screen, true);
 		return top_tui_step(tui, error);
@@ -171,27 +139,6 @@ int top_tui_open(struct top_tui *tui, const struct top_options *options, uint64_
 	if (*tui->complaint.text)
 		top_screen_message(tui->screen, tui->complaint.text);
 	return tui_open(&tui->tui, &terminal, error);
-}
-
-/* What the command line does not say, the user's file does. */
-void top_tui_settings(struct top_tui *tui, struct top_options *options)
-{
-	struct settings *settings = &tui->settings;
-
-	if (settings_load(settings, &tui->complaint) == 0)
-		*tui->complaint.text = '\0';
-	if (options->output.theme_given)
-		settings->theme = options->output.theme;
-	if (!options->by_given && settings->by_given)
-		options->by = settings->by;
-	if (!options->sort_given && settings->sort &&
-	    field_applies(settings->sort, 1U << options->by))
-		options->sort = settings->sort;
-	if (!options->watch.interval_given && settings->interval_ns)
-		options->watch.interval_ns = settings->interval_ns;
-	/* the screen says because of whom: that is what most come for */
-	options->watch.blame = !options->no_blame;
-	options->watch.first_ns = FIRST_INTERVAL_NS;
 }
 
 void top_tui_close(struct top_tui *tui)

@@ -25,6 +25,9 @@ struct top_tui {
 /* What the command line does not say, the user's file does. */
 void top_tui_settings(struct top_tui *tui, struct top_options *options);
 
+/* Into that file, what the user has chosen on the screen, beside what it had. */
+int top_tui_save(struct top_tui *tui, struct error *error) must_check;
+
 int top_tui_open(struct top_tui *tui, const struct top_options *options, uint64_t interval_ns,
 		 struct error *error) must_check;
 void top_tui_close(struct top_tui *tui);

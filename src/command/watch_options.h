@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "command/command_line.h"
+#include "cli/command_line.h"
 #include "command/parsing.h"
 #include "session/watch.h"
 

@@ -19,7 +19,8 @@ static uint32_t crc_of(const struct frame_header *header, const void *payload)
 	return (uint32_t)crc32(crc, payload, header->length);
 }
 
-static int write_all(int fd, const char *bytes, size_t length)
+/* Also where the descriptor does not block: waits for room. */
+static int write_waiting(int fd, const char *bytes, size_t length)
 {
 	while (length) {
 		ssize_t written = write(fd, bytes, length);
@@ -48,7 +49,7 @@ int frame_write(int fd, enum frame_kind kind, const void *payload, size_t length
 	memcpy(whole, &header, sizeof(header));
 	if (length)
 		memcpy(whole + sizeof(header), payload, length);
-	return write_all(fd, whole, sizeof(header) + length);
+	return write_waiting(fd, whole, sizeof(header) + length);
 }
 
 int frame_feed(struct frame_reader *reader, const void *bytes, size_t length)

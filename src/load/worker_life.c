@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/schedstat.h"
 #include "load/setup.h"
 
@@ -233,23 +234,6 @@ static void work(struct worker_life *worker_life)
 	report->schedstat[2] = after.count - before.count;
 }
 
-static int write_all(int fd, const void *bytes, size_t length)
-{
-	const char *at = bytes;
-
-	while (length) {
-		ssize_t written = write(fd, at, length);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return -EIO;
-		at += written;
-		length -= (size_t)written;
-	}
-	return 0;
-}
-
 static int tell(struct worker_life *worker_life)
 {
 	struct worker *worker = &worker_life->worker;
@@ -263,9 +247,9 @@ static int tell(struct worker_life *worker_life)
 	report->iterations = worker->iterations;
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
 		report->sample_totals[i] = worker->samples[i].total;
-	result = write_all(worker_life->report_fd, report, sizeof(*report));
+	result = file_write(worker_life->report_fd, report, sizeof(*report));
 	return result < 0 ? result
-			  : write_all(worker_life->report_fd, worker->migrations, migrations);
+			  : file_write(worker_life->report_fd, worker->migrations, migrations);
 }
 
 int worker_live(struct worker_life *worker_life)

@@ -70,7 +70,7 @@ static void write_setting(struct output *out, const struct settings *settings,
 		      setting->choices);
 }
 
-static void write_all(struct output *out, const struct settings *settings)
+static void write_settings(struct output *out, const struct settings *settings)
 {
 	output_string(out, "# How the screens of dwell look, and what they begin with.\n"
 			   "# W in `dwell top` changes this file.\n");
@@ -198,7 +198,7 @@ int settings_save(const struct settings *settings, struct error *error)
 		write_changed(&out, settings, text,
 			      !memcmp(&before.keymap, &settings->keymap, sizeof(before.keymap)));
 	else
-		write_all(&out, settings);
+		write_settings(&out, settings);
 	make_directories(path);
 	result = file_replace(path, out.buffer, out.used, error);
 	output_release(&out);

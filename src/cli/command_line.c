@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "command/command_line.h"
+#include "cli/command_line.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -10,7 +10,8 @@
 
 #include "base/duration.h"
 #include "base/size.h"
-#include "command/command.h"
+#include "base/exit_code.h"
+#include "cli/finish.h"
 
 /* Keys of options without a letter begin here, where argp takes them for no letter. */
 #define FIRST_KEY 256

@@ -3,8 +3,8 @@
  * The command line of a command: one table of its options, from which come the parser, --help, the
  * manual and completions.
  */
-#ifndef DWELL_COMMAND_COMMAND_LINE_H
-#define DWELL_COMMAND_COMMAND_LINE_H
+#ifndef DWELL_CLI_COMMAND_LINE_H
+#define DWELL_CLI_COMMAND_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A run of `dwell load` in this process, and its report. */
+#ifndef DWELL_COMMAND_LOAD_HERE_H
+#define DWELL_COMMAND_LOAD_HERE_H
+
+#include "command/load_options.h"
+#include "command/load_progress.h"
+#include "load/outcome.h"
+#include "results/load_store.h"
+#include "session/load_observer.h"
+
+struct load {
+	struct load_options options;
+	struct topology topology;
+	struct load_store store;
+	struct load_observer *observer; /* NULL: without --observe */
+	struct load_progress progress;
+	struct machine machine; /* as it was when the workers began */
+};
+
+/*
+ * Runs the workers and reports what became of them, as the options ask for it. `guarded` of the
+ * process that runs it: base/guardian.h.
+ */
+int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
+		  struct error *error) must_check;
+
+#endif

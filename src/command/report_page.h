@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `dwell report` writes. */
+#ifndef DWELL_COMMAND_REPORT_PAGE_H
+#define DWELL_COMMAND_REPORT_PAGE_H
+
+#include "command/result_options.h"
+#include "model/group.h"
+#include "model/summary.h"
+#include "view/fields.h"
+#include "view/findings.h"
+
+struct report {
+	const char *path;
+	struct result_options output;
+	const struct field *sort; /* of threads; NULL: by active time, or as output.order has it */
+	struct summary summary;
+	struct findings findings;
+	struct output out;
+	struct wire_child child; /* size 0: none */
+};
+
+/* The page of a file of so many `bytes`. */
+int report_write_page(struct report *report, uint64_t bytes, struct error *error) must_check;
+
+/* Threads alone, in a format for programs. */
+int report_write_rows(struct report *report, struct error *error) must_check;
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of `dwell verify`. */
+#ifndef DWELL_COMMAND_VERIFY_OPTIONS_H
+#define DWELL_COMMAND_VERIFY_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "command/result_options.h"
+#include "view/verify.h"
+
+struct verify {
+	struct result_options output;
+	struct verify_options options;
+	bool all, list;
+};
+
+extern const struct command_line verify_line;
+
+#endif
