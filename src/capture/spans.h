@@ -41,6 +41,7 @@ struct span_options {
 	bool turns;	     /* spans of event loops */
 	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
 	struct span_marks marks;
+	const char *const *packages; /* of all runtimes, ended by NULL */
 	char prefix[16]; /* of the names of workers; empty: any */
 };
 

@@ -249,7 +249,7 @@ static void *begin(const void *context)
 		return NULL;
 	reader->options = context;
 	reader->generation = clock_monotonic_ns();
-	reader->symbolizer = symbolizer_new();
+	reader->symbolizer = symbolizer_new(reader->options->packages);
 	if (!reader->symbolizer)
 		return NULL;
 	symbolizer_take_symbols(reader->symbolizer, reader->options->symbols);

@@ -21,6 +21,31 @@ const struct runtime_ops *const runtimes[] = {
 };
 const size_t runtime_count = ARRAY_SIZE(runtimes);
 
+const char *const runtime_packages[] = {
+	/* of Rust */
+	"tokio",
+	"async_std",
+	"async_executor",
+	"async_io",
+	"smol",
+	"futures",
+	"futures_util",
+	"futures_core",
+	"futures_lite",
+	"futures_executor",
+	"mio",
+	"hyper",
+	"hyper_util",
+	"tower",
+	"tower_service",
+	"tokio_util",
+	"tokio_stream",
+	/* of Node.js */
+	"node",
+	"v8",
+	NULL,
+};
+
 const struct runtime_ops *runtime_find(const char *name)
 {
 	for (size_t i = 0; i < runtime_count; i++)

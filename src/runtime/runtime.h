@@ -65,6 +65,12 @@ RUNTIMES(X)
 /* Of the runtimes that have tasks: Tokio. */
 const struct stack_marks *runtime_stack_marks(void);
 
+/*
+ * Packages, as the first part of a name, that are a runtime's own: tasks and event loops, and what
+ * only passes on between them and the program. Ends with NULL.
+ */
+extern const char *const runtime_packages[];
+
 extern const struct runtime_ops *const runtimes[];
 extern const size_t runtime_count;
 

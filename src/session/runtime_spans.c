@@ -16,6 +16,7 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 	spans->runtime = plan->runtime->name;
 	spans->turns = plan->turns;
 	spans->marks = plan->runtime->marks;
+	spans->packages = runtime_packages;
 	spans->probes = calloc(plan->count ? plan->count : 1, sizeof(*spans->probes));
 	if (!spans->probes)
 		return -ENOMEM;

@@ -12,7 +12,7 @@ struct prefix {
 	enum frame_kind kind;
 };
 
-/* Crates and namespaces, as the first part of a path of names. */
+/* Crates and namespaces, as the first part of a path of names; those of runtimes are given. */
 static const struct prefix packages[] = {
 	{"std", FRAME_KIND_STANDARD},
 	{"core", FRAME_KIND_STANDARD},
@@ -22,25 +22,6 @@ static const struct prefix packages[] = {
 	{"__gnu_cxx", FRAME_KIND_STANDARD},
 	{"__cxxabiv1", FRAME_KIND_STANDARD},
 	{"runtime", FRAME_KIND_STANDARD}, /* Go */
-	{"node", FRAME_KIND_RUNTIME},	  /* Node.js */
-	{"v8", FRAME_KIND_RUNTIME},
-	{"tokio", FRAME_KIND_RUNTIME},
-	{"async_std", FRAME_KIND_RUNTIME},
-	{"async_executor", FRAME_KIND_RUNTIME},
-	{"async_io", FRAME_KIND_RUNTIME},
-	{"smol", FRAME_KIND_RUNTIME},
-	{"futures", FRAME_KIND_RUNTIME},
-	{"futures_util", FRAME_KIND_RUNTIME},
-	{"futures_core", FRAME_KIND_RUNTIME},
-	{"futures_lite", FRAME_KIND_RUNTIME},
-	{"futures_executor", FRAME_KIND_RUNTIME},
-	{"mio", FRAME_KIND_RUNTIME},
-	{"hyper", FRAME_KIND_RUNTIME},
-	{"hyper_util", FRAME_KIND_RUNTIME},
-	{"tower", FRAME_KIND_RUNTIME},
-	{"tower_service", FRAME_KIND_RUNTIME},
-	{"tokio_util", FRAME_KIND_RUNTIME},
-	{"tokio_stream", FRAME_KIND_RUNTIME},
 	{"tracing", FRAME_KIND_DEPENDENCY},
 	{"tracing_core", FRAME_KIND_DEPENDENCY},
 	{"log", FRAME_KIND_DEPENDENCY},
@@ -95,31 +76,25 @@ static const struct prefix places[] = {
 /* Where cargo keeps the sources of what others wrote. */
 static const char *const registries[] = {"/.cargo/registry/", "/cargo/registry/", "/.cargo/git/"};
 
-/* Packages' directories there are `name-version`. */
-static bool is_runtime_package(const char *directory)
+/* Crates are written with - in directories, and with _ in names. */
+static bool begins_directory(const char *directory, const char *crate)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(packages); i++) {
-		size_t length = strlen(packages[i].text);
+	for (; *crate; crate++, directory++)
+		if (*directory != (*crate == '_' ? '-' : *crate))
+			return false;
+	return *directory == '-' || *directory == '/';
+}
 
-		if (packages[i].kind != FRAME_KIND_RUNTIME)
-			continue;
-		/* crates are written with - there, and with _ in names */
-		for (size_t j = 0;; j++) {
-			char wanted = packages[i].text[j] == '_' ? '-' : packages[i].text[j];
-
-			if (j == length) {
-				if (directory[j] == '-' || directory[j] == '/')
-					return true;
-				break;
-			}
-			if (directory[j] != wanted)
-				break;
-		}
-	}
+/* Packages' directories there are `name-version`. */
+static bool is_runtime_package(const char *directory, const char *const *runtimes)
+{
+	for (; runtimes && *runtimes; runtimes++)
+		if (begins_directory(directory, *runtimes))
+			return true;
 	return false;
 }
 
-static enum frame_kind kind_of_file(const char *file)
+static enum frame_kind kind_of_file(const char *file, const char *const *runtimes)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(registries); i++) {
 		const char *at = strstr(file, registries[i]);
@@ -130,7 +105,7 @@ static enum frame_kind kind_of_file(const char *file)
 		/* an index's own directory may be between: src/index.crates.io-1234/ */
 		for (const char *part = at; part; part = strchr(part, '/')) {
 			part += *part == '/';
-			if (is_runtime_package(part))
+			if (is_runtime_package(part, runtimes))
 				return FRAME_KIND_RUNTIME;
 		}
 		return FRAME_KIND_DEPENDENCY;
@@ -174,22 +149,33 @@ static bool is_primitive(const char *name, size_t length)
 	return false;
 }
 
-static enum frame_kind kind_of_name(const char *function)
+/* Of a package, the first part of a path of names. */
+static enum frame_kind kind_of_package(const char *name, size_t length, const char *const *runtimes)
+{
+	for (; runtimes && *runtimes; runtimes++)
+		if (strlen(*runtimes) == length && !strncmp(name, *runtimes, length))
+			return FRAME_KIND_RUNTIME;
+	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
+		if (strlen(packages[i].text) == length && !strncmp(name, packages[i].text, length))
+			return packages[i].kind;
+	return FRAME_KIND_UNKNOWN;
+}
+
+static enum frame_kind kind_of_name(const char *function, const char *const *runtimes)
 {
 	const char *name = skip_decoration(function);
+	enum frame_kind kind = FRAME_KIND_UNKNOWN;
 	size_t length = 0;
 
 	while (isalnum((unsigned char)name[length]) || name[length] == '_')
 		length++;
 	if (name > function && is_primitive(name, length))
 		return FRAME_KIND_STANDARD;
-	/* a v0 name contains the crate's hash: tokio[1b2c] */
-	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' || name[length] == '.') {
-		for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
-			if (strlen(packages[i].text) == length &&
-			    !strncmp(name, packages[i].text, length))
-				return packages[i].kind;
-	}
+	/* a v0 name contains the crate's hash: serde[1b2c] */
+	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' || name[length] == '.')
+		kind = kind_of_package(name, length, runtimes);
+	if (kind != FRAME_KIND_UNKNOWN)
+		return kind;
 	for (size_t i = 0; i < ARRAY_SIZE(standard_functions); i++)
 		if (!strncmp(function, standard_functions[i], strlen(standard_functions[i])))
 			return FRAME_KIND_STANDARD;
@@ -205,12 +191,12 @@ static enum frame_kind kind_of_script(const char *name)
 }
 
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
-			      bool executable)
+			      bool executable, const char *const *runtimes)
 {
-	enum frame_kind kind = file ? kind_of_file(file) : FRAME_KIND_UNKNOWN;
+	enum frame_kind kind = file ? kind_of_file(file, runtimes) : FRAME_KIND_UNKNOWN;
 
 	if (kind == FRAME_KIND_UNKNOWN)
-		kind = kind_of_name(function);
+		kind = kind_of_name(function, runtimes);
 	if (kind == FRAME_KIND_UNKNOWN && !*module)
 		kind = kind_of_script(function);
 	if (kind != FRAME_KIND_UNKNOWN)

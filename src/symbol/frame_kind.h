@@ -21,9 +21,10 @@ enum frame_kind {
 
 /*
  * `function`: demangled. `file`: NULL if not known. `module`: path of the mapped file, "" = code
- * made at run time. `executable`: the module is the program itself.
+ * made at run time. `executable`: the module is the program itself. `runtimes`: names of packages
+ * that are an async runtime's, ended by NULL; NULL: none are known.
  */
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
-			      bool executable);
+			      bool executable, const char *const *runtimes);
 
 #endif

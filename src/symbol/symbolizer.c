@@ -52,15 +52,17 @@ struct symbolizer {
 	struct kernel_symbols kernel_symbols;
 	bool kernel_loaded;
 	struct symbolizer_counts counts;
+	const char *const *runtimes; /* packages of async runtimes */
 };
 
-struct symbolizer *symbolizer_new(void)
+struct symbolizer *symbolizer_new(const char *const *runtimes)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 
 	if (symbolizer) {
 		symbolizer->nowhere.path = (char *)"";
 		symbolizer->kernel.path = (char *)"[kernel]";
+		symbolizer->runtimes = runtimes;
 	}
 	return symbolizer;
 }
@@ -247,7 +249,8 @@ static char *offset_name(const struct module *module, uint64_t address)
 }
 
 /* One frame from what is known of it; 0 or -ENOMEM. */
-static int set_frame(struct symbol_frame *frame, const struct module *module, uint64_t address,
+static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *frame,
+		     const struct module *module, uint64_t address,
 		     const struct source_frame *source)
 {
 	frame->named = source->function;
@@ -261,7 +264,7 @@ static int set_frame(struct symbol_frame *frame, const struct module *module, ui
 		frame->kind = FRAME_KIND_KERNEL;
 	else if (frame->function && (frame->named || *module->path))
 		frame->kind = frame_kind_of(frame->function, frame->file, module->path,
-					    module->executable);
+					    module->executable, symbolizer->runtimes);
 	return frame->function && (frame->file || !source->file) ? 0 : -ENOMEM;
 }
 
@@ -294,7 +297,7 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 		return -ENOMEM;
 	known->count = (unsigned int)count;
 	for (int i = 0; i < count; i++) {
-		if (set_frame(&known->frames[i], module, address, &source[i]) < 0) {
+		if (set_frame(symbolizer, &known->frames[i], module, address, &source[i]) < 0) {
 			frames_free(known->frames, known->count);
 			known->frames = NULL;
 			return -ENOMEM;

@@ -35,7 +35,8 @@ struct symbol {
 	unsigned int count; /* at least 1 */
 };
 
-struct symbolizer *symbolizer_new(void); /* NULL: no memory */
+/* `runtimes`: as of frame_kind_of(). NULL: no memory. */
+struct symbolizer *symbolizer_new(const char *const *runtimes);
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*

@@ -120,7 +120,7 @@ static uint64_t find_all(struct symbolizer *symbolizer, const struct places *pla
 /* In the helper: a question is an array of addresses, and each of their frames a part. */
 static void *begin_help(const void *context)
 {
-	struct symbolizer *symbolizer = symbolizer_new();
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
 
 	return symbolizer && symbolizer_attach(symbolizer, *(const uint32_t *)context) >= 0
 		       ? symbolizer
@@ -218,7 +218,7 @@ int main(int argc, char **argv)
 	places = all_places(pid);
 	keep_evenly(&places, strtoul(argv[2], NULL, 10));
 	start = clock_monotonic_ns();
-	symbolizer = symbolizer_new();
+	symbolizer = symbolizer_new(NULL);
 	if (!symbolizer || symbolizer_attach(symbolizer, pid) < 0)
 		fail("cannot attach");
 	find_all(symbolizer, &places);

@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	plain = demangle(name);
 	if (!plain || strlen(plain) > 65536 + size)
 		abort();
-	(void)frame_kind_of(plain, NULL, name, false);
-	(void)frame_kind_of(plain, name, "/usr/bin/x", true);
+	(void)frame_kind_of(plain, NULL, name, false, NULL);
+	(void)frame_kind_of(plain, name, "/usr/bin/x", true, NULL);
 	free(plain);
 	free(name);
 	return 0;

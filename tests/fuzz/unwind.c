@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int count;
 
 	if (!symbolizer) {
-		symbolizer = symbolizer_new();
+		symbolizer = symbolizer_new(NULL);
 		if (!symbolizer || symbolizer_attach(symbolizer, (uint32_t)getpid()) < 0)
 			abort();
 	}

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/runtime.h"
 #include "symbol/frame_kind.h"
 #include "symbol/jit_map.h"
 #include "symbol/kernel_symbols.h"
@@ -60,7 +61,7 @@ CASE(whose_code_a_function_is)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(frame_kind_of(cases[i].function, cases[i].file, cases[i].module,
-					       cases[i].executable),
+					       cases[i].executable, runtime_packages),
 				 cases[i].kind);
 }
 
@@ -233,7 +234,7 @@ static int find(struct symbolizer *symbolizer, const uint64_t *addresses, unsign
 
 CASE(callers_by_the_unwind_tables)
 {
-	struct symbolizer *symbolizer = symbolizer_new();
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
 	uint64_t addresses[UNWIND_MAX];
 	enum unwind_end end;
 	unsigned int count;
@@ -273,7 +274,7 @@ extern const char waits_without_a_frame[];
 
 CASE(a_caller_that_is_in_the_link_register_only)
 {
-	struct symbolizer *symbolizer = symbolizer_new();
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
 	uint64_t addresses[UNWIND_MAX];
 	enum unwind_end end;
 	unsigned int count;

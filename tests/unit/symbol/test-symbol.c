@@ -248,7 +248,7 @@ __attribute__((noinline)) static uint64_t outer_function(int *ret_inner, int *re
 
 CASE(inlined_functions_are_named)
 {
-	struct symbolizer *symbolizer = symbolizer_new();
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
 	int inner_line, outer_line;
 	uint64_t address = outer_function(&inner_line, &outer_line);
 	struct symbol symbol, again;
@@ -273,7 +273,7 @@ CASE(inlined_functions_are_named)
 
 CASE(code_of_the_kernel_in_every_process_has_names)
 {
-	struct symbolizer *symbolizer = symbolizer_new();
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
 	struct mappings mappings = {0};
 	struct frame_rule rule;
 	struct symbol symbol;
@@ -303,7 +303,7 @@ CASE(code_of_the_kernel_in_every_process_has_names)
 
 CASE(code_without_names_has_an_offset)
 {
-	struct symbolizer *symbolizer = symbolizer_new();
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct symbol symbol;
 	char expected[32];
