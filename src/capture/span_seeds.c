@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/interned.h"
 #include "capture/syscalls.h"
 
 /* A thread that shows nothing by then is not one of the runtime's. */
@@ -18,22 +20,40 @@
 /* Threads that are remembered; when there were more, all are asked about again. */
 #define SEEDS_MAX 16384
 
+/* Of that tid, the thread of that number came last. -ENOMEM */
+static int note_latest(struct span_seeds *seeds, uint32_t tid, size_t number)
+{
+	size_t index;
+
+	if (array_reserve(&seeds->latest, &seeds->latest_room, seeds->tids.count + 1,
+			  sizeof(*seeds->latest)) < 0)
+		return -ENOMEM;
+	index = identities_add(&seeds->tids, tid, 0);
+	if (index == IDENTITY_NONE)
+		return -ENOMEM;
+	seeds->latest[index] = number;
+	return 0;
+}
+
 /* NULL: no memory. */
 static struct seed *seed_of(struct span_seeds *seeds, uint32_t tid, uint64_t start_ns)
 {
 	size_t known, index;
 
-	if (seeds->threads.count >= SEEDS_MAX)
+	if (seeds->threads.count >= SEEDS_MAX) {
 		identities_clear(&seeds->threads);
+		identities_clear(&seeds->tids);
+	}
 	known = seeds->threads.count;
 	if (array_reserve(&seeds->items, &seeds->room, known + 1, sizeof(*seeds->items)) < 0)
 		return NULL;
 	index = identities_add(&seeds->threads, tid, start_ns);
 	if (index == IDENTITY_NONE)
 		return NULL;
-	if (index == known)
-		seeds->items[index] = (struct seed){.start_ns = start_ns};
-	return &seeds->items[index];
+	if (index < known)
+		return &seeds->items[index];
+	seeds->items[index] = (struct seed){.start_ns = start_ns};
+	return note_latest(seeds, tid, index) < 0 ? NULL : &seeds->items[index];
 }
 
 static bool decide(const struct span_signs *signs, struct span_verdict *verdict)
@@ -124,10 +144,9 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 /* The latest of that tid. */
 static const struct seed *find(const struct span_seeds *seeds, uint32_t tid)
 {
-	for (size_t i = seeds->threads.count; i > 0; i--)
-		if (seeds->threads.items[i - 1].tid == tid)
-			return &seeds->items[i - 1];
-	return NULL;
+	size_t index = identities_find(&seeds->tids, tid, 0);
+
+	return index == IDENTITY_NONE ? NULL : &seeds->items[seeds->latest[index]];
 }
 
 void span_seeds_uproot(struct span_seeds *seeds, uint32_t tid)
@@ -177,22 +196,28 @@ static bool is_of_group(const struct seed *seed, const struct seed *of)
 	return part && common_part(seed->comm) == part && !memcmp(seed->comm, of->comm, part);
 }
 
-/* One of the largest group of threads whose names differ by a number; NULL: there are none. */
+/*
+ * One of the largest group of threads whose names differ by a number; NULL: there are none, or no
+ * memory to count them.
+ */
 static const struct seed *find_group(const struct span_seeds *seeds)
 {
+	struct interned names = {.bytes_max = SEEDS_MAX * sizeof(seeds->items->comm)};
+	cleanup_free size_t *counts = calloc(seeds->threads.count + 1, sizeof(*counts));
 	const struct seed *best = NULL;
 	size_t most = 1;
 
-	for (size_t i = 0; i < seeds->threads.count; i++) {
-		size_t count = 0;
+	for (size_t i = 0; counts && i < seeds->threads.count; i++) {
+		const struct seed *seed = &seeds->items[i];
+		size_t part = common_part(seed->comm);
+		size_t name = part ? interned_add(&names, seed->comm, part) : INTERNED_NONE;
 
-		for (size_t j = 0; j < seeds->threads.count; j++)
-			count += is_of_group(&seeds->items[j], &seeds->items[i]);
-		if (count > most) {
-			most = count;
-			best = &seeds->items[i];
+		if (name < names.count && ++counts[name] > most) {
+			most = counts[name];
+			best = seed;
 		}
 	}
+	interned_release(&names);
 	return best;
 }
 
@@ -233,5 +258,7 @@ uint32_t span_seeds_stack(const struct span_seeds *seeds, uint32_t tid, uint64_t
 void span_seeds_release(struct span_seeds *seeds)
 {
 	identities_release(&seeds->threads);
+	identities_release(&seeds->tids);
 	free(seeds->items);
+	free(seeds->latest);
 }

@@ -23,6 +23,9 @@ struct span_seeds {
 		uint64_t since_ns; /* of the state it was looked at in; 0: it ran */
 	} * items;		   /* by number in threads */
 	size_t room;
+	struct identities tids; /* alone: the start is 0 */
+	size_t *latest;		/* by number in tids: its last number in threads */
+	size_t latest_room;
 	bool found;	     /* some worker */
 	unsigned int rounds; /* of snapshots without one */
 };
