@@ -76,6 +76,7 @@ def budget(pid, share):
         group.rmdir()
 
 
+@pytest.mark.measures
 def test_a_used_up_budget_is_no_other_threads_fault():
     """What has the CPU meanwhile has not taken it: it was not to be had."""
     with loop_service() as service, subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) as other:

@@ -3,7 +3,7 @@
 
 A test that measures is marked `measures`. When it fails while the machine was disturbed (a hypervisor took CPU time
 away, or programs that no test started used it), the failure proves nothing: the test is repeated after a wait for a
-quieter moment, a bounded number of times. If it never passes it is *inconclusive*: neither passed nor failed, and
+quieter moment, a bounded number of times, and for a bounded time in all. If it never passes it is *inconclusive*: neither passed nor failed, and
 counted apart. A failure on an undisturbed machine counts, whatever the test; a test that passes when it is run once more
 is *flaky*: it passed, and is named at the end.
 
@@ -30,6 +30,7 @@ FOREIGN_SHARE = 0.10  # of a CPU
 REPEATS = int(os.environ.get("DWELL_REPEATS", "3"))  # of a test that failed on a disturbed machine
 WAIT_S = 15  # for a quiet moment, at most
 WAIT_ALL_S = 240  # in a whole run, at most
+REPEAT_ALL_S = 600  # of attempts after a test's first, in a whole run: a machine that is never quiet is not worth more
 
 
 class Inconclusive(pytest.skip.Exception):
@@ -104,7 +105,7 @@ def cpu_seconds():
 
 class Verdicts:
     def __init__(self):
-        self.waited, self.results = 0.0, os.environ.get("DWELL_RESULTS")
+        self.waited, self.repeated, self.results = 0.0, 0.0, os.environ.get("DWELL_RESULTS")
 
     def wait_for_quiet(self):
         """Bounded, and less and less where it is never quiet."""
@@ -131,15 +132,16 @@ class Verdicts:
         item.stash[BEGAN] = time.monotonic(), cpu_seconds()
         failures, undisturbed = 0, 0
         while True:
-            window = Window()
+            window, began = Window(), time.monotonic()
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             bad = next((report for report in reports if report.failed), None)
             disturbed = window.disturbance() if bad and measures else None
+            self.repeated += time.monotonic() - began if failures else 0
             if not bad:
                 break
             failures += 1
             undisturbed += not disturbed
-            if undisturbed > 1 or failures > REPEATS:
+            if undisturbed > 1 or failures > REPEATS or (disturbed and self.repeated > REPEAT_ALL_S):
                 break
             if disturbed:
                 self.wait_for_quiet()
