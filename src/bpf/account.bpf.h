@@ -24,7 +24,7 @@
 
 struct account_state {
 	__u64 since_ns;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	__u32 pad;
 	struct wire_totals totals; /* up to since_ns */
 };
@@ -153,21 +153,21 @@ static __always_inline void account_delete(struct task_struct *task)
 
 /* The hooks take notice of an account from here on. */
 static __always_inline void account_begin(struct account *account, struct task_struct *task,
-					  struct wire_wait_site where, __u64 now_ns)
+					  struct wire_wait_site site, __u64 now_ns)
 {
 	if (pid_namespace || blame_on) {
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
-	account->ran_ns = where.state == WIRE_ON_CPU ? RAN_UNKNOWN : task->se.sum_exec_runtime;
+	account->ran_ns = site.state == WIRE_ON_CPU ? RAN_UNKNOWN : task->se.sum_exec_runtime;
 	account->origin_voluntary = task->nvcsw;
 	account->origin_involuntary = task->nivcsw;
 	account->origin_migrations = task->se.nr_migrations;
 	account->process_start_ns = FOLLOW(task, group_leader, start_boottime);
-	if (where.syscall >= 0)
-		account->last_call = where;
+	if (site.syscall >= 0)
+		account->last_call = site;
 	account->live.since_ns = now_ns;
-	account->live.where = where;
+	account->live.site = site;
 	/* full barrier: complete before it is announced */
 	__sync_lock_test_and_set(&account->origin_ns, now_ns);
 }
@@ -290,11 +290,11 @@ static __always_inline struct blame *blame_of(struct account *account)
 	return &((struct blamed_account *)account)->blame;
 }
 
-static __always_inline __u32 site_number(const struct wire_wait_site *where)
+static __always_inline __u32 site_number(const struct wire_wait_site *site)
 {
-	if (where->state <= WIRE_RUNNABLE)
-		return where->state == WIRE_ON_CPU ? BLAME_ON_CPU : BLAME_RUNNABLE;
-	return *(const __u32 *)where;
+	if (site->state <= WIRE_RUNNABLE)
+		return site->state == WIRE_ON_CPU ? BLAME_ON_CPU : BLAME_RUNNABLE;
+	return *(const __u32 *)site;
 }
 
 /* False: it has two other sites already. */
@@ -377,7 +377,7 @@ static __always_inline void blame_note(struct account *account, __u64 spent_ns)
 {
 	struct blame *blame = blame_of(account);
 	struct blame_span *span = &blame->recent[blame->recent_at & (BLAME_SPANS - 1)];
-	__u32 site = site_number(&account->live.where);
+	__u32 site = site_number(&account->live.site);
 	__u64 now_ns = account->live.since_ns;
 
 	if (now_ns - span->begin_ns > BLAME_RECENT_NS || !span_add(span, site, spent_ns))
@@ -409,8 +409,8 @@ static __always_inline __u64 account_change(struct account *account, struct wire
 		spent_ns = now_ns - account->live.since_ns;
 		account->live.since_ns = now_ns;
 	}
-	if (account->live.where.state < WIRE_STATES)
-		account->live.totals.ns[account->live.where.state] += spent_ns;
+	if (account->live.site.state < WIRE_STATES)
+		account->live.totals.ns[account->live.site.state] += spent_ns;
 	if (turn_ends && account->turn.is_divided) {
 		totals_give_up(&account->live.totals, account->parts.stolen_ns,
 			       account->parts.irq_ns, account->parts.hidden_ns);
@@ -418,7 +418,7 @@ static __always_inline __u64 account_change(struct account *account, struct wire
 	}
 	if (blame_on)
 		blame_note(account, spent_ns);
-	account->live.where = next;
+	account->live.site = next;
 	return spent_ns;
 }
 

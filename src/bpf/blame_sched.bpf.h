@@ -141,7 +141,7 @@ static __always_inline void blame_migrate(struct task_struct *task, struct accou
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	const struct rq *rq = run_queue_of(task);
 
-	if (account->live.where.detail == WIRE_DETAIL_THROTTLED)
+	if (account->live.site.detail == WIRE_DETAIL_THROTTLED)
 		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
 	if (cpu && rq)
@@ -184,7 +184,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame *blame = blame_of(account);
 	__u64 begin_ns = now_ns;
-	__u8 state = account->live.where.state;
+	__u8 state = account->live.site.state;
 	struct account *past;
 
 	blame_begin(account, now_ns);

@@ -84,7 +84,7 @@ static __always_inline enum syscall_class class_of(int syscall)
 	return syscall_classes[index & (SYSCALL_TABLE_SIZE - 1)];
 }
 
-static __always_inline struct wire_wait_site where(__u8 state, __u8 detail, int syscall)
+static __always_inline struct wire_wait_site wait_site(__u8 state, __u8 detail, int syscall)
 {
 	return (struct wire_wait_site){.state = state, .detail = detail, .syscall = (__s16)syscall};
 }
@@ -98,13 +98,13 @@ volatile __u32 unknown_zero __weak = 0;
 static __always_inline struct wire_wait_site any_where(struct wire_wait_site known)
 {
 	union {
-		struct wire_wait_site where;
+		struct wire_wait_site site;
 		__u32 word;
-	} any = {.where = known};
+	} any = {.site = known};
 
 	_Static_assert(sizeof(any) == sizeof(any.word), "one word");
 	any.word += unknown_zero;
-	return any.where;
+	return any.site;
 }
 
 /* Index of the last wait function that starts at or below the address. */
@@ -179,15 +179,15 @@ static __always_inline struct wire_wait_site classify_stack(struct task_struct *
 	long bytes;
 
 	if (!buffers)
-		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, 0);
+		return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, 0);
 	if (ctx)
 		bytes = bpf_get_stack(ctx, buffers->frames[0], sizeof(buffers->frames[0]), 0);
 	else
 		bytes = bpf_get_task_stack(task, buffers->frames[1], sizeof(buffers->frames[1]), 0);
 	index = stack_wait_function(buffer, bytes);
 	if (index >= WAIT_FUNCTIONS)
-		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, 0);
-	return where(wait_function_at(index)->state, wait_function_at(index)->detail, 0);
+		return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, 0);
+	return wait_site(wait_function_at(index)->state, wait_function_at(index)->detail, 0);
 }
 
 /* The open file behind a descriptor; NULL if there is none. */
@@ -209,14 +209,14 @@ static __always_inline struct wire_wait_site classify_socket(struct file *file, 
 
 	switch (FOLLOW_ADDRESS(struct socket, socket, sk, __sk_common.skc_family)) {
 	case AF_UNIX:
-		return where(WIRE_IPC, WIRE_DETAIL_UNIX, syscall);
+		return wait_site(WIRE_IPC, WIRE_DETAIL_UNIX, syscall);
 	case AF_INET:
 	case AF_INET6:
-		return where(WIRE_NET, WIRE_DETAIL_INET, syscall);
+		return wait_site(WIRE_NET, WIRE_DETAIL_INET, syscall);
 	case AF_NETLINK: /* messages of the kernel: uevents, audit, link changes */
-		return where(WIRE_IDLE, WIRE_DETAIL_NETLINK, syscall);
+		return wait_site(WIRE_IDLE, WIRE_DETAIL_NETLINK, syscall);
 	default:
-		return where(WIRE_NET, WIRE_DETAIL_SOCKET, syscall);
+		return wait_site(WIRE_NET, WIRE_DETAIL_SOCKET, syscall);
 	}
 }
 
@@ -226,18 +226,18 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
 	struct file *file = descriptor_file(task, descriptor);
 
 	if (!file)
-		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
+		return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 	switch (FOLLOW_ADDRESS(struct file, file, f_inode, i_mode) & S_IFMT) {
 	case S_IFIFO:
-		return where(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
+		return wait_site(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
 	case S_IFSOCK:
 		return classify_socket(file, syscall);
 	case S_IFCHR:
-		return where(WIRE_IDLE, WIRE_DETAIL_CHARDEV, syscall);
+		return wait_site(WIRE_IDLE, WIRE_DETAIL_CHARDEV, syscall);
 	case S_IFBLK:
-		return where(WIRE_DISK, WIRE_DETAIL_BLOCKDEV, syscall);
+		return wait_site(WIRE_DISK, WIRE_DETAIL_BLOCKDEV, syscall);
 	case S_IFDIR:
-		return where(WIRE_DISK, WIRE_DETAIL_DIRECTORY, syscall);
+		return wait_site(WIRE_DISK, WIRE_DETAIL_DIRECTORY, syscall);
 	case S_IFREG:
 		/*
 		 * Files of a disk are waited for without signals. The others bring news: of
@@ -245,12 +245,12 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
 		 * cfd86ef7e8e7).
 		 */
 		if (uninterruptible)
-			return where(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
+			return wait_site(WIRE_DISK, WIRE_DETAIL_FILE, syscall);
 		if (BPF_CORE_READ(file, f_inode, i_sb, s_magic) != ANON_INODE_FS_MAGIC)
-			return where(WIRE_UNKNOWN, WIRE_DETAIL_FILE, syscall);
+			return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_FILE, syscall);
 		break;
 	}
-	return where(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
+	return wait_site(WIRE_IDLE, WIRE_DETAIL_EVENT, syscall);
 }
 
 /*
@@ -261,15 +261,15 @@ static __always_inline struct wire_wait_site classify_futex(__u64 operation, int
 {
 	switch (operation & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
-		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
+		return wait_site(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
-		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
+		return wait_site(WIRE_LOCK, WIRE_DETAIL_FUTEX_PI, syscall);
 	case FUTEX_WAIT_BITSET:
 	case FUTEX_WAIT_REQUEUE_PI:
-		return where(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
+		return wait_site(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
 	}
-	return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
+	return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
 static __always_inline struct wire_wait_site
@@ -284,28 +284,30 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_WAIT:
 	case SYSCALL_POLL:
 	case SYSCALL_CHILD:
-		return where(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+		return wait_site(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_SLEEP:
-		return where(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
+		return wait_site(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_DESCRIPTOR:
 		return classify_descriptor(task, arch_argument_0(regs), syscall, uninterruptible);
 	case SYSCALL_FILE:
 	case SYSCALL_SPLICE:
-		return where(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
+		return wait_site(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,
+				 syscall);
 	case SYSCALL_IPC:
-		return where(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
+		return wait_site(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_LOCK:
-		return where(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
+		return wait_site(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_FCNTL:
 		command = arch_argument_1(regs);
 		if (command == F_SETLKW || command == F_OFD_SETLKW)
-			return where(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
-		return where(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
+			return wait_site(WIRE_LOCK, WIRE_DETAIL_NONE, syscall);
+		return wait_site(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,
+				 syscall);
 	case SYSCALL_FUTEX:
 		return classify_futex(arch_argument_1(regs), syscall);
 	case SYSCALL_VFORK:
 		if (uninterruptible)
-			return where(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
+			return wait_site(WIRE_IDLE, WIRE_DETAIL_VFORK, syscall);
 		break;
 	case SYSCALL_YIELD:
 		break;
@@ -315,7 +317,7 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 			return last_call;
 		break;
 	}
-	return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
+	return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
 }
 
 /* on_rq is set, but the thread has blocked: it leaves the queue later (DELAY_DEQUEUE, 6.12 on). */
@@ -342,7 +344,7 @@ static __always_inline bool is_kernel_thread(const struct task_struct *task)
 static __always_inline struct wire_wait_site classify_kernel_thread(struct task_struct *task,
 								    unsigned int state, void *ctx)
 {
-	struct wire_wait_site idle = where(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_KERNEL);
+	struct wire_wait_site idle = wait_site(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_KERNEL);
 	bool uninterruptible = state & TASK_UNINTERRUPTIBLE && !(state & TASK_NOLOAD);
 	struct wire_wait_site found;
 
@@ -373,7 +375,7 @@ classify_by_stack(struct task_struct *task, struct wire_wait_site guess, bool io
 	if (!found.detail)
 		/* a file that is no disk's, and was waited for with signals: news */
 		return guess.state == WIRE_UNKNOWN && guess.detail == WIRE_DETAIL_FILE
-			       ? where(WIRE_IDLE, WIRE_DETAIL_FILE, guess.syscall)
+			       ? wait_site(WIRE_IDLE, WIRE_DETAIL_FILE, guess.syscall)
 			       : guess;
 	/* `fsync` or `read:file` says more than that it waits for a block; keep it */
 	if (found.state == WIRE_DISK && guess.state == WIRE_DISK &&
@@ -416,11 +418,11 @@ static __always_inline struct wire_wait_site classify(struct task_struct *task, 
 						      bool is_supervised, void *ctx)
 {
 	if (state & TASK_TRACED)
-		return where(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
+		return wait_site(WIRE_STOPPED, WIRE_DETAIL_TRACER, WIRE_SYSCALL_NONE);
 	if (state & TASK_STOPPED)
-		return where(WIRE_STOPPED, WIRE_DETAIL_SIGNAL, WIRE_SYSCALL_NONE);
+		return wait_site(WIRE_STOPPED, WIRE_DETAIL_SIGNAL, WIRE_SYSCALL_NONE);
 	if (state & TASK_FROZEN || task->jobctl & JOBCTL_TRAP_FREEZE)
-		return where(WIRE_STOPPED, WIRE_DETAIL_FREEZER, WIRE_SYSCALL_NONE);
+		return wait_site(WIRE_STOPPED, WIRE_DETAIL_FREEZER, WIRE_SYSCALL_NONE);
 	if (is_kernel_thread(task))
 		return classify_kernel_thread(task, state, ctx);
 
@@ -430,7 +432,7 @@ static __always_inline struct wire_wait_site classify(struct task_struct *task, 
 	bool uninterruptible = state / TASK_UNINTERRUPTIBLE & ~(state / TASK_NOLOAD) & 1;
 
 	if (state & TASK_RTLOCK_WAIT)
-		return where(WIRE_LOCK, WIRE_DETAIL_KERNEL_LOCK, syscall);
+		return wait_site(WIRE_LOCK, WIRE_DETAIL_KERNEL_LOCK, syscall);
 	struct wire_wait_site guess =
 		any_where(classify_syscall(task, regs, syscall, last_call, uninterruptible));
 

@@ -64,7 +64,7 @@ enum target_kind {
 /* Key and value of the `reasons` map. */
 struct reason_key {
 	__u32 tid;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 };
 
 struct reason_total {
@@ -239,7 +239,7 @@ struct span_stack {
 	__u32 worker_tid;
 	__u32 tid; /* whose stack it is */
 	__u32 of;  /* enum span_stack_of */
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	struct site_frame frame; /* in user mode */
 	/* where functions with a return probe really return to, innermost first */
 	__u64 returns[SPAN_RETURNS];
@@ -281,11 +281,11 @@ struct span_worker {
 	__u64 longest_ns; /* since the snapshot before */
 	__u64 open_ns;	  /* start of the span that goes on; 0: none */
 	__u64 open_cookie;
-	__u64 since_ns; /* it has been in `where` */
+	__u64 since_ns; /* it has been in `site` */
 	__u64 block_ns; /* time of the stack, if it is that of this wait */
 	__u32 tid, pid;
 	__u32 kind; /* enum span_kind of its last */
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	char comm[16];
 	__u32 stack; /* index in span_stacks + 1: where it waits; 0: it does not, or there is none
 		      */
@@ -296,10 +296,10 @@ struct span_worker {
 struct span_seed {
 	struct wire_header header;
 	__u64 start_ns; /* of the thread */
-	__u64 since_ns; /* it has been in `where` */
+	__u64 since_ns; /* it has been in `site` */
 	__u64 switches; /* so far: while they are the same, its stack is */
 	__u32 tid;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	struct site_frame frame;
 	char comm[16];
 };

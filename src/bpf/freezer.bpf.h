@@ -73,7 +73,7 @@ static __attribute__((noinline, unused)) int freeze_look(struct task_struct *tas
 	if (!task || !account || !record)
 		return 0;
 	is_frozen = task->__state & TASK_FROZEN;
-	from = record->where.state;
+	from = record->site.state;
 	barrier_var(from);
 	if (from >= WIRE_STATES)
 		return 0;
@@ -100,7 +100,7 @@ static __attribute__((noinline, unused)) int freeze_look(struct task_struct *tas
 	freeze->seen_ns = is_frozen ? record->end_ns : 0;
 	freeze_apply(freeze, &record->totals);
 	if (is_frozen) {
-		record->where = where(WIRE_STOPPED, WIRE_DETAIL_FREEZER, WIRE_SYSCALL_NONE);
+		record->site = wait_site(WIRE_STOPPED, WIRE_DETAIL_FREEZER, WIRE_SYSCALL_NONE);
 		record->since_ns = freeze->since_ns;
 	}
 	return 0;
@@ -112,7 +112,7 @@ static __attribute__((noinline, unused)) int freeze_seed(struct task_struct *tas
 {
 	struct freeze *freeze;
 
-	if (!task || !account || account->live.where.state <= WIRE_RUNNABLE)
+	if (!task || !account || account->live.site.state <= WIRE_RUNNABLE)
 		return 0;
 	freeze = bpf_task_storage_get(&freezes, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!freeze)

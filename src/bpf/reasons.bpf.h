@@ -29,10 +29,10 @@ struct {
 /* A wait of `spent_ns` has ended. The lock of the thread's run queue keeps others out. */
 static __attribute__((noinline)) void reason_count(struct task_struct *task,
 						   const struct account *account,
-						   const struct wire_wait_site *where,
+						   const struct wire_wait_site *site,
 						   __u64 spent_ns)
 {
-	struct reason_key key = {.where = *where};
+	struct reason_key key = {.site = *site};
 	struct reason_total *total, first;
 
 	if (!reasons_all && reasons_pid != pid_of(task))
@@ -51,10 +51,10 @@ static __attribute__((noinline)) void reason_count(struct task_struct *task,
 }
 
 static __always_inline void reason_add(struct task_struct *task, const struct account *account,
-				       struct wire_wait_site where, __u64 spent_ns)
+				       struct wire_wait_site site, __u64 spent_ns)
 {
 	if ((reasons_all || reasons_pid) && !is_skipped(account))
-		reason_count(task, account, &where, spent_ns);
+		reason_count(task, account, &site, spent_ns);
 }
 
 #endif

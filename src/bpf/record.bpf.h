@@ -89,10 +89,10 @@ static __always_inline void record_fill(struct wire_thread *record, const struct
 	record->origin_ns = account->origin_ns;
 	record->end_ns = end_ns;
 	record->since_ns = state->since_ns;
-	record->where = state->where;
+	record->site = state->site;
 	record->totals = state->totals;
-	if (state->where.state < WIRE_STATES)
-		record->totals.ns[state->where.state] += end_ns - state->since_ns;
+	if (state->site.state < WIRE_STATES)
+		record->totals.ns[state->site.state] += end_ns - state->since_ns;
 }
 
 #endif

@@ -68,7 +68,8 @@ static __always_inline void send(struct task_struct *task, struct account *accou
 static __always_inline void end_thread(struct task_struct *task, struct account *account,
 				       __u64 now_ns)
 {
-	account_leave_cpu(account, where(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
+	account_leave_cpu(account, wait_site(WIRE_STATES, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
+			  now_ns);
 	if (is_skipped(account))
 		return;
 	if (!is_last && account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
@@ -109,7 +110,8 @@ static __always_inline bool is_throttled(struct task_struct *task)
 static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 					   struct account *account, __u64 now_ns)
 {
-	struct wire_wait_site next = where(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
+	struct wire_wait_site next =
+		wait_site(WIRE_RUNNABLE, WIRE_DETAIL_PREEMPTED, WIRE_SYSCALL_NONE);
 
 	if (is_throttled(task)) {
 		next.detail = WIRE_DETAIL_THROTTLED;
@@ -117,7 +119,7 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 		int syscall = arch_syscall(task, (struct pt_regs *)bpf_task_pt_regs(task));
 
 		if (class_of(syscall) == SYSCALL_YIELD)
-			next = where(WIRE_RUNNABLE, WIRE_DETAIL_YIELDED, syscall);
+			next = wait_site(WIRE_RUNNABLE, WIRE_DETAIL_YIELDED, syscall);
 	}
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
@@ -170,13 +172,13 @@ static __noinline int catch_up(struct account *account, __u64 ran_ns, __u64 now_
 		return 0;
 	count_transition(account);
 	least_ns = account->live.since_ns;
-	state = account->live.where.state;
+	state = account->live.site.state;
 	if (account->frozen_ns != instant_ns && now_ns >= instant_ns && instant_ns > least_ns)
 		least_ns = instant_ns;
 	if (ran_ns > now_ns || from_ns < least_ns)
 		from_ns = least_ns;
-	waited_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
-				  from_ns);
+	waited_ns = account_enter(
+		account, wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), from_ns);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, waited_ns);
 	return 0;
@@ -193,7 +195,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, bool 
 		return;
 	ran_ns = task->se.sum_exec_runtime;
 	/* it runs, so the switch that let it was not seen */
-	if (account->live.where.state != WIRE_ON_CPU)
+	if (account->live.site.state != WIRE_ON_CPU)
 		catch_up(account, ran_ns - account->ran_ns, now_ns);
 	else
 		now_ns = account_end_turn(account, ran_ns, clock, now_ns);
@@ -220,7 +222,7 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 	account_end_turn(account, ran_ns, &nothing_omitted, now_ns);
 	if (account->turn.is_divided)
 		count_transition(account);
-	account_leave_cpu(account, account->live.where, now_ns);
+	account_leave_cpu(account, account->live.site, now_ns);
 	return 0;
 }
 
@@ -234,14 +236,14 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 
 	if (!account)
 		return;
-	waited = account->live.where;
+	waited = account->live.site;
 	state = waited.state;
 	since_ns = account->live.since_ns;
 	ran_ns = task->se.sum_exec_runtime;
 	if (state == WIRE_ON_CPU)
 		take_again(account, ran_ns, now_ns);
-	spent_ns = account_enter(account, where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
-				 now_ns);
+	spent_ns = account_enter(
+		account, wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE), now_ns);
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
 		since_ns += account_pay(account, state, spent_ns);
 	if (blame_on && state == WIRE_RUNNABLE && !is_skipped(account))
@@ -281,14 +283,14 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	__u64 spent_ns, since_ns;
 
 	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */
-	if (!account || account->live.where.state <= WIRE_RUNNABLE)
+	if (!account || account->live.site.state <= WIRE_RUNNABLE)
 		return 0;
 	site_correct(task, account);
-	waited = account->live.where;
+	waited = account->live.site;
 	since_ns = account->live.since_ns;
-	spent_ns =
-		account_enter(account, where(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
-			      blame_on ? blame_end_ns(account) : bpf_ktime_get_ns());
+	spent_ns = account_enter(account,
+				 wait_site(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
+				 blame_on ? blame_end_ns(account) : bpf_ktime_get_ns());
 	if (account->turn.overdue_ns)
 		account_pay(account, waited.state, spent_ns);
 	if (account->was_frozen)
@@ -400,8 +402,8 @@ int BPF_PROG(on_blame_waking, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 
-	if (!account || is_skipped(account) || account->live.where.state <= WIRE_RUNNABLE ||
-	    account->live.where.state >= WIRE_STATES)
+	if (!account || is_skipped(account) || account->live.site.state <= WIRE_RUNNABLE ||
+	    account->live.site.state >= WIRE_STATES)
 		return 0;
 	site_correct(task, account);
 	blame_waking(task, account, bpf_ktime_get_ns());
@@ -414,7 +416,7 @@ int BPF_PROG(on_migrate, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 
-	if (account && account->live.where.state == WIRE_RUNNABLE && !is_skipped(account))
+	if (account && account->live.site.state == WIRE_RUNNABLE && !is_skipped(account))
 		blame_migrate(task, account, bpf_ktime_get_ns());
 	return 0;
 }

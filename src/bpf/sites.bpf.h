@@ -89,9 +89,9 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 	return SITE_UNNAMED;
 }
 
-static __always_inline bool is_futex_wait(struct wire_wait_site where)
+static __always_inline bool is_futex_wait(struct wire_wait_site site)
 {
-	return where.detail == WIRE_DETAIL_FUTEX_LOCK || where.detail == WIRE_DETAIL_FUTEX_COND;
+	return site.detail == WIRE_DETAIL_FUTEX_LOCK || site.detail == WIRE_DETAIL_FUTEX_COND;
 }
 
 /* Of the current thread. */
@@ -107,11 +107,11 @@ static __always_inline __u32 site_by_futex(const struct site_futex *futex)
 static __always_inline struct wire_wait_site site_where(struct wire_wait_site guess, __u32 verdict)
 {
 	if (verdict == SITE_LOCK)
-		return where(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
+		return wait_site(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
 	if (verdict == SITE_CONDITION)
-		return where(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, guess.syscall);
+		return wait_site(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, guess.syscall);
 	if (verdict == SITE_OPAQUE)
-		return where(WIRE_UNKNOWN, WIRE_DETAIL_NONE, guess.syscall);
+		return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, guess.syscall);
 	return guess;
 }
 
@@ -191,9 +191,9 @@ static __always_inline void site_ask_seeded(struct task_struct *task, struct acc
 {
 	struct site_walk walk;
 
-	if (!is_futex_wait(account->live.where))
+	if (!is_futex_wait(account->live.site))
 		return;
-	walk = site_walk_begin(task, account, account->live.where);
+	walk = site_walk_begin(task, account, account->live.site);
 	site_ask(task, account, &walk, account->live.since_ns);
 }
 
@@ -206,7 +206,7 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 						       struct account *account)
 {
 	union {
-		struct wire_wait_site where;
+		struct wire_wait_site site;
 		__u32 word;
 	} before, after;
 	struct site_answer *answer;
@@ -214,13 +214,13 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 	__u32 tid = tid_of(task);
 
 	answer = bpf_map_lookup_elem(&site_answers, &tid);
-	before.where = account->live.where;
+	before.site = account->live.site;
 	if (!answer || answer->since_ns != since_ns ||
-	    (!is_futex_wait(before.where) && before.where.state != WIRE_UNKNOWN))
+	    (!is_futex_wait(before.site) && before.site.state != WIRE_UNKNOWN))
 		return;
-	after.where = site_where(before.where, answer->verdict);
+	after.site = site_where(before.site, answer->verdict);
 	if (after.word != before.word)
-		__sync_val_compare_and_swap((__u32 *)&account->live.where, before.word, after.word);
+		__sync_val_compare_and_swap((__u32 *)&account->live.site, before.word, after.word);
 }
 
 static __always_inline void site_correct(struct task_struct *task, struct account *account)

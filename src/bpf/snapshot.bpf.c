@@ -48,11 +48,11 @@ static __always_inline struct wire_wait_site observe(struct task_struct *task)
 	if (!state)
 		state = task->__state;
 	if (task->on_cpu)
-		return where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+		return wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	if (state & TASK_NEW)
-		return where(WIRE_RUNNABLE, WIRE_DETAIL_NEW, WIRE_SYSCALL_NONE);
+		return wait_site(WIRE_RUNNABLE, WIRE_DETAIL_NEW, WIRE_SYSCALL_NONE);
 	if (!state || state & TASK_WAKING || !has_left_queue(task))
-		return where(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+		return wait_site(WIRE_RUNNABLE, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	if (bpf_core_field_exists(task->seccomp.filter))
 		is_supervised = has_supervisor((__u64)BPF_CORE_READ(task, seccomp.filter));
 	return classify(task, state, nothing, is_supervised, NULL);
@@ -81,7 +81,7 @@ static __always_inline void seed(struct task_struct *task)
 	struct wire_wait_site again = observe(task);
 
 	if (account->live.since_ns == now_ns) {
-		account->live.where = again;
+		account->live.site = again;
 		if (again.state == WIRE_ON_CPU)
 			account->ran_ns = RAN_UNKNOWN;
 	}
@@ -121,7 +121,7 @@ static __always_inline bool read_account(struct task_struct *task, struct accoun
 	/* adding nothing is a full barrier */
 	if (__sync_fetch_and_add(&account->frozen_ns, 0) != instant_ns)
 		record_fill(&record, account, &account->live, instant_ns, WIRE_THREAD);
-	if (record.where.state == WIRE_ON_CPU)
+	if (record.site.state == WIRE_ON_CPU)
 		give_up_open(task, account);
 	if (__sync_fetch_and_add(&account->frozen_ns, 0) == instant_ns)
 		record_fill(&record, account, &account->frozen, instant_ns, WIRE_THREAD);
@@ -148,7 +148,7 @@ static __always_inline bool apply_verdict(struct task_struct *task, const struct
 {
 	__u32 tid = tid_of(task), pending = 0;
 	struct span_verdict *verdict = bpf_map_lookup_elem(&span_verdicts, &tid);
-	__u8 state = account->live.where.state;
+	__u8 state = account->live.site.state;
 
 	if (!verdict || verdict->start_ns != task->start_boottime)
 		return false;
@@ -186,7 +186,7 @@ static __always_inline void write_seed(struct seq_file *seq, struct task_struct 
 	seed_record.since_ns = record.since_ns;
 	seed_record.switches = task->nvcsw + task->nivcsw;
 	seed_record.tid = record.tid;
-	seed_record.where = record.where;
+	seed_record.site = record.site;
 	seed_record.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
 	__builtin_memcpy(seed_record.comm, record.comm, sizeof(seed_record.comm));
 	bpf_seq_write(seq, &seed_record, sizeof(seed_record));
@@ -200,7 +200,7 @@ static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct 
 
 	if (span_seeding && (!worker || !worker->judged || worker->root) && worker_may_be(task) &&
 	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
-	    record.where.state > WIRE_RUNNABLE && !task->on_cpu)
+	    record.site.state > WIRE_RUNNABLE && !task->on_cpu)
 		write_seed(seq, task);
 	if (!worker || !worker->kind)
 		return;
@@ -219,7 +219,7 @@ static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct 
 		worker_record.open_cookie = span_level_at(worker, depth)->cookie;
 	}
 	worker_record.since_ns = record.since_ns;
-	worker_record.where = record.where;
+	worker_record.site = record.site;
 	worker_record.tid = record.tid;
 	worker_record.pid = record.pid;
 	worker_record.kind = worker->kind;
@@ -364,7 +364,7 @@ int snapshot(struct bpf_iter__task *ctx)
 		account_delete(task);
 		return 0;
 	}
-	if (account->origin_ns >= instant_ns || account->live.where.state >= WIRE_STATES)
+	if (account->origin_ns >= instant_ns || account->live.site.state >= WIRE_STATES)
 		return 0;
 	/* changed by exec in a thread that was not the first */
 	if (pid_namespace || blame_on) {

@@ -48,7 +48,7 @@ static __always_inline void span_totals(const struct account *account, __u64 now
 			break;
 	}
 	/* it runs; if its switch-in was not seen the account will say otherwise, and so do we */
-	state = account->live.where.state;
+	state = account->live.site.state;
 	for (int i = 0; i < WIRE_STATES; i++)
 		if (i == state && now_ns > since_ns)
 			states_ns[i] += now_ns - since_ns;
@@ -161,7 +161,7 @@ static __always_inline void span_send(struct worker *worker, const struct span_l
 	end->wait = worker->wait;
 	if (longest->ns) {
 		end->longest_ns = longest->ns;
-		end->longest = longest->where;
+		end->longest = longest->site;
 		end->waker = longest->waker;
 	}
 	end->culprit_ns = worker->culprit_ns;
@@ -222,7 +222,7 @@ static __always_inline void span_forget_gone(struct worker *worker, __u64 stack)
 static __always_inline void span_seed(struct worker *worker, const struct account *account,
 				      __u32 pending, __u64 now_ns)
 {
-	__u8 state = account->live.where.state;
+	__u8 state = account->live.site.state;
 	__u32 present;
 
 	span_begin(worker, account, 0,
@@ -234,7 +234,7 @@ static __always_inline void span_seed(struct worker *worker, const struct accoun
 	barrier_var(present);
 	present &= 1;
 	worker->blocks[present].since_ns = now_ns;
-	worker->blocks[present].where = account->live.where;
+	worker->blocks[present].site = account->live.site;
 	worker->blocks[present].has_stack = 0;
 	worker->off = 1;
 }

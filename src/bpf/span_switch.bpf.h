@@ -39,7 +39,7 @@ static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64
 	record->stalls = worker->stalls;
 	record->longest_ns = worker->longest_ns;
 	record->since_ns = now_ns;
-	record->where = where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	record->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	record->tid = tid_of(task);
 	record->pid = pid_of(task);
 	record->kind = worker->kind;
@@ -69,19 +69,19 @@ struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
  * one of the network decides. Of the current thread.
  */
 static __attribute__((noinline)) int span_refine(struct task_struct *task,
-						 struct wire_wait_site *where)
+						 struct wire_wait_site *site)
 {
 	const struct pt_regs *regs;
 	struct poll_descriptor one;
 	__u64 at, count;
 
-	if (!task || !where)
+	if (!task || !site)
 		return 0;
-	if (where->state != WIRE_IDLE || where->detail != WIRE_DETAIL_NONE)
+	if (site->state != WIRE_IDLE || site->detail != WIRE_DETAIL_NONE)
 		return 0;
-	if (class_of(where->syscall) == SYSCALL_CHILD)
-		where->detail = WIRE_DETAIL_CHILD;
-	if (class_of(where->syscall) != SYSCALL_POLL)
+	if (class_of(site->syscall) == SYSCALL_CHILD)
+		site->detail = WIRE_DETAIL_CHILD;
+	if (class_of(site->syscall) != SYSCALL_POLL)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	at = arch_argument_0(regs);
@@ -94,9 +94,9 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
 			break;
 		if (one.fd < 0)
 			continue;
-		found = any_where(classify_descriptor(task, (__u32)one.fd, where->syscall, false));
-		if (found.state == WIRE_NET || where->detail == WIRE_DETAIL_NONE)
-			where->detail = found.detail;
+		found = any_where(classify_descriptor(task, (__u32)one.fd, site->syscall, false));
+		if (found.state == WIRE_NET || site->detail == WIRE_DETAIL_NONE)
+			site->detail = found.detail;
 		if (found.state == WIRE_NET)
 			break;
 	}
@@ -108,20 +108,20 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 						     const struct account *account, __u64 now_ns)
 {
 	struct worker *worker = worker_of(task);
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	struct span_block *block;
 	struct span_stack *stack;
 	__u32 depth;
 
 	if (!worker)
 		return;
-	where = account->live.where;
+	site = account->live.site;
 	/* it has come back to where it waits for work */
-	if (where.state == WIRE_IDLE)
+	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
 	if (!worker->depth)
 		return;
-	if (where.state == WIRE_IDLE && span_is_endless(worker)) {
+	if (site.state == WIRE_IDLE && span_is_endless(worker)) {
 		span_finish(worker, account, now_ns);
 		return;
 	}
@@ -131,10 +131,10 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	/* a switch to it that no tracepoint reported */
 	if (worker->off)
 		span_end_block(worker, now_ns);
-	span_refine(task, &where);
+	span_refine(task, &site);
 	block = &worker->blocks[(worker->longest + 1) & 1];
 	block->since_ns = now_ns;
-	block->where = where;
+	block->site = site;
 	block->waker.tid = 0;
 	block->has_stack = 0;
 	block->has_waker_stack = 0;
@@ -148,7 +148,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	stack->span_ns = span_level_at(worker, depth)->start_ns;
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_BLOCK;
-	stack->where = where;
+	stack->site = site;
 	stack->in_user_mode = 0;
 	span_fill_stack(ctx, task, stack);
 	block->has_stack = 1;

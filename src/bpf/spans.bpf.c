@@ -178,8 +178,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		return 0;
 	/* an interrupt wakes too, in whatever thread it hit: only one that shares memory is
 	 * believed, and of what timers and disks end, none */
-	if (waker->tgid != task->tgid || waker == task || block->where.state == WIRE_SLEEP ||
-	    block->where.state == WIRE_DISK)
+	if (waker->tgid != task->tgid || waker == task || block->site.state == WIRE_SLEEP ||
+	    block->site.state == WIRE_DISK)
 		return 0;
 	span_set_thread(&block->waker, waker);
 	stack = span_stack_at(worker, worker->longest + 1, 1);
@@ -190,7 +190,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	stack->worker_tid = tid_of(task);
 	stack->weight_ns = 0;
 	stack->of = SPAN_STACK_WAKER;
-	stack->where = block->where;
+	stack->site = block->site;
 	stack->in_user_mode = 0;
 	span_fill_stack(ctx, waker, stack);
 	block->has_waker_stack = 1;
@@ -215,7 +215,7 @@ static __attribute__((noinline)) void sample_seed(void *ctx, struct task_struct 
 	stack->weight_ns = 0;
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_SEED;
-	stack->where = where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	span_fill_stack(ctx, task, stack);
 	stack->in_user_mode = !stack->kernel_count;
 	span_send_stack(stack);
@@ -269,7 +269,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	stack->span_ns = level->start_ns;
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_SAMPLE;
-	stack->where = where(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	span_fill_stack(ctx, task, stack);
 	/* in a system call it is where the call returns to */
 	stack->in_user_mode = !stack->kernel_count;

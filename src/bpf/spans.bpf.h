@@ -43,7 +43,7 @@ struct span_level {
 struct span_block {
 	__u64 since_ns;
 	__u64 ns;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	__u32 has_stack;
 	struct span_thread waker;
 	__u32 has_waker_stack;
@@ -235,7 +235,7 @@ static __always_inline struct span_stack *span_stack_at(const struct worker *wor
  */
 static __always_inline __u64 span_block_weight(const struct span_block *block)
 {
-	return block->where.state == WIRE_RUNNABLE ? block->ns : block->ns << 4;
+	return block->site.state == WIRE_RUNNABLE ? block->ns : block->ns << 4;
 }
 
 /* It has its CPU again. */

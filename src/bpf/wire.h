@@ -186,7 +186,7 @@ struct wire_thread {
 	__u32 pid;
 	__u32 parent_pid;
 	__s32 exit_code; /* WIRE_EXIT: wait(2) status */
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	__u32 cpu;    /* last run there */
 	__u16 policy; /* SCHED_* */
 	__s16 nice;
@@ -336,7 +336,7 @@ struct wire_reason {
 	__u64 total_ns;
 	__u32 tid;
 	__u32 pid;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	__u32 count;
 };
 
@@ -487,9 +487,9 @@ struct wire_worker {
 	__u64 stalls;
 	__u64 longest_ns; /* span that ended since the snapshot before */
 	__u64 open_ns;	  /* start of the span that goes on; 0: none */
-	__u64 since_ns;	  /* it has been in `where` */
+	__u64 since_ns;	  /* it has been in `site` */
 	__u32 tid, pid;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	__u32 open_type; /* frame: the type of task that is polled; 0: not known */
 	__u8 kind;	 /* enum wire_span_kind */
 	__u8 found_by;	 /* enum wire_found_by */

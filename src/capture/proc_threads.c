@@ -261,7 +261,7 @@ void proc_record_fill(struct wire_thread *record, struct proc_id id, const struc
 		.tid = id.tid,
 		.pid = id.pid,
 		.parent_pid = stat->parent_pid,
-		.where = {.state = WIRE_STATES, .syscall = WIRE_SYSCALL_NONE},
+		.site = {.state = WIRE_STATES, .syscall = WIRE_SYSCALL_NONE},
 		.cpu = stat->cpu,
 		.policy = (__u16)stat->policy,
 		.nice = (__s16)stat->nice,

@@ -35,7 +35,7 @@ struct sampled {
 	uint64_t time_ns;	  /* of the last look */
 	uint64_t run_ns, wait_ns; /* schedstat then */
 	uint64_t prepaid_ns;	  /* reported as waiting for a CPU before the counter moved */
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	uint64_t where_since_ns;
 	__u8 blocked; /* the state it was last seen blocked in; WIRE_ON_CPU = never */
 	bool seen;    /* in this list */
@@ -262,7 +262,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* Blocked, or waiting for a CPU that the counter does not show yet: between two looks. */
 static void share_out(struct sampled *thread, struct wire_wait_site now, uint64_t left_ns, bool ran)
 {
-	__u8 before = thread->where.state, after = now.state;
+	__u8 before = thread->site.state, after = now.state;
 	__u64 *ns = thread->record.totals.ns;
 
 	if (before == WIRE_ON_CPU && after == WIRE_ON_CPU && ran && thread->blocked) {
@@ -307,9 +307,9 @@ static void look(struct sampler *sampler, struct sampled *thread, const struct p
 	share_out(thread, now, left_ns, ran);
 	if (now.state != WIRE_ON_CPU)
 		thread->blocked = now.state;
-	if (memcmp(&now, &thread->where, sizeof(now)) != 0)
+	if (memcmp(&now, &thread->site, sizeof(now)) != 0)
 		thread->where_since_ns = now_ns;
-	thread->where = now;
+	thread->site = now;
 	if (now.detail == WIRE_DETAIL_NOT_PERMITTED)
 		thread->record.flags |= WIRE_FLAG_NO_WAITS;
 	thread->time_ns = now_ns;
@@ -349,7 +349,7 @@ static int add(struct sampler *sampler, struct proc_id id, const struct proc_sta
 	thread->record.origin_ns = now_ns;
 	if (!read_schedstat(id, &thread->run_ns, &thread->wait_ns))
 		thread->run_ns = stat->utime_ns + stat->stime_ns;
-	thread->where = observe(sampler, id, stat);
+	thread->site = observe(sampler, id, stat);
 	thread->where_since_ns = now_ns;
 	return 0;
 }
@@ -467,8 +467,8 @@ static void close_at(struct sampled *thread, uint64_t instant_ns)
 {
 	uint64_t gap_ns = instant_ns > thread->time_ns ? instant_ns - thread->time_ns : 0;
 
-	thread->record.totals.ns[thread->where.state] += gap_ns;
-	if (thread->where.state == WIRE_ON_CPU)
+	thread->record.totals.ns[thread->site.state] += gap_ns;
+	if (thread->site.state == WIRE_ON_CPU)
 		thread->run_ns += gap_ns;
 	thread->time_ns = instant_ns;
 }
@@ -489,7 +489,7 @@ static int sampler_snapshot(void *data, bool final __attribute__((unused)),
 		record = thread->record;
 
 		record.header.time_ns = record.end_ns = *ret_instant_ns;
-		record.where = thread->where;
+		record.site = thread->site;
 		record.since_ns = least(thread->where_since_ns, thread->time_ns);
 		proc_process_fill(&record, &sampler->process);
 		result = sink_send(sink, &record.header);

@@ -55,7 +55,7 @@ static int send_one(struct reasons *reasons, const struct reason_key *key,
 		.total_ns = total->ns,
 		.tid = key->tid,
 		.pid = total->pid,
-		.where = key->where,
+		.site = key->site,
 		.count = total->count,
 	};
 

@@ -312,7 +312,7 @@ static bool is_sound(const struct wire_header *record)
 		return record->size == sizeof(*interval) && interval->end_ns >= interval->start_ns;
 	case WIRE_THREAD:
 	case WIRE_EXIT:
-		return record->size == sizeof(*thread) && thread->where.state <= WIRE_STATES &&
+		return record->size == sizeof(*thread) && thread->site.state <= WIRE_STATES &&
 		       thread->end_ns >= thread->origin_ns && thread->end_ns >= thread->since_ns;
 	case WIRE_DELAYS:
 		return record->size == sizeof(struct wire_delays);
@@ -327,8 +327,8 @@ static bool is_sound(const struct wire_header *record)
 		       is_string(missing->source, sizeof(missing->source)) &&
 		       is_string(missing->why, sizeof(missing->why));
 	case WIRE_REASON:
-		return record->size == sizeof(*reason) && reason->where.state >= WIRE_RUNNABLE &&
-		       reason->where.state < WIRE_STATES;
+		return record->size == sizeof(*reason) && reason->site.state >= WIRE_RUNNABLE &&
+		       reason->site.state < WIRE_STATES;
 	case WIRE_BLAME:
 		return record->size >= sizeof(*blame) &&
 		       blame->count <=
@@ -340,7 +340,7 @@ static bool is_sound(const struct wire_header *record)
 		       stack->count <= (record->size - sizeof(*stack)) / sizeof(__u32) &&
 		       stack->end >= WIRE_STACK_COMPLETE && stack->end <= WIRE_STACK_FAILED;
 	case WIRE_WORKER:
-		return record->size == sizeof(*worker) && worker->where.state <= WIRE_STATES;
+		return record->size == sizeof(*worker) && worker->site.state <= WIRE_STATES;
 	case WIRE_STALL:
 		return record->size == sizeof(*stall) && stall->inner_ns <= stall->duration_ns &&
 		       stall->longest.state <= WIRE_STATES;

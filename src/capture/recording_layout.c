@@ -57,11 +57,11 @@ static struct wire_wait_site *wait_site(union recording_laid_out *record)
 	switch (record->header.kind) {
 	case WIRE_THREAD:
 	case WIRE_EXIT:
-		return &record->thread.where;
+		return &record->thread.site;
 	case WIRE_STALL:
 		return &record->stall.longest;
 	case WIRE_WORKER:
-		return &record->worker.where;
+		return &record->worker.site;
 	}
 	return NULL;
 }

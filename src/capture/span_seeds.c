@@ -104,8 +104,8 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 	memcpy(seed->comm, raw->comm, sizeof(raw->comm));
 	if (!is_wanted(seed))
 		return 0;
-	if (options->turns && raw->where.state == WIRE_IDLE &&
-	    syscalls_is_event_wait(raw->where.syscall)) {
+	if (options->turns && raw->site.state == WIRE_IDLE &&
+	    syscalls_is_event_wait(raw->site.syscall)) {
 		struct span_verdict verdict = {.kind = SPAN_TURN};
 
 		send_verdict(seeds, seed, raw->tid, &verdict,

@@ -286,7 +286,7 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 		.since_ns = raw->since_ns,
 		.tid = raw->tid,
 		.pid = raw->pid,
-		.where = raw->where,
+		.site = raw->site,
 		.kind = (__u8)raw->kind,
 		.open_kind = (__u8)SPAN_COOKIE_KIND(raw->open_cookie),
 		.open_flags = raw->open_ns && raw->open_cookie == SPAN_COOKIE_SEEDED
@@ -385,7 +385,7 @@ static int ask_about_seed(struct spans *spans, const struct span_seed *raw,
 	stack.header.time_ns = raw->header.time_ns;
 	stack.tid = stack.worker_tid = raw->tid;
 	stack.of = SPAN_STACK_SEED;
-	stack.where = raw->where;
+	stack.site = raw->site;
 	stack.frame = raw->frame;
 	return ask_for(spans, &stack, true, raw->switches, question);
 }

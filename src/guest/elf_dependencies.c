@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "guest/board.h"
 
-struct needs {
+struct search {
 	const char *sysroot, *program;
 	elf_dependency_found *found;
 	void *data;
@@ -54,22 +54,22 @@ static int open_below(const char *sysroot, const char *name)
 }
 
 /* 1: found; 0: it is not there, or is one of another architecture. */
-static int try_name(const struct needs *needs, const char *name, struct error *error)
+static int try_name(const struct search *search, const char *name, struct error *error)
 {
-	cleanup_close int fd = open_below(needs->sysroot, name);
+	cleanup_close int fd = open_below(search->sysroot, name);
 	char path[64];
 	int result;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || elf_machine(path) != needs->machine)
+	if (fd < 0 || elf_machine(path) != search->machine)
 		return 0;
-	result = needs->found(needs->data, name, path, error);
+	result = search->found(search->data, name, path, error);
 	return result < 0 ? result : 1;
 }
 
 /* ":"-separated, as in DT_RUNPATH. $ORIGIN is a place on this machine, and not tried. */
-static int try_directories(const struct needs *needs, const char *directories, const char *library,
-			   struct error *error)
+static int try_directories(const struct search *search, const char *directories,
+			   const char *library, struct error *error)
 {
 	char name[PATH_MAX];
 	int result = 0;
@@ -79,29 +79,29 @@ static int try_directories(const struct needs *needs, const char *directories, c
 
 		snprintf(name, sizeof(name), "%.*s/%s", (int)length, at, library);
 		if (*at == '/')
-			result = try_name(needs, name, error);
+			result = try_name(search, name, error);
 		at += length + (at[length] == ':');
 	}
 	return result;
 }
 
-static int find_library(const struct needs *needs, const char *library, struct error *error)
+static int find_library(const struct search *search, const char *library, struct error *error)
 {
-	const struct board *board = board_of_elf(needs->machine);
+	const struct board *board = board_of_elf(search->machine);
 	const char *name = board ? board->name : "";
 	char usual[256];
-	int result = *library == '/' ? try_name(needs, library, error)
-				     : try_directories(needs, needs->run_path, library, error);
+	int result = *library == '/' ? try_name(search, library, error)
+				     : try_directories(search, search->run_path, library, error);
 
 	/* Debian's and its like first, then Fedora's */
 	snprintf(usual, sizeof(usual),
 		 "/lib/%s-linux-gnu:/usr/lib/%s-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib", name,
 		 name);
 	if (!result && *library != '/')
-		result = try_directories(needs, usual, library, error);
+		result = try_directories(search, usual, library, error);
 	return result ? result
 		      : error_set(error, ENOENT, "%s needs %s, which is not below %s",
-				  needs->program, library, needs->sysroot);
+				  search->program, library, search->sysroot);
 }
 
 /* The next text of this kind in the dynamic section; NULL: no more. */
@@ -118,21 +118,21 @@ static const char *next_text(Elf *elf, Elf_Scn *section, GElf_Sxword tag, int *a
 	return NULL;
 }
 
-static int find_libraries(struct needs *needs, Elf *elf, Elf_Scn *section, struct error *error)
+static int find_libraries(struct search *search, Elf *elf, Elf_Scn *section, struct error *error)
 {
 	int at = 0, result = 0;
 	const char *text = next_text(elf, section, DT_RUNPATH, &at);
 
 	if (!text)
 		text = next_text(elf, section, DT_RPATH, &(int){0});
-	needs->run_path = text ? text : "";
+	search->run_path = text ? text : "";
 	at = 0;
 	while (result >= 0 && (text = next_text(elf, section, DT_NEEDED, &at)))
-		result = find_library(needs, text, error);
+		result = find_library(search, text, error);
 	return result;
 }
 
-static int find_loader(struct needs *needs, Elf *elf, int fd, struct error *error)
+static int find_loader(struct search *search, Elf *elf, int fd, struct error *error)
 {
 	char loader[PATH_MAX] = "";
 	GElf_Phdr segment;
@@ -144,7 +144,7 @@ static int find_loader(struct needs *needs, Elf *elf, int fd, struct error *erro
 		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_INTERP &&
 		    segment.p_filesz < sizeof(loader) &&
 		    pread(fd, loader, segment.p_filesz, (off_t)segment.p_offset) > 0)
-			return find_library(needs, loader, error);
+			return find_library(search, loader, error);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ int elf_dependencies_find(const char *sysroot, const char *path, elf_dependency_
 {
 	cleanup_close int fd = -1;
 	cleanup(cleanup_elf) Elf *elf = open_elf(path, &fd);
-	struct needs needs = {.sysroot = sysroot, .program = path, .found = found, .data = data};
+	struct search search = {.sysroot = sysroot, .program = path, .found = found, .data = data};
 	Elf_Scn *section = NULL;
 	GElf_Ehdr header;
 	GElf_Shdr of;
@@ -161,10 +161,10 @@ int elf_dependencies_find(const char *sysroot, const char *path, elf_dependency_
 
 	if (!elf || !gelf_getehdr(elf, &header))
 		return 0;
-	needs.machine = header.e_machine;
-	result = find_loader(&needs, elf, fd, error);
+	search.machine = header.e_machine;
+	result = find_loader(&search, elf, fd, error);
 	while (result >= 0 && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &of) && of.sh_type == SHT_DYNAMIC)
-			result = find_libraries(&needs, elf, section, error);
+			result = find_libraries(&search, elf, section, error);
 	return result;
 }

@@ -36,7 +36,7 @@
 static void mount_all(void)
 {
 	static const struct {
-		const char *type, *where;
+		const char *type, *point;
 	} mounts[] = {
 		{"proc", "/proc"},
 		{"sysfs", "/sys"},
@@ -49,8 +49,8 @@ static void mount_all(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
-		mkdir(mounts[i].where, 0755);
-		mount("dwell", mounts[i].where, mounts[i].type, 0, NULL);
+		mkdir(mounts[i].point, 0755);
+		mount("dwell", mounts[i].point, mounts[i].type, 0, NULL);
 	}
 }
 
@@ -156,7 +156,7 @@ static size_t split(char *texts, size_t length, char **into, size_t room)
 static void read_orders(struct agent_orders *orders)
 {
 	static char arguments[IMAGE_ORDER_BYTES], directory[IMAGE_ORDER_BYTES],
-		scheduler[IMAGE_ORDER_BYTES], returns[IMAGE_ORDER_BYTES];
+		scheduler[IMAGE_ORDER_BYTES], pulled[IMAGE_ORDER_BYTES];
 	static char *items[IMAGE_ORDER_TEXTS + 1], *paths[IMAGE_ORDER_TEXTS];
 	static struct pulled_files_root roots[IMAGE_ORDER_TEXTS];
 	size_t length = read_order(IMAGE_ARGUMENTS, arguments);
@@ -167,9 +167,9 @@ static void read_orders(struct agent_orders *orders)
 	orders->directory = directory;
 	orders->scheduler = read_order(IMAGE_SCHEDULER, scheduler) ? scheduler : NULL;
 	orders->repro = read_order(IMAGE_REPRO, (char[IMAGE_ORDER_BYTES]){""}) > 0;
-	length = read_order(IMAGE_RETURNS, returns);
+	length = read_order(IMAGE_RETURNS, pulled);
 	orders->pulled.roots = roots;
-	orders->pulled.count = split(returns, length, paths, IMAGE_ORDER_TEXTS);
+	orders->pulled.count = split(pulled, length, paths, IMAGE_ORDER_TEXTS);
 	for (size_t i = 0; i < orders->pulled.count; i++)
 		roots[i].path = paths[i];
 }

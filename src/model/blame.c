@@ -259,7 +259,7 @@ static int complete(struct blames *blames, size_t first, const struct row *row, 
 	if (!any && !state_is_lost(state))
 		return 0;
 	rest_ns = row->states_ns[state] - charged_ns;
-	if (!row->exited && row->where.state == wire_of_state(state)) {
+	if (!row->exited && row->site.state == wire_of_state(state)) {
 		open_ns = row->in_state_ns < rest_ns ? row->in_state_ns : rest_ns;
 		result = add_rest(blames, row, state, WIRE_CULPRIT_UNKNOWN, open_ns, true);
 	}

@@ -147,7 +147,7 @@ static size_t merge(struct row *rows, size_t count, int (*order)(const void *, c
 		*group = rows[i];
 		begin(group);
 		group->tid = 0;
-		group->where = (struct wire_wait_site){0};
+		group->site = (struct wire_wait_site){0};
 		group->in_state_ns = 0;
 	}
 	return groups;

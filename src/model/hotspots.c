@@ -66,7 +66,7 @@ static void add(struct hotspot *sum, const struct hotspot *part)
 		sum->function = part->function;
 		sum->stack = part->stack;
 		sum->type = part->type;
-		sum->where = part->where;
+		sum->site = part->site;
 	}
 	sum->count += part->count;
 	sum->total_ns += part->total_ns;

@@ -84,7 +84,7 @@ struct hotspot {
 	uint64_t keys[HOTSPOT_GROUPINGS_COUNT]; /* hashes of the names */
 	uint64_t count, total_ns, max_ns;
 	uint32_t buckets[STALL_BUCKETS];
-	struct wire_wait_site where; /* of the longest one's wait */
+	struct wire_wait_site site; /* of the longest one's wait */
 	/* of the last one that had them */
 	struct wire_peer waker, culprit;
 	uint32_t waker_function; /* frame; 0: not known */

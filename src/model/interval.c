@@ -168,7 +168,7 @@ static void fill_counts(struct row *row, const struct wire_thread *now,
 	row->preempted = (uint32_t)(a->preempted - b->preempted);
 	row->throttled = (uint32_t)(a->throttled - b->throttled);
 	fill_latency(row, a, b);
-	if (now->where.state == WIRE_RUNNABLE && now->end_ns - now->since_ns > row->latency_max_ns)
+	if (now->site.state == WIRE_RUNNABLE && now->end_ns - now->since_ns > row->latency_max_ns)
 		row->latency_max_ns = now->end_ns - now->since_ns;
 }
 
@@ -220,7 +220,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 		.origin_ns = now->origin_ns,
 		.cgroup_id = now->cgroup_id,
 		.observed_ns = now->end_ns - (before->end_ns ? before->end_ns : now->origin_ns),
-		.where = now->where,
+		.site = now->site,
 		.in_state_ns = now->end_ns - now->since_ns,
 		.cpu = now->cpu,
 		.policy = now->policy,

@@ -45,7 +45,7 @@ struct row {
 	uint64_t latency_count;			/* and how many these are */
 	uint64_t latency_max_ns;		/* also counts one that has not ended yet */
 
-	struct wire_wait_site where; /* at the end; meaningless for sums and the exited */
+	struct wire_wait_site site; /* at the end; meaningless for sums and the exited */
 	uint64_t in_state_ns;
 	uint32_t cpu;
 	uint16_t policy;
@@ -112,7 +112,7 @@ static inline double interval_stolen_share(const struct interval *interval)
 /* Whether it is known what the thread does at the end: of the dead and of sums nothing is. */
 static inline bool row_has_state(const struct row *row, const struct session_info *session)
 {
-	return !row->exited && row->where.state < WIRE_STATES &&
+	return !row->exited && row->site.state < WIRE_STATES &&
 	       session_has(session, WIRE_METRIC_STATE);
 }
 

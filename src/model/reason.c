@@ -29,33 +29,32 @@ static const char *detail_text(__u8 detail)
 	return text ? text : "";
 }
 
-static bool is_wait(struct wire_wait_site where)
+static bool is_wait(struct wire_wait_site site)
 {
-	return (where.state >= WIRE_DISK && where.state <= WIRE_SLEEP) ||
-	       where.state == WIRE_UNKNOWN;
+	return (site.state >= WIRE_DISK && site.state <= WIRE_SLEEP) || site.state == WIRE_UNKNOWN;
 }
 
-void reason_format(char *into, size_t room, struct wire_wait_site where, bool native)
+void reason_format(char *into, size_t room, struct wire_wait_site site, bool native)
 {
-	const char *detail = detail_text(where.detail);
-	const char *name = native ? syscall_name(where.syscall) : NULL;
+	const char *detail = detail_text(site.detail);
+	const char *name = native ? syscall_name(site.syscall) : NULL;
 	char number[24];
 
-	if (!name && where.syscall >= 0) {
-		snprintf(number, sizeof(number), "syscall %d", where.syscall);
+	if (!name && site.syscall >= 0) {
+		snprintf(number, sizeof(number), "syscall %d", site.syscall);
 		name = number;
 	}
-	if (where.syscall == WIRE_SYSCALL_COMPAT)
+	if (site.syscall == WIRE_SYSCALL_COMPAT)
 		name = "32-bit call";
-	if (where.syscall == WIRE_SYSCALL_KERNEL && where.detail != WIRE_DETAIL_KTHREAD)
+	if (site.syscall == WIRE_SYSCALL_KERNEL && site.detail != WIRE_DETAIL_KTHREAD)
 		name = "kernel thread";
 	/* recordings of version 1 have no number of their own for threads of the kernel's */
-	if (!name && where.syscall == WIRE_SYSCALL_NONE && is_wait(where) &&
-	    where.detail != WIRE_DETAIL_KTHREAD && where.detail != WIRE_DETAIL_NOT_PERMITTED)
+	if (!name && site.syscall == WIRE_SYSCALL_NONE && is_wait(site) &&
+	    site.detail != WIRE_DETAIL_KTHREAD && site.detail != WIRE_DETAIL_NOT_PERMITTED)
 		name = "page fault";
-	if (where.state == WIRE_ON_CPU)
+	if (site.state == WIRE_ON_CPU)
 		snprintf(into, room, "%s", "");
-	else if (name && *detail && where.state != WIRE_RUNNABLE)
+	else if (name && *detail && site.state != WIRE_RUNNABLE)
 		snprintf(into, room, "%s:%s", name, detail);
 	else
 		snprintf(into, room, "%s", *detail || !name ? detail : name);

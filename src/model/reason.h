@@ -18,6 +18,6 @@ const char *syscall_name(int number);
  * Empty for a thread on a CPU. System calls have names only where `native`: another architecture
  * numbers them otherwise.
  */
-void reason_format(char *into, size_t room, struct wire_wait_site where, bool native);
+void reason_format(char *into, size_t room, struct wire_wait_site site, bool native);
 
 #endif

@@ -154,7 +154,7 @@ static int by_key(const void *left, const void *right)
 		return a->tid < b->tid ? -1 : 1;
 	if (a->origin_ns != b->origin_ns)
 		return a->origin_ns < b->origin_ns ? -1 : 1;
-	return memcmp(&a->where, &b->where, sizeof(a->where));
+	return memcmp(&a->site, &b->site, sizeof(a->site));
 }
 
 static int by_tid(const void *left, const void *right)
@@ -168,18 +168,18 @@ static int by_tid(const void *left, const void *right)
 static int add_ended(struct shares *shares, const struct wire_reason *reason, const char *process,
 		     uint64_t ns)
 {
-	struct share_key key = {.level = SHARE_REASON, .reason = reason->where};
+	struct share_key key = {.level = SHARE_REASON, .reason = reason->site};
 	size_t program = program_of(shares, process);
 	struct series *series;
 	int result;
 
 	if (program == INTERNED_NONE)
 		return -ENOMEM;
-	if (program == INTERNED_FULL || reason->where.state < WIRE_RUNNABLE ||
-	    reason->where.state >= WIRE_STATES)
+	if (program == INTERNED_FULL || reason->site.state < WIRE_RUNNABLE ||
+	    reason->site.state >= WIRE_STATES)
 		return 0;
 	key.program = (uint32_t)program;
-	key.state = (uint8_t)state_of_wait(reason->where.state);
+	key.state = (uint8_t)state_of_wait(reason->site.state);
 	series = series_of(shares, &key, &result);
 	if (series)
 		series_add_back(series, &shares->batches, ns);

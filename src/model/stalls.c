@@ -115,11 +115,11 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 }
 
 /* An idle thread waits for work; one that works waits for another thread, or for a peer. */
-static enum stall_cause cause_of_idle(struct wire_wait_site where)
+static enum stall_cause cause_of_idle(struct wire_wait_site site)
 {
-	if (where.state != WIRE_IDLE)
+	if (site.state != WIRE_IDLE)
 		return CAUSE_IPC;
-	switch (where.detail) {
+	switch (site.detail) {
 	case WIRE_DETAIL_NONE:
 	case WIRE_DETAIL_INET:
 	case WIRE_DETAIL_SOCKET:
@@ -129,7 +129,7 @@ static enum stall_cause cause_of_idle(struct wire_wait_site where)
 	return CAUSE_IPC;
 }
 
-static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site where)
+static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site site)
 {
 	switch (state) {
 	case WIRE_ON_CPU:
@@ -155,7 +155,7 @@ static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site where)
 	case WIRE_UNKNOWN:
 		return CAUSE_UNKNOWN;
 	case WIRE_IDLE:
-		return cause_of_idle(where);
+		return cause_of_idle(site);
 	}
 	return CAUSE_IPC;
 }
@@ -236,7 +236,7 @@ static int count_stall(struct stalls *stalls, const struct stall *stall)
 		.count = 1,
 		.total_ns = stall->own_ns,
 		.max_ns = stall->own_ns,
-		.where = stall->where,
+		.site = stall->site,
 		.waker = record->waker,
 		.waker_function = stall->waker_function,
 		.culprit = stall->culprit,
@@ -324,13 +324,13 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		stall.function = record->type;
 	/* a short wait beside it explains nothing */
 	if (record->longest.state == state)
-		stall.where = record->longest;
+		stall.site = record->longest;
 	else if (state == WIRE_LOCK && record->longest.detail == WIRE_DETAIL_FUTEX_COND)
 		/* found to be a lock only after it had begun */
-		stall.where = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
-						      record->longest.syscall};
+		stall.site = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
+						     record->longest.syscall};
 	/* without a budget it might not run, whatever had the CPU */
-	if (stall.where.detail == WIRE_DETAIL_THROTTLED)
+	if (stall.site.detail == WIRE_DETAIL_THROTTLED)
 		stall.culprit = (struct wire_peer){.tid = 0};
 	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
 	stall.in_place = record->flags & WIRE_STALL_IN_PLACE ||
@@ -492,7 +492,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	};
 	struct stall_open open = {
 		.duration_ns = last->header.time_ns - last->open_ns,
-		.where = last->where,
+		.site = last->site,
 		.type = last->open_type,
 		.stack = last->stack,
 	};
@@ -500,8 +500,8 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	if (worker->ended || !last->open_ns || last->open_ns > last->header.time_ns ||
 	    last->kind == WIRE_SPAN_POOL || open.duration_ns < stalls->runtime.threshold_ns)
 		return false;
-	open.cause = cause_of_state(last->where.state, last->where);
-	if (last->where.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
+	open.cause = cause_of_state(last->site.state, last->site);
+	if (last->site.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
 		open.stack = stall_samples_stack(&stalls->samples, &stalls->stacks, so_far.tid,
 						 so_far.start_ns);
 	/* the poll a worker lives in goes on for ever, and without a stack it cannot be recognized

@@ -23,7 +23,7 @@ struct stall {
 	enum stall_cause cause;
 	uint32_t function, stack; /* ids that exist, or 0 */
 	struct wire_wait_site
-		where; /* of its longest wait, if that was for this cause; else state 0 */
+		site; /* of its longest wait, if that was for this cause; else state 0 */
 	bool in_place;
 	uint32_t waker_function;
 	struct wire_peer culprit; /* of the record; none where the machine is to blame */
@@ -41,7 +41,7 @@ struct stall_worker {
 struct stall_open {
 	uint64_t duration_ns; /* so far */
 	enum stall_cause cause;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	uint32_t function, stack, type; /* as in struct stall */
 	bool in_place;
 };

@@ -32,7 +32,7 @@ static int add_row(struct summary *summary, const struct row *row)
 	summary->exited += row->exited && !sum->exited;
 	row_add(sum, row);
 	/* the last of what is a state, not a count */
-	sum->where = row->where;
+	sum->site = row->site;
 	sum->in_state_ns = row->in_state_ns;
 	sum->cpu = row->cpu;
 	sum->policy = row->policy;

@@ -188,7 +188,7 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	blocked_place(place, function);
 	at = canvas_format(page->canvas, row, 0, page->canvas->columns, ROLE_TITLE, "%s  ", name);
 	canvas_text(page->canvas, row, at, page->canvas->columns, ROLE_DIM, place);
-	blocked_cause(cause, hotspot->cause, hotspot->where);
+	blocked_cause(cause, hotspot->cause, hotspot->site);
 	row = next_row(page);
 	at = canvas_format(page->canvas, row, 0, 80, role, "%-12s  ", cause);
 	canvas_format(page->canvas, row, at, page->canvas->columns, ROLE_NORMAL, "%s%s",
@@ -290,7 +290,7 @@ void blocked_screen_yank(const struct blocked_screen *screen, struct output *out
 
 	if (screen->focus == FOCUS_HOTSPOTS && hotspot) {
 		blocked_label(screen, hotspot, name);
-		blocked_cause(cause, hotspot->cause, hotspot->where);
+		blocked_cause(cause, hotspot->cause, hotspot->site);
 		duration_format(total, sizeof(total), hotspot->total_ns);
 		duration_format(longest, sizeof(longest), hotspot->max_ns);
 		output_format(out, "%s: %s, %llu stalls, %s in all, longest %s\n", name, cause,

@@ -150,7 +150,7 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 		canvas_text(canvas, row, at, layout->place - 1, ROLE_DIM, place);
 		at += layout->place;
 	}
-	blocked_cause(cause, hotspot->cause, hotspot->where);
+	blocked_cause(cause, hotspot->cause, hotspot->site);
 	canvas_text(canvas, row, at, layout->cause - 1, role, cause);
 	at += layout->cause;
 	at += canvas_format(canvas, row, at, 7, plain, "%7llu", (unsigned long long)hotspot->count);

@@ -150,7 +150,7 @@ size_t inspector_reasons(const struct top_screen *screen, const struct row *what
 
 		if (!is_of(screen, reason, what))
 			continue;
-		while (at < count && memcmp(&into[at].where, &reason->where, sizeof(reason->where)))
+		while (at < count && memcmp(&into[at].site, &reason->site, sizeof(reason->site)))
 			at++;
 		if (at == REASONS_MAX)
 			continue;
@@ -182,9 +182,9 @@ static int draw_reasons(const struct top_screen *screen, struct canvas *canvas, 
 	for (size_t i = 0; i < count && at + 12 < end; i++) {
 		const struct wire_reason *reason = &reasons[i];
 
-		if (state_of_wait(reason->where.state) != state)
+		if (state_of_wait(reason->site.state) != state)
 			continue;
-		reason_format(text, sizeof(text), reason->where,
+		reason_format(text, sizeof(text), reason->site,
 			      session_is_native(screen->interval.session));
 		duration_format(length, sizeof(length), reason->total_ns);
 		at += canvas_format(canvas, row, at, end - at, ROLE_NORMAL,

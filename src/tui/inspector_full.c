@@ -119,12 +119,12 @@ static int draw_all_reasons(const struct top_screen *screen, struct canvas *canv
 		return row;
 	for (size_t i = 0; i < count && row < last; i++) {
 		const struct wire_reason *reason = &reasons[i];
-		enum state state = state_of_wait(reason->where.state);
+		enum state state = state_of_wait(reason->site.state);
 
 		if (row == begun)
 			canvas_text(canvas, row++, column, canvas->columns, ROLE_HEADER,
 				    "reasons                              time     count");
-		reason_format(text, sizeof(text), reason->where,
+		reason_format(text, sizeof(text), reason->site,
 			      session_is_native(screen->interval.session));
 		duration_format(length, sizeof(length), reason->total_ns);
 		canvas_text(canvas, row, column, 8, (enum role)(ROLE_STATE + (int)state),

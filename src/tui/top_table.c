@@ -172,16 +172,16 @@ static void draw_now(struct canvas *canvas, int row, int column, int width, cons
 		canvas_text(canvas, row, column, width, ROLE_DIM, "-");
 		return;
 	}
-	if (what->where.state == WIRE_ON_CPU) {
+	if (what->site.state == WIRE_ON_CPU) {
 		canvas_format(canvas, row, column, width, ROLE_STATE + STATE_USER,
 			      "running on CPU %u", what->cpu);
 		return;
 	}
-	reason_format(reason, sizeof(reason), what->where, session_is_native(session));
+	reason_format(reason, sizeof(reason), what->site, session_is_native(session));
 	duration_format(since, sizeof(since), what->in_state_ns);
 	used = canvas_text(canvas, row, column, width,
-			   (enum role)(ROLE_STATE + (int)state_of_wait(what->where.state)),
-			   state_info[state_of_wait(what->where.state)].key);
+			   (enum role)(ROLE_STATE + (int)state_of_wait(what->site.state)),
+			   state_info[state_of_wait(what->site.state)].key);
 	/* how long says more than in what: it is never cut */
 	width -= used + (int)strlen(since) + 2;
 	if (*reason && width > 4)

@@ -135,13 +135,12 @@ void judge_reason(char into[REASON_BYTES], const struct interval *interval, cons
 	for (size_t i = 0; i < interval->reason_count; i++) {
 		const struct wire_reason *reason = &interval->reasons[i];
 
-		if (reason->tid == row->tid && reason->where.state == wire_of_state(state) &&
+		if (reason->tid == row->tid && reason->site.state == wire_of_state(state) &&
 		    (!most || reason->total_ns > most->total_ns))
 			most = reason;
 	}
 	if (most)
-		reason_format(into, REASON_BYTES, most->where,
-			      session_is_native(interval->session));
+		reason_format(into, REASON_BYTES, most->site, session_is_native(interval->session));
 }
 
 void judge_conclude(struct pattern_result *result, enum verdict verdict, const char *why)

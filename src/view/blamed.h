@@ -11,7 +11,7 @@
 /* What stalls, hotspots and what a worker is stuck in have in common. */
 struct stall_blame {
 	enum stall_cause cause;
-	struct wire_wait_site where;
+	struct wire_wait_site site;
 	uint32_t function, type, stack;
 	bool in_place;
 	const struct wire_peer *waker, *culprit; /* NULL: the row has none */

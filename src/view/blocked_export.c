@@ -55,8 +55,8 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 	json_add_u64(&json, "tid", record->tid);
 	json_object_begin(&json, "args");
 	json_add_string(&json, "cause", stall_cause_info[stall->cause].key);
-	if (stall->where.state) {
-		reason_format(reason, sizeof(reason), stall->where, true);
+	if (stall->site.state) {
+		reason_format(reason, sizeof(reason), stall->site, true);
 		json_add_string(&json, "reason", reason);
 	}
 	if (type)

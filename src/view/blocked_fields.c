@@ -137,7 +137,7 @@ FIELD_ELEMENT(hotspot_element)
 {
 	const struct hotspot *hotspot = &result_of(item)->hotspots[index];
 	struct blamed blamed = {.row = hotspot,
-				.blame = {hotspot->cause, hotspot->where, hotspot->function,
+				.blame = {hotspot->cause, hotspot->site, hotspot->function,
 					  hotspot->type, hotspot->stack, hotspot->in_place,
 					  &hotspot->waker, &hotspot->culprit,
 					  hotspot->waker_function}};

@@ -68,7 +68,7 @@ static void write_cause(struct output *out, const struct hotspot *hotspot)
 {
 	char text[BLOCKED_CAUSE_BYTES];
 
-	blocked_cause(text, hotspot->cause, hotspot->where);
+	blocked_cause(text, hotspot->cause, hotspot->site);
 	text_padded(out, text, CAUSE_COLUMNS);
 }
 

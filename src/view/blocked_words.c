@@ -51,13 +51,13 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame)
 }
 
 void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause,
-		   struct wire_wait_site where)
+		   struct wire_wait_site site)
 {
 	char reason[REASON_BYTES] = "";
 
-	if (where.detail == WIRE_DETAIL_THROTTLED ||
-	    (cause != CAUSE_CPU && cause != CAUSE_RUNNABLE && where.state > WIRE_RUNNABLE))
-		reason_format(reason, sizeof(reason), where, true);
+	if (site.detail == WIRE_DETAIL_THROTTLED ||
+	    (cause != CAUSE_CPU && cause != CAUSE_RUNNABLE && site.state > WIRE_RUNNABLE))
+		reason_format(reason, sizeof(reason), site, true);
 	snprintf(into, BLOCKED_CAUSE_BYTES, "%s%s%s", stall_cause_info[cause].key,
 		 *reason ? " " : "", reason);
 }

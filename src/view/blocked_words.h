@@ -21,7 +21,7 @@ bool blocked_is_about_stalls(const struct wire_missing *missing);
 /* In place of a function, where none is known, or none is to blame. */
 const char *blocked_without_function(enum stall_cause cause);
 void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause,
-		   struct wire_wait_site where);
+		   struct wire_wait_site site);
 
 /* "audit.rs:41"; empty where that is not known. */
 #define BLOCKED_PLACE_BYTES 128

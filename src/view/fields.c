@@ -133,10 +133,10 @@ GETTER(get_state)
 {
 	if (!row_has_state(row, session))
 		value->kind = VALUE_NULL;
-	else if (row->where.state == WIRE_ON_CPU)
+	else if (row->site.state == WIRE_ON_CPU)
 		value_string(value, "running");
 	else
-		value_string(value, state_info[state_of_wait(row->where.state)].key);
+		value_string(value, state_info[state_of_wait(row->site.state)].key);
 }
 
 GETTER(get_reason)
@@ -145,7 +145,7 @@ GETTER(get_reason)
 		value->kind = VALUE_NULL;
 		return;
 	}
-	reason_format(value->text, sizeof(value->text), row->where, session_is_native(session));
+	reason_format(value->text, sizeof(value->text), row->site, session_is_native(session));
 	value_string(value, value->text);
 }
 
@@ -345,7 +345,7 @@ static void ordered_row_init(struct ordered_row *ordered, const struct row *row,
 		.missing = value.kind == VALUE_NULL || value.kind == VALUE_ABSENT,
 	};
 	if (value.kind == VALUE_STRING && value.string == value.text)
-		ordered->number = (uint64_t)row->where.state << 32 | (uint16_t)row->where.syscall;
+		ordered->number = (uint64_t)row->site.state << 32 | (uint16_t)row->site.syscall;
 	else if (value.kind == VALUE_STRING)
 		ordered->string = value.string;
 	else if (!ordered->missing)

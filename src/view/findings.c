@@ -34,20 +34,20 @@ static void describe_meanwhile(char *into, size_t room, const struct finding_cau
 			       const struct session_info *session)
 {
 	bool is_one = !cause->is_own && cause->party.pid;
-	struct wire_wait_site where = cause->meanwhile;
+	struct wire_wait_site site = cause->meanwhile;
 	char reason[REASON_BYTES], thief[NAME_BYTES];
 
-	reason_format(reason, sizeof(reason), where, session_is_native(session));
+	reason_format(reason, sizeof(reason), site, session_is_native(session));
 	text_printable(thief, sizeof(thief), cause->thief.party.comm, 15);
-	if (where.state == WIRE_ON_CPU)
+	if (site.state == WIRE_ON_CPU)
 		snprintf(into, room, ", which computed");
-	else if (where.state == WIRE_RUNNABLE && cause->thief.least_ns && *thief)
+	else if (site.state == WIRE_RUNNABLE && cause->thief.least_ns && *thief)
 		snprintf(into, room, ", which waited for a CPU (%s ran)", thief);
-	else if (where.state == WIRE_RUNNABLE)
+	else if (site.state == WIRE_RUNNABLE)
 		snprintf(into, room, ", which waited for a CPU");
 	else
 		snprintf(into, room, ", which %s in %s%s%s", is_one ? "was" : "were",
-			 meanwhile_key(where.state), *reason ? " " : "", reason);
+			 meanwhile_key(site.state), *reason ? " " : "", reason);
 }
 
 static void describe_cause(char *into, size_t room, const struct finding *finding,

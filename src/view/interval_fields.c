@@ -178,14 +178,14 @@ FIELD_GETTER(get_reason_state)
 {
 	const struct wire_reason *reason = item->row;
 
-	value_string(value, state_info[state_of_wait(reason->where.state)].key);
+	value_string(value, state_info[state_of_wait(reason->site.state)].key);
 }
 
 FIELD_GETTER(get_reason_text)
 {
 	const struct wire_reason *reason = item->row;
 
-	reason_format(value->text, sizeof(value->text), reason->where,
+	reason_format(value->text, sizeof(value->text), reason->site,
 		      session_is_native(item->context));
 	value_string(value, value->text);
 }

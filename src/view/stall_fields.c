@@ -85,13 +85,13 @@ VALUE_GETTER(get_cause, value_string, stall_cause_info[blame_of(item)->cause].ke
 /* What it waited in for longest; null when it did not wait. */
 FIELD_GETTER(get_reason)
 {
-	struct wire_wait_site where = blame_of(item)->where;
+	struct wire_wait_site site = blame_of(item)->site;
 
-	if (where.state < WIRE_RUNNABLE || where.state >= WIRE_STATES) {
+	if (site.state < WIRE_RUNNABLE || site.state >= WIRE_STATES) {
 		value_null(value);
 		return;
 	}
-	reason_format(value->text, sizeof(value->text), where, true);
+	reason_format(value->text, sizeof(value->text), site, true);
 	value_text(value, value->text);
 }
 
@@ -334,7 +334,7 @@ void blocked_json_stall(struct output *out, const struct stalls *stalls, const s
 {
 	struct blamed blamed = {
 		.row = stall,
-		.blame = {stall->cause, stall->where, stall->function, stall->record->type,
+		.blame = {stall->cause, stall->site, stall->function, stall->record->type,
 			  stall->stack, stall->in_place, &stall->record->waker, &stall->culprit,
 			  stall->waker_function},
 	};
@@ -405,7 +405,7 @@ FIELD_GETTER(get_stuck)
 	}
 	blamed = (struct blamed){.duration_ns = open.duration_ns,
 				 .blame = {.cause = open.cause,
-					   .where = open.where,
+					   .site = open.site,
 					   .function = open.function,
 					   .type = open.type,
 					   .stack = open.stack,

@@ -73,13 +73,13 @@ static void write_now(const struct view *view, const struct row *row,
 		output_char(view->out, '-');
 		return;
 	}
-	if (row->where.state == WIRE_ON_CPU) {
+	if (row->site.state == WIRE_ON_CPU) {
 		output_format(view->out, "running on CPU %u", row->cpu);
 		return;
 	}
-	reason_format(reason, sizeof(reason), row->where, session_is_native(session));
+	reason_format(reason, sizeof(reason), row->site, session_is_native(session));
 	duration_format(since, sizeof(since), row->in_state_ns);
-	output_format(view->out, "%s %s%s%s", state_info[state_of_wait(row->where.state)].key,
+	output_format(view->out, "%s %s%s%s", state_info[state_of_wait(row->site.state)].key,
 		      reason, *reason ? " " : "", since);
 }
 

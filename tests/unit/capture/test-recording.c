@@ -21,7 +21,7 @@ static struct wire_thread sample_thread(uint32_t tid, uint64_t end_ns)
 		.since_ns = 10,
 		.tid = tid,
 		.pid = tid,
-		.where = {WIRE_IDLE, 0, -1},
+		.site = {WIRE_IDLE, 0, -1},
 	};
 
 	thread.totals.ns[WIRE_IDLE] = end_ns - 10;
@@ -117,7 +117,7 @@ CASE(records_of_version_1_are_read_as_todays)
 	assert_int_equal(room.thread.totals.ns[WIRE_STOLEN], 0);
 	assert_int_equal(((uint64_t *)&room)[after], 1234);
 	assert_int_equal(room.thread.tid, 4711);
-	assert_int_equal(room.thread.where.state, WIRE_STATES);
+	assert_int_equal(room.thread.site.state, WIRE_STATES);
 	/* of another size it is damaged, and stays as it is */
 	old.header.size = sizeof(old) - 8;
 	assert_ptr_equal(recording_lay_out(&old.header, &recording_layout_1, &room), &old.header);

@@ -197,7 +197,7 @@ CASE(a_wait_that_goes_on_says_so)
 	struct interval *interval;
 
 	waits.since_ns = START - 500;
-	waits.where.state = WIRE_LOCK;
+	waits.site.state = WIRE_LOCK;
 	feed(intervals, &waits);
 	interval = close_at(intervals, START, END);
 	assert_int_equal(interval->blame_count, 1);
@@ -412,7 +412,7 @@ CASE(a_sum_has_waits_whole)
 
 	/* it waits for all of the first interval, and for half of the next */
 	waits.since_ns = START;
-	waits.where.state = WIRE_LOCK;
+	waits.site.state = WIRE_LOCK;
 	feed(intervals, &waits);
 	assert_int_equal(blame_sum_add(&sum, close_at(intervals, START, END)), 0);
 	next = thread(11, END + 1000, WIRE_LOCK);
@@ -512,7 +512,7 @@ CASE(no_wait_of_a_group_goes_on_after_its_end)
 	struct interval *interval;
 
 	waits.since_ns = START;
-	waits.where.state = WIRE_RUNNABLE;
+	waits.site.state = WIRE_RUNNABLE;
 	feed(intervals, &waits);
 	interval = close_at(intervals, START, END);
 	interval_blame_of_workers(interval, group_members, ARRAY_SIZE(group_members));

@@ -17,7 +17,7 @@ static struct wire_thread thread(uint32_t tid, uint64_t origin, uint64_t end, __
 		.since_ns = origin,
 		.tid = tid,
 		.pid = tid,
-		.where = {.state = state, .syscall = WIRE_SYSCALL_NONE},
+		.site = {.state = state, .syscall = WIRE_SYSCALL_NONE},
 		.comm = "name",
 		.process = "leader",
 	};

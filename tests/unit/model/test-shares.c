@@ -448,11 +448,10 @@ CASE(what_one_side_does_not_measure_is_not_zero)
 
 static struct wire_reason reason_of(uint32_t tid, uint64_t ns)
 {
-	return (struct wire_reason){
-		.tid = tid,
-		.origin_ns = 7,
-		.total_ns = ns,
-		.where = {.state = WIRE_LOCK, .detail = WIRE_DETAIL_FUTEX_LOCK}};
+	return (struct wire_reason){.tid = tid,
+				    .origin_ns = 7,
+				    .total_ns = ns,
+				    .site = {.state = WIRE_LOCK, .detail = WIRE_DETAIL_FUTEX_LOCK}};
 }
 
 /* `each_ns` of the lock's time in each interval have a reason. */
@@ -504,7 +503,7 @@ CASE(reasons_after_a_gap_need_a_baseline)
 				    .row_count = 1,
 				    .reasons = &reason,
 				    .reason_count = 1};
-	struct share_key key = {.level = SHARE_REASON, .state = STATE_LOCK, .reason = reason.where};
+	struct share_key key = {.level = SHARE_REASON, .state = STATE_LOCK, .reason = reason.site};
 
 	begin(&pair);
 	interval.session = &pair.sessions[0];

@@ -198,7 +198,7 @@ CASE(what_it_ran_is_sampled)
 	/* a wait beside it is not its reason */
 	one.longest.state = WIRE_DISK;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.where.state, 0);
+	assert_int_equal(stall.site.state, 0);
 	/* without samples the type of the task is all there is */
 	one.start_ns = 2000;
 	one.stack = 0;
@@ -467,7 +467,7 @@ CASE(what_has_not_come_back_is_reported)
 					       .kind = WIRE_SPAN_POLL,
 					       .open_kind = WIRE_SPAN_POLL,
 					       .stack = 5,
-					       .where = {.state = WIRE_LOCK}}};
+					       .site = {.state = WIRE_LOCK}}};
 	struct wire_sample sample = {.header = {.size = sizeof(sample), .kind = WIRE_SAMPLE},
 				     .tid = 7,
 				     .stack = 2,
@@ -492,7 +492,7 @@ CASE(what_has_not_come_back_is_reported)
 	worker.last.open_type = TYPE;
 	assert_true(stalls_open(stalls, &worker, &open));
 	assert_int_equal(open.function, TYPE);
-	worker.last.where.state = WIRE_ON_CPU;
+	worker.last.site.state = WIRE_ON_CPU;
 	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
 	assert_true(stalls_open(stalls, &worker, &open));
 	assert_int_equal(open.cause, CAUSE_CPU);

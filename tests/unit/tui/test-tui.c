@@ -96,7 +96,7 @@ static struct interval *next_interval(struct feed *feed, uint64_t order)
 			.since_ns = 10,
 			.tid = 100 + i,
 			.pid = 100,
-			.where = {WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, -1},
+			.site = {WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, -1},
 		};
 
 		/* `order` says which of them was busiest */

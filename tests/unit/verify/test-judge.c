@@ -221,14 +221,14 @@ static void test_reasons(void **state)
 	struct wire_reason reasons[] = {
 		{.tid = 7,
 		 .total_ns = 5,
-		 .where = {.syscall = WIRE_SYSCALL_NONE,
-			   .state = WIRE_SLEEP,
-			   .detail = WIRE_DETAIL_TIMER}},
+		 .site = {.syscall = WIRE_SYSCALL_NONE,
+			  .state = WIRE_SLEEP,
+			  .detail = WIRE_DETAIL_TIMER}},
 		{.tid = 8,
 		 .total_ns = 9,
-		 .where = {.syscall = WIRE_SYSCALL_NONE,
-			   .state = WIRE_SLEEP,
-			   .detail = WIRE_DETAIL_GRACE_PERIOD}},
+		 .site = {.syscall = WIRE_SYSCALL_NONE,
+			  .state = WIRE_SLEEP,
+			  .detail = WIRE_DETAIL_GRACE_PERIOD}},
 	};
 	struct interval interval = {
 		.session = &everything, .reasons = reasons, .reason_count = ARRAY_SIZE(reasons)};

@@ -53,7 +53,7 @@ static struct row sample_row(void)
 		.comm = "wal-\"sync\"",
 		.process = "db",
 		.observed_ns = 1000000,
-		.where = {WIRE_DISK, WIRE_DETAIL_NONE, __NR_read},
+		.site = {WIRE_DISK, WIRE_DETAIL_NONE, __NR_read},
 		.in_state_ns = 2000000,
 		.voluntary = 212,
 		.woken = 209,
@@ -183,7 +183,7 @@ CASE(another_architecture_has_other_calls)
 	struct session_info *session = (struct session_info *)sample_session();
 	struct row row = sample_row();
 
-	row.where.syscall = 0;
+	row.site.syscall = 0;
 	snprintf(session->wire.machine, sizeof(session->wire.machine), "riscv64");
 	assert_non_null(
 		strstr(shown(&format_json, BY_THREAD, &row, 1), "\"reason\":\"syscall 0\""));
