@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tui/keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -83,17 +84,57 @@ enum screen_request hints_click(const struct hints *hints, void *screen, struct 
 	return SCREEN_NOTHING;
 }
 
-static int draw_bindings(const struct bindings *bindings, struct canvas *canvas, int row,
+#define HELP_STATES_COLUMN 84
+/* With so many columns the states are beside the keys. */
+#define HELP_WIDE 150
+/* In a terminal of few columns each text takes several. */
+#define HELP_LINES 400
+/* Texts are beside names of less. */
+#define HELP_TEXT 13
+
+/* Up to the blank before which a line of `width` has to end, or all. */
+static int line_length(const char *text, int width)
+{
+	int length = (int)strlen(text);
+
+	if (length <= width)
+		return length;
+	for (length = width; length && text[length] != ' '; length--)
+		;
+	return length ? length : width;
+}
+
+/* In as many rows as it needs up to column `end`; the row after them. */
+static int draw_text(struct canvas *canvas, int row, int column, int end, const char *text)
+{
+	int width = end - column > 1 ? end - column : 1;
+	char line[256];
+
+	do {
+		int length = line_length(text, width);
+
+		snprintf(line, sizeof(line), "%.*s", length, text);
+		if (row < canvas->rows)
+			canvas_text(canvas, row++, column, width, ROLE_NORMAL, line);
+		text += length;
+		text += *text == ' ';
+	} while (*text);
+	return row;
+}
+
+static int draw_bindings(const struct bindings *bindings, struct canvas *canvas, int end,
 			 bool replay)
 {
+	int row = 0;
+
 	canvas_text(canvas, row++, 0, canvas->columns, ROLE_TITLE, "Keys");
 	for (size_t i = 0; i < bindings->count; i++) {
 		const struct binding *binding = &bindings->items[i];
 
 		if (!*binding->keys || (binding->flags & BINDING_REPLAY && !replay))
 			continue;
-		canvas_text(canvas, row, 2, 10, ROLE_KEY, binding->keys);
-		canvas_text(canvas, row++, 13, canvas->columns, ROLE_NORMAL, binding->help);
+		canvas_text(canvas, row, 2, HELP_TEXT - 3, ROLE_KEY, binding->keys);
+		row = draw_text(canvas, row, HELP_TEXT, end, binding->help);
 	}
 	return row;
 }
@@ -101,12 +142,12 @@ static int draw_bindings(const struct bindings *bindings, struct canvas *canvas,
 static int draw_states(struct canvas *canvas, int row, int column)
 {
 	canvas_text(canvas, row++, column, canvas->columns, ROLE_TITLE, "States");
-	for (int i = 0; i < STATES; i++, row++) {
+	for (int i = 0; i < STATES; i++) {
 		canvas_state(canvas, row, column + 2, (enum state)i);
 		canvas_text(canvas, row, column + 4, 10, (enum role)(ROLE_STATE + i),
 			    state_info[i].key);
-		canvas_text(canvas, row, column + 13, canvas->columns, ROLE_NORMAL,
-			    state_info[i].help);
+		row = draw_text(canvas, row, column + HELP_TEXT, canvas->columns,
+				state_info[i].help);
 	}
 	return row;
 }
@@ -114,32 +155,28 @@ static int draw_states(struct canvas *canvas, int row, int column)
 static int draw_words(const struct bindings *bindings, struct canvas *canvas, int row, int column)
 {
 	canvas_text(canvas, row++, column, canvas->columns, ROLE_TITLE, "First line");
-	for (size_t i = 0; i < bindings->word_count; i++, row++) {
+	for (size_t i = 0; i < bindings->word_count; i++) {
 		canvas_text(canvas, row, column + 2, 10, ROLE_NORMAL, bindings->words[i].word);
-		canvas_text(canvas, row, column + 13, canvas->columns, ROLE_NORMAL,
-			    bindings->words[i].help);
+		row = draw_text(canvas, row, column + HELP_TEXT, canvas->columns,
+				bindings->words[i].help);
 	}
 	return row;
 }
 
-#define HELP_STATES_COLUMN 84
-/* With so many columns the states are beside the keys. */
-#define HELP_WIDE  150
-#define HELP_LINES 80
-
 int help_draw(const struct bindings *bindings, struct canvas *canvas, bool replay, int offset)
 {
 	struct canvas all = {.ascii = canvas->ascii};
+	bool is_wide = canvas->columns >= HELP_WIDE;
 	int room = canvas->rows - 1, keys, states, lines;
 
 	memcpy(all.solid, canvas->solid, sizeof(all.solid));
 	if (room < 1 || canvas_reset(&all, HELP_LINES, canvas->columns) < 0)
 		return 0;
-	keys = draw_bindings(bindings, &all, 0, replay);
-	states = canvas->columns >= HELP_WIDE ? draw_states(&all, 0, HELP_STATES_COLUMN)
-					      : draw_states(&all, keys + 1, 0);
-	states = draw_words(bindings, &all, states + 1,
-			    canvas->columns >= HELP_WIDE ? HELP_STATES_COLUMN : 0);
+	keys = draw_bindings(bindings, &all, is_wide ? HELP_STATES_COLUMN - 2 : canvas->columns,
+			     replay);
+	states =
+		is_wide ? draw_states(&all, 0, HELP_STATES_COLUMN) : draw_states(&all, keys + 1, 0);
+	states = draw_words(bindings, &all, states + 1, is_wide ? HELP_STATES_COLUMN : 0);
 	lines = states > keys ? states : keys;
 	if (offset > lines - room)
 		offset = lines - room;

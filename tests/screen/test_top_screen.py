@@ -224,6 +224,16 @@ def test_filter_and_sort(at_end):
     screen.wait("nothing matches the filter")
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80, 150])
+def test_help_is_whole_in_few_columns(at_end, columns):
+    """What does not fit in a line goes on in the next: nothing is cut off, and nothing lies over another text."""
+    screen = at_end(columns=columns, rows=150)
+    screen.keys("?")
+    text = screen.wait("First line", "CPU time")
+    assert "…" not in "".join(text.splitlines()[:-1])
+    assert " ".join(text.split()).count("recording: the next interval") == 1
+
+
 def test_help_lists_every_key(at_end):
     screen = at_end(columns=110, rows=54)
     screen.keys("?")
