@@ -42,7 +42,7 @@ struct span_options {
 	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
 	struct span_marks marks;
 	const char *const *packages; /* of all runtimes, ended by NULL */
-	char prefix[16]; /* of the names of workers; empty: any */
+	char prefix[16];	     /* of the names of workers; empty: any */
 };
 
 struct dwell_bpf;
