@@ -13,6 +13,7 @@
 #define DEFAULT_RING (16U << 20)
 /* How often workers are looked at: one that is stuck is seen after so long. */
 #define INTERVAL_NS (250 * NS_PER_MS)
+
 void blocked_options_init(struct blocked_options *options)
 {
 	*options = (struct blocked_options){
