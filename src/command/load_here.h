@@ -20,7 +20,7 @@ struct load {
 
 /*
  * Runs the workers and reports what became of them, as the options ask for it. `guarded` of the
- * process that runs it: base/guardian.h.
+ * process that runs it: load/guardian.h.
  */
 int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
 		  struct error *error) must_check;
