@@ -28,7 +28,7 @@ void check_short_of(struct diagnosis *finding, enum check_status status, const c
 {
 	finding->status = status;
 	snprintf(finding->costs, sizeof(finding->costs), "%s", costs);
-	snprintf(finding->mend, sizeof(finding->mend), "%s", fix);
+	snprintf(finding->fix, sizeof(finding->fix), "%s", fix);
 }
 
 /* First line of a small file, without its newline; false: not readable. */

@@ -16,7 +16,7 @@ struct diagnosis {
 	enum check_status status;
 	char found[256]; /* what is there */
 	char costs[256]; /* what the user does without; empty if ok */
-	char mend[256];	 /* a command, or who can do it; empty if ok or nothing can be done */
+	char fix[256];	 /* a command, or who can do it; empty if ok or nothing can be done */
 };
 
 struct check {

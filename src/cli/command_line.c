@@ -118,9 +118,10 @@ static int take_option(struct parse *parse, const struct placed *placed, const c
 
 static int take_argument(struct parse *parse, struct argp_state *state)
 {
-	int result = parse->line->take_argument(parse->options, state->argv + state->next - 1,
-						state->quoted && state->next > state->quoted,
-						&parse->error);
+	int result = parse->line->take_argument(
+		(char *)parse->options + parse->line->argument_member,
+		state->argv + state->next - 1, state->quoted && state->next > state->quoted,
+		&parse->error);
 
 	if (result == ARGUMENTS_TAKEN)
 		state->next = state->argc;

@@ -97,9 +97,9 @@ struct command_line {
 	const struct command_option *options; /* NULL: none */
 	const char *arguments;		      /* as the usage shows them; NULL: none */
 	const char *text;		      /* what it does; \v; what follows the options */
-	/* An argument, at rest[0]. NULL: there are none. -errno with the mistake. */
-	int (*take_argument)(void *options, char **rest, bool is_behind_dashes,
-			     struct error *error);
+	/* An argument, at rest[0], for that member. NULL: there are none. -errno: a mistake. */
+	size_t argument_member; /* an offset in the command's options */
+	int (*take_argument)(void *member, char **rest, bool is_behind_dashes, struct error *error);
 	/* Each option as it is given, after it was taken. May be NULL. */
 	int (*take_note)(void *options, const struct command_option *option, const char *value,
 			 struct error *error);

@@ -186,17 +186,11 @@ static const struct command_option blocked_option_table[] = {
 	END_OF_OPTIONS,
 };
 
-static int take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
-{
-	struct blocked_options *options = data;
-
-	return watch_take_argument(&options->watch, rest, is_behind_dashes, error);
-}
-
 const struct command_line blocked_line = {
 	.options = blocked_option_table,
 	.arguments = "[NAME | -- COMMAND [ARGUMENT...]]",
 	.text = text,
-	.take_argument = take_argument,
+	.argument_member = offsetof(struct blocked_options, watch),
+	.take_argument = watch_take_argument,
 	.end = blocked_options_end,
 };

@@ -64,13 +64,6 @@ static const struct command_option record_option_table[] = {
 	END_OF_OPTIONS,
 };
 
-static int take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
-{
-	struct record *record = data;
-
-	return watch_take_argument(&record->watch, rest, is_behind_dashes, error);
-}
-
 static int end(void *data, struct error *error)
 {
 	struct record *record = data;
@@ -84,7 +77,8 @@ static const struct command_line record_line = {
 	.options = record_option_table,
 	.arguments = "[NAME | -- COMMAND [ARG...]]",
 	.text = text,
-	.take_argument = take_argument,
+	.argument_member = offsetof(struct record, watch),
+	.take_argument = watch_take_argument,
 	.end = end,
 };
 

@@ -128,18 +128,12 @@ static int end(void *data, struct error *error)
 				  1U << options->by, error);
 }
 
-static int take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
-{
-	struct top_options *options = data;
-
-	return watch_take_argument(&options->watch, rest, is_behind_dashes, error);
-}
-
 const struct command_line top_line = {
 	.options = top_option_table,
 	.arguments = "[NAME | -- COMMAND [ARG...]]",
 	.text = text,
-	.take_argument = take_argument,
+	.argument_member = offsetof(struct top_options, watch),
+	.take_argument = watch_take_argument,
 	.end = end,
 };
 

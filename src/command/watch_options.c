@@ -90,9 +90,10 @@ const struct command_option watch_option_table[] = {
 	END_OF_OPTIONS,
 };
 
-int watch_take_argument(struct watch_options *options, char **rest, bool is_behind_dashes,
-			struct error *error)
+int watch_take_argument(void *data, char **rest, bool is_behind_dashes, struct error *error)
 {
+	struct watch_options *options = data;
+
 	if (!is_behind_dashes)
 		return parsing_name(&options->targets, rest[0], error);
 	options->command = rest;

@@ -16,7 +16,7 @@ extern const struct command_option watch_option_table[];
 void watch_options_init(struct watch_options *options);
 
 /* As command_line.take_argument and command_line.end: a name, or the command behind `--`. */
-int watch_take_argument(struct watch_options *options, char **rest, bool is_behind_dashes,
+int watch_take_argument(void *data, char **rest, bool is_behind_dashes,
 			struct error *error) must_check;
 int watch_options_end(const struct watch_options *options, struct error *error) must_check;
 

@@ -27,7 +27,7 @@ static const struct field check_fields[] = {
 	STRING_FIELD("status", get_status, "ok, degraded or missing", .header = "STATUS"),
 	TEXT_FIELD(found, "found", "FOUND", "what is there"),
 	TEXT_FIELD(costs, "costs", "IMPACT", "what you do without"),
-	TEXT_FIELD(mend, "mend", "FIX", "a command, or who can do it"),
+	TEXT_FIELD(fix, "mend", "FIX", "a command, or who can do it"),
 };
 
 static const struct schema check_schema = {
@@ -62,8 +62,8 @@ void doctor_table(struct output *out, const struct checkup *checkup)
 			      finding->found);
 		if (*finding->costs)
 			output_format(out, "%-23s impact: %s\n", "", finding->costs);
-		if (*finding->mend)
-			output_format(out, "%-23s fix:    %s\n", "", finding->mend);
+		if (*finding->fix)
+			output_format(out, "%-23s fix:    %s\n", "", finding->fix);
 	}
 	output_string(out, checkup->exact ? "\ndwell top is exact here.\n"
 					  : "\ndwell top is not exact here: see bpf.\n");
