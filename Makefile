@@ -35,7 +35,7 @@ check: ## what needs no root and two minutes: layers, formatting, unit tests, ou
 	@$(MAKE) --no-print-directory build
 	@tests/run --build $(BUILD) tree unit golden
 
-soak: ## what takes hours: long fuzzing, hundreds of kills, every allocation, every kernel; PART=fuzz, kills, memory or kernels
+soak: ## what takes hours: long fuzzing, hundreds of kills, every allocation; PART=fuzz, kills or memory
 	@scripts/deps check test || scripts/deps install
 	@$(MAKE) --no-print-directory build
 	@tests/soak $(BUILD) $(PART)

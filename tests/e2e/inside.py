@@ -8,7 +8,6 @@ import importlib.util
 import os
 import pathlib
 import py_compile
-import re
 import shutil
 import subprocess
 import sys
@@ -61,15 +60,6 @@ def kernels():
     """Every kernel that is named and there, by the name of its file."""
     named = [os.environ.get("DWELL_GUEST_KERNEL", ""), *os.environ.get("DWELL_GUEST_KERNELS", "").split(":")]
     return {os.path.basename(name): os.path.realpath(name) for name in named if name and os.path.exists(name)}
-
-
-def kernels_of_series():
-    """The first of each series, 6.1 and 6.12; with DWELL_EVERY_KERNEL all of them, as `make soak PART=kernels` has them."""
-    every, found = kernels(), {}
-    for name in every:
-        series = re.search(r"\d+\.\d+", name)
-        found.setdefault(series[0] if series and not os.environ.get("DWELL_EVERY_KERNEL") else name, name)
-    return {name: every[name] for name in found.values()}
 
 
 def sched_ext_kernel():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dwell's own tests inside guests: its truth under a kernel of each series that is named, and what this host's kernel cannot show.
+"""dwell's own tests inside guests: its truth under each kernel that is named, and what this host's kernel cannot show.
 
 One boot runs many tests; what is run inside, and cannot be outside, is in tests/inside.
 """
@@ -17,7 +17,7 @@ NOT = inside.why_not()
 pytestmark = [pytest.mark.skipif(bool(NOT), reason=NOT or ""), pytest.mark.measures]
 
 INSIDE = inside.TESTS.parent / "inside"
-KERNELS = inside.kernels_of_series()
+KERNELS = inside.kernels()
 SCHED_EXT = inside.sched_ext_kernel()
 needs_sched_ext = pytest.mark.skipif(not SCHED_EXT, reason="DWELL_GUEST_KERNEL names no kernel")
 
