@@ -95,7 +95,8 @@ static struct meter_reading read_next(struct meter *meter)
 
 /*
  * A kernel of 6.12 may take the whole of a sleep for a wait for a CPU, where the balancer has moved
- * the thread while it was asleep but still queued (sched_delayed): sched_info_enqueue() then.
+ * the thread while it was asleep but still queued (sched_delayed): sched_info_enqueue() then. Of a
+ * sleep that a timer ends it is known how long it was; of other waits this is.
  */
 #define IMPLAUSIBLE_NS (500 * NS_PER_MS)
 
@@ -160,11 +161,21 @@ void meter_end(struct meter *meter, enum state state)
 	meter->truth.states_ns[state] += blocked_since(meter, &meter->phase_start, &now);
 }
 
+/* No sleep is shorter than its timer: what the kernel has counted of that as a wait was none. */
 void meter_sleep(struct meter *meter, uint64_t ns)
 {
+	struct meter_reading now;
+	uint64_t blocked, waited, miscounted = 0;
+
 	meter_begin(meter);
 	sleep_ns(ns);
-	meter_end(meter, STATE_SLEEP);
+	now = read_next(meter);
+	blocked = blocked_since(meter, &meter->phase_start, &now);
+	waited = now.runnable_ns - meter->phase_start.runnable_ns;
+	if (blocked < ns)
+		miscounted = ns - blocked < waited ? ns - blocked : waited;
+	meter->miscounted_ns += miscounted;
+	meter->truth.states_ns[STATE_SLEEP] += blocked + miscounted;
 }
 
 /*
@@ -186,7 +197,7 @@ void meter_report(struct meter *meter, enum state rest)
 
 	hurry();
 	now = read_next(meter);
-	other = blocked_since(meter, &meter->start, &now);
+	other = blocked_since(meter, &meter->start, &now) + meter->miscounted_ns;
 	/* of many threads: the kernel waits for RCU to let a table of files grow */
 	close(clock_fd);
 	clock_of = 0;
@@ -194,7 +205,8 @@ void meter_report(struct meter *meter, enum state rest)
 	for (int i = 0; i < STATES; i++)
 		other -= truth->states_ns[i] < other ? truth->states_ns[i] : other;
 	truth->states_ns[rest] += other;
-	truth->states_ns[STATE_RUNNABLE] = now.runnable_ns - meter->start.runnable_ns;
+	truth->states_ns[STATE_RUNNABLE] =
+		now.runnable_ns - meter->start.runnable_ns - meter->miscounted_ns;
 	truth->wall_ns = now.wall_ns - meter->start.wall_ns;
 	truth->cpu_ns = now.cpu_ns - meter->start.cpu_ns;
 	truth->tid = (uint32_t)syscall(SYS_gettid);

@@ -53,6 +53,7 @@ struct meter_reading {
 
 struct meter {
 	struct meter_reading start, phase_start, last;
+	uint64_t miscounted_ns; /* sleep that the kernel has counted as waits for a CPU */
 	struct truth truth;
 };
 
