@@ -63,34 +63,39 @@ def test_no_more_is_stolen_than_the_machine_lost(measured):
 
 
 def shell_beside_spinners():
-    """(What dwell says of a shell that waits for a CPU a lot, what it read of itself at its end: charged ns, run delay, runs)."""
+    """(What dwell says of a shell that shares a CPU with a spinner, what it read of itself: charged ns, run delay and runs,
+    when it began and at its end). What it did before it was a shell, between fork and exec, is in its first reading."""
     script = (
+        "cat /proc/$$/schedstat >&2; "
         "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; "
         "cat /proc/$$/schedstat >&2"
     )
-    spinners = [subprocess.Popen([WORKLOAD, "two-spinners"], stderr=subprocess.DEVNULL) for _ in range(2)]
-    done = run("top", "-i", "10s", "--format", "json", "--", "sh", "-c", script)
-    for spinner in spinners:
+    pinned = ["taskset", "-c", str(max(os.sched_getaffinity(0))), "sh", "-c"]
+    with subprocess.Popen([*pinned, "while :; do :; done"]) as spinner:
+        done = run("top", "-i", "10s", "--format", "json", "--", *pinned, script)
         spinner.kill()
-        spinner.wait()
     intervals, _ = parse(done.stdout)
     thread = next(thread for thread in totals(intervals).values() if thread["name"] == "sh")
-    return thread, *map(int, done.stderr.split())
+    began, ended = ([int(number) for number in line.split()] for line in done.stderr.splitlines())
+    return thread, began, ended
 
 
 def test_waiting_for_a_cpu_is_the_kernels_run_delay():
     """schedstat's second number. Now and then the kernel counts a sleep as a wait: then it has more time than there was."""
     for _ in range(5):
-        thread, charged, delay, times = shell_beside_spinners()
-        states, wall = thread["states"], thread["observed_ns"]
+        thread, began, ended = shell_beside_spinners()
+        states, wall, times = thread["states"], thread["observed_ns"], ended[2]
+        charged, delay, _ = (last - first for first, last in zip(began, ended))
         if charged + delay <= wall * (1 + EXACT) + 4_000 * times:
             break
     else:
         inconclusive(f"the kernel says that it ran for {charged} ns and waited for {delay} ns of {wall} ns")
-    # what came after the shell looked: the end of `cat`, and its own
-    after = 0.02 * wall + 10_000_000
-    assert -EXACT * wall - 4_000 * times <= states["user"] + states["kernel"] - charged < after, (states, charged, wall)
-    assert -0.01 * wall - 4_000 * times <= states["runnable"] - delay < after + 4_000 * times, (states, delay, times, wall)
+    assert delay > 0.2 * wall, "it was to wait"
+    # dwell has seen what came before it looked (its own start, and `cat`'s), and after (the end of `cat`, and its own)
+    around = 0.02 * wall + 10_000_000
+    ours = began[0], began[1]
+    assert -EXACT * wall - 4_000 * times <= states["user"] + states["kernel"] - charged < around + ours[0], (states, began, ended, wall)
+    assert -0.01 * wall - 4_000 * times <= states["runnable"] - delay < around + ours[1] + 4_000 * times, (states, began, ended, wall)
 
 
 def test_other_sources_do_not_guess():
