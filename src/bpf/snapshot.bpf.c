@@ -176,7 +176,12 @@ static __always_inline bool apply_verdict(struct task_struct *task, const struct
 	return true;
 }
 
-static __always_inline void write_seed(struct seq_file *seq, struct task_struct *task)
+/*
+ * What is written returns 0, or less where the reader's buffer is full: then all of this thread's
+ * records are dropped, and it is met once more with an empty one. So nothing may be taken as read
+ * before the last of them is written.
+ */
+static __always_inline long write_seed(struct seq_file *seq, struct task_struct *task)
 {
 	__builtin_memset(&seed_record, 0, sizeof(seed_record));
 	seed_record.header.size = sizeof(seed_record);
@@ -189,21 +194,22 @@ static __always_inline void write_seed(struct seq_file *seq, struct task_struct 
 	seed_record.site = record.site;
 	seed_record.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
 	__builtin_memcpy(seed_record.comm, record.comm, sizeof(seed_record.comm));
-	bpf_seq_write(seq, &seed_record, sizeof(seed_record));
+	return bpf_seq_write(seq, &seed_record, sizeof(seed_record));
 }
 
-static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct task_struct *task,
+static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct task_struct *task,
 						   const struct account *account)
 {
 	struct worker *worker = worker_of(task);
 	__u32 depth;
+	long result = 0;
 
 	if (span_seeding && (!worker || !worker->judged || worker->root) && worker_may_be(task) &&
 	    !apply_verdict(task, account, &worker) && (!worker || !worker->judged) &&
 	    record.site.state > WIRE_RUNNABLE && !task->on_cpu)
-		write_seed(seq, task);
-	if (!worker || !worker->kind)
-		return;
+		result = write_seed(seq, task);
+	if (result || !worker || !worker->kind)
+		return result;
 	depth = worker->depth - 1;
 	__builtin_memset(&worker_record, 0, sizeof(worker_record));
 	worker_record.header.size = sizeof(worker_record);
@@ -213,7 +219,6 @@ static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct 
 	worker_record.spans = worker->spans;
 	worker_record.stalls = worker->stalls;
 	worker_record.longest_ns = worker->longest_ns;
-	worker->longest_ns = 0;
 	if (depth < SPAN_LEVELS) {
 		worker_record.open_ns = span_level_at(worker, depth)->start_ns;
 		worker_record.open_cookie = span_level_at(worker, depth)->cookie;
@@ -233,7 +238,10 @@ static __attribute__((noinline)) void write_worker(struct seq_file *seq, struct 
 		if (worker->blocks[present].has_stack)
 			worker_record.stack = span_stack_index(worker, present, 0) + 1;
 	}
-	bpf_seq_write(seq, &worker_record, sizeof(worker_record));
+	result = bpf_seq_write(seq, &worker_record, sizeof(worker_record));
+	if (!result)
+		worker->longest_ns = 0;
+	return result;
 }
 
 /*
@@ -292,8 +300,8 @@ static __always_inline void look_at_clocks(const struct task_struct *task, __u64
 }
 
 /* Unless a hook has sent it. */
-static __attribute__((noinline)) int write_blame(struct seq_file *seq, struct account *account,
-						 __u64 instant_ns)
+static __attribute__((noinline)) long write_blame(struct seq_file *seq, struct account *account,
+						  __u64 instant_ns)
 {
 	struct blame *blame;
 	__u32 count, size;
@@ -313,8 +321,7 @@ static __attribute__((noinline)) int write_blame(struct seq_file *seq, struct ac
 		return 0;
 	size = sizeof(blame_record.blame) + count * sizeof(struct wire_culprit);
 	blame_record.blame.header.size = size;
-	bpf_seq_write(seq, &blame_record, size);
-	return 0;
+	return bpf_seq_write(seq, &blame_record, size);
 }
 
 /*
@@ -372,20 +379,19 @@ int snapshot(struct bpf_iter__task *ctx)
 		account->pid = pid_of(task);
 	}
 	site_correct(task, account);
-	if (read_account(task, account, instant_ns) ||
-	    read_account_again(task, account, instant_ns)) {
-		record_fill_task(&record, task, account);
-		fill_relations(task, instant_ns);
-		if (account->was_frozen || task->__state & TASK_FROZEN)
-			freeze_look(task, account, &record, account->read_ns);
-		bpf_seq_write(seq, &record, sizeof(record));
-		if (blame_on)
-			write_blame(seq, account, instant_ns);
-		account->read_ns = instant_ns;
-		account_reported(account);
-		if (span_threshold_ns)
-			write_worker(seq, task, account);
-	}
+	if (!read_account(task, account, instant_ns) &&
+	    !read_account_again(task, account, instant_ns))
+		return 0;
+	record_fill_task(&record, task, account);
+	fill_relations(task, instant_ns);
+	if (account->was_frozen || task->__state & TASK_FROZEN)
+		freeze_look(task, account, &record, account->read_ns);
+	if (bpf_seq_write(seq, &record, sizeof(record)) ||
+	    (blame_on && write_blame(seq, account, instant_ns)) ||
+	    (span_threshold_ns && write_worker(seq, task, account)))
+		return 0;
+	account->read_ns = instant_ns;
+	account_reported(account);
 	return 0;
 }
 
