@@ -35,13 +35,14 @@ struct blame {
 	__u64 waking_ns;  /* the present wait was ended then, */
 	__u32 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
 	__u8 again[2];	  /* culprits that were charged last: of a wait, of one for a CPU */
-	__u8 pad[2];
+	__u8 count;	  /* of culprits */
+	__u8 pad;
 	__u32 last;	 /* culprit that ended the last wait, + 1; 0: none */
 	__u32 recent_at; /* the last span, modulo BLAME_SPANS */
 	__u32 older_at;
-	__u32 folded; /* as in struct wire_blame */
-	__u32 count;
+	__u32 folded;	  /* as in struct wire_blame */
 	__u32 refused_ns; /* folded because it was less than the smallest share, since one was */
+	__u32 lost_ns;	  /* folded because it was next to nothing */
 	struct blame_span recent[BLAME_SPANS];
 	struct blame_span older[BLAME_SPANS]; /* before those, several in one */
 	struct wire_culprit culprits[BLAME_CULPRITS];

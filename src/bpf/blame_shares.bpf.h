@@ -99,6 +99,7 @@ __weak __attribute__((noinline)) int blame_freeze(struct blamed_account *blamed,
 	blamed->blame.folded = 0;
 	blamed->blame.count = 0;
 	blamed->blame.refused_ns = 0;
+	blamed->blame.lost_ns = 0;
 	blamed->blame.last = 0;
 	return 0;
 }
@@ -232,7 +233,7 @@ __weak __attribute__((noinline)) int blame_merge(struct blame *blame, __u32 plac
 	}
 	if (kept >= BLAME_CULPRITS)
 		return (int)place + 1;
-	blame->count = kept;
+	blame->count = (__u8)kept;
 	blame->last = 0;
 	blame->again[0] = blame->again[1] = BLAME_CULPRITS;
 	return (int)moved + 1;
@@ -278,6 +279,27 @@ __weak __attribute__((noinline)) __u32 blame_smallest(const struct blame *blame)
 	return place;
 }
 
+#define BLAME_LOST 64 /* one part of so many may be folded */
+
+/*
+ * Whether `ns` is so little beside what has been charged that it may be folded, rather than that
+ * larger shares become one. It counts as folded, then.
+ */
+__weak __attribute__((noinline)) int blame_lose(struct blame *blame, __u64 ns)
+{
+	__u64 whole_ns = 0;
+
+	if (!blame)
+		return 0;
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
+		whole_ns += blame->culprits[i].total_ns;
+	ns += blame->lost_ns;
+	if (ns > whole_ns / BLAME_LOST || ns > ~0U)
+		return 0;
+	blame->lost_ns = (__u32)ns;
+	return 1;
+}
+
 /* The share of several that `key` is one of: its place + 1; 0: there is none. */
 __weak __attribute__((noinline)) int blame_group(const struct blame *blame,
 						 const struct blame_key *key)
@@ -312,17 +334,19 @@ static __always_inline void blame_make_room(struct blame *blame, const struct bl
 }
 
 /*
- * Charges `ns` to a culprit. Returns its place + 1; 0: it has none. Where there is no room, small
- * shares of threads of a process become one, or else those of processes of a name. Where none are
- * alike, the smallest is folded. But as long as those that come have had less than the smallest
- * share, they are what is folded, or joins others: what comes seldom does not drive out what comes
- * often, and many small ones find a place, too.
+ * Charges `ns` to a culprit. Returns its place + 1; 0: it has none. Where there is no room, the
+ * smallest share is folded if it is next to nothing. Else small shares of threads of a process
+ * become one, or those of processes of a name; where none are alike, the smallest is folded. But as
+ * long as those that come have had less than the smallest share, they are what is folded, or joins
+ * others: what comes seldom does not drive out what comes often, and many small ones find a place,
+ * too.
  */
 __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct blame_key *key,
 					       __u64 ns)
 {
 	struct wire_culprit *culprit;
 	__u32 added, smallest;
+	__u64 least_ns;
 	int group;
 
 	if (!blame || !key)
@@ -338,8 +362,9 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 		smallest = blame_smallest(blame);
 		if (smallest >= BLAME_CULPRITS)
 			return 0;
-		blame->refused_ns += ns;
-		if (blame->refused_ns < blame->culprits[smallest].total_ns) {
+		least_ns = blame->culprits[smallest].total_ns;
+		blame->refused_ns = (__u32)turn_smaller(blame->refused_ns + ns, ~0U);
+		if (blame->refused_ns < least_ns) {
 			group = blame_group(blame, key);
 			added = (__u32)group - 1;
 			barrier_var(added);
@@ -348,14 +373,16 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 				blame_put_more(culprit, key, ns);
 				return group;
 			}
+			least_ns = ns;
 		}
-		blame_make_room(blame, key, smallest);
+		if (!blame_lose(blame, least_ns))
+			blame_make_room(blame, key, smallest);
 	}
 	added = blame->count;
 	barrier_var(added);
 	if (added < BLAME_CULPRITS) {
 		blame->refused_ns = 0;
-		blame->count = added + 1;
+		blame->count = (__u8)(added + 1);
 		blame_put(&blame->culprits[added], key, ns);
 		return (int)added + 1;
 	}
