@@ -30,6 +30,11 @@ static inline uint64_t clock_realtime_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
 /* Or less, if a signal comes. */
 static inline void clock_sleep_ms(unsigned int ms)
 {

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 
 int loop_init(struct loop *loop, struct error *error)
@@ -53,15 +54,10 @@ int loop_add(struct loop *loop, int fd, loop_callback callback, void *data, stru
 	return add(loop, fd, false, callback, data, error);
 }
 
-static struct timespec timespec_of(uint64_t ns)
-{
-	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
-}
-
 static void set_timer(int fd, uint64_t since_ns, uint64_t period_ns)
 {
-	struct itimerspec spec = {.it_value = timespec_of(since_ns + period_ns),
-				  .it_interval = timespec_of(period_ns)};
+	struct itimerspec spec = {.it_value = clock_timespec(since_ns + period_ns),
+				  .it_interval = clock_timespec(period_ns)};
 
 	timerfd_settime(fd, since_ns ? TFD_TIMER_ABSTIME : 0, &spec, NULL);
 }

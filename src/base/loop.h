@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The one event loop of a command: descriptors, a timer, signals. Nothing waits anywhere else. */
+/*
+ * The event loop of a command: descriptors, a timer, signals. A procedure that has to wait in the
+ * middle, with a deadline: await.h.
+ */
 #ifndef DWELL_BASE_LOOP_H
 #define DWELL_BASE_LOOP_H
 

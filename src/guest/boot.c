@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/print.h"
@@ -208,16 +208,13 @@ static int take_signal(void *data, struct error *error)
 	return error_set(error, EINTR, "interrupted");
 }
 
-/* Milliseconds until something has to be done if nothing is heard. */
-static int wait_of(const struct guest *guest, uint64_t deadline_ns)
+/* When something has to be done if nothing is heard. */
+static uint64_t wake_of(const struct guest *guest, uint64_t deadline_ns)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t progress_ns = clock_monotonic_ns() + PROGRESS_MS * NS_PER_MS;
+	bool shows = !guest->result->ready_ns && guest->options->progress;
 
-	if (now_ns >= deadline_ns)
-		return 0;
-	if (!guest->result->ready_ns && guest->options->progress)
-		return PROGRESS_MS;
-	return (int)((deadline_ns - now_ns) / 1000000) + 1;
+	return shows && progress_ns < deadline_ns ? progress_ns : deadline_ns;
 }
 
 static uint64_t deadline_of(const struct guest *guest, uint64_t patience_ns)
@@ -239,14 +236,15 @@ static int follow_once(struct guest *guest, uint64_t patience_ns, struct error *
 	struct pollfd fds[QEMU_LINES + 2];
 	uint64_t deadline_ns = deadline_of(guest, patience_ns);
 	bool read_any = false;
-	int result = 0;
+	int result = 0, ready;
 
 	for (int i = 0; i < QEMU_LINES; i++)
 		fds[i] = (struct pollfd){.fd = guest->qemu.lines[i], .events = POLLIN};
 	fds[QEMU_LINES] = (struct pollfd){.fd = guest->qemu.pidfd, .events = POLLIN};
 	fds[QEMU_LINES + 1] = (struct pollfd){.fd = guest->signals, .events = POLLIN};
-	if (poll(fds, ARRAY_SIZE(fds), wait_of(guest, deadline_ns)) < 0 && errno != EINTR)
-		return error_set(error, errno, "cannot wait: %s", strerror(errno));
+	ready = await_ready(fds, ARRAY_SIZE(fds), wake_of(guest, deadline_ns));
+	if (ready < 0)
+		return error_set(error, -ready, "cannot wait: %s", strerror(-ready));
 	if (guest->options->progress && !guest->result->ready_ns)
 		show_progress(guest);
 	for (int i = 0; result >= 0 && i < QEMU_LINES; i++)

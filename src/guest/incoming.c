@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/file.h"
@@ -76,17 +76,6 @@ static void take_dump(struct incoming *incoming, const char *bytes, size_t lengt
 	note(incoming, &error);
 }
 
-/* Milliseconds. */
-static int patience(const struct incoming *incoming)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (!incoming->give_up_ns)
-		return -1;
-	return now_ns < incoming->give_up_ns ? (int)((incoming->give_up_ns - now_ns) / 1000000) + 1
-					     : 0;
-}
-
 /* Until there is room for PIPE_BUF bytes. */
 static int await_room(struct incoming *incoming, int fd, struct error *error)
 {
@@ -95,10 +84,10 @@ static int await_room(struct incoming *incoming, int fd, struct error *error)
 	int result = 0;
 
 	while (result >= 0 && !fds[0].revents) {
-		int count = poll(fds, ARRAY_SIZE(fds), patience(incoming));
+		int count = await_ready(fds, ARRAY_SIZE(fds), incoming->give_up_ns ?: NO_DEADLINE);
 
-		if (count < 0 && errno != EINTR)
-			return error_set(error, errno, "cannot wait: %s", strerror(errno));
+		if (count < 0)
+			return error_set(error, -count, "cannot wait: %s", strerror(-count));
 		if (!count)
 			return error_set(error, EINTR, "interrupted, and its output is not read");
 		if (fds[1].revents)

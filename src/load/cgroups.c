@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/mount.h"
 #include "load/cgroup_write.h"
@@ -286,16 +286,14 @@ static bool await_event(const char *directory, const char *line)
 	while (fd >= 0) {
 		struct pollfd event = {.fd = fd, .events = POLLPRI};
 		ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
-		uint64_t now_ns = clock_monotonic_ns();
 
 		if (got < 0)
 			return false;
 		text[got] = '\0';
 		if (strstr(text, line))
 			return true;
-		if (now_ns >= deadline_ns)
+		if (await_ready(&event, 1, deadline_ns) <= 0)
 			return false;
-		poll(&event, 1, (int)((deadline_ns - now_ns) / 1000000) + 1);
 	}
 	return false;
 }

@@ -3,7 +3,6 @@
 #include "load/run.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <sys/signalfd.h>
 
 #include "base/array.h"
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/priority.h"
 #include "load/run_ops.h"
@@ -169,8 +169,7 @@ int run_hold(struct run *run, uint64_t until_ns, struct error *error)
 	while (result >= 0 && !run->stop) {
 		struct pollfd fds[4] = {{.fd = run->signal_fd, .events = POLLIN},
 					{.fd = scheduler_fd(run), .events = POLLIN}};
-		uint64_t now_ns = clock_monotonic_ns(), wake_ns;
-		struct timespec timeout;
+		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns >= until_ns)
 			break;
@@ -181,10 +180,8 @@ int run_hold(struct run *run, uint64_t until_ns, struct error *error)
 		}
 		for (unsigned int i = 0; i < hooks->fd_count; i++)
 			fds[2 + i] = (struct pollfd){.fd = hooks->fds[i], .events = POLLIN};
-		wake_ns = until_ns < run->next_tick_ns ? until_ns : run->next_tick_ns;
-		timeout = (struct timespec){.tv_sec = (time_t)((wake_ns - now_ns) / 1000000000),
-					    .tv_nsec = (long)((wake_ns - now_ns) % 1000000000)};
-		if (ppoll(fds, 2 + hooks->fd_count, &timeout, NULL) <= 0)
+		if (await_ready(fds, 2 + hooks->fd_count,
+				until_ns < run->next_tick_ns ? until_ns : run->next_tick_ns) <= 0)
 			continue;
 		if (fds[0].revents)
 			take_signals(run);

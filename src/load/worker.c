@@ -139,8 +139,7 @@ void worker_look(struct worker *worker, uint64_t now_ns)
 
 static void sleep_piece(uint64_t until_ns)
 {
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-				 .tv_nsec = (long)(until_ns % 1000000000)};
+	struct timespec until = clock_timespec(until_ns);
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }

@@ -4,7 +4,6 @@
 #include "load/worker_group.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/await.h"
 #include "load/machine.h"
 
 bool group_worker_ended(const struct group_worker *worker)
@@ -135,10 +135,7 @@ static void collect(struct worker_group **worker_groups, size_t count, struct wa
 					group_worker_ended(waiting->workers[i]);
 			again_ns = now_ns + WORKER_WAIT_NS;
 		}
-		for (nfds_t i = 0; i < waiting->count; i++)
-			waiting->fds[i].revents = 0;
-		if (poll(waiting->fds, waiting->count, (int)((again_ns - now_ns) / 1000000) + 1) >=
-		    0)
+		if (await_ready(waiting->fds, waiting->count, again_ns) >= 0)
 			receive_ready(waiting);
 	}
 }

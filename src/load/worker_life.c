@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -92,21 +92,12 @@ static int await_start(int fd)
 	uint64_t deadline_ns = clock_monotonic_ns() + WORKER_START_S * 1000000000ULL;
 
 	for (;;) {
-		uint64_t now_ns = clock_monotonic_ns();
+		/* one that was frozen for long may find the time over, and yet the start given */
+		int ready = await_ready(&start, 1, deadline_ns);
 		char byte;
-		int ready;
 
-		/* a worker that was frozen for long may find the time over, and yet the start given
-		 */
-		ready = poll(&start, 1,
-			     now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1
-						  : 0);
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		if (!ready && now_ns >= deadline_ns)
-			return -ETIMEDOUT;
 		if (ready <= 0)
-			continue;
+			return ready < 0 ? ready : -ETIMEDOUT;
 		switch (read(fd, &byte, 1)) {
 		case 1:
 			return 0;

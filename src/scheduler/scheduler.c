@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/forked.h"
@@ -96,17 +97,16 @@ static bool await_end(struct scheduler *scheduler, int timeout_ms)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
 	bool ended;
+	int ready;
 
 	do {
 		struct pollfd fds[2] = {{.fd = scheduler->pidfd, .events = POLLIN},
 					{.fd = scheduler->output, .events = POLLIN}};
-		uint64_t now_ns = clock_monotonic_ns();
 
-		timeout_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) : 0;
-		poll(fds, 2, timeout_ms);
+		ready = await_ready(fds, 2, deadline_ns);
 		ended = fds[0].revents != 0;
 		hear(scheduler);
-	} while (!ended && timeout_ms > 0);
+	} while (!ended && ready > 0);
 	if (ended && scheduler->ours && !scheduler->reaped)
 		scheduler->reaped =
 			waitpid(scheduler->pid, &scheduler->status, WNOHANG) == scheduler->pid;

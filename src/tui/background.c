@@ -3,13 +3,13 @@
 #include "tui/background.h"
 
 #include <ctype.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 
@@ -79,14 +79,14 @@ static bool environment_is_light(void)
 /* Until the answer to the second question, which ends in `c`. */
 static size_t read_answer(char *into, size_t room)
 {
-	uint64_t end_ns = clock_monotonic_ns() + ANSWER_MS * NS_PER_MS, now_ns;
+	uint64_t end_ns = clock_monotonic_ns() + ANSWER_MS * NS_PER_MS;
 	size_t used = 0;
 
-	while (used < room && (now_ns = clock_monotonic_ns()) < end_ns) {
+	while (used < room) {
 		struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
 		ssize_t got;
 
-		if (poll(&ready, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1) <= 0)
+		if (await_ready(&ready, 1, end_ns) <= 0)
 			break;
 		got = read(STDIN_FILENO, into + used, room - used);
 		if (got <= 0)

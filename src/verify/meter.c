@@ -231,7 +231,7 @@ void spin_wall_ns(uint64_t ns)
 
 void sleep_ns(uint64_t ns)
 {
-	struct timespec left = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+	struct timespec left = clock_timespec(ns);
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left))
 		;

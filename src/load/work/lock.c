@@ -69,8 +69,7 @@ static bool wait_pi(struct worker *worker, struct lock *lock)
 {
 	/* this one futex operation counts by the time of day */
 	uint64_t until_ns = clock_realtime_ns() + WORKER_WAIT_NS;
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-				 .tv_nsec = (long)(until_ns % 1000000000)};
+	struct timespec until = clock_timespec(until_ns);
 
 	if (!syscall(SYS_futex, &lock->word, FUTEX_LOCK_PI, 0, &until, NULL, 0))
 		return true;
