@@ -28,6 +28,7 @@ enum wire_kind {
 	WIRE_SAMPLE = 15,  /* struct wire_sample: what a worker ran in a stall that goes on */
 	WIRE_RUNTIME = 16, /* struct wire_runtime: what runs the workers; cumulative losses */
 	WIRE_BLAME = 18,   /* struct wire_blame: who ended or prolonged a thread's waits */
+	WIRE_HOLDER = 19,  /* struct wire_holder: who has the lock that a thread waits for */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 			   /* 17 is in recordings alone: capture/recording_layout.h */
 };
@@ -399,6 +400,19 @@ struct wire_blame {
 	__u32 pid;
 	__u32 folded; /* 1 << enum wire_state */
 	__u32 count;  /* of struct wire_culprit that follow */
+};
+
+/*
+ * At the snapshot a thread was waiting for a lock for some time, and a little later, in the same
+ * wait, this thread had it. Who had it before is not said.
+ */
+struct wire_holder {
+	struct wire_header header; /* time_ns: the snapshot's instant */
+	__u64 origin_ns;	   /* of who waits; with tid the identity, as in wire_thread */
+	__u32 tid;
+	__u32 holder_tid, holder_pid;
+	__u32 pad;
+	__u8 holder_comm[16];
 };
 
 /* Whose code a function is; number, key, help. The first USER frame names a stall. */

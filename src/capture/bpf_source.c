@@ -19,6 +19,7 @@
 #include "capture/bpf_programs.h"
 #include "capture/features.h"
 #include "capture/kernel_waits.h"
+#include "capture/lock_holders.h"
 #include "capture/reasons.h"
 #include "capture/wait_sites.h"
 #include "capture/verified.h"
@@ -47,6 +48,7 @@ struct session {
 	char *buffer;
 	struct reasons reasons;
 	struct blame_names blame_names;
+	struct lock_holders lock_holders;
 	bool joined; /* threads came into the watched cgroup since the last walk */
 };
 
@@ -59,6 +61,8 @@ static int pass(struct session *session, const struct wire_header *record, struc
 {
 	if (is_internal(record))
 		return session->spans ? spans_take(session->spans, record, sink) : 0;
+	if (record->kind == WIRE_THREAD && session->bpf->rodata->blame_on)
+		lock_holders_note(&session->lock_holders, (const void *)record);
 	if (record->kind == WIRE_BLAME)
 		return blame_names_pass(&session->blame_names, (const void *)record, sink);
 	return sink_send(sink, record);
@@ -335,6 +339,7 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	if (result < 0)
 		return result;
 	blame_names_clear(&session->blame_names);
+	lock_holders_begin(&session->lock_holders);
 	*ret_instant_ns = announce_instant(session);
 	session->bpf->bss->is_last = final;
 	result = walk(session, sink, error);
@@ -342,9 +347,13 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 		return result;
 	session->bpf->bss->reported_ns = *ret_instant_ns;
 	wait_sites_forget(session->wait_sites);
+	lock_holders_ask(&session->lock_holders, session->wait_sites, *ret_instant_ns);
 	result = report_hostile(session, sink);
 	if (result >= 0)
 		result = drain(session, deadline_ns, sink, error);
+	if (result >= 0)
+		result = lock_holders_send(&session->lock_holders, session->wait_sites,
+					   *ret_instant_ns, sink);
 	if (result >= 0 && has_reasons(session))
 		result = reasons_send(&session->reasons, session->bpf->bss->reasons_refused,
 				      *ret_instant_ns, sink);

@@ -60,6 +60,13 @@ static int add_process(struct listing *listing, uint32_t pid)
 	return each_number(path, add_thread, listing);
 }
 
+int proc_threads_of(struct proc_threads *threads, uint32_t pid)
+{
+	struct listing listing = {.threads = threads};
+
+	return add_process(&listing, pid);
+}
+
 static bool is_target(const struct targets *targets, uint32_t id, enum target_kind kind)
 {
 	for (unsigned int i = 0; i < targets->count; i++)
@@ -194,6 +201,36 @@ static uint64_t ticks_ns(uint64_t ticks)
 	if (!hertz)
 		hertz = sysconf(_SC_CLK_TCK);
 	return ticks * (NS_PER_S / (uint64_t)hertz);
+}
+
+bool proc_read(struct proc_id id, const char *name, char *into, size_t room)
+{
+	char path[96];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", id.pid, id.tid, name);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	length = fd < 0 ? -1 : read(fd, into, room - 1);
+	if (length <= 0)
+		return false;
+	into[length] = '\0';
+	return true;
+}
+
+bool proc_call_read(struct proc_id id, struct proc_call *ret_call)
+{
+	char text[256];
+
+	if (!proc_read(id, "syscall", text, sizeof(text)))
+		return false;
+	*ret_call = (struct proc_call){.number = -1};
+	if (!strncmp(text, "running", 7))
+		ret_call->number = PROC_RUNNING;
+	else if (sscanf(text, "%ld 0x%lx 0x%lx 0x%lx", &ret_call->number, &ret_call->arguments[0],
+			&ret_call->arguments[1], &ret_call->arguments[2]) < 1)
+		ret_call->number = -1;
+	return true;
 }
 
 bool proc_stat_parse(const char *line, struct proc_stat *ret_stat)

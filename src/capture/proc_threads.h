@@ -27,10 +27,28 @@ struct proc_threads {
  */
 int proc_threads_list(struct proc_threads *threads, const struct targets *targets,
 		      bool own_only) must_check;
+/* Those of one process, of any user. 0 or -ENOMEM. */
+int proc_threads_of(struct proc_threads *threads, uint32_t pid) must_check;
+
 /* The process a thread belongs to; 0: no such thread. */
 uint32_t proc_process_of(uint32_t tid);
 
 void proc_threads_release(struct proc_threads *threads);
+#define cleanup_proc_threads cleanup(proc_threads_release)
+
+/* A small file of a thread, terminated; false: gone, or not ours to read. */
+bool proc_read(struct proc_id id, const char *name, char *into, size_t room);
+
+/* What a blocked thread is in: /proc/PID/task/TID/syscall. */
+struct proc_call {
+	long number; /* -1: none; PROC_RUNNING: it runs */
+	unsigned long arguments[3];
+};
+
+#define PROC_RUNNING (-2)
+
+/* False: gone, or not ours to read. */
+bool proc_call_read(struct proc_id id, struct proc_call *ret_call);
 
 /* Fields of /proc/PID/task/TID/stat. */
 #define PF_KTHREAD 0x00200000U /* in proc_stat.flags; include/linux/sched.h */

@@ -70,36 +70,18 @@ static void sampler_close(void *data)
 
 static void set_period(struct sampler *sampler, uint64_t period_ns)
 {
-	struct itimerspec spec = {
-		.it_value = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
-		.it_interval = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)},
-	};
+	struct itimerspec spec = {.it_value = clock_timespec(period_ns),
+				  .it_interval = clock_timespec(period_ns)};
 
 	sampler->session.sample_ns = period_ns;
 	timerfd_settime(sampler->timer_fd, 0, &spec, NULL);
-}
-
-/* A small file of a thread, terminated; false: gone, or not ours to read. */
-static bool read_file(struct proc_id id, const char *name, char *into, size_t room)
-{
-	char path[96];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", id.pid, id.tid, name);
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	length = fd < 0 ? -1 : read(fd, into, room - 1);
-	if (length <= 0)
-		return false;
-	into[length] = '\0';
-	return true;
 }
 
 static bool read_schedstat(struct proc_id id, uint64_t *ret_run_ns, uint64_t *ret_wait_ns)
 {
 	char text[128];
 
-	return read_file(id, "schedstat", text, sizeof(text)) &&
+	return proc_read(id, "schedstat", text, sizeof(text)) &&
 	       sscanf(text, "%" SCNu64 " %" SCNu64, ret_run_ns, ret_wait_ns) == 2;
 }
 
@@ -116,7 +98,7 @@ static struct wire_wait_site classify_function(struct proc_id id, struct wire_wa
 {
 	char name[128];
 
-	if (!read_file(id, "wchan", name, sizeof(name)))
+	if (!proc_read(id, "wchan", name, sizeof(name)))
 		return guess;
 	/* what streams of the Internet wait in; those of Unix have a function of their own */
 	if (guess.detail == WIRE_DETAIL_SOCKET && !strcmp(name, "wait_woken"))
@@ -220,9 +202,7 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 static struct wire_wait_site observe(const struct sampler *sampler, struct proc_id id,
 				     const struct proc_stat *stat)
 {
-	unsigned long arguments[3] = {0, 0, 0};
-	char text[256];
-	long syscall;
+	struct proc_call call;
 	bool uninterruptible = stat->state == 'D';
 
 	/* looking, it finds itself running every time; in between it waits for the next look */
@@ -241,17 +221,14 @@ static struct wire_wait_site observe(const struct sampler *sampler, struct proc_
 		if (stat->flags & PF_KTHREAD)
 			return place(WIRE_IDLE, WIRE_DETAIL_KTHREAD, WIRE_SYSCALL_KERNEL);
 	}
-	if (!read_file(id, "syscall", text, sizeof(text)))
+	if (!proc_call_read(id, &call))
 		return place(WIRE_UNKNOWN, WIRE_DETAIL_NOT_PERMITTED, WIRE_SYSCALL_NONE);
-	if (!strncmp(text, "running", 7)) /* since the look at its state */
+	if (call.number == PROC_RUNNING) /* since the look at its state */
 		return place(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	if (sscanf(text, "%ld 0x%lx 0x%lx 0x%lx", &syscall, &arguments[0], &arguments[1],
-		   &arguments[2]) < 1)
-		return place(WIRE_UNKNOWN, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	if (syscall < 0)
+	if (call.number < 0)
 		return place(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,
 			     WIRE_SYSCALL_NONE);
-	return classify_call(sampler, id, syscall, arguments, uninterruptible);
+	return classify_call(sampler, id, call.number, call.arguments, uninterruptible);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

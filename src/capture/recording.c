@@ -333,6 +333,8 @@ static bool is_sound(const struct wire_header *record)
 		return record->size >= sizeof(*blame) &&
 		       blame->count <=
 			       (record->size - sizeof(*blame)) / sizeof(struct wire_culprit);
+	case WIRE_HOLDER:
+		return record->size == sizeof(struct wire_holder);
 	case WIRE_FRAME:
 		return record->size >= sizeof(*frame) && is_sound_frame(frame);
 	case WIRE_STACK:

@@ -36,6 +36,7 @@ const struct recording_layout recording_layout_here = {
 			[WIRE_STALL] = sizeof(struct wire_stall),
 			[WIRE_SAMPLE] = sizeof(struct wire_sample),
 			[WIRE_RUNTIME] = sizeof(struct wire_runtime),
+			[WIRE_HOLDER] = sizeof(struct wire_holder),
 		},
 };
 

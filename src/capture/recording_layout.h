@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "bpf/wire.h"
 
-#define RECORDING_KINDS	 17 /* up to the last one with records of one size */
+#define RECORDING_KINDS	 20 /* up to the last one with records of one size */
 #define RECORDING_LAYOUT 17 /* kind of the record that says all this, in recordings only */
 
 struct recording_layout {
@@ -25,7 +25,7 @@ struct recording_layout_record {
 	struct wire_header header;
 	__u32 states;
 	__u32 count; /* of what follows */
-	__u32 sizes[RECORDING_KINDS + 1];
+	__u32 sizes[RECORDING_KINDS + RECORDING_KINDS % 2];
 };
 
 /* What this dwell writes. */

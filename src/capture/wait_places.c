@@ -363,6 +363,17 @@ static void preload(struct places *places, uint32_t pid)
 	mappings_release(&mappings);
 }
 
+/* Of a thread that sleeps: it waits for this lock all the time that it is read. */
+static bool read_lock(const struct site_question *question, uint32_t words[LOCK_WORDS])
+{
+	size_t bytes = LOCK_WORDS * sizeof(words[0]);
+	uint64_t switches = 0;
+
+	return opener_memory(question->tid, question->futex.address, words, bytes, &switches) ==
+		       bytes &&
+	       switches;
+}
+
 static void *begin(const void *context)
 {
 	(void)context;
@@ -384,6 +395,8 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		places->mappings_pid = 0;
 	if (question.kind == PLACES_PRELOAD)
 		preload(places, question.site.key.pid);
+	else if (question.kind == PLACES_LOCK)
+		found.has_lock = read_lock(&question.site, found.lock);
 	else
 		found.verdict = walk(places, &question.site, &found);
 	memcpy(into, &found, sizeof(found));

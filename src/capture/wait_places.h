@@ -13,7 +13,10 @@
 enum places_kind {
 	PLACES_PRELOAD, /* only key.pid counts: reads the files that it has mapped */
 	PLACES_WALK,
+	PLACES_LOCK, /* only site.tid and site.futex.address count: reads the lock there */
 };
+
+#define LOCK_WORDS 5 /* of 32 bits, from the futex on */
 
 struct places_question {
 	uint32_t kind;
@@ -25,6 +28,8 @@ struct places_question {
 struct places_answer {
 	uint32_t verdict; /* enum site_verdict */
 	uint32_t count;
+	uint32_t lock[LOCK_WORDS]; /* of PLACES_LOCK */
+	uint32_t has_lock;
 	struct {
 		struct site_key key;
 		struct site site;

@@ -28,7 +28,9 @@ struct wait_sites {
 	struct site_question questions[QUESTIONS_MAX];
 	unsigned int question_count;
 	/* in the helper, by number modulo ASKED_MAX; those before `answered` are done */
-	struct site_question asked[ASKED_MAX];
+	struct places_question asked[ASKED_MAX];
+	struct wait_lock locks[ASKED_MAX];
+	unsigned int lock_count;
 	uint64_t first, next; /* numbers: the first unanswered one; the next to be given */
 	bool answered_once;
 	uint32_t answered[MAX_SITE_ANSWERS]; /* tids */
@@ -74,7 +76,7 @@ static bool ask(struct wait_sites *sites, const struct places_question *question
 		return false;
 	if (!helper_ask(sites->helper, question, sizeof(*question)))
 		return false;
-	sites->asked[sites->next++ % ASKED_MAX] = question->site;
+	sites->asked[sites->next++ % ASKED_MAX] = *question;
 	return true;
 }
 
@@ -98,6 +100,37 @@ void wait_sites_ask(struct wait_sites *sites, const struct site_question *questi
 	if (sites->hostile.count < WAIT_SITES_HOSTILE_MAX &&
 	    sites->question_count < QUESTIONS_MAX && !is_hostile(sites, &question->key))
 		sites->questions[sites->question_count++] = *question;
+}
+
+bool wait_sites_ask_lock(struct wait_sites *sites, uint32_t pid, uint32_t tid, uint64_t address,
+			 uint64_t instant_ns)
+{
+	const struct places_question question = {.kind = PLACES_LOCK,
+						 .site = {.key.pid = pid,
+							  .tid = tid,
+							  .since_ns = instant_ns,
+							  .futex.address = address}};
+
+	return sites->hostile.count < WAIT_SITES_HOSTILE_MAX &&
+	       !is_hostile(sites, &question.site.key) && ask(sites, &question);
+}
+
+static void take_lock(struct wait_sites *sites, const struct site_question *question,
+		      const struct places_answer *found)
+{
+	if (!found->has_lock || sites->lock_count == ARRAY_SIZE(sites->locks))
+		return;
+	sites->locks[sites->lock_count].tid = question->tid;
+	sites->locks[sites->lock_count].instant_ns = question->since_ns;
+	memcpy(sites->locks[sites->lock_count++].words, found->lock, sizeof(found->lock));
+}
+
+bool wait_sites_take_lock(struct wait_sites *sites, struct wait_lock *ret_lock)
+{
+	if (!sites->lock_count)
+		return false;
+	*ret_lock = sites->locks[--sites->lock_count];
+	return true;
 }
 
 /* Most are of processes that have ended; the others' are asked for again. */
@@ -185,7 +218,7 @@ void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns)
 	while (sites->first < sites->next) {
 		uint8_t bytes[HELPER_MESSAGE_BYTES];
 		struct places_answer found;
-		const struct site_question *question;
+		const struct places_question *question;
 		uint64_t number;
 		size_t length;
 		enum helper_state state =
@@ -196,16 +229,19 @@ void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns)
 			break;
 		question = &sites->asked[number % ASKED_MAX];
 		if (state == HELPER_LOST &&
-		    identities_add(&sites->hostile, question->key.pid,
-				   question->key.process_start_ns) == IDENTITY_NONE) {
+		    identities_add(&sites->hostile, question->site.key.pid,
+				   question->site.key.process_start_ns) == IDENTITY_NONE) {
 			/* without memory: it costs another helper */
 		}
 		if (state == HELPER_ANSWERED && length == sizeof(found)) {
 			memcpy(&found, bytes, sizeof(found));
-			take(sites, question, &found);
+			if (question->kind == PLACES_LOCK)
+				take_lock(sites, &question->site, &found);
+			else
+				take(sites, &question->site, &found);
 		}
 		sites->first = number + 1;
-		sites->answered_once |= question->tid != 0; /* which a preload has not */
+		sites->answered_once |= question->kind == PLACES_WALK;
 		ask_more(sites, &fresh);
 	}
 }

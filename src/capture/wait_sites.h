@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "bpf/config.h"
+#include "capture/wait_places.h"
 
 struct wait_sites;
 
@@ -39,6 +40,23 @@ void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns);
 
 /* Readable when an answer has come that wait_sites_answer() did not wait for; -1: none will. */
 int wait_sites_descriptor(const struct wait_sites *sites);
+
+/*
+ * Asks for the lock at an address that a thread waits at, in the snapshot of an instant. False:
+ * there is no room for more. wait_sites_answer() takes the answer.
+ */
+bool wait_sites_ask_lock(struct wait_sites *sites, uint32_t pid, uint32_t tid, uint64_t address,
+			 uint64_t instant_ns);
+
+/* An answer: the words of the lock, from the address on. */
+struct wait_lock {
+	uint64_t instant_ns; /* of the question */
+	uint32_t tid;
+	uint32_t words[LOCK_WORDS];
+};
+
+/* The next one that has come, of threads that slept when their lock was read. False: none. */
+bool wait_sites_take_lock(struct wait_sites *sites, struct wait_lock *ret_lock);
 
 /* After a snapshot: answers about single waits are used up. */
 void wait_sites_forget(struct wait_sites *sites);

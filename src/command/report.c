@@ -101,6 +101,7 @@ static int run(struct report *report, struct error *error)
 		    findings_find(&report->findings, &report->summary.whole) < 0 ||
 		    output_init(&report->out, STDOUT_FILENO) < 0)
 			return error_set(error, ENOMEM, "out of memory");
+		findings_put_deadlock(&report->findings, &report->summary.deadlock);
 		report->summary.whole.findings = &report->findings;
 		report->summary.whole.summary = &report->summary;
 		if (report->output.format)

@@ -20,11 +20,24 @@ bool state_is_lost(enum state state)
 	       state != STATE_STOPPED;
 }
 
+static int feed_holder(struct blames *blames, const struct wire_header *record)
+{
+	if (record->size != sizeof(struct wire_holder))
+		return -EBADMSG;
+	if (array_reserve(&blames->holders, &blames->holder_room, blames->holder_count + 1,
+			  sizeof(*blames->holders)) < 0)
+		return -ENOMEM;
+	memcpy(&blames->holders[blames->holder_count++], record, record->size);
+	return 0;
+}
+
 int blames_feed(struct blames *blames, const struct wire_header *record)
 {
 	const struct wire_blame *blame = (const void *)record;
 	struct wire_blame *copy;
 
+	if (record->kind == WIRE_HOLDER)
+		return feed_holder(blames, record);
 	if (record->size < sizeof(*blame) ||
 	    blame->count > (record->size - sizeof(*blame)) / sizeof(struct wire_culprit))
 		return -EBADMSG;
@@ -232,6 +245,34 @@ static void take_back(struct blames *blames, size_t first, enum state state, uin
 	}
 }
 
+/* Of those that wait for a lock at the interval's end: who has it. */
+static void name_holders(struct blames *blames, const struct interval *interval,
+			 const struct place *places)
+{
+	for (size_t i = 0; i < blames->holder_count; i++) {
+		const struct wire_holder *holder = &blames->holders[i];
+		const struct row *known;
+
+		if (holder->header.time_ns != interval->end_ns)
+			continue;
+		known = process_of(interval, places, holder->holder_tid);
+		for (size_t j = 0; j < blames->count; j++) {
+			struct blame *blame = &blames->items[j];
+
+			if (!blame->goes_on || blame->state != STATE_LOCK ||
+			    blame->victim.tid != holder->tid)
+				continue;
+			blame->holder.tid = holder->holder_tid;
+			blame->holder.pid = holder->holder_pid;
+			memcpy(blame->holder.comm, holder->holder_comm,
+			       sizeof(holder->holder_comm));
+			if (known && !known->exited)
+				set_party(&blame->holder, known);
+		}
+	}
+	blames->holder_count = 0;
+}
+
 /* What of the state's time no culprit has been charged with. */
 static int complete(struct blames *blames, size_t first, const struct row *row, enum state state,
 		    uint32_t folded)
@@ -413,6 +454,8 @@ int blames_close(struct blames *blames, struct interval *interval)
 	if (sorted)
 		forget(blames, sorted);
 	if (result >= 0)
+		name_holders(blames, interval, places);
+	if (result >= 0)
 		result = blame_thieves_find(blames->items, blames->count);
 	if (result >= 0 && session_has_caused(interval->session))
 		keep_caused(blames);
@@ -426,13 +469,14 @@ void blames_restart(struct blames *blames)
 {
 	if (blames->record_count)
 		forget(blames, blames->record_count);
-	blames->count = 0;
+	blames->count = blames->holder_count = 0;
 }
 
 void blames_release(struct blames *blames)
 {
 	blames_restart(blames);
 	free(blames->records);
+	free(blames->holders);
 	free(blames->items);
 	*blames = (struct blames){0};
 }

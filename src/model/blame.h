@@ -42,6 +42,7 @@ struct blame {
 	struct blame_thief thief;	 /* where that is runnable */
 	bool is_targets;		 /* of WIRE_SESSION_CAUSED: the culprit is a target */
 	bool goes_on;			 /* the wait has not ended: WIRE_CULPRIT_UNKNOWN */
+	struct blame_party holder;	 /* of one for a lock: who has it now; tid 0: not known */
 	uint64_t count;			 /* waits that have ended */
 	uint64_t total_ns;		 /* in the interval */
 	uint64_t earlier_ns;		 /* of the same waits, before it: what was not known then */
@@ -63,11 +64,13 @@ static inline bool state_has_partner(enum state state)
 struct blames {
 	struct wire_blame **records; /* owned */
 	size_t record_count, record_room;
+	struct wire_holder *holders;
+	size_t holder_count, holder_room;
 	struct blame *items;
 	size_t count, room;
 };
 
-/* Copies the record. 0, -ENOMEM, or -EBADMSG. */
+/* Copies the record, a WIRE_BLAME or WIRE_HOLDER. 0, -ENOMEM, or -EBADMSG. */
 int blames_feed(struct blames *blames, const struct wire_header *record) must_check;
 
 /*

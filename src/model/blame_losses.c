@@ -114,7 +114,7 @@ static bool is_one_line(enum blame_side side, const struct blame *a, const struc
 {
 	const struct blame_party *left = partner_of(side, a), *right = partner_of(side, b);
 
-	return a->kind == b->kind && a->goes_on == b->goes_on &&
+	return a->kind == b->kind && a->goes_on == b->goes_on && a->holder.tid == b->holder.tid &&
 	       blame_is_own(a) == blame_is_own(b) && a->has_meanwhile == b->has_meanwhile &&
 	       !memcmp(&a->meanwhile, &b->meanwhile, sizeof(a->meanwhile)) &&
 	       !strcmp(left->comm, right->comm) && !strcmp(left->process, right->process) &&

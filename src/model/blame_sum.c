@@ -29,6 +29,7 @@ static void sum_up(struct blame *blame, enum grouping by)
 	memcpy(holder, culprit->comm, sizeof(holder));
 	sum_up_party(&blame->victim, by);
 	sum_up_party(&blame->thief.party, by);
+	blame->holder = (struct blame_party){0};
 	sum_up_party(culprit, by);
 	/* which thread of a process others ran instead of says little; which held its lock, all */
 	if (by == BY_PROCESS && blame->state == STATE_LOCK && culprit->pid &&
@@ -106,6 +107,7 @@ static void add_to(struct blame *group, const struct blame *blame)
 	group->count += blame->count;
 	group->total_ns += blame->total_ns;
 	group->earlier_ns += blame->earlier_ns;
+	group->holder = blame->holder; /* as it was last */
 	blame_thief_add(&group->thief, &blame->thief);
 }
 

@@ -310,11 +310,35 @@ static void add_in_order(struct findings *findings, const struct finding *findin
 	findings->items[at] = *finding;
 }
 
+void findings_put_deadlock(struct findings *findings, const struct deadlock *deadlock)
+{
+	struct finding finding = {.deadlock = *deadlock,
+				  .victim = deadlock->threads[0],
+				  .state = STATE_LOCK,
+				  .processes = 1,
+				  .threads = (uint32_t)deadlock->count,
+				  .total_ns = deadlock->total_ns,
+				  .active_ns = deadlock->total_ns};
+
+	if (!deadlock->count)
+		return;
+	if (deadlock->count > 1) {
+		finding.victim.tid = 0;
+		memcpy(finding.victim.comm, finding.victim.process, sizeof(finding.victim.comm));
+	}
+	if (findings->count < FINDINGS_MAX)
+		findings->count++;
+	memmove(&findings->items[1], &findings->items[0],
+		(findings->count - 1) * sizeof(findings->items[0]));
+	findings->items[0] = finding;
+}
+
 int findings_find(struct findings *ret_findings, const struct interval *interval)
 {
 	cleanup_free const struct row **rows =
 		reallocarray(NULL, interval->row_count + 1, sizeof(*rows));
 	struct loss losses[LOSSES_MAX];
+	struct deadlock deadlock;
 	size_t count = 0, row_count = 0, loss_count = 0;
 
 	*ret_findings = (struct findings){.count = 0};
@@ -348,5 +372,8 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 		    (!state_has_partner(finding.state) || has_busy_partner(&finding)))
 			add_in_order(ret_findings, &finding);
 	}
+	if (deadlock_find(&deadlock, interval) < 0)
+		return -ENOMEM;
+	findings_put_deadlock(ret_findings, &deadlock);
 	return 0;
 }

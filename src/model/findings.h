@@ -6,7 +6,7 @@
 #ifndef DWELL_MODEL_FINDINGS_H
 #define DWELL_MODEL_FINDINGS_H
 
-#include "model/blame.h"
+#include "model/deadlock.h"
 
 #define FINDINGS_MAX   3
 #define FINDING_CAUSES 3
@@ -23,6 +23,7 @@ struct finding_cause {
 };
 
 struct finding {
+	struct deadlock deadlock; /* of the victim's threads; count 0: none, but the rest */
 	/* a process; a thread (tid) where only one lost time; processes of a name (pid 0) */
 	struct blame_party victim;
 	uint32_t processes; /* that lost time in this state */
@@ -35,7 +36,7 @@ struct finding {
 };
 
 struct findings {
-	struct finding items[FINDINGS_MAX]; /* the largest first */
+	struct finding items[FINDINGS_MAX]; /* a deadlock, then the largest */
 	size_t count;
 };
 
@@ -45,5 +46,8 @@ struct findings {
  * victim's active time and 5 % or more of the interval. 0 or -ENOMEM.
  */
 int findings_find(struct findings *ret_findings, const struct interval *interval) must_check;
+
+/* Comes first. Of an interval by thread findings_find() has done that. */
+void findings_put_deadlock(struct findings *findings, const struct deadlock *deadlock);
 
 #endif

@@ -513,6 +513,7 @@ int intervals_feed(struct intervals *intervals, const struct wire_header *record
 		return delay_records_add(&intervals->delays_now,
 					 (const struct wire_delays *)record);
 	case WIRE_BLAME:
+	case WIRE_HOLDER:
 		return intervals->ignores_blame ? 0 : blames_feed(&intervals->blames, record);
 	case WIRE_REASON:
 		return add_reason(intervals, (const struct wire_reason *)record);

@@ -165,6 +165,7 @@ static void note_worst(struct summary *summary, const struct interval *interval)
 int summary_add(struct summary *summary, const struct interval *interval)
 {
 	struct interval *whole = &summary->whole;
+	struct deadlock found;
 
 	if (!summary->intervals || interval->start_ns < whole->start_ns) {
 		whole->start_ns = interval->start_ns;
@@ -182,8 +183,10 @@ int summary_add(struct summary *summary, const struct interval *interval)
 	whole->session = interval->session;
 	note_worst(summary, interval);
 	course_add(&summary->course, interval);
-	if (blame_sum_add(&summary->blame, interval) < 0)
+	if (blame_sum_add(&summary->blame, interval) < 0 || deadlock_find(&found, interval) < 0)
 		return -ENOMEM;
+	if (found.count)
+		summary->deadlock = found;
 	summary->intervals++;
 	summary->measured_ns += interval->end_ns - interval->start_ns;
 	for (size_t i = 0; i < interval->row_count; i++) {

@@ -10,6 +10,7 @@
 #include "model/blame.h"
 #include "model/blame_sum.h"
 #include "model/course.h"
+#include "model/deadlock.h"
 #include "model/interval.h"
 
 #define WORST_INTERVALS 10
@@ -36,6 +37,7 @@ struct summary {
 	struct worst_interval worst[WORST_INTERVALS]; /* the worst first */
 	size_t worst_count;
 	struct course course;
+	struct deadlock deadlock; /* of the last interval that had one */
 };
 
 /* Takes an interval by thread. 0 or -ENOMEM. */

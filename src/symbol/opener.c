@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/inner_pid.h"
 #include "base/helper.h"
 #include "base/identities.h"
 #include "symbol/foreign.h"
@@ -159,31 +160,6 @@ static int serve_mapping(const struct request *request, char *path)
 	if (fd >= 0)
 		return foreign_reopen(fd, request->pid);
 	return errno == EPERM || errno == EACCES ? serve_mapping_by_name(request, path) : -errno;
-}
-
-/* Its number in its own pid namespace, which names the file. */
-static uint32_t inner_pid(uint32_t pid)
-{
-	char path[64], line[256];
-	uint32_t inner = pid;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "NSpid:", 6) != 0)
-			continue;
-		for (char *at = line + 6; *at;) {
-			char *end;
-			unsigned long number = strtoul(at, &end, 10);
-
-			if (end == at)
-				break;
-			inner = (uint32_t)number;
-			at = end;
-		}
-	}
-	return inner;
 }
 
 /* In /tmp every user may put a file of that name. */

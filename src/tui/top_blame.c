@@ -160,7 +160,9 @@ static void describe_short(char *into, size_t room, const struct blame *blame)
 		[WIRE_CULPRIT_DEVICE] = "device",	  [WIRE_CULPRIT_OTHERS] = "others",
 	};
 
-	if (blame->kind != WIRE_CULPRIT_THREAD)
+	if (blame->holder.tid)
+		snprintf(into, room, "%s has it", blame->holder.comm);
+	else if (blame->kind != WIRE_CULPRIT_THREAD)
 		snprintf(into, room, "%s", blame->goes_on ? "goes on" : words[blame->kind]);
 	else
 		snprintf(into, room, "%s%s%s",

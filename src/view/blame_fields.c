@@ -141,6 +141,16 @@ FIELD_GETTER(get_thief)
 		value_null(value);
 }
 
+FIELD_GETTER(get_holder)
+{
+	const struct blame *blame = item->row;
+
+	if (blame->holder.tid)
+		value_object(value, &blame->holder, item->context);
+	else
+		value_null(value);
+}
+
 static const struct field blame_fields[] = {
 	OBJECT_FIELD("victim", get_victim, &party_schema, "who waited"),
 	STRING_FIELD("state", get_blame_state, "in which it waited"),
@@ -151,6 +161,8 @@ static const struct field blame_fields[] = {
 	OBJECT_FIELD("ran_instead", get_thief, &thief_schema,
 		     "of a culprit that was runnable, for most of that time; null: not known"),
 	BOOL_MEMBER(struct blame, goes_on, "goes_on", "the wait has not ended"),
+	OBJECT_FIELD("held_by", get_holder, &party_schema,
+		     "of one for a lock that goes on: who has the lock now; null: not known"),
 	NUMBER_MEMBER(struct blame, count, "count", "waits that have ended"),
 	NUMBER_MEMBER(struct blame, total_ns, "total_ns", "their time in the interval"),
 	NUMBER_MEMBER(struct blame, earlier_ns, "earlier_ns",

@@ -61,6 +61,16 @@ const char *blame_absent(const struct session_info *session)
 				: "because of whom threads waited is not recorded";
 }
 
+/* "goes on, two 8289 has the lock"; as much as is known of a wait that has no end yet. */
+static void describe_holder(char *into, size_t room, const struct blame *blame)
+{
+	char name[128];
+
+	blame_party_name(name, sizeof(name), &blame->holder, NULL);
+	snprintf(into, room, "goes on, %s has the lock",
+		 blame->holder.tid == blame->victim.tid ? "and it" : name);
+}
+
 void blame_describe_named(char *into, size_t room, const struct blame *blame, const char *name,
 			  bool native)
 {
@@ -79,6 +89,10 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 	if (blame->kind != WIRE_CULPRIT_THREAD) {
 		bool is_net = blame->state == STATE_NET || blame->state == STATE_IDLE;
 
+		if (blame->holder.tid) {
+			describe_holder(into, room, blame);
+			return;
+		}
 		snprintf(into, room, "%s",
 			 blame->goes_on					? "goes on"
 			 : blame->kind == WIRE_CULPRIT_DEVICE && is_net ? "ended by the network"

@@ -123,9 +123,43 @@ static void add_causes(char into[FINDING_BYTES], const struct finding *finding, 
 	}
 }
 
+/* "dl 8286 is deadlocked: one 8288 and two 8289 wait for each other's locks, for 3.20s" */
+static void describe_deadlock(char into[FINDING_BYTES], const struct finding *finding)
+{
+	const struct deadlock *deadlock = &finding->deadlock;
+	size_t named = deadlock->count < DEADLOCK_NAMED ? deadlock->count : DEADLOCK_NAMED;
+	char names[NAME_BYTES * DEADLOCK_NAMED] = "", name[NAME_BYTES], time[16];
+
+	for (size_t i = 0; i < named; i++) {
+		bool is_last = i + 1 == deadlock->count;
+
+		text_printable(name, sizeof(name), deadlock->threads[i].comm, 15);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s %u",
+			 !i	   ? ""
+			 : is_last ? " and "
+				   : ", ",
+			 name, deadlock->threads[i].tid);
+	}
+	if (deadlock->count > named)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), " and %zu more",
+			 deadlock->count - named);
+	text_printable(name, sizeof(name), deadlock->threads[0].process, 15);
+	duration_format(time, sizeof(time), deadlock->for_ns);
+	snprintf(into, FINDING_BYTES, "%s %u is deadlocked: %s wait%s, for %s", name,
+		 deadlock->threads[0].pid, names,
+		 deadlock->count == 1	? "s for a lock that it holds itself"
+		 : deadlock->count == 2 ? " for each other's locks"
+					: " for each other's locks in a circle",
+		 time);
+}
+
 void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 		    const struct session_info *session)
 {
+	if (finding->deadlock.count) {
+		describe_deadlock(into, finding);
+		return;
+	}
 	describe_loss(into, finding);
 	snprintf(into + strlen(into), FINDING_BYTES - strlen(into), " (%u %% of %s %s)",
 		 percent(finding->total_ns, finding->active_ns),
@@ -137,6 +171,10 @@ void finding_format(char into[FINDING_BYTES], const struct finding *finding,
 void finding_format_brief(char into[FINDING_BYTES], const struct finding *finding,
 			  const struct session_info *session)
 {
+	if (finding->deadlock.count) {
+		describe_deadlock(into, finding);
+		return;
+	}
 	describe_loss(into, finding);
 	add_causes(into, finding, 1, session);
 }
@@ -153,6 +191,8 @@ FIELD_GETTER(get_victim)
 }
 
 VALUE_GETTER(get_state, value_string, state_info[((const struct finding *)item->row)->state].key)
+
+VALUE_GETTER(get_deadlock, value_bool, ((const struct finding *)item->row)->deadlock.count > 0)
 
 FIELD_GETTER(get_causes)
 {
@@ -201,6 +241,8 @@ static const struct field finding_fields[] = {
 		      "how many did: of more than one, all of that name, the victim's pid is null"),
 	NUMBER_MEMBER(struct finding, threads, "threads", "how many of their threads did"),
 	STRING_FIELD("state", get_state, "in which state"),
+	BOOL_FIELD("deadlock", get_deadlock,
+		   "the threads wait for each other's locks in a circle: none will go on"),
 	NUMBER_MEMBER(struct finding, total_ns, "total_ns", "how much"),
 	NUMBER_MEMBER(struct finding, active_ns, "active_ns",
 		      "of so much active time of the victim"),

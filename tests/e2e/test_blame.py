@@ -156,7 +156,7 @@ def test_who_takes_the_cpu(thieves):
 
 
 def test_no_thread_of_many_is_forgotten():
-    """More of them than the kernel has room for at a time: whoever did not fit is met again, with all it lost."""
+    """More of them than the kernel has room for at a time: a thread that did not fit is met again, with all it lost."""
     intervals = Blame("blame-cpu", 60).intervals
     sums_are_exact(intervals)
     waited, unknown = collections.Counter(), collections.Counter()
@@ -445,6 +445,48 @@ def test_a_report_sums_up_who_cost_whom(tmp_path):
     assert known > 0.98 * lost > 1_500_000_000, waits
     states = sum(thread["states_ns"]["ipc"] for thread in whole["threads"])
     assert lost == states, (lost, states, whole["blame"])
+
+
+#: Of `workload deadlock`, whose circle is first, second, third.
+HELD_BY = {"first": "second", "second": "third", "third": "first", "self": "self", "behind": "first", "heir": "main", "robust": "main"}
+
+
+@pytest.mark.parametrize("namespace", [[], ["unshare", "--pid", "--fork", "--mount-proc"]], ids=["here", "container"])
+def test_who_has_the_lock(namespace, tmp_path):
+    """Of waits that have no end: what the lock says of its owner, who in a container has another number there."""
+    file = tmp_path / "deadlock.dwell"
+    done = run("top", "--blame", "--format", "json", "-i", "500ms", "--record", file, "--", *namespace, WORKLOAD, "deadlock")
+    assert done.returncode == 0, done.stderr
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    known, found = {}, []
+    for interval in intervals[:-1]:
+        tids = {thread["comm"]: thread["tid"] for thread in interval["threads"]}
+        for blame in interval["blame"]:
+            if not blame["held_by"]:  # the helper that reads locks may get no CPU in time
+                continue
+            name = blame["victim"]["comm"]
+            assert blame["goes_on"] and blame["culprit"]["kind"] == "unknown" and blame["state"] == "lock", blame
+            assert blame["held_by"]["comm"] == HELD_BY[name] and blame["held_by"]["tid"] == tids[HELD_BY[name]], blame
+            known[name] = HELD_BY[name]
+        found += [finding for finding in interval["findings"] if finding["deadlock"]]
+    assert known == HELD_BY
+    # what waits all the time still has its locks: known once, it stays so
+    assert len(found) >= 2
+    for finding in found:
+        assert finding["threads"] == 3 and " is deadlocked: " in finding["text"], finding
+        assert all(name in finding["text"] for name in ("first", "second", "third")) and "self" not in finding["text"], finding
+    again, _ = parse(run("top", "--from", file, "--blame", "--format", "json").stdout)
+    assert [interval["findings"] for interval in again] == [interval["findings"] for interval in intervals]
+    assert " is deadlocked: " in run("report", file).stdout
+
+
+def test_locks_that_are_handed_on_are_no_deadlock():
+    """Each interval ends while someone waits for the mutex, and someone has it."""
+    intervals = Blame("blame-lock", "cpu").intervals
+    known = [blame["held_by"]["comm"] for interval in intervals for blame in interval["blame"] if blame["held_by"]]
+    assert set(known) <= {"culprit"}
+    assert not any(finding["deadlock"] for interval in intervals for finding in interval["findings"])
 
 
 def test_the_other_side():

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import DWELL, parse, run
+from conftest import DWELL, parse, run, totals
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 C, RUST = FIXTURES / "library-waits.c", FIXTURES / "library-waits.rs"
@@ -46,15 +46,20 @@ def build_it(build, directory):
 
 
 def judge(output, recognized):
-    """A thread that does not run, or wait for a CPU, is in its one wait; dwell may answer late whether that is for a lock."""
+    """A thread that does not run, or wait for a CPU, is in its one wait; dwell may answer late whether that is for a lock.
+
+    Who has a lock is known, if at all, of the mutex that the first thread has taken.
+    """
     intervals, ended = parse(output)
     assert ended["status"] == 0
+    for blame in (blame for interval in intervals for blame in interval["blame"] if blame["held_by"]):
+        assert blame["victim"]["comm"] in ("lock=lock", "tlock=lock") and blame["held_by"]["tid"] == blame["held_by"]["pid"], blame
     seen, wrong = {}, []
-    for thread in intervals[-1]["threads"]:
-        way, _, right = thread["comm"].partition("=")
+    for thread in totals(intervals).values():
+        way, _, right = thread["name"].partition("=")
         if not right:
             continue
-        seen[way] = states = {state: ns for state, ns in thread["states_ns"].items() if ns and state not in ON_QUEUE}
+        seen[way] = states = {state: ns for state, ns in thread["states"].items() if ns and state not in ON_QUEUE}
         allowed = {right} if recognized or right not in FUTEX else {right, "unknown"}
         if sum(ns for state, ns in states.items() if state not in allowed) > BOUND * thread["observed_ns"] + EDGES_NS or not states:
             wrong.append((way, states))
@@ -63,7 +68,7 @@ def judge(output, recognized):
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_waits_of_a_library(build, tmp_path):
-    judge(run("top", "-i", "10s", "--format", "json", "--", build_it(build, tmp_path)).stdout, BUILDS[build][1])
+    judge(run("top", "--blame", "-i", "2s", "--format", "json", "--", build_it(build, tmp_path)).stdout, BUILDS[build][1])
 
 
 def below(pid):
@@ -91,7 +96,7 @@ def await_processes(pid, name, threads=1, seconds=10):
 def test_an_answer_that_comes_late_counts(tmp_path):
     """Helpers that get no CPU for a while: the waits go on, so what is found out then is still about them."""
     program = build_it("musl-static-stripped", tmp_path)
-    process = subprocess.Popen([DWELL, "top", "-i", "10s", "--format", "json", "--", program], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([DWELL, "top", "--blame", "-i", "10s", "--format", "json", "--", program], stdout=subprocess.PIPE, text=True)
     await_processes(process.pid, "waits")
     helpers = await_processes(process.pid, "dwell-helper")
     for pid in helpers:

@@ -4,6 +4,7 @@
 #include <asm/unistd.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "bpf/wire.h"
 #include "capture/child.h"
 #include "capture/kernel_waits.h"
+#include "capture/lock_holders.h"
 #include "capture/span_seeds.h"
 #include "capture/syscalls.h"
 #include "capture/target.h"
@@ -294,6 +296,44 @@ CASE(a_program_stops_before_its_first_instruction)
 	child_release(&child);
 }
 
+/* Words from a futex on, as libraries leave them. */
+static void a_lock_names_its_owner_or_none(void **state)
+{
+	static const struct {
+		uint32_t words[LOCK_WORDS], operation, owner;
+	} cases[] = {
+		/* glibc: normal, recursive, with waiters at a condition variable, robust */
+		{{2, 0, 412, 1, 0}, FUTEX_WAIT, 412},
+		{{2, 3, 412, 1, 1}, FUTEX_WAIT, 412},
+		{{2, 0, 412, 7, 2}, FUTEX_WAIT, 412},
+		{{FUTEX_WAITERS | 412, 1, 412, 1, 0x10}, FUTEX_WAIT, 412},
+		/* being taken: the owner is not there yet */
+		{{2, 0, 0, 0, 0}, FUTEX_WAIT, 0},
+		/* its owner has ended */
+		{{FUTEX_WAITERS | FUTEX_OWNER_DIED | 412, 1, 412, 1, 0x10}, FUTEX_WAIT, 0},
+		/* free again */
+		{{0, 0, 0, 0, 0}, FUTEX_WAIT, 0},
+		/* priority inheritance, of any library */
+		{{FUTEX_WAITERS | 412, 0x1234, 0, 0x7fff, 0}, FUTEX_LOCK_PI, 412},
+		{{FUTEX_WAITERS | FUTEX_OWNER_DIED | 412, 0, 412, 1, 0x20}, FUTEX_LOCK_PI, 0},
+		/* an arena of malloc: flags, have_fastchunks, a pointer */
+		{{2, 0, 1, 0, 0x7f3210}, FUTEX_WAIT, 0},
+		/* the read-write locks of glibc and of musl: numbers of readers */
+		{{2, 3, 0, 0, 412}, FUTEX_WAIT, 0},
+		{{0x80000001, 1, 1, 1, 0}, FUTEX_WAIT, 0},
+		/* musl: EBUSY is not a thread */
+		{{0x80000010, 1, 0, 0, 0}, FUTEX_WAIT, 0},
+		/* Rust: what the mutex is around follows it */
+		{{2, 0, 412, 1, 0}, FUTEX_WAIT_BITSET, 0},
+		/* Go: a pointer follows */
+		{{2, 0, 0x123450, 0xc0, 0x7f3210}, FUTEX_WAIT, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(lock_owner(cases[i].words, cases[i].operation), cases[i].owner);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -308,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_child_waits_runs_and_is_reaped),
 		cmocka_unit_test(a_program_that_is_not_there_is_an_error),
 		cmocka_unit_test(a_child_that_was_never_started_goes_away),
+		cmocka_unit_test(a_lock_names_its_owner_or_none),
 		cmocka_unit_test(names_of_functions_distinguish_locks_from_parking),
 		cmocka_unit_test(names_nominate_workers_where_nothing_else_does),
 		cmocka_unit_test(a_program_stops_before_its_first_instruction),
