@@ -139,21 +139,48 @@ struct site_question {
 	__u32 pad;
 };
 
+#define LOCK_WORDS 5 /* of 32 bits, from a futex on */
+
+/* What lies around a futex; zeros: it could not be read. */
+struct site_words {
+	__u32 before; /* in front of it */
+	__u32 lock[LOCK_WORDS];
+};
+
 /*
- * What a futex itself says where no name does; `before` is the word in front of it. With
- * FUTEX_WAIT, 2 is a contended lock of glibc, Go and others (Drepper, "Futexes Are Tricky"), 0 a
- * semaphore or a note. With FUTEX_WAIT_BITSET, condition variables of Rust wait for a counter,
- * those of glibc for 0: but small values may be a lock's too (Rust's Mutex 2, Once 3 or 5, glibc's
- * rwlock 1 to 3), the uppermost bits are those of Rust's RwLock or of a parked thread, and writers
- * of the RwLock wait for a counter behind such a word.
+ * A mutex of glibc that has an owner: futex, depth, owner, its users (the owner, and waiters of
+ * condition variables), kind (nptl/bits/struct_mutex.h, on 64-bit machines). Others have the same
+ * values in the futex, but not all of this behind it.
  */
-static inline enum site_verdict site_of_futex(const struct site_futex *futex, __u32 before)
+static inline int site_is_mutex(const __u32 lock[LOCK_WORDS])
+{
+	return lock[2] && lock[3] && lock[3] < 65536 && lock[4] < 0x400;
+}
+
+/*
+ * By the value that FUTEX_WAIT expects: 2 is a contended lock of glibc, Go and others (Drepper,
+ * "Futexes Are Tricky"), 0 a semaphore or a note. But a thread of musl that is joined has 2, too.
+ */
+static inline enum site_verdict site_of_value(__u32 value)
+{
+	return value == 0 ? SITE_CONDITION : value == 2 ? SITE_LOCK : SITE_OPAQUE;
+}
+
+/*
+ * What a futex itself says where no name does. With FUTEX_WAIT_BITSET, condition variables of Rust
+ * wait for a counter, those of glibc for 0: but small values may be a lock's too (Rust's Mutex 2,
+ * Once 3 or 5, glibc's rwlock 1 to 3), the uppermost bits are those of Rust's RwLock or of a parked
+ * thread, and writers of the RwLock wait for a counter behind such a word.
+ */
+static inline enum site_verdict site_of_futex(const struct site_futex *futex,
+					      const struct site_words *around)
 {
 	__u32 value = futex->value, upper = 3U << 30;
+	enum site_verdict verdict = site_of_value(value);
 
 	if (!futex->is_bitset)
-		return value == 0 ? SITE_CONDITION : value == 2 ? SITE_LOCK : SITE_OPAQUE;
-	if (value & upper || before & upper || (value && value <= 5 && value != 4))
+		return verdict == SITE_LOCK && !site_is_mutex(around->lock) ? SITE_OPAQUE : verdict;
+	if (value & upper || around->before & upper || (value && value <= 5 && value != 4))
 		return SITE_OPAQUE;
 	return SITE_CONDITION;
 }
@@ -164,7 +191,7 @@ static inline enum site_verdict site_of_futex(const struct site_futex *futex, __
  */
 static inline enum site_verdict site_of_operation(const struct site_futex *futex)
 {
-	return futex->is_bitset ? SITE_CONDITION : site_of_futex(futex, 0);
+	return futex->is_bitset ? SITE_CONDITION : site_of_value(futex->value);
 }
 
 /* For the wait that `tid` began at since_ns, by tid. */

@@ -97,11 +97,11 @@ static __always_inline bool is_futex_wait(struct wire_wait_site site)
 /* Of the current thread. */
 static __always_inline __u32 site_by_futex(const struct site_futex *futex)
 {
-	__u32 before = 0;
+	struct site_words around;
 
-	if (bpf_probe_read_user(&before, sizeof(before), (void *)(futex->address - 4)))
-		before = 0; /* nothing is mapped there */
-	return site_of_futex(futex, before);
+	if (bpf_probe_read_user(&around, sizeof(around), (void *)(futex->address - 4)))
+		__builtin_memset(&around, 0, sizeof(around)); /* nothing is mapped there */
+	return site_of_futex(futex, &around);
 }
 
 static __always_inline struct wire_wait_site site_where(struct wire_wait_site guess, __u32 verdict)

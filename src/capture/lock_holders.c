@@ -97,19 +97,16 @@ static bool read_wait(const struct lock_wait *wait, uint64_t *ret_address, uint3
 	return true;
 }
 
-#define CONTENDED   2	   /* glibc's lowlevellock.h */
-#define USERS_MAX   65536  /* owner and waiters of condition variables */
-#define KIND_MAX    0x400U /* PTHREAD_MUTEX_* of nptl/pthreadP.h, in all */
+#define CONTENDED   2 /* glibc's lowlevellock.h */
 #define KIND_ROBUST 0x10U
 
 uint32_t lock_owner(const uint32_t words[LOCK_WORDS], uint32_t operation)
 {
-	uint32_t lock = words[0], owner = words[2], users = words[3], kind = words[4];
+	uint32_t lock = words[0], owner = words[2], kind = words[4];
 
 	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2)
 		return lock & FUTEX_OWNER_DIED ? 0 : lock & FUTEX_TID_MASK;
-	/* other libraries' locks have the same values, but not all of this behind them */
-	if (operation != FUTEX_WAIT || !users || users >= USERS_MAX || kind >= KIND_MAX)
+	if (operation != FUTEX_WAIT || !site_is_mutex(words))
 		return 0;
 	if (kind & KIND_ROBUST)
 		return lock == (owner | FUTEX_WAITERS) ? owner : 0;

@@ -134,12 +134,12 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 	return classify_function(id, place(WIRE_UNKNOWN, WIRE_DETAIL_FILE, syscall));
 }
 
-/* As the kernel side does where no function has a name: site_of_futex(). */
+/* By the value alone: no memory is read here. */
 static struct wire_wait_site classify_futex(const unsigned long arguments[3], long syscall)
 {
 	int operation = arguments[1] & FUTEX_CMD_MASK;
-	struct site_futex futex = {.value = (__u32)arguments[2],
-				   .is_bitset = operation == FUTEX_WAIT_BITSET};
+	struct site_futex futex = {.value = (__u32)arguments[2], .is_bitset = true};
+	static const struct site_words unread = {0};
 
 	switch (operation) {
 	case FUTEX_LOCK_PI:
@@ -149,7 +149,8 @@ static struct wire_wait_site classify_futex(const unsigned long arguments[3], lo
 		return place(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, syscall);
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-		switch (site_of_futex(&futex, 0)) {
+		switch (operation == FUTEX_WAIT ? site_of_value(futex.value)
+						: site_of_futex(&futex, &unread)) {
 		case SITE_LOCK:
 			return place(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, syscall);
 		case SITE_CONDITION:

@@ -335,14 +335,14 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 			   .tid = question->tid,
 			   .stack.tid = question->tid};
 	enum site_verdict verdict = walk_up(&way, answer);
-	uint32_t before = 0;
+	struct site_words around;
 
 	if (verdict != SITE_UNNAMED)
 		return verdict;
-	if (read_memory(&way.tid, question->futex.address - sizeof(before), &before,
-			sizeof(before)) != sizeof(before))
-		before = 0; /* nothing is mapped there */
-	return site_of_futex(&question->futex, before);
+	if (read_memory(&way.tid, question->futex.address - sizeof(around.before), &around,
+			sizeof(around)) != sizeof(around))
+		around = (struct site_words){0}; /* nothing is mapped there */
+	return site_of_futex(&question->futex, &around);
 }
 
 static void preload(struct places *places, uint32_t pid)

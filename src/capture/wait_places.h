@@ -16,8 +16,6 @@ enum places_kind {
 	PLACES_LOCK, /* only site.tid and site.futex.address count: reads the lock there */
 };
 
-#define LOCK_WORDS 5 /* of 32 bits, from the futex on */
-
 struct places_question {
 	uint32_t kind;
 	uint32_t fresh; /* first of a round: what is mapped may have changed since the last one */

@@ -111,17 +111,20 @@ static void futexes_without_a_name(void **state)
 		uint32_t value, before;
 		bool is_bitset;
 		enum site_verdict verdict;
+		uint32_t lock[LOCK_WORDS];
 	} cases[] = {
-		{2, 0, false, SITE_LOCK},	    /* glibc's mutex, Go's lock */
-		{0, 0, false, SITE_CONDITION},	    /* Go's note */
-		{1, 0, false, SITE_OPAQUE},	    /* parking_lot: a lock's or a condition's */
-		{0, 0, true, SITE_CONDITION},	    /* glibc's condition variable, semaphore */
-		{4711, 0, true, SITE_CONDITION},    /* Rust's Condvar, glibc's join */
-		{2, 0, true, SITE_OPAQUE},	    /* Rust's Mutex, or a Condvar's second time */
-		{5, 0, true, SITE_OPAQUE},	    /* Rust's Once */
-		{0x7fffffff, 0, true, SITE_OPAQUE}, /* Rust's RwLock, to read */
-		{~0U, 0, true, SITE_OPAQUE},	    /* the same, or a parked thread */
-		{0, 0x80000000, true, SITE_OPAQUE}, /* Rust's RwLock, to write */
+		{2, 0, false, SITE_LOCK, {2, 0, 412, 1}}, /* glibc's mutex */
+		{2, 0, false, SITE_OPAQUE, {2}},	  /* Go's lock, musl's thread */
+		{2, 0, false, SITE_OPAQUE, {0}},	  /* it could not be read */
+		{0, 0, false, SITE_CONDITION, {0}},	  /* Go's note */
+		{1, 0, false, SITE_OPAQUE, {0}},      /* parking_lot: a lock's or a condition's */
+		{0, 0, true, SITE_CONDITION, {0}},    /* glibc's condition variable, semaphore */
+		{4711, 0, true, SITE_CONDITION, {0}}, /* Rust's Condvar, glibc's join */
+		{2, 0, true, SITE_OPAQUE, {0}},	      /* Rust's Mutex, or a Condvar's second time */
+		{5, 0, true, SITE_OPAQUE, {0}},	      /* Rust's Once */
+		{0x7fffffff, 0, true, SITE_OPAQUE, {0}}, /* Rust's RwLock, to read */
+		{~0U, 0, true, SITE_OPAQUE, {0}},	 /* the same, or a parked thread */
+		{0, 0x80000000, true, SITE_OPAQUE, {0}}, /* Rust's RwLock, to write */
 	};
 
 	(void)state;
@@ -129,7 +132,10 @@ static void futexes_without_a_name(void **state)
 		struct site_futex futex = {.value = cases[i].value,
 					   .is_bitset = cases[i].is_bitset};
 
-		assert_int_equal(site_of_futex(&futex, cases[i].before), cases[i].verdict);
+		struct site_words around = {.before = cases[i].before};
+
+		memcpy(around.lock, cases[i].lock, sizeof(around.lock));
+		assert_int_equal(site_of_futex(&futex, &around), cases[i].verdict);
 	}
 }
 
