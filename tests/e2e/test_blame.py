@@ -227,7 +227,8 @@ def test_who_ends_the_wait(scenario, state, mode):
     did = {what: blame.of(state, "thread", "culprit", what) for what in [*MEANWHILE[mode], "runnable"]}
     assert sum(did.values()) > ENOUGH * whole, blame.shares
     # no more of anything than it did in all its life
-    own = dict(blame.own["culprit"], cpu=blame.own["culprit"]["user"] + blame.own["culprit"]["kernel"])
+    # what was stolen of its time on a CPU is in that
+    own = dict(blame.own["culprit"], cpu=sum(blame.own["culprit"][state] or 0 for state in ("user", "kernel", "stolen", "irq")))
     for what, ns in did.items():
         assert ns < 1.02 * own[what] + 0.02 * whole + EDGES_NS, (what, ns, own, blame.shares)
     if mode == "preempted":
@@ -363,11 +364,14 @@ def test_several_threads_have_the_name_of_their_process():
 
 
 def names_of_all():
-    """{(pid, tid): name} of the machine's threads, but for workers of the kernel, which have more of a name in /proc."""
+    """{(pid, tid): name} of the machine's threads, but for workers of the kernel, whose names are of their work in /proc.
+
+    Its other threads may have longer names there than the 15 bytes that their tasks have room for.
+    """
     names = {}
     for task in pathlib.Path("/proc").glob("[0-9]*/task/[0-9]*"):
         with contextlib.suppress(OSError):
-            names[int(task.parts[2]), int(task.name)] = (task / "comm").read_text(errors="replace").rstrip("\n")
+            names[int(task.parts[2]), int(task.name)] = (task / "comm").read_text(errors="replace").rstrip("\n")[:15]
     return {thread: name for thread, name in names.items() if not name.startswith("kworker")}
 
 
@@ -381,7 +385,8 @@ def test_culprits_have_the_names_that_the_kernel_has_for_them():
     culprits = [blame["culprit"] for interval in intervals for blame in interval["blame"] if blame["culprit"]["kind"] == "thread"]
     judged = [culprit for culprit in culprits if (culprit["pid"], culprit["tid"]) in lasting]
     assert judged
-    assert all(lasting[culprit["pid"], culprit["tid"]] == culprit["comm"] for culprit in judged), judged
+    wrong = [(culprit, lasting[culprit["pid"], culprit["tid"]]) for culprit in judged if lasting[culprit["pid"], culprit["tid"]] != culprit["comm"]]
+    assert not wrong, wrong
 
 
 @needs_two_cpus
