@@ -12,6 +12,7 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -229,7 +230,7 @@ static _Noreturn void hold_lease(int ready)
 
 	/* what others are to be the last to close */
 	dup2(ready, STDIN_FILENO);
-	close_range(3, ~0U, 0);
+	syscall(SYS_close_range, 3, ~0U, 0);
 	signal(SIGIO, ignore);
 	fd = open(leased, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) < 0 || write(STDIN_FILENO, "", 1) != 1)

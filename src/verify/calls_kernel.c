@@ -25,11 +25,11 @@
 /* Wherever tracefs is mounted, or not. */
 static int trace_pipe(void)
 {
-	int context = fsopen("tracefs", FSOPEN_CLOEXEC), root, fd;
+	int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), root, fd;
 
-	if (context < 0 || fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	if (context < 0 || syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return pattern_skip("tracefs");
-	root = fsmount(context, FSMOUNT_CLOEXEC, 0);
+	root = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
 	fd = openat(root, "trace_pipe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return pattern_skip("trace_pipe");

@@ -143,8 +143,8 @@ def watch():
             HIDDEN.append(lost_transitions(intervals))
             return threads, own, intervals
 
-    def watch_once(*arguments, interval="300ms", prefix=()):
-        done = run("top", "-i", interval, "--format", "json", "--", *prefix, WORKLOAD, *arguments)
+    def watch_once(*arguments, interval="300ms", prefix=(), program=WORKLOAD):
+        done = run("top", "-i", interval, "--format", "json", "--", *prefix, program, *arguments)
         assert done.returncode == 0, done.stderr
         intervals, ended = parse(done.stdout)
         if ended["signal"] == signal.SIGKILL:

@@ -93,6 +93,45 @@ def await_processes(pid, name, threads=1, seconds=10):
     raise AssertionError(f"{name} has not been started")
 
 
+#: What `workload` is made of, beside its fixtures; without a library that would have to be built likewise.
+OF_WORKLOAD = ["verify/pattern*.c", "verify/calls*.c", "verify/meter.c", "verify/ends.c", "base/duration.c", "base/error.c",
+               "base/schedstat.c", "base/mount.c", "model/state.c"]  # fmt: skip
+KERNEL_HEADERS = ["-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu"]  # musl brings none
+
+#: name: (compiler and flags, whether every wait for a futex is recognized)
+WORKLOADS = {
+    "glibc-static": (["gcc", "-static"], True),
+    "glibc-static-stripped": (["gcc", "-static", "-s"], False),
+    "musl-stripped": (["musl-gcc", "-s", *KERNEL_HEADERS], True),
+    "musl-static-stripped": (["musl-gcc", "-static", "-s", *KERNEL_HEADERS], False),
+}
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("build", WORKLOADS)
+def test_every_call_by_another_library(build, watch, tmp_path):
+    """As test_truth.py's test_calls_that_wait: each thread says itself how long it was in which state."""
+    (compiler, *flags), recognized = WORKLOADS[build]
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    top = FIXTURES.parents[1]
+    fixtures = [FIXTURES / f"{name}.c" for name in ("blame", "cpu", "file", "mixed", "workload")]
+    sources = [source for pattern in OF_WORKLOAD for source in sorted((top / "src").glob(pattern))]
+    program = tmp_path / "workload"
+    subprocess.run([compiler, "-std=gnu11", "-O2", *flags, f"-I{top}/src", f"-I{top}/include", *fixtures, *sources, "-o", program, "-pthread"],
+                   check=True, capture_output=True)  # fmt: skip
+    threads, own, _ = watch("calls", program=program)
+    wrong = []
+    for figures in own:
+        states, bound = threads[figures["tid"]]["states"], BOUND * figures["wall_ns"] + EDGES_NS
+        for state in ("disk", "net", "ipc", "lock", "swap", "sleep", "idle", "stopped"):
+            seen, true = states[state], figures[f"{state}_ns"]
+            hidden = states["unknown"] if not recognized and state in FUTEX else 0
+            if not true - hidden - bound <= seen <= true + bound:
+                wrong.append((figures["name"], state, seen, true))
+    assert len(own) >= 70 and not wrong, wrong
+
+
 def watched_without_helpers(program):
     """dwell and the program, all of whose threads wait; the helpers get no CPU."""
     process = subprocess.Popen([DWELL, "top", "--blame", "-i", "10s", "--format", "json", "--", program], stdout=subprocess.PIPE, text=True)
