@@ -159,7 +159,8 @@ static inline int site_is_mutex(const __u32 lock[LOCK_WORDS])
 
 /*
  * By the value that FUTEX_WAIT expects: 2 is a contended lock of glibc, Go and others (Drepper,
- * "Futexes Are Tricky"), 0 a semaphore or a note. But a thread of musl that is joined has 2, too.
+ * "Futexes Are Tricky"), 0 a semaphore or a note. But musl's condition variables and its threads
+ * that are joined have 2, too.
  */
 static inline enum site_verdict site_of_value(__u32 value)
 {
