@@ -245,32 +245,24 @@ static void take_back(struct blames *blames, size_t first, enum state state, uin
 	}
 }
 
-/* Of those that wait for a lock at the interval's end: who has it. */
-static void name_holders(struct blames *blames, const struct interval *interval,
-			 const struct place *places)
+/* Of the row, which waits for a lock at the interval's end: who has that. */
+static void name_holder(const struct blames *blames, struct blame *blame, const struct row *row,
+			const struct interval *interval, const struct place *places)
 {
 	for (size_t i = 0; i < blames->holder_count; i++) {
 		const struct wire_holder *holder = &blames->holders[i];
 		const struct row *known;
 
-		if (holder->header.time_ns != interval->end_ns)
+		if (holder->tid != row->tid || holder->origin_ns != row->origin_ns ||
+		    holder->header.time_ns != interval->end_ns)
 			continue;
+		blame->holder.tid = holder->holder_tid;
+		blame->holder.pid = holder->holder_pid;
+		memcpy(blame->holder.comm, holder->holder_comm, sizeof(holder->holder_comm));
 		known = process_of(interval, places, holder->holder_tid);
-		for (size_t j = 0; j < blames->count; j++) {
-			struct blame *blame = &blames->items[j];
-
-			if (!blame->goes_on || blame->state != STATE_LOCK ||
-			    blame->victim.tid != holder->tid)
-				continue;
-			blame->holder.tid = holder->holder_tid;
-			blame->holder.pid = holder->holder_pid;
-			memcpy(blame->holder.comm, holder->holder_comm,
-			       sizeof(holder->holder_comm));
-			if (known && !known->exited)
-				set_party(&blame->holder, known);
-		}
+		if (known && !known->exited)
+			set_party(&blame->holder, known);
 	}
-	blames->holder_count = 0;
 }
 
 /* What of the state's time no culprit has been charged with. */
@@ -348,6 +340,9 @@ static int add_victim(struct blames *blames, const struct row *row, struct wire_
 			blames->items[i].culprit.tid = 0;
 	for (int state = STATE_RUNNABLE; result >= 0 && state < STATES; state++)
 		result = complete(blames, first, row, (enum state)state, folded);
+	for (size_t i = first; i < blames->count; i++)
+		if (blames->items[i].goes_on && blames->items[i].state == STATE_LOCK)
+			name_holder(blames, &blames->items[i], row, interval, places);
 	return result;
 }
 
@@ -453,8 +448,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 	}
 	if (sorted)
 		forget(blames, sorted);
-	if (result >= 0)
-		name_holders(blames, interval, places);
+	blames->holder_count = 0;
 	if (result >= 0)
 		result = blame_thieves_find(blames->items, blames->count);
 	if (result >= 0 && session_has_caused(interval->session))

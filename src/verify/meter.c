@@ -152,30 +152,33 @@ void meter_begin(struct meter *meter)
 	meter->phase_start = read_next(meter);
 }
 
-void meter_end(struct meter *meter, enum state state)
+/* It blocked for least_ns at least: what the kernel has counted of that as a wait was none. */
+static void end_phase(struct meter *meter, enum state state, uint64_t least_ns)
 {
+	const struct meter_reading *then = &meter->phase_start;
 	struct meter_reading now = read_next(meter);
+	uint64_t blocked = blocked_since(meter, then, &now), waited, miscounted = 0;
 
-	if (is_implausible(&meter->phase_start, &now))
-		meter->truth.uncertain_ns += now.runnable_ns - meter->phase_start.runnable_ns;
-	meter->truth.states_ns[state] += blocked_since(meter, &meter->phase_start, &now);
+	waited = now.runnable_ns - then->runnable_ns;
+	if (blocked < least_ns)
+		miscounted = least_ns - blocked < waited ? least_ns - blocked : waited;
+	else if (!least_ns && is_implausible(then, &now))
+		meter->truth.uncertain_ns += waited;
+	meter->miscounted_ns += miscounted;
+	meter->truth.states_ns[state] += blocked + miscounted;
 }
 
-/* No sleep is shorter than its timer: what the kernel has counted of that as a wait was none. */
+void meter_end(struct meter *meter, enum state state)
+{
+	end_phase(meter, state, 0);
+}
+
+/* No sleep is shorter than its timer. */
 void meter_sleep(struct meter *meter, uint64_t ns)
 {
-	struct meter_reading now;
-	uint64_t blocked, waited, miscounted = 0;
-
 	meter_begin(meter);
 	sleep_ns(ns);
-	now = read_next(meter);
-	blocked = blocked_since(meter, &meter->phase_start, &now);
-	waited = now.runnable_ns - meter->phase_start.runnable_ns;
-	if (blocked < ns)
-		miscounted = ns - blocked < waited ? ns - blocked : waited;
-	meter->miscounted_ns += miscounted;
-	meter->truth.states_ns[STATE_SLEEP] += blocked + miscounted;
+	end_phase(meter, STATE_SLEEP, ns);
 }
 
 /*
