@@ -7,7 +7,9 @@ import functools
 import importlib.util
 import os
 import pathlib
+import pickle
 import py_compile
+import re
 import shutil
 import subprocess
 import sys
@@ -144,7 +146,7 @@ class Case:
 
     def __init__(self, element):
         self.name = element.get("name")
-        self.file = element.get("classname")
+        self.id = f"{element.get('classname').replace('.', '/')}.py::{self.name}"  # as pytest calls it, where tests/ is the root
         self.seconds = float(element.get("time"))
         bad = [child for child in element if child.tag in ("failure", "error", "skipped")]
         self.result = bad[0].tag if bad else "passed"
@@ -157,12 +159,12 @@ class Case:
 
 
 class Results:
-    """Of one boot."""
+    """Of one boot, and of those before it in which the same test ran: what has been judged does not run again."""
 
-    def __init__(self, done, paths):
+    def __init__(self, done, paths, judged):
         self.done = done
         self.said = done.stdout[-6000:] + done.stderr[-3000:]
-        self.cases = {}
+        self.cases = dict(judged)
         for path in paths:
             assert path.exists(), f"no results came back: exit {done.returncode}\n{self.said}"
             root = xml.etree.ElementTree.parse(path).getroot()
@@ -203,7 +205,8 @@ def script_of(packed, parts, disk, environment, words):
     python = " ".join(f"'{word}'" for word in [PYTHON, "-S", "-m", "pytest", *words])
     for part in range(parts):
         lines += [f"DWELL_PART={part}/{parts} {python} --basetemp /tmp/pytest/{part} --junitxml results-{part}.xml &", f"part{part}=$!"]
-    lines += ["bad=0", *[f"wait $part{part} || bad=$?" for part in range(parts)], "exit $bad"]
+    # 5: of a part that has run before no test is left
+    lines += ["bad=0", *[f"wait $part{part} || {{ end=$?; [ $end = 5 ] || bad=$end; }}" for part in range(parts)], "exit $bad"]
     return "\n".join(lines) + "\n"
 
 
@@ -213,9 +216,40 @@ EMULATORS_FAULT = "Oops: int3"
 BOOTS = 4
 
 
-def run_inside(kernel, directory, *files, options=(), arguments=(), environment=(), disk=False, parts=1, timeout=400):
-    """pytest on these files inside a guest of that kernel, in that directory, whose files come back."""
+class Judged:
+    """Cases of the test that runs now which have passed, or been skipped, in a boot before: when the test is repeated they need not run.
+
+    DWELL_JUDGED: a directory that keeps them from one process to the next.
+    """
+
+    HERE = {}
+
+    def __init__(self):
+        self.test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+        directory = os.environ.get("DWELL_JUDGED")
+        self.path = directory and pathlib.Path(directory) / re.sub(r"[^\w.-]", "_", self.test)
+
+    def take(self):
+        """-> {name: Case}"""
+        if self.path and self.path.exists():
+            return pickle.loads(self.path.read_bytes())
+        return self.HERE.get(self.test, {})
+
+    def keep(self, cases):
+        self.HERE[self.test] = {name: case for name, case in cases.items() if case.result in ("passed", "skipped")}
+        if self.path:
+            self.path.write_bytes(pickle.dumps(self.HERE[self.test]))
+
+
+def run_inside(kernel, directory, *files, options=(), arguments=(), environment=(), disk=False, parts=1, always=(), timeout=400):
+    """pytest on these files inside a guest of that kernel, in that directory, whose files come back.
+
+    A test that is repeated runs what has not passed yet, and what is in `always`: tests whose files are asked for.
+    """
     packed = pack()
+    judged = Judged()
+    before = {name: case for name, case in judged.take().items() if name not in always}
+    arguments = [*arguments, *[f"--deselect={case.id}" for case in before.values()]]
     directory = pathlib.Path(directory)
     script = directory / "inside.sh"
     words = ["-q", "-rs", "--color=no", "-p", "no:cacheprovider", "-p", "inside", "-o", "junit_family=xunit2", "--rootdir",
@@ -234,4 +268,7 @@ def run_inside(kernel, directory, *files, options=(), arguments=(), environment=
         print(f"the emulator made its kernel panic: {EMULATORS_FAULT}", file=sys.stderr)
         (directory / "console").unlink()
     assert "Kernel panic" not in console, console[-6000:]
-    return Results(done, [directory / f"results-{part}.xml" for part in range(parts)])
+    results = Results(done, [directory / f"results-{part}.xml" for part in range(parts)], before)
+    if done.returncode in (0, 1):  # not of a guest that did not end well
+        judged.keep(results.cases)
+    return results

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Blame where a machine of its own is needed: limits, kernel threads, CPUs that go, a scheduler in BPF. Runs inside a guest (test_guest_truth.py)."""
+"""Blame where a machine of its own is needed: limits, kernel threads, CPUs that go, a scheduler in BPF. Runs inside a guest (test_guest_blame.py)."""
 import mmap
 import os
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Limits, cpusets, NUMA, policies: what needs cgroup v2 controllers or a topology. Runs inside a guest (test_guest_truth.py)."""
+"""Limits, cpusets, NUMA, policies: what needs cgroup v2 controllers or a topology. Runs inside a guest (test_guest_topologies.py)."""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every scenario that is built in, in a guest whose topology lets it run (test_guest_truth.py)."""
+"""Every scenario that is built in, in a guest whose topology lets it run (test_guest_topologies.py)."""
 import subprocess
 
 import pytest

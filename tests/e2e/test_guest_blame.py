@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Because of whom threads wait, under each kernel that is named; the tests are test_blame.py's and those of tests/inside."""
+import pathlib
+
+import pytest
+
+import inside
+
+NOT = inside.why_not()
+# no clock inside an emulated guest knows when the host took its CPU away
+pytestmark = [pytest.mark.skipif(bool(NOT), reason=NOT or ""), pytest.mark.measures]
+
+INSIDE = inside.TESTS.parent / "inside"
+KERNELS = inside.kernels()
+#: Of test_blame.py, one of each kind; and what needs a machine of its own.
+BLAME = "takes_the_cpu and 2, real_time, lock-preempted, pipe-ipc-sleep, tcp-net-cpu, cond-idle-cpu, come_and_go, test_blame_cases"
+OF_SCHED_EXT = "test_threads_of_a_bpf_scheduler_take_the_cpu"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_blame(tmp_path, name):
+    """Because of whom threads wait, where it is known."""
+    chosen = " or ".join(f"({one})" for one in BLAME.split(", "))
+    simple = pathlib.Path(KERNELS[name]).parent / "scx_simple"
+    options, environment = (["--add", simple], {"DWELL_SCX_SIMPLE": simple}) if simple.exists() else ((), {})
+    results = inside.run_inside(KERNELS[name], tmp_path, inside.TESTS / "test_blame.py", INSIDE / "test_blame_cases.py",
+                                options=options, environment=environment, arguments=["-k", chosen])
+    results.check(skipped=() if simple.exists() else (OF_SCHED_EXT,))
