@@ -36,13 +36,18 @@ BUILDS = {
 }
 
 
-def build_it(build, directory):
-    command, _ = BUILDS[build]
-    if not shutil.which(command[0]):
-        pytest.skip(f"{command[0]} is not installed")
-    program = directory / "waits"
-    subprocess.run([*command, "-o", program], check=True, capture_output=True)
+def compile_into(program, compiler, *arguments):
+    """Also to the disk: its threads would wait for that when they touch its pages."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    subprocess.run([compiler, *arguments, "-o", program], check=True, capture_output=True)
+    with open(program, "rb+") as file:
+        os.fsync(file.fileno())
     return program
+
+
+def build_it(build, directory):
+    return compile_into(directory / "waits", *BUILDS[build][0])
 
 
 def judge(output, recognized):
@@ -112,14 +117,11 @@ WORKLOADS = {
 def test_every_call_by_another_library(build, watch, tmp_path):
     """As test_truth.py's test_calls_that_wait: each thread says itself how long it was in which state."""
     (compiler, *flags), recognized = WORKLOADS[build]
-    if not shutil.which(compiler):
-        pytest.skip(f"{compiler} is not installed")
     top = FIXTURES.parents[1]
     fixtures = [FIXTURES / f"{name}.c" for name in ("blame", "cpu", "file", "mixed", "workload")]
     sources = [source for pattern in OF_WORKLOAD for source in sorted((top / "src").glob(pattern))]
-    program = tmp_path / "workload"
-    subprocess.run([compiler, "-std=gnu11", "-O2", *flags, f"-I{top}/src", f"-I{top}/include", *fixtures, *sources, "-o", program, "-pthread"],
-                   check=True, capture_output=True)  # fmt: skip
+    program = compile_into(tmp_path / "workload", compiler, "-std=gnu11", "-O2", *flags, f"-I{top}/src", f"-I{top}/include", *fixtures,
+                           *sources, "-pthread")  # fmt: skip
     threads, own, _ = watch("calls", program=program)
     wrong = []
     for figures in own:
