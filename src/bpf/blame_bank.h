@@ -36,9 +36,9 @@ struct blame {
 	__u32 waking_cpu; /* from that CPU, + 1; 0: it goes on, or is accounted for */
 	__u8 again[2];	  /* culprits that were charged last: of a wait, of one for a CPU */
 	__u8 count;	  /* of culprits */
-	__u8 pad;
-	__u32 last;	 /* culprit that ended the last wait, + 1; 0: none */
-	__u32 recent_at; /* the last span, modulo BLAME_SPANS */
+	__u8 limit;	  /* limit_reached() of the last wait that had one */
+	__u32 last;	  /* culprit that ended the last wait, + 1; 0: none */
+	__u32 recent_at;  /* the last span, modulo BLAME_SPANS */
 	__u32 older_at;
 	__u32 folded;	  /* as in struct wire_blame */
 	__u32 refused_ns; /* folded because it was less than the smallest share, since one was */

@@ -50,6 +50,8 @@ struct blame_cpu {
 	__u32 stretch;	  /* the last one, modulo BLAME_STRETCHES */
 	__u32 alone_at;	  /* the last run that began while no other thread was ready to run */
 	__u32 victim;	  /* whom blame_run() is asked for, by tid */
+	__u64 limit_id;	  /* the cgroup whose limit blame_throttle() is asked for; 0: not known */
+	__u64 limit_name[2];
 	struct blame_run runs[BLAME_RUNS];
 	struct blame_stretch stretches[BLAME_STRETCHES];
 };
@@ -203,11 +205,17 @@ static __always_inline void blame_end_wait(struct blame *blame, __u64 end_ns)
 		blame->culprits[last].total_ns += end_ns - blame->charged_ns;
 }
 
-__weak __attribute__((noinline)) int blame_throttle(struct blame *blame, __u64 from_ns, __u64 to_ns)
+__weak __attribute__((noinline)) int
+blame_throttle(struct blame *blame, const struct blame_cpu *cpu, __u64 from_ns, __u64 to_ns)
 {
 	struct blame_key key = {.how = BLAME_HOW(WIRE_RUNNABLE, WIRE_CULPRIT_THROTTLE), .count = 1};
 
-	return blame ? blame_range(blame, &key, from_ns, to_ns) : 0;
+	if (!blame || !cpu)
+		return 0;
+	key.who = cpu->limit_id;
+	key.comm[0] = cpu->limit_name[0];
+	key.comm[1] = cpu->limit_name[1];
+	return blame_range(blame, &key, from_ns, to_ns);
 }
 
 /* In blame_runs()'s `victim`: it might not run, whatever else did. */
@@ -234,7 +242,7 @@ __weak __attribute__((noinline)) __u64 blame_runs(struct blame *blame, struct bl
 		from_ns = blame->charged_ns;
 	blame->charged_ns = to_ns;
 	if (victim & BLAME_THROTTLED) {
-		blame_throttle(blame, from_ns, to_ns);
+		blame_throttle(blame, cpu, from_ns, to_ns);
 		return 0;
 	}
 	at = cpu->at - !!(victim & BLAME_SWITCHED);

@@ -11,6 +11,7 @@
 #include "bpf/connection.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/record.bpf.h"
+#include "bpf/throttle.bpf.h"
 
 /* A culprit of WIRE_SESSION_CAUSED. */
 static __always_inline __u32 blame_target_flag(struct task_struct *task)
@@ -117,16 +118,25 @@ static __always_inline void blame_wait_for(struct blame *blame, struct blame_cpu
 		blame_stretches(blame, cpu, charged_ns > from_ns ? charged_ns : from_ns, rest_ns);
 }
 
-/* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
-static __always_inline void blame_queue(struct account *account, struct wire_wait_site waited,
-					__u64 since_ns, __u64 now_ns)
+/* The victim of blame_runs() that has waited at a site. */
+static __always_inline __u64 blame_victim(struct task_struct *task, struct account *account,
+					  struct wire_wait_site waited, struct blame_cpu *cpu)
 {
-	__u64 victim = account->tid | BLAME_SWITCHED;
+	if (waited.detail != WIRE_DETAIL_THROTTLED)
+		return account->tid;
+	if (cpu)
+		limit_identify(task, blame_of(account)->limit, &cpu->limit_id, cpu->limit_name);
+	return account->tid | BLAME_THROTTLED;
+}
+
+/* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
+static __always_inline void blame_queue(struct task_struct *task, struct account *account,
+					struct wire_wait_site waited, __u64 since_ns, __u64 now_ns)
+{
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+	__u64 victim = blame_victim(task, account, waited, cpu) | BLAME_SWITCHED;
 
-	if (waited.detail == WIRE_DETAIL_THROTTLED)
-		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
 	if (cpu)
 		blame_wait_for(blame_of(account), cpu, since_ns, now_ns, victim);
@@ -136,13 +146,11 @@ static __always_inline void blame_queue(struct account *account, struct wire_wai
 static __always_inline void blame_migrate(struct task_struct *task, struct account *account,
 					  __u64 now_ns)
 {
-	__u64 victim = account->tid;
 	__u32 index = task_cpu(task);
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	const struct rq *rq = run_queue_of(task);
+	__u64 victim = blame_victim(task, account, account->live.site, cpu);
 
-	if (account->live.site.detail == WIRE_DETAIL_THROTTLED)
-		victim |= BLAME_THROTTLED;
 	blame_begin(account, now_ns);
 	if (cpu && rq)
 		blame_check_run(&cpu->runs[cpu->at & (BLAME_RUNS - 1)], FOLLOW(rq, curr));

@@ -14,11 +14,15 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct kernfs_node {
+	const char *name;
 	__u64 id;
 };
 
+struct cgroup_root;
+
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root; /* its hierarchy */
 	int level;
 	/* until 6.0; then `ancestors` (commit 7f203bc89eb6) */
 	__u64 ancestor_ids[0];
@@ -89,16 +93,27 @@ struct rq {
 	struct rt_rq rt;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+};
+
 struct cfs_rq {
-	int throttle_count; /* CONFIG_CFS_BANDWIDTH */
-	struct rq *rq;	    /* CONFIG_FAIR_GROUP_SCHED */
+	int throttled;	       /* CONFIG_CFS_BANDWIDTH: its own budget is used up, */
+	int throttle_count;    /* or that of as many around it, too */
+	struct rq *rq;	       /* CONFIG_FAIR_GROUP_SCHED */
+	struct task_group *tg; /* likewise */
 };
 
 struct sched_entity {
 	__u64 sum_exec_runtime; /* ns on a CPU; up to date at a switch */
 	__u64 nr_migrations;
 	unsigned char sched_delayed; /* 6.12 on: dequeued late, blocked although on_rq */
-	struct cfs_rq *cfs_rq;	     /* CONFIG_FAIR_GROUP_SCHED */
+	struct cfs_rq *cfs_rq;	     /* CONFIG_FAIR_GROUP_SCHED: the queue that it is in */
+	struct sched_entity *parent; /* likewise: that of its group */
 };
 
 struct sched_dl_entity {

@@ -18,11 +18,7 @@
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 #include "bpf/span_switch.bpf.h"
-
-/* include/uapi/linux/sched.h */
-#define SCHED_FIFO     1
-#define SCHED_RR       2
-#define SCHED_DEADLINE 6
+#include "bpf/throttle.bpf.h"
 
 /* Four arguments since 5.18 (commit fa2c3254d7cf); before, the state is still in the thread. */
 const volatile bool switch_has_state = true;
@@ -83,29 +79,6 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 		worker_end(task, now_ns);
 }
 
-/*
- * Of a thread that could go on, but may not: the budget of its cgroup is used up, its own
- * (SCHED_DEADLINE), or that of all real-time threads on this CPU (sched_rt_runtime_us).
- */
-static __always_inline bool is_throttled(struct task_struct *task)
-{
-	struct task_struct___per_task_throttle *per_task = (void *)task;
-
-	if (task->policy == SCHED_DEADLINE)
-		return BPF_CORE_READ_BITFIELD(task, dl.dl_throttled) &&
-		       !BPF_CORE_READ_BITFIELD(task, dl.dl_yielded);
-	if (task->policy == SCHED_FIFO || task->policy == SCHED_RR)
-		return bpf_core_field_exists(((struct cfs_rq *)0)->rq) &&
-		       bpf_core_field_exists(((struct rt_rq *)0)->rt_throttled) &&
-		       BPF_CORE_READ(task, se.cfs_rq, rq, rt.rt_throttled);
-	if (bpf_core_field_exists(per_task->throttled))
-		return BPF_CORE_READ(per_task, throttled);
-	if (bpf_core_field_exists(task->se.cfs_rq) &&
-	    bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
-		return task->se.cfs_rq->throttle_count > 0;
-	return false;
-}
-
 /* Still runnable, but not running: preempted, throttled, or it yielded. */
 static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 					   struct account *account, __u64 now_ns)
@@ -125,8 +98,11 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);
 	account->live.totals.preempted++;
-	if (next.detail == WIRE_DETAIL_THROTTLED)
+	if (next.detail == WIRE_DETAIL_THROTTLED) {
 		account->live.totals.throttled++;
+		if (blame_on && !is_skipped(account))
+			blame_of(account)->limit = limit_reached(task);
+	}
 }
 
 static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
@@ -247,7 +223,7 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
 		since_ns += account_pay(account, state, spent_ns);
 	if (blame_on && state == WIRE_RUNNABLE && !is_skipped(account))
-		blame_queue(account, waited, since_ns, now_ns);
+		blame_queue(task, account, waited, since_ns, now_ns);
 	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);

@@ -345,7 +345,7 @@ struct wire_reason {
 #define WIRE_CULPRIT_KINDS(X)                                                                      \
 	X(UNKNOWN, 0, "unknown", "not known, or the wait goes on")                                 \
 	X(THREAD, 1, "thread", "another thread: it had the CPU, or ended the wait")                \
-	X(THROTTLE, 2, "throttle", "its CPU budget was used up")                                   \
+	X(THROTTLE, 2, "throttle", "a CPU limit: its own, or that of a cgroup")                    \
 	X(IRQ, 3, "irq", "interrupts")                                                             \
 	X(STEAL, 4, "steal", "the hypervisor")                                                     \
 	X(IDLE, 5, "idle", "no one: its CPU was idle and had to wake up")                          \
@@ -377,7 +377,9 @@ struct wire_culprit {
 	__u32 pid;
 	/*
 	 * WIRE_CULPRIT_THREAD; with pid 0 beyond our pid namespace, not for people. 0: several
-	 * threads of the process, or with pid 0 of processes of that name
+	 * threads of the process, or with pid 0 of processes of that name. WIRE_CULPRIT_THROTTLE:
+	 * with `start` the id of the cgroup whose limit it is, and comm its name; 0 and a name: of
+	 * cgroups v1; neither: no cgroup's, or not known
 	 */
 	__u32 tid;
 	__u32 start;			 /* of the thread: CLOCK_BOOTTIME >> 20, ns */
@@ -388,6 +390,13 @@ struct wire_culprit {
 	__u8 pad;
 	__u8 comm[16];
 };
+
+/* The cgroup v2 whose limit the culprit is; 0: none, or not known. */
+static inline __u64 wire_limit_cgroup(const struct wire_culprit *culprit)
+{
+	return culprit->kind == WIRE_CULPRIT_THROTTLE ? culprit->tid | (__u64)culprit->start << 32
+						      : 0;
+}
 
 /*
  * Of one thread, in the interval alone. What is missing from a state's time is owed to others where

@@ -141,15 +141,23 @@ static char *ask_kernel(const struct cgroup_paths *paths, uint64_t id)
 	return strdup(path[prefix] ? path + prefix : "/");
 }
 
-/* Of a thread in it: for those who may not open by handle, which needs CAP_DAC_READ_SEARCH. */
+/*
+ * Of a thread in it, or in one below it: for those who may not open by handle, which needs
+ * CAP_DAC_READ_SEARCH, and for kernels without CONFIG_FHANDLE.
+ */
 static char *ask_thread(uint64_t id, uint32_t tid)
 {
 	struct cgroup_location location;
-	char path[PATH_MAX];
+	char path[PATH_MAX], *end;
 
-	if (!cgroup_of_thread(tid, path, sizeof(path)) ||
-	    cgroup_locate(path, &location, NULL) < 0 || location.id != id)
+	if (!cgroup_of_thread(tid, path, sizeof(path)))
 		return NULL;
+	while (cgroup_locate(path, &location, NULL) < 0 || location.id != id) {
+		end = strrchr(path, '/');
+		if (!end || end == path)
+			return NULL;
+		*end = '\0';
+	}
 	return strdup(path);
 }
 

@@ -35,7 +35,7 @@ void cgroup_paths_free(struct cgroup_paths *paths);
 
 /*
  * As /proc/PID/cgroup shows it ("/" = root), asked from the kernel by id, and where that is not
- * permitted from a thread in it. NULL: not known. True when it has just become known.
+ * permitted from a thread in it or below it. NULL: not known. True when it has just become known.
  */
 bool cgroup_paths_learn(struct cgroup_paths *paths, uint64_t id, uint32_t tid,
 			const char **ret_path);

@@ -155,6 +155,21 @@ static int read_delays(struct source *source, struct error *error)
 	return result;
 }
 
+/* The cgroups whose limits are culprits, which may have no threads of their own. */
+static int announce_limits(struct source *source, const struct wire_blame *blame)
+{
+	const struct wire_culprit *culprits = (const struct wire_culprit *)(blame + 1);
+
+	for (__u32 i = 0; i < blame->count; i++) {
+		uint64_t id = wire_limit_cgroup(&culprits[i]);
+		int result = id ? announce_cgroup(source, id, blame->tid) : 0;
+
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
 static int pass_record(void *data, const struct wire_header *record)
 {
 	struct source *source = data;
@@ -165,6 +180,11 @@ static int pass_record(void *data, const struct wire_header *record)
 
 		if (result >= 0)
 			result = note_thread(source, thread);
+		if (result < 0)
+			return result;
+	} else if (record->kind == WIRE_BLAME) {
+		int result = announce_limits(source, (const struct wire_blame *)record);
+
 		if (result < 0)
 			return result;
 	}

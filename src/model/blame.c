@@ -139,6 +139,10 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 	blame->has_meanwhile = has_meanwhile(culprit);
 	blame->meanwhile = culprit->meanwhile;
 	blame->is_targets = culprit->flags & WIRE_CULPRIT_TARGET;
+	if (blame->kind == WIRE_CULPRIT_THROTTLE) {
+		blame->culprit.cgroup_id = wire_limit_cgroup(culprit);
+		memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
+	}
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return;
 	if (known) {
@@ -160,15 +164,21 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 	}
 }
 
+static bool same_party(const struct blame_party *party, const struct wire_culprit *culprit)
+{
+	bool same_name = !strncmp(party->comm, (const char *)culprit->comm, sizeof(culprit->comm));
+
+	if (culprit->kind == WIRE_CULPRIT_THROTTLE)
+		return party->cgroup_id == wire_limit_cgroup(culprit) && same_name;
+	return party->tid == culprit->tid && party->pid == culprit->pid &&
+	       party->start == culprit->start && (culprit->tid || culprit->pid || same_name);
+}
+
 static bool same_culprit(const struct blame *blame, enum state state,
 			 const struct wire_culprit *culprit)
 {
 	return blame->state == state && blame->kind == (enum wire_culprit_kind)culprit->kind &&
-	       blame->culprit.tid == culprit->tid && blame->culprit.pid == culprit->pid &&
-	       blame->culprit.start == culprit->start &&
-	       (culprit->tid || culprit->pid ||
-		!strncmp(blame->culprit.comm, (const char *)culprit->comm,
-			 sizeof(culprit->comm))) &&
+	       same_party(&blame->culprit, culprit) &&
 	       blame->is_targets == !!(culprit->flags & WIRE_CULPRIT_TARGET) &&
 	       blame->has_meanwhile == has_meanwhile(culprit) &&
 	       !memcmp(&blame->meanwhile, &culprit->meanwhile, sizeof(blame->meanwhile));

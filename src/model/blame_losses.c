@@ -118,7 +118,8 @@ static bool is_one_line(enum blame_side side, const struct blame *a, const struc
 	       blame_is_own(a) == blame_is_own(b) && a->has_meanwhile == b->has_meanwhile &&
 	       !memcmp(&a->meanwhile, &b->meanwhile, sizeof(a->meanwhile)) &&
 	       !strcmp(left->comm, right->comm) && !strcmp(left->process, right->process) &&
-	       (*left->comm || left->cgroup_id == right->cgroup_id);
+	       ((*left->comm && a->kind != WIRE_CULPRIT_THROTTLE) ||
+		left->cgroup_id == right->cgroup_id);
 }
 
 static int by_line(const void *left, const void *right)

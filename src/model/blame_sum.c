@@ -30,7 +30,8 @@ static void sum_up(struct blame *blame, enum grouping by)
 	sum_up_party(&blame->victim, by);
 	sum_up_party(&blame->thief.party, by);
 	blame->holder = (struct blame_party){0};
-	sum_up_party(culprit, by);
+	if (blame->kind == WIRE_CULPRIT_THREAD)
+		sum_up_party(culprit, by);
 	/* which thread of a process others ran instead of says little; which held its lock, all */
 	if (by == BY_PROCESS && blame->state == STATE_LOCK && culprit->pid &&
 	    culprit->pid == blame->victim.pid)

@@ -132,7 +132,8 @@ static bool is_same(const struct finding_cause *a, const struct finding_cause *b
 {
 	/* other processes of a name are one: twelve compilers are one culprit */
 	return a->kind == b->kind && a->is_own == b->is_own && a->party.tid == b->party.tid &&
-	       !strcmp(a->party.comm, b->party.comm);
+	       !strcmp(a->party.comm, b->party.comm) &&
+	       (a->kind == WIRE_CULPRIT_THREAD || a->party.cgroup_id == b->party.cgroup_id);
 }
 
 /* Who, as the sentence names them: other processes whole, threads of the victim one by one. */
@@ -140,9 +141,9 @@ static struct finding_cause name_cause(const struct finding *finding, const stru
 {
 	struct finding_cause cause = {.kind = blame->kind};
 
+	cause.party = blame->culprit;
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return cause;
-	cause.party = blame->culprit;
 	/* of several processes: themselves, by name */
 	if (finding->processes == 1 && blame->culprit.pid == finding->victim.pid) {
 		/* who of them ran says little; who of them holds a lock says all */

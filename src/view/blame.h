@@ -31,6 +31,10 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session);
 
+/* "cpu.max of /system.slice/pg": the limit that a thread had reached. */
+void blame_limit_name(char *into, size_t room, const struct blame_party *limit,
+		      const struct session_info *session);
+
 /* In place of all that, without WIRE_SESSION_BLAME. */
 const char *blame_absent(const struct session_info *session);
 

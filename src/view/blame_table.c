@@ -37,6 +37,21 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		snprintf(into, room, "%s", name);
 }
 
+void blame_limit_name(char *into, size_t room, const struct blame_party *limit,
+		      const struct session_info *session)
+{
+	const char *path = session_cgroup(session, limit->cgroup_id);
+	char name[192];
+
+	text_printable(name, sizeof(name), path ? path : limit->comm, 40);
+	if (path)
+		snprintf(into, room, "cpu.max of %s", name);
+	else if (*limit->comm)
+		snprintf(into, room, "the CPU quota of %s", name);
+	else
+		snprintf(into, room, "its CPU budget");
+}
+
 /* ", meanwhile disk fsync", ", meanwhile runnable (backup-tar 4711 ran)"; empty: not known. */
 static void describe_meanwhile(char *into, size_t room, const struct blame *blame, bool native)
 {
@@ -76,7 +91,6 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 {
 	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
 		[WIRE_CULPRIT_UNKNOWN] = "not known",
-		[WIRE_CULPRIT_THROTTLE] = "throttled: its CPU budget was used up",
 		[WIRE_CULPRIT_IRQ] = "interrupts",
 		[WIRE_CULPRIT_STEAL] = "stolen by the hypervisor",
 		[WIRE_CULPRIT_IDLE] = "an idle CPU that had to wake up",
@@ -91,6 +105,11 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 
 		if (blame->holder.tid) {
 			describe_holder(into, room, blame);
+			return;
+		}
+		if (blame->kind == WIRE_CULPRIT_THROTTLE) {
+			snprintf(into, room, "throttled: %s",
+				 *name ? name : "its CPU budget was used up");
 			return;
 		}
 		snprintf(into, room, "%s",
@@ -109,7 +128,11 @@ void blame_describe(char *into, size_t room, const struct blame *blame,
 {
 	char name[192], comm[128];
 
-	if (blame_is_own(blame)) {
+	*name = '\0';
+	if (blame->kind == WIRE_CULPRIT_THROTTLE) {
+		if (*blame->culprit.comm)
+			blame_limit_name(name, sizeof(name), &blame->culprit, session);
+	} else if (blame_is_own(blame)) {
 		snprintf(name, sizeof(name), "its own threads");
 	} else if (blame_has_holder(blame)) {
 		text_printable(comm, sizeof(comm), blame->culprit.comm, NAME_COLUMNS);

@@ -54,7 +54,6 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 			   const struct finding_cause *cause, const struct session_info *session)
 {
 	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
-		[WIRE_CULPRIT_THROTTLE] = "its CPU budget was used up",
 		[WIRE_CULPRIT_IRQ] = "interrupts",
 		[WIRE_CULPRIT_STEAL] = "the hypervisor had the CPU",
 		[WIRE_CULPRIT_IDLE] = "an idle CPU had to wake up",
@@ -62,7 +61,10 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 	const char *verb = finding->state == STATE_RUNNABLE ? " ran" : "";
 	char name[NAME_BYTES];
 
-	if (cause->kind != WIRE_CULPRIT_THREAD)
+	if (cause->kind == WIRE_CULPRIT_THROTTLE) {
+		blame_limit_name(name, sizeof(name), &cause->party, session);
+		snprintf(into, room, "%s was used up", name);
+	} else if (cause->kind != WIRE_CULPRIT_THREAD)
 		snprintf(into, room, "%s", words[cause->kind]);
 	else if (cause->is_own)
 		snprintf(into, room, "%sits own threads%s",
@@ -208,7 +210,7 @@ FIELD_GETTER(get_party)
 {
 	const struct finding_cause *cause = item->row;
 
-	if (cause->kind == WIRE_CULPRIT_THREAD)
+	if (cause->kind == WIRE_CULPRIT_THREAD || *cause->party.comm)
 		value_object(value, &cause->party, item->context);
 	else
 		value_absent(value);
@@ -223,9 +225,11 @@ FIELD_GETTER(get_cause_state)
 
 static const struct field cause_fields[] = {
 	STRING_FIELD("kind", get_kind, "thread, throttle, irq, steal, idle, timer or device"),
-	OBJECT_FIELD("culprit", get_party, &party_schema,
-		     "of a thread: its process, or itself where it is the victim's",
-		     .flags = FIELD_MAYBE),
+	OBJECT_FIELD(
+		"culprit", get_party, &party_schema,
+		"of a thread: its process, or itself where it is the victim's; of a limit: the "
+		"cgroup",
+		.flags = FIELD_MAYBE),
 	STRING_FIELD("culprit_state", get_cause_state,
 		     "what it did for most of that time; null: no one thing, or not known"),
 	NUMBER_MEMBER(struct finding_cause, total_ns, "total_ns", "of the victim's time"),

@@ -49,6 +49,34 @@ class Blame:
         )  # fmt: skip
 
 
+def culprits_of(intervals, kind):
+    return [blame["culprit"] for interval in intervals for blame in interval["blame"] if blame["culprit"]["kind"] == kind]
+
+
+@pytest.fixture
+def quota():
+    """A cgroup of the v1 CPU controller with a quota, and one below it, which has none."""
+    directory = pathlib.Path(f"/sys/fs/cgroup/cpu/quota-{os.getpid()}")
+    try:
+        directory.mkdir()
+    except OSError as error:
+        pytest.skip(f"no CPU controller of cgroups v1: {error}")
+    (directory / "cpu.cfs_quota_us").write_text("20000")
+    (directory / "inner").mkdir()
+    yield directory
+    (directory / "inner").rmdir()
+    directory.rmdir()
+
+
+def test_a_quota_of_cgroups_v1_has_a_name(quota):
+    blame = Blame("blame-cpu", 0, prefix=["/bin/sh", "-c", f'echo $$ > {quota}/inner/cgroup.procs; exec "$0" "$@"'])
+    sums_are_exact(blame.intervals)
+    assert blame.of("runnable", "throttle", quota.name[:15]) > 1_000_000_000, blame.shares
+    assert blame.of("runnable", "throttle") == blame.of("runnable", "throttle", quota.name[:15]), blame.shares
+    # its ids are not those of cgroups v2
+    assert {culprit["cgroup"] for culprit in culprits_of(blame.intervals, "throttle")} == {None}
+
+
 def sums_are_exact(intervals):
     for interval in intervals:
         states = {thread["tid"]: thread["states_ns"] for thread in interval["threads"]}

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from conftest import DWELL, WORKLOAD, parse
-from test_blame import CPU, Blame, blame_of, owed, spinning, sums_are_exact
+from test_blame import CPU, Blame, blame_of, culprits_of, owed, spinning, sums_are_exact
 
 CGROUP = pathlib.Path("/sys/fs/cgroup")
 STATE = pathlib.Path("/sys/kernel/sched_ext/state")
@@ -33,12 +33,27 @@ def cgroup():
     directory.rmdir()
 
 
-def test_a_limit_throttles(cgroup):
+@pytest.mark.parametrize("below", ["", "inner", "inner/most"])
+def test_a_limit_throttles(cgroup, below):
+    """The thread's own cgroup has it, or one around it."""
     (cgroup / "cpu.max").write_text("20000 100000")
-    blame = Blame("blame-cpu", 0, prefix=["/bin/sh", "-c", f'echo $$ > {cgroup}/cgroup.procs; exec "$0" "$@"'])
+    made = []
+    for name in below.split("/") if below else []:
+        parent = made[-1] if made else cgroup
+        (parent / "cgroup.subtree_control").write_text("+cpu")
+        made.append(parent / name)
+        made[-1].mkdir()
+    procs = (made[-1] if made else cgroup) / "cgroup.procs"
+    try:
+        blame = Blame("blame-cpu", 0, prefix=["/bin/sh", "-c", f'echo $$ > {procs}; exec "$0" "$@"'])
+    finally:
+        for directory in reversed(made):
+            directory.rmdir()
     sums_are_exact(blame.intervals)
-    whole, throttled = blame.of("runnable"), blame.of("runnable", "throttle")
+    whole, throttled = blame.of("runnable"), blame.of("runnable", "throttle", cgroup.name[:15])
     assert whole > 1_000_000_000 and throttled > 0.95 * whole, blame.shares
+    limits = {culprit["cgroup"] for culprit in culprits_of(blame.intervals, "throttle")}
+    assert limits == {f"/{cgroup.name}"}, limits
 
 
 class Collapse:

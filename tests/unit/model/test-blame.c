@@ -178,6 +178,38 @@ CASE(what_no_one_is_charged_with_is_not_known)
 	intervals_free(intervals);
 }
 
+CASE(limits_of_other_cgroups_are_other_culprits)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_RUNNABLE);
+	struct wire_culprit culprits[] = {by_thread(WIRE_RUNNABLE, 77, 300000),
+					  by_thread(WIRE_RUNNABLE, 77, 200000),
+					  by_thread(WIRE_RUNNABLE, 0, 100000)};
+	const uint64_t ids[] = {77, 77 | 1ULL << 32, 0}; /* 0: of cgroups v1 */
+	struct interval *interval;
+	struct record record;
+
+	for (size_t i = 0; i < 3; i++) {
+		culprits[i].kind = WIRE_CULPRIT_THROTTLE;
+		culprits[i].start = i == 1;
+	}
+	record = record_of(11, END, culprits, 3);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	assert_int_equal(sum(interval, 11, STATE_RUNNABLE), END - START);
+	for (size_t i = 0; i < 3; i++) {
+		const struct blame *blame = interval->blames;
+
+		while (blame < interval->blames + interval->blame_count &&
+		       (blame->kind != WIRE_CULPRIT_THROTTLE || blame->culprit.cgroup_id != ids[i]))
+			blame++;
+		assert_true(blame < interval->blames + interval->blame_count);
+		assert_int_equal(blame->total_ns, culprits[i].total_ns);
+		assert_int_equal(blame->culprit.tid, 0);
+		assert_string_equal(blame->culprit.comm, "culprit");
+	}
+	intervals_free(intervals);
+}
+
 CASE(what_was_folded_is_owed_to_others)
 {
 	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_RUNNABLE);
@@ -597,6 +629,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(targets_are_the_only_culprits_where_that_was_asked_for),
 		cmocka_unit_test(what_no_one_is_charged_with_is_not_known),
+		cmocka_unit_test(limits_of_other_cgroups_are_other_culprits),
 		cmocka_unit_test(what_was_folded_is_owed_to_others),
 		cmocka_unit_test(a_wait_that_goes_on_says_so),
 		cmocka_unit_test(what_lay_before_the_interval_is_apart),

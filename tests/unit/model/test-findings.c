@@ -455,8 +455,8 @@ CASE(each_state_has_a_sentence)
 		{STATE_RUNNABLE, WIRE_CULPRIT_THREAD, WIRE_ON_CPU,
 		 "worker 10 waited 600ms for a CPU (60 % of its active time): db ran 50 %"},
 		{STATE_RUNNABLE, WIRE_CULPRIT_THROTTLE, 0,
-		 "worker 10 waited 600ms for a CPU (60 % of its active time): its CPU budget was "
-		 "used up 50 %"},
+		 "worker 10 waited 600ms for a CPU (60 % of its active time): the CPU quota "
+		 "of db-thread was used up 50 %"},
 		{STATE_RUNNABLE, WIRE_CULPRIT_IRQ, 0,
 		 "worker 10 waited 600ms for a CPU (60 % of its active time): interrupts 50 %"},
 		{STATE_RUNNABLE, WIRE_CULPRIT_STEAL, 0,

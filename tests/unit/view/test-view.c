@@ -7,6 +7,7 @@
 #include "view/blocked_export.h"
 #include "view/compare_threads.h"
 #include "view/fields.h"
+#include "view/blame.h"
 #include "view/view.h"
 
 #if defined(__x86_64__)
@@ -388,6 +389,21 @@ CASE(a_culprit_that_is_not_a_thread_needs_no_session)
 	assert_string_equal(text, "ended by a disk");
 }
 
+CASE(a_limit_is_named_as_far_as_it_is_known)
+{
+	struct blame blame = {.kind = WIRE_CULPRIT_THROTTLE, .state = STATE_RUNNABLE};
+	char text[96];
+
+	blame_describe(text, sizeof(text), &blame, sample_session());
+	assert_string_equal(text, "throttled: its CPU budget was used up");
+	memcpy(blame.culprit.comm, "db.service", 11);
+	blame_describe(text, sizeof(text), &blame, sample_session());
+	assert_string_equal(text, "throttled: the CPU quota of db.service");
+	blame.culprit.cgroup_id = 1;
+	blame_describe(text, sizeof(text), &blame, sample_session());
+	assert_string_equal(text, "throttled: cpu.max of /system.slice/db.service");
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -407,6 +423,7 @@ int main(void)
 		cmocka_unit_test(formats_are_found_by_name),
 		cmocka_unit_test(folded_stacks_say_what_the_machine_took),
 		cmocka_unit_test(a_culprit_that_is_not_a_thread_needs_no_session),
+		cmocka_unit_test(a_limit_is_named_as_far_as_it_is_known),
 	};
 
 	return RUN(cases);
