@@ -27,7 +27,7 @@ void blame_describe(char *into, size_t room, const struct blame *blame,
 /* The same of a culprit that has that name; system calls have one where `native`. */
 void blame_describe_named(char *into, size_t room, const struct blame *blame, const char *name,
 			  bool native);
-/* "http-4 8626"; of a cgroup its path. */
+/* "http-4 8626"; of a cgroup its path, for which `session` is asked: NULL where there is a name. */
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session);
 

@@ -22,10 +22,11 @@
 void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		      const struct session_info *session)
 {
-	const char *path = party->pid ? NULL : session_cgroup(session, party->cgroup_id);
+	const char *path;
 	char name[128];
 
 	if (!party->pid && !*party->comm) {
+		path = session_cgroup(session, party->cgroup_id);
 		text_printable(into, room, path ? path : "-", 40);
 		return;
 	}

@@ -389,6 +389,23 @@ CASE(a_culprit_that_is_not_a_thread_needs_no_session)
 	assert_string_equal(text, "ended by a disk");
 }
 
+CASE(who_ran_may_be_of_another_pid_namespace)
+{
+	struct blame blame = {
+		.kind = WIRE_CULPRIT_THREAD,
+		.state = STATE_LOCK,
+		.culprit = {.tid = 8, .pid = 8, .comm = "http-4"},
+		.has_meanwhile = true,
+		.meanwhile = {.state = WIRE_RUNNABLE, .syscall = -1},
+		.thief = {.party = {.comm = "backup", .cgroup_id = 1}, .least_ns = 90},
+		.total_ns = 100,
+	};
+	char text[96];
+
+	blame_describe(text, sizeof(text), &blame, sample_session());
+	assert_string_equal(text, "ended by http-4 8, meanwhile runnable (backup ran)");
+}
+
 CASE(a_limit_is_named_as_far_as_it_is_known)
 {
 	struct blame blame = {.kind = WIRE_CULPRIT_THROTTLE, .state = STATE_RUNNABLE};
@@ -423,6 +440,7 @@ int main(void)
 		cmocka_unit_test(formats_are_found_by_name),
 		cmocka_unit_test(folded_stacks_say_what_the_machine_took),
 		cmocka_unit_test(a_culprit_that_is_not_a_thread_needs_no_session),
+		cmocka_unit_test(who_ran_may_be_of_another_pid_namespace),
 		cmocka_unit_test(a_limit_is_named_as_far_as_it_is_known),
 	};
 
