@@ -52,6 +52,8 @@ struct blame_cpu {
 	__u32 victim;	  /* whom blame_run() is asked for, by tid */
 	__u64 limit_id;	  /* the cgroup whose limit blame_throttle() is asked for; 0: not known */
 	__u64 limit_name[2];
+	__u64 disk_ns; /* when it last completed a request */
+	__u64 disk[2]; /* of the disk of that name */
 	struct blame_run runs[BLAME_RUNS];
 	struct blame_stretch stretches[BLAME_STRETCHES];
 };

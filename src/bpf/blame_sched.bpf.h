@@ -176,6 +176,34 @@ static __always_inline __u8 blame_interrupt(__u8 state, __u32 context)
 	return WIRE_CULPRIT_UNKNOWN;
 }
 
+/*
+ * An interrupt that completes a request of a disk wakes who waits for it at once. What is woken
+ * later, or after a switch, is woken by something else.
+ */
+#define DISK_WAKES_NS 200000ULL
+
+static __always_inline void blame_disk(struct blame_cpu *cpu, struct request *request, __u64 now_ns)
+{
+	cpu->disk[0] = cpu->disk[1] = 0;
+	cpu->disk_ns = now_ns;
+	bpf_probe_read_kernel_str(cpu->disk, sizeof(cpu->disk),
+				  BPF_CORE_READ(request, q, disk)->disk_name);
+}
+
+/* The disk that has ended the wait, if it was one. */
+static __always_inline void blame_device(const struct blame_cpu *cpu, struct blame_key *key,
+					 __u64 now_ns)
+{
+	__u8 state = (__u8)(key->how >> 32), kind = (__u8)(key->how >> 40);
+
+	if (kind != WIRE_CULPRIT_DEVICE || (state != WIRE_DISK && state != WIRE_SWAP) ||
+	    now_ns - cpu->disk_ns > DISK_WAKES_NS ||
+	    cpu->disk_ns < cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns)
+		return;
+	key->comm[0] = cpu->disk[0];
+	key->comm[1] = cpu->disk[1];
+}
+
 /* The current thread, or an interrupt in it, ends the wait that the task's account is in. */
 static __always_inline void blame_waking(struct task_struct *task, struct account *account,
 					 __u64 now_ns)
@@ -202,6 +230,8 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		context = 0;
 	if (context || !waker->pid) {
 		wait.key.how = BLAME_HOW(state, blame_interrupt(state, context));
+		if (cpu)
+			blame_device(cpu, &wait.key, now_ns);
 		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);
 		return;
 	}

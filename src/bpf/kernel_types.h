@@ -78,6 +78,18 @@ struct socket {
 	struct sock *sk;
 };
 
+struct gendisk {
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk; /* 5.15 on */
+};
+
+struct request {
+	struct request_queue *q;
+};
+
 struct rt_rq {
 	int rt_throttled; /* until 6.11, and with CONFIG_RT_GROUP_SCHED */
 };

@@ -397,4 +397,15 @@ int BPF_PROG(on_migrate, struct task_struct *task)
 	return 0;
 }
 
+SEC("?tp_btf/block_rq_complete")
+int BPF_PROG(on_disk, struct request *request)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
+
+	if (cpu)
+		blame_disk(cpu, request, bpf_ktime_get_ns());
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "GPL";

@@ -379,7 +379,8 @@ struct wire_culprit {
 	 * WIRE_CULPRIT_THREAD; with pid 0 beyond our pid namespace, not for people. 0: several
 	 * threads of the process, or with pid 0 of processes of that name. WIRE_CULPRIT_THROTTLE:
 	 * with `start` the id of the cgroup whose limit it is, and comm its name; 0 and a name: of
-	 * cgroups v1; neither: no cgroup's, or not known
+	 * cgroups v1; neither: no cgroup's, or not known. WIRE_CULPRIT_DEVICE: comm is that of the
+	 * disk, if it is known
 	 */
 	__u32 tid;
 	__u32 start;			 /* of the thread: CLOCK_BOOTTIME >> 20, ns */

@@ -75,6 +75,7 @@ static void configure_blame(struct dwell_bpf *bpf, const struct features *featur
 	bpf_map__set_max_entries(bpf->maps.blame_cpus, cpus > 0 ? (__u32)cpus : 1);
 	bpf_program__set_autoload(bpf->progs.on_blame_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_migrate, true);
+	bpf_program__set_autoload(bpf->progs.on_disk, features->names_disks);
 }
 
 static int set_targets(struct dwell_bpf *bpf, const struct targets *targets, struct error *error)

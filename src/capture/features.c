@@ -148,6 +148,15 @@ static long preempt_count_offset(const struct btf *btf)
 	return queue < 0 || count < 0 ? 0 : count - queue;
 }
 
+/* CONFIG_BLOCK; disk: from 5.15 on (commit d152c682f03c). */
+static bool names_disks(const struct btf *btf)
+{
+	int queue = btf__find_by_name_kind(btf, "request_queue", BTF_KIND_STRUCT);
+
+	return queue > 0 && member_offset(btf, (__u32)queue, "disk") >= 0 &&
+	       tracepoint_arguments(btf, "btf_trace_block_rq_complete") > 0;
+}
+
 struct omitted_time features_omitted_time(void)
 {
 	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
@@ -195,6 +204,7 @@ int features_probe(struct features *ret_features, struct error *error)
 				 "or newer with CONFIG_TRACEPOINTS=y");
 	ret_features->switch_has_state = arguments >= 4;
 	ret_features->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	ret_features->names_disks = names_disks(btf);
 	ret_features->precise_cpu_split = has_precise_cputime();
 	ret_features->omitted = omitted_time(btf);
 	ret_features->preempt_count_offset = preempt_count_offset(btf);

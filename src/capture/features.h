@@ -20,6 +20,7 @@ struct features {
 	bool switch_has_state;	/* sched_switch passes the previous state: 5.18 on */
 	bool others_memory;	/* other users' memory maps and stacks may be read */
 	bool can_cast;		/* BPF programs may cast an address: bpf_rdonly_cast(), 6.2 on */
+	bool names_disks;	/* a request that is completed says of which disk */
 	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
 	struct omitted_time omitted;
 	/* of a CPU's preempt_count from its `runqueues`, bytes; 0: not known, or not needed */

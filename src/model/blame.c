@@ -139,10 +139,9 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 	blame->has_meanwhile = has_meanwhile(culprit);
 	blame->meanwhile = culprit->meanwhile;
 	blame->is_targets = culprit->flags & WIRE_CULPRIT_TARGET;
-	if (blame->kind == WIRE_CULPRIT_THROTTLE) {
-		blame->culprit.cgroup_id = wire_limit_cgroup(culprit);
+	blame->culprit.cgroup_id = wire_limit_cgroup(culprit);
+	if (blame->kind == WIRE_CULPRIT_THROTTLE || blame->kind == WIRE_CULPRIT_DEVICE)
 		memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
-	}
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return;
 	if (known) {

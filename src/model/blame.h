@@ -36,7 +36,7 @@ struct blame {
 	struct blame_party victim;
 	enum state state;
 	enum wire_culprit_kind kind;
-	struct blame_party culprit;	 /* a thread, or the cgroup of a limit */
+	struct blame_party culprit;	 /* a thread, the cgroup of a limit, a disk */
 	bool has_meanwhile;		 /* what the culprit did is known: */
 	struct wire_wait_site meanwhile; /* state and reason */
 	struct blame_thief thief;	 /* where that is runnable */

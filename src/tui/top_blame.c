@@ -164,6 +164,8 @@ static void describe_short(char *into, size_t room, const struct blame *blame)
 		snprintf(into, room, "%s has it", blame->holder.comm);
 	else if (blame->kind == WIRE_CULPRIT_THROTTLE && *blame->culprit.comm)
 		snprintf(into, room, "limit of %s", blame->culprit.comm);
+	else if (blame->kind == WIRE_CULPRIT_DEVICE && *blame->culprit.comm)
+		snprintf(into, room, "%s", blame->culprit.comm);
 	else if (blame->kind != WIRE_CULPRIT_THREAD)
 		snprintf(into, room, "%s", blame->goes_on ? "goes on" : words[blame->kind]);
 	else

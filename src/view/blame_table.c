@@ -108,6 +108,10 @@ void blame_describe_named(char *into, size_t room, const struct blame *blame, co
 			describe_holder(into, room, blame);
 			return;
 		}
+		if (blame->kind == WIRE_CULPRIT_DEVICE && *name) {
+			snprintf(into, room, "ended by %s", name);
+			return;
+		}
 		if (blame->kind == WIRE_CULPRIT_THROTTLE) {
 			snprintf(into, room, "throttled: %s",
 				 *name ? name : "its CPU budget was used up");
@@ -130,7 +134,9 @@ void blame_describe(char *into, size_t room, const struct blame *blame,
 	char name[192], comm[128];
 
 	*name = '\0';
-	if (blame->kind == WIRE_CULPRIT_THROTTLE) {
+	if (blame->kind == WIRE_CULPRIT_DEVICE) {
+		text_printable(name, sizeof(name), blame->culprit.comm, NAME_COLUMNS);
+	} else if (blame->kind == WIRE_CULPRIT_THROTTLE) {
 		if (*blame->culprit.comm)
 			blame_limit_name(name, sizeof(name), &blame->culprit, session);
 	} else if (blame_is_own(blame)) {

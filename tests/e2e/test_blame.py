@@ -4,6 +4,7 @@ import collections
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -75,6 +76,32 @@ def test_a_quota_of_cgroups_v1_has_a_name(quota):
     assert blame.of("runnable", "throttle") == blame.of("runnable", "throttle", quota.name[:15]), blame.shares
     # its ids are not those of cgroups v2
     assert {culprit["cgroup"] for culprit in culprits_of(blame.intervals, "throttle")} == {None}
+
+
+def disk_of(path):
+    """The disk that a file lies on; skips where it is on none, or on something that is made of disks."""
+    number = os.stat(path).st_dev
+    device = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if not device.exists():
+        pytest.skip(f"{path} is on no disk")
+    device = device.resolve()
+    disk = device.parent if (device / "partition").exists() else device
+    if list((disk / "slaves").iterdir()) or re.match("zram|loop|ram|md|nbd", disk.name):
+        pytest.skip(f"{disk.name} ends no wait by an interrupt")
+    return disk.name
+
+
+def test_the_disk_that_ends_a_wait_has_a_name(tmp_path):
+    disk = disk_of(tmp_path)
+    with open(tmp_path / "data", "wb") as data:
+        data.write(bytes(64 << 20))
+        os.fsync(data.fileno())
+    blame = Blame("direct", tmp_path / "data")
+    named = [one for interval in blame.intervals for one in interval["blame"] if one["state"] == "disk" and one["culprit"]["kind"] == "device"]
+    times = collections.Counter()
+    for one in named:
+        times[one["culprit"]["comm"]] += one["total_ns"]
+    assert times[disk[:15]] > 0.9 * sum(times.values()) > 0, times
 
 
 def sums_are_exact(intervals):

@@ -406,7 +406,7 @@ CASE(who_ran_may_be_of_another_pid_namespace)
 	assert_string_equal(text, "ended by http-4 8, meanwhile runnable (backup ran)");
 }
 
-CASE(a_limit_is_named_as_far_as_it_is_known)
+CASE(limits_and_disks_are_named_as_far_as_they_are_known)
 {
 	struct blame blame = {.kind = WIRE_CULPRIT_THROTTLE, .state = STATE_RUNNABLE};
 	char text[96];
@@ -419,6 +419,12 @@ CASE(a_limit_is_named_as_far_as_it_is_known)
 	blame.culprit.cgroup_id = 1;
 	blame_describe(text, sizeof(text), &blame, sample_session());
 	assert_string_equal(text, "throttled: cpu.max of /system.slice/db.service");
+	blame = (struct blame){.kind = WIRE_CULPRIT_DEVICE, .state = STATE_DISK};
+	blame_describe(text, sizeof(text), &blame, sample_session());
+	assert_string_equal(text, "ended by a disk");
+	memcpy(blame.culprit.comm, "nvme0n1", 8);
+	blame_describe(text, sizeof(text), &blame, sample_session());
+	assert_string_equal(text, "ended by nvme0n1");
 }
 
 int main(void)
@@ -441,7 +447,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_say_what_the_machine_took),
 		cmocka_unit_test(a_culprit_that_is_not_a_thread_needs_no_session),
 		cmocka_unit_test(who_ran_may_be_of_another_pid_namespace),
-		cmocka_unit_test(a_limit_is_named_as_far_as_it_is_known),
+		cmocka_unit_test(limits_and_disks_are_named_as_far_as_they_are_known),
 	};
 
 	return RUN(cases);
