@@ -10,6 +10,7 @@ import pytest
 import schemas
 
 from conftest import BUILD, DWELL, run
+from verdicts import inconclusive
 
 FAULTY = str(BUILD / "tests" / "dwell-faulty")
 
@@ -28,17 +29,32 @@ def why(result):
     return [(pattern["name"], pattern["verdict"], pattern["why"]) for pattern in result["results"] if pattern["why"]]
 
 
+OPEN_MAX = 5  # patterns
+QUIET_RUNS = 3
+
+
+def verify_quietly():
+    """A run in which the machine lets truth judge nearly all patterns. Where it holds threads up before they measure, verify says so."""
+    for _ in range(QUIET_RUNS):
+        result, status = verify()
+        held_up = [pattern for pattern in result["results"] if pattern["verdict"] == "inconclusive" and "the machine leaves" in pattern["why"]]
+        if len(held_up) <= OPEN_MAX or result["failed"] or result["wrong_states"]:
+            return result, status
+        time.sleep(5)
+    inconclusive(f"in {QUIET_RUNS} runs the machine held threads up, in the last one in {len(held_up)} patterns: {held_up[0]['why']}")
+
+
 @pytest.mark.measures
 def test_dwell_is_right(tmp_path):
     """All patterns in all states, but swapping, which needs a memory limit: test_truth.py."""
-    result, status = verify()
+    result, status = verify_quietly()
     assert not result["failed"] and not result["wrong_states"], why(result)
     # at first sight: until the helper has read whose lock it is
     assert {pattern["name"] for pattern in result["results"] if (pattern["unknown_percent"] or 0) > 1} <= {"foreign"}, result
     assert result["verdict"] in ("pass", "inconclusive"), result
     assert status == {"pass": 0, "inconclusive": 4}[result["verdict"]]
     assert result["patterns"] == len(result["results"]) >= 100
-    assert result["inconclusive"] <= 5 and result["skipped"] <= 1, why(result)
+    assert result["inconclusive"] <= OPEN_MAX and result["skipped"] <= 1, why(result)
     assert result["reasons_right"] == result["reasons"] > 80
     # not where a switch was lost
     assert result["latencies_right"] == result["latencies"] > 0, result
