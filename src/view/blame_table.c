@@ -26,7 +26,7 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 	char name[128];
 
 	if (!party->pid && !*party->comm) {
-		path = session_cgroup(session, party->cgroup_id);
+		path = session ? session_cgroup(session, party->cgroup_id) : NULL;
 		text_printable(into, room, path ? path : "-", 40);
 		return;
 	}

@@ -604,6 +604,33 @@ def test_both_sides_have_the_numbers_of_our_pid_namespace():
     assert owed["thief"]["culprit"]["pid"] is None and owed["thief"]["culprit"]["tid"] is None, owed
 
 
+@pytest.mark.parametrize("namespace", [[], ["unshare", "--pid", "--fork", "--mount-proc"]], ids=["here", "container"])
+def test_every_view_of_a_busy_machine(namespace, tmp_path):
+    """Whatever culprits there are: beyond the namespace, below it, many of a name, those that waited for a CPU themselves."""
+    names = ["one", "two", "two", "two"]
+    with contextlib.ExitStack() as stack:
+        for number, name in enumerate(names):
+            stack.enter_context(spinning(name, cpu=number % os.cpu_count(), prefix=["unshare", "--pid", "--fork"] if number % 2 else []))
+        jobs = [subprocess.Popen([WORKLOAD, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                for command in (["mixed", "4"], ["storm", "2000"], ["deadlock"])]  # fmt: skip
+        done = subprocess.run([*namespace, DWELL, "record", "-o", tmp_path / "busy.dwell", "-i", "500ms", "-d", "3s"], capture_output=True, text=True,
+                              timeout=60)
+        for job in jobs:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+    assert done.returncode == 0, done.stderr
+    views = [["top", "--from", tmp_path / "busy.dwell", *by, *side, *form]
+             for by in ([], ["--by", "process"], ["--by", "cgroup"])
+             for side in ([], ["--blame"], ["--blame", "-a"], ["--blame=caused"])
+             for form in (["--format", "table"], ["--format", "csv"], ["--format", "json"])]  # fmt: skip
+    views += [["report", tmp_path / "busy.dwell", "--format", form] for form in ("table", "csv", "json")]
+    views += [["compare", tmp_path / "busy.dwell", tmp_path / "busy.dwell", "--format", form] for form in ("table", "csv", "json")]
+    for view in views:
+        shown = run(*view)
+        assert shown.returncode == 0 and shown.stdout, (view, shown.returncode, shown.stderr)
+    assert "ran instead: one" in run("top", "--from", tmp_path / "busy.dwell", "--blame").stdout
+
+
 def test_without_bpf_it_says_why():
     done = run("top", "--source", "procfs", "--blame", "--format", "json", "-c", "1", "-p", os.getpid())
     (interval,), _ = parse(done.stdout)
