@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/helper_internal.h"
+#include "base/schedstat.h"
 
 #define END_NS	(100 * NS_PER_MS)
 #define LOOK_MS 10 /* how often a wait looks whether the helper has died */
@@ -36,6 +37,9 @@ struct helper {
 	uint64_t lost;		     /* those after `done`, up to this one, are */
 	uint64_t killed, killed_ns;  /* the last one it was killed over, and when */
 	uint64_t front_ns, heard_ns; /* since when done + 1 is next; when parts came last */
+	uint64_t watched_from_ns;    /* the later of them, when its clocks were read: */
+	uint64_t watched_ns;	     /* at this time */
+	struct schedstat watched;
 	uint64_t deaths;
 	bool gone;			/* the keeper */
 	struct helper_message message;	/* to be sent */
@@ -140,6 +144,38 @@ static void kill_it(struct helper *helper)
 	helper->killed = helper->done + 1;
 }
 
+static bool watch(struct helper *helper, uint64_t from_ns, uint64_t now_ns,
+		  const struct schedstat *now)
+{
+	helper->watched_from_ns = from_ns;
+	helper->watched_ns = now_ns;
+	helper->watched = *now;
+	return false;
+}
+
+/*
+ * It has worked on one question from from_ns on, for too long. But a helper that gets no CPU, on a
+ * busy machine, does not hang: as long as it waits for one most of the time, it goes on.
+ */
+static bool is_stuck(struct helper *helper, uint64_t from_ns, uint64_t now_ns)
+{
+	uint64_t half_ns = helper->patience_ns / 2;
+	const struct schedstat *then = &helper->watched;
+	struct children_schedstat now;
+
+	if (now_ns - from_ns <= half_ns ||
+	    (helper->watched_from_ns == from_ns && now_ns - helper->watched_ns <= half_ns))
+		return false;
+	now = schedstat_of_children(helper->keeper);
+	if (helper->watched_from_ns != from_ns || now.sum.count < then->count)
+		return watch(helper, from_ns, now_ns, &now.sum);
+	/* a wait counts when it has ended */
+	if (now.sum.delay_ns - then->delay_ns > half_ns / 2 ||
+	    (now.any_ready && now.sum.cpu_ns - then->cpu_ns < half_ns / 2))
+		return watch(helper, from_ns, now_ns, &now.sum);
+	return true;
+}
+
 /* A question that takes too long is the end of its helper. Nanoseconds it has taken. */
 static uint64_t look(struct helper *helper, uint64_t now_ns)
 {
@@ -149,7 +185,7 @@ static uint64_t look(struct helper *helper, uint64_t now_ns)
 
 	if (helper->done == helper->asked)
 		return 0;
-	if (now_ns - from_ns > helper->patience_ns ||
+	if (is_stuck(helper, from_ns, now_ns) ||
 	    now_ns - helper->front_ns > PATIENCES * helper->patience_ns)
 		kill_it(helper);
 	return now_ns - from_ns;

@@ -50,7 +50,7 @@ struct helper_work {
 	 * most that helper_allow_memory() may make of it.
 	 */
 	uint64_t memory_bytes, memory_max_bytes;
-	uint64_t patience_ns; /* with one question */
+	uint64_t patience_ns; /* with one question, while it does not wait for a CPU */
 };
 
 #define HELPER_REPLY_BYTES (40 << 10)

@@ -4,13 +4,60 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 int schedstat_open(void)
 {
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+/* As the kernel says in /proc/PID/stat: R. */
+static bool is_ready(int pid)
+{
+	char path[64], text[512] = "", *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	/* the name before the state may have anything in it */
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) < 0 || !(end = strrchr(text, ')')))
+		return false;
+	return end[1] == ' ' && end[2] == 'R';
+}
+
+static void add_child(struct children_schedstat *children, int pid)
+{
+	struct schedstat one;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || !schedstat_read(fd, &one))
+		return;
+	children->sum.cpu_ns += one.cpu_ns;
+	children->sum.delay_ns += one.delay_ns;
+	children->sum.count += one.count;
+	children->any_ready |= is_ready(pid);
+}
+
+struct children_schedstat schedstat_of_children(pid_t pid)
+{
+	struct children_schedstat children = {.any_ready = false};
+	char path[64];
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	cleanup_file FILE *list = fopen(path, "re");
+
+	while (list && fscanf(list, "%d", &child) == 1)
+		add_child(&children, child);
+	return children;
 }
 
 bool schedstat_read(int fd, struct schedstat *ret_schedstat)

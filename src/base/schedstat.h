@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct schedstat {
 	uint64_t cpu_ns;
@@ -14,6 +15,17 @@ struct schedstat {
 
 /* Of the calling thread: a descriptor, or a negative errno. */
 int schedstat_open(void);
+
+struct children_schedstat {
+	struct schedstat sum;
+	bool any_ready; /* to run, or running */
+};
+
+/*
+ * Of all children of a process, which have one thread each, as it has. Zeros: not known
+ * (CONFIG_PROC_CHILDREN, CONFIG_SCHED_INFO).
+ */
+struct children_schedstat schedstat_of_children(pid_t pid);
 
 /* False: it cannot be read, or the kernel counts nothing (CONFIG_SCHED_INFO). */
 bool schedstat_read(int fd, struct schedstat *ret_schedstat);

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,6 +109,9 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 			pause();
 	if (!memcmp(question, "spin", 4))
 		for (volatile bool for_ever = true; for_ever;)
+			;
+	if (!memcmp(question, "work", 4))
+		while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < SECOND / 2)
 			;
 	if (!memcmp(question, "die!", 4))
 		raise(SIGKILL);
@@ -269,6 +274,38 @@ CASE(what_kills_it_is_lost_and_what_follows_is_answered)
 	/* of the one that computed until it was killed, too */
 	assert_true(helper_cpu_ns(helper) > SECOND / 20);
 	helper_end(helper);
+}
+
+/* Beside three that spin it needs two seconds for half a second of CPU time. */
+CASE(without_a_cpu_it_does_not_hang)
+{
+	struct helper_work slow = work;
+	struct helper *helper;
+	pid_t spinners[3];
+	cpu_set_t before, one;
+
+	slow.patience_ns = SECOND;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(spinners); i++) {
+		spinners[i] = fork();
+		if (!spinners[i]) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				;
+		}
+	}
+	assert_int_equal(helper_start(&helper, &slow, &context, NULL), 0);
+	expect(helper, ask(helper, "work"), "work");
+	assert_int_equal(helper_deaths(helper), 0);
+	helper_end(helper);
+	for (size_t i = 0; i < ARRAY_SIZE(spinners); i++) {
+		kill(spinners[i], SIGKILL);
+		waitpid(spinners[i], NULL, 0);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 CASE(a_wait_ends_while_it_hangs)
@@ -524,6 +561,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(questions_are_answered_in_their_order),
 		cmocka_unit_test(what_kills_it_is_lost_and_what_follows_is_answered),
+		cmocka_unit_test(without_a_cpu_it_does_not_hang),
 		cmocka_unit_test(a_wait_ends_while_it_hangs),
 		cmocka_unit_test(there_is_an_end_to_what_can_be_asked),
 		cmocka_unit_test(helpers_that_do_not_begin_are_no_loop),
