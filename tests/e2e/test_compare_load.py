@@ -10,8 +10,10 @@ import pytest
 import schemas
 
 from conftest import DWELL, run
+from verdicts import inconclusive
 
 RUNS = 3
+ATTEMPTS = 20  # of a run that others leave no CPU
 
 
 def load(directory, *arguments):
@@ -44,13 +46,31 @@ def metrics(comparison, group=0):
     return {metric["metric"]: metric for metric in comparison["groups"][group]["metrics"]}
 
 
+def rate(path):
+    return lines(path)[-1]["groups"][0]["iterations_per_second"]
+
+
+def run_fast(directory, attempt, least):
+    """Runs pipe-io into `directory`, as often as a machine that gives it no CPU makes it slower than that."""
+    attempt.mkdir()
+    for number in range(ATTEMPTS):
+        load(attempt / str(number), "--work", "pipe-io", "--workers", "2")
+        (report,) = reports(attempt / str(number))
+        if rate(report) > least:
+            directory.mkdir(exist_ok=True)
+            report.parent.rename(directory / f"run-{attempt.name}")
+            return
+    inconclusive(f"the machine gave the load no CPU: {rate(report):.0f} iterations a second, and {least:.0f} where they are longer")
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """Runs of pipe-io; and as many of the same with fifty times the work in between."""
     top = tmp_path_factory.mktemp("runs")
     for _ in range(RUNS):
-        load(top / "light", "--work", "pipe-io", "--workers", "2")
         load(top / "heavy", "--work", "pipe-io:burst_iters=51200", "--workers", "2")
+    for number in range(RUNS):
+        run_fast(top / "light", tmp_path_factory.mktemp("attempts") / str(number), 3 * max(map(rate, reports(top / "heavy"))))
     return top
 
 
