@@ -228,7 +228,7 @@ static const struct field cause_fields[] = {
 	OBJECT_FIELD(
 		"culprit", get_party, &party_schema,
 		"of a thread: its process, or itself where it is the victim's; of a limit: the "
-		"cgroup",
+		"cgroup; of a disk: its name",
 		.flags = FIELD_MAYBE),
 	STRING_FIELD("culprit_state", get_cause_state,
 		     "what it did for most of that time; null: no one thing, or not known"),
