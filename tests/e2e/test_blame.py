@@ -72,7 +72,8 @@ def quota():
 def test_a_quota_of_cgroups_v1_has_a_name(quota):
     blame = Blame("blame-cpu", 0, prefix=["/bin/sh", "-c", f'echo $$ > {quota}/inner/cgroup.procs; exec "$0" "$@"'])
     sums_are_exact(blame.intervals)
-    assert blame.of("runnable", "throttle", quota.name[:15]) > 1_000_000_000, blame.shares
+    # others may have the CPU, too
+    assert blame.of("runnable", "throttle", quota.name[:15]) > 200_000_000, blame.shares
     assert blame.of("runnable", "throttle") == blame.of("runnable", "throttle", quota.name[:15]), blame.shares
     # its ids are not those of cgroups v2
     assert {culprit["cgroup"] for culprit in culprits_of(blame.intervals, "throttle")} == {None}
