@@ -41,6 +41,16 @@ def inconclusive(why):
     raise Inconclusive(f"inconclusive: {why}")
 
 
+#: What a program that judges the machine itself has said of it in the present attempt, if that is all that was wrong.
+SAID = []
+
+
+def disturbed(why):
+    """Fails, as on a machine that was seen to be disturbed: the test is repeated in a quieter moment."""
+    SAID.append(why)
+    raise AssertionError(why)
+
+
 def foreign_ticks():
     """CPU time so far of each program that no test has started, with that of its children that have ended; kernel threads left out.
 
@@ -133,22 +143,23 @@ class Verdicts:
         failures, undisturbed = 0, 0
         while True:
             window, began = Window(), time.monotonic()
+            SAID.clear()
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             bad = next((report for report in reports if report.failed), None)
-            disturbed = window.disturbance() if bad and measures else None
+            disturbance = (window.disturbance() or next(iter(SAID), None)) if bad and measures else None
             self.repeated += time.monotonic() - began if failures else 0
             if not bad:
                 break
             failures += 1
-            undisturbed += not disturbed
-            if undisturbed > 1 or failures > REPEATS or (disturbed and self.repeated > REPEAT_ALL_S):
+            undisturbed += not disturbance
+            if undisturbed > 1 or failures > REPEATS or (disturbance and self.repeated > REPEAT_ALL_S):
                 break
-            if disturbed:
+            if disturbance:
                 self.wait_for_quiet()
             item.stash[LAST] = f"{bad.longrepr}"
-            print(f"\n--- {item.nodeid}: attempt {failures} failed{' (' + disturbed + ')' if disturbed else ''}\n{bad.longrepr}\n")
-        if bad and disturbed:
-            bad.outcome, bad.longrepr = "skipped", (str(item.path), 0, f"Skipped: inconclusive: {disturbed}; {last_line(bad.longrepr)}")
+            print(f"\n--- {item.nodeid}: attempt {failures} failed{' (' + disturbance + ')' if disturbance else ''}\n{bad.longrepr}\n")
+        if bad and disturbance:
+            bad.outcome, bad.longrepr = "skipped", (str(item.path), 0, f"Skipped: inconclusive: {disturbance}; {last_line(bad.longrepr)}")
         for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         self.sum_up(item, reports, failures)
