@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/heap.h"
 #include "base/machine_time.h"
 #include "capture/blame_names.h"
 #include "capture/bpf_programs.h"
@@ -219,7 +220,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	session->buffer = malloc(READ_BYTES);
 	if (!session->buffer)
 		return error_set(error, ENOMEM, "out of memory");
-	result = features_probe(&session->features, error);
+	result = features_permitted(error);
 	if (result < 0)
 		return result;
 	session->wait_sites = wait_sites_new(error);
@@ -232,6 +233,11 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	}
 	/* after the helpers have been forked */
 	kernel_waits_begin(&waits);
+	/* parsed twice, by us and libbpf, which copies it each time */
+	heap_for_large_blocks(2 * features_btf_bytes() + (1 << 20));
+	result = features_probe(&session->features, error);
+	if (result < 0)
+		return result;
 	result = bpf_programs_start(&session->bpf, &session->features, options, targets, &waits,
 				    error);
 	if (result < 0)
@@ -442,6 +448,8 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 	struct session *session = NULL;
 	struct verified verified;
 	int result = begin(&session, options, targets, sink, error);
+
+	heap_for_long_runs();
 
 	if (result < 0)
 		return result;

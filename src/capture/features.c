@@ -37,20 +37,6 @@ unsigned int features_pid_namespace(void)
 	return (unsigned int)status.st_ino;
 }
 
-static int probe_privileges(struct features *features, struct error *error)
-{
-	features->others_memory = features_capable(CAP_SYS_PTRACE);
-	if (features_capable(CAP_SYS_ADMIN) ||
-	    (features_capable(CAP_BPF) && features_capable(CAP_PERFMON)))
-		return 0;
-	return error_set(
-		error, EPERM,
-		geteuid() ? "exact states need BPF: run as root (sudo dwell …), or give the "
-			    "program CAP_BPF and CAP_PERFMON"
-			  : "exact states need BPF: this root lacks CAP_BPF or CAP_PERFMON, as "
-			    "in most containers: add them");
-}
-
 /* Arguments of the raw tracepoint, without the first (its own data); 0 if it is not in the BTF. */
 static int tracepoint_arguments(const struct btf *btf, const char *typedef_name)
 {
@@ -157,6 +143,13 @@ static bool names_disks(const struct btf *btf)
 	       tracepoint_arguments(btf, "btf_trace_block_rq_complete") > 0;
 }
 
+size_t features_btf_bytes(void)
+{
+	struct stat status;
+
+	return stat(BTF_PATH, &status) < 0 ? 0 : (size_t)status.st_size;
+}
+
 struct omitted_time features_omitted_time(void)
 {
 	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
@@ -176,18 +169,28 @@ bool features_clock_shifted(void)
 	return false;
 }
 
-int features_probe(struct features *ret_features, struct error *error)
+int features_permitted(struct error *error)
 {
-	cleanup(cleanup_btf_pointer) struct btf *btf = NULL;
-	int arguments, result = probe_privileges(ret_features, error);
-
-	if (result < 0)
-		return result;
+	if (!features_capable(CAP_SYS_ADMIN) &&
+	    !(features_capable(CAP_BPF) && features_capable(CAP_PERFMON)))
+		return error_set(
+			error, EPERM,
+			geteuid() ? "exact states need BPF: run as root (sudo dwell …), or give "
+				    "the program CAP_BPF and CAP_PERFMON"
+				  : "exact states need BPF: this root lacks CAP_BPF or "
+				    "CAP_PERFMON, as in most containers: add them");
 	if (features_clock_shifted())
 		return error_set(error, ENOTSUP,
 				 "this time namespace has other clocks than the kernel: "
 				 "nsenter --time=/proc/1/ns/time dwell …");
-	btf = btf__parse(BTF_PATH, NULL);
+	return 0;
+}
+
+int features_probe(struct features *ret_features, struct error *error)
+{
+	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
+	int arguments;
+
 	if (!btf)
 		return error_set(error, ENOTSUP,
 				 "this kernel has no type information (%s: %s): it needs "
@@ -202,6 +205,7 @@ int features_probe(struct features *ret_features, struct error *error)
 		return error_set(error, ENOTSUP,
 				 "this kernel's BTF does not describe sched_switch: it needs 5.15 "
 				 "or newer with CONFIG_TRACEPOINTS=y");
+	ret_features->others_memory = features_capable(CAP_SYS_PTRACE);
 	ret_features->switch_has_state = arguments >= 4;
 	ret_features->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	ret_features->names_disks = names_disks(btf);

@@ -4,6 +4,7 @@
 #define DWELL_CAPTURE_FEATURES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 
@@ -27,11 +28,17 @@ struct features {
 	long preempt_count_offset;
 };
 
+/* What a process may: 0, or a negative errno with what is missing and how to get it. */
+int features_permitted(struct error *error) must_check;
+
 /*
- * 0, or a negative errno with what is missing and how to get it: privileges, BTF, the task
- * iterator, task storage.
+ * What the kernel has, by its BTF. 0, or a negative errno with what is missing and how to get it:
+ * BTF, the task iterator, task storage.
  */
 int features_probe(struct features *ret_features, struct error *error) must_check;
+
+/* Size of the kernel's type information; 0: it has none. */
+size_t features_btf_bytes(void);
 
 /* Without privileges; false also where the kernel has no type information. */
 struct omitted_time features_omitted_time(void);

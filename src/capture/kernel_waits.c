@@ -210,8 +210,10 @@ bool kernel_waits_find(const char *name, __u8 *ret_state, __u8 *ret_detail)
 	return false;
 }
 
-static int scan(char *text, struct wait_function table[WAIT_FUNCTIONS])
+/* How many were found, or -errno. */
+static int scan(int fd, struct wait_function table[WAIT_FUNCTIONS])
 {
+	struct kallsyms_reader reader;
 	struct kallsyms_symbol symbol;
 	struct known sorted[ARRAY_SIZE(known)];
 	struct wait_function *open = NULL; /* its end is the next symbol's start */
@@ -219,7 +221,8 @@ static int scan(char *text, struct wait_function table[WAIT_FUNCTIONS])
 
 	memcpy(sorted, known, sizeof(known));
 	qsort(sorted, ARRAY_SIZE(sorted), sizeof(sorted[0]), by_name);
-	while (kallsyms_next(&text, &symbol)) {
+	kallsyms_begin(&reader, fd);
+	while (kallsyms_next(&reader, &symbol)) {
 		char name[64]; /* longer than any known one */
 		struct known key = {.name = name}, *match;
 
@@ -244,22 +247,27 @@ static int scan(char *text, struct wait_function table[WAIT_FUNCTIONS])
 	}
 	if (open)
 		open->end = open->start + 1;
-	return found;
+	return reader.error ? -reader.error : found;
+}
+
+static void empty(struct wait_function table[WAIT_FUNCTIONS])
+{
+	for (int i = 0; i < WAIT_FUNCTIONS; i++)
+		table[i] = (struct wait_function){.start = ~0ULL};
 }
 
 int kernel_waits_load(struct wait_function table[WAIT_FUNCTIONS], const char *kallsyms,
 		      struct error *error)
 {
 	cleanup_close int fd = open(kallsyms, O_RDONLY | O_CLOEXEC);
-	cleanup_free char *text = NULL;
 	int result;
 
-	for (int i = 0; i < WAIT_FUNCTIONS; i++)
-		table[i] = (struct wait_function){.start = ~0ULL};
-	result = fd < 0 ? -errno : kallsyms_read(fd, &text);
-	if (result < 0)
+	empty(table);
+	result = fd < 0 ? -errno : scan(fd, table);
+	if (result < 0) {
+		empty(table);
 		return error_set(error, -result, "cannot read %s: %s", kallsyms, strerror(-result));
-	result = scan(text, table);
+	}
 	qsort(table, WAIT_FUNCTIONS, sizeof(table[0]), by_start);
 	return result;
 }

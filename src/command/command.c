@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/heap.h"
 #include "base/print.h"
 #include "base/privilege.h"
 #include "base/similar.h"
@@ -106,6 +107,7 @@ int command_main(int argc, char **argv)
 		      stderr);
 		return EXIT_NOT_RUN;
 	}
+	heap_for_long_runs();
 	descriptors_raise();
 	setlocale(LC_ALL, "");
 	/* numbers are written, and read, with a point everywhere */

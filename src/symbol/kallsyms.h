@@ -4,26 +4,35 @@
 #define DWELL_SYMBOL_KALLSYMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#include "base/cleanup.h"
 
 struct kallsyms_symbol {
 	uint64_t address; /* 0: hidden */
 	char type;	  /* as nm(1) */
-	const char *name; /* in the text, without its module */
+	const char *name; /* without its module; valid until the next one is read */
 };
 
 /*
- * The whole file, whose descriptor stays open: the kernel makes it in one pass, which takes most of
- * the time. A string to free, or -errno.
+ * The kernel writes the file as it is read, a page at a time. It is not kept: 6 MB of memory that
+ * is touched once take as long as the kernel takes to write them.
  */
-int kallsyms_read(int fd, char **ret_text) must_check;
+struct kallsyms_reader {
+	int fd;
+	int error;   /* errno of a read that failed, after the last symbol; 0: the end */
+	size_t next; /* of the buffer: where the next line begins; before it, what was read */
+	size_t length;
+	bool at_end;
+	char buffer[16384]; /* a line is at most 600 bytes: KSYM_NAME_LEN, MODULE_NAME_LEN */
+};
+
+/* The descriptor stays open, and is the caller's. */
+void kallsyms_begin(struct kallsyms_reader *reader, int fd);
 
 /*
- * The next symbol of the text, which is changed: lines `address type name[<tab>[module]]`; others
- * are passed over. `at` begins at the text. false: no more.
+ * Lines are `address type name[<tab>[module]]`; others are passed over. false: no more, or the
+ * error.
  */
-bool kallsyms_next(char **at, struct kallsyms_symbol *ret_symbol);
+bool kallsyms_next(struct kallsyms_reader *reader, struct kallsyms_symbol *ret_symbol);
 
 #endif

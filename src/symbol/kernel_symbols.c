@@ -38,21 +38,23 @@ static int by_start(const void *left, const void *right)
 int kernel_symbols_load(struct kernel_symbols *symbols, int descriptor)
 {
 	cleanup_close int fd = descriptor;
-	cleanup_free char *text = NULL;
+	struct kallsyms_reader reader;
 	struct kallsyms_symbol symbol;
-	int result = fd < 0 ? fd : kallsyms_read(fd, &text);
-	char *at = text;
 	uint64_t seen = 0;
+	int result = 0;
 
-	while (result == 0 && kallsyms_next(&at, &symbol)) {
+	if (fd < 0)
+		return fd;
+	kallsyms_begin(&reader, fd);
+	while (result == 0 && kallsyms_next(&reader, &symbol)) {
 		seen |= symbol.address;
 		/* code, also weak */
 		if (tolower((unsigned char)symbol.type) == 't' ||
 		    tolower((unsigned char)symbol.type) == 'w')
 			result = add(symbols, symbol.address, symbol.name);
 	}
-	if (result == 0 && !seen)
-		result = -EPERM;
+	if (result == 0)
+		result = reader.error ? -reader.error : seen ? 0 : -EPERM;
 	if (result < 0) {
 		kernel_symbols_release(symbols);
 		return result;

@@ -95,6 +95,30 @@ CASE(kernel_functions_by_address)
 	unlink(hidden);
 }
 
+/* The file is read in pieces: lines that two of them share, a last one without an end. */
+CASE(every_one_of_many_kernel_functions)
+{
+	char path[] = "/tmp/dwell-unit-XXXXXX", name[600];
+	struct kernel_symbols symbols = {0};
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	for (unsigned int i = 1; i <= 2000; i++) {
+		memset(name, 'n', sizeof(name));
+		snprintf(name + i % 512, sizeof(name) - 512, "%u", i);
+		dprintf(fd, "%016x t %s%s", i << 4, name, i < 2000 ? "\n" : "");
+	}
+	close(fd);
+	assert_int_equal(kernel_symbols_load(&symbols, open(path, O_WRONLY)), -EBADF);
+	assert_int_equal(kernel_symbols_load(&symbols, open(path, O_RDONLY)), 0);
+	assert_int_equal(symbols.count, 2000);
+	for (unsigned int i = 1; i <= 2000; i++)
+		assert_int_equal(strtoul(kernel_symbols_find(&symbols, i << 4) + i % 512, NULL, 10),
+				 i);
+	kernel_symbols_release(&symbols);
+	unlink(path);
+}
+
 CASE(functions_made_at_run_time)
 {
 	struct jit_map map = {.pid = (uint32_t)getpid()};
@@ -302,6 +326,7 @@ int main(void)
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(whose_code_a_function_is),
 		cmocka_unit_test(kernel_functions_by_address),
+		cmocka_unit_test(every_one_of_many_kernel_functions),
 		cmocka_unit_test(functions_made_at_run_time),
 		cmocka_unit_test(hostile_lists_of_functions),
 		cmocka_unit_test(callers_by_the_unwind_tables),
