@@ -144,6 +144,13 @@ static __always_inline bool blame_is(const struct wire_culprit *culprit,
 	return key->who || blame_is_alike(culprit, key->how, key->pid, key->comm, !key->pid);
 }
 
+/* As blame_is(), of the share at `at`. Global for the verifier's sake: see wait_function_of(). */
+__weak __attribute__((noinline)) int blame_is_same(const struct blame *blame, __u32 at,
+						   const struct blame_key *key)
+{
+	return blame && key && at < BLAME_CULPRITS && blame_is(&blame->culprits[at], key);
+}
+
 /* A share of several: of threads of a process, or of processes of a name. */
 static __always_inline void blame_make_group(struct wire_culprit *culprit, bool by_name)
 {
@@ -161,17 +168,26 @@ static __always_inline bool blame_may_join(const struct wire_culprit *culprit, _
 }
 
 /*
- * The first that may be joined and is as `key`: its place + 1; 0: there is none. This and the next
- * ones are global functions for the verifier's sake: see wait_function_of().
+ * Whether the share at `at` may be joined and is as `key`. This and the next ones are global
+ * functions for the verifier's sake: see wait_function_of().
  */
+__weak __attribute__((noinline)) int blame_may_take(const struct blame *blame, __u32 at,
+						    const struct blame_key *key, __u64 most_ns,
+						    __u32 by_name)
+{
+	if (!blame || !key || at >= BLAME_CULPRITS)
+		return 0;
+	return blame_may_join(&blame->culprits[at], most_ns, by_name) &&
+	       blame_is_alike(&blame->culprits[at], key->how, key->pid, key->comm, by_name);
+}
+
+/* The first of them: its place + 1; 0: there is none. */
 __weak __attribute__((noinline)) int
 blame_alike(const struct blame *blame, const struct blame_key *key, __u64 most_ns, __u32 by_name)
 {
-	if (!blame || !key)
-		return 0;
+#pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
-		if (blame_may_join(&blame->culprits[i], most_ns, by_name) &&
-		    blame_is_alike(&blame->culprits[i], key->how, key->pid, key->comm, by_name))
+		if (blame_may_take(blame, i, key, most_ns, by_name))
 			return (int)i + 1;
 	return 0;
 }
@@ -241,6 +257,20 @@ __weak __attribute__((noinline)) int blame_merge(struct blame *blame, __u32 plac
 
 #define BLAME_KEPT 5 /* of the largest shares: worth a place of their own */
 
+/* How many shares are larger, where all places are taken. */
+__weak __attribute__((noinline)) __u32 blame_larger(const struct blame *blame, __u64 ns)
+{
+	__u64 more = 0;
+
+	if (!blame)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
+		/* without a branch: the verifier looks at every way through here */
+		more += (ns - blame->culprits[i].total_ns) >> 63;
+	return (__u32)more;
+}
+
 /* What all the other shares have at most, where all places are taken. */
 __weak __attribute__((noinline)) __u64 blame_most(const struct blame *blame)
 {
@@ -250,13 +280,9 @@ __weak __attribute__((noinline)) __u64 blame_most(const struct blame *blame)
 		return 0;
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
-		__u64 ns = blame->culprits[i].total_ns, more = 0;
+		__u64 ns = blame->culprits[i].total_ns;
 
-#pragma clang loop unroll(disable)
-		for (__u32 j = 0; j < BLAME_CULPRITS; j++)
-			/* without a branch: the verifier looks at every way through here */
-			more += (ns - blame->culprits[j].total_ns) >> 63;
-		if (more <= BLAME_KEPT && ns < most_ns)
+		if (ns < most_ns && blame_larger(blame, ns) <= BLAME_KEPT)
 			most_ns = ns;
 	}
 	return most_ns;
@@ -300,19 +326,27 @@ __weak __attribute__((noinline)) int blame_lose(struct blame *blame, __u64 ns)
 	return 1;
 }
 
-/* The share of several that `key` is one of: its place + 1; 0: there is none. */
+/* Whether the share at `at` is one of several, and `key` one of those. */
+__weak __attribute__((noinline)) int blame_is_group(const struct blame *blame, __u32 at,
+						    const struct blame_key *key)
+{
+	const struct wire_culprit *culprit;
+
+	if (!blame || !key || at >= BLAME_CULPRITS)
+		return 0;
+	culprit = &blame->culprits[at];
+	return culprit->kind == WIRE_CULPRIT_THREAD && !culprit->tid &&
+	       blame_is_alike(culprit, key->how, key->pid, key->comm, !culprit->pid);
+}
+
+/* The first of them: its place + 1; 0: there is none. */
 __weak __attribute__((noinline)) int blame_group(const struct blame *blame,
 						 const struct blame_key *key)
 {
-	if (!blame || !key)
-		return 0;
-	for (__u32 i = 0; i < BLAME_CULPRITS; i++) {
-		const struct wire_culprit *culprit = &blame->culprits[i];
-
-		if (culprit->kind == WIRE_CULPRIT_THREAD && !culprit->tid &&
-		    blame_is_alike(culprit, key->how, key->pid, key->comm, !culprit->pid))
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < BLAME_CULPRITS; i++)
+		if (blame_is_group(blame, i, key))
 			return (int)i + 1;
-	}
 	return 0;
 }
 
@@ -353,7 +387,9 @@ __weak __attribute__((noinline)) int blame_add(struct blame *blame, const struct
 		return 0;
 	for (__u32 i = 0; i < BLAME_CULPRITS && i < blame->count; i++) {
 		culprit = &blame->culprits[i];
-		if (blame_is(culprit, key)) {
+		if (blame_who(culprit) != key->who || blame_how(culprit) != key->how)
+			continue;
+		if (key->who || blame_is_same(blame, i, key)) {
 			blame_put_more(culprit, key, ns);
 			return (int)i + 1;
 		}

@@ -107,16 +107,20 @@ static __always_inline struct wire_wait_site any_where(struct wire_wait_site kno
 	return any.site;
 }
 
-/* Index of the last wait function that starts at or below the address. */
+/*
+ * Index of the last wait function that starts at or below the address, if that is one of the
+ * kernel's half. Without a branch: the verifier would look at all 256 ways through here.
+ */
 static __always_inline __u32 wait_function_below(__u64 address)
 {
 	__u32 index = 0;
 
 	for (int bit = WAIT_FUNCTIONS_LOG2 - 1; bit >= 0; bit--) {
-		__u32 probe = index | (1U << bit);
+		__u32 probe = (index | 1U << bit) & (WAIT_FUNCTIONS - 1);
+		__u64 is_above = (address - wait_functions[probe].start) >> 63;
 
-		if (wait_functions[probe & (WAIT_FUNCTIONS - 1)].start <= address)
-			index = probe;
+		barrier_var(is_above);
+		index |= (__u32)(is_above ^ 1) << bit;
 	}
 	return index & (WAIT_FUNCTIONS - 1);
 }

@@ -94,6 +94,7 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 		if (class_of(syscall) == SYSCALL_YIELD)
 			next = wait_site(WIRE_RUNNABLE, WIRE_DETAIL_YIELDED, syscall);
 	}
+	next = any_where(next);
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);
@@ -117,7 +118,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 		account->is_supervised = has_supervisor(account->filter);
 	}
 	next = any_where(classify(task, state, account->last_call, account->is_supervised, ctx));
-	next = site_refine(task, account, next, now_ns);
+	next = any_where(site_refine(task, account, next, now_ns));
 	if (next.syscall >= 0)
 		account->last_call = next;
 	account_leave_cpu(account, next, now_ns);
