@@ -265,29 +265,6 @@ __weak __attribute__((noinline)) __u64 blame_runs(struct blame *blame, struct bl
 	return to_ns;
 }
 
-__weak __attribute__((noinline)) int
-blame_one_part(struct blame *blame, const struct blame_part *part, __u64 from_ns, __u64 to_ns)
-{
-	struct blame_key key = {};
-
-	if (!blame || !part)
-		return 0;
-	key.who = part->who;
-	key.how = BLAME_HOW(WIRE_RUNNABLE, part->kind) | BLAME_FLAG(part->flags);
-	key.comm[0] = part->comm[0];
-	key.comm[1] = part->comm[1];
-	key.pid = part->pid;
-	return blame_range(blame, &key, from_ns, to_ns);
-}
-
-/* Of the stretch: how long a part had the CPU, unless it is the thread's own. */
-__weak __attribute__((noinline)) __u64 blame_part_ns(const struct blame_part *part, __u32 victim)
-{
-	if (!part || ((__u32)part->who == victim && part->kind == WIRE_CULPRIT_THREAD))
-		return 0;
-	return part->ns;
-}
-
 /*
  * The thread waited in [from_ns, to_ns) of the stretch: each part is charged in proportion, but for
  * the thread's own, which was before or after.
@@ -307,13 +284,22 @@ __weak __attribute__((noinline)) int blame_stretch(struct blame *blame,
 	blame_range(blame, &key, from_ns, from_ns + turn_smaller(ns, to_ns - from_ns));
 	from_ns += turn_smaller(ns, to_ns - from_ns);
 	for (int i = 0; i < BLAME_PARTS; i++)
-		length_ns -= stretch->parts[i].ns - blame_part_ns(&stretch->parts[i], victim);
+		if (stretch->parts[i].ns && (__u32)stretch->parts[i].who == victim &&
+		    stretch->parts[i].kind == WIRE_CULPRIT_THREAD)
+			length_ns -= stretch->parts[i].ns;
 	whole_ns = to_ns - from_ns;
-#pragma clang loop unroll(disable)
 	for (int i = 0; i < BLAME_PARTS; i++) {
-		ns = blame_part_ns(&stretch->parts[i], victim);
-		ns = turn_smaller(turn_before(ns, whole_ns, length_ns), to_ns - from_ns);
-		blame_one_part(blame, &stretch->parts[i], from_ns, from_ns + ns);
+		const struct blame_part *part = &stretch->parts[i];
+
+		if (!part->ns || ((__u32)part->who == victim && part->kind == WIRE_CULPRIT_THREAD))
+			continue;
+		ns = turn_smaller(turn_before(part->ns, whole_ns, length_ns), to_ns - from_ns);
+		key.who = part->who;
+		key.how = BLAME_HOW(WIRE_RUNNABLE, part->kind) | BLAME_FLAG(part->flags);
+		key.comm[0] = part->comm[0];
+		key.comm[1] = part->comm[1];
+		key.pid = part->pid;
+		blame_range(blame, &key, from_ns, from_ns + ns);
 		from_ns += ns;
 	}
 	return 0;
