@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc_stat.h"
 
 int schedstat_open(void)
 {
@@ -16,23 +17,10 @@ int schedstat_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* As the kernel says in /proc/PID/stat: R. */
-static bool is_ready(int pid)
-{
-	char path[64], text[512] = "", *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	/* the name before the state may have anything in it */
-	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) < 0 || !(end = strrchr(text, ')')))
-		return false;
-	return end[1] == ' ' && end[2] == 'R';
-}
-
 static void add_child(struct children_schedstat *children, int pid)
 {
 	struct schedstat one;
+	struct proc_stat stat;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
@@ -43,7 +31,8 @@ static void add_child(struct children_schedstat *children, int pid)
 	children->sum.cpu_ns += one.cpu_ns;
 	children->sum.delay_ns += one.delay_ns;
 	children->sum.count += one.count;
-	children->any_ready |= is_ready(pid);
+	children->any_ready |=
+		proc_stat_read((uint32_t)pid, (uint32_t)pid, &stat) && stat.state == 'R';
 }
 
 struct children_schedstat schedstat_of_children(pid_t pid)

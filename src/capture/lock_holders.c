@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/inner_pid.h"
+#include "base/proc_stat.h"
 #include "capture/proc_threads.h"
 
 #define LONG_NS (10 * NS_PER_MS) /* shorter waits end before anyone looks */
@@ -180,7 +181,7 @@ static int send_one(const struct lock_wait *wait, uint64_t instant_ns, struct re
 	};
 	struct proc_stat stat;
 
-	if (!proc_stat_read((struct proc_id){wait->pid, wait->holder_tid}, &stat))
+	if (!proc_stat_read(wait->pid, wait->holder_tid, &stat))
 		return 0;
 	memcpy(record.holder_comm, stat.comm, sizeof(stat.comm));
 	return sink_send(sink, &record.header);

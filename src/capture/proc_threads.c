@@ -11,7 +11,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "capture/cgroup.h"
 
 /* include/linux/sched.h */
@@ -80,7 +79,7 @@ static bool has_target_ancestor(const struct targets *targets, uint32_t pid)
 	struct proc_stat stat;
 
 	for (int i = 0; i < MAX_ANCESTORS && pid; i++) {
-		if (!proc_stat_read((struct proc_id){pid, pid}, &stat))
+		if (!proc_stat_read(pid, pid, &stat))
 			return false;
 		pid = stat.parent_pid;
 		if (is_target(targets, pid, TARGET_PROCESS))
@@ -194,15 +193,6 @@ void proc_threads_release(struct proc_threads *threads)
 	*threads = (struct proc_threads){0};
 }
 
-static uint64_t ticks_ns(uint64_t ticks)
-{
-	static long hertz;
-
-	if (!hertz)
-		hertz = sysconf(_SC_CLK_TCK);
-	return ticks * (NS_PER_S / (uint64_t)hertz);
-}
-
 bool proc_read(struct proc_id id, const char *name, char *into, size_t room)
 {
 	char path[96];
@@ -231,47 +221,6 @@ bool proc_call_read(struct proc_id id, struct proc_call *ret_call)
 			&ret_call->arguments[1], &ret_call->arguments[2]) < 1)
 		ret_call->number = -1;
 	return true;
-}
-
-bool proc_stat_parse(const char *line, struct proc_stat *ret_stat)
-{
-	const char *name = strchr(line, '('), *end = strrchr(line, ')');
-	unsigned long long utime, stime, start;
-	size_t length;
-
-	if (!name || !end || end < name)
-		return false;
-	*ret_stat = (struct proc_stat){0};
-	/* fields 3 on: proc(5) */
-	if (sscanf(end + 1,
-		   " %c %" SCNu32 " %*d %*d %*d %*d %" SCNu32
-		   " %*u %*u %*u %*u %llu %llu %*d %*d %*d %" SCNd32 " %*d %*d %llu %*u %*d %*u "
-		   "%*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %" SCNu32 " %*u %" SCNu32,
-		   &ret_stat->state, &ret_stat->parent_pid, &ret_stat->flags, &utime, &stime,
-		   &ret_stat->nice, &start, &ret_stat->cpu, &ret_stat->policy) != 9)
-		return false;
-	length = (size_t)(end - name - 1);
-	memcpy(ret_stat->comm, name + 1,
-	       length < sizeof(ret_stat->comm) ? length : sizeof(ret_stat->comm));
-	ret_stat->utime_ns = ticks_ns(utime);
-	ret_stat->stime_ns = ticks_ns(stime);
-	ret_stat->start_ns = ticks_ns(start);
-	return true;
-}
-
-bool proc_stat_read(struct proc_id id, struct proc_stat *ret_stat)
-{
-	char path[64], line[1024];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", id.pid, id.tid);
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	length = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-	if (length <= 0)
-		return false;
-	line[length] = '\0';
-	return proc_stat_parse(line, ret_stat);
 }
 
 uint64_t proc_cgroup_id(uint32_t pid)
@@ -319,7 +268,7 @@ void proc_process_fill(struct wire_thread *record, struct proc_process *process)
 		*process = (struct proc_process){.pid = record->pid,
 						 .time_ns = record->header.time_ns,
 						 .cgroup_id = proc_cgroup_id(record->pid)};
-		if (proc_stat_read((struct proc_id){record->pid, record->pid}, &leader))
+		if (proc_stat_read(record->pid, record->pid, &leader))
 			memcpy(process->name, leader.comm, sizeof(process->name));
 	}
 	memcpy(record->process, process->name, sizeof(record->process));

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/proc_stat.h"
 #include "bpf/wire.h"
 #include "capture/target.h"
 
@@ -49,26 +50,6 @@ struct proc_call {
 
 /* False: gone, or not ours to read. */
 bool proc_call_read(struct proc_id id, struct proc_call *ret_call);
-
-/* Fields of /proc/PID/task/TID/stat. */
-#define PF_KTHREAD 0x00200000U /* in proc_stat.flags; include/linux/sched.h */
-
-struct proc_stat {
-	char comm[16]; /* not terminated when 16 long */
-	char state;    /* R S D T t Z X I */
-	uint32_t parent_pid;
-	uint32_t flags;		     /* PF_* */
-	uint64_t utime_ns, stime_ns; /* to a clock tick */
-	int32_t nice;
-	uint64_t start_ns; /* CLOCK_BOOTTIME, to a clock tick */
-	uint32_t cpu, policy;
-};
-
-/* Takes a line apart; the name in it may be anything. */
-bool proc_stat_parse(const char *line, struct proc_stat *ret_stat);
-
-/* False: the thread is gone. */
-bool proc_stat_read(struct proc_id id, struct proc_stat *ret_stat);
 
 /*
  * All of a record that /proc/PID/task/TID/stat has; state and totals stay unknown. Its accounting

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/proc_stat.h"
 #include "capture/kernel_waits.h"
 #include "capture/proc_threads.h"
 #include "capture/source_ops.h"
@@ -349,7 +350,8 @@ static int refresh(struct sampler *sampler)
 		sampler->count = known; /* the sorted part */
 		thread = find(sampler, id.tid);
 		sampler->count = count;
-		if (!proc_stat_read(id, &stat) || stat.state == 'Z' || stat.state == 'X')
+		if (!proc_stat_read(id.pid, id.tid, &stat) || stat.state == 'Z' ||
+		    stat.state == 'X')
 			continue;
 		if (thread && thread->record.start_ns == stat.start_ns)
 			thread->seen = true;
@@ -408,8 +410,9 @@ static void sample(struct sampler *sampler)
 		struct sampled *thread = &sampler->threads[i];
 		struct proc_stat stat;
 
-		if (proc_stat_read(thread->id, &stat) && stat.start_ns == thread->record.start_ns &&
-		    stat.state != 'Z' && stat.state != 'X')
+		if (proc_stat_read(thread->id.pid, thread->id.tid, &stat) &&
+		    stat.start_ns == thread->record.start_ns && stat.state != 'Z' &&
+		    stat.state != 'X')
 			look(sampler, thread, &stat);
 	}
 }

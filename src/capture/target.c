@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/output.h"
+#include "base/proc_stat.h"
 #include "base/similar.h"
 #include "base/text.h"
 #include "capture/cgroup.h"
@@ -145,19 +146,12 @@ static enum match match_process(uint32_t pid, const char *name, char comm[TARGET
 	return by_program > match ? by_program : match;
 }
 
-/* Dead, and not yet waited for by its parent. */
-static bool is_zombie(uint32_t pid)
+/* Dead, and perhaps not yet waited for by its parent. */
+static bool is_dead(uint32_t pid)
 {
-	char path[64], line[512];
-	const char *end;
+	struct proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(line, sizeof(line), file))
-		return true;
-	end = strrchr(line, ')');
-	return end && !strncmp(end, ") Z", 3);
+	return !proc_stat_read(pid, pid, &stat) || stat.state == 'Z';
 }
 
 #define LISTED 8
@@ -197,7 +191,7 @@ static void find_candidates(const char *name, struct candidates *found)
 		match = match_process(pid, name, comm);
 		if (match == MATCH_NONE)
 			note_similar(found, name, comm);
-		if (match < found->match || match == MATCH_NONE || is_zombie(pid))
+		if (match < found->match || match == MATCH_NONE || is_dead(pid))
 			continue;
 		if (match > found->match)
 			found->count = 0;

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/proc_stat.h"
 #include "capture/proc_threads.h"
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
@@ -213,7 +214,8 @@ static int find_threads(struct counters *counters)
 		struct wire_thread *record = &counters->records[counters->count];
 		struct proc_stat stat;
 
-		if (!proc_stat_read(id, &stat) || stat.state == 'Z' || stat.state == 'X')
+		if (!proc_stat_read(id.pid, id.tid, &stat) || stat.state == 'Z' ||
+		    stat.state == 'X')
 			continue;
 		proc_record_fill(record, id, &stat, counters->instant_ns);
 		proc_process_fill(record, &counters->process);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "base/text.h"
 #include "capture/cgroup.h"
 #include "capture/proc_threads.h"
@@ -19,8 +20,8 @@ static bool is_offered(const struct offers *offers, struct proc_id id, char comm
 {
 	struct proc_stat stat;
 
-	if (id.pid == (uint32_t)getpid() || !proc_stat_read(id, &stat) || stat.state == 'Z' ||
-	    (stat.flags & PF_KTHREAD && !*offers_typed(offers)))
+	if (id.pid == (uint32_t)getpid() || !proc_stat_read(id.pid, id.tid, &stat) ||
+	    stat.state == 'Z' || (stat.flags & PF_KTHREAD && !*offers_typed(offers)))
 		return false;
 	snprintf(comm, 17, "%.16s", stat.comm);
 	return true;

@@ -4,38 +4,25 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/proc_stat.h"
 #include "base/tree.h"
 
 #define PREFIX "dwell-load."
 
-/* Field 22 of /proc/PID/stat; 0: it has ended. */
+/* When it began, in clock ticks; 0: it has ended. */
 static unsigned long long start_of(pid_t pid)
 {
-	char path[64], line[1024];
-	cleanup_file FILE *file = NULL;
-	unsigned long long start = 0;
-	const char *at;
+	struct proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(line, sizeof(line), file))
-		return 0;
-	/* the name, field 2, may contain anything; field 22 is the 20th behind it */
-	at = strrchr(line, ')');
 	/* an unreaped zombie owns nothing any more */
-	if (at && at[1] == ' ' && at[2] == 'Z')
+	if (!proc_stat_read((uint32_t)pid, (uint32_t)pid, &stat) || stat.state == 'Z')
 		return 0;
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		start = strtoull(at + 1, NULL, 10);
-	return start;
+	return stat.start_ticks;
 }
 
 /* Pids mean nothing in another namespace, which may share our directories. */

@@ -4,36 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/proc_stat.h"
 #include "load/run_ops.h"
 
 /* A thousand workers of two CPUs do not get a line each. */
 #define STUCK_TOLD_MAX 8
-
-/*
- * Fields 3, 14 and 15 of /proc/TID/stat: whether it runs or wants to, and the clock ticks it has
- * spent on a CPU. False: it is gone.
- */
-static bool read_stat(uint32_t tid, bool *ret_runnable, uint64_t *ret_ticks)
-{
-	char path[64], line[512], state;
-	cleanup_file FILE *file = NULL;
-	unsigned long long user, system;
-	const char *name_end;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", tid);
-	file = fopen(path, "re");
-	if (!file || !fgets(line, sizeof(line), file))
-		return false;
-	/* the name, field 2, may contain anything */
-	name_end = strrchr(line, ')');
-	if (!name_end ||
-	    sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
-		   &user, &system) != 3)
-		return false;
-	*ret_runnable = state == 'R';
-	*ret_ticks = user + system;
-	return true;
-}
 
 /* Field 1 of /proc/TID/schedstat: ns on a CPU. 0: this kernel does not count it. */
 static uint64_t read_run_time(uint32_t tid)
@@ -56,13 +31,14 @@ static uint64_t read_run_time(uint32_t tid)
 static bool is_kept_waiting(const struct worker_slot *slot, struct group_worker *worker)
 {
 	uint32_t tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
-	uint64_t before = worker->seen_run, ticks, ns;
-	bool runnable;
+	uint64_t before = worker->seen_run, ns;
+	struct proc_stat stat;
 
-	if (!read_stat(tid, &runnable, &ticks) || !runnable)
+	/* it runs, or wants to */
+	if (!proc_stat_read(tid, tid, &stat) || stat.state != 'R')
 		return false;
 	ns = read_run_time(tid);
-	worker->seen_run = ns ? ns : ticks;
+	worker->seen_run = ns ? ns : stat.utime_ns + stat.stime_ns;
 	return worker->seen_run == before;
 }
 

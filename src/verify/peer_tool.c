@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/forked.h"
 #include "base/print.h"
+#include "base/proc_stat.h"
 #include "base/program.h"
 
 /* Stands for the path of the file. */
@@ -164,12 +165,12 @@ static void kill_it(struct peer_tool *tool)
 /* Its program hangs on a hook of the kernel, and it sleeps. */
 static bool is_attached(pid_t pid)
 {
-	char path[40], to[40], text[256], state = '?';
+	struct proc_stat stat;
+	char path[40], to[40];
 	struct dirent *entry;
 	bool has_link = false;
 	ssize_t length;
 	DIR *fds;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	fds = opendir(path);
@@ -180,15 +181,7 @@ static bool is_attached(pid_t pid)
 	}
 	if (fds)
 		closedir(fds);
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = has_link ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	text[length > 0 ? length : 0] = '\0';
-	if (strrchr(text, ')'))
-		sscanf(strrchr(text, ')'), ") %c", &state);
-	if (fd >= 0)
-		close(fd);
-	return state == 'S';
+	return has_link && proc_stat_read((uint32_t)pid, (uint32_t)pid, &stat) && stat.state == 'S';
 }
 
 /* By its first line; some print none. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/proc_threads.h"
+#include "base/proc_stat.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/proc_stat.h"
 #include "capture/delta.h"
 #include "capture/proc_threads.h"
 #include "capture/recorder.h"
