@@ -450,7 +450,6 @@ static int bpf_open(void **ret_data, const struct source_options *options,
 	int result = begin(&session, options, targets, sink, error);
 
 	heap_for_long_runs();
-
 	if (result < 0)
 		return result;
 	*ret_data = session;
