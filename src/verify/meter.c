@@ -181,6 +181,18 @@ void meter_sleep(struct meter *meter, uint64_t ns)
 	end_phase(meter, STATE_SLEEP, ns);
 }
 
+void meter_spin(struct meter *meter, uint64_t ns)
+{
+	struct meter_reading then = read_all(), now;
+	uint64_t end = then.wall_ns + ns;
+
+	for (; then.wall_ns < end; then = now) {
+		now = read_all();
+		if (now.waits != then.waits)
+			meter->truth.states_ns[STATE_RUNNABLE] += blocked_since(meter, &then, &now);
+	}
+}
+
 /*
  * Ahead of all others, where that is permitted, so that it ends soon after it has read its clocks:
  * no truth is known of the time in between.
@@ -208,7 +220,7 @@ void meter_report(struct meter *meter, enum state rest)
 	for (int i = 0; i < STATES; i++)
 		other -= truth->states_ns[i] < other ? truth->states_ns[i] : other;
 	truth->states_ns[rest] += other;
-	truth->states_ns[STATE_RUNNABLE] =
+	truth->states_ns[STATE_RUNNABLE] +=
 		now.runnable_ns - meter->start.runnable_ns - meter->miscounted_ns;
 	truth->wall_ns = now.wall_ns - meter->start.wall_ns;
 	truth->cpu_ns = now.cpu_ns - meter->start.cpu_ns;

@@ -81,6 +81,14 @@ void meter_end(struct meter *meter, enum state state);
 void meter_sleep(struct meter *meter, uint64_t ns);
 
 /*
+ * Uses the CPU until so much time has passed. What the kernel has neither charged nor counted next
+ * to a wait for a CPU is part of that wait: it ends with the clock of the run queue that the thread
+ * leaves and begins again with that of the one it comes to (push_dl_task() in
+ * kernel/sched/deadline.c), 12 us later and in emulated machines 400.
+ */
+void meter_spin(struct meter *meter, uint64_t ns);
+
+/*
  * Hands the thread's figures to truth_sink. The state of blocked time outside of phases is `rest`:
  * of a thread that does not block there, STATE_STOLEN.
  */

@@ -407,7 +407,7 @@ static void *use_up_budget(void *data)
 	}
 	meter_start(&meter, "deadline", "deadline");
 	meter_expect(&meter, STATE_RUNNABLE, NULL);
-	spin_wall_ns(pattern_run_ns);
+	meter_spin(&meter, pattern_run_ns);
 	meter_report(&meter, STATE_STOLEN);
 	return NULL;
 }
