@@ -471,7 +471,7 @@ static __always_inline __u64 account_end_turn(struct account *account, __u64 ran
 					      const struct turn_clock *clock, __u64 now_ns)
 {
 	__u64 length_ns = now_ns - account->live.since_ns, charged_ns = ran_ns - account->ran_ns;
-	__u64 early_ns, instant_ns;
+	__u64 early_ns, end_ns, instant_ns;
 	__u32 clamped = 0;
 
 	if ((__s64)length_ns <= 0)
@@ -488,11 +488,14 @@ static __always_inline __u64 account_end_turn(struct account *account, __u64 ran
 		count(&losses.clamped);
 	if (!early_ns)
 		return now_ns;
-	/* a snapshot may have read the turn up to its instant: that stays so */
+	end_ns = now_ns - early_ns;
+	/* a snapshot may have read the turn up to its instant: that stays so, and the next pays */
 	instant_ns = snapshot_ns;
-	if (now_ns >= instant_ns && now_ns - early_ns < instant_ns)
-		return account->live.since_ns < instant_ns ? instant_ns : now_ns;
-	return now_ns - early_ns;
+	if (now_ns >= instant_ns && end_ns < instant_ns) {
+		end_ns = account->live.since_ns < instant_ns ? instant_ns : now_ns;
+		account->turn.balance_ns += (__s64)(early_ns - (now_ns - end_ns));
+	}
+	return end_ns;
 }
 
 static __always_inline void account_begin_turn(struct account *account, __u64 ran_ns,
