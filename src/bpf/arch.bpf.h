@@ -62,8 +62,7 @@ static __always_inline __u32 arch_preempt_count(const struct task_struct *task,
 	__u64 address = (__u64)run_queue + preempt_count_offset;
 
 	/* any structure that begins with an int */
-	return preempt_count_offset ? (__u32)FOLLOW_ADDRESS(struct upid, (struct upid *)address, nr)
-				    : 0;
+	return preempt_count_offset ? (__u32)FOLLOW_ADDRESS(upid, (struct upid *)address, nr) : 0;
 }
 
 #elif defined(__TARGET_ARCH_arm64)

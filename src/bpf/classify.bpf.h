@@ -204,14 +204,14 @@ static __always_inline struct file *descriptor_file(struct task_struct *task, __
 		return NULL;
 	slot = FOLLOW(table, fd) + (__u32)descriptor;
 	/* structures can be followed, an array cannot */
-	return (struct file *)FOLLOW_ADDRESS(struct hlist_head, (struct hlist_head *)slot, first);
+	return (struct file *)FOLLOW_ADDRESS(hlist_head, (struct hlist_head *)slot, first);
 }
 
 static __always_inline struct wire_wait_site classify_socket(struct file *file, int syscall)
 {
-	struct socket *socket = FOLLOW_ADDRESS(struct file, file, private_data);
+	struct socket *socket = FOLLOW_ADDRESS(file, file, private_data);
 
-	switch (FOLLOW_ADDRESS(struct socket, socket, sk, __sk_common.skc_family)) {
+	switch (FOLLOW_ADDRESS(socket, socket, sk, __sk_common.skc_family)) {
 	case AF_UNIX:
 		return wait_site(WIRE_IPC, WIRE_DETAIL_UNIX, syscall);
 	case AF_INET:
@@ -231,7 +231,7 @@ classify_descriptor(struct task_struct *task, __u64 descriptor, int syscall, boo
 
 	if (!file)
 		return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, syscall);
-	switch (FOLLOW_ADDRESS(struct file, file, f_inode, i_mode) & S_IFMT) {
+	switch (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) {
 	case S_IFIFO:
 		return wait_site(WIRE_IPC, WIRE_DETAIL_PIPE, syscall);
 	case S_IFSOCK:

@@ -50,6 +50,25 @@ struct wait_function {
 #define WAIT_FUNCTIONS_LOG2 8
 #define WAIT_FUNCTIONS	    (1 << WAIT_FUNCTIONS_LOG2)
 
+/* Structures of the kernel that programs find by an address: bpf/follow.bpf.h. */
+#define CAST_TYPES_OF(X)                                                                           \
+	X(hlist_head)                                                                              \
+	X(file)                                                                                    \
+	X(socket)                                                                                  \
+	X(sock_common)                                                                             \
+	X(files_struct)                                                                            \
+	X(fdtable)                                                                                 \
+	X(upid)
+
+enum cast_type {
+#define CAST_OF(type) CAST_##type,
+	CAST_TYPES_OF(CAST_OF)
+#undef CAST_OF
+		CAST_TYPES
+};
+
+#define CAST_CALL 0x7fffffff /* instead of the number of bpf_rdonly_cast() */
+
 /* Key of the `targets` map. */
 struct target_key {
 	__u32 id;

@@ -26,26 +26,26 @@
 __weak __attribute__((noinline)) __u32 connection_of(__u64 files, __u32 descriptor)
 {
 	struct files_struct *open = (struct files_struct *)files;
-	struct fdtable *table = FOLLOW_ADDRESS(struct files_struct, open, fdt);
+	struct fdtable *table = FOLLOW_ADDRESS(files_struct, open, fdt);
 	struct sock_common *sock;
 	struct hlist_head *slot;
 	struct socket *socket;
 	struct file *file;
 	__u16 family, own, other;
 
-	if (descriptor >= FOLLOW_ADDRESS(struct fdtable, table, max_fds))
+	if (descriptor >= FOLLOW_ADDRESS(fdtable, table, max_fds))
 		return 0;
-	slot = (struct hlist_head *)(FOLLOW_ADDRESS(struct fdtable, table, fd) + descriptor);
-	file = (struct file *)FOLLOW_ADDRESS(struct hlist_head, slot, first);
-	if ((FOLLOW_ADDRESS(struct file, file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+	slot = (struct hlist_head *)(FOLLOW_ADDRESS(fdtable, table, fd) + descriptor);
+	file = (struct file *)FOLLOW_ADDRESS(hlist_head, slot, first);
+	if ((FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
 		return 0;
-	socket = FOLLOW_ADDRESS(struct file, file, private_data);
-	sock = (struct sock_common *)FOLLOW_ADDRESS(struct socket, socket, sk);
-	family = FOLLOW_ADDRESS(struct sock_common, sock, skc_family);
+	socket = FOLLOW_ADDRESS(file, file, private_data);
+	sock = (struct sock_common *)FOLLOW_ADDRESS(socket, socket, sk);
+	family = FOLLOW_ADDRESS(sock_common, sock, skc_family);
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
-	own = FOLLOW_ADDRESS(struct sock_common, sock, skc_num);
-	other = bpf_ntohs(FOLLOW_ADDRESS(struct sock_common, sock, skc_dport));
+	own = FOLLOW_ADDRESS(sock_common, sock, skc_num);
+	other = bpf_ntohs(FOLLOW_ADDRESS(sock_common, sock, skc_dport));
 	return own && other ? CONNECTION(own, other) : 0;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
 #include "capture/bpf_programs.h"
 
 #include <bpf/bpf.h>
@@ -8,11 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/core_btf.h"
 #include "capture/reasons.h"
 #include "capture/span_probes.h"
 #include "capture/syscalls.h"
+#include "capture/tracing_programs.h"
 #include "dwell.skel.h"
 #include "symbol/code_address.h"
 
@@ -45,14 +50,16 @@ enum source_beside bpf_programs_beside(const struct source_options *options,
 }
 
 static void configure(struct dwell_bpf *bpf, const struct features *features,
-		      const struct source_options *options, const struct targets *targets)
+		      const struct cast_ids *casts, const struct source_options *options,
+		      const struct targets *targets)
 {
 	enum source_beside beside = bpf_programs_beside(options, targets);
 
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = features->switch_has_state;
-	bpf->rodata->can_cast = features->can_cast;
+	bpf->rodata->can_cast = casts->function;
+	memcpy((void *)bpf->rodata->cast_types, casts->types, sizeof(casts->types));
 	bpf->rodata->reasons_all = targets->count && !targets->command && beside != BESIDE_SENT;
 	if (bpf->rodata->reasons_all)
 		bpf_map__set_max_entries(bpf->maps.reasons, reasons_room());
@@ -94,32 +101,81 @@ static int set_targets(struct dwell_bpf *bpf, const struct targets *targets, str
 	return 0;
 }
 
+/* Opens the object, for which libbpf is to read `btf_fd`. NULL: see `error`. */
+static struct dwell_bpf *open_object(int btf_fd, struct error *error)
+{
+	char path[64];
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = path);
+	struct dwell_bpf *bpf;
+	int result = tracing_programs_register();
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", btf_fd);
+	bpf = result < 0 ? NULL : dwell_bpf__open_opts(&options);
+	if (!bpf)
+		(void)error_set(error, result < 0 ? -result : errno,
+				"cannot open dwell's BPF object: %s", complaint);
+	return bpf;
+}
+
+static void cleanup_btf(struct btf **btf)
+{
+	btf__free(*btf);
+}
+
+static int load_object(struct dwell_bpf *bpf, int btf_fd, const struct kernel_btf *kernel,
+		       const struct cast_ids *casts, struct error *error)
+{
+	cleanup(cleanup_btf) struct btf *reduced =
+		core_btf_reduce(kernel, bpf_object__btf(bpf->obj));
+	const void *bytes = NULL;
+	__u32 size = 0;
+	int result;
+
+	if (reduced)
+		bytes = btf__raw_data(reduced, &size);
+	if (!bytes || write(btf_fd, bytes, size) != (ssize_t)size)
+		return error_set(error, errno, "cannot use the kernel's type information: %s",
+				 strerror(errno));
+	result = tracing_programs_find(kernel, bpf->obj, casts);
+	if (result >= 0)
+		result = dwell_bpf__load(bpf);
+	if (result < 0)
+		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
+				 strerror(-result), *complaint ? ": " : "", complaint);
+	return 0;
+}
+
 static void cleanup_bpf(struct dwell_bpf **bpf)
 {
 	dwell_bpf__destroy(*bpf);
 }
 
 int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *features,
-		       const struct source_options *options, const struct targets *targets,
-		       struct kernel_waits_search *waits, struct error *error)
+		       const struct kernel_btf *kernel, const struct source_options *options,
+		       const struct targets *targets, struct kernel_waits_search *waits,
+		       struct error *error)
 {
+	cleanup_close int btf_fd = memfd_create("dwell-btf", MFD_CLOEXEC);
 	cleanup(cleanup_bpf) struct dwell_bpf *bpf = NULL;
+	struct cast_ids casts = tracing_programs_casts(kernel);
 	int found, result;
 
 	*complaint = '\0';
 	libbpf_set_print(keep_complaint);
-	bpf = dwell_bpf__open();
+	if (btf_fd < 0)
+		return error_set(error, errno, "cannot create a file in memory: %s",
+				 strerror(errno));
+	bpf = open_object(btf_fd, error);
 	if (!bpf)
-		return error_set(error, errno, "cannot open dwell's BPF object: %s", complaint);
-	configure(bpf, features, options, targets);
+		return -EINVAL;
+	configure(bpf, features, &casts, options, targets);
 	if (options->blame)
 		configure_blame(bpf, features);
 	if (options->spans)
 		span_probes_configure(bpf, options->spans);
-	result = dwell_bpf__load(bpf);
+	result = load_object(bpf, btf_fd, kernel, &casts, error);
 	if (result < 0)
-		return error_set(error, -result, "the kernel refused dwell's BPF programs: %s%s%s",
-				 strerror(-result), *complaint ? ": " : "", complaint);
+		return result;
 	result = set_targets(bpf, targets, error);
 	if (result < 0)
 		return result;
@@ -128,7 +184,9 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 		return error_set(error, ENOMEM, "out of memory");
 	/* without them it goes on, and says what it cannot distinguish */
 	memcpy((void *)bpf->bss->wait_functions, waits->table, sizeof(waits->table));
-	result = dwell_bpf__attach(bpf);
+	result = tracing_programs_attach(bpf->skeleton);
+	if (result >= 0)
+		result = dwell_bpf__attach(bpf);
 	if (result < 0)
 		return error_set(error, -result,
 				 "cannot attach to the scheduler's tracepoints: %s%s%s",

@@ -22,7 +22,8 @@ enum source_beside bpf_programs_beside(const struct source_options *options,
  * errno with what libbpf or the kernel says. The caller owns *ret_bpf.
  */
 int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *features,
-		       const struct source_options *options, const struct targets *targets,
-		       struct kernel_waits_search *waits, struct error *error) must_check;
+		       const struct kernel_btf *kernel, const struct source_options *options,
+		       const struct targets *targets, struct kernel_waits_search *waits,
+		       struct error *error) must_check;
 
 #endif

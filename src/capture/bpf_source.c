@@ -213,6 +213,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 {
 	cleanup(cleanup_session_pointer) struct session *session = calloc(1, sizeof(*session));
 	cleanup(cleanup_search) struct kernel_waits_search waits = {.has_thread = false};
+	cleanup(kernel_btf_close) struct kernel_btf kernel = {0};
 	int result;
 
 	if (!session)
@@ -233,13 +234,13 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	}
 	/* after the helpers have been forked */
 	kernel_waits_begin(&waits);
-	/* parsed twice, by us and libbpf, which copies it each time */
-	heap_for_large_blocks(2 * features_btf_bytes() + (1 << 20));
-	result = features_probe(&session->features, error);
+	result = kernel_btf_open(&kernel, KERNEL_BTF, error);
+	if (result >= 0)
+		result = features_probe(&session->features, &kernel, error);
 	if (result < 0)
 		return result;
-	result = bpf_programs_start(&session->bpf, &session->features, options, targets, &waits,
-				    error);
+	result = bpf_programs_start(&session->bpf, &session->features, &kernel, options, targets,
+				    &waits, error);
 	if (result < 0)
 		return result;
 	session->wait_functions = result;

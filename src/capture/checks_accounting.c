@@ -12,10 +12,7 @@
 
 void check_cpu_split(struct diagnosis *finding)
 {
-	struct features features;
-	struct error error;
-
-	if (features_probe(&features, &error) < 0 || !features.precise_cpu_split) {
+	if (!features_precise_cpu_split()) {
 		check_found(finding, "user and kernel time are sampled by the timer tick");
 		check_short_of(finding, CHECK_DEGRADED,
 			       "USER and SYS are exact as a sum, their split is not",

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/privilege.h"
 #include "capture/features.h"
+#include "capture/kernel_btf.h"
 #include "capture/source_ops.h"
 
 static int ignore(void *data, const struct wire_header *record)
@@ -116,8 +117,6 @@ void check_capabilities(struct diagnosis *finding)
 		"sudo dwell …, or a copy with capabilities that only a group you trust may run: "
 		"PRIVILEGES in dwell(1)");
 }
-
-#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
 void check_btf(struct diagnosis *finding)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/features.h"
 
-#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -11,13 +10,6 @@
 
 /* include/linux/proc_ns.h */
 #define PROC_PID_INIT_INO 0xEFFFFFFCU
-
-#define BTF_PATH	  "/sys/kernel/btf/vmlinux"
-
-static void cleanup_btf_pointer(struct btf **btf)
-{
-	btf__free(*btf);
-}
 
 bool features_capable(int capability)
 {
@@ -37,16 +29,34 @@ unsigned int features_pid_namespace(void)
 	return (unsigned int)status.st_ino;
 }
 
+enum place {
+	PLACE_ITERATOR,
+	PLACE_SWITCH,
+	PLACE_RUN_QUEUE,
+	PLACE_PER_CPU,
+	PLACE_DISK_QUEUE,
+	PLACE_DISK_DONE,
+	PLACES,
+};
+
+static const struct btf_place features_places[PLACES] = {
+	[PLACE_ITERATOR] = {"bpf_iter__task", BTF_KIND_STRUCT, 0},
+	[PLACE_SWITCH] = {"btf_trace_sched_switch", BTF_KIND_TYPEDEF, 0},
+	[PLACE_RUN_QUEUE] = {"rq", BTF_KIND_STRUCT, 0},
+	[PLACE_PER_CPU] = {".data..percpu", BTF_KIND_DATASEC, 0},
+	[PLACE_DISK_QUEUE] = {"request_queue", BTF_KIND_STRUCT, 0},
+	[PLACE_DISK_DONE] = {"btf_trace_block_rq_complete", BTF_KIND_TYPEDEF, 0},
+};
+
 /* Arguments of the raw tracepoint, without the first (its own data); 0 if it is not in the BTF. */
-static int tracepoint_arguments(const struct btf *btf, const char *typedef_name)
+static int tracepoint_arguments(const struct kernel_btf *btf, uint32_t typedef_id)
 {
-	int id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
-	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+	const struct btf_type *type = kernel_btf_type(btf, typedef_id);
 
 	if (type)
-		type = btf__type_by_id(btf, type->type); /* pointer */
+		type = kernel_btf_type(btf, type->type); /* pointer */
 	if (type && btf_is_ptr(type))
-		type = btf__type_by_id(btf, type->type); /* function */
+		type = kernel_btf_type(btf, type->type); /* function */
 	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : 0;
 }
 
@@ -57,11 +67,7 @@ static bool first_line(const char *path, char *into, int room)
 	return file && fgets(into, room, file);
 }
 
-/*
- * User and kernel time are measured on each entry only on nohz_full CPUs
- * (vtime_accounting_enabled_this_cpu() in include/linux/vtime.h); elsewhere the tick samples them.
- */
-static bool has_precise_cputime(void)
+bool features_precise_cpu_split(void)
 {
 	char online[256], full[256];
 
@@ -70,14 +76,13 @@ static bool has_precise_cputime(void)
 	       !strcmp(online, full);
 }
 
-static struct omitted_time omitted_time(const struct btf *btf)
+static struct omitted_time omitted_time(const struct kernel_btf *btf, uint32_t run_queue)
 {
-	int id = btf__find_by_name_kind(btf, "rq", BTF_KIND_STRUCT);
-	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+	const struct btf_type *type = kernel_btf_type(btf, run_queue);
 	struct omitted_time omitted = {false, false};
 
 	for (__u32 i = 0; type && i < btf_vlen(type); i++) {
-		const char *name = btf__name_by_offset(btf, btf_members(type)[i].name_off);
+		const char *name = kernel_btf_text(btf, btf_members(type)[i].name_off);
 
 		omitted.stolen |= !strcmp(name, "prev_steal_time_rq");
 		omitted.interrupted |= !strcmp(name, "prev_irq_time");
@@ -85,19 +90,19 @@ static struct omitted_time omitted_time(const struct btf *btf)
 	return omitted;
 }
 
-static const char *type_name(const struct btf *btf, const struct btf_type *type)
+static const char *type_name(const struct kernel_btf *btf, const struct btf_type *type)
 {
-	return type ? btf__name_by_offset(btf, type->name_off) : "";
+	return type ? kernel_btf_text(btf, type->name_off) : "";
 }
 
 /* Bytes from the beginning of a structure, also through members without a name; -1: none. */
-static long member_offset(const struct btf *btf, __u32 struct_id, const char *name)
+static long member_offset(const struct kernel_btf *btf, __u32 struct_id, const char *name)
 {
-	const struct btf_type *type = btf__type_by_id(btf, struct_id);
+	const struct btf_type *type = kernel_btf_type(btf, struct_id);
 
 	for (__u32 i = 0; type && btf_is_composite(type) && i < btf_vlen(type); i++) {
 		const struct btf_member *member = &btf_members(type)[i];
-		const char *member_name = btf__name_by_offset(btf, member->name_off);
+		const char *member_name = kernel_btf_text(btf, member->name_off);
 		long inside = strcmp(member_name, name) ? -1 : 0;
 
 		if (!*member_name)
@@ -112,15 +117,14 @@ static long member_offset(const struct btf *btf, __u32 struct_id, const char *na
  * Variables of each CPU lie in one section, of which there is a copy for each. From 6.2 to 6.13 the
  * count is in a structure (commits 64701838bf05, 46e8fff6d45f).
  */
-static long preempt_count_offset(const struct btf *btf)
+static long preempt_count_offset(const struct kernel_btf *btf, uint32_t per_cpu)
 {
-	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
-	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+	const struct btf_type *section = kernel_btf_type(btf, per_cpu);
 	long queue = -1, count = -1;
 
 	for (__u32 i = 0; section && i < btf_vlen(section); i++) {
 		const struct btf_var_secinfo *place = &btf_var_secinfos(section)[i];
-		const struct btf_type *variable = btf__type_by_id(btf, place->type);
+		const struct btf_type *variable = kernel_btf_type(btf, place->type);
 		const char *name = type_name(btf, variable);
 
 		if (!strcmp(name, "runqueues"))
@@ -135,26 +139,21 @@ static long preempt_count_offset(const struct btf *btf)
 }
 
 /* CONFIG_BLOCK; disk: from 5.15 on (commit d152c682f03c). */
-static bool names_disks(const struct btf *btf)
+static bool names_disks(const struct kernel_btf *btf, const struct btf_place places[PLACES])
 {
-	int queue = btf__find_by_name_kind(btf, "request_queue", BTF_KIND_STRUCT);
-
-	return queue > 0 && member_offset(btf, (__u32)queue, "disk") >= 0 &&
-	       tracepoint_arguments(btf, "btf_trace_block_rq_complete") > 0;
-}
-
-size_t features_btf_bytes(void)
-{
-	struct stat status;
-
-	return stat(BTF_PATH, &status) < 0 ? 0 : (size_t)status.st_size;
+	return places[PLACE_DISK_QUEUE].id &&
+	       member_offset(btf, places[PLACE_DISK_QUEUE].id, "disk") >= 0 &&
+	       tracepoint_arguments(btf, places[PLACE_DISK_DONE].id) > 0;
 }
 
 struct omitted_time features_omitted_time(void)
 {
-	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
+	cleanup(kernel_btf_close) struct kernel_btf btf = {0};
+	struct btf_place place = features_places[PLACE_RUN_QUEUE];
 
-	return btf ? omitted_time(btf) : (struct omitted_time){false, false};
+	if (kernel_btf_open(&btf, KERNEL_BTF, NULL) >= 0)
+		kernel_btf_find(&btf, &place, 1);
+	return omitted_time(&btf, place.id);
 }
 
 bool features_clock_shifted(void)
@@ -186,31 +185,27 @@ int features_permitted(struct error *error)
 	return 0;
 }
 
-int features_probe(struct features *ret_features, struct error *error)
+int features_probe(struct features *ret_features, const struct kernel_btf *btf, struct error *error)
 {
-	cleanup(cleanup_btf_pointer) struct btf *btf = btf__parse(BTF_PATH, NULL);
+	struct btf_place places[PLACES];
 	int arguments;
 
-	if (!btf)
-		return error_set(error, ENOTSUP,
-				 "this kernel has no type information (%s: %s): it needs "
-				 "CONFIG_DEBUG_INFO_BTF=y, as distribution kernels from 5.15 have",
-				 BTF_PATH, strerror(errno));
-	if (btf__find_by_name_kind(btf, "bpf_iter__task", BTF_KIND_STRUCT) < 0)
+	memcpy(places, features_places, sizeof(places));
+	kernel_btf_find(btf, places, PLACES);
+	if (!places[PLACE_ITERATOR].id)
 		return error_set(error, ENOTSUP,
 				 "this kernel has no BPF task iterators: it needs 5.15 or newer "
 				 "with CONFIG_BPF_SYSCALL=y");
-	arguments = tracepoint_arguments(btf, "btf_trace_sched_switch");
+	arguments = tracepoint_arguments(btf, places[PLACE_SWITCH].id);
 	if (arguments < 3)
 		return error_set(error, ENOTSUP,
 				 "this kernel's BTF does not describe sched_switch: it needs 5.15 "
 				 "or newer with CONFIG_TRACEPOINTS=y");
 	ret_features->others_memory = features_capable(CAP_SYS_PTRACE);
 	ret_features->switch_has_state = arguments >= 4;
-	ret_features->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
-	ret_features->names_disks = names_disks(btf);
-	ret_features->precise_cpu_split = has_precise_cputime();
-	ret_features->omitted = omitted_time(btf);
-	ret_features->preempt_count_offset = preempt_count_offset(btf);
+	ret_features->names_disks = names_disks(btf, places);
+	ret_features->precise_cpu_split = features_precise_cpu_split();
+	ret_features->omitted = omitted_time(btf, places[PLACE_RUN_QUEUE].id);
+	ret_features->preempt_count_offset = preempt_count_offset(btf, places[PLACE_PER_CPU].id);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "capture/kernel_btf.h"
 
 /*
  * What the scheduler leaves out of the CPU time it charges to threads: fields of struct rq that
@@ -20,7 +21,6 @@ struct omitted_time {
 struct features {
 	bool switch_has_state;	/* sched_switch passes the previous state: 5.18 on */
 	bool others_memory;	/* other users' memory maps and stacks may be read */
-	bool can_cast;		/* BPF programs may cast an address: bpf_rdonly_cast(), 6.2 on */
 	bool names_disks;	/* a request that is completed says of which disk */
 	bool precise_cpu_split; /* user and kernel time are measured, not sampled by the tick */
 	struct omitted_time omitted;
@@ -32,13 +32,17 @@ struct features {
 int features_permitted(struct error *error) must_check;
 
 /*
- * What the kernel has, by its BTF. 0, or a negative errno with what is missing and how to get it:
- * BTF, the task iterator, task storage.
+ * What the kernel has, by its type information. 0, or a negative errno with what is missing and how
+ * to get it: the task iterator, task storage.
  */
-int features_probe(struct features *ret_features, struct error *error) must_check;
+int features_probe(struct features *ret_features, const struct kernel_btf *btf,
+		   struct error *error) must_check;
 
-/* Size of the kernel's type information; 0: it has none. */
-size_t features_btf_bytes(void);
+/*
+ * Whether user and kernel time are measured on each entry, as only on nohz_full CPUs
+ * (vtime_accounting_enabled_this_cpu() in include/linux/vtime.h); elsewhere the tick samples them.
+ */
+bool features_precise_cpu_split(void);
 
 /* Without privileges; false also where the kernel has no type information. */
 struct omitted_time features_omitted_time(void);
