@@ -16,6 +16,9 @@
 /* In one system call; the kernel wants room for the largest of its hash chains. */
 #define REASONS_AT_ONCE 4096
 
+static struct reason_key keys[REASONS_AT_ONCE];
+static struct reason_total totals[REASONS_AT_ONCE];
+
 uint32_t reasons_room(void)
 {
 	uint32_t room = MAX_REASONS;
@@ -77,8 +80,6 @@ static int report_refused(struct reasons *reasons, uint64_t refused, struct reco
 int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
 		 struct record_sink sink)
 {
-	static struct reason_key keys[REASONS_AT_ONCE];
-	static struct reason_total totals[REASONS_AT_ONCE];
 	bool more = true, first = true;
 	uint32_t position = 0;
 	int result = 0;
@@ -103,11 +104,17 @@ int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
 
 void reasons_clear(struct reasons *reasons)
 {
-	struct reason_key key;
+	bool more = true, first = true;
+	uint32_t position = 0;
 
-	while (!bpf_map_get_next_key(reasons->map, NULL, &key) &&
-	       !bpf_map_delete_elem(reasons->map, &key))
-		;
+	/* one by one each would be looked for from the table's beginning */
+	while (more) {
+		uint32_t count = REASONS_AT_ONCE;
+
+		more = !bpf_map_lookup_and_delete_batch(reasons->map, first ? NULL : &position,
+							&position, keys, totals, &count, NULL);
+		first = false;
+	}
 }
 
 void reasons_release(struct reasons *reasons)
