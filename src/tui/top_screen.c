@@ -43,12 +43,12 @@ void top_screen_free(struct top_screen *screen)
 		return;
 	history_release(&screen->history);
 	free(screen->threads);
-	free(screen->rows);
+	free(screen->sums);
 	free(screen->order);
 	free(screen->depths);
 	free(screen->reasons);
 	free(screen->blames);
-	free(screen->grouped_blames);
+	free(screen->summed_blames);
 	free(screen->by_victim);
 	blame_losses_release(&screen->losses);
 	free(screen);
@@ -170,33 +170,48 @@ static int group_blame(struct top_screen *screen)
 {
 	struct interval grouped = screen->interval;
 
-	if (array_reserve(&screen->grouped_blames, &screen->grouped_room, screen->blame_count,
-			  sizeof(*screen->grouped_blames)) < 0)
+	screen->grouped_blames = screen->blames;
+	screen->grouped_count = screen->blame_count;
+	if (screen->by == BY_THREAD || !screen->blame_count)
+		return top_index_blame(screen);
+	if (array_reserve(&screen->summed_blames, &screen->summed_room, screen->blame_count,
+			  sizeof(*screen->summed_blames)) < 0)
 		return -ENOMEM;
-	if (screen->blame_count)
-		memcpy(screen->grouped_blames, screen->blames,
-		       screen->blame_count * sizeof(*screen->blames));
-	grouped.blames = screen->grouped_blames;
+	memcpy(screen->summed_blames, screen->blames,
+	       screen->blame_count * sizeof(*screen->blames));
+	grouped.blames = screen->summed_blames;
 	grouped.blame_count = screen->blame_count;
 	interval_group_blame(&grouped, screen->by);
+	screen->grouped_blames = screen->summed_blames;
 	screen->grouped_count = grouped.blame_count;
 	return top_index_blame(screen);
+}
+
+static int sum_up(struct top_screen *screen)
+{
+	struct interval grouped = screen->interval;
+
+	screen->rows = screen->threads;
+	screen->row_count = screen->thread_count;
+	if (screen->by == BY_THREAD || !screen->thread_count)
+		return 0;
+	if (array_reserve(&screen->sums, &screen->sum_room, screen->thread_count,
+			  sizeof(*screen->sums)) < 0)
+		return -ENOMEM;
+	memcpy(screen->sums, screen->threads, screen->thread_count * sizeof(*screen->sums));
+	grouped.rows = screen->sums;
+	grouped.row_count = screen->thread_count;
+	interval_group(&grouped, screen->by);
+	screen->rows = screen->sums;
+	screen->row_count = grouped.row_count;
+	return 0;
 }
 
 /* Rows of the chosen kind from those by thread. */
 static int group(struct top_screen *screen)
 {
-	struct interval grouped = screen->interval;
-
-	if (array_reserve(&screen->rows, &screen->row_room, screen->thread_count,
-			  sizeof(*screen->rows)) < 0)
+	if (sum_up(screen) < 0)
 		return -ENOMEM;
-	if (screen->thread_count)
-		memcpy(screen->rows, screen->threads, screen->thread_count * sizeof(*screen->rows));
-	grouped.rows = screen->rows;
-	grouped.row_count = screen->thread_count;
-	interval_group(&grouped, screen->by);
-	screen->row_count = grouped.row_count;
 	memset(screen->present, 0, sizeof(screen->present));
 	for (size_t i = 0; i < screen->row_count; i++)
 		for (int j = 0; j < STATES; j++)

@@ -29,11 +29,12 @@ struct heading {
 
 struct top_screen {
 	struct top_screen_options options;
-	/* the interval on the screen: rows as they came, and grouped */
+	/* the interval on the screen: rows as they came, or summed up */
 	struct interval interval;
 	const struct intervals *intervals;
-	struct row *threads, *rows;
-	size_t thread_count, row_count, thread_room, row_room;
+	struct row *rows; /* one of the next two */
+	struct row *threads, *sums;
+	size_t thread_count, row_count, thread_room, sum_room;
 	uint64_t seen_ns[STATES];  /* of all threads, in all intervals */
 	bool present[STATES];	   /* a row has time in it */
 	struct ordered_row *order; /* of the rows that pass the filter */
@@ -41,8 +42,9 @@ struct top_screen {
 	size_t order_count, order_room, depth_room;
 	struct wire_reason *reasons;
 	size_t reason_count, reason_room;
-	struct blame *blames, *grouped_blames; /* as they came, and as the rows are grouped */
-	size_t blame_count, grouped_count, blame_room, grouped_room;
+	struct blame *grouped_blames; /* of `rows`: one of the next two */
+	struct blame *blames, *summed_blames;
+	size_t blame_count, grouped_count, blame_room, summed_room;
 	/* those of lost states: of a victim together, the largest first */
 	const struct blame **by_victim;
 	size_t by_victim_count, by_victim_room;
