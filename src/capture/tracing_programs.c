@@ -23,12 +23,12 @@ static _Thread_local struct {
 
 /* How the kernel names what SEC("…/NAME") attaches to. */
 static const struct {
-	const char *section, *prefix;
+	const char *section, *sections, *prefix;
 	uint32_t kind;
 	enum bpf_attach_type type;
 } kinds[] = {
-	{"tp_btf/", "btf_trace_", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP},
-	{"iter/", "bpf_iter_", BTF_KIND_FUNC, BPF_TRACE_ITER},
+	{"tp_btf/", "tp_btf+", "btf_trace_", BTF_KIND_TYPEDEF, BPF_TRACE_RAW_TP},
+	{"iter/", "iter+", "bpf_iter_", BTF_KIND_FUNC, BPF_TRACE_ITER},
 };
 
 static int note_place(const struct bpf_program *program)
@@ -54,14 +54,14 @@ static int note_place(const struct bpf_program *program)
 int tracing_programs_find(const struct kernel_btf *kernel, const struct bpf_object *object,
 			  const struct cast_ids *casts)
 {
-	struct bpf_program *program;
+	struct bpf_program *program = bpf_object__next_program(object, NULL);
 	int result = 0;
 
 	next.count = 0;
 	next.cast_function = casts->function;
-	bpf_object__for_each_program(program,
-				     object) if (result >= 0 && bpf_program__autoload(program))
-		result = note_place(program);
+	for (; program && result >= 0; program = bpf_object__next_program(object, program))
+		if (bpf_program__autoload(program))
+			result = note_place(program);
 	kernel_btf_find(kernel, next.places, next.count);
 	return result;
 }
@@ -126,14 +126,10 @@ int tracing_programs_register(void)
 	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = load);
 
 	for (size_t i = 0; !is_registered && i < ARRAY_SIZE(kinds); i++) {
-		char section[16];
-		int result;
-
-		snprintf(section, sizeof(section), "%.*s+", (int)strlen(kinds[i].section) - 1,
-			 kinds[i].section);
 		/* any other type: for the right one libbpf reads the kernel's type information */
-		result = libbpf_register_prog_handler(section, BPF_PROG_TYPE_RAW_TRACEPOINT,
-						      kinds[i].type, &options);
+		int result = libbpf_register_prog_handler(
+			kinds[i].sections, BPF_PROG_TYPE_RAW_TRACEPOINT, kinds[i].type, &options);
+
 		if (result < 0)
 			return result;
 	}
