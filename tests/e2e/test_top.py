@@ -515,7 +515,8 @@ sys.stdout.write("ready\n"); sys.stdout.flush(); sys.stdin.read()
 
 def disagreement():
     """What two instances report differently of threads that both have seen for the same time; None: nothing."""
-    other = Background("-i", "10s")
+    other = Background("-i", "200ms")
+    other.interval()
     done = run("top", "-i", "10s", "--format", "json", "--", WORKLOAD, "mutex")
     intervals, _ = parse(done.stdout)
     rest, errors, status = other.end()
