@@ -204,6 +204,24 @@ static __always_inline void blame_device(const struct blame_cpu *cpu, struct bla
 	key->comm[1] = cpu->disk[1];
 }
 
+/* include/linux/sched/jobctl.h: to stop, to freeze, or to wait for who traces it */
+#define JOBCTL_PENDING 0x009a0000UL
+
+/*
+ * A signal, a stop or a debugger interrupts the wait. Most such calls begin anew and wait on
+ * (SA_RESTART), as who made them wait has not changed: nothing is owed to who has sent the signal.
+ */
+static __always_inline bool blame_interrupted(const struct task_struct *task, __u8 state)
+{
+	__u64 signals;
+
+	if ((state != WIRE_LOCK && state != WIRE_IPC && state != WIRE_NET) ||
+	    !(task->__state & TASK_INTERRUPTIBLE))
+		return false;
+	signals = task->pending.signal.sig[0] | FOLLOW(task, signal, shared_pending.signal.sig[0]);
+	return signals & ~task->blocked.sig[0] || task->jobctl & JOBCTL_PENDING;
+}
+
 /* The current thread, or an interrupt in it, ends the wait that the task's account is in. */
 static __always_inline void blame_waking(struct task_struct *task, struct account *account,
 					 __u64 now_ns)
@@ -221,6 +239,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	struct blame *blame = blame_of(account);
 	__u64 begin_ns = now_ns;
 	__u8 state = account->live.site.state;
+	bool interrupted = blame_interrupted(task, state);
 	struct account *past;
 
 	blame_begin(account, now_ns);
@@ -228,8 +247,9 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	blame->waking_cpu = index + 1;
 	if (context == SOFTIRQ_SERVED && state == WIRE_NET && connects(task, waker))
 		context = 0;
-	if (context || !waker->pid) {
-		wait.key.how = BLAME_HOW(state, blame_interrupt(state, context));
+	if (context || !waker->pid || interrupted) {
+		wait.key.how = BLAME_HOW(state, interrupted ? WIRE_CULPRIT_UNKNOWN
+							    : blame_interrupt(state, context));
 		if (cpu)
 			blame_device(cpu, &wait.key, now_ns);
 		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);

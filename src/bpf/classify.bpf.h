@@ -19,6 +19,7 @@
 #include "bpf/wire.h"
 
 /* include/linux/sched.h; these bits have not moved since 4.14 (FROZEN: 6.1) */
+#define TASK_INTERRUPTIBLE   0x0001
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_STOPPED	     0x0004
 #define TASK_TRACED	     0x0008

@@ -179,6 +179,18 @@ struct seccomp {
 	struct seccomp_filter *filter; /* the last one added */
 };
 
+struct signal_set { /* sigset_t, which has no name of its own */
+	unsigned long sig[1];
+};
+
+struct sigpending {
+	struct signal_set signal;
+};
+
+struct signal_struct {
+	struct sigpending shared_pending;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -208,6 +220,9 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
+	struct signal_struct *signal;
+	struct signal_set blocked;
+	struct sigpending pending;
 	struct seccomp seccomp; /* empty without CONFIG_SECCOMP_FILTER */
 	struct uprobe_task *utask;
 };
