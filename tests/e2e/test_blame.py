@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -558,3 +559,20 @@ def test_without_bpf_it_says_why():
     (interval,), _ = parse(done.stdout)
     assert "blame" not in interval
     assert "blame" in [missing["source"] for missing in interval["quality"]["unavailable"]]
+
+READER = "import os, signal; signal.signal(signal.SIGUSR1, lambda *_: None); ends = os.pipe(); print(flush=True); os.read(ends[0], 1)"
+
+
+@pytest.mark.parametrize("signals", [(signal.SIGUSR1,), (signal.SIGSTOP, signal.SIGCONT)], ids=["signal", "stop"])
+def test_who_interrupts_a_wait_did_not_cause_it(signals):
+    """The call begins anew and waits on, as in a program that a profiler's signals reach."""
+    reader = subprocess.Popen([sys.executable, "-c", READER], stdout=subprocess.PIPE)
+    reader.stdout.readline()
+    with watching("-p", reader.pid, "-i", "500ms") as intervals:
+        for number in range(40):
+            os.kill(reader.pid, signals[number % len(signals)])
+            time.sleep(0.025)
+    reader.kill()
+    reader.wait()
+    assert owed(intervals, "ipc", kind="thread") == 0
+    assert owed(intervals, "ipc", kind="unknown") > 200_000_000
