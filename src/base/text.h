@@ -22,6 +22,12 @@ size_t text_decode(const char *text, size_t length, uint32_t *ret_character);
 /* The other way; returns how many bytes (1 to 4). */
 size_t text_encode(char into[4], uint32_t character);
 
+/* The ending of a noun behind a count. */
+static inline const char *text_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /*
  * Copies a NUL-terminated string into `room` bytes so that it cannot disturb a terminal: valid
  * UTF-8 stays, control characters (C0, DEL, C1), invisible direction marks and invalid bytes become

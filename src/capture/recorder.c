@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/identities.h"
+#include "base/text.h"
 #include "capture/delta.h"
 #include "capture/recording_format.h"
 #include "capture/recording_layout.h"
@@ -60,15 +61,21 @@ struct recorder {
 	size_t raw_used, raw_room;
 	char *stored;
 	size_t stored_room;
-	uint64_t chunks, intervals, bytes;
+	uint64_t chunks, bytes;
+	uint64_t intervals; /* and the instant from which the first one counts */
 };
 
 static int fail(const struct recorder *recorder, int code, struct error *error)
 {
-	return error_set(
-		error, code,
-		"cannot write to %s: %s; %llu intervals are in the file, which can be read",
-		recorder->path, strerror(code), (unsigned long long)recorder->intervals);
+	uint64_t intervals = recorder->intervals ? recorder->intervals - 1 : 0;
+
+	if (!intervals)
+		return error_set(error, code, "cannot write to %s: %s", recorder->path,
+				 strerror(code));
+	return error_set(error, code,
+			 "cannot write to %s: %s; the file can be read, with %llu interval%s",
+			 recorder->path, strerror(code), (unsigned long long)intervals,
+			 text_plural(intervals));
 }
 
 /* All or nothing. */
@@ -173,6 +180,12 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 
 	if (!recorder)
 		return error_set(error, ENOMEM, "out of memory");
+	if (!strcmp(path, "-")) {
+		recorder_close(recorder);
+		return error_set(error, EINVAL,
+				 "a recording is a file, not standard output: name it, or ./- for "
+				 "a file of that name");
+	}
 	/* it has the names and addresses of all programs: nothing for others */
 	result = file_draft_open(&recorder->file, AT_FDCWD, path, 0600, force);
 	if (result < 0)
@@ -220,7 +233,6 @@ static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error
 	};
 	struct iovec parts[2] = {{&header, sizeof(header)}};
 	size_t stored;
-	int result;
 
 	if (array_reserve(&recorder->stored, &recorder->stored_room,
 			  ZSTD_compressBound(recorder->raw_used), 1) < 0)
@@ -238,12 +250,7 @@ static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error
 	delta_next(&recorder->delta);
 	if (recorder->chunks % KEY_EVERY == 0)
 		delta_clear(&recorder->delta);
-	result = append(recorder, parts, 2, error);
-	if (result < 0)
-		return result;
-	/* that of before has stayed until there is something to replace it */
-	result = file_draft_keep(&recorder->file);
-	return result < 0 ? explain(recorder->path, result, error) : 0;
+	return append(recorder, parts, 2, error);
 }
 
 static int put(struct recorder *recorder, const struct wire_header *record, struct error *error)
@@ -405,9 +412,14 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 	if (record->kind != WIRE_INTERVAL && record->kind != WIRE_CHILD)
 		return 0;
 	result = write_chunk(recorder, record->time_ns, error);
-	if (result == 0 && record->kind == WIRE_INTERVAL)
-		recorder->intervals++;
-	return result;
+	if (result < 0 || record->kind != WIRE_INTERVAL)
+		return result;
+	/* the first one is where intervals begin: what was there before stays until one has ended
+	 */
+	if (recorder->intervals++ == 0)
+		return 0;
+	result = file_draft_keep(&recorder->file);
+	return result < 0 ? explain(recorder->path, result, error) : 0;
 }
 
 uint64_t recorder_intervals(const struct recorder *recorder)

@@ -57,10 +57,15 @@ int blocked_options_end(void *data, struct error *error)
 	unsigned int count = options->watch.targets.count + (options->watch.command != NULL);
 	int result = result_options_end(&options->output, &blocked_schema, ~0U, error);
 
+	if (result >= 0 && options->export_format && !options->export)
+		result = error_set(error, EINVAL, "--export-format needs --export FILE");
 	if (result >= 0)
 		result = choose_export_format(options, error);
 	if (result < 0)
 		return result;
+	if (options->export && options->record && !strcmp(options->export, options->record))
+		return error_set(error, EINVAL, "--export and --record name the same file: %s",
+				 options->export);
 	if (options->headless && options->output.screen)
 		return error_set(error, EINVAL, "--headless is without --format tui");
 	if (options->watch.blame && options->window_ns)

@@ -162,8 +162,9 @@ bool blocked_limits_kept(const struct blocked_options *options, struct stalls *s
 			longest_ns = open.duration_ns;
 	}
 	if (options->max_stalls_given && blamed > options->max_stalls) {
-		print_text(stderr, "dwell blocked: %llu stalls: more than %llu\n",
-			   (unsigned long long)blamed, (unsigned long long)options->max_stalls);
+		print_text(stderr, "dwell blocked: %llu stall%s: more than %llu\n",
+			   (unsigned long long)blamed, text_plural(blamed),
+			   (unsigned long long)options->max_stalls);
 		kept = false;
 	}
 	if (options->max_stall_ns && longest_ns > options->max_stall_ns) {

@@ -53,6 +53,15 @@ static void print_version(void)
 	puts("dwell " DWELL_VERSION "\nLicence GPL-2.0-or-later. There is no warranty.");
 }
 
+/* A reader that has had enough is none that fails. */
+static int end_text(void)
+{
+	if (!fflush(stdout) || errno == EPIPE)
+		return EXIT_DONE;
+	print_text(stderr, "dwell: cannot write to standard output: %s\n", strerror(errno));
+	return EXIT_NOT_RUN;
+}
+
 /* A file that is opened later would be taken for the standard output that is not there. */
 static void fill_standard_files(void)
 {
@@ -120,11 +129,11 @@ int command_main(int argc, char **argv)
 		return help_of(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_help(stdout);
-		return EXIT_DONE;
+		return end_text();
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		print_version();
-		return EXIT_DONE;
+		return end_text();
 	}
 	/* for the build of the manual */
 	if (!strcmp(argv[1], "--manual") && argc == 3 && command_find(argv[2])) {

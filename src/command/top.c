@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "base/text.h"
 #include "command/command.h"
 #include "session/replay.h"
 #include "command/top_options.h"
@@ -31,7 +32,8 @@ static int flush(struct top *top, struct error *error)
 
 	if (result < 0 && used)
 		snprintf(error->text + used, sizeof(error->text) - used,
-			 "; stopped after %llu intervals", (unsigned long long)top->printed);
+			 "; stopped after %llu interval%s", (unsigned long long)top->printed,
+			 text_plural(top->printed));
 	return result;
 }
 

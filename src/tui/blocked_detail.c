@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "base/histogram.h"
+#include "base/text.h"
 #include "tui/blocked_state.h"
 #include "view/blocked_words.h"
 
@@ -160,8 +161,9 @@ static void draw_metrics(struct page *page, const struct hotspot *hotspot)
 
 	duration_format(total, sizeof(total), hotspot->total_ns);
 	duration_format(longest, sizeof(longest), hotspot->max_ns);
-	at += canvas_format(page->canvas, row, at, 80, ROLE_NORMAL, "%-12s  %llu stalls, %s in all",
-			    "", (unsigned long long)hotspot->count, total);
+	at += canvas_format(page->canvas, row, at, 80, ROLE_NORMAL,
+			    "%-12s  %llu stall%s, %s in all", "",
+			    (unsigned long long)hotspot->count, text_plural(hotspot->count), total);
 	for (size_t i = 0; i < ARRAY_SIZE(quantiles); i++) {
 		duration_format(text, sizeof(text),
 				histogram_percentile(hotspot->buckets, STALL_BUCKETS,
@@ -246,10 +248,10 @@ static void draw_worker(struct page *page, const struct blocked_screen *screen,
 	canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_TITLE,
 		      "worker %u %s", worker->last.tid, comm);
 	canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
-		      "%llu %s, %llu stalls, longest %s; found by %s",
+		      "%llu %s, %llu stall%s, longest %s; found by %s",
 		      (unsigned long long)worker->spans,
 		      worker->last.kind == WIRE_SPAN_TURN ? "turns" : "polls",
-		      (unsigned long long)worker->stalls, longest,
+		      (unsigned long long)worker->stalls, text_plural(worker->stalls), longest,
 		      blocked_found_by(worker->last.found_by));
 	if (what->is_open) {
 		duration_format(length, sizeof(length), open->duration_ns);
@@ -293,8 +295,9 @@ void blocked_screen_yank(const struct blocked_screen *screen, struct output *out
 		blocked_cause(cause, hotspot->cause, hotspot->site);
 		duration_format(total, sizeof(total), hotspot->total_ns);
 		duration_format(longest, sizeof(longest), hotspot->max_ns);
-		output_format(out, "%s: %s, %llu stalls, %s in all, longest %s\n", name, cause,
-			      (unsigned long long)hotspot->count, total, longest);
+		output_format(out, "%s: %s, %llu stall%s, %s in all, longest %s\n", name, cause,
+			      (unsigned long long)hotspot->count, text_plural(hotspot->count),
+			      total, longest);
 		stack = stalls_stack(stalls, hotspot->stack);
 	} else if (screen->focus == FOCUS_WORKERS && worker && worker->is_open) {
 		duration_format(total, sizeof(total), worker->open.duration_ns);

@@ -254,8 +254,8 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 			 screen->options.replay ? "dwell blocked (recording)  "
 						: "dwell blocked  ");
 	at += canvas_format(canvas, 0, at, canvas->columns, ROLE_NORMAL,
-			    "%s %u  %s, %zu workers  > %s  ", process, runtime->pid, runtime->name,
-			    screen->living_count, threshold);
+			    "%s %u  %s, %zu worker%s  > %s  ", process, runtime->pid, runtime->name,
+			    screen->living_count, text_plural(screen->living_count), threshold);
 	if (screen->options.window_ns) {
 		duration_format(window, sizeof(window), screen->options.window_ns);
 		at += canvas_format(canvas, 0, at, canvas->columns, ROLE_NORMAL, "last %s  ",
@@ -307,9 +307,9 @@ static int draw_stuck(const struct blocked_screen *screen, struct canvas *canvas
 		return canvas->columns;
 	long_gone = stuck->open.duration_ns >= BLOCKED_STUCK_NS;
 	duration_format(length, sizeof(length), stuck->open.duration_ns);
-	snprintf(text, sizeof(text), "%s NOW: %zu of %zu workers, %u for %s",
-		 long_gone ? "STUCK" : "held", count, screen->living_count, stuck->worker.last.tid,
-		 length);
+	snprintf(text, sizeof(text), "%s NOW: %zu of %zu worker%s, %u for %s",
+		 long_gone ? "STUCK" : "held", count, screen->living_count,
+		 text_plural(screen->living_count), stuck->worker.last.tid, length);
 	at = canvas->columns - (int)strlen(text);
 	canvas_text(canvas, 1, at > 0 ? at : 0, canvas->columns,
 		    long_gone ? ROLE_WARNING : ROLE_NORMAL, text);
@@ -333,8 +333,9 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 	duration_format(threshold, sizeof(threshold), screen->runtime.threshold_ns);
 	duration_format(longest, sizeof(longest), counts->max_blamed_ns);
 	if (blamed)
-		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stalls, worst %s",
-			 share < 0.1, 100 * share, (unsigned long long)blamed, longest);
+		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stall%s, worst %s",
+			 share < 0.1, 100 * share, (unsigned long long)blamed, text_plural(blamed),
+			 longest);
 	else
 		snprintf(why, sizeof(why), ": no stall has been longer than %s", threshold);
 	at = canvas_text(canvas, 1, 0, end, ROLE_HEADER, "HEALTH");

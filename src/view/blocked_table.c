@@ -46,12 +46,14 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	text_printable(process, sizeof(process), runtime->process, 16);
 	duration_format(threshold, sizeof(threshold), runtime->threshold_ns);
 	duration_format(length, sizeof(length), counts.measured_ns);
-	output_format(out, "dwell blocked  %s %u  %s, %zu workers, %zu pool threads  > %s  in %s\n",
-		      process, runtime->pid, runtime->name, count - pool, pool, threshold, length);
+	output_format(out,
+		      "dwell blocked  %s %u  %s, %zu worker%s, %zu pool thread%s  > %s  in %s\n",
+		      process, runtime->pid, runtime->name, count - pool, text_plural(count - pool),
+		      pool, text_plural(pool), threshold, length);
 	duration_format(longest, sizeof(longest), counts.max_ns);
 	duration_format(total, sizeof(total), counts.total_ns);
-	output_format(out, "%llu stalls, %s in all, longest %s  %llu of %llu stacks complete  ",
-		      (unsigned long long)counts.stalls, total, longest,
+	output_format(out, "%llu stall%s, %s in all, longest %s  %llu of %llu stacks complete  ",
+		      (unsigned long long)counts.stalls, text_plural(counts.stalls), total, longest,
 		      (unsigned long long)runtime->stacks_complete, (unsigned long long)stacks);
 	if (runtime->frames)
 		output_format(out, "%.0f %% of addresses named  ",

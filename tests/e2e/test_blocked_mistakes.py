@@ -215,7 +215,7 @@ def test_only_the_rights_for_bpf(for_all):
     with loop_service() as service:
         done = as_nobody(for_all / "dwell", service.process.pid, *BPF_ONLY)
     assert done.returncode == 0 and done.stderr == ""
-    assert "1 workers" in done.stdout
+    assert "1 worker," in done.stdout
     assert (
         "not measured: turns: /sys/kernel/tracing cannot be read: turns of event loops are not seen: run as root"
         in done.stdout

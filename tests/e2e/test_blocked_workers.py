@@ -134,7 +134,7 @@ def test_a_command(tmp_path):
     script = "import select, time; poll = select.epoll()\nfor _ in range(3): poll.poll(0.01); time.sleep(0.02)"
     done = run("blocked", "--record", record, "--", "/usr/bin/python3", "-c", script)
     assert done.returncode == 0, done.stderr
-    assert "sleep clock_nanosleep" in done.stdout and "loop, 1 workers" in done.stdout
+    assert "sleep clock_nanosleep" in done.stdout and "loop, 1 worker," in done.stdout
     done = run("blocked", "-d", "1s", "--max-stalls", "0", "--", build_tokio("release"))
     assert done.returncode == 0, done.stderr
     assert "tokio, " in done.stdout
