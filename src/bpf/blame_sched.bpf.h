@@ -208,8 +208,8 @@ static __always_inline void blame_device(const struct blame_cpu *cpu, struct bla
 #define JOBCTL_PENDING 0x009a0000UL
 
 /*
- * A signal, a stop or a debugger interrupts the wait. Most such calls begin anew and wait on
- * (SA_RESTART), as who made them wait has not changed: nothing is owed to who has sent the signal.
+ * A signal, a stop or a debugger interrupts the wait. Most such calls are made again and wait on
+ * (SA_RESTART), and who makes them wait has not changed: nothing is owed to the signal's sender.
  */
 static __always_inline bool blame_interrupted(const struct task_struct *task, __u8 state)
 {

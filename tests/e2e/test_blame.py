@@ -565,7 +565,7 @@ READER = "import os, signal; signal.signal(signal.SIGUSR1, lambda *_: None); end
 
 @pytest.mark.parametrize("signals", [(signal.SIGUSR1,), (signal.SIGSTOP, signal.SIGCONT)], ids=["signal", "stop"])
 def test_who_interrupts_a_wait_did_not_cause_it(signals):
-    """The call begins anew and waits on, as in a program that a profiler's signals reach."""
+    """The call is made again and waits on, as in a program that a profiler's signals reach."""
     reader = subprocess.Popen([sys.executable, "-c", READER], stdout=subprocess.PIPE)
     reader.stdout.readline()
     with watching("-p", reader.pid, "-i", "500ms") as intervals:
