@@ -205,7 +205,7 @@ def test_signal_ends_recording_cleanly(tmp_path):
     assert last["final"] is True
 
 
-def test_a_pipe_is_no_recording(tmp_path):
+def test_a_pipe_is_not_a_recording(tmp_path):
     """It is not waited for, and what `-` is elsewhere is refused."""
     pipe = tmp_path / "pipe.dwell"
     os.mkfifo(pipe)
