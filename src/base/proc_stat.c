@@ -32,9 +32,11 @@ bool proc_stat_parse(const char *line, struct proc_stat *ret_stat)
 	if (sscanf(end + 1,
 		   " %c %" SCNu32 " %*d %*d %*d %*d %" SCNu32
 		   " %*u %*u %*u %*u %llu %llu %*d %*d %*d %" SCNd32 " %*d %*d %llu %*u %*d %*u "
-		   "%*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %" SCNu32 " %*u %" SCNu32,
+		   "%*u %*u %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %" SCNu32
+		   " %*u %" SCNu32,
 		   &ret_stat->state, &ret_stat->parent_pid, &ret_stat->flags, &utime, &stime,
-		   &ret_stat->nice, &start, &ret_stat->cpu, &ret_stat->policy) != 9)
+		   &ret_stat->nice, &start, &ret_stat->stack_start, &ret_stat->cpu,
+		   &ret_stat->policy) != 10)
 		return false;
 	length = (size_t)(end - name - 1);
 	memcpy(ret_stat->comm, name + 1,

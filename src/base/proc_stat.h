@@ -17,6 +17,7 @@ struct proc_stat {
 	int32_t nice;
 	uint64_t start_ns;    /* CLOCK_BOOTTIME, to a clock tick */
 	uint64_t start_ticks; /* the same, as it is in the file */
+	uint64_t stack_start; /* chosen by exec() at random, and kept by fork(); 0: not for us */
 	uint32_t cpu, policy;
 };
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
 #include "base/output.h"
 #include "base/proc_stat.h"
 #include "base/similar.h"
@@ -157,7 +158,8 @@ static bool is_dead(uint32_t pid)
 #define LISTED 8
 
 struct candidates {
-	uint32_t pids[LISTED];
+	uint32_t *pids;
+	size_t room;
 	char comms[LISTED][TARGET_NAME_BYTES];
 	unsigned int count;
 	enum match match;
@@ -176,7 +178,7 @@ static void note_similar(struct candidates *found, const char *name, const char 
 	text_printable(found->similar, sizeof(found->similar), comm, 15);
 }
 
-static void find_candidates(const char *name, struct candidates *found)
+static int find_candidates(const char *name, struct candidates *found)
 {
 	cleanup_dir DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -196,25 +198,70 @@ static void find_candidates(const char *name, struct candidates *found)
 		if (match > found->match)
 			found->count = 0;
 		found->match = match;
-		if (found->count < LISTED) {
-			found->pids[found->count] = pid;
+		if (array_reserve(&found->pids, &found->room, found->count + 1,
+				  sizeof(*found->pids)) < 0)
+			return -ENOMEM;
+		if (found->count < LISTED)
 			text_printable(found->comms[found->count], sizeof(found->comms[0]), comm,
 				       15);
-		}
-		found->count++;
+		found->pids[found->count++] = pid;
 	}
+	return 0;
+}
+
+static void release_candidates(struct candidates *found)
+{
+	free(found->pids);
+}
+
+#define GENERATIONS 64
+
+/* The oldest of the processes that are forked from each other, with no exec() in between. */
+static uint32_t first_of_forked(uint32_t pid, uint64_t *ret_stack_start)
+{
+	struct proc_stat stat, parent;
+
+	*ret_stack_start = 0;
+	if (!proc_stat_read(pid, pid, &stat) || !stat.stack_start)
+		return pid;
+	*ret_stack_start = stat.stack_start;
+	for (int i = 0; i < GENERATIONS; i++) {
+		if (!proc_stat_read(stat.parent_pid, stat.parent_pid, &parent) ||
+		    parent.stack_start != stat.stack_start)
+			break;
+		pid = stat.parent_pid;
+		stat = parent;
+	}
+	return pid;
+}
+
+/* The candidate that has forked all others; 0: none. */
+static uint32_t forked_all(const struct candidates *found, const char *name)
+{
+	char comm[TARGET_NAME_BYTES];
+	uint64_t stack_start, others;
+	uint32_t first = first_of_forked(found->pids[0], &stack_start);
+
+	if (!stack_start || match_process(first, name, comm) == MATCH_NONE)
+		return 0;
+	for (unsigned int i = 1; i < found->count; i++)
+		if (first_of_forked(found->pids[i], &others) != first || others != stack_start)
+			return 0;
+	return first;
 }
 
 int targets_add_name(struct targets *targets, const char *name, struct error *error)
 {
-	struct candidates found = {0};
+	cleanup(release_candidates) struct candidates found = {0};
+	uint32_t first;
 	char list[480] = "", pids[128] = "";
 	char shown[64];
 
 	text_printable(shown, sizeof(shown), name, 40);
 	if (!*name)
 		return error_set(error, EINVAL, "empty process name");
-	find_candidates(name, &found);
+	if (find_candidates(name, &found) < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	if (!found.count) {
 		struct similar similar = {.best = *found.similar ? found.similar : NULL};
 
@@ -222,6 +269,11 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 	}
 	if (found.count == 1)
 		return targets_add_process(targets, found.pids[0], error);
+	first = targets->forked_are_one ? forked_all(&found, name) : 0;
+	if (first) {
+		targets->children = true;
+		return targets_add_process(targets, first, error);
+	}
 	for (unsigned int i = 0; i < found.count && i < LISTED; i++) {
 		size_t used = strlen(list), pids_used = strlen(pids);
 
@@ -230,8 +282,11 @@ int targets_add_name(struct targets *targets, const char *name, struct error *er
 		snprintf(pids + pids_used, sizeof(pids) - pids_used, "%s%u", i ? "," : "",
 			 found.pids[i]);
 	}
-	return error_set(error, EEXIST, "%u processes match '%s': %s%s; choose with -p %s",
-			 found.count, shown, list, found.count > LISTED ? ", …" : "", pids);
+	/* where they are not one, they cannot be watched together either */
+	return error_set(error, EEXIST, "%u processes match '%s': %s%s; choose %s%s", found.count,
+			 shown, list, found.count > LISTED ? ", …" : "",
+			 targets->forked_are_one ? "with -p " : "one with -p",
+			 targets->forked_are_one ? pids : "");
 }
 
 int targets_set_cgroup(struct targets *targets, const char *path, struct error *error)

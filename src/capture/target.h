@@ -18,11 +18,12 @@ struct target {
 struct targets {
 	struct target items[MAX_TARGETS];
 	unsigned int count;
-	unsigned int alive; /* after targets_watch() */
-	int watch_fd;	    /* 0 = none yet */
-	bool children;	    /* of the processes, and theirs */
-	bool command;	    /* the one process is a command that was started to be watched */
-	uint64_t cgroup_id; /* 0 = none */
+	unsigned int alive;  /* after targets_watch() */
+	int watch_fd;	     /* 0 = none yet */
+	bool children;	     /* of the processes, and theirs */
+	bool forked_are_one; /* a name may be of a process and others that it has forked */
+	bool command;	     /* the one process is a command that was started to be watched */
+	uint64_t cgroup_id;  /* 0 = none */
 	uint32_t cgroup_level;
 };
 
@@ -38,7 +39,9 @@ int targets_parse(struct targets *targets, const char *list, enum target_kind ki
 
 /*
  * The one process of that name: its thread name, or the file name of its program; or of a pattern
- * for these, as glob(7) has them. Several: -EEXIST, the message lists them. None: -ESRCH.
+ * for these, as glob(7) has them. Of one that has forked all others of that name, as servers fork
+ * their workers, that one, with its children, where forked_are_one. Several: -EEXIST, the message
+ * lists them. None: -ESRCH.
  */
 int targets_add_name(struct targets *targets, const char *name, struct error *error) must_check;
 

@@ -172,6 +172,7 @@ static int record_run(int argc, char **argv)
 	int code, result = 0;
 
 	watch_options_init(&record.watch);
+	record.watch.targets.forked_are_one = true;
 	record.watch.blame = true;
 	code = command_line_parse(&record_line, argc, argv, &record);
 	if (code == EXIT_DONE)

@@ -17,7 +17,7 @@ static const char text[] =
 	"  dwell top                            the whole machine, every second\n"
 	"  dwell top -p 1234 -i 200ms           a process, five times a second\n"
 	"  dwell top --by process --theme light  for a screen that is light\n"
-	"  dwell top postgres --children        a process and its children\n"
+	"  dwell top postgres                   a process, and the workers it has forked\n"
 	"  dwell top --by process --top 10      the ten most active processes\n"
 	"  dwell top -d 10s -i 10s --sort p99   who waits longest for a CPU\n"
 	"  dwell top --format json -- make -j4  a build, for a program to read\n"
@@ -142,5 +142,6 @@ int top_options_parse(struct top_options *options, int argc, char **argv)
 	*options = (struct top_options){.sort = field_find("active"),
 					.output = {.page_keeps = PAGE_CUTS}};
 	watch_options_init(&options->watch);
+	options->watch.targets.forked_are_one = true;
 	return command_line_parse(&top_line, argc, argv, options);
 }

@@ -85,7 +85,10 @@ int replay_check(const struct replay *replay, struct error *error)
 			snprintf(text + used, sizeof(text) - used,
 				 ", and %llu bytes between chunks are damaged",
 				 (unsigned long long)facts->damaged_bytes);
-		return error_set(error, EBADMSG, "%s; the rest is as it was recorded", text);
+		return error_set(error, EBADMSG, "%s%s", text,
+				 facts->damaged_chunks + facts->dependent_chunks < facts->chunks
+					 ? "; the rest is as it was recorded"
+					 : ": nothing else is in it");
 	}
 	if (facts->tail_bytes)
 		return error_set(error, EBADMSG,

@@ -164,6 +164,42 @@ def test_name_target(tmp_path):
     assert str(process.pid) in several.stderr and str(other.pid) in several.stderr
 
 
+FORKS = """
+import os, sys, time
+open("/proc/self/comm", "w").write("forks-test")
+for _ in range(2):
+    if not os.fork():
+        print(os.getpid(), flush=True)
+        time.sleep(600)
+time.sleep(600)
+"""
+
+
+def test_a_name_is_that_of_a_server_and_its_workers():
+    """All of one name that one of them has forked, without exec(): that one, and its children."""
+    server = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, text=True)
+    other = None
+    try:
+        pids = {server.pid, *(int(server.stdout.readline()) for _ in range(2))}
+        for words in (["forks-test"], ["-n", "forks-*"]):
+            done = run("top", *words, "-c", "1", "-i", "50ms", "--format", "json")
+            assert done.returncode == 0, done.stderr
+            assert {row["pid"] for row in parse(done.stdout)[0][0]["threads"]} == pids
+        # one worker at a time, whose is not for dwell to choose
+        blocked = run("blocked", "forks-test", "-d", "1s")
+        assert blocked.returncode == 1 and blocked.stderr.endswith("; choose one with -p\n"), blocked.stderr
+        other = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, text=True)
+        pids |= {other.pid, *(int(other.stdout.readline()) for _ in range(2))}
+        several = run("top", "forks-test", "-c", "1")
+        assert several.returncode != 0 and "6 processes match" in several.stderr, several.stderr
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        server.wait()
+        if other:
+            other.wait()
+
+
 def test_children_are_followed():
     script = "sh -c 'sleep 0.2; true' & wait; sleep 0.1"
     done = run("top", "-i", "10s", "--format", "json", "--", "sh", "-c", script)

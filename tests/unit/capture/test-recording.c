@@ -351,6 +351,7 @@ CASE(stat_lines_with_any_name)
 	assert_int_equal(stat.stime_ns, 250000000);
 	assert_int_equal(stat.nice, -5);
 	assert_int_equal(stat.start_ns, 42000000000);
+	assert_int_equal(stat.stack_start, 6);
 	assert_int_equal(stat.cpu, 3);
 	assert_int_equal(stat.policy, 1);
 	assert_false(proc_stat_parse("17 (cut", &stat));
