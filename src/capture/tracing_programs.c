@@ -143,7 +143,7 @@ int tracing_programs_attach(const struct bpf_object_skeleton *skeleton)
 		struct bpf_program *program = *skeleton->progs[i].prog;
 		struct bpf_link **link = skeleton->progs[i].link;
 
-		if (bpf_program__fd(program) < 0 ||
+		if (bpf_program__fd(program) < 0 || !bpf_program__autoattach(program) ||
 		    bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
 			continue;
 		*link = bpf_program__expected_attach_type(program) == BPF_TRACE_ITER
