@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* O_PATH, O_TMPFILE */
+#define _GNU_SOURCE /* memfd_create, O_PATH, O_TMPFILE */
 #include "base/file.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -134,6 +135,17 @@ static int open_replacing(struct file_draft *draft, mode_t mode)
 	if (S_ISFIFO(found.st_mode) && may_be_trap(draft, &found))
 		return -EPERM;
 	return open_in_place(draft, O_NOFOLLOW, mode);
+}
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* include/uapi/linux/memfd.h, 6.3 on */
+#endif
+
+int file_in_memory(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+	return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : fd;
 }
 
 int file_unnamed(int directory, const char *path)

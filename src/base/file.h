@@ -16,6 +16,10 @@
 /* All of it; -errno. */
 int file_write(int fd, const void *bytes, size_t length) must_check;
 
+/* In memory, of that name in /proc/PID/fd; never executable, which vm.memfd_noexec asks for. -1:
+ * errno. */
+int file_in_memory(const char *name) must_check;
+
 /*
  * In the directory `path`, relative to `directory` (or AT_FDCWD): to read and write, without a
  * name, so that it ends with its descriptors. -errno.

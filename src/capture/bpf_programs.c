@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE
 #include "capture/bpf_programs.h"
 
 #include <bpf/bpf.h>
@@ -9,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "capture/core_btf.h"
 #include "capture/reasons.h"
 #include "capture/span_probes.h"
@@ -134,8 +133,9 @@ static int load_object(struct dwell_bpf *bpf, int btf_fd, const struct kernel_bt
 	if (reduced)
 		bytes = btf__raw_data(reduced, &size);
 	if (!bytes || write(btf_fd, bytes, size) != (ssize_t)size)
-		return error_set(error, errno, "cannot use the kernel's type information: %s",
-				 strerror(errno));
+		return error_set(error, bytes ? EIO : errno,
+				 "cannot use the kernel's type information: %s",
+				 strerror(bytes ? EIO : errno));
 	result = tracing_programs_find(kernel, bpf->obj, casts);
 	if (result >= 0)
 		result = dwell_bpf__load(bpf);
@@ -155,7 +155,7 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 		       const struct targets *targets, struct kernel_waits_search *waits,
 		       struct error *error)
 {
-	cleanup_close int btf_fd = memfd_create("dwell-btf", MFD_CLOEXEC);
+	cleanup_close int btf_fd = file_in_memory("dwell-btf");
 	cleanup(cleanup_bpf) struct dwell_bpf *bpf = NULL;
 	struct cast_ids casts = tracing_programs_casts(kernel);
 	int found, result;

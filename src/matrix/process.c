@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* memfd_create */
 #include "matrix/process.h"
 
 #include <errno.h>
@@ -7,10 +6,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/forked.h"
 #include "matrix/judge.h"
 
@@ -56,7 +55,7 @@ static int arguments_of(struct matrix_words *ret_words, const struct matrix *mat
 /* A file in memory, and its name for us and for the guest's process: nothing is left on a disk. */
 static int make_file(const char *name, char path[MATRIX_PROCESS_PATH])
 {
-	int fd = memfd_create(name, MFD_CLOEXEC);
+	int fd = file_in_memory(name);
 
 	snprintf(path, MATRIX_PROCESS_PATH, "/proc/%d/fd/%d", getpid(), fd);
 	return fd;
@@ -83,8 +82,8 @@ int matrix_process_start(struct matrix_process *process, const struct matrix *ma
 		.cell = cell,
 		.command = matrix->command.items[0],
 		.started_ns = clock_monotonic_ns(),
-		.out_fd = memfd_create("dwell-guest-output", MFD_CLOEXEC),
-		.error_fd = memfd_create("dwell-guest-error", MFD_CLOEXEC),
+		.out_fd = file_in_memory("dwell-guest-output"),
+		.error_fd = file_in_memory("dwell-guest-error"),
 	};
 	process->result_fd = make_file("dwell-guest-result", process->result);
 	process->dump_fd = make_file("dwell-guest-dump", process->dump);

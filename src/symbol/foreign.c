@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x00004000U /* include/uapi/linux/stat.h; older kernels ignore it */
@@ -23,7 +24,7 @@
 /* The mount that memfd_create(2) and shared memory have inside the kernel, which no list shows. */
 static bool is_in_memory(unsigned int major, unsigned int minor)
 {
-	cleanup_close int fd = memfd_create("device", MFD_CLOEXEC);
+	cleanup_close int fd = file_in_memory("device");
 	struct stat status;
 
 	return fd >= 0 && !fstat(fd, &status) && major(status.st_dev) == major &&

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* memfd_create */
 #include "symbol/symbolizer.h"
 
 #include <errno.h>
@@ -10,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
 #include "symbol/jit_map.h"
@@ -185,7 +184,7 @@ static void open_vdso(struct module *module)
 {
 	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 	size_t bytes = image ? image->e_shoff + (size_t)image->e_shentsize * image->e_shnum : 0;
-	int fd = bytes ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	int fd = bytes ? file_in_memory("vdso") : -1;
 
 	*module = (struct module){.inode = 1, .path = (char *)"[vdso]"};
 	if (fd < 0)
