@@ -16,8 +16,7 @@
 /* All of it; -errno. */
 int file_write(int fd, const void *bytes, size_t length) must_check;
 
-/* In memory, of that name in /proc/PID/fd; never executable, which vm.memfd_noexec asks for. -1:
- * errno. */
+/* memfd_create(2), never executable: vm.memfd_noexec may refuse others. -1, and errno. */
 int file_in_memory(const char *name) must_check;
 
 /*

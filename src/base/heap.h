@@ -3,8 +3,7 @@
 #ifndef DWELL_BASE_HEAP_H
 #define DWELL_BASE_HEAP_H
 
-/* For a program that runs for long: mallopt(3). Gives back what is free. Others have nothing to
- * set. */
+/* For a program that runs for long: mallopt(3), where that is; and gives back what is free. */
 void heap_for_long_runs(void);
 
 #endif

@@ -175,17 +175,16 @@ static int explain(const char *path, int result, struct error *error)
 
 int recorder_open(struct recorder **ret_recorder, const char *path, bool force, struct error *error)
 {
-	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	struct recorder *recorder;
 	int result = 0;
 
-	if (!recorder)
-		return error_set(error, ENOMEM, "out of memory");
-	if (!strcmp(path, "-")) {
-		recorder_close(recorder);
+	if (!strcmp(path, "-"))
 		return error_set(error, EINVAL,
 				 "a recording is a file, not standard output: name it, or ./- for "
 				 "a file of that name");
-	}
+	recorder = calloc(1, sizeof(*recorder));
+	if (!recorder)
+		return error_set(error, ENOMEM, "out of memory");
 	/* it has the names and addresses of all programs: nothing for others */
 	result = file_draft_open(&recorder->file, AT_FDCWD, path, 0600, force);
 	if (result < 0)

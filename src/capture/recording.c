@@ -185,24 +185,25 @@ static int scan(struct recording *recording)
 
 int recording_open(struct recording **ret_recording, const char *path, struct error *error)
 {
-	struct recording *recording = calloc(1, sizeof(*recording));
+	struct recording *recording;
 	struct stat status;
 	int result = 0;
 
+	if (!strcmp(path, "-"))
+		return error_set(error, EINVAL,
+				 "a recording is read from a file, not from a pipe: name it, or "
+				 "./- for a file of that name");
+	recording = calloc(1, sizeof(*recording));
 	if (!recording)
 		return error_set(error, ENOMEM, "out of memory");
-	if (!strcmp(path, "-"))
-		result = error_set(error, EINVAL,
-				   "a recording is read from a file, not from a pipe: name it, or "
-				   "./- for a file of that name");
 	/* a FIFO that nothing writes to would be waited for */
 	recording->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	recording->zstd = ZSTD_createDCtx();
-	if (result >= 0 && (recording->fd < 0 || fstat(recording->fd, &status) < 0))
+	if (recording->fd < 0 || fstat(recording->fd, &status) < 0)
 		result = error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	else if (result >= 0 && !S_ISREG(status.st_mode))
+	else if (!S_ISREG(status.st_mode))
 		result = error_set(error, EINVAL, "%s is not a regular file", path);
-	else if (result >= 0 && !recording->zstd)
+	else if (!recording->zstd)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0) {
 		recording->facts.bytes = (uint64_t)status.st_size;

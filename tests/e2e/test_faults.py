@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes wrong gets one line that says what to do, and exit status 1 or 2."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -175,17 +176,33 @@ def test_no_btf_falls_back_to_sampling():
     one_line(with_btf(None, "top", "-c", "1", "-i", "50ms"), 0, "sampling /proc instead", "no type information")
 
 
+@contextlib.contextmanager
+def setting(name, value):
+    """Of the kernel, as sysctl(8) names it."""
+    path = pathlib.Path("/proc/sys") / name.replace(".", "/")
+    if not path.exists():
+        pytest.skip(f"this kernel has no {name}")
+    before = path.read_text()
+    path.write_text(value)
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
 def test_hidden_kernel_symbols(public_copy):
     """Kernel addresses shown as zero: figures stay exact, and what is missing is named."""
-    restrict = pathlib.Path("/proc/sys/kernel/kptr_restrict")
-    before = restrict.read_text()
-    restrict.write_text("2")
-    try:
+    with setting("kernel.kptr_restrict", "2"):
         done = run("top", "-c", "1", "-i", "20ms", "--format", "json")
-    finally:
-        restrict.write_text(before)
     assert done.returncode == 0
     assert '"source":"kallsyms"' in done.stdout
+
+
+def test_memory_files_that_must_not_be_executable():
+    """Where the administrator refuses all others."""
+    with setting("vm.memfd_noexec", "2"):
+        done = run("top", "--source", "bpf", "-c", "1", "-i", "20ms")
+    assert done.returncode == 0 and "exact (bpf" in done.stdout, done.stderr
 
 
 def test_full_disk():

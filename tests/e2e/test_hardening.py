@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the program is built: what makes a mistake in a parser harder to use."""
-import pathlib
 import subprocess
 
 import pytest
 
-from conftest import DWELL, run
+from conftest import DWELL
 
 
 def readelf(*options):
@@ -32,18 +31,3 @@ def test_no_memory_is_writable_and_executable():
 @pytest.mark.parametrize("symbol", ["__stack_chk_fail", "__fread_chk", "__snprintf_chk", "__vsnprintf_chk"])
 def test_stacks_and_buffers_are_checked(symbol):
     assert f" {symbol}@" in readelf("--dyn-syms"), symbol
-
-
-NOEXEC = pathlib.Path("/proc/sys/vm/memfd_noexec")
-
-
-@pytest.mark.skipif(not NOEXEC.exists(), reason="memfds are not sealed against execution before Linux 6.3")
-def test_memory_files_that_must_not_be_executable():
-    """Where the administrator refuses all others."""
-    before = NOEXEC.read_text()
-    NOEXEC.write_text("2")
-    try:
-        done = run("top", "--source", "bpf", "-c", "1", "-i", "20ms")
-    finally:
-        NOEXEC.write_text(before)
-    assert done.returncode == 0 and "exact (bpf" in done.stdout, done.stderr

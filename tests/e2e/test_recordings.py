@@ -83,11 +83,11 @@ def test_full_disk_leaves_whole_intervals(tmp_path):
     try:
         done = run("record", "-o", place / "full.dwell", "-i", "2ms", timeout=60)
         assert done.returncode == 1
-        told = re.search(r"No space left on device; the file can be read, with (\d+) intervals?", done.stderr)
-        assert told, done.stderr
+        said = re.search(r"No space left on device; the file can be read, with (\d+) intervals?", done.stderr)
+        assert said, done.stderr
         replayed = run("top", "--from", place / "full.dwell", "--format", "json")
         assert replayed.returncode == 0, replayed.stderr
-        assert len(replayed.stdout.splitlines()) == int(told.group(1))
+        assert len(replayed.stdout.splitlines()) == int(said.group(1))
     finally:
         subprocess.run(["umount", place], check=True)
 
