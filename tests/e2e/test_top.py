@@ -164,23 +164,29 @@ def test_name_target(tmp_path):
     assert str(process.pid) in several.stderr and str(other.pid) in several.stderr
 
 
-FORKS = """
+FORKS = r"""
 import os, sys, time
 open("/proc/self/comm", "w").write("forks-test")
 for _ in range(2):
     if not os.fork():
-        print(os.getpid(), flush=True)
+        os.write(1, b"%d\n" % os.getpid())  # at once: the other one writes into the same pipe
         time.sleep(600)
 time.sleep(600)
 """
 
 
+def forking(servers):
+    """Starts a server in a group of its own, into `servers`. Returns its pid and those of its two workers."""
+    server = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, start_new_session=True)
+    servers.append(server)
+    return {server.pid, *(int(server.stdout.readline()) for _ in range(2))}
+
+
 def test_a_name_is_that_of_a_server_and_its_workers():
     """All of one name that one of them has forked, without exec(): that one, and its children."""
-    server = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, text=True)
-    other = None
+    servers = []
     try:
-        pids = {server.pid, *(int(server.stdout.readline()) for _ in range(2))}
+        pids = forking(servers)
         for words in (["forks-test"], ["-n", "forks-*"]):
             done = run("top", *words, "-c", "1", "-i", "50ms", "--format", "json")
             assert done.returncode == 0, done.stderr
@@ -188,16 +194,13 @@ def test_a_name_is_that_of_a_server_and_its_workers():
         # one worker at a time, whose is not for dwell to choose
         blocked = run("blocked", "forks-test", "-d", "1s")
         assert blocked.returncode == 1 and blocked.stderr.endswith("; choose one with -p\n"), blocked.stderr
-        other = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, text=True)
-        pids |= {other.pid, *(int(other.stdout.readline()) for _ in range(2))}
+        forking(servers)
         several = run("top", "forks-test", "-c", "1")
         assert several.returncode != 0 and "6 processes match" in several.stderr, several.stderr
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-        server.wait()
-        if other:
-            other.wait()
+        for server in servers:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
 
 
 def test_children_are_followed():
