@@ -162,6 +162,33 @@ def own_figures(status, printed):
     return [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
 
 
+class Background:
+    """A dwell that goes on while the test does something; reads its JSON line by line."""
+
+    def __init__(self, *arguments, prefix=()):
+        self.process = subprocess.Popen(
+            [*prefix, DWELL, "top", "--format", "json", *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def line(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        return line
+
+    def interval(self):
+        return json.loads(self.line())
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        # not communicate(): it does not know what readline() has buffered
+        rest, errors = self.process.stdout.read(), self.process.stderr.read()
+        return [json.loads(line) for line in rest.splitlines()], errors, self.process.wait(timeout=20)
+
+
 class Together:
     """Scenarios one after the other under one dwell, which takes seconds to start where it is emulated."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`dwell top` as people and scripts use it: targets, ends, signals, formats."""
+"""`dwell top` as people and scripts use it: ends, signals, formats, other instances."""
 import csv
 import io
 import json
@@ -13,45 +13,8 @@ import time
 
 import pytest
 
-from conftest import DWELL, STATES, WHERE_ACCOUNTED, WORKLOAD, lost_transitions, parse, run, totals
+from conftest import Background, DWELL, STATES, WHERE_ACCOUNTED, WORKLOAD, lost_transitions, parse, run, totals
 from matrices import wait_until
-
-
-class Background:
-    """A dwell that goes on while the test does something; reads its JSON line by line."""
-
-    def __init__(self, *arguments, prefix=()):
-        self.process = subprocess.Popen(
-            [*prefix, DWELL, "top", "--format", "json", *map(str, arguments)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def line(self):
-        line = self.process.stdout.readline()
-        assert line, self.process.stderr.read()
-        return line
-
-    def interval(self):
-        return json.loads(self.line())
-
-    def end(self, number=signal.SIGINT):
-        self.process.send_signal(number)
-        # not communicate(): it does not know what readline() has buffered
-        rest, errors = self.process.stdout.read(), self.process.stderr.read()
-        return [json.loads(line) for line in rest.splitlines()], errors, self.process.wait(timeout=20)
-
-
-@pytest.fixture
-def sleeper():
-    """A process of three threads that wait."""
-    process = subprocess.Popen([WORKLOAD, "crowd", "2"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    yield process
-    process.kill()
-    process.wait()
 
 
 def dwell_programs():
@@ -105,20 +68,6 @@ def test_cpu_time_is_conserved():
         assert used >= 0.8 * interval["duration_ns"]
 
 
-def test_process_and_thread_targets(sleeper):
-    done = run("top", "-p", sleeper.pid, "-c", "1", "-i", "50ms", "--format", "json")
-    (interval,), _ = parse(done.stdout)
-    assert {row["pid"] for row in interval["threads"]} == {sleeper.pid}
-    assert len(interval["threads"]) == 3
-    tid = max(row["tid"] for row in interval["threads"])
-    done = run("top", "-t", tid, "-c", "1", "-i", "50ms", "--format", "json")
-    (interval,), _ = parse(done.stdout)
-    (row,) = interval["threads"]
-    assert row["tid"] == tid
-    assert row["state"] == "idle" and row["reason"] == "pause"
-    assert row["states_ns"]["idle"] == row["observed_ns"]
-
-
 def test_waits_that_began_before():
     """A thread parked since before dwell came is shown with its function, from the first interval."""
     workload = subprocess.Popen([WORKLOAD, "foreign"], stderr=subprocess.DEVNULL)
@@ -135,101 +84,6 @@ def test_waits_that_began_before():
         (row,) = [row for row in interval["threads"] if row["tid"] == parked]
         assert row["reason"] == "futex:cond"
         assert row["states_ns"]["idle"] == row["observed_ns"]
-
-
-def test_name_target(tmp_path):
-    program = tmp_path / "dwell-unusual-name"
-    program.write_bytes(pathlib.Path("/bin/sleep").read_bytes())
-    program.chmod(0o755)
-    process = subprocess.Popen([program, "60"])
-    done = run("top", "-n", "dwell-unusual-name", "-c", "1", "-i", "50ms", "--format", "json")
-    # the same as an argument; a pattern, and only a pattern, takes a part of the name
-    for words in (["dwell-unusual-name"], ["dwell-unusual*"], ["-n", "*usual-nam*"]):
-        again = run("top", *words, "-c", "1", "-i", "50ms", "--format", "json")
-        assert [row["pid"] for row in parse(again.stdout)[0][0]["threads"]] == [process.pid], again.stderr
-    part = run("top", "unusual-nam", "-c", "1")
-    assert part.returncode == 1 and "no process named 'unusual-nam'" in part.stderr and "comes after --" in part.stderr
-    # the kernel keeps 15 bytes of it
-    misspelt = run("top", "dwell-unusal-na", "-c", "1")
-    assert misspelt.returncode == 1 and "did you mean 'dwell-unusual-n'?" in misspelt.stderr
-    other = subprocess.Popen([program, "60"])
-    several = run("top", "-n", "dwell-unusual-name", "-c", "1")
-    for child in (process, other):
-        child.kill()
-        child.wait()
-    (interval,), _ = parse(done.stdout)
-    assert [row["pid"] for row in interval["threads"]] == [process.pid]
-    assert several.returncode == 1
-    assert f"choose with -p" in several.stderr
-    assert str(process.pid) in several.stderr and str(other.pid) in several.stderr
-
-
-FORKS = r"""
-import os, sys, time
-open("/proc/self/comm", "w").write("forks-test")
-for _ in range(2):
-    if not os.fork():
-        os.write(1, b"%d\n" % os.getpid())  # at once: the other one writes into the same pipe
-        time.sleep(600)
-time.sleep(600)
-"""
-
-
-def forking(servers):
-    """Starts a server in a group of its own, into `servers`. Returns its pid and those of its two workers."""
-    server = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, start_new_session=True)
-    servers.append(server)
-    return {server.pid, *(int(server.stdout.readline()) for _ in range(2))}
-
-
-def test_a_name_is_that_of_a_server_and_its_workers():
-    """All of one name that one of them has forked, without exec(): that one, and its children."""
-    servers = []
-    try:
-        pids = forking(servers)
-        for words in (["forks-test"], ["-n", "forks-*"]):
-            done = run("top", *words, "-c", "1", "-i", "50ms", "--format", "json")
-            assert done.returncode == 0, done.stderr
-            assert {row["pid"] for row in parse(done.stdout)[0][0]["threads"]} == pids
-        # one worker at a time, whose is not for dwell to choose
-        blocked = run("blocked", "forks-test", "-d", "1s")
-        assert blocked.returncode == 1 and blocked.stderr.endswith("; choose one with -p\n"), blocked.stderr
-        forking(servers)
-        several = run("top", "forks-test", "-c", "1")
-        assert several.returncode != 0 and "6 processes match" in several.stderr, several.stderr
-    finally:
-        for server in servers:
-            os.killpg(server.pid, signal.SIGKILL)
-            server.wait()
-
-
-def test_children_are_followed():
-    script = "sh -c 'sleep 0.2; true' & wait; sleep 0.1"
-    done = run("top", "-i", "10s", "--format", "json", "--", "sh", "-c", script)
-    intervals, ended = parse(done.stdout)
-    assert ended["status"] == 0
-    names = [row["comm"] for interval in intervals for row in interval["threads"]]
-    assert names.count("sleep") == 2
-    assert names.count("sh") == 2
-
-
-def test_children_of_a_process():
-    shell = subprocess.Popen(["sh", "-c", "sleep 30 & sleep 30 & wait"], start_new_session=True)
-    try:
-        # the children must be there: wait for the second
-        deadline = time.monotonic() + 10
-        children = pathlib.Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
-        while len(children.read_text().split()) < 2 and time.monotonic() < deadline:
-            pass
-        done = run("top", "-p", shell.pid, "--children", "-c", "1", "-i", "50ms", "--format", "json")
-        (interval,), _ = parse(done.stdout)
-        assert sorted(row["comm"] for row in interval["threads"]) == ["sh", "sleep", "sleep"]
-        done = run("top", "-p", shell.pid, "-c", "1", "-i", "50ms", "--format", "json")
-        (interval,), _ = parse(done.stdout)
-        assert [row["comm"] for row in interval["threads"]] == ["sh"]
-    finally:
-        os.killpg(shell.pid, signal.SIGKILL)
-        shell.wait()
 
 
 NAPPERS = "import threading, time; [threading.Thread(target=lambda: [time.sleep(0.01) for _ in range(3000)]).start() for _ in range(8)]"
@@ -249,122 +103,6 @@ def test_top_limits_reasons_too():
     finally:
         nappers.kill()
         nappers.wait()
-
-
-NESTED = """
-if [ "$1" -gt 0 ]; then exec unshare -pf --mount-proc sh -c "$0" "$0" $(($1 - 1)); fi
-sleep 60 &
-"$DWELL" top -p $! -d 100ms -i 100ms --format json
-"""
-
-
-def test_deep_pid_namespace():
-    """Ten namespaces down the threads have the numbers that they have there."""
-    done = run("-c", NESTED, NESTED, "10", program="sh", env={**os.environ, "DWELL": DWELL})
-    (row,) = json.loads(done.stdout.splitlines()[-1])["threads"]
-    assert (row["comm"], row["pid"]) == ("sleep", row["tid"]) and row["pid"] < 100, done
-
-
-DESCEND = """
-import os, sys, time
-for _ in range(100):
-    if os.fork():
-        time.sleep(60)
-print(flush=True)
-time.sleep(60)
-"""
-
-
-def test_children_of_children():
-    """A hundred generations, all of them there before dwell."""
-    parents = subprocess.Popen([sys.executable, "-c", DESCEND], stdout=subprocess.PIPE, start_new_session=True)
-    try:
-        parents.stdout.readline()
-        done = run("top", "-p", parents.pid, "--children", "-d", "100ms", "-i", "100ms", "--format", "json")
-        assert json.loads(done.stdout.splitlines()[-1])["total"] == 101
-    finally:
-        os.killpg(parents.pid, signal.SIGKILL)
-        parents.wait()
-
-
-def test_what_cannot_be_seen_is_no_empty_table():
-    """Some hosts hide a process of theirs, here the first: an empty table would be a lie."""
-    done = run("top", "-p", "1", "-d", "100ms", "-i", "100ms", "--format", "json")
-    if done.returncode:
-        assert done.returncode == 1 and "none of its threads can be seen" in done.stderr and not done.stdout.strip(), done
-    else:
-        assert json.loads(done.stdout.splitlines()[-1])["threads"], done
-
-
-def cgroup2_mount():
-    for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
-        fields = line.split()
-        if fields[2] == "cgroup2":
-            return pathlib.Path(fields[1])
-    return None
-
-
-@pytest.mark.parametrize("blame", ["--no-blame", "--blame", "--blame=caused"])
-def test_cgroup_target(blame):
-    mount = cgroup2_mount()
-    if not mount:
-        pytest.skip("cgroup v2 is not mounted")
-    group = mount / f"dwell-test-{os.getpid()}"
-    inner = group / "inner"
-    inner.mkdir(parents=True)
-    process = subprocess.Popen(["sleep", "60"])
-    try:
-        background = Background("--cgroup", group, "-i", "50ms", blame)
-        assert background.interval()["threads"] == []
-        (inner / "cgroup.procs").write_text(str(process.pid))
-        for _ in range(40):
-            rows = background.interval()["threads"]
-            if rows:
-                break
-        assert [row["pid"] for row in rows] == [process.pid]
-        assert rows[0]["cgroup"] == f"/{group.name}/inner"
-        (mount / "cgroup.procs").write_text(str(process.pid))
-        for _ in range(40):
-            if not background.interval()["threads"]:
-                break
-        else:
-            pytest.fail("a process that left the cgroup is still shown")
-        background.end()
-    finally:
-        process.kill()
-        process.wait()
-        inner.rmdir()
-        group.rmdir()
-
-
-NAPPING = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(4)]"
-
-
-@pytest.mark.parametrize("blame", ["--no-blame", "--blame"])
-def test_moved_into_the_cgroup_in_the_middle_of_an_interval(blame):
-    """All its threads count from the move on, not from the next snapshot on."""
-    mount = cgroup2_mount()
-    if not mount:
-        pytest.skip("cgroup v2 is not mounted")
-    group = mount / f"dwell-test-{os.getpid()}"
-    group.mkdir()
-    process = subprocess.Popen([sys.executable, "-c", NAPPING])
-    try:
-        wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 5)
-        background = Background("--cgroup", group, "-i", "1s", blame)
-        assert not background.interval()["threads"]
-        (group / "cgroup.procs").write_text(str(process.pid))
-        moved_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        interval = background.interval()
-        left_ns = interval["start_ns"] + interval["duration_ns"] - moved_ns
-        assert left_ns > 0 and interval["quality"]["lost"] == 0
-        observed = [row["observed_ns"] for row in interval["threads"]]
-        assert len(observed) == 5 and all(left_ns - 500e6 < ns < left_ns + 50e6 for ns in observed), (left_ns, observed)
-        background.end()
-    finally:
-        process.kill()
-        process.wait()
-        group.rmdir()
 
 
 def test_by_process_and_cgroup():
@@ -446,17 +184,6 @@ def test_a_stopped_call_goes_on_as_what_it_was():
         process.kill()
         process.wait()
         background.end()
-
-
-def test_end_of_the_target(sleeper):
-    background = Background("-p", sleeper.pid, "-i", "100ms")
-    background.interval()
-    sleeper.kill()
-    rest = background.process.stdout.read()
-    assert background.process.wait(timeout=20) == 0
-    last = [json.loads(line) for line in rest.splitlines()][-1]
-    assert last["final"]
-    assert all(row["exited"] and row["exit_code"] == 9 for row in last["threads"])
 
 
 @pytest.mark.measures
