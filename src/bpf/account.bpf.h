@@ -93,6 +93,8 @@ const volatile bool skip_beside __weak = false;
 
 /* The instant of the present snapshot; written by user space only. */
 volatile __u64 snapshot_ns __weak = 0;
+/* It is the last one. */
+volatile bool is_last __weak = false;
 volatile struct wire_losses losses __weak = {};
 
 /* Some CPU's clock has left out time for this: the kernel accounts for it. Set by the iterator. */

@@ -276,6 +276,10 @@ enum span_stack_of {
 	SPAN_STACK_WAKER,     /* of the thread that ended it, then */
 	SPAN_STACK_SAMPLE,    /* while it ran */
 	SPAN_STACK_SEED,      /* of a thread that ran, of which nothing is known yet */
+	/* of `dwell profile` */
+	SPAN_STACK_CPU,	   /* while it ran */
+	SPAN_STACK_AWAY,   /* where it left its CPU, at header.time_ns */
+	SPAN_STACK_ASLEEP, /* the same, which it did some time ago: its memory is not copied */
 };
 
 /* Cut off behind the bytes there are. */
@@ -283,6 +287,11 @@ struct span_stack {
 	struct wire_header header;
 	__u64 span_ns;	 /* start of the span it belongs to; of SPAN_STACK_SEED: of the thread */
 	__u64 weight_ns; /* time it stands for */
+	__u64 switches;	 /* of SPAN_STACK_ASLEEP: while they are the same, so is its stack */
+	__u64 thread_start_ns;
+	__u64 process_start_ns; /* of its leader: a reused pid is another process */
+	__u32 pid;
+	__u32 exec_id; /* programs the process has run */
 	__u32 worker_tid;
 	__u32 tid; /* whose stack it is */
 	__u32 of;  /* enum span_stack_of */
@@ -345,6 +354,9 @@ struct span_seed {
 	__u64 start_ns; /* of the thread */
 	__u64 since_ns; /* it has been in `site` */
 	__u64 switches; /* so far: while they are the same, its stack is */
+	__u64 process_start_ns;
+	__u32 exec_id;
+	__u32 pad;
 	__u32 tid;
 	struct wire_wait_site site;
 	struct site_frame frame;
@@ -373,6 +385,24 @@ struct span_verdict {
 /* What a worker was in when it was found. */
 #define SPAN_PENDING_ROOT 1
 #define SPAN_PENDING_POLL 2
+
+/* From when it left its CPU until it had one again, or up to the last snapshot: dwell profile. */
+#define PROFILE_AWAY	       (KIND_INTERNAL | 8)
+
+#define PROFILE_INVERSE_ONE    256   /* of a probability: taken for certain */
+#define PROFILE_EVERY_LEAST_NS 50000 /* of profile_cpu.every_ns */
+#define PROFILE_RING_BYTES     (16 << 20)
+#define PROFILE_WAKEUP_BYTES   (PROFILE_RING_BYTES / 16)
+
+struct profile_away {
+	struct wire_header header;
+	__u64 left_ns;	/* with the tid what the stack is of */
+	__u64 ready_ns; /* from then on it waited for a CPU */
+	__u64 start_ns; /* of the thread */
+	__u32 tid, pid;
+	struct wire_wait_site site; /* what it left its CPU for */
+	__u32 inverse; /* of the probability that its stack was taken, in 1/PROFILE_INVERSE_ONE */
+};
 
 /* Samples of threads nothing is known of, in all. */
 #define MAX_SEED_SAMPLES 256

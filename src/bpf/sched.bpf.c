@@ -14,6 +14,7 @@
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/freezer.bpf.h"
+#include "bpf/profile.bpf.h"
 #include "bpf/reasons.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
@@ -24,8 +25,6 @@
 const volatile bool switch_has_state = true;
 /* User space waits for the end of threads. */
 volatile bool ends_awaited = false;
-/* The present snapshot is the last one. */
-volatile bool is_last = false;
 
 static __always_inline void send(struct task_struct *task, struct account *account, __u16 kind)
 {
@@ -98,6 +97,8 @@ static __always_inline void leave_runnable(void *ctx, struct task_struct *task,
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);
+	if (profile_states && !is_skipped(account))
+		profile_leave_cpu(ctx, task, account, now_ns);
 	account->live.totals.preempted++;
 	if (next.detail == WIRE_DETAIL_THROTTLED) {
 		account->live.totals.throttled++;
@@ -124,6 +125,8 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);
+	if (profile_states && !is_skipped(account))
+		profile_leave_cpu(ctx, task, account, now_ns);
 }
 
 /* One of it was not seen. */
@@ -233,6 +236,8 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	if (span_threshold_ns)
 		span_take_cpu(task, waited.detail == WIRE_DETAIL_THROTTLED ? NULL : before, account,
 			      state == WIRE_RUNNABLE ? spent_ns : 0, now_ns);
+	if (profile_states)
+		profile_take_cpu(task, state == WIRE_RUNNABLE ? now_ns - spent_ns : now_ns, now_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -264,6 +269,8 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 		return 0;
 	site_correct(task, account);
 	waited = account->live.site;
+	if (profile_states)
+		profile_correct(task, waited);
 	since_ns = account->live.since_ns;
 	spent_ns = account_enter(account,
 				 wait_site(WIRE_RUNNABLE, WIRE_DETAIL_WOKEN, WIRE_SYSCALL_NONE),
@@ -296,6 +303,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		account_new_thread(child);
 	if (watch_beside && !(account && !account->is_beside && inherits_target(parent, child)))
 		mark_beside(child);
+	if (profile_states && account_of(child))
+		profile_make(child);
 	if (span_lives && account_of(child) && worker_of(parent)) {
 		struct worker *worker = worker_make(child);
 

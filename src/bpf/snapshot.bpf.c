@@ -16,6 +16,7 @@
 #include "bpf/classify.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/freezer.bpf.h"
+#include "bpf/profile.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 #include "bpf/span_bounds.bpf.h"
@@ -190,6 +191,8 @@ static __always_inline long write_seed(struct seq_file *seq, struct task_struct 
 	seed_record.start_ns = record.start_ns;
 	seed_record.since_ns = record.since_ns;
 	seed_record.switches = task->nvcsw + task->nivcsw;
+	seed_record.process_start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	seed_record.exec_id = task->self_exec_id;
 	seed_record.tid = record.tid;
 	seed_record.site = record.site;
 	seed_record.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
@@ -344,6 +347,26 @@ static __always_inline struct account *look_beside(struct task_struct *task,
 	return account;
 }
 
+static struct profile_away away_record;
+
+/*
+ * At the last snapshot, what goes on is reported as far as it goes. As write_seed(): nothing is
+ * taken as read before all is written.
+ */
+static __attribute__((noinline)) long write_profile(struct seq_file *seq, struct task_struct *task)
+{
+	struct profile *profile = profile_make(task);
+
+	if (!profile || !is_last || !profile->is_taken || !profile->left_ns ||
+	    record.site.state < WIRE_RUNNABLE || profile->left_ns > record.since_ns)
+		return 0;
+	__builtin_memset(&away_record, 0, sizeof(away_record));
+	profile_fill(&away_record, task, profile,
+		     record.site.state == WIRE_RUNNABLE ? record.since_ns : record.end_ns,
+		     record.end_ns);
+	return bpf_seq_write(seq, &away_record, sizeof(away_record));
+}
+
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
@@ -388,7 +411,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		freeze_look(task, account, &record, account->read_ns);
 	if (bpf_seq_write(seq, &record, sizeof(record)) ||
 	    (blame_on && write_blame(seq, account, instant_ns)) ||
-	    (span_threshold_ns && write_worker(seq, task, account)))
+	    (span_threshold_ns && write_worker(seq, task, account)) ||
+	    (profile_states && write_profile(seq, task)))
 		return 0;
 	account->read_ns = instant_ns;
 	account_reported(account);

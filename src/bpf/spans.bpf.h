@@ -190,15 +190,32 @@ static __attribute__((noinline, unused)) void span_copy_user(struct span_stack *
 	stack->user_bytes = used;
 }
 
+/* Of the current thread: the kernel's part. */
+static __always_inline void span_fill_kernel(void *ctx, struct span_stack *stack)
+{
+	long bytes = bpf_get_stack(ctx, stack->kernel, sizeof(stack->kernel), 0);
+
+	stack->kernel_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+}
+
+/* Whose it is. */
+static __always_inline void span_identify(struct task_struct *task, struct span_stack *stack)
+{
+	stack->tid = tid_of(task);
+	stack->pid = pid_of(task);
+	stack->exec_id = task->self_exec_id;
+	stack->thread_start_ns = task->start_boottime;
+	stack->process_start_ns = FOLLOW(task, group_leader, start_boottime);
+}
+
 /* Of the current thread. */
 static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 					    struct span_stack *stack)
 {
 	struct return_instance *instance = NULL;
-	long bytes;
 
 	stack->frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
-	stack->tid = tid_of(task);
+	span_identify(task, stack);
 	if (bpf_core_field_exists(task->utask))
 		instance = BPF_CORE_READ(task, utask, return_instances);
 	for (int i = 0; i < SPAN_RETURNS; i++) {
@@ -206,8 +223,7 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 		if (instance)
 			instance = BPF_CORE_READ(instance, next);
 	}
-	bytes = bpf_get_stack(ctx, stack->kernel, sizeof(stack->kernel), 0);
-	stack->kernel_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	span_fill_kernel(ctx, stack);
 	span_copy_user(stack);
 }
 

@@ -29,6 +29,8 @@ enum wire_kind {
 	WIRE_RUNTIME = 16, /* struct wire_runtime: what runs the workers; cumulative losses */
 	WIRE_BLAME = 18,   /* struct wire_blame: who ended or prolonged a thread's waits */
 	WIRE_HOLDER = 19,  /* struct wire_holder: who has the lock that a thread waits for */
+	WIRE_SPENT = 20,   /* struct wire_spent: time of a thread whose stack is known */
+	WIRE_PROFILE = 21, /* struct wire_profile: how well stacks are known; cumulative */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 			   /* 17 is in recordings alone: capture/recording_layout.h */
 };
@@ -558,6 +560,36 @@ struct wire_sample {
 	__u32 pad;
 };
 
+/* The stack has no part in the kernel. */
+#define WIRE_SPENT_IN_USER_MODE 1U
+
+#define WIRE_SPENT_CERTAIN	256 /* of `inverse` */
+
+/*
+ * A time off the CPU, up to header.time_ns, which is one of those that were chosen; or, with
+ * site.state WIRE_ON_CPU, an instant on one.
+ */
+struct wire_spent {
+	struct wire_header header;
+	__u64 start_ns; /* of the thread; with tid the identity, as in wire_thread */
+	__u64 left_ns;	/* it left its CPU */
+	__u64 ready_ns; /* from then on it waited for a CPU */
+	__u32 tid, pid;
+	struct wire_wait_site site; /* what it left its CPU for */
+	__u32 inverse;		    /* of the probability of being chosen, in 1/256 */
+	__u32 stack;		    /* 0: not known */
+	__u32 flags;		    /* WIRE_SPENT_* */
+};
+
+struct wire_profile {
+	struct wire_header header;
+	__u64 stacks_complete, stacks_truncated, stacks_failed;
+	__u64 frames, frames_named, frames_with_lines;
+	__u64 lost;	 /* times and stacks that found the ring full, or no room */
+	__u32 states;	 /* 1 << enum wire_state, of which stacks are taken */
+	__u32 frequency; /* of samples on a CPU, Hz; 0: there are none */
+};
+
 struct wire_runtime {
 	struct wire_header header;
 	__u64 threshold_ns;
@@ -589,6 +621,8 @@ _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
 _Static_assert(sizeof(struct wire_stall) == 144 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_runtime) == 112, "stored verbatim");
+_Static_assert(sizeof(struct wire_spent) == 64, "stored verbatim");
+_Static_assert(sizeof(struct wire_profile) == 80, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");
 
 #endif

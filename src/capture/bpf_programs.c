@@ -173,6 +173,8 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 		configure_blame(bpf, features);
 	if (options->spans)
 		span_probes_configure(bpf, options->spans);
+	if (options->profile)
+		profiler_configure(bpf, options->profile);
 	result = load_object(bpf, btf_fd, kernel, &casts, error);
 	if (result < 0)
 		return result;

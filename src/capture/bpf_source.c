@@ -41,7 +41,8 @@ struct session {
 	struct wait_sites *wait_sites;
 	int answers_fd; /* of wait_sites, waited for with the ring; -1: no longer */
 	size_t hostile_reported;
-	struct spans *spans; /* NULL: not asked for */
+	struct spans *spans;	   /* NULL: not asked for */
+	struct profiler *profiler; /* the same */
 	struct features features;
 	int wait_functions;	 /* kernel functions known by address; 0: kernel waits are not
 				    distinguished */
@@ -60,6 +61,8 @@ static bool is_internal(const struct wire_header *record)
 
 static int pass(struct session *session, const struct wire_header *record, struct record_sink sink)
 {
+	if (is_internal(record) && session->profiler)
+		return profiler_take(session->profiler, record, sink);
 	if (is_internal(record))
 		return session->spans ? spans_take(session->spans, record, sink) : 0;
 	if (record->kind == WIRE_THREAD && session->bpf->rodata->blame_on)
@@ -94,14 +97,14 @@ static int feed(struct session *session, size_t *used, struct record_sink sink)
 	return 0;
 }
 
-/* One pass over all threads. */
-static int walk(struct session *session, struct record_sink sink, struct error *error)
+/* One pass of an iterator over all threads. */
+static int iterate(struct session *session, const struct bpf_link *link, struct record_sink sink,
+		   struct error *error)
 {
-	cleanup_close int fd = bpf_iter_create(bpf_link__fd(session->bpf->links.snapshot));
+	cleanup_close int fd = bpf_iter_create(bpf_link__fd(link));
 	size_t used = 0;
 	ssize_t got;
 
-	session->joined = false;
 	if (fd < 0)
 		return error_set(error, errno, "cannot open the task iterator: %s",
 				 strerror(errno));
@@ -120,6 +123,12 @@ static int walk(struct session *session, struct record_sink sink, struct error *
 			return error_set(error, (int)-got, "cannot take a thread record: %s",
 					 strerror((int)-got));
 	}
+}
+
+static int walk(struct session *session, struct record_sink sink, struct error *error)
+{
+	session->joined = false;
+	return iterate(session, session->bpf->links.snapshot, sink, error);
 }
 
 /* Of some process at least. */
@@ -179,6 +188,7 @@ static void bpf_close(void *data)
 	ring_buffer__free(session->ring);
 	wait_sites_free(session->wait_sites);
 	spans_free(session->spans);
+	profiler_free(session->profiler);
 	dwell_bpf__destroy(session->bpf);
 	reasons_release(&session->reasons);
 	free(session->buffer);
@@ -190,17 +200,22 @@ static void cleanup_session_pointer(struct session **session)
 	bpf_close(*session);
 }
 
-/* Answers that come late are about waits that may go on: they are taken when they come. */
-static int await_answers(struct session *session, struct error *error)
+/* There is something to do when it is readable. */
+static int await(const struct session *session, int fd, struct error *error)
 {
 	struct epoll_event readable = {.events = EPOLLIN};
 
+	return epoll_ctl(ring_buffer__epoll_fd(session->ring), EPOLL_CTL_ADD, fd, &readable) < 0
+		       ? error_set(error, errno, "cannot wait for a descriptor: %s",
+				   strerror(errno))
+		       : 0;
+}
+
+/* Answers that come late are about waits that may go on: they are taken when they come. */
+static int await_answers(struct session *session, struct error *error)
+{
 	session->answers_fd = wait_sites_descriptor(session->wait_sites);
-	if (session->answers_fd >= 0 &&
-	    epoll_ctl(ring_buffer__epoll_fd(session->ring), EPOLL_CTL_ADD, session->answers_fd,
-		      &readable) < 0)
-		return error_set(error, errno, "cannot wait for the helper: %s", strerror(errno));
-	return 0;
+	return session->answers_fd >= 0 ? await(session, session->answers_fd, error) : 0;
 }
 
 static void cleanup_search(struct kernel_waits_search *search)
@@ -232,6 +247,11 @@ static int begin(struct session **ret_session, const struct source_options *opti
 		if (result < 0)
 			return result;
 	}
+	if (options->profile) {
+		result = profiler_new(&session->profiler, options->profile, error);
+		if (result < 0)
+			return result;
+	}
 	/* after the helpers have been forked */
 	kernel_waits_begin(&waits);
 	result = kernel_btf_open(&kernel, KERNEL_BTF, error);
@@ -260,6 +280,10 @@ static int begin(struct session **ret_session, const struct source_options *opti
 	/* threads have their accounts before the first span begins */
 	if (result >= 0 && options->spans)
 		result = spans_attach(session->spans, session->bpf, sink, error);
+	if (result >= 0 && options->profile)
+		result = profiler_attach(session->profiler, session->bpf, sink, error);
+	if (result >= 0 && options->profile)
+		result = await(session, profiler_timer(session->profiler), error);
 	if (result < 0)
 		return result;
 	*ret_session = session;
@@ -270,10 +294,18 @@ static int begin(struct session **ret_session, const struct source_options *opti
 /* For answers of helpers, in one snapshot or one look at the events. */
 #define ANSWERS_NS (100 * NS_PER_MS)
 
+/* Waits for stacks that have been asked for. */
+static int settle(struct session *session, bool last, uint64_t deadline_ns, struct record_sink sink)
+{
+	if (session->profiler)
+		return profiler_settle(session->profiler, last, deadline_ns, sink);
+	return session->spans ? spans_settle(session->spans, last, deadline_ns, sink) : 0;
+}
+
 static int drain(struct session *session, uint64_t deadline_ns, struct record_sink sink,
 		 struct error *error)
 {
-	int result;
+	int result, settled;
 
 	session->sink = sink;
 	result = ring_buffer__consume(session->ring);
@@ -287,14 +319,10 @@ static int drain(struct session *session, uint64_t deadline_ns, struct record_si
 			  NULL);
 		session->answers_fd = -1;
 	}
-	if (session->spans) {
-		int settled = spans_settle(session->spans, false, deadline_ns, sink);
-
-		if (settled < 0)
-			return error_set(error, -settled, "cannot take a record: %s",
-					 strerror(-settled));
-	}
-	return result;
+	settled = settle(session, false, deadline_ns, sink);
+	return settled < 0
+		       ? error_set(error, -settled, "cannot take a record: %s", strerror(-settled))
+		       : result;
 }
 
 /* Sets the instant and returns when it has passed everywhere. Waits some 60 us, awake. */
@@ -364,10 +392,12 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 	if (result >= 0 && has_reasons(session))
 		result = reasons_send(&session->reasons, session->bpf->bss->reasons_refused,
 				      *ret_instant_ns, sink);
-	if (result >= 0 && session->spans)
-		result = spans_settle(session->spans, final, deadline_ns, sink);
+	if (result >= 0)
+		result = settle(session, final, deadline_ns, sink);
 	if (result >= 0 && session->spans)
 		result = spans_tell(session->spans, *ret_instant_ns, sink);
+	if (result >= 0 && session->profiler)
+		result = profiler_send(session->profiler, *ret_instant_ns, sink);
 	return result;
 }
 
@@ -496,6 +526,10 @@ static int bpf_work(void *data, struct record_sink sink, struct error *error)
 	struct session *session = data;
 	int result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
 
+	if (result >= 0 && profiler_begin_walk(session->profiler)) {
+		result = iterate(session, session->bpf->links.profile_walk, sink, error);
+		profiler_end_walk(session->profiler);
+	}
 	if (result < 0 || !session->joined)
 		return result;
 	session->bpf->bss->seeding_only = true;
@@ -508,7 +542,8 @@ static uint64_t bpf_helpers_cpu_ns(const void *data)
 {
 	const struct session *session = data;
 
-	return wait_sites_cpu_ns(session->wait_sites) + spans_helper_cpu_ns(session->spans);
+	return wait_sites_cpu_ns(session->wait_sites) + spans_helper_cpu_ns(session->spans) +
+	       profiler_helper_cpu_ns(session->profiler);
 }
 
 static void bpf_hooks(const void *data, struct hook_stats *stats)

@@ -381,6 +381,8 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 		return repeat_frames(recorder, (const struct wire_stack *)record, error);
 	case WIRE_SAMPLE:
 		return repeat_stack(recorder, ((const struct wire_sample *)record)->stack, error);
+	case WIRE_SPENT:
+		return repeat_stack(recorder, ((const struct wire_spent *)record)->stack, error);
 	case WIRE_WORKER:
 		result = repeat(recorder, &recorder->standing.frames, worker->open_type, error);
 		return result < 0 ? result : repeat_stack(recorder, worker->stack, error);

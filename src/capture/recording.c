@@ -306,6 +306,7 @@ static bool is_sound(const struct wire_header *record)
 	const struct wire_stall *stall = (const void *)record;
 	const struct wire_worker *worker = (const void *)record;
 	const struct wire_runtime *runtime = (const void *)record;
+	const struct wire_spent *spent = (const void *)record;
 	const struct wire_blame *blame = (const void *)record;
 
 	switch (record->kind) {
@@ -354,6 +355,12 @@ static bool is_sound(const struct wire_header *record)
 		       stall->longest.state <= WIRE_STATES;
 	case WIRE_SAMPLE:
 		return record->size == sizeof(struct wire_sample);
+	case WIRE_SPENT:
+		return record->size == sizeof(*spent) && spent->site.state < WIRE_STATES &&
+		       spent->inverse >= WIRE_SPENT_CERTAIN && spent->left_ns <= spent->ready_ns &&
+		       spent->ready_ns <= record->time_ns;
+	case WIRE_PROFILE:
+		return record->size == sizeof(struct wire_profile);
 	case WIRE_RUNTIME:
 		return record->size == sizeof(*runtime) &&
 		       is_string(runtime->name, sizeof(runtime->name));

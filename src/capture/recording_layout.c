@@ -37,6 +37,8 @@ const struct recording_layout recording_layout_here = {
 			[WIRE_SAMPLE] = sizeof(struct wire_sample),
 			[WIRE_RUNTIME] = sizeof(struct wire_runtime),
 			[WIRE_HOLDER] = sizeof(struct wire_holder),
+			[WIRE_SPENT] = sizeof(struct wire_spent),
+			[WIRE_PROFILE] = sizeof(struct wire_profile),
 		},
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "capture/hook_stats.h"
+#include "capture/profiler.h"
 #include "capture/sink.h"
 #include "capture/spans.h"
 #include "capture/target.h"
@@ -34,8 +35,9 @@ enum source_beside {
 struct source_options {
 	enum source_choice choice;
 	uint64_t interval_ns;
-	const struct span_options *spans; /* NULL: none; else needs BPF, and must outlive it */
-	bool blame;			  /* WIRE_BLAME too; only BPF has it */
+	const struct span_options *spans;      /* NULL: none; else needs BPF, and must outlive it */
+	const struct profile_options *profile; /* the same */
+	bool blame;			       /* WIRE_BLAME too; only BPF has it */
 	enum source_beside beside;
 };
 

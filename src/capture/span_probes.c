@@ -19,8 +19,9 @@
 
 #include "base/array.h"
 #include "base/duration.h"
-#include "capture/uprobe_multi.h"
+#include "capture/cpu_samples.h"
 #include "capture/tracefs.h"
+#include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
 
 /* System calls an event loop waits in. */
@@ -67,8 +68,10 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 }
 
 /* Keeps the link; 0 or a negative errno. */
-static int keep_link(struct span_probes *probes, struct bpf_link *link)
+static int keep_link(void *data, struct bpf_link *link)
 {
+	struct span_probes *probes = data;
+
 	if (!link)
 		return -errno;
 	if (array_reserve(&probes->links, &probes->link_room, probes->link_count + 1,
@@ -264,41 +267,12 @@ static int attach_waits(struct span_probes *probes, struct record_sink sink)
 /* A sample of each CPU, often enough that a span of the threshold gets one. */
 static int attach_samples(struct span_probes *probes, struct record_sink sink)
 {
-	const struct span_options *options = probes->options;
-	uint64_t needed = 2 * NS_PER_S / options->threshold_ns;
-	struct perf_event_attr attributes = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attributes),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1,
-	};
-	char why[160];
+	uint64_t needed = 2 * NS_PER_S / probes->options->threshold_ns;
+	unsigned int frequency = needed > 1000 ? 1000 : (unsigned int)needed;
 
-	if (needed > 1000)
-		needed = 1000;
-	attributes.sample_freq = needed > options->frequency ? needed : options->frequency;
-	for (int cpu = 0; cpu < get_nprocs_conf(); cpu++) {
-		int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
-				      PERF_FLAG_FD_CLOEXEC);
-		int result;
-
-		if (fd < 0 && errno == ENODEV)
-			continue; /* not online */
-		if (fd < 0) {
-			snprintf(why, sizeof(why), "no samples: perf_event_open: %s",
-				 strerror(errno));
-			return sink_missing(sink, "samples", why);
-		}
-		result = keep_link(
-			probes, bpf_program__attach_perf_event(probes->bpf->progs.on_sample, fd));
-		if (result < 0) {
-			close(fd);
-			return result == -ENOMEM
-				       ? result
-				       : sink_missing(sink, "samples", "cannot attach to samples");
-		}
-	}
-	return 0;
+	if (frequency < probes->options->frequency)
+		frequency = probes->options->frequency;
+	return cpu_samples_attach(probes->bpf->progs.on_sample, frequency, keep_link, probes, sink);
 }
 
 int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,

@@ -111,3 +111,31 @@ void span_queue_release(struct span_queue *queue)
 	}
 	*queue = (struct span_queue){0};
 }
+
+int span_queue_pump(struct span_queue *queue, struct span_stacks *stacks, uint64_t deadline_ns,
+		    uint64_t single_ns, span_queue_process *process, void *data,
+		    struct record_sink sink)
+{
+	for (;;) {
+		struct span_waiting *waiting;
+		struct span_found found;
+		uint64_t number;
+		int result = 0;
+
+		if (span_stacks_ended(stacks))
+			stacks->lost += span_queue_give_up(queue);
+		span_queue_ask(queue, stacks);
+		while (result >= 0 && (waiting = span_queue_take(queue))) {
+			result = process(data, &waiting->record, &waiting->found, sink);
+			free(waiting);
+		}
+		if (result < 0)
+			return result;
+		if (!queue->first)
+			return 1;
+		result = span_stacks_next(stacks, deadline_ns, single_ns, &number, &found, sink);
+		if (result <= 0)
+			return result;
+		span_queue_answer(queue, number, &found);
+	}
+}

@@ -41,6 +41,19 @@ size_t span_queue_give_up(struct span_queue *queue);
 /* The first, if it waits for nothing any more, to be freed; NULL: there is none. */
 struct span_waiting *span_queue_take(struct span_queue *queue) must_check;
 
+/* What is to be done with a record, now that its stack has come or there is none. */
+typedef int span_queue_process(void *data, const struct wire_header *record,
+			       const struct span_found *found, struct record_sink sink);
+
+/*
+ * Processes what waits for nothing any more, in its order, and waits for answers as
+ * span_stacks_next() does. 1: nothing is left; 0: something waits; -ENOMEM, or what `process` or
+ * the sink say.
+ */
+int span_queue_pump(struct span_queue *queue, struct span_stacks *stacks, uint64_t deadline_ns,
+		    uint64_t single_ns, span_queue_process *process, void *data,
+		    struct record_sink sink) must_check;
+
 void span_queue_release(struct span_queue *queue);
 
 #endif

@@ -113,7 +113,7 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 		return 0;
 	}
 	/* of a loop the stack says nothing */
-	return options->marks.poll || *options->prefix;
+	return options->stacks.marks.poll || *options->prefix;
 }
 
 int span_seeds_take(struct span_seeds *seeds, const struct span_options *options, uint32_t tid,
@@ -173,8 +173,9 @@ __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *op
 
 static bool has_known_name(const struct seed *seed, const struct span_options *options)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(options->marks.names); i++)
-		if (options->marks.names[i] && !strcmp(seed->comm, options->marks.names[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(options->stacks.marks.names); i++)
+		if (options->stacks.marks.names[i] &&
+		    !strcmp(seed->comm, options->stacks.marks.names[i]))
 			return true;
 	return false;
 }
@@ -228,7 +229,7 @@ void span_seeds_settle(struct span_seeds *seeds, const struct span_options *opti
 	const struct seed *group = NULL;
 	bool named = false;
 
-	if (seeds->found || !options->marks.poll || ++seeds->rounds < SETTLE_ROUNDS)
+	if (seeds->found || !options->stacks.marks.poll || ++seeds->rounds < SETTLE_ROUNDS)
 		return;
 	for (size_t i = 0; i < seeds->threads.count; i++)
 		named |= has_known_name(&seeds->items[i], options);

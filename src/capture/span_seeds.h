@@ -8,6 +8,7 @@
 
 #include "base/identities.h"
 #include "capture/span_stacks.h"
+#include "capture/spans.h"
 
 /* All zeros is empty, but for the descriptor. */
 struct span_seeds {

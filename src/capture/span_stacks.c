@@ -20,10 +20,10 @@
 
 #define PRELOAD_NS (10 * NS_PER_S)
 
-int span_stacks_start(struct span_stacks *stacks, const struct span_options *options,
-		      struct error *error)
+int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
+		      uint32_t preload_pid, struct error *error)
 {
-	const struct stack_question question = {.kind = STACK_PRELOAD};
+	const struct stack_question question = {.kind = STACK_PRELOAD, .stack.pid = preload_pid};
 
 	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX,
 				       .stacks.bytes_max = STACKS_BYTES_MAX,
@@ -33,7 +33,8 @@ int span_stacks_start(struct span_stacks *stacks, const struct span_options *opt
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
 	/* now, not when the first stall comes and others wait to be looked at */
-	if (helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack)))
+	if (preload_pid &&
+	    helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack.user)))
 		stacks->next++;
 	return 0;
 }
@@ -55,6 +56,24 @@ uint64_t span_stacks_deaths(const struct span_stacks *stacks)
 bool span_stacks_ended(const struct span_stacks *stacks)
 {
 	return helper_deaths(stacks->helper) >= DEATHS_MAX || helper_is_gone(stacks->helper);
+}
+
+int span_stacks_report_deaths(struct span_stacks *stacks, struct record_sink sink)
+{
+	bool first = !stacks->deaths_reported && span_stacks_deaths(stacks);
+
+	if (span_stacks_ended(stacks) && stacks->deaths_reported != UINT64_MAX) {
+		stacks->deaths_reported = UINT64_MAX;
+		return sink_missing(sink, "stacks",
+				    "reading the program's files or memory made dwell's helper "
+				    "hang or die too often: no more stacks are read");
+	}
+	if (!first)
+		return 0;
+	stacks->deaths_reported = span_stacks_deaths(stacks);
+	return sink_missing(sink, "stacks",
+			    "reading the program's files or memory made dwell's helper hang or "
+			    "die: some stacks are lost");
 }
 
 static size_t bytes_of(const struct span_stack *stack, bool asleep)

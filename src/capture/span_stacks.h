@@ -13,7 +13,7 @@
 #include "base/interned.h"
 #include "bpf/config.h"
 #include "capture/sink.h"
-#include "capture/spans.h"
+#include "capture/stack_options.h"
 #include "capture/stack_reader.h"
 
 #define SPAN_STACKS_ASKED 64 /* at once */
@@ -33,6 +33,7 @@ struct span_stacks {
 	struct symbolizer_counts counts, counts_before; /* of this reader; of those before */
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room, or whose reader died */
+	uint64_t deaths_reported;
 };
 
 /* What is known of a stack; all zeros: nothing. */
@@ -42,9 +43,12 @@ struct span_found {
 	struct span_signs signs;
 };
 
-/* Starts the helper, and has it read all that is mapped. Release in either case. */
-int span_stacks_start(struct span_stacks *stacks, const struct span_options *options,
-		      struct error *error) must_check;
+/*
+ * Starts the helper, and has it read all that a process has mapped (0: none). The options must
+ * outlive it. Release in either case.
+ */
+int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
+		      uint32_t preload_pid, struct error *error) must_check;
 /* Until it has read that, or 10 s. */
 void span_stacks_await_preload(struct span_stacks *stacks);
 void span_stacks_release(struct span_stacks *stacks);
@@ -68,6 +72,8 @@ uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question 
 uint64_t span_stacks_deaths(const struct span_stacks *stacks); /* of readers */
 /* None is asked for any more: too many readers have died of this process. */
 bool span_stacks_ended(const struct span_stacks *stacks);
+/* As missing: at the first death, and when none is asked for any more. */
+int span_stacks_report_deaths(struct span_stacks *stacks, struct record_sink sink) must_check;
 
 /*
  * Waits for what is asked for: until the deadline, or until a single question has taken

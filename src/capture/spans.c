@@ -36,7 +36,6 @@ struct spans {
 	struct span_stacks stacks;
 	struct span_seeds seeds;
 	struct span_queue queue;
-	uint64_t deaths_reported;
 	/* stacks that have come before the end they belong to; workers' records interleave */
 	struct pending {
 		uint32_t tid;	  /* 0: free */
@@ -60,7 +59,7 @@ int spans_new(struct spans **ret_spans, const struct span_options *options, stru
 	if (!spans)
 		return error_set(error, ENOMEM, "out of memory");
 	spans->options = options;
-	result = span_stacks_start(&spans->stacks, options, error);
+	result = span_stacks_start(&spans->stacks, &options->stacks, options->pid, error);
 	if (result < 0) {
 		spans_free(spans);
 		return result;
@@ -332,33 +331,17 @@ static int process(struct spans *spans, const struct wire_header *record,
 	return 0;
 }
 
-/* Processes what waits for nothing any more, in its order. 1: everything; 0: something waits. */
+static int process_waiting(void *data, const struct wire_header *record,
+			   const struct span_found *found, struct record_sink sink)
+{
+	return process(data, record, found, sink);
+}
+
 static int pump(struct spans *spans, uint64_t deadline_ns, uint64_t single_ns,
 		struct record_sink sink)
 {
-	for (;;) {
-		struct span_waiting *waiting;
-		struct span_found found;
-		uint64_t number;
-		int result = 0;
-
-		if (span_stacks_ended(&spans->stacks))
-			spans->stacks.lost += span_queue_give_up(&spans->queue);
-		span_queue_ask(&spans->queue, &spans->stacks);
-		while (result >= 0 && (waiting = span_queue_take(&spans->queue))) {
-			result = process(spans, &waiting->record, &waiting->found, sink);
-			free(waiting);
-		}
-		if (result < 0)
-			return result;
-		if (!spans->queue.first)
-			return 1;
-		result = span_stacks_next(&spans->stacks, deadline_ns, single_ns, &number, &found,
-					  sink);
-		if (result <= 0)
-			return result;
-		span_queue_answer(&spans->queue, number, &found);
-	}
+	return span_queue_pump(&spans->queue, &spans->stacks, deadline_ns, single_ns,
+			       process_waiting, spans, sink);
 }
 
 /* *question NULL: it is not to be asked for. 0 or -ENOMEM. */
@@ -384,6 +367,9 @@ static int ask_about_seed(struct spans *spans, const struct span_seed *raw,
 	memset(&stack, 0, offsetof(struct span_stack, user));
 	stack.header.time_ns = raw->header.time_ns;
 	stack.tid = stack.worker_tid = raw->tid;
+	stack.pid = spans->options->pid;
+	stack.exec_id = raw->exec_id;
+	stack.process_start_ns = raw->process_start_ns;
 	stack.of = SPAN_STACK_SEED;
 	stack.site = raw->site;
 	stack.frame = raw->frame;
@@ -461,26 +447,6 @@ int spans_settle(struct spans *spans, bool last, uint64_t deadline_ns, struct re
 	return result < 0 ? result : 0;
 }
 
-/* At the first, and when no stack is asked for any more. */
-static int report_deaths(struct spans *spans, struct record_sink sink)
-{
-	bool first = !spans->deaths_reported && span_stacks_deaths(&spans->stacks);
-	bool ended = span_stacks_ended(&spans->stacks);
-
-	if (ended && spans->deaths_reported != UINT64_MAX) {
-		spans->deaths_reported = UINT64_MAX;
-		return sink_missing(sink, "stacks",
-				    "reading the program's files or memory made dwell's helper "
-				    "hang or die too often: no more stacks are read");
-	}
-	if (!first)
-		return 0;
-	spans->deaths_reported = span_stacks_deaths(&spans->stacks);
-	return sink_missing(sink, "stacks",
-			    "reading the program's files or memory made dwell's helper hang or "
-			    "die: some stacks are lost");
-}
-
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink)
 {
 	struct symbolizer_counts counts = span_stacks_counts(&spans->stacks);
@@ -498,7 +464,7 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 		.probes = (__u32)spans->probes.attached,
 	};
 
-	int result = report_deaths(spans, sink);
+	int result = span_stacks_report_deaths(&spans->stacks, sink);
 
 	if (result < 0)
 		return result;

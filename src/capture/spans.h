@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "bpf/config.h"
 #include "capture/sink.h"
-#include "symbol/span_marks.h"
+#include "capture/stack_options.h"
 
 /* A function that polls tasks. */
 struct span_probe {
@@ -23,26 +23,18 @@ struct span_probe {
 	char *type; /* of the tasks it polls; NULL: not known */
 };
 
-enum span_unwind {
-	SPAN_UNWIND_AUTO, /* by the unwind tables, and frame pointers where there are none */
-	SPAN_UNWIND_FRAME_POINTERS,
-};
-
 struct span_options {
 	uint32_t pid;
 	uint64_t threshold_ns;
 	unsigned int frequency; /* of samples, Hz */
-	enum span_unwind unwind;
+	struct stack_options stacks;
 	const char *runtime; /* its name */
-	const char *symbols; /* file with the program's symbols; NULL: its own */
 	char process[64];    /* the process's name */
 	struct span_probe *probes;
 	size_t probe_count;
 	bool turns;	     /* spans of event loops */
 	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
-	struct span_marks marks;
-	const char *const *packages; /* of all runtimes, ended by NULL */
-	char prefix[16];	     /* of the names of workers; empty: any */
+	char prefix[16];     /* of the names of workers; empty: any */
 };
 
 struct dwell_bpf;

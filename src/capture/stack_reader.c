@@ -5,23 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/identities.h"
-#include "capture/spans.h"
+#include "capture/stack_options.h"
 #include "symbol/opener.h"
 #include "symbol/unwind.h"
 
 /* The map of the process is read again for an address it does not have, for 1/20 of the time. */
 #define ATTACH_AGAIN_SHARE 20
 
+/* A process whose memory map has been read. */
+struct reader_process {
+	uint64_t start_ns;
+	uint32_t exec_id; /* the program it ran then */
+	bool ended;
+	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
+};
+
 struct reader {
-	const struct span_options *options;
+	const struct stack_options *options;
 	struct symbolizer *symbolizer;
 	uint64_t generation;
-	uint64_t attached_ns, attaching_ns; /* when last, and how long it took */
-	bool ended;			    /* the process */
-	struct identities frames;	    /* (0, address of the symbol_frame): sent */
+	struct identities pids; /* (pid, 0): their places among the processes */
+	struct reader_process *processes;
+	size_t process_room;
+	struct identities frames; /* (0, address of the symbol_frame): sent */
 };
 
 /* One stack on its way. */
@@ -97,26 +107,52 @@ static void add_symbol(const struct reading *reading, const struct symbol *symbo
 	}
 }
 
-static void attach(struct reader *reader)
+static void attach(struct reader *reader, struct reader_process *process, uint32_t pid)
 {
-	uint64_t begin_ns = clock_monotonic_ns();
-	int result = symbolizer_attach(reader->symbolizer, reader->options->pid);
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int result = symbolizer_attach(reader->symbolizer, pid);
 
 	if (result == -ENOMEM)
 		give_up();
-	reader->ended = result == -ESRCH;
-	reader->attached_ns = clock_monotonic_ns();
-	reader->attaching_ns = reader->attached_ns - begin_ns;
+	process->ended = result == -ESRCH;
+	process->attached_ns = clock_monotonic_ns();
+	/* not how long: that would be for ever where others want the CPU */
+	process->attaching_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+}
+
+/* What follows is about the process that the stack is of, and the program that it ran then. */
+static struct reader_process *select_process(struct reader *reader, const struct span_stack *raw)
+{
+	size_t known = reader->pids.count, index = identities_add(&reader->pids, raw->pid, 0);
+	struct reader_process *process;
+	bool is_other;
+
+	if (index == IDENTITY_NONE || array_reserve(&reader->processes, &reader->process_room,
+						    index + 1, sizeof(*process)) < 0)
+		give_up();
+	process = &reader->processes[index];
+	if (index == known)
+		*process = (struct reader_process){.start_ns = raw->process_start_ns,
+						   .exec_id = raw->exec_id};
+	is_other = process->start_ns &&
+		   (process->start_ns != raw->process_start_ns || process->exec_id != raw->exec_id);
+	if (is_other && symbolizer_forget(reader->symbolizer, raw->pid) < 0)
+		give_up();
+	if (index == known || is_other || !symbolizer_select(reader->symbolizer, raw->pid))
+		attach(reader, process, raw->pid);
+	process->start_ns = raw->process_start_ns;
+	process->exec_id = raw->exec_id;
+	return process;
 }
 
 /* Reads the map of the process again; after it has ended, what it had mapped is kept. */
-static bool attach_again(struct reader *reader)
+static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid)
 {
-	if (reader->ended ||
-	    clock_monotonic_ns() - reader->attached_ns < ATTACH_AGAIN_SHARE * reader->attaching_ns)
+	if (process->ended || clock_monotonic_ns() - process->attached_ns <
+				      ATTACH_AGAIN_SHARE * process->attaching_ns)
 		return false;
-	attach(reader);
-	return !reader->ended;
+	attach(reader, process, pid);
+	return !process->ended;
 }
 
 static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack *raw,
@@ -133,15 +169,16 @@ static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack
 		.memory_bytes = raw->user_bytes,
 		.returns = raw->returns,
 		.return_count = SPAN_RETURNS,
-		.frame_pointers = reader->options->unwind == SPAN_UNWIND_FRAME_POINTERS,
+		.frame_pointers = reader->options->unwind == STACK_UNWIND_FRAME_POINTERS,
 	};
+	struct reader_process *process = select_process(reader, raw);
 	enum unwind_end end;
 
 	*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
 
 	/* through code that was not mapped yet, as the trampoline of return probes before the first
 	 */
-	if (end != UNWIND_COMPLETE && attach_again(reader))
+	if (end == UNWIND_UNMAPPED && attach_again(reader, process, raw->pid))
 		*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
 	return end;
 }
@@ -212,9 +249,9 @@ static void read_user(const struct reading *reading, const struct span_stack *ra
 	enum unwind_end end = unwind_raw(reader, raw, addresses, &count);
 
 	answer->signs.complete = end == UNWIND_COMPLETE;
-	answer->end = end == UNWIND_COMPLETE	? WIRE_STACK_COMPLETE
-		      : end == UNWIND_TRUNCATED ? WIRE_STACK_TRUNCATED
-						: WIRE_STACK_FAILED;
+	answer->end = end == UNWIND_COMPLETE ? WIRE_STACK_COMPLETE
+		      : count > 1	     ? WIRE_STACK_TRUNCATED
+					     : WIRE_STACK_FAILED;
 	for (unsigned int i = 0; i < count; i++) {
 		struct symbol symbol;
 
@@ -253,7 +290,6 @@ static void *begin(const void *context)
 	if (!reader->symbolizer)
 		return NULL;
 	symbolizer_take_symbols(reader->symbolizer, reader->options->symbols);
-	attach(reader);
 	return reader;
 }
 
@@ -271,6 +307,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		memcpy(&question, bytes, length);
 	switch (length <= sizeof(question) ? question.kind : 0) {
 	case STACK_PRELOAD:
+		select_process(reader, &question.stack);
 		if (symbolizer_preload(reader->symbolizer) < 0)
 			give_up();
 		break;
@@ -281,7 +318,11 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 	case STACK_COPIED:
 		answer->is_read = true;
 		read_kernel(&reading, &question.stack);
-		read_user(&reading, &question.stack);
+		/* threads of the kernel have no more */
+		if (question.stack.frame.address)
+			read_user(&reading, &question.stack);
+		else
+			answer->end = WIRE_STACK_COMPLETE;
 		break;
 	}
 	answer->counts = symbolizer_counts(reader->symbolizer);

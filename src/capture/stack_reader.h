@@ -53,7 +53,7 @@ struct stack_answer {
 	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
 };
 
-/* Its context is a struct span_options. */
+/* Its context is a struct stack_options. */
 extern const struct helper_work stack_reader_work;
 
 /* The longest frame: three texts of 4,096 bytes with their ends. */

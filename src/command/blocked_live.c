@@ -107,7 +107,7 @@ int blocked_run_live(struct blocked *blocked, struct error *error)
 	if (result < 0)
 		return result;
 	spans->pid = blocked->options.watch.targets.items[0].id;
-	spans->symbols = blocked->options.symbols;
+	spans->stacks.symbols = blocked->options.symbols;
 	target_process_name(spans->pid, spans->process);
 	result = runtime_spans_make(spans, &plan, runtime, blocked->options.watch.command, error);
 	if (result >= 0 && blocked->options.verbose && !blocked->options.output.screen)

@@ -42,9 +42,9 @@ static int take_unwind(void *data, const char *value, struct error *error)
 	struct blocked_options *options = data;
 
 	if (!strcmp(value, "fp"))
-		options->spans.unwind = SPAN_UNWIND_FRAME_POINTERS;
+		options->spans.stacks.unwind = STACK_UNWIND_FRAME_POINTERS;
 	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
-		options->spans.unwind = SPAN_UNWIND_AUTO;
+		options->spans.stacks.unwind = STACK_UNWIND_AUTO;
 	else
 		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
 	return 0;

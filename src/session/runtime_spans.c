@@ -15,8 +15,8 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 
 	spans->runtime = plan->runtime->name;
 	spans->turns = plan->turns;
-	spans->marks = plan->runtime->marks;
-	spans->packages = runtime_packages;
+	spans->stacks.marks = plan->runtime->marks;
+	spans->stacks.packages = runtime_packages;
 	spans->probes = calloc(plan->count ? plan->count : 1, sizeof(*spans->probes));
 	if (!spans->probes)
 		return -ENOMEM;
@@ -49,7 +49,7 @@ int runtime_spans_make(struct span_options *spans, struct runtime_plan *plan,
 	int result = *spans->prefix && !is_new ? check_prefix(spans, error) : 0;
 
 	if (result >= 0)
-		result = runtime_plan_make(plan, runtime, spans->pid, spans->symbols, error);
+		result = runtime_plan_make(plan, runtime, spans->pid, spans->stacks.symbols, error);
 	if (result >= 0 && set_probes(spans, plan) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	return result;

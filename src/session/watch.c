@@ -211,6 +211,7 @@ int watch_open(struct watch *watch, struct error *error)
 	struct source_options options = {.choice = watch->options->source,
 					 .interval_ns = watch->options->interval_ns,
 					 .spans = watch->spans,
+					 .profile = watch->profile,
 					 .blame = watch->options->blame,
 					 .beside = watch->options->caused ? BESIDE_SENT
 									  : BESIDE_FOLLOWED};

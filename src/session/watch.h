@@ -27,8 +27,9 @@ struct watch_options {
 struct watch {
 	struct watch_options *options;
 	struct audience audience;
-	struct recorder *recorder;	  /* NULL: nothing is recorded; not owned */
-	const struct span_options *spans; /* NULL: none */
+	struct recorder *recorder;	       /* NULL: nothing is recorded; not owned */
+	const struct span_options *spans;      /* NULL: none */
+	const struct profile_options *profile; /* NULL: none */
 	struct child child; /* of a command that was prepared, and is a target, already; owned */
 	/* the rest is the watch's own; the loop may be given more to wait for, after watch_open()
 	 */

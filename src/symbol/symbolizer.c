@@ -23,6 +23,7 @@ struct module {
 	uint64_t device, inode;
 	char *path;
 	bool executable;       /* the program itself */
+	uint32_t asked;	       /* the process by which it was opened last */
 	struct object *object; /* NULL: no ELF file */
 	struct object *names;  /* another file with its symbols; NULL: its own */
 	struct debug_info *info;
@@ -36,17 +37,32 @@ struct known {
 	unsigned int count;
 };
 
-struct symbolizer {
+/* What addresses mean in a process. */
+struct space {
 	uint32_t pid;
+	uint64_t used; /* when it was selected last, by a count */
 	struct mappings mappings;
+	char *program;	       /* NULL: not known */
+	struct module nowhere; /* addresses that are in no file */
+	struct jit_map jit;    /* names of some of them */
+};
+
+/* Processes at a time: of others the maps are read again. */
+#define SPACES_MAX 256
+
+struct symbolizer {
+	struct space **spaces;
+	size_t space_count, space_room;
+	struct space *space; /* selected; NULL: none */
+	uint64_t selections;
 	struct module **modules;
 	size_t module_count, module_room;
-	char program[OPENER_PATH_BYTES];
-	const char *symbols;   /* file with the symbols of the program; NULL: its own */
-	struct module nowhere; /* addresses that are in no file */
-	struct module vdso;    /* code the kernel gives to each process */
+	const char *symbols; /* file with the symbols of the program; NULL: its own */
+	/* Of `nowhere` in programs that are gone: frames that were given out live on. */
+	struct module *retired;
+	size_t retired_count, retired_room;
+	struct module vdso; /* code the kernel gives to each process */
 	bool vdso_opened;
-	struct jit_map jit; /* names of some of them */
 	struct module kernel;
 	struct kernel_symbols kernel_symbols;
 	bool kernel_loaded;
@@ -59,7 +75,6 @@ struct symbolizer *symbolizer_new(const char *const *runtimes)
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
 
 	if (symbolizer) {
-		symbolizer->nowhere.path = (char *)"";
 		symbolizer->kernel.path = (char *)"[kernel]";
 		symbolizer->runtimes = runtimes;
 	}
@@ -85,6 +100,15 @@ static void module_release(struct module *module)
 	object_free(module->object);
 }
 
+static void space_free(struct space *space)
+{
+	module_release(&space->nowhere);
+	jit_map_release(&space->jit);
+	mappings_release(&space->mappings);
+	free(space->program);
+	free(space);
+}
+
 void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
@@ -95,12 +119,15 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		free(symbolizer->modules[i]);
 	}
 	free(symbolizer->modules);
-	module_release(&symbolizer->nowhere);
+	for (size_t i = 0; i < symbolizer->space_count; i++)
+		space_free(symbolizer->spaces[i]);
+	free(symbolizer->spaces);
+	for (size_t i = 0; i < symbolizer->retired_count; i++)
+		module_release(&symbolizer->retired[i]);
+	free(symbolizer->retired);
 	module_release(&symbolizer->vdso);
 	module_release(&symbolizer->kernel);
-	jit_map_release(&symbolizer->jit);
 	kernel_symbols_release(&symbolizer->kernel_symbols);
-	mappings_release(&symbolizer->mappings);
 	free(symbolizer);
 }
 
@@ -110,26 +137,93 @@ void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path)
 	opener_allow_symbols(path);
 }
 
+/* Another program is, or will be, at the addresses of the process. 0 or -ENOMEM. */
+static int clear_space(struct symbolizer *symbolizer, struct space *space)
+{
+	if (space->nowhere.known_count &&
+	    array_reserve(&symbolizer->retired, &symbolizer->retired_room,
+			  symbolizer->retired_count + 1, sizeof(space->nowhere)) < 0)
+		return -ENOMEM;
+	if (space->nowhere.known_count)
+		symbolizer->retired[symbolizer->retired_count++] = space->nowhere;
+	space->nowhere = (struct module){.path = (char *)""};
+	jit_map_release(&space->jit);
+	space->jit.pid = space->pid;
+	mappings_release(&space->mappings);
+	free(space->program);
+	space->program = NULL;
+	return 0;
+}
+
+static struct space *find_space(struct symbolizer *symbolizer, uint32_t pid)
+{
+	for (size_t i = 0; i < symbolizer->space_count; i++)
+		if (symbolizer->spaces[i]->pid == pid)
+			return symbolizer->spaces[i];
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct space *make_space(struct symbolizer *symbolizer, uint32_t pid)
+{
+	struct space *space = NULL;
+
+	if (symbolizer->space_count == SPACES_MAX) {
+		for (size_t i = 0; i < symbolizer->space_count; i++)
+			if (!space || symbolizer->spaces[i]->used < space->used)
+				space = symbolizer->spaces[i];
+		space->pid = pid;
+		return clear_space(symbolizer, space) < 0 ? NULL : space;
+	}
+	if (array_reserve(&symbolizer->spaces, &symbolizer->space_room, symbolizer->space_count + 1,
+			  sizeof(struct space *)) < 0)
+		return NULL;
+	space = calloc(1, sizeof(*space));
+	if (!space)
+		return NULL;
+	space->pid = space->jit.pid = pid;
+	space->nowhere.path = (char *)"";
+	symbolizer->spaces[symbolizer->space_count++] = space;
+	return space;
+}
+
+bool symbolizer_select(struct symbolizer *symbolizer, uint32_t pid)
+{
+	if (!symbolizer->space || symbolizer->space->pid != pid)
+		symbolizer->space = find_space(symbolizer, pid);
+	if (symbolizer->space)
+		symbolizer->space->used = ++symbolizer->selections;
+	return symbolizer->space;
+}
+
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 {
 	char program[OPENER_PATH_BYTES];
+	char *kept;
 	int result;
 
-	if (symbolizer->pid != pid) {
-		/* the same address is something else there */
-		mappings_release(&symbolizer->mappings);
-		module_release(&symbolizer->nowhere);
-		symbolizer->nowhere = (struct module){.path = (char *)""};
-		jit_map_release(&symbolizer->jit);
-		symbolizer->jit.pid = pid;
+	if (!symbolizer_select(symbolizer, pid)) {
+		symbolizer->space = make_space(symbolizer, pid);
+		if (!symbolizer->space)
+			return -ENOMEM;
+		symbolizer->space->used = ++symbolizer->selections;
 	}
-	symbolizer->pid = pid;
 	if (opener_program_path(pid, program) < 0)
 		*program = '\0';
-	result = mappings_load(&symbolizer->mappings, pid);
-	if (result >= 0)
-		memcpy(symbolizer->program, program, sizeof(program));
-	return result;
+	result = mappings_load(&symbolizer->space->mappings, pid);
+	if (result < 0)
+		return result;
+	kept = strdup(program);
+	if (!kept)
+		return -ENOMEM;
+	free(symbolizer->space->program);
+	symbolizer->space->program = kept;
+	return 0;
+}
+
+int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid)
+{
+	return symbolizer_select(symbolizer, pid) ? clear_space(symbolizer, symbolizer->space) : 0;
 }
 
 static struct known *slot(const struct module *module, uint64_t key)
@@ -165,6 +259,7 @@ static void open_files(struct module *module, const struct mapping *mapping, uin
 	int fd = mapping_open(mapping, pid);
 	int symbols_fd = by_symbols ? opener_symbols() : -1;
 
+	module->asked = pid;
 	if (symbols_fd >= 0) {
 		module->info = debug_info_open(symbols_fd, NULL, pid);
 		if (object_open(&module->names, symbols_fd) < 0)
@@ -208,11 +303,15 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		return &symbolizer->vdso;
 	}
 	if (!mapping || !mapping->inode)
-		return &symbolizer->nowhere;
+		return &symbolizer->space->nowhere;
 	for (size_t i = 0; i < symbolizer->module_count; i++) {
 		module = symbolizer->modules[i];
-		if (module->inode == mapping->inode && module->device == mapping->device)
-			return module;
+		if (module->inode != mapping->inode || module->device != mapping->device)
+			continue;
+		/* the one before may have ended when its file was to be opened */
+		if (!module->object && !module->info && module->asked != symbolizer->space->pid)
+			open_files(module, mapping, symbolizer->space->pid, false);
+		return module;
 	}
 	if (array_reserve(&symbolizer->modules, &symbolizer->module_room,
 			  symbolizer->module_count + 1, sizeof(module)) < 0)
@@ -227,8 +326,10 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		free(module);
 		return NULL;
 	}
-	module->executable = !strcmp(module->path, symbolizer->program);
-	open_files(module, mapping, symbolizer->pid, module->executable && symbolizer->symbols);
+	module->executable =
+		symbolizer->space->program && !strcmp(module->path, symbolizer->space->program);
+	open_files(module, mapping, symbolizer->space->pid,
+		   module->executable && symbolizer->symbols);
 	symbolizer->modules[symbolizer->module_count++] = module;
 	return module;
 }
@@ -273,8 +374,8 @@ static const char *function_at(struct symbolizer *symbolizer, struct module *mod
 {
 	if (module == &symbolizer->kernel)
 		return kernel_symbols_find(&symbolizer->kernel_symbols, address);
-	if (module == &symbolizer->nowhere)
-		return jit_map_find(&symbolizer->jit, address);
+	if (symbolizer->space && module == &symbolizer->space->nowhere)
+		return jit_map_find(&symbolizer->space->jit, address);
 	if (module->names)
 		return object_function(module->names, address);
 	return module->object ? object_function(module->object, address) : NULL;
@@ -347,7 +448,7 @@ int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
 	/* the call is before the address it returns to, which may be in the next function */
 	if (call && address)
 		address--;
-	mapping = mappings_find(&symbolizer->mappings, address);
+	mapping = mappings_find(&symbolizer->space->mappings, address);
 	module = find_module(symbolizer, mapping);
 	return module ? find_in(symbolizer, module, address_in(module, mapping, address),
 				ret_symbol)
@@ -375,20 +476,20 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 
 int symbolizer_preload(struct symbolizer *symbolizer)
 {
-	for (size_t i = 0; i < symbolizer->mappings.count; i++)
-		if (!find_module(symbolizer, &symbolizer->mappings.items[i]))
+	for (size_t i = 0; i < symbolizer->space->mappings.count; i++)
+		if (!find_module(symbolizer, &symbolizer->space->mappings.items[i]))
 			return -ENOMEM;
 	return load_kernel(symbolizer);
 }
 
 const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, uint64_t address)
 {
-	return mappings_find(&symbolizer->mappings, address);
+	return mappings_find(&symbolizer->space->mappings, address);
 }
 
 bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address, struct frame_rule *ret_rule)
 {
-	const struct mapping *mapping = mappings_find(&symbolizer->mappings, address);
+	const struct mapping *mapping = mappings_find(&symbolizer->space->mappings, address);
 	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
 
 	return module && module->object &&

@@ -47,9 +47,18 @@ void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path);
 
 /*
  * Reads the memory map of the process the next addresses are of, again each time. 0 or a negative
- * errno: it is gone, or not ours to read.
+ * errno: it is gone, or not ours to read; then what it had mapped before is kept.
  */
 int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid) must_check;
+
+/*
+ * The next addresses are of this process, as its memory map was when it was read last. False: it
+ * was not, or so many others have been read since that it is forgotten.
+ */
+bool symbolizer_select(struct symbolizer *symbolizer, uint32_t pid) must_check;
+
+/* The process has another program now: selects it, with nothing mapped. 0 or -ENOMEM. */
+int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid) must_check;
 
 /*
  * Opens all files the process has mapped now, and the kernel's symbols, instead of each when it is

@@ -55,7 +55,7 @@ static bool is_trampoline(struct symbolizer *symbolizer, uint64_t address)
 	return mapping && !strcmp(mapping->path, "[uprobes]");
 }
 
-/* 1: to the caller; 0: there is none; -1: unknown. */
+/* 1: to the caller; 0: there is none; -1: unknown; -2: where no code is mapped. */
 static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		struct cursor *cursor)
 {
@@ -93,7 +93,7 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 	if (!address)
 		return 0;
 	if (!symbolizer_mapping(symbolizer, address - 1))
-		return -1;
+		return -2;
 	*cursor = (struct cursor){.address = address,
 				  .stack = cfa,
 				  .frame = frame,
@@ -120,6 +120,8 @@ unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *st
 	}
 	if (result == 0)
 		*ret_end = UNWIND_COMPLETE;
+	else if (result == -2 || (count == 1 && !symbolizer_mapping(symbolizer, addresses[0])))
+		*ret_end = UNWIND_UNMAPPED;
 	else
 		*ret_end = count > 1 ? UNWIND_TRUNCATED : UNWIND_FAILED;
 	return count;

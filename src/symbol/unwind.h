@@ -14,6 +14,7 @@ enum unwind_end {
 	UNWIND_COMPLETE,  /* down to the thread's start */
 	UNWIND_TRUNCATED, /* the next caller was not found */
 	UNWIND_FAILED,	  /* not a single caller was */
+	UNWIND_UNMAPPED,  /* the next one is where no code was mapped when the map was read */
 };
 
 struct unwind_start {

@@ -8,16 +8,10 @@
 #include "view/blamed.h"
 #include "view/blocked.h"
 #include "view/blocked_words.h"
+#include "view/frames.h"
 #include "view/view.h"
 
-static_assert(BLOCKED_NAME_BYTES <= VALUE_TEXT_BYTES && REASON_BYTES <= VALUE_TEXT_BYTES,
-	      "names and reasons fit a value");
-
-static const char *const frame_kinds[WIRE_FRAME_KINDS_COUNT] = {
-#define X(name, number, key, help) [number] = key,
-	WIRE_FRAME_KINDS(X)
-#undef X
-};
+static_assert(REASON_BYTES <= VALUE_TEXT_BYTES, "reasons fit a value");
 
 static const char *span_kind(unsigned int kind)
 {
@@ -30,48 +24,6 @@ static const char *span_kind(unsigned int kind)
 	}
 	return "unknown";
 }
-
-/* Frames: the row is a struct frame, or NULL where none is known. */
-
-FIELD_GETTER(get_short_name)
-{
-	if (!item->row) {
-		value_null(value);
-		return;
-	}
-	blocked_name(value->text, item->row);
-	value_string(value, value->text);
-}
-
-FIELD_GETTER(get_file)
-{
-	const struct frame *frame = item->row;
-
-	value_text(value, frame ? frame->file : NULL);
-}
-
-FIELD_GETTER(get_line)
-{
-	const struct frame *frame = item->row;
-
-	value_known(value, frame ? frame->line : 0, frame && frame->line);
-}
-
-VALUE_GETTER(get_frame_kind, value_string, frame_kinds[((const struct frame *)item->row)->kind])
-
-static const struct field frame_fields[] = {
-	STRING_FIELD("function", get_pointer_member, "its name",
-		     .argument = offsetof(struct frame, function)),
-	STRING_FIELD("file", get_file, "source file"),
-	INTEGER_FIELD("line", get_line, "line in it"),
-	POINTER_MEMBER(struct frame, module, "module", "file of the program or library"),
-	STRING_FIELD("kind", get_frame_kind,
-		     "user, runtime, standard, dependency, system, kernel or unknown"),
-	BOOL_MEMBER(struct frame, inlined, "inlined", "compiled into its caller"),
-};
-
-static const struct schema frame_schema = {
-	.name = "frame", .help = "a function on a stack", SCHEMA_FIELDS(frame_fields)};
 
 static_assert(sizeof(struct blamed) <= VALUE_TEXT_BYTES, "such a row fits a value");
 
@@ -104,21 +56,21 @@ FIELD_GETTER(get_function)
 {
 	struct item function = function_of(item);
 
-	get_short_name(field, &function, value);
+	frame_get_short_name(field, &function, value);
 }
 
 FIELD_GETTER(get_function_file)
 {
 	struct item function = function_of(item);
 
-	get_file(field, &function, value);
+	frame_get_file(field, &function, value);
 }
 
 FIELD_GETTER(get_function_line)
 {
 	struct item function = function_of(item);
 
-	get_line(field, &function, value);
+	frame_get_line(field, &function, value);
 }
 
 FIELD_GETTER(get_task)
@@ -165,21 +117,21 @@ FIELD_GETTER(get_waker_function)
 {
 	struct item function = {item->context, NULL};
 
-	get_short_name(field, &function, value);
+	frame_get_short_name(field, &function, value);
 }
 
 FIELD_GETTER(get_waker_file)
 {
 	struct item function = {item->context, NULL};
 
-	get_file(field, &function, value);
+	frame_get_file(field, &function, value);
 }
 
 FIELD_GETTER(get_waker_line)
 {
 	struct item function = {item->context, NULL};
 
-	get_line(field, &function, value);
+	frame_get_line(field, &function, value);
 }
 
 static const struct field culprit_fields[] = {PEER_FIELDS};

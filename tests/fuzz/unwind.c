@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.frame_pointers = registers[1] & 16,
 	};
 	count = unwind(symbolizer, &start, addresses, &end);
-	if (!count || count > UNWIND_MAX || end > UNWIND_FAILED)
+	if (!count || count > UNWIND_MAX || end > UNWIND_UNMAPPED)
 		abort();
 	free(stack);
 	return 0;

@@ -228,7 +228,7 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 static void settle(const char *const *comms, size_t count, __u8 *found_by)
 {
 	struct span_options options = {
-		.marks = {.poll = "poll", .names = {"tokio-runtime-w", "other"}}};
+		.stacks.marks = {.poll = "poll", .names = {"tokio-runtime-w", "other"}}};
 	struct span_seeds seeds = {.verdicts = -1};
 
 	seeds.items = calloc(count, sizeof(*seeds.items));

@@ -147,6 +147,7 @@ __attribute__((noinline)) static uint32_t ask(struct span_stacks *stacks, struct
 
 	question->stack.header.time_ns = 42;
 	question->stack.of = SPAN_STACK_BLOCK;
+	question->stack.pid = (uint32_t)getpid();
 	question->stack.in_user_mode = 1;
 	question->stack.frame.address = (uint64_t)(uintptr_t)ask + 4;
 	asked = span_stacks_ask(stacks, question);
@@ -161,7 +162,7 @@ __attribute__((noinline)) static uint32_t ask(struct span_stacks *stacks, struct
 
 CASE(a_stack_is_sent_once_by_whatever_reader)
 {
-	const struct span_options options = {.pid = (uint32_t)getpid()};
+	const struct stack_options options = {.unwind = STACK_UNWIND_AUTO};
 	struct span_stacks stacks;
 	struct sent sent = {0};
 	struct error error = {""};
@@ -169,7 +170,7 @@ CASE(a_stack_is_sent_once_by_whatever_reader)
 	uint32_t id;
 	pid_t helper;
 
-	assert_int_equal(span_stacks_start(&stacks, &options, &error), 0);
+	assert_int_equal(span_stacks_start(&stacks, &options, (uint32_t)getpid(), &error), 0);
 	span_stacks_await_preload(&stacks);
 	id = ask(&stacks, &sent);
 	assert_int_equal(id, 1);

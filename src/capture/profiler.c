@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/profiler.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/identities.h"
+#include "capture/cpu_samples.h"
+#include "capture/span_queue.h"
+#include "capture/span_stacks.h"
+#include "dwell.skel.h"
+
+_Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as the other");
+
+/* As in spans.c: how long records wait for their stacks. */
+#define SETTLE_SINGLE_NS (20 * NS_PER_MS)
+#define SETTLE_LAST_NS	 (10 * NS_PER_S)
+/* Where very many come at once: until there is room for more. */
+#define SETTLE_FULL_NS (NS_PER_S)
+
+/* Windows in a second: PROFILE_WINDOW_NS. */
+#define WINDOWS (NS_PER_S / 50000000)
+
+/* What waits is walked over this often, or for this part of the time. */
+#define WALK_LEAST_NS (20 * NS_PER_MS)
+#define WALK_SHARE    100
+
+struct profiler {
+	const struct profile_options *options;
+	struct dwell_bpf *bpf;
+	struct bpf_link **links; /* of samples */
+	size_t link_count, link_room;
+	struct span_stacks stacks;
+	struct span_queue queue;
+	struct identities tids; /* (tid, 0): their places in `last` */
+	struct last_stack {	/* of each thread, where it left its CPU at left_ns */
+		uint64_t left_ns;
+		uint32_t stack;
+		uint32_t flags; /* of struct wire_spent */
+	} * last;
+	size_t last_room;
+	int timer;
+	uint64_t walk_began_ns, period_ns;
+};
+
+int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
+		 struct error *error)
+{
+	struct profiler *profiler = calloc(1, sizeof(*profiler));
+	int result;
+
+	if (!profiler)
+		return error_set(error, ENOMEM, "out of memory");
+	profiler->options = options;
+	profiler->timer = -1;
+	result = span_stacks_start(&profiler->stacks, &options->stacks, 0, error);
+	if (result < 0) {
+		profiler_free(profiler);
+		return result;
+	}
+	*ret_profiler = profiler;
+	return 0;
+}
+
+void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *options)
+{
+	__u32 cpus = (__u32)get_nprocs_conf();
+
+	bpf->rodata->profile_states = options->states;
+	bpf->rodata->profile_stacks =
+		options->rate < WINDOWS ? 1 : (__u32)(options->rate / WINDOWS);
+	bpf->rodata->profile_iterator_place = cpus;
+	bpf_map__set_max_entries(bpf->maps.span_samples, cpus + 1);
+	bpf_map__set_max_entries(bpf->maps.events, PROFILE_RING_BYTES);
+	bpf_program__set_autoload(bpf->progs.profile_walk, true);
+	bpf_program__set_autoload(bpf->progs.on_profile_sample,
+				  options->states & 1U << WIRE_ON_CPU);
+}
+
+static int keep_link(void *data, struct bpf_link *link)
+{
+	struct profiler *profiler = data;
+
+	if (array_reserve(&profiler->links, &profiler->link_room, profiler->link_count + 1,
+			  sizeof(struct bpf_link *)) < 0) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	profiler->links[profiler->link_count++] = link;
+	return 0;
+}
+
+static void set_timer(struct profiler *profiler, uint64_t period_ns)
+{
+	const struct itimerspec after = {
+		.it_value = {(time_t)(period_ns / NS_PER_S), (long)(period_ns % NS_PER_S)}};
+
+	profiler->period_ns = period_ns;
+	profiler->bpf->bss->profile_walk_ns = period_ns;
+	timerfd_settime(profiler->timer, 0, &after, NULL);
+}
+
+int profiler_timer(const struct profiler *profiler)
+{
+	return profiler->timer;
+}
+
+bool profiler_begin_walk(struct profiler *profiler)
+{
+	double wanted, met;
+	uint64_t times;
+
+	if (!profiler || read(profiler->timer, &times, sizeof(times)) < 0)
+		return false;
+	met = (double)profiler->bpf->bss->profile_met;
+	wanted = (double)profiler->options->rate * get_nprocs() * (double)profiler->period_ns /
+		 (double)NS_PER_S;
+	profiler->bpf->bss->profile_walk_chance =
+		wanted >= met ? UINT32_MAX : (uint32_t)(wanted / met * UINT32_MAX);
+	profiler->bpf->bss->profile_met = 0;
+	profiler->walk_began_ns = clock_monotonic_ns();
+	return true;
+}
+
+void profiler_end_walk(struct profiler *profiler)
+{
+	uint64_t took_ns = clock_monotonic_ns() - profiler->walk_began_ns;
+
+	set_timer(profiler,
+		  took_ns * WALK_SHARE < WALK_LEAST_NS ? WALK_LEAST_NS : took_ns * WALK_SHARE);
+}
+
+int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct record_sink sink,
+		    struct error *error)
+{
+	int result = 0;
+
+	profiler->bpf = bpf;
+	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (profiler->timer < 0)
+		return error_set(error, errno, "cannot create a timer: %s", strerror(errno));
+	set_timer(profiler, WALK_LEAST_NS);
+	if (profiler->options->states & 1U << WIRE_ON_CPU)
+		result =
+			cpu_samples_attach(bpf->progs.on_profile_sample,
+					   profiler->options->frequency, keep_link, profiler, sink);
+	return result < 0
+		       ? error_set(error, -result, "cannot sample the CPUs: %s", strerror(-result))
+		       : 0;
+}
+
+void profiler_free(struct profiler *profiler)
+{
+	if (!profiler)
+		return;
+	if (profiler->timer >= 0)
+		close(profiler->timer);
+	for (size_t i = 0; i < profiler->link_count; i++)
+		bpf_link__destroy(profiler->links[i]);
+	free(profiler->links);
+	span_queue_release(&profiler->queue);
+	span_stacks_release(&profiler->stacks);
+	identities_release(&profiler->tids);
+	free(profiler->last);
+	free(profiler);
+}
+
+/* NULL: no memory. */
+static struct last_stack *last_of(struct profiler *profiler, uint32_t tid)
+{
+	size_t known = profiler->tids.count, index = identities_add(&profiler->tids, tid, 0);
+
+	if (index == IDENTITY_NONE || array_reserve(&profiler->last, &profiler->last_room,
+						    index + 1, sizeof(*profiler->last)) < 0)
+		return NULL;
+	if (index == known)
+		profiler->last[index] = (struct last_stack){0};
+	return &profiler->last[index];
+}
+
+static int on_stack(struct profiler *profiler, const struct span_stack *raw,
+		    const struct span_found *found, struct record_sink sink)
+{
+	uint32_t flags = raw->kernel_count ? 0 : WIRE_SPENT_IN_USER_MODE;
+	struct wire_spent spent = {
+		.header = {.size = sizeof(spent),
+			   .kind = WIRE_SPENT,
+			   .time_ns = raw->header.time_ns},
+		.left_ns = raw->header.time_ns,
+		.ready_ns = raw->header.time_ns,
+		.start_ns = raw->thread_start_ns,
+		.tid = raw->tid,
+		.pid = raw->pid,
+		.site = raw->site,
+		.inverse = WIRE_SPENT_CERTAIN,
+		.stack = found->id,
+		.flags = flags,
+	};
+	struct last_stack *last;
+
+	if (raw->of == SPAN_STACK_CPU)
+		return sink_send(sink, &spent.header);
+	last = last_of(profiler, raw->tid);
+	if (!last)
+		return -ENOMEM;
+	/* one that was not read is no better than the one that may be there */
+	if (found->id || last->left_ns != raw->header.time_ns)
+		*last = (struct last_stack){raw->header.time_ns, found->id, flags};
+	return 0;
+}
+
+static int on_away(struct profiler *profiler, const struct profile_away *away,
+		   struct record_sink sink)
+{
+	const struct last_stack *last = last_of(profiler, away->tid);
+	bool is_known = last && last->left_ns == away->left_ns;
+	struct wire_spent spent = {
+		.header = {.size = sizeof(spent),
+			   .kind = WIRE_SPENT,
+			   .time_ns = away->header.time_ns},
+		.left_ns = away->left_ns,
+		.ready_ns = away->ready_ns,
+		.start_ns = away->start_ns,
+		.tid = away->tid,
+		.pid = away->pid,
+		.site = away->site,
+		.inverse = away->inverse,
+		.stack = is_known ? last->stack : 0,
+		.flags = is_known ? last->flags : 0,
+	};
+
+	return last ? sink_send(sink, &spent.header) : -ENOMEM;
+}
+
+/* With its stack, where it has come with one. */
+static int process(void *data, const struct wire_header *record, const struct span_found *found,
+		   struct record_sink sink)
+{
+	struct profiler *profiler = data;
+
+	switch (record->kind) {
+	case SPAN_STACK:
+		return on_stack(profiler, (const struct span_stack *)record, found, sink);
+	case PROFILE_AWAY:
+		return on_away(profiler, (const struct profile_away *)record, sink);
+	}
+	return 0;
+}
+
+static int pump(struct profiler *profiler, uint64_t deadline_ns, uint64_t single_ns,
+		struct record_sink sink)
+{
+	return span_queue_pump(&profiler->queue, &profiler->stacks, deadline_ns, single_ns, process,
+			       profiler, sink);
+}
+
+static struct span_question *question_of(const struct wire_header *record)
+{
+	const struct span_stack *raw = (const struct span_stack *)record;
+
+	return span_question_new(raw, raw->of == SPAN_STACK_ASLEEP, raw->switches);
+}
+
+int profiler_take(struct profiler *profiler, const struct wire_header *record,
+		  struct record_sink sink)
+{
+	bool has_stack = record->kind == SPAN_STACK && !span_stacks_ended(&profiler->stacks);
+	size_t length =
+		record->kind == SPAN_STACK ? offsetof(struct span_stack, user) : record->size;
+	int result = -ENOSPC;
+
+	for (int attempt = 0; result == -ENOSPC && attempt < 2; attempt++) {
+		struct span_question *question = has_stack ? question_of(record) : NULL;
+
+		if (has_stack && !question)
+			return -ENOMEM;
+		result = span_queue_add(&profiler->queue, record, length, question);
+		if (result == -ENOSPC) {
+			int pumped = pump(profiler, clock_monotonic_ns() + SETTLE_FULL_NS,
+					  SETTLE_FULL_NS, sink);
+
+			if (pumped < 0)
+				return pumped;
+		}
+	}
+	if (result == -ENOSPC) {
+		profiler->stacks.lost++;
+		return 0;
+	}
+	if (result >= 0)
+		result = pump(profiler, 0, 0, sink);
+	return result < 0 ? result : 0;
+}
+
+int profiler_settle(struct profiler *profiler, bool last, uint64_t deadline_ns,
+		    struct record_sink sink)
+{
+	int result = pump(profiler, last ? clock_monotonic_ns() + SETTLE_LAST_NS : deadline_ns,
+			  last ? SETTLE_LAST_NS : SETTLE_SINGLE_NS, sink);
+
+	if (result == 0 && last) {
+		profiler->stacks.lost += span_queue_give_up(&profiler->queue);
+		result = pump(profiler, 0, 0, sink);
+	}
+	return result < 0 ? result : 0;
+}
+
+int profiler_send(struct profiler *profiler, uint64_t instant_ns, struct record_sink sink)
+{
+	struct symbolizer_counts counts = span_stacks_counts(&profiler->stacks);
+	struct wire_profile record = {
+		.header = {.size = sizeof(record), .kind = WIRE_PROFILE, .time_ns = instant_ns},
+		.stacks_complete = profiler->stacks.complete,
+		.stacks_truncated = profiler->stacks.truncated,
+		.stacks_failed = profiler->stacks.failed,
+		.frames = counts.addresses,
+		.frames_named = counts.named,
+		.frames_with_lines = counts.with_lines,
+		.lost = profiler->stacks.lost + profiler->bpf->bss->profile_lost,
+		.states = profiler->options->states,
+		.frequency = profiler->options->frequency,
+	};
+	int result = span_stacks_report_deaths(&profiler->stacks, sink);
+
+	return result < 0 ? result : sink_send(sink, &record.header);
+}
+
+uint64_t profiler_helper_cpu_ns(const struct profiler *profiler)
+{
+	return profiler ? helper_cpu_ns(profiler->stacks.helper) : 0;
+}

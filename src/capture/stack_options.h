@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How stacks are unwound and named, whosever they are. */
+#ifndef DWELL_CAPTURE_STACK_OPTIONS_H
+#define DWELL_CAPTURE_STACK_OPTIONS_H
+
+#include "symbol/span_marks.h"
+
+enum stack_unwind {
+	STACK_UNWIND_AUTO, /* by the unwind tables, and frame pointers where there are none */
+	STACK_UNWIND_FRAME_POINTERS,
+};
+
+struct stack_options {
+	enum stack_unwind unwind;
+	const char *symbols; /* file with the program's symbols; NULL: its own */
+	struct span_marks marks;
+	const char *const *packages; /* of all runtimes, ended by NULL */
+};
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* `dwell profile`: which code each state's time was spent in. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/print.h"
+#include "command/command.h"
+#include "command/profile_options.h"
+#include "session/replay.h"
+#include "session/watch.h"
+
+#define DEFAULT_ROWS 20
+
+struct profile_command {
+	struct command_profile_options options;
+	struct profile *profile;
+	struct profile_result result;
+	int fd; /* what is written to; -1: standard output */
+};
+
+static int take_record(void *data, const struct wire_header *record, struct error *error)
+{
+	struct profile_command *command = data;
+	int result = profile_feed(command->profile, record);
+
+	return result < 0 ? error_set(error, -result, "cannot take a record: %s", strerror(-result))
+			  : 0;
+}
+
+static int take_interval(void *data, struct interval *interval, struct error *error)
+{
+	struct profile_command *command = data;
+	struct profile_result *result = &command->result;
+
+	if (!result->start_realtime_ns)
+		result->start_realtime_ns = interval->start_realtime_ns;
+	result->session = interval->session;
+	result->duration_ns += interval->end_ns - interval->start_ns;
+	result->self_cpu_ns += interval->self_cpu_ns;
+	losses_add(&result->losses, &interval->losses);
+	return profile_add_interval(command->profile, interval) < 0
+		       ? error_set(error, ENOMEM, "out of memory")
+		       : 0;
+}
+
+static int write_page(struct output *out, const void *result)
+{
+	profile_table(out, result);
+	return 0;
+}
+
+static const struct result_kind kind = {.schema = &profile_schema, .page = write_page};
+
+static int write_result(struct profile_command *command, struct error *error)
+{
+	struct command_profile_options *options = &command->options;
+	struct profile_result *result = &command->result;
+	cleanup(output_release) struct output out = {.fd = -1};
+	int written = 0;
+
+	result->profile = command->profile;
+	result->states = options->states;
+	result->by = options->by;
+	result->top = options->output.order.top ? options->output.order.top : DEFAULT_ROWS;
+	if (profile_end(command->profile) < 0 || profile_result_make(result) < 0 ||
+	    output_init(&out, command->fd < 0 ? STDOUT_FILENO : command->fd) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	if (options->export)
+		written = options->export->write(&out, result, options->root);
+	else
+		written = result_write(&options->output, &kind, result, &out, error);
+	if (written == -ENOMEM)
+		return error_set(error, ENOMEM, "out of memory");
+	return written < 0 ? written : command_write(&out, error);
+}
+
+static int run_live(struct profile_command *command, struct error *error)
+{
+	struct watch watch = WATCH_NONE;
+	int result;
+
+	watch.options = &command->options.watch;
+	watch.audience = (struct audience){
+		.data = command, .interval = take_interval, .record = take_record};
+	watch.profile = &command->options.profile;
+	result = watch_open(&watch, error);
+	if (result >= 0 && !watch.options->duration_ns && !watch.options->count &&
+	    !watch.options->command && isatty(STDERR_FILENO))
+		print_text(stderr, "dwell profile: taking stacks; Ctrl-C ends it\n");
+	if (result >= 0)
+		result = watch_run(&watch, error);
+	/* the session's facts are the watch's */
+	if (result >= 0 && !command->result.session)
+		result = error_set(error, EINVAL, "no interval was measured");
+	if (result >= 0)
+		result = write_result(command, error);
+	watch_release(&watch);
+	return result;
+}
+
+static int run_recording(struct profile_command *command, struct error *error)
+{
+	struct replay replay = {
+		.audience = {.data = command, .interval = take_interval, .record = take_record},
+		.count = command->options.watch.count,
+		.duration_ns = command->options.watch.duration_ns};
+	int damaged = 0, result = replay_open(&replay, command->options.from, error);
+
+	if (result >= 0) {
+		result = replay_run(&replay, error);
+		damaged = result == -EBADMSG ? result : 0;
+	}
+	if (result >= 0 && !profile_quality(command->profile)->header.size)
+		result = error_set(error, EINVAL,
+				   "%s has no stacks: record them with dwell record --stacks",
+				   command->options.from);
+	if ((result >= 0 || damaged) && command->result.session) {
+		struct error why = *error;
+		int written = write_result(command, error);
+
+		if (written >= 0 && damaged)
+			*error = why;
+		result = written < 0 ? written : damaged;
+	}
+	replay_release(&replay);
+	return result;
+}
+
+static int open_output(struct profile_command *command, struct error *error)
+{
+	const struct command_profile_options *options = &command->options;
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL);
+
+	if (!options->path)
+		return 0;
+	command->fd = open(options->path, flags, 0666);
+	if (command->fd < 0 && errno == EEXIST)
+		return error_set(error, EEXIST, "%s exists: add --force to replace it",
+				 options->path);
+	return command->fd < 0 ? error_set(error, errno, "cannot write %s: %s", options->path,
+					   strerror(errno))
+			       : 0;
+}
+
+static int profile_run(int argc, char **argv)
+{
+	struct profile_command command = {.fd = -1};
+	struct error error = {""};
+	int result, code;
+
+	profile_options_init(&command.options);
+	code = command_line_parse(&profile_line, argc, argv, &command.options);
+	if (code != EXIT_DONE)
+		return code;
+	/* a reader that went away is an error to report, not a signal to die of */
+	signal(SIGPIPE, SIG_IGN);
+	command.profile = profile_new();
+	result = command.profile ? open_output(&command, &error)
+				 : error_set(&error, ENOMEM, "out of memory");
+	if (result >= 0)
+		result = command.options.from ? run_recording(&command, &error)
+					      : run_live(&command, &error);
+	if (command.fd >= 0 && close(command.fd) < 0 && result >= 0)
+		result = error_set(&error, errno, "cannot write %s: %s", command.options.path,
+				   strerror(errno));
+	profile_free(command.profile);
+	targets_release(&command.options.watch.targets);
+	return result < 0 ? command_fail("profile", EXIT_NOT_RUN, &error) : EXIT_DONE;
+}
+
+const struct command command_profile = {
+	.name = "profile",
+	.summary = "which code each state's time was spent in",
+	.line = &profile_line,
+	.outputs = {"output"},
+	.argument = ARGUMENT_PROCESS,
+	.run = profile_run,
+};

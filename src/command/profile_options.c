@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/profile_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/runtime.h"
+
+#define DEFAULT_FREQUENCY 99
+#define DEFAULT_RATE	  200
+#define FREQUENCY_MAX	  10000
+
+/* Time in these passes without anything that a stack could explain. */
+#define WITHOUT_STACKS (1U << STATE_STOLEN | 1U << STATE_IRQ)
+#define ALL_STATES     (((1U << STATES) - 1) & ~WITHOUT_STACKS)
+#define USUAL_STATES   (ALL_STATES & ~(1U << STATE_IDLE | 1U << STATE_STOPPED))
+
+static const char text[] =
+	"Shows which code each state's time was spent in: exact totals, divided by stacks of what "
+	"runs and of what waits. Any process, or the whole machine; nothing is rebuilt."
+	"\v"
+	"Without -d: until Ctrl-C, or until the target ends. Time waiting for work (idle) has no "
+	"stacks unless --state asks for them.\n\n"
+	"Examples:\n"
+	"  dwell profile postgres -d 10s                  where its time goes\n"
+	"  dwell profile -p 1234 -d 10s --state lock,disk\n"
+	"  dwell profile -d 5s                            the whole machine\n"
+	"  dwell profile --format folded -o out.folded -- ./import data.csv\n";
+
+static int take_frequency(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+	uint64_t frequency;
+	int result = parsing_count(value, "--freq", &frequency, error);
+
+	if (result == 0 && frequency > FREQUENCY_MAX)
+		return error_set(error, EINVAL, "--freq %s is too much: %u at most", value,
+				 FREQUENCY_MAX);
+	options->profile.frequency = (unsigned int)frequency;
+	return result;
+}
+
+static int take_rate(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+	uint64_t rate;
+	int result = parsing_count(value, "--rate", &rate, error);
+
+	if (result == 0 && rate > FREQUENCY_MAX)
+		return error_set(error, EINVAL, "--rate %s is too much: %u at most", value,
+				 FREQUENCY_MAX);
+	options->profile.rate = (unsigned int)rate;
+	return result;
+}
+
+/* 1 << enum state; 0: there is no such name. */
+static uint32_t states_named(const char *name, size_t length)
+{
+	static const struct {
+		const char *name;
+		uint32_t states;
+	} groups[] = {
+		{"all", ALL_STATES},
+		{"cpu", 1U << STATE_USER | 1U << STATE_KERNEL},
+		{"waits", USUAL_STATES & ~(1U << STATE_USER | 1U << STATE_KERNEL)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (strlen(groups[i].name) == length && !strncmp(groups[i].name, name, length))
+			return groups[i].states;
+	for (int state = 0; state < STATES; state++)
+		if (strlen(state_info[state].key) == length &&
+		    !strncmp(state_info[state].key, name, length))
+			return ALL_STATES & 1U << state;
+	return 0;
+}
+
+static int take_states(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+
+	for (;;) {
+		size_t length = strcspn(value, ",");
+		uint32_t states = states_named(value, length);
+		char name[32];
+
+		if (!states) {
+			snprintf(name, sizeof(name), "%.*s", (int)(length < 31 ? length : 31),
+				 value);
+			return parsing_unknown(error, "state", name,
+					       "all, cpu, waits, user, kernel, runnable, disk, "
+					       "net, ipc, lock, swap, sleep, idle, stopped or "
+					       "unknown");
+		}
+		options->states |= states;
+		if (!value[length])
+			return 0;
+		value += length + 1;
+	}
+}
+
+static int take_by(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+
+	for (int i = 0; i < PROFILE_GROUPINGS_COUNT; i++) {
+		if (!strcmp(profile_grouping_keys[i], value)) {
+			options->by = (enum profile_grouping)i;
+			return 0;
+		}
+	}
+	return parsing_unknown(error, "grouping", value, "function, file or line");
+}
+
+static int take_root(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+
+	for (int i = 0; i < PROFILE_ROOTS_COUNT; i++) {
+		if (!strcmp(profile_root_keys[i], value)) {
+			options->root = (enum profile_root)i;
+			return 0;
+		}
+	}
+	return parsing_unknown(error, "root", value, "state, thread or none");
+}
+
+static int take_unwind(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+
+	if (!strcmp(value, "fp"))
+		options->profile.stacks.unwind = STACK_UNWIND_FRAME_POINTERS;
+	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
+		options->profile.stacks.unwind = STACK_UNWIND_AUTO;
+	else
+		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
+	return 0;
+}
+
+static int take_format(void *data, const char *value, struct error *error)
+{
+	struct command_profile_options *options = data;
+
+	options->export = profile_export_find(value);
+	if (!options->export)
+		return result_take_format(&options->output, value, error);
+	options->output.given = true;
+	return 0;
+}
+
+static const struct command_option profile_option_table[] = {
+	OPTION_GROUP(3, "What to show:"),
+	TAKEN_OPTION("state", 0, "STATE[,STATE]", take_states,
+		     "only time in these: all, cpu, waits, or single ones (all but idle and "
+		     "stopped)"),
+	TAKEN_OPTION("by", 0, "WHAT", take_by, "rows by function, file or line (function)"),
+	TAKEN_OPTION("format", 0, "FORMAT", take_format, RESULT_FORMATS ", folded (table)"),
+	TEXT_OPTION("fields", 0, "NAME[,NAME]", struct command_profile_options, output.fields,
+		    FIELDS_HELP),
+	TEXT_OPTION("sort", 0, "FIELD", struct command_profile_options, output.order.field,
+		    SORT_HELP),
+	TAKEN_MEMBER("top", 0, "N", struct command_profile_options, output, result_take_top,
+		     TOP_HELP " (20 on the page)"),
+	TAKEN_MEMBER("json", 0, NULL, struct command_profile_options, output, result_take_json,
+		     JSON_HELP),
+	TAKEN_OPTION("root", 0, "WHAT", take_root,
+		     "what folded stacks begin with: state, thread or none (state)"),
+	TEXT_OPTION("output", 'o', "FILE", struct command_profile_options, path,
+		    "write to FILE (standard output)"),
+	FLAG_OPTION("force", 0, struct command_profile_options, force, "replace an existing file"),
+	TEXT_OPTION("from", 0, "FILE", struct command_profile_options, from,
+		    "from a recording with stacks, in place of a process"),
+	OPTION_GROUP(4, "How stacks are taken:"),
+	TAKEN_OPTION("freq", 0, "HZ", take_frequency, "samples a second of each CPU (99)"),
+	TAKEN_OPTION("rate", 0, "N", take_rate,
+		     "stacks of waits a second and CPU, about (200); long waits always have one"),
+	TAKEN_OPTION("unwind", 0, "HOW", take_unwind,
+		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
+	TEXT_OPTION("target", 0, "FILE", struct command_profile_options, profile.stacks.symbols,
+		    "the program with its symbols, if it runs stripped"),
+	OPTIONS_OF(watch_option_table, struct command_profile_options, watch),
+	END_OF_OPTIONS,
+};
+
+void profile_options_init(struct command_profile_options *options)
+{
+	*options = (struct command_profile_options){
+		.profile = {.frequency = DEFAULT_FREQUENCY,
+			    .rate = DEFAULT_RATE,
+			    .stacks.packages = runtime_packages},
+		.output = {.page_keeps = PAGE_CUTS},
+	};
+	watch_options_init(&options->watch);
+	options->watch.source = SOURCE_BPF;
+}
+
+static int end(void *data, struct error *error)
+{
+	struct command_profile_options *options = data;
+	int result = watch_options_end(&options->watch, error);
+
+	if (result >= 0)
+		result = result_options_end(&options->output, &profile_schema, ~0U, error);
+	if (result < 0)
+		return result;
+	if (options->watch.source != SOURCE_BPF && options->watch.source != SOURCE_AUTO)
+		return error_set(error, EINVAL, "stacks need --source bpf");
+	options->watch.source = SOURCE_BPF;
+	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
+			      options->watch.command))
+		return error_set(error, EINVAL, "give a target, a command or --from");
+	if (!options->states)
+		options->states = USUAL_STATES;
+	for (int state = 0; state < STATES; state++)
+		if (options->states & 1U << state)
+			options->profile.states |= 1U << wire_of_state((enum state)state);
+	return 0;
+}
+
+const struct command_line profile_line = {
+	.options = profile_option_table,
+	.arguments = "[NAME | -- COMMAND [ARG...]]",
+	.text = text,
+	.argument_member = offsetof(struct command_profile_options, watch),
+	.take_argument = watch_take_argument,
+	.end = end,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line of `dwell profile`. */
+#ifndef DWELL_COMMAND_PROFILE_OPTIONS_H
+#define DWELL_COMMAND_PROFILE_OPTIONS_H
+
+#include "capture/profiler.h"
+#include "command/result_options.h"
+#include "command/watch_options.h"
+#include "view/profile.h"
+#include "view/profile_export.h"
+
+struct command_profile_options {
+	struct watch_options watch;
+	struct profile_options profile;
+	uint32_t states; /* 1 << enum state: what is asked for; 0: the usual ones */
+	enum profile_grouping by;
+	enum profile_root root;
+	struct result_options output;
+	const struct profile_export_ops *export; /* a format of profiles alone; NULL: none */
+	const char *path;			 /* NULL: standard output */
+	const char *from;			 /* a recording; NULL: live */
+	bool force;				 /* an existing file is replaced */
+};
+
+extern const struct command_line profile_line;
+
+void profile_options_init(struct command_profile_options *options);
+
+#endif

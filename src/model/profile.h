@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which code each state's time was spent in. Pure.
+ *
+ * The totals are those of the accounts, by thread and state; stacks only divide them. Of the times
+ * off a CPU, each that was chosen stands for its length / the probability with which it was
+ * (Horvitz and Thompson 1952), samples on a CPU stand for equal parts; and the whole is the
+ * account's, so that shares are ratios of two such sums (Särndal, Swensson and Wretman, "Model
+ * Assisted Survey Sampling", 5.6 and 7.3; choices are independent, as in Poisson sampling). What no
+ * stack is known of is not spread over other threads or states: it is not sampled.
+ */
+#ifndef DWELL_MODEL_PROFILE_H
+#define DWELL_MODEL_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/interval.h"
+#include "model/stacks.h"
+#include "model/state.h"
+
+/* What a profile is summed up by; key in options, heading. */
+#define PROFILE_GROUPINGS(X)                                                                       \
+	X(FUNCTION, "function", "FUNCTION")                                                        \
+	X(FILE, "file", "FILE")                                                                    \
+	X(LINE, "line", "LINE")
+
+enum profile_grouping {
+#define X(name, key, heading) PROFILE_BY_##name,
+	PROFILE_GROUPINGS(X)
+#undef X
+		PROFILE_GROUPINGS_COUNT,
+};
+
+extern const char *const profile_grouping_keys[PROFILE_GROUPINGS_COUNT];
+extern const char *const profile_grouping_headings[PROFILE_GROUPINGS_COUNT];
+
+/* A sum of shares, and how uncertain it is. */
+struct estimate {
+	double ns;
+	double variance; /* ns²; of the sampling alone */
+};
+
+struct profile_thread {
+	uint32_t tid, pid;
+	uint64_t start_ns;
+	char comm[17], process[17];
+	uint64_t states_ns[STATES];
+	uint64_t sampled[STATES]; /* stacks */
+};
+
+/* Time of a thread in a state, on one stack. */
+struct profile_path {
+	uint32_t thread; /* place among the threads */
+	uint32_t stack;	 /* of stacks */
+	enum state state;
+	uint64_t count; /* stacks */
+	struct estimate time;
+};
+
+/* Time in a state by what paths have in common. */
+struct profile_spot {
+	uint32_t frame; /* one of those summed up; 0: it has no stack that is known */
+	enum state state;
+	uint32_t threads; /* that have some of it */
+	uint64_t count;	  /* stacks it is on */
+	/* self: it is the function that the time is named by (profile_own_frame()) */
+	struct estimate self, total;
+};
+
+struct profile_state {
+	uint64_t total_ns;
+	uint64_t sampled_ns; /* of it, of threads of which there are stacks */
+	uint64_t count;	     /* stacks */
+};
+
+struct profile;
+
+struct profile *profile_new(void); /* NULL: no memory */
+void profile_free(struct profile *profile);
+
+/* Frames, stacks, and times. 0, -ENOMEM, or -EBADMSG for a record that cannot be. */
+int profile_feed(struct profile *profile, const struct wire_header *record) must_check;
+
+/* An interval by thread. 0 or -ENOMEM. */
+int profile_add_interval(struct profile *profile, const struct interval *interval) must_check;
+
+/* After the last: what follows is of this. 0 or -ENOMEM. May be called again, after more. */
+int profile_end(struct profile *profile) must_check;
+
+const struct profile_thread *profile_threads(const struct profile *profile, size_t *ret_count);
+/* The largest first. */
+const struct profile_path *profile_paths(const struct profile *profile, size_t *ret_count);
+const struct profile_state *profile_states(const struct profile *profile); /* STATES of them */
+const struct stacks *profile_stacks(const struct profile *profile);
+/* The last one; all zeros: none has come. */
+const struct wire_profile *profile_quality(const struct profile *profile);
+
+/*
+ * All of them, the largest `self` first, as far as `states` (1 << enum state) go. Valid until the
+ * next call. 0 or -ENOMEM.
+ */
+int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t states,
+		  const struct profile_spot **ret_spots, size_t *ret_count) must_check;
+
+/*
+ * The frame that a time in that state is named by. In user mode the innermost; else the innermost
+ * of the program's own, for all that waits does so in the same few functions of the C library and
+ * the kernel. 0: there is none.
+ */
+uint32_t profile_own_frame(const struct stacks *stacks, uint32_t stack, enum state state);
+
+/* A standard error, ns. */
+double estimate_error(const struct estimate *estimate);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which code each state's time was spent in, as `dwell profile` shows it. */
+#ifndef DWELL_VIEW_PROFILE_H
+#define DWELL_VIEW_PROFILE_H
+
+#include "emit/emit.h"
+#include "model/profile.h"
+
+/* A profile with what is worked out once: profile_result_make(). */
+struct profile_result {
+	struct profile *profile;
+	const struct session_info *session;
+	uint64_t start_realtime_ns, duration_ns;
+	uint64_t self_cpu_ns; /* what dwell itself used */
+	struct wire_losses losses;
+	uint32_t states; /* 1 << enum state: those that are shown */
+	enum profile_grouping by;
+	size_t top; /* rows of the page; 0: as many as there are */
+	/* filled in */
+	const struct profile_spot *spots;
+	size_t spot_count;
+	const struct profile_path *paths;
+	size_t path_count;
+	const struct profile_thread *threads;
+	size_t thread_count;
+	uint64_t total_ns; /* of all threads in the states that are shown */
+};
+
+/* After profile_end(). 0 or -ENOMEM. */
+int profile_result_make(struct profile_result *result) must_check;
+
+/* The row is a struct profile_result. */
+extern const struct schema profile_schema;
+
+/* The page of text. */
+void profile_table(struct output *out, const struct profile_result *result);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "view/profile_export.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/text.h"
+
+const char *const profile_root_keys[PROFILE_ROOTS_COUNT] = {
+#define X(name, key) [PROFILE_ROOT_##name] = key,
+	PROFILE_ROOTS(X)
+#undef X
+};
+
+/* A frame of a folded stack: its parts are separated by semicolons, its number by a space. */
+static void write_folded(struct output *out, const char *name)
+{
+	char text[512];
+
+	text_printable(text, sizeof(text), name, sizeof(text) / 4 - 1);
+	for (char *at = text; *at; at++)
+		if (*at == ';' || *at == '\n')
+			*at = ':';
+	output_string(out, text);
+}
+
+static void write_root(struct output *out, const struct profile_result *result,
+		       const struct profile_path *path, enum profile_root root)
+{
+	const struct profile_thread *thread = &result->threads[path->thread];
+
+	switch (root) {
+	case PROFILE_ROOT_THREAD:
+		write_folded(out, *thread->comm ? thread->comm : "?");
+		output_format(out, "-%u;", thread->tid);
+		break;
+	case PROFILE_ROOT_STATE:
+		output_format(out, "%s;", state_info[path->state].key);
+		break;
+	default:
+		break;
+	}
+}
+
+/* As flamegraph.pl and speedscope read them: `state;frame;...;leaf N`, N in microseconds. */
+static int folded(struct output *out, const struct profile_result *result, enum profile_root root)
+{
+	const struct stacks *stacks = profile_stacks(result->profile);
+
+	for (size_t i = 0; i < result->path_count; i++) {
+		const struct profile_path *path = &result->paths[i];
+		const struct stack *stack = stacks_stack(stacks, path->stack);
+		uint64_t us = (uint64_t)(path->time.ns / (double)NS_PER_US + 0.5);
+		bool some = false;
+
+		if (!(result->states & 1U << path->state) || !us)
+			continue;
+		write_root(out, result, path, root);
+		for (uint32_t j = stack ? stack->count : 0; j > 0; j--) {
+			const struct frame *frame = stacks_frame(stacks, stack->frames[j - 1]);
+
+			if (!frame)
+				continue;
+			output_string(out, some ? ";" : "");
+			write_folded(out, frame->function);
+			some = true;
+		}
+		output_format(out, "%s %llu\n", some ? "" : "(no stack)", (unsigned long long)us);
+	}
+	return 0;
+}
+
+static const struct profile_export_ops exports[] = {
+	{"folded", "a stack a line, for flame graphs", folded},
+};
+
+const struct profile_export_ops *profile_export_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(exports); i++)
+		if (!strcmp(exports[i].name, name))
+			return &exports[i];
+	return NULL;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "view/blocked_words.h"
+#include "view/profile.h"
+
+#define FUNCTION_COLUMNS 40
+#define PLACE_COLUMNS	 22
+#define PATHS		 3
+#define PATH_FRAMES	 12
+
+static void format_ns(char into[16], double ns)
+{
+	duration_format(into, 16, ns > 0 ? (uint64_t)(ns + 0.5) : 0);
+}
+
+static void write_head(struct output *out, const struct profile_result *result)
+{
+	const struct wire_profile *quality = profile_quality(result->profile);
+	uint64_t stacks =
+		quality->stacks_complete + quality->stacks_truncated + quality->stacks_failed;
+	char length[16];
+
+	duration_format(length, sizeof(length), result->duration_ns);
+	output_format(out, "dwell profile  %s  %zu thread%s  self %.1f%%  ", length,
+		      result->thread_count, text_plural(result->thread_count),
+		      100.0 * (double)result->self_cpu_ns / (double)(result->duration_ns + 1));
+	output_format(out, "%llu stack%s", (unsigned long long)stacks, text_plural(stacks));
+	if (stacks)
+		output_format(out, ", %.1f %% complete",
+			      100.0 * (double)quality->stacks_complete / (double)stacks);
+	if (quality->frames)
+		output_format(out, ", %.0f %% of addresses named",
+			      100.0 * (double)quality->frames_named / (double)quality->frames);
+	output_format(out, "  lost %llu\n", (unsigned long long)quality->lost);
+}
+
+static void write_states(struct output *out, const struct profile_result *result)
+{
+	const struct profile_state *states = profile_states(result->profile);
+	char total[16], missing[16];
+
+	output_string(out, "\nSTATE        TIME  SHARE  STACKS\n");
+	for (int i = 0; i < STATES; i++) {
+		enum state state = state_columns[i];
+		const struct profile_state *of = &states[state];
+		bool is_shown = result->states & 1U << state;
+
+		if (!of->total_ns || !session_shows(result->session, state))
+			continue;
+		duration_format(total, sizeof(total), of->total_ns);
+		output_format(out, "%-9s %7s", state_info[state].key, total);
+		if (!is_shown) {
+			output_string(out, "      -       -  without stacks\n");
+			continue;
+		}
+		output_format(out, " %5.1f%% %7llu",
+			      100.0 * (double)of->total_ns / (double)(result->total_ns + 1),
+			      (unsigned long long)of->count);
+		if (of->sampled_ns < of->total_ns) {
+			duration_format(missing, sizeof(missing), of->total_ns - of->sampled_ns);
+			output_format(out, "  %s not sampled", missing);
+		}
+		output_char(out, '\n');
+	}
+}
+
+/* The end of a path of names says more than its beginning. */
+static void write_name(struct output *out, const char *name, size_t columns)
+{
+	size_t length = strlen(name);
+
+	text_padded(out, length > columns ? name + length - columns : name, columns);
+}
+
+static void write_spot_name(struct output *out, const struct profile_result *result,
+			    const struct profile_spot *spot)
+{
+	const struct frame *frame = stacks_frame(profile_stacks(result->profile), spot->frame);
+	char name[BLOCKED_NAME_BYTES] = "(no stack)", place[BLOCKED_PLACE_BYTES] = "";
+
+	if (frame) {
+		blocked_name(name, frame);
+		blocked_place(place, frame);
+	}
+	if (frame && result->by == PROFILE_BY_FILE) {
+		snprintf(name, sizeof(name), "%.250s", *frame->file ? frame->file : frame->module);
+		*place = '\0';
+	} else if (frame && result->by == PROFILE_BY_FUNCTION && *place && strchr(place, ':')) {
+		/* the line is that of one of its stacks */
+		*strrchr(place, ':') = '\0';
+	}
+	write_name(out, name, FUNCTION_COLUMNS);
+	output_char(out, ' ');
+	text_padded(out, place, PLACE_COLUMNS);
+}
+
+static void write_spots(struct output *out, const struct profile_result *result)
+{
+	size_t top =
+		result->top && result->top < result->spot_count ? result->top : result->spot_count;
+	char self[16], error[16], total[16];
+
+	if (!result->spot_count) {
+		output_string(out, "\nNo stack was taken in these states.\n");
+		return;
+	}
+	output_string(out, "\n   SELF      ±  SHARE   TOTAL  STATE    ");
+	text_padded(out, profile_grouping_headings[result->by], FUNCTION_COLUMNS + 1);
+	text_padded(out, result->by == PROFILE_BY_FILE ? "" : "FILE", PLACE_COLUMNS);
+	output_string(out, "  THREADS\n");
+	for (size_t i = 0; i < top; i++) {
+		const struct profile_spot *spot = &result->spots[i];
+
+		format_ns(self, spot->self.ns);
+		format_ns(error, estimate_error(&spot->self));
+		format_ns(total, spot->total.ns);
+		output_format(out, "%7s %6s %5.1f%% %7s  %-8s ", self, error,
+			      100.0 * spot->self.ns / (double)(result->total_ns + 1), total,
+			      state_info[spot->state].key);
+		write_spot_name(out, result, spot);
+		output_format(out, "  %7u\n", spot->threads);
+	}
+}
+
+static void write_path(struct output *out, const struct profile_result *result,
+		       const struct profile_path *path)
+{
+	const struct stacks *stacks = profile_stacks(result->profile);
+	const struct stack *stack = stacks_stack(stacks, path->stack);
+	const struct profile_thread *thread = &result->threads[path->thread];
+	char time[16], comm[32], name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES];
+	unsigned int written = 0;
+
+	format_ns(time, path->time.ns);
+	text_printable(comm, sizeof(comm), thread->comm, 16);
+	output_format(out, "%7s  %s  %s %u\n", time, state_info[path->state].key, comm,
+		      thread->tid);
+	for (uint32_t i = 0; stack && i < stack->count && written < PATH_FRAMES; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		/* of the kernel only the way in, where it is a wait */
+		if (!frame || (frame->kind == WIRE_FRAME_KERNEL && path->state != STATE_KERNEL))
+			continue;
+		blocked_name(name, frame);
+		text_printable(shown, sizeof(shown), name, 100);
+		output_format(out, "         %s\n", shown);
+		written++;
+	}
+}
+
+static void write_paths(struct output *out, const struct profile_result *result)
+{
+	size_t written = 0;
+
+	for (size_t i = 0; i < result->path_count && written < PATHS; i++) {
+		const struct profile_path *path = &result->paths[i];
+
+		if (!(result->states & 1U << path->state) || !path->stack)
+			continue;
+		output_string(out, written++ ? "" : "\nHEAVIEST PATHS\n");
+		write_path(out, result, path);
+	}
+}
+
+void profile_table(struct output *out, const struct profile_result *result)
+{
+	write_head(out, result);
+	for (size_t i = 0; i < result->session->missing_count; i++)
+		if (!strcmp(result->session->missing[i].source, "samples") ||
+		    !strcmp(result->session->missing[i].source, "stacks"))
+			output_format(out, "not measured: %s: %s\n",
+				      result->session->missing[i].source,
+				      result->session->missing[i].why);
+	write_states(out, result);
+	write_spots(out, result);
+	write_paths(out, result);
+}
