@@ -31,7 +31,7 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 #define WINDOWS (NS_PER_S / 50000000)
 
 /* What waits is walked over this often, or for this part of the time. */
-#define WALK_LEAST_NS (20 * NS_PER_MS)
+#define WALK_LEAST_NS (10 * NS_PER_MS)
 #define WALK_SHARE    100
 
 struct profiler {

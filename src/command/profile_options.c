@@ -155,7 +155,7 @@ static const struct command_option profile_option_table[] = {
 		     "only time in these: all, cpu, waits, or single ones (all but idle and "
 		     "stopped)"),
 	TAKEN_OPTION("by", 0, "WHAT", take_by, "rows by function, file or line (function)"),
-	TAKEN_OPTION("format", 0, "FORMAT", take_format, RESULT_FORMATS ", folded (table)"),
+	TAKEN_OPTION("format", 0, "FORMAT", take_format, RESULT_FORMATS ", folded, pprof (table)"),
 	TEXT_OPTION("fields", 0, "NAME[,NAME]", struct command_profile_options, output.fields,
 		    FIELDS_HELP),
 	TEXT_OPTION("sort", 0, "FIELD", struct command_profile_options, output.order.field,
@@ -183,14 +183,28 @@ static const struct command_option profile_option_table[] = {
 	END_OF_OPTIONS,
 };
 
+static uint32_t wire_states(uint32_t states)
+{
+	uint32_t wire = 0;
+
+	for (int state = 0; state < STATES; state++)
+		if (states & 1U << state)
+			wire |= 1U << wire_of_state((enum state)state);
+	return wire;
+}
+
+void profile_options_usual(struct profile_options *options)
+{
+	*options = (struct profile_options){.frequency = DEFAULT_FREQUENCY,
+					    .rate = DEFAULT_RATE,
+					    .states = wire_states(USUAL_STATES),
+					    .stacks.packages = runtime_packages};
+}
+
 void profile_options_init(struct command_profile_options *options)
 {
-	*options = (struct command_profile_options){
-		.profile = {.frequency = DEFAULT_FREQUENCY,
-			    .rate = DEFAULT_RATE,
-			    .stacks.packages = runtime_packages},
-		.output = {.page_keeps = PAGE_CUTS},
-	};
+	*options = (struct command_profile_options){.output = {.page_keeps = PAGE_CUTS}};
+	profile_options_usual(&options->profile);
 	watch_options_init(&options->watch);
 	options->watch.source = SOURCE_BPF;
 }
@@ -212,9 +226,7 @@ static int end(void *data, struct error *error)
 		return error_set(error, EINVAL, "give a target, a command or --from");
 	if (!options->states)
 		options->states = USUAL_STATES;
-	for (int state = 0; state < STATES; state++)
-		if (options->states & 1U << state)
-			options->profile.states |= 1U << wire_of_state((enum state)state);
+	options->profile.states = wire_states(options->states);
 	return 0;
 }
 

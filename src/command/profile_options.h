@@ -26,4 +26,7 @@ extern const struct command_line profile_line;
 
 void profile_options_init(struct command_profile_options *options);
 
+/* What is taken where nothing else is asked for. */
+void profile_options_usual(struct profile_options *options);
+
 #endif

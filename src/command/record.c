@@ -8,6 +8,7 @@
 #include "base/print.h"
 #include "base/size.h"
 #include "command/command.h"
+#include "command/profile_options.h"
 #include "command/result_options.h"
 #include "command/watch_options.h"
 #include "session/watch.h"
@@ -20,6 +21,8 @@ struct record {
 	const char *path;
 	bool force;
 	bool progress; /* standard error is a terminal */
+	bool stacks;
+	struct profile_options profile;
 	struct recorder *recorder;
 	struct result_options output;
 	struct recorded recorded;
@@ -58,6 +61,8 @@ static const struct command_option record_option_table[] = {
 	 .member = MEMBER_OF(struct record, watch.blame, bool)},
 	TAKEN_MEMBER("no-blame", 0, NULL, struct record, watch, take_no_blame,
 		     "not because of whom threads wait: half the file"),
+	FLAG_OPTION("stacks", 0, struct record, stacks,
+		    "also which code time is spent in, for dwell profile --from"),
 	OPTION_GROUP(4, "What to print at the end:"),
 	RESULT_OPTIONS(struct record, " (a line on standard error)", ""),
 	OPTIONS_OF(watch_option_table, struct record, watch),
@@ -69,6 +74,10 @@ static int end(void *data, struct error *error)
 	struct record *record = data;
 	int result = watch_options_end(&record->watch, error);
 
+	if (result >= 0 && record->stacks && record->watch.source > SOURCE_BPF)
+		result = error_set(error, EINVAL, "--stacks needs --source bpf");
+	if (record->stacks)
+		record->watch.source = SOURCE_BPF;
 	return result < 0 ? result
 			  : result_options_end(&record->output, &recorded_schema, ~0U, error);
 }
@@ -147,6 +156,10 @@ static int run(struct record *record, struct error *error)
 	watch.options = &record->watch;
 	watch.audience = (struct audience){.data = record, .interval = show_progress};
 	watch.recorder = record->recorder;
+	if (record->stacks) {
+		profile_options_usual(&record->profile);
+		watch.profile = &record->profile;
+	}
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0) {

@@ -73,6 +73,7 @@ static int folded(struct output *out, const struct profile_result *result, enum 
 
 static const struct profile_export_ops exports[] = {
 	{"folded", "a stack a line, for flame graphs", folded},
+	{"pprof", "for go tool pprof, speedscope and servers of profiles", profile_write_pprof},
 };
 
 const struct profile_export_ops *profile_export_find(const char *name)

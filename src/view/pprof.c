@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A profile as pprof reads it: a protocol buffer (github.com/google/pprof, proto/profile.proto)
+ * in gzip. So few kinds of messages are written here that a code generator would be more to keep.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/array.h"
+#include "base/interned.h"
+#include "view/profile_export.h"
+
+/* Numbers of fields. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	VALUE_TYPE_TYPE = 1,
+	VALUE_TYPE_UNIT = 2,
+	SAMPLE_LOCATION = 1,
+	SAMPLE_VALUE = 2,
+	SAMPLE_LABEL = 3,
+	LABEL_KEY = 1,
+	LABEL_STRING = 2,
+	LABEL_NUMBER = 3,
+	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_FILE = 5,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILES = 8,
+	MAPPING_HAS_LINES = 9,
+	MAPPING_HAS_INLINED = 10,
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	LINE_NUMBER = 2,
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_FILE = 4,
+};
+
+/* Bytes of a message; all zeros is empty. */
+struct message {
+	uint8_t *bytes;
+	size_t used, room;
+	bool failed;
+};
+
+static void put_bytes(struct message *message, const void *bytes, size_t length)
+{
+	if (message->failed ||
+	    array_reserve(&message->bytes, &message->room, message->used + length, 1) < 0) {
+		message->failed = true;
+		return;
+	}
+	if (length)
+		memcpy(message->bytes + message->used, bytes, length);
+	message->used += length;
+}
+
+static void put_varint(struct message *message, uint64_t number)
+{
+	uint8_t bytes[10];
+	size_t length = 0;
+
+	do {
+		bytes[length] = (uint8_t)(number & 0x7f) | (number > 0x7f ? 0x80 : 0);
+		length++;
+		number >>= 7;
+	} while (number);
+	put_bytes(message, bytes, length);
+}
+
+#define WIRE_TYPE_VARINT 0U
+#define WIRE_TYPE_LENGTH 2U
+
+static void put_number(struct message *message, unsigned int field, uint64_t number)
+{
+	if (!number)
+		return; /* the default */
+	put_varint(message, field << 3 | WIRE_TYPE_VARINT);
+	put_varint(message, number);
+}
+
+static void put_length(struct message *message, unsigned int field, const void *bytes,
+		       size_t length)
+{
+	put_varint(message, field << 3 | WIRE_TYPE_LENGTH);
+	put_varint(message, length);
+	put_bytes(message, bytes, length);
+}
+
+/* Puts `inner` into `message`, and empties it. */
+static void put_message(struct message *message, unsigned int field, struct message *inner)
+{
+	put_length(message, field, inner->bytes, inner->used);
+	message->failed |= inner->failed;
+	inner->used = 0;
+}
+
+#define BYTES_MAX (1U << 30) /* of texts, and of each kind of number */
+
+struct pprof {
+	const struct profile_result *result;
+	struct message whole, part, inner;
+	struct message locations;	 /* of one sample */
+	struct interned strings;	 /* their numbers are those of the file */
+	struct interned mapping_names;	 /* numbers of strings: ids are one more */
+	struct interned function_names;	 /* numbers of strings: name, file, module */
+	struct interned location_frames; /* ids of frames */
+};
+
+/* The number of these bytes, from 1; *ret_is_new: they are new. */
+static uint64_t number_of(struct pprof *pprof, struct interned *interned, const void *bytes,
+			  size_t length, bool *ret_is_new)
+{
+	size_t known = interned->count, number = interned_add(interned, bytes, length);
+
+	if (number == INTERNED_NONE || number == INTERNED_FULL) {
+		pprof->whole.failed = true;
+		*ret_is_new = false;
+		return 0;
+	}
+	*ret_is_new = number == known;
+	return number + 1;
+}
+
+static uint64_t string_number(struct pprof *pprof, const char *text)
+{
+	bool is_new;
+	uint64_t number = number_of(pprof, &pprof->strings, text, strlen(text), &is_new);
+
+	return number ? number - 1 : 0;
+}
+
+static void value_type(struct pprof *pprof, const char *type, const char *unit)
+{
+	put_number(&pprof->part, VALUE_TYPE_TYPE, string_number(pprof, type));
+	put_number(&pprof->part, VALUE_TYPE_UNIT, string_number(pprof, unit));
+	put_message(&pprof->whole, PROFILE_SAMPLE_TYPE, &pprof->part);
+}
+
+static uint64_t mapping_number(struct pprof *pprof, const char *module)
+{
+	bool is_new;
+	uint64_t name = string_number(pprof, module);
+	uint64_t number =
+		number_of(pprof, &pprof->mapping_names, &name, sizeof(name), &is_new);
+
+	if (!is_new)
+		return number;
+	put_number(&pprof->part, MAPPING_ID, number);
+	/* addresses are made up: functions are known, and no one looks them up again */
+	put_number(&pprof->part, MAPPING_START, number << 32);
+	put_number(&pprof->part, MAPPING_LIMIT, (number + 1) << 32);
+	put_number(&pprof->part, MAPPING_FILE, name);
+	for (unsigned int field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINED; field++)
+		put_number(&pprof->part, field, 1);
+	put_message(&pprof->whole, PROFILE_MAPPING, &pprof->part);
+	return number;
+}
+
+static uint64_t function_number(struct pprof *pprof, const struct frame *frame)
+{
+	const uint64_t names[] = {string_number(pprof, frame->function),
+				  string_number(pprof, frame->file),
+				  string_number(pprof, frame->module)};
+	bool is_new;
+	uint64_t number =
+		number_of(pprof, &pprof->function_names, names, sizeof(names), &is_new);
+
+	if (!is_new)
+		return number;
+	put_number(&pprof->part, FUNCTION_ID, number);
+	put_number(&pprof->part, FUNCTION_NAME, names[0]);
+	put_number(&pprof->part, FUNCTION_SYSTEM_NAME, names[0]);
+	put_number(&pprof->part, FUNCTION_FILE, names[1]);
+	put_message(&pprof->whole, PROFILE_FUNCTION, &pprof->part);
+	return number;
+}
+
+/* Frames up to one that is not inlined are one location, with a line for each. */
+static uint64_t location_number(struct pprof *pprof, const struct frame *const *frames,
+				const uint32_t *ids, size_t count)
+{
+	struct message location = {0};
+	bool is_new;
+	uint64_t number =
+		number_of(pprof, &pprof->location_frames, ids, count * sizeof(*ids), &is_new);
+
+	if (!is_new)
+		return number;
+	put_number(&location, LOCATION_ID, number);
+	put_number(&location, LOCATION_MAPPING,
+		   mapping_number(pprof, frames[count - 1]->module));
+	for (size_t i = 0; i < count; i++) {
+		uint64_t function = function_number(pprof, frames[i]);
+
+		put_number(&pprof->inner, LINE_FUNCTION, function);
+		put_number(&pprof->inner, LINE_NUMBER, frames[i]->line);
+		put_message(&location, LOCATION_LINE, &pprof->inner);
+	}
+	put_message(&pprof->whole, PROFILE_LOCATION, &location);
+	free(location.bytes);
+	return number;
+}
+
+#define INLINED_MAX 64
+
+static void put_locations(struct pprof *pprof, uint32_t stack_id)
+{
+	const struct stacks *stacks = profile_stacks(pprof->result->profile);
+	const struct stack *stack = stacks_stack(stacks, stack_id);
+	const struct frame *frames[INLINED_MAX];
+	uint32_t ids[INLINED_MAX];
+	size_t count = 0;
+
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		if (!frame)
+			continue;
+		frames[count] = frame;
+		ids[count++] = stack->frames[i];
+		if (frame->inlined && count < INLINED_MAX && i + 1 < stack->count)
+			continue;
+		put_varint(&pprof->locations, location_number(pprof, frames, ids, count));
+		count = 0;
+	}
+}
+
+static void put_label(struct pprof *pprof, struct message *sample, const char *key,
+		      const char *text, uint64_t number)
+{
+	put_number(&pprof->inner, LABEL_KEY, string_number(pprof, key));
+	if (text)
+		put_number(&pprof->inner, LABEL_STRING, string_number(pprof, text));
+	else
+		put_number(&pprof->inner, LABEL_NUMBER, number);
+	put_message(sample, SAMPLE_LABEL, &pprof->inner);
+}
+
+static void put_sample(struct pprof *pprof, const struct profile_path *path)
+{
+	const struct profile_thread *thread = &pprof->result->threads[path->thread];
+	bool is_on_cpu = path->state == STATE_USER || path->state == STATE_KERNEL;
+	uint64_t ns = (uint64_t)(path->time.ns + 0.5);
+	struct message sample = {0}, values = {0};
+
+	put_locations(pprof, path->stack);
+	put_message(&sample, SAMPLE_LOCATION, &pprof->locations);
+	put_varint(&values, path->count);
+	put_varint(&values, is_on_cpu ? ns : 0);
+	put_varint(&values, is_on_cpu ? 0 : ns);
+	put_message(&sample, SAMPLE_VALUE, &values);
+	put_label(pprof, &sample, "state", state_info[path->state].key, 0);
+	put_label(pprof, &sample, "thread", *thread->comm ? thread->comm : "?", 0);
+	put_label(pprof, &sample, "tid", NULL, thread->tid);
+	put_label(pprof, &sample, "pid", NULL, thread->pid);
+	put_message(&pprof->whole, PROFILE_SAMPLE, &sample);
+	free(sample.bytes);
+	free(values.bytes);
+}
+
+static int write_gzip(struct output *out, const struct message *message)
+{
+	uint8_t packed[16384];
+	z_stream stream = {.next_in = message->bytes, .avail_in = (uInt)message->used};
+	int result;
+
+	/* 16: with the header of gzip */
+	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	do {
+		stream.next_out = packed;
+		stream.avail_out = sizeof(packed);
+		result = deflate(&stream, Z_FINISH);
+		output_bytes(out, (const char *)packed, sizeof(packed) - stream.avail_out);
+	} while (result == Z_OK);
+	deflateEnd(&stream);
+	return result == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+/* pprof takes the first one for the program. */
+static void put_program(struct pprof *pprof)
+{
+	const struct profile_result *result = pprof->result;
+	const struct stacks *stacks = profile_stacks(result->profile);
+
+	for (size_t i = 0; i < result->path_count; i++) {
+		const struct stack *stack = stacks_stack(stacks, result->paths[i].stack);
+
+		for (uint32_t j = 0; stack && j < stack->count; j++) {
+			const struct frame *frame = stacks_frame(stacks, stack->frames[j]);
+
+			if (frame && frame->kind == WIRE_FRAME_USER) {
+				mapping_number(pprof, frame->module);
+				return;
+			}
+		}
+	}
+}
+
+int profile_write_pprof(struct output *out, const struct profile_result *result,
+			enum profile_root root)
+{
+	struct pprof pprof = {.result = result,
+			      .strings.bytes_max = BYTES_MAX,
+			      .mapping_names.bytes_max = BYTES_MAX,
+			      .function_names.bytes_max = BYTES_MAX,
+			      .location_frames.bytes_max = BYTES_MAX};
+	int written;
+
+	(void)root;
+	string_number(&pprof, ""); /* is 0 */
+	value_type(&pprof, "samples", "count");
+	value_type(&pprof, "cpu", "nanoseconds");
+	value_type(&pprof, "off_cpu", "nanoseconds");
+	put_program(&pprof);
+	for (size_t i = 0; i < result->path_count; i++)
+		if (result->states & 1U << result->paths[i].state)
+			put_sample(&pprof, &result->paths[i]);
+	put_number(&pprof.whole, PROFILE_TIME, result->start_realtime_ns);
+	put_number(&pprof.whole, PROFILE_DURATION, result->duration_ns);
+	for (size_t i = 0; i < pprof.strings.count; i++) {
+		const struct interned_item *item = &pprof.strings.items[i];
+
+		put_length(&pprof.whole, PROFILE_STRING, pprof.strings.bytes + item->at,
+			   item->length);
+	}
+	written = pprof.whole.failed ? -ENOMEM : write_gzip(out, &pprof.whole);
+	interned_release(&pprof.strings);
+	interned_release(&pprof.mapping_names);
+	interned_release(&pprof.function_names);
+	interned_release(&pprof.location_frames);
+	free(pprof.whole.bytes);
+	free(pprof.part.bytes);
+	free(pprof.inner.bytes);
+	free(pprof.locations.bytes);
+	return written;
+}
