@@ -64,6 +64,7 @@ static int write_result(struct profile_command *command, struct error *error)
 	result->profile = command->profile;
 	result->states = options->states;
 	result->by = options->by;
+	result->kernel = options->kernel;
 	result->top = options->output.order.top ? options->output.order.top : DEFAULT_ROWS;
 	if (profile_end(command->profile) < 0 || profile_result_make(result) < 0 ||
 	    output_init(&out, command->fd < 0 ? STDOUT_FILENO : command->fd) < 0)

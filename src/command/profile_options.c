@@ -166,6 +166,8 @@ static const struct command_option profile_option_table[] = {
 		     JSON_HELP),
 	TAKEN_OPTION("root", 0, "WHAT", take_root,
 		     "what folded stacks begin with: state, thread or none (state)"),
+	FLAG_OPTION("kernel", 0, struct command_profile_options, kernel,
+		    "all of the kernel's part of waits, not only the system call"),
 	TEXT_OPTION("output", 'o', "FILE", struct command_profile_options, path,
 		    "write to FILE (standard output)"),
 	FLAG_OPTION("force", 0, struct command_profile_options, force, "replace an existing file"),

@@ -19,6 +19,7 @@ struct command_profile_options {
 	const struct profile_export_ops *export; /* a format of profiles alone; NULL: none */
 	const char *path;			 /* NULL: standard output */
 	const char *from;			 /* a recording; NULL: live */
+	bool kernel;				 /* as in struct profile_result */
 	bool force;				 /* an existing file is replaced */
 };
 

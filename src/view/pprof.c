@@ -218,25 +218,20 @@ static uint64_t location_number(struct pprof *pprof, const struct frame *const *
 
 #define INLINED_MAX 64
 
-static void put_locations(struct pprof *pprof, uint32_t stack_id)
+static void put_locations(struct pprof *pprof, const struct profile_path *path)
 {
 	const struct stacks *stacks = profile_stacks(pprof->result->profile);
-	const struct stack *stack = stacks_stack(stacks, stack_id);
 	const struct frame *frames[INLINED_MAX];
-	uint32_t ids[INLINED_MAX];
-	size_t count = 0;
+	uint32_t ids[PROFILE_FRAMES_MAX];
+	size_t count = profile_frames(pprof->result, path, ids), first = 0;
 
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
-
-		if (!frame)
+	for (size_t i = 0; i < count; i++) {
+		frames[i - first] = stacks_frame(stacks, ids[i]);
+		if (frames[i - first]->inlined && i - first + 1 < INLINED_MAX && i + 1 < count)
 			continue;
-		frames[count] = frame;
-		ids[count++] = stack->frames[i];
-		if (frame->inlined && count < INLINED_MAX && i + 1 < stack->count)
-			continue;
-		put_varint(&pprof->locations, location_number(pprof, frames, ids, count));
-		count = 0;
+		put_varint(&pprof->locations,
+			   location_number(pprof, frames, ids + first, i - first + 1));
+		first = i + 1;
 	}
 }
 
@@ -258,7 +253,7 @@ static void put_sample(struct pprof *pprof, const struct profile_path *path)
 	uint64_t ns = (uint64_t)(path->time.ns + 0.5);
 	struct message sample = {0}, values = {0};
 
-	put_locations(pprof, path->stack);
+	put_locations(pprof, path);
 	put_message(&sample, SAMPLE_LOCATION, &pprof->locations);
 	put_varint(&values, path->count);
 	put_varint(&values, is_on_cpu ? ns : 0);

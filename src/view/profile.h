@@ -15,7 +15,8 @@ struct profile_result {
 	struct wire_losses losses;
 	uint32_t states; /* 1 << enum state: those that are shown */
 	enum profile_grouping by;
-	size_t top; /* rows of the page; 0: as many as there are */
+	size_t top;  /* rows of the page; 0: as many as there are */
+	bool kernel; /* all of the kernel's part of waits, not only the system call */
 	/* filled in */
 	const struct profile_spot *spots;
 	size_t spot_count;
@@ -28,6 +29,15 @@ struct profile_result {
 
 /* After profile_end(). 0 or -ENOMEM. */
 int profile_result_make(struct profile_result *result) must_check;
+
+#define PROFILE_FRAMES_MAX 1024
+
+/*
+ * The ids of the frames to show, innermost first; how many. All waits end in the same functions of
+ * the scheduler: of the kernel's part there is only the system call, unless `kernel` is set.
+ */
+size_t profile_frames(const struct profile_result *result, const struct profile_path *path,
+		      uint32_t ids[PROFILE_FRAMES_MAX]);
 
 /* The row is a struct profile_result. */
 extern const struct schema profile_schema;

@@ -50,23 +50,22 @@ static int folded(struct output *out, const struct profile_result *result, enum 
 
 	for (size_t i = 0; i < result->path_count; i++) {
 		const struct profile_path *path = &result->paths[i];
-		const struct stack *stack = stacks_stack(stacks, path->stack);
+		uint32_t ids[PROFILE_FRAMES_MAX];
+		size_t count = profile_frames(result, path, ids);
 		uint64_t us = (uint64_t)(path->time.ns / (double)NS_PER_US + 0.5);
-		bool some = false;
 
 		if (!(result->states & 1U << path->state) || !us)
 			continue;
 		write_root(out, result, path, root);
-		for (uint32_t j = stack ? stack->count : 0; j > 0; j--) {
-			const struct frame *frame = stacks_frame(stacks, stack->frames[j - 1]);
+		for (size_t j = count; j > 0; j--) {
+			const struct frame *frame = stacks_frame(stacks, ids[j - 1]);
 
-			if (!frame)
-				continue;
-			output_string(out, some ? ";" : "");
 			write_folded(out, frame->function);
-			some = true;
+			/* as perf's scripts mark it */
+			output_string(out, frame->kind == WIRE_FRAME_KERNEL ? "_[k]" : "");
+			output_string(out, j > 1 ? ";" : "");
 		}
-		output_format(out, "%s %llu\n", some ? "" : "(no stack)", (unsigned long long)us);
+		output_format(out, "%s %llu\n", count ? "" : "(no stack)", (unsigned long long)us);
 	}
 	return 0;
 }

@@ -130,26 +130,22 @@ static void write_path(struct output *out, const struct profile_result *result,
 		       const struct profile_path *path)
 {
 	const struct stacks *stacks = profile_stacks(result->profile);
-	const struct stack *stack = stacks_stack(stacks, path->stack);
 	const struct profile_thread *thread = &result->threads[path->thread];
 	char time[16], comm[32], name[BLOCKED_NAME_BYTES], shown[BLOCKED_NAME_BYTES];
-	unsigned int written = 0;
+	uint32_t ids[PROFILE_FRAMES_MAX];
+	size_t count = profile_frames(result, path, ids);
 
 	format_ns(time, path->time.ns);
 	text_printable(comm, sizeof(comm), thread->comm, 16);
 	output_format(out, "%7s  %s  %s %u\n", time, state_info[path->state].key, comm,
 		      thread->tid);
-	for (uint32_t i = 0; stack && i < stack->count && written < PATH_FRAMES; i++) {
-		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
-
-		/* of the kernel only the way in, where it is a wait */
-		if (!frame || (frame->kind == WIRE_FRAME_KERNEL && path->state != STATE_KERNEL))
-			continue;
-		blocked_name(name, frame);
+	for (size_t i = 0; i < count && i < PATH_FRAMES; i++) {
+		blocked_name(name, stacks_frame(stacks, ids[i]));
 		text_printable(shown, sizeof(shown), name, 100);
 		output_format(out, "         %s\n", shown);
-		written++;
 	}
+	if (count > PATH_FRAMES)
+		output_format(out, "         … %zu more\n", count - PATH_FRAMES);
 }
 
 static void write_paths(struct output *out, const struct profile_result *result)

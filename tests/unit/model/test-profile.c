@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "model/profile.h"
+
+#define START 100 /* of the profile, ns */
+#define TID   7
+
+enum { MAIN = 1, WAITS, COMPUTES, RECURSES, LIBRARY, KERNEL, FRAMES };
+
+static void feed(struct profile *profile, const struct wire_header *record)
+{
+	assert_int_equal(profile_feed(profile, record), 0);
+}
+
+static void add_frame(struct profile *profile, uint32_t id, const char *function,
+		      enum wire_frame_kind kind)
+{
+	union {
+		struct wire_frame record;
+		char room[128];
+	} frame = {.record = {.header = {.size = sizeof(frame), .kind = WIRE_FRAME},
+			      .id = id,
+			      .line = id,
+			      .kind = (__u8)kind,
+			      .flags = WIRE_FRAME_NAMED,
+			      .function_bytes = (__u16)(strlen(function) + 1),
+			      .file_bytes = 4,
+			      .module_bytes = 1}};
+
+	memcpy(frame.record.text, function, strlen(function) + 1);
+	memcpy(frame.record.text + strlen(function) + 1, "a.c\0", 5);
+	feed(profile, &frame.record.header);
+}
+
+static void add_stack(struct profile *profile, uint32_t id, const uint32_t *frames, uint32_t count)
+{
+	union {
+		struct wire_stack record;
+		char room[128];
+	} stack = {.record = {.header = {.size = sizeof(stack), .kind = WIRE_STACK},
+			      .id = id,
+			      .count = count,
+			      .end = WIRE_STACK_COMPLETE}};
+
+	memcpy(stack.record.frames, frames, count * sizeof(*frames));
+	feed(profile, &stack.record.header);
+}
+
+enum { ON_WAIT = 1, ON_COMPUTE, ON_RECURSION };
+
+static struct profile *make(void)
+{
+	struct profile *profile = profile_new();
+	struct wire_interval baseline = {
+		.header = {.size = sizeof(baseline), .kind = WIRE_INTERVAL}, .end_ns = START};
+	const uint32_t wait[] = {KERNEL, LIBRARY, WAITS, MAIN};
+	const uint32_t compute[] = {COMPUTES, MAIN};
+	const uint32_t recursion[] = {RECURSES, RECURSES, RECURSES, MAIN};
+
+	assert_non_null(profile);
+	add_frame(profile, MAIN, "main", WIRE_FRAME_USER);
+	add_frame(profile, WAITS, "waits", WIRE_FRAME_USER);
+	add_frame(profile, COMPUTES, "computes", WIRE_FRAME_USER);
+	add_frame(profile, RECURSES, "recurses", WIRE_FRAME_USER);
+	add_frame(profile, LIBRARY, "futex_wait", WIRE_FRAME_SYSTEM);
+	add_frame(profile, KERNEL, "schedule", WIRE_FRAME_KERNEL);
+	add_stack(profile, ON_WAIT, wait, 4);
+	add_stack(profile, ON_COMPUTE, compute, 2);
+	add_stack(profile, ON_RECURSION, recursion, 4);
+	feed(profile, &baseline.header);
+	return profile;
+}
+
+static struct wire_spent away(uint8_t state, uint64_t from, uint64_t ready, uint64_t to,
+			      double chance, uint32_t stack)
+{
+	return (struct wire_spent){
+		.header = {.size = sizeof(struct wire_spent), .kind = WIRE_SPENT, .time_ns = to},
+		.start_ns = 1,
+		.left_ns = from,
+		.ready_ns = ready,
+		.tid = TID,
+		.pid = TID,
+		.site = {.state = state},
+		.inverse = (uint32_t)(WIRE_SPENT_CERTAIN / chance),
+		.stack = stack,
+	};
+}
+
+static struct wire_spent sample(uint32_t stack, uint32_t flags)
+{
+	struct wire_spent spent = away(WIRE_ON_CPU, 500, 500, 500, 1, stack);
+
+	spent.flags = flags;
+	return spent;
+}
+
+/* The accounts of the one thread. */
+static void end(struct profile *profile, const uint64_t states_ns[STATES])
+{
+	struct row row = {.tid = TID, .pid = TID, .threads = 1, .start_ns = 1, .comm = "it"};
+	struct interval interval = {.rows = &row, .row_count = 1};
+
+	memcpy(row.states_ns, states_ns, sizeof(row.states_ns));
+	assert_int_equal(profile_add_interval(profile, &interval), 0);
+	assert_int_equal(profile_end(profile), 0);
+}
+
+static const struct profile_spot *spot(struct profile *profile, uint32_t frame, enum state state)
+{
+	const struct profile_spot *spots;
+	size_t count;
+
+	assert_int_equal(profile_spots(profile, PROFILE_BY_FUNCTION, ~0U, &spots, &count), 0);
+	for (size_t i = 0; i < count; i++)
+		if (spots[i].frame == frame && spots[i].state == state)
+			return &spots[i];
+	return NULL;
+}
+
+static void assert_near(double left, double right)
+{
+	assert_true(fabs(left - right) <= 1e-6 * (fabs(right) + 1));
+}
+
+CASE(totals_are_those_of_the_account)
+{
+	struct profile *profile = make();
+	struct wire_spent records[] = {
+		sample(ON_COMPUTE, WIRE_SPENT_IN_USER_MODE),
+		sample(ON_COMPUTE, WIRE_SPENT_IN_USER_MODE),
+		sample(ON_RECURSION, WIRE_SPENT_IN_USER_MODE),
+		sample(ON_COMPUTE, 0),
+		away(WIRE_LOCK, 200, 260, 300, 1, ON_WAIT),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+		feed(profile, &records[i].header);
+	end(profile, (const uint64_t[STATES]){[STATE_USER] = 900,
+					      [STATE_KERNEL] = 100,
+					      [STATE_LOCK] = 60,
+					      [STATE_RUNNABLE] = 80,
+					      [STATE_DISK] = 5});
+	assert_near(spot(profile, COMPUTES, STATE_USER)->self.ns, 600);
+	assert_near(spot(profile, RECURSES, STATE_USER)->self.ns, 300);
+	/* once, however often it calls itself */
+	assert_near(spot(profile, RECURSES, STATE_USER)->total.ns, 300);
+	assert_near(spot(profile, MAIN, STATE_USER)->total.ns, 900);
+	assert_near(spot(profile, MAIN, STATE_USER)->self.ns, 0);
+	assert_near(spot(profile, COMPUTES, STATE_KERNEL)->self.ns, 100);
+	/* a wait is named by the program's own function; what was certain has no error */
+	assert_near(spot(profile, WAITS, STATE_LOCK)->self.ns, 60);
+	assert_near(spot(profile, LIBRARY, STATE_LOCK)->total.ns, 60);
+	assert_near(estimate_error(&spot(profile, WAITS, STATE_LOCK)->self), 0);
+	/* then it waited for a CPU, 40 by its record and 80 by the account */
+	assert_near(spot(profile, WAITS, STATE_RUNNABLE)->self.ns, 80);
+	assert_null(spot(profile, WAITS, STATE_DISK));
+	assert_int_equal(profile_states(profile)[STATE_DISK].total_ns, 5);
+	assert_int_equal(profile_states(profile)[STATE_DISK].sampled_ns, 0);
+	assert_int_equal(profile_states(profile)[STATE_LOCK].sampled_ns, 60);
+	profile_free(profile);
+}
+
+CASE(what_was_unlikely_counts_more)
+{
+	struct profile *profile = make();
+	struct wire_spent often = away(WIRE_SLEEP, 200, 300, 300, 1, ON_WAIT);
+	struct wire_spent rare = away(WIRE_SLEEP, 400, 500, 500, 0.25, ON_COMPUTE);
+
+	feed(profile, &often.header);
+	feed(profile, &rare.header);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 1000});
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 200);
+	assert_near(spot(profile, COMPUTES, STATE_SLEEP)->self.ns, 800);
+	assert_true(estimate_error(&spot(profile, COMPUTES, STATE_SLEEP)->self) > 0);
+	profile_free(profile);
+}
+
+CASE(what_was_before_the_profile_does_not_count)
+{
+	struct profile *profile = make();
+	struct wire_spent over = away(WIRE_SLEEP, 10, 90, 95, 1, ON_COMPUTE);
+	struct wire_spent into = away(WIRE_SLEEP, 50, START + 40, START + 50, 1, ON_WAIT);
+
+	feed(profile, &over.header);
+	feed(profile, &into.header);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 40, [STATE_RUNNABLE] = 10});
+	assert_null(spot(profile, COMPUTES, STATE_SLEEP));
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 40);
+	assert_near(spot(profile, WAITS, STATE_RUNNABLE)->self.ns, 10);
+	profile_free(profile);
+}
+
+/* Minimal standard (Park and Miller 1988). */
+static double drawn(uint32_t *seed)
+{
+	*seed = (uint32_t)((uint64_t)*seed * 48271 % 2147483647);
+	return *seed / 2147483647.0;
+}
+
+/* 4,000 waits of two kinds, of which some hundred are chosen: 300 times over. */
+CASE(shares_are_right_on_average_and_within_their_errors)
+{
+	const double short_ns = 100, long_ns = 3000, truth = 3600 * short_ns;
+	double sum = 0;
+	unsigned int inside = 0, rounds = 300;
+	uint32_t seed = 42;
+
+	for (unsigned int round = 0; round < rounds; round++) {
+		struct profile *profile = make();
+		const struct profile_spot *found;
+
+		for (int i = 0; i < 4000; i++) {
+			bool is_long = i % 10 == 0;
+			double length = is_long ? long_ns : short_ns;
+			/* what is expected is wrong half of the time */
+			double expected = drawn(&seed) < 0.5 ? length : 500;
+			double chance = fmin(1, expected / 5000);
+			struct wire_spent one = away(WIRE_IPC, 1000, 1000 + (uint64_t)length,
+						     1000 + (uint64_t)length, chance,
+						     is_long ? ON_WAIT : ON_COMPUTE);
+
+			if (drawn(&seed) < chance)
+				feed(profile, &one.header);
+		}
+		end(profile,
+		    (const uint64_t[STATES]){[STATE_IPC] = (uint64_t)(truth + 400 * long_ns)});
+		found = spot(profile, COMPUTES, STATE_IPC);
+		assert_non_null(found);
+		sum += found->self.ns;
+		inside += fabs(found->self.ns - truth) <= 1.96 * estimate_error(&found->self);
+		assert_near(found->self.ns + spot(profile, WAITS, STATE_IPC)->self.ns,
+			    truth + 400 * long_ns);
+		profile_free(profile);
+	}
+	assert_true(fabs(sum / rounds / truth - 1) < 0.02);
+	assert_true(inside > rounds * 90 / 100 && inside < rounds * 99 / 100);
+}
+
+CASE(records_that_cannot_be)
+{
+	struct profile *profile = make();
+	struct wire_spent good = away(WIRE_SLEEP, 200, 300, 400, 1, ON_WAIT), bad;
+	struct wire_profile quality = {.header = {.size = 24, .kind = WIRE_PROFILE}};
+
+#define REFUSED(change)                                                                            \
+	do {                                                                                       \
+		bad = good;                                                                        \
+		change;                                                                            \
+		assert_int_equal(profile_feed(profile, &bad.header), -EBADMSG);                    \
+	} while (0)
+	REFUSED(bad.header.size -= 8);
+	REFUSED(bad.site.state = WIRE_STATES);
+	REFUSED(bad.inverse = WIRE_SPENT_CERTAIN - 1);
+	REFUSED(bad.ready_ns = 199);
+	REFUSED(bad.ready_ns = 401);
+	assert_int_equal(profile_feed(profile, &quality.header), -EBADMSG);
+	/* a stack that is not there is none */
+	good.stack = 77;
+	feed(profile, &good.header);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 100, [STATE_RUNNABLE] = 100});
+	assert_near(spot(profile, 0, STATE_SLEEP)->self.ns, 100);
+	profile_free(profile);
+}
+
+CASE(lines_and_files)
+{
+	struct profile *profile = make();
+	struct wire_spent records[] = {sample(ON_COMPUTE, WIRE_SPENT_IN_USER_MODE),
+				       sample(ON_RECURSION, WIRE_SPENT_IN_USER_MODE)};
+	const struct profile_spot *spots;
+	size_t count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+		feed(profile, &records[i].header);
+	end(profile, (const uint64_t[STATES]){[STATE_USER] = 100});
+	assert_int_equal(profile_spots(profile, PROFILE_BY_FILE, ~0U, &spots, &count), 0);
+	assert_int_equal(count, 1);
+	assert_near(spots[0].self.ns, 100);
+	assert_int_equal(profile_spots(profile, PROFILE_BY_LINE, ~0U, &spots, &count), 0);
+	assert_int_equal(count, 3);
+	assert_int_equal(
+		profile_spots(profile, PROFILE_BY_FUNCTION, 1U << STATE_LOCK, &spots, &count), 0);
+	assert_int_equal(count, 0);
+	profile_free(profile);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(totals_are_those_of_the_account),
+		cmocka_unit_test(what_was_unlikely_counts_more),
+		cmocka_unit_test(what_was_before_the_profile_does_not_count),
+		cmocka_unit_test(shares_are_right_on_average_and_within_their_errors),
+		cmocka_unit_test(records_that_cannot_be),
+		cmocka_unit_test(lines_and_files),
+	};
+
+	return RUN(cases);
+}
