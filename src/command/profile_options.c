@@ -10,6 +10,8 @@
 #define DEFAULT_RATE	  200
 #define FREQUENCY_MAX	  10000
 
+#define FORMATS_OF_PROFILES RESULT_FORMATS ", folded, pprof"
+
 /* Time in these passes without anything that a stack could explain. */
 #define WITHOUT_STACKS (1U << STATE_STOLEN | 1U << STATE_IRQ)
 #define ALL_STATES     (((1U << STATES) - 1) & ~WITHOUT_STACKS)
@@ -143,6 +145,8 @@ static int take_format(void *data, const char *value, struct error *error)
 	struct command_profile_options *options = data;
 
 	options->export = profile_export_find(value);
+	if (!options->export && !format_find(value))
+		return parsing_unknown(error, "format", value, FORMATS_OF_PROFILES);
 	if (!options->export)
 		return result_take_format(&options->output, value, error);
 	options->output.given = true;
@@ -155,7 +159,7 @@ static const struct command_option profile_option_table[] = {
 		     "only time in these: all, cpu, waits, or single ones (all but idle and "
 		     "stopped)"),
 	TAKEN_OPTION("by", 0, "WHAT", take_by, "rows by function, file or line (function)"),
-	TAKEN_OPTION("format", 0, "FORMAT", take_format, RESULT_FORMATS ", folded, pprof (table)"),
+	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_PROFILES " (table)"),
 	TEXT_OPTION("fields", 0, "NAME[,NAME]", struct command_profile_options, output.fields,
 		    FIELDS_HELP),
 	TEXT_OPTION("sort", 0, "FIELD", struct command_profile_options, output.order.field,

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell profile`: which code each state's time was spent in, beside programs that measure themselves."""
+import collections
+import gzip
+import json
+import math
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import DWELL, WORKLOAD, run
+from test_libraries import compile_into
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+SHARES = FIXTURES / "shares"
+ON_CPU = {"user": "cpu", "kernel": "cpu"}
+
+#: name: flags; of all but the first the library is a part of the program
+BUILDS = {
+    "shared": ["-O2", "-g"],
+    "static": ["-O2", "-g", "-static"],
+    "lto": ["-O2", "-g", "-flto", "-no-pie", "-fomit-frame-pointer"],
+    "frame-pointers": ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls"],
+    "separate-debug": ["-O2", "-g"],
+}
+
+
+def build_shares(build, directory):
+    program = directory / "shares"
+    if build == "shared":
+        library = compile_into(directory / "libshares.so", "gcc", "-O2", "-g", "-fPIC", "-shared", SHARES / "library.c")
+        return compile_into(program, "gcc", *BUILDS[build], "-rdynamic", SHARES / "shares.c", library, f"-Wl,-rpath,{directory}")
+    compile_into(program, "gcc", *BUILDS[build], SHARES / "shares.c", SHARES / "library.c")
+    if build == "separate-debug":
+        debug = directory / "shares.debug"
+        subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+        subprocess.run(["strip", "--strip-all", program], check=True)
+        subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", program], check=True)
+    return program
+
+
+class Shares:
+    """The program, which goes on until end(); then truth: {(function, state): ns}."""
+
+    def __init__(self, program, directory):
+        self.process = subprocess.Popen([program, directory / "data"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self):
+        rest, _ = self.process.communicate("\n", timeout=30)
+        lines = (line.split() for line in rest.splitlines())
+        return {(function, state): int(ns) for function, state, ns in lines}
+
+
+def profile(*arguments, **options):
+    done = run("profile", *arguments, "--format", "json", **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def shown_ns(result):
+    return sum(state["total_ns"] for state in result["states"] if state["wanted"])
+
+
+def shares_of(result):
+    """{(function, state): (share, standard error)}: time in it and in what it calls."""
+    shown, sums = shown_ns(result), collections.defaultdict(lambda: [0, 0])
+    for row in result["functions"]:
+        key = row["function"], ON_CPU.get(row["state"], row["state"])
+        sums[key][0] += row["total_ns"]
+        sums[key][1] += row["total_error_ns"] ** 2
+    return {key: (ns / shown, math.sqrt(variance) / shown) for key, (ns, variance) in sums.items()}
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("build", BUILDS)
+def test_shares(build, tmp_path):
+    with Shares(build_shares(build, tmp_path), tmp_path) as shares:
+        result = profile("-t", shares.process.pid, "-d", "4s")
+        truth = shares.end()
+    known, whole = shares_of(result), sum(truth.values())
+    for key, ns in truth.items():
+        # who waits for a CPU may do so where it reads its clocks, too
+        if ns < 0.01 * whole or key[1] == "runnable":
+            continue
+        share, error = known.get(key, (0, 0))
+        assert abs(share - ns / whole) < 0.01 + 4 * max(error, 0.005), (key, ns / whole, share, error)
+    quality = result["quality"]
+    stacks = quality["stacks_complete"] + quality["stacks_truncated"] + quality["stacks_failed"]
+    assert quality["stacks_complete"] >= 0.99 * stacks > 100, quality
+    assert not quality["lost"]
+
+
+@pytest.mark.measures
+def test_sums_are_those_of_top(tmp_path):
+    """One recording, which both of them show."""
+    recording = tmp_path / "it.dwell"
+    with Shares(build_shares("shared", tmp_path), tmp_path) as shares:
+        done = run("record", "--stacks", "-p", shares.process.pid, "-d", "2s", "-i", "200ms", "-o", recording)
+        assert done.returncode == 0, done.stderr
+    states = collections.Counter()
+    done = run("top", "--from", recording, "--no-blame", "--format", "json")
+    for line in done.stdout.splitlines():
+        for row in json.loads(line)["threads"]:
+            states.update({(row["tid"], state): ns for state, ns in row["states_ns"].items() if ns})
+    result = profile("--from", recording, "--state", "all")
+    assert {(row["tid"], state): ns for row in result["threads"] for state, ns in row["states_ns"].items() if ns} == dict(states)
+    # and the code's of those that have stacks, to half a nanosecond a row
+    for state in result["states"]:
+        self_ns = [row["self_ns"] for row in result["functions"] if row["state"] == state["state"]]
+        paths_ns = [row["ns"] for row in result["paths"] if row["state"] == state["state"]]
+        assert abs(sum(self_ns) - state["sampled_ns"]) <= len(self_ns), state
+        assert abs(sum(paths_ns) - state["sampled_ns"]) <= len(paths_ns), state
+    # by line and by file it is the same time
+    for by in ("line", "file"):
+        other = profile("--from", recording, "--state", "all", "--by", by)
+        assert abs(sum(row["self_ns"] for row in other["functions"]) - sum(row["self_ns"] for row in result["functions"])) < 1000
+
+
+RUST = """
+use std::{hint::black_box, thread::sleep, time::Duration};
+#[inline(never)] fn computes(rounds: u64) -> u64 { (0..rounds).fold(1u64, |x, i| black_box(x.wrapping_mul(i | 1))) }
+#[inline(never)] fn naps() { sleep(Duration::from_millis(2)); black_box(()); }
+fn main() { loop { black_box(computes(1_000_000)); naps(); } }
+"""
+
+CPLUSPLUS = """
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+volatile unsigned long sink;
+struct Ledger {
+	template <typename T> __attribute__((noinline)) void computes(T rounds) { for (T i = 0; i < rounds; i++) sink = sink * 3 + i; }
+	__attribute__((noinline)) void naps() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); sink = sink + 1; }
+};
+int main() { Ledger ledger; for (;;) { ledger.computes(1000000UL); ledger.naps(); try { throw std::runtime_error("x"); } catch (...) {} } }
+"""
+
+GO = """package main
+
+import "time"
+
+var sink uint64
+
+//go:noinline
+func computes(rounds uint64) {
+	for i := uint64(0); i < rounds; i++ {
+		sink = sink*3 + i
+	}
+}
+
+//go:noinline
+func naps() { time.Sleep(2 * time.Millisecond) }
+
+func main() {
+	for {
+		computes(1000000)
+		naps()
+	}
+}
+"""
+
+LANGUAGES = {
+    "rust": (RUST, "it.rs", ["rustc", "-O", "-g"], ["-o"], "computes"),
+    "c++": (CPLUSPLUS, "it.cc", ["g++", "-O2", "-g"], ["-o"], "computes<unsigned long>"),
+    "go": (GO, "it.go", ["go", "build"], ["-o"], "main.computes"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_application_frames(language, tmp_path):
+    """Of what runs, the program's own function is on 99 in 100 stacks."""
+    text, name, command, output, function = LANGUAGES[language]
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    (tmp_path / name).write_text(text)
+    program = tmp_path / "it"
+    environment = dict(os.environ, GOCACHE=str(tmp_path / "cache"), GO111MODULE="off", HOME=str(tmp_path))
+    if command[0] == "rustc":
+        environment["HOME"] = os.environ.get("HOME", "/root")
+    subprocess.run([*command, *output, program, tmp_path / name], check=True, cwd=tmp_path, env=environment, capture_output=True)
+    process = subprocess.Popen([program])
+    try:
+        result = profile("-p", process.pid, "-d", "2s", "--freq", "400")
+    finally:
+        process.kill()
+        process.wait()
+    running = [path for path in result["paths"] if path["state"] == "user"]
+    own = sum(path["stacks"] for path in running if any(frame["kind"] == "user" for frame in path["stack"]))
+    everything = sum(path["stacks"] for path in running)
+    assert everything > 100
+    # the runtime of Go has threads of its own, which run none of the program
+    assert own >= (0.95 if language == "go" else 0.99) * everything, (own, everything)
+    total = max(row["total_ns"] for row in result["functions"] if row["state"] == "user" and function in row["function"])
+    assert total > 0.9 * sum(row["self_ns"] for row in result["functions"] if row["state"] == "user")
+
+
+def varints(data):
+    """(field, value) of a protocol buffer's message."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            assert key & 7 == 2
+            length = varint()
+            yield key >> 3, data[at : at + length]
+            at += length
+
+
+def test_exports(tmp_path):
+    """Folded stacks and pprof have the same times as JSON."""
+    recording = tmp_path / "it.dwell"
+    with Shares(build_shares("shared", tmp_path), tmp_path) as shares:
+        done = run("record", "--stacks", "-p", shares.process.pid, "-d", "1s", "-o", recording)
+        assert done.returncode == 0, done.stderr
+    result = profile("--from", recording)
+    on_cpu = sum(path["ns"] for path in result["paths"] if path["state"] in ON_CPU)
+    off_cpu = sum(path["ns"] for path in result["paths"]) - on_cpu
+    # folded: microseconds
+    done = run("profile", "--from", recording, "--format", "folded")
+    lines = [line.rpartition(" ") for line in done.stdout.splitlines()]
+    assert abs(sum(int(us) for _, _, us in lines) * 1000 - on_cpu - off_cpu) <= 1000 * len(result["paths"])
+    assert any(stack.startswith("lock;") and ";main;" in stack and ";locks;" in stack for stack, _, _ in lines), lines
+    assert all("schedule" not in stack for stack, _, _ in lines if stack.startswith("lock;"))
+    done = run("profile", "--from", recording, "--format", "folded", "--root", "thread", "--kernel")
+    assert any(line.startswith(f"shares-{shares.process.pid};") and "schedule_[k]" in line for line in done.stdout.splitlines())
+    # pprof: nanoseconds
+    file = tmp_path / "it.pb.gz"
+    assert run("profile", "--from", recording, "--format", "pprof", "-o", file).returncode == 0
+    message = list(varints(gzip.decompress(file.read_bytes())))
+    strings = [value.decode() for field, value in message if field == 6]
+    assert strings[0] == "" and "locks" in strings and "lock" in strings
+    values = []
+    for field, value in message:
+        if field == 2:
+            packed = dict(varints(value))[2]
+            values.append([number for _, number in varints(b"".join(b"\x08" + part for part in split(packed)))])
+    assert sum(value[1] for value in values) == on_cpu and sum(value[2] for value in values) == off_cpu
+    if not shutil.which("go"):
+        pytest.skip("go is not installed")
+    for kind, total in (("cpu", on_cpu), ("off_cpu", off_cpu)):
+        shown = subprocess.run(
+            ["go", "tool", "pprof", "-top", "-unit=ns", f"-sample_index={kind}", file],
+            capture_output=True, text=True, check=True, env=dict(os.environ, HOME=str(tmp_path)),
+        ).stdout  # fmt: skip
+        assert f"of {total}ns total" in shown, shown
+
+
+def split(packed):
+    """The varints of a packed field, as bytes."""
+    begin = 0
+    for at, byte in enumerate(packed):
+        if byte < 128:
+            yield packed[begin : at + 1]
+            begin = at + 1
+
+
+def test_a_command_from_its_first_instruction(tmp_path):
+    """Its output goes where it would; the profile to a file."""
+    file = tmp_path / "profile"
+    done = run("profile", "-o", file, "--format", "json", "--", "sh", "-c", "echo hello; sleep 0.2; exit 3")
+    assert done.stdout == "hello\n" and done.returncode == 0, done
+    result = json.loads(file.read_text())
+    assert {row["comm"] for row in result["threads"]} >= {"sh", "sleep"}
+    assert any(row["state"] == "sleep" and row["self_ns"] > 150_000_000 for row in result["functions"])
+    again = run("profile", "-o", file, "--", "true")
+    assert again.returncode == 1 and "exists: add --force" in again.stderr
+    assert run("profile", "-o", file, "--force", "--", "true").returncode == 0
+    assert run("profile", "-o", tmp_path / "no" / "such", "--", "true").returncode == 1
+    full = run("profile", "-o", "/dev/full", "--force", "--", "true")
+    assert full.returncode == 1 and "No space left" in full.stderr, full.stderr
+
+
+def test_what_is_asked_for():
+    process = subprocess.Popen([WORKLOAD, "crowd", "3"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    try:
+        # they wait for work: not without being asked for
+        assert not profile("-p", process.pid, "-d", "300ms")["functions"]
+        idle = profile("-p", process.pid, "-d", "500ms", "--state", "idle")
+        assert idle["functions"] and {row["state"] for row in idle["functions"]} == {"idle"}
+        assert len(profile("-p", process.pid, "-d", "500ms", "--state", "idle", "--top", "1")["functions"]) == 1
+        page = run("profile", "-p", process.pid, "-d", "500ms", "--state", "all").stdout
+        assert "HEAVIEST PATHS" in page and "idle" in page
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_whole_machine():
+    result = profile("-d", "500ms")
+    assert len({row["pid"] for row in result["threads"]}) > 10
+
+
+@pytest.mark.parametrize(
+    "words, complaint",
+    [
+        (["--state", "lok"], "did you mean 'lock'?"),
+        (["--by", "funktion"], "did you mean 'function'?"),
+        (["--root", "x"], "state, thread or none"),
+        (["--freq", "100000"], "10000 at most"),
+        (["--rate", "0"], "--rate"),
+        (["--source", "procfs", "-d", "1s"], "stacks need --source bpf"),
+        (["--from", "x", "-p", "1"], "give a target, a command or --from"),
+        (["--format", "flamegraph"], "folded"),
+    ],
+)
+def test_mistakes(words, complaint):
+    done = run("profile", *words)
+    assert done.returncode == 2 and complaint in done.stderr, done.stderr
+
+
+def test_recordings_without_stacks(tmp_path):
+    recording = tmp_path / "it.dwell"
+    assert run("record", "-d", "200ms", "-i", "100ms", "-o", recording).returncode == 0
+    done = run("profile", "--from", recording)
+    assert done.returncode == 1 and "has no stacks: record them with dwell record --stacks" in done.stderr
+    assert run("record", "--stacks", "--source", "procfs", "-o", tmp_path / "other").returncode == 2
+
+
+def test_a_target_that_vanishes():
+    process = subprocess.Popen(["sh", "-c", "sleep 0.3; exec sleep 0.4"])
+    result = profile("-p", process.pid, "-d", "20s")
+    process.wait()
+    assert result["duration_ns"] < 5_000_000_000
+    # under its new name, and by the program that it ran then
+    sleeping = [path for path in result["paths"] if path["state"] == "sleep"]
+    assert sum(path["ns"] for path in sleeping) > 200_000_000, result["states"]
+    assert any(frame["module"].endswith("/sleep") for path in sleeping for frame in path["stack"]), sleeping
+
+
+def test_interrupted(tmp_path):
+    file = tmp_path / "it.json"
+    process = subprocess.Popen([DWELL, "profile", "--format", "json", "-o", file], stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 0
+    assert json.loads(file.read_text())["duration_ns"] > 0
