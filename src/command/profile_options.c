@@ -6,11 +6,11 @@
 
 #include "runtime/runtime.h"
 
-#define DEFAULT_FREQUENCY 99
-#define DEFAULT_RATE	  200
-#define FREQUENCY_MAX	  10000
+#define DEFAULT_FREQUENCY   99
+#define DEFAULT_RATE	    200
+#define FREQUENCY_MAX	    10000
 
-#define FORMATS_OF_PROFILES RESULT_FORMATS ", folded, pprof"
+#define FORMATS_OF_PROFILES RESULT_FORMATS ", html, folded, pprof"
 
 /* Time in these passes without anything that a stack could explain. */
 #define WITHOUT_STACKS (1U << STATE_STOLEN | 1U << STATE_IRQ)
@@ -27,6 +27,7 @@ static const char text[] =
 	"  dwell profile postgres -d 10s                  where its time goes\n"
 	"  dwell profile -p 1234 -d 10s --state lock,disk\n"
 	"  dwell profile -d 5s                            the whole machine\n"
+	"  dwell profile -p 1234 -d 10s --format html -o slow.html\n"
 	"  dwell profile --format folded -o out.folded -- ./import data.csv\n";
 
 static int take_frequency(void *data, const char *value, struct error *error)

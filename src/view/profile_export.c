@@ -72,6 +72,7 @@ static int folded(struct output *out, const struct profile_result *result, enum 
 
 static const struct profile_export_ops exports[] = {
 	{"folded", "a stack a line, for flame graphs", folded},
+	{"html", "a page for a browser, which loads nothing", profile_write_html},
 	{"pprof", "for go tool pprof, speedscope and servers of profiles", profile_write_pprof},
 };
 

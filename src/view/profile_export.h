@@ -33,6 +33,10 @@ struct profile_export_ops {
 int profile_write_pprof(struct output *out, const struct profile_result *result,
 			enum profile_root root) must_check;
 
+/* In profile_html.c. 0 or -ENOMEM. */
+int profile_write_html(struct output *out, const struct profile_result *result,
+		       enum profile_root root) must_check;
+
 /* NULL: no such format. */
 const struct profile_export_ops *profile_export_find(const char *name);
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 
+import browser
 import pytest
 
 from conftest import DWELL, WORKLOAD, run
@@ -362,3 +363,63 @@ def test_interrupted(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 0
     assert json.loads(file.read_text())["duration_ns"] > 0
+
+
+HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=document.title='taken'>"
+
+
+def hostile_program(directory):
+    """A function with that name."""
+    source = directory / "hostile.c"
+    source.write_text(
+        "#include <unistd.h>\nvolatile unsigned long sink;\n"
+        "__attribute__((noinline)) void evil(void) { for (int i = 0; i < 1000000; i++) sink += i; usleep(1000); }\n"
+        "int main(void) { for (;;) { evil(); sink++; } }\n"
+    )
+    program = compile_into(directory / "hostile", "gcc", "-O2", source)
+    subprocess.run(["objcopy", f"--redefine-sym=evil={HOSTILE}", program], check=True)
+    return program
+
+
+def test_page(tmp_path):
+    """In a browser: drawn, searched, zoomed, by keys too; it asks for nothing, and names are text."""
+    file = tmp_path / "it.html"
+    process = subprocess.Popen([hostile_program(tmp_path)])
+    try:
+        done = run("profile", "-p", process.pid, "-d", "1s", "--freq", "400", "--format", "html", "-o", file)
+        assert done.returncode == 0, done.stderr
+    finally:
+        process.kill()
+        process.wait()
+    found = "document.querySelectorAll('#graph .found').length"
+    boxes = "document.querySelectorAll('#graph div').length"
+    with browser.Page(file, tmp_path) as page:
+        assert page.evaluate("document.title") == f"hostile {process.pid}: where 1.00s went"
+        everything = page.evaluate(boxes)
+        assert everything > 10 and page.evaluate("document.querySelectorAll('#rows tr').length") > 2
+        assert page.evaluate("[...document.querySelectorAll('#rows td')].some(cell => cell.textContent.includes('onerror'))")
+        page.key("/")
+        for letter in "onerror":
+            page.key(letter)
+        assert page.evaluate(found) > 0
+        assert "found: " in page.evaluate("document.getElementById('told').textContent")
+        page.key("Escape")
+        assert page.evaluate(found) == 0
+        # into one state by keys, and back
+        for key in ("ArrowDown", "Enter"):
+            page.key(key)
+        assert page.evaluate(boxes) < everything
+        page.key("Escape")
+        assert page.evaluate(boxes) == everything
+        # a state less, a thread alone, upside down
+        page.evaluate("document.querySelector('#states button').click()")
+        assert page.evaluate(boxes) < everything
+        page.evaluate("document.getElementById('invert').click()")
+        assert page.evaluate("document.getElementById('threads').options.length") == 2
+        assert not page.errors and page.requests == [f"file://{file}"], (page.errors, page.requests)
+        page.screenshot(tmp_path / "page.png")
+        assert (tmp_path / "page.png").stat().st_size > 5000
+    for width, dark in ((390, True), (1200, True)):
+        with browser.Page(file, tmp_path, width, 800, dark) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 28)"

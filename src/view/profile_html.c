@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A profile as one page for a browser, which loads nothing: src/view/page/profile.html with the
+ * profile as JSON in its middle. Layout and drawing are some lines of its own script: D3 would be
+ * twenty times as much in each file.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "view/profile_export.h"
+
+#define TEXT(text) text,
+static const char *const parts[] = {
+#include "profile-page.inc"
+};
+#undef TEXT
+
+/* Numbers of frames in the page, from 1; 0: not in it. */
+struct page {
+	const struct profile_result *result;
+	struct json json;
+	uint32_t *numbers; /* by id of the frame */
+	uint32_t count;
+};
+
+static void write_head(struct page *page)
+{
+	const struct profile_result *result = page->result;
+	const struct wire_profile *quality = profile_quality(result->profile);
+	uint64_t stacks =
+		quality->stacks_complete + quality->stacks_truncated + quality->stacks_failed;
+	const struct profile_thread *first = result->threads;
+	char title[160], facts[320], length[16];
+	bool is_one = result->thread_count > 0;
+
+	for (size_t i = 0; i < result->thread_count; i++)
+		is_one = is_one && result->threads[i].pid == first->pid;
+	duration_format(length, sizeof(length), result->duration_ns);
+	if (is_one)
+		snprintf(title, sizeof(title), "%s %u: where %s went", first->process, first->pid,
+			 length);
+	else
+		snprintf(title, sizeof(title), "%.60s: where %s went", result->session->wire.host,
+			 length);
+	snprintf(facts, sizeof(facts),
+		 "%zu thread%s, %llu stack%s, %.1f %% complete, %llu lost; %.60s, Linux %.60s",
+		 result->thread_count, text_plural(result->thread_count),
+		 (unsigned long long)stacks, text_plural(stacks),
+		 stacks ? 100.0 * (double)quality->stacks_complete / (double)stacks : 0,
+		 (unsigned long long)quality->lost, result->session->wire.host,
+		 result->session->wire.kernel);
+	json_add_string(&page->json, "title", title);
+	json_add_string(&page->json, "facts", facts);
+}
+
+static void write_states(struct page *page)
+{
+	const struct profile_state *states = profile_states(page->result->profile);
+
+	json_array_begin(&page->json, "states");
+	for (int i = 0; i < STATES; i++) {
+		enum state state = state_columns[i];
+
+		if (!(page->result->states & 1U << state) || !states[state].total_ns)
+			continue;
+		json_object_begin(&page->json, NULL);
+		json_add_string(&page->json, "name", state_info[state].key);
+		json_add_u64(&page->json, "ns", states[state].total_ns);
+		json_add_u64(&page->json, "sampled", states[state].sampled_ns);
+		json_object_end(&page->json);
+	}
+	json_array_end(&page->json);
+}
+
+static void write_threads(struct page *page)
+{
+	json_array_begin(&page->json, "threads");
+	for (size_t i = 0; i < page->result->thread_count; i++) {
+		const struct profile_thread *thread = &page->result->threads[i];
+		uint64_t ns = 0;
+
+		for (int state = 0; state < STATES; state++)
+			if (page->result->states & 1U << state)
+				ns += thread->states_ns[state];
+		json_object_begin(&page->json, NULL);
+		json_add_string(&page->json, "name", *thread->comm ? thread->comm : "?");
+		json_add_u64(&page->json, "tid", thread->tid);
+		json_add_u64(&page->json, "ns", ns);
+		json_object_end(&page->json);
+	}
+	json_array_end(&page->json);
+}
+
+/* The name of a frame as an item of the list; "" where it is none. */
+static void write_frame(struct page *page, const struct frame *frame)
+{
+	json_object_begin(&page->json, NULL);
+	json_add_string(&page->json, "name", frame->function);
+	json_add_string(&page->json, "file", frame->file);
+	json_add_u64(&page->json, "line", frame->line);
+	json_add_string(&page->json, "module", frame->module);
+	json_add_bool(&page->json, "kernel", frame->kind == WIRE_FRAME_KERNEL);
+	json_add_bool(&page->json, "inlined", frame->inlined);
+	json_object_end(&page->json);
+}
+
+static const struct frame no_stack = {.function = "(no stack)", .file = "", .module = ""};
+
+static void write_frames(struct page *page)
+{
+	const struct stacks *stacks = profile_stacks(page->result->profile);
+
+	json_array_begin(&page->json, "frames");
+	write_frame(page, &no_stack); /* is 0 */
+	for (size_t i = 0; i < page->result->path_count; i++) {
+		uint32_t ids[PROFILE_FRAMES_MAX];
+		size_t count = profile_frames(page->result, &page->result->paths[i], ids);
+
+		for (size_t j = 0; j < count; j++) {
+			if (page->numbers[ids[j]])
+				continue;
+			page->numbers[ids[j]] = ++page->count;
+			write_frame(page, stacks_frame(stacks, ids[j]));
+		}
+	}
+	json_array_end(&page->json);
+}
+
+/* With their errors, which no sum of paths has: what one path has too much, another has too little.
+ */
+static void write_functions(struct page *page)
+{
+	json_array_begin(&page->json, "functions");
+	for (size_t i = 0; i < page->result->spot_count; i++) {
+		const struct profile_spot *spot = &page->result->spots[i];
+
+		if (spot->frame && !page->numbers[spot->frame])
+			continue;
+		json_object_begin(&page->json, NULL);
+		json_add_string(&page->json, "state", state_info[spot->state].key);
+		json_add_u64(&page->json, "frame", page->numbers[spot->frame]);
+		json_add_u64(&page->json, "error", (uint64_t)(estimate_error(&spot->self) + 0.5));
+		json_object_end(&page->json);
+	}
+	json_array_end(&page->json);
+}
+
+static void write_paths(struct page *page)
+{
+	const struct stacks *stacks = profile_stacks(page->result->profile);
+
+	json_array_begin(&page->json, "paths");
+	for (size_t i = 0; i < page->result->path_count; i++) {
+		const struct profile_path *path = &page->result->paths[i];
+		uint32_t ids[PROFILE_FRAMES_MAX];
+		size_t count = profile_frames(page->result, path, ids), own = 0;
+		uint32_t named = profile_own_frame(stacks, path->stack, path->state);
+
+		if (!(page->result->states & 1U << path->state))
+			continue;
+		while (own + 1 < count && ids[own] != named)
+			own++;
+		json_object_begin(&page->json, NULL);
+		json_add_u64(&page->json, "thread", path->thread);
+		json_add_string(&page->json, "state", state_info[path->state].key);
+		json_add_u64(&page->json, "ns", (uint64_t)(path->time.ns + 0.5));
+		json_add_u64(&page->json, "error", (uint64_t)(estimate_error(&path->time) + 0.5));
+		json_add_u64(&page->json, "stacks", path->count);
+		json_add_u64(&page->json, "own", own);
+		json_array_begin(&page->json, "frames");
+		for (size_t j = 0; j < count; j++)
+			json_add_u64(&page->json, NULL, page->numbers[ids[j]]);
+		if (!count)
+			json_add_u64(&page->json, NULL, 0);
+		json_array_end(&page->json);
+		json_object_end(&page->json);
+	}
+	json_array_end(&page->json);
+}
+
+/* In a page no text may begin an element: names come from the programs under study. */
+static void copy_data(struct output *out, const struct output *data)
+{
+	size_t begin = 0;
+
+	for (size_t i = 0; i < data->used; i++) {
+		if (data->buffer[i] != '<')
+			continue;
+		output_bytes(out, data->buffer + begin, i - begin);
+		output_string(out, "\\u003c");
+		begin = i + 1;
+	}
+	output_bytes(out, data->buffer + begin, data->used - begin);
+}
+
+int profile_write_html(struct output *out, const struct profile_result *result,
+		       enum profile_root root)
+{
+	size_t frames = profile_stacks(result->profile)->frame_count;
+	cleanup(output_release) struct output data = {.fd = -1};
+	cleanup_free uint32_t *numbers = calloc(frames + 1, sizeof(*numbers));
+	struct page page = {.result = result, .json.out = &data, .numbers = numbers};
+
+	(void)root;
+	if (!numbers || output_init(&data, -1) < 0)
+		return -ENOMEM;
+	json_object_begin(&page.json, NULL);
+	write_head(&page);
+	write_states(&page);
+	write_threads(&page);
+	write_frames(&page);
+	write_functions(&page);
+	write_paths(&page);
+	json_object_end(&page.json);
+	if (data.error)
+		return -ENOMEM;
+	output_string(out, parts[0]);
+	copy_data(out, &data);
+	output_string(out, parts[1]);
+	return 0;
+}
