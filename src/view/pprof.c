@@ -155,8 +155,7 @@ static uint64_t mapping_number(struct pprof *pprof, const char *module)
 {
 	bool is_new;
 	uint64_t name = string_number(pprof, module);
-	uint64_t number =
-		number_of(pprof, &pprof->mapping_names, &name, sizeof(name), &is_new);
+	uint64_t number = number_of(pprof, &pprof->mapping_names, &name, sizeof(name), &is_new);
 
 	if (!is_new)
 		return number;
@@ -177,8 +176,7 @@ static uint64_t function_number(struct pprof *pprof, const struct frame *frame)
 				  string_number(pprof, frame->file),
 				  string_number(pprof, frame->module)};
 	bool is_new;
-	uint64_t number =
-		number_of(pprof, &pprof->function_names, names, sizeof(names), &is_new);
+	uint64_t number = number_of(pprof, &pprof->function_names, names, sizeof(names), &is_new);
 
 	if (!is_new)
 		return number;
@@ -202,8 +200,7 @@ static uint64_t location_number(struct pprof *pprof, const struct frame *const *
 	if (!is_new)
 		return number;
 	put_number(&location, LOCATION_ID, number);
-	put_number(&location, LOCATION_MAPPING,
-		   mapping_number(pprof, frames[count - 1]->module));
+	put_number(&location, LOCATION_MAPPING, mapping_number(pprof, frames[count - 1]->module));
 	for (size_t i = 0; i < count; i++) {
 		uint64_t function = function_number(pprof, frames[i]);
 

@@ -17,7 +17,7 @@
 
 #define TEXT(text) text,
 static const char *const parts[] = {
-#include "profile-page.inc"
+#include "profile_page.inc"
 };
 #undef TEXT
 
