@@ -309,7 +309,7 @@ enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint6
 {
 	struct pollfd fds = {.fd = helper->fd, .events = POLLIN};
 
-	for (unsigned int strange_count = 0; !is_ending();) {
+	for (unsigned int strange_count = 0;;) {
 		uint64_t now_ns;
 
 		if (helper->lost > helper->done) {
@@ -341,14 +341,14 @@ enum helper_state helper_next(struct helper *helper, uint64_t deadline_ns, uint6
 			return HELPER_NONE;
 		}
 		now_ns = clock_monotonic_ns();
-		if (look(helper, now_ns) > single_ns || now_ns >= deadline_ns)
+		/* signals last: what has come is taken without asking for them */
+		if (look(helper, now_ns) > single_ns || now_ns >= deadline_ns || is_ending())
 			return HELPER_NONE;
 		(void)!poll(&fds, 1,
 			    deadline_ns - now_ns < LOOK_MS * NS_PER_MS
 				    ? (int)((deadline_ns - now_ns) / NS_PER_MS) + 1
 				    : LOOK_MS);
 	}
-	return HELPER_NONE;
 }
 
 int helper_descriptor(const struct helper *helper)

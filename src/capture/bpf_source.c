@@ -319,7 +319,8 @@ static int drain(struct session *session, uint64_t deadline_ns, struct record_si
 			  NULL);
 		session->answers_fd = -1;
 	}
-	settled = settle(session, false, deadline_ns, sink);
+	/* of a profile only what has come: it has no hurry, and each look costs system calls */
+	settled = settle(session, false, session->profiler ? 0 : deadline_ns, sink);
 	return settled < 0
 		       ? error_set(error, -settled, "cannot take a record: %s", strerror(-settled))
 		       : result;
@@ -529,6 +530,9 @@ static int bpf_work(void *data, struct record_sink sink, struct error *error)
 	if (result >= 0 && profiler_begin_walk(session->profiler)) {
 		result = iterate(session, session->bpf->links.profile_walk, sink, error);
 		profiler_end_walk(session->profiler);
+		/* at once: what waits may not do so for long */
+		if (result >= 0)
+			result = settle(session, false, 0, sink);
 	}
 	if (result < 0 || !session->joined)
 		return result;

@@ -27,6 +27,9 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 /* Where very many come at once: until there is room for more. */
 #define SETTLE_FULL_NS (NS_PER_S)
 
+/* Stacks that wait to be asked for: each look at what has come costs some system calls. */
+#define PUMP_AT 32
+
 /* Windows in a second: PROFILE_WINDOW_NS. */
 #define WINDOWS (NS_PER_S / 50000000)
 
@@ -50,6 +53,7 @@ struct profiler {
 	size_t last_room;
 	int timer;
 	uint64_t walk_began_ns, period_ns;
+	int cpus;
 };
 
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
@@ -62,6 +66,7 @@ int profiler_new(struct profiler **ret_profiler, const struct profile_options *o
 		return error_set(error, ENOMEM, "out of memory");
 	profiler->options = options;
 	profiler->timer = -1;
+	profiler->cpus = get_nprocs();
 	result = span_stacks_start(&profiler->stacks, &options->stacks, 0, error);
 	if (result < 0) {
 		profiler_free(profiler);
@@ -122,7 +127,7 @@ bool profiler_begin_walk(struct profiler *profiler)
 	if (!profiler || read(profiler->timer, &times, sizeof(times)) < 0)
 		return false;
 	met = (double)profiler->bpf->bss->profile_met;
-	wanted = (double)profiler->options->rate * get_nprocs() * (double)profiler->period_ns /
+	wanted = (double)profiler->options->rate * profiler->cpus * (double)profiler->period_ns /
 		 (double)NS_PER_S;
 	profiler->bpf->bss->profile_walk_chance =
 		wanted >= met ? UINT32_MAX : (uint32_t)(wanted / met * UINT32_MAX);
@@ -296,7 +301,8 @@ int profiler_take(struct profiler *profiler, const struct wire_header *record,
 		profiler->stacks.lost++;
 		return 0;
 	}
-	if (result >= 0)
+	/* the rest when all that has come is taken: profiler_settle() */
+	if (result >= 0 && profiler->queue.unasked_count >= PUMP_AT)
 		result = pump(profiler, 0, 0, sink);
 	return result < 0 ? result : 0;
 }
