@@ -348,6 +348,8 @@ static uint64_t name_key(const struct frame *frame, enum profile_grouping by)
 {
 	uint64_t file = hotspot_key(*frame->file ? frame->file : frame->module);
 
+	if (frame_is_made_at_run_time(frame))
+		return 0;
 	switch (by) {
 	case PROFILE_BY_FILE:
 		return file;

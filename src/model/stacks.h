@@ -17,6 +17,12 @@ struct frame {
 	bool inlined, named;
 };
 
+/* Code that is in no file, and that no list names: of a JIT compiler. */
+static inline bool frame_is_made_at_run_time(const struct frame *frame)
+{
+	return !frame->named && !*frame->module && frame->kind != WIRE_FRAME_KERNEL;
+}
+
 struct stack {
 	const uint32_t *frames; /* ids, innermost first */
 	uint32_t count;

@@ -84,6 +84,8 @@ FIELD_GETTER(get_function)
 	struct item frame = frame_of(item);
 
 	frame_get_short_name(field, &frame, value);
+	if (frame.row && frame_is_made_at_run_time(frame.row))
+		value_string(value, PROFILE_MADE_AT_RUN_TIME);
 }
 
 FIELD_GETTER(get_file)

@@ -76,6 +76,21 @@ static void write_name(struct output *out, const char *name, size_t columns)
 	text_padded(out, length > columns ? name + length - columns : name, columns);
 }
 
+/* "f(int, std::vector<int> const&) const" says no more than "f". */
+static void cut_parameters(char *name)
+{
+	char *end = strrchr(name, ')'), *at = end;
+	int depth = 0;
+
+	if (!end || (end[1] && strcmp(end + 1, " const") != 0))
+		return;
+	do {
+		depth += (*at == ')') - (*at == '(');
+	} while (depth && at-- > name);
+	if (!depth && at > name && strncmp(at, "(anonymous", 10) != 0)
+		*at = '\0';
+}
+
 static void write_spot_name(struct output *out, const struct profile_result *result,
 			    const struct profile_spot *spot)
 {
@@ -84,8 +99,11 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 
 	if (frame) {
 		blocked_name(name, frame);
+		cut_parameters(name);
 		blocked_place(place, frame);
 	}
+	if (frame && frame_is_made_at_run_time(frame))
+		snprintf(name, sizeof(name), "%s", PROFILE_MADE_AT_RUN_TIME);
 	if (frame && result->by == PROFILE_BY_FILE) {
 		snprintf(name, sizeof(name), "%.250s", *frame->file ? frame->file : frame->module);
 		*place = '\0';
@@ -115,6 +133,8 @@ static void write_spots(struct output *out, const struct profile_result *result)
 	for (size_t i = 0; i < top; i++) {
 		const struct profile_spot *spot = &result->spots[i];
 
+		if (spot->self.ns < 0.5 && i) /* it only calls others */
+			break;
 		format_ns(self, spot->self.ns);
 		format_ns(error, estimate_error(&spot->self));
 		format_ns(total, spot->total.ns);
@@ -141,6 +161,7 @@ static void write_path(struct output *out, const struct profile_result *result,
 		      thread->tid);
 	for (size_t i = 0; i < count && i < PATH_FRAMES; i++) {
 		blocked_name(name, stacks_frame(stacks, ids[i]));
+		cut_parameters(name);
 		text_printable(shown, sizeof(shown), name, 100);
 		output_format(out, "         %s\n", shown);
 	}
@@ -162,6 +183,27 @@ static void write_paths(struct output *out, const struct profile_result *result)
 	}
 }
 
+#define HINT_SHARE 0.05 /* of the time on a CPU */
+
+static void write_hint(struct output *out, const struct profile_result *result)
+{
+	const struct profile_state *states = profile_states(result->profile);
+	double nameless_ns = 0;
+
+	for (size_t i = 0; i < result->spot_count; i++) {
+		const struct profile_spot *spot = &result->spots[i];
+		const struct frame *frame =
+			stacks_frame(profile_stacks(result->profile), spot->frame);
+
+		if (frame && spot->state == STATE_USER && frame_is_made_at_run_time(frame))
+			nameless_ns += spot->self.ns;
+	}
+	if (nameless_ns > HINT_SHARE * (double)states[STATE_USER].total_ns)
+		output_string(out,
+			      "Code made at run time has no names here: Node.js lists them with "
+			      "--perf-basic-prof, Java with an agent.\n");
+}
+
 void profile_table(struct output *out, const struct profile_result *result)
 {
 	write_head(out, result);
@@ -171,6 +213,7 @@ void profile_table(struct output *out, const struct profile_result *result)
 			output_format(out, "not measured: %s: %s\n",
 				      result->session->missing[i].source,
 				      result->session->missing[i].why);
+	write_hint(out, result);
 	write_states(out, result);
 	write_spots(out, result);
 	write_paths(out, result);
