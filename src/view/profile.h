@@ -33,7 +33,7 @@ int profile_result_make(struct profile_result *result) must_check;
 /* In place of the name of a frame that is made at run time. */
 #define PROFILE_MADE_AT_RUN_TIME "(code made at run time)"
 
-#define PROFILE_FRAMES_MAX 1024
+#define PROFILE_FRAMES_MAX	 1024
 
 /*
  * The ids of the frames to show, innermost first; how many. All waits end in the same functions of
