@@ -138,15 +138,20 @@ static int add(struct profile *profile, const struct wire_spent *spent, enum sta
 	return 0;
 }
 
+bool spent_is_possible(const struct wire_spent *spent)
+{
+	return spent->header.size == sizeof(*spent) && spent->site.state < WIRE_STATES &&
+	       spent->inverse >= WIRE_SPENT_CERTAIN && spent->left_ns <= spent->ready_ns &&
+	       spent->ready_ns <= spent->header.time_ns;
+}
+
 static int add_spent(struct profile *profile, const struct wire_spent *spent)
 {
 	uint64_t begin_ns = profile->begin_ns, left_ns = spent->left_ns, ready_ns = spent->ready_ns;
 	double inverse = (double)spent->inverse / WIRE_SPENT_CERTAIN;
 	int result = 0;
 
-	if (spent->header.size != sizeof(*spent) || spent->site.state >= WIRE_STATES ||
-	    spent->inverse < WIRE_SPENT_CERTAIN || left_ns > ready_ns ||
-	    ready_ns > spent->header.time_ns)
+	if (!spent_is_possible(spent))
 		return -EBADMSG;
 	if (!begin_ns || spent->header.time_ns <= begin_ns)
 		return 0;

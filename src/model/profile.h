@@ -111,6 +111,9 @@ int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t st
  */
 uint32_t profile_own_frame(const struct stacks *stacks, uint32_t stack, enum state state);
 
+/* Whether a record says what can be. */
+bool spent_is_possible(const struct wire_spent *spent);
+
 /* A standard error, ns. */
 double estimate_error(const struct estimate *estimate);
 

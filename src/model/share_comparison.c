@@ -74,6 +74,8 @@ static bool is_compared(const struct share_comparison *comparison, const struct 
 {
 	if (key->level == SHARE_CULPRIT)
 		return comparison->sides[0]->has_blame && comparison->sides[1]->has_blame;
+	if (key->level == SHARE_CODE)
+		return comparison->sides[0]->has_code && comparison->sides[1]->has_code;
 	return key->level != SHARE_REASON || reasons_cover(comparison, key);
 }
 
@@ -228,7 +230,7 @@ static bool state_moved(const struct share_comparison *comparison, const struct 
 
 static double gate_of(const struct share_comparison *comparison, const struct share_key *key)
 {
-	bool is_part = key->level == SHARE_REASON || key->level == SHARE_CULPRIT;
+	bool is_part = key->level != SHARE_PROGRAM && key->level != SHARE_STATE;
 
 	return is_part && !state_moved(comparison, key) ? SHARE_GATE_SHIFT : SHARE_GATE_ABSOLUTE;
 }

@@ -14,6 +14,8 @@ void shares_begin(struct shares *shares, struct share_keys *keys)
 	keys->names.bytes_max = keys->names.bytes_max
 					? (size_t)SHARE_PROGRAMS_MAX * SHARE_NAME_BYTES
 					: (size_t)SHARE_PROGRAMS_MAX / 2 * SHARE_NAME_BYTES;
+	keys->functions.bytes_max =
+		keys->functions.bytes_max ? SHARE_CODE_BYTES_MAX : SHARE_CODE_BYTES_MAX / 2;
 	keys->keys.bytes_max = keys->keys.bytes_max ? SHARE_KEYS_MAX * sizeof(struct share_key)
 						    : SHARE_KEYS_MAX / 2 * sizeof(struct share_key);
 }
@@ -35,6 +37,7 @@ void shares_release(struct shares *shares)
 void share_keys_release(struct share_keys *keys)
 {
 	interned_release(&keys->names);
+	interned_release(&keys->functions);
 	interned_release(&keys->keys);
 }
 
@@ -48,6 +51,11 @@ const struct series *shares_find(const struct shares *shares, size_t key)
 const char *share_name(const struct share_keys *keys, uint32_t number)
 {
 	return (const char *)keys->names.bytes + keys->names.items[number].at;
+}
+
+const char *share_function(const struct share_keys *keys, uint32_t number)
+{
+	return (const char *)keys->functions.bytes + keys->functions.items[number].at;
 }
 
 const struct share_key *share_key_at(const struct share_keys *keys, size_t number)
@@ -335,5 +343,28 @@ int shares_add(struct shares *shares, const struct interval *interval)
 		result = add_reasons(shares, interval);
 	for (size_t i = 0; result >= 0 && i < interval->blame_count; i++)
 		result = add_blame(shares, &interval->blames[i]);
+	return result;
+}
+
+int shares_add_code(struct shares *shares, const char *process, enum state state,
+		    const char *function, uint64_t ns)
+{
+	size_t program = program_of(shares, process);
+	size_t number = interned_add(&shares->keys->functions, function, strlen(function) + 1);
+	struct share_key key = {.program = (uint32_t)program,
+				.culprit = (uint32_t)number,
+				.level = SHARE_CODE,
+				.state = (uint8_t)state};
+	struct series *series;
+	int result;
+
+	if (program == INTERNED_NONE || number == INTERNED_NONE)
+		return -ENOMEM;
+	shares->has_code = true;
+	if (program == INTERNED_FULL || number == INTERNED_FULL)
+		return 0;
+	series = series_of(shares, &key, &result);
+	if (series)
+		series_add_back(series, &shares->batches, ns);
 	return result;
 }

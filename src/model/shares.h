@@ -17,15 +17,17 @@
 #include "model/interval.h"
 
 /* Names are chosen by the processes under study: how many there may be has bounds. */
-#define SHARE_PROGRAMS_MAX 32768
-#define SHARE_KEYS_MAX	   65536
-#define SHARE_NAME_BYTES   16
+#define SHARE_PROGRAMS_MAX   32768
+#define SHARE_KEYS_MAX	     65536
+#define SHARE_NAME_BYTES     16
+#define SHARE_CODE_BYTES_MAX (8 << 20) /* of the names of functions */
 
 #define SHARE_LEVELS(X)                                                                            \
 	X(PROGRAM, "program", "all that the program lost")                                         \
 	X(STATE, "state", "in one state")                                                          \
 	X(REASON, "reason", "of that, for one reason")                                             \
-	X(CULPRIT, "culprit", "of that, because of one culprit")
+	X(CULPRIT, "culprit", "of that, because of one culprit")                                   \
+	X(CODE, "code", "of that, in one function")
 
 enum share_level {
 #define X(name, key, help) SHARE_##name,
@@ -37,7 +39,7 @@ enum share_level {
 /* Compared by its bytes: no gaps, and zero what a level does not have. */
 struct share_key {
 	uint32_t program; /* number of its name */
-	uint32_t culprit; /* the same; WIRE_CULPRIT_THREAD */
+	uint32_t culprit; /* the same; WIRE_CULPRIT_THREAD. Of SHARE_CODE: of the function */
 	struct wire_wait_site reason;
 	uint8_t level;	   /* enum share_level */
 	uint8_t state;	   /* enum state */
@@ -51,8 +53,9 @@ struct share_key {
 #define SHARE_MEANWHILE 2 /* what the culprit did is known */
 
 struct share_keys {
-	struct interned names; /* SHARE_NAME_BYTES each */
-	struct interned keys;  /* struct share_key */
+	struct interned names;	   /* SHARE_NAME_BYTES each */
+	struct interned keys;	   /* struct share_key */
+	struct interned functions; /* with their NULs */
 };
 
 /* One recording. All zeros is empty. */
@@ -70,7 +73,7 @@ struct shares {
 	uint64_t intervals;
 	uint64_t folded_ns; /* of keys that found no room */
 	uint64_t lost;	    /* records and transitions that did not arrive, torn ones too */
-	bool has_reasons, has_blame;
+	bool has_reasons, has_blame, has_code;
 };
 
 /*
@@ -81,6 +84,13 @@ void shares_begin(struct shares *shares, struct share_keys *keys);
 
 /* Takes an interval by thread. 0 or -ENOMEM. */
 int shares_add(struct shares *shares, const struct interval *interval) must_check;
+
+/*
+ * Time in code, after shares_add() of the interval that it ended in, but for a name that found no
+ * room; `function` "": not known. 0 or -ENOMEM.
+ */
+int shares_add_code(struct shares *shares, const char *process, enum state state,
+		    const char *function, uint64_t ns) must_check;
 
 /* What follows does not continue what was before. */
 void shares_restart(struct shares *shares);
@@ -93,6 +103,7 @@ const struct series *shares_find(const struct shares *shares, size_t key);
 
 /* Without its NUL where it is as long as can be. */
 const char *share_name(const struct share_keys *keys, uint32_t number);
+const char *share_function(const struct share_keys *keys, uint32_t number);
 const struct share_key *share_key_at(const struct share_keys *keys, size_t number);
 
 static inline bool shares_folded(const struct shares *shares)

@@ -84,6 +84,22 @@ int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record)
 	return 0;
 }
 
+size_t function_name_length(const char *function)
+{
+	/* GCC's, of both compilers, Clang's with ThinLTO */
+	static const char *const suffixes[] = {".constprop.", ".isra.",	    ".part.",
+					       ".cold",	      ".lto_priv.", ".llvm."};
+	size_t length = strlen(function);
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		const char *found = strstr(function, suffixes[i]);
+
+		if (found && found > function && (size_t)(found - function) < length)
+			length = (size_t)(found - function);
+	}
+	return length;
+}
+
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 {
 	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,

@@ -45,6 +45,9 @@ int stacks_add_stack(struct stacks *stacks, const struct wire_stack *record) mus
 const struct frame *stacks_frame(const struct stacks *stacks, uint32_t id);
 const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id);
 
+/* How much of a function's name is without what compilers add to clones of it, bytes. */
+size_t function_name_length(const char *function);
+
 /*
  * The frame a stack is named by: the innermost of the program's own, by name or (stripped) by
  * address, else of what it was built of.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "model/code_shares.h"
 #include "session/replay.h"
 
 /* What the first records of a file show. */
@@ -47,24 +48,39 @@ int thread_side_is(const char *path, bool *ret_is, struct error *error)
 	return result < 0 ? result : 0;
 }
 
+struct side {
+	struct shares *shares;
+	struct code_shares code;
+};
+
 static int take_interval(void *data, struct interval *interval, struct error *error)
 {
-	return shares_add(data, interval) < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+	struct side *side = data;
+
+	if (shares_add(side->shares, interval) < 0 ||
+	    code_shares_add(&side->code, side->shares, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	return 0;
 }
 
 static int take_record(void *data, const struct wire_header *record, struct error *error)
 {
-	(void)error;
+	struct side *side = data;
+
 	if (record->kind == WIRE_RESTART)
-		shares_restart(data);
-	return 0;
+		shares_restart(side->shares);
+	/* what cannot be is passed over, as it is where time is shown */
+	return code_shares_feed(&side->code, record) == -ENOMEM
+		       ? error_set(error, ENOMEM, "out of memory")
+		       : 0;
 }
 
 int thread_side_read(struct shares *shares, struct share_keys *keys, const char *path,
 		     struct error *ret_damage, struct error *error)
 {
+	struct side side = {.shares = shares};
 	struct replay replay = {
-		.audience = {.data = shares, .interval = take_interval, .record = take_record}};
+		.audience = {.data = &side, .interval = take_interval, .record = take_record}};
 	int result;
 
 	shares_begin(shares, keys);
@@ -83,6 +99,7 @@ int thread_side_read(struct shares *shares, struct share_keys *keys, const char 
 		/* what could be read is whole */
 		result = 0;
 	}
+	code_shares_release(&side.code);
 	replay_release(&replay);
 	return result;
 }

@@ -38,6 +38,7 @@ VALUE_GETTER(get_host, value_bytes, shares_of(item)->session.host,
 	     sizeof(shares_of(item)->session.host))
 VALUE_GETTER(get_kernel, value_bytes, shares_of(item)->session.kernel,
 	     sizeof(shares_of(item)->session.kernel))
+VALUE_GETTER(get_code, value_bool, shares_of(item)->has_code)
 VALUE_GETTER(get_blame, value_bool, shares_of(item)->has_blame)
 VALUE_GETTER(get_reasons, value_bool, shares_of(item)->has_reasons)
 VALUE_GETTER(get_lost, value_number, shares_of(item)->lost)
@@ -62,6 +63,7 @@ static const struct field side_fields[] = {
 	INTEGER_FIELD("cpus", get_cpus, "its CPUs"),
 	BOOL_FIELD("blame", get_blame, "it has because of whom threads waited"),
 	BOOL_FIELD("reasons", get_reasons, "it has what they waited for"),
+	BOOL_FIELD("stacks", get_code, "it has in which code: dwell record --stacks"),
 	INTEGER_FIELD("lost", get_lost, "records and transitions that were lost"),
 	INTEGER_FIELD("folded_ns", get_folded, "time in shares that were too many to be kept"),
 	STRING_FIELD("damage", get_damage, "what of it could not be read; null: nothing"),
@@ -158,6 +160,14 @@ FIELD_GETTER(get_culprit)
 		value_null(value);
 }
 
+FIELD_GETTER(get_code_function)
+{
+	value_null(value);
+	if (key_of(item)->level == SHARE_CODE)
+		value_text(value, share_function(comparison_of(item)->sides[0]->keys,
+						 key_of(item)->culprit));
+}
+
 /* A row on one side. */
 static const struct field share_fields[] = {
 	REAL_MEMBER(struct share_side, share, "share",
@@ -189,7 +199,8 @@ static const struct field row_fields[] = {
 		     .header = "VERDICT", .width = 9),
 	STRING_FIELD(
 		"level", get_level,
-		"what it is about: program (all it lost), state, or of that a reason or culprit",
+		"what it is about: program (all it lost), state, or of that a reason, culprit or "
+		"code",
 		.header = "LEVEL", .width = 7),
 	STRING_FIELD("program", get_program, "name of the process", .header = "PROGRAM"),
 	STRING_FIELD("state", get_state, "in which the time went; null: all that are lost",
@@ -197,6 +208,8 @@ static const struct field row_fields[] = {
 	BOOL_FIELD("is_lost", get_is_lost, "time in it is lost"),
 	STRING_FIELD("reason", get_reason, "what for; null: any", .header = "REASON"),
 	OBJECT_FIELD("culprit", get_culprit, &culprit_schema, "because of whom; null: any"),
+	STRING_FIELD("function", get_code_function, "in which; null: any, or not known",
+		     .header = "FUNCTION", .width = 40),
 	OBJECT_FIELD("a", get_share, &share_schema, "in A; null: not measured", .argument = 0),
 	OBJECT_FIELD("b", get_share, &share_schema, "in B; null: not measured", .argument = 1),
 	ROW_REAL(change, "change", "CHANGE", "of the share; null: not measured in both"),

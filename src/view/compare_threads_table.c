@@ -70,6 +70,40 @@ static void write_no_sentence(struct output *out, const struct share_comparison 
 	compare_threads_sentence(out, comparison, undecided);
 }
 
+/* The largest of what is computed more than before; by code where that is known. NULL: nothing. */
+static const struct share_row *find_computed(const struct share_comparison *comparison)
+{
+	const struct share_row *found = NULL;
+
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct share_row *row = &comparison->rows[i];
+
+		if (row->verdict != SHARE_IS_MORE ||
+		    (row->key->state != STATE_USER && row->key->state != STATE_KERNEL))
+			continue;
+		if (row->key->level == SHARE_CODE)
+			return row;
+		found = found ? found : row;
+	}
+	return found;
+}
+
+/* It is no loss, but may be the cause of one. */
+static void write_computed(struct output *out, const struct share_comparison *comparison)
+{
+	const struct share_row *row = find_computed(comparison);
+	char name[PROGRAM_COLUMNS * 4 + 1], because[CULPRIT_WORDS_BYTES], a[32], b[32];
+
+	if (!row)
+		return;
+	compare_threads_name(name, sizeof(name), comparison, row->key->program);
+	compare_threads_because(because, sizeof(because), comparison, row->key);
+	compare_threads_percent(a, sizeof(a), row->sides[0].share);
+	compare_threads_percent(b, sizeof(b), row->sides[1].share);
+	output_format(out, "%s computes more%s%s: %s -> %s of the time\n", name,
+		      *because ? " " : "", because, a, b);
+}
+
 /* What got worse, the largest first. */
 static void write_sentences(struct output *out, const struct share_comparison *comparison)
 {
@@ -105,7 +139,9 @@ static bool is_shown(const struct thread_comparison *pair, const struct share_ro
 		return true;
 	if (row->verdict == SHARE_IS_UNDECIDED && !share_comparison_is_short(pair->comparison))
 		return false;
-	return row->is_lost && row->key->level != SHARE_PROGRAM && row->verdict != SHARE_IS_SAME &&
+	/* also of what a program computes, which is no loss */
+	return (row->is_lost || row->key->level == SHARE_CODE) &&
+	       row->key->level != SHARE_PROGRAM && row->verdict != SHARE_IS_SAME &&
 	       row->verdict != SHARE_IS_UNKNOWN;
 }
 
@@ -179,6 +215,7 @@ void compare_threads_table(struct output *out, const struct thread_comparison *p
 	const size_t *verdicts = pair->comparison->verdicts;
 
 	write_sentences(out, pair->comparison);
+	write_computed(out, pair->comparison);
 	output_char(out, '\n');
 	write_side(out, pair, 0);
 	write_side(out, pair, 1);

@@ -9,6 +9,7 @@
 #include "view/compare_threads.h"
 
 #define NAME_COLUMNS 16
+#define CODE_COLUMNS 40
 /* From less than this part of it a share is new, for a person. */
 #define TIMES_MOST 100
 /* As many more or fewer threads are worth a word. */
@@ -58,6 +59,19 @@ static void describe_culprit(char *into, size_t room, const struct share_compari
 		 key->flags & SHARE_MEANWHILE ? meanwhile_key(key->meanwhile) : "");
 }
 
+/* The end of a long name says more than its beginning. */
+static void describe_code(char *into, size_t room, const struct share_comparison *comparison,
+			  const struct share_key *key)
+{
+	const char *name = share_function(comparison->sides[0]->keys, key->culprit);
+	size_t length = strlen(name);
+	char shown[CODE_COLUMNS * 4 + 1];
+
+	text_printable(shown, sizeof(shown),
+		       length > CODE_COLUMNS ? name + length - CODE_COLUMNS : name, CODE_COLUMNS);
+	snprintf(into, room, "in %s", *shown ? shown : "code that is not known");
+}
+
 void compare_threads_because(char *into, size_t room, const struct share_comparison *comparison,
 			     const struct share_key *key)
 {
@@ -68,6 +82,8 @@ void compare_threads_because(char *into, size_t room, const struct share_compari
 	*into = '\0';
 	if (key->level == SHARE_REASON)
 		reason_format(into, room, key->reason, compare_threads_native(comparison));
+	else if (key->level == SHARE_CODE)
+		describe_code(into, room, comparison, key);
 	else if (key->level == SHARE_CULPRIT && key->kind == WIRE_CULPRIT_THREAD)
 		describe_culprit(into, room, comparison, key);
 	else if (key->level == SHARE_CULPRIT)
@@ -183,6 +199,8 @@ void compare_threads_sentence(struct output *out, const struct share_comparison 
 		write_shift(out, comparison, row);
 		return;
 	}
+	if (!cause)
+		cause = share_comparison_most(comparison, row, SHARE_CODE);
 	if (!cause)
 		cause = share_comparison_most(comparison, row, SHARE_REASON);
 	compare_threads_name(name, sizeof(name), comparison, row->key->program);

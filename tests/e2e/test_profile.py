@@ -423,3 +423,46 @@ def test_page(tmp_path):
         with browser.Page(file, tmp_path, width, 800, dark) as page:
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 28)"
+
+
+CHANGED = """
+#include <pthread.h>
+#include <unistd.h>
+volatile unsigned long sink;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+#define APART __attribute__((noinline))
+APART static void computes(long rounds) { for (long i = 0; i < rounds; i++) sink = sink * 3 + i; sink++; }
+APART static void compares(long rounds) { for (long i = 0; i < rounds; i++) sink = sink * 5 + i; sink++; }
+APART static void locks(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); sink++; }
+static void *holds(void *unused) { for (;;) { pthread_mutex_lock(&mutex); usleep(HELD); pthread_mutex_unlock(&mutex); usleep(1000); } }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, 0, holds, 0);
+	for (;;) { computes(ROUNDS); compares(1000000); locks(); usleep(3000); }
+}
+"""
+
+
+@pytest.mark.measures
+def test_what_two_recordings_differ_in(tmp_path):
+    """The function that computes more, and the one that waits longer for a lock; of two runs of one program, none."""
+    (tmp_path / "it.c").write_text(CHANGED)
+    recordings = []
+    for number, (held, rounds) in enumerate(((2000, 1_000_000), (2000, 1_000_000), (9000, 3_000_000))):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        program = compile_into(directory / "changes", "gcc", "-O2", "-pthread", f"-DHELD={held}", f"-DROUNDS={rounds}", tmp_path / "it.c")
+        recordings.append(directory / "it.dwell")
+        done = run("record", "--stacks", "-d", "3s", "-i", "100ms", "-o", recordings[-1], "--", program)
+        assert done.returncode == 0, done.stderr
+    done = run("compare", recordings[0], recordings[1], "--format", "json")
+    same = json.loads(done.stdout)
+    assert not [row for row in same["rows"] if row["level"] == "code" and row["verdict"] not in ("same", "undecided", None)], same
+    done = run("compare", recordings[0], recordings[2], "--format", "json")
+    changed = json.loads(done.stdout)
+    assert changed["a"]["stacks"] and changed["b"]["stacks"]
+    verdicts = {(row["function"], row["state"]): row["verdict"] for row in changed["rows"] if row["level"] == "code"}
+    assert verdicts["computes", "user"] == "more" and verdicts["locks", "lock"] == "worse", verdicts
+    page = run("compare", recordings[0], recordings[2]).stdout
+    assert "; in locks (+" in page and "changes computes more in computes: " in page, page
