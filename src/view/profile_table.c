@@ -7,8 +7,8 @@
 #include "view/blocked_words.h"
 #include "view/profile.h"
 
-#define FUNCTION_COLUMNS 40
-#define PLACE_COLUMNS	 22
+#define FUNCTION_COLUMNS 36
+#define PLACE_COLUMNS	 16
 #define PATHS		 3
 #define PATH_FRAMES	 12
 
@@ -25,7 +25,7 @@ static void write_head(struct output *out, const struct profile_result *result)
 	char length[16];
 
 	duration_format(length, sizeof(length), result->duration_ns);
-	output_format(out, "dwell profile  %s  %zu thread%s  self %.1f%%  ", length,
+	output_format(out, "dwell profile  %s  %zu thread%s  self %.1f%%\n", length,
 		      result->thread_count, text_plural(result->thread_count),
 		      100.0 * (double)result->self_cpu_ns / (double)(result->duration_ns + 1));
 	output_format(out, "%llu stack%s", (unsigned long long)stacks, text_plural(stacks));
@@ -129,7 +129,7 @@ static void write_spots(struct output *out, const struct profile_result *result)
 	output_string(out, "\n   SELF      ±  SHARE   TOTAL  STATE    ");
 	text_padded(out, profile_grouping_headings[result->by], FUNCTION_COLUMNS + 1);
 	text_padded(out, result->by == PROFILE_BY_FILE ? "" : "FILE", PLACE_COLUMNS);
-	output_string(out, "  THREADS\n");
+	output_string(out, "  THR\n");
 	for (size_t i = 0; i < top; i++) {
 		const struct profile_spot *spot = &result->spots[i];
 
@@ -142,7 +142,7 @@ static void write_spots(struct output *out, const struct profile_result *result)
 			      100.0 * spot->self.ns / (double)(result->total_ns + 1), total,
 			      state_info[spot->state].key);
 		write_spot_name(out, result, spot);
-		output_format(out, "  %7u\n", spot->threads);
+		output_format(out, " %4u\n", spot->threads);
 	}
 }
 
