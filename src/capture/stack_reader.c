@@ -21,6 +21,7 @@ struct reader_process {
 	uint64_t start_ns;
 	uint32_t exec_id; /* the program it ran then */
 	bool ended;
+	bool is_known; /* its map could be read */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
 };
 
@@ -115,6 +116,7 @@ static void attach(struct reader *reader, struct reader_process *process, uint32
 	if (result == -ENOMEM)
 		give_up();
 	process->ended = result == -ESRCH;
+	process->is_known |= result >= 0;
 	process->attached_ns = clock_monotonic_ns();
 	/* not how long: that would be for ever where others want the CPU */
 	process->attaching_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
@@ -138,6 +140,7 @@ static struct reader_process *select_process(struct reader *reader, const struct
 		   (process->start_ns != raw->process_start_ns || process->exec_id != raw->exec_id);
 	if (is_other && symbolizer_forget(reader->symbolizer, raw->pid) < 0)
 		give_up();
+	process->is_known &= !is_other;
 	if (index == known || is_other || !symbolizer_select(reader->symbolizer, raw->pid))
 		attach(reader, process, raw->pid);
 	process->start_ns = raw->process_start_ns;
@@ -155,6 +158,7 @@ static bool attach_again(struct reader *reader, struct reader_process *process, 
 	return !process->ended;
 }
 
+/* *ret_count 0: the process had ended before its map was read, so no address says anything. */
 static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack *raw,
 				  uint64_t addresses[UNWIND_MAX], unsigned int *ret_count)
 {
@@ -172,8 +176,11 @@ static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack
 		.frame_pointers = reader->options->unwind == STACK_UNWIND_FRAME_POINTERS,
 	};
 	struct reader_process *process = select_process(reader, raw);
-	enum unwind_end end;
+	enum unwind_end end = UNWIND_FAILED;
 
+	*ret_count = 0;
+	if (!process->is_known)
+		return end;
 	*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
 
 	/* through code that was not mapped yet, as the trampoline of return probes before the first

@@ -327,13 +327,36 @@ const struct wire_profile *profile_quality(const struct profile *profile)
 	return &profile->quality;
 }
 
+/* Ways into the scheduler, which all waits have. */
+static bool is_of_scheduler(const struct frame *frame)
+{
+	static const char *const beginnings[] = {
+		"__schedule",  "schedule",	 "preempt_schedule",
+		"io_schedule", "__cond_resched", "finish_task_switch",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(frame->function, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
 uint32_t profile_own_frame(const struct stacks *stacks, uint32_t id, enum state state)
 {
 	const struct stack *stack = stacks_stack(stacks, id);
+	const struct frame *frame;
+	uint32_t own;
 
 	if (!stack)
 		return 0;
-	return state == STATE_USER ? stack->frames[0] : stacks_function_of(stacks, id);
+	own = state == STATE_USER ? stack->frames[0] : stacks_function_of(stacks, id);
+	frame = stacks_frame(stacks, own);
+	/* a thread of the kernel */
+	for (uint32_t i = 0; i < stack->count && frame && is_of_scheduler(frame); i++) {
+		own = stack->frames[i];
+		frame = stacks_frame(stacks, own);
+	}
+	return own;
 }
 
 /* Groups of frames, and what of a thread and state falls to each. */
