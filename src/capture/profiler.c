@@ -271,8 +271,10 @@ static int pump(struct profiler *profiler, uint64_t deadline_ns, uint64_t single
 static struct span_question *question_of(const struct wire_header *record)
 {
 	const struct span_stack *raw = (const struct span_stack *)record;
+	/* threads of the kernel have nothing to copy */
+	bool asleep = raw->of == SPAN_STACK_ASLEEP && raw->frame.address;
 
-	return span_question_new(raw, raw->of == SPAN_STACK_ASLEEP, raw->switches);
+	return span_question_new(raw, asleep, raw->switches);
 }
 
 int profiler_take(struct profiler *profiler, const struct wire_header *record,
