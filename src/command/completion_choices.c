@@ -7,7 +7,9 @@
 #include "emit/emit.h"
 #include "guest/presets.h"
 #include "model/group.h"
+#include "model/profile.h"
 #include "runtime/runtime.h"
+#include "view/profile_export.h"
 
 void offer_commands(struct offers *offers, const char *without)
 {
@@ -33,10 +35,23 @@ static void offer_runtimes(struct offers *offers)
 		offer(offers, runtimes[i]->name, NULL);
 }
 
-static void offer_groupings(struct offers *offers)
+static void offer_groupings(struct offers *offers, const struct given *given)
 {
-	for (int i = 0; i < GROUPINGS_COUNT; i++)
-		offer(offers, grouping_keys[i], NULL);
+	if (given->command == &command_profile)
+		for (int i = 0; i < PROFILE_GROUPINGS_COUNT; i++)
+			offer(offers, profile_grouping_keys[i], NULL);
+	else
+		for (int i = 0; i < GROUPINGS_COUNT; i++)
+			offer(offers, grouping_keys[i], NULL);
+}
+
+static void offer_states(struct offers *offers)
+{
+	offers_after(offers, ",");
+	offer_words(offers, "all cpu waits");
+	for (int i = 0; i < STATES; i++)
+		if (i != STATE_STOLEN && i != STATE_IRQ) /* they have no stacks */
+			offer(offers, state_info[i].key, state_info[i].help);
 }
 
 static void offer_kernels(struct offers *offers)
@@ -51,6 +66,8 @@ static void offer_formats(struct offers *offers, const struct given *given)
 		offer(offers, "tui", "the screen");
 	for (size_t i = 0; i < format_count; i++)
 		offer(offers, formats[i]->name, formats[i]->help);
+	for (size_t i = 0; given->command == &command_profile && i < profile_export_count; i++)
+		offer(offers, profile_exports[i].name, profile_exports[i].help);
 }
 
 /* By the option's name. */
@@ -62,7 +79,6 @@ static const struct {
 	{"accel", NULL, "auto kvm tcg"},
 	{"affinity", NULL, "inherit single spread random: llc smt-pair cross-cgroup"},
 	{"blame", NULL, "suffered caused"},
-	{"by", offer_groupings, NULL},
 	{"check", offer_checks, NULL},
 	{"export-format", NULL, "chrome folded json"},
 	{"gate", offer_metrics, NULL},
@@ -73,8 +89,10 @@ static const struct {
 	{"patterns", offer_patterns, NULL},
 	{"policy", NULL, "normal batch idle fifo: rr: deadline: ext"},
 	{"print", offer_scenarios, NULL},
+	{"root", NULL, "state thread none"},
 	{"runtime", offer_runtimes, NULL},
 	{"source", NULL, "auto bpf taskstats procfs"},
+	{"state", offer_states, NULL},
 	{"topology", offer_topologies, NULL},
 	{"unwind", NULL, "auto dwarf fp"},
 	{"work", offer_work, NULL},
@@ -111,6 +129,8 @@ void offer_values(struct offers *offers, const struct given *given,
 	}
 	if (!strcmp(option->name, "format"))
 		offer_formats(offers, given);
+	else if (!strcmp(option->name, "by"))
+		offer_groupings(offers, given);
 	else if (!strcmp(option->name, "sort"))
 		offer_fields(offers, given);
 	else if (!strcmp(option->name, "fields")) {

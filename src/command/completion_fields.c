@@ -13,6 +13,7 @@
 #include "view/fields.h"
 #include "view/load.h"
 #include "view/recorded.h"
+#include "view/profile.h"
 #include "view/verify_schema.h"
 #include "view/view.h"
 
@@ -51,6 +52,7 @@ void offer_fields(struct offers *offers, const struct given *given)
 		{"doctor", &doctor_schema},
 		{"guest", &matrix_schema},
 		{"load", &load_schema},
+		{"profile", &profile_schema},
 		{"record", &recorded_schema},
 		{"report", &interval_schema},
 		{"verify", &verify_schema},

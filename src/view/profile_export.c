@@ -70,16 +70,18 @@ static int folded(struct output *out, const struct profile_result *result, enum 
 	return 0;
 }
 
-static const struct profile_export_ops exports[] = {
+const struct profile_export_ops profile_exports[] = {
 	{"folded", "a stack a line, for flame graphs", folded},
 	{"html", "a page for a browser, which loads nothing", profile_write_html},
 	{"pprof", "for go tool pprof, speedscope and servers of profiles", profile_write_pprof},
 };
 
+const size_t profile_export_count = ARRAY_SIZE(profile_exports);
+
 const struct profile_export_ops *profile_export_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(exports); i++)
-		if (!strcmp(exports[i].name, name))
-			return &exports[i];
+	for (size_t i = 0; i < profile_export_count; i++)
+		if (!strcmp(profile_exports[i].name, name))
+			return &profile_exports[i];
 	return NULL;
 }

@@ -37,6 +37,9 @@ int profile_write_pprof(struct output *out, const struct profile_result *result,
 int profile_write_html(struct output *out, const struct profile_result *result,
 		       enum profile_root root) must_check;
 
+extern const struct profile_export_ops profile_exports[];
+extern const size_t profile_export_count;
+
 /* NULL: no such format. */
 const struct profile_export_ops *profile_export_find(const char *name);
 

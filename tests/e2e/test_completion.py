@@ -76,6 +76,9 @@ def test_commands_and_options():
 
 def test_values_of_options():
     assert list(offered("top", "--by", "")) == ["thread", "process", "cgroup"]
+    assert list(offered("profile", "--by", "")) == ["function", "file", "line"]
+    assert {"json", "html", "pprof", "folded"} <= set(offered("profile", "--format", "")) and "html" not in offered("top", "--format", "")
+    assert {"all", "cpu", "lock", "idle"} <= set(offered("profile", "--state", ""))
     assert list(offered("top", "--sou", "")) == list(offered("top", "--source", "")) != []
     assert list(offered("top", "--by=pro")) == ["--by=process"]
     assert list(offered("load", "--work", "pipe-io:")) == ["pipe-io:burst_iters=", "\tnospace"]
@@ -95,14 +98,14 @@ def test_values_of_options():
 
 @pytest.mark.parametrize("command", [
     ["top"], ["top", "--by", "process"], ["top", "--by=cgroup"], ["top", "--blame"], ["blocked", "-p", str(os.getpid())], ["load"],
-    ["doctor"], ["verify"], ["record"], ["guest", "--matrix", "/dev/null"],
+    ["doctor"], ["verify"], ["record"], ["profile"], ["guest", "--matrix", "/dev/null"],
 ])  # fmt: skip
 def test_fields_are_those_of_the_command(command):
     listed = {line.split()[0] for line in run(*command, "--fields", "help").stdout.splitlines()}
     assert listed and set(offered(*command, "--fields", "")) == listed | {"help"}
 
 
-@pytest.mark.parametrize("command", [["top", "--by", "process"], ["blocked"], ["load"], ["doctor"], ["verify"], ["record"]])
+@pytest.mark.parametrize("command", [["top", "--by", "process"], ["blocked"], ["load"], ["doctor"], ["verify"], ["record"], ["profile"]])
 def test_rows_are_sorted_by_any_field(command):
     assert set(offered(*command, "--sort", "")) == set(offered(*command, "--fields", ""))
 
