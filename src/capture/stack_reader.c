@@ -21,7 +21,7 @@ struct reader_process {
 	uint64_t start_ns;
 	uint32_t exec_id; /* the program it ran then */
 	bool ended;
-	bool is_known; /* its map could be read */
+	bool is_known;			    /* its map could be read */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
 };
 

@@ -73,6 +73,13 @@ static const struct prefix places[] = {
 	{"/deps/", FRAME_KIND_DEPENDENCY},
 };
 
+/*
+ * What a program takes from the system. Not all of /usr: containers build programs in /usr/src/app,
+ * and distributions those that they ship debug information for.
+ */
+static const char *const system_places[] = {"/usr/include/",	   "/usr/lib",	     "/usr/share/",
+					    "/usr/local/include/", "/usr/local/lib", "/lib"};
+
 /* Where cargo keeps the sources of what others wrote. */
 static const char *const registries[] = {"/.cargo/registry/", "/cargo/registry/", "/.cargo/git/"};
 
@@ -113,8 +120,9 @@ static enum frame_kind kind_of_file(const char *file, const char *const *runtime
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (strstr(file, places[i].text))
 			return places[i].kind;
-	if (!strncmp(file, "/usr/", 5) || !strncmp(file, "/lib", 4))
-		return FRAME_KIND_SYSTEM;
+	for (size_t i = 0; i < ARRAY_SIZE(system_places); i++)
+		if (!strncmp(file, system_places[i], strlen(system_places[i])))
+			return FRAME_KIND_SYSTEM;
 	return FRAME_KIND_UNKNOWN;
 }
 
