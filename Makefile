@@ -50,6 +50,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@tests/bench/run $(BUILD)
 	@$(PYTHON) tests/bench/accuracy $(BUILD)
 	@$(PYTHON) tests/bench/blocked $(BUILD)
+	@$(PYTHON) tests/bench/profile $(BUILD)
 	@$(PYTHON) tests/bench/matrix $(BUILD)
 	@$(PYTHON) tests/bench/symbols $(BUILD)
 	@$(PYTHON) tests/bench/exports $(BUILD)

@@ -553,15 +553,54 @@ static int add_cells(struct grouping *grouping, const size_t *order, uint32_t st
 	return 0;
 }
 
-int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t states,
-		  const struct profile_spot **ret_spots, size_t *ret_count)
+/* What needs no stacks: the accounts, exactly. */
+static int add_account(struct profile *profile, uint32_t thread, enum state state, uint64_t ns,
+		       uint64_t stacks, uint32_t threads)
+{
+	const struct estimate exact = {.ns = (double)ns};
+
+	if (!ns)
+		return 0;
+	if (array_reserve(&profile->spots, &profile->spot_room, profile->spot_count + 1,
+			  sizeof(*profile->spots)) < 0)
+		return -ENOMEM;
+	profile->spots[profile->spot_count++] = (struct profile_spot){.thread = thread,
+								      .state = state,
+								      .threads = threads,
+								      .count = stacks,
+								      .self = exact,
+								      .total = exact};
+	return 0;
+}
+
+static int add_threads(struct profile *profile, enum state state)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < profile->thread_ids.count; i++)
+		result = add_account(profile, (uint32_t)i + 1, state,
+				     profile->threads[i].states_ns[state],
+				     profile->threads[i].sampled[state], 1);
+	return result;
+}
+
+static int add_state(struct profile *profile, enum state state)
+{
+	uint32_t threads = 0;
+
+	for (size_t i = 0; i < profile->thread_ids.count; i++)
+		threads += profile->threads[i].states_ns[state] > 0;
+	return add_account(profile, 0, state, profile->states[state].total_ns,
+			   profile->states[state].count, threads);
+}
+
+static int add_code(struct profile *profile, enum profile_grouping by, uint32_t states)
 {
 	struct grouping grouping = {.profile = profile};
 	size_t count = profile->cell_ids.count;
 	size_t *order = calloc(count + 1, sizeof(*order));
 	int result = order ? grouping_begin(&grouping, by) : -ENOMEM;
 
-	profile->spot_count = 0;
 	for (size_t i = 0; order && i < count; i++)
 		order[i] = i;
 	if (result >= 0) {
@@ -570,6 +609,22 @@ int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t st
 	}
 	grouping_release(&grouping);
 	free(order);
+	return result;
+}
+
+int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t states,
+		  const struct profile_spot **ret_spots, size_t *ret_count)
+{
+	bool is_code = by != PROFILE_BY_THREAD && by != PROFILE_BY_STATE;
+	int result = 0;
+
+	profile->spot_count = 0;
+	if (is_code)
+		result = add_code(profile, by, states);
+	for (int state = 0; !is_code && result >= 0 && state < STATES; state++)
+		if (states & 1U << state)
+			result = by == PROFILE_BY_THREAD ? add_threads(profile, (enum state)state)
+							 : add_state(profile, (enum state)state);
 	if (result < 0)
 		return result;
 	if (profile->spot_count)

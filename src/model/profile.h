@@ -24,7 +24,9 @@
 #define PROFILE_GROUPINGS(X)                                                                       \
 	X(FUNCTION, "function", "FUNCTION")                                                        \
 	X(FILE, "file", "FILE")                                                                    \
-	X(LINE, "line", "LINE")
+	X(LINE, "line", "LINE")                                                                    \
+	X(THREAD, "thread", "THREAD")                                                              \
+	X(STATE, "state", "")
 
 enum profile_grouping {
 #define X(name, key, heading) PROFILE_BY_##name,
@@ -61,7 +63,8 @@ struct profile_path {
 
 /* Time in a state by what paths have in common. */
 struct profile_spot {
-	uint32_t frame; /* one of those summed up; 0: it has no stack that is known */
+	uint32_t frame;	 /* one of those summed up; 0: it has no stack that is known */
+	uint32_t thread; /* PROFILE_BY_THREAD: its place among the threads + 1; else 0 */
 	enum state state;
 	uint32_t threads; /* that have some of it */
 	uint64_t count;	  /* stacks it is on */

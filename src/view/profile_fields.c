@@ -109,6 +109,16 @@ FIELD_GETTER(get_module)
 	value_text(value, frame ? frame->module : NULL);
 }
 
+static const struct profile_thread *spot_thread(const struct item *item)
+{
+	const struct profile_result *result = item->context;
+
+	return spot_of(item)->thread ? &result->threads[spot_of(item)->thread - 1] : NULL;
+}
+
+VALUE_GETTER(get_spot_tid, value_known, spot_thread(item) ? spot_thread(item)->tid : 0,
+	     spot_thread(item))
+VALUE_GETTER(get_spot_comm, value_text, spot_thread(item) ? spot_thread(item)->comm : NULL)
 VALUE_GETTER(get_state, value_string, state_info[spot_of(item)->state].key)
 VALUE_GETTER(get_self, value_number, rounded(spot_of(item)->self.ns))
 VALUE_GETTER(get_self_error, value_number, error_ns(&spot_of(item)->self))
@@ -122,6 +132,8 @@ static const struct field spot_fields[] = {
 	STRING_FIELD("file", get_file, "source file, where it is known"),
 	INTEGER_FIELD("line", get_line, "line in it"),
 	STRING_FIELD("module", get_module, "file of the program or library"),
+	INTEGER_FIELD("tid", get_spot_tid, "thread id, by thread"),
+	STRING_FIELD("comm", get_spot_comm, "thread name, by thread"),
 	INTEGER_FIELD("self_ns", get_self, "time that is named by it", .header = "SELF"),
 	INTEGER_FIELD("self_error_ns", get_self_error, "standard error of that"),
 	INTEGER_FIELD("total_ns", get_total, "time in it and in what it called", .header = "TOTAL"),

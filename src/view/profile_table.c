@@ -97,6 +97,11 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 	const struct frame *frame = stacks_frame(profile_stacks(result->profile), spot->frame);
 	char name[BLOCKED_NAME_BYTES] = "(no stack)", place[BLOCKED_PLACE_BYTES] = "";
 
+	if (result->by == PROFILE_BY_STATE)
+		*name = '\0';
+	if (spot->thread)
+		snprintf(name, sizeof(name), "%s %u", result->threads[spot->thread - 1].comm,
+			 result->threads[spot->thread - 1].tid);
 	if (frame) {
 		blocked_name(name, frame);
 		cut_parameters(name);
@@ -128,7 +133,10 @@ static void write_spots(struct output *out, const struct profile_result *result)
 	}
 	output_string(out, "\n   SELF      ±  SHARE   TOTAL  STATE    ");
 	text_padded(out, profile_grouping_headings[result->by], FUNCTION_COLUMNS + 1);
-	text_padded(out, result->by == PROFILE_BY_FILE ? "" : "FILE", PLACE_COLUMNS);
+	text_padded(out,
+		    result->by == PROFILE_BY_FUNCTION || result->by == PROFILE_BY_LINE ? "FILE"
+										       : "",
+		    PLACE_COLUMNS);
 	output_string(out, "  THR\n");
 	for (size_t i = 0; i < top; i++) {
 		const struct profile_spot *spot = &result->spots[i];

@@ -76,7 +76,7 @@ def test_commands_and_options():
 
 def test_values_of_options():
     assert list(offered("top", "--by", "")) == ["thread", "process", "cgroup"]
-    assert list(offered("profile", "--by", "")) == ["function", "file", "line"]
+    assert list(offered("profile", "--by", "")) == ["function", "file", "line", "thread", "state"]
     assert {"json", "html", "pprof", "folded"} <= set(offered("profile", "--format", "")) and "html" not in offered("top", "--format", "")
     assert {"all", "cpu", "lock", "idle"} <= set(offered("profile", "--state", ""))
     assert list(offered("top", "--sou", "")) == list(offered("top", "--source", "")) != []

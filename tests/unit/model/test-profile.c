@@ -277,12 +277,21 @@ CASE(lines_and_files)
 
 	for (size_t i = 0; i < ARRAY_SIZE(records); i++)
 		feed(profile, &records[i].header);
-	end(profile, (const uint64_t[STATES]){[STATE_USER] = 100});
+	end(profile, (const uint64_t[STATES]){[STATE_USER] = 100, [STATE_DISK] = 7});
 	assert_int_equal(profile_spots(profile, PROFILE_BY_FILE, ~0U, &spots, &count), 0);
 	assert_int_equal(count, 1);
 	assert_near(spots[0].self.ns, 100);
 	assert_int_equal(profile_spots(profile, PROFILE_BY_LINE, ~0U, &spots, &count), 0);
 	assert_int_equal(count, 3);
+	/* exactly, and also what is not sampled */
+	assert_int_equal(profile_spots(profile, PROFILE_BY_THREAD, ~0U, &spots, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(spots[0].thread, 1);
+	assert_near(spots[0].self.ns, 100);
+	assert_near(spots[1].self.ns, 7);
+	assert_int_equal(profile_spots(profile, PROFILE_BY_STATE, 1U << STATE_DISK, &spots, &count),
+			 0);
+	assert_int_equal(count, 1);
 	assert_int_equal(
 		profile_spots(profile, PROFILE_BY_FUNCTION, 1U << STATE_LOCK, &spots, &count), 0);
 	assert_int_equal(count, 0);
