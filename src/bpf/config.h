@@ -387,8 +387,14 @@ struct span_verdict {
 #define SPAN_PENDING_POLL 2
 
 /* From when it left its CPU until it had one again, or up to the last snapshot: dwell profile. */
-#define PROFILE_AWAY	       (KIND_INTERNAL | 8)
+#define PROFILE_AWAY (KIND_INTERNAL | 8)
 
+/*
+ * CPUs are sampled so many times as often as asked for, and one in so many is taken, by chance: a
+ * program whose turns last as long as the time between two samples would be met at the same place
+ * again and again.
+ */
+#define PROFILE_THINNING       4
 #define PROFILE_INVERSE_ONE    256   /* of a probability: taken for certain */
 #define PROFILE_EVERY_LEAST_NS 50000 /* of profile_cpu.every_ns */
 #define PROFILE_RING_BYTES     (16 << 20)

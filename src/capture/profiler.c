@@ -57,7 +57,7 @@ struct profiler {
 };
 
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
-		 struct error *error)
+		 uint32_t pid, struct error *error)
 {
 	struct profiler *profiler = calloc(1, sizeof(*profiler));
 	int result;
@@ -67,7 +67,7 @@ int profiler_new(struct profiler **ret_profiler, const struct profile_options *o
 	profiler->options = options;
 	profiler->timer = -1;
 	profiler->cpus = get_nprocs();
-	result = span_stacks_start(&profiler->stacks, &options->stacks, 0, error);
+	result = span_stacks_start(&profiler->stacks, &options->stacks, pid, error);
 	if (result < 0) {
 		profiler_free(profiler);
 		return result;
@@ -150,14 +150,16 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 	int result = 0;
 
 	profiler->bpf = bpf;
+	/* else what waits would not any more when its turn comes to be read */
+	span_stacks_await_preload(&profiler->stacks);
 	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (profiler->timer < 0)
 		return error_set(error, errno, "cannot create a timer: %s", strerror(errno));
 	set_timer(profiler, WALK_LEAST_NS);
 	if (profiler->options->states & 1U << WIRE_ON_CPU)
-		result =
-			cpu_samples_attach(bpf->progs.on_profile_sample,
-					   profiler->options->frequency, keep_link, profiler, sink);
+		result = cpu_samples_attach(bpf->progs.on_profile_sample,
+					    profiler->options->frequency * PROFILE_THINNING,
+					    keep_link, profiler, sink);
 	return result < 0
 		       ? error_set(error, -result, "cannot sample the CPUs: %s", strerror(-result))
 		       : 0;

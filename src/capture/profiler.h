@@ -26,10 +26,10 @@ struct profiler;
 
 /*
  * Starts the helper that reads stacks: before there is anything that it should not have. `options`
- * must outlive it.
+ * must outlive it. The symbols of the process `pid` are read at once (0: of none).
  */
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
-		 struct error *error) must_check;
+		 uint32_t pid, struct error *error) must_check;
 
 /* Before loading. */
 void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *options);

@@ -33,8 +33,7 @@ int span_stacks_start(struct span_stacks *stacks, const struct stack_options *op
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
 	/* now, not when the first stall comes and others wait to be looked at */
-	if (preload_pid &&
-	    helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack.user)))
+	if (helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack.user)))
 		stacks->next++;
 	return 0;
 }

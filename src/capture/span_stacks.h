@@ -44,8 +44,8 @@ struct span_found {
 };
 
 /*
- * Starts the helper, and has it read all that a process has mapped (0: none). The options must
- * outlive it. Release in either case.
+ * Starts the helper, and has it read the kernel's symbols and all that a process has mapped (0: of
+ * none). The options must outlive it. Release in either case.
  */
 int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
 		      uint32_t preload_pid, struct error *error) must_check;

@@ -314,7 +314,8 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		memcpy(&question, bytes, length);
 	switch (length <= sizeof(question) ? question.kind : 0) {
 	case STACK_PRELOAD:
-		select_process(reader, &question.stack);
+		if (question.stack.pid)
+			select_process(reader, &question.stack);
 		if (symbolizer_preload(reader->symbolizer) < 0)
 			give_up();
 		break;

@@ -8,7 +8,7 @@
 
 #define DEFAULT_FREQUENCY   99
 #define DEFAULT_RATE	    200
-#define FREQUENCY_MAX	    10000
+#define FREQUENCY_MAX	    2500
 
 #define FORMATS_OF_PROFILES RESULT_FORMATS ", html, folded, pprof"
 

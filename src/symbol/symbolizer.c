@@ -476,7 +476,7 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 
 int symbolizer_preload(struct symbolizer *symbolizer)
 {
-	for (size_t i = 0; i < symbolizer->space->mappings.count; i++)
+	for (size_t i = 0; symbolizer->space && i < symbolizer->space->mappings.count; i++)
 		if (!find_module(symbolizer, &symbolizer->space->mappings.items[i]))
 			return -ENOMEM;
 	return load_kernel(symbolizer);

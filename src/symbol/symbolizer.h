@@ -61,8 +61,8 @@ bool symbolizer_select(struct symbolizer *symbolizer, uint32_t pid) must_check;
 int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid) must_check;
 
 /*
- * Opens all files the process has mapped now, and the kernel's symbols, instead of each when it is
- * first asked for.
+ * Opens all files the process has mapped now, if one is attached, and the kernel's symbols, instead
+ * of each when it is first asked for.
  */
 int symbolizer_preload(struct symbolizer *symbolizer) must_check;
 

@@ -198,12 +198,15 @@ def test_application_frames(language, tmp_path):
     finally:
         process.kill()
         process.wait()
-    running = [path for path in result["paths"] if path["state"] == "user"]
+    # the runtime of Go has threads of its own, which run none of the program: goroutines begin in goexit
+    running = [
+        path for path in result["paths"]
+        if path["state"] == "user" and path["stack"] and (language != "go" or path["stack"][-1]["function"].startswith("runtime.goexit"))
+    ]  # fmt: skip
     own = sum(path["stacks"] for path in running if any(frame["kind"] == "user" for frame in path["stack"]))
     everything = sum(path["stacks"] for path in running)
     assert everything > 100
-    # the runtime of Go has threads of its own, which run none of the program
-    assert own >= (0.95 if language == "go" else 0.99) * everything, (own, everything)
+    assert own >= 0.99 * everything, (own, everything)
     total = max(row["total_ns"] for row in result["functions"] if row["state"] == "user" and function in row["function"])
     assert total > 0.9 * sum(row["self_ns"] for row in result["functions"] if row["state"] == "user")
 
@@ -325,7 +328,7 @@ def test_the_whole_machine():
         (["--state", "lok"], "did you mean 'lock'?"),
         (["--by", "funktion"], "did you mean 'function'?"),
         (["--root", "x"], "state, thread or none"),
-        (["--freq", "100000"], "10000 at most"),
+        (["--freq", "100000"], "2500 at most"),
         (["--rate", "0"], "--rate"),
         (["--source", "procfs", "-d", "1s"], "stacks need --source bpf"),
         (["--from", "x", "-p", "1"], "give a target, a command or --from"),
@@ -439,7 +442,7 @@ int main(void)
 {
 	pthread_t thread;
 	pthread_create(&thread, 0, holds, 0);
-	for (;;) { computes(ROUNDS); compares(1000000); locks(); usleep(3000); }
+	for (;;) { computes(ROUNDS); compares(1000000); locks(); usleep(1000); }
 }
 """
 
@@ -449,12 +452,12 @@ def test_what_two_recordings_differ_in(tmp_path):
     """The function that computes more, and the one that waits longer for a lock; of two runs of one program, none."""
     (tmp_path / "it.c").write_text(CHANGED)
     recordings = []
-    for number, (held, rounds) in enumerate(((2000, 1_000_000), (2000, 1_000_000), (9000, 3_000_000))):
+    for number, (held, rounds) in enumerate(((2000, 1_000_000), (2000, 1_000_000), (9000, 8_000_000))):
         directory = tmp_path / str(number)
         directory.mkdir()
         program = compile_into(directory / "changes", "gcc", "-O2", "-pthread", f"-DHELD={held}", f"-DROUNDS={rounds}", tmp_path / "it.c")
         recordings.append(directory / "it.dwell")
-        done = run("record", "--stacks", "-d", "3s", "-i", "100ms", "-o", recordings[-1], "--", program)
+        done = run("record", "--stacks", "-d", "6s", "-i", "100ms", "-o", recordings[-1], "--", program)
         assert done.returncode == 0, done.stderr
     done = run("compare", recordings[0], recordings[1], "--format", "json")
     same = json.loads(done.stdout)
@@ -465,4 +468,4 @@ def test_what_two_recordings_differ_in(tmp_path):
     verdicts = {(row["function"], row["state"]): row["verdict"] for row in changed["rows"] if row["level"] == "code"}
     assert verdicts["computes", "user"] == "more" and verdicts["locks", "lock"] == "worse", verdicts
     page = run("compare", recordings[0], recordings[2]).stdout
-    assert "; in locks (+" in page and "changes computes more in computes: " in page, page
+    assert " in locks " in page and "changes computes more in computes: " in page, page

@@ -25,6 +25,9 @@ VIEWS = {
     "mixed-report.json": ["report", "mixed.dwell", "--format", "json"],
     "mixed.compare": ["compare", "mixed.dwell", "mixed.dwell", "--all"],
     "blame.report": ["report", "blame.dwell"],
+    "profile.table": ["profile", "--from", "stacks.dwell"],
+    "profile.folded": ["profile", "--from", "stacks.dwell", "--format", "folded", "--state", "all"],
+    "profile-compare.table": ["compare", "stacks.dwell", "stacks.dwell", "--all"],
     "blocked.table": ["blocked", "--from", "blocked.dwell", "--format", "table"],
     "blocked-window.table": ["blocked", "--from", "blocked.dwell", "--format", "table", "--window", "2s"],
 }
@@ -57,6 +60,7 @@ TABLES = {
     "blocked": (["blocked", "--from", "blocked.dwell"], "total_ns", "cause", "hotspots"),
     "compare": (["compare", "mixed.dwell", "mixed.dwell"], "a_share", "level", "rows"),
     "doctor": (["doctor"], None, "status", "checks"),
+    "profile": (["profile", "--from", "stacks.dwell"], "total_ns", "state", "functions"),
 }
 
 

@@ -32,6 +32,8 @@ COMMANDS = {
     "compare load": ["compare", "load.json", "load.json"],
     "compare threads": ["compare", "mixed.dwell", "mixed.dwell"],
     "doctor": ["doctor"],
+    "profile": ["profile", "--from", "stacks.dwell"],
+    "profile --by thread": ["profile", "--from", "stacks.dwell", "--by", "thread"],
 }
 
 
@@ -89,7 +91,7 @@ def test_rows_are_the_same_in_all_formats(name):
 TABLES = {
     "top": ["threads"], "top --by process": ["processes"], "top --by cgroup": ["cgroups"], "report": ["threads"],
     "blocked": ["hotspots"], "compare blocked": ["hotspots"], "compare load": ["groups", "metrics"], "doctor": ["checks"],
-    "compare threads": ["rows"],
+    "compare threads": ["rows"], "profile": ["functions"], "profile --by thread": ["functions"],
 }  # fmt: skip
 
 
