@@ -256,8 +256,8 @@ static int begin(struct session **ret_session, const struct source_options *opti
 			return result;
 	}
 	if (options->profile) {
-		result = profiler_new(&session->profiler, options->profile,
-				      process_of(targets), error);
+		result = profiler_new(&session->profiler, options->profile, process_of(targets),
+				      error);
 		if (result < 0)
 			return result;
 	}

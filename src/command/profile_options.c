@@ -159,7 +159,8 @@ static const struct command_option profile_option_table[] = {
 	TAKEN_OPTION("state", 0, "STATE[,STATE]", take_states,
 		     "only time in these: all, cpu, waits, or single ones (all but idle and "
 		     "stopped)"),
-	TAKEN_OPTION("by", 0, "WHAT", take_by, "rows by function, file, line, thread or state (function)"),
+	TAKEN_OPTION("by", 0, "WHAT", take_by,
+		     "rows by function, file, line, thread or state (function)"),
 	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_PROFILES " (table)"),
 	TEXT_OPTION("fields", 0, "NAME[,NAME]", struct command_profile_options, output.fields,
 		    FIELDS_HELP),
