@@ -395,8 +395,9 @@ struct span_verdict {
  * again and again.
  */
 #define PROFILE_THINNING       4
-#define PROFILE_INVERSE_ONE    256   /* of a probability: taken for certain */
-#define PROFILE_EVERY_LEAST_NS 50000 /* of profile_cpu.every_ns */
+#define PROFILE_WINDOW_NS      50000000 /* after which a CPU takes more or fewer stacks */
+#define PROFILE_INVERSE_ONE    256	/* of a probability: taken for certain */
+#define PROFILE_EVERY_LEAST_NS 50000	/* of profile_cpu.every_ns */
 #define PROFILE_RING_BYTES     (16 << 20)
 #define PROFILE_WAKEUP_BYTES   (PROFILE_RING_BYTES / 16)
 

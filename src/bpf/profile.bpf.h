@@ -27,9 +27,8 @@ volatile __u64 profile_walk_ns __weak = 0;
 /* Records that found the ring full. */
 volatile __u64 profile_lost __weak = 0;
 
-#define PROFILE_WINDOW_NS 50000000
-#define PROFILE_PLACES	  4 /* that a thread remembers */
-#define PROFILE_CERTAIN	  0xffffffffU
+#define PROFILE_PLACES	4 /* that a thread remembers */
+#define PROFILE_CERTAIN 0xffffffffU
 
 struct profile {
 	__u64 left_ns;		    /* it left its CPU; 0: it has one, or it did so before us */

@@ -30,8 +30,8 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 /* Stacks that wait to be asked for: each look at what has come costs some system calls. */
 #define PUMP_AT 32
 
-/* Windows in a second: PROFILE_WINDOW_NS. */
-#define WINDOWS (NS_PER_S / 50000000)
+/* In a second. */
+#define WINDOWS (NS_PER_S / PROFILE_WINDOW_NS)
 
 /* What waits is walked over this often, or for this part of the time. */
 #define WALK_LEAST_NS (10 * NS_PER_MS)

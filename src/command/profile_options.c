@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/runtime.h"
 
@@ -229,6 +230,11 @@ static int end(void *data, struct error *error)
 	if (options->watch.source != SOURCE_BPF && options->watch.source != SOURCE_AUTO)
 		return error_set(error, EINVAL, "stacks need --source bpf");
 	options->watch.source = SOURCE_BPF;
+	if (options->export && options->export->is_binary && !options->path &&
+	    isatty(STDOUT_FILENO))
+		return error_set(error, EINVAL,
+				 "--format %s is nothing for a terminal: add -o FILE",
+				 options->export->name);
 	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
 			      options->watch.command))
 		return error_set(error, EINVAL, "give a target, a command or --from");

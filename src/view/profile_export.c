@@ -71,9 +71,14 @@ static int folded(struct output *out, const struct profile_result *result, enum 
 }
 
 const struct profile_export_ops profile_exports[] = {
-	{"folded", "a stack a line, for flame graphs", folded},
-	{"html", "a page for a browser, which loads nothing", profile_write_html},
-	{"pprof", "for go tool pprof, speedscope and servers of profiles", profile_write_pprof},
+	{.name = "folded", .help = "a stack a line, for flame graphs", .write = folded},
+	{.name = "html",
+	 .help = "a page for a browser, which loads nothing",
+	 .write = profile_write_html},
+	{.name = "pprof",
+	 .help = "for go tool pprof, speedscope and servers of profiles",
+	 .is_binary = true,
+	 .write = profile_write_pprof},
 };
 
 const size_t profile_export_count = ARRAY_SIZE(profile_exports);

@@ -24,6 +24,7 @@ extern const char *const profile_root_keys[PROFILE_ROOTS_COUNT];
 struct profile_export_ops {
 	const char *name;
 	const char *help;
+	bool is_binary; /* nothing for a terminal */
 	/* 0 or -ENOMEM; what cannot be written stays in output.error. */
 	int (*write)(struct output *out, const struct profile_result *result,
 		     enum profile_root root);
