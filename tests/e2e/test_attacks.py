@@ -313,7 +313,7 @@ def test_a_time_namespace_with_another_clock():
 
 def test_descriptors(tmp_path):
     """As many as there may be, and no more than before for who is started."""
-    limits = f"ulimit -Sn 200; exec {DWELL} top -i 50ms -c 1 --format json -- "
+    limits = f"ulimit -Sn 200; exec {DWELL} top -i 60s --format json -- "
     done = subprocess.run(["bash", "-c", limits + f"bash -c 'ulimit -Sn > {tmp_path}/child'"], capture_output=True, text=True)
     assert done.returncode == 0 and (tmp_path / "child").read_text() == "200\n", done
     # each library is a file that is looked into when a thread waits in it

@@ -349,10 +349,10 @@ def test_recordings_without_stacks(tmp_path):
 
 
 def test_a_target_that_vanishes():
-    process = subprocess.Popen(["sh", "-c", "sleep 0.3; exec sleep 0.4"])
+    process = subprocess.Popen(["sh", "-c", "sleep 1; exec sleep 3"])
     result = profile("-p", process.pid, "-d", "20s")
     process.wait()
-    assert result["duration_ns"] < 5_000_000_000
+    assert result["duration_ns"] < 10_000_000_000
     # under its new name, and by the program that it ran then
     sleeping = [path for path in result["paths"] if path["state"] == "sleep"]
     assert sum(path["ns"] for path in sleeping) > 200_000_000, result["states"]
