@@ -15,6 +15,8 @@
 
 /* The map of the process is read again for an address it does not have, for 1/20 of the time. */
 #define ATTACH_AGAIN_SHARE 20
+/* But so many times in any case: a program that begins maps its libraries one after the other. */
+#define ATTACH_FREELY 16
 
 /* A process whose memory map has been read. */
 struct reader_process {
@@ -22,6 +24,7 @@ struct reader_process {
 	uint32_t exec_id; /* the program it ran then */
 	bool ended;
 	bool is_known;			    /* its map could be read */
+	unsigned int attached;		    /* how often it was */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
 };
 
@@ -117,6 +120,7 @@ static void attach(struct reader *reader, struct reader_process *process, uint32
 		give_up();
 	process->ended = result == -ESRCH;
 	process->is_known |= result >= 0;
+	process->attached++;
 	process->attached_ns = clock_monotonic_ns();
 	/* not how long: that would be for ever where others want the CPU */
 	process->attaching_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
@@ -140,8 +144,13 @@ static struct reader_process *select_process(struct reader *reader, const struct
 		   (process->start_ns != raw->process_start_ns || process->exec_id != raw->exec_id);
 	if (is_other && symbolizer_forget(reader->symbolizer, raw->pid) < 0)
 		give_up();
-	process->is_known &= !is_other;
-	if (index == known || is_other || !symbolizer_select(reader->symbolizer, raw->pid))
+	if (is_other) {
+		process->is_known = false;
+		process->attached = 0;
+	}
+	/* also where it was preloaded: it may have another program since then */
+	if (index == known || is_other || (!process->start_ns && raw->process_start_ns) ||
+	    !symbolizer_select(reader->symbolizer, raw->pid))
 		attach(reader, process, raw->pid);
 	process->start_ns = raw->process_start_ns;
 	process->exec_id = raw->exec_id;
@@ -151,8 +160,9 @@ static struct reader_process *select_process(struct reader *reader, const struct
 /* Reads the map of the process again; after it has ended, what it had mapped is kept. */
 static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid)
 {
-	if (process->ended || clock_monotonic_ns() - process->attached_ns <
-				      ATTACH_AGAIN_SHARE * process->attaching_ns)
+	if (process->ended || (process->attached >= ATTACH_FREELY &&
+			       clock_monotonic_ns() - process->attached_ns <
+				       ATTACH_AGAIN_SHARE * process->attaching_ns))
 		return false;
 	attach(reader, process, pid);
 	return !process->ended;

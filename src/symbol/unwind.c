@@ -118,10 +118,11 @@ unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *st
 		addresses[count++] = cursor.address;
 		result = step(symbolizer, start, &cursor);
 	}
-	if (result == 0)
-		*ret_end = UNWIND_COMPLETE;
-	else if (result == -2 || (count == 1 && !symbolizer_mapping(symbolizer, addresses[0])))
+	/* what the frame pointer leads to from there means nothing */
+	if (result == -2 || (count == 1 && !symbolizer_mapping(symbolizer, addresses[0])))
 		*ret_end = UNWIND_UNMAPPED;
+	else if (result == 0)
+		*ret_end = UNWIND_COMPLETE;
 	else
 		*ret_end = count > 1 ? UNWIND_TRUNCATED : UNWIND_FAILED;
 	return count;
