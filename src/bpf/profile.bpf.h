@@ -150,6 +150,7 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 		stack->frame = (struct site_frame){};
 		stack->in_user_mode = 0;
 		stack->user_bytes = 0;
+		span_identify(task, stack);
 		span_fill_kernel(ctx, stack);
 	} else {
 		span_fill_stack(ctx, task, stack);
@@ -158,7 +159,6 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 			arch_syscall(task, (struct pt_regs *)bpf_task_pt_regs(task)) ==
 			WIRE_SYSCALL_NONE;
 	}
-	span_identify(task, stack);
 	size = (__builtin_offsetof(struct span_stack, user) + stack->user_bytes + 7) & ~7ULL;
 	if (size > sizeof(*stack))
 		return 0;

@@ -309,9 +309,10 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 }
 
 /* With its stack, where it has come with one. */
-static int process(struct spans *spans, const struct wire_header *record,
-		   const struct span_found *found, struct record_sink sink)
+static int process(void *data, const struct wire_header *record, const struct span_found *found,
+		   struct record_sink sink)
 {
+	struct spans *spans = data;
 	const struct span_seed *seed = (const struct span_seed *)record;
 
 	switch (record->kind) {
@@ -331,17 +332,11 @@ static int process(struct spans *spans, const struct wire_header *record,
 	return 0;
 }
 
-static int process_waiting(void *data, const struct wire_header *record,
-			   const struct span_found *found, struct record_sink sink)
-{
-	return process(data, record, found, sink);
-}
-
 static int pump(struct spans *spans, uint64_t deadline_ns, uint64_t single_ns,
 		struct record_sink sink)
 {
-	return span_queue_pump(&spans->queue, &spans->stacks, deadline_ns, single_ns,
-			       process_waiting, spans, sink);
+	return span_queue_pump(&spans->queue, &spans->stacks, deadline_ns, single_ns, process,
+			       spans, sink);
 }
 
 /* *question NULL: it is not to be asked for. 0 or -ENOMEM. */

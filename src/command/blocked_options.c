@@ -37,19 +37,6 @@ static int take_frequency(void *data, const char *value, struct error *error)
 	return result;
 }
 
-static int take_unwind(void *data, const char *value, struct error *error)
-{
-	struct blocked_options *options = data;
-
-	if (!strcmp(value, "fp"))
-		options->spans.stacks.unwind = STACK_UNWIND_FRAME_POINTERS;
-	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
-		options->spans.stacks.unwind = STACK_UNWIND_AUTO;
-	else
-		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
-	return 0;
-}
-
 static int take_runtime(void *data, const char *value, struct error *error)
 {
 	struct blocked_options *options = data;
@@ -158,7 +145,7 @@ static const struct command_option blocked_option_table[] = {
 	TAKEN_OPTION("ring", 0, "SIZE", take_ring,
 		     "ring buffer, a power of two (16M); stalls that overflow it are dropped and "
 		     "counted"),
-	TAKEN_OPTION("unwind", 0, "HOW", take_unwind,
+	TAKEN_MEMBER("unwind", 0, "HOW", struct blocked_options, spans.stacks, parsing_unwind,
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
 	FLAG_OPTION("blame", 0, struct blocked_options, watch.blame,
 		    "also because of whom the workers waited for a CPU"),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/stack_options.h"
 #include "base/similar.h"
 #include "base/text.h"
 
@@ -46,4 +47,17 @@ int parsing_name(struct targets *targets, const char *name, struct error *error)
 		snprintf(error->text + used, sizeof(error->text) - used,
 			 " (a program to run comes after --)");
 	return result;
+}
+
+int parsing_unwind(void *data, const char *value, struct error *error)
+{
+	struct stack_options *stacks = data;
+
+	if (!strcmp(value, "fp"))
+		stacks->unwind = STACK_UNWIND_FRAME_POINTERS;
+	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
+		stacks->unwind = STACK_UNWIND_AUTO;
+	else
+		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
+	return 0;
 }

@@ -22,4 +22,7 @@ int parsing_unknown(struct error *error, const char *what, const char *value, co
 int parsing_count(const char *text, const char *option, uint64_t *ret_count,
 		  struct error *error) must_check;
 
+/* Of a struct stack_options, as command_option.take. */
+int parsing_unwind(void *stacks, const char *value, struct error *error) must_check;
+
 #endif

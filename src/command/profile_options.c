@@ -129,19 +129,6 @@ static int take_root(void *data, const char *value, struct error *error)
 	return parsing_unknown(error, "root", value, "state, thread or none");
 }
 
-static int take_unwind(void *data, const char *value, struct error *error)
-{
-	struct command_profile_options *options = data;
-
-	if (!strcmp(value, "fp"))
-		options->profile.stacks.unwind = STACK_UNWIND_FRAME_POINTERS;
-	else if (!strcmp(value, "auto") || !strcmp(value, "dwarf"))
-		options->profile.stacks.unwind = STACK_UNWIND_AUTO;
-	else
-		return parsing_unknown(error, "unwinding", value, "auto, dwarf or fp");
-	return 0;
-}
-
 static int take_format(void *data, const char *value, struct error *error)
 {
 	struct command_profile_options *options = data;
@@ -184,7 +171,8 @@ static const struct command_option profile_option_table[] = {
 	TAKEN_OPTION("freq", 0, "HZ", take_frequency, "samples a second of each CPU (99)"),
 	TAKEN_OPTION("rate", 0, "N", take_rate,
 		     "stacks of waits a second and CPU, about (200); long waits always have one"),
-	TAKEN_OPTION("unwind", 0, "HOW", take_unwind,
+	TAKEN_MEMBER("unwind", 0, "HOW", struct command_profile_options, profile.stacks,
+		     parsing_unwind,
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
 	TEXT_OPTION("target", 0, "FILE", struct command_profile_options, profile.stacks.symbols,
 		    "the program with its symbols, if it runs stripped"),

@@ -405,7 +405,7 @@ def test_page(tmp_path):
         for letter in "onerror":
             page.key(letter)
         assert page.evaluate(found) > 0
-        assert "found: " in page.evaluate("document.getElementById('told').textContent")
+        assert "found: " in page.evaluate("document.getElementById('status').textContent")
         page.key("Escape")
         assert page.evaluate(found) == 0
         # into one state by keys, and back
