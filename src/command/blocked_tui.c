@@ -2,48 +2,15 @@
 #include "command/blocked_tui.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "tui/terminal.h"
-
-/* What terminals take in one sequence at least; xterm and others take more. */
-#define CLIPBOARD_MAX 74994
 
 static void draw_screen(void *data, struct canvas *canvas)
 {
 	struct blocked_tui *tui = data;
 
 	blocked_screen_draw(tui->screen, canvas);
-}
-
-/* "ESC ] 52 ; c ; base64 BEL": the terminal's own clipboard, also through ssh. */
-static int copy_to_clipboard(const char *text, size_t length)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *out, *at;
-
-	if (length > CLIPBOARD_MAX)
-		length = CLIPBOARD_MAX;
-	out = at = malloc(length / 3 * 4 + 16);
-	if (!out)
-		return -ENOMEM;
-	at = stpcpy(at, "\033]52;c;");
-	for (size_t i = 0; i < length; i += 3) {
-		uint32_t three = 0;
-
-		for (size_t j = 0; j < 3; j++)
-			three = three << 8 | (i + j < length ? (unsigned char)text[i + j] : 0);
-		for (size_t j = 0; j < 4; j++)
-			*at++ = i + j > length ? '=' : digits[three >> (18 - 6 * j) & 63];
-	}
-	stpcpy(at, "\a");
-	terminal_write(out);
-	free(out);
-	return 0;
 }
 
 static int yank(struct blocked_tui *tui, struct error *error)
@@ -55,14 +22,13 @@ static int yank(struct blocked_tui *tui, struct error *error)
 	if (result >= 0) {
 		blocked_screen_yank(tui->screen, &text);
 		some = text.used;
-		result = some ? copy_to_clipboard(text.buffer, text.used) : 0;
+		result = some ? tui_copy(text.buffer, text.used) : 0;
 		output_release(&text);
 	}
 	if (result < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	blocked_screen_message(tui->screen,
-			       some ? "sent to the clipboard, if the terminal supports OSC 52"
-				    : "nothing is selected that has a stack");
+			       some ? TUI_COPIED : "nothing is selected that has a stack");
 	return tui_draw(&tui->tui, error);
 }
 
@@ -103,11 +69,17 @@ int blocked_tui_open(struct blocked_tui *tui, const struct blocked_screen_option
 	return 0;
 }
 
-int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error)
+static int open_terminal(struct blocked_tui *tui, struct error *error)
 {
 	const struct terminal_options options = {.theme = tui->settings.theme,
 						 .glyphs = tui->settings.marks};
-	int result = tui_open(&tui->tui, &options, error);
+
+	return tui_open(&tui->tui, &options, error);
+}
+
+int blocked_tui_begin(struct blocked_tui *tui, struct loop *loop, struct error *error)
+{
+	int result = open_terminal(tui, error);
 
 	return result < 0 ? result : tui_begin(&tui->tui, loop, error);
 }
@@ -130,33 +102,16 @@ int blocked_tui_interval(struct blocked_tui *tui, const struct interval *interva
 	return tui_draw(&tui->tui, error);
 }
 
-static int on_end(void *data, struct error *error)
-{
-	struct blocked_tui *tui = data;
-
-	(void)error;
-	tui->tui.loop->stop = true;
-	return 0;
-}
-
 int blocked_tui_show(struct blocked_tui *tui, const char *remark, struct error *error)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct loop loop = {.epoll_fd = -1};
-	int result = blocked_screen_update(tui->screen) < 0
-			     ? error_set(error, ENOMEM, "out of memory")
-			     : loop_init(&loop, error);
+	int result = blocked_screen_update(tui->screen);
 
+	if (result < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	if (remark)
 		blocked_screen_message(tui->screen, remark);
-	if (result >= 0)
-		result = loop_add_signals(&loop, signals, ARRAY_SIZE(signals), on_end, tui, error);
-	if (result >= 0)
-		result = blocked_tui_begin(tui, &loop, error);
-	if (result >= 0)
-		result = loop_run(&loop, error);
-	loop_release(&loop);
-	return result;
+	result = open_terminal(tui, error);
+	return result < 0 ? result : tui_stay(&tui->tui, error);
 }
 
 void blocked_tui_close(struct blocked_tui *tui)

@@ -9,8 +9,10 @@
 #include "base/print.h"
 #include "command/command.h"
 #include "command/profile_options.h"
+#include "command/profile_tui.h"
 #include "session/replay.h"
 #include "session/watch.h"
+#include "tui/terminal.h"
 
 #define DEFAULT_ROWS 20
 
@@ -18,6 +20,7 @@ struct profile_command {
 	struct command_profile_options options;
 	struct profile *profile;
 	struct profile_result result;
+	struct profile_tui tui;
 	int fd; /* what is written to; -1: standard output */
 };
 
@@ -41,9 +44,10 @@ static int take_interval(void *data, struct interval *interval, struct error *er
 	result->duration_ns += interval->end_ns - interval->start_ns;
 	result->self_cpu_ns += interval->self_cpu_ns;
 	losses_add(&result->losses, &interval->losses);
-	return profile_add_interval(command->profile, interval) < 0
-		       ? error_set(error, ENOMEM, "out of memory")
-		       : 0;
+	if (profile_add_interval(command->profile, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	/* a recording is drawn when it is there as a whole */
+	return command->tui.tui.loop ? profile_tui_update(&command->tui, error) : 0;
 }
 
 static int write_page(struct output *out, const void *result)
@@ -61,10 +65,6 @@ static int write_result(struct profile_command *command, struct error *error)
 	cleanup(output_release) struct output out = {.fd = -1};
 	int written = 0;
 
-	result->profile = command->profile;
-	result->states = options->states;
-	result->by = options->by;
-	result->kernel = options->kernel;
 	result->top = options->output.order.top ? options->output.order.top : DEFAULT_ROWS;
 	if (profile_end(command->profile) < 0 || profile_result_make(result) < 0 ||
 	    output_init(&out, command->fd < 0 ? STDOUT_FILENO : command->fd) < 0)
@@ -78,9 +78,37 @@ static int write_result(struct profile_command *command, struct error *error)
 	return written < 0 ? written : command_write(&out, error);
 }
 
+static int open_screen(struct profile_command *command, struct error *error)
+{
+	const struct profile_screen_options options = {.result = &command->result,
+						       .replay = command->options.from};
+
+	return profile_tui_open(&command->tui, &options, &command->options.output, error);
+}
+
+/* On the screen until the user has seen enough, also when nothing more comes. */
+static int run_screen(struct profile_command *command, struct watch *watch, struct error *error)
+{
+	int result = open_screen(command, error);
+
+	if (result >= 0)
+		result = tui_begin(&command->tui.tui, &watch->loop, error);
+	if (result >= 0)
+		result = watch_run(watch, error);
+	if (result >= 0 && !command->tui.tui.quit && !watch->interrupted)
+		result = profile_tui_stay(&command->tui,
+					  watch->options->duration_ns
+						  ? "this was all that was asked for"
+						  : "the target has ended",
+					  error);
+	profile_tui_close(&command->tui);
+	return result;
+}
+
 static int run_live(struct profile_command *command, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
+	bool screen = command->options.output.screen;
 	int result;
 
 	watch.options = &command->options.watch;
@@ -88,17 +116,29 @@ static int run_live(struct profile_command *command, struct error *error)
 		.data = command, .interval = take_interval, .record = take_record};
 	watch.profile = &command->options.profile;
 	result = watch_open(&watch, error);
-	if (result >= 0 && !watch.options->duration_ns && !watch.options->count &&
+	if (result >= 0 && screen)
+		result = run_screen(command, &watch, error);
+	if (result >= 0 && !screen && !watch.options->duration_ns && !watch.options->count &&
 	    !watch.options->command && isatty(STDERR_FILENO))
 		print_text(stderr, "dwell profile: taking stacks; Ctrl-C ends it\n");
-	if (result >= 0)
+	if (result >= 0 && !screen)
 		result = watch_run(&watch, error);
 	/* the session's facts are the watch's */
-	if (result >= 0 && !command->result.session)
+	if (result >= 0 && !screen && !command->result.session)
 		result = error_set(error, EINVAL, "no interval was measured");
-	if (result >= 0)
+	if (result >= 0 && !screen)
 		result = write_result(command, error);
 	watch_release(&watch);
+	return result;
+}
+
+static int show_recording(struct profile_command *command, const char *remark, struct error *error)
+{
+	int result = open_screen(command, error);
+
+	if (result >= 0)
+		result = profile_tui_stay(&command->tui, remark, error);
+	profile_tui_close(&command->tui);
 	return result;
 }
 
@@ -120,7 +160,9 @@ static int run_recording(struct profile_command *command, struct error *error)
 				   command->options.from);
 	if ((result >= 0 || damaged) && command->result.session) {
 		struct error why = *error;
-		int written = write_result(command, error);
+		int written = command->options.output.screen
+				      ? show_recording(command, damaged ? why.text : NULL, error)
+				      : write_result(command, error);
 
 		if (written >= 0 && damaged)
 			*error = why;
@@ -146,6 +188,14 @@ static int open_output(struct profile_command *command, struct error *error)
 			       : 0;
 }
 
+/* The screen, where there is one and nothing else was asked for. */
+static void choose_screen(struct command_profile_options *options)
+{
+	if (!options->output.given && !options->path && !options->by_given)
+		options->output.screen = !options->watch.command && !options->watch.count &&
+					 !options->watch.duration_ns && terminal_usable();
+}
+
 static int profile_run(int argc, char **argv)
 {
 	struct profile_command command = {.fd = -1};
@@ -158,7 +208,12 @@ static int profile_run(int argc, char **argv)
 		return code;
 	/* a reader that went away is an error to report, not a signal to die of */
 	signal(SIGPIPE, SIG_IGN);
+	choose_screen(&command.options);
 	command.profile = profile_new();
+	command.result = (struct profile_result){.profile = command.profile,
+						 .states = command.options.states,
+						 .by = command.options.by,
+						 .kernel = command.options.kernel};
 	result = command.profile ? open_output(&command, &error)
 				 : error_set(&error, ENOMEM, "out of memory");
 	if (result >= 0)
@@ -178,5 +233,6 @@ const struct command command_profile = {
 	.line = &profile_line,
 	.outputs = {"output"},
 	.argument = ARGUMENT_PROCESS,
+	.has_screen = true,
 	.run = profile_run,
 };

@@ -11,7 +11,7 @@
 #define DEFAULT_RATE	    200
 #define FREQUENCY_MAX	    2500
 
-#define FORMATS_OF_PROFILES RESULT_FORMATS ", html, folded, pprof"
+#define FORMATS_OF_PROFILES "tui, " RESULT_FORMATS ", html, folded, pprof, chrome"
 
 /* Time in these passes without anything that a stack could explain. */
 #define WITHOUT_STACKS (1U << STATE_STOLEN | 1U << STATE_IRQ)
@@ -22,9 +22,10 @@ static const char text[] =
 	"Shows which code each state's time was spent in: exact totals, divided by stacks of what "
 	"runs and of what waits. Any process, or the whole machine; nothing is rebuilt."
 	"\v"
-	"Without -d: until Ctrl-C, or until the target ends. Time waiting for work (idle) has no "
-	"stacks unless --state asks for them.\n\n"
+	"Without -d on a terminal: a flame graph on the screen, until q. Time waiting for work "
+	"(idle) has no stacks unless --state asks for them.\n\n"
 	"Examples:\n"
+	"  dwell profile postgres                         a flame graph on the screen\n"
 	"  dwell profile postgres -d 10s                  where its time goes\n"
 	"  dwell profile -p 1234 -d 10s --state lock,disk\n"
 	"  dwell profile -d 5s                            the whole machine\n"
@@ -110,6 +111,7 @@ static int take_by(void *data, const char *value, struct error *error)
 	for (int i = 0; i < PROFILE_GROUPINGS_COUNT; i++) {
 		if (!strcmp(profile_grouping_keys[i], value)) {
 			options->by = (enum profile_grouping)i;
+			options->by_given = true;
 			return 0;
 		}
 	}
@@ -134,10 +136,11 @@ static int take_format(void *data, const char *value, struct error *error)
 	struct command_profile_options *options = data;
 
 	options->export = profile_export_find(value);
-	if (!options->export && !format_find(value))
+	if (!options->export && !format_find(value) && strcmp(value, "tui"))
 		return parsing_unknown(error, "format", value, FORMATS_OF_PROFILES);
 	if (!options->export)
-		return result_take_format(&options->output, value, error);
+		return result_take_view(&options->output, value, error);
+	options->output.screen = false;
 	options->output.given = true;
 	return 0;
 }
@@ -149,7 +152,7 @@ static const struct command_option profile_option_table[] = {
 		     "stopped)"),
 	TAKEN_OPTION("by", 0, "WHAT", take_by,
 		     "rows by function, file, line, thread or state (function)"),
-	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_PROFILES " (table)"),
+	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_PROFILES),
 	TEXT_OPTION("fields", 0, "NAME[,NAME]", struct command_profile_options, output.fields,
 		    FIELDS_HELP),
 	TEXT_OPTION("sort", 0, "FIELD", struct command_profile_options, output.order.field,
@@ -158,8 +161,10 @@ static const struct command_option profile_option_table[] = {
 		     TOP_HELP " (20 on the page)"),
 	TAKEN_MEMBER("json", 0, NULL, struct command_profile_options, output, result_take_json,
 		     JSON_HELP),
+	TAKEN_MEMBER("theme", 0, "THEME", struct command_profile_options, output, result_take_theme,
+		     THEME_HELP),
 	TAKEN_OPTION("root", 0, "WHAT", take_root,
-		     "what folded stacks begin with: state, thread or none (state)"),
+		     "what stacks begin with in folded and chrome: state, thread or none (state)"),
 	FLAG_OPTION("kernel", 0, struct command_profile_options, kernel,
 		    "all of the kernel's part of waits, not only the system call"),
 	TEXT_OPTION("output", 'o', "FILE", struct command_profile_options, path,
@@ -223,6 +228,12 @@ static int end(void *data, struct error *error)
 		return error_set(error, EINVAL,
 				 "--format %s is nothing for a terminal: add -o FILE",
 				 options->export->name);
+	if (options->output.screen && (options->watch.command || options->path))
+		return error_set(
+			error, EINVAL,
+			options->path ? "the screen is not written to a file: --format html is"
+				      : "the command would share the screen: use --format table, "
+					"or dwell record --stacks");
 	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
 			      options->watch.command))
 		return error_set(error, EINVAL, "give a target, a command or --from");

@@ -14,6 +14,7 @@ struct command_profile_options {
 	struct profile_options profile;
 	uint32_t states; /* 1 << enum state: what is asked for; 0: the usual ones */
 	enum profile_grouping by;
+	bool by_given;
 	enum profile_root root;
 	struct result_options output;
 	const struct profile_export_ops *export; /* a format of profiles alone; NULL: none */

@@ -34,8 +34,9 @@ enum page_keeps {
 #define SORT_HELP                                                                                  \
 	"order of the rows, by a name of --fields or a heading: text ascending, numbers "          \
 	"descending; `help` for all"
-#define TOP_HELP  "only the first N rows, in every format"
-#define JSON_HELP "the same as --format json"
+#define TOP_HELP   "only the first N rows, in every format"
+#define THEME_HELP "colours of the screen: auto, dark, light or mono (auto)"
+#define JSON_HELP  "the same as --format json"
 
 /*
  * Lines of a command's own table, for its member `output`: the formats there are, with the one by
@@ -46,8 +47,7 @@ enum page_keeps {
 /* Of a command that has a screen: --format tui too. */
 #define SCREEN_OPTIONS(options, formats, rows)                                                     \
 	FORMAT_OPTIONS(options, result_take_view, "tui, " RESULT_FORMATS formats, rows),           \
-		TAKEN_MEMBER("theme", 0, "THEME", options, output, result_take_theme,              \
-			     "colours of the screen: auto, dark, light or mono (auto)")
+		TAKEN_MEMBER("theme", 0, "THEME", options, output, result_take_theme, THEME_HELP)
 #define FORMAT_OPTIONS(options, take_format, formats, rows)                                        \
 	TAKEN_MEMBER("format", 0, "FORMAT", options, output, take_format, formats),                \
 		TEXT_OPTION("fields", 0, "NAME[,NAME]", options, output.fields, FIELDS_HELP),      \

@@ -3,9 +3,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
+
+/* What terminals take in one sequence at least; xterm and others take more. */
+#define CLIPBOARD_MAX 74994
 
 int tui_open(struct tui *tui, const struct terminal_options *options, struct error *error)
 {
@@ -64,6 +69,58 @@ int tui_begin(struct tui *tui, struct loop *loop, struct error *error)
 		result =
 			loop_add_signals(loop, signals, ARRAY_SIZE(signals), on_window, tui, error);
 	return result < 0 ? result : tui_draw(tui, error);
+}
+
+static int on_end(void *data, struct error *error)
+{
+	struct tui *tui = data;
+
+	(void)error;
+	tui->loop->stop = true;
+	return 0;
+}
+
+int tui_stay(struct tui *tui, struct error *error)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct loop loop = {.epoll_fd = -1};
+	int result = loop_init(&loop, error);
+
+	if (result >= 0)
+		result = loop_add_signals(&loop, signals, ARRAY_SIZE(signals), on_end, tui, error);
+	if (result >= 0)
+		result = tui_begin(tui, &loop, error);
+	if (result >= 0)
+		result = loop_run(&loop, error);
+	loop_release(&loop);
+	return result;
+}
+
+/* "ESC ] 52 ; c ; base64 BEL": the terminal's own clipboard, also through ssh. */
+int tui_copy(const char *text, size_t length)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *out, *at;
+
+	if (length > CLIPBOARD_MAX)
+		length = CLIPBOARD_MAX;
+	out = at = malloc(length / 3 * 4 + 16);
+	if (!out)
+		return -ENOMEM;
+	at = stpcpy(at, "\033]52;c;");
+	for (size_t i = 0; i < length; i += 3) {
+		uint32_t three = 0;
+
+		for (size_t j = 0; j < 3; j++)
+			three = three << 8 | (i + j < length ? (unsigned char)text[i + j] : 0);
+		for (size_t j = 0; j < 4; j++)
+			*at++ = i + j > length ? '=' : digits[three >> (18 - 6 * j) & 63];
+	}
+	stpcpy(at, "\a");
+	terminal_write(out);
+	free(out);
+	return 0;
 }
 
 void tui_close(struct tui *tui)

@@ -27,6 +27,15 @@ int tui_begin(struct tui *tui, struct loop *loop, struct error *error) must_chec
 
 int tui_draw(struct tui *tui, struct error *error) must_check;
 
+/* What does not change any more: in a loop of its own, until the user has seen enough. */
+int tui_stay(struct tui *tui, struct error *error) must_check;
+
+/* What is said of that. */
+#define TUI_COPIED "sent to the clipboard, if the terminal supports OSC 52"
+
+/* Into the clipboard, through the terminal, if it takes that (OSC 52). 0 or -ENOMEM. */
+int tui_copy(const char *text, size_t length) must_check;
+
 /* Ends the loop. */
 void tui_quit(struct tui *tui);
 

@@ -372,7 +372,7 @@ struct grouping {
 	size_t *spots;	  /* by group * STATES + state: its spot + 1 */
 };
 
-static uint64_t name_key(const struct frame *frame, enum profile_grouping by)
+uint64_t profile_name_key(const struct frame *frame, enum profile_grouping by)
 {
 	uint64_t file = hotspot_key(*frame->file ? frame->file : frame->module);
 
@@ -418,7 +418,7 @@ static int grouping_begin(struct grouping *grouping, enum profile_grouping by)
 
 		if (!frame)
 			continue;
-		index = identities_add(&grouping->names, 0, name_key(frame, by));
+		index = identities_add(&grouping->names, 0, profile_name_key(frame, by));
 		if (index == IDENTITY_NONE)
 			return -ENOMEM;
 		grouping->groups[id] = (uint32_t)index + 1;
@@ -530,7 +530,13 @@ static int by_self(const void *left, const void *right)
 	return a->total.ns < b->total.ns ? 1 : a->total.ns > b->total.ns ? -1 : 0;
 }
 
-static int add_cells(struct grouping *grouping, const size_t *order, uint32_t states)
+static bool is_chosen(const struct profile_choice *choice, enum state state, size_t thread)
+{
+	return choice->states & 1U << state && (!choice->thread || thread + 1 == choice->thread);
+}
+
+static int add_cells(struct grouping *grouping, const size_t *order,
+		     const struct profile_choice *choice)
 {
 	const struct profile *profile = grouping->profile;
 	size_t count = profile->cell_ids.count;
@@ -539,7 +545,7 @@ static int add_cells(struct grouping *grouping, const size_t *order, uint32_t st
 		const struct cell *cell = &profile->cells[order[i]], *next;
 		int result;
 
-		if (!(states & 1U << cell->state))
+		if (!is_chosen(choice, cell->state, cell->thread))
 			continue;
 		add_cell(grouping, order[i]);
 		next = i + 1 < count ? &profile->cells[order[i + 1]] : NULL;
@@ -573,28 +579,31 @@ static int add_account(struct profile *profile, uint32_t thread, enum state stat
 	return 0;
 }
 
-static int add_threads(struct profile *profile, enum state state)
+/* By thread, or all of them together. */
+static int add_state(struct profile *profile, const struct profile_choice *choice, enum state state,
+		     bool by_thread)
 {
+	uint64_t ns = 0, stacks = 0;
+	uint32_t threads = 0;
 	int result = 0;
 
-	for (size_t i = 0; result >= 0 && i < profile->thread_ids.count; i++)
-		result = add_account(profile, (uint32_t)i + 1, state,
-				     profile->threads[i].states_ns[state],
-				     profile->threads[i].sampled[state], 1);
-	return result;
+	for (size_t i = 0; result >= 0 && i < profile->thread_ids.count; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+
+		if (!is_chosen(choice, state, i))
+			continue;
+		ns += thread->states_ns[state];
+		stacks += thread->sampled[state];
+		threads += thread->states_ns[state] > 0;
+		if (by_thread)
+			result = add_account(profile, (uint32_t)i + 1, state,
+					     thread->states_ns[state], thread->sampled[state], 1);
+	}
+	return by_thread ? result : add_account(profile, 0, state, ns, stacks, threads);
 }
 
-static int add_state(struct profile *profile, enum state state)
-{
-	uint32_t threads = 0;
-
-	for (size_t i = 0; i < profile->thread_ids.count; i++)
-		threads += profile->threads[i].states_ns[state] > 0;
-	return add_account(profile, 0, state, profile->states[state].total_ns,
-			   profile->states[state].count, threads);
-}
-
-static int add_code(struct profile *profile, enum profile_grouping by, uint32_t states)
+static int add_code(struct profile *profile, enum profile_grouping by,
+		    const struct profile_choice *choice)
 {
 	struct grouping grouping = {.profile = profile};
 	size_t count = profile->cell_ids.count;
@@ -605,14 +614,14 @@ static int add_code(struct profile *profile, enum profile_grouping by, uint32_t 
 		order[i] = i;
 	if (result >= 0) {
 		qsort_r(order, count, sizeof(*order), by_thread_and_state, profile->cells);
-		result = add_cells(&grouping, order, states);
+		result = add_cells(&grouping, order, choice);
 	}
 	grouping_release(&grouping);
 	free(order);
 	return result;
 }
 
-int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t states,
+int profile_spots(struct profile *profile, enum profile_grouping by, struct profile_choice choice,
 		  const struct profile_spot **ret_spots, size_t *ret_count)
 {
 	bool is_code = by != PROFILE_BY_THREAD && by != PROFILE_BY_STATE;
@@ -620,11 +629,9 @@ int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t st
 
 	profile->spot_count = 0;
 	if (is_code)
-		result = add_code(profile, by, states);
+		result = add_code(profile, by, &choice);
 	for (int state = 0; !is_code && result >= 0 && state < STATES; state++)
-		if (states & 1U << state)
-			result = by == PROFILE_BY_THREAD ? add_threads(profile, (enum state)state)
-							 : add_state(profile, (enum state)state);
+		result = add_state(profile, &choice, (enum state)state, by == PROFILE_BY_THREAD);
 	if (result < 0)
 		return result;
 	if (profile->spot_count)

@@ -100,11 +100,14 @@ const struct stacks *profile_stacks(const struct profile *profile);
 /* The last one; all zeros: none has come. */
 const struct wire_profile *profile_quality(const struct profile *profile);
 
-/*
- * All of them, the largest `self` first, as far as `states` (1 << enum state) go. Valid until the
- * next call. 0 or -ENOMEM.
- */
-int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t states,
+/* Which time is summed up. */
+struct profile_choice {
+	uint32_t states; /* 1 << enum state */
+	uint32_t thread; /* its place among the threads + 1; 0: all */
+};
+
+/* All of them, the largest `self` first. Valid until the next call. 0 or -ENOMEM. */
+int profile_spots(struct profile *profile, enum profile_grouping by, struct profile_choice choice,
 		  const struct profile_spot **ret_spots, size_t *ret_count) must_check;
 
 /*
@@ -113,6 +116,9 @@ int profile_spots(struct profile *profile, enum profile_grouping by, uint32_t st
  * the kernel. 0: there is none.
  */
 uint32_t profile_own_frame(const struct stacks *stacks, uint32_t stack, enum state state);
+
+/* The same for frames that are one in that grouping by code. */
+uint64_t profile_name_key(const struct frame *frame, enum profile_grouping by);
 
 /* Whether a record says what can be. */
 bool spent_is_possible(const struct wire_spent *spent);

@@ -55,6 +55,8 @@ static int page(const struct blocked_screen *screen)
 		    : screen->focus == FOCUS_HOTSPOTS ? screen->hotspot_lines
 						      : screen->worker_lines;
 
+	if (screen->help)
+		return HELP_PAGE;
 	return lines > 1 ? lines - 1 : 1;
 }
 
@@ -313,29 +315,17 @@ enum screen_request blocked_screen_key(struct blocked_screen *screen, struct key
 
 void blocked_draw_hints(struct blocked_screen *screen, struct canvas *canvas, int row)
 {
-	char chosen[96];
-	int width;
+	struct last_line line = {.question = screen->typing ? "search: " : NULL,
+				 .typed = screen->typed,
+				 .message = screen->message,
+				 .role = ROLE_WARNING,
+				 .replay = screen->options.replay};
+	char chosen[96] = "";
 
-	for (int i = 0; i < canvas->columns; i++)
-		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
-	screen->hints.count = 0;
-	if (screen->typing) {
-		typing_draw(canvas, row, "search: ", screen->typed);
-		return;
-	}
-	if (*screen->message) {
-		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, screen->message);
-		return;
-	}
-	*chosen = '\0';
 	if (*screen->filter)
-		snprintf(chosen, sizeof(chosen), "  search: %s", screen->filter);
-	width = (int)strlen(chosen);
-	if (width > canvas->columns / 2)
-		width = canvas->columns / 2;
-	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width, screen->options.replay,
-			    &screen->hints);
-	canvas_text(canvas, row, canvas->columns - width, width, ROLE_WARNING, chosen);
+		snprintf(chosen, sizeof(chosen), "search: %s", screen->filter);
+	line.chosen = chosen;
+	last_line_draw(&bindings, canvas, row, &line, &screen->hints);
 }
 
 void blocked_draw_help(struct blocked_screen *screen, struct canvas *canvas)

@@ -52,7 +52,8 @@ static void set(struct canvas *canvas, int row, int column, enum role role, uint
 	struct cell *cell = cell_at(canvas, row, column);
 
 	if (cell)
-		*cell = (struct cell){character, (uint8_t)role, false, cell->selected};
+		*cell = (struct cell){
+			.character = character, .role = (uint8_t)role, .selected = cell->selected};
 }
 
 void canvas_put(struct canvas *canvas, int row, int column, enum role role, uint32_t character,
@@ -176,7 +177,10 @@ static uint32_t state_sign(enum state state, bool ascii)
 }
 
 /* Seven eighths high: rows of bars stay apart. */
-#define BLOCK 0x2587
+#define BLOCK	     0x2587
+#define LEFT_EDGE    0x258f
+
+#define BOX_TEXT_MIN 4
 
 void canvas_state(struct canvas *canvas, int row, int column, enum state state)
 {
@@ -207,6 +211,23 @@ void canvas_bar(struct canvas *canvas, int row, int column, int width, const uin
 			end = width;
 		for (; used < (int)end; used++)
 			canvas_state(canvas, row, column + used, (enum state)i);
+	}
+}
+
+void canvas_box(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text)
+{
+	for (int i = 0; i < width; i++)
+		set(canvas, row, column + i, role, ' ');
+	canvas_put(canvas, row, column, role, LEFT_EDGE, '|');
+	/* a letter and an ellipsis say nothing, many of them distract */
+	if (width - 1 >= BOX_TEXT_MIN || (int)strlen(text) < width)
+		canvas_text(canvas, row, column + 1, width - 1, role, text);
+	for (int i = 0; i < width; i++) {
+		struct cell *cell = cell_at(canvas, row, column + i);
+
+		if (cell)
+			cell->filled = true;
 	}
 }
 

@@ -31,6 +31,7 @@ struct cell {
 	uint8_t role;	    /* enum role */
 	bool bar;	    /* a state's part of a bar, in the colour of bars */
 	bool selected;	    /* set off from other rows, in any role */
+	bool filled;	    /* the colour of its role is the ground, not the character */
 };
 
 struct canvas {
@@ -77,6 +78,10 @@ void canvas_select(struct canvas *canvas, int row);
  */
 void canvas_bar(struct canvas *canvas, int row, int column, int width, const uint64_t parts[STATES],
 		uint64_t whole);
+
+/* Text on a ground of the role's colour; a line at its left keeps it apart from the box beside. */
+void canvas_box(struct canvas *canvas, int row, int column, int width, enum role role,
+		const char *text);
 
 /* As lines of text without trailing blanks. */
 void canvas_dump(const struct canvas *canvas, struct output *out);

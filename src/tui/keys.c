@@ -45,8 +45,9 @@ static int kept_width(const struct bindings *bindings)
 	return width;
 }
 
-void bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
-			 bool replay, struct hints *ret_hints)
+/* From the left of the row on. */
+static void draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
+		       bool replay, struct hints *ret_hints)
 {
 	int at = 0, kept = kept_width(bindings);
 
@@ -221,10 +222,34 @@ enum typing typing_key(char typed[TYPED_BYTES], struct key key)
 	}
 }
 
-void typing_draw(struct canvas *canvas, int row, const char *question, const char *typed)
+static void draw_typing(struct canvas *canvas, int row, const char *question, const char *typed)
 {
 	int at = canvas_text(canvas, row, 0, canvas->columns, ROLE_KEY, question);
 
 	at += canvas_text(canvas, row, at, canvas->columns, ROLE_NORMAL, typed);
 	canvas_put(canvas, row, at, ROLE_TITLE, '_', '_');
+}
+
+void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
+		    const struct last_line *line, struct hints *ret_hints)
+{
+	int width = (int)strlen(line->chosen);
+
+	for (int i = 0; i < canvas->columns; i++)
+		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
+	*ret_hints = (struct hints){0};
+	if (line->question) {
+		draw_typing(canvas, row, line->question, line->typed);
+		return;
+	}
+	if (*line->message) {
+		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, line->message);
+		return;
+	}
+	/* room for a few hints as well */
+	if (width > canvas->columns / 2)
+		width = canvas->columns / 2;
+	draw_hints(bindings, canvas, row, canvas->columns - width - (width ? 2 : 0), line->replay,
+		   ret_hints);
+	canvas_text(canvas, row, canvas->columns - width, width, line->role, line->chosen);
 }

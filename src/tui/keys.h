@@ -85,15 +85,14 @@ struct hints {
 	} items[HINTS_MAX];
 };
 
-/* Hints from the left of the row on, as many as fit. */
-void bindings_draw_hints(const struct bindings *bindings, struct canvas *canvas, int row, int width,
-			 bool replay, struct hints *ret_hints);
-
 /* Does what the hint under the mouse says, as its first key. */
 enum screen_request hints_click(const struct hints *hints, void *screen, struct key key);
 
 /* For the screens' messages. */
 #define CHANGES_NO_PROCESS "dwell watches only: nice and kill are in htop"
+
+/* Lines that a page up or down moves it. */
+#define HELP_PAGE 10
 
 /*
  * The keys, the states with their signs, and the words of the first line, on all but the last row,
@@ -114,7 +113,19 @@ enum typing {
 /* What a key does to a line of text. */
 enum typing typing_key(char typed[TYPED_BYTES], struct key key);
 
-/* The question and what has been typed, on a row that is empty. */
-void typing_draw(struct canvas *canvas, int row, const char *question, const char *typed);
+/*
+ * The last line of a screen: what is being typed; else a message; else hints, as many as fit, and
+ * at the right end what the user has chosen.
+ */
+struct last_line {
+	const char *question, *typed; /* NULL: nothing is asked */
+	const char *message;	      /* "": none */
+	const char *chosen;
+	enum role role; /* of what is chosen */
+	bool replay;
+};
+
+void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
+		    const struct last_line *line, struct hints *ret_hints);
 
 #endif

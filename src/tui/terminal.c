@@ -240,6 +240,8 @@ static attr_t attributes(const struct cell *cell)
 
 	if (!terminal.colours)
 		result |= looks[cell->role].mono;
+	if (cell->filled)
+		return result ^ A_REVERSE;
 	/* a solid bar in reverse would be a gap */
 	if (cell->selected && terminal.palette.selected < 0 &&
 	    !(cell->bar && terminal.palette.solid[cell->role - ROLE_STATE] && !terminal.glyphs))

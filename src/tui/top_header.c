@@ -1,64 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The first lines of the top screen: what the figures are worth, the load, and what is wrong. */
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/duration.h"
+#include "tui/parts.h"
 #include "tui/top_state.h"
 #include "view/findings.h"
 
 #define NARROW_TITLE   80   /* what was lost comes before where figures are from */
 #define STOLEN_WARNING 0.05 /* of busy CPU time: figures of speed mean little above it */
-#define PART_BYTES     96
-
-/* A line of parts, the most important first: what does not fit is left out, never cut. */
-struct line {
-	struct canvas *canvas;
-	int row, at, end;
-};
-
-static int width_of(const struct canvas *canvas, const char *text)
-{
-	struct canvas nowhere = {.rows = 0, .columns = 1 << 20, .ascii = canvas->ascii};
-
-	return canvas_text(&nowhere, 0, 0, 1 << 20, ROLE_NORMAL, text);
-}
-
-static bool has_room(const struct line *line, int width)
-{
-	return line->at + width <= line->end;
-}
-
-__attribute__((format(printf, 3, 4))) static void add_part(struct line *line, enum role role,
-							   const char *format, ...)
-{
-	char text[PART_BYTES];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (!has_room(line, width_of(line->canvas, text)))
-		return;
-	line->at += 2 + canvas_text(line->canvas, line->row, line->at, line->canvas->columns, role,
-				    text);
-}
-
 /* `exact (bpf, taskstats, verified)`, `sampled every 10ms (procfs)` */
-static void add_source(struct line *line, const struct session_info *session)
+static void add_source(struct parts *line, const struct session_info *session)
 {
 	char period[16] = "";
 
 	if (session->wire.sample_ns)
 		duration_format(period, sizeof(period), session->wire.sample_ns);
-	add_part(line, session->wire.sample_ns ? ROLE_WARNING : ROLE_NORMAL, "%s%s%s (%s%s%s)",
-		 session_states_kind(session), *period ? " every " : "", period,
-		 session_source(session), session_has_delays_beside(session) ? ", taskstats" : "",
-		 session_is_verified(session) ? ", verified" : "");
+	parts_add(line, session->wire.sample_ns ? ROLE_WARNING : ROLE_NORMAL, "%s%s%s (%s%s%s)",
+		  session_states_kind(session), *period ? " every " : "", period,
+		  session_source(session), session_has_delays_beside(session) ? ", taskstats" : "",
+		  session_is_verified(session) ? ", verified" : "");
 }
 
-static void draw_clock(const struct top_screen *screen, struct line *line, uint64_t length_ns)
+static void draw_clock(const struct top_screen *screen, struct parts *line, uint64_t length_ns)
 {
 	time_t seconds = (time_t)((screen->interval.start_realtime_ns + length_ns) / NS_PER_S);
 	char clock[24];
@@ -86,11 +51,11 @@ static const struct row *only_process(const struct top_screen *screen)
 	return interval->row_count ? interval->rows : NULL;
 }
 
-static void add_lost(struct line *line, const struct wire_losses *losses)
+static void add_lost(struct parts *line, const struct wire_losses *losses)
 {
 	uint64_t lost = losses_all(losses);
 
-	add_part(line, lost ? ROLE_WARNING : ROLE_DIM, "lost %llu", (unsigned long long)lost);
+	parts_add(line, lost ? ROLE_WARNING : ROLE_DIM, "lost %llu", (unsigned long long)lost);
 }
 
 static void draw_title(const struct top_screen *screen, struct canvas *canvas)
@@ -100,40 +65,40 @@ static void draw_title(const struct top_screen *screen, struct canvas *canvas)
 	const struct row *only = only_process(screen);
 	bool is_narrow = canvas->columns < NARROW_TITLE;
 	uint64_t length_ns = interval->end_ns - interval->start_ns;
-	struct line line = {canvas, 0, 0, canvas->columns};
+	struct parts line = {canvas, 0, 0, canvas->columns};
 	char length[16];
 
 	draw_clock(screen, &line, length_ns);
 	duration_format(length, sizeof(length), length_ns);
-	add_part(&line, ROLE_TITLE, "dwell top");
+	parts_add(&line, ROLE_TITLE, "dwell top");
 	if (is_narrow)
 		add_lost(&line, &interval->losses);
 	if (only)
-		add_part(&line, ROLE_TITLE, "%s %u", only->process, only->pid);
+		parts_add(&line, ROLE_TITLE, "%s %u", only->process, only->pid);
 	if (screen->options.replay)
-		add_part(&line, ROLE_TITLE, "(recording)");
+		parts_add(&line, ROLE_TITLE, "(recording)");
 	if (screen->frozen)
-		add_part(&line, ROLE_WARNING, screen->options.replay ? "PAUSED" : "FROZEN");
+		parts_add(&line, ROLE_WARNING, screen->options.replay ? "PAUSED" : "FROZEN");
 	add_source(&line, interval->session);
 	if (!is_narrow)
 		add_lost(&line, &interval->losses);
 	if (session->flags & WIRE_SESSION_DELAYS && session_misses(interval->session, "delayacct"))
-		add_part(&line, ROLE_WARNING, "delays off: sysctl kernel.task_delayacct=1");
+		parts_add(&line, ROLE_WARNING, "delays off: sysctl kernel.task_delayacct=1");
 	if (session_has_machine(interval->session))
-		add_part(&line,
-			 interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
-									   : ROLE_DIM,
-			 "stolen %.0f%%", 100 * interval_stolen_share(interval));
-	add_part(&line, ROLE_DIM, "every %s", length);
-	add_part(&line, ROLE_DIM, "self %.1f%%",
-		 length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);
-	add_part(&line, ROLE_DIM, "%s", session->host);
-	add_part(&line, ROLE_DIM, "%u CPUs", session->cpus);
-	add_part(&line, ROLE_DIM, "Linux %.20s", session->kernel);
+		parts_add(&line,
+			  interval_stolen_share(interval) >= STOLEN_WARNING ? ROLE_WARNING
+									    : ROLE_DIM,
+			  "stolen %.0f%%", 100 * interval_stolen_share(interval));
+	parts_add(&line, ROLE_DIM, "every %s", length);
+	parts_add(&line, ROLE_DIM, "self %.1f%%",
+		  length_ns ? 100.0 * (double)interval->self_cpu_ns / (double)length_ns : 0.0);
+	parts_add(&line, ROLE_DIM, "%s", session->host);
+	parts_add(&line, ROLE_DIM, "%u CPUs", session->cpus);
+	parts_add(&line, ROLE_DIM, "Linux %.20s", session->kernel);
 }
 
 /* Beside a bar of all: what it consists of, the largest first, in threads on average. */
-static void draw_legend(struct line *line, const uint64_t total[STATES], uint64_t length_ns)
+static void draw_legend(struct parts *line, const uint64_t total[STATES], uint64_t length_ns)
 {
 	bool shown[STATES] = {false};
 	char text[32];
@@ -149,11 +114,11 @@ static void draw_legend(struct line *line, const uint64_t total[STATES], uint64_
 			return;
 		snprintf(text, sizeof(text), "%s %.2f", state_info[largest].key,
 			 (double)total[largest] / (double)length_ns);
-		if (!has_room(line, 2 + (int)strlen(text)))
+		if (!parts_fit(line, 2 + (int)strlen(text)))
 			return;
 		canvas_state(line->canvas, line->row, line->at, (enum state)largest);
 		line->at += 2;
-		add_part(line, ROLE_NORMAL, "%s", text);
+		parts_add(line, ROLE_NORMAL, "%s", text);
 	}
 }
 
@@ -162,7 +127,7 @@ static void draw_load(const struct top_screen *screen, struct canvas *canvas)
 {
 	uint64_t length_ns = screen->interval.end_ns - screen->interval.start_ns;
 	uint64_t total[STATES] = {0}, busy = 0;
-	struct line line = {canvas, 1, 0, canvas->columns};
+	struct parts line = {canvas, 1, 0, canvas->columns};
 	int width = canvas->columns / 8;
 	size_t active = 0;
 
@@ -171,12 +136,12 @@ static void draw_load(const struct top_screen *screen, struct canvas *canvas)
 		for (int j = 0; j < STATES; j++)
 			total[j] += screen->rows[i].states_ns[j];
 	}
-	add_part(&line, ROLE_NORMAL, "%zu %s, %zu active", screen->row_count,
-		 grouping_noun(screen->by, screen->row_count), active);
+	parts_add(&line, ROLE_NORMAL, "%zu %s, %zu active", screen->row_count,
+		  grouping_noun(screen->by, screen->row_count), active);
 	total[STATE_SLEEP] = total[STATE_IDLE] = total[STATE_STOPPED] = 0;
 	for (int i = 0; i < STATES; i++)
 		busy += total[i];
-	if (length_ns && has_room(&line, width)) {
+	if (length_ns && parts_fit(&line, width)) {
 		canvas_bar(canvas, 1, line.at, width, total, busy);
 		line.at += width + 2;
 		draw_legend(&line, total, length_ns);
@@ -195,7 +160,7 @@ void top_draw_findings(const struct top_screen *screen, struct canvas *canvas, i
 
 	for (int i = 0; i < count && i < (int)screen->findings.count; i++) {
 		finding_format(text, &screen->findings.items[i], screen->interval.session);
-		if (width_of(canvas, text) > canvas->columns - 2)
+		if (parts_width(canvas, text) > canvas->columns - 2)
 			finding_format_brief(text, &screen->findings.items[i],
 					     screen->interval.session);
 		canvas_put(canvas, first + i, 0, ROLE_WARNING, 0x25b6, '>');

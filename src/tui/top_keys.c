@@ -488,40 +488,27 @@ enum screen_request top_screen_key(struct top_screen *screen, struct key key)
 void top_draw_hints(struct top_screen *screen, struct canvas *canvas, int row)
 {
 	static const char *const questions[] = {
-		[PROMPT_NONE] = "",
+		[PROMPT_NONE] = NULL,
 		[PROMPT_FILTER] = "filter: ",
 		[PROMPT_SEARCH] = "search: ",
 		[PROMPT_INTERVAL] = "interval (as 500ms, 2s): ",
 		[PROMPT_TIME] = "go to (HH:MM:SS): ",
 	};
+	struct last_line line = {.question = questions[screen->prompt],
+				 .typed = screen->typed,
+				 .message = screen->message,
+				 .role = *screen->filter ? ROLE_WARNING : ROLE_NORMAL,
+				 .replay = screen->options.replay};
 	char chosen[96];
-	int width;
 
-	for (int i = 0; i < canvas->columns; i++)
-		canvas_put(canvas, row, i, ROLE_NORMAL, ' ', ' ');
-	screen->hints.count = 0;
-	if (screen->prompt) {
-		typing_draw(canvas, row, questions[screen->prompt], screen->typed);
-		return;
-	}
-	if (*screen->message) {
-		canvas_text(canvas, row, 0, canvas->columns, ROLE_WARNING, screen->message);
-		return;
-	}
 	if (*screen->filter)
 		snprintf(chosen, sizeof(chosen), "filter: %s", screen->filter);
 	else
 		snprintf(chosen, sizeof(chosen), "%s%s%s",
 			 screen->follow ? "following, by " : "by ", screen->sort->name,
 			 screen->reverse ? " (reversed)" : "");
-	width = (int)strlen(chosen);
-	/* at its right end, where there is room for a few hints as well */
-	if (width > canvas->columns / 2)
-		width = canvas->columns / 2;
-	bindings_draw_hints(&bindings, canvas, row, canvas->columns - width - 2,
-			    screen->options.replay, &screen->hints);
-	canvas_text(canvas, row, canvas->columns - width, width,
-		    *screen->filter ? ROLE_WARNING : ROLE_NORMAL, chosen);
+	line.chosen = chosen;
+	last_line_draw(&bindings, canvas, row, &line, &screen->hints);
 }
 
 int top_draw_help(const struct top_screen *screen, struct canvas *canvas)

@@ -71,6 +71,9 @@ static int folded(struct output *out, const struct profile_result *result, enum 
 }
 
 const struct profile_export_ops profile_exports[] = {
+	{.name = "chrome",
+	 .help = "trace events for Perfetto and speedscope",
+	 .write = profile_write_chrome},
 	{.name = "folded", .help = "a stack a line, for flame graphs", .write = folded},
 	{.name = "html",
 	 .help = "a page for a browser, which loads nothing",

@@ -30,6 +30,10 @@ struct profile_export_ops {
 		     enum profile_root root);
 };
 
+/* In profile_chrome.c. 0 or -ENOMEM. */
+int profile_write_chrome(struct output *out, const struct profile_result *result,
+			 enum profile_root root) must_check;
+
 /* In pprof.c. 0 or -ENOMEM. */
 int profile_write_pprof(struct output *out, const struct profile_result *result,
 			enum profile_root root) must_check;

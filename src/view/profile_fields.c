@@ -16,7 +16,8 @@ int profile_result_make(struct profile_result *result)
 			result->total_ns += states[state].total_ns;
 	result->paths = profile_paths(result->profile, &result->path_count);
 	result->threads = profile_threads(result->profile, &result->thread_count);
-	return profile_spots(result->profile, result->by, result->states, &result->spots,
+	return profile_spots(result->profile, result->by,
+			     (struct profile_choice){.states = result->states}, &result->spots,
 			     &result->spot_count);
 }
 

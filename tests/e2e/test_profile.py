@@ -254,6 +254,7 @@ def test_exports(tmp_path):
     assert all("schedule" not in stack for stack, _, _ in lines if stack.startswith("lock;"))
     done = run("profile", "--from", recording, "--format", "folded", "--root", "thread", "--kernel")
     assert any(line.startswith(f"shares-{shares.process.pid};") and "schedule_[k]" in line for line in done.stdout.splitlines())
+    check_trace(json.loads(run("profile", "--from", recording, "--format", "chrome").stdout)["traceEvents"], on_cpu + off_cpu)
     # pprof: nanoseconds
     file = tmp_path / "it.pb.gz"
     assert run("profile", "--from", recording, "--format", "pprof", "-o", file).returncode == 0
@@ -274,6 +275,19 @@ def test_exports(tmp_path):
             capture_output=True, text=True, check=True, env=dict(os.environ, HOME=str(tmp_path)),
         ).stdout  # fmt: skip
         assert f"of {total}ns total" in shown, shown
+
+
+def check_trace(events, total_ns):
+    """What is called lies within its caller, on the same track; the outermost have all the time."""
+    tracks, outermost_ns = {}, 0
+    for event in (event for event in events if event["ph"] == "X"):
+        open_until = tracks.setdefault(event["tid"], [])
+        begin, end = event["ts"], event["ts"] + event["dur"]
+        callers = [until for since, until in open_until if since - 0.001 <= begin and end <= until + 0.001]
+        outermost_ns += 0 if callers else event["dur"] * 1000
+        open_until.append((begin, end))
+    assert abs(outermost_ns - total_ns) <= total_ns / 1000
+    assert {event["args"]["name"] for event in events if event["ph"] == "M"} >= {"lock", "sleep", "user"}
 
 
 def split(packed):
