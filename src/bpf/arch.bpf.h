@@ -43,6 +43,13 @@ static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
 	return regs->dx;
 }
 
+/* Where the memory of the thread's own is: the address of its struct pthread, in all C libraries.
+ */
+static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {
 	return (struct site_frame){.address = regs->ip, .stack = regs->sp, .frame = regs->bp};
@@ -99,6 +106,11 @@ static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
 {
 	return regs->regs[2];
+}
+
+static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)

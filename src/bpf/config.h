@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+#include "bpf/python.h"
 #include "bpf/wire.h"
 
 /*
@@ -303,8 +304,10 @@ struct span_stack {
 	__u32 kernel_count;
 	__u32 in_user_mode; /* frame.address is where it was, not where a call returns to */
 	__u32 user_bytes;
-	__u32 pad;
-	__u8 user[SPAN_USER_BYTES]; /* memory from frame.stack - SPAN_RED_ZONE on */
+	__u32 python_count;
+	__u64 thread_pointer;			   /* of SPAN_STACK_ASLEEP */
+	struct python_place python[PYTHON_FRAMES]; /* innermost first */
+	__u8 user[SPAN_USER_BYTES];		   /* memory from frame.stack - SPAN_RED_ZONE on */
 };
 
 struct span_thread {

@@ -191,6 +191,13 @@ struct signal_struct {
 	struct sigpending shared_pending;
 };
 
+struct thread_struct {
+	unsigned long fsbase; /* x86 */
+	struct {
+		unsigned long tp_value;
+	} uw; /* arm64 */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -225,6 +232,7 @@ struct task_struct {
 	struct sigpending pending;
 	struct seccomp seccomp; /* empty without CONFIG_SECCOMP_FILTER */
 	struct uprobe_task *utask;
+	struct thread_struct thread;
 };
 
 /* 6.18 on: bandwidth control takes single tasks off the queue (commit e1fad12dcb66) */

@@ -40,7 +40,7 @@ static __always_inline long write_asleep(struct seq_file *seq, struct task_struc
 
 	if (!stack)
 		return 0;
-	__builtin_memset(stack, 0, __builtin_offsetof(struct span_stack, user));
+	__builtin_memset(stack, 0, __builtin_offsetof(struct span_stack, python));
 	stack->header.size = __builtin_offsetof(struct span_stack, user);
 	stack->header.kind = SPAN_STACK;
 	stack->header.time_ns = profile->left_ns;
@@ -49,6 +49,7 @@ static __always_inline long write_asleep(struct seq_file *seq, struct task_struc
 	stack->switches = task->nvcsw + task->nivcsw;
 	span_identify(task, stack);
 	stack->worker_tid = stack->tid;
+	stack->thread_pointer = arch_thread_pointer(task);
 	if (!is_kernel_thread(task))
 		stack->frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
 	bytes = bpf_get_task_stack(task, stack->kernel, sizeof(stack->kernel), 0);

@@ -57,6 +57,8 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	syscalls_classify(bpf->rodata->syscall_classes);
 	bpf->rodata->code_address_mask = code_address_mask();
 	bpf->rodata->switch_has_state = features->switch_has_state;
+	/* 5.17, and that is the next sign of a version */
+	bpf->rodata->can_loop = features->switch_has_state;
 	bpf->rodata->can_cast = casts->function;
 	memcpy((void *)bpf->rodata->cast_types, casts->types, sizeof(casts->types));
 	bpf->rodata->reasons_all = targets->count && !targets->command && beside != BESIDE_SENT;

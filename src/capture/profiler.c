@@ -86,6 +86,7 @@ void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *opt
 	bpf->rodata->profile_iterator_place = cpus;
 	bpf_map__set_max_entries(bpf->maps.span_samples, cpus + 1);
 	bpf_map__set_max_entries(bpf->maps.events, PROFILE_RING_BYTES);
+	bpf_map__set_max_entries(bpf->maps.pythons, PYTHON_PROGRAMS);
 	bpf_program__set_autoload(bpf->progs.profile_walk, true);
 	bpf_program__set_autoload(bpf->progs.on_profile_sample,
 				  options->states & 1U << WIRE_ON_CPU);
@@ -144,12 +145,24 @@ void profiler_end_walk(struct profiler *profiler)
 		  took_ns * WALK_SHARE < WALK_LEAST_NS ? WALK_LEAST_NS : took_ns * WALK_SHARE);
 }
 
+/* The kernel side reads its frames from now on. Where there are too many others, it does not. */
+static void on_python(void *data, uint32_t pid, const struct python_layout *layout)
+{
+	struct profiler *profiler = data;
+
+	if (bpf_map__update_elem(profiler->bpf->maps.pythons, &pid, sizeof(pid), layout,
+				 sizeof(*layout), BPF_ANY) < 0)
+		return;
+}
+
 int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct record_sink sink,
 		    struct error *error)
 {
 	int result = 0;
 
 	profiler->bpf = bpf;
+	profiler->stacks.on_python = on_python;
+	profiler->stacks.data = profiler;
 	/* else what waits would not any more when its turn comes to be read */
 	span_stacks_await_preload(&profiler->stacks);
 	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

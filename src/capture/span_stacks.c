@@ -34,7 +34,7 @@ int span_stacks_start(struct span_stacks *stacks, const struct stack_options *op
 		return -EAGAIN;
 	/* now, not when the first stall comes and others wait to be looked at */
 	if (helper_ask(stacks->helper, &question, offsetof(struct stack_question, stack.user)))
-		stacks->next++;
+		stacks->asked[stacks->next++] = (struct span_stacks_asked){.pid = preload_pid};
 	return 0;
 }
 
@@ -110,8 +110,10 @@ uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question 
 	memcpy(&message.stack, raw, length);
 	if (!helper_ask(stacks->helper, &message, offsetof(struct stack_question, stack) + length))
 		return 0;
-	stacks->asked[stacks->next % SPAN_STACKS_ASKED] = (struct span_stacks_asked){
-		.time_ns = raw->header.time_ns, .counts = raw->of != SPAN_STACK_SEED};
+	stacks->asked[stacks->next % SPAN_STACKS_ASKED] =
+		(struct span_stacks_asked){.time_ns = raw->header.time_ns,
+					   .pid = raw->pid,
+					   .counts = raw->of != SPAN_STACK_SEED};
 	return stacks->next++;
 }
 
@@ -278,6 +280,8 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 		return 0;
 	take_generation(stacks, answer.generation);
 	stacks->counts = answer.counts;
+	if (answer.python.threads && stacks->on_python)
+		stacks->on_python(stacks->data, asked->pid, &answer.python);
 	if (!answer.is_read)
 		return 0;
 	found->is_read = true;

@@ -24,6 +24,7 @@ struct span_stacks {
 	struct interned stacks;	   /* as ids of frames */
 	struct span_stacks_asked { /* by number modulo SPAN_STACKS_ASKED */
 		uint64_t time_ns;
+		uint32_t pid;
 		bool counts; /* towards the quality */
 	} asked[SPAN_STACKS_ASKED];
 	uint64_t first, next; /* numbers: the first unanswered one; the next to be given */
@@ -34,6 +35,10 @@ struct span_stacks {
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room, or whose reader died */
 	uint64_t deaths_reported;
+	/* Where an interpreter of the process keeps its frames is known; NULL: that is not asked.
+	 */
+	void (*on_python)(void *data, uint32_t pid, const struct python_layout *layout);
+	void *data; /* of that */
 };
 
 /* What is known of a stack; all zeros: nothing. */

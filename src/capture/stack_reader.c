@@ -11,6 +11,7 @@
 #include "base/identities.h"
 #include "capture/stack_options.h"
 #include "symbol/opener.h"
+#include "symbol/python.h"
 #include "symbol/unwind.h"
 
 /* The map of the process is read again for an address it does not have, for 1/20 of the time. */
@@ -24,6 +25,8 @@ struct reader_process {
 	uint32_t exec_id; /* the program it ran then */
 	bool ended;
 	bool is_known;			    /* its map could be read */
+	struct python *python;		    /* NULL: it runs no interpreter */
+	bool is_layout_sent;		    /* of that */
 	unsigned int attached;		    /* how often it was */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
 };
@@ -93,22 +96,26 @@ static void send_frame(const struct reading *reading, uint32_t id, const struct 
 	helper_part(reading->parts, part, offsetof(struct stack_part, frame) + length);
 }
 
-static void add_symbol(const struct reading *reading, const struct symbol *symbol)
+static void add_frame(const struct reading *reading, const struct symbol_frame *frame)
 {
 	struct identities *frames = &reading->reader->frames;
 	struct stack_answer *answer = reading->answer;
+	size_t known = frames->count, index;
 
-	for (unsigned int i = 0; i < symbol->count && answer->count < STACK_FRAMES_MAX; i++) {
-		const struct symbol_frame *frame = &symbol->frames[i];
-		size_t known = frames->count;
-		size_t index = identities_add(frames, 0, (uint64_t)(uintptr_t)frame);
+	if (answer->count == STACK_FRAMES_MAX)
+		return;
+	index = identities_add(frames, 0, (uint64_t)(uintptr_t)frame);
+	if (index == IDENTITY_NONE)
+		give_up();
+	answer->frames[answer->count++] = (uint32_t)index + 1;
+	if (index == known)
+		send_frame(reading, (uint32_t)index + 1, frame);
+}
 
-		if (index == IDENTITY_NONE)
-			give_up();
-		answer->frames[answer->count++] = (uint32_t)index + 1;
-		if (index == known)
-			send_frame(reading, (uint32_t)index + 1, frame);
-	}
+static void add_symbol(const struct reading *reading, const struct symbol *symbol)
+{
+	for (unsigned int i = 0; i < symbol->count; i++)
+		add_frame(reading, &symbol->frames[i]);
 }
 
 static void attach(struct reader *reader, struct reader_process *process, uint32_t pid)
@@ -120,6 +127,8 @@ static void attach(struct reader *reader, struct reader_process *process, uint32
 		give_up();
 	process->ended = result == -ESRCH;
 	process->is_known |= result >= 0;
+	if (result >= 0 && !process->python)
+		process->python = python_find(reader->symbolizer, pid);
 	process->attached++;
 	process->attached_ns = clock_monotonic_ns();
 	/* not how long: that would be for ever where others want the CPU */
@@ -145,8 +154,10 @@ static struct reader_process *select_process(struct reader *reader, const struct
 	if (is_other && symbolizer_forget(reader->symbolizer, raw->pid) < 0)
 		give_up();
 	if (is_other) {
-		process->is_known = false;
+		process->is_known = process->is_layout_sent = false;
 		process->attached = 0;
+		/* frames that were given out live on */
+		process->python = NULL;
 	}
 	/* also where it was preloaded: it may have another program since then */
 	if (index == known || is_other || (!process->start_ns && raw->process_start_ns) ||
@@ -168,9 +179,17 @@ static bool attach_again(struct reader *reader, struct reader_process *process, 
 	return !process->ended;
 }
 
+/* Who asks has to know where an interpreter keeps its frames, for the kernel side to read them. */
+static void send_layout(const struct reading *reading, struct reader_process *process)
+{
+	if (process->python && !process->is_layout_sent)
+		process->is_layout_sent = python_layout(process->python, &reading->answer->python);
+}
+
 /* *ret_count 0: the process had ended before its map was read, so no address says anything. */
-static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack *raw,
-				  uint64_t addresses[UNWIND_MAX], unsigned int *ret_count)
+static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *process,
+				  const struct span_stack *raw, uint64_t addresses[UNWIND_MAX],
+				  unsigned int *ret_count)
 {
 	struct unwind_start start = {
 		.address = raw->frame.address,
@@ -185,7 +204,6 @@ static enum unwind_end unwind_raw(struct reader *reader, const struct span_stack
 		.return_count = SPAN_RETURNS,
 		.frame_pointers = reader->options->unwind == STACK_UNWIND_FRAME_POINTERS,
 	};
-	struct reader_process *process = select_process(reader, raw);
 	enum unwind_end end = UNWIND_FAILED;
 
 	*ret_count = 0;
@@ -257,27 +275,137 @@ static void read_kernel(const struct reading *reading, const struct span_stack *
 	}
 }
 
-static void read_user(const struct reading *reading, const struct span_stack *raw)
+/* More frames than these without a code object: this is no interpreter. */
+#define PYTHON_WRONG_MAX 3
+
+/* Frames of an interpreter, and how far they have been put among those of the machine. */
+struct python_stack {
+	const struct python *python;
+	const struct symbol_frame *frames[PYTHON_FRAMES]; /* NULL: none, as of a shim */
+	enum python_kind kinds[PYTHON_FRAMES];
+	size_t count, at; /* count 0: none of them is known */
+};
+
+/* Whether the call that evaluates frames ends with this one. */
+static bool ends_call(const struct python_stack *stack, size_t at, bool is_open)
 {
+	return stack->kinds[at] == PYTHON_OUTERMOST || (stack->kinds[at] == PYTHON_SHIM && is_open);
+}
+
+/* Calls of the function that evaluates frames. */
+static unsigned int count_calls(const struct python_stack *stack)
+{
+	unsigned int calls = 0;
+	bool is_open = false;
+
+	for (size_t i = 0; i < stack->count; i++) {
+		calls += ends_call(stack, i, is_open);
+		is_open = stack->kinds[i] == PYTHON_INSIDE;
+	}
+	return calls + is_open;
+}
+
+/* Those of one call, or all that are left. */
+static void add_python(const struct reading *reading, struct python_stack *stack, bool all)
+{
+	bool is_open = false, is_end = false;
+
+	while (stack->at < stack->count && !is_end) {
+		if (stack->frames[stack->at])
+			add_frame(reading, stack->frames[stack->at]);
+		is_end = !all && ends_call(stack, stack->at, is_open);
+		is_open |= stack->kinds[stack->at] == PYTHON_INSIDE;
+		stack->at++;
+	}
+}
+
+static bool evaluates(const struct symbol *symbol)
+{
+	return python_evaluates(symbol->frames[symbol->count - 1].function);
+}
+
+/*
+ * In place of the interpreter's own functions those of its program: of each call that evaluates
+ * frames, the frames of that call. Where those do not match, all together.
+ */
+static void add_mixed(const struct reading *reading, const struct symbol *symbols,
+		      unsigned int count, struct python_stack *stack)
+{
+	const char *module = python_module(stack->python);
+	unsigned int calls = 0;
+	bool matches;
+
+	for (unsigned int i = 0; i < count; i++)
+		calls += evaluates(&symbols[i]);
+	matches = calls == count_calls(stack);
+	for (unsigned int i = 0; i < count; i++) {
+		if (strcmp(symbols[i].frames[0].module, module) != 0)
+			add_symbol(reading, &symbols[i]);
+		else if (evaluates(&symbols[i]) || !matches)
+			add_python(reading, stack, !matches);
+	}
+	add_python(reading, stack, true);
+}
+
+/* Of the thread, as the kernel side has read them, or as they are while it sleeps. */
+static void find_python(const struct reader_process *process, const struct stack_question *question,
+			struct python_stack *ret_stack)
+{
+	const struct span_stack *raw = &question->stack;
+	struct python_place asleep[PYTHON_FRAMES];
+	const struct python_place *places = raw->python;
+	size_t count = raw->python_count, known = 0, wrong = 0;
+
+	ret_stack->python = process->python;
+	ret_stack->count = ret_stack->at = 0;
+	if (!process->python || !process->is_layout_sent)
+		return;
+	if (question->kind == STACK_ASLEEP) {
+		places = asleep;
+		count = python_read(process->python, raw->tid, raw->thread_pointer,
+				    question->switches, asleep);
+	}
+	for (size_t i = 0; i < count && i < PYTHON_FRAMES && wrong <= PYTHON_WRONG_MAX; i++) {
+		ret_stack->kinds[i] = python_kind(process->python, &places[i]);
+		ret_stack->frames[i] =
+			ret_stack->kinds[i] == PYTHON_SHIM
+				? NULL
+				: python_frame(process->python, raw->tid, &places[i]);
+		known += ret_stack->frames[i] != NULL;
+		wrong += !ret_stack->frames[i] && ret_stack->kinds[i] != PYTHON_SHIM;
+	}
+	if (known && count <= PYTHON_FRAMES && wrong <= PYTHON_WRONG_MAX)
+		ret_stack->count = count;
+}
+
+static void read_user(const struct reading *reading, const struct stack_question *question)
+{
+	const struct span_stack *raw = &question->stack;
 	struct reader *reader = reading->reader;
+	struct reader_process *process = select_process(reader, raw);
 	struct stack_answer *answer = reading->answer;
+	struct symbol symbols[UNWIND_MAX];
 	uint64_t addresses[UNWIND_MAX];
+	struct python_stack python;
 	unsigned int count;
-	enum unwind_end end = unwind_raw(reader, raw, addresses, &count);
+	enum unwind_end end = unwind_raw(reader, process, raw, addresses, &count);
 
 	answer->signs.complete = end == UNWIND_COMPLETE;
 	answer->end = end == UNWIND_COMPLETE ? WIRE_STACK_COMPLETE
 		      : count > 1	     ? WIRE_STACK_TRUNCATED
 					     : WIRE_STACK_FAILED;
 	for (unsigned int i = 0; i < count; i++) {
-		struct symbol symbol;
-
 		if (symbolizer_find(reader->symbolizer, addresses[i], i > 0 || !raw->in_user_mode,
-				    &symbol) < 0)
+				    &symbols[i]) < 0)
 			give_up();
-		add_symbol(reading, &symbol);
-		read_signs(&reader->options->marks, &symbol, &answer->signs);
+		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
 	}
+	find_python(process, question, &python);
+	send_layout(reading, process);
+	if (python.count)
+		add_mixed(reading, symbols, count, &python);
+	for (unsigned int i = 0; i < count && !python.count; i++)
+		add_symbol(reading, &symbols[i]);
 }
 
 /* As much of the stack as there is. False: it may have run meanwhile; what was read is of two
@@ -325,7 +453,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 	switch (length <= sizeof(question) ? question.kind : 0) {
 	case STACK_PRELOAD:
 		if (question.stack.pid)
-			select_process(reader, &question.stack);
+			send_layout(&reading, select_process(reader, &question.stack));
 		if (symbolizer_preload(reader->symbolizer) < 0)
 			give_up();
 		break;
@@ -338,7 +466,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		read_kernel(&reading, &question.stack);
 		/* threads of the kernel have no more */
 		if (question.stack.frame.address)
-			read_user(&reading, &question.stack);
+			read_user(&reading, &question);
 		else
 			answer->end = WIRE_STACK_COMPLETE;
 		break;

@@ -49,6 +49,8 @@ struct stack_answer {
 	uint32_t
 		is_read; /* 0: the thread ran meanwhile, or is not ours to read: nothing is known */
 	uint32_t end;	 /* enum wire_stack_end */
+	struct python_layout python; /* of the process: as soon as it is known, once */
+	uint32_t pad;
 	uint32_t count;
 	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
 };

@@ -198,6 +198,15 @@ static enum frame_kind kind_of_script(const char *name)
 	return strstr(name, "/node_modules/") ? FRAME_KIND_DEPENDENCY : FRAME_KIND_UNKNOWN;
 }
 
+enum frame_kind frame_kind_of_python(const char *path)
+{
+	if (strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"))
+		return FRAME_KIND_DEPENDENCY;
+	if (strstr(path, "/lib/python3") || !strncmp(path, "<frozen ", 8))
+		return FRAME_KIND_STANDARD;
+	return FRAME_KIND_USER;
+}
+
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
 			      bool executable, const char *const *runtimes)
 {
@@ -215,5 +224,5 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 		return file || !strchr(function, '+') ? FRAME_KIND_USER : FRAME_KIND_UNKNOWN;
 	if (!strncmp(module, "/usr/", 5) || !strncmp(module, "/lib", 4) || *module == '[')
 		return FRAME_KIND_SYSTEM;
-	return FRAME_KIND_USER;
+	return frame_kind_of_python(module);
 }

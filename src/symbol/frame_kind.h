@@ -27,4 +27,7 @@ enum frame_kind {
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
 			      bool executable, const char *const *runtimes);
 
+/* Of a file of a Python program: source, or an extension module. */
+enum frame_kind frame_kind_of_python(const char *path);
+
 #endif

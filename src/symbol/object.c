@@ -242,6 +242,35 @@ void object_each_function(struct object *object,
 		call(data, object->functions[i].start, object->functions[i].name);
 }
 
+/* Of one table. */
+static bool find_variable(Elf *elf, GElf_Word type, const char *name, uint64_t *ret_address)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, type, &header);
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+
+	for (size_t i = 0; data && header.sh_entsize && i < data->d_size / header.sh_entsize; i++) {
+		GElf_Sym symbol;
+		const char *found;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
+		    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT)
+			continue;
+		found = elf_strptr(elf, header.sh_link, symbol.st_name);
+		if (!found || strcmp(found, name) != 0)
+			continue;
+		*ret_address = symbol.st_value;
+		return true;
+	}
+	return false;
+}
+
+bool object_variable(struct object *object, const char *name, uint64_t *ret_address)
+{
+	return find_variable(object->elf, SHT_DYNSYM, name, ret_address) ||
+	       find_variable(object->elf, SHT_SYMTAB, name, ret_address);
+}
+
 static bool has_section(Elf *elf, const char *wanted)
 {
 	Elf_Scn *section = NULL;

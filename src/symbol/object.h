@@ -62,6 +62,9 @@ uint64_t object_function_end(struct object *object, uint64_t address);
 void object_each_function(struct object *object,
 			  void (*call)(void *data, uint64_t address, const char *name), void *data);
 
+/* Address of a variable by its name in the symbol table; false: there is none. */
+bool object_variable(struct object *object, const char *name, uint64_t *ret_address);
+
 /* The byte of the file at one of its addresses; false if no segment holds it. */
 bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_offset);
 

@@ -496,6 +496,31 @@ bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address, struct fr
 	       object_frame(module->object, address_in(module, mapping, address), ret_rule);
 }
 
+bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const char *name,
+			 uint64_t *ret_address, const char **ret_path)
+{
+	const struct mappings *mappings = &symbolizer->space->mappings;
+
+	for (size_t i = 0; i < mappings->count; i++) {
+		const struct mapping *mapping = &mappings->items[i];
+		const char *slash = strrchr(mapping->path, '/');
+		struct module *module;
+		uint64_t begin;
+
+		if (!slash || !strstr(slash, part))
+			continue;
+		module = find_module(symbolizer, mapping);
+		if (!module || !module->object ||
+		    !object_variable(module->object, name, ret_address) ||
+		    !object_address(module->object, mapping->offset, &begin))
+			continue;
+		*ret_address += mapping->start - begin;
+		*ret_path = module->path;
+		return true;
+	}
+	return false;
+}
+
 struct symbolizer_counts symbolizer_counts(const struct symbolizer *symbolizer)
 {
 	return symbolizer->counts;

@@ -77,6 +77,13 @@ int symbolizer_find(struct symbolizer *symbolizer, uint64_t address, bool call,
 int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 			   struct symbol *ret_symbol) must_check;
 
+/*
+ * Where a variable of a mapped file is in the process that is selected: of the first file that has
+ * it, and `part` in its name. False: none has. *ret_path is valid until the next attach.
+ */
+bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const char *name,
+			 uint64_t *ret_address, const char **ret_path);
+
 /* What is mapped there; NULL: nothing that is code. Valid until the next attach. */
 const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, uint64_t address);
 

@@ -452,11 +452,14 @@ APART static void computes(long rounds) { for (long i = 0; i < rounds; i++) sink
 APART static void compares(long rounds) { for (long i = 0; i < rounds; i++) sink = sink * 5 + i; sink++; }
 APART static void locks(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); sink++; }
 static void *holds(void *unused) { for (;;) { pthread_mutex_lock(&mutex); usleep(HELD); pthread_mutex_unlock(&mutex); usleep(1000); } }
+/* apart from what computes: how long that takes is the machine's business */
+static void *waits(void *unused) { for (;;) { locks(); usleep(1000); } }
 int main(void)
 {
-	pthread_t thread;
-	pthread_create(&thread, 0, holds, 0);
-	for (;;) { computes(ROUNDS); compares(1000000); locks(); usleep(1000); }
+	pthread_t threads[2];
+	pthread_create(&threads[0], 0, holds, 0);
+	pthread_create(&threads[1], 0, waits, 0);
+	for (;;) { computes(ROUNDS); compares(1000000); usleep(1000); }
 }
 """
 

@@ -2,6 +2,8 @@
 """The other commands, inside a guest (test_guest_truth.py): what they leave in the working directory comes back."""
 import json
 import os
+import threading
+import time
 
 import pytest
 
@@ -32,3 +34,25 @@ def test_a_recording_is_made():
     whole = json.loads(report.stdout.splitlines()[0])
     with open("inside.json", "w") as file:
         json.dump(whole, file)
+
+
+def works():
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        sum(range(500))
+
+
+def test_code_is_profiled():
+    """Of this very interpreter: what runs as samples, with the function that this is; and what waits."""
+    sleeper = threading.Thread(target=time.sleep, args=(6,))
+    worker = threading.Thread(target=works)
+    sleeper.start()
+    worker.start()
+    done = run("profile", "-p", os.getpid(), "-d", "2s", "--state", "all", "--format", "json", timeout=120)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    states = {(frame["function"], path["state"]) for path in result["paths"] for frame in path["stack"]}
+    assert ("works", "user") in states, states
+    assert {state for function, state in states if function == "__x64_sys_clock_nanosleep"} & {"sleep"}, states
+    sleeper.join()
+    worker.join()

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The frames of a thread that runs in CPython, whose layout user space has found out. */
+#ifndef DWELL_BPF_PYTHON_BPF_H
+#define DWELL_BPF_PYTHON_BPF_H
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/arch.bpf.h"
+
+/* The kernel has bpf_loop(): 5.17 on. */
+const volatile bool can_loop __weak = false;
+
+/* By pid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_layout);
+} pythons __weak SEC(".maps");
+
+/* 0: it cannot be read now. */
+static __always_inline __u64 python_word(__u64 address)
+{
+	__u64 word;
+
+	return bpf_probe_read_user(&word, sizeof(word), (const void *)address) ? 0 : word;
+}
+
+/*
+ * Both ways are walked by callbacks, which the verifier looks at once: as loops they would be most
+ * of the million instructions that it looks at for a program.
+ */
+struct python_walk {
+	const struct python_layout *layout;
+	struct span_stack *stack;
+	__u64 pointer; /* of the thread */
+	__u64 at;      /* thread or frame; 0: there are no more */
+};
+
+static long python_next_thread(__u32 index, struct python_walk *walk)
+{
+	if (!walk->at || python_word(walk->at + walk->layout->thread_id) == walk->pointer)
+		return 1;
+	walk->at = python_word(walk->at + walk->layout->next);
+	return 0;
+}
+
+static long python_next_frame(__u32 index, struct python_walk *walk)
+{
+	const struct python_layout *layout = walk->layout;
+	struct python_place *place;
+	__u8 owner = 0;
+
+	if (!walk->at || index >= PYTHON_FRAMES)
+		return 1;
+	bpf_probe_read_user(&owner, sizeof(owner), (const void *)(walk->at + layout->owner));
+	place = &walk->stack->python[index];
+	place->code = python_word(walk->at + layout->code) | (__u64)owner << PYTHON_OWNER_SHIFT;
+	place->instruction = python_word(walk->at + layout->instruction);
+	walk->stack->python_count = index + 1;
+	walk->at = python_word(walk->at + layout->previous);
+	return 0;
+}
+
+/* Of the current thread. What the bytes mean is left to user space. */
+static __attribute__((noinline, unused)) int python_fill(struct task_struct *task,
+							 struct span_stack *stack)
+{
+	__u32 pid = pid_of(task);
+	struct python_walk walk = {.layout = bpf_map_lookup_elem(&pythons, &pid), .stack = stack};
+
+	stack->python_count = 0;
+	if (!can_loop || !walk.layout)
+		return 0;
+	walk.pointer = arch_thread_pointer(task);
+	walk.at = python_word(walk.layout->threads);
+	bpf_loop(PYTHON_THREADS, python_next_thread, &walk, 0);
+	if (!walk.at || python_word(walk.at + walk.layout->thread_id) != walk.pointer)
+		return 0;
+	walk.at = python_word(walk.at + walk.layout->frame);
+	if (walk.layout->is_indirect)
+		walk.at = python_word(walk.at + walk.layout->frame_at);
+	bpf_loop(PYTHON_FRAMES, python_next_frame, &walk, 0);
+	return 0;
+}
+
+#endif

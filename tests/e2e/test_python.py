@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell profile` of Python programs: the frames of CPython in place of its interpreter's."""
+import collections
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import run
+
+pytestmark = pytest.mark.measures
+
+PROGRAM = pathlib.Path(__file__).parents[1] / "fixtures" / "python_program.py"
+
+
+def interpreters():
+    """Debian's, and others that are there."""
+    found = {}
+    for minor in range(8, 14):
+        name = f"python3.{minor}"
+        installed = sorted(pathlib.Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/{name}"))
+        for path in [f"/usr/bin/{name}", *installed]:
+            if pathlib.Path(path).exists():
+                found[f"{name}-{'debian' if str(path).startswith('/usr') else 'built'}"] = path
+    return found
+
+
+FOUND = interpreters()
+
+
+class Python:
+    def __init__(self, interpreter, *arguments):
+        self.process = subprocess.Popen([interpreter, *map(str, arguments)], stdout=subprocess.PIPE)
+        assert self.process.stdout.readline() == b"ready\n"
+
+    def __enter__(self):
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def profile(pid, *options):
+    done = run("profile", "-p", pid, "-d", "3s", "--state", "all", "--format", "json", *options, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def stacks_of(result):
+    """(state, frames from the innermost on, ns)."""
+    return [(path["state"], path["stack"], path["ns"]) for path in result["paths"]]
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_frames(name):
+    with Python(FOUND[name], PROGRAM) as pid:
+        result = profile(pid)
+    stacks = [(state, frames, ns) for state, frames, ns in stacks_of(result) if frames]
+    total_ns = sum(ns for _, _, ns in stacks)
+    mine = [(state, frames, ns) for state, frames, ns in stacks if any(frame["file"] == str(PROGRAM) for frame in frames)]
+    assert sum(ns for _, _, ns in mine) >= 0.99 * total_ns, [part for part in stacks if part not in mine][:3]
+    seen = collections.Counter()
+    for state, frames, ns in mine:
+        functions = [frame["function"] for frame in frames]
+        # the interpreter's own functions are not among those of the program
+        assert not any("EvalFrame" in function or function.startswith(("python3", "libpython")) for function in functions), functions
+        assert functions.count("<module>") + functions.count("Thread._bootstrap") + functions.count("_bootstrap") == 1, functions
+        for function in set(functions):
+            seen[function.rpartition(".")[2], state in ("user", "kernel", "runnable")] += ns
+        if "recurses" in functions and "nanosleep" in "".join(functions):
+            assert functions.count("recurses") == 41, functions
+        if "key" in functions[0:4]:
+            assert "sorts" in functions, functions
+    for function in ("spins", "compresses", "awaits"):
+        assert seen[function, True], (function, seen)
+    for function in ("numbers", "méthode", "key", "recurses", "in_a_thread"):
+        assert seen[function, False], (function, seen)
+    # what it calls of a C library lies below it
+    below = [frames for _, frames, _ in mine if frames[0]["module"].rpartition("/")[2].startswith("libz.so")]
+    assert below and all(any(frame["function"] == "compresses" for frame in frames) for frames in below), mine[:3]
+    # a line's time is that line's
+    lines = collections.Counter()
+    for state, frames, ns in mine:
+        if state == "user" and frames[0]["function"] == "spins":
+            lines[PROGRAM.read_text().splitlines()[frames[0]["line"] - 1].strip()] += ns
+    assert lines.most_common(1)[0][0].endswith("# the line that takes the time"), lines
+
+
+def test_the_program_is_named_not_the_interpreter():
+    """In the table, the functions of the program are those to which time is owed; those of Python's own library are not."""
+    with Python(sys.executable, PROGRAM) as pid:
+        result = profile(pid)
+    kinds = {frame["function"].rpartition(".")[2]: frame["kind"] for _, frames, _ in stacks_of(result) for frame in frames}
+    assert kinds["spins"] == "user" and kinds["_bootstrap"] == "standard", kinds
+    named = {(row["function"], row["state"]) for row in result["functions"] if row["self_ns"] > 10_000_000}
+    assert ("in_a_thread", "sleep") in named and ("Größe.méthode", "sleep") in named, named
+
+
+def test_a_command_from_its_beginning(tmp_path):
+    """The interpreter begins while it is watched: its frames are read as soon as it has threads."""
+    (tmp_path / "it.py").write_text("import time\ndef works():\n\tend = time.time() + 2\n\twhile time.time() < end: pass\nworks()\n")
+    done = run("profile", "--format", "json", "-o", tmp_path / "it.json", "--", "/usr/bin/python3", tmp_path / "it.py")
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "it.json").read_text())
+    spent = {row["function"]: row["self_ns"] for row in result["functions"] if row["state"] == "user"}
+    assert spent.get("works", 0) > 1_000_000_000, spent
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+def test_a_hostile_interpreter(tmp_path):
+    """Circles, wild pointers and endless texts where an interpreter should be: what the machine runs is shown, and soon."""
+    (tmp_path / "it.c").write_text("""
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+char PyCode_Type[512];
+uintptr_t _PyRuntime[4096], interpreter[64], thread[64], frame[64], cframe[64], code[64], text[8] = {1, 1, UINTPTR_MAX, 1, 4 | 1 << 5 | 1 << 6};
+volatile unsigned long sink;
+__attribute__((noinline)) void _PyEval_EvalFrameDefault(void) { for (;;) sink = sink * 3 + 1; }
+int main(void)
+{
+	_PyRuntime[6] = (uintptr_t)interpreter;                     /* main */
+	interpreter[2] = (uintptr_t)thread;                         /* threads.head */
+	thread[1] = (uintptr_t)thread;                              /* next: itself */
+	thread[19] = pthread_self();
+	thread[7] = (uintptr_t)cframe;
+	cframe[1] = (uintptr_t)frame;
+	frame[4] = CODE;
+	frame[6] = (uintptr_t)frame;                                /* previous: itself */
+	code[1] = (uintptr_t)PyCode_Type;
+	code[14] = code[15] = code[16] = (uintptr_t)text;
+	code[17] = UINTPTR_MAX - 7;
+	puts("ready");
+	fflush(stdout);
+	_PyEval_EvalFrameDefault();
+}
+""")
+    for number, wrong in enumerate(("(uintptr_t)code", "(uintptr_t)PyCode_Type", "8", "UINTPTR_MAX >> 1", "(uintptr_t)&code[60]")):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        program = directory / "python3.11"
+        subprocess.run(["gcc", "-g", "-w", "-rdynamic", f"-DCODE={wrong}", tmp_path / "it.c", "-o", program, "-pthread"], check=True)
+        with Python(program) as pid:
+            result = profile(pid, "--freq", "400")
+        user = [frames for state, frames, _ in stacks_of(result) if state == "user"]
+        assert user and all(frames[0]["function"] == "_PyEval_EvalFrameDefault" for frames in user), user
+        assert result["quality"]["stacks_failed"] == 0, result["quality"]
