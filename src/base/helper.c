@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/helper_internal.h"
@@ -42,7 +43,6 @@ struct helper {
 	struct schedstat watched;
 	uint64_t deaths;
 	bool gone;			/* the keeper */
-	struct helper_message message;	/* to be sent */
 	struct helper_message received; /* not taken yet, if it has bytes */
 	size_t received_bytes;
 	size_t parts_bytes, part_at; /* of a message of parts; where the next one is */
@@ -114,20 +114,26 @@ void helper_end(struct helper *helper)
 	free(helper);
 }
 
-uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
+uint64_t helper_ask_both(struct helper *helper, const void *first, size_t first_length,
+			 const void *second, size_t second_length)
 {
-	struct helper_message *message = &helper->message;
+	struct helper_message_head head = {helper->asked + 1, HELPER_QUESTION};
+	struct iovec parts[] = {{&head, sizeof(head)},
+				{(void *)first, first_length},
+				{(void *)second, second_length}};
+	const struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
 
-	if (length > sizeof(message->bytes) || helper->gone)
-		return 0;
-	message->head = (struct helper_message_head){helper->asked + 1, HELPER_QUESTION};
-	memcpy(message->bytes, question, length);
-	if (send(helper->fd, message, sizeof(message->head) + length, MSG_DONTWAIT | MSG_NOSIGNAL) <
-	    0)
+	if (first_length + second_length > HELPER_MESSAGE_BYTES || helper->gone ||
+	    sendmsg(helper->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return 0;
 	if (helper->done == helper->asked)
 		helper->front_ns = clock_monotonic_ns();
 	return ++helper->asked;
+}
+
+uint64_t helper_ask(struct helper *helper, const void *question, size_t length)
+{
+	return helper_ask_both(helper, question, length, NULL, 0);
 }
 
 /* The helper works on done + 1. */

@@ -82,6 +82,10 @@ void helper_end(struct helper *helper); /* kills it; may be NULL */
 /* The question's number, from 1; 0: there is no room now, or no helper any more. */
 uint64_t helper_ask(struct helper *helper, const void *question, size_t length) must_check;
 
+/* The same of what lies in two places: it is not copied. */
+uint64_t helper_ask_both(struct helper *helper, const void *first, size_t first_length,
+			 const void *second, size_t second_length) must_check;
+
 enum helper_state {
 	HELPER_ANSWERED,
 	HELPER_PART, /* of an answer whose end is still to come */

@@ -257,7 +257,7 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 
 		await_request(fd);
 		/* whenever it is killed, the question is in the socket or marked as current */
-		got = recv(fd, &question, sizeof(question), MSG_PEEK);
+		got = recv(fd, &question.head, sizeof(question.head), MSG_PEEK);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < (ssize_t)sizeof(question.head))

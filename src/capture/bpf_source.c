@@ -223,14 +223,6 @@ static void cleanup_search(struct kernel_waits_search *search)
 	kernel_waits_end(search);
 }
 
-/* The first that is watched; 0: there is none, or one that is to run another program. */
-static uint32_t process_of(const struct targets *targets)
-{
-	bool is_process = targets->count && targets->items[0].kind == TARGET_PROCESS;
-
-	return is_process && !targets->command ? targets->items[0].id : 0;
-}
-
 static int begin(struct session **ret_session, const struct source_options *options,
 		 const struct targets *targets, struct record_sink sink, struct error *error)
 {
@@ -256,8 +248,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 			return result;
 	}
 	if (options->profile) {
-		result = profiler_new(&session->profiler, options->profile, process_of(targets),
-				      error);
+		result = profiler_new(&session->profiler, options->profile, targets, error);
 		if (result < 0)
 			return result;
 	}

@@ -34,7 +34,7 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 #define WINDOWS (NS_PER_S / PROFILE_WINDOW_NS)
 
 /* What waits is walked over this often, or for this part of the time. */
-#define WALK_LEAST_NS (10 * NS_PER_MS)
+#define WALK_LEAST_NS (15 * NS_PER_MS)
 #define WALK_SHARE    100
 
 struct profiler {
@@ -51,23 +51,30 @@ struct profiler {
 		uint32_t flags; /* of struct wire_spent */
 	} * last;
 	size_t last_room;
+	/* the one process or thread that is watched; id 0: there are others */
+	struct target only;
 	int timer;
 	uint64_t walk_began_ns, period_ns;
 	int cpus;
 };
 
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
-		 uint32_t pid, struct error *error)
+		 const struct targets *targets, struct error *error)
 {
+	bool is_process = targets->count && targets->items[0].kind == TARGET_PROCESS;
+	uint32_t pid = is_process ? targets->items[0].id : 0;
 	struct profiler *profiler = calloc(1, sizeof(*profiler));
 	int result;
 
 	if (!profiler)
 		return error_set(error, ENOMEM, "out of memory");
 	profiler->options = options;
+	if (targets->count == 1 && !targets->children && !targets->cgroup_id)
+		profiler->only = targets->items[0];
 	profiler->timer = -1;
 	profiler->cpus = get_nprocs();
-	result = span_stacks_start(&profiler->stacks, &options->stacks, pid, error);
+	result = span_stacks_start(&profiler->stacks, &options->stacks, targets->command ? 0 : pid,
+				   error);
 	if (result < 0) {
 		profiler_free(profiler);
 		return result;
@@ -88,6 +95,7 @@ void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *opt
 	bpf_map__set_max_entries(bpf->maps.events, PROFILE_RING_BYTES);
 	bpf_map__set_max_entries(bpf->maps.pythons, PYTHON_PROGRAMS);
 	bpf_program__set_autoload(bpf->progs.profile_walk, true);
+	bpf_program__set_autoattach(bpf->progs.profile_walk, false);
 	bpf_program__set_autoload(bpf->progs.on_profile_sample,
 				  options->states & 1U << WIRE_ON_CPU);
 }
@@ -155,10 +163,29 @@ static void on_python(void *data, uint32_t pid, const struct python_layout *layo
 		return;
 }
 
+/* Many times a second: over what is watched alone, where that is one and the kernel can (6.1 on).
+ */
+static int attach_walk(struct profiler *profiler)
+{
+	bool is_thread = profiler->only.kind == TARGET_THREAD;
+	union bpf_iter_link_info info = {.task = {.tid = is_thread ? profiler->only.id : 0,
+						  .pid = is_thread ? 0 : profiler->only.id}};
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
+	struct bpf_program *program = profiler->bpf->progs.profile_walk;
+	struct bpf_link **link = &profiler->bpf->links.profile_walk;
+
+	if (profiler->only.id)
+		*link = bpf_program__attach_iter(program, &options);
+	if (!*link)
+		*link = bpf_program__attach_iter(program, NULL);
+	return *link ? 0 : -errno;
+}
+
 int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct record_sink sink,
 		    struct error *error)
 {
-	int result = 0;
+	int result;
 
 	profiler->bpf = bpf;
 	profiler->stacks.on_python = on_python;
@@ -168,6 +195,10 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (profiler->timer < 0)
 		return error_set(error, errno, "cannot create a timer: %s", strerror(errno));
+	result = attach_walk(profiler);
+	if (result < 0)
+		return error_set(error, -result, "cannot walk over what waits: %s",
+				 strerror(-result));
 	set_timer(profiler, WALK_LEAST_NS);
 	if (profiler->options->states & 1U << WIRE_ON_CPU)
 		result = cpu_samples_attach(bpf->progs.on_profile_sample,
@@ -283,29 +314,45 @@ static int pump(struct profiler *profiler, uint64_t deadline_ns, uint64_t single
 			       profiler, sink);
 }
 
-static struct span_question *question_of(const struct wire_header *record)
+/* Threads of the kernel have nothing to copy. */
+static bool is_asleep(const struct span_stack *raw)
+{
+	return raw->of == SPAN_STACK_ASLEEP && raw->frame.address;
+}
+
+/* At once, where no other waits to be asked: 0; else it is queued with a copy of its stack. */
+static int enqueue(struct profiler *profiler, const struct wire_header *record, size_t length,
+		   bool has_stack)
 {
 	const struct span_stack *raw = (const struct span_stack *)record;
-	/* threads of the kernel have nothing to copy */
-	bool asleep = raw->of == SPAN_STACK_ASLEEP && raw->frame.address;
+	struct span_question *question = NULL;
+	uint64_t number = 0;
 
-	return span_question_new(raw, asleep, raw->switches);
+	if (has_stack && profiler->queue.count == SPAN_QUEUE_MAX)
+		return -ENOSPC;
+	if (has_stack && !profiler->queue.unasked_count)
+		number = span_stacks_ask_raw(&profiler->stacks, raw, is_asleep(raw), raw->switches);
+	if (number)
+		return span_queue_add_asked(&profiler->queue, record, length, number);
+	if (has_stack) {
+		question = span_question_new(raw, is_asleep(raw), raw->switches);
+		if (!question)
+			return -ENOMEM;
+	}
+	return span_queue_add(&profiler->queue, record, length, question);
 }
 
 int profiler_take(struct profiler *profiler, const struct wire_header *record,
 		  struct record_sink sink)
 {
 	bool has_stack = record->kind == SPAN_STACK && !span_stacks_ended(&profiler->stacks);
+	/* what is looked at when it has been read */
 	size_t length =
-		record->kind == SPAN_STACK ? offsetof(struct span_stack, user) : record->size;
+		record->kind == SPAN_STACK ? offsetof(struct span_stack, python) : record->size;
 	int result = -ENOSPC;
 
 	for (int attempt = 0; result == -ENOSPC && attempt < 2; attempt++) {
-		struct span_question *question = has_stack ? question_of(record) : NULL;
-
-		if (has_stack && !question)
-			return -ENOMEM;
-		result = span_queue_add(&profiler->queue, record, length, question);
+		result = enqueue(profiler, record, length, has_stack);
 		if (result == -ENOSPC) {
 			int pumped = pump(profiler, clock_monotonic_ns() + SETTLE_FULL_NS,
 					  SETTLE_FULL_NS, sink);

@@ -13,6 +13,7 @@
 #include "bpf/config.h"
 #include "capture/sink.h"
 #include "capture/stack_options.h"
+#include "capture/target.h"
 
 struct profile_options {
 	struct stack_options stacks;
@@ -26,10 +27,10 @@ struct profiler;
 
 /*
  * Starts the helper that reads stacks: before there is anything that it should not have. `options`
- * must outlive it. The symbols of the process `pid` are read at once (0: of none).
+ * must outlive it. The symbols of a process that runs already are read at once.
  */
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
-		 uint32_t pid, struct error *error) must_check;
+		 const struct targets *targets, struct error *error) must_check;
 
 /* Before loading. */
 void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *options);

@@ -36,6 +36,16 @@ int span_queue_add(struct span_queue *queue, const struct wire_header *record, s
 	return 0;
 }
 
+int span_queue_add_asked(struct span_queue *queue, const struct wire_header *record, size_t length,
+			 uint64_t number)
+{
+	int result = span_queue_add(queue, record, length, NULL);
+
+	if (result == 0)
+		queue->last->number = number;
+	return result;
+}
+
 /* The next one with a question. */
 static void advance(struct span_queue *queue)
 {

@@ -29,6 +29,10 @@ struct span_queue {
 int span_queue_add(struct span_queue *queue, const struct wire_header *record, size_t length,
 		   struct span_question *question) must_check;
 
+/* The same of a record whose stack has been asked for. */
+int span_queue_add_asked(struct span_queue *queue, const struct wire_header *record, size_t length,
+			 uint64_t number) must_check;
+
 /* Asks what has not been asked, in the order of the records, as long as there is room. */
 void span_queue_ask(struct span_queue *queue, struct span_stacks *stacks);
 

@@ -23,7 +23,8 @@
 int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
 		      uint32_t preload_pid, struct error *error)
 {
-	const struct stack_question question = {.kind = STACK_PRELOAD, .stack.pid = preload_pid};
+	const struct stack_question question = {.head.kind = STACK_PRELOAD,
+						.stack.pid = preload_pid};
 
 	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX,
 				       .stacks.bytes_max = STACKS_BYTES_MAX,
@@ -97,24 +98,26 @@ struct span_question *span_question_new(const struct span_stack *raw, bool aslee
 	return question;
 }
 
-uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question)
+uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
+			     uint64_t switches)
 {
-	static struct stack_question message;
-	const struct span_stack *raw = &question->stack;
-	size_t length = bytes_of(raw, question->asleep);
+	const struct stack_question_head head = {.kind = asleep ? STACK_ASLEEP : STACK_COPIED,
+						 .switches = switches};
+	size_t length = bytes_of(raw, asleep);
 
-	if (stacks->next - stacks->first == SPAN_STACKS_ASKED)
-		return 0;
-	message.kind = question->asleep ? STACK_ASLEEP : STACK_COPIED;
-	message.switches = question->switches;
-	memcpy(&message.stack, raw, length);
-	if (!helper_ask(stacks->helper, &message, offsetof(struct stack_question, stack) + length))
+	if (stacks->next - stacks->first == SPAN_STACKS_ASKED || length > sizeof(*raw) ||
+	    !helper_ask_both(stacks->helper, &head, sizeof(head), raw, length))
 		return 0;
 	stacks->asked[stacks->next % SPAN_STACKS_ASKED] =
 		(struct span_stacks_asked){.time_ns = raw->header.time_ns,
 					   .pid = raw->pid,
 					   .counts = raw->of != SPAN_STACK_SEED};
 	return stacks->next++;
+}
+
+uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question)
+{
+	return span_stacks_ask_raw(stacks, &question->stack, question->asleep, question->switches);
 }
 
 /* Another reader has begun: its ids are its own. */

@@ -74,6 +74,9 @@ struct span_question *span_question_new(const struct span_stack *raw, bool aslee
 
 /* The number by which the answer comes; 0: there is no room now. */
 uint64_t span_stacks_ask(struct span_stacks *stacks, const struct span_question *question);
+/* The same of a stack that has not been copied; 0: there is no room, or it is none. */
+uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack *raw, bool asleep,
+			     uint64_t switches);
 uint64_t span_stacks_deaths(const struct span_stacks *stacks); /* of readers */
 /* None is asked for any more: too many readers have died of this process. */
 bool span_stacks_ended(const struct span_stacks *stacks);

@@ -360,10 +360,10 @@ static void find_python(const struct reader_process *process, const struct stack
 	ret_stack->count = ret_stack->at = 0;
 	if (!process->python || !process->is_layout_sent)
 		return;
-	if (question->kind == STACK_ASLEEP) {
+	if (question->head.kind == STACK_ASLEEP) {
 		places = asleep;
 		count = python_read(process->python, raw->tid, raw->thread_pointer,
-				    question->switches, asleep);
+				    question->head.switches, asleep);
 	}
 	for (size_t i = 0; i < count && i < PYTHON_FRAMES && wrong <= PYTHON_WRONG_MAX; i++) {
 		ret_stack->kinds[i] = python_kind(process->python, &places[i]);
@@ -418,7 +418,7 @@ static bool copy_stack(struct stack_question *question)
 
 	stack->user_bytes = (__u32)opener_memory(stack->tid, stack->frame.stack - SPAN_RED_ZONE,
 						 stack->user, SPAN_USER_BYTES, &switches);
-	return stack->user_bytes && switches == question->switches;
+	return stack->user_bytes && switches == question->head.switches;
 }
 
 _Static_assert(SPAN_USER_BYTES <= OPENER_MEMORY_BYTES, "it is read at once");
@@ -450,7 +450,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 	answer->generation = reader->generation;
 	if (length <= sizeof(question))
 		memcpy(&question, bytes, length);
-	switch (length <= sizeof(question) ? question.kind : 0) {
+	switch (length <= sizeof(question) ? question.head.kind : 0) {
 	case STACK_PRELOAD:
 		if (question.stack.pid)
 			send_layout(&reading, select_process(reader, &question.stack));

@@ -20,8 +20,10 @@ enum stack_question_kind {
 };
 
 struct stack_question {
-	uint64_t kind;
-	uint64_t switches;	 /* of STACK_ASLEEP: while they are the same, its stack is */
+	struct stack_question_head {
+		uint64_t kind;
+		uint64_t switches; /* of STACK_ASLEEP: while they are the same, its stack is */
+	} head;
 	struct span_stack stack; /* cut off behind its bytes */
 };
 

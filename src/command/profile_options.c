@@ -8,7 +8,7 @@
 #include "runtime/runtime.h"
 
 #define DEFAULT_FREQUENCY   99
-#define DEFAULT_RATE	    200
+#define DEFAULT_RATE	    150
 #define FREQUENCY_MAX	    2500
 
 #define FORMATS_OF_PROFILES "tui, " RESULT_FORMATS ", html, folded, pprof, chrome"
@@ -175,7 +175,7 @@ static const struct command_option profile_option_table[] = {
 	OPTION_GROUP(4, "How stacks are taken:"),
 	TAKEN_OPTION("freq", 0, "HZ", take_frequency, "samples a second of each CPU (99)"),
 	TAKEN_OPTION("rate", 0, "N", take_rate,
-		     "stacks of waits a second and CPU, about (200); long waits always have one"),
+		     "stacks of waits a second and CPU, about (150); long waits always have one"),
 	TAKEN_MEMBER("unwind", 0, "HOW", struct command_profile_options, profile.stacks,
 		     parsing_unwind,
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
