@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/identities.h"
+#include "symbol/eh_table.h"
 
 /* DWARF numbers of the registers we follow, by the ELF's machine. */
 struct machine {
@@ -34,9 +35,10 @@ struct object {
 	struct function *functions;    /* by start */
 	size_t function_count;
 	bool functions_loaded;
+	struct eh_table eh_table;
 	Dwarf_CFI *eh_frame, *debug_frame;
 	Dwarf *dwarf; /* holds debug_frame */
-	bool eh_frame_loaded, debug_frame_loaded;
+	bool eh_frame_loaded, debug_frame_loaded, eh_table_loaded;
 	/* rules that were asked for before, by number of (0, address) */
 	struct identities rule_addresses;
 	struct known_rule {
@@ -437,4 +439,16 @@ bool object_frame(struct object *object, uint64_t address, struct frame_rule *re
 		object->rules[known] = rule;
 	*ret_rule = rule.rule;
 	return rule.found;
+}
+
+bool object_function_start(struct object *object, uint64_t address, uint64_t *ret_start)
+{
+	struct frame_rule rule;
+
+	if (!object->eh_table_loaded)
+		object->eh_table = eh_table_open(object->elf);
+	object->eh_table_loaded = true;
+	/* between functions there is none, and the table does not say where one ends */
+	return eh_table_find(&object->eh_table, address, ret_start) &&
+	       object_frame(object, address, &rule);
 }

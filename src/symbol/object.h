@@ -55,6 +55,12 @@ struct frame_rule {
  */
 bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule);
 
+/*
+ * Where the function that covers the address begins, by the tables for unwinding, which no strip
+ * takes away. False: none is known.
+ */
+bool object_function_start(struct object *object, uint64_t address, uint64_t *ret_start);
+
 /* Where the function that covers the address ends; 0: none does. */
 uint64_t object_function_end(struct object *object, uint64_t address);
 

@@ -334,12 +334,17 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 	return module;
 }
 
-/* `libfoo.so+0x12`, or the bare address of code without a file. */
+/* `libfoo.so+0x12`, of its function where that is known, or the bare address of code without a
+ * file. */
 static char *offset_name(const struct module *module, uint64_t address)
 {
 	const char *slash = strrchr(module->path, '/');
 	char text[320];
 
+	uint64_t start;
+
+	if (module->object && object_function_start(module->object, address, &start))
+		address = start;
 	if (*module->path && module->inode)
 		snprintf(text, sizeof(text), "%.256s+0x%" PRIx64, slash ? slash + 1 : module->path,
 			 address);

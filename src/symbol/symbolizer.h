@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Addresses of a process as functions: with all that was inlined there, source lines where the file
- * has debug information, names from its symbol table where it has not, and `file+0xoffset` where it
- * has nothing. Remembers every address of every file, so that asking again costs next to nothing.
+ * has debug information, names from its symbol table where it has not, and `file+0xaddress` of the
+ * function, or the place, where it has nothing. Remembers every address of every file, so that
+ * asking again costs next to nothing.
  */
 #ifndef DWELL_SYMBOL_SYMBOLIZER_H
 #define DWELL_SYMBOL_SYMBOLIZER_H

@@ -48,6 +48,8 @@ static void look_at(struct object *object, struct debug_info *info, uint64_t add
 
 	if (name && object_function_end(object, address) <= address)
 		abort();
+	if (object_function_start(object, address, &offset) && offset > address)
+		abort();
 	if (object_frame(object, address, &rule) && rule.base != FRAME_FROM_STACK &&
 	    rule.base != FRAME_FROM_FRAME)
 		abort();
@@ -65,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 	struct seen seen = {.count = 0};
 	struct debug_info *info;
+	uint64_t address;
 	struct object *object;
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
@@ -75,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	object_each_function(object, remember, &seen);
+	(void)object_variable(object, "_PyRuntime", &address);
 	for (unsigned int i = 0; i < seen.count; i++) {
 		look_at(object, info, seen.addresses[i]);
 		look_at(object, info, seen.addresses[i] + 1);

@@ -58,6 +58,26 @@ CASE(functions_are_found_by_address)
 	mappings_release(&mappings);
 }
 
+/* As in stripped files, which keep what unwinders need. */
+CASE(functions_begin_where_the_tables_say)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	uint64_t address, start, end;
+	struct object *object =
+		own_object(&mappings, &objects, (const void *)(uintptr_t)with_a_frame, &address);
+
+	end = object_function_end(object, address);
+	for (uint64_t at = address; at < end; at++) {
+		assert_true(object_function_start(object, at, &start));
+		assert_int_equal(start, address);
+	}
+	assert_false(object_function_start(object, 1, &start));
+	assert_false(object_function_start(object, ~0ULL, &start));
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
 CASE(one_object_serves_all_mappings)
 {
 	struct mappings mappings = {0};
@@ -329,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(functions_are_found_by_address),
+		cmocka_unit_test(functions_begin_where_the_tables_say),
 		cmocka_unit_test(one_object_serves_all_mappings),
 		cmocka_unit_test(frames_have_the_return_address),
 		cmocka_unit_test(code_without_a_file_has_no_object),
