@@ -142,6 +142,16 @@ static int show_recording(struct profile_command *command, const char *remark, s
 	return result;
 }
 
+static int check_stacks(const struct profile_command *command, const char *path,
+			struct error *error)
+{
+	return profile_quality(command->profile)->header.size
+		       ? 0
+		       : error_set(error, EINVAL,
+				   "%s has no stacks: record them with dwell record --stacks",
+				   path);
+}
+
 static int run_recording(struct profile_command *command, struct error *error)
 {
 	struct replay replay = {
@@ -154,10 +164,8 @@ static int run_recording(struct profile_command *command, struct error *error)
 		result = replay_run(&replay, error);
 		damaged = result == -EBADMSG ? result : 0;
 	}
-	if (result >= 0 && !profile_quality(command->profile)->header.size)
-		result = error_set(error, EINVAL,
-				   "%s has no stacks: record them with dwell record --stacks",
-				   command->options.from);
+	if (result >= 0)
+		result = check_stacks(command, command->options.from, error);
 	if ((result >= 0 || damaged) && command->result.session) {
 		struct error why = *error;
 		int written = command->options.output.screen
@@ -168,6 +176,25 @@ static int run_recording(struct profile_command *command, struct error *error)
 			*error = why;
 		result = written < 0 ? written : damaged;
 	}
+	replay_release(&replay);
+	return result;
+}
+
+/* What the page compares with: as a command of its own, which writes nothing. */
+static int read_before(struct profile_command *before, struct error *error)
+{
+	struct replay replay = {
+		.audience = {.data = before, .interval = take_interval, .record = take_record}};
+	int result = replay_open(&replay, before->options.before, error);
+
+	if (result >= 0)
+		result = replay_run(&replay, error);
+	if (result >= 0)
+		result = check_stacks(before, before->options.before, error);
+	if (result >= 0 &&
+	    (profile_end(before->profile) < 0 || profile_result_make(&before->result) < 0))
+		result = error_set(error, ENOMEM, "out of memory");
+	before->result.session = NULL; /* the replay's */
 	replay_release(&replay);
 	return result;
 }
@@ -196,6 +223,40 @@ static void choose_screen(struct command_profile_options *options)
 					 !options->watch.duration_ns && terminal_usable();
 }
 
+/* 0 or -ENOMEM. */
+static int begin(struct profile_command *command, const struct command_profile_options *options)
+{
+	command->options = *options;
+	command->profile = profile_new();
+	command->result = (struct profile_result){.profile = command->profile,
+						  .states = options->states,
+						  .by = options->by,
+						  .kernel = options->kernel};
+	return command->profile ? 0 : -ENOMEM;
+}
+
+static int run(struct profile_command *command, struct error *error)
+{
+	struct profile_command before = {.fd = -1};
+	int result = begin(&before, &command->options);
+
+	if (result >= 0)
+		result = begin(command, &command->options);
+	if (result < 0)
+		error_set(error, ENOMEM, "out of memory");
+	if (result >= 0 && command->options.before) {
+		result = read_before(&before, error);
+		command->result.before = &before.result;
+	}
+	if (result >= 0)
+		result = open_output(command, error);
+	if (result >= 0)
+		result = command->options.from ? run_recording(command, error)
+					       : run_live(command, error);
+	profile_free(before.profile);
+	return result;
+}
+
 static int profile_run(int argc, char **argv)
 {
 	struct profile_command command = {.fd = -1};
@@ -209,16 +270,7 @@ static int profile_run(int argc, char **argv)
 	/* a reader that went away is an error to report, not a signal to die of */
 	signal(SIGPIPE, SIG_IGN);
 	choose_screen(&command.options);
-	command.profile = profile_new();
-	command.result = (struct profile_result){.profile = command.profile,
-						 .states = command.options.states,
-						 .by = command.options.by,
-						 .kernel = command.options.kernel};
-	result = command.profile ? open_output(&command, &error)
-				 : error_set(&error, ENOMEM, "out of memory");
-	if (result >= 0)
-		result = command.options.from ? run_recording(&command, &error)
-					      : run_live(&command, &error);
+	result = run(&command, &error);
 	if (command.fd >= 0 && close(command.fd) < 0 && result >= 0)
 		result = error_set(&error, errno, "cannot write %s: %s", command.options.path,
 				   strerror(errno));

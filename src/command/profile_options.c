@@ -32,29 +32,29 @@ static const char text[] =
 	"  dwell profile -p 1234 -d 10s --format html -o slow.html\n"
 	"  dwell profile --format folded -o out.folded -- ./import data.csv\n";
 
-static int take_frequency(void *data, const char *value, struct error *error)
+int profile_take_frequency(void *data, const char *value, struct error *error)
 {
-	struct command_profile_options *options = data;
+	struct profile_options *options = data;
 	uint64_t frequency;
 	int result = parsing_count(value, "--freq", &frequency, error);
 
 	if (result == 0 && frequency > FREQUENCY_MAX)
 		return error_set(error, EINVAL, "--freq %s is too much: %u at most", value,
 				 FREQUENCY_MAX);
-	options->profile.frequency = (unsigned int)frequency;
+	options->frequency = (unsigned int)frequency;
 	return result;
 }
 
-static int take_rate(void *data, const char *value, struct error *error)
+int profile_take_rate(void *data, const char *value, struct error *error)
 {
-	struct command_profile_options *options = data;
+	struct profile_options *options = data;
 	uint64_t rate;
 	int result = parsing_count(value, "--rate", &rate, error);
 
 	if (result == 0 && rate > FREQUENCY_MAX)
 		return error_set(error, EINVAL, "--rate %s is too much: %u at most", value,
 				 FREQUENCY_MAX);
-	options->profile.rate = (unsigned int)rate;
+	options->rate = (unsigned int)rate;
 	return result;
 }
 
@@ -172,10 +172,10 @@ static const struct command_option profile_option_table[] = {
 	FLAG_OPTION("force", 0, struct command_profile_options, force, "replace an existing file"),
 	TEXT_OPTION("from", 0, "FILE", struct command_profile_options, from,
 		    "from a recording with stacks, in place of a process"),
+	TEXT_OPTION("before", 0, "FILE", struct command_profile_options, before,
+		    "with --format html: mark what takes more or less than in this recording"),
 	OPTION_GROUP(4, "How stacks are taken:"),
-	TAKEN_OPTION("freq", 0, "HZ", take_frequency, "samples a second of each CPU (99)"),
-	TAKEN_OPTION("rate", 0, "N", take_rate,
-		     "stacks of waits a second and CPU, about (150); long waits always have one"),
+	STACK_RATE_OPTIONS(struct command_profile_options, profile),
 	TAKEN_MEMBER("unwind", 0, "HOW", struct command_profile_options, profile.stacks,
 		     parsing_unwind,
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
@@ -234,6 +234,9 @@ static int end(void *data, struct error *error)
 			options->path ? "the screen is not written to a file: --format html is"
 				      : "the command would share the screen: use --format table, "
 					"or dwell record --stacks");
+	if (options->before && (!options->export || strcmp(options->export->name, "html") != 0))
+		return error_set(error, EINVAL,
+				 "--before is for --format html; dwell compare is for the rest");
 	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
 			      options->watch.command))
 		return error_set(error, EINVAL, "give a target, a command or --from");

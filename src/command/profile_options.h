@@ -20,6 +20,7 @@ struct command_profile_options {
 	const struct profile_export_ops *export; /* a format of profiles alone; NULL: none */
 	const char *path;			 /* NULL: standard output */
 	const char *from;			 /* a recording; NULL: live */
+	const char *before;			 /* a recording to compare with; NULL: none */
 	bool kernel;				 /* as in struct profile_result */
 	bool force;				 /* an existing file is replaced */
 };
@@ -30,5 +31,17 @@ void profile_options_init(struct command_profile_options *options);
 
 /* What is taken where nothing else is asked for. */
 void profile_options_usual(struct profile_options *options);
+
+/* How many stacks there are to be, for a member of that type. */
+#define STACK_RATE_OPTIONS(options, member)                                                        \
+	TAKEN_MEMBER("freq", 0, "HZ", options, member, profile_take_frequency,                     \
+		     "samples a second of each CPU (99)"),                                         \
+		TAKEN_MEMBER("rate", 0, "N", options, member, profile_take_rate,                   \
+			     "stacks of waits a second and CPU, about (150); long waits always "   \
+			     "have one")
+
+/* Of a struct profile_options, as command_option.take. */
+int profile_take_frequency(void *options, const char *value, struct error *error) must_check;
+int profile_take_rate(void *options, const char *value, struct error *error) must_check;
 
 #endif

@@ -63,6 +63,7 @@ static const struct command_option record_option_table[] = {
 		     "not because of whom threads wait: half the file"),
 	FLAG_OPTION("stacks", 0, struct record, stacks,
 		    "also which code time is spent in, for dwell profile --from"),
+	STACK_RATE_OPTIONS(struct record, profile),
 	OPTION_GROUP(4, "What to print at the end:"),
 	RESULT_OPTIONS(struct record, " (a line on standard error)", ""),
 	OPTIONS_OF(watch_option_table, struct record, watch),
@@ -72,7 +73,13 @@ static const struct command_option record_option_table[] = {
 static int end(void *data, struct error *error)
 {
 	struct record *record = data;
+	struct profile_options usual;
 	int result = watch_options_end(&record->watch, error);
+
+	profile_options_usual(&usual);
+	if (result >= 0 && !record->stacks &&
+	    (record->profile.frequency != usual.frequency || record->profile.rate != usual.rate))
+		result = error_set(error, EINVAL, "--freq and --rate are for --stacks: add it");
 
 	if (result >= 0 && record->stacks && record->watch.source > SOURCE_BPF)
 		result = error_set(error, EINVAL, "--stacks needs --source bpf");
@@ -156,10 +163,7 @@ static int run(struct record *record, struct error *error)
 	watch.options = &record->watch;
 	watch.audience = (struct audience){.data = record, .interval = show_progress};
 	watch.recorder = record->recorder;
-	if (record->stacks) {
-		profile_options_usual(&record->profile);
-		watch.profile = &record->profile;
-	}
+	watch.profile = record->stacks ? &record->profile : NULL;
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0) {
@@ -184,6 +188,7 @@ static int record_run(int argc, char **argv)
 	struct error error = {""};
 	int code, result = 0;
 
+	profile_options_usual(&record.profile);
 	watch_options_init(&record.watch);
 	record.watch.targets.forked_are_one = true;
 	record.watch.blame = true;

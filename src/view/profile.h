@@ -17,6 +17,7 @@ struct profile_result {
 	enum profile_grouping by;
 	size_t top;  /* rows of the page; 0: as many as there are */
 	bool kernel; /* all of the kernel's part of waits, not only the system call */
+	const struct profile_result *before; /* what the page compares it with; NULL: nothing */
 	/* filled in */
 	const struct profile_spot *spots;
 	size_t spot_count;

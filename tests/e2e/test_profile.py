@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -411,7 +412,7 @@ def test_page(tmp_path):
     found = "document.querySelectorAll('#graph .found').length"
     boxes = "document.querySelectorAll('#graph div').length"
     with browser.Page(file, tmp_path) as page:
-        assert page.evaluate("document.title") == f"hostile {process.pid}: where 1.00s went"
+        assert re.fullmatch(f"hostile {process.pid}: where [0-9.]+s went", page.evaluate("document.title"))
         everything = page.evaluate(boxes)
         assert everything > 10 and page.evaluate("document.querySelectorAll('#rows tr').length") > 2
         assert page.evaluate("[...document.querySelectorAll('#rows td')].some(cell => cell.textContent.includes('onerror'))")
@@ -486,3 +487,34 @@ def test_what_two_recordings_differ_in(tmp_path):
     assert verdicts["computes", "user"] == "more" and verdicts["locks", "lock"] == "worse", verdicts
     page = run("compare", recordings[0], recordings[2]).stdout
     assert " in locks " in page and "changes computes more in computes: " in page, page
+    check_difference(tmp_path, recordings)
+
+
+def check_difference(directory, recordings):
+    """The page with both: what takes more is red, and first in the table; of two runs of one program nothing is."""
+    rows = "[...document.querySelectorAll('#rows tr')].map(row => [...row.children].map(cell => cell.textContent))"
+    red = "[...document.querySelectorAll('#graph div')].filter(box => box.style.background.includes('--more')).map(box => box.textContent)"
+    for name, after in (("same", recordings[1]), ("changed", recordings[2])):
+        file = directory / f"{name}.html"
+        done = run("profile", "--from", after, "--before", recordings[0], "--format", "html", "-o", file)
+        assert done.returncode == 0, done.stderr
+    with browser.Page(directory / "changed.html", directory, 1200, 800) as page:
+        first = page.evaluate(rows)[:2]
+        assert {row[5] for row in first} == {"computes", "locks"} and all(row[7].startswith("+") for row in first), first
+        assert {"computes", "locks"} <= set(page.evaluate(red)), page.evaluate(red)
+        page.evaluate("document.getElementById('difference').click()")
+        assert not page.evaluate(red) and not page.errors, page.errors
+    with browser.Page(directory / "same.html", directory, 1200, 800) as page:
+        changed = [row for row in page.evaluate(rows) if row[7] and float(row[7].split()[0].replace("\u2212", "-")) > 2]
+        assert not changed and not page.errors, (changed, page.errors)
+
+
+def test_before_needs_a_page_and_stacks(tmp_path):
+    golden = pathlib.Path(__file__).parents[1] / "golden"
+    for arguments, word in (
+        (["--before", golden / "stacks.dwell"], "--format html"),
+        (["--before", golden / "mixed.dwell", "--format", "html"], "has no stacks"),
+        (["--before", tmp_path / "none.dwell", "--format", "html"], "none.dwell"),
+    ):
+        done = run("profile", "--from", golden / "stacks.dwell", *arguments)
+        assert done.returncode and word in done.stderr and not done.stdout, (arguments, done.stderr)
