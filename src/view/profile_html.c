@@ -199,7 +199,7 @@ static void copy_data(struct output *out, const struct output *data)
 	output_bytes(out, data->buffer + begin, data->used - begin);
 }
 
-/* Frames and paths, numbered anew. */
+/* Frames and paths, numbered of their own. */
 static int write_code(struct page *page, bool with_functions)
 {
 	size_t frames = profile_stacks(page->result->profile)->frame_count;
