@@ -14,7 +14,6 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/account.bpf.h"
-#include "bpf/python.bpf.h"
 #include "bpf/spans.bpf.h"
 
 /* 1 << enum wire_state: times of which there are to be stacks; 0: no profile. */
@@ -156,7 +155,6 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 		span_fill_kernel(ctx, stack);
 	} else {
 		span_fill_stack(ctx, task, stack);
-		python_fill(task, stack);
 		/* interrupted, or in a system call, which is where it returns to */
 		stack->in_user_mode =
 			arch_syscall(task, (struct pt_regs *)bpf_task_pt_regs(task)) ==

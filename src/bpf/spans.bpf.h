@@ -15,6 +15,7 @@
 #include "bpf/arch.bpf.h"
 #include "bpf/config.h"
 #include "bpf/kernel_types.h"
+#include "bpf/python.bpf.h"
 #include "bpf/record.bpf.h"
 
 /* 0: no spans at all. */
@@ -225,6 +226,7 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 	}
 	span_fill_kernel(ctx, stack);
 	span_copy_user(stack);
+	python_fill(task, stack);
 }
 
 /* Of a worker that has a slot. */

@@ -153,16 +153,6 @@ void profiler_end_walk(struct profiler *profiler)
 		  took_ns * WALK_SHARE < WALK_LEAST_NS ? WALK_LEAST_NS : took_ns * WALK_SHARE);
 }
 
-/* The kernel side reads its frames from now on. Where there are too many others, it does not. */
-static void on_python(void *data, uint32_t pid, const struct python_layout *layout)
-{
-	struct profiler *profiler = data;
-
-	if (bpf_map__update_elem(profiler->bpf->maps.pythons, &pid, sizeof(pid), layout,
-				 sizeof(*layout), BPF_ANY) < 0)
-		return;
-}
-
 /* Many times a second: over what is watched alone, where that is one and the kernel can (6.1 on).
  */
 static int attach_walk(struct profiler *profiler)
@@ -188,10 +178,8 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 	int result;
 
 	profiler->bpf = bpf;
-	profiler->stacks.on_python = on_python;
-	profiler->stacks.data = profiler;
 	/* else what waits would not any more when its turn comes to be read */
-	span_stacks_await_preload(&profiler->stacks);
+	span_stacks_await_preload(&profiler->stacks, bpf_map__fd(bpf->maps.pythons));
 	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (profiler->timer < 0)
 		return error_set(error, errno, "cannot create a timer: %s", strerror(errno));

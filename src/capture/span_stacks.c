@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/span_stacks.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ int span_stacks_start(struct span_stacks *stacks, const struct stack_options *op
 	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX,
 				       .stacks.bytes_max = STACKS_BYTES_MAX,
 				       .first = 1,
-				       .next = 1};
+				       .next = 1,
+				       .pythons_fd = -1};
 	opener_allow_symbols(options->symbols);
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
@@ -283,8 +285,9 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 		return 0;
 	take_generation(stacks, answer.generation);
 	stacks->counts = answer.counts;
-	if (answer.python.threads && stacks->on_python)
-		stacks->on_python(stacks->data, asked->pid, &answer.python);
+	/* where there are too many others, its frames are not read */
+	if (answer.python.threads && stacks->pythons_fd >= 0)
+		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);
 	if (!answer.is_read)
 		return 0;
 	found->is_read = true;
@@ -333,12 +336,13 @@ static int refuse(void *data, const struct wire_header *record)
 	return -EINVAL;
 }
 
-void span_stacks_await_preload(struct span_stacks *stacks)
+void span_stacks_await_preload(struct span_stacks *stacks, int pythons_fd)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + PRELOAD_NS, number;
 	struct record_sink none = {.record = refuse};
 	struct span_found found;
 
+	stacks->pythons_fd = pythons_fd;
 	/* it is the first that was asked for, and has no stack */
 	if (stacks->first == 1 &&
 	    span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none) < 0)

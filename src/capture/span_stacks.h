@@ -35,10 +35,7 @@ struct span_stacks {
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room, or whose reader died */
 	uint64_t deaths_reported;
-	/* Where an interpreter of the process keeps its frames is known; NULL: that is not asked.
-	 */
-	void (*on_python)(void *data, uint32_t pid, const struct python_layout *layout);
-	void *data; /* of that */
+	int pythons_fd; /* the map of where interpreters keep their frames; negative: none yet */
 };
 
 /* What is known of a stack; all zeros: nothing. */
@@ -54,8 +51,11 @@ struct span_found {
  */
 int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
 		      uint32_t preload_pid, struct error *error) must_check;
-/* Until it has read that, or 10 s. */
-void span_stacks_await_preload(struct span_stacks *stacks);
+/*
+ * Until it has read that, or 10 s. From now on the kernel side is given where interpreters keep
+ * their frames: `pythons_fd` is its map for that.
+ */
+void span_stacks_await_preload(struct span_stacks *stacks, int pythons_fd);
 void span_stacks_release(struct span_stacks *stacks);
 
 /*
