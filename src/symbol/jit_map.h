@@ -2,7 +2,7 @@
 /*
  * Functions made at run time, as a JIT compiler lists them in /tmp/perf-PID.map (tools/perf's
  * Documentation/jit-interface.txt): lines of start, size (hexadecimal) and name. Node.js does with
- * --perf-basic-prof, Java with an agent.
+ * --perf-basic-prof, Java with `jcmd PID Compiler.perfmap` (JDK 17 on) or an agent.
  */
 #ifndef DWELL_SYMBOL_JIT_MAP_H
 #define DWELL_SYMBOL_JIT_MAP_H

@@ -209,7 +209,7 @@ static void write_hint(struct output *out, const struct profile_result *result)
 	if (nameless_ns > HINT_SHARE * (double)states[STATE_USER].total_ns)
 		output_string(out,
 			      "Code made at run time has no names here: Node.js lists them with "
-			      "--perf-basic-prof, Java with an agent.\n");
+			      "--perf-basic-prof, Java with jcmd PID Compiler.perfmap.\n");
 }
 
 void profile_table(struct output *out, const struct profile_result *result)
