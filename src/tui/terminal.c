@@ -253,7 +253,8 @@ static attr_t attributes(const struct cell *cell)
 
 static short pair_of(const struct cell *cell)
 {
-	int pair = cell->bar ? PAIR_BAR + cell->role - ROLE_STATE : PAIR_TEXT + cell->role;
+	bool is_bar = cell->bar || (cell->filled && cell->role >= ROLE_STATE);
+	int pair = is_bar ? PAIR_BAR + cell->role - ROLE_STATE : PAIR_TEXT + cell->role;
 
 	if (!terminal.colours)
 		return 0;
