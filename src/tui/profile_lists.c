@@ -114,7 +114,7 @@ static void draw_spot(const struct profile_screen *screen, struct canvas *canvas
 		      const struct profile_spot *spot)
 {
 	const struct frame *frame = frame_of(screen, spot);
-	uint64_t all_ns = profile_chosen_ns(screen);
+	uint64_t all_ns = screen->chosen_ns;
 	char name[FLAME_NAME_BYTES], place[BLOCKED_PLACE_BYTES] = "";
 	int at;
 
@@ -145,7 +145,7 @@ static void draw_thread(const struct profile_screen *screen, struct canvas *canv
 			const struct profile_thread *thread)
 {
 	uint64_t ns = profile_thread_ns(screen, thread), parts[STATES] = {0};
-	uint64_t all_ns = profile_chosen_ns(screen);
+	uint64_t all_ns = screen->chosen_ns;
 	int at = 9;
 
 	canvas_format(canvas, row, 0, 9, ROLE_NORMAL, "%9u", thread->tid);

@@ -57,17 +57,6 @@ uint64_t profile_thread_ns(const struct profile_screen *screen, const struct pro
 	return sum_ns;
 }
 
-uint64_t profile_chosen_ns(const struct profile_screen *screen)
-{
-	uint32_t one = screen->choice.time.thread;
-	uint64_t sum_ns = 0;
-
-	for (size_t i = 0; i < screen->thread_count; i++)
-		if (!one || i + 1 == one)
-			sum_ns += profile_thread_ns(screen, &screen->threads[i]);
-	return sum_ns;
-}
-
 void profile_flame_name(const struct profile_screen *screen, const struct flame *flame,
 			char into[FLAME_NAME_BYTES])
 {
@@ -112,8 +101,20 @@ bool profile_finds(const struct profile_screen *screen, const char *name)
 	return *screen->filter && strcasestr(name, screen->filter);
 }
 
+static uint64_t chosen_ns(const struct profile_screen *screen)
+{
+	uint32_t one = screen->choice.time.thread;
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < screen->thread_count; i++)
+		if (!one || i + 1 == one)
+			sum_ns += profile_thread_ns(screen, &screen->threads[i]);
+	return sum_ns;
+}
+
 int profile_arrange(struct profile_screen *screen)
 {
+	screen->chosen_ns = chosen_ns(screen);
 	if (flames_make(&screen->flames, screen->result, &screen->choice) < 0)
 		return -ENOMEM;
 	return profile_arrange_list(screen);
@@ -249,7 +250,7 @@ static void draw_states(const struct profile_screen *screen, struct canvas *canv
 /* Time of which no stack was taken: it is nowhere in the graph. */
 static void add_unsampled(const struct profile_screen *screen, struct parts *parts)
 {
-	uint64_t all_ns = profile_chosen_ns(screen);
+	uint64_t all_ns = screen->chosen_ns;
 	double seen_ns = screen->flames.count ? screen->flames.items[0].ns : 0;
 	double share = all_ns ? 1 - seen_ns / (double)all_ns : 0;
 
@@ -304,7 +305,7 @@ static void draw_detail(const struct profile_screen *screen, struct canvas *canv
 	const struct flame *flame = profile_selected(screen);
 	struct parts parts = {canvas, row + 1, 0, canvas->columns};
 	char name[FLAME_NAME_BYTES], place[384] = "", total[16], self[16];
-	uint64_t all_ns = profile_chosen_ns(screen);
+	uint64_t all_ns = screen->chosen_ns;
 	int used;
 
 	if (!flame)

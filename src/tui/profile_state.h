@@ -34,6 +34,7 @@ struct profile_screen {
 	size_t *order;
 	size_t order_count, order_room;
 	uint64_t duration_ns;
+	uint64_t chosen_ns; /* of what is chosen, by the accounts */
 	/* what the user has chosen */
 	enum profile_page page;
 	struct flame_choice choice;
@@ -59,9 +60,6 @@ struct profile_screen {
 /* Of a thread, in the states that are chosen, ns. */
 uint64_t profile_thread_ns(const struct profile_screen *screen,
 			   const struct profile_thread *thread);
-
-/* Of what is chosen, ns. */
-uint64_t profile_chosen_ns(const struct profile_screen *screen);
 
 /* What a flame is called. */
 void profile_flame_name(const struct profile_screen *screen, const struct flame *flame,
