@@ -21,9 +21,11 @@ struct python_layout {
 	__u32 pad;
 };
 
-#define PYTHON_FRAMES	96  /* of a stack */
-#define PYTHON_THREADS	128 /* the newest, among which the one that runs is looked for */
-#define PYTHON_PROGRAMS 1024
+#define PYTHON_FRAMES  96  /* of a stack */
+#define PYTHON_THREADS 128 /* the newest, among which the one that runs is looked for */
+/* The kernel's lists for each CPU keep so many free ones back from others. */
+#define PYTHON_PROGRAMS	       1024
+#define PYTHON_PROGRAMS_OF_CPU 128
 
 /* A frame: the address of its code object, with the byte `owner` above it; and where in that. */
 #define PYTHON_OWNER_SHIFT 56

@@ -93,7 +93,8 @@ void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *opt
 	bpf->rodata->profile_iterator_place = cpus;
 	bpf_map__set_max_entries(bpf->maps.span_samples, cpus + 1);
 	bpf_map__set_max_entries(bpf->maps.events, PROFILE_RING_BYTES);
-	bpf_map__set_max_entries(bpf->maps.pythons, PYTHON_PROGRAMS);
+	bpf_map__set_max_entries(bpf->maps.pythons,
+				 PYTHON_PROGRAMS + cpus * PYTHON_PROGRAMS_OF_CPU);
 	bpf_program__set_autoload(bpf->progs.profile_walk, true);
 	bpf_program__set_autoattach(bpf->progs.profile_walk, false);
 	bpf_program__set_autoload(bpf->progs.on_profile_sample,
@@ -308,7 +309,8 @@ static bool is_asleep(const struct span_stack *raw)
 	return raw->of == SPAN_STACK_ASLEEP && raw->frame.address;
 }
 
-/* At once, where no other waits to be asked: 0; else it is queued with a copy of its stack. */
+/* Asked for at once, where no other waits for that; else with a copy of its stack. As
+ * span_queue_add(). */
 static int enqueue(struct profiler *profiler, const struct wire_header *record, size_t length,
 		   bool has_stack)
 {

@@ -285,7 +285,7 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 		return 0;
 	take_generation(stacks, answer.generation);
 	stacks->counts = answer.counts;
-	/* where there are too many others, its frames are not read */
+	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)
 		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);
 	if (!answer.is_read)

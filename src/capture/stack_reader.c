@@ -26,10 +26,14 @@ struct reader_process {
 	bool ended;
 	bool is_known;			    /* its map could be read */
 	struct python *python;		    /* NULL: it runs no interpreter */
+	bool is_python_dropped;		    /* to have room for others' */
 	bool is_layout_sent;		    /* of that */
 	unsigned int attached;		    /* how often it was */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
 };
+
+/* Interpreters that are known at a time: of others all is found out again. */
+#define PYTHONS_MAX 256
 
 struct reader {
 	const struct stack_options *options;
@@ -38,7 +42,10 @@ struct reader {
 	struct identities pids; /* (pid, 0): their places among the processes */
 	struct reader_process *processes;
 	size_t process_room;
-	struct identities frames; /* (0, address of the symbol_frame): sent */
+	struct python_frames python_frames;
+	size_t pythons[PYTHONS_MAX]; /* places of their processes */
+	size_t python_count;	     /* so far */
+	struct identities frames;    /* (0, address of the symbol_frame): sent */
 };
 
 /* One stack on its way. */
@@ -118,6 +125,26 @@ static void add_symbol(const struct reading *reading, const struct symbol *symbo
 		add_frame(reading, &symbol->frames[i]);
 }
 
+static void look_for_python(struct reader *reader, struct reader_process *process, uint32_t pid)
+{
+	size_t *place = &reader->pythons[reader->python_count % PYTHONS_MAX];
+
+	process->python = python_find(reader->symbolizer, pid, &reader->python_frames);
+	process->is_python_dropped = process->is_layout_sent = false;
+	if (!process->python)
+		return;
+	if (reader->python_count++ >= PYTHONS_MAX) {
+		struct reader_process *oldest = &reader->processes[*place];
+
+		oldest->is_python_dropped |= oldest->python && oldest != process;
+		if (oldest != process) {
+			python_free(oldest->python);
+			oldest->python = NULL;
+		}
+	}
+	*place = (size_t)(process - reader->processes);
+}
+
 static void attach(struct reader *reader, struct reader_process *process, uint32_t pid)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -128,7 +155,7 @@ static void attach(struct reader *reader, struct reader_process *process, uint32
 	process->ended = result == -ESRCH;
 	process->is_known |= result >= 0;
 	if (result >= 0 && !process->python)
-		process->python = python_find(reader->symbolizer, pid);
+		look_for_python(reader, process, pid);
 	process->attached++;
 	process->attached_ns = clock_monotonic_ns();
 	/* not how long: that would be for ever where others want the CPU */
@@ -156,13 +183,15 @@ static struct reader_process *select_process(struct reader *reader, const struct
 	if (is_other) {
 		process->is_known = process->is_layout_sent = false;
 		process->attached = 0;
-		/* frames that were given out live on */
+		python_free(process->python);
 		process->python = NULL;
 	}
 	/* also where it was preloaded: it may have another program since then */
 	if (index == known || is_other || (!process->start_ns && raw->process_start_ns) ||
 	    !symbolizer_select(reader->symbolizer, raw->pid))
 		attach(reader, process, raw->pid);
+	else if (process->is_python_dropped)
+		look_for_python(reader, process, raw->pid);
 	process->start_ns = raw->process_start_ns;
 	process->exec_id = raw->exec_id;
 	return process;
@@ -347,8 +376,9 @@ static void add_mixed(const struct reading *reading, const struct symbol *symbol
 	add_python(reading, stack, true);
 }
 
-/* Of the thread, as the kernel side has read them, or as they are while it sleeps. */
-static void find_python(const struct reader_process *process, const struct stack_question *question,
+/* Of the thread, as the kernel side has read them, or as they are while it sleeps. False: it did
+ * not any more. */
+static bool find_python(const struct reader_process *process, const struct stack_question *question,
 			struct python_stack *ret_stack)
 {
 	const struct span_stack *raw = &question->stack;
@@ -359,11 +389,13 @@ static void find_python(const struct reader_process *process, const struct stack
 	ret_stack->python = process->python;
 	ret_stack->count = ret_stack->at = 0;
 	if (!process->python || !process->is_layout_sent)
-		return;
+		return true;
 	if (question->head.kind == STACK_ASLEEP) {
 		places = asleep;
 		count = python_read(process->python, raw->tid, raw->thread_pointer,
 				    question->head.switches, asleep);
+		if (count == PYTHON_MOVED)
+			return false;
 	}
 	for (size_t i = 0; i < count && i < PYTHON_FRAMES && wrong <= PYTHON_WRONG_MAX; i++) {
 		ret_stack->kinds[i] = python_kind(process->python, &places[i]);
@@ -376,9 +408,11 @@ static void find_python(const struct reader_process *process, const struct stack
 	}
 	if (known && count <= PYTHON_FRAMES && wrong <= PYTHON_WRONG_MAX)
 		ret_stack->count = count;
+	return true;
 }
 
-static void read_user(const struct reading *reading, const struct stack_question *question)
+/* False: the thread has run meanwhile, so that nothing is known. */
+static bool read_user(const struct reading *reading, const struct stack_question *question)
 {
 	const struct span_stack *raw = &question->stack;
 	struct reader *reader = reading->reader;
@@ -400,12 +434,14 @@ static void read_user(const struct reading *reading, const struct stack_question
 			give_up();
 		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
 	}
-	find_python(process, question, &python);
 	send_layout(reading, process);
+	if (!find_python(process, question, &python))
+		return false;
 	if (python.count)
 		add_mixed(reading, symbols, count, &python);
 	for (unsigned int i = 0; i < count && !python.count; i++)
 		add_symbol(reading, &symbols[i]);
+	return true;
 }
 
 /* As much of the stack as there is. False: it may have run meanwhile; what was read is of two
@@ -465,10 +501,10 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		answer->is_read = true;
 		read_kernel(&reading, &question.stack);
 		/* threads of the kernel have no more */
-		if (question.stack.frame.address)
-			read_user(&reading, &question);
-		else
+		if (!question.stack.frame.address)
 			answer->end = WIRE_STACK_COMPLETE;
+		else if (!read_user(&reading, &question))
+			answer->is_read = answer->count = 0;
 		break;
 	}
 	answer->counts = symbolizer_counts(reader->symbolizer);

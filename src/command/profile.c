@@ -81,6 +81,7 @@ static int write_result(struct profile_command *command, struct error *error)
 static int open_screen(struct profile_command *command, struct error *error)
 {
 	const struct profile_screen_options options = {.result = &command->result,
+						       .root = command->options.root,
 						       .replay = command->options.from};
 
 	return profile_tui_open(&command->tui, &options, &command->options.output, error);
@@ -95,12 +96,17 @@ static int run_screen(struct profile_command *command, struct watch *watch, stru
 		result = tui_begin(&command->tui.tui, &watch->loop, error);
 	if (result >= 0)
 		result = watch_run(watch, error);
-	if (result >= 0 && !command->tui.tui.quit && !watch->interrupted)
+	if (result >= 0 && !command->tui.tui.quit && !watch->signalled) {
+		bool is_gone =
+			watch->options->targets.count && !targets_alive(&watch->options->targets);
+
+		/* nobody asks for more stacks */
+		watch_close_source(watch);
 		result = profile_tui_stay(&command->tui,
-					  watch->options->duration_ns
-						  ? "this was all that was asked for"
-						  : "the target has ended",
+					  is_gone ? "the target has ended"
+						  : "this was all that was asked for",
 					  error);
+	}
 	profile_tui_close(&command->tui);
 	return result;
 }
@@ -218,7 +224,8 @@ static int open_output(struct profile_command *command, struct error *error)
 /* The screen, where there is one and nothing else was asked for. */
 static void choose_screen(struct command_profile_options *options)
 {
-	if (!options->output.given && !options->path && !options->by_given)
+	if (!options->output.given && !options->path && !options->by_given &&
+	    !options->output.order.top)
 		options->output.screen = !options->watch.command && !options->watch.count &&
 					 !options->watch.duration_ns && terminal_usable();
 }

@@ -228,6 +228,8 @@ static int end(void *data, struct error *error)
 		return error_set(error, EINVAL,
 				 "--format %s is nothing for a terminal: add -o FILE",
 				 options->export->name);
+	if (options->output.screen && options->output.order.top)
+		return error_set(error, EINVAL, "--top is for rows: use it with --format table");
 	if (options->output.screen && (options->watch.command || options->path))
 		return error_set(
 			error, EINVAL,

@@ -105,7 +105,8 @@ static int on_signal(void *data, struct error *error)
 {
 	struct watch *watch = data;
 
-	if (!watch->child.pid || watch->interrupted)
+	watch->signalled = !watch->child.pid || watch->interrupted;
+	if (watch->signalled)
 		return watch_stop(watch, error);
 	watch->interrupted = true;
 	if (!watch->loop.signal_from_terminal)
@@ -264,6 +265,12 @@ void watch_report_source(const struct watch *watch, const char *program)
 		if (!strcmp(session->missing[i].source, "bpf"))
 			print_text(stderr, "dwell %s: sampling /proc instead: %s\n", program,
 				   session->missing[i].why);
+}
+
+void watch_close_source(struct watch *watch)
+{
+	source_close(watch->source);
+	watch->source = NULL;
 }
 
 void watch_release(struct watch *watch)

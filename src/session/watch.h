@@ -39,6 +39,7 @@ struct watch {
 	uint64_t shown;		 /* intervals */
 	uint64_t end_ns;	 /* CLOCK_MONOTONIC; 0: none is set */
 	bool interrupted;	 /* once already */
+	bool signalled;		 /* a signal has ended it */
 	struct error sink_error; /* of the audience or the recorder */
 };
 
@@ -61,6 +62,9 @@ int watch_stop(struct watch *watch, struct error *error) must_check;
  * what is missing. `program` is the command's name.
  */
 void watch_report_source(const struct watch *watch, const char *program);
+
+/* Nothing is measured any more; what has been lives on. */
+void watch_close_source(struct watch *watch);
 
 void watch_release(struct watch *watch);
 

@@ -19,7 +19,10 @@
 #define PATH_CHARACTERS 1024
 #define CHARACTERS_MAX	65536 /* what is longer is no name */
 #define TABLE_BYTES	OPENER_MEMORY_BYTES
-#define HEAD_BYTES	208 /* of a code object: all that is read of it lies before */
+
+/* Names and places of frames, of all programs. */
+#define FRAMES_BYTES_MAX (32 << 20)
+#define HEAD_BYTES	 208 /* of a code object: all that is read of it lies before */
 
 /* A code object may be freed, and its memory become another's: it is compared again then. */
 #define CODE_KEPT_NS NS_PER_S
@@ -116,17 +119,17 @@ struct python {
 	char *module;
 	uint64_t runtime, code_type; /* addresses of _PyRuntime, PyCode_Type */
 	struct python_layout layout;
-	struct identities threads; /* (0, thread pointer): places in `states` */
-	uint64_t *states;	   /* addresses; 0: it is none of the interpreter's */
-	size_t state_room;
+	struct identities threads;	 /* (0, thread pointer): places in `states` */
+	uint64_t states[PYTHON_THREADS]; /* addresses, as they were last read */
 	uint64_t threads_read_ns;
 	struct identities codes; /* (0, address): places among them */
 	struct code *items;
 	size_t item_room;
 	uint32_t last_number;
-	struct identities lines; /* (number, line): places in `frames` */
-	struct symbol_frame **frames;
-	size_t frame_room;
+	struct python_frames *frames; /* not owned */
+	struct identities lines;      /* (number, line): places in `numbers` */
+	uint32_t *numbers;	      /* of frames, + 1; 0: none */
+	size_t number_room;
 };
 
 static void code_release(struct code *code)
@@ -136,6 +139,7 @@ static void code_release(struct code *code)
 	free(code->table);
 	code->name = code->file = NULL;
 	code->table = NULL;
+	code->table_bytes = 0;
 }
 
 void python_free(struct python *python)
@@ -144,17 +148,11 @@ void python_free(struct python *python)
 		return;
 	for (size_t i = 0; i < python->codes.count; i++)
 		code_release(&python->items[i]);
-	for (size_t i = 0; i < python->lines.count; i++) {
-		free((char *)python->frames[i]->function);
-		free((char *)python->frames[i]->file);
-		free(python->frames[i]);
-	}
 	identities_release(&python->threads);
 	identities_release(&python->codes);
 	identities_release(&python->lines);
-	free(python->states);
 	free(python->items);
-	free(python->frames);
+	free(python->numbers);
 	free(python->module);
 	free(python);
 }
@@ -212,14 +210,26 @@ static uint64_t find_threads(const struct python *python)
 	return interpreter + threads;
 }
 
-struct python *python_find(struct symbolizer *symbolizer, uint32_t pid)
+static bool is_thread_pointer_self(void)
+{
+#if defined(__x86_64__)
+	return true;
+#else
+	return false;
+#endif
+}
+
+struct python *python_find(struct symbolizer *symbolizer, uint32_t pid,
+			   struct python_frames *frames)
 {
 	uint64_t runtime, code_type;
 	struct python *python;
 	const char *path;
 	unsigned int minor;
 
-	if (!symbolizer_variable(symbolizer, "python3.", "PyCode_Type", &code_type, &path) ||
+	/* elsewhere pthread_self() is not the thread pointer, by which threads are found */
+	if (!is_thread_pointer_self() ||
+	    !symbolizer_variable(symbolizer, "python3.", "PyCode_Type", &code_type, &path) ||
 	    !symbolizer_variable(symbolizer, "python3.", "_PyRuntime", &runtime, &path))
 		return NULL;
 	minor = minor_of(path);
@@ -227,6 +237,7 @@ struct python *python_find(struct symbolizer *symbolizer, uint32_t pid)
 	if (!python)
 		return NULL;
 	python->pid = pid;
+	python->frames = frames;
 	python->runtime = runtime;
 	python->code_type = code_type;
 	python->version = &versions[minor - MINOR_FIRST];
@@ -270,55 +281,49 @@ static uint64_t word(struct memory *memory, uint64_t address)
 	return value;
 }
 
-/* NULL: no memory. */
-static uint64_t *state_of(struct python *python, uint64_t thread_pointer)
-{
-	size_t known = python->threads.count;
-	size_t index = identities_add(&python->threads, 0, thread_pointer);
-
-	if (index == IDENTITY_NONE || array_reserve(&python->states, &python->state_room, index + 1,
-						    sizeof(*python->states)) < 0)
-		return NULL;
-	if (index == known)
-		python->states[index] = 0;
-	return &python->states[index];
-}
-
-/* All that there are, at once: one page has only few. */
+/* All that there are, at once: each lies on a page of its own. */
 static void read_threads(struct python *python, struct memory *memory)
 {
 	const struct python_layout *layout = &python->layout;
 	uint64_t thread = word(memory, layout->threads);
 
 	python->threads_read_ns = clock_monotonic_ns();
+	identities_clear(&python->threads);
 	for (int i = 0; i < PYTHON_THREADS && thread; i++) {
-		uint64_t *state = state_of(python, word(memory, thread + layout->thread_id));
+		size_t index = identities_add(&python->threads, 0,
+					      word(memory, thread + layout->thread_id));
 
-		if (!state)
+		if (index == IDENTITY_NONE)
 			return;
-		*state = thread;
+		python->states[index] = thread;
 		thread = word(memory, thread + layout->next);
 	}
 }
 
-static uint64_t find_state(struct python *python, struct memory *memory, uint64_t thread_pointer)
+/* The innermost frame of the thread, by what is known of it. 0: that is not so any more. */
+static uint64_t known_frame(const struct python *python, struct memory *memory,
+			    uint64_t thread_pointer)
 {
 	const struct python_layout *layout = &python->layout;
+	size_t index = identities_find(&python->threads, 0, thread_pointer);
+	uint64_t frame;
 
-	for (int attempt = 0; attempt < 2; attempt++) {
-		const uint64_t *state = state_of(python, thread_pointer);
+	if (index == IDENTITY_NONE ||
+	    word(memory, python->states[index] + layout->thread_id) != thread_pointer)
+		return 0;
+	frame = word(memory, python->states[index] + layout->frame);
+	return frame && layout->is_indirect ? word(memory, frame + layout->frame_at) : frame;
+}
 
-		if (!state)
-			return 0;
-		if (*state && word(memory, *state + layout->thread_id) == thread_pointer)
-			return *state;
-		if (attempt == 0 &&
-		    clock_monotonic_ns() - python->threads_read_ns < THREADS_KEPT_NS && !*state)
-			return 0;
-		if (attempt == 0)
-			read_threads(python, memory);
-	}
-	return 0;
+/* A thread that has ended may look as if it had none: then, once in a while, all are read again. */
+static uint64_t find_frame(struct python *python, struct memory *memory, uint64_t thread_pointer)
+{
+	uint64_t frame = known_frame(python, memory, thread_pointer);
+
+	if (frame || clock_monotonic_ns() - python->threads_read_ns < THREADS_KEPT_NS)
+		return frame;
+	read_threads(python, memory);
+	return known_frame(python, memory, thread_pointer);
 }
 
 size_t python_read(struct python *python, uint32_t tid, uint64_t thread_pointer, uint64_t switches,
@@ -326,12 +331,10 @@ size_t python_read(struct python *python, uint32_t tid, uint64_t thread_pointer,
 {
 	const struct python_layout *layout = &python->layout;
 	struct memory memory = {.tid = tid};
-	uint64_t thread = find_state(python, &memory, thread_pointer), frame, switches_now;
+	uint64_t frame = find_frame(python, &memory, thread_pointer), switches_now;
+	uint64_t innermost = frame;
 	size_t count = 0;
 
-	frame = thread ? word(&memory, thread + layout->frame) : 0;
-	if (frame && layout->is_indirect)
-		frame = word(&memory, frame + layout->frame_at);
 	for (; count < PYTHON_FRAMES && frame; count++) {
 		uint64_t owner = word(&memory, frame + layout->owner) & 0xff;
 
@@ -341,9 +344,9 @@ size_t python_read(struct python *python, uint32_t tid, uint64_t thread_pointer,
 		frame = word(&memory, frame + layout->previous);
 	}
 	/* what was read is of one time, if it still sleeps */
-	if (count && (!opener_memory(tid, thread, &thread, sizeof(thread), &switches_now) ||
+	if (count && (!opener_memory(tid, innermost, &frame, sizeof(frame), &switches_now) ||
 		      switches_now != switches))
-		return 0;
+		return PYTHON_MOVED;
 	return count;
 }
 
@@ -476,12 +479,50 @@ static int line_of(const struct python *python, const struct code *code,
 	return python_line(version->lines, code->table, code->table_bytes, first, at);
 }
 
+/* The number of a frame in the table, + 1; 0: there is no room, or no memory. */
+static uint32_t frame_number(struct python_frames *frames, const struct code *code, int line)
+{
+	char text[sizeof(line) + 4 * (NAME_CHARACTERS + PATH_CHARACTERS) + 2];
+	size_t name = strlen(code->name) + 1, file = strlen(code->file) + 1;
+	size_t known = frames->texts.count, index;
+	struct symbol_frame *frame;
+
+	memcpy(text, &line, sizeof(line));
+	memcpy(text + sizeof(line), code->name, name);
+	memcpy(text + sizeof(line) + name, code->file, file);
+	frames->texts.bytes_max = FRAMES_BYTES_MAX;
+	index = interned_add(&frames->texts, text, sizeof(line) + name + file);
+	if (index == INTERNED_NONE || index == INTERNED_FULL)
+		return 0;
+	if (index < known)
+		return frames->items[index] ? (uint32_t)index + 1 : 0;
+	if (array_reserve(&frames->items, &frames->room, index + 1, sizeof(frame)) < 0)
+		return 0;
+	frames->items[index] = NULL;
+	frame = calloc(1, sizeof(*frame));
+	if (!frame)
+		return 0;
+	*frame = (struct symbol_frame){.function = strdup(code->name),
+				       .file = strdup(code->file),
+				       .line = line > 0 ? line : 0,
+				       .named = true,
+				       .kind = frame_kind_of_python(code->file)};
+	frame->module = frame->file;
+	if (!frame->function || !frame->file) {
+		free((char *)frame->function);
+		free((char *)frame->file);
+		free(frame);
+		return 0;
+	}
+	frames->items[index] = frame;
+	return (uint32_t)index + 1;
+}
+
 const struct symbol_frame *python_frame(struct python *python, uint32_t tid,
 					const struct python_place *place)
 {
 	uint64_t address = place->code & ((1ULL << PYTHON_OWNER_SHIFT) - 1);
 	struct code *code = find_code(python, tid, address);
-	struct symbol_frame *frame;
 	size_t known = python->lines.count, index;
 	int line;
 
@@ -489,20 +530,24 @@ const struct symbol_frame *python_frame(struct python *python, uint32_t tid,
 		return NULL;
 	line = line_of(python, code, place);
 	index = identities_add(&python->lines, code->number, (uint64_t)(uint32_t)line);
-	if (index == IDENTITY_NONE || array_reserve(&python->frames, &python->frame_room, index + 1,
-						    sizeof(*python->frames)) < 0)
+	if (index == IDENTITY_NONE || array_reserve(&python->numbers, &python->number_room,
+						    index + 1, sizeof(*python->numbers)) < 0)
 		return NULL;
-	if (index < known)
-		return python->frames[index];
-	frame = calloc(1, sizeof(*frame));
-	python->frames[index] = frame;
-	if (!frame)
-		return NULL;
-	*frame = (struct symbol_frame){.function = strdup(code->name),
-				       .file = strdup(code->file),
-				       .line = line > 0 ? line : 0,
-				       .named = true,
-				       .kind = frame_kind_of_python(code->file)};
-	frame->module = frame->file;
-	return frame->function && frame->file ? frame : NULL;
+	if (index == known)
+		python->numbers[index] = frame_number(python->frames, code, line);
+	return python->numbers[index] ? python->frames->items[python->numbers[index] - 1] : NULL;
+}
+
+void python_frames_release(struct python_frames *frames)
+{
+	for (size_t i = 0; i < frames->texts.count; i++) {
+		if (!frames->items[i])
+			continue;
+		free((char *)frames->items[i]->function);
+		free((char *)frames->items[i]->file);
+		free(frames->items[i]);
+	}
+	free(frames->items);
+	interned_release(&frames->texts);
+	*frames = (struct python_frames){0};
 }

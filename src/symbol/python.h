@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What CPython (3.8 to 3.13, 64 bits) runs, by its structures in the memory of the process. Nothing
+ * What CPython (3.8 to 3.13, x86_64) runs, by its structures in the memory of the process. Nothing
  * there is believed: what does not look like a code object is none.
  */
 #ifndef DWELL_SYMBOL_PYTHON_H
@@ -10,16 +10,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/interned.h"
 #include "bpf/python.h"
 #include "symbol/symbolizer.h"
 
 struct python;
 
+/* Frames of all programs, each once; they live as long as this. All zeros is empty. */
+struct python_frames {
+	struct interned texts;
+	struct symbol_frame **items;
+	size_t room;
+};
+
+void python_frames_release(struct python_frames *frames);
+
 /*
  * Looks for an interpreter in the process that is selected. NULL: there is none, or none of a
  * version that is known, or no memory.
  */
-struct python *python_find(struct symbolizer *symbolizer, uint32_t pid);
+struct python *python_find(struct symbolizer *symbolizer, uint32_t pid,
+			   struct python_frames *frames);
 void python_free(struct python *python);
 
 /* Where its threads are; false: it has not begun yet. */
@@ -32,9 +43,10 @@ const char *python_module(const struct python *python);
 bool python_evaluates(const char *function);
 
 /*
- * Frames of a thread that sleeps, innermost first; how many. 0, if it was switched since it had
- * been `switches` times.
+ * Frames of a thread that sleeps, innermost first; how many. PYTHON_MOVED: it was switched since it
+ * had been `switches` times.
  */
+#define PYTHON_MOVED SIZE_MAX
 size_t python_read(struct python *python, uint32_t tid, uint64_t thread_pointer, uint64_t switches,
 		   struct python_place places[PYTHON_FRAMES]);
 
@@ -47,8 +59,8 @@ enum python_kind {
 enum python_kind python_kind(const struct python *python, const struct python_place *place);
 
 /*
- * As a frame, which lives as long as `python`; by the memory of one of its threads. NULL: it is
- * none, or -ENOMEM.
+ * As a frame, of those given to python_find(); by the memory of one of its threads. NULL: it is
+ * none, or there is no memory.
  */
 const struct symbol_frame *python_frame(struct python *python, uint32_t tid,
 					const struct python_place *place);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/python.h"
 
+#include <limits.h>
+
 /* Pairs of bytes: so many bytes of code further on, so many lines (signed). */
-static int lnotab(const uint8_t *table, size_t bytes, int line, uint64_t at)
+static int64_t lnotab(const uint8_t *table, size_t bytes, int64_t line, uint64_t at)
 {
 	uint64_t address = 0;
 
@@ -16,7 +18,7 @@ static int lnotab(const uint8_t *table, size_t bytes, int line, uint64_t at)
 }
 
 /* Pairs of bytes: so many bytes of code are so many lines further on; -128: have no line. */
-static int linetable(const uint8_t *table, size_t bytes, int line, uint64_t at)
+static int64_t linetable(const uint8_t *table, size_t bytes, int64_t line, uint64_t at)
 {
 	uint64_t end = 0;
 
@@ -55,7 +57,7 @@ static int read_signed(const uint8_t *table, size_t bytes, size_t *at)
 }
 
 /* An entry begins with a byte whose highest bit is set: four bits of kind, three of length - 1. */
-static int locations(const uint8_t *table, size_t bytes, int line, uint64_t at)
+static int64_t locations(const uint8_t *table, size_t bytes, int64_t line, uint64_t at)
 {
 	enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
 	uint64_t end = 0;
@@ -80,13 +82,18 @@ static int locations(const uint8_t *table, size_t bytes, int line, uint64_t at)
 int python_line(enum python_lines lines, const uint8_t *table, size_t bytes, int first_line,
 		uint64_t at)
 {
+	int64_t line = 0;
+
 	switch (lines) {
 	case PYTHON_LNOTAB:
-		return lnotab(table, bytes, first_line, at);
+		line = lnotab(table, bytes, first_line, at);
+		break;
 	case PYTHON_LINETABLE:
-		return linetable(table, bytes, first_line, at);
+		line = linetable(table, bytes, first_line, at);
+		break;
 	case PYTHON_LOCATIONS:
-		return locations(table, bytes, first_line, at);
+		line = locations(table, bytes, first_line, at);
+		break;
 	}
-	return 0;
+	return line > 0 && line <= INT_MAX ? (int)line : 0;
 }

@@ -56,11 +56,9 @@ static double found_share(const struct profile_screen *screen, size_t zoomed)
 	double found_ns = 0;
 
 	while (at != FLAME_NONE) {
-		char name[FLAME_NAME_BYTES];
 		size_t next = items[at].child;
 
-		profile_flame_name(screen, &items[at], name);
-		if (profile_finds(screen, name)) {
+		if (profile_finds_flame(screen, &items[at])) {
 			found_ns += items[at].ns;
 			next = FLAME_NONE; /* what is within it has been counted */
 		}
@@ -114,7 +112,7 @@ static void draw_box(const struct profile_screen *screen, struct canvas *canvas,
 	profile_flame_name(screen, flame, name);
 	if (flame->kind == FLAME_ALL || flame->depth < screen->flames.items[zoomed].depth)
 		role = ROLE_DIM;
-	if (profile_finds(screen, name))
+	if (profile_finds_flame(screen, flame))
 		role = ROLE_WARNING;
 	if (flame->key == screen->selected) {
 		canvas_put(canvas, row, box->from, ROLE_TITLE, 0x25b6, '>');
@@ -150,6 +148,6 @@ void profile_draw_flames(struct profile_screen *screen, struct canvas *canvas, i
 			draw_box(screen, canvas, first + (int)(depth - screen->depth_offset),
 				 &screen->boxes[i], zoomed);
 	}
-	if (screen->depth_offset + (uint32_t)(count > 0 ? count : 0) <= screen->flames.depth)
+	if (count > 0 && screen->depth_offset + (uint32_t)count <= screen->flames.depth)
 		canvas_text(canvas, first + count - 1, canvas->columns - 6, 6, ROLE_DIM, " more ");
 }

@@ -120,7 +120,10 @@ ACTION(page_down)
 
 ACTION(first)
 {
-	return screen->page == PROFILE_FLAMES ? select_box(screen, 0) : select_row(screen, 0);
+	if (screen->page != PROFILE_FLAMES)
+		return select_row(screen, 0);
+	screen->selected = 0; /* the root */
+	return SCREEN_REDRAW;
 }
 
 /* In the flame graph the way of the most time, to its end. */
@@ -165,6 +168,7 @@ static enum screen_request open_row(struct profile_screen *screen)
 				     screen->spots[index].frame);
 		if (!frame)
 			return SCREEN_NOTHING;
+		screen->choice.has_focus = true;
 		screen->choice.focus = profile_name_key(frame, screen->by);
 		screen->choice.focus_by = screen->by;
 		profile_spot_name(screen, &screen->spots[index], screen->focus);
@@ -205,7 +209,7 @@ ACTION(clear_search)
 	return arranged(screen);
 }
 
-/* One thing at a time, the last that one would choose first. */
+/* One thing at a time: what was chosen in the graph before what the graph is of. */
 ACTION(leave)
 {
 	if (screen->help) {
@@ -222,8 +226,8 @@ ACTION(leave)
 	}
 	if (*screen->filter)
 		return do_clear_search(screen, character);
-	if (screen->choice.focus)
-		screen->choice.focus = 0;
+	if (screen->choice.has_focus)
+		screen->choice.has_focus = false;
 	else if (screen->choice.time.thread)
 		screen->choice.time.thread = 0;
 	else
@@ -247,10 +251,8 @@ static enum screen_request next_found(struct profile_screen *screen, int by)
 		return move(screen, by);
 	for (size_t i = 1; i <= count; i++) {
 		size_t box = (at + (by > 0 ? i : count - i)) % count;
-		char name[FLAME_NAME_BYTES];
 
-		profile_flame_name(screen, flame_of(screen, box), name);
-		if (profile_finds(screen, name))
+		if (profile_finds_flame(screen, flame_of(screen, box)))
 			return select_box(screen, box);
 	}
 	profile_screen_message(screen, *screen->filter ? "nothing that is drawn has this name"
@@ -327,7 +329,7 @@ ACTION(group)
 
 ACTION(freeze)
 {
-	if (screen->ended) {
+	if (screen->ended && !screen->frozen) {
 		profile_screen_message(screen, "nothing more comes");
 		return SCREEN_REDRAW;
 	}

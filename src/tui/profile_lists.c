@@ -29,10 +29,10 @@ void profile_spot_name(const struct profile_screen *screen, const struct profile
 			      .frame = spot->frame};
 	char place[BLOCKED_PLACE_BYTES];
 
-	if (!frame || screen->by == PROFILE_BY_FUNCTION) {
-		profile_flame_name(screen, &flame, into);
-	} else if (screen->by == PROFILE_BY_FILE || !frame->line) {
+	if (frame && screen->by == PROFILE_BY_FILE && (*frame->file || *frame->module)) {
 		snprintf(into, FLAME_NAME_BYTES, "%s", *frame->file ? frame->file : frame->module);
+	} else if (!frame || screen->by != PROFILE_BY_LINE || !frame->line) {
+		profile_flame_name(screen, &flame, into);
 	} else {
 		blocked_place(place, frame);
 		snprintf(into, FLAME_NAME_BYTES, "%s", place);

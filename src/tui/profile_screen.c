@@ -31,6 +31,7 @@ struct profile_screen *profile_screen_new(const struct profile_screen_options *o
 	screen->states = screen->choice.time.states = options->result->states;
 	screen->by =
 		options->result->by < PROFILE_BY_THREAD ? options->result->by : PROFILE_BY_FUNCTION;
+	screen->choice.root = options->root;
 	screen->found = -1;
 	return screen;
 }
@@ -110,6 +111,16 @@ static uint64_t chosen_ns(const struct profile_screen *screen)
 		if (!one || i + 1 == one)
 			sum_ns += profile_thread_ns(screen, &screen->threads[i]);
 	return sum_ns;
+}
+
+bool profile_finds_flame(const struct profile_screen *screen, const struct flame *flame)
+{
+	char name[FLAME_NAME_BYTES];
+
+	if (flame->kind != FLAME_FUNCTION || !*screen->filter)
+		return false;
+	profile_flame_name(screen, flame, name);
+	return profile_finds(screen, name);
 }
 
 int profile_arrange(struct profile_screen *screen)
@@ -254,7 +265,7 @@ static void add_unsampled(const struct profile_screen *screen, struct parts *par
 	double seen_ns = screen->flames.count ? screen->flames.items[0].ns : 0;
 	double share = all_ns ? 1 - seen_ns / (double)all_ns : 0;
 
-	if (share >= UNSAMPLED_SHARE && !screen->choice.focus)
+	if (share >= UNSAMPLED_SHARE && !screen->choice.has_focus)
 		parts_add(parts, ROLE_DIM, "%.0f%% not sampled", 100 * share);
 }
 
@@ -276,11 +287,11 @@ static void draw_choice(const struct profile_screen *screen, struct canvas *canv
 	if (thread)
 		parts_add(&parts, ROLE_WARNING, "only %s %u", *thread->comm ? thread->comm : "?",
 			  thread->tid);
-	if (screen->page == PROFILE_FLAMES && choice->focus)
+	if (screen->page == PROFILE_FLAMES && choice->has_focus)
 		parts_add(&parts, ROLE_WARNING, "only in %.60s", screen->focus);
 	if (screen->page == PROFILE_FLAMES && choice->inverted)
 		parts_add(&parts, ROLE_WARNING, "inverted");
-	if (screen->page == PROFILE_FLAMES && screen->zoom)
+	if (screen->page == PROFILE_FLAMES && profile_zoomed(screen))
 		parts_add(&parts, ROLE_WARNING, "zoomed in");
 	if (screen->page == PROFILE_FLAMES && screen->found >= 0)
 		parts_add(&parts, ROLE_WARNING, "%.1f%% found", 100 * screen->found);

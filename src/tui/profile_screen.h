@@ -14,9 +14,10 @@ struct profile_screen;
 
 struct profile_screen_options {
 	struct profile_result *result; /* what grows as it is measured; not owned */
-	bool replay;		       /* of a recording, which is there as a whole */
-	bool glyphs;		       /* bars of signs, instead of colours */
-	const struct keymap *keymap;   /* not owned; NULL: none */
+	enum profile_root root;
+	bool replay;		     /* of a recording, which is there as a whole */
+	bool glyphs;		     /* bars of signs, instead of colours */
+	const struct keymap *keymap; /* not owned; NULL: none */
 };
 
 struct profile_screen *profile_screen_new(const struct profile_screen_options *options);

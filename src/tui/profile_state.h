@@ -48,7 +48,7 @@ struct profile_screen {
 	char filter[TYPED_BYTES];
 	char typed[TYPED_BYTES];
 	char message[256];
-	/* as last drawn, for keys and the mouse; boxes by depth, from the left */
+	/* as last drawn, for keys and the mouse; boxes of one depth are from the left */
 	struct flame_box *boxes;
 	size_t box_count, box_room;
 	uint32_t depth_offset; /* of the first line */
@@ -73,6 +73,9 @@ int profile_arrange(struct profile_screen *screen) must_check;
 
 /* Whether the search finds it. */
 bool profile_finds(const struct profile_screen *screen, const char *name);
+
+/* Whether it finds the function that this is a call of. */
+bool profile_finds_flame(const struct profile_screen *screen, const struct flame *flame);
 
 /* profile_flames.c */
 void profile_draw_flames(struct profile_screen *screen, struct canvas *canvas, int first,

@@ -59,7 +59,8 @@ static size_t add_root(struct flames *flames, const struct profile_path *path,
 	size_t at = add(flames, FLAME_NONE, (struct flame){.kind = FLAME_ALL}, 0, path);
 
 	if (at != FLAME_NONE && root == PROFILE_ROOT_STATE)
-		at = add(flames, at, (struct flame){.kind = FLAME_STATE}, path->state, path);
+		at = add(flames, at, (struct flame){.kind = FLAME_STATE, .state = path->state},
+			 path->state, path);
 	else if (at != FLAME_NONE && root == PROFILE_ROOT_THREAD)
 		at = add(flames, at, (struct flame){.kind = FLAME_THREAD, .thread = path->thread},
 			 path->thread, path);
@@ -92,7 +93,7 @@ static int add_path(struct flames *flames, const struct profile_result *result,
 	uint32_t ids[PROFILE_FRAMES_MAX];
 	size_t count = profile_frames(result, path, ids), at;
 
-	if (choice->focus) {
+	if (choice->has_focus) {
 		count = cut(stacks, ids, count, choice);
 		if (!count)
 			return 0;

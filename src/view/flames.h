@@ -36,7 +36,8 @@ struct flame_choice {
 	struct profile_choice time;
 	enum profile_root root;
 	bool inverted;	/* from the innermost function outwards: who calls it */
-	uint64_t focus; /* profile_name_key(): only calls of this, from it on; 0: all */
+	bool has_focus; /* only calls of this, from it on: */
+	uint64_t focus; /* profile_name_key() */
 	enum profile_grouping focus_by;
 };
 

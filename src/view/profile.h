@@ -34,7 +34,10 @@ int profile_result_make(struct profile_result *result) must_check;
 /* In place of the name of a frame that is made at run time. */
 #define PROFILE_MADE_AT_RUN_TIME "(code made at run time)"
 
-#define PROFILE_FRAMES_MAX	 1024
+/* Its name, or that. */
+const char *profile_frame_name(const struct frame *frame);
+
+#define PROFILE_FRAMES_MAX 1024
 
 /*
  * The ids of the frames to show, innermost first; how many. All waits end in the same functions of

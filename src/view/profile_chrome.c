@@ -136,7 +136,8 @@ int profile_write_chrome(struct output *out, const struct profile_result *result
 		if (flame->kind == FLAME_STATE || flame->kind == FLAME_THREAD)
 			name_track(&chrome, flame, track_of(&chrome, i));
 		else if (flame->kind == FLAME_FUNCTION)
-			add_event(&chrome, i, stacks_frame(stacks, flame->frame)->function);
+			add_event(&chrome, i,
+				  profile_frame_name(stacks_frame(stacks, flame->frame)));
 		else if (flame->kind == FLAME_NO_STACK)
 			add_event(&chrome, i, "(no stack)");
 	}

@@ -16,6 +16,11 @@ static bool is_system_call(const struct frame *frame)
 	return false;
 }
 
+const char *profile_frame_name(const struct frame *frame)
+{
+	return frame_is_made_at_run_time(frame) ? PROFILE_MADE_AT_RUN_TIME : frame->function;
+}
+
 size_t profile_frames(const struct profile_result *result, const struct profile_path *path,
 		      uint32_t ids[PROFILE_FRAMES_MAX])
 {

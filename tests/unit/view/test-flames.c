@@ -137,6 +137,7 @@ static void test_one_function_can_be_shown_alone(void **state)
 	const struct frame *frame = stacks_frame(profile_stacks(fixture->result.profile), RECURSES);
 	struct flame_choice choice = {.time.states = ~0U,
 				      .root = PROFILE_ROOT_NONE,
+				      .has_focus = true,
 				      .focus = profile_name_key(frame, PROFILE_BY_FUNCTION)};
 
 	assert_flames(fixture, &choice, "- 2 (recurses 2 (recurses 2 (recurses 2)))");
