@@ -8,7 +8,7 @@
 #include "bpf/account.bpf.h"
 #include "bpf/arch.bpf.h"
 
-/* The kernel has bpf_loop(): 5.17 on. */
+/* The kernel has bpf_loop(), as all do from 5.18 on. */
 const volatile bool can_loop __weak = false;
 
 /* By pid. */

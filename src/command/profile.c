@@ -100,7 +100,7 @@ static int run_screen(struct profile_command *command, struct watch *watch, stru
 		bool is_gone =
 			watch->options->targets.count && !targets_alive(&watch->options->targets);
 
-		/* nobody asks for more stacks */
+		/* no more stacks are asked for */
 		watch_close_source(watch);
 		result = profile_tui_stay(&command->tui,
 					  is_gone ? "the target has ended"

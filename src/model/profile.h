@@ -117,7 +117,7 @@ int profile_spots(struct profile *profile, enum profile_grouping by, struct prof
  */
 uint32_t profile_own_frame(const struct stacks *stacks, uint32_t stack, enum state state);
 
-/* The same for frames that are one in that grouping by code. */
+/* Equal for frames that this grouping by code takes for one; 0: they were made at run time. */
 uint64_t profile_name_key(const struct frame *frame, enum profile_grouping by);
 
 /* Whether a record says what can be. */

@@ -80,7 +80,7 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 
 /*
  * Where a variable of a mapped file is in the process that is selected: of the first file that has
- * it, and `part` in its name. False: none has. *ret_path is valid until the next attach.
+ * it, and `part` in its name. False: none has. *ret_path lives as long as the symbolizer.
  */
 bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const char *name,
 			 uint64_t *ret_address, const char **ret_path);

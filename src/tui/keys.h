@@ -91,7 +91,7 @@ enum screen_request hints_click(const struct hints *hints, void *screen, struct 
 /* For the screens' messages. */
 #define CHANGES_NO_PROCESS "dwell watches only: nice and kill are in htop"
 
-/* Lines that a page up or down moves it. */
+/* Lines that a page up or down moves the help. */
 #define HELP_PAGE 10
 
 /*

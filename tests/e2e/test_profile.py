@@ -499,9 +499,9 @@ def check_difference(directory, recordings):
         done = run("profile", "--from", after, "--before", recordings[0], "--format", "html", "-o", file)
         assert done.returncode == 0, done.stderr
     with browser.Page(directory / "changed.html", directory, 1200, 800) as page:
-        first = page.evaluate(rows)[:2]
-        assert {row[5] for row in first} == {"computes", "locks"} and all(row[7].startswith("+") for row in first), first
-        assert {"computes", "locks"} <= set(page.evaluate(red)), page.evaluate(red)
+        changes = {(row[5].partition(".")[0], row[4]): row[7] for row in page.evaluate(rows)}
+        assert changes["computes", "user"].startswith("+") and changes["locks", "lock"].startswith("+"), changes
+        assert {"computes", "locks"} <= {name.partition(".")[0] for name in page.evaluate(red)}, page.evaluate(red)
         page.evaluate("document.getElementById('difference').click()")
         assert not page.evaluate(red) and not page.errors, page.errors
     with browser.Page(directory / "same.html", directory, 1200, 800) as page:
