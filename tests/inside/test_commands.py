@@ -36,23 +36,30 @@ def test_a_recording_is_made():
         json.dump(whole, file)
 
 
-def works():
-    end = time.monotonic() + 4
-    while time.monotonic() < end:
+def works(ended):
+    while not ended.is_set():
         sum(range(500))
+
+
+def sleeps(ended):
+    while not ended.is_set():
+        time.sleep(0.3)
 
 
 def test_code_is_profiled():
     """Of this very interpreter: what runs as samples, with the function that this is; and what waits."""
-    sleeper = threading.Thread(target=time.sleep, args=(6,))
-    worker = threading.Thread(target=works)
-    sleeper.start()
-    worker.start()
-    done = run("profile", "-p", os.getpid(), "-d", "2s", "--state", "all", "--format", "json", timeout=120)
+    ended = threading.Event()
+    threads = [threading.Thread(target=target, args=(ended,)) for target in (works, sleeps)]
+    for thread in threads:
+        thread.start()
+    try:
+        done = run("profile", "-p", os.getpid(), "-d", "2s", "--state", "all", "--format", "json", timeout=120)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     states = {(frame["function"], path["state"]) for path in result["paths"] for frame in path["stack"]}
     assert ("works", "user") in states, states
     assert {state for function, state in states if function == "__x64_sys_clock_nanosleep"} & {"sleep"}, states
-    sleeper.join()
-    worker.join()
