@@ -253,3 +253,16 @@ void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int 
 		   ret_hints);
 	canvas_text(canvas, row, canvas->columns - width, width, line->role, line->chosen);
 }
+
+void search_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
+		      struct last_line line, const char *search, struct hints *ret_hints)
+{
+	char chosen[TYPED_BYTES + 16] = "";
+
+	if (*search)
+		snprintf(chosen, sizeof(chosen), "search: %s", search);
+	line.question = line.typed ? "search: " : NULL;
+	line.chosen = chosen;
+	line.role = ROLE_WARNING;
+	last_line_draw(bindings, canvas, row, &line, ret_hints);
+}

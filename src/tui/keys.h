@@ -128,4 +128,8 @@ struct last_line {
 void last_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
 		    const struct last_line *line, struct hints *ret_hints);
 
+/* The same of a screen whose one question is what to search for; `search`: what it shows now. */
+void search_line_draw(const struct bindings *bindings, struct canvas *canvas, int row,
+		      struct last_line line, const char *search, struct hints *ret_hints);
+
 #endif

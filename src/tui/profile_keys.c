@@ -473,17 +473,11 @@ enum screen_request profile_screen_key(struct profile_screen *screen, struct key
 
 void profile_draw_hints(struct profile_screen *screen, struct canvas *canvas, int row)
 {
-	struct last_line line = {.question = screen->typing ? "search: " : NULL,
-				 .typed = screen->typed,
-				 .message = screen->message,
-				 .role = ROLE_WARNING,
-				 .replay = screen->options.replay};
-	char chosen[96] = "";
+	const struct last_line line = {.typed = screen->typing ? screen->typed : NULL,
+				       .message = screen->message,
+				       .replay = screen->options.replay};
 
-	if (*screen->filter)
-		snprintf(chosen, sizeof(chosen), "search: %s", screen->filter);
-	line.chosen = chosen;
-	last_line_draw(&bindings, canvas, row, &line, &screen->hints);
+	search_line_draw(&bindings, canvas, row, line, screen->filter, &screen->hints);
 }
 
 void profile_draw_help(struct profile_screen *screen, struct canvas *canvas)
