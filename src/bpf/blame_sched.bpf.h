@@ -25,8 +25,7 @@ static __always_inline __u32 blame_target_flag(struct task_struct *task)
 }
 
 /* Threads beyond our pid namespace have no pid, and a tid that is not for people. */
-static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid,
-					   __u64 comm[2])
+static __always_inline void blame_identify(struct task_struct *task, __u64 *who, __u32 *ret_pid)
 {
 	__u32 tid = task->pid, pid = task->tgid;
 
@@ -39,6 +38,10 @@ static __always_inline void blame_identify(struct task_struct *task, __u64 *who,
 	}
 	*who = BLAME_WHO(tid, task->start_boottime >> 20);
 	*ret_pid = pid;
+}
+
+static __always_inline void blame_name(const struct task_struct *task, __u64 comm[2])
+{
 	comm[0] = ((const __u64 *)task->comm)[0];
 	comm[1] = ((const __u64 *)task->comm)[1];
 }
@@ -65,18 +68,28 @@ static __always_inline void blame_clear_run(struct blame_run *run, __u16 kind)
 	run->who = run->comm[0] = run->comm[1] = 0;
 }
 
+/* The run is that of the task, up to now: only then its name is known. */
 static __always_inline void blame_check_run(struct blame_run *run, const struct task_struct *task)
 {
 	if (!blame_is_run_of(run, task))
 		blame_clear_run(run, WIRE_CULPRIT_UNKNOWN);
+	else if (run->kind == WIRE_CULPRIT_THREAD)
+		blame_name(task, run->comm);
+}
+
+/* The present one. */
+static __always_inline struct blame_cpu *blame_cpu_here(void)
+{
+	__u32 index = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&blame_cpus, &index);
 }
 
 /* On the present CPU one run ends, and that of `next` begins. */
-static __always_inline void blame_switch(struct task_struct *prev, struct task_struct *next,
+static __always_inline void blame_switch(struct blame_cpu *cpu, struct task_struct *prev,
+					 struct task_struct *next, const struct rq *rq,
 					 const struct turn_clock *clock, __u64 now_ns)
 {
-	__u32 index = bpf_get_smp_processor_id();
-	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame_run *run;
 
 	if (!cpu)
@@ -84,16 +97,11 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
 	run->until_ns = now_ns;
 	blame_check_run(run, prev);
-	/* it may have become another program since it got the CPU */
-	if (run->kind == WIRE_CULPRIT_THREAD) {
-		run->comm[0] = ((const __u64 *)prev->comm)[0];
-		run->comm[1] = ((const __u64 *)prev->comm)[1];
-	}
 	run->omitted_ns = clock->omitted_ns - cpu->omitted_ns;
 	cpu->omitted_ns = clock->omitted_ns;
 	cpu->at++;
 	run = &cpu->runs[cpu->at & (BLAME_RUNS - 1)];
-	if (run_queue_of(prev)->nr_running <= 1)
+	if (rq->nr_running <= 1)
 		cpu->alone_at = cpu->at;
 	else if (cpu->at - cpu->alone_at >= BLAME_RUNS)
 		blame_forget(cpu);
@@ -101,7 +109,7 @@ static __always_inline void blame_switch(struct task_struct *prev, struct task_s
 	if (next->pid) {
 		run->kind = WIRE_CULPRIT_THREAD;
 		run->flags = blame_target_flag(next);
-		blame_identify(next, &run->who, &run->pid, run->comm);
+		blame_identify(next, &run->who, &run->pid);
 		return;
 	}
 	blame_clear_run(run, WIRE_CULPRIT_IDLE);
@@ -129,17 +137,50 @@ static __always_inline __u64 blame_victim(struct task_struct *task, struct accou
 	return account->tid | BLAME_THROTTLED;
 }
 
-/* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
-static __always_inline void blame_queue(struct task_struct *task, struct account *account,
-					struct wire_wait_site waited, __u64 since_ns, __u64 now_ns)
+/*
+ * Nearly always one run had the CPU all the time, and it is the culprit of the time before: it is
+ * charged without a call, which costs more than the rest. False: it is not so.
+ */
+static __always_inline bool blame_run_again(struct blame *blame, const struct blame_cpu *cpu,
+					    __u64 from_ns, __u64 to_ns, __u32 victim)
 {
-	__u32 index = bpf_get_smp_processor_id();
-	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
-	__u64 victim = blame_victim(task, account, waited, cpu) | BLAME_SWITCHED;
+	const struct blame_run *run = &cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)];
+	__u32 place = blame->again[1];
+	struct wire_culprit *culprit;
+
+	blame_end_wait(blame, from_ns);
+	if (blame->charged_ns > from_ns)
+		from_ns = blame->charged_ns;
+	if (place >= BLAME_CULPRITS || place >= blame->count)
+		return false;
+	culprit = &blame->culprits[place];
+	if (run->omitted_ns || (__u32)run->who == victim || from_ns >= to_ns ||
+	    from_ns < blame->frozen_ns || blame_who(culprit) != run->who ||
+	    blame_how(culprit) != (BLAME_HOW(WIRE_RUNNABLE, run->kind) | BLAME_FLAG(run->flags)) ||
+	    cpu->runs[(cpu->at - 2) & (BLAME_RUNS - 1)].until_ns > from_ns + TURN_TOLERANCE_NS)
+		return false;
+	blame->charged_ns = to_ns;
+	culprit->total_ns += to_ns - from_ns;
+	culprit->count++;
+	/* it may have become another program */
+	((__u64 *)culprit->comm)[0] = run->comm[0];
+	((__u64 *)culprit->comm)[1] = run->comm[1];
+	return true;
+}
+
+/* The thread has got this CPU, for which it waited, in the state `waited`, from since_ns on. */
+static __always_inline void blame_queue(struct blame_cpu *cpu, struct task_struct *task,
+					struct account *account, struct wire_wait_site waited,
+					__u64 since_ns, __u64 now_ns)
+{
+	__u64 victim;
 
 	blame_begin(account, now_ns);
-	if (cpu)
-		blame_wait_for(blame_of(account), cpu, since_ns, now_ns, victim);
+	if (!cpu || (waited.detail != WIRE_DETAIL_THROTTLED &&
+		     blame_run_again(blame_of(account), cpu, since_ns, now_ns, account->tid)))
+		return;
+	victim = blame_victim(task, account, waited, cpu) | BLAME_SWITCHED;
+	blame_wait_for(blame_of(account), cpu, since_ns, now_ns, victim);
 }
 
 /* The thread leaves the queue of its CPU for that of another one. */
@@ -255,7 +296,8 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		blame->last = blame_range(blame, &wait.key, wait.from_ns, now_ns);
 		return;
 	}
-	blame_identify(waker, &wait.key.who, &wait.key.pid, wait.key.comm);
+	blame_identify(waker, &wait.key.who, &wait.key.pid);
+	blame_name(waker, wait.key.comm);
 	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait.key.who)
 		begin_ns = cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns;
 	/* since it got its CPU, the waker has run: nearly always all the time */

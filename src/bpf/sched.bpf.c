@@ -207,7 +207,8 @@ static __noinline int take_again(struct account *account, __u64 ran_ns, __u64 no
 }
 
 static __always_inline void take_cpu(struct task_struct *task, struct task_struct *before,
-				     const struct turn_clock *clock, __u64 now_ns)
+				     struct blame_cpu *cpu, const struct turn_clock *clock,
+				     __u64 now_ns)
 {
 	struct account *account = account_of(task);
 	__u64 spent_ns, ran_ns, since_ns;
@@ -227,7 +228,7 @@ static __always_inline void take_cpu(struct task_struct *task, struct task_struc
 	if (account->turn.balance_ns < -TURN_TOLERANCE_NS && state == WIRE_RUNNABLE)
 		since_ns += account_pay(account, state, spent_ns);
 	if (blame_on && state == WIRE_RUNNABLE && !is_skipped(account))
-		blame_queue(task, account, waited, since_ns, now_ns);
+		blame_queue(cpu, task, account, waited, since_ns, now_ns);
 	account_begin_turn(account, ran_ns, clock);
 	if (state == WIRE_RUNNABLE)
 		account_latency(account, spent_ns);
@@ -246,14 +247,17 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u64 now_ns = bpf_ktime_get_ns();
 	/* the fourth argument, read only where the kernel has it */
 	unsigned int state = switch_has_state ? (unsigned int)ctx[3] : prev->__state;
-	struct turn_clock clock = turn_clock_of(run_queue_of(prev));
+	const struct rq *rq = run_queue_of(prev);
+	struct turn_clock clock = turn_clock_of(rq);
+
+	struct blame_cpu *cpu = blame_on ? blame_cpu_here() : NULL;
 
 	if (blame_on)
-		blame_switch(prev, next, &clock, now_ns);
+		blame_switch(cpu, prev, next, rq, &clock, now_ns);
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);
 	if (next->pid)
-		take_cpu(next, prev, &clock, now_ns);
+		take_cpu(next, prev, cpu, &clock, now_ns);
 	return 0;
 }
 
