@@ -444,8 +444,9 @@ enum wire_frame_kind {
 		WIRE_FRAME_KINDS_COUNT = 7,
 };
 
-#define WIRE_FRAME_INLINED 1U /* into the next one of the stack */
-#define WIRE_FRAME_NAMED   2U /* `function` is a name, not module+0xoffset */
+#define WIRE_FRAME_INLINED  1U /* into the next one of the stack */
+#define WIRE_FRAME_NAMED    2U /* `function` is a name, not module+0xoffset */
+#define WIRE_FRAME_BUILD_ID 4U /* a text behind that of the module: its build id, in hex */
 
 struct wire_frame {
 	struct wire_header header;
@@ -454,7 +455,7 @@ struct wire_frame {
 	__u8 kind; /* enum wire_frame_kind */
 	__u8 flags;
 	__u16 function_bytes, file_bytes, module_bytes; /* with their NULs */
-	char text[]; /* function, file, module, each with a NUL; padded to a multiple of 8 */
+	char text[]; /* function, file, module, …, each with a NUL; padded to a multiple of 8 */
 };
 
 enum wire_stack_end {

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "capture/delta.h"
+#include "capture/frame_record.h"
 #include "capture/recording_format.h"
 #include "capture/recording_layout.h"
 
@@ -270,24 +271,6 @@ static bool is_string(const char *text, size_t size)
 	return memchr(text, '\0', size);
 }
 
-/* Three strings, one behind the other. */
-static bool is_sound_frame(const struct wire_frame *frame)
-{
-	size_t room = frame->header.size - sizeof(*frame);
-	const char *text = frame->text;
-	const __u16 lengths[] = {frame->function_bytes, frame->file_bytes, frame->module_bytes};
-
-	if (!frame->id || frame->kind >= WIRE_FRAME_KINDS_COUNT)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
-		if (!lengths[i] || lengths[i] > room || text[lengths[i] - 1])
-			return false;
-		text += lengths[i];
-		room -= lengths[i];
-	}
-	return true;
-}
-
 /*
  * Whether a record is what its kind says. Everything behind this trusts it. Kinds of a newer minor
  * version pass; no reader looks at them.
@@ -302,6 +285,7 @@ static bool is_sound(const struct wire_header *record)
 	const struct wire_child *child = (const void *)record;
 	const struct wire_reason *reason = (const void *)record;
 	const struct wire_frame *frame = (const void *)record;
+	size_t used;
 	const struct wire_stack *stack = (const void *)record;
 	const struct wire_stall *stall = (const void *)record;
 	const struct wire_worker *worker = (const void *)record;
@@ -343,7 +327,7 @@ static bool is_sound(const struct wire_header *record)
 	case WIRE_HOLDER:
 		return record->size == sizeof(struct wire_holder);
 	case WIRE_FRAME:
-		return record->size >= sizeof(*frame) && is_sound_frame(frame);
+		return frame_record_is_sound(frame, record->size, &used) && frame->id;
 	case WIRE_STACK:
 		return record->size >= sizeof(*stack) && stack->id && stack->count &&
 		       stack->count <= (record->size - sizeof(*stack)) / sizeof(__u32) &&

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "capture/frame_record.h"
 #include "symbol/opener.h"
 
 /* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
@@ -161,21 +162,14 @@ static int add_frame(struct span_stacks *stacks, struct wire_frame *record, uint
 /* What a reader says may be a lie, but has the form of a frame. */
 static bool is_frame(const struct wire_frame *frame, size_t length)
 {
-	const __u16 parts[] = {frame->function_bytes, frame->file_bytes, frame->module_bytes};
-	size_t used = sizeof(*frame);
+	const unsigned int known = WIRE_FRAME_INLINED | WIRE_FRAME_NAMED | WIRE_FRAME_BUILD_ID;
+	size_t used;
 
-	if (length < sizeof(*frame) || frame->header.kind != WIRE_FRAME ||
-	    frame->header.size != length || length > STACK_FRAME_BYTES || length % 8 ||
-	    frame->line > INT32_MAX || frame->kind > FRAME_KIND_KERNEL ||
-	    frame->flags & ~(WIRE_FRAME_INLINED | WIRE_FRAME_NAMED))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (!parts[i] || parts[i] > length - used ||
-		    strnlen((const char *)frame + used, parts[i]) != parts[i] - 1U)
-			return false;
-		used += parts[i];
-	}
-	return length - used < 8;
+	return length >= sizeof(*frame) && length <= FRAME_RECORD_BYTES && length % 8 == 0 &&
+	       frame->header.kind == WIRE_FRAME && frame->header.size == length &&
+	       frame->line <= INT32_MAX && frame->kind <= FRAME_KIND_KERNEL &&
+	       !(frame->flags & ~known) && frame_record_is_sound(frame, length, &used) &&
+	       length - used < 8;
 }
 
 static int take_part(struct span_stacks *stacks, const uint8_t *bytes, size_t length,
@@ -183,7 +177,7 @@ static int take_part(struct span_stacks *stacks, const uint8_t *bytes, size_t le
 {
 	union {
 		struct wire_frame record;
-		uint8_t room[STACK_FRAME_BYTES];
+		uint8_t room[FRAME_RECORD_BYTES];
 	} frame;
 	uint64_t generation;
 	uint32_t id;
@@ -356,10 +350,10 @@ int span_stacks_name(struct span_stacks *stacks, const char *name, uint64_t time
 		.function = name, .module = "", .named = true, .kind = FRAME_KIND_USER};
 	union {
 		struct wire_frame record;
-		uint8_t room[STACK_FRAME_BYTES];
+		uint8_t room[FRAME_RECORD_BYTES];
 	} out;
 
-	stack_frame_write(out.room, 0, &frame);
+	frame_record_write(out.room, 0, &frame);
 	return add_frame(stacks, &out.record, time_ns, ret_id, sink);
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/identities.h"
+#include "capture/frame_record.h"
 #include "capture/stack_options.h"
 #include "symbol/opener.h"
 #include "symbol/python.h"
@@ -61,43 +62,10 @@ _Noreturn static void give_up(void)
 	_exit(127);
 }
 
-size_t stack_frame_write(uint8_t into[STACK_FRAME_BYTES], uint32_t id,
-			 const struct symbol_frame *frame)
-{
-	const char *texts[] = {frame->function, frame->file ? frame->file : "", frame->module};
-	__u16 lengths[ARRAY_SIZE(texts)];
-	size_t used = sizeof(struct wire_frame);
-	struct wire_frame record;
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		size_t length = strnlen(texts[i], 4095);
-
-		memcpy(into + used, texts[i], length);
-		into[used + length] = '\0';
-		lengths[i] = (__u16)(length + 1);
-		used += length + 1;
-	}
-	memset(into + used, 0, -used % 8);
-	used += -used % 8;
-	record = (struct wire_frame){
-		.header = {.size = (__u32)used, .kind = WIRE_FRAME},
-		.id = id,
-		.line = (__u32)frame->line,
-		.kind = (__u8)frame->kind,
-		.flags = (__u8)((frame->inlined ? WIRE_FRAME_INLINED : 0) |
-				(frame->named ? WIRE_FRAME_NAMED : 0)),
-		.function_bytes = lengths[0],
-		.file_bytes = lengths[1],
-		.module_bytes = lengths[2],
-	};
-	memcpy(into, &record, sizeof(record));
-	return used;
-}
-
 static void send_frame(const struct reading *reading, uint32_t id, const struct symbol_frame *frame)
 {
-	uint8_t part[offsetof(struct stack_part, frame) + STACK_FRAME_BYTES];
-	size_t length = stack_frame_write(part + offsetof(struct stack_part, frame), id, frame);
+	uint8_t part[offsetof(struct stack_part, frame) + FRAME_RECORD_BYTES];
+	size_t length = frame_record_write(part + offsetof(struct stack_part, frame), id, frame);
 
 	memcpy(part, &reading->reader->generation, sizeof(reading->reader->generation));
 	helper_part(reading->parts, part, offsetof(struct stack_part, frame) + length);

@@ -60,11 +60,4 @@ struct stack_answer {
 /* Its context is a struct stack_options. */
 extern const struct helper_work stack_reader_work;
 
-/* The longest frame: three texts of 4,096 bytes with their ends. */
-#define STACK_FRAME_BYTES (sizeof(struct wire_frame) + 3 * 4096 + 8)
-
-/* A frame as a record, with its text; the record's length. */
-size_t stack_frame_write(uint8_t into[STACK_FRAME_BYTES], uint32_t id,
-			 const struct symbol_frame *frame);
-
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "command/debug_files.h"
 #include "session/runtime_spans.h"
 #include "session/watch.h"
 
@@ -108,6 +109,7 @@ int blocked_run_live(struct blocked *blocked, struct error *error)
 		return result;
 	spans->pid = blocked->options.watch.targets.items[0].id;
 	spans->stacks.symbols = blocked->options.symbols;
+	command_fetch_debug_files("blocked", &blocked->options.watch.targets, &spans->stacks);
 	target_process_name(spans->pid, spans->process);
 	result = runtime_spans_make(spans, &plan, runtime, blocked->options.watch.command, error);
 	if (result >= 0 && blocked->options.verbose && !blocked->options.output.screen)

@@ -8,6 +8,7 @@
 
 #include "base/print.h"
 #include "command/command.h"
+#include "command/debug_files.h"
 #include "command/profile_options.h"
 #include "command/profile_tui.h"
 #include "session/replay.h"
@@ -121,6 +122,8 @@ static int run_live(struct profile_command *command, struct error *error)
 	watch.audience = (struct audience){
 		.data = command, .interval = take_interval, .record = take_record};
 	watch.profile = &command->options.profile;
+	command_fetch_debug_files("profile", &command->options.watch.targets,
+				  &command->options.profile.stacks);
 	result = watch_open(&watch, error);
 	if (result >= 0 && screen)
 		result = run_screen(command, &watch, error);

@@ -8,6 +8,7 @@
 #include "base/print.h"
 #include "base/size.h"
 #include "command/command.h"
+#include "command/debug_files.h"
 #include "command/profile_options.h"
 #include "command/result_options.h"
 #include "command/watch_options.h"
@@ -158,7 +159,12 @@ static int report(struct record *record, const struct watch *watch, struct error
 static int run(struct record *record, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
-	int result = recorder_open(&record->recorder, record->path, record->force, error);
+	int result;
+
+	if (record->stacks)
+		command_fetch_debug_files("record", &record->watch.targets,
+					  &record->profile.stacks);
+	result = recorder_open(&record->recorder, record->path, record->force, error);
 
 	watch.options = &record->watch;
 	watch.audience = (struct audience){.data = record, .interval = show_progress};

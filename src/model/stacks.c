@@ -35,7 +35,9 @@ static bool is_next_id(uint32_t id, size_t count)
 
 int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record)
 {
-	size_t bytes = (size_t)record->function_bytes + record->file_bytes + record->module_bytes;
+	size_t names = (size_t)record->function_bytes + record->file_bytes + record->module_bytes;
+	const char *build_id = record->flags & WIRE_FRAME_BUILD_ID ? record->text + names : "";
+	size_t bytes = names + strlen(build_id) + 1;
 	struct frame *frame;
 	char *text;
 
@@ -48,13 +50,15 @@ int stacks_add_frame(struct stacks *stacks, const struct wire_frame *record)
 	text = malloc(bytes);
 	if (!text)
 		return -ENOMEM;
-	memcpy(text, record->text, bytes);
+	memcpy(text, record->text, names);
+	memcpy(text + names, build_id, bytes - names);
 	frame = &stacks->frames[record->id - 1];
 	free((char *)frame->function);
 	*frame = (struct frame){
 		.function = text,
 		.file = text + record->function_bytes,
 		.module = text + record->function_bytes + record->file_bytes,
+		.build_id = text + names,
 		.line = record->line,
 		.kind = (enum wire_frame_kind)record->kind,
 		.inlined = record->flags & WIRE_FRAME_INLINED,

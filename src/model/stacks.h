@@ -12,6 +12,7 @@
 
 struct frame {
 	const char *function, *file, *module; /* file, module: "" = none */
+	const char *build_id;		      /* of the module, in hex; "" = none */
 	uint32_t line;			      /* 0: not known */
 	enum wire_frame_kind kind;
 	bool inlined, named;

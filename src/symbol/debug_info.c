@@ -48,6 +48,7 @@ struct debug_info {
 	struct unit *units;
 	size_t unit_count, unit_room;
 	struct ranges ranges; /* of all units, by start */
+	char missing[BUILD_ID_BYTES];
 };
 
 static int by_start(const void *left, const void *right)
@@ -205,39 +206,68 @@ static bool has_checksum(int fd, GElf_Word wanted)
 	return !got && sum == wanted;
 }
 
-/* By build id, which is in both; else by name, and then by the sum of what it has. */
+/* A debug file of that build. Takes the descriptor over. */
+static bool open_same_build(struct source *source, int fd, const char *build_id)
+{
+	char its[BUILD_ID_BYTES];
+
+	if (source_open(source, fd)) {
+		build_id_read(its, source->elf);
+		if (!strcmp(its, build_id) && has_units(source))
+			return true;
+	}
+	source_close(source);
+	return false;
+}
+
+/*
+ * By build id, which is in both; else by name, and then by the sum of what it has; else from
+ * debuginfod's cache.
+ */
 static void open_separate(struct debug_info *info, const struct mapping *mapping, uint32_t pid)
 {
-	const void *id, *other;
+	struct source *separate = &info->separate;
+	char id[BUILD_ID_BYTES];
 	const char *name;
 	GElf_Word sum;
-	ssize_t length = dwelf_elf_gnu_build_id(info->own.elf, &id);
 
-	if (length > 0 && source_open(&info->separate, opener_debug_id(id, (size_t)length)) &&
-	    dwelf_elf_gnu_build_id(info->separate.elf, &other) == length &&
-	    !memcmp(id, other, (size_t)length) && has_units(&info->separate))
+	build_id_read(id, info->own.elf);
+	if (*id && open_same_build(separate, opener_debug_id(id), id))
 		return;
-	source_close(&info->separate);
 	name = mapping ? dwelf_elf_gnu_debuglink(info->own.elf, &sum) : NULL;
 	if (name &&
-	    source_open(&info->separate,
-			opener_debug_link(pid, mapping->start, mapping->end, name)) &&
-	    has_checksum(info->separate.fd, sum) && has_units(&info->separate))
+	    source_open(separate, opener_debug_link(pid, mapping->start, mapping->end, name)) &&
+	    has_checksum(separate->fd, sum) && has_units(separate))
 		return;
-	source_close(&info->separate);
+	source_close(separate);
+	if (*id && open_same_build(separate, opener_debuginfod(id), id))
+		return;
+	memcpy(info->missing, id, sizeof(id));
 }
 
 static void open_alternate(struct debug_info *info)
 {
+	struct source *alternate = &info->alternate;
+	char id[BUILD_ID_BYTES];
 	const char *name;
-	const void *id;
-	ssize_t length = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &id);
+	const void *bytes = NULL;
+	ssize_t length = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &bytes);
 
-	if (length <= 0)
+	build_id_format(id, bytes, length);
+	if (!*id)
 		return;
-	if (source_open(&info->alternate, opener_debug_id(id, (size_t)length)) &&
-	    info->alternate.dwarf)
-		dwarf_setalt(info->dwarf, info->alternate.dwarf);
+	if (!open_same_build(alternate, opener_debug_id(id), id) &&
+	    !open_same_build(alternate, opener_debuginfod(id), id)) {
+		memcpy(info->missing, id, sizeof(id));
+		return;
+	}
+	dwarf_setalt(info->dwarf, alternate->dwarf);
+}
+
+bool debug_info_missing(const struct debug_info *info, char ret_id[BUILD_ID_BYTES])
+{
+	memcpy(ret_id, info->missing, BUILD_ID_BYTES);
+	return *ret_id;
 }
 
 struct debug_info *debug_info_open(int fd, const struct mapping *mapping, uint32_t pid)

@@ -2,8 +2,7 @@
 /*
  * DWARF of one ELF file: which functions an address is in, with those inlined there, and their
  * source lines. Separate debug files are found by build id and debug link (symbol/opener.h), and
- * what several of them share (dwz); compressed sections are read. Neither split DWARF (.dwo) nor
- * debuginfod.
+ * what several of them share (dwz); compressed sections are read. No split DWARF (.dwo).
  */
 #ifndef DWELL_SYMBOL_DEBUG_INFO_H
 #define DWELL_SYMBOL_DEBUG_INFO_H
@@ -12,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "symbol/build_id.h"
 #include "symbol/mappings.h"
 
 struct debug_info;
@@ -37,6 +37,9 @@ void debug_info_close(struct debug_info *info);
 
 /* Whether there is DWARF at all. */
 bool debug_info_present(struct debug_info *info);
+
+/* The build id of a debug file that would say more, and is nowhere; false: there is none. */
+bool debug_info_missing(const struct debug_info *info, char ret_id[BUILD_ID_BYTES]);
 
 /*
  * The functions at an address of the file, innermost first: the last one is not inlined. Returns

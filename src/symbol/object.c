@@ -95,6 +95,11 @@ void object_free(struct object *object)
 	free(object);
 }
 
+void object_build_id(const struct object *object, char ret_id[BUILD_ID_BYTES])
+{
+	build_id_read(ret_id, object->elf);
+}
+
 /* The same place counted in the file and in memory, whichever of the two is looked for. */
 static bool find_segment(const struct object *object, bool in_file, uint64_t at,
 			 GElf_Phdr *ret_header)

@@ -13,12 +13,16 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "symbol/build_id.h"
 
 struct object;
 
 /* Takes the descriptor over, also on failure. 0, -ENOEXEC (no ELF file), -ENOMEM. */
 int object_open(struct object **ret_object, int fd) must_check;
 void object_free(struct object *object);
+
+/* As build_id_read(). */
+void object_build_id(const struct object *object, char ret_id[BUILD_ID_BYTES]);
 
 /* The file's address for a byte of the file; false if no segment holds it. */
 bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_address);

@@ -16,6 +16,8 @@
 #include "base/inner_pid.h"
 #include "base/helper.h"
 #include "base/identities.h"
+#include "symbol/build_id.h"
+#include "symbol/debuginfod.h"
 #include "symbol/foreign.h"
 #include "symbol/mappings.h"
 #include "symbol/thread_memory.h"
@@ -30,6 +32,7 @@ enum kind {
 	OPEN_SYMBOLS,
 	OPEN_DEBUG_ID,
 	OPEN_DEBUG_LINK,
+	OPEN_DEBUGINFOD,
 	READ_MEMORY,
 };
 
@@ -175,21 +178,11 @@ static int serve_jit_map(const struct request *request)
 
 static int serve_debug_id(const struct request *request)
 {
-	static const char digits[] = "0123456789abcdef";
-	char name[2 * 64 + 32] = ".build-id/";
-	size_t used = strlen(name);
+	char name[BUILD_ID_BYTES + 32];
 
-	if (request->text_bytes < 2 || request->text_bytes > 64)
+	if (!build_id_is_sound(request->text))
 		return -EINVAL;
-	for (uint32_t i = 0; i < request->text_bytes; i++) {
-		uint8_t byte = (uint8_t)request->text[i];
-
-		name[used++] = digits[byte >> 4];
-		name[used++] = digits[byte & 15];
-		if (!i)
-			name[used++] = '/';
-	}
-	snprintf(name + used, sizeof(name) - used, ".debug");
+	snprintf(name, sizeof(name), ".build-id/%.2s/%s.debug", request->text, request->text + 2);
 	/* links in it lead to where packages put the file */
 	return foreign_open_below(0, DEBUG_DIRECTORY, name, 0, 0);
 }
@@ -301,6 +294,9 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		break;
 	case OPEN_DEBUG_LINK:
 		fd = serve_debug_link(&request);
+		break;
+	case OPEN_DEBUGINFOD:
+		fd = debuginfod_open(request.text);
 		break;
 	case READ_MEMORY:
 		*ret_length = offsetof(struct memory_reply, bytes) + serve_memory(&request, reply);
@@ -437,9 +433,19 @@ int opener_symbols(void)
 	return allowed(ask_for_file((struct request){.kind = OPEN_SYMBOLS}, NULL, 0));
 }
 
-int opener_debug_id(const uint8_t *id, size_t length)
+static int ask_for_build(enum kind kind, const char *build_id)
 {
-	return allowed(ask_for_file((struct request){.kind = OPEN_DEBUG_ID}, id, length));
+	return allowed(ask_for_file((struct request){.kind = kind}, build_id, strlen(build_id)));
+}
+
+int opener_debug_id(const char *build_id)
+{
+	return ask_for_build(OPEN_DEBUG_ID, build_id);
+}
+
+int opener_debuginfod(const char *build_id)
+{
+	return ask_for_build(OPEN_DEBUGINFOD, build_id);
 }
 
 int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *name)

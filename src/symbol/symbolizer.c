@@ -22,10 +22,11 @@
 struct module {
 	uint64_t device, inode;
 	char *path;
-	bool executable;       /* the program itself */
-	uint32_t asked;	       /* the process by which it was opened last */
-	struct object *object; /* NULL: no ELF file */
-	struct object *names;  /* another file with its symbols; NULL: its own */
+	char build_id[BUILD_ID_BYTES]; /* "": none */
+	bool executable;	       /* the program itself */
+	uint32_t asked;		       /* the process by which it was opened last */
+	struct object *object;	       /* NULL: no ELF file */
+	struct object *names;	       /* another file with its symbols; NULL: its own */
 	struct debug_info *info;
 	struct known *known; /* open addressing by address + 1; 0 = free */
 	size_t known_count, known_room;
@@ -272,6 +273,8 @@ static void open_files(struct module *module, const struct mapping *mapping, uin
 	/* takes the descriptor over */
 	if (object_open(&module->object, fd) < 0)
 		module->object = NULL;
+	else
+		object_build_id(module->object, module->build_id);
 }
 
 /* It is in no file, but the same in all processes of one kind: so also in this one. */
@@ -365,6 +368,7 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 	frame->line = source->line;
 	frame->inlined = source->inlined;
 	frame->module = module->path;
+	frame->build_id = *module->build_id ? module->build_id : NULL;
 	if (!strcmp(module->path, "[kernel]"))
 		frame->kind = FRAME_KIND_KERNEL;
 	else if (frame->function && (frame->named || *module->path))
@@ -477,6 +481,19 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 	if (load_kernel(symbolizer) < 0)
 		return -ENOMEM;
 	return find_in(symbolizer, &symbolizer->kernel, address, ret_symbol);
+}
+
+void symbolizer_each_missing(const struct symbolizer *symbolizer,
+			     void (*call)(void *data, const char *build_id), void *data)
+{
+	char id[BUILD_ID_BYTES];
+
+	for (size_t i = 0; i < symbolizer->module_count; i++) {
+		const struct module *module = symbolizer->modules[i];
+
+		if (module->info && debug_info_missing(module->info, id))
+			call(data, id);
+	}
 }
 
 int symbolizer_preload(struct symbolizer *symbolizer)

@@ -24,6 +24,7 @@ struct symbol_frame {
 	const char *function; /* demangled, or module+0xoffset; never NULL */
 	const char *file;     /* NULL: not known */
 	const char *module;   /* path of the mapped file; "" = code without a file */
+	const char *build_id; /* of that file, in hex; NULL: it has none */
 	int line;	      /* 0: not known */
 	bool inlined;	      /* into the next one */
 	bool named;	      /* `function` is a name */
@@ -66,6 +67,10 @@ int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid) must_check;
  * of each when it is first asked for.
  */
 int symbolizer_preload(struct symbolizer *symbolizer) must_check;
+
+/* Calls for each debug file that those which are open lack: debug_info_missing(). */
+void symbolizer_each_missing(const struct symbolizer *symbolizer,
+			     void (*call)(void *data, const char *build_id), void *data);
 
 /*
  * What is at an address. `call`: it is a return address, so what is meant is the call before it.

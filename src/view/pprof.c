@@ -34,6 +34,7 @@ enum {
 	MAPPING_START = 2,
 	MAPPING_LIMIT = 3,
 	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
 	MAPPING_HAS_FUNCTIONS = 7,
 	MAPPING_HAS_FILES = 8,
 	MAPPING_HAS_LINES = 9,
@@ -116,7 +117,7 @@ struct pprof {
 	struct message whole, part, inner;
 	struct message locations;	 /* of one sample */
 	struct interned strings;	 /* their numbers are those of the file */
-	struct interned mapping_names;	 /* numbers of strings: ids are one more */
+	struct interned mappings;	 /* numbers of strings: file, build id */
 	struct interned function_names;	 /* numbers of strings: name, file, module */
 	struct interned location_frames; /* ids of frames */
 };
@@ -151,11 +152,12 @@ static void value_type(struct pprof *pprof, const char *type, const char *unit)
 	put_message(&pprof->whole, PROFILE_SAMPLE_TYPE, &pprof->part);
 }
 
-static uint64_t mapping_number(struct pprof *pprof, const char *module)
+static uint64_t mapping_number(struct pprof *pprof, const struct frame *frame)
 {
+	const uint64_t names[] = {string_number(pprof, frame->module),
+				  string_number(pprof, frame->build_id)};
 	bool is_new;
-	uint64_t name = string_number(pprof, module);
-	uint64_t number = number_of(pprof, &pprof->mapping_names, &name, sizeof(name), &is_new);
+	uint64_t number = number_of(pprof, &pprof->mappings, names, sizeof(names), &is_new);
 
 	if (!is_new)
 		return number;
@@ -163,7 +165,8 @@ static uint64_t mapping_number(struct pprof *pprof, const char *module)
 	/* addresses are made up: functions are known, and no one looks them up again */
 	put_number(&pprof->part, MAPPING_START, number << 32);
 	put_number(&pprof->part, MAPPING_LIMIT, (number + 1) << 32);
-	put_number(&pprof->part, MAPPING_FILE, name);
+	put_number(&pprof->part, MAPPING_FILE, names[0]);
+	put_number(&pprof->part, MAPPING_BUILD_ID, names[1]);
 	for (unsigned int field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINED; field++)
 		put_number(&pprof->part, field, 1);
 	put_message(&pprof->whole, PROFILE_MAPPING, &pprof->part);
@@ -200,7 +203,7 @@ static uint64_t location_number(struct pprof *pprof, const struct frame *const *
 	if (!is_new)
 		return number;
 	put_number(&location, LOCATION_ID, number);
-	put_number(&location, LOCATION_MAPPING, mapping_number(pprof, frames[count - 1]->module));
+	put_number(&location, LOCATION_MAPPING, mapping_number(pprof, frames[count - 1]));
 	for (size_t i = 0; i < count; i++) {
 		uint64_t function = function_number(pprof, frames[i]);
 
@@ -298,7 +301,7 @@ static void put_program(struct pprof *pprof)
 			const struct frame *frame = stacks_frame(stacks, stack->frames[j]);
 
 			if (frame && frame->kind == WIRE_FRAME_USER) {
-				mapping_number(pprof, frame->module);
+				mapping_number(pprof, frame);
 				return;
 			}
 		}
@@ -310,7 +313,7 @@ int profile_write_pprof(struct output *out, const struct profile_result *result,
 {
 	struct pprof pprof = {.result = result,
 			      .strings.bytes_max = BYTES_MAX,
-			      .mapping_names.bytes_max = BYTES_MAX,
+			      .mappings.bytes_max = BYTES_MAX,
 			      .function_names.bytes_max = BYTES_MAX,
 			      .location_frames.bytes_max = BYTES_MAX};
 	int written;
@@ -334,7 +337,7 @@ int profile_write_pprof(struct output *out, const struct profile_result *result,
 	}
 	written = pprof.whole.failed ? -ENOMEM : write_gzip(out, &pprof.whole);
 	interned_release(&pprof.strings);
-	interned_release(&pprof.mapping_names);
+	interned_release(&pprof.mappings);
 	interned_release(&pprof.function_names);
 	interned_release(&pprof.location_frames);
 	free(pprof.whole.bytes);

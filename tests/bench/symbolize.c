@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/helper.h"
-#include "capture/stack_reader.h"
+#include "capture/frame_record.h"
 #include "symbol/opener.h"
 #include "symbol/symbolizer.h"
 
@@ -131,14 +131,14 @@ static size_t help(void *data, const void *question, size_t length, void *answer
 		   struct helper_parts *parts)
 {
 	const uint64_t *addresses = question;
-	uint8_t frame[STACK_FRAME_BYTES];
+	uint8_t frame[FRAME_RECORD_BYTES];
 	struct symbol symbol;
 
 	for (size_t i = 0; i < length / sizeof(*addresses); i++) {
 		if (symbolizer_find(data, addresses[i], false, &symbol) < 0)
 			_exit(1);
 		for (unsigned int j = 0; j < symbol.count; j++)
-			helper_part(parts, frame, stack_frame_write(frame, 1, &symbol.frames[j]));
+			helper_part(parts, frame, frame_record_write(frame, 1, &symbol.frames[j]));
 	}
 	memcpy(answer, &length, sizeof(length));
 	return sizeof(length);

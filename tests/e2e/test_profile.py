@@ -268,6 +268,10 @@ def test_exports(tmp_path):
             packed = dict(varints(value))[2]
             values.append([number for _, number in varints(b"".join(b"\x08" + part for part in split(packed)))])
     assert sum(value[1] for value in values) == on_cpu and sum(value[2] for value in values) == off_cpu
+    # each file that is mapped has its build id: field 5 is its name, 6 the id
+    mappings = [dict(varints(value)) for field, value in message if field == 3]
+    ids = {strings[mapping[5]]: strings[mapping.get(6, 0)] for mapping in mappings}
+    assert ids[str(tmp_path / "libshares.so")] == build_id(tmp_path / "libshares.so"), ids
     if not shutil.which("go"):
         pytest.skip("go is not installed")
     for kind, total in (("cpu", on_cpu), ("off_cpu", off_cpu)):
@@ -276,6 +280,11 @@ def test_exports(tmp_path):
             capture_output=True, text=True, check=True, env=dict(os.environ, HOME=str(tmp_path)),
         ).stdout  # fmt: skip
         assert f"of {total}ns total" in shown, shown
+
+
+def build_id(file):
+    notes = subprocess.run(["readelf", "-n", file], capture_output=True, text=True, check=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
 
 
 def check_trace(events, total_ns):
