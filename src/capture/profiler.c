@@ -389,7 +389,7 @@ int profiler_send(struct profiler *profiler, uint64_t instant_ns, struct record_
 		.states = profiler->options->states,
 		.frequency = profiler->options->frequency,
 	};
-	int result = span_stacks_report_deaths(&profiler->stacks, sink);
+	int result = span_stacks_report(&profiler->stacks, sink);
 
 	return result < 0 ? result : sink_send(sink, &record.header);
 }

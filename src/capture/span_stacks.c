@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,7 @@ bool span_stacks_ended(const struct span_stacks *stacks)
 	return helper_deaths(stacks->helper) >= DEATHS_MAX || helper_is_gone(stacks->helper);
 }
 
-int span_stacks_report_deaths(struct span_stacks *stacks, struct record_sink sink)
+static int report_deaths(struct span_stacks *stacks, struct record_sink sink)
 {
 	bool first = !stacks->deaths_reported && span_stacks_deaths(stacks);
 
@@ -77,6 +78,19 @@ int span_stacks_report_deaths(struct span_stacks *stacks, struct record_sink sin
 	return sink_missing(sink, "stacks",
 			    "reading the program's files or memory made dwell's helper hang or "
 			    "die: some stacks are lost");
+}
+
+int span_stacks_report(struct span_stacks *stacks, struct record_sink sink)
+{
+	int result = report_deaths(stacks, sink);
+	char why[STACK_FILE_BYTES + 128];
+
+	if (result < 0 || !*stacks->other_build || stacks->other_build_reported)
+		return result;
+	stacks->other_build_reported = true;
+	snprintf(why, sizeof(why), "the debug file of %s is of another build, so it is not used",
+		 stacks->other_build);
+	return sink_missing(sink, "symbols", why);
 }
 
 static size_t bytes_of(const struct span_stack *stack, bool asleep)
@@ -279,6 +293,8 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 		return 0;
 	take_generation(stacks, answer.generation);
 	stacks->counts = answer.counts;
+	answer.other_build[sizeof(answer.other_build) - 1] = '\0';
+	memcpy(stacks->other_build, answer.other_build, sizeof(stacks->other_build));
 	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)
 		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);

@@ -35,6 +35,8 @@ struct span_stacks {
 	uint64_t complete, truncated, failed;
 	uint64_t lost; /* stacks that found no room, or whose reader died */
 	uint64_t deaths_reported;
+	char other_build[STACK_FILE_BYTES]; /* a file whose debug file is; "": none */
+	bool other_build_reported;
 	int pythons_fd; /* the map of where interpreters keep their frames; negative: none yet */
 };
 
@@ -80,8 +82,9 @@ uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack
 uint64_t span_stacks_deaths(const struct span_stacks *stacks); /* of readers */
 /* None is asked for any more: too many readers have died of this process. */
 bool span_stacks_ended(const struct span_stacks *stacks);
-/* As missing: at the first death, and when none is asked for any more. */
-int span_stacks_report_deaths(struct span_stacks *stacks, struct record_sink sink) must_check;
+/* As missing: the first death of a reader, that none is asked any more, a debug file of another
+ * build. */
+int span_stacks_report(struct span_stacks *stacks, struct record_sink sink) must_check;
 
 /*
  * Waits for what is asked for: until the deadline, or until a single question has taken

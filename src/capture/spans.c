@@ -459,7 +459,7 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 		.probes = (__u32)spans->probes.attached,
 	};
 
-	int result = span_stacks_report_deaths(&spans->stacks, sink);
+	int result = span_stacks_report(&spans->stacks, sink);
 
 	if (result < 0)
 		return result;

@@ -2,6 +2,7 @@
 #include "capture/stack_reader.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -442,6 +443,16 @@ static void *begin(const void *context)
 	return reader;
 }
 
+static void write_other_build(const struct reader *reader, struct stack_answer *answer)
+{
+	const char *path = symbolizer_other_build(reader->symbolizer);
+	size_t length = path ? strlen(path) : 0, room = sizeof(answer->other_build) - 1;
+
+	if (path)
+		snprintf(answer->other_build, sizeof(answer->other_build), "%s",
+			 path + (length > room ? length - room : 0));
+}
+
 static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		     struct helper_parts *parts)
 {
@@ -476,6 +487,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		break;
 	}
 	answer->counts = symbolizer_counts(reader->symbolizer);
+	write_other_build(reader, answer);
 	return offsetof(struct stack_answer, frames) + answer->count * sizeof(answer->frames[0]);
 }
 

@@ -43,6 +43,8 @@ struct stack_part {
 	struct wire_frame frame;
 };
 
+#define STACK_FILE_BYTES 64 /* the end of its name, if it is longer */
+
 /* The end of an answer. */
 struct stack_answer {
 	uint64_t generation;
@@ -51,6 +53,8 @@ struct stack_answer {
 	uint32_t
 		is_read; /* 0: the thread ran meanwhile, or is not ours to read: nothing is known */
 	uint32_t end;	 /* enum wire_stack_end */
+	/* a file whose debug file is of another build: as soon as one is known; "": none */
+	char other_build[STACK_FILE_BYTES];
 	struct python_layout python; /* of the process: as soon as it is known, once */
 	uint32_t pad;
 	uint32_t count;

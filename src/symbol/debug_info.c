@@ -49,6 +49,7 @@ struct debug_info {
 	size_t unit_count, unit_room;
 	struct ranges ranges; /* of all units, by start */
 	char missing[BUILD_ID_BYTES];
+	bool other_build;
 };
 
 static int by_start(const void *left, const void *right)
@@ -207,7 +208,8 @@ static bool has_checksum(int fd, GElf_Word wanted)
 }
 
 /* A debug file of that build. Takes the descriptor over. */
-static bool open_same_build(struct source *source, int fd, const char *build_id)
+static bool open_same_build(struct debug_info *info, struct source *source, int fd,
+			    const char *build_id)
 {
 	char its[BUILD_ID_BYTES];
 
@@ -215,6 +217,21 @@ static bool open_same_build(struct source *source, int fd, const char *build_id)
 		build_id_read(its, source->elf);
 		if (!strcmp(its, build_id) && has_units(source))
 			return true;
+		info->other_build |= strcmp(its, build_id) != 0;
+	}
+	source_close(source);
+	return false;
+}
+
+/* The same by name: of the build whose debug file has this sum. */
+static bool open_same_sum(struct debug_info *info, struct source *source, int fd, GElf_Word sum)
+{
+	if (source_open(source, fd)) {
+		bool is_same = has_checksum(source->fd, sum);
+
+		if (is_same && has_units(source))
+			return true;
+		info->other_build |= !is_same;
 	}
 	source_close(source);
 	return false;
@@ -232,15 +249,13 @@ static void open_separate(struct debug_info *info, const struct mapping *mapping
 	GElf_Word sum;
 
 	build_id_read(id, info->own.elf);
-	if (*id && open_same_build(separate, opener_debug_id(id), id))
+	if (*id && open_same_build(info, separate, opener_debug_id(id), id))
 		return;
 	name = mapping ? dwelf_elf_gnu_debuglink(info->own.elf, &sum) : NULL;
-	if (name &&
-	    source_open(separate, opener_debug_link(pid, mapping->start, mapping->end, name)) &&
-	    has_checksum(separate->fd, sum) && has_units(separate))
+	if (name && open_same_sum(info, separate,
+				  opener_debug_link(pid, mapping->start, mapping->end, name), sum))
 		return;
-	source_close(separate);
-	if (*id && open_same_build(separate, opener_debuginfod(id), id))
+	if (*id && open_same_build(info, separate, opener_debuginfod(id), id))
 		return;
 	memcpy(info->missing, id, sizeof(id));
 }
@@ -256,12 +271,17 @@ static void open_alternate(struct debug_info *info)
 	build_id_format(id, bytes, length);
 	if (!*id)
 		return;
-	if (!open_same_build(alternate, opener_debug_id(id), id) &&
-	    !open_same_build(alternate, opener_debuginfod(id), id)) {
+	if (!open_same_build(info, alternate, opener_debug_id(id), id) &&
+	    !open_same_build(info, alternate, opener_debuginfod(id), id)) {
 		memcpy(info->missing, id, sizeof(id));
 		return;
 	}
 	dwarf_setalt(info->dwarf, alternate->dwarf);
+}
+
+bool debug_info_other_build(const struct debug_info *info)
+{
+	return info->other_build && !info->separate.dwarf;
 }
 
 bool debug_info_missing(const struct debug_info *info, char ret_id[BUILD_ID_BYTES])

@@ -41,6 +41,9 @@ bool debug_info_present(struct debug_info *info);
 /* The build id of a debug file that would say more, and is nowhere; false: there is none. */
 bool debug_info_missing(const struct debug_info *info, char ret_id[BUILD_ID_BYTES]);
 
+/* Whether a debug file was found, by name or by build id, that is not of this build: not used. */
+bool debug_info_other_build(const struct debug_info *info);
+
 /*
  * The functions at an address of the file, innermost first: the last one is not inlined. Returns
  * how many, 0 if none is known.

@@ -58,7 +58,8 @@ struct symbolizer {
 	uint64_t selections;
 	struct module **modules;
 	size_t module_count, module_room;
-	const char *symbols; /* file with the symbols of the program; NULL: its own */
+	const char *other_build; /* path of a module; NULL: none */
+	const char *symbols;	 /* file with the symbols of the program; NULL: its own */
 	/* Of `nowhere` in programs that are gone: frames that were given out live on. */
 	struct module *retired;
 	size_t retired_count, retired_room;
@@ -334,6 +335,8 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 	open_files(module, mapping, symbolizer->space->pid,
 		   module->executable && symbolizer->symbols);
 	symbolizer->modules[symbolizer->module_count++] = module;
+	if (!symbolizer->other_build && module->info && debug_info_other_build(module->info))
+		symbolizer->other_build = module->path;
 	return module;
 }
 
@@ -481,6 +484,11 @@ int symbolizer_find_kernel(struct symbolizer *symbolizer, uint64_t address,
 	if (load_kernel(symbolizer) < 0)
 		return -ENOMEM;
 	return find_in(symbolizer, &symbolizer->kernel, address, ret_symbol);
+}
+
+const char *symbolizer_other_build(const struct symbolizer *symbolizer)
+{
+	return symbolizer->other_build;
 }
 
 void symbolizer_each_missing(const struct symbolizer *symbolizer,

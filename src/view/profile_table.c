@@ -212,15 +212,22 @@ static void write_hint(struct output *out, const struct profile_result *result)
 			      "--perf-basic-prof, Java with jcmd PID Compiler.perfmap.\n");
 }
 
+/* Of what is not measured, what says something of stacks. */
+static void write_missing(struct output *out, const struct session_info *session)
+{
+	static const char *const sources[] = {"samples", "stacks", "symbols"};
+
+	for (size_t i = 0; i < session->missing_count; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(sources); j++)
+			if (!strcmp(session->missing[i].source, sources[j]))
+				output_format(out, "not measured: %s: %s\n",
+					      session->missing[i].source, session->missing[i].why);
+}
+
 void profile_table(struct output *out, const struct profile_result *result)
 {
 	write_head(out, result);
-	for (size_t i = 0; i < result->session->missing_count; i++)
-		if (!strcmp(result->session->missing[i].source, "samples") ||
-		    !strcmp(result->session->missing[i].source, "stacks"))
-			output_format(out, "not measured: %s: %s\n",
-				      result->session->missing[i].source,
-				      result->session->missing[i].why);
+	write_missing(out, result->session);
 	write_hint(out, result);
 	write_states(out, result);
 	write_spots(out, result);

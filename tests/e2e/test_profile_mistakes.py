@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell profile` of programs that are gone, replaced, hostile or changing, and with nowhere to write."""
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+import pytest
+
+from conftest import run
+from test_libraries import compile_into
+from test_profile import profile
+
+SPINNER = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "spinner.c"
+FULL = "/dev/full"
+
+
+@contextlib.contextmanager
+def spinning(program, *arguments):
+    with subprocess.Popen([program, *map(str, arguments)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def build(program, *flags):
+    return compile_into(program, "gcc", "-O1", "-g", "-Wl,--build-id", *flags, SPINNER)
+
+
+def functions(pid):
+    return {row["function"] for row in profile("-p", pid, "-d", "500ms")["functions"] if row["function"]}
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_program_that_was_deleted_while_it_ran(tmp_path, replaced):
+    """What is mapped is read, not what has its name now."""
+    program = build(tmp_path / "spinner")
+    with spinning(program) as process:
+        program.unlink()
+        if replaced:
+            build(program, "-Dburns=freezes")
+        names = functions(process.pid)
+    assert "burns" in names and "freezes" not in names, names
+
+
+def test_a_debug_file_of_another_build(tmp_path):
+    """It would give wrong names."""
+    program, debug = build(tmp_path / "spinner"), tmp_path / "spinner.debug"
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    subprocess.run(["strip", program], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", program], check=True)
+    with spinning(program) as process:
+        assert "burns" in functions(process.pid)
+    other = build(tmp_path / "other", "-Dburns=freezes", "-O2")
+    subprocess.run(["objcopy", "--only-keep-debug", other, debug], check=True)
+    with spinning(program) as process:
+        done = run("profile", "-p", process.pid, "-d", "500ms")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^not measured: symbols: the debug file of \S*spinner is of another build", done.stdout, re.M), done.stdout
+    assert "burns" not in done.stdout and "freezes" not in done.stdout and "spinner+0x" in done.stdout
+
+
+def test_very_many_mappings(tmp_path):
+    with spinning(build(tmp_path / "spinner"), 65_000) as process:
+        assert len(pathlib.Path(f"/proc/{process.pid}/maps").read_text().splitlines()) > 65_000
+        assert "burns" in functions(process.pid)
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "huge", "of another user"])
+def test_a_list_of_names_that_is_none(tmp_path, kind):
+    """In /tmp everyone may put a file of that name. It is read in bounded time, or not at all."""
+    with spinning(build(tmp_path / "spinner"), "jit") as process:
+        listed = pathlib.Path(f"/tmp/perf-{process.pid}.map")
+        secret = tmp_path / "secret"
+        secret.write_text("0 ffffffffffffffff leaked_name\n")
+        try:
+            if kind == "link":
+                listed.symlink_to(secret)
+            elif kind == "fifo":
+                os.mkfifo(listed)
+            elif kind == "huge":
+                with open(listed, "w", encoding="ascii") as file:
+                    os.truncate(file.fileno(), 10 << 30)
+            else:
+                listed.write_text(secret.read_text())
+                os.chown(listed, 12345, 12345)
+            began = time.monotonic()
+            names = functions(process.pid)
+        finally:
+            listed.unlink(missing_ok=True)
+    assert time.monotonic() - began < 60
+    assert names and "leaked_name" not in names, names
+
+
+def test_a_program_that_executes_others_all_the_time(tmp_path):
+    """No name of the one is taken for an address of the other."""
+    programs = [build(tmp_path / name, f"-Dburns={name}_burns") for name in ("one", "two")]
+    with spinning(programs[0], "exec", programs[1]) as process:
+        result = profile("-p", process.pid, "-d", "2s")
+    seen = {(row["function"], pathlib.Path(row["module"]).name) for row in result["functions"] if row["function"] and row["module"]}
+    wrong = {(name, module) for name, module in seen if name.endswith("_burns") and name != f"{module}_burns"}
+    assert {"one_burns", "two_burns"} <= {name for name, _ in seen} and not wrong, seen
+
+
+@pytest.mark.parametrize("form", ["json", "html", "pprof", "folded", "chrome", "csv"])
+def test_nowhere_to_write(tmp_path, form):
+    with spinning(build(tmp_path / "spinner")) as process:
+        done = run("profile", "-p", process.pid, "-d", "200ms", "--format", form, "-o", FULL, "--force")
+        assert done.returncode == 1 and "No space left on device" in done.stderr, (done.returncode, done.stderr)
+        done = run("profile", "-p", process.pid, "-d", "200ms", "--format", form, "-o", tmp_path / "none" / "it")
+    assert done.returncode == 1 and "No such file or directory" in done.stderr, (done.returncode, done.stderr)
