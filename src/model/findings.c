@@ -62,10 +62,15 @@ static void keep(struct loss losses[LOSSES_MAX], size_t *count, const struct los
 	losses[at] = *loss;
 }
 
+/* Of the interval; what is less is not looked at any closer. */
+static bool may_be_large(uint64_t total_ns, const struct interval *interval)
+{
+	return total_ns >= (interval->end_ns - interval->start_ns) / OF_INTERVAL;
+}
+
 static bool is_large(uint64_t total_ns, uint64_t active_ns, const struct interval *interval)
 {
-	return total_ns >= active_ns / OF_ACTIVE &&
-	       total_ns >= (interval->end_ns - interval->start_ns) / OF_INTERVAL;
+	return may_be_large(total_ns, interval) && total_ns >= active_ns / OF_ACTIVE;
 }
 
 /* So many of the first rows are of the first one's process. */
@@ -82,7 +87,8 @@ static size_t count_name(const struct row **rows, size_t count)
 {
 	size_t same = 1;
 
-	while (same < count && !strcmp(rows[same]->process, rows[0]->process))
+	while (same < count &&
+	       (rows[same]->pid == rows[0]->pid || !strcmp(rows[same]->process, rows[0]->process)))
 		same++;
 	return same;
 }
@@ -91,13 +97,20 @@ static struct loss sum_up(const struct row **rows, size_t count, enum state stat
 {
 	struct loss loss = {.rows = rows, .count = count, .state = state};
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		loss.total_ns += rows[i]->states_ns[state];
-		loss.active_ns += row_active_ns(rows[i]);
-	}
-	if (state_has_partner(state))
-		loss.active_ns += loss.total_ns;
 	return loss;
+}
+
+/* Finds out what its threads did, too, where that matters. */
+static bool loss_is_large(struct loss *loss, const struct interval *interval)
+{
+	if (!may_be_large(loss->total_ns, interval))
+		return false;
+	loss->active_ns = state_has_partner(loss->state) ? loss->total_ns : 0;
+	for (size_t i = 0; i < loss->count; i++)
+		loss->active_ns += row_active_ns(loss->rows[i]);
+	return is_large(loss->total_ns, loss->active_ns, interval);
 }
 
 /* Processes of one name: a sentence for all, where together they lost much, or for each that did.
@@ -106,11 +119,15 @@ static void add_program(struct loss losses[LOSSES_MAX], size_t *count, const str
 			size_t row_count, const struct interval *interval, enum state state)
 {
 	struct loss all = sum_up(rows, row_count, state), most = {0}, one;
-	bool together = is_large(all.total_ns, all.active_ns, interval);
+	bool together = loss_is_large(&all, interval), is_one_large;
 
+	/* then no part of it is large either */
+	if (!may_be_large(all.total_ns, interval))
+		return;
 	for (size_t i = 0; i < row_count; i += one.count) {
 		one = sum_up(rows + i, count_process(rows + i, row_count - i), state);
-		if (!together && is_large(one.total_ns, one.active_ns, interval))
+		is_one_large = loss_is_large(&one, interval);
+		if (!together && is_one_large)
 			keep(losses, count, &one);
 		if (one.total_ns > most.total_ns)
 			most = one;
