@@ -6,6 +6,7 @@
 #include <elfutils/libdwelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -277,6 +278,18 @@ static void open_alternate(struct debug_info *info)
 		return;
 	}
 	dwarf_setalt(info->dwarf, alternate->dwarf);
+}
+
+uint64_t debug_info_bytes(const struct debug_info *info)
+{
+	const int fds[] = {info->own.fd, info->separate.fd, info->alternate.fd};
+	struct stat status;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0 && !fstat(fds[i], &status))
+			bytes += (uint64_t)status.st_size;
+	return bytes;
 }
 
 bool debug_info_other_build(const struct debug_info *info)

@@ -35,6 +35,9 @@ struct source_frame {
 struct debug_info *debug_info_open(int fd, const struct mapping *mapping, uint32_t pid);
 void debug_info_close(struct debug_info *info);
 
+/* Of all files that it has open. */
+uint64_t debug_info_bytes(const struct debug_info *info);
+
 /* Whether there is DWARF at all. */
 bool debug_info_present(struct debug_info *info);
 

@@ -24,9 +24,11 @@ struct module {
 	char *path;
 	char build_id[BUILD_ID_BYTES]; /* "": none */
 	bool executable;	       /* the program itself */
-	uint32_t asked;		       /* the process by which it was opened last */
-	struct object *object;	       /* NULL: no ELF file */
-	struct object *names;	       /* another file with its symbols; NULL: its own */
+	uint32_t asked;	       /* the process by which it was opened last; 0: it is closed */
+	uint64_t used;	       /* when last, by a count of stacks */
+	uint64_t bytes;	       /* of its files, while they are open */
+	struct object *object; /* NULL: no ELF file */
+	struct object *names;  /* another file with its symbols; NULL: its own */
 	struct debug_info *info;
 	struct known *known; /* open addressing by address + 1; 0 = free */
 	size_t known_count, known_room;
@@ -51,6 +53,14 @@ struct space {
 /* Processes at a time: of others the maps are read again. */
 #define SPACES_MAX 256
 
+/*
+ * What is read of files takes memory, less than they have. Where programs come and go, those that
+ * have not been used for so many stacks are closed while there are more than this, and opened again
+ * when they are.
+ */
+#define OPEN_BYTES_MAX (256ULL << 20)
+#define OPEN_UNUSED    5000
+
 struct symbolizer {
 	struct space **spaces;
 	size_t space_count, space_room;
@@ -58,6 +68,7 @@ struct symbolizer {
 	uint64_t selections;
 	struct module **modules;
 	size_t module_count, module_room;
+	uint64_t open_bytes;	 /* of their files */
 	const char *other_build; /* path of a module; NULL: none */
 	const char *symbols;	 /* file with the symbols of the program; NULL: its own */
 	/* Of `nowhere` in programs that are gone: frames that were given out live on. */
@@ -255,9 +266,35 @@ static int grow(struct module *module)
 	return 0;
 }
 
-static void open_files(struct module *module, const struct mapping *mapping, uint32_t pid,
-		       bool by_symbols)
+static void close_files(struct symbolizer *symbolizer, struct module *module)
 {
+	debug_info_close(module->info);
+	object_free(module->names);
+	object_free(module->object);
+	module->info = NULL;
+	module->names = module->object = NULL;
+	module->asked = 0;
+	symbolizer->open_bytes -= module->bytes;
+	module->bytes = 0;
+}
+
+static void close_unused(struct symbolizer *symbolizer)
+{
+	for (size_t i = 0; i < symbolizer->module_count; i++) {
+		struct module *module = symbolizer->modules[i];
+
+		if (symbolizer->open_bytes <= OPEN_BYTES_MAX)
+			return;
+		if (module->bytes && symbolizer->selections - module->used > OPEN_UNUSED)
+			close_files(symbolizer, module);
+	}
+}
+
+static void open_files(struct symbolizer *symbolizer, struct module *module,
+		       const struct mapping *mapping)
+{
+	bool by_symbols = module->executable && symbolizer->symbols;
+	uint32_t pid = symbolizer->space->pid;
 	int fd = mapping_open(mapping, pid);
 	int symbols_fd = by_symbols ? opener_symbols() : -1;
 
@@ -276,6 +313,12 @@ static void open_files(struct module *module, const struct mapping *mapping, uin
 		module->object = NULL;
 	else
 		object_build_id(module->object, module->build_id);
+	if (module->info)
+		module->bytes = debug_info_bytes(module->info);
+	symbolizer->open_bytes += module->bytes;
+	if (!symbolizer->other_build && module->info && debug_info_other_build(module->info))
+		symbolizer->other_build = module->path;
+	close_unused(symbolizer);
 }
 
 /* It is in no file, but the same in all processes of one kind: so also in this one. */
@@ -312,9 +355,10 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		module = symbolizer->modules[i];
 		if (module->inode != mapping->inode || module->device != mapping->device)
 			continue;
-		/* the one before may have ended when its file was to be opened */
+		module->used = symbolizer->selections;
+		/* the one before may have ended when its file was to be opened; or it is closed */
 		if (!module->object && !module->info && module->asked != symbolizer->space->pid)
-			open_files(module, mapping, symbolizer->space->pid, false);
+			open_files(symbolizer, module, mapping);
 		return module;
 	}
 	if (array_reserve(&symbolizer->modules, &symbolizer->module_room,
@@ -332,11 +376,9 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 	}
 	module->executable =
 		symbolizer->space->program && !strcmp(module->path, symbolizer->space->program);
-	open_files(module, mapping, symbolizer->space->pid,
-		   module->executable && symbolizer->symbols);
+	module->used = symbolizer->selections;
 	symbolizer->modules[symbolizer->module_count++] = module;
-	if (!symbolizer->other_build && module->info && debug_info_other_build(module->info))
-		symbolizer->other_build = module->path;
+	open_files(symbolizer, module, mapping);
 	return module;
 }
 
