@@ -4,41 +4,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/file.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
 #include "symbol/jit_map.h"
 #include "symbol/kernel_symbols.h"
-
-/* A file that is mapped somewhere; opened when its first address is asked for. */
-struct module {
-	uint64_t device, inode;
-	char *path;
-	char build_id[BUILD_ID_BYTES]; /* "": none */
-	bool executable;	       /* the program itself */
-	uint32_t asked;	       /* the process by which it was opened last; 0: it is closed */
-	uint64_t used;	       /* when last, by a count of stacks */
-	uint64_t bytes;	       /* of its files, while they are open */
-	struct object *object; /* NULL: no ELF file */
-	struct object *names;  /* another file with its symbols; NULL: its own */
-	struct debug_info *info;
-	struct known *known; /* open addressing by address + 1; 0 = free */
-	size_t known_count, known_room;
-};
-
-struct known {
-	uint64_t key; /* address of the file, or of the process for code without one; + 1 */
-	struct symbol_frame *frames;
-	unsigned int count;
-};
+#include "symbol/module.h"
 
 /* What addresses mean in a process. */
 struct space {
@@ -58,7 +34,7 @@ struct space {
  * have not been used for so many stacks are closed while there are more than this, and opened again
  * when they are.
  */
-#define OPEN_BYTES_MAX (256ULL << 20)
+#define OPEN_BYTES_MAX (128ULL << 20)
 #define OPEN_UNUSED    5000
 
 struct symbolizer {
@@ -92,25 +68,6 @@ struct symbolizer *symbolizer_new(const char *const *runtimes)
 		symbolizer->runtimes = runtimes;
 	}
 	return symbolizer;
-}
-
-static void frames_free(struct symbol_frame *frames, unsigned int count)
-{
-	for (unsigned int i = 0; frames && i < count; i++) {
-		free((char *)frames[i].function);
-		free((char *)frames[i].file);
-	}
-	free(frames);
-}
-
-static void module_release(struct module *module)
-{
-	for (size_t i = 0; i < module->known_room; i++)
-		frames_free(module->known[i].frames, module->known[i].count);
-	free(module->known);
-	debug_info_close(module->info);
-	object_free(module->names);
-	object_free(module->object);
 }
 
 static void space_free(struct space *space)
@@ -239,45 +196,6 @@ int symbolizer_forget(struct symbolizer *symbolizer, uint32_t pid)
 	return symbolizer_select(symbolizer, pid) ? clear_space(symbolizer, symbolizer->space) : 0;
 }
 
-static struct known *slot(const struct module *module, uint64_t key)
-{
-	size_t mask = module->known_room - 1;
-	size_t at = (size_t)(key * 0x9e3779b97f4a7c15ULL >> 32) & mask;
-
-	while (module->known[at].key && module->known[at].key != key)
-		at = (at + 1) & mask;
-	return &module->known[at];
-}
-
-static int grow(struct module *module)
-{
-	struct module bigger = *module;
-
-	bigger.known_room = module->known_room ? module->known_room * 2 : 256;
-	bigger.known = calloc(bigger.known_room, sizeof(*bigger.known));
-	if (!bigger.known)
-		return -ENOMEM;
-	for (size_t i = 0; i < module->known_room; i++)
-		if (module->known[i].key)
-			*slot(&bigger, module->known[i].key) = module->known[i];
-	free(module->known);
-	module->known = bigger.known;
-	module->known_room = bigger.known_room;
-	return 0;
-}
-
-static void close_files(struct symbolizer *symbolizer, struct module *module)
-{
-	debug_info_close(module->info);
-	object_free(module->names);
-	object_free(module->object);
-	module->info = NULL;
-	module->names = module->object = NULL;
-	module->asked = 0;
-	symbolizer->open_bytes -= module->bytes;
-	module->bytes = 0;
-}
-
 static void close_unused(struct symbolizer *symbolizer)
 {
 	for (size_t i = 0; i < symbolizer->module_count; i++) {
@@ -286,57 +204,18 @@ static void close_unused(struct symbolizer *symbolizer)
 		if (symbolizer->open_bytes <= OPEN_BYTES_MAX)
 			return;
 		if (module->bytes && symbolizer->selections - module->used > OPEN_UNUSED)
-			close_files(symbolizer, module);
+			symbolizer->open_bytes -= module_close(module);
 	}
 }
 
 static void open_files(struct symbolizer *symbolizer, struct module *module,
 		       const struct mapping *mapping)
 {
-	bool by_symbols = module->executable && symbolizer->symbols;
-	uint32_t pid = symbolizer->space->pid;
-	int fd = mapping_open(mapping, pid);
-	int symbols_fd = by_symbols ? opener_symbols() : -1;
-
-	module->asked = pid;
-	if (symbols_fd >= 0) {
-		module->info = debug_info_open(symbols_fd, NULL, pid);
-		if (object_open(&module->names, symbols_fd) < 0)
-			module->names = NULL;
-	}
-	if (fd < 0)
-		return;
-	if (!module->info)
-		module->info = debug_info_open(fd, mapping, pid);
-	/* takes the descriptor over */
-	if (object_open(&module->object, fd) < 0)
-		module->object = NULL;
-	else
-		object_build_id(module->object, module->build_id);
-	if (module->info)
-		module->bytes = debug_info_bytes(module->info);
+	module_open(module, mapping, symbolizer->space->pid, symbolizer->symbols);
 	symbolizer->open_bytes += module->bytes;
 	if (!symbolizer->other_build && module->info && debug_info_other_build(module->info))
 		symbolizer->other_build = module->path;
 	close_unused(symbolizer);
-}
-
-/* It is in no file, but the same in all processes of one kind: so also in this one. */
-static void open_vdso(struct module *module)
-{
-	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
-	size_t bytes = image ? image->e_shoff + (size_t)image->e_shentsize * image->e_shnum : 0;
-	int fd = bytes ? file_in_memory("vdso") : -1;
-
-	*module = (struct module){.inode = 1, .path = (char *)"[vdso]"};
-	if (fd < 0)
-		return;
-	if (write(fd, image, bytes) != (ssize_t)bytes) {
-		close(fd);
-		return;
-	}
-	if (object_open(&module->object, fd) < 0)
-		module->object = NULL;
 }
 
 static struct module *find_module(struct symbolizer *symbolizer, const struct mapping *mapping)
@@ -345,7 +224,7 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 
 	if (mapping && !strcmp(mapping->path, "[vdso]")) {
 		if (!symbolizer->vdso_opened)
-			open_vdso(&symbolizer->vdso);
+			module_open_vdso(&symbolizer->vdso);
 		symbolizer->vdso_opened = true;
 		return &symbolizer->vdso;
 	}
@@ -452,7 +331,7 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	known->count = (unsigned int)count;
 	for (int i = 0; i < count; i++) {
 		if (set_frame(symbolizer, &known->frames[i], module, address, &source[i]) < 0) {
-			frames_free(known->frames, known->count);
+			symbol_frames_free(known->frames, known->count);
 			known->frames = NULL;
 			return -ENOMEM;
 		}
@@ -480,9 +359,9 @@ static int find_in(struct symbolizer *symbolizer, struct module *module, uint64_
 {
 	struct known *known;
 
-	if ((module->known_count + 1) * 2 > module->known_room && grow(module) < 0)
+	known = module_known(module, address);
+	if (!known)
 		return -ENOMEM;
-	known = slot(module, address + 1);
 	if (!known->key) {
 		if (look_up(symbolizer, module, address, known) < 0)
 			return -ENOMEM;
