@@ -14,6 +14,9 @@
 #include "bpf/kernel_types.h"
 #include "bpf/wire.h"
 
+/* Where x86 keeps it: the count's address from that of `runqueues` on; 0: not known. */
+const volatile __s64 preempt_count_offset __weak = 0;
+
 #if defined(__TARGET_ARCH_x86)
 
 #define TS_COMPAT 0x0002 /* arch/x86/include/asm/thread_info.h: in a 32-bit system call */
@@ -56,13 +59,10 @@ static __always_inline struct site_frame arch_user_frame(const struct pt_regs *r
 }
 
 /*
- * The count is a variable of each CPU, which kernels without CONFIG_KALLSYMS_ALL give no program
- * the address of. But a run queue is another one, and in all CPUs' memory they lie equally far
- * apart.
+ * A variable of each CPU, which kernels without CONFIG_KALLSYMS_ALL give no program the address of.
+ * But a run queue is another one, and in all CPUs' memory they lie equally far apart. Of the
+ * present CPU, whose run queue it is: include/linux/preempt.h.
  */
-const volatile __s64 preempt_count_offset __weak = 0; /* from `runqueues` on; 0: not known */
-
-/* Of the present CPU, whose run queue it is: include/linux/preempt.h. */
 static __always_inline __u32 arch_preempt_count(const struct task_struct *task,
 						const struct rq *run_queue)
 {
