@@ -2,6 +2,7 @@
 """What the benchmarks of `dwell blocked` share: `tests/bench/NAME BUILD [ROUNDS]`, rows, and the services."""
 import os
 import pathlib
+import re
 import statistics
 import sys
 
@@ -27,3 +28,16 @@ def row(figure, ours, theirs="", ratio="", bar=""):
 def median_ratio(ours, theirs):
     """Of figures from the same rounds."""
     return statistics.median(mine / other for mine, other in zip(ours, theirs))
+
+
+def children(pid):
+    """Of a process, with theirs."""
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield int(child)
+            yield from children(int(child))
+
+
+def resident_mib(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
