@@ -69,6 +69,7 @@ int profile_walk(struct bpf_iter__task *ctx)
 	struct account *account;
 	struct profile *profile;
 	__u64 left_ns, now_ns = bpf_ktime_get_ns();
+	__u32 chance;
 
 	if (!task || task->exit_state || task->on_cpu)
 		return 0;
@@ -86,6 +87,7 @@ int profile_walk(struct bpf_iter__task *ctx)
 		profile->site = site;
 		profile->is_taken = 0;
 		profile->chance = 0;
+		profile->every_ns = 0;
 		profile->left_ns = left_ns;
 	}
 	/* what may end at any moment does so before it is read */
@@ -99,9 +101,11 @@ int profile_walk(struct bpf_iter__task *ctx)
 			profile->is_taken = 1;
 		}
 	}
-	profile->chance += (__u32)(((__u64)(PROFILE_CERTAIN - profile->chance) *
-				    ((__u64)profile_walk_chance + 1)) >>
-				   32);
+	chance = profile_chance(profile);
+	profile->chance =
+		chance +
+		(__u32)(((__u64)(PROFILE_CERTAIN - chance) * ((__u64)profile_walk_chance + 1)) >>
+			32);
 	return 0;
 }
 

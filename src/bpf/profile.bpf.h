@@ -33,10 +33,10 @@ volatile __u64 profile_lost __weak = 0;
 struct profile {
 	__u64 left_ns;		    /* it left its CPU; 0: it has one, or it did so before us */
 	struct wire_wait_site site; /* what it left its CPU for */
-	__u32 chance;		    /* that its stack was taken so far, in 1/2^32 */
+	__u32 chance;		    /* that its stack was taken so far: profile_chance() */
 	__u32 is_taken;
+	__u32 likely_ns, every_ns; /* of which it was chosen; every_ns 0: `chance` says it */
 	__u32 expected_ns[PROFILE_PLACES]; /* by place_of(); 0: it has not been there */
-	__u32 pad;
 };
 
 struct {
@@ -104,9 +104,12 @@ static __always_inline void profile_new_window(struct profile_cpu *cpu, __u64 no
 	cpu->taken = 0;
 }
 
-/* The probability with which its stack is to be taken, in 1/2^32. */
-static __always_inline __u32 profile_chance(struct profile_cpu *cpu, __u32 expected_ns,
-					    __u64 now_ns)
+/*
+ * Whether its stack is to be taken: with a probability of likely_ns / every_ns. The quotient itself
+ * is needed only where it counts, and costs as much as the rest.
+ */
+static __always_inline bool profile_choose(struct profile *profile, struct profile_cpu *cpu,
+					   __u32 expected_ns, __u64 now_ns)
 {
 	__u64 likely = expected_ns;
 
@@ -117,7 +120,22 @@ static __always_inline __u32 profile_chance(struct profile_cpu *cpu, __u32 expec
 		likely = profile_walk_ns;
 	/* what is expected to be short may be long: not too unlikely, or it weighs too much */
 	likely += cpu->mean_ns / 8 + 1;
-	return likely < cpu->every_ns ? (__u32)((likely << 32) / cpu->every_ns) : PROFILE_CERTAIN;
+	profile->likely_ns = clip_u32(likely);
+	profile->every_ns = cpu->every_ns;
+	return (__u64)bpf_get_prandom_u32() * profile->every_ns <= (__u64)profile->likely_ns << 32;
+}
+
+/* In 1/2^32. */
+static __always_inline __u32 profile_chance(struct profile *profile)
+{
+	__u32 likely_ns = profile->likely_ns, every_ns = profile->every_ns;
+
+	if (every_ns)
+		profile->chance = likely_ns < every_ns
+					  ? (__u32)(((__u64)likely_ns << 32) / every_ns)
+					  : PROFILE_CERTAIN;
+	profile->every_ns = 0;
+	return profile->chance;
 }
 
 static __always_inline __u64 profile_wakeup(void)
@@ -183,23 +201,22 @@ profile_leave_cpu(void *ctx, struct task_struct *task, const struct account *acc
 	profile->site = account->live.site;
 	profile->is_taken = 0;
 	profile->chance = 0;
+	profile->every_ns = 0;
 	cpu = bpf_map_lookup_elem(&profile_cpus, &zero);
 	if (!cpu)
 		return;
 	expected_ns = profile->expected_ns[place_of(&profile->site)];
 	if (!expected_ns)
 		expected_ns = cpu->mean_ns;
-	profile->chance = profile_chance(cpu, expected_ns, now_ns);
-	profile->is_taken = bpf_get_prandom_u32() <= profile->chance;
-	if (!profile->is_taken)
+	if (!profile_choose(profile, cpu, expected_ns, now_ns))
 		return;
+	profile->is_taken = 1;
 	cpu->taken++;
 	profile_send_stack(ctx, task, &profile->site, profile->left_ns, SPAN_STACK_AWAY);
 }
 
 static __always_inline void profile_fill(struct profile_away *away, struct task_struct *task,
-					 const struct profile *profile, __u64 ready_ns,
-					 __u64 end_ns)
+					 struct profile *profile, __u64 ready_ns, __u64 end_ns)
 {
 	away->header.size = sizeof(*away);
 	away->header.kind = PROFILE_AWAY;
@@ -211,7 +228,8 @@ static __always_inline void profile_fill(struct profile_away *away, struct task_
 	away->pid = pid_of(task);
 	away->start_ns = task->start_boottime;
 	away->site = profile->site;
-	away->inverse = clip_u32(((__u64)PROFILE_INVERSE_ONE << 32) / ((__u64)profile->chance + 1));
+	away->inverse =
+		clip_u32(((__u64)PROFILE_INVERSE_ONE << 32) / ((__u64)profile_chance(profile) + 1));
 }
 
 /* It has a CPU again, and could have run since ready_ns. */

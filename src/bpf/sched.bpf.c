@@ -267,13 +267,14 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 	struct account *account = account_of(task);
 	struct wire_wait_site waited;
 	__u64 spent_ns, since_ns;
+	bool corrected;
 
 	/* a wakeup of a thread that has not left its CPU, or has not blocked, changes nothing */
 	if (!account || account->live.site.state <= WIRE_RUNNABLE)
 		return 0;
-	site_correct(task, account);
+	corrected = site_correct(task, account);
 	waited = account->live.site;
-	if (profile_states)
+	if (profile_states && corrected)
 		profile_correct(task, waited);
 	since_ns = account->live.since_ns;
 	spent_ns = account_enter(account,

@@ -223,12 +223,15 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 		__sync_val_compare_and_swap((__u32 *)&account->live.site, before.word, after.word);
 }
 
-static __always_inline void site_correct(struct task_struct *task, struct account *account)
+/* True: the site may be another one than before. */
+static __always_inline bool site_correct(struct task_struct *task, struct account *account)
 {
 	/* one compare for nearly all waits; the rest stays out of the hot path */
-	if (account->asked_since_ns == account->live.since_ns &&
-	    account->live.since_ns > reported_ns)
-		site_take_answer(task, account);
+	if (account->asked_since_ns != account->live.since_ns ||
+	    account->live.since_ns <= reported_ns)
+		return false;
+	site_take_answer(task, account);
+	return true;
 }
 
 #endif

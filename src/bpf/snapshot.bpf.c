@@ -17,6 +17,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/freezer.bpf.h"
 #include "bpf/profile.bpf.h"
+#include "bpf/profile.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 #include "bpf/span_bounds.bpf.h"
@@ -401,7 +402,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
-	site_correct(task, account);
+	if (site_correct(task, account) && profile_states)
+		profile_correct(task, account->live.site);
 	if (!read_account(task, account, instant_ns) &&
 	    !read_account_again(task, account, instant_ns))
 		return 0;
