@@ -260,17 +260,26 @@ static void read_signs(const struct span_marks *marks, const struct symbol *symb
 	}
 }
 
+/*
+ * BPF programs that were loaded after the kernel's symbols were read have no names: so what has
+ * none is left out as well, up to the first that has one. Where the kernel hides all names, all
+ * stays.
+ */
 static void read_kernel(const struct reading *reading, const struct span_stack *raw)
 {
-	struct symbol symbol;
+	__u32 count =
+		raw->kernel_count < SPAN_KERNEL_FRAMES ? raw->kernel_count : SPAN_KERNEL_FRAMES;
+	struct symbol symbols[SPAN_KERNEL_FRAMES];
+	__u32 first = 0;
 
-	for (__u32 i = 0; i < raw->kernel_count && i < SPAN_KERNEL_FRAMES; i++) {
-		if (symbolizer_find_kernel(reading->reader->symbolizer, raw->kernel[i], &symbol) <
-		    0)
+	for (__u32 i = 0; i < count; i++)
+		if (symbolizer_find_kernel(reading->reader->symbolizer, raw->kernel[i],
+					   &symbols[i]) < 0)
 			give_up();
-		if (reading->answer->count || !is_our_own(&symbol))
-			add_symbol(reading, &symbol);
-	}
+	while (first < count && (!symbols[first].frames[0].named || is_our_own(&symbols[first])))
+		first++;
+	for (__u32 i = first < count ? first : 0; i < count; i++)
+		add_symbol(reading, &symbols[i]);
 }
 
 /* More frames than these without a code object: this is no interpreter. */

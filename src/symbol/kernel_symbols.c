@@ -71,6 +71,12 @@ void kernel_symbols_release(struct kernel_symbols *symbols)
 	*symbols = (struct kernel_symbols){0};
 }
 
+/*
+ * kallsyms has no sizes. What lies farther behind a function than any is long is in none of them:
+ * code that was made since, as that of BPF programs.
+ */
+#define FUNCTION_BYTES_MAX (256U << 10)
+
 const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->count;
@@ -83,5 +89,7 @@ const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t a
 		else
 			high = middle;
 	}
-	return low ? symbols->names + symbols->items[low - 1].name : NULL;
+	if (!low || address - symbols->items[low - 1].start > FUNCTION_BYTES_MAX)
+		return NULL;
+	return symbols->names + symbols->items[low - 1].name;
 }
