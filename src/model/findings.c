@@ -44,6 +44,17 @@ static int by_process(const void *left, const void *right)
 				: (a->tid > b->tid) - (a->tid < b->tid);
 }
 
+/* Very many are the threads of one process, and come in the order of their tids. */
+static void sort_by_process(const struct row **rows, size_t count)
+{
+	size_t sorted = 1;
+
+	while (sorted < count && by_process(&rows[sorted - 1], &rows[sorted]) <= 0)
+		sorted++;
+	if (sorted < count)
+		qsort(rows, count, sizeof(*rows), by_process);
+}
+
 /* Keeps the `FINDINGS_MAX * 4` largest, so that those without a cause can be left out. */
 #define LOSSES_MAX (FINDINGS_MAX * 4)
 
@@ -370,8 +381,7 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 						     interval->rows[i].states_ns[STATE_IPC] +
 						     interval->rows[i].states_ns[STATE_NET])
 			rows[row_count++] = &interval->rows[i];
-	if (row_count)
-		qsort(rows, row_count, sizeof(*rows), by_process);
+	sort_by_process(rows, row_count);
 	for (size_t i = 0; i < row_count; i += count) {
 		count = count_name(rows + i, row_count - i);
 		for (int state = 0; state < STATES; state++)
