@@ -13,40 +13,25 @@ static void draw_screen(void *data, struct canvas *canvas)
 	blocked_screen_draw(tui->screen, canvas);
 }
 
-static int yank(struct blocked_tui *tui, struct error *error)
+static void yank(void *data, struct output *into)
 {
-	struct output text = {0};
-	int result = output_init(&text, -1);
-	bool some = false;
+	struct blocked_tui *tui = data;
 
-	if (result >= 0) {
-		blocked_screen_yank(tui->screen, &text);
-		some = text.used;
-		result = some ? tui_copy(text.buffer, text.used) : 0;
-		output_release(&text);
-	}
-	if (result < 0)
-		return error_set(error, ENOMEM, "out of memory");
-	blocked_screen_message(tui->screen,
-			       some ? TUI_COPIED : "nothing is selected that has a stack");
-	return tui_draw(&tui->tui, error);
+	blocked_screen_yank(tui->screen, into);
+}
+
+static void show_message(void *data, const char *text)
+{
+	struct blocked_tui *tui = data;
+
+	blocked_screen_message(tui->screen, text);
 }
 
 static int on_key(void *data, struct key key, struct error *error)
 {
 	struct blocked_tui *tui = data;
 
-	switch (blocked_screen_key(tui->screen, key)) {
-	case SCREEN_NOTHING:
-		return 0;
-	case SCREEN_QUIT:
-		tui_quit(&tui->tui);
-		return 0;
-	case SCREEN_YANK:
-		return yank(tui, error);
-	default:
-		return tui_draw(&tui->tui, error);
-	}
+	return tui_obey(&tui->tui, blocked_screen_key(tui->screen, key), error);
 }
 
 int blocked_tui_open(struct blocked_tui *tui, const struct blocked_screen_options *options,
@@ -54,13 +39,14 @@ int blocked_tui_open(struct blocked_tui *tui, const struct blocked_screen_option
 {
 	struct blocked_screen_options chosen = *options;
 
-	if (settings_load(&tui->settings, &tui->complaint) == 0)
-		*tui->complaint.text = '\0';
-	if (output->theme_given)
-		tui->settings.theme = output->theme;
+	tui_settings(&tui->settings, output, &tui->complaint);
 	chosen.glyphs = tui->settings.marks;
 	chosen.keymap = &tui->settings.keymap;
-	tui->tui = (struct tui){.data = tui, .draw = draw_screen, .key = on_key};
+	tui->tui = (struct tui){.data = tui,
+				.draw = draw_screen,
+				.key = on_key,
+				.yank = yank,
+				.message = show_message};
 	tui->screen = blocked_screen_new(&chosen);
 	if (!tui->screen)
 		return error_set(error, ENOMEM, "out of memory");

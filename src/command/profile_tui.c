@@ -10,35 +10,25 @@ static void draw_screen(void *data, struct canvas *canvas)
 	profile_screen_draw(tui->screen, canvas);
 }
 
-static int yank(struct profile_tui *tui, struct error *error)
+static void yank(void *data, struct output *into)
 {
-	struct output text = {0};
-	int result = output_init(&text, -1);
+	struct profile_tui *tui = data;
 
-	if (result >= 0) {
-		profile_screen_yank(tui->screen, &text);
-		profile_screen_message(tui->screen, text.used ? TUI_COPIED : "nothing is selected");
-		result = text.used ? tui_copy(text.buffer, text.used) : 0;
-		output_release(&text);
-	}
-	return result < 0 ? error_set(error, ENOMEM, "out of memory") : tui_draw(&tui->tui, error);
+	profile_screen_yank(tui->screen, into);
+}
+
+static void show_message(void *data, const char *text)
+{
+	struct profile_tui *tui = data;
+
+	profile_screen_message(tui->screen, text);
 }
 
 static int on_key(void *data, struct key key, struct error *error)
 {
 	struct profile_tui *tui = data;
 
-	switch (profile_screen_key(tui->screen, key)) {
-	case SCREEN_NOTHING:
-		return 0;
-	case SCREEN_QUIT:
-		tui_quit(&tui->tui);
-		return 0;
-	case SCREEN_YANK:
-		return yank(tui, error);
-	default:
-		return tui_draw(&tui->tui, error);
-	}
+	return tui_obey(&tui->tui, profile_screen_key(tui->screen, key), error);
 }
 
 int profile_tui_open(struct profile_tui *tui, const struct profile_screen_options *options,
@@ -46,15 +36,16 @@ int profile_tui_open(struct profile_tui *tui, const struct profile_screen_option
 {
 	struct profile_screen_options chosen = *options;
 	struct terminal_options terminal;
-	struct error complaint = {""};
+	struct error complaint;
 
-	if (settings_load(&tui->settings, &complaint) == 0)
-		*complaint.text = '\0';
-	if (output->theme_given)
-		tui->settings.theme = output->theme;
+	tui_settings(&tui->settings, output, &complaint);
 	chosen.glyphs = tui->settings.marks;
 	chosen.keymap = &tui->settings.keymap;
-	tui->tui = (struct tui){.data = tui, .draw = draw_screen, .key = on_key};
+	tui->tui = (struct tui){.data = tui,
+				.draw = draw_screen,
+				.key = on_key,
+				.yank = yank,
+				.message = show_message};
 	tui->screen = profile_screen_new(&chosen);
 	if (!tui->screen)
 		return error_set(error, ENOMEM, "out of memory");

@@ -13,10 +13,7 @@ void top_tui_settings(struct top_tui *tui, struct top_options *options)
 {
 	struct settings *settings = &tui->settings;
 
-	if (settings_load(settings, &tui->complaint) == 0)
-		*tui->complaint.text = '\0';
-	if (options->output.theme_given)
-		settings->theme = options->output.theme;
+	tui_settings(settings, &options->output, &tui->complaint);
 	if (!options->by_given && settings->by_given)
 		options->by = settings->by;
 	if (!options->sort_given && settings->sort &&

@@ -96,8 +96,8 @@ int tui_stay(struct tui *tui, struct error *error)
 	return result;
 }
 
-/* "ESC ] 52 ; c ; base64 BEL": the terminal's own clipboard, also through ssh. */
-int tui_copy(const char *text, size_t length)
+/* "ESC ] 52 ; c ; base64 BEL": the terminal's own clipboard, also through ssh. 0 or -ENOMEM. */
+static int put_in_clipboard(const char *text, size_t length)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -121,6 +121,45 @@ int tui_copy(const char *text, size_t length)
 	terminal_write(out);
 	free(out);
 	return 0;
+}
+
+static int copy_selected(struct tui *tui, struct error *error)
+{
+	cleanup(output_release) struct output text = {0};
+
+	if (output_init(&text, -1) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	tui->yank(tui->data, &text);
+	tui->message(tui->data, text.used ? "sent to the clipboard, if the terminal supports OSC 52"
+					  : "nothing is selected that can be copied");
+	if (text.error || (text.used && put_in_clipboard(text.buffer, text.used) < 0))
+		return error_set(error, ENOMEM, "out of memory");
+	return tui_draw(tui, error);
+}
+
+int tui_obey(struct tui *tui, enum screen_request request, struct error *error)
+{
+	switch (request) {
+	case SCREEN_NOTHING:
+		return 0;
+	case SCREEN_QUIT:
+		tui_quit(tui);
+		return 0;
+	case SCREEN_YANK:
+		return copy_selected(tui, error);
+	default:
+		return tui_draw(tui, error);
+	}
+}
+
+void tui_settings(struct settings *settings, const struct result_options *output,
+		  struct error *ret_complaint)
+{
+	*ret_complaint = (struct error){""};
+	if (settings_load(settings, ret_complaint) == 0)
+		*ret_complaint->text = '\0';
+	if (output->theme_given)
+		settings->theme = output->theme;
 }
 
 void tui_close(struct tui *tui)

@@ -4,14 +4,20 @@
 #define DWELL_COMMAND_TUI_H
 
 #include "base/loop.h"
+#include "command/result_options.h"
+#include "settings/settings.h"
 #include "tui/canvas.h"
 #include "tui/key.h"
+#include "tui/keys.h"
 #include "tui/terminal.h"
 
 struct tui {
 	void *data;
 	void (*draw)(void *data, struct canvas *canvas);
 	int (*key)(void *data, struct key key, struct error *error);
+	/* of tui_obey(): what is selected, or nothing; a line for the user */
+	void (*yank)(void *data, struct output *into);
+	void (*message)(void *data, const char *text);
 	/* the rest is its own */
 	struct canvas canvas;
 	struct loop *loop;
@@ -30,11 +36,12 @@ int tui_draw(struct tui *tui, struct error *error) must_check;
 /* What does not change any more: in a loop of its own, until the user has seen enough. */
 int tui_stay(struct tui *tui, struct error *error) must_check;
 
-/* What is said of that. */
-#define TUI_COPIED "sent to the clipboard, if the terminal supports OSC 52"
+/* What a key of a screen asks for, as far as all screens have it. */
+int tui_obey(struct tui *tui, enum screen_request request, struct error *error) must_check;
 
-/* Into the clipboard, through the terminal, if it takes that (OSC 52). 0 or -ENOMEM. */
-int tui_copy(const char *text, size_t length) must_check;
+/* The user's settings, and what the command line says. With what is wrong in them, or "". */
+void tui_settings(struct settings *settings, const struct result_options *output,
+		  struct error *ret_complaint);
 
 /* Ends the loop. */
 void tui_quit(struct tui *tui);
