@@ -126,6 +126,19 @@ _Noreturn static void fetch(const char *const *build_ids, size_t count)
 	_exit(0);
 }
 
+static const char *words_of(int answer)
+{
+	switch (answer) {
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+		return "no server can be reached";
+	case -ETIME:
+		return "no server answered in time";
+	default:
+		return strerror(-answer);
+	}
+}
+
 /* What the client says of one file; 0: go on. */
 static int take(int answer, struct error *error)
 {
@@ -138,9 +151,7 @@ static int take(int answer, struct error *error)
 				 LIBRARY);
 	default:
 		return error_set(error, -answer, "debuginfod cannot be asked: %s",
-				 answer == -ECONNREFUSED || answer == -EHOSTUNREACH
-					 ? "no server can be reached"
-					 : strerror(-answer));
+				 words_of(answer));
 	}
 }
 
