@@ -36,9 +36,10 @@ struct object {
 	size_t function_count;
 	bool functions_loaded;
 	struct eh_table eh_table;
+	struct go_table go_table;
 	Dwarf_CFI *eh_frame, *debug_frame;
 	Dwarf *dwarf; /* holds debug_frame */
-	bool eh_frame_loaded, debug_frame_loaded, eh_table_loaded;
+	bool eh_frame_loaded, debug_frame_loaded, eh_table_loaded, go_table_loaded;
 	/* rules that were asked for before, by number of (0, address) */
 	struct identities rule_addresses;
 	struct known_rule {
@@ -456,4 +457,12 @@ bool object_function_start(struct object *object, uint64_t address, uint64_t *re
 	/* between functions there is none, and the table does not say where one ends */
 	return eh_table_find(&object->eh_table, address, ret_start) &&
 	       object_frame(object, address, &rule);
+}
+
+bool object_go_place(struct object *object, uint64_t address, struct go_place *ret_place)
+{
+	if (!object->go_table_loaded)
+		object->go_table = go_table_open(object->elf);
+	object->go_table_loaded = true;
+	return go_table_find(&object->go_table, address, ret_place);
 }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/build_id.h"
+#include "symbol/go_table.h"
 
 struct object;
 
@@ -32,6 +33,9 @@ bool object_address(const struct object *object, uint64_t offset, uint64_t *ret_
  * else .dynsym. NULL: none does. Valid as long as the object.
  */
 const char *object_function(struct object *object, uint64_t address);
+
+/* By the table of a Go program; false: it is none, or has nothing there. */
+bool object_go_place(struct object *object, uint64_t address, struct go_place *ret_place);
 
 enum frame_base {
 	FRAME_FROM_STACK = 0, /* the stack pointer */

@@ -319,7 +319,13 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 {
 	struct source_frame source[SOURCE_FRAMES_MAX];
 	int count = module->info ? debug_info_frames(module->info, address, source) : 0;
+	struct go_place place;
 
+	if (!count && module->object && object_go_place(module->object, address, &place)) {
+		source[0] = (struct source_frame){
+			.function = place.function, .file = place.file, .line = place.line};
+		count = 1;
+	}
 	if (!count) {
 		source[0] =
 			(struct source_frame){.function = function_at(symbolizer, module, address)};

@@ -178,6 +178,8 @@ LANGUAGES = {
     "rust": (RUST, "it.rs", ["rustc", "-O", "-g"], ["-o"], "computes"),
     "c++": (CPLUSPLUS, "it.cc", ["g++", "-O2", "-g"], ["-o"], "computes<unsigned long>"),
     "go": (GO, "it.go", ["go", "build"], ["-o"], "main.computes"),
+    "go-stripped": (GO, "it.go", ["go", "build", "-ldflags=-s -w"], ["-o"], "main.computes"),
+    "go-pie-stripped": (GO, "it.go", ["go", "build", "-buildmode=pie", "-ldflags=-s -w"], ["-o"], "main.computes"),
 }
 
 
@@ -202,7 +204,7 @@ def test_application_frames(language, tmp_path):
     # the runtime of Go has threads of its own, which run none of the program: goroutines begin in goexit
     running = [
         path for path in result["paths"]
-        if path["state"] == "user" and path["stack"] and (language != "go" or path["stack"][-1]["function"].startswith("runtime.goexit"))
+        if path["state"] == "user" and path["stack"] and (not language.startswith("go") or path["stack"][-1]["function"].startswith("runtime.goexit"))
     ]  # fmt: skip
     own = sum(path["stacks"] for path in running if any(frame["kind"] == "user" for frame in path["stack"]))
     everything = sum(path["stacks"] for path in running)
@@ -210,6 +212,7 @@ def test_application_frames(language, tmp_path):
     assert own >= 0.99 * everything, (own, everything)
     total = max(row["total_ns"] for row in result["functions"] if row["state"] == "user" and function in row["function"])
     assert total > 0.9 * sum(row["self_ns"] for row in result["functions"] if row["state"] == "user")
+    assert any(row["function"] and function in row["function"] and (row["file"] or "").endswith(name) for row in result["functions"])
 
 
 def varints(data):

@@ -8,6 +8,7 @@
 #include "harness.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,11 +39,15 @@ static void remember(void *data, uint64_t address, const char *name)
 		seen->addresses[seen->count++] = address;
 }
 
+/* More than any input has. */
+#define FILE_BYTES_MAX (1 << 20)
+
 static void look_at(struct object *object, struct debug_info *info, uint64_t address)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	struct frame_rule rule;
 	const char *name = object_function(object, address);
+	struct go_place place;
 	uint64_t offset;
 	int count;
 
@@ -54,6 +59,10 @@ static void look_at(struct object *object, struct debug_info *info, uint64_t add
 	    rule.base != FRAME_FROM_FRAME)
 		abort();
 	(void)!object_offset(object, address, &offset);
+	if (object_go_place(object, address, &place) &&
+	    (!place.function || !strlen(place.function) || place.line < 0 ||
+	     (place.file && strlen(place.file) > FILE_BYTES_MAX)))
+		abort();
 	if (!info)
 		return;
 	count = debug_info_frames(info, address, frames);

@@ -58,6 +58,26 @@ CASE(functions_are_found_by_address)
 	mappings_release(&mappings);
 }
 
+/* Two functions of 256 bytes from 0x1000 on; the first has two lines. */
+CASE(go_programs_have_a_table_of_their_own)
+{
+	struct go_place place;
+	struct object *object;
+
+	assert_int_equal(object_open(&object, open(SEEDS "/elf/go", O_RDONLY | O_CLOEXEC)), 0);
+	assert_true(object_go_place(object, 0x1000, &place));
+	assert_string_equal(place.function, "main.a");
+	assert_string_equal(place.file, "it.go");
+	assert_int_equal(place.line, 10);
+	assert_true(object_go_place(object, 0x1020, &place));
+	assert_int_equal(place.line, 13);
+	assert_true(object_go_place(object, 0x11ff, &place));
+	assert_string_equal(place.function, "main.b");
+	assert_false(object_go_place(object, 0xfff, &place));
+	assert_false(object_go_place(object, 0x1200, &place));
+	object_free(object);
+}
+
 /* As in stripped files, which keep what unwinders need. */
 CASE(functions_begin_where_the_tables_say)
 {
@@ -357,6 +377,7 @@ int main(void)
 		cmocka_unit_test(a_deleted_file_is_still_read),
 		cmocka_unit_test(other_files_are_no_objects),
 		cmocka_unit_test(names_are_demangled),
+		cmocka_unit_test(go_programs_have_a_table_of_their_own),
 		cmocka_unit_test(inlined_functions_are_named),
 		cmocka_unit_test(code_of_the_kernel_in_every_process_has_names),
 		cmocka_unit_test(code_without_names_has_an_offset),

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/go_table.h"
+
+#include <gelf.h>
+#include <limits.h>
+#include <string.h>
+
+/* src/internal/abi/symtab.go, and runtime.pcHeader of each version */
+#define MAGIC_1_16   0xfffffffaU
+#define MAGIC_1_18   0xfffffff0U
+#define MAGIC_1_20   0xfffffff1U
+
+#define HEADER_WORDS 8 /* behind its first eight bytes; the first is the count of functions */
+
+/* runtime._func, in words of 32 bits behind the entry */
+enum {
+	FUNCTION_NAME = 0,
+	FUNCTION_FILES = 4, /* offset of the values by address: the file, */
+	FUNCTION_LINES = 5, /* the line */
+	FUNCTION_UNIT = 7,
+};
+
+/* A function's values: more than compilers write of one. */
+#define STEPS_MAX 1000000
+
+static bool read_at(const struct go_table *table, uint64_t at, void *into, size_t bytes)
+{
+	if (at > table->size || table->size - at < bytes)
+		return false;
+	memcpy(into, table->bytes + at, bytes);
+	return true;
+}
+
+static bool read_u32(const struct go_table *table, uint64_t at, uint32_t *ret)
+{
+	return read_at(table, at, ret, sizeof(*ret));
+}
+
+static bool read_word(const struct go_table *table, uint64_t at, uint64_t *ret)
+{
+	*ret = 0;
+	return read_at(table, at, ret, table->pointer);
+}
+
+/* NULL: it does not end in the table. */
+static const char *string_at(const struct go_table *table, uint64_t at)
+{
+	if (at >= table->size || !memchr(table->bytes + at, '\0', table->size - at))
+		return NULL;
+	return (const char *)table->bytes + at;
+}
+
+/* The bytes of a section; false: there is none of that name. */
+static bool find_section(Elf *elf, const char *name, GElf_Shdr *ret_header, Elf_Scn **ret_section)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *its;
+
+		if (!gelf_getshdr(section, ret_header))
+			continue;
+		its = elf_strptr(elf, names, ret_header->sh_name);
+		if (its && !strcmp(its, name)) {
+			*ret_section = section;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_header(struct go_table *table, Elf *elf)
+{
+	uint64_t words[HEADER_WORDS];
+	GElf_Shdr text;
+	Elf_Scn *section;
+	uint32_t magic;
+	bool has_text;
+
+	if (!read_u32(table, 0, &magic) ||
+	    (magic != MAGIC_1_16 && magic != MAGIC_1_18 && magic != MAGIC_1_20))
+		return false;
+	has_text = magic != MAGIC_1_16;
+	table->has_wide_values = !has_text;
+	table->quantum = table->size > 7 ? table->bytes[6] : 0;
+	table->pointer = table->size > 7 ? table->bytes[7] : 0;
+	if (!table->quantum || (table->pointer != 4 && table->pointer != 8))
+		return false;
+	for (size_t i = 0; i < HEADER_WORDS; i++)
+		if (!read_word(table, 8 + i * table->pointer, &words[i]))
+			return false;
+	table->function_count = words[0];
+	table->text = has_text ? words[2] : 0;
+	table->names = words[2 + has_text];
+	table->units = words[3 + has_text];
+	table->files = words[4 + has_text];
+	table->values = words[5 + has_text];
+	table->functions = has_text ? words[7] : words[6];
+	/* filled in when the program is loaded, if that may be anywhere */
+	if (has_text && !table->text && find_section(elf, ".text", &text, &section))
+		table->text = text.sh_addr;
+	return table->function_count < table->size / 8;
+}
+
+struct go_table go_table_open(Elf *elf)
+{
+	static const char *const names[] = {".gopclntab", ".data.rel.ro.gopclntab"};
+	struct go_table table = {0};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		GElf_Shdr header;
+		Elf_Scn *section;
+		Elf_Data *data;
+
+		if (!find_section(elf, names[i], &header, &section) || header.sh_type == SHT_NOBITS)
+			continue;
+		data = elf_rawdata(section, NULL);
+		if (!data || !data->d_buf)
+			continue;
+		table = (struct go_table){.bytes = data->d_buf, .size = data->d_size};
+		if (read_header(&table, elf))
+			return table;
+	}
+	return (struct go_table){0};
+}
+
+/* The entry of a function, as an address; and where what is known of it lies. */
+static bool read_function(const struct go_table *table, uint64_t index, uint64_t *ret_entry,
+			  uint64_t *ret_at)
+{
+	size_t width = table->has_wide_values ? table->pointer : 4;
+	uint64_t at = table->functions + index * 2 * width, entry = 0, offset = 0;
+
+	if (!read_at(table, at, &entry, width) || !read_at(table, at + width, &offset, width))
+		return false;
+	*ret_entry = table->text + entry;
+	*ret_at = table->functions + offset;
+	return *ret_at < table->size;
+}
+
+/* The last one that begins at or below the address. */
+static bool find_function(const struct go_table *table, uint64_t address, uint64_t *ret_entry,
+			  uint64_t *ret_at)
+{
+	uint64_t low = 0, high = table->function_count, entry, at;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!read_function(table, middle, &entry, &at))
+			return false;
+		if (entry <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* behind the last one there is an entry for its end */
+	return low && read_function(table, low - 1, ret_entry, ret_at) &&
+	       (low < table->function_count ||
+		(read_function(table, low, &entry, &at) && address < entry));
+}
+
+/* LEB128, as encoding/binary has it. False: there is no end. */
+static bool read_varint(const struct go_table *table, uint64_t *at, uint32_t *ret)
+{
+	*ret = 0;
+	for (unsigned int shift = 0; shift < 35; shift += 7) {
+		uint8_t byte;
+
+		if (!read_at(table, (*at)++, &byte, 1))
+			return false;
+		*ret |= (uint32_t)(byte & 0x7f) << (shift & 31);
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/* What a table of values by address says of one; -1: nothing. runtime.pcvalue() */
+static int64_t value_at(const struct go_table *table, uint32_t offset, uint64_t entry,
+			uint64_t address)
+{
+	uint64_t at = table->values + offset, until = entry;
+	uint32_t change, length;
+	int32_t value = -1;
+
+	if (!offset)
+		return -1;
+	for (int i = 0; i < STEPS_MAX; i++) {
+		if (!read_varint(table, &at, &change) || (i && !change) ||
+		    !read_varint(table, &at, &length))
+			return -1;
+		value = (int32_t)((uint32_t)value + (change & 1 ? ~(change >> 1) : change >> 1));
+		until += (uint64_t)length * table->quantum;
+		if (address < until)
+			return value;
+	}
+	return -1;
+}
+
+bool go_table_find(const struct go_table *table, uint64_t address, struct go_place *ret_place)
+{
+	uint64_t entry, at;
+	uint32_t words[FUNCTION_UNIT + 1], file;
+	int64_t line, number;
+
+	if (!table->bytes || !find_function(table, address, &entry, &at))
+		return false;
+	/* behind the entry itself */
+	at += table->has_wide_values ? table->pointer : 4;
+	if (!read_at(table, at, words, sizeof(words)))
+		return false;
+	*ret_place = (struct go_place){
+		.function = string_at(table, table->names + words[FUNCTION_NAME])};
+	if (!ret_place->function || !*ret_place->function)
+		return false;
+	line = value_at(table, words[FUNCTION_LINES], entry, address);
+	ret_place->line = line > 0 && line < INT_MAX ? (int)line : 0;
+	number = value_at(table, words[FUNCTION_FILES], entry, address);
+	if (number >= 0 &&
+	    read_u32(table, table->units + ((uint64_t)words[FUNCTION_UNIT] + (uint64_t)number) * 4,
+		     &file) &&
+	    file != ~0U)
+		ret_place->file = string_at(table, table->files + file);
+	return true;
+}

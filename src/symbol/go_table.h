@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions, files and lines of a Go program, from the table that its own runtime reads
+ * (.gopclntab; src/runtime/symtab.go): it is there also where everything else has been stripped.
+ * Of Go 1.16 on. Everything in it may be a lie, and is checked.
+ */
+#ifndef DWELL_SYMBOL_GO_TABLE_H
+#define DWELL_SYMBOL_GO_TABLE_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct go_table {
+	const uint8_t *bytes; /* NULL: there is none */
+	size_t size;
+	uint64_t text;		 /* address that entries are counted from */
+	uint64_t function_count; /* of the table at `functions` */
+	/* offsets of its parts */
+	uint64_t names, units, files, values, functions;
+	uint8_t quantum;      /* of addresses */
+	uint8_t pointer;      /* bytes of an address */
+	bool has_wide_values; /* entries are addresses, and not from `text` on: before 1.18 */
+};
+
+/* Strings live as long as the Elf. */
+struct go_place {
+	const char *function, *file; /* file NULL: not known */
+	int line;		     /* 0: not known */
+};
+
+struct go_table go_table_open(Elf *elf);
+
+/* What is at an address of the file; false: not known. */
+bool go_table_find(const struct go_table *table, uint64_t address, struct go_place *ret_place);
+
+#endif
