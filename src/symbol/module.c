@@ -24,9 +24,7 @@ void module_release(struct module *module)
 	for (size_t i = 0; i < module->known_room; i++)
 		symbol_frames_free(module->known[i].frames, module->known[i].count);
 	free(module->known);
-	debug_info_close(module->info);
-	object_free(module->names);
-	object_free(module->object);
+	(void)module_close(module);
 }
 
 static struct known *slot(const struct module *module, uint64_t key)

@@ -68,6 +68,7 @@ def named(program, directory, env):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout.splitlines()[-1])["functions"]
     functions = {row["function"] for row in rows if row["module"] == str(program)}
+    assert functions, rows  # with names or without
     return {name for name in functions if "+0x" not in name}, done.stderr
 
 
