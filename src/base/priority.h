@@ -21,6 +21,12 @@ bool priority_raise(void);
  * nice value, or where it is not permitted.
  */
 void priority_prefer(void);
+/*
+ * After priority_prefer(), from time to time: nice -10, or -20 where that made it late, for as long
+ * as many threads want a CPU. The balancer takes a thread of nice -20 for 87 others: the little
+ * that it runs is enough for its CPU to be cleared of all, who then are in each other's way.
+ */
+void priority_adapt(bool is_late);
 
 /* Back to normal, after priority_raise() returned true. */
 void priority_restore(void);

@@ -12,6 +12,17 @@
 #include "base/sandbox.h"
 #include "session/snapshot.h"
 
+/* Part of an interval that dwell may wait for a CPU without being late. */
+#define LATE_SHARE 20
+
+static void adapt_priority(const struct interval *interval)
+{
+	uint64_t length_ns = interval->end_ns - interval->start_ns;
+
+	priority_adapt(session_has_pace(interval->session) &&
+		       interval->self_runnable_ns > length_ns / LATE_SHARE);
+}
+
 /* Sink of the source's records. */
 static int take_record(void *data, const struct wire_header *record)
 {
@@ -43,6 +54,7 @@ static int take_record(void *data, const struct wire_header *record)
 					 "the target is there, but none of its threads can be seen "
 					 "from here: some hosts hide a process of theirs");
 	}
+	adapt_priority(interval);
 	result = watch->audience.interval(watch->audience.data, interval, &watch->sink_error);
 	watch->shown++;
 	return result < 0 ? result : 0;
@@ -194,14 +206,14 @@ static int prepare_child(struct watch *watch, struct error *error)
 
 /*
  * What is attached stays attached: from here on dwell asks BPF maps and iterators, taskstats and
- * /proc, of all users and namespaces, signals its command, and gives files their names, which may
- * be in a directory of another user. It starts nothing any more.
+ * /proc, of all users and namespaces, signals its command, gives files their names, which may be in
+ * a directory of another user, and changes its own priority. It starts nothing any more.
  */
 static void drop_rights(void)
 {
 	static const int kept[] = {CAP_BPF,	   CAP_PERFMON,		CAP_NET_ADMIN,
 				   CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
-				   CAP_KILL};
+				   CAP_KILL,	   CAP_SYS_NICE};
 
 	sandbox_keep(kept, ARRAY_SIZE(kept));
 }
