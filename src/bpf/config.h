@@ -283,6 +283,22 @@ enum span_stack_of {
 	SPAN_STACK_ASLEEP, /* the same, which it did some time ago: its memory is not copied */
 };
 
+/*
+ * Where a thread's stack ended when it was unwound: what lies above the outermost frame (the
+ * thread's own memory, its arguments) is most of a copy, and seldom in a cache. By tid; of another
+ * thread or program by that number it says nothing.
+ */
+struct stack_end {
+	__u64 thread_start_ns;
+	__u64 end; /* address behind the last word that was needed */
+	__u32 exec_id;
+	__u32 pad;
+};
+
+/* The kernel's lists for each CPU keep so many free ones back from others. */
+#define STACK_ENDS	  4096
+#define STACK_ENDS_OF_CPU 128
+
 /* Cut off behind the bytes there are. */
 struct span_stack {
 	struct wire_header header;
@@ -305,6 +321,7 @@ struct span_stack {
 	__u32 in_user_mode; /* frame.address is where it was, not where a call returns to */
 	__u32 user_bytes;
 	__u32 python_count;
+	__u64 user_end;				   /* the stack's, where it was known; else 0 */
 	__u64 thread_pointer;			   /* of SPAN_STACK_ASLEEP */
 	struct python_place python[PYTHON_FRAMES]; /* innermost first */
 	__u8 user[SPAN_USER_BYTES];		   /* memory from frame.stack - SPAN_RED_ZONE on */

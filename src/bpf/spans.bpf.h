@@ -168,20 +168,46 @@ static __always_inline void span_set_thread(struct span_thread *thread, struct t
 	BPF_CORE_READ_STR_INTO(&thread->comm, task, comm);
 }
 
+/* By tid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stack_end);
+} stack_ends __weak SEC(".maps");
+
+/* 0: not known. Above the stack pointer, within what is copied at most; else it is another's. */
+static __always_inline __u64 span_stack_end(const struct span_stack *stack)
+{
+	const struct stack_end *known = bpf_map_lookup_elem(&stack_ends, &stack->tid);
+
+	if (!known || known->thread_start_ns != stack->thread_start_ns ||
+	    known->exec_id != stack->exec_id ||
+	    known->end - stack->frame.stack > SPAN_USER_BYTES - SPAN_RED_ZONE)
+		return 0;
+	return known->end;
+}
+
 /*
- * As much of the stack as there is, page by page: where it ends is not known, but the page behind
- * it is not readable, or not ours to unwind.
+ * As much of the stack as there is, page by page: where its end is not known, the page behind it is
+ * not readable, or not ours to unwind.
  */
 static __attribute__((noinline, unused)) void span_copy_user(struct span_stack *stack)
 {
 	__u64 from = stack->frame.stack - SPAN_RED_ZONE;
-	__u32 used = 0;
+	__u32 used = 0, most = SPAN_USER_BYTES;
 
+	stack->user_end = span_stack_end(stack);
+	if (stack->user_end)
+		most = (__u32)(stack->user_end - from);
 	for (int i = 0; i < SPAN_USER_BYTES / 4096; i++) {
 		__u32 length = 4096 - (__u32)((from + used) & 4095);
 
-		if (used > SPAN_USER_BYTES - 4096)
+		if (used > SPAN_USER_BYTES - 4096 || used >= most)
 			break;
+		if (length > most - used)
+			length = most - used;
+		barrier_var(length); /* the verifier does not know what the compiler does */
 		if (length > 4096)
 			break;
 		if (bpf_probe_read_user(stack->user + used, length, (void *)(from + used)))

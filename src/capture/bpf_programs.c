@@ -15,6 +15,7 @@
 #include "capture/core_btf.h"
 #include "capture/reasons.h"
 #include "capture/span_probes.h"
+#include "capture/span_stacks.h"
 #include "capture/syscalls.h"
 #include "capture/tracing_programs.h"
 #include "dwell.skel.h"
@@ -177,6 +178,8 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 		span_probes_configure(bpf, options->spans);
 	if (options->profile)
 		profiler_configure(bpf, options->profile);
+	if (options->spans || options->profile)
+		span_stacks_configure(bpf);
 	result = load_object(bpf, btf_fd, kernel, &casts, error);
 	if (result < 0)
 		return result;

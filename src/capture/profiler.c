@@ -180,7 +180,7 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 
 	profiler->bpf = bpf;
 	/* else what waits would not any more when its turn comes to be read */
-	span_stacks_await_preload(&profiler->stacks, bpf_map__fd(bpf->maps.pythons));
+	span_stacks_await_preload(&profiler->stacks, bpf);
 	profiler->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (profiler->timer < 0)
 		return error_set(error, errno, "cannot create a timer: %s", strerror(errno));

@@ -2,15 +2,18 @@
 #include "capture/span_stacks.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "capture/frame_record.h"
+#include "dwell.skel.h"
 #include "symbol/opener.h"
 
 /* Different stacks, and the texts of different frames, that are kept; a stack with more is lost. */
@@ -33,7 +36,8 @@ int span_stacks_start(struct span_stacks *stacks, const struct stack_options *op
 				       .stacks.bytes_max = STACKS_BYTES_MAX,
 				       .first = 1,
 				       .next = 1,
-				       .pythons_fd = -1};
+				       .pythons_fd = -1,
+				       .ends_fd = -1};
 	opener_allow_symbols(options->symbols);
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
@@ -127,7 +131,10 @@ uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack
 		return 0;
 	stacks->asked[stacks->next % SPAN_STACKS_ASKED] =
 		(struct span_stacks_asked){.time_ns = raw->header.time_ns,
+					   .thread_start_ns = raw->thread_start_ns,
 					   .pid = raw->pid,
+					   .tid = raw->tid,
+					   .exec_id = raw->exec_id,
 					   .counts = raw->of != SPAN_STACK_SEED};
 	return stacks->next++;
 }
@@ -278,6 +285,22 @@ static void count_end(struct span_stacks *stacks, uint32_t end)
 		stacks->failed++;
 }
 
+/* For the next stack of that thread. */
+static void keep_end(const struct span_stacks *stacks, const struct stack_answer *answer,
+		     const struct span_stacks_asked *asked)
+{
+	const struct stack_end end = {.thread_start_ns = asked->thread_start_ns,
+				      .end = answer->user_end,
+				      .exec_id = asked->exec_id};
+
+	if (!answer->is_end_new || stacks->ends_fd < 0)
+		return;
+	if (end.end)
+		(void)bpf_map_update_elem(stacks->ends_fd, &asked->tid, &end, BPF_ANY);
+	else
+		(void)bpf_map_delete_elem(stacks->ends_fd, &asked->tid);
+}
+
 static int take_answer(struct span_stacks *stacks, const void *bytes, size_t length,
 		       const struct span_stacks_asked *asked, struct span_found *found,
 		       struct record_sink sink)
@@ -298,6 +321,7 @@ static int take_answer(struct span_stacks *stacks, const void *bytes, size_t len
 	/* of very many, those that have not run for longest are forgotten */
 	if (answer.python.threads && stacks->pythons_fd >= 0)
 		(void)bpf_map_update_elem(stacks->pythons_fd, &asked->pid, &answer.python, BPF_ANY);
+	keep_end(stacks, &answer, asked);
 	if (!answer.is_read)
 		return 0;
 	found->is_read = true;
@@ -346,13 +370,22 @@ static int refuse(void *data, const struct wire_header *record)
 	return -EINVAL;
 }
 
-void span_stacks_await_preload(struct span_stacks *stacks, int pythons_fd)
+void span_stacks_configure(struct dwell_bpf *bpf)
+{
+	bpf_map__set_max_entries(bpf->maps.stack_ends,
+				 STACK_ENDS + (__u32)get_nprocs_conf() * STACK_ENDS_OF_CPU);
+}
+
+void span_stacks_await_preload(struct span_stacks *stacks, const struct dwell_bpf *bpf)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + PRELOAD_NS, number;
 	struct record_sink none = {.record = refuse};
 	struct span_found found;
 
-	stacks->pythons_fd = pythons_fd;
+	if (bpf) {
+		stacks->pythons_fd = bpf_map__fd(bpf->maps.pythons);
+		stacks->ends_fd = bpf_map__fd(bpf->maps.stack_ends);
+	}
 	/* it is the first that was asked for, and has no stack */
 	if (stacks->first == 1 &&
 	    span_stacks_next(stacks, deadline_ns, PRELOAD_NS, &number, &found, none) < 0)

@@ -18,13 +18,15 @@
 
 #define SPAN_STACKS_ASKED 64 /* at once */
 
+struct dwell_bpf;
+
 struct span_stacks {
 	struct helper *helper;
 	struct interned frames;	   /* as records, without their ids */
 	struct interned stacks;	   /* as ids of frames */
 	struct span_stacks_asked { /* by number modulo SPAN_STACKS_ASKED */
-		uint64_t time_ns;
-		uint32_t pid;
+		uint64_t time_ns, thread_start_ns;
+		uint32_t pid, tid, exec_id;
 		bool counts; /* towards the quality */
 	} asked[SPAN_STACKS_ASKED];
 	uint64_t first, next; /* numbers: the first unanswered one; the next to be given */
@@ -37,7 +39,9 @@ struct span_stacks {
 	uint64_t deaths_reported;
 	char other_build[STACK_FILE_BYTES]; /* a file whose debug file is; "": none */
 	bool other_build_reported;
-	int pythons_fd; /* the map of where interpreters keep their frames; negative: none yet */
+	/* the maps of where interpreters keep their frames, and of where stacks end; negative: none
+	 * yet */
+	int pythons_fd, ends_fd;
 };
 
 /* What is known of a stack; all zeros: nothing. */
@@ -53,11 +57,13 @@ struct span_found {
  */
 int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
 		      uint32_t preload_pid, struct error *error) must_check;
+/* Before loading: room for what the kernel side is given of stacks. */
+void span_stacks_configure(struct dwell_bpf *bpf);
 /*
  * Until it has read that, or 10 s. From now on the kernel side is given where interpreters keep
- * their frames: `pythons_fd` is its map for that.
+ * their frames, and where stacks end; NULL: there is none.
  */
-void span_stacks_await_preload(struct span_stacks *stacks, int pythons_fd);
+void span_stacks_await_preload(struct span_stacks *stacks, const struct dwell_bpf *bpf);
 void span_stacks_release(struct span_stacks *stacks);
 
 /*

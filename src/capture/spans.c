@@ -75,7 +75,7 @@ int spans_attach(struct spans *spans, struct dwell_bpf *bpf, struct record_sink 
 
 	spans->bpf = bpf;
 	spans->seeds.verdicts = bpf_map__fd(bpf->maps.span_verdicts);
-	span_stacks_await_preload(&spans->stacks, bpf_map__fd(bpf->maps.pythons));
+	span_stacks_await_preload(&spans->stacks, bpf);
 	result = span_probes_attach(&spans->probes, bpf, spans->options, sink);
 	return result < 0 ? error_set(error, -result, "cannot look into process %u: %s",
 				      spans->options->pid, strerror(-result))

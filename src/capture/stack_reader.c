@@ -187,7 +187,7 @@ static void send_layout(const struct reading *reading, struct reader_process *pr
 /* *ret_count 0: the process had ended before its map was read, so no address says anything. */
 static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *process,
 				  const struct span_stack *raw, uint64_t addresses[UNWIND_MAX],
-				  unsigned int *ret_count)
+				  unsigned int *ret_count, uint64_t *ret_needed)
 {
 	struct unwind_start start = {
 		.address = raw->frame.address,
@@ -205,14 +205,15 @@ static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *
 	enum unwind_end end = UNWIND_FAILED;
 
 	*ret_count = 0;
+	*ret_needed = 0;
 	if (!process->is_known)
 		return end;
-	*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
+	*ret_count = unwind(reader->symbolizer, &start, addresses, &end, ret_needed);
 
 	/* through code that was not mapped yet, as the trampoline of return probes before the first
 	 */
 	if (end == UNWIND_UNMAPPED && attach_again(reader, process, raw->pid))
-		*ret_count = unwind(reader->symbolizer, &start, addresses, &end);
+		*ret_count = unwind(reader->symbolizer, &start, addresses, &end, ret_needed);
 	return end;
 }
 
@@ -389,6 +390,19 @@ static bool find_python(const struct reader_process *process, const struct stack
 	return true;
 }
 
+/* For the next copy of the thread's stack: how much of it there has to be. */
+static void learn_end(const struct stack_question *question, enum unwind_end end, uint64_t needed,
+		      struct stack_answer *answer)
+{
+	const struct span_stack *raw = &question->stack;
+
+	if (question->head.kind != STACK_COPIED)
+		return;
+	/* where it was known, that may have been why there was no more */
+	answer->user_end = end == UNWIND_COMPLETE ? needed : 0;
+	answer->is_end_new = answer->user_end != raw->user_end;
+}
+
 /* False: the thread has run meanwhile, so that nothing is known. */
 static bool read_user(const struct reading *reading, const struct stack_question *question)
 {
@@ -400,7 +414,8 @@ static bool read_user(const struct reading *reading, const struct stack_question
 	uint64_t addresses[UNWIND_MAX];
 	struct python_stack python;
 	unsigned int count;
-	enum unwind_end end = unwind_raw(reader, process, raw, addresses, &count);
+	uint64_t needed;
+	enum unwind_end end = unwind_raw(reader, process, raw, addresses, &count, &needed);
 
 	answer->signs.complete = end == UNWIND_COMPLETE;
 	answer->end = end == UNWIND_COMPLETE ? WIRE_STACK_COMPLETE
@@ -412,6 +427,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 			give_up();
 		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
 	}
+	learn_end(question, end, needed, answer);
 	send_layout(reading, process);
 	if (!find_python(process, question, &python))
 		return false;

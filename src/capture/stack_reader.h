@@ -56,7 +56,8 @@ struct stack_answer {
 	/* a file whose debug file is of another build: as soon as one is known; "": none */
 	char other_build[STACK_FILE_BYTES];
 	struct python_layout python; /* of the process: as soon as it is known, once */
-	uint32_t pad;
+	uint64_t user_end;	     /* of the thread's stack (struct stack_end); 0: not known */
+	uint32_t is_end_new;	     /* it was not known so before */
 	uint32_t count;
 	uint32_t frames[STACK_FRAMES_MAX]; /* ids; cut off behind them */
 };

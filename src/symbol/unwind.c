@@ -10,10 +10,12 @@ struct cursor {
 	bool call;	       /* `address` is behind a call */
 	bool floor;	       /* `stack` is only known to lie not lower */
 	unsigned int returned; /* trampolines met so far */
+	uint64_t needed;       /* address behind the last word that was read */
 };
 
 /* A word of the copied stack. */
-static bool read_word(const struct unwind_start *start, uint64_t address, uint64_t *ret_word)
+static bool read_word(const struct unwind_start *start, struct cursor *cursor, uint64_t address,
+		      uint64_t *ret_word)
 {
 	uint64_t offset = address - start->memory_start;
 
@@ -21,6 +23,8 @@ static bool read_word(const struct unwind_start *start, uint64_t address, uint64
 	    start->memory_bytes - offset < sizeof(*ret_word))
 		return false;
 	memcpy(ret_word, start->memory + offset, sizeof(*ret_word));
+	if (address + sizeof(*ret_word) > cursor->needed)
+		cursor->needed = address + sizeof(*ret_word);
 	return true;
 }
 
@@ -68,7 +72,7 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 	cfa = (rule.base == FRAME_FROM_FRAME ? cursor->frame : cursor->stack) +
 	      (uint64_t)(int64_t)rule.cfa_offset;
 	if (rule.indirect) {
-		if (!read_word(start, cfa, &cfa))
+		if (!read_word(start, cursor, cfa, &cfa))
 			return -1;
 		cfa += (uint64_t)(int64_t)rule.indirect_offset;
 	}
@@ -79,10 +83,10 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		return -1; /* only the innermost has not saved it yet */
 	if (!rule.return_offset)
 		address = cursor->link;
-	else if (!read_word(start, cfa + (uint64_t)(int64_t)rule.return_offset, &address))
+	else if (!read_word(start, cursor, cfa + (uint64_t)(int64_t)rule.return_offset, &address))
 		return -1;
 	if (rule.frame_offset &&
-	    !read_word(start, cfa + (uint64_t)(int64_t)rule.frame_offset, &frame))
+	    !read_word(start, cursor, cfa + (uint64_t)(int64_t)rule.frame_offset, &frame))
 		return -1;
 	address &= code_address_mask();
 	if (is_trampoline(symbolizer, address)) {
@@ -99,12 +103,13 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 				  .frame = frame,
 				  .call = true,
 				  .floor = !has_rule && !FRAME_TELLS_STACK,
-				  .returned = cursor->returned};
+				  .returned = cursor->returned,
+				  .needed = cursor->needed};
 	return 1;
 }
 
 unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *start,
-		    uint64_t addresses[UNWIND_MAX], enum unwind_end *ret_end)
+		    uint64_t addresses[UNWIND_MAX], enum unwind_end *ret_end, uint64_t *ret_needed)
 {
 	struct cursor cursor = {.address = start->address,
 				.stack = start->stack,
@@ -125,5 +130,7 @@ unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *st
 		*ret_end = UNWIND_COMPLETE;
 	else
 		*ret_end = count > 1 ? UNWIND_TRUNCATED : UNWIND_FAILED;
+	if (ret_needed)
+		*ret_needed = cursor.needed;
 	return count;
 }

@@ -32,9 +32,10 @@ struct unwind_start {
 
 /*
  * Fills in addresses, innermost first; all but the first are return addresses. Returns how many, at
- * least 1. The symbolizer is attached to the process.
+ * least 1. *ret_needed (or NULL): the address behind the last word of the stack that was read. The
+ * symbolizer is attached to the process.
  */
 unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *start,
-		    uint64_t addresses[UNWIND_MAX], enum unwind_end *ret_end);
+		    uint64_t addresses[UNWIND_MAX], enum unwind_end *ret_end, uint64_t *ret_needed);
 
 #endif

@@ -160,7 +160,7 @@ static unsigned int unwind_copy(struct symbolizer *symbolizer, const struct copi
 					   .memory_bytes = copied->bytes};
 	enum unwind_end end;
 
-	return unwind(symbolizer, &start, addresses, &end);
+	return unwind(symbolizer, &start, addresses, &end, NULL);
 }
 
 /* Where the return addresses lie in it. */

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.return_count = registers[1] & 8 ? 2 : 0,
 		.frame_pointers = registers[1] & 16,
 	};
-	count = unwind(symbolizer, &start, addresses, &end);
+	count = unwind(symbolizer, &start, addresses, &end, NULL);
 	if (!count || count > UNWIND_MAX || end > UNWIND_UNMAPPED)
 		abort();
 	free(stack);

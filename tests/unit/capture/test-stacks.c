@@ -171,7 +171,7 @@ CASE(a_stack_is_sent_once_by_whatever_reader)
 	pid_t helper;
 
 	assert_int_equal(span_stacks_start(&stacks, &options, (uint32_t)getpid(), &error), 0);
-	span_stacks_await_preload(&stacks, -1);
+	span_stacks_await_preload(&stacks, NULL);
 	id = ask(&stacks, &sent);
 	assert_int_equal(id, 1);
 	assert_string_equal(sent.function, "ask");

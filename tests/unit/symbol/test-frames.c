@@ -269,20 +269,20 @@ CASE(callers_by_the_unwind_tables)
 
 	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
 	outer(1500);
-	count = unwind(symbolizer, &here, addresses, &end);
+	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_int_equal(find(symbolizer, addresses, count, "take_copy"), 0);
 	assert_int_equal(find(symbolizer, addresses, count, "inner"), 1);
 	assert_int_equal(find(symbolizer, addresses, count, "outer"), 2);
 	assert_true(count > 3);
 	/* cut off: as far as the copy goes, and it says so */
 	outer(64);
-	count = unwind(symbolizer, &here, addresses, &end);
+	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_true(end != UNWIND_COMPLETE && count < 5);
 	/* bytes that are no stack: an address at which there is no code */
 	memset(copy, 0x41, sizeof(copy));
 	here.memory_bytes = sizeof(copy);
 	here.link = 0;
-	count = unwind(symbolizer, &here, addresses, &end);
+	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_int_equal(end, UNWIND_UNMAPPED);
 	assert_int_equal(count, 1);
 	symbolizer_free(symbolizer);
@@ -312,13 +312,13 @@ CASE(a_caller_that_is_in_the_link_register_only)
 	/* in the place of take_copy(), which has no frame either */
 	here.address = (uint64_t)(uintptr_t)waits_without_a_frame + 4;
 	here.exact = false;
-	count = unwind(symbolizer, &here, addresses, &end);
+	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_int_equal(find(symbolizer, addresses, count, "waits_without_a_frame"), 0);
 	assert_int_equal(find(symbolizer, addresses, count, "inner"), 1);
 	assert_int_equal(find(symbolizer, addresses, count, "outer"), 2);
 	/* an outer one has saved it, or its caller is not known */
 	here.link = (uint64_t)(uintptr_t)waits_without_a_frame + 4;
-	count = unwind(symbolizer, &here, addresses, &end);
+	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_int_equal(count, 2);
 	assert_int_equal(end, UNWIND_TRUNCATED);
 	symbolizer_free(symbolizer);
