@@ -407,17 +407,13 @@ struct span_verdict {
 #define SPAN_PENDING_POLL 2
 
 /* From when it left its CPU until it had one again, or up to the last snapshot: dwell profile. */
-#define PROFILE_AWAY (KIND_INTERNAL | 8)
+#define PROFILE_AWAY	       (KIND_INTERNAL | 8)
 
-/*
- * CPUs are sampled so many times as often as asked for, and one in so many is taken, by chance: a
- * program whose turns last as long as the time between two samples would be met at the same place
- * again and again.
- */
-#define PROFILE_THINNING       4
-#define PROFILE_WINDOW_NS      50000000 /* after which a CPU takes more or fewer stacks */
-#define PROFILE_INVERSE_ONE    256	/* of a probability: taken for certain */
-#define PROFILE_EVERY_LEAST_NS 50000	/* of profile_cpu.every_ns */
+#define PROFILE_WINDOW_NS      50000000	  /* after which a CPU takes more or fewer stacks */
+#define PROFILE_INVERSE_ONE    256	  /* of a probability: taken for certain */
+#define PROFILE_EVERY_LEAST_NS 50000	  /* of profile_cpu.every_ns */
+#define PROFILE_YOUNG_NS       1000000000 /* age of a process whose stacks are read soon */
+#define PROFILE_HURRY_NS       15000000	  /* but not more often */
 #define PROFILE_RING_BYTES     (16 << 20)
 #define PROFILE_WAKEUP_BYTES   (PROFILE_RING_BYTES / 16)
 

@@ -222,6 +222,7 @@ struct task_struct {
 	__u64 stime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
+	__u64 start_time; /* by CLOCK_MONOTONIC */
 	__u64 start_boottime;
 	__u32 self_exec_id; /* counts execs */
 	char comm[16];

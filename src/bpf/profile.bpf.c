@@ -19,7 +19,7 @@ int on_profile_sample(struct bpf_perf_event_data *ctx)
 	struct wire_wait_site site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	struct account *account = account_of(task);
 
-	if (!account || is_skipped(account) || bpf_get_prandom_u32() % PROFILE_THINNING)
+	if (!account || is_skipped(account))
 		return 0;
 	profile_send_stack(ctx, task, &site, bpf_ktime_get_ns(), SPAN_STACK_CPU);
 	return 0;

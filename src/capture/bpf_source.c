@@ -525,9 +525,12 @@ static int bpf_descriptor(const void *data)
 static int bpf_work(void *data, struct record_sink sink, struct error *error)
 {
 	struct session *session = data;
-	int result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
+	bool takes = true, walks = profiler_begin_walk(session->profiler, &takes);
+	int result = 0;
 
-	if (result >= 0 && profiler_begin_walk(session->profiler)) {
+	if (takes)
+		result = drain(session, clock_monotonic_ns() + ANSWERS_NS, sink, error);
+	if (result >= 0 && walks) {
 		result = iterate(session, session->bpf->links.profile_walk, sink, error);
 		profiler_end_walk(session->profiler);
 		/* at once: what waits may not do so for long */

@@ -37,24 +37,35 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 #define WALK_LEAST_NS (15 * NS_PER_MS)
 #define WALK_SHARE    100
 
+/*
+ * What hooks have sent is taken that often. It has no hurry, and each time those pay whose CPUs
+ * dwell and its helper take: of a Tokio service at saturation, 7 % at each walk.
+ */
+#define TAKE_EVERY_NS (100 * NS_PER_MS)
+
+/* Stacks of waits that have ended, or are not their thread's last, until their ends are taken. */
+#define EARLIER_STACKS 4096
+
 struct profiler {
 	const struct profile_options *options;
 	struct dwell_bpf *bpf;
-	struct bpf_link **links; /* of samples */
-	size_t link_count, link_room;
+	struct cpu_samples samples;
 	struct span_stacks stacks;
 	struct span_queue queue;
 	struct identities tids; /* (tid, 0): their places in `last` */
 	struct last_stack {	/* of each thread, where it left its CPU at left_ns */
 		uint64_t left_ns;
+		uint32_t tid;
 		uint32_t stack;
 		uint32_t flags; /* of struct wire_spent */
 	} * last;
 	size_t last_room;
+	/* the walk is ahead of the hooks by what was not taken yet; at earlier_of() */
+	struct last_stack earlier[EARLIER_STACKS];
 	/* the one process or thread that is watched; id 0: there are others */
 	struct target only;
 	int timer;
-	uint64_t walk_began_ns, period_ns;
+	uint64_t walk_began_ns, period_ns, took_ns;
 	int cpus;
 };
 
@@ -101,19 +112,6 @@ void profiler_configure(struct dwell_bpf *bpf, const struct profile_options *opt
 				  options->states & 1U << WIRE_ON_CPU);
 }
 
-static int keep_link(void *data, struct bpf_link *link)
-{
-	struct profiler *profiler = data;
-
-	if (array_reserve(&profiler->links, &profiler->link_room, profiler->link_count + 1,
-			  sizeof(struct bpf_link *)) < 0) {
-		bpf_link__destroy(link);
-		return -ENOMEM;
-	}
-	profiler->links[profiler->link_count++] = link;
-	return 0;
-}
-
 static void set_timer(struct profiler *profiler, uint64_t period_ns)
 {
 	const struct itimerspec after = {
@@ -129,7 +127,7 @@ int profiler_timer(const struct profiler *profiler)
 	return profiler->timer;
 }
 
-bool profiler_begin_walk(struct profiler *profiler)
+bool profiler_begin_walk(struct profiler *profiler, bool *ret_take)
 {
 	double wanted, met;
 	uint64_t times;
@@ -143,6 +141,11 @@ bool profiler_begin_walk(struct profiler *profiler)
 		wanted >= met ? UINT32_MAX : (uint32_t)(wanted / met * UINT32_MAX);
 	profiler->bpf->bss->profile_met = 0;
 	profiler->walk_began_ns = clock_monotonic_ns();
+	*ret_take = profiler->walk_began_ns - profiler->took_ns >= TAKE_EVERY_NS;
+	if (*ret_take) {
+		profiler->took_ns = profiler->walk_began_ns;
+		cpu_samples_vary(&profiler->samples);
+	}
 	return true;
 }
 
@@ -190,9 +193,8 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 				 strerror(-result));
 	set_timer(profiler, WALK_LEAST_NS);
 	if (profiler->options->states & 1U << WIRE_ON_CPU)
-		result = cpu_samples_attach(bpf->progs.on_profile_sample,
-					    profiler->options->frequency * PROFILE_THINNING,
-					    keep_link, profiler, sink);
+		result = cpu_samples_attach(&profiler->samples, bpf->progs.on_profile_sample,
+					    profiler->options->frequency, sink);
 	return result < 0
 		       ? error_set(error, -result, "cannot sample the CPUs: %s", strerror(-result))
 		       : 0;
@@ -204,9 +206,7 @@ void profiler_free(struct profiler *profiler)
 		return;
 	if (profiler->timer >= 0)
 		close(profiler->timer);
-	for (size_t i = 0; i < profiler->link_count; i++)
-		bpf_link__destroy(profiler->links[i]);
-	free(profiler->links);
+	cpu_samples_release(&profiler->samples);
 	span_queue_release(&profiler->queue);
 	span_stacks_release(&profiler->stacks);
 	identities_release(&profiler->tids);
@@ -227,6 +227,35 @@ static struct last_stack *last_of(struct profiler *profiler, uint32_t tid)
 	return &profiler->last[index];
 }
 
+static struct last_stack *earlier_of(struct profiler *profiler, uint32_t tid, uint64_t left_ns)
+{
+	uint64_t mixed = (left_ns ^ (uint64_t)tid << 32) * 0x9e3779b97f4a7c15ULL;
+
+	return &profiler->earlier[mixed >> 52];
+}
+
+_Static_assert(EARLIER_STACKS == 1 << (64 - 52), "the upper bits are a place among them");
+
+static int keep_stack(struct profiler *profiler, struct last_stack stack)
+{
+	struct last_stack *last = last_of(profiler, stack.tid), earlier = stack;
+
+	if (!last)
+		return -ENOMEM;
+	/* one that was not read is no better than the one that may be there */
+	if (last->left_ns == stack.left_ns) {
+		*last = stack.stack ? stack : *last;
+		return 0;
+	}
+	if (last->left_ns < stack.left_ns) {
+		earlier = *last;
+		*last = stack;
+	}
+	if (earlier.stack)
+		*earlier_of(profiler, earlier.tid, earlier.left_ns) = earlier;
+	return 0;
+}
+
 static int on_stack(struct profiler *profiler, const struct span_stack *raw,
 		    const struct span_found *found, struct record_sink sink)
 {
@@ -245,24 +274,21 @@ static int on_stack(struct profiler *profiler, const struct span_stack *raw,
 		.stack = found->id,
 		.flags = flags,
 	};
-	struct last_stack *last;
 
 	if (raw->of == SPAN_STACK_CPU)
 		return sink_send(sink, &spent.header);
-	last = last_of(profiler, raw->tid);
-	if (!last)
-		return -ENOMEM;
-	/* one that was not read is no better than the one that may be there */
-	if (found->id || last->left_ns != raw->header.time_ns)
-		*last = (struct last_stack){raw->header.time_ns, found->id, flags};
-	return 0;
+	return keep_stack(profiler,
+			  (struct last_stack){raw->header.time_ns, raw->tid, found->id, flags});
 }
 
 static int on_away(struct profiler *profiler, const struct profile_away *away,
 		   struct record_sink sink)
 {
 	const struct last_stack *last = last_of(profiler, away->tid);
-	bool is_known = last && last->left_ns == away->left_ns;
+	const struct last_stack *stack = last && last->left_ns == away->left_ns
+						 ? last
+						 : earlier_of(profiler, away->tid, away->left_ns);
+	bool is_known = stack->left_ns == away->left_ns && stack->tid == away->tid;
 	struct wire_spent spent = {
 		.header = {.size = sizeof(spent),
 			   .kind = WIRE_SPENT,
@@ -274,8 +300,8 @@ static int on_away(struct profiler *profiler, const struct profile_away *away,
 		.pid = away->pid,
 		.site = away->site,
 		.inverse = away->inverse,
-		.stack = is_known ? last->stack : 0,
-		.flags = is_known ? last->flags : 0,
+		.stack = is_known ? stack->stack : 0,
+		.flags = is_known ? stack->flags : 0,
 	};
 
 	return last ? sink_send(sink, &spent.header) : -ENOMEM;

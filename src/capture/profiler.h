@@ -46,10 +46,10 @@ int profiler_take(struct profiler *profiler, const struct wire_header *record,
 
 /*
  * Readable when what waits is to be walked over (the iterator profile_walk), between the two calls,
- * that is. Takes NULL: false.
+ * that is. Takes NULL: false. *ret_take: what the hooks have sent is to be taken before.
  */
 int profiler_timer(const struct profiler *profiler);
-bool profiler_begin_walk(struct profiler *profiler);
+bool profiler_begin_walk(struct profiler *profiler, bool *ret_take);
 void profiler_end_walk(struct profiler *profiler);
 
 /* CPU time of the helper that reads stacks; 0 for NULL. */

@@ -19,7 +19,6 @@
 
 #include "base/array.h"
 #include "base/duration.h"
-#include "capture/cpu_samples.h"
 #include "capture/tracefs.h"
 #include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
@@ -272,7 +271,7 @@ static int attach_samples(struct span_probes *probes, struct record_sink sink)
 
 	if (frequency < probes->options->frequency)
 		frequency = probes->options->frequency;
-	return cpu_samples_attach(probes->bpf->progs.on_sample, frequency, keep_link, probes, sink);
+	return cpu_samples_attach(&probes->samples, probes->bpf->progs.on_sample, frequency, sink);
 }
 
 int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
@@ -367,6 +366,7 @@ void span_probes_detach(struct span_probes *probes)
 		bpf_link__destroy(probes->links[i]);
 	for (size_t i = 0; i < probes->fd_count; i++)
 		close(probes->fds[i]);
+	cpu_samples_release(&probes->samples);
 	if (held >= 0)
 		close(held);
 	free(probes->links);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "capture/cpu_samples.h"
 #include "capture/sink.h"
 #include "capture/spans.h"
 
@@ -20,6 +21,7 @@ struct span_probes {
 	int *fds; /* of links that libbpf does not know */
 	size_t fd_count, fd_room;
 	size_t attached; /* of options->probes */
+	struct cpu_samples samples;
 };
 
 /* Between opening and loading the BPF object: what it needs for them. */
