@@ -288,6 +288,32 @@ CASE(callers_by_the_unwind_tables)
 	symbolizer_free(symbolizer);
 }
 
+CASE(no_more_of_a_stack_than_was_needed)
+{
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
+	uint64_t addresses[UNWIND_MAX], fewer[UNWIND_MAX], needed, again;
+	enum unwind_end end, other_end;
+	unsigned int count;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	outer(1500);
+	count = unwind(symbolizer, &here, addresses, &end, &needed);
+	assert_true(count > 3);
+	assert_true(needed > here.stack && needed <= here.memory_start + 1500);
+	/* up to there it is the same */
+	here.memory_bytes = needed - here.memory_start;
+	assert_int_equal(unwind(symbolizer, &here, fewer, &other_end, &again), count);
+	assert_memory_equal(fewer, addresses, count * sizeof(*addresses));
+	assert_int_equal(other_end, end);
+	assert_int_equal(again, needed);
+	/* a word less, and the outermost is missing */
+	here.memory_bytes -= sizeof(uint64_t);
+	assert_true(unwind(symbolizer, &here, fewer, &other_end, &again) < count ||
+		    other_end != end);
+	assert_true(again < needed);
+	symbolizer_free(symbolizer);
+}
+
 #if defined(__aarch64__)
 /* As syscall() of the C library, in which threads wait. */
 __asm__(".text\n"
@@ -334,6 +360,7 @@ int main(void)
 		cmocka_unit_test(functions_made_at_run_time),
 		cmocka_unit_test(hostile_lists_of_functions),
 		cmocka_unit_test(callers_by_the_unwind_tables),
+		cmocka_unit_test(no_more_of_a_stack_than_was_needed),
 #if defined(__aarch64__)
 		cmocka_unit_test(a_caller_that_is_in_the_link_register_only),
 #endif
