@@ -20,6 +20,12 @@ enum {
 	FUNCTION_UNIT = 7,
 };
 
+/* Its flags, in bytes behind the entry; before 1.17 the byte is 0. */
+#define FLAGS_AT      33
+#define FLAGS_AT_1_20 37
+#define FLAG_TOPFRAME 1 /* no function has called it */
+#define FLAG_SPWRITE  2 /* it may go on with another stack */
+
 /* A function's values: more than compilers write of one. */
 #define STEPS_MAX 1000000
 
@@ -85,6 +91,7 @@ static bool read_header(struct go_table *table, Elf *elf)
 		return false;
 	has_text = magic != MAGIC_1_16;
 	table->has_wide_values = !has_text;
+	table->flags_at = magic == MAGIC_1_20 ? FLAGS_AT_1_20 : FLAGS_AT;
 	table->quantum = table->size > 7 ? table->bytes[6] : 0;
 	table->pointer = table->size > 7 ? table->bytes[7] : 0;
 	if (!table->quantum || (table->pointer != 4 && table->pointer != 8))
@@ -199,6 +206,27 @@ static int64_t value_at(const struct go_table *table, uint32_t offset, uint64_t 
 			return value;
 	}
 	return -1;
+}
+
+enum go_frame go_table_frame(const struct go_table *table, uint64_t address)
+{
+	uint64_t entry, at;
+	const char *name;
+	uint32_t name_at;
+	uint8_t flags;
+
+	if (!table->bytes || !find_function(table, address, &entry, &at))
+		return GO_FRAME_USUAL;
+	at += table->has_wide_values ? table->pointer : 4;
+	if (!read_u32(table, at, &name_at) || !read_at(table, at + table->flags_at, &flags, 1))
+		return GO_FRAME_USUAL;
+	if (flags & FLAG_TOPFRAME)
+		return GO_FRAME_OUTERMOST;
+	if (!(flags & FLAG_SPWRITE))
+		return GO_FRAME_USUAL;
+	/* the goroutine whose stack it has left does not run any more */
+	name = string_at(table, table->names + name_at);
+	return name && !strcmp(name, "runtime.mcall") ? GO_FRAME_OUTERMOST : GO_FRAME_OTHER_STACK;
 }
 
 bool go_table_find(const struct go_table *table, uint64_t address, struct go_place *ret_place)

@@ -21,6 +21,7 @@ struct go_table {
 	uint64_t names, units, files, values, functions;
 	uint8_t quantum;      /* of addresses */
 	uint8_t pointer;      /* bytes of an address */
+	uint8_t flags_at;     /* of a function, bytes behind its entry */
 	bool has_wide_values; /* entries are addresses, and not from `text` on: before 1.18 */
 };
 
@@ -34,5 +35,14 @@ struct go_table go_table_open(Elf *elf);
 
 /* What is at an address of the file; false: not known. */
 bool go_table_find(const struct go_table *table, uint64_t address, struct go_place *ret_place);
+
+enum go_frame {
+	GO_FRAME_USUAL,	      /* the tables of frames say who called it */
+	GO_FRAME_OUTERMOST,   /* it begins a goroutine or a thread: the words above say nothing */
+	GO_FRAME_OTHER_STACK, /* its caller may be on another stack, whatever the tables say */
+};
+
+/* Of the function there; USUAL where that is not known. */
+enum go_frame go_table_frame(const struct go_table *table, uint64_t address);
 
 #endif

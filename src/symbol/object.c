@@ -407,11 +407,29 @@ static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct f
 	return true;
 }
 
+static const struct go_table *go_table_of(struct object *object)
+{
+	if (!object->go_table_loaded)
+		object->go_table = go_table_open(object->elf);
+	object->go_table_loaded = true;
+	return &object->go_table;
+}
+
 static bool find_rule(struct object *object, uint64_t address, struct frame_rule *ret_rule)
 {
 	Dwarf_Frame *frame = NULL;
 	bool found;
 
+	/* what Go's tables of frames do not say */
+	switch (go_table_frame(go_table_of(object), address)) {
+	case GO_FRAME_OUTERMOST:
+		*ret_rule = (struct frame_rule){.outermost = true};
+		return true;
+	case GO_FRAME_OTHER_STACK:
+		return false; /* where the frame pointer leads, if that has been copied */
+	case GO_FRAME_USUAL:
+		break;
+	}
 	if (!find_frame(eh_frame_of(object), address, &frame) &&
 	    !find_frame(debug_frame_of(object), address, &frame))
 		return false;
@@ -461,8 +479,5 @@ bool object_function_start(struct object *object, uint64_t address, uint64_t *re
 
 bool object_go_place(struct object *object, uint64_t address, struct go_place *ret_place)
 {
-	if (!object->go_table_loaded)
-		object->go_table = go_table_open(object->elf);
-	object->go_table_loaded = true;
-	return go_table_find(&object->go_table, address, ret_place);
+	return go_table_find(go_table_of(object), address, ret_place);
 }

@@ -213,6 +213,10 @@ def test_application_frames(language, tmp_path):
     total = max(row["total_ns"] for row in result["functions"] if row["state"] == "user" and function in row["function"])
     assert total > 0.9 * sum(row["self_ns"] for row in result["functions"] if row["state"] == "user")
     assert any(row["function"] and function in row["function"] and (row["file"] or "").endswith(name) for row in result["functions"])
+    # down to where a thread or a goroutine begins, and no further
+    quality = result["quality"]
+    ends = [quality[f"stacks_{end}"] for end in ("complete", "truncated", "failed")]
+    assert ends[0] >= 0.95 * sum(ends), ends
 
 
 def varints(data):
