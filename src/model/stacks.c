@@ -104,13 +104,25 @@ size_t function_name_length(const char *function)
 	return length;
 }
 
+/* With which the C library begins threads and programs: all stacks have one of them. */
+static bool is_beginning(const struct frame *frame)
+{
+	static const char *const names[] = {"start_thread", "clone", "thread_start",
+					    "__libc_start_main", "__libc_start_call_main"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(frame->function, names[i], strlen(names[i])))
+			return frame->kind == WIRE_FRAME_SYSTEM;
+	return false;
+}
+
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 {
 	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,
 						     WIRE_FRAME_RUNTIME, WIRE_FRAME_STANDARD,
 						     WIRE_FRAME_SYSTEM};
 	const struct stack *stack = stacks_stack(stacks, id);
-	uint32_t unnamed = 0;
+	uint32_t unnamed = 0, unnamed_of_system = 0;
 
 	for (size_t i = 0; stack && !unnamed && i < ARRAY_SIZE(order); i++) {
 		for (uint32_t j = 0; j < stack->count; j++) {
@@ -118,14 +130,16 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 
 			if (!frame || frame->kind != order[i])
 				continue;
-			if (frame->named)
+			if (frame->named && !is_beginning(frame))
 				return stack->frames[j];
 			if (!unnamed && frame->kind == WIRE_FRAME_USER)
 				unnamed = stack->frames[j];
+			if (!unnamed_of_system && frame->kind == WIRE_FRAME_SYSTEM)
+				unnamed_of_system = stack->frames[j];
 		}
 	}
-	if (unnamed)
-		return unnamed;
+	if (unnamed || unnamed_of_system)
+		return unnamed ? unnamed : unnamed_of_system;
 	return stack ? stack->frames[0] : 0;
 }
 

@@ -17,8 +17,8 @@ static inline void feed(struct profile *profile, const struct wire_header *recor
 	assert_int_equal(profile_feed(profile, record), 0);
 }
 
-static inline void add_frame(struct profile *profile, uint32_t id, const char *function,
-			     enum wire_frame_kind kind)
+static inline void add_frame_flagged(struct profile *profile, uint32_t id, const char *function,
+				     enum wire_frame_kind kind, __u8 flags)
 {
 	union {
 		struct wire_frame record;
@@ -27,7 +27,7 @@ static inline void add_frame(struct profile *profile, uint32_t id, const char *f
 			      .id = id,
 			      .line = id,
 			      .kind = (__u8)kind,
-			      .flags = WIRE_FRAME_NAMED,
+			      .flags = flags,
 			      .function_bytes = (__u16)(strlen(function) + 1),
 			      .file_bytes = 4,
 			      .module_bytes = 1}};
@@ -35,6 +35,12 @@ static inline void add_frame(struct profile *profile, uint32_t id, const char *f
 	memcpy(frame.record.text, function, strlen(function) + 1);
 	memcpy(frame.record.text + strlen(function) + 1, "a.c\0", 5);
 	feed(profile, &frame.record.header);
+}
+
+static inline void add_frame(struct profile *profile, uint32_t id, const char *function,
+			     enum wire_frame_kind kind)
+{
+	add_frame_flagged(profile, id, function, kind, WIRE_FRAME_NAMED);
 }
 
 static inline void add_stack(struct profile *profile, uint32_t id, const uint32_t *frames,

@@ -206,9 +206,35 @@ CASE(lines_and_files)
 	profile_free(profile);
 }
 
+CASE(a_library_without_names_is_not_called_by_what_begins_threads)
+{
+	enum { SCHEDULE = 20, UNNAMED, OTHER, START_THREAD, CLONE, MEMCPY };
+	const uint32_t preempted[] = {SCHEDULE, UNNAMED, OTHER, START_THREAD, CLONE};
+	const uint32_t copies[] = {MEMCPY, UNNAMED, START_THREAD, CLONE};
+	const uint32_t begins[] = {SCHEDULE, START_THREAD, CLONE};
+	struct profile *profile = make();
+	const struct stacks *stacks = profile_stacks(profile);
+
+	add_frame(profile, SCHEDULE, "schedule", WIRE_FRAME_KERNEL);
+	add_frame_flagged(profile, UNNAMED, "liblzma.so.5+0x15990", WIRE_FRAME_SYSTEM, 0);
+	add_frame_flagged(profile, OTHER, "liblzma.so.5+0x161c0", WIRE_FRAME_SYSTEM, 0);
+	add_frame(profile, START_THREAD, "start_thread", WIRE_FRAME_SYSTEM);
+	add_frame(profile, CLONE, "clone3", WIRE_FRAME_SYSTEM);
+	add_frame(profile, MEMCPY, "memcpy", WIRE_FRAME_SYSTEM);
+	add_stack(profile, 10, preempted, 5);
+	add_stack(profile, 11, copies, 4);
+	add_stack(profile, 12, begins, 3);
+	assert_int_equal(stacks_function_of(stacks, 10), UNNAMED);
+	assert_int_equal(stacks_function_of(stacks, 11), MEMCPY);
+	/* where there is nothing else */
+	assert_int_equal(stacks_function_of(stacks, 12), START_THREAD);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(a_library_without_names_is_not_called_by_what_begins_threads),
 		cmocka_unit_test(totals_are_those_of_the_account),
 		cmocka_unit_test(what_was_unlikely_counts_more),
 		cmocka_unit_test(what_was_before_the_profile_does_not_count),
