@@ -39,7 +39,7 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 
 /*
  * What hooks have sent is taken that often. It has no hurry, and each time those pay whose CPUs
- * dwell and its helper take: of a Tokio service at saturation, 7 % at each walk.
+ * dwell and its helper take: at each walk it cost a saturated Tokio service 7 % of its requests.
  */
 #define TAKE_EVERY_NS (100 * NS_PER_MS)
 
