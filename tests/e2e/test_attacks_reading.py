@@ -172,10 +172,10 @@ def test_code_in_a_file_that_is_never_read(waiter):
 
 
 CAPABILITY = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "net_admin": 12, "sys_chroot": 18, "sys_ptrace": 19,
-              "syslog": 34, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}  # fmt: skip
+              "sys_nice": 23, "syslog": 34, "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}  # fmt: skip
 READING = ("sys_ptrace", "perfmon", "checkpoint_restore", "dac_read_search", "syslog")
 RIGHTS = {
-    "parent": ("bpf", "perfmon", "net_admin", "sys_ptrace", "dac_read_search", "dac_override", "kill"),
+    "parent": ("bpf", "perfmon", "net_admin", "sys_ptrace", "dac_read_search", "dac_override", "kill", "sys_nice"),
     "keeper": (*READING, "kill", "setuid", "setgid", "sys_chroot"),
     "reader": READING,
     "helper": (),
