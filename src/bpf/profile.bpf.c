@@ -90,8 +90,7 @@ int profile_walk(struct bpf_iter__task *ctx)
 		profile->every_ns = 0;
 		profile->left_ns = left_ns;
 	}
-	/* what may end at any moment does so before it is read */
-	if (profile->left_ns != left_ns || now_ns - left_ns < profile_walk_ns / 2)
+	if (profile->left_ns != left_ns || now_ns - left_ns < profile_settled_ns)
 		return 0;
 	if (!profile->is_taken) {
 		profile_met++;

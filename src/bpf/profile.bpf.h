@@ -24,6 +24,10 @@ const volatile __u32 profile_stacks __weak = 1;
 const volatile __u32 profile_iterator_place __weak = 0;
 /* What outlives this has a walk that may choose it. Written by user space only. */
 volatile __u64 profile_walk_ns __weak = 0;
+/* What has waited so long can be read before it ends. Written by user space only. */
+volatile __u64 profile_settled_ns __weak = 0;
+/* A wait of that length has ended. User space sets it to 0. */
+volatile __u64 profile_long __weak = 0;
 /* Records that found the ring full. */
 volatile __u64 profile_lost __weak = 0;
 /* When user space was last woken for a process that had just begun. */
@@ -259,8 +263,11 @@ static __attribute__((noinline, unused)) void profile_take_cpu(struct task_struc
 		return;
 	if (ready_ns < profile->left_ns)
 		ready_ns = profile->left_ns;
-	if (profile_has(profile->site.state))
+	if (profile_has(profile->site.state)) {
 		counts_ns += ready_ns - profile->left_ns;
+		if (counts_ns >= profile_settled_ns)
+			profile_long = 1;
+	}
 	if (profile_has(WIRE_RUNNABLE))
 		counts_ns += now_ns - ready_ns;
 	expected = &profile->expected_ns[place_of(&profile->site)];

@@ -33,9 +33,14 @@ _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as t
 /* In a second. */
 #define WINDOWS (NS_PER_S / PROFILE_WINDOW_NS)
 
-/* What waits is walked over this often, or for this part of the time. */
+/*
+ * What waits is walked over this often, or for this part of the time. After some walks without any
+ * long wait, less and less often: where all waits are short, each is a disturbance for nothing.
+ */
 #define WALK_LEAST_NS (15 * NS_PER_MS)
 #define WALK_SHARE    100
+#define QUIET_WALKS   16
+#define WALK_MOST_NS  (100 * NS_PER_MS)
 
 /*
  * What hooks have sent is taken that often. It has no hurry, and each time those pay whose CPUs
@@ -65,8 +70,9 @@ struct profiler {
 	/* the one process or thread that is watched; id 0: there are others */
 	struct target only;
 	int timer;
-	uint64_t walk_began_ns, period_ns, took_ns;
+	uint64_t walk_began_ns, walk_cost_ns, period_ns, took_ns;
 	int cpus;
+	unsigned int quiet_walks;
 };
 
 int profiler_new(struct profiler **ret_profiler, const struct profile_options *options,
@@ -152,9 +158,26 @@ bool profiler_begin_walk(struct profiler *profiler, bool *ret_take)
 void profiler_end_walk(struct profiler *profiler)
 {
 	uint64_t took_ns = clock_monotonic_ns() - profiler->walk_began_ns;
+	uint64_t longer_ns = profiler->period_ns + profiler->period_ns / 4, period_ns;
+	struct dwell_bpf__bss *shared = profiler->bpf->bss;
 
-	set_timer(profiler,
-		  took_ns * WALK_SHARE < WALK_LEAST_NS ? WALK_LEAST_NS : took_ns * WALK_SHARE);
+	/* the least of late: now and then dwell has to wait for a CPU, or the CPU has slept */
+	profiler->walk_cost_ns += profiler->walk_cost_ns / 8;
+	if (profiler->walk_cost_ns > took_ns || !profiler->walk_cost_ns)
+		profiler->walk_cost_ns = took_ns;
+	period_ns = profiler->walk_cost_ns * WALK_SHARE;
+	if (period_ns < WALK_LEAST_NS)
+		period_ns = WALK_LEAST_NS;
+	shared->profile_settled_ns = period_ns / 2;
+	if (longer_ns > WALK_MOST_NS)
+		longer_ns = WALK_MOST_NS;
+	profiler->quiet_walks++;
+	if (shared->profile_met || shared->profile_long)
+		profiler->quiet_walks = 0;
+	shared->profile_long = 0;
+	if (profiler->quiet_walks > QUIET_WALKS && period_ns < longer_ns)
+		period_ns = longer_ns;
+	set_timer(profiler, period_ns);
 }
 
 /* Many times a second: over what is watched alone, where that is one and the kernel can (6.1 on).
@@ -191,6 +214,7 @@ int profiler_attach(struct profiler *profiler, struct dwell_bpf *bpf, struct rec
 	if (result < 0)
 		return error_set(error, -result, "cannot walk over what waits: %s",
 				 strerror(-result));
+	profiler->bpf->bss->profile_settled_ns = WALK_LEAST_NS / 2;
 	set_timer(profiler, WALK_LEAST_NS);
 	if (profiler->options->states & 1U << WIRE_ON_CPU)
 		result = cpu_samples_attach(&profiler->samples, bpf->progs.on_profile_sample,
