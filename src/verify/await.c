@@ -3,12 +3,14 @@
 #include "verify/await.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/forked.h"
 #include "base/loop.h"
 
 struct waiting {
@@ -52,6 +54,17 @@ bool await_process(pid_t pid, uint64_t timeout_ns)
 		result = loop_run(&waiting.loop, &error);
 	loop_release(&waiting.loop);
 	return result >= 0 && !waiting.interrupted;
+}
+
+pid_t await_start(const char *const *words, int out)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	forked_prepare(parent, out, open("/dev/null", O_WRONLY | O_CLOEXEC));
+	execv("/proc/self/exe", (char *const *)(uintptr_t)words);
+	_exit(127);
 }
 
 void end_process(pid_t pid)

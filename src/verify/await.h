@@ -12,6 +12,12 @@
 /* Until it has ended, or for that long. False: a signal asks us to end, or waiting fails. */
 bool await_process(pid_t pid, uint64_t timeout_ns) must_check;
 
+/*
+ * Starts dwell with these words, the first of which is its own name, after which is NULL. It writes
+ * to `out`, and its messages nowhere. -1 with an errno: it cannot be started.
+ */
+pid_t await_start(const char *const *words, int out);
+
 /* Kills it, and reaps it; 0 or less: there is none. */
 void end_process(pid_t pid);
 

@@ -9,6 +9,7 @@
 
 #include "base/duration.h"
 #include "base/histogram.h"
+#include "verify/blame_judge.h"
 
 /* Of a thread's time: below, a pattern has not taken place. */
 #define SHARE_LEAST 0.02
@@ -269,15 +270,22 @@ static double true_percentile(const struct truth_waits *waits, double quantile)
 					    waits->max_ns);
 }
 
-/* Whether dwell's is right within a bucket, and what the two clocks differ by. */
-static bool is_percentile(const struct truth_waits *waits, const struct row *row, double quantile,
-			  double tolerance_ns)
+/* Whether dwell's is right within a bucket, and what the two clocks differ by. Else says it. */
+static bool is_percentile(const struct truth *truth, const struct row *row, double quantile,
+			  double tolerance_ns, char *why, size_t room)
 {
+	const struct truth_waits *waits = &truth->waits;
+	double least_ns = true_percentile(waits, quantile - RANK_TOLERANCE);
+	double most_ns = true_percentile(waits, quantile + RANK_TOLERANCE);
 	double seen_ns = (double)histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS, quantile,
 						      row->latency_max_ns);
 
-	return 2 * seen_ns + tolerance_ns >= true_percentile(waits, quantile - RANK_TOLERANCE) &&
-	       seen_ns <= 2 * true_percentile(waits, quantile + RANK_TOLERANCE) + tolerance_ns;
+	if (2 * seen_ns + tolerance_ns >= least_ns && seen_ns <= 2 * most_ns + tolerance_ns)
+		return true;
+	snprintf(why, room, "%s: p%.0f of its waits for a CPU is %.3f ms, not %.3f to %.3f",
+		 truth->thread, 100 * quantile, seen_ns / NS_PER_MS, least_ns / NS_PER_MS,
+		 most_ns / NS_PER_MS);
+	return false;
 }
 
 static void judge_latency(struct pattern_result *result, const struct truth *truth,
@@ -306,10 +314,8 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 		snprintf(why, sizeof(why), "%s: the longest wait for a CPU was %.3f ms, not %.3f",
 			 truth->thread, (double)row->latency_max_ns / NS_PER_MS,
 			 (double)longest_ns / NS_PER_MS);
-	else if (!is_percentile(waits, row, 0.5, tolerance_ns) ||
-		 !is_percentile(waits, row, 0.99, tolerance_ns))
-		snprintf(why, sizeof(why), "%s: p50 or p99 of its waits for a CPU are wrong",
-			 truth->thread);
+	else if (is_percentile(truth, row, 0.5, tolerance_ns, why, sizeof(why)))
+		(void)is_percentile(truth, row, 0.99, tolerance_ns, why, sizeof(why));
 	/* by what was lost, perhaps: not where it is wrong each time */
 	if (*why && lost) {
 		count_round(result);
@@ -324,6 +330,24 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 		return;
 	result->latency_wrong = true;
 	count_round(result);
+	conclude(result, VERDICT_FAIL, why);
+}
+
+/* In a round with losses a culprit may be lost, too. */
+static void judge_blame(struct pattern_result *result, const struct truth *truth,
+			const struct interval *interval, uint64_t lost)
+{
+	char why[TRUTH_TEXT_BYTES];
+	enum verdict verdict = blame_judge(truth, interval, why);
+
+	if (verdict == VERDICT_PASS)
+		result->blame_judged = true;
+	if (verdict != VERDICT_FAIL)
+		return;
+	count_round(result);
+	if (lost)
+		return conclude(result, VERDICT_INCONCLUSIVE, why);
+	result->blame_judged = result->blame_wrong = true;
 	conclude(result, VERDICT_FAIL, why);
 }
 
@@ -367,6 +391,7 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	}
 	judge_metrics(result, truth, ret_judgement, limit_percent);
 	judge_why(result, truth, row, interval);
+	judge_blame(result, truth, interval, lost);
 	judge_latency(result, truth, row, lost, limit_percent);
 	return true;
 }
@@ -382,7 +407,7 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 	if (result->verdict == VERDICT_FAIL && result->wrong_rounds == 1 && !result->reason_wrong &&
 	    !result->unseen) {
 		result->verdict = VERDICT_INCONCLUSIVE;
-		result->wrong_state = result->latency_wrong = false;
+		result->wrong_state = result->latency_wrong = result->blame_wrong = false;
 		result->latency_error_percent = 0;
 	}
 }

@@ -90,6 +90,7 @@ struct pattern_result {
 	char expected_reason[TRUTH_REASON_BYTES]; /* as fnmatch(3), FNM_EXTMATCH; empty: any */
 	char seen_reason[REASON_BYTES];
 	bool reason_judged, reason_wrong;
+	bool blame_judged, blame_wrong;
 	/* number, percentiles and maximum of its waits for a CPU */
 	bool latency_judged, latency_wrong;
 	double latency_error_percent;		   /* of the longest wait, against that wait */

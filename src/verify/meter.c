@@ -147,6 +147,14 @@ void meter_expect(struct meter *meter, enum state state, const char *reason)
 	snprintf(meter->truth.reason, sizeof(meter->truth.reason), "%s", reason ? reason : "");
 }
 
+void meter_blame(struct meter *meter, enum state state, enum wire_culprit_kind kind,
+		 const char *names)
+{
+	meter->truth.blamed = state;
+	meter->truth.culprit_kind = kind;
+	snprintf(meter->truth.culprit, sizeof(meter->truth.culprit), "%s", names ? names : "");
+}
+
 void meter_begin(struct meter *meter)
 {
 	meter->phase_start = read_next(meter);

@@ -11,11 +11,12 @@
 
 #include "model/state.h"
 
-#define TRUTH_NAME_BYTES   17
-#define TRUTH_REASON_BYTES 40
-#define TRUTH_TEXT_BYTES   120
+#define TRUTH_NAME_BYTES    17
+#define TRUTH_REASON_BYTES  40
+#define TRUTH_CULPRIT_BYTES 32
+#define TRUTH_TEXT_BYTES    120
 
-#define WAIT_BUCKETS	   32
+#define WAIT_BUCKETS	    32
 
 /* Its waits for a CPU, as schedstat counts them: one by one where there is one between readings. */
 struct truth_waits {
@@ -34,6 +35,10 @@ struct truth {
 	char skipped[TRUTH_TEXT_BYTES];	 /* empty: it ran */
 	uint32_t tid;
 	enum state state; /* what it is about; STATES: nothing in particular */
+	/* a state that it is in because of others alone; STATE_USER: none. With its culprits: */
+	enum state blamed;
+	enum wire_culprit_kind culprit_kind;
+	char culprit[TRUTH_CULPRIT_BYTES]; /* names of threads, as fnmatch(3), FNM_EXTMATCH */
 	uint64_t wall_ns, cpu_ns;
 	/* STATE_RUNNABLE and what waits: user and kernel are `cpu_ns`. Their sum is `wall_ns`. */
 	uint64_t states_ns[STATES];
@@ -72,6 +77,10 @@ void meter_start(struct meter *meter, const char *pattern, const char *name);
 
 /* Most of its time is to be in this state, by this reason (NULL: any). */
 void meter_expect(struct meter *meter, enum state state, const char *reason);
+
+/* Its time in this state is owed to threads of such names; to the machine, with names NULL. */
+void meter_blame(struct meter *meter, enum state state, enum wire_culprit_kind kind,
+		 const char *names);
 
 /* What blocks between these two is time in `state`. No nesting. */
 void meter_begin(struct meter *meter);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +33,7 @@ struct spinner {
 	int nice;
 	int policy; /* SCHED_OTHER, or what else it is to be */
 	bool in_kernel;
+	const char *thieves; /* who takes its CPU; NULL: no thread, or not only one */
 };
 
 static void spin_in_kernel(uint64_t ns)
@@ -53,6 +55,8 @@ static void *spin(void *data)
 
 	meter_start(&meter, spinner->pattern, spinner->name);
 	meter_expect(&meter, spinner->state, NULL);
+	if (spinner->thieves)
+		meter_blame(&meter, STATE_RUNNABLE, WIRE_CULPRIT_THREAD, spinner->thieves);
 	if (spinner->nice)
 		setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), spinner->nice);
 	if (spinner->policy)
@@ -82,7 +86,8 @@ static void spin_together(const struct spinner *spinners, size_t count)
 
 static void one_spinner(const char *path)
 {
-	static const struct spinner alone = {"spin", "spin", STATE_USER, 0, SCHED_OTHER, false};
+	static const struct spinner alone = {"spin",	  "spin", STATE_USER, 0,
+					     SCHED_OTHER, false,  NULL};
 
 	(void)path;
 	spin_together(&alone, 1);
@@ -91,7 +96,7 @@ static void one_spinner(const char *path)
 static void kernel_spinner(const char *path)
 {
 	static const struct spinner alone = {"spin-kernel", "spin", STATE_KERNEL, 0,
-					     SCHED_OTHER,   true};
+					     SCHED_OTHER,   true,   NULL};
 
 	(void)path;
 	spin_together(&alone, 1);
@@ -100,8 +105,8 @@ static void kernel_spinner(const char *path)
 static void two_spinners(const char *path)
 {
 	static const struct spinner pair[] = {
-		{"two-spinners", "spin-1", STATE_RUNNABLE, 0, SCHED_OTHER, false},
-		{"two-spinners", "spin-2", STATE_RUNNABLE, 0, SCHED_OTHER, false},
+		{"two-spinners", "spin-1", STATE_RUNNABLE, 0, SCHED_OTHER, false, "spin-2"},
+		{"two-spinners", "spin-2", STATE_RUNNABLE, 0, SCHED_OTHER, false, "spin-1"},
 	};
 
 	(void)path;
@@ -111,9 +116,10 @@ static void two_spinners(const char *path)
 static void nice_spinners(const char *path)
 {
 	static const struct spinner pair[] = {
-		{"nice", "spin-nice-0", STATE_USER, 0, SCHED_OTHER, false},
-		{"nice", "spin-nice-10", STATE_RUNNABLE, 10, SCHED_OTHER, false},
-		{"nice", "spin-idle", STATE_RUNNABLE, 0, SCHED_IDLE, false},
+		{"nice", "spin-nice-0", STATE_USER, 0, SCHED_OTHER, false, "spin-@(nice-10|idle)"},
+		{"nice", "spin-nice-10", STATE_RUNNABLE, 10, SCHED_OTHER, false,
+		 "spin-@(nice-0|idle)"},
+		{"nice", "spin-idle", STATE_RUNNABLE, 0, SCHED_IDLE, false, "spin-nice-*"},
 	};
 
 	(void)path;
@@ -186,6 +192,7 @@ static void *be_born(void *data)
 	(void)data;
 	meter_start(&meter, "born", "born");
 	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	meter_blame(&meter, STATE_RUNNABLE, WIRE_CULPRIT_THREAD, "born");
 	spin_cpu_ns(pattern_run_ns / NEWBORN);
 	meter_report(&meter, STATE_STOLEN);
 	return NULL;
@@ -210,6 +217,7 @@ static void *yield(void *data)
 
 	meter_start(&meter, "yield", data);
 	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	meter_blame(&meter, STATE_RUNNABLE, WIRE_CULPRIT_THREAD, "yield-?");
 	for (uint64_t end = pattern_end_ns(); now_ns() < end;)
 		sched_yield();
 	meter_report(&meter, STATE_STOLEN);
@@ -324,8 +332,8 @@ static void *take_cpu(void *data)
 
 static void real_time(const char *path)
 {
-	static const struct spinner victim = {"real-time", "spin",	STATE_USER,
-					      0,	   SCHED_OTHER, false};
+	static const struct spinner victim = {"real-time", "spin", STATE_USER, 0,
+					      SCHED_OTHER, false,  "fifo"};
 	struct sched_param parameters = {.sched_priority = 1};
 	pthread_t taker;
 
@@ -348,6 +356,7 @@ static void *wake_late(void *data)
 	(void)data;
 	meter_start(&meter, "late", "late");
 	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	meter_blame(&meter, STATE_RUNNABLE, WIRE_CULPRIT_THREAD, "late-taker");
 	for (uint64_t end = pattern_end_ns(); now_ns() < end;)
 		meter_sleep(&meter, NS_PER_MS);
 	meter_report(&meter, STATE_STOLEN);
@@ -359,6 +368,7 @@ static void *take_half(void *data)
 	struct sched_param parameters = {.sched_priority = 1};
 
 	(void)data;
+	prctl(PR_SET_NAME, "late-taker");
 	if (sched_setscheduler(0, SCHED_FIFO, &parameters) < 0)
 		pattern_skip("SCHED_FIFO");
 	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
@@ -407,6 +417,7 @@ static void *use_up_budget(void *data)
 	}
 	meter_start(&meter, "deadline", "deadline");
 	meter_expect(&meter, STATE_RUNNABLE, NULL);
+	meter_blame(&meter, STATE_RUNNABLE, WIRE_CULPRIT_THROTTLE, NULL);
 	meter_spin(&meter, pattern_run_ns);
 	meter_report(&meter, STATE_STOLEN);
 	return NULL;

@@ -50,6 +50,7 @@ static void direct_reads(const char *path)
 
 	meter_start(&meter, "direct", "direct-read");
 	meter_expect(&meter, STATE_DISK, "pread64:file");
+	meter_blame(&meter, STATE_DISK, WIRE_CULPRIT_DEVICE, NULL);
 	close(open_filled(path));
 	fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (fd < 0 || posix_memalign(&buffer, BLOCK, DIRECT_BYTES))
@@ -69,6 +70,7 @@ static void write_and_sync(const char *path)
 
 	meter_start(&meter, "fsync", "fsync");
 	meter_expect(&meter, STATE_DISK, "fsync*");
+	meter_blame(&meter, STATE_DISK, WIRE_CULPRIT_DEVICE, NULL);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		die(path);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/similar.h"
+#include "verify/code.h"
 #include "verify/flood.h"
 #include "verify/turns.h"
 
@@ -23,6 +24,7 @@ void verify_each(void (*take)(void *data, const char *name, const char *help, en
 		for (const struct pattern *pattern = *table; pattern->name; pattern++)
 			take(data, pattern->name, pattern->help, STATES);
 	take(data, TURNS_NAME, TURNS_HELP, STATES);
+	take(data, CODE_NAME, CODE_HELP, STATES);
 	take(data, FLOOD_NAME, FLOOD_HELP, STATES);
 }
 
@@ -234,6 +236,8 @@ void tally_end(struct verification *result, unsigned int rounds)
 		result->unrecognized += pattern->unknown_percent > result->options->limit_percent;
 		result->reasons += pattern->reason_judged;
 		result->reasons_right += pattern->reason_judged && !pattern->reason_wrong;
+		result->culprits += pattern->blame_judged;
+		result->culprits_right += pattern->blame_judged && !pattern->blame_wrong;
 		result->latencies += pattern->latency_judged;
 		result->latencies_right += pattern->latency_judged && !pattern->latency_wrong;
 		result->latency_error_percent =

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/forked.h"
 #include "verify/await.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
@@ -120,18 +119,14 @@ static _Noreturn void serve(struct shared *shared)
 /* `dwell blocked` on the service; its JSON goes to `out`. */
 static pid_t start_blocked(pid_t service, int out, uint64_t run_ns)
 {
-	pid_t parent = getpid(), pid;
 	char target[WORDS], duration[WORDS];
+	const char *const words[] = {"dwell",	 "blocked",	"-p",	target,		"-d",
+				     duration,	 "--threshold", "10ms", "--max-stalls", "0",
+				     "--format", "json",	NULL};
 
 	snprintf(target, sizeof(target), "%d", service);
 	snprintf(duration, sizeof(duration), "%lluns", (unsigned long long)run_ns);
-	pid = fork();
-	if (pid)
-		return pid;
-	forked_prepare(parent, out, open("/dev/null", O_WRONLY | O_CLOEXEC));
-	execl("/proc/self/exe", "dwell", "blocked", "-p", target, "-d", duration, "--threshold",
-	      "10ms", "--max-stalls", "0", "--format", "json", NULL);
-	_exit(127);
+	return await_start(words, out);
 }
 
 /* What it said. */

@@ -18,6 +18,7 @@
 #include "base/loop.h"
 #include "session/observer.h"
 #include "verify/batch.h"
+#include "verify/code.h"
 #include "verify/flood.h"
 #include "verify/tally.h"
 #include "verify/turns.h"
@@ -170,7 +171,7 @@ static const struct {
 	const char *name;
 	void (*run)(struct verification *result, struct pattern_result *pattern,
 		    unsigned int round);
-} specials[] = {{TURNS_NAME, turns_run}, {FLOOD_NAME, flood_run}};
+} specials[] = {{TURNS_NAME, turns_run}, {CODE_NAME, code_run}, {FLOOD_NAME, flood_run}};
 
 static void run_specials(struct run *run)
 {
@@ -270,10 +271,11 @@ int verify_run(struct verification *result, const struct verify_options *options
 		make_file(&run);
 	/* one for all: to load its programs takes longer than some patterns */
 	if (code >= 0)
-		code = observer_open(
-			&result->observer,
-			&(struct observer_options){.choice = SOURCE_BPF, .pid = (uint32_t)getpid()},
-			error);
+		code = observer_open(&result->observer,
+				     &(struct observer_options){.choice = SOURCE_BPF,
+								.pid = (uint32_t)getpid(),
+								.blame = true},
+				     error);
 	if (code >= 0 && options->peers && options->progress)
 		options->progress(options->data, 0, "starting other tools");
 	if (code >= 0 && options->peers)

@@ -42,11 +42,15 @@ struct verification {
 	uint64_t wakeups; /* that dwell has counted */
 	unsigned int passed, failed, inconclusive, skipped;
 	unsigned int wrong_states, unrecognized, reasons, reasons_right;
+	unsigned int culprits, culprits_right; /* patterns */
 	unsigned int latencies, latencies_right;
 	double latency_error_percent; /* the largest of the longest waits */
 	/* of an event loop: that blocked; reported, with the right cause; reported, but not blocked
 	 */
 	unsigned int turns, turns_found, turns_right, turns_false;
+	/* of functions, by dwell profile */
+	unsigned int shares, shares_right;
+	double share_error_points; /* the largest, in percent of all time */
 	/* ends of threads that dwell could not keep; of these, neither a row nor reported */
 	uint64_t lost_on_purpose, lost_unreported;
 	struct hook_stats hooks;	   /* none: the kernel did not count */

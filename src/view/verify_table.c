@@ -139,6 +139,11 @@ void verify_table(struct output *out, const struct verification *result, bool al
 	if (result->peer_count)
 		write_peers(out, result);
 	output_format(out, "\nreasons   %u of %u right\n", result->reasons_right, result->reasons);
+	if (result->culprits)
+		output_format(out, "blame     %u of %u right\n", result->culprits_right,
+			      result->culprits);
+	else
+		output_string(out, "blame     not judged\n");
 	if (result->latencies)
 		output_format(out, "latency   %u of %u right, the longest wait within %.2f %%\n",
 			      result->latencies_right, result->latencies,
@@ -150,6 +155,9 @@ void verify_table(struct output *out, const struct verification *result, bool al
 			      "blocked   %u of %u turns found, %u with the right cause, %u false\n",
 			      result->turns_found, result->turns, result->turns_right,
 			      result->turns_false);
+	if (result->shares)
+		output_format(out, "profile   %u of %u shares right, within %.1f points\n",
+			      result->shares_right, result->shares, result->share_error_points);
 	if (result->lost_on_purpose)
 		output_format(out, "losses    %llu of %llu made on purpose not reported\n",
 			      (unsigned long long)result->lost_unreported,

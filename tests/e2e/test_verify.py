@@ -50,6 +50,8 @@ def test_dwell_is_right(tmp_path):
     assert result["reasons_right"] == result["reasons"] > 80
     # not where a switch was lost
     assert result["latencies_right"] == result["latencies"] > 0, result
+    assert result["culprits_right"] == result["culprits"] > 8, result
+    assert result["shares_right"] == result["shares"] >= 5, result
     assert result["turns_right"] == result["turns_found"] == result["turns"] > 10 and not result["turns_false"], result
     assert result["worst_error_percent"] <= 1 and result["p50_error_percent"] <= 0.05
     judged = {state["state"] for state in result["states"] if state["count"]}
@@ -85,6 +87,9 @@ FAULTS = {
     "every tenth end is lost": ("short-lived", "short-lived", ""),
     # that there is no room for them, not that they end
     "no losses": ("ring-full", "ring-full", "reported as lost"),
+    "victims blame themselves": ("two-spinners", "two-spinners", "dwell blames spin-"),
+    "disks are timers": ("direct", "direct", "dwell blames timer for"),
+    "each stack is that of the one before": ("functions", "functions", "of the time, not"),
     "reasons have no object": ("pipe-read", "pipe-read", "the reason is read, not read:pipe"),
 }
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include "verify/blame_judge.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+
+#include "model/blame.h"
+
+/* Of the thread's time: below, there is nothing to judge. */
+#define SHARE_LEAST 0.02
+/* Of what was not the machine's: the moments between one culprit and the next. */
+#define SHARE_RIGHT 0.95
+
+struct shares {
+	uint64_t right, wrong, machine;
+	const struct blame *worst; /* of the wrong ones; NULL: there is none */
+};
+
+static bool is_right(const struct truth *truth, const struct blame *blame)
+{
+	return blame->kind == truth->culprit_kind &&
+	       (!*truth->culprit || !fnmatch(truth->culprit, blame->culprit.comm, FNM_EXTMATCH));
+}
+
+/* What may be true, whatever the pattern is: other programs take CPUs, too. */
+static bool is_of_machine(const struct blame *blame)
+{
+	switch (blame->kind) {
+	case WIRE_CULPRIT_IRQ:
+	case WIRE_CULPRIT_STEAL:
+	case WIRE_CULPRIT_IDLE:
+	case WIRE_CULPRIT_OTHERS:
+		return true;
+	case WIRE_CULPRIT_THREAD:
+		return blame->state == STATE_RUNNABLE && blame->culprit.pid != blame->victim.pid;
+	default:
+		return false;
+	}
+}
+
+static void add(struct shares *shares, const struct truth *truth, const struct blame *blame)
+{
+	if (is_right(truth, blame)) {
+		shares->right += blame->total_ns;
+	} else if (is_of_machine(blame)) {
+		shares->machine += blame->total_ns;
+	} else {
+		shares->wrong += blame->total_ns;
+		if (!shares->worst || shares->worst->total_ns < blame->total_ns)
+			shares->worst = blame;
+	}
+}
+
+static const char *culprit_name(const struct blame *blame)
+{
+	static const char *const names[] = {
+#define X(name, number, key, help) [number] = (key),
+		WIRE_CULPRIT_KINDS(X)
+#undef X
+	};
+
+	return blame->kind == WIRE_CULPRIT_THREAD ? blame->culprit.comm : names[blame->kind];
+}
+
+enum verdict blame_judge(const struct truth *truth, const struct interval *interval,
+			 char ret_why[TRUTH_TEXT_BYTES])
+{
+	const char *state = state_info[truth->blamed].key;
+	struct shares shares = {0};
+	uint64_t judged, all;
+
+	*ret_why = '\0';
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (interval->blames[i].victim.tid == truth->tid &&
+		    interval->blames[i].state == truth->blamed)
+			add(&shares, truth, &interval->blames[i]);
+	judged = shares.right + shares.wrong;
+	all = judged + shares.machine;
+	if (truth->blamed == STATE_USER || (double)all < SHARE_LEAST * (double)truth->wall_ns)
+		return VERDICT_SKIP;
+	if (shares.machine > judged) {
+		snprintf(ret_why, TRUTH_TEXT_BYTES, "%s: others cost it %.0f %% of its time in %s",
+			 truth->thread, 100 * (double)shares.machine / (double)all, state);
+		return VERDICT_INCONCLUSIVE;
+	}
+	if ((double)shares.right >= SHARE_RIGHT * (double)judged)
+		return VERDICT_PASS;
+	snprintf(ret_why, TRUTH_TEXT_BYTES, "%s: of its time in %s dwell blames %s for %.1f %%",
+		 truth->thread, state, culprit_name(shares.worst),
+		 100 * (double)shares.worst->total_ns / (double)all);
+	return VERDICT_FAIL;
+}

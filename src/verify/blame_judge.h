@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether dwell blames those whom a thread names itself. Pure, as judge.h. */
+#ifndef DWELL_VERIFY_BLAME_JUDGE_H
+#define DWELL_VERIFY_BLAME_JUDGE_H
+
+#include "base/verdict.h"
+#include "model/interval.h"
+#include "verify/meter.h"
+
+/*
+ * Of the thread's time in the state that `truth` says culprits of. VERDICT_SKIP: it says none, or
+ * there was hardly any such time. VERDICT_INCONCLUSIVE: the machine, or what else runs on it, cost
+ * it most of that time. `ret_why` is set but for the pass.
+ */
+enum verdict blame_judge(const struct truth *truth, const struct interval *interval,
+			 char ret_why[TRUTH_TEXT_BYTES]);
+
+#endif

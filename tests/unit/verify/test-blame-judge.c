@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "test.h"
+
+#include <stdio.h>
+
+#include "base/array.h"
+#include "model/blame.h"
+#include "verify/blame_judge.h"
+
+#define MS(n) ((n)*1000000ULL)
+
+static struct blame owed(enum wire_culprit_kind kind, uint32_t pid, const char *comm, uint64_t ns)
+{
+	struct blame blame = {.victim = {.tid = 7, .pid = 5},
+			      .state = STATE_RUNNABLE,
+			      .kind = kind,
+			      .culprit = {.tid = 8, .pid = pid},
+			      .total_ns = ns};
+
+	snprintf(blame.culprit.comm, sizeof(blame.culprit.comm), "%s", comm);
+	return blame;
+}
+
+/* Of a thread that lived for a second and lost its CPU to thief-1 and thief-2. */
+static enum verdict judged(struct blame *blames, size_t count, char why[TRUTH_TEXT_BYTES])
+{
+	struct truth truth = {.thread = "victim",
+			      .tid = 7,
+			      .wall_ns = MS(1000),
+			      .blamed = STATE_RUNNABLE,
+			      .culprit_kind = WIRE_CULPRIT_THREAD,
+			      .culprit = "thief-@(1|2)"};
+	struct interval interval = {.blames = blames, .blame_count = count};
+
+	return blame_judge(&truth, &interval, why);
+}
+
+static void test_named_culprits_are_right(void **state)
+{
+	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "thief-1", MS(200)),
+				 owed(WIRE_CULPRIT_THREAD, 5, "thief-2", MS(200)),
+				 owed(WIRE_CULPRIT_UNKNOWN, 0, "", MS(10)),
+				 /* true of any machine */
+				 owed(WIRE_CULPRIT_STEAL, 0, "", MS(100)),
+				 owed(WIRE_CULPRIT_THREAD, 99, "backup", MS(100))};
+	char why[TRUTH_TEXT_BYTES];
+
+	(void)state;
+	assert_int_equal(judged(blames, ARRAY_SIZE(blames), why), VERDICT_PASS);
+	assert_string_equal(why, "");
+}
+
+static void test_an_innocent_one_is_wrong(void **state)
+{
+	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "thief-1", MS(150)),
+				 owed(WIRE_CULPRIT_THREAD, 5, "innocent", MS(40)),
+				 owed(WIRE_CULPRIT_UNKNOWN, 0, "", MS(10))};
+	char why[TRUTH_TEXT_BYTES];
+
+	(void)state;
+	assert_int_equal(judged(blames, ARRAY_SIZE(blames), why), VERDICT_FAIL);
+	assert_string_equal(why,
+			    "victim: of its time in runnable dwell blames innocent for 20.0 %");
+}
+
+static void test_a_busy_machine_leaves_it_open(void **state)
+{
+	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "thief-1", MS(100)),
+				 owed(WIRE_CULPRIT_THREAD, 99, "backup", MS(300))};
+	char why[TRUTH_TEXT_BYTES];
+
+	(void)state;
+	assert_int_equal(judged(blames, ARRAY_SIZE(blames), why), VERDICT_INCONCLUSIVE);
+	assert_string_equal(why, "victim: others cost it 75 % of its time in runnable");
+}
+
+static void test_hardly_any_time_is_not_judged(void **state)
+{
+	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "innocent", MS(10))};
+	char why[TRUTH_TEXT_BYTES];
+
+	(void)state;
+	assert_int_equal(judged(blames, ARRAY_SIZE(blames), why), VERDICT_SKIP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_named_culprits_are_right),
+		cmocka_unit_test(test_an_innocent_one_is_wrong),
+		cmocka_unit_test(test_a_busy_machine_leaves_it_open),
+		cmocka_unit_test(test_hardly_any_time_is_not_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
