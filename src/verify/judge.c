@@ -264,10 +264,10 @@ static double instant_ns(const struct truth *truth)
 /* Where there are short waits and long ones, one wait more or less may lie between the two. */
 #define RANK_TOLERANCE 0.02
 
-static double true_percentile(const struct truth_waits *waits, double quantile)
+static double true_percentile(const uint32_t buckets[WAIT_BUCKETS], double quantile,
+			      uint64_t max_ns)
 {
-	return (double)histogram_percentile(waits->buckets, WAIT_BUCKETS, fmin(quantile, 1),
-					    waits->max_ns);
+	return (double)histogram_percentile(buckets, WAIT_BUCKETS, fmin(quantile, 1), max_ns);
 }
 
 /* Whether dwell's is right within a bucket, and what the two clocks differ by. Else says it. */
@@ -275,8 +275,9 @@ static bool is_percentile(const struct truth *truth, const struct row *row, doub
 			  double tolerance_ns, char *why, size_t room)
 {
 	const struct truth_waits *waits = &truth->waits;
-	double least_ns = true_percentile(waits, quantile - RANK_TOLERANCE);
-	double most_ns = true_percentile(waits, quantile + RANK_TOLERANCE);
+	double least_ns = true_percentile(waits->buckets, quantile - RANK_TOLERANCE, waits->max_ns);
+	double most_ns =
+		true_percentile(waits->most_buckets, quantile + RANK_TOLERANCE, waits->most_max_ns);
 	double seen_ns = (double)histogram_percentile(row->latency, WIRE_LATENCY_BUCKETS, quantile,
 						      row->latency_max_ns);
 
@@ -296,7 +297,7 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 	/* some more from before the first reading and after the last one */
 	uint64_t edge_ns = above(row->observed_ns, truth->wall_ns);
 	uint64_t longest_ns =
-		waits->max_ns > waits->rest_max_ns ? waits->max_ns : waits->rest_max_ns;
+		waits->most_max_ns > waits->rest_max_ns ? waits->most_max_ns : waits->rest_max_ns;
 	double tolerance_ns = instant_ns(truth), off_ns = 0;
 	char why[sizeof(result->why)] = "";
 

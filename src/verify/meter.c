@@ -69,9 +69,17 @@ static struct meter_reading read_all(void)
 	return best;
 }
 
-static void note_waits(struct truth_waits *into, uint64_t count, uint64_t ns)
+static uint32_t *bucket_of(uint32_t buckets[WAIT_BUCKETS], uint64_t ns)
 {
 	unsigned int bucket = ns ? 63 - (unsigned int)__builtin_clzll(ns) : 0;
+
+	return &buckets[bucket < WAIT_BUCKETS ? bucket : WAIT_BUCKETS - 1];
+}
+
+/* If one was no wait for the kernel, it was late_ns at most. */
+static void note_waits(struct truth_waits *into, uint64_t count, uint64_t ns, uint64_t late_ns)
+{
+	uint64_t most_ns = ns ? ns : late_ns;
 
 	into->count += (uint32_t)count;
 	if (count != 1) {
@@ -79,16 +87,21 @@ static void note_waits(struct truth_waits *into, uint64_t count, uint64_t ns)
 		return;
 	}
 	into->known++;
-	into->buckets[bucket < WAIT_BUCKETS ? bucket : WAIT_BUCKETS - 1]++;
+	++*bucket_of(into->buckets, ns);
+	++*bucket_of(into->most_buckets, most_ns);
 	into->max_ns = ns > into->max_ns ? ns : into->max_ns;
+	into->most_max_ns = most_ns > into->most_max_ns ? most_ns : into->most_max_ns;
 }
 
-static struct meter_reading read_next(struct meter *meter)
+/* After a sleep of slept_ns, if that is not 0. */
+static struct meter_reading read_next(struct meter *meter, uint64_t slept_ns)
 {
 	struct meter_reading now = read_all();
+	uint64_t took_ns = now.wall_ns - meter->last.wall_ns;
 
 	note_waits(&meter->truth.waits, now.waits - meter->last.waits,
-		   now.runnable_ns - meter->last.runnable_ns);
+		   now.runnable_ns - meter->last.runnable_ns,
+		   slept_ns && took_ns > slept_ns ? took_ns - slept_ns : 0);
 	meter->last = now;
 	return now;
 }
@@ -136,7 +149,7 @@ void meter_start(struct meter *meter, const char *pattern, const char *name)
 	meter->last = meter->start;
 	if ((uint32_t)syscall(SYS_gettid) == meter_old_tid)
 		return;
-	note_waits(&meter->truth.waits, meter->start.waits, meter->start.runnable_ns);
+	note_waits(&meter->truth.waits, meter->start.waits, meter->start.runnable_ns, 0);
 	meter->start.wall_ns -= meter->start.cpu_ns + meter->start.runnable_ns;
 	meter->start.cpu_ns = meter->start.runnable_ns = 0;
 }
@@ -157,14 +170,14 @@ void meter_blame(struct meter *meter, enum state state, enum wire_culprit_kind k
 
 void meter_begin(struct meter *meter)
 {
-	meter->phase_start = read_next(meter);
+	meter->phase_start = read_next(meter, 0);
 }
 
 /* It blocked for least_ns at least: what the kernel has counted of that as a wait was none. */
 static void end_phase(struct meter *meter, enum state state, uint64_t least_ns)
 {
 	const struct meter_reading *then = &meter->phase_start;
-	struct meter_reading now = read_next(meter);
+	struct meter_reading now = read_next(meter, least_ns);
 	uint64_t blocked = blocked_since(meter, then, &now), waited, miscounted = 0;
 
 	waited = now.runnable_ns - then->runnable_ns;
@@ -219,7 +232,7 @@ void meter_report(struct meter *meter, enum state rest)
 	uint64_t other;
 
 	hurry();
-	now = read_next(meter);
+	now = read_next(meter, 0);
 	other = blocked_since(meter, &meter->start, &now) + meter->miscounted_ns;
 	/* of many threads: the kernel waits for RCU to let a table of files grow */
 	close(clock_fd);

@@ -24,7 +24,13 @@ struct truth_waits {
 	uint32_t known;			/* of these: how long they were */
 	uint32_t buckets[WAIT_BUCKETS]; /* of the known, as in base/histogram.h */
 	uint64_t max_ns;		/* of the known */
-	uint64_t rest_max_ns;		/* none of the others was longer */
+	/*
+	 * The kernel takes the way from a wakeup to a CPU that was free for no wait. After a sleep
+	 * that way is no longer than what the sleep was too long: counted so here, others as above.
+	 */
+	uint32_t most_buckets[WAIT_BUCKETS];
+	uint64_t most_max_ns;
+	uint64_t rest_max_ns; /* none of the others was longer */
 };
 
 /* What a thread knows of itself, or why a pattern cannot run here. */

@@ -255,8 +255,9 @@ static void test_reasons(void **state)
 /* A hundred waits of 1 ms, and as dwell has them. */
 static void let_wait(struct truth *truth, struct row *row)
 {
-	truth->waits = (struct truth_waits){.count = 100, .known = 100, .max_ns = 1000000};
-	truth->waits.buckets[19] = 100;
+	truth->waits = (struct truth_waits){
+		.count = 100, .known = 100, .max_ns = 1000000, .most_max_ns = 1000000};
+	truth->waits.buckets[19] = truth->waits.most_buckets[19] = 100;
 	row->latency[19] = row->latency_count = 100;
 	row->latency_max_ns = 1003000;
 }
@@ -320,6 +321,15 @@ static void test_number_and_percentiles_of_waits(void **state)
 	truth.waits.buckets[0] = 60;
 	row.latency[15] = 0;
 	row.latency[12] = 60;
+	truth.waits.most_buckets[19] = 40;
+	truth.waits.most_buckets[0] = 60;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
+	/* on a slow machine that takes long, and the thread knows how long at most */
+	row.latency[12] = 0;
+	row.latency[15] = 60;
+	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_FAIL);
+	truth.waits.most_buckets[0] = 0;
+	truth.waits.most_buckets[15] = 60;
 	assert_int_equal(judged(&truth, &row, &interval).verdict, VERDICT_PASS);
 }
 
