@@ -393,3 +393,26 @@ def test_a_duration_of_one_interval_is_one_interval():
     """And it begins with the baseline, however long that took."""
     intervals, _ = parse(run("top", "-d", "400ms", "-i", "400ms", "--format", "json").stdout)
     assert len(intervals) == 1 and intervals[0]["final"] and intervals[0]["duration_ns"] >= 400_000_000
+
+
+def nice_of(process):
+    return os.getpriority(os.PRIO_PROCESS, process.pid)
+
+
+def test_its_nice_value_is_no_lower_than_it_needs():
+    """-20 until it has seen that it is in time; not that of what it starts."""
+    top = Background("-i", "100ms", "--", "sleep", "300")
+    try:
+        (child,) = {row["pid"] for row in top.interval()["threads"]}
+        assert os.getpriority(os.PRIO_PROCESS, child) == 0
+        wait_until(lambda: top.interval() and nice_of(top.process) == -10)
+    finally:
+        top.end()
+
+
+def test_a_nice_value_of_the_users_stays():
+    top = Background("-p", os.getpid(), "-i", "100ms", prefix=("nice", "-n", "3"))
+    try:
+        assert {nice_of(top.process) for _ in range(5) if top.interval()} == {3}
+    finally:
+        top.end()
