@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Disks, and page faults on files. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "verify/pattern.h"
@@ -114,10 +116,67 @@ static void file_faults(const char *path)
 	meter_report(&meter, STATE_DISK);
 }
 
+#define SWAP_BYTES (8UL << 20)
+
+static bool has_swap(void)
+{
+	struct sysinfo info;
+
+	return sysinfo(&info) >= 0 && (uint64_t)info.freeswap * info.mem_unit >= 2 * SWAP_BYTES;
+}
+
+/* What cannot be made out of zeros, by whatever stores it. */
+static void fill(char *bytes, size_t size)
+{
+	long *words = (void *)bytes;
+
+	for (size_t i = 0; i < size / sizeof(*words); i++)
+		words[i] = random();
+}
+
+static void page_out(char *map)
+{
+	if (madvise(map, SWAP_BYTES, MADV_PAGEOUT) < 0)
+		die("MADV_PAGEOUT");
+}
+
+static void swapped_memory(const char *path)
+{
+	volatile char *map =
+		mmap(NULL, SWAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct meter meter;
+
+	(void)path;
+	errno = ENOSPC;
+	if (map == MAP_FAILED || !has_swap()) {
+		pattern_skip("swap");
+		return;
+	}
+	meter_start(&meter, "swap", "swap");
+	meter_expect(&meter, STATE_SWAP, NULL);
+	fill((char *)map, SWAP_BYTES);
+	/* is written, and stays in memory, too, until it is clean and to go once more */
+	page_out((char *)map);
+	meter_sleep(&meter, 50 * NS_PER_MS);
+	for (size_t i = 0; i < SWAP_BYTES; i += BLOCK)
+		(void)map[i];
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
+		page_out((char *)map);
+		for (int i = 0; i < 200 && now_ns() < end; i++) {
+			meter_begin(&meter);
+			(void)map[random() % (long)(SWAP_BYTES / BLOCK) * (long)BLOCK];
+			meter_end(&meter, STATE_SWAP);
+			spin_wall_ns(FAULT_GAP_NS);
+		}
+	}
+	meter_report(&meter, STATE_DISK);
+}
+
 const struct pattern file_patterns[] = {
 	{"direct", "O_DIRECT reads of a file", PATTERN_ALONE, true, direct_reads},
 	{"fsync", "small writes, each made durable", PATTERN_ALONE, true, write_and_sync},
 	{"file-fault", "page faults on a mapped file that is not in memory", PATTERN_ALONE, true,
 	 file_faults},
+	{"swap", "memory that was swapped out is used again", PATTERN_ALONE, .run = swapped_memory},
 	{NULL, NULL, PATTERN_BESIDE, false, NULL},
 };

@@ -10,6 +10,7 @@ import pytest
 import schemas
 
 from conftest import BUILD, DWELL, run
+from test_truth import disk_path, swap_device  # noqa: F401
 from verdicts import disturbed
 
 FAULTY = str(BUILD / "tests" / "dwell-faulty")
@@ -151,6 +152,19 @@ def test_no_room_for_a_file():
     skipped = {pattern["name"]: pattern["why"] for pattern in result["results"] if pattern["verdict"] == "skip"}
     assert set(skipped) == {"fsync", "direct"} and all("/proc" in reason for reason in skipped.values()), skipped
     assert (result["passed"], status) == (1, 0)
+
+
+@pytest.mark.measures
+def test_swap(disk_path):
+    path, undo = swap_device("file", disk_path)
+    try:
+        result, status = verify("--patterns", "swap")
+    finally:
+        subprocess.run(["swapoff", path], check=True)
+        undo()
+    (swap,) = result["results"]
+    assert (status, swap["verdict"], swap["state"]) == (0, "pass", "swap"), swap
+    assert swap["measured_ns"] > 0
 
 
 def children(pid):
