@@ -55,7 +55,8 @@ static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {
-	return (struct site_frame){.address = regs->ip, .stack = regs->sp, .frame = regs->bp};
+	return (struct site_frame){
+		.address = regs->ip, .stack = regs->sp, .frame = regs->bp, .link = regs->di};
 }
 
 /*

@@ -125,7 +125,7 @@ struct site {
 	__u8 frame_base; /* 0: stack pointer, 1: frame pointer */
 	__u8 pad[2];
 	__s32 cfa_offset;
-	__s32 return_offset; /* 0: in the link register */
+	__s32 return_offset; /* 0: in `link` */
 	__s32 frame_offset;  /* 0: unchanged */
 };
 
@@ -134,7 +134,7 @@ struct site_frame {
 	__u64 address;
 	__u64 stack;
 	__u64 frame;
-	__u64 link; /* 0 where calls put the return address on the stack */
+	__u64 link; /* where the return address may be: lr; rdi, where vfork() keeps it */
 };
 
 /* A question from the hooks, in the ring between records; never stored. */
@@ -413,7 +413,7 @@ struct span_verdict {
 #define PROFILE_INVERSE_ONE    256	  /* of a probability: taken for certain */
 #define PROFILE_EVERY_LEAST_NS 50000	  /* of profile_cpu.every_ns */
 #define PROFILE_YOUNG_NS       1000000000 /* age of a process whose stacks are read soon */
-#define PROFILE_HURRY_NS       15000000	  /* but not more often */
+#define PROFILE_HURRY_NS       4000000	  /* but not more often */
 #define PROFILE_RING_BYTES     (16 << 20)
 #define PROFILE_WAKEUP_BYTES   (PROFILE_RING_BYTES / 16)
 

@@ -15,12 +15,14 @@
 
 /* DWARF numbers of the registers we follow, by the ELF's machine. */
 struct machine {
-	int elf, stack, frame, link; /* link: where the return address is; -1 = its own column */
+	int elf, stack, frame;
+	int link; /* the column of the return address */
+	int held; /* the register that holds it in code that has not saved it, or never does */
 };
 
 static const struct machine machines[] = {
-	{EM_X86_64, 7, 6, 16},
-	{EM_AARCH64, 31, 29, 30},
+	{EM_X86_64, 7, 6, 16, 5}, /* glibc's vfork() */
+	{EM_AARCH64, 31, 29, 30, 30},
 };
 
 struct function {
@@ -357,6 +359,27 @@ static bool saved_at(Dwarf_Frame *frame, int number, int32_t *ret_offset)
 	return true;
 }
 
+/* Whether the caller's is in the register `held`. */
+static bool is_held(const struct machine *machine, Dwarf_Frame *frame)
+{
+	Dwarf_Op memory[3];
+	Dwarf_Op *ops;
+	size_t count;
+
+	return dwarf_frame_register(frame, machine->link, memory, &ops, &count) >= 0 &&
+	       count == 1 && ops[0].atom == DW_OP_regx &&
+	       ops[0].number == (Dwarf_Word)machine->held;
+}
+
+/* *ret_offset 0: the return address is in a register. */
+static bool find_return(const struct machine *machine, Dwarf_Frame *frame, int32_t *ret_offset)
+{
+	if (saved_at(frame, machine->link, ret_offset))
+		return *ret_offset || machine->link == machine->held;
+	*ret_offset = 0;
+	return is_held(machine, frame);
+}
+
 static bool is_base(const struct machine *machine, Dwarf_Word number, enum frame_base *ret_base)
 {
 	*ret_base = number == (Dwarf_Word)machine->frame ? FRAME_FROM_FRAME : FRAME_FROM_STACK;
@@ -398,7 +421,7 @@ static bool describe(const struct machine *machine, Dwarf_Frame *frame, struct f
 	}
 	if (!describe_cfa(machine, frame, &rule))
 		return false;
-	if (!saved_at(frame, machine->link, &rule.return_offset))
+	if (!find_return(machine, frame, &rule.return_offset))
 		return false;
 	/* a frame pointer that cannot be followed is an error only where it is needed */
 	if (!saved_at(frame, machine->frame, &rule.frame_offset))

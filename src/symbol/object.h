@@ -51,7 +51,7 @@ struct frame_rule {
 	bool outermost; /* it has no caller; the rest says nothing */
 	enum frame_base base;
 	int32_t cfa_offset;
-	int32_t return_offset; /* 0: it still is in the link register */
+	int32_t return_offset; /* 0: it is in a register: struct unwind_start */
 	int32_t frame_offset;  /* the caller's frame pointer is at CFA + this; 0: unchanged */
 	bool indirect;	       /* as hand-written assembly has it that aligns its stack */
 	int32_t indirect_offset;

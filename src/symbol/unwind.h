@@ -20,7 +20,7 @@ enum unwind_end {
 struct unwind_start {
 	uint64_t address;
 	bool exact;		     /* the instruction it was at; else where a call returns to */
-	uint64_t stack, frame, link; /* registers; link 0 where calls push the return address */
+	uint64_t stack, frame, link; /* registers; link: lr, or rdi for vfork() */
 	const uint8_t *memory;	     /* around `stack` */
 	uint64_t memory_start;	     /* its address there */
 	size_t memory_bytes;

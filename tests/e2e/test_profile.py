@@ -332,6 +332,15 @@ def test_a_command_from_its_first_instruction(tmp_path):
     assert full.returncode == 1 and "No space left" in full.stderr, full.stderr
 
 
+def test_who_waits_in_vfork(tmp_path):
+    """Its caller is in a register, for the child that shares the stack overwrites it there."""
+    program = compile_into(tmp_path / "vfork", "gcc", "-O2", "-fomit-frame-pointer", FIXTURES / "vfork.c")
+    result = json.loads(run("profile", "--state", "idle", "--format", "json", "--", program).stdout)
+    (idle,) = (state["total_ns"] for state in result["states"] if state["state"] == "idle")
+    known = shares_of(result)
+    assert idle > 1_200_000_000 and known["spawn_one", "idle"][0] > 0.95 < known["main", "idle"][0], (idle, known)
+
+
 def test_what_is_asked_for():
     process = subprocess.Popen([WORKLOAD, "crowd", "3"], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
