@@ -348,16 +348,15 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	return 0;
 }
 
-/* An address as the module counts them. */
+/* An address as the module counts them; an offset in its file, where that could not be read. */
 static uint64_t address_in(const struct module *module, const struct mapping *mapping,
 			   uint64_t address)
 {
-	uint64_t at;
+	uint64_t offset = address - mapping->start + mapping->offset, at;
 
 	if (!module->inode)
 		return address;
-	at = address - mapping->start + mapping->offset;
-	return module->object && object_address(module->object, at, &at) ? at : address;
+	return module->object && object_address(module->object, offset, &at) ? at : offset;
 }
 
 static int find_in(struct symbolizer *symbolizer, struct module *module, uint64_t address,
