@@ -14,6 +14,17 @@ struct place {
 	uint32_t row;
 };
 
+static const char *const culprit_keys[WIRE_CULPRIT_KINDS_COUNT] = {
+#define X(name, number, key, help) [number] = key,
+	WIRE_CULPRIT_KINDS(X)
+#undef X
+};
+
+const char *culprit_key(enum wire_culprit_kind kind)
+{
+	return culprit_keys[kind];
+}
+
 bool state_is_lost(enum state state)
 {
 	return state >= STATE_RUNNABLE && state != STATE_SLEEP && state != STATE_IDLE &&

@@ -48,6 +48,9 @@ struct blame {
 	uint64_t earlier_ns;		 /* of the same waits, before it: what was not known then */
 };
 
+/* As JSON has it, "thread". */
+const char *culprit_key(enum wire_culprit_kind kind);
+
 /* Time in it is lost: the thread wanted, or needed, something else. Not idle, asleep or stopped. */
 bool state_is_lost(enum state state);
 

@@ -54,13 +54,7 @@ static void add(struct shares *shares, const struct truth *truth, const struct b
 
 static const char *culprit_name(const struct blame *blame)
 {
-	static const char *const names[] = {
-#define X(name, number, key, help) [number] = (key),
-		WIRE_CULPRIT_KINDS(X)
-#undef X
-	};
-
-	return blame->kind == WIRE_CULPRIT_THREAD ? blame->culprit.comm : names[blame->kind];
+	return blame->kind == WIRE_CULPRIT_THREAD ? blame->culprit.comm : culprit_key(blame->kind);
 }
 
 enum verdict blame_judge(const struct truth *truth, const struct interval *interval,

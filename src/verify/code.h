@@ -14,7 +14,7 @@
 #define CODE_NAME "functions"
 #define CODE_HELP "functions compute, sleep and wait, by dwell profile"
 
-/* The functions. That others exist as well is not known here. */
+/* The functions, and the states that they are in: "cpu" is user and kernel. */
 #define CODE_FUNCTIONS(X)                                                                          \
 	X(verify_code_computes, "cpu")                                                             \
 	X(verify_code_computes_more, "cpu")                                                        \

@@ -38,7 +38,4 @@ void blame_limit_name(char *into, size_t room, const struct blame_party *limit,
 /* In place of all that, without WIRE_SESSION_BLAME. */
 const char *blame_absent(const struct session_info *session);
 
-/* "thread", "throttle", … */
-const char *culprit_key(enum wire_culprit_kind kind);
-
 #endif

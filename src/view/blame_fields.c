@@ -7,17 +7,6 @@
 #include "view/fields.h"
 #include "view/view.h"
 
-static const char *const culprit_keys[WIRE_CULPRIT_KINDS_COUNT] = {
-#define X(name, number, key, help) [number] = key,
-	WIRE_CULPRIT_KINDS(X)
-#undef X
-};
-
-const char *culprit_key(enum wire_culprit_kind kind)
-{
-	return culprit_keys[kind];
-}
-
 const char *meanwhile_key(__u8 wire_state)
 {
 	return wire_state == WIRE_ON_CPU ? "cpu" : state_info[state_of_wait(wire_state)].key;
