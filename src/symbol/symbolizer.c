@@ -352,10 +352,12 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 static uint64_t address_in(const struct module *module, const struct mapping *mapping,
 			   uint64_t address)
 {
-	uint64_t offset = address - mapping->start + mapping->offset, at;
+	uint64_t offset, at;
 
+	/* what lies in no file may lie in no mapping either */
 	if (!module->inode)
 		return address;
+	offset = address - mapping->start + mapping->offset;
 	return module->object && object_address(module->object, offset, &at) ? at : offset;
 }
 

@@ -74,9 +74,12 @@ def test_every_view_of_a_busy_machine(namespace, tmp_path):
     with contextlib.ExitStack() as stack:
         for number, name in enumerate(names):
             stack.enter_context(spinning(name, cpu=number % os.cpu_count(), prefix=["unshare", "--pid", "--fork"] if number % 2 else []))
+        # a victim that the container has, too, and that waits for "one" whatever CPU dwell is on
+        victim = "printf victim > /proc/self/comm; while kill -0 $$ 2> /dev/null; do :; done"
+        recorder = [*namespace, "/bin/sh", "-c", f'({victim}) > /dev/null 2>&1 & taskset -pc 0 $! > /dev/null; exec "$@"', "sh"]
         jobs = [subprocess.Popen([WORKLOAD, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
                 for command in (["mixed", "4"], ["storm", "2000"], ["deadlock"])]  # fmt: skip
-        done = subprocess.run([*namespace, DWELL, "record", "-o", tmp_path / "busy.dwell", "-i", "500ms", "-d", "3s"], capture_output=True, text=True,
+        done = subprocess.run([*recorder, DWELL, "record", "-o", tmp_path / "busy.dwell", "-i", "500ms", "-d", "3s"], capture_output=True, text=True,
                               timeout=60)
         for job in jobs:
             os.killpg(job.pid, signal.SIGKILL)
