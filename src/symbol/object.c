@@ -438,11 +438,53 @@ static const struct go_table *go_table_of(struct object *object)
 	return &object->go_table;
 }
 
+/*
+ * Whether the function at an address is what handlers of signals return to: rt_sigreturn(2) and
+ * nothing else. By its bytes, as debuggers do, for in most C libraries it has neither a name nor a
+ * rule that struct frame_rule could say.
+ */
+static bool is_sigreturn(const struct object *object, uint64_t address)
+{
+	/* mov $15, %rax (or %eax); syscall */
+	static const uint8_t x86[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t x86_short[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	/* mov x8, #139; svc #0 */
+	static const uint8_t arm[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
+	uint8_t bytes[sizeof(x86)] = {0};
+	uint64_t offset;
+
+	if (!object_offset(object, address, &offset) ||
+	    pread(object->fd, bytes, sizeof(bytes), (off_t)offset) < (ssize_t)sizeof(x86_short))
+		return false;
+	if (object->machine->elf == EM_AARCH64)
+		return !memcmp(bytes, arm, sizeof(arm));
+	return !memcmp(bytes, x86, sizeof(x86)) || !memcmp(bytes, x86_short, sizeof(x86_short));
+}
+
+/*
+ * Where a program or its interpreter begins there is no caller. glibc's ld.so and musl say nothing
+ * of that code, which is so short on all machines: it ends before the first function of theirs that
+ * has a caller.
+ */
+#define ENTRY_BYTES 64
+
+static bool is_entry(const struct object *object, uint64_t address)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(object->elf, &header) && header.e_entry && address >= header.e_entry &&
+	       address - header.e_entry < ENTRY_BYTES;
+}
+
 static bool find_rule(struct object *object, uint64_t address, struct frame_rule *ret_rule)
 {
 	Dwarf_Frame *frame = NULL;
 	bool found;
 
+	/* a handler returns to its first instruction, and what is asked for is before that */
+	*ret_rule = (struct frame_rule){.signal = is_sigreturn(object, address + 1)};
+	if (ret_rule->signal)
+		return false;
 	/* what Go's tables of frames do not say */
 	switch (go_table_frame(go_table_of(object), address)) {
 	case GO_FRAME_OUTERMOST:
@@ -454,8 +496,10 @@ static bool find_rule(struct object *object, uint64_t address, struct frame_rule
 		break;
 	}
 	if (!find_frame(eh_frame_of(object), address, &frame) &&
-	    !find_frame(debug_frame_of(object), address, &frame))
-		return false;
+	    !find_frame(debug_frame_of(object), address, &frame)) {
+		*ret_rule = (struct frame_rule){.outermost = is_entry(object, address)};
+		return ret_rule->outermost;
+	}
 	found = describe(object->machine, frame, ret_rule);
 	free(frame);
 	return found;

@@ -55,13 +55,32 @@ struct frame_rule {
 	int32_t frame_offset;  /* the caller's frame pointer is at CFA + this; 0: unchanged */
 	bool indirect;	       /* as hand-written assembly has it that aligns its stack */
 	int32_t indirect_offset;
+	/* the handler of a signal returns here: its caller was interrupted; SIGNAL_FRAME_* */
+	bool signal;
 };
 
 /*
  * From .eh_frame, else .debug_frame; false if neither covers the address or the rule is of a kind
- * this structure cannot say.
+ * this structure cannot say. False with `signal`.
  */
 bool object_frame(struct object *object, uint64_t address, struct frame_rule *ret_rule);
+
+/*
+ * What the kernel has put on the stack for a signal, where its handler has returned: offsets from
+ * the stack pointer. From struct rt_sigframe (arch/x86/include/asm/sigframe.h, without the return
+ * address; arch/arm64/kernel/signal.c) and the kernel's struct ucontext.
+ */
+#if defined(__aarch64__)
+#define SIGNAL_FRAME_FRAME   544
+#define SIGNAL_FRAME_LINK    552
+#define SIGNAL_FRAME_STACK   560
+#define SIGNAL_FRAME_ADDRESS 568
+#else
+#define SIGNAL_FRAME_FRAME   120
+#define SIGNAL_FRAME_LINK    104 /* rdi: struct unwind_start */
+#define SIGNAL_FRAME_STACK   160
+#define SIGNAL_FRAME_ADDRESS 168
+#endif
 
 /*
  * Where the function that covers the address begins, by the tables for unwinding, which no strip

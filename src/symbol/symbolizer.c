@@ -305,13 +305,20 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 static const char *function_at(struct symbolizer *symbolizer, struct module *module,
 			       uint64_t address)
 {
+	struct frame_rule rule = {0};
+	const char *name;
+
 	if (module == &symbolizer->kernel)
 		return kernel_symbols_find(&symbolizer->kernel_symbols, address);
 	if (symbolizer->space && module == &symbolizer->space->nowhere)
 		return jit_map_find(&symbolizer->space->jit, address);
 	if (module->names)
 		return object_function(module->names, address);
-	return module->object ? object_function(module->object, address) : NULL;
+	name = module->object ? object_function(module->object, address) : NULL;
+	return !name && module->object && !object_frame(module->object, address, &rule) &&
+			       rule.signal
+		       ? "__restore_rt"
+		       : name;
 }
 
 static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_t address,

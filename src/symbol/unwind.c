@@ -8,6 +8,7 @@
 struct cursor {
 	uint64_t address, stack, frame, link;
 	bool call;	       /* `address` is behind a call */
+	bool in_syscall;       /* a system call of the kernel, at that */
 	bool floor;	       /* `stack` is only known to lie not lower */
 	unsigned int returned; /* trampolines met so far */
 	uint64_t needed;       /* address behind the last word that was read */
@@ -39,16 +40,54 @@ static const struct frame_rule by_frame_pointer = {
 #define FRAME_TELLS_STACK true
 #endif
 
+/*
+ * The tables of glibc's clone3() end before its system call, for they would be wrong in the child:
+ * what they say until then holds in the parent. Bytes of that instruction.
+ */
+#if defined(__aarch64__)
+#define SYSCALL_BYTES 4
+#else
+#define SYSCALL_BYTES 2
+#endif
+
+static bool find_table_rule(struct symbolizer *symbolizer, const struct cursor *cursor,
+			    struct frame_rule *ret_rule)
+{
+	uint64_t address = cursor->address - cursor->call;
+
+	return symbolizer_frame(symbolizer, address, ret_rule) ||
+	       (cursor->in_syscall && !ret_rule->signal &&
+		symbolizer_frame(symbolizer, address - SYSCALL_BYTES, ret_rule));
+}
+
 /* False: by the frame pointer, as the tables have no rule, or none that we know. */
 static bool find_rule(struct symbolizer *symbolizer, const struct unwind_start *start,
 		      const struct cursor *cursor, struct frame_rule *ret_rule)
 {
-	if (!start->frame_pointers &&
-	    symbolizer_frame(symbolizer, cursor->address - cursor->call, ret_rule) &&
+	if (!start->frame_pointers && find_table_rule(symbolizer, cursor, ret_rule) &&
 	    (ret_rule->outermost || ret_rule->base == FRAME_FROM_FRAME || !cursor->floor))
 		return true;
-	*ret_rule = by_frame_pointer;
+	if (!ret_rule->signal)
+		*ret_rule = by_frame_pointer;
 	return false;
+}
+
+/* To the code that a signal has interrupted. As step(). */
+static int step_over_signal(struct symbolizer *symbolizer, const struct unwind_start *start,
+			    struct cursor *cursor)
+{
+	struct cursor next = {.returned = cursor->returned};
+
+	if (!read_word(start, cursor, cursor->stack + SIGNAL_FRAME_ADDRESS, &next.address) ||
+	    !read_word(start, cursor, cursor->stack + SIGNAL_FRAME_STACK, &next.stack) ||
+	    !read_word(start, cursor, cursor->stack + SIGNAL_FRAME_FRAME, &next.frame) ||
+	    !read_word(start, cursor, cursor->stack + SIGNAL_FRAME_LINK, &next.link))
+		return -1;
+	if (!symbolizer_mapping(symbolizer, next.address))
+		return -2;
+	next.needed = cursor->needed;
+	*cursor = next;
+	return 1;
 }
 
 /* A return probe has put the address of its trampoline on the stack. */
@@ -63,12 +102,14 @@ static bool is_trampoline(struct symbolizer *symbolizer, uint64_t address)
 static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 		struct cursor *cursor)
 {
-	struct frame_rule rule;
+	struct frame_rule rule = {0};
 	bool has_rule = find_rule(symbolizer, start, cursor, &rule);
 	uint64_t cfa, address, frame = cursor->frame;
 
 	if (rule.outermost)
 		return 0;
+	if (rule.signal)
+		return step_over_signal(symbolizer, start, cursor);
 	cfa = (rule.base == FRAME_FROM_FRAME ? cursor->frame : cursor->stack) +
 	      (uint64_t)(int64_t)rule.cfa_offset;
 	if (rule.indirect) {
@@ -115,12 +156,15 @@ unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *st
 				.stack = start->stack,
 				.frame = start->frame,
 				.link = start->link,
-				.call = !start->exact};
+				.call = !start->exact,
+				.in_syscall = !start->exact};
 	unsigned int count = 0;
 	int result = 1;
 
 	while (result > 0 && count < UNWIND_MAX) {
-		addresses[count++] = cursor.address;
+		/* what a signal has interrupted is no return address, but is read as one */
+		addresses[count] = cursor.address + (count && !cursor.call);
+		count++;
 		result = step(symbolizer, start, &cursor);
 	}
 	/* what the frame pointer leads to from there means nothing */

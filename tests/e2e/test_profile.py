@@ -341,6 +341,15 @@ def test_who_waits_in_vfork(tmp_path):
     assert idle > 1_200_000_000 and known["spawn_one", "idle"][0] > 0.95 < known["main", "idle"][0], (idle, known)
 
 
+def test_who_waits_in_posix_spawn(tmp_path):
+    """The tables of glibc's clone3() end before its system call."""
+    program = compile_into(tmp_path / "spawn", "gcc", "-O2", "-fomit-frame-pointer", FIXTURES / "vfork.c")
+    result = json.loads(run("profile", "--state", "idle", "--format", "json", "--", program, tmp_path / "pipe").stdout)
+    waiting = [row for row in result["functions"] if (row["function"], row["state"]) == ("spawn_slowly", "idle")]
+    assert waiting and waiting[0]["total_ns"] > 400_000_000, waiting
+    assert any(row["function"] == "main" and row["total_ns"] > 400_000_000 for row in result["functions"]), result["functions"]
+
+
 def test_what_is_asked_for():
     process = subprocess.Popen([WORKLOAD, "crowd", "3"], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"

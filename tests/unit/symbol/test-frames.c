@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -205,6 +207,7 @@ CASE(hostile_lists_of_functions)
 /* A copy of this thread's stack and registers, as the kernel side takes one of another's. */
 static uint8_t copy[65536];
 static struct unwind_start here;
+static sigjmp_buf after_trap;
 
 /* Reads other functions' frames, which the address sanitizer does not allow. */
 __attribute__((noinline, no_sanitize("address"))) static void take_copy(size_t bytes)
@@ -314,6 +317,69 @@ CASE(no_more_of_a_stack_than_was_needed)
 	symbolizer_free(symbolizer);
 }
 
+/* At its first instruction: what is before it belongs to another function. */
+__asm__(".text\n"
+	".type traps_at_once, %function\n"
+	".type before_it, %function\n"
+	"before_it:\n"
+	".cfi_startproc\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size before_it, . - before_it\n"
+	"traps_at_once:\n"
+	".cfi_startproc\n"
+#if defined(__x86_64__)
+	"ud2\n"
+#else
+	"udf #0\n"
+#endif
+	".cfi_endproc\n"
+	".size traps_at_once, . - traps_at_once\n");
+extern void traps_at_once(void);
+
+static void leave_trap(int number)
+{
+	(void)number;
+	/* the kernel's frame has all vector registers: some KiB */
+	inner(16384);
+	siglongjmp(after_trap, 1);
+}
+
+__attribute__((noinline)) static void outer_of_trap(void)
+{
+	volatile char room[16384];
+
+	room[0] = 1;
+	if (!sigsetjmp(after_trap, 1))
+		traps_at_once();
+	room[1] = room[0];
+}
+
+CASE(callers_of_what_a_signal_has_interrupted)
+{
+	struct symbolizer *symbolizer = symbolizer_new(NULL);
+	uint64_t addresses[UNWIND_MAX];
+	struct symbol symbol;
+	enum unwind_end end;
+	unsigned int count;
+	int handler, trap;
+
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	signal(SIGILL, leave_trap);
+	outer_of_trap();
+	signal(SIGILL, SIG_DFL);
+	count = unwind(symbolizer, &here, addresses, &end, NULL);
+	handler = find(symbolizer, addresses, count, "leave_trap");
+	trap = find(symbolizer, addresses, count, "traps_at_once");
+	assert_true(handler > 0 && trap > handler);
+	assert_int_equal(find(symbolizer, addresses, count, "before_it"), -1);
+	assert_int_equal(find(symbolizer, addresses, count, "outer_of_trap"), trap + 1);
+	assert_int_equal(symbolizer_find(symbolizer, addresses[trap - 1], true, &symbol), 0);
+	assert_non_null(strstr(symbol.frames[0].function, "rt_sigreturn")
+				?: strstr(symbol.frames[0].function, "restore_rt"));
+	symbolizer_free(symbolizer);
+}
+
 #if defined(__aarch64__)
 /* As syscall() of the C library, in which threads wait. */
 __asm__(".text\n"
@@ -361,6 +427,7 @@ int main(void)
 		cmocka_unit_test(hostile_lists_of_functions),
 		cmocka_unit_test(callers_by_the_unwind_tables),
 		cmocka_unit_test(no_more_of_a_stack_than_was_needed),
+		cmocka_unit_test(callers_of_what_a_signal_has_interrupted),
 #if defined(__aarch64__)
 		cmocka_unit_test(a_caller_that_is_in_the_link_register_only),
 #endif
