@@ -46,6 +46,12 @@ struct helper_work {
 	int (*serve)(const void *request, size_t length, void *reply, size_t *ret_length,
 		     int *ret_fd);
 	/*
+	 * Both NULL, or in the reader: at its start, a descriptor that is readable when there is
+	 * something to do besides, or -1; and what is done then.
+	 */
+	int (*watch)(void);
+	void (*tend)(void);
+	/*
 	 * Memory that a helper may allocate, besides what the parent has (RLIMIT_DATA); and the
 	 * most that helper_allow_memory() may make of it.
 	 */

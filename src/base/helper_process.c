@@ -148,12 +148,16 @@ static const int reading_rights[] = {READING_RIGHTS};
 static const int keeping_rights[] = {READING_RIGHTS, CAP_KILL, CAP_SETUID, CAP_SETGID,
 				     CAP_SYS_CHROOT};
 
-/* Polls: in dwell's own tables it then waits for work (`idle`), and not for another thread. */
-static void await_request(int socket)
+/*
+ * Polls: in dwell's own tables it then waits for work (`idle`), and not for another thread.
+ * `other`: a descriptor, or -1. True: that is readable.
+ */
+static bool await_request(int socket, int other)
 {
-	struct pollfd waited = {.fd = socket, .events = POLLIN};
+	struct pollfd waited[] = {{.fd = socket, .events = POLLIN},
+				  {.fd = other, .events = POLLIN}};
 
-	(void)poll(&waited, 1, -1);
+	return poll(waited, ARRAY_SIZE(waited), -1) > 0 && waited[1].revents;
 }
 
 _Noreturn static void serve(const struct helper_work *work, struct helper_shared *shared,
@@ -161,18 +165,23 @@ _Noreturn static void serve(const struct helper_work *work, struct helper_shared
 {
 	static uint8_t request[HELPER_MESSAGE_BYTES];
 	static struct reply reply;
+	int watched;
 
 	sandbox_end_with(keeper);
 	prctl(PR_SET_NAME, "dwell-reader");
 	sandbox_keep(reading_rights, ARRAY_SIZE(reading_rights));
+	watched = work->watch ? work->watch() : -1;
 	for (;;) {
 		size_t length = 0;
 		ssize_t got;
 		int fd = -1;
 
-		await_request(socket);
-		got = recv(socket, request, sizeof(request), 0);
-		if (got < 0 && errno == EINTR)
+		if (await_request(socket, watched)) {
+			work->tend();
+			helper_store(&shared->reader_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+		}
+		got = recv(socket, request, sizeof(request), MSG_DONTWAIT);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
 			_exit(0);
@@ -255,7 +264,7 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 		size_t length;
 		ssize_t got;
 
-		await_request(fd);
+		(void)await_request(fd, -1);
 		/* whenever it is killed, the question is in the socket or marked as current */
 		got = recv(fd, &question.head, sizeof(question.head), MSG_PEEK);
 		if (got < 0 && errno == EINTR)

@@ -409,11 +409,9 @@ struct span_verdict {
 /* From when it left its CPU until it had one again, or up to the last snapshot: dwell profile. */
 #define PROFILE_AWAY	       (KIND_INTERNAL | 8)
 
-#define PROFILE_WINDOW_NS      50000000	  /* after which a CPU takes more or fewer stacks */
-#define PROFILE_INVERSE_ONE    256	  /* of a probability: taken for certain */
-#define PROFILE_EVERY_LEAST_NS 50000	  /* of profile_cpu.every_ns */
-#define PROFILE_YOUNG_NS       1000000000 /* age of a process whose stacks are read soon */
-#define PROFILE_HURRY_NS       4000000	  /* but not more often */
+#define PROFILE_WINDOW_NS      50000000 /* after which a CPU takes more or fewer stacks */
+#define PROFILE_INVERSE_ONE    256	/* of a probability: taken for certain */
+#define PROFILE_EVERY_LEAST_NS 50000	/* of profile_cpu.every_ns */
 #define PROFILE_RING_BYTES     (16 << 20)
 #define PROFILE_WAKEUP_BYTES   (PROFILE_RING_BYTES / 16)
 

@@ -30,8 +30,6 @@ volatile __u64 profile_settled_ns __weak = 0;
 volatile __u64 profile_long __weak = 0;
 /* Records that found the ring full. */
 volatile __u64 profile_lost __weak = 0;
-/* When user space was last woken for a process that had just begun. */
-volatile __u64 profile_hurried_ns __weak = 0;
 
 #define PROFILE_PLACES	4 /* that a thread remembers */
 #define PROFILE_CERTAIN 0xffffffffU
@@ -151,16 +149,6 @@ static __always_inline __u64 profile_wakeup(void)
 		       : BPF_RB_NO_WAKEUP;
 }
 
-/* A process that has just begun may end soon, and its map has to be read before. */
-static __always_inline __u64 profile_wakeup_for(struct task_struct *task, __u64 now_ns)
-{
-	if (now_ns - FOLLOW(task, group_leader, start_time) > PROFILE_YOUNG_NS ||
-	    now_ns - profile_hurried_ns < PROFILE_HURRY_NS)
-		return profile_wakeup();
-	profile_hurried_ns = now_ns;
-	return BPF_RB_FORCE_WAKEUP;
-}
-
 /* Of the current thread. */
 static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struct task_struct *task,
 								const struct wire_wait_site *site,
@@ -168,7 +156,7 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct span_stack *stack = bpf_map_lookup_elem(&span_samples, &cpu);
-	__u64 size, flags;
+	__u64 size;
 
 	if (!stack)
 		return 0;
@@ -198,8 +186,7 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 	if (size > sizeof(*stack))
 		return 0;
 	stack->header.size = (__u32)size;
-	flags = is_kernel_thread(task) ? profile_wakeup() : profile_wakeup_for(task, now_ns);
-	if (bpf_ringbuf_output(&events, stack, size, flags))
+	if (bpf_ringbuf_output(&events, stack, size, profile_wakeup()))
 		count(&profile_lost);
 	return 0;
 }

@@ -47,7 +47,7 @@ static size_t answer(void *symbolizer, const void *bytes, size_t length, void *i
 	if (length != sizeof(pid))
 		return 0;
 	memcpy(&pid, bytes, sizeof(pid));
-	if (!symbolizer_attach(symbolizer, pid) && !symbolizer_preload(symbolizer))
+	if (!symbolizer_attach(symbolizer, pid, 0) && !symbolizer_preload(symbolizer))
 		symbolizer_each_missing(symbolizer, send_id, parts);
 	return 0;
 }

@@ -114,10 +114,12 @@ static void look_for_python(struct reader *reader, struct reader_process *proces
 	*place = (size_t)(process - reader->processes);
 }
 
-static void attach(struct reader *reader, struct reader_process *process, uint32_t pid)
+/* As it was at a time: since then it may have ended, or have begun another program. */
+static void attach(struct reader *reader, struct reader_process *process, uint32_t pid,
+		   uint64_t time_ns)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	int result = symbolizer_attach(reader->symbolizer, pid);
+	int result = symbolizer_attach(reader->symbolizer, pid, time_ns);
 
 	if (result == -ENOMEM)
 		give_up();
@@ -158,7 +160,7 @@ static struct reader_process *select_process(struct reader *reader, const struct
 	/* also where it was preloaded: it may have another program since then */
 	if (index == known || is_other || (!process->start_ns && raw->process_start_ns) ||
 	    !symbolizer_select(reader->symbolizer, raw->pid))
-		attach(reader, process, raw->pid);
+		attach(reader, process, raw->pid, raw->header.time_ns);
 	else if (process->is_python_dropped)
 		look_for_python(reader, process, raw->pid);
 	process->start_ns = raw->process_start_ns;
@@ -167,13 +169,14 @@ static struct reader_process *select_process(struct reader *reader, const struct
 }
 
 /* Reads the map of the process again; after it has ended, what it had mapped is kept. */
-static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid)
+static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid,
+			 uint64_t time_ns)
 {
 	if (process->ended || (process->attached >= ATTACH_FREELY &&
 			       clock_monotonic_ns() - process->attached_ns <
 				       ATTACH_AGAIN_SHARE * process->attaching_ns))
 		return false;
-	attach(reader, process, pid);
+	attach(reader, process, pid, time_ns);
 	return !process->ended;
 }
 
@@ -212,7 +215,7 @@ static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *
 
 	/* through code that was not mapped yet, as the trampoline of return probes before the first
 	 */
-	if (end == UNWIND_UNMAPPED && attach_again(reader, process, raw->pid))
+	if (end == UNWIND_UNMAPPED && attach_again(reader, process, raw->pid, raw->header.time_ns))
 		*ret_count = unwind(reader->symbolizer, &start, addresses, &end, ret_needed);
 	return end;
 }
@@ -524,6 +527,8 @@ const struct helper_work stack_reader_work = {
 	.begin = begin,
 	.answer = answer,
 	.serve = opener_serve,
+	.watch = opener_watch,
+	.tend = opener_tend,
 	.memory_bytes = 192 << 20,
 	/* of debug information, libdw makes less than it takes in the file */
 	.memory_max_bytes = 2ULL << 30,

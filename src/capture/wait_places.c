@@ -95,7 +95,7 @@ static const struct mapping *find_mapping(struct places *places, uint32_t pid, u
 		places->mappings_pid = pid;
 		mappings_release(&places->mappings);
 		/* not readable: as if nothing were mapped */
-		if (mappings_load(&places->mappings, pid) < 0)
+		if (mappings_load(&places->mappings, pid, 0) < 0)
 			return NULL;
 	}
 	return mappings_find(&places->mappings, address);
@@ -350,7 +350,7 @@ static void preload(struct places *places, uint32_t pid)
 	struct mappings mappings = {0};
 	struct frame_rule rule;
 
-	if (mappings_load(&mappings, pid) < 0)
+	if (mappings_load(&mappings, pid, 0) < 0)
 		return;
 	for (size_t i = 0; i < mappings.count; i++) {
 		struct object *object = objects_find(&places->objects, &mappings.items[i], pid);

@@ -271,7 +271,7 @@ int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runti
 		if (result < 0)
 			return result;
 		/* for those that lie where only their names lead */
-		if (mappings_load(&search.mappings, pid) < 0)
+		if (mappings_load(&search.mappings, pid, 0) < 0)
 			search.mappings.count = 0;
 		result = search_in_helper(plan, &search, helper, error);
 		helper_end(helper);

@@ -285,7 +285,7 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	struct mappings mappings = {0};
 	char program[64], path[MAPPING_PATH_BYTES];
 	uint64_t inode = 0, device = 0;
-	int fd, result = mappings_load(&mappings, pid);
+	int fd, result = mappings_load(&mappings, pid, 0);
 
 	if (result == -ESRCH)
 		return error_set(

@@ -254,7 +254,9 @@ static void open_separate(struct debug_info *info, const struct mapping *mapping
 		return;
 	name = mapping ? dwelf_elf_gnu_debuglink(info->own.elf, &sum) : NULL;
 	if (name && open_same_sum(info, separate,
-				  opener_debug_link(pid, mapping->start, mapping->end, name), sum))
+				  opener_debug_link(pid, mapping->time_ns, mapping->start,
+						    mapping->end, name),
+				  sum))
 		return;
 	if (*id && open_same_build(info, separate, opener_debuginfod(id), id))
 		return;

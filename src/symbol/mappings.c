@@ -35,6 +35,7 @@ bool mapping_parse(char *line, struct mapping *ret_mapping)
 	    executable != 'x')
 		return false;
 	ret_mapping->device = (uint64_t)major << 32 | minor;
+	ret_mapping->time_ns = 0;
 	ret_mapping->path = line + path;
 	return true;
 }
@@ -46,12 +47,85 @@ static void clear(struct mappings *mappings)
 	mappings->count = 0;
 }
 
-int mappings_load(struct mappings *mappings, uint32_t pid)
+int mappings_read(struct mappings *mappings, FILE *file)
 {
-	struct mappings now = {0};
 	cleanup_free char *line = NULL;
+	struct mapping mapping;
 	size_t room = 0;
-	int fd = opener_maps(pid);
+
+	while (getline(&line, &room, file) > 0)
+		if (mapping_parse(line, &mapping) && append(mappings, mapping) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+void mapping_write(const struct mapping *mapping, FILE *file)
+{
+	fprintf(file, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " ", mapping->start,
+		mapping->end, mapping->offset, (unsigned int)(mapping->device >> 32),
+		(unsigned int)mapping->device, mapping->inode);
+	for (const char *at = mapping->path; *at; at++) {
+		if (*at == '\n')
+			fputs("\\012", file);
+		else
+			fputc(*at, file);
+	}
+	fputc('\n', file);
+}
+
+/* Before the item at `place`. */
+static int insert(struct mappings *mappings, size_t place, struct mapping mapping)
+{
+	int result = append(mappings, mapping);
+	struct mapping *items = mappings->items;
+
+	if (result < 0)
+		return result;
+	mapping = items[mappings->count - 1];
+	memmove(items + place + 1, items + place, (mappings->count - 1 - place) * sizeof(items[0]));
+	items[place] = mapping;
+	return 0;
+}
+
+static void begin_at(struct mapping *mapping, uint64_t start)
+{
+	mapping->offset += mapping->inode ? start - mapping->start : 0;
+	mapping->start = start;
+}
+
+int mappings_overlay(struct mappings *mappings, const struct mapping *mapping)
+{
+	size_t place = 0;
+
+	while (place < mappings->count && mappings->items[place].start < mapping->end) {
+		struct mapping *old = &mappings->items[place];
+		struct mapping rest = *old;
+
+		if (old->end <= mapping->start) {
+			place++;
+		} else if (old->start < mapping->start && old->end > mapping->end) {
+			begin_at(&rest, mapping->end);
+			if (insert(mappings, place + 1, rest) < 0)
+				return -ENOMEM;
+			mappings->items[place++].end = mapping->start;
+		} else if (old->start < mapping->start) {
+			old->end = mapping->start;
+			place++;
+		} else if (old->end > mapping->end) {
+			begin_at(old, mapping->end);
+		} else {
+			free(old->path);
+			memmove(old, old + 1,
+				(--mappings->count - place) * sizeof(mappings->items[0]));
+		}
+	}
+	return insert(mappings, place, *mapping);
+}
+
+int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns)
+{
+	struct mappings loaded = {0};
+	int fd = opener_maps(pid, time_ns), result;
 
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
@@ -59,20 +133,18 @@ int mappings_load(struct mappings *mappings, uint32_t pid)
 
 	if (!file)
 		return -ENOMEM;
-	while (getline(&line, &room, file) > 0) {
-		struct mapping mapping;
-		int result = mapping_parse(line, &mapping) ? append(&now, mapping) : 0;
-
-		if (result < 0) {
-			mappings_release(&now);
-			return result;
-		}
-	}
+	result = mappings_read(&loaded, file);
 	/* one that has ended, and waits for its parent, has none */
-	if (!now.count)
-		return -ESRCH;
+	if (result == 0 && !loaded.count)
+		result = -ESRCH;
+	if (result < 0) {
+		mappings_release(&loaded);
+		return result;
+	}
+	for (size_t i = 0; i < loaded.count; i++)
+		loaded.items[i].time_ns = time_ns;
 	mappings_release(mappings);
-	*mappings = now;
+	*mappings = loaded;
 	return 0;
 }
 
@@ -102,7 +174,7 @@ const struct mapping *mappings_find(const struct mappings *mappings, uint64_t ad
 
 int mapping_open_path(const struct mapping *mapping, uint32_t pid, char path[MAPPING_PATH_BYTES])
 {
-	return opener_mapping(pid, mapping->start, mapping->end, path);
+	return opener_mapping(pid, mapping->time_ns, mapping->start, mapping->end, path);
 }
 
 int mapping_open(const struct mapping *mapping, uint32_t pid)

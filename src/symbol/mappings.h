@@ -15,6 +15,7 @@ struct mapping {
 	uint64_t offset;     /* in the file, of `start` */
 	uint64_t device;     /* major << 32 | minor; with the inode the file's identity */
 	uint64_t inode;	     /* 0: no file (heap, stack, compiled at run time, vdso) */
+	uint64_t time_ns;    /* it was so then; 0: it is so now */
 	char *path;	     /* as the kernel prints it, with " (deleted)"; empty without a file */
 };
 
@@ -31,12 +32,23 @@ struct mappings {
  */
 bool mapping_parse(char *line, struct mapping *ret_mapping);
 
+/* The lines of such a file, behind those that there are. 0 or -ENOMEM. */
+int mappings_read(struct mappings *mappings, FILE *file) must_check;
+
+/* As the kernel writes it: the line ends with a newline, and one in the path is `\012`. */
+void mapping_write(const struct mapping *mapping, FILE *file);
+
+/* In place of what was there, which may lose a part, or its middle. 0 or -ENOMEM. */
+int mappings_overlay(struct mappings *mappings, const struct mapping *mapping) must_check;
+
 /*
- * Reads them again. Another user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then
- * the mappings are as they were; -ESRCH: it has ended, or is the kernel's.
+ * Reads them again, as they were at a time (opener_follow_processes()) or, with 0, are now. Another
+ * user's process needs CAP_SYS_PTRACE. 0 or a negative errno, and then the mappings are as they
+ * were; -ESRCH: it has ended, or is the kernel's.
  */
-int mappings_load(struct mappings *mappings, uint32_t pid) must_check;
+int mappings_load(struct mappings *mappings, uint32_t pid, uint64_t time_ns) must_check;
 void mappings_release(struct mappings *mappings);
+#define cleanup_mappings cleanup(mappings_release)
 
 /* NULL: the address is not executable there. Valid until the next load. */
 const struct mapping *mappings_find(const struct mappings *mappings, uint64_t address);

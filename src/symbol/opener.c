@@ -11,14 +11,19 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/inner_pid.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/helper.h"
 #include "base/identities.h"
+#include "base/inner_pid.h"
 #include "symbol/build_id.h"
 #include "symbol/debuginfod.h"
 #include "symbol/foreign.h"
+#include "symbol/map_events.h"
+#include "symbol/map_history.h"
 #include "symbol/mappings.h"
 #include "symbol/thread_memory.h"
 
@@ -39,6 +44,7 @@ enum kind {
 /* Cut off behind its text. */
 struct request {
 	uint32_t kind, pid; /* or tid */
+	uint64_t time_ns;   /* when that was; 0: now */
 	uint64_t start, end;
 	uint32_t with_switches; /* of memory */
 	uint32_t text_bytes;
@@ -56,6 +62,11 @@ _Static_assert(sizeof(struct memory_reply) <= HELPER_REPLY_BYTES &&
 	       "they fit into a message");
 
 static const char *symbols_path; /* NULL: none is named */
+
+/* What processes had mapped; NULL: it is not known. */
+static bool follows_processes;
+static struct map_events *map_events;
+static struct map_history *map_history;
 
 /* Neither a pipe that blocks nor a terminal that becomes ours. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -81,11 +92,114 @@ static int open_link(const char *link, uint32_t pid)
 	return fd < 0 ? -errno : foreign_reopen(fd, pid);
 }
 
+void opener_follow_processes(void)
+{
+	follows_processes = true;
+}
+
+int opener_watch(void)
+{
+	map_history = follows_processes ? map_history_new() : NULL;
+	map_events = map_history ? map_events_open() : NULL;
+	if (map_events)
+		return map_events_descriptor(map_events);
+	map_history_free(map_history);
+	map_history = NULL;
+	return -1;
+}
+
+void opener_tend(void)
+{
+	map_events_read(map_events, map_history);
+}
+
+/* Whether it is about what is no more: then the history has it, or nothing does. */
+static bool is_past(const struct request *request)
+{
+	const struct timespec settling = {.tv_nsec = MAP_EVENTS_SETTLED_NS};
+
+	if (!map_history || !request->time_ns)
+		return false;
+	if (clock_monotonic_ns() < request->time_ns + MAP_EVENTS_SETTLED_NS)
+		nanosleep(&settling, NULL);
+	map_events_read(map_events, map_history);
+	return !map_history_is_now(map_history, request->pid, request->time_ns);
+}
+
+/* As map_history_now. */
+static int read_maps_now(void *data, uint32_t pid, struct mappings *mappings)
+{
+	uint64_t time_ns = clock_monotonic_ns();
+	char path[64];
+	int result;
+
+	(void)data;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	if (!file)
+		return -errno;
+	result = mappings_read(mappings, file);
+	map_events_read(map_events, map_history);
+	return result < 0 || map_history_is_now(map_history, pid, time_ns) ? result : -ESRCH;
+}
+
+static int find_past(const struct request *request, struct mappings *ret_mappings)
+{
+	return map_history_find(map_history, request->pid, request->time_ns, read_maps_now, NULL,
+				ret_mappings);
+}
+
+static int serve_past_maps(const struct request *request)
+{
+	cleanup_mappings struct mappings mappings = {0};
+	int result = find_past(request, &mappings), fd, copy;
+
+	if (result < 0)
+		return result;
+	fd = file_in_memory("maps");
+	copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	cleanup_file FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!file) {
+		cleanup_close_fd(&fd);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < mappings.count; i++)
+		mapping_write(&mappings.items[i], file);
+	if (fflush(file) || lseek(fd, 0, SEEK_SET) < 0) {
+		close(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+/* The file may be of a process that has begun a program since it was asked about. */
+static int serve_maps(const struct request *request)
+{
+	int fd = is_past(request) ? -ESRCH : open_path("/proc/%" PRIu32 "/maps", request->pid);
+
+	if (!map_history || !request->time_ns || (fd >= 0 && !is_past(request)))
+		return fd;
+	cleanup_close_fd(&fd);
+	return serve_past_maps(request);
+}
+
 /* 0 or -errno. */
 static int serve_program_path(const struct request *request, char *path)
 {
 	char link[64];
 	ssize_t length;
+
+	if (is_past(request)) {
+		const char *program =
+			map_history_program(map_history, request->pid, request->time_ns);
+
+		if (!program)
+			return -ENOENT;
+		snprintf(path, OPENER_PATH_BYTES, "%s", program);
+		return 0;
+	}
 
 	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
 	length = readlink(link, path, PATH_MAX);
@@ -113,19 +227,32 @@ static void map_file_path(char path[OPENER_PATH_BYTES], const struct request *re
 /* What the kernel says of the mapping: the helper is not asked. 0 or -errno. */
 static int read_mapping(const struct request *request, struct mapping *ret_mapping, char **line)
 {
-	char path[64];
 	size_t room = 0;
+	int fd = serve_maps(request);
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", request->pid);
-	cleanup_file FILE *file = fopen(path, "re");
+	if (fd < 0)
+		return fd;
+	cleanup_file FILE *file = file_reading(fd);
 
 	if (!file)
-		return -errno;
+		return -ENOMEM;
 	while (getline(line, &room, file) > 0)
 		if (mapping_parse(*line, ret_mapping) && ret_mapping->start == request->start &&
 		    ret_mapping->end == request->end)
 			return 0;
 	return -ENOENT;
+}
+
+/* A process that sees what this one sees, or saw: itself, or the next of its parents. 0: none does.
+ */
+static uint32_t who_sees(const struct request *request)
+{
+	uint64_t time_ns = request->time_ns;
+	uint32_t pid = request->pid;
+
+	while (map_history && pid && !map_history_is_now(map_history, pid, time_ns))
+		pid = map_history_parent(map_history, pid, time_ns);
+	return pid;
 }
 
 /* By its name, as the process sees it: only if it is still the same file. */
@@ -135,7 +262,8 @@ static int serve_mapping_by_name(const struct request *request, char *path)
 	struct mapping mapping;
 	struct stat status;
 	int result = read_mapping(request, &mapping, &line);
-	cleanup_close int root = result < 0 ? result : foreign_root(request->pid);
+	uint32_t pid = request->time_ns ? who_sees(request) : request->pid;
+	cleanup_close int root = result < 0 ? result : foreign_root(pid);
 	int fd = root;
 
 	if (root < 0)
@@ -149,14 +277,19 @@ static int serve_mapping_by_name(const struct request *request, char *path)
 		close(fd);
 		return -ESTALE;
 	}
-	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s", request->pid, mapping.path);
-	return foreign_reopen(fd, request->pid);
+	if (pid)
+		snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s", pid, mapping.path);
+	else
+		snprintf(path, OPENER_PATH_BYTES, "%s", mapping.path);
+	return foreign_reopen(fd, pid);
 }
 
 static int serve_mapping(const struct request *request, char *path)
 {
 	int fd;
 
+	if (is_past(request))
+		return serve_mapping_by_name(request, path);
 	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
 	map_file_path(path, request);
 	fd = open(path, O_PATH | O_CLOEXEC);
@@ -194,6 +327,7 @@ static int serve_debug_link(const struct request *request)
 	cleanup_free char *line = NULL;
 	const char *text = request->text;
 	struct mapping mapping;
+	uint32_t pid = request->time_ns ? who_sees(request) : request->pid;
 	char *beside, *slash;
 	int fd, result;
 
@@ -210,9 +344,9 @@ static int serve_debug_link(const struct request *request)
 	snprintf(directory, sizeof(directory), DEBUG_DIRECTORY "%s", beside);
 	fd = foreign_open_below(0, directory, text, 0, RESOLVE_NO_SYMLINKS);
 	if (fd < 0)
-		fd = foreign_open_below(request->pid, beside, text, RESOLVE_NO_SYMLINKS, 0);
+		fd = foreign_open_below(pid, beside, text, RESOLVE_NO_SYMLINKS, 0);
 	snprintf(name, sizeof(name), ".debug/%s", text);
-	return fd < 0 ? foreign_open_below(request->pid, beside, name, RESOLVE_NO_SYMLINKS, 0) : fd;
+	return fd < 0 ? foreign_open_below(pid, beside, name, RESOLVE_NO_SYMLINKS, 0) : fd;
 }
 
 /*
@@ -266,7 +400,7 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		return -EINVAL;
 	switch (request.kind) {
 	case OPEN_MAPS:
-		fd = open_path("/proc/%" PRIu32 "/maps", request.pid);
+		fd = serve_maps(&request);
 		break;
 	case OPEN_KERNEL_SYMBOLS:
 		fd = open_path("/proc/kallsyms");
@@ -386,9 +520,10 @@ static int allowed(int fd)
 	return fd;
 }
 
-int opener_maps(uint32_t pid)
+int opener_maps(uint32_t pid, uint64_t time_ns)
 {
-	return ask_for_file((struct request){.kind = OPEN_MAPS, .pid = pid}, NULL, 0);
+	return ask_for_file((struct request){.kind = OPEN_MAPS, .pid = pid, .time_ns = time_ns},
+			    NULL, 0);
 }
 
 int opener_kernel_symbols(void)
@@ -401,21 +536,26 @@ int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES])
 	return ask_for_object((struct request){.kind = OPEN_PROGRAM, .pid = pid}, path);
 }
 
-int opener_program_path(uint32_t pid, char path[OPENER_PATH_BYTES])
+int opener_program_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES])
 {
-	int fd, result = ask_with_path((struct request){.kind = READ_PROGRAM_PATH, .pid = pid},
-				       path, &fd);
+	int fd, result = ask_with_path(
+			(struct request){.kind = READ_PROGRAM_PATH, .pid = pid, .time_ns = time_ns},
+			path, &fd);
 
 	if (result >= 0)
 		cleanup_close_fd(&fd);
 	return result;
 }
 
-int opener_mapping(uint32_t pid, uint64_t start, uint64_t end, char path[OPENER_PATH_BYTES])
+int opener_mapping(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,
+		   char path[OPENER_PATH_BYTES])
 {
-	return ask_for_object(
-		(struct request){.kind = OPEN_MAPPING, .pid = pid, .start = start, .end = end},
-		path);
+	return ask_for_object((struct request){.kind = OPEN_MAPPING,
+					       .pid = pid,
+					       .time_ns = time_ns,
+					       .start = start,
+					       .end = end},
+			      path);
 }
 
 int opener_jit_map(uint32_t pid)
@@ -448,11 +588,15 @@ int opener_debuginfod(const char *build_id)
 	return ask_for_build(OPEN_DEBUGINFOD, build_id);
 }
 
-int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *name)
+int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,
+		      const char *name)
 {
-	return allowed(ask_for_file(
-		(struct request){.kind = OPEN_DEBUG_LINK, .pid = pid, .start = start, .end = end},
-		name, strlen(name)));
+	return allowed(ask_for_file((struct request){.kind = OPEN_DEBUG_LINK,
+						     .pid = pid,
+						     .time_ns = time_ns,
+						     .start = start,
+						     .end = end},
+				    name, strlen(name)));
 }
 
 size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, uint64_t *switches)

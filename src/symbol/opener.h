@@ -16,20 +16,27 @@
 
 #define OPENER_PATH_BYTES (PATH_MAX + 64)
 
+/*
+ * Before helpers are started: their readers take down what processes map, and when
+ * (symbol/map_history.h). Times below are CLOCK_MONOTONIC: what was mapped then, also by a process
+ * that has ended since or runs another program. 0, or where the kernel refuses it: what is now.
+ */
+void opener_follow_processes(void);
+
 /* Each opens for reading. The descriptor, or a negative errno. */
-int opener_maps(uint32_t pid) must_check;   /* /proc/PID/maps */
-int opener_kernel_symbols(void) must_check; /* /proc/kallsyms */
+int opener_maps(uint32_t pid, uint64_t time_ns) must_check; /* as /proc/PID/maps; code alone */
+int opener_kernel_symbols(void) must_check;		    /* /proc/kallsyms */
 
 /* What the process runs; and its path, as the process names it. The second: 0 or -errno. */
 int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
-int opener_program_path(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
+int opener_program_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES]) must_check;
 
 /*
  * The file that is mapped at `start` to `end`, also when it has been deleted or replaced since, or
  * belongs to another mount namespace; and a path by which we can open it again. Without the right
  * to follow /proc/PID/map_files, it is found by its name in /proc/PID/maps.
  */
-int opener_mapping(uint32_t pid, uint64_t start, uint64_t end,
+int opener_mapping(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,
 		   char path[OPENER_PATH_BYTES]) must_check;
 
 /* /tmp/perf-PID.map as the process sees it; see foreign_open_below(). */
@@ -46,7 +53,8 @@ int opener_symbols(void) must_check;
  */
 int opener_debug_id(const char *build_id) must_check;
 int opener_debuginfod(const char *build_id) must_check;
-int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *name) must_check;
+int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t end,
+		      const char *name) must_check;
 
 /*
  * Memory of a thread, as thread_memory_read(): how many bytes. At most OPENER_MEMORY_BYTES. With
@@ -57,7 +65,9 @@ int opener_debug_link(uint32_t pid, uint64_t start, uint64_t end, const char *na
 size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes,
 		     uint64_t *switches) must_check;
 
-/* As helper_work.serve. */
+/* As those of helper_work. */
+int opener_watch(void);
+void opener_tend(void);
 int opener_serve(const void *request, size_t length, void *reply, size_t *ret_length, int *ret_fd);
 
 #endif

@@ -166,7 +166,7 @@ bool symbolizer_select(struct symbolizer *symbolizer, uint32_t pid)
 	return symbolizer->space;
 }
 
-int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
+int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time_ns)
 {
 	char program[OPENER_PATH_BYTES];
 	char *kept;
@@ -178,9 +178,9 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid)
 			return -ENOMEM;
 		symbolizer->space->used = ++symbolizer->selections;
 	}
-	if (opener_program_path(pid, program) < 0)
+	if (opener_program_path(pid, time_ns, program) < 0)
 		*program = '\0';
-	result = mappings_load(&symbolizer->space->mappings, pid);
+	result = mappings_load(&symbolizer->space->mappings, pid, time_ns);
 	if (result < 0)
 		return result;
 	kept = strdup(program);

@@ -48,10 +48,11 @@ void symbolizer_free(struct symbolizer *symbolizer);
 void symbolizer_take_symbols(struct symbolizer *symbolizer, const char *path);
 
 /*
- * Reads the memory map of the process the next addresses are of, again each time. 0 or a negative
- * errno: it is gone, or not ours to read; then what it had mapped before is kept.
+ * Reads the memory map of the process the next addresses are of, again each time: as it was at a
+ * time (opener_follow_processes()) or, with 0, is now. 0 or a negative errno: it is gone, or not
+ * ours to read; then what it had mapped before is kept.
  */
-int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid) must_check;
+int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time_ns) must_check;
 
 /*
  * The next addresses are of this process, as its memory map was when it was read last. False: it

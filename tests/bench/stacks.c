@@ -139,7 +139,7 @@ static uint32_t make_rows(pid_t pid, struct row *rows)
 	struct mappings mappings = {0};
 	uint32_t count = 0;
 
-	if (mappings_load(&mappings, (uint32_t)pid) < 0)
+	if (mappings_load(&mappings, (uint32_t)pid, 0) < 0)
 		return 0;
 	for (size_t i = 0; i < mappings.count; i++)
 		if (mappings.items[i].inode)
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 	shallow = start(0, 0, (const int[]){back[0], there[1]}, &cpu);
 	(void)!write(there[1], "", 1);
 	if (bpf_enable_stats(BPF_STATS_RUN_TIME) < 0 ||
-	    symbolizer_attach(symbolizer, (uint32_t)deep) < 0)
+	    symbolizer_attach(symbolizer, (uint32_t)deep, 0) < 0)
 		die("prepare");
 	elf_version(EV_CURRENT);
 	row_count = make_rows(deep, rows);

@@ -77,7 +77,7 @@ static struct places all_places(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &program) < 0 || object_open(&object, fd) < 0 ||
-	    mappings_load(&mappings, pid) < 0)
+	    mappings_load(&mappings, pid, 0) < 0)
 		fail("cannot read the program");
 	object_each_function(object, widen, &extent);
 	places.items = calloc((extent.last - extent.first) / STEP + 1, sizeof(*places.items));
@@ -122,7 +122,7 @@ static void *begin_help(const void *context)
 {
 	struct symbolizer *symbolizer = symbolizer_new(NULL);
 
-	return symbolizer && symbolizer_attach(symbolizer, *(const uint32_t *)context) >= 0
+	return symbolizer && symbolizer_attach(symbolizer, *(const uint32_t *)context, 0) >= 0
 		       ? symbolizer
 		       : NULL;
 }
@@ -219,7 +219,7 @@ int main(int argc, char **argv)
 	keep_evenly(&places, strtoul(argv[2], NULL, 10));
 	start = clock_monotonic_ns();
 	symbolizer = symbolizer_new(NULL);
-	if (!symbolizer || symbolizer_attach(symbolizer, pid) < 0)
+	if (!symbolizer || symbolizer_attach(symbolizer, pid, 0) < 0)
 		fail("cannot attach");
 	find_all(symbolizer, &places);
 	cold = clock_monotonic_ns() - start;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell profile` of programs that are gone, replaced, hostile or changing, and with nowhere to write."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -106,6 +107,19 @@ def test_a_program_that_executes_others_all_the_time(tmp_path):
     seen = {(row["function"], pathlib.Path(row["module"]).name) for row in result["functions"] if row["function"] and row["module"]}
     wrong = {(name, module) for name, module in seen if name.endswith("_burns") and name != f"{module}_burns"}
     assert {"one_burns", "two_burns"} <= {name for name, _ in seen} and not wrong, seen
+
+
+def test_processes_that_end_before_they_are_read(tmp_path):
+    """What they had mapped is known all the same, before and after an exec."""
+    programs = [build(tmp_path / name, f"-Dburns={name}_burns") for name in ("one", "two")]
+    result = json.loads(run("profile", "--freq", "999", "--state", "user", "--format", "json", "--", programs[0], "children", "150", programs[1]).stdout)
+    (user_ns,) = (state["total_ns"] for state in result["states"] if state["state"] == "user")
+    shares = {(row["function"], pathlib.Path(row["module"]).name): row["self_ns"] / user_ns for row in result["functions"] if row["module"]}
+    assert shares["one_burns", "one"] > 0.3 and shares["two_burns", "two"] > 0.3, shares
+    assert shares["one_burns", "one"] + shares["two_burns", "two"] > 0.9, shares
+    assert not {("one_burns", "two"), ("two_burns", "one")} & set(shares), shares
+    ends = [result["quality"][f"stacks_{end}"] for end in ("complete", "truncated", "failed")]
+    assert sum(ends) > 200 and ends[0] > 0.95 * sum(ends), ends
 
 
 @pytest.mark.parametrize("form", ["json", "html", "pprof", "folded", "chrome", "csv"])

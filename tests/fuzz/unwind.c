@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!symbolizer) {
 		symbolizer = symbolizer_new(NULL);
-		if (!symbolizer || symbolizer_attach(symbolizer, (uint32_t)getpid()) < 0)
+		if (!symbolizer || symbolizer_attach(symbolizer, (uint32_t)getpid(), 0) < 0)
 			abort();
 	}
 	memcpy(registers, data, size < sizeof(registers) ? size : sizeof(registers));

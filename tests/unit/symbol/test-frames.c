@@ -270,7 +270,7 @@ CASE(callers_by_the_unwind_tables)
 	enum unwind_end end;
 	unsigned int count;
 
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
 	outer(1500);
 	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_int_equal(find(symbolizer, addresses, count, "take_copy"), 0);
@@ -298,7 +298,7 @@ CASE(no_more_of_a_stack_than_was_needed)
 	enum unwind_end end, other_end;
 	unsigned int count;
 
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
 	outer(1500);
 	count = unwind(symbolizer, &here, addresses, &end, &needed);
 	assert_true(count > 3);
@@ -364,7 +364,7 @@ CASE(callers_of_what_a_signal_has_interrupted)
 	unsigned int count;
 	int handler, trap;
 
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
 	signal(SIGILL, leave_trap);
 	outer_of_trap();
 	signal(SIGILL, SIG_DFL);
@@ -399,7 +399,7 @@ CASE(a_caller_that_is_in_the_link_register_only)
 	enum unwind_end end;
 	unsigned int count;
 
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
 	outer(1500);
 	/* in the place of take_copy(), which has no frame either */
 	here.address = (uint64_t)(uintptr_t)waits_without_a_frame + 4;

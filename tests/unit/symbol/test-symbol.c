@@ -19,7 +19,7 @@ static struct object *own_object(struct mappings *mappings, struct objects *obje
 	const struct mapping *mapping;
 	struct object *object;
 
-	assert_int_equal(mappings_load(mappings, (uint32_t)getpid()), 0);
+	assert_int_equal(mappings_load(mappings, (uint32_t)getpid(), 0), 0);
 	mapping = mappings_find(mappings, at);
 	assert_non_null(mapping);
 	object = objects_find(objects, mapping, (uint32_t)getpid());
@@ -144,7 +144,7 @@ CASE(code_without_a_file_has_no_object)
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const struct mapping *mapping;
 
-	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid(), 0), 0);
 	mapping = mappings_find(&mappings, (uint64_t)(uintptr_t)code);
 	assert_non_null(mapping);
 	assert_null(objects_find(&objects, mapping, (uint32_t)getpid()));
@@ -172,12 +172,12 @@ CASE(a_process_that_is_gone_keeps_what_it_mapped)
 {
 	struct mappings mappings = {0};
 
-	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid(), 0), 0);
 	assert_true(mappings.count > 0);
-	assert_int_equal(mappings_load(&mappings, 4194303), -ESRCH);
+	assert_int_equal(mappings_load(&mappings, 4194303, 0), -ESRCH);
 	assert_true(mappings.count > 0);
 	/* a kernel thread, or one that waits for its parent */
-	assert_int_equal(mappings_load(&mappings, zombie()), -ESRCH);
+	assert_int_equal(mappings_load(&mappings, zombie(), 0), -ESRCH);
 	assert_true(mappings.count > 0);
 	assert_true(wait(NULL) > 0);
 	mappings_release(&mappings);
@@ -199,7 +199,7 @@ CASE(a_deleted_file_is_still_read)
 	unlink(path);
 	close(from);
 	close(to);
-	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid(), 0), 0);
 	mapping = mappings_find(&mappings, (uint64_t)(uintptr_t)code);
 	assert_non_null(mapping);
 	assert_non_null(strstr(mapping->path, "(deleted)"));
@@ -293,7 +293,7 @@ CASE(inlined_functions_are_named)
 	uint64_t address = outer_function(&inner_line, &outer_line);
 	struct symbol symbol, again;
 
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
 	assert_int_equal(symbolizer_find(symbolizer, address, true, &symbol), 0);
 	assert_int_equal(symbol.count, 2);
 	assert_string_equal(symbol.frames[0].function, "inner_function");
@@ -322,8 +322,8 @@ CASE(code_of_the_kernel_in_every_process_has_names)
 #if defined(__aarch64__)
 	tables = false; /* the kernel is built without any there */
 #endif
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
-	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid(), 0), 0);
 	for (size_t i = 0; i < mappings.count; i++) {
 		const struct mapping *mapping = &mappings.items[i];
 
@@ -348,7 +348,7 @@ CASE(code_without_names_has_an_offset)
 	struct symbol symbol;
 	char expected[32];
 
-	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid()), 0);
+	assert_int_equal(symbolizer_attach(symbolizer, (uint32_t)getpid(), 0), 0);
 	assert_int_equal(
 		symbolizer_find(symbolizer, (uint64_t)(uintptr_t)code + 16, false, &symbol), 0);
 	snprintf(expected, sizeof(expected), "%p", (void *)((char *)code + 16));

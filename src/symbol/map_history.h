@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which code processes had mapped, and when: a stack is unwound when its process may have ended, or
+ * run another program. It is put together from what perf events say (perf_event_open(2)), in the
+ * order of their times, and has a bound: the oldest programs are forgotten.
+ *
+ * Times are CLOCK_MONOTONIC. Without memory all is forgotten, as when events were lost: no map is
+ * better than a wrong one.
+ */
+#ifndef DWELL_SYMBOL_MAP_HISTORY_H
+#define DWELL_SYMBOL_MAP_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbol/mappings.h"
+
+struct map_history;
+
+struct map_history *map_history_new(void); /* NULL: no memory */
+void map_history_free(struct map_history *history);
+
+/* A process has begun, with the map of its parent. */
+void map_history_fork(struct map_history *history, uint32_t pid, uint32_t parent, uint64_t time_ns);
+/* Its map is empty, and another program's from then on. */
+void map_history_exec(struct map_history *history, uint32_t pid, uint64_t time_ns);
+void map_history_exit(struct map_history *history, uint32_t pid, uint64_t time_ns);
+/* It has mapped code. The mapping is copied. */
+void map_history_map(struct map_history *history, uint32_t pid, const struct mapping *mapping);
+void map_history_forget(struct map_history *history); /* all */
+
+/*
+ * Whether the process runs what it ran at that time, as far as is known: then /proc has its map,
+ * and knows more. False: it has ended since, or another program was begun.
+ */
+bool map_history_is_now(const struct map_history *history, uint32_t pid, uint64_t time_ns);
+
+/*
+ * What a process of the past had mapped at that time, or until it ended. `now` puts the map of one
+ * that runs behind what there is (of a parent of which no exec is known): 0 or a negative errno. 0,
+ * or -ENOENT: not known; or -ENOMEM.
+ */
+typedef int map_history_now(void *data, uint32_t pid, struct mappings *mappings);
+int map_history_find(const struct map_history *history, uint32_t pid, uint64_t time_ns,
+		     map_history_now *now, void *data, struct mappings *ret_mappings) must_check;
+
+/* The program of such a process: what it mapped first. NULL: not known. Valid until the next event.
+ */
+const char *map_history_program(const struct map_history *history, uint32_t pid, uint64_t time_ns);
+
+/* Its parent; 0: not known. */
+uint32_t map_history_parent(const struct map_history *history, uint32_t pid, uint64_t time_ns);
+
+#endif
