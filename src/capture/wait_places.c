@@ -138,7 +138,11 @@ struct walk {
 	struct site_key key; /* of the present place */
 	struct site_frame frame;
 	uint32_t tid;
-	bool is_return; /* the present place: behind a call */
+	bool is_return;	   /* the present place: behind a call */
+	bool is_guessed;   /* a caller was looked for on the stack, which must not change meanwhile:
+			    */
+	uint64_t switches; /* of the thread when it was read; 0: it did not wait there any more */
+	uint64_t stack_at; /* its stack pointer */
 	struct memory_part stack;
 };
 
@@ -231,6 +235,20 @@ static bool find_return(struct walk *walk, struct frame_rule *ret_rule)
 	return false;
 }
 
+/* What was read before may be older. */
+static void begin_guessing(struct walk *walk)
+{
+	walk->is_guessed = true;
+	walk->switches = opener_waits_at(walk->tid, walk->stack_at);
+	walk->stack.bytes = 0;
+}
+
+static bool has_changed(const struct walk *walk)
+{
+	return walk->is_guessed &&
+	       (!walk->switches || walk->switches != opener_waits_at(walk->tid, walk->stack_at));
+}
+
 /* False: there is no code at this address. */
 static bool explain(struct walk *walk, struct site *ret_site)
 {
@@ -256,10 +274,13 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	if (ret_site->verdict != SITE_CALLER)
 		return true;
 	/* an unvalidated frame pointer is better than nothing where there are names to be found */
-	if (!object_frame(object, address, &rule) && !find_return(walk, &rule) &&
-	    !name_at(walk, walk->frame.address - 1)) {
-		ret_site->verdict = SITE_UNNAMED;
-		return true;
+	if (!object_frame(object, address, &rule)) {
+		if (!walk->is_guessed)
+			begin_guessing(walk);
+		if (!find_return(walk, &rule) && !name_at(walk, walk->frame.address - 1)) {
+			ret_site->verdict = SITE_UNNAMED;
+			return true;
+		}
 	}
 	if (rule.outermost || rule.indirect) {
 		ret_site->verdict = SITE_UNNAMED;
@@ -333,10 +354,16 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 			   .key = question->key,
 			   .frame = question->frame,
 			   .tid = question->tid,
+			   .stack_at = question->frame.stack,
 			   .stack.tid = question->tid};
 	enum site_verdict verdict = walk_up(&way, answer);
 	struct site_words around;
 
+	/* its next wait is asked about again */
+	if (has_changed(&way)) {
+		answer->count = 0;
+		return SITE_UNKNOWN;
+	}
 	if (verdict != SITE_UNNAMED)
 		return verdict;
 	if (read_memory(&way.tid, question->futex.address - sizeof(around.before), &around,

@@ -39,6 +39,7 @@ enum kind {
 	OPEN_DEBUG_LINK,
 	OPEN_DEBUGINFOD,
 	READ_MEMORY,
+	READ_WAIT,
 };
 
 /* Cut off behind its text. */
@@ -384,10 +385,27 @@ static size_t serve_memory(const struct request *request, struct memory_reply *r
 	return got;
 }
 
+/* As opener_waits_at(). Who may not read where it waits knows no more than that it does. */
+static uint64_t serve_wait(const struct request *request)
+{
+	char path[32], text[256] = "";
+	uint64_t stack = request->start;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/syscall", request->pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	/* proc_pid_syscall(5): number, six arguments, stack pointer, address; or `running` */
+	if (file && fgets(text, sizeof(text), file) &&
+	    sscanf(text, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &stack) != 1)
+		return 0;
+	return stack == request->start ? switches_asleep(request->pid) : 0;
+}
+
 int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_length, int *ret_fd)
 {
 	static struct request request;
 	bool with_path = false;
+	uint64_t switches;
 	int fd = -EINVAL;
 
 	*ret_length = 0;
@@ -434,6 +452,11 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		break;
 	case READ_MEMORY:
 		*ret_length = offsetof(struct memory_reply, bytes) + serve_memory(&request, reply);
+		return 0;
+	case READ_WAIT:
+		*ret_length = sizeof(uint64_t);
+		switches = serve_wait(&request);
+		memcpy(reply, &switches, sizeof(switches));
 		return 0;
 	}
 	if (fd < 0)
@@ -619,4 +642,17 @@ size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, u
 	if (switches)
 		*switches = reply.switches;
 	return got;
+}
+
+uint64_t opener_waits_at(uint32_t tid, uint64_t stack)
+{
+	struct request request = {.kind = READ_WAIT, .pid = tid, .start = stack};
+	uint8_t reply[HELPER_REPLY_BYTES];
+	uint64_t switches = 0;
+	size_t length;
+	int fd, result = ask(&request, 0, reply, &length, &fd);
+
+	if (result == 0 && length == sizeof(switches))
+		memcpy(&switches, reply, sizeof(switches));
+	return switches;
 }

@@ -65,6 +65,12 @@ int opener_debug_link(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t e
 size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes,
 		     uint64_t *switches) must_check;
 
+/*
+ * How often a thread had been switched that waits in a system call with that stack pointer; 0: it
+ * does not. While that is the same, what is read of its stack belongs together.
+ */
+uint64_t opener_waits_at(uint32_t tid, uint64_t stack) must_check;
+
 /* As those of helper_work. */
 int opener_watch(void);
 void opener_tend(void);
