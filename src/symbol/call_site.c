@@ -122,3 +122,59 @@ uint64_t call_site_jump(enum call_site_machine machine, uint64_t address, call_s
 	return machine == CALL_SITE_AARCH64 ? arm_jump(address, &memory)
 					    : x86_jump(address, &memory);
 }
+
+bool call_site_tails(enum call_site_machine machine, uint64_t address, call_site_read read,
+		     void *data, bool (*call)(void *call_data, uint64_t target), void *call_data)
+{
+	const size_t step = machine == CALL_SITE_AARCH64 ? 4 : 1, length = step == 4 ? 4 : 5;
+	uint8_t code[CALL_SITE_TAIL_BYTES];
+	size_t bytes = read(data, address, code, sizeof(code));
+
+	for (size_t i = 0; i + length <= bytes; i += step) {
+		uint64_t at = address + i;
+
+		if (step == 4 ? u32_of(code + i) >> 26 != 0x05 : code[i] != 0xe9)
+			continue;
+		if (call(call_data, step == 4 ? arm_relative(u32_of(code + i), at)
+					      : x86_relative(code + i + 1, at + length)))
+			return true;
+	}
+	return false;
+}
+
+/* Bytes of CALL r/m64 (FF /2), which begins with 0xff, by its second byte and the third; 0: none.
+ */
+static size_t x86_call_bytes(const uint8_t *code)
+{
+	unsigned int mode = code[1] >> 6, memory = code[1] & 7;
+	size_t length = 2;
+
+	if (code[0] != 0xff || (code[1] >> 3 & 7) != 2)
+		return 0;
+	if (mode == 3)
+		return length;
+	/* a byte for scale, index and base */
+	length += memory == 4;
+	if (mode == 1)
+		return length + 1;
+	if (mode == 2 || memory == 5 || (memory == 4 && (code[2] & 7) == 5))
+		return length + 4;
+	return length;
+}
+
+bool call_site_is_indirect(enum call_site_machine machine, uint64_t return_address,
+			   call_site_read read, void *data)
+{
+	uint8_t code[8] = {0};
+	size_t bytes = machine == CALL_SITE_AARCH64 ? 4 : 7;
+
+	if (read(data, return_address - bytes, code, bytes) != bytes)
+		return false;
+	/* BLR, or with a signed pointer BLRAA and so on: Arm ARM, C6.2 */
+	if (machine == CALL_SITE_AARCH64)
+		return (u32_of(code) & 0xfefff000) == 0xd63f0000;
+	for (size_t length = 2; length <= bytes; length++)
+		if (x86_call_bytes(code + bytes - length) == length)
+			return true;
+	return false;
+}

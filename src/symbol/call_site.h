@@ -28,11 +28,23 @@ enum call_site_machine {
 uint64_t call_site_target(enum call_site_machine machine, uint64_t return_address,
 			  call_site_read read, void *data);
 
+/* Whether there is a call before it to where a register or a place in memory says. */
+bool call_site_is_indirect(enum call_site_machine machine, uint64_t return_address,
+			   call_site_read read, void *data);
+
 /*
  * Where code that only jumps on goes: an entry of a procedure linkage table, which is bound once
  * it has been called, or a jump. 0: it does something else.
  */
 uint64_t call_site_jump(enum call_site_machine machine, uint64_t address, call_site_read read,
 			void *data);
+
+/*
+ * Calls for each place that code may jump on to as its last act (a tail call): of all jumps in its
+ * first CALL_SITE_TAIL_BYTES, and what looks like one. Ends with true when a call returns that.
+ */
+#define CALL_SITE_TAIL_BYTES 512
+bool call_site_tails(enum call_site_machine machine, uint64_t address, call_site_read read,
+		     void *data, bool (*call)(void *call_data, uint64_t target), void *call_data);
 
 #endif

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "symbol/frame_kind.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -205,6 +208,37 @@ enum frame_kind frame_kind_of_python(const char *path)
 	if (strstr(path, "/lib/python3") || !strncmp(path, "<frozen ", 8))
 		return FRAME_KIND_STANDARD;
 	return FRAME_KIND_USER;
+}
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* Beginnings of names that they do not export. */
+static const char *const c_library_names[] = {
+	/* glibc */
+	"__lll_", "___pthread", "__pthread", "__GI_", "_IO_", "__libc_", "__new_sem", "__internal_",
+	"__futex", "futex_", "__x64_", "__nanosleep", "__spawn",
+	/* musl */
+	"sccp", "__syscall", "__timedwait", "__wait", "__stdio_", "__fwritex", "printf_core",
+	"__clone", "__lock", "__vm_", "libc_start_main"};
+
+bool frame_kind_is_c_library(const char *function)
+{
+	static const char *const endings[] = {"_internal", "_nocancel", "_time64"};
+	const char *bare = function + strspn(function, "_");
+	size_t length = strlen(bare);
+	char name[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(c_library_names); i++)
+		if (!strncmp(function, c_library_names[i], strlen(c_library_names[i])))
+			return true;
+	if (!length || length >= sizeof(name) || strspn(bare, NAME_CHARACTERS) != length)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		if (length > strlen(endings[i]) &&
+		    !strcmp(bare + length - strlen(endings[i]), endings[i]))
+			length -= strlen(endings[i]);
+	snprintf(name, sizeof(name), "%.*s", (int)length, bare);
+	return dlsym(RTLD_DEFAULT, function) || dlsym(RTLD_DEFAULT, name);
 }
 
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,

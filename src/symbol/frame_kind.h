@@ -20,6 +20,12 @@ enum frame_kind {
 };
 
 /*
+ * Whether a function without debug information in a program that has no shared libraries is its C
+ * library's: by the names of ours, and those that glibc and musl use inside.
+ */
+bool frame_kind_is_c_library(const char *function);
+
+/*
  * `function`: demangled. `file`: NULL if not known. `module`: path of the mapped file, "" = code
  * made at run time. `executable`: the module is the program itself. `runtimes`: names of packages
  * that are an async runtime's, ended by NULL; NULL: none are known.

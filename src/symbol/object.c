@@ -103,6 +103,19 @@ void object_build_id(const struct object *object, char ret_id[BUILD_ID_BYTES])
 	build_id_read(ret_id, object->elf);
 }
 
+bool object_is_static(const struct object *object)
+{
+	GElf_Phdr header;
+	size_t count;
+
+	if (elf_getphdrnum(object->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(object->elf, (int)i, &header) && header.p_type == PT_INTERP)
+			return false;
+	return true;
+}
+
 /* The same place counted in the file and in memory, whichever of the two is looked for. */
 static bool find_segment(const struct object *object, bool in_file, uint64_t at,
 			 GElf_Phdr *ret_header)
@@ -140,6 +153,16 @@ bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_
 		return false;
 	*ret_offset = address - segment.p_vaddr + segment.p_offset;
 	return true;
+}
+
+size_t object_bytes(const struct object *object, uint64_t address, void *into, size_t bytes)
+{
+	uint64_t offset;
+	ssize_t got = object_offset(object, address, &offset)
+			      ? pread(object->fd, into, bytes, (off_t)offset)
+			      : 0;
+
+	return got > 0 ? (size_t)got : 0;
 }
 
 static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret_header)
@@ -438,27 +461,42 @@ static const struct go_table *go_table_of(struct object *object)
 	return &object->go_table;
 }
 
-/*
- * Whether the function at an address is what handlers of signals return to: rt_sigreturn(2) and
- * nothing else. By its bytes, as debuggers do, for in most C libraries it has neither a name nor a
- * rule that struct frame_rule could say.
- */
-static bool is_sigreturn(const struct object *object, uint64_t address)
-{
-	/* mov $15, %rax (or %eax); syscall */
-	static const uint8_t x86[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	static const uint8_t x86_short[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-	/* mov x8, #139; svc #0 */
-	static const uint8_t arm[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
-	uint8_t bytes[sizeof(x86)] = {0};
-	uint64_t offset;
+enum place {
+	PLACE_ORDINARY,
+	PLACE_SIGRETURN, /* what handlers of signals return to: rt_sigreturn(2), and nothing else */
+	PLACE_EXIT,	 /* what a thread of musl returns to: it ends */
+};
 
-	if (!object_offset(object, address, &offset) ||
-	    pread(object->fd, bytes, sizeof(bytes), (off_t)offset) < (ssize_t)sizeof(x86_short))
-		return false;
-	if (object->machine->elf == EM_AARCH64)
-		return !memcmp(bytes, arm, sizeof(arm));
-	return !memcmp(bytes, x86, sizeof(x86)) || !memcmp(bytes, x86_short, sizeof(x86_short));
+/*
+ * By the instructions at an address, as debuggers do, for in most C libraries the first has neither
+ * a name nor a rule that struct frame_rule could say, and in musl the other has none at all.
+ */
+static enum place place_at(const struct object *object, uint64_t address)
+{
+	static const struct {
+		enum place place;
+		int elf;
+		size_t length;
+		uint8_t code[9];
+	} places[] = {
+		/* mov $15, %rax (or %eax); syscall */
+		{PLACE_SIGRETURN, EM_X86_64, 9, {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}},
+		{PLACE_SIGRETURN, EM_X86_64, 7, {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05}},
+		/* mov x8, #139; svc #0 */
+		{PLACE_SIGRETURN, EM_AARCH64, 8, {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}},
+		/* mov %eax, %edi; xor %eax, %eax; mov $60, %al; syscall */
+		{PLACE_EXIT, EM_X86_64, 8, {0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05}},
+		/* mov x8, #93; svc #0 */
+		{PLACE_EXIT, EM_AARCH64, 8, {0xa8, 0x0b, 0x80, 0xd2, 0x01, 0, 0, 0xd4}},
+	};
+	uint8_t bytes[9];
+	size_t got = object_bytes(object, address, bytes, sizeof(bytes));
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (places[i].elf == object->machine->elf && places[i].length <= got &&
+		    !memcmp(places[i].code, bytes, places[i].length))
+			return places[i].place;
+	return PLACE_ORDINARY;
 }
 
 /*
@@ -478,13 +516,15 @@ static bool is_entry(const struct object *object, uint64_t address)
 
 static bool find_rule(struct object *object, uint64_t address, struct frame_rule *ret_rule)
 {
+	/* a handler returns to its first instruction, and what is asked for is before that */
+	enum place place = place_at(object, address + 1);
 	Dwarf_Frame *frame = NULL;
 	bool found;
 
-	/* a handler returns to its first instruction, and what is asked for is before that */
-	*ret_rule = (struct frame_rule){.signal = is_sigreturn(object, address + 1)};
-	if (ret_rule->signal)
-		return false;
+	*ret_rule = (struct frame_rule){.outermost = place == PLACE_EXIT,
+					.signal = place == PLACE_SIGRETURN};
+	if (place != PLACE_ORDINARY)
+		return ret_rule->outermost;
 	/* what Go's tables of frames do not say */
 	switch (go_table_frame(go_table_of(object), address)) {
 	case GO_FRAME_OUTERMOST:

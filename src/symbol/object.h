@@ -22,6 +22,9 @@ struct object;
 int object_open(struct object **ret_object, int fd) must_check;
 void object_free(struct object *object);
 
+/* A program without an interpreter: its C library is a part of it. */
+bool object_is_static(const struct object *object);
+
 /* As build_id_read(). */
 void object_build_id(const struct object *object, char ret_id[BUILD_ID_BYTES]);
 
@@ -87,6 +90,9 @@ bool object_frame(struct object *object, uint64_t address, struct frame_rule *re
  * takes away. False: none is known.
  */
 bool object_function_start(struct object *object, uint64_t address, uint64_t *ret_start);
+
+/* Bytes of the file that are at an address: how many. */
+size_t object_bytes(const struct object *object, uint64_t address, void *into, size_t bytes);
 
 /* Where the function that covers the address ends; 0: none does. */
 uint64_t object_function_end(struct object *object, uint64_t address);

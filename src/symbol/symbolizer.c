@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/identities.h"
+#include "symbol/call_site.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
 #include "symbol/jit_map.h"
@@ -21,10 +23,16 @@ struct space {
 	uint32_t pid;
 	uint64_t used; /* when it was selected last, by a count */
 	struct mappings mappings;
-	char *program;	       /* NULL: not known */
-	struct module nowhere; /* addresses that are in no file */
-	struct jit_map jit;    /* names of some of them */
+	char *program;		 /* NULL: not known */
+	struct module nowhere;	 /* addresses that are in no file */
+	struct jit_map jit;	 /* names of some of them */
+	struct identities calls; /* (0, return address): their places in `called` */
+	uint64_t *called;	 /* what is called; 0: not known */
+	size_t called_room;
 };
+
+/* Calls of a process that are known: more come from a hostile stack. */
+#define CALLS_MAX 4096
 
 /* Processes at a time: of others the maps are read again. */
 #define SPACES_MAX 256
@@ -72,6 +80,8 @@ struct symbolizer *symbolizer_new(const char *const *runtimes)
 
 static void space_free(struct space *space)
 {
+	identities_release(&space->calls);
+	free(space->called);
 	module_release(&space->nowhere);
 	jit_map_release(&space->jit);
 	mappings_release(&space->mappings);
@@ -118,6 +128,7 @@ static int clear_space(struct symbolizer *symbolizer, struct space *space)
 		symbolizer->retired[symbolizer->retired_count++] = space->nowhere;
 	space->nowhere = (struct module){.path = (char *)""};
 	jit_map_release(&space->jit);
+	identities_clear(&space->calls);
 	space->jit.pid = space->pid;
 	mappings_release(&space->mappings);
 	free(space->program);
@@ -280,6 +291,22 @@ static char *offset_name(const struct module *module, uint64_t address)
 	return strdup(text);
 }
 
+/*
+ * Whether code without debug information is the C library's that is a part of the program. musl's
+ * has no unwind tables either, where it has no names.
+ */
+static bool is_c_library(const struct module *module, const struct symbol_frame *frame,
+			 uint64_t address)
+{
+	struct frame_rule rule;
+
+	if (!module->executable || !module->object || !frame->function ||
+	    !object_is_static(module->object))
+		return false;
+	return frame->named ? frame_kind_is_c_library(frame->function)
+			    : !object_frame(module->object, address, &rule) || rule.outermost;
+}
+
 /* One frame from what is known of it; 0 or -ENOMEM. */
 static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *frame,
 		     const struct module *module, uint64_t address,
@@ -295,6 +322,8 @@ static int set_frame(const struct symbolizer *symbolizer, struct symbol_frame *f
 	frame->build_id = *module->build_id ? module->build_id : NULL;
 	if (!strcmp(module->path, "[kernel]"))
 		frame->kind = FRAME_KIND_KERNEL;
+	else if (!frame->file && is_c_library(module, frame, address))
+		frame->kind = FRAME_KIND_SYSTEM;
 	else if (frame->function && (frame->named || *module->path))
 		frame->kind = frame_kind_of(frame->function, frame->file, module->path,
 					    module->executable, symbolizer->runtimes);
@@ -459,6 +488,109 @@ bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address, struct fr
 
 	return module && module->object &&
 	       object_frame(module->object, address_in(module, mapping, address), ret_rule);
+}
+
+/* As call_site_read. */
+static size_t read_code(void *data, uint64_t address, void *into, size_t bytes)
+{
+	struct symbolizer *symbolizer = data;
+	const struct mapping *mapping = symbolizer_mapping(symbolizer, address);
+	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
+
+	if (!mapping)
+		return opener_memory(symbolizer->space->pid, address, into, bytes, NULL);
+	return module && module->object
+		       ? object_bytes(module->object, address_in(module, mapping, address), into,
+				      bytes)
+		       : 0;
+}
+
+/* Through the linkage table, and from the name to the code. */
+#define JUMPS_MAX 3
+
+static bool is_code(const struct symbolizer *symbolizer, uint64_t address)
+{
+	return address && symbolizer_mapping(symbolizer, address);
+}
+
+bool symbolizer_called_by_pointer(struct symbolizer *symbolizer, uint64_t return_address)
+{
+	return call_site_is_indirect(CALL_SITE_HERE, return_address, read_code, symbolizer);
+}
+
+/* Behind jumps that only lead on, as those of a linkage table. */
+static uint64_t follow_jumps(struct symbolizer *symbolizer, uint64_t address)
+{
+	for (int i = 0; i < JUMPS_MAX && is_code(symbolizer, address); i++) {
+		uint64_t next = call_site_jump(CALL_SITE_HERE, address, read_code, symbolizer);
+
+		if (!is_code(symbolizer, next))
+			return address;
+		address = next;
+	}
+	return is_code(symbolizer, address) ? address : 0;
+}
+
+uint64_t symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address)
+{
+	struct space *space = symbolizer->space;
+	size_t known = space->calls.count;
+	size_t index = identities_find(&space->calls, 0, return_address);
+	uint64_t called;
+
+	if (index != IDENTITY_NONE)
+		return space->called[index];
+	called = follow_jumps(symbolizer, call_site_target(CALL_SITE_HERE, return_address,
+							   read_code, symbolizer));
+	if (known >= CALLS_MAX) {
+		identities_clear(&space->calls);
+		known = 0;
+	}
+	if (!array_reserve(&space->called, &space->called_room, known + 1,
+			   sizeof(*space->called)) &&
+	    identities_add(&space->calls, 0, return_address) != IDENTITY_NONE)
+		space->called[known] = called;
+	return called;
+}
+
+/* Of a function in no symbol table. */
+#define FUNCTION_BYTES 4096
+/* Of any. */
+#define FUNCTION_BYTES_MAX 65536
+
+static bool is_inside(struct symbolizer *symbolizer, uint64_t start, uint64_t address)
+{
+	const struct mapping *mapping = symbolizer_mapping(symbolizer, start);
+	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
+	uint64_t its_end, end;
+
+	if (!module || !module->object || address < start || address >= mapping->end ||
+	    address - start >= FUNCTION_BYTES_MAX)
+		return false;
+	its_end = object_function_end(module->object, address_in(module, mapping, start));
+	end = object_function_end(module->object, address_in(module, mapping, address));
+	return its_end || end ? its_end == end : address - start < FUNCTION_BYTES;
+}
+
+struct way {
+	struct symbolizer *symbolizer;
+	uint64_t address;
+};
+
+static bool ends_at(void *data, uint64_t target)
+{
+	const struct way *way = data;
+
+	target = follow_jumps(way->symbolizer, target);
+	return target && is_inside(way->symbolizer, target, way->address);
+}
+
+bool symbolizer_leads_to(struct symbolizer *symbolizer, uint64_t start, uint64_t address)
+{
+	struct way way = {symbolizer, address};
+
+	return is_inside(symbolizer, start, address) ||
+	       call_site_tails(CALL_SITE_HERE, start, read_code, symbolizer, ends_at, &way);
 }
 
 bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const char *name,

@@ -101,6 +101,21 @@ const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, ui
 bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address,
 		      struct frame_rule *ret_rule) must_check;
 
+/*
+ * What the call before a return address calls, through linkage tables too; 0: not known. Reads code
+ * from the mapped files, and where it has been linked to from the process.
+ */
+uint64_t symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address);
+
+/* Whether that call takes from a register or from memory what it calls. */
+bool symbolizer_called_by_pointer(struct symbolizer *symbolizer, uint64_t return_address);
+
+/*
+ * Whether the function that begins at `start` covers an address, or jumps on to one that does. What
+ * a function covers says the symbol table; or else it is near enough.
+ */
+bool symbolizer_leads_to(struct symbolizer *symbolizer, uint64_t start, uint64_t address);
+
 /* How many addresses had names, of how many asked for first. */
 struct symbolizer_counts {
 	uint64_t addresses, named, with_lines;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "symbol/call_scan.h"
 #include "symbol/code_address.h"
 
 struct cursor {
@@ -12,6 +13,7 @@ struct cursor {
 	bool floor;	       /* `stack` is only known to lie not lower */
 	unsigned int returned; /* trampolines met so far */
 	uint64_t needed;       /* address behind the last word that was read */
+	unsigned int *scans;   /* call_scan.left */
 };
 
 /* A word of the copied stack. */
@@ -60,15 +62,40 @@ static bool find_table_rule(struct symbolizer *symbolizer, const struct cursor *
 		symbolizer_frame(symbolizer, address - SYSCALL_BYTES, ret_rule));
 }
 
-/* False: by the frame pointer, as the tables have no rule, or none that we know. */
+static bool scan_for_call(struct symbolizer *symbolizer, const struct unwind_start *start,
+			  const struct cursor *cursor, struct frame_rule *ret_rule)
+{
+	const struct mapping *mapping = symbolizer_mapping(symbolizer, cursor->address - 1);
+	const struct call_scan scan = {.address = cursor->address - cursor->call,
+				       .stack = cursor->stack,
+				       .frame = cursor->frame,
+				       .link = cursor->link,
+				       .memory = start->memory,
+				       .memory_start = start->memory_start,
+				       .memory_bytes = start->memory_bytes,
+				       .left = cursor->scans};
+
+	/* of code that was made at run time, and is in no file, nothing is known */
+	return mapping && mapping->inode && !cursor->floor &&
+	       call_scan(symbolizer, &scan, ret_rule);
+}
+
+/* False: by the frame pointer, as there is no rule, or none that we know. */
 static bool find_rule(struct symbolizer *symbolizer, const struct unwind_start *start,
 		      const struct cursor *cursor, struct frame_rule *ret_rule)
 {
-	if (!start->frame_pointers && find_table_rule(symbolizer, cursor, ret_rule) &&
+	if (start->frame_pointers) {
+		*ret_rule = by_frame_pointer;
+		return false;
+	}
+	if (find_table_rule(symbolizer, cursor, ret_rule) &&
 	    (ret_rule->outermost || ret_rule->base == FRAME_FROM_FRAME || !cursor->floor))
 		return true;
-	if (!ret_rule->signal)
-		*ret_rule = by_frame_pointer;
+	if (ret_rule->signal)
+		return false;
+	if (scan_for_call(symbolizer, start, cursor, ret_rule))
+		return true;
+	*ret_rule = by_frame_pointer;
 	return false;
 }
 
@@ -76,7 +103,7 @@ static bool find_rule(struct symbolizer *symbolizer, const struct unwind_start *
 static int step_over_signal(struct symbolizer *symbolizer, const struct unwind_start *start,
 			    struct cursor *cursor)
 {
-	struct cursor next = {.returned = cursor->returned};
+	struct cursor next = {.returned = cursor->returned, .scans = cursor->scans};
 
 	if (!read_word(start, cursor, cursor->stack + SIGNAL_FRAME_ADDRESS, &next.address) ||
 	    !read_word(start, cursor, cursor->stack + SIGNAL_FRAME_STACK, &next.stack) ||
@@ -145,19 +172,22 @@ static int step(struct symbolizer *symbolizer, const struct unwind_start *start,
 				  .call = true,
 				  .floor = !has_rule && !FRAME_TELLS_STACK,
 				  .returned = cursor->returned,
-				  .needed = cursor->needed};
+				  .needed = cursor->needed,
+				  .scans = cursor->scans};
 	return 1;
 }
 
 unsigned int unwind(struct symbolizer *symbolizer, const struct unwind_start *start,
 		    uint64_t addresses[UNWIND_MAX], enum unwind_end *ret_end, uint64_t *ret_needed)
 {
+	unsigned int scans = CALL_SCAN_WORDS;
 	struct cursor cursor = {.address = start->address,
 				.stack = start->stack,
 				.frame = start->frame,
 				.link = start->link,
 				.call = !start->exact,
-				.in_syscall = !start->exact};
+				.in_syscall = !start->exact,
+				.scans = &scans};
 	unsigned int count = 0;
 	int result = 1;
 

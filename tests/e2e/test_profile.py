@@ -350,6 +350,27 @@ def test_who_waits_in_posix_spawn(tmp_path):
     assert any(row["function"] == "main" and row["total_ns"] > 400_000_000 for row in result["functions"]), result["functions"]
 
 
+@pytest.mark.parametrize("compiler", [["gcc"], ["gcc", "-static"], ["musl-gcc"], ["musl-gcc", "-static"]], ids="-".join)
+def test_waits_are_named_by_who_called_the_c_library(compiler, tmp_path):
+    """It may be a part of the program, or have no unwind tables."""
+    program = compile_into(tmp_path / "callers", *compiler, "-O2", "-g", "-fomit-frame-pointer", FIXTURES / "callers.c", "-pthread")
+    result = json.loads(run("profile", "--state", "all", "--format", "json", "--", program, "2").stdout)
+    own = collections.defaultdict(int)
+    for row in result["functions"]:
+        own[row["function"], row["state"]] += row["self_ns"]
+    # each is in one of these for nearly all of two seconds; who locks the mutex, for three milliseconds of three and a half
+    for function, state, least_ns in [("reads", "ipc", 1.8e9), ("locks", "lock", 1.3e9), ("holder", "sleep", 1.6e9), ("writer", "sleep", 1.6e9)]:
+        assert own[function, state] > least_ns, (function, state, own)
+    waits = sum(ns for (function, state), ns in own.items() if state in ("ipc", "lock", "sleep"))
+    named = sum(own[of] for of in [("reads", "ipc"), ("locks", "lock"), ("holder", "sleep"), ("writer", "sleep"), ("locker", "sleep"), ("main", "sleep")])
+    assert named > 0.97 * waits, own
+    printing = sum(row["total_ns"] for row in result["functions"] if (row["function"], row["state"]) == ("prints", "user"))
+    computing = next(state["total_ns"] for state in result["states"] if state["state"] == "user")
+    assert printing > 0.9 * computing, (printing, computing)
+    quality = result["quality"]
+    assert quality["stacks_complete"] > 0.98 * sum(quality[f"stacks_{end}"] for end in ("complete", "truncated", "failed")), quality
+
+
 def test_what_is_asked_for():
     process = subprocess.Popen([WORKLOAD, "crowd", "3"], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"

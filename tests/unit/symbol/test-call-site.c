@@ -55,6 +55,79 @@ static uint64_t jump(enum call_site_machine machine, const uint8_t *code, size_t
 #define ARM(what, ...)                                                                             \
 	what(CALL_SITE_AARCH64, (const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}))
 
+/* Behind eight bytes that are no call. */
+static bool indirect(enum call_site_machine machine, const uint8_t *code, size_t size)
+{
+	uint8_t all[16] = {0};
+	struct program program;
+
+	memcpy(all + 8, code, size);
+	program = program_of(all, 8 + size);
+	return call_site_is_indirect(machine, BASE + 8 + size, read_program, &program);
+}
+
+struct tails {
+	uint64_t wanted;
+	unsigned int count;
+};
+
+static bool count_tail(void *data, uint64_t target)
+{
+	struct tails *tails = data;
+
+	tails->count++;
+	return target == tails->wanted;
+}
+
+static void calls_by_pointers(void **state)
+{
+	(void)state;
+	/* call *%rax; *%r9; *0x48(%rdi); *8(%rsp); *0x100(%rdi); *0x100(%rsp); *(%rdi); *0(,%rax,8)
+	 */
+	assert_true(X86(indirect, 0xff, 0xd0));
+	assert_true(X86(indirect, 0x41, 0xff, 0xd1));
+	assert_true(X86(indirect, 0xff, 0x57, 0x48));
+	assert_true(X86(indirect, 0xff, 0x54, 0x24, 0x08));
+	assert_true(X86(indirect, 0xff, 0x97, 0, 1, 0, 0));
+	assert_true(X86(indirect, 0xff, 0x94, 0x24, 0, 1, 0, 0));
+	assert_true(X86(indirect, 0xff, 0x17));
+	assert_true(X86(indirect, 0xff, 0x14, 0xc5, 0, 0, 0, 0));
+	/* jmp *%rax; push (%rax); call -16; one byte too many */
+	assert_false(X86(indirect, 0xff, 0xe0));
+	assert_false(X86(indirect, 0xff, 0x30));
+	assert_false(X86(indirect, 0xe8, 0xf0, 0xff, 0xff, 0xff));
+	assert_false(X86(indirect, 0xff, 0xd0, 0x90));
+	/* blr x1; br x1 */
+	assert_true(ARM(indirect, 0x20, 0x00, 0x3f, 0xd6));
+	assert_false(ARM(indirect, 0x20, 0x00, 0x1f, 0xd6));
+}
+
+static void calls_that_are_the_last_act(void **state)
+{
+	/* mov $5, %edi; jmp +32; jmp +16 */
+	static const uint8_t x86[] = {0xbf, 5, 0, 0, 0, 0xe9, 0x20, 0, 0, 0, 0xe9, 0x10, 0, 0, 0};
+	/* mov x0, #5; b +32 */
+	static const uint8_t arm[] = {0xa0, 0x00, 0x80, 0xd2, 0x08, 0x00, 0x00, 0x14};
+	struct program program = program_of(x86, sizeof(x86));
+	struct tails tails = {.wanted = BASE + 10 + 32};
+
+	(void)state;
+	assert_true(call_site_tails(CALL_SITE_X86_64, BASE, read_program, &program, count_tail,
+				    &tails));
+	assert_int_equal(tails.count, 1);
+	tails = (struct tails){.wanted = BASE + 15 + 16};
+	assert_true(call_site_tails(CALL_SITE_X86_64, BASE, read_program, &program, count_tail,
+				    &tails));
+	assert_int_equal(tails.count, 2);
+	tails = (struct tails){.wanted = 1};
+	assert_false(call_site_tails(CALL_SITE_X86_64, BASE, read_program, &program, count_tail,
+				     &tails));
+	program = program_of(arm, sizeof(arm));
+	tails = (struct tails){.wanted = BASE + 4 + 32};
+	assert_true(call_site_tails(CALL_SITE_AARCH64, BASE, read_program, &program, count_tail,
+				    &tails));
+}
+
 static void calls_of_x86(void **state)
 {
 	(void)state;
@@ -142,10 +215,9 @@ static void futexes_without_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_of_x86),
-		cmocka_unit_test(jumps_of_x86),
-		cmocka_unit_test(calls_of_arm),
-		cmocka_unit_test(futexes_without_a_name),
+		cmocka_unit_test(calls_by_pointers), cmocka_unit_test(calls_that_are_the_last_act),
+		cmocka_unit_test(calls_of_x86),	     cmocka_unit_test(jumps_of_x86),
+		cmocka_unit_test(calls_of_arm),	     cmocka_unit_test(futexes_without_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
