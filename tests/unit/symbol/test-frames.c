@@ -284,7 +284,7 @@ CASE(callers_by_the_unwind_tables)
 	/* bytes that are no stack: an address at which there is no code */
 	memset(copy, 0x41, sizeof(copy));
 	here.memory_bytes = sizeof(copy);
-	here.link = 0;
+	here.link = 0x4141414141414141;
 	count = unwind(symbolizer, &here, addresses, &end, NULL);
 	assert_int_equal(end, UNWIND_UNMAPPED);
 	assert_int_equal(count, 1);
@@ -385,6 +385,7 @@ CASE(callers_of_what_a_signal_has_interrupted)
 /* As syscall() of the C library, in which threads wait. */
 __asm__(".text\n"
 	".type waits_without_a_frame, %function\n"
+	".globl waits_without_a_frame\n"
 	"waits_without_a_frame:\n"
 	".cfi_startproc\n"
 	"nop\n"
