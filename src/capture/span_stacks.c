@@ -29,8 +29,8 @@
 int span_stacks_start(struct span_stacks *stacks, const struct stack_options *options,
 		      uint32_t preload_pid, struct error *error)
 {
-	const struct stack_question question = {.head.kind = STACK_PRELOAD,
-						.stack.pid = preload_pid};
+	/* not on the stack, which the helpers keep: theirs would be deeper than what is copied */
+	static struct stack_question question;
 
 	*stacks = (struct span_stacks){.frames.bytes_max = FRAMES_BYTES_MAX,
 				       .stacks.bytes_max = STACKS_BYTES_MAX,
@@ -38,6 +38,8 @@ int span_stacks_start(struct span_stacks *stacks, const struct stack_options *op
 				       .next = 1,
 				       .pythons_fd = -1,
 				       .ends_fd = -1};
+	question.head.kind = STACK_PRELOAD;
+	question.stack.pid = preload_pid;
 	opener_allow_symbols(options->symbols);
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;

@@ -209,14 +209,14 @@ void wait_sites_answer(struct wait_sites *sites, uint64_t deadline_ns)
 	ask_more(sites, &fresh);
 	/* what is no answer is taken too, or the descriptor would stay readable */
 	if (sites->first == sites->next) {
-		uint8_t bytes[HELPER_MESSAGE_BYTES];
+		static uint8_t bytes[HELPER_MESSAGE_BYTES];
 		uint64_t number;
 		size_t length;
 
 		(void)helper_next(sites->helper, 0, 0, &number, bytes, &length);
 	}
 	while (sites->first < sites->next) {
-		uint8_t bytes[HELPER_MESSAGE_BYTES];
+		static uint8_t bytes[HELPER_MESSAGE_BYTES];
 		struct places_answer found;
 		const struct places_question *question;
 		uint64_t number;

@@ -247,7 +247,8 @@ static int begin(struct profile_command *command, const struct command_profile_o
 
 static int run(struct profile_command *command, struct error *error)
 {
-	struct profile_command before = {.fd = -1};
+	/* large; of our own stack, too, no more is copied than of others' */
+	static struct profile_command before = {.fd = -1};
 	int result = begin(&before, &command->options);
 
 	if (result >= 0)
@@ -269,7 +270,7 @@ static int run(struct profile_command *command, struct error *error)
 
 static int profile_run(int argc, char **argv)
 {
-	struct profile_command command = {.fd = -1};
+	static struct profile_command command = {.fd = -1};
 	struct error error = {""};
 	int result, code;
 

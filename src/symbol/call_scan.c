@@ -33,18 +33,18 @@ static enum word classify(struct symbolizer *symbolizer, const struct call_scan 
 			  uint64_t word)
 {
 	struct frame_rule rule;
-	uint64_t called;
+	struct symbol_call called;
 
 	word &= code_address_mask();
 	if (!symbolizer_mapping(symbolizer, word - 1) || !*scan->left)
 		return WORD_NO_RETURN;
 	--*scan->left;
 	called = symbolizer_called(symbolizer, word);
-	if (called && symbolizer_leads_to(symbolizer, called, scan->address))
+	if (symbolizer_leads_to(symbolizer, called, scan->address))
 		return WORD_RETURN;
 	if (symbolizer_frame(symbolizer, word - 1, &rule) && rule.outermost)
 		return WORD_END;
-	if (called)
+	if (called.function)
 		return WORD_OTHER;
 	return symbolizer_called_by_pointer(symbolizer, word) ? WORD_POINTER : WORD_NO_RETURN;
 }

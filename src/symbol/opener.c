@@ -496,7 +496,7 @@ static void allow_for(int fd)
 
 static int ask_for_file(struct request request, const void *text, size_t text_bytes)
 {
-	uint8_t reply[HELPER_REPLY_BYTES];
+	static uint8_t reply[HELPER_REPLY_BYTES];
 	size_t length;
 	int fd, result;
 
@@ -511,7 +511,7 @@ static int ask_for_file(struct request request, const void *text, size_t text_by
 /* *ret_fd may be -1. 0 or -errno. */
 static int ask_with_path(struct request request, char path[OPENER_PATH_BYTES], int *ret_fd)
 {
-	char reply[HELPER_REPLY_BYTES];
+	static char reply[HELPER_REPLY_BYTES];
 	size_t length;
 	int result = ask(&request, 0, reply, &length, ret_fd);
 
@@ -647,7 +647,7 @@ size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, u
 uint64_t opener_waits_at(uint32_t tid, uint64_t stack)
 {
 	struct request request = {.kind = READ_WAIT, .pid = tid, .start = stack};
-	uint8_t reply[HELPER_REPLY_BYTES];
+	static uint8_t reply[HELPER_REPLY_BYTES];
 	uint64_t switches = 0;
 	size_t length;
 	int fd, result = ask(&request, 0, reply, &length, &fd);

@@ -27,9 +27,13 @@ struct space {
 	struct module nowhere;	 /* addresses that are in no file */
 	struct jit_map jit;	 /* names of some of them */
 	struct identities calls; /* (0, return address): their places in `called` */
-	uint64_t *called;	 /* what is called; 0: not known */
+	struct symbol_call *called;
 	size_t called_room;
+	unsigned int unread; /* reads of its memory in a row that gave nothing */
 };
+
+/* Then its memory cannot be read. */
+#define UNREAD_MAX 4
 
 /* Calls of a process that are known: more come from a hostile stack. */
 #define CALLS_MAX 4096
@@ -199,6 +203,7 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time
 		return -ENOMEM;
 	free(symbolizer->space->program);
 	symbolizer->space->program = kept;
+	symbolizer->space->unread = 0;
 	return 0;
 }
 
@@ -219,8 +224,9 @@ static void close_unused(struct symbolizer *symbolizer)
 	}
 }
 
-static void open_files(struct symbolizer *symbolizer, struct module *module,
-		       const struct mapping *mapping)
+/* Seldom called, and its frame is large. */
+__attribute__((noinline)) static void
+open_files(struct symbolizer *symbolizer, struct module *module, const struct mapping *mapping)
 {
 	module_open(module, mapping, symbolizer->space->pid, symbolizer->symbols);
 	symbolizer->open_bytes += module->bytes;
@@ -490,6 +496,18 @@ bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address, struct fr
 	       object_frame(module->object, address_in(module, mapping, address), ret_rule);
 }
 
+/* Of a process that has ended nothing can be read: it is not tried for each word of each stack. */
+static size_t read_space(struct space *space, uint64_t address, void *into, size_t bytes)
+{
+	size_t got;
+
+	if (space->unread == UNREAD_MAX)
+		return 0;
+	got = opener_memory(space->pid, address, into, bytes, NULL);
+	space->unread = got ? 0 : space->unread + 1;
+	return got;
+}
+
 /* As call_site_read. */
 static size_t read_code(void *data, uint64_t address, void *into, size_t bytes)
 {
@@ -498,7 +516,7 @@ static size_t read_code(void *data, uint64_t address, void *into, size_t bytes)
 	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
 
 	if (!mapping)
-		return opener_memory(symbolizer->space->pid, address, into, bytes, NULL);
+		return read_space(symbolizer->space, address, into, bytes);
 	return module && module->object
 		       ? object_bytes(module->object, address_in(module, mapping, address), into,
 				      bytes)
@@ -531,17 +549,17 @@ static uint64_t follow_jumps(struct symbolizer *symbolizer, uint64_t address)
 	return is_code(symbolizer, address) ? address : 0;
 }
 
-uint64_t symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address)
+struct symbol_call symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address)
 {
 	struct space *space = symbolizer->space;
 	size_t known = space->calls.count;
 	size_t index = identities_find(&space->calls, 0, return_address);
-	uint64_t called;
+	struct symbol_call call;
 
 	if (index != IDENTITY_NONE)
 		return space->called[index];
-	called = follow_jumps(symbolizer, call_site_target(CALL_SITE_HERE, return_address,
-							   read_code, symbolizer));
+	call.target = call_site_target(CALL_SITE_HERE, return_address, read_code, symbolizer);
+	call.function = follow_jumps(symbolizer, call.target);
 	if (known >= CALLS_MAX) {
 		identities_clear(&space->calls);
 		known = 0;
@@ -549,8 +567,8 @@ uint64_t symbolizer_called(struct symbolizer *symbolizer, uint64_t return_addres
 	if (!array_reserve(&space->called, &space->called_room, known + 1,
 			   sizeof(*space->called)) &&
 	    identities_add(&space->calls, 0, return_address) != IDENTITY_NONE)
-		space->called[known] = called;
-	return called;
+		space->called[known] = call;
+	return call;
 }
 
 /* Of a function in no symbol table. */
@@ -585,12 +603,15 @@ static bool ends_at(void *data, uint64_t target)
 	return target && is_inside(way->symbolizer, target, way->address);
 }
 
-bool symbolizer_leads_to(struct symbolizer *symbolizer, uint64_t start, uint64_t address)
+bool symbolizer_leads_to(struct symbolizer *symbolizer, struct symbol_call call, uint64_t address)
 {
 	struct way way = {symbolizer, address};
 
-	return is_inside(symbolizer, start, address) ||
-	       call_site_tails(CALL_SITE_HERE, start, read_code, symbolizer, ends_at, &way);
+	/* in the linkage table itself, or behind it */
+	return call.function && (is_inside(symbolizer, call.target, address) ||
+				 is_inside(symbolizer, call.function, address) ||
+				 call_site_tails(CALL_SITE_HERE, call.function, read_code,
+						 symbolizer, ends_at, &way));
 }
 
 bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const char *name,

@@ -102,19 +102,23 @@ bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address,
 		      struct frame_rule *ret_rule) must_check;
 
 /*
- * What the call before a return address calls, through linkage tables too; 0: not known. Reads code
- * from the mapped files, and where it has been linked to from the process.
+ * What the call before a return address calls: an entry of a linkage table, say, and the function
+ * that this leads to. 0: not known. Reads code from the mapped files, and where it has been linked
+ * to from the process.
  */
-uint64_t symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address);
+struct symbol_call {
+	uint64_t target, function;
+};
+struct symbol_call symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address);
 
 /* Whether that call takes from a register or from memory what it calls. */
 bool symbolizer_called_by_pointer(struct symbolizer *symbolizer, uint64_t return_address);
 
 /*
- * Whether the function that begins at `start` covers an address, or jumps on to one that does. What
- * a function covers says the symbol table; or else it is near enough.
+ * Whether what is called covers an address, or jumps on to what does. What a function covers says
+ * the symbol table; or else it is near enough.
  */
-bool symbolizer_leads_to(struct symbolizer *symbolizer, uint64_t start, uint64_t address);
+bool symbolizer_leads_to(struct symbolizer *symbolizer, struct symbol_call call, uint64_t address);
 
 /* How many addresses had names, of how many asked for first. */
 struct symbolizer_counts {
