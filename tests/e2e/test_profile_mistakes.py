@@ -119,7 +119,8 @@ def test_processes_that_end_before_they_are_read(tmp_path):
     assert shares["one_burns", "one"] + shares["two_burns", "two"] > 0.9, shares
     assert not {("one_burns", "two"), ("two_burns", "one")} & set(shares), shares
     ends = [result["quality"][f"stacks_{end}"] for end in ("complete", "truncated", "failed")]
-    assert sum(ends) > 200 and ends[0] > 0.95 * sum(ends), ends
+    # of a process that ends, or begins another program, there is no stack any more
+    assert sum(ends) > 200 and ends[0] > 0.9 * sum(ends), ends
 
 
 @pytest.mark.parametrize("form", ["json", "html", "pprof", "folded", "chrome", "csv"])
