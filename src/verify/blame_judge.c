@@ -17,8 +17,20 @@ struct shares {
 	const struct blame *worst; /* of the wrong ones; NULL: there is none */
 };
 
+/*
+ * Where a victim has too many culprits, those of a process become one, under its name: that is as
+ * true as its members are, and the threads of a pattern are its own process's.
+ */
+static bool is_group_of_pattern(const struct blame *blame)
+{
+	return blame->kind == WIRE_CULPRIT_THREAD && !blame->culprit.tid &&
+	       blame->culprit.pid == blame->victim.pid;
+}
+
 static bool is_right(const struct truth *truth, const struct blame *blame)
 {
+	if (truth->culprit_kind == WIRE_CULPRIT_THREAD && is_group_of_pattern(blame))
+		return true;
 	return blame->kind == truth->culprit_kind &&
 	       (!*truth->culprit || !fnmatch(truth->culprit, blame->culprit.comm, FNM_EXTMATCH));
 }

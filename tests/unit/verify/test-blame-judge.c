@@ -63,6 +63,19 @@ static void test_an_innocent_one_is_wrong(void **state)
 			    "victim: of its time in runnable dwell blames innocent for 20.0 %");
 }
 
+static void test_several_threads_of_the_pattern_are_right(void **state)
+{
+	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "dwell", MS(150)),
+				 owed(WIRE_CULPRIT_THREAD, 5, "thief-1", MS(50))};
+	char why[TRUTH_TEXT_BYTES];
+
+	(void)state;
+	assert_int_equal(judged(blames, ARRAY_SIZE(blames), why), VERDICT_FAIL);
+	blames[0].culprit.tid = 0;
+	assert_int_equal(judged(blames, ARRAY_SIZE(blames), why), VERDICT_PASS);
+	assert_string_equal(why, "");
+}
+
 static void test_a_busy_machine_leaves_it_open(void **state)
 {
 	struct blame blames[] = {owed(WIRE_CULPRIT_THREAD, 5, "thief-1", MS(100)),
@@ -88,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_named_culprits_are_right),
 		cmocka_unit_test(test_an_innocent_one_is_wrong),
+		cmocka_unit_test(test_several_threads_of_the_pattern_are_right),
 		cmocka_unit_test(test_a_busy_machine_leaves_it_open),
 		cmocka_unit_test(test_hardly_any_time_is_not_judged),
 	};
