@@ -33,7 +33,9 @@ struct spinner {
 	int nice;
 	int policy; /* SCHED_OTHER, or what else it is to be */
 	bool in_kernel;
-	const char *thieves; /* who takes its CPU; NULL: no thread, or not only one */
+	/* who takes its CPU, among them the one that starts them; NULL: no thread, or not only one
+	 */
+	const char *thieves;
 };
 
 static void spin_in_kernel(uint64_t ns)
@@ -105,8 +107,8 @@ static void kernel_spinner(const char *path)
 static void two_spinners(const char *path)
 {
 	static const struct spinner pair[] = {
-		{"two-spinners", "spin-1", STATE_RUNNABLE, 0, SCHED_OTHER, false, "spin-2"},
-		{"two-spinners", "spin-2", STATE_RUNNABLE, 0, SCHED_OTHER, false, "spin-1"},
+		{"two-spinners", "spin-1", STATE_RUNNABLE, 0, SCHED_OTHER, false, "spin-@(2|main)"},
+		{"two-spinners", "spin-2", STATE_RUNNABLE, 0, SCHED_OTHER, false, "spin-@(1|main)"},
 	};
 
 	(void)path;
@@ -116,10 +118,11 @@ static void two_spinners(const char *path)
 static void nice_spinners(const char *path)
 {
 	static const struct spinner pair[] = {
-		{"nice", "spin-nice-0", STATE_USER, 0, SCHED_OTHER, false, "spin-@(nice-10|idle)"},
+		{"nice", "spin-nice-0", STATE_USER, 0, SCHED_OTHER, false,
+		 "spin-@(nice-10|idle|main)"},
 		{"nice", "spin-nice-10", STATE_RUNNABLE, 10, SCHED_OTHER, false,
-		 "spin-@(nice-0|idle)"},
-		{"nice", "spin-idle", STATE_RUNNABLE, 0, SCHED_IDLE, false, "spin-nice-*"},
+		 "spin-@(nice-0|idle|main)"},
+		{"nice", "spin-idle", STATE_RUNNABLE, 0, SCHED_IDLE, false, "spin-@(nice-*|main)"},
 	};
 
 	(void)path;
