@@ -211,7 +211,8 @@ def test_who_had_the_cpu():
     assert starved
     culprits = {stall["culprit"]["comm"] for stall in starved if stall["culprit"]}
     assert "python3" in culprits, culprits
-    assert [hotspot["function"] for hotspot in summary["hotspots"] if hotspot["cause"] == "runnable"] == ["compute_report"]
+    # the most time first: on a busy machine other turns wait for the CPU, too
+    assert [hotspot["function"] for hotspot in summary["hotspots"] if hotspot["cause"] == "runnable"][0] == "compute_report"
 
 
 def test_the_table():
