@@ -85,12 +85,70 @@ static bool is_confirmed(struct symbolizer *symbolizer, const struct call_scan *
 	       classify(symbolizer, &caller, word) > WORD_NO_RETURN;
 }
 
+/* Where a call returns to; `word` may lie in code that was made at run time. */
+static bool is_return(struct symbolizer *symbolizer, const struct call_scan *scan, uint64_t word)
+{
+	const struct mapping *mapping =
+		symbolizer_mapping(symbolizer, (word & code_address_mask()) - 1);
+
+	return mapping && (!mapping->inode || classify(symbolizer, scan, word) != WORD_NO_RETURN);
+}
+
+/* Of a frame with a frame pointer. */
+#define FRAME_BYTES_MAX (1 << 20)
+
+/*
+ * Words up to which a caller is looked for: those below the frame pointer, if that leads to another
+ * one above it, and to a return address. Then it is one, as in code that is made at run time and in
+ * what a JavaScript engine has built in; or it is a caller's, and what has none lies below that.
+ */
+static size_t words_of_frame(struct symbolizer *symbolizer, const struct call_scan *scan)
+{
+	uint64_t words = (scan->frame - scan->stack) / sizeof(words), word, outer;
+
+	if (scan->frame < scan->stack || words >= SCANNED_WORDS ||
+	    !read_word(scan, scan->frame, &outer) ||
+	    !read_word(scan, scan->frame + sizeof(word), &word) ||
+	    (outer && outer - scan->frame >= FRAME_BYTES_MAX) || !is_return(symbolizer, scan, word))
+		return SCANNED_WORDS;
+	return (size_t)words;
+}
+
+static bool may_be_frame(struct symbolizer *symbolizer, const struct call_scan *scan,
+			 uint64_t frame, uint64_t above)
+{
+	uint64_t word;
+
+	return frame >= above && frame - above < FRAME_BYTES_MAX &&
+	       read_word(scan, frame + sizeof(word), &word) && is_return(symbolizer, scan, word);
+}
+
+/*
+ * Where the function has saved the frame pointer of its caller, as an offset from the CFA, if it
+ * uses the register for something else: the word next to the return address that may be one. 0: it
+ * still has it, or none is found.
+ */
+static int find_saved_frame(struct symbolizer *symbolizer, const struct call_scan *scan,
+			    size_t words)
+{
+	uint64_t cfa = scan->stack + (words + 1) * sizeof(cfa), word;
+
+	if (may_be_frame(symbolizer, scan, scan->frame, cfa))
+		return 0;
+	for (size_t i = words; i-- > 0;)
+		if (read_word(scan, scan->stack + i * sizeof(word), &word) &&
+		    may_be_frame(symbolizer, scan, word, cfa))
+			return -(int)((words + 1 - i) * sizeof(word));
+	return 0;
+}
+
 static bool scan_up(struct symbolizer *symbolizer, const struct call_scan *scan, bool pointers,
 		    struct frame_rule *ret_rule)
 {
+	size_t words = words_of_frame(symbolizer, scan);
 	bool is_skipped = false;
 
-	for (int i = 0; i < SCANNED_WORDS; i++) {
+	for (size_t i = 0; i < words; i++) {
 		uint64_t at = scan->stack + (uint64_t)i * sizeof(at), word;
 		enum word what;
 
@@ -102,8 +160,9 @@ static bool scan_up(struct symbolizer *symbolizer, const struct call_scan *scan,
 		     is_confirmed(symbolizer, scan, word & code_address_mask(),
 				  at + sizeof(word)))) {
 			*ret_rule = (struct frame_rule){.base = FRAME_FROM_STACK,
-							.cfa_offset = (i + 1) * (int)sizeof(word),
+							.cfa_offset = (int)((i + 1) * sizeof(word)),
 							.return_offset = -(int)sizeof(word)};
+			ret_rule->frame_offset = find_saved_frame(symbolizer, scan, i);
 			return true;
 		}
 		if (what == WORD_END)
@@ -116,15 +175,6 @@ static bool scan_up(struct symbolizer *symbolizer, const struct call_scan *scan,
 bool call_scan(struct symbolizer *symbolizer, const struct call_scan *scan,
 	       struct frame_rule *ret_rule)
 {
-	uint64_t word;
-
-	*ret_rule = (struct frame_rule){.base = FRAME_FROM_FRAME,
-					.cfa_offset = 16,
-					.return_offset = -8,
-					.frame_offset = -16};
-	if (scan->frame >= scan->stack && read_word(scan, scan->frame + 8, &word) &&
-	    classify(symbolizer, scan, word) == WORD_RETURN)
-		return true;
 #if defined(__aarch64__)
 	/* of an innermost one that has not saved it */
 	*ret_rule = (struct frame_rule){.base = FRAME_FROM_STACK};
