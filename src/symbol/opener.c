@@ -244,6 +244,8 @@ static int read_mapping(const struct request *request, struct mapping *ret_mappi
 	return -ENOENT;
 }
 
+#define ANCESTORS_MAX 16
+
 /* A process that sees what this one sees, or saw: itself, or the next of its parents. 0: none does.
  */
 static uint32_t who_sees(const struct request *request)
@@ -251,9 +253,13 @@ static uint32_t who_sees(const struct request *request)
 	uint64_t time_ns = request->time_ns;
 	uint32_t pid = request->pid;
 
-	while (map_history && pid && !map_history_is_now(map_history, pid, time_ns))
+	/* pids are used again: one may seem to be its own ancestor */
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		if (!map_history || !pid || map_history_is_now(map_history, pid, time_ns))
+			return pid;
 		pid = map_history_parent(map_history, pid, time_ns);
-	return pid;
+	}
+	return 0;
 }
 
 /* By its name, as the process sees it: only if it is still the same file. */
