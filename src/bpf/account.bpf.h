@@ -37,15 +37,20 @@ struct account {
 	__u64 ran_ns; /* the kernel's count of its CPU time when its turn began; RAN_UNKNOWN */
 	struct turn turn;
 	struct wire_wait_site
-		last_call;   /* the system call it last blocked in; for restart_syscall */
-	__u16 is_supervised; /* by a supervisor that `filter`, its last one, asks */
-	__u16 was_frozen;    /* in the middle of a wait: freezer.bpf.h; the iterator's own */
+		last_call;  /* the system call it last blocked in; for restart_syscall */
+	__u8 is_supervised; /* by a supervisor that `filter`, its last one, asks */
+	__u8 was_frozen;    /* in the middle of a wait: freezer.bpf.h; the iterator's own */
+	__u8 is_beside;	    /* no target: `watch_beside` */
+	__u8 pad;
 	__u64 filter;
 	struct account_state live;
+	__u64 reason_ns; /* waited for the first of its reasons: reasons.bpf.h */
+	__u32 reason_count;
+	struct wire_wait_site reason;
 	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
-	__u64 asked_count;    /* how often for that */
+	__u32 asked_count;    /* how often for that */
 	/* the kernel's own counts at origin_ns */
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;
@@ -55,7 +60,6 @@ struct account {
 	__u32 tid;
 	__u32 pid;
 	__u32 is_leaving; /* counted in `leaving` */
-	__u32 is_beside;  /* no target: `watch_beside` */
 	struct account_state frozen;
 };
 

@@ -40,12 +40,6 @@ static __always_inline void blame_identify(struct task_struct *task, __u64 *who,
 	*ret_pid = pid;
 }
 
-static __always_inline void blame_name(const struct task_struct *task, __u64 comm[2])
-{
-	comm[0] = ((const __u64 *)task->comm)[0];
-	comm[1] = ((const __u64 *)task->comm)[1];
-}
-
 /*
  * A switch may be hidden from tracepoints: then another thread has the CPU than the one that was
  * seen to get it, and who had it how long is not known.
@@ -74,7 +68,7 @@ static __always_inline void blame_check_run(struct blame_run *run, const struct 
 	if (!blame_is_run_of(run, task))
 		blame_clear_run(run, WIRE_CULPRIT_UNKNOWN);
 	else if (run->kind == WIRE_CULPRIT_THREAD)
-		blame_name(task, run->comm);
+		task_name(task, run->comm);
 }
 
 /* The present one. */
@@ -297,7 +291,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		return;
 	}
 	blame_identify(waker, &wait.key.who, &wait.key.pid);
-	blame_name(waker, wait.key.comm);
+	task_name(waker, wait.key.comm);
 	if (cpu && cpu->runs[cpu->at & (BLAME_RUNS - 1)].who == wait.key.who)
 		begin_ns = cpu->runs[(cpu->at - 1) & (BLAME_RUNS - 1)].until_ns;
 	/* since it got its CPU, the waker has run: nearly always all the time */

@@ -81,7 +81,7 @@ enum target_kind {
 	TARGET_THREAD = 2,
 };
 
-/* Key and value of the `reasons` map. */
+/* Key and value of the `reasons` map; `sent_ns`: the snapshot that has sent it from elsewhere. */
 struct reason_key {
 	__u32 tid;
 	struct wire_wait_site site;
@@ -92,6 +92,7 @@ struct reason_total {
 	__u64 ns;
 	__u32 count;
 	__u32 pid;
+	__u64 sent_ns;
 };
 
 #define MAX_REASONS 8192 /* at least: capture/reasons.h */

@@ -61,6 +61,13 @@ static __always_inline __u32 tid_of(struct task_struct *task)
 			     : (__u32)BPF_CORE_READ(task, pid);
 }
 
+/* By two loads, where a copy as a string would be two calls. */
+static __always_inline void task_name(const struct task_struct *task, __u64 comm[2])
+{
+	comm[0] = ((const __u64 *)task->comm)[0];
+	comm[1] = ((const __u64 *)task->comm)[1];
+}
+
 static __always_inline __u32 pid_of(struct task_struct *task)
 {
 	return pid_namespace ? pid_number((__u64)BPF_CORE_READ(task, group_leader, thread_pid))

@@ -74,7 +74,7 @@ static __always_inline void record_fill_task(struct wire_thread *record, struct 
 		record->flags |= WIRE_FLAG_KERNEL_THREAD;
 	if (account->is_beside)
 		record->flags |= WIRE_FLAG_BESIDE;
-	BPF_CORE_READ_STR_INTO(&record->comm, task, comm);
+	task_name(task, (__u64 *)record->comm);
 }
 
 /* The account as `state` has it, closed at end_ns. */

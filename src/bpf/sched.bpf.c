@@ -67,6 +67,8 @@ static __always_inline void end_thread(struct task_struct *task, struct account 
 			  now_ns);
 	if (is_skipped(account))
 		return;
+	if (reasons_all)
+		reason_end(task, account);
 	if (!is_last && account->frozen_ns == snapshot_ns && account->read_ns != snapshot_ns &&
 	    account->origin_ns < account->frozen_ns)
 		send(task, account, WIRE_THREAD);

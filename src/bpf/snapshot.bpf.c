@@ -17,7 +17,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/freezer.bpf.h"
 #include "bpf/profile.bpf.h"
-#include "bpf/profile.bpf.h"
+#include "bpf/reasons.bpf.h"
 #include "bpf/record.bpf.h"
 #include "bpf/sites.bpf.h"
 #include "bpf/span_bounds.bpf.h"
@@ -348,6 +348,26 @@ static __always_inline struct account *look_beside(struct task_struct *task,
 	return account;
 }
 
+static struct wire_reason reason_record;
+
+/* The first reason of the thread, as it is now. */
+static __attribute__((noinline)) long write_reason(struct seq_file *seq,
+						   const struct account *account)
+{
+	if (!account || !account->reason_count)
+		return 0;
+	reason_record.header.size = sizeof(reason_record);
+	reason_record.header.kind = WIRE_REASON;
+	reason_record.header.time_ns = record.end_ns;
+	reason_record.origin_ns = account->origin_ns;
+	reason_record.total_ns = account->reason_ns;
+	reason_record.tid = record.tid;
+	reason_record.pid = record.pid;
+	reason_record.site = account->reason;
+	reason_record.count = account->reason_count;
+	return bpf_seq_write(seq, &reason_record, sizeof(reason_record));
+}
+
 static struct profile_away away_record;
 
 /*
@@ -412,6 +432,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (account->was_frozen || task->__state & TASK_FROZEN)
 		freeze_look(task, account, &record, account->read_ns);
 	if (bpf_seq_write(seq, &record, sizeof(record)) ||
+	    (reasons_all && write_reason(seq, account)) ||
 	    (blame_on && write_blame(seq, account, instant_ns)) ||
 	    (span_threshold_ns && write_worker(seq, task, account)) ||
 	    (profile_states && write_profile(seq, task)))

@@ -391,8 +391,8 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 		result = lock_holders_send(&session->lock_holders, session->wait_sites,
 					   *ret_instant_ns, sink);
 	if (result >= 0 && has_reasons(session))
-		result = reasons_send(&session->reasons, session->bpf->bss->reasons_refused,
-				      *ret_instant_ns, sink);
+		result = reasons_send(&session->reasons, session->bpf->bss->reasons_kept,
+				      session->bpf->bss->reasons_refused, *ret_instant_ns, sink);
 	if (result >= 0)
 		result = settle(session, final, deadline_ns, sink);
 	if (result >= 0 && session->spans)

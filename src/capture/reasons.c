@@ -36,7 +36,8 @@ void reasons_note_end(struct reasons *reasons, uint32_t tid, uint64_t origin_ns)
 	/* without memory it keeps its room */
 	if (array_reserve(&reasons->ended, &reasons->ended_room, reasons->ended_count + 1,
 			  sizeof(*reasons->ended)) >= 0)
-		reasons->ended[reasons->ended_count++] = (struct reasons_ended){origin_ns, tid};
+		reasons->ended[reasons->ended_count++] =
+			(struct reasons_ended){.origin_ns = origin_ns, .tid = tid};
 }
 
 static int by_identity(const void *left, const void *right)
@@ -51,7 +52,8 @@ static int by_identity(const void *left, const void *right)
 static int send_one(struct reasons *reasons, const struct reason_key *key,
 		    const struct reason_total *total, uint64_t instant_ns, struct record_sink sink)
 {
-	struct reasons_ended ended = {total->origin_ns, key->tid};
+	struct reasons_ended key_of_ended = {.origin_ns = total->origin_ns, .tid = key->tid};
+	struct reasons_ended *ended = NULL;
 	struct wire_reason record = {
 		.header = {.size = sizeof(record), .kind = WIRE_REASON, .time_ns = instant_ns},
 		.origin_ns = total->origin_ns,
@@ -62,10 +64,31 @@ static int send_one(struct reasons *reasons, const struct reason_key *key,
 		.count = total->count,
 	};
 
-	if (reasons->ended_count &&
-	    bsearch(&ended, reasons->ended, reasons->ended_count, sizeof(ended), by_identity))
+	if (reasons->ended_count)
+		ended = bsearch(&key_of_ended, reasons->ended, reasons->ended_count, sizeof(*ended),
+				by_identity);
+	if (total->sent_ns == instant_ns) {
+		if (ended)
+			ended->later = true;
+		return 0;
+	}
+	if (ended)
 		bpf_map_delete_elem(reasons->map, key);
 	return sink_send(sink, &record.header);
+}
+
+/* What has been sent at this snapshot is sent, and makes room, at the next. */
+static void keep_later(struct reasons *reasons)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reasons->ended_count; i++)
+		if (reasons->ended[i].later)
+			reasons->ended[kept++] = (struct reasons_ended){
+				.origin_ns = reasons->ended[i].origin_ns,
+				.tid = reasons->ended[i].tid,
+			};
+	reasons->ended_count = kept;
 }
 
 static int report_refused(struct reasons *reasons, uint64_t refused, struct record_sink sink)
@@ -77,10 +100,10 @@ static int report_refused(struct reasons *reasons, uint64_t refused, struct reco
 			    "their table is full: those that came later are not kept");
 }
 
-int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
+int reasons_send(struct reasons *reasons, uint64_t kept, uint64_t refused, uint64_t instant_ns,
 		 struct record_sink sink)
 {
-	bool more = true, first = true;
+	bool more = kept, first = true;
 	uint32_t position = 0;
 	int result = 0;
 
@@ -98,7 +121,7 @@ int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
 		for (uint32_t i = 0; result >= 0 && i < count; i++)
 			result = send_one(reasons, &keys[i], &totals[i], instant_ns, sink);
 	}
-	reasons->ended_count = 0;
+	keep_later(reasons);
 	return result < 0 ? result : report_refused(reasons, refused, sink);
 }
 

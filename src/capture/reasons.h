@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The map of waits by reason, which the hooks fill: read whole at each snapshot. */
+/* The map of waits by reason, which the hooks fill: read whole at each snapshot that finds any. */
 #ifndef DWELL_CAPTURE_REASONS_H
 #define DWELL_CAPTURE_REASONS_H
 
@@ -16,6 +16,7 @@ struct reasons {
 	struct reasons_ended {
 		uint64_t origin_ns;
 		uint32_t tid;
+		bool later;
 	} * ended;
 	size_t ended_count, ended_room;
 	bool refusal_reported;
@@ -27,8 +28,8 @@ uint32_t reasons_room(void);
 /* Its reasons are sent once more, and make room for others. */
 void reasons_note_end(struct reasons *reasons, uint32_t tid, uint64_t origin_ns);
 
-/* WIRE_REASON for all there are; `refused` of them found no room. */
-int reasons_send(struct reasons *reasons, uint64_t refused, uint64_t instant_ns,
+/* WIRE_REASON for all there are; so far `kept` came into the map, and `refused` found no room. */
+int reasons_send(struct reasons *reasons, uint64_t kept, uint64_t refused, uint64_t instant_ns,
 		 struct record_sink sink) must_check;
 
 /* Empties the map, while no hook fills it. */

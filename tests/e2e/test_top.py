@@ -105,6 +105,62 @@ def test_top_limits_reasons_too():
         nappers.wait()
 
 
+TWO_REASONS = """
+import os, select, threading, time
+r, w = os.pipe()
+def work(rounds):
+    for _ in range(rounds):
+        time.sleep(0.02)
+        select.poll().poll(10)
+        select.select([], [], [], 0.005)
+threads = [threading.Thread(target=work, args=(rounds,)) for rounds in (10, 10, 1000)]
+input()
+for thread in threads:
+    thread.start()
+print(*(thread.native_id for thread in threads), flush=True)
+threads[0].join()
+threads[1].join()
+print("ended", flush=True)
+input()
+"""
+
+
+def test_each_reason_of_a_thread_comes_once_and_whole():
+    """The first is kept in another place than the others, and moves when the thread ends."""
+    program = subprocess.Popen([sys.executable, "-c", TWO_REASONS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        top = subprocess.Popen(
+            [DWELL, "top", "-p", str(program.pid), "-i", "50ms", "--format", "json"], stdout=subprocess.PIPE, text=True
+        )
+        lines = [json.loads(top.stdout.readline())]
+        program.stdin.write("\n")
+        program.stdin.flush()
+        short, other, long = map(int, program.stdout.readline().split())
+        assert program.stdout.readline() == "ended\n"
+        time.sleep(0.2)
+        top.send_signal(signal.SIGINT)
+        lines += map(json.loads, top.communicate()[0].splitlines())
+    finally:
+        program.kill()
+        program.wait()
+    last = {}
+    for interval in lines:
+        keys = [(row["tid"], row["reason"]) for row in interval.get("reasons", [])]
+        assert len(set(keys)) == len(keys), interval
+        for row in interval.get("reasons", []):
+            key = row["tid"], row["reason"]
+            assert row["count"] >= last.get(key, {"count": 0})["count"], (key, interval)
+            last[key] = row
+    ends = [index for index, line in enumerate(lines) if any(row["tid"] == short and row["exited"] for row in line["threads"])]
+    assert len(ends) == 1 and not any(row["tid"] == short for row in lines[-1]["reasons"]), lines[-1]
+    # a timer may have fired before its thread has left the CPU, and the host hides some switches
+    reasons = {"clock_nanosleep", "poll", "pselect6"}
+    for tid in short, other:
+        counts = {reason: row["count"] for (of, reason), row in last.items() if of == tid and reason in reasons}
+        assert set(counts) == reasons and all(7 <= count <= 10 for count in counts.values()), last
+    assert {reason for of, reason in last if of == long} >= reasons, last
+
+
 def test_by_process_and_cgroup():
     done = run("top", "--by", "process", "-c", "1", "-i", "100ms", "--format", "json")
     (interval,), _ = parse(done.stdout)
