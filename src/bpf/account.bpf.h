@@ -60,6 +60,7 @@ struct account {
 	__u32 tid;
 	__u32 pid;
 	__u32 is_leaving; /* counted in `leaving` */
+	__u32 sent_hash;  /* of what was sent at read_ns beside the account; the iterator's own */
 	struct account_state frozen;
 };
 

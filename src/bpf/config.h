@@ -227,19 +227,33 @@ struct site_answer {
 #define MAX_SITE_ANSWERS 16384
 #define SITE_CALLERS	 8 /* wrappers looked through, at most */
 
+/* A header alone: threads have come into the watched cgroup that have no account. */
+#define CGROUP_JOINED (KIND_INTERNAL | 7)
+
+/*
+ * Instead of a wire_thread, from the iterator: the thread is in the state of the record before, and
+ * all else is as it was, too. header.time_ns: the instant. User space keeps the records.
+ */
+#define THREAD_UNCHANGED (KIND_INTERNAL | 9)
+
+struct thread_unchanged {
+	struct wire_header header;
+	__u64 start_ns;
+	__u32 tid; /* as in the record */
+	__u32 pad;
+};
+
 /*
  * Spans: what a worker of an async runtime does between two points where it could have yielded. A
  * poll of a task, from its entry to its return; or a turn of an event loop, from the return of its
  * wait to the next wait. What lasts longer than the threshold is a stall. Sent in the ring, never
  * stored: capture/spans.c makes records of them.
  */
-/* A header alone: threads have come into the watched cgroup that have no account. */
-#define CGROUP_JOINED (KIND_INTERNAL | 7)
-#define SPAN_END      (KIND_INTERNAL | 2) /* as wire_header.kind: struct span_end */
-#define SPAN_STACK    (KIND_INTERNAL | 3) /* struct span_stack */
-#define SPAN_WORKER   (KIND_INTERNAL | 4) /* struct span_worker; from the iterator */
-#define SPAN_SEED     (KIND_INTERNAL | 5) /* struct span_seed; from the iterator */
-#define SPAN_LAUNCH   (KIND_INTERNAL | 6) /* struct span_launch */
+#define SPAN_END    (KIND_INTERNAL | 2) /* as wire_header.kind: struct span_end */
+#define SPAN_STACK  (KIND_INTERNAL | 3) /* struct span_stack */
+#define SPAN_WORKER (KIND_INTERNAL | 4) /* struct span_worker; from the iterator */
+#define SPAN_SEED   (KIND_INTERNAL | 5) /* struct span_seed; from the iterator */
+#define SPAN_LAUNCH (KIND_INTERNAL | 6) /* struct span_launch */
 
 enum span_kind {
 	SPAN_NONE = 0,

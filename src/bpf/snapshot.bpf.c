@@ -256,10 +256,10 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 static struct {
 	__u64 instant_ns, leader, cgroups, cgroup_id;
 	__u32 pid, parent_pid;
-	__u8 process[sizeof(record.process)];
+	__u64 process[sizeof(record.process) / sizeof(__u64)];
 } last;
 
-static __always_inline void fill_relations(struct task_struct *task, __u64 instant_ns)
+static __always_inline void look_at_relations(struct task_struct *task, __u64 instant_ns)
 {
 	__u64 leader = (__u64)task->group_leader, cgroups = (__u64)task->cgroups;
 	bool is_new = last.instant_ns != instant_ns;
@@ -270,17 +270,62 @@ static __always_inline void fill_relations(struct task_struct *task, __u64 insta
 		last.pid = task->tgid;
 		last.parent_pid = record.parent_pid;
 		__builtin_memcpy(last.process, record.process, sizeof(last.process));
-	} else {
-		record.parent_pid = last.parent_pid;
-		__builtin_memcpy(record.process, last.process, sizeof(record.process));
 	}
 	if (is_new || last.cgroups != cgroups) {
 		record_fill_cgroup(&record, task);
 		last.cgroups = cgroups;
 		last.cgroup_id = record.cgroup_id;
 	}
-	record.cgroup_id = last.cgroup_id;
 	last.instant_ns = instant_ns;
+}
+
+static __always_inline void fill_relations(void)
+{
+	record.parent_pid = last.parent_pid;
+	__builtin_memcpy(record.process, last.process, sizeof(record.process));
+	record.cgroup_id = last.cgroup_id;
+}
+
+static __always_inline __u64 mixed(__u64 hash, __u64 more)
+{
+	return (hash ^ more) * 0x9e3779b97f4a7c15; /* 2^64 / the golden ratio */
+}
+
+/* Of what others may change while the thread waits. After look_at_relations(). */
+static __always_inline __u32 hash_of(const struct task_struct *task, const struct account *account)
+{
+	__u64 comm[2], hash;
+
+	task_name(task, comm);
+	hash = mixed(mixed(comm[0], comm[1]), (__u64)task->policy << 32 | (__u32)task->static_prio);
+	hash = mixed(mixed(mixed(hash, last.process[0]), last.process[1]), last.cgroup_id);
+	return mixed(hash, (__u64)account->is_beside << 32 | last.parent_pid) >> 32;
+}
+
+/*
+ * Most threads of a machine wait from one snapshot to the next: half of what they cost would be
+ * their totals, in memory that no one else touches. What began to wait before the last snapshot was
+ * in it as it is now, and stays so at this one's instant whatever the hooks do meanwhile.
+ */
+static __always_inline bool is_unchanged(const struct task_struct *task,
+					 const struct account *account, __u32 hash)
+{
+	return account->live.since_ns < account->read_ns &&
+	       account->live.site.state > WIRE_RUNNABLE && !account->was_frozen &&
+	       !(task->__state & TASK_FROZEN) && account->sent_hash == hash;
+}
+
+static struct thread_unchanged unchanged_record;
+
+static __always_inline long write_unchanged(struct seq_file *seq, struct task_struct *task,
+					    const struct account *account, __u64 instant_ns)
+{
+	unchanged_record.header.size = sizeof(unchanged_record);
+	unchanged_record.header.kind = THREAD_UNCHANGED;
+	unchanged_record.header.time_ns = instant_ns;
+	unchanged_record.start_ns = task->start_boottime;
+	unchanged_record.tid = pid_namespace ? account->tid : (__u32)task->pid;
+	return bpf_seq_write(seq, &unchanged_record, sizeof(unchanged_record));
 }
 
 /* By CPU, the snapshot in which its clocks were looked at; CPUs beyond share a place. */
@@ -351,18 +396,18 @@ static __always_inline struct account *look_beside(struct task_struct *task,
 static struct wire_reason reason_record;
 
 /* The first reason of the thread, as it is now. */
-static __attribute__((noinline)) long write_reason(struct seq_file *seq,
-						   const struct account *account)
+static __attribute__((noinline)) long write_reason(struct seq_file *seq, struct task_struct *task,
+						   const struct account *account, __u64 instant_ns)
 {
-	if (!account || !account->reason_count)
+	if (!task || !account || !account->reason_count)
 		return 0;
 	reason_record.header.size = sizeof(reason_record);
 	reason_record.header.kind = WIRE_REASON;
-	reason_record.header.time_ns = record.end_ns;
+	reason_record.header.time_ns = instant_ns;
 	reason_record.origin_ns = account->origin_ns;
 	reason_record.total_ns = account->reason_ns;
-	reason_record.tid = record.tid;
-	reason_record.pid = record.pid;
+	reason_record.tid = pid_namespace ? account->tid : (__u32)task->pid;
+	reason_record.pid = pid_namespace ? account->pid : (__u32)task->tgid;
 	reason_record.site = account->reason;
 	reason_record.count = account->reason_count;
 	return bpf_seq_write(seq, &reason_record, sizeof(reason_record));
@@ -395,6 +440,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	struct seq_file *seq = ctx->meta->seq;
 	__u64 instant_ns = snapshot_ns;
 	struct account *account;
+	__u32 hash;
 
 	if (!task || task->exit_state)
 		return 0;
@@ -422,22 +468,38 @@ int snapshot(struct bpf_iter__task *ctx)
 		account->tid = tid_of(task);
 		account->pid = pid_of(task);
 	}
-	if (site_correct(task, account) && profile_states)
+	bool corrected = site_correct(task, account);
+
+	if (corrected && profile_states)
 		profile_correct(task, account->live.site);
+	look_at_relations(task, instant_ns);
+	hash = hash_of(task, account);
+	/* spans and profiles have more to say of a thread that waits */
+	if (!corrected && !span_threshold_ns && !profile_states &&
+	    is_unchanged(task, account, hash)) {
+		if (write_unchanged(seq, task, account, instant_ns) ||
+		    (reasons_all && write_reason(seq, task, account, instant_ns)) ||
+		    (blame_on && write_blame(seq, account, instant_ns)))
+			return 0;
+		account->read_ns = instant_ns;
+		account_reported(account);
+		return 0;
+	}
 	if (!read_account(task, account, instant_ns) &&
 	    !read_account_again(task, account, instant_ns))
 		return 0;
 	record_fill_task(&record, task, account);
-	fill_relations(task, instant_ns);
+	fill_relations();
 	if (account->was_frozen || task->__state & TASK_FROZEN)
 		freeze_look(task, account, &record, account->read_ns);
 	if (bpf_seq_write(seq, &record, sizeof(record)) ||
-	    (reasons_all && write_reason(seq, account)) ||
+	    (reasons_all && write_reason(seq, task, account, instant_ns)) ||
 	    (blame_on && write_blame(seq, account, instant_ns)) ||
 	    (span_threshold_ns && write_worker(seq, task, account)) ||
 	    (profile_states && write_profile(seq, task)))
 		return 0;
 	account->read_ns = instant_ns;
+	account->sent_hash = hash;
 	account_reported(account);
 	return 0;
 }

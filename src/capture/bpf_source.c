@@ -19,6 +19,7 @@
 #include "capture/blame_names.h"
 #include "capture/bpf_programs.h"
 #include "capture/features.h"
+#include "capture/kept_threads.h"
 #include "capture/kernel_waits.h"
 #include "capture/lock_holders.h"
 #include "capture/reasons.h"
@@ -51,6 +52,7 @@ struct session {
 	struct reasons reasons;
 	struct blame_names blame_names;
 	struct lock_holders lock_holders;
+	struct kept_threads kept;
 	bool joined; /* threads came into the watched cgroup since the last walk */
 };
 
@@ -80,17 +82,19 @@ static int feed(struct session *session, size_t *used, struct record_sink sink)
 	while (*used - at >= sizeof(struct wire_header)) {
 		const struct wire_header *record =
 			(const struct wire_header *)(session->buffer + at);
+		size_t size = record->size;
 		int result;
 
-		if (record->size < sizeof(*record) || record->size > READ_BYTES / 2 ||
-		    record->size % 8)
+		if (size < sizeof(*record) || size > READ_BYTES / 2 || size % 8)
 			return -EBADMSG;
-		if (record->size > *used - at)
+		if (size > *used - at)
 			break;
-		result = pass(session, record, sink);
+		result = kept_threads_take(&session->kept, &record);
+		if (result >= 0)
+			result = pass(session, record, sink);
 		if (result < 0)
 			return result;
-		at += record->size;
+		at += size;
 	}
 	memmove(session->buffer, session->buffer + at, *used - at);
 	*used -= at;
@@ -127,8 +131,13 @@ static int iterate(struct session *session, const struct bpf_link *link, struct 
 
 static int walk(struct session *session, struct record_sink sink, struct error *error)
 {
+	int result;
+
 	session->joined = false;
-	return iterate(session, session->bpf->links.snapshot, sink, error);
+	result = iterate(session, session->bpf->links.snapshot, sink, error);
+	if (result >= 0 && kept_threads_walked(&session->kept) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	return result;
 }
 
 /* Of some process at least. */
@@ -191,6 +200,7 @@ static void bpf_close(void *data)
 	profiler_free(session->profiler);
 	dwell_bpf__destroy(session->bpf);
 	reasons_release(&session->reasons);
+	kept_threads_release(&session->kept);
 	free(session->buffer);
 	free(session);
 }

@@ -219,6 +219,64 @@ def test_cgroup_target(blame):
         group.rmdir()
 
 
+ON_ORDERS = """
+import sys, threading
+other = threading.Thread(target=threading.Event().wait)
+other.start()
+print(other.native_id, flush=True)
+for line in sys.stdin:
+    task, name = line.split()
+    open(f"/proc/self/task/{task}/comm", "w").write(name)
+    print("done", flush=True)
+"""
+
+
+def test_what_others_change_of_a_thread_that_waits():
+    """Of one that does nothing, the kernel side sends no more than that: its names and its cgroup are of now all the same."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-moved-{os.getpid()}"
+    group.mkdir()
+    program = subprocess.Popen([sys.executable, "-c", ON_ORDERS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        tid = int(program.stdout.readline())
+        top = subprocess.Popen(
+            [DWELL, "top", "-p", str(program.pid), "-i", "50ms", "--format", "json"], stdout=subprocess.PIPE, text=True
+        )
+
+        def rename(task, name):
+            program.stdin.write(f"{task} {name}\n")
+            program.stdin.flush()
+            assert program.stdout.readline() == "done\n"
+
+        def after(change):
+            """The thread in an interval that began after `change`."""
+            change()
+            changed_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+            while True:
+                interval = json.loads(top.stdout.readline())
+                if interval["start_ns"] > changed_ns:
+                    (row,) = [row for row in interval["threads"] if row["tid"] == tid]
+                    assert row["state"] == "idle" and row["states_ns"]["idle"] == row["observed_ns"] > 0, row
+                    assert row["switches"] == {"voluntary": 0, "involuntary": 0} and row["in_state_ns"] > row["observed_ns"]
+                    return row
+
+        before = after(lambda: None)
+        row = after(lambda: rename(tid, "other"))
+        assert (row["comm"], row["process"]) == ("other", before["process"])
+        row = after(lambda: rename(program.pid, "leader"))
+        assert (row["comm"], row["process"], row["cgroup"]) == ("other", "leader", before["cgroup"])
+        row = after(lambda: (group / "cgroup.procs").write_text(str(program.pid)))
+        assert row["cgroup"] == f"/{group.name}"
+        top.send_signal(signal.SIGINT)
+        top.communicate()
+    finally:
+        program.kill()
+        program.wait()
+        group.rmdir()
+
+
 NAPPING = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(4)]"
 
 

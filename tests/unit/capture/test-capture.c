@@ -9,8 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/wire.h"
+#include "bpf/config.h"
 #include "capture/child.h"
+#include "capture/kept_threads.h"
 #include "capture/kernel_waits.h"
 #include "capture/lock_holders.h"
 #include "capture/span_seeds.h"
@@ -334,6 +335,76 @@ static void a_lock_names_its_owner_or_none(void **state)
 		assert_int_equal(lock_owner(cases[i].words, cases[i].operation), cases[i].owner);
 }
 
+static const struct wire_thread *take(struct kept_threads *kept, const void *record)
+{
+	const struct wire_header *taken = record;
+
+	assert_int_equal(kept_threads_take(kept, &taken), 0);
+	return (const void *)taken;
+}
+
+/* A walk that meets `count` threads from `first` on, all of which wait as they did. */
+static void meet_unchanged(struct kept_threads *kept, uint32_t first, uint32_t count,
+			   uint64_t instant_ns)
+{
+	for (uint32_t tid = first; tid < first + count; tid++) {
+		struct thread_unchanged unchanged = {
+			.header = {sizeof(unchanged), THREAD_UNCHANGED, 0, instant_ns},
+			.start_ns = 7,
+			.tid = tid,
+		};
+		const struct wire_thread *thread = take(kept, &unchanged);
+
+		assert_int_equal(thread->tid, tid);
+		assert_int_equal(thread->header.kind, WIRE_THREAD);
+		assert_int_equal(thread->end_ns, instant_ns);
+		assert_int_equal(thread->totals.ns[WIRE_IDLE], instant_ns - 100);
+		assert_int_equal(thread->totals.ns[WIRE_ON_CPU], 50);
+	}
+	assert_int_equal(kept_threads_walked(kept), 0);
+}
+
+static void meet_all(struct kept_threads *kept, uint32_t first, uint32_t count, uint64_t instant_ns)
+{
+	for (uint32_t tid = first; tid < first + count; tid++) {
+		struct wire_thread thread = {
+			.header = {sizeof(thread), WIRE_THREAD, 0, instant_ns},
+			.start_ns = 7,
+			.end_ns = instant_ns,
+			.site = {.state = WIRE_IDLE},
+			.tid = tid,
+		};
+
+		thread.totals.ns[WIRE_ON_CPU] = 50;
+		thread.totals.ns[WIRE_IDLE] = instant_ns - 100;
+		assert_ptr_equal(take(kept, &thread), &thread);
+	}
+}
+
+CASE(threads_that_change_nothing_go_on)
+{
+	struct kept_threads kept = {.met = 0};
+	struct wire_reason other = {.header = {sizeof(other), WIRE_REASON, 0, 0}};
+	struct thread_unchanged stranger = {
+		.header = {sizeof(stranger), THREAD_UNCHANGED, 0, 900}, .start_ns = 8, .tid = 3};
+	const struct wire_header *record = &stranger.header;
+
+	meet_all(&kept, 1, 5000, 200);
+	assert_ptr_equal(take(&kept, &other), &other);
+	assert_int_equal(kept_threads_walked(&kept), 0);
+	meet_unchanged(&kept, 1, 5000, 300);
+	/* most of them end, and others come: tids of ended threads are used again */
+	for (int round = 0; round < 20; round++) {
+		meet_all(&kept, 2000 + 500 * (uint32_t)round, 500, 400 + (uint64_t)round);
+		meet_unchanged(&kept, 1, 1000, 400 + (uint64_t)round);
+	}
+	assert_true(kept.identities.count < 2 * 1500 + 2048);
+	meet_unchanged(&kept, 1, 10, 500);
+	/* the same tid, another thread */
+	assert_int_equal(kept_threads_take(&kept, &record), -EBADMSG);
+	kept_threads_release(&kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -351,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_lock_names_its_owner_or_none),
 		cmocka_unit_test(names_of_functions_distinguish_locks_from_parking),
 		cmocka_unit_test(names_nominate_workers_where_nothing_else_does),
+		cmocka_unit_test(threads_that_change_nothing_go_on),
 		cmocka_unit_test(a_program_stops_before_its_first_instruction),
 	};
 
