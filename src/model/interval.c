@@ -284,25 +284,25 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns, bool final)
  * In the last snapshot, and not in this one. A record carried over from earlier is of a thread that
  * was waited for already: once more before there is no next snapshot.
  */
-static bool is_absent(const struct intervals *intervals, const struct wire_thread *thread,
-		      bool final)
+static bool is_absent(const struct intervals *intervals, size_t *guess,
+		      const struct wire_thread *thread, bool final)
 {
 	return !(thread->flags & GOES_ON) &&
 	       (final || thread->end_ns >= intervals->current.end_ns) &&
-	       !records_find(&intervals->now, thread->tid, thread->start_ns);
+	       !records_find_near(&intervals->now, guess, thread->tid, thread->start_ns);
 }
 
 size_t intervals_missing(const struct intervals *intervals, bool final)
 {
-	size_t absent = 0, ended = 0;
+	size_t absent = 0, ended = 0, guess = 0;
 
 	for (size_t i = 0; i < intervals->before.count; i++)
-		absent += is_absent(intervals, &intervals->before.items[i], final);
+		absent += is_absent(intervals, &guess, &intervals->before.items[i], final);
 	for (size_t i = 0; absent && i < intervals->ended.count; i++) {
 		const struct wire_thread *thread = &intervals->ended.items[i];
 
 		thread = records_find(&intervals->before, thread->tid, thread->start_ns);
-		ended += thread && is_absent(intervals, thread, final);
+		ended += thread && is_absent(intervals, &guess, thread, final);
 	}
 	return absent > ended ? absent - ended : 0;
 }
