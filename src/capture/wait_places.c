@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/duration.h"
-#include "symbol/call_site.h"
+#include "symbol/call_scan.h"
 #include "symbol/code_address.h"
 #include "symbol/objects.h"
 #include "symbol/opener.h"
@@ -109,27 +109,24 @@ struct memory_part {
 	uint8_t memory[2048];
 };
 
+static void read_part(struct memory_part *part, uint64_t address)
+{
+	part->start = address;
+	part->bytes = opener_memory(part->tid, address, part->memory, sizeof(part->memory), NULL);
+}
+
 static bool read_word(struct memory_part *part, uint64_t address, __u64 *ret_word)
 {
 	uint64_t offset = address - part->start;
 
 	if (offset >= part->bytes || part->bytes - offset < sizeof(*ret_word)) {
-		part->start = address;
-		part->bytes =
-			opener_memory(part->tid, address, part->memory, sizeof(part->memory), NULL);
+		read_part(part, address);
 		offset = 0;
 	}
 	if (part->bytes < sizeof(*ret_word))
 		return false;
 	memcpy(ret_word, part->memory + offset, sizeof(*ret_word));
 	return true;
-}
-
-static size_t read_memory(void *data, uint64_t address, void *into, size_t bytes)
-{
-	const uint32_t *tid = data;
-
-	return opener_memory(*tid, address, into, bytes, NULL);
 }
 
 /* The way up from a wait. */
@@ -144,19 +141,50 @@ struct walk {
 	uint64_t switches; /* of the thread when it was read; 0: it did not wait there any more */
 	uint64_t stack_at; /* its stack pointer */
 	struct memory_part stack;
+	unsigned int scans; /* of the stack, words that may still be looked up */
 };
 
-/* The file that holds an address, and what the address is there; NULL: none. */
-static struct object *object_at(struct walk *walk, uint64_t address, uint64_t *ret_address)
+/* As call_site_read. */
+static size_t read_memory(void *data, uint64_t address, void *into, size_t bytes)
 {
-	const struct mapping *mapping = find_mapping(walk->places, walk->key.pid, address);
-	struct object *object =
-		mapping ? objects_find(&walk->places->objects, mapping, walk->key.pid) : NULL;
+	const struct walk *walk = data;
+
+	return opener_memory(walk->tid, address, into, bytes, NULL);
+}
+
+/* As code.mapping. */
+static const struct mapping *code_mapping(void *data, uint64_t address)
+{
+	struct walk *walk = data;
+
+	return find_mapping(walk->places, walk->key.pid, address);
+}
+
+/* As code.object. */
+static struct object *code_object(void *data, const struct mapping *mapping, uint64_t address,
+				  uint64_t *ret_address)
+{
+	struct walk *walk = data;
+	struct object *object = objects_find(&walk->places->objects, mapping, walk->key.pid);
 
 	return object && object_address(object, address - mapping->start + mapping->offset,
 					ret_address)
 		       ? object
 		       : NULL;
+}
+
+static struct code_view code_of(struct walk *walk)
+{
+	return (struct code_view){
+		.data = walk, .mapping = code_mapping, .object = code_object, .read = read_memory};
+}
+
+/* The file that holds an address, and what the address is there; NULL: none. */
+static struct object *object_at(struct walk *walk, uint64_t address, uint64_t *ret_address)
+{
+	const struct mapping *mapping = code_mapping(walk, address);
+
+	return mapping ? code_object(walk, mapping, address, ret_address) : NULL;
 }
 
 static const char *name_at(struct walk *walk, uint64_t address)
@@ -167,72 +195,54 @@ static const char *name_at(struct walk *walk, uint64_t address)
 	return object ? object_function(object, in_file) : NULL;
 }
 
-#define JUMPS_MAX 3 /* through the linkage table, and from the name to the code */
-
 /*
  * What the function is called by whom it returns to: it may have jumped on to one that has no name,
  * and left no frame.
  */
 static int verdict_of_call(struct walk *walk)
 {
-	uint64_t called =
-		call_site_target(CALL_SITE_HERE, walk->frame.address, read_memory, &walk->tid);
+	struct code_view code = code_of(walk);
+	uint64_t called = code_call(&code, walk->frame.address).target;
 
-	for (int i = 0; called && i <= JUMPS_MAX; i++) {
+	for (int i = 0; called && i <= CODE_JUMPS_MAX; i++) {
 		int verdict = places_classify(name_at(walk, called));
 
 		/* an entry of the linkage table may be taken for a part of another function */
 		if (verdict == SITE_LOCK || verdict == SITE_CONDITION)
 			return verdict;
-		called = call_site_jump(CALL_SITE_HERE, called, read_memory, &walk->tid);
+		called = code_jump(&code, called);
 	}
 	return SITE_CALLER;
 }
 
-#define FUNCTION_BYTES 4096 /* of one without a name */
-#define SCANNED_WORDS  64
-
-/* Whether a word of the stack is what the call of the function at the present place left there. */
-static bool is_return_of(struct walk *walk, uint64_t word)
-{
-	uint64_t called = call_site_target(CALL_SITE_HERE, word & code_address_mask(), read_memory,
-					   &walk->tid),
-		 address = walk->frame.address;
-
-	for (int i = 0; called && i <= JUMPS_MAX; i++) {
-		if (called < address && address - called < FUNCTION_BYTES)
-			return true;
-		called = call_site_jump(CALL_SITE_HERE, called, read_memory, &walk->tid);
-	}
-	return false;
-}
-
 /*
- * Without unwind tables, as in musl's libraries and in Go programs: by the frame pointer, or by the
- * first word of the stack that the call of this function can have left. False: neither is sure.
+ * Without unwind tables, as in musl's libraries and in Go programs: by a word of the stack that the
+ * call of this function can have left, or by the frame pointer. False: neither is sure.
  */
 static bool find_return(struct walk *walk, struct frame_rule *ret_rule)
 {
+	struct code_view code = code_of(walk);
+	struct memory_part *stack = &walk->stack;
+	uint64_t address = walk->frame.address - walk->is_return;
+	struct call_scan scan = {.address = address,
+				 .stack = walk->frame.stack,
+				 .frame = walk->frame.frame,
+				 .link = walk->is_return ? 0 : walk->frame.link,
+				 .memory = stack->memory,
+				 .left = &walk->scans};
 	__u64 word;
 
+	read_part(stack, walk->frame.stack);
+	scan.memory_start = stack->start;
+	scan.memory_bytes = stack->bytes;
+	if (call_scan(&code, &scan, ret_rule))
+		return true;
 	*ret_rule = (struct frame_rule){.base = FRAME_FROM_FRAME,
 					.cfa_offset = 16,
 					.return_offset = -8,
 					.frame_offset = -16};
-	if (read_word(&walk->stack, walk->frame.frame + 8, &word) && is_return_of(walk, word))
-		return true;
-	for (int i = 0; i < SCANNED_WORDS; i++) {
-		if (!read_word(&walk->stack, walk->frame.stack + (uint64_t)i * sizeof(word), &word))
-			return false;
-		if (!find_mapping(walk->places, walk->key.pid, word & code_address_mask()) ||
-		    !is_return_of(walk, word))
-			continue;
-		*ret_rule = (struct frame_rule){.base = FRAME_FROM_STACK,
-						.cfa_offset = (i + 1) * (int)sizeof(word),
-						.return_offset = -(int)sizeof(word)};
-		return true;
-	}
-	return false;
+	return read_word(stack, walk->frame.frame + 8, &word) &&
+	       code_leads_to(&code, code_call(&code, word & code_address_mask()), address);
 }
 
 /* What was read before may be older. */
@@ -253,6 +263,7 @@ static bool has_changed(const struct walk *walk)
 static bool explain(struct walk *walk, struct site *ret_site)
 {
 	uint64_t address;
+	struct code_view code = code_of(walk);
 	struct object *object;
 	struct frame_rule rule;
 	int called;
@@ -274,7 +285,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	if (ret_site->verdict != SITE_CALLER)
 		return true;
 	/* an unvalidated frame pointer is better than nothing where there are names to be found */
-	if (!object_frame(object, address, &rule)) {
+	if (!code_frame(&code, walk->frame.address - 1, &rule)) {
 		if (!walk->is_guessed)
 			begin_guessing(walk);
 		if (!find_return(walk, &rule) && !name_at(walk, walk->frame.address - 1)) {
@@ -304,7 +315,7 @@ static enum site_verdict nameless_verdict(struct walk *walk)
 	uint8_t code[sizeof(arm_ret)];
 	bool returns;
 
-	if (read_memory(&walk->tid, walk->frame.address, code, sizeof(code)) != sizeof(code))
+	if (read_memory(walk, walk->frame.address, code, sizeof(code)) != sizeof(code))
 		return SITE_OPERATION;
 	returns = CALL_SITE_HERE == CALL_SITE_AARCH64 ? !memcmp(code, arm_ret, sizeof(arm_ret))
 						      : code[0] == x86_ret;
@@ -355,7 +366,8 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 			   .frame = question->frame,
 			   .tid = question->tid,
 			   .stack_at = question->frame.stack,
-			   .stack.tid = question->tid};
+			   .stack.tid = question->tid,
+			   .scans = CALL_SCAN_WORDS};
 	enum site_verdict verdict = walk_up(&way, answer);
 	struct site_words around;
 
@@ -366,7 +378,7 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 	}
 	if (verdict != SITE_UNNAMED)
 		return verdict;
-	if (read_memory(&way.tid, question->futex.address - sizeof(around.before), &around,
+	if (read_memory(&way, question->futex.address - sizeof(around.before), &around,
 			sizeof(around)) != sizeof(around))
 		around = (struct site_words){0}; /* nothing is mapped there */
 	return site_of_futex(&question->futex, &around);

@@ -6,7 +6,7 @@
 #ifndef DWELL_SYMBOL_CALL_SCAN_H
 #define DWELL_SYMBOL_CALL_SCAN_H
 
-#include "symbol/symbolizer.h"
+#include "symbol/code.h"
 
 struct call_scan {
 	uint64_t address;	     /* in the function; behind a call, or where it was */
@@ -19,8 +19,8 @@ struct call_scan {
 
 #define CALL_SCAN_WORDS 512
 
-/* In the process that is selected. False: no word is sure. */
-bool call_scan(struct symbolizer *symbolizer, const struct call_scan *scan,
+/* False: no word is sure. */
+bool call_scan(const struct code_view *code, const struct call_scan *scan,
 	       struct frame_rule *ret_rule) must_check;
 
 #endif

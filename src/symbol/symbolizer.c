@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/identities.h"
-#include "symbol/call_site.h"
+#include "symbol/code.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
 #include "symbol/jit_map.h"
@@ -23,20 +22,15 @@ struct space {
 	uint32_t pid;
 	uint64_t used; /* when it was selected last, by a count */
 	struct mappings mappings;
-	char *program;		 /* NULL: not known */
-	struct module nowhere;	 /* addresses that are in no file */
-	struct jit_map jit;	 /* names of some of them */
-	struct identities calls; /* (0, return address): their places in `called` */
-	struct symbol_call *called;
-	size_t called_room;
+	char *program;	       /* NULL: not known */
+	struct module nowhere; /* addresses that are in no file */
+	struct jit_map jit;    /* names of some of them */
+	struct code_calls calls;
 	unsigned int unread; /* reads of its memory in a row that gave nothing */
 };
 
 /* Then its memory cannot be read. */
 #define UNREAD_MAX 4
-
-/* Calls of a process that are known: more come from a hostile stack. */
-#define CALLS_MAX 4096
 
 /* Processes at a time: of others the maps are read again. */
 #define SPACES_MAX 256
@@ -84,8 +78,7 @@ struct symbolizer *symbolizer_new(const char *const *runtimes)
 
 static void space_free(struct space *space)
 {
-	identities_release(&space->calls);
-	free(space->called);
+	code_calls_release(&space->calls);
 	module_release(&space->nowhere);
 	jit_map_release(&space->jit);
 	mappings_release(&space->mappings);
@@ -132,7 +125,7 @@ static int clear_space(struct symbolizer *symbolizer, struct space *space)
 		symbolizer->retired[symbolizer->retired_count++] = space->nowhere;
 	space->nowhere = (struct module){.path = (char *)""};
 	jit_map_release(&space->jit);
-	identities_clear(&space->calls);
+	code_calls_clear(&space->calls);
 	space->jit.pid = space->pid;
 	mappings_release(&space->mappings);
 	free(space->program);
@@ -487,15 +480,6 @@ const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, ui
 	return mappings_find(&symbolizer->space->mappings, address);
 }
 
-bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address, struct frame_rule *ret_rule)
-{
-	const struct mapping *mapping = mappings_find(&symbolizer->space->mappings, address);
-	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
-
-	return module && module->object &&
-	       object_frame(module->object, address_in(module, mapping, address), ret_rule);
-}
-
 /* Of a process that has ended nothing can be read: it is not tried for each word of each stack. */
 static size_t read_space(struct space *space, uint64_t address, void *into, size_t bytes)
 {
@@ -523,95 +507,31 @@ static size_t read_code(void *data, uint64_t address, void *into, size_t bytes)
 		       : 0;
 }
 
-/* Through the linkage table, and from the name to the code. */
-#define JUMPS_MAX 3
-
-static bool is_code(const struct symbolizer *symbolizer, uint64_t address)
+/* As code.object. */
+static struct object *code_object(void *data, const struct mapping *mapping, uint64_t address,
+				  uint64_t *ret_address)
 {
-	return address && symbolizer_mapping(symbolizer, address);
+	struct module *module = find_module(data, mapping);
+
+	if (!module || !module->object)
+		return NULL;
+	*ret_address = address_in(module, mapping, address);
+	return module->object;
 }
 
-bool symbolizer_called_by_pointer(struct symbolizer *symbolizer, uint64_t return_address)
+/* As code.mapping. */
+static const struct mapping *code_mapping(void *data, uint64_t address)
 {
-	return call_site_is_indirect(CALL_SITE_HERE, return_address, read_code, symbolizer);
+	return symbolizer_mapping(data, address);
 }
 
-/* Behind jumps that only lead on, as those of a linkage table. */
-static uint64_t follow_jumps(struct symbolizer *symbolizer, uint64_t address)
+struct code_view symbolizer_code(struct symbolizer *symbolizer)
 {
-	for (int i = 0; i < JUMPS_MAX && is_code(symbolizer, address); i++) {
-		uint64_t next = call_site_jump(CALL_SITE_HERE, address, read_code, symbolizer);
-
-		if (!is_code(symbolizer, next))
-			return address;
-		address = next;
-	}
-	return is_code(symbolizer, address) ? address : 0;
-}
-
-struct symbol_call symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address)
-{
-	struct space *space = symbolizer->space;
-	size_t known = space->calls.count;
-	size_t index = identities_find(&space->calls, 0, return_address);
-	struct symbol_call call;
-
-	if (index != IDENTITY_NONE)
-		return space->called[index];
-	call.target = call_site_target(CALL_SITE_HERE, return_address, read_code, symbolizer);
-	call.function = follow_jumps(symbolizer, call.target);
-	if (known >= CALLS_MAX) {
-		identities_clear(&space->calls);
-		known = 0;
-	}
-	if (!array_reserve(&space->called, &space->called_room, known + 1,
-			   sizeof(*space->called)) &&
-	    identities_add(&space->calls, 0, return_address) != IDENTITY_NONE)
-		space->called[known] = call;
-	return call;
-}
-
-/* Of a function in no symbol table. */
-#define FUNCTION_BYTES 4096
-/* Of any. */
-#define FUNCTION_BYTES_MAX 65536
-
-static bool is_inside(struct symbolizer *symbolizer, uint64_t start, uint64_t address)
-{
-	const struct mapping *mapping = symbolizer_mapping(symbolizer, start);
-	struct module *module = mapping ? find_module(symbolizer, mapping) : NULL;
-	uint64_t its_end, end;
-
-	if (!module || !module->object || address < start || address >= mapping->end ||
-	    address - start >= FUNCTION_BYTES_MAX)
-		return false;
-	its_end = object_function_end(module->object, address_in(module, mapping, start));
-	end = object_function_end(module->object, address_in(module, mapping, address));
-	return its_end || end ? its_end == end : address - start < FUNCTION_BYTES;
-}
-
-struct way {
-	struct symbolizer *symbolizer;
-	uint64_t address;
-};
-
-static bool ends_at(void *data, uint64_t target)
-{
-	const struct way *way = data;
-
-	target = follow_jumps(way->symbolizer, target);
-	return target && is_inside(way->symbolizer, target, way->address);
-}
-
-bool symbolizer_leads_to(struct symbolizer *symbolizer, struct symbol_call call, uint64_t address)
-{
-	struct way way = {symbolizer, address};
-
-	/* in the linkage table itself, or behind it */
-	return call.function && (is_inside(symbolizer, call.target, address) ||
-				 is_inside(symbolizer, call.function, address) ||
-				 call_site_tails(CALL_SITE_HERE, call.function, read_code,
-						 symbolizer, ends_at, &way));
+	return (struct code_view){.data = symbolizer,
+				  .mapping = code_mapping,
+				  .object = code_object,
+				  .read = read_code,
+				  .calls = &symbolizer->space->calls};
 }
 
 bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const char *name,

@@ -13,9 +13,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbol/code.h"
 #include "symbol/frame_kind.h"
-#include "symbol/mappings.h"
-#include "symbol/object.h"
 
 struct symbolizer;
 
@@ -97,28 +96,11 @@ bool symbolizer_variable(struct symbolizer *symbolizer, const char *part, const 
 /* What is mapped there; NULL: nothing that is code. Valid until the next attach. */
 const struct mapping *symbolizer_mapping(const struct symbolizer *symbolizer, uint64_t address);
 
-/* The frame a call at an address runs in: object_frame(), by address of the process. */
-bool symbolizer_frame(struct symbolizer *symbolizer, uint64_t address,
-		      struct frame_rule *ret_rule) must_check;
-
 /*
- * What the call before a return address calls: an entry of a linkage table, say, and the function
- * that this leads to. 0: not known. Reads code from the mapped files, and where it has been linked
- * to from the process.
+ * The code of the process that is selected, for as long as it is. Read from the mapped files, and
+ * where it has been linked to from the process.
  */
-struct symbol_call {
-	uint64_t target, function;
-};
-struct symbol_call symbolizer_called(struct symbolizer *symbolizer, uint64_t return_address);
-
-/* Whether that call takes from a register or from memory what it calls. */
-bool symbolizer_called_by_pointer(struct symbolizer *symbolizer, uint64_t return_address);
-
-/*
- * Whether what is called covers an address, or jumps on to what does. What a function covers says
- * the symbol table; or else it is near enough.
- */
-bool symbolizer_leads_to(struct symbolizer *symbolizer, struct symbol_call call, uint64_t address);
+struct code_view symbolizer_code(struct symbolizer *symbolizer);
 
 /* How many addresses had names, of how many asked for first. */
 struct symbolizer_counts {

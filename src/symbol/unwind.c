@@ -56,10 +56,11 @@ static bool find_table_rule(struct symbolizer *symbolizer, const struct cursor *
 			    struct frame_rule *ret_rule)
 {
 	uint64_t address = cursor->address - cursor->call;
+	struct code_view code = symbolizer_code(symbolizer);
 
-	return symbolizer_frame(symbolizer, address, ret_rule) ||
+	return code_frame(&code, address, ret_rule) ||
 	       (cursor->in_syscall && !ret_rule->signal &&
-		symbolizer_frame(symbolizer, address - SYSCALL_BYTES, ret_rule));
+		code_frame(&code, address - SYSCALL_BYTES, ret_rule));
 }
 
 static bool scan_for_call(struct symbolizer *symbolizer, const struct unwind_start *start,
@@ -74,10 +75,10 @@ static bool scan_for_call(struct symbolizer *symbolizer, const struct unwind_sta
 				       .memory_start = start->memory_start,
 				       .memory_bytes = start->memory_bytes,
 				       .left = cursor->scans};
+	struct code_view code = symbolizer_code(symbolizer);
 
 	/* of code that was made at run time, and is in no file, nothing is known */
-	return mapping && mapping->inode && !cursor->floor &&
-	       call_scan(symbolizer, &scan, ret_rule);
+	return mapping && mapping->inode && !cursor->floor && call_scan(&code, &scan, ret_rule);
 }
 
 /* False: by the frame pointer, as there is no rule, or none that we know. */

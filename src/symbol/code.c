@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/code.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* Calls of a process that are known: more come from a hostile stack. */
+#define CALLS_MAX 4096
+
+void code_calls_clear(struct code_calls *calls)
+{
+	identities_clear(&calls->identities);
+}
+
+void code_calls_release(struct code_calls *calls)
+{
+	identities_release(&calls->identities);
+	free(calls->items);
+	*calls = (struct code_calls){.room = 0};
+}
+
+static bool is_code(const struct code_view *code, uint64_t address)
+{
+	return address && code->mapping(code->data, address);
+}
+
+bool code_frame(const struct code_view *code, uint64_t address, struct frame_rule *ret_rule)
+{
+	const struct mapping *mapping = code->mapping(code->data, address);
+	uint64_t in_file;
+	struct object *object =
+		mapping ? code->object(code->data, mapping, address, &in_file) : NULL;
+
+	return object && object_frame(object, in_file, ret_rule);
+}
+
+bool code_calls_by_pointer(const struct code_view *code, uint64_t return_address)
+{
+	return call_site_is_indirect(CALL_SITE_HERE, return_address, code->read, code->data);
+}
+
+uint64_t code_jump(const struct code_view *code, uint64_t address)
+{
+	uint64_t target = call_site_jump(CALL_SITE_HERE, address, code->read, code->data);
+
+	return is_code(code, target) ? target : 0;
+}
+
+/* Behind jumps that only lead on, as those of a linkage table. */
+static uint64_t follow_jumps(const struct code_view *code, uint64_t address)
+{
+	for (int i = 0; i < CODE_JUMPS_MAX && is_code(code, address); i++) {
+		uint64_t next = code_jump(code, address);
+
+		if (!next)
+			return address;
+		address = next;
+	}
+	return is_code(code, address) ? address : 0;
+}
+
+static struct code_call look_at_call(const struct code_view *code, uint64_t return_address)
+{
+	struct code_call call;
+
+	call.target = call_site_target(CALL_SITE_HERE, return_address, code->read, code->data);
+	call.function = follow_jumps(code, call.target);
+	return call;
+}
+
+struct code_call code_call(const struct code_view *code, uint64_t return_address)
+{
+	struct code_calls *calls = code->calls;
+	size_t known, index;
+	struct code_call call;
+
+	if (!calls)
+		return look_at_call(code, return_address);
+	index = identities_find(&calls->identities, 0, return_address);
+	if (index != IDENTITY_NONE)
+		return calls->items[index];
+	call = look_at_call(code, return_address);
+	if (calls->identities.count >= CALLS_MAX)
+		identities_clear(&calls->identities);
+	known = calls->identities.count;
+	if (!array_reserve(&calls->items, &calls->room, known + 1, sizeof(*calls->items)) &&
+	    identities_add(&calls->identities, 0, return_address) != IDENTITY_NONE)
+		calls->items[known] = call;
+	return call;
+}
+
+/* Of a function in no symbol table. */
+#define FUNCTION_BYTES 4096
+/* Of any. */
+#define FUNCTION_BYTES_MAX 65536
+
+static bool is_inside(const struct code_view *code, uint64_t start, uint64_t address)
+{
+	const struct mapping *mapping = code->mapping(code->data, start);
+	uint64_t start_in_file, in_file, its_end, end;
+	struct object *object;
+
+	if (!mapping || address < start || address >= mapping->end ||
+	    address - start >= FUNCTION_BYTES_MAX)
+		return false;
+	object = code->object(code->data, mapping, start, &start_in_file);
+	if (!object || !code->object(code->data, mapping, address, &in_file))
+		return false;
+	its_end = object_function_end(object, start_in_file);
+	end = object_function_end(object, in_file);
+	return its_end || end ? its_end == end : address - start < FUNCTION_BYTES;
+}
+
+struct way {
+	const struct code_view *code;
+	uint64_t address;
+};
+
+static bool ends_at(void *data, uint64_t target)
+{
+	const struct way *way = data;
+
+	target = follow_jumps(way->code, target);
+	return target && is_inside(way->code, target, way->address);
+}
+
+bool code_leads_to(const struct code_view *code, struct code_call call, uint64_t address)
+{
+	struct way way = {code, address};
+
+	/* in the linkage table itself, or behind it */
+	return call.function &&
+	       (is_inside(code, call.target, address) || is_inside(code, call.function, address) ||
+		call_site_tails(CALL_SITE_HERE, call.function, code->read, code->data, ends_at,
+				&way));
+}

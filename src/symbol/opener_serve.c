@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The reader: it opens what is asked for. */
+#define _GNU_SOURCE /* O_PATH */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/inner_pid.h"
+#include "symbol/build_id.h"
+#include "symbol/debuginfod.h"
+#include "symbol/foreign.h"
+#include "symbol/mappings.h"
+#include "symbol/opener_request.h"
+#include "symbol/past_maps.h"
+#include "symbol/thread_memory.h"
+
+static const char *symbols_path; /* NULL: none is named */
+
+void opener_allow_symbols(const char *path)
+{
+	symbols_path = path;
+}
+
+/* Neither a pipe that blocks nor a terminal that becomes ours. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+__attribute__((format(printf, 1, 2))) static int open_path(const char *format, ...)
+{
+	char path[OPENER_PATH_BYTES];
+	va_list arguments;
+	int fd;
+
+	va_start(arguments, format);
+	vsnprintf(path, sizeof(path), format, arguments);
+	va_end(arguments);
+	fd = open(path, OPEN_FLAGS);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The magic links of /proc lead to the file itself, even if another one has its name now. */
+static int open_link(const char *link, uint32_t pid)
+{
+	int fd = open(link, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -errno : foreign_reopen(fd, pid);
+}
+
+static bool is_past(const struct opener_request *request)
+{
+	return past_maps_has(request->pid, request->time_ns);
+}
+
+/* A process that sees what this one sees, or saw. 0: none does. */
+static uint32_t who_sees(const struct opener_request *request)
+{
+	return request->time_ns ? past_maps_viewer(request->pid, request->time_ns) : request->pid;
+}
+
+/* The file may be of a process that has begun a program since it was asked about. */
+static int serve_maps(const struct opener_request *request)
+{
+	int fd = is_past(request) ? -ESRCH : open_path("/proc/%" PRIu32 "/maps", request->pid);
+
+	if (!past_maps_followed() || !request->time_ns || (fd >= 0 && !is_past(request)))
+		return fd;
+	cleanup_close_fd(&fd);
+	return past_maps_open(request->pid, request->time_ns);
+}
+
+/* 0 or -errno. */
+static int serve_program_path(const struct opener_request *request, char *path)
+{
+	char link[64];
+	ssize_t length;
+
+	if (is_past(request)) {
+		const char *program = past_maps_program(request->pid, request->time_ns);
+
+		if (!program)
+			return -ENOENT;
+		snprintf(path, OPENER_PATH_BYTES, "%s", program);
+		return 0;
+	}
+
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
+	length = readlink(link, path, PATH_MAX);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
+}
+
+static int serve_program(const struct opener_request *request, char *path)
+{
+	char link[64];
+	int result = serve_program_path(request, path);
+
+	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", request->pid);
+	return result < 0 ? result : open_link(link, request->pid);
+}
+
+static void map_file_path(char path[OPENER_PATH_BYTES], const struct opener_request *request)
+{
+	snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+		 request->pid, request->start, request->end);
+}
+
+/* What the kernel says of the mapping: the helper is not asked. 0 or -errno. */
+static int read_mapping(const struct opener_request *request, struct mapping *ret_mapping,
+			char **line)
+{
+	size_t room = 0;
+	int fd = serve_maps(request);
+
+	if (fd < 0)
+		return fd;
+	cleanup_file FILE *file = file_reading(fd);
+
+	if (!file)
+		return -ENOMEM;
+	while (getline(line, &room, file) > 0)
+		if (mapping_parse(*line, ret_mapping) && ret_mapping->start == request->start &&
+		    ret_mapping->end == request->end)
+			return 0;
+	return -ENOENT;
+}
+
+/* By its name, as the process sees it: only if it is still the same file. */
+static int serve_mapping_by_name(const struct opener_request *request, char *path)
+{
+	cleanup_free char *line = NULL;
+	struct mapping mapping;
+	struct stat status;
+	int result = read_mapping(request, &mapping, &line);
+	uint32_t pid = who_sees(request);
+	cleanup_close int root = result < 0 ? result : foreign_root(pid);
+	int fd = root;
+
+	if (root < 0)
+		return root;
+	fd = foreign_path(root, mapping.path, RESOLVE_IN_ROOT);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &status) < 0 || status.st_ino != mapping.inode ||
+	    major(status.st_dev) != mapping.device >> 32 ||
+	    minor(status.st_dev) != (uint32_t)mapping.device) {
+		close(fd);
+		return -ESTALE;
+	}
+	if (pid)
+		snprintf(path, OPENER_PATH_BYTES, "/proc/%" PRIu32 "/root%s", pid, mapping.path);
+	else
+		snprintf(path, OPENER_PATH_BYTES, "%s", mapping.path);
+	return foreign_reopen(fd, pid);
+}
+
+static int serve_mapping(const struct opener_request *request, char *path)
+{
+	int fd;
+
+	if (is_past(request))
+		return serve_mapping_by_name(request, path);
+	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
+	map_file_path(path, request);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		return foreign_reopen(fd, request->pid);
+	return errno == EPERM || errno == EACCES ? serve_mapping_by_name(request, path) : -errno;
+}
+
+/* In /tmp every user may put a file of that name. */
+static int serve_jit_map(const struct opener_request *request)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", inner_pid(request->pid));
+	return foreign_open_below(request->pid, "/tmp", name, 0, RESOLVE_NO_SYMLINKS);
+}
+
+#define DEBUG_DIRECTORY "/usr/lib/debug"
+
+static int serve_debug_id(const struct opener_request *request)
+{
+	char name[BUILD_ID_BYTES + 32];
+
+	if (!build_id_is_sound(request->text))
+		return -EINVAL;
+	snprintf(name, sizeof(name), ".build-id/%.2s/%s.debug", request->text, request->text + 2);
+	/* links in it lead to where packages put the file */
+	return foreign_open_below(0, DEBUG_DIRECTORY, name, 0, 0);
+}
+
+/* A bare name, for what is mapped: where that lies is what the kernel says. */
+static int serve_debug_link(const struct opener_request *request)
+{
+	char directory[PATH_MAX + 32], name[NAME_MAX + 16];
+	cleanup_free char *line = NULL;
+	const char *text = request->text;
+	struct mapping mapping;
+	uint32_t pid = who_sees(request);
+	char *beside, *slash;
+	int fd, result;
+
+	if (!*text || strchr(text, '/') || strlen(text) > NAME_MAX)
+		return -EINVAL;
+	result = read_mapping(request, &mapping, &line);
+	if (result < 0)
+		return result;
+	beside = mapping.path;
+	slash = strrchr(beside, '/');
+	if (*beside != '/' || !slash)
+		return -ENOENT;
+	slash[slash == beside] = '\0';
+	snprintf(directory, sizeof(directory), DEBUG_DIRECTORY "%s", beside);
+	fd = foreign_open_below(0, directory, text, 0, RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		fd = foreign_open_below(pid, beside, text, RESOLVE_NO_SYMLINKS, 0);
+	snprintf(name, sizeof(name), ".debug/%s", text);
+	return fd < 0 ? foreign_open_below(pid, beside, name, RESOLVE_NO_SYMLINKS, 0) : fd;
+}
+
+/*
+ * How often a thread that sleeps has been switched, as /proc says; 0: it runs, or is gone. The
+ * count changes when it leaves its CPU, so of one that runs it says nothing.
+ */
+static uint64_t switches_asleep(uint32_t tid)
+{
+	char path[32], line[256], state = 'R';
+	uint64_t sum = 0, number;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		(void)!sscanf(line, "State: %c", &state);
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
+			sum += number;
+	}
+	return state == 'S' || state == 'D' ? sum : 0;
+}
+
+/* `end` - `start` bytes; with the switches if they are asked for. How many were read. */
+static size_t serve_memory(const struct opener_request *request, struct opener_memory_reply *reply)
+{
+	cleanup_memory struct thread_memory memory = thread_memory_open(request->pid);
+	uint64_t bytes = request->end - request->start;
+	size_t got;
+
+	if (bytes > sizeof(reply->bytes))
+		return 0;
+	got = thread_memory_read(&memory, request->start, reply->bytes, bytes);
+	reply->switches = request->with_switches ? switches_asleep(request->pid) : 0;
+	return got;
+}
+
+/* As opener_waits_at(). Who may not read where it waits knows no more than that it does. */
+static uint64_t serve_wait(const struct opener_request *request)
+{
+	char path[32], text[256] = "";
+	uint64_t stack = request->start;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/syscall", request->pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	/* proc_pid_syscall(5): number, six arguments, stack pointer, address; or `running` */
+	if (file && fgets(text, sizeof(text), file) &&
+	    sscanf(text, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &stack) != 1)
+		return 0;
+	return stack == request->start ? switches_asleep(request->pid) : 0;
+}
+
+int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_length, int *ret_fd)
+{
+	static struct opener_request request;
+	bool with_path = false;
+	uint64_t switches;
+	int fd = -EINVAL;
+
+	*ret_length = 0;
+	*ret_fd = -1;
+	if (length < offsetof(struct opener_request, text) || length >= sizeof(request))
+		return -EINVAL;
+	memcpy(&request, bytes, length);
+	((char *)&request)[length] = '\0';
+	if (request.text_bytes != length - offsetof(struct opener_request, text))
+		return -EINVAL;
+	switch (request.kind) {
+	case OPEN_MAPS:
+		fd = serve_maps(&request);
+		break;
+	case OPEN_KERNEL_SYMBOLS:
+		fd = open_path("/proc/kallsyms");
+		break;
+	case OPEN_PROGRAM:
+		fd = serve_program(&request, reply);
+		with_path = true;
+		break;
+	case READ_PROGRAM_PATH:
+		fd = serve_program_path(&request, reply);
+		*ret_length = fd < 0 ? 0 : strlen(reply) + 1;
+		return fd;
+	case OPEN_MAPPING:
+		fd = serve_mapping(&request, reply);
+		with_path = true;
+		break;
+	case OPEN_JIT_MAP:
+		fd = serve_jit_map(&request);
+		break;
+	case OPEN_SYMBOLS:
+		fd = symbols_path ? open_path("%s", symbols_path) : -ENOENT;
+		break;
+	case OPEN_DEBUG_ID:
+		fd = serve_debug_id(&request);
+		break;
+	case OPEN_DEBUG_LINK:
+		fd = serve_debug_link(&request);
+		break;
+	case OPEN_DEBUGINFOD:
+		fd = debuginfod_open(request.text);
+		break;
+	case READ_MEMORY:
+		*ret_length =
+			offsetof(struct opener_memory_reply, bytes) + serve_memory(&request, reply);
+		return 0;
+	case READ_WAIT:
+		*ret_length = sizeof(uint64_t);
+		switches = serve_wait(&request);
+		memcpy(reply, &switches, sizeof(switches));
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	*ret_length = with_path ? strlen(reply) + 1 : 0;
+	*ret_fd = fd;
+	return 0;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/past_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "symbol/map_events.h"
+#include "symbol/map_history.h"
+#include "symbol/mappings.h"
+#include "symbol/opener.h"
+
+/* What processes had mapped; NULL: it is not known. */
+static bool follows_processes;
+static struct map_events *map_events;
+static struct map_history *map_history;
+
+void opener_follow_processes(void)
+{
+	follows_processes = true;
+}
+
+int opener_watch(void)
+{
+	map_history = follows_processes ? map_history_new() : NULL;
+	map_events = map_history ? map_events_open() : NULL;
+	if (map_events)
+		return map_events_descriptor(map_events);
+	map_history_free(map_history);
+	map_history = NULL;
+	return -1;
+}
+
+void opener_tend(void)
+{
+	map_events_read(map_events, map_history);
+}
+
+bool past_maps_has(uint32_t pid, uint64_t time_ns)
+{
+	const struct timespec settling = {.tv_nsec = MAP_EVENTS_SETTLED_NS};
+
+	if (!map_history || !time_ns)
+		return false;
+	if (clock_monotonic_ns() < time_ns + MAP_EVENTS_SETTLED_NS)
+		nanosleep(&settling, NULL);
+	map_events_read(map_events, map_history);
+	return !map_history_is_now(map_history, pid, time_ns);
+}
+
+/* As map_history_now. */
+static int read_maps_now(void *data, uint32_t pid, struct mappings *mappings)
+{
+	uint64_t time_ns = clock_monotonic_ns();
+	char path[64];
+	int result;
+
+	(void)data;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	cleanup_file FILE *file = fopen(path, "re");
+
+	if (!file)
+		return -errno;
+	result = mappings_read(mappings, file);
+	map_events_read(map_events, map_history);
+	return result < 0 || map_history_is_now(map_history, pid, time_ns) ? result : -ESRCH;
+}
+
+int past_maps_open(uint32_t pid, uint64_t time_ns)
+{
+	cleanup_mappings struct mappings mappings = {0};
+	int result = map_history_find(map_history, pid, time_ns, read_maps_now, NULL, &mappings);
+	int fd, copy;
+
+	if (result < 0)
+		return result;
+	fd = file_in_memory("maps");
+	copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	cleanup_file FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!file) {
+		cleanup_close_fd(&fd);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < mappings.count; i++)
+		mapping_write(&mappings.items[i], file);
+	if (fflush(file) || lseek(fd, 0, SEEK_SET) < 0) {
+		close(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+#define ANCESTORS_MAX 16
+
+uint32_t past_maps_viewer(uint32_t pid, uint64_t time_ns)
+{
+	/* pids are used again: one may seem to be its own ancestor */
+	for (int i = 0; i < ANCESTORS_MAX; i++) {
+		if (!map_history || !pid || map_history_is_now(map_history, pid, time_ns))
+			return pid;
+		pid = map_history_parent(map_history, pid, time_ns);
+	}
+	return 0;
+}
+
+const char *past_maps_program(uint32_t pid, uint64_t time_ns)
+{
+	return map_history_program(map_history, pid, time_ns);
+}
+
+bool past_maps_followed(void)
+{
+	return map_history;
+}

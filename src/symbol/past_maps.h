@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What processes had mapped that are gone, or run another program by now; in the reader
+ * (symbol/opener.h). Where no one follows processes, nothing is past.
+ */
+#ifndef DWELL_SYMBOL_PAST_MAPS_H
+#define DWELL_SYMBOL_PAST_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+bool past_maps_followed(void);
+
+/* Whether it is about what is no more: then the history has it, or nothing does. */
+bool past_maps_has(uint32_t pid, uint64_t time_ns);
+
+/* As /proc/PID/maps would have been; code alone. The descriptor, or a negative errno. */
+int past_maps_open(uint32_t pid, uint64_t time_ns) must_check;
+
+/* The path of its program; NULL: not known. Valid until the next call. */
+const char *past_maps_program(uint32_t pid, uint64_t time_ns);
+
+/* A process that sees what this one saw: itself, or the next of its parents. 0: none does. */
+uint32_t past_maps_viewer(uint32_t pid, uint64_t time_ns);
+
+#endif
