@@ -262,6 +262,7 @@ enum span_kind {
 	SPAN_TURN,
 	SPAN_ROOT, /* what the thread of a block_on() does between its waits and polls of tasks */
 	SPAN_LIFE, /* of a worker thread: no span, but it may be in place of one that blocks */
+	SPAN_CLOSURE, /* one of the last two: where tasks are polled in it, it is a worker's life */
 };
 
 /* bpf_cookie of a probe. `number` is user space's: what kind of task the probed function polls. */

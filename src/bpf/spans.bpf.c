@@ -46,6 +46,48 @@ static __always_inline void send_launch(struct worker *worker, __u64 now_ns)
 	worker->woken_by = 0;
 }
 
+/* What is known of closures, by their number. */
+enum { CLOSURE_UNKNOWN, CLOSURE_LIFE, CLOSURE_POOL };
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} closures SEC(".maps");
+
+static __always_inline __u8 closure_kind(__u32 number)
+{
+	const __u8 *kind = bpf_map_lookup_elem(&closures, &number);
+
+	return kind ? *kind : CLOSURE_UNKNOWN;
+}
+
+static __always_inline void closure_learn(__u32 number, __u8 kind)
+{
+	bpf_map_update_elem(&closures, &number, &kind, BPF_ANY);
+}
+
+/*
+ * A closure begins. One in which tasks are polled is a worker's life; one that another follows on
+ * its thread, without that, is the pool's. Until either is seen, whose span has started it may be
+ * in block_in_place(), and is not blamed.
+ */
+static __noinline int enter_closure(struct worker *worker, __u32 number, __u64 now_ns)
+{
+	__u8 kind;
+
+	if (!worker)
+		return 0;
+	if (worker->closure && closure_kind(worker->closure) == CLOSURE_UNKNOWN)
+		closure_learn(worker->closure, CLOSURE_POOL);
+	kind = closure_kind(number);
+	worker->closure = kind == CLOSURE_LIFE ? 0 : number;
+	worker->kind = kind == CLOSURE_LIFE ? SPAN_POLL : SPAN_POOL;
+	if (kind != CLOSURE_POOL)
+		send_launch(worker, now_ns);
+	return 0;
+}
+
 SEC("?uprobe")
 int on_poll(struct pt_regs *ctx)
 {
@@ -68,10 +110,16 @@ int on_poll(struct pt_regs *ctx)
 		return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
+	if (SPAN_COOKIE_KIND(cookie) == SPAN_CLOSURE)
+		return enter_closure(worker, cookie >> 8, now_ns);
 	if (SPAN_COOKIE_KIND(cookie) == SPAN_LIFE) {
 		worker->kind = SPAN_POLL;
 		send_launch(worker, now_ns);
 		return 0;
+	}
+	if (worker->closure) {
+		closure_learn(worker->closure, CLOSURE_LIFE);
+		worker->closure = 0;
 	}
 	stack = arch_user_frame(ctx).stack;
 	worker->pending = 0;

@@ -62,10 +62,10 @@ struct worker {
 	__u32 wait;  /* enum span_wait: where its loop waits */
 	__u32 root;  /* it has a root future: what it does outside of polls is a span, too */
 	__u32 slot_refused;
-	__u32 judged;	/* a verdict was applied */
-	__u32 woken_by; /* tid of a thread in a span; 0: none */
-	__u32 pad;
-	__u64 woken_span_ns; /* start of that */
+	__u32 judged;	     /* a verdict was applied */
+	__u32 woken_by;	     /* tid of a thread in a span; 0: none */
+	__u32 closure;	     /* number of the SPAN_CLOSURE it is in; 0: none */
+	__u64 woken_span_ns; /* start of the waker's span */
 	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
 	__u64 spans, stalls;
 	__u64 longest_ns;

@@ -506,6 +506,8 @@ enum wire_found_by {
 #define WIRE_STALL_SEEDED 2U
 /* Another worker was started in its place: the program had announced that it would block. */
 #define WIRE_STALL_IN_PLACE 4U
+/* Of a task for certain, though its type is not known. */
+#define WIRE_STALL_TASK 8U
 
 struct wire_worker {
 	struct wire_header header;

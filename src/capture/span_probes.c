@@ -56,7 +56,8 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 			bpf->progs.on_poll_end, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 	}
 	for (size_t i = 0; i < options->probe_count; i++)
-		bpf->rodata->span_lives |= options->probes[i].kind == SPAN_LIFE;
+		bpf->rodata->span_lives |= options->probes[i].kind == SPAN_LIFE ||
+					   options->probes[i].kind == SPAN_CLOSURE;
 	bpf->rodata->span_turns = options->turns;
 	bpf->rodata->span_seeding = true;
 	memcpy((void *)bpf->rodata->span_prefix, options->prefix, sizeof(options->prefix));

@@ -162,17 +162,23 @@ static void on_launch(struct spans *spans, const struct span_launch *launch)
 			.tid = launch->tid, .span_ns = launch->span_ns, .launched = true};
 }
 
+/* NULL: the span has begun at none. */
+static const struct span_probe *probe_of(const struct spans *spans, uint64_t cookie)
+{
+	size_t number = cookie >> 8;
+
+	return number && number <= spans->options->probe_count ? &spans->options->probes[number - 1]
+							       : NULL;
+}
+
 /* The type of tasks that a probe's function polls. */
 static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uint32_t *ret_id,
 		     struct record_sink sink)
 {
-	size_t number = cookie >> 8;
-	const char *type;
+	const struct span_probe *probe = probe_of(spans, cookie);
+	const char *type = probe ? probe->type : NULL;
 
 	*ret_id = 0;
-	if (!number || number > spans->options->probe_count)
-		return 0;
-	type = spans->options->probes[number - 1].type;
 	return type ? span_stacks_name(&spans->stacks, type, time_ns, ret_id, sink) : 0;
 }
 
@@ -206,10 +212,13 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.culprit = peer_of(&end->culprit),
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);
+	const struct span_probe *probe = probe_of(spans, end->cookie);
 	uint64_t states_ns[WIRE_STATES];
 	bool rootless = false;
 	int result;
 
+	if (probe && probe->is_task)
+		stall.flags |= WIRE_STALL_TASK;
 	for (size_t i = 0; i < WIRE_STATES; i++)
 		states_ns[i] = end->states_ns[i];
 	/* a turn on the CPU that began before the span may have turned out to be shorter */

@@ -20,7 +20,8 @@ struct span_probe {
 	char *path;	 /* of the file, as we can open it */
 	uint64_t offset; /* of the function in it */
 	enum span_kind kind;
-	char *type; /* of the tasks it polls; NULL: not known */
+	char *type;   /* of the tasks it polls; NULL: not known */
+	bool is_task; /* SPAN_POLL: of nothing else, whatever the type */
 };
 
 struct span_options {

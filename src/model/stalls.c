@@ -272,7 +272,8 @@ static bool is_no_task(const struct stalls *stalls, const struct wire_stall *rec
 	unsigned int harness = stacks_count_function(&stalls->stacks, stack, marks->harness);
 	unsigned int polls = raw > harness ? raw : harness;
 
-	if (record->kind != WIRE_SPAN_POLL || record->type || record->flags & WIRE_STALL_SEEDED)
+	if (record->kind != WIRE_SPAN_POLL || record->type ||
+	    record->flags & (WIRE_STALL_SEEDED | WIRE_STALL_TASK))
 		return false;
 	/* tasks do not poll tasks, or hardly ever */
 	if (!stalls_stack(stalls, stack))

@@ -84,7 +84,7 @@ static int search_here(struct runtime_plan *plan, const struct search *search, s
 struct found_probe {
 	uint64_t offset;
 	uint32_t polls;
-	uint32_t has_type;
+	uint16_t has_type, is_task;
 	char path[PATH_BYTES];
 	char type[TYPE_BYTES];
 };
@@ -119,6 +119,7 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 		probe.offset = item->offset;
 		probe.polls = item->polls;
 		probe.has_type = item->type != NULL;
+		probe.is_task = item->is_task;
 		snprintf(probe.path, sizeof(probe.path), "%s", item->path);
 		snprintf(probe.type, sizeof(probe.type), "%s", item->type ? item->type : "");
 		helper_part(parts, &probe,
@@ -183,7 +184,7 @@ static int take_probe(struct runtime_plan *plan, struct search *search, const ui
 		return -EPROTO;
 	memcpy(&found, bytes, length);
 	if (((char *)&found)[length - 1] || !memchr(found.path, 0, sizeof(found.path)) ||
-	    found.polls > POLLS_WORKERS || !is_of_process(found.path, search))
+	    found.polls >= POLLS_COUNT || !is_of_process(found.path, search))
 		return -EPROTO;
 	search->type_bytes += length - offsetof(struct found_probe, type);
 	if (plan->count == PROBES_MAX || search->type_bytes > TYPES_BYTES_MAX)
@@ -193,6 +194,7 @@ static int take_probe(struct runtime_plan *plan, struct search *search, const ui
 					      .offset = found.offset,
 					      .polls = found.polls,
 					      .type = found.has_type ? strdup(found.type) : NULL,
+					      .is_task = found.is_task,
 				      });
 }
 

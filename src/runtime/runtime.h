@@ -18,14 +18,17 @@
 enum runtime_polls {
 	POLLS_TASKS,
 	POLLS_POOL_CLOSURES,
-	POLLS_WORKERS, /* what worker threads live in */
+	POLLS_WORKERS,	/* what worker threads live in */
+	POLLS_CLOSURES, /* one of the last two */
+	POLLS_COUNT,
 };
 
 struct runtime_probe {
 	char *path;	 /* of the file, as we can open it; owned */
 	uint64_t offset; /* of the function in the file */
 	enum runtime_polls polls;
-	char *type; /* of the task, as its source names it; NULL: not known; owned */
+	char *type;   /* of the task, as its source names it; NULL: not known; owned */
+	bool is_task; /* POLLS_TASKS, for certain, though the type is not known */
 };
 
 /* All zeros is empty. */

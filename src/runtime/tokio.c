@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "runtime/runtime.h"
+#include "runtime/tokio_vtables.h"
 #include "symbol/debug_info.h"
 #include "symbol/demangle.h"
 #include "symbol/mappings.h"
@@ -43,7 +45,7 @@ struct search {
 	uint64_t worker_run; /* address of the function; 0: there is none of its own */
 	int program_fd;	     /* what runs, where the symbols are of another file; else -1 */
 	bool info_tried;
-	size_t found, skipped, unknown;
+	size_t found, skipped, unknown, by_tables;
 	int result;
 };
 
@@ -192,6 +194,15 @@ static bool runs_worker(const struct search *search, uint64_t address, uint64_t 
 	return found;
 }
 
+static struct runtime_probe *find_probe(const struct search *search, uint64_t offset)
+{
+	for (size_t i = 0; i < search->plan->count; i++)
+		if (search->plan->probes[i].offset == offset &&
+		    !strcmp(search->plan->probes[i].path, search->path))
+			return &search->plan->probes[i];
+	return NULL;
+}
+
 static void take_function(void *data, uint64_t address, const char *name)
 {
 	struct search *search = data;
@@ -206,10 +217,8 @@ static void take_function(void *data, uint64_t address, const char *name)
 		search->result = -ESTALE;
 		return;
 	}
-	for (size_t i = 0; i < search->plan->count; i++)
-		if (search->plan->probes[i].offset == probe.offset &&
-		    !strcmp(search->plan->probes[i].path, search->path))
-			return; /* an alias */
+	if (find_probe(search, probe.offset))
+		return; /* an alias */
 	type = type_at(search, address, name);
 	if (type && is_worker_life(type)) {
 		search->skipped++;
@@ -231,6 +240,29 @@ static void take_function(void *data, uint64_t address, const char *name)
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
+/* Of a program without symbols. */
+static void take_table(void *data, uint64_t poll, bool polls_tasks)
+{
+	struct search *search = data;
+	struct runtime_probe probe = {.polls = polls_tasks ? POLLS_TASKS : POLLS_CLOSURES,
+				      .is_task = polls_tasks};
+	struct runtime_probe *known;
+
+	if (search->result < 0 || !object_offset(search->object, poll, &probe.offset))
+		return;
+	known = find_probe(search, probe.offset);
+	if (known) {
+		/* two of them with the same code: no closure is to be blamed */
+		known->is_task &= polls_tasks;
+		if (!polls_tasks)
+			known->polls = POLLS_CLOSURES;
+		return;
+	}
+	search->by_tables++;
+	probe.path = strdup(search->path);
+	search->result = runtime_plan_add(search->plan, probe);
+}
+
 /* A file with symbols, or none; whose descriptor it takes over. -ENOEXEC: it is not an ELF file. */
 static int search_file(struct search *search, int fd)
 {
@@ -243,6 +275,9 @@ static int search_file(struct search *search, int fd)
 	object_each_function(search->object, find_worker_run, search);
 	object_each_function(search->object, take_function, search);
 	debug_info_close(search->info);
+	if (search->result >= 0 && !search->found && search->mapping &&
+	    tokio_vtables_each(search->object, take_table, search) < 0)
+		search->result = -ENOMEM;
 	object_free(search->object);
 	return search->result;
 }
@@ -301,7 +336,8 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 		search.path = program;
 		result = search_symbols(&search, symbols, pid, error);
 	}
-	for (size_t i = 0; result >= 0 && !search.found && i < mappings.count; i++) {
+	for (size_t i = 0; result >= 0 && !search.found && !search.by_tables && i < mappings.count;
+	     i++) {
 		const struct mapping *mapping = &mappings.items[i];
 
 		if (!mapping->inode || (mapping->inode == inode && mapping->device == device))
@@ -323,16 +359,23 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	if (result < 0)
 		return result;
 	if (search.found)
+		snprintf(
+			plan->why, sizeof(plan->why),
+			"Tokio polls its tasks by %zu function%s (%zu of unknown types, %zu worker "
+			"loops left out)",
+			search.found, text_plural(search.found), search.unknown, search.skipped);
+	else if (search.by_tables)
 		snprintf(plan->why, sizeof(plan->why),
-			 "%zu functions poll Tokio's tasks (%zu of unknown types, %zu worker loops "
-			 "left out)",
-			 search.found, search.unknown, search.skipped);
+			 "Tokio polls its tasks and closures by %zu function%s, found by its "
+			 "tables: "
+			 "the program has no symbols (--target FILE names one that has)",
+			 search.by_tables, text_plural(search.by_tables));
 	else
 		snprintf(plan->why, sizeof(plan->why),
 			 "no tokio::runtime::task::raw::poll in the symbols of process %u: it is "
 			 "not a Tokio program, or stripped (--target FILE names one with symbols)",
 			 pid);
-	return search.found > 0;
+	return search.found + search.by_tables > 0;
 }
 
 const struct runtime_ops runtime_tokio = {

@@ -11,7 +11,8 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 {
 	static const enum span_kind kinds[] = {[POLLS_TASKS] = SPAN_POLL,
 					       [POLLS_POOL_CLOSURES] = SPAN_POOL,
-					       [POLLS_WORKERS] = SPAN_LIFE};
+					       [POLLS_WORKERS] = SPAN_LIFE,
+					       [POLLS_CLOSURES] = SPAN_CLOSURE};
 
 	spans->runtime = plan->runtime->name;
 	spans->turns = plan->turns;
@@ -26,6 +27,7 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 			.offset = plan->probes[i].offset,
 			.kind = kinds[plan->probes[i].polls],
 			.type = plan->probes[i].type,
+			.is_task = plan->probes[i].is_task,
 		};
 	spans->probe_count = plan->count;
 	return 0;

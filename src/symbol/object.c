@@ -584,6 +584,17 @@ bool object_function_start(struct object *object, uint64_t address, uint64_t *re
 	       object_frame(object, address, &rule);
 }
 
+struct linked_code object_code(const struct object *object)
+{
+	return linked_code_of(object->elf);
+}
+
+int object_each_data(const struct object *object,
+		     void (*call)(void *data, const struct linked_data *part), void *data)
+{
+	return linked_data_each(object->elf, call, data);
+}
+
 bool object_go_place(struct object *object, uint64_t address, struct go_place *ret_place)
 {
 	return go_table_find(go_table_of(object), address, ret_place);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "symbol/build_id.h"
 #include "symbol/go_table.h"
+#include "symbol/linked_data.h"
 
 struct object;
 
@@ -100,6 +101,12 @@ uint64_t object_function_end(struct object *object, uint64_t address);
 /* Calls for each function of the symbol table, by address, aliases too. */
 void object_each_function(struct object *object,
 			  void (*call)(void *data, uint64_t address, const char *name), void *data);
+
+/* Where it has code, and all of it: linked_data_each(). */
+struct linked_code object_code(const struct object *object);
+int object_each_data(const struct object *object,
+		     void (*call)(void *data, const struct linked_data *part),
+		     void *data) must_check;
 
 /* Address of a variable by its name in the symbol table; false: there is none. */
 bool object_variable(struct object *object, const char *name, uint64_t *ret_address);

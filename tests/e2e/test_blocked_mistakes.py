@@ -2,6 +2,7 @@
 """`dwell blocked` where something is wrong with the target, with the arguments or with the rights, and under load."""
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import threading
 import pytest
 
 from conftest import BUILD, DWELL, run
-from services import Blocked, Service, build_tokio, loop_service, taken_away, tokio_service
+from services import STRIPPED, Blocked, Service, build_tokio, loop_service, taken_away, tokio_service
 
 LOOP = pathlib.Path(BUILD) / "tests" / "loop-service"
 BPF_ONLY = ["--inh-caps", "+bpf,+perfmon", "--ambient-caps", "+bpf,+perfmon", "--bounding-set", "-all,+bpf,+perfmon"]
@@ -116,15 +117,60 @@ def test_names_of_a_stripped_program(services, tmp_path):
         assert summary["quality"]["stacks"]["failed"] == 0
 
 
-def test_why_a_stripped_program_is_a_loop():
-    with tokio_service("stripped") as service:
-        done = run("blocked", "-p", service.process.pid, "-d", "10ms", "-v")
-    assert done.returncode == 0
-    pid = service.process.pid
+@pytest.mark.parametrize("build", STRIPPED)
+def test_what_is_known_of_a_stripped_program(build):
+    """By its tables, each function that polls and had a name before."""
+    names = subprocess.run(["nm", build_tokio(STRIPPED[build])], capture_output=True, text=True, check=True).stdout
+    polls = {line.split()[0] for line in names.splitlines() if "5tokio7runtime4task3raw4poll17h" in line}
+    with tokio_service(build) as service:
+        blocked = Blocked(service.process.pid)
+        service.ask("good", 10)
+        service.settle()
+        _, summary = blocked.end()
+    assert summary["runtime"] == "tokio"
     assert (
-        f"runtime loop: no tokio::runtime::task::raw::poll in the symbols of process {pid}: it is not a Tokio program, or "
-        "stripped (--target FILE names one with symbols)" in done.stderr
-    )
+        f"runtime tokio: Tokio polls its tasks and closures by {len(polls)} functions, found by its tables: the program has no "
+        "symbols (--target FILE names one that has)" in blocked.errors
+    ), blocked.errors
+
+
+LOOKS_LIKE_TOKIO = r"""
+#include <poll.h>
+#include <stdio.h>
+const char message[] = "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+#define FUNCTION(name) __attribute__((noinline)) int name(int x) { for (int i = 0; i < x; i++) __asm__ volatile("nop"); return x + 1; }
+FUNCTION(a) FUNCTION(b) FUNCTION(c) FUNCTION(d) FUNCTION(e) FUNCTION(f) FUNCTION(g)
+/* aligned, so that all words of it are */
+struct table { int (*functions[7])(int); unsigned long trailer, scheduler, id; };
+const struct table table = {{(int (*)(int))((char *)a + OFFSET), b, c, d, e, f, g}, 256, 32, 40};
+int main(void)
+{
+	puts(message);
+	fflush(stdout);
+	for (int i = 0; i < 300; i++) {
+		int sum = 0;
+		for (int j = 0; j < 7; j++)
+			sum += (j || !OFFSET ? table.functions[j] : a)(10);
+		if (sum != 77)
+			return 1;
+		poll(NULL, 0, 5);
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("offset", [0, 1], ids=["whole", "within an instruction"])
+def test_a_program_that_looks_like_tokio(tmp_path, offset):
+    """A probe anywhere but where a function begins would be its end."""
+    program = tmp_path / "fake"
+    subprocess.run(["gcc", "-O1", "-s", f"-DOFFSET={offset}", "-xc", "-", "-o", program], input=LOOKS_LIKE_TOKIO, text=True, check=True)
+    with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        done = run("blocked", "-p", process.pid, "-d", "300ms", "-v", "--json")
+        assert process.wait() == 0
+    assert ("runtime tokio: Tokio polls its tasks and closures by 1 function," in done.stderr) == (offset == 0), done.stderr
+    assert ("runtime loop" in done.stderr) == (offset == 1), done.stderr
 
 
 def test_symbols_of_something_else(services, tmp_path):
