@@ -90,8 +90,8 @@ static int blocked_run(int argc, char **argv)
 	result = run(&blocked, &error);
 	if (result < 0)
 		code = command_fail("blocked", EXIT_NOT_RUN, &error);
-	else if (!blocked_limits_kept(&blocked.options, blocked.stalls))
-		code = EXIT_CHECK_FAILED;
+	else
+		code = blocked_check_limits(&blocked.options, blocked.stalls);
 	release(&blocked);
 	return code;
 }

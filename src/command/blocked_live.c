@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/print.h"
 #include "command/debug_files.h"
@@ -47,6 +48,22 @@ int blocked_end_output(struct blocked *blocked, struct error *error)
 	return blocked_output_end(&blocked->output, &summary, error);
 }
 
+/* Scripts start their load from here on. */
+static void say_ready(struct blocked *blocked)
+{
+	static const char ready[] = "ready\n";
+	const struct blocked_options *options = &blocked->options;
+
+	if ((options->verbose || options->headless) && !options->output.screen)
+		print_text(stderr, "dwell blocked: watching %s %u\n", options->spans.process,
+			   options->spans.pid);
+	if (options->ready_fd < 0)
+		return;
+	/* who does not read it does not wait for it */
+	(void)!write(options->ready_fd, ready, sizeof(ready) - 1);
+	close(options->ready_fd);
+}
+
 static int watch_workers(struct blocked *blocked, struct error *error)
 {
 	const struct span_options *spans = &blocked->options.spans;
@@ -66,8 +83,8 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	watch.recorder = recorder;
 	if (result >= 0)
 		result = watch_open(&watch, error);
-	if (result >= 0 && blocked->options.verbose && !blocked->options.output.screen)
-		print_text(stderr, "dwell blocked: watching %s %u\n", spans->process, spans->pid);
+	if (result >= 0)
+		say_ready(blocked);
 	if (result >= 0 && blocked->options.output.screen)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)

@@ -2,6 +2,8 @@
 #include "command/blocked_options.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/duration.h"
@@ -74,6 +76,19 @@ static int take_ring(void *data, const char *value, struct error *error)
 				 value);
 	options->spans.ring_bytes = (uint32_t)bytes;
 	return 0;
+}
+
+static int take_ready_fd(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+	uint64_t fd;
+	int result = parsing_count(value, "--ready-fd", &fd, error);
+
+	if (result == 0 && (fd > INT_MAX || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0))
+		return error_set(error, EINVAL, "--ready-fd %s: no such descriptor is open", value);
+	if (result == 0)
+		options->ready_fd = (int)fd;
+	return result;
 }
 
 static int take_process(void *targets, const char *value, struct error *error)
@@ -153,6 +168,8 @@ static const struct command_option blocked_option_table[] = {
 		       " (20 on the page)"),
 	FLAG_OPTION("headless", 0, struct blocked_options, headless,
 		    "no screen: a summary at the end"),
+	TAKEN_OPTION("ready-fd", 0, "N", take_ready_fd,
+		     "write `ready` to this descriptor when all is attached, and close it"),
 	FLAG_OPTION("verbose", 'v', struct blocked_options, verbose,
 		    "report how dwell found the runtime and its workers"),
 	OPTION_GROUP(3, "Files:"),

@@ -15,6 +15,7 @@ struct blocked_options {
 	const char *symbols;		   /* --target; NULL: none */
 	struct result_options output;
 	bool headless;
+	int ready_fd; /* to say there that all is attached; -1: none */
 	bool no_uprobes;
 	bool verbose;
 	uint64_t window_ns; /* 0: all the time */

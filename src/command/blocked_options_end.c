@@ -21,6 +21,7 @@ void blocked_options_init(struct blocked_options *options)
 			  .frequency = DEFAULT_FREQUENCY,
 			  .ring_bytes = DEFAULT_RING},
 		.output = {.page_keeps = PAGE_CUTS},
+		.ready_fd = -1,
 	};
 	watch_options_init(&options->watch);
 	options->watch.source = SOURCE_BPF;

@@ -143,15 +143,20 @@ void blocked_output_release(struct blocked_output *output)
 	identities_release(&output->reported);
 }
 
-bool blocked_limits_kept(const struct blocked_options *options, struct stalls *stalls)
+int blocked_check_limits(const struct blocked_options *options, struct stalls *stalls)
 {
 	struct stall_counts counts = stalls_counts_of_all(stalls);
 	uint64_t blamed = stall_counts_blamed(&counts), longest_ns = counts.max_blamed_ns;
 	size_t count;
 	const struct stall_worker *workers = stalls_workers(stalls, &count);
 	char longest[16], limit[16];
-	bool kept = true;
+	int code = EXIT_DONE;
 
+	if ((options->max_stalls_given || options->max_stall_ns) && !stalls_seen(stalls)) {
+		print_text(stderr, "dwell blocked: no poll and no turn of a worker was seen, so no "
+				   "limit was checked\n");
+		return EXIT_INCONCLUSIVE;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct stall_open open;
 
@@ -165,13 +170,13 @@ bool blocked_limits_kept(const struct blocked_options *options, struct stalls *s
 		print_text(stderr, "dwell blocked: %llu stall%s: more than %llu\n",
 			   (unsigned long long)blamed, text_plural(blamed),
 			   (unsigned long long)options->max_stalls);
-		kept = false;
+		code = EXIT_CHECK_FAILED;
 	}
 	if (options->max_stall_ns && longest_ns > options->max_stall_ns) {
 		duration_format(longest, sizeof(longest), longest_ns);
 		duration_format(limit, sizeof(limit), options->max_stall_ns);
 		print_text(stderr, "dwell blocked: a stall of %s: more than %s\n", longest, limit);
-		kept = false;
+		code = EXIT_CHECK_FAILED;
 	}
-	return kept;
+	return code;
 }

@@ -37,7 +37,10 @@ int blocked_output_end(struct blocked_output *output, struct blocked_summary *su
 
 void blocked_output_release(struct blocked_output *output);
 
-/* Of --max-stalls and --max-stall; reports if not. Workers that have not come back count too. */
-bool blocked_limits_kept(const struct blocked_options *options, struct stalls *stalls);
+/*
+ * Of --max-stalls and --max-stall: the exit code, and a report where it is not EXIT_DONE. Workers
+ * that have not come back count too.
+ */
+int blocked_check_limits(const struct blocked_options *options, struct stalls *stalls);
 
 #endif

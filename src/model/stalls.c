@@ -480,6 +480,17 @@ const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_cou
 	return stalls->workers;
 }
 
+bool stalls_seen(struct stalls *stalls)
+{
+	size_t count;
+	const struct stall_worker *workers = stalls_workers(stalls, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (workers[i].last.spans || workers[i].last.open_ns)
+			return true;
+	return stalls_counts_of_all(stalls).stalls;
+}
+
 bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 		 struct stall_open *ret_open)
 {

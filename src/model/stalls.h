@@ -76,6 +76,9 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id);
 int stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,
 		    const struct hotspot **ret_hotspots, size_t *ret_count) must_check;
 
+/* Whether a poll or turn has begun at all: without one there is nothing that could be too long. */
+bool stalls_seen(struct stalls *stalls);
+
 /*
  * By tid; valid until the next call. Threads of the blocking pool are among them (last.kind).
  */

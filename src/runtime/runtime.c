@@ -70,6 +70,11 @@ static int search_here(struct runtime_plan *plan, const struct search *search, s
 	for (size_t i = 0; result == 0 && i < runtime_count; i++) {
 		if (search->runtime && runtimes[i] != search->runtime)
 			continue;
+		/* its threads would look like event loops */
+		if (!search->runtime && runtimes[i] == &runtime_loop)
+			result = runtime_refuse(search->pid, error);
+		if (result < 0)
+			break;
 		plan->runtime = runtimes[i];
 		result = runtimes[i]->find(plan, search->pid, search->symbols, error);
 	}

@@ -77,6 +77,12 @@ extern const char *const runtime_packages[];
 extern const struct runtime_ops *const runtimes[];
 extern const size_t runtime_count;
 
+/*
+ * Whether the process has a runtime whose threads are no workers, so that none of them is to blame:
+ * -EOPNOTSUPP, and *error says which and what else to do. 0: it has none.
+ */
+int runtime_refuse(uint32_t pid, struct error *error) must_check;
+
 /* NULL: there is none of that name. */
 const struct runtime_ops *runtime_find(const char *name);
 

@@ -134,6 +134,35 @@ struct go_table go_table_open(Elf *elf)
 	return (struct go_table){0};
 }
 
+/* Behind a head of 32 bytes, from Go 1.18 on: its length, one byte for what is this short; text. */
+#define BUILD_INFO_HEAD	  32
+#define BUILD_INFO_FLAGS  15
+#define BUILD_INFO_INLINE 2
+
+bool go_version_read(Elf *elf, char into[GO_VERSION_BYTES])
+{
+	GElf_Shdr header;
+	Elf_Scn *section;
+	Elf_Data *data;
+	const uint8_t *bytes;
+	size_t length = 0;
+
+	into[0] = '\0';
+	if (!find_section(elf, ".go.buildinfo", &header, &section) || header.sh_type == SHT_NOBITS)
+		return false;
+	data = elf_rawdata(section, NULL);
+	if (!data || !data->d_buf || data->d_size < BUILD_INFO_HEAD + 1)
+		return true;
+	bytes = data->d_buf;
+	if (bytes[BUILD_INFO_FLAGS] & BUILD_INFO_INLINE)
+		length = bytes[BUILD_INFO_HEAD];
+	if (length < GO_VERSION_BYTES && length < data->d_size - BUILD_INFO_HEAD) {
+		memcpy(into, bytes + BUILD_INFO_HEAD + 1, length);
+		into[length] = '\0';
+	}
+	return true;
+}
+
 /* The entry of a function, as an address; and where what is known of it lies. */
 static bool read_function(const struct go_table *table, uint64_t index, uint64_t *ret_entry,
 			  uint64_t *ret_at)

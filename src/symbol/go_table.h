@@ -33,6 +33,13 @@ struct go_place {
 
 struct go_table go_table_open(Elf *elf);
 
+/*
+ * Whether it is a Go program, and the version that built it ("go1.19.8"), empty where it does not
+ * say: .go.buildinfo, of Go 1.13 on (src/debug/buildinfo/buildinfo.go).
+ */
+#define GO_VERSION_BYTES 32
+bool go_version_read(Elf *elf, char into[GO_VERSION_BYTES]);
+
 /* What is at an address of the file; false: not known. */
 bool go_table_find(const struct go_table *table, uint64_t address, struct go_place *ret_place);
 

@@ -584,6 +584,11 @@ bool object_function_start(struct object *object, uint64_t address, uint64_t *re
 	       object_frame(object, address, &rule);
 }
 
+bool object_go_version(const struct object *object, char into[GO_VERSION_BYTES])
+{
+	return go_version_read(object->elf, into);
+}
+
 struct linked_code object_code(const struct object *object)
 {
 	return linked_code_of(object->elf);

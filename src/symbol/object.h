@@ -102,6 +102,9 @@ uint64_t object_function_end(struct object *object, uint64_t address);
 void object_each_function(struct object *object,
 			  void (*call)(void *data, uint64_t address, const char *name), void *data);
 
+/* go_version_read(). */
+bool object_go_version(const struct object *object, char into[GO_VERSION_BYTES]);
+
 /* Where it has code, and all of it: linked_data_each(). */
 struct linked_code object_code(const struct object *object);
 int object_each_data(const struct object *object,

@@ -181,10 +181,8 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	if (stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &hotspots, &count) < 0)
 		output_fail(out, ENOMEM);
 	if (!count) {
-		size_t workers;
-
-		stalls_workers(summary->stalls, &workers);
-		output_string(out, workers ? "\nNo stall was longer than the threshold.\n"
+		output_string(out, stalls_seen(summary->stalls)
+					   ? "\nNo stall was longer than the threshold.\n"
 					   : "\nNo thread polled a task or waited for events.\n");
 		return;
 	}

@@ -6,12 +6,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 
 import pytest
 
 from conftest import BUILD, DWELL, run
+from matrices import wait_until
 from services import STRIPPED, Blocked, Service, build_tokio, loop_service, taken_away, tokio_service
 
 LOOP = pathlib.Path(BUILD) / "tests" / "loop-service"
@@ -132,6 +134,75 @@ def test_what_is_known_of_a_stripped_program(build):
         f"runtime tokio: Tokio polls its tasks and closures by {len(polls)} functions, found by its tables: the program has no "
         "symbols (--target FILE names one that has)" in blocked.errors
     ), blocked.errors
+
+
+GO = """
+package main
+import ("fmt"; "time")
+func main() {
+	for i := 0; i < 4; i++ {
+		go func() { for { for begun := time.Now(); time.Since(begun) < 20*time.Millisecond; {}; time.Sleep(20*time.Millisecond) } }()
+	}
+	fmt.Println("ready")
+	time.Sleep(time.Minute)
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["-ldflags=-s -w"], ["-buildmode=pie", "-ldflags=-s -w"]], ids=["symbols", "stripped", "pie, stripped"])
+def test_threads_of_go_are_not_blamed(tmp_path, flags):
+    (tmp_path / "it.go").write_text(GO)
+    subprocess.run(["go", "build", *flags, "-o", "it", "it.go"], cwd=tmp_path, check=True, env={**os.environ, "GOCACHE": "/var/tmp/dwell-go", "GO111MODULE": "off"})
+    with subprocess.Popen([tmp_path / "it"], stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            told = refused("-p", process.pid, "-d", "300ms")
+            assert told.startswith(f"process {process.pid} runs Go 1.") and f"dwell profile -p {process.pid}" in told
+            done = run("blocked", "-p", process.pid, "-d", "300ms", "--runtime", "loop")
+            assert done.returncode == 0 and "loop" in done.stdout
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("name, what", [("beam.smp", "Erlang's BEAM"), ("libcoreclr.so", ".NET")])
+def test_other_runtimes_that_move_tasks_are_named(tmp_path, name, what):
+    shutil.copy(LOOP if name == "beam.smp" else "/lib/x86_64-linux-gnu/libresolv.so.2", tmp_path / name)
+    preload = {} if name == "beam.smp" else {"LD_PRELOAD": str(tmp_path / name)}
+    command = [tmp_path / name if name == "beam.smp" else LOOP, "1", tmp_path]
+    with subprocess.Popen(command, env={**os.environ, **preload}, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            assert f"runs {what}, whose runtime moves tasks" in refused("-p", process.pid, "-d", "100ms")
+        finally:
+            process.kill()
+
+
+def test_limits_of_what_was_not_seen():
+    """No poll, no turn: that is no all-clear."""
+    naps = "import threading, time; [threading.Thread(target=lambda: [time.sleep(0.01) for _ in range(6000)]).start() for _ in range(2)]"
+    with subprocess.Popen([sys.executable, "-c", naps]) as process:
+        try:
+            wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 3)
+            for limit in ("--max-stall=1ms", "--max-stalls=0"):
+                done = run("blocked", "-p", process.pid, "--workers", "python", "-d", "300ms", limit)
+                assert done.returncode == 4 and "no limit was checked" in done.stderr, done
+                assert "No thread polled a task or waited for events." in done.stdout
+        finally:
+            process.kill()
+
+
+def test_when_all_is_attached():
+    with loop_service() as service:
+        read, write = os.pipe()
+        arguments = [DWELL, "blocked", "-p", str(service.process.pid), "--headless", "--ready-fd", str(write), "-d", "1s"]
+        with subprocess.Popen(arguments, pass_fds=[write], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            os.close(write)
+            assert os.read(read, 100) == b"ready\n"
+            os.close(read)
+            service.ask("sleep", 20)
+            out, err = process.communicate()
+        assert f"watching loop-service {service.process.pid}\n" in err and "wait_for_printer" in out
+        assert refused("-p", service.process.pid, "--ready-fd", "999", status=2).startswith("--ready-fd 999: no such descriptor is open")
 
 
 LOOKS_LIKE_TOKIO = r"""
