@@ -6,11 +6,14 @@
  */
 #include "bpf/kernel_types.h"
 
+#define FOLLOW_BY_COPY
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
 #include "bpf/account.bpf.h"
+#include "bpf/classify.bpf.h"
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/spans.bpf.h"
 
@@ -150,8 +153,50 @@ int on_poll_end(struct pt_regs *ctx)
 	return 0;
 }
 
+/* The head of an event of syscalls:sys_enter_*: its format file in tracefs. */
+struct enter_event {
+	__u64 common;
+	__s64 number;
+	__u64 arguments[6];
+};
+
+/*
+ * A handler may run a loop of its own, until a child process has ended, say (child_process.execSync
+ * of Node.js, QEventLoop::exec): its waits do not end the turn. It waits for another epoll
+ * descriptor, deeper in the stack than a loop that has gone round some times and still has its own.
+ * What goes on like this is the thread's loop, in place of the first: then the turn was none.
+ */
+#define LOOP_WAITS_MIN	 8
+#define NESTED_WAITS_MAX 256
+#define NESTED_MAX_NS	 10000000000ULL
+
+static __noinline int is_nested(struct worker *worker, struct task_struct *task, __u32 fd,
+				__u64 now_ns)
+{
+	__u64 stack;
+
+	if (!worker || !task)
+		return 0;
+	stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN && stack < worker->loop_stack &&
+	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file) {
+		if (!worker->nested_waits++)
+			worker->nested_ns = now_ns;
+		if (worker->nested_waits <= NESTED_WAITS_MAX &&
+		    now_ns - worker->nested_ns <= NESTED_MAX_NS)
+			return 1;
+		worker->depth = 0;
+	}
+	worker->loop_fd = fd;
+	worker->loop_file = (__u64)descriptor_file(task, fd);
+	worker->loop_stack = stack;
+	worker->loop_waits = 1;
+	worker->nested_waits = 0;
+	return 0;
+}
+
 SEC("?tp")
-int on_wait(void *ctx)
+int on_wait(struct enter_event *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 wait = (__u32)bpf_get_attach_cookie(ctx);
@@ -164,6 +209,18 @@ int on_wait(void *ctx)
 	if (!worker || wait < worker->wait)
 		return 0;
 	worker->wait = wait;
+	worker->is_nested = 0;
+	if (span_turns && wait == SPAN_WAIT_EPOLL) {
+		__u32 fd = (__u32)ctx->arguments[0];
+
+		if (fd == worker->loop_fd && worker->loop_waits) {
+			worker->loop_waits++;
+			worker->nested_waits = 0;
+		} else if (is_nested(worker, task, fd, bpf_ktime_get_ns())) {
+			worker->is_nested = 1;
+			return 0;
+		}
+	}
 	/* a worker of a runtime whose polls are probed waits here too */
 	if (!span_turns || worker->kind == SPAN_POLL || worker->kind == SPAN_POOL ||
 	    worker->kind == SPAN_ROOT)
@@ -193,7 +250,7 @@ int on_wait_end(void *ctx)
 			worker->kind = SPAN_TURN;
 		}
 	}
-	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait)
+	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait || worker->is_nested)
 		return 0;
 	/* a poll() may be a single wait of a thread that is no loop: a second one decides */
 	if (wait < SPAN_WAIT_EPOLL && !worker->polled++)

@@ -67,6 +67,14 @@ struct worker {
 	__u32 closure;	     /* number of the SPAN_CLOSURE it is in; 0: none */
 	__u64 woken_span_ns; /* start of the waker's span */
 	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
+	/* its loop: the epoll descriptor, what was open there, and how deep in the stack it waits
+	 */
+	__u32 loop_fd;
+	__u32 loop_waits; /* 0: none is known */
+	__u64 loop_file, loop_stack;
+	__u32 nested_waits; /* in a loop within the present turn */
+	__u32 is_nested;    /* the present wait is one */
+	__u64 nested_ns;    /* the first began */
 	__u64 spans, stalls;
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];

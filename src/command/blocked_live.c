@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/print.h"
+#include "base/wait_status.h"
 #include "command/debug_files.h"
 #include "session/runtime_spans.h"
 #include "session/watch.h"
@@ -25,11 +26,25 @@ int blocked_take_record(void *data, const struct wire_header *record, struct err
 			   : 0;
 }
 
+/* A process ends with its first thread, or is that thread until the others have ended, too. */
+static void note_end(struct blocked *blocked, const struct interval *interval)
+{
+	for (size_t i = 0; i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+
+		if (!row->exited || row->pid != blocked->options.spans.pid || row->tid != row->pid)
+			continue;
+		blocked->has_ended = true;
+		blocked->wait_status = row->exit_code;
+	}
+}
+
 int blocked_take_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct blocked *blocked = data;
 
 	blocked->session = interval->session;
+	note_end(blocked, interval);
 	stalls_add_interval(blocked->stalls, interval);
 	if (starvation_add(&blocked->starvation, blocked->stalls, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
@@ -64,6 +79,24 @@ static void say_ready(struct blocked *blocked)
 	close(options->ready_fd);
 }
 
+/* The process has ended, or the time is over: what there is stays on the screen. */
+static int stay(struct blocked *blocked, struct watch *watch, struct error *error)
+{
+	const struct span_options *spans = &blocked->options.spans;
+	char status[WAIT_STATUS_BYTES], remark[160];
+
+	wait_status_format(status, blocked->wait_status);
+	snprintf(remark, sizeof(remark), "%s %u has ended%s%s", spans->process, spans->pid,
+		 blocked->has_ended ? ": " : "", blocked->has_ended ? status : "");
+	/* no more stacks are asked for */
+	watch_close_source(watch);
+	return blocked_tui_stay(&blocked->tui,
+				targets_alive(&blocked->options.watch.targets)
+					? "this was all that was asked for"
+					: remark,
+				error);
+}
+
 static int watch_workers(struct blocked *blocked, struct error *error)
 {
 	const struct span_options *spans = &blocked->options.spans;
@@ -89,11 +122,11 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)
 		result = watch_run(&watch, error);
+	if (result >= 0 && blocked->options.output.screen && !blocked->tui.tui.quit &&
+	    !watch.signalled)
+		result = stay(blocked, &watch, error);
 	blocked->quit = blocked->tui.tui.quit;
 	blocked_tui_close(&blocked->tui);
-	if (result >= 0 && blocked->options.output.screen && !blocked->quit &&
-	    !targets_alive(&blocked->options.watch.targets))
-		print_text(stdout, "dwell blocked: %s %u has ended\n", spans->process, spans->pid);
 	if (result >= 0)
 		result = blocked_end_output(blocked, error);
 	watch_release(&watch);

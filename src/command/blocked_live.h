@@ -16,6 +16,8 @@ struct blocked {
 	struct blocked_tui tui;		    /* open if that is the format */
 	bool quit;			    /* by a key */
 	struct child child;		    /* the command, until it is watched */
+	bool has_ended;			    /* the process */
+	int wait_status;
 	struct blocked_output output;
 };
 

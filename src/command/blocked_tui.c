@@ -88,16 +88,20 @@ int blocked_tui_interval(struct blocked_tui *tui, const struct interval *interva
 	return tui_draw(&tui->tui, error);
 }
 
-int blocked_tui_show(struct blocked_tui *tui, const char *remark, struct error *error)
+int blocked_tui_stay(struct blocked_tui *tui, const char *remark, struct error *error)
 {
-	int result = blocked_screen_update(tui->screen);
-
-	if (result < 0)
+	if (blocked_screen_update(tui->screen) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	if (remark)
 		blocked_screen_message(tui->screen, remark);
-	result = open_terminal(tui, error);
-	return result < 0 ? result : tui_stay(&tui->tui, error);
+	return tui_stay(&tui->tui, error);
+}
+
+int blocked_tui_show(struct blocked_tui *tui, const char *remark, struct error *error)
+{
+	int result = open_terminal(tui, error);
+
+	return result < 0 ? result : blocked_tui_stay(tui, remark, error);
 }
 
 void blocked_tui_close(struct blocked_tui *tui)

@@ -30,6 +30,9 @@ int blocked_tui_interval(struct blocked_tui *tui, const struct interval *interva
 /* Shows a recording, which has been taken as a whole, until the user has seen enough. */
 int blocked_tui_show(struct blocked_tui *tui, const char *remark, struct error *error) must_check;
 
+/* Nothing more comes: shows what there is, until the user has seen enough. */
+int blocked_tui_stay(struct blocked_tui *tui, const char *remark, struct error *error) must_check;
+
 void blocked_tui_close(struct blocked_tui *tui);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/identities.h"
+#include "model/reason.h"
 #include "model/stall_samples.h"
 
 #define WORKERS_MAX 4096
@@ -117,7 +118,10 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 /* An idle thread waits for work; one that works waits for another thread, or for a peer. */
 static enum stall_cause cause_of_idle(struct wire_wait_site site)
 {
-	if (site.state != WIRE_IDLE)
+	const char *name = syscall_name(site.syscall);
+
+	/* in a loop within its loop: for what, it does not say */
+	if (site.state != WIRE_IDLE || (name && !strncmp(name, "epoll", strlen("epoll"))))
 		return CAUSE_IPC;
 	switch (site.detail) {
 	case WIRE_DETAIL_NONE:

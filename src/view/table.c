@@ -2,9 +2,9 @@
 /* Percentages of observed time, for people and logs. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 
+#include "base/wait_status.h"
 #include "base/duration.h"
 #include "base/text.h"
 #include "view/fields.h"
@@ -52,11 +52,10 @@ static void write_p99(const struct view *view, const struct row *row,
 
 static void write_status(struct output *out, int status)
 {
-	if (WIFSIGNALED(status))
-		output_format(out, "killed by signal %d (%s)", WTERMSIG(status),
-			      strsignal(WTERMSIG(status)));
-	else
-		output_format(out, "exited with status %d", WEXITSTATUS(status));
+	char text[WAIT_STATUS_BYTES];
+
+	wait_status_format(text, status);
+	output_string(out, text);
 }
 
 static void write_now(const struct view *view, const struct row *row,

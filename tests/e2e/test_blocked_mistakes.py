@@ -177,6 +177,26 @@ def test_other_runtimes_that_move_tasks_are_named(tmp_path, name, what):
             process.kill()
 
 
+TWO_LOOPS = """
+import select
+loops = [select.epoll(), select.epoll()]
+print(flush=True)
+for i in range(400):
+    loops[i % 2].poll(0.01)
+"""
+
+
+def test_a_thread_with_two_loops_is_not_blamed():
+    """Neither is within a turn of the other."""
+    with subprocess.Popen([sys.executable, "-c", TWO_LOOPS], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        blocked = Blocked(process.pid, "-d", "1s")
+        stalls, summary = blocked.wait()
+        process.kill()
+    assert [stall for stall in stalls if stall["cause"] not in ("runnable", "stolen")] == []
+    assert summary["workers"][0]["turns"] > 50
+
+
 def test_limits_of_what_was_not_seen():
     """No poll, no turn: that is no all-clear."""
     naps = "import threading, time; [threading.Thread(target=lambda: [time.sleep(0.01) for _ in range(6000)]).start() for _ in range(2)]"

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The screen of `dwell blocked` on a recording."""
+import pathlib
 import re
+import subprocess
 
 import pytest
 
 from conftest import DWELL, TOP, compare, picture
 
 RECORDING = str(TOP / "tests" / "golden" / "blocked.dwell")
+LOOP = pathlib.Path(DWELL).parent / "tests" / "loop-service"
 
 
 @pytest.fixture
@@ -137,3 +140,17 @@ def test_not_on_a_terminal(terminal):
     screen.wait("needs a terminal on standard input and output", "ended with 1")
     screen = terminal(command=f"{DWELL} blocked --from {RECORDING} < /dev/null | head -3", columns=140)
     screen.wait("90 stalls", "ended with 0")
+
+
+def test_what_there_is_stays_when_the_process_has_ended(terminal, tmp_path):
+    with subprocess.Popen([LOOP, "1", tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        screen = terminal(command=f"{DWELL} blocked -p {process.pid}; echo status $?; sleep 60", columns=100)
+        screen.wait("HEALTH", "WORKERS")
+        process.kill()
+    screen.wait("HEALTH", f"{process.pid} has ended: killed by signal 9 (Killed)")
+    screen.keys("?")
+    screen.wait("Keys", absent=("HEALTH",))
+    screen.keys("Escape")
+    screen.wait("HEALTH")
+    screen.keys("q")
+    screen.wait("status 0", absent=("HEALTH",))
