@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a program: its functions, the frames of its unwind tables, and its debug information
- * (capture/stack_reader.c and wait_places.c ask no more). What takes long or much memory ends with
- * a helper; here it has to be right.
+ * Any bytes as a program: its functions, the frames of its unwind tables, its debug information,
+ * and what its data says of its runtime (capture/stack_reader.c, wait_places.c and runtime/ ask no
+ * more). What takes long or much memory ends with a helper; here it has to be right.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include "harness.h"
@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/tokio_vtables.h"
 #include "symbol/debug_info.h"
 #include "symbol/object.h"
 
@@ -71,10 +72,22 @@ static void look_at(struct object *object, struct debug_info *info, uint64_t add
 	(void)debug_info_name(info, address);
 }
 
+/* A probe may go there. */
+static void check_poll(void *data, uint64_t poll, bool polls_tasks)
+{
+	struct object *object = data;
+	uint64_t start;
+
+	(void)polls_tasks;
+	if (!object_function_start(object, poll, &start) || start != poll)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 	struct seen seen = {.count = 0};
+	char version[GO_VERSION_BYTES];
 	struct debug_info *info;
 	uint64_t address;
 	struct object *object;
@@ -88,6 +101,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	object_each_function(object, remember, &seen);
 	(void)object_variable(object, "_PyRuntime", &address);
+	(void)!tokio_vtables_each(object, check_poll, object);
+	if (object_go_version(object, version) && strlen(version) >= sizeof(version))
+		abort();
 	for (unsigned int i = 0; i < seen.count; i++) {
 		look_at(object, info, seen.addresses[i]);
 		look_at(object, info, seen.addresses[i] + 1);
