@@ -44,10 +44,12 @@ struct linked_code linked_code_of(Elf *elf)
 	return code;
 }
 
-/* NULL: it is not in the file. */
+/* Whole ones, of another part libelf would lose the memory; NULL: they are not in the file. */
 static Elf_Data *chunk_at(Elf *elf, uint64_t address, uint64_t bytes, Elf_Type type)
 {
 	GElf_Phdr segment;
+
+	bytes -= bytes % gelf_fsize(elf, type, 1, EV_CURRENT);
 
 	for (size_t at = 0; next_segment(elf, &at, PT_LOAD, &segment);) {
 		uint64_t offset = address - segment.p_vaddr;
