@@ -265,6 +265,8 @@ static __always_inline void look_at_relations(struct task_struct *task, __u64 in
 	bool is_new = last.instant_ns != instant_ns;
 
 	if (is_new || last.leader != leader || last.pid != (__u32)task->tgid) {
+		/* behind its end nothing of a longer name stays */
+		__builtin_memset(record.process, 0, sizeof(record.process));
 		record_fill_family(&record, task);
 		last.leader = leader;
 		last.pid = task->tgid;
@@ -297,7 +299,8 @@ static __always_inline __u32 hash_of(const struct task_struct *task, const struc
 	__u64 comm[2], hash;
 
 	task_name(task, comm);
-	hash = mixed(mixed(comm[0], comm[1]), (__u64)task->policy << 32 | (__u32)task->static_prio);
+	hash = mixed(mixed(mixed(0, comm[0]), comm[1]),
+		     (__u64)task->policy << 32 | (__u32)task->static_prio);
 	hash = mixed(mixed(mixed(hash, last.process[0]), last.process[1]), last.cgroup_id);
 	return mixed(hash, (__u64)account->is_beside << 32 | last.parent_pid) >> 32;
 }
