@@ -120,6 +120,7 @@ asyncio.run(handles())
 """
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", FOUND)
 def test_what_blocks_an_event_loop(tmp_path, name):
     """`dwell blocked` of asyncio: the functions that keep the loop, with their lines."""
