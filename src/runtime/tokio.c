@@ -240,6 +240,21 @@ static void take_function(void *data, uint64_t address, const char *name)
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
+/* Of a program with symbols, whose types are not known: what is polled, the tables say. */
+static void judge_by_table(void *data, uint64_t poll, bool polls_tasks)
+{
+	const struct search *search = data;
+	struct runtime_probe *probe;
+	uint64_t offset;
+
+	probe = object_offset(search->object, poll, &offset) ? find_probe(search, offset) : NULL;
+	if (!probe || probe->type)
+		return;
+	if (!polls_tasks && probe->polls == POLLS_TASKS)
+		probe->polls = POLLS_CLOSURES;
+	probe->is_task = polls_tasks && probe->polls == POLLS_TASKS;
+}
+
 /* Of a program without symbols. */
 static void take_table(void *data, uint64_t poll, bool polls_tasks)
 {
@@ -275,6 +290,9 @@ static int search_file(struct search *search, int fd)
 	object_each_function(search->object, find_worker_run, search);
 	object_each_function(search->object, take_function, search);
 	debug_info_close(search->info);
+	if (search->result >= 0 && search->unknown &&
+	    tokio_vtables_each(search->object, judge_by_table, search) < 0)
+		search->result = -ENOMEM;
 	if (search->result >= 0 && !search->found && search->mapping &&
 	    tokio_vtables_each(search->object, take_table, search) < 0)
 		search->result = -ENOMEM;

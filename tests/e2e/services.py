@@ -26,6 +26,7 @@ BUILDS = {
     "release": ("release", ""),
     "plain": ("plain", ""),  # no debug information
     "fat": ("fat", ""),  # fat LTO, panic=abort, no debug information
+    "small": ("plain", "-C opt-level=z"),
     "v0": ("plain", "-C symbol-mangling-version=v0"),
     "frame-pointers": ("release", "-C force-frame-pointers=yes"),
     "stripped": ("stripped", ""),
