@@ -109,9 +109,21 @@ static void relocate(Elf *elf, Elf_Data *relocations, uint64_t start, uint64_t *
 	}
 }
 
+/* Linkers before binutils 2.31 put constants beside the code. */
+static bool has_constants_apart(Elf *elf)
+{
+	GElf_Phdr segment;
+
+	for (size_t at = 0; next_segment(elf, &at, PT_LOAD, &segment);)
+		if (!(segment.p_flags & (PF_X | PF_W)))
+			return true;
+	return false;
+}
+
 int linked_data_each(Elf *elf, void (*call)(void *data, const struct linked_data *part), void *data)
 {
 	Elf_Data *relocations = is_ours(elf) ? relocations_of(elf) : NULL;
+	bool are_apart = has_constants_apart(elf);
 	GElf_Phdr segment;
 
 	for (size_t at = 0; is_ours(elf) && next_segment(elf, &at, PT_LOAD, &segment);) {
@@ -121,7 +133,7 @@ int linked_data_each(Elf *elf, void (*call)(void *data, const struct linked_data
 		Elf_Data *bytes;
 		uint64_t *words;
 
-		if (segment.p_filesz < skipped + sizeof(*words))
+		if ((part.is_code && are_apart) || segment.p_filesz < skipped + sizeof(*words))
 			continue;
 		bytes = chunk_at(elf, part.start, segment.p_filesz - skipped, ELF_T_BYTE);
 		if (!bytes)

@@ -42,8 +42,8 @@ static inline bool linked_code_has(const struct linked_code *code, uint64_t addr
 }
 
 /*
- * Calls for each segment, whose words are valid in the call. Of 64-bit files of our byte order; of
- * others for none. 0 or -ENOMEM.
+ * Calls for each segment, whose words are valid in the call; for code only where constants may be
+ * in it. Of 64-bit files of our byte order; of others for none. 0 or -ENOMEM.
  */
 int linked_data_each(Elf *elf, void (*call)(void *data, const struct linked_data *part),
 		     void *data) must_check;

@@ -156,8 +156,8 @@ def test_threads_of_go_are_not_blamed(tmp_path, flags):
     with subprocess.Popen([tmp_path / "it"], stdout=subprocess.PIPE) as process:
         try:
             process.stdout.readline()
-            told = refused("-p", process.pid, "-d", "300ms")
-            assert told.startswith(f"process {process.pid} runs Go 1.") and f"dwell profile -p {process.pid}" in told
+            error = refused("-p", process.pid, "-d", "300ms")
+            assert error.startswith(f"process {process.pid} runs Go 1.") and f"dwell profile -p {process.pid}" in error
             done = run("blocked", "-p", process.pid, "-d", "300ms", "--runtime", "loop")
             assert done.returncode == 0 and "loop" in done.stdout
         finally:

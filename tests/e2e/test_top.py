@@ -137,7 +137,11 @@ def test_each_reason_of_a_thread_comes_once_and_whole():
         program.stdin.flush()
         short, other, long = map(int, program.stdout.readline().split())
         assert program.stdout.readline() == "ended\n"
-        time.sleep(0.2)
+        # their ends, and the interval after those
+        gone = set()
+        while not gone >= {short, other} or {row["tid"] for row in lines[-1]["reasons"]} & gone:
+            lines.append(json.loads(top.stdout.readline()))
+            gone |= {row["tid"] for row in lines[-1]["threads"] if row["exited"]}
         top.send_signal(signal.SIGINT)
         lines += map(json.loads, top.communicate()[0].splitlines())
     finally:
