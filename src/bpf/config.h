@@ -285,11 +285,13 @@ enum span_wait {
 #define SPAN_RETURNS	   4
 #define SPAN_USER_BYTES	   32768
 #define SPAN_RED_ZONE	   128 /* below the stack pointer, of leaf functions (x86-64 psABI, 3.2.2) */
-#define SPAN_STACKS	   4   /* a worker: of two blocks, and of those who ended them */
+#define SPAN_WAITS	   4   /* kept of a span: the longest of each of so many states */
+#define SPAN_BLOCKS	   (SPAN_WAITS + 1)  /* with the present one */
+#define SPAN_STACKS	   (2 * SPAN_BLOCKS) /* a worker: of its blocks, and of who ended them */
 #define MAX_WORKERS	   256
 
 enum span_stack_of {
-	SPAN_STACK_BLOCK = 1, /* the longest time off its CPU, at its beginning */
+	SPAN_STACK_BLOCK = 1, /* a time off its CPU, at its beginning */
 	SPAN_STACK_WAKER,     /* of the thread that ended it, then */
 	SPAN_STACK_SAMPLE,    /* while it ran */
 	SPAN_STACK_SEED,      /* of a thread that ran, of which nothing is known yet */
@@ -356,13 +358,17 @@ struct span_end {
 	__u64 task;   /* address of what was polled; with the process it is an identity, for a while
 		       */
 	__u64 cookie; /* of the probe */
-	__u64 longest_ns; /* off-CPU interval */
 	__u64 culprit_ns;
 	__u32 tid, pid;
-	struct wire_wait_site longest;
 	__u32 wait; /* enum span_wait: where the thread waits for events, if it does */
-	struct span_thread waker;   /* ended the longest; tid 0: not known */
+	__u32 wait_count;
 	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: none */
+	struct span_wait_kept {
+		__u64 ns;
+		struct wire_wait_site site;
+		__u32 pad;
+		struct span_thread waker; /* ended it; tid 0: not known */
+	} waits[SPAN_WAITS];		  /* each the longest in its state; in no order */
 };
 
 struct span_worker {

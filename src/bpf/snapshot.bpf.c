@@ -234,12 +234,11 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 	worker_record.kind = worker->kind;
 	__builtin_memcpy(worker_record.comm, record.comm, sizeof(worker_record.comm));
 	if (worker->depth && worker->off && worker->slot) {
-		__u32 present = (worker->longest + 1) & 1;
+		__u32 present = worker->present;
+		const struct span_block *block = span_block_at(worker, present);
 
-		barrier_var(present);
-		present &= 1;
-		worker_record.block_ns = worker->blocks[present].since_ns;
-		if (worker->blocks[present].has_stack)
+		worker_record.block_ns = block->since_ns;
+		if (block->has_stack)
 			worker_record.stack = span_stack_index(worker, present, 0) + 1;
 	}
 	result = bpf_seq_write(seq, &worker_record, sizeof(worker_record));

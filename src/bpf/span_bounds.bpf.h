@@ -110,8 +110,7 @@ __weak __attribute__((noinline)) int span_begin(struct worker *worker,
 	level->cookie = cookie;
 	level->stack = 0;
 	span_totals(account, now_ns, level->states_ns);
-	worker->blocks[worker->longest & 1].ns = 0;
-	worker->blocks[worker->longest & 1].has_stack = 0;
+	worker->kept = 0;
 	worker->off = 0;
 	worker->captures = 0;
 	worker->sampled_ns = 0;
@@ -120,25 +119,66 @@ __weak __attribute__((noinline)) int span_begin(struct worker *worker,
 	return 0;
 }
 
-static __always_inline void span_send(struct worker *worker, const struct span_level *level,
-				      const struct account *account, __u64 now_ns)
+/* The stacks of a block. Global for the verifier's sake. */
+__weak __attribute__((noinline)) int span_send_block(struct worker *worker, __u32 index)
 {
-	const struct span_block *longest = &worker->blocks[worker->longest & 1];
+	const struct span_block *block;
+	struct span_stack *stack;
+
+	if (!worker || index >= SPAN_BLOCKS)
+		return 0;
+	block = span_block_at(worker, index);
+	if (!block->has_stack)
+		return 0;
+	stack = span_stack_at(worker, index, 0);
+	if (stack) {
+		stack->weight_ns = block->ns;
+		span_send_stack(stack);
+	}
+	stack = block->has_waker_stack ? span_stack_at(worker, index, 1) : NULL;
+	if (stack)
+		span_send_stack(stack);
+	return 0;
+}
+
+/* The kept block that says most; SPAN_BLOCKS: there is none. */
+static __always_inline __u32 span_heaviest(const struct worker *worker)
+{
+	__u32 heaviest = SPAN_BLOCKS;
+	__u64 most = 0;
+
+	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
+		if (!(worker->kept & 1U << i) || span_block_weight(&worker->blocks[i]) <= most)
+			continue;
+		most = span_block_weight(&worker->blocks[i]);
+		heaviest = i;
+	}
+	return heaviest;
+}
+
+/* `own_ns` long, without the spans inside. */
+static __always_inline void span_send(struct worker *worker, const struct span_level *level,
+				      const struct account *account, __u64 own_ns, __u64 now_ns)
+{
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 states_ns[WIRE_STATES];
-	struct span_stack *stack;
+	__u32 heaviest = span_heaviest(worker), parts = 0, kept = 0;
 	struct span_end *end;
 
 	worker->stalls++;
-	if (longest->ns && longest->has_stack) {
-		stack = span_stack_at(worker, worker->longest, 0);
-		if (stack) {
-			stack->weight_ns = longest->ns;
-			span_send_stack(stack);
-		}
-		stack = longest->has_waker_stack ? span_stack_at(worker, worker->longest, 1) : NULL;
-		if (stack)
-			span_send_stack(stack);
+	span_totals(account, now_ns, states_ns);
+	for (int i = 0; i < WIRE_STATES; i++) {
+		states_ns[i] -= level->states_ns[i];
+		parts |= wire_is_part((__s64)states_ns[i], own_ns) << i;
+	}
+	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
+		const struct span_block *block = &worker->blocks[i];
+
+		/* one may have been found to be in another state since */
+		if (worker->kept & 1U << i &&
+		    (i == heaviest || parts >> (block->site.state & 31) & 1 ||
+		     wire_is_part((__s64)block->ns, own_ns)))
+			span_send_block(worker, i);
 	}
 	end = bpf_ringbuf_reserve(&events, sizeof(*end), 0);
 	if (!end) {
@@ -151,19 +191,24 @@ static __always_inline void span_send(struct worker *worker, const struct span_l
 	end->header.time_ns = now_ns;
 	end->start_ns = level->start_ns;
 	end->inner_ns = level->inner_ns;
-	span_totals(account, now_ns, states_ns);
 	for (int i = 0; i < WIRE_STATES; i++)
-		end->states_ns[i] = states_ns[i] - level->states_ns[i];
+		end->states_ns[i] = states_ns[i];
 	end->task = level->task;
 	end->cookie = level->cookie;
 	end->tid = tid_of(task);
 	end->pid = pid_of(task);
 	end->wait = worker->wait;
-	if (longest->ns) {
-		end->longest_ns = longest->ns;
-		end->longest = longest->site;
-		end->waker = longest->waker;
+	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
+		const struct span_block *block = &worker->blocks[i];
+
+		if (!(worker->kept & 1U << i) || kept >= SPAN_WAITS)
+			continue;
+		end->waits[kept].ns = block->ns;
+		end->waits[kept].site = block->site;
+		end->waits[kept].waker = block->waker;
+		kept++;
 	}
+	end->wait_count = kept;
 	end->culprit_ns = worker->culprit_ns;
 	end->culprit = worker->culprit;
 	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);
@@ -195,7 +240,7 @@ __weak __attribute__((noinline)) int span_finish(struct worker *worker,
 	/* a switch to it that no tracepoint reported */
 	if (worker->off)
 		span_end_block(worker, now_ns);
-	span_send(worker, level, account, now_ns);
+	span_send(worker, level, account, spent_ns - level->inner_ns, now_ns);
 	return 0;
 }
 
@@ -223,19 +268,19 @@ static __always_inline void span_seed(struct worker *worker, const struct accoun
 				      __u32 pending, __u64 now_ns)
 {
 	__u8 state = account->live.site.state;
-	__u32 present;
+	struct span_block *block;
 
 	span_begin(worker, account, 0,
 		   pending == SPAN_PENDING_ROOT ? SPAN_COOKIE(SPAN_ROOT, 0) : SPAN_COOKIE_SEEDED,
 		   now_ns);
 	if (state <= WIRE_ON_CPU)
 		return;
-	present = (worker->longest + 1) & 1;
-	barrier_var(present);
-	present &= 1;
-	worker->blocks[present].since_ns = now_ns;
-	worker->blocks[present].site = account->live.site;
-	worker->blocks[present].has_stack = 0;
+	block = span_block_at(worker, worker->present);
+	block->since_ns = now_ns;
+	block->site = account->live.site;
+	block->waker.tid = 0;
+	block->has_stack = 0;
+	block->has_waker_stack = 0;
 	worker->off = 1;
 }
 

@@ -132,15 +132,14 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (worker->off)
 		span_end_block(worker, now_ns);
 	span_refine(task, &site);
-	block = &worker->blocks[(worker->longest + 1) & 1];
+	block = span_block_at(worker, worker->present);
 	block->since_ns = now_ns;
 	block->site = site;
 	block->waker.tid = 0;
 	block->has_stack = 0;
 	block->has_waker_stack = 0;
 	worker->off = 1;
-	stack = worth_a_stack(worker, now_ns) ? span_stack_at(worker, worker->longest + 1, 0)
-					      : NULL;
+	stack = worth_a_stack(worker, now_ns) ? span_stack_at(worker, worker->present, 0) : NULL;
 	if (!stack)
 		return;
 	worker->captured_ns = now_ns;

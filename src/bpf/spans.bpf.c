@@ -278,7 +278,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	depth = worker->depth - 1;
 	if (depth >= SPAN_LEVELS)
 		return 0;
-	block = &worker->blocks[(worker->longest + 1) & 1];
+	block = span_block_at(worker, worker->present);
 	if (block->waker.tid || now_ns - block->since_ns < span_threshold_ns / 2)
 		return 0;
 	/* an interrupt wakes too, in whatever thread it hit: only one that shares memory is
@@ -287,7 +287,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	    block->site.state == WIRE_DISK)
 		return 0;
 	span_set_thread(&block->waker, waker);
-	stack = span_stack_at(worker, worker->longest + 1, 1);
+	stack = span_stack_at(worker, worker->present, 1);
 	if (!stack)
 		return 0;
 	stack->header.time_ns = now_ns;

@@ -78,8 +78,9 @@ struct worker {
 	__u64 spans, stalls;
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];
-	struct span_block blocks[2];
-	__u32 longest;	/* of the two blocks; the other is for the present one */
+	struct span_block blocks[SPAN_BLOCKS];
+	__u32 present;	/* of the blocks: for the present time off the CPU */
+	__u32 kept;	/* 1 << those of the others that are of this span */
 	__u32 off;	/* the present one is open */
 	__u32 captures; /* in this span */
 	__u32 polled;	/* waits in poll() or select() */
@@ -152,6 +153,13 @@ static __always_inline struct span_level *span_level_at(struct worker *worker, _
 {
 	barrier_var(index);
 	return &worker->levels[index & (SPAN_LEVELS - 1)];
+}
+
+/* The verifier sees the bound; as above. */
+static __always_inline struct span_block *span_block_at(struct worker *worker, __u32 index)
+{
+	barrier_var(index);
+	return &worker->blocks[index < SPAN_BLOCKS ? index : 0];
 }
 
 /* `waker` wakes a thread, or makes one, that may become a worker in its place. */
@@ -266,7 +274,7 @@ static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 /* Of a worker that has a slot. */
 static __always_inline __u32 span_stack_index(const struct worker *worker, __u32 block, __u32 which)
 {
-	return (worker->slot - 1) * SPAN_STACKS + (block & 1) * 2 + which;
+	return (worker->slot - 1) * SPAN_STACKS + block * 2 + which;
 }
 
 static __always_inline struct span_stack *span_stack_at(const struct worker *worker, __u32 block,
@@ -283,22 +291,59 @@ static __always_inline struct span_stack *span_stack_at(const struct worker *wor
 /*
  * Of two times off the CPU, the one that explains more of the span stays: the longer
  * one. A preemption shows where a thread was, not what it waits for: a wait counts as much as a
- * preemption 16 times as long, so that the many short waits of one loop are not explained by it.
+ * preemption 16 times as long.
  */
 static __always_inline __u64 span_block_weight(const struct span_block *block)
 {
 	return block->site.state == WIRE_RUNNABLE ? block->ns : block->ns << 4;
 }
 
-/* It has its CPU again. */
+/* Of two in one state: what it is for is seen only with a stack. */
+static __always_inline __u64 span_block_worth(const struct span_block *block)
+{
+	return block->has_stack ? block->ns << 4 : block->ns;
+}
+
+/*
+ * It has its CPU again. Of each state the block that shows most is kept; of more states than there
+ * is room for, those that weigh most.
+ */
 static __always_inline void span_end_block(struct worker *worker, __u64 now_ns)
 {
-	struct span_block *block = &worker->blocks[(worker->longest + 1) & 1];
+	__u32 present = worker->present < SPAN_BLOCKS ? worker->present : 0;
+	struct span_block *block = span_block_at(worker, present);
+	__u32 unused = SPAN_BLOCKS, lightest = SPAN_BLOCKS, same = SPAN_BLOCKS;
+	__u64 least = ~0ULL;
 
 	worker->off = 0;
 	block->ns = now_ns - block->since_ns;
-	if (span_block_weight(block) > span_block_weight(&worker->blocks[worker->longest & 1]))
-		worker->longest = (worker->longest + 1) & 1;
+	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
+		const struct span_block *other = &worker->blocks[i];
+
+		if (i == present)
+			continue;
+		if (!(worker->kept & 1U << i)) {
+			unused = i;
+			continue;
+		}
+		if (other->site.state == block->site.state)
+			same = i;
+		if (span_block_weight(other) < least) {
+			least = span_block_weight(other);
+			lightest = i;
+		}
+	}
+	if (same < SPAN_BLOCKS) {
+		if (span_block_worth(block) <= span_block_worth(span_block_at(worker, same)))
+			return;
+		unused = same;
+	} else if (unused == SPAN_BLOCKS) {
+		if (span_block_weight(block) <= least)
+			return;
+		unused = lightest;
+	}
+	worker->kept = (worker->kept & ~(1U << unused)) | 1U << present;
+	worker->present = unused;
 }
 
 #endif

@@ -533,6 +533,18 @@ struct wire_peer {
 	char comm[16];
 };
 
+/* How long a worker was off its CPU in one state, and the longest time of that. */
+struct wire_stall_wait {
+	__u64 ns; /* the longest; 0: there is none */
+	struct wire_wait_site site;
+	__u32 stack;	   /* 0: not known */
+	__u32 waker_stack; /* likewise */
+	__u32 pad;
+	struct wire_peer waker; /* ended it */
+};
+
+#define WIRE_STALL_WAITS 3 /* besides the one that weighs most */
+
 /* A span of more than the threshold, not counting inner spans that are reported themselves. */
 struct wire_stall {
 	struct wire_header header;
@@ -551,8 +563,18 @@ struct wire_stall {
 	__u32 kind;		       /* enum wire_span_kind */
 	__u32 flags;		       /* WIRE_STALL_* */
 	struct wire_peer waker;
-	struct wire_peer culprit; /* had the CPU in that wait */
+	struct wire_peer culprit;			/* had the CPU in that wait */
+	struct wire_stall_wait waits[WIRE_STALL_WAITS]; /* of other states than `longest` */
 };
+
+/*
+ * Whether a state took so much of a stall's own time that it is a part with a cause of its own.
+ * Less goes with what took most.
+ */
+static inline _Bool wire_is_part(__s64 state_ns, __u64 own_ns)
+{
+	return state_ns > 0 && (__u64)state_ns >= own_ns / 8;
+}
 
 struct wire_sample {
 	struct wire_header header;
@@ -621,7 +643,7 @@ _Static_assert(sizeof(struct wire_blame) == 40, "stored verbatim");
 _Static_assert(sizeof(struct wire_frame) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_stack) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
-_Static_assert(sizeof(struct wire_stall) == 144 + 8 * WIRE_STATES, "stored verbatim");
+_Static_assert(sizeof(struct wire_stall) == 288 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_runtime) == 112, "stored verbatim");
 _Static_assert(sizeof(struct wire_spent) == 64, "stored verbatim");

@@ -364,6 +364,14 @@ static int repeat_stack(struct recorder *recorder, uint32_t id, struct error *er
 	return result >= 0 && record ? put(recorder, record, error) : result;
 }
 
+static int repeat_wait(struct recorder *recorder, const struct wire_stall_wait *wait,
+		       struct error *error)
+{
+	int result = repeat_stack(recorder, wait->stack, error);
+
+	return result < 0 ? result : repeat_stack(recorder, wait->waker_stack, error);
+}
+
 /* What a record refers to that has not been written since the last key. */
 static int repeat_referred(struct recorder *recorder, const struct wire_header *record,
 			   struct error *error)
@@ -390,7 +398,11 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 		result = repeat(recorder, &recorder->standing.frames, stall->type, error);
 		if (result >= 0)
 			result = repeat_stack(recorder, stall->stack, error);
-		return result < 0 ? result : repeat_stack(recorder, stall->waker_stack, error);
+		if (result >= 0)
+			result = repeat_stack(recorder, stall->waker_stack, error);
+		for (size_t i = 0; result >= 0 && i < WIRE_STALL_WAITS; i++)
+			result = repeat_wait(recorder, &stall->waits[i], error);
+		return result;
 	}
 	return 0;
 }

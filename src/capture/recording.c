@@ -271,6 +271,14 @@ static bool is_string(const char *text, size_t size)
 	return memchr(text, '\0', size);
 }
 
+static bool are_sound(const struct wire_stall_wait waits[WIRE_STALL_WAITS])
+{
+	for (size_t i = 0; i < WIRE_STALL_WAITS; i++)
+		if (waits[i].site.state >= WIRE_STATES)
+			return false;
+	return true;
+}
+
 /*
  * Whether a record is what its kind says. Everything behind this trusts it. Kinds of a newer minor
  * version pass; no reader looks at them.
@@ -336,7 +344,7 @@ static bool is_sound(const struct wire_header *record)
 		return record->size == sizeof(*worker) && worker->site.state <= WIRE_STATES;
 	case WIRE_STALL:
 		return record->size == sizeof(*stall) && stall->inner_ns <= stall->duration_ns &&
-		       stall->longest.state <= WIRE_STATES;
+		       stall->longest.state <= WIRE_STATES && are_sound(stall->waits);
 	case WIRE_SAMPLE:
 		return record->size == sizeof(struct wire_sample);
 	case WIRE_SPENT:

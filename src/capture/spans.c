@@ -29,6 +29,8 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (3 * NS_PER_S)
 
+_Static_assert(SPAN_WAITS == WIRE_STALL_WAITS + 1, "all are sent");
+
 struct spans {
 	const struct span_options *options;
 	struct dwell_bpf *bpf;
@@ -40,9 +42,11 @@ struct spans {
 	struct pending {
 		uint32_t tid;	  /* 0: free */
 		uint64_t span_ns; /* start of the span they are of */
-		uint32_t block, waker;
+		/* by the state of the wait they are of */
+		uint32_t blocks[WIRE_STATES], wakers[WIRE_STATES];
 		bool launched; /* another worker was started from it */
-		bool rootless; /* `block` is whole, and no block_on() is on it */
+		bool rooted;   /* a block_on() is on a stack */
+		bool rootless; /* a stack is whole, and none is on it */
 	} pending[MAX_WORKERS];
 	/* the wait that was looked at last, by the worker's slot */
 	struct present {
@@ -143,11 +147,14 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	/* the end of the one before was lost */
 	if (pending->span_ns != raw->span_ns)
 		*pending = (struct pending){.tid = raw->worker_tid, .span_ns = raw->span_ns};
+	if (raw->site.state >= WIRE_STATES)
+		return 0;
 	if (raw->of == SPAN_STACK_BLOCK) {
-		pending->block = found->id;
-		pending->rootless = is_rootless(&found->signs);
+		pending->blocks[raw->site.state] = found->id;
+		pending->rootless |= is_rootless(&found->signs);
+		pending->rooted |= found->signs.complete && !is_rootless(&found->signs);
 	} else {
-		pending->waker = found->id;
+		pending->wakers[raw->site.state] = found->id;
 	}
 	return 0;
 }
@@ -190,6 +197,50 @@ static struct wire_peer peer_of(const struct span_thread *thread)
 	return peer;
 }
 
+/* A preemption shows where a thread was, not what it waits for: see span_block_weight(). */
+static uint64_t weight_of(const struct span_wait_kept *kept)
+{
+	return kept->site.state == WIRE_RUNNABLE ? kept->ns : kept->ns << 4;
+}
+
+static struct wire_stall_wait wait_of(const struct span_wait_kept *kept,
+				      const struct pending *pending)
+{
+	bool known = pending && kept->site.state < WIRE_STATES;
+
+	return (struct wire_stall_wait){
+		.ns = kept->ns,
+		.site = kept->site,
+		.stack = known ? pending->blocks[kept->site.state] : 0,
+		.waker_stack = known ? pending->wakers[kept->site.state] : 0,
+		.waker = peer_of(&kept->waker),
+	};
+}
+
+/* The one that weighs most, and the others; `pending`: their stacks, or NULL. */
+static void fill_waits(struct wire_stall *stall, const struct span_end *end,
+		       const struct pending *pending)
+{
+	size_t count = end->wait_count < SPAN_WAITS ? end->wait_count : SPAN_WAITS, heaviest = 0;
+	struct wire_stall_wait wait;
+
+	for (size_t i = 1; i < count; i++)
+		if (weight_of(&end->waits[i]) > weight_of(&end->waits[heaviest]))
+			heaviest = i;
+	for (size_t i = 0, j = 0; i < count; i++) {
+		wait = wait_of(&end->waits[i], pending);
+		if (i != heaviest) {
+			stall->waits[j++] = wait;
+			continue;
+		}
+		stall->longest_ns = wait.ns;
+		stall->longest = wait.site;
+		stall->stack = wait.stack;
+		stall->waker_stack = wait.waker_stack;
+		stall->waker = wait.waker;
+	}
+}
+
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
 {
 	struct wire_stall stall = {
@@ -200,15 +251,12 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.duration_ns = end->header.time_ns - end->start_ns,
 		.inner_ns = end->inner_ns,
 		.task = end->task,
-		.longest_ns = end->longest_ns,
 		.culprit_ns = end->culprit_ns,
 		.tid = end->tid,
 		.pid = end->pid,
-		.longest = end->longest,
 		.kind = (__u32)SPAN_COOKIE_KIND(end->cookie),
 		.flags = (end->wait ? WIRE_STALL_OF_LOOP : 0) |
 			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0),
-		.waker = peer_of(&end->waker),
 		.culprit = peer_of(&end->culprit),
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);
@@ -225,14 +273,16 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	differences_settle(states_ns, WIRE_STATES);
 	for (size_t i = 0; i < WIRE_STATES; i++)
 		stall.states_ns[i] = states_ns[i];
-	if (pending && pending->span_ns == end->start_ns) {
-		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
-		stall.stack = pending->block;
-		stall.waker_stack = pending->waker;
-		rootless = pending->rootless;
-	}
-	if (pending)
+	if (pending && pending->span_ns != end->start_ns) {
 		pending->tid = 0;
+		pending = NULL;
+	}
+	fill_waits(&stall, end, pending);
+	if (pending) {
+		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
+		rootless = pending->rootless && !pending->rooted;
+		pending->tid = 0;
+	}
 	if (rootless && stall.kind == WIRE_SPAN_ROOT) {
 		span_seeds_uproot(&spans->seeds, end->tid);
 		return 0;

@@ -216,50 +216,69 @@ static void count(struct stalls *stalls, uint64_t time_ns, const struct stall_co
 	add_counts(&stalls->slices[slice_at(stalls, time_ns)].counts, counts);
 }
 
-static int count_stall(struct stalls *stalls, const struct stall *stall)
+static struct stall_counts counts_of(const struct stall *stall)
 {
-	const struct wire_stall *record = stall->record;
-	const struct frame *function = stalls_frame(stalls, stall->function);
-	bool machine = !stall->in_place && stall_cause_is_machine(stall->cause);
-	bool blamed = !stall->in_place && !machine;
 	struct stall_counts counts = {
-		.stalls = 1,
-		.total_ns = stall->own_ns,
-		.max_ns = stall->own_ns,
-		.blamed_ns = blamed ? stall->own_ns : 0,
-		.max_blamed_ns = blamed ? stall->own_ns : 0,
-		.in_place = stall->in_place,
-		.machine = machine,
-	};
+		.stalls = 1, .total_ns = stall->own_ns, .max_ns = stall->own_ns};
+	bool in_place = false;
+
+	for (size_t i = 0; i < stall->part_count; i++) {
+		const struct stall_part *part = &stall->parts[i];
+
+		if (part->in_place)
+			in_place = true;
+		else if (!stall_cause_is_machine(part->cause))
+			counts.blamed_ns += part->ns;
+	}
+	counts.max_blamed_ns = counts.blamed_ns;
+	if (!counts.blamed_ns)
+		*(in_place ? &counts.in_place : &counts.machine) = 1;
+	return counts;
+}
+
+static int count_part(struct stalls *stalls, const struct wire_stall *record,
+		      const struct stall_part *part, uint64_t *ret_lost)
+{
+	const struct frame *function = stalls_frame(stalls, part->function);
 	struct hotspot hotspot = {
-		.cause = stall->cause,
-		.in_place = stall->in_place,
-		.function = stall->function,
+		.cause = part->cause,
+		.in_place = part->in_place,
+		.function = part->function,
 		.type = record->type,
-		.stack = stall->stack,
+		.stack = part->stack,
 		.count = 1,
-		.total_ns = stall->own_ns,
-		.max_ns = stall->own_ns,
-		.site = stall->site,
-		.waker = record->waker,
-		.waker_function = stall->waker_function,
-		.culprit = stall->culprit,
-		.workers = {{record->tid, 1, stall->own_ns}},
+		.total_ns = part->ns,
+		.max_ns = part->ns,
+		.site = part->site,
+		.waker = part->waker,
+		.waker_function = part->waker_function,
+		.culprit = part->culprit,
+		.workers = {{record->tid, 1, part->ns}},
 	};
 	struct hotspots *hotspots =
 		&stalls->slices[slice_at(stalls, record->header.time_ns)].hotspots;
 	uint64_t lost = hotspots->lost;
 	int result;
 
-	hotspot.buckets[hotspot_bucket(stall->own_ns)] = 1;
-	hotspot.keys[HOTSPOTS_BY_FUNCTION] = key_of(stalls, stall->function);
+	hotspot.buckets[hotspot_bucket(part->ns)] = 1;
+	hotspot.keys[HOTSPOTS_BY_FUNCTION] = key_of(stalls, part->function);
 	hotspot.keys[HOTSPOTS_BY_TASK] = key_of(stalls, record->type);
 	hotspot.keys[HOTSPOTS_BY_FILE] = hotspot_key(!function	       ? ""
 						     : *function->file ? function->file
 								       : function->module);
 	result = hotspots_add(hotspots, &hotspot);
-	counts.hotspots_lost = hotspots->lost - lost;
-	count(stalls, record->header.time_ns, &counts);
+	*ret_lost += hotspots->lost - lost;
+	return result;
+}
+
+static int count_stall(struct stalls *stalls, const struct stall *stall)
+{
+	struct stall_counts counts = counts_of(stall);
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < stall->part_count; i++)
+		result = count_part(stalls, stall->record, &stall->parts[i], &counts.hotspots_lost);
+	count(stalls, stall->record->header.time_ns, &counts);
 	return result;
 }
 
@@ -291,55 +310,185 @@ static bool is_no_task(const struct stalls *stalls, const struct wire_stall *rec
 	       !stacks_has_function(&stalls->stacks, stack, marks->single);
 }
 
+/* Its own share of the time in a state: that of the spans inside is not known by state. */
+static uint64_t own_share(const struct wire_stall *record, __u8 state, uint64_t own_ns)
+{
+	if (!record->inner_ns || !record->duration_ns)
+		return record->states_ns[state];
+	return (uint64_t)((double)record->states_ns[state] * (double)own_ns /
+			  (double)record->duration_ns);
+}
+
+/* Others had its CPU, or it may not run: nothing the code does would make that shorter. */
+static bool is_of_others(__u8 state)
+{
+	return state == WIRE_RUNNABLE || state == WIRE_STOLEN || state == WIRE_IRQ ||
+	       state == WIRE_STOPPED;
+}
+
+/*
+ * The states that are parts of a stall, the main one first. What is no stall without what others
+ * did is one part: a poll that is short by itself is not blamed for the half of it.
+ */
+static size_t parts_of(const struct wire_stall *record, uint64_t own_ns, uint64_t threshold_ns,
+		       __u8 states[STALL_PARTS])
+{
+	uint64_t others_ns = 0;
+	size_t number = 1;
+
+	states[0] = main_state(record, own_ns, threshold_ns);
+	for (__u8 i = 0; i < WIRE_STATES; i++)
+		if (is_of_others(i))
+			others_ns += own_share(record, i, own_ns);
+	if (others_ns > own_ns || own_ns - others_ns < threshold_ns)
+		return number;
+	for (__u8 i = 0; i < WIRE_STATES && number < STALL_PARTS; i++)
+		if (i != states[0] && wire_is_part((__s64)own_share(record, i, own_ns), own_ns))
+			states[number++] = i;
+	return number;
+}
+
+/* What such a wait is for may be found out only after it has begun. */
+static bool may_be_lock(struct wire_wait_site site)
+{
+	const char *name = syscall_name(site.syscall);
+
+	return site.detail == WIRE_DETAIL_FUTEX_COND ||
+	       (site.state == WIRE_UNKNOWN && name && !strncmp(name, "futex", strlen("futex")));
+}
+
+/* The kept wait of a state. False: there is none. */
+static bool find_wait(const struct wire_stall *record, __u8 state, struct wire_stall_wait *ret_wait)
+{
+	struct wire_stall_wait waits[WIRE_STALL_WAITS + 1] = {{.ns = record->longest_ns,
+							       .site = record->longest,
+							       .stack = record->stack,
+							       .waker_stack = record->waker_stack,
+							       .waker = record->waker}};
+	const struct wire_stall_wait none = {0}, *later = &none;
+
+	memcpy(waits + 1, record->waits, sizeof(record->waits));
+	for (size_t i = 0; i < WIRE_STALL_WAITS + 1; i++) {
+		if (!waits[i].ns)
+			continue;
+		if (waits[i].site.state == state) {
+			*ret_wait = waits[i];
+			return true;
+		}
+		if (may_be_lock(waits[i].site) && waits[i].ns >= later->ns)
+			later = &waits[i];
+	}
+	if (state == WIRE_LOCK && later->ns) {
+		*ret_wait = *later;
+		ret_wait->site = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
+							 later->site.syscall};
+		return true;
+	}
+	*ret_wait = none;
+	return false;
+}
+
+/* What it ran says nothing about a wait, nor a wait about what it ran. */
+static struct stall_part part_of(const struct stalls *stalls, const struct wire_stall *record,
+				 __u8 state, uint32_t sampled)
+{
+	struct wire_stall_wait wait;
+	bool found = find_wait(record, state, &wait);
+	struct stall_part part = {
+		/* for what an idle thread waits, its longest wait says */
+		.cause = cause_of_state(state, found ? wait.site : record->longest),
+		.stack = state == WIRE_ON_CPU ? sampled : wait.stack,
+		.site = wait.site,
+		.waker = wait.waker,
+		.waker_function = stacks_function_of(&stalls->stacks, wait.waker_stack),
+	};
+
+	/* damage may have taken it */
+	if (!stalls_stack(stalls, part.stack))
+		part.stack = 0;
+	return part;
+}
+
+static void name_part(const struct stalls *stalls, const struct wire_stall *record,
+		      struct stall_part *part)
+{
+	/* where it was then is no reason for it */
+	if (stall_cause_is_machine(part->cause))
+		part->stack = 0;
+	else
+		part->culprit = record->culprit;
+	part->function = stacks_function_of(&stalls->stacks, part->stack);
+	if (!part->function && !stall_cause_is_machine(part->cause))
+		part->function = record->type;
+	/* without a budget it might not run, whatever had the CPU */
+	if (part->site.detail == WIRE_DETAIL_THROTTLED)
+		part->culprit = (struct wire_peer){.tid = 0};
+	part->in_place = record->flags & WIRE_STALL_IN_PLACE ||
+			 stacks_is_in_place(&stalls->stacks, part->stack, stalls->marks);
+}
+
+/* One that is no stall by itself, and of which nothing shows what it was, is no part of its own. */
+static void drop_parts(struct stall *stall, __u8 states[STALL_PARTS], uint64_t threshold_ns)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < stall->part_count; i++) {
+		if (!stall->parts[i].stack && !is_of_others(states[i]) &&
+		    own_share(stall->record, states[i], stall->own_ns) < threshold_ns)
+			continue;
+		stall->parts[kept] = stall->parts[i];
+		states[kept++] = states[i];
+	}
+	stall->part_count = kept;
+}
+
+/* What is left is too short for parts of its own: it goes to what the code itself did most. */
+static void share_out(struct stall *stall, const __u8 states[STALL_PARTS])
+{
+	uint64_t rest_ns = stall->own_ns;
+	size_t main = 0;
+
+	for (size_t i = 0; i < stall->part_count; i++) {
+		uint64_t ns = own_share(stall->record, states[i], stall->own_ns);
+
+		stall->parts[i].ns = ns < rest_ns ? ns : rest_ns;
+		rest_ns -= stall->parts[i].ns;
+		if (!is_of_others(states[i]) &&
+		    (is_of_others(states[main]) || stall->parts[i].ns > stall->parts[main].ns))
+			main = i;
+	}
+	stall->parts[main].ns += rest_ns;
+}
+
 static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		      struct stall *ret_stall)
 {
-	uint32_t sampled;
 	struct stall stall = {.record = &stalls->stall};
-	__u8 state;
+	uint32_t sampled;
+	__u8 states[STALL_PARTS];
 	int result;
 
 	if (record->inner_ns > record->duration_ns)
 		return -EBADMSG;
 	stalls->stall = *record;
-	state = main_state(record, record->duration_ns - record->inner_ns,
-			   stalls->runtime.threshold_ns);
+	stall.own_ns = record->duration_ns - record->inner_ns;
 	sampled = stall_samples_stack(&stalls->samples, &stalls->stacks, record->tid,
 				      record->start_ns);
-	stall.own_ns = record->duration_ns - record->inner_ns;
-	stall.cause = cause_of_state(state, record->longest);
-	/* what it ran says nothing about a wait, nor a wait about what it ran */
-	stall.stack = state == WIRE_ON_CPU ? sampled : record->stack;
-	if (!stall.stack)
-		stall.stack = state == WIRE_ON_CPU ? record->stack : sampled;
-	/* damage may have taken it */
-	if (!stalls_stack(stalls, stall.stack))
-		stall.stack = 0;
-	if (is_no_task(stalls, record, stall.stack)) {
+	stall.part_count = parts_of(record, stall.own_ns, stalls->runtime.threshold_ns, states);
+	for (size_t i = 0; i < stall.part_count; i++)
+		stall.parts[i] = part_of(stalls, record, states[i], sampled);
+	if (!stall.parts[0].stack)
+		stall.parts[0].stack = states[0] == WIRE_ON_CPU ? record->stack : sampled;
+	if (!stalls_stack(stalls, stall.parts[0].stack))
+		stall.parts[0].stack = 0;
+	if (is_no_task(stalls, record, stall.parts[0].stack)) {
 		count(stalls, record->header.time_ns, &(struct stall_counts){.pool_stalls = 1});
 		return 0;
 	}
-	/* where it was then is no reason for it */
-	if (stall_cause_is_machine(stall.cause))
-		stall.stack = 0;
-	else
-		stall.culprit = record->culprit;
-	stall.function = stacks_function_of(&stalls->stacks, stall.stack);
-	if (!stall.function && !stall_cause_is_machine(stall.cause))
-		stall.function = record->type;
-	/* a short wait beside it explains nothing */
-	if (record->longest.state == state)
-		stall.site = record->longest;
-	else if (state == WIRE_LOCK && record->longest.detail == WIRE_DETAIL_FUTEX_COND)
-		/* found to be a lock only after it had begun */
-		stall.site = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
-						     record->longest.syscall};
-	/* without a budget it might not run, whatever had the CPU */
-	if (stall.site.detail == WIRE_DETAIL_THROTTLED)
-		stall.culprit = (struct wire_peer){.tid = 0};
-	stall.waker_function = stacks_function_of(&stalls->stacks, record->waker_stack);
-	stall.in_place = record->flags & WIRE_STALL_IN_PLACE ||
-			 stacks_is_in_place(&stalls->stacks, stall.stack, stalls->marks);
+	drop_parts(&stall, states, stalls->runtime.threshold_ns);
+	for (size_t i = 0; i < stall.part_count; i++)
+		name_part(stalls, record, &stall.parts[i]);
+	share_out(&stall, states);
 	result = count_stall(stalls, &stall);
 	*ret_stall = stall;
 	return result < 0 ? result : 1;

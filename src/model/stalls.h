@@ -17,16 +17,27 @@
 #include "model/interval.h"
 #include "model/stacks.h"
 
+/* What a stall spent in one state, and where. */
+struct stall_part {
+	uint64_t ns;
+	enum stall_cause cause;
+	uint32_t function, stack;   /* ids that exist, or 0 */
+	struct wire_wait_site site; /* of its longest wait for this cause; state 0: none is known */
+	bool in_place;
+	struct wire_peer waker;	  /* ended that wait; tid 0: not known */
+	uint32_t waker_function;  /* what it did then */
+	struct wire_peer culprit; /* of the record; none where the machine is to blame */
+};
+
+/* One of no state can have less than an eighth: wire_is_part(). */
+#define STALL_PARTS 8
+
 struct stall {
 	const struct wire_stall *record;
 	uint64_t own_ns; /* without the spans inside */
-	enum stall_cause cause;
-	uint32_t function, stack; /* ids that exist, or 0 */
-	struct wire_wait_site
-		site; /* of its longest wait, if that was for this cause; else state 0 */
-	bool in_place;
-	uint32_t waker_function;
-	struct wire_peer culprit; /* of the record; none where the machine is to blame */
+	/* the first is what it is called by; their times add up to own_ns */
+	struct stall_part parts[STALL_PARTS];
+	size_t part_count;
 };
 
 /* Of the time that is looked at. */

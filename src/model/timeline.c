@@ -70,7 +70,7 @@ void timeline_add_stall(struct timeline *timeline, const struct stall *stall)
 		.start_ns = record->start_ns,
 		.end_ns = record->start_ns + record->duration_ns,
 		.tid = record->tid,
-		.cause = stall->cause,
+		.cause = stall->parts[0].cause,
 	};
 }
 

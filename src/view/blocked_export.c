@@ -32,48 +32,87 @@ static void chrome_begin(struct blocked_export *export)
 	output_string(export->out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
 }
 
+static void chrome_stack(struct json *json, const struct stalls *stalls, uint32_t id)
+{
+	const struct stack *stack = stalls_stack(stalls, id);
+
+	json_array_begin(json, "stack");
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stalls_frame(stalls, stack->frames[i]);
+
+		if (frame)
+			json_add_string(json, NULL, frame->function);
+	}
+	json_array_end(json);
+}
+
+static void name_of_part(char name[BLOCKED_NAME_BYTES], const struct stalls *stalls,
+			 const struct stall_part *part)
+{
+	const struct frame *function = stalls_frame(stalls, part->function);
+
+	snprintf(name, BLOCKED_NAME_BYTES, "%s", blocked_without_function(part->cause));
+	if (function)
+		blocked_name(name, function);
+}
+
+static void chrome_cause(struct json *json, const struct stall_part *part)
+{
+	char reason[REASON_BYTES];
+
+	json_add_string(json, "cause", stall_cause_info[part->cause].key);
+	if (part->site.state) {
+		reason_format(reason, sizeof(reason), part->site, true);
+		json_add_string(json, "reason", reason);
+	}
+	if (part->in_place)
+		json_add_string(json, "legitimate", "block_in_place");
+}
+
+static void chrome_part(struct json *json, const struct stalls *stalls,
+			const struct stall_part *part)
+{
+	char name[BLOCKED_NAME_BYTES];
+
+	name_of_part(name, stalls, part);
+	json_object_begin(json, NULL);
+	json_add_string(json, "name", name);
+	chrome_cause(json, part);
+	microseconds(json, "us", part->ns);
+	chrome_stack(json, stalls, part->stack);
+	json_object_end(json);
+}
+
 static int chrome_stall(struct blocked_export *export, const struct stall *stall)
 {
 	struct json json = {.out = export->out};
 	const struct wire_stall *record = stall->record;
-	const struct frame *function = stalls_frame(export->stalls, stall->function);
+	const struct stall_part *main = &stall->parts[0];
 	const struct frame *type = stalls_frame(export->stalls, record->type);
-	const struct stack *stack = stalls_stack(export->stalls, stall->stack);
-	char name[BLOCKED_NAME_BYTES], reason[REASON_BYTES];
+	char name[BLOCKED_NAME_BYTES];
 
-	snprintf(name, sizeof(name), "%s", blocked_without_function(stall->cause));
-	if (function)
-		blocked_name(name, function);
+	name_of_part(name, export->stalls, main);
 	separate(export);
 	json_object_begin(&json, NULL);
 	json_add_string(&json, "name", name);
-	json_add_string(&json, "cat", stall_cause_info[stall->cause].key);
+	json_add_string(&json, "cat", stall_cause_info[main->cause].key);
 	json_add_string(&json, "ph", "X");
 	microseconds(&json, "ts", record->start_ns);
 	microseconds(&json, "dur", record->duration_ns);
 	json_add_u64(&json, "pid", record->pid);
 	json_add_u64(&json, "tid", record->tid);
 	json_object_begin(&json, "args");
-	json_add_string(&json, "cause", stall_cause_info[stall->cause].key);
-	if (stall->site.state) {
-		reason_format(reason, sizeof(reason), stall->site, true);
-		json_add_string(&json, "reason", reason);
-	}
+	chrome_cause(&json, main);
 	if (type)
 		json_add_string(&json, "task", type->function);
-	if (stall->in_place)
-		json_add_string(&json, "legitimate", "block_in_place");
 	for (__u8 state = 0; state < WIRE_STATES; state++)
 		if (record->states_ns[state])
 			microseconds(&json, state ? state_info[state_of_wait(state)].key : "cpu",
 				     record->states_ns[state]);
-	json_array_begin(&json, "stack");
-	for (uint32_t i = 0; stack && i < stack->count; i++) {
-		const struct frame *frame = stalls_frame(export->stalls, stack->frames[i]);
-
-		if (frame)
-			json_add_string(&json, NULL, frame->function);
-	}
+	chrome_stack(&json, export->stalls, main->stack);
+	json_array_begin(&json, "parts");
+	for (size_t i = 0; i < stall->part_count; i++)
+		chrome_part(&json, export->stalls, &stall->parts[i]);
 	json_array_end(&json);
 	json_object_end(&json);
 	json_object_end(&json);
@@ -135,30 +174,39 @@ static const struct blocked_export_ops export_chrome = {
 	.end = chrome_end,
 };
 
-/*
- * Folded stacks, as flame graph tools read them: `outermost;…;innermost NANOSECONDS`. Each stall
- * counts for the stack that explains it, or for the machine that took the CPU away.
- */
 static void begin_nothing(struct blocked_export *export)
 {
 	(void)export;
 }
 
-static int folded_stall(struct blocked_export *export, const struct stall *stall)
+static int folded_part(struct blocked_export *export, const struct stall_part *part)
 {
 	size_t before = export->stack_room;
 
-	if (!stall->stack || stall_cause_is_machine(stall->cause)) {
-		export->without_stack_ns[stall->cause] += stall->own_ns;
+	if (!part->stack || stall_cause_is_machine(part->cause)) {
+		export->without_stack_ns[part->cause] += part->ns;
 		return 0;
 	}
-	if (array_reserve(&export->stack_ns, &export->stack_room, stall->stack + 1,
+	if (array_reserve(&export->stack_ns, &export->stack_room, part->stack + 1,
 			  sizeof(*export->stack_ns)) < 0)
 		return -ENOMEM;
 	for (size_t i = before; i < export->stack_room; i++)
 		export->stack_ns[i] = 0;
-	export->stack_ns[stall->stack] += stall->own_ns;
+	export->stack_ns[part->stack] += part->ns;
 	return 0;
+}
+
+/*
+ * Folded stacks, as flame graph tools read them: `outermost;…;innermost NANOSECONDS`. Each part of
+ * a stall counts for the stack that explains it, or for the machine that took the CPU away.
+ */
+static int folded_stall(struct blocked_export *export, const struct stall *stall)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < stall->part_count; i++)
+		result = folded_part(export, &stall->parts[i]);
+	return result;
 }
 
 static void folded_weight(struct output *out, uint64_t ns)

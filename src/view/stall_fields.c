@@ -260,6 +260,44 @@ FIELD_GETTER(get_stall_state)
 	INTEGER_FIELD(key_, get_stall_state, help_, .group = "states_ns",                          \
 		      .argument = STATE_##name_),
 
+static struct blamed blamed_part(const void *row, const struct stall *stall, size_t number)
+{
+	const struct stall_part *part = &stall->parts[number];
+
+	return (struct blamed){
+		.row = row,
+		.duration_ns = part->ns,
+		.blame = {part->cause, part->site, part->function, stall->record->type, part->stack,
+			  part->in_place, &part->waker, &part->culprit, part->waker_function},
+	};
+}
+
+static const struct field part_fields[] = {
+	CAUSE_FIELDS,
+	NUMBER_MEMBER(struct blamed, duration_ns, "ns", "how long it was in that state"),
+	PLACE_FIELDS,
+	LEGITIMATE_FIELD,
+	STACK_FIELD,
+	PEERS_FIELDS,
+};
+
+static const struct schema part_schema = {.name = "stall_part",
+					  .help = "what a stall spent in one state, and where",
+					  SCHEMA_FIELDS(part_fields)};
+
+FIELD_GETTER(get_parts)
+{
+	value_elements(value, stall_of(item)->part_count);
+}
+
+FIELD_ELEMENT(part_element)
+{
+	const struct stall *stall = stall_of(item);
+	struct blamed blamed = blamed_part(&stall->parts[index], stall, index);
+
+	value_made(value, &blamed, sizeof(blamed), item->context);
+}
+
 static const struct field stall_fields[] = {
 	INTEGER_FIELD("start_ns", get_stall_start, "CLOCK_MONOTONIC"),
 	INTEGER_FIELD("duration_ns", get_stall_duration, "how long it was"),
@@ -275,6 +313,8 @@ static const struct field stall_fields[] = {
 	WIRE_WAITS(STALL_STATE_FIELD) /* eleven */
 	STACK_FIELD,
 	PEERS_FIELDS,
+	LIST_FIELD("parts", get_parts, part_element, &part_schema,
+		   "its time by what took an eighth or more, the cause first"),
 };
 
 const struct schema stall_schema = {.name = "stall",
@@ -284,12 +324,7 @@ const struct schema stall_schema = {.name = "stall",
 
 void blocked_json_stall(struct output *out, const struct stalls *stalls, const struct stall *stall)
 {
-	struct blamed blamed = {
-		.row = stall,
-		.blame = {stall->cause, stall->site, stall->function, stall->record->type,
-			  stall->stack, stall->in_place, &stall->record->waker, &stall->culprit,
-			  stall->waker_function},
-	};
+	struct blamed blamed = blamed_part(stall, stall, 0);
 	struct item item = {&blamed, stalls};
 
 	emit_json_line(out, &stall_schema, &item);

@@ -138,6 +138,45 @@ def check(stalls, summary, answers, names=Named()):
     assert holders and names.is_holder(holders, "refresh_ledger"), holders
 
 
+#: cause -> function of the handler `mixed`
+PARTS = {"cpu": "compute_report", "sleep": "wait_for_printer", "lock": "read_ledger"}
+
+
+def check_parts(stalls, summary, answers):
+    """Each cause with its own function and reason, and all the time."""
+    complaints = []
+    for start, duration, cpu in answers:
+        stall = stall_of(stalls, start, duration)
+        assert stall, (start, duration)
+        assert sum(part["ns"] for part in stall["parts"]) == stall["own_ns"]
+        assert stall["parts"][0]["cause"] == stall["cause"] and stall["parts"][0]["function"] == stall["function"]
+        if cpu > duration / 2 or (stall["states_ns"]["runnable"] or 0) > duration / 4 or taken_away(stall):
+            continue
+        parts = {part["cause"]: part for part in stall["parts"]}
+        for cause, function in PARTS.items():
+            if function not in (parts.get(cause, {}).get("function") or ""):
+                complaints.append((cause, parts.get(cause), stall["states_ns"]))
+        if "sleep" in parts and abs(parts["sleep"]["ns"] - 20_000_000) > 4_000_000:
+            complaints.append(("sleep", parts["sleep"]["ns"], stall["states_ns"]))
+        if "lock" in parts and not ((parts["lock"]["reason"] or "").startswith("futex") and parts["lock"]["waker"]):
+            complaints.append(("lock", parts["lock"]))
+    assert len(complaints) <= 0.1 * len(answers), complaints
+    for cause, function in PARTS.items():
+        spots = [spot for spot in summary["hotspots"] if spot["cause"] == cause and function in (spot["function"] or "")]
+        assert spots, (cause, [(spot["cause"], spot["function"], spot["total_ns"]) for spot in summary["hotspots"]])
+    assert sum(spot["total_ns"] for spot in summary["hotspots"]) == sum(stall["own_ns"] for stall in stalls)
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("service", [loop_service, tokio_service], ids=["loop", "tokio"])
+def test_a_stall_of_several_causes_is_divided(service):
+    with service() as service:
+        blocked = Blocked(service.process.pid)
+        answers = [service.ask("mixed", 20) for _ in range(10)]
+        stalls, summary = blocked.end()
+    check_parts(stalls, summary, answers)
+
+
 @pytest.mark.measures
 def test_causes_in_an_event_loop(names):
     with loop_service(prefix=names.prefix) as service:

@@ -116,6 +116,7 @@ static struct wire_stall record(uint8_t state, uint64_t ns, uint32_t stack)
 		.stack = stack,
 		.type = TYPE,
 		.longest = {.state = state, .syscall = 1},
+		.longest_ns = ns,
 	};
 
 	stall.states_ns[state] = ns;
@@ -130,10 +131,10 @@ CASE(a_stripped_function_is_shown_by_its_address)
 	struct stall stall;
 
 	assert_int_equal(stalls_feed(stalls, &stripped.header, &stall), 1);
-	assert_int_equal(stall.function, STRIPPED);
+	assert_int_equal(stall.parts[0].function, STRIPPED);
 	/* a name says more */
 	assert_int_equal(stalls_feed(stalls, &exported.header, &stall), 1);
-	assert_int_equal(stall.function, HANDLER);
+	assert_int_equal(stall.parts[0].function, HANDLER);
 	stalls_free(stalls);
 }
 
@@ -164,10 +165,10 @@ CASE(the_largest_state_is_the_cause)
 
 		one.longest.detail = cases[i].detail;
 		assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-		assert_int_equal(stall.cause, cases[i].cause);
+		assert_int_equal(stall.parts[0].cause, cases[i].cause);
 		/* through the kernel and libraries, to the program's own */
-		assert_int_equal(stall.function, HANDLER);
-		assert_false(stall.in_place);
+		assert_int_equal(stall.parts[0].function, HANDLER);
+		assert_false(stall.parts[0].in_place);
 	}
 	stalls_free(stalls);
 }
@@ -193,17 +194,17 @@ CASE(what_it_ran_is_sampled)
 	sample.weight_ns = 30000;
 	assert_int_equal(stalls_feed(stalls, &sample.header, &stall), 0);
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.function, SPIN);
-	assert_int_equal(stall.stack, 2);
+	assert_int_equal(stall.parts[0].function, SPIN);
+	assert_int_equal(stall.parts[0].stack, 2);
 	/* a wait beside it is not its reason */
 	one.longest.state = WIRE_DISK;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.site.state, 0);
+	assert_int_equal(stall.parts[0].site.state, 0);
 	/* without samples the type of the task is all there is */
 	one.start_ns = 2000;
 	one.stack = 0;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.function, TYPE);
+	assert_int_equal(stall.parts[0].function, TYPE);
 	stalls_free(stalls);
 }
 
@@ -224,12 +225,12 @@ CASE(blocking_in_place_is_distinguished)
 	size_t count;
 
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_true(stall.in_place);
+	assert_true(stall.parts[0].in_place);
 	/* a worker that took over has the function below the poll */
 	one.stack = 1;
 	one.duration_ns = one.states_ns[WIRE_SLEEP] = 1000;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_false(stall.in_place);
+	assert_false(stall.parts[0].in_place);
 	/* those to blame come first, although shorter */
 	const struct hotspot *hotspots = hotspots_of(stalls, HOTSPOTS_BY_FUNCTION, &count);
 
@@ -255,7 +256,7 @@ CASE(without_types_the_stack_distinguishes_tasks_from_closures)
 	one.flags = 0;
 	one.stack = 5;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.function, HANDLER);
+	assert_int_equal(stall.parts[0].function, HANDLER);
 	/* the worker's own life, with polls inside */
 	one.inner_ns = 2000;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 0);
@@ -279,24 +280,24 @@ CASE(stolen_time_is_nobodys_stall)
 	one.longest = (struct wire_wait_site){.state = WIRE_RUNNABLE};
 	one.culprit = (struct wire_peer){.tid = 9, .pid = 9, .comm = "other"};
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.cause, CAUSE_STOLEN);
-	assert_int_equal(stall.function, 0);
-	assert_int_equal(stall.culprit.tid, 0);
+	assert_int_equal(stall.parts[0].cause, CAUSE_STOLEN);
+	assert_int_equal(stall.parts[0].function, 0);
+	assert_int_equal(stall.parts[0].culprit.tid, 0);
 	/* it computed for longer, but not for so long that it were a stall */
 	one.states_ns[WIRE_ON_CPU] = 900;
 	one.states_ns[WIRE_STOLEN] = 200;
 	one.duration_ns = 1100;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.cause, CAUSE_STOLEN);
+	assert_int_equal(stall.parts[0].cause, CAUSE_STOLEN);
 	/* a stall in any case: its own main state */
 	one.states_ns[WIRE_ON_CPU] = 2000;
 	one.duration_ns = 2200;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.cause, CAUSE_CPU);
-	assert_int_equal(stall.culprit.tid, 9);
+	assert_int_equal(stall.parts[0].cause, CAUSE_CPU);
+	assert_int_equal(stall.parts[0].culprit.tid, 9);
 	one = record(WIRE_IRQ, 1500, 1);
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.cause, CAUSE_IRQ);
+	assert_int_equal(stall.parts[0].cause, CAUSE_IRQ);
 	struct stall_counts counts = stalls_counts(stalls);
 
 	assert_int_equal(counts.stalls, 4);
@@ -523,8 +524,9 @@ CASE(a_timeline_has_a_place_for_everything)
 		struct wire_stall record = {
 			.start_ns = i * 2000000, .duration_ns = 100000, .tid = 7};
 
-		timeline_add_stall(timeline,
-				   &(struct stall){.record = &record, .cause = CAUSE_DISK});
+		timeline_add_stall(timeline, &(struct stall){.record = &record,
+							     .parts = {{.cause = CAUSE_DISK}},
+							     .part_count = 1});
 	}
 	timeline_cells(timeline, &worker, 0, 1000000, cells, ARRAY_SIZE(cells));
 	/* two intervals and a stall were too many to be kept */
@@ -552,7 +554,7 @@ CASE(impossible_records_are_refused)
 
 	/* a stack that was not sent */
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), 1);
-	assert_int_equal(stall.function, TYPE);
+	assert_int_equal(stall.parts[0].function, TYPE);
 	one.inner_ns = 2000;
 	assert_int_equal(stalls_feed(stalls, &one.header, &stall), -EBADMSG);
 	assert_int_equal(stalls_feed(stalls, &stack.header, &stall), -EBADMSG);

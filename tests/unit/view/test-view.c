@@ -357,10 +357,10 @@ CASE(folded_stacks_say_what_the_machine_took)
 {
 	const struct blocked_export_ops *folded = blocked_export_find("folded");
 	const struct stall stalls[] = {
-		{.cause = CAUSE_STOLEN, .own_ns = 5, .stack = 1},
-		{.cause = CAUSE_IRQ, .own_ns = 30},
-		{.cause = CAUSE_STOLEN, .own_ns = 2},
-		{.cause = CAUSE_SLEEP, .own_ns = 100},
+		{.parts = {{.cause = CAUSE_STOLEN, .ns = 5, .stack = 1}}, .part_count = 1},
+		{.parts = {{.cause = CAUSE_IRQ, .ns = 30}}, .part_count = 1},
+		{.parts = {{.cause = CAUSE_STOLEN, .ns = 2}}, .part_count = 1},
+		{.parts = {{.cause = CAUSE_SLEEP, .ns = 100}}, .part_count = 1},
 	};
 	struct output out;
 	struct blocked_summary summary = {.stalls = stalls_new(0, runtime_stack_marks())};
