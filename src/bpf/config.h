@@ -361,14 +361,14 @@ struct span_end {
 	__u64 culprit_ns;
 	__u32 tid, pid;
 	__u32 wait; /* enum span_wait: where the thread waits for events, if it does */
-	__u32 wait_count;
+	__u32 pad;
 	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: none */
 	struct span_wait_kept {
-		__u64 ns;
+		__u64 ns; /* 0: none is kept here */
 		struct wire_wait_site site;
 		__u32 pad;
 		struct span_thread waker; /* ended it; tid 0: not known */
-	} waits[SPAN_WAITS];		  /* each the longest in its state; in no order */
+	} waits[SPAN_BLOCKS];		  /* each the longest in its state; in no order */
 };
 
 struct span_worker {

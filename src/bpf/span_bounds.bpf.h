@@ -156,21 +156,18 @@ static __always_inline __u32 span_heaviest(const struct worker *worker)
 	return heaviest;
 }
 
-/* `own_ns` long, without the spans inside. */
-static __always_inline void span_send(struct worker *worker, const struct span_level *level,
-				      const struct account *account, __u64 own_ns, __u64 now_ns)
+/*
+ * The stacks of the blocks that are parts of a span of `own_ns`; `parts`: 1 << the states that are.
+ * Global, too.
+ */
+__weak __attribute__((noinline)) int span_send_blocks(struct worker *worker, __u32 parts,
+						      __u64 own_ns)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 states_ns[WIRE_STATES];
-	__u32 heaviest = span_heaviest(worker), parts = 0, kept = 0;
-	struct span_end *end;
+	__u32 heaviest;
 
-	worker->stalls++;
-	span_totals(account, now_ns, states_ns);
-	for (int i = 0; i < WIRE_STATES; i++) {
-		states_ns[i] -= level->states_ns[i];
-		parts |= wire_is_part((__s64)states_ns[i], own_ns) << i;
-	}
+	if (!worker)
+		return 0;
+	heaviest = span_heaviest(worker);
 	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
 		const struct span_block *block = &worker->blocks[i];
 
@@ -180,6 +177,24 @@ static __always_inline void span_send(struct worker *worker, const struct span_l
 		     wire_is_part((__s64)block->ns, own_ns)))
 			span_send_block(worker, i);
 	}
+	return 0;
+}
+
+/* `own_ns` long, without the spans inside. */
+static __always_inline void span_send(struct worker *worker, struct span_level *level,
+				      const struct account *account, __u64 own_ns, __u64 now_ns)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct span_end *end;
+	__u32 parts = 0;
+
+	worker->stalls++;
+	span_totals(account, now_ns, worker->totals_ns);
+	for (int i = 0; i < WIRE_STATES; i++) {
+		level->states_ns[i] = worker->totals_ns[i] - level->states_ns[i];
+		parts |= wire_is_part((__s64)level->states_ns[i], own_ns) << i;
+	}
+	span_send_blocks(worker, parts, own_ns);
 	end = bpf_ringbuf_reserve(&events, sizeof(*end), 0);
 	if (!end) {
 		count(&spans_lost);
@@ -192,7 +207,7 @@ static __always_inline void span_send(struct worker *worker, const struct span_l
 	end->start_ns = level->start_ns;
 	end->inner_ns = level->inner_ns;
 	for (int i = 0; i < WIRE_STATES; i++)
-		end->states_ns[i] = states_ns[i];
+		end->states_ns[i] = level->states_ns[i];
 	end->task = level->task;
 	end->cookie = level->cookie;
 	end->tid = tid_of(task);
@@ -201,14 +216,10 @@ static __always_inline void span_send(struct worker *worker, const struct span_l
 	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
 		const struct span_block *block = &worker->blocks[i];
 
-		if (!(worker->kept & 1U << i) || kept >= SPAN_WAITS)
-			continue;
-		end->waits[kept].ns = block->ns;
-		end->waits[kept].site = block->site;
-		end->waits[kept].waker = block->waker;
-		kept++;
+		end->waits[i].ns = worker->kept & 1U << i ? block->ns : 0;
+		end->waits[i].site = block->site;
+		end->waits[i].waker = block->waker;
 	}
-	end->wait_count = kept;
 	end->culprit_ns = worker->culprit_ns;
 	end->culprit = worker->culprit;
 	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);

@@ -89,6 +89,7 @@ struct worker {
 	__u64 sampled_cpu_ns;
 	__u64 culprit_ns;
 	struct span_thread culprit;
+	__u64 totals_ns[WIRE_STATES]; /* of span_send(), whose stack has no room for it */
 };
 
 struct {
@@ -306,15 +307,18 @@ static __always_inline __u64 span_block_worth(const struct span_block *block)
 
 /*
  * It has its CPU again. Of each state the block that shows most is kept; of more states than there
- * is room for, those that weigh most.
+ * is room for, those that weigh most. Global for the verifier's sake.
  */
-static __always_inline void span_end_block(struct worker *worker, __u64 now_ns)
+__weak __attribute__((noinline)) int span_end_block(struct worker *worker, __u64 now_ns)
 {
-	__u32 present = worker->present < SPAN_BLOCKS ? worker->present : 0;
-	struct span_block *block = span_block_at(worker, present);
-	__u32 unused = SPAN_BLOCKS, lightest = SPAN_BLOCKS, same = SPAN_BLOCKS;
+	__u32 unused = SPAN_BLOCKS, lightest = SPAN_BLOCKS, same = SPAN_BLOCKS, present;
+	struct span_block *block;
 	__u64 least = ~0ULL;
 
+	if (!worker)
+		return 0;
+	present = worker->present < SPAN_BLOCKS ? worker->present : 0;
+	block = span_block_at(worker, present);
 	worker->off = 0;
 	block->ns = now_ns - block->since_ns;
 	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
@@ -335,15 +339,16 @@ static __always_inline void span_end_block(struct worker *worker, __u64 now_ns)
 	}
 	if (same < SPAN_BLOCKS) {
 		if (span_block_worth(block) <= span_block_worth(span_block_at(worker, same)))
-			return;
+			return 0;
 		unused = same;
 	} else if (unused == SPAN_BLOCKS) {
 		if (span_block_weight(block) <= least)
-			return;
+			return 0;
 		unused = lightest;
 	}
 	worker->kept = (worker->kept & ~(1U << unused)) | 1U << present;
 	worker->present = unused;
+	return 0;
 }
 
 #endif

@@ -221,18 +221,20 @@ static struct wire_stall_wait wait_of(const struct span_wait_kept *kept,
 static void fill_waits(struct wire_stall *stall, const struct span_end *end,
 		       const struct pending *pending)
 {
-	size_t count = end->wait_count < SPAN_WAITS ? end->wait_count : SPAN_WAITS, heaviest = 0;
+	size_t heaviest = 0;
 	struct wire_stall_wait wait;
 
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < SPAN_BLOCKS; i++)
 		if (weight_of(&end->waits[i]) > weight_of(&end->waits[heaviest]))
 			heaviest = i;
-	for (size_t i = 0, j = 0; i < count; i++) {
-		wait = wait_of(&end->waits[i], pending);
-		if (i != heaviest) {
-			stall->waits[j++] = wait;
+	for (size_t i = 0, j = 0; i < SPAN_BLOCKS; i++) {
+		if (!end->waits[i].ns)
 			continue;
-		}
+		wait = wait_of(&end->waits[i], pending);
+		if (i != heaviest && j < WIRE_STALL_WAITS)
+			stall->waits[j++] = wait;
+		if (i != heaviest)
+			continue;
 		stall->longest_ns = wait.ns;
 		stall->longest = wait.site;
 		stall->stack = wait.stack;
