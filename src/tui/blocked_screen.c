@@ -324,7 +324,7 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 	uint64_t blamed = stall_counts_blamed(counts);
 	double share = observed_ns ? (double)counts->blamed_ns / (double)observed_ns : 0;
 	char threshold[16], longest[16], why[128];
-	bool bad = share >= BLOCKED_SHARE;
+	bool bad = share >= BLOCKED_SHARE, seen = stalls_seen(screen->options.stalls);
 	int end = draw_stuck(screen, canvas), at;
 
 	for (size_t i = 0; i < screen->hotspot_count; i++)
@@ -336,12 +336,15 @@ static void draw_health(const struct blocked_screen *screen, struct canvas *canv
 		snprintf(why, sizeof(why), ": %.*f %% of worker time in %llu stall%s, worst %s",
 			 share < 0.1, 100 * share, (unsigned long long)blamed, text_plural(blamed),
 			 longest);
+	else if (!seen)
+		snprintf(why, sizeof(why), ": no poll or turn has been seen yet");
 	else
 		snprintf(why, sizeof(why), ": no stall has been longer than %s", threshold);
 	at = canvas_text(canvas, 1, 0, end, ROLE_HEADER, "HEALTH");
 	at += 2;
 	at += canvas_text(canvas, 1, at, end - at, bad ? ROLE_WARNING : ROLE_TITLE,
-			  !counts->stalls			? "good"
+			  !seen					? "unknown"
+			  : !counts->stalls			? "good"
 			  : !bad				? "fair"
 			  : runnable_ns > counts->blamed_ns / 2 ? "starved"
 								: "blocked");

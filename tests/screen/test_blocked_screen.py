@@ -154,3 +154,12 @@ def test_what_there_is_stays_when_the_process_has_ended(terminal, tmp_path):
     screen.wait("HEALTH")
     screen.keys("q")
     screen.wait("status 0", absent=("HEALTH",))
+
+
+def test_nothing_seen_is_not_healthy(terminal):
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        try:
+            screen = terminal(command=f"{DWELL} blocked -p {sleeper.pid}", columns=100)
+            screen.wait("HEALTH  unknown: no poll or turn has been seen yet")
+        finally:
+            sleeper.kill()
