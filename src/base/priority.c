@@ -35,6 +35,14 @@ void priority_prefer(void)
 		       setpriority(PRIO_PROCESS, 0, NICE_BUSY) >= 0;
 }
 
+bool priority_hurry(void)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	return sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) == 0 &&
+	       sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) >= 0;
+}
+
 /* In the machine; unknown: none. */
 static double runnable_for_each_cpu(void)
 {

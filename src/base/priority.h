@@ -22,6 +22,13 @@ bool priority_raise(void);
  */
 void priority_prefer(void);
 /*
+ * For a thread that runs for microseconds at a time, and then at once: before all threads that are
+ * not in a hurry themselves. A wakeup alone does not take the CPU from one that computes, whatever
+ * the nice values. False: not permitted, or the user has set a policy or a nice value.
+ */
+bool priority_hurry(void);
+
+/*
  * After priority_prefer(), from time to time: nice -10, or -20 where that made it late, for as long
  * as many threads want a CPU. The balancer takes a thread of nice -20 for 87 others: the little
  * that it runs is enough for its CPU to be cleared of all, who then are in each other's way.

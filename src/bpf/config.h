@@ -271,6 +271,9 @@ enum span_kind {
 
 /* A poll that was running before anybody looked: its return cannot be seen. */
 #define SPAN_COOKIE_SEEDED SPAN_COOKIE(SPAN_POLL, 0xffffffffU)
+/* Found while the probes were off (bpf/span_unprobed.bpf.h): a time on the CPU, a wait. */
+#define SPAN_COOKIE_RUN	 SPAN_COOKIE(SPAN_POLL, 0xfffffffeU)
+#define SPAN_COOKIE_WAIT SPAN_COOKIE(SPAN_POLL, 0xfffffffdU)
 
 /* Waits that end a turn, as bpf_cookie: a thread's loop is where it waits by the highest. */
 enum span_wait {
@@ -280,6 +283,24 @@ enum span_wait {
 	SPAN_WAIT_URING,
 };
 
+/* Of the probes of polls, on one CPU. */
+struct span_poll_counts {
+	__u64 polls;		     /* that have begun */
+	__u64 timed[2], timed_ns[2]; /* of our programs at their beginnings and ends */
+};
+
+#define SPAN_SLOTS 4 /* places of a stack where polls begin */
+
+/* A worker seems to be in one poll for long: a watch of its stack would make it certain. */
+enum { SPAN_ALARM_RUN = 1, SPAN_ALARM_OVER };
+
+struct span_alarm {
+	__u32 tid;
+	__u32 what;		 /* SPAN_ALARM_* */
+	__u64 slots[SPAN_SLOTS]; /* where the next poll writes the address it returns to; 0: none */
+};
+
+#define SPAN_PARKS	   8 /* and where a worker waits outside of them */
 #define SPAN_LEVELS	   4 /* one in another, as with a nested block_on() */
 #define SPAN_KERNEL_FRAMES 32
 #define SPAN_RETURNS	   4

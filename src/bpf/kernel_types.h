@@ -161,6 +161,7 @@ struct thread_info {
 
 /* CONFIG_UPROBES: return addresses that are replaced by a probe's trampoline */
 struct return_instance {
+	unsigned long stack; /* where the address was */
 	unsigned long orig_ret_vaddr;
 	struct return_instance *next;
 };

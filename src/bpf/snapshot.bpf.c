@@ -223,7 +223,7 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 	worker_record.spans = worker->spans;
 	worker_record.stalls = worker->stalls;
 	worker_record.longest_ns = worker->longest_ns;
-	if (depth < SPAN_LEVELS) {
+	if (depth < SPAN_LEVELS && (!span_is_run(worker) || worker->certain)) {
 		worker_record.open_ns = span_level_at(worker, depth)->start_ns;
 		worker_record.open_cookie = span_level_at(worker, depth)->cookie;
 	}
@@ -233,7 +233,11 @@ static __attribute__((noinline)) long write_worker(struct seq_file *seq, struct 
 	worker_record.pid = record.pid;
 	worker_record.kind = worker->kind;
 	__builtin_memcpy(worker_record.comm, record.comm, sizeof(worker_record.comm));
-	if (worker->depth && worker->off && worker->slot) {
+	if (worker->alone && worker->off) {
+		worker_record.open_ns = span_block_at(worker, worker->present)->since_ns;
+		worker_record.open_cookie = SPAN_COOKIE_WAIT;
+	}
+	if ((worker->depth || worker->alone) && worker->off && worker->slot) {
 		__u32 present = worker->present;
 		const struct span_block *block = span_block_at(worker, present);
 

@@ -295,6 +295,12 @@ static __always_inline void span_seed(struct worker *worker, const struct accoun
 	worker->off = 1;
 }
 
+/* Whether its only span is one of samples: span_unprobed.bpf.h. */
+static __always_inline bool span_is_run(const struct worker *worker)
+{
+	return worker->depth == 1 && worker->levels[0].cookie == SPAN_COOKIE_RUN;
+}
+
 /* Whether its only span is one without an event for its end. */
 static __always_inline bool span_is_endless(const struct worker *worker)
 {

@@ -7,6 +7,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/span_bounds.bpf.h"
+#include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
 
 /* A thread ends; no snapshot may have met it. */
@@ -50,9 +51,15 @@ static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64
 /* Very many short waits in one span: not each is worth a stack. */
 #define CAPTURES_AT_ONCE 16
 
-static __always_inline bool worth_a_stack(struct worker *worker, __u64 now_ns)
+/* The first of its state is. */
+static __always_inline bool worth_a_stack(struct worker *worker, __u8 state, __u64 now_ns)
 {
-	if (worker->captures++ < CAPTURES_AT_ONCE)
+	bool is_known = false;
+
+	for (int i = 0; i < SPAN_BLOCKS; i++)
+		if (worker->kept & 1U << i && worker->blocks[i].site.state == state)
+			is_known = true;
+	if (!is_known || worker->captures++ < CAPTURES_AT_ONCE)
 		return true;
 	return now_ns - worker->captured_ns > span_threshold_ns / 8;
 }
@@ -103,6 +110,37 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
 	return 0;
 }
 
+/*
+ * Whether it leaves its CPU in a span, or in what may be one while the probes are off.
+ */
+static __always_inline int span_leaves_span(struct worker *worker, const struct account *account,
+					    struct task_struct *task, bool idle, __u64 now_ns)
+{
+	if (!worker || !account || !task)
+		return 0;
+	/* a switch to it that no tracepoint reported */
+	if (worker->alone)
+		worker->off = 0;
+	worker->alone = 0;
+	if (worker->kind == SPAN_POLL && idle && !worker->depth && !span_unprobed)
+		span_learn_park(worker, user_stack_of(task));
+	if (span_is_run(worker) && idle && span_is_park(worker, user_stack_of(task)))
+		span_end_run(worker, account, now_ns, now_ns);
+	if (idle && span_is_endless(worker))
+		span_finish(worker, account, now_ns);
+	if (worker->depth)
+		return 1;
+	if (!span_unprobed || worker->kind != SPAN_POLL ||
+	    (idle && span_is_park(worker, user_stack_of(task))))
+		return 0;
+	worker_take_slot(worker);
+	worker->alone = 1;
+	worker->captures = 0;
+	worker->culprit_ns = 0;
+	worker->culprit.tid = 0;
+	return 1;
+}
+
 /* The current thread leaves its CPU, and its account says for what. */
 static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_struct *task,
 						     const struct account *account, __u64 now_ns)
@@ -119,14 +157,11 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	/* it has come back to where it waits for work */
 	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
-	if (!worker->depth)
+	span_refresh(worker, account);
+	if (!span_leaves_span(worker, account, task, site.state == WIRE_IDLE, now_ns))
 		return;
-	if (site.state == WIRE_IDLE && span_is_endless(worker)) {
-		span_finish(worker, account, now_ns);
-		return;
-	}
 	depth = worker->depth - 1;
-	if (depth >= SPAN_LEVELS)
+	if (worker->depth && depth >= SPAN_LEVELS)
 		return;
 	/* a switch to it that no tracepoint reported */
 	if (worker->off)
@@ -139,12 +174,14 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	block->has_stack = 0;
 	block->has_waker_stack = 0;
 	worker->off = 1;
-	stack = worth_a_stack(worker, now_ns) ? span_stack_at(worker, worker->present, 0) : NULL;
+	stack = worth_a_stack(worker, site.state, now_ns)
+			? span_stack_at(worker, worker->present, 0)
+			: NULL;
 	if (!stack)
 		return;
 	worker->captured_ns = now_ns;
 	stack->header.time_ns = now_ns;
-	stack->span_ns = span_level_at(worker, depth)->start_ns;
+	stack->span_ns = worker->depth ? span_level_at(worker, depth)->start_ns : now_ns;
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_BLOCK;
 	stack->site = site;
@@ -166,9 +203,14 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 
 	if (!worker)
 		return;
-	if (worker->root && !worker->depth)
+	if (worker->root && !worker->depth && !span_unprobed)
 		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
-	if (!worker->depth || !worker->off)
+	/* its poll began before the probes were detached: of that, only the wait is known */
+	if (worker->generation != span_generation && worker->depth && !span_is_run(worker)) {
+		worker->alone = worker->off && worker->kind == SPAN_POLL;
+		worker->depth = 0;
+	}
+	if (!worker->off || (!worker->depth && !worker->alone))
 		return;
 	if (waited_ns > worker->culprit_ns && waited_ns > span_threshold_ns / 8 &&
 	    (!before || before->pid)) {
@@ -176,6 +218,15 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		worker->culprit.tid = 0;
 		if (before)
 			span_set_thread(&worker->culprit, before);
+	}
+	if (worker->alone || span_is_long_wait(worker, waited_ns, now_ns)) {
+		worker->alone = 0;
+		worker->off = 0;
+		worker->depth = 0;
+		if (worker->announced)
+			span_alarm(worker, tid_of(task), SPAN_ALARM_OVER);
+		span_send_wait(worker, task, waited_ns, now_ns);
+		return;
 	}
 	span_end_block(worker, now_ns);
 }

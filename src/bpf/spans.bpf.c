@@ -15,10 +15,13 @@
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/span_bounds.bpf.h"
+#include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
 
 /* A span is sampled from half of the threshold on, and a long one less and less often. */
 #define SAMPLE_GAP_NS 10000000
+
+struct bpf_perf_event_data;
 
 /* Event loops' turns are spans; else it is only noted who waits for events. */
 const volatile bool span_turns = false;
@@ -26,8 +29,6 @@ const volatile bool span_turns = false;
 #define SEED_SAMPLE_GAP_NS 10000000
 
 static __u64 seed_samples, seed_sample_ns;
-
-struct bpf_perf_event_data;
 
 /* It begins its life as a worker, in which it polls tasks: that is no span. */
 static __always_inline void send_launch(struct worker *worker, __u64 now_ns)
@@ -47,6 +48,41 @@ static __always_inline void send_launch(struct worker *worker, __u64 now_ns)
 		bpf_ringbuf_submit(launch, 0);
 	}
 	worker->woken_by = 0;
+}
+
+/* Of the probes of polls, on each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct span_poll_counts);
+} span_polls SEC(".maps");
+
+/* One of so many takes its time; one that was interrupted for longer says nothing. */
+#define TIMED_POLLS  64
+#define TIMED_MAX_NS 20000
+
+/* 0: it is not timed. */
+static __always_inline __u64 poll_timer(struct span_poll_counts *counts)
+{
+	return counts && counts->polls % TIMED_POLLS == 0 ? bpf_ktime_get_ns() : 0;
+}
+
+static __always_inline void poll_timed(struct span_poll_counts *counts, __u64 start_ns, bool ends)
+{
+	__u64 ns = start_ns ? bpf_ktime_get_ns() - start_ns : TIMED_MAX_NS;
+
+	if (!counts || ns >= TIMED_MAX_NS)
+		return;
+	counts->timed[ends & 1]++;
+	counts->timed_ns[ends & 1] += ns;
+}
+
+static __always_inline struct span_poll_counts *poll_counts(void)
+{
+	__u32 key = 0;
+
+	return bpf_map_lookup_elem(&span_polls, &key);
 }
 
 /* What is known of closures, by their number. */
@@ -91,8 +127,7 @@ static __noinline int enter_closure(struct worker *worker, __u32 number, __u64 n
 	return 0;
 }
 
-SEC("?uprobe")
-int on_poll(struct pt_regs *ctx)
+static __always_inline int poll_begins(struct pt_regs *ctx, struct span_poll_counts *counts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cookie = bpf_get_attach_cookie(ctx);
@@ -126,6 +161,15 @@ int on_poll(struct pt_regs *ctx)
 	}
 	stack = arch_user_frame(ctx).stack;
 	worker->pending = 0;
+	if (counts)
+		counts->polls++;
+	span_refresh(worker, account);
+	span_learn_slot(worker, stack);
+	if (span_is_run(worker))
+		span_end_run(worker, account, now_ns, now_ns);
+	/* the probes are about to go: its return would not be seen */
+	if (span_unprobed)
+		return 0;
 	if (span_is_endless(worker))
 		span_finish(worker, account, now_ns);
 	span_forget_gone(worker, stack);
@@ -136,8 +180,18 @@ int on_poll(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("?uretprobe")
-int on_poll_end(struct pt_regs *ctx)
+SEC("?uprobe")
+int on_poll(struct pt_regs *ctx)
+{
+	struct span_poll_counts *counts = poll_counts();
+	__u64 start_ns = poll_timer(counts);
+
+	poll_begins(ctx, counts);
+	poll_timed(counts, start_ns, false);
+	return 0;
+}
+
+static __always_inline int poll_ends(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct account *account = account_of(task);
@@ -145,12 +199,37 @@ int on_poll_end(struct pt_regs *ctx)
 
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	if (!account || !worker || !worker->depth)
+	if (!account || !worker || !worker->depth || worker->generation != span_generation)
 		return 0;
 	span_finish(worker, account, now_ns);
 	if (worker->root && !worker->depth)
 		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
 	return 0;
+}
+
+SEC("?uretprobe")
+int on_poll_end(struct pt_regs *ctx)
+{
+	struct span_poll_counts *counts = poll_counts();
+	__u64 start_ns = poll_timer(counts);
+
+	poll_ends();
+	poll_timed(counts, start_ns, true);
+	return 0;
+}
+
+/* A word of the stack has been written to where polls begin: capture/stack_watch.h. */
+SEC("?perf_event")
+int on_poll_again(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct account *account = account_of(task);
+	struct worker *worker = worker_of(task);
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (account && worker && span_is_run(worker))
+		span_end_run(worker, account, now_ns, now_ns);
+	return 1; /* or the watch would go on */
 }
 
 /* The head of an event of syscalls:sys_enter_*: its format file in tracefs. */
@@ -273,10 +352,10 @@ int BPF_PROG(on_waking, struct task_struct *task)
 
 	if (worker && span_lives && waker->tgid == task->tgid && waker != task)
 		span_note_waker(worker, waker);
-	if (!worker || !worker->depth || !worker->off)
+	if (!worker || !worker->off || (!worker->depth && !worker->alone))
 		return 0;
 	depth = worker->depth - 1;
-	if (depth >= SPAN_LEVELS)
+	if (worker->depth && depth >= SPAN_LEVELS)
 		return 0;
 	block = span_block_at(worker, worker->present);
 	if (block->waker.tid || now_ns - block->since_ns < span_threshold_ns / 2)
@@ -291,7 +370,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (!stack)
 		return 0;
 	stack->header.time_ns = now_ns;
-	stack->span_ns = span_level_at(worker, depth)->start_ns;
+	stack->span_ns = worker->alone ? block->since_ns : span_level_at(worker, depth)->start_ns;
 	stack->worker_tid = tid_of(task);
 	stack->weight_ns = 0;
 	stack->of = SPAN_STACK_WAKER;
@@ -347,7 +426,13 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		span_seed(worker, account, worker->pending, now_ns);
 		worker->pending = 0;
 	}
-	if (!worker || !worker->depth)
+	if (worker && worker->kind == SPAN_POLL) {
+		span_refresh(worker, account);
+		if (span_generation && (!worker->depth || span_is_run(worker)))
+			span_sample_run(worker, account, task, now_ns);
+	}
+	/* of what is a run only for a moment there is no stack */
+	if (!worker || !worker->depth || (span_is_run(worker) && !worker->announced))
 		return 0;
 	depth = worker->depth - 1;
 	if (depth >= SPAN_LEVELS)

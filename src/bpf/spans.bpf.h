@@ -24,6 +24,14 @@ const volatile __u64 span_threshold_ns __weak = 0;
 volatile __u64 spans_lost __weak = 0;
 volatile __u64 span_slots_lacking __weak = 0;
 
+/*
+ * The probes of polls are off for now, or have been attached since then. The generation is counted
+ * up by each change.
+ */
+volatile __u32 span_unprobed __weak = 0;
+volatile __u32 span_generation __weak = 0;
+volatile __u64 span_probed_ns __weak = 0, span_unprobed_ns __weak = 0;
+
 /* Threads that have not polled a task are asked about: by samples, and at snapshots. */
 const volatile bool span_seeding __weak = false;
 /* There are probes of kind SPAN_LIFE. */
@@ -89,6 +97,22 @@ struct worker {
 	__u64 sampled_cpu_ns;
 	__u64 culprit_ns;
 	struct span_thread culprit;
+	/* where its polls begin, on its stack, and what is there then: where they return to */
+	struct span_slot {
+		__u64 stack, caller;
+	} slots[SPAN_SLOTS];
+	__u64 parks[SPAN_PARKS]; /* stack pointers of its waits outside of polls */
+	__u32 slot_next, park_next;
+	__u32 generation; /* span_generation, of what is open */
+	__u32 alone;	  /* the present time off the CPU is in no span: probes are off */
+	/* a run: the present span, if that is one */
+	__u32 run_samples;
+	__u32 announced; /* probes were asked for */
+	__u32 certain;	 /* it was one poll for the threshold */
+	__u32 pad;
+	__u64 signature, run_seen_ns;
+	/* of a task of which probes were asked for and it was none: until when not again */
+	__u64 distrusted, distrust_ns, distrusted_ns;
 	__u64 totals_ns[WIRE_STATES]; /* of span_send(), whose stack has no room for it */
 };
 
@@ -169,13 +193,14 @@ static __always_inline void span_note_waker(struct worker *worker, struct task_s
 	const struct worker *by = worker_of(waker);
 	__u32 depth;
 
-	if (!by || !by->depth)
+	/* its poll may have begun before the probes were attached */
+	if (!by || (!by->depth && !span_generation))
 		return;
 	depth = by->depth - 1;
-	if (depth >= SPAN_LEVELS)
+	if (by->depth && depth >= SPAN_LEVELS)
 		return;
 	worker->woken_by = tid_of(waker);
-	worker->woken_span_ns = span_level_at((struct worker *)by, depth)->start_ns;
+	worker->woken_span_ns = by->depth ? span_level_at((struct worker *)by, depth)->start_ns : 0;
 }
 
 static __always_inline void span_set_thread(struct span_thread *thread, struct task_struct *task)

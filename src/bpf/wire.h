@@ -508,6 +508,8 @@ enum wire_found_by {
 #define WIRE_STALL_IN_PLACE 4U
 /* Of a task for certain, though its type is not known. */
 #define WIRE_STALL_TASK 8U
+/* Found while the probes were off: it was at least that long. */
+#define WIRE_STALL_UNPROBED 16U
 
 struct wire_worker {
 	struct wire_header header;
@@ -625,6 +627,13 @@ struct wire_runtime {
 	__u32 probes; /* attached */
 	char name[16];
 	char process[16];
+	/* since the probes were first attached; observed_ns 0: nothing is known of that */
+	__u64 observed_ns;
+	__u64 probed_ns;     /* of it, with probes on what polls tasks */
+	__u64 probe_cost_ns; /* of the CPU time; 0: not measured */
+	__u64 cpu_ns;	     /* of the process then */
+	__u32 budget;	     /* what dwell may cost it, of its CPU time, in 1/10,000 */
+	__u32 pad;
 };
 
 _Static_assert(sizeof(struct wire_wait_site) == 4, "read and written as one word");
@@ -645,7 +654,7 @@ _Static_assert(sizeof(struct wire_stack) == 32, "stored verbatim");
 _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
 _Static_assert(sizeof(struct wire_stall) == 288 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
-_Static_assert(sizeof(struct wire_runtime) == 112, "stored verbatim");
+_Static_assert(sizeof(struct wire_runtime) == 152, "stored verbatim");
 _Static_assert(sizeof(struct wire_spent) == 64, "stored verbatim");
 _Static_assert(sizeof(struct wire_profile) == 80, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");

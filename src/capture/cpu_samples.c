@@ -73,6 +73,12 @@ void cpu_samples_vary(struct cpu_samples *samples)
 	}
 }
 
+void cpu_samples_set_period(const struct cpu_samples *samples, uint64_t period_ns)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		(void)ioctl(samples->items[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+}
+
 void cpu_samples_release(struct cpu_samples *samples)
 {
 	for (size_t i = 0; i < samples->count; i++)

@@ -32,6 +32,8 @@ int cpu_samples_attach(struct cpu_samples *samples, struct bpf_program *program,
  * and again is not met at the same place each time. To be called some ten times a second.
  */
 void cpu_samples_vary(struct cpu_samples *samples);
+/* Of all, ns; `samples->period_ns` stays what they were attached with. */
+void cpu_samples_set_period(const struct cpu_samples *samples, uint64_t period_ns);
 void cpu_samples_release(struct cpu_samples *samples);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/duration.h"
+#include "capture/probe_cost.h"
 #include "capture/tracefs.h"
 #include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
@@ -49,6 +50,7 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	bpf_map__set_max_entries(bpf->maps.events, options->ring_bytes);
 	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
+	bpf_program__set_autoload(bpf->progs.on_poll_again, options->probe_count > 0);
 	if (options->probe_count && uprobe_multi_works()) {
 		bpf_program__set_expected_attach_type(
 			bpf->progs.on_poll, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
@@ -115,63 +117,170 @@ static int attach_singly(struct span_probes *probes)
 	return 0;
 }
 
-/* All probes of the file that the one at `first` is in, as one link; returns how many. */
-static int attach_file(struct span_probes *probes, size_t first, bool at_return)
+/* What polls tasks, or all else. */
+static bool is_of(const struct span_probe *probe, bool tasks)
+{
+	return (probe->kind == SPAN_POLL) == tasks;
+}
+
+static int keep_fd(struct span_probes *probes, int fd, bool tasks)
+{
+	int **fds = tasks ? &probes->poll_fds : &probes->fds;
+	size_t *room = tasks ? &probes->poll_fd_room : &probes->fd_room;
+	size_t *count = tasks ? &probes->poll_fd_count : &probes->fd_count;
+
+	if (array_reserve(fds, room, *count + 1, sizeof(**fds)) < 0) {
+		close(fd);
+		return -ENOMEM;
+	}
+	(*fds)[(*count)++] = fd;
+	return 0;
+}
+
+/* 0, or a negative errno. */
+static int open_file(struct span_probes *probes, const char *path)
+{
+	int fd;
+
+	if (array_reserve(&probes->files, &probes->file_room, probes->file_count + 1,
+			  sizeof(*probes->files)) < 0)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	probes->files[probes->file_count++] = (struct span_file){path, fd};
+	return 0;
+}
+
+/* -1: it is not open. */
+static int file_of(const struct span_probes *probes, const char *path)
+{
+	for (size_t i = 0; i < probes->file_count; i++)
+		if (!strcmp(probes->files[i].path, path))
+			return probes->files[i].fd;
+	return -1;
+}
+
+/* All that probes are in; how what polls tasks begins. */
+static int open_files(struct span_probes *probes)
+{
+	const struct span_options *options = probes->options;
+	size_t polls = 0, stepped = 0;
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < options->probe_count; i++) {
+		const struct span_probe *probe = &options->probes[i];
+
+		if (file_of(probes, probe->path) < 0)
+			result = open_file(probes, probe->path);
+		if (result < 0 || probe->kind != SPAN_POLL)
+			continue;
+		polls++;
+		stepped += probe_is_stepped(file_of(probes, probe->path), probe->offset);
+	}
+	probes->are_stepped = 2 * stepped > polls;
+	return result;
+}
+
+/*
+ * Those probes of the file that the one at `first` is in that are of tasks, or of all else, as one
+ * link; returns how many.
+ */
+static int attach_file(struct span_probes *probes, size_t first, bool tasks, bool at_return)
 {
 	const struct span_options *options = probes->options;
 	const char *path = options->probes[first].path;
 	const struct bpf_program *program =
 		at_return ? probes->bpf->progs.on_poll_end : probes->bpf->progs.on_poll;
-	uint64_t *offsets = calloc(options->probe_count, sizeof(*offsets));
-	uint64_t *cookies = calloc(options->probe_count, sizeof(*cookies));
+	cleanup_free uint64_t *offsets = calloc(options->probe_count, sizeof(*offsets));
+	cleanup_free uint64_t *cookies = calloc(options->probe_count, sizeof(*cookies));
+	char opened[sizeof("/proc/self/fd/") + 10];
 	uint32_t count = 0;
-	int result = -ENOMEM;
+	int result;
 
-	for (size_t i = first; offsets && cookies && i < options->probe_count; i++) {
+	if (!offsets || !cookies)
+		return -ENOMEM;
+	for (size_t i = first; i < options->probe_count; i++) {
 		const struct span_probe *probe = &options->probes[i];
 
-		/* who works for the pool may block: only that it does is of interest */
-		if (strcmp(probe->path, path) != 0 || (at_return && probe->kind != SPAN_POLL))
+		if (strcmp(probe->path, path) != 0 || !is_of(probe, tasks))
 			continue;
 		offsets[count] = probe->offset;
 		cookies[count++] = SPAN_COOKIE(probe->kind, i + 1);
 	}
-	if (offsets && cookies &&
-	    array_reserve(&probes->fds, &probes->fd_room, probes->fd_count + 1,
-			  sizeof(*probes->fds)) == 0)
-		result = count ? uprobe_multi_attach(bpf_program__fd(program), path, options->pid,
-						     offsets, cookies, count, at_return)
-			       : 0;
-	free(offsets);
-	free(cookies);
-	if (result < 0)
-		return result;
-	if (count)
-		probes->fds[probes->fd_count++] = result;
-	return (int)count;
+	if (!count)
+		return 0;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", file_of(probes, path));
+	result = uprobe_multi_attach(bpf_program__fd(program), opened, options->pid, offsets,
+				     cookies, count, at_return);
+	if (result >= 0)
+		result = keep_fd(probes, result, tasks);
+	return result < 0 ? result : (int)count;
 }
 
-static int attach_together(struct span_probes *probes)
+/* Returns how many there are. */
+static int attach_together(struct span_probes *probes, bool tasks)
 {
 	const struct span_options *options = probes->options;
+	int attached = 0;
 
 	for (size_t i = 0; i < options->probe_count; i++) {
 		size_t before = 0;
-		int result;
+		int result = 0;
 
 		while (before < i && strcmp(options->probes[before].path, options->probes[i].path))
 			before++;
 		if (before < i)
 			continue; /* with that */
-		/* an end without a beginning is nothing, a beginning without an end a leak */
-		result = attach_file(probes, i, true);
+		/* an end without a beginning is nothing, a beginning without an end a leak; who
+		 * works for the pool may block: only that it does is of interest */
+		if (tasks)
+			result = attach_file(probes, i, tasks, true);
 		if (result >= 0)
-			result = attach_file(probes, i, false);
+			result = attach_file(probes, i, tasks, false);
 		if (result < 0)
 			return result;
-		probes->attached += (size_t)result;
+		attached += result;
 	}
-	return 0;
+	return attached;
+}
+
+static bool are_together(const struct span_probes *probes)
+{
+	return bpf_program__expected_attach_type(probes->bpf->progs.on_poll) ==
+	       (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE;
+}
+
+static int attach_all_together(struct span_probes *probes)
+{
+	int opened = open_files(probes);
+	int others = opened < 0 ? opened : attach_together(probes, false);
+	int tasks = others < 0 ? others : attach_together(probes, true);
+
+	if (tasks >= 0)
+		probes->attached = (size_t)(others + tasks);
+	return tasks < 0 ? tasks : 0;
+}
+
+bool span_probes_may_change(const struct span_probes *probes)
+{
+	return probes->poll_fd_count && are_together(probes);
+}
+
+int span_probes_polls_on(struct span_probes *probes)
+{
+	int result = attach_together(probes, true), fd;
+
+	if (result >= 0)
+		return 0;
+	while ((fd = span_probes_polls_next(probes)) >= 0)
+		close(fd);
+	return result;
+}
+
+int span_probes_polls_next(struct span_probes *probes)
+{
+	return probes->poll_fd_count ? probes->poll_fds[--probes->poll_fd_count] : -1;
 }
 
 static int attach_probes(struct span_probes *probes, struct record_sink sink)
@@ -183,10 +292,7 @@ static int attach_probes(struct span_probes *probes, struct record_sink sink)
 
 	if (!probes->options->probe_count)
 		return 0;
-	result = bpf_program__expected_attach_type(probes->bpf->progs.on_poll) ==
-				 (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE
-			 ? attach_together(probes)
-			 : attach_singly(probes);
+	result = are_together(probes) ? attach_all_together(probes) : attach_singly(probes);
 	if (result >= 0 || result == -ENOMEM)
 		return result;
 	/* with half of them the figures would be wrong */
@@ -309,6 +415,9 @@ static bool is_ours(const struct span_probes *probes, int fd)
 	for (size_t i = 0; i < probes->fd_count; i++)
 		if (probes->fds[i] == fd)
 			return true;
+	for (size_t i = 0; i < probes->poll_fd_count; i++)
+		if (probes->poll_fds[i] == fd)
+			return true;
 	return false;
 }
 
@@ -324,6 +433,8 @@ _Noreturn static void close_later(const struct span_probes *probes, int until)
 							     : last;
 	for (size_t i = 0; i < probes->fd_count; i++)
 		last = probes->fds[i] > last ? probes->fds[i] : last;
+	for (size_t i = 0; i < probes->poll_fd_count; i++)
+		last = probes->poll_fds[i] > last ? probes->poll_fds[i] : last;
 	for (int fd = 0; fd < last; fd++)
 		if (fd != until && !is_ours(probes, fd))
 			close(fd);
@@ -361,16 +472,22 @@ static int hold_open(const struct span_probes *probes)
 
 void span_probes_detach(struct span_probes *probes)
 {
-	int held = hold_open(probes);
+	int held = hold_open(probes), fd;
 
 	for (size_t i = 0; i < probes->link_count; i++)
 		bpf_link__destroy(probes->links[i]);
 	for (size_t i = 0; i < probes->fd_count; i++)
 		close(probes->fds[i]);
+	while ((fd = span_probes_polls_next(probes)) >= 0)
+		close(fd);
 	cpu_samples_release(&probes->samples);
 	if (held >= 0)
 		close(held);
 	free(probes->links);
 	free(probes->fds);
+	free(probes->poll_fds);
+	for (size_t i = 0; i < probes->file_count; i++)
+		close(probes->files[i].fd);
+	free(probes->files);
 	*probes = (struct span_probes){0};
 }

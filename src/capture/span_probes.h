@@ -20,7 +20,16 @@ struct span_probes {
 	size_t link_count, link_room;
 	int *fds; /* of links that libbpf does not know */
 	size_t fd_count, fd_room;
+	int *poll_fds; /* likewise, of what polls tasks: these come and go */
+	size_t poll_fd_count, poll_fd_room;
 	size_t attached; /* of options->probes */
+	/* with the program's rights from before: a path of another process's map takes more */
+	struct span_file {
+		const char *path; /* of options->probes */
+		int fd;
+	} * files;
+	size_t file_count, file_room;
+	bool are_stepped; /* most of what polls tasks: probe_is_stepped() */
 	struct cpu_samples samples;
 };
 
@@ -35,6 +44,22 @@ int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
 /* Reports what the kernel refuses as missing. 0 or a negative errno; detach in either case. */
 int span_probes_attach(struct span_probes *probes, struct dwell_bpf *bpf,
 		       const struct span_options *options, struct record_sink sink) must_check;
+
+/* Whether those of what polls tasks may be attached and detached by themselves. */
+bool span_probes_may_change(const struct span_probes *probes);
+
+/*
+ * Attaches those of what polls tasks, which are detached. 0 or a negative errno: then none is. Any
+ * thread, one at a time.
+ */
+int span_probes_polls_on(struct span_probes *probes) must_check;
+
+/*
+ * One of their descriptors, to be closed, which takes the kernel a grace period; -1: there is none
+ * any more.
+ */
+int span_probes_polls_next(struct span_probes *probes);
+
 void span_probes_detach(struct span_probes *probes);
 
 #endif

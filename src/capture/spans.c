@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/differences.h"
 #include "base/duration.h"
+#include "capture/probe_budget.h"
 #include "capture/span_probes.h"
 #include "capture/span_queue.h"
 #include "capture/span_seeds.h"
@@ -29,12 +30,19 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (3 * NS_PER_S)
 
+#define LAUNCHES	 64
+
+/* A worker in place of one that is about to block begins before that, or a little later. */
+#define LAUNCH_BEFORE_NS (5 * NS_PER_MS)
+
 _Static_assert(SPAN_WAITS == WIRE_STALL_WAITS + 1, "all are sent");
 
 struct spans {
 	const struct span_options *options;
 	struct dwell_bpf *bpf;
 	struct span_probes probes;
+	struct probe_budget *budget; /* NULL: the probes stay attached */
+	uint64_t snapshots;	     /* so far */
 	struct span_stacks stacks;
 	struct span_seeds seeds;
 	struct span_queue queue;
@@ -47,7 +55,16 @@ struct spans {
 		bool launched; /* another worker was started from it */
 		bool rooted;   /* a block_on() is on a stack */
 		bool rootless; /* a stack is whole, and none is on it */
+		/* whether a stack is of a poll: 1 if any is, 0 if none is, 2: nothing is known */
+		__u8 in_poll;
 	} pending[MAX_WORKERS];
+	/* workers that were started while the probes were off, the last of them: by whom, and when
+	 */
+	struct launch {
+		uint32_t tid;
+		uint64_t time_ns;
+	} launches[LAUNCHES];
+	size_t launch_count; /* so far */
 	/* the wait that was looked at last, by the worker's slot */
 	struct present {
 		uint64_t block_ns;
@@ -90,6 +107,7 @@ void spans_free(struct spans *spans)
 {
 	if (!spans)
 		return;
+	probe_budget_stop(spans->budget);
 	span_probes_detach(&spans->probes);
 	span_queue_release(&spans->queue);
 	span_seeds_release(&spans->seeds);
@@ -110,7 +128,7 @@ static struct pending *pending_of(struct spans *spans, uint32_t tid, bool make)
 	}
 	if (!make || !unused)
 		return NULL;
-	*unused = (struct pending){.tid = tid};
+	*unused = (struct pending){.tid = tid, .in_poll = 2};
 	return unused;
 }
 
@@ -118,6 +136,21 @@ static struct pending *pending_of(struct spans *spans, uint32_t tid, bool make)
 static bool is_rootless(const struct span_signs *signs)
 {
 	return signs->complete && !signs->root && !signs->single;
+}
+
+/* Whether a whole stack is one of a poll of a task: 1, 0, or 2: its functions have no names. */
+static __u8 is_in_poll(const struct span_signs *signs)
+{
+	unsigned int polls = signs->polls > signs->harnesses ? signs->polls : signs->harnesses;
+
+	if (!signs->complete)
+		return 2;
+	/* a worker's life is a poll, too */
+	if (signs->worker)
+		return polls > 1;
+	if (signs->single || signs->root)
+		return polls > 0;
+	return signs->pool ? 0 : polls ? 1 : 2;
 }
 
 /* Stacks of a span's block and of its waker come before its end. */
@@ -139,15 +172,17 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	if (raw->of == SPAN_STACK_SEED)
 		return span_seeds_take(&spans->seeds, spans->options, raw->tid, raw->span_ns, 0,
 				       found);
+	pending = pending_of(spans, raw->worker_tid, true);
+	/* the end of the one before was lost */
+	if (pending && pending->span_ns != raw->span_ns)
+		*pending = (struct pending){
+			.tid = raw->worker_tid, .span_ns = raw->span_ns, .in_poll = 2};
+	if (pending && raw->of != SPAN_STACK_WAKER && pending->in_poll != 1 &&
+	    is_in_poll(&found->signs) != 2)
+		pending->in_poll = is_in_poll(&found->signs);
 	if (raw->of == SPAN_STACK_SAMPLE)
 		return sink_send(sink, &sample.header);
-	pending = pending_of(spans, raw->worker_tid, true);
-	if (!pending)
-		return 0;
-	/* the end of the one before was lost */
-	if (pending->span_ns != raw->span_ns)
-		*pending = (struct pending){.tid = raw->worker_tid, .span_ns = raw->span_ns};
-	if (raw->site.state >= WIRE_STATES)
+	if (!pending || raw->site.state >= WIRE_STATES)
 		return 0;
 	if (raw->of == SPAN_STACK_BLOCK) {
 		pending->blocks[raw->site.state] = found->id;
@@ -162,11 +197,25 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 /* Long before the end of the span it belongs to. */
 static void on_launch(struct spans *spans, const struct span_launch *launch)
 {
-	struct pending *pending = pending_of(spans, launch->tid, true);
+	struct pending *pending;
 
+	spans->launches[spans->launch_count++ % LAUNCHES] =
+		(struct launch){launch->tid, launch->header.time_ns};
+	pending = launch->span_ns ? pending_of(spans, launch->tid, true) : NULL;
 	if (pending)
 		*pending = (struct pending){
 			.tid = launch->tid, .span_ns = launch->span_ns, .launched = true};
+}
+
+/* Whether a worker was started in place of this one when it began to wait. */
+static bool has_launched(const struct spans *spans, const struct span_end *end)
+{
+	for (size_t i = 0; i < LAUNCHES; i++)
+		if (spans->launches[i].tid == end->tid &&
+		    spans->launches[i].time_ns + LAUNCH_BEFORE_NS >= end->start_ns &&
+		    spans->launches[i].time_ns <= end->header.time_ns)
+			return true;
+	return false;
 }
 
 /* NULL: the span has begun at none. */
@@ -243,6 +292,21 @@ static void fill_waits(struct wire_stall *stall, const struct span_end *end,
 	}
 }
 
+/* What only a task does; a worker's loop waits for events, and for other threads. */
+static bool is_blocking(struct wire_wait_site site)
+{
+	return site.state == WIRE_SLEEP || site.state == WIRE_NET || site.state == WIRE_DISK ||
+	       site.state == WIRE_LOCK;
+}
+
+/* Of what was found while the probes were off: whether it was in a poll. */
+static bool is_credible(const struct span_end *end, const struct pending *pending)
+{
+	if (pending && pending->in_poll != 2)
+		return pending->in_poll;
+	return end->cookie == SPAN_COOKIE_RUN || is_blocking(end->waits[0].site);
+}
+
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
 {
 	struct wire_stall stall = {
@@ -263,6 +327,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);
 	const struct span_probe *probe = probe_of(spans, end->cookie);
+	bool unprobed = end->cookie == SPAN_COOKIE_RUN || end->cookie == SPAN_COOKIE_WAIT;
 	uint64_t states_ns[WIRE_STATES];
 	bool rootless = false;
 	int result;
@@ -280,6 +345,14 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		pending = NULL;
 	}
 	fill_waits(&stall, end, pending);
+	if (unprobed && !is_credible(end, pending)) {
+		if (pending)
+			pending->tid = 0;
+		return 0;
+	}
+	if (unprobed)
+		stall.flags |= WIRE_STALL_UNPROBED | WIRE_STALL_TASK |
+			       (has_launched(spans, end) ? WIRE_STALL_IN_PLACE : 0);
 	if (pending) {
 		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
 		rootless = pending->rootless && !pending->rooted;
@@ -503,6 +576,22 @@ int spans_settle(struct spans *spans, bool last, uint64_t deadline_ns, struct re
 	return result < 0 ? result : 0;
 }
 
+/* Not at the first snapshot: the thread is to have no more rights than the process keeps. */
+static void fill_use(struct spans *spans, struct wire_runtime *record)
+{
+	struct probe_use use;
+
+	spans->snapshots++;
+	if (spans->snapshots == 2 && span_probes_may_change(&spans->probes))
+		spans->budget = probe_budget_start(&spans->probes, spans->options->budget);
+	use = probe_budget_use(spans->budget);
+	record->observed_ns = use.observed_ns;
+	record->probed_ns = use.probed_ns;
+	record->probe_cost_ns = use.cost_ns;
+	record->cpu_ns = use.cpu_ns;
+	record->budget = (__u32)(spans->options->budget * 10000);
+}
+
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink)
 {
 	struct symbolizer_counts counts = span_stacks_counts(&spans->stacks);
@@ -524,6 +613,7 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 
 	if (result < 0)
 		return result;
+	fill_use(spans, &record);
 	span_seeds_settle(&spans->seeds, spans->options);
 	snprintf(record.name, sizeof(record.name), "%s", spans->options->runtime);
 	snprintf(record.process, sizeof(record.process), "%.15s", spans->options->process);

@@ -36,6 +36,7 @@ struct span_options {
 	bool turns;	     /* spans of event loops */
 	uint32_t ring_bytes; /* for what is on its way to us: a power of two */
 	char prefix[16];     /* of the names of workers; empty: any */
+	double budget;	     /* share of the target's CPU time that dwell may cost it; 1: any */
 };
 
 struct dwell_bpf;

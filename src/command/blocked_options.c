@@ -62,6 +62,19 @@ static int take_threshold(void *data, const char *value, struct error *error)
 	return result;
 }
 
+static int take_budget(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end == value || *end || !(percent > 0 && percent <= 100))
+		return error_set(error, EINVAL,
+				 "--budget %s: a number of percent, above 0, 100 at most", value);
+	options->spans.budget = percent / 100;
+	return 0;
+}
+
 static int take_ring(void *data, const char *value, struct error *error)
 {
 	struct blocked_options *options = data;
@@ -157,6 +170,9 @@ static const struct command_option blocked_option_table[] = {
 	TAKEN_OPTION("window", 0, "TIME", take_window, "rolling window: keep only the last TIME"),
 	TAKEN_OPTION("freq", 0, "HZ", take_frequency,
 		     "samples a second of what runs, at least (99); short thresholds need more"),
+	TAKEN_OPTION("budget", 0, "PERCENT", take_budget,
+		     "what dwell may cost the target, of its CPU time (5); above it polls are "
+		     "probed for a part of the time; 100: always"),
 	TAKEN_OPTION("ring", 0, "SIZE", take_ring,
 		     "ring buffer, a power of two (16M); stalls that overflow it are dropped and "
 		     "counted"),

@@ -9,6 +9,7 @@
 
 #define DEFAULT_THRESHOLD_NS (5 * NS_PER_MS)
 #define DEFAULT_FREQUENCY    99
+#define DEFAULT_BUDGET	     0.05
 /* Stalls come with their stacks. */
 #define DEFAULT_RING (16U << 20)
 /* How often workers are looked at: one that is stuck is seen after so long. */
@@ -19,7 +20,8 @@ void blocked_options_init(struct blocked_options *options)
 	*options = (struct blocked_options){
 		.spans = {.threshold_ns = DEFAULT_THRESHOLD_NS,
 			  .frequency = DEFAULT_FREQUENCY,
-			  .ring_bytes = DEFAULT_RING},
+			  .ring_bytes = DEFAULT_RING,
+			  .budget = DEFAULT_BUDGET},
 		.output = {.page_keeps = PAGE_CUTS},
 		.ready_fd = -1,
 	};

@@ -245,6 +245,7 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 {
 	const struct wire_runtime *runtime = &screen->runtime;
 	char process[32], threshold[16], length[16], window[16];
+	char probes[BLOCKED_PROBES_BYTES];
 	int at;
 
 	text_printable(process, sizeof(process), runtime->process, 16);
@@ -271,6 +272,11 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 		at += canvas_format(
 			canvas, 0, at, canvas->columns, ROLE_DIM, "%.0f %% symbolized  ",
 			100.0 * (double)runtime->frames_named / (double)runtime->frames);
+	blocked_probes_text(probes, runtime);
+	if (*probes)
+		at += canvas_format(canvas, 0, at, canvas->columns,
+				    blocked_is_sampled(runtime) ? ROLE_NORMAL : ROLE_DIM, "%s  ",
+				    probes);
 	canvas_format(canvas, 0, at, canvas->columns, ROLE_DIM, "%zu pool threads",
 		      screen->pool_count);
 }

@@ -94,9 +94,54 @@ static const struct field stacks_fields[] = {
 static const struct schema stacks_schema = {
 	.name = "stacks", .help = "how many were walked", SCHEMA_FIELDS(stacks_fields)};
 
+VALUE_GETTER(get_sampled, value_bool, blocked_is_sampled(result_of(item)->runtime))
+
+static void value_share(struct value *value, double share, bool known)
+{
+	value->kind = known ? VALUE_SHARE : VALUE_NULL;
+	value->real = known ? share : 0;
+}
+
+FIELD_GETTER(get_probed_share)
+{
+	const struct wire_runtime *runtime = result_of(item)->runtime;
+
+	value_share(value, (double)runtime->probed_ns / (double)runtime->observed_ns, true);
+}
+
+FIELD_GETTER(get_cost_share)
+{
+	double cost = blocked_probes_cost(result_of(item)->runtime);
+
+	value_share(value, cost, cost >= 0);
+}
+
+VALUE_GETTER(get_budget_share, value_share, result_of(item)->runtime->budget / 10000.0, true)
+
+static const struct field probes_fields[] = {
+	BOOL_FIELD("sampled", get_sampled, "they were off for a part of the time"),
+	SHARE_FIELD("probed_share", get_probed_share, "of the time, with the probes on"),
+	SHARE_FIELD("cost_share", get_cost_share,
+		    "what they added to the target's CPU time; null: not measured"),
+	SHARE_FIELD("budget_share", get_budget_share, "what dwell may cost it"),
+};
+
+static const struct schema probes_schema = {
+	.name = "probes", .help = "how much of the polls was seen", SCHEMA_FIELDS(probes_fields)};
+
+FIELD_GETTER(get_probes)
+{
+	if (result_of(item)->runtime->observed_ns)
+		value_object(value, item->row, item->context);
+	else
+		value_null(value);
+}
+
 static const struct field quality_fields[] = {
 	INTEGER_FIELD("lost", get_blocked_lost, "stalls and stacks that found no room"),
 	OBJECT_FIELD("stacks", get_same_row, &stacks_schema, "how many were walked"),
+	OBJECT_FIELD("probes", get_probes, &probes_schema,
+		     "on polls of tasks; null: there are none, or for less than a second"),
 	SHARE_FIELD("symbolized_share", get_symbolized, "of the addresses seen, those with a name"),
 	INTEGER_FIELD("machine_stolen_ns", get_stolen, "what the hypervisor took from all CPUs"),
 	INTEGER_FIELD("machine_busy_ns", get_busy, "busy and stolen time of all CPUs"),

@@ -38,6 +38,7 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 	uint64_t stacks =
 		runtime->stacks_complete + runtime->stacks_truncated + runtime->stacks_failed;
 	char process[32], threshold[16], length[16], longest[16], total[16];
+	char probes[BLOCKED_PROBES_BYTES];
 	size_t count, pool = 0;
 	const struct stall_worker *workers = stalls_workers(summary->stalls, &count);
 
@@ -62,6 +63,9 @@ static void write_head(struct output *out, const struct blocked_summary *summary
 		output_format(out, "stolen %.1f%% of busy CPU time  ",
 			      100 * machine_stolen_share(counts.machine_stolen_ns,
 							 counts.machine_busy_ns));
+	blocked_probes_text(probes, runtime);
+	if (*probes)
+		output_format(out, "%s  ", probes);
 	output_format(out, runtime->lost ? "LOST %llu\n" : "lost %llu\n",
 		      (unsigned long long)runtime->lost);
 }

@@ -150,3 +150,27 @@ void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *sta
 		snprintf(into + strlen(into), STARVED_BYTES - strlen(into), "%sothers %.0f %%",
 			 shown ? ", " : "", 100 * (double)rest_ns / (double)total_ns);
 }
+
+double blocked_probes_cost(const struct wire_runtime *runtime)
+{
+	if (!runtime->probe_cost_ns || runtime->cpu_ns <= runtime->probe_cost_ns)
+		return -1;
+	return (double)runtime->probe_cost_ns / (double)(runtime->cpu_ns - runtime->probe_cost_ns);
+}
+
+void blocked_probes_text(char text[BLOCKED_PROBES_BYTES], const struct wire_runtime *runtime)
+{
+	double cost = 100 * blocked_probes_cost(runtime);
+	char price[32] = "";
+
+	*text = '\0';
+	if (!runtime->observed_ns)
+		return;
+	if (cost >= 0)
+		snprintf(price, sizeof(price), ", probes cost %.1f %%", cost);
+	if (blocked_is_sampled(runtime))
+		snprintf(text, BLOCKED_PROBES_BYTES, "polls SAMPLED %.0f %% of the time%s",
+			 100 * (double)runtime->probed_ns / (double)runtime->observed_ns, price);
+	else
+		snprintf(text, BLOCKED_PROBES_BYTES, "polls exact%s", price);
+}

@@ -37,4 +37,18 @@ void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
 /* "cc1 (9 processes) 60 %, its own threads 20 %, others 20 %"; empty: no wait at all. */
 void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *starvation,
 			  uint32_t process);
+#define BLOCKED_PROBES_BYTES 64
+
+/* Of the target's CPU time without the probes, what they added; below 0: not measured. */
+double blocked_probes_cost(const struct wire_runtime *runtime);
+
+/* Whether all polls are probed, and what that costs; "": there is nothing to say. */
+void blocked_probes_text(char text[BLOCKED_PROBES_BYTES], const struct wire_runtime *runtime);
+
+/* Some polls were not probed. */
+static inline bool blocked_is_sampled(const struct wire_runtime *runtime)
+{
+	return runtime->probed_ns < runtime->observed_ns;
+}
+
 #endif

@@ -232,6 +232,11 @@ RECORD_GETTER(get_began_before)
 	value_bool(value, record->flags & WIRE_STALL_SEEDED);
 }
 
+RECORD_GETTER(get_unprobed)
+{
+	value_bool(value, record->flags & WIRE_STALL_UNPROBED);
+}
+
 RECORD_GETTER(get_stall_tid)
 {
 	value_number(value, record->tid);
@@ -304,6 +309,7 @@ static const struct field stall_fields[] = {
 	INTEGER_FIELD("own_ns", get_stall_own, "without the spans inside it"),
 	STRING_FIELD("span", get_span, "poll, root or turn"),
 	BOOL_FIELD("began_before", get_began_before, "it was running when it was first looked at"),
+	BOOL_FIELD("unprobed", get_unprobed, "the probes were off: it was at least that long"),
 	INTEGER_FIELD("tid", get_stall_tid, "the worker's thread id"),
 	CAUSE_FIELDS,
 	PLACE_FIELDS,

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -223,3 +224,44 @@ def stall_of(stalls, start, duration):
         if stall["start_ns"] <= start and stall["start_ns"] + stall["duration_ns"] >= start + duration:
             return stall
     return None
+
+
+class Named:
+    """What dwell says of functions that have names."""
+
+    def is_blamed(self, stall, function):
+        return function in (stall["function"] or "")
+
+    def is_cause(self, stall, cause):
+        return stall["cause"] == cause
+
+    def is_holder(self, functions, function):
+        return any(one and one.split("::")[-1] == function for one in functions)
+
+
+class Stripped(Named):
+    """And of those that have none: `program+0x1230`, whose names the program had before it was stripped.
+
+    The standard library's functions look like the program's own, and where nothing has a name not every lock is known.
+    """
+
+    def __init__(self, build):
+        listed = subprocess.run(["nm", "-C", build_tokio(STRIPPED[build])], capture_output=True, text=True, check=True)
+        self.names = {}
+        for line in listed.stdout.splitlines():
+            address, _, name = line.split(" ", 2)
+            if address:
+                self.names.setdefault(int(address, 16), []).append(name)
+
+    def name(self, function):
+        place = re.fullmatch(r"tokio-service-stripped\+0x([0-9a-f]+)", function)
+        return " ".join(self.names.get(int(place[1], 16), [function])) if place else function
+
+    def is_blamed(self, stall, function):
+        return any(function in self.name(frame["function"]) for frame in stall["stack"])
+
+    def is_cause(self, stall, cause):
+        return stall["cause"] == cause or (cause == "lock" and stall["cause"] == "unknown")
+
+    def is_holder(self, functions, function):
+        return all(functions)

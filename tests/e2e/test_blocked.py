@@ -13,7 +13,7 @@ import pytest
 import schemas
 
 from conftest import DWELL, WORKLOAD, run, sum_ns
-from services import STRIPPED, Blocked, Service, SlowNames, build_tokio, loop_service, stall_of, taken_away, tokio_service
+from services import STRIPPED, Blocked, Named, Service, SlowNames, Stripped, build_tokio, loop_service, stall_of, taken_away, tokio_service
 
 #: handler -> (argument, cause of its waiting, function that does it)
 CAUSES = {
@@ -51,47 +51,6 @@ def ask_all(service):
             # else the next may be served in the same poll
             service.settle()
     return answers
-
-
-class Named:
-    """What dwell says of functions that have names."""
-
-    def is_blamed(self, stall, function):
-        return function in (stall["function"] or "")
-
-    def is_cause(self, stall, cause):
-        return stall["cause"] == cause
-
-    def is_holder(self, functions, function):
-        return any(one and one.split("::")[-1] == function for one in functions)
-
-
-class Stripped(Named):
-    """And of those that have none: `program+0x1230`, whose names the program had before it was stripped.
-
-    The standard library's functions look like the program's own, and where nothing has a name not every lock is known.
-    """
-
-    def __init__(self, build):
-        listed = subprocess.run(["nm", "-C", build_tokio(STRIPPED[build])], capture_output=True, text=True, check=True)
-        self.names = {}
-        for line in listed.stdout.splitlines():
-            address, _, name = line.split(" ", 2)
-            if address:
-                self.names.setdefault(int(address, 16), []).append(name)
-
-    def name(self, function):
-        place = re.fullmatch(r"tokio-service-stripped\+0x([0-9a-f]+)", function)
-        return " ".join(self.names.get(int(place[1], 16), [function])) if place else function
-
-    def is_blamed(self, stall, function):
-        return any(function in self.name(frame["function"]) for frame in stall["stack"])
-
-    def is_cause(self, stall, cause):
-        return stall["cause"] == cause or (cause == "lock" and stall["cause"] == "unknown")
-
-    def is_holder(self, functions, function):
-        return all(functions)
 
 
 def complaint(stalls, handler, start, duration, cpu, names=Named()):
