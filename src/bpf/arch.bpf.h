@@ -53,6 +53,9 @@ static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
 	return BPF_CORE_READ(task, thread.fsbase);
 }
 
+/* A call writes the address it returns to where the stack pointer is at the function's entry. */
+#define ARCH_CALL_PUSHES true
+
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {
 	return (struct site_frame){
@@ -82,7 +85,7 @@ static __always_inline __u32 arch_preempt_count(const struct task_struct *task,
 	return (__u32)task->thread_info.preempt_count;
 }
 
-#define TIF_32BIT 22 /* arch/arm64/include/asm/thread_info.h */
+#define TIF_32BIT	 22 /* arch/arm64/include/asm/thread_info.h */
 
 /* syscallno is NO_SYSCALL (-1) outside system calls (asm/ptrace.h). */
 static __always_inline int arch_syscall(const struct task_struct *task, const struct pt_regs *regs)
@@ -113,6 +116,9 @@ static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
+
+/* The function stores it, if at all, where it likes. */
+#define ARCH_CALL_PUSHES false
 
 static __always_inline struct site_frame arch_user_frame(const struct pt_regs *regs)
 {

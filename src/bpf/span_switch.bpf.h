@@ -51,15 +51,21 @@ static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64
 /* Very many short waits in one span: not each is worth a stack. */
 #define CAPTURES_AT_ONCE 16
 
+/* Global for the verifier's sake. */
+__weak __attribute__((noinline)) int span_keeps(const struct worker *worker, __u8 state)
+{
+	if (!worker)
+		return 0;
+	for (int i = 0; i < SPAN_BLOCKS; i++)
+		if (worker->kept & 1U << i && worker->blocks[i].site.state == state)
+			return 1;
+	return 0;
+}
+
 /* The first of its state is. */
 static __always_inline bool worth_a_stack(struct worker *worker, __u8 state, __u64 now_ns)
 {
-	bool is_known = false;
-
-	for (int i = 0; i < SPAN_BLOCKS; i++)
-		if (worker->kept & 1U << i && worker->blocks[i].site.state == state)
-			is_known = true;
-	if (!is_known || worker->captures++ < CAPTURES_AT_ONCE)
+	if (!span_keeps(worker, state) || worker->captures++ < CAPTURES_AT_ONCE)
 		return true;
 	return now_ns - worker->captured_ns > span_threshold_ns / 8;
 }
@@ -116,6 +122,8 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
 static __always_inline int span_leaves_span(struct worker *worker, const struct account *account,
 					    struct task_struct *task, bool idle, __u64 now_ns)
 {
+	bool parks;
+
 	if (!worker || !account || !task)
 		return 0;
 	/* a switch to it that no tracepoint reported */
@@ -124,14 +132,15 @@ static __always_inline int span_leaves_span(struct worker *worker, const struct 
 	worker->alone = 0;
 	if (worker->kind == SPAN_POLL && idle && !worker->depth && !span_unprobed)
 		span_learn_park(worker, user_stack_of(task));
-	if (span_is_run(worker) && idle && span_is_park(worker, user_stack_of(task)))
+	parks = idle && (span_is_run(worker) || !worker->depth) &&
+		span_is_park(worker, user_stack_of(task));
+	if (span_is_run(worker) && parks)
 		span_end_run(worker, account, now_ns, now_ns);
-	if (idle && span_is_endless(worker))
+	else if (idle && span_is_endless(worker))
 		span_finish(worker, account, now_ns);
 	if (worker->depth)
 		return 1;
-	if (!span_unprobed || worker->kind != SPAN_POLL ||
-	    (idle && span_is_park(worker, user_stack_of(task))))
+	if (!span_unprobed || worker->kind != SPAN_POLL || parks)
 		return 0;
 	worker_take_slot(worker);
 	worker->alone = 1;

@@ -9,9 +9,10 @@
  *   milliseconds: a run. Then its stack is watched (capture/stack_watch.h), and if no poll begins
  *   on it for the threshold, it was one poll.
  *
- * What polls is found on the stack: where the probed function was entered with the stack pointer at
- * some address, that word is the address it returns to for as long as the poll lasts. The words
- * below are its frame; they differ between tasks, so that one that has changed is another poll.
+ * What polls is found on the stack (x86-64 only; elsewhere only waits are): where the probed
+ * function was entered with the stack pointer at some address, that word is the address it returns
+ * to for as long as the poll lasts. The words below are its frame; they differ between tasks, so
+ * that one that has changed is another poll.
  */
 #ifndef DWELL_BPF_SPAN_UNPROBED_BPF_H
 #define DWELL_BPF_SPAN_UNPROBED_BPF_H
@@ -79,6 +80,8 @@ static __always_inline void span_learn_slot(struct worker *worker, __u64 stack)
 {
 	__u32 index;
 
+	if (!ARCH_CALL_PUSHES)
+		return;
 	for (int i = 0; i < SPAN_SLOTS; i++)
 		if (worker->slots[i].stack == stack)
 			return;
@@ -90,25 +93,30 @@ static __always_inline void span_learn_slot(struct worker *worker, __u64 stack)
 		worker->slots[index].stack = 0;
 }
 
-/* It waits outside of polls. */
-static __always_inline void span_learn_park(struct worker *worker, __u64 stack)
+/* It waits outside of polls. Global for the verifier's sake, as the next. */
+__weak __attribute__((noinline)) int span_learn_park(struct worker *worker, __u64 stack)
 {
 	__u32 index;
 
+	if (!worker)
+		return 0;
 	for (int i = 0; i < SPAN_PARKS; i++)
 		if (worker->parks[i] == stack)
-			return;
+			return 0;
 	index = worker->park_next++ & (SPAN_PARKS - 1);
 	barrier_var(index);
 	worker->parks[index & (SPAN_PARKS - 1)] = stack;
+	return 0;
 }
 
-static __always_inline bool span_is_park(const struct worker *worker, __u64 stack)
+__weak __attribute__((noinline)) int span_is_park(const struct worker *worker, __u64 stack)
 {
+	if (!worker)
+		return 0;
 	for (int i = 0; i < SPAN_PARKS; i++)
 		if (worker->parks[i] == stack)
-			return true;
-	return false;
+			return 1;
+	return 0;
 }
 
 /* Whether a function that was entered there returns to its caller, or by way of a probe. */
