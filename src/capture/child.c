@@ -4,13 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 
@@ -101,6 +104,106 @@ int child_prepare_program(struct child *child, char *const argv[], struct error 
 	if (got > 0)
 		child->pid = 0; /* reaped */
 	return error_set(error, ECHILD, "%s ended before it began", argv[0]);
+}
+
+/* Programs that do something to their process, and then become what they were given. */
+static const char *const wrappers[] = {
+	"sh",	  "bash",    "dash",	"busybox", "env",     "nice",
+	"ionice", "chrt",    "taskset", "numactl", "setsid",  "nohup",
+	"stdbuf", "prlimit", "setpriv", "setarch", "unshare", "nsenter",
+};
+
+static bool is_wrapper(pid_t pid)
+{
+	char link[32], path[PATH_MAX];
+	const char *name;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, path, sizeof(path) - 1);
+	path[length > 0 ? length : 0] = '\0';
+	name = strrchr(path, '/');
+	for (size_t i = 0; name && i < ARRAY_SIZE(wrappers); i++)
+		if (!strcmp(name + 1, wrappers[i]))
+			return true;
+	return false;
+}
+
+/* 1: it has stopped, *ret_status says why; 0: not until then; -ECHILD: it has ended. */
+static int wait_stopped(struct child *child, uint64_t until_ns, int *ret_status)
+{
+	for (;;) {
+		siginfo_t info = {.si_pid = 0};
+
+		/* its end is left for who waits for it */
+		if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) <
+			    0 &&
+		    errno != EINTR)
+			return -errno;
+		if (info.si_pid && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
+			return waitpid(child->pid, ret_status, __WALL) < 0 ? -errno : 1;
+		if (info.si_pid)
+			return -ECHILD;
+		if (clock_monotonic_ns() >= until_ns)
+			return 0;
+		clock_sleep_ms(1);
+	}
+}
+
+static bool has_executed(int status)
+{
+	return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8);
+}
+
+/* It runs on by itself: as if it had been stopped at its first instruction. */
+static int stop_here(struct child *child)
+{
+	int status, result;
+
+	if (kill(child->pid, SIGSTOP) < 0)
+		return -errno;
+	/* it may end, or be stopped by another signal, before: that is passed on */
+	do {
+		result = wait_stopped(child, UINT64_MAX, &status);
+		if (result == 1 && WSTOPSIG(status) != SIGSTOP)
+			ptrace(PTRACE_CONT, child->pid, NULL,
+			       (void *)(uintptr_t)(has_executed(status) ? 0 : WSTOPSIG(status)));
+	} while (result == 1 && WSTOPSIG(status) != SIGSTOP);
+	return result;
+}
+
+/* 1: it has become another program; 0: it has not; or a negative errno: it has ended. */
+static int pass_one(struct child *child)
+{
+	uint64_t until_ns = clock_monotonic_ns() + CHILD_WRAPPER_NS;
+	uintptr_t signal = 0;
+	int status, result;
+
+	for (;;) {
+		if (ptrace(PTRACE_CONT, child->pid, NULL, (void *)signal) < 0)
+			return -errno;
+		result = wait_stopped(child, until_ns, &status);
+		if (result == 0)
+			return stop_here(child) < 0 ? -ECHILD : 0;
+		if (result < 0 || has_executed(status))
+			return result;
+		signal = (uintptr_t)WSTOPSIG(status);
+	}
+}
+
+int child_pass_wrappers(struct child *child, struct error *error)
+{
+	int result = 1;
+
+	if (ptrace(PTRACE_SETOPTIONS, child->pid, NULL,
+		   (void *)(uintptr_t)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC)) < 0)
+		return error_set(error, errno, "cannot follow the command: %s", strerror(errno));
+	child->started_ns = clock_monotonic_ns();
+	while (result == 1 && is_wrapper(child->pid))
+		result = pass_one(child);
+	if (result < 0)
+		return error_set(error, ECHILD, "the command ended before it ran another program");
+	return 0;
 }
 
 int child_start(struct child *child, const char *name, struct error *error)

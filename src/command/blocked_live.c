@@ -140,6 +140,8 @@ static int start_command(struct blocked *blocked, struct error *error)
 	struct watch_options *watch = &blocked->options.watch;
 	int result = child_prepare_program(&blocked->child, watch->command, error);
 
+	if (result >= 0)
+		result = child_pass_wrappers(&blocked->child, error);
 	return result < 0
 		       ? result
 		       : targets_add_process(&watch->targets, (uint32_t)blocked->child.pid, error);

@@ -129,6 +129,28 @@ def test_only_some_workers():
     assert run("blocked", "-p", 1, "--workers", "sixteen-bytes-xx").returncode == 2
 
 
+@pytest.mark.parametrize(
+    "wrapper",
+    [("sh", "-c", 'exec "$0"'), ("env", "DWELL_TEST=1", "nice", "-n", "1"), ("bash", "-c", 'sleep 0.2; exec "$0"'), ("taskset", "1")],
+    ids=["sh", "env and nice", "later", "taskset"],
+)
+def test_a_command_that_another_program_runs(wrapper):
+    """What is watched is what it becomes, from its first instruction on."""
+    done = run("blocked", "-d", "1s", "--", *wrapper, build_tokio("release"))
+    assert done.returncode == 0, done.stderr
+    assert "tokio-service" in done.stdout and "tokio, " in done.stdout
+
+
+def test_a_shell_that_becomes_nothing_else():
+    done = run("blocked", "-d", "300ms", "--", "sh", "-c", "while :; do sleep 0.1; done")
+    assert done.returncode == 0 and "dwell blocked  sh " in done.stdout, done.stderr
+    # signals reach it, also before it is known what it is
+    script = "trap 'echo caught; exit 4' USR1; kill -USR1 $$; sleep 9"
+    done = run("blocked", "--", "sh", "-c", script)
+    assert done.returncode == 1 and "ended before it ran another program" in done.stderr and "caught" in done.stdout
+    subprocess.run(["pkill", "-f", "while :; do sleep 0.1"])
+
+
 def test_a_command(tmp_path):
     record = tmp_path / "command.dwell"
     script = "import select, time; poll = select.epoll()\nfor _ in range(3): poll.poll(0.01); time.sleep(0.02)"
