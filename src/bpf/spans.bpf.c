@@ -339,6 +339,26 @@ int on_wait_end(void *ctx)
 	return 0;
 }
 
+/* What is known of a thread is of the program it ran, and of a stack that is gone. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	struct worker *worker = worker_of(task);
+
+	if (!worker)
+		return 0;
+	worker->depth = worker->off = worker->alone = 0;
+	worker->kind = worker->wait = worker->root = worker->judged = 0;
+	worker->closure = worker->pending = worker->polled = 0;
+	worker->loop_waits = worker->nested_waits = worker->is_nested = 0;
+	worker->announced = worker->certain = 0;
+	for (int i = 0; i < SPAN_SLOTS; i++)
+		worker->slots[i].stack = 0;
+	for (int i = 0; i < SPAN_PARKS; i++)
+		worker->parks[i] = 0;
+	return 0;
+}
+
 /* In the context of who wakes; sched_wakeup may come later, on another CPU. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)

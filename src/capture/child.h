@@ -35,9 +35,9 @@ int child_prepare(struct child *child, char *const argv[], struct error *error) 
 int child_prepare_program(struct child *child, char *const argv[], struct error *error) must_check;
 
 /*
- * After that: where the program is one that runs another in its place (a shell, env, nice, taskset),
- * lets it go until it has, and is stopped at the other's first instruction; but no longer than
- * CHILD_WRAPPER_NS, and not where it ends before: then it is left as it is.
+ * After that: where the program is one that runs another in its place (a shell, env, nice,
+ * taskset), lets it go until it has, and is stopped at the other's first instruction; but no longer
+ * than CHILD_WRAPPER_NS, and not where it ends before: then it is left as it is.
  */
 #define CHILD_WRAPPER_NS (1000 * 1000 * 1000ULL)
 int child_pass_wrappers(struct child *child, struct error *error) must_check;

@@ -66,6 +66,7 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	bpf_program__set_autoload(bpf->progs.on_wait, true);
 	bpf_program__set_autoload(bpf->progs.on_wait_end, options->turns);
 	bpf_program__set_autoload(bpf->progs.on_waking, true);
+	bpf_program__set_autoload(bpf->progs.on_exec, true);
 	bpf_program__set_autoload(bpf->progs.on_sample, true);
 }
 

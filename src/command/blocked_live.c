@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/print.h"
@@ -39,12 +40,40 @@ static void note_end(struct blocked *blocked, const struct interval *interval)
 	}
 }
 
+static struct blocked_program program_of(uint32_t pid)
+{
+	char path[32];
+	struct stat file;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	if (stat(path, &file) < 0)
+		return (struct blocked_program){0};
+	return (struct blocked_program){file.st_dev, file.st_ino};
+}
+
+/* Its probes are in the files of the program before, and its workers are others. */
+static void note_exec(struct blocked *blocked)
+{
+	struct blocked_program before = blocked->program;
+
+	if (!blocked->watch || blocked->has_ended)
+		return;
+	blocked->program = program_of(blocked->options.spans.pid);
+	if (!before.inode || !blocked->program.inode ||
+	    (before.device == blocked->program.device && before.inode == blocked->program.inode))
+		return;
+	blocked->has_executed = true;
+	/* a command would end with dwell */
+	blocked->watch->loop.stop |= !blocked->options.watch.command;
+}
+
 int blocked_take_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct blocked *blocked = data;
 
 	blocked->session = interval->session;
 	note_end(blocked, interval);
+	note_exec(blocked);
 	stalls_add_interval(blocked->stalls, interval);
 	if (starvation_add(&blocked->starvation, blocked->stalls, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
@@ -79,19 +108,35 @@ static void say_ready(struct blocked *blocked)
 	close(options->ready_fd);
 }
 
+#define EXECUTED_BYTES 256
+
+static void executed_text(char text[EXECUTED_BYTES], const struct span_options *spans)
+{
+	char name[sizeof(spans->process)];
+
+	target_process_name(spans->pid, name);
+	snprintf(text, EXECUTED_BYTES,
+		 "%s %u has become another program, %s: start dwell blocked again", spans->process,
+		 spans->pid, name);
+}
+
 /* The process has ended, or the time is over: what there is stays on the screen. */
 static int stay(struct blocked *blocked, struct watch *watch, struct error *error)
 {
 	const struct span_options *spans = &blocked->options.spans;
-	char status[WAIT_STATUS_BYTES], remark[160];
+	char status[WAIT_STATUS_BYTES], remark[EXECUTED_BYTES];
 
 	wait_status_format(status, blocked->wait_status);
-	snprintf(remark, sizeof(remark), "%s %u has ended%s%s", spans->process, spans->pid,
-		 blocked->has_ended ? ": " : "", blocked->has_ended ? status : "");
+	if (blocked->has_executed)
+		executed_text(remark, spans);
+	else
+		snprintf(remark, sizeof(remark), "%s %u has ended%s%s", spans->process, spans->pid,
+			 blocked->has_ended ? ": " : "", blocked->has_ended ? status : "");
 	/* no more stacks are asked for */
 	watch_close_source(watch);
 	return blocked_tui_stay(&blocked->tui,
-				targets_alive(&blocked->options.watch.targets)
+				targets_alive(&blocked->options.watch.targets) &&
+						!blocked->has_executed
 					? "this was all that was asked for"
 					: remark,
 				error);
@@ -109,6 +154,8 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		.data = blocked, .interval = blocked_take_interval, .record = blocked_take_record};
 	watch.spans = spans;
 	watch.child = blocked->child;
+	blocked->program = program_of(spans->pid);
+	blocked->watch = &watch;
 	blocked->child = (struct child)CHILD_NONE;
 	if (blocked->options.record)
 		result = recorder_open(&recorder, blocked->options.record, blocked->options.force,
@@ -122,6 +169,12 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		result = blocked_tui_begin(&blocked->tui, &watch.loop, error);
 	if (result >= 0)
 		result = watch_run(&watch, error);
+	if (result >= 0 && blocked->has_executed && !blocked->options.output.screen) {
+		char text[EXECUTED_BYTES];
+
+		executed_text(text, spans);
+		print_text(stderr, "dwell blocked: %s\n", text);
+	}
 	if (result >= 0 && blocked->options.output.screen && !blocked->tui.tui.quit &&
 	    !watch.signalled)
 		result = stay(blocked, &watch, error);
@@ -129,6 +182,7 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 	blocked_tui_close(&blocked->tui);
 	if (result >= 0)
 		result = blocked_end_output(blocked, error);
+	blocked->watch = NULL;
 	watch_release(&watch);
 	recorder_close(recorder);
 	return result;

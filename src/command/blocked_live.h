@@ -7,6 +7,7 @@
 #include "command/blocked_output.h"
 #include "command/blocked_tui.h"
 #include "model/starvation.h"
+#include "session/watch.h"
 
 struct blocked {
 	struct blocked_options options;
@@ -18,6 +19,11 @@ struct blocked {
 	struct child child;		    /* the command, until it is watched */
 	bool has_ended;			    /* the process */
 	int wait_status;
+	struct blocked_program {
+		uint64_t device, inode;
+	} program;	     /* what the process runs; all zeros: not known */
+	bool has_executed;   /* another one, so that there is nothing more to see of it */
+	struct watch *watch; /* while it is open */
 	struct blocked_output output;
 };
 

@@ -2,8 +2,10 @@
 """Which threads `dwell blocked` takes for workers, and what they were in before it came."""
 import subprocess
 import threading
+import time
 
 import pytest
+import schemas
 
 from conftest import DWELL, run
 from services import Blocked, Service, build_tokio, loop_service, stall_of, tokio_service
@@ -149,6 +151,21 @@ def test_a_shell_that_becomes_nothing_else():
     done = run("blocked", "--", "sh", "-c", script)
     assert done.returncode == 1 and "ended before it ran another program" in done.stderr and "caught" in done.stdout
     subprocess.run(["pkill", "-f", "while :; do sleep 0.1"])
+
+
+def test_a_process_that_becomes_another_program():
+    """Its workers are others, and what is probed is gone: what was seen until then is all there is."""
+    script = "import os, select, time; poll = select.epoll()\nwhile time.monotonic() < {end}: poll.poll(0.01); time.sleep(0.02)\nos.execv('/bin/sleep', ['sleep', '60'])"
+    with subprocess.Popen(["/usr/bin/python3", "-c", script.format(end=time.monotonic() + 3)]) as process:
+        try:
+            done = run("blocked", "-p", process.pid, "-d", "50s", "--format", "json", "--headless")
+        finally:
+            process.kill()
+    assert done.returncode == 0, done.stderr
+    assert f"{process.pid} has become another program, sleep: start dwell blocked again" in done.stderr
+    *stalls, summary = schemas.read(done.stdout)
+    assert len(stalls) >= 10 and all(stall["cause"] == "sleep" for stall in stalls), stalls
+    assert summary["duration_ns"] < 10e9
 
 
 def test_a_command(tmp_path):
