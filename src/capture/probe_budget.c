@@ -39,6 +39,9 @@
  */
 #define PROBES_SHARE 0.4
 
+/* A target that uses less than so much of a CPU may lose as much as if it did. */
+#define CPU_SHARE_MIN 0.5
+
 /* What is not used adds up to so much of the budget. */
 #define SAVED_NS (500 * NS_PER_MS)
 
@@ -99,9 +102,6 @@ static struct span_poll_counts read_counts(const struct probe_budget *budget)
 	return sum;
 }
 
-/* A target that uses less than so much of a CPU may lose as much as if it did. */
-#define CPU_SHARE_MIN 0.5
-
 /* What a look at the counts says of the time since the one before. */
 struct look {
 	uint64_t polls, cpu_ns, wall_ns;
@@ -152,11 +152,10 @@ static void announce(const struct probe_budget *budget, bool probed, uint64_t no
 {
 	struct dwell_bpf *bpf = budget->probes->bpf;
 
-	if (!probed) {
-		__atomic_store_n(&bpf->bss->span_unprobed_ns, now_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(probed ? &bpf->bss->span_probed_ns : &bpf->bss->span_unprobed_ns, now_ns,
+			 __ATOMIC_SEQ_CST);
+	if (!probed)
 		__atomic_store_n(&bpf->bss->span_unprobed, 1, __ATOMIC_SEQ_CST);
-	} else
-		__atomic_store_n(&bpf->bss->span_probed_ns, now_ns, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&bpf->bss->span_generation, 1, __ATOMIC_SEQ_CST);
 	if (probed)
 		__atomic_store_n(&bpf->bss->span_unprobed, 0, __ATOMIC_SEQ_CST);
@@ -371,9 +370,8 @@ static int await(const struct probe_budget *budget, uint64_t until_ns)
 static void *budget_thread(void *data)
 {
 	struct probe_budget *budget = data;
-
 	const struct span_poll_counts counts = read_counts(budget);
-	cleanup_close int kept_ready = stack_watch_ready();
+	int kept_ready = stack_watch_ready();
 
 	/* a stall does not wait for a CPU */
 	(void)priority_hurry();
@@ -383,7 +381,7 @@ static void *budget_thread(void *data)
 	budget->cpu_ns = clock_ns(budget->cpu_clock);
 	while (!await(budget, next_ns(budget))) {
 		uint64_t now_ns = clock_monotonic_ns();
-		struct look seen = {0};
+		struct look seen;
 
 		ring_buffer__consume(budget->alarms);
 		if (!budget->sampling && now_ns < budget->looked_ns + TICK_NS)
@@ -394,6 +392,8 @@ static void *budget_thread(void *data)
 		else
 			judge_all(budget, &seen, now_ns);
 	}
+	if (kept_ready >= 0)
+		close(kept_ready);
 	return NULL;
 }
 

@@ -10,11 +10,15 @@ enum stack_unwind {
 	STACK_UNWIND_FRAME_POINTERS,
 };
 
+#define STACK_OWN_MAX 16
+
 struct stack_options {
 	enum stack_unwind unwind;
 	const char *symbols; /* file with the program's symbols; NULL: its own */
 	struct span_marks marks;
-	const char *const *packages; /* of all runtimes, ended by NULL */
+	const char *const *packages;	/* of all runtimes, ended by NULL */
+	const char *own[STACK_OWN_MAX]; /* what is the user's own begins so: frame_kind_is_own() */
+	unsigned int own_count;		/* 0: what is no one else's */
 };
 
 #endif

@@ -63,10 +63,26 @@ _Noreturn static void give_up(void)
 	_exit(127);
 }
 
+/* Where the user has said what is theirs, all else that has a name is not. */
+static enum frame_kind kind_of(const struct stack_options *options,
+			       const struct symbol_frame *frame)
+{
+	for (unsigned int i = 0; i < options->own_count; i++)
+		if (frame_kind_is_own(options->own[i], frame->function, frame->file, frame->module))
+			return FRAME_KIND_USER;
+	return options->own_count && frame->named && frame->kind == FRAME_KIND_USER
+		       ? FRAME_KIND_DEPENDENCY
+		       : frame->kind;
+}
+
 static void send_frame(const struct reading *reading, uint32_t id, const struct symbol_frame *frame)
 {
 	uint8_t part[offsetof(struct stack_part, frame) + FRAME_RECORD_BYTES];
-	size_t length = frame_record_write(part + offsetof(struct stack_part, frame), id, frame);
+	struct symbol_frame sent = *frame;
+	size_t length;
+
+	sent.kind = kind_of(reading->reader->options, frame);
+	length = frame_record_write(part + offsetof(struct stack_part, frame), id, &sent);
 
 	memcpy(part, &reading->reader->generation, sizeof(reading->reader->generation));
 	helper_part(reading->parts, part, offsetof(struct stack_part, frame) + length);

@@ -178,6 +178,8 @@ static const struct command_option blocked_option_table[] = {
 		     "counted"),
 	TAKEN_MEMBER("unwind", 0, "HOW", struct blocked_options, spans.stacks, parsing_unwind,
 		     "auto: by unwind tables; dwarf: the same; fp: by frame pointers (auto)"),
+	TAKEN_MEMBER("own", 0, "PREFIX", struct blocked_options, spans.stacks, parsing_own,
+		     "your code: functions, source or mapped files that begin so; may be repeated"),
 	FLAG_OPTION("blame", 0, struct blocked_options, watch.blame,
 		    "also because of whom the workers waited for a CPU"),
 	SCREEN_OPTIONS(struct blocked_options, " (tui on a terminal, else table)",

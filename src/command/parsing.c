@@ -49,6 +49,18 @@ int parsing_name(struct targets *targets, const char *name, struct error *error)
 	return result;
 }
 
+int parsing_own(void *data, const char *value, struct error *error)
+{
+	struct stack_options *stacks = data;
+
+	if (!*value)
+		return error_set(error, EINVAL, "--own: an empty prefix is everything");
+	if (stacks->own_count == STACK_OWN_MAX)
+		return error_set(error, E2BIG, "--own %s: %d at most", value, STACK_OWN_MAX);
+	stacks->own[stacks->own_count++] = value;
+	return 0;
+}
+
 int parsing_unwind(void *data, const char *value, struct error *error)
 {
 	struct stack_options *stacks = data;

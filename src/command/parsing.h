@@ -24,5 +24,6 @@ int parsing_count(const char *text, const char *option, uint64_t *ret_count,
 
 /* Of a struct stack_options, as command_option.take. */
 int parsing_unwind(void *stacks, const char *value, struct error *error) must_check;
+int parsing_own(void *stacks, const char *value, struct error *error) must_check;
 
 #endif

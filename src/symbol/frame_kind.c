@@ -212,6 +212,22 @@ enum frame_kind frame_kind_of_python(const char *path)
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
+static bool begins(const char *text, const char *prefix)
+{
+	return text && !strncmp(text, prefix, strlen(prefix));
+}
+
+bool frame_kind_is_own(const char *prefix, const char *function, const char *file,
+		       const char *module)
+{
+	const char *name = strrchr(module, '/'), *place = strchr(function, ' ');
+
+	return begins(function, prefix) || begins(skip_decoration(function), prefix) ||
+	       begins(file, prefix) || begins(module, prefix) ||
+	       (name && begins(name + 1, prefix)) ||
+	       (begins(function, "JS:") && place && begins(place + 1, prefix));
+}
+
 /* Beginnings of names that they do not export. */
 static const char *const c_library_names[] = {
 	/* glibc */

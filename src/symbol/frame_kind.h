@@ -33,6 +33,14 @@ bool frame_kind_is_c_library(const char *function);
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
 			      bool executable, const char *const *runtimes);
 
+/*
+ * Whether the name of the function, its source file, or the mapped file or its name begins so; of
+ * JavaScript, whose names have the place in them (`JS:~load /srv/app.js:12:3`), also that.
+ * `file`: NULL if not known.
+ */
+bool frame_kind_is_own(const char *prefix, const char *function, const char *file,
+		       const char *module);
+
 /* Of a file of a Python program: source, or an extension module. */
 enum frame_kind frame_kind_of_python(const char *path);
 

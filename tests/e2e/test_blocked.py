@@ -365,6 +365,31 @@ def test_a_recording_shows_the_same(tmp_path):
     assert "exists: --force" in run("blocked", "-p", os.getpid(), "-d", "10ms", "--record", recording).stderr
 
 
+@pytest.mark.measures
+@pytest.mark.parametrize("own", ["tokio_service::handle", "tokio_service::measure"])
+def test_what_is_ones_own_is_named(own):
+    with tokio_service() as service:
+        blocked = Blocked(service.process.pid, "--own", "no_such_crate::", "--own", own)
+        answers = [service.ask("spin", 30)[:2] for _ in range(3)]
+        stalls, _ = blocked.end()
+    for stall in filter(None, (stall_of(stalls, *answer) for answer in answers)):
+        if not taken_away(stall) and stall["cause"] == "cpu":
+            assert stall["function"].startswith(own), stall["function"]
+            kinds = {frame["function"]: frame["kind"] for frame in stall["stack"]}
+            assert kinds["tokio_service::compute_report"] == "dependency"
+
+
+def test_a_program_that_is_ones_own():
+    """By its mapped file: of C, where all has the same kind of name."""
+    with loop_service() as service:
+        blocked = Blocked(service.process.pid, "--own", "loop-service")
+        answer = service.ask("sleep", 30)
+        stalls, _ = blocked.end()
+    assert "wait_for_printer" in stall_of(stalls, *answer[:2])["function"]
+    done = run("blocked", "-p", 1, "--own", "")
+    assert done.returncode == 2 and "--own" in done.stderr
+
+
 def test_a_recording_of_threads_has_no_stalls(tmp_path):
     recording = tmp_path / "threads.dwell"
     assert run("record", "-o", recording, "-d", "100ms", "-i", "50ms").returncode == 0

@@ -71,6 +71,30 @@ CASE(whose_code_a_function_is)
 				 cases[i].kind);
 }
 
+CASE(the_user_says_what_is_their_own)
+{
+	static const struct {
+		const char *prefix, *function, *file, *module;
+		bool own;
+	} cases[] = {
+		{"app::", "app::serve", NULL, "/srv/app", true},
+		{"app::", "<&mut app::Conn as Future>::poll", NULL, "/srv/app", true},
+		{"app::", "mapp::serve", NULL, "/srv/app", false},
+		{"/srv/app/src/", "serve", "/srv/app/src/main.c", "/srv/app/bin", true},
+		{"/srv/app/src/", "serve", NULL, "/srv/app/bin", false},
+		{"liborders", "x", NULL, "/usr/lib/liborders.so.1", true},
+		{"/usr/lib/lib", "x", NULL, "/usr/lib/liborders.so.1", true},
+		{"/srv/", "JS:~load /srv/app.js:12:3", NULL, "", true},
+		{"node:", "JS:~readSync node:fs:12:3", NULL, "", true},
+		{"load", "JS:~load /srv/app.js:12:3", NULL, "", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(frame_kind_is_own(cases[i].prefix, cases[i].function,
+						   cases[i].file, cases[i].module),
+				 cases[i].own);
+}
+
 static void write_file(char *path, const char *text)
 {
 	int fd = mkstemp(path);
@@ -423,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(whose_code_a_function_is),
+		cmocka_unit_test(the_user_says_what_is_their_own),
 		cmocka_unit_test(kernel_functions_by_address),
 		cmocka_unit_test(every_one_of_many_kernel_functions),
 		cmocka_unit_test(functions_made_at_run_time),
