@@ -283,6 +283,15 @@ enum span_wait {
 	SPAN_WAIT_URING,
 };
 
+/* Where a thread of an event loop waits for its turn to wait for events; key of `loop_parks`. */
+struct loop_park {
+	__u64 stack; /* pointer, in user mode */
+	__u32 tid;
+	__u32 pad;
+};
+
+#define LOOP_PARKS_MAX 4096
+
 /* Of the probes of polls, on one CPU. */
 struct span_poll_counts {
 	__u64 polls;		     /* that have begun */

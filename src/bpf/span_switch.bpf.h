@@ -117,6 +117,29 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
 }
 
 /*
+ * Whether a thread of an event loop waits until it is its turn to wait for events: then its turn at
+ * what came before is over.
+ */
+static __always_inline int span_parks(struct worker *worker, const struct account *account,
+				      struct task_struct *task, int syscall, __u64 now_ns)
+{
+	struct loop_park park = {.pad = 0};
+
+	if (!worker || !account || !task)
+		return 0;
+	if (worker->kind != SPAN_TURN || !worker->depth || class_of(syscall) != SYSCALL_FUTEX)
+		return 0;
+	park.stack = user_stack_of(task);
+	park.tid = tid_of(task);
+	if (!bpf_map_lookup_elem(&loop_parks, &park))
+		return 0;
+	span_finish(worker, account, now_ns);
+	worker->depth = 0;
+	worker->parked = 1;
+	return 1;
+}
+
+/*
  * Whether it leaves its CPU in a span, or in what may be one while the probes are off.
  */
 static __always_inline int span_leaves_span(struct worker *worker, const struct account *account,
@@ -167,6 +190,8 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
 	span_refresh(worker, account);
+	if (span_parks(worker, account, task, site.syscall, now_ns))
+		return;
 	if (!span_leaves_span(worker, account, task, site.state == WIRE_IDLE, now_ns))
 		return;
 	depth = worker->depth - 1;
@@ -214,6 +239,11 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		return;
 	if (worker->root && !worker->depth && !span_unprobed)
 		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
+	if (worker->parked && !worker->depth) {
+		worker->parked = 0;
+		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), now_ns);
+		return;
+	}
 	/* its poll began before the probes were detached: of that, only the wait is known */
 	if (worker->generation != span_generation && worker->depth && !span_is_run(worker)) {
 		worker->alone = worker->off && worker->kind == SPAN_POLL;

@@ -104,12 +104,12 @@ struct worker {
 	__u64 parks[SPAN_PARKS]; /* stack pointers of its waits outside of polls */
 	__u32 slot_next, park_next;
 	__u32 generation; /* span_generation, of what is open */
+	__u32 parked;	  /* of a loop: its turn ended at a place of `loop_parks` */
 	__u32 alone;	  /* the present time off the CPU is in no span: probes are off */
 	/* a run: the present span, if that is one */
 	__u32 run_samples;
 	__u32 announced; /* probes were asked for */
 	__u32 certain;	 /* it was one poll for the threshold */
-	__u32 pad;
 	__u64 signature, run_seen_ns;
 	/* of a task of which probes were asked for and it was none: until when not again */
 	__u64 distrusted, distrust_ns, distrusted_ns;
@@ -153,6 +153,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct span_verdict);
 } span_verdicts __weak SEC(".maps");
+
+/* User space has found them by their stacks: is_loop_park() in capture/spans.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LOOP_PARKS_MAX);
+	__type(key, struct loop_park);
+	__type(value, __u8);
+} loop_parks __weak SEC(".maps");
 
 static __always_inline struct worker *worker_of(struct task_struct *task)
 {

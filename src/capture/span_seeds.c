@@ -110,7 +110,8 @@ int span_seeds_meet(struct span_seeds *seeds, const struct span_options *options
 
 		send_verdict(seeds, seed, raw->tid, &verdict,
 			     *options->prefix ? WIRE_FOUND_BY_PREFIX : WIRE_FOUND_BY_TYPE);
-		return 0;
+		/* from which functions its loop waits */
+		return 1;
 	}
 	/* of a loop the stack says nothing */
 	return options->stacks.marks.poll || *options->prefix;

@@ -15,6 +15,7 @@
 #include "capture/span_queue.h"
 #include "capture/span_seeds.h"
 #include "capture/span_stacks.h"
+#include "capture/syscalls.h"
 #include "dwell.skel.h"
 
 _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)WIRE_SPAN_POOL &&
@@ -29,6 +30,8 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
  */
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (3 * NS_PER_S)
+
+#define LOOP_FUNCTIONS	 64
 
 #define LAUNCHES	 64
 
@@ -57,9 +60,11 @@ struct spans {
 		bool rootless; /* a stack is whole, and none is on it */
 		/* whether a stack is of a poll: 1 if any is, 0 if none is, 2: nothing is known */
 		__u8 in_poll;
+		uint32_t parks; /* 1 << states whose wait is that of a loop's follower */
 	} pending[MAX_WORKERS];
-	/* workers that were started while the probes were off, the last of them: by whom, and when
-	 */
+	uint64_t loop_functions[LOOP_FUNCTIONS]; /* hashes: note_loop() */
+	size_t loop_function_count;
+	/* the last workers that were started: by whom, and when */
 	struct launch {
 		uint32_t tid;
 		uint64_t time_ns;
@@ -153,6 +158,42 @@ static __u8 is_in_poll(const struct span_signs *signs)
 	return signs->pool ? 0 : polls ? 1 : 2;
 }
 
+/* From which functions the process waits for events. */
+static void note_loop(struct spans *spans, const struct span_signs *signs)
+{
+	for (size_t i = 0; i < SPAN_FUNCTIONS && signs->functions[i]; i++) {
+		size_t at = 0;
+
+		while (at < spans->loop_function_count &&
+		       spans->loop_functions[at] != signs->functions[i])
+			at++;
+		if (at == spans->loop_function_count && at < LOOP_FUNCTIONS)
+			spans->loop_functions[spans->loop_function_count++] = signs->functions[i];
+	}
+}
+
+/*
+ * In some loops (Asio's) one thread waits for events and the others for that one: a wait for a lock
+ * or a condition in a function that also waits for events is no part of a turn. From now on the
+ * kernel side knows the place.
+ */
+static bool is_loop_park(struct spans *spans, const struct span_stack *raw,
+			 const struct span_found *found)
+{
+	struct loop_park park = {.stack = raw->frame.stack, .tid = raw->tid};
+	const __u8 value = 1;
+	bool known = false;
+
+	if (!spans->options->turns || !syscalls_is_futex(raw->site.syscall))
+		return false;
+	for (size_t i = 0; i < spans->loop_function_count; i++)
+		known |= found->signs.functions[0] == spans->loop_functions[i];
+	if (known)
+		bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value,
+				    BPF_ANY);
+	return known;
+}
+
 /* Stacks of a span's block and of its waker come before its end. */
 static int on_stack(struct spans *spans, const struct span_stack *raw,
 		    const struct span_found *found, struct record_sink sink)
@@ -184,6 +225,8 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 		return sink_send(sink, &sample.header);
 	if (!pending || raw->site.state >= WIRE_STATES)
 		return 0;
+	if (raw->of == SPAN_STACK_BLOCK && is_loop_park(spans, raw, found))
+		pending->parks |= 1U << raw->site.state;
 	if (raw->of == SPAN_STACK_BLOCK) {
 		pending->blocks[raw->site.state] = found->id;
 		pending->rootless |= is_rootless(&found->signs);
@@ -307,6 +350,34 @@ static bool is_credible(const struct span_end *end, const struct pending *pendin
 	return end->cookie == SPAN_COOKIE_RUN || is_blocking(end->waits[0].site);
 }
 
+/* All of the state: it may have been woken in vain in between. */
+static void take_off(struct wire_stall *stall, __u8 state)
+{
+	uint64_t ns = stall->states_ns[state];
+
+	stall->states_ns[state] = 0;
+	stall->duration_ns -= ns < stall->duration_ns ? ns : stall->duration_ns;
+}
+
+/* Waits that are no part of the turn: is_loop_park(). False: without them it is no stall. */
+static bool take_off_parks(struct wire_stall *stall, uint32_t parks, uint64_t threshold_ns)
+{
+	if (stall->longest_ns && parks & 1U << stall->longest.state) {
+		take_off(stall, stall->longest.state);
+		stall->longest_ns = 0;
+		stall->longest = (struct wire_wait_site){.state = WIRE_ON_CPU};
+		stall->stack = stall->waker_stack = 0;
+		stall->waker = (struct wire_peer){.tid = 0};
+	}
+	for (size_t i = 0; i < WIRE_STALL_WAITS; i++) {
+		if (!stall->waits[i].ns || !(parks & 1U << stall->waits[i].site.state))
+			continue;
+		take_off(stall, stall->waits[i].site.state);
+		stall->waits[i] = (struct wire_stall_wait){.ns = 0};
+	}
+	return stall->duration_ns >= threshold_ns && stall->duration_ns >= stall->inner_ns;
+}
+
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
 {
 	struct wire_stall stall = {
@@ -330,6 +401,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	bool unprobed = end->cookie == SPAN_COOKIE_RUN || end->cookie == SPAN_COOKIE_WAIT;
 	uint64_t states_ns[WIRE_STATES];
 	bool rootless = false;
+	uint32_t parks = 0;
 	int result;
 
 	if (probe && probe->is_task)
@@ -356,8 +428,11 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	if (pending) {
 		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
 		rootless = pending->rootless && !pending->rooted;
+		parks = pending->parks;
 		pending->tid = 0;
 	}
+	if (parks && !take_off_parks(&stall, parks, spans->options->threshold_ns))
+		return 0;
 	if (rootless && stall.kind == WIRE_SPAN_ROOT) {
 		span_seeds_uproot(&spans->seeds, end->tid);
 		return 0;
@@ -460,6 +535,8 @@ static int process(void *data, const struct wire_header *record, const struct sp
 		on_launch(spans, (const struct span_launch *)record);
 		return 0;
 	case SPAN_SEED:
+		if (spans->options->turns && found->is_read)
+			note_loop(spans, &found->signs);
 		return span_seeds_take(&spans->seeds, spans->options, seed->tid, seed->start_ns,
 				       seed->since_ns, found);
 	}

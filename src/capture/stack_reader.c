@@ -263,6 +263,23 @@ static bool ends_in_poll(const char *function)
 	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
 }
 
+/* Of the function whose code is at an address, whatever was inlined there. */
+static void note_function(const struct symbol *symbol, struct span_signs *signs)
+{
+	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
+	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
+	size_t at = 0;
+
+	while (at < SPAN_FUNCTIONS && signs->functions[at])
+		at++;
+	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_SYSTEM ||
+	    frame->kind == FRAME_KIND_KERNEL)
+		return;
+	for (const char *name = frame->function; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
+	signs->functions[at] = hash | 1;
+}
+
 /* What the functions at an address say about the thread. */
 static void read_signs(const struct span_marks *marks, const struct symbol *symbol,
 		       struct span_signs *signs)
@@ -445,6 +462,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 				    &symbols[i]) < 0)
 			give_up();
 		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
+		note_function(&symbols[i], &answer->signs);
 	}
 	learn_end(question, end, needed, answer);
 	send_layout(reading, process);

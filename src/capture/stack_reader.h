@@ -27,11 +27,15 @@ struct stack_question {
 	struct span_stack stack; /* cut off behind its bytes */
 };
 
+#define SPAN_FUNCTIONS 3
+
 /* What the functions of a stack say about its thread: span_marks that were seen. */
 struct span_signs {
 	unsigned int polls, harnesses;		 /* of a poll at least one is there */
 	unsigned int worker, single, pool, root; /* whether */
 	unsigned int complete; /* the stack: what is not among the signs is not there */
+	/* hashes of the innermost functions that are no system library's; 0: there are no more */
+	uint64_t functions[SPAN_FUNCTIONS];
 };
 
 /* More than any stack that is shown: inlined frames count too. */

@@ -153,6 +153,11 @@ void syscalls_classify(volatile __u8 into[SYSCALL_TABLE_SIZE])
 			into[classes[i].number] = classes[i].class;
 }
 
+bool syscalls_is_futex(int number)
+{
+	return number == __NR_futex || number == 455; /* futex_wait */
+}
+
 bool syscalls_is_event_wait(int number)
 {
 	static const short numbers[] = {

@@ -14,4 +14,6 @@ void syscalls_classify(volatile __u8 classes[SYSCALL_TABLE_SIZE]);
 /* Whether event loops wait in it, and hardly anybody else: epoll, io_uring. */
 bool syscalls_is_event_wait(int number);
 
+bool syscalls_is_futex(int number);
+
 #endif

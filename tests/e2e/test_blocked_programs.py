@@ -11,6 +11,7 @@ import tempfile
 
 import pytest
 
+from conftest import BUILD
 from services import FIXTURES, Blocked, Service, stall_of, taken_away
 
 ROUNDS = 4
@@ -191,3 +192,23 @@ def test_good_node_is_not_blamed(node):
     assert workers.pop(node.process.pid)["turns"] >= 30
     assert len(workers) <= 1, workers
     assert len(os.listdir(f"/proc/{node.process.pid}/task")) > 8
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_followers_of_a_loop_are_idle(threads):
+    """As in Asio: of its threads one waits for events, and the others for that one."""
+    program = pathlib.Path(BUILD) / "tests" / "followers"
+    with subprocess.Popen([program, str(threads), "200"], stdout=subprocess.PIPE, text=True) as loop:
+        blocked = Blocked(loop.pid)
+        answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
+        stalls, summary = blocked.wait()
+    # what began before all was attached was not seen
+    answers = [answer for answer in answers if answer[0] > summary["end_ns"] - summary["duration_ns"] + 100_000_000]
+    assert len(answers) > 20
+    found = [stall_of(stalls, *answer) for answer in answers]
+    assert found.count(None) <= 0.05 * len(answers), found
+    for stall in filter(None, found):
+        assert "wait_for_printer" in (stall["function"] or "") or taken_away(stall) or stall["cause"] == "runnable", stall
+    others = [stall for stall in stalls if "wait_for_printer" not in (stall["function"] or "")]
+    assert not [stall for stall in others if not taken_away(stall) and stall["cause"] != "runnable"], others[:3]
