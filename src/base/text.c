@@ -256,3 +256,12 @@ void text_csv(struct output *out, const char *text)
 	if (quote)
 		output_char(out, '"');
 }
+
+uint64_t text_hash(const char *text)
+{
+	uint64_t value = 0xcbf29ce484222325ULL;
+
+	for (; *text; text++)
+		value = (value ^ (unsigned char)*text) * 0x100000001b3ULL;
+	return value;
+}

@@ -61,4 +61,7 @@ void text_json(struct output *out, const char *text);
  * spreadsheet would run as a formula (=, +, - or @ comes first) gets a ' before it. */
 void text_csv(struct output *out, const char *text);
 
+/* Any hash of a text, the same everywhere: FNV-1a. Who chooses the text can make two collide. */
+uint64_t text_hash(const char *text);
+
 #endif

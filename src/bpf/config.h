@@ -390,8 +390,8 @@ struct span_end {
 	__u64 cookie; /* of the probe */
 	__u64 culprit_ns;
 	__u32 tid, pid;
-	__u32 wait; /* enum span_wait: where the thread waits for events, if it does */
-	__u32 pad;
+	__u32 wait;	/* enum span_wait: where the thread waits for events, if it does */
+	__u32 heaviest; /* of `waits`: says most; SPAN_BLOCKS: there is none */
 	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: none */
 	struct span_wait_kept {
 		__u64 ns; /* 0: none is kept here */

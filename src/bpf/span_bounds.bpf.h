@@ -158,7 +158,7 @@ static __always_inline __u32 span_heaviest(const struct worker *worker)
 
 /*
  * The stacks of the blocks that are parts of a span of `own_ns`; `parts`: 1 << the states that are.
- * Global, too.
+ * Returns span_heaviest(). Global, too.
  */
 __weak __attribute__((noinline)) int span_send_blocks(struct worker *worker, __u32 parts,
 						      __u64 own_ns)
@@ -166,7 +166,7 @@ __weak __attribute__((noinline)) int span_send_blocks(struct worker *worker, __u
 	__u32 heaviest;
 
 	if (!worker)
-		return 0;
+		return SPAN_BLOCKS;
 	heaviest = span_heaviest(worker);
 	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
 		const struct span_block *block = &worker->blocks[i];
@@ -177,7 +177,7 @@ __weak __attribute__((noinline)) int span_send_blocks(struct worker *worker, __u
 		     wire_is_part((__s64)block->ns, own_ns)))
 			span_send_block(worker, i);
 	}
-	return 0;
+	return heaviest;
 }
 
 /* `own_ns` long, without the spans inside. */
@@ -186,7 +186,7 @@ static __always_inline void span_send(struct worker *worker, struct span_level *
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct span_end *end;
-	__u32 parts = 0;
+	__u32 parts = 0, heaviest;
 
 	worker->stalls++;
 	span_totals(account, now_ns, worker->totals_ns);
@@ -194,7 +194,7 @@ static __always_inline void span_send(struct worker *worker, struct span_level *
 		level->states_ns[i] = worker->totals_ns[i] - level->states_ns[i];
 		parts |= wire_is_part((__s64)level->states_ns[i], own_ns) << i;
 	}
-	span_send_blocks(worker, parts, own_ns);
+	heaviest = span_send_blocks(worker, parts, own_ns);
 	end = bpf_ringbuf_reserve(&events, sizeof(*end), 0);
 	if (!end) {
 		count(&spans_lost);
@@ -213,6 +213,7 @@ static __always_inline void span_send(struct worker *worker, struct span_level *
 	end->tid = tid_of(task);
 	end->pid = pid_of(task);
 	end->wait = worker->wait;
+	end->heaviest = heaviest;
 	for (__u32 i = 0; i < SPAN_BLOCKS; i++) {
 		const struct span_block *block = &worker->blocks[i];
 

@@ -349,7 +349,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 		return 0;
 	worker->depth = worker->off = worker->alone = 0;
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
-	worker->closure = worker->pending = worker->polled = 0;
+	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = 0;
 	worker->announced = worker->certain = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)

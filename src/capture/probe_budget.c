@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* pipe2, ppoll */
+#define _GNU_SOURCE /* pipe2 */
 #include "capture/probe_budget.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/priority.h"
@@ -354,17 +352,12 @@ static uint64_t next_ns(const struct probe_budget *budget)
 	return next_ns;
 }
 
-/* 1: it is to end. */
-static int await(const struct probe_budget *budget, uint64_t until_ns)
+static bool is_to_end(const struct probe_budget *budget, uint64_t until_ns)
 {
 	struct pollfd fds[2] = {{.fd = budget->stop_fd, .events = POLLIN},
 				{.fd = ring_buffer__epoll_fd(budget->alarms), .events = POLLIN}};
-	uint64_t now_ns = clock_monotonic_ns();
-	struct timespec timeout = clock_timespec(until_ns > now_ns ? until_ns - now_ns : 0);
 
-	if (ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL) < 0)
-		return errno != EINTR;
-	return fds[0].revents != 0;
+	return await_ready(fds, ARRAY_SIZE(fds), until_ns) < 0 || fds[0].revents;
 }
 
 static void *budget_thread(void *data)
@@ -379,7 +372,7 @@ static void *budget_thread(void *data)
 	budget->looked_ns = clock_monotonic_ns();
 	budget->polls = read_counts(budget).polls;
 	budget->cpu_ns = clock_ns(budget->cpu_clock);
-	while (!await(budget, next_ns(budget))) {
+	while (!is_to_end(budget, next_ns(budget))) {
 		uint64_t now_ns = clock_monotonic_ns();
 		struct look seen;
 

@@ -173,9 +173,9 @@ static void note_loop(struct spans *spans, const struct span_signs *signs)
 }
 
 /*
- * In some loops (Asio's) one thread waits for events and the others for that one: a wait for a lock
- * or a condition in a function that also waits for events is no part of a turn. From now on the
- * kernel side knows the place.
+ * In some loops (Asio's) one thread waits for events and the others for that one. So a wait for a
+ * lock or a condition ends the turn if the function that calls it also waits for events. From now
+ * on the kernel side knows the place.
  */
 static bool is_loop_park(struct spans *spans, const struct span_stack *raw,
 			 const struct span_found *found)
@@ -289,12 +289,6 @@ static struct wire_peer peer_of(const struct span_thread *thread)
 	return peer;
 }
 
-/* A preemption shows where a thread was, not what it waits for: see span_block_weight(). */
-static uint64_t weight_of(const struct span_wait_kept *kept)
-{
-	return kept->site.state == WIRE_RUNNABLE ? kept->ns : kept->ns << 4;
-}
-
 static struct wire_stall_wait wait_of(const struct span_wait_kept *kept,
 				      const struct pending *pending)
 {
@@ -313,19 +307,15 @@ static struct wire_stall_wait wait_of(const struct span_wait_kept *kept,
 static void fill_waits(struct wire_stall *stall, const struct span_end *end,
 		       const struct pending *pending)
 {
-	size_t heaviest = 0;
 	struct wire_stall_wait wait;
 
-	for (size_t i = 1; i < SPAN_BLOCKS; i++)
-		if (weight_of(&end->waits[i]) > weight_of(&end->waits[heaviest]))
-			heaviest = i;
 	for (size_t i = 0, j = 0; i < SPAN_BLOCKS; i++) {
 		if (!end->waits[i].ns)
 			continue;
 		wait = wait_of(&end->waits[i], pending);
-		if (i != heaviest && j < WIRE_STALL_WAITS)
+		if (i != end->heaviest && j < WIRE_STALL_WAITS)
 			stall->waits[j++] = wait;
-		if (i != heaviest)
+		if (i != end->heaviest)
 			continue;
 		stall->longest_ns = wait.ns;
 		stall->longest = wait.site;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/identities.h"
+#include "base/text.h"
 #include "capture/frame_record.h"
 #include "capture/stack_options.h"
 #include "symbol/opener.h"
@@ -267,7 +268,6 @@ static bool ends_in_poll(const char *function)
 static void note_function(const struct symbol *symbol, struct span_signs *signs)
 {
 	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
 	size_t at = 0;
 
 	while (at < SPAN_FUNCTIONS && signs->functions[at])
@@ -275,9 +275,7 @@ static void note_function(const struct symbol *symbol, struct span_signs *signs)
 	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_SYSTEM ||
 	    frame->kind == FRAME_KIND_KERNEL)
 		return;
-	for (const char *name = frame->function; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
-	signs->functions[at] = hash | 1;
+	signs->functions[at] = text_hash(frame->function) | 1; /* 0 is none */
 }
 
 /* What the functions at an address say about the thread. */

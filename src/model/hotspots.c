@@ -26,15 +26,6 @@ const char *const hotspot_grouping_headings[HOTSPOT_GROUPINGS_COUNT] = {
 #undef X
 };
 
-uint64_t hotspot_key(const char *text)
-{
-	uint64_t value = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	for (; *text; text++)
-		value = (value ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return value;
-}
-
 unsigned int hotspot_bucket(uint64_t ns)
 {
 	unsigned int bucket = 0;

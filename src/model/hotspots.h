@@ -81,7 +81,7 @@ struct hotspot {
 	uint32_t function;
 	uint32_t type;				/* of the task */
 	uint32_t stack;				/* of the longest; 0: none */
-	uint64_t keys[HOTSPOT_GROUPINGS_COUNT]; /* hashes of the names */
+	uint64_t keys[HOTSPOT_GROUPINGS_COUNT]; /* text_hash() of the names */
 	uint64_t count, total_ns, max_ns;
 	uint32_t buckets[STALL_BUCKETS];
 	struct wire_wait_site site; /* of the longest one's wait */
@@ -102,9 +102,6 @@ struct hotspots {
 	size_t room;
 	uint64_t lost; /* stalls that found no room */
 };
-
-/* Any hash of a text, for hotspot.keys. */
-uint64_t hotspot_key(const char *text);
 
 /* The bucket a duration is counted in. */
 unsigned int hotspot_bucket(uint64_t ns);

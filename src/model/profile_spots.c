@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "model/hotspots.h"
 #include "model/profile_parts.h"
 
@@ -36,7 +37,7 @@ struct grouping {
 
 uint64_t profile_name_key(const struct frame *frame, enum profile_grouping by)
 {
-	uint64_t file = hotspot_key(*frame->file ? frame->file : frame->module);
+	uint64_t file = text_hash(*frame->file ? frame->file : frame->module);
 
 	if (frame_is_made_at_run_time(frame))
 		return 0;
@@ -50,7 +51,7 @@ uint64_t profile_name_key(const struct frame *frame, enum profile_grouping by)
 	default:
 		break;
 	}
-	return hotspot_key(frame->function) * 31 + hotspot_key(frame->module);
+	return text_hash(frame->function) * 31 + text_hash(frame->module);
 }
 
 static void grouping_release(struct grouping *grouping)

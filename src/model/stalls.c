@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/identities.h"
+#include "base/text.h"
 #include "model/reason.h"
 #include "model/stall_samples.h"
 
@@ -187,7 +188,7 @@ static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 {
 	const struct frame *frame = stalls_frame(stalls, id);
 
-	return hotspot_key(frame ? frame->function : "");
+	return text_hash(frame ? frame->function : "");
 }
 
 static void add_counts(struct stall_counts *sum, const struct stall_counts *part)
@@ -263,9 +264,9 @@ static int count_part(struct stalls *stalls, const struct wire_stall *record,
 	hotspot.buckets[hotspot_bucket(part->ns)] = 1;
 	hotspot.keys[HOTSPOTS_BY_FUNCTION] = key_of(stalls, part->function);
 	hotspot.keys[HOTSPOTS_BY_TASK] = key_of(stalls, record->type);
-	hotspot.keys[HOTSPOTS_BY_FILE] = hotspot_key(!function	       ? ""
-						     : *function->file ? function->file
-								       : function->module);
+	hotspot.keys[HOTSPOTS_BY_FILE] = text_hash(!function	     ? ""
+						   : *function->file ? function->file
+								     : function->module);
 	result = hotspots_add(hotspots, &hotspot);
 	*ret_lost += hotspots->lost - lost;
 	return result;
@@ -427,7 +428,7 @@ static void name_part(const struct stalls *stalls, const struct wire_stall *reco
 			 stacks_is_in_place(&stalls->stacks, part->stack, stalls->marks);
 }
 
-/* One that is no stall by itself, and of which nothing shows what it was, is no part of its own. */
+/* Leaves out parts that are shorter than the threshold and have no stack to explain them. */
 static void drop_parts(struct stall *stall, __u8 states[STALL_PARTS], uint64_t threshold_ns)
 {
 	size_t kept = 1;

@@ -29,7 +29,7 @@ struct stall_part {
 	struct wire_peer culprit; /* of the record; none where the machine is to blame */
 };
 
-/* One of no state can have less than an eighth: wire_is_part(). */
+/* At most: each but the main one is an eighth of the stall or more (wire_is_part()). */
 #define STALL_PARTS 8
 
 struct stall {

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import pytest
+import schemas
 
 from conftest import BUILD, run
 from services import Blocked, Named, Stripped, loop_service, taken_away, tokio_service
@@ -138,10 +139,8 @@ def test_a_calm_service_is_not_sampled():
 
 def test_an_event_loop_has_no_probes():
     with loop_service() as service:
-        blocked = Blocked(service.process.pid)
-        time.sleep(1)
-        _, summary = blocked.end()
-    assert summary["quality"]["probes"] is None
+        done = run("blocked", "-p", service.process.pid, "-d", "1s", "--format", "json")
+    assert schemas.read(done.stdout)[-1]["quality"]["probes"] is None
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "101", "nan", "5%", "", "1e999"])
