@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/identities.h"
 #include "base/text.h"
-#include "model/reason.h"
+#include "model/stall_parts.h"
 #include "model/stall_samples.h"
 
 #define WORKERS_MAX 4096
@@ -114,74 +114,6 @@ const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id)
 const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 {
 	return stacks_stack(&stalls->stacks, id);
-}
-
-/* An idle thread waits for work; one that works waits for another thread, or for a peer. */
-static enum stall_cause cause_of_idle(struct wire_wait_site site)
-{
-	const char *name = syscall_name(site.syscall);
-
-	/* in a loop within its loop: for what, it does not say */
-	if (site.state != WIRE_IDLE || (name && !strncmp(name, "epoll", strlen("epoll"))))
-		return CAUSE_IPC;
-	switch (site.detail) {
-	case WIRE_DETAIL_NONE:
-	case WIRE_DETAIL_INET:
-	case WIRE_DETAIL_SOCKET:
-	case WIRE_DETAIL_NETLINK:
-		return CAUSE_NET;
-	}
-	return CAUSE_IPC;
-}
-
-static enum stall_cause cause_of_state(__u8 state, struct wire_wait_site site)
-{
-	switch (state) {
-	case WIRE_ON_CPU:
-		return CAUSE_CPU;
-	case WIRE_RUNNABLE:
-		return CAUSE_RUNNABLE;
-	case WIRE_DISK:
-		return CAUSE_DISK;
-	case WIRE_NET:
-		return CAUSE_NET;
-	case WIRE_LOCK:
-		return CAUSE_LOCK;
-	case WIRE_SWAP:
-		return CAUSE_SWAP;
-	case WIRE_SLEEP:
-		return CAUSE_SLEEP;
-	case WIRE_STOPPED:
-		return CAUSE_STOPPED;
-	case WIRE_STOLEN:
-		return CAUSE_STOLEN;
-	case WIRE_IRQ:
-		return CAUSE_IRQ;
-	case WIRE_UNKNOWN:
-		return CAUSE_UNKNOWN;
-	case WIRE_IDLE:
-		return cause_of_idle(site);
-	}
-	return CAUSE_IPC;
-}
-
-/*
- * The state that took the most; but what is a stall only because its CPU worked for others is
- * theirs, however long it computed beside.
- */
-static __u8 main_state(const struct wire_stall *record, uint64_t own_ns, uint64_t threshold_ns)
-{
-	uint64_t stolen_ns = record->states_ns[WIRE_STOLEN], irq_ns = record->states_ns[WIRE_IRQ];
-	__u8 most = 0;
-
-	if (own_ns >= threshold_ns && stolen_ns + irq_ns &&
-	    (stolen_ns + irq_ns > own_ns || own_ns - stolen_ns - irq_ns < threshold_ns))
-		return stolen_ns >= irq_ns ? WIRE_STOLEN : WIRE_IRQ;
-
-	for (__u8 i = 1; i < WIRE_STATES; i++)
-		if (record->states_ns[i] > record->states_ns[most])
-			most = i;
-	return most;
 }
 
 static uint64_t key_of(const struct stalls *stalls, uint32_t id)
@@ -311,162 +243,11 @@ static bool is_no_task(const struct stalls *stalls, const struct wire_stall *rec
 	       !stacks_has_function(&stalls->stacks, stack, marks->single);
 }
 
-/* Its own share of the time in a state: that of the spans inside is not known by state. */
-static uint64_t own_share(const struct wire_stall *record, __u8 state, uint64_t own_ns)
-{
-	if (!record->inner_ns || !record->duration_ns)
-		return record->states_ns[state];
-	return (uint64_t)((double)record->states_ns[state] * (double)own_ns /
-			  (double)record->duration_ns);
-}
-
-/* Others had its CPU, or it may not run: nothing the code does would make that shorter. */
-static bool is_of_others(__u8 state)
-{
-	return state == WIRE_RUNNABLE || state == WIRE_STOLEN || state == WIRE_IRQ ||
-	       state == WIRE_STOPPED;
-}
-
-/*
- * The states that are parts of a stall, the main one first. What is no stall without what others
- * did is one part: a poll that is short by itself is not blamed for the half of it.
- */
-static size_t parts_of(const struct wire_stall *record, uint64_t own_ns, uint64_t threshold_ns,
-		       __u8 states[STALL_PARTS])
-{
-	uint64_t others_ns = 0;
-	size_t number = 1;
-
-	states[0] = main_state(record, own_ns, threshold_ns);
-	for (__u8 i = 0; i < WIRE_STATES; i++)
-		if (is_of_others(i))
-			others_ns += own_share(record, i, own_ns);
-	if (others_ns > own_ns || own_ns - others_ns < threshold_ns)
-		return number;
-	for (__u8 i = 0; i < WIRE_STATES && number < STALL_PARTS; i++)
-		if (i != states[0] && wire_is_part((__s64)own_share(record, i, own_ns), own_ns))
-			states[number++] = i;
-	return number;
-}
-
-/* What such a wait is for may be found out only after it has begun. */
-static bool may_be_lock(struct wire_wait_site site)
-{
-	const char *name = syscall_name(site.syscall);
-
-	return site.detail == WIRE_DETAIL_FUTEX_COND ||
-	       (site.state == WIRE_UNKNOWN && name && !strncmp(name, "futex", strlen("futex")));
-}
-
-/* The kept wait of a state. False: there is none. */
-static bool find_wait(const struct wire_stall *record, __u8 state, struct wire_stall_wait *ret_wait)
-{
-	struct wire_stall_wait waits[WIRE_STALL_WAITS + 1] = {{.ns = record->longest_ns,
-							       .site = record->longest,
-							       .stack = record->stack,
-							       .waker_stack = record->waker_stack,
-							       .waker = record->waker}};
-	const struct wire_stall_wait none = {0}, *later = &none;
-
-	memcpy(waits + 1, record->waits, sizeof(record->waits));
-	for (size_t i = 0; i < WIRE_STALL_WAITS + 1; i++) {
-		if (!waits[i].ns)
-			continue;
-		if (waits[i].site.state == state) {
-			*ret_wait = waits[i];
-			return true;
-		}
-		if (may_be_lock(waits[i].site) && waits[i].ns >= later->ns)
-			later = &waits[i];
-	}
-	if (state == WIRE_LOCK && later->ns) {
-		*ret_wait = *later;
-		ret_wait->site = (struct wire_wait_site){WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK,
-							 later->site.syscall};
-		return true;
-	}
-	*ret_wait = none;
-	return false;
-}
-
-/* What it ran says nothing about a wait, nor a wait about what it ran. */
-static struct stall_part part_of(const struct stalls *stalls, const struct wire_stall *record,
-				 __u8 state, uint32_t sampled)
-{
-	struct wire_stall_wait wait;
-	bool found = find_wait(record, state, &wait);
-	struct stall_part part = {
-		/* for what an idle thread waits, its longest wait says */
-		.cause = cause_of_state(state, found ? wait.site : record->longest),
-		.stack = state == WIRE_ON_CPU ? sampled : wait.stack,
-		.site = wait.site,
-		.waker = wait.waker,
-		.waker_function = stacks_function_of(&stalls->stacks, wait.waker_stack),
-	};
-
-	/* damage may have taken it */
-	if (!stalls_stack(stalls, part.stack))
-		part.stack = 0;
-	return part;
-}
-
-static void name_part(const struct stalls *stalls, const struct wire_stall *record,
-		      struct stall_part *part)
-{
-	/* where it was then is no reason for it */
-	if (stall_cause_is_machine(part->cause))
-		part->stack = 0;
-	else
-		part->culprit = record->culprit;
-	part->function = stacks_function_of(&stalls->stacks, part->stack);
-	if (!part->function && !stall_cause_is_machine(part->cause))
-		part->function = record->type;
-	/* without a budget it might not run, whatever had the CPU */
-	if (part->site.detail == WIRE_DETAIL_THROTTLED)
-		part->culprit = (struct wire_peer){.tid = 0};
-	part->in_place = record->flags & WIRE_STALL_IN_PLACE ||
-			 stacks_is_in_place(&stalls->stacks, part->stack, stalls->marks);
-}
-
-/* Leaves out parts that are shorter than the threshold and have no stack to explain them. */
-static void drop_parts(struct stall *stall, __u8 states[STALL_PARTS], uint64_t threshold_ns)
-{
-	size_t kept = 1;
-
-	for (size_t i = 1; i < stall->part_count; i++) {
-		if (!stall->parts[i].stack && !is_of_others(states[i]) &&
-		    own_share(stall->record, states[i], stall->own_ns) < threshold_ns)
-			continue;
-		stall->parts[kept] = stall->parts[i];
-		states[kept++] = states[i];
-	}
-	stall->part_count = kept;
-}
-
-/* What is left is too short for parts of its own: it goes to what the code itself did most. */
-static void share_out(struct stall *stall, const __u8 states[STALL_PARTS])
-{
-	uint64_t rest_ns = stall->own_ns;
-	size_t main = 0;
-
-	for (size_t i = 0; i < stall->part_count; i++) {
-		uint64_t ns = own_share(stall->record, states[i], stall->own_ns);
-
-		stall->parts[i].ns = ns < rest_ns ? ns : rest_ns;
-		rest_ns -= stall->parts[i].ns;
-		if (!is_of_others(states[i]) &&
-		    (is_of_others(states[main]) || stall->parts[i].ns > stall->parts[main].ns))
-			main = i;
-	}
-	stall->parts[main].ns += rest_ns;
-}
-
 static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 		      struct stall *ret_stall)
 {
 	struct stall stall = {.record = &stalls->stall};
 	uint32_t sampled;
-	__u8 states[STALL_PARTS];
 	int result;
 
 	if (record->inner_ns > record->duration_ns)
@@ -475,21 +256,12 @@ static int take_stall(struct stalls *stalls, const struct wire_stall *record,
 	stall.own_ns = record->duration_ns - record->inner_ns;
 	sampled = stall_samples_stack(&stalls->samples, &stalls->stacks, record->tid,
 				      record->start_ns);
-	stall.part_count = parts_of(record, stall.own_ns, stalls->runtime.threshold_ns, states);
-	for (size_t i = 0; i < stall.part_count; i++)
-		stall.parts[i] = part_of(stalls, record, states[i], sampled);
-	if (!stall.parts[0].stack)
-		stall.parts[0].stack = states[0] == WIRE_ON_CPU ? record->stack : sampled;
-	if (!stalls_stack(stalls, stall.parts[0].stack))
-		stall.parts[0].stack = 0;
+	stall_divide(&stall, &stalls->stacks, stalls->runtime.threshold_ns, sampled);
 	if (is_no_task(stalls, record, stall.parts[0].stack)) {
 		count(stalls, record->header.time_ns, &(struct stall_counts){.pool_stalls = 1});
 		return 0;
 	}
-	drop_parts(&stall, states, stalls->runtime.threshold_ns);
-	for (size_t i = 0; i < stall.part_count; i++)
-		name_part(stalls, record, &stall.parts[i]);
-	share_out(&stall, states);
+	stall_name_parts(&stall, &stalls->stacks, stalls->marks);
 	result = count_stall(stalls, &stall);
 	*ret_stall = stall;
 	return result < 0 ? result : 1;
@@ -666,7 +438,7 @@ bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,
 	if (worker->ended || !last->open_ns || last->open_ns > last->header.time_ns ||
 	    last->kind == WIRE_SPAN_POOL || open.duration_ns < stalls->runtime.threshold_ns)
 		return false;
-	open.cause = cause_of_state(last->site.state, last->site);
+	open.cause = stall_cause_of(last->site.state, last->site);
 	if (last->site.state == WIRE_ON_CPU || !stalls_stack(stalls, open.stack))
 		open.stack = stall_samples_stack(&stalls->samples, &stalls->stacks, so_far.tid,
 						 so_far.start_ns);
