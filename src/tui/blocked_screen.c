@@ -268,15 +268,15 @@ static void draw_title(const struct blocked_screen *screen, struct canvas *canva
 		at += canvas_text(canvas, 0, at, canvas->columns, ROLE_WARNING, "FROZEN  ");
 	at += canvas_format(canvas, 0, at, canvas->columns, runtime->lost ? ROLE_WARNING : ROLE_DIM,
 			    "lost %llu  ", (unsigned long long)runtime->lost);
-	if (runtime->frames)
-		at += canvas_format(
-			canvas, 0, at, canvas->columns, ROLE_DIM, "%.0f %% symbolized  ",
-			100.0 * (double)runtime->frames_named / (double)runtime->frames);
 	blocked_probes_text(probes, runtime);
 	if (*probes)
 		at += canvas_format(canvas, 0, at, canvas->columns,
 				    blocked_is_sampled(runtime) ? ROLE_NORMAL : ROLE_DIM, "%s  ",
 				    probes);
+	if (runtime->frames)
+		at += canvas_format(
+			canvas, 0, at, canvas->columns, ROLE_DIM, "%.0f %% symbolized  ",
+			100.0 * (double)runtime->frames_named / (double)runtime->frames);
 	canvas_format(canvas, 0, at, canvas->columns, ROLE_DIM, "%zu pool threads",
 		      screen->pool_count);
 }

@@ -167,9 +167,9 @@ void blocked_probes_text(char text[BLOCKED_PROBES_BYTES], const struct wire_runt
 	if (!runtime->observed_ns)
 		return;
 	if (cost >= 0)
-		snprintf(price, sizeof(price), ", probes cost %.1f %%", cost);
+		snprintf(price, sizeof(price), ", cost %.1f %%", cost);
 	if (blocked_is_sampled(runtime))
-		snprintf(text, BLOCKED_PROBES_BYTES, "polls SAMPLED %.0f %% of the time%s",
+		snprintf(text, BLOCKED_PROBES_BYTES, "polls SAMPLED %.0f %%%s",
 			 100 * (double)runtime->probed_ns / (double)runtime->observed_ns, price);
 	else
 		snprintf(text, BLOCKED_PROBES_BYTES, "polls exact%s", price);
