@@ -121,13 +121,15 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
  * what came before is over.
  */
 static __always_inline int span_parks(struct worker *worker, const struct account *account,
-				      struct task_struct *task, int syscall, __u64 now_ns)
+				      struct task_struct *task, struct wire_wait_site site,
+				      __u64 now_ns)
 {
 	struct loop_park park = {.pad = 0};
 
 	if (!worker || !account || !task)
 		return 0;
-	if (worker->kind != SPAN_TURN || !worker->depth || class_of(syscall) != SYSCALL_FUTEX)
+	if (worker->kind != SPAN_TURN || !worker->depth ||
+	    class_of(site.syscall) != SYSCALL_FUTEX || site.detail == WIRE_DETAIL_FUTEX_LOCK)
 		return 0;
 	park.stack = user_stack_of(task);
 	park.tid = tid_of(task);
@@ -190,7 +192,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
 	span_refresh(worker, account);
-	if (span_parks(worker, account, task, site.syscall, now_ns))
+	if (span_parks(worker, account, task, site, now_ns))
 		return;
 	if (!span_leaves_span(worker, account, task, site.state == WIRE_IDLE, now_ns))
 		return;

@@ -154,7 +154,7 @@ struct {
 	__type(value, struct span_verdict);
 } span_verdicts __weak SEC(".maps");
 
-/* User space has found them by their stacks: is_loop_park() in capture/spans.c. */
+/* User space has found them by their stacks: take_loop_park() in capture/spans.c. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

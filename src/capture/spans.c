@@ -60,9 +60,16 @@ struct spans {
 		bool rootless; /* a stack is whole, and none is on it */
 		/* whether a stack is of a poll: 1 if any is, 0 if none is, 2: nothing is known */
 		__u8 in_poll;
-		uint32_t parks; /* 1 << states whose wait is that of a loop's follower */
+		/* 1 << states whose wait is that of a loop's follower; or may be, there */
+		uint32_t parks, parks_maybe;
+		uint64_t park_stacks[WIRE_STATES];
 	} pending[MAX_WORKERS];
-	uint64_t loop_functions[LOOP_FUNCTIONS]; /* hashes: note_loop() */
+	/* note_loop() */
+	struct loop_function {
+		uint64_t hash;
+		uint32_t tid;
+		bool is_shared; /* another thread waits there, too */
+	} loop_functions[LOOP_FUNCTIONS];
 	size_t loop_function_count;
 	/* the last workers that were started: by whom, and when */
 	struct launch {
@@ -159,39 +166,62 @@ static __u8 is_in_poll(const struct span_signs *signs)
 }
 
 /* From which functions the process waits for events. */
-static void note_loop(struct spans *spans, const struct span_signs *signs)
+static void note_loop(struct spans *spans, const struct span_signs *signs, uint32_t tid)
 {
 	for (size_t i = 0; i < SPAN_FUNCTIONS && signs->functions[i]; i++) {
 		size_t at = 0;
 
 		while (at < spans->loop_function_count &&
-		       spans->loop_functions[at] != signs->functions[i])
+		       spans->loop_functions[at].hash != signs->functions[i])
 			at++;
-		if (at == spans->loop_function_count && at < LOOP_FUNCTIONS)
-			spans->loop_functions[spans->loop_function_count++] = signs->functions[i];
+		if (at < spans->loop_function_count)
+			spans->loop_functions[at].is_shared |= spans->loop_functions[at].tid != tid;
+		else if (at < LOOP_FUNCTIONS)
+			spans->loop_functions[spans->loop_function_count++] =
+				(struct loop_function){.hash = signs->functions[i], .tid = tid};
 	}
+}
+
+/* NULL: the innermost is none of them. */
+static const struct loop_function *loop_function_of(const struct spans *spans,
+						    const struct span_signs *signs)
+{
+	for (size_t i = 0; i < spans->loop_function_count; i++)
+		if (signs->functions[0] == spans->loop_functions[i].hash)
+			return &spans->loop_functions[i];
+	return NULL;
 }
 
 /*
  * In some loops (Asio's) one thread waits for events and the others for that one. So a wait for a
- * lock or a condition ends the turn if the function that calls it also waits for events. From now
- * on the kernel side knows the place.
+ * condition ends the turn if the function that calls it also waits for events, in several threads
+ * or for who ends the wait. A compiler may have put a handler's code into that function, so its
+ * waits for mutexes do not. The kernel side knows the place from then on.
  */
-static bool is_loop_park(struct spans *spans, const struct span_stack *raw,
-			 const struct span_found *found)
+static void take_loop_park(struct spans *spans, struct pending *pending,
+			   const struct span_stack *raw, const struct span_found *found)
 {
-	struct loop_park park = {.stack = raw->frame.stack, .tid = raw->tid};
+	struct loop_park park = {.tid = raw->worker_tid};
+	uint32_t bit = 1U << raw->site.state;
 	const __u8 value = 1;
-	bool known = false;
+	const struct loop_function *loop;
 
-	if (!spans->options->turns || !syscalls_is_futex(raw->site.syscall))
-		return false;
-	for (size_t i = 0; i < spans->loop_function_count; i++)
-		known |= found->signs.functions[0] == spans->loop_functions[i];
-	if (known)
-		bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value,
-				    BPF_ANY);
-	return known;
+	if (!spans->options->turns || !syscalls_is_futex(raw->site.syscall) ||
+	    raw->site.detail == WIRE_DETAIL_FUTEX_LOCK)
+		return;
+	loop = loop_function_of(spans, &found->signs);
+	if (raw->of == SPAN_STACK_BLOCK) {
+		pending->parks_maybe =
+			loop ? pending->parks_maybe | bit : pending->parks_maybe & ~bit;
+		pending->park_stacks[raw->site.state] = raw->frame.stack;
+		if (!loop || !loop->is_shared)
+			return;
+	}
+	if (!loop || !(pending->parks_maybe & bit))
+		return;
+	pending->parks |= bit;
+	park.stack = pending->park_stacks[raw->site.state];
+	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
 }
 
 /* Stacks of a span's block and of its waker come before its end. */
@@ -225,8 +255,7 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 		return sink_send(sink, &sample.header);
 	if (!pending || raw->site.state >= WIRE_STATES)
 		return 0;
-	if (raw->of == SPAN_STACK_BLOCK && is_loop_park(spans, raw, found))
-		pending->parks |= 1U << raw->site.state;
+	take_loop_park(spans, pending, raw, found);
 	if (raw->of == SPAN_STACK_BLOCK) {
 		pending->blocks[raw->site.state] = found->id;
 		pending->rootless |= is_rootless(&found->signs);
@@ -349,7 +378,7 @@ static void take_off(struct wire_stall *stall, __u8 state)
 	stall->duration_ns -= ns < stall->duration_ns ? ns : stall->duration_ns;
 }
 
-/* Waits that are no part of the turn: is_loop_park(). False: without them it is no stall. */
+/* Waits that are no part of the turn: take_loop_park(). False: without them it is no stall. */
 static bool take_off_parks(struct wire_stall *stall, uint32_t parks, uint64_t threshold_ns)
 {
 	if (stall->longest_ns && parks & 1U << stall->longest.state) {
@@ -526,7 +555,7 @@ static int process(void *data, const struct wire_header *record, const struct sp
 		return 0;
 	case SPAN_SEED:
 		if (spans->options->turns && found->is_read)
-			note_loop(spans, &found->signs);
+			note_loop(spans, &found->signs, seed->tid);
 		return span_seeds_take(&spans->seeds, spans->options, seed->tid, seed->start_ns,
 				       seed->since_ns, found);
 	}

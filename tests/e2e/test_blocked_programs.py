@@ -212,3 +212,21 @@ def test_followers_of_a_loop_are_idle(threads):
         assert "wait_for_printer" in (stall["function"] or "") or taken_away(stall) or stall["cause"] == "runnable", stall
     others = [stall for stall in stalls if "wait_for_printer" not in (stall["function"] or "")]
     assert not [stall for stall in others if not taken_away(stall) and stall["cause"] != "runnable"], others[:3]
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("threads, cause", [(1, "lock"), (1, "condition"), (2, "lock")])
+def test_what_a_handler_within_the_loops_function_waits_for_is_a_stall(threads, cause):
+    """The compiler has put it there: the function that waits for events waits for the printer, too."""
+    program = pathlib.Path(BUILD) / "tests" / "followers"
+    with subprocess.Popen([program, str(threads), "200", cause], stdout=subprocess.PIPE, text=True) as loop:
+        blocked = Blocked(loop.pid)
+        answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
+        stalls, summary = blocked.wait()
+    answers = [answer for answer in answers if answer[0] > summary["end_ns"] - summary["duration_ns"] + 100_000_000]
+    assert len(answers) > 20
+    found = [stall_of(stalls, *answer) for answer in answers]
+    assert found.count(None) <= 0.05 * len(answers), found
+    causes = {"lock": {"lock"}, "condition": {"ipc", "idle", "lock"}}[cause]
+    for stall in filter(None, found):
+        assert stall["cause"] in causes or taken_away(stall) or stall["cause"] == "runnable", stall
