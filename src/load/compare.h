@@ -11,7 +11,7 @@
 #define DWELL_LOAD_COMPARE_H
 
 #include "load/metrics.h"
-#include "base/welch.h"
+#include "statistics/welch.h"
 
 /* Something about a run or a group that is no metric: "kernel" is "6.12". */
 struct load_fact {

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/welch.h"
+#include "statistics/welch.h"
 
 #define BATCHES_MAX 32
 

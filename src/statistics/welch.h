@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether two small sets of values differ by more than they vary. */
-#ifndef DWELL_BASE_WELCH_H
-#define DWELL_BASE_WELCH_H
+#ifndef DWELL_STATISTICS_WELCH_H
+#define DWELL_STATISTICS_WELCH_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/welch.h"
+#include "statistics/welch.h"
 
 #include <math.h>
 
