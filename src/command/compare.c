@@ -44,7 +44,15 @@ static int take_gate(void *data, const char *value, struct error *error)
 	struct compare_options *options = data;
 
 	options->gates_given = true;
-	return load_gate_parse(options->gates, value, error);
+	return load_gate_parse(options->question.gates, value, error);
+}
+
+static int take_metrics(void *data, const char *value, struct error *error)
+{
+	struct compare_options *options = data;
+
+	options->metrics_given = true;
+	return load_question_choose(&options->question, value, error);
 }
 
 static const struct command_option compare_option_table[] = {
@@ -59,8 +67,8 @@ static const struct command_option compare_option_table[] = {
 	FLAG_OPTION("all", 0, struct compare_options, all,
 		    "rows or metrics that did not change too"),
 	OPTION_GROUP(5, "Of loads:"),
-	TAKEN_OPTION("gate", 0, "METRIC=ABSOLUTE/RELATIVE%", take_gate,
-		     "minimum absolute and relative change of a metric that counts"),
+	TAKEN_OPTION("gate", 0, "METRIC=ABSOLUTE/RELATIVE%", take_gate, GATE_HELP),
+	TAKEN_OPTION("metrics", 0, "NAME[,NAME]", take_metrics, METRICS_HELP),
 	END_OF_OPTIONS,
 };
 
@@ -100,8 +108,8 @@ static const char *foreign_option(const struct compare_options *options, enum me
 	if (kind == MEASURED_LOAD && options->worse_given)
 		return "--worse";
 	*ret_kinds = "`dwell load`";
-	if (kind != MEASURED_LOAD && options->gates_given)
-		return "--gate";
+	if (kind != MEASURED_LOAD && (options->gates_given || options->metrics_given))
+		return options->gates_given ? "--gate" : "--metrics";
 	*ret_kinds = "`dwell record` and `dwell load`";
 	return kind == MEASURED_BLOCKED && options->all ? "--all" : NULL;
 }
@@ -160,7 +168,7 @@ static int compare_run(int argc, char **argv)
 	struct error error = {""};
 	int result, code;
 
-	load_gates_init(options.gates);
+	load_question_init(&options.question);
 	code = command_line_parse(&compare_line, argc, argv, &options);
 	if (code != EXIT_DONE)
 		return code;

@@ -8,7 +8,7 @@
 
 #include "command/command.h"
 #include "command/result_options.h"
-#include "load/metrics.h"
+#include "load/compare.h"
 
 struct compare_options {
 	const char *paths[2];
@@ -19,8 +19,8 @@ struct compare_options {
 	/* of threads and loads */
 	bool all;
 	/* of loads */
-	bool gates_given;
-	struct load_gate gates[LOAD_METRICS];
+	bool gates_given, metrics_given;
+	struct load_question question;
 };
 
 /*

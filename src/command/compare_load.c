@@ -18,7 +18,8 @@ static int write_page(struct output *out, const void *result)
 {
 	const struct compared *compared = result;
 
-	compare_table(out, compared->comparison, compared->options->paths, compared->options->all);
+	compare_table(out, compared->comparison, compared->options->paths, NULL,
+		      compared->options->all);
 	return 0;
 }
 
@@ -26,7 +27,7 @@ static int emit_compared(const struct emit *emit, const void *result)
 {
 	const struct compared *compared = result;
 
-	compare_emit(emit, compared->comparison, compared->options->paths);
+	compare_emit(emit, compared->comparison, compared->options->paths, NULL);
 	return 0;
 }
 
@@ -61,14 +62,21 @@ static void report_worse(const struct load_comparison *comparison)
 
 static enum exit_code judge(const struct load_comparison *comparison)
 {
-	const size_t *verdicts = comparison->verdicts;
-
-	if (verdicts[LOAD_WORSE]) {
+	if (comparison->verdicts[LOAD_WORSE]) {
 		report_worse(comparison);
 		return EXIT_CHECK_FAILED;
 	}
-	if (verdicts[LOAD_SAME] || verdicts[LOAD_BETTER])
+	switch (comparison->answer) {
+	case LOAD_EQUAL:
+	case LOAD_DIFFERENT:
 		return EXIT_DONE;
+	case LOAD_OPEN:
+		fputs("dwell compare: undecided: more runs would show whether they differ\n",
+		      stderr);
+		return EXIT_INCONCLUSIVE;
+	case LOAD_NOTHING:
+		break;
+	}
 	fputs("dwell compare: the two have no group and metric in common: nothing to judge\n",
 	      stderr);
 	return EXIT_INCONCLUSIVE;
@@ -84,7 +92,7 @@ int compare_load(const struct compare_options *options, enum exit_code *ret_code
 
 	for (int i = 0; result >= 0 && i < 2; i++)
 		result = load_reports_read(&sides[i], options->paths[i], error);
-	if (result >= 0 && load_compare(&comparison, &sides[0], &sides[1], options->gates) < 0)
+	if (result >= 0 && load_compare(&comparison, &sides[0], &sides[1], &options->question) < 0)
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = result_print(&options->output, &kind, &compared, error);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "command/command.h"
+#include "command/load_ab.h"
 #include "command/load_here.h"
 #include "command/load_list.h"
 
@@ -71,6 +72,8 @@ static int act(struct load *load)
 	/* the options of a run may stay: it is to be looked at before it is made */
 	if (load->options.action == LOAD_DRY_RUN && load->options.output.given)
 		fputs("dwell load: the plan is text: formats are for results\n", stderr);
+	if (load->options.action == LOAD_AB)
+		return load_ab(load);
 	result = prepare(load, &error);
 	if (result >= 0 && load->options.action == LOAD_DRY_RUN)
 		result = load_print_plan(&load->options.spec, &load->topology, &error);

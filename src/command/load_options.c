@@ -8,6 +8,8 @@
 
 #include "command/load_group_options.h"
 #include "command/parsing.h"
+#include "load/ab_plan.h"
+#include "view/compare.h"
 #include "view/load.h"
 
 static const char text[] =
@@ -25,10 +27,12 @@ static const char text[] =
 	"  dwell load --observe oversubscribed             and every worker's states\n"
 	"  dwell load --print mixed-workloads > mine.yaml  a spec to start from\n"
 	"  dwell load mine.yaml --save runs                keeps the report\n"
-	"  dwell compare runs/A runs/B                     what two of them differ in\n"
+	"  dwell load --ab before.yaml after.yaml          which is better, and by how much\n"
+	"  dwell compare runs/A runs/B                     what kept runs differ in\n"
 	"  dwell load --list                               types, scenarios, checks\n\n"
 	"Exit status: 0 the verdict is pass, 1 it could not run, 2 a mistake in the spec or the "
-	"command line, 3 fail, 4 inconclusive.\n";
+	"command line, 3 fail, 4 inconclusive. Of --ab: 0 no difference beyond the gates, 3 they "
+	"differ, 4 undecided.\n";
 
 static int take_check(void *data, const char *value, struct error *error)
 {
@@ -78,6 +82,40 @@ static int take_dry_run(void *options, const char *value, struct error *error)
 	return take_action(options, LOAD_DRY_RUN, value);
 }
 
+static int take_ab(void *options, const char *value, struct error *error)
+{
+	(void)value;
+	(void)error;
+	((struct load_options *)options)->action = LOAD_AB;
+	return 0;
+}
+
+static int take_pairs(void *data, const char *value, struct error *error)
+{
+	struct ab_options *options = data;
+	int result = parsing_count(value, "--pairs", &options->pairs, error);
+
+	if (result >= 0 && options->pairs > AB_PAIRS_MAX)
+		return error_set(error, EINVAL, "--pairs %s: at most %d", value, AB_PAIRS_MAX);
+	return result;
+}
+
+static int take_gate(void *data, const char *value, struct error *error)
+{
+	struct ab_options *options = data;
+
+	options->question_given = true;
+	return load_gate_parse(options->question.gates, value, error);
+}
+
+static int take_metrics(void *data, const char *value, struct error *error)
+{
+	struct ab_options *options = data;
+
+	options->question_given = true;
+	return load_question_choose(&options->question, value, error);
+}
+
 static const struct command_option load_option_table[] = {
 	OPTIONS_OF(load_group_option_table, struct load_options, spec),
 	OPTION_GROUP(1, NULL),
@@ -95,6 +133,18 @@ static const struct command_option load_option_table[] = {
 	FLAG_OPTION("quiet", 'q', struct load_options, quiet, "no display of the progress"),
 	TEXT_OPTION("save", 0, "DIRECTORY", struct load_options, save,
 		    "keep report and spec in a new directory below it"),
+	OPTION_GROUP(5, "Two specs against each other:"),
+	TAKEN_OPTION("ab", 0, NULL, take_ab,
+		     "run SPEC and OTHER by turns until it is clear whether they differ"),
+	TAKEN_MEMBER("pairs", 0, "N", struct load_options, ab, take_pairs,
+		     "run each at most N times (20)"),
+	TIME_OPTION("budget", 0, struct load_options, ab.budget_ns,
+		    "run as many pairs as fit into TIME"),
+	TAKEN_MEMBER("metrics", 0, "NAME[,NAME]", struct load_options, ab, take_metrics,
+		     METRICS_HELP),
+	TAKEN_MEMBER("gate", 0, "METRIC=ABSOLUTE/RELATIVE%", struct load_options, ab, take_gate,
+		     GATE_HELP),
+	FLAG_OPTION("all", 0, struct load_options, ab.all, "metrics that did not change, too"),
 	OPTION_GROUP(3, "Instead of running:"),
 	TAKEN_OPTION("list", 0, "WHAT", take_list,
 		     "types, scenarios and checks; with WHAT all about one of them",
@@ -119,20 +169,57 @@ static int take_path(void *data, char **rest, bool is_behind_dashes, struct erro
 	struct load_options *options = data;
 
 	(void)is_behind_dashes;
+	if (options->ab.other)
+		return error_set(error, EINVAL, "two specs are compared, not more: %s", rest[0]);
 	if (options->given.path)
-		return error_set(error, EINVAL, "one spec at a time: %s or %s", options->given.path,
-				 rest[0]);
-	options->given.path = rest[0];
+		options->ab.other = rest[0];
+	else
+		options->given.path = rest[0];
 	return ARGUMENT_TAKEN;
+}
+
+/* Of `--ab`, which runs this same command for each run: some options would mean two things. */
+static int end_ab(struct load_options *options, struct error *error)
+{
+	if (!options->ab.other || options->spec.cgroups.count)
+		return error_set(error, EINVAL, "which specs? dwell load --ab SPEC OTHER");
+	if (!strcmp(options->given.path, "-") || !strcmp(options->ab.other, "-"))
+		return error_set(error, EINVAL,
+				 "--ab reads a spec for each run: standard input has it once");
+	if (options->ab.pairs && options->ab.budget_ns)
+		return error_set(error, EINVAL, "--pairs or --budget, not both");
+	if (options->observe || options->samples || options->workers)
+		return error_set(error, EINVAL,
+				 "--observe, --samples and --each are of one run: with --save "
+				 "every run of --ab is kept");
+	return 0;
+}
+
+/* What is of --ab only is no mistake to leave out silently. */
+static int end_run(const struct load_options *options, struct error *error)
+{
+	if (options->ab.other)
+		return error_set(error, EINVAL,
+				 "one spec at a time: %s or %s (--ab runs two by turns)",
+				 options->given.path, options->ab.other);
+	if (options->ab.pairs || options->ab.budget_ns || options->ab.question_given ||
+	    options->ab.all)
+		return error_set(error, EINVAL,
+				 "--pairs, --budget, --metrics, --gate and --all are of --ab");
+	return 0;
 }
 
 static int end(void *data, struct error *error)
 {
 	struct load_options *options = data;
 	bool is_text = options->action == LOAD_LIST || options->action == LOAD_PRINT;
-	int result = result_options_end(&options->output, &load_schema, ~0U, error);
+	bool is_ab = options->action == LOAD_AB;
+	int result = is_ab ? end_ab(options, error) : end_run(options, error);
 
-	if (result < 0)
+	if (result >= 0)
+		result = result_options_end(
+			&options->output, is_ab ? &compare_load_schema : &load_schema, ~0U, error);
+	if (result < 0 || is_ab)
 		return result;
 	if (is_text && options->output.given)
 		return error_set(error, EINVAL,
@@ -153,7 +240,7 @@ static int end(void *data, struct error *error)
 
 const struct command_line load_line = {
 	.options = load_option_table,
-	.arguments = "[SPEC]",
+	.arguments = "[SPEC]\n--ab SPEC OTHER",
 	.text = text,
 	.take_argument = take_path,
 	.end = end,
@@ -163,5 +250,6 @@ int load_options_parse(struct load_options *options, int argc, char **argv)
 {
 	*options = (struct load_options){.action = LOAD_RUN};
 	spec_init(&options->spec);
+	load_question_init(&options->ab.question);
 	return command_line_parse(&load_line, argc, argv, options);
 }

@@ -8,13 +8,25 @@
 
 #include "command/load_given.h"
 #include "command/result_options.h"
+#include "load/compare.h"
 #include "load/spec.h"
 
 enum load_action {
 	LOAD_RUN,
+	LOAD_AB,      /* run two specs by turns, and compare them */
 	LOAD_DRY_RUN, /* print the plan */
 	LOAD_LIST,    /* print types, scenarios and checks, or one of them */
 	LOAD_PRINT,   /* a scenario's spec, to start from */
+};
+
+/* Of --ab. */
+struct ab_options {
+	const char *other;  /* the second spec; the first is that of any run */
+	uint64_t pairs;	    /* 0: by `budget_ns`, or the default */
+	uint64_t budget_ns; /* 0: by `pairs` */
+	struct load_question question;
+	bool question_given;
+	bool all; /* in the table: metrics that did not change, too */
 };
 
 struct load_options {
@@ -31,6 +43,7 @@ struct load_options {
 	const char *save; /* a directory for directories of runs; NULL: nothing is kept */
 	const char *cgroup_root, *scratch;
 	struct load_given given; /* what it adds to the spec */
+	struct ab_options ab;
 };
 
 extern const struct command_line load_line;

@@ -3,163 +3,63 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/similar.h"
+#include "statistics/shift.h"
+#include "statistics/step_down.h"
 
-#define SIGNIFICANT 0.05
+/* More runs than that are no advice. */
+#define WANTED_MAX  10000
 
-static bool has_fact(const struct load_facts *facts, const char *what, const char *value)
+#define BIT(metric) (1U << (metric))
+
+_Static_assert(LOAD_METRICS <= 32, "metrics of a question are bits");
+
+void load_question_init(struct load_question *question)
 {
-	for (size_t i = 0; i < facts->count; i++)
-		if (!strcmp(facts->items[i].what, what) &&
-		    (!value || !strcmp(facts->items[i].value, value)))
-			return true;
-	return false;
+	load_gates_init(question->gates);
+	question->metrics = BIT(LOAD_METRICS) - 1;
+	question->decisive = BIT(METRIC_ITERATIONS) | BIT(METRIC_SLOWEST_WORKER) |
+			     BIT(METRIC_WAKE_MEDIAN) | BIT(METRIC_WAKE_P99) | BIT(METRIC_RUN_DELAY);
+	question->alpha = LOAD_ALPHA;
 }
 
-int load_facts_add(struct load_facts *facts, const char *what, const char *value)
+int load_question_choose(struct load_question *question, const char *names, struct error *error)
 {
-	struct load_fact fact = {NULL, NULL};
+	uint32_t chosen = 0;
 
-	if (has_fact(facts, what, value))
+	if (!strcmp(names, "all")) {
+		question->metrics = question->decisive = BIT(LOAD_METRICS) - 1;
 		return 0;
-	if (array_reserve(&facts->items, &facts->room, facts->count + 1, sizeof(fact)) < 0)
-		return -ENOMEM;
-	fact = (struct load_fact){strdup(what), strdup(value)};
-	if (!fact.what || !fact.value) {
-		free(fact.what);
-		free(fact.value);
-		return -ENOMEM;
 	}
-	facts->items[facts->count++] = fact;
+	while (*names) {
+		size_t length = strcspn(names, ",");
+		enum load_metric metric;
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)length, names);
+		if (load_metric_find(name, &metric, "--metrics", error) < 0)
+			return -EINVAL;
+		chosen |= BIT(metric);
+		names += length + (names[length] == ',');
+	}
+	if (!chosen)
+		return error_set(error, EINVAL, "--metrics: which?");
+	question->metrics = question->decisive = chosen;
 	return 0;
 }
 
-static void facts_release(struct load_facts *facts)
+unsigned int load_runs_least(double alpha, bool paired)
 {
-	for (size_t i = 0; i < facts->count; i++) {
-		free(facts->items[i].what);
-		free(facts->items[i].value);
-	}
-	free(facts->items);
-}
+	unsigned int count = 2;
 
-static bool is_covered(const struct load_facts *facts, const char *what,
-		       const struct load_facts *by)
-{
-	for (size_t i = 0; i < facts->count; i++)
-		if (!strcmp(facts->items[i].what, what) &&
-		    !has_fact(by, what, facts->items[i].value))
-			return false;
-	return true;
-}
-
-static bool is_first(const struct load_facts *facts, size_t number)
-{
-	for (size_t i = 0; i < number; i++)
-		if (!strcmp(facts->items[i].what, facts->items[number].what))
-			return false;
-	return true;
-}
-
-const char *load_facts_differing(const struct load_facts *a, const struct load_facts *b,
-				 size_t *position)
-{
-	while (*position < a->count) {
-		size_t number = (*position)++;
-		const char *what = a->items[number].what;
-
-		if (is_first(a, number) && has_fact(b, what, NULL) &&
-		    (!is_covered(a, what, b) || !is_covered(b, what, a)))
-			return what;
-	}
-	return NULL;
-}
-
-static struct load_group *find(const struct load_side *side, const struct load_group_key *key)
-{
-	for (size_t i = 0; i < side->group_count; i++) {
-		const struct load_group_key *other = &side->groups[i].key;
-
-		if (other->group_idx == key->group_idx && other->occurrence == key->occurrence &&
-		    !strcmp(other->cgroup, key->cgroup) && !strcmp(other->work, key->work))
-			return &side->groups[i];
-	}
-	return NULL;
-}
-
-static struct load_group *new_group(struct load_side *side, const struct load_group_key *key)
-{
-	char *cgroup, *work;
-
-	if (array_reserve(&side->groups, &side->group_room, side->group_count + 1,
-			  sizeof(*side->groups)) < 0)
-		return NULL;
-	cgroup = strdup(key->cgroup);
-	work = strdup(key->work);
-	if (!cgroup || !work) {
-		free(cgroup);
-		free(work);
-		return NULL;
-	}
-	side->groups[side->group_count] =
-		(struct load_group){.key = {cgroup, key->group_idx, work, key->occurrence}};
-	return &side->groups[side->group_count++];
-}
-
-/* Those of all metrics grow together: one of them may only be larger than `room` says. */
-static int reserve(struct load_group *group)
-{
-	size_t room = group->room;
-
-	for (int i = 0; i < LOAD_METRICS; i++) {
-		room = group->room;
-		if (array_reserve(&group->values[i], &room, group->runs + 1, sizeof(double)) < 0)
-			return -ENOMEM;
-	}
-	group->room = room;
-	return 0;
-}
-
-struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,
-				 const struct load_totals *totals)
-{
-	struct load_group *group = find(side, key);
-	enum load_wakes wakes = load_totals_wakes(totals);
-	double values[LOAD_METRICS], seconds = load_totals_seconds(totals);
-
-	if (!group)
-		group = new_group(side, key);
-	if (!group || reserve(group) < 0)
-		return NULL;
-	load_totals_values(totals, values);
-	for (int i = 0; i < LOAD_METRICS; i++)
-		group->values[i][group->runs] = values[i];
-	group->runs++;
-	if (!isnan(seconds))
-		group->seconds += (seconds - group->seconds) / (double)++group->seconds_known;
-	if (wakes != LOAD_WAKES_NONE && group->wakes != LOAD_WAKES_NONE && wakes != group->wakes)
-		group->wakes_mixed = true;
-	if (wakes != LOAD_WAKES_NONE)
-		group->wakes = wakes;
-	return group;
-}
-
-void load_side_release(struct load_side *side)
-{
-	for (size_t i = 0; i < side->group_count; i++) {
-		struct load_group *group = &side->groups[i];
-
-		free((char *)group->key.cgroup);
-		free((char *)group->key.work);
-		facts_release(&group->facts);
-		for (int k = 0; k < LOAD_METRICS; k++)
-			free(group->values[k]);
-	}
-	free(side->groups);
-	facts_release(&side->facts);
-	*side = (struct load_side){.runs = 0};
+	while ((paired ? signed_rank_quantile(count, alpha / 2)
+		       : rank_sum_quantile(count, count, alpha / 2)) == -1)
+		count++;
+	return count;
 }
 
 /* A difference of decimal fractions that just reaches its gate may miss it by rounding. */
@@ -168,34 +68,238 @@ static bool reaches(double value, double gate)
 	return value >= gate * (1 - 1e-9);
 }
 
-void load_change_make(struct load_change *change, const double *a, size_t a_count, const double *b,
-		      size_t b_count, bool higher_is_better, const struct load_gate *gate)
-{
-	double distance;
+/* A metric of a group on its way to a verdict: a column of what is tested together. */
+struct column {
+	struct load_change *change;
+	const struct load_group *groups[2];
+	enum load_metric metric;
+	bool is_log; /* ratios of values, not their differences, are alike in all runs */
+	struct shift shift;
+};
 
-	*change = (struct load_change){.delta = NAN, .relative = NAN, .p = NAN, .gate = *gate};
-	welch_set_make(&change->a, a, a_count);
-	welch_set_make(&change->b, b, b_count);
-	if (!change->a.count || !change->b.count)
-		return;
-	change->verdict = LOAD_SAME;
-	change->delta = change->b.mean - change->a.mean;
-	distance = fabs(change->delta);
+/*
+ * Decisive metrics are tested together, and the others: each takes a part of the probability of a
+ * wrong answer, so that ten metrics that were not asked for do not hide a change of the throughput.
+ */
+enum family {
+	FAMILY_DECISIVE,
+	FAMILY_OTHERS,
+	FAMILIES,
+};
+
+static const double family_parts[FAMILIES] = {[FAMILY_DECISIVE] = .8, [FAMILY_OTHERS] = .2};
+
+struct judge {
+	struct load_comparison *comparison;
+	size_t *pairs; /* by number of the pair: runs of a, then of b; NULL: not in pairs */
+	struct column *columns[FAMILIES];
+	size_t counts[FAMILIES];
+	double *buffers[2]; /* values of a column */
+};
+
+/* A family's values as statistics/step_down.h has them, and what comes of them. */
+struct family_test {
+	struct column *columns;
+	size_t count;
+	double *values, *p;
+};
+
+/* The sides' runs in the order in which they began, each time one of a and one of b. */
+static int find_pairs(struct judge *judge)
+{
+	const struct load_side *a = judge->comparison->a, *b = judge->comparison->b;
+	const struct load_side *sides[2] = {a, b};
+	size_t *order, at[2] = {0, 0}, count = a->runs;
+
+	if (count != b->runs || count < 2)
+		return 0;
+	order = calloc(2 * count, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	/* insertion: runs come nearly sorted, and are few */
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < count; i++) {
+			size_t place = i;
+
+			while (place > 0 &&
+			       strcmp(sides[side]->started[order[side * count + place - 1]],
+				      sides[side]->started[i]) > 0) {
+				order[side * count + place] = order[side * count + place - 1];
+				place--;
+			}
+			order[side * count + place] = i;
+		}
+	while (at[0] < count && *a->started[order[at[0]]] && *b->started[order[count + at[1]]]) {
+		const char *begun[2] = {a->started[order[at[0]]], b->started[order[count + at[1]]]};
+		int first = strcmp(begun[0], begun[1]) > 0;
+		const char *next =
+			at[first] + 1 < count
+				? sides[first]->started[order[first * count + at[first] + 1]]
+				: NULL;
+
+		/* two of one side in a row */
+		if (next && strcmp(next, begun[!first]) <= 0)
+			break;
+		at[0]++;
+		at[1]++;
+	}
+	if (at[0] < count) {
+		free(order);
+		return 0;
+	}
+	judge->pairs = order;
+	judge->comparison->paired = true;
+	return 0;
+}
+
+static int compare_values(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static double median_of(const double *values, size_t count, double *buffer)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!isnan(values[i]))
+			buffer[used++] = values[i];
+	qsort(buffer, used, sizeof(*buffer), compare_values);
+	return used ? (buffer[(used - 1) / 2] + buffer[used / 2]) / 2 : NAN;
+}
+
+/* Of a run; NAN: not measured. */
+static double value_of(const struct column *column, int side, size_t run)
+{
+	const struct load_group *group = column->groups[side];
+
+	for (size_t i = 0; i < group->runs; i++)
+		if (group->run_of[i] == run)
+			return column->is_log ? log(group->values[column->metric][i])
+					      : group->values[column->metric][i];
+	return NAN;
+}
+
+static bool all_above_zero(const struct column *column)
+{
+	return column->change->a.min > 0 && column->change->b.min > 0;
+}
+
+static size_t fill_pairs(const struct judge *judge, struct family_test *test, size_t at)
+{
+	size_t count = judge->comparison->a->runs, used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double difference = value_of(&test->columns[at], 1, judge->pairs[count + i]) -
+				    value_of(&test->columns[at], 0, judge->pairs[i]);
+
+		test->values[i * test->count + at] = difference;
+		if (!isnan(difference))
+			judge->buffers[0][used++] = difference;
+	}
+	return used;
+}
+
+static size_t fill_side(const struct judge *judge, struct family_test *test, size_t at, int side)
+{
+	const struct load_comparison *comparison = judge->comparison;
+	size_t count = side ? comparison->b->runs : comparison->a->runs, used = 0;
+	size_t before = side ? comparison->a->runs : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double value = value_of(&test->columns[at], side, i);
+
+		test->values[(before + i) * test->count + at] = value;
+		if (!isnan(value))
+			judge->buffers[side][used++] = value;
+	}
+	return used;
+}
+
+static int estimate(const struct judge *judge, struct family_test *test, size_t at)
+{
+	struct column *column = &test->columns[at];
+	double alpha = judge->comparison->question.alpha;
+	size_t used[2];
+
+	column->is_log = all_above_zero(column);
+	if (judge->pairs) {
+		used[0] = fill_pairs(judge, test, at);
+		return shift_of_pairs(judge->buffers[0], used[0], alpha, &column->shift);
+	}
+	for (int side = 0; side < 2; side++)
+		used[side] = fill_side(judge, test, at, side);
+	return shift_between(judge->buffers[0], used[0], judge->buffers[1], used[1], alpha,
+			     &column->shift);
+}
+
+/* Of a shift, as a share of A. */
+static double share_of(const struct column *column, double shift)
+{
+	double median = fabs(column->change->medians[0]);
+
+	if (isinf(shift))
+		return shift;
+	if (column->is_log)
+		return exp(shift) - 1;
+	if (median > 0)
+		return shift / median;
 	/* what was not there and now is has changed, however little it is */
-	if (change->a.mean == 0 && distance > 0)
-		change->relative = copysign(INFINITY, change->delta);
+	return shift == 0 ? 0 : copysign(INFINITY, shift);
+}
+
+static bool is_beyond_gates(const struct column *column, double shift)
+{
+	double relative = fabs(share_of(column, shift));
+	double absolute =
+		column->is_log ? relative * fabs(column->change->medians[0]) : fabs(shift);
+
+	return absolute > 0 && reaches(absolute, column->change->gate.absolute) &&
+	       reaches(relative, column->change->gate.relative);
+}
+
+/* The interval becomes narrower with the root of the number of runs. */
+static unsigned int wanted_of(const struct judge *judge, const struct column *column)
+{
+	const struct load_change *change = column->change;
+	double runs = fmin(judge->comparison->a->runs, judge->comparison->b->runs);
+	double half = (change->high - change->low) / 2;
+	double median = change->medians[0];
+	double gate = median > 0 ? fmax(change->gate.relative, change->gate.absolute / median)
+				 : change->gate.relative;
+	double wanted = ceil(runs * (half / gate) * (half / gate));
+
+	if (!isfinite(half) || !(gate > 0) || !(wanted > runs) || wanted > WANTED_MAX)
+		return 0;
+	return (unsigned int)wanted;
+}
+
+static void conclude(const struct judge *judge, struct column *column, double p)
+{
+	struct load_change *change = column->change;
+	bool has_changed = p <= judge->comparison->question.alpha &&
+			   is_beyond_gates(column, column->shift.estimate);
+
+	change->p = p;
+	change->relative = share_of(column, column->shift.estimate);
+	change->low = share_of(column, column->shift.low);
+	change->high = share_of(column, column->shift.high);
+	if (isnan(change->relative))
+		return;
+	if (has_changed)
+		change->verdict = (column->shift.estimate > 0) ==
+						  load_metrics[column->metric].higher_is_better
+					  ? LOAD_BETTER
+					  : LOAD_WORSE;
+	else if (!is_beyond_gates(column, column->shift.low) &&
+		 !is_beyond_gates(column, column->shift.high))
+		change->verdict = LOAD_SAME;
 	else
-		change->relative = distance > 0 ? change->delta / fabs(change->a.mean) : 0;
-	change->p = welch_p(&change->a, &change->b);
-	change->disjoint = change->a.count > 1 && change->b.count > 1 &&
-			   (change->a.max < change->b.min || change->b.max < change->a.min);
-	if (!(distance > 0) || !reaches(distance, gate->absolute) ||
-	    !reaches(fabs(change->relative), gate->relative))
-		return;
-	if (change->a.count > 1 && change->b.count > 1 && !(change->p < SIGNIFICANT) &&
-	    !change->disjoint)
-		return;
-	change->verdict = (change->delta > 0) == higher_is_better ? LOAD_BETTER : LOAD_WORSE;
+		change->verdict = LOAD_UNDECIDED;
+	if (change->verdict == LOAD_UNDECIDED)
+		change->wanted = wanted_of(judge, column);
 }
 
 /* The gate of a total as one of a rate. */
@@ -210,45 +314,150 @@ static struct load_gate gate_of(const struct load_gate *gate, const struct load_
 	return rate;
 }
 
-static void compare_groups(struct load_comparison *comparison, struct load_compared *compared)
+/* Means of both sides; a column for each metric that both have. */
+static void open_group(struct judge *judge, struct load_compared *compared)
 {
+	const struct load_question *question = &judge->comparison->question;
 	const struct load_group *a = compared->a, *b = compared->b;
 
 	compared->wakes_differ = a->wakes != LOAD_WAKES_NONE && b->wakes != LOAD_WAKES_NONE &&
 				 (a->wakes_mixed || b->wakes_mixed || a->wakes != b->wakes);
 	for (int i = 0; i < LOAD_METRICS; i++) {
 		struct load_change *change = &compared->changes[i];
-		struct load_gate gate = gate_of(&comparison->gates[i], a, b);
 		bool left_out = compared->wakes_differ && load_metric_is_wake((enum load_metric)i);
+		enum family family = question->decisive & BIT(i) ? FAMILY_DECISIVE : FAMILY_OTHERS;
 
-		load_change_make(change, a->values[i], left_out ? 0 : a->runs, b->values[i],
-				 left_out ? 0 : b->runs, load_metrics[i].higher_is_better, &gate);
-		if (change->a.count || change->b.count)
-			comparison->verdicts[change->verdict]++;
+		*change = (struct load_change){.relative = NAN, .low = NAN, .high = NAN, .p = NAN};
+		change->medians[0] =
+			median_of(a->values[i], left_out ? 0 : a->runs, judge->buffers[0]);
+		change->medians[1] =
+			median_of(b->values[i], left_out ? 0 : b->runs, judge->buffers[1]);
+		change->gate = gate_of(&question->gates[i], a, b);
+		welch_set_make(&change->a, a->values[i], left_out ? 0 : a->runs);
+		welch_set_make(&change->b, b->values[i], left_out ? 0 : b->runs);
+		if (question->metrics & BIT(i) && change->a.count && change->b.count)
+			judge->columns[family][judge->counts[family]++] = (struct column){
+				.change = change, .groups = {a, b}, .metric = (enum load_metric)i};
 	}
 }
 
-int load_compare(struct load_comparison *comparison, const struct load_side *a,
-		 const struct load_side *b, const struct load_gate gates[LOAD_METRICS])
+static int judge_family(const struct judge *judge, enum family family)
 {
-	*comparison = (struct load_comparison){.a = a, .b = b};
-	memcpy(comparison->gates, gates, sizeof(comparison->gates));
+	const struct load_comparison *comparison = judge->comparison;
+	size_t a_runs = comparison->a->runs, b_runs = comparison->b->runs;
+	struct family_test test = {.columns = judge->columns[family],
+				   .count = judge->counts[family]};
+	double part = judge->counts[!family] ? family_parts[family] : 1;
+	int result = 0;
+
+	test.values = calloc((a_runs + b_runs) * test.count + 1, sizeof(double));
+	test.p = calloc(test.count + 1, sizeof(double));
+	if (!test.values || !test.p)
+		result = -ENOMEM;
+	for (size_t i = 0; result >= 0 && i < test.count; i++)
+		result = estimate(judge, &test, i);
+	if (result >= 0)
+		result = judge->pairs
+				 ? step_down_pairs(test.values, a_runs, test.count, test.p)
+				 : step_down_sides(test.values, a_runs, b_runs, test.count, test.p);
+	for (size_t i = 0; result >= 0 && i < test.count; i++)
+		conclude(judge, &test.columns[i],
+			 isnan(test.p[i]) ? NAN : fmin(1, test.p[i] / part));
+	free(test.values);
+	free(test.p);
+	return result;
+}
+
+static void release_judge(struct judge *judge)
+{
+	free(judge->pairs);
+	for (int i = 0; i < FAMILIES; i++)
+		free(judge->columns[i]);
+	for (int side = 0; side < 2; side++)
+		free(judge->buffers[side]);
+}
+
+static int prepare_judge(struct judge *judge, const struct load_side *a, const struct load_side *b)
+{
+	size_t rows = a->runs + b->runs + 1;
+
+	for (int i = 0; i < FAMILIES; i++) {
+		judge->columns[i] =
+			calloc((a->group_count + 1) * LOAD_METRICS, sizeof(*judge->columns[i]));
+		judge->buffers[i] = calloc(rows, sizeof(double));
+		if (!judge->columns[i] || !judge->buffers[i])
+			return -ENOMEM;
+	}
+	return find_pairs(judge);
+}
+
+bool load_comparison_needs(const struct load_comparison *comparison, enum load_metric metric)
+{
+	return comparison->question.decisive & BIT(metric);
+}
+
+/* Where none of the decisive metrics is measured, all are decisive. */
+static void answer(struct load_comparison *comparison)
+{
+	size_t open[2] = {0, 0}, known[2] = {0, 0};
+	unsigned int wanted[2] = {0, 0};
+
+	for (size_t i = 0; i < comparison->count; i++) {
+		const struct load_compared *compared = &comparison->groups[i];
+
+		for (int k = 0; compared->a && compared->b && k < LOAD_METRICS; k++) {
+			const struct load_change *change = &compared->changes[k];
+			bool decisive = load_comparison_needs(comparison, (enum load_metric)k);
+
+			if (change->verdict == LOAD_UNKNOWN && !change->a.count == !change->b.count)
+				continue;
+			comparison->verdicts[change->verdict]++;
+			if (change->verdict == LOAD_UNKNOWN)
+				continue;
+			known[decisive]++;
+			if (change->verdict != LOAD_UNDECIDED)
+				continue;
+			open[decisive]++;
+			if (change->wanted > wanted[decisive])
+				wanted[decisive] = change->wanted;
+		}
+	}
+	if (comparison->verdicts[LOAD_WORSE] || comparison->verdicts[LOAD_BETTER])
+		comparison->answer = LOAD_DIFFERENT;
+	else if (!known[0] && !known[1])
+		comparison->answer = LOAD_NOTHING;
+	else
+		comparison->answer = open[known[1] > 0] ? LOAD_OPEN : LOAD_EQUAL;
+	comparison->wanted = wanted[known[1] > 0];
+}
+
+int load_compare(struct load_comparison *comparison, const struct load_side *a,
+		 const struct load_side *b, const struct load_question *question)
+{
+	struct judge judge = {.comparison = comparison};
+	int result;
+
+	*comparison = (struct load_comparison){.a = a, .b = b, .question = *question};
 	comparison->groups =
 		calloc(a->group_count + b->group_count + 1, sizeof(*comparison->groups));
-	if (!comparison->groups)
-		return -ENOMEM;
-	for (size_t i = 0; i < a->group_count; i++) {
+	result = comparison->groups ? prepare_judge(&judge, a, b) : -ENOMEM;
+	for (size_t i = 0; result >= 0 && i < a->group_count; i++) {
 		struct load_compared *compared = &comparison->groups[comparison->count++];
 
 		compared->a = &a->groups[i];
-		compared->b = find(b, &a->groups[i].key);
+		compared->b = load_side_find(b, &a->groups[i].key);
 		if (compared->b)
-			compare_groups(comparison, compared);
+			open_group(&judge, compared);
 	}
-	for (size_t i = 0; i < b->group_count; i++)
-		if (!find(a, &b->groups[i].key))
+	for (size_t i = 0; result >= 0 && i < b->group_count; i++)
+		if (!load_side_find(a, &b->groups[i].key))
 			comparison->groups[comparison->count++].b = &b->groups[i];
-	return 0;
+	for (int family = 0; result >= 0 && family < FAMILIES; family++)
+		result = judge_family(&judge, (enum family)family);
+	if (result >= 0)
+		answer(comparison);
+	release_judge(&judge);
+	return result;
 }
 
 void load_comparison_release(struct load_comparison *comparison)

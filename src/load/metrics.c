@@ -16,31 +16,30 @@
 #define HIGH true
 
 const struct load_metric_info load_metrics[LOAD_METRICS] = {
-	[METRIC_OFF_CPU_SPREAD] = {"off-cpu-spread", LOAD_PERCENT, LOW, .05, .25, 1,
+	[METRIC_OFF_CPU_SPREAD] = {"off-cpu-spread", LOAD_PERCENT, LOW, .02, .25, 1,
 				   "largest difference of the workers' shares of time off a CPU"},
-	[METRIC_MAX_GAP] = {"max-gap", LOAD_MS, LOW, 500 * MS, .5, 0,
+	[METRIC_MAX_GAP] = {"max-gap", LOAD_MS, LOW, 10 * MS, .5, 0,
 			    "longest time in which a worker made no progress"},
 	[METRIC_MIGRATIONS] = {"migrations", LOAD_RATE, LOW, 10, .3, 1,
 			       "migrations of all workers per second"},
 	[METRIC_MIGRATION_RATIO] = {"migration-ratio", LOAD_NUMBER, LOW, .05, .2, 4,
 				    "migrations per iteration"},
-	[METRIC_WAKE_P99] = {"wake-p99", LOAD_US, LOW, 50 * US, .25, 1,
-			     "99th percentile of wakeups"},
-	[METRIC_WAKE_MEDIAN] = {"wake-median", LOAD_US, LOW, 20 * US, .25, 1, "median of wakeups"},
+	[METRIC_WAKE_P99] = {"wake-p99", LOAD_US, LOW, 1 * US, .1, 1, "99th percentile of wakeups"},
+	[METRIC_WAKE_MEDIAN] = {"wake-median", LOAD_US, LOW, .5 * US, .1, 1, "median of wakeups"},
 	[METRIC_WAKE_CV] = {"wake-cv", LOAD_NUMBER, LOW, .1, .25, 2,
 			    "coefficient of variation of wakeups"},
 	[METRIC_WAKE_TAIL] = {"wake-tail", LOAD_NUMBER, LOW, .5, .25, 2,
 			      "99th percentile of wakeups / median"},
-	[METRIC_ITERATIONS] = {"iterations", LOAD_RATE, HIGH, 100, .1, 1,
+	[METRIC_ITERATIONS] = {"iterations", LOAD_RATE, HIGH, 10, .03, 1,
 			       "iterations of all workers per second"},
-	[METRIC_SLOWEST_WORKER] = {"slowest-worker", LOAD_RATE, HIGH, 10, .1, 1,
+	[METRIC_SLOWEST_WORKER] = {"slowest-worker", LOAD_RATE, HIGH, 5, .05, 1,
 				   "iterations per second of the slowest worker"},
-	[METRIC_RUN_DELAY] = {"run-delay", LOAD_US, LOW, 50 * US, .25, 1, "mean wait for a CPU"},
-	[METRIC_WORST_RUN_DELAY] = {"worst-run-delay", LOAD_US, LOW, 100 * US, .5, 1,
+	[METRIC_RUN_DELAY] = {"run-delay", LOAD_US, LOW, 1 * US, .1, 1, "mean wait for a CPU"},
+	[METRIC_WORST_RUN_DELAY] = {"worst-run-delay", LOAD_US, LOW, 5 * US, .25, 1,
 				    "the same of the worker with the largest"},
-	[METRIC_COST_P50] = {"cost-p50", LOAD_US, LOW, 5 * US, .25, 1,
+	[METRIC_COST_P50] = {"cost-p50", LOAD_US, LOW, .5 * US, .1, 1,
 			     "median of the wall time of an iteration"},
-	[METRIC_COST_P99] = {"cost-p99", LOAD_US, LOW, 5 * US, .25, 1,
+	[METRIC_COST_P99] = {"cost-p99", LOAD_US, LOW, 1 * US, .25, 1,
 			     "99th percentile of the same"},
 	[METRIC_PAGE_LOCALITY] = {"page-locality", LOAD_PERCENT, HIGH, .05, .1, 1,
 				  "share of the pages on nodes of the workers' CPUs"},
@@ -120,7 +119,8 @@ void load_gates_init(struct load_gate gates[LOAD_METRICS])
 					      .of_total = load_metrics[i].unit == LOAD_RATE};
 }
 
-static int unknown_metric(const char *name, struct error *error)
+int load_metric_find(const char *name, enum load_metric *ret_metric, const char *option,
+		     struct error *error)
 {
 	struct similar similar = {.wanted = name};
 	char all[400] = "; there are: ";
@@ -128,11 +128,16 @@ static int unknown_metric(const char *name, struct error *error)
 	for (int i = 0; i < LOAD_METRICS; i++) {
 		size_t used = strlen(all);
 
+		if (similar_same(load_metrics[i].key, name)) {
+			*ret_metric = (enum load_metric)i;
+			return 0;
+		}
+
 		similar_try(&similar, load_metrics[i].key);
 		snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 			 load_metrics[i].key);
 	}
-	return similar_error(error, EINVAL, &similar, all, "--gate: no metric '%s'", name);
+	return similar_error(error, EINVAL, &similar, all, "%s: no metric '%s'", option, name);
 }
 
 /* Lengths of time need a unit, any; the others may have their own. False: it cannot be read. */
@@ -174,6 +179,8 @@ int load_gate_parse(struct load_gate gates[LOAD_METRICS], const char *text, stru
 	const char *equals = strchr(text, '='), *slash = strrchr(text, '/');
 	char name[64], absolute[64];
 	struct load_gate gate = {.of_total = false};
+	const struct load_metric_info *info;
+	enum load_metric metric;
 
 	if (!equals || !slash || slash < equals || equals - text >= (ptrdiff_t)sizeof(name) ||
 	    slash - equals > (ptrdiff_t)sizeof(absolute))
@@ -181,27 +188,20 @@ int load_gate_parse(struct load_gate gates[LOAD_METRICS], const char *text, stru
 				 text);
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
 	snprintf(absolute, sizeof(absolute), "%.*s", (int)(slash - equals - 1), equals + 1);
-	for (int i = 0; i < LOAD_METRICS; i++) {
-		if (!similar_same(load_metrics[i].key, name))
-			continue;
-		if (!parse_absolute(absolute, load_metrics[i].unit, &gate.absolute) ||
-		    !parse_relative(slash + 1, &gate.relative))
-			return error_set(error, EINVAL,
-					 "--gate %s needs a number of %s and a percentage, as "
-					 "%s=%g%s/%g%%, not '%s'",
-					 load_metrics[i].key,
-					 *units[load_metrics[i].unit].suffix
-						 ? units[load_metrics[i].unit].suffix
-						 : "no unit",
-					 load_metrics[i].key,
-					 load_metrics[i].absolute /
-						 units[load_metrics[i].unit].size,
-					 units[load_metrics[i].unit].suffix,
-					 100 * load_metrics[i].relative, equals + 1);
-		gates[i] = gate;
-		return 0;
-	}
-	return unknown_metric(name, error);
+	if (load_metric_find(name, &metric, "--gate", error) < 0)
+		return -EINVAL;
+	info = &load_metrics[metric];
+	if (!parse_absolute(absolute, info->unit, &gate.absolute) ||
+	    !parse_relative(slash + 1, &gate.relative))
+		return error_set(error, EINVAL,
+				 "--gate %s needs a number of %s and a percentage, as "
+				 "%s=%g%s/%g%%, not '%s'",
+				 info->key,
+				 *units[info->unit].suffix ? units[info->unit].suffix : "no unit",
+				 info->key, info->absolute / units[info->unit].size,
+				 units[info->unit].suffix, 100 * info->relative, equals + 1);
+	gates[metric] = gate;
+	return 0;
 }
 
 size_t load_metric_format(char *into, size_t room, enum load_metric metric, double value)

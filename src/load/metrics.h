@@ -60,6 +60,12 @@ struct load_metric_info {
 
 extern const struct load_metric_info load_metrics[LOAD_METRICS];
 
+/* Of the options that choose and limit them. */
+#define METRICS_HELP                                                                               \
+	"metrics to judge, or `all` (all; but only throughput, wakeups and waits for a CPU have "  \
+	"to be decided)"
+#define GATE_HELP "minimum absolute and relative change of a metric that counts"
+
 /* Of a stream of samples; `total` not above 0: it has none. */
 struct load_samples {
 	double total, p50_ns, p99_ns, cv;
@@ -95,6 +101,10 @@ double load_totals_seconds(const struct load_totals *totals);
 void load_totals_values(const struct load_totals *totals, double values[LOAD_METRICS]);
 
 void load_gates_init(struct load_gate gates[LOAD_METRICS]);
+
+/* -EINVAL: there is none of that name, and `option` asked for it. */
+int load_metric_find(const char *name, enum load_metric *ret_metric, const char *option,
+		     struct error *error) must_check;
 
 /*
  * "wake-p99=50us/25%" changes one of them; of rates it is a rate, not of a total any more. -EINVAL

@@ -333,7 +333,8 @@ static int take_run(struct load_report *report, const json_t *line)
 		side->left_out.lacking += !strcmp(end, "complete");
 		return 0;
 	}
-	side->runs++;
+	if (load_side_begin_run(side, result_read_string(&load_schema, line, "started")) < 0)
+		return no_memory(report);
 	side->failed += verdict && !strcmp(verdict, "fail");
 	result = add_facts(report, &side->facts, &load_schema, line, facts, ARRAY_SIZE(facts));
 	for (size_t i = 0; result >= 0 && i < json_array_size(groups); i++)

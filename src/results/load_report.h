@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "load/compare.h"
+#include "load/side.h"
 
 struct worker_line;
 

@@ -3,7 +3,7 @@
 #ifndef DWELL_RESULTS_LOAD_REPORTS_H
 #define DWELL_RESULTS_LOAD_REPORTS_H
 
-#include "load/compare.h"
+#include "load/side.h"
 
 #define LOAD_REPORT_NAME "report.json"
 

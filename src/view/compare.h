@@ -8,15 +8,31 @@
 #include "load/compare.h"
 #include "model/comparison.h"
 
-/* `paths`: what a and b were read from. `all`: metrics that did not change too. */
+/* Of runs that were made to be compared: `dwell load --ab`. */
+struct compare_course {
+	uint64_t elapsed_ns;
+	unsigned int pairs;  /* compared */
+	unsigned int voided; /* of which one could not be run */
+	enum compare_end {
+		COMPARE_DECIDED,
+		COMPARE_PAIRS, /* as many as were asked for */
+		COMPARE_BUDGET,
+		COMPARE_INTERRUPTED,
+	} end;
+};
+
+/*
+ * `paths`: what a and b were read from, or the specs that were run. `course`: NULL of kept runs.
+ * `all`: metrics that did not change too.
+ */
 void compare_table(struct output *out, const struct load_comparison *comparison,
-		   const char *const paths[2], bool all);
+		   const char *const paths[2], const struct compare_course *course, bool all);
 
 extern const struct schema compare_load_schema, metric_schema;
 
 /* As emit_result(), of `compare_load_schema`; in formats of rows the metrics. */
 void compare_emit(const struct emit *emit, const struct load_comparison *comparison,
-		  const char *const paths[2]);
+		  const char *const paths[2], const struct compare_course *course);
 
 /* What two measurements of blocked workers differ in. */
 struct blocked_comparison {

@@ -9,7 +9,13 @@
 struct compare_row {
 	const struct load_comparison *comparison;
 	const char *const *paths;
+	const struct compare_course *course; /* NULL: of kept runs */
 };
+
+static const struct compare_course *course_of(const struct item *item)
+{
+	return ((const struct compare_row *)item->row)->course;
+}
 
 static const struct load_comparison *comparison_of(const struct item *item)
 {
@@ -122,6 +128,9 @@ static const struct field set_fields[] = {
 static const struct schema set_schema = {
 	.name = "values", .help = "of the runs of a side", SCHEMA_FIELDS(set_fields)};
 
+VALUE_GETTER(get_median_a, value_real, change_of(item)->medians[0])
+VALUE_GETTER(get_median_b, value_real, change_of(item)->medians[1])
+
 static void value_set(struct value *value, const struct welch_set *set)
 {
 	value_object(value, set, NULL);
@@ -144,14 +153,7 @@ FIELD_GETTER(get_change_real)
 	get_double_member(field, &change, value);
 }
 
-FIELD_GETTER(get_disjoint)
-{
-	const struct load_change *change = change_of(item);
-
-	value_bool(value, change->disjoint);
-	if (change->a.count < 2 || change->b.count < 2)
-		value_null(value);
-}
+VALUE_GETTER(get_wanted, value_number, change_of(item)->wanted)
 
 static const struct field gate_fields[] = {
 	REAL_MEMBER(struct load_gate, absolute, "absolute", "in the metric's unit"),
@@ -174,12 +176,20 @@ static const struct field metric_fields[] = {
 	STRING_FIELD("better", get_better, "high or low"),
 	OBJECT_FIELD("a", get_set_a, &set_schema, "its values in A"),
 	OBJECT_FIELD("b", get_set_b, &set_schema, "its values in B"),
-	CHANGE_REAL(delta, "delta", NULL, "difference of the means"),
-	CHANGE_REAL(relative, "change", "CHANGE", "the same, divided by A's mean"),
-	CHANGE_REAL(p, "p", "P", "Welch's t-test, two-sided"),
-	BOOL_FIELD("disjoint", get_disjoint, "the ranges have no point in common"),
+	REAL_FIELD("a_median", get_median_a, "the median of A's runs", .header = "A"),
+	REAL_FIELD("b_median", get_median_b, "of B's", .header = "B"),
+	CHANGE_REAL(relative, "change", "CHANGE",
+		    "of B against A, as a share of A: the median of what pairs of runs show"),
+	CHANGE_REAL(low, "low", "LOW", "the change is at least that, with 95 % confidence"),
+	CHANGE_REAL(high, "high", "HIGH", "and at most that"),
+	CHANGE_REAL(p, "p", "P",
+		    "probability of such a difference by chance, corrected for all metrics"),
 	OBJECT_FIELD("gate", get_gate, &gate_schema, "the least change that counts"),
-	STRING_FIELD("verdict", get_verdict, "worse, better or same", .header = "VERDICT"),
+	STRING_FIELD("verdict", get_verdict, "worse, better, same or undecided",
+		     .header = "VERDICT"),
+	INTEGER_FIELD(
+		"wanted", get_wanted,
+		"runs a side, or pairs, that would decide it; 0: it is decided, or not known"),
 };
 
 const struct schema metric_schema = {
@@ -286,7 +296,36 @@ FIELD_GETTER(get_side)
 		     row->paths[field->argument]);
 }
 
-VALUE_GETTER(get_repeated, value_bool, load_comparison_repeated(comparison_of(item)))
+VALUE_GETTER(get_paired, value_bool, comparison_of(item)->paired)
+
+FIELD_GETTER(get_answer)
+{
+	static const char *const answers[] = {
+		[LOAD_NOTHING] = "nothing",
+		[LOAD_EQUAL] = "same",
+		[LOAD_DIFFERENT] = "different",
+		[LOAD_OPEN] = "undecided",
+	};
+
+	value_string(value, answers[comparison_of(item)->answer]);
+}
+
+VALUE_GETTER(get_pairs, value_number, course_of(item)->pairs)
+VALUE_GETTER(get_voided, value_number, course_of(item)->voided)
+VALUE_GETTER(get_elapsed, value_number, course_of(item)->elapsed_ns)
+
+FIELD_GETTER(get_end)
+{
+	static const char *const ends[] = {
+		[COMPARE_DECIDED] = "decided",
+		[COMPARE_PAIRS] = "pairs",
+		[COMPARE_BUDGET] = "budget",
+		[COMPARE_INTERRUPTED] = "interrupted",
+	};
+
+	value_string(value, ends[course_of(item)->end]);
+}
+
 VALUE_GETTER(get_differences, value_differences, &comparison_of(item)->a->facts,
 	     &comparison_of(item)->b->facts)
 
@@ -300,17 +339,36 @@ VALUE_GETTER(get_groups, value_rows, comparison_of(item)->groups, comparison_of(
 	     sizeof(struct load_compared), NULL)
 VALUE_GETTER(get_verdicts, value_number, comparison_of(item)->verdicts[field->argument])
 
+/* `needs`: only of --ab. */
+#define OF_AB .needs = true, .flags = FIELD_MAYBE
+
+static void get_of_course(const struct field *field, const struct item *item, struct value *value)
+{
+	if (field->needs && !course_of(item))
+		value_absent(value);
+	else
+		field->get(field, item, value);
+}
+
 static const struct field compare_fields[] = {
 	STRING_FIELD("of", get_of, "load"),
 	OBJECT_FIELD("a", get_side, &side_schema, "the first side", .argument = 0),
 	OBJECT_FIELD("b", get_side, &side_schema, "the second side", .argument = 1),
-	BOOL_FIELD("repeated", get_repeated, "both sides have several runs"),
+	STRING_FIELD("answer", get_answer,
+		     "different, same (within the gates), undecided, or nothing in common"),
+	BOOL_FIELD("paired", get_paired, "the two took turns: their runs are compared in pairs"),
+	INTEGER_FIELD("pairs", get_pairs, "compared", OF_AB),
+	INTEGER_FIELD("void_pairs", get_voided, "of which a run did not come to its end", OF_AB),
+	INTEGER_FIELD("elapsed_ns", get_elapsed, "for all of them", OF_AB),
+	STRING_FIELD("end", get_end, "decided, pairs, budget (all of it), interrupted", OF_AB),
 	LIST_FIELD("differences", get_differences, difference_element, &difference_schema,
 		   "of the runs, besides their metrics"),
 	LIST_FIELD("groups", get_groups, NULL, &group_schema, "of workers"),
 	INTEGER_FIELD("worse", get_verdicts, "metrics that got worse", .argument = LOAD_WORSE),
 	INTEGER_FIELD("better", get_verdicts, "metrics that got better", .argument = LOAD_BETTER),
 	INTEGER_FIELD("same", get_verdicts, "metrics that did not change", .argument = LOAD_SAME),
+	INTEGER_FIELD("undecided", get_verdicts, "metrics that may have changed or not",
+		      .argument = LOAD_UNDECIDED),
 	INTEGER_FIELD("one_side_only", get_verdicts, "metrics that are not known of both",
 		      .argument = LOAD_UNKNOWN),
 };
@@ -320,12 +378,13 @@ const struct schema compare_load_schema = {.name = "comparison",
 					   .help = "what two sets of loads differ in",
 					   .version = 1,
 					   SCHEMA_FIELDS(compare_fields),
+					   .get = get_of_course,
 					   .table = "compared_group"};
 
 void compare_emit(const struct emit *emit, const struct load_comparison *comparison,
-		  const char *const paths[2])
+		  const char *const paths[2], const struct compare_course *course)
 {
-	struct compare_row row = {comparison, paths};
+	struct compare_row row = {comparison, paths, course};
 	struct item item = {&row, NULL};
 
 	emit_result(emit, &item);

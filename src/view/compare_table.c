@@ -2,18 +2,21 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "view/compare.h"
+#include "view/compare_words.h"
 
 #define PATH_COLUMNS   60
 #define VALUE_COLUMNS  100
-#define METRIC_COLUMNS 18
+#define METRIC_COLUMNS 15
 #define VALUES_SHOWN   4 /* of a fact that differs */
 
 const char *const compare_verdicts[LOAD_VERDICTS] = {
 	[LOAD_SAME] = "same",
 	[LOAD_BETTER] = "better",
 	[LOAD_WORSE] = "worse",
+	[LOAD_UNDECIDED] = "undecided",
 };
 
 static void write_text(struct output *out, const char *text, size_t columns)
@@ -91,17 +94,15 @@ static void write_differences(struct output *out, const struct load_facts *a,
 
 static void write_change(struct output *out, const struct load_change *change)
 {
-	char text[32] = "-", p[16] = "-";
+	char share[32], bounds[64], p[16] = "-";
 
-	if (isinf(change->relative))
-		snprintf(text, sizeof(text), "from 0");
-	else if (!isnan(change->relative))
-		snprintf(text, sizeof(text), "%+.1f%%", 100 * change->relative);
+	compare_share(share, sizeof(share), change->relative);
+	compare_interval(bounds, sizeof(bounds), change->low, change->high);
 	if (change->p < 0.001)
 		snprintf(p, sizeof(p), "<.001");
 	else if (!isnan(change->p))
 		snprintf(p, sizeof(p), "%.3f", change->p);
-	output_format(out, " %10s %6s  %s\n", text, p,
+	output_format(out, " %9s %19s %6s  %s\n", share, bounds, p,
 		      compare_verdicts[change->verdict] ? compare_verdicts[change->verdict] : "?");
 }
 
@@ -110,10 +111,17 @@ static void write_metric(struct output *out, enum load_metric metric,
 {
 	char a[48], b[48];
 
-	load_metric_format(a, sizeof(a), metric, change->a.mean);
-	load_metric_format(b, sizeof(b), metric, change->b.mean);
-	output_format(out, "  %-*s %13s %13s", METRIC_COLUMNS, load_metrics[metric].key, a, b);
+	load_metric_format(a, sizeof(a), metric, change->medians[0]);
+	load_metric_format(b, sizeof(b), metric, change->medians[1]);
+	output_format(out, "  %-*s %11s %11s", METRIC_COLUMNS, load_metrics[metric].key, a, b);
 	write_change(out, change);
+}
+
+static bool is_worth_showing(const struct load_comparison *comparison, enum load_metric metric,
+			     const struct load_change *change)
+{
+	return change->verdict == LOAD_WORSE || change->verdict == LOAD_BETTER ||
+	       (change->verdict != LOAD_UNKNOWN && load_comparison_needs(comparison, metric));
 }
 
 static void write_group(struct output *out, const struct load_comparison *comparison,
@@ -136,7 +144,7 @@ static void write_group(struct output *out, const struct load_comparison *compar
 	for (int i = 0; i < LOAD_METRICS; i++) {
 		const struct load_change *change = &compared->changes[i];
 
-		if (!all && change->verdict != LOAD_WORSE && change->verdict != LOAD_BETTER)
+		if (!all && !is_worth_showing(comparison, (enum load_metric)i, change))
 			continue;
 		write_metric(out, (enum load_metric)i, change);
 		shown++;
@@ -145,24 +153,45 @@ static void write_group(struct output *out, const struct load_comparison *compar
 		output_string(out, "  no change\n");
 }
 
+/* How they were run, and why no longer. */
+static void write_course(struct output *out, const struct compare_course *course)
+{
+	static const char *const ends[] = {
+		[COMPARE_DECIDED] = "decided",
+		[COMPARE_PAIRS] = "as many as allowed",
+		[COMPARE_BUDGET] = "what the budget had room for",
+		[COMPARE_INTERRUPTED] = "interrupted",
+	};
+	char elapsed[16];
+
+	duration_format(elapsed, sizeof(elapsed), course->elapsed_ns);
+	output_format(out, "   %u pair%s, by turns, in %s: %s", course->pairs,
+		      course->pairs == 1 ? "" : "s", elapsed, ends[course->end]);
+	if (course->voided)
+		output_format(out, "; %u more could not be run", course->voided);
+	output_char(out, '\n');
+}
+
 void compare_table(struct output *out, const struct load_comparison *comparison,
-		   const char *const paths[2], bool all)
+		   const char *const paths[2], const struct compare_course *course, bool all)
 {
 	const size_t *verdicts = comparison->verdicts;
 
 	write_side(out, comparison->a, 'A', paths[0]);
 	write_side(out, comparison->b, 'B', paths[1]);
 	write_differences(out, &comparison->a->facts, &comparison->b->facts, "   ");
-	if (!load_comparison_repeated(comparison))
-		output_string(out,
-			      "   one run a side cannot distinguish a change from chance; five "
-			      "runs a side can\n");
-	output_format(out, "\n  %-*s %13s %13s %10s %6s  %s\n", METRIC_COLUMNS, "METRIC", "A", "B",
-		      "CHANGE", "p", "VERDICT");
+	if (course)
+		write_course(out, course);
+	else if (comparison->paired)
+		output_string(out, "   the two took turns, so their runs are compared in pairs\n");
+	output_char(out, '\n');
+	compare_sentences(out, comparison);
+	output_format(out, "\n  %-*s %11s %11s %9s %18s%% %6s  %s\n", METRIC_COLUMNS, "METRIC", "A",
+		      "B", "CHANGE", "WITHIN, AT 95 ", "p", "VERDICT");
 	for (size_t i = 0; i < comparison->count; i++)
 		write_group(out, comparison, &comparison->groups[i], all);
-	output_format(out, "\n%zu worse, %zu better, %zu same", verdicts[LOAD_WORSE],
-		      verdicts[LOAD_BETTER], verdicts[LOAD_SAME]);
+	output_format(out, "\n%zu worse, %zu better, %zu same, %zu undecided", verdicts[LOAD_WORSE],
+		      verdicts[LOAD_BETTER], verdicts[LOAD_SAME], verdicts[LOAD_UNDECIDED]);
 	if (verdicts[LOAD_UNKNOWN])
 		output_format(out, ", %zu measured on one side only", verdicts[LOAD_UNKNOWN]);
 	output_char(out, '\n');

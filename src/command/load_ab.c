@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/load_ab.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/file.h"
+#include "base/forked.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "base/wait_status.h"
+#include "command/command.h"
+#include "load/ab_plan.h"
+#include "results/load_reports.h"
+#include "view/compare.h"
+
+#define TICK_NS	    (500 * NS_PER_MS)
+#define GRACE_NS    (10 * NS_PER_S) /* to tidy up, when it was asked to end */
+#define VOID_MAX    3		    /* pairs in a row that cannot be run */
+#define MEMORY_PATH 40		    /* "/proc/self/fd/N" */
+#define WORDS_MAX   (32 + 2 * 64)   /* of a command line; checks are at most 64 */
+#define ERROR_BYTES 400
+
+static const int heard_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+struct ab {
+	const struct load_options *options;
+	const char *paths[2];
+	uint64_t seed;
+	struct ab_plan plan;
+	struct load_side sides[2];
+	struct load_comparison comparison;
+	struct compare_course course;
+	uint64_t started_ns;
+	sigset_t heard, mask;
+	bool is_terminal;
+	bool drawn;
+	/* the present pair: what each side has written */
+	int reports[2];
+};
+
+static const char *path_of_fd(char into[MEMORY_PATH], int fd)
+{
+	snprintf(into, MEMORY_PATH, "/proc/self/fd/%d", fd);
+	return into;
+}
+
+static void clear_line(struct ab *ab)
+{
+	if (ab->drawn)
+		fputs("\r\033[K", stderr);
+	ab->drawn = false;
+}
+
+/* How far it is, and what is known of the throughput. */
+static void draw_line(struct ab *ab)
+{
+	char elapsed[16], share[32];
+
+	if (!ab->is_terminal)
+		return;
+	duration_format(elapsed, sizeof(elapsed), clock_monotonic_ns() - ab->started_ns);
+	print_text(stderr, "\rpair %u of at most %u, %s", ab->course.pairs + 1, ab->plan.pairs,
+		   elapsed);
+	for (size_t i = 0; i < ab->comparison.count; i++) {
+		const struct load_compared *compared = &ab->comparison.groups[i];
+
+		if (!compared->a || !compared->b)
+			continue;
+		snprintf(share, sizeof(share), "%+.1f",
+			 100 * compared->changes[METRIC_ITERATIONS].relative);
+		print_text(stderr, "; so far B has %s %% iterations", share);
+		break;
+	}
+	fputs("\033[K", stderr);
+	ab->drawn = true;
+}
+
+/* The command line of a run: what was given for both, and the seed of its pair. */
+static void make_words(const struct ab *ab, int side, const char **words, char seed[24],
+		       char duration[24], char save[PATH_MAX])
+{
+	const struct load_options *options = ab->options;
+	size_t count = 0;
+
+	snprintf(seed, 24, "%llu", (unsigned long long)(ab->seed + ab->course.pairs));
+	snprintf(duration, 24, "%lluns", (unsigned long long)options->given.duration_ns);
+	words[count++] = "dwell";
+	words[count++] = "load";
+	words[count++] = "--quiet";
+	words[count++] = "--json";
+	words[count++] = "--seed";
+	words[count++] = seed;
+	if (options->given.duration_ns) {
+		words[count++] = "--duration";
+		words[count++] = duration;
+	}
+	for (unsigned int i = 0; i < options->given.check_count; i++) {
+		words[count++] = "--check";
+		words[count++] = options->given.checks[i];
+	}
+	if (options->cgroup_root) {
+		words[count++] = "--cgroup-root";
+		words[count++] = options->cgroup_root;
+	}
+	if (options->scratch) {
+		words[count++] = "--scratch";
+		words[count++] = options->scratch;
+	}
+	if (options->save) {
+		words[count++] = "--save";
+		words[count++] = save;
+		snprintf(save, PATH_MAX, "%s/%c", options->save, side ? 'b' : 'a');
+	}
+	words[count++] = "--";
+	words[count++] = ab->paths[side];
+	words[count] = NULL;
+}
+
+_Noreturn static void become(const struct ab *ab, int side, int out, int error, pid_t parent)
+{
+	const char *words[WORDS_MAX];
+	char seed[24], duration[24], save[PATH_MAX];
+
+	make_words(ab, side, words, seed, duration, save);
+	forked_prepare(parent, out, error);
+	execv("/proc/self/exe", (char *const *)words);
+	print_text(stderr, "cannot run this program again: %s\n", strerror(errno));
+	_exit(127);
+}
+
+/* Until it has ended; its wait status. Signals that end us end it first. */
+static int await_end(struct ab *ab, pid_t child)
+{
+	const struct timespec tick = {.tv_nsec = TICK_NS};
+	uint64_t asked_ns = 0;
+	int status;
+
+	for (;;) {
+		siginfo_t info;
+		pid_t got = waitpid(child, &status, WNOHANG);
+
+		if (got)
+			return got == child ? status : -errno;
+		if (asked_ns && clock_monotonic_ns() - asked_ns > GRACE_NS)
+			kill(child, SIGKILL);
+		if (sigtimedwait(&ab->heard, &info, &tick) < 0)
+			draw_line(ab);
+		else if (info.si_signo != SIGCHLD) {
+			kill(child, SIGTERM);
+			asked_ns = clock_monotonic_ns();
+			ab->course.end = COMPARE_INTERRUPTED;
+		}
+	}
+}
+
+/* The last line of what it has said, as a reason. */
+static int report_failure(const struct ab *ab, int side, int status, int error_fd,
+			  struct error *error)
+{
+	char text[ERROR_BYTES] = "", *line = text, how[WAIT_STATUS_BYTES];
+	ssize_t length = pread(error_fd, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!strncmp(line, "dwell load: ", strlen("dwell load: ")))
+		line += strlen("dwell load: ");
+	if (!*line) {
+		wait_status_format(how, status);
+		line = how;
+	}
+	return error_set(error,
+			 WIFEXITED(status) && WEXITSTATUS(status) == EXIT_USAGE ? EINVAL : EIO,
+			 "%c (%s): %s", side ? 'B' : 'A', ab->paths[side], line);
+}
+
+/* 1: its report is whole; 0: it is not, with why in `error`; -EINVAL: its spec is wrong. */
+static int run_side(struct ab *ab, int side, struct error *error)
+{
+	int out = file_in_memory("dwell-load-report"),
+	    error_fd = file_in_memory("dwell-load-error");
+	struct load_side probe = {.runs = 0};
+	pid_t parent = getpid(), child = -1;
+	char path[MEMORY_PATH];
+	int status = 0, result;
+
+	if (out >= 0 && error_fd >= 0)
+		child = fork();
+	if (!child)
+		become(ab, side, out, error_fd, parent);
+	if (child < 0) {
+		result = error_set(error, errno, "cannot start a run: %s", strerror(errno));
+	} else {
+		status = await_end(ab, child);
+		result = load_reports_read(&probe, path_of_fd(path, out), error);
+		if (result < 0)
+			result = report_failure(ab, side, status, error_fd, error);
+	}
+	load_side_release(&probe);
+	if (error_fd >= 0)
+		close(error_fd);
+	ab->reports[side] = out;
+	return result == -EINVAL || child < 0 ? result : result >= 0;
+}
+
+/* 1: taken; 0: void; -errno. */
+static int run_pair(struct ab *ab, struct error *error)
+{
+	bool b_first = ab_plan_begins_with_b(ab->seed, ab->course.pairs + ab->course.voided);
+	char path[MEMORY_PATH];
+	int result = 1;
+
+	ab->reports[0] = ab->reports[1] = -1;
+	for (int i = 0; result > 0 && i < 2; i++) {
+		result = run_side(ab, i ^ b_first, error);
+		if (ab->course.end == COMPARE_INTERRUPTED)
+			result = 0;
+	}
+	for (int side = 0; side < 2; side++) {
+		if (result > 0 && load_reports_read(&ab->sides[side],
+						    path_of_fd(path, ab->reports[side]), error) < 0)
+			result = -EIO;
+		if (ab->reports[side] >= 0)
+			close(ab->reports[side]);
+	}
+	return result;
+}
+
+static int look(struct ab *ab, double alpha, struct error *error)
+{
+	struct load_question question = ab->options->ab.question;
+
+	question.alpha = alpha;
+	load_comparison_release(&ab->comparison);
+	return load_compare(&ab->comparison, &ab->sides[0], &ab->sides[1], &question) < 0
+		       ? error_set(error, ENOMEM, "out of memory")
+		       : 0;
+}
+
+/* How many pairs fit, as long as the first one has taken. */
+static void plan_by_budget(struct ab *ab)
+{
+	uint64_t each_ns = clock_monotonic_ns() - ab->started_ns;
+	uint64_t pairs = ab->options->ab.budget_ns / (each_ns ? each_ns : 1);
+
+	ab_plan_make(&ab->plan, pairs < 1	       ? 1
+				: pairs > AB_PAIRS_MAX ? AB_PAIRS_MAX
+						       : (unsigned int)pairs);
+}
+
+static bool is_decided(const struct ab *ab)
+{
+	return ab->comparison.answer == LOAD_DIFFERENT || ab->comparison.answer == LOAD_EQUAL;
+}
+
+/* Whether there is to be no other pair. */
+static bool is_over(struct ab *ab)
+{
+	if (ab->course.end == COMPARE_INTERRUPTED)
+		return true;
+	if (ab_plan_looks(&ab->plan, ab->course.pairs) && is_decided(ab)) {
+		ab->course.end = COMPARE_DECIDED;
+		return true;
+	}
+	ab->course.end = ab->options->ab.budget_ns ? COMPARE_BUDGET : COMPARE_PAIRS;
+	return ab->course.pairs >= ab->plan.pairs;
+}
+
+static int run_pairs(struct ab *ab, struct error *error)
+{
+	unsigned int in_a_row = 0;
+	int result = 0;
+
+	while (result >= 0 && !is_over(ab)) {
+		result = run_pair(ab, error);
+		if (ab->course.end == COMPARE_INTERRUPTED)
+			break;
+		if (result == 0) {
+			ab->course.voided++;
+			/* the first one says what is wrong, not only that something is */
+			if (!ab->course.pairs || ++in_a_row == VOID_MAX)
+				return -EIO;
+		}
+		if (result <= 0)
+			continue;
+		in_a_row = 0;
+		if (!ab->course.pairs++ && ab->options->ab.budget_ns)
+			plan_by_budget(ab);
+		/* the line on the terminal says what is known meanwhile, and ends nothing */
+		if (ab_plan_looks(&ab->plan, ab->course.pairs) || ab->is_terminal)
+			result = look(ab, ab->plan.alpha, error);
+	}
+	if (result < 0 || !ab->course.pairs)
+		return result;
+	return look(ab, ab->plan.alpha, error);
+}
+
+/* That B's mistakes are found before A has run. */
+static int check_specs(struct ab *ab, struct load *load, struct error *error)
+{
+	int result = topology_read(&load->topology, "/sys", NULL, error);
+
+	for (int side = 0; result >= 0 && side < 2; side++) {
+		struct load_given given = ab->options->given;
+		struct spec spec;
+
+		spec_init(&spec);
+		given.path = ab->paths[side];
+		result = load_given_add(&given, &spec, error);
+		if (result >= 0)
+			result = plan_check(&spec, &load->topology, true, error);
+		if (result >= 0)
+			result = cgroups_check(&spec, error);
+		if (result >= 0 && side == 0)
+			ab->seed = spec.seed_given ? spec.seed : clock_realtime_ns() % 1000000000;
+		spec_release(&spec);
+	}
+	return result;
+}
+
+static int make_directory(const char *path, struct error *error)
+{
+	if (!path || !mkdir(path, 0777) || errno == EEXIST)
+		return 0;
+	return error_set(error, errno, "cannot make %s: %s", path, strerror(errno));
+}
+
+static int write_page(struct output *out, const void *result)
+{
+	const struct ab *ab = result;
+
+	compare_table(out, &ab->comparison, ab->paths, &ab->course, ab->options->ab.all);
+	return 0;
+}
+
+static int emit_compared(const struct emit *emit, const void *result)
+{
+	const struct ab *ab = result;
+
+	compare_emit(emit, &ab->comparison, ab->paths, &ab->course);
+	return 0;
+}
+
+static const struct result_kind kind = {
+	.schema = &compare_load_schema, .page = write_page, .emit = emit_compared};
+
+static enum exit_code exit_code_of(const struct load_comparison *comparison)
+{
+	return comparison->answer == LOAD_DIFFERENT ? EXIT_CHECK_FAILED
+	       : comparison->answer == LOAD_EQUAL   ? EXIT_DONE
+						    : EXIT_INCONCLUSIVE;
+}
+
+static void hear_signals(struct ab *ab)
+{
+	sigemptyset(&ab->heard);
+	for (size_t i = 0; i < ARRAY_SIZE(heard_signals); i++)
+		sigaddset(&ab->heard, heard_signals[i]);
+	sigprocmask(SIG_BLOCK, &ab->heard, &ab->mask);
+}
+
+int load_ab(struct load *load)
+{
+	const struct load_options *options = &load->options;
+	struct ab ab = {.options = options,
+			.paths = {options->given.path, options->ab.other},
+			.is_terminal = !options->quiet && isatty(STDERR_FILENO),
+			.started_ns = clock_monotonic_ns()};
+	struct error error = {""};
+	int result = check_specs(&ab, load, &error);
+
+	if (result < 0)
+		return command_fail("load", EXIT_USAGE, &error);
+	ab_plan_make(&ab.plan,
+		     options->ab.pairs ? (unsigned int)options->ab.pairs : AB_PAIRS_DEFAULT);
+	result = make_directory(options->save, &error);
+	hear_signals(&ab);
+	if (result >= 0)
+		result = run_pairs(&ab, &error);
+	clear_line(&ab);
+	sigprocmask(SIG_SETMASK, &ab.mask, NULL);
+	ab.course.elapsed_ns = clock_monotonic_ns() - ab.started_ns;
+	if (result >= 0 && !ab.course.pairs)
+		result = error_set(&error, EINTR, "interrupted before the first pair had ended");
+	if (result >= 0)
+		result = result_print(&options->output, &kind, &ab, &error);
+	if (result < 0)
+		result =
+			command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
+	else
+		result = (int)exit_code_of(&ab.comparison);
+	load_comparison_release(&ab.comparison);
+	for (int side = 0; side < 2; side++)
+		load_side_release(&ab.sides[side]);
+	return result;
+}

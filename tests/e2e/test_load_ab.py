@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell load --ab`: two specs by turns."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+import schemas
+
+from conftest import DWELL, run
+
+SPEC = """\
+name: {name}
+duration: 150ms
+cgroups:
+  - name: front
+    work: {{type: "pipe-io:burst_iters={iterations}", workers: 2}}
+"""
+
+
+@pytest.fixture
+def specs(tmp_path):
+    """specs(iterations, ...) -> paths"""
+
+    def make(*iterations):
+        paths = [tmp_path / f"spec-{number}.yaml" for number in range(len(iterations))]
+        for path, work in zip(paths, iterations):
+            path.write_text(SPEC.format(name=path.stem, iterations=work))
+        return paths
+
+    return make
+
+
+def compared(*arguments, **options):
+    """-> (exit status, the comparison, what was said)"""
+    done = run("load", "--ab", *arguments, "--json", **options)
+    assert done.stdout, done.stderr
+    return done.returncode, schemas.read(done.stdout)[0], done.stderr
+
+
+def metric(comparison, name):
+    return next(metric for metric in comparison["groups"][0]["metrics"] if metric["metric"] == name)
+
+
+def left_behind():
+    """Processes of this program and their workers, but for those of other tests: our children are gone."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as children:
+        return children.read().split()
+
+
+def test_a_large_difference_ends_it_at_the_first_look(specs, tmp_path):
+    light, heavy = specs(1024, 51200)
+    status, comparison, said = compared(light, heavy, "--save", tmp_path / "runs")
+    assert (status, said) == (3, "")
+    assert comparison["answer"] == "different" and comparison["paired"] and comparison["end"] == "decided"
+    assert comparison["pairs"] == comparison["a"]["runs"] == comparison["b"]["runs"] == 8
+    assert [comparison[side]["path"] for side in "ab"] == [str(light), str(heavy)]
+    # both runs of a pair have one seed
+    assert "seed" not in {difference["what"] for difference in comparison["differences"]}
+    iterations = metric(comparison, "iterations")
+    assert iterations["verdict"] == "worse" and iterations["low"] <= iterations["change"] <= iterations["high"] < -0.5
+    # what was kept says the same; the interval is narrower, since there was one look
+    kept = run("compare", tmp_path / "runs" / "a", tmp_path / "runs" / "b", "--json")
+    again = schemas.read(kept.stdout)[0]
+    assert kept.returncode == 3 and again["paired"]
+    assert metric(again, "iterations")["change"] == iterations["change"]
+    assert iterations["low"] <= metric(again, "iterations")["low"]
+    starts = sorted((json.loads(path.read_text().splitlines()[-1])["started"], path.parent.parent.name)
+                    for path in (tmp_path / "runs").glob("?/*/report.json"))  # fmt: skip
+    order = "".join(side for _, side in starts)
+    # of each two pairs, A is first in one
+    assert len(order) == 16 and {order[at : at + 4] for at in range(0, 16, 4)} <= {"abba", "baab"}
+
+
+def test_it_is_said_in_sentences(specs):
+    light, heavy = specs(1024, 51200)
+    done = run("load", "--ab", light.name, heavy.name, cwd=light.parent)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 3 and lines[0] == f"A  {light.name}  8 runs"
+    assert any(line.startswith("   8 pairs, by turns, in ") and line.endswith(": decided") for line in lines), lines
+    assert any(line.startswith("Worse: iterations is ") for line in lines), lines
+    rows = run("load", "--ab", light, heavy, "--format", "csv").stdout.splitlines()
+    assert rows[0].startswith("cgroup,group_idx,work,") and any(",iterations," in row for row in rows)
+
+
+@pytest.mark.measures
+def test_a_spec_does_not_differ_from_itself(specs):
+    """But for one time in twenty, of all metrics together."""
+    same, again = specs(1024, 1024)
+    status, comparison, _ = compared(same, again)
+    assert (status, comparison["answer"]) in ((0, "same"), (4, "undecided")), comparison
+    assert comparison["end"] in ("decided", "pairs") and comparison["pairs"] <= 20
+    # wide gates: there is nothing that could be decided but that they are the same
+    wide = ("--metrics", "iterations", "--gate", "iterations=0/10000%")
+    status, comparison, _ = compared(same, again, *wide)
+    assert (status, comparison["answer"], comparison["end"], comparison["pairs"]) == (0, "same", "decided", 8)
+    assert metric(comparison, "wake-p99")["verdict"] is None
+
+
+def test_pairs_and_budgets_limit_it(specs):
+    same, again = specs(1024, 1024)
+    status, comparison, _ = compared(same, again, "--pairs", "3")
+    assert (status, comparison["end"], comparison["pairs"]) == (4, "pairs", 3)
+    assert metric(comparison, "iterations")["low"] is None
+    status, comparison, _ = compared(same, again, "--budget", "2s", "--duration", "50ms", "--gate", "iterations=0/0%")
+    assert comparison["end"] == "budget" and comparison["pairs"] >= 3
+    remark = run("load", "--ab", same, again, "--pairs", "2").stdout
+    assert "2 pairs cannot distinguish a change from chance: 6 can, where it is large." in remark
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_says_what_it_knows(specs, number):
+    same, again = specs(1024, 1024)
+    command = [DWELL, "load", "--ab", same, again, "--pairs", "200", "--gate", "iterations=0/0%", "--json"]
+    before = left_behind()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(3)
+    os.killpg(process.pid, number)
+    out, _ = process.communicate(timeout=30)
+    comparison = schemas.read(out)[0]
+    assert comparison["end"] == "interrupted" and 0 < comparison["pairs"] < 200
+    assert comparison["pairs"] == comparison["a"]["runs"] == comparison["b"]["runs"]
+    assert process.returncode in (3, 4)
+    assert left_behind() == before
+
+
+def test_killed_it_leaves_nothing(specs):
+    (spec,) = specs(1024)
+    spec.write_text('name: marked\nduration: 60s\ncgroups:\n  - name: a\n    work: {type: "exec:command=sleep 4242"}\n')
+    process = subprocess.Popen([DWELL, "load", "--ab", spec, spec], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def sleeping():
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                found += [entry] if entry.read_bytes() == b"sleep\x004242\x00" else []
+            except OSError:
+                continue
+        return found
+
+    for _ in range(200):
+        if sleeping():
+            break
+        time.sleep(0.05)
+    assert sleeping()
+    process.kill()
+    process.wait()
+    for _ in range(200):
+        if not sleeping():
+            break
+        time.sleep(0.05)
+    assert not sleeping()
+
+
+def test_what_cannot_run_is_said_at_once(specs, tmp_path):
+    good, bad = specs(1024, 1024)
+    bad.write_text(bad.read_text().replace("duration", "duratoin"))
+    start = time.monotonic()
+    done = run("load", "--ab", good, bad)
+    assert done.returncode == 2 and "duration" in done.stderr and not done.stdout
+    assert time.monotonic() - start < 5
+    # a run that ends without a report ends it all, if it is the first
+    bad.write_text("name: x\nduration: 100ms\ncgroups:\n  - name: a\n    work: {type: io-sync-write}\n")
+    done = run("load", "--ab", good, bad, "--pairs", "6", "--scratch", "/proc/nowhere")
+    assert done.returncode == 1 and done.stderr.startswith(f"dwell load: B ({bad}): "), done.stderr
+    (tmp_path / "file").write_text("")
+    done = run("load", "--ab", good, good, "--save", tmp_path / "file")
+    assert done.returncode == 1 and "file" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, part", [
+    (("--ab",), "which specs?"),
+    (("--ab", "steady"), "which specs?"),
+    (("--ab", "steady", "--work", "spin-wait", "steady"), "which specs?"),
+    (("--ab", "steady", "steady", "steady"), "not more"),
+    (("--ab", "steady", "nothing"), "nothing"),
+    (("--ab", "steady", "-"), "standard input"),
+    (("--ab", "steady", "steady", "--pairs", "0"), "--pairs"),
+    (("--ab", "steady", "steady", "--pairs", "9999999"), "at most"),
+    (("--ab", "steady", "steady", "--pairs", "9", "--budget", "9s"), "not both"),
+    (("--ab", "steady", "steady", "--observe"), "of one run"),
+    (("--ab", "steady", "steady", "--metrics", "wake-p9"), "'wake-p99'"),
+    (("--ab", "steady", "steady", "--gate", "wake-p99"), "METRIC="),
+    (("steady", "steady"), "one spec at a time"),
+    (("steady", "--pairs", "9"), "of --ab"),
+    (("steady", "--metrics", "all"), "of --ab"),
+])  # fmt: skip
+def test_mistakes(arguments, part):
+    done = run("load", *arguments)
+    assert done.returncode == 2 and part in done.stderr and not done.stdout, done.stderr
+    assert done.stderr.count("\n") == 1
