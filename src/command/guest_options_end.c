@@ -47,7 +47,8 @@ static void complete_sizes(struct boot_options *boot)
 	uint64_t boot_ns = shape_cpus(&boot->qemu.shape) * BOOT_OF_A_CPU_NS;
 	uint64_t bytes = shape_memory(&boot->qemu.shape);
 
-	if (!boot->timeout_ns)
+	boot->patient = !boot->timeout_ns;
+	if (boot->patient)
 		boot->timeout_ns = boot_ns > BOOT_LEAST_NS ? boot_ns : BOOT_LEAST_NS;
 	if (!boot->qemu.memory_bytes)
 		boot->qemu.memory_bytes = bytes > MEMORY_LEAST ? bytes : MEMORY_LEAST;

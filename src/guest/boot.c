@@ -14,6 +14,7 @@
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/patience.h"
 #include "base/print.h"
 #include "guest/console.h"
 #include "guest/incoming.h"
@@ -41,6 +42,7 @@ struct guest {
 	bool interrupted;
 	bool progress_drawn;
 	uint64_t interrupted_ns;
+	double stretch; /* of its time-outs, by how busy the host was */
 	int signals;
 	int kernel_fd; /* what QEMU boots */
 };
@@ -217,17 +219,35 @@ static uint64_t wake_of(const struct guest *guest, uint64_t deadline_ns)
 	return shows && progress_ns < deadline_ns ? progress_ns : deadline_ns;
 }
 
+static uint64_t stretched(const struct guest *guest, uint64_t limit_ns)
+{
+	return (uint64_t)((double)limit_ns * guest->stretch);
+}
+
 static uint64_t deadline_of(const struct guest *guest, uint64_t patience_ns)
 {
-	uint64_t silent_ns = guest->incoming.heard_ns + guest->options->timeout_ns;
+	uint64_t silent_ns =
+		guest->incoming.heard_ns + stretched(guest, guest->options->timeout_ns);
 	uint64_t given_up_ns = guest->interrupted_ns + INTERRUPTED_COMMAND_NS;
 
 	/* the command has ended, and what it wrote comes back */
 	if (guest->incoming.returned_ns > guest->interrupted_ns)
 		given_up_ns = guest->incoming.give_up_ns;
 	if (!guest->result->ready_ns)
-		return guest->incoming.started_ns + patience_ns;
+		return guest->incoming.started_ns + stretched(guest, patience_ns);
 	return guest->interrupted_ns && given_up_ns < silent_ns ? given_up_ns : silent_ns;
+}
+
+/* Whether its host has had less CPU time for it than was known until now: then it gets more time.
+ */
+static bool is_kept_waiting(struct guest *guest)
+{
+	double factor = guest->options->patient ? patience_factor() : 1;
+
+	if (factor <= guest->stretch)
+		return false;
+	guest->stretch = factor;
+	return true;
 }
 
 /* One round: what has come, or has to be given up. */
@@ -266,12 +286,16 @@ static int follow_once(struct guest *guest, uint64_t patience_ns, struct error *
 		return fail_early(guest, error);
 	if (clock_monotonic_ns() < deadline_ns || deadline_ns != deadline_of(guest, patience_ns))
 		return 0;
+	if (is_kept_waiting(guest))
+		return 0;
 	guest->interrupted = guest->interrupted_ns != 0;
-	return guest->interrupted ? error_set(error, EINTR, "interrupted, and the command goes on")
-				  : fail_silent(guest,
-						guest->result->ready_ns ? guest->options->timeout_ns
-									: patience_ns,
-						error);
+	return guest->interrupted
+		       ? error_set(error, EINTR, "interrupted, and the command goes on")
+		       : fail_silent(guest,
+				     stretched(guest, guest->result->ready_ns
+							      ? guest->options->timeout_ns
+							      : patience_ns),
+				     error);
 }
 
 static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, struct error *error)
@@ -283,6 +307,7 @@ static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, str
 	qemu.kernel_fd = guest->kernel_fd;
 	qemu.sandbox = !guest->result->unconfined;
 	guest->result->kvm = kvm;
+	guest->stretch = 1;
 	guest->incoming.started_ns = clock_monotonic_ns();
 	result = qemu_start(&guest->qemu, &qemu, error);
 	while (result >= 0 && !guest->result->ended)

@@ -20,6 +20,7 @@ struct boot_options {
 	struct qemu_options qemu;
 	enum boot_accel accel;
 	uint64_t timeout_ns; /* until init runs; and longest silence after that */
+	bool patient;	     /* longer where the host has no CPU for it: base/patience.h */
 	bool scheduler;	     /* the image has one */
 	bool judged;	     /* the command itself reports the scheduler's death */
 	bool progress;	     /* on standard error, while it boots */

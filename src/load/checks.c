@@ -11,6 +11,15 @@
 #include "base/duration.h"
 #include "base/similar.h"
 
+/* A machine that does nothing else uses less than that for itself. */
+#define TAKEN_LEAST    0.05
+#define TAKEN_LEAST_NS 200e6 /* and the kernel counts it in ticks */
+
+/* Others are not blamed for a gap of more than so many times the limit. */
+#define GAP_EXCESS_MOST 10
+
+#define WHY_BYTES	64
+
 enum check {
 	CHECK_COMPLETED,
 	CHECK_WORKED,
@@ -130,6 +139,7 @@ struct judging {
 	const struct run *run;
 	const struct run_group *worker_group;
 	const struct summary *summary;
+	const struct pressure *pressure;
 	struct check_results *check_results;
 	int result;
 };
@@ -164,16 +174,65 @@ __attribute__((format(printf, 7, 8))) static void find(struct judging *judging, 
 		check_results->verdict = verdict;
 }
 
+/*
+ * Whether others had so much of the CPUs that a figure may have missed its limit by them: a worker
+ * that did not run while they did. What is missed by more than they can have done remains a
+ * failure.
+ */
+static bool may_be_by_others(const struct judging *judging, enum check check, double value,
+			     double limit)
+{
+	const struct pressure *pressure = judging->pressure;
+	double taken = pressure_taken(pressure), taken_ns = (double)pressure_taken_ns(pressure);
+
+	if (taken < TAKEN_LEAST || taken_ns < TAKEN_LEAST_NS)
+		return false;
+	switch (check) {
+	case CHECK_COMPLETED:
+	case CHECK_NOT_STARVED:
+		/* half of a CPU, all the time */
+		return taken_ns >= (double)pressure->elapsed_ns / 2;
+	case CHECK_MAX_GAP:
+		return value - limit <= fmin(taken_ns, GAP_EXCESS_MOST * limit);
+	case CHECK_MAX_SPREAD:
+		return value - limit <= taken;
+	case CHECK_WAKE_P99:
+		/* they do not delay more of the wakeups than they have of the time */
+		return (double)judging->summary->samples[summary_wakes(judging->summary)].p50 <=
+		       limit;
+	case CHECK_WAKE_CV:
+		return true;
+	case CHECK_MIN_ITERATION_RATE:
+		return value >= limit * (1 - taken);
+	default:
+		return false;
+	}
+}
+
+/* Says so, and returns the verdict of what failed. */
+static enum verdict fail_unless_others(const struct judging *judging, enum check check,
+				       double value, double limit, char *why, size_t room)
+{
+	*why = '\0';
+	if (!may_be_by_others(judging, check, value, limit))
+		return VERDICT_FAIL;
+	snprintf(why, room, "; but others had %.0f %% of the CPUs' time",
+		 100 * pressure_taken(judging->pressure));
+	return VERDICT_INCONCLUSIVE;
+}
+
 /* "FIGURE, limit LIMIT" in the unit of the check. */
 static void find_value(struct judging *judging, enum check check, enum verdict verdict,
 		       uint32_t tid, double value, double limit, const char *what)
 {
-	char shown[32], most[32];
+	char shown[32], most[32], why[WHY_BYTES] = "";
 
+	if (verdict == VERDICT_FAIL)
+		verdict = fail_unless_others(judging, check, value, limit, why, sizeof(why));
 	check_format(shown, sizeof(shown), check_info[check].kind, value);
 	check_format(most, sizeof(most), check_info[check].kind, limit);
-	find(judging, check, verdict, tid, value, limit, "%s%s%s, limit %s", what, *what ? " " : "",
-	     shown, most);
+	find(judging, check, verdict, tid, value, limit, "%s%s%s, limit %s%s", what,
+	     *what ? " " : "", shown, most, why);
 }
 
 /*
@@ -236,7 +295,7 @@ static void exit_text(char *into, size_t room, const struct group_worker *worker
 			 strsignal(worker->exit_code));
 		break;
 	case EXIT_TIMED_OUT:
-		snprintf(into, room, "did not report within 5 s, and was killed");
+		snprintf(into, room, "did not report in time, and was killed");
 		break;
 	case EXIT_WAIT_FAILED:
 		snprintf(into, room, "was lost: %s", strerror(worker->exit_code));
@@ -255,10 +314,17 @@ static void judge_completed(struct judging *judging)
 		char text[96];
 
 		if (!report) {
+			char why[WHY_BYTES] = "";
+			enum verdict verdict =
+				worker->exit == EXIT_TIMED_OUT
+					? fail_unless_others(judging, CHECK_COMPLETED, NAN, NAN,
+							     why, sizeof(why))
+					: VERDICT_FAIL;
+
 			exit_text(text, sizeof(text), worker);
-			find(judging, CHECK_COMPLETED, VERDICT_FAIL,
+			find(judging, CHECK_COMPLETED, verdict,
 			     shared_slot(&judging->worker_group->worker_group.shared, i)->tid, NAN,
-			     NAN, "%s", text);
+			     NAN, "%s%s", text, why);
 		} else if (*report->work_error) {
 			find(judging, CHECK_WORKED, VERDICT_FAIL, report->tid, NAN, NAN, "%s",
 			     report->work_error);
@@ -289,6 +355,8 @@ static bool counts_nothing(const struct run_group *worker_group, unsigned int nu
 static void judge_starved(struct judging *judging)
 {
 	unsigned int starved = 0;
+	char why[WHY_BYTES];
+	enum verdict verdict;
 
 	if (!judging->run->spec->checks.not_starved)
 		return;
@@ -300,8 +368,9 @@ static void judge_starved(struct judging *judging)
 		    (counts_nothing(judging->worker_group, i) && report->iterations > 1))
 			continue;
 		starved++;
-		find(judging, CHECK_NOT_STARVED, VERDICT_FAIL, report->tid, 0, NAN,
-		     "starved: no work units");
+		verdict = fail_unless_others(judging, CHECK_NOT_STARVED, 0, NAN, why, sizeof(why));
+		find(judging, CHECK_NOT_STARVED, verdict, report->tid, 0, NAN,
+		     "starved: no work units%s", why);
 	}
 	if (!starved && judging->summary->completed)
 		find(judging, CHECK_NOT_STARVED, VERDICT_PASS, 0, NAN, NAN, "all workers worked");
@@ -415,10 +484,10 @@ static void judge_run(struct judging *judging)
 }
 
 int checks_judge(const struct run *run, const struct summary *summaries,
-		 struct check_results *check_results)
+		 const struct pressure *pressure, struct check_results *check_results)
 {
 	const struct spec_checks *checks = &run->spec->checks;
-	struct judging judging = {.run = run, .check_results = check_results};
+	struct judging judging = {.run = run, .pressure = pressure, .check_results = check_results};
 
 	judge_run(&judging);
 	for (size_t i = 0; i < run->worker_group_count; i++) {

@@ -41,11 +41,12 @@ struct check_results {
 
 /*
  * `summaries`: one per group of the run. At fewer wake samples than CHECK_SAMPLES_MIN a percentile
- * is no figure to judge by. 0 or -ENOMEM.
+ * is no figure to judge by. What fails, and may have failed because others had the CPUs, is
+ * inconclusive. 0 or -ENOMEM.
  */
 #define CHECK_SAMPLES_MIN 100
 int checks_judge(const struct run *run, const struct summary *summaries,
-		 struct check_results *check_results) must_check;
+		 const struct pressure *pressure, struct check_results *check_results) must_check;
 void check_results_release(struct check_results *check_results);
 
 /* In the unit of the check, for people. */

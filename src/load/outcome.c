@@ -8,15 +8,16 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 	int result = 0;
 
 	*outcome = (struct outcome){.run = run, .machine = *machine};
-	outcome->machine_measured = run->machine_after.stolen_ns &&
-				    machine_time_since(&outcome->machine_time, &run->machine_before,
-						       &run->machine_after);
+	pressure_between(&outcome->pressure, &run->before, &run->after);
+	outcome->has_steal_clock = outcome->pressure.measured && run->after.machine.stolen_ns;
 	outcome->summaries = calloc(run->worker_group_count + 1, sizeof(*outcome->summaries));
 	if (!outcome->summaries)
 		return -ENOMEM;
 	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++)
 		result = summary_make(run->worker_groups[i], &outcome->summaries[i]);
-	return result < 0 ? result : checks_judge(run, outcome->summaries, &outcome->check_results);
+	return result < 0 ? result
+			  : checks_judge(run, outcome->summaries, &outcome->pressure,
+					 &outcome->check_results);
 }
 
 void outcome_release(struct outcome *outcome)

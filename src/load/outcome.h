@@ -29,9 +29,8 @@ struct outcome {
 	bool has_blame;
 	struct blame *blames;
 	size_t blame_count;
-	/* of all CPUs during the run; false: the machine has no steal clock */
-	bool machine_measured;
-	struct machine_time machine_time;
+	struct pressure pressure; /* what others did meanwhile */
+	bool has_steal_clock;	  /* else nothing is stolen, or nothing of it is known */
 };
 
 /* Of a run that run_execute() carried out; it must outlive the outcome. 0 or -ENOMEM. */

@@ -34,13 +34,6 @@ static void note(struct run *run, uint64_t at_ns, const char *text)
 		 run->event_count < EVENTS_MAX ? text : "and more");
 }
 
-static struct machine_time machine_time_now(void)
-{
-	struct machine_time now = {0};
-
-	return machine_time_read(&now, MACHINE_TIME) < 0 ? (struct machine_time){0} : now;
-}
-
 static uint64_t since_start(const struct run *run)
 {
 	return run->started_ns ? clock_monotonic_ns() - run->started_ns : 0;
@@ -267,7 +260,7 @@ static int start_all(struct run *run, struct error *error)
 	}
 	run->started_realtime_ns = clock_realtime_ns();
 	run->started_ns = clock_monotonic_ns();
-	run->machine_before = machine_time_now();
+	pressure_mark(&run->before);
 	if (result >= 0)
 		result = run_start_groups(run, error);
 	run->start_ns = clock_monotonic_ns() - began_ns;
@@ -302,7 +295,7 @@ static void finish(struct run *run)
 	watchdog_end(run);
 	run_stop_groups(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
-	run->machine_after = machine_time_now();
+	pressure_mark(&run->after);
 	run->stop_ns = run->stopped_ns - began_ns;
 	/* one that died still writes its dump */
 	if (run->scheduler.ours)

@@ -3,7 +3,7 @@
 #ifndef DWELL_LOAD_RUN_H
 #define DWELL_LOAD_RUN_H
 
-#include "base/machine_time.h"
+#include "load/pressure.h"
 #include "load/cgroups.h"
 #include "load/worker_group.h"
 #include "load/guardian.h"
@@ -74,8 +74,8 @@ struct run {
 	struct run_event *events;
 	size_t event_count, event_room;
 	enum run_end end;
-	struct machine_time machine_before, machine_after; /* then; all zeros: not known */
-	uint64_t started_ns, stopped_ns; /* CLOCK_MONOTONIC: first start, all gathered */
+	struct pressure_mark before, after; /* then */
+	uint64_t started_ns, stopped_ns;    /* CLOCK_MONOTONIC: first start, all gathered */
 	uint64_t started_realtime_ns;
 	uint64_t hold_ns;   /* planned in all */
 	uint64_t start_ns;  /* it took to fork, place and start the first workers */

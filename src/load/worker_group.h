@@ -14,7 +14,8 @@
 #include "load/plan.h"
 #include "load/scratch.h"
 
-#define WORKER_GROUP_COLLECT_NS 5000000000ULL /* for all reports together */
+/* Without another report, on a machine with a CPU for each: base/patience.h. */
+#define WORKER_GROUP_COLLECT_NS 5000000000ULL
 
 enum exit_kind {
 	EXIT_REPORTED, /* it reported: no exit_info */
@@ -68,8 +69,9 @@ int worker_group_fork(struct worker_group *worker_group, const struct plan_group
 int worker_group_start(struct worker_group *worker_group, struct error *error) must_check;
 
 /*
- * Stops them, waits for their reports until 5 s have gone by for all of them, kills what is left
- * with its process group, and reaps. Workers without a report know in `exit` what became of them.
+ * Stops them, waits for their reports until 5 s have gone by without one (longer where there are
+ * more threads than CPUs), kills what is left with its process group, and reaps. Workers without a
+ * report know in `exit` what became of them.
  */
 void worker_groups_stop(struct worker_group **worker_groups, size_t count);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/await.h"
+#include "base/patience.h"
 #include "load/machine.h"
 
 bool group_worker_ended(const struct group_worker *worker)
@@ -118,14 +119,18 @@ static void receive_ready(const struct waiting *waiting)
 /* Until all have reported or ended, or the time is over. The signal is repeated: see worker.h. */
 static void collect(struct worker_group **worker_groups, size_t count, struct waiting *waiting)
 {
-	uint64_t deadline_ns = clock_monotonic_ns() + WORKER_GROUP_COLLECT_NS;
-	uint64_t again_ns = 0;
+	uint64_t last_ns = clock_monotonic_ns(), again_ns = 0;
+	nfds_t left = 0;
+	double factor = 1;
 
 	for (;;) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		list_open(worker_groups, count, waiting);
-		if (!waiting->count || now_ns >= deadline_ns)
+		if (waiting->count != left)
+			last_ns = now_ns;
+		left = waiting->count;
+		if (!left || patience_is_over(last_ns, WORKER_GROUP_COLLECT_NS, &factor))
 			return;
 		if (now_ns >= again_ns) {
 			for (size_t c = 0; c < count; c++)

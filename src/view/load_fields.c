@@ -200,14 +200,45 @@ FIELD_GETTER(get_machine_stolen)
 {
 	const struct outcome *outcome = item->row;
 
-	value_known(value, outcome->machine_time.stolen_ns, outcome->machine_measured);
+	value_known(value, outcome->pressure.stolen_ns, outcome->has_steal_clock);
 }
 
 FIELD_GETTER(get_machine_busy)
 {
 	const struct outcome *outcome = item->row;
 
-	value_known(value, outcome->machine_time.busy_ns, outcome->machine_measured);
+	value_known(value, outcome->pressure.busy_ns, outcome->has_steal_clock);
+}
+
+/* The row is a struct pressure. */
+FIELD_GETTER(get_waiting)
+{
+	const struct pressure *pressure = item->row;
+
+	value_known(value, pressure->waiting_ns, pressure->has_waiting);
+}
+
+VALUE_GETTER(get_taken, value_real, pressure_taken(item->row))
+
+static const struct field pressure_fields[] = {
+	NUMBER_MEMBER(struct pressure, cpu_ns, "cpus_ns", "time of all CPUs that are on"),
+	NUMBER_MEMBER(struct pressure, own_ns, "own_ns", "CPU time of workers and dwell"),
+	NUMBER_MEMBER(struct pressure, others_ns, "others_ns", "of all others"),
+	SHARE_FIELD("taken_share", get_taken, "what others and the hypervisor had of cpus_ns"),
+	INTEGER_FIELD("waiting_ns", get_waiting,
+		      "in which some thread of the machine waited for a CPU (PSI)"),
+};
+
+static const struct schema pressure_schema = {
+	.name = "pressure", .help = "what others did to the run", SCHEMA_FIELDS(pressure_fields)};
+
+FIELD_GETTER(get_pressure)
+{
+	const struct outcome *outcome = item->row;
+
+	value_object(value, &outcome->pressure, NULL);
+	if (!outcome->pressure.measured)
+		value_null(value);
 }
 
 FIELD_GETTER(get_observed_lost)
@@ -260,6 +291,7 @@ static const struct field load_fields[] = {
 	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,
 		      "what the hypervisor took from all CPUs"),
 	INTEGER_FIELD("machine_busy_ns", get_machine_busy, "busy and stolen time of all CPUs"),
+	OBJECT_FIELD("pressure", get_pressure, &pressure_schema, "what others did meanwhile"),
 	INTEGER_FIELD("observed_lost", get_observed_lost,
 		      "with --observe: switches and wakeups not seen", .flags = FIELD_MAYBE),
 	LIST_FIELD("checks", get_checks, NULL, &load_check_schema,

@@ -55,6 +55,22 @@ static void write_duration(struct output *out, uint64_t ns, bool known)
 	output_format(out, " %6s", text);
 }
 
+/* Of what a worker could have used, who had it instead. */
+static void write_pressure(struct output *out, const struct outcome *outcome)
+{
+	const struct pressure *pressure = &outcome->pressure;
+	double all = (double)pressure->cpu_ns;
+
+	if (!pressure->cpu_ns)
+		return;
+	output_format(out, "other processes had %.1f %% of the CPUs' time",
+		      100 * (double)pressure->others_ns / all);
+	if (outcome->has_steal_clock)
+		output_format(out, ", the hypervisor %.1f %%",
+			      100 * (double)pressure->stolen_ns / all);
+	output_char(out, '\n');
+}
+
 static void write_head(struct output *out, const struct outcome *outcome)
 {
 	const struct run *run = outcome->run;
@@ -75,10 +91,8 @@ static void write_head(struct output *out, const struct outcome *outcome)
 		      machine->llcs, machine->llcs == 1 ? "" : "s", machine->nodes,
 		      machine->nodes == 1 ? "" : "s", *machine->scheduler ? ", sched_ext " : "",
 		      machine->scheduler);
-	if (outcome->machine_measured && outcome->machine_time.stolen_ns)
-		output_format(out, "the hypervisor took %.1f %% of the machine's busy CPU time\n",
-			      100 * machine_stolen_share(outcome->machine_time.stolen_ns,
-							 outcome->machine_time.busy_ns));
+	if (outcome->pressure.measured)
+		write_pressure(out, outcome);
 	output_char(out, '\n');
 }
 

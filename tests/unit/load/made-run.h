@@ -19,6 +19,7 @@ struct made {
 	struct run_group *pointers[GROUPS];
 	struct summary summaries[GROUPS];
 	struct check_results check_results;
+	struct pressure pressure; /* nothing of it is known, unless a case says so */
 };
 
 static inline void add_group(struct made *made, unsigned int workers)
@@ -119,7 +120,9 @@ static inline enum verdict judge(struct made *made)
 	check_results_release(&made->check_results);
 	for (size_t i = 0; i < made->run.worker_group_count; i++)
 		assert_int_equal(summary_make(made->pointers[i], &made->summaries[i]), 0);
-	assert_int_equal(checks_judge(&made->run, made->summaries, &made->check_results), 0);
+	assert_int_equal(
+		checks_judge(&made->run, made->summaries, &made->pressure, &made->check_results),
+		0);
 	return made->check_results.verdict;
 }
 

@@ -70,7 +70,7 @@ CASE(missing_reports_say_what_became_of_the_worker)
 		{EXIT_EXITED, 3, "ended without a report, with status 3"},
 		{EXIT_SIGNALED, SIGKILL, "was killed by signal 9 (Killed)"},
 		{EXIT_SIGNALED, SIGSEGV, "was killed by signal 11 (Segmentation fault)"},
-		{EXIT_TIMED_OUT, 0, "did not report within 5 s, and was killed"},
+		{EXIT_TIMED_OUT, 0, "did not report in time, and was killed"},
 		{EXIT_WAIT_FAILED, ECHILD, "was lost: No child processes"},
 	};
 
@@ -162,6 +162,77 @@ CASE(gaps_are_judged)
 	assert_int_equal(made.summaries[0].max_gap_tid, 102);
 	assert_int_equal(made.summaries[0].max_gap_cpu, 2);
 	assert_int_equal(made.summaries[0].max_gap_at_ns, 2 * NS_PER_S);
+	unmake(&made);
+}
+
+/* Ten seconds of two CPUs, of which others had a part. */
+static void take(struct made *made, double share)
+{
+	uint64_t all_ns = 20 * NS_PER_S;
+
+	made->pressure = (struct pressure){.measured = true,
+					   .elapsed_ns = 10 * NS_PER_S,
+					   .cpu_ns = all_ns,
+					   .others_ns = (uint64_t)(share * (double)all_ns)};
+}
+
+CASE(what_others_may_have_done_is_inconclusive)
+{
+	struct made made;
+
+	make(&made, 1);
+	made.spec.checks.max_gap_ns = 2e9;
+	report_of(&made, 0)->max_gap_ns = 3 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	take(&made, .04);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	take(&made, .4);
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_finding(&made, "max-gap", 0, VERDICT_INCONCLUSIVE, 100,
+		       "3.00s, limit 2.00s; but others had 40 % of the CPUs' time");
+	/* 9 s more than allowed, and they had 8 */
+	report_of(&made, 0)->max_gap_ns = 11 * NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	/* a hundred times the limit is not theirs */
+	made.spec.checks.max_gap_ns = 1e7;
+	report_of(&made, 0)->max_gap_ns = NS_PER_S;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.spec.checks.max_gap_ns = NAN;
+	made.spec.checks.not_starved = true;
+	report_of(&made, 0)->work_units = 0;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	take(&made, .2);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.spec.checks.not_starved = false;
+	/* 100 a second, where 120 are wanted: a fifth less */
+	made.spec.checks.min_iteration_rate = 120;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	made.spec.checks.min_iteration_rate = 150;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	made.spec.checks.min_iteration_rate = NAN;
+	/* a worker that was killed for its time; one that died did so by itself */
+	lose(&made, 0, EXIT_TIMED_OUT, 0);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	take(&made, .4);
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	lose(&made, 0, EXIT_EXITED, 1);
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	unmake(&made);
+}
+
+CASE(slow_wakeups_may_be_by_others)
+{
+	struct made made;
+
+	make(&made, 1);
+	put_samples(&made, 0, SAMPLES_WAKE_TO_RUN, 200, 1000, 10);
+	made.spec.checks.wake_p99_ns = 2500;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	take(&made, .1);
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	/* they did not delay half of them */
+	made.spec.checks.wake_p99_ns = 1500;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
 	unmake(&made);
 }
 
@@ -416,6 +487,8 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_run_counts),
 		cmocka_unit_test(starved_workers_are_found),
 		cmocka_unit_test(gaps_are_judged),
+		cmocka_unit_test(what_others_may_have_done_is_inconclusive),
+		cmocka_unit_test(slow_wakeups_may_be_by_others),
 		cmocka_unit_test(the_spread_of_off_cpu_shares_is_judged),
 		cmocka_unit_test(isolation_is_judged_by_cpus_used),
 		cmocka_unit_test(waits_are_judged_pooled),

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/pressure.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+
+static uint64_t time_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_usec * 1000;
+}
+
+static uint64_t used_by(int who)
+{
+	struct rusage usage;
+
+	return getrusage(who, &usage) < 0 ? 0 : time_of(&usage.ru_utime) + time_of(&usage.ru_stime);
+}
+
+static bool read_waiting(uint64_t *ret_ns)
+{
+	cleanup_file FILE *file = fopen("/proc/pressure/cpu", "re");
+	unsigned long long us;
+
+	/* "Not supported" where the kernel was booted with psi=0 */
+	if (!file || fscanf(file, "some avg10=%*f avg60=%*f avg300=%*f total=%llu", &us) != 1)
+		return false;
+	*ret_ns = us * 1000;
+	return true;
+}
+
+void pressure_mark(struct pressure_mark *mark)
+{
+	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns()};
+	mark->measured = machine_time_read(&mark->machine, MACHINE_TIME) >= 0;
+	mark->own_ns = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN);
+	mark->has_waiting = read_waiting(&mark->waiting_ns);
+}
+
+void pressure_between(struct pressure *pressure, const struct pressure_mark *before,
+		      const struct pressure_mark *after)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct machine_time passed;
+	uint64_t used_ns;
+
+	*pressure = (struct pressure){.elapsed_ns = after->at_ns - before->at_ns};
+	if (cpus < 1 || !before->measured || !after->measured ||
+	    !machine_time_since(&passed, &before->machine, &after->machine))
+		return;
+	pressure->measured = true;
+	pressure->cpu_ns = pressure->elapsed_ns * (uint64_t)cpus;
+	pressure->own_ns = after->own_ns - before->own_ns;
+	pressure->busy_ns = passed.busy_ns;
+	pressure->stolen_ns = passed.stolen_ns;
+	used_ns = pressure->own_ns + pressure->stolen_ns;
+	pressure->others_ns = passed.busy_ns > used_ns ? passed.busy_ns - used_ns : 0;
+	pressure->has_waiting = before->has_waiting && after->has_waiting;
+	if (pressure->has_waiting)
+		pressure->waiting_ns = after->waiting_ns - before->waiting_ns;
+}

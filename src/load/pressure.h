@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What others did to a run: the CPU time that they took of it, and the hypervisor. A worker that
+ * has not run may have been kept from it by them, and then says nothing about a scheduler.
+ */
+#ifndef DWELL_LOAD_PRESSURE_H
+#define DWELL_LOAD_PRESSURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/machine_time.h"
+
+/* At an instant. */
+struct pressure_mark {
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
+	bool measured;
+	struct machine_time machine;
+	uint64_t own_ns; /* CPU time of this process, and of all its children that have ended */
+	/* in which a task waited for a CPU; /proc/pressure/cpu, "some":
+	 * Documentation/accounting/psi.rst */
+	bool has_waiting;
+	uint64_t waiting_ns;
+};
+
+/* Of a run. */
+struct pressure {
+	bool measured;
+	uint64_t elapsed_ns;
+	uint64_t cpu_ns;  /* of all CPUs that were on: elapsed time, for each */
+	uint64_t busy_ns; /* all of them: own, of others and stolen */
+	uint64_t own_ns, others_ns, stolen_ns;
+	bool has_waiting;
+	uint64_t waiting_ns;
+};
+
+void pressure_mark(struct pressure_mark *mark);
+
+/* To be taken after the run's processes have been reaped. In steps of 10 ms. */
+void pressure_between(struct pressure *pressure, const struct pressure_mark *before,
+		      const struct pressure_mark *after);
+
+/* CPU time that was not the run's to use; 0 where that is not known. */
+static inline uint64_t pressure_taken_ns(const struct pressure *pressure)
+{
+	return pressure->measured ? pressure->others_ns + pressure->stolen_ns : 0;
+}
+
+/* The same as a share of all CPUs' time. */
+static inline double pressure_taken(const struct pressure *pressure)
+{
+	return pressure->cpu_ns ? (double)pressure_taken_ns(pressure) / (double)pressure->cpu_ns
+				: 0;
+}
+
+#endif
