@@ -18,10 +18,20 @@
 
 _Static_assert(LOAD_METRICS <= 32, "metrics of a question are bits");
 
+/* That can be better or worse. */
+static uint32_t all_metrics(void)
+{
+	uint32_t all = 0;
+
+	for (int i = 0; i < LOAD_METRICS; i++)
+		all |= load_metrics[i].is_neutral ? 0 : BIT(i);
+	return all;
+}
+
 void load_question_init(struct load_question *question)
 {
 	load_gates_init(question->gates);
-	question->metrics = BIT(LOAD_METRICS) - 1;
+	question->metrics = all_metrics();
 	question->decisive = BIT(METRIC_ITERATIONS) | BIT(METRIC_SLOWEST_WORKER) |
 			     BIT(METRIC_WAKE_MEDIAN) | BIT(METRIC_WAKE_P99) | BIT(METRIC_RUN_DELAY);
 	question->alpha = LOAD_ALPHA;
@@ -32,7 +42,7 @@ int load_question_choose(struct load_question *question, const char *names, stru
 	uint32_t chosen = 0;
 
 	if (!strcmp(names, "all")) {
-		question->metrics = question->decisive = BIT(LOAD_METRICS) - 1;
+		question->metrics = question->decisive = all_metrics();
 		return 0;
 	}
 	while (*names) {

@@ -24,6 +24,10 @@ const struct load_metric_info load_metrics[LOAD_METRICS] = {
 			       "migrations of all workers per second"},
 	[METRIC_MIGRATION_RATIO] = {"migration-ratio", LOAD_NUMBER, LOW, .05, .2, 4,
 				    "migrations per iteration"},
+	[METRIC_CROSS_LLC] = {"cross-llc", LOAD_RATE, LOW, 10, .3, 1,
+			      "migrations to another last-level cache per second"},
+	[METRIC_CROSS_NODE] = {"cross-node", LOAD_RATE, LOW, 10, .3, 1,
+			       "migrations to another NUMA node per second"},
 	[METRIC_WAKE_P99] = {"wake-p99", LOAD_US, LOW, 1 * US, .1, 1, "99th percentile of wakeups"},
 	[METRIC_WAKE_MEDIAN] = {"wake-median", LOAD_US, LOW, .5 * US, .1, 1, "median of wakeups"},
 	[METRIC_WAKE_CV] = {"wake-cv", LOAD_NUMBER, LOW, .1, .25, 2,
@@ -34,6 +38,10 @@ const struct load_metric_info load_metrics[LOAD_METRICS] = {
 			       "iterations of all workers per second"},
 	[METRIC_SLOWEST_WORKER] = {"slowest-worker", LOAD_RATE, HIGH, 5, .05, 1,
 				   "iterations per second of the slowest worker"},
+	[METRIC_FAIRNESS] = {"fairness", LOAD_NUMBER, HIGH, .02, .02, 3,
+			     "Jain's index of the workers' CPU times"},
+	[METRIC_CPUS] = {"cpus", LOAD_NUMBER, LOW, .01, .03, 2,
+			 "CPU time of all workers per second, in CPUs", true},
 	[METRIC_RUN_DELAY] = {"run-delay", LOAD_US, LOW, 1 * US, .1, 1, "mean wait for a CPU"},
 	[METRIC_WORST_RUN_DELAY] = {"worst-run-delay", LOAD_US, LOW, 5 * US, .25, 1,
 				    "the same of the worker with the largest"},
@@ -97,6 +105,10 @@ void load_totals_values(const struct load_totals *totals, double values[LOAD_MET
 	values[METRIC_MAX_GAP] = totals->max_gap_ms * MS;
 	values[METRIC_MIGRATIONS] = ratio(totals->migrations, load_totals_seconds(totals));
 	values[METRIC_MIGRATION_RATIO] = ratio(totals->migrations, totals->iterations);
+	values[METRIC_CROSS_LLC] = ratio(totals->cross_llc, load_totals_seconds(totals));
+	values[METRIC_CROSS_NODE] = ratio(totals->cross_node, load_totals_seconds(totals));
+	values[METRIC_FAIRNESS] = totals->fairness;
+	values[METRIC_CPUS] = ratio(totals->cpu_ns / 1e9, load_totals_seconds(totals));
 	values[METRIC_WAKE_P99] = unless_few(wakes, wakes->p99_ns);
 	values[METRIC_WAKE_MEDIAN] = kind == LOAD_WAKES_NONE ? NAN : wakes->p50_ns;
 	values[METRIC_WAKE_CV] = unless_few(wakes, wakes->cv);

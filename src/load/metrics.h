@@ -20,12 +20,16 @@ enum load_metric {
 	METRIC_MAX_GAP,
 	METRIC_MIGRATIONS,
 	METRIC_MIGRATION_RATIO,
+	METRIC_CROSS_LLC,
+	METRIC_CROSS_NODE,
 	METRIC_WAKE_P99,
 	METRIC_WAKE_MEDIAN,
 	METRIC_WAKE_CV,
 	METRIC_WAKE_TAIL,
 	METRIC_ITERATIONS,
 	METRIC_SLOWEST_WORKER,
+	METRIC_FAIRNESS,
+	METRIC_CPUS,
 	METRIC_RUN_DELAY,
 	METRIC_WORST_RUN_DELAY,
 	METRIC_COST_P50,
@@ -56,6 +60,7 @@ struct load_metric_info {
 	double absolute, relative; /* gates; of a rate `absolute` is of the total of a run */
 	int decimals;		   /* in the unit it is shown in */
 	const char *help;
+	bool is_neutral; /* more is neither good nor bad: it is shown, and not judged */
 };
 
 extern const struct load_metric_info load_metrics[LOAD_METRICS];
@@ -76,7 +81,8 @@ struct load_totals {
 	double workers, wall_ns; /* of all workers together */
 	double off_cpu_spread;	 /* share */
 	double max_gap_ms;
-	double migrations;
+	double migrations, cross_llc, cross_node;
+	double cpu_ns, fairness;
 	double iterations, iteration_rate, slowest_worker; /* the latter two per second */
 	double run_delay_ns, run_count;
 	double worst_run_delay_ns; /* the largest mean of a worker */

@@ -13,8 +13,12 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 	outcome->summaries = calloc(run->worker_group_count + 1, sizeof(*outcome->summaries));
 	if (!outcome->summaries)
 		return -ENOMEM;
-	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++)
+	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++) {
 		result = summary_make(run->worker_groups[i], &outcome->summaries[i]);
+		if (result >= 0)
+			summary_add_crossings(&outcome->summaries[i], run->worker_groups[i],
+					      run->topology);
+	}
 	return result < 0 ? result
 			  : checks_judge(run, outcome->summaries, &outcome->pressure,
 					 &outcome->check_results);

@@ -67,6 +67,7 @@ static void add(struct summary *summary, const struct worker_report *report)
 	summary->work_units += report->work_units;
 	summary->iterations += report->iterations;
 	summary->cpu_ns += report->cpu_time_ns;
+	summary->cpu_squares += (double)report->cpu_time_ns * (double)report->cpu_time_ns;
 	summary->wall_ns += report->wall_time_ns;
 	summary->off_cpu_ns += report_off_cpu_ns(report);
 	cpus_unite(&summary->cpus_used, &report->cpus_used);
@@ -158,6 +159,47 @@ int summary_make(const struct run_group *worker_group, struct summary *ret_summa
 	if (result >= 0)
 		*ret_summary = summary;
 	return result;
+}
+
+static bool is_crossing(const struct topology_parts *parts,
+			const struct report_migration *migration)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		if (cpus_has(&parts->items[i].cpus, migration->from_cpu))
+			return !cpus_has(&parts->items[i].cpus, migration->to_cpu);
+	return false;
+}
+
+void summary_add_crossings(struct summary *summary, const struct run_group *worker_group,
+			   const struct topology *topology)
+{
+	for (unsigned int i = 0; i < worker_group->worker_group.forked; i++) {
+		const struct group_worker *worker = &worker_group->worker_group.workers[i];
+		const struct worker_report *report = worker_group_report(worker);
+		const struct report_migration *migrations;
+		unsigned int llc = 0, node = 0;
+		double each;
+
+		if (!report || !report->migrations_kept)
+			continue;
+		migrations = worker_group_migrations(worker);
+		for (uint32_t k = 0; k < report->migrations_kept; k++) {
+			llc += is_crossing(&topology->llcs, &migrations[k]);
+			node += is_crossing(&topology->nodes, &migrations[k]);
+		}
+		each = (double)report->migration_count / (double)report->migrations_kept;
+		summary->cross_llc += llc * each;
+		summary->cross_node += node * each;
+	}
+}
+
+double summary_fairness(const struct summary *summary)
+{
+	double sum = (double)summary->cpu_ns;
+
+	return summary->completed > 1 && summary->cpu_squares > 0
+		       ? sum * sum / (summary->completed * summary->cpu_squares)
+		       : NAN;
 }
 
 uint64_t summary_local_pages(const struct summary *summary, const struct run_group *worker_group,

@@ -15,6 +15,9 @@ struct summary {
 	unsigned int schedstats;	  /* workers of which it could be read */
 	unsigned int looked;		  /* workers of which gaps and migrations are known */
 	uint64_t migrations;
+	/* of them, between last-level caches and between NUMA nodes: summary_add_crossings() */
+	double cross_llc, cross_node;
+	double cpu_squares; /* sum of the squares of the workers' CPU times */
 	struct cpus cpus_used;
 	uint64_t max_gap_ns, max_gap_at_ns; /* of the worst, and whose: */
 	unsigned int max_gap_cpu;
@@ -42,6 +45,20 @@ uint64_t summary_local_pages(const struct summary *summary, const struct run_gro
 			     const struct topology_parts *nodes);
 /* All of them; 0: none are known. */
 uint64_t summary_pages(const struct summary *summary);
+
+/*
+ * Looks up where migrations went. A report keeps the first of many (REPORT_MIGRATIONS): then these
+ * stand for all.
+ */
+void summary_add_crossings(struct summary *summary, const struct run_group *worker_group,
+			   const struct topology *topology);
+
+/*
+ * How evenly the workers were served, by the CPU time of each: (sum x)^2 / (n * sum x^2), from 1/n
+ * to 1. R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC
+ * TR-301 (1984). NAN below two workers.
+ */
+double summary_fairness(const struct summary *summary);
 
 /* The stream that shows most of a group's wakeups: wake to run where there is a waker. */
 static inline enum report_samples summary_wakes(const struct summary *summary)

@@ -140,8 +140,10 @@ static void value_set(struct value *value, const struct welch_set *set)
 
 VALUE_GETTER(get_metric, value_string, load_metrics[metric_of(item)].key)
 VALUE_GETTER(get_unit, value_string, load_metric_base(metric_of(item)))
-VALUE_GETTER(get_better, value_string,
-	     load_metrics[metric_of(item)].higher_is_better ? "high" : "low")
+VALUE_GETTER(get_better, value_text,
+	     load_metrics[metric_of(item)].is_neutral	      ? NULL
+	     : load_metrics[metric_of(item)].higher_is_better ? "high"
+							      : "low")
 VALUE_GETTER(get_set_a, value_set, &change_of(item)->a)
 VALUE_GETTER(get_set_b, value_set, &change_of(item)->b)
 
@@ -173,7 +175,7 @@ VALUE_GETTER(get_verdict, value_text, compare_verdicts[change_of(item)->verdict]
 static const struct field metric_fields[] = {
 	STRING_FIELD("metric", get_metric, "its name", .header = "METRIC"),
 	STRING_FIELD("unit", get_unit, "ns, share, number or per_second"),
-	STRING_FIELD("better", get_better, "high or low"),
+	STRING_FIELD("better", get_better, "high or low; null: neither is"),
 	OBJECT_FIELD("a", get_set_a, &set_schema, "its values in A"),
 	OBJECT_FIELD("b", get_set_b, &set_schema, "its values in B"),
 	REAL_FIELD("a_median", get_median_a, "the median of A's runs", .header = "A"),

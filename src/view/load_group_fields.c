@@ -135,6 +135,14 @@ FIELD_ELEMENT(summary_cpu)
 
 VALUE_GETTER(get_summary_migrations, value_known, group_of(item)->summary->migrations,
 	     group_of(item)->summary->looked)
+FIELD_GETTER(get_crossings)
+{
+	get_double_member(field, &(struct item){group_of(item)->summary, NULL}, value);
+	if (!group_of(item)->summary->looked)
+		value_null(value);
+}
+
+VALUE_GETTER(get_fairness, value_real, summary_fairness(group_of(item)->summary))
 VALUE_GETTER(get_summary_gap, value_known, group_of(item)->summary->max_gap_ns / 1000000,
 	     group_of(item)->summary->looked)
 VALUE_GETTER(get_summary_gap_tid, value_known, group_of(item)->summary->max_gap_tid,
@@ -219,6 +227,11 @@ static const struct field group_fields[] = {
 	LIST_FIELD("cpus_used", get_summary_cpus, summary_cpu, NULL, "CPUs they were seen on"),
 	INTEGER_FIELD("migration_count", get_summary_migrations, "moves to another CPU",
 		      .header = "MIGR"),
+	REAL_FIELD("cross_llc_migrations", get_crossings, "of these, to another last-level cache",
+		   .argument = MEMBER(struct summary, cross_llc)),
+	REAL_FIELD("cross_node_migrations", get_crossings, "of these, to another NUMA node",
+		   .argument = MEMBER(struct summary, cross_node)),
+	REAL_FIELD("fairness", get_fairness, "Jain's index of the workers' CPU times"),
 	INTEGER_FIELD("max_gap_ms", get_summary_gap, "longest time between two looks at the clock",
 		      .header = "MAXGAP"),
 	INTEGER_FIELD("max_gap_tid", get_summary_gap_tid, "whose"),

@@ -27,6 +27,10 @@ static struct load_totals make_totals(void)
 		.off_cpu_spread = .1,
 		.max_gap_ms = 3,
 		.migrations = 20,
+		.cross_llc = 8,
+		.cross_node = 4,
+		.cpu_ns = 3e9,
+		.fairness = .9,
 		.iterations = 1000,
 		.iteration_rate = 500,
 		.slowest_worker = 240,
@@ -218,12 +222,12 @@ CASE(metrics_are_chosen_by_name)
 	struct error error;
 
 	load_question_init(&question);
-	assert_int_equal(question.metrics, (1U << LOAD_METRICS) - 1);
+	assert_int_equal(question.metrics, ((1U << LOAD_METRICS) - 1) & ~(1U << METRIC_CPUS));
 	assert_int_equal(load_question_choose(&question, "WakeP99,iterations", &error), 0);
 	assert_int_equal(question.metrics, 1U << METRIC_WAKE_P99 | 1U << METRIC_ITERATIONS);
 	assert_int_equal(question.decisive, question.metrics);
 	assert_int_equal(load_question_choose(&question, "all", &error), 0);
-	assert_int_equal(question.decisive, (1U << LOAD_METRICS) - 1);
+	assert_int_equal(question.decisive, question.metrics | 1U << METRIC_ITERATIONS);
 	assert_int_equal(load_question_choose(&question, "wake-p9", &error), -EINVAL);
 	assert_non_null(strstr(error.text, "'wake-p99'"));
 	assert_int_equal(load_question_choose(&question, "", &error), -EINVAL);
@@ -240,6 +244,10 @@ CASE(totals_become_values)
 	/* in two seconds, not in four */
 	assert_near(values[METRIC_MIGRATIONS], 10, 1e-12);
 	assert_near(values[METRIC_MIGRATION_RATIO], .02, 1e-12);
+	assert_near(values[METRIC_CROSS_LLC], 4, 1e-12);
+	assert_near(values[METRIC_CROSS_NODE], 2, 1e-12);
+	assert_near(values[METRIC_CPUS], 1.5, 1e-12);
+	assert_near(values[METRIC_FAIRNESS], .9, 1e-12);
 	assert_near(values[METRIC_WAKE_P99], 10 * US, 1e-12);
 	assert_near(values[METRIC_WAKE_MEDIAN], 2 * US, 1e-12);
 	assert_near(values[METRIC_WAKE_CV], .5, 1e-12);
@@ -327,7 +335,7 @@ CASE(groups_are_matched_by_cgroup_number_and_type)
 		assert_true(!comparison.groups[i].a && comparison.groups[i].b);
 	assert_int_equal(comparison.groups[1].changes[METRIC_ITERATIONS].verdict, LOAD_WORSE);
 	assert_int_equal(comparison.verdicts[LOAD_WORSE], 1);
-	assert_int_equal(comparison.verdicts[LOAD_SAME], LOAD_METRICS - 3);
+	assert_int_equal(comparison.verdicts[LOAD_SAME], LOAD_METRICS - 4);
 	assert_int_equal(comparison.verdicts[LOAD_UNKNOWN], 0);
 	load_compared_title(title, sizeof(title), &comparison, &comparison.groups[0]);
 	assert_string_equal(title, "back pipe-io");
