@@ -5,11 +5,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/print.h"
 #include "command/command.h"
 #include "guest/kernel.h"
 #include "matrix/fields.h"
 #include "matrix/runner.h"
+#include "matrix/scorecard.h"
+#include "matrix/state.h"
 #include "matrix/table.h"
 #include "matrix/yaml.h"
 
@@ -108,6 +112,34 @@ static int prepare(struct matrix *matrix, const struct guest_matrix_options *opt
 	return result;
 }
 
+/* The files of all parts; the file of --out is then as if one process had run them all. */
+static int merge(struct matrix *matrix, const struct guest_matrix_options *options,
+		 struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < options->merged_count; i++)
+		result = matrix_state_merge(matrix, options->merged[i], error);
+	if (result >= 0 && options->out && !access(options->out, F_OK))
+		return error_set(error, EEXIST, "%s is there already: remove it, or use another",
+				 options->out);
+	return result >= 0 && options->out ? matrix_state_write(matrix, options->out, error)
+					   : result;
+}
+
+static bool lacks_cells(const struct matrix *matrix)
+{
+	size_t counts[MATRIX_VERDICTS];
+
+	matrix_count(matrix, counts);
+	if (counts[MATRIX_PENDING])
+		print_text(stderr,
+			   "dwell guest: %zu of %zu cells are in none of the files: a part is "
+			   "missing\n",
+			   counts[MATRIX_PENDING], matrix->cell_count);
+	return counts[MATRIX_PENDING] > 0;
+}
+
 static int list(void)
 {
 	struct error error = {""};
@@ -126,8 +158,11 @@ static int list(void)
 
 int guest_matrix_run(const struct guest_matrix_options *options)
 {
-	const struct matrix_run_options run = {
-		.jobs = options->jobs, .out = options->out, .resume = options->resume};
+	const struct matrix_run_options run = {.jobs = options->jobs,
+					       .out = options->out,
+					       .resume = options->resume,
+					       .shard = options->shard,
+					       .shards = options->shards};
 	struct matrix cleanup_matrix matrix;
 	struct error error = {""};
 	bool interrupted = false;
@@ -138,11 +173,17 @@ int guest_matrix_run(const struct guest_matrix_options *options)
 	if (options->list)
 		return list();
 	result = prepare(&matrix, options, &error);
-	if (result >= 0)
+	if (result >= 0 && options->merged_count)
+		result = merge(&matrix, options, &error);
+	else if (result >= 0)
 		result = matrix_run(&matrix, &run, &interrupted, &error);
 	if (result >= 0)
 		result = result_print(&options->output, &kind, &matrix, &error);
+	if (result >= 0 && options->scorecard)
+		result = scorecard_write(options->scorecard, &matrix, &error);
 	if (result < 0)
 		return command_fail("guest", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
+	if (options->merged_count && lacks_cells(&matrix))
+		return EXIT_NOT_RUN;
 	return interrupted ? fail_interrupted(&matrix, options->out) : (int)exit_code_of(&matrix);
 }

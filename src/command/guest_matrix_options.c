@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "command/guest_matrix.h"
 #include "matrix/fields.h"
 #include "matrix/runner.h"
+#include "matrix/scorecard.h"
 
 #define JOBS_MAX 1024
 
@@ -29,6 +31,32 @@ static int take_jobs(void *data, const char *value, struct error *error)
 					 : error_set(error, EINVAL, "--jobs: %d at most", JOBS_MAX);
 }
 
+static int take_shard(void *data, const char *value, struct error *error)
+{
+	struct guest_matrix_options *options = data;
+	unsigned long number, of;
+	char end;
+
+	if (sscanf(value, "%lu/%lu%c", &number, &of, &end) != 2 || !number || number > of ||
+	    of > MATRIX_CELLS_MAX || *value < '0' || *value > '9')
+		return error_set(error, EINVAL,
+				 "--shard needs K/N, part K of N, from 1 to N, not '%s'", value);
+	options->shard = number - 1;
+	options->shards = of;
+	return 0;
+}
+
+static int take_merge(void *data, const char *value, struct error *error)
+{
+	struct guest_matrix_options *options = data;
+
+	if (options->merged_count == GUEST_MATRIX_MERGED_MAX)
+		return error_set(error, EINVAL, "--merge: %d files at most",
+				 GUEST_MATRIX_MERGED_MAX);
+	options->merged[options->merged_count++] = value;
+	return 0;
+}
+
 const struct command_option guest_matrix_option_table[] = {
 	OPTION_GROUP(5, "Many guests:"),
 	TEXT_OPTION("matrix", 0, "FILE", struct guest_matrix_options, file,
@@ -41,6 +69,12 @@ const struct command_option guest_matrix_option_table[] = {
 		    "JSON, rewritten after each guest"),
 	FLAG_OPTION("resume", 0, struct guest_matrix_options, resume,
 		    "skip cells that --out already has a verdict for"),
+	TAKEN_OPTION("shard", 0, "K/N", take_shard,
+		     "run part K of N only, as one of N jobs; --merge puts them together"),
+	TAKEN_OPTION("merge", 0, "FILE", take_merge,
+		     "run nothing: what the --out files of all parts have, together"),
+	TEXT_OPTION("scorecard", 0, "FILE", struct guest_matrix_options, scorecard,
+		    "how the schedulers compare, with confidence: .md or .html"),
 	RESULT_OPTIONS(struct guest_matrix_options, " (table)", ""),
 	FLAG_OPTION("list", 0, struct guest_matrix_options, list,
 		    "list the topologies that have a name"),
@@ -110,6 +144,11 @@ int guest_matrix_check(struct guest_matrix_options *options, bool has_command, s
 	if (options->refused)
 		return error_set(error, EINVAL, "--%s is for one guest, not for a matrix of them",
 				 options->refused);
+	if (options->scorecard && scorecard_check(options->scorecard, error) < 0)
+		return -EINVAL;
+	if (options->merged_count && (options->shards || options->resume))
+		return error_set(error, EINVAL,
+				 "--merge runs nothing: it takes neither --shard nor --resume");
 	if (options->resume && !options->out)
 		return error_set(error, EINVAL, "--resume of what? --out FILE");
 	return 0;

@@ -11,12 +11,17 @@
 #include "matrix/matrix.h"
 
 #define GUEST_MATRIX_HANDED_MAX 300
+#define GUEST_MATRIX_MERGED_MAX 256
 
 struct guest_matrix_options {
-	const char *file; /* NULL: one guest */
-	const char *out;  /* of --out; NULL: none */
+	const char *file;      /* NULL: one guest */
+	const char *out;       /* of --out; NULL: none */
+	const char *scorecard; /* .md or .html; NULL: none */
 	uint64_t max_cpus;
-	uint64_t jobs; /* 0: by what the machine has */
+	uint64_t jobs;	      /* 0: by what the machine has */
+	size_t shard, shards; /* part of the cells, from 0 on; shards 0: all of them */
+	const char *merged[GUEST_MATRIX_MERGED_MAX]; /* files of parts, instead of running */
+	size_t merged_count;
 	bool resume, list;
 	struct result_options output;
 	const char *alone; /* the first option that is of this kind only */

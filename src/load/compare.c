@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/similar.h"
+#include "statistics/order.h"
 #include "statistics/shift.h"
 #include "statistics/step_down.h"
 
@@ -160,24 +161,6 @@ static int find_pairs(struct judge *judge)
 	judge->pairs = order;
 	judge->comparison->paired = true;
 	return 0;
-}
-
-static int compare_values(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
-static double median_of(const double *values, size_t count, double *buffer)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!isnan(values[i]))
-			buffer[used++] = values[i];
-	qsort(buffer, used, sizeof(*buffer), compare_values);
-	return used ? (buffer[(used - 1) / 2] + buffer[used / 2]) / 2 : NAN;
 }
 
 /* Of a run; NAN: not measured. */
@@ -338,10 +321,10 @@ static void open_group(struct judge *judge, struct load_compared *compared)
 		enum family family = question->decisive & BIT(i) ? FAMILY_DECISIVE : FAMILY_OTHERS;
 
 		*change = (struct load_change){.relative = NAN, .low = NAN, .high = NAN, .p = NAN};
-		change->medians[0] =
-			median_of(a->values[i], left_out ? 0 : a->runs, judge->buffers[0]);
-		change->medians[1] =
-			median_of(b->values[i], left_out ? 0 : b->runs, judge->buffers[1]);
+		change->medians[0] = order_median_known(a->values[i], left_out ? 0 : a->runs,
+							judge->buffers[0], NULL);
+		change->medians[1] = order_median_known(b->values[i], left_out ? 0 : b->runs,
+							judge->buffers[1], NULL);
 		change->gate = gate_of(&question->gates[i], a, b);
 		welch_set_make(&change->a, a->values[i], left_out ? 0 : a->runs);
 		welch_set_make(&change->b, b->values[i], left_out ? 0 : b->runs);

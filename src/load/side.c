@@ -133,18 +133,16 @@ int load_side_begin_run(struct load_side *side, const char *started)
 	return 0;
 }
 
-struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,
-				 const struct load_totals *totals)
+struct load_group *load_side_add_values(struct load_side *side, const struct load_group_key *key,
+					const double values[LOAD_METRICS], double seconds,
+					enum load_wakes wakes)
 {
 	struct load_group *group = load_side_find(side, key);
-	enum load_wakes wakes = load_totals_wakes(totals);
-	double values[LOAD_METRICS], seconds = load_totals_seconds(totals);
 
 	if (!group)
 		group = new_group(side, key);
 	if (!group || reserve(group) < 0)
 		return NULL;
-	load_totals_values(totals, values);
 	for (int i = 0; i < LOAD_METRICS; i++)
 		group->values[i][group->runs] = values[i];
 	group->run_of[group->runs++] = side->runs - 1;
@@ -155,6 +153,16 @@ struct load_group *load_side_add(struct load_side *side, const struct load_group
 	if (wakes != LOAD_WAKES_NONE)
 		group->wakes = wakes;
 	return group;
+}
+
+struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,
+				 const struct load_totals *totals)
+{
+	double values[LOAD_METRICS];
+
+	load_totals_values(totals, values);
+	return load_side_add_values(side, key, values, load_totals_seconds(totals),
+				    load_totals_wakes(totals));
 }
 
 void load_side_release(struct load_side *side)

@@ -74,6 +74,11 @@ int load_side_begin_run(struct load_side *side, const char *started) must_check;
 /* A group of the run that was begun last. Copies the key; NULL: out of memory. */
 struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,
 				 const struct load_totals *totals);
+
+/* The same of values that are known already. `seconds`: its workers lived; NAN: not known. */
+struct load_group *load_side_add_values(struct load_side *side, const struct load_group_key *key,
+					const double values[LOAD_METRICS], double seconds,
+					enum load_wakes wakes);
 void load_side_release(struct load_side *side);
 
 /* NULL: the side does not have it. */

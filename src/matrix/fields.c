@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What `dwell guest --matrix` says of its guests. docs/formats/json.md is the contract. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "version.h"
 #include "matrix/fields.h"
+#include "matrix/scores.h"
+#include "view/compare.h"
 
 /* Rows of the matrix have this as their context. */
 struct matrix_context {
 	const struct matrix *matrix;
+	const struct matrix_scores *scores;
 	struct output *command; /* for one at a time */
 	int *result;		/* -ENOMEM: something could not be put together */
 };
@@ -122,7 +126,7 @@ static const struct field files_fields[] = {
 };
 
 static const struct schema files_schema = {
-	.name = "files", .help = "CRC-32 of what is in files", SCHEMA_FIELDS(files_fields)};
+	.name = "files", .help = "sums of what is in files", SCHEMA_FIELDS(files_fields)};
 
 /* A guest. */
 
@@ -170,6 +174,104 @@ static const struct field guest_fields[] = {
 
 const struct schema matrix_guest_schema = {
 	.name = "cell_guest", .help = "what a guest reported", SCHEMA_FIELDS(guest_fields)};
+
+/* Figures: the row is a struct load_group of one run. */
+
+static const struct load_group *group_of(const struct item *item)
+{
+	return item->row;
+}
+
+VALUE_GETTER(get_figures_cgroup, value_text, group_of(item)->key.cgroup)
+VALUE_GETTER(get_figures_group, value_number, group_of(item)->key.group_idx)
+VALUE_GETTER(get_figures_work, value_string, group_of(item)->key.work)
+VALUE_GETTER(get_figures_occurrence, value_number, group_of(item)->key.occurrence)
+
+const char *const matrix_wakes[LOAD_WAKES_TO_RUN + 1] = {
+	[LOAD_WAKES_NONE] = NULL,
+	[LOAD_WAKES_RESUME] = "resume",
+	[LOAD_WAKES_TO_RUN] = "wake_to_run",
+};
+
+VALUE_GETTER(get_figures_wakes, value_text, matrix_wakes[group_of(item)->wakes])
+VALUE_GETTER(get_figures_seconds, value_real,
+	     group_of(item)->seconds_known ? group_of(item)->seconds : NAN)
+VALUE_GETTER(get_figures_metrics, value_elements, LOAD_METRICS)
+
+FIELD_ELEMENT(figures_metric)
+{
+	value_real(value, group_of(item)->values[index][0]);
+	value->name = load_metrics[index].key;
+}
+
+static const struct field figures_fields[] = {
+	STRING_FIELD("cgroup", get_figures_cgroup, "its cgroup"),
+	INTEGER_FIELD("group_idx", get_figures_group, "number among the works of its cgroup"),
+	STRING_FIELD("work", get_figures_work, "type of work"),
+	INTEGER_FIELD("occurrence", get_figures_occurrence,
+		      "how many such groups the run had before"),
+	STRING_FIELD("wakes", get_figures_wakes, "what metrics of wakeups are of"),
+	REAL_FIELD("seconds", get_figures_seconds, "its workers lived"),
+	MAP_FIELD("metrics", get_figures_metrics, figures_metric, NULL,
+		  "as `dwell compare` has them"),
+};
+
+const struct schema matrix_figures_schema = {
+	.name = "figures", .help = "of a group of workers", SCHEMA_FIELDS(figures_fields)};
+
+/* A score. */
+
+static const struct matrix_score *score_of(const struct item *item)
+{
+	return item->row;
+}
+
+static const struct matrix *matrix_of_score(const struct item *item)
+{
+	return ((const struct matrix_context *)item->context)->matrix;
+}
+
+VALUE_GETTER(get_score_kernel, value_string,
+	     matrix_of_score(item)->kernels.items[score_of(item)->kernel])
+VALUE_GETTER(get_score_topology, value_string,
+	     matrix_of_score(item)->topologies[score_of(item)->topology].name)
+VALUE_GETTER(get_score_scheduler, value_text,
+	     matrix_of_score(item)->schedulers.items[score_of(item)->scheduler])
+VALUE_GETTER(get_score_cgroup, value_text, score_of(item)->group->cgroup)
+VALUE_GETTER(get_score_group, value_number, score_of(item)->group->group_idx)
+VALUE_GETTER(get_score_work, value_string, score_of(item)->group->work)
+VALUE_GETTER(get_score_metric, value_string, load_metrics[score_of(item)->metric].key)
+VALUE_GETTER(get_score_unit, value_string, load_metric_base(score_of(item)->metric))
+VALUE_GETTER(get_score_verdict, value_text, compare_verdicts[score_of(item)->change.verdict])
+VALUE_GETTER(get_score_rank, value_known, score_of(item)->rank, score_of(item)->rank)
+
+#define SCORE_CHANGE(member, key_, help_)                                                          \
+	REAL_FIELD(key_, get_double_member, help_,                                                 \
+		   .argument = MEMBER(struct matrix_score, change.member))
+
+static const struct field score_fields[] = {
+	STRING_FIELD("kernel", get_score_kernel, "of the guests"),
+	STRING_FIELD("topology", get_score_topology, "of their CPUs"),
+	STRING_FIELD("cgroup", get_score_cgroup, "of the group of workers"),
+	INTEGER_FIELD("group_idx", get_score_group, "number among the works of its cgroup"),
+	STRING_FIELD("work", get_score_work, "type of work"),
+	STRING_FIELD("metric", get_score_metric, "as `dwell compare` has it"),
+	STRING_FIELD("unit", get_score_unit, "ns, share, number or per_second"),
+	STRING_FIELD("scheduler", get_score_scheduler, "null: the kernel's own"),
+	BOOL_MEMBER(struct matrix_score, is_baseline, "baseline",
+		    "the others are compared with this one"),
+	NUMBER_MEMBER(struct matrix_score, runs, "runs", "in which it was measured"),
+	REAL_MEMBER(struct matrix_score, median, "median", "of these"),
+	SCORE_CHANGE(relative, "change", "against the baseline, as a share of it"),
+	SCORE_CHANGE(low, "low", "the change is at least that, with 95 % confidence"),
+	SCORE_CHANGE(high, "high", "and at most that"),
+	SCORE_CHANGE(p, "p", "probability of such a difference by chance, corrected"),
+	STRING_FIELD("verdict", get_score_verdict, "worse, better, same or undecided"),
+	INTEGER_FIELD("rank", get_score_rank, "of the schedulers, by the median"),
+};
+
+static const struct schema score_schema = {
+	.name = "score", .help = "a metric under a scheduler", SCHEMA_FIELDS(score_fields)};
 
 /* A cell. */
 
@@ -221,6 +323,9 @@ FIELD_GETTER(get_cell_guest)
 		value_null(value);
 }
 
+VALUE_GETTER(get_cell_figures, value_rows, cell_of(item)->figures.groups,
+	     cell_of(item)->figures.group_count, sizeof(struct load_group), NULL)
+
 FIELD_GETTER(get_command_line)
 {
 	const struct matrix_context *context = item->context;
@@ -248,6 +353,8 @@ static const struct field cell_fields[] = {
 	LIST_FIELD("checks", get_cell_checks, NULL, &matrix_check_schema, "those that failed"),
 	INTEGER_FIELD("elapsed_ns", get_cell_elapsed, "from the start of its process to its end"),
 	OBJECT_FIELD("guest", get_cell_guest, &matrix_guest_schema, "what the guest reported"),
+	LIST_FIELD("figures", get_cell_figures, NULL, &matrix_figures_schema,
+		   "of a load that came to its end, by group"),
 	STRING_FIELD("command_line", get_command_line, "runs this cell alone"),
 };
 
@@ -274,12 +381,21 @@ FIELD_GETTER(get_count)
 
 VALUE_GETTER(get_version, value_string, DWELL_VERSION)
 
+FIELD_GETTER(get_scores)
+{
+	const struct matrix_scores *scores = ((const struct matrix_context *)item->context)->scores;
+
+	value_rows(value, scores->items, scores->count, sizeof(*scores->items), item->context);
+}
+
 static const struct field matrix_fields[] = {
 	STRING_FIELD("dwell", get_version, "version"),
 	OBJECT_FIELD("matrix", get_same_row, &matrix_identity_schema, "what the file says"),
-	OBJECT_FIELD("files", get_same_row, &files_schema, "CRC-32 of what is in files"),
+	OBJECT_FIELD("files", get_same_row, &files_schema, "sums of what is in files"),
 	LIST_FIELD("cells", get_cells, NULL, &matrix_cell_schema,
 		   "by kernel, topology, scheduler and run"),
+	LIST_FIELD("scores", get_scores, NULL, &score_schema,
+		   "how the schedulers compare, if the command is a load"),
 	COUNT_FIELD(MATRIX_SKIPPED, "skipped", "more CPUs than wanted"),
 	COUNT_FIELD(MATRIX_PASS, "pass", "all checks passed"),
 	COUNT_FIELD(MATRIX_ERROR, "error", "could not be run"),
@@ -298,13 +414,17 @@ const struct schema matrix_schema = {.name = "guest-matrix",
 int matrix_emit(const struct emit *emit, const struct matrix *matrix)
 {
 	struct output command;
+	struct matrix_scores scores;
 	int result = output_init(&command, -1);
-	struct matrix_context context = {matrix, &command, &result};
+	struct matrix_context context = {matrix, &scores, &command, &result};
 	struct item item = {matrix, &context};
 
 	if (result < 0)
 		return result;
-	emit_result(emit, &item);
+	result = matrix_scores_make(&scores, matrix);
+	if (result >= 0)
+		emit_result(emit, &item);
+	matrix_scores_release(&scores);
 	output_release(&command);
 	return result;
 }

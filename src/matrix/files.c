@@ -14,7 +14,10 @@
 
 #define CHUNK_BYTES (256 * 1024)
 
-/* CRC-32 of what is in it, going on from `sum`; anything but a readable file adds nothing.
+/*
+ * A sum of what is in it, going on from `sum`; anything but a readable file adds nothing. A CRC-32
+ * of the CRC-32s of its chunks: an image of x86's kernel ends with what makes the CRC-32 of the
+ * whole the same for all of them (Documentation/arch/x86/boot.rst, "The Image Checksum").
  */
 static uint32_t add_file(uint32_t sum, const char *path, char *chunk)
 {
@@ -24,8 +27,11 @@ static uint32_t add_file(uint32_t sum, const char *path, char *chunk)
 
 	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode) || !(file = fopen(path, "re")))
 		return sum;
-	while ((got = fread(chunk, 1, CHUNK_BYTES, file)))
-		sum = (uint32_t)crc32_z(sum, (const Bytef *)chunk, got);
+	while ((got = fread(chunk, 1, CHUNK_BYTES, file))) {
+		uint32_t of_chunk = (uint32_t)crc32_z(sum, (const Bytef *)chunk, got);
+
+		sum = (uint32_t)crc32_z(sum, (const Bytef *)&of_chunk, sizeof(of_chunk));
+	}
 	return sum;
 }
 

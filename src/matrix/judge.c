@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -12,6 +13,7 @@
 #include "emit/read.h"
 #include "guest/outcome.h"
 #include "matrix/fields.h"
+#include "results/load_reports.h"
 #include "view/load.h"
 #include "view/verify_schema.h"
 
@@ -307,6 +309,26 @@ static int judge_reported(struct matrix_cell *cell, const struct matrix_cell_end
 	return judge_exit(cell, end);
 }
 
+/* What a scheduler is scored by. Other commands have none, nor has a load that was cut short. */
+static void take_figures(struct matrix_cell *cell, const struct matrix_cell_end *end)
+{
+	struct error error = {""};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", end->out_fd);
+	if (load_reports_read(&cell->figures, path, &error) < 0 || cell->figures.runs != 1)
+		load_side_release(&cell->figures);
+	/* as they are written, so that what is read back comes to the same scores */
+	for (size_t i = 0; i < cell->figures.group_count; i++)
+		for (int k = 0; k < LOAD_METRICS; k++) {
+			double *value = &cell->figures.groups[i].values[k][0];
+			char text[32];
+
+			snprintf(text, sizeof(text), "%.6g", *value);
+			*value = strtod(text, NULL);
+		}
+}
+
 int matrix_judge(struct matrix_cell *cell, const struct matrix_cell_end *end)
 {
 	json_t *outcome = json_load_file(end->result, 0, NULL);
@@ -319,6 +341,8 @@ int matrix_judge(struct matrix_cell *cell, const struct matrix_cell_end *end)
 	verifies = report && !strcmp(json_string_value(json_object_get(report, "type")), "verify");
 	if (result >= 0)
 		result = verifies ? take_patterns(cell, report) : take_checks(cell, report);
+	if (report && !verifies)
+		take_figures(cell, end);
 	if (result >= 0 && !cell->guest.reported && !end->timed_out)
 		result = judge_silent(cell, end);
 	else if (result >= 0)

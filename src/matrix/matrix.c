@@ -52,6 +52,7 @@ void matrix_cell_reset(struct matrix_cell *cell)
 				       .wall_ns = UINT64_MAX,
 				       .exit = UINT64_MAX,
 				       .scheduler_after_ns = UINT64_MAX};
+	load_side_release(&cell->figures);
 	cell->reason = NULL;
 	cell->verdict = MATRIX_PENDING;
 	cell->elapsed_ns = 0;
@@ -221,6 +222,25 @@ void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
 			 ? matrix_scheduler_name(matrix, cell->scheduler)
 			 : "no scheduler",
 		 run);
+}
+
+struct matrix_cell *matrix_cell_to_run(const struct matrix *matrix, size_t position)
+{
+	size_t schedulers = matrix->schedulers.count;
+	size_t each = matrix->cell_count / matrix->repeat; /* cells of a run */
+	size_t run = position / each, bench = position % each / schedulers;
+	size_t scheduler = position % schedulers;
+
+	if (run % 2)
+		scheduler = schedulers - 1 - scheduler;
+	return &matrix->cells[(bench * schedulers + scheduler) * matrix->repeat + run];
+}
+
+size_t matrix_cell_shard(const struct matrix *matrix, const struct matrix_cell *cell, size_t shards)
+{
+	size_t bench = cell->kernel * matrix->topology_count + cell->topology;
+
+	return (bench * matrix->repeat + cell->run - 1) % shards;
 }
 
 void matrix_count(const struct matrix *matrix, size_t into[MATRIX_VERDICTS])

@@ -8,6 +8,7 @@
 
 #include "base/output.h"
 #include "guest/shape.h"
+#include "load/side.h"
 
 #define MATRIX_NAME_BYTES  64
 #define MATRIX_CELLS_MAX   10000
@@ -57,10 +58,12 @@ struct matrix_cell {
 	struct matrix_words checks; /* that failed: name, text, name, text ... */
 	uint64_t elapsed_ns;	    /* from the start of its process to the end */
 	struct matrix_guest guest;
+	struct load_side
+		figures; /* of its load, one run; none where that did not come to its end */
 };
 
 /*
- * CRC-32 of what is in the files that the matrix names: of a cell whose files have changed the
+ * Sums of what is in the files that the matrix names: of a cell whose files have changed the
  * verdict is no longer known.
  */
 struct matrix_files {
@@ -114,6 +117,20 @@ static inline unsigned int matrix_cell_cpus(const struct matrix *matrix,
 {
 	return shape_cpus(&matrix->topologies[cell->topology].shape);
 }
+
+/*
+ * In the order in which cells are run, from 0 on: each run of all schedulers before the next one,
+ * and in turn from the first to the last and back, so that what the host does meanwhile meets all
+ * alike.
+ */
+struct matrix_cell *matrix_cell_to_run(const struct matrix *matrix, size_t position);
+
+/*
+ * Which of `shards` parts a cell is of, from 0 on. All schedulers of a run are of one: what is
+ * compared has run on one machine.
+ */
+size_t matrix_cell_shard(const struct matrix *matrix, const struct matrix_cell *cell,
+			 size_t shards);
 
 /* Of the guest. */
 uint64_t matrix_cell_memory(const struct matrix *matrix, const struct matrix_cell *cell);

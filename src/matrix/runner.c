@@ -31,7 +31,7 @@ struct runner {
 	struct loop loop;
 	struct matrix_process *processes;
 	size_t running, room;
-	size_t next;	       /* the first cell that may not have been started */
+	size_t next;	       /* the first position that may not have been started */
 	uint64_t memory_bytes; /* for guests; read when none runs */
 	bool stopping;
 	struct matrix_progress progress;
@@ -63,15 +63,24 @@ static uint64_t memory_of(const struct runner *runner, const struct matrix_cell 
 	return matrix_cell_memory(runner->matrix, cell) + MEMORY_OF_QEMU;
 }
 
+static bool is_to_run(const struct runner *runner, const struct matrix_cell *cell)
+{
+	const struct matrix_run_options *options = runner->options;
+
+	return cell->verdict == MATRIX_PENDING &&
+	       (!options->shards ||
+		matrix_cell_shard(runner->matrix, cell, options->shards) == options->shard);
+}
+
 /* The next one to start; NULL: there is none. */
 static struct matrix_cell *next_cell(struct runner *runner)
 {
 	struct matrix *matrix = runner->matrix;
 
 	while (runner->next < matrix->cell_count &&
-	       matrix->cells[runner->next].verdict != MATRIX_PENDING)
+	       !is_to_run(runner, matrix_cell_to_run(matrix, runner->next)))
 		runner->next++;
-	return runner->next < matrix->cell_count ? &matrix->cells[runner->next] : NULL;
+	return runner->next < matrix->cell_count ? matrix_cell_to_run(matrix, runner->next) : NULL;
 }
 
 /*

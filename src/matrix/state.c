@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -76,6 +77,49 @@ static int take_checks(struct matrix_words *into, const json_t *checks)
 	return result;
 }
 
+static int take_group(struct load_side *side, const json_t *from)
+{
+	const struct schema *schema = &matrix_figures_schema;
+	const char *cgroup = result_read_string(schema, from, "cgroup");
+	const char *wakes = result_read_string(schema, from, "wakes");
+	const json_t *metrics = result_read(schema, from, "metrics");
+	const json_t *seconds = result_read(schema, from, "seconds");
+	struct load_group_key key = {
+		.cgroup = cgroup ? cgroup : "",
+		.group_idx =
+			(unsigned int)json_integer_value(result_read(schema, from, "group_idx")),
+		.work = result_read_string(schema, from, "work"),
+		.occurrence =
+			(unsigned int)json_integer_value(result_read(schema, from, "occurrence")),
+	};
+	enum load_wakes of = LOAD_WAKES_NONE;
+	double values[LOAD_METRICS];
+
+	if (!key.work)
+		return 0;
+	for (int i = LOAD_WAKES_RESUME; wakes && i <= LOAD_WAKES_TO_RUN; i++)
+		if (!strcmp(wakes, matrix_wakes[i]))
+			of = (enum load_wakes)i;
+	for (int i = 0; i < LOAD_METRICS; i++) {
+		const json_t *value = json_object_get(metrics, load_metrics[i].key);
+
+		values[i] = json_is_number(value) ? json_number_value(value) : NAN;
+	}
+	return load_side_add_values(side, &key, values,
+				    json_is_number(seconds) ? json_number_value(seconds) : NAN, of)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int take_figures(struct load_side *side, const json_t *figures)
+{
+	int result = json_array_size(figures) ? load_side_begin_run(side, NULL) : 0;
+
+	for (size_t i = 0; result >= 0 && i < json_array_size(figures); i++)
+		result = take_group(side, json_array_get(figures, i));
+	return result;
+}
+
 static int take_cell(struct matrix_cell *cell, const json_t *from)
 {
 	const json_t *guest = result_read(&matrix_cell_schema, from, "guest");
@@ -91,6 +135,9 @@ static int take_cell(struct matrix_cell *cell, const json_t *from)
 	if (result >= 0)
 		result = take_checks(&cell->checks,
 				     result_read(&matrix_cell_schema, from, "checks"));
+	if (result >= 0)
+		result = take_figures(&cell->figures,
+				      result_read(&matrix_cell_schema, from, "figures"));
 	if (reason)
 		cell->reason = strdup(reason);
 	if (dump)
@@ -139,44 +186,96 @@ static int take_cells(struct matrix *matrix, const json_t *cells, const json_t *
 	return result;
 }
 
-static int take_file(struct matrix *matrix, const json_t *root, const char *path,
-		     size_t *ret_changed, struct error *error)
+/* Whether it is of this matrix; *ret_cells are its cells. */
+static int check_file(const struct matrix *matrix, const json_t *root, const char *path,
+		      const json_t **ret_cells, struct error *error)
 {
-	const json_t *cells = result_read(&matrix_schema, root, "cells");
 	int result;
 
+	*ret_cells = result_read(&matrix_schema, root, "cells");
 	if (!result_is(&matrix_schema, root))
 		return error_set(error, EINVAL, "%s was not written by `dwell guest --matrix`",
 				 path);
 	result = compare(matrix, result_read(&matrix_schema, root, "matrix"), path, error);
 	if (result < 0)
 		return result;
-	if (json_array_size(cells) != matrix->cell_count)
+	if (json_array_size(*ret_cells) != matrix->cell_count)
 		return error_set(error, EINVAL, "%s is damaged: it has %zu cells, not %zu", path,
-				 json_array_size(cells), matrix->cell_count);
-	if (take_cells(matrix, cells, root, ret_changed) < 0)
-		return error_set(error, ENOMEM, "out of memory");
+				 json_array_size(*ret_cells), matrix->cell_count);
 	return 0;
+}
+
+/* NULL, and an error unless there is no such file. */
+static json_t *load_file(const char *path, struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	json_error_t why;
+	json_t *root = file ? json_loadf(file, 0, &why) : NULL;
+
+	if (!file && errno != ENOENT)
+		error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	else if (file && !root)
+		error_set(error, EINVAL, "%s is damaged: line %d: %s", path, why.line, why.text);
+	return root;
 }
 
 int matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_changed,
 		      struct error *error)
 {
-	cleanup_file FILE *file = fopen(path, "re");
-	json_error_t why;
+	const json_t *cells;
 	json_t *root;
 	int result;
 
 	*ret_changed = 0;
-	if (!file && errno == ENOENT)
-		return 0;
-	if (!file)
-		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
-	root = json_loadf(file, 0, &why);
+	*error->text = '\0';
+	root = load_file(path, error);
 	if (!root)
-		return error_set(error, EINVAL, "%s is damaged: line %d: %s", path, why.line,
-				 why.text);
-	result = take_file(matrix, root, path, ret_changed, error);
+		return *error->text ? -EINVAL : 0;
+	result = check_file(matrix, root, path, &cells, error);
+	if (result >= 0 && take_cells(matrix, cells, root, ret_changed) < 0)
+		result = error_set(error, ENOMEM, "out of memory");
+	json_decref(root);
+	return result;
+}
+
+static int merge_cell(struct matrix *matrix, size_t number, const json_t *from, const json_t *root,
+		      const char *path, struct error *error)
+{
+	struct matrix_cell *cell = &matrix->cells[number];
+	enum matrix_verdict verdict = verdict_of(from);
+	char title[160];
+
+	if (verdict == MATRIX_PENDING || verdict == MATRIX_SKIPPED)
+		return 0;
+	matrix_cell_title(title, sizeof(title), matrix, cell);
+	if (cell->verdict != MATRIX_PENDING && cell->verdict != MATRIX_SKIPPED)
+		return error_set(error, EINVAL,
+				 "%s has run what another file has run, too: %s. Was it merged "
+				 "twice, or the same --shard run twice?",
+				 path, title);
+	if (!has_same_files(matrix, cell, root))
+		return error_set(
+			error, EINVAL,
+			"%s is of a kernel, a scheduler or a spec that is not the same: %s", path,
+			title);
+	return take_cell(cell, from) < 0 ? error_set(error, ENOMEM, "out of memory") : 0;
+}
+
+int matrix_state_merge(struct matrix *matrix, const char *path, struct error *error)
+{
+	const json_t *cells;
+	json_t *root;
+	int result;
+
+	*error->text = '\0';
+	root = load_file(path, error);
+	if (!root)
+		return *error->text ? -EINVAL
+				    : error_set(error, ENOENT, "cannot read %s: %s", path,
+						strerror(ENOENT));
+	result = check_file(matrix, root, path, &cells, error);
+	for (size_t i = 0; result >= 0 && i < matrix->cell_count; i++)
+		result = merge_cell(matrix, i, json_array_get(cells, i), root, path, error);
 	json_decref(root);
 	return result;
 }

@@ -13,6 +13,12 @@
 int matrix_state_read(struct matrix *matrix, const char *path, size_t *ret_changed,
 		      struct error *error) must_check;
 
+/*
+ * What another process has run of the same matrix (--shard), errors too. -EINVAL: it is of another
+ * matrix or of other files, or has what we have already.
+ */
+int matrix_state_merge(struct matrix *matrix, const char *path, struct error *error) must_check;
+
 int matrix_state_write(const struct matrix *matrix, const char *path,
 		       struct error *error) must_check;
 

@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "guest/presets.h"
+#include "matrix/scorecard.h"
 #include "matrix/table.h"
 
 #define NAME_COLUMNS	40
@@ -240,6 +241,7 @@ int matrix_table(struct output *out, const struct matrix *matrix)
 {
 	struct cell_widths columns = measure(matrix);
 	size_t row = matrix->schedulers.count * matrix->repeat;
+	struct matrix_scores scores = {.items = NULL};
 	char counts[160];
 	int result = 0;
 
@@ -250,6 +252,11 @@ int matrix_table(struct output *out, const struct matrix *matrix)
 		if (matrix->cells[i].verdict > MATRIX_PASS)
 			result = write_explained(out, matrix, &matrix->cells[i]);
 	write_skipped(out, matrix);
+	if (result >= 0)
+		result = matrix_scores_make(&scores, matrix);
+	if (result >= 0)
+		scorecard_table(out, matrix, &scores);
+	matrix_scores_release(&scores);
 	matrix_counts(counts, sizeof(counts), matrix);
 	output_format(out, "\n%s\n", counts);
 	return result;

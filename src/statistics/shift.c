@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "statistics/order.h"
+
 /* Above, the normal distribution is close to what takes longer to compute. */
 #define EXACT_SIGNED_MAX 100
 #define EXACT_SUM_MAX	 60
@@ -100,20 +102,13 @@ long rank_sum_quantile(size_t a_count, size_t b_count, double tail)
 	return result;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /* `rank`: values that the interval leaves out at each end, less one. */
 static void shift_make(struct shift *shift, double *values, size_t count, long rank)
 {
 	size_t out = rank < 0 ? 0 : (size_t)rank + 1;
 
-	qsort(values, count, sizeof(*values), compare_doubles);
-	shift->estimate = (values[(count - 1) / 2] + values[count / 2]) / 2;
+	order_values(values, count);
+	shift->estimate = order_median(values, count);
 	if (!out || 2 * out > count) {
 		shift->low = -INFINITY;
 		shift->high = INFINITY;

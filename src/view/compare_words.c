@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -11,7 +12,8 @@
 #define NAMED_MAX     4	  /* metrics in a sentence */
 #define WANTED_FEW    200 /* runs that are worth waiting for */
 #define TITLE_COLUMNS 80
-#define TIMES_FROM    2. /* three times as much is no percentage */
+#define TIMES_FROM    2. /* three times as much is no percentage in a sentence */
+#define FACTORS_FROM  9. /* and ten times as much none in a table */
 
 struct finding {
 	const struct load_compared *compared;
@@ -20,22 +22,43 @@ struct finding {
 	bool decisive;
 };
 
+/* "-8.1" of percent; "x172" of what is no percentage any more. */
+static void format_share(char *into, size_t room, double share)
+{
+	/* nothing has no sign */
+	if (fabs(share) < 0.0005)
+		snprintf(into, room, "0.0");
+	else if (share >= FACTORS_FROM)
+		snprintf(into, room, "x%.0f", 1 + share);
+	else
+		snprintf(into, room, "%+.1f", 100 * share);
+}
+
 void compare_share(char *into, size_t room, double share)
 {
-	if (isnan(share))
+	char text[32];
+
+	if (isnan(share)) {
 		snprintf(into, room, "-");
-	else if (isinf(share))
+	} else if (isinf(share)) {
 		snprintf(into, room, "from 0");
-	else
-		snprintf(into, room, "%+.1f%%", 100 * share);
+	} else {
+		format_share(text, sizeof(text), share);
+		snprintf(into, room, "%s%s", text, share >= FACTORS_FROM ? "" : "%");
+	}
 }
 
 void compare_interval(char *into, size_t room, double low, double high)
 {
-	if (isfinite(low) && isfinite(high))
-		snprintf(into, room, "%+.1f to %+.1f%%", 100 * low, 100 * high);
-	else
+	char lower[32];
+
+	if (!isfinite(low) || !isfinite(high)) {
 		snprintf(into, room, "-");
+		return;
+	}
+	format_share(lower, sizeof(lower), low);
+	snprintf(into, room, "%s to ", lower);
+	compare_share(into + strlen(into), room - strlen(into), high);
 }
 
 /* What has to be decided first, then by size: a tenth is as far as ten times as much. */

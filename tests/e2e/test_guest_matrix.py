@@ -117,6 +117,102 @@ def test_repeated_runs_are_distinguished(tmp_path):
     ]  # fmt: skip
 
 
+def scored(directory, *ends, repeat=8):
+    matrix = Matrix(directory, f"topologies: [tiny-2llc, 1n1l2c1t]\nrepeat: {repeat}\n" + schedulers("", *ends) + COMMAND)
+    matrix.environment["FAKE_GUEST_RATE"] = "1000"
+    return matrix
+
+
+def test_schedulers_are_scored_against_the_kernels_own(tmp_path):
+    matrix = scored(tmp_path, "rate-800", "rate-1000", "died")
+    status, report = matrix.json("--out", matrix.out)
+    assert status == 3 and all(len(cell["figures"]) == (cell["verdict"] == "pass") for cell in report["cells"])
+    assert report["cells"][0]["figures"][0]["metrics"]["iterations"] == pytest.approx(1000, rel=0.04)
+    scores = {(score["topology"], score["metric"], (score["scheduler"] or "none").split()[-1]): score for score in report["scores"]}
+    for topology in ("tiny-2llc", "1n1l2c1t"):
+        for metric in ("iterations", "slowest-worker"):
+            slow, same, died, none = (scores[topology, metric, name] for name in ("rate-800", "rate-1000", "died", "none"))
+            assert (slow["verdict"], slow["rank"], slow["runs"]) == ("worse", 3, 8)
+            assert slow["low"] <= slow["change"] <= slow["high"] < -0.15 and slow["p"] < 0.05
+            assert same["verdict"] in ("same", "undecided") and abs(same["change"]) < 0.03
+            assert none["baseline"] and none["verdict"] is None and {none["rank"], same["rank"]} == {1, 2}
+            assert (died["runs"], died["median"], died["verdict"], died["rank"]) == (0, None, None, None)
+        # alike in all
+        assert scores[topology, "migrations", "rate-800"]["verdict"] == "same"
+    # what is read back says the same
+    assert matrix.json("--out", matrix.out, "--resume")[1]["scores"] == report["scores"]
+    table = matrix.run("--out", matrix.out, "--resume").stdout
+    assert re.search(r"^tiny-2llc +front spin-wait +iterations +none +[\d.]+/s$", table, re.M), table
+    assert re.search(r"^ +scx rate-800 +[\d.]+/s +-\d\d\.\d% +-\d\d\.\d to -\d\d\.\d%  worse$", table, re.M), table
+    assert "migrations" not in table and "mean rank in throughput" in table
+
+
+def test_runs_alternate(tmp_path):
+    matrix = scored(tmp_path, "rate-800", repeat=2)
+    matrix.run("--jobs", 1)
+    order = ["--scheduler" in line for line in matrix.started()]
+    assert order == [False, True] * 2 + [True, False] * 2
+
+
+def test_a_scorecard_is_a_file(tmp_path):
+    matrix = scored(tmp_path, "rate-800")
+    text = matrix.path.read_text().replace("./scx rate-800", "./scx '<b>|*rate-800' rate-800")
+    matrix.path.write_text("name: a<b\n" + text)
+    assert matrix.run("--scorecard", tmp_path / "card.md").returncode == 0
+    card = (tmp_path / "card.md").read_text()
+    assert card.startswith("# a\\<b\n") and "| tiny-2llc | front spin-wait | iterations | none |" in card
+    assert "Kernel: bzImage, Linux 6.12.0, SHA-256 " in card and "Host: " in card and "- dwell " in card
+    assert re.search(r"^\|  \|  \|  \| scx '\\<b\\>\\\|\\\*rate-800' rate-800 \| .* \| worse \|$", card, re.M), card
+    matrix.run("--scorecard", tmp_path / "card.html")
+    page = (tmp_path / "card.html").read_text()
+    assert "<b>" not in page and '<td class="worse">worse' in page and "a&lt;b" in page
+    (tmp_path / "other").mkdir()
+    other = Matrix(tmp_path / "other", "topologies: tiny-2llc\n" + schedulers("", "fail") + COMMAND)
+    assert ".md or .html" in refused(other, "--scorecard", "card.txt")
+    # without figures there are verdicts
+    assert other.run("--scorecard", "card.md").returncode == 3
+    assert "Verdicts: 1 pass, 1 fail." in (tmp_path / "other" / "card.md").read_text()
+
+
+def test_parts_put_together_are_the_whole(tmp_path):
+    matrix = scored(tmp_path, "rate-800")
+    parts = [tmp_path / f"part-{number}.json" for number in (1, 2, 3)]
+    for number, part in enumerate(parts, 1):
+        matrix.run("--shard", f"{number}/3", "--out", part)
+        cells = json.loads(part.read_text())["cells"]
+        # all schedulers of a run are of one part
+        there = {(cell["topology"], cell["run"]) for cell in cells if cell["verdict"]}
+        assert 5 <= len(there) <= 6 and sum(cell["verdict"] is not None for cell in cells) == 2 * len(there)
+    whole = tmp_path / "whole.json"
+    merged = [word for part in parts for word in ("--merge", part)]
+    status, report = matrix.json(*merged, "--out", whole)
+    assert status == 0 and {cell["verdict"] for cell in report["cells"]} == {"pass"} and json.loads(whole.read_text()) == report
+    assert [score["runs"] for score in report["scores"]] == [8] * len(report["scores"]) and report["scores"]
+    # the file is as one that was run at once: it can be gone on with, and nothing is left to run
+    count = len(matrix.started())
+    assert matrix.json("--out", whole, "--resume")[1] == report and len(matrix.started()) == count
+
+    done = matrix.run(*merged[:4])
+    assert done.returncode == 1 and "10 of 32 cells are in none of the files: a part is missing" in done.stderr
+    for arguments, part in (
+        (merged[:2] * 2, "merged twice"),
+        (("--merge", tmp_path / "nowhere"), "nowhere"),
+        (("--merge", matrix.path), "damaged"),
+        ((*merged, "--out", parts[0]), "there already"),
+        ((*merged, "--resume", "--out", "x"), "--merge runs nothing"),
+        (("--shard", "4/3"), "--shard needs K/N"),
+        (("--shard", "0/3"), "--shard needs K/N"),
+        (("--shard", "1"), "--shard needs K/N"),
+    ):
+        failed = matrix.run(*arguments)
+        assert failed.returncode in (1, 2) and part in failed.stderr and not failed.stdout, failed
+    shutil.copy("/bin/false", tmp_path / "scx")
+    assert "not the same" in matrix.run(*merged).stderr
+    matrix.path.write_text(matrix.path.read_text().replace("repeat: 8", "repeat: 9"))
+    assert "another matrix" in matrix.run(*merged).stderr
+    assert len(matrix.started()) == count
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_one_is_gone_on_with(tmp_path, number):
     text = "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail", "slow") + COMMAND
