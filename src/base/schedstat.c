@@ -17,16 +17,22 @@ int schedstat_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
+bool schedstat_of(pid_t tid, struct schedstat *ret_schedstat)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && schedstat_read(fd, ret_schedstat);
+}
+
 static void add_child(struct children_schedstat *children, int pid)
 {
 	struct schedstat one;
 	struct proc_stat stat;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || !schedstat_read(fd, &one))
+	if (!schedstat_of(pid, &one))
 		return;
 	children->sum.cpu_ns += one.cpu_ns;
 	children->sum.delay_ns += one.delay_ns;

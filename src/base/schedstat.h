@@ -16,6 +16,9 @@ struct schedstat {
 /* Of the calling thread: a descriptor, or a negative errno. */
 int schedstat_open(void);
 
+/* Of any thread. False: as schedstat_read(), or it is gone. */
+bool schedstat_of(pid_t tid, struct schedstat *ret_schedstat);
+
 struct children_schedstat {
 	struct schedstat sum;
 	bool any_ready; /* to run, or running */

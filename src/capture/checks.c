@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/privilege.h"
-#include "capture/tracefs.h"
+#include "base/tracefs.h"
 #include "capture/verified.h"
 
 void check_found(struct diagnosis *finding, const char *format, ...)

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "capture/cgroup.h"
 #include "capture/features.h"
-#include "capture/tracefs.h"
+#include "base/tracefs.h"
 
 /* include/linux/proc_ns.h: the machine's first */
 #define PROC_USER_INIT_INO 0xEFFFFFFDU

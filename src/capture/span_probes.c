@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "capture/probe_cost.h"
-#include "capture/tracefs.h"
+#include "base/tracefs.h"
 #include "capture/uprobe_multi.h"
 #include "dwell.skel.h"
 

@@ -295,7 +295,8 @@ static void exit_text(char *into, size_t room, const struct group_worker *worker
 			 strsignal(worker->exit_code));
 		break;
 	case EXIT_TIMED_OUT:
-		snprintf(into, room, "did not report in time, and was killed");
+		snprintf(into, room, "%s, and was killed",
+			 worker->lacks_cpu ? "got no CPU to report" : "did not report in time");
 		break;
 	case EXIT_WAIT_FAILED:
 		snprintf(into, room, "was lost: %s", strerror(worker->exit_code));
@@ -316,7 +317,7 @@ static void judge_completed(struct judging *judging)
 		if (!report) {
 			char why[WHY_BYTES] = "";
 			enum verdict verdict =
-				worker->exit == EXIT_TIMED_OUT
+				worker->exit == EXIT_TIMED_OUT && worker->lacks_cpu
 					? fail_unless_others(judging, CHECK_COMPLETED, NAN, NAN,
 							     why, sizeof(why))
 					: VERDICT_FAIL;

@@ -137,8 +137,7 @@ static int tick(struct run *run, struct error *error)
 {
 	const struct run_hooks *hooks = &run->options->hooks;
 
-	if (!run->options->repro)
-		run->alarms += watchdog_look(run, clock_monotonic_ns());
+	run->alarms += watchdog_look(run, clock_monotonic_ns());
 	if (!scheduler_look(&run->scheduler) && !run->stop) {
 		run_warn(run, "the scheduler died: %s", run->scheduler.reason);
 		run_set_scheduler(run, 0);
@@ -356,6 +355,9 @@ void run_release(struct run *run)
 	free(run->worker_groups);
 	free(run->run_cgroups);
 	free(run->events);
+	if (run->evidence_count)
+		output_release(&run->evidence);
+	run->evidence_count = 0;
 	run->worker_groups = NULL;
 	run->worker_group_count = 0;
 	run->events = NULL;

@@ -3,6 +3,7 @@
 #ifndef DWELL_LOAD_RUN_H
 #define DWELL_LOAD_RUN_H
 
+#include "base/output.h"
 #include "load/pressure.h"
 #include "load/cgroups.h"
 #include "load/worker_group.h"
@@ -82,6 +83,9 @@ struct run {
 	uint64_t stop_ns;   /* to stop, gather and reap the last ones */
 	uint64_t alarms;    /* by the parent's watchdog, and workers without a report */
 	unsigned int stuck; /* times that it found a worker that had not run */
+	/* of the first of these times, load/evidence.h: `evidence.buffer` is a text */
+	struct output evidence;
+	unsigned int evidence_count;
 	/* its own */
 	struct cgroups cgroups;
 	struct run_cgroup *run_cgroups;

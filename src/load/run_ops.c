@@ -116,6 +116,12 @@ static int place(struct run *run, const struct run_group *worker_group, struct e
 	return cgroups_move(&run->cgroups, worker_group->cgroup, pids, count, error);
 }
 
+/* Which process workers signal that have not run for 2 s; 0: none. */
+static pid_t alarmed_pid(const struct run *run, pid_t pid)
+{
+	return pid > 0 && !run->options->repro && scheduler_hears(&run->scheduler) ? pid : 0;
+}
+
 static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 		      const struct spec_work *work, struct error *error)
 {
@@ -123,7 +129,7 @@ static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 	struct worker_group_options options = {
 		.seed = run->spec->seed,
 		.first_index = run->workers,
-		.scheduler_pid = run->options->repro ? 0 : run->scheduler.pid,
+		.scheduler_pid = alarmed_pid(run, run->scheduler.pid),
 		.scratch = &run->scratch,
 	};
 	int result;
@@ -401,12 +407,12 @@ void run_set_scheduler(struct run *run, pid_t pid)
 {
 	for (size_t i = 0; i < run->worker_group_count; i++) {
 		const struct worker_group *worker_group = &run->worker_groups[i]->worker_group;
-		bool alarmed = worker_group->forked && !run->options->repro &&
+		bool alarmed = worker_group->forked &&
 			       !(worker_group->group->work->type->flags & WORK_BYPASS);
 
 		for (unsigned int k = 0; alarmed && k < worker_group->forked; k++)
-			__atomic_store_n(&shared_slot(&worker_group->shared, k)->scheduler_pid, pid,
-					 __ATOMIC_RELAXED);
+			__atomic_store_n(&shared_slot(&worker_group->shared, k)->scheduler_pid,
+					 alarmed_pid(run, pid), __ATOMIC_RELAXED);
 	}
 }
 

@@ -4,23 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/proc_stat.h"
+#include "base/schedstat.h"
+#include "load/evidence.h"
 #include "load/run_ops.h"
 
 /* A thousand workers of two CPUs do not get a line each. */
 #define STUCK_TOLD_MAX 8
 
-/* Field 1 of /proc/TID/schedstat: ns on a CPU. 0: this kernel does not count it. */
-static uint64_t read_run_time(uint32_t tid)
-{
-	cleanup_file FILE *file = NULL;
-	unsigned long long ns;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/schedstat", tid);
-	file = fopen(path, "re");
-	return file && fscanf(file, "%llu", &ns) == 1 ? ns : 0;
-}
+/* Each costs the machine a walk over all its threads. */
+#define EVIDENCE_MAX 2
 
 /*
  * Whether it wants to run, and has not since the last look. Work of which an iteration takes long
@@ -31,14 +25,15 @@ static uint64_t read_run_time(uint32_t tid)
 static bool is_kept_waiting(const struct worker_slot *slot, struct group_worker *worker)
 {
 	uint32_t tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
-	uint64_t before = worker->seen_run, ns;
+	uint64_t before = worker->seen_run;
+	struct schedstat counted;
 	struct proc_stat stat;
 
 	/* it runs, or wants to */
 	if (!proc_stat_read(tid, tid, &stat) || stat.state != 'R')
 		return false;
-	ns = read_run_time(tid);
-	worker->seen_run = ns ? ns : stat.utime_ns + stat.stime_ns;
+	worker->seen_run =
+		schedstat_of((pid_t)tid, &counted) ? counted.cpu_ns : stat.utime_ns + stat.stime_ns;
 	return worker->seen_run == before;
 }
 
@@ -76,6 +71,28 @@ static bool is_stuck(const struct worker_slot *slot, struct group_worker *worker
 	return now_ns >= worker->kept_since_ns + WORKER_STUCK_NS;
 }
 
+static void keep_evidence(struct run *run, struct run_group *worker_group, unsigned int number,
+			  uint64_t now_ns)
+{
+	const struct worker_slot *slot = shared_slot(&worker_group->worker_group.shared, number);
+	const struct group_worker *worker = &worker_group->worker_group.workers[number];
+	char what[160], at[16], kept[16];
+
+	if (run->evidence_count == EVIDENCE_MAX ||
+	    (!run->evidence_count && output_init(&run->evidence, -1) < 0))
+		return;
+	/* over its end as a text */
+	if (run->evidence_count)
+		run->evidence.buffer[run->evidence.used - 1] = '\n';
+	run->evidence_count++;
+	duration_format(at, sizeof(at), now_ns - run->started_ns);
+	duration_format(kept, sizeof(kept), now_ns - worker->kept_since_ns);
+	snprintf(what, sizeof(what), "stall after %s: worker %u (%s) has not run for %s", at,
+		 slot->tid, worker_group->group.work->type->name, kept);
+	evidence_take(&run->evidence, (uint32_t)worker->pid, slot->tid, run->scheduler.pid, what);
+	output_char(&run->evidence, '\0');
+}
+
 static unsigned int look_at_group(struct run *run, struct run_group *worker_group, uint64_t now_ns)
 {
 	unsigned int alarms = 0;
@@ -92,7 +109,10 @@ static unsigned int look_at_group(struct run *run, struct run_group *worker_grou
 		if (!is_stuck(slot, worker, now_ns) || worker->reported_stuck)
 			continue;
 		worker->reported_stuck = true;
-		alarmed = run->scheduler.pid > 0 && scheduler_alarm(&run->scheduler);
+		/* first: the signal may end the scheduler, and the stall with it */
+		keep_evidence(run, worker_group, i, now_ns);
+		alarmed = run->scheduler.pid > 0 && !run->options->repro &&
+			  scheduler_alarm(&run->scheduler);
 		if (run->stuck++ < STUCK_TOLD_MAX)
 			run_warn(run, "worker %u (%s) has not run for 2 s%s", slot->tid,
 				 worker_group->group.work->type->name,

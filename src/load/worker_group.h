@@ -28,8 +28,10 @@ enum exit_kind {
 struct group_worker {
 	pid_t pid; /* of its process; threads have one together; 0: reaped */
 	int report_fd;
-	bool ended;    /* its process, as of the last look while collecting */
-	bool complete; /* its report is whole, and was checked */
+	bool ended;		 /* its process, as of the last look while collecting */
+	uint64_t stopped_run_ns; /* on a CPU, when it was to stop */
+	bool lacks_cpu;		 /* since then, at the last look: it could not report */
+	bool complete;		 /* its report is whole, and was checked */
 	char *received;
 	size_t length;
 	enum exit_kind exit;
@@ -69,9 +71,9 @@ int worker_group_fork(struct worker_group *worker_group, const struct plan_group
 int worker_group_start(struct worker_group *worker_group, struct error *error) must_check;
 
 /*
- * Stops them, waits for their reports until 5 s have gone by without one (longer where there are
- * more threads than CPUs), kills what is left with its process group, and reaps. Workers without a
- * report know in `exit` what became of them.
+ * Stops them, waits for their reports until 5 s have gone by without one (longer where they
+ * get no CPU to write them), kills what is left with its process group, and reaps. Workers without
+ * a report know in `exit` what became of them.
  */
 void worker_groups_stop(struct worker_group **worker_groups, size_t count);
 

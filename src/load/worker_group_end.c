@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "base/await.h"
+#include "base/duration.h"
 #include "base/patience.h"
+#include "base/proc_stat.h"
+#include "base/schedstat.h"
 #include "load/machine.h"
 
 bool group_worker_ended(const struct group_worker *worker)
@@ -116,6 +119,41 @@ static void receive_ready(const struct waiting *waiting)
 	}
 }
 
+/* CPU time that a report takes, with room to spare. */
+#define REPORT_CPU_NS (100 * NS_PER_MS)
+
+static uint64_t run_time_of(const struct group_worker *worker)
+{
+	struct schedstat counted;
+
+	return worker->pid > 0 && schedstat_of(worker->pid, &counted) ? counted.cpu_ns : 0;
+}
+
+static void note_run_times(const struct waiting *waiting)
+{
+	for (nfds_t i = 0; i < waiting->count; i++)
+		waiting->workers[i]->stopped_run_ns = run_time_of(waiting->workers[i]);
+}
+
+/* Whether a report is missing because its worker has had no CPU, and is not one that never stops.
+ */
+static bool any_lacks_cpu(const struct waiting *waiting)
+{
+	bool any = false;
+
+	for (nfds_t i = 0; i < waiting->count; i++) {
+		struct group_worker *worker = waiting->workers[i];
+		uint32_t pid = (uint32_t)worker->pid;
+		struct proc_stat stat;
+
+		worker->lacks_cpu = worker->pid > 0 && proc_stat_read(pid, pid, &stat) &&
+				    stat.state == 'R' &&
+				    run_time_of(worker) - worker->stopped_run_ns < REPORT_CPU_NS;
+		any |= worker->lacks_cpu;
+	}
+	return any;
+}
+
 /* Until all have reported or ended, or the time is over. The signal is repeated: see worker.h. */
 static void collect(struct worker_group **worker_groups, size_t count, struct waiting *waiting)
 {
@@ -123,6 +161,8 @@ static void collect(struct worker_group **worker_groups, size_t count, struct wa
 	nfds_t left = 0;
 	double factor = 1;
 
+	list_open(worker_groups, count, waiting);
+	note_run_times(waiting);
 	for (;;) {
 		uint64_t now_ns = clock_monotonic_ns();
 
@@ -130,7 +170,11 @@ static void collect(struct worker_group **worker_groups, size_t count, struct wa
 		if (waiting->count != left)
 			last_ns = now_ns;
 		left = waiting->count;
-		if (!left || patience_is_over(last_ns, WORKER_GROUP_COLLECT_NS, &factor))
+		if (!left)
+			return;
+		if (now_ns - last_ns > WORKER_GROUP_COLLECT_NS &&
+		    (!any_lacks_cpu(waiting) ||
+		     patience_is_over(last_ns, WORKER_GROUP_COLLECT_NS, &factor)))
 			return;
 		if (now_ns >= again_ns) {
 			for (size_t c = 0; c < count; c++)

@@ -74,6 +74,17 @@ static int write_dump(const struct load_store *store, const struct scheduler *sc
 	return result < 0 ? result : scheduler_save(scheduler, path, error);
 }
 
+static int write_evidence(const struct load_store *store, const struct run *run,
+			  struct error *error)
+{
+	char path[PATH_MAX];
+	int result = path_of(path, store, "stall.log", error);
+
+	return result < 0 ? result
+			  : file_replace(path, run->evidence.buffer, strlen(run->evidence.buffer),
+					 error);
+}
+
 int load_store_write(struct load_store *store, const struct outcome *outcome, struct error *error)
 {
 	char path[PATH_MAX];
@@ -90,6 +101,8 @@ int load_store_write(struct load_store *store, const struct outcome *outcome, st
 	load_json(&output, outcome, false);
 	if (outcome->run->scheduler.state == SCHEDULER_DIED)
 		result = write_dump(store, &outcome->run->scheduler, error);
+	if (result >= 0 && outcome->run->evidence_count)
+		result = write_evidence(store, outcome->run, error);
 	/* last: with it the run is kept */
 	if (result >= 0)
 		result = output.error ? error_set(error, output.error, "out of memory")
@@ -108,6 +121,8 @@ void load_store_close(struct load_store *store)
 		return;
 	if (path_of(path, store, "report.json", NULL) >= 0 && access(path, F_OK) < 0) {
 		if (path_of(path, store, "scheduler.log", NULL) >= 0)
+			unlink(path);
+		if (path_of(path, store, "stall.log", NULL) >= 0)
 			unlink(path);
 		if (path_of(path, store, "spec.yaml", NULL) >= 0)
 			unlink(path);

@@ -294,9 +294,25 @@ void scheduler_release(struct scheduler *scheduler)
 	*scheduler = (struct scheduler)SCHEDULER_INIT;
 }
 
+/* SigCgt of proc_pid_status(5): bit N - 1 is signal N. */
+bool scheduler_hears(const struct scheduler *scheduler)
+{
+	cleanup_file FILE *file = NULL;
+	unsigned long long caught;
+	char path[64], line[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", scheduler->pid);
+	file = scheduler->pid > 0 ? fopen(path, "re") : NULL;
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+			return caught >> (SIGUSR2 - 1) & 1;
+	return false;
+}
+
 bool scheduler_alarm(const struct scheduler *scheduler)
 {
-	return syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGUSR2, NULL, 0) == 0;
+	return scheduler_hears(scheduler) &&
+	       syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGUSR2, NULL, 0) == 0;
 }
 
 /* In the kernel's words, or by the status that its program left. */

@@ -59,7 +59,13 @@ void scheduler_stop(struct scheduler *scheduler);
 /* Stops it if it is ours, else only lets it go. Forgets everything. */
 void scheduler_release(struct scheduler *scheduler);
 
-/* SIGUSR2, and never to anybody else. False: it could not be sent. */
+/*
+ * Whether its program catches SIGUSR2: others would be ended by it, and the reason of a stall with
+ * them.
+ */
+bool scheduler_hears(const struct scheduler *scheduler);
+
+/* SIGUSR2, to a program that catches it and never to another. False: it was not sent. */
 bool scheduler_alarm(const struct scheduler *scheduler);
 
 /*

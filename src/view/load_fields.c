@@ -193,6 +193,8 @@ FIELD_ELEMENT(group_element)
 	value_made(value, &group, sizeof(group), NULL);
 }
 
+VALUE_GETTER(get_evidence, value_text,
+	     run_of(item)->evidence_count ? run_of(item)->evidence.buffer : NULL)
 VALUE_GETTER(get_events, value_rows, run_of(item)->events, run_of(item)->event_count,
 	     sizeof(struct run_event), NULL)
 
@@ -286,6 +288,8 @@ static const struct field load_fields[] = {
 	LIST_FIELD("groups", get_groups, group_element, &load_group_schema,
 		   "in the order they were started"),
 	LIST_FIELD("events", get_events, NULL, &event_schema, "phases, ops and stuck workers"),
+	STRING_FIELD("evidence", get_evidence,
+		     "what was seen of stuck workers; null: there were none"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "the sched_ext scheduler"),
 	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s to it, without those that workers report"),
 	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,

@@ -293,6 +293,9 @@ static void write_events(struct output *out, const struct run *run)
 			output_char(out, '\n');
 		output_format(out, "%8s  %s\n", at, run->events[i].text);
 	}
+	if (run->evidence_count)
+		output_string(out, "          stacks, run queues and queues of sched_ext of then: "
+				   "`evidence` of --json, stall.log of --save\n");
 }
 
 static void write_finding(struct output *out, const struct outcome *outcome,

@@ -212,9 +212,13 @@ CASE(what_others_may_have_done_is_inconclusive)
 	made.spec.checks.min_iteration_rate = NAN;
 	/* a worker that was killed for its time; one that died did so by itself */
 	lose(&made, 0, EXIT_TIMED_OUT, 0);
+	made.worker_groups[0].worker_group.workers[0].lacks_cpu = true;
 	assert_int_equal(judge(&made), VERDICT_FAIL);
 	take(&made, .4);
 	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	/* one that had a CPU, and did not stop */
+	made.worker_groups[0].worker_group.workers[0].lacks_cpu = false;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
 	lose(&made, 0, EXIT_EXITED, 1);
 	assert_int_equal(judge(&made), VERDICT_FAIL);
 	unmake(&made);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The tracing file system, which gives tracepoints their numbers. */
-#ifndef DWELL_CAPTURE_TRACEFS_H
-#define DWELL_CAPTURE_TRACEFS_H
+#ifndef DWELL_BASE_TRACEFS_H
+#define DWELL_BASE_TRACEFS_H
 
 #include "base/cleanup.h"
 

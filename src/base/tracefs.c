@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE /* O_PATH */
-#include "capture/tracefs.h"
+#include "base/tracefs.h"
 
 #include <errno.h>
 #include <fcntl.h>

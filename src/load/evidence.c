@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/evidence.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/proc_stat.h"
+#include "scheduler/dump.h"
+
+#define RUNNABLE_MOST 200
+#define FILE_MOST     4096
+
+/* A file of /proc, each line with `indent` before it; nothing where it cannot be read. */
+static bool copy_file(struct output *out, const char *path, const char *indent)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	char line[256];
+	size_t bytes = 0;
+
+	while (file && bytes < FILE_MOST && fgets(line, sizeof(line), file)) {
+		bytes += strlen(line);
+		line[strcspn(line, "\n")] = '\0';
+		output_format(out, "%s%s\n", indent, line);
+	}
+	return bytes > 0;
+}
+
+static const char *policy_name(uint32_t policy)
+{
+	static const char *const names[] = {"normal", "fifo", "rr",	  "batch",
+					    "",	      "idle", "deadline", "ext"};
+
+	return policy < ARRAY_SIZE(names) && *names[policy] ? names[policy] : "?";
+}
+
+static void write_thread(struct output *out, const struct proc_stat *stat, uint32_t tid)
+{
+	output_format(out, "%.16s[%u] state %c, policy %s, nice %d, last on CPU %u\n", stat->comm,
+		      tid, stat->state, policy_name(stat->policy), stat->nice, stat->cpu);
+}
+
+static void write_stuck(struct output *out, uint32_t pid, uint32_t tid)
+{
+	struct proc_stat stat;
+	char path[64];
+
+	if (!proc_stat_read(pid, tid, &stat)) {
+		output_string(out, "it is gone\n");
+		return;
+	}
+	write_thread(out, &stat, tid);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
+	output_string(out, "ns on a CPU, ns waiting for one, times it got one:\n");
+	copy_file(out, path, "  ");
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stack", pid, tid);
+	output_string(out, "kernel stack:\n");
+	if (!copy_file(out, path, "  "))
+		output_string(out, "  none: it is in user mode, or the kernel does not show it\n");
+}
+
+/* Threads of one process that are runnable now; returns how many were listed. */
+static unsigned int write_runnable_of(struct output *out, const char *process, unsigned int room)
+{
+	char path[300];
+	DIR *tasks;
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	snprintf(path, sizeof(path), "/proc/%s/task", process);
+	tasks = opendir(path);
+	while (tasks && count < room && (entry = readdir(tasks))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		struct proc_stat stat;
+
+		if (!tid || !proc_stat_read((uint32_t)strtoul(process, NULL, 10), tid, &stat) ||
+		    stat.state != 'R')
+			continue;
+		output_string(out, "  ");
+		write_thread(out, &stat, tid);
+		count++;
+	}
+	if (tasks)
+		closedir(tasks);
+	return count;
+}
+
+static void write_runnable(struct output *out)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	while (processes && count < RUNNABLE_MOST && (entry = readdir(processes)))
+		if (*entry->d_name >= '1' && *entry->d_name <= '9')
+			count += write_runnable_of(out, entry->d_name, RUNNABLE_MOST - count);
+	if (processes)
+		closedir(processes);
+	if (count == RUNNABLE_MOST)
+		output_string(out, "  and more\n");
+}
+
+static void write_scheduler(struct output *out, pid_t pid)
+{
+	struct proc_stat stat;
+	char path[64];
+
+	if (pid <= 0 || !proc_stat_read((uint32_t)pid, (uint32_t)pid, &stat))
+		return;
+	output_string(out, "--- the scheduler's program\n");
+	write_thread(out, &stat, (uint32_t)pid);
+	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
+	copy_file(out, path, "  ");
+}
+
+void evidence_take(struct output *out, uint32_t pid, uint32_t tid, pid_t scheduler,
+		   const char *what)
+{
+	output_format(out, "%s\n", what);
+	write_stuck(out, pid, tid);
+	output_string(out, "--- threads that run or could run\n");
+	write_runnable(out);
+	write_scheduler(out, scheduler);
+	output_string(out, "--- sched_ext (SysRq-D)\n");
+	scheduler_dump(out);
+}
