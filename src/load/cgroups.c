@@ -231,8 +231,12 @@ static int make(struct cgroups *cgroups, const char *name, struct error *error)
 
 			free(copy);
 			if (reason != EEXIST || !slash)
-				return error_set(error, reason, "cannot make the cgroup %s: %s",
-						 path, strerror(reason));
+				return error_set(
+					error, reason, "cannot make the cgroup %s: %s", path,
+					reason == EAGAIN ? "cgroup.max.depth or "
+							   "cgroup.max.descendants of one above "
+							   "it is reached"
+							 : strerror(reason));
 		}
 		if (!slash)
 			return 0;

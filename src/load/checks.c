@@ -25,6 +25,7 @@ enum check {
 	CHECK_WORKED,
 	CHECK_RUN,
 	CHECK_NOT_STARVED,
+	CHECK_SETTINGS,
 	CHECK_MAX_GAP,
 	CHECK_MAX_SPREAD,
 	CHECK_ISOLATION,
@@ -45,6 +46,8 @@ const struct check_info check_info[] = {
 	[CHECK_RUN] = {"run", CHECK_FLAG, 0, NULL},
 	[CHECK_NOT_STARVED] = {"not-starved", CHECK_FLAG, AT(not_starved),
 			       "every worker did some work"},
+	[CHECK_SETTINGS] = {"settings", CHECK_FLAG, AT(settings),
+			    "no policy, nice value, affinity or memory policy was refused"},
 	[CHECK_MAX_GAP] = {"max-gap", CHECK_DURATION, AT(max_gap_ns),
 			   "longest time in which a worker made no progress"},
 	[CHECK_MAX_SPREAD] = {"max-spread", CHECK_SHARE, AT(max_spread),
@@ -83,6 +86,12 @@ static int parse_number(const struct check_info *check, const char *text, double
 	char *end;
 	int result;
 
+	/* what --check NAME alone comes to, and is for flags */
+	if (!strcasecmp(text, "true"))
+		return error_set(error, EINVAL, "%s needs a limit: %s", check->key,
+				 check->kind == CHECK_DURATION ? "a time, as 200us"
+				 : check->kind == CHECK_SHARE  ? "a share, as 15%"
+							       : "a number");
 	if (check->kind == CHECK_DURATION) {
 		result = duration_parse(text, &ns, error);
 		if (result < 0)
@@ -377,6 +386,49 @@ static void judge_starved(struct judging *judging)
 		find(judging, CHECK_NOT_STARVED, VERDICT_PASS, 0, NAN, NAN, "all workers worked");
 }
 
+/* A setting that was refused is a note otherwise: the worker works all the same. */
+static void judge_settings(struct judging *judging)
+{
+	unsigned int refused = 0;
+
+	if (!judging->run->spec->checks.settings)
+		return;
+	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&judging->worker_group->worker_group.workers[i]);
+		const char *const errors[] = {report ? report->affinity_error : "",
+					      report ? report->policy_error : "",
+					      report ? report->memory_policy_error : "",
+					      report ? report->nice_error : ""};
+
+		for (size_t k = 0; k < ARRAY_SIZE(errors); k++) {
+			if (!*errors[k])
+				continue;
+			refused++;
+			find(judging, CHECK_SETTINGS, VERDICT_FAIL, report->tid, NAN, NAN, "%s",
+			     errors[k]);
+		}
+	}
+	if (!refused && judging->summary->completed)
+		find(judging, CHECK_SETTINGS, VERDICT_PASS, 0, NAN, NAN,
+		     "all workers are as they were to be");
+}
+
+/* A group that did nothing at all shows nothing, whatever its other figures are. */
+static void judge_idle(struct judging *judging)
+{
+	const struct summary *summary = judging->summary;
+	char why[WHY_BYTES];
+	enum verdict verdict;
+
+	if (!summary->completed || summary->work_units || summary->iterations ||
+	    judging->worker_group->group.work->type->flags & WORK_BYPASS)
+		return;
+	verdict = fail_unless_others(judging, CHECK_NOT_STARVED, 0, NAN, why, sizeof(why));
+	find(judging, CHECK_WORKED, verdict, 0, NAN, NAN,
+	     "none of the workers came to the end of an iteration%s", why);
+}
+
 static void judge_spread(struct judging *judging)
 {
 	const struct summary *summary = judging->summary;
@@ -496,6 +548,8 @@ int checks_judge(const struct run *run, const struct summary *summaries,
 		judging.summary = &summaries[i];
 		judge_completed(&judging);
 		judge_starved(&judging);
+		judge_idle(&judging);
+		judge_settings(&judging);
 		judge_workers(&judging, CHECK_MAX_GAP, checks->max_gap_ns, false, gap_of);
 		judge_spread(&judging);
 		judge_isolation(&judging);

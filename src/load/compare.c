@@ -25,7 +25,7 @@ static uint32_t all_metrics(void)
 	uint32_t all = 0;
 
 	for (int i = 0; i < LOAD_METRICS; i++)
-		all |= load_metrics[i].is_neutral ? 0 : BIT(i);
+		all |= load_metric_is_neutral((enum load_metric)i) ? 0 : BIT(i);
 	return all;
 }
 

@@ -11,7 +11,11 @@
 #include <sys/wait.h>
 
 #include "load/cgroups.h"
+#include "base/clock.h"
 #include "base/priority.h"
+
+#define TIDY_UP_NS 15000000000ULL /* workers that do not stop are killed after 5 s */
+#define GUARDIANS  2		  /* one remains if any two of the three processes are killed */
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -39,6 +43,23 @@ void guardian_kill_all(void)
 		;
 }
 
+/*
+ * A guardian below us was killed, and what it guarded is our child now. It has got SIGTERM and
+ * tidies up; were we to kill it, and be killed then, nothing would be left to do that.
+ */
+static void await_children(void)
+{
+	const struct timespec step = {.tv_nsec = 10000000};
+	uint64_t deadline_ns = clock_monotonic_ns() + TIDY_UP_NS;
+	pid_t got;
+
+	do {
+		got = waitpid(-1, NULL, WNOHANG);
+		if (!got)
+			nanosleep(&step, NULL);
+	} while (got >= 0 && clock_monotonic_ns() < deadline_ns);
+}
+
 static void tidy_up(struct guarded *guarded)
 {
 	guardian_kill_all();
@@ -46,21 +67,6 @@ static void tidy_up(struct guarded *guarded)
 		cgroups_remove_tree(guarded->cgroup);
 	if (*guarded->scratch.path)
 		scratch_remove(&guarded->scratch);
-}
-
-_Noreturn static void run_child(int (*run)(void *data, struct guarded *guarded), void *data,
-				struct guarded *guarded, pid_t parent, const sigset_t *mask)
-{
-	int code;
-
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (getppid() != parent)
-		_exit(1);
-	sigprocmask(SIG_SETMASK, mask, NULL);
-	code = run(data, guarded);
-	guardian_kill_all();
-	exit(code);
 }
 
 /* Waits for signals until the child has ended; its wait status. */
@@ -84,17 +90,43 @@ static int watch(pid_t child, const sigset_t *heard)
 	}
 }
 
-int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, struct error *error)
+/* What is run, by a process that others guard. */
+struct guarding {
+	int (*run)(void *data, struct guarded *guarded);
+	void *data;
+	struct guarded *guarded; /* shared by all of them */
+};
+
+static int guard(const struct guarding *guarding, unsigned int levels, struct error *error);
+
+_Noreturn static void run_child(const struct guarding *guarding, unsigned int levels, pid_t parent,
+				const sigset_t *mask)
 {
-	struct guarded *guarded = mmap(NULL, sizeof(*guarded), PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct guarded *guarded = guarding->guarded;
+	int code;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (getppid() != parent)
+		_exit(1);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	code = levels ? guard(guarding, levels, &guarded->error)
+		      : guarding->run(guarding->data, guarded);
+	guardian_kill_all();
+	/* the first of us says what went wrong */
+	if (code < 0)
+		guarded->result = code;
+	exit(code < 0 ? 1 : code);
+}
+
+static int guard(const struct guarding *guarding, unsigned int levels, struct error *error)
+{
+	struct guarded *guarded = guarding->guarded;
 	pid_t parent = getpid(), child;
 	sigset_t heard, mask;
 	bool raised;
 	int status;
 
-	if (guarded == MAP_FAILED)
-		return error_set(error, errno, "cannot map memory: %s", strerror(errno));
 	sigemptyset(&heard);
 	sigaddset(&heard, SIGCHLD);
 	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
@@ -107,13 +139,14 @@ int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, st
 	fflush(NULL);
 	child = fork();
 	if (!child)
-		run_child(run, data, guarded, parent, &mask);
+		run_child(guarding, levels - 1, parent, &mask);
 	status = child < 0 ? -errno : watch(child, &heard);
+	if (child > 0 && status >= 0 && WIFSIGNALED(status) && levels > 1)
+		await_children();
 	if (child > 0)
 		tidy_up(guarded);
 	if (raised)
 		priority_restore();
-	munmap(guarded, sizeof(*guarded));
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (status < 0)
 		return error_set(error, -status, "cannot run: %s", strerror(-status));
@@ -124,4 +157,22 @@ int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, st
 			"it left has been removed",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return WEXITSTATUS(status);
+}
+
+int guardian_run(int (*run)(void *data, struct guarded *guarded), void *data, struct error *error)
+{
+	struct guarded *guarded = mmap(NULL, sizeof(*guarded), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct guarding guarding = {run, data, guarded};
+	int result;
+
+	if (guarded == MAP_FAILED)
+		return error_set(error, errno, "cannot map memory: %s", strerror(errno));
+	result = guard(&guarding, GUARDIANS, error);
+	if (result >= 0 && guarded->result < 0) {
+		result = guarded->result;
+		*error = guarded->error;
+	}
+	munmap(guarded, sizeof(*guarded));
+	return result;
 }

@@ -41,7 +41,7 @@ const struct load_metric_info load_metrics[LOAD_METRICS] = {
 	[METRIC_FAIRNESS] = {"fairness", LOAD_NUMBER, HIGH, .02, .02, 3,
 			     "Jain's index of the workers' CPU times"},
 	[METRIC_CPUS] = {"cpus", LOAD_NUMBER, LOW, .01, .03, 2,
-			 "CPU time of all workers per second, in CPUs", true},
+			 "CPU time of all workers per second, in CPUs"},
 	[METRIC_RUN_DELAY] = {"run-delay", LOAD_US, LOW, 1 * US, .1, 1, "mean wait for a CPU"},
 	[METRIC_WORST_RUN_DELAY] = {"worst-run-delay", LOAD_US, LOW, 5 * US, .25, 1,
 				    "the same of the worker with the largest"},

@@ -60,7 +60,6 @@ struct load_metric_info {
 	double absolute, relative; /* gates; of a rate `absolute` is of the total of a run */
 	int decimals;		   /* in the unit it is shown in */
 	const char *help;
-	bool is_neutral; /* more is neither good nor bad: it is shown, and not judged */
 };
 
 extern const struct load_metric_info load_metrics[LOAD_METRICS];
@@ -99,6 +98,12 @@ enum load_wakes {
 
 enum load_wakes load_totals_wakes(const struct load_totals *totals);
 bool load_metric_is_wake(enum load_metric metric);
+
+/* More of it is neither good nor bad: it is shown, and not judged. */
+static inline bool load_metric_is_neutral(enum load_metric metric)
+{
+	return metric == METRIC_CPUS;
+}
 
 /* How long its workers lived, in the mean. NAN: not known. */
 double load_totals_seconds(const struct load_totals *totals);

@@ -168,7 +168,7 @@ struct spec_phases {
 
 /* Limits that a run must keep; a NAN or false: not asked for. */
 struct spec_checks {
-	bool not_starved, isolation;
+	bool not_starved, isolation, settings;
 	double max_gap_ns;
 	double max_spread; /* of off-CPU shares, as a share */
 	double wake_p99_ns;

@@ -161,6 +161,10 @@ static int find_flag(const struct flag_name *names, const char *text, int *ret_v
 	return error_set(error, EINVAL, "unknown '%s'; use one of %s", text, known);
 }
 
+/* MPOL_F_STATIC_NODES, MPOL_F_RELATIVE_NODES: linux/mempolicy.h */
+#define FLAG_STATIC   (1 << 15)
+#define FLAG_RELATIVE (1 << 14)
+
 static int take_memory_policy(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 			      struct error *error)
 {
@@ -185,8 +189,8 @@ static int take_memory_flag(struct yaml_reader *reader, const yaml_node_t *value
 			    struct error *error)
 {
 	static const struct flag_name names[] = {
-		{"static-nodes", 1 << 15},
-		{"relative-nodes", 1 << 14},
+		{"static-nodes", FLAG_STATIC},
+		{"relative-nodes", FLAG_RELATIVE},
 		{"numa-balancing", 1 << 13},
 		{NULL, 0},
 	};
@@ -222,6 +226,25 @@ static int take_memory_nodes(struct yaml_reader *reader, const yaml_node_t *valu
 	return yaml_read_items(reader, value, into, take_memory_node, error);
 }
 
+/* What set_mempolicy(2) would refuse of every worker. */
+static int check_memory(const struct spec_memory *memory, struct error *error)
+{
+	bool none = memory->mode == MPOL_DEFAULT || memory->mode == MPOL_LOCAL;
+
+	if (none && memory->nodes)
+		return error_set(error, EINVAL, "the policies default and local take no nodes");
+	if (!none && memory->mode != MPOL_PREFERRED && !memory->nodes)
+		return error_set(error, EINVAL, "that policy needs `nodes`");
+	if (memory->flags & FLAG_STATIC && memory->flags & FLAG_RELATIVE)
+		return error_set(error, EINVAL,
+				 "flags: static-nodes and relative-nodes contradict each other");
+	if (memory->flags & (FLAG_STATIC | FLAG_RELATIVE) && !memory->nodes)
+		return error_set(error, EINVAL,
+				 "flags: static-nodes and relative-nodes are of "
+				 "`nodes`, and there are none");
+	return 0;
+}
+
 static int take_memory(struct yaml_reader *reader, const yaml_node_t *value, void *into,
 		       struct error *error)
 {
@@ -232,9 +255,11 @@ static int take_memory(struct yaml_reader *reader, const yaml_node_t *value, voi
 		{NULL, NULL},
 	};
 	struct spec_memory *memory = &((struct spec_work *)into)->memory;
+	int result;
 
 	memory->given = true;
-	return yaml_read_mapping(reader, value, "memory", keys, NULL, memory, error);
+	result = yaml_read_mapping(reader, value, "memory", keys, NULL, memory, error);
+	return result < 0 ? result : check_memory(memory, error);
 }
 
 /* A list, of words or of pairs: "a+b:c", as on the command line. */

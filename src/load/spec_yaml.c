@@ -10,6 +10,21 @@
 #include "load/spec_ops.h"
 #include "load/yaml_reader.h"
 
+/* Of any part of it: Documentation/admin-guide/cgroup-v2.rst, "Avoid Name Collisions". */
+static bool is_control_file(const char *name)
+{
+	static const char *const prefixes[] = {"cgroup.", "cpu.",     "cpuset.", "memory.", "io.",
+					       "pids.",	  "hugetlb.", "rdma.",	 "misc.",   "irq."};
+
+	for (const char *part = name; part; part = strchr(part, '/')) {
+		part += *part == '/';
+		for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+			if (!strncmp(part, prefixes[i], strlen(prefixes[i])))
+				return true;
+	}
+	return false;
+}
+
 static int check_name(const char *name, struct error *error)
 {
 	if (!*name || strlen(name) >= SPEC_NAME_BYTES)
@@ -22,6 +37,11 @@ static int check_name(const char *name, struct error *error)
 	if (*name == '/' || name[strlen(name) - 1] == '/' || strstr(name, "//") ||
 	    strstr(name, "..") || *name == '.' || strstr(name, "/."))
 		return error_set(error, EINVAL, "'%s' is not the name of a cgroup", name);
+	if (is_control_file(name))
+		return error_set(error, EINVAL,
+				 "'%s': a name that begins as those of control files do "
+				 "(cgroup., cpu., memory. ...) is not for cgroups",
+				 name);
 	return 0;
 }
 

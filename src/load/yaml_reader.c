@@ -217,16 +217,22 @@ struct shape {
 /* NULL, or what is wrong with it. */
 static const char *take_event(struct shape *shape, const yaml_event_t *event)
 {
-	const yaml_char_t *anchor = NULL;
+	const yaml_char_t *anchor = NULL, *tag = NULL;
 
-	if (event->type == YAML_DOCUMENT_START_EVENT)
+	if (event->type == YAML_DOCUMENT_START_EVENT) {
 		shape->documents++;
-	else if (event->type == YAML_SEQUENCE_START_EVENT)
+	} else if (event->type == YAML_SEQUENCE_START_EVENT) {
 		anchor = event->data.sequence_start.anchor;
-	else if (event->type == YAML_MAPPING_START_EVENT)
+		tag = event->data.sequence_start.tag;
+	} else if (event->type == YAML_MAPPING_START_EVENT) {
 		anchor = event->data.mapping_start.anchor;
-	else if (event->type == YAML_SCALAR_EVENT)
+		tag = event->data.mapping_start.tag;
+	} else if (event->type == YAML_SCALAR_EVENT) {
 		anchor = event->data.scalar.anchor;
+		tag = event->data.scalar.tag;
+	}
+	if (tag)
+		return "a spec has no tags";
 	if (event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT)
 		shape->depth++;
 	else if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)

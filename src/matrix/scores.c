@@ -108,7 +108,7 @@ static void rank(struct matrix_score *scores, size_t count, enum load_metric met
 {
 	bool higher = load_metrics[metric].higher_is_better;
 
-	for (size_t i = 0; i < count && !load_metrics[metric].is_neutral; i++) {
+	for (size_t i = 0; i < count && !load_metric_is_neutral(metric); i++) {
 		if (!scores[i].runs)
 			continue;
 		scores[i].rank = 1;

@@ -141,7 +141,7 @@ static void value_set(struct value *value, const struct welch_set *set)
 VALUE_GETTER(get_metric, value_string, load_metrics[metric_of(item)].key)
 VALUE_GETTER(get_unit, value_string, load_metric_base(metric_of(item)))
 VALUE_GETTER(get_better, value_text,
-	     load_metrics[metric_of(item)].is_neutral	      ? NULL
+	     load_metric_is_neutral(metric_of(item))	      ? NULL
 	     : load_metrics[metric_of(item)].higher_is_better ? "high"
 							      : "low")
 VALUE_GETTER(get_set_a, value_set, &change_of(item)->a)

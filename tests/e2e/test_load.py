@@ -11,7 +11,7 @@ import time
 import pytest
 
 from conftest import BUILD, DWELL, STATES, run, sum_ns
-from loads import CGROUPS, Load, await_nothing, children, cpu_ticks, spec, start
+from loads import CGROUPS, Load, await_nothing, children, cpu_ticks, spec, runner_of, start
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 REPORT = """work_units cpu_time_ns wall_time_ns off_cpu_ns migration_count cpus_used migrations max_gap_ms max_gap_cpu
@@ -291,10 +291,10 @@ def test_progress_only_on_a_terminal(tmp_path):
 
 def test_interrupted_it_reports_what_it_has(tmp_path):
     process = start("--work", "spin-wait", "--workers", 3, "-d", "60s", "--json", "--scratch", tmp_path)
-    while not len(children(next(iter(children(process.pid)), 0))) == 3:
+    while not len(children(runner_of(process) or 0)) == 3:
         time.sleep(0.01)
     # so that there is something to report: all have begun to work
-    for worker in children(next(iter(children(process.pid)))):
+    for worker in children(runner_of(process)):
         while cpu_ticks(worker) < 2:
             time.sleep(0.01)
     process.send_signal(signal.SIGINT)

@@ -60,7 +60,10 @@ def victims(process, kind):
     """Processes of that kind that there are now."""
     if kind == "guardian":
         return [process.pid]
-    runners = children(process.pid)
+    second = children(process.pid)
+    if kind == "second guardian":
+        return second
+    runners = [runner for guardian in second for runner in children(guardian)]
     if kind == "runner":
         return runners
     workers = [worker for runner in runners for worker in children(runner)]
@@ -79,7 +82,7 @@ def kill(pids, rng):
         return None
 
 
-@pytest.mark.parametrize("kind", ["guardian", "runner", "worker", "grandchild"])
+@pytest.mark.parametrize("kind", ["guardian", "second guardian", "runner", "worker", "grandchild"])
 def test_sigkill_at_random_moments(tmp_path, scratch, kind):
     rng = random.Random(kind)
     path = workload(tmp_path, scratch, "600ms")
@@ -96,7 +99,7 @@ def test_sigkill_at_random_moments(tmp_path, scratch, kind):
         report = lines[-1] if lines and lines[-1]["type"] == "load" else None
         if kind == "guardian":
             assert process.returncode == -signal.SIGKILL
-        elif kind == "runner":
+        elif kind in ("runner", "second guardian"):
             assert process.returncode == 1 and "was killed by signal 9" in error, error
         elif kind == "worker" and not report:  # it had not begun
             assert process.returncode == 1 and "cannot start the workers" in error, (process.returncode, error)
@@ -186,17 +189,36 @@ def test_limits_of_processes_and_files(scratch):
     assert await_nothing(str(scratch), scratch) == []
 
 
+def test_two_of_its_processes_may_be_killed_at_once(tmp_path, scratch):
+    """Whichever they are, the third one tidies up: also what has left its worker's process group."""
+    rng = random.Random("two")
+    path = workload(tmp_path, scratch, "60s")
+    killed = 0
+    for _ in range(max(KILLS // 12, 1)):
+        process = start(path, "--json", "--scratch", scratch)
+        there = [pid for kind in ("guardian", "second guardian", "runner") for pid in victims(process, kind)] if random_moment(rng, process) else []
+        if len(there) == 3:
+            killed += 1
+            for pid in rng.sample(there, 2):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.communicate(timeout=60)
+        assert await_nothing(str(scratch), scratch) == []
+    assert killed
+
+
 def test_what_a_run_left_that_was_killed_as_a_whole_is_removed_by_the_next(tmp_path, scratch):
     if not CGROUPS:
         pytest.skip("cgroup v2 is not mounted")
     process = start(workload(tmp_path, scratch, "60s"), "--scratch", scratch)
     while not victims(process, "grandchild"):
         time.sleep(0.01)
-    runner = children(process.pid)[0]
-    os.kill(process.pid, signal.SIGSTOP)
-    os.kill(runner, signal.SIGSTOP)
-    os.kill(process.pid, signal.SIGKILL)
-    os.kill(runner, signal.SIGKILL)
+    ours = [victims(process, kind)[0] for kind in ("guardian", "second guardian", "runner")]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in ours:
+            os.kill(pid, number)
     # no process was left to kill what had left its worker's process group
     deadline = time.monotonic() + 10
     while processes(str(scratch)) and time.monotonic() < deadline:
