@@ -56,6 +56,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(PYTHON) tests/bench/exports $(BUILD)
 	@$(PYTHON) tests/bench/memory $(BUILD)
 	@$(PYTHON) tests/bench/loads $(BUILD)
+	@$(PYTHON) tests/bench/ab $(BUILD)
 	@$(PYTHON) tests/bench/guests $(BUILD)
 
 guest-kernel: ## install what is missing, build a kernel with sched_ext for dwell guest; kept outside of the tree
