@@ -41,6 +41,7 @@
 	X(epoll_storm)                                                                             \
 	X(idle_churn)                                                                              \
 	X(alu_hot)                                                                                 \
+	X(ipc_variance)                                                                            \
 	X(smt_sibling_spin)                                                                        \
 	X(timer_latency)                                                                           \
 	X(custom)                                                                                  \

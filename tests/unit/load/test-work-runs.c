@@ -150,6 +150,7 @@ static const struct run runs[] = {
 	{.work = "epoll-storm", .teams = 2, .move = ALL, RESUME = OTHERS, WOKEN = OTHERS},
 	{.work = "idle-churn", .teams = 2, .move = ALL, WOKEN = ALL},
 	{.work = "alu-hot", .teams = 2, .move = ALL, COST = ALL},
+	{.work = "ipc-variance:alu_iters=10000", .teams = 2, .move = ALL, COST = ALL},
 	{.work = "smt-sibling-spin", .teams = 1, .move = ALL, COST = ALL, .note_anyway = true},
 	{.work = "timer-latency", .teams = 2, .move = ALL, WOKEN = ALL},
 };

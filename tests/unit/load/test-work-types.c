@@ -54,6 +54,7 @@ static const struct {
 	{"epoll-storm", 3, 2, {32, 4}},
 	{"idle-churn", 1, 1, {VARIES}},
 	{"alu-hot", 1, 1, {1}},
+	{"ipc-variance", 1, 1, {1}},
 	{"smt-sibling-spin", 2, 2, {1, 1}},
 	{"timer-latency", 1, 1, {1024}},
 };
