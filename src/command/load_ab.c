@@ -283,22 +283,28 @@ static int run_pairs(struct ab *ab, struct error *error)
 		result = run_pair(ab, error);
 		if (ab->course.end == COMPARE_INTERRUPTED)
 			break;
-		if (result == 0) {
+		if (result > 0) {
+			in_a_row = 0;
+		} else {
 			ab->course.voided++;
-			/* the first one says what is wrong, not only that something is */
-			if (!ab->course.pairs || ++in_a_row == VOID_MAX)
-				return -EIO;
-		}
-		if (result <= 0)
+			if (!ab->course.pairs)
+				return result < 0 ? result : -EIO;
+			/* a spec that is gone stays so; what has been measured is not lost by it */
+			if (result < 0 || ++in_a_row == VOID_MAX) {
+				ab->course.end = COMPARE_FAILED;
+				clear_line(ab);
+				print_text(stderr, "dwell load: %s\n", error->text);
+				break;
+			}
 			continue;
-		in_a_row = 0;
+		}
 		if (!ab->course.pairs++ && ab->options->ab.budget_ns)
 			plan_by_budget(ab);
 		/* the line on the terminal says what is known meanwhile, and ends nothing */
 		if (ab_plan_looks(&ab->plan, ab->course.pairs) || ab->is_terminal)
 			result = look(ab, ab->plan.alpha, error);
 	}
-	if (result < 0 || !ab->course.pairs)
+	if (!ab->course.pairs)
 		return result;
 	return look(ab, ab->plan.alpha, error);
 }

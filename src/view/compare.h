@@ -18,6 +18,7 @@ struct compare_course {
 		COMPARE_PAIRS, /* as many as were asked for */
 		COMPARE_BUDGET,
 		COMPARE_INTERRUPTED,
+		COMPARE_FAILED, /* runs did not come to their end, several in a row */
 	} end;
 };
 

@@ -319,10 +319,9 @@ VALUE_GETTER(get_elapsed, value_number, course_of(item)->elapsed_ns)
 FIELD_GETTER(get_end)
 {
 	static const char *const ends[] = {
-		[COMPARE_DECIDED] = "decided",
-		[COMPARE_PAIRS] = "pairs",
-		[COMPARE_BUDGET] = "budget",
-		[COMPARE_INTERRUPTED] = "interrupted",
+		[COMPARE_DECIDED] = "decided", [COMPARE_PAIRS] = "pairs",
+		[COMPARE_BUDGET] = "budget",   [COMPARE_INTERRUPTED] = "interrupted",
+		[COMPARE_FAILED] = "failed",
 	};
 
 	value_string(value, ends[course_of(item)->end]);
@@ -362,7 +361,8 @@ static const struct field compare_fields[] = {
 	INTEGER_FIELD("pairs", get_pairs, "compared", OF_AB),
 	INTEGER_FIELD("void_pairs", get_voided, "of which a run did not come to its end", OF_AB),
 	INTEGER_FIELD("elapsed_ns", get_elapsed, "for all of them", OF_AB),
-	STRING_FIELD("end", get_end, "decided, pairs, budget (all of it), interrupted", OF_AB),
+	STRING_FIELD("end", get_end, "decided, pairs, budget (all of it), interrupted, failed",
+		     OF_AB),
 	LIST_FIELD("differences", get_differences, difference_element, &difference_schema,
 		   "of the runs, besides their metrics"),
 	LIST_FIELD("groups", get_groups, NULL, &group_schema, "of workers"),

@@ -161,6 +161,7 @@ static void write_course(struct output *out, const struct compare_course *course
 		[COMPARE_PAIRS] = "as many as allowed",
 		[COMPARE_BUDGET] = "what the budget had room for",
 		[COMPARE_INTERRUPTED] = "interrupted",
+		[COMPARE_FAILED] = "then runs failed",
 	};
 	char elapsed[16];
 

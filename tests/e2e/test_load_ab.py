@@ -171,6 +171,18 @@ def test_what_cannot_run_is_said_at_once(specs, tmp_path):
     assert done.returncode == 1 and "file" in done.stderr
 
 
+def test_what_was_measured_is_not_lost_by_runs_that_fail(specs):
+    good, bad = specs(1024, 1024)
+    process = subprocess.Popen([DWELL, "load", "--ab", good, bad, "--pairs", "200", "--gate", "iterations=0/0%", "--json"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    time.sleep(2.5)
+    bad.unlink()
+    out, error = process.communicate(timeout=60)
+    comparison = schemas.read(out)[0]
+    assert process.returncode in (3, 4) and comparison["end"] == "failed" and comparison["pairs"] > 0, error
+    assert error.startswith(f"dwell load: B ({bad}): no file and no built-in scenario"), error
+
+
 @pytest.mark.parametrize("arguments, part", [
     (("--ab",), "which specs?"),
     (("--ab", "steady"), "which specs?"),
