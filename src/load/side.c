@@ -61,6 +61,16 @@ static bool is_first(const struct load_facts *facts, size_t number)
 	return true;
 }
 
+/* Seeds that runs have drawn for themselves say nothing: each has another. */
+static bool is_drawn(const struct load_facts *facts, const char *what)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; !strcmp(what, "seed") && i < facts->count; i++)
+		count += !strcmp(facts->items[i].what, what);
+	return count > 1;
+}
+
 const char *load_facts_differing(const struct load_facts *a, const struct load_facts *b,
 				 size_t *position)
 {
@@ -68,6 +78,8 @@ const char *load_facts_differing(const struct load_facts *a, const struct load_f
 		size_t number = (*position)++;
 		const char *what = a->items[number].what;
 
+		if (is_drawn(a, what) || is_drawn(b, what))
+			continue;
 		if (is_first(a, number) && has_fact(b, what, NULL) &&
 		    (!is_covered(a, what, b) || !is_covered(b, what, a)))
 			return what;

@@ -150,7 +150,7 @@ def test_a_real_difference_is_found(kept):
         assert found["verdict"] == "worse" and found["low"] < found["change"] < -0.5 and found["high"] < -0.5, found
         assert metric in said
     assert {"what": "burst_iters", "a": ["1024"], "b": ["51200"]} in comparison["groups"][0]["differences"]
-    assert [difference["what"] for difference in comparison["differences"]] == ["seed"]
+    assert comparison["differences"] == [], "seeds were drawn by each run"
     # the other way round it is better
     _, comparison, _ = compare(kept / "heavy", kept / "light")
     assert metrics(comparison)["iterations"]["verdict"] == "better"
