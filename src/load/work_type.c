@@ -36,6 +36,7 @@
 	X(numa_working_set_sweep)                                                                  \
 	X(numa_migration_churn)                                                                    \
 	X(cgroup_churn)                                                                            \
+	X(cgroup_attach_storm)                                                                     \
 	X(signal_storm)                                                                            \
 	X(preempt_storm)                                                                           \
 	X(epoll_storm)                                                                             \

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Moves itself from cgroup to cgroup: children of the one it is in, which it makes and removes. */
-#define _GNU_SOURCE /* getline */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "load/work/own_cgroup.h"
 #include "load/work_type.h"
 
 #define UNITS 256
@@ -28,35 +27,6 @@ struct churn {
 	uint64_t made;
 };
 
-/* The first line of a file that has `marker`; NULL: there is none. */
-static char *find_line(const char *path, const char *marker)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
-
-	while (file && getline(&line, &room, file) >= 0)
-		if (strstr(line, marker))
-			return line;
-	free(line);
-	return NULL;
-}
-
-/* NULL: there is no cgroup v2. */
-static char *find_home(void)
-{
-	cleanup_free char *mount = find_line("/proc/self/mountinfo", " - cgroup2 ");
-	cleanup_free char *own = find_line("/proc/self/cgroup", "0::/");
-	char at[PATH_MAX], *home = NULL;
-
-	/* the mount point is the fifth word: proc(5) */
-	if (!mount || !own || strncmp(own, "0::", 3) != 0 ||
-	    sscanf(mount, "%*s %*s %*s %*s %4095s", at) != 1)
-		return NULL;
-	own[strcspn(own, "\n")] = '\0';
-	return asprintf(&home, "%s%s", at, own + 3) < 0 ? NULL : home;
-}
-
 /* The nth one of this worker, and a file of it or "". */
 static void name_group(const struct worker *worker, char path[PATH_MAX], uint64_t n,
 		       const char *file)
@@ -67,20 +37,12 @@ static void name_group(const struct worker *worker, char path[PATH_MAX], uint64_
 		 (unsigned long long)n, file);
 }
 
-static int enter(const char *procs)
-{
-	cleanup_close int fd = open(procs, O_WRONLY | O_CLOEXEC);
-
-	/* 0 is who writes it */
-	return fd < 0 || write(fd, "0", 1) != 1 ? -errno : 0;
-}
-
 static int enter_group(const struct worker *worker, uint64_t n)
 {
 	char path[PATH_MAX];
 
 	name_group(worker, path, n, "/cgroup.procs");
-	return enter(path);
+	return own_cgroup_move(path, 0);
 }
 
 static int make_groups(struct worker *worker)
@@ -108,20 +70,13 @@ static int make_groups(struct worker *worker)
 
 static int begin(struct worker *worker)
 {
-	struct churn *churn;
+	struct churn *churn = calloc(1, sizeof(*churn));
 
-	if (worker->tid != getpid()) {
-		worker_fail(worker, "cgroups are of processes: it cannot be done by a thread");
-		return -EINVAL;
-	}
-	churn = calloc(1, sizeof(*churn));
 	worker->state = churn;
 	if (churn)
-		churn->home = find_home();
-	if (!churn || !churn->home) {
-		worker_fail(worker, "there is no cgroup v2 here");
+		churn->home = own_cgroup(worker);
+	if (!churn || !churn->home)
 		return -ENOENT;
-	}
 	return make_groups(worker);
 }
 
@@ -145,8 +100,8 @@ static void end(struct worker *worker)
 		return;
 	if (churn->home) {
 		snprintf(path, sizeof(path), "%s/cgroup.procs", churn->home);
-		if (churn->made)
-			enter(path);
+		if (churn->made && own_cgroup_move(path, 0) < 0)
+			worker_note(worker, "cannot leave its cgroups");
 		while (churn->made) {
 			name_group(worker, path, --churn->made, "");
 			rmdir(path);

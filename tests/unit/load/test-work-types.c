@@ -49,6 +49,7 @@ static const struct {
 	{"numa-working-set-sweep", 1, 1, {1}},
 	{"numa-migration-churn", 1, 1, {4}},
 	{"cgroup-churn", 1, 1, {4}},
+	{"cgroup-attach-storm", 1, 1, {1024}},
 	{"signal-storm", 2, 2, {64, 64}},
 	{"preempt-storm", 3, 2, {1, 1}},
 	{"epoll-storm", 3, 2, {32, 4}},
