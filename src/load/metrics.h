@@ -66,8 +66,8 @@ extern const struct load_metric_info load_metrics[LOAD_METRICS];
 
 /* Of the options that choose and limit them. */
 #define METRICS_HELP                                                                               \
-	"metrics to judge, or `all` (all; but only throughput, wakeups and waits for a CPU have "  \
-	"to be decided)"
+	"judge only these, or `all`, until each is decided (without it: all are judged, and "      \
+	"throughput, wakeups and waits for a CPU are decided)"
 #define GATE_HELP "minimum absolute and relative change of a metric that counts"
 
 /* Of a stream of samples; `total` not above 0: it has none. */
