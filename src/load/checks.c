@@ -20,6 +20,9 @@
 
 #define WHY_BYTES	64
 
+/* A worker that has not done anything for less than that may have been about to. */
+#define IDLE_LEAST_NS 100000000ULL
+
 enum check {
 	CHECK_COMPLETED,
 	CHECK_WORKED,
@@ -418,11 +421,22 @@ static void judge_settings(struct judging *judging)
 static void judge_idle(struct judging *judging)
 {
 	const struct summary *summary = judging->summary;
+	uint64_t free_ns = 0;
 	char why[WHY_BYTES];
 	enum verdict verdict;
 
 	if (!summary->completed || summary->work_units || summary->iterations ||
 	    judging->worker_group->group.work->type->flags & WORK_BYPASS)
+		return;
+	/* frozen, or stopped by an op before it could have done anything */
+	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
+		const struct worker_report *report =
+			worker_group_report(&judging->worker_group->worker_group.workers[i]);
+
+		if (report && report->wall_time_ns > report->paused_ns)
+			free_ns += report->wall_time_ns - report->paused_ns;
+	}
+	if (free_ns < summary->completed * IDLE_LEAST_NS)
 		return;
 	verdict = fail_unless_others(judging, CHECK_NOT_STARVED, 0, NAN, why, sizeof(why));
 	find(judging, CHECK_WORKED, verdict, 0, NAN, NAN,

@@ -165,7 +165,7 @@ def test_what_cannot_run_is_said_at_once(specs, tmp_path):
     # a run that ends without a report ends it all, if it is the first
     bad.write_text("name: x\nduration: 100ms\ncgroups:\n  - name: a\n    work: {type: io-sync-write}\n")
     done = run("load", "--ab", good, bad, "--pairs", "6", "--scratch", "/proc/nowhere")
-    assert done.returncode == 1 and done.stderr.startswith(f"dwell load: B ({bad}): "), done.stderr
+    assert done.returncode == 1 and done.stderr.startswith((f"dwell load: A ({good}): ", f"dwell load: B ({bad}): ")), done.stderr
     (tmp_path / "file").write_text("")
     done = run("load", "--ab", good, good, "--save", tmp_path / "file")
     assert done.returncode == 1 and "file" in done.stderr

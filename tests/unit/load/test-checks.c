@@ -224,6 +224,36 @@ CASE(what_others_may_have_done_is_inconclusive)
 	unmake(&made);
 }
 
+CASE(a_group_that_did_nothing_fails)
+{
+	struct made made;
+
+	make(&made, 1);
+	report_of(&made, 0)->work_units = report_of(&made, 0)->iterations = 0;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	assert_finding(&made, "worked", 0, VERDICT_FAIL, 0,
+		       "none of the workers came to the end of an iteration");
+	/* it was frozen all the time */
+	report_of(&made, 0)->paused_ns = 10 * NS_PER_S - NS_PER_MS;
+	assert_int_equal(judge(&made), VERDICT_PASS);
+	unmake(&made);
+}
+
+CASE(refused_settings_fail_where_that_is_asked_for)
+{
+	struct made made;
+
+	make(&made, 2);
+	snprintf(report_of(&made, 1)->policy_error, REPORT_TEXT, "fifo:10: not permitted");
+	assert_int_equal(judge(&made), VERDICT_PASS);
+	made.spec.checks.settings = true;
+	assert_int_equal(judge(&made), VERDICT_FAIL);
+	assert_finding(&made, "settings", 0, VERDICT_FAIL, 101, "fifo:10: not permitted");
+	*report_of(&made, 1)->policy_error = '\0';
+	assert_int_equal(judge(&made), VERDICT_PASS);
+	unmake(&made);
+}
+
 CASE(slow_wakeups_may_be_by_others)
 {
 	struct made made;
@@ -492,6 +522,8 @@ int main(void)
 		cmocka_unit_test(starved_workers_are_found),
 		cmocka_unit_test(gaps_are_judged),
 		cmocka_unit_test(what_others_may_have_done_is_inconclusive),
+		cmocka_unit_test(a_group_that_did_nothing_fails),
+		cmocka_unit_test(refused_settings_fail_where_that_is_asked_for),
 		cmocka_unit_test(slow_wakeups_may_be_by_others),
 		cmocka_unit_test(the_spread_of_off_cpu_shares_is_judged),
 		cmocka_unit_test(isolation_is_judged_by_cpus_used),
