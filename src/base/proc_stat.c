@@ -62,3 +62,13 @@ bool proc_stat_read(uint32_t pid, uint32_t tid, struct proc_stat *ret_stat)
 	line[length] = '\0';
 	return proc_stat_parse(line, ret_stat);
 }
+
+const char *proc_stat_policy(uint32_t policy)
+{
+	static const char *const names[] = {
+		[0] = "SCHED_OTHER", [1] = "SCHED_FIFO",     [2] = "SCHED_RR",	[3] = "SCHED_BATCH",
+		[5] = "SCHED_IDLE",  [6] = "SCHED_DEADLINE", [7] = "SCHED_EXT",
+	};
+
+	return policy < ARRAY_SIZE(names) && names[policy] ? names[policy] : "unknown policy";
+}

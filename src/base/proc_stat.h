@@ -27,4 +27,7 @@ bool proc_stat_parse(const char *line, struct proc_stat *ret_stat);
 /* False: the thread is gone. A process has the pid of its first thread, which may be a zombie. */
 bool proc_stat_read(uint32_t pid, uint32_t tid, struct proc_stat *ret_stat);
 
+/* "SCHED_FIFO", as sched(7) names them; "unknown policy" of others. */
+const char *proc_stat_policy(uint32_t policy);
+
 #endif

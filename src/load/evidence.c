@@ -27,18 +27,10 @@ static bool copy_file(struct output *out, const char *path, const char *indent)
 	return bytes > 0;
 }
 
-static const char *policy_name(uint32_t policy)
-{
-	static const char *const names[] = {"normal", "fifo", "rr",	  "batch",
-					    "",	      "idle", "deadline", "ext"};
-
-	return policy < ARRAY_SIZE(names) && *names[policy] ? names[policy] : "?";
-}
-
 static void write_thread(struct output *out, const struct proc_stat *stat, uint32_t tid)
 {
 	output_format(out, "%.16s[%u] state %c, policy %s, nice %d, last on CPU %u\n", stat->comm,
-		      tid, stat->state, policy_name(stat->policy), stat->nice, stat->cpu);
+		      tid, stat->state, proc_stat_policy(stat->policy), stat->nice, stat->cpu);
 }
 
 static void write_stuck(struct output *out, uint32_t pid, uint32_t tid)

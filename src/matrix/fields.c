@@ -187,13 +187,7 @@ VALUE_GETTER(get_figures_group, value_number, group_of(item)->key.group_idx)
 VALUE_GETTER(get_figures_work, value_string, group_of(item)->key.work)
 VALUE_GETTER(get_figures_occurrence, value_number, group_of(item)->key.occurrence)
 
-const char *const matrix_wakes[LOAD_WAKES_TO_RUN + 1] = {
-	[LOAD_WAKES_NONE] = NULL,
-	[LOAD_WAKES_RESUME] = "resume",
-	[LOAD_WAKES_TO_RUN] = "wake_to_run",
-};
-
-VALUE_GETTER(get_figures_wakes, value_text, matrix_wakes[group_of(item)->wakes])
+VALUE_GETTER(get_figures_wakes, value_text, compare_wakes[group_of(item)->wakes])
 VALUE_GETTER(get_figures_seconds, value_real,
 	     group_of(item)->seconds_known ? group_of(item)->seconds : NAN)
 VALUE_GETTER(get_figures_metrics, value_elements, LOAD_METRICS)

@@ -12,9 +12,6 @@ extern const struct schema matrix_schema, matrix_cell_schema, matrix_check_schem
 /* The part of it that distinguishes one matrix from another; the row is the matrix. */
 extern const struct schema matrix_identity_schema;
 
-/* What metrics of wakeups are of, by enum load_wakes; NULL: of none. */
-extern const char *const matrix_wakes[LOAD_WAKES_TO_RUN + 1];
-
 /* As emit_result(), of `matrix_schema`; in formats of rows the cells. 0 or -ENOMEM. */
 int matrix_emit(const struct emit *emit, const struct matrix *matrix) must_check;
 

@@ -10,6 +10,7 @@
 #include "matrix/judge.h"
 #include "emit/read.h"
 #include "matrix/fields.h"
+#include "view/compare.h"
 
 /* "matrix" as this one has it; NULL: out of memory. */
 static json_t *identity_of(const struct matrix *matrix)
@@ -98,7 +99,7 @@ static int take_group(struct load_side *side, const json_t *from)
 	if (!key.work)
 		return 0;
 	for (int i = LOAD_WAKES_RESUME; wakes && i <= LOAD_WAKES_TO_RUN; i++)
-		if (!strcmp(wakes, matrix_wakes[i]))
+		if (!strcmp(wakes, compare_wakes[i]))
 			of = (enum load_wakes)i;
 	for (int i = 0; i < LOAD_METRICS; i++) {
 		const json_t *value = json_object_get(metrics, load_metrics[i].key);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The selected row, in a few lines below the table or on the whole screen. */
-#include <sched.h>
 #include <string.h>
 
 #include "base/duration.h"
 #include "base/histogram.h"
+#include "base/proc_stat.h"
 #include "tui/inspector.h"
 
 #define LEFT_WIDTH(canvas) ((canvas)->columns / 2)
@@ -24,21 +24,6 @@ static void draw_column_chart(struct canvas *canvas, int row, int column, enum r
 		eighths = 8;
 	canvas_put(canvas, row, column, role, eighths ? 0x2580U + (unsigned int)eighths : ' ',
 		   ascii[eighths]);
-}
-
-static const char *policy_name(unsigned int policy)
-{
-	static const char *const names[] = {
-		[SCHED_OTHER] = "SCHED_OTHER",
-		[SCHED_FIFO] = "SCHED_FIFO",
-		[SCHED_RR] = "SCHED_RR",
-		[3] = "SCHED_BATCH",
-		[5] = "SCHED_IDLE",
-		[6] = "SCHED_DEADLINE",
-		[7] = "SCHED_EXT",
-	};
-
-	return policy < ARRAY_SIZE(names) && names[policy] ? names[policy] : "unknown policy";
 }
 
 void inspector_draw_who(const struct top_screen *screen, struct canvas *canvas, int row,
@@ -66,7 +51,7 @@ void inspector_draw_who(const struct top_screen *screen, struct canvas *canvas, 
 		at += 1 + canvas_format(canvas, row, at, canvas->columns, ROLE_NORMAL,
 					" %s of process %u, %s nice %d, CPU %u ",
 					what->tid == what->pid ? "first" : "thread", what->pid,
-					policy_name(what->policy), what->nice, what->cpu);
+					proc_stat_policy(what->policy), what->nice, what->cpu);
 	if (!path)
 		return;
 	canvas_put(canvas, row, at, ROLE_NORMAL, ' ', ' ');

@@ -51,6 +51,9 @@ void compare_blocked_table(struct output *out, const struct blocked_comparison *
 /* By enum comparison_change. */
 extern const char *const compare_changes[];
 
+/* What metrics of wakeups are of, by enum load_wakes; NULL: of none. */
+extern const char *const compare_wakes[LOAD_WAKES_TO_RUN + 1];
+
 /* For verdicts of people and of programs; NULL of LOAD_UNKNOWN. */
 extern const char *const compare_verdicts[LOAD_VERDICTS];
 

@@ -222,17 +222,19 @@ VALUE_GETTER(get_work, value_string, key_of(item)->work)
 VALUE_GETTER(get_occurrence, value_number, key_of(item)->occurrence)
 VALUE_GETTER(get_in, value_string, in_both(item) ? "both" : compared_of(item)->a ? "a" : "b")
 
+const char *const compare_wakes[LOAD_WAKES_TO_RUN + 1] = {
+	[LOAD_WAKES_NONE] = NULL,
+	[LOAD_WAKES_RESUME] = "resume",
+	[LOAD_WAKES_TO_RUN] = "wake_to_run",
+};
+
 FIELD_GETTER(get_wakes)
 {
-	static const char *const keys[] = {
-		[LOAD_WAKES_NONE] = NULL,
-		[LOAD_WAKES_RESUME] = "resume",
-		[LOAD_WAKES_TO_RUN] = "wake_to_run",
-	};
 	const struct load_compared *compared = compared_of(item);
 
-	value_text(value, keys[compared->a->wakes != LOAD_WAKES_NONE ? compared->a->wakes
-								     : compared->b->wakes]);
+	value_text(value,
+		   compare_wakes[compared->a->wakes != LOAD_WAKES_NONE ? compared->a->wakes
+								       : compared->b->wakes]);
 	if (compared->wakes_differ)
 		value_null(value);
 }

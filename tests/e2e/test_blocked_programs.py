@@ -194,12 +194,10 @@ def test_good_node_is_not_blamed(node):
     assert len(os.listdir(f"/proc/{node.process.pid}/task")) > 8
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_followers_of_a_loop_are_idle(threads):
-    """As in Asio: of its threads one waits for events, and the others for that one."""
+def blocked_followers(threads, *how):
+    """-> (what dwell has of each handler that blocked, all stalls)"""
     program = pathlib.Path(BUILD) / "tests" / "followers"
-    with subprocess.Popen([program, str(threads), "200"], stdout=subprocess.PIPE, text=True) as loop:
+    with subprocess.Popen([program, str(threads), "200", *how], stdout=subprocess.PIPE, text=True) as loop:
         blocked = Blocked(loop.pid)
         answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
         stalls, summary = blocked.wait()
@@ -208,6 +206,14 @@ def test_followers_of_a_loop_are_idle(threads):
     assert len(answers) > 20
     found = [stall_of(stalls, *answer) for answer in answers]
     assert found.count(None) <= 0.05 * len(answers), found
+    return found, stalls
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_followers_of_a_loop_are_idle(threads):
+    """As in Asio: of its threads one waits for events, and the others for that one."""
+    found, stalls = blocked_followers(threads)
     for stall in filter(None, found):
         assert "wait_for_printer" in (stall["function"] or "") or taken_away(stall) or stall["cause"] == "runnable", stall
     others = [stall for stall in stalls if "wait_for_printer" not in (stall["function"] or "")]
@@ -218,15 +224,7 @@ def test_followers_of_a_loop_are_idle(threads):
 @pytest.mark.parametrize("threads, cause", [(1, "lock"), (1, "condition"), (2, "lock")])
 def test_what_a_handler_within_the_loops_function_waits_for_is_a_stall(threads, cause):
     """The compiler has put it there: the function that waits for events waits for the printer, too."""
-    program = pathlib.Path(BUILD) / "tests" / "followers"
-    with subprocess.Popen([program, str(threads), "200", cause], stdout=subprocess.PIPE, text=True) as loop:
-        blocked = Blocked(loop.pid)
-        answers = [tuple(int(word) for word in line.split()) for line in loop.stdout]
-        stalls, summary = blocked.wait()
-    answers = [answer for answer in answers if answer[0] > summary["end_ns"] - summary["duration_ns"] + 100_000_000]
-    assert len(answers) > 20
-    found = [stall_of(stalls, *answer) for answer in answers]
-    assert found.count(None) <= 0.05 * len(answers), found
+    found, _ = blocked_followers(threads, cause)
     causes = {"lock": {"lock"}, "condition": {"ipc", "idle", "lock"}}[cause]
     for stall in filter(None, found):
         assert stall["cause"] in causes or taken_away(stall) or stall["cause"] == "runnable", stall

@@ -45,6 +45,14 @@ def metric(comparison, name):
     return next(metric for metric in comparison["groups"][0]["metrics"] if metric["metric"] == name)
 
 
+def await_pairs(directory, count=2):
+    """Until that many runs of each side are kept."""
+    deadline = time.monotonic() + 60
+    while min(len(list((directory / side).glob("*/report.json"))) for side in "ab") <= count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def left_behind():
     """Processes of this program and their workers, but for those of other tests: our children are gone."""
     with open(f"/proc/self/task/{os.getpid()}/children") as children:
@@ -112,12 +120,13 @@ def test_pairs_and_budgets_limit_it(specs):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_says_what_it_knows(specs, number):
+def test_interrupted_it_says_what_it_knows(specs, tmp_path, number):
     same, again = specs(1024, 1024)
-    command = [DWELL, "load", "--ab", same, again, "--pairs", "200", "--gate", "iterations=0/0%", "--json"]
+    command = [DWELL, "load", "--ab", same, again, "--pairs", "200", "--gate", "iterations=0/0%", "--json",
+               "--save", tmp_path / "runs"]
     before = left_behind()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(3)
+    await_pairs(tmp_path / "runs")
     os.killpg(process.pid, number)
     out, _ = process.communicate(timeout=30)
     comparison = schemas.read(out)[0]
@@ -171,16 +180,17 @@ def test_what_cannot_run_is_said_at_once(specs, tmp_path):
     assert done.returncode == 1 and "file" in done.stderr
 
 
-def test_what_was_measured_is_not_lost_by_runs_that_fail(specs):
+def test_what_was_measured_is_not_lost_by_runs_that_fail(specs, tmp_path):
     good, bad = specs(1024, 1024)
-    process = subprocess.Popen([DWELL, "load", "--ab", good, bad, "--pairs", "200", "--gate", "iterations=0/0%", "--json"],
+    process = subprocess.Popen([DWELL, "load", "--ab", good, bad, "--pairs", "200", "--gate", "iterations=0/0%", "--json",
+                                "--save", tmp_path / "runs"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
-    time.sleep(2.5)
+    await_pairs(tmp_path / "runs")
     bad.unlink()
     out, error = process.communicate(timeout=60)
     comparison = schemas.read(out)[0]
     assert process.returncode in (3, 4) and comparison["end"] == "failed" and comparison["pairs"] > 0, error
-    assert error.startswith(f"dwell load: B ({bad}): no file and no built-in scenario"), error
+    assert error.splitlines()[-1].startswith(f"dwell load: B ({bad}): no file and no built-in scenario"), error
 
 
 @pytest.mark.parametrize("arguments, part", [
