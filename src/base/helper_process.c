@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/passing.h"
 #include "base/sandbox.h"
 
 /* Between two helpers; longer and longer while they answer nothing. */
@@ -105,31 +106,13 @@ void helper_allow_memory(uint64_t bytes)
 
 /* A reply: its result, its bytes; a descriptor may go with it. */
 struct reply {
-	int32_t result, has_fd;
+	int32_t result;
 	uint8_t bytes[HELPER_REPLY_BYTES];
-};
-
-union control {
-	struct cmsghdr header;
-	uint8_t room[CMSG_SPACE(sizeof(int))];
 };
 
 static void send_reply(int socket, struct reply *reply, size_t length, int fd)
 {
-	union control control = {{0}};
-	struct iovec part = {reply, offsetof(struct reply, bytes) + length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-	reply->has_fd = fd >= 0;
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
-						  .cmsg_level = SOL_SOCKET,
-						  .cmsg_type = SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	}
-	if (sendmsg(socket, &message, MSG_NOSIGNAL) < 0)
+	if (passing_send(socket, reply, offsetof(struct reply, bytes) + length, fd, 0) < 0)
 		_exit(0);
 	if (fd >= 0)
 		close(fd);
@@ -195,12 +178,6 @@ _Noreturn static void serve(const struct helper_work *work, struct helper_shared
 int helper_request(const void *request, size_t length, void *bytes, size_t *ret_length, int *ret_fd)
 {
 	static struct reply reply;
-	union control control;
-	struct iovec part = {&reply, sizeof(reply)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
 	ssize_t got;
 
 	*ret_fd = -1;
@@ -209,14 +186,12 @@ int helper_request(const void *request, size_t length, void *bytes, size_t *ret_
 		return 0;
 	if (send(reader_fd, request, length, MSG_NOSIGNAL) < 0)
 		return -errno;
-	while ((got = recvmsg(reader_fd, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+	while ((got = passing_receive(reader_fd, &reply, sizeof(reply), ret_fd, 0)) == -EINTR)
 		;
 	if (got < (ssize_t)offsetof(struct reply, bytes))
 		_exit(1); /* it has died, and so do we */
 	*ret_length = (size_t)got - offsetof(struct reply, bytes);
 	memcpy(bytes, reply.bytes, *ret_length);
-	if (reply.has_fd && message.msg_controllen >= CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
 	return reply.result < 0 ? reply.result : 1;
 }
 

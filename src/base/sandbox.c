@@ -82,6 +82,8 @@ static void empty_root(void)
 			;
 }
 
+#define CALLS_MORE 24 /* that sandbox_confine_to() adds, at most */
+
 /* What computing, allocating, reading what is open, and talking over it take. */
 static const int allowed[] = {
 	SYS_read,	  SYS_pread64,	      SYS_write, /* of the vdso, into memory */
@@ -117,7 +119,7 @@ static const struct {
 	BPF_JUMP(BPF_JMP | (test) | BPF_K, (__u32)(value), (then), (otherwise))
 
 /* Documentation/userspace-api/seccomp_filter.rst. False: this kernel has none. */
-static bool filter_calls(void)
+static bool filter_calls(const int *more, size_t more_count)
 {
 #ifdef ARCHITECTURE
 	/* abort(3) and limits are its own; by low words, as both are 32 bits wide */
@@ -125,7 +127,7 @@ static bool filter_calls(void)
 		int number;
 		__u32 first; /* argument */
 	} own[] = {{SYS_tgkill, (__u32)getpid()}, {SYS_prlimit64, 0}};
-	struct sock_filter program[5 + 2 * ARRAY_SIZE(allowed) +
+	struct sock_filter program[5 + 2 * (ARRAY_SIZE(allowed) + CALLS_MORE) +
 				   5 * (ARRAY_SIZE(own) + ARRAY_SIZE(without)) + 3];
 	struct sock_fprog filter = {.filter = program};
 	unsigned short used = 0;
@@ -137,6 +139,10 @@ static bool filter_calls(void)
 	ADD(LOAD(nr));
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
 		ADD(IF(BPF_JEQ, allowed[i], 0, 1));
+		ADD(RETURN(SECCOMP_RET_ALLOW));
+	}
+	for (size_t i = 0; i < more_count && i < CALLS_MORE; i++) {
+		ADD(IF(BPF_JEQ, more[i], 0, 1));
 		ADD(RETURN(SECCOMP_RET_ALLOW));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
@@ -161,6 +167,8 @@ static bool filter_calls(void)
 	filter.len = used;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) >= 0;
 #else
+	(void)more;
+	(void)more_count;
 	return false;
 #endif
 }
@@ -187,6 +195,11 @@ void sandbox_end_with(pid_t parent)
 
 bool sandbox_confine(pid_t parent)
 {
+	return sandbox_confine_to(parent, NULL, 0);
+}
+
+bool sandbox_confine_to(pid_t parent, const int *calls, size_t count)
+{
 	bool capable, filtered;
 
 	empty_root();
@@ -194,6 +207,6 @@ bool sandbox_confine(pid_t parent)
 	sandbox_keep(NULL, 0);
 	sandbox_end_with(parent);
 	capable = has_capabilities();
-	filtered = filter_calls();
+	filtered = filter_calls(calls, count);
 	return filtered || !capable;
 }

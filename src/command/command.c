@@ -19,9 +19,9 @@
 #include "version.h"
 
 const struct command *const commands[] = {
-	&command_top,	 &command_blocked, &command_load,	&command_guest,
-	&command_record, &command_report,  &command_compare,	&command_doctor,
-	&command_verify, &command_profile, &command_completion, &command_schema,
+	&command_top,	 &command_blocked,    &command_load,   &command_guest,	&command_record,
+	&command_report, &command_compare,    &command_doctor, &command_verify, &command_profile,
+	&command_serve,	 &command_completion, &command_schema,
 };
 const size_t command_count = ARRAY_SIZE(commands);
 

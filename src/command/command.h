@@ -38,7 +38,7 @@ struct command {
 
 extern const struct command command_top, command_blocked, command_load, command_guest,
 	command_record, command_report, command_compare, command_doctor, command_verify,
-	command_profile, command_completion, command_schema;
+	command_profile, command_serve, command_completion, command_schema;
 
 /* Finds the command in argv[1], or handles --help and --version. Returns an enum exit_code. */
 int command_main(int argc, char **argv);

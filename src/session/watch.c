@@ -104,6 +104,15 @@ int watch_stop(struct watch *watch, struct error *error)
 	return snapshot(watch, true, error);
 }
 
+int watch_catch_up(struct watch *watch, struct error *error)
+{
+	uint64_t age_ns = clock_monotonic_ns() - source_instant_ns(watch->source);
+
+	if (watch->shown && age_ns < WATCH_FRESH_NS)
+		return 0;
+	return snapshot(watch, false, error);
+}
+
 static int on_end(void *data, struct error *error)
 {
 	return watch_stop(data, error);

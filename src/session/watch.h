@@ -54,6 +54,10 @@ int watch_open(struct watch *watch, struct error *error) must_check;
 /* Until everything to watch has ended, the time is over, or a signal came. */
 int watch_run(struct watch *watch, struct error *error) must_check;
 
+/* Ends an interval now, unless the one before has ended less than WATCH_FRESH_NS ago. */
+#define WATCH_FRESH_NS (500 * 1000000ULL)
+int watch_catch_up(struct watch *watch, struct error *error) must_check;
+
 /* Ends it, with the interval up to now. */
 int watch_stop(struct watch *watch, struct error *error) must_check;
 

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "command/serve_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "command/parsing.h"
+#include "serve/credentials.h"
+#include "serve/listen.h"
+
+#define ADDRESS	   "127.0.0.1:9465"
+#define GROUPS	   50
+#define GROUPS_MAX 1000
+#define INTERVAL_S 5
+
+static const char text[] =
+	"Measures all the time, and serves metrics for Prometheus, profiles for pprof, and a page "
+	"with the last hours, over HTTP."
+	"\v"
+	"/                      the page\n"
+	"/metrics               Prometheus' text format, or OpenMetrics\n"
+	"/debug/pprof/profile   a profile of the machine: ?seconds=10&state=lock&format=html\n"
+	"/api/history           what the page shows, as JSON\n"
+	"/healthz               ok\n\n"
+	"Where other machines can connect, --listen needs TLS and a token, or --insecure. Clients "
+	"send the token as `Authorization: Bearer TOKEN`, or as a password.\n\n"
+	"Examples:\n"
+	"  dwell serve                                    for this machine\n"
+	"  dwell serve --by process --groups 20\n"
+	"  dwell serve --listen :9465 --tls-cert dwell.crt --tls-key dwell.key --token-file token\n"
+	"  go tool pprof http://127.0.0.1:9465/debug/pprof/profile?seconds=10\n";
+
+static int take_address(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+
+	if (options->address_count == WEB_LISTENERS)
+		return error_set(error, EINVAL, "--listen: at most %d addresses", WEB_LISTENERS);
+	options->addresses[options->address_count++] = value;
+	return 0;
+}
+
+static int take_by(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+
+	for (int by = BY_PROCESS; by <= BY_CGROUP; by++)
+		if (!strcmp(value, grouping_keys[by])) {
+			options->server.by = (enum grouping)by;
+			return 0;
+		}
+	return parsing_unknown(error, "grouping", value, "cgroup or process");
+}
+
+static int take_groups(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+	uint64_t groups = 0;
+	int result = parsing_count(value, "--groups", &groups, error);
+
+	if (result >= 0 && groups > GROUPS_MAX)
+		return error_set(error, EINVAL, "--groups %s: at most %d", value, GROUPS_MAX);
+	options->server.groups = groups;
+	return result;
+}
+
+static int take_no_blame(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+
+	(void)value;
+	(void)error;
+	options->watch.blame = false;
+	return 0;
+}
+
+static const struct command_option serve_option_table[] = {
+	OPTION_GROUP(3, "What to count:"),
+	TAKEN_OPTION("by", 0, "WHAT", take_by, "threads by cgroup or process name (cgroup)"),
+	TAKEN_OPTION("groups", 0, "N", take_groups,
+		     "the N groups that use most time have figures of their own, the rest is "
+		     "\"other\" (50)"),
+	TAKEN_OPTION("no-blame", 0, NULL, take_no_blame, "not because of whom threads wait"),
+	OPTION_GROUP(4, "Where to serve:"),
+	TAKEN_OPTION("listen", 0, "ADDRESS", take_address,
+		     "HOST:PORT, [::1]:PORT, or :PORT for all addresses; may be given again "
+		     "(" ADDRESS ", or the sockets that systemd hands over)"),
+	TEXT_OPTION("tls-cert", 0, "FILE", struct serve_options, certificate,
+		    "serve by TLS with this certificate, and those of its issuers, in PEM"),
+	TEXT_OPTION("tls-key", 0, "FILE", struct serve_options, key, "the key of the certificate"),
+	TEXT_OPTION("token-file", 0, "FILE", struct serve_options, token_file,
+		    "clients have to send what this file has in its only line"),
+	FLAG_OPTION("insecure", 0, struct serve_options, insecure,
+		    "listen for other machines without TLS or token"),
+	OPTIONS_OF(watch_option_table, struct serve_options, watch),
+	END_OF_OPTIONS,
+};
+
+static int end(void *data, struct error *error)
+{
+	struct serve_options *options = data;
+
+	if (!options->certificate != !options->key)
+		return error_set(error, EINVAL, "--tls-cert and --tls-key need each other");
+	if (!options->watch.interval_given)
+		options->watch.interval_ns = INTERVAL_S * NS_PER_S;
+	return watch_options_end(&options->watch, error);
+}
+
+const struct command_line serve_line = {
+	.options = serve_option_table,
+	.arguments = "[NAME]",
+	.text = text,
+	.argument_member = offsetof(struct serve_options, watch),
+	.take_argument = watch_take_argument,
+	.end = end,
+};
+
+int serve_options_parse(struct serve_options *options, int argc, char **argv)
+{
+	*options = (struct serve_options){.server = {.by = BY_CGROUP, .groups = GROUPS}};
+	watch_options_init(&options->watch);
+	options->watch.blame = true;
+	options->watch.targets.forked_are_one = true;
+	return command_line_parse(&serve_line, argc, argv, options);
+}
+
+static int add_listener(struct serve_options *options, int fd, struct error *error)
+{
+	struct web_options *web = &options->server.web;
+	char address[128];
+	bool is_local = listen_is_local(fd);
+
+	if (web->listener_count == WEB_LISTENERS)
+		return error_set(error, EINVAL, "at most %d sockets", WEB_LISTENERS);
+	web->listeners[web->listener_count++] = fd;
+	web->local_names_only = web->local_names_only || is_local;
+	if (is_local || options->insecure || (web->certificate && web->token))
+		return 0;
+	listen_format(fd, address, sizeof(address));
+	return error_set(error, EINVAL,
+			 "other machines could connect to %s: it needs --tls-cert, --tls-key and "
+			 "--token-file, or --insecure",
+			 address);
+}
+
+static int open_addresses(struct serve_options *options, struct error *error)
+{
+	int result = 0;
+
+	if (!options->address_count)
+		options->addresses[options->address_count++] = ADDRESS;
+	for (size_t i = 0; result >= 0 && i < options->address_count; i++) {
+		int fd = -1;
+
+		result = listen_open(options->addresses[i], &fd, error);
+		if (result >= 0)
+			result = add_listener(options, fd, error);
+	}
+	return result;
+}
+
+int serve_options_open(struct serve_options *options, struct error *error)
+{
+	struct web_options *web = &options->server.web;
+	int first, result = 0;
+	size_t inherited;
+
+	if (options->certificate)
+		result = credentials_read_pem(options->certificate, &web->certificate, error);
+	if (result >= 0 && options->key)
+		result = credentials_read_pem(options->key, &web->key, error);
+	if (result >= 0 && options->token_file)
+		result = credentials_read_token(options->token_file, &web->token, error);
+	inherited = listen_inherited(&first);
+	for (size_t i = 0; result >= 0 && i < inherited; i++)
+		result = add_listener(options, first + (int)i, error);
+	if (result >= 0 && (!inherited || options->address_count))
+		result = open_addresses(options, error);
+	/* some answer with any name, where any may be right */
+	for (size_t i = 0; i < web->listener_count; i++)
+		web->local_names_only = web->local_names_only && listen_is_local(web->listeners[i]);
+	return result;
+}
+
+void serve_options_release(struct serve_options *options)
+{
+	struct web_options *web = &options->server.web;
+
+	for (size_t i = 0; i < web->listener_count; i++)
+		close(web->listeners[i]);
+	free(web->certificate);
+	free(web->key);
+	free(web->token);
+	targets_release(&options->watch.targets);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/blame.h"
+#include "model/losses.h"
+
+/* Two names of groups, the word for a kind, a number. */
+#define KEY_BYTES 8512
+
+int counters_init(struct counters *counters, enum grouping by, size_t groups, size_t marks)
+{
+	size_t names = groups * COUNTERS_NAMES_EACH;
+	int result;
+
+	if (names < COUNTERS_NAMES_LEAST)
+		names = COUNTERS_NAMES_LEAST;
+	*counters = (struct counters){.by = by};
+	result = leaders_init(&counters->all, 0, 0, COUNTERS_KINDS, marks);
+	if (result >= 0)
+		result = leaders_init(&counters->groups, groups, names, COUNTERS_KINDS, marks);
+	return result < 0 ? result
+			  : leaders_init(&counters->blames, 2 * groups, 2 * names, 1, marks);
+}
+
+void counters_release(struct counters *counters)
+{
+	leaders_release(&counters->all);
+	leaders_release(&counters->groups);
+	leaders_release(&counters->blames);
+}
+
+const char *counters_group(const struct counters *counters, const struct session_info *session,
+			   uint64_t cgroup_id, const char *process)
+{
+	const char *path;
+
+	if (counters->by == BY_PROCESS)
+		return *process ? process : "unknown";
+	path = session_cgroup(session, cgroup_id);
+	return path ? path : "unknown";
+}
+
+static void count_row(struct leader *group, const struct row *row)
+{
+	for (int i = 0; i < STATES; i++)
+		group->fresh[i] += row->states_ns[i];
+	for (int i = 0; row->latency_count && i < WIRE_LATENCY_BUCKETS; i++)
+		group->fresh[COUNTERS_LATENCY + i] += row->latency[i];
+	group->fresh_weight += row_active_ns(row);
+	group->fresh_gauge += !row->exited;
+}
+
+/* Rows come by thread id, so that neighbours are often of one group. */
+static void count_rows(struct counters *counters, const struct interval *interval)
+{
+	struct leader *group = NULL;
+	const struct row *last = NULL;
+
+	for (size_t i = 0; i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+		bool is_same =
+			last && (counters->by == BY_PROCESS ? !strcmp(last->process, row->process)
+							    : last->cgroup_id == row->cgroup_id);
+
+		if (!is_same) {
+			const char *name = counters_group(counters, interval->session,
+							  row->cgroup_id, row->process);
+
+			group = leaders_at(&counters->groups, name, strlen(name));
+		}
+		count_row(group, row);
+		count_row(&counters->all.rest, row);
+		counters->unmeasured |= row->unmeasured;
+		last = row;
+	}
+}
+
+/*
+ * Whom a wait is owed to is known when it ends: until then it is not counted, as what has been
+ * counted cannot be taken back. What it owes of earlier intervals comes with its end.
+ */
+static void count_blame(struct counters *counters, const struct interval *interval,
+			const struct blame *blame)
+{
+	uint64_t total_ns = blame->total_ns + blame->earlier_ns;
+	bool is_thread = blame->kind == WIRE_CULPRIT_THREAD;
+	struct leader *leader;
+	char key[KEY_BYTES];
+	int length;
+
+	if (blame->goes_on || !state_is_lost(blame->state))
+		return;
+	length = snprintf(key, sizeof(key), "%s%c%s%c%s%c%d",
+			  counters_group(counters, interval->session, blame->victim.cgroup_id,
+					 blame->victim.process),
+			  '\0', culprit_key(blame->kind), '\0',
+			  is_thread
+				  ? counters_group(counters, interval->session,
+						   blame->culprit.cgroup_id, blame->culprit.process)
+				  : "",
+			  '\0', (int)blame->state);
+	if (length <= 0 || (size_t)length >= sizeof(key))
+		return;
+	leader = leaders_at(&counters->blames, key, (size_t)length);
+	leader->fresh[0] += total_ns;
+	leader->fresh_weight += total_ns;
+}
+
+struct blame_key counters_blame_key(const struct leader *leader)
+{
+	struct blame_key key = {.victim = leader->name};
+
+	key.kind = key.victim + strlen(key.victim) + 1;
+	key.culprit = key.kind + strlen(key.kind) + 1;
+	key.state = (enum state)atoi(key.culprit + strlen(key.culprit) + 1);
+	return key;
+}
+
+void counters_add(struct counters *counters, const struct interval *interval)
+{
+	if (!counters->intervals++) {
+		counters->start_ns = interval->start_ns;
+		counters->start_realtime_ns = interval->start_realtime_ns;
+	}
+	counters->end_ns = interval->end_ns;
+	losses_add(&counters->losses, &interval->losses);
+	counters->self_cpu_ns += interval->self_cpu_ns;
+	counters->snapshot_ns = interval->snapshot_ns;
+	count_rows(counters, interval);
+	for (size_t i = 0; i < interval->blame_count; i++)
+		count_blame(counters, interval, &interval->blames[i]);
+	leaders_turn(&counters->all, interval->end_ns);
+	leaders_turn(&counters->groups, interval->end_ns);
+	leaders_turn(&counters->blames, interval->end_ns);
+}
+
+void counters_set_mark(struct counters *counters, size_t mark)
+{
+	leaders_set_mark(&counters->all, mark);
+	leaders_set_mark(&counters->groups, mark);
+	leaders_set_mark(&counters->blames, mark);
+}

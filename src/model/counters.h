@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a machine's threads have done since counting began, as monitoring wants it: counters that
+ * never go back, of all threads, of the groups that use most time, and of who made whom wait.
+ */
+#ifndef DWELL_MODEL_COUNTERS_H
+#define DWELL_MODEL_COUNTERS_H
+
+#include "model/group.h"
+#include "model/interval.h"
+#include "model/leaders.h"
+
+/* Names that are remembered for each that can have counters of its own; the least there are. */
+#define COUNTERS_NAMES_EACH  16
+#define COUNTERS_NAMES_LEAST 4096
+
+/* Kinds of counts of a group: a state's ns, then waits for a CPU by bucket of wire_thread.latency.
+ */
+#define COUNTERS_LATENCY STATES
+#define COUNTERS_KINDS	 (STATES + WIRE_LATENCY_BUCKETS)
+
+struct counters {
+	enum grouping by;    /* BY_PROCESS, by name, or BY_CGROUP, by path */
+	struct leaders all;  /* threads: its `rest`, as a group */
+	uint32_t unmeasured; /* 1 << enum state: not known of all threads */
+	struct leaders groups;
+	struct leaders blames; /* one count, ns; struct blame_key */
+	struct wire_losses losses;
+	uint64_t self_cpu_ns;
+	uint64_t snapshot_ns; /* of the last interval */
+	uint64_t intervals;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC, of what is counted */
+	uint64_t start_realtime_ns;
+};
+
+/*
+ * Of a name in `blames`, all ended by NUL: whose wait it was, what it was owed to (culprit_key()),
+ * to whom ("" unless that is a thread), and in which state (a number).
+ */
+struct blame_key {
+	const char *victim, *kind, *culprit;
+	enum state state;
+};
+
+/* `groups` have counters of their own, and so do twice as many pairs. 0 or -ENOMEM. */
+int counters_init(struct counters *counters, enum grouping by, size_t groups,
+		  size_t marks) must_check;
+void counters_release(struct counters *counters);
+
+/* Takes an interval by thread. */
+void counters_add(struct counters *counters, const struct interval *interval);
+
+/* A group's name, as it is: "/system.slice/ssh.service"; "unknown". Valid as long as the arguments.
+ */
+const char *counters_group(const struct counters *counters, const struct session_info *session,
+			   uint64_t cgroup_id, const char *process);
+
+/* leader_since() goes on from here. */
+void counters_set_mark(struct counters *counters, size_t mark);
+
+struct blame_key counters_blame_key(const struct leader *leader);
+
+#endif

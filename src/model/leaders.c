@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "model/leaders.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static int leader_init(const struct leaders *leaders, struct leader *leader)
+{
+	leader->counts = calloc(leaders->kinds, sizeof(*leader->counts));
+	leader->fresh = calloc(leaders->kinds, sizeof(*leader->fresh));
+	leader->marked = calloc(leaders->kinds * leaders->marks + 1, sizeof(*leader->marked));
+	return leader->counts && leader->fresh && leader->marked ? 0 : -ENOMEM;
+}
+
+static void leader_release(struct leader *leader)
+{
+	free(leader->name);
+	free(leader->counts);
+	free(leader->fresh);
+	free(leader->marked);
+}
+
+int leaders_init(struct leaders *leaders, size_t places, size_t names_max, size_t kinds,
+		 size_t marks)
+{
+	*leaders = (struct leaders){
+		.places = places, .names_max = names_max, .kinds = kinds, .marks = marks};
+	return leader_init(leaders, &leaders->rest);
+}
+
+void leaders_release(struct leaders *leaders)
+{
+	for (size_t i = 0; i < leaders->count; i++) {
+		leader_release(leaders->items[i]);
+		free(leaders->items[i]);
+	}
+	free(leaders->items);
+	leader_release(&leaders->rest);
+	*leaders = (struct leaders){0};
+}
+
+static int compare(const struct leader *leader, const char *name, size_t length)
+{
+	if (leader->length != length)
+		return leader->length < length ? -1 : 1;
+	return memcmp(leader->name, name, length);
+}
+
+/* Where it is, or would be. */
+static size_t place_of(const struct leaders *leaders, const char *name, size_t length)
+{
+	size_t low = 0, high = leaders->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(leaders->items[middle], name, length) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct leader *leader_new(const struct leaders *leaders, const char *name, size_t length)
+{
+	struct leader *leader = calloc(1, sizeof(*leader));
+
+	if (!leader)
+		return NULL;
+	leader->name = malloc(length + 1);
+	if (!leader->name || leader_init(leaders, leader) < 0) {
+		leader_release(leader);
+		free(leader);
+		return NULL;
+	}
+	memcpy(leader->name, name, length);
+	leader->name[length] = '\0';
+	leader->length = length;
+	return leader;
+}
+
+/* NULL: there is no room. */
+static struct leader *insert(struct leaders *leaders, size_t at, const char *name, size_t length)
+{
+	struct leader *leader;
+
+	if (leaders->count >= leaders->names_max ||
+	    array_reserve(&leaders->items, &leaders->room, leaders->count + 1,
+			  sizeof(*leaders->items)) < 0)
+		return NULL;
+	leader = leader_new(leaders, name, length);
+	if (!leader)
+		return NULL;
+	memmove(leaders->items + at + 1, leaders->items + at,
+		(leaders->count - at) * sizeof(*leaders->items));
+	leaders->items[at] = leader;
+	leaders->count++;
+	return leader;
+}
+
+struct leader *leaders_at(struct leaders *leaders, const char *name, size_t length)
+{
+	size_t at = place_of(leaders, name, length);
+	struct leader *leader = NULL;
+
+	if (at < leaders->count && !compare(leaders->items[at], name, length))
+		leader = leaders->items[at];
+	if (!leader)
+		leader = insert(leaders, at, name, length);
+	if (!leader) {
+		leaders->unnamed++;
+		return &leaders->rest;
+	}
+	leader->is_seen = true;
+	return leader;
+}
+
+static void set_leads(struct leaders *leaders, struct leader *leader, bool leads, uint64_t now_ns)
+{
+	leader->leads = leads;
+	leader->since_ns = leads ? now_ns : 0;
+	leaders->leading = leads ? leaders->leading + 1 : leaders->leading - 1;
+}
+
+static void weigh(struct leaders *leaders, uint64_t now_ns)
+{
+	uint64_t passed_ns = leaders->turn_ns ? now_ns - leaders->turn_ns : 0;
+	double factor = exp2(-(double)passed_ns / (double)LEADERS_HALF_LIFE_NS);
+
+	leaders->turn_ns = now_ns;
+	for (size_t i = 0; i < leaders->count; i++) {
+		struct leader *leader = leaders->items[i];
+
+		leader->weight = leader->weight * factor + (double)leader->fresh_weight;
+		leader->fresh_weight = 0;
+		leader->gauge = leader->fresh_gauge;
+		leader->fresh_gauge = 0;
+		if (leader->is_seen)
+			leader->seen_ns = now_ns;
+		leader->is_seen = false;
+	}
+	leaders->rest.fresh_weight = 0;
+	leaders->rest.gauge = leaders->rest.fresh_gauge;
+	leaders->rest.fresh_gauge = 0;
+}
+
+static void forget(struct leaders *leaders, uint64_t now_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < leaders->count; i++) {
+		struct leader *leader = leaders->items[i];
+
+		if (now_ns - leader->seen_ns < LEADERS_FORGET_NS) {
+			leaders->items[kept++] = leader;
+			continue;
+		}
+		if (leader->leads)
+			set_leads(leaders, leader, false, now_ns);
+		leader_release(leader);
+		free(leader);
+	}
+	leaders->count = kept;
+}
+
+/* Of those that lead and may be followed, the lightest; of those that do not, the heaviest. */
+static struct leader *extreme(const struct leaders *leaders, bool leads, uint64_t now_ns)
+{
+	struct leader *found = NULL;
+
+	for (size_t i = 0; i < leaders->count; i++) {
+		struct leader *leader = leaders->items[i];
+
+		if (leader->leads != leads ||
+		    (leads && now_ns - leader->since_ns < LEADERS_TERM_NS))
+			continue;
+		if (!found ||
+		    (leads ? leader->weight < found->weight : leader->weight > found->weight))
+			found = leader;
+	}
+	return found;
+}
+
+static void elect(struct leaders *leaders, uint64_t now_ns)
+{
+	for (;;) {
+		struct leader *next =
+			leaders->count > leaders->leading ? extreme(leaders, false, now_ns) : NULL;
+
+		if (!next)
+			return;
+		if (leaders->leading >= leaders->places) {
+			struct leader *last = extreme(leaders, true, now_ns);
+
+			if (!last || next->weight <= 1.5 * last->weight)
+				return;
+			set_leads(leaders, last, false, now_ns);
+		}
+		set_leads(leaders, next, true, now_ns);
+	}
+}
+
+static void book(struct leaders *leaders, struct leader *leader)
+{
+	uint64_t *counts = leader->leads ? leader->counts : leaders->rest.counts;
+
+	for (size_t i = 0; i < leaders->kinds; i++)
+		counts[i] += leader->fresh[i];
+	memset(leader->fresh, 0, leaders->kinds * sizeof(*leader->fresh));
+	if (!leader->leads)
+		leaders->rest.gauge += leader->gauge;
+}
+
+void leaders_turn(struct leaders *leaders, uint64_t now_ns)
+{
+	weigh(leaders, now_ns);
+	forget(leaders, now_ns);
+	elect(leaders, now_ns);
+	for (size_t i = 0; i < leaders->count; i++)
+		book(leaders, leaders->items[i]);
+	for (size_t i = 0; i < leaders->kinds; i++) {
+		leaders->rest.counts[i] += leaders->rest.fresh[i];
+		leaders->rest.fresh[i] = 0;
+	}
+}
+
+static void set_mark(const struct leaders *leaders, struct leader *leader, size_t mark)
+{
+	memcpy(leader->marked + mark * leaders->kinds, leader->counts,
+	       leaders->kinds * sizeof(*leader->counts));
+}
+
+void leaders_set_mark(struct leaders *leaders, size_t mark)
+{
+	for (size_t i = 0; i < leaders->count; i++)
+		set_mark(leaders, leaders->items[i], mark);
+	set_mark(leaders, &leaders->rest, mark);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters for things of which there may be any number: those with the largest weights have their
+ * own, all others share one. What is counted for a name while it has no counters of its own stays
+ * with the others, so no counter ever goes back, and together they are all that was counted.
+ *
+ * Pure: the caller brings the time.
+ */
+#ifndef DWELL_MODEL_LEADERS_H
+#define DWELL_MODEL_LEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+/* A weight halves in that time. */
+#define LEADERS_HALF_LIFE_NS (300 * 1000000000ULL)
+/* A place changes hands when it was held so long, and another name's weight is half as large again.
+ */
+#define LEADERS_TERM_NS (300 * 1000000000ULL)
+/* A name that was not counted for so long is forgotten, with its counters. */
+#define LEADERS_FORGET_NS (3600 * 1000000000ULL)
+
+struct leader {
+	char *name; /* any bytes; NULL: of all others together */
+	size_t length;
+	bool leads;
+	uint64_t *counts; /* while it led, of each kind */
+	uint64_t *fresh;  /* since the last turn */
+	uint64_t *marked; /* of each mark: the counts when it was set */
+	uint64_t gauge;	  /* of the last turn alone */
+	uint64_t fresh_gauge;
+	double weight;
+	uint64_t fresh_weight;
+	uint64_t seen_ns;  /* the last turn in which it was counted */
+	uint64_t since_ns; /* it leads */
+	bool is_seen;	   /* since the last turn */
+};
+
+struct leaders {
+	size_t places;	  /* how many lead */
+	size_t names_max; /* are remembered */
+	size_t kinds;	  /* of counts */
+	size_t marks;
+	struct leader **items; /* sorted by name */
+	size_t count, room;
+	struct leader rest; /* counts of the others */
+	size_t leading;
+	uint64_t turn_ns; /* the last one */
+	uint64_t unnamed; /* times that a name found no room, and was counted with the others */
+};
+
+/* 0 or -ENOMEM. */
+int leaders_init(struct leaders *leaders, size_t places, size_t names_max, size_t kinds,
+		 size_t marks) must_check;
+void leaders_release(struct leaders *leaders);
+
+/*
+ * To be counted in its `fresh`, `fresh_weight` and `fresh_gauge`, until leaders_turn(); the others'
+ * where there is no room for another name.
+ */
+struct leader *leaders_at(struct leaders *leaders, const char *name, size_t length);
+
+/* Decides who leads, and books what is fresh. */
+void leaders_turn(struct leaders *leaders, uint64_t now_ns);
+
+/* What has been counted of that kind since the mark was set, or from the beginning. */
+static inline uint64_t leader_since(const struct leaders *leaders, const struct leader *leader,
+				    size_t mark, size_t kind)
+{
+	return leader->counts[kind] - leader->marked[mark * leaders->kinds + kind];
+}
+
+void leaders_set_mark(struct leaders *leaders, size_t mark);
+
+#endif

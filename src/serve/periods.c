@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/periods.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "emit/emit.h"
+#include "view/serve.h"
+
+void periods_init(struct periods *periods)
+{
+	*periods = (struct periods){0};
+	periods->levels[1].length_ns = 60 * NS_PER_S;
+	periods->levels[2].length_ns = 600 * NS_PER_S;
+}
+
+void periods_release(struct periods *periods)
+{
+	for (size_t i = 0; i < PERIODS_LEVELS; i++)
+		for (size_t j = 0; j < PERIODS_KEPT; j++)
+			free(periods->levels[i].kept[j].json);
+	*periods = (struct periods){0};
+}
+
+static int keep(struct periods_level *level, const struct serve_period *period)
+{
+	cleanup(output_release) struct output out = {.fd = -1};
+	struct kept_period *place = &level->kept[level->next];
+	struct item item = {period, NULL};
+	char *json;
+
+	if (output_init(&out, -1) < 0)
+		return -ENOMEM;
+	emit_json_line(&out, &serve_period_schema, &item);
+	if (out.used && out.buffer[out.used - 1] == '\n')
+		out.used--;
+	json = malloc(out.used + 1);
+	if (!json || out.error) {
+		free(json);
+		return -ENOMEM;
+	}
+	memcpy(json, out.buffer, out.used);
+	free(place->json);
+	*place = (struct kept_period){
+		.json = json,
+		.length = out.used,
+		.start_realtime_ns = period->start_realtime_ns,
+		.end_realtime_ns = period->start_realtime_ns + period->duration_ns,
+	};
+	level->next = (level->next + 1) % PERIODS_KEPT;
+	level->count += level->count < PERIODS_KEPT;
+	return 0;
+}
+
+static int level_add(struct periods *periods, size_t number, struct counters *counters,
+		     const struct interval *interval)
+{
+	struct periods_level *level = &periods->levels[number];
+	struct serve_period period = {
+		.counters = counters, .session = interval->session, .mark = number};
+	int result;
+
+	if (!level->start_ns) {
+		level->start_ns = interval->start_ns;
+		level->start_realtime_ns = interval->start_realtime_ns;
+	}
+	period.duration_ns = interval->end_ns - level->start_ns;
+	period.start_realtime_ns = level->start_realtime_ns;
+	if (period.duration_ns < level->length_ns)
+		return 0;
+	result = keep(level, &period);
+	counters_set_mark(counters, number);
+	level->start_ns = 0;
+	return result;
+}
+
+int periods_add(struct periods *periods, struct counters *counters, const struct interval *interval)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < PERIODS_LEVELS; i++)
+		result = level_add(periods, i, counters, interval);
+	return result;
+}
+
+static size_t level_for(const struct periods *periods, uint64_t step_ns)
+{
+	size_t found = 0;
+
+	for (size_t i = 1; i < PERIODS_LEVELS; i++)
+		if (periods->levels[i].length_ns <= step_ns)
+			found = i;
+	return found;
+}
+
+void periods_write(const struct periods *periods, struct output *out, uint64_t step_ns,
+		   uint64_t from_ns, uint64_t to_ns)
+{
+	const struct periods_level *level = &periods->levels[level_for(periods, step_ns)];
+	size_t oldest = (level->next + PERIODS_KEPT - level->count) % PERIODS_KEPT;
+	bool comma = false;
+
+	output_char(out, '[');
+	for (size_t i = 0; i < level->count; i++) {
+		const struct kept_period *period = &level->kept[(oldest + i) % PERIODS_KEPT];
+
+		if (period->end_realtime_ns <= from_ns ||
+		    (to_ns && period->start_realtime_ns >= to_ns))
+			continue;
+		if (comma)
+			output_string(out, ",\n");
+		output_bytes(out, period->json, period->length);
+		comma = true;
+	}
+	output_string(out, "]\n");
+}

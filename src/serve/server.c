@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "emit/emit.h"
+#include "serve/notify.h"
+#include "view/exposition.h"
+#include "view/serve.h"
+
+#define JSON_TYPE "application/json"
+#define TEXT_TYPE "text/plain; charset=utf-8"
+
+/* Status codes of HTTP. */
+enum { HTTP_OK = 200, HTTP_ERROR = 500, HTTP_BUSY = 503 };
+
+int server_open(struct server *server, const struct server_options *options, struct error *error)
+{
+	int result;
+
+	server->options = options;
+	periods_init(&server->periods);
+	if (counters_init(&server->counters, options->by, options->groups, PERIODS_LEVELS) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	result = jobs_start(&server->jobs, error);
+	return result < 0 ? result : web_host_start(&server->web, &options->web, error);
+}
+
+void server_release(struct server *server)
+{
+	web_host_end(server->web);
+	jobs_end(server->jobs);
+	counters_release(&server->counters);
+	periods_release(&server->periods);
+}
+
+int server_interval(struct server *server, const struct interval *interval, struct error *error)
+{
+	counters_add(&server->counters, interval);
+	if (periods_add(&server->periods, &server->counters, interval) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	notify_send("WATCHDOG=1");
+	return 0;
+}
+
+static const struct session_info *session_of(const struct server *server)
+{
+	return intervals_session(server->watch->intervals);
+}
+
+static void write_status(struct server *server, struct output *out)
+{
+	struct serve_status status = {
+		.counters = &server->counters,
+		.session = session_of(server),
+		.interval_ns = server->watch->options->interval_ns,
+		.lengths_ns = {server->watch->options->interval_ns,
+			       server->periods.levels[1].length_ns,
+			       server->periods.levels[2].length_ns},
+		.kept_ns = PERIODS_KEPT * server->periods.levels[2].length_ns,
+	};
+	struct item item = {&status, NULL};
+
+	emit_json_line(out, &serve_status_schema, &item);
+}
+
+static void write_answer(struct server *server, const struct web_question *question,
+			 struct output *out, const char **ret_type)
+{
+	*ret_type = JSON_TYPE;
+	switch ((enum web_ask)question->ask) {
+	case WEB_METRICS:
+	case WEB_METRICS_OPEN: {
+		enum exposition_format format =
+			question->ask == WEB_METRICS ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS;
+
+		*ret_type = exposition_type(format);
+		exposition_write(out, &server->counters, session_of(server), format);
+		break;
+	}
+	case WEB_STATUS:
+		write_status(server, out);
+		break;
+	case WEB_HISTORY:
+		periods_write(&server->periods, out, question->arguments[0], question->arguments[1],
+			      question->arguments[2]);
+		break;
+	case WEB_PROFILE:
+	case WEB_ASKS:
+		break;
+	}
+}
+
+static void refuse(struct server *server, const struct web_question *question, unsigned int status,
+		   const char *words)
+{
+	web_host_answer(server->web, question, status, TEXT_TYPE, words, strlen(words));
+}
+
+static struct profile_jobs *find_profile(struct server *server, uint64_t number)
+{
+	for (size_t i = 0; i < JOBS_AT_ONCE; i++)
+		if (server->profiles[i].number == number)
+			return &server->profiles[i];
+	return NULL;
+}
+
+static const char *const profile_formats[WEB_PROFILE_KINDS] = {"pprof", "html", "folded"};
+static const char *const profile_types[WEB_PROFILE_KINDS] = {"application/octet-stream",
+							     "text/html; charset=utf-8", TEXT_TYPE};
+
+static void begin_profile(struct server *server, const struct web_question *question)
+{
+	struct profile_jobs *place = find_profile(server, 0);
+	uint64_t state = question->arguments[1];
+	struct job job = {.number = ++server->last_job,
+			  .seconds = (uint32_t)question->arguments[0]};
+
+	job_add(&job, "profile");
+	job_add(&job, "-d");
+	job_add(&job, "%us", job.seconds);
+	job_add(&job, "--format");
+	job_add(&job, "%s", profile_formats[question->arguments[2]]);
+	if (state && state <= STATES) {
+		job_add(&job, "--state");
+		job_add(&job, "%s", state_info[state - 1].key);
+	}
+	if (!place || !jobs_run(server->jobs, &job)) {
+		refuse(server, question, HTTP_BUSY, "two profiles are being taken already\n");
+		return;
+	}
+	*place = (struct profile_jobs){job.number, *question};
+}
+
+static int on_job_end(void *data, struct error *error)
+{
+	struct server *server = data;
+	struct job_end end;
+	cleanup_close int fd = -1;
+	struct profile_jobs *profile;
+
+	(void)error;
+	if (!jobs_next(server->jobs, &end, &fd))
+		return 0;
+	profile = find_profile(server, end.number);
+	if (!profile)
+		return 0;
+	if (!end.status && fd >= 0)
+		web_host_answer_file(server->web, profile->question.number, HTTP_OK,
+				     profile_types[profile->question.arguments[2]], fd, end.length);
+	else
+		refuse(server, &profile->question, HTTP_ERROR,
+		       *end.error ? end.error : "the profile could not be taken\n");
+	profile->number = 0;
+	return 0;
+}
+
+static void answer(struct server *server, const struct web_question *question)
+{
+	cleanup(output_release) struct output out = {.fd = -1};
+	const char *type;
+
+	if (question->ask == WEB_PROFILE) {
+		begin_profile(server, question);
+		return;
+	}
+	if (output_init(&out, -1) < 0)
+		return;
+	write_answer(server, question, &out, &type);
+	if (out.error)
+		refuse(server, question, HTTP_ERROR, "out of memory\n");
+	else
+		web_host_answer(server->web, question, HTTP_OK, type, out.buffer, out.used);
+}
+
+/* Figures are of the time of the question: an interval ends now, unless one has just ended. */
+static int on_question(void *data, struct error *error)
+{
+	struct server *server = data;
+	struct web_question question;
+	int result = 0;
+
+	while (result >= 0 && web_host_next(server->web, &question)) {
+		if (question.ask != WEB_PROFILE)
+			result = watch_catch_up(server->watch, error);
+		if (result >= 0)
+			answer(server, &question);
+	}
+	return result;
+}
+
+int server_begin(struct server *server, struct watch *watch, struct error *error)
+{
+	int result;
+
+	server->watch = watch;
+	result = loop_add(&watch->loop, web_host_descriptor(server->web), on_question, server,
+			  error);
+	if (result >= 0)
+		result = loop_add(&watch->loop, jobs_descriptor(server->jobs), on_job_end, server,
+				  error);
+	return result;
+}

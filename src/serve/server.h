@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `dwell serve`, between what is measured and who asks. */
+#ifndef DWELL_SERVE_SERVER_H
+#define DWELL_SERVE_SERVER_H
+
+#include "serve/periods.h"
+#include "serve/jobs.h"
+#include "serve/web_host.h"
+#include "session/watch.h"
+
+struct server_options {
+	enum grouping by;
+	size_t groups; /* with counters of their own */
+	struct web_options web;
+};
+
+struct server {
+	const struct server_options *options;
+	struct watch *watch; /* not owned */
+	struct counters counters;
+	struct periods periods;
+	struct web_host *web;
+	struct jobs *jobs;
+	struct profile_jobs {
+		uint64_t number; /* of the job; 0: none */
+		struct web_question question;
+	} profiles[JOBS_AT_ONCE];
+	uint64_t last_job;
+};
+
+/* Forks its processes: before anything is open that they should not have. */
+int server_open(struct server *server, const struct server_options *options,
+		struct error *error) must_check;
+
+/* When measuring has begun: adds its descriptors to the loop. */
+int server_begin(struct server *server, struct watch *watch, struct error *error) must_check;
+
+/* An interval by thread, which is the watch's. */
+int server_interval(struct server *server, const struct interval *interval,
+		    struct error *error) must_check;
+
+void server_release(struct server *server);
+
+#endif

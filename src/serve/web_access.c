@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/web_access.h"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#define CREDENTIALS_BYTES 1024
+
+bool web_host_is_local(const char *host)
+{
+	char name[INET6_ADDRSTRLEN + 2];
+	struct in6_addr address;
+	size_t length;
+	int family = AF_INET;
+
+	if (*host == '[') {
+		host++;
+		length = strcspn(host, "]");
+		family = AF_INET6;
+	} else {
+		length = strcspn(host, ":");
+	}
+	if (!length || length >= sizeof(name))
+		return false;
+	memcpy(name, host, length);
+	name[length] = '\0';
+	return !strcasecmp(name, "localhost") || inet_pton(family, name, &address) == 1;
+}
+
+/* Nothing that is seen from outside depends on how much of it is right. */
+static bool is_same(const char *given, const char *token)
+{
+	size_t length = strlen(given), wanted = strlen(token);
+	volatile unsigned char differs = length != wanted;
+
+	for (size_t i = 0; i < length; i++)
+		differs |= (unsigned char)(given[i] ^ token[i % wanted]);
+	return !differs;
+}
+
+static int digit_of(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *found = c ? strchr(digits, c) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+/* RFC 4648, section 4. False: it is too long, or none. */
+static bool decode(char *into, size_t room, const char *base64)
+{
+	uint32_t bits = 0;
+	unsigned int held = 0;
+	size_t used = 0;
+
+	for (; *base64 && *base64 != '='; base64++) {
+		int digit = digit_of(*base64);
+
+		if (digit < 0 || used + 1 >= room)
+			return false;
+		bits = bits << 6 | (uint32_t)digit;
+		held += 6;
+		if (held >= 8) {
+			held -= 8;
+			into[used++] = (char)(bits >> held);
+		}
+	}
+	into[used] = '\0';
+	return true;
+}
+
+bool web_token_matches(const char *authorization, const char *token)
+{
+	char credentials[CREDENTIALS_BYTES];
+	const char *password;
+
+	if (!authorization)
+		return false;
+	if (!strncasecmp(authorization, "Bearer ", 7))
+		return is_same(authorization + 7, token);
+	if (strncasecmp(authorization, "Basic ", 6) != 0 ||
+	    !decode(credentials, sizeof(credentials), authorization + 6))
+		return false;
+	password = strchr(credentials, ':');
+	return password && is_same(password + 1, token);
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+unsigned int web_access_refuses(struct MHD_Connection *connection,
+				const struct web_options *options)
+{
+	const char *host = header(connection, "Host");
+	const char *site = header(connection, "Sec-Fetch-Site");
+
+	/* a page of another site could make a browser ask, though not read the answer */
+	if (site && !strcasecmp(site, "cross-site"))
+		return MHD_HTTP_FORBIDDEN;
+	if (options->token)
+		return web_token_matches(header(connection, "Authorization"), options->token)
+			       ? 0
+			       : MHD_HTTP_UNAUTHORIZED;
+	if (options->local_names_only && host && !web_host_is_local(host))
+		return MHD_HTTP_FORBIDDEN;
+	return 0;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/web_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/file.h"
+#include "base/passing.h"
+#include "base/patience.h"
+#include "base/sandbox.h"
+
+/* Between two processes that serve; longer and longer while they die at once. */
+#define RESTART_MS     10
+#define RESTART_MAX_MS 5000
+#define LIVED_NS       (10 * NS_PER_S)
+#define READY_NS       (10 * NS_PER_S)
+
+struct web_host {
+	int socket;
+	pid_t keeper;
+};
+
+/* Making a process of another user in an empty root directory. */
+static const int keeping_rights[] = {CAP_KILL, CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT};
+
+static void keep(const struct web_options *options, int socket, pid_t parent)
+{
+	unsigned int pause_ms = RESTART_MS;
+	pid_t own = getpid();
+
+	sandbox_keep(keeping_rights, ARRAY_SIZE(keeping_rights));
+	sandbox_end_with(parent);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	for (;;) {
+		uint64_t start_ns = clock_monotonic_ns();
+		pid_t pid = fork();
+
+		if (!pid)
+			web_run(options, socket, own);
+		while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		pause_ms = clock_monotonic_ns() - start_ns > LIVED_NS ? RESTART_MS : 2 * pause_ms;
+		if (pause_ms > RESTART_MAX_MS)
+			pause_ms = RESTART_MAX_MS;
+		clock_sleep_ms(pause_ms);
+	}
+}
+
+/* The first that the process sends: whether it serves. */
+static int await_start(struct web_host *host, struct error *error)
+{
+	struct pollfd fd = {.fd = host->socket, .events = POLLIN};
+	uint64_t deadline_ns =
+		clock_monotonic_ns() + (uint64_t)((double)READY_NS * patience_factor());
+	char ready = 0;
+
+	if (await_ready(&fd, 1, deadline_ns) > 0 &&
+	    recv(host->socket, &ready, 1, MSG_DONTWAIT) == 1 && ready)
+		return 0;
+	return error_set(error, EINVAL, "cannot serve: the certificate or its key cannot be used");
+}
+
+int web_host_start(struct web_host **ret_host, const struct web_options *options,
+		   struct error *error)
+{
+	struct web_host *host = calloc(1, sizeof(*host));
+	pid_t parent = getpid();
+	int sockets[2], result;
+
+	if (!host)
+		return error_set(error, ENOMEM, "out of memory");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+		free(host);
+		return error_set(error, errno, "cannot make a socket: %s", strerror(errno));
+	}
+	host->keeper = fork();
+	if (!host->keeper) {
+		close(sockets[0]);
+		keep(options, sockets[1], parent);
+	}
+	result = -errno;
+	close(sockets[1]);
+	host->socket = sockets[0];
+	if (host->keeper < 0)
+		result = error_set(error, -result, "cannot start a process: %s", strerror(-result));
+	else
+		result = await_start(host, error);
+	if (result < 0)
+		web_host_end(host);
+	else
+		*ret_host = host;
+	return result;
+}
+
+void web_host_end(struct web_host *host)
+{
+	if (!host)
+		return;
+	if (host->keeper > 0) {
+		kill(host->keeper, SIGKILL);
+		while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(host->socket);
+	free(host);
+}
+
+int web_host_descriptor(const struct web_host *host)
+{
+	return host->socket;
+}
+
+/* It may have been taken over. */
+static bool is_sound(const struct web_question *question)
+{
+	if (question->ask == WEB_PROFILE)
+		return question->arguments[0] && question->arguments[0] <= 3600 &&
+		       question->arguments[2] < WEB_PROFILE_KINDS;
+	return question->ask && question->ask < WEB_ASKS;
+}
+
+bool web_host_next(struct web_host *host, struct web_question *ret_question)
+{
+	for (;;) {
+		ssize_t got = recv(host->socket, ret_question, sizeof(*ret_question), MSG_DONTWAIT);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		if (got == sizeof(*ret_question) && is_sound(ret_question))
+			return true;
+	}
+}
+
+void web_host_answer_file(struct web_host *host, uint64_t number, unsigned int status,
+			  const char *type, int fd, uint64_t length)
+{
+	struct web_answer answer = {.number = number, .length = length, .status = status};
+
+	snprintf(answer.type, sizeof(answer.type), "%s", type);
+	if (passing_send(host->socket, &answer, sizeof(answer), fd, MSG_DONTWAIT) < 0) {
+		/* it has died, and its clients have lost their connections */
+	}
+}
+
+void web_host_answer(struct web_host *host, const struct web_question *question,
+		     unsigned int status, const char *type, const void *bytes, size_t length)
+{
+	cleanup_close int fd = file_in_memory("dwell-answer");
+
+	if (fd >= 0 && file_write(fd, bytes, length) >= 0)
+		web_host_answer_file(host, question->number, status, type, fd, length);
+}

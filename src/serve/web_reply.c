@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/web_reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/cleanup.h"
+
+#define LENGTH_MAX    (64 << 20)
+#define COMPRESS_FROM 1024
+
+/* The page asks for it. */
+#define NO_DATA "null"
+
+static const char *const page_parts[] = {
+#define TEXT(...) __VA_ARGS__,
+#include "serve_page.inc"
+#undef TEXT
+};
+
+static const char index_text[] =
+	"profile?seconds=10    which code time is spent in, as pprof reads it\n"
+	"  &state=lock         of one state: user, kernel, runnable, disk, lock, ...\n"
+	"  &format=html        as a page; format=folded: as flame graph programs read it\n";
+
+static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status,
+			     const char *type, struct MHD_Response *response)
+{
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, "Content-Type", type);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	MHD_add_response_header(response, "Content-Security-Policy", "frame-ancestors 'none'");
+	MHD_add_response_header(response, "Vary", "Accept, Accept-Encoding");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static struct MHD_Response *constant(const char *text)
+{
+	return MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
+					       MHD_RESPMEM_PERSISTENT);
+}
+
+enum MHD_Result web_reply_text(struct MHD_Connection *connection, unsigned int status,
+			       const char *text)
+{
+	struct MHD_Response *response = constant(text);
+
+	if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, "Allow", "GET, HEAD");
+	return queue(connection, status, "text/plain; charset=utf-8", response);
+}
+
+enum MHD_Result web_reply_refusal(struct MHD_Connection *connection, unsigned int status)
+{
+	struct MHD_Response *response;
+
+	if (status != MHD_HTTP_UNAUTHORIZED)
+		return web_reply_text(connection, status,
+				      "not for pages of other sites; name this machine by its "
+				      "address\n");
+	response = constant("the token is missing or wrong\n");
+	if (response)
+		MHD_add_response_header(response, "WWW-Authenticate",
+					"Basic realm=\"dwell\", charset=\"UTF-8\"");
+	return queue(connection, status, "text/plain; charset=utf-8", response);
+}
+
+/* False: as it is. */
+static bool accepts_gzip(struct MHD_Connection *connection)
+{
+	const char *accepted =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding");
+	const char *found = accepted ? strstr(accepted, "gzip") : NULL;
+
+	return found && strncmp(found, "gzip;q=0", 8) != 0;
+}
+
+/* RFC 1952. NULL: it would not be shorter, or there is no memory. */
+static char *compress_bytes(const char *bytes, size_t length, size_t *ret_length)
+{
+	z_stream stream = {0};
+	char *into = malloc(length);
+	int result;
+
+	if (!into || deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8,
+				  Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(into);
+		return NULL;
+	}
+	stream.next_in = (Bytef *)(uintptr_t)bytes;
+	stream.avail_in = (uInt)length;
+	stream.next_out = (Bytef *)into;
+	stream.avail_out = (uInt)length;
+	result = deflate(&stream, Z_FINISH);
+	*ret_length = stream.total_out;
+	deflateEnd(&stream);
+	if (result == Z_STREAM_END)
+		return into;
+	free(into);
+	return NULL;
+}
+
+/* Takes the bytes, which malloc() gave. */
+static enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned int status,
+				   const char *type, char *bytes, size_t length)
+{
+	struct MHD_Response *response;
+	char *compressed = NULL;
+	size_t compressed_length = 0;
+
+	if (length >= COMPRESS_FROM && accepts_gzip(connection))
+		compressed = compress_bytes(bytes, length, &compressed_length);
+	if (compressed) {
+		free(bytes);
+		bytes = compressed;
+		length = compressed_length;
+	}
+	response = MHD_create_response_from_buffer(length, bytes, MHD_RESPMEM_MUST_FREE);
+	if (!response)
+		free(bytes);
+	else if (compressed)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	return queue(connection, status, type, response);
+}
+
+enum MHD_Result web_reply_static(struct MHD_Connection *connection, enum web_page page)
+{
+	size_t length = strlen(page_parts[0]) + strlen(NO_DATA) + strlen(page_parts[1]);
+	char *copy;
+
+	if (page == WEB_PAGE_HEALTH)
+		return web_reply_text(connection, MHD_HTTP_OK, "ok\n");
+	if (page == WEB_PAGE_INDEX)
+		return web_reply_text(connection, MHD_HTTP_OK, index_text);
+	copy = malloc(length + 1);
+	if (!copy)
+		return MHD_NO;
+	snprintf(copy, length + 1, "%s" NO_DATA "%s", page_parts[0], page_parts[1]);
+	return reply_bytes(connection, MHD_HTTP_OK, "text/html; charset=utf-8", copy, length);
+}
+
+enum MHD_Result web_reply_file(struct MHD_Connection *connection, unsigned int status,
+			       const char *type, int fd, uint64_t length)
+{
+	char *bytes = length <= LENGTH_MAX ? malloc(length + 1) : NULL;
+	size_t got = 0;
+
+	if (!bytes)
+		return MHD_NO;
+	while (got < length) {
+		ssize_t count = pread(fd, bytes + got, length - got, (off_t)got);
+
+		if (count <= 0)
+			break;
+		got += (size_t)count;
+	}
+	return reply_bytes(connection, status, type, bytes, got);
+}

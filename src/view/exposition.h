@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Counters as monitoring systems read them: Prometheus' text format 0.0.4
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0
+ * (https://prometheus.io/docs/specs/om/open_metrics_spec/).
+ */
+#ifndef DWELL_VIEW_EXPOSITION_H
+#define DWELL_VIEW_EXPOSITION_H
+
+#include "base/output.h"
+#include "model/counters.h"
+
+enum exposition_format {
+	EXPOSITION_TEXT,
+	EXPOSITION_OPENMETRICS,
+};
+
+/* As Content-Type. */
+const char *exposition_type(enum exposition_format format);
+
+/* Label values may be any bytes: what is no valid UTF-8 becomes U+FFFD. */
+void exposition_write(struct output *out, const struct counters *counters,
+		      const struct session_info *session, enum exposition_format format);
+
+#endif

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`dwell serve`: metrics, history and profiles of what runs here, and who may ask."""
+import base64
+import gzip
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+import schemas
+from conftest import DWELL, STATES, WORKLOAD, run
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
+from serving import samples, serving
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving("--by", "process", "-i", "1s") as server:
+        yield server
+
+
+def names_of(metrics, name):
+    return [key for key in metrics if key[0] == name]
+
+
+def test_metrics_are_prometheus_and_openmetrics(server):
+    status, headers, body = server.ask("/metrics")
+    assert status == 200 and headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    checked = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
+    assert checked.returncode == 0, checked.stderr
+    status, headers, body = server.ask("/metrics", headers={"Accept": "application/openmetrics-text;version=1.0.0"})
+    assert status == 200 and headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    families = {family.name: family for family in open_families(body.decode())}
+    assert families["dwell_thread_seconds"].type == "counter" and families["dwell_thread_seconds"].unit == "seconds"
+    assert families["dwell_runqueue_wait_seconds"].type == "histogram" and families["dwell_source"].type == "info"
+    assert body.endswith(b"# EOF\n")
+
+
+def test_groups_add_up_to_all_threads_and_never_go_back(server):
+    with subprocess.Popen([WORKLOAD, "mixed"], stdout=subprocess.DEVNULL) as load:
+        before = server.metrics()
+        time.sleep(1)
+        after = server.metrics()
+        load.kill()
+    for metrics in before, after:
+        for state in STATES:
+            if ("dwell_thread_seconds_total", "state", state) not in metrics:
+                continue
+            groups = sum(metrics[key] for key in names_of(metrics, "dwell_group_thread_seconds_total") if key[-1] == state)
+            assert groups == pytest.approx(metrics["dwell_thread_seconds_total", "state", state], abs=1e-6)
+        threads = sum(metrics[key] for key in names_of(metrics, "dwell_group_threads"))
+        assert threads == metrics["dwell_threads",]
+    gone_back = [key for key in before if key[0].endswith(("_total", "_bucket", "_count", "_sum")) and after.get(key, before[key]) < before[key]]
+    assert not gone_back
+    assert after["dwell_intervals_total",] > before["dwell_intervals_total",]
+
+
+def test_a_wait_for_a_cpu_is_in_one_bucket_and_all_above(server):
+    metrics = server.metrics()
+    counts = names_of(metrics, "dwell_runqueue_wait_seconds_count")
+    assert counts
+    for key in counts:
+        buckets = sorted((float(bucket[4]), metrics[bucket]) for bucket in names_of(metrics, "dwell_runqueue_wait_seconds_bucket") if bucket[2] == key[2])
+        assert [count for _, count in buckets] == sorted(count for _, count in buckets)
+        assert buckets[-1] == (float("inf"), metrics[key])
+
+
+def test_few_groups_leave_the_rest_to_other():
+    with serving("--by", "process", "--groups", "3") as server:
+        metrics = server.metrics()
+        groups = {key[2] for key in names_of(metrics, "dwell_group_thread_seconds_total")}
+        assert len(groups) == 4 and "other" in groups
+        states = len({key[4] for key in names_of(metrics, "dwell_group_thread_seconds_total")})
+        assert len(names_of(metrics, "dwell_group_thread_seconds_total")) == 4 * states
+
+
+def test_history_and_status_follow_their_schemas(server):
+    server.metrics()
+    status = server.json("/api/status")
+    assert not schemas.mistakes(status), schemas.mistakes(status)[:5]
+    assert status["by"] == "process" and status["intervals"] >= 1 and status["host"] == os.uname().nodename
+    history = server.json("/api/history")
+    assert history
+    for period in history:
+        assert not schemas.mistakes(period), schemas.mistakes(period)[:5]
+        for state in STATES:
+            assert sum(group["states_ns"].get(state, 0) for group in period["groups"]) == period["all"]["states_ns"].get(state, 0)
+    assert server.json("/api/history?from=1&to=2") == []
+    assert server.json("/api/history?step=60") == []
+
+
+@pytest.mark.parametrize("path, status, words", [
+    ("/metric", 404, "nothing here"),
+    ("/../../etc/passwd", 404, "nothing here"),
+    ("/api/history?from=x", 400, "milliseconds"),
+    ("/api/history?step=-1", 400, "number of seconds"),
+    ("/api/history?step=99999999999999999999", 400, "number of seconds"),
+    ("/debug/pprof/profile?seconds=0", 400, "from 1 to 300"),
+    ("/debug/pprof/profile?seconds=1&state=nix", 400, "no such state"),
+    ("/debug/pprof/profile?seconds=1&format=exe", 400, "pprof, html or folded"),
+])
+def test_mistakes_get_a_status_and_a_reason(server, path, status, words):
+    assert server.ask(path)[0] == status
+    assert words in server.ask(path)[2].decode()
+
+
+def test_only_reading_is_allowed(server):
+    for method in "POST", "PUT", "DELETE", "OPTIONS", "PATCH":
+        status, headers, _ = server.ask("/metrics", method, body=b"x" * 1000)
+        assert status == 405 and headers["Allow"] == "GET, HEAD"
+    status, headers, body = server.ask("/metrics", "HEAD")
+    assert status == 200 and int(headers["Content-Length"]) > 1000 and not body
+
+
+def test_answers_are_compressed_where_that_is_accepted(server):
+    _, headers, body = server.ask("/metrics", headers={"Accept-Encoding": "gzip"})
+    assert headers["Content-Encoding"] == "gzip" and samples(gzip.decompress(body).decode())
+    assert server.ask("/metrics")[1]["Content-Encoding"] is None
+    assert server.ask("/metrics", headers={"Accept-Encoding": "gzip;q=0"})[1]["Content-Encoding"] is None
+
+
+def test_pages_of_other_sites_get_nothing(server):
+    assert server.ask("/metrics", headers={"Host": "rebound.example:9465"})[0] == 403
+    assert server.ask("/metrics", headers={"Sec-Fetch-Site": "cross-site"})[0] == 403
+    for host in "localhost", "LOCALHOST:1", "127.0.0.1:9465", "[::1]:9465", "10.0.0.1":
+        assert server.ask("/healthz", headers={"Host": host})[0] == 200
+    _, headers, _ = server.ask("/")
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"] and headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Access-Control-Allow-Origin"] is None
+
+
+def test_a_profile_is_taken_of_the_machine(server):
+    with subprocess.Popen([WORKLOAD, "mixed"], stdout=subprocess.DEVNULL) as load:
+        status, headers, body = server.ask("/debug/pprof/profile?seconds=1&format=folded")
+        load.kill()
+    assert status == 200 and headers["Content-Type"].startswith("text/plain")
+    lines = body.decode().splitlines()
+    assert lines and all(line.rpartition(" ")[2].isdigit() for line in lines)
+    status, headers, body = server.ask("/debug/pprof/profile?seconds=1&state=user")
+    assert status == 200 and headers["Content-Type"] == "application/octet-stream" and gzip.decompress(body)
+    status, headers, body = server.ask("/debug/pprof/profile?seconds=1&format=html")
+    assert status == 200 and body.startswith(b"<!DOCTYPE html>")
+
+
+def test_who_speaks_http_has_no_rights(server):
+    served = []
+    for pid in server.children():
+        fields = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+        listens = any("socket:" in os.readlink(fd) and is_listening(os.readlink(fd), server.port) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir())
+        if listens and fields["Seccomp"] == "2":
+            served.append(fields)
+    assert len(served) == 1
+    assert int(served[0]["CapEff"], 16) == int(served[0]["CapPrm"], 16) == 0 and served[0]["NoNewPrivs"] == "1"
+    assert "0" not in served[0]["Uid"].split()
+
+
+def is_listening(link, port):
+    inode = link[len("socket:["):-1]
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[9] == inode and fields[3] == "0A" and int(fields[1].split(":")[1], 16) == port:
+            return True
+    return False
+
+
+def test_one_that_dies_is_replaced(server):
+    server.metrics()
+    for _ in range(3):
+        victims = [pid for pid in server.children() if has_listener(pid, server.port) and not pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()]
+        [os.kill(pid, signal.SIGKILL) for pid in victims if "Seccomp:\t2" in pathlib.Path(f"/proc/{pid}/status").read_text()]
+        for _ in range(100):
+            try:
+                assert server.metrics()
+                break
+            except (OSError, AssertionError):
+                time.sleep(0.1)
+        else:
+            raise AssertionError("it did not come back")
+
+
+def has_listener(pid, port):
+    return any("socket:" in os.readlink(fd) and is_listening(os.readlink(fd), port) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir())
+
+
+def test_hostile_requests_leave_it_serving(server):
+    """What is no HTTP, too long, never ends, or comes in great numbers."""
+    hostile = [b"", b"\x00" * 4000, b"GET " + b"/" * 60000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 9000 + b"\r\n",
+               b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"GET /metrics HTTP/9.9\r\n\r\n",
+               b"GET /%00%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n" + b"x" * 200000,
+               b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20]
+    for number in range(2000):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            try:
+                client.sendall(hostile[number % len(hostile)])
+                client.settimeout(0.01)
+                if number % 3:
+                    client.shutdown(socket.SHUT_WR)
+                    client.recv(1000)
+            except OSError:
+                pass
+    kept = []
+    for _ in range(100):
+        kept.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+        kept[-1].sendall(b"GET /metrics HTTP/1.1\r\nHo")
+    assert server.ask("/healthz")[0] == 200
+    # who takes longer than that for a request is cut off
+    for client in kept:
+        client.settimeout(60)
+        assert client.recv(1000) == b""
+        client.close()
+    assert server.metrics()
+
+
+def test_other_machines_need_a_token_and_tls(tmp_path):
+    done = run("serve", "--listen", "0.0.0.0:0")
+    assert done.returncode == 1 and "needs --tls-cert, --tls-key and --token-file, or --insecure" in done.stderr
+    done = run("serve", "--tls-cert", "x")
+    assert done.returncode == 2 and "need each other" in done.stderr
+    with serving("--insecure", "-i", "1s", listen=":0") as server:
+        assert server.metrics()
+
+
+@pytest.fixture
+def credentials(tmp_path):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=dwell", "-keyout",
+                    tmp_path / "key", "-out", tmp_path / "cert"], check=True, capture_output=True)
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    (tmp_path / "token").chmod(0o600)
+    return ["--tls-cert", tmp_path / "cert", "--tls-key", tmp_path / "key", "--token-file", tmp_path / "token"]
+
+
+def test_tls_and_token(credentials):
+    with serving(*credentials, listen="0.0.0.0:0") as server:
+        assert server.is_tls
+        for header in None, "Bearer " + TOKEN[:-1], "Bearer " + TOKEN + "x", "Basic !!!", "Basic " + base64.b64encode(b"x").decode(), TOKEN:
+            status, headers, body = server.ask("/metrics", headers={"Authorization": header} if header else {})
+            assert status == 401 and headers["WWW-Authenticate"].startswith("Basic"), header
+            assert b"dwell_" not in body
+        for header in "Bearer " + TOKEN, "Basic " + base64.b64encode(f"any:{TOKEN}".encode()).decode():
+            assert server.ask("/metrics", headers={"Authorization": header})[0] == 200
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
+            plain.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b"dwell_" not in plain.recv(4000)
+
+
+@pytest.mark.parametrize("text, mode, words", [
+    (TOKEN, 0o644, "others can read it"),
+    ("short", 0o600, "16 characters at least"),
+    ("", 0o600, "16 characters at least"),
+    ("with a space in it", 0o600, "printable characters"),
+    (TOKEN + "\nsecond", 0o600, "printable characters"),
+])
+def test_bad_tokens_are_refused(tmp_path, text, mode, words):
+    token = tmp_path / "token"
+    token.write_text(text)
+    token.chmod(mode)
+    done = run("serve", "--listen", "127.0.0.1:0", "--token-file", token)
+    assert done.returncode == 1 and words in done.stderr
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--listen", "127.0.0.1"], "write HOST:PORT"),
+    (["--listen", "127.0.0.1:99999"], "write HOST:PORT"),
+    (["--listen", "203.0.113.1:0"], "cannot listen on"),
+    (["--tls-cert", "/etc/hostname", "--tls-key", "/etc/hostname"], "not in PEM"),
+    (["--tls-cert", "/nowhere", "--tls-key", "/nowhere"], "cannot read /nowhere"),
+    (["--tls-cert", "/dev/zero", "--tls-key", "/dev/zero"], "no small plain file"),
+    (["--token-file", "/nowhere"], "cannot read /nowhere"),
+])
+def test_what_cannot_be_served_is_explained(arguments, words):
+    done = run("serve", *arguments)
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_a_key_of_another_certificate_is_refused(credentials, tmp_path):
+    subprocess.run(["openssl", "genrsa", "-out", tmp_path / "key", "2048"], check=True, capture_output=True)
+    done = run("serve", *credentials, "--listen", "127.0.0.1:0")
+    assert done.returncode == 1 and "certificate or its key" in done.stderr
+
+
+def test_a_port_that_is_taken(server):
+    done = run("serve", "--listen", f"127.0.0.1:{server.port}")
+    assert done.returncode == 1 and "in use; --listen takes another port" in done.stderr
+
+
+def test_nothing_is_left_behind():
+    for by in signal.SIGTERM, signal.SIGINT, signal.SIGKILL:
+        with serving("-i", "1s") as server:
+            pids = server.children()
+            assert len(pids) > 3
+            assert server.stop(by) == (-signal.SIGKILL if by == signal.SIGKILL else 0)
+            for _ in range(100):
+                left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
+                if not left:
+                    break
+                time.sleep(0.05)
+            assert not left
+
+
+def test_systemd_hands_over_sockets_and_hears_when_it_is_ready(tmp_path):
+    notified = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.create_server(("127.0.0.1", 0)) as listener:
+        manager.bind(str(notified))
+        manager.settimeout(60)
+        port = listener.getsockname()[1]
+        script = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve -i 1s'
+        with subprocess.Popen(["sh", "-c", script, DWELL], preexec_fn=lambda: os.dup2(listener.fileno(), 3), pass_fds=[3], env={**os.environ, "NOTIFY_SOCKET": str(notified)},
+                              stderr=subprocess.PIPE, text=True) as process:
+            words = [manager.recv(100) for _ in range(3)]
+            assert words[0] == b"READY=1" and words[1] == b"WATCHDOG=1"
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+                assert b"200 OK" in client.recv(1000)
+            process.terminate()
+            assert process.wait(timeout=30) == 0
+            while words[-1] != b"STOPPING=1":
+                words.append(manager.recv(100))
+            assert f"http://127.0.0.1:{port}/" in process.stderr.read()
+
+
+def test_names_of_groups_may_be_anything():
+    """Quotes, backslashes, line ends and bytes that are no text, as label values and in JSON."""
+    name = b'a"b\\c\nd\xff'
+    program = "import ctypes, time; ctypes.CDLL(None).prctl(15, %r); time.sleep(60)" % name
+    with subprocess.Popen(["/usr/bin/python3", "-c", program]) as process, serving("--by", "process", "--groups", "500") as server:
+        metrics = server.metrics()
+        shown = 'a"b\\c\nd\ufffd'
+        assert any(key[0] == "dwell_group_threads" and key[2] == shown for key in metrics)
+        assert any(group["group"] == shown for group in server.json("/api/history")[-1]["groups"])
+        process.kill()

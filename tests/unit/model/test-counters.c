@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Counters that never go back, of those that count most; and what a cgroup's path says. */
+#include "test.h"
+
+#include "base/duration.h"
+#include "model/cgroup_names.h"
+#include "model/leaders.h"
+
+static void count(struct leaders *leaders, const char *name, uint64_t amount)
+{
+	struct leader *leader = leaders_at(leaders, name, strlen(name));
+
+	leader->fresh[0] += amount;
+	leader->fresh_weight += amount;
+	leader->fresh_gauge++;
+}
+
+static uint64_t own(struct leaders *leaders, const char *name)
+{
+	for (size_t i = 0; i < leaders->count; i++)
+		if (!strcmp(leaders->items[i]->name, name))
+			return leaders->items[i]->leads ? leaders->items[i]->counts[0] : 0;
+	return 0;
+}
+
+CASE(first_come_lead_while_there_is_room)
+{
+	struct leaders leaders;
+
+	assert_int_equal(leaders_init(&leaders, 2, 10, 1, 0), 0);
+	count(&leaders, "a", 5);
+	count(&leaders, "b", 7);
+	count(&leaders, "c", 3);
+	leaders_turn(&leaders, NS_PER_S);
+	assert_int_equal(own(&leaders, "a"), 5);
+	assert_int_equal(own(&leaders, "b"), 7);
+	assert_int_equal(own(&leaders, "c"), 0);
+	assert_int_equal(leaders.rest.counts[0], 3);
+	assert_int_equal(leaders.rest.gauge, 1);
+	leaders_release(&leaders);
+}
+
+CASE(a_place_changes_hands_after_its_term_and_counts_stay)
+{
+	struct leaders leaders;
+	uint64_t now_ns = NS_PER_S;
+
+	assert_int_equal(leaders_init(&leaders, 1, 10, 1, 0), 0);
+	count(&leaders, "a", 10);
+	leaders_turn(&leaders, now_ns);
+	/* larger, but within the term */
+	count(&leaders, "b", 1000);
+	leaders_turn(&leaders, now_ns + LEADERS_TERM_NS - 1);
+	assert_int_equal(own(&leaders, "b"), 0);
+	assert_int_equal(leaders.rest.counts[0], 1000);
+	count(&leaders, "a", 1);
+	count(&leaders, "b", 1000);
+	leaders_turn(&leaders, now_ns + LEADERS_TERM_NS);
+	/* what b counted before stays with the others, and what a counts from now on goes there */
+	assert_int_equal(own(&leaders, "b"), 1000);
+	assert_int_equal(own(&leaders, "a"), 0);
+	assert_int_equal(leaders.rest.counts[0], 1001);
+	leaders_release(&leaders);
+}
+
+CASE(one_that_is_hardly_larger_waits)
+{
+	struct leaders leaders;
+
+	assert_int_equal(leaders_init(&leaders, 1, 10, 1, 0), 0);
+	count(&leaders, "a", 100);
+	leaders_turn(&leaders, 1);
+	for (uint64_t i = 1; i <= 10; i++) {
+		count(&leaders, "a", 100);
+		count(&leaders, "b", 140);
+		leaders_turn(&leaders, i * LEADERS_TERM_NS);
+	}
+	assert_int_equal(own(&leaders, "a"), 1100);
+	assert_int_equal(leaders.rest.counts[0], 1400);
+	leaders_release(&leaders);
+}
+
+CASE(all_together_are_what_was_counted)
+{
+	struct leaders leaders;
+	uint64_t total = 0, since, before[6] = {0};
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+
+	assert_int_equal(leaders_init(&leaders, 3, 5, 1, 1), 0);
+	for (uint64_t turn = 1; turn < 2000; turn++) {
+		uint64_t sum;
+
+		for (size_t i = 0; i < 6; i++) {
+			uint64_t amount =
+				(turn * (i + 3) * 2654435761U >> 7) % (turn % 6 == i ? 900 : 20);
+
+			count(&leaders, names[i], amount);
+			total += amount;
+		}
+		leaders_turn(&leaders, turn * 30 * NS_PER_S);
+		sum = leaders.rest.counts[0];
+		for (size_t i = 0; i < leaders.count; i++) {
+			sum += leaders.items[i]->counts[0];
+			assert_true(leaders.items[i]->counts[0] >= before[i]);
+			before[i] = leaders.items[i]->counts[0];
+		}
+		assert_int_equal(sum, total);
+		assert_true(leaders.leading <= 3);
+	}
+	/* five names are remembered, the sixth never finds room */
+	assert_int_equal(leaders.unnamed, 1999);
+	leaders_set_mark(&leaders, 0);
+	count(&leaders, "a", 4);
+	leaders_turn(&leaders, 2000 * 30 * NS_PER_S);
+	since = leader_since(&leaders, &leaders.rest, 0, 0);
+	for (size_t i = 0; i < leaders.count; i++)
+		since += leader_since(&leaders, leaders.items[i], 0, 0);
+	assert_int_equal(since, 4);
+	leaders_release(&leaders);
+}
+
+CASE(names_that_are_gone_are_forgotten)
+{
+	struct leaders leaders;
+
+	assert_int_equal(leaders_init(&leaders, 1, 2, 1, 0), 0);
+	count(&leaders, "a", 10);
+	leaders_turn(&leaders, 1);
+	leaders_turn(&leaders, LEADERS_FORGET_NS + 1);
+	assert_int_equal(leaders.count, 0);
+	assert_int_equal(leaders.leading, 0);
+	count(&leaders, "b", 3);
+	leaders_turn(&leaders, LEADERS_FORGET_NS + 2);
+	assert_int_equal(own(&leaders, "b"), 3);
+	leaders_release(&leaders);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+CASE(paths_say_who_made_the_cgroup)
+{
+	static const struct {
+		const char *path, *unit, *container, *pod;
+	} cases[] = {
+		{"/", "", "", ""},
+		{"/system.slice/ssh.service", "ssh.service", "", ""},
+		{"/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope",
+		 "app-x.scope", "", ""},
+		{"/system.slice/docker-" ID ".scope", "system.slice", "0123456789ab", ""},
+		{"/docker/" ID, "", "0123456789ab", ""},
+		{"/docker/" ID "/init.scope", "", "0123456789ab", ""},
+		{"/machine.slice/libpod-" ID ".scope/container", "machine.slice", "0123456789ab",
+		 ""},
+		{"/kubepods.slice/kubepods-burstable.slice/"
+		 "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
+		 "cri-containerd-" ID ".scope",
+		 "kubepods-burstable.slice", "0123456789ab",
+		 "01234567-89ab-cdef-0123-456789abcdef"},
+		{"/kubepods/besteffort/pod01234567-89ab-cdef-0123-456789abcdef/" ID, "",
+		 "0123456789ab", "01234567-89ab-cdef-0123-456789abcdef"},
+		{"/lxc/web/system.slice/nginx.service", "nginx.service", "web", ""},
+		{"/lxc.payload.web", "", "web", ""},
+		{"/machine.slice/machine-deb.scope", "machine.slice", "deb", ""},
+		{"/docker-" ID "0.scope", "docker-" ID "0.scope", "", ""},
+		{"/podish/pod/", "", "", ""},
+		{"//a.service//", "a.service", "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct cgroup_names names;
+
+		cgroup_names_find(&names, cases[i].path);
+		assert_string_equal(names.pod, cases[i].pod);
+		assert_string_equal(names.container, cases[i].container);
+		if (!*cases[i].container || !strcmp(cases[i].unit, names.unit))
+			assert_string_equal(names.unit, cases[i].unit);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_come_lead_while_there_is_room),
+		cmocka_unit_test(a_place_changes_hands_after_its_term_and_counts_stay),
+		cmocka_unit_test(one_that_is_hardly_larger_waits),
+		cmocka_unit_test(all_together_are_what_was_counted),
+		cmocka_unit_test(names_that_are_gone_are_forgotten),
+		cmocka_unit_test(paths_say_who_made_the_cgroup),
+	};
+
+	return RUN(tests);
+}
