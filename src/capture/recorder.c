@@ -54,6 +54,7 @@ struct standing {
 struct recorder {
 	struct file_draft file;
 	char *path;
+	bool force;
 	ZSTD_CCtx *zstd;
 	struct standing standing;
 	struct delta delta;
@@ -173,10 +174,23 @@ static int explain(const char *path, int result, struct error *error)
 		       : error_set(error, -result, "cannot create %s: %s", path, strerror(-result));
 }
 
+static int open_file(struct recorder *recorder, const char *path, bool force, struct error *error)
+{
+	int result;
+
+	free(recorder->path);
+	recorder->path = strdup(path);
+	if (!recorder->path)
+		return error_set(error, ENOMEM, "out of memory");
+	/* it has the names and addresses of all programs: nothing for others */
+	result = file_draft_open(&recorder->file, AT_FDCWD, path, 0600, force);
+	return result < 0 ? explain(path, result, error) : write_header(recorder, error);
+}
+
 int recorder_open(struct recorder **ret_recorder, const char *path, bool force, struct error *error)
 {
 	struct recorder *recorder;
-	int result = 0;
+	int result;
 
 	if (!strcmp(path, "-"))
 		return error_set(error, EINVAL,
@@ -185,22 +199,27 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return error_set(error, ENOMEM, "out of memory");
-	/* it has the names and addresses of all programs: nothing for others */
-	result = file_draft_open(&recorder->file, AT_FDCWD, path, 0600, force);
-	if (result < 0)
-		(void)explain(path, result, error);
-	recorder->path = strdup(path);
+	recorder->file = FILE_DRAFT_NONE;
+	recorder->force = force;
 	recorder->zstd = ZSTD_createCCtx();
-	if (result >= 0 && (!recorder->path || !recorder->zstd))
-		result = error_set(error, ENOMEM, "out of memory");
-	if (result >= 0)
-		result = write_header(recorder, error);
+	result = recorder->zstd ? open_file(recorder, path, force, error)
+				: error_set(error, ENOMEM, "out of memory");
 	if (result < 0) {
 		recorder_close(recorder);
 		return result;
 	}
 	*ret_recorder = recorder;
 	return 0;
+}
+
+int recorder_continue(struct recorder *recorder, const char *path, struct error *error)
+{
+	file_draft_close(&recorder->file);
+	recorder->file = FILE_DRAFT_NONE;
+	recorder->bytes = recorder->chunks = recorder->intervals = 0;
+	recorder->raw_used = 0;
+	delta_clear(&recorder->delta);
+	return open_file(recorder, path, recorder->force, error);
 }
 
 void recorder_close(struct recorder *recorder)
@@ -407,6 +426,12 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 	return 0;
 }
 
+int recorder_note(struct recorder *recorder, const struct wire_header *record, struct error *error)
+{
+	return keep(&recorder->standing, record) < 0 ? error_set(error, ENOMEM, "out of memory")
+						     : 0;
+}
+
 int recorder_record(struct recorder *recorder, const struct wire_header *record,
 		    struct error *error)
 {
@@ -416,8 +441,8 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 		result = begin_period(recorder, error);
 	if (result >= 0)
 		result = repeat_referred(recorder, record, error);
-	if (result >= 0 && keep(&recorder->standing, record) < 0)
-		result = error_set(error, ENOMEM, "out of memory");
+	if (result >= 0)
+		result = recorder_note(recorder, record, error);
 	if (result >= 0)
 		result = put(recorder, record, error);
 	if (result < 0)

@@ -23,8 +23,19 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force,
 int recorder_record(struct recorder *recorder, const struct wire_header *record,
 		    struct error *error) must_check;
 
+/*
+ * After a WIRE_INTERVAL: what comes from now on goes to another file, which is whole of its own,
+ * and like the first one. On failure the old file is whole, and nothing more can be recorded until
+ * another call succeeds.
+ */
+int recorder_continue(struct recorder *recorder, const char *path, struct error *error) must_check;
+
+/* Between files: what later records may refer to is remembered. 0 or -ENOMEM. */
+int recorder_note(struct recorder *recorder, const struct wire_header *record,
+		  struct error *error) must_check;
+
 uint64_t recorder_intervals(const struct recorder *recorder);
-uint64_t recorder_bytes(const struct recorder *recorder); /* of the file */
+uint64_t recorder_bytes(const struct recorder *recorder); /* of the present file */
 
 void recorder_close(struct recorder *recorder);
 

@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/print.h"
 #include "base/size.h"
+#include "capture/rotation.h"
 #include "command/command.h"
 #include "command/debug_files.h"
 #include "command/profile_options.h"
@@ -15,7 +16,8 @@
 #include "session/watch.h"
 #include "view/recorded.h"
 
-#define RECORDING "dwell.dwell" /* without --output */
+#define RECORDING	"dwell.dwell" /* without --output */
+#define MAX_BYTES_LEAST (1 << 20)
 
 struct record {
 	struct watch_options watch;
@@ -24,7 +26,9 @@ struct record {
 	bool progress; /* standard error is a terminal */
 	bool stacks;
 	struct profile_options profile;
-	struct recorder *recorder;
+	uint64_t rotate_ns, max_bytes;
+	struct recorder *recorder; /* or: */
+	struct rotation *rotation;
 	struct result_options output;
 	struct recorded recorded;
 };
@@ -39,6 +43,7 @@ static const char text[] =
 	"Examples:\n"
 	"  dwell record -o night.dwell -d 8h        the whole machine, every second\n"
 	"  dwell record -p 1234 -i 100ms -o db.dwell\n"
+	"  dwell record -o /var/log/day.dwell --rotate 1h --max-bytes 10G\n"
 	"  dwell record -o build.dwell -- make -j4  a command to its end\n";
 
 static int take_no_blame(void *data, const char *value, struct error *error)
@@ -55,6 +60,10 @@ static const struct command_option record_option_table[] = {
 	OPTION_GROUP(3, "What to write:"),
 	TEXT_OPTION("output", 'o', "FILE", struct record, path, "the recording (dwell.dwell)"),
 	FLAG_OPTION("force", 0, struct record, force, "replace an existing file"),
+	TIME_OPTION("rotate", 0, struct record, rotate_ns,
+		    "begin a new file every TIME; each has the time in its name"),
+	SIZE_OPTION("max-bytes", 0, struct record, max_bytes,
+		    "remove the oldest files so that all have SIZE together"),
 	/* it is recorded anyway */
 	{.kind = OPTION_FLAG,
 	 .name = "blame",
@@ -82,6 +91,12 @@ static int end(void *data, struct error *error)
 	    (record->profile.frequency != usual.frequency || record->profile.rate != usual.rate))
 		result = error_set(error, EINVAL, "--freq and --rate are for --stacks: add it");
 
+	if (result >= 0 && record->max_bytes && record->max_bytes < MAX_BYTES_LEAST)
+		result = error_set(error, EINVAL, "--max-bytes: 1M at least");
+	if (result >= 0 && record->force && (record->rotate_ns || record->max_bytes))
+		result = error_set(error, EINVAL,
+				   "--force is for one file: those of --rotate and --max-bytes "
+				   "have new names");
 	if (result >= 0 && record->stacks && record->watch.source > SOURCE_BPF)
 		result = error_set(error, EINVAL, "--stacks needs --source bpf");
 	if (record->stacks)
@@ -98,6 +113,19 @@ static const struct command_line record_line = {
 	.take_argument = watch_take_argument,
 	.end = end,
 };
+
+static uint64_t bytes_written(const struct record *record)
+{
+	return record->rotation ? rotation_bytes(record->rotation)
+				: recorder_bytes(record->recorder);
+}
+
+static int rotate(void *data, const struct wire_header *header, struct error *error)
+{
+	struct record *record = data;
+
+	return rotation_record(record->rotation, header, error);
+}
 
 /* One line that is written over; to standard error, as the file may be standard output. */
 static int show_progress(void *data, struct interval *interval, struct error *error)
@@ -120,7 +148,7 @@ static int show_progress(void *data, struct interval *interval, struct error *er
 	if (!record->progress)
 		return 0;
 	duration_format(length, sizeof(length), interval->end_ns - recorded->start_ns);
-	size_format(size, sizeof(size), recorder_bytes(record->recorder));
+	size_format(size, sizeof(size), bytes_written(record));
 	print_text(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
 		   interval->row_count, size, (unsigned long long)losses_all(&recorded->losses));
 	return 0;
@@ -140,8 +168,11 @@ static int report(struct record *record, const struct watch *watch, struct error
 	struct output line;
 
 	recorded->path = record->path;
+	if (record->rotation && rotation_path(record->rotation))
+		recorded->path = rotation_path(record->rotation);
 	recorded->intervals = watch->shown;
-	recorded->bytes = recorder_bytes(record->recorder);
+	recorded->bytes = bytes_written(record);
+	recorded->files = record->rotation ? rotation_files(record->rotation) : 1;
 	if (record->progress)
 		fputs("\r\033[K", stderr);
 	if (record->output.given)
@@ -156,6 +187,16 @@ static int report(struct record *record, const struct watch *watch, struct error
 	return 0;
 }
 
+static int open_files(struct record *record, struct error *error)
+{
+	const struct rotation_options options = {
+		.path = record->path, .file_ns = record->rotate_ns, .max_bytes = record->max_bytes};
+
+	return options.file_ns || options.max_bytes
+		       ? rotation_open(&record->rotation, &options, error)
+		       : recorder_open(&record->recorder, record->path, record->force, error);
+}
+
 static int run(struct record *record, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
@@ -164,11 +205,13 @@ static int run(struct record *record, struct error *error)
 	if (record->stacks)
 		command_fetch_debug_files("record", &record->watch.targets,
 					  &record->profile.stacks);
-	result = recorder_open(&record->recorder, record->path, record->force, error);
+	result = open_files(record, error);
 
 	watch.options = &record->watch;
 	watch.audience = (struct audience){.data = record, .interval = show_progress};
 	watch.recorder = record->recorder;
+	if (record->rotation)
+		watch.audience.record = rotate;
 	watch.profile = record->stacks ? &record->profile : NULL;
 	if (result >= 0)
 		result = watch_open(&watch, error);
@@ -182,6 +225,7 @@ static int run(struct record *record, struct error *error)
 		fputc('\n', stderr);
 	watch_release(&watch);
 	recorder_close(record->recorder);
+	rotation_close(record->rotation);
 	return result;
 }
 

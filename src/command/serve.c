@@ -23,6 +23,22 @@ static int show_interval(void *data, struct interval *interval, struct error *er
 	return server_interval(&serve->server, interval, error);
 }
 
+/* Says that the store fails, and that it does not any more. */
+static int take_record(void *data, const struct wire_header *record, struct error *error)
+{
+	struct serve *serve = data;
+	bool failed = serve->server.store_fails;
+
+	(void)error;
+	server_record(&serve->server, record);
+	if (serve->server.store_fails && !failed)
+		print_text(stderr, "dwell serve: %s; trying again\n",
+			   serve->server.store_error.text);
+	else if (failed && !serve->server.store_fails)
+		print_text(stderr, "dwell serve: recordings are kept again\n");
+	return 0;
+}
+
 /* Where, as one line for each address. */
 static void announce(const struct web_options *web)
 {
@@ -46,7 +62,8 @@ static int run(struct serve *serve, struct error *error)
 		result = server_open(&serve->server, &serve->options.server, error);
 	notify_open();
 	watch.options = &serve->options.watch;
-	watch.audience = (struct audience){.data = serve, .interval = show_interval};
+	watch.audience =
+		(struct audience){.data = serve, .interval = show_interval, .record = take_record};
 	if (result >= 0)
 		result = watch_open(&watch, error);
 	if (result >= 0) {

@@ -9,10 +9,13 @@
 #include "serve/credentials.h"
 #include "serve/listen.h"
 
-#define ADDRESS	   "127.0.0.1:9465"
-#define GROUPS	   50
-#define GROUPS_MAX 1000
-#define INTERVAL_S 5
+#define ADDRESS		"127.0.0.1:9465"
+#define GROUPS		50
+#define GROUPS_MAX	1000
+#define INTERVAL_S	5
+#define KEEP_S		(6 * 3600)
+#define MAX_BYTES	(1ULL << 30)
+#define MAX_BYTES_LEAST (1 << 20)
 
 static const char text[] =
 	"Measures all the time, and serves metrics for Prometheus, profiles for pprof, and a page "
@@ -28,6 +31,7 @@ static const char text[] =
 	"Examples:\n"
 	"  dwell serve                                    for this machine\n"
 	"  dwell serve --by process --groups 20\n"
+	"  dwell serve --store /var/lib/dwell --keep 24h  and record the last day\n"
 	"  dwell serve --listen :9465 --tls-cert dwell.crt --tls-key dwell.key --token-file token\n"
 	"  go tool pprof http://127.0.0.1:9465/debug/pprof/profile?seconds=10\n";
 
@@ -82,7 +86,14 @@ static const struct command_option serve_option_table[] = {
 		     "the N groups that use most time have figures of their own, the rest is "
 		     "\"other\" (50)"),
 	TAKEN_OPTION("no-blame", 0, NULL, take_no_blame, "not because of whom threads wait"),
-	OPTION_GROUP(4, "Where to serve:"),
+	OPTION_GROUP(4, "What to keep:"),
+	TEXT_OPTION("store", 0, "DIRECTORY", struct serve_options, server.store,
+		    "recordings of the last hours, for dwell top --from and dwell report"),
+	TIME_OPTION("keep", 0, struct serve_options, server.keep_ns,
+		    "with --store: remove recordings that ended so long ago (6h)"),
+	SIZE_OPTION("max-bytes", 0, struct serve_options, server.max_bytes,
+		    "with --store: and the oldest, so that all have SIZE together (1G)"),
+	OPTION_GROUP(5, "Where to serve:"),
 	TAKEN_OPTION("listen", 0, "ADDRESS", take_address,
 		     "HOST:PORT, [::1]:PORT, or :PORT for all addresses; may be given again "
 		     "(" ADDRESS ", or the sockets that systemd hands over)"),
@@ -103,6 +114,14 @@ static int end(void *data, struct error *error)
 
 	if (!options->certificate != !options->key)
 		return error_set(error, EINVAL, "--tls-cert and --tls-key need each other");
+	if (!options->server.store && (options->server.keep_ns || options->server.max_bytes))
+		return error_set(error, EINVAL, "--keep and --max-bytes are for --store");
+	if (options->server.max_bytes && options->server.max_bytes < MAX_BYTES_LEAST)
+		return error_set(error, EINVAL, "--max-bytes: 1M at least");
+	if (!options->server.keep_ns)
+		options->server.keep_ns = KEEP_S * NS_PER_S;
+	if (!options->server.max_bytes)
+		options->server.max_bytes = MAX_BYTES;
 	if (!options->watch.interval_given)
 		options->watch.interval_ns = INTERVAL_S * NS_PER_S;
 	return watch_options_end(&options->watch, error);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* asprintf */
 #include "serve/server.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +20,41 @@
 /* Status codes of HTTP. */
 enum { HTTP_OK = 200, HTTP_ERROR = 500, HTTP_BUSY = 503 };
 
+/* Parts of what is kept, so that little of it goes with the oldest. */
+#define STORE_FILES 12
+#define STORE_LEAST (60 * NS_PER_S)
+
+static int open_store(struct server *server, struct error *error)
+{
+	struct rotation_options options = {.file_ns = server->options->keep_ns / STORE_FILES,
+					   .keep_ns = server->options->keep_ns,
+					   .max_bytes = server->options->max_bytes};
+
+	if (options.file_ns < STORE_LEAST)
+		options.file_ns = STORE_LEAST;
+	if (asprintf(&server->store_path, "%s/dwell.dwell", server->options->store) < 0) {
+		server->store_path = NULL;
+		return error_set(error, ENOMEM, "out of memory");
+	}
+	options.path = server->store_path;
+	return rotation_open(&server->store, &options, error);
+}
+
+void server_record(struct server *server, const struct wire_header *record)
+{
+	struct error error = {""};
+
+	if (!server->store)
+		return;
+	if (rotation_record(server->store, record, &error) < 0) {
+		server->store_failures++;
+		server->store_error = error;
+		server->store_fails = true;
+	} else if (record->kind == WIRE_INTERVAL) {
+		server->store_fails = false;
+	}
+}
+
 int server_open(struct server *server, const struct server_options *options, struct error *error)
 {
 	int result;
@@ -26,7 +63,9 @@ int server_open(struct server *server, const struct server_options *options, str
 	periods_init(&server->periods);
 	if (counters_init(&server->counters, options->by, options->groups, PERIODS_LEVELS) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	result = jobs_start(&server->jobs, error);
+	result = options->store ? open_store(server, error) : 0;
+	if (result >= 0)
+		result = jobs_start(&server->jobs, error);
 	return result < 0 ? result : web_host_start(&server->web, &options->web, error);
 }
 
@@ -34,6 +73,8 @@ void server_release(struct server *server)
 {
 	web_host_end(server->web);
 	jobs_end(server->jobs);
+	rotation_close(server->store);
+	free(server->store_path);
 	counters_release(&server->counters);
 	periods_release(&server->periods);
 }
@@ -68,6 +109,18 @@ static void write_status(struct server *server, struct output *out)
 	emit_json_line(out, &serve_status_schema, &item);
 }
 
+static struct exposition_service service_of(const struct server *server)
+{
+	struct exposition_service service = {.has_store = server->store != NULL,
+					     .store_failures = server->store_failures};
+
+	if (server->store) {
+		service.store_bytes = rotation_bytes(server->store);
+		service.store_files = rotation_files(server->store);
+	}
+	return service;
+}
+
 static void write_answer(struct server *server, const struct web_question *question,
 			 struct output *out, const char **ret_type)
 {
@@ -77,9 +130,10 @@ static void write_answer(struct server *server, const struct web_question *quest
 	case WEB_METRICS_OPEN: {
 		enum exposition_format format =
 			question->ask == WEB_METRICS ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS;
+		struct exposition_service service = service_of(server);
 
 		*ret_type = exposition_type(format);
-		exposition_write(out, &server->counters, session_of(server), format);
+		exposition_write(out, &server->counters, session_of(server), &service, format);
 		break;
 	}
 	case WEB_STATUS:

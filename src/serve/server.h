@@ -4,6 +4,7 @@
 #define DWELL_SERVE_SERVER_H
 
 #include "serve/periods.h"
+#include "capture/rotation.h"
 #include "serve/jobs.h"
 #include "serve/web_host.h"
 #include "session/watch.h"
@@ -12,6 +13,8 @@ struct server_options {
 	enum grouping by;
 	size_t groups; /* with counters of their own */
 	struct web_options web;
+	const char *store; /* a directory for recordings; NULL: none */
+	uint64_t keep_ns, max_bytes;
 };
 
 struct server {
@@ -26,6 +29,11 @@ struct server {
 		struct web_question question;
 	} profiles[JOBS_AT_ONCE];
 	uint64_t last_job;
+	struct rotation *store;
+	uint64_t store_failures;
+	bool store_fails;	  /* the last interval was not kept */
+	struct error store_error; /* why */
+	char *store_path;
 };
 
 /* Forks its processes: before anything is open that they should not have. */
@@ -38,6 +46,9 @@ int server_begin(struct server *server, struct watch *watch, struct error *error
 /* An interval by thread, which is the watch's. */
 int server_interval(struct server *server, const struct interval *interval,
 		    struct error *error) must_check;
+
+/* Each record, for the store. What cannot be written is counted, and no reason to end. */
+void server_record(struct server *server, const struct wire_header *record);
 
 void server_release(struct server *server);
 

@@ -111,6 +111,14 @@ static void number(struct writer *writer, uint64_t value)
 	output_char(writer->out, '\n');
 }
 
+static void write_number(struct writer *writer, const char *name, const char *type,
+			 const char *unit, const char *help, uint64_t value)
+{
+	family(writer, name, type, unit, help);
+	begin_sample(writer, !strcmp(type, "counter") ? "_total" : "");
+	number(writer, value);
+}
+
 static bool measures(const struct writer *writer, enum state state)
 {
 	return session_measures(writer->session, wire_of_state(state));
@@ -304,8 +312,21 @@ static void write_self(struct writer *writer)
 	number(writer, 1);
 }
 
+static void write_service(struct writer *writer, const struct exposition_service *service)
+{
+	if (!service->has_store)
+		return;
+	write_number(writer, "dwell_store_bytes", "gauge", "bytes",
+		     "Size of the recordings that are kept.", service->store_bytes);
+	write_number(writer, "dwell_store_files", "gauge", NULL, "Recordings that are kept.",
+		     service->store_files);
+	write_number(writer, "dwell_store_failures", "counter", NULL,
+		     "Records that could not be written to a recording.", service->store_failures);
+}
+
 void exposition_write(struct output *out, const struct counters *counters,
-		      const struct session_info *session, enum exposition_format format)
+		      const struct session_info *session, const struct exposition_service *service,
+		      enum exposition_format format)
 {
 	struct writer writer = {
 		.out = out, .format = format, .counters = counters, .session = session};
@@ -320,6 +341,7 @@ void exposition_write(struct output *out, const struct counters *counters,
 	}
 	write_losses(&writer);
 	write_self(&writer);
+	write_service(&writer, service);
 	if (format == EXPOSITION_OPENMETRICS)
 		output_string(out, "# EOF\n");
 }

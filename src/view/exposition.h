@@ -7,8 +7,16 @@
 #ifndef DWELL_VIEW_EXPOSITION_H
 #define DWELL_VIEW_EXPOSITION_H
 
+#include <stdbool.h>
+
 #include "base/output.h"
 #include "model/counters.h"
+
+/* Of the service itself, besides what it counts. */
+struct exposition_service {
+	bool has_store;
+	uint64_t store_bytes, store_files, store_failures;
+};
 
 enum exposition_format {
 	EXPOSITION_TEXT,
@@ -20,6 +28,7 @@ const char *exposition_type(enum exposition_format format);
 
 /* Label values may be any bytes: what is no valid UTF-8 becomes U+FFFD. */
 void exposition_write(struct output *out, const struct counters *counters,
-		      const struct session_info *session, enum exposition_format format);
+		      const struct session_info *session, const struct exposition_service *service,
+		      enum exposition_format format);
 
 #endif

@@ -2,6 +2,7 @@
 #include "view/recorded.h"
 
 #include "base/size.h"
+#include "base/text.h"
 #include "model/interval.h"
 #include "view/view.h"
 
@@ -31,7 +32,8 @@ static const struct field recorded_fields[] = {
 	INTEGER_FIELD("duration_ns", get_duration, "from there to the end"),
 	NUMBER_MEMBER(struct recorded, intervals, "intervals", "that were written"),
 	NUMBER_MEMBER(struct recorded, threads, "threads", "in the interval that had most"),
-	NUMBER_MEMBER(struct recorded, bytes, "bytes", "size of the file"),
+	NUMBER_MEMBER(struct recorded, bytes, "bytes", "size of the file, or of all of a rotation"),
+	NUMBER_MEMBER(struct recorded, files, "files", "that there are; 1 without a rotation"),
 	INTEGER_FIELD("lost", get_lost, "records, switches and threads that are missing"),
 };
 
@@ -45,7 +47,10 @@ void recorded_line(struct output *out, const struct recorded *recorded)
 	char size[16];
 
 	size_format(size, sizeof(size), recorded->bytes);
-	output_format(out, "%s: %llu interval%s, %s, lost %llu\n", recorded->path,
-		      (unsigned long long)recorded->intervals, recorded->intervals == 1 ? "" : "s",
+	output_format(out, "%s", recorded->path);
+	if (recorded->files > 1)
+		output_format(out, ", the last of %llu files", (unsigned long long)recorded->files);
+	output_format(out, ": %llu interval%s, %s, lost %llu\n",
+		      (unsigned long long)recorded->intervals, text_plural(recorded->intervals),
 		      size, (unsigned long long)losses_all(&recorded->losses));
 }

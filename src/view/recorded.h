@@ -13,7 +13,7 @@ struct recorded {
 	const char *source; /* where the figures come from; NULL: no interval came */
 	bool has_blame;	    /* because of whom threads waited is in it */
 	uint64_t intervals;
-	uint64_t bytes;
+	uint64_t bytes, files;	   /* of all files of a rotation */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_realtime_ns;
 	size_t threads; /* in the interval that had most */

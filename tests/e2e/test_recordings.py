@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recordings: the same figures again, whatever happens to the file."""
+import datetime
 import json
 import os
 import pathlib
@@ -228,3 +229,55 @@ def test_a_command_that_cannot_run_leaves_no_file(tmp_path):
         recording.write_text("something of value")
         assert run(*command, recording, "--force", "--", "/nonexistent").returncode == 1
         assert recording.read_text() == "something of value"
+
+
+def spans_of(path):
+    """Beginning and end of each interval of a recording, in ns since 1970."""
+    lines = run("top", "--from", path, "--format", "json").stdout.splitlines()
+    intervals = [json.loads(line) for line in lines]
+    starts = [int(datetime.datetime.fromisoformat(interval["start"][:26]).replace(tzinfo=datetime.timezone.utc).timestamp() * 1e6) * 1000 + int(interval["start"][26:29])
+              for interval in intervals if interval["type"] == "interval"]
+    return [(start, start + interval["duration_ns"]) for start, interval in zip(starts, intervals)]
+
+
+def test_a_rotation_has_each_interval_once(tmp_path):
+    path = tmp_path / "night.dwell"
+    done = run("record", "-p", os.getpid(), "-o", path, "--rotate", "500ms", "-i", "100ms", "-d", "4s", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    recorded = json.loads(done.stdout)
+    files = sorted(tmp_path.iterdir())
+    assert recorded["files"] == len(files) >= 3 and recorded["file"] == str(files[-1])
+    assert all(re.fullmatch(r"night\.\d{8}T\d{6}Z\.dwell", file.name) and file.stat().st_mode & 0o777 == 0o600 for file in files)
+    spans = [span for file in files for span in spans_of(file)]
+    assert len(spans) == recorded["intervals"]
+    assert all(abs(end - start) < 1_000_000 for (_, end), (start, _) in zip(spans, spans[1:]))
+    assert sum(end - start for start, end in spans) == recorded["duration_ns"]
+
+
+def test_a_rotation_removes_its_own_oldest_files_alone(tmp_path):
+    kept = ["night.dwell", "night.20260101T000000Z.dwell.txt", "other.20260101T000000Z.dwell", "night.2026-101T000000Z.dwell"]
+    for name in kept:
+        (tmp_path / name).write_bytes(b"x" * 3_000_000)
+    (tmp_path / "night.20260102T000000Z.dwell").symlink_to(tmp_path / "night.dwell")
+    (tmp_path / "night.20260103T000000Z.dwell").mkdir()
+    for day in range(10, 20):
+        (tmp_path / f"night.202601{day}T000000Z.dwell").write_bytes(os.urandom(300_000))
+    done = run("record", "-p", os.getpid(), "-o", tmp_path / "night.dwell", "--max-bytes", "1M", "-i", "100ms", "-c", "3")
+    assert done.returncode == 0, done.stderr
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {*kept, "night.20260102T000000Z.dwell", "night.20260103T000000Z.dwell", "night.20260119T000000Z.dwell"} <= names
+    assert not {f"night.202601{day}T000000Z.dwell" for day in range(10, 17)} & names
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--rotate", "1h", "--force"], "--force is for one file"),
+    (["--max-bytes", "10K"], "1M at least"),
+])
+def test_what_a_rotation_refuses(tmp_path, arguments, words):
+    done = run("record", "-o", tmp_path / "x.dwell", *arguments)
+    assert done.returncode == 2 and words in done.stderr
+
+
+def test_a_rotation_into_no_directory(tmp_path):
+    done = run("record", "-o", tmp_path / "nowhere" / "x.dwell", "--rotate", "1h")
+    assert done.returncode == 1 and "no directory" in done.stderr

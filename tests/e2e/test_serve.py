@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell serve`: metrics, history and profiles of what runs here, and who may ask."""
 import base64
+import contextlib
 import gzip
 import json
 import os
@@ -334,3 +335,38 @@ def test_names_of_groups_may_be_anything():
         assert any(key[0] == "dwell_group_threads" and key[2] == shown for key in metrics)
         assert any(group["group"] == shown for group in server.json("/api/history")[-1]["groups"])
         process.kill()
+
+
+def test_the_store_keeps_recordings_and_survives_a_full_disk(tmp_path):
+    """On a filesystem of 3 MiB, which another file fills up in between."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", disk], check=True)
+    try:
+        with serving("--by", "process", "-i", "100ms", "--store", disk) as server:
+            wait_for(lambda: server.metrics()["dwell_store_bytes",] > 100_000)
+            assert server.metrics()["dwell_store_failures_total",] == 0
+            filler = disk / "filler"
+            with filler.open("wb", buffering=0) as file:
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(65536))
+            wait_for(lambda: server.metrics()["dwell_store_failures_total",] > 0)
+            filler.unlink()
+            before = {path.name for path in disk.iterdir()}
+            wait_for(lambda: {path.name for path in disk.iterdir()} - before)
+            server.stop()
+            said = server.process.stderr.read()
+        assert "trying again" in said and "kept again" in said
+        for path in disk.iterdir():
+            done = run("report", path)
+            assert done.returncode == 0, done.stderr
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
