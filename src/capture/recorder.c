@@ -192,7 +192,7 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 	struct recorder *recorder;
 	int result;
 
-	if (!strcmp(path, "-"))
+	if (path && !strcmp(path, "-"))
 		return error_set(error, EINVAL,
 				 "a recording is a file, not standard output: name it, or ./- for "
 				 "a file of that name");
@@ -202,8 +202,9 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 	recorder->file = FILE_DRAFT_NONE;
 	recorder->force = force;
 	recorder->zstd = ZSTD_createCCtx();
-	result = recorder->zstd ? open_file(recorder, path, force, error)
-				: error_set(error, ENOMEM, "out of memory");
+	result = recorder->zstd ? 0 : error_set(error, ENOMEM, "out of memory");
+	if (result >= 0 && path)
+		result = open_file(recorder, path, force, error);
 	if (result < 0) {
 		recorder_close(recorder);
 		return result;
@@ -212,10 +213,15 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 	return 0;
 }
 
-int recorder_continue(struct recorder *recorder, const char *path, struct error *error)
+void recorder_end_file(struct recorder *recorder)
 {
 	file_draft_close(&recorder->file);
 	recorder->file = FILE_DRAFT_NONE;
+}
+
+int recorder_continue(struct recorder *recorder, const char *path, struct error *error)
+{
+	recorder_end_file(recorder);
 	recorder->bytes = recorder->chunks = recorder->intervals = 0;
 	recorder->raw_used = 0;
 	delta_clear(&recorder->delta);

@@ -11,8 +11,11 @@
 
 struct recorder;
 
-/* An existing file is replaced only with `force`, by the first interval; until then there is none
- * of ours. Only its owner can read it. */
+/*
+ * An existing file is replaced only with `force`, by the first interval; until then there is none
+ * of ours. Only its owner can read it. `path` NULL: there is none until recorder_continue(), and
+ * only recorder_note() is allowed.
+ */
 int recorder_open(struct recorder **ret_recorder, const char *path, bool force,
 		  struct error *error) must_check;
 
@@ -29,6 +32,9 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
  * another call succeeds.
  */
 int recorder_continue(struct recorder *recorder, const char *path, struct error *error) must_check;
+
+/* The file is complete. */
+void recorder_end_file(struct recorder *recorder);
 
 /* Between files: what later records may refer to is remembered. 0 or -ENOMEM. */
 int recorder_note(struct recorder *recorder, const struct wire_header *record,

@@ -16,27 +16,33 @@ struct serve {
 	struct server server;
 };
 
+/* What happened besides, a line each. */
+static void show_notice(struct server *server)
+{
+	char *rest, *line = strtok_r(server->notice, "\n", &rest);
+
+	for (; line; line = strtok_r(NULL, "\n", &rest))
+		print_text(stderr, "dwell serve: %s\n", line);
+	*server->notice = '\0';
+}
+
 static int show_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct serve *serve = data;
 
-	return server_interval(&serve->server, interval, error);
+	int result = server_interval(&serve->server, interval, error);
+
+	show_notice(&serve->server);
+	return result;
 }
 
-/* Says that the store fails, and that it does not any more. */
 static int take_record(void *data, const struct wire_header *record, struct error *error)
 {
 	struct serve *serve = data;
-	bool failed = serve->server.store_fails;
+	int result = server_record(&serve->server, record, error);
 
-	(void)error;
-	server_record(&serve->server, record);
-	if (serve->server.store_fails && !failed)
-		print_text(stderr, "dwell serve: %s; trying again\n",
-			   serve->server.store_error.text);
-	else if (failed && !serve->server.store_fails)
-		print_text(stderr, "dwell serve: recordings are kept again\n");
-	return 0;
+	show_notice(&serve->server);
+	return result;
 }
 
 /* Where, as one line for each address. */

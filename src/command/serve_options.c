@@ -13,6 +13,9 @@
 #define GROUPS		50
 #define GROUPS_MAX	1000
 #define INTERVAL_S	5
+#define BEFORE_S	30
+#define AFTER_S		10
+#define PAUSE_S		300
 #define KEEP_S		(6 * 3600)
 #define MAX_BYTES	(1ULL << 30)
 #define MAX_BYTES_LEAST (1 << 20)
@@ -32,6 +35,7 @@ static const char text[] =
 	"  dwell serve                                    for this machine\n"
 	"  dwell serve --by process --groups 20\n"
 	"  dwell serve --store /var/lib/dwell --keep 24h  and record the last day\n"
+	"  dwell serve --store . -i 1s --trigger 'runqueue-p99>20ms,lock>4'\n"
 	"  dwell serve --listen :9465 --tls-cert dwell.crt --tls-key dwell.key --token-file token\n"
 	"  go tool pprof http://127.0.0.1:9465/debug/pprof/profile?seconds=10\n";
 
@@ -69,6 +73,13 @@ static int take_groups(void *data, const char *value, struct error *error)
 	return result;
 }
 
+static int take_trigger(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+
+	return triggers_parse(&options->server.triggers, value, error);
+}
+
 static int take_no_blame(void *data, const char *value, struct error *error)
 {
 	struct serve_options *options = data;
@@ -93,6 +104,16 @@ static const struct command_option serve_option_table[] = {
 		    "with --store: remove recordings that ended so long ago (6h)"),
 	SIZE_OPTION("max-bytes", 0, struct serve_options, server.max_bytes,
 		    "with --store: and the oldest, so that all have SIZE together (1G)"),
+	TAKEN_OPTION("trigger", 0, "CONDITION[,...]", take_trigger,
+		     "with --store: FIELD>LIMIT or FIELD>LIMIT@GROUP; when it is met, record the "
+		     "seconds before and, with stacks, those that follow. FIELD is runqueue-p99, "
+		     "runqueue-max (LIMIT: a time), or a state (threads in it, on average)"),
+	TIME_OPTION("trigger-before", 0, struct serve_options, server.before_ns,
+		    "how much of the time before is recorded (30s)"),
+	TIME_OPTION("trigger-after", 0, struct serve_options, server.after_ns,
+		    "and afterwards (10s)"),
+	TIME_OPTION("trigger-pause", 0, struct serve_options, server.pause_ns,
+		    "record again after TIME at the earliest (5m)"),
 	OPTION_GROUP(5, "Where to serve:"),
 	TAKEN_OPTION("listen", 0, "ADDRESS", take_address,
 		     "HOST:PORT, [::1]:PORT, or :PORT for all addresses; may be given again "
@@ -118,6 +139,21 @@ static int end(void *data, struct error *error)
 		return error_set(error, EINVAL, "--keep and --max-bytes are for --store");
 	if (options->server.max_bytes && options->server.max_bytes < MAX_BYTES_LEAST)
 		return error_set(error, EINVAL, "--max-bytes: 1M at least");
+	if (options->server.triggers.count && !options->server.store)
+		return error_set(error, EINVAL, "--trigger needs --store");
+	if (!options->server.triggers.count &&
+	    (options->server.before_ns || options->server.after_ns || options->server.pause_ns))
+		return error_set(error, EINVAL,
+				 "--trigger-before, --trigger-after and --trigger-pause are for "
+				 "--trigger");
+	if (!options->server.before_ns)
+		options->server.before_ns = BEFORE_S * NS_PER_S;
+	if (!options->server.after_ns)
+		options->server.after_ns = AFTER_S * NS_PER_S;
+	if (!options->server.pause_ns)
+		options->server.pause_ns = PAUSE_S * NS_PER_S;
+	if (options->server.after_ns < NS_PER_S)
+		options->server.after_ns = NS_PER_S;
 	if (!options->server.keep_ns)
 		options->server.keep_ns = KEEP_S * NS_PER_S;
 	if (!options->server.max_bytes)
@@ -212,5 +248,6 @@ void serve_options_release(struct serve_options *options)
 	free(web->certificate);
 	free(web->key);
 	free(web->token);
+	triggers_release(&options->server.triggers);
 	targets_release(&options->watch.targets);
 }

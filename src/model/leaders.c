@@ -167,36 +167,54 @@ static void forget(struct leaders *leaders, uint64_t now_ns)
 	leaders->count = kept;
 }
 
-/* Of those that lead and may be followed, the lightest; of those that do not, the heaviest. */
-static struct leader *extreme(const struct leaders *leaders, bool leads, uint64_t now_ns)
+/* Of those that lead since `before_ns` or longer, the lightest; NULL: there is none. */
+static struct leader *lightest(const struct leaders *leaders, uint64_t before_ns)
 {
 	struct leader *found = NULL;
 
 	for (size_t i = 0; i < leaders->count; i++) {
 		struct leader *leader = leaders->items[i];
 
-		if (leader->leads != leads ||
-		    (leads && now_ns - leader->since_ns < LEADERS_TERM_NS))
-			continue;
-		if (!found ||
-		    (leads ? leader->weight < found->weight : leader->weight > found->weight))
+		if (leader->leads && leader->since_ns <= before_ns &&
+		    (!found || leader->weight < found->weight))
 			found = leader;
 	}
 	return found;
 }
 
+static struct leader *heaviest_other(const struct leaders *leaders)
+{
+	struct leader *found = NULL;
+
+	for (size_t i = 0; i < leaders->count; i++) {
+		struct leader *leader = leaders->items[i];
+
+		if (!leader->leads && (!found || leader->weight > found->weight))
+			found = leader;
+	}
+	return found;
+}
+
+/* Whose place `next` takes; NULL: none. */
+static struct leader *follows(const struct leaders *leaders, const struct leader *next,
+			      uint64_t now_ns)
+{
+	struct leader *last = lightest(leaders, now_ns);
+
+	if (last && next->weight > LEADERS_AT_ONCE * last->weight)
+		return last;
+	last = now_ns < LEADERS_TERM_NS ? NULL : lightest(leaders, now_ns - LEADERS_TERM_NS);
+	return last && next->weight > LEADERS_AFTER_TERM * last->weight ? last : NULL;
+}
+
 static void elect(struct leaders *leaders, uint64_t now_ns)
 {
-	for (;;) {
-		struct leader *next =
-			leaders->count > leaders->leading ? extreme(leaders, false, now_ns) : NULL;
+	while (leaders->count > leaders->leading) {
+		struct leader *next = heaviest_other(leaders), *last = NULL;
 
-		if (!next)
-			return;
 		if (leaders->leading >= leaders->places) {
-			struct leader *last = extreme(leaders, true, now_ns);
-
-			if (!last || next->weight <= 1.5 * last->weight)
+			last = follows(leaders, next, now_ns);
+			if (!last)
 				return;
 			set_leads(leaders, last, false, now_ns);
 		}

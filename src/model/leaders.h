@@ -17,9 +17,13 @@
 
 /* A weight halves in that time. */
 #define LEADERS_HALF_LIFE_NS (300 * 1000000000ULL)
-/* A place changes hands when it was held so long, and another name's weight is half as large again.
+/*
+ * A place changes hands when it was held so long and another name's weight is half as large again,
+ * and at once to a name whose weight is of another order.
  */
-#define LEADERS_TERM_NS (300 * 1000000000ULL)
+#define LEADERS_TERM_NS	   (300 * 1000000000ULL)
+#define LEADERS_AFTER_TERM 1.5
+#define LEADERS_AT_ONCE	   16
 /* A name that was not counted for so long is forgotten, with its counters. */
 #define LEADERS_FORGET_NS (3600 * 1000000000ULL)
 

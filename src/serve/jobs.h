@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 #define JOBS_AT_ONCE   2
-#define JOB_WORDS      24
-#define JOB_WORD_BYTES 256
+#define JOB_WORDS      16
+#define JOB_WORD_BYTES 1024
 
 struct job {
 	uint64_t number;  /* the asker's */

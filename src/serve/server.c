@@ -3,6 +3,7 @@
 #include "serve/server.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +15,12 @@
 #include "view/exposition.h"
 #include "view/serve.h"
 
-#define JSON_TYPE "application/json"
-#define TEXT_TYPE "text/plain; charset=utf-8"
+/* Where an interval begins, for the triggers; those before are of the periods. */
+#define TRIGGERS_MARK PERIODS_LEVELS
+#define MARKS	      (PERIODS_LEVELS + 1)
+
+#define JSON_TYPE     "application/json"
+#define TEXT_TYPE     "text/plain; charset=utf-8"
 
 /* Status codes of HTTP. */
 enum { HTTP_OK = 200, HTTP_ERROR = 500, HTTP_BUSY = 503 };
@@ -40,30 +45,60 @@ static int open_store(struct server *server, struct error *error)
 	return rotation_open(&server->store, &options, error);
 }
 
-void server_record(struct server *server, const struct wire_header *record)
+static int open_flight(struct server *server, struct error *error)
 {
-	struct error error = {""};
+	const struct flight_options options = {.directory = server->options->store,
+					       .before_ns = server->options->before_ns,
+					       .after_ns = server->options->after_ns,
+					       .pause_ns = server->options->pause_ns};
 
-	if (!server->store)
-		return;
-	if (rotation_record(server->store, record, &error) < 0) {
-		server->store_failures++;
-		server->store_error = error;
-		server->store_fails = true;
-	} else if (record->kind == WIRE_INTERVAL) {
-		server->store_fails = false;
-	}
+	return flight_open(&server->flight, &options, error);
 }
 
-int server_open(struct server *server, const struct server_options *options, struct error *error)
+__attribute__((format(printf, 2, 3))) static void note(struct server *server, const char *format,
+						       ...)
+{
+	size_t used = strlen(server->notice);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(server->notice + used, sizeof(server->notice) - used, format, arguments);
+	va_end(arguments);
+	used = strlen(server->notice);
+	snprintf(server->notice + used, sizeof(server->notice) - used, "\n");
+}
+
+int server_record(struct server *server, const struct wire_header *record, struct error *error)
+{
+	struct error reason = {""};
+
+	if (server->flight && flight_record(server->flight, record) < 0)
+		return error_set(error, ENOMEM, "out of memory");
+	if (!server->store)
+		return 0;
+	if (rotation_record(server->store, record, &reason) < 0) {
+		if (!server->store_fails)
+			note(server, "%s; trying again", reason.text);
+		server->store_failures++;
+		server->store_fails = true;
+	} else if (record->kind == WIRE_INTERVAL && server->store_fails) {
+		note(server, "recordings are kept again");
+		server->store_fails = false;
+	}
+	return 0;
+}
+
+int server_open(struct server *server, struct server_options *options, struct error *error)
 {
 	int result;
 
 	server->options = options;
 	periods_init(&server->periods);
-	if (counters_init(&server->counters, options->by, options->groups, PERIODS_LEVELS) < 0)
+	if (counters_init(&server->counters, options->by, options->groups, MARKS) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	result = options->store ? open_store(server, error) : 0;
+	if (result >= 0 && options->triggers.count)
+		result = open_flight(server, error);
 	if (result >= 0)
 		result = jobs_start(&server->jobs, error);
 	return result < 0 ? result : web_host_start(&server->web, &options->web, error);
@@ -74,9 +109,31 @@ void server_release(struct server *server)
 	web_host_end(server->web);
 	jobs_end(server->jobs);
 	rotation_close(server->store);
+	flight_close(server->flight);
 	free(server->store_path);
 	counters_release(&server->counters);
 	periods_release(&server->periods);
+}
+
+static void look_at_triggers(struct server *server, const struct interval *interval)
+{
+	struct trigger_event event;
+	struct error error = {""};
+	char words[512];
+	bool fires = triggers_look(&server->options->triggers, &server->counters, TRIGGERS_MARK,
+				   interval, &event);
+	int result;
+
+	counters_set_mark(&server->counters, TRIGGERS_MARK);
+	if (!fires)
+		return;
+	trigger_event_words(&event, words, sizeof(words));
+	server->flight_job = ++server->last_job;
+	result = flight_fire(server->flight, server->jobs, server->flight_job, &error);
+	if (result > 0)
+		note(server, "%s: %s, and what follows", words, flight_path(server->flight));
+	else if (result < 0)
+		note(server, "%s: %s", words, error.text);
 }
 
 int server_interval(struct server *server, const struct interval *interval, struct error *error)
@@ -84,6 +141,7 @@ int server_interval(struct server *server, const struct interval *interval, stru
 	counters_add(&server->counters, interval);
 	if (periods_add(&server->periods, &server->counters, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
+	look_at_triggers(server, interval);
 	notify_send("WATCHDOG=1");
 	return 0;
 }
@@ -109,11 +167,27 @@ static void write_status(struct server *server, struct output *out)
 	emit_json_line(out, &serve_status_schema, &item);
 }
 
+static const char *trigger_at(const void *data, size_t index, uint64_t *ret_fired)
+{
+	const struct triggers *triggers = data;
+
+	*ret_fired = triggers->items[index].fired;
+	return triggers->items[index].words;
+}
+
 static struct exposition_service service_of(const struct server *server)
 {
 	struct exposition_service service = {.has_store = server->store != NULL,
 					     .store_failures = server->store_failures};
 
+	if (server->flight) {
+		service.has_flight = true;
+		service.trigger = trigger_at;
+		service.trigger_data = &server->options->triggers;
+		service.trigger_count = server->options->triggers.count;
+		service.flight_written = flight_written(server->flight);
+		service.flight_suppressed = flight_suppressed(server->flight);
+	}
 	if (server->store) {
 		service.store_bytes = rotation_bytes(server->store);
 		service.store_files = rotation_files(server->store);
@@ -200,6 +274,9 @@ static int on_job_end(void *data, struct error *error)
 	(void)error;
 	if (!jobs_next(server->jobs, &end, &fd))
 		return 0;
+	if (end.number == server->flight_job && end.status)
+		note(server, "what followed a trigger was not recorded: %s",
+		     end.status == -EBUSY ? "two jobs run already" : end.error);
 	profile = find_profile(server, end.number);
 	if (!profile)
 		return 0;

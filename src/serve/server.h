@@ -4,7 +4,9 @@
 #define DWELL_SERVE_SERVER_H
 
 #include "serve/periods.h"
+#include "serve/triggers.h"
 #include "capture/rotation.h"
+#include "serve/flight.h"
 #include "serve/jobs.h"
 #include "serve/web_host.h"
 #include "session/watch.h"
@@ -15,10 +17,12 @@ struct server_options {
 	struct web_options web;
 	const char *store; /* a directory for recordings; NULL: none */
 	uint64_t keep_ns, max_bytes;
+	struct triggers triggers; /* with them a flight recorder, in the store */
+	uint64_t before_ns, after_ns, pause_ns;
 };
 
 struct server {
-	const struct server_options *options;
+	struct server_options *options;
 	struct watch *watch; /* not owned */
 	struct counters counters;
 	struct periods periods;
@@ -31,13 +35,15 @@ struct server {
 	uint64_t last_job;
 	struct rotation *store;
 	uint64_t store_failures;
-	bool store_fails;	  /* the last interval was not kept */
-	struct error store_error; /* why */
+	bool store_fails; /* the last interval was not kept */
 	char *store_path;
+	struct flight *flight;
+	uint64_t flight_job;
+	char notice[1024]; /* for the user, until it has been shown; lines */
 };
 
 /* Forks its processes: before anything is open that they should not have. */
-int server_open(struct server *server, const struct server_options *options,
+int server_open(struct server *server, struct server_options *options,
 		struct error *error) must_check;
 
 /* When measuring has begun: adds its descriptors to the loop. */
@@ -47,8 +53,9 @@ int server_begin(struct server *server, struct watch *watch, struct error *error
 int server_interval(struct server *server, const struct interval *interval,
 		    struct error *error) must_check;
 
-/* Each record, for the store. What cannot be written is counted, and no reason to end. */
-void server_record(struct server *server, const struct wire_header *record);
+/* Each record, for the store: what cannot be written is counted, and no reason to end. */
+int server_record(struct server *server, const struct wire_header *record,
+		  struct error *error) must_check;
 
 void server_release(struct server *server);
 

@@ -312,8 +312,29 @@ static void write_self(struct writer *writer)
 	number(writer, 1);
 }
 
+static void write_flight(struct writer *writer, const struct exposition_service *service)
+{
+	family(writer, "dwell_triggers", "counter", NULL,
+	       "Intervals in which a trigger's condition was met.");
+	for (size_t i = 0; i < service->trigger_count; i++) {
+		uint64_t fired;
+
+		begin_sample(writer, "_total");
+		label(writer, "trigger", service->trigger(service->trigger_data, i, &fired));
+		number(writer, fired);
+	}
+	write_number(writer, "dwell_flight_recordings", "counter", NULL,
+		     "Times that the seconds before a trigger were recorded.",
+		     service->flight_written);
+	write_number(writer, "dwell_flight_suppressed", "counter", NULL,
+		     "Times that they were not, as the last recording was too recent.",
+		     service->flight_suppressed);
+}
+
 static void write_service(struct writer *writer, const struct exposition_service *service)
 {
+	if (service->has_flight)
+		write_flight(writer, service);
 	if (!service->has_store)
 		return;
 	write_number(writer, "dwell_store_bytes", "gauge", "bytes",

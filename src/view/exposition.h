@@ -16,6 +16,11 @@
 struct exposition_service {
 	bool has_store;
 	uint64_t store_bytes, store_files, store_failures;
+	bool has_flight; /* a flight recorder */
+	const char *(*trigger)(const void *data, size_t index, uint64_t *ret_fired); /* its words */
+	const void *trigger_data;
+	size_t trigger_count;
+	uint64_t flight_written, flight_suppressed;
 };
 
 enum exposition_format {

@@ -370,3 +370,64 @@ def wait_for(condition, seconds=60):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)
+
+
+def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
+    """A crowd of threads that compute: each waits for a CPU."""
+    with serving("--by", "process", "-i", "200ms", "--store", tmp_path, "--trigger", "runnable>5@crowd,lock>100000,runqueue-max>1h",
+                 "--trigger-before", "1s", "--trigger-after", "1s", "--trigger-pause", "1h") as server:
+        time.sleep(2.5)
+        metrics = server.metrics()
+        assert [metrics[key] for key in names_of(metrics, "dwell_triggers_total")] == [0, 0, 0]
+        program = "import ctypes, os; ctypes.CDLL(None).prctl(15, b'crowd'); [os.fork() for _ in range(5)]\nwhile True: pass"
+        crowd = subprocess.Popen(["/usr/bin/python3", "-c", program], start_new_session=True)
+        try:
+            wait_for(lambda: server.metrics()["dwell_flight_suppressed_total",] > 0)
+            metrics = server.metrics()
+            wait_for(lambda: list(tmp_path.glob("trigger.after.*.dwell")))
+        finally:
+            os.killpg(crowd.pid, signal.SIGKILL)
+            crowd.wait()
+        assert metrics["dwell_flight_recordings_total",] == 1
+        assert metrics["dwell_triggers_total", "trigger", "runnable>5"] > 1 and metrics["dwell_triggers_total", "trigger", "lock>100000"] == 0
+        server.stop()
+        said = server.process.stderr.read()
+    (before,), (after,) = tmp_path.glob("trigger.before.*.dwell"), tmp_path.glob("trigger.after.*.dwell")
+    assert f"runnable>5: " in said and f"threads of crowd: {before}, and what follows" in said
+    report = json.loads(run("report", before, "--json").stdout)
+    assert 900_000_000 <= report["duration_ns"] < 2_000_000_000
+    assert any(row["comm"] == "crowd" for row in report["threads"])
+    shown = run("profile", "--from", after, "--format", "folded")
+    assert shown.returncode == 0 and shown.stdout
+
+
+def test_recordings_of_triggers_are_few(tmp_path):
+    for day in range(10, 30):
+        for kind in "before", "after":
+            (tmp_path / f"trigger.{kind}.202601{day}T000000Z.dwell").write_bytes(b"x")
+    with serving("--by", "process", "-i", "100ms", "--store", tmp_path, "--trigger", "idle>0.1,sleep>0.1", "--trigger-after", "1s") as server:
+        wait_for(lambda: server.metrics()["dwell_flight_recordings_total",] == 1)
+    assert len(list(tmp_path.glob("trigger.before.*"))) == 16
+    assert len(list(tmp_path.glob("trigger.after.*"))) <= 16
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--trigger", "runqueue-p99>20ms"], "needs --store"),
+    (["--trigger", "runqueue-p98>20ms"], "there is no 'runqueue-p98'"),
+    (["--trigger", "runqueue-p99>20"], None),
+    (["--trigger", "runqueue-p99>fast"], "fast"),
+    (["--trigger", "runqueue-p99"], "write FIELD>LIMIT"),
+    (["--trigger", "lock>"], "write FIELD>LIMIT"),
+    (["--trigger", "lock>many"], "how many threads"),
+    (["--trigger", "lock>-1"], "how many threads"),
+    (["--trigger", "lock>nan"], "how many threads"),
+    (["--trigger", "lock>1@"], "write FIELD>LIMIT"),
+    (["--trigger", ","], "no condition"),
+    (["--trigger", ",".join(["lock>1"] * 17)], "at most 16"),
+    (["--trigger", "lock>1", "--trigger", "disk>1"], "given once"),
+    (["--trigger-pause", "1h"], "are for --trigger"),
+    (["--keep", "1h"], "are for --store"),
+])
+def test_triggers_that_make_no_sense(arguments, words):
+    done = run("serve", *arguments)
+    assert done.returncode == 2 and (words or "needs --store") in done.stderr, done.stderr

@@ -49,17 +49,31 @@ CASE(a_place_changes_hands_after_its_term_and_counts_stay)
 	count(&leaders, "a", 10);
 	leaders_turn(&leaders, now_ns);
 	/* larger, but within the term */
-	count(&leaders, "b", 1000);
+	count(&leaders, "b", 50);
 	leaders_turn(&leaders, now_ns + LEADERS_TERM_NS - 1);
 	assert_int_equal(own(&leaders, "b"), 0);
-	assert_int_equal(leaders.rest.counts[0], 1000);
+	assert_int_equal(leaders.rest.counts[0], 50);
 	count(&leaders, "a", 1);
 	count(&leaders, "b", 1000);
 	leaders_turn(&leaders, now_ns + LEADERS_TERM_NS);
 	/* what b counted before stays with the others, and what a counts from now on goes there */
 	assert_int_equal(own(&leaders, "b"), 1000);
 	assert_int_equal(own(&leaders, "a"), 0);
-	assert_int_equal(leaders.rest.counts[0], 1001);
+	assert_int_equal(leaders.rest.counts[0], 51);
+	leaders_release(&leaders);
+}
+
+CASE(one_of_another_order_takes_a_place_at_once)
+{
+	struct leaders leaders;
+
+	assert_int_equal(leaders_init(&leaders, 1, 10, 1, 0), 0);
+	count(&leaders, "a", 10);
+	leaders_turn(&leaders, NS_PER_S);
+	count(&leaders, "b", 1000);
+	leaders_turn(&leaders, 2 * NS_PER_S);
+	assert_int_equal(own(&leaders, "b"), 1000);
+	assert_int_equal(own(&leaders, "a"), 0);
 	leaders_release(&leaders);
 }
 
@@ -182,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_come_lead_while_there_is_room),
 		cmocka_unit_test(a_place_changes_hands_after_its_term_and_counts_stay),
+		cmocka_unit_test(one_of_another_order_takes_a_place_at_once),
 		cmocka_unit_test(one_that_is_hardly_larger_waits),
 		cmocka_unit_test(all_together_are_what_was_counted),
 		cmocka_unit_test(names_that_are_gone_are_forgotten),

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* O_PATH */
+#include "capture/rotated_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+
+static int check_directory(const char *directory, struct error *error)
+{
+	struct stat status;
+
+	if (stat(directory, &status) < 0 || !S_ISDIR(status.st_mode))
+		return error_set(error, ENOTDIR, "%s is no directory that can be reached",
+				 directory);
+	if (access(directory, W_OK) < 0)
+		return error_set(error, errno, "cannot write to %s: %s", directory,
+				 strerror(errno));
+	return 0;
+}
+
+int rotated_name_split(struct rotated_name *ret_name, const char *path, struct error *error)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	if (!*name || strlen(name) + ROTATED_STAMP_BYTES > NAME_MAX ||
+	    strlen(path) + ROTATED_STAMP_BYTES + 1 >= PATH_MAX)
+		return error_set(error, ENAMETOOLONG, "%.200s is no name for files", path);
+	if (!dot || dot == name)
+		dot = name + strlen(name);
+	snprintf(ret_name->directory, sizeof(ret_name->directory), "%.*s",
+		 slash ? (int)(slash - path + (slash == path)) : 1, slash ? path : ".");
+	snprintf(ret_name->prefix, sizeof(ret_name->prefix), "%.*s.", (int)(dot - name), name);
+	snprintf(ret_name->suffix, sizeof(ret_name->suffix), "%s", dot);
+	return check_directory(ret_name->directory, error);
+}
+
+static bool is_stamp(const char *text)
+{
+	static const char form[] = "00000000T000000Z";
+
+	for (size_t i = 0; form[i]; i++)
+		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+			return false;
+	return true;
+}
+
+/* Whether it is one of ours, by its name. */
+static bool take_stamp(const struct rotated_name *name, const char *file, char *stamp)
+{
+	size_t prefix = strlen(name->prefix);
+
+	if (strlen(file) != prefix + ROTATED_STAMP_BYTES - 1 + strlen(name->suffix) ||
+	    strncmp(file, name->prefix, prefix) != 0 || !is_stamp(file + prefix) ||
+	    strcmp(file + prefix + ROTATED_STAMP_BYTES - 1, name->suffix) != 0)
+		return false;
+	memcpy(stamp, file + prefix, ROTATED_STAMP_BYTES - 1);
+	stamp[ROTATED_STAMP_BYTES - 1] = '\0';
+	return true;
+}
+
+static void file_name(const struct rotated_name *name, const char *stamp,
+		      char into[ROTATED_NAME_BYTES])
+{
+	snprintf(into, ROTATED_NAME_BYTES, "%s%s%s", name->prefix, stamp, name->suffix);
+}
+
+void rotated_path(const struct rotated_name *name, const char *stamp, char path[ROTATED_PATH_BYTES])
+{
+	char file[ROTATED_NAME_BYTES];
+
+	file_name(name, stamp, file);
+	snprintf(path, ROTATED_PATH_BYTES, "%s%s%s", name->directory,
+		 strcmp(name->directory, "/") != 0 ? "/" : "", file);
+}
+
+static int by_stamp(const void *left, const void *right)
+{
+	const struct rotated_file *a = left, *b = right;
+
+	return strcmp(a->stamp, b->stamp);
+}
+
+int rotated_files_list(const struct rotated_name *name, struct rotated_file **ret_files,
+		       size_t *ret_count)
+{
+	cleanup_dir DIR *directory = opendir(name->directory);
+	size_t room = 0;
+	struct dirent *entry;
+
+	*ret_files = NULL;
+	*ret_count = 0;
+	if (!directory)
+		return -errno;
+	while ((entry = readdir(directory))) {
+		struct rotated_file file;
+		struct stat status;
+
+		if (!take_stamp(name, entry->d_name, file.stamp) ||
+		    fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(status.st_mode) || status.st_uid != geteuid())
+			continue;
+		file.bytes = (uint64_t)status.st_blocks * 512;
+		file.changed_ns = (uint64_t)status.st_mtim.tv_sec * NS_PER_S;
+		if (array_reserve(ret_files, &room, *ret_count + 1, sizeof(file)) < 0)
+			return -ENOMEM;
+		(*ret_files)[(*ret_count)++] = file;
+	}
+	if (*ret_count)
+		qsort(*ret_files, *ret_count, sizeof(**ret_files), by_stamp);
+	return 0;
+}
+
+void rotated_file_remove(const struct rotated_name *name, const char *stamp)
+{
+	cleanup_close int directory = open(name->directory, O_DIRECTORY | O_PATH | O_CLOEXEC);
+	char file[ROTATED_NAME_BYTES];
+
+	file_name(name, stamp, file);
+	if (directory >= 0)
+		(void)!unlinkat(directory, file, 0);
+}
+
+void rotated_files_limit(const struct rotated_name *name, size_t count)
+{
+	cleanup_free struct rotated_file *files = NULL;
+	size_t found;
+
+	if (rotated_files_list(name, &files, &found) < 0)
+		return;
+	for (size_t i = 0; i + count < found; i++)
+		rotated_file_remove(name, files[i].stamp);
+}
+
+void rotated_path_new(const struct rotated_name *name, char stamp[ROTATED_STAMP_BYTES],
+		      char path[ROTATED_PATH_BYTES])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	do {
+		gmtime_r(&now, &tm);
+		strftime(stamp, ROTATED_STAMP_BYTES, "%Y%m%dT%H%M%SZ", &tm);
+		rotated_path(name, stamp, path);
+		now++;
+	} while (access(path, F_OK) == 0);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/flight.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/duration.h"
+#include "capture/recorder.h"
+#include "capture/rotated_files.h"
+
+#define KEPT_MAX     16 /* recordings of each kind */
+#define MEMORY_BYTES (64 << 20)
+#define PARTS_MAX    1024
+
+/* The records of one interval. */
+struct part {
+	char *bytes;
+	size_t used, room;
+	uint64_t end_ns; /* CLOCK_MONOTONIC; 0: it goes on */
+};
+
+struct flight {
+	struct flight_options options;
+	struct rotated_name before, after;
+	struct recorder *recorder; /* remembers what records refer to; has a file while it writes */
+	struct part parts[PARTS_MAX]; /* a ring, from `first`; the last one goes on */
+	size_t first, count;
+	size_t bytes;
+	uint64_t fired_ns; /* CLOCK_MONOTONIC; 0: never */
+	uint64_t written, suppressed;
+	char path[ROTATED_PATH_BYTES];
+};
+
+static int name_files(struct rotated_name *name, const char *directory, const char *kind,
+		      struct error *error)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/trigger.%s.dwell", directory, kind);
+
+	/* it has to fit a job's argument, with the time */
+	if (length < 0 || (size_t)length + ROTATED_STAMP_BYTES + 1 > JOB_WORD_BYTES)
+		return error_set(error, ENAMETOOLONG, "%.200s is too long", directory);
+	return rotated_name_split(name, path, error);
+}
+
+int flight_open(struct flight **ret_flight, const struct flight_options *options,
+		struct error *error)
+{
+	struct flight *flight = calloc(1, sizeof(*flight));
+	int result;
+
+	if (!flight)
+		return error_set(error, ENOMEM, "out of memory");
+	flight->options = *options;
+	flight->count = 1;
+	result = name_files(&flight->before, options->directory, "before", error);
+	if (result >= 0)
+		result = name_files(&flight->after, options->directory, "after", error);
+	if (result >= 0)
+		result = recorder_open(&flight->recorder, NULL, false, error);
+	if (result < 0)
+		flight_close(flight);
+	else
+		*ret_flight = flight;
+	return result;
+}
+
+void flight_close(struct flight *flight)
+{
+	if (!flight)
+		return;
+	recorder_close(flight->recorder);
+	for (size_t i = 0; i < PARTS_MAX; i++)
+		free(flight->parts[i].bytes);
+	free(flight);
+}
+
+static struct part *part_at(struct flight *flight, size_t index)
+{
+	return &flight->parts[(flight->first + index) % PARTS_MAX];
+}
+
+/* The first part is where an interval begins: it stays as long as the second one is wanted. */
+static bool drops_oldest(struct flight *flight, uint64_t now_ns)
+{
+	if (flight->count <= 2)
+		return false;
+	return flight->count == PARTS_MAX || flight->bytes > MEMORY_BYTES ||
+	       part_at(flight, 0)->end_ns + flight->options.before_ns < now_ns;
+}
+
+static void drop_oldest(struct flight *flight)
+{
+	struct part *part = part_at(flight, 0);
+
+	flight->bytes -= part->used;
+	part->used = 0;
+	part->end_ns = 0;
+	flight->first = (flight->first + 1) % PARTS_MAX;
+	flight->count--;
+}
+
+int flight_record(struct flight *flight, const struct wire_header *record)
+{
+	struct part *part = part_at(flight, flight->count - 1);
+
+	if (recorder_note(flight->recorder, record, NULL) < 0 ||
+	    array_reserve(&part->bytes, &part->room, part->used + record->size, 1) < 0)
+		return -ENOMEM;
+	memcpy(part->bytes + part->used, record, record->size);
+	part->used += record->size;
+	flight->bytes += record->size;
+	if (record->kind != WIRE_INTERVAL)
+		return 0;
+	part->end_ns = record->time_ns;
+	while (drops_oldest(flight, record->time_ns))
+		drop_oldest(flight);
+	flight->count++;
+	return 0;
+}
+
+static int write_part(struct flight *flight, const struct part *part, struct error *error)
+{
+	int result = 0;
+
+	for (size_t at = 0; result >= 0 && at < part->used;) {
+		const struct wire_header *record = (const struct wire_header *)(part->bytes + at);
+
+		result = recorder_record(flight->recorder, record, error);
+		at += record->size;
+	}
+	return result;
+}
+
+static int write_before(struct flight *flight, char stamp[ROTATED_STAMP_BYTES], struct error *error)
+{
+	int result;
+
+	rotated_files_limit(&flight->before, KEPT_MAX - 1);
+	rotated_files_limit(&flight->after, KEPT_MAX - 1);
+	rotated_path_new(&flight->before, stamp, flight->path);
+	result = recorder_continue(flight->recorder, flight->path, error);
+	for (size_t i = 0; result >= 0 && i < flight->count; i++)
+		result = write_part(flight, part_at(flight, i), error);
+	recorder_end_file(flight->recorder);
+	return result;
+}
+
+static bool record_after(struct flight *flight, const char *stamp, struct jobs *jobs,
+			 uint64_t number)
+{
+	char path[ROTATED_PATH_BYTES];
+	struct job job = {
+		.number = number,
+		.seconds = (uint32_t)(flight->options.after_ns / NS_PER_S),
+	};
+
+	rotated_path(&flight->after, stamp, path);
+	job_add(&job, "record");
+	job_add(&job, "--stacks");
+	job_add(&job, "-o");
+	job_add(&job, "%s", path);
+	job_add(&job, "-d");
+	job_add(&job, "%us", job.seconds);
+	return jobs_run(jobs, &job);
+}
+
+int flight_fire(struct flight *flight, struct jobs *jobs, uint64_t job_number, struct error *error)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	char stamp[ROTATED_STAMP_BYTES];
+	int result;
+
+	if (flight->fired_ns && now_ns - flight->fired_ns < flight->options.pause_ns) {
+		flight->suppressed++;
+		return 0;
+	}
+	flight->fired_ns = now_ns;
+	result = write_before(flight, stamp, error);
+	if (!record_after(flight, stamp, jobs, job_number) && result >= 0)
+		result = error_set(error, EBUSY, "cannot start recording");
+	flight->written += result >= 0;
+	return result < 0 ? result : 1;
+}
+
+const char *flight_path(const struct flight *flight)
+{
+	return *flight->path ? flight->path : NULL;
+}
+
+uint64_t flight_written(const struct flight *flight)
+{
+	return flight->written;
+}
+
+uint64_t flight_suppressed(const struct flight *flight)
+{
+	return flight->suppressed;
+}

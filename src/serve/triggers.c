@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "serve/triggers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/duration.h"
+#include "base/histogram.h"
+
+/* Fewer say nothing of the hundredth. */
+#define WAITS_LEAST 100
+
+static int take_limit(struct trigger *trigger, const char *text, struct error *error)
+{
+	char *end;
+
+	if (trigger->kind != TRIGGER_STATE)
+		return duration_parse(text, &trigger->limit_ns, error);
+	errno = 0;
+	trigger->limit_threads = strtod(text, &end);
+	if (!errno && end != text && !*end && trigger->limit_threads > 0)
+		return 0;
+	return error_set(error, EINVAL, "--trigger %s: how many threads, above 0", trigger->words);
+}
+
+static int take_field(struct trigger *trigger, const char *name, struct error *error)
+{
+	if (!strcmp(name, "runqueue-p99")) {
+		trigger->kind = TRIGGER_RUNQUEUE_P99;
+		return 0;
+	}
+	if (!strcmp(name, "runqueue-max")) {
+		trigger->kind = TRIGGER_RUNQUEUE_MAX;
+		return 0;
+	}
+	for (int state = 0; state < STATES; state++)
+		if (!strcmp(name, state_info[state].key)) {
+			trigger->kind = TRIGGER_STATE;
+			trigger->state = (enum state)state;
+			return 0;
+		}
+	return error_set(
+		error, EINVAL,
+		"--trigger: there is no '%.40s'; runqueue-p99, runqueue-max and states are "
+		"there: runnable, disk, lock, ...",
+		name);
+}
+
+/* One condition, in place. */
+static int take(struct triggers *triggers, char *text, struct error *error)
+{
+	char *at = strchr(text, '@'), *above;
+	struct trigger trigger = {.group = at ? at + 1 : NULL};
+	int result;
+
+	if (at)
+		*at = '\0';
+	snprintf(trigger.words, sizeof(trigger.words), "%s", text);
+	above = strchr(text, '>');
+	if (!above || !above[1] || (at && !at[1]))
+		return error_set(error, EINVAL,
+				 "--trigger '%.80s': write FIELD>LIMIT or FIELD>LIMIT@GROUP", text);
+	*above = '\0';
+	result = take_field(&trigger, text, error);
+	if (result >= 0)
+		result = take_limit(&trigger, above + 1, error);
+	if (result >= 0 && triggers->count == TRIGGERS_MAX)
+		result = error_set(error, EINVAL, "--trigger: at most %d conditions", TRIGGERS_MAX);
+	if (result >= 0)
+		triggers->items[triggers->count++] = trigger;
+	return result;
+}
+
+int triggers_parse(struct triggers *triggers, const char *text, struct error *error)
+{
+	char *rest, *word;
+	int result = 0;
+
+	if (triggers->text)
+		return error_set(error, EINVAL,
+				 "--trigger is given once: write its conditions with commas");
+	triggers->text = strdup(text);
+	if (!triggers->text)
+		return error_set(error, ENOMEM, "out of memory");
+	word = strtok_r(triggers->text, ",", &rest);
+	if (!word)
+		return error_set(error, EINVAL, "--trigger: there is no condition");
+	for (; result >= 0 && word; word = strtok_r(NULL, ",", &rest))
+		result = take(triggers, word, error);
+	return result;
+}
+
+void triggers_release(struct triggers *triggers)
+{
+	free(triggers->text);
+}
+
+static bool concerns(const struct trigger *trigger, const char *group)
+{
+	return !trigger->group || (group && !strcmp(trigger->group, group));
+}
+
+static bool look_at_p99(const struct trigger *trigger, const struct counters *counters, size_t mark,
+			const struct leader *group, struct trigger_event *event)
+{
+	uint32_t waits[WIRE_LATENCY_BUCKETS];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
+		waits[i] = (uint32_t)leader_since(&counters->groups, group, mark,
+						  COUNTERS_LATENCY + i);
+		count += waits[i];
+	}
+	if (count < WAITS_LEAST)
+		return false;
+	event->ns = histogram_percentile(waits, WIRE_LATENCY_BUCKETS, 0.99, UINT64_MAX);
+	return event->ns > trigger->limit_ns;
+}
+
+static bool look_at_state(const struct trigger *trigger, const struct counters *counters,
+			  size_t mark, const struct leader *group, const struct interval *interval,
+			  struct trigger_event *event)
+{
+	uint64_t ns = leader_since(&counters->groups, group, mark, trigger->state);
+
+	event->threads = (double)ns / (double)(interval->end_ns - interval->start_ns);
+	return event->threads > trigger->limit_threads;
+}
+
+static bool look_at_groups(const struct trigger *trigger, const struct counters *counters,
+			   size_t mark, const struct interval *interval,
+			   struct trigger_event *event)
+{
+	for (size_t i = 0; i < counters->groups.count; i++) {
+		const struct leader *group = counters->groups.items[i];
+
+		event->group = group->name;
+		if (group->leads && concerns(trigger, group->name) &&
+		    (trigger->kind == TRIGGER_STATE
+			     ? look_at_state(trigger, counters, mark, group, interval, event)
+			     : look_at_p99(trigger, counters, mark, group, event)))
+			return true;
+	}
+	return false;
+}
+
+static bool look_at_threads(const struct trigger *trigger, const struct counters *counters,
+			    const struct interval *interval, struct trigger_event *event)
+{
+	for (size_t i = 0; i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+
+		if (row->latency_max_ns <= trigger->limit_ns)
+			continue;
+		event->ns = row->latency_max_ns;
+		event->group =
+			counters_group(counters, interval->session, row->cgroup_id, row->process);
+		if (concerns(trigger, event->group))
+			return true;
+	}
+	return false;
+}
+
+bool triggers_look(struct triggers *triggers, const struct counters *counters, size_t mark,
+		   const struct interval *interval, struct trigger_event *ret_event)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < triggers->count; i++) {
+		struct trigger *trigger = &triggers->items[i];
+		struct trigger_event event = {.trigger = trigger};
+		bool fires = trigger->kind == TRIGGER_RUNQUEUE_MAX
+				     ? look_at_threads(trigger, counters, interval, &event)
+				     : look_at_groups(trigger, counters, mark, interval, &event);
+
+		trigger->fired += fires;
+		if (fires && !found)
+			*ret_event = event;
+		found = found || fires;
+	}
+	return found;
+}
+
+void trigger_event_words(const struct trigger_event *event, char *into, size_t room)
+{
+	const struct trigger *trigger = event->trigger;
+	char took[16];
+
+	if (trigger->kind == TRIGGER_STATE) {
+		snprintf(into, room, "%s: %.1f threads of %s", trigger->words, event->threads,
+			 event->group);
+		return;
+	}
+	duration_format_fine(took, sizeof(took), event->ns);
+	snprintf(into, room, "%s: %s in %s", trigger->words, took, event->group);
+}
