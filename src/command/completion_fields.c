@@ -14,6 +14,7 @@
 #include "view/load.h"
 #include "view/recorded.h"
 #include "view/profile.h"
+#include "view/sweep.h"
 #include "view/verify_schema.h"
 #include "view/view.h"
 
@@ -52,6 +53,7 @@ void offer_fields(struct offers *offers, const struct given *given)
 		{"doctor", &doctor_schema},
 		{"guest", &matrix_schema},
 		{"load", &load_schema},
+		{"load", &sweep_schema},
 		{"profile", &profile_schema},
 		{"record", &recorded_schema},
 		{"report", &interval_schema},

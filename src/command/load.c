@@ -1,62 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* `dwell load`: workers, what happened to them, and a verdict. */
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "command/command.h"
 #include "command/load_ab.h"
 #include "command/load_here.h"
 #include "command/load_list.h"
-
-/* In the guardian's child: an exit code. */
-static int run_guarded(void *data, struct guarded *guarded)
-{
-	struct load *load = data;
-	enum verdict verdict = VERDICT_SKIP;
-	struct error error = {""};
-	int result;
-
-	/* a reader that went away is an error to report */
-	signal(SIGPIPE, SIG_IGN);
-	result = load_run_here(load, guarded, &verdict, &error);
-	if (result < 0)
-		return command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
-	return verdict_exit_code(verdict);
-}
-
-/* All that can be known before anything is forked. */
-static int prepare(struct load *load, struct error *error)
-{
-	struct spec *spec = &load->options.spec;
-	int result = topology_read(&load->topology, "/sys", NULL, error);
-
-	if (!spec->seed_given)
-		spec->seed = clock_realtime_ns() % 1000000000;
-	if (result >= 0)
-		result = plan_check(spec, &load->topology, load->options.action == LOAD_RUN, error);
-	if (result >= 0)
-		result = cgroups_check(spec, error);
-	return result;
-}
-
-static int run(struct load *load, struct error *error)
-{
-	int result = 0;
-
-	if (load->options.save)
-		result = load_store_open(&load->store, load->options.save, &load->options.spec,
-					 error);
-	if (result < 0)
-		return command_fail("load", EXIT_NOT_RUN, error);
-	load_progress_init(&load->progress, load->options.quiet);
-	result = guardian_run(run_guarded, load, error);
-	if (result < 0)
-		result = command_fail("load", EXIT_NOT_RUN, error);
-	load_store_close(&load->store);
-	return result;
-}
+#include "command/load_sweep.h"
 
 static int act(struct load *load)
 {
@@ -74,14 +24,16 @@ static int act(struct load *load)
 		fputs("dwell load: the plan is text: formats are for results\n", stderr);
 	if (load->options.action == LOAD_AB)
 		return load_ab(load);
-	result = prepare(load, &error);
+	if (load->options.action == LOAD_SWEEP)
+		return load_sweep(load);
+	result = load_prepare(load, &error);
 	if (result >= 0 && load->options.action == LOAD_DRY_RUN)
 		result = load_print_plan(&load->options.spec, &load->topology, &error);
 	if (result < 0)
 		return command_fail(
 			"load", result == -EINVAL || result == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN,
 			&error);
-	return load->options.action == LOAD_DRY_RUN ? EXIT_DONE : run(load, &error);
+	return load->options.action == LOAD_DRY_RUN ? EXIT_DONE : load_run_alone(load);
 }
 
 static int load_run(int argc, char **argv)

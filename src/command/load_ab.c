@@ -3,33 +3,21 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/file.h"
 #include "base/forked.h"
 #include "base/print.h"
-#include "base/text.h"
-#include "base/wait_status.h"
 #include "command/command.h"
+#include "command/load_child.h"
 #include "load/ab_plan.h"
-#include "results/load_reports.h"
 #include "view/compare.h"
 
-#define TICK_NS	    (500 * NS_PER_MS)
-#define GRACE_NS    (10 * NS_PER_S) /* to tidy up, when it was asked to end */
-#define VOID_MAX    3		    /* pairs in a row that cannot be run */
-#define MEMORY_PATH 40		    /* "/proc/self/fd/N" */
-#define WORDS_MAX   (32 + 2 * 64)   /* of a command line; checks are at most 64 */
-#define ERROR_BYTES 400
-
-static const int heard_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define VOID_MAX  3		/* pairs in a row that cannot be run */
+#define WORDS_MAX (32 + 4 * 64) /* of a command line; checks and values are at most 64 */
 
 struct ab {
 	const struct load_options *options;
@@ -40,18 +28,13 @@ struct ab {
 	struct load_comparison comparison;
 	struct compare_course course;
 	uint64_t started_ns;
-	sigset_t heard, mask;
+	struct load_children children;
 	bool is_terminal;
 	bool drawn;
-	/* the present pair: what each side has written */
+	/* the present pair: what each side has written, and which one runs */
 	int reports[2];
+	int side;
 };
-
-static const char *path_of_fd(char into[MEMORY_PATH], int fd)
-{
-	snprintf(into, MEMORY_PATH, "/proc/self/fd/%d", fd);
-	return into;
-}
 
 static void clear_line(struct ab *ab)
 {
@@ -61,8 +44,9 @@ static void clear_line(struct ab *ab)
 }
 
 /* How far it is, and what is known of the throughput. */
-static void draw_line(struct ab *ab)
+static void draw_line(void *data)
 {
+	struct ab *ab = data;
 	char elapsed[16], share[32];
 
 	if (!ab->is_terminal)
@@ -107,6 +91,10 @@ static void make_words(const struct ab *ab, int side, const char **words, char s
 		words[count++] = "--check";
 		words[count++] = options->given.checks[i];
 	}
+	for (unsigned int i = 0; i < options->given.set_count; i++) {
+		words[count++] = "--set";
+		words[count++] = options->given.sets[i];
+	}
 	if (options->cgroup_root) {
 		words[count++] = "--cgroup-root";
 		words[count++] = options->cgroup_root;
@@ -125,97 +113,36 @@ static void make_words(const struct ab *ab, int side, const char **words, char s
 	words[count] = NULL;
 }
 
-_Noreturn static void become(const struct ab *ab, int side, int out, int error, pid_t parent)
+static void become(void *data, pid_t parent, int out, int error)
 {
+	const struct ab *ab = data;
 	const char *words[WORDS_MAX];
 	char seed[24], duration[24], save[PATH_MAX];
 
-	make_words(ab, side, words, seed, duration, save);
+	make_words(ab, ab->side, words, seed, duration, save);
 	forked_prepare(parent, out, error);
 	execv("/proc/self/exe", (char *const *)words);
 	print_text(stderr, "cannot run this program again: %s\n", strerror(errno));
-	_exit(127);
 }
 
-/* Until it has ended; its wait status. Signals that end us end it first. */
-static int await_end(struct ab *ab, pid_t child)
-{
-	const struct timespec tick = {.tv_nsec = TICK_NS};
-	uint64_t asked_ns = 0;
-	int status;
-
-	for (;;) {
-		siginfo_t info;
-		pid_t got = waitpid(child, &status, WNOHANG);
-
-		if (got)
-			return got == child ? status : -errno;
-		if (asked_ns && clock_monotonic_ns() - asked_ns > GRACE_NS)
-			kill(child, SIGKILL);
-		if (sigtimedwait(&ab->heard, &info, &tick) < 0)
-			draw_line(ab);
-		else if (info.si_signo != SIGCHLD) {
-			kill(child, SIGTERM);
-			asked_ns = clock_monotonic_ns();
-			ab->course.end = COMPARE_INTERRUPTED;
-		}
-	}
-}
-
-/* The last line of what it has said, as a reason. */
-static int report_failure(const struct ab *ab, int side, int status, int error_fd,
-			  struct error *error)
-{
-	char text[ERROR_BYTES] = "", *line = text, how[WAIT_STATUS_BYTES];
-	ssize_t length = pread(error_fd, text, sizeof(text) - 1, 0);
-
-	text[length > 0 ? length : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	if (!strncmp(line, "dwell load: ", strlen("dwell load: ")))
-		line += strlen("dwell load: ");
-	if (!*line) {
-		wait_status_format(how, status);
-		line = how;
-	}
-	return error_set(error,
-			 WIFEXITED(status) && WEXITSTATUS(status) == EXIT_USAGE ? EINVAL : EIO,
-			 "%c (%s): %s", side ? 'B' : 'A', ab->paths[side], line);
-}
-
-/* 1: its report is whole; 0: it is not, with why in `error`; -EINVAL: its spec is wrong. */
+/* As load_children_run(). */
 static int run_side(struct ab *ab, int side, struct error *error)
 {
-	int out = file_in_memory("dwell-load-report"),
-	    error_fd = file_in_memory("dwell-load-error");
-	struct load_side probe = {.runs = 0};
-	pid_t parent = getpid(), child = -1;
-	char path[MEMORY_PATH];
-	int status = 0, result;
+	char title[PATH_MAX + 8];
+	int result;
 
-	if (out >= 0 && error_fd >= 0)
-		child = fork();
-	if (!child)
-		become(ab, side, out, error_fd, parent);
-	if (child < 0) {
-		result = error_set(error, errno, "cannot start a run: %s", strerror(errno));
-	} else {
-		status = await_end(ab, child);
-		result = load_reports_read(&probe, path_of_fd(path, out), error);
-		if (result < 0)
-			result = report_failure(ab, side, status, error_fd, error);
-	}
-	load_side_release(&probe);
-	if (error_fd >= 0)
-		close(error_fd);
-	ab->reports[side] = out;
-	return result == -EINVAL || child < 0 ? result : result >= 0;
+	snprintf(title, sizeof(title), "%c (%s)", side ? 'B' : 'A', ab->paths[side]);
+	ab->side = side;
+	result = load_children_run(&ab->children, title, &ab->reports[side], error);
+	if (ab->children.interrupted)
+		ab->course.end = COMPARE_INTERRUPTED;
+	return result;
 }
 
 /* 1: taken; 0: void; -errno. */
 static int run_pair(struct ab *ab, struct error *error)
 {
 	bool b_first = ab_plan_begins_with_b(ab->seed, ab->course.pairs + ab->course.voided);
-	char path[MEMORY_PATH];
 	int result = 1;
 
 	ab->reports[0] = ab->reports[1] = -1;
@@ -225,8 +152,8 @@ static int run_pair(struct ab *ab, struct error *error)
 			result = 0;
 	}
 	for (int side = 0; side < 2; side++) {
-		if (result > 0 && load_reports_read(&ab->sides[side],
-						    path_of_fd(path, ab->reports[side]), error) < 0)
+		if (result > 0 &&
+		    load_children_take(ab->reports[side], &ab->sides[side], error) < 0)
 			result = -EIO;
 		if (ab->reports[side] >= 0)
 			close(ab->reports[side]);
@@ -332,13 +259,6 @@ static int check_specs(struct ab *ab, struct load *load, struct error *error)
 	return result;
 }
 
-static int make_directory(const char *path, struct error *error)
-{
-	if (!path || !mkdir(path, 0777) || errno == EEXIST)
-		return 0;
-	return error_set(error, errno, "cannot make %s: %s", path, strerror(errno));
-}
-
 static int write_page(struct output *out, const void *result)
 {
 	const struct ab *ab = result;
@@ -365,21 +285,14 @@ static enum exit_code exit_code_of(const struct load_comparison *comparison)
 						    : EXIT_INCONCLUSIVE;
 }
 
-static void hear_signals(struct ab *ab)
-{
-	sigemptyset(&ab->heard);
-	for (size_t i = 0; i < ARRAY_SIZE(heard_signals); i++)
-		sigaddset(&ab->heard, heard_signals[i]);
-	sigprocmask(SIG_BLOCK, &ab->heard, &ab->mask);
-}
-
 int load_ab(struct load *load)
 {
 	const struct load_options *options = &load->options;
 	struct ab ab = {.options = options,
 			.paths = {options->given.path, options->ab.other},
 			.is_terminal = !options->quiet && isatty(STDERR_FILENO),
-			.started_ns = clock_monotonic_ns()};
+			.started_ns = clock_monotonic_ns(),
+			.children = {.data = &ab, .become = become, .tick = draw_line}};
 	struct error error = {""};
 	int result = check_specs(&ab, load, &error);
 
@@ -387,12 +300,12 @@ int load_ab(struct load *load)
 		return command_fail("load", EXIT_USAGE, &error);
 	ab_plan_make(&ab.plan,
 		     options->ab.pairs ? (unsigned int)options->ab.pairs : AB_PAIRS_DEFAULT);
-	result = make_directory(options->save, &error);
-	hear_signals(&ab);
+	result = load_children_directory(options->save, &error);
+	load_children_begin(&ab.children);
 	if (result >= 0)
 		result = run_pairs(&ab, &error);
 	clear_line(&ab);
-	sigprocmask(SIG_SETMASK, &ab.mask, NULL);
+	load_children_end(&ab.children);
 	ab.course.elapsed_ns = clock_monotonic_ns() - ab.started_ns;
 	if (result >= 0 && !ab.course.pairs)
 		result = error_set(&error, EINTR, "interrupted before the first pair had ended");

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "load/scenarios.h"
+#include "load/spec_set.h"
 #include "load/spec_yaml.h"
 
 static int parse_seed(struct spec *spec, const char *value, struct error *error)
@@ -51,6 +52,22 @@ static int add_check(struct spec *spec, const char *given, struct error *error)
 	return spec_parse_check(&spec->checks, name, value ? value : "true", error);
 }
 
+static int set_value(struct spec *spec, const char *given, struct error *error)
+{
+	cleanup_free char *name = strdup(given);
+	char *value = name ? strchr(name, '=') : NULL;
+	int result;
+
+	if (!name)
+		return error_set(error, ENOMEM, "out of memory");
+	if (!value)
+		return error_set(error, EINVAL, "--set needs NAME=VALUE, as workers=4, not '%s'",
+				 given);
+	*value++ = '\0';
+	result = spec_set_value(spec, name, value, error);
+	return result < 0 ? error_wrap(error, result, "--set") : 0;
+}
+
 int load_given_add(const struct load_given *given, struct spec *spec, struct error *error)
 {
 	int result = given->path ? read_spec(spec, given->path, error) : 0;
@@ -61,6 +78,8 @@ int load_given_add(const struct load_given *given, struct spec *spec, struct err
 		spec->duration_ns = given->duration_ns;
 	for (unsigned int i = 0; result >= 0 && i < given->check_count; i++)
 		result = add_check(spec, given->checks[i], error);
+	for (unsigned int i = 0; result >= 0 && i < given->set_count; i++)
+		result = set_value(spec, given->sets[i], error);
 	if (result >= 0 && !*spec->name)
 		snprintf(spec->name, sizeof(spec->name), "%s",
 			 spec->cgroups.items[0].works.items[0].type->name);

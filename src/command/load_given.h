@@ -13,6 +13,8 @@ struct load_given {
 	uint64_t duration_ns;	/* 0: as the spec says */
 	const char *checks[64]; /* which they add to */
 	unsigned int check_count;
+	const char *sets[64]; /* NAME=VALUE: load/spec_set.h */
+	unsigned int set_count;
 	const char *seed;
 };
 

@@ -2,7 +2,9 @@
 #include "command/load_here.h"
 
 #include <errno.h>
+#include <signal.h>
 
+#include "base/clock.h"
 #include "base/duration.h"
 #include "base/print.h"
 #include "command/command.h"
@@ -125,5 +127,53 @@ int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_
 		result = report(load, &run, ret_verdict, error);
 	run_release(&run);
 	load_observer_close(load->observer);
+	return result;
+}
+
+/* In the guardian's child: an exit code. */
+static int run_guarded(void *data, struct guarded *guarded)
+{
+	struct load *load = data;
+	enum verdict verdict = VERDICT_SKIP;
+	struct error error = {""};
+	int result;
+
+	/* a reader that went away is an error to report */
+	signal(SIGPIPE, SIG_IGN);
+	result = load_run_here(load, guarded, &verdict, &error);
+	if (result < 0)
+		return command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
+	return verdict_exit_code(verdict);
+}
+
+int load_prepare(struct load *load, struct error *error)
+{
+	struct spec *spec = &load->options.spec;
+	int result = topology_read(&load->topology, "/sys", NULL, error);
+
+	if (!spec->seed_given)
+		spec->seed = clock_realtime_ns() % 1000000000;
+	if (result >= 0)
+		result = plan_check(spec, &load->topology, load->options.action == LOAD_RUN, error);
+	if (result >= 0)
+		result = cgroups_check(spec, error);
+	return result;
+}
+
+int load_run_alone(struct load *load)
+{
+	struct error error = {""};
+	int result = 0;
+
+	if (load->options.save)
+		result = load_store_open(&load->store, load->options.save, &load->options.spec,
+					 &error);
+	if (result < 0)
+		return command_fail("load", EXIT_NOT_RUN, &error);
+	load_progress_init(&load->progress, load->options.quiet);
+	result = guardian_run(run_guarded, load, &error);
+	if (result < 0)
+		result = command_fail("load", EXIT_NOT_RUN, &error);
+	load_store_close(&load->store);
 	return result;
 }

@@ -19,6 +19,15 @@ struct load {
 };
 
 /*
+ * All that can be known before anything is forked: whether the spec can be run here. -EINVAL or
+ * -EEXIST: it is the spec's mistake.
+ */
+int load_prepare(struct load *load, struct error *error) must_check;
+
+/* The run, and its report, with guardians around it. An exit code; the mistake has been printed. */
+int load_run_alone(struct load *load);
+
+/*
  * Runs the workers and reports what became of them, as the options ask for it. `guarded` of the
  * process that runs it: load/guardian.h.
  */

@@ -9,8 +9,10 @@
 #include "command/load_group_options.h"
 #include "command/parsing.h"
 #include "load/ab_plan.h"
+#include "load/sweep.h"
 #include "view/compare.h"
 #include "view/load.h"
+#include "view/sweep.h"
 
 static const char text[] =
 	"Makes scheduler load of a known shape by workers, each a process, measures what happens "
@@ -28,11 +30,12 @@ static const char text[] =
 	"  dwell load --print mixed-workloads > mine.yaml  a spec to start from\n"
 	"  dwell load mine.yaml --save runs                keeps the report\n"
 	"  dwell load --ab before.yaml after.yaml          which is better, and by how much\n"
+	"  dwell load mine.yaml --sweep load=10..95%       latency under load, and its knee\n"
 	"  dwell compare runs/A runs/B                     what kept runs differ in\n"
 	"  dwell load --list                               types, scenarios, checks\n\n"
 	"Exit status: 0 the verdict is pass, 1 it could not run, 2 a mistake in the spec or the "
 	"command line, 3 fail, 4 inconclusive. Of --ab: 0 no difference beyond the gates, 3 they "
-	"differ, 4 undecided.\n";
+	"differ, 4 undecided. Of --sweep: 0 it is known whether there is a knee, 4 undecided.\n";
 
 static int take_check(void *data, const char *value, struct error *error)
 {
@@ -90,6 +93,36 @@ static int take_ab(void *options, const char *value, struct error *error)
 	return 0;
 }
 
+static int take_sweep(void *data, const char *value, struct error *error)
+{
+	struct load_options *options = data;
+
+	(void)error;
+	options->action = LOAD_SWEEP;
+	options->sweep.what = value;
+	return 0;
+}
+
+static int take_rounds(void *data, const char *value, struct error *error)
+{
+	struct sweep_options *options = data;
+	int result = parsing_count(value, "--rounds", &options->rounds, error);
+
+	if (result >= 0 && (!options->rounds || options->rounds > SWEEP_ROUNDS_MAX))
+		return error_set(error, EINVAL, "--rounds %s: 1 to %d", value, SWEEP_ROUNDS_MAX);
+	return result;
+}
+
+static int take_set(void *data, const char *value, struct error *error)
+{
+	struct load_given *given = data;
+
+	if (given->set_count == ARRAY_SIZE(given->sets))
+		return error_set(error, EINVAL, "too many values");
+	given->sets[given->set_count++] = value;
+	return 0;
+}
+
 static int take_pairs(void *data, const char *value, struct error *error)
 {
 	struct ab_options *options = data;
@@ -104,7 +137,7 @@ static int take_gate(void *data, const char *value, struct error *error)
 {
 	struct ab_options *options = data;
 
-	options->question_given = true;
+	options->gate_given = true;
 	return load_gate_parse(options->question.gates, value, error);
 }
 
@@ -123,6 +156,8 @@ static const struct command_option load_option_table[] = {
 	TEXT_OPTION("seed", 0, "N", struct load_options, given.seed, "repeats random choices"),
 	TAKEN_MEMBER("check", 0, "NAME[=LIMIT]", struct load_options, given, take_check,
 		     "a check that decides the verdict"),
+	TAKEN_MEMBER("set", 0, "NAME=VALUE", struct load_options, given, take_set,
+		     "workers, load or a parameter, of all groups or of GROUP.NAME"),
 	OPTION_GROUP(2, "What to print:"),
 	RESULT_OPTIONS(struct load_options, " (table)", ""),
 	FLAG_OPTION("samples", 0, struct load_options, samples,
@@ -145,6 +180,11 @@ static const struct command_option load_option_table[] = {
 	TAKEN_MEMBER("gate", 0, "METRIC=ABSOLUTE/RELATIVE%", struct load_options, ab, take_gate,
 		     GATE_HELP),
 	FLAG_OPTION("all", 0, struct load_options, ab.all, "metrics that did not change, too"),
+	OPTION_GROUP(6, "One number of it at several values:"),
+	TAKEN_OPTION("sweep", 0, "NAME=FROM..TO[:STEPS]", take_sweep,
+		     "what changes with it, and where the curve has its knee (10 steps)"),
+	TAKEN_MEMBER("rounds", 0, "N", struct load_options, sweep, take_rounds,
+		     "run each step N times (3)"),
 	OPTION_GROUP(3, "Instead of running:"),
 	TAKEN_OPTION("list", 0, "WHAT", take_list,
 		     "types, scenarios and checks; with WHAT all about one of them",
@@ -202,23 +242,41 @@ static int end_run(const struct load_options *options, struct error *error)
 		return error_set(error, EINVAL,
 				 "one spec at a time: %s or %s (--ab runs two by turns)",
 				 options->given.path, options->ab.other);
-	if (options->ab.pairs || options->ab.budget_ns || options->ab.question_given ||
-	    options->ab.all)
+	if (options->ab.pairs || options->ab.budget_ns || options->ab.all || options->ab.gate_given)
+		return error_set(error, EINVAL, "--pairs, --budget, --gate and --all are of --ab");
+	if (options->action != LOAD_SWEEP && (options->ab.question_given || options->sweep.rounds))
 		return error_set(error, EINVAL,
-				 "--pairs, --budget, --metrics, --gate and --all are of --ab");
+				 "--metrics is of --ab and --sweep, --rounds of "
+				 "--sweep");
 	return 0;
+}
+
+/* Of `--sweep`, whose runs are many. */
+static int end_sweep(const struct load_options *options, struct error *error)
+{
+	int result = end_run(options, error);
+
+	if (result >= 0 && (options->observe || options->samples || options->workers))
+		return error_set(error, EINVAL,
+				 "--observe, --samples and --each are of one run: with --save "
+				 "every run of --sweep is kept");
+	return result;
 }
 
 static int end(void *data, struct error *error)
 {
 	struct load_options *options = data;
 	bool is_text = options->action == LOAD_LIST || options->action == LOAD_PRINT;
-	bool is_ab = options->action == LOAD_AB;
-	int result = is_ab ? end_ab(options, error) : end_run(options, error);
+	bool is_ab = options->action == LOAD_AB, is_sweep = options->action == LOAD_SWEEP;
+	const struct schema *schema = is_ab	 ? &compare_load_schema
+				      : is_sweep ? &sweep_schema
+						 : &load_schema;
+	int result = is_ab	? end_ab(options, error)
+		     : is_sweep ? end_sweep(options, error)
+				: end_run(options, error);
 
 	if (result >= 0)
-		result = result_options_end(
-			&options->output, is_ab ? &compare_load_schema : &load_schema, ~0U, error);
+		result = result_options_end(&options->output, schema, ~0U, error);
 	if (result < 0 || is_ab)
 		return result;
 	if (is_text && options->output.given)
@@ -240,7 +298,7 @@ static int end(void *data, struct error *error)
 
 const struct command_line load_line = {
 	.options = load_option_table,
-	.arguments = "[SPEC]\n--ab SPEC OTHER",
+	.arguments = "[SPEC]\n--ab SPEC OTHER\n--sweep NAME=FROM..TO [SPEC]",
 	.text = text,
 	.take_argument = take_path,
 	.end = end,

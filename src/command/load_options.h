@@ -14,6 +14,7 @@
 enum load_action {
 	LOAD_RUN,
 	LOAD_AB,      /* run two specs by turns, and compare them */
+	LOAD_SWEEP,   /* run one at several values of a number of it */
 	LOAD_DRY_RUN, /* print the plan */
 	LOAD_LIST,    /* print types, scenarios and checks, or one of them */
 	LOAD_PRINT,   /* a scenario's spec, to start from */
@@ -25,8 +26,14 @@ struct ab_options {
 	uint64_t pairs;	    /* 0: by `budget_ns`, or the default */
 	uint64_t budget_ns; /* 0: by `pairs` */
 	struct load_question question;
-	bool question_given;
+	bool question_given, gate_given;
 	bool all; /* in the table: metrics that did not change, too */
+};
+
+/* Of --sweep. */
+struct sweep_options {
+	const char *what; /* NAME=FROM..TO[:STEPS] */
+	uint64_t rounds;  /* 0: the default */
 };
 
 struct load_options {
@@ -44,6 +51,7 @@ struct load_options {
 	const char *cgroup_root, *scratch;
 	struct load_given given; /* what it adds to the spec */
 	struct ab_options ab;
+	struct sweep_options sweep;
 };
 
 extern const struct command_line load_line;

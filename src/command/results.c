@@ -10,14 +10,28 @@
 #include "view/profile.h"
 #include "view/recorded.h"
 #include "view/serve.h"
+#include "view/sweep.h"
 #include "view/verify.h"
 #include "view/view.h"
 
 const struct schema *const result_schemas[] = {
-	&interval_schema,	 &child_schema,		  &stall_schema,
-	&blocked_schema,	 &worker_schema,	  &load_schema,
-	&guest_schema,		 &matrix_schema,	  &compare_load_schema,
-	&compare_blocked_schema, &compare_threads_schema, &doctor_schema,
-	&verify_schema,		 &recorded_schema,	  &profile_schema,
-	&serve_status_schema,	 &serve_period_schema,	  NULL,
+	&interval_schema,
+	&child_schema,
+	&stall_schema,
+	&blocked_schema,
+	&worker_schema,
+	&load_schema,
+	&guest_schema,
+	&matrix_schema,
+	&compare_load_schema,
+	&sweep_schema,
+	&compare_blocked_schema,
+	&compare_threads_schema,
+	&doctor_schema,
+	&verify_schema,
+	&recorded_schema,
+	&profile_schema,
+	&serve_status_schema,
+	&serve_period_schema,
+	NULL,
 };

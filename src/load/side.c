@@ -135,11 +135,14 @@ static int reserve(struct load_group *group)
 	return 0;
 }
 
-int load_side_begin_run(struct load_side *side, const char *started)
+int load_side_begin_run(struct load_side *side, const char *started, double taken)
 {
 	if (array_reserve(&side->started, &side->started_room, side->runs + 1,
-			  sizeof(*side->started)) < 0)
+			  sizeof(*side->started)) < 0 ||
+	    array_reserve(&side->taken, &side->taken_room, side->runs + 1, sizeof(*side->taken)) <
+		    0)
 		return -ENOMEM;
+	side->taken[side->runs] = taken;
 	snprintf(side->started[side->runs], sizeof(*side->started), "%s", started ? started : "");
 	side->runs++;
 	return 0;
@@ -191,6 +194,7 @@ void load_side_release(struct load_side *side)
 	}
 	free(side->groups);
 	free(side->started);
+	free(side->taken);
 	facts_release(&side->facts);
 	*side = (struct load_side){.runs = 0};
 }

@@ -62,14 +62,18 @@ struct load_side {
 	unsigned int failed;		     /* of them, by their own checks */
 	char (*started)[LOAD_STARTED_BYTES]; /* of each; "" = not known */
 	size_t started_room;
+	double *taken; /* of each: what others and the hypervisor had of the CPUs; NAN: not known */
+	size_t taken_room;
 	struct load_left_out left_out;
 	struct load_facts facts;
 	struct load_group *groups;
 	size_t group_count, group_room;
 };
 
-/* Another run; NULL: it is not known when it began. 0 or -ENOMEM. */
-int load_side_begin_run(struct load_side *side, const char *started) must_check;
+/*
+ * Another run; NULL: it is not known when it began; NAN: nor what was taken of it. 0 or -ENOMEM.
+ */
+int load_side_begin_run(struct load_side *side, const char *started, double taken) must_check;
 
 /* A group of the run that was begun last. Copies the key; NULL: out of memory. */
 struct load_group *load_side_add(struct load_side *side, const struct load_group_key *key,

@@ -45,6 +45,7 @@
 	X(ipc_variance)                                                                            \
 	X(smt_sibling_spin)                                                                        \
 	X(timer_latency)                                                                           \
+	X(open_loop)                                                                               \
 	X(custom)                                                                                  \
 	X(exec)
 

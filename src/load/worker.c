@@ -17,9 +17,10 @@
  * From the look at the clock to where read(2) has blocked: no call reports whether it had to, so
  * what comes within that time is no sample of a wakeup.
  */
-#define BLOCKING_NS 1000
+#define BLOCKING_NS   1000
 
-#define SPIN_PIECE  (1u << 20) /* units, some 30 ms */
+#define SPIN_PIECE    (1u << 20) /* units, some 30 ms */
+#define COMPUTE_UNITS 64	 /* some microseconds: a clock's reading is a small part of them */
 
 volatile sig_atomic_t worker_stop;
 
@@ -87,6 +88,17 @@ uint64_t worker_burst(struct worker *worker, uint64_t length_ns, uint64_t units)
 		worker_look(worker, now_ns);
 	} while (now_ns < until_ns && !worker_stopping());
 	return now_ns;
+}
+
+bool worker_compute(struct worker *worker, uint64_t cpu_ns)
+{
+	uint64_t until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+
+	do {
+		worker_spin(worker, COMPUTE_UNITS);
+		worker_look(worker, clock_monotonic_ns());
+	} while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns && !worker_stopping());
+	return !worker_stopping();
 }
 
 /* Over 2 s without progress is the scheduler's fault: a frozen or sleeping worker was excused. */

@@ -97,6 +97,9 @@ void worker_spin(struct worker *worker, uint64_t n);
 /* Computes for so long, a thousand units and less at a time; now, when it is over. */
 uint64_t worker_burst(struct worker *worker, uint64_t length_ns, uint64_t units);
 
+/* Computes until the thread has had so much CPU time. False: stopped before. */
+bool worker_compute(struct worker *worker, uint64_t cpu_ns);
+
 /* Adds to a stream of samples. */
 static inline void worker_sample(struct worker *worker, enum report_samples stream, uint64_t ns)
 {

@@ -39,7 +39,7 @@ static int add_run(struct load_side *side, const struct matrix_cell *cell, unsig
 	int result;
 
 	snprintf(started, sizeof(started), "%06u %06u", run, order);
-	result = load_side_begin_run(side, started);
+	result = load_side_begin_run(side, started, NAN);
 	for (size_t i = 0; result >= 0 && i < cell->figures.group_count; i++) {
 		const struct load_group *group = &cell->figures.groups[i];
 		double values[LOAD_METRICS];

@@ -114,7 +114,7 @@ static int take_group(struct load_side *side, const json_t *from)
 
 static int take_figures(struct load_side *side, const json_t *figures)
 {
-	int result = json_array_size(figures) ? load_side_begin_run(side, NULL) : 0;
+	int result = json_array_size(figures) ? load_side_begin_run(side, NULL, NAN) : 0;
 
 	for (size_t i = 0; result >= 0 && i < json_array_size(figures); i++)
 		result = take_group(side, json_array_get(figures, i));

@@ -326,18 +326,22 @@ static int take_run(struct load_report *report, const json_t *line)
 	const char *end = result_read_string(&load_schema, line, "end");
 	const char *verdict = result_read_string(&load_schema, line, "verdict");
 	int staffed, result;
+	double taken;
 
 	if (!end || !json_is_array(groups))
 		return error_set(report->error, EBADMSG, "damaged: no \"end\" and \"groups\"");
 	staffed = is_staffed(report, groups);
 	if (staffed < 0)
 		return staffed;
+	result = number_at(report, &load_schema, line, "pressure.taken_share", &taken);
+	if (result < 0)
+		return result;
 	if (strcmp(end, "complete") || !staffed) {
 		side->left_out.unended += strcmp(end, "complete") != 0;
 		side->left_out.lacking += !strcmp(end, "complete");
 		return 0;
 	}
-	if (load_side_begin_run(side, result_read_string(&load_schema, line, "started")) < 0)
+	if (load_side_begin_run(side, result_read_string(&load_schema, line, "started"), taken) < 0)
 		return no_memory(report);
 	side->failed += verdict && !strcmp(verdict, "fail");
 	result = add_facts(report, &side->facts, &load_schema, line, facts, ARRAY_SIZE(facts));

@@ -50,7 +50,7 @@ static const struct load_group_key key = {.cgroup = "front", .work = "pipe-io"};
 
 static void begin(struct load_side *side, const char *started)
 {
-	assert_int_equal(load_side_begin_run(side, started), 0);
+	assert_int_equal(load_side_begin_run(side, started, NAN), 0);
 }
 
 static void add(struct load_side *side, const struct load_group_key *to,

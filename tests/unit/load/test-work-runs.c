@@ -162,6 +162,12 @@ static const struct run runs[] = {
 	{.work = "ipc-variance:alu_iters=10000", .teams = 2, .move = ALL, COST = ALL},
 	{.work = "smt-sibling-spin", .teams = 1, .move = ALL, COST = ALL, .note_anyway = true},
 	{.work = "timer-latency", .teams = 2, .move = ALL, WOKEN = ALL},
+	{.work = "open-loop:load=5%",
+	 .teams = 2,
+	 .move = ALL,
+	 COST = ALL,
+	 WOKEN = ALL,
+	 MAY_BE_WOKEN = ALL},
 };
 
 static char directory[] = "/tmp/dwell-work-runs-XXXXXX";
