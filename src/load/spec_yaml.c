@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "load/params.h"
+#include "load/rt_app.h"
 #include "load/spec_ops.h"
 #include "load/yaml_reader.h"
 
@@ -242,20 +243,24 @@ static int read_document(struct yaml_reader *reader, struct error *error)
 {
 	const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
 
-	return root ? yaml_read_mapping(reader, root, "a spec", spec_keys, NULL, reader->spec,
-					error)
-		    : error_set(error, EINVAL, "%s: there is nothing in it", reader->name);
+	if (!root)
+		return error_set(error, EINVAL, "%s: there is nothing in it", reader->name);
+	if (rt_app_is(reader, root))
+		return rt_app_read(reader, root, error);
+	return yaml_read_mapping(reader, root, "a spec", spec_keys, NULL, reader->spec, error);
 }
 
 int spec_read_text(struct spec *spec, const char *text, const char *name, struct error *error)
 {
 	struct yaml_reader reader = {.name = name, .spec = spec};
+	cleanup_free char *readable = strdup(text);
 	int result;
 
-	if (spec_take_text(&spec->source, text, error) < 0 ||
+	if (!readable || spec_take_text(&spec->source, text, error) < 0 ||
 	    spec_take_text(&spec->file, name, error) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	result = yaml_load(&reader, text, error);
+	rt_app_blank_comments(readable);
+	result = yaml_load(&reader, readable, error);
 	if (result >= 0) {
 		result = read_document(&reader, error);
 		yaml_document_delete(&reader.document);

@@ -46,6 +46,7 @@
 	X(smt_sibling_spin)                                                                        \
 	X(timer_latency)                                                                           \
 	X(open_loop)                                                                               \
+	X(rt_app)                                                                                  \
 	X(custom)                                                                                  \
 	X(exec)
 

@@ -162,6 +162,15 @@ static const struct run runs[] = {
 	{.work = "ipc-variance:alu_iters=10000", .teams = 2, .move = ALL, COST = ALL},
 	{.work = "smt-sibling-spin", .teams = 1, .move = ALL, COST = ALL, .note_anyway = true},
 	{.work = "timer-latency", .teams = 2, .move = ALL, WOKEN = ALL},
+	{.work = "rt-app", .teams = 2, .move = ALL, RESUME = ALL, WOKEN = ALL},
+	{.work = "rt-app:tasks=task=a phase lock=m wait=c/m unlock=m task=b phase lock=m signal=c "
+		 "unlock=m sleep=1ms barrier=b task=d phase barrier=b run=10us yield mem=64 "
+		 "iorun=8",
+	 .teams = 1,
+	 .move = ALL,
+	 RESUME = ALL,
+	 WOKEN = ALL,
+	 MAY_BE_WOKEN = ALL},
 	{.work = "open-loop:load=5%",
 	 .teams = 2,
 	 .move = ALL,

@@ -59,6 +59,7 @@ static const struct {
 	{"smt-sibling-spin", 2, 2, {1, 1}},
 	{"timer-latency", 1, 1, {1024}},
 	{"open-loop", 1, 1, {VARIES}},
+	{"rt-app", 1, 1, {VARIES}},
 };
 
 /* The type with its parameters; to be freed by drop(). */
