@@ -406,7 +406,10 @@ CASE(without_its_keeper_all_is_lost)
 	assert_int_equal(ask(helper, "hang"), 2);
 	kill(child_of(getpid()), SIGKILL);
 	expect_lost(helper, 2);
-	assert_true(helper_is_gone(helper));
+	/* on a busy machine the question may have been lost before, for its time was up */
+	while (!helper_is_gone(helper))
+		helper_next(helper, clock_monotonic_ns() + 1000000, UINT64_MAX, &number, bytes,
+			    &length);
 	assert_int_equal(ask(helper, "three"), 0);
 	/* at once, not at the deadline */
 	assert_int_equal(helper_next(helper, UINT64_MAX, UINT64_MAX, &number, bytes, &length),
