@@ -64,5 +64,5 @@ run() {
 # download PACKAGE-REGEX ARCH SUITE: into $work/deb, and sets $deb
 download() {
 	mkdir -p "$work/deb"
-	deb=$("$scripts/debian-package" "$1" "$2" "$3" "$work/deb" 9>&-) || exit 1
+	deb=$("$scripts/download-debian-package" "$1" "$2" "$3" "$work/deb" 9>&-) || exit 1
 }
