@@ -74,6 +74,7 @@ static void check_verified(struct diagnosis *finding)
 }
 
 const struct check checks[] = {
+	{"build", "what this dwell was built with", check_build, false},
 	{"kernel", "what runs here", check_kernel, false},
 	{"bpf", "exact states", check_bpf, true},
 	{"capabilities", "privileges of this user", check_capabilities, false},

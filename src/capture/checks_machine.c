@@ -9,13 +9,34 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/build_options.h"
 #include "base/cleanup.h"
 #include "capture/cgroup.h"
 #include "capture/features.h"
 #include "base/tracefs.h"
+#include "version.h"
 
 /* include/linux/proc_ns.h: the machine's first */
 #define PROC_USER_INIT_INO 0xEFFFFFFDU
+
+void check_build(struct diagnosis *finding)
+{
+	char with[128], without[128], lacks[256] = "", fix[256];
+
+	build_options_list(with, sizeof(with), true);
+	build_options_list(without, sizeof(without), false);
+	check_found(finding, "dwell " DWELL_VERSION "%s%s%s%s", *with ? " with " : "", with,
+		    *without ? ", without " : "", without);
+	if (!*without)
+		return;
+	for (int i = 0; i < BUILD_OPTIONS_COUNT; i++)
+		if (!build_option_enabled((enum build_option)i))
+			snprintf(lacks + strlen(lacks), sizeof(lacks) - strlen(lacks), "%s%s",
+				 *lacks ? "; " : "", build_option_lacks((enum build_option)i));
+	snprintf(fix, sizeof(fix), "a build with what `meson configure` shows as disabled: %s",
+		 without);
+	check_short_of(finding, CHECK_DEGRADED, lacks, fix);
+}
 
 void check_kernel(struct diagnosis *finding)
 {

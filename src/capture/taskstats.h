@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "bpf/wire.h"
 
+/* The version with another layout (6.14; repaired in 16). */
+#define TASKSTATS_INCOMPATIBLE 15
+
 /* What is used of a struct taskstats. */
 struct taskstats_reading {
 	uint32_t tid;
@@ -73,8 +76,8 @@ int taskstats_exit_fd(const struct taskstats_link *taskstats);
 uint64_t taskstats_lost(const struct taskstats_link *taskstats);
 
 /*
- * Takes `length` bytes of a struct taskstats of any version apart. False: too short, or of version
- * 15, which had another layout (6.14; repaired in 16).
+ * Takes `length` bytes of a struct taskstats of any version apart. False: too short, or of
+ * TASKSTATS_INCOMPATIBLE. Needs no link: it is there also without -Dtaskstats.
  */
 bool taskstats_decode(const void *bytes, size_t length, struct taskstats_reading *ret_reading);
 

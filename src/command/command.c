@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/build_options.h"
 #include "base/descriptors.h"
 #include "base/heap.h"
 #include "base/print.h"
@@ -50,7 +51,16 @@ static void print_help(FILE *to)
 
 static void print_version(void)
 {
-	puts("dwell " DWELL_VERSION "\nLicence GPL-2.0-or-later. There is no warranty.");
+	char with[128], without[128];
+
+	build_options_list(with, sizeof(with), true);
+	build_options_list(without, sizeof(without), false);
+	print_text(stdout, "dwell " DWELL_VERSION "\n");
+	if (*with)
+		print_text(stdout, "Built with %s.\n", with);
+	if (*without)
+		print_text(stdout, "Built without %s.\n", without);
+	print_text(stdout, "Licence GPL-2.0-or-later. There is no warranty.\n");
 }
 
 /* A reader that has had enough is none that fails. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/build_options.h"
 #include "runtime/runtime.h"
 
 #define DEFAULT_FREQUENCY   99
@@ -237,6 +238,9 @@ static int end(void *data, struct error *error)
 			options->path ? "the screen is not written to a file: --format html is"
 				      : "the command would share the screen: use --format table, "
 					"or dwell record --stacks");
+	if (options->export && !strcmp(options->export->name, "html") &&
+	    !build_option_enabled(BUILD_PAGE))
+		return build_option_missing(BUILD_PAGE, error);
 	if (options->before && (!options->export || strcmp(options->export->name, "html") != 0))
 		return error_set(error, EINVAL,
 				 "--before is for --format html; dwell compare is for the rest");

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/build_options.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "runtime/runtime.h"
@@ -376,6 +377,9 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	mappings_release(&mappings);
 	if (result < 0)
 		return result;
+	/* its frames are known by their names: code of Tokio would be blamed */
+	if (search.found + search.by_tables && !build_option_enabled(BUILD_DEMANGLE))
+		return build_option_missing(BUILD_DEMANGLE, error);
 	if (search.found)
 		snprintf(
 			plan->why, sizeof(plan->why),
