@@ -35,6 +35,15 @@ def picture(name, screen, columns, title, page="README.md", theme=svg.DARK):
     assert f"screens/{name}.svg" in (TOP / page).read_text()
 
 
+def film(name, recorded, page="README.md"):
+    """A recording of a terminal (cast.py) that a page links to, kept true as pictures are."""
+    shown = TOP / "docs" / "screens" / f"{name}.cast"
+    if os.environ.get("GOLDEN_UPDATE"):
+        shown.write_text(str(recorded))
+    assert str(recorded) == shown.read_text()
+    assert f"screens/{name}.cast" in (TOP / page).read_text()
+
+
 class Terminal:
     def __init__(self, command, columns, rows, environment):
         self.name = f"dwell-{uuid.uuid4().hex[:8]}"

@@ -4,9 +4,10 @@ import pathlib
 import re
 import subprocess
 
+import cast
 import pytest
 
-from conftest import DWELL, TOP, compare, picture
+from conftest import DWELL, TOP, compare, film, picture
 
 RECORDING = str(TOP / "tests" / "golden" / "blocked.dwell")
 LOOP = pathlib.Path(DWELL).parent / "tests" / "loop-service"
@@ -26,6 +27,27 @@ def test_picture_in_the_documentation(blocked):
     screen = blocked(columns=120, rows=22)
     screen.wait("read_ledger", "STUCK NOW")
     picture("blocked", screen, 120, "dwell blocked: the functions that blocked a Tokio service, and its workers along a time axis")
+
+
+def test_film_in_the_documentation(blocked):
+    recorded = cast.Cast("dwell blocked: the functions that blocked a Tokio service", 120, 30)
+    recorded.type("dwell blocked --from blocked.dwell")
+    screen = blocked("--theme", "dark", columns=120, rows=30)
+    screen.wait("read_ledger", "STUCK NOW")
+    recorded.show(screen.text("-e"), 4)
+    for keys, parts, absent, seconds in (
+        (["Enter"], ["STACK of the longest"], ["WORKERS"], 5),
+        (["Escape"], ["WORKERS"], ["STACK of the longest"], 1),
+        (["g"], ["HOTSPOTS by file"], [], 3),
+        (["g"], ["HOTSPOTS by task"], [], 3),
+        (["g"], ["HOTSPOTS by function"], [], 1),
+        (["Tab", "Enter"], ["STUCK for"], ["HOTSPOTS"], 5),
+    ):
+        screen.keys(*keys)
+        screen.wait(*parts, absent=absent)
+        recorded.show(screen.text("-e"), seconds)
+    recorded.end()
+    film("blocked", recorded, page="docs/blocked.md")
 
 
 @pytest.mark.parametrize("columns, rows", [(80, 24), (132, 43), (60, 12), (250, 60)])

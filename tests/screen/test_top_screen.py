@@ -6,10 +6,11 @@ import re
 import signal
 import subprocess
 
+import cast
 import pytest
 import svg
 
-from conftest import DWELL, RECORDING, TOP, compare, picture
+from conftest import DWELL, RECORDING, TOP, compare, film, picture
 
 BLAME = TOP / "tests" / "golden" / "blame.dwell"
 
@@ -30,6 +31,28 @@ def test_pictures_in_the_documentation(with_blame):
     screen = with_blame("--theme", "dark", columns=120, rows=26, TERM="xterm-16color")
     screen.wait("http-4", "run queue")
     picture("top-16", screen, 120, title, page="docs/top.md")
+
+
+def test_film_in_the_documentation(with_blame):
+    recorded = cast.Cast("dwell top: who lost most time, and because of whom", 120, 30)
+    recorded.type("dwell top --from blame.dwell")
+    screen = with_blame("--theme", "dark", columns=120, rows=30)
+    screen.wait("http-4", "run queue")
+    recorded.show(screen.text("-e"), 4)
+    for keys, parts, absent, seconds in (
+        (["b"], ["WHO LOST"], ["run queue"], 4),
+        (["b"], ["WHO COST"], ["WHO LOST"], 3),
+        (["b"], ["run queue"], ["WHO COST"], 1),
+        (["Enter"], ["because of, this interval"], [], 4),
+        (["Escape"], ["run queue"], ["because of, this interval"], 1),
+        (["t"], ["PROCESS"], [], 3),
+        (["?"], ["this list, or back"], [], 3),
+    ):
+        screen.keys(*keys)
+        screen.wait(*parts, absent=absent)
+        recorded.show(screen.text("-e"), seconds)
+    recorded.end()
+    film("top", recorded, page="docs/top.md")
 
 
 @pytest.mark.parametrize("columns, rows", [(60, 12), (80, 24), (120, 40), (200, 50)])
