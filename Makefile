@@ -35,8 +35,9 @@ check: ## what needs no root and two minutes: layers, formatting, unit tests, ou
 	@$(MAKE) --no-print-directory build
 	@tests/run --build $(BUILD) tree unit golden
 
-soak: ## what takes hours: long fuzzing, hundreds of kills, every allocation; PART=fuzz, kills or memory
+soak: ## what takes hours: long fuzzing, hundreds of kills, packages …; PART= one of tests/soak
 	@scripts/deps check test || scripts/deps install
+	@scripts/deps check packaging || scripts/deps install packaging
 	@$(MAKE) --no-print-directory build
 	@tests/soak $(BUILD) $(PART)
 
@@ -67,6 +68,13 @@ cross-arm64: ## build for arm64 in build-arm64, with what `dwell guest` needs to
 	@scripts/arm64 fetch
 	@scripts/arm64 build $(BUILD)-arm64
 
+dist: ## a tarball of what is committed, in dist/
+	@scripts/dist tarball
+
+deb: ## install what is missing, build Debian packages of what is committed, in dist/
+	@scripts/deps check packaging || scripts/deps install packaging
+	@scripts/dist deb
+
 install: build ## DESTDIR= and --prefix (MESON_OPTIONS) as usual
 	@meson install -C $(BUILD) --no-rebuild
 
@@ -74,9 +82,9 @@ format: ## clang-format the tree in place
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean: ## remove the build
-	@rm -rf $(BUILD) $(BUILD)-*
+	@rm -rf $(BUILD) $(BUILD)-* dist
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-.PHONY: all deps check-deps build demo test check soak golden-update bench guest-kernel cross-arm64 install format clean help
+.PHONY: all deps check-deps build demo test check soak golden-update bench guest-kernel cross-arm64 dist deb install format clean help
