@@ -14,6 +14,7 @@
 	X(GUESTS, guests, "virtual machines (dwell guest)")                                        \
 	X(PAGE, page, "pages for browsers (--format html)")                                        \
 	X(SCREENS, screens, "screens (dwell top, blocked, profile)")                               \
+	X(SERVE, serve, "metrics over HTTP (dwell serve)")                                         \
 	X(TASKSTATS, taskstats, "delay accounting, --source taskstats")
 
 enum build_option {

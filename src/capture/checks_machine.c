@@ -33,8 +33,7 @@ void check_build(struct diagnosis *finding)
 		if (!build_option_enabled((enum build_option)i))
 			snprintf(lacks + strlen(lacks), sizeof(lacks) - strlen(lacks), "%s%s",
 				 *lacks ? "; " : "", build_option_lacks((enum build_option)i));
-	snprintf(fix, sizeof(fix), "a build with what `meson configure` shows as disabled: %s",
-		 without);
+	snprintf(fix, sizeof(fix), "a build that has %s enabled (meson_options.txt)", without);
 	check_short_of(finding, CHECK_DEGRADED, lacks, fix);
 }
 
