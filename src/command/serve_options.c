@@ -15,6 +15,7 @@
 #define INTERVAL_S	5
 #define BEFORE_S	30
 #define AFTER_S		10
+#define STALL_MS	5
 #define PAUSE_S		300
 #define KEEP_S		(6 * 3600)
 #define MAX_BYTES	(1ULL << 30)
@@ -73,6 +74,18 @@ static int take_groups(void *data, const char *value, struct error *error)
 	return result;
 }
 
+static int take_stalls(void *data, const char *value, struct error *error)
+{
+	struct server_options *server = &((struct serve_options *)data)->server;
+
+	if (server->stall_count == STALL_WATCHES)
+		return error_set(error, EINVAL, "--stalls: at most %d programs", STALL_WATCHES);
+	if (!*value || *value == '-')
+		return error_set(error, EINVAL, "--stalls '%s' is no name of a program", value);
+	server->stalls[server->stall_count++] = value;
+	return 0;
+}
+
 static int take_trigger(void *data, const char *value, struct error *error)
 {
 	struct serve_options *options = data;
@@ -97,6 +110,11 @@ static const struct command_option serve_option_table[] = {
 		     "the N groups that use most time have figures of their own, the rest is "
 		     "\"other\" (50)"),
 	TAKEN_OPTION("no-blame", 0, NULL, take_no_blame, "not because of whom threads wait"),
+	TAKEN_OPTION("stalls", 0, "NAME", take_stalls,
+		     "also what blocks the workers of this program, as dwell blocked reports it; "
+		     "may be given again"),
+	TIME_OPTION("stall-threshold", 0, struct serve_options, server.stall_threshold_ns,
+		    "with --stalls: only polls and turns longer than this (5ms)"),
 	OPTION_GROUP(4, "What to keep:"),
 	TEXT_OPTION("store", 0, "DIRECTORY", struct serve_options, server.store,
 		    "recordings of the last hours, for dwell top --from and dwell report"),
@@ -107,7 +125,7 @@ static const struct command_option serve_option_table[] = {
 	TAKEN_OPTION("trigger", 0, "CONDITION[,...]", take_trigger,
 		     "with --store: FIELD>LIMIT or FIELD>LIMIT@GROUP; when it is met, record the "
 		     "seconds before and, with stacks, those that follow. FIELD is runqueue-p99, "
-		     "runqueue-max (LIMIT: a time), or a state (threads in it, on average)"),
+		     "runqueue-max, stall (LIMIT: a time), or a state (threads in it, on average)"),
 	TIME_OPTION("trigger-before", 0, struct serve_options, server.before_ns,
 		    "how much of the time before is recorded (30s)"),
 	TIME_OPTION("trigger-after", 0, struct serve_options, server.after_ns,
@@ -139,6 +157,14 @@ static int end(void *data, struct error *error)
 		return error_set(error, EINVAL, "--keep and --max-bytes are for --store");
 	if (options->server.max_bytes && options->server.max_bytes < MAX_BYTES_LEAST)
 		return error_set(error, EINVAL, "--max-bytes: 1M at least");
+	if (options->server.stall_threshold_ns && !options->server.stall_count)
+		return error_set(error, EINVAL, "--stall-threshold is for --stalls");
+	if (!options->server.stall_threshold_ns)
+		options->server.stall_threshold_ns = STALL_MS * NS_PER_MS;
+	for (size_t i = 0; i < options->server.triggers.count; i++)
+		if (options->server.triggers.items[i].kind == TRIGGER_STALL &&
+		    !options->server.stall_count)
+			return error_set(error, EINVAL, "--trigger stall>...: needs --stalls");
 	if (options->server.triggers.count && !options->server.store)
 		return error_set(error, EINVAL, "--trigger needs --store");
 	if (!options->server.triggers.count &&

@@ -2,7 +2,8 @@
 /*
  * Counters for things of which there may be any number: those with the largest weights have their
  * own, all others share one. What is counted for a name while it has no counters of its own stays
- * with the others, so no counter ever goes back, and together they are all that was counted.
+ * with the others, so no counter ever goes back, and what all of them have counted is all there
+ * was.
  *
  * Pure: the caller brings the time.
  */

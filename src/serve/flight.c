@@ -84,13 +84,13 @@ static struct part *part_at(struct flight *flight, size_t index)
 	return &flight->parts[(flight->first + index) % PARTS_MAX];
 }
 
-/* The first part is where an interval begins: it stays as long as the second one is wanted. */
+/* The first part is where the second one's interval begins, of which some is still wanted. */
 static bool drops_oldest(struct flight *flight, uint64_t now_ns)
 {
 	if (flight->count <= 2)
 		return false;
 	return flight->count == PARTS_MAX || flight->bytes > MEMORY_BYTES ||
-	       part_at(flight, 0)->end_ns + flight->options.before_ns < now_ns;
+	       part_at(flight, 1)->end_ns + flight->options.before_ns < now_ns;
 }
 
 static void drop_oldest(struct flight *flight)

@@ -101,6 +101,9 @@ int server_open(struct server *server, struct server_options *options, struct er
 		result = open_flight(server, error);
 	if (result >= 0)
 		result = jobs_start(&server->jobs, error);
+	if (result >= 0 && options->stall_count)
+		result = stall_watch_start(&server->stalls, options->stalls, options->stall_count,
+					   options->stall_threshold_ns, error);
 	return result < 0 ? result : web_host_start(&server->web, &options->web, error);
 }
 
@@ -108,6 +111,7 @@ void server_release(struct server *server)
 {
 	web_host_end(server->web);
 	jobs_end(server->jobs);
+	stall_watch_end(server->stalls);
 	rotation_close(server->store);
 	flight_close(server->flight);
 	free(server->store_path);
@@ -120,11 +124,13 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 	struct trigger_event event;
 	struct error error = {""};
 	char words[512];
-	bool fires = triggers_look(&server->options->triggers, &server->counters, TRIGGERS_MARK,
-				   interval, &event);
+	struct triggers_input input = {&server->counters, TRIGGERS_MARK, interval, server->stalls};
+	bool fires = triggers_look(&server->options->triggers, &input, &event);
 	int result;
 
 	counters_set_mark(&server->counters, TRIGGERS_MARK);
+	if (server->stalls)
+		stall_watch_reset_longest(server->stalls);
 	if (!fires)
 		return;
 	trigger_event_words(&event, words, sizeof(words));
@@ -175,11 +181,28 @@ static const char *trigger_at(const void *data, size_t index, uint64_t *ret_fire
 	return triggers->items[index].words;
 }
 
+static struct exposition_stalls stalls_of(const struct server *server, size_t index)
+{
+	const struct stall_counts_of *counts = stall_watch_counts(server->stalls, index);
+
+	return (struct exposition_stalls){
+		.process = counts->process,
+		.is_up = counts->is_up,
+		.by_cause = counts->by_cause,
+		.by_length = counts->by_length,
+		.total_ns = counts->total_ns,
+		.last_ns = counts->last_ns,
+		.function = counts->function,
+	};
+}
+
 static struct exposition_service service_of(const struct server *server)
 {
 	struct exposition_service service = {.has_store = server->store != NULL,
 					     .store_failures = server->store_failures};
 
+	for (size_t i = 0; server->stalls && i < stall_watch_count(server->stalls); i++)
+		service.stalls[service.stall_count++] = stalls_of(server, i);
 	if (server->flight) {
 		service.has_flight = true;
 		service.trigger = trigger_at;
@@ -324,6 +347,32 @@ static int on_question(void *data, struct error *error)
 	return result;
 }
 
+static int on_stalls(void *data, struct error *error)
+{
+	const struct stall_source *source = data;
+	const char *words;
+
+	(void)error;
+
+	stall_watch_work(source->server->stalls, source->index);
+	words = stall_watch_words(source->server->stalls, source->index);
+	if (words)
+		note(source->server, "stalls: %s", words);
+	return 0;
+}
+
+static int add_stalls(struct server *server, struct error *error)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < stall_watch_count(server->stalls); i++) {
+		server->stall_sources[i] = (struct stall_source){server, i};
+		result = loop_add(&server->watch->loop, stall_watch_descriptor(server->stalls, i),
+				  on_stalls, &server->stall_sources[i], error);
+	}
+	return result;
+}
+
 int server_begin(struct server *server, struct watch *watch, struct error *error)
 {
 	int result;
@@ -334,5 +383,7 @@ int server_begin(struct server *server, struct watch *watch, struct error *error
 	if (result >= 0)
 		result = loop_add(&watch->loop, jobs_descriptor(server->jobs), on_job_end, server,
 				  error);
+	if (result >= 0 && server->stalls)
+		result = add_stalls(server, error);
 	return result;
 }

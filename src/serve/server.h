@@ -4,6 +4,7 @@
 #define DWELL_SERVE_SERVER_H
 
 #include "serve/periods.h"
+#include "serve/stall_watch.h"
 #include "serve/triggers.h"
 #include "capture/rotation.h"
 #include "serve/flight.h"
@@ -19,6 +20,9 @@ struct server_options {
 	uint64_t keep_ns, max_bytes;
 	struct triggers triggers; /* with them a flight recorder, in the store */
 	uint64_t before_ns, after_ns, pause_ns;
+	const char *stalls[STALL_WATCHES]; /* names of programs whose workers are watched */
+	size_t stall_count;
+	uint64_t stall_threshold_ns;
 };
 
 struct server {
@@ -38,6 +42,11 @@ struct server {
 	bool store_fails; /* the last interval was not kept */
 	char *store_path;
 	struct flight *flight;
+	struct stall_watch *stalls;
+	struct stall_source {
+		struct server *server;
+		size_t index;
+	} stall_sources[STALL_WATCHES];
 	uint64_t flight_job;
 	char notice[1024]; /* for the user, until it has been shown; lines */
 };

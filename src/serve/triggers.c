@@ -28,14 +28,20 @@ static int take_limit(struct trigger *trigger, const char *text, struct error *e
 
 static int take_field(struct trigger *trigger, const char *name, struct error *error)
 {
-	if (!strcmp(name, "runqueue-p99")) {
-		trigger->kind = TRIGGER_RUNQUEUE_P99;
-		return 0;
-	}
-	if (!strcmp(name, "runqueue-max")) {
-		trigger->kind = TRIGGER_RUNQUEUE_MAX;
-		return 0;
-	}
+	static const struct {
+		const char *name;
+		enum trigger_kind kind;
+	} times[] = {
+		{"runqueue-p99", TRIGGER_RUNQUEUE_P99},
+		{"runqueue-max", TRIGGER_RUNQUEUE_MAX},
+		{"stall", TRIGGER_STALL},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		if (!strcmp(name, times[i].name)) {
+			trigger->kind = times[i].kind;
+			return 0;
+		}
 	for (int state = 0; state < STATES; state++)
 		if (!strcmp(name, state_info[state].key)) {
 			trigger->kind = TRIGGER_STATE;
@@ -103,14 +109,14 @@ static bool concerns(const struct trigger *trigger, const char *group)
 	return !trigger->group || (group && !strcmp(trigger->group, group));
 }
 
-static bool look_at_p99(const struct trigger *trigger, const struct counters *counters, size_t mark,
+static bool look_at_p99(const struct trigger *trigger, const struct triggers_input *input,
 			const struct leader *group, struct trigger_event *event)
 {
 	uint32_t waits[WIRE_LATENCY_BUCKETS];
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
-		waits[i] = (uint32_t)leader_since(&counters->groups, group, mark,
+		waits[i] = (uint32_t)leader_since(&input->counters->groups, group, input->mark,
 						  COUNTERS_LATENCY + i);
 		count += waits[i];
 	}
@@ -120,61 +126,89 @@ static bool look_at_p99(const struct trigger *trigger, const struct counters *co
 	return event->ns > trigger->limit_ns;
 }
 
-static bool look_at_state(const struct trigger *trigger, const struct counters *counters,
-			  size_t mark, const struct leader *group, const struct interval *interval,
-			  struct trigger_event *event)
+static bool look_at_state(const struct trigger *trigger, const struct triggers_input *input,
+			  const struct leader *group, struct trigger_event *event)
 {
-	uint64_t ns = leader_since(&counters->groups, group, mark, trigger->state);
+	uint64_t ns = leader_since(&input->counters->groups, group, input->mark, trigger->state);
 
-	event->threads = (double)ns / (double)(interval->end_ns - interval->start_ns);
+	event->threads = (double)ns / (double)(input->interval->end_ns - input->interval->start_ns);
 	return event->threads > trigger->limit_threads;
 }
 
-static bool look_at_groups(const struct trigger *trigger, const struct counters *counters,
-			   size_t mark, const struct interval *interval,
+static bool look_at_groups(const struct trigger *trigger, const struct triggers_input *input,
 			   struct trigger_event *event)
 {
-	for (size_t i = 0; i < counters->groups.count; i++) {
-		const struct leader *group = counters->groups.items[i];
+	const struct leaders *groups = &input->counters->groups;
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct leader *group = groups->items[i];
 
 		event->group = group->name;
 		if (group->leads && concerns(trigger, group->name) &&
-		    (trigger->kind == TRIGGER_STATE
-			     ? look_at_state(trigger, counters, mark, group, interval, event)
-			     : look_at_p99(trigger, counters, mark, group, event)))
+		    (trigger->kind == TRIGGER_STATE ? look_at_state(trigger, input, group, event)
+						    : look_at_p99(trigger, input, group, event)))
 			return true;
 	}
 	return false;
 }
 
-static bool look_at_threads(const struct trigger *trigger, const struct counters *counters,
-			    const struct interval *interval, struct trigger_event *event)
+static bool look_at_threads(const struct trigger *trigger, const struct triggers_input *input,
+			    struct trigger_event *event)
 {
+	const struct interval *interval = input->interval;
+
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
 
 		if (row->latency_max_ns <= trigger->limit_ns)
 			continue;
 		event->ns = row->latency_max_ns;
-		event->group =
-			counters_group(counters, interval->session, row->cgroup_id, row->process);
+		event->group = counters_group(input->counters, interval->session, row->cgroup_id,
+					      row->process);
 		if (concerns(trigger, event->group))
 			return true;
 	}
 	return false;
 }
 
-bool triggers_look(struct triggers *triggers, const struct counters *counters, size_t mark,
-		   const struct interval *interval, struct trigger_event *ret_event)
+static bool look_at_stalls(const struct trigger *trigger, const struct triggers_input *input,
+			   struct trigger_event *event)
+{
+	for (size_t i = 0; input->stalls && i < stall_watch_count(input->stalls); i++) {
+		const struct stall_counts_of *counts = stall_watch_counts(input->stalls, i);
+
+		event->group = counts->process;
+		event->ns = counts->longest_ns;
+		if (event->ns > trigger->limit_ns && concerns(trigger, counts->process))
+			return true;
+	}
+	return false;
+}
+
+static bool look(const struct trigger *trigger, const struct triggers_input *input,
+		 struct trigger_event *event)
+{
+	switch (trigger->kind) {
+	case TRIGGER_RUNQUEUE_P99:
+	case TRIGGER_STATE:
+		return look_at_groups(trigger, input, event);
+	case TRIGGER_RUNQUEUE_MAX:
+		return look_at_threads(trigger, input, event);
+	case TRIGGER_STALL:
+		return look_at_stalls(trigger, input, event);
+	}
+	return false;
+}
+
+bool triggers_look(struct triggers *triggers, const struct triggers_input *input,
+		   struct trigger_event *ret_event)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < triggers->count; i++) {
 		struct trigger *trigger = &triggers->items[i];
 		struct trigger_event event = {.trigger = trigger};
-		bool fires = trigger->kind == TRIGGER_RUNQUEUE_MAX
-				     ? look_at_threads(trigger, counters, interval, &event)
-				     : look_at_groups(trigger, counters, mark, interval, &event);
+		bool fires = look(trigger, input, &event);
 
 		trigger->fired += fires;
 		if (fires && !found)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/counters.h"
+#include "serve/stall_watch.h"
 
 #define TRIGGERS_MAX 16
 
@@ -14,6 +15,7 @@ enum trigger_kind {
 	TRIGGER_RUNQUEUE_P99, /* of a group's waits for a CPU that ended, if there were enough */
 	TRIGGER_RUNQUEUE_MAX, /* of any thread's */
 	TRIGGER_STATE,	      /* threads of a group in a state, on average */
+	TRIGGER_STALL,	      /* of a watched program: the longest in the interval */
 };
 
 struct trigger {
@@ -44,12 +46,17 @@ struct trigger_event {
 int triggers_parse(struct triggers *triggers, const char *text, struct error *error) must_check;
 void triggers_release(struct triggers *triggers);
 
-/*
- * After counters_add(); `mark` was set when the interval began. Counts each trigger that fires;
- * returns whether one did, and the first.
- */
-bool triggers_look(struct triggers *triggers, const struct counters *counters, size_t mark,
-		   const struct interval *interval, struct trigger_event *ret_event);
+/* After counters_add(); `mark` was set when the interval began. */
+struct triggers_input {
+	const struct counters *counters;
+	size_t mark;
+	const struct interval *interval;
+	const struct stall_watch *stalls; /* NULL: no program is watched */
+};
+
+/* Counts each trigger that fires; returns whether one did, and the first. */
+bool triggers_look(struct triggers *triggers, const struct triggers_input *input,
+		   struct trigger_event *ret_event);
 
 /* "waits for a CPU of /a/b took 31 ms (p99; the limit is 20 ms)". */
 void trigger_event_words(const struct trigger_event *event, char *into, size_t room);

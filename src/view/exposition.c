@@ -18,6 +18,8 @@
 #define FIRST_BOUND 10
 #define LAST_BOUND  34
 #define BOUND_STEP  2
+/* Of stalls: from 2^20 ns, 1.05 ms. */
+#define STALL_FIRST 20
 
 struct writer {
 	struct output *out;
@@ -331,8 +333,85 @@ static void write_flight(struct writer *writer, const struct exposition_service 
 		     service->flight_suppressed);
 }
 
+static void stall_sample(struct writer *writer, const struct exposition_stalls *stalls,
+			 const char *suffix)
+{
+	begin_sample(writer, suffix);
+	label(writer, "process", stalls->process);
+}
+
+/* An exemplar has at most 128 characters, and only OpenMetrics has any. */
+#define EXEMPLAR_BYTES 100
+
+static void exemplar(struct writer *writer, const struct exposition_stalls *stalls, int bound)
+{
+	bool is_its = stalls->last_ns && stalls->last_ns < 1ULL << bound &&
+		      (bound == STALL_FIRST || stalls->last_ns >= 1ULL << (bound - BOUND_STEP));
+	char function[EXEMPLAR_BYTES];
+
+	if (writer->format != EXPOSITION_OPENMETRICS || !*stalls->function || !is_its) {
+		output_char(writer->out, '\n');
+		return;
+	}
+	snprintf(function, sizeof(function), "%s", stalls->function);
+	output_string(writer->out, " # ");
+	writer->labelled = false;
+	label(writer, "function", function);
+	seconds(writer, stalls->last_ns);
+}
+
+static void write_stall_lengths(struct writer *writer, const struct exposition_stalls *stalls)
+{
+	uint64_t count = 0;
+	char text[32];
+	int bucket = 0;
+
+	for (int bound = STALL_FIRST; bound <= LAST_BOUND; bound += BOUND_STEP) {
+		for (; bucket < bound; bucket++)
+			count += stalls->by_length[bucket];
+		snprintf(text, sizeof(text), "%.9g", (double)(1ULL << bound) / 1e9);
+		stall_sample(writer, stalls, "_bucket");
+		label(writer, "le", text);
+		end_labels(writer);
+		output_u64(writer->out, count);
+		exemplar(writer, stalls, bound);
+	}
+	for (; bucket < STALL_BUCKETS; bucket++)
+		count += stalls->by_length[bucket];
+	stall_sample(writer, stalls, "_bucket");
+	label(writer, "le", "+Inf");
+	number(writer, count);
+	stall_sample(writer, stalls, "_sum");
+	seconds(writer, stalls->total_ns);
+	stall_sample(writer, stalls, "_count");
+	number(writer, count);
+}
+
+static void write_stalls(struct writer *writer, const struct exposition_service *service)
+{
+	family(writer, "dwell_stalls", "counter", NULL,
+	       "Polls and turns of a program's workers that were too long, by cause.");
+	for (size_t i = 0; i < service->stall_count; i++)
+		for (int cause = 0; cause < STALL_CAUSES_COUNT; cause++) {
+			stall_sample(writer, &service->stalls[i], "_total");
+			label(writer, "cause", stall_cause_info[cause].key);
+			number(writer, service->stalls[i].by_cause[cause]);
+		}
+	family(writer, "dwell_stall_seconds", "histogram", "seconds", "How long they were.");
+	for (size_t i = 0; i < service->stall_count; i++)
+		write_stall_lengths(writer, &service->stalls[i]);
+	family(writer, "dwell_stalls_watched", "gauge", NULL,
+	       "Whether there is such a program, and its workers are watched.");
+	for (size_t i = 0; i < service->stall_count; i++) {
+		stall_sample(writer, &service->stalls[i], "");
+		number(writer, service->stalls[i].is_up);
+	}
+}
+
 static void write_service(struct writer *writer, const struct exposition_service *service)
 {
+	if (service->stall_count)
+		write_stalls(writer, service);
 	if (service->has_flight)
 		write_flight(writer, service);
 	if (!service->has_store)

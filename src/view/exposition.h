@@ -11,11 +11,24 @@
 
 #include "base/output.h"
 #include "model/counters.h"
+#include "model/hotspots.h"
+
+/* Stalls of the workers of one program. */
+struct exposition_stalls {
+	const char *process;
+	bool is_up;
+	const uint64_t *by_cause;  /* [STALL_CAUSES_COUNT] */
+	const uint64_t *by_length; /* [STALL_BUCKETS] */
+	uint64_t total_ns, last_ns;
+	const char *function; /* of the last one; "": not known */
+};
 
 /* Of the service itself, besides what it counts. */
 struct exposition_service {
 	bool has_store;
 	uint64_t store_bytes, store_files, store_failures;
+	struct exposition_stalls stalls[4];
+	size_t stall_count;
 	bool has_flight; /* a flight recorder */
 	const char *(*trigger)(const void *data, size_t index, uint64_t *ret_fired); /* its words */
 	const void *trigger_data;

@@ -165,8 +165,8 @@ def tokio_service(build="release", *arguments, directory="/var/tmp", prefix=()):
 
 
 @contextlib.contextmanager
-def loop_service(threads=1, directory="/var/tmp", prefix=()):
-    service = Service([*prefix, pathlib.Path(BUILD) / "tests" / "loop-service", threads, directory])
+def loop_service(threads=1, directory="/var/tmp", prefix=(), program=pathlib.Path(BUILD) / "tests" / "loop-service"):
+    service = Service([*prefix, program, threads, directory])
     try:
         yield service
     finally:

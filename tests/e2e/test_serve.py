@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,8 +14,9 @@ import time
 
 import pytest
 import schemas
-from conftest import DWELL, STATES, WORKLOAD, run
+from conftest import BUILD, DWELL, STATES, WORKLOAD, run
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
+from services import loop_service
 from serving import samples, serving
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -43,8 +45,9 @@ def test_metrics_are_prometheus_and_openmetrics(server):
     assert body.endswith(b"# EOF\n")
 
 
-def test_groups_add_up_to_all_threads_and_never_go_back(server):
-    with subprocess.Popen([WORKLOAD, "mixed"], stdout=subprocess.DEVNULL) as load:
+def test_groups_add_up_to_all_threads_and_never_go_back():
+    """As long as there is a place for each."""
+    with serving("--by", "process", "-i", "1s", "--groups", "1000") as server, subprocess.Popen([WORKLOAD, "mixed"], stdout=subprocess.DEVNULL) as load:
         before = server.metrics()
         time.sleep(1)
         after = server.metrics()
@@ -426,8 +429,37 @@ def test_recordings_of_triggers_are_few(tmp_path):
     (["--trigger", ",".join(["lock>1"] * 17)], "at most 16"),
     (["--trigger", "lock>1", "--trigger", "disk>1"], "given once"),
     (["--trigger-pause", "1h"], "are for --trigger"),
+    (["--store", "/tmp", "--trigger", "stall>1s"], "needs --stalls"),
+    (["--stalls", "-p"], "no name of a program"),
+    (["--stalls", "a", "--stalls", "b", "--stalls", "c", "--stalls", "d", "--stalls", "e"], "at most 4"),
+    (["--stall-threshold", "1ms"], "is for --stalls"),
     (["--keep", "1h"], "are for --store"),
 ])
 def test_triggers_that_make_no_sense(arguments, words):
     done = run("serve", *arguments)
     assert done.returncode == 2 and (words or "needs --store") in done.stderr, done.stderr
+
+
+def test_stalls_of_a_program_are_counted_and_trigger(tmp_path):
+    """A service that blocks its loop for 60 ms each time it is asked to; it comes and goes."""
+    program = tmp_path / f"loops-{os.getpid()}"
+    shutil.copy(pathlib.Path(BUILD) / "tests" / "loop-service", program)
+    with serving("--by", "process", "-i", "200ms", "--stalls", program.name, "--store", tmp_path, "--trigger", f"stall>50ms@{program.name}",
+                 "--trigger-after", "1s") as server:
+        watched = ("dwell_stalls_watched", "process", program.name)
+        assert server.metrics()[watched] == 0
+        with loop_service(program=program) as service:
+            wait_for(lambda: server.metrics()[watched] == 1)
+            asked = [service.ask("spin", 60) for _ in range(5)]
+            wait_for(lambda: server.metrics()["dwell_stall_seconds_count", "process", program.name] >= 5)
+            metrics = server.metrics()
+            _, _, body = server.ask("/metrics", headers={"Accept": "application/openmetrics-text"})
+        wait_for(lambda: server.metrics()[watched] == 0)
+        server.stop()
+        assert f"stalls: dwell blocked: no process named '{program.name}'" in server.process.stderr.read()
+    assert metrics["dwell_stalls_total", "cause", "cpu", "process", program.name] >= 5
+    total = metrics["dwell_stall_seconds_sum", "process", program.name]
+    assert total >= sum(duration for _, duration, _ in asked) / 1e9 * 0.9
+    assert metrics["dwell_triggers_total", "trigger", "stall>50ms"] >= 1 and list(tmp_path.glob("trigger.before.*"))
+    exemplars = [sample.exemplar.labels for family in open_families(body.decode()) for sample in family.samples if sample.exemplar]
+    assert exemplars and all(list(labels) == ["function"] for labels in exemplars)

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* pipe2, close_range */
+#include "serve/stall_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/forked.h"
+#include "base/sandbox.h"
+
+#define RESTART_MS 5000
+#define LINE_BYTES (1 << 20)
+#define PIPE_BYTES (1 << 20)
+
+struct stall_watch {
+	size_t count;
+	pid_t starter;
+	struct watched {
+		struct stall_counts_of counts;
+		int fd;
+		char *line; /* what has come of it */
+		size_t used, room;
+		bool skips; /* to the end of a line that is too long */
+	} watched[STALL_WATCHES];
+};
+
+/* Lines beside those of JSON: it is attached, and it has ended. */
+#define READY "ready"
+#define ENDED "ended"
+
+static void become(const char *name, uint64_t threshold_ns, int out, pid_t parent)
+{
+	char threshold[32], ready[16];
+	const char *words[] = {"dwell",	     "blocked",	   name,	  "--format",
+			       "json",	     "--headless", "--threshold", threshold,
+			       "--ready-fd", ready,	   NULL};
+
+	snprintf(threshold, sizeof(threshold), "%lluns", (unsigned long long)threshold_ns);
+	forked_prepare(parent, out, out);
+	snprintf(ready, sizeof(ready), "%d", dup(out));
+	execv("/proc/self/exe", (char *const *)(uintptr_t)words);
+	_exit(127);
+}
+
+/* One process for each name: it starts `dwell blocked` again and again. */
+static void keep(const char *name, uint64_t threshold_ns, int out, pid_t parent)
+{
+	sandbox_end_with(parent);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	for (;;) {
+		pid_t own = getpid(), pid = fork();
+
+		if (!pid)
+			become(name, threshold_ns, out, own);
+		while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		(void)!write(out, "\n" ENDED "\n", sizeof("\n" ENDED "\n") - 1);
+		clock_sleep_ms(RESTART_MS);
+	}
+}
+
+/* Nothing of the caller's but the pipes. */
+static void start_all(struct stall_watch *watch, const int *outs, uint64_t threshold_ns,
+		      pid_t parent)
+{
+	pid_t own = getpid();
+
+	sandbox_end_with(parent);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	for (size_t i = 0; i < watch->count; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			int out = dup2(outs[i], STDERR_FILENO + 1);
+
+			if (out < 0 || syscall(SYS_close_range, out + 1, ~0U, 0) < 0)
+				out = outs[i];
+			keep(watch->watched[i].counts.process, threshold_ns, out, own);
+		}
+	}
+	for (size_t i = 0; i < watch->count; i++)
+		close(outs[i]);
+	for (;;)
+		pause();
+}
+
+int stall_watch_start(struct stall_watch **ret_watch, const char *const *names, size_t count,
+		      uint64_t threshold_ns, struct error *error)
+{
+	struct stall_watch *watch = calloc(1, sizeof(*watch));
+	int outs[STALL_WATCHES], result = 0;
+	pid_t parent = getpid();
+
+	if (!watch)
+		return error_set(error, ENOMEM, "out of memory");
+	for (size_t i = 0; result >= 0 && i < count && i < STALL_WATCHES; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) < 0) {
+			result = error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
+			break;
+		}
+		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+		fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+		watch->watched[watch->count] =
+			(struct watched){.counts.process = names[i], .fd = ends[0]};
+		outs[watch->count++] = ends[1];
+	}
+	if (result >= 0)
+		watch->starter = fork();
+	if (result >= 0 && !watch->starter)
+		start_all(watch, outs, threshold_ns, parent);
+	if (result >= 0 && watch->starter < 0)
+		result = error_set(error, errno, "cannot start a process: %s", strerror(errno));
+	for (size_t i = 0; i < watch->count; i++)
+		close(outs[i]);
+	if (result < 0)
+		stall_watch_end(watch);
+	else
+		*ret_watch = watch;
+	return result;
+}
+
+void stall_watch_end(struct stall_watch *watch)
+{
+	if (!watch)
+		return;
+	if (watch->starter > 0) {
+		kill(watch->starter, SIGKILL);
+		while (waitpid(watch->starter, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	for (size_t i = 0; i < watch->count; i++) {
+		close(watch->watched[i].fd);
+		free(watch->watched[i].line);
+	}
+	free(watch);
+}
+
+size_t stall_watch_count(const struct stall_watch *watch)
+{
+	return watch->count;
+}
+
+int stall_watch_descriptor(const struct stall_watch *watch, size_t index)
+{
+	return watch->watched[index].fd;
+}
+
+static int bucket_of(uint64_t ns)
+{
+	int bucket = 0;
+
+	while (ns > 1 && bucket < STALL_BUCKETS - 1) {
+		ns >>= 1;
+		bucket++;
+	}
+	return bucket;
+}
+
+static void count_stall(struct stall_counts_of *counts, const json_t *line)
+{
+	json_int_t ns = json_integer_value(json_object_get(line, "own_ns"));
+	const char *cause = json_string_value(json_object_get(line, "cause"));
+	const char *function = json_string_value(json_object_get(line, "function"));
+
+	for (int i = 0; cause && i < STALL_CAUSES_COUNT; i++)
+		counts->by_cause[i] += !strcmp(cause, stall_cause_info[i].key);
+	if (ns <= 0)
+		return;
+	counts->by_length[bucket_of((uint64_t)ns)]++;
+	counts->total_ns += (uint64_t)ns;
+	counts->last_ns = (uint64_t)ns;
+	if ((uint64_t)ns > counts->longest_ns)
+		counts->longest_ns = (uint64_t)ns;
+	snprintf(counts->function, sizeof(counts->function), "%s", function ? function : "");
+}
+
+static void take_json(struct watched *watched)
+{
+	json_t *line = json_loadb(watched->line, watched->used, JSON_ALLOW_NUL, NULL);
+	const char *type = json_string_value(json_object_get(line, "type"));
+
+	if (type && !strcmp(type, "stall"))
+		count_stall(&watched->counts, line);
+	json_decref(line);
+}
+
+/* Why there is nothing to watch; the same words come again with each try. */
+static void take_words(struct watched *watched)
+{
+	struct stall_counts_of *counts = &watched->counts;
+	char words[sizeof(counts->words)];
+
+	snprintf(words, sizeof(words), "%.*s", (int)watched->used, watched->line);
+	counts->words_are_new |= strcmp(words, counts->words) != 0;
+	memcpy(counts->words, words, sizeof(words));
+}
+
+static bool is_line(const struct watched *watched, const char *text)
+{
+	return watched->used == strlen(text) && !memcmp(watched->line, text, watched->used);
+}
+
+static void take_line(struct watched *watched)
+{
+	if (is_line(watched, READY))
+		watched->counts.is_up = true;
+	else if (is_line(watched, ENDED))
+		watched->counts.is_up = false;
+	else if (*watched->line == '{')
+		take_json(watched);
+	else if (watched->used)
+		take_words(watched);
+}
+
+static void take(struct watched *watched, const char *bytes, size_t length)
+{
+	while (length) {
+		const char *end = memchr(bytes, '\n', length);
+		size_t part = end ? (size_t)(end - bytes) : length;
+
+		if (watched->used + part > LINE_BYTES ||
+		    array_reserve(&watched->line, &watched->room, watched->used + part + 1, 1) < 0)
+			watched->skips = true;
+		else
+			memcpy(watched->line + watched->used, bytes, part);
+		if (!watched->skips)
+			watched->used += part;
+		if (!end)
+			return;
+		if (!watched->skips)
+			take_line(watched);
+		watched->skips = false;
+		watched->used = 0;
+		bytes += part + 1;
+		length -= part + 1;
+	}
+}
+
+void stall_watch_work(struct stall_watch *watch, size_t index)
+{
+	char bytes[65536];
+	ssize_t got;
+
+	while ((got = read(watch->watched[index].fd, bytes, sizeof(bytes))) > 0)
+		take(&watch->watched[index], bytes, (size_t)got);
+}
+
+const char *stall_watch_words(struct stall_watch *watch, size_t index)
+{
+	struct stall_counts_of *counts = &watch->watched[index].counts;
+
+	if (!counts->words_are_new)
+		return NULL;
+	counts->words_are_new = false;
+	return counts->words;
+}
+
+const struct stall_counts_of *stall_watch_counts(const struct stall_watch *watch, size_t index)
+{
+	return &watch->watched[index].counts;
+}
+
+void stall_watch_reset_longest(struct stall_watch *watch)
+{
+	for (size_t i = 0; i < watch->count; i++)
+		watch->watched[i].counts.longest_ns = 0;
+}
