@@ -6,30 +6,15 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/duration.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "model/reason.h"
 #include "view/blocked_words.h"
 
-/*
- * Trace events, as Perfetto, speedscope and chrome://tracing read them ("Trace Event Format"): a
- * complete event (X) for each stall on the track of its worker; times in microseconds.
- */
-static void microseconds(struct json *json, const char *key, uint64_t ns)
-{
-	json_add_fixed(json, key, ns / NS_PER_US, (unsigned int)(ns % NS_PER_US));
-}
-
-static void separate(struct blocked_export *export)
-{
-	output_string(export->out, export->some ? ",\n" : "\n");
-	export->some = true;
-}
-
+/* Trace events: a complete one (X) for each stall on the track of its worker. */
 static void chrome_begin(struct blocked_export *export)
 {
-	output_string(export->out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+	export->events.out = export->out;
+	trace_events_begin(&export->events);
 }
 
 static void chrome_stack(struct json *json, const struct stalls *stalls, uint32_t id)
@@ -78,7 +63,7 @@ static void chrome_part(struct json *json, const struct stalls *stalls,
 	json_object_begin(json, NULL);
 	json_add_string(json, "name", name);
 	chrome_cause(json, part);
-	microseconds(json, "us", part->ns);
+	trace_event_time(json, "us", part->ns);
 	chrome_stack(json, stalls, part->stack);
 	json_object_end(json);
 }
@@ -92,13 +77,13 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 	char name[BLOCKED_NAME_BYTES];
 
 	name_of_part(name, export->stalls, main);
-	separate(export);
+	trace_events_separate(&export->events);
 	json_object_begin(&json, NULL);
 	json_add_string(&json, "name", name);
 	json_add_string(&json, "cat", stall_cause_info[main->cause].key);
 	json_add_string(&json, "ph", "X");
-	microseconds(&json, "ts", record->start_ns);
-	microseconds(&json, "dur", record->duration_ns);
+	trace_event_time(&json, "ts", record->start_ns);
+	trace_event_time(&json, "dur", record->duration_ns);
 	json_add_u64(&json, "pid", record->pid);
 	json_add_u64(&json, "tid", record->tid);
 	json_object_begin(&json, "args");
@@ -107,8 +92,9 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 		json_add_string(&json, "task", type->function);
 	for (__u8 state = 0; state < WIRE_STATES; state++)
 		if (record->states_ns[state])
-			microseconds(&json, state ? state_info[state_of_wait(state)].key : "cpu",
-				     record->states_ns[state]);
+			trace_event_time(&json,
+					 state ? state_info[state_of_wait(state)].key : "cpu",
+					 record->states_ns[state]);
 	chrome_stack(&json, export->stalls, main->stack);
 	json_array_begin(&json, "parts");
 	for (size_t i = 0; i < stall->part_count; i++)
@@ -117,24 +103,6 @@ static int chrome_stall(struct blocked_export *export, const struct stall *stall
 	json_object_end(&json);
 	json_object_end(&json);
 	return 0;
-}
-
-/* An event that says something about a thread, or the whole. */
-static void metadata(struct blocked_export *export, const char *what, uint32_t pid, uint32_t tid,
-		     const char *name)
-{
-	struct json json = {.out = export->out};
-
-	separate(export);
-	json_object_begin(&json, NULL);
-	json_add_string(&json, "name", what);
-	json_add_string(&json, "ph", "M");
-	json_add_u64(&json, "pid", pid);
-	json_add_u64(&json, "tid", tid);
-	json_object_begin(&json, "args");
-	json_add_string(&json, "name", name);
-	json_object_end(&json);
-	json_object_end(&json);
 }
 
 static void chrome_end(struct blocked_export *export, const struct blocked_summary *summary)
@@ -146,24 +114,25 @@ static void chrome_end(struct blocked_export *export, const struct blocked_summa
 	struct json json = {.out = export->out};
 
 	memcpy(name, runtime->process, sizeof(runtime->process));
-	metadata(export, "process_name", runtime->pid, runtime->pid, name);
+	trace_events_name(&export->events, "process_name", runtime->pid, runtime->pid, name);
 	for (size_t i = 0; i < count; i++) {
 		char comm[sizeof(workers[i].last.comm) + 1] = {0};
 
 		memcpy(comm, workers[i].last.comm, sizeof(workers[i].last.comm));
-		metadata(export, "thread_name", workers[i].last.pid, workers[i].last.tid, comm);
+		trace_events_name(&export->events, "thread_name", workers[i].last.pid,
+				  workers[i].last.tid, comm);
 	}
-	separate(export);
+	trace_events_separate(&export->events);
 	json_object_begin(&json, NULL);
 	json_add_string(&json, "name", "lost");
 	json_add_string(&json, "ph", "C");
-	microseconds(&json, "ts", runtime->header.time_ns);
+	trace_event_time(&json, "ts", runtime->header.time_ns);
 	json_add_u64(&json, "pid", runtime->pid);
 	json_object_begin(&json, "args");
 	json_add_u64(&json, "lost", runtime->lost);
 	json_object_end(&json);
 	json_object_end(&json);
-	output_string(export->out, "\n]}\n");
+	trace_events_end(&export->events);
 }
 
 static const struct blocked_export_ops export_chrome = {

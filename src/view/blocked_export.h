@@ -6,12 +6,13 @@
 #include "base/output.h"
 #include "model/stalls.h"
 #include "view/blocked.h"
+#include "view/trace_events.h"
 
 struct blocked_export {
 	const struct blocked_export_ops *ops;
 	struct output *out;
 	const struct stalls *stalls;
-	bool some; /* an event has been written */
+	struct trace_events events; /* of a trace */
 	/* for formats that sum up: ns by id of the stack; and by cause, where no stack explains it
 	 */
 	uint64_t *stack_ns;

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A profile as trace events ("Trace Event Format"), as Perfetto, speedscope and chrome://tracing
- * read them: a flame graph, with a complete event (X) for each call and a track for each state or
- * thread. How wide an event is says how much time was spent, where it lies does not say when.
+ * A profile as trace events: a flame graph, with a complete event (X) for each call and a track for
+ * each state or thread. How wide an event is says how much time was spent, where it lies does not
+ * say when.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/duration.h"
-#include "base/json.h"
 #include "view/flames.h"
 #include "view/profile_export.h"
+#include "view/trace_events.h"
 
 struct span {
 	uint64_t start_ns, end_ns;
 };
 
 struct chrome {
-	struct output *out;
+	struct trace_events events;
 	const struct profile_result *result;
 	const struct flames *flames;
 	struct span *spans; /* by flame */
-	bool some;
 };
 
 static uint64_t rounded(double ns)
@@ -63,33 +61,13 @@ static uint32_t track_of(const struct chrome *chrome, size_t index)
 						  : 1;
 }
 
-static void separate(struct chrome *chrome)
-{
-	output_string(chrome->out, chrome->some ? ",\n" : "\n");
-	chrome->some = true;
-}
-
 static void name_track(struct chrome *chrome, const struct flame *flame, uint32_t track)
 {
 	const struct profile_thread *thread = &chrome->result->threads[flame->thread];
-	struct json json = {.out = chrome->out};
 
-	separate(chrome);
-	json_object_begin(&json, NULL);
-	json_add_string(&json, "name", "thread_name");
-	json_add_string(&json, "ph", "M");
-	json_add_u64(&json, "pid", 1);
-	json_add_u64(&json, "tid", track);
-	json_object_begin(&json, "args");
-	json_add_string(&json, "name",
-			flame->kind == FLAME_THREAD ? thread->comm : state_info[flame->state].key);
-	json_object_end(&json);
-	json_object_end(&json);
-}
-
-static void microseconds(struct json *json, const char *key, uint64_t ns)
-{
-	json_add_fixed(json, key, ns / NS_PER_US, (unsigned int)(ns % NS_PER_US));
+	trace_events_name(&chrome->events, "thread_name", 1, track,
+			  flame->kind == FLAME_THREAD ? thread->comm
+						      : state_info[flame->state].key);
 }
 
 /* Without arguments: to speedscope, functions whose calls differ in those are several functions. */
@@ -97,17 +75,14 @@ static void add_event(struct chrome *chrome, size_t index, const char *name)
 {
 	const struct flame *flame = &chrome->flames->items[index];
 	const struct span *span = &chrome->spans[index];
-	struct json json = {.out = chrome->out};
+	struct json json = {.out = chrome->events.out};
 
-	separate(chrome);
+	trace_events_separate(&chrome->events);
 	json_object_begin(&json, NULL);
-	json_add_string(&json, "name", name);
+	trace_event_head(&json, name, "X", 1, track_of(chrome, index));
 	json_add_string(&json, "cat", state_info[flame->state].key);
-	json_add_string(&json, "ph", "X");
-	microseconds(&json, "ts", span->start_ns);
-	microseconds(&json, "dur", span->end_ns - span->start_ns);
-	json_add_u64(&json, "pid", 1);
-	json_add_u64(&json, "tid", track_of(chrome, index));
+	trace_event_time(&json, "ts", span->start_ns);
+	trace_event_time(&json, "dur", span->end_ns - span->start_ns);
 	json_object_end(&json);
 }
 
@@ -117,7 +92,7 @@ int profile_write_chrome(struct output *out, const struct profile_result *result
 	const struct flame_choice choice = {.time.states = result->states, .root = root};
 	const struct stacks *stacks = profile_stacks(result->profile);
 	struct flames flames = {0};
-	struct chrome chrome = {.out = out, .result = result, .flames = &flames};
+	struct chrome chrome = {.events.out = out, .result = result, .flames = &flames};
 	int made = flames_make(&flames, result, &choice);
 
 	chrome.spans = made < 0 ? NULL : calloc(flames.count + 1, sizeof(*chrome.spans));
@@ -125,7 +100,7 @@ int profile_write_chrome(struct output *out, const struct profile_result *result
 		flames_release(&flames);
 		return -ENOMEM;
 	}
-	output_string(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+	trace_events_begin(&chrome.events);
 	if (flames.count)
 		chrome.spans[0].end_ns = rounded(flames.items[0].ns);
 	/* callers come before what they call */
@@ -141,7 +116,7 @@ int profile_write_chrome(struct output *out, const struct profile_result *result
 		else if (flame->kind == FLAME_NO_STACK)
 			add_event(&chrome, i, "(no stack)");
 	}
-	output_string(out, "\n]}\n");
+	trace_events_end(&chrome.events);
 	free(chrome.spans);
 	flames_release(&flames);
 	return 0;
