@@ -26,6 +26,13 @@ bool priority_raise(void)
 	return !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 
+bool priority_raise_all(void)
+{
+	struct sched_param param = {.sched_priority = 1};
+
+	return !sched_setscheduler(0, SCHED_FIFO, &param);
+}
+
 void priority_prefer(void)
 {
 	struct sched_param param = {.sched_priority = 0};

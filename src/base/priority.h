@@ -15,6 +15,9 @@
  */
 bool priority_raise(void);
 
+/* Of this process and all that it forks, in front of normal ones. False: not permitted. */
+bool priority_raise_all(void);
+
 /*
  * For a program that watches others and has to be in time, but may use much CPU time: nice -20, for
  * the calling thread alone: what it starts has nice 0. Not where the user has set a policy or a

@@ -12,6 +12,7 @@
 #include "command/command.h"
 #include "command/guest_matrix.h"
 #include "command/guest_options.h"
+#include "command/guest_trace.h"
 #include "command/outputs.h"
 #include "guest/image.h"
 #include "guest/outcome.h"
@@ -21,7 +22,8 @@
 struct guest_run {
 	struct guest_options options;
 	struct pulled_files pulled;
-	char dump[32];
+	char dump[40];
+	struct guest_trace trace;
 	struct boot_result result;
 };
 
@@ -30,10 +32,12 @@ static int make_image(struct guest_run *run, struct error *error)
 	const struct guest_options *options = &run->options;
 	struct image_options image = {.program = options->program,
 				      .sysroot = options->sysroot,
-				      .arguments = options->command,
+				      .arguments = run->trace.command ? run->trace.command
+								      : options->command,
 				      .files = options->files,
 				      .scheduler = options->scheduler,
 				      .repro = options->repro,
+				      .recording = options->recording,
 				      .kernel = options->boot.qemu.kernel,
 				      .modules = options->modules,
 				      .pulled = &run->pulled};
@@ -43,7 +47,10 @@ static int make_image(struct guest_run *run, struct error *error)
 
 	if (!getcwd(directory, sizeof(directory)))
 		return error_set(error, errno, "the working directory: %s", strerror(errno));
-	result = outputs_add(&run->pulled, directory, options->command);
+	result = outputs_add(&run->pulled, directory,
+			     run->trace.command ? run->trace.command : options->command);
+	if (result >= 0 && options->recording)
+		result = pulled_files_add(&run->pulled, directory, options->recording, false);
 	for (size_t i = 0; result >= 0 && i < options->return_count; i++)
 		result = pulled_files_add(&run->pulled, directory, options->pulled[i], true);
 	if (result < 0)
@@ -62,11 +69,13 @@ static int boot(struct guest_run *run, struct error *error)
 {
 	struct boot_options *boot = &run->options.boot;
 	time_t now = time(NULL);
+	char stamp[20];
 	struct tm utc;
 	int result;
 
 	gmtime_r(&now, &utc);
-	strftime(run->dump, sizeof(run->dump), "scheduler-%Y%m%dT%H%M%SZ.log", &utc);
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+	snprintf(run->dump, sizeof(run->dump), "scheduler-%s.log", stamp);
 	boot->dump_chosen = !boot->dump;
 	if (boot->dump_chosen)
 		boot->dump = run->dump;
@@ -75,6 +84,9 @@ static int boot(struct guest_run *run, struct error *error)
 	boot->progress = isatty(STDERR_FILENO);
 	boot->pulled = &run->pulled;
 	boot->qemu.image_fd = -1;
+	result = guest_trace_choose(&run->trace, &run->options, stamp);
+	if (result < 0)
+		return error_set(error, ENOMEM, "out of memory");
 	result = make_image(run, error);
 	if (result >= 0)
 		result = boot_run(boot, &run->result, error);
@@ -89,6 +101,8 @@ static int save_result(const struct guest_run *run, int code, const struct error
 	struct guest_outcome outcome = {.boot = &run->options.boot,
 					.result = &run->result,
 					.scheduler = run->options.scheduler,
+					.trace = guest_trace_is_there(&run->trace) ? run->trace.path
+										   : NULL,
 					.code = code,
 					.failed = failed};
 	struct item item = {&outcome, NULL};
@@ -160,6 +174,7 @@ static int run_guest(struct guest_run *run)
 		remark(run);
 	if (save_result(run, code, &failed, &error) < 0)
 		code = command_fail("guest", EXIT_NOT_RUN, &error);
+	guest_trace_release(&run->trace);
 	pulled_files_release(&run->pulled);
 	return code;
 }

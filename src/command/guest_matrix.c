@@ -160,6 +160,7 @@ int guest_matrix_run(const struct guest_matrix_options *options)
 {
 	const struct matrix_run_options run = {.jobs = options->jobs,
 					       .out = options->out,
+					       .rerun = !options->no_rerun,
 					       .resume = options->resume,
 					       .shard = options->shard,
 					       .shards = options->shards};

@@ -67,6 +67,8 @@ const struct command_option guest_matrix_option_table[] = {
 		     "guests in parallel (as many as CPUs and memory allow)"),
 	TEXT_OPTION("out", 0, "FILE", struct guest_matrix_options, out,
 		    "JSON, rewritten after each guest"),
+	FLAG_OPTION("no-rerun", 0, struct guest_matrix_options, no_rerun,
+		    "with --out: do not run once more, with a recording, what has failed"),
 	FLAG_OPTION("resume", 0, struct guest_matrix_options, resume,
 		    "skip cells that --out already has a verdict for"),
 	TAKEN_OPTION("shard", 0, "K/N", take_shard,
@@ -90,8 +92,9 @@ void guest_matrix_options_init(struct guest_matrix_options *options)
 /* What the file says of each guest, and what would be one file for all of them. */
 static bool is_of_one_guest(const char *name)
 {
-	static const char *const names[] = {"kernel",	 "topology", "memory",	"scheduler",
-					    "keep-dump", "result",   "keep-log"};
+	static const char *const names[] = {"kernel",	 "topology",  "memory",
+					    "scheduler", "keep-dump", "keep-trace",
+					    "record",	 "result",    "keep-log"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(names[i], name))

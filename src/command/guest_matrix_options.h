@@ -22,7 +22,7 @@ struct guest_matrix_options {
 	size_t shard, shards; /* part of the cells, from 0 on; shards 0: all of them */
 	const char *merged[GUEST_MATRIX_MERGED_MAX]; /* files of parts, instead of running */
 	size_t merged_count;
-	bool resume, list;
+	bool no_rerun, resume, list;
 	struct result_options output;
 	const char *alone; /* the first option that is of this kind only */
 	struct guest_matrix_handed {

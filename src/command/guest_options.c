@@ -92,6 +92,9 @@ static const struct command_option guest_option_table[] = {
 		    "do not send SIGUSR2, so that a stuck scheduler stays up for debugging"),
 	TEXT_OPTION("keep-dump", 0, "FILE", struct guest_options, boot.dump,
 		    "what the scheduler and the kernel say when it dies (scheduler-TIME.log)"),
+	TEXT_OPTION("keep-trace", 0, "FILE", struct guest_options, trace,
+		    "of a load that does not pass: what all threads did around the failure, for "
+		    "Perfetto (with --scheduler: scheduler-TIME.json); '' for none"),
 	OPTION_GROUP(3, NULL),
 	TAKEN_OPTION("add", 0, "FILE", take_file,
 		     "also in the guest, under the same name; directories too"),
@@ -111,6 +114,8 @@ static const struct command_option guest_option_table[] = {
 		    "boot timeout; then the longest time without output (5s for each CPU, at least "
 		    "60s)"),
 	TEXT_OPTION("keep-log", 0, "FILE", struct guest_options, boot.log, "what the kernel says"),
+	TEXT_OPTION("record", 0, "FILE", struct guest_options, recording,
+		    "also record the whole guest, as dwell record does"),
 	TEXT_OPTION("result", 0, "FILE", struct guest_options, result,
 		    "what came of the guest, as JSON"),
 	OPTIONS_OF(guest_matrix_option_table, struct guest_options, matrix),

@@ -24,6 +24,8 @@ struct guest_options {
 	char **command;	       /* in argv */
 	const char *scheduler; /* a command line; NULL: none */
 	bool repro;	       /* it is not to be alarmed */
+	const char *trace;     /* as --trace of `load`; "": none; NULL: chosen */
+	const char *recording; /* of `dwell record` beside the command; NULL: none */
 	const char *result;    /* what came of it goes to this file too; NULL: nowhere */
 	struct guest_matrix_options matrix;
 };

@@ -52,7 +52,7 @@ const struct command command_load = {
 	.name = "load",
 	.summary = "run scheduler workloads and check the results",
 	.line = &load_line,
-	.outputs = {"save"},
+	.outputs = {"save", "trace"},
 	.argument = ARGUMENT_SCENARIO,
 	.run = load_run,
 };

@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/print.h"
 #include "command/command.h"
+#include "command/load_trace.h"
 #include "view/load.h"
 
 /* What is known of a run, and how much of it is asked for. */
@@ -91,7 +92,9 @@ static int report(struct load *load, const struct run *run, enum verdict *ret_ve
 		return error_set(error, ENOMEM, "out of memory");
 	}
 	*ret_verdict = outcome.check_results.verdict;
-	stored = load_store_write(&load->store, &outcome, error);
+	stored = load_trace_write(load, &outcome, error);
+	if (stored >= 0)
+		stored = load_store_write(&load->store, &outcome, error);
 	result = result_print(&load->options.output, &kind, &reported, stored < 0 ? NULL : error);
 	outcome_release(&outcome);
 	return stored < 0 ? stored : result;
@@ -103,6 +106,7 @@ int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_
 	struct run_options options = {
 		.scheduler_pid = load->options.scheduler_pid,
 		.repro = load->options.repro,
+		.trace = load_trace_wanted(&load->options),
 		.cgroup_root = load->options.cgroup_root,
 		.scratch = load->options.scratch,
 		.hooks = {.data = load,

@@ -168,6 +168,9 @@ static const struct command_option load_option_table[] = {
 	FLAG_OPTION("quiet", 'q', struct load_options, quiet, "no display of the progress"),
 	TEXT_OPTION("save", 0, "DIRECTORY", struct load_options, save,
 		    "keep report and spec in a new directory below it"),
+	TEXT_OPTION("trace", 0, "FILE", struct load_options, trace,
+		    "of a run that does not pass: what all threads did around the failure, for "
+		    "Perfetto (with --save and a scheduler under test: trace.json)"),
 	OPTION_GROUP(5, "Two specs against each other:"),
 	TAKEN_OPTION("ab", 0, NULL, take_ab,
 		     "run SPEC and OTHER by turns until it is clear whether they differ"),
@@ -228,10 +231,11 @@ static int end_ab(struct load_options *options, struct error *error)
 				 "--ab reads a spec for each run: standard input has it once");
 	if (options->ab.pairs && options->ab.budget_ns)
 		return error_set(error, EINVAL, "--pairs or --budget, not both");
-	if (options->observe || options->samples || options->workers)
-		return error_set(error, EINVAL,
-				 "--observe, --samples and --each are of one run: with --save "
-				 "every run of --ab is kept");
+	if (options->observe || options->samples || options->workers || options->trace)
+		return error_set(
+			error, EINVAL,
+			"--observe, --samples, --each and --trace are of one run: with --save "
+			"every run of --ab is kept");
 	return 0;
 }
 

@@ -47,7 +47,8 @@ struct load_options {
 	bool quiet; /* no display of the progress */
 	bool repro;
 	pid_t scheduler_pid;
-	const char *save; /* a directory for directories of runs; NULL: nothing is kept */
+	const char *save;  /* a directory for directories of runs; NULL: nothing is kept */
+	const char *trace; /* a file; NULL: with the rest that is kept */
 	const char *cgroup_root, *scratch;
 	struct load_given given; /* what it adds to the spec */
 	struct ab_options ab;

@@ -9,27 +9,35 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/priority.h"
 #include "guest/frame.h"
 #include "guest/image.h"
 #include "scheduler/scheduler.h"
 
-#define TICK_MS	      50   /* to look at the scheduler: its state does not wake anybody */
-#define LAST_WORDS_MS 1000 /* for what orphans of the command still write */
-#define GATHER_BYTES  32768
-#define GATHER_MS     5
-#define DUMP_FILE     "/run/dwell-scheduler"
-#define PROGRAM	      "/run/dwell" /* init by the name that its threads have elsewhere */
+#define TICK_MS		       50   /* to look at the scheduler: its state does not wake anybody */
+#define LAST_WORDS_MS	       1000 /* for what orphans of the command still write */
+#define GATHER_BYTES	       32768
+#define GATHER_MS	       5
+#define DUMP_FILE	       "/run/dwell-scheduler"
+#define RECORDING_HEADER_BYTES 64 /* and more: capture/recording_format.h */
+#define RECORDING_INTERVAL     "100ms"
+#define RECORDING_BEGINS_NS                                                                        \
+	(30 * 1000000000ULL) /* its probes are loaded, which takes long emulated */
+#define RECORDING_ENDS_NS (10 * 1000000000ULL)
+#define PROGRAM		  "/run/dwell" /* init by the name that its threads have elsewhere */
 
 struct agent {
 	const struct agent_orders *orders;
 	int host;
 	struct frame_reader reader; /* of what the host says */
 	pid_t pid;		    /* of the command */
+	pid_t recorder;		    /* 0: none, or it has ended */
 	int pidfd;
 	int out, error; /* what it writes; -1: no more */
 	int status;
@@ -57,6 +65,32 @@ static void unprotect(void)
 
 	if (fd < 0 || write(fd, "0", 1) < 0)
 		fprintf(stderr, "init: oom_score_adj: %s\n", strerror(errno));
+}
+
+static const char *program(void)
+{
+	return access(PROGRAM, X_OK) < 0 && link("/init", PROGRAM) < 0 ? "/init" : PROGRAM;
+}
+
+_Noreturn static void become_recorder(const struct agent_orders *orders)
+{
+	char *const arguments[] = {(char *)"dwell",
+				   (char *)"record",
+				   (char *)"--force",
+				   (char *)"-i",
+				   (char *)RECORDING_INTERVAL,
+				   (char *)"-o",
+				   (char *)orders->recording,
+				   NULL};
+
+	unprotect();
+	/* or the scheduler under test might stall it or its helpers, and not the command */
+	if (!priority_raise_all())
+		fprintf(stderr, "init: cannot prefer the recorder: %s\n", strerror(errno));
+	setsid();
+	execv(program(), arguments);
+	fprintf(stderr, "init: cannot record: %s\n", strerror(errno));
+	_exit(127);
 }
 
 _Noreturn static void become_command(const struct agent *agent, int out, int error)
@@ -88,7 +122,7 @@ _Noreturn static void become_command(const struct agent *agent, int out, int err
 	dup2(out, STDOUT_FILENO);
 	dup2(error, STDERR_FILENO);
 	if (!strcmp(arguments[0], "dwell"))
-		execv(link("/init", PROGRAM) < 0 ? "/init" : PROGRAM, arguments);
+		execv(program(), arguments);
 	else
 		execvp(arguments[0], arguments);
 	dprintf(STDERR_FILENO, "init: cannot run %s: %s\n", arguments[0], strerror(errno));
@@ -189,12 +223,60 @@ static void reap(struct agent *agent)
 			continue;
 		}
 		waitpid(info.si_pid, &status, 0);
+		if (info.si_pid == agent->recorder)
+			agent->recorder = 0;
 		if (info.si_pid == agent->pid) {
 			agent->status = status;
 			agent->ended_ns = clock_monotonic_ns();
 		}
 		info.si_pid = 0;
 	}
+}
+
+static bool await_recorder(struct agent *agent, uint64_t timeout_ns,
+			   bool (*is_done)(const struct agent *agent))
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
+
+	while (agent->recorder && !is_done(agent) && clock_monotonic_ns() < deadline_ns) {
+		poll(NULL, 0, TICK_MS);
+		reap(agent);
+	}
+	return is_done(agent);
+}
+
+/* It is written to after each interval: the first one is in it. */
+static bool is_recording(const struct agent *agent)
+{
+	struct stat status;
+
+	return !stat(agent->orders->recording, &status) && status.st_size > RECORDING_HEADER_BYTES;
+}
+
+static bool has_recorded(const struct agent *agent)
+{
+	return !agent->recorder;
+}
+
+/* From before the scheduler is there; the command runs all the same if nothing can be recorded. */
+static void start_recorder(struct agent *agent)
+{
+	if (!agent->orders->recording)
+		return;
+	agent->recorder = fork();
+	if (!agent->recorder)
+		become_recorder(agent->orders);
+	if (agent->recorder < 0)
+		agent->recorder = 0;
+	if (!await_recorder(agent, RECORDING_BEGINS_NS, is_recording))
+		fprintf(stderr, "init: nothing is recorded\n");
+}
+
+static void stop_recorder(struct agent *agent)
+{
+	if (agent->recorder)
+		kill(agent->recorder, SIGINT);
+	await_recorder(agent, RECORDING_ENDS_NS, has_recorded);
 }
 
 /* An op of the load ended it, and it went; its program may have taken a while to end. */
@@ -325,6 +407,7 @@ static int finish(struct agent *agent)
 		scheduler_stop(&agent->scheduler);
 		result = send_dump(agent);
 	}
+	stop_recorder(agent);
 	/* a file that an orphan goes on writing would never have been sent */
 	if (getpid() == 1)
 		kill(-1, SIGKILL);
@@ -359,6 +442,7 @@ int agent_run(const struct agent_orders *orders, int host)
 	/* the scheduler's name and its files may be relative, as the command's */
 	if (chdir(orders->directory) < 0)
 		fprintf(stderr, "init: %s: %s\n", orders->directory, strerror(errno));
+	start_recorder(&agent);
 	if (orders->scheduler && scheduler_start(&agent.scheduler, orders->scheduler, &error) < 0)
 		return fail(&agent, error.text);
 	result = start_command(&agent);

@@ -10,6 +10,7 @@ struct agent_orders {
 	const char *directory;
 	const char *scheduler; /* its command line; NULL: none */
 	bool repro;	       /* it is not to be alarmed */
+	const char *recording; /* what goes on beside the command, as `dwell record`; NULL: not */
 	struct pulled_files pulled;
 };
 

@@ -280,6 +280,11 @@ static int add_orders(struct image *image, const struct image_options *options, 
 		result = add_order(image, IMAGE_DIRECTORY, &text, 1, error);
 	if (result >= 0)
 		result = add_returns(image, options->pulled, error);
+	if (result >= 0 && options->recording) {
+		char *recording = (char *)options->recording;
+
+		result = add_order(image, IMAGE_RECORDING, &recording, 1, error);
+	}
 	if (result >= 0 && options->repro)
 		result = cpio_add_bytes(&image->cpio, IMAGE_REPRO, 0644, "1", 1, error);
 	return result;

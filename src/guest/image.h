@@ -19,6 +19,7 @@
 #define IMAGE_SCHEDULER	  "etc/dwell/scheduler"
 #define IMAGE_REPRO	  "etc/dwell/repro" /* not empty: the scheduler is not alarmed */
 #define IMAGE_RETURNS	  "etc/dwell/returns"
+#define IMAGE_RECORDING	  "etc/dwell/recording"
 
 #define IMAGE_ORDER_BYTES (64 * 1024) /* of each, at most */
 #define IMAGE_ORDER_TEXTS 1024	      /* likewise */
@@ -32,6 +33,7 @@ struct image_options {
 	const char *const *files; /* to add, directories with all that is in them; ends with NULL */
 	const char *scheduler;	  /* a command line; NULL: none */
 	bool repro;
+	const char *recording; /* file of `dwell record` beside the command; NULL: none */
 	const struct pulled_files *pulled;
 	const char *kernel;	    /* whose modules are meant */
 	const char *const *modules; /* names; ends with NULL */

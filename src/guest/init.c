@@ -156,7 +156,8 @@ static size_t split(char *texts, size_t length, char **into, size_t room)
 static void read_orders(struct agent_orders *orders)
 {
 	static char arguments[IMAGE_ORDER_BYTES], directory[IMAGE_ORDER_BYTES],
-		scheduler[IMAGE_ORDER_BYTES], pulled[IMAGE_ORDER_BYTES];
+		scheduler[IMAGE_ORDER_BYTES], pulled[IMAGE_ORDER_BYTES],
+		recording[IMAGE_ORDER_BYTES];
 	static char *items[IMAGE_ORDER_TEXTS + 1], *paths[IMAGE_ORDER_TEXTS];
 	static struct pulled_files_root roots[IMAGE_ORDER_TEXTS];
 	size_t length = read_order(IMAGE_ARGUMENTS, arguments);
@@ -167,6 +168,7 @@ static void read_orders(struct agent_orders *orders)
 	orders->directory = directory;
 	orders->scheduler = read_order(IMAGE_SCHEDULER, scheduler) ? scheduler : NULL;
 	orders->repro = read_order(IMAGE_REPRO, (char[IMAGE_ORDER_BYTES]){""}) > 0;
+	orders->recording = read_order(IMAGE_RECORDING, recording) ? recording : NULL;
 	length = read_order(IMAGE_RETURNS, pulled);
 	orders->pulled.roots = roots;
 	orders->pulled.count = split(pulled, length, paths, IMAGE_ORDER_TEXTS);

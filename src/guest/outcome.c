@@ -79,6 +79,7 @@ FIELD_GETTER(get_scheduler)
 		value_null(value);
 }
 
+VALUE_GETTER(get_trace, value_text, outcome_of(item)->trace)
 VALUE_GETTER(get_error, value_text, outcome_of(item)->failed->text)
 
 static const struct field guest_fields[] = {
@@ -94,6 +95,8 @@ static const struct field guest_fields[] = {
 	SIGNED_FIELD("exit", get_exit, "status of `dwell guest`"),
 	INTEGER_FIELD("files", get_files, "that came back"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "of --scheduler"),
+	STRING_FIELD("trace", get_trace,
+		     "file with what threads did around the failure of a load, for Perfetto"),
 	STRING_FIELD("error", get_error, "what went wrong with the guest"),
 };
 

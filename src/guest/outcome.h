@@ -10,6 +10,7 @@ struct guest_outcome {
 	const struct boot_options *boot;
 	const struct boot_result *result;
 	const char *scheduler;	    /* command; NULL: none was asked for */
+	const char *trace;	    /* of a load that failed; NULL: none came back */
 	int code;		    /* exit status of `dwell guest` */
 	const struct error *failed; /* text "": nothing */
 };

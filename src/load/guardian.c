@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "load/cgroups.h"
+#include "scheduler/trace_instance.h"
 #include "base/clock.h"
 #include "base/priority.h"
 
@@ -67,6 +68,8 @@ static void tidy_up(struct guarded *guarded)
 		cgroups_remove_tree(guarded->cgroup);
 	if (*guarded->scratch.path)
 		scratch_remove(&guarded->scratch);
+	if (guarded->traced)
+		trace_instances_tidy();
 }
 
 /* Waits for signals until the child has ended; its wait status. */

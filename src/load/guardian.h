@@ -12,12 +12,15 @@
 #ifndef DWELL_LOAD_GUARDIAN_H
 #define DWELL_LOAD_GUARDIAN_H
 
+#include <stdbool.h>
+
 #include "load/scratch.h"
 
 /* What a run makes outside of its own processes, shared by both. */
 struct guarded {
 	char cgroup[PATH_MAX]; /* directory to remove with all below it; "" = none */
 	struct scratch scratch;
+	bool traced; /* it may have a trace instance */
 	/* of a guardian in between: what went wrong below it; 0: nothing */
 	int result;
 	struct error error;

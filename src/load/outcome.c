@@ -29,6 +29,7 @@ void outcome_release(struct outcome *outcome)
 	free(outcome->summaries);
 	free(outcome->observed);
 	free(outcome->blames);
+	free(outcome->trace);
 	check_results_release(&outcome->check_results);
 	*outcome = (struct outcome){.run = NULL};
 }

@@ -29,6 +29,7 @@ struct outcome {
 	bool has_blame;
 	struct blame *blames;
 	size_t blame_count;
+	char *trace;		  /* a file with what threads did around the failure; NULL: none */
 	struct pressure pressure; /* what others did meanwhile */
 	bool has_steal_clock;	  /* else nothing is stolen, or nothing of it is known */
 };

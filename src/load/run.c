@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/priority.h"
 #include "load/run_ops.h"
+#include "load/run_trace.h"
 #include "load/watchdog.h"
 
 #define EVENTS_MAX 10000
@@ -133,6 +134,13 @@ static void take_signals(struct run *run)
 	}
 }
 
+/* The second before it. */
+static void freeze_at_death(struct run *run)
+{
+	run_trace_freeze(run, clock_monotonic_ns() - RUN_TRACE_NS, "the scheduler died: %s",
+			 run->scheduler.reason);
+}
+
 static int tick(struct run *run, struct error *error)
 {
 	const struct run_hooks *hooks = &run->options->hooks;
@@ -140,6 +148,7 @@ static int tick(struct run *run, struct error *error)
 	run->alarms += watchdog_look(run, clock_monotonic_ns());
 	if (!scheduler_look(&run->scheduler) && !run->stop) {
 		run_warn(run, "the scheduler died: %s", run->scheduler.reason);
+		freeze_at_death(run);
 		run_set_scheduler(run, 0);
 		run->end = RUN_SCHEDULER_DIED;
 		run->stop = true;
@@ -283,6 +292,8 @@ static int prepare(struct run *run, struct error *error)
 			 run->cgroups.root);
 	if (result >= 0 && run->options->scheduler_pid)
 		result = scheduler_watch(&run->scheduler, run->options->scheduler_pid, error);
+	if (result >= 0)
+		run_trace_open(run);
 	return result;
 }
 
@@ -335,6 +346,10 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 	/* before the workers stop: what happens then is not the scheduler's doing */
 	if (result >= 0 && run->end == RUN_COMPLETE && !scheduler_look(&run->scheduler))
 		run->end = RUN_SCHEDULER_DIED;
+	if (run->end == RUN_SCHEDULER_DIED)
+		freeze_at_death(run);
+	/* a check may have failed: only the reports say so */
+	run_trace_freeze(run, clock_monotonic_ns() - RUN_TRACE_NS, "%s", "");
 	finish(run);
 	/* sorting samples is nothing that may keep others from running */
 	if (raised)
@@ -347,6 +362,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 void run_release(struct run *run)
 {
 	scheduler_release(&run->scheduler);
+	switch_ring_close(run->trace.ring);
 	for (size_t i = 0; i < run->worker_group_count; i++) {
 		worker_group_release(&run->worker_groups[i]->worker_group);
 		plan_group_release(&run->worker_groups[i]->group);

@@ -9,6 +9,7 @@
 #include "load/worker_group.h"
 #include "load/guardian.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/switch_ring.h"
 
 #define RUN_TICK_NS 100000000ULL
 
@@ -60,9 +61,18 @@ struct run_hooks {
 struct run_options {
 	pid_t scheduler_pid;	 /* to watch, and to alarm; 0: none */
 	bool repro;		 /* the watchdog is off */
+	bool trace;		 /* keep what happens around a failure: run_trace.h */
 	const char *cgroup_root; /* NULL: that of the tree */
 	const char *scratch;	 /* where the workers' files go; NULL: see scratch.h */
 	struct run_hooks hooks;
+};
+
+/* Around the first failure. */
+struct run_trace {
+	struct switch_ring *ring; /* NULL: none is kept */
+	uint64_t from_ns,
+		until_ns; /* CLOCK_MONOTONIC; until 0: nothing has failed, and it goes on */
+	char what[400];	  /* failed then; "": the run just ended */
 };
 
 struct run {
@@ -86,6 +96,7 @@ struct run {
 	/* of the first of these times, load/evidence.h: `evidence.buffer` is a text */
 	struct output evidence;
 	unsigned int evidence_count;
+	struct run_trace trace;
 	/* its own */
 	struct cgroups cgroups;
 	struct run_cgroup *run_cgroups;

@@ -9,12 +9,15 @@
 #include "base/schedstat.h"
 #include "load/evidence.h"
 #include "load/run_ops.h"
+#include "load/run_trace.h"
 
 /* A thousand workers of two CPUs do not get a line each. */
 #define STUCK_TOLD_MAX 8
 
 /* Each costs the machine a walk over all its threads. */
-#define EVIDENCE_MAX 2
+#define EVIDENCE_MAX	2
+
+#define BEFORE_STALL_NS (200 * NS_PER_MS) /* in a trace: how it came to it */
 
 /*
  * Whether it wants to run, and has not since the last look. Work of which an iteration takes long
@@ -109,7 +112,11 @@ static unsigned int look_at_group(struct run *run, struct run_group *worker_grou
 		if (!is_stuck(slot, worker, now_ns) || worker->reported_stuck)
 			continue;
 		worker->reported_stuck = true;
-		/* first: the signal may end the scheduler, and the stall with it */
+		/* first: what is looked at then costs switches; and the signal may end the
+		 * scheduler, and the stall with it */
+		run_trace_freeze(run, worker->kept_since_ns - BEFORE_STALL_NS,
+				 "worker %u (%s) has not run for 2 s", slot->tid,
+				 worker_group->group.work->type->name);
 		keep_evidence(run, worker_group, i, now_ns);
 		alarmed = run->scheduler.pid > 0 && !run->options->repro &&
 			  scheduler_alarm(&run->scheduler);

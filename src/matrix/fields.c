@@ -333,6 +333,34 @@ FIELD_GETTER(get_command_line)
 	value_string(value, *context->result < 0 ? "" : context->command->buffer);
 }
 
+static const struct matrix_again *again_of(const struct item *item)
+{
+	return item->row;
+}
+
+VALUE_GETTER(get_again_verdict, value_text, matrix_verdicts[again_of(item)->verdict])
+
+static const struct field again_fields[] = {
+	STRING_FIELD("verdict", get_again_verdict, "pass, fail, died, inconclusive or error"),
+	POINTER_MEMBER(struct matrix_again, reason, "reason", "why it is not `pass`"),
+	NUMBER_MEMBER(struct matrix_again, elapsed_ns, "elapsed_ns",
+		      "from the start of its process to its end"),
+	POINTER_MEMBER(struct matrix_again, trace, "trace",
+		       "file with what threads did around the failure, for Perfetto"),
+	POINTER_MEMBER(struct matrix_again, recording, "recording", "file of `dwell record`"),
+};
+
+const struct schema matrix_again_schema = {.name = "again",
+					   .help = "the second run of a cell that failed",
+					   SCHEMA_FIELDS(again_fields)};
+
+FIELD_GETTER(get_cell_again)
+{
+	value_object(value, &cell_of(item)->again, NULL);
+	if (cell_of(item)->again.verdict == MATRIX_PENDING)
+		value_null(value);
+}
+
 static const struct field cell_fields[] = {
 	STRING_FIELD("kernel", get_cell_kernel, "to boot", .header = "KERNEL"),
 	STRING_FIELD("topology", get_cell_topology, "of its CPUs", .header = "TOPOLOGY"),
@@ -349,6 +377,8 @@ static const struct field cell_fields[] = {
 	OBJECT_FIELD("guest", get_cell_guest, &matrix_guest_schema, "what the guest reported"),
 	LIST_FIELD("figures", get_cell_figures, NULL, &matrix_figures_schema,
 		   "of a load that came to its end, by group"),
+	OBJECT_FIELD("again", get_cell_again, &matrix_again_schema,
+		     "the second run, with a recording, of one that failed"),
 	STRING_FIELD("command_line", get_command_line, "runs this cell alone"),
 };
 

@@ -53,6 +53,10 @@ void matrix_cell_reset(struct matrix_cell *cell)
 				       .exit = UINT64_MAX,
 				       .scheduler_after_ns = UINT64_MAX};
 	load_side_release(&cell->figures);
+	free(cell->again.reason);
+	free(cell->again.trace);
+	free(cell->again.recording);
+	cell->again = (struct matrix_again){.verdict = MATRIX_PENDING};
 	cell->reason = NULL;
 	cell->verdict = MATRIX_PENDING;
 	cell->elapsed_ns = 0;
@@ -222,6 +226,29 @@ void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
 			 ? matrix_scheduler_name(matrix, cell->scheduler)
 			 : "no scheduler",
 		 run);
+}
+
+void matrix_again_format(char *into, size_t room, const struct matrix_again *again)
+{
+	size_t used = 0;
+
+	*into = '\0';
+	if (again->verdict == MATRIX_PENDING)
+		return;
+	if (again->verdict == MATRIX_PASS)
+		used = (size_t)snprintf(into, room, "passed when repeated");
+	else if (again->verdict == MATRIX_ERROR)
+		used = (size_t)snprintf(into, room, "could not be repeated");
+	else
+		used = (size_t)snprintf(into, room, "when repeated: %s",
+					matrix_verdicts[again->verdict]);
+	if (again->reason && used < room)
+		used += (size_t)snprintf(into + used, room - used, ": %s", again->reason);
+	if (again->trace && used < room)
+		used += (size_t)snprintf(into + used, room - used, "; trace for Perfetto: %s",
+					 again->trace);
+	if (again->recording && used < room)
+		snprintf(into + used, room - used, "; recording: %s", again->recording);
 }
 
 struct matrix_cell *matrix_cell_to_run(const struct matrix *matrix, size_t position)

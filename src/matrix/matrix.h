@@ -50,6 +50,14 @@ struct matrix_guest {
 	char *dump; /* text of the kernel's, when it has ejected the scheduler */
 };
 
+/* What a cell that had failed came to when it was run once more, with a recording beside it. */
+struct matrix_again {
+	enum matrix_verdict verdict; /* MATRIX_PENDING: it was not run again */
+	char *reason;		     /* of anything but a pass; may be NULL */
+	uint64_t elapsed_ns;
+	char *trace, *recording; /* files; NULL: none came back */
+};
+
 struct matrix_cell {
 	size_t kernel, topology, scheduler; /* numbers in the lists of the matrix */
 	unsigned int run;		    /* from 1 to `repeat` */
@@ -60,6 +68,7 @@ struct matrix_cell {
 	struct matrix_guest guest;
 	struct load_side
 		figures; /* of its load, one run; none where that did not come to its end */
+	struct matrix_again again;
 };
 
 /*
@@ -109,6 +118,12 @@ int matrix_expand(struct matrix *matrix, unsigned int max_cpus, struct error *er
 /* Fills in `files`: part of matrix_expand(). -ENOMEM. */
 int matrix_read_files(struct matrix *matrix) must_check;
 
+/* Of a failure. */
+static inline bool matrix_verdict_is_failure(enum matrix_verdict verdict)
+{
+	return verdict == MATRIX_FAIL || verdict == MATRIX_DIED;
+}
+
 /* Forgets what a cell came to. */
 void matrix_cell_reset(struct matrix_cell *cell);
 
@@ -146,6 +161,10 @@ int matrix_cell_command(struct output *out, const struct matrix *matrix,
 /* "bzImage, smt-2llc, scx_simple, run 2": kernel and run where there are several. */
 void matrix_cell_title(char *into, size_t room, const struct matrix *matrix,
 		       const struct matrix_cell *cell);
+
+/* How its second run ended, and its files: "passed when repeated; recording: a.dwell". "": not run.
+ */
+void matrix_again_format(char *into, size_t room, const struct matrix_again *again);
 
 /* For tables: without directories, where names still differ; "none" of no scheduler. */
 const char *matrix_scheduler_name(const struct matrix *matrix, size_t number);

@@ -19,14 +19,21 @@ struct matrix_process {
 	uint64_t started_ns;
 	uint64_t terminated_ns; /* to end; 0: not yet */
 	bool timed_out;
+	bool again;		 /* it had failed; what it comes to now is another verdict */
+	uint64_t timeout_ns;	 /* it may take */
+	char *trace, *recording; /* files of `again` */
 	/* files in memory: what it prints, its result, and the dump of its scheduler */
 	int out_fd, error_fd, result_fd, dump_fd;
 	char result[MATRIX_PROCESS_PATH], dump[MATRIX_PROCESS_PATH]; /* their names */
 };
 
-/* It dies with us. */
+/*
+ * It dies with us. `again` is the beginning of the names of files, for a cell that has failed: it
+ * gets a recording beside it, and a trace of its failure; NULL: its first run.
+ */
 int matrix_process_start(struct matrix_process *process, const struct matrix *matrix,
-			 struct matrix_cell *cell, struct error *error) must_check;
+			 struct matrix_cell *cell, const char *again,
+			 struct error *error) must_check;
 
 /* SIGTERM, at the second time SIGKILL: its guest ends with it either way. */
 void matrix_process_end(struct matrix_process *process);

@@ -33,15 +33,20 @@ static size_t terminal_columns(void)
 void matrix_progress_cell(struct matrix_progress *progress, const struct matrix *matrix,
 			  const struct matrix_cell *cell)
 {
-	char title[512], elapsed[16], line[1024], shown[1024];
+	char title[512], elapsed[16], line[1536], shown[1024], again[512];
 
 	if (!progress->shown)
 		return;
 	matrix_progress_clear(progress);
 	matrix_cell_title(title, sizeof(title), matrix, cell);
+	matrix_again_format(again, sizeof(again), &cell->again);
 	duration_format(elapsed, sizeof(elapsed), cell->elapsed_ns);
-	snprintf(line, sizeof(line), "%-12s %6s  %s%s%s", matrix_verdicts[cell->verdict], elapsed,
-		 title, cell->reason ? ": " : "", cell->reason ? cell->reason : "");
+	if (*again)
+		snprintf(line, sizeof(line), "%s: %s", title, again);
+	else
+		snprintf(line, sizeof(line), "%-12s %6s  %s%s%s", matrix_verdicts[cell->verdict],
+			 elapsed, title, cell->reason ? ": " : "",
+			 cell->reason ? cell->reason : "");
 	text_printable(shown, sizeof(shown), line, terminal_columns() - 1);
 	print_text(stderr, "%s\n", shown);
 }
@@ -63,8 +68,9 @@ void matrix_progress_show(struct matrix_progress *progress, const struct matrix 
 
 		matrix_cell_title(title, sizeof(title), matrix, processes[i].cell);
 		duration_format(elapsed, sizeof(elapsed), now_ns - processes[i].started_ns);
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s %s (%s)",
-					 i ? ";" : "", title, elapsed);
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s %s%s (%s)",
+					 i ? ";" : "", title, processes[i].again ? ", again" : "",
+					 elapsed);
 	}
 	text_printable(shown, sizeof(shown), line, terminal_columns() - 1);
 	print_text(stderr, "\r%s\033[K", shown);

@@ -32,6 +32,8 @@ struct runner {
 	struct matrix_process *processes;
 	size_t running, room;
 	size_t next;	       /* the first position that may not have been started */
+	size_t next_again;     /* likewise of those that failed */
+	char *again;	       /* how names of their files begin; NULL: none runs again */
 	uint64_t memory_bytes; /* for guests; read when none runs */
 	bool stopping;
 	struct matrix_progress progress;
@@ -63,13 +65,17 @@ static uint64_t memory_of(const struct runner *runner, const struct matrix_cell 
 	return matrix_cell_memory(runner->matrix, cell) + MEMORY_OF_QEMU;
 }
 
-static bool is_to_run(const struct runner *runner, const struct matrix_cell *cell)
+static bool is_of_part(const struct runner *runner, const struct matrix_cell *cell)
 {
 	const struct matrix_run_options *options = runner->options;
 
-	return cell->verdict == MATRIX_PENDING &&
-	       (!options->shards ||
-		matrix_cell_shard(runner->matrix, cell, options->shards) == options->shard);
+	return !options->shards ||
+	       matrix_cell_shard(runner->matrix, cell, options->shards) == options->shard;
+}
+
+static bool is_to_run(const struct runner *runner, const struct matrix_cell *cell)
+{
+	return cell->verdict == MATRIX_PENDING && is_of_part(runner, cell);
 }
 
 /* The next one to start; NULL: there is none. */
@@ -81,6 +87,40 @@ static struct matrix_cell *next_cell(struct runner *runner)
 	       !is_to_run(runner, matrix_cell_to_run(matrix, runner->next)))
 		runner->next++;
 	return runner->next < matrix->cell_count ? matrix_cell_to_run(matrix, runner->next) : NULL;
+}
+
+/* The first run that failed, of the runs of its kernel, topology and scheduler. */
+static bool is_first_failure(const struct matrix_cell *cell)
+{
+	const struct matrix_cell *first = cell - (cell->run - 1);
+
+	while (first < cell && !matrix_verdict_is_failure(first->verdict))
+		first++;
+	return matrix_verdict_is_failure(cell->verdict) && first == cell;
+}
+
+static bool is_to_repeat(const struct runner *runner, const struct matrix_cell *cell)
+{
+	return is_first_failure(cell) && cell->again.verdict == MATRIX_PENDING &&
+	       is_of_part(runner, cell);
+}
+
+/*
+ * The next one of those, when all first runs have ended: what is recorded takes CPUs from others.
+ */
+static struct matrix_cell *next_again(struct runner *runner)
+{
+	struct matrix *matrix = runner->matrix;
+
+	if (!runner->again)
+		return NULL;
+	for (size_t i = 0; i < runner->running; i++)
+		if (!runner->processes[i].again)
+			return NULL;
+	while (runner->next_again < matrix->cell_count &&
+	       !is_to_repeat(runner, &matrix->cells[runner->next_again]))
+		runner->next_again++;
+	return runner->next_again < matrix->cell_count ? &matrix->cells[runner->next_again] : NULL;
 }
 
 /*
@@ -127,7 +167,8 @@ static int refuse(struct runner *runner, struct matrix_cell *cell, struct error 
 	return save(runner, error);
 }
 
-static int start(struct runner *runner, struct matrix_cell *cell, struct error *error)
+static int start(struct runner *runner, struct matrix_cell *cell, const char *again,
+		 struct error *error)
 {
 	struct matrix_process *process;
 	int result;
@@ -136,7 +177,7 @@ static int start(struct runner *runner, struct matrix_cell *cell, struct error *
 			  sizeof(*runner->processes)) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	process = &runner->processes[runner->running];
-	result = matrix_process_start(process, runner->matrix, cell, error);
+	result = matrix_process_start(process, runner->matrix, cell, again, error);
 	runner->running += result >= 0;
 	return result;
 }
@@ -144,20 +185,25 @@ static int start(struct runner *runner, struct matrix_cell *cell, struct error *
 /* Starts what there is room for; without anything left to do the loop ends. */
 static int fill(struct runner *runner, struct error *error)
 {
-	struct matrix_cell *cell;
 	int result = 0;
 
-	while (result >= 0 && !runner->stopping && (cell = next_cell(runner))) {
+	while (result >= 0 && !runner->stopping) {
+		struct matrix_cell *first = next_cell(runner);
+		struct matrix_cell *cell = first ? first : next_again(runner);
+
+		if (!cell)
+			break;
 		if (!runner->running)
 			runner->memory_bytes = memory_available();
 		if (!has_room(runner, cell))
 			break;
-		if (memory_of(runner, cell) > runner->memory_bytes) {
+		if (first && memory_of(runner, cell) > runner->memory_bytes) {
 			result = refuse(runner, cell, error);
 			continue;
 		}
-		result = start(runner, cell, error);
-		runner->next++;
+		result = start(runner, cell, first ? NULL : runner->again, error);
+		runner->next += first != NULL;
+		runner->next_again += first == NULL;
 	}
 	if (!runner->running)
 		runner->loop.stop = true;
@@ -170,7 +216,7 @@ static int reap(struct runner *runner, struct error *error)
 
 	for (size_t i = 0; result >= 0 && i < runner->running;) {
 		struct matrix_cell *cell = runner->processes[i].cell;
-		bool ended;
+		bool ended, again = runner->processes[i].again;
 
 		result = matrix_process_reap(&runner->processes[i], &ended, error);
 		if (!ended) {
@@ -178,7 +224,8 @@ static int reap(struct runner *runner, struct error *error)
 			continue;
 		}
 		runner->processes[i] = runner->processes[--runner->running];
-		if (result >= 0 && cell->verdict != MATRIX_PENDING) {
+		if (result >= 0 &&
+		    (again ? cell->again.verdict : cell->verdict) != MATRIX_PENDING) {
 			matrix_progress_cell(&runner->progress, runner->matrix, cell);
 			result = save(runner, error);
 		}
@@ -211,8 +258,7 @@ static int take_tick(void *data, struct error *error)
 	for (size_t i = 0; i < runner->running; i++) {
 		struct matrix_process *process = &runner->processes[i];
 
-		if (!process->terminated_ns &&
-		    now_ns - process->started_ns > runner->matrix->timeout_ns) {
+		if (!process->terminated_ns && now_ns - process->started_ns > process->timeout_ns) {
 			process->timed_out = true;
 			matrix_process_end(process);
 		} else if (process->terminated_ns && now_ns - process->terminated_ns > GRACE_NS) {
@@ -272,6 +318,15 @@ static int open_state(struct runner *runner, struct error *error)
 	return result < 0 ? result : save(runner, error);
 }
 
+/* "verdicts" of "verdicts.json": how names of files of the same matrix begin. */
+static char *name_of_files(const char *out)
+{
+	size_t length = strlen(out), end = strlen(".json");
+
+	return strndup(out, length > end && !strcmp(out + length - end, ".json") ? length - end
+										 : length);
+}
+
 int matrix_run(struct matrix *matrix, const struct matrix_run_options *options,
 	       bool *ret_interrupted, struct error *error)
 {
@@ -279,9 +334,15 @@ int matrix_run(struct matrix *matrix, const struct matrix_run_options *options,
 	int result;
 
 	matrix_progress_init(&runner.progress);
+	if (options->rerun && options->out) {
+		runner.again = name_of_files(options->out);
+		if (!runner.again)
+			return error_set(error, ENOMEM, "out of memory");
+	}
 	result = open_state(&runner, error);
 	if (result >= 0)
 		result = run_cells(&runner, error);
 	*ret_interrupted = runner.stopping;
+	free(runner.again);
 	return result;
 }

@@ -11,6 +11,7 @@
 struct matrix_run_options {
 	uint64_t jobs;	 /* guests at once; 0: by CPUs and memory of this host */
 	const char *out; /* file of the verdicts so far, rewritten after each guest; NULL: none */
+	bool rerun;	 /* with `out`: what fails runs once more, with a recording */
 	bool resume;	 /* what it has a verdict for is not run */
 	size_t shard, shards; /* only cells of that part, from 0 on; shards 0: all */
 };

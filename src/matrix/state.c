@@ -50,14 +50,17 @@ static int compare(const struct matrix *matrix, const json_t *other, const char 
 	return differs ? -EINVAL : 0;
 }
 
-static enum matrix_verdict verdict_of(const json_t *cell)
+static enum matrix_verdict verdict_named(const char *text)
 {
-	const char *text = result_read_string(&matrix_cell_schema, cell, "verdict");
-
 	for (int i = 0; text && i < MATRIX_VERDICTS; i++)
 		if (!strcmp(matrix_verdicts[i], text))
 			return (enum matrix_verdict)i;
 	return MATRIX_PENDING;
+}
+
+static enum matrix_verdict verdict_of(const json_t *cell)
+{
+	return verdict_named(result_read_string(&matrix_cell_schema, cell, "verdict"));
 }
 
 static int take_checks(struct matrix_words *into, const json_t *checks)
@@ -121,11 +124,33 @@ static int take_figures(struct load_side *side, const json_t *figures)
 	return result;
 }
 
+/* A text of an object, or nothing. */
+static int take_text(char **into, const struct schema *schema, const json_t *from, const char *key)
+{
+	const char *text = result_read_string(schema, from, key);
+
+	*into = text ? strdup(text) : NULL;
+	return text && !*into ? -ENOMEM : 0;
+}
+
+static int take_again(struct matrix_again *again, const json_t *from)
+{
+	const struct schema *schema = &matrix_again_schema;
+	int result;
+
+	if (!json_is_object(from))
+		return 0;
+	again->verdict = verdict_named(result_read_string(schema, from, "verdict"));
+	again->elapsed_ns = (uint64_t)json_integer_value(result_read(schema, from, "elapsed_ns"));
+	result = take_text(&again->reason, schema, from, "reason");
+	if (result >= 0)
+		result = take_text(&again->trace, schema, from, "trace");
+	return result < 0 ? result : take_text(&again->recording, schema, from, "recording");
+}
+
 static int take_cell(struct matrix_cell *cell, const json_t *from)
 {
 	const json_t *guest = result_read(&matrix_cell_schema, from, "guest");
-	const char *reason = result_read_string(&matrix_cell_schema, from, "reason");
-	const char *dump = result_read_string(&matrix_cell_schema, from, "guest.scheduler.dump");
 	int result;
 
 	matrix_cell_reset(cell);
@@ -139,11 +164,13 @@ static int take_cell(struct matrix_cell *cell, const json_t *from)
 	if (result >= 0)
 		result = take_figures(&cell->figures,
 				      result_read(&matrix_cell_schema, from, "figures"));
-	if (reason)
-		cell->reason = strdup(reason);
-	if (dump)
-		cell->guest.dump = strdup(dump);
-	return result < 0 || (reason && !cell->reason) || (dump && !cell->guest.dump) ? -ENOMEM : 0;
+	if (result >= 0)
+		result = take_again(&cell->again, result_read(&matrix_cell_schema, from, "again"));
+	if (result >= 0)
+		result = take_text(&cell->reason, &matrix_cell_schema, from, "reason");
+	return result < 0 ? result
+			  : take_text(&cell->guest.dump, &matrix_cell_schema, from,
+				      "guest.scheduler.dump");
 }
 
 static bool is_same(const json_t *sums, size_t number, uint32_t sum)

@@ -15,6 +15,7 @@
 #define REASON_COLUMNS	400
 #define CHECK_COLUMNS	100
 #define TITLE_COLUMNS	160
+#define AGAIN_COLUMNS	1500
 
 static size_t columns_of(const char *text, size_t least)
 {
@@ -173,7 +174,7 @@ static void write_row(struct output *out, const struct matrix *matrix,
 static int write_explained(struct output *out, const struct matrix *matrix,
 			   const struct matrix_cell *cell)
 {
-	char title[512], after[16];
+	char title[512], after[16], again[AGAIN_COLUMNS];
 	int result;
 
 	matrix_cell_title(title, sizeof(title), matrix, cell);
@@ -193,6 +194,12 @@ static int write_explained(struct output *out, const struct matrix *matrix,
 		write_text(out, cell->checks.items[i], CHECK_COLUMNS);
 		output_string(out, ": ");
 		write_text(out, cell->checks.items[i + 1], CHECK_COLUMNS);
+		output_char(out, '\n');
+	}
+	matrix_again_format(again, sizeof(again), &cell->again);
+	if (*again) {
+		output_string(out, "  ");
+		write_text(out, again, AGAIN_COLUMNS);
 		output_char(out, '\n');
 	}
 	output_string(out, "  ");

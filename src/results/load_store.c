@@ -124,6 +124,8 @@ void load_store_close(struct load_store *store)
 			unlink(path);
 		if (path_of(path, store, "stall.log", NULL) >= 0)
 			unlink(path);
+		if (path_of(path, store, LOAD_STORE_TRACE, NULL) >= 0)
+			unlink(path);
 		if (path_of(path, store, "spec.yaml", NULL) >= 0)
 			unlink(path);
 		rmdir(store->directory);

@@ -7,6 +7,8 @@
 
 #include "load/outcome.h"
 
+#define LOAD_STORE_TRACE "trace.json" /* of a run that failed: load/run_trace.h */
+
 struct load_store {
 	char directory[PATH_MAX]; /* of this run; "" = nothing is kept */
 };

@@ -6,23 +6,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/tracefs.h"
+#include "base/cleanup.h"
+#include "scheduler/trace_instance.h"
 
 #define TRIGGER	   "/proc/sysrq-trigger"
 #define EVENT	   "sched_ext_dump"
 #define LINES_MOST 4000
 #define TAKEN_NS   (300 * NS_PER_MS) /* until all of it is in the buffer */
 
-static bool write_to(int directory, const char *path, const char *text)
+static bool trigger(void)
 {
-	cleanup_close int fd = openat(directory, path, O_WRONLY | O_CLOEXEC);
+	cleanup_close int fd = open(TRIGGER, O_WRONLY | O_CLOEXEC);
 
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	return fd >= 0 && write(fd, "D", 1) == 1;
 }
 
 /* The words of the dump are behind the name of the tracepoint. */
@@ -40,18 +40,18 @@ static void copy_lines(struct output *out, FILE *trace)
 	}
 }
 
-static const char *dump_by(struct output *out, int instance)
+static const char *dump_by(struct output *out, const struct trace_instance *instance)
 {
 	const struct timespec wait = {.tv_nsec = (long)TAKEN_NS};
 	cleanup_close int fd = -1;
 	FILE *trace;
 
-	if (!write_to(instance, "events/sched_ext/" EVENT "/enable", "1"))
+	if (!trace_instance_write(instance, "events/sched_ext/" EVENT "/enable", "1"))
 		return "the kernel has no tracepoint " EVENT;
-	if (!write_to(AT_FDCWD, TRIGGER, "D"))
+	if (!trigger())
 		return "the kernel has no SysRq (CONFIG_MAGIC_SYSRQ)";
 	nanosleep(&wait, NULL);
-	fd = openat(instance, "trace", O_RDONLY | O_CLOEXEC);
+	fd = openat(instance->directory, "trace", O_RDONLY | O_CLOEXEC);
 	trace = fd >= 0 ? fdopen(fd, "r") : NULL;
 	if (!trace)
 		return strerror(errno);
@@ -63,22 +63,17 @@ static const char *dump_by(struct output *out, int instance)
 
 void scheduler_dump(struct output *out)
 {
-	cleanup_close int tracefs = tracefs_open();
-	cleanup_close int instance = -1;
+	struct trace_instance instance = TRACE_INSTANCE_NONE;
 	size_t before = out->used;
-	const char *why = NULL;
-	char name[64];
+	const char *why;
 
-	snprintf(name, sizeof(name), "instances/dwell-%d", getpid());
 	if (access(TRIGGER, W_OK) < 0)
 		why = "the kernel has no SysRq (CONFIG_MAGIC_SYSRQ), or it is not for us";
-	else if (tracefs < 0 || mkdirat(tracefs, name, 0700) < 0)
-		why = "no instance of tracefs can be made";
-	if (!why) {
-		instance = openat(tracefs, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		why = instance < 0 ? strerror(errno) : dump_by(out, instance);
-		unlinkat(tracefs, name, AT_REMOVEDIR);
-	}
+	else
+		why = trace_instance_open(&instance, "dump");
+	if (!why)
+		why = dump_by(out, &instance);
+	trace_instance_close(&instance);
 	if (why)
 		output_format(out, "none: %s\n", why);
 	else if (out->used == before)

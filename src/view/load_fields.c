@@ -195,6 +195,7 @@ FIELD_ELEMENT(group_element)
 
 VALUE_GETTER(get_evidence, value_text,
 	     run_of(item)->evidence_count ? run_of(item)->evidence.buffer : NULL)
+VALUE_GETTER(get_trace, value_text, ((const struct outcome *)item->row)->trace)
 VALUE_GETTER(get_events, value_rows, run_of(item)->events, run_of(item)->event_count,
 	     sizeof(struct run_event), NULL)
 
@@ -290,6 +291,8 @@ static const struct field load_fields[] = {
 	LIST_FIELD("events", get_events, NULL, &event_schema, "phases, ops and stuck workers"),
 	STRING_FIELD("evidence", get_evidence,
 		     "what was seen of stuck workers; null: there were none"),
+	STRING_FIELD("trace", get_trace,
+		     "file with what threads did around the failure; null: none was kept"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "the sched_ext scheduler"),
 	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s to it, without those that workers report"),
 	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,

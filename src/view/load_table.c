@@ -283,8 +283,9 @@ static void write_refusals(struct output *out, const struct outcome *outcome)
 		}
 }
 
-static void write_events(struct output *out, const struct run *run)
+static void write_events(struct output *out, const struct outcome *outcome)
 {
+	const struct run *run = outcome->run;
 	char at[16];
 
 	for (size_t i = 0; i < run->event_count; i++) {
@@ -296,6 +297,11 @@ static void write_events(struct output *out, const struct run *run)
 	if (run->evidence_count)
 		output_string(out, "          stacks, run queues and queues of sched_ext of then: "
 				   "`evidence` of --json, stall.log of --save\n");
+	if (!outcome->trace)
+		return;
+	if (!run->event_count)
+		output_char(out, '\n');
+	output_format(out, "          what threads did then, for Perfetto: %s\n", outcome->trace);
 }
 
 static void write_finding(struct output *out, const struct outcome *outcome,
@@ -416,6 +422,6 @@ void load_table(struct output *out, const struct outcome *outcome, bool workers)
 		load_blame_table(out, outcome);
 	write_distributions(out, outcome);
 	write_refusals(out, outcome);
-	write_events(out, outcome->run);
+	write_events(out, outcome);
 	write_findings(out, outcome);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running `dwell load`, and what must be gone afterwards."""
+import json
 import pathlib
 import subprocess
 import time
@@ -25,6 +26,33 @@ class Load:
     def check(self, name):
         """The findings of one check."""
         return [finding for finding in self.checks if finding["check"] == name]
+
+
+class Trace:
+    """Trace events of --trace: times in seconds since the start of the run."""
+
+    def __init__(self, path):
+        events = json.loads(pathlib.Path(path).read_text())["traceEvents"]
+        self.names = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        self.slices = [event for event in events if event["ph"] == "X"]
+        (self.mark,) = (event for event in events if event["ph"] == "i")
+        self.begin = min((event["ts"] for event in self.slices), default=0) / 1e6
+        self.end = self.mark["ts"] / 1e6
+
+    def of(self, tid, process=2):
+        """What a worker did: (what, from, until)."""
+        return [(event["name"], event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6)
+                for event in self.slices if (event["pid"], event["tid"]) == (process, tid)]
+
+    def overlapping(self):
+        """Tracks on which a slice begins before the one before has ended: none should."""
+        ends, found = {}, set()
+        for event in sorted(self.slices, key=lambda event: event["ts"]):
+            track = event["pid"], event["tid"]
+            if event["ts"] < ends.get(track, 0) - 0.002:
+                found.add(track)
+            ends[track] = event["ts"] + event["dur"]
+        return found
 
 
 def spec(directory, text, name="spec.yaml"):

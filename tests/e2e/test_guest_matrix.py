@@ -62,7 +62,7 @@ def test_each_guest_is_started_with_what_it_is_to_be(tmp_path):
         end = line.index("--result")
         assert line[:end] == common + scheduler + ["--accel", "tcg", "--add", str(tmp_path / "scx"), "--append", "a b"]
         assert line[end + 2] == "--keep-dump"
-        assert line[end + 4 :] == ["--", "load", "--json", "steady", "-d", "2s"]
+        assert line[end + 4 :] == ["--keep-trace", "", "--", "load", "--json", "steady", "-d", "2s"]
 
 
 def test_the_table_says_which_fails_where_and_how_to_repeat_it(tmp_path):
@@ -217,7 +217,7 @@ def test_parts_put_together_are_the_whole(tmp_path):
 def test_an_interrupted_one_is_gone_on_with(tmp_path, number):
     text = "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail", "slow") + COMMAND
     matrix = Matrix(tmp_path, text)
-    process = matrix.start("--jobs", 2, "--out", matrix.out)
+    process = matrix.start("--jobs", 2, "--out", matrix.out, "--no-rerun")
     # one of the two places is taken for good, all others go through the other one
     wait_until(lambda: any("./scx slow" in line for line in matrix.started()))
     wait_until(lambda: matrix.out.exists() and sum(verdict is not None for verdict in matrix.verdicts()) >= 3)
@@ -233,7 +233,7 @@ def test_an_interrupted_one_is_gone_on_with(tmp_path, number):
 
     before = len(matrix.started())
     matrix.environment["FAKE_GUEST_HURRY"] = "1"
-    again = matrix.run("--jobs", 2, "--out", matrix.out, "--resume")
+    again = matrix.run("--jobs", 2, "--out", matrix.out, "--resume", "--no-rerun")
     assert again.returncode == 3 and again.stdout.splitlines()[-1] == "4 pass, 2 fail"
     assert len(matrix.started()) - before == 6 - done
     assert matrix.verdicts() == ["pass", "fail", "pass"] * 2
@@ -242,26 +242,87 @@ def test_an_interrupted_one_is_gone_on_with(tmp_path, number):
 def test_errors_are_tried_again_and_nothing_else(tmp_path):
     matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("", "fail", "died", "once") + COMMAND)
     matrix.environment["FAKE_GUEST_MARK"] = str(tmp_path / "mark")
-    assert matrix.run("--out", matrix.out).returncode == 3
+    assert matrix.run("--out", matrix.out, "--no-rerun").returncode == 3
     assert matrix.verdicts() == ["pass", "fail", "died", "error"]
     (tmp_path / "mark").touch()
-    assert matrix.run("--out", matrix.out, "--resume", "--boot-timeout", "5m").returncode == 3
+    assert matrix.run("--out", matrix.out, "--resume", "--boot-timeout", "5m", "--no-rerun").returncode == 3
     assert matrix.verdicts() == ["pass", "fail", "died", "pass"]
     assert len(matrix.started()) == 5
-    assert matrix.run("--out", matrix.out, "--resume").stdout.splitlines()[-1] == "2 pass, 1 fail, 1 died"
+    assert matrix.run("--out", matrix.out, "--resume", "--no-rerun").stdout.splitlines()[-1] == "2 pass, 1 fail, 1 died"
     assert len(matrix.started()) == 5
+
+
+def repeated(matrix):
+    """(scheduler's end, verdict of the second run, trace, recording) of each cell of --out that has one."""
+    cells = json.loads(matrix.out.read_text())["cells"]
+    return [(cell["scheduler"].split()[-1], cell["again"]["verdict"], cell["again"]["trace"], cell["again"]["recording"])
+            for cell in cells if cell["again"]]
+
+
+def test_what_fails_runs_once_more_with_a_recording(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\n" + schedulers("", "fail", "died", "flaky", "unsure") + COMMAND)
+    card = tmp_path / "card.md"
+    done = matrix.run("--out", matrix.out, "--scorecard", card)
+    assert done.returncode == 3 and done.stdout.splitlines()[-1] == "1 pass, 2 fail, 1 died, 1 inconclusive"
+    # beside --out, by the number of the cell; a stand-in that dies leaves no trace
+    base = str(tmp_path / "verdicts-cell-")
+    assert repeated(matrix) == [("fail", "fail", base + "2.trace.json", base + "2.dwell"), ("died", "died", None, base + "3.dwell"),
+                                ("flaky", "pass", None, base + "4.dwell")]  # fmt: skip
+    assert all(pathlib.Path(path).exists() for found in repeated(matrix) for path in found[2:] if path)
+    assert f"  when repeated: fail; trace for Perfetto: {base}2.trace.json; recording: {base}2.dwell\n" in done.stdout
+    assert f"  passed when repeated; recording: {base}4.dwell\n" in done.stdout
+    for text in ("when repeated: fail", "passed when repeated", "verdicts-cell-2.trace.json"):
+        assert text in card.read_text(), card.read_text()
+    matrix.run("--out", matrix.out, "--resume", "--scorecard", tmp_path / "card.html")
+    assert "passed when repeated" in (tmp_path / "card.html").read_text()
+    lines = matrix.started()
+    # when all have a verdict; once; the same guest and command
+    assert ["--record" in line for line in lines] == [False] * 5 + [True] * 3
+    again, first = lines[5], next(line for line in lines if "./scx fail" in line)
+    cut = slice(again.index("--result"), again.index("--"))
+    assert again[: cut.start] + again[cut.stop :] == first[: cut.start] + first[first.index("--") :]
+
+    # what has run again does not on --resume; what was not to does
+    assert matrix.run("--out", matrix.out, "--resume").returncode == 3 and len(matrix.started()) == 8
+    other = tmp_path / "other.json"
+    assert matrix.run("--out", other, "--no-rerun").returncode == 3 and len(matrix.started()) == 13
+    assert [cell["again"] for cell in json.loads(other.read_text())["cells"]] == [None] * 5
+    assert matrix.run("--out", other, "--resume").returncode == 3 and len(matrix.started()) == 16
+    # without a place for files nothing is run again
+    assert matrix.run().returncode == 3 and len(matrix.started()) == 21
+
+
+def test_of_repeated_runs_the_first_failure_runs_again(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: [tiny-2llc, 1n1l2c1t]\nrepeat: 3\n" + schedulers("", "fail") + COMMAND)
+    parts = [tmp_path / "one.json", tmp_path / "two.json"]
+    for number, part in enumerate(parts, 1):
+        assert matrix.run("--shard", f"{number}/2", "--out", part).returncode == 3
+    assert matrix.run("--merge", parts[0], "--merge", parts[1], "--out", matrix.out).returncode == 3
+    # each part has runs of both topologies
+    assert len(matrix.started()) == 12 + 4
+    assert [found[1] for found in repeated(matrix)] == ["fail"] * 4
+    assert {pathlib.Path(found[3]).name.split("-")[0] for found in repeated(matrix)} == {"one", "two"}
+    count = len(matrix.started())
+    assert matrix.run("--out", matrix.out, "--resume").returncode == 3 and len(matrix.started()) == count
+
+
+def test_one_that_hangs_when_repeated_is_ended(tmp_path):
+    matrix = Matrix(tmp_path, "topologies: tiny-2llc\ntimeout: 3s\n" + schedulers("hangs-again") + COMMAND)
+    assert matrix.run("--out", matrix.out).returncode == 3
+    assert [found[1] for found in repeated(matrix)] in (["fail"], ["error"]) and matrix.left() == []
+    assert "timeout" in json.loads(matrix.out.read_text())["cells"][0]["again"]["reason"]
 
 
 def test_what_was_built_again_runs_again(tmp_path):
     matrix = Matrix(tmp_path, "topologies: [tiny-2llc, 1n1l2c1t]\n" + schedulers("", "fail") + "command: load spec.yaml\n")
     spec = tmp_path / "spec.yaml"
     spec.write_text("a: 1\n")
-    assert matrix.run("--out", matrix.out).returncode == 3
+    assert matrix.run("--out", matrix.out, "--no-rerun").returncode == 3
     started = len(matrix.started())
 
     def run_again():
         nonlocal started
-        assert matrix.run("--out", matrix.out, "--resume").returncode == 3
+        assert matrix.run("--out", matrix.out, "--resume", "--no-rerun").returncode == 3
         before, started = started, len(matrix.started())
         return [line[line.index("--scheduler") + 1] if "--scheduler" in line else None for line in matrix.started()[before:]]
 

@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from loads import processes
+from conftest import run
+from loads import Trace, processes
 from matrices import Matrix, nothing_goes_on, wait_until  # noqa: F401
 
 KERNEL = os.environ.get("DWELL_GUEST_KERNEL")
@@ -60,6 +61,20 @@ command: load --work futex-ping-pong -d 1s --check wake-p99=1ns
     assert dead["verdict"] == "died" and "qmap" in dead["reason"], dead
     assert dead["guest"]["scheduler"]["after_ns"] > 0 and len(dead["guest"]["scheduler"]["dump"]) > 100
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bzImage", "matrix.yaml", "scx"], "no dumps lie about"
+
+
+def test_what_fails_runs_again_and_leaves_its_files(tmp_path):
+    matrix = real(tmp_path, f"""
+schedulers: [none, {beside_kernel("scx_qmap")} -e 300]
+command: load --work futex-ping-pong -d 1s --check wake-p99=1ns
+""")
+    status, report = matrix.json("--accel", "tcg", "--out", matrix.out)
+    assert status == 3 and [cell["verdict"] for cell in report["cells"]] == ["fail", "died"]
+    for cell, mark in zip(report["cells"], ("the end: wake-p99: ", "the scheduler died: "), strict=True):
+        again = cell["again"]
+        assert again["verdict"] == cell["verdict"] and Trace(again["trace"]).mark["name"].startswith(mark), again
+        shown = run("report", again["recording"])
+        assert shown.returncode == 0 and "exact (bpf)" in shown.stdout, shown
 
 
 def test_kernels_that_are_none_cost_nothing_else(tmp_path):

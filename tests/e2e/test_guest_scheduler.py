@@ -14,7 +14,8 @@ import schemas
 
 import guests
 from guests import KERNEL, KERNELS, guest
-from loads import spec
+from conftest import run
+from loads import Trace, spec
 from verdicts import inconclusive
 
 SIMPLE, QMAP = ((pathlib.Path(KERNEL).parent / name if KERNEL else pathlib.Path("/nonexistent")) for name in ("scx_simple", "scx_qmap"))
@@ -100,6 +101,28 @@ def test_a_stall_leaves_evidence(tmp_path, options):
     assert evidence[1].startswith(f"dwell[{stuck[1]}] state R, policy "), evidence
     assert {"kernel stack:", "--- threads that run or could run", "--- the scheduler's program", "--- sched_ext (SysRq-D)"} <= set(evidence)
     assert f"  {evidence[1]}" in evidence, "it is among those that could run"
+    # the scheduler's program is no worker: a stall that is noticed first has its worker in the trace, put down and left
+    trace = Trace(tmp_path / result["trace"])
+    assert report["trace"] == result["trace"] and trace.mark["name"] == f"worker {stuck[1]} (spin-wait) has not run for 2 s"
+    *_, (name, began, ended) = trace.of(int(stuck[1]))
+    assert name.startswith("runnable") and ended == pytest.approx(trace.end, abs=1e-5) and ended - began > 1.5, trace.of(int(stuck[1]))
+    assert not trace.overlapping()
+
+
+def test_traces_and_recordings_are_kept_where_they_are_asked_for(tmp_path):
+    options = ["--keep-trace", "why.json", "--record", "all.dwell", "--keep-dump", "dump"]
+    done, result = under(f"{QMAP} -e 300", "load", "steady", "-d", "20s", directory=tmp_path, options=options)
+    assert done.returncode == 3 and result["trace"] == "why.json" and "for Perfetto: why.json" in done.stdout, done
+    trace = Trace(tmp_path / "why.json")
+    assert trace.mark["name"] == f"the scheduler died: {result['scheduler']['reason']}" and 0 < trace.end - trace.begin <= 1.1
+    report = run("report", tmp_path / "all.dwell")
+    assert report.returncode == 0 and "exact (bpf)" in report.stdout and "scx_qmap" in report.stdout, report
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.dwell", "dump", "result.json", "why.json"]
+    for path in tmp_path.iterdir():
+        path.unlink()
+    done, result = under(f"{QMAP} -e 300", "load", "steady", "-d", "20s", directory=tmp_path, options=["--keep-trace", "", *options[4:]])
+    assert done.returncode == 3 and result["trace"] is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dump", "result.json"]
 
 
 def test_the_kernels_own_watchdog(tmp_path):

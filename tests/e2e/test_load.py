@@ -11,7 +11,7 @@ import time
 import pytest
 
 from conftest import BUILD, DWELL, STATES, run, sum_ns
-from loads import CGROUPS, Load, await_nothing, children, cpu_ticks, spec, runner_of, start
+from loads import CGROUPS, Load, Trace, await_nothing, children, cpu_ticks, refused, spec, runner_of, start
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 REPORT = """work_units cpu_time_ns wall_time_ns off_cpu_ns migration_count cpus_used migrations max_gap_ms max_gap_cpu
@@ -266,6 +266,57 @@ def test_runs_are_kept_and_never_overwritten(tmp_path):
         lines = [json.loads(line) for line in (directory / "report.json").read_text().splitlines()]
         assert lines[-1]["machine"]["kernel"] == os.uname().release
         assert run("load", directory / "spec.yaml", "--dry-run").returncode == 0
+
+
+def instances():
+    """Of the kernel's tracing: dwell's own."""
+    return [path.name for path in pathlib.Path("/sys/kernel/tracing/instances").glob("dwell-*")]
+
+
+traces = pytest.mark.skipif(not pathlib.Path("/sys/kernel/tracing/events/sched/sched_switch").exists(), reason="no tracefs here")
+
+
+@traces
+def test_a_run_that_fails_leaves_a_trace(tmp_path):
+    path = tmp_path / "trace.json"
+    # a gap of a microsecond: each worker fails, and the worst one of the first is shown
+    load = Load("--work", "spin-wait", "-w", 3, "--cpus", 0, "-d", "1s", "--check", "max-gap=1us", "--trace", path)
+    assert load.status == 3 and load.run["trace"] == str(path)
+    trace = Trace(path)
+    assert trace.mark["name"].startswith(("max-gap: worker ", "the end: max-gap: ")), trace.mark
+    assert 0 <= trace.begin < trace.end <= load.run["elapsed_ns"] / 1e9 and not trace.overlapping()
+    tids = [worker["tid"] for worker in load.workers]
+    assert [trace.names.get((2, tid)) for tid in tids] == [f"spin-wait {tid}" for tid in tids]
+    # one CPU for three: they take turns, and each waits for it, preempted
+    for tid in tids:
+        assert {name for name, *_ in trace.of(tid)} >= {"running", "runnable (preempted)"}, trace.of(tid)
+    turns = sorted((start, end) for tid in tids for name, start, end in trace.of(tid) if name == "running")
+    assert all(first[1] <= second[0] + 2e-6 for first, second in zip(turns, turns[1:], strict=False))
+    assert {event["name"] for event in trace.slices if (event["pid"], event["tid"]) == (1, 0)} >= {f"spin-wait {tid}" for tid in tids}
+    assert instances() == []
+
+
+@traces
+def test_a_run_that_passes_leaves_none(tmp_path):
+    load = Load("--work", "spin-wait", "-d", "200ms", "--trace", tmp_path / "trace.json")
+    assert load.run["trace"] is None and list(tmp_path.iterdir()) == []
+    assert "--trace are of one run" in refused("--ab", "steady", "steady", "--trace", "x")
+
+
+@traces
+def test_a_run_that_is_killed_leaves_no_ring(tmp_path):
+    process = start("--work", "spin-wait", "-d", "60s", "--trace", tmp_path / "trace.json")
+    try:
+        deadline = time.monotonic() + 30
+        while not instances():
+            assert time.monotonic() < deadline, "no ring is made"
+            time.sleep(0.02)
+        os.kill(runner_of(process), signal.SIGKILL)
+        process.communicate(timeout=30)
+        assert process.returncode == 1
+    finally:
+        process.kill()
+    assert instances() == []
 
 
 def test_the_table_shows_the_same_as_the_json():
