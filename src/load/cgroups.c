@@ -210,9 +210,18 @@ int cgroups_set_limits(struct cgroups *cgroups, const char *name, const struct s
 	return result;
 }
 
-/* Parents of nested ones too, where the spec does not name them. */
+static struct made_cgroup *find_made(const struct cgroups *cgroups, const char *name)
+{
+	for (size_t i = 0; i < cgroups->count; i++)
+		if (!strcmp(cgroups->made[i].path, name))
+			return &cgroups->made[i];
+	return NULL;
+}
+
+/* Parents of nested ones too, where the spec does not name them; it may do so later. */
 static int make(struct cgroups *cgroups, const char *name, struct error *error)
 {
+	struct made_cgroup *made;
 	char path[PATH_MAX];
 	char *copy;
 
@@ -225,12 +234,16 @@ static int make(struct cgroups *cgroups, const char *name, struct error *error)
 		}
 		path_of(path, cgroups, copy, "");
 		if (!mkdir(path, 0755)) {
-			cgroups->made[cgroups->count++] = copy;
+			cgroups->made[cgroups->count++] =
+				(struct made_cgroup){.path = copy, .is_named = !slash};
 		} else {
 			int reason = errno;
 
 			free(copy);
-			if (reason != EEXIST || !slash)
+			made = reason == EEXIST && !slash ? find_made(cgroups, name) : NULL;
+			if (made && !made->is_named)
+				made->is_named = true;
+			else if (reason != EEXIST || !slash)
 				return error_set(
 					error, reason, "cannot make the cgroup %s: %s", path,
 					reason == EAGAIN ? "cgroup.max.depth or "
@@ -325,6 +338,34 @@ static int remove_empty(const char *path)
 	return access(path, F_OK) < 0 ? 0 : -EBUSY;
 }
 
+static void forget_made(struct cgroups *cgroups, const char *name)
+{
+	struct made_cgroup *made = find_made(cgroups, name);
+
+	if (!made)
+		return;
+	free(made->path);
+	memmove(made, made + 1, (size_t)(cgroups->made + --cgroups->count - made) * sizeof(*made));
+}
+
+/* Those that the spec does not name, with the last one in them. */
+static void remove_parents(struct cgroups *cgroups, const char *name)
+{
+	char parent[SPEC_NAME_BYTES], path[PATH_MAX];
+	const struct made_cgroup *made;
+	char *slash;
+
+	snprintf(parent, sizeof(parent), "%s", name);
+	while ((slash = strrchr(parent, '/'))) {
+		*slash = '\0';
+		made = find_made(cgroups, parent);
+		path_of(path, cgroups, parent, "");
+		if (!made || made->is_named || rmdir(path) < 0)
+			return;
+		forget_made(cgroups, parent);
+	}
+}
+
 int cgroups_remove(struct cgroups *cgroups, const char *name, struct error *error)
 {
 	char path[PATH_MAX];
@@ -336,14 +377,8 @@ int cgroups_remove(struct cgroups *cgroups, const char *name, struct error *erro
 		return error_set(
 			error, -result,
 			"cannot remove the cgroup %s: it still has tasks or nested cgroups", name);
-	for (size_t i = 0; i < cgroups->count; i++) {
-		if (strcmp(cgroups->made[i], name) != 0)
-			continue;
-		free(cgroups->made[i]);
-		memmove(&cgroups->made[i], &cgroups->made[i + 1],
-			(--cgroups->count - i) * sizeof(*cgroups->made));
-		break;
-	}
+	forget_made(cgroups, name);
+	remove_parents(cgroups, name);
 	return 0;
 }
 
@@ -354,7 +389,7 @@ void cgroups_release(struct cgroups *cgroups)
 	if (cgroups->root)
 		cgroups_remove_tree(cgroups->root);
 	for (size_t i = cgroups->count; i--;)
-		free(cgroups->made[i]);
+		free(cgroups->made[i].path);
 	for (size_t i = cgroups->enabled_count; i--;) {
 		char text[64];
 		const char *directory = cgroups->enabled[i];

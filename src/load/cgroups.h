@@ -15,10 +15,15 @@
 
 #include "load/spec.h"
 
+struct made_cgroup {
+	char *path;    /* below the root */
+	bool is_named; /* by the spec; else only others lie in it */
+};
+
 struct cgroups {
-	char *mount; /* of cgroup v2; NULL: there is none */
-	char *root;  /* directory of the run; NULL: not made yet */
-	char **made; /* paths below the root, in the order they were made */
+	char *mount;		  /* of cgroup v2; NULL: there is none */
+	char *root;		  /* directory of the run; NULL: not made yet */
+	struct made_cgroup *made; /* below the root, in the order they were made */
 	size_t count, room;
 	char **enabled; /* "DIRECTORY\0CONTROLLER": switched on by us above the root, to be undone
 			 */

@@ -9,7 +9,9 @@
 /* A cgroup, as the ops have left it. */
 struct rehearsed {
 	const char *name, *cpuset; /* NULL: not limited */
-	const struct spec_cgroup *cgroup;
+	bool has_workers;
+	bool is_limited; /* by a controller that the cgroups around it pass on */
+	bool passes_on;	 /* likewise: controllers, and for good */
 };
 
 /* A rehearsal: which cgroups there are, op after op. */
@@ -89,25 +91,36 @@ static bool is_limited(const struct spec_cgroup *cgroup)
 	return cgroup->cpuset != NULL;
 }
 
-/* cgroup v2: "no internal processes" where controllers are passed on to nested ones. */
-static int check_nesting(const struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
-			 struct error *error)
+static bool lies_in(const char *inside, const char *outside)
+{
+	size_t length = strlen(outside);
+
+	return length && !strncmp(inside, outside, length) && inside[length] == '/';
+}
+
+/*
+ * cgroup v2: "no internal processes" where controllers are passed on to nested ones. That stays so
+ * when the nested one is gone, or limited no more.
+ */
+static int check_nesting(const struct rehearsal *rehearsal, struct error *error)
 {
 	for (size_t i = 0; i < rehearsal->count; i++) {
-		const struct spec_cgroup *other = rehearsal->cgroups[i].cgroup;
-		bool inner = strlen(other->name) > strlen(cgroup->name);
-		const struct spec_cgroup *outside = inner ? cgroup : other;
-		const struct spec_cgroup *inside = inner ? other : cgroup;
-		size_t length = strlen(outside->name);
+		struct rehearsed *outside = &rehearsal->cgroups[i];
+		const char *inside = NULL;
 
-		if (length && outside->works.count && is_limited(inside) &&
-		    !strncmp(inside->name, outside->name, length) && inside->name[length] == '/')
+		for (size_t k = 0; !inside && k < rehearsal->count; k++)
+			if (rehearsal->cgroups[k].is_limited &&
+			    lies_in(rehearsal->cgroups[k].name, outside->name))
+				inside = rehearsal->cgroups[k].name;
+		outside->passes_on |= inside != NULL;
+		if (outside->passes_on && outside->has_workers)
 			return error_set(
 				error, EINVAL,
-				"cgroup %s has work of its own, and %s within it has limits: "
+				"cgroup %s has work of its own, and %s%s within it %s limits: "
 				"cgroup v2 allows that only to cgroups without work; put it "
 				"into a nested one",
-				outside->name, inside->name);
+				outside->name, inside ? inside : "a cgroup",
+				inside ? "" : " that was", inside ? "has" : "had");
 	}
 	return 0;
 }
@@ -115,20 +128,26 @@ static int check_nesting(const struct rehearsal *rehearsal, const struct spec_cg
 static int rehearse_cgroup(struct rehearsal *rehearsal, const struct spec_cgroup *cgroup,
 			   struct error *error)
 {
+	const struct spec *spec = rehearsal->planner.spec;
 	struct cpus cpus;
 	int result = 0;
 
 	if (find(rehearsal, cgroup->name))
 		result = error_set(error, EEXIST, "there is a cgroup '%s' already", cgroup->name);
+	else
+		rehearsal->cgroups[rehearsal->count++] =
+			(struct rehearsed){.name = cgroup->name,
+					   .cpuset = cgroup->cpuset,
+					   .has_workers = *cgroup->name && cgroup->works.count,
+					   .is_limited = is_limited(cgroup)};
 	if (result >= 0)
-		result = check_nesting(rehearsal, cgroup, error);
-	if (result >= 0 && cgroup->cpuset)
-		result = topology_cpus(rehearsal->topology, cgroup->cpuset, &cpus, error);
+		result = check_nesting(rehearsal, error);
 	if (result < 0)
-		return plan_error_at(rehearsal->planner.spec, cgroup->place, result, error);
-	rehearsal->cgroups[rehearsal->count++] =
-		(struct rehearsed){cgroup->name, cgroup->cpuset, cgroup};
-	return rehearse_works(rehearsal, cgroup, error);
+		return plan_error_at(spec, cgroup->place, result, error);
+	if (cgroup->cpuset)
+		result = topology_cpus(rehearsal->topology, cgroup->cpuset, &cpus, error);
+	return result < 0 ? plan_error_at(spec, cgroup->cpuset_place, result, error)
+			  : rehearse_works(rehearsal, cgroup, error);
 }
 
 /* cgroup v2 keeps one that others are nested in. */
@@ -160,11 +179,24 @@ static void rehearse_effect(struct rehearsal *rehearsal, const struct spec_op *o
 	case OP_SET_CPUSET:
 	case OP_CLEAR_CPUSET:
 		cgroup->cpuset = op->cgroup.cpuset;
+		cgroup->is_limited = true;
+		break;
+	case OP_SET_LIMITS:
+		cgroup->is_limited = true;
 		break;
 	case OP_SWAP_CPUSETS:
 		cpuset = cpuset_of(rehearsal, op->cgroup.name);
 		cgroup->cpuset = cpuset_of(rehearsal, op->other);
+		cgroup->is_limited = true;
 		find(rehearsal, op->other)->cpuset = cpuset;
+		find(rehearsal, op->other)->is_limited = true;
+		break;
+	case OP_STOP_GROUP:
+		cgroup->has_workers = false;
+		break;
+	case OP_MOVE_TASKS:
+		find(rehearsal, op->other)->has_workers |= cgroup->has_workers;
+		cgroup->has_workers = false;
 		break;
 	default:
 		break;
@@ -194,6 +226,10 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 	case OP_SPAWN:
 		if (*name)
 			result = must_be_there(rehearsal, name, error);
+		if (result >= 0 && *name) {
+			find(rehearsal, name)->has_workers = true;
+			result = check_nesting(rehearsal, error);
+		}
 		return result < 0 ? op_error(rehearsal, op, result, error)
 				  : rehearse_works(rehearsal, &op->cgroup, error);
 	case OP_SWAP_CPUSETS:
@@ -216,9 +252,10 @@ static int rehearse_op(struct rehearsal *rehearsal, const struct spec_op *op, st
 	}
 	if (result >= 0)
 		result = must_be_there(rehearsal, name, error);
-	if (result >= 0)
-		rehearse_effect(rehearsal, op);
-	return result;
+	if (result < 0)
+		return result;
+	rehearse_effect(rehearsal, op);
+	return check_nesting(rehearsal, error);
 }
 
 static int rehearse_phase(struct rehearsal *rehearsal, const struct spec_phase *phase,

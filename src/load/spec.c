@@ -257,7 +257,7 @@ static int take_priority(struct spec_policy *policy, const char *text, struct er
 	unsigned long priority = strtoul(text, &end, 10);
 
 	if (end == text || *end || priority < 1 || priority > 99)
-		return error_set(error, EINVAL, "policy %s needs a priority from 1 to 99: %s:10",
+		return error_set(error, EINVAL, "%s needs a priority from 1 to 99: %s:10",
 				 policy_names[policy->kind], policy_names[policy->kind]);
 	policy->priority = (unsigned int)priority;
 	return 0;
@@ -278,14 +278,13 @@ static int take_deadline(struct spec_policy *policy, const char *text, struct er
 		count++;
 	}
 	if (result < 0)
-		return error_wrap(error, result, "policy deadline");
+		return error_wrap(error, result, "deadline");
 	if (count != 3 || policy->runtime_ns < 1024 || policy->runtime_ns > policy->deadline_ns ||
 	    policy->deadline_ns > policy->period_ns)
-		return error_set(
-			error, EINVAL,
-			"policy deadline:%s: use RUNTIME/DEADLINE/PERIOD, none below 1.024us "
-			"or shorter than the one before it, as deadline:1ms/5ms/10ms",
-			text);
+		return error_set(error, EINVAL,
+				 "deadline:%s: use RUNTIME/DEADLINE/PERIOD, none below 1.024us "
+				 "or shorter than the one before it, as deadline:1ms/5ms/10ms",
+				 text);
 	return 0;
 }
 

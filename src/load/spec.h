@@ -104,6 +104,7 @@ struct spec_limits {
 struct spec_cgroup {
 	char name[SPEC_NAME_BYTES]; /* with slashes where nested; "" : none, where we are */
 	char *cpuset;		    /* NULL: not limited */
+	struct spec_place cpuset_place;
 	struct spec_limits limits;
 	struct spec_works works;
 	struct spec_place place;

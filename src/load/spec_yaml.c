@@ -77,6 +77,7 @@ static int take_cpuset(struct yaml_reader *reader, const yaml_node_t *value, voi
 
 	if (cgroup->cpuset)
 		return error_set(error, EINVAL, "it has a cpuset already");
+	cgroup->cpuset_place = yaml_place(value);
 	return result < 0 ? result : spec_take_text(&cgroup->cpuset, text, error);
 }
 

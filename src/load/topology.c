@@ -246,8 +246,9 @@ static int take_list(const struct topology *topology, const char *text, struct c
 	if (result < 0 || cpus_contain(&topology->usable, cpus))
 		return result;
 	cpus_format(usable, sizeof(usable), &topology->usable);
-	return error_set(error, EINVAL, "cpuset '%s' has CPUs that cannot be used here: use of %s",
-			 text, usable);
+	return error_set(error, EINVAL,
+			 "cpuset '%s' has CPUs that cannot be used here: use CPUs of %s", text,
+			 usable);
 }
 
 int topology_cpus(const struct topology *topology, const char *text, struct cpus *ret_cpus,

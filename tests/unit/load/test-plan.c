@@ -139,7 +139,7 @@ CASE(affinities_outside_of_the_cpuset_are_refused)
 		       "s.yaml:2:42: affinity: cpuset 'numa:4' is empty: 8 CPUs can be used here");
 	assert_planned("0-3", SPIN(1, "8"),
 		       "s.yaml:2:42: affinity: cpuset '8' has CPUs that cannot be used here: use "
-		       "of 0-7");
+		       "CPUs of 0-7");
 }
 
 static void draw(uint64_t seed, const char *affinity, struct plan_group *group, struct spec *spec)
@@ -416,21 +416,73 @@ CASE(ops_act_on_cgroups_that_are_there)
 			    "scx_qmap\n      - stop-scheduler\n");
 }
 
+#define WORKERS(cgroup) "      - spawn: {cgroup: " cgroup ", work: spin-wait}\n"
+#define HAS_WORK(out, in)                                                                          \
+	"cgroup " out " has work of its own, and " in " limits: cgroup v2 allows that only to "    \
+	"cgroups without work; put it into a nested one"
+
+/* OPS has the cgroups a and b; a has work. */
+CASE(cgroups_that_pass_controllers_on_have_no_workers)
+{
+	assert_impossible("cgroups:\n  - {name: d, work: spin-wait}\n"
+			  "  - {name: d/e, cpu_max: 50%}\n",
+			  "s.yaml:3:5: " HAS_WORK("d", "d/e within it has"));
+	assert_impossible("cgroups:\n  - {name: d/e, cpu_max: 50%}\n"
+			  "  - {name: d, work: spin-wait}\n",
+			  "s.yaml:3:5: " HAS_WORK("d", "d/e within it has"));
+	assert_possible(
+		OPS "      - add-cgroup: {name: c}\n      - add-cgroup: {name: c/d}\n" WORKERS("c")
+			WORKERS("c/d"));
+	/* by each op that limits, or brings workers */
+	assert_impossible(OPS "      - add-cgroup: {name: c}\n"
+			      "      - add-cgroup: {name: c/d, cpu_max: 50%}\n" WORKERS("c"),
+			  "s.yaml:8:9: spawn: " HAS_WORK("c", "c/d within it has"));
+	assert_impossible(OPS "      - add-cgroup: {name: c}\n"
+			      "      - add-cgroup: {name: c/d, cpu_max: 50%}\n"
+			      "      - move-tasks: [a, c]\n",
+			  "s.yaml:8:9: move-tasks: " HAS_WORK("c", "c/d within it has"));
+	assert_impossible(OPS "      - add-cgroup: {name: c, work: spin-wait}\n"
+			      "      - add-cgroup: {name: c/d}\n"
+			      "      - set-limits: {cgroup: c/d, cpu_max: 50%}\n",
+			  "s.yaml:8:9: set-limits: " HAS_WORK("c", "c/d within it has"));
+	assert_impossible(OPS "      - add-cgroup: {name: c, work: spin-wait}\n"
+			      "      - add-cgroup: {name: c/d}\n"
+			      "      - set-cpuset: {cgroup: c/d, cpus: \"0\"}\n",
+			  "s.yaml:8:9: set-cpuset: " HAS_WORK("c", "c/d within it has"));
+	/* those that have left, or were stopped, are in nothing's way */
+	assert_possible(OPS "      - add-cgroup: {name: c, work: spin-wait}\n"
+			    "      - move-tasks: [c, b]\n"
+			    "      - add-cgroup: {name: c/d, cpu_max: 50%}\n" WORKERS("c/d"));
+	assert_possible(OPS "      - add-cgroup: {name: c, work: spin-wait}\n"
+			    "      - stop-group: c\n"
+			    "      - add-cgroup: {name: c/d, cpu_max: 50%}\n");
+	/* controllers stay with the outer one */
+	assert_impossible(OPS "      - add-cgroup: {name: c}\n"
+			      "      - add-cgroup: {name: c/d, cpu_max: 50%}\n"
+			      "      - remove-cgroup: c/d\n" WORKERS("c"),
+			  "s.yaml:9:9: spawn: " HAS_WORK("c", "a cgroup that was within it had"));
+	assert_possible(OPS "      - add-cgroup: {name: c}\n"
+			    "      - add-cgroup: {name: c/d, cpu_max: 50%}\n"
+			    "      - remove-cgroup: c/d\n      - remove-cgroup: c\n"
+			    "      - add-cgroup: {name: c, work: spin-wait}\n");
+}
+
 CASE(sets_that_cannot_be_are_refused)
 {
-	assert_impossible("cgroups: [{name: a, cpuset: \"8\", work: spin-wait}]\n",
-			  "s.yaml:1:11: cpuset '8' has CPUs that cannot be used here: use of 0-7");
+	assert_impossible(
+		"cgroups: [{name: a, cpuset: \"8\", work: spin-wait}]\n",
+		"s.yaml:1:29: cpuset '8' has CPUs that cannot be used here: use CPUs of 0-7");
 	assert_impossible("cgroups: [{name: a, cpuset: \"llc:3\"}]\n",
-			  "s.yaml:1:11: 'llc:3': this machine has 3 last-level caches, numbered "
+			  "s.yaml:1:29: 'llc:3': this machine has 3 last-level caches, numbered "
 			  "from 0");
 	assert_impossible(OPS "      - set-cpuset: {cgroup: a, cpus: \"9\"}\n",
 			  "s.yaml:6:9: set-cpuset: cpuset '9' has CPUs that cannot be used here: "
-			  "use of 0-7");
+			  "use CPUs of 0-7");
 	assert_impossible(OPS "      - set-affinity: {cgroup: a, affinity: \"9\"}\n",
 			  "s.yaml:6:9: set-affinity: cpuset '9' has CPUs that cannot be used here: "
-			  "use of 0-7");
+			  "use CPUs of 0-7");
 	assert_impossible(OPS "      - add-cgroup: {name: c, cpuset: \"disjoint:0/9\"}\n",
-			  "s.yaml:6:21: cpuset 'disjoint:0/9' is impossible: 8 usable CPUs cannot "
+			  "s.yaml:6:39: cpuset 'disjoint:0/9' is impossible: 8 usable CPUs cannot "
 			  "be divided into 9");
 	assert_impossible(OPS "      - spawn: {cgroup: b, work: {type: spin-wait, affinity: "
 			      "\"4\"}}\n",
@@ -507,6 +559,7 @@ int main(void)
 		cmocka_unit_test(nodes_must_be_of_this_machine),
 		cmocka_unit_test(cgroups_are_there_once),
 		cmocka_unit_test(ops_act_on_cgroups_that_are_there),
+		cmocka_unit_test(cgroups_that_pass_controllers_on_have_no_workers),
 		cmocka_unit_test(sets_that_cannot_be_are_refused),
 		cmocka_unit_test(ops_change_the_cpusets_of_later_ones),
 		cmocka_unit_test(phases_hold_no_more_than_the_duration),

@@ -320,7 +320,7 @@ static const char *const mistakes[][2] = {
 	{"work: {type: spin-wait, nice: }\n",
 	 "s.yaml:1:31: nice: '' is not a whole number from -20 to 19"},
 	{"work: {type: spin-wait, policy: fifo}\n",
-	 "s.yaml:1:33: policy: policy fifo needs a priority from 1 to 99: fifo:10"},
+	 "s.yaml:1:33: policy: fifo needs a priority from 1 to 99: fifo:10"},
 	{"work: {type: spin-wait, policy: {fifo: 10}\n}\n",
 	 "s.yaml:1:33: policy: a single value is wanted, not a mapping"},
 	{"work: {type: spin-wait, mode: process}\n",

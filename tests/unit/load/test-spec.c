@@ -195,20 +195,19 @@ CASE(policies_that_are_none_are_explained)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(priorities); i++) {
 		assert_int_equal(spec_parse_policy(&policy, priorities[i], &error), -EINVAL);
-		assert_string_equal(error.text,
-				    "policy fifo needs a priority from 1 to 99: fifo:10");
+		assert_string_equal(error.text, "fifo needs a priority from 1 to 99: fifo:10");
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(deadlines); i++) {
 		snprintf(text, sizeof(text), "deadline:%s", deadlines[i]);
 		snprintf(message, sizeof(message),
-			 "policy %s: use RUNTIME/DEADLINE/PERIOD, none below 1.024us or shorter "
+			 "%s: use RUNTIME/DEADLINE/PERIOD, none below 1.024us or shorter "
 			 "than the one before it, as deadline:1ms/5ms/10ms",
 			 text);
 		assert_int_equal(spec_parse_policy(&policy, text, &error), -EINVAL);
 		assert_string_equal(error.text, message);
 	}
 	assert_int_equal(spec_parse_policy(&policy, "deadline:1/x/2", &error), -EINVAL);
-	assert_string_equal(error.text, "policy deadline: bad duration 'x': use a number and a "
+	assert_string_equal(error.text, "deadline: bad duration 'x': use a number and a "
 					"unit, as 200us, 5ms or 1.5s");
 }
 

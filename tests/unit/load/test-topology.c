@@ -230,9 +230,9 @@ CASE(lists_must_be_usable)
 	assert_described(&topology, "0-3,8", "0-3,8");
 	assert_described(&topology, " 5 ", "5");
 	assert_refused(&topology, "6",
-		       "cpuset '6' has CPUs that cannot be used here: use of 0-5,8");
+		       "cpuset '6' has CPUs that cannot be used here: use CPUs of 0-5,8");
 	assert_refused(&topology, "0-8",
-		       "cpuset '0-8' has CPUs that cannot be used here: use of 0-5,8");
+		       "cpuset '0-8' has CPUs that cannot be used here: use CPUs of 0-5,8");
 	assert_refused(&topology, "", "cpuset '' is empty: 7 CPUs can be used here");
 	assert_refused(&topology, "all", "bad list 'all': use numbers and ranges, as 0-3,8");
 }
