@@ -17,16 +17,18 @@
 #include "base/forked.h"
 #include "scheduler/kernel_log.h"
 
-#define STATE_FILE  "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
-#define NAME_FILE   "/sys/kernel/sched_ext/root/ops"
-#define COUNT_FILE  "/sys/kernel/sched_ext/enable_seq" /* how often one was, since boot */
-#define START_S	    10				       /* without any CPU time of its own */
-#define START_MAX_S 60
-#define STOP_MS	    2000
-#define REASON_MS   300 /* the kernel logs when it is done with taking the scheduler down */
-#define POLL_MS	    20	/* the state file does not wake who polls it */
-#define ARGUMENTS   64
-#define PIPE_BYTES  (1 << 20) /* a dump while the reader is late */
+#define STATE_FILE   "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
+#define NAME_FILE    "/sys/kernel/sched_ext/root/ops"
+#define COUNT_FILE   "/sys/kernel/sched_ext/enable_seq" /* how often one was, since boot */
+#define START_S	     10					/* without any CPU time of its own */
+#define START_MAX_S  300 /* an emulated verifier on a busy host takes minutes */
+#define STOP_MS	     2000
+#define LAST_WORDS_S 30
+#define REASON_MS    300   /* for the kernel's log, when it has taken the scheduler down */
+#define DISABLE_MS   60000 /* that takes it at most: every thread is given another class */
+#define POLL_MS	     20	   /* the state file does not wake who polls it */
+#define ARGUMENTS    64
+#define PIPE_BYTES   (1 << 20) /* a dump while the reader is late */
 
 static void read_word(const char *path, char *into, size_t room)
 {
@@ -43,6 +45,16 @@ static bool is_enabled(void)
 
 	read_word(STATE_FILE, state, sizeof(state));
 	return !strcmp(state, "enabled");
+}
+
+/* On the way: the kernel is at work, and has not logged what it has come to. */
+static bool is_changing(void)
+{
+	char state[32];
+
+	read_word(STATE_FILE, state, sizeof(state));
+	return !strcmp(state, "disabling") || !strcmp(state, "enabling") ||
+	       !strcmp(state, "prepping");
 }
 
 /* 0 also where the kernel does not count. */
@@ -149,7 +161,7 @@ static bool is_over(struct patience *patience, const struct scheduler *scheduler
 {
 	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = cpu_ns_of(scheduler);
 
-	if (cpu_ns > patience->cpu_ns)
+	if (cpu_ns > patience->cpu_ns || is_changing())
 		patience->moved_ns = now_ns;
 	patience->cpu_ns = cpu_ns;
 	return now_ns - patience->moved_ns >= START_S * NS_PER_S ||
@@ -258,12 +270,27 @@ int scheduler_start(struct scheduler *scheduler, const char *command, struct err
 	return result;
 }
 
+/* One that was thrown out writes its dump, which takes it a while where CPUs are slow. */
+static bool await_last_words(struct scheduler *scheduler)
+{
+	uint64_t deadline_ns = clock_monotonic_ns() + LAST_WORDS_S * NS_PER_S;
+	uint64_t cpu_ns;
+
+	do {
+		cpu_ns = cpu_ns_of(scheduler);
+		if (await_end(scheduler, STOP_MS))
+			return true;
+	} while (scheduler->thrown_out && cpu_ns_of(scheduler) > cpu_ns &&
+		 clock_monotonic_ns() < deadline_ns);
+	return false;
+}
+
 void scheduler_stop(struct scheduler *scheduler)
 {
 	if (!scheduler->pid)
 		return;
 	syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGINT, NULL, 0);
-	if (!await_end(scheduler, STOP_MS)) {
+	if (!await_last_words(scheduler)) {
 		syscall(SYS_pidfd_send_signal, scheduler->pidfd, SIGKILL, NULL, 0);
 		await_end(scheduler, STOP_MS);
 	}
@@ -346,15 +373,20 @@ static bool is_whole(const char *reason)
 static void note_death(struct scheduler *scheduler)
 {
 	bool ended = false, known = false;
+	int waited_ms = 0, quiet_ms = 0; /* in all, and since the kernel was done with it */
 
 	scheduler->ended_ns = clock_monotonic_ns();
 	scheduler->state = SCHEDULER_DIED;
-	for (int waited_ms = 0; waited_ms < REASON_MS; waited_ms += POLL_MS) {
+	while (quiet_ms < REASON_MS && waited_ms < DISABLE_MS) {
+		bool changing = is_changing();
+
 		ended = await_end(scheduler, 0);
 		known = find_reason(scheduler);
 		if (known && is_whole(scheduler->reason))
 			return;
 		clock_sleep_ms(ended && scheduler->log < 0 ? 0 : POLL_MS);
+		waited_ms += POLL_MS;
+		quiet_ms += changing ? 0 : POLL_MS;
 	}
 	if (known)
 		return;

@@ -14,7 +14,7 @@ import schemas
 
 import guests
 from guests import KERNEL, KERNELS, guest
-from conftest import run
+from conftest import BUILD, run
 from loads import Trace, spec
 from verdicts import inconclusive
 
@@ -129,6 +129,13 @@ def test_the_kernels_own_watchdog(tmp_path):
     done, result = under(f"{QMAP} -T 3", "load", "--work", "spin-wait", "-d", "40s", directory=tmp_path)
     assert done.returncode == 3, done
     assert "stall: qmap: " in result["scheduler"]["reason"], result
+
+
+def test_on_a_busy_host_each_fault_is_reported_with_its_reason():
+    """One run of each, beside six programs that spin; `make soak PART=schedulers` has 30, and a host at load 20."""
+    script = pathlib.Path(__file__).resolve().parents[1] / "faulty-schedulers"
+    done = subprocess.run([script, BUILD, "3", "6", "1n1l1c1t"], stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0 and "3 runs in " in done.stdout, done.stdout
 
 
 def test_schedulers_come_and_go_in_phases(tmp_path):
