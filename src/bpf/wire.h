@@ -279,7 +279,7 @@ struct wire_missing {
 
 struct wire_cgroup {
 	struct wire_header header;
-	__u64 id;
+	__u64 id;    /* 0: forget all; those that are still met are sent again */
 	char path[]; /* NUL-terminated, padded with NULs to a multiple of 8 */
 };
 

@@ -101,12 +101,23 @@ struct cgroup_paths *cgroup_paths_new(void)
 	return paths;
 }
 
+size_t cgroup_paths_count(const struct cgroup_paths *paths)
+{
+	return paths->ids.count;
+}
+
+void cgroup_paths_forget(struct cgroup_paths *paths)
+{
+	for (size_t i = 0; i < paths->ids.count; i++)
+		free(paths->known[i].path);
+	identities_clear(&paths->ids);
+}
+
 void cgroup_paths_free(struct cgroup_paths *paths)
 {
 	if (!paths)
 		return;
-	for (size_t i = 0; i < paths->ids.count; i++)
-		free(paths->known[i].path);
+	cgroup_paths_forget(paths);
 	free(paths->known);
 	identities_release(&paths->ids);
 	if (paths->mount_fd >= 0)

@@ -4,6 +4,7 @@
 #define DWELL_CAPTURE_CGROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -32,6 +33,10 @@ struct cgroup_paths;
 /* NULL only without memory; without a cgroup v2 mount every lookup gives NULL. */
 struct cgroup_paths *cgroup_paths_new(void);
 void cgroup_paths_free(struct cgroup_paths *paths);
+
+/* How many ids have been asked for; and as if none had. */
+size_t cgroup_paths_count(const struct cgroup_paths *paths);
+void cgroup_paths_forget(struct cgroup_paths *paths);
 
 /*
  * As /proc/PID/cgroup shows it ("/" = root), asked from the kernel by id, and where that is not

@@ -115,10 +115,16 @@ static int append(struct recorder *recorder, struct iovec *parts, int count, str
 	return 0;
 }
 
-static void kept_release(struct kept *kept)
+static void kept_clear(struct kept *kept)
 {
 	for (size_t i = 0; i < kept->count; i++)
 		free(kept->items[i].record);
+	kept->count = 0;
+}
+
+static void kept_release(struct kept *kept)
+{
+	kept_clear(kept);
 	free(kept->items);
 }
 
@@ -306,8 +312,15 @@ static void keep_missing(struct standing *standing, const struct wire_missing *r
 
 static int keep_cgroup(struct standing *standing, const struct wire_cgroup *record)
 {
-	size_t index = identities_add(&standing->cgroup_ids, 0, record->id);
+	size_t index;
 
+	if (!record->id) {
+		kept_clear(&standing->cgroups);
+		identities_clear(&standing->cgroup_ids);
+		standing->last_cgroup_id = 0;
+		return 0;
+	}
+	index = identities_add(&standing->cgroup_ids, 0, record->id);
 	return index == IDENTITY_NONE
 		       ? -ENOMEM
 		       : kept_add(&standing->cgroups, index, &record->header, standing->period);

@@ -15,6 +15,9 @@
 #include "capture/source_ops.h"
 #include "capture/taskstats.h"
 
+/* Of which the paths are known; more at once than machines have. */
+#define CGROUPS_MAX 65536
+
 struct source {
 	const struct source_ops *ops;
 	void *data;
@@ -67,6 +70,23 @@ static int announce_cgroup(struct source *source, uint64_t id, uint32_t tid)
 	memset(cgroup.record.path, 0, cgroup.record.header.size - sizeof(cgroup.record));
 	memcpy(cgroup.record.path, path, length);
 	return sink_send(source->sink, &cgroup.record.header);
+}
+
+/*
+ * Before a snapshot: in months cgroups come and go by the million. The threads that are there send
+ * theirs again.
+ */
+static int forget_cgroups(struct source *source)
+{
+	struct {
+		struct wire_cgroup record;
+		char path[8];
+	} all = {.record = {.header = {.size = sizeof(all), .kind = WIRE_CGROUP}}};
+
+	if (cgroup_paths_count(source->cgroups) < CGROUPS_MAX)
+		return 0;
+	cgroup_paths_forget(source->cgroups);
+	return sink_send(source->sink, &all.record.header);
 }
 
 static int note_thread(struct source *source, const struct wire_thread *thread)
@@ -391,8 +411,11 @@ int source_begin(struct source *source, bool final, struct error *error)
 {
 	uint64_t start_ns = clock_monotonic_ns(), cpu_ns;
 	struct schedstat own;
-	int result = source->ops->snapshot(source->data, final, &source->instant_ns,
-					   own_sink(source), error);
+	int result = forget_cgroups(source);
+
+	if (result >= 0)
+		result = source->ops->snapshot(source->data, final, &source->instant_ns,
+					       own_sink(source), error);
 
 	source->final = final;
 	cpu_ns = own_cpu_ns(source);

@@ -7,10 +7,16 @@
 
 #include "base/array.h"
 
-void session_release(struct session_info *session)
+static void forget_cgroups(struct session_info *session)
 {
 	for (size_t i = 0; i < session->cgroup_ids.count && i < session->path_room; i++)
 		free(session->cgroup_paths[i]);
+	identities_clear(&session->cgroup_ids);
+}
+
+void session_release(struct session_info *session)
+{
+	forget_cgroups(session);
 	free(session->cgroup_paths);
 	identities_release(&session->cgroup_ids);
 	*session = (struct session_info){0};
@@ -21,8 +27,10 @@ static int add_cgroup(struct session_info *session, const struct wire_cgroup *re
 	size_t known = session->cgroup_ids.count, index;
 	char *path;
 
-	if (!record->id)
+	if (!record->id) {
+		forget_cgroups(session);
 		return 0;
+	}
 	path = strdup(record->path);
 	if (!path || array_reserve(&session->cgroup_paths, &session->path_room, known + 1,
 				   sizeof(*session->cgroup_paths)) < 0) {

@@ -254,6 +254,26 @@ CASE(a_summary_of_very_many_threads_stays_small)
 	summary_release(&summary);
 }
 
+CASE(cgroups_are_forgotten)
+{
+	struct session_info session = {0};
+	union {
+		struct wire_cgroup record;
+		char room[sizeof(struct wire_cgroup) + 8];
+	} cgroup = {.record = {.header = {32, WIRE_CGROUP, 0, 0}, .id = 77}};
+
+	memcpy(cgroup.room + sizeof(cgroup.record), "/a", 3);
+	assert_int_equal(session_feed(&session, &cgroup.record.header), 1);
+	assert_string_equal(session_cgroup(&session, 77), "/a");
+	cgroup.record.id = 0;
+	assert_int_equal(session_feed(&session, &cgroup.record.header), 1);
+	assert_null(session_cgroup(&session, 77));
+	cgroup.record.id = 78;
+	assert_int_equal(session_feed(&session, &cgroup.record.header), 1);
+	assert_string_equal(session_cgroup(&session, 78), "/a");
+	session_release(&session);
+}
+
 CASE(session_keeps_the_last_word)
 {
 	struct session_info session = {0};
@@ -274,6 +294,7 @@ CASE(session_keeps_the_last_word)
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(cgroups_are_forgotten),
 		cmocka_unit_test(identities_number_threads),
 		cmocka_unit_test(history_sums_and_remembers),
 		cmocka_unit_test(history_forgets_the_long_gone),
