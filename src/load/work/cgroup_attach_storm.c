@@ -8,14 +8,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "load/work/child.h"
 #include "load/work/own_cgroup.h"
 #include "load/work_type.h"
-
-#define RETRY_NS 1000000ULL
 
 enum reap { REAP_WAITPID, REAP_SIGIGN };
 
@@ -70,32 +68,19 @@ static int begin(struct worker *worker)
 static void iterate(struct worker *worker)
 {
 	const struct storm *storm = worker->state;
+	pid_t child = child_fork(worker);
 	char procs[PATH_MAX];
-	pid_t child = fork();
-	uint64_t began_ns;
 	int result;
 
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(0);
-	}
-	if (child < 0) {
-		worker_note(worker, "fork: %s", strerror(errno));
-		worker_rest(worker, RETRY_NS);
+	if (child < 0)
 		return;
-	}
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", storm->directory);
 	result = own_cgroup_move(procs, child);
 	/* it has ended already */
 	if (result < 0 && result != -ESRCH)
 		worker_note(worker, "cannot move a child: %s", strerror(-result));
-	began_ns = clock_monotonic_ns();
-	while (!storm->ignores && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		if (worker_stopping())
-			kill(child, SIGKILL);
-	if (!storm->ignores)
-		worker_sample(worker, SAMPLES_RESUME, clock_monotonic_ns() - began_ns);
-	worker->work_units++;
+	if (storm->ignores || child_await(worker, child))
+		worker->work_units++;
 }
 
 static void end(struct worker *worker)
