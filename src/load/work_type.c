@@ -18,6 +18,7 @@
 	X(futex_fan_out)                                                                           \
 	X(fan_out_compute)                                                                         \
 	X(affinity_churn)                                                                          \
+	X(cross_affinity_churn)                                                                    \
 	X(policy_churn)                                                                            \
 	X(nice_sweep)                                                                              \
 	X(mutex_contention)                                                                        \

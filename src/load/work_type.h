@@ -22,7 +22,7 @@ enum work_flags {
 	WORK_REALTIME = 16,  /* asks for a real-time policy: says so when it is refused */
 	WORK_MESSENGER = 32, /* position 0 only wakes the others: is_messenger in the report */
 	WORK_EVENTFD = 64,   /* one for each team */
-	WORK_CGROUPS = 128,  /* makes cgroups below its own: without one, it gets the run's */
+	WORK_CGROUPS = 128,  /* works on its cgroup: without one, it gets the run's */
 };
 
 struct work_type {

@@ -51,6 +51,7 @@ struct worker {
 	unsigned int index;    /* among all of the run: repeatable choices start from it */
 	unsigned int position; /* in its team */
 	unsigned int team_size;
+	const struct cpus *pin; /* its affinity, if the spec gives it one; else NULL */
 	pid_t tid;
 	int read_fd, write_fd;	       /* of types with pipes */
 	int event_fd;		       /* of types with an eventfd: their team's; does not block */

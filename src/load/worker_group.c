@@ -108,6 +108,7 @@ static void prepare_life(struct worker_life *worker_life, const struct worker_gr
 		.index = options->first_index + number,
 		.position = position,
 		.team_size = group->team_size,
+		.pin = worker_life->pin,
 		.read_fd = -1,
 		.write_fd = -1,
 		.event_fd = ring->event_fd,

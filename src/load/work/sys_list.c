@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "load/work/sys_list.h"
 
+#include <limits.h>
 #include <stdarg.h>
 
 bool sys_list_read(struct cpus *ret_list, const char *path, ...)
 {
 	cleanup_file FILE *file = NULL;
 	cleanup_free char *line = NULL;
-	char name[128];
+	char name[PATH_MAX];
 	size_t room = 0;
 	va_list args;
 

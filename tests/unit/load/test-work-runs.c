@@ -71,6 +71,7 @@ static const struct run runs[] = {
 	{.work = "futex-fan-out", .teams = 1, .move = ALL, RESUME = OTHERS, WOKEN = OTHERS},
 	{.work = "fan-out-compute", .teams = 1, .move = ALL, RESUME = OTHERS, WOKEN = OTHERS},
 	{.work = "affinity-churn", .teams = 2, .move = ALL, RESUME = ALL},
+	{.work = "cross-affinity-churn", .teams = 3, .move = ALL, RESUME = ALL},
 	{.work = "policy-churn",
 	 .teams = 1,
 	 .move = ALL,

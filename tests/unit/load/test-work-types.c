@@ -31,6 +31,7 @@ static const struct {
 	{"futex-fan-out", 5, 2, {1, 1}},
 	{"fan-out-compute", 5, 2, {4, 1024}},
 	{"affinity-churn", 1, 1, {1}},
+	{"cross-affinity-churn", 1, 1, {1}},
 	{"policy-churn", 1, 1, {1}},
 	{"nice-sweep", 1, 1, {2}},
 	{"mutex-contention", 4, 2, {4, 4}},
