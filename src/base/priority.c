@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 
@@ -15,7 +16,8 @@
 #define NICE_BUSY     (-20)
 #define MANY_RUNNABLE 8 /* for each CPU */
 
-static bool is_preferred; /* by priority_prefer() */
+static bool is_preferred;  /* by priority_prefer() */
+static int usual_slack_ns; /* of timers, before priority_raise(); 0: it was not called */
 
 bool priority_raise(void)
 {
@@ -23,7 +25,16 @@ bool priority_raise(void)
 
 	if (sched_getscheduler(0) != SCHED_OTHER || getpriority(PRIO_PROCESS, 0) != 0)
 		return false;
+	/* not that of a process that was forked by one with a priority */
+	if (!usual_slack_ns)
+		usual_slack_ns = prctl(PR_GET_TIMERSLACK);
 	return !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+}
+
+void priority_forked(void)
+{
+	if (usual_slack_ns > 0)
+		prctl(PR_SET_TIMERSLACK, usual_slack_ns);
 }
 
 bool priority_raise_all(void)

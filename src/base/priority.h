@@ -19,6 +19,13 @@ bool priority_raise(void);
 bool priority_raise_all(void);
 
 /*
+ * In a process forked since, for what it does to be as usual: since Linux 6.12 timers of real-time
+ * threads have no slack, and a child inherits that, whatever its policy
+ * (kernel/sched/syscalls.c, __setscheduler_params()).
+ */
+void priority_forked(void);
+
+/*
  * For a program that watches others and has to be in time, but may use much CPU time: nice -20, for
  * the calling thread alone: what it starts has nice 0. Not where the user has set a policy or a
  * nice value, or where it is not permitted.

@@ -63,6 +63,7 @@ static void unprotect(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
+	priority_forked();
 	if (fd < 0 || write(fd, "0", 1) < 0)
 		fprintf(stderr, "init: oom_score_adj: %s\n", strerror(errno));
 }

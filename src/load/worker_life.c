@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/priority.h"
 #include "base/schedstat.h"
 #include "load/setup.h"
 
@@ -82,6 +83,7 @@ int worker_enter(struct worker_life *worker_lives, unsigned int count, pid_t par
 	if (getppid() != parent)
 		return -ESRCH; /* it died before it could be seen to */
 	setpgid(0, 0);
+	priority_forked();
 	result = hear_stop();
 	return result < 0 ? result : keep_own(worker_lives, count);
 }

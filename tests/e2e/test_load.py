@@ -142,6 +142,14 @@ def test_a_program_takes_the_place_of_a_worker():
     assert load.status == 3 and "status 7" in load.check("worked")[0]["text"]
 
 
+def test_timers_of_workers_are_as_late_as_the_callers(tmp_path):
+    """dwell's own are not: it has a real-time policy, which takes their slack away."""
+    slack = tmp_path / "slack"
+    load = Load("--work", f"exec:command=sh -c 'cat /proc/self/timerslack_ns > {slack}'", "-d", "20s")
+    assert load.status == 0, load.error
+    assert slack.read_text() == pathlib.Path("/proc/self/timerslack_ns").read_text()
+
+
 def test_threads_instead_of_processes():
     load = Load("--work", "futex-ping-pong", "--workers", 4, "--mode", "thread", "-d", "300ms")
     assert load.status == 0, load.error
