@@ -48,6 +48,7 @@
 	X(timer_latency)                                                                           \
 	X(open_loop)                                                                               \
 	X(rt_app)                                                                                  \
+	X(schbench)                                                                                \
 	X(custom)                                                                                  \
 	X(exec)
 

@@ -20,7 +20,7 @@ enum work_flags {
 	WORK_FILE = 4,	     /* writes files of its own into the run's directory */
 	WORK_BYPASS = 8,     /* custom, exec: has no loop of ours, and is not watched */
 	WORK_REALTIME = 16,  /* asks for a real-time policy: says so when it is refused */
-	WORK_MESSENGER = 32, /* position 0 only wakes the others: is_messenger in the report */
+	WORK_MESSENGER = 32, /* the first only wake the others: is_messenger in the report */
 	WORK_EVENTFD = 64,   /* one for each team */
 	WORK_CGROUPS = 128,  /* works on its cgroup: without one, it gets the run's */
 };
@@ -34,7 +34,9 @@ struct work_type {
 	/* Workers of a team, where that depends on parameters, which are within their limits. */
 	unsigned int (*team_size)(const void *params);
 	unsigned int team; /* where it does not; 0: 1 */
-	/* Bytes that a team shares; the same two. */
+	/* Of WORK_MESSENGER, how many of a team are. NULL: one. */
+	unsigned int (*messengers)(const void *params);
+	/* Bytes that a team shares, by parameters or always. */
 	size_t (*shared_bytes)(const void *params);
 	size_t shared;
 	/* What the limits of single parameters do not say; NULL: nothing. Runs no code of the
@@ -67,6 +69,13 @@ static inline unsigned int work_team_size(const struct work_type *type, const vo
 	unsigned int team = type->team_size ? type->team_size(params) : type->team;
 
 	return team ? team : 1;
+}
+
+static inline bool work_is_messenger(const struct work_type *type, const void *params,
+				     unsigned int position)
+{
+	return type->flags & WORK_MESSENGER &&
+	       position < (type->messengers ? type->messengers(params) : 1);
 }
 
 static inline size_t work_shared_bytes(const struct work_type *type, const void *params)

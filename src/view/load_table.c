@@ -231,17 +231,16 @@ static void write_distribution(struct output *out, const struct outcome *outcome
 	write_histogram(out, samples);
 }
 
-/* One picture a group: of the stream that shows most. */
+/* Of wakeups, and of costs; where these are known, waits alone say little. */
 static void write_distributions(struct output *out, const struct outcome *outcome)
 {
 	for (size_t i = 0; i < outcome->run->worker_group_count; i++) {
 		const struct summary *summary = &outcome->summaries[i];
 
-		write_distribution(out, outcome, i,
-				   summary->samples[SAMPLES_COST].count &&
-						   !summary->samples[SAMPLES_WAKE_TO_RUN].count
-					   ? SAMPLES_COST
-					   : summary_wakes(summary));
+		if (summary->samples[SAMPLES_WAKE_TO_RUN].count ||
+		    !summary->samples[SAMPLES_COST].count)
+			write_distribution(out, outcome, i, summary_wakes(summary));
+		write_distribution(out, outcome, i, SAMPLES_COST);
 	}
 }
 

@@ -92,9 +92,9 @@ VALUE_GETTER(get_position, value_number, position_of(worker_of(item)))
 FIELD_GETTER(get_is_messenger)
 {
 	const struct worker_row *worker = worker_of(item);
+	const struct spec_work *work = worker->worker_group->group.work;
 
-	value_bool(value, worker->worker_group->group.work->type->flags & WORK_MESSENGER &&
-				  !position_of(worker));
+	value_bool(value, work_is_messenger(work->type, work->params, position_of(worker)));
 }
 
 FIELD_GETTER(get_tid)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "load/work/generation.h"
+#include "load/work/matrices.h"
 #include "load/work_type.h"
 
 #define MESSENGER_UNITS 256
@@ -16,20 +17,13 @@ struct fan_out_compute {
 
 static const struct param params[] = {
 	PARAM(struct fan_out_compute, fan_out, COUNT, "4", 1, 4096, "workers of each messenger"),
-	PARAM(struct fan_out_compute, footprint, SIZE, "256K", 24, 1ULL << 34,
+	PARAM(struct fan_out_compute, footprint, SIZE, "256K", MATRICES_MIN_BYTES, 1ULL << 34,
 	      "memory of the three matrices of each worker"),
 	PARAM(struct fan_out_compute, operations, COUNT, "5", 0, 0,
 	      "multiplications after each wakeup"),
 	PARAM(struct fan_out_compute, sleep, DURATION, "100us", 0, 0,
 	      "between the wakeup and the multiplications"),
 	{.name = NULL},
-};
-
-struct matrices {
-	uint64_t n;
-	uint64_t *a, *b;
-	volatile uint64_t *product;
-	uint64_t values[];
 };
 
 static unsigned int team_size(const void *params_)
@@ -47,45 +41,11 @@ static uint64_t units(const void *params_, unsigned int position)
 static int begin(struct worker *worker)
 {
 	const struct fan_out_compute *fan_out_compute = worker->params;
-	uint64_t cells = fan_out_compute->footprint / 3 / sizeof(uint64_t), n = 1;
-	struct matrices *matrices;
 
 	if (!worker->position)
 		return 0;
-	while ((n + 1) * (n + 1) <= cells)
-		n++;
-	matrices = malloc(sizeof(*matrices) + 3 * n * n * sizeof(uint64_t));
-	if (!matrices) {
-		worker_fail(worker, "no memory for its matrices");
-		return -ENOMEM;
-	}
-	matrices->n = n;
-	matrices->a = matrices->values;
-	matrices->b = matrices->a + n * n;
-	matrices->product = matrices->b + n * n;
-	for (uint64_t i = 0; i < 3 * n * n; i++)
-		matrices->values[i] = random_next(&worker->random);
-	worker->state = matrices;
-	return 0;
-}
-
-/* The plain way: it is to use the cache badly. False: stopped. */
-static bool multiply(struct matrices *matrices)
-{
-	uint64_t n = matrices->n;
-
-	for (uint64_t row = 0; row < n; row++) {
-		if (worker_stopping())
-			return false;
-		for (uint64_t column = 0; column < n; column++) {
-			uint64_t sum = 0;
-
-			for (uint64_t k = 0; k < n; k++)
-				sum += matrices->a[row * n + k] * matrices->b[k * n + column];
-			matrices->product[row * n + column] = sum;
-		}
-	}
-	return true;
+	worker->state = matrices_make(worker, fan_out_compute->footprint);
+	return worker->state ? 0 : -ENOMEM;
 }
 
 /*
@@ -126,13 +86,14 @@ static void iterate(struct worker *worker)
 	}
 	if (!await_message(worker, generation) || !worker_rest(worker, fan_out_compute->sleep))
 		return;
-	for (uint64_t i = 0; i < fan_out_compute->operations && multiply(worker->state); i++)
+	for (uint64_t i = 0; i < fan_out_compute->operations && matrices_multiply(worker->state);
+	     i++)
 		worker->work_units++;
 }
 
 static void end(struct worker *worker)
 {
-	free(worker->state);
+	matrices_free(worker->state);
 }
 
 const struct work_type work_fan_out_compute = {

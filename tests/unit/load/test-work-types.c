@@ -61,6 +61,7 @@ static const struct {
 	{"timer-latency", 1, 1, {1024}},
 	{"open-loop", 1, 1, {VARIES}},
 	{"rt-app", 1, 1, {VARIES}},
+	{"schbench:threads=2", 3, 2, {VARIES, VARIES}},
 };
 
 /* The type with its parameters; to be freed by drop(). */
@@ -103,6 +104,14 @@ CASE(periods_and_team_sizes_are_those_of_the_design)
 	}
 }
 
+/* The name, with parameters or without. */
+static bool is_of(const char *text, const struct work_type *type)
+{
+	size_t length = strlen(type->name);
+
+	return !strncmp(text, type->name, length) && (!text[length] || text[length] == ':');
+}
+
 CASE(every_type_is_known_here)
 {
 	for (size_t t = 0; work_types[t]; t++) {
@@ -112,7 +121,7 @@ CASE(every_type_is_known_here)
 		assert_int_equal(work_type_find(work_types[t]->name, &found, NULL), 0);
 		assert_ptr_equal(found, work_types[t]);
 		assert_true(*found->summary);
-		while (i < ARRAY_SIZE(known) && strcmp(known[i].name, found->name) != 0)
+		while (i < ARRAY_SIZE(known) && !is_of(known[i].name, found))
 			i++;
 		if (i == ARRAY_SIZE(known) && !(found->flags & WORK_BYPASS))
 			fail_msg("%s is not in the list", found->name);
@@ -163,6 +172,7 @@ CASE(teams_follow_their_parameters)
 		{"wake-chain:depth=2,by=futex", 2},
 		{"preempt-storm:cfs=5", 6},
 		{"epoll-storm:consumers=5", 6},
+		{"schbench:message_threads=2,threads=3", 8},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(teams); i++) {
@@ -221,6 +231,9 @@ CASE(what_parameters_cannot_be_is_refused)
 		{"idle-churn:burst=0s", "burst"},
 		{"idle-churn:sleep=0s", "sleep"},
 		{"timer-latency:interval=0s", "interval"},
+		{"schbench:message_threads=0", "at least 1"},
+		{"schbench:locking=maybe", "no, yes"},
+		{"schbench:auto_rps=101%", "share"},
 		{"spin-wait:spin_iters=1", "spin_iters"},
 		{"mutex-contention:holds=1", "hold"},
 	};
