@@ -49,6 +49,8 @@
 	X(open_loop)                                                                               \
 	X(rt_app)                                                                                  \
 	X(schbench)                                                                                \
+	X(net_traffic)                                                                             \
+	X(irq_wake)                                                                                \
 	X(custom)                                                                                  \
 	X(exec)
 

@@ -62,6 +62,8 @@ static const struct {
 	{"open-loop", 1, 1, {VARIES}},
 	{"rt-app", 1, 1, {VARIES}},
 	{"schbench:threads=2", 3, 2, {VARIES, VARIES}},
+	{"net-traffic", 1, 1, {1024}},
+	{"irq-wake", 2, 2, {1024, 1024}},
 };
 
 /* The type with its parameters; to be freed by drop(). */
@@ -232,6 +234,8 @@ CASE(what_parameters_cannot_be_is_refused)
 		{"idle-churn:sleep=0s", "sleep"},
 		{"timer-latency:interval=0s", "interval"},
 		{"schbench:message_threads=0", "at least 1"},
+		{"net-traffic:frame=59", "at least 60"},
+		{"irq-wake:frame=1515", "at most 1514"},
 		{"schbench:locking=maybe", "no, yes"},
 		{"schbench:auto_rps=101%", "share"},
 		{"spin-wait:spin_iters=1", "spin_iters"},
