@@ -49,6 +49,7 @@
 	X(open_loop)                                                                               \
 	X(rt_app)                                                                                  \
 	X(schbench)                                                                                \
+	X(taobench)                                                                                \
 	X(net_traffic)                                                                             \
 	X(irq_wake)                                                                                \
 	X(custom)                                                                                  \

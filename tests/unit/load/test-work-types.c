@@ -62,6 +62,7 @@ static const struct {
 	{"open-loop", 1, 1, {VARIES}},
 	{"rt-app", 1, 1, {VARIES}},
 	{"schbench:threads=2", 3, 2, {VARIES, VARIES}},
+	{"taobench:clients=3", 4, 2, {1024, 1024}},
 	{"net-traffic", 1, 1, {1024}},
 	{"irq-wake", 2, 2, {1024, 1024}},
 };
@@ -175,6 +176,8 @@ CASE(teams_follow_their_parameters)
 		{"preempt-storm:cfs=5", 6},
 		{"epoll-storm:consumers=5", 6},
 		{"schbench:message_threads=2,threads=3", 8},
+		{"taobench:clients=6", 8},
+		{"taobench:clients=1,slow=2", 3},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(teams); i++) {
@@ -234,6 +237,8 @@ CASE(what_parameters_cannot_be_is_refused)
 		{"idle-churn:sleep=0s", "sleep"},
 		{"timer-latency:interval=0s", "interval"},
 		{"schbench:message_threads=0", "at least 1"},
+		{"taobench:memory=64", "memory"},
+		{"taobench:hit_rate=2", "share"},
 		{"net-traffic:frame=59", "at least 60"},
 		{"irq-wake:frame=1515", "at most 1514"},
 		{"schbench:locking=maybe", "no, yes"},
@@ -307,6 +312,15 @@ CASE(nodes_are_a_list)
 	assert_non_null(strstr(error.text, "nodes: "));
 }
 
+CASE(a_cache_is_of_some_use)
+{
+	struct error error = {""};
+
+	assert_int_equal(checked("taobench:hit_rate=1", &error), 0);
+	assert_int_equal(checked("taobench:hit_rate=0", &error), -EINVAL);
+	assert_non_null(strstr(error.text, "hit_rate: "));
+}
+
 CASE(io_wants_something_to_do_it_on)
 {
 	struct error error = {""};
@@ -344,6 +358,7 @@ int main(void)
 		cmocka_unit_test(what_parameters_cannot_be_is_refused),
 		cmocka_unit_test(sequences_are_read_before_they_run),
 		cmocka_unit_test(nodes_are_a_list),
+		cmocka_unit_test(a_cache_is_of_some_use),
 		cmocka_unit_test(io_wants_something_to_do_it_on),
 		cmocka_unit_test(texts_of_reports_have_an_end),
 	};
