@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* memmem, memrchr */
 #include "model/cgroup_names.h"
 
 #include <stdbool.h>
@@ -7,16 +8,31 @@
 
 #include "base/cleanup.h"
 
-#define ID_DIGITS    64 /* of containers: a SHA-256 */
-#define SHOWN_DIGITS 12
-#define UID_LENGTH   36 /* RFC 9562 */
+#define ID_DIGITS     64 /* of containers: a SHA-256 */
+#define SHOWN_DIGITS  12
+#define UID_LENGTH    36 /* RFC 9562 */
+#define STATIC_LENGTH 32 /* of a pod that the kubelet has from a file: an MD5 */
 
-/* How engines name the cgroup of a container, before its id: ID.scope below systemd, ID alone else.
+/*
+ * How engines name the cgroup of a container, before its id: ID.scope below systemd, ID alone else.
+ * "libpod-payload-" is below a unit that Podman runs in (--cgroups=split).
  */
-static const char *const engines[] = {"docker-", "libpod-", "crio-", "cri-containerd-", ""};
+static const char *const engines[] = {"docker-",	 "libpod-payload-", "libpod-", "crio-",
+				      "cri-containerd-", "nerdctl-",	    ""};
 
-/* Of engines whose containers have names. */
-static const char *const named[] = {"lxc.payload.", "lxc.monitor.", "machine-"};
+/* Of a group of containers: of Podman's pods, for root and for others. */
+static const char *const podman_pods[] = {"machine-libpod_pod_", "user-libpod_pod_"};
+
+/* Of engines whose containers have names, and how the name ends: systemd's write \x2d for a hyphen.
+ */
+static const struct {
+	const char *prefix, *suffix;
+} named[] = {
+	{"lxc.payload.", ""},
+	{"lxc.monitor.", ""},
+	{"machine-", ".scope"},
+	{"systemd-nspawn@", ".service"},
+};
 
 static size_t hex_digits(const char *text, size_t length)
 {
@@ -62,44 +78,88 @@ static bool take_id(struct cgroup_names *names, const char *part, size_t length)
 	return false;
 }
 
+/* Which systemd-escape(1) writes for a hyphen, as slices have levels by it. */
+static void unescape_hyphens(char *name)
+{
+	char *hyphen;
+
+	while ((hyphen = strstr(name, "\\x2d"))) {
+		*hyphen = '-';
+		memmove(hyphen + 1, hyphen + 4, strlen(hyphen + 4) + 1);
+	}
+}
+
 static bool take_named(struct cgroup_names *names, const char *part, size_t length)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
-		size_t prefix = strlen(named[i]);
+		size_t prefix = strlen(named[i].prefix), suffix = strlen(named[i].suffix);
 
-		if (!begins(part, length, named[i]))
+		if (length <= prefix + suffix || !begins(part, length, named[i].prefix) ||
+		    (suffix && !ends(part, length, named[i].suffix)))
 			continue;
-		if (ends(part, length, ".scope"))
-			length -= 6;
-		copy(names->container, sizeof(names->container), part + prefix, length - prefix);
+		copy(names->container, sizeof(names->container), part + prefix,
+		     length - prefix - suffix);
+		unescape_hyphens(names->container);
 		return true;
 	}
 	return false;
 }
 
-/*
- * "pod0123…", "kubepods-burstable-pod0123….slice", where systemd's driver writes underscores for
- * hyphens, which are levels of slices.
- */
-static bool take_pod(struct cgroup_names *names, const char *part, size_t length)
+/* "pod0123…", and below systemd "kubepods-burstable-pod0123….slice" */
+static bool ends_in_pod(const char *part, size_t length, size_t uid)
 {
-	const char *uid = part;
-	size_t left = length, at = 0;
+	return length >= uid + 3 && !memcmp(part + length - uid - 3, "pod", 3) &&
+	       (length == uid + 3 || memmem(part, length, "kubepods-", strlen("kubepods-")));
+}
 
-	if (ends(part, length, ".slice"))
-		left -= 6;
-	if (left < UID_LENGTH + 3)
+/*
+ * Of the kubelet, whose own slice may come first ("kubelet-kubepods-…"). systemd's driver writes
+ * underscores for hyphens, which are levels of slices.
+ */
+static bool take_uid(struct cgroup_names *names, const char *part, size_t length)
+{
+	const char *uid;
+	size_t at = 0;
+
+	if (ends_in_pod(part, length, STATIC_LENGTH) &&
+	    hex_digits(part + length - STATIC_LENGTH, STATIC_LENGTH) == STATIC_LENGTH) {
+		copy(names->pod, sizeof(names->pod), part + length - STATIC_LENGTH, STATIC_LENGTH);
+		return true;
+	}
+	if (!ends_in_pod(part, length, UID_LENGTH))
 		return false;
-	uid = part + left - UID_LENGTH;
-	if (memcmp(uid - 3, "pod", 3) != 0 ||
-	    (left != UID_LENGTH + 3 && !begins(part, length, "kubepods")))
-		return false;
+	uid = part + length - UID_LENGTH;
 	for (; at < UID_LENGTH; at++)
 		if (!memchr("0123456789abcdef-_", uid[at], 18))
 			return false;
 	copy(names->pod, sizeof(names->pod), uid, UID_LENGTH);
 	for (char *c = names->pod; *c; c++)
 		*c = *c == '_' ? '-' : *c;
+	return true;
+}
+
+/*
+ * A pod's slice. containerd whose driver is not the kubelet's takes what is meant for systemd as
+ * one name: "kubepods-pod0123….slice:cri-containerd:0123…".
+ */
+static bool take_pod(struct cgroup_names *names, const char *part, size_t length)
+{
+	const char *colon = memchr(part, ':', length);
+	size_t slice = colon ? (size_t)(colon - part) : length;
+
+	for (size_t i = 0; i < ARRAY_SIZE(podman_pods); i++)
+		if (begins(part, length, podman_pods[i]) &&
+		    hex_digits(part + strlen(podman_pods[i]), length - strlen(podman_pods[i])) ==
+			    ID_DIGITS) {
+			copy(names->pod, sizeof(names->pod), part + strlen(podman_pods[i]),
+			     SHOWN_DIGITS);
+			return true;
+		}
+	if (!take_uid(names, part, ends(part, slice, ".slice") ? slice - 6 : slice))
+		return false;
+	colon = colon ? memrchr(part, ':', length) : NULL;
+	if (colon)
+		take_id(names, colon + 1, length - (size_t)(colon + 1 - part));
 	return true;
 }
 
