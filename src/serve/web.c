@@ -216,7 +216,7 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 	}
 	if (request->is_answered)
 		return reply(request);
-	refused = web_access_refuses(connection, web.options);
+	refused = web_access_refuses(connection, web.options, web_route_is_open(url));
 	if (refused)
 		return web_reply_refusal(connection, refused);
 	if (!web_route_find(&route, connection, method, url))

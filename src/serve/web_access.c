@@ -95,7 +95,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 }
 
 unsigned int web_access_refuses(struct MHD_Connection *connection,
-				const struct web_options *options)
+				const struct web_options *options, bool is_open)
 {
 	const char *host = header(connection, "Host");
 	const char *site = header(connection, "Sec-Fetch-Site");
@@ -103,11 +103,11 @@ unsigned int web_access_refuses(struct MHD_Connection *connection,
 	/* a page of another site could make a browser ask, though not read the answer */
 	if (site && !strcasecmp(site, "cross-site"))
 		return MHD_HTTP_FORBIDDEN;
-	if (options->token)
+	if (options->token && !is_open)
 		return web_token_matches(header(connection, "Authorization"), options->token)
 			       ? 0
 			       : MHD_HTTP_UNAUTHORIZED;
-	if (options->local_names_only && host && !web_host_is_local(host))
+	if (!options->token && options->local_names_only && host && !web_host_is_local(host))
 		return MHD_HTTP_FORBIDDEN;
 	return 0;
 }

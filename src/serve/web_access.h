@@ -10,9 +10,9 @@
 
 struct MHD_Connection;
 
-/* The status of HTTP to refuse it with: 401, 403; 0: it may. */
+/* The status of HTTP to refuse it with: 401, 403; 0: it may. What is open takes no token. */
 unsigned int web_access_refuses(struct MHD_Connection *connection,
-				const struct web_options *options);
+				const struct web_options *options, bool is_open);
 
 /* Whether a Host header names this machine: an address, or localhost, with a port or without. */
 bool web_host_is_local(const char *host);

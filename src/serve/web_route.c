@@ -112,6 +112,11 @@ static const struct {
 	{"/debug/pprof/profile", WEB_PROFILE, 0, take_profile},
 };
 
+bool web_route_is_open(const char *url)
+{
+	return !strcmp(url, "/healthz");
+}
+
 bool web_route_find(struct web_route *ret_route, struct MHD_Connection *connection,
 		    const char *method, const char *url)
 {

@@ -29,4 +29,7 @@ struct web_route {
 bool web_route_find(struct web_route *ret_route, struct MHD_Connection *connection,
 		    const char *method, const char *url);
 
+/* Whether it says nothing of the machine: probes of Kubernetes and load balancers have no token. */
+bool web_route_is_open(const char *url);
+
 #endif

@@ -246,6 +246,8 @@ def test_tls_and_token(credentials):
             status, headers, body = server.ask("/metrics", headers={"Authorization": header} if header else {})
             assert status == 401 and headers["WWW-Authenticate"].startswith("Basic"), header
             assert b"dwell_" not in body
+            # for probes, which have no token
+            assert server.ask("/healthz", headers={"Authorization": header} if header else {})[2] == b"ok\n"
         for header in "Bearer " + TOKEN, "Basic " + base64.b64encode(f"any:{TOKEN}".encode()).decode():
             assert server.ask("/metrics", headers={"Authorization": header})[0] == 200
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain:
