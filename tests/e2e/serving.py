@@ -66,9 +66,9 @@ def samples(text):
 
 
 @contextlib.contextmanager
-def serving(*arguments, listen="127.0.0.1:0", **options):
-    """Starts one on a free port, and waits until it says where."""
-    process = subprocess.Popen([DWELL, "serve", "--listen", listen, *map(str, arguments)], stdin=subprocess.DEVNULL,
+def serving(*arguments, listen="127.0.0.1:0", prefix=(), **options):
+    """Starts one on a free port, by `prefix` where that is given, and waits until it says where."""
+    process = subprocess.Popen([*prefix, DWELL, "serve", "--listen", listen, *map(str, arguments)], stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
     lines = []
     try:
