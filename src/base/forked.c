@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include "base/forked.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
@@ -27,4 +29,18 @@ void forked_prepare(pid_t parent, int out, int error)
 		dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(error, STDERR_FILENO);
+}
+
+void forked_await(pid_t pid)
+{
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void forked_end(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	forked_await(pid);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A child process that is about to become another program, on our behalf. */
+/* Child processes, on our behalf: one that is about to become another program, and their ends. */
 #ifndef DWELL_BASE_FORKED_H
 #define DWELL_BASE_FORKED_H
 
@@ -11,5 +11,11 @@
  * it writes goes to `out`.
  */
 void forked_prepare(pid_t parent, int out, int error);
+
+/* Until it has ended; of no process (-1) nothing is awaited. */
+void forked_await(pid_t pid);
+
+/* By SIGKILL; the same. */
+void forked_end(pid_t pid);
 
 #endif

@@ -204,11 +204,7 @@ void jobs_end(struct jobs *jobs)
 {
 	if (!jobs)
 		return;
-	if (jobs->starter > 0) {
-		kill(jobs->starter, SIGKILL);
-		while (waitpid(jobs->starter, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	forked_end(jobs->starter);
 	close(jobs->socket);
 	free(jobs);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -64,8 +63,7 @@ static void keep(const char *name, uint64_t threshold_ns, int out, pid_t parent)
 
 		if (!pid)
 			become(name, threshold_ns, out, own);
-		while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		forked_await(pid);
 		(void)!write(out, "\n" ENDED "\n", sizeof("\n" ENDED "\n") - 1);
 		clock_sleep_ms(RESTART_MS);
 	}
@@ -138,11 +136,7 @@ void stall_watch_end(struct stall_watch *watch)
 {
 	if (!watch)
 		return;
-	if (watch->starter > 0) {
-		kill(watch->starter, SIGKILL);
-		while (waitpid(watch->starter, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	forked_end(watch->starter);
 	for (size_t i = 0; i < watch->count; i++) {
 		close(watch->watched[i].fd);
 		free(watch->watched[i].line);

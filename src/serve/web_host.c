@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/file.h"
+#include "base/forked.h"
 #include "base/passing.h"
 #include "base/patience.h"
 #include "base/sandbox.h"
@@ -49,8 +49,7 @@ static void keep(const struct web_options *options, int socket, pid_t parent)
 
 		if (!pid)
 			web_run(options, socket, own);
-		while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		forked_await(pid);
 		pause_ms = clock_monotonic_ns() - start_ns > LIVED_NS ? RESTART_MS : 2 * pause_ms;
 		if (pause_ms > RESTART_MAX_MS)
 			pause_ms = RESTART_MAX_MS;
@@ -108,11 +107,7 @@ void web_host_end(struct web_host *host)
 {
 	if (!host)
 		return;
-	if (host->keeper > 0) {
-		kill(host->keeper, SIGKILL);
-		while (waitpid(host->keeper, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	forked_end(host->keeper);
 	close(host->socket);
 	free(host);
 }
