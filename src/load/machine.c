@@ -6,6 +6,8 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
+#include "scheduler/scheduler.h"
+
 static void read_word(const char *path, char *into, size_t room)
 {
 	cleanup_file FILE *file = fopen(path, "re");
@@ -50,7 +52,7 @@ void machine_read(struct machine *machine, const struct topology *topology)
 	if (!sysinfo(&info))
 		machine->memory_bytes = (uint64_t)info.totalram * info.mem_unit;
 	read_cpu_model(machine->cpu_model, sizeof(machine->cpu_model));
-	read_word("/sys/kernel/sched_ext/root/ops", machine->scheduler, sizeof(machine->scheduler));
+	scheduler_in_use(machine->scheduler, sizeof(machine->scheduler));
 	read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", machine->governor,
 		  sizeof(machine->governor));
 }

@@ -3,6 +3,24 @@
 
 #include <errno.h>
 
+#include "load/phases.h"
+
+static int make_phases(struct outcome *outcome)
+{
+	const struct run *run = outcome->run;
+	size_t groups = run->worker_group_count;
+	int result = 0;
+
+	outcome->phase_summaries =
+		calloc(run->held_count * groups + 1, sizeof(*outcome->phase_summaries));
+	if (!outcome->phase_summaries)
+		return -ENOMEM;
+	for (size_t i = 0; result >= 0 && i < run->held_count * groups; i++)
+		result = phases_summarize(run->worker_groups[i % groups],
+					  (unsigned int)(i / groups), &outcome->phase_summaries[i]);
+	return result;
+}
+
 int outcome_make(struct outcome *outcome, const struct run *run, const struct machine *machine)
 {
 	int result = 0;
@@ -19,6 +37,8 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 			summary_add_crossings(&outcome->summaries[i], run->worker_groups[i],
 					      run->topology);
 	}
+	if (result >= 0)
+		result = make_phases(outcome);
 	return result < 0 ? result
 			  : checks_judge(run, outcome->summaries, &outcome->pressure,
 					 &outcome->check_results);
@@ -27,6 +47,7 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 void outcome_release(struct outcome *outcome)
 {
 	free(outcome->summaries);
+	free(outcome->phase_summaries);
 	free(outcome->observed);
 	free(outcome->blames);
 	free(outcome->trace);

@@ -20,7 +20,8 @@ struct blame;
 struct outcome {
 	const struct run *run;
 	struct machine machine;
-	struct summary *summaries; /* one per group */
+	struct summary *summaries;	 /* one per group */
+	struct summary *phase_summaries; /* of run->held, one per group each */
 	struct check_results check_results;
 	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */
 	uint64_t observed_lost;	   /* records that the observer missed: its figures are short */

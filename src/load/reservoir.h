@@ -14,24 +14,25 @@
 
 struct reservoir {
 	uint64_t total;	   /* values seen */
-	uint64_t *samples; /* room for RESERVOIR_SIZE; not owned */
+	uint64_t *samples; /* not owned */
+	uint64_t room;	   /* of them: RESERVOIR_SIZE, or less */
 };
 
 static inline void reservoir_add(struct reservoir *reservoir, uint64_t value, uint64_t *random)
 {
 	uint64_t at = reservoir->total++;
 
-	if (at >= RESERVOIR_SIZE) {
+	if (at >= reservoir->room) {
 		at = random_next(random) % reservoir->total;
-		if (at >= RESERVOIR_SIZE)
+		if (at >= reservoir->room)
 			return;
 	}
 	reservoir->samples[at] = value;
 }
 
-static inline uint64_t reservoir_kept(uint64_t total)
+static inline uint64_t reservoir_kept(uint64_t total, uint64_t room)
 {
-	return total < RESERVOIR_SIZE ? total : RESERVOIR_SIZE;
+	return total < room ? total : room;
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/priority.h"
+#include "load/phases.h"
 #include "load/run_ops.h"
 #include "load/run_trace.h"
 #include "load/watchdog.h"
@@ -201,8 +202,9 @@ static uint64_t hold_of(const struct run *run, const struct spec_phase *phase)
 					: (uint64_t)(phase->share * (double)run->spec->duration_ns);
 }
 
-static int run_phase(struct run *run, const struct spec_phase *phase, struct error *error)
+static int run_phase(struct run *run, unsigned int number, struct error *error)
 {
+	const struct spec_phase *phase = &run->spec->phases.items[number];
 	uint64_t end_ns = 0;
 	int result = 0;
 
@@ -212,6 +214,8 @@ static int run_phase(struct run *run, const struct spec_phase *phase, struct err
 
 		for (size_t i = 0; result >= 0 && !run->stop && i < phase->op_count; i++)
 			result = run_op(run, &phase->ops[i], error);
+		if (!end_ns && result >= 0 && !run->stop && phases_begin(run, number) < 0)
+			result = error_set(error, ENOMEM, "out of memory");
 		if (!end_ns)
 			end_ns = clock_monotonic_ns() + hold_of(run, phase);
 		until_ns = clock_monotonic_ns() + phase->loop_ns;
@@ -220,6 +224,7 @@ static int run_phase(struct run *run, const struct spec_phase *phase, struct err
 		if (result >= 0)
 			result = run_hold(run, until_ns, error);
 	} while (result >= 0 && !run->stop && phase->loop_ns && clock_monotonic_ns() < end_ns);
+	phases_end(run);
 	return result;
 }
 
@@ -236,7 +241,7 @@ static int run_phases(struct run *run, struct error *error)
 		run->phase = name;
 		run->more_to_come = more_to_come(phases, i);
 		run_note(run, "%s", name);
-		result = run_phase(run, &phases->items[i], error);
+		result = run_phase(run, (unsigned int)i, error);
 		run->phase = NULL;
 	}
 	return result;
@@ -366,8 +371,11 @@ void run_release(struct run *run)
 	for (size_t i = 0; i < run->worker_group_count; i++) {
 		worker_group_release(&run->worker_groups[i]->worker_group);
 		plan_group_release(&run->worker_groups[i]->group);
+		free(run->worker_groups[i]->marks);
+		free(run->worker_groups[i]->phase_workers);
 		free(run->worker_groups[i]);
 	}
+	free(run->held);
 	free(run->worker_groups);
 	free(run->run_cgroups);
 	free(run->events);

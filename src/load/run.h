@@ -4,6 +4,7 @@
 #define DWELL_LOAD_RUN_H
 
 #include "base/output.h"
+#include "base/schedstat.h"
 #include "load/pressure.h"
 #include "load/cgroups.h"
 #include "load/worker_group.h"
@@ -13,6 +14,23 @@
 
 #define RUN_TICK_NS 100000000ULL
 
+/* Where a worker stands when the hold of a phase begins or ends. */
+struct phase_mark {
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
+	uint64_t iterations, paused_ns;
+	bool known; /* schedstat is */
+	struct schedstat schedstat;
+};
+
+/* What it did in between. */
+struct phase_worker {
+	uint64_t wall_ns; /* 0: it was not there */
+	uint64_t free_ns; /* of that, not frozen */
+	uint64_t iterations;
+	bool known;
+	struct schedstat schedstat;
+};
+
 /* A group of workers and all that is known of it, also after its end. */
 struct run_group {
 	struct worker_group worker_group;
@@ -21,6 +39,10 @@ struct run_group {
 	struct cpus allowed;	      /* all CPUs that it was ever allowed to use */
 	unsigned int first_index;     /* of its workers, among all */
 	bool begun;
+	/* with more than one phase, load/phases.h: since the current one began, by worker */
+	struct phase_mark *marks;
+	struct phase_worker *phase_workers; /* those of the first phase first */
+	bool in_phase;
 };
 
 /* A cgroup of the run, as the ops have left it. */
@@ -35,6 +57,12 @@ struct run_cgroup {
 struct run_event {
 	uint64_t at_ns; /* since the start of the run */
 	char text[400];
+};
+
+/* The hold of a phase. */
+struct run_phase {
+	uint64_t began_ns, ended_ns;	      /* CLOCK_MONOTONIC */
+	char sched_ext[SCHEDULER_NAME_BYTES]; /* scheduler that was in use at its end; "": none */
 };
 
 enum run_end {
@@ -84,6 +112,9 @@ struct run {
 	size_t worker_group_count, worker_group_room;
 	struct run_event *events;
 	size_t event_count, event_room;
+	struct run_phase *held; /* those that began; NULL: phases are not measured */
+	size_t held_count;
+	bool holding; /* the last of them goes on */
 	enum run_end end;
 	struct pressure_mark before, after; /* then */
 	uint64_t started_ns, stopped_ns;    /* CLOCK_MONOTONIC: first start, all gathered */

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "load/phases.h"
 
 #define SET_UP_NS 1000000000ULL /* for all workers that have just begun */
 
@@ -131,6 +132,7 @@ static int fork_group(struct run *run, const struct spec_cgroup *cgroup,
 		.first_index = run->workers,
 		.scheduler_pid = alarmed_pid(run, run->scheduler.pid),
 		.scratch = &run->scratch,
+		.parts = phases_measured(run->spec) + 1,
 	};
 	int result;
 
@@ -201,6 +203,8 @@ int run_start_groups(struct run *run, struct error *error)
 			continue;
 		result = worker_group_start(&worker_group->worker_group, error);
 		worker_group->begun = result >= 0;
+		if (result >= 0 && phases_join(run, worker_group) < 0)
+			result = error_set(error, ENOMEM, "out of memory");
 	}
 	return result;
 }
@@ -259,6 +263,9 @@ void run_stop_groups(struct run *run, const char *cgroup)
 		    run->worker_groups[i]->worker_group.workers &&
 		    !run->worker_groups[i]->worker_group.over)
 			worker_groups[count++] = &run->worker_groups[i]->worker_group;
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		if (is_in(run->worker_groups[i], cgroup))
+			phases_leave(run, run->worker_groups[i]);
 	worker_groups_stop(worker_groups, count);
 	for (size_t i = 0; i < count; i++)
 		run->alarms += unreported_alarms(worker_groups[i]);
@@ -482,9 +489,10 @@ static int carry_out(struct run *run, const struct spec_op *op, struct error *er
 int run_op(struct run *run, const struct spec_op *op, struct error *error)
 {
 	int result = carry_out(run, op, error);
+	char text[sizeof(run->events->text)];
 
-	run_note(run, "%s%s%s%s%s", op_names[op->kind], *op->cgroup.name ? " " : "",
-		 op->cgroup.name, *op->other ? " " : "", op->other);
+	spec_format_op(text, sizeof(text), op);
+	run_note(run, "%s", text);
 	if (result < 0)
 		return plan_error_at(run->spec, op->place,
 				     error_wrap(error, result, "%s", op_names[op->kind]), error);

@@ -14,14 +14,17 @@ static size_t whole_pages(size_t bytes)
 }
 
 int shared_init(struct shared_memory *shared, unsigned int workers, unsigned int teams,
-		size_t team_bytes, struct error *error)
+		unsigned int parts, size_t team_bytes, struct error *error)
 {
 	*shared = (struct shared_memory){
-		.samples_at = whole_pages(workers * sizeof(struct worker_slot)),
+		.parts = parts,
+		.parts_at = whole_pages(workers * sizeof(struct worker_slot)),
 		.samples_bytes = whole_pages(SAMPLES_STREAMS * RESERVOIR_SIZE * sizeof(uint64_t)),
 		/* teams do not share cache lines, nor pages: they may be far from each other */
 		.team_bytes = whole_pages(team_bytes),
 	};
+	shared->samples_at = shared->parts_at +
+			     whole_pages((size_t)workers * parts * sizeof(struct worker_part));
 	shared->teams_at = shared->samples_at + workers * shared->samples_bytes;
 	shared->bytes = shared->teams_at + teams * shared->team_bytes;
 	shared->memory = mmap(NULL, shared->bytes, PROT_READ | PROT_WRITE,

@@ -30,6 +30,12 @@ const char *const op_names[OP_KINDS] = {
 	[OP_REPLACE_SCHEDULER] = "replace-scheduler",
 };
 
+void spec_format_op(char *into, size_t room, const struct spec_op *op)
+{
+	snprintf(into, room, "%s%s%s%s%s", op_names[op->kind], *op->cgroup.name ? " " : "",
+		 op->cgroup.name, *op->other ? " " : "", op->other);
+}
+
 void spec_init(struct spec *spec)
 {
 	*spec = (struct spec){.duration_ns = DEFAULT_DURATION_NS};

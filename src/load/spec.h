@@ -223,6 +223,9 @@ int spec_parse_affinity(struct spec_affinity *affinity, const char *text,
 int spec_parse_policy(struct spec_policy *policy, const char *text, struct error *error) must_check;
 void spec_format_policy(char *into, size_t room, const struct spec_policy *policy);
 
+/* "move-tasks a b"; of a scheduler without its command. */
+void spec_format_op(char *into, size_t room, const struct spec_op *op);
+
 /* One limit by the name of its key (cpu_max); its value in the words of a spec (50%). */
 int spec_parse_limit(struct spec_limits *limits, const char *name, const char *text,
 		     struct error *error) must_check;

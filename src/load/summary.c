@@ -88,25 +88,22 @@ static void add(struct summary *summary, const struct worker_report *report)
 		summary->numa_pages[i] += report->numa_pages[i];
 }
 
-static int add_samples(const struct run_group *worker_group, struct summary *summary)
+int summary_add_samples(struct summary *summary, const struct run_group *worker_group,
+			unsigned int first, unsigned int parts)
 {
-	unsigned int count = worker_group->worker_group.forked;
-	cleanup_free struct sample_set *sets = calloc(count ? count : 1, sizeof(*sets));
+	const struct worker_group *group = &worker_group->worker_group;
+	cleanup_free struct sample_set *sets =
+		calloc((size_t)group->forked * parts + 1, sizeof(*sets));
 	int result = sets ? 0 : -ENOMEM;
 
 	for (int stream = 0; result >= 0 && stream < SAMPLES_STREAMS; stream++) {
-		for (unsigned int i = 0; i < count; i++) {
-			const struct worker_report *report =
-				worker_group_report(&worker_group->worker_group.workers[i]);
-			uint64_t total = report ? report->sample_totals[stream] : 0;
+		size_t count = 0;
 
-			sets[i] = (struct sample_set){
-				.values = shared_samples(&worker_group->worker_group.shared, i,
-							 (enum report_samples)stream),
-				.count = reservoir_kept(total),
-				.total = total,
-			};
-		}
+		for (unsigned int i = 0; i < group->forked; i++)
+			for (unsigned int k = first; k < first + parts; k++)
+				if (worker_group_report(&group->workers[i]))
+					sets[count++] = shared_sample_set(
+						&group->shared, i, (enum report_samples)stream, k);
 		result = samples_summarize(sets, count, &summary->samples[stream]);
 	}
 	return result;
@@ -153,7 +150,8 @@ int summary_make(const struct run_group *worker_group, struct summary *ret_summa
 		if (report)
 			add(&summary, report);
 	}
-	result = add_samples(worker_group, &summary);
+	result = summary_add_samples(&summary, worker_group, 0,
+				     worker_group->worker_group.shared.parts);
 	if (result >= 0)
 		result = add_throughput(worker_group, &summary);
 	if (result >= 0)

@@ -38,6 +38,13 @@ struct summary {
 int summary_make(const struct run_group *worker_group, struct summary *ret_summary) must_check;
 
 /*
+ * The streams of `parts` parts of the run, from `first` on, of the workers that reported. 0 or
+ * -ENOMEM.
+ */
+int summary_add_samples(struct summary *summary, const struct run_group *worker_group,
+			unsigned int first, unsigned int parts) must_check;
+
+/*
  * Of its pages those on `nodes` that have CPUs the group may use, or, if it has a memory policy
  * with nodes, on these.
  */

@@ -112,6 +112,47 @@ static void tell_scheduler(struct worker *worker)
 	__atomic_add_fetch(&worker->slot->alarms, 1, __ATOMIC_RELAXED);
 }
 
+void worker_enter_part(struct worker *worker, uint32_t part)
+{
+	for (size_t i = 0; i < SAMPLES_STREAMS; i++) {
+		struct reservoir *samples = &worker->samples[i];
+
+		worker->parts[worker->part].sample_totals[i] = samples->total;
+		samples->samples -= worker->part * samples->room;
+		samples->samples += part * samples->room;
+		samples->total = worker->parts[part].sample_totals[i];
+	}
+	worker->part = part;
+}
+
+static void raise_gap(struct worker_part *part, uint64_t gap_ns)
+{
+	if (gap_ns > part->max_gap_ns)
+		part->max_gap_ns = gap_ns;
+}
+
+/* A gap up to now. One that a part began or ended in is each part's as far as it lies in it. */
+static void note_part_gap(struct worker *worker, uint64_t now_ns, uint64_t gap_ns)
+{
+	uint32_t between = worker->part_count - 1;
+	uint32_t part = __atomic_load_n(&worker->slot->part, __ATOMIC_ACQUIRE);
+
+	if (part == worker->looked_part && part != between) {
+		raise_gap(&worker->parts[part], gap_ns);
+		return;
+	}
+	for (uint32_t i = 0; i < between; i++) {
+		uint64_t began_ns = __atomic_load_n(&worker->parts[i].began_ns, __ATOMIC_RELAXED);
+		uint64_t ended_ns = __atomic_load_n(&worker->parts[i].ended_ns, __ATOMIC_RELAXED);
+		uint64_t from_ns = now_ns - gap_ns > began_ns ? now_ns - gap_ns : began_ns;
+		uint64_t to_ns = ended_ns && ended_ns < now_ns ? ended_ns : now_ns;
+
+		if (began_ns && from_ns < to_ns)
+			raise_gap(&worker->parts[i], to_ns - from_ns);
+	}
+	worker->looked_part = part;
+}
+
 static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int cpu)
 {
 	struct worker_report *report = &worker->report;
@@ -120,6 +161,7 @@ static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int 
 		worker->migrations[report->migrations_kept++] = (struct report_migration){
 			.at_ns = now_ns - report->began_ns, .from_cpu = worker->cpu, .to_cpu = cpu};
 	report->migration_count++;
+	worker->parts[__atomic_load_n(&worker->slot->part, __ATOMIC_RELAXED)].migration_count++;
 	if (cpu < CPUS_MAX)
 		cpus_add(&report->cpus_used, cpu);
 	worker->cpu = cpu;
@@ -139,6 +181,7 @@ void worker_look(struct worker *worker, uint64_t now_ns)
 		worker->report.max_gap_cpu = worker->cpu;
 		worker->report.max_gap_at_ns = now_ns - worker->report.began_ns;
 	}
+	note_part_gap(worker, now_ns, gap_ns);
 	if (gap_ns > WORKER_STUCK_NS)
 		tell_scheduler(worker);
 	if (cpu != worker->cpu)

@@ -37,11 +37,23 @@ struct worker_slot {
 	uint32_t stopped;      /* its loop has ended */
 	int32_t scheduler_pid; /* the parent's, as ops start and stop it; 0: none */
 	uint32_t alarms;       /* as in its report, which may never come */
-	uint32_t pad[4];
+	uint32_t part;	       /* the parent's: which of its parts counts */
+	uint32_t pad[3];
 };
 
 /* or neighbours would take the line from each other with every iteration */
 _Static_assert(sizeof(struct worker_slot) == 64, "a cache line");
+
+/*
+ * A part of the run that is counted for itself, by the worker but for its times: the hold of a
+ * phase. The last part is all that lies between them, and has no times.
+ */
+struct worker_part {
+	uint64_t began_ns, ended_ns; /* the parent's: CLOCK_MONOTONIC; 0: not yet */
+	uint64_t sample_totals[SAMPLES_STREAMS];
+	uint64_t migration_count;
+	uint64_t max_gap_ns; /* as in the report; of one that goes beyond the part what is in it */
+};
 
 struct worker {
 	/* for the type to read */
@@ -68,8 +80,12 @@ struct worker {
 	uint64_t excused_ns; /* slot->paused_ns at the last look */
 	unsigned int cpu;
 	struct worker_slot *slot;
-	struct reservoir samples[SAMPLES_STREAMS];
-	struct report_migration *migrations; /* room for REPORT_MIGRATIONS */
+	struct worker_part *parts;
+	uint32_t part_count;
+	uint32_t part;				   /* whose samples these are */
+	uint32_t looked_part;			   /* that of the last look */
+	struct reservoir samples[SAMPLES_STREAMS]; /* each of RESERVOIR_SIZE, for all parts */
+	struct report_migration *migrations;	   /* room for REPORT_MIGRATIONS */
 	struct worker_report report;
 };
 
@@ -101,9 +117,16 @@ uint64_t worker_burst(struct worker *worker, uint64_t length_ns, uint64_t units)
 /* Computes until the thread has had so much CPU time. False: stopped before. */
 bool worker_compute(struct worker *worker, uint64_t cpu_ns);
 
+/* From now on samples are of that part. The same one: its totals are brought up to date. */
+void worker_enter_part(struct worker *worker, uint32_t part);
+
 /* Adds to a stream of samples. */
 static inline void worker_sample(struct worker *worker, enum report_samples stream, uint64_t ns)
 {
+	uint32_t part = __atomic_load_n(&worker->slot->part, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(part != worker->part, 0))
+		worker_enter_part(worker, part);
 	reservoir_add(&worker->samples[stream], ns, &worker->random);
 }
 

@@ -118,9 +118,15 @@ static void prepare_life(struct worker_life *worker_life, const struct worker_gr
 	};
 	worker->slot->scheduler_pid =
 		group->work->type->flags & WORK_BYPASS ? 0 : options->scheduler_pid;
+	worker->parts = shared_part(&worker_group->shared, number, 0);
+	worker->part_count = worker_group->shared.parts;
+	worker->part = worker->slot->part = worker->looked_part = worker->part_count - 1;
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
-		worker->samples[i].samples =
-			shared_samples(&worker_group->shared, number, (enum report_samples)i);
+		worker->samples[i] = (struct reservoir){
+			.samples = shared_samples(&worker_group->shared, number,
+						  (enum report_samples)i, worker->part),
+			.room = shared_room(&worker_group->shared),
+		};
 	if (ring->count) {
 		worker->write_fd = ring->ends[position][1];
 		worker->read_fd = ring->ends[(position + ring->count - 1) % ring->count][0];
@@ -234,6 +240,7 @@ int worker_group_fork(struct worker_group *worker_group, const struct plan_group
 	for (unsigned int i = 0; i < group->count; i++)
 		worker_group->workers[i].report_fd = -1;
 	result = shared_init(&worker_group->shared, group->count, group->count / group->team_size,
+			     options->parts ? options->parts : 1,
 			     work_shared_bytes(type, group->work->params), error);
 	if (result < 0)
 		return result;

@@ -58,6 +58,7 @@ struct worker_group_options {
 	uint64_t seed;
 	unsigned int first_index;      /* of its first worker, among all */
 	pid_t scheduler_pid;	       /* 0: no process gets SIGUSR2 for stuck workers */
+	unsigned int parts;	       /* that are counted for themselves, and the rest; 0: one */
 	const struct scratch *scratch; /* for the workers' files */
 };
 

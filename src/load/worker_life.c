@@ -179,6 +179,12 @@ static void begin_telemetry(struct worker *worker)
 
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
 		worker->samples[i].total = 0;
+	for (uint32_t i = 0; i < worker->part_count; i++) {
+		struct worker_part *part = &worker->parts[i];
+
+		memset(part->sample_totals, 0, sizeof(part->sample_totals));
+		part->migration_count = part->max_gap_ns = 0;
+	}
 	report->looks = report->max_gap_ns = report->max_gap_at_ns = report->alarms = 0;
 	report->migration_count = report->migrations_kept = 0;
 	report->cpus_used = (struct cpus){{0}};
@@ -238,8 +244,10 @@ static int tell(struct worker_life *worker_life)
 	report->bytes = (uint32_t)(sizeof(*report) + migrations);
 	report->work_units = worker->work_units;
 	report->iterations = worker->iterations;
-	for (size_t i = 0; i < SAMPLES_STREAMS; i++)
-		report->sample_totals[i] = worker->samples[i].total;
+	worker_enter_part(worker, worker->part);
+	for (uint32_t k = 0; k < worker->part_count; k++)
+		for (size_t i = 0; i < SAMPLES_STREAMS; i++)
+			report->sample_totals[i] += worker->parts[k].sample_totals[i];
 	result = file_write(worker_life->report_fd, report, sizeof(*report));
 	return result < 0 ? result
 			  : file_write(worker_life->report_fd, worker->migrations, migrations);

@@ -66,6 +66,11 @@ static unsigned long long count_enabled(void)
 	return strtoull(count, NULL, 10);
 }
 
+void scheduler_in_use(char *into, size_t room)
+{
+	read_word(NAME_FILE, into, room);
+}
+
 int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);

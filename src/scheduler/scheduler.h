@@ -43,6 +43,9 @@ struct scheduler {
 		.pidfd = -1, .output = -1, .log = -1                                               \
 	}
 
+/* The name of the scheduler that the kernel uses now, started here or not; "": none. */
+void scheduler_in_use(char *into, size_t room);
+
 /* One that runs already. -ESRCH: it does not. */
 int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error) must_check;
 

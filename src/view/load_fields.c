@@ -6,6 +6,7 @@
 #include "version.h"
 #include "view/load_rows.h"
 #include "view/load.h"
+#include "view/load_phases.h"
 #include "view/load_values.h"
 #include "view/view.h"
 
@@ -196,6 +197,8 @@ FIELD_ELEMENT(group_element)
 VALUE_GETTER(get_evidence, value_text,
 	     run_of(item)->evidence_count ? run_of(item)->evidence.buffer : NULL)
 VALUE_GETTER(get_trace, value_text, ((const struct outcome *)item->row)->trace)
+VALUE_GETTER(get_phases, value_rows, run_of(item)->held, run_of(item)->held_count,
+	     sizeof(struct run_phase), item->row)
 VALUE_GETTER(get_events, value_rows, run_of(item)->events, run_of(item)->event_count,
 	     sizeof(struct run_event), NULL)
 
@@ -288,6 +291,8 @@ static const struct field load_fields[] = {
 	OBJECT_FIELD("machine", get_machine, &machine_schema, "where it ran"),
 	LIST_FIELD("groups", get_groups, group_element, &load_group_schema,
 		   "in the order they were started"),
+	LIST_FIELD("phases", get_phases, NULL, &load_phase_schema,
+		   "each for itself, where there are several"),
 	LIST_FIELD("events", get_events, NULL, &event_schema, "phases, ops and stuck workers"),
 	STRING_FIELD("evidence", get_evidence,
 		     "what was seen of stuck workers; null: there were none"),

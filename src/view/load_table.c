@@ -9,6 +9,7 @@
 #include "model/state.h"
 #include "view/load.h"
 #include "view/load_blame.h"
+#include "view/load_phases.h"
 #include "view/load_rows.h"
 
 #define NAME_COLUMNS 30
@@ -96,23 +97,22 @@ static void write_head(struct output *out, const struct outcome *outcome)
 	output_char(out, '\n');
 }
 
-static void write_group(struct output *out, const struct outcome *outcome, size_t number)
+/* `cpu`: whose CPU time is known. */
+static void write_group(struct output *out, const char *name, const struct summary *summary,
+			bool cpu)
 {
-	const struct run_group *worker_group = outcome->run->worker_groups[number];
-	const struct summary *summary = &outcome->summaries[number];
 	const struct sample_summary *wakes = &summary->samples[summary_wakes(summary)];
 	double wall = (double)summary->wall_ns;
-	char name[256], workers[24];
+	char workers[24];
 
-	load_group_name(name, sizeof(name), outcome->run, worker_group);
 	text_padded(out, name, NAME_COLUMNS);
 	if (summary->completed < summary->workers)
 		snprintf(workers, sizeof(workers), "%u/%u", summary->completed, summary->workers);
 	else
 		snprintf(workers, sizeof(workers), "%u", summary->workers);
 	output_format(out, " %7s", workers);
-	write_count(out, summary->completed ? summary->iteration_rate : NAN, 7);
-	write_share(out, (double)summary->cpu_ns, wall, true);
+	write_count(out, summary->timed ? summary->iteration_rate : NAN, 7);
+	write_share(out, (double)summary->cpu_ns, wall, cpu);
 	write_share(out, (double)summary->run_delay_ns, wall, summary->schedstats > 0);
 	write_count(out, summary->looked ? (double)summary->migrations : NAN, 6);
 	write_duration(out, summary->max_gap_ns, summary->looked > 0);
@@ -126,13 +126,59 @@ static void write_group(struct output *out, const struct outcome *outcome, size_
 	output_char(out, '\n');
 }
 
-static void write_groups(struct output *out, const struct outcome *outcome)
+static void write_heading(struct output *out, const char *of)
 {
-	text_padded(out, "GROUP", NAME_COLUMNS);
+	text_padded(out, of, NAME_COLUMNS);
 	output_string(out, " WORKERS  ITER/S  CPU%  RUNQ%   MIGR MAXGAP  OF       P50    P99    "
 			   "MAX\n");
-	for (size_t i = 0; i < outcome->run->worker_group_count; i++)
-		write_group(out, outcome, i);
+}
+
+static void write_groups(struct output *out, const struct outcome *outcome)
+{
+	char name[256];
+
+	write_heading(out, "GROUP");
+	for (size_t i = 0; i < outcome->run->worker_group_count; i++) {
+		load_group_name(name, sizeof(name), outcome->run, outcome->run->worker_groups[i]);
+		write_group(out, name, &outcome->summaries[i], true);
+	}
+}
+
+/* What was done before a phase, and what it was like then. */
+static void write_phase_head(struct output *out, const struct run *run, size_t number)
+{
+	const struct spec_phase *phase = &run->spec->phases.items[number];
+	const struct run_phase *held = &run->held[number];
+	char length[16], op[300];
+
+	duration_format(length, sizeof(length), held->ended_ns - held->began_ns);
+	output_format(out, "%zu  %s", number + 1, length);
+	for (size_t i = 0; i < phase->op_count; i++) {
+		spec_format_op(op, sizeof(op), &phase->ops[i]);
+		output_format(out, "%s%s", i ? ", " : "  after ", op);
+	}
+	if (*held->sched_ext)
+		output_format(out, "  (sched_ext %s)", held->sched_ext);
+	output_char(out, '\n');
+}
+
+static void write_phases(struct output *out, const struct outcome *outcome)
+{
+	const struct run *run = outcome->run;
+	char name[256] = "  ";
+
+	output_char(out, '\n');
+	write_heading(out, "PHASE");
+	for (size_t i = 0; i < run->held_count; i++) {
+		write_phase_head(out, run, i);
+		for (size_t k = 0; k < run->worker_group_count; k++) {
+			const struct summary *summary = phase_group(outcome, i, k);
+
+			load_group_name(name + 2, sizeof(name) - 2, run, run->worker_groups[k]);
+			if (summary->workers)
+				write_group(out, name, summary, summary->schedstats > 0);
+		}
+	}
 }
 
 static void write_worker(struct output *out, const struct outcome *outcome,
@@ -413,6 +459,8 @@ void load_table(struct output *out, const struct outcome *outcome, bool workers)
 {
 	write_head(out, outcome);
 	write_groups(out, outcome);
+	if (outcome->run->held_count)
+		write_phases(out, outcome);
 	if (workers)
 		write_workers(out, outcome);
 	if (outcome->observed)

@@ -209,24 +209,32 @@ VALUE_GETTER(get_sample_total, value_number,
 	     worker_of(item)->report->sample_totals[field->argument])
 VALUE_GETTER(get_worker_samples, value_samples, &worker_of(item)->summaries[field->argument])
 
-static const uint64_t *samples_of(const struct worker_row *worker, size_t stream)
+static struct sample_set samples_of(const struct worker_row *worker, size_t stream,
+				    unsigned int part)
 {
-	return shared_samples(&worker->worker_group->worker_group.shared, worker->number,
-			      (enum report_samples)stream);
+	return shared_sample_set(&worker->worker_group->worker_group.shared, worker->number,
+				 (enum report_samples)stream, part);
 }
 
 FIELD_GETTER(get_all_samples)
 {
 	const struct worker_row *worker = worker_of(item);
 
-	value_elements(value, reservoir_kept(worker->report->sample_totals[field->argument]));
+	value_elements(value, worker->summaries[field->argument].count);
 	if (!worker->samples)
 		value_absent(value);
 }
 
 FIELD_ELEMENT(sample_element)
 {
-	value_number(value, samples_of(worker_of(item), field->argument)[index]);
+	struct sample_set set = samples_of(worker_of(item), field->argument, 0);
+
+	/* as many as there are in all parts together */
+	for (unsigned int part = 1; index >= set.count; part++) {
+		index -= set.count;
+		set = samples_of(worker_of(item), field->argument, part);
+	}
+	value_number(value, set.values[index]);
 }
 
 VALUE_GETTER(get_program_ended, value_bool, worker_of(item)->report->program_ended)
@@ -404,13 +412,15 @@ int load_write_worker(struct output *out, const struct outcome *outcome,
 		.samples = samples,
 		.report = worker_group_report(&worker_group->worker_group.workers[number])};
 	struct item item = {&worker, NULL};
+	unsigned int parts = worker_group->worker_group.shared.parts;
+	cleanup_free struct sample_set *sets = calloc(parts, sizeof(*sets));
 
+	if (!sets)
+		return -ENOMEM;
 	for (size_t i = 0; worker.report && i < SAMPLES_STREAMS; i++) {
-		struct sample_set set = {.values = samples_of(&worker, i),
-					 .count = reservoir_kept(worker.report->sample_totals[i]),
-					 .total = worker.report->sample_totals[i]};
-
-		if (samples_summarize(&set, 1, &worker.summaries[i]) < 0)
+		for (unsigned int k = 0; k < parts; k++)
+			sets[k] = samples_of(&worker, i, k);
+		if (samples_summarize(sets, parts, &worker.summaries[i]) < 0)
 			return -ENOMEM;
 	}
 	emit_json_line(out, &worker_schema, &item);

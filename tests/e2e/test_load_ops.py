@@ -133,3 +133,41 @@ int dwell_work(struct dwell_work *work)
     include = pathlib.Path(__file__).resolve().parents[2] / "include"
     subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", "-o", library, source], check=True)
     return library
+
+
+def test_each_phase_has_figures_of_its_own(tmp_path):
+    """Who is frozen does nothing in that phase, and that is no gap; who comes later is in later ones only."""
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: a, work: {type: futex-ping-pong, workers: 2}}
+  - {name: b, work: {type: spin-wait, workers: 2}}
+phases:
+  - hold: 400ms
+  - {ops: [{freeze: b}], hold: 400ms}
+  - {ops: [{thaw: b}, {stop-group: a}, {spawn: {work: {type: spin-wait}}}], hold: 400ms}
+"""))
+    phases = load.run["phases"]
+    assert [phase["ops"] for phase in phases] == [[], ["freeze b"], ["thaw b", "stop-group a", "spawn"]]
+    assert [[group["group"] for group in phase["groups"]] for phase in phases] == [[0, 1], [0, 1], [1, 2]]
+    assert all(phase["hold_ns"] >= 400e6 for phase in phases)
+    ends = [phase["began_ns"] + phase["hold_ns"] for phase in phases]
+    assert all(end <= later["began_ns"] for end, later in zip(ends, phases[1:]))
+
+    ping, spin, frozen = phases[0]["groups"][0], phases[0]["groups"][1], phases[1]["groups"][1]
+    assert frozen["iterations"] == 0 and frozen["max_gap_ms"] == 0 and frozen["iterations_per_second"] is None, frozen
+    assert ping["workers"] == ping["completed"] == 2 and ping["wall_time_ns"] >= 2 * 400e6
+    assert spin["iterations"] > 0 and spin["wake_to_run"] is None
+
+    # what is counted between two phases is in no phase, and nothing is in two
+    for number, group in enumerate(load.groups):
+        parts = [part for phase in phases for part in phase["groups"] if part["group"] == number]
+        assert 0 < sum(part["iterations"] for part in parts) <= group["iterations"]
+        assert sum(part["migration_count"] for part in parts) <= group["migration_count"]
+        assert sum((part["resume"] or {"total": 0})["total"] for part in parts) <= (group["resume"] or {"total": 0})["total"]
+        assert sum(part["run_count"] for part in parts) <= group["run_count"] + len(parts)
+        assert max(part["max_gap_ms"] for part in parts) <= group["max_gap_ms"]
+
+
+def test_a_run_of_one_phase_has_no_figures_of_phases(tmp_path):
+    load = Load(spec(tmp_path, "work: {type: spin-wait}\nphases: [{hold: 200ms}]\n"))
+    assert load.run["phases"] == []

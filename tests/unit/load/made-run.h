@@ -32,7 +32,8 @@ static inline void add_group(struct made *made, unsigned int workers)
 		(struct plan_group){.work = &made->work, .count = workers, .team_size = 1};
 	worker_group->worker_group = (struct worker_group){
 		.group = &worker_group->group, .forked = workers, .start_fd = -1};
-	assert_int_equal(shared_init(&worker_group->worker_group.shared, workers, 1, 0, &error), 0);
+	assert_int_equal(shared_init(&worker_group->worker_group.shared, workers, 1, 1, 0, &error),
+			 0);
 	worker_group->worker_group.workers =
 		calloc(workers, sizeof(*worker_group->worker_group.workers));
 	assert_int_equal(cpus_parse("0-3", &worker_group->allowed, NULL), 0);
@@ -108,10 +109,12 @@ static inline void put_samples(struct made *made, unsigned int worker, enum repo
 			       uint64_t count, uint64_t first, uint64_t step)
 {
 	uint64_t *samples =
-		shared_samples(&made->worker_groups[0].worker_group.shared, worker, stream);
+		shared_samples(&made->worker_groups[0].worker_group.shared, worker, stream, 0);
 
 	report_of(made, worker)->sample_totals[stream] = count;
-	for (uint64_t i = 0; i < reservoir_kept(count); i++)
+	shared_part(&made->worker_groups[0].worker_group.shared, worker, 0)->sample_totals[stream] =
+		count;
+	for (uint64_t i = 0; i < reservoir_kept(count, RESERVOIR_SIZE); i++)
 		samples[i] = first + i * step;
 }
 

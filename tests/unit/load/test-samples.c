@@ -71,14 +71,14 @@ static uint64_t values[RESERVOIR_SIZE + 1];
 
 CASE(below_its_size_a_reservoir_keeps_all)
 {
-	struct reservoir reservoir = {.samples = values};
+	struct reservoir reservoir = {.samples = values, .room = RESERVOIR_SIZE};
 	uint64_t random = 1;
 
 	values[RESERVOIR_SIZE] = 42;
 	for (uint64_t i = 0; i < RESERVOIR_SIZE; i++) {
 		reservoir_add(&reservoir, i * 3, &random);
 		assert_true(reservoir.total == i + 1);
-		assert_true(reservoir_kept(reservoir.total) == i + 1);
+		assert_true(reservoir_kept(reservoir.total, RESERVOIR_SIZE) == i + 1);
 	}
 	assert_int_equal(random, 1); /* nothing had to be drawn */
 	for (uint64_t i = 0; i < RESERVOIR_SIZE; i++)
@@ -86,7 +86,7 @@ CASE(below_its_size_a_reservoir_keeps_all)
 	for (uint64_t i = 0; i < 1000; i++)
 		reservoir_add(&reservoir, 7, &random);
 	assert_int_equal(reservoir.total, RESERVOIR_SIZE + 1000);
-	assert_int_equal(reservoir_kept(reservoir.total), RESERVOIR_SIZE);
+	assert_int_equal(reservoir_kept(reservoir.total, RESERVOIR_SIZE), RESERVOIR_SIZE);
 	assert_int_equal(values[RESERVOIR_SIZE], 42);
 }
 
@@ -101,7 +101,7 @@ CASE(a_reservoir_is_fair_to_all_values)
 	double squares = 0, kept[PARTS] = {0};
 
 	for (uint64_t seed = 0; seed < RUNS; seed++) {
-		struct reservoir reservoir = {.samples = values};
+		struct reservoir reservoir = {.samples = values, .room = RESERVOIR_SIZE};
 		uint64_t random = random_seed(seed, 0);
 
 		for (uint64_t i = 0; i < TIMES * RESERVOIR_SIZE; i++)
@@ -123,7 +123,7 @@ CASE(a_reservoir_replaces_each_place_alike)
 {
 	enum { PARTS = 50 };
 	double squares = 0, replaced[PARTS] = {0};
-	struct reservoir reservoir = {.samples = values};
+	struct reservoir reservoir = {.samples = values, .room = RESERVOIR_SIZE};
 	uint64_t random = random_seed(7, 7), all = 0;
 
 	for (uint64_t i = 0; i < 2 * RESERVOIR_SIZE; i++)
@@ -151,7 +151,7 @@ CASE(the_same_seed_keeps_the_same)
 	uint64_t sums[3];
 
 	for (int run = 0; run < 3; run++) {
-		struct reservoir reservoir = {.samples = values};
+		struct reservoir reservoir = {.samples = values, .room = RESERVOIR_SIZE};
 		uint64_t random = random_seed(run < 2 ? 5 : 6, 3);
 
 		for (uint64_t i = 0; i < 3 * RESERVOIR_SIZE; i++)

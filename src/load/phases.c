@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "load/phases.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/schedstat.h"
+
+unsigned int phases_measured(const struct spec *spec)
+{
+	size_t count = spec->phases.count;
+
+	return count > 1 && count <= PHASES_MEASURED_MOST ? (unsigned int)count : 0;
+}
+
+static uint64_t paused_ns_of(const struct worker_group *worker_group, unsigned int worker,
+			     uint64_t now_ns)
+{
+	uint64_t since_ns = worker_group->frozen_since_ns;
+
+	return __atomic_load_n(&shared_slot(&worker_group->shared, worker)->paused_ns,
+			       __ATOMIC_RELAXED) +
+	       (since_ns ? now_ns - since_ns : 0);
+}
+
+/* Where it stands now. A program's CPU time is not that of the thread that waits for it. */
+static struct phase_mark mark_of(const struct worker_group *worker_group, unsigned int worker)
+{
+	const struct worker_slot *slot = shared_slot(&worker_group->shared, worker);
+	pid_t tid = (pid_t)__atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+	struct phase_mark mark = {
+		.iterations = __atomic_load_n(&slot->iterations, __ATOMIC_RELAXED),
+		.at_ns = clock_monotonic_ns(),
+	};
+
+	mark.paused_ns = paused_ns_of(worker_group, worker, mark.at_ns);
+	/* one that has not had its first turn yet has used nothing */
+	mark.known = !(worker_group->group->work->type->flags & WORK_BYPASS) &&
+		     (!tid || schedstat_of(tid, &mark.schedstat));
+	return mark;
+}
+
+static struct phase_worker *phase_workers(const struct run_group *worker_group, unsigned int number)
+{
+	return &worker_group->phase_workers[(size_t)number * worker_group->worker_group.forked];
+}
+
+/* From here on the worker counts for that part. */
+static void enter(const struct worker_group *worker_group, unsigned int worker, unsigned int part,
+		  uint64_t now_ns)
+{
+	struct worker_part *entered = shared_part(&worker_group->shared, worker, part);
+
+	__atomic_store_n(&entered->began_ns, now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&shared_slot(&worker_group->shared, worker)->part, part, __ATOMIC_RELEASE);
+}
+
+static void leave(const struct worker_group *worker_group, unsigned int worker, unsigned int part,
+		  uint64_t now_ns)
+{
+	struct worker_part *left = shared_part(&worker_group->shared, worker, part);
+
+	__atomic_store_n(&left->ended_ns, now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&shared_slot(&worker_group->shared, worker)->part,
+			 worker_group->shared.parts - 1, __ATOMIC_RELEASE);
+}
+
+int phases_join(struct run *run, struct run_group *worker_group)
+{
+	struct worker_group *group = &worker_group->worker_group;
+
+	if (!run->holding || group->over || !group->forked)
+		return 0;
+	if (!worker_group->marks) {
+		worker_group->marks = calloc(group->forked, sizeof(*worker_group->marks));
+		worker_group->phase_workers =
+			calloc((size_t)group->forked * phases_measured(run->spec),
+			       sizeof(*worker_group->phase_workers));
+	}
+	if (!worker_group->marks || !worker_group->phase_workers)
+		return -ENOMEM;
+	worker_group->in_phase = true;
+	for (unsigned int i = 0; i < group->forked; i++) {
+		worker_group->marks[i] = mark_of(group, i);
+		enter(group, i, run->held_count - 1, worker_group->marks[i].at_ns);
+	}
+	return 0;
+}
+
+static void add_worker(struct phase_worker *into, const struct phase_mark *before,
+		       const struct phase_mark *after)
+{
+	uint64_t wall_ns = after->at_ns - before->at_ns;
+	uint64_t paused_ns = after->paused_ns - before->paused_ns;
+
+	*into = (struct phase_worker){
+		.wall_ns = wall_ns,
+		.free_ns = wall_ns > paused_ns ? wall_ns - paused_ns : 0,
+		.iterations = after->iterations - before->iterations,
+		.known = before->known && after->known,
+	};
+	if (!into->known)
+		return;
+	into->schedstat = (struct schedstat){
+		.cpu_ns = after->schedstat.cpu_ns - before->schedstat.cpu_ns,
+		.delay_ns = after->schedstat.delay_ns - before->schedstat.delay_ns,
+		.count = after->schedstat.count - before->schedstat.count,
+	};
+}
+
+void phases_leave(struct run *run, struct run_group *worker_group)
+{
+	struct worker_group *group = &worker_group->worker_group;
+	unsigned int number = (unsigned int)run->held_count - 1;
+
+	if (!worker_group->in_phase)
+		return;
+	worker_group->in_phase = false;
+	for (unsigned int i = 0; i < group->forked; i++) {
+		struct phase_mark mark = mark_of(group, i);
+
+		leave(group, i, number, mark.at_ns);
+		add_worker(&phase_workers(worker_group, number)[i], &worker_group->marks[i], &mark);
+	}
+}
+
+int phases_begin(struct run *run, unsigned int number)
+{
+	int result = 0;
+
+	if (number >= phases_measured(run->spec))
+		return 0;
+	if (!run->held)
+		run->held = calloc(phases_measured(run->spec), sizeof(*run->held));
+	if (!run->held)
+		return -ENOMEM;
+	run->held_count = number + 1;
+	run->holding = true;
+	for (size_t i = 0; result >= 0 && i < run->worker_group_count; i++)
+		if (run->worker_groups[i]->begun)
+			result = phases_join(run, run->worker_groups[i]);
+	run->held[number].began_ns = clock_monotonic_ns();
+	return result;
+}
+
+void phases_end(struct run *run)
+{
+	struct run_phase *held;
+
+	if (!run->holding)
+		return;
+	held = &run->held[run->held_count - 1];
+	held->ended_ns = clock_monotonic_ns();
+	for (size_t i = 0; i < run->worker_group_count; i++)
+		phases_leave(run, run->worker_groups[i]);
+	scheduler_in_use(held->sched_ext, sizeof(held->sched_ext));
+	run->holding = false;
+}
+
+static void add_rate(struct summary *summary, const struct phase_worker *worker)
+{
+	double rate;
+
+	if (!worker->free_ns)
+		return;
+	rate = 1e9 * (double)worker->iterations / (double)worker->free_ns;
+	summary->slowest = summary->timed && summary->slowest < rate ? summary->slowest : rate;
+	summary->fastest = summary->timed && summary->fastest > rate ? summary->fastest : rate;
+	summary->iteration_rate += rate;
+	summary->timed++;
+}
+
+static void add(struct summary *summary, const struct phase_worker *worker,
+		const struct worker_part *part, const struct worker_report *report)
+{
+	uint64_t gap_ns;
+
+	summary->completed++;
+	summary->wall_ns += worker->wall_ns;
+	summary->iterations += worker->iterations;
+	add_rate(summary, worker);
+	if (worker->known) {
+		summary->schedstats++;
+		summary->cpu_ns += worker->schedstat.cpu_ns;
+		summary->cpu_squares +=
+			(double)worker->schedstat.cpu_ns * (double)worker->schedstat.cpu_ns;
+		summary->run_delay_ns += worker->schedstat.delay_ns;
+		summary->run_count += worker->schedstat.count;
+	}
+	if (!report->looks)
+		return;
+	summary->looked++;
+	summary->migrations += part->migration_count;
+	/* where in a gap it was frozen the worker does not know */
+	gap_ns = part->max_gap_ns < worker->free_ns ? part->max_gap_ns : worker->free_ns;
+	if (gap_ns < summary->max_gap_ns)
+		return;
+	summary->max_gap_ns = gap_ns;
+	summary->max_gap_tid = report->tid;
+}
+
+int phases_summarize(const struct run_group *worker_group, unsigned int number,
+		     struct summary *ret_summary)
+{
+	const struct worker_group *group = &worker_group->worker_group;
+	struct summary summary = {.slowest = NAN, .fastest = NAN, .throughput_cv = NAN};
+	int result = 0;
+
+	for (unsigned int i = 0; worker_group->phase_workers && i < group->forked; i++) {
+		const struct phase_worker *worker = &phase_workers(worker_group, number)[i];
+		const struct worker_report *report = worker_group_report(&group->workers[i]);
+
+		summary.workers += worker->wall_ns > 0;
+		if (worker->wall_ns && report)
+			add(&summary, worker, shared_part(&group->shared, i, number), report);
+	}
+	if (summary.workers)
+		result = summary_add_samples(&summary, worker_group, number, 1);
+	if (result >= 0)
+		*ret_summary = summary;
+	return result;
+}
