@@ -81,6 +81,8 @@ static void make_words(const struct ab *ab, int side, const char **words, char s
 	words[count++] = "load";
 	words[count++] = "--quiet";
 	words[count++] = "--json";
+	/* it would cost the side that has a scheduler more than the other */
+	words[count++] = "--no-time-ops";
 	words[count++] = "--seed";
 	words[count++] = seed;
 	if (options->given.duration_ns) {

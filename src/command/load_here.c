@@ -107,6 +107,7 @@ int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_
 		.scheduler_pid = load->options.scheduler_pid,
 		.repro = load->options.repro,
 		.trace = load_trace_wanted(&load->options),
+		.time_ops = !load->options.no_time_ops,
 		.cgroup_root = load->options.cgroup_root,
 		.scratch = load->options.scratch,
 		.hooks = {.data = load,

@@ -200,6 +200,8 @@ static const struct command_option load_option_table[] = {
 		     "death fails the run"),
 	FLAG_OPTION("repro", 0, struct load_options, repro,
 		    "do not send SIGUSR2, so that a stuck scheduler stays up for debugging"),
+	FLAG_OPTION("no-time-ops", 0, struct load_options, no_time_ops,
+		    "do not let the kernel time the programs of sched_ext schedulers"),
 	TEXT_OPTION("cgroup-root", 0, "DIRECTORY", struct load_options, cgroup_root,
 		    "make the cgroups below this one"),
 	TEXT_OPTION("scratch", 0, "DIRECTORY", struct load_options, scratch,

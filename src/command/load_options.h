@@ -46,6 +46,7 @@ struct load_options {
 	bool observe;
 	bool quiet; /* no display of the progress */
 	bool repro;
+	bool no_time_ops;
 	pid_t scheduler_pid;
 	const char *save;  /* a directory for directories of runs; NULL: nothing is kept */
 	const char *trace; /* a file; NULL: with the rest that is kept */

@@ -147,6 +147,7 @@ static int tick(struct run *run, struct error *error)
 	const struct run_hooks *hooks = &run->options->hooks;
 
 	run->alarms += watchdog_look(run, clock_monotonic_ns());
+	scheduler_inside_look(&run->inside);
 	if (!scheduler_look(&run->scheduler) && !run->stop) {
 		run_warn(run, "the scheduler died: %s", run->scheduler.reason);
 		freeze_at_death(run);
@@ -271,6 +272,8 @@ static int start_all(struct run *run, struct error *error)
 		result = hooks->starting(hooks->data, error);
 		began_ns += clock_monotonic_ns() - paused_ns;
 	}
+	/* loading types takes long where it is emulated: not the workers' time */
+	scheduler_inside_begin(&run->inside, run->options->time_ops);
 	run->started_realtime_ns = clock_realtime_ns();
 	run->started_ns = clock_monotonic_ns();
 	pressure_mark(&run->before);
@@ -307,6 +310,7 @@ static void finish(struct run *run)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 
+	scheduler_inside_end(&run->inside);
 	watchdog_end(run);
 	run_stop_groups(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
@@ -339,6 +343,7 @@ int run_execute(struct run *run, const struct spec *spec, const struct topology 
 		.guarded = guarded,
 		.signal_fd = -1,
 		.scheduler = SCHEDULER_INIT,
+		.inside = {.over = true, .programs = SCHEDULER_PROGRAMS_INIT},
 	};
 	planner_init(&run->planner, spec, topology);
 	plan_hold(run);
@@ -368,6 +373,7 @@ void run_release(struct run *run)
 {
 	scheduler_release(&run->scheduler);
 	switch_ring_close(run->trace.ring);
+	scheduler_inside_release(&run->inside);
 	for (size_t i = 0; i < run->worker_group_count; i++) {
 		worker_group_release(&run->worker_groups[i]->worker_group);
 		plan_group_release(&run->worker_groups[i]->group);

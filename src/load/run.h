@@ -9,6 +9,7 @@
 #include "load/cgroups.h"
 #include "load/worker_group.h"
 #include "load/guardian.h"
+#include "scheduler/inside.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/switch_ring.h"
 
@@ -90,6 +91,7 @@ struct run_options {
 	pid_t scheduler_pid;	 /* to watch, and to alarm; 0: none */
 	bool repro;		 /* the watchdog is off */
 	bool trace;		 /* keep what happens around a failure: run_trace.h */
+	bool time_ops;		 /* of sched_ext schedulers */
 	const char *cgroup_root; /* NULL: that of the tree */
 	const char *scratch;	 /* where the workers' files go; NULL: see scratch.h */
 	struct run_hooks hooks;
@@ -133,6 +135,7 @@ struct run {
 	struct run_cgroup *run_cgroups;
 	size_t run_cgroup_count, run_cgroup_room;
 	struct scheduler scheduler;
+	struct scheduler_inside inside;
 	struct guarded *guarded;
 	struct scratch scratch;
 	int signal_fd;

@@ -57,8 +57,7 @@ static bool is_changing(void)
 	       !strcmp(state, "prepping");
 }
 
-/* 0 also where the kernel does not count. */
-static unsigned long long count_enabled(void)
+uint64_t scheduler_count_enabled(void)
 {
 	char count[32];
 
@@ -174,14 +173,13 @@ static bool is_over(struct patience *patience, const struct scheduler *scheduler
 }
 
 /* One that is ejected right after that, between two looks, was in use too: it died. */
-static int await_enabled(struct scheduler *scheduler, unsigned long long count_before,
-			 struct error *error)
+static int await_enabled(struct scheduler *scheduler, uint64_t count_before, struct error *error)
 {
 	uint64_t began_ns = clock_monotonic_ns();
 	struct patience patience = {began_ns, began_ns, 0};
 	char line[256], reason[SCHEDULER_REASON_BYTES];
 
-	while (!is_enabled() && count_enabled() == count_before) {
+	while (!is_enabled() && scheduler_count_enabled() == count_before) {
 		if (is_over(&patience, scheduler))
 			return error_set(error, ETIMEDOUT,
 					 "the scheduler '%s' was not taken into use within %d s%s",
@@ -248,7 +246,7 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 
 int scheduler_start(struct scheduler *scheduler, const char *command, struct error *error)
 {
-	unsigned long long count = count_enabled();
+	uint64_t count = scheduler_count_enabled();
 	int result;
 
 	if (access(STATE_FILE, R_OK) < 0)

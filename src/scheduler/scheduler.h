@@ -46,6 +46,9 @@ struct scheduler {
 /* The name of the scheduler that the kernel uses now, started here or not; "": none. */
 void scheduler_in_use(char *into, size_t room);
 
+/* How many the kernel has taken into use since it booted; 0 also where it does not count. */
+uint64_t scheduler_count_enabled(void);
+
 /* One that runs already. -ESRCH: it does not. */
 int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error) must_check;
 

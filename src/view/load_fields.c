@@ -6,6 +6,7 @@
 #include "version.h"
 #include "view/load_rows.h"
 #include "view/load.h"
+#include "view/load_inside.h"
 #include "view/load_phases.h"
 #include "view/load_values.h"
 #include "view/view.h"
@@ -75,6 +76,13 @@ FIELD_GETTER(get_scheduler)
 {
 	get_same_row(field, item, value);
 	if (scheduler_of(item)->state == SCHEDULER_NONE)
+		value_null(value);
+}
+
+FIELD_GETTER(get_inside)
+{
+	value_object(value, run_of(item), NULL);
+	if (!run_of(item)->inside.exists)
 		value_null(value);
 }
 
@@ -299,6 +307,8 @@ static const struct field load_fields[] = {
 	STRING_FIELD("trace", get_trace,
 		     "file with what threads did around the failure; null: none was kept"),
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "the sched_ext scheduler"),
+	OBJECT_FIELD("sched_ext", get_inside, &load_inside_schema,
+		     "what happened inside; null: this kernel has none"),
 	RUN_U64(alarms, "scheduler_alarms", "SIGUSR2s to it, without those that workers report"),
 	INTEGER_FIELD("machine_stolen_ns", get_machine_stolen,
 		      "what the hypervisor took from all CPUs"),

@@ -9,6 +9,7 @@
 #include "model/state.h"
 #include "view/load.h"
 #include "view/load_blame.h"
+#include "view/load_inside.h"
 #include "view/load_phases.h"
 #include "view/load_rows.h"
 
@@ -463,6 +464,7 @@ void load_table(struct output *out, const struct outcome *outcome, bool workers)
 		write_phases(out, outcome);
 	if (workers)
 		write_workers(out, outcome);
+	load_inside_table(out, outcome);
 	if (outcome->observed)
 		write_observed(out, outcome);
 	if (outcome->has_blame)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What happened inside sched_ext during a run, for its fields and its page. */
+#ifndef DWELL_VIEW_LOAD_INSIDE_H
+#define DWELL_VIEW_LOAD_INSIDE_H
+
+#include "base/output.h"
+#include "emit/schema.h"
+#include "load/outcome.h"
+
+/* Of a struct run. */
+extern const struct schema load_inside_schema;
+
+/* Nothing where no sched_ext scheduler was seen. */
+void load_inside_table(struct output *out, const struct outcome *outcome);
+
+#endif

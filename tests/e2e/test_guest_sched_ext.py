@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `dwell load` reports of the inside of sched_ext, in guests: what a scheduler's programs take."""
+import pytest
+
+import guests
+from guests import KERNELS, guest
+from test_guest_scheduler import QMAP, SIMPLE, report_of
+
+pytestmark = guests.needs + [
+    pytest.mark.skipif(not (SIMPLE.exists() and QMAP.exists()), reason="scx_simple and scx_qmap are not beside DWELL_GUEST_KERNEL"),
+]
+
+
+def loaded(*options, scheduler=None, work="pipe-io", kernel=None, **others):
+    """The report of a second of work."""
+    under = ["--scheduler", scheduler] if scheduler else []
+    done = guest("load", "--work", work, "--work", "spin-wait", "-d", "1s", "--json", *options, options=under, kernel=kernel, **others)
+    assert done.returncode == 0, done
+    return report_of(done)
+
+
+@pytest.mark.parametrize("scheduler", [SIMPLE, QMAP], ids=["simple", "qmap"])
+def test_programs_of_a_scheduler_are_timed(scheduler):
+    name = scheduler.name.removeprefix("scx_")
+    inside = loaded(scheduler=scheduler)["sched_ext"]
+    programs = {program["name"]: program for program in inside["programs"]}
+    assert {f"{name}_{op}" for op in ("enqueue", "dispatch", "init", "exit")} <= set(programs), programs
+    for op in ("enqueue", "dispatch"):
+        program = programs[f"{name}_{op}"]
+        assert program["calls"] > 10 and program["calls_per_second"] > 0, program
+        assert program["ns_per_call"] == pytest.approx(program["time_ns"] / program["calls"], rel=1e-4)
+    assert programs[f"{name}_exit"] == {"name": f"{name}_exit", "calls": 0, "calls_per_second": 0, "ns_per_call": None, "time_ns": 0}
+    assert inside["programs_unknown"] is None
+    assert inside["timing_cost_ns"] > 0 and inside["timing_floor_ns"] > 0
+
+
+def test_programs_are_not_timed_where_that_is_not_wanted():
+    inside = loaded("--no-time-ops", scheduler=SIMPLE)["sched_ext"]
+    assert inside["programs"] is None and "--no-time-ops" in inside["programs_unknown"]
+    assert inside["timing_cost_ns"] is None
+
+
+def test_without_a_scheduler_there_is_nothing_to_time():
+    inside = loaded()["sched_ext"]
+    assert inside["programs"] == [] and inside["programs_unknown"] is None
+
+
+@pytest.mark.skipif(not KERNELS, reason="DWELL_GUEST_KERNELS names no other kernel")
+def test_a_kernel_without_sched_ext_has_none():
+    assert loaded(kernel=KERNELS[0])["sched_ext"] is None
