@@ -1,35 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "scheduler/inside.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include "scheduler/scheduler.h"
+#include "base/cleanup.h"
 
-#define DIRECTORY "/sys/kernel/sched_ext"
+#define EVENTS_FILE  COUNTERS_DIRECTORY "/root/events"
+#define EVENTS_BYTES 4096 /* sysfs writes no more than a page */
+
+/* False: it is not there, because no scheduler is in use or the kernel does not count. */
+static bool read_events(char text[EVENTS_BYTES + 1])
+{
+	cleanup_close int fd = open(EVENTS_FILE, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, EVENTS_BYTES);
+
+	text[length > 0 ? length : 0] = '\0';
+	return length > 0;
+}
 
 void scheduler_inside_begin(struct scheduler_inside *inside, bool timed)
 {
+	char text[EVENTS_BYTES + 1];
+
 	*inside = (struct scheduler_inside){
-		.exists = access(DIRECTORY, F_OK) == 0,
+		.exists = access(COUNTERS_DIRECTORY, F_OK) == 0,
 		.programs = SCHEDULER_PROGRAMS_INIT,
 	};
 	if (!timed)
-		inside->programs.unknown = "the programs were not timed (--no-time-ops)";
+		inside->programs.unknown = "they were not timed (--no-time-ops)";
 	if (!inside->exists)
 		return;
+	scheduler_counters_read(&inside->before, COUNTERS_DIRECTORY);
+	inside->in_use = *inside->before.ops != '\0';
 	inside->count = scheduler_count_enabled();
+	inside->has_events = read_events(text);
+	scheduler_events_begin(&inside->events, text);
 	scheduler_programs_find(&inside->programs);
 }
 
 void scheduler_inside_look(struct scheduler_inside *inside)
 {
+	char text[EVENTS_BYTES + 1];
 	uint64_t count;
 
-	if (!inside->exists)
+	if (!inside->exists || inside->over)
 		return;
 	count = scheduler_count_enabled();
+	inside->in_use |= count != inside->count;
 	if (count != inside->count)
 		scheduler_programs_find(&inside->programs);
+	if (read_events(text)) {
+		inside->has_events = true;
+		scheduler_events_take(&inside->events, text, count != inside->count);
+	}
 	inside->count = count;
 	scheduler_programs_read(&inside->programs);
 }
@@ -39,6 +63,8 @@ void scheduler_inside_end(struct scheduler_inside *inside)
 	if (inside->over)
 		return;
 	scheduler_inside_look(inside);
+	if (inside->exists)
+		scheduler_counters_read(&inside->after, COUNTERS_DIRECTORY);
 	scheduler_programs_stop(&inside->programs);
 	inside->over = true;
 }
@@ -46,4 +72,5 @@ void scheduler_inside_end(struct scheduler_inside *inside)
 void scheduler_inside_release(struct scheduler_inside *inside)
 {
 	scheduler_programs_release(&inside->programs);
+	scheduler_events_release(&inside->events);
 }

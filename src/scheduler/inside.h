@@ -3,12 +3,17 @@
 #ifndef DWELL_SCHEDULER_INSIDE_H
 #define DWELL_SCHEDULER_INSIDE_H
 
+#include "scheduler/counters.h"
 #include "scheduler/programs.h"
 
 struct scheduler_inside {
 	bool exists;	/* this kernel has sched_ext */
 	bool over;	/* it was looked at for the last time */
+	bool in_use;	/* a scheduler was, at some time */
 	uint64_t count; /* of schedulers that were enabled since boot, when we last looked */
+	struct scheduler_counters before, after;
+	struct scheduler_events events;
+	bool has_events; /* the kernel counts them */
 	struct scheduler_programs programs;
 };
 

@@ -10,6 +10,9 @@
 /* Of a struct run. */
 extern const struct schema load_inside_schema;
 
+/* Why there are no counts of events; NULL: there are. */
+const char *load_events_unknown(const struct scheduler_inside *inside);
+
 /* Nothing where no sched_ext scheduler was seen. */
 void load_inside_table(struct output *out, const struct outcome *outcome);
 

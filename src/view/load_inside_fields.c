@@ -9,6 +9,15 @@ static const struct scheduler_inside *inside_of(const struct item *item)
 	return &((const struct run *)item->row)->inside;
 }
 
+const char *load_events_unknown(const struct scheduler_inside *inside)
+{
+	if (inside->has_events)
+		return NULL;
+	return inside->in_use ? "this kernel does not count them (no root/events in "
+				"/sys/kernel/sched_ext)"
+			      : "no scheduler was in use";
+}
+
 /* A program: the context is the list that it is in. */
 static const struct scheduler_program *program_of(const struct item *item)
 {
@@ -67,7 +76,66 @@ static double known(double ns)
 VALUE_GETTER(get_cost, value_real, known(inside_of(item)->programs.cost_ns))
 VALUE_GETTER(get_floor, value_real, known(inside_of(item)->programs.floor_ns))
 
+static const struct scheduler_counters *counters_of(const struct item *item)
+{
+	return item->row;
+}
+
+FIELD_GETTER(get_counter)
+{
+	const struct counter *counter = (const void *)((const char *)item->row + field->argument);
+
+	value_known(value, counter->value, counter->known);
+}
+
+FIELD_GETTER(get_switch_all)
+{
+	value_bool(value, counters_of(item)->switch_all.value);
+	if (!counters_of(item)->switch_all.known)
+		value_null(value);
+}
+
+static const struct field counters_fields[] = {
+	ARRAY_MEMBER(struct scheduler_counters, state, "state", "of sched_ext"),
+	ARRAY_MEMBER(struct scheduler_counters, ops, "ops", "name of the scheduler in use"),
+	BOOL_FIELD("switch_all", get_switch_all, "it has all threads of the normal policies"),
+	INTEGER_FIELD("enable_seq", get_counter, "schedulers that were enabled since boot",
+		      .argument = MEMBER(struct scheduler_counters, enabled)),
+	INTEGER_FIELD("nr_rejected", get_counter, "threads that schedulers refused since boot",
+		      .argument = MEMBER(struct scheduler_counters, rejected)),
+};
+
+static const struct schema counters_schema = {.name = "counters",
+					      .definition = "sched_ext_counters",
+					      .help = "what sched_ext says of itself",
+					      SCHEMA_FIELDS(counters_fields)};
+
+VALUE_GETTER(get_before, value_object, &inside_of(item)->before, NULL)
+VALUE_GETTER(get_after, value_object, &inside_of(item)->after, NULL)
+
+FIELD_GETTER(get_events)
+{
+	value_elements(value, inside_of(item)->events.count);
+	if (!inside_of(item)->has_events)
+		value_null(value);
+}
+
+FIELD_ELEMENT(event_element)
+{
+	const struct scheduler_event *event = &inside_of(item)->events.items[index];
+
+	value_number(value, scheduler_event_sum(event));
+	value->name = event->name;
+}
+
+VALUE_GETTER(get_events_unknown, value_text, load_events_unknown(inside_of(item)))
+
 static const struct field inside_fields[] = {
+	OBJECT_FIELD("before", get_before, &counters_schema, "when the workers began"),
+	OBJECT_FIELD("after", get_after, &counters_schema, "before they were to stop"),
+	MAP_FIELD("events", get_events, event_element, NULL,
+		  "by name: how many of the kernel's events there were in the run"),
+	STRING_FIELD("events_unknown", get_events_unknown, "why they are null"),
 	LIST_FIELD("programs", get_programs, NULL, &program_schema,
 		   "of the schedulers, in the order they were loaded; null: not timed"),
 	STRING_FIELD("programs_unknown", get_programs_unknown, "why they were not"),

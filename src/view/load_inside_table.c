@@ -41,12 +41,63 @@ static void write_programs(struct output *out, const struct outcome *outcome)
 			      programs->cost_ns, programs->floor_ns);
 }
 
+static void write_counters(struct output *out, const char *when,
+			   const struct scheduler_counters *counters)
+{
+	output_format(out, "%s %s%s%s", when, *counters->state ? counters->state : "-",
+		      *counters->ops ? " " : "", counters->ops);
+	if (*counters->ops && counters->switch_all.known && !counters->switch_all.value)
+		output_string(out, " (for SCHED_EXT only)");
+}
+
+static void write_difference(struct output *out, const struct counter *before,
+			     const struct counter *after, const char *what)
+{
+	if (before->known && after->known && after->value > before->value)
+		output_format(out, ", %llu %s", (unsigned long long)(after->value - before->value),
+			      what);
+}
+
+/* Those that came to pass. */
+static void write_events(struct output *out, const struct scheduler_inside *inside)
+{
+	const char *unknown = load_events_unknown(inside);
+	size_t shown = 0;
+
+	output_string(out, "sched_ext events:");
+	if (unknown)
+		output_format(out, " not known: %s", unknown);
+	for (size_t i = 0; !unknown && i < inside->events.count; i++) {
+		const struct scheduler_event *event = &inside->events.items[i];
+
+		if (!scheduler_event_sum(event))
+			continue;
+		output_format(out, "%s %s %llu", shown++ ? "," : "", event->name,
+			      (unsigned long long)scheduler_event_sum(event));
+	}
+	output_string(out, unknown || shown ? "\n" : " none\n");
+}
+
+static void write_state(struct output *out, const struct scheduler_inside *inside)
+{
+	output_string(out, "\nsched_ext:");
+	write_counters(out, " before", &inside->before);
+	write_counters(out, ", after", &inside->after);
+	write_difference(out, &inside->before.enabled, &inside->after.enabled, "enabled meanwhile");
+	write_difference(out, &inside->before.rejected, &inside->after.rejected, "threads refused");
+	output_char(out, '\n');
+	write_events(out, inside);
+}
+
 void load_inside_table(struct output *out, const struct outcome *outcome)
 {
 	const struct scheduler_inside *inside = &outcome->run->inside;
 
-	if (inside->programs.unknown && *outcome->machine.scheduler)
-		output_format(out, "\nsched_ext: %s\n", inside->programs.unknown);
+	if (!inside->in_use)
+		return;
+	write_state(out, inside);
+	if (inside->programs.unknown)
+		output_format(out, "sched_ext programs: not known: %s\n", inside->programs.unknown);
 	else if (inside->programs.count)
 		write_programs(out, outcome);
 }

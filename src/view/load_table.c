@@ -91,7 +91,10 @@ static void write_head(struct output *out, const struct outcome *outcome)
 	output_format(out, "Linux %s %s, %u CPU%s, %u cache%s, %u node%s%s%s\n", machine->kernel,
 		      machine->architecture, machine->cpus, machine->cpus == 1 ? "" : "s",
 		      machine->llcs, machine->llcs == 1 ? "" : "s", machine->nodes,
-		      machine->nodes == 1 ? "" : "s", *machine->scheduler ? ", sched_ext " : "",
+		      machine->nodes == 1 ? "" : "s",
+		      *machine->scheduler  ? ", sched_ext "
+		      : run->inside.exists ? ""
+					   : ", no sched_ext",
 		      machine->scheduler);
 	if (outcome->pressure.measured)
 		write_pressure(out, outcome);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `dwell load` reports of the inside of sched_ext, in guests: what a scheduler's programs take."""
+"""What `dwell load` reports of the inside of sched_ext, in guests: its counters, and what a scheduler's programs take."""
 import pytest
 
 import guests
 from guests import KERNELS, guest
+from loads import spec
 from test_guest_scheduler import QMAP, SIMPLE, report_of
 
 pytestmark = guests.needs + [
@@ -40,11 +41,38 @@ def test_programs_are_not_timed_where_that_is_not_wanted():
     assert inside["timing_cost_ns"] is None
 
 
+def test_counters_of_a_scheduler_that_comes_and_goes(tmp_path):
+    path = spec(tmp_path, f"""
+duration: 2s
+work: {{type: pipe-io}}
+phases:
+  - hold: 25%
+  - {{ops: [{{start-scheduler: {SIMPLE}}}], hold: 25%}}
+  - {{ops: [{{replace-scheduler: {QMAP}}}], hold: 25%}}
+""")
+    done = guest("load", path, "--json", options=["--add", SIMPLE, "--add", QMAP])
+    assert done.returncode == 0, done
+    report = report_of(done)
+    before, after = report["sched_ext"]["before"], report["sched_ext"]["after"]
+    assert (before["state"], before["ops"], before["enable_seq"]) == ("disabled", None, 0), before
+    assert (after["state"], after["ops"], after["enable_seq"]) == ("enabled", "qmap", 2), after
+    assert after["switch_all"] is True and after["nr_rejected"] == 0
+    # Linux 6.12 counts no events
+    assert report["sched_ext"]["events"] is None and "does not count them" in report["sched_ext"]["events_unknown"]
+    names = [program["name"] for program in report["sched_ext"]["programs"]]
+    assert names.index("simple_enqueue") < names.index("qmap_enqueue")
+    assert [phase["sched_ext"] for phase in report["phases"]] == [None, "simple", "qmap"]
+
+
 def test_without_a_scheduler_there_is_nothing_to_time():
     inside = loaded()["sched_ext"]
     assert inside["programs"] == [] and inside["programs_unknown"] is None
+    assert inside["before"]["state"] == inside["after"]["state"] == "disabled"
+    assert inside["events"] is None and inside["events_unknown"] == "no scheduler was in use"
 
 
 @pytest.mark.skipif(not KERNELS, reason="DWELL_GUEST_KERNELS names no other kernel")
 def test_a_kernel_without_sched_ext_has_none():
     assert loaded(kernel=KERNELS[0])["sched_ext"] is None
+    done = guest("load", "--work", "spin-wait", "-d", "1s", kernel=KERNELS[0])
+    assert ", no sched_ext\n" in done.stdout, done
