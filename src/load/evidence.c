@@ -107,13 +107,15 @@ static void write_scheduler(struct output *out, pid_t pid)
 }
 
 void evidence_take(struct output *out, uint32_t pid, uint32_t tid, pid_t scheduler,
-		   const char *what)
+		   struct scheduler_queues *queues, const char *what)
 {
 	output_format(out, "%s\n", what);
 	write_stuck(out, pid, tid);
 	output_string(out, "--- threads that run or could run\n");
 	write_runnable(out);
 	write_scheduler(out, scheduler);
+	output_string(out, "--- dispatch queues of sched_ext: who waits, where, and how long\n");
+	scheduler_queues_write(out, queues);
 	output_string(out, "--- sched_ext (SysRq-D)\n");
 	scheduler_dump(out);
 }

@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 #include "base/output.h"
+#include "scheduler/queues.h"
 
 /* Of the thread `tid` of process `pid`; `what` says who it is and since when. */
 void evidence_take(struct output *out, uint32_t pid, uint32_t tid, pid_t scheduler,
-		   const char *what);
+		   struct scheduler_queues *queues, const char *what);
 
 #endif

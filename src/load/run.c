@@ -257,6 +257,16 @@ static void plan_hold(struct run *run)
 		run->hold_ns += hold_of(run, &phases->items[i]);
 }
 
+static bool starts_scheduler(const struct spec_phases *phases)
+{
+	for (size_t i = 0; i < phases->count; i++)
+		for (size_t k = 0; k < phases->items[i].op_count; k++)
+			if (phases->items[i].ops[k].kind == OP_START_SCHEDULER ||
+			    phases->items[i].ops[k].kind == OP_REPLACE_SCHEDULER)
+				return true;
+	return false;
+}
+
 /* All exist before the first one begins. */
 static int start_all(struct run *run, struct error *error)
 {
@@ -273,7 +283,8 @@ static int start_all(struct run *run, struct error *error)
 		began_ns += clock_monotonic_ns() - paused_ns;
 	}
 	/* loading types takes long where it is emulated: not the workers' time */
-	scheduler_inside_begin(&run->inside, run->options->time_ops);
+	scheduler_inside_begin(&run->inside, run->options->time_ops,
+			       run->options->scheduler_pid || starts_scheduler(&run->spec->phases));
 	run->started_realtime_ns = clock_realtime_ns();
 	run->started_ns = clock_monotonic_ns();
 	pressure_mark(&run->before);

@@ -92,7 +92,8 @@ static void keep_evidence(struct run *run, struct run_group *worker_group, unsig
 	duration_format(kept, sizeof(kept), now_ns - worker->kept_since_ns);
 	snprintf(what, sizeof(what), "stall after %s: worker %u (%s) has not run for %s", at,
 		 slot->tid, worker_group->group.work->type->name, kept);
-	evidence_take(&run->evidence, (uint32_t)worker->pid, slot->tid, run->scheduler.pid, what);
+	evidence_take(&run->evidence, (uint32_t)worker->pid, slot->tid, run->scheduler.pid,
+		      &run->inside.queues, what);
 	output_char(&run->evidence, '\0');
 }
 

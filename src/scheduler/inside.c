@@ -19,13 +19,14 @@ static bool read_events(char text[EVENTS_BYTES + 1])
 	return length > 0;
 }
 
-void scheduler_inside_begin(struct scheduler_inside *inside, bool timed)
+void scheduler_inside_begin(struct scheduler_inside *inside, bool timed, bool expected)
 {
 	char text[EVENTS_BYTES + 1];
 
 	*inside = (struct scheduler_inside){
 		.exists = access(COUNTERS_DIRECTORY, F_OK) == 0,
 		.programs = SCHEDULER_PROGRAMS_INIT,
+		.queues = {.unknown = "no scheduler was in use when the run began"},
 	};
 	if (!timed)
 		inside->programs.unknown = "they were not timed (--no-time-ops)";
@@ -36,12 +37,16 @@ void scheduler_inside_begin(struct scheduler_inside *inside, bool timed)
 	inside->count = scheduler_count_enabled();
 	inside->has_events = read_events(text);
 	scheduler_events_begin(&inside->events, text);
+	/* before the programs: this one takes a while, and theirs are timed from then on */
+	if (inside->in_use || expected)
+		scheduler_queues_open(&inside->queues);
 	scheduler_programs_find(&inside->programs);
 }
 
 void scheduler_inside_look(struct scheduler_inside *inside)
 {
 	char text[EVENTS_BYTES + 1];
+	char name[SCHEDULER_NAME_BYTES];
 	uint64_t count;
 
 	if (!inside->exists || inside->over)
@@ -55,6 +60,9 @@ void scheduler_inside_look(struct scheduler_inside *inside)
 		scheduler_events_take(&inside->events, text, count != inside->count);
 	}
 	inside->count = count;
+	scheduler_in_use(name, sizeof(name));
+	if (*name)
+		scheduler_queues_look(&inside->queues);
 	scheduler_programs_read(&inside->programs);
 }
 
@@ -66,11 +74,13 @@ void scheduler_inside_end(struct scheduler_inside *inside)
 	if (inside->exists)
 		scheduler_counters_read(&inside->after, COUNTERS_DIRECTORY);
 	scheduler_programs_stop(&inside->programs);
+	scheduler_queues_close(&inside->queues);
 	inside->over = true;
 }
 
 void scheduler_inside_release(struct scheduler_inside *inside)
 {
 	scheduler_programs_release(&inside->programs);
+	scheduler_queues_release(&inside->queues);
 	scheduler_events_release(&inside->events);
 }

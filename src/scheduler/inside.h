@@ -5,6 +5,7 @@
 
 #include "scheduler/counters.h"
 #include "scheduler/programs.h"
+#include "scheduler/queues.h"
 
 struct scheduler_inside {
 	bool exists;	/* this kernel has sched_ext */
@@ -15,10 +16,14 @@ struct scheduler_inside {
 	struct scheduler_events events;
 	bool has_events; /* the kernel counts them */
 	struct scheduler_programs programs;
+	struct scheduler_queues queues;
 };
 
-/* From here on; `timed`: the kernel is to time the schedulers' programs, which costs each call. */
-void scheduler_inside_begin(struct scheduler_inside *inside, bool timed);
+/*
+ * From here on; `timed`: the kernel is to time the schedulers' programs, which costs each call.
+ * `expected`: there will be a scheduler, if there is none yet. Queues are looked at only then.
+ */
+void scheduler_inside_begin(struct scheduler_inside *inside, bool timed, bool expected);
 
 /* To be called some ten times a second: notices new schedulers. */
 void scheduler_inside_look(struct scheduler_inside *inside);

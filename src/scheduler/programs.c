@@ -57,8 +57,11 @@ static void measure_cost(struct scheduler_programs *programs)
 	with = mean_of_runs(fd, &info);
 	if (with <= without || !info.run_cnt)
 		return;
-	programs->cost_ns = with - without;
 	programs->floor_ns = (double)info.run_time_ns / (double)info.run_cnt;
+	programs->cost_ns = with - without;
+	/* on a busy machine the difference may be less than what is certain */
+	if (programs->cost_ns < programs->floor_ns)
+		programs->cost_ns = programs->floor_ns;
 }
 
 /* The name of its function, which is longer than the name that the kernel keeps of a program. */

@@ -130,7 +130,57 @@ FIELD_ELEMENT(event_element)
 
 VALUE_GETTER(get_events_unknown, value_text, load_events_unknown(inside_of(item)))
 
+/* A queue: the context is the list that it is in. */
+static const struct scheduler_queue *queue_of(const struct item *item)
+{
+	return item->row;
+}
+
+FIELD_GETTER(get_queue)
+{
+	scheduler_queue_name(value->text, sizeof(value->text), queue_of(item)->id,
+			     queue_of(item)->cpu);
+	value_string(value, value->text);
+}
+
+VALUE_GETTER(get_queue_id, value_known, queue_of(item)->id, !(queue_of(item)->id & QUEUE_BUILT_IN))
+VALUE_GETTER(get_queue_cpu, value_known, queue_of(item)->cpu, queue_of(item)->id == QUEUE_LOCAL)
+VALUE_GETTER(get_p50, value_number, scheduler_queue_depths(item->context, queue_of(item)).p50)
+VALUE_GETTER(get_p99, value_number, scheduler_queue_depths(item->context, queue_of(item)).p99)
+VALUE_GETTER(get_max, value_number, scheduler_queue_depths(item->context, queue_of(item)).max)
+
+static const struct field queue_fields[] = {
+	STRING_FIELD("queue", get_queue, "which"),
+	INTEGER_FIELD("id", get_queue_id, "of one that the scheduler made"),
+	INTEGER_FIELD("cpu", get_queue_cpu, "of a local one"),
+	INTEGER_FIELD("p50", get_p50, "threads that waited in it, median of all looks"),
+	INTEGER_FIELD("p99", get_p99, "99th percentile"),
+	INTEGER_FIELD("max", get_max, "the largest"),
+};
+
+static const struct schema queue_schema = {.name = "queue",
+					   .definition = "dispatch_queue",
+					   .help = "threads that waited in a queue",
+					   SCHEMA_FIELDS(queue_fields)};
+
+FIELD_GETTER(get_queues)
+{
+	const struct scheduler_queues *queues = &inside_of(item)->queues;
+
+	value_rows(value, queues->items, queues->count, sizeof(*queues->items), queues);
+	if (queues->unknown)
+		value_null(value);
+}
+
+VALUE_GETTER(get_queues_unknown, value_text, inside_of(item)->queues.unknown)
+VALUE_GETTER(get_looks, value_known, inside_of(item)->queues.looks,
+	     !inside_of(item)->queues.unknown)
+
 static const struct field inside_fields[] = {
+	LIST_FIELD("queues", get_queues, NULL, &queue_schema,
+		   "dispatch queues in which threads were seen; null: not looked at"),
+	STRING_FIELD("queues_unknown", get_queues_unknown, "why they were not"),
+	INTEGER_FIELD("queue_looks", get_looks, "how often, ten times a second"),
 	OBJECT_FIELD("before", get_before, &counters_schema, "when the workers began"),
 	OBJECT_FIELD("after", get_after, &counters_schema, "before they were to stop"),
 	MAP_FIELD("events", get_events, event_element, NULL,

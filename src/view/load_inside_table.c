@@ -89,6 +89,28 @@ static void write_state(struct output *out, const struct scheduler_inside *insid
 	write_events(out, inside);
 }
 
+#define QUEUES_SHOWN 16
+
+static void write_queues(struct output *out, const struct scheduler_queues *queues)
+{
+	char name[48];
+
+	output_char(out, '\n');
+	text_padded(out, "SCHED_EXT QUEUE", NAME_COLUMNS);
+	output_string(out, "   P50   P99   MAX  threads waiting\n");
+	for (size_t i = 0; i < queues->count && i < QUEUES_SHOWN; i++) {
+		struct queue_depths depths = scheduler_queue_depths(queues, &queues->items[i]);
+
+		scheduler_queue_name(name, sizeof(name), queues->items[i].id, queues->items[i].cpu);
+		text_padded(out, name, NAME_COLUMNS);
+		output_format(out, " %5u %5u %5u\n", depths.p50, depths.p99, depths.max);
+	}
+	if (queues->count > QUEUES_SHOWN)
+		output_format(out, "... and %zu more\n", queues->count - QUEUES_SHOWN);
+	output_format(out, "looked at %llu times, ten times a second\n",
+		      (unsigned long long)queues->looks);
+}
+
 void load_inside_table(struct output *out, const struct outcome *outcome)
 {
 	const struct scheduler_inside *inside = &outcome->run->inside;
@@ -96,6 +118,10 @@ void load_inside_table(struct output *out, const struct outcome *outcome)
 	if (!inside->in_use)
 		return;
 	write_state(out, inside);
+	if (inside->queues.unknown)
+		output_format(out, "sched_ext queues: not known: %s\n", inside->queues.unknown);
+	else
+		write_queues(out, &inside->queues);
 	if (inside->programs.unknown)
 		output_format(out, "sched_ext programs: not known: %s\n", inside->programs.unknown);
 	else if (inside->programs.count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `dwell load` reports of the inside of sched_ext, in guests: its counters, and what a scheduler's programs take."""
+"""What `dwell load` reports of the inside of sched_ext, in guests: its counters, queues, and what a scheduler's programs take."""
 import pytest
 
 import guests
@@ -33,6 +33,19 @@ def test_programs_of_a_scheduler_are_timed(scheduler):
     assert programs[f"{name}_exit"] == {"name": f"{name}_exit", "calls": 0, "calls_per_second": 0, "ns_per_call": None, "time_ns": 0}
     assert inside["programs_unknown"] is None
     assert inside["timing_cost_ns"] > 0 and inside["timing_floor_ns"] > 0
+
+
+# scx_simple has one queue for all, 0; scx_qmap has them in maps, out of sight of the kernel, and dispatches from there
+@pytest.mark.parametrize(("scheduler", "main"), [(SIMPLE, "user 0x0"), (QMAP, "the scheduler's own")], ids=["simple", "qmap"])
+def test_queues_of_a_scheduler(scheduler, main):
+    """Two spinning threads for each of two CPUs, and more, so that some always wait."""
+    inside = loaded("--work", "spin-wait", "--workers", "8", scheduler=scheduler)["sched_ext"]
+    queues = {queue["queue"]: queue for queue in inside["queues"]}
+    assert inside["queue_looks"] > 3 and inside["queues_unknown"] is None
+    assert queues[main]["p50"] >= 4 and queues[main]["p50"] <= queues[main]["p99"] <= queues[main]["max"], queues
+    assert queues[main]["max"] < 100 and (queues[main]["id"] == 0) == (main == "user 0x0")
+    for queue in queues.values():
+        assert (queue["cpu"] is None) == (not queue["queue"].startswith("local of CPU ")), queue
 
 
 def test_programs_are_not_timed_where_that_is_not_wanted():
@@ -69,6 +82,7 @@ def test_without_a_scheduler_there_is_nothing_to_time():
     assert inside["programs"] == [] and inside["programs_unknown"] is None
     assert inside["before"]["state"] == inside["after"]["state"] == "disabled"
     assert inside["events"] is None and inside["events_unknown"] == "no scheduler was in use"
+    assert inside["queues"] is inside["queue_looks"] is None and "no scheduler" in inside["queues_unknown"]
 
 
 @pytest.mark.skipif(not KERNELS, reason="DWELL_GUEST_KERNELS names no other kernel")

@@ -100,6 +100,10 @@ def test_a_stall_leaves_evidence(tmp_path, options):
     assert re.match(r"stall after \d.*: worker \d+ \(spin-wait\) has not run for 2\.", evidence[0]), evidence
     assert evidence[1].startswith(f"dwell[{stuck[1]}] state R, policy "), evidence
     assert {"kernel stack:", "--- threads that run or could run", "--- the scheduler's program", "--- sched_ext (SysRq-D)"} <= set(evidence)
+    # it is in none of the kernel's queues: scx_qmap has lost it
+    waiting = evidence[evidence.index("--- dispatch queues of sched_ext: who waits, where, and how long") + 1 :]
+    lost = re.compile(rf"  the scheduler's own: dwell\[{stuck[1]}\] of CPU \d, for [2-6]\.\d+s")
+    assert any(lost.fullmatch(line) for line in waiting), waiting
     assert f"  {evidence[1]}" in evidence, "it is among those that could run"
     # the scheduler's program is no worker: a stall that is noticed first has its worker in the trace, put down and left
     trace = Trace(tmp_path / result["trace"])
