@@ -5,6 +5,17 @@
 
 #include "load/phases.h"
 
+/* NULL: out of memory. */
+static struct summary_place *make_places(const struct run *run, const struct topology_parts *parts)
+{
+	struct summary_place *places =
+		calloc(run->worker_group_count * parts->count + 1, sizeof(*places));
+
+	for (size_t i = 0; places && i < run->worker_group_count; i++)
+		summary_places(&places[i * parts->count], run->worker_groups[i], parts);
+	return places;
+}
+
 static int make_phases(struct outcome *outcome)
 {
 	const struct run *run = outcome->run;
@@ -37,8 +48,10 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 			summary_add_crossings(&outcome->summaries[i], run->worker_groups[i],
 					      run->topology);
 	}
+	outcome->llcs = make_places(run, &run->topology->llcs);
+	outcome->nodes = make_places(run, &run->topology->nodes);
 	if (result >= 0)
-		result = make_phases(outcome);
+		result = outcome->llcs && outcome->nodes ? make_phases(outcome) : -ENOMEM;
 	return result < 0 ? result
 			  : checks_judge(run, outcome->summaries, &outcome->pressure,
 					 &outcome->check_results);
@@ -47,6 +60,8 @@ int outcome_make(struct outcome *outcome, const struct run *run, const struct ma
 void outcome_release(struct outcome *outcome)
 {
 	free(outcome->summaries);
+	free(outcome->llcs);
+	free(outcome->nodes);
 	free(outcome->phase_summaries);
 	free(outcome->observed);
 	free(outcome->blames);

@@ -20,7 +20,9 @@ struct blame;
 struct outcome {
 	const struct run *run;
 	struct machine machine;
-	struct summary *summaries;	 /* one per group */
+	struct summary *summaries; /* one per group */
+	/* of each group one for each cache, or node */
+	struct summary_place *llcs, *nodes;
 	struct summary *phase_summaries; /* of run->held, one per group each */
 	struct check_results check_results;
 	struct observed *observed; /* by the worker's number in the run; NULL: without --observe */

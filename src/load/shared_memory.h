@@ -18,6 +18,8 @@ struct shared_memory {
 	size_t bytes;
 	unsigned int parts; /* of the run, for each worker */
 	size_t parts_at;
+	unsigned int cpus; /* of the machine, for each worker */
+	size_t cpus_at;
 	size_t samples_at, samples_bytes; /* of each worker */
 	size_t teams_at, team_bytes;
 };
@@ -38,6 +40,14 @@ static inline struct worker_part *shared_part(const struct shared_memory *shared
 {
 	return (struct worker_part *)(void *)(shared->memory + shared->parts_at) +
 	       (size_t)worker * shared->parts + part;
+}
+
+/* One for each CPU. */
+static inline struct worker_cpu *shared_cpus(const struct shared_memory *shared,
+					     unsigned int worker)
+{
+	return (struct worker_cpu *)(void *)(shared->memory + shared->cpus_at) +
+	       (size_t)worker * shared->cpus;
 }
 
 /* Samples of a stream that are kept of each part. */

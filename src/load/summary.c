@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 static double ratio(uint64_t part, uint64_t whole)
 {
@@ -188,6 +189,30 @@ void summary_add_crossings(struct summary *summary, const struct run_group *work
 		each = (double)report->migration_count / (double)report->migrations_kept;
 		summary->cross_llc += llc * each;
 		summary->cross_node += node * each;
+	}
+}
+
+static void add_place(struct summary_place *place, const struct worker_cpu *cpus,
+		      unsigned int count, const struct cpus *of)
+{
+	for (unsigned int cpu = cpus_next(of, 0); cpu < count; cpu = cpus_next(of, cpu + 1)) {
+		place->cpu_ns += cpus[cpu].cpu_ns;
+		place->work_units += cpus[cpu].work_units;
+	}
+}
+
+void summary_places(struct summary_place *ret_places, const struct run_group *worker_group,
+		    const struct topology_parts *parts)
+{
+	const struct worker_group *group = &worker_group->worker_group;
+
+	memset(ret_places, 0, parts->count * sizeof(*ret_places));
+	for (unsigned int i = 0; i < group->forked; i++) {
+		const struct worker_report *report = worker_group_report(&group->workers[i]);
+
+		for (size_t k = 0; report && report->looks && k < parts->count; k++)
+			add_place(&ret_places[k], shared_cpus(&group->shared, i),
+				  group->shared.cpus, &parts->items[k].cpus);
 	}
 }
 

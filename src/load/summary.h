@@ -6,6 +6,11 @@
 #include "load/run.h"
 #include "load/samples.h"
 
+/* What a group did on the CPUs of a cache or a node. */
+struct summary_place {
+	uint64_t cpu_ns, work_units;
+};
+
 /* Sums are over the workers that reported; `completed` says how many these are. */
 struct summary {
 	unsigned int workers, completed;
@@ -59,6 +64,13 @@ uint64_t summary_pages(const struct summary *summary);
  */
 void summary_add_crossings(struct summary *summary, const struct run_group *worker_group,
 			   const struct topology *topology);
+
+/*
+ * The same for each of `parts`, of the workers that reported and looked (`looked`), as of the CPUs
+ * at their looks: what a worker did between two of them counts for the first one's CPU.
+ */
+void summary_places(struct summary_place *ret_places, const struct run_group *worker_group,
+		    const struct topology_parts *parts);
 
 /*
  * How evenly the workers were served, by the CPU time of each: (sum x)^2 / (n * sum x^2), from 1/n

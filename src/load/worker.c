@@ -112,6 +112,18 @@ static void tell_scheduler(struct worker *worker)
 	__atomic_add_fetch(&worker->slot->alarms, 1, __ATOMIC_RELAXED);
 }
 
+void worker_end_turn(struct worker *worker)
+{
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (worker->cpu < worker->cpu_count) {
+		worker->cpus[worker->cpu].cpu_ns += cpu_ns - worker->turn_cpu_ns;
+		worker->cpus[worker->cpu].work_units += worker->work_units - worker->turn_units;
+	}
+	worker->turn_cpu_ns = cpu_ns;
+	worker->turn_units = worker->work_units;
+}
+
 void worker_enter_part(struct worker *worker, uint32_t part)
 {
 	for (size_t i = 0; i < SAMPLES_STREAMS; i++) {
@@ -161,6 +173,7 @@ static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int 
 		worker->migrations[report->migrations_kept++] = (struct report_migration){
 			.at_ns = now_ns - report->began_ns, .from_cpu = worker->cpu, .to_cpu = cpu};
 	report->migration_count++;
+	worker_end_turn(worker);
 	worker->parts[__atomic_load_n(&worker->slot->part, __ATOMIC_RELAXED)].migration_count++;
 	if (cpu < CPUS_MAX)
 		cpus_add(&report->cpus_used, cpu);

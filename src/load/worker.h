@@ -55,6 +55,11 @@ struct worker_part {
 	uint64_t max_gap_ns; /* as in the report; of one that goes beyond the part what is in it */
 };
 
+/* What it did on a CPU, as far as it looked: between two migrations. */
+struct worker_cpu {
+	uint64_t cpu_ns, work_units;
+};
+
 struct worker {
 	/* for the type to read */
 	const struct work_type *type;
@@ -80,6 +85,9 @@ struct worker {
 	uint64_t excused_ns; /* slot->paused_ns at the last look */
 	unsigned int cpu;
 	struct worker_slot *slot;
+	struct worker_cpu *cpus; /* by number */
+	uint32_t cpu_count;
+	uint64_t turn_cpu_ns, turn_units; /* when it came to its CPU */
 	struct worker_part *parts;
 	uint32_t part_count;
 	uint32_t part;				   /* whose samples these are */
@@ -116,6 +124,9 @@ uint64_t worker_burst(struct worker *worker, uint64_t length_ns, uint64_t units)
 
 /* Computes until the thread has had so much CPU time. False: stopped before. */
 bool worker_compute(struct worker *worker, uint64_t cpu_ns);
+
+/* What it did since the last time, it did on the CPU that it was on. */
+void worker_end_turn(struct worker *worker);
 
 /* From now on samples are of that part. The same one: its totals are brought up to date. */
 void worker_enter_part(struct worker *worker, uint32_t part);

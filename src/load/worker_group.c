@@ -118,6 +118,8 @@ static void prepare_life(struct worker_life *worker_life, const struct worker_gr
 	};
 	worker->slot->scheduler_pid =
 		group->work->type->flags & WORK_BYPASS ? 0 : options->scheduler_pid;
+	worker->cpus = shared_cpus(&worker_group->shared, number);
+	worker->cpu_count = worker_group->shared.cpus;
 	worker->parts = shared_part(&worker_group->shared, number, 0);
 	worker->part_count = worker_group->shared.parts;
 	worker->part = worker->slot->part = worker->looked_part = worker->part_count - 1;

@@ -191,6 +191,8 @@ static void begin_telemetry(struct worker *worker)
 	worker->cpu = (unsigned int)sched_getcpu();
 	if (worker->cpu < CPUS_MAX)
 		cpus_add(&report->cpus_used, worker->cpu);
+	worker_end_turn(worker);
+	memset(worker->cpus, 0, worker->cpu_count * sizeof(*worker->cpus));
 	worker->asked_ns = 0;
 	worker->excused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
 	worker->last_look_ns = report->began_ns = clock_monotonic_ns();
@@ -216,6 +218,7 @@ static void work(struct worker_life *worker_life)
 	/* what came after the last checkpoint may be the longest gap of all */
 	if (!(worker->type->flags & WORK_BYPASS))
 		worker_look(worker, clock_monotonic_ns());
+	worker_end_turn(worker);
 	/* both together: their difference is the time off the CPU */
 	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
 	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +

@@ -7,6 +7,7 @@
 #include "model/state.h"
 #include "view/load.h"
 #include "view/load_blame.h"
+#include "view/load_places.h"
 #include "view/load_values.h"
 #include "view/view.h"
 
@@ -171,6 +172,43 @@ FIELD_GETTER(get_local_pages)
 		    group->summary->numas);
 }
 
+/* Null where no worker looked. */
+static void put_places(const struct item *item, struct value *value,
+		       const struct topology_parts *parts)
+{
+	value_elements(value, parts->count);
+	if (!group_of(item)->summary->looked)
+		value_null(value);
+}
+
+FIELD_GETTER(get_llcs)
+{
+	put_places(item, value, &group_of(item)->run->topology->llcs);
+}
+
+FIELD_GETTER(get_nodes)
+{
+	put_places(item, value, &group_of(item)->run->topology->nodes);
+}
+
+FIELD_ELEMENT(llc_element)
+{
+	const struct group_row *group = group_of(item);
+	struct place_row row =
+		load_place(&group->run->topology->llcs, group->outcome->llcs, group->number, index);
+
+	value_made(value, &row, sizeof(row), NULL);
+}
+
+FIELD_ELEMENT(node_element)
+{
+	const struct group_row *group = group_of(item);
+	struct place_row row = load_place(&group->run->topology->nodes, group->outcome->nodes,
+					  group->number, index);
+
+	value_made(value, &row, sizeof(row), NULL);
+}
+
 FIELD_GETTER(get_group_blame)
 {
 	const struct outcome *outcome = group_of(item)->outcome;
@@ -231,6 +269,10 @@ static const struct field group_fields[] = {
 		   .argument = MEMBER(struct summary, cross_llc)),
 	REAL_FIELD("cross_node_migrations", get_crossings, "of these, to another NUMA node",
 		   .argument = MEMBER(struct summary, cross_node)),
+	LIST_FIELD("llcs", get_llcs, llc_element, &load_place_schema,
+		   "what it did on the CPUs of each last-level cache"),
+	LIST_FIELD("nodes", get_nodes, node_element, &load_place_schema,
+		   "the same of each NUMA node"),
 	REAL_FIELD("fairness", get_fairness, "Jain's index of the workers' CPU times"),
 	INTEGER_FIELD("max_gap_ms", get_summary_gap, "longest time between two looks at the clock",
 		      .header = "MAXGAP"),

@@ -11,6 +11,7 @@
 #include "view/load_blame.h"
 #include "view/load_inside.h"
 #include "view/load_phases.h"
+#include "view/load_places.h"
 #include "view/load_rows.h"
 
 #define NAME_COLUMNS 30
@@ -467,6 +468,7 @@ void load_table(struct output *out, const struct outcome *outcome, bool workers)
 		write_phases(out, outcome);
 	if (workers)
 		write_workers(out, outcome);
+	load_places_table(out, outcome);
 	load_inside_table(out, outcome);
 	if (outcome->observed)
 		write_observed(out, outcome);

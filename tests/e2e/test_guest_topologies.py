@@ -36,3 +36,10 @@ def test_topologies_pass_the_same_scenario(topology):
     machine = report["machine"]
     assert (machine["nodes"], machine["llcs"], machine["cpus"]) == (nodes, caches, caches * cores * threads)
     assert report["verdict"] == "pass" and len(report["groups"]) == 2
+    for group in report["groups"]:
+        for places, count in ((group["llcs"], caches), (group["nodes"], nodes)):
+            assert [place["id"] for place in places] == list(range(count)), places
+            assert sum(place["work_units"] for place in places) == group["work_units"]
+            assert sum(place["cpu_time_ns"] for place in places) == pytest.approx(group["cpu_time_ns"], rel=0.02)
+            assert sum(place["cpu_share"] for place in places) == pytest.approx(1, abs=0.001)
+            assert sum(place["work_share"] for place in places) == pytest.approx(1, abs=0.001)

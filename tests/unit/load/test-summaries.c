@@ -106,12 +106,35 @@ CASE(samples_of_workers_are_pooled)
 	unmake(&made);
 }
 
+CASE(work_is_divided_over_places)
+{
+	struct summary_place places[3];
+	struct made made;
+
+	make(&made, 3);
+	for (unsigned int i = 0; i < 3; i++) {
+		struct worker_cpu *cpus =
+			shared_cpus(&made.worker_groups[0].worker_group.shared, i);
+
+		cpus[0] = (struct worker_cpu){.cpu_ns = 10, .work_units = 1};
+		cpus[1] = (struct worker_cpu){.cpu_ns = 5 + i, .work_units = 2};
+	}
+	/* one that did not look does not know where it was, and one did not report */
+	report_of(&made, 1)->looks = 0;
+	lose(&made, 2, EXIT_TIMED_OUT, 0);
+	summary_places(places, made.pointers[0], &made.topology.nodes);
+	assert_true(places[0].cpu_ns == 15 && places[0].work_units == 3);
+	assert_true(!places[1].cpu_ns && !places[2].cpu_ns && !places[1].work_units);
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(reports_are_summed_up),
 		cmocka_unit_test(of_no_reports_nothing_is_known),
 		cmocka_unit_test(samples_of_workers_are_pooled),
+		cmocka_unit_test(work_is_divided_over_places),
 	};
 
 	return RUN(cases);
