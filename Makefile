@@ -56,6 +56,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(PYTHON) tests/bench/symbols $(BUILD)
 	@$(PYTHON) tests/bench/exports $(BUILD)
 	@$(PYTHON) tests/bench/memory $(BUILD)
+	@$(PYTHON) tests/bench/serve $(BUILD)
 	@$(PYTHON) tests/bench/loads $(BUILD)
 	@$(PYTHON) tests/bench/ab $(BUILD)
 	@$(PYTHON) tests/bench/guests $(BUILD)
