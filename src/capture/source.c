@@ -78,10 +78,12 @@ static int announce_cgroup(struct source *source, uint64_t id, uint32_t tid)
  */
 static int forget_cgroups(struct source *source)
 {
-	struct {
+	union {
 		struct wire_cgroup record;
-		char path[8];
-	} all = {.record = {.header = {.size = sizeof(all), .kind = WIRE_CGROUP}}};
+		char room[sizeof(struct wire_cgroup) + 8];
+	} all = {.room = {0}};
+
+	all.record.header = (struct wire_header){.size = sizeof(all), .kind = WIRE_CGROUP};
 
 	if (cgroup_paths_count(source->cgroups) < CGROUPS_MAX)
 		return 0;

@@ -168,10 +168,10 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 		known = process_of(interval, places, culprit->pid);
 	memcpy(blame->culprit.process, known ? known->process : blame->culprit.comm,
 	       sizeof(blame->culprit.process));
-	if (known && !culprit->tid) { /* several of its threads */
-		memcpy(blame->culprit.comm, known->process, sizeof(known->process));
+	if (known)
 		blame->culprit.cgroup_id = known->cgroup_id;
-	}
+	if (known && !culprit->tid) /* several of its threads */
+		memcpy(blame->culprit.comm, known->process, sizeof(known->process));
 }
 
 static bool same_party(const struct blame_party *party, const struct wire_culprit *culprit)
