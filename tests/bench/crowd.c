@@ -25,7 +25,7 @@ static void *live(void *data)
 			sum += i;
 		nanosleep(&period, NULL);
 	}
-	return NULL;
+	return (void *)(uintptr_t)sum;
 }
 
 int main(int argc, char **argv)
