@@ -225,6 +225,44 @@ void text_json(struct output *out, const char *text)
 	output_char(out, '"');
 }
 
+/* NULL: a character stands for itself. */
+static const char *entity_of(uint32_t character)
+{
+	switch (character) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	default:
+		return character == REPLACEMENT || character < 0x20 ||
+				       (character >= 0x7f && character < 0xa0)
+			       ? "\xef\xbf\xbd"
+			       : NULL;
+	}
+}
+
+void text_html(struct output *out, const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length) {
+		uint32_t character;
+		size_t bytes = text_decode(text, length, &character);
+		const char *entity = entity_of(character);
+
+		if (entity)
+			output_string(out, entity);
+		else
+			output_bytes(out, text, bytes);
+		text += bytes;
+		length -= bytes;
+	}
+}
+
 void text_csv(struct output *out, const char *text)
 {
 	size_t length = strlen(text);

@@ -57,6 +57,10 @@ void text_padded(struct output *out, const char *from, size_t columns);
 /* As a JSON string with its quotes. Invalid bytes become U+FFFD. */
 void text_json(struct output *out, const char *text);
 
+/* As text of an HTML page, also in a quoted attribute. Control characters and invalid bytes become
+ * U+FFFD. */
+void text_html(struct output *out, const char *text);
+
 /* As a CSV field (RFC 4180): quoted when needed; controls and invalid bytes become '?'. What a
  * spreadsheet would run as a formula (=, +, - or @ comes first) gets a ' before it. */
 void text_csv(struct output *out, const char *text);

@@ -2,26 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "matrix/card.h"
 #include "matrix/table.h"
 #include "view/compare.h"
-
-/* Names are of users' files: nothing in them is markup. */
-static void write_text(struct output *out, const char *text)
-{
-	for (; *text; text++) {
-		const char *entity = *text == '&'   ? "&amp;"
-				     : *text == '<' ? "&lt;"
-				     : *text == '>' ? "&gt;"
-				     : *text == '"' ? "&quot;"
-						    : NULL;
-
-		if (entity)
-			output_string(out, entity);
-		else
-			output_char(out, *text);
-	}
-}
 
 static const char html_head[] =
 	"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -43,7 +27,7 @@ static void write_failures(struct output *out, const struct matrix *matrix)
 	for (size_t i = 0; i < matrix->cell_count; i++)
 		if (card_failure(text, matrix, &matrix->cells[i])) {
 			output_string(out, "<li>");
-			write_text(out, text);
+			text_html(out, text);
 		}
 	output_string(out, "</ul>");
 }
@@ -57,13 +41,13 @@ void card_write_html(struct output *out, const struct card *card,
 
 	output_string(out, html_head);
 	output_string(out, "<title>");
-	write_text(out, matrix->name);
+	text_html(out, matrix->name);
 	output_string(out, "</title></head><body><h1>");
-	write_text(out, matrix->name);
+	text_html(out, matrix->name);
 	output_string(out, "</h1><ul>");
 	for (size_t i = 0; i < provenance->count; i++) {
 		output_string(out, "<li>");
-		write_text(out, provenance->lines[i]);
+		text_html(out, provenance->lines[i]);
 	}
 	matrix_counts(counts, sizeof(counts), matrix);
 	output_format(out, "</ul><p>Verdicts: %s.</p>", counts);
@@ -84,10 +68,10 @@ void card_write_html(struct output *out, const struct card *card,
 				output_format(out, "<td class=\"%s\">", verdict);
 			else
 				output_string(out, "<td>");
-			write_text(out, row.cells[c]);
+			text_html(out, row.cells[c]);
 		}
 	}
 	output_string(out, "</table><p>");
-	card_write_ranks(out, card, write_text);
+	card_write_ranks(out, card, text_html);
 	output_string(out, "</p></body></html>\n");
 }

@@ -345,6 +345,16 @@ CASE(csv_quotes_what_it_must)
 	output_release(&out);
 }
 
+CASE(html_has_no_markup_of_a_text)
+{
+	struct output out;
+
+	assert_int_equal(output_init(&out, -1), 0);
+	text_html(&out, "a<b>&\"é\n\xff");
+	assert_string_equal(written(&out), "a&lt;b&gt;&amp;&quot;é\xef\xbf\xbd\xef\xbf\xbd");
+	output_release(&out);
+}
+
 CASE(output_grows_in_memory)
 {
 	struct output out;
@@ -552,6 +562,7 @@ int main(void)
 		cmocka_unit_test(output_is_harmless_however_long),
 		cmocka_unit_test(printable_text_respects_its_room),
 		cmocka_unit_test(csv_quotes_what_it_must),
+		cmocka_unit_test(html_has_no_markup_of_a_text),
 		cmocka_unit_test(output_grows_in_memory),
 		cmocka_unit_test(numbers_around_every_power_of_ten),
 		cmocka_unit_test(the_largest_number),
