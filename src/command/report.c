@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/build_options.h"
 #include "base/print.h"
 #include "command/command.h"
-#include "command/report_page.h"
+#include "command/parsing.h"
+#include "command/report_html.h"
 #include "session/replay.h"
 #include "view/view.h"
 
@@ -17,10 +19,28 @@ static const char text[] =
 	"Examples:\n"
 	"  dwell report night.dwell\n"
 	"  dwell report night.dwell --top 30\n"
-	"  dwell report night.dwell --format json   one interval that covers all\n";
+	"  dwell report night.dwell --format json   one interval that covers all\n"
+	"  dwell report night.dwell --format html > night.html   for a browser\n";
+
+#define FORMATS_OF_REPORTS RESULT_FORMATS ", html"
+
+static int take_format(void *data, const char *value, struct error *error)
+{
+	struct report *report = data;
+
+	report->is_html = !strcmp(value, "html");
+	if (report->is_html) {
+		report->output.format = NULL;
+		return 0;
+	}
+	if (!format_find(value))
+		return parsing_unknown(error, "format", value, FORMATS_OF_REPORTS);
+	return result_take_format(&report->output, value, error);
+}
 
 static const struct command_option report_option_table[] = {
-	RESULT_OPTIONS(struct report, " (table)", " (10 on the page)"),
+	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_REPORTS " (table)"),
+	ROW_OPTIONS(struct report, " (10 on the page)"),
 	END_OF_OPTIONS,
 };
 
@@ -51,6 +71,14 @@ static int end(void *data, struct error *error)
 	struct report *report = data;
 	int result;
 
+	if (report->is_html && !build_option_enabled(BUILD_PAGE))
+		return build_option_missing(BUILD_PAGE, error);
+	if (report->is_html && (report->output.given || report->output.fields ||
+				report->output.order.field || report->output.order.top))
+		return error_set(
+			error, EINVAL,
+			"--format html has everything, sorted in the browser: it cannot be "
+			"combined with --fields, --sort, --top or another format");
 	take_order(report);
 	result = result_options_end(&report->output, &interval_schema, 1U << BY_THREAD, error);
 	if (result < 0 || report->path)
@@ -70,7 +98,8 @@ static int add_interval(void *data, struct interval *interval, struct error *err
 {
 	struct report *report = data;
 
-	if (summary_add(&report->summary, interval) < 0)
+	if (summary_add(&report->summary, interval) < 0 ||
+	    (report->html && report_html_add(report->html, interval) < 0))
 		return error_set(error, ENOMEM, "out of memory");
 	return 0;
 }
@@ -84,11 +113,32 @@ static int keep_child(void *data, const struct wire_child *child, struct error *
 	return 0;
 }
 
+static int write_report(struct report *report, const struct recording_facts *facts,
+			struct error *error)
+{
+	if (report->html)
+		return report_html_write(report->html, report, error);
+	return report->output.format ? report_write_rows(report, error)
+				     : report_write_page(report, facts->bytes, error);
+}
+
+static int open_report(struct report *report, struct replay *replay, struct error *error)
+{
+	int result = replay_open(replay, report->path, error);
+	const struct recording_facts *facts;
+
+	if (result < 0 || !report->is_html)
+		return result;
+	facts = recording_facts(replay->recording);
+	report->html = report_html_new(facts->last_ns - facts->first_ns);
+	return report->html ? 0 : error_set(error, ENOMEM, "out of memory");
+}
+
 static int run(struct report *report, struct error *error)
 {
 	struct replay replay = {
 		.audience = {.data = report, .interval = add_interval, .child = keep_child}};
-	int damaged = 0, result = replay_open(&replay, report->path, error);
+	int damaged = 0, result = open_report(report, &replay, error);
 
 	if (result >= 0) {
 		result = replay_run(&replay, error);
@@ -104,11 +154,7 @@ static int run(struct report *report, struct error *error)
 		findings_put_deadlock(&report->findings, &report->summary.deadlock);
 		report->summary.whole.findings = &report->findings;
 		report->summary.whole.summary = &report->summary;
-		if (report->output.format)
-			result = report_write_rows(report, error);
-		else
-			result = report_write_page(report, recording_facts(replay.recording)->bytes,
-						   error);
+		result = write_report(report, recording_facts(replay.recording), error);
 		if (result >= 0)
 			result = command_write(&report->out, error);
 		output_release(&report->out);
@@ -129,6 +175,7 @@ static int report_run(int argc, char **argv)
 		return code;
 	result = run(&report, &error);
 	summary_release(&report.summary);
+	report_html_free(report.html);
 	return result < 0 ? command_fail("report", EXIT_NOT_RUN, &error) : EXIT_DONE;
 }
 

@@ -12,6 +12,8 @@
 struct report {
 	const char *path;
 	struct result_options output;
+	bool is_html;
+	struct report_html *html; /* what is_html needs besides the summary */
 	const struct field *sort; /* of threads; NULL: by active time, or as output.order has it */
 	struct summary summary;
 	struct findings findings;

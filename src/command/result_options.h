@@ -50,7 +50,9 @@ enum page_keeps {
 		TAKEN_MEMBER("theme", 0, "THEME", options, output, result_take_theme, THEME_HELP)
 #define FORMAT_OPTIONS(options, take_format, formats, rows)                                        \
 	TAKEN_MEMBER("format", 0, "FORMAT", options, output, take_format, formats),                \
-		TEXT_OPTION("fields", 0, "NAME[,NAME]", options, output.fields, FIELDS_HELP),      \
+		ROW_OPTIONS(options, rows)
+#define ROW_OPTIONS(options, rows)                                                                 \
+	TEXT_OPTION("fields", 0, "NAME[,NAME]", options, output.fields, FIELDS_HELP),              \
 		TEXT_OPTION("sort", 0, "FIELD", options, output.order.field, SORT_HELP),           \
 		TAKEN_MEMBER("top", 0, "N", options, output, result_take_top, TOP_HELP rows),      \
 		TAKEN_MEMBER("json", 0, NULL, options, output, result_take_json, JSON_HELP)

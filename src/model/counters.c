@@ -126,6 +126,8 @@ void counters_add(struct counters *counters, const struct interval *interval)
 		counters->start_realtime_ns = interval->start_realtime_ns;
 	}
 	counters->end_ns = interval->end_ns;
+	counters->end_realtime_ns =
+		interval->start_realtime_ns + interval->end_ns - interval->start_ns;
 	losses_add(&counters->losses, &interval->losses);
 	counters->self_cpu_ns += interval->self_cpu_ns;
 	counters->snapshot_ns = interval->snapshot_ns;

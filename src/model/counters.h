@@ -29,8 +29,8 @@ struct counters {
 	uint64_t self_cpu_ns;
 	uint64_t snapshot_ns; /* of the last interval */
 	uint64_t intervals;
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC, of what is counted */
-	uint64_t start_realtime_ns;
+	uint64_t start_ns, end_ns;		     /* CLOCK_MONOTONIC, of what is counted */
+	uint64_t start_realtime_ns, end_realtime_ns; /* of the first and the last interval */
 };
 
 /*

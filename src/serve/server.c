@@ -29,6 +29,9 @@ enum { HTTP_OK = 200, HTTP_ERROR = 500, HTTP_BUSY = 503 };
 #define STORE_FILES 12
 #define STORE_LEAST (60 * NS_PER_S)
 
+/* Of the periods that are kept: intervals, minutes, ten minutes. */
+static const uint64_t period_lengths_ns[PERIODS_LEVELS] = {0, 60 * NS_PER_S, 600 * NS_PER_S};
+
 static int open_store(struct server *server, struct error *error)
 {
 	struct rotation_options options = {.file_ns = server->options->keep_ns / STORE_FILES,
@@ -93,7 +96,7 @@ int server_open(struct server *server, struct server_options *options, struct er
 	int result;
 
 	server->options = options;
-	periods_init(&server->periods);
+	periods_init(&server->periods, period_lengths_ns, ARRAY_SIZE(period_lengths_ns));
 	if (counters_init(&server->counters, options->by, options->groups, MARKS) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	result = options->store ? open_store(server, error) : 0;
@@ -144,7 +147,6 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 
 int server_interval(struct server *server, const struct interval *interval, struct error *error)
 {
-	counters_add(&server->counters, interval);
 	if (periods_add(&server->periods, &server->counters, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	look_at_triggers(server, interval);

@@ -3,7 +3,6 @@
 #ifndef DWELL_SERVE_SERVER_H
 #define DWELL_SERVE_SERVER_H
 
-#include "serve/periods.h"
 #include "serve/stall_watch.h"
 #include "serve/triggers.h"
 #include "capture/rotation.h"
@@ -11,6 +10,7 @@
 #include "serve/jobs.h"
 #include "serve/web_host.h"
 #include "session/watch.h"
+#include "view/periods.h"
 
 struct server_options {
 	enum grouping by;

@@ -7,18 +7,10 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "view/machine_page.h"
 
 #define LENGTH_MAX    (64 << 20)
 #define COMPRESS_FROM 1024
-
-/* The page asks for it. */
-#define NO_DATA "null"
-
-static const char *const page_parts[] = {
-#define TEXT(...) __VA_ARGS__,
-#include "serve_page.inc"
-#undef TEXT
-};
 
 static const char index_text[] =
 	"profile?seconds=10    which code time is spent in, as pprof reads it\n"
@@ -132,20 +124,28 @@ static enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned i
 	return queue(connection, status, type, response);
 }
 
-enum MHD_Result web_reply_static(struct MHD_Connection *connection, enum web_page page)
+static enum MHD_Result reply_page(struct MHD_Connection *connection)
 {
-	size_t length = strlen(page_parts[0]) + strlen(NO_DATA) + strlen(page_parts[1]);
+	cleanup(output_release) struct output out = {.fd = -1};
 	char *copy;
 
+	if (output_init(&out, -1) < 0)
+		return MHD_NO;
+	machine_page_write_live(&out);
+	copy = out.error ? NULL : malloc(out.used);
+	if (!copy)
+		return MHD_NO;
+	memcpy(copy, out.buffer, out.used);
+	return reply_bytes(connection, MHD_HTTP_OK, "text/html; charset=utf-8", copy, out.used);
+}
+
+enum MHD_Result web_reply_static(struct MHD_Connection *connection, enum web_page page)
+{
 	if (page == WEB_PAGE_HEALTH)
 		return web_reply_text(connection, MHD_HTTP_OK, "ok\n");
 	if (page == WEB_PAGE_INDEX)
 		return web_reply_text(connection, MHD_HTTP_OK, index_text);
-	copy = malloc(length + 1);
-	if (!copy)
-		return MHD_NO;
-	snprintf(copy, length + 1, "%s" NO_DATA "%s", page_parts[0], page_parts[1]);
-	return reply_bytes(connection, MHD_HTTP_OK, "text/html; charset=utf-8", copy, length);
+	return reply_page(connection);
 }
 
 enum MHD_Result web_reply_file(struct MHD_Connection *connection, unsigned int status,

@@ -13,6 +13,7 @@
 #include "base/duration.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "view/page.h"
 #include "view/profile_export.h"
 
 #define TEXT(text) text,
@@ -184,21 +185,6 @@ static void write_paths(struct page *page)
 	json_array_end(page->json);
 }
 
-/* In a page no text may begin an element: names come from the programs under study. */
-static void copy_data(struct output *out, const struct output *data)
-{
-	size_t begin = 0;
-
-	for (size_t i = 0; i < data->used; i++) {
-		if (data->buffer[i] != '<')
-			continue;
-		output_bytes(out, data->buffer + begin, i - begin);
-		output_string(out, "\\u003c");
-		begin = i + 1;
-	}
-	output_bytes(out, data->buffer + begin, data->used - begin);
-}
-
 /* Frames and paths, numbered of their own. */
 static int write_code(struct page *page, bool with_functions)
 {
@@ -251,7 +237,7 @@ int profile_write_html(struct output *out, const struct profile_result *result,
 	if (written < 0 || data.error)
 		return -ENOMEM;
 	output_string(out, parts[0]);
-	copy_data(out, &data);
+	page_write_data(out, &data);
 	output_string(out, parts[1]);
 	return 0;
 }

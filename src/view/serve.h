@@ -19,7 +19,6 @@ extern const struct schema serve_status_schema; /* of struct serve_status */
 /* From a mark of the counters to their end. */
 struct serve_period {
 	const struct counters *counters;
-	const struct session_info *session;
 	size_t mark;
 	uint64_t start_realtime_ns, duration_ns;
 };

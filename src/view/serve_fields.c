@@ -182,11 +182,33 @@ FIELD_GETTER(get_since)
 		value_null(value);
 }
 
+FIELD_GETTER(get_until)
+{
+	view_format_time(value->text, status_of(item)->counters->end_realtime_ns);
+	value_string(value, value->text);
+	if (!status_of(item)->counters->intervals)
+		value_null(value);
+}
+
 FIELD_GETTER(get_measured)
 {
 	const struct counters *counters = status_of(item)->counters;
 
 	value_number(value, counters->end_ns - counters->start_ns);
+}
+
+VALUE_GETTER(get_unmeasured, value_elements, STATES)
+
+/* Those that are measured are most, and left out. */
+FIELD_ELEMENT(unmeasured_element)
+{
+	const struct serve_status *status = status_of(item);
+	enum state state = (enum state)index;
+
+	value_string(value, state_info[state].key);
+	if (session_measures(status->session, wire_of_state(state)) &&
+	    !(status->counters->unmeasured & 1U << state))
+		value_absent(value);
 }
 
 FIELD_GETTER(get_lengths)
@@ -225,10 +247,13 @@ static const struct field status_fields[] = {
 	INTEGER_FIELD("cpus", get_cpus, "of the machine"),
 	STRING_FIELD("source", get_source, "bpf, taskstats or procfs"),
 	STRING_FIELD("states", get_states_kind, "how states are known: exact, counters, sampled"),
+	LIST_FIELD("unmeasured", get_unmeasured, unmeasured_element, NULL,
+		   "states that were not measured, at least of some threads"),
 	STRING_FIELD("by", get_by, "what threads are summed up by: cgroup or process"),
 	BOOL_FIELD("blame", get_has_blame, "who made whom wait is known"),
 	STRING_FIELD("since", get_since, "beginning of the first interval, UTC"),
-	INTEGER_FIELD("measured_ns", get_measured, "time since then that was measured"),
+	STRING_FIELD("until", get_until, "end of the last interval, UTC"),
+	INTEGER_FIELD("measured_ns", get_measured, "from the one to the other"),
 	NUMBER_MEMBER(struct serve_status, interval_ns, "interval_ns", "between two snapshots"),
 	INTEGER_FIELD("intervals", get_intervals, "so far"),
 	INTEGER_FIELD("threads", get_threads, "at the end of the last interval"),

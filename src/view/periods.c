@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "serve/periods.h"
+#include "view/periods.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "emit/emit.h"
 #include "view/serve.h"
 
-void periods_init(struct periods *periods)
+void periods_init(struct periods *periods, const uint64_t *lengths_ns, size_t count)
 {
-	*periods = (struct periods){0};
-	periods->levels[1].length_ns = 60 * NS_PER_S;
-	periods->levels[2].length_ns = 600 * NS_PER_S;
+	*periods = (struct periods){.level_count = count};
+	for (size_t i = 0; i < count; i++)
+		periods->levels[i].length_ns = lengths_ns[i];
 }
 
 void periods_release(struct periods *periods)
@@ -53,21 +52,16 @@ static int keep(struct periods_level *level, const struct serve_period *period)
 	return 0;
 }
 
-static int level_add(struct periods *periods, size_t number, struct counters *counters,
-		     const struct interval *interval)
+static int level_end(struct periods *periods, size_t number, struct counters *counters)
 {
 	struct periods_level *level = &periods->levels[number];
-	struct serve_period period = {
-		.counters = counters, .session = interval->session, .mark = number};
+	struct serve_period period = {.counters = counters,
+				      .mark = number,
+				      .start_realtime_ns = level->start_realtime_ns,
+				      .duration_ns = level->end_ns - level->start_ns};
 	int result;
 
-	if (!level->start_ns) {
-		level->start_ns = interval->start_ns;
-		level->start_realtime_ns = interval->start_realtime_ns;
-	}
-	period.duration_ns = interval->end_ns - level->start_ns;
-	period.start_realtime_ns = level->start_realtime_ns;
-	if (period.duration_ns < level->length_ns)
+	if (!level->start_ns)
 		return 0;
 	result = keep(level, &period);
 	counters_set_mark(counters, number);
@@ -75,12 +69,39 @@ static int level_add(struct periods *periods, size_t number, struct counters *co
 	return result;
 }
 
+static int level_add(struct periods *periods, size_t number, struct counters *counters,
+		     const struct interval *interval)
+{
+	struct periods_level *level = &periods->levels[number];
+
+	if (!level->start_ns) {
+		level->start_ns = interval->start_ns;
+		level->start_realtime_ns = interval->start_realtime_ns;
+	}
+	level->end_ns = interval->end_ns;
+	return level->end_ns - level->start_ns < level->length_ns
+		       ? 0
+		       : level_end(periods, number, counters);
+}
+
 int periods_add(struct periods *periods, struct counters *counters, const struct interval *interval)
 {
 	int result = 0;
 
-	for (size_t i = 0; result >= 0 && i < PERIODS_LEVELS; i++)
+	if (counters->intervals && interval->start_ns != counters->end_ns)
+		result = periods_end(periods, counters);
+	counters_add(counters, interval);
+	for (size_t i = 0; result >= 0 && i < periods->level_count; i++)
 		result = level_add(periods, i, counters, interval);
+	return result;
+}
+
+int periods_end(struct periods *periods, struct counters *counters)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < periods->level_count; i++)
+		result = level_end(periods, i, counters);
 	return result;
 }
 
@@ -88,7 +109,7 @@ static size_t level_for(const struct periods *periods, uint64_t step_ns)
 {
 	size_t found = 0;
 
-	for (size_t i = 1; i < PERIODS_LEVELS; i++)
+	for (size_t i = 1; i < periods->level_count; i++)
 		if (periods->levels[i].length_ns <= step_ns)
 			found = i;
 	return found;

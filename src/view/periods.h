@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The last hours, in memory of a fixed size: each interval, the minutes, and the periods of ten
- * minutes, as many of each.
+ * What counters have counted in each of many periods, in memory of a fixed size: of several
+ * lengths, as many of each.
  */
-#ifndef DWELL_SERVE_PERIODS_H
-#define DWELL_SERVE_PERIODS_H
+#ifndef DWELL_VIEW_PERIODS_H
+#define DWELL_VIEW_PERIODS_H
 
 #include "base/output.h"
 #include "model/counters.h"
@@ -16,6 +16,7 @@ struct periods {
 	struct periods_level {
 		uint64_t length_ns; /* of a period, at least; 0: an interval */
 		uint64_t start_ns;  /* of the present one, CLOCK_MONOTONIC; 0: none yet */
+		uint64_t end_ns;    /* so far */
 		uint64_t start_realtime_ns;
 		struct kept_period {
 			char *json; /* an object of serve_period_schema */
@@ -25,14 +26,22 @@ struct periods {
 		size_t count;
 		size_t next;
 	} levels[PERIODS_LEVELS];
+	size_t level_count;
 };
 
-void periods_init(struct periods *periods);
+/* The shortest first; up to PERIODS_LEVELS. */
+void periods_init(struct periods *periods, const uint64_t *lengths_ns, size_t count);
 void periods_release(struct periods *periods);
 
-/* After counters_add(), of counters with PERIODS_LEVELS marks. 0 or -ENOMEM. */
+/*
+ * Counts an interval: counters_add(), of counters with a mark for each length. Where the interval
+ * does not begin when the last one ended, periods end there, too. 0 or -ENOMEM.
+ */
 int periods_add(struct periods *periods, struct counters *counters,
 		const struct interval *interval) must_check;
+
+/* Ends the periods that go on. 0 or -ENOMEM. */
+int periods_end(struct periods *periods, struct counters *counters) must_check;
 
 /*
  * The periods that overlap the time from `from_ns` to `to_ns` (CLOCK_REALTIME; 0: open), as a JSON
