@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int i = 0; i < SAMPLES_STREAMS; i++)
 			if (report->tid % 16)
 				report->sample_totals[i] %= 1000;
-		if (shared_init(&worker_group.worker_group.shared, 1, 1, 0, NULL) == 0)
+		if (shared_init(&worker_group.worker_group.shared, 1, 1, 1, 0, NULL) == 0)
 			show(&worker_group, &spec);
 		shared_release(&worker_group.worker_group.shared);
 		spec_release(&spec);
