@@ -53,7 +53,6 @@ void offer_fields(struct offers *offers, const struct given *given)
 		{"doctor", &doctor_schema},
 		{"guest", &matrix_schema},
 		{"load", &load_schema},
-		{"load", &sweep_schema},
 		{"profile", &profile_schema},
 		{"record", &recorded_schema},
 		{"report", &interval_schema},
@@ -61,10 +60,13 @@ void offer_fields(struct offers *offers, const struct given *given)
 	};
 	enum blame_side blame = given_value(given, "blame") ? BLAME_SUFFERED : BLAME_NONE;
 
+	if (given_value(given, "sweep"))
+		offer_columns(offers, &sweep_schema, ~0U);
 	if (!strcmp(given->command->name, "top"))
 		offer_columns(offers, interval_schema_for(blame), level_of(given));
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
-		if (!strcmp(results[i].command, given->command->name))
+		if (!strcmp(results[i].command, given->command->name) &&
+		    !given_value(given, "sweep"))
 			offer_columns(offers, results[i].schema,
 				      results[i].schema == &interval_schema ? 1U << BY_THREAD
 									    : ~0U);
