@@ -34,6 +34,7 @@ function facts() {
   if (status.self_cpu_ns && status.measured_ns) parts.push(`dwell itself ${percent(status.self_cpu_ns / status.measured_ns)} of a CPU`);
   if (unmeasured.length) parts.push(`not measured: ${unmeasured.join(', ')}`);
   if (status.dwell) parts.push(`dwell ${status.dwell}`);
+  if (!parts.length) parts.push(`${source.periods.length} periods`);
   return parts.join(' · ');
 }
 
@@ -112,8 +113,8 @@ function read() {
 }
 
 function drawTables() {
-  const total = sum(touching(source.periods, view())), isGroup = source.status.by === 'cgroup' ? 'cgroups' : source.status.by === 'process' ? 'processes, by name' : 'groups';
-  get('groups-title').textContent = `Groups: ${isGroup}`;
+  const total = sum(touching(source.periods, view())), kinds = { cgroup: ': cgroups', process: ': processes, by name' };
+  get('groups-title').textContent = `Groups${kinds[source.status.by] || ''}`;
   groupsTable(total, shown, names);
   get('blame-title').textContent = !source.blame ? 'Who made whom wait was not measured' : chosen ? `Who made ${chosen} wait, and whom it made wait` : 'Who made whom wait';
   get('blame').hidden = !source.blame;
@@ -219,7 +220,7 @@ function move(step, selects) {
   if (!periods.length) return;
   const middle = period => (period.start + period.end) / 2;
   const at = cursor === null ? -1 : periods.findIndex(period => period.end > cursor);
-  let next = cursor === null ? (step < 0 ? periods.length - 1 : 0) : (at < 0 ? periods.length - 1 : at) + step;
+  let next = cursor === null ? (step === -1 ? periods.length - 1 : step === 1 ? 0 : step) : (at < 0 ? periods.length - 1 : at) + step;
   next = Math.min(Math.max(next, 0), periods.length - 1);
   if (selects && anchor === null) anchor = cursor === null ? middle(periods[next]) : cursor;
   cursor = middle(periods[next]);

@@ -94,7 +94,7 @@ function drawHeat(view, periods) {
       most = Math.max(most, number / period.ns);
     });
   if (high < 0) return false;
-  low = Math.min(low, 10);
+  low = Math.min(Math.max(low, 9), 10); // shorter ones share the lowest row
   high = Math.max(high, low + 10) + 1;
   const y = bucket => height - 4 - (bucket - low) / (high - low) * (height - 8);
   // one wait in the longest period is the faintest
@@ -102,15 +102,15 @@ function drawHeat(view, periods) {
   columns(view, periods, width, dots).forEach(([left, right], i) => {
     (periods[i].waits || []).forEach((number, bucket) => {
       if (!number) return;
-      const from = whole(y(bucket + 1), dots);
+      const row = Math.max(bucket, low), from = whole(y(row + 1), dots);
       pen.fillStyle = heatColour(0.08 + 0.92 * Math.log(number / periods[i].ns / least) / range);
-      pen.fillRect(left, from, right - left, whole(y(bucket), dots) - from);
+      pen.fillRect(left, from, right - left, whole(y(row), dots) - from);
     });
   });
   pen.fillStyle = colours.dim;
   pen.textAlign = 'right';
   pen.textBaseline = 'middle';
-  for (const [bucket, words] of [[0, '1 ns'], [10, '1 µs'], [13.29, '10 µs'], [16.61, '100 µs'], [19.93, '1 ms'], [23.25, '10 ms'], [26.58, '100 ms'], [29.9, '1 s'], [33.22, '10 s']])
+  for (const [bucket, words] of [[10, '1 µs'], [13.29, '10 µs'], [16.61, '100 µs'], [19.93, '1 ms'], [23.25, '10 ms'], [26.58, '100 ms'], [29.9, '1 s'], [33.22, '10 s']])
     if (bucket >= low && bucket <= high) pen.fillText(words, LEFT - 6, Math.min(Math.max(y(bucket), 7), height - 7));
   return true;
 }

@@ -167,7 +167,7 @@ class Server {
   async ask(path) {
     let response;
     try {
-      response = await fetch(path, { cache: 'no-store', credentials: 'same-origin' });
+      response = await fetch(location.origin + path, { cache: 'no-store', credentials: 'same-origin' });
     } catch {
       throw new Error('dwell serve does not answer');
     }

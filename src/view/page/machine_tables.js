@@ -21,6 +21,7 @@ function table(id, list, rows, mark) {
     const cell = element('th', undefined, line);
     cell.scope = 'col';
     cell.className = (one.text ? 'text ' : '') + (one.wide ? 'wide' : '');
+    if (!one.words) continue;
     const button = element('button', one.words, cell);
     button.title = one.help || '';
     button.dataset.key = 'column ' + one.key;
@@ -121,7 +122,7 @@ function blameTable(total, matches) {
     { key: 'victim', words: 'Who waited', text: true, value: row => nameOf(row.victim), cell: (row, cell) => nameCell(row.victim, cell, 'victim ' + row.key) },
     { key: 'state', words: 'State', text: true, value: row => row.state || '', cell: (row, cell) => stateCell(row.state, cell) },
     { key: 'culprit', words: 'Because of', text: true, value: culpritOf, cell: (row, cell) => row.kind === 'thread' ? nameCell(row.culprit, cell, 'culprit ' + row.key) : (cell.append(culpritOf(row)), cell.classList.add('dim')) },
-    { key: 'ns', words: 'Lost per s', value: row => row.ns, cell: (row, cell) => cell.append(duration(row.ns / total.ns * 1e9)) },
+    { key: 'ns', words: 'Lost/s', help: 'time lost per second', value: row => row.ns, cell: (row, cell) => cell.append(duration(row.ns / total.ns * 1e9)) },
     { key: 'share', words: '%', wide: true, value: row => row.ns, cell: (row, cell) => cell.append(all ? percent(row.ns / all) : '-') },
     { key: 'size', words: '', wide: true, text: true, value: row => row.ns, cell: (row, cell) => {
       const part = element('span', undefined, element('div', undefined, cell));
@@ -166,7 +167,7 @@ function compare(before, after, matches) {
 function changesTable(before, after, matches) {
   const rows = compare(before, after, matches), perSecond = rate => duration(rate * 1e9) + '/s';
   const amount = (row, rate) => row.isLoss ? perSecond(rate) : count(rate);
-  const words = row => (row.delta > 0 ? '+' : '−') + amount(row, Math.abs(row.delta));
+  const words = row => !row.isLoss && Math.abs(row.delta) < 0.005 ? '±0.00' : (row.delta > 0 ? '+' : '−') + amount(row, Math.abs(row.delta));
   table('changes', [
     { key: 'who', words: 'Group', text: true, value: row => nameOf(row.who), cell: (row, cell) => nameCell(row.who, cell, 'change ' + row.who + row.state + row.because) },
     { key: 'state', words: 'State', text: true, value: row => row.state || '', cell: (row, cell) => stateCell(row.state, cell) },
@@ -175,6 +176,6 @@ function changesTable(before, after, matches) {
     { key: 'b', words: 'B', value: row => row.b.average, cell: (row, cell) => cell.append(amount(row, row.b.average)) },
     { key: 'size', words: 'Change', help: 'coloured where it is more than twice its standard error', value: row => Math.abs(row.delta) + (row.certain ? 1e6 : 0),
       cell: (row, cell) => { cell.append(words(row)); cell.classList.add(row.certain ? row.delta > 0 ? 'more' : 'less' : 'dim'); } },
-    { key: 'verdict', words: '', text: true, wide: true, value: row => row.certain ? 1 : 0, cell: (row, cell) => cell.append(row.certain ? row.delta > 0 ? '▲ more' : '▼ less' : row.known ? 'may be chance' : 'too few periods') },
+    { key: 'verdict', words: 'Verdict', text: true, wide: true, value: row => row.certain ? 1 : 0, cell: (row, cell) => cell.append(row.certain ? row.delta > 0 ? '▲ more' : '▼ less' : row.known ? 'may be chance' : 'too few periods') },
   ], rows);
 }
