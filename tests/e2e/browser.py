@@ -5,14 +5,15 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 
 
 class Page:
-    """A file in a browser that reaches nothing: evaluate() and screenshot(); `requests` has what the page asked for, `errors` what went wrong."""
+    """A file, or an address, in a browser: evaluate() and screenshot(); `requests` has what the page asked for, `errors` what went wrong."""
 
-    def __init__(self, file, directory, width=1200, height=900, dark=False):
+    def __init__(self, file, directory, width=1200, height=900, dark=False, headers=None, script=True):
         if not shutil.which("chromium"):
             pytest.skip("chromium is not installed")
         to_browser, self.write = os.pipe()
@@ -33,7 +34,9 @@ class Page:
             self.ask(f"{domain}.enable")
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.ask("Page.navigate", url=f"file://{file}")
+        self.ask("Network.setExtraHTTPHeaders", headers=headers or {})
+        self.ask("Emulation.setScriptExecutionDisabled", value=not script)
+        self.ask("Page.navigate", url=str(file) if "://" in str(file) else f"file://{file}")
         while self.message().get("method") != "Page.loadEventFired":
             pass
 
@@ -76,9 +79,22 @@ class Page:
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def key(self, key):
+    def until(self, expression, seconds=60):
+        """Its value, as soon as that is true."""
+        end = time.monotonic() + seconds
+        while not (value := self.evaluate(expression)):
+            assert time.monotonic() < end, f"never: {expression}"
+            time.sleep(0.05)
+        return value
+
+    def key(self, key, shift=False):
         for kind in ("keyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 and kind == "keyDown" else "")
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 * shift, text=key if len(key) == 1 and kind == "keyDown" else "")
+
+    def drag(self, start, end, y):
+        """With the left button, from one x to another."""
+        for kind, x in (("mouseMoved", start), ("mousePressed", start), ("mouseMoved", (start + end) / 2), ("mouseMoved", end), ("mouseReleased", end)):
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" and x == start else "left", buttons=int(kind != "mouseReleased"), clickCount=1)
 
     def screenshot(self, file):
         file.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))

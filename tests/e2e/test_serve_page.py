@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of `dwell serve` and of `dwell report --format html`, in a browser."""
+import contextlib
+import datetime
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import browser
+import pytest
+from conftest import WORKLOAD, run
+from serving import serving
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+TOKEN = "0123456789abcdef0123456789abcdef"
+DATA = re.compile(r'<script type="application/json" id="data">([^<]*)</script>')
+#: Of what is seen: the ratio of text to what lies behind it, WCAG 2.1 (https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio), where that is below 4.5.
+CONTRAST = """(() => {
+  const parse = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = element => {
+    for (let at = element; at; at = at.parentElement) { const colour = parse(getComputedStyle(at).backgroundColor); if (colour.length === 3 || colour[3] === 1) return colour; }
+    return parse(getComputedStyle(document.documentElement).backgroundColor);
+  };
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let texts = 0;
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || ['SCRIPT', 'NOSCRIPT', 'OPTION'].includes(element.tagName) || !element.getClientRects().length || element.closest(':disabled')) continue;
+    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))], ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    texts++;
+    if (ratio < 4.5) found.push([ratio, element.tagName, element.className, walker.currentNode.textContent]);
+  }
+  return { texts, found };
+})()"""
+#: Controls without a name for a screen reader.
+NAMELESS = """[...document.querySelectorAll('button, input, select, a, canvas, [tabindex]')].filter(one => one.getClientRects().length && !one.getAttribute('aria-hidden'))
+  .filter(one => !(one.textContent.trim() || one.getAttribute('aria-label') || one.closest('label'))).map(one => one.outerHTML)"""
+
+
+def rows(page, table):
+    return page.evaluate(f"[...document.querySelectorAll('#{table} tbody tr')].filter(row => row.children.length > 2).map(row => [...row.children].map(cell => cell.textContent))")
+
+
+def text(page, name):
+    return page.evaluate(f"document.getElementById('{name}').textContent")
+
+
+def click(page, selector):
+    page.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+
+
+def drop(page, file, name=None):
+    """As a user does it."""
+    content = json.dumps(file.read_bytes().decode("latin-1") if file.suffix == ".dwell" else file.read_text())
+    page.evaluate(f"""(() => {{ const transfer = new DataTransfer(); transfer.items.add(new File([{content}], {json.dumps(name or file.name)}));
+      document.body.dispatchEvent(new DragEvent('drop', {{ bubbles: true, cancelable: true, dataTransfer: transfer }})); }})()""")
+
+
+@contextlib.contextmanager
+def working(program=WORKLOAD, *arguments):
+    with subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """(recording, its page)"""
+    directory = tmp_path_factory.mktemp("page")
+    hostile = directory / "<b>&\"'</script"[:15].replace("/", "|")
+    shutil.copy("/bin/sh", hostile)
+    with working(WORKLOAD, "mixed"), working(hostile, "-c", "while :; do :; done"):
+        done = run("record", "-d", "3s", "-i", "100ms", "-o", directory / "it.dwell")
+        assert done.returncode == 0, done.stderr
+    done = run("report", "--format", "html", directory / "it.dwell")
+    assert done.returncode == 0, done.stderr
+    (directory / "it.html").write_text(done.stdout)
+    return directory / "it.dwell", directory / "it.html", hostile.name
+
+
+def test_a_page_follows_what_happens(tmp_path):
+    with serving("--by", "process", "-i", "1s") as server, working(WORKLOAD, "mixed"):
+        address = f"http://127.0.0.1:{server.port}/"
+        with browser.Page(address, tmp_path) as page:
+            page.until("source && source.periods.length > 1 && [...source.periods[1].groups.keys()].includes('workload')")
+            page.until("[...document.querySelectorAll('#groups .name')].some(name => name.textContent === 'workload')")
+            assert text(page, "live") == "live" and "exact states by bpf" in text(page, "facts")
+            number = page.evaluate("source.periods.length")
+            page.until(f"source.periods.length > {number + 1}")
+            # in order, and none twice
+            assert page.evaluate("source.periods.every((period, i, all) => !i || Math.abs(period.start - all[i - 1].end) < 1)")
+            page.key(" ")
+            assert text(page, "live") == "paused"
+            number, intervals = page.evaluate("source.periods.length"), server.json("/api/status")["intervals"]
+            while server.json("/api/status")["intervals"] < intervals + 3:
+                pass
+            assert page.evaluate("source.periods.length") == number
+            page.key(" ")
+            page.until(f"source.periods.length > {number}")
+            link = page.evaluate("document.getElementById('profile-link').href")
+            assert link.startswith(address) and "format=html" in link
+            status, headers, body = server.ask(link[len(address) - 1 :].replace("seconds=10", "seconds=1"))
+            assert status == 200 and headers["Content-Type"].startswith("text/html") and DATA.search(body.decode())
+            assert not page.errors and all(request.startswith(address) for request in page.requests), (page.errors, page.requests)
+            server.stop()
+            page.until("!document.getElementById('error').hidden")
+            assert "does not answer" in text(page, "error") and text(page, "live") == "no answer"
+            assert rows(page, "groups"), "what was there stays"
+
+
+def test_a_page_asks_for_the_password(tmp_path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    (tmp_path / "token").chmod(0o600)
+    with serving("--token-file", tmp_path / "token", "-i", "1s") as server:
+        with browser.Page(f"http://user:{TOKEN}@127.0.0.1:{server.port}/", tmp_path) as page:
+            page.until("source && source.periods.length")
+            assert not page.errors, page.errors
+        with browser.Page(f"http://user:wrong@127.0.0.1:{server.port}/", tmp_path) as page:
+            assert page.evaluate("document.getElementById('page')") is None and server.ask("/")[0] == 401
+
+
+def test_a_recording_is_a_page_with_all_of_it(recorded, tmp_path):
+    recording, file, hostile = recorded
+    data = json.loads(DATA.search(file.read_text())[1])
+    whole = json.loads(run("report", "--format", "json", recording).stdout)
+    for state in data["periods"][0]["all"]["states_ns"]:
+        counted = sum(period["all"]["states_ns"].get(state, 0) for period in data["periods"])
+        assert counted == sum(thread["states_ns"][state] or 0 for thread in whole["threads"]), state
+        assert counted == sum(group["states_ns"].get(state, 0) for period in data["periods"] for group in period["groups"])
+    assert sum(period["duration_ns"] for period in data["periods"]) == data["status"]["measured_ns"]
+    assert 10 <= len(data["periods"]) <= 361
+    with browser.Page(file, tmp_path) as page:
+        assert page.evaluate("document.title") == "it.dwell · dwell"
+        assert [row[0] for row in rows(page, "groups")].count("workload") == 1
+        assert page.evaluate(f"source.periods.some(period => period.groups.has({json.dumps(hostile)}))")
+        assert page.evaluate("document.querySelectorAll('#findings li').length") == len(data["findings"])
+        assert page.evaluate("[...document.querySelectorAll('#span, #pause, #profile')].every(one => !one.getClientRects().length)")
+        assert not page.errors and page.requests == [f"file://{file}"], (page.errors, page.requests)
+
+
+def test_a_page_is_zoomed_sorted_and_filtered(recorded, tmp_path):
+    _, file, _ = recorded
+    length = "(view().to - view().from)"
+    with browser.Page(file, tmp_path) as page:
+        all_of_it = page.evaluate(length)
+        box = page.evaluate("(({ left, width, top }) => [left, width, top])(document.getElementById('time').getBoundingClientRect())")
+        page.drag(box[0] + box[1] * 0.25, box[0] + box[1] * 0.5, box[2] + 100)
+        assert page.evaluate(length) == pytest.approx(all_of_it / 4, rel=0.02)
+        assert page.evaluate("view().from - source.periods[0].start") == pytest.approx(all_of_it / 4, rel=0.02)
+        page.key("Escape")
+        assert page.evaluate(length) == all_of_it
+        # by keys alone: five periods from the first
+        page.evaluate("document.getElementById('time').focus()")
+        page.key("Home")
+        for _ in range(4):
+            page.key("ArrowRight", shift=True)
+        selected = page.evaluate("source.periods[4].end - source.periods[0].start")
+        assert page.evaluate("source.periods[0].start") == page.evaluate("selection.from") and "runnable" in text(page, "readout")
+        page.key("Enter")
+        assert page.evaluate(length) == pytest.approx(selected)
+        page.key("-")
+        assert page.evaluate(length) == pytest.approx(2 * selected, rel=0.5) and page.evaluate(length) > selected
+        click(page, "#whole")
+        assert page.evaluate(length) == all_of_it
+        # headings
+        for key, column in ("threads", 3), ("active", 2):
+            click(page, f"#groups button[data-key='column {key}']")
+            values = [float(row[column].replace("<", "")) for row in rows(page, "groups")]
+            assert page.evaluate("document.querySelector('#groups th[aria-sort=descending]').textContent").lower() == key
+            assert values == sorted(values, reverse=True), key
+        # only what is looked for, and back
+        everything = len(rows(page, "groups"))
+        page.key("/")
+        for letter in "workload":
+            page.key(letter)
+        assert {row[0] for row in rows(page, "groups")} == {"workload"} and rows(page, "blame")
+        assert all("workload" in (row[0], row[2]) for row in rows(page, "blame"))
+        page.key("Escape")
+        assert len(rows(page, "groups")) == everything
+        # a group alone: who made it wait, and whom it made wait
+        page.evaluate("[...document.querySelectorAll('#groups .name')].find(name => name.textContent === 'workload').click()")
+        assert text(page, "group").startswith("only workload") and "workload" in text(page, "blame-title")
+        assert page.evaluate("ofChosen(source.periods[3]).states.user === source.periods[3].groups.get('workload').states.user")
+        assert rows(page, "blame") and all("workload" in (row[0], row[2]) for row in rows(page, "blame"))
+        page.evaluate("document.activeElement.blur()")
+        page.key("Escape")
+        assert page.evaluate("document.getElementById('group').hidden")
+        # a state less
+        shares = page.evaluate("document.getElementById('areas').toDataURL()")
+        click(page, "#states button[data-state=runnable]")
+        assert page.evaluate("document.getElementById('areas').toDataURL()") != shares
+        assert not page.errors, page.errors
+
+
+def made_periods(count):
+    """Twenty periods with one thread of web that waits for locks, then twenty with three; db does the same throughout."""
+    periods = []
+    for i in range(count):
+        lock = (1 if i < count / 2 else 3) * 10**9 + (i % 3) * 10**7
+        noise = 5 * 10**8 + (i * 7919 % 11) * 10**7
+        web, db = {"lock": lock, "user": 10**8}, {"user": noise}
+        start = datetime.datetime(2026, 11, 27, 8, tzinfo=datetime.timezone.utc) + datetime.timedelta(seconds=i)
+        periods.append({
+            "type": "serve_period", "version": 1, "start": start.strftime("%Y-%m-%dT%H:%M:%S.000000000Z"), "duration_ns": 10**9,
+            "all": {"group": None, "threads": 7, "states_ns": {"lock": lock, "user": 10**8 + noise}, "run_queue_waits": [0] * 12 + [5, 1]},
+            "groups": [{"group": "web", "threads": 5, "states_ns": web, "run_queue_waits": []}, {"group": "db", "threads": 2, "states_ns": db, "run_queue_waits": []}],
+            "blame": [{"victim": "web", "state": "lock", "kind": "thread", "culprit": "db", "total_ns": lock}],
+        })  # fmt: skip
+    return periods
+
+
+def test_two_windows_are_compared(recorded, tmp_path):
+    (tmp_path / "made.json").write_text(json.dumps(made_periods(40)))
+    with browser.Page(recorded[1], tmp_path) as page:
+        drop(page, tmp_path / "made.json")
+        page.until("source.name === 'made.json'")
+        assert page.evaluate("document.getElementById('comparison').hidden")
+        page.evaluate("document.getElementById('time').focus()")
+        for key, start, end in ("a", "Home", 19), ("b", "End", -19):
+            page.key(start)
+            for _ in range(abs(end)):
+                page.key("ArrowRight" if end > 0 else "ArrowLeft", shift=True)
+            page.key(key)
+        assert page.evaluate("[inside(source.periods, windows.a).length, inside(source.periods, windows.b).length]") == [20, 20]
+        changes = {tuple(row[:3]): row[3:] for row in rows(page, "changes")}
+        assert changes["web", "lock", ""][2:] == ["+2.00", "▲ more"], changes
+        assert changes["web", "lock", "db"][2:] == ["+2 s/s", "▲ more"], changes
+        assert changes["db", "user", ""][3] == "may be chance", changes
+        assert ("web", "user", "") not in changes, "it did not change at all"
+        page.key("x")
+        assert page.evaluate("document.getElementById('comparison').hidden")
+        assert not page.errors, page.errors
+
+
+def test_files_are_opened_or_refused(recorded, tmp_path):
+    recording, file, _ = recorded
+    with working(WORKLOAD, "mixed"):
+        done = run("top", "--blame", "-c", "3", "-i", "300ms", "--format", "json")
+    (tmp_path / "top.json").write_text(done.stdout)
+    (tmp_path / "report.json").write_text(run("report", "--format", "json", recording).stdout)
+    (tmp_path / "other.txt").write_text("nothing of ours")
+    (tmp_path / "other.html").write_text("<html><body>nothing of ours")
+    (tmp_path / "empty.json").write_text("[]")
+    (tmp_path / "short.json").write_text('[{"type":"serve_period","start":"x","duration_ns":1}]')
+    with serving("-i", "1s") as server, browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path) as page:
+        page.until("source && source.periods.length")
+        for name, words in (("other.txt", "neither JSON"), ("other.html", "not a page of dwell"), ("empty.json", "no intervals"), ("short.json", "no beginning")):
+            drop(page, tmp_path / name)
+            page.until(f"document.getElementById('error').textContent.includes({json.dumps(words)})")
+            assert page.evaluate("!isFile"), "the machine stays"
+        drop(page, recording)
+        page.until("document.getElementById('error').textContent.includes('dwell report --format html')")
+        for opened, name, by, number in (tmp_path / "top.json", "top.json", "process", 3), (tmp_path / "report.json", "report.json", "process", 1), (file, "it.dwell", "process", None):
+            drop(page, opened)
+            page.until(f"source.name === {json.dumps(name)}")
+            assert page.evaluate("isFile") and page.evaluate("document.getElementById('error').hidden")
+            assert page.evaluate("source.status.by") == by and (number is None or page.evaluate("source.periods.length") == number)
+            assert "workload" in [row[0] for row in rows(page, "groups")] and rows(page, "blame")
+        assert "not measured by length" not in text(page, "heat-title")
+        click(page, "#back")
+        page.until("!isFile && source && source.periods.length")
+        assert not page.errors, page.errors
+
+
+@pytest.mark.parametrize("width", [390, 1920])
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_page_fits_and_is_legible(recorded, tmp_path, width, dark):
+    with browser.Page(recorded[1], tmp_path, width, 1000, dark) as page:
+        for background in ("rgb(21, 24, 28)", "rgb(255, 255, 255)") if dark else ("rgb(255, 255, 255)", "rgb(21, 24, 28)"):
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == background
+            page.key("a")
+            page.key("b")
+            click(page, "#keys")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            # what each row comes to is in view, without scrolling the table
+            assert page.evaluate("['active', 'ns'].every(key => document.querySelector(`th [data-key='column ${key}']`).getBoundingClientRect().right <= innerWidth)")
+            contrast = page.evaluate(CONTRAST)
+            assert contrast["texts"] > 50 and not contrast["found"], contrast
+            assert not page.evaluate(NAMELESS)
+            click(page, "#theme")
+        page.screenshot(tmp_path / "page.png")
+        assert (tmp_path / "page.png").stat().st_size > 20000 and not page.errors, page.errors
+
+
+def test_without_javascript_there_is_a_table(recorded, tmp_path):
+    _, file, hostile = recorded
+    with browser.Page(file, tmp_path, script=False) as page:
+        table = page.evaluate("[...document.querySelectorAll('noscript table tr')].map(row => [...row.children].map(cell => cell.textContent))")
+        assert table[0][:2] == ["Program", "Threads"] and "workload" in [row[0] for row in table] and len({len(row) for row in table}) == 1
+        assert page.evaluate("document.querySelector('noscript table').getClientRects().length") and page.evaluate("document.getElementById('page').hidden")
+    with serving() as server, browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path, script=False) as page:
+        assert page.evaluate("document.querySelector('noscript a').getAttribute('href')") == "/metrics"
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--format", "html", "--top", "3"], "cannot be combined"),
+    (["--format", "html", "--sort", "user"], "cannot be combined"),
+    (["--format", "html", "--format", "csv"], None),
+    (["--format", "htm"], "html"),
+])
+def test_formats_that_exclude_each_other(arguments, words):
+    done = run("report", *arguments, GOLDEN / "mixed.dwell")
+    assert (done.returncode == 2 and words in done.stderr) if words else done.returncode == 0, done.stderr

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What was counted in each of many periods. */
+#include "test.h"
+
+#include "base/duration.h"
+#include "view/periods.h"
+
+struct fixture {
+	struct periods periods;
+	struct counters counters;
+	struct session_info session;
+	uint64_t now_ns;
+};
+
+static void begin(struct fixture *fixture, uint64_t length_ns)
+{
+	*fixture = (struct fixture){.now_ns = NS_PER_S};
+	periods_init(&fixture->periods, &length_ns, 1);
+	assert_int_equal(counters_init(&fixture->counters, BY_PROCESS, 2, 1), 0);
+}
+
+static void end(struct fixture *fixture)
+{
+	counters_release(&fixture->counters);
+	periods_release(&fixture->periods);
+}
+
+/* A second in which one thread ran for so long. */
+static void second(struct fixture *fixture, uint64_t user_ns)
+{
+	struct row row = {.tid = 1, .pid = 1, .threads = 1, .process = "it"};
+	struct interval interval = {.session = &fixture->session,
+				    .rows = &row,
+				    .row_count = 1,
+				    .start_ns = fixture->now_ns,
+				    .end_ns = fixture->now_ns + NS_PER_S,
+				    .start_realtime_ns = fixture->now_ns};
+
+	row.states_ns[STATE_USER] = user_ns;
+	fixture->now_ns += NS_PER_S;
+	assert_int_equal(periods_add(&fixture->periods, &fixture->counters, &interval), 0);
+}
+
+static const struct kept_period *kept(const struct fixture *fixture, size_t index)
+{
+	return &fixture->periods.levels[0].kept[index];
+}
+
+static void assert_period(const struct fixture *fixture, size_t index, uint64_t seconds,
+			  uint64_t user_ns)
+{
+	const struct kept_period *period = kept(fixture, index);
+	char length[64], user[64];
+
+	assert_int_equal(period->end_realtime_ns - period->start_realtime_ns, seconds * NS_PER_S);
+	snprintf(length, sizeof(length), "\"duration_ns\":%llu,",
+		 (unsigned long long)(seconds * NS_PER_S));
+	snprintf(user, sizeof(user), "\"user\":%llu}", (unsigned long long)user_ns);
+	assert_non_null(strstr(period->json, length));
+	assert_non_null(strstr(period->json, user));
+}
+
+CASE(a_period_has_what_was_counted_in_it)
+{
+	struct fixture fixture;
+
+	begin(&fixture, 2 * NS_PER_S);
+	for (uint64_t i = 1; i <= 5; i++)
+		second(&fixture, i);
+	assert_int_equal(fixture.periods.levels[0].count, 2);
+	assert_period(&fixture, 0, 2, 1 + 2);
+	assert_period(&fixture, 1, 2, 3 + 4);
+	assert_int_equal(periods_end(&fixture.periods, &fixture.counters), 0);
+	assert_int_equal(fixture.periods.levels[0].count, 3);
+	assert_period(&fixture, 2, 1, 5);
+	assert_int_equal(periods_end(&fixture.periods, &fixture.counters), 0);
+	assert_int_equal(fixture.periods.levels[0].count, 3);
+	end(&fixture);
+}
+
+CASE(time_that_was_not_measured_is_in_none)
+{
+	struct fixture fixture;
+
+	begin(&fixture, 10 * NS_PER_S);
+	second(&fixture, 1);
+	second(&fixture, 2);
+	fixture.now_ns += 3600 * NS_PER_S;
+	second(&fixture, 4);
+	assert_int_equal(periods_end(&fixture.periods, &fixture.counters), 0);
+	assert_int_equal(fixture.periods.levels[0].count, 2);
+	assert_period(&fixture, 0, 2, 1 + 2);
+	assert_period(&fixture, 1, 1, 4);
+	end(&fixture);
+}
+
+CASE(the_oldest_make_room)
+{
+	struct fixture fixture;
+	struct output out;
+
+	begin(&fixture, 0);
+	for (uint64_t i = 1; i <= PERIODS_KEPT + 1; i++)
+		second(&fixture, i);
+	assert_int_equal(fixture.periods.levels[0].count, PERIODS_KEPT);
+	assert_period(&fixture, 0, 1, PERIODS_KEPT + 1);
+	assert_period(&fixture, 1, 1, 2);
+	/* the last two, the oldest first */
+	assert_int_equal(output_init(&out, -1), 0);
+	periods_write(&fixture.periods, &out, 0, fixture.now_ns - 2 * NS_PER_S, 0);
+	output_char(&out, '\0');
+	assert_non_null(strstr(out.buffer, "\"user\":720}"));
+	assert_true(strstr(out.buffer, "\"user\":720}") < strstr(out.buffer, "\"user\":721}"));
+	assert_null(strstr(out.buffer, "\"user\":719}"));
+	output_release(&out);
+	end(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(a_period_has_what_was_counted_in_it),
+		cmocka_unit_test(time_that_was_not_measured_is_in_none),
+		cmocka_unit_test(the_oldest_make_room),
+	};
+
+	return RUN(cases);
+}
