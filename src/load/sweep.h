@@ -4,7 +4,7 @@
  * bend: `dwell load --sweep`.
  *
  * All steps are run once in a round, in an order drawn by lot, so that what goes on meanwhile on
- * the machine (it warms up, another program begins) is no slope of the curve.
+ * the machine (it warms up, another program begins) does not bend the curve.
  */
 #ifndef DWELL_LOAD_SWEEP_H
 #define DWELL_LOAD_SWEEP_H

@@ -187,7 +187,7 @@ def unknown_fields(value, type_name, client, path=""):
         if (type_name, key) in NEWER:
             continue
         if key not in members:
-            yield f"{path}.{key} is no field of {type_name}"
+            yield f"{path}.{key} is not a field of {type_name}"
         else:
             yield from unknown_fields(item, model.openapi_types[members[key]], client, f"{path}.{key}")
 

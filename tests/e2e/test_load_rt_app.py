@@ -69,7 +69,7 @@ def with_task(task, **top):
         (with_task({"timer": {"ref": "a", "period": 5, "mode": "odd"}}), "neither relative nor absolute"),
         (with_task({"wait": {"ref": "c"}}), 'it needs "mutex"'),
         (with_task({"lock": "a b"}), "none of them a blank"),
-        (with_task({"resume": "nobody-there"}), "which is no task"),
+        (with_task({"resume": "absent"}), "which is no task"),
         (with_task({"policy": "SCHED_ODD", "run": 1}), "unknown policy"),
         (with_task({"policy": "SCHED_FIFO", "priority": 100, "run": 1}), "from 1 to 99"),
         (with_task({"policy": "SCHED_DEADLINE", "run": 1}), "deadline"),

@@ -432,7 +432,7 @@ def test_recordings_of_triggers_are_few(tmp_path):
     (["--trigger", "lock>1", "--trigger", "disk>1"], "given once"),
     (["--trigger-pause", "1h"], "are for --trigger"),
     (["--store", "/tmp", "--trigger", "stall>1s"], "needs --stalls"),
-    (["--stalls", "-p"], "no name of a program"),
+    (["--stalls", "-p"], "not the name of a program"),
     (["--stalls", "a", "--stalls", "b", "--stalls", "c", "--stalls", "d", "--stalls", "e"], "at most 4"),
     (["--stall-threshold", "1ms"], "is for --stalls"),
     (["--keep", "1h"], "are for --store"),

@@ -135,11 +135,21 @@ static int open_socket(struct worker *worker, bool receives, int *ret_socket)
 	return 0;
 }
 
-int net_frames_begin(struct worker *worker, struct net_team *team, bool receives, int *ret_socket)
+const struct param net_frames_params[] = {
+	PARAM(struct net_frames, interval, DURATION, "100us", 0, 0, "from frame to frame"),
+	PARAM(struct net_frames, frame, COUNT, "60", NET_FRAME_MIN, NET_FRAME_MAX, "bytes of each"),
+	{.name = NULL},
+};
+
+struct state {
+	int socket;
+};
+
+static int begin_in_namespace(struct worker *worker, bool receives, int *ret_socket)
 {
+	struct net_team *team = worker->shared;
 	int result;
 
-	*ret_socket = -1;
 	if (worker->position) {
 		result = follow(worker, team);
 		return result < 0 ? result : open_socket(worker, receives, ret_socket);
@@ -153,25 +163,52 @@ int net_frames_begin(struct worker *worker, struct net_team *team, bool receives
 	return result;
 }
 
-bool net_frames_send(struct worker *worker, int socket, size_t bytes)
+int net_frames_begin(struct worker *worker, bool receives)
 {
-	/* the addresses of the loopback device are zeros */
-	struct frame frame = {.header.h_proto = htons(ETHERTYPE), .sent_ns = clock_monotonic_ns()};
+	struct state *state = malloc(sizeof(*state));
 
-	if (send(socket, &frame, bytes, 0) == (ssize_t)bytes)
-		return true;
-	if (errno != EINTR && errno != EAGAIN) {
+	worker->state = state;
+	if (!state) {
+		worker_fail(worker, "out of memory");
+		return -ENOMEM;
+	}
+	state->socket = -1;
+	return begin_in_namespace(worker, receives, &state->socket);
+}
+
+void net_frames_end(struct worker *worker)
+{
+	struct state *state = worker->state;
+
+	if (state && state->socket >= 0)
+		close(state->socket);
+	free(state);
+}
+
+void net_frames_send(struct worker *worker)
+{
+	const struct net_frames *params = worker->params;
+	const struct state *state = worker->state;
+	/* the addresses of the loopback device are zeros */
+	struct frame frame = {.header.h_proto = htons(ETHERTYPE)};
+
+	if (params->interval && !worker_rest(worker, params->interval))
+		return;
+	frame.sent_ns = clock_monotonic_ns();
+	if (send(state->socket, &frame, params->frame, 0) == (ssize_t)params->frame) {
+		worker->work_units++;
+	} else if (errno != EINTR && errno != EAGAIN) {
 		worker_note(worker, "cannot send a frame: %s", strerror(errno));
 		worker_rest(worker, RETRY_NS);
 	}
-	return false;
 }
 
-bool net_frames_receive(struct worker *worker, int socket, uint64_t *ret_sent_ns)
+bool net_frames_receive(struct worker *worker, uint64_t *ret_sent_ns)
 {
+	const struct state *state = worker->state;
 	struct frame frame;
 
-	if (recv(socket, &frame, sizeof(frame), 0) >= NET_FRAME_MIN) {
+	if (recv(state->socket, &frame, sizeof(frame), 0) >= NET_FRAME_MIN) {
 		*ret_sent_ns = frame.sent_ns;
 		return true;
 	}

@@ -11,6 +11,7 @@
 #ifndef DWELL_LOAD_WORK_NET_FRAMES_H
 #define DWELL_LOAD_WORK_NET_FRAMES_H
 
+#include "load/params.h"
 #include "load/worker.h"
 
 #define NET_FRAME_MIN 60
@@ -22,20 +23,29 @@ struct net_team {
 	uint32_t tid;	/* who made it, and is in it */
 };
 
-/*
- * Position 0 makes the namespace and enters it, others wait and follow. Opens a packet socket; only
- * with `receives` do frames come into it. 0, or a negative errno after worker_fail().
- */
-int net_frames_begin(struct worker *worker, struct net_team *team, bool receives,
-		     int *ret_socket) must_check;
+/* Parameters of both types. */
+struct net_frames {
+	uint64_t interval; /* ns, from frame to frame */
+	uint64_t frame;	   /* bytes of each */
+};
 
-/* Sends one of `bytes`. False: stopped, or refused, which has been noted. */
-bool net_frames_send(struct worker *worker, int socket, size_t bytes);
+extern const struct param net_frames_params[];
+
+/*
+ * Position 0 makes the namespace and enters it, others wait and follow. Opens a packet socket, the
+ * worker's state; only with `receives` do frames come into it. 0, or a negative errno after
+ * worker_fail().
+ */
+int net_frames_begin(struct worker *worker, bool receives) must_check;
+void net_frames_end(struct worker *worker);
+
+/* Rests for the interval, then sends one. What is refused is noted. */
+void net_frames_send(struct worker *worker);
 
 /*
  * One more has come, sent at *ret_sent_ns; waits for WORKER_WAIT_NS at most. False: none, or a
  * failure.
  */
-bool net_frames_receive(struct worker *worker, int socket, uint64_t *ret_sent_ns);
+bool net_frames_receive(struct worker *worker, uint64_t *ret_sent_ns);
 
 #endif

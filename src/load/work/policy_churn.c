@@ -56,7 +56,7 @@ static void iterate(struct worker *worker)
 	worker_yield(worker);
 }
 
-/* What is left to do is no business of a real-time policy, nor one for idle times. */
+/* What is left to do needs neither a real-time policy nor one for idle times. */
 static void end(struct worker *worker)
 {
 	char refused[REPORT_TEXT] = "";

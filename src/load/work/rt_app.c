@@ -419,7 +419,7 @@ static void end(struct worker *worker)
 	struct playing *playing = worker->state;
 	char refused[REPORT_TEXT] = "";
 
-	/* what is left to do is no business of a real-time policy */
+	/* what is left to do needs no real-time policy */
 	setup_policy_exactly(&normal, refused);
 	if (playing) {
 		if (playing->null >= 0)
