@@ -7,7 +7,7 @@
 #include "model/blame.h"
 #include "model/losses.h"
 
-/* Two names of groups, the word for a kind, a number. */
+/* Two names of groups, the word for a kind, a state. */
 #define KEY_BYTES 8512
 
 int counters_init(struct counters *counters, enum grouping by, size_t groups, size_t marks)
@@ -78,6 +78,19 @@ static void count_rows(struct counters *counters, const struct interval *interva
 	}
 }
 
+/* With its NUL. False: there is no room. Not by printf(), as a busy machine has 50,000 an interval.
+ */
+static bool append(char key[KEY_BYTES], size_t *length, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+
+	if (bytes > KEY_BYTES - *length)
+		return false;
+	memcpy(key + *length, text, bytes);
+	*length += bytes;
+	return true;
+}
+
 /*
  * Whom a wait is owed to is known when it ends: until then it is not counted, as what has been
  * counted cannot be taken back. What it owes of earlier intervals comes with its end.
@@ -87,24 +100,26 @@ static void count_blame(struct counters *counters, const struct interval *interv
 {
 	uint64_t total_ns = blame->total_ns + blame->earlier_ns;
 	bool is_thread = blame->kind == WIRE_CULPRIT_THREAD;
+	char key[KEY_BYTES], state[2];
 	struct leader *leader;
-	char key[KEY_BYTES];
-	int length;
+	size_t length = 0;
 
 	if (blame->goes_on || !state_is_lost(blame->state))
 		return;
-	length = snprintf(key, sizeof(key), "%s%c%s%c%s%c%d",
-			  counters_group(counters, interval->session, blame->victim.cgroup_id,
-					 blame->victim.process),
-			  '\0', culprit_key(blame->kind), '\0',
-			  is_thread
-				  ? counters_group(counters, interval->session,
-						   blame->culprit.cgroup_id, blame->culprit.process)
-				  : "",
-			  '\0', (int)blame->state);
-	if (length <= 0 || (size_t)length >= sizeof(key))
+	_Static_assert(STATES < 'z' - 'A', "a character each");
+	state[0] = (char)('A' + blame->state);
+	state[1] = '\0';
+	if (!append(key, &length,
+		    counters_group(counters, interval->session, blame->victim.cgroup_id,
+				   blame->victim.process)) ||
+	    !append(key, &length, culprit_key(blame->kind)) ||
+	    !append(key, &length,
+		    is_thread ? counters_group(counters, interval->session,
+					       blame->culprit.cgroup_id, blame->culprit.process)
+			      : "") ||
+	    !append(key, &length, state))
 		return;
-	leader = leaders_at(&counters->blames, key, (size_t)length);
+	leader = leaders_at(&counters->blames, key, length - 1);
 	leader->fresh[0] += total_ns;
 	leader->fresh_weight += total_ns;
 }
@@ -115,7 +130,7 @@ struct blame_key counters_blame_key(const struct leader *leader)
 
 	key.kind = key.victim + strlen(key.victim) + 1;
 	key.culprit = key.kind + strlen(key.kind) + 1;
-	key.state = (enum state)atoi(key.culprit + strlen(key.culprit) + 1);
+	key.state = (enum state)(key.culprit[strlen(key.culprit) + 1] - 'A');
 	return key;
 }
 

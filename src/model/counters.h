@@ -35,7 +35,7 @@ struct counters {
 
 /*
  * Of a name in `blames`, all ended by NUL: whose wait it was, what it was owed to (culprit_key()),
- * to whom ("" unless that is a thread), and in which state (a number).
+ * to whom ("" unless that is a thread), and in which state (a character).
  */
 struct blame_key {
 	const char *victim, *kind, *culprit;
