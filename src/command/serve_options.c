@@ -81,7 +81,8 @@ static int take_stalls(void *data, const char *value, struct error *error)
 	if (server->stall_count == STALL_WATCHES)
 		return error_set(error, EINVAL, "--stalls: at most %d programs", STALL_WATCHES);
 	if (!*value || *value == '-')
-		return error_set(error, EINVAL, "--stalls '%s' is not the name of a program", value);
+		return error_set(error, EINVAL, "--stalls '%s' is not the name of a program",
+				 value);
 	server->stalls[server->stall_count++] = value;
 	return 0;
 }
