@@ -371,4 +371,4 @@ def test_manual_pages_are_sound():
     for page in pages:
         done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
         assert done.returncode == 0 and not done.stderr.strip(), (page, done.stderr)
-        assert "@" not in re.sub(r"\S+@\S+", "", page.read_text())
+        assert not re.search(r"@[A-Z]+( [a-z-]+)?@", page.read_text())  # what the build fills in
