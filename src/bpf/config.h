@@ -392,7 +392,11 @@ struct span_end {
 	__u32 tid, pid;
 	__u32 wait;	/* enum span_wait: where the thread waits for events, if it does */
 	__u32 heaviest; /* of `waits`: says most; SPAN_BLOCKS: there is none */
-	struct span_thread culprit; /* had the CPU while this one waited for it; tid 0: none */
+	/* had the CPU while this one waited for it, tid 0: none; or, if that is not 0, the cgroup
+	 * whose limit was reached: its id, 0 for one of cgroups v1, and its name */
+	struct span_thread culprit;
+	__u32 culprit_is_limit;
+	__u32 pad;
 	struct span_wait_kept {
 		__u64 ns; /* 0: none is kept here */
 		struct wire_wait_site site;

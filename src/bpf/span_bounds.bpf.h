@@ -114,8 +114,7 @@ __weak __attribute__((noinline)) int span_begin(struct worker *worker,
 	worker->off = 0;
 	worker->captures = 0;
 	worker->sampled_ns = 0;
-	worker->culprit_ns = 0;
-	worker->culprit.tid = 0;
+	span_no_culprit(worker);
 	return 0;
 }
 
@@ -223,6 +222,7 @@ static __always_inline void span_send(struct worker *worker, struct span_level *
 	}
 	end->culprit_ns = worker->culprit_ns;
 	end->culprit = worker->culprit;
+	end->culprit_is_limit = worker->culprit_is_limit;
 	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);
 }
 

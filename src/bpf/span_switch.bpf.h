@@ -9,6 +9,7 @@
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
+#include "bpf/throttle.bpf.h"
 
 /* A thread ends; no snapshot may have met it. */
 static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64 now_ns)
@@ -170,9 +171,35 @@ static __always_inline int span_leaves_span(struct worker *worker, const struct 
 	worker_take_slot(worker);
 	worker->alone = 1;
 	worker->captures = 0;
-	worker->culprit_ns = 0;
-	worker->culprit.tid = 0;
+	span_no_culprit(worker);
 	return 1;
+}
+
+/*
+ * These two are not inlined: 6.1 adds up the stack of all functions on the way to the deepest one,
+ * and their callers' have no room for them.
+ */
+static __noinline int span_note_limit(struct worker *worker, struct task_struct *task)
+{
+	if (worker)
+		worker->limit = limit_reached(task);
+	return 0;
+}
+
+/* Whatever had the CPU, the worker might not run: the cgroup whose limit it had reached. */
+static __noinline int span_set_limit(struct worker *worker, struct task_struct *task)
+{
+	struct span_thread *limit;
+	__u64 id;
+
+	if (!worker)
+		return 0;
+	limit = &worker->culprit;
+	limit_identify(task, worker->limit, &id, (__u64 *)limit->comm);
+	limit->tid = (__u32)id;
+	limit->pid = (__u32)(id >> 32);
+	worker->culprit_is_limit = limit->comm[0] != 0;
+	return 0;
 }
 
 /* The current thread leaves its CPU, and its account says for what. */
@@ -210,6 +237,8 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	block->has_stack = 0;
 	block->has_waker_stack = 0;
 	worker->off = 1;
+	if (site.detail == WIRE_DETAIL_THROTTLED)
+		span_note_limit(worker, task);
 	stack = worth_a_stack(worker, site.state, now_ns)
 			? span_stack_at(worker, worker->present, 0)
 			: NULL;
@@ -255,10 +284,12 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 		return;
 	if (waited_ns > worker->culprit_ns && waited_ns > span_threshold_ns / 8 &&
 	    (!before || before->pid)) {
+		span_no_culprit(worker);
 		worker->culprit_ns = waited_ns;
-		worker->culprit.tid = 0;
 		if (before)
 			span_set_thread(&worker->culprit, before);
+		else
+			span_set_limit(worker, task);
 	}
 	if (worker->alone || span_is_long_wait(worker, waited_ns, now_ns)) {
 		worker->alone = 0;

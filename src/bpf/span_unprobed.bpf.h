@@ -312,6 +312,7 @@ span_send_wait(struct worker *worker, struct task_struct *task, __u64 waited_ns,
 	end->waits[0].waker = block->waker;
 	end->culprit_ns = worker->culprit_ns;
 	end->culprit = worker->culprit;
+	end->culprit_is_limit = worker->culprit_is_limit;
 	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -97,6 +97,8 @@ struct worker {
 	__u64 sampled_cpu_ns;
 	__u64 culprit_ns;
 	struct span_thread culprit;
+	__u32 culprit_is_limit; /* as in struct span_end */
+	__u32 limit;		/* limit_reached() as it left its CPU */
 	/* where its polls begin, on its stack, and what is there then: where they return to */
 	struct span_slot {
 		__u64 stack, caller;
@@ -217,6 +219,13 @@ static __always_inline void span_set_thread(struct span_thread *thread, struct t
 	thread->tid = tid_of(task);
 	thread->pid = pid_of(task);
 	BPF_CORE_READ_STR_INTO(&thread->comm, task, comm);
+}
+
+static __always_inline void span_no_culprit(struct worker *worker)
+{
+	worker->culprit_ns = 0;
+	worker->culprit.tid = 0;
+	worker->culprit_is_limit = 0;
 }
 
 /* By tid. */

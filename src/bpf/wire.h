@@ -510,6 +510,8 @@ enum wire_found_by {
 #define WIRE_STALL_TASK 8U
 /* Found while the probes were off: it was at least that long. */
 #define WIRE_STALL_UNPROBED 16U
+/* `culprit` is the cgroup whose CPU limit was reached: wire_peer_cgroup(), and its name */
+#define WIRE_STALL_LIMIT 32U
 
 struct wire_worker {
 	struct wire_header header;
@@ -568,6 +570,12 @@ struct wire_stall {
 	struct wire_peer culprit;			/* had the CPU in that wait */
 	struct wire_stall_wait waits[WIRE_STALL_WAITS]; /* of other states than `longest` */
 };
+
+/* The cgroup v2 whose CPU limit made the worker wait; 0: none, or not known. */
+static inline __u64 wire_peer_cgroup(const struct wire_peer *limit)
+{
+	return limit->tid | (__u64)limit->pid << 32;
+}
 
 /*
  * Whether a state took so much of a stall's own time that it is a part with a cause of its own.

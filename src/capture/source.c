@@ -204,6 +204,14 @@ static int pass_record(void *data, const struct wire_header *record)
 			result = note_thread(source, thread);
 		if (result < 0)
 			return result;
+	} else if (record->kind == WIRE_STALL) {
+		const struct wire_stall *stall = (const struct wire_stall *)record;
+		uint64_t id =
+			stall->flags & WIRE_STALL_LIMIT ? wire_peer_cgroup(&stall->culprit) : 0;
+		int result = id ? announce_cgroup(source, id, stall->tid) : 0;
+
+		if (result < 0)
+			return result;
 	} else if (record->kind == WIRE_BLAME) {
 		int result = announce_limits(source, (const struct wire_blame *)record);
 

@@ -412,7 +412,8 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		.pid = end->pid,
 		.kind = (__u32)SPAN_COOKIE_KIND(end->cookie),
 		.flags = (end->wait ? WIRE_STALL_OF_LOOP : 0) |
-			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0),
+			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0) |
+			 (end->culprit_is_limit ? WIRE_STALL_LIMIT : 0),
 		.culprit = peer_of(&end->culprit),
 	};
 	struct pending *pending = pending_of(spans, end->tid, false);

@@ -69,6 +69,8 @@ static void add(struct hotspot *sum, const struct hotspot *part)
 	}
 	if (part->culprit.tid)
 		sum->culprit = part->culprit;
+	if (*part->limit.comm)
+		sum->limit = part->limit;
 	for (int i = 0; i < HOTSPOT_WORKERS && part->workers[i].tid; i++)
 		add_worker(sum, &part->workers[i]);
 	sum->others += part->others;

@@ -87,6 +87,7 @@ struct hotspot {
 	struct wire_wait_site site; /* of the longest one's wait */
 	/* of the last one that had them */
 	struct wire_peer waker, culprit;
+	struct wire_peer limit;	 /* as in struct stall_part */
 	uint32_t waker_function; /* frame; 0: not known */
 	struct hotspot_worker {
 		uint32_t tid; /* 0: free */

@@ -178,6 +178,8 @@ static void name_part(const struct wire_stall *record, const struct stacks *stac
 	/* where it was then is no reason for it */
 	if (stall_cause_is_machine(part->cause))
 		part->stack = 0;
+	else if (record->flags & WIRE_STALL_LIMIT)
+		part->limit = part->cause == CAUSE_RUNNABLE ? record->culprit : part->limit;
 	else
 		part->culprit = record->culprit;
 	part->function = stacks_function_of(stacks, part->stack);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/identities.h"
 #include "base/text.h"
+#include "model/session_info.h"
 #include "model/stall_parts.h"
 #include "model/stall_samples.h"
 
@@ -45,7 +46,7 @@ struct stalls {
 	struct stall_worker *workers; /* as reported */
 	size_t worker_room;
 	struct wire_runtime runtime;
-	uint32_t states;	 /* measured; as in wire_session */
+	struct session_info session;
 	struct wire_stall stall; /* the last one */
 };
 
@@ -65,6 +66,7 @@ void stalls_free(struct stalls *stalls)
 {
 	if (!stalls)
 		return;
+	session_release(&stalls->session);
 	stacks_release(&stalls->stacks);
 	stall_samples_release(&stalls->samples);
 	for (size_t i = 0; i < stalls->slice_count; i++)
@@ -103,7 +105,12 @@ static size_t slice_at(struct stalls *stalls, uint64_t time_ns)
 
 bool stalls_measures(const struct stalls *stalls, __u8 wire_state)
 {
-	return stalls->states & 1U << wire_state;
+	return session_measures(&stalls->session, wire_state);
+}
+
+const char *stalls_cgroup(const struct stalls *stalls, uint64_t id)
+{
+	return session_cgroup(&stalls->session, id);
 }
 
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id)
@@ -186,6 +193,7 @@ static int count_part(struct stalls *stalls, const struct wire_stall *record,
 		.waker = part->waker,
 		.waker_function = part->waker_function,
 		.culprit = part->culprit,
+		.limit = part->limit,
 		.workers = {{record->tid, 1, part->ns}},
 	};
 	struct hotspots *hotspots =
@@ -343,8 +351,8 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 	case WIRE_WORKER:
 		return add_worker(stalls, (const struct wire_worker *)record);
 	case WIRE_SESSION:
-		stalls->states = ((const struct wire_session *)record)->states;
-		return 0;
+	case WIRE_CGROUP:
+		return session_feed(&stalls->session, record) < 0 ? -ENOMEM : 0;
 	case WIRE_RUNTIME:
 		stalls->runtime = *(const struct wire_runtime *)record;
 		return 0;

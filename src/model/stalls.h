@@ -27,6 +27,7 @@ struct stall_part {
 	struct wire_peer waker;	  /* ended that wait; tid 0: not known */
 	uint32_t waker_function;  /* what it did then */
 	struct wire_peer culprit; /* of the record; none where the machine is to blame */
+	struct wire_peer limit;	  /* its CPU limit was reached: wire_peer_cgroup(); no comm: none */
 };
 
 /* At most: each but the main one is an eighth of the stall or more (wire_is_part()). */
@@ -78,6 +79,9 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 
 /* Whether the session the records are from measures a state (enum wire_state). */
 bool stalls_measures(const struct stalls *stalls, __u8 wire_state);
+
+/* The path of a cgroup; NULL: not known. */
+const char *stalls_cgroup(const struct stalls *stalls, uint64_t id);
 
 /* NULL: no such frame or stack. */
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id);

@@ -181,7 +181,8 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	const struct frame *function = stalls_frame(stalls, hotspot->function);
 	const struct frame *type = stalls_frame(stalls, hotspot->type);
 	enum role role = (enum role)(ROLE_STATE + (int)stall_cause_info[hotspot->cause].state);
-	char name[BLOCKED_NAME_BYTES], cause[BLOCKED_CAUSE_BYTES], place[BLOCKED_PLACE_BYTES];
+	char name[BLOCKED_NAME_BYTES], cause[BLOCKED_CAUSE_BYTES], place[BLOCKED_PLACE_BYTES],
+		limit[BLOCKED_LIMIT_BYTES];
 	int row = next_row(page), at;
 
 	snprintf(name, sizeof(name), "%s", blocked_without_function(hotspot->cause));
@@ -204,6 +205,10 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 		   stalls_frame(stalls, hotspot->waker_function));
 	if (hotspot->cause == CAUSE_RUNNABLE)
 		draw_party(page, "CPU taken by", &hotspot->culprit, NULL);
+	blocked_limit(limit, &hotspot->limit, stalls);
+	if (*limit)
+		canvas_format(page->canvas, next_row(page), 0, page->canvas->columns, ROLE_NORMAL,
+			      "%-12s  %s", "used up", limit);
 	next_row(page);
 	draw_spread(page, hotspot);
 	next_row(page);

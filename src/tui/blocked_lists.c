@@ -113,11 +113,15 @@ static void draw_who(const struct blocked_screen *screen, struct canvas *canvas,
 {
 	const struct frame *function =
 		stalls_frame(screen->options.stalls, hotspot->waker_function);
-	char comm[sizeof(hotspot->waker.comm) + 1] = {0}, name[BLOCKED_NAME_BYTES] = "";
+	char comm[sizeof(hotspot->waker.comm) + 1] = {0}, name[BLOCKED_NAME_BYTES] = "",
+						limit[BLOCKED_LIMIT_BYTES];
 
+	blocked_limit(limit, &hotspot->limit, screen->options.stalls);
 	if (hotspot->in_place) {
 		canvas_text(canvas, row, column, width, ROLE_DIM,
 			    "block_in_place: the runtime knew");
+	} else if (*limit) {
+		canvas_format(canvas, row, column, width, ROLE_DIM, "%s was used up", limit);
 	} else if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
 		memcpy(comm, hotspot->culprit.comm, sizeof(hotspot->culprit.comm));
 		canvas_format(canvas, row, column, width, ROLE_DIM, "CPU taken by %s (%u)", comm,

@@ -158,7 +158,7 @@ static void follow_selection(struct blocked_screen *screen)
 /* The function only happened to be there: a line says who had the CPU. */
 static bool is_starved(const struct blocked_screen *screen, const struct hotspot *hotspot)
 {
-	return screen->has_starved && hotspot->cause == CAUSE_RUNNABLE && !hotspot->in_place;
+	return screen->has_starved && blocked_lost_its_cpu(hotspot);
 }
 
 int blocked_arrange(struct blocked_screen *screen)
@@ -225,7 +225,7 @@ static void copy_starved(struct blocked_screen *screen)
 	starvation_merge(starvation);
 	screen->starved_ns = starvation_total(starvation);
 	blocked_starved_text(screen->starved, starvation,
-			     stalls_runtime(screen->options.stalls)->pid);
+			     stalls_runtime(screen->options.stalls)->pid, screen->options.stalls);
 }
 
 int blocked_screen_update(struct blocked_screen *screen)

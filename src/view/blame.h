@@ -34,6 +34,8 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 /* "cpu.max of /system.slice/pg": the limit that a thread had reached. */
 void blame_limit_name(char *into, size_t room, const struct blame_party *limit,
 		      const struct session_info *session);
+/* The same of a cgroup's path, NULL: not known, and the first 15 bytes of its name, or "". */
+void blame_limit_of(char *into, size_t room, const char *path, const char *name);
 
 /* In place of all that, without WIRE_SESSION_BLAME. */
 const char *blame_absent(const struct session_info *session);

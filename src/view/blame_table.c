@@ -38,19 +38,23 @@ void blame_party_name(char *into, size_t room, const struct blame_party *party,
 		snprintf(into, room, "%s", name);
 }
 
+void blame_limit_of(char *into, size_t room, const char *path, const char *name)
+{
+	char shown[192];
+
+	text_printable(shown, sizeof(shown), path ? path : name, 40);
+	if (path)
+		snprintf(into, room, "cpu.max of %s", shown);
+	else if (*name)
+		snprintf(into, room, "the CPU quota of %s", shown);
+	else
+		snprintf(into, room, "its CPU budget");
+}
+
 void blame_limit_name(char *into, size_t room, const struct blame_party *limit,
 		      const struct session_info *session)
 {
-	const char *path = session_cgroup(session, limit->cgroup_id);
-	char name[192];
-
-	text_printable(name, sizeof(name), path ? path : limit->comm, 40);
-	if (path)
-		snprintf(into, room, "cpu.max of %s", name);
-	else if (*limit->comm)
-		snprintf(into, room, "the CPU quota of %s", name);
-	else
-		snprintf(into, room, "its CPU budget");
+	blame_limit_of(into, room, session_cgroup(session, limit->cgroup_id), limit->comm);
 }
 
 /* ", meanwhile disk fsync", ", meanwhile runnable (backup-tar 4711 ran)"; empty: not known. */

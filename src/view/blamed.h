@@ -16,6 +16,7 @@ struct stall_blame {
 	bool in_place;
 	const struct wire_peer *waker, *culprit; /* NULL: the row has none */
 	uint32_t waker_function;
+	const struct wire_peer *limit; /* likewise */
 };
 
 /* Their rows. The context of all is the struct stalls that they are from. */

@@ -185,7 +185,7 @@ FIELD_ELEMENT(hotspot_element)
 				.blame = {hotspot->cause, hotspot->site, hotspot->function,
 					  hotspot->type, hotspot->stack, hotspot->in_place,
 					  &hotspot->waker, &hotspot->culprit,
-					  hotspot->waker_function}};
+					  hotspot->waker_function, &hotspot->limit}};
 
 	value_made(value, &blamed, sizeof(blamed), result_of(item)->summary->stalls);
 }

@@ -69,7 +69,8 @@ void blocked_write_starved(struct output *out, const struct blocked_summary *sum
 	if (!total_ns)
 		return;
 	duration_format(total, sizeof(total), total_ns);
-	blocked_starved_text(names, summary->starvation, stalls_runtime(summary->stalls)->pid);
+	blocked_starved_text(names, summary->starvation, stalls_runtime(summary->stalls)->pid,
+			     summary->stalls);
 	output_format(out, "\nThe workers waited %s for a CPU, starved by: ", total);
 	output_string(out, names);
 	output_char(out, '\n');

@@ -82,8 +82,11 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 			  const struct hotspot *hotspot)
 {
 	const struct frame *function = stalls_frame(stalls, hotspot->waker_function);
-	char comm[32], name[BLOCKED_NAME_BYTES];
+	char comm[32], name[BLOCKED_NAME_BYTES], limit[BLOCKED_LIMIT_BYTES];
 
+	blocked_limit(limit, &hotspot->limit, stalls);
+	if (*limit)
+		output_format(out, "  %s was used up", limit);
 	if (hotspot->in_place)
 		output_string(out, "  block_in_place: the runtime knew");
 	if (hotspot->cause == CAUSE_RUNNABLE && hotspot->culprit.tid) {
@@ -106,8 +109,7 @@ static void write_parties(struct output *out, const struct stalls *stalls,
 /* The function of a stall for want of a CPU only happened to be there: with blame they are one. */
 static bool is_starved(const struct blocked_summary *summary, const struct hotspot *hotspot)
 {
-	return blocked_has_starved(summary) && hotspot->cause == CAUSE_RUNNABLE &&
-	       !hotspot->in_place;
+	return blocked_has_starved(summary) && blocked_lost_its_cpu(hotspot);
 }
 
 static struct hotspot sum_starved(const struct blocked_summary *summary,

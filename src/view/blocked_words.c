@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/reason.h"
 #include "model/starvation.h"
+#include "view/blame.h"
 
 /* What rustc makes of the body of an async function, block or closure. */
 static const char *const bodies[] = {"::{{closure}}",	"::{closure#",	    "::{async_fn#",
@@ -92,14 +93,19 @@ bool blocked_is_about_stalls(const struct wire_missing *missing)
 	       strcmp(missing->source, "delayacct") != 0;
 }
 
+bool blocked_lost_its_cpu(const struct hotspot *hotspot)
+{
+	return hotspot->cause == CAUSE_RUNNABLE && !hotspot->in_place && !*hotspot->limit.comm;
+}
+
 #define PARTIES_SHOWN 4
 #define LEAST_SHARE   0.01
 
-static void name_party(char *into, size_t room, const struct starved_by *name, uint32_t process)
+static void name_party(char *into, size_t room, const struct starved_by *name, uint32_t process,
+		       const struct stalls *stalls)
 {
 	static const char *const words[WIRE_CULPRIT_KINDS_COUNT] = {
 		[WIRE_CULPRIT_UNKNOWN] = "unknown",
-		[WIRE_CULPRIT_THROTTLE] = "its CPU budget",
 		[WIRE_CULPRIT_IRQ] = "interrupts",
 		[WIRE_CULPRIT_STEAL] = "the hypervisor",
 		[WIRE_CULPRIT_IDLE] = "an idle CPU that had to wake up",
@@ -111,7 +117,10 @@ static void name_party(char *into, size_t room, const struct starved_by *name, u
 	char comm[64];
 
 	text_printable(comm, sizeof(comm), first->culprit.comm, 16);
-	if (first->kind != WIRE_CULPRIT_THREAD)
+	if (first->kind == WIRE_CULPRIT_THROTTLE)
+		blame_limit_of(into, room, stalls_cgroup(stalls, first->culprit.cgroup_id),
+			       first->culprit.comm);
+	else if (first->kind != WIRE_CULPRIT_THREAD)
 		snprintf(into, room, "%s", words[first->kind]);
 	else if (first->culprit.pid == process)
 		snprintf(into, room, "its own threads");
@@ -123,8 +132,20 @@ static void name_party(char *into, size_t room, const struct starved_by *name, u
 		snprintf(into, room, "%s", comm);
 }
 
+void blocked_limit(char into[BLOCKED_LIMIT_BYTES], const struct wire_peer *limit,
+		   const struct stalls *stalls)
+{
+	char name[sizeof(limit->comm) + 1] = {0};
+
+	memcpy(name, limit->comm, sizeof(limit->comm));
+	*into = '\0';
+	if (*name)
+		blame_limit_of(into, BLOCKED_LIMIT_BYTES,
+			       stalls_cgroup(stalls, wire_peer_cgroup(limit)), name);
+}
+
 void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *starvation,
-			  uint32_t process)
+			  uint32_t process, const struct stalls *stalls)
 {
 	struct starved_by names[STARVED_BY_MAX];
 	uint64_t total_ns = starvation_total(starvation), rest_ns;
@@ -142,7 +163,7 @@ void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *sta
 			rest_ns += names[i].total_ns;
 			continue;
 		}
-		name_party(party, sizeof(party), &names[i], process);
+		name_party(party, sizeof(party), &names[i], process, stalls);
 		snprintf(into + used, STARVED_BYTES - used, "%s%s %.0f %%", shown++ ? ", " : "",
 			 party, 100 * share);
 	}

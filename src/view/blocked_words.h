@@ -31,12 +31,21 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
 #define BLOCKED_NAME_BYTES 256
 void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
 
+/* Others had the CPU: no limit of its own was reached, and it was not announced. */
+bool blocked_lost_its_cpu(const struct hotspot *hotspot);
+
 /* Four names at most, with their shares. */
 #define STARVED_BYTES 768
 
 /* "cc1 (9 processes) 60 %, its own threads 20 %, others 20 %"; empty: no wait at all. */
 void blocked_starved_text(char into[STARVED_BYTES], const struct starvation *starvation,
-			  uint32_t process);
+			  uint32_t process, const struct stalls *stalls);
+
+/* "cpu.max of /system.slice/pg": whose CPU limit was reached; empty: none. */
+#define BLOCKED_LIMIT_BYTES 256
+void blocked_limit(char into[BLOCKED_LIMIT_BYTES], const struct wire_peer *limit,
+		   const struct stalls *stalls);
+
 #define BLOCKED_PROBES_BYTES 64
 
 /* Of the target's CPU time without the probes, what they added; below 0: not measured. */

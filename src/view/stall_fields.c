@@ -152,6 +152,17 @@ static const struct schema waker_schema = {
 	.help = "thread of the same process that ended the longest wait",
 	SCHEMA_FIELDS(waker_fields)};
 
+VALUE_GETTER(get_limit_cgroup, value_text,
+	     stalls_cgroup(item->context, wire_peer_cgroup(item->row)))
+
+static const struct field limit_fields[] = {
+	STRING_FIELD("cgroup", get_limit_cgroup, "its path; null: one of cgroups v1"),
+	STRING_FIELD("name", get_peer_comm, "the first 15 bytes of its name"),
+};
+
+static const struct schema limit_schema = {
+	.name = "limit", .help = "cgroup whose CPU limit was reached", SCHEMA_FIELDS(limit_fields)};
+
 static void value_peer(struct value *value, const struct wire_peer *peer,
 		       const struct frame *function)
 {
@@ -171,6 +182,16 @@ FIELD_GETTER(get_waker)
 FIELD_GETTER(get_culprit)
 {
 	value_peer(value, blame_of(item)->culprit, NULL);
+}
+
+FIELD_GETTER(get_limit)
+{
+	const struct wire_peer *limit = blame_of(item)->limit;
+
+	if (limit && *limit->comm)
+		value_object(value, limit, item->context);
+	else
+		value_null(value);
 }
 
 #define CAUSE_FIELDS                                                                               \
@@ -194,7 +215,9 @@ FIELD_GETTER(get_culprit)
 #define PEERS_FIELDS                                                                               \
 	OBJECT_FIELD("waker", get_waker, &waker_schema, "who ended the longest wait"),             \
 		OBJECT_FIELD("culprit", get_culprit, &culprit_schema,                              \
-			     "who had the CPU in the longest wait for one")
+			     "who had the CPU in the longest wait for one"),                       \
+		OBJECT_FIELD("limit", get_limit, &limit_schema,                                    \
+			     "the cgroup whose CPU limit it had reached then")
 
 static const struct stall *stall_of(const struct item *item)
 {
@@ -273,7 +296,8 @@ static struct blamed blamed_part(const void *row, const struct stall *stall, siz
 		.row = row,
 		.duration_ns = part->ns,
 		.blame = {part->cause, part->site, part->function, stall->record->type, part->stack,
-			  part->in_place, &part->waker, &part->culprit, part->waker_function},
+			  part->in_place, &part->waker, &part->culprit, part->waker_function,
+			  &part->limit},
 	};
 }
 

@@ -70,27 +70,34 @@ def budget(pid, share):
     try:
         (group / "cpu.cfs_quota_us").write_text(str(int(100_000 * share)))
         (group / "cgroup.procs").write_text(str(pid))
-        yield
+        yield group.name
     finally:
         pathlib.Path(mount, "cgroup.procs").write_text(str(pid))
         group.rmdir()
 
 
 @pytest.mark.measures
-def test_a_used_up_budget_is_no_other_threads_fault():
-    """What has the CPU meanwhile has not taken it: it was not to be had."""
+@pytest.mark.parametrize("options", [[], ["--blame"]])
+def test_a_used_up_budget_is_no_other_threads_fault(options, tmp_path):
+    """What has the CPU meanwhile has not taken it: it was not to be had. The cgroup that has the limit is named."""
+    options = [*options, "--record", tmp_path / "limit.dwell"]
     with loop_service() as service, subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) as other:
         try:
             for pid in (service.process.pid, other.pid):
                 os.sched_setaffinity(pid, {0})
-            with budget(service.process.pid, 0.2):
-                blocked = Blocked(service.process.pid)
+            with budget(service.process.pid, 0.2) as group:
+                blocked = Blocked(service.process.pid, *options)
                 service.ask("spin", 100)
-                stalls, _ = blocked.end()
+                stalls, summary = blocked.end()
         finally:
             other.kill()
     throttled = [stall for stall in stalls if stall["reason"] == "throttled"]
     assert throttled and all(stall["cause"] == "runnable" and stall["culprit"] is None for stall in throttled), stalls
+    limit = {"cgroup": None, "name": group[:15]}  # one of cgroups v1 has no id by which its path is found
+    assert all(stall["limit"] == limit for stall in throttled), throttled
+    assert [spot["limit"] for spot in summary["hotspots"] if spot["cause"] == "runnable"] == [limit]
+    page = run("blocked", "--from", tmp_path / "limit.dwell", "--format", "table").stdout
+    assert f"the CPU quota of {group[:15]} was used up" in page, page
 
 
 def test_without_blame_it_is_absent():

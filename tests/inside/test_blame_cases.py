@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import services
 from conftest import DWELL, WORKLOAD, parse
 from test_blame import CPU, Blame, blame_of, culprits_of, owed, spinning, sums_are_exact
 
@@ -54,6 +55,31 @@ def test_a_limit_throttles(cgroup, below):
     assert whole > 1_000_000_000 and throttled > 0.95 * whole, blame.shares
     limits = {culprit["cgroup"] for culprit in culprits_of(blame.intervals, "throttle")}
     assert limits == {f"/{cgroup.name}"}, limits
+
+
+@pytest.mark.skipif(not pathlib.Path("/sys/kernel/tracing/events/syscalls").exists(), reason="no tracepoints of system calls: no turns")
+def test_a_limit_makes_a_stall(cgroup):
+    """A worker whose cgroup has used up its share is throttled by that, whoever has the CPU meanwhile."""
+    (cgroup / "cpu.max").write_text("20000 100000")
+    try:
+        with services.loop_service(directory="/tmp") as service, subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) as other:
+            for pid in (service.process.pid, other.pid):
+                os.sched_setaffinity(pid, {0})
+            try:
+                (cgroup / "cgroup.procs").write_text(str(service.process.pid))
+                blocked = services.Blocked(service.process.pid)
+                for _ in range(3):  # the last turn may go on, for it is throttled, too
+                    service.ask("spin", 50)
+                stalls, _ = blocked.end()
+            finally:
+                other.kill()
+    finally:
+        deadline = time.monotonic() + 10
+        while (cgroup / "cgroup.procs").read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    throttled = [stall for stall in stalls if stall["reason"] == "throttled"]
+    assert throttled and all(stall["culprit"] is None for stall in throttled), stalls
+    assert {stall["limit"]["cgroup"] for stall in throttled} == {f"/{cgroup.name}"}, throttled
 
 
 class Collapse:
