@@ -59,7 +59,7 @@ def test_a_limit_throttles(cgroup, below):
 
 @pytest.mark.skipif(not pathlib.Path("/sys/kernel/tracing/events/syscalls").exists(), reason="no tracepoints of system calls: no turns")
 def test_a_limit_makes_a_stall(cgroup):
-    """A worker whose cgroup has used up its share is throttled by that, whoever has the CPU meanwhile."""
+    """A worker whose cgroup has used up its share is throttled by that, whatever runs meanwhile."""
     (cgroup / "cpu.max").write_text("20000 100000")
     try:
         with services.loop_service(directory="/tmp") as service, subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) as other:
