@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/gzip.h"
 #include "view/machine_page.h"
 
 #define LENGTH_MAX    (64 << 20)
 #define COMPRESS_FROM 1024
+#define LEVEL	      1 /* the fastest */
 
 static const char index_text[] =
 	"profile?seconds=10    which code time is spent in, as pprof reads it\n"
@@ -76,31 +77,6 @@ static bool accepts_gzip(struct MHD_Connection *connection)
 	return found && strncmp(found, "gzip;q=0", 8) != 0;
 }
 
-/* RFC 1952. NULL: it would not be shorter, or there is no memory. */
-static char *compress_bytes(const char *bytes, size_t length, size_t *ret_length)
-{
-	z_stream stream = {0};
-	char *into = malloc(length);
-	int result;
-
-	if (!into || deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8,
-				  Z_DEFAULT_STRATEGY) != Z_OK) {
-		free(into);
-		return NULL;
-	}
-	stream.next_in = (Bytef *)(uintptr_t)bytes;
-	stream.avail_in = (uInt)length;
-	stream.next_out = (Bytef *)into;
-	stream.avail_out = (uInt)length;
-	result = deflate(&stream, Z_FINISH);
-	*ret_length = stream.total_out;
-	deflateEnd(&stream);
-	if (result == Z_STREAM_END)
-		return into;
-	free(into);
-	return NULL;
-}
-
 /* Takes the bytes, which malloc() gave. */
 static enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned int status,
 				   const char *type, char *bytes, size_t length)
@@ -109,9 +85,8 @@ static enum MHD_Result reply_bytes(struct MHD_Connection *connection, unsigned i
 	char *compressed = NULL;
 	size_t compressed_length = 0;
 
-	if (length >= COMPRESS_FROM && accepts_gzip(connection))
-		compressed = compress_bytes(bytes, length, &compressed_length);
-	if (compressed) {
+	if (length >= COMPRESS_FROM && accepts_gzip(connection) &&
+	    gzip_pack(bytes, length, LEVEL, &compressed, &compressed_length) >= 0) {
 		free(bytes);
 		bytes = compressed;
 		length = compressed_length;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A profile as pprof reads it: a protocol buffer (github.com/google/pprof, proto/profile.proto)
- * in gzip. So few kinds of messages are written here that a code generator would be more to keep.
+ * in gzip.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#include "base/array.h"
+#include "base/gzip.h"
 #include "base/interned.h"
+#include "base/protobuf.h"
 #include "view/profile_export.h"
 
 /* Numbers of fields. */
@@ -51,71 +51,13 @@ enum {
 	FUNCTION_FILE = 4,
 };
 
-/* Bytes of a message; all zeros is empty. */
-struct message {
-	uint8_t *bytes;
-	size_t used, room;
-	bool failed;
-};
-
-static void put_bytes(struct message *message, const void *bytes, size_t length)
-{
-	if (message->failed ||
-	    array_reserve(&message->bytes, &message->room, message->used + length, 1) < 0) {
-		message->failed = true;
-		return;
-	}
-	if (length)
-		memcpy(message->bytes + message->used, bytes, length);
-	message->used += length;
-}
-
-static void put_varint(struct message *message, uint64_t number)
-{
-	uint8_t bytes[10];
-	size_t length = 0;
-
-	do {
-		bytes[length] = (uint8_t)(number & 0x7f) | (number > 0x7f ? 0x80 : 0);
-		length++;
-		number >>= 7;
-	} while (number);
-	put_bytes(message, bytes, length);
-}
-
-#define WIRE_TYPE_VARINT 0U
-#define WIRE_TYPE_LENGTH 2U
-
-static void put_number(struct message *message, unsigned int field, uint64_t number)
-{
-	if (!number)
-		return; /* the default */
-	put_varint(message, field << 3 | WIRE_TYPE_VARINT);
-	put_varint(message, number);
-}
-
-static void put_length(struct message *message, unsigned int field, const void *bytes,
-		       size_t length)
-{
-	put_varint(message, field << 3 | WIRE_TYPE_LENGTH);
-	put_varint(message, length);
-	put_bytes(message, bytes, length);
-}
-
-/* Puts `inner` into `message`, and empties it. */
-static void put_message(struct message *message, unsigned int field, struct message *inner)
-{
-	put_length(message, field, inner->bytes, inner->used);
-	message->failed |= inner->failed;
-	inner->used = 0;
-}
-
 #define BYTES_MAX (1U << 30) /* of texts, and of each kind of number */
+#define LEVEL	  6
 
 struct pprof {
 	const struct profile_result *result;
-	struct message whole, part, inner;
-	struct message locations;	 /* of one sample */
+	struct protobuf whole, part, inner;
+	struct protobuf locations;	 /* of one sample */
 	struct interned strings;	 /* their numbers are those of the file */
 	struct interned mappings;	 /* numbers of strings: file, build id */
 	struct interned function_names;	 /* numbers of strings: name, file, module */
@@ -147,9 +89,9 @@ static uint64_t string_number(struct pprof *pprof, const char *text)
 
 static void value_type(struct pprof *pprof, const char *type, const char *unit)
 {
-	put_number(&pprof->part, VALUE_TYPE_TYPE, string_number(pprof, type));
-	put_number(&pprof->part, VALUE_TYPE_UNIT, string_number(pprof, unit));
-	put_message(&pprof->whole, PROFILE_SAMPLE_TYPE, &pprof->part);
+	protobuf_number(&pprof->part, VALUE_TYPE_TYPE, string_number(pprof, type));
+	protobuf_number(&pprof->part, VALUE_TYPE_UNIT, string_number(pprof, unit));
+	protobuf_message(&pprof->whole, PROFILE_SAMPLE_TYPE, &pprof->part);
 }
 
 static uint64_t mapping_number(struct pprof *pprof, const struct frame *frame)
@@ -161,15 +103,15 @@ static uint64_t mapping_number(struct pprof *pprof, const struct frame *frame)
 
 	if (!is_new)
 		return number;
-	put_number(&pprof->part, MAPPING_ID, number);
+	protobuf_number(&pprof->part, MAPPING_ID, number);
 	/* addresses are made up: functions are known, and no one looks them up again */
-	put_number(&pprof->part, MAPPING_START, number << 32);
-	put_number(&pprof->part, MAPPING_LIMIT, (number + 1) << 32);
-	put_number(&pprof->part, MAPPING_FILE, names[0]);
-	put_number(&pprof->part, MAPPING_BUILD_ID, names[1]);
+	protobuf_number(&pprof->part, MAPPING_START, number << 32);
+	protobuf_number(&pprof->part, MAPPING_LIMIT, (number + 1) << 32);
+	protobuf_number(&pprof->part, MAPPING_FILE, names[0]);
+	protobuf_number(&pprof->part, MAPPING_BUILD_ID, names[1]);
 	for (unsigned int field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINED; field++)
-		put_number(&pprof->part, field, 1);
-	put_message(&pprof->whole, PROFILE_MAPPING, &pprof->part);
+		protobuf_number(&pprof->part, field, 1);
+	protobuf_message(&pprof->whole, PROFILE_MAPPING, &pprof->part);
 	return number;
 }
 
@@ -183,11 +125,11 @@ static uint64_t function_number(struct pprof *pprof, const struct frame *frame)
 
 	if (!is_new)
 		return number;
-	put_number(&pprof->part, FUNCTION_ID, number);
-	put_number(&pprof->part, FUNCTION_NAME, names[0]);
-	put_number(&pprof->part, FUNCTION_SYSTEM_NAME, names[0]);
-	put_number(&pprof->part, FUNCTION_FILE, names[1]);
-	put_message(&pprof->whole, PROFILE_FUNCTION, &pprof->part);
+	protobuf_number(&pprof->part, FUNCTION_ID, number);
+	protobuf_number(&pprof->part, FUNCTION_NAME, names[0]);
+	protobuf_number(&pprof->part, FUNCTION_SYSTEM_NAME, names[0]);
+	protobuf_number(&pprof->part, FUNCTION_FILE, names[1]);
+	protobuf_message(&pprof->whole, PROFILE_FUNCTION, &pprof->part);
 	return number;
 }
 
@@ -195,23 +137,23 @@ static uint64_t function_number(struct pprof *pprof, const struct frame *frame)
 static uint64_t location_number(struct pprof *pprof, const struct frame *const *frames,
 				const uint32_t *ids, size_t count)
 {
-	struct message location = {0};
+	struct protobuf location = {0};
 	bool is_new;
 	uint64_t number =
 		number_of(pprof, &pprof->location_frames, ids, count * sizeof(*ids), &is_new);
 
 	if (!is_new)
 		return number;
-	put_number(&location, LOCATION_ID, number);
-	put_number(&location, LOCATION_MAPPING, mapping_number(pprof, frames[count - 1]));
+	protobuf_number(&location, LOCATION_ID, number);
+	protobuf_number(&location, LOCATION_MAPPING, mapping_number(pprof, frames[count - 1]));
 	for (size_t i = 0; i < count; i++) {
 		uint64_t function = function_number(pprof, frames[i]);
 
-		put_number(&pprof->inner, LINE_FUNCTION, function);
-		put_number(&pprof->inner, LINE_NUMBER, frames[i]->line);
-		put_message(&location, LOCATION_LINE, &pprof->inner);
+		protobuf_number(&pprof->inner, LINE_FUNCTION, function);
+		protobuf_number(&pprof->inner, LINE_NUMBER, frames[i]->line);
+		protobuf_message(&location, LOCATION_LINE, &pprof->inner);
 	}
-	put_message(&pprof->whole, PROFILE_LOCATION, &location);
+	protobuf_message(&pprof->whole, PROFILE_LOCATION, &location);
 	free(location.bytes);
 	return number;
 }
@@ -229,21 +171,21 @@ static void put_locations(struct pprof *pprof, const struct profile_path *path)
 		frames[i - first] = stacks_frame(stacks, ids[i]);
 		if (frames[i - first]->inlined && i - first + 1 < INLINED_MAX && i + 1 < count)
 			continue;
-		put_varint(&pprof->locations,
-			   location_number(pprof, frames, ids + first, i - first + 1));
+		protobuf_varint(&pprof->locations,
+				location_number(pprof, frames, ids + first, i - first + 1));
 		first = i + 1;
 	}
 }
 
-static void put_label(struct pprof *pprof, struct message *sample, const char *key,
+static void put_label(struct pprof *pprof, struct protobuf *sample, const char *key,
 		      const char *text, uint64_t number)
 {
-	put_number(&pprof->inner, LABEL_KEY, string_number(pprof, key));
+	protobuf_number(&pprof->inner, LABEL_KEY, string_number(pprof, key));
 	if (text)
-		put_number(&pprof->inner, LABEL_STRING, string_number(pprof, text));
+		protobuf_number(&pprof->inner, LABEL_STRING, string_number(pprof, text));
 	else
-		put_number(&pprof->inner, LABEL_NUMBER, number);
-	put_message(sample, SAMPLE_LABEL, &pprof->inner);
+		protobuf_number(&pprof->inner, LABEL_NUMBER, number);
+	protobuf_message(sample, SAMPLE_LABEL, &pprof->inner);
 }
 
 static void put_sample(struct pprof *pprof, const struct profile_path *path)
@@ -251,41 +193,32 @@ static void put_sample(struct pprof *pprof, const struct profile_path *path)
 	const struct profile_thread *thread = &pprof->result->threads[path->thread];
 	bool is_on_cpu = path->state == STATE_USER || path->state == STATE_KERNEL;
 	uint64_t ns = (uint64_t)(path->time.ns + 0.5);
-	struct message sample = {0}, values = {0};
+	struct protobuf sample = {0}, values = {0};
 
 	put_locations(pprof, path);
-	put_message(&sample, SAMPLE_LOCATION, &pprof->locations);
-	put_varint(&values, path->count);
-	put_varint(&values, is_on_cpu ? ns : 0);
-	put_varint(&values, is_on_cpu ? 0 : ns);
-	put_message(&sample, SAMPLE_VALUE, &values);
+	protobuf_message(&sample, SAMPLE_LOCATION, &pprof->locations);
+	protobuf_varint(&values, path->count);
+	protobuf_varint(&values, is_on_cpu ? ns : 0);
+	protobuf_varint(&values, is_on_cpu ? 0 : ns);
+	protobuf_message(&sample, SAMPLE_VALUE, &values);
 	put_label(pprof, &sample, "state", state_info[path->state].key, 0);
 	put_label(pprof, &sample, "thread", *thread->comm ? thread->comm : "?", 0);
 	put_label(pprof, &sample, "tid", NULL, thread->tid);
 	put_label(pprof, &sample, "pid", NULL, thread->pid);
-	put_message(&pprof->whole, PROFILE_SAMPLE, &sample);
+	protobuf_message(&pprof->whole, PROFILE_SAMPLE, &sample);
 	free(sample.bytes);
 	free(values.bytes);
 }
 
-static int write_gzip(struct output *out, const struct message *message)
+static int write_gzip(struct output *out, const struct protobuf *message)
 {
-	uint8_t packed[16384];
-	z_stream stream = {.next_in = message->bytes, .avail_in = (uInt)message->used};
-	int result;
+	cleanup_free char *packed = NULL;
+	size_t length;
+	int result = gzip_pack(message->bytes, message->used, LEVEL, &packed, &length);
 
-	/* 16: with the header of gzip */
-	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	do {
-		stream.next_out = packed;
-		stream.avail_out = sizeof(packed);
-		result = deflate(&stream, Z_FINISH);
-		output_bytes(out, (const char *)packed, sizeof(packed) - stream.avail_out);
-	} while (result == Z_OK);
-	deflateEnd(&stream);
-	return result == Z_STREAM_END ? 0 : -ENOMEM;
+	if (result >= 0)
+		output_bytes(out, packed, length);
+	return result;
 }
 
 /* pprof takes the first one for the program. */
@@ -327,13 +260,13 @@ int profile_write_pprof(struct output *out, const struct profile_result *result,
 	for (size_t i = 0; i < result->path_count; i++)
 		if (result->states & 1U << result->paths[i].state)
 			put_sample(&pprof, &result->paths[i]);
-	put_number(&pprof.whole, PROFILE_TIME, result->start_realtime_ns);
-	put_number(&pprof.whole, PROFILE_DURATION, result->duration_ns);
+	protobuf_number(&pprof.whole, PROFILE_TIME, result->start_realtime_ns);
+	protobuf_number(&pprof.whole, PROFILE_DURATION, result->duration_ns);
 	for (size_t i = 0; i < pprof.strings.count; i++) {
 		const struct interned_item *item = &pprof.strings.items[i];
 
-		put_length(&pprof.whole, PROFILE_STRING, pprof.strings.bytes + item->at,
-			   item->length);
+		protobuf_bytes(&pprof.whole, PROFILE_STRING, pprof.strings.bytes + item->at,
+			       item->length);
 	}
 	written = pprof.whole.failed ? -ENOMEM : write_gzip(out, &pprof.whole);
 	interned_release(&pprof.strings);
