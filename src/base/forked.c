@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,41 @@ void forked_prepare(pid_t parent, int out, int error)
 		dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(error, STDERR_FILENO);
+}
+
+/* Above what is kept, so that a move does not end another one of them. */
+#define ASIDE 64
+
+int forked_keep_only(int *const *fds, size_t count)
+{
+	int next = STDERR_FILENO + 1;
+
+	for (size_t i = 0; i < count; i++) {
+		int aside = fcntl(*fds[i], F_DUPFD, ASIDE);
+
+		if (aside < 0)
+			return -errno;
+		*fds[i] = aside;
+	}
+	for (size_t i = 0; i < count; i++, next++) {
+		if (dup3(*fds[i], next, O_CLOEXEC) < 0)
+			return -errno;
+		*fds[i] = next;
+	}
+	if (syscall(SYS_close_range, next, ~0U, 0) < 0)
+		for (long i = sysconf(_SC_OPEN_MAX); --i >= next;)
+			close((int)i); /* before Linux 5.9 */
+	return 0;
+}
+
+void forked_silence(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
+		dup2(null, i);
+	if (null > STDERR_FILENO)
+		close(null);
 }
 
 void forked_await(pid_t pid)

@@ -3,7 +3,10 @@
 #ifndef DWELL_BASE_FORKED_H
 #define DWELL_BASE_FORKED_H
 
+#include <stddef.h>
 #include <sys/types.h>
+
+#include "base/cleanup.h"
 
 /*
  * In the child: it dies with the thread that forked it, whose process is `parent`; Ctrl-C at the
@@ -11,6 +14,16 @@
  * it writes goes to `out`.
  */
 void forked_prepare(pid_t parent, int out, int error);
+
+/*
+ * In a child that stays this program: of what is open only standard input, output, error and
+ * these stay, whose numbers change to 3 and so on. `count` <= FORKED_KEPT. 0 or a negative errno.
+ */
+#define FORKED_KEPT 16
+int forked_keep_only(int *const *fds, size_t count) must_check;
+
+/* In such a child: nothing is to be read, and what it writes to the standard ones is lost. */
+void forked_silence(void);
 
 /* Until it has ended; of no process (-1) nothing is awaited. */
 void forked_await(pid_t pid);

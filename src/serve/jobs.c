@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* close_range */
 #include "serve/jobs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,14 +18,13 @@
 #include "base/file.h"
 #include "base/forked.h"
 #include "base/passing.h"
-#include "base/sandbox.h"
+#include "serve/keeper.h"
 
 #define GRACE_NS (60 * NS_PER_S)
 #define LOOK_MS	 200
 
 struct jobs {
-	int socket;
-	pid_t starter;
+	struct kept kept; /* a process that starts them */
 };
 
 /* In the starter. */
@@ -145,21 +141,18 @@ static void take(int socket, struct running *all)
 	send_end(socket, &refused, -1);
 }
 
-static void serve(int socket, pid_t parent)
+static void serve(void *data, int socket, pid_t parent)
 {
 	struct running all[JOBS_AT_ONCE] = {{0}};
-	struct pollfd fd = {.fd = socket, .events = POLLIN};
+	struct pollfd fd;
+	int *kept[] = {&socket};
 
-	int own = dup2(socket, STDERR_FILENO + 1);
-
+	(void)data;
 	/* not what the caller listens on */
-	if (own < 0 || syscall(SYS_close_range, own + 1, ~0U, 0) < 0)
-		own = socket;
-	fd.fd = socket = own;
-	fcntl(socket, F_SETFD, FD_CLOEXEC);
-	sandbox_end_with(parent);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	if (forked_keep_only(kept, ARRAY_SIZE(kept)) < 0)
+		_exit(1);
+	fd = (struct pollfd){.fd = socket, .events = POLLIN};
+	keeper_begin(parent);
 	for (;;) {
 		bool is_busy = false;
 
@@ -173,56 +166,43 @@ static void serve(int socket, pid_t parent)
 
 int jobs_start(struct jobs **ret_jobs, struct error *error)
 {
+	static const struct keeper keeper = {.run = serve, .once = true};
 	struct jobs *jobs = calloc(1, sizeof(*jobs));
-	pid_t parent = getpid();
-	int sockets[2];
+	int result;
 
 	if (!jobs)
 		return error_set(error, ENOMEM, "out of memory");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
-		free(jobs);
-		return error_set(error, errno, "cannot make a socket: %s", strerror(errno));
-	}
-	jobs->starter = fork();
-	if (!jobs->starter) {
-		close(sockets[0]);
-		serve(sockets[1], parent);
-	}
-	close(sockets[1]);
-	jobs->socket = sockets[0];
-	if (jobs->starter < 0) {
-		int code = errno;
-
+	result = keeper_start(&jobs->kept, &keeper, error);
+	if (result < 0)
 		jobs_end(jobs);
-		return error_set(error, code, "cannot start a process: %s", strerror(code));
-	}
-	*ret_jobs = jobs;
-	return 0;
+	else
+		*ret_jobs = jobs;
+	return result;
 }
 
 void jobs_end(struct jobs *jobs)
 {
 	if (!jobs)
 		return;
-	forked_end(jobs->starter);
-	close(jobs->socket);
+	keeper_end(&jobs->kept);
 	free(jobs);
 }
 
 bool jobs_run(struct jobs *jobs, const struct job *job)
 {
-	return send(jobs->socket, job, sizeof(*job), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*job);
+	return send(jobs->kept.socket, job, sizeof(*job), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	       sizeof(*job);
 }
 
 int jobs_descriptor(const struct jobs *jobs)
 {
-	return jobs->socket;
+	return jobs->kept.socket;
 }
 
 bool jobs_next(struct jobs *jobs, struct job_end *ret_end, int *ret_fd)
 {
 	ssize_t got =
-		passing_receive(jobs->socket, ret_end, sizeof(*ret_end), ret_fd, MSG_DONTWAIT);
+		passing_receive(jobs->kept.socket, ret_end, sizeof(*ret_end), ret_fd, MSG_DONTWAIT);
 
 	ret_end->error[sizeof(ret_end->error) - 1] = '\0';
 	return got == sizeof(*ret_end);

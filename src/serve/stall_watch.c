@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* pipe2, close_range */
+#define _GNU_SOURCE /* pipe2 */
 #include "serve/stall_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/forked.h"
-#include "base/sandbox.h"
+#include "serve/keeper.h"
 
-#define RESTART_MS 5000
+static const struct keeper_pause restart_pause = {.ms = 5000, .max_ms = 5000};
+
 #define LINE_BYTES (1 << 20)
 #define PIPE_BYTES (1 << 20)
 
@@ -38,57 +35,55 @@ struct stall_watch {
 #define READY "ready"
 #define ENDED "ended"
 
-static void become(const char *name, uint64_t threshold_ns, int out, pid_t parent)
+struct stall_run {
+	const char *name;
+	uint64_t threshold_ns;
+};
+
+/* Becomes `dwell blocked`. */
+static void become(void *data, int out, pid_t parent)
 {
+	const struct stall_run *run = data;
 	char threshold[32], ready[16];
-	const char *words[] = {"dwell",	     "blocked",	   name,	  "--format",
+	const char *words[] = {"dwell",	     "blocked",	   run->name,	  "--format",
 			       "json",	     "--headless", "--threshold", threshold,
 			       "--ready-fd", ready,	   NULL};
 
-	snprintf(threshold, sizeof(threshold), "%lluns", (unsigned long long)threshold_ns);
+	snprintf(threshold, sizeof(threshold), "%lluns", (unsigned long long)run->threshold_ns);
 	forked_prepare(parent, out, out);
 	snprintf(ready, sizeof(ready), "%d", dup(out));
 	execv("/proc/self/exe", (char *const *)(uintptr_t)words);
 	_exit(127);
 }
 
+static void report_end(void *data, int out)
+{
+	(void)data;
+	(void)!write(out, "\n" ENDED "\n", sizeof("\n" ENDED "\n") - 1);
+}
+
 /* One process for each name: it starts `dwell blocked` again and again. */
 static void keep(const char *name, uint64_t threshold_ns, int out, pid_t parent)
 {
-	sandbox_end_with(parent);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	for (;;) {
-		pid_t own = getpid(), pid = fork();
+	struct stall_run run = {name, threshold_ns};
+	int *kept[] = {&out};
 
-		if (!pid)
-			become(name, threshold_ns, out, own);
-		forked_await(pid);
-		(void)!write(out, "\n" ENDED "\n", sizeof("\n" ENDED "\n") - 1);
-		clock_sleep_ms(RESTART_MS);
-	}
+	/* nothing of the caller's */
+	if (forked_keep_only(kept, ARRAY_SIZE(kept)) < 0)
+		_exit(1);
+	keeper_begin(parent);
+	keeper_repeat(become, &run, out, &restart_pause, report_end);
 }
 
-/* Nothing of the caller's but the pipes. */
 static void start_all(struct stall_watch *watch, const int *outs, uint64_t threshold_ns,
 		      pid_t parent)
 {
 	pid_t own = getpid();
 
-	sandbox_end_with(parent);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	for (size_t i = 0; i < watch->count; i++) {
-		pid_t pid = fork();
-
-		if (!pid) {
-			int out = dup2(outs[i], STDERR_FILENO + 1);
-
-			if (out < 0 || syscall(SYS_close_range, out + 1, ~0U, 0) < 0)
-				out = outs[i];
-			keep(watch->watched[i].counts.process, threshold_ns, out, own);
-		}
-	}
+	keeper_begin(parent);
+	for (size_t i = 0; i < watch->count; i++)
+		if (!fork())
+			keep(watch->watched[i].counts.process, threshold_ns, outs[i], own);
 	for (size_t i = 0; i < watch->count; i++)
 		close(outs[i]);
 	for (;;)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* close_range */
 #include "serve/web.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/forked.h"
 #include "base/passing.h"
 #include "base/sandbox.h"
 #include "serve/web_access.h"
@@ -351,29 +350,16 @@ static struct MHD_Daemon *start(int listener)
 		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
-/* The socket becomes the first behind standard error, the listeners follow; the rest is closed. */
 static void keep_only(struct web_options *options, int *socket)
 {
-	int null = open("/dev/null", O_RDWR);
-	int fds[WEB_LISTENERS + 1], next = STDERR_FILENO + 1;
-	size_t count = options->listener_count;
+	int *fds[WEB_LISTENERS + 1];
 
-	/* out of the way of their places */
-	for (size_t i = 0; i <= count; i++)
-		fds[i] = fcntl(i < count ? options->listeners[i] : *socket, F_DUPFD, 64);
-	for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
-		dup2(null, i);
-	for (size_t i = 0; i <= count; i++, next++) {
-		if (fds[i] < 0 || dup2(fds[i], next) < 0)
-			_exit(1);
-		if (i < count)
-			options->listeners[i] = next;
-		else
-			*socket = next;
-	}
-	if (syscall(SYS_close_range, next, ~0U, 0) < 0)
-		for (long i = sysconf(_SC_OPEN_MAX); --i >= next;)
-			close((int)i); /* before Linux 5.9 */
+	for (size_t i = 0; i < options->listener_count; i++)
+		fds[i] = &options->listeners[i];
+	fds[options->listener_count] = socket;
+	forked_silence();
+	if (forked_keep_only(fds, options->listener_count + 1) < 0)
+		_exit(1);
 }
 
 static void limit(void)

@@ -2,71 +2,44 @@
 #include "serve/web_host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/file.h"
-#include "base/forked.h"
 #include "base/passing.h"
 #include "base/patience.h"
-#include "base/sandbox.h"
+#include "serve/keeper.h"
 
-/* Between two processes that serve; longer and longer while they die at once. */
-#define RESTART_MS     10
-#define RESTART_MAX_MS 5000
-#define LIVED_NS       (10 * NS_PER_S)
-#define READY_NS       (10 * NS_PER_S)
+#define READY_NS (10 * NS_PER_S)
 
 struct web_host {
-	int socket;
-	pid_t keeper;
+	struct kept kept;
 };
 
 /* Making a process of another user in an empty root directory. */
 static const int keeping_rights[] = {CAP_KILL, CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT};
 
-static void keep(const struct web_options *options, int socket, pid_t parent)
+static void run(void *data, int socket, pid_t parent)
 {
-	unsigned int pause_ms = RESTART_MS;
-	pid_t own = getpid();
-
-	sandbox_keep(keeping_rights, ARRAY_SIZE(keeping_rights));
-	sandbox_end_with(parent);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	for (;;) {
-		uint64_t start_ns = clock_monotonic_ns();
-		pid_t pid = fork();
-
-		if (!pid)
-			web_run(options, socket, own);
-		forked_await(pid);
-		pause_ms = clock_monotonic_ns() - start_ns > LIVED_NS ? RESTART_MS : 2 * pause_ms;
-		if (pause_ms > RESTART_MAX_MS)
-			pause_ms = RESTART_MAX_MS;
-		clock_sleep_ms(pause_ms);
-	}
+	web_run(data, socket, parent);
 }
 
 /* The first that the process sends: whether it serves. */
 static int await_start(struct web_host *host, struct error *error)
 {
-	struct pollfd fd = {.fd = host->socket, .events = POLLIN};
+	struct pollfd fd = {.fd = host->kept.socket, .events = POLLIN};
 	uint64_t deadline_ns =
 		clock_monotonic_ns() + (uint64_t)((double)READY_NS * patience_factor());
 	char ready = 0;
 
 	if (await_ready(&fd, 1, deadline_ns) > 0 &&
-	    recv(host->socket, &ready, 1, MSG_DONTWAIT) == 1 && ready)
+	    recv(host->kept.socket, &ready, 1, MSG_DONTWAIT) == 1 && ready)
 		return 0;
 	return error_set(error, EINVAL, "cannot serve: the certificate or its key cannot be used");
 }
@@ -74,27 +47,17 @@ static int await_start(struct web_host *host, struct error *error)
 int web_host_start(struct web_host **ret_host, const struct web_options *options,
 		   struct error *error)
 {
+	const struct keeper keeper = {.run = run,
+				      .data = (void *)(uintptr_t)options,
+				      .rights = keeping_rights,
+				      .right_count = ARRAY_SIZE(keeping_rights)};
 	struct web_host *host = calloc(1, sizeof(*host));
-	pid_t parent = getpid();
-	int sockets[2], result;
+	int result;
 
 	if (!host)
 		return error_set(error, ENOMEM, "out of memory");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
-		free(host);
-		return error_set(error, errno, "cannot make a socket: %s", strerror(errno));
-	}
-	host->keeper = fork();
-	if (!host->keeper) {
-		close(sockets[0]);
-		keep(options, sockets[1], parent);
-	}
-	result = -errno;
-	close(sockets[1]);
-	host->socket = sockets[0];
-	if (host->keeper < 0)
-		result = error_set(error, -result, "cannot start a process: %s", strerror(-result));
-	else
+	result = keeper_start(&host->kept, &keeper, error);
+	if (result >= 0)
 		result = await_start(host, error);
 	if (result < 0)
 		web_host_end(host);
@@ -107,14 +70,13 @@ void web_host_end(struct web_host *host)
 {
 	if (!host)
 		return;
-	forked_end(host->keeper);
-	close(host->socket);
+	keeper_end(&host->kept);
 	free(host);
 }
 
 int web_host_descriptor(const struct web_host *host)
 {
-	return host->socket;
+	return host->kept.socket;
 }
 
 /* It may have been taken over. */
@@ -129,7 +91,8 @@ static bool is_sound(const struct web_question *question)
 bool web_host_next(struct web_host *host, struct web_question *ret_question)
 {
 	for (;;) {
-		ssize_t got = recv(host->socket, ret_question, sizeof(*ret_question), MSG_DONTWAIT);
+		ssize_t got =
+			recv(host->kept.socket, ret_question, sizeof(*ret_question), MSG_DONTWAIT);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -146,7 +109,7 @@ void web_host_answer_file(struct web_host *host, uint64_t number, unsigned int s
 	struct web_answer answer = {.number = number, .length = length, .status = status};
 
 	snprintf(answer.type, sizeof(answer.type), "%s", type);
-	if (passing_send(host->socket, &answer, sizeof(answer), fd, MSG_DONTWAIT) < 0) {
+	if (passing_send(host->kept.socket, &answer, sizeof(answer), fd, MSG_DONTWAIT) < 0) {
 		/* it has died, and its clients have lost their connections */
 	}
 }
