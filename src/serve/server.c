@@ -183,11 +183,11 @@ static const char *trigger_at(const void *data, size_t index, uint64_t *ret_fire
 	return triggers->items[index].words;
 }
 
-static struct exposition_stalls stalls_of(const struct server *server, size_t index)
+static struct metrics_stalls stalls_of(const struct server *server, size_t index)
 {
 	const struct stall_counts_of *counts = stall_watch_counts(server->stalls, index);
 
-	return (struct exposition_stalls){
+	return (struct metrics_stalls){
 		.process = counts->process,
 		.is_up = counts->is_up,
 		.by_cause = counts->by_cause,
@@ -198,9 +198,9 @@ static struct exposition_stalls stalls_of(const struct server *server, size_t in
 	};
 }
 
-static struct exposition_service service_of(const struct server *server)
+static struct metrics_service service_of(const struct server *server)
 {
-	struct exposition_service service = {.has_store = server->store != NULL,
+	struct metrics_service service = {.has_store = server->store != NULL,
 					     .store_failures = server->store_failures};
 
 	for (size_t i = 0; server->stalls && i < stall_watch_count(server->stalls); i++)
@@ -229,10 +229,12 @@ static void write_answer(struct server *server, const struct web_question *quest
 	case WEB_METRICS_OPEN: {
 		enum exposition_format format =
 			question->ask == WEB_METRICS ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS;
-		struct exposition_service service = service_of(server);
+		struct metrics_service service = service_of(server);
+		const struct metrics_input input = {&server->counters, session_of(server),
+						    &service};
 
 		*ret_type = exposition_type(format);
-		exposition_write(out, &server->counters, session_of(server), &service, format);
+		exposition_write(out, &input, format, NULL);
 		break;
 	}
 	case WEB_STATUS:
