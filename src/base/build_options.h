@@ -13,6 +13,7 @@
 	X(DEMANGLE, demangle, "readable names of C++ and Rust code, Tokio in dwell blocked")       \
 	X(GUESTS, guests, "virtual machines (dwell guest)")                                        \
 	X(PAGE, page, "pages for browsers (--format html)")                                        \
+	X(PUSH, push, "sending metrics to other machines (dwell serve --push)")                    \
 	X(SCREENS, screens, "screens (dwell top, blocked, profile)")                               \
 	X(SERVE, serve, "metrics over HTTP (dwell serve)")                                         \
 	X(TASKSTATS, taskstats, "delay accounting, --source taskstats")

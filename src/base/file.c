@@ -141,6 +141,25 @@ static int open_replacing(struct file_draft *draft, mode_t mode)
 #define MFD_NOEXEC_SEAL 0x0008U /* include/uapi/linux/memfd.h, 6.3 on */
 #endif
 
+char *file_bytes(int fd, size_t length)
+{
+	char *bytes = malloc(length + 1);
+	size_t got = 0;
+
+	while (bytes && got < length) {
+		ssize_t part = pread(fd, bytes + got, length - got, (off_t)got);
+
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0) {
+			free(bytes);
+			return NULL;
+		}
+		got += (size_t)part;
+	}
+	return bytes;
+}
+
 int file_in_memory(const char *name)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);

@@ -16,6 +16,9 @@
 /* All of it; -errno. */
 int file_write(int fd, const void *bytes, size_t length) must_check;
 
+/* The first `length` bytes, for the caller to free; NULL: it has fewer, or there is no memory. */
+char *file_bytes(int fd, size_t length) must_check;
+
 /* memfd_create(2), never executable: vm.memfd_noexec may refuse others. -1, and errno. */
 int file_in_memory(const char *name) must_check;
 

@@ -82,7 +82,7 @@ static void empty_root(void)
 			;
 }
 
-#define CALLS_MORE 24 /* that sandbox_confine_to() adds, at most */
+#define CALLS_MORE 48 /* that sandbox_confine_to() adds, at most */
 
 /* What computing, allocating, reading what is open, and talking over it take. */
 static const int allowed[] = {
@@ -119,7 +119,7 @@ static const struct {
 	BPF_JUMP(BPF_JMP | (test) | BPF_K, (__u32)(value), (then), (otherwise))
 
 /* Documentation/userspace-api/seccomp_filter.rst. False: this kernel has none. */
-static bool filter_calls(const int *more, size_t more_count)
+static bool filter_calls(const int *more, size_t more_count, bool has_threads)
 {
 #ifdef ARCHITECTURE
 	/* abort(3) and limits are its own; by low words, as both are 32 bits wide */
@@ -128,7 +128,7 @@ static bool filter_calls(const int *more, size_t more_count)
 		__u32 first; /* argument */
 	} own[] = {{SYS_tgkill, (__u32)getpid()}, {SYS_prlimit64, 0}};
 	struct sock_filter program[5 + 2 * (ARRAY_SIZE(allowed) + CALLS_MORE) +
-				   5 * (ARRAY_SIZE(own) + ARRAY_SIZE(without)) + 3];
+				   5 * (ARRAY_SIZE(own) + ARRAY_SIZE(without)) + 10];
 	struct sock_fprog filter = {.filter = program};
 	unsigned short used = 0;
 
@@ -159,6 +159,16 @@ static bool filter_calls(const int *more, size_t more_count)
 		ADD(REFUSE);
 		ADD(LOAD(nr));
 	}
+	/* its flags are in memory, and no filter sees them: the C library makes do with clone(2) */
+	ADD(IF(BPF_JEQ, SYS_clone3, 0, 1));
+	ADD(RETURN(SECCOMP_RET_ERRNO | ENOSYS));
+	if (has_threads) {
+		ADD(IF(BPF_JEQ, SYS_clone, 0, 4));
+		ADD(LOAD(args[0]));
+		ADD(IF(BPF_JSET, CLONE_THREAD, 0, 1));
+		ADD(RETURN(SECCOMP_RET_ALLOW));
+		ADD(REFUSE);
+	}
 	ADD(IF(BPF_JEQ, SYS_mmap, 1, 0));
 	ADD(IF(BPF_JEQ, SYS_mprotect, 0, 1));
 	ADD(RETURN(SECCOMP_RET_ALLOW));
@@ -169,6 +179,7 @@ static bool filter_calls(const int *more, size_t more_count)
 #else
 	(void)more;
 	(void)more_count;
+	(void)has_threads;
 	return false;
 #endif
 }
@@ -193,20 +204,31 @@ void sandbox_end_with(pid_t parent)
 		_exit(1);
 }
 
-bool sandbox_confine(pid_t parent)
-{
-	return sandbox_confine_to(parent, NULL, 0);
-}
-
-bool sandbox_confine_to(pid_t parent, const int *calls, size_t count)
+static bool confine(pid_t parent, const int *calls, size_t count, bool is_client)
 {
 	bool capable, filtered;
 
-	empty_root();
+	if (!is_client)
+		empty_root();
 	sandbox_become_nobody(NULL, 0);
 	sandbox_keep(NULL, 0);
 	sandbox_end_with(parent);
 	capable = has_capabilities();
-	filtered = filter_calls(calls, count);
+	filtered = filter_calls(calls, count, is_client);
 	return filtered || !capable;
+}
+
+bool sandbox_confine(pid_t parent)
+{
+	return confine(parent, NULL, 0, false);
+}
+
+bool sandbox_confine_to(pid_t parent, const int *calls, size_t count)
+{
+	return confine(parent, calls, count, false);
+}
+
+bool sandbox_confine_client(pid_t parent, const int *calls, size_t count)
+{
+	return confine(parent, calls, count, true);
 }

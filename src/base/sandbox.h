@@ -30,6 +30,12 @@ bool sandbox_confine(pid_t parent) must_check;
 /* The same, with more system calls, as a server needs them on sockets that others have opened. */
 bool sandbox_confine_to(pid_t parent, const int *calls, size_t count) must_check;
 
+/*
+ * The same for a client, which finds other machines by their names: its root directory stays, so it
+ * can read what everybody may, and it can begin threads.
+ */
+bool sandbox_confine_client(pid_t parent, const int *calls, size_t count) must_check;
+
 /* SIGKILL when the parent ends; if it has ended, now. A change of the user undoes it. */
 void sandbox_end_with(pid_t parent);
 

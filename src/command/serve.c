@@ -82,6 +82,9 @@ static int run(struct serve *serve, struct error *error)
 		result = watch_run(&watch, error);
 	}
 	notify_send("STOPPING=1");
+	if (result >= 0)
+		server_finish(&serve->server);
+	show_notice(&serve->server);
 	watch_release(&watch);
 	server_release(&serve->server);
 	return result;
@@ -89,7 +92,7 @@ static int run(struct serve *serve, struct error *error)
 
 static int serve_run(int argc, char **argv)
 {
-	struct serve serve = {.options = {.insecure = false}};
+	struct serve serve = {.server = {.watch = NULL}};
 	struct error error = {""};
 	int result = 0, code = serve_options_parse(&serve.options, argc, argv);
 

@@ -4,22 +4,28 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/build_options.h"
 #include "base/duration.h"
 #include "command/parsing.h"
 #include "serve/credentials.h"
 #include "serve/listen.h"
 
-#define ADDRESS		"127.0.0.1:9465"
-#define GROUPS		50
-#define GROUPS_MAX	1000
-#define INTERVAL_S	5
-#define BEFORE_S	30
-#define AFTER_S		10
-#define STALL_MS	5
-#define PAUSE_S		300
-#define KEEP_S		(6 * 3600)
-#define MAX_BYTES	(1ULL << 30)
-#define MAX_BYTES_LEAST (1 << 20)
+#define ADDRESS		  "127.0.0.1:9465"
+#define GROUPS		  50
+#define GROUPS_MAX	  1000
+#define INTERVAL_S	  5
+#define BEFORE_S	  30
+#define AFTER_S		  10
+#define STALL_MS	  5
+#define PAUSE_S		  300
+#define KEEP_S		  (6 * 3600)
+#define MAX_BYTES	  (1ULL << 30)
+#define MAX_BYTES_LEAST	  (1 << 20)
+#define PUSH_S		  15
+#define QUEUE_BYTES	  (64 << 20)
+#define QUEUE_BYTES_LEAST (64 << 10)
+#define PROFILE_S	  10
+#define PROFILE_S_MOST	  50
 
 static const char text[] =
 	"Measures all the time, and serves metrics for Prometheus, profiles for pprof, and a page "
@@ -94,6 +100,47 @@ static int take_trigger(void *data, const char *value, struct error *error)
 	return triggers_parse(&options->server.triggers, value, error);
 }
 
+static int take_push(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+
+	if (!build_option_enabled(BUILD_PUSH))
+		return build_option_missing(BUILD_PUSH, error);
+	return push_options_add(&options->server.push, value, error);
+}
+
+/* The engine that was named before; NULL: a mistake. */
+static struct push_engine *last_push(struct serve_options *options, const char *option,
+				     struct error *error)
+{
+	struct push_options *push = &options->server.push;
+
+	if (push->count)
+		return &push->engines[push->count - 1];
+	error_set(error, EINVAL, "%s is for the --push before it", option);
+	return NULL;
+}
+
+static int take_push_token(void *data, const char *value, struct error *error)
+{
+	struct push_engine *engine = last_push(data, "--push-token-file", error);
+
+	if (!engine)
+		return -EINVAL;
+	engine->token_file = value;
+	return 0;
+}
+
+static int take_push_ca(void *data, const char *value, struct error *error)
+{
+	struct push_engine *engine = last_push(data, "--push-ca", error);
+
+	if (!engine)
+		return -EINVAL;
+	engine->ca_file = value;
+	return 0;
+}
+
 static int take_no_blame(void *data, const char *value, struct error *error)
 {
 	struct serve_options *options = data;
@@ -142,11 +189,52 @@ static const struct command_option serve_option_table[] = {
 	TEXT_OPTION("tls-key", 0, "FILE", struct serve_options, key, "the key of the certificate"),
 	TEXT_OPTION("token-file", 0, "FILE", struct serve_options, token_file,
 		    "clients have to send what this file has in its only line"),
-	FLAG_OPTION("insecure", 0, struct serve_options, insecure,
-		    "listen for other machines without TLS or token"),
+	FLAG_OPTION("insecure", 0, struct serve_options, server.insecure,
+		    "listen for other machines without TLS or token, or push a token without TLS"),
+	OPTION_GROUP(6, "Where to push, if no engine can ask:"),
+	TAKEN_OPTION("push", 0, "ENGINE=URL", take_push,
+		     "send what /metrics has to remote-write=URL (Prometheus, Mimir), "
+		     "victoriametrics=URL, otlp=URL or clickhouse=URL, and profiles to "
+		     "pyroscope=URL; may be given again"),
+	TAKEN_OPTION("push-token-file", 0, "FILE", take_push_token,
+		     "what this file has in its only line is the token, or the password of the "
+		     "URL's user, for the --push before it"),
+	TAKEN_OPTION("push-ca", 0, "FILE", take_push_ca,
+		     "the --push before it: trust the certificates of this file, in PEM, in place "
+		     "of the system's"),
+	TIME_OPTION("push-every", 0, struct serve_options, server.push.every_ns,
+		    "send figures so often, at the end of an interval (15s)"),
+	SIZE_OPTION("push-queue", 0, struct serve_options, server.push.queue_bytes,
+		    "what waits for an engine: SIZE at most, then the oldest is dropped; with "
+		    "--store on disk (64M)"),
+	TIME_OPTION("push-profile", 0, struct serve_options, server.push.profile_ns,
+		    "with pyroscope=URL: profile the machine for TIME of each minute (10s)"),
 	OPTIONS_OF(watch_option_table, struct serve_options, watch),
 	END_OF_OPTIONS,
 };
+
+static int end_push(struct serve_options *options, struct error *error)
+{
+	struct push_options *push = &options->server.push;
+	uint64_t interval_ns = options->watch.interval_ns;
+
+	if (!push->count && (push->every_ns || push->queue_bytes || push->profile_ns))
+		return error_set(error, EINVAL,
+				 "--push-every, --push-queue and --push-profile are for --push");
+	if (push->every_ns && push->every_ns < interval_ns)
+		return error_set(error, EINVAL, "--push-every: not less than an interval (-i)");
+	if (push->queue_bytes && push->queue_bytes < QUEUE_BYTES_LEAST)
+		return error_set(error, EINVAL, "--push-queue: 64K at least");
+	if (push->profile_ns > PROFILE_S_MOST * NS_PER_S)
+		return error_set(error, EINVAL, "--push-profile: 50s at most");
+	if (!push->every_ns)
+		push->every_ns = PUSH_S * NS_PER_S;
+	if (!push->queue_bytes)
+		push->queue_bytes = QUEUE_BYTES;
+	if (!push->profile_ns)
+		push->profile_ns = PROFILE_S * NS_PER_S;
+	return 0;
+}
 
 static int end(void *data, struct error *error)
 {
@@ -187,6 +275,8 @@ static int end(void *data, struct error *error)
 		options->server.max_bytes = MAX_BYTES;
 	if (!options->watch.interval_given)
 		options->watch.interval_ns = INTERVAL_S * NS_PER_S;
+	if (end_push(options, error) < 0)
+		return -EINVAL;
 	return watch_options_end(&options->watch, error);
 }
 
@@ -218,7 +308,7 @@ static int add_listener(struct serve_options *options, int fd, struct error *err
 		return error_set(error, EINVAL, "at most %d sockets", WEB_LISTENERS);
 	web->listeners[web->listener_count++] = fd;
 	web->local_names_only = web->local_names_only || is_local;
-	if (is_local || options->insecure || (web->certificate && web->token))
+	if (is_local || options->server.insecure || (web->certificate && web->token))
 		return 0;
 	listen_format(fd, address, sizeof(address));
 	return error_set(error, EINVAL,
@@ -275,6 +365,7 @@ void serve_options_release(struct serve_options *options)
 	free(web->certificate);
 	free(web->key);
 	free(web->token);
+	push_options_release(&options->server.push);
 	triggers_release(&options->server.triggers);
 	targets_release(&options->watch.targets);
 }

@@ -12,7 +12,6 @@ struct serve_options {
 	const char *addresses[WEB_LISTENERS];
 	size_t address_count;
 	const char *certificate, *key, *token_file; /* files */
-	bool insecure;
 };
 
 extern const struct command_line serve_line;

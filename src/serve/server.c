@@ -12,6 +12,7 @@
 #include "base/duration.h"
 #include "emit/emit.h"
 #include "serve/notify.h"
+#include "serve/server_push.h"
 #include "view/exposition.h"
 #include "view/serve.h"
 
@@ -58,8 +59,7 @@ static int open_flight(struct server *server, struct error *error)
 	return flight_open(&server->flight, &options, error);
 }
 
-__attribute__((format(printf, 2, 3))) static void note(struct server *server, const char *format,
-						       ...)
+void server_note(struct server *server, const char *format, ...)
 {
 	size_t used = strlen(server->notice);
 	va_list arguments;
@@ -81,14 +81,20 @@ int server_record(struct server *server, const struct wire_header *record, struc
 		return 0;
 	if (rotation_record(server->store, record, &reason) < 0) {
 		if (!server->store_fails)
-			note(server, "%s; trying again", reason.text);
+			server_note(server, "%s; trying again", reason.text);
 		server->store_failures++;
 		server->store_fails = true;
 	} else if (record->kind == WIRE_INTERVAL && server->store_fails) {
-		note(server, "recordings are kept again");
+		server_note(server, "recordings are kept again");
 		server->store_fails = false;
 	}
 	return 0;
+}
+
+static void forget(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
 }
 
 int server_open(struct server *server, struct server_options *options, struct error *error)
@@ -107,11 +113,22 @@ int server_open(struct server *server, struct server_options *options, struct er
 	if (result >= 0 && options->stall_count)
 		result = stall_watch_start(&server->stalls, options->stalls, options->stall_count,
 					   options->stall_threshold_ns, error);
-	return result < 0 ? result : web_host_start(&server->web, &options->web, error);
+	if (result >= 0)
+		result = web_host_start(&server->web, &options->web, error);
+	/* no process has secrets of another one's work */
+	forget(options->web.key);
+	forget(options->web.token);
+	return result < 0 ? result : server_push_open(server, error);
+}
+
+void server_finish(struct server *server)
+{
+	server_push_finish(server);
 }
 
 void server_release(struct server *server)
 {
+	push_host_end(server->push.host);
 	web_host_end(server->web);
 	jobs_end(server->jobs);
 	stall_watch_end(server->stalls);
@@ -140,9 +157,9 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 	server->flight_job = ++server->last_job;
 	result = flight_fire(server->flight, server->jobs, server->flight_job, &error);
 	if (result > 0)
-		note(server, "%s: %s, and what follows", words, flight_path(server->flight));
+		server_note(server, "%s: %s, and what follows", words, flight_path(server->flight));
 	else if (result < 0)
-		note(server, "%s: %s", words, error.text);
+		server_note(server, "%s: %s", words, error.text);
 }
 
 int server_interval(struct server *server, const struct interval *interval, struct error *error)
@@ -150,6 +167,7 @@ int server_interval(struct server *server, const struct interval *interval, stru
 	if (periods_add(&server->periods, &server->counters, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	look_at_triggers(server, interval);
+	server_push_interval(server);
 	notify_send("WATCHDOG=1");
 	return 0;
 }
@@ -201,7 +219,7 @@ static struct metrics_stalls stalls_of(const struct server *server, size_t index
 static struct metrics_service service_of(const struct server *server)
 {
 	struct metrics_service service = {.has_store = server->store != NULL,
-					     .store_failures = server->store_failures};
+					  .store_failures = server->store_failures};
 
 	for (size_t i = 0; server->stalls && i < stall_watch_count(server->stalls); i++)
 		service.stalls[service.stall_count++] = stalls_of(server, i);
@@ -217,7 +235,14 @@ static struct metrics_service service_of(const struct server *server)
 		service.store_bytes = rotation_bytes(server->store);
 		service.store_files = rotation_files(server->store);
 	}
+	server_push_metrics(server, &service);
 	return service;
+}
+
+struct metrics_input server_metrics(const struct server *server, struct metrics_service *service)
+{
+	*service = service_of(server);
+	return (struct metrics_input){&server->counters, session_of(server), service};
 }
 
 static void write_answer(struct server *server, const struct web_question *question,
@@ -229,9 +254,8 @@ static void write_answer(struct server *server, const struct web_question *quest
 	case WEB_METRICS_OPEN: {
 		enum exposition_format format =
 			question->ask == WEB_METRICS ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS;
-		struct metrics_service service = service_of(server);
-		const struct metrics_input input = {&server->counters, session_of(server),
-						    &service};
+		struct metrics_service service;
+		const struct metrics_input input = server_metrics(server, &service);
 
 		*ret_type = exposition_type(format);
 		exposition_write(out, &input, format, NULL);
@@ -302,8 +326,10 @@ static int on_job_end(void *data, struct error *error)
 	if (!jobs_next(server->jobs, &end, &fd))
 		return 0;
 	if (end.number == server->flight_job && end.status)
-		note(server, "what followed a trigger was not recorded: %s",
-		     end.status == -EBUSY ? "two jobs run already" : end.error);
+		server_note(server, "what followed a trigger was not recorded: %s",
+			    end.status == -EBUSY ? "two jobs run already" : end.error);
+	if (server_push_job_end(server, &end, fd))
+		return 0;
 	profile = find_profile(server, end.number);
 	if (!profile)
 		return 0;
@@ -361,7 +387,7 @@ static int on_stalls(void *data, struct error *error)
 	stall_watch_work(source->server->stalls, source->index);
 	words = stall_watch_words(source->server->stalls, source->index);
 	if (words)
-		note(source->server, "stalls: %s", words);
+		server_note(source->server, "stalls: %s", words);
 	return 0;
 }
 
@@ -389,5 +415,5 @@ int server_begin(struct server *server, struct watch *watch, struct error *error
 				  error);
 	if (result >= 0 && server->stalls)
 		result = add_stalls(server, error);
-	return result;
+	return result < 0 ? result : server_push_begin(server, error);
 }

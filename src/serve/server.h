@@ -8,8 +8,10 @@
 #include "capture/rotation.h"
 #include "serve/flight.h"
 #include "serve/jobs.h"
+#include "serve/push_host.h"
 #include "serve/web_host.h"
 #include "session/watch.h"
+#include "view/metrics.h"
 #include "view/periods.h"
 
 struct server_options {
@@ -23,6 +25,8 @@ struct server_options {
 	const char *stalls[STALL_WATCHES]; /* names of programs whose workers are watched */
 	size_t stall_count;
 	uint64_t stall_threshold_ns;
+	struct push_options push;
+	bool insecure; /* what is secret may go through the network as it is */
 };
 
 struct server {
@@ -48,6 +52,14 @@ struct server {
 		size_t index;
 	} stall_sources[STALL_WATCHES];
 	uint64_t flight_job;
+	struct server_push {
+		struct push_host *host; /* NULL: nothing is pushed */
+		char name[65];		/* the machine's */
+		uint64_t intervals;	/* up to the last figures that were pushed */
+		uint64_t done_ns;	/* the end of the last one of them, CLOCK_MONOTONIC */
+		uint64_t profile_job;	/* 0: none */
+		uint64_t profile_begun_ns, profile_realtime_ns; /* of the last one */
+	} push;
 	char notice[1024]; /* for the user, until it has been shown; lines */
 };
 
@@ -65,6 +77,16 @@ int server_interval(struct server *server, const struct interval *interval,
 /* Each record, for the store: what cannot be written is counted, and no reason to end. */
 int server_record(struct server *server, const struct wire_header *record,
 		  struct error *error) must_check;
+
+/* What /metrics has now; all of it is valid until the server does anything else. */
+struct metrics_input server_metrics(const struct server *server, struct metrics_service *service);
+
+/* Something for the user: a line. */
+__attribute__((format(printf, 2, 3))) void server_note(struct server *server, const char *format,
+						       ...);
+
+/* At the end, while there are figures: pushes the last ones. */
+void server_finish(struct server *server);
 
 void server_release(struct server *server);
 

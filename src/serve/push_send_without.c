@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A build without libcurl (-Dpush=disabled): the options refuse before there is anything to send.
+ */
+#include <unistd.h>
+
+#include "serve/push_send.h"
+
+void push_send_run(const struct push_engine *engine, int socket, pid_t parent)
+{
+	(void)engine;
+	(void)socket;
+	(void)parent;
+	_exit(1);
+}

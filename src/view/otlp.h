@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Metrics as OpenTelemetry has them, a protocol buffer: https://opentelemetry.io/docs/specs/otlp/
+ */
+#ifndef DWELL_VIEW_OTLP_H
+#define DWELL_VIEW_OTLP_H
+
+#include "base/protobuf.h"
+#include "view/metrics.h"
+
+/* Of one machine: `attributes` of the resource. */
+void otlp_put(struct protobuf *out, const struct metrics_input *input,
+	      const struct metric_label *attributes, size_t attribute_count);
+
+#endif
