@@ -55,6 +55,9 @@ static void begin(const struct keeper *keeper, int socket, pid_t parent)
 	}
 	sandbox_keep(keeper->rights, keeper->right_count);
 	keeper_begin(parent);
+	/* a service manager stops all processes of a service at once: this one ends with its parent
+	 */
+	signal(SIGTERM, SIG_IGN);
 	keeper_repeat(keeper->run, keeper->data, socket, &usual_pause, NULL);
 }
 

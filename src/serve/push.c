@@ -115,7 +115,8 @@ static int whole_url(struct push_engine *engine, const struct url *url, const ch
 
 	/* into its table, unless the query says otherwise */
 	if (engine->protocol == PUSH_CLICKHOUSE && !strstr(rest, "query="))
-		insert = "query=INSERT%20INTO%20dwell.samples%20FORMAT%20JSONEachRow";
+		insert = "input_format_skip_unknown_fields=1&query=INSERT%20INTO%20dwell.samples"
+			 "%20FORMAT%20JSONEachRow";
 	return asprintf(&engine->url, "%.*s%s%s%s%s", (int)(url->host + url->host_length - text),
 			text, path, rest,
 			!*insert	    ? ""

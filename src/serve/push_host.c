@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/await.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/passing.h"
 #include "serve/keeper.h"
@@ -179,7 +180,7 @@ static void take(struct account *account, const struct push_status *status)
 	}
 }
 
-void push_host_work(struct push_host *host)
+bool push_host_work(struct push_host *host)
 {
 	struct push_status status;
 	ssize_t got;
@@ -187,6 +188,7 @@ void push_host_work(struct push_host *host)
 	while ((got = recv(host->kept.socket, &status, sizeof(status), MSG_DONTWAIT)) > 0)
 		if (got == sizeof(status) && status.engine < host->options.count)
 			take(&host->accounts[status.engine], &status);
+	return got < 0;
 }
 
 const char *push_host_words(struct push_host *host, size_t engine)
@@ -238,8 +240,10 @@ void push_host_finish(struct push_host *host, uint64_t deadline_ns)
 
 	if (passing_send(host->kept.socket, &batch, sizeof(batch), -1, MSG_DONTWAIT) < 0)
 		return;
-	while (!has_finished(host) && await_ready(&fd, 1, deadline_ns) > 0)
-		push_host_work(host);
+	while (!has_finished(host) && clock_monotonic_ns() < deadline_ns &&
+	       await_ready(&fd, 1, deadline_ns) >= 0)
+		if (!push_host_work(host))
+			return;
 }
 
 const struct push_counts *push_host_counts(const struct push_host *host, size_t engine)

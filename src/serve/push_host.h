@@ -23,9 +23,9 @@ int push_host_start(struct push_host **ret_host, const struct push_options *opti
 		    const char *store, size_t *ret_foreign, struct error *error) must_check;
 void push_host_end(struct push_host *host); /* takes NULL */
 
-/* Readable when push_host_work() has something to do. */
+/* Readable when push_host_work() has something to do. False: no process is left that pushes. */
 int push_host_descriptor(const struct push_host *host);
-void push_host_work(struct push_host *host);
+bool push_host_work(struct push_host *host) must_check;
 
 /* What there is to say of an engine, if that is new; else NULL. */
 const char *push_host_words(struct push_host *host, size_t engine);

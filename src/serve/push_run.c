@@ -378,7 +378,6 @@ void push_run(const struct push_options *options, int directory, int socket, pid
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	forked_silence();
 	if (forked_keep_only(kept, directory < 0 ? 1 : 2) < 0)

@@ -238,7 +238,6 @@ void push_send_run(const struct push_engine *engine, int socket, pid_t parent)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, SIG_DFL);
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		_exit(1);
 	prepare(&sender);

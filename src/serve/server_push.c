@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "serve/server_push.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -43,22 +44,25 @@ int server_push_open(struct server *server, struct error *error)
 	return result;
 }
 
-static void hear(struct server *server)
+static bool hear(struct server *server)
 {
-	push_host_work(server->push.host);
+	bool lives = push_host_work(server->push.host);
+
 	for (size_t i = 0; i < options_of(server)->count; i++) {
 		const char *words = push_host_words(server->push.host, i);
 
 		if (words)
 			server_note(server, "%s: %s", options_of(server)->engines[i].given, words);
 	}
+	return lives;
 }
 
 static int on_push(void *data, struct error *error)
 {
-	(void)error;
-	hear(data);
-	return 0;
+	return hear(data) ? 0
+			  : error_set(error, ECHILD,
+				      "the process that pushes has been killed, and "
+				      "the one that would start it again");
 }
 
 int server_push_begin(struct server *server, struct error *error)
@@ -179,7 +183,7 @@ void server_push_finish(struct server *server)
 		push_metrics(server);
 	push_host_finish(server->push.host,
 			 clock_monotonic_ns() + (uint64_t)((double)FINISH_NS * patience_factor()));
-	hear(server);
+	(void)!hear(server);
 }
 
 void server_push_metrics(const struct server *server, struct metrics_service *service)

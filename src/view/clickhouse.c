@@ -9,7 +9,7 @@
 struct writer {
 	struct output *out;
 	const char *host;
-	char time[40];
+	char time[64]; /* and milliseconds, as members */
 };
 
 static void write_sample(void *data, const struct metric_family *family,
@@ -19,17 +19,14 @@ static void write_sample(void *data, const struct metric_family *family,
 	struct output *out = writer->out;
 	char text[64];
 
-	output_format(out, "{\"time\":\"%s\",\"host\":", writer->time);
+	output_format(out, "{%s,\"host\":", writer->time);
 	text_json(out, writer->host);
-	output_format(out, ",\"metric\":\"%s%s\",\"labels\":{", family->name, sample->suffix);
+	output_format(out, ",\"metric\":\"%s%s\"", family->name, sample->suffix);
 	for (size_t i = 0; i < sample->label_count; i++) {
-		if (i)
-			output_char(out, ',');
-		text_json(out, sample->labels[i].name);
-		output_char(out, ':');
+		output_format(out, ",\"%s\":", sample->labels[i].name);
 		text_json(out, sample->labels[i].value);
 	}
-	snprintf(text, sizeof(text), "},\"value\":%.17g}\n", metric_value(sample));
+	snprintf(text, sizeof(text), ",\"value\":%.17g}\n", metric_value(sample));
 	output_string(out, text);
 }
 
@@ -56,6 +53,7 @@ void clickhouse_write(struct output *out, const struct metrics_input *input, con
 
 	if (gmtime_r(&seconds, &parts))
 		strftime(date, sizeof(date), "%F %T", &parts);
-	snprintf(writer.time, sizeof(writer.time), "%s.%03u", date, (unsigned int)(time_ms % 1000));
+	snprintf(writer.time, sizeof(writer.time), "\"time\":\"%s\",\"ms\":%u", date,
+		 (unsigned int)(time_ms % 1000));
 	metrics_walk(input, &sink);
 }

@@ -27,8 +27,8 @@ def get(url, data=None):
 class Engine:
     """One that runs; `stop()` and `start()` for a while without it."""
 
-    def __init__(self, directory, ready, command):
-        self.port = free_port()
+    def __init__(self, directory, ready, command, port=None):
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.directory, self.ready = directory, ready
         self.command = [argument.replace("PORT", str(self.port)) for argument in command]
@@ -101,6 +101,32 @@ def victoria_metrics(directory, config, *options):
     return running(Engine(directory, "/health", [
         "victoria-metrics", "-httpListenAddr=127.0.0.1:PORT", f"-storageDataPath={directory}/data", "-retentionPeriod=1",
         f"-promscrape.config={directory}/scrape.yml", "-promscrape.config.strictParse=false", "-search.latencyOffset=0s", "-loggerLevel=WARN", *options]))
+
+
+CLICKHOUSE = """<yandex><logger><level>warning</level><console>1</console></logger><http_port>PORT</http_port><listen_host>127.0.0.1</listen_host>
+<path>./data/</path><tmp_path>./tmp/</tmp_path><mark_cache_size>5368709</mark_cache_size><users_config>users.xml</users_config>
+<default_profile>default</default_profile><default_database>default</default_database></yandex>"""
+CLICKHOUSE_USER = "<{0}><password>{1}</password><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota></{0}>"
+
+
+class ClickHouse(Engine):
+    def sql(self, statement):
+        """Rows of texts."""
+        try:
+            answer = get(self.url, statement.encode()).decode()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{statement}: {error.read().decode()}") from error
+        return [line.split("\t") for line in answer.splitlines()]
+
+
+def clickhouse(directory, **passwords):
+    """With these users, besides the usual one without a password."""
+    directory.mkdir(parents=True, exist_ok=True)
+    users = "".join(CLICKHOUSE_USER.format(*user) for user in {"default": "", **passwords}.items())
+    (directory / "users.xml").write_text(f"<yandex><profiles><default/></profiles><users>{users}</users><quotas><default/></quotas></yandex>")
+    port = free_port()
+    (directory / "config.xml").write_text(CLICKHOUSE.replace("PORT", str(port)))
+    return running(ClickHouse(directory, "/ping", ["clickhouse-server", "--config-file=config.xml"], port))
 
 
 def scraping(*ports, interval="1s"):
