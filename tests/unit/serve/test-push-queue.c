@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Batches come out in order, also after the process that added them, and the oldest make room. */
+#define _GNU_SOURCE
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "serve/push_queue.h"
+
+#define ROOM 8192
+
+static char path[] = "/tmp/dwell-test-queue.XXXXXX";
+static int directory;
+
+static int begin(void **state)
+{
+	(void)state;
+	directory = mkdtemp(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	return directory < 0;
+}
+
+static void each_file(void (*call)(const char *name))
+{
+	DIR *files = opendir(path);
+	struct dirent *file;
+
+	assert_non_null(files);
+	while ((file = readdir(files)))
+		if (*file->d_name != '.')
+			call(file->d_name);
+	closedir(files);
+}
+
+static void remove_file(const char *name)
+{
+	unlinkat(directory, name, 0);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	each_file(remove_file);
+	close(directory);
+	return rmdir(path);
+}
+
+static struct push_queue *open_queue(int in, const char *name)
+{
+	struct push_queue *queue = NULL;
+
+	assert_int_equal(push_queue_open(&queue, in, name, ROOM, NULL), 0);
+	return queue;
+}
+
+/* How many have made room. */
+static unsigned int add(struct push_queue *queue, const char *query, size_t length, bool fails)
+{
+	struct push_item item = {.bytes = malloc(length + 1), .length = length};
+	unsigned int dropped;
+	int result;
+
+	memset(item.bytes, *query, length);
+	snprintf(item.query, sizeof(item.query), "%s", query);
+	result = push_queue_add(queue, &item, &dropped, NULL);
+	assert_true(fails ? result < 0 && result != -ENOMEM : !result);
+	return dropped;
+}
+
+/* The oldest is this one; removes it. */
+static void take(struct push_queue *queue, const char *query, size_t length)
+{
+	struct push_item item;
+
+	assert_int_equal(push_queue_first(queue, &item), 1);
+	assert_string_equal(item.query, query);
+	assert_int_equal(item.length, length);
+	for (size_t i = 0; i < length; i++)
+		assert_int_equal(item.bytes[i], *query);
+	free(item.bytes);
+	push_queue_remove(queue, item.id);
+}
+
+static void assert_empty(struct push_queue *queue)
+{
+	struct push_item item;
+
+	assert_int_equal(push_queue_first(queue, &item), 0);
+	assert_int_equal(push_queue_bytes(queue), 0);
+	push_queue_close(queue);
+}
+
+static void use(int in)
+{
+	struct push_queue *queue = open_queue(in, "one");
+
+	assert_int_equal(add(queue, "a", 100, false), 0);
+	assert_int_equal(add(queue, "b", 0, false), 0);
+	assert_int_equal(add(queue, "c", 2000, false), 0);
+	take(queue, "a", 100);
+	take(queue, "b", 0);
+	assert_int_equal(add(queue, "d", 1, false), 0);
+	take(queue, "c", 2000);
+	take(queue, "d", 1);
+	assert_empty(queue);
+}
+
+CASE(they_come_out_in_order)
+{
+	use(-1);
+	use(directory);
+}
+
+static void fill(int in)
+{
+	struct push_queue *queue = open_queue(in, "one");
+	struct push_item held;
+
+	add(queue, "a", 3000, false);
+	add(queue, "b", 3000, false);
+	assert_int_equal(push_queue_first(queue, &held), 1);
+	free(held.bytes);
+	/* the first is being sent, and stays */
+	assert_int_equal(add(queue, "c", 3000, false), 1);
+	assert_true(push_queue_bytes(queue) <= ROOM);
+	assert_int_equal(add(queue, "too large", ROOM, false), 2);
+	take(queue, "a", 3000);
+	assert_empty(queue);
+}
+
+CASE(the_oldest_make_room)
+{
+	fill(-1);
+	fill(directory);
+}
+
+CASE(files_outlive_the_process)
+{
+	struct push_queue *queue = open_queue(directory, "one"), *other;
+	const char *const names[] = {"one", "two"};
+
+	add(queue, "a", 10, false);
+	add(queue, "b", 10, false);
+	push_queue_close(queue);
+	other = open_queue(directory, "two");
+	add(other, "x", 10, false);
+	push_queue_close(other);
+	assert_int_equal(push_queue_foreign(directory, names, 2), 0);
+	assert_int_equal(push_queue_foreign(directory, names, 1), 1);
+	queue = open_queue(directory, "one");
+	assert_int_equal(push_queue_count(queue), 2);
+	add(queue, "c", 10, false);
+	take(queue, "a", 10);
+	take(queue, "b", 10);
+	take(queue, "c", 10);
+	assert_empty(queue);
+	other = open_queue(directory, "two");
+	take(other, "x", 10);
+	assert_empty(other);
+}
+
+static const char *damage_how;
+
+static void damage(const char *name)
+{
+	int fd = openat(directory, name, O_RDWR | O_CLOEXEC);
+	off_t length = lseek(fd, 0, SEEK_END);
+
+	assert_true(fd >= 0);
+	if (!strcmp(damage_how, "cut"))
+		assert_int_equal(ftruncate(fd, length - 1), 0);
+	else if (!strcmp(damage_how, "changed"))
+		assert_int_equal(pwrite(fd, "?", 1, length - 1), 1);
+	else if (!strcmp(damage_how, "query"))
+		assert_int_equal(pwrite(fd, "?", 1, 24), 1);
+	else if (!strcmp(damage_how, "foreign"))
+		assert_int_equal(pwrite(fd, "?", 1, 0), 1);
+	else
+		assert_int_equal(ftruncate(fd, 0), 0);
+	close(fd);
+}
+
+static size_t files;
+
+static void count_file(const char *name)
+{
+	(void)name;
+	files++;
+}
+
+CASE(what_is_damaged_is_left_out)
+{
+	static const char *const ways[] = {"cut", "changed", "query", "foreign", "empty"};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct push_queue *queue = open_queue(directory, "one");
+		bool is_foreign = !strcmp(ways[i], "foreign") || !strcmp(ways[i], "empty");
+		struct push_item item;
+
+		add(queue, "a", 50, false);
+		damage_how = ways[i];
+		each_file(damage);
+		add(queue, "b", 50, false);
+		push_queue_close(queue);
+		queue = open_queue(directory, "one");
+		assert_int_equal(push_queue_first(queue, &item), -EBADMSG);
+		take(queue, "b", 50);
+		assert_empty(queue);
+		files = 0;
+		each_file(count_file);
+		/* only what dwell has written is removed */
+		assert_int_equal(files, is_foreign);
+		each_file(remove_file);
+	}
+}
+
+CASE(without_a_directory_that_takes_files_they_are_in_memory)
+{
+	int gone = open(path, O_PATH | O_CLOEXEC), deep;
+	struct push_queue *queue;
+
+	assert_int_equal(mkdirat(gone, "deep", 0700), 0);
+	deep = openat(gone, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	queue = open_queue(deep, "one");
+	assert_int_equal(unlinkat(gone, "deep", AT_REMOVEDIR), 0);
+	add(queue, "a", 10, true);
+	take(queue, "a", 10);
+	assert_empty(queue);
+	close(deep);
+	close(gone);
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(they_come_out_in_order),
+		cmocka_unit_test(the_oldest_make_room),
+		cmocka_unit_test(files_outlive_the_process),
+		cmocka_unit_test(what_is_damaged_is_left_out),
+		cmocka_unit_test(without_a_directory_that_takes_files_they_are_in_memory),
+	};
+
+	return cmocka_run_group_tests(cases, begin, end);
+}
