@@ -168,6 +168,7 @@ static void put_off(struct line *line, uint32_t at_least_s, const char *words)
 		ns = at_least_s * NS_PER_S + ns / 2;
 	line->failures++;
 	line->next_ns = clock_monotonic_ns() + ns;
+	line->has_news = true;
 	if (!line->fails)
 		say(line, "%s; trying again", words);
 	line->fails = true;
