@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "model/counters.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "model/blame.h"
+#include "model/counters_parts.h"
 #include "model/losses.h"
-
-/* Two names of groups, the word for a kind, a state. */
-#define KEY_BYTES 8512
+#include "model/name_groups.h"
 
 int counters_init(struct counters *counters, enum grouping by, size_t groups, size_t marks)
 {
@@ -21,8 +19,11 @@ int counters_init(struct counters *counters, enum grouping by, size_t groups, si
 	result = leaders_init(&counters->all, 0, 0, COUNTERS_KINDS, marks);
 	if (result >= 0)
 		result = leaders_init(&counters->groups, groups, names, COUNTERS_KINDS, marks);
+	if (result >= 0)
+		result = leaders_init(&counters->blames, 2 * groups, 2 * names, 1, marks);
 	return result < 0 ? result
-			  : leaders_init(&counters->blames, 2 * groups, 2 * names, 1, marks);
+			  : leaders_init(&counters->reasons, COUNTERS_REASONS_EACH * groups,
+					 2 * names, 1, 0);
 }
 
 void counters_release(struct counters *counters)
@@ -30,6 +31,7 @@ void counters_release(struct counters *counters)
 	leaders_release(&counters->all);
 	leaders_release(&counters->groups);
 	leaders_release(&counters->blames);
+	leaders_release(&counters->reasons);
 }
 
 const char *counters_group(const struct counters *counters, const struct session_info *session,
@@ -56,6 +58,7 @@ static void count_row(struct leader *group, const struct row *row)
 /* Rows come by thread id, so that neighbours are often of one group. */
 static void count_rows(struct counters *counters, const struct interval *interval)
 {
+	struct counters_near near[COUNTERS_REASONS_NEAR] = {0};
 	struct leader *group = NULL;
 	const struct row *last = NULL;
 
@@ -72,23 +75,24 @@ static void count_rows(struct counters *counters, const struct interval *interva
 			group = leaders_at(&counters->groups, name, strlen(name));
 		}
 		count_row(group, row);
+		counters_count_reasons(counters, near, group, row, interval->session);
 		count_row(&counters->all.rest, row);
 		counters->unmeasured |= row->unmeasured;
 		last = row;
 	}
 }
 
-/* With its NUL. False: there is no room. Not by printf(), as a busy machine has 50,000 an interval.
- */
-static bool append(char key[KEY_BYTES], size_t *length, const char *text)
+/* Not by printf(), as a busy machine has 50,000 an interval. */
+void counters_key_add(struct counters_key *key, const char *text)
 {
 	size_t bytes = strlen(text) + 1;
 
-	if (bytes > KEY_BYTES - *length)
-		return false;
-	memcpy(key + *length, text, bytes);
-	*length += bytes;
-	return true;
+	if (bytes > COUNTERS_KEY_BYTES - key->length) {
+		key->is_cut = true;
+		return;
+	}
+	memcpy(key->bytes + key->length, text, bytes);
+	key->length += bytes;
 }
 
 /*
@@ -96,30 +100,31 @@ static bool append(char key[KEY_BYTES], size_t *length, const char *text)
  * counted cannot be taken back. What it owes of earlier intervals comes with its end.
  */
 static void count_blame(struct counters *counters, const struct interval *interval,
-			const struct blame *blame)
+			const struct blame *blame, const struct name_groups *names)
 {
 	uint64_t total_ns = blame->total_ns + blame->earlier_ns;
 	bool is_thread = blame->kind == WIRE_CULPRIT_THREAD;
-	char key[KEY_BYTES], state[2];
+	char state[2] = {(char)('A' + blame->state), '\0'};
+	const char *culprit = "";
+	struct counters_key key;
 	struct leader *leader;
-	size_t length = 0;
 
+	_Static_assert(STATES < 'z' - 'A', "a character each");
 	if (blame->goes_on || !state_is_lost(blame->state))
 		return;
-	_Static_assert(STATES < 'z' - 'A', "a character each");
-	state[0] = (char)('A' + blame->state);
-	state[1] = '\0';
-	if (!append(key, &length,
-		    counters_group(counters, interval->session, blame->victim.cgroup_id,
-				   blame->victim.process)) ||
-	    !append(key, &length, culprit_key(blame->kind)) ||
-	    !append(key, &length,
-		    is_thread ? counters_group(counters, interval->session,
-					       blame->culprit.cgroup_id, blame->culprit.process)
-			      : "") ||
-	    !append(key, &length, state))
+	if (is_thread)
+		culprit = counters_group(counters, interval->session,
+					 name_groups_cgroup(names, blame), blame->culprit.process);
+	key.length = 0;
+	key.is_cut = false;
+	counters_key_add(&key, counters_group(counters, interval->session, blame->victim.cgroup_id,
+					      blame->victim.process));
+	counters_key_add(&key, culprit_key(blame->kind));
+	counters_key_add(&key, culprit);
+	counters_key_add(&key, state);
+	if (key.is_cut)
 		return;
-	leader = leaders_at(&counters->blames, key, length - 1);
+	leader = leaders_at(&counters->blames, key.bytes, key.length - 1);
 	leader->fresh[0] += total_ns;
 	leader->fresh_weight += total_ns;
 }
@@ -132,6 +137,16 @@ struct blame_key counters_blame_key(const struct leader *leader)
 	key.culprit = key.kind + strlen(key.kind) + 1;
 	key.state = (enum state)(key.culprit[strlen(key.culprit) + 1] - 'A');
 	return key;
+}
+
+static void count_blames(struct counters *counters, const struct interval *interval)
+{
+	struct name_groups names = {.count = 0};
+
+	if (counters->by == BY_CGROUP)
+		name_groups_find(&names, interval);
+	for (size_t i = 0; i < interval->blame_count; i++)
+		count_blame(counters, interval, &interval->blames[i], &names);
 }
 
 void counters_add(struct counters *counters, const struct interval *interval)
@@ -147,10 +162,12 @@ void counters_add(struct counters *counters, const struct interval *interval)
 	counters->self_cpu_ns += interval->self_cpu_ns;
 	counters->snapshot_ns = interval->snapshot_ns;
 	count_rows(counters, interval);
-	for (size_t i = 0; i < interval->blame_count; i++)
-		count_blame(counters, interval, &interval->blames[i]);
+	count_blames(counters, interval);
 	leaders_turn(&counters->all, interval->end_ns);
-	leaders_turn(&counters->groups, interval->end_ns);
+	leaders_elect(&counters->groups, interval->end_ns);
+	counters_settle_reasons(counters, interval->end_ns);
+	leaders_book(&counters->groups);
+	leaders_book(&counters->reasons);
 	leaders_turn(&counters->blames, interval->end_ns);
 }
 

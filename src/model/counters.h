@@ -14,17 +14,26 @@
 #define COUNTERS_NAMES_EACH  16
 #define COUNTERS_NAMES_LEAST 4096
 
-/* Kinds of counts of a group: a state's ns, then waits for a CPU by bucket of wire_thread.latency.
+/*
+ * Kinds of counts of a group: a state's ns, then waits for a CPU by bucket of wire_thread.latency,
+ * then for each state that state_is_blocked() ns of waits for reasons that have no counter of their
+ * own, and of those whose reason is not known.
  */
 #define COUNTERS_LATENCY STATES
-#define COUNTERS_KINDS	 (STATES + WIRE_LATENCY_BUCKETS)
+#define COUNTERS_OTHER	 (COUNTERS_LATENCY + WIRE_LATENCY_BUCKETS)
+#define COUNTERS_UNKNOWN (COUNTERS_OTHER + STATES)
+#define COUNTERS_KINDS	 (COUNTERS_UNKNOWN + STATES)
+
+/* Reasons, for each group that can have counters of its own. */
+#define COUNTERS_REASONS_EACH 8
 
 struct counters {
 	enum grouping by;    /* BY_PROCESS, by name, or BY_CGROUP, by path */
 	struct leaders all;  /* threads: its `rest`, as a group */
 	uint32_t unmeasured; /* 1 << enum state: not known of all threads */
 	struct leaders groups;
-	struct leaders blames; /* one count, ns; struct blame_key */
+	struct leaders reasons; /* one count, ns; struct wait_key */
+	struct leaders blames;	/* one count, ns; struct blame_key */
 	struct wire_losses losses;
 	uint64_t self_cpu_ns;
 	uint64_t snapshot_ns; /* of the last interval */
@@ -42,7 +51,15 @@ struct blame_key {
 	enum state state;
 };
 
-/* `groups` have counters of their own, and so do twice as many pairs. 0 or -ENOMEM. */
+/* Of a name in `reasons`. */
+struct wait_key {
+	const char *group;
+	enum state state;
+	const char *reason; /* reason_format(), not empty */
+};
+
+/* `groups` have counters of their own, and so do twice as many pairs and COUNTERS_REASONS_EACH
+ * times as many reasons. 0 or -ENOMEM. */
 int counters_init(struct counters *counters, enum grouping by, size_t groups,
 		  size_t marks) must_check;
 void counters_release(struct counters *counters);
@@ -59,5 +76,10 @@ const char *counters_group(const struct counters *counters, const struct session
 void counters_set_mark(struct counters *counters, size_t mark);
 
 struct blame_key counters_blame_key(const struct leader *leader);
+
+struct wait_key counters_wait_key(const struct leader *reason);
+
+/* It counts on its own: so does its group. */
+bool counters_reason_leads(const struct counters *counters, const struct leader *reason);
 
 #endif

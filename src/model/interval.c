@@ -102,11 +102,6 @@ static void split_on_cpu(struct row *row, uint64_t on_cpu_ns, const struct wire_
 	row->states_ns[STATE_KERNEL] = on_cpu_ns - row->states_ns[STATE_USER];
 }
 
-/* What may be any of these is in STATE_UNKNOWN. */
-#define NO_WAITS                                                                                   \
-	(1U << STATE_DISK | 1U << STATE_NET | 1U << STATE_IPC | 1U << STATE_LOCK |                 \
-	 1U << STATE_SWAP | 1U << STATE_SLEEP | 1U << STATE_IDLE)
-
 /* States whose totals one of the two does not know: 1 << enum state. */
 static uint32_t unmeasured(const struct wire_thread *now, const struct wire_thread *before)
 {
@@ -114,7 +109,7 @@ static uint32_t unmeasured(const struct wire_thread *now, const struct wire_thre
 
 	return (flags & WIRE_FLAG_NO_DISK ? 1U << STATE_DISK : 0) |
 	       (flags & WIRE_FLAG_NO_SWAP ? 1U << STATE_SWAP : 0) |
-	       (flags & WIRE_FLAG_NO_WAITS ? NO_WAITS : 0);
+	       (flags & WIRE_FLAG_NO_WAITS ? STATES_RECOGNIZED : 0);
 }
 
 /* States whose share of a turn on the CPU is final only when the turn has ended. */
@@ -220,6 +215,7 @@ static int add_row(struct intervals *intervals, const struct wire_thread *now)
 		.origin_ns = now->origin_ns,
 		.cgroup_id = now->cgroup_id,
 		.observed_ns = now->end_ns - (before->end_ns ? before->end_ns : now->origin_ns),
+		.began = before->site,
 		.site = now->site,
 		.in_state_ns = now->end_ns - now->since_ns,
 		.cpu = now->cpu,

@@ -45,7 +45,8 @@ struct row {
 	uint64_t latency_count;			/* and how many these are */
 	uint64_t latency_max_ns;		/* also counts one that has not ended yet */
 
-	struct wire_wait_site site; /* at the end; meaningless for sums and the exited */
+	struct wire_wait_site began; /* at the beginning; meaningless for sums */
+	struct wire_wait_site site;  /* at the end; meaningless for sums and the exited */
 	uint64_t in_state_ns;
 	uint32_t cpu;
 	uint16_t policy;

@@ -102,13 +102,24 @@ static struct leader *insert(struct leaders *leaders, size_t at, const char *nam
 	return leader;
 }
 
+static struct leader *found_at(const struct leaders *leaders, size_t at, const char *name,
+			       size_t length)
+{
+	bool is_there = at < leaders->count && !compare(leaders->items[at], name, length);
+
+	return is_there ? leaders->items[at] : NULL;
+}
+
+struct leader *leaders_find(const struct leaders *leaders, const char *name, size_t length)
+{
+	return found_at(leaders, place_of(leaders, name, length), name, length);
+}
+
 struct leader *leaders_at(struct leaders *leaders, const char *name, size_t length)
 {
 	size_t at = place_of(leaders, name, length);
-	struct leader *leader = NULL;
+	struct leader *leader = found_at(leaders, at, name, length);
 
-	if (at < leaders->count && !compare(leaders->items[at], name, length))
-		leader = leaders->items[at];
 	if (!leader)
 		leader = insert(leaders, at, name, length);
 	if (!leader) {
@@ -207,7 +218,7 @@ static struct leader *follows(const struct leaders *leaders, const struct leader
 	return last && next->weight > LEADERS_AFTER_TERM * last->weight ? last : NULL;
 }
 
-static void elect(struct leaders *leaders, uint64_t now_ns)
+static void fill_places(struct leaders *leaders, uint64_t now_ns)
 {
 	while (leaders->count > leaders->leading) {
 		struct leader *next = heaviest_other(leaders), *last = NULL;
@@ -233,17 +244,27 @@ static void book(struct leaders *leaders, struct leader *leader)
 		leaders->rest.gauge += leader->gauge;
 }
 
-void leaders_turn(struct leaders *leaders, uint64_t now_ns)
+void leaders_elect(struct leaders *leaders, uint64_t now_ns)
 {
 	weigh(leaders, now_ns);
 	forget(leaders, now_ns);
-	elect(leaders, now_ns);
+	fill_places(leaders, now_ns);
+}
+
+void leaders_book(struct leaders *leaders)
+{
 	for (size_t i = 0; i < leaders->count; i++)
 		book(leaders, leaders->items[i]);
 	for (size_t i = 0; i < leaders->kinds; i++) {
 		leaders->rest.counts[i] += leaders->rest.fresh[i];
 		leaders->rest.fresh[i] = 0;
 	}
+}
+
+void leaders_turn(struct leaders *leaders, uint64_t now_ns)
+{
+	leaders_elect(leaders, now_ns);
+	leaders_book(leaders);
 }
 
 static void set_mark(const struct leaders *leaders, struct leader *leader, size_t mark)

@@ -68,7 +68,15 @@ void leaders_release(struct leaders *leaders);
  */
 struct leader *leaders_at(struct leaders *leaders, const char *name, size_t length);
 
-/* Decides who leads, and books what is fresh. */
+/* NULL: it is not remembered. */
+struct leader *leaders_find(const struct leaders *leaders, const char *name, size_t length);
+
+/*
+ * Decides who leads; then what is fresh can still be moved, until it is booked. leaders_turn() does
+ * both.
+ */
+void leaders_elect(struct leaders *leaders, uint64_t now_ns);
+void leaders_book(struct leaders *leaders);
 void leaders_turn(struct leaders *leaders, uint64_t now_ns);
 
 /* What has been counted of that kind since the mark was set, or from the beginning. */

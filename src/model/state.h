@@ -7,6 +7,8 @@
 #ifndef DWELL_MODEL_STATE_H
 #define DWELL_MODEL_STATE_H
 
+#include <stdbool.h>
+
 #include "bpf/wire.h"
 
 /* Names only what the wire does not: the two halves of WIRE_ON_CPU. The rest is WIRE_WAITS. */
@@ -42,6 +44,20 @@ static inline int state_column_width(enum state state)
 static inline enum state state_of_wait(__u8 wire_state)
 {
 	return (enum state)(wire_state - WIRE_RUNNABLE + STATE_RUNNABLE);
+}
+
+/*
+ * 1 << enum state: a thread waits, and for what is recognized; what may be any of these is in
+ * STATE_UNKNOWN.
+ */
+#define STATES_RECOGNIZED                                                                          \
+	(1U << STATE_DISK | 1U << STATE_NET | 1U << STATE_IPC | 1U << STATE_LOCK |                 \
+	 1U << STATE_SWAP | 1U << STATE_SLEEP | 1U << STATE_IDLE)
+#define STATES_BLOCKED (STATES_RECOGNIZED | 1U << STATE_UNKNOWN)
+
+static inline bool state_is_blocked(enum state state)
+{
+	return STATES_BLOCKED & 1U << state;
 }
 
 /* The other way; user and kernel are WIRE_ON_CPU both. */

@@ -160,6 +160,49 @@ static void walk_group_states(struct walker *walker, const struct leader *group)
 	}
 }
 
+static void walk_blocked(struct walker *walker, const char *group, enum state state,
+			 const char *reason, uint64_t ns)
+{
+	label(walker, "group", group);
+	label(walker, "state", state_info[state].key);
+	label(walker, "reason", reason);
+	point(walker, ns);
+}
+
+/* Most groups have only some of the states. */
+static void walk_group_blocked(struct walker *walker, const struct leader *group)
+{
+	for (int i = 0; i < STATES; i++) {
+		enum state state = (enum state)i;
+
+		if (!state_is_blocked(state) || !measures(walker, state))
+			continue;
+		if (group->counts[COUNTERS_OTHER + i])
+			walk_blocked(walker, name_of(group), state, OTHER,
+				     group->counts[COUNTERS_OTHER + i]);
+		if (group->counts[COUNTERS_UNKNOWN + i])
+			walk_blocked(walker, name_of(group), state, "unknown",
+				     group->counts[COUNTERS_UNKNOWN + i]);
+	}
+}
+
+static void walk_reasons(struct walker *walker)
+{
+	const struct counters *counters = walker->counters;
+
+	family(walker, "dwell_group_blocked_seconds", METRIC_COUNTER, "seconds",
+	       "Of the time of a group's blocked threads, what for; a wait that began and ended "
+	       "between two snapshots has no reason.");
+	for (size_t i = 0; i < counters->reasons.count; i++) {
+		const struct leader *reason = counters->reasons.items[i];
+		struct wait_key key = counters_wait_key(reason);
+
+		if (counters_reason_leads(counters, reason))
+			walk_blocked(walker, key.group, key.state, key.reason, reason->counts[0]);
+	}
+	each_leader(walker, &counters->groups, walk_group_blocked);
+}
+
 static void walk_group_threads(struct walker *walker, const struct leader *group)
 {
 	label(walker, "group", name_of(group));
@@ -218,6 +261,8 @@ static void walk_groups(struct walker *walker)
 	family(walker, "dwell_group_thread_seconds", METRIC_COUNTER, "seconds",
 	       "Time of the threads of a group by state.");
 	each_leader(walker, groups, walk_group_states);
+	if (session_has(walker->input->session, WIRE_METRIC_STATE))
+		walk_reasons(walker);
 	family(walker, "dwell_group_threads", METRIC_GAUGE, NULL, "Threads that a group has.");
 	each_leader(walker, groups, walk_group_threads);
 	if (session_has(walker->input->session, WIRE_METRIC_LATENCY)) {

@@ -58,6 +58,12 @@ def test_groups_add_up_to_all_threads_and_never_go_back():
                 continue
             groups = sum(metrics[key] for key in names_of(metrics, "dwell_group_thread_seconds_total") if key[-1] == state)
             assert groups == pytest.approx(metrics["dwell_thread_seconds_total", "state", state], abs=1e-6)
+        blocked = {}
+        for _, _, group, _, reason, _, state in names_of(metrics, "dwell_group_blocked_seconds_total"):
+            key = "dwell_group_thread_seconds_total", "group", group, "state", state
+            blocked[key] = blocked.get(key, 0) + metrics["dwell_group_blocked_seconds_total", "group", group, "reason", reason, "state", state]
+        assert {state for *_, state in blocked} >= {"idle", "sleep"}
+        assert blocked == {key: pytest.approx(metrics[key], abs=1e-6) for key in blocked}
         threads = sum(metrics[key] for key in names_of(metrics, "dwell_group_threads"))
         assert threads == metrics["dwell_threads",]
     gone_back = [key for key in before if key[0].endswith(("_total", "_bucket", "_count", "_sum")) and after.get(key, before[key]) < before[key]]
@@ -82,6 +88,28 @@ def test_few_groups_leave_the_rest_to_other():
         assert len(groups) == 4 and "other" in groups
         states = len({key[4] for key in names_of(metrics, "dwell_group_thread_seconds_total")})
         assert len(names_of(metrics, "dwell_group_thread_seconds_total")) == 4 * states
+
+
+def test_blocked_time_says_what_for():
+    """Of one that waits for a pipe all the time the whole wait; of those that wake up often most has no reason."""
+    with serving("--by", "process", "-i", "200ms", "--groups", "1000") as server, reader_of_a_pipe() as pid:
+        name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        key = ("dwell_group_blocked_seconds_total", "group", name, "reason", "read:pipe", "state", "ipc")
+        wait_for(lambda: server.metrics().get(key, 0) > 1)
+        metrics = server.metrics()
+    assert metrics[key] == pytest.approx(metrics["dwell_group_thread_seconds_total", "group", name, "state", "ipc"], abs=1e-6)
+    reasons = {(found[4], found[6]) for found in names_of(metrics, "dwell_group_blocked_seconds_total")}
+    assert any(reason == "unknown" for reason, _ in reasons)
+    assert all(reason and state in STATES for reason, state in reasons)
+
+
+@contextlib.contextmanager
+def reader_of_a_pipe():
+    name = f"reads-{os.getpid()}"
+    with subprocess.Popen(["sh", "-c", f"printf {name} > /proc/$$/comm; read line"], stdin=subprocess.PIPE) as reader:
+        wait_for(lambda: pathlib.Path(f"/proc/{reader.pid}/comm").read_text().strip() == name)
+        yield reader.pid
+        reader.kill()
 
 
 def test_history_and_status_follow_their_schemas(server):

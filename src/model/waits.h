@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Of the time that a thread was blocked in an interval, what is known to be of which wait.
+ * Snapshots say what goes on at an interval's two ends: the wait at the end is known whole, the one
+ * at the beginning where no other ended in the interval. What lies between has no reason.
+ */
+#ifndef DWELL_MODEL_WAITS_H
+#define DWELL_MODEL_WAITS_H
+
+#include "model/interval.h"
+
+#define WAITS_MAX 2
+
+struct wait_part {
+	enum state state; /* state_is_blocked() */
+	struct wire_wait_site site;
+	uint64_t ns; /* above 0; all parts of a state have its time together, or less */
+};
+
+/* Of a row that is one thread; how many. */
+size_t waits_of(struct wait_part into[WAITS_MAX], const struct row *row,
+		const struct session_info *session);
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which waits a row's blocked time is known to be of, and counters of groups by reason. */
+#include "test.h"
+
+#include "base/duration.h"
+#include "model/blame.h"
+#include "model/counters.h"
+#include "model/waits.h"
+
+#define READ 0 /* x86-64's; the machine is another, so that calls are numbers everywhere */
+
+static struct session_info session = {.wire = {.states = ~0U, .metrics = ~0U, .machine = "none"}};
+
+static struct wire_wait_site site_of(enum state state, __s16 syscall)
+{
+	return (struct wire_wait_site){
+		.state = wire_of_state(state), .detail = WIRE_DETAIL_PIPE, .syscall = syscall};
+}
+
+/* A second in which it was blocked so long, now for so long. */
+static struct row blocked(enum state state, uint64_t ns, uint64_t now_ns)
+{
+	struct row row = {.tid = 1, .pid = 1, .threads = 1, .observed_ns = NS_PER_S};
+
+	row.states_ns[state] = ns;
+	row.states_ns[STATE_USER] = NS_PER_S - ns;
+	row.site = site_of(state, READ);
+	row.in_state_ns = now_ns;
+	return row;
+}
+
+CASE(the_wait_at_the_end_is_known_as_far_as_the_interval_has_it)
+{
+	struct row row = blocked(STATE_LOCK, NS_PER_S, 10 * NS_PER_S);
+	struct wait_part parts[WAITS_MAX];
+
+	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(parts[0].state, STATE_LOCK);
+	assert_int_equal(parts[0].ns, NS_PER_S);
+	row = blocked(STATE_LOCK, 600, 200);
+	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(parts[0].ns, 200);
+	/* the end of the dead is not known */
+	row.exited = true;
+	assert_int_equal(waits_of(parts, &row, &session), 0);
+}
+
+CASE(the_wait_at_the_beginning_is_known_if_no_other_ended)
+{
+	struct row row = blocked(STATE_LOCK, 600, 200);
+	struct wait_part parts[WAITS_MAX];
+
+	row.began = site_of(STATE_LOCK, READ + 1);
+	row.woken = 1;
+	assert_int_equal(waits_of(parts, &row, &session), 2);
+	assert_int_equal(parts[1].ns, 400);
+	assert_int_equal(parts[1].site.syscall, READ + 1);
+	row.woken = 2;
+	assert_int_equal(waits_of(parts, &row, &session), 1);
+	/* of another state, and the thread has ended since */
+	row.began = site_of(STATE_IDLE, READ);
+	row.states_ns[STATE_IDLE] = 50;
+	row.woken = 1;
+	row.exited = true;
+	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(parts[0].state, STATE_IDLE);
+	assert_int_equal(parts[0].ns, 50);
+}
+
+CASE(who_runs_or_is_stopped_waits_for_nothing)
+{
+	struct row row = blocked(STATE_STOPPED, NS_PER_S, NS_PER_S);
+	struct wait_part parts[WAITS_MAX];
+
+	assert_int_equal(waits_of(parts, &row, &session), 0);
+	row = blocked(STATE_RUNNABLE, NS_PER_S, NS_PER_S);
+	assert_int_equal(waits_of(parts, &row, &session), 0);
+	row = blocked(STATE_LOCK, 0, NS_PER_S);
+	assert_int_equal(waits_of(parts, &row, &session), 0);
+}
+
+/* Of the group, all reasons of that state: what it was blocked in it. */
+static uint64_t by_reason(const struct counters *counters, const struct leader *group,
+			  enum state state)
+{
+	uint64_t sum =
+		group->counts[COUNTERS_OTHER + state] + group->counts[COUNTERS_UNKNOWN + state];
+
+	for (size_t i = 0; group->name && i < counters->reasons.count; i++) {
+		const struct leader *reason = counters->reasons.items[i];
+		struct wait_key key = counters_wait_key(reason);
+
+		if (!strcmp(key.group, group->name) && key.state == state)
+			sum += reason->counts[0];
+	}
+	return sum;
+}
+
+static void assert_sums(const struct counters *counters)
+{
+	for (size_t i = 0; i <= counters->groups.count; i++) {
+		const struct leader *group = i < counters->groups.count ? counters->groups.items[i]
+									: &counters->groups.rest;
+
+		for (int at = 0; at < STATES; at++)
+			if (state_is_blocked((enum state)at))
+				assert_int_equal(by_reason(counters, group, (enum state)at),
+						 group->counts[at]);
+	}
+}
+
+/* Nine groups of which three lead, in turns, each with many reasons. */
+CASE(reasons_of_a_group_add_up_and_never_go_back)
+{
+	static uint64_t before[4096];
+	struct counters counters;
+	uint64_t start_ns = NS_PER_S, random = 7;
+
+	assert_int_equal(counters_init(&counters, BY_PROCESS, 3, 0), 0);
+	for (int turn = 0; turn < 500; turn++) {
+		struct row rows[90];
+		struct interval interval = {.start_ns = start_ns,
+					    .end_ns = start_ns + 60 * NS_PER_S,
+					    .rows = rows,
+					    .row_count = 90,
+					    .session = &session};
+
+		for (unsigned int i = 0; i < 90; i++) {
+			enum state in = i % 3 ? STATE_LOCK : STATE_UNKNOWN;
+			uint64_t ns;
+
+			random = random * 6364136223846793005U + 1442695040888963407U;
+			ns = (random >> 40) %
+			     ((i / 10 + (unsigned int)turn / 20) % 9 ? 900 : 90000);
+			rows[i] = blocked(in, ns, (random >> 33) % 2 ? ns : ns / 3);
+			rows[i].site.syscall = (__s16)(random >> 50 & 15);
+			rows[i].began = site_of(STATE_LOCK, (__s16)(random >> 44 & 15));
+			rows[i].woken = random >> 60 & 1;
+			snprintf(rows[i].process, sizeof(rows[i].process), "group %u", i / 10);
+		}
+		counters_add(&counters, &interval);
+		assert_sums(&counters);
+		assert_true(counters.reasons.leading <= 3 * COUNTERS_REASONS_EACH);
+		/* all names have come by then */
+		for (size_t i = 0; turn > 100 && i < counters.reasons.count; i++) {
+			assert_true(counters.reasons.items[i]->counts[0] >= before[i]);
+			before[i] = counters.reasons.items[i]->counts[0];
+		}
+		start_ns = interval.end_ns;
+	}
+	assert_int_equal(counters.reasons.leading, 3 * COUNTERS_REASONS_EACH);
+	assert_true(counters.groups.rest.counts[COUNTERS_OTHER + STATE_LOCK] > 0);
+	assert_true(counters.groups.rest.counts[COUNTERS_UNKNOWN + STATE_LOCK] > 0);
+	counters_release(&counters);
+}
+
+CASE(sites_with_the_same_words_are_one_reason)
+{
+	struct row rows[] = {blocked(STATE_LOCK, 5, 5), blocked(STATE_LOCK, 7, 7),
+			     blocked(STATE_IDLE, 3, 3)};
+	struct interval interval = {
+		.end_ns = NS_PER_S, .rows = rows, .row_count = 3, .session = &session};
+	struct counters counters;
+	struct wait_key key;
+
+	/* both are "page fault:pipe": the second is none that this machine has */
+	rows[0].site.syscall = WIRE_SYSCALL_NONE;
+	rows[1].site.syscall = -9;
+	rows[2].site = (struct wire_wait_site){.state = WIRE_IDLE, .syscall = -9};
+	assert_int_equal(counters_init(&counters, BY_PROCESS, 3, 0), 0);
+	counters_add(&counters, &interval);
+	assert_sums(&counters);
+	for (size_t i = 0; i < counters.reasons.count; i++)
+		for (size_t j = 0; j < i; j++) {
+			key = counters_wait_key(counters.reasons.items[i]);
+			assert_false(key.state ==
+					     counters_wait_key(counters.reasons.items[j]).state &&
+				     !strcmp(key.reason,
+					     counters_wait_key(counters.reasons.items[j]).reason));
+		}
+	counters_release(&counters);
+}
+
+static struct blame owed_to(const char *comm)
+{
+	struct blame blame = {.state = STATE_RUNNABLE,
+			      .kind = WIRE_CULPRIT_THREAD,
+			      .victim = {.tid = 1, .process = "victim"},
+			      .total_ns = 5};
+
+	snprintf(blame.culprit.comm, sizeof(blame.culprit.comm), "%s", comm);
+	return blame;
+}
+
+static const char *culprit_cgroup(struct interval *interval, const char *comm)
+{
+	static char found[64];
+	struct blame blame = owed_to(comm);
+	struct counters counters;
+
+	interval->blames = &blame;
+	interval->blame_count = 1;
+	assert_int_equal(counters_init(&counters, BY_CGROUP, 3, 0), 0);
+	counters_add(&counters, interval);
+	assert_int_equal(counters.blames.count, 1);
+	snprintf(found, sizeof(found), "%s", counters_blame_key(counters.blames.items[0]).culprit);
+	counters_release(&counters);
+	return found;
+}
+
+static void name_cgroup(struct session_info *into, uint64_t id, const char *path)
+{
+	union {
+		struct wire_cgroup record;
+		char room[sizeof(struct wire_cgroup) + 16];
+	} cgroup = {.record = {.header = {.kind = WIRE_CGROUP, .size = sizeof(cgroup)}, .id = id}};
+
+	snprintf(cgroup.record.path, 16, "%s", path);
+	assert_int_equal(session_feed(into, &cgroup.record.header), 1);
+}
+
+CASE(a_name_has_a_cgroup_where_all_of_its_threads_are_in_one)
+{
+	struct session_info own = session;
+	struct row rows[] = {
+		{.tid = 1, .comm = "one", .cgroup_id = 7},
+		{.tid = 2, .comm = "one", .cgroup_id = 7},
+		{.tid = 3, .comm = "two", .cgroup_id = 7},
+		{.tid = 4, .comm = "two", .cgroup_id = 8},
+		{.tid = 5, .comm = "else", .cgroup_id = 8},
+	};
+	struct interval interval = {
+		.end_ns = NS_PER_S, .rows = rows, .row_count = 5, .session = &own};
+
+	name_cgroup(&own, 7, "/seven");
+	name_cgroup(&own, 8, "/eight");
+	assert_string_equal(culprit_cgroup(&interval, "one"), "/seven");
+	assert_string_equal(culprit_cgroup(&interval, "else"), "/eight");
+	assert_string_equal(culprit_cgroup(&interval, "two"), "unknown");
+	assert_string_equal(culprit_cgroup(&interval, "three"), "unknown");
+	assert_string_equal(culprit_cgroup(&interval, ""), "unknown");
+	/* others of that name may be where nothing is measured */
+	own.wire.flags |= WIRE_SESSION_TARGETED;
+	assert_string_equal(culprit_cgroup(&interval, "one"), "unknown");
+	session_release(&own);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_wait_at_the_end_is_known_as_far_as_the_interval_has_it),
+		cmocka_unit_test(the_wait_at_the_beginning_is_known_if_no_other_ended),
+		cmocka_unit_test(who_runs_or_is_stopped_waits_for_nothing),
+		cmocka_unit_test(reasons_of_a_group_add_up_and_never_go_back),
+		cmocka_unit_test(sites_with_the_same_words_are_one_reason),
+		cmocka_unit_test(a_name_has_a_cgroup_where_all_of_its_threads_are_in_one),
+	};
+
+	return RUN(tests);
+}
