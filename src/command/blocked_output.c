@@ -79,12 +79,24 @@ static int report_workers(struct blocked_output *output, struct stalls *stalls)
 	return 0;
 }
 
+static int report_stuck(struct blocked_output *output, struct stalls *stalls, struct error *error)
+{
+	uint64_t stuck = blocked_stuck_now(stalls);
+
+	if (stuck == output->stuck)
+		return 0;
+	output->stuck = stuck;
+	blocked_json_stuck(&output->output, stalls);
+	return command_write(&output->output, error);
+}
+
 int blocked_output_interval(struct blocked_output *output, struct stalls *stalls,
 			    struct error *error)
 {
 	if (output->options->verbose && report_workers(output, stalls) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	return 0;
+	return output->options->output.format == &format_json ? report_stuck(output, stalls, error)
+							      : 0;
 }
 
 static int keep_export(struct blocked_output *output, const struct blocked_summary *summary,

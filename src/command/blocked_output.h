@@ -14,6 +14,7 @@ struct blocked_output {
 	const struct blocked_options *options;
 	struct output output;
 	struct identities reported;    /* workers, with -v */
+	uint64_t stuck;		       /* blocked_stuck_now(), as last written */
 	struct file_draft export_file; /* takes its name when it is complete */
 	struct output export_output;
 	struct blocked_export export;
@@ -27,7 +28,7 @@ int blocked_output_open(struct blocked_output *output, const struct blocked_opti
 int blocked_output_stall(struct blocked_output *output, struct stalls *stalls,
 			 const struct stall *stall, struct error *error) must_check;
 
-/* With -v, which workers there are, as they are found, and how. */
+/* With -v, which workers there are, as they are found, and how; in JSON, which are stuck. */
 int blocked_output_interval(struct blocked_output *output, struct stalls *stalls,
 			    struct error *error) must_check;
 

@@ -18,6 +18,7 @@ const struct schema *const result_schemas[] = {
 	&interval_schema,
 	&child_schema,
 	&stall_schema,
+	&stuck_now_schema,
 	&blocked_schema,
 	&worker_schema,
 	&load_schema,

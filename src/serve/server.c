@@ -208,6 +208,7 @@ static struct metrics_stalls stalls_of(const struct server *server, size_t index
 	return (struct metrics_stalls){
 		.process = counts->process,
 		.is_up = counts->is_up,
+		.stuck = counts->stuck,
 		.by_cause = counts->by_cause,
 		.by_length = counts->by_length,
 		.total_ns = counts->total_ns,

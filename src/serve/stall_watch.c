@@ -185,6 +185,8 @@ static void take_json(struct watched *watched)
 
 	if (type && !strcmp(type, "stall"))
 		count_stall(&watched->counts, line);
+	else if (type && !strcmp(type, "stuck_now"))
+		watched->counts.stuck = json_array_size(json_object_get(line, "workers"));
 	json_decref(line);
 }
 
@@ -206,14 +208,16 @@ static bool is_line(const struct watched *watched, const char *text)
 
 static void take_line(struct watched *watched)
 {
-	if (is_line(watched, READY))
+	if (is_line(watched, READY)) {
 		watched->counts.is_up = true;
-	else if (is_line(watched, ENDED))
+	} else if (is_line(watched, ENDED)) {
 		watched->counts.is_up = false;
-	else if (*watched->line == '{')
+		watched->counts.stuck = 0;
+	} else if (*watched->line == '{') {
 		take_json(watched);
-	else if (watched->used)
+	} else if (watched->used) {
 		take_words(watched);
+	}
 }
 
 static void take(struct watched *watched, const char *bytes, size_t length)

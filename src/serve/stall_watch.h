@@ -17,7 +17,8 @@
 
 struct stall_counts_of {
 	const char *process;
-	bool is_up; /* there is a program of that name, and it is watched */
+	bool is_up;	/* there is a program of that name, and it is watched */
+	uint64_t stuck; /* workers that have not come back for a second, now */
 	uint64_t by_cause[STALL_CAUSES_COUNT];
 	uint64_t by_length[STALL_BUCKETS]; /* bucket i: from 2^i to 2^(i+1) ns */
 	uint64_t total_ns;

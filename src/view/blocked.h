@@ -19,7 +19,17 @@ struct blocked_summary {
 /* A line for a stall. */
 void blocked_json_stall(struct output *out, const struct stalls *stalls, const struct stall *stall);
 
-extern const struct schema stall_schema, blocked_schema, hotspot_schema;
+/*
+ * A worker that has not come back for BLOCKED_STUCK_NS, without having said that it would block.
+ * Which these are: a number, another one when one becomes stuck or comes back; 0: none.
+ */
+bool blocked_is_stuck(const struct stalls *stalls, const struct stall_worker *worker);
+uint64_t blocked_stuck_now(struct stalls *stalls);
+
+/* A line for those who are stuck now. */
+void blocked_json_stuck(struct output *out, struct stalls *stalls);
+
+extern const struct schema stall_schema, stuck_now_schema, blocked_schema, hotspot_schema;
 
 /* The summary, as emit_result(): of `blocked_schema`. 0 or -ENOMEM. */
 int blocked_emit(const struct emit *emit, const struct blocked_summary *summary) must_check;

@@ -379,6 +379,12 @@ static void walk_stalls(struct walker *walker, const struct metrics_service *ser
 		label(walker, "process", service->stalls[i].process);
 		point(walker, service->stalls[i].is_up);
 	}
+	family(walker, "dwell_workers_stuck", METRIC_GAUGE, NULL,
+	       "Workers that have been in one poll or turn for more than a second.");
+	for (size_t i = 0; i < service->stall_count; i++) {
+		label(walker, "process", service->stalls[i].process);
+		point(walker, service->stalls[i].stuck);
+	}
 }
 
 static void walk_pushes(struct walker *walker, const struct metrics_service *service)

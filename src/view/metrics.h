@@ -19,6 +19,7 @@ struct metrics_stalls {
 	const uint64_t *by_cause;  /* [STALL_CAUSES_COUNT] */
 	const uint64_t *by_length; /* [STALL_BUCKETS] */
 	uint64_t total_ns, last_ns;
+	uint64_t stuck;	      /* workers, now */
 	const char *function; /* of the last one; "": not known */
 };
 

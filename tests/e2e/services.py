@@ -206,8 +206,10 @@ class Blocked:
         self.status = self.process.returncode
         lines = schemas.read(output)
         assert lines, self.errors
-        assert all(line["type"] == "stall" for line in lines[:-1]) and lines[-1]["type"] == "blocked"
-        return lines[:-1], lines[-1]
+        self.stuck = [line for line in lines if line["type"] == "stuck_now"]
+        stalls = [line for line in lines[:-1] if line["type"] != "stuck_now"]
+        assert all(line["type"] == "stall" for line in stalls) and lines[-1]["type"] == "blocked"
+        return stalls, lines[-1]
 
 
 def taken_away(stall):

@@ -17,7 +17,7 @@ UNIT = BUILD / "deploy" / "dwell.service"
 #: of Prometheus itself
 BUILT_IN = {"up", "scrape_samples_scraped", "ALERTS"}
 #: of dwell serve where something is on that a first scrape here does not have
-SOMETIMES = {"dwell_store_bytes", "dwell_store_failures_total"}
+SOMETIMES = {"dwell_workers_stuck", "dwell_store_bytes", "dwell_store_failures_total"}
 
 
 def expressions():
