@@ -93,6 +93,19 @@ static int take_stalls(void *data, const char *value, struct error *error)
 	return 0;
 }
 
+static int take_container_names(void *data, const char *value, struct error *error)
+{
+	struct serve_options *options = data;
+
+	options->server.container_socket = container_names_path(value);
+	return options->server.container_socket
+		       ? 0
+		       : error_set(error, EINVAL,
+				   "--container-names %s: write the path of a socket, as in "
+				   "unix:///run/podman/podman.sock",
+				   value);
+}
+
 static int take_trigger(void *data, const char *value, struct error *error)
 {
 	struct serve_options *options = data;
@@ -163,6 +176,8 @@ static const struct command_option serve_option_table[] = {
 		     "may be given again"),
 	TIME_OPTION("stall-threshold", 0, struct serve_options, server.stall_threshold_ns,
 		    "with --stalls: only polls and turns longer than this (5ms)"),
+	TAKEN_OPTION("container-names", 0, "SOCKET", take_container_names,
+		     "also names of containers, from the socket of Podman or Docker"),
 	OPTION_GROUP(4, "What to keep:"),
 	TEXT_OPTION("store", 0, "DIRECTORY", struct serve_options, server.store,
 		    "recordings of the last hours, for dwell top --from and dwell report"),

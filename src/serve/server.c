@@ -113,6 +113,9 @@ int server_open(struct server *server, struct server_options *options, struct er
 	if (result >= 0 && options->stall_count)
 		result = stall_watch_start(&server->stalls, options->stalls, options->stall_count,
 					   options->stall_threshold_ns, error);
+	if (result >= 0 && options->container_socket)
+		result = container_names_start(&server->containers, options->container_socket,
+					       error);
 	if (result >= 0)
 		result = web_host_start(&server->web, &options->web, error);
 	/* no process has secrets of another one's work */
@@ -132,6 +135,7 @@ void server_release(struct server *server)
 	web_host_end(server->web);
 	jobs_end(server->jobs);
 	stall_watch_end(server->stalls);
+	container_names_end(server->containers);
 	rotation_close(server->store);
 	flight_close(server->flight);
 	free(server->store_path);
@@ -217,6 +221,11 @@ static struct metrics_stalls stalls_of(const struct server *server, size_t index
 	};
 }
 
+static const char *name_container(const void *containers, const char *id)
+{
+	return container_names_find(containers, id);
+}
+
 static struct metrics_service service_of(const struct server *server)
 {
 	struct metrics_service service = {.has_store = server->store != NULL,
@@ -224,6 +233,12 @@ static struct metrics_service service_of(const struct server *server)
 
 	for (size_t i = 0; server->stalls && i < stall_watch_count(server->stalls); i++)
 		service.stalls[service.stall_count++] = stalls_of(server, i);
+	if (server->containers) {
+		service.container_name = name_container;
+		service.containers = server->containers;
+		service.container_names = container_names_count(server->containers);
+		service.container_failures = container_names_failures(server->containers);
+	}
 	if (server->flight) {
 		service.has_flight = true;
 		service.trigger = trigger_at;
@@ -392,6 +407,20 @@ static int on_stalls(void *data, struct error *error)
 	return 0;
 }
 
+static int on_containers(void *data, struct error *error)
+{
+	struct server *server = data;
+	const char *words;
+
+	(void)error;
+	container_names_work(server->containers);
+	words = container_names_words(server->containers);
+	if (words)
+		note(server, "names of containers, %s: %s", server->options->container_socket,
+		     words);
+	return 0;
+}
+
 static int add_stalls(struct server *server, struct error *error)
 {
 	int result = 0;
@@ -414,6 +443,9 @@ int server_begin(struct server *server, struct watch *watch, struct error *error
 	if (result >= 0)
 		result = loop_add(&watch->loop, jobs_descriptor(server->jobs), on_job_end, server,
 				  error);
+	if (result >= 0 && server->containers)
+		result = loop_add(&watch->loop, container_names_descriptor(server->containers),
+				  on_containers, server, error);
 	if (result >= 0 && server->stalls)
 		result = add_stalls(server, error);
 	return result < 0 ? result : server_push_begin(server, error);

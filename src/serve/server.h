@@ -3,6 +3,7 @@
 #ifndef DWELL_SERVE_SERVER_H
 #define DWELL_SERVE_SERVER_H
 
+#include "serve/container_names.h"
 #include "serve/stall_watch.h"
 #include "serve/triggers.h"
 #include "capture/rotation.h"
@@ -27,6 +28,7 @@ struct server_options {
 	uint64_t stall_threshold_ns;
 	struct push_options push;
 	bool insecure; /* what is secret may go through the network as it is */
+	const char *container_socket; /* of an engine that knows names; NULL: none is asked */
 };
 
 struct server {
@@ -46,6 +48,7 @@ struct server {
 	bool store_fails; /* the last interval was not kept */
 	char *store_path;
 	struct flight *flight;
+	struct container_names *containers;
 	struct stall_watch *stalls;
 	struct stall_source {
 		struct server *server;

@@ -242,6 +242,7 @@ static void walk_waits(struct walker *walker, const struct leader *group)
 
 static void walk_info(struct walker *walker, const struct leader *group)
 {
+	const struct metrics_service *service = walker->input->service;
 	struct cgroup_names names;
 
 	if (!group->name)
@@ -251,6 +252,9 @@ static void walk_info(struct walker *walker, const struct leader *group)
 	label(walker, "unit", names.unit);
 	label(walker, "container", names.container);
 	label(walker, "pod", names.pod);
+	if (service->container_name)
+		label(walker, "name",
+		      service->container_name(service->containers, names.container));
 	point(walker, 1);
 }
 
@@ -419,6 +423,13 @@ static void walk_service(struct walker *walker, const struct metrics_service *se
 		walk_flight(walker, service);
 	if (service->push_count)
 		walk_pushes(walker, service);
+	if (service->container_name) {
+		one(walker, "dwell_container_names", METRIC_GAUGE, NULL,
+		    "Containers whose names are known.", service->container_names);
+		one(walker, "dwell_container_names_failures", METRIC_COUNTER, NULL,
+		    "Times that who knows the names did not give them.",
+		    service->container_failures);
+	}
 	if (!service->has_store)
 		return;
 	one(walker, "dwell_store_bytes", METRIC_GAUGE, "bytes",

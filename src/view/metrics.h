@@ -47,6 +47,10 @@ struct metrics_service {
 	uint64_t flight_written, flight_suppressed;
 	struct metrics_push pushes[METRICS_PUSHES];
 	size_t push_count;
+	/* The name of a container, or ""; NULL: none is asked for. */
+	const char *(*container_name)(const void *containers, const char *id);
+	const void *containers;
+	uint64_t container_names, container_failures;
 };
 
 struct metrics_input {
@@ -73,7 +77,7 @@ struct metric_label {
 	const char *name, *value; /* the value: any bytes */
 };
 
-#define METRIC_LABELS  4
+#define METRIC_LABELS  5
 #define METRIC_BUCKETS 14
 
 struct metric_histogram {
