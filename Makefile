@@ -43,6 +43,7 @@ soak: ## what takes hours: long fuzzing, hundreds of kills, packages …; PART= 
 
 golden-update: build ## rewrite the expected output of golden and screen tests, and show the difference
 	@GOLDEN_UPDATE=1 DWELL_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider tests/golden tests/screen
+	@GOLDEN_UPDATE=1 DWELL_BUILD=$(BUILD) $(PYTHON) -m pytest -q -p no:cacheprovider tests/e2e/test_serve_page.py::test_the_picture_in_the_documentation_is_of_this_page
 	@git --no-pager diff --stat tests docs/screens
 
 bench: ## measure dwell beside its peers; needs root and a quiet machine

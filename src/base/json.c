@@ -38,6 +38,12 @@ static void end(struct json *json, char bracket)
 	json->comma = true;
 }
 
+void json_add_made(struct json *json, const char *key, const char *value)
+{
+	before_value(json, key);
+	output_string(json->out, value);
+}
+
 void json_object_begin(struct json *json, const char *key)
 {
 	begin(json, key, '{');

@@ -25,6 +25,8 @@ void json_object_end(struct json *json);
 void json_array_begin(struct json *json, const char *key);
 void json_array_end(struct json *json);
 void json_add_string(struct json *json, const char *key, const char *value);
+/* A value that is JSON already. */
+void json_add_made(struct json *json, const char *key, const char *value);
 void json_add_u64(struct json *json, const char *key, uint64_t value);
 void json_add_i64(struct json *json, const char *key, int64_t value);
 /* `whole` and thousandths: 12.034 */

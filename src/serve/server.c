@@ -13,6 +13,7 @@
 #include "emit/emit.h"
 #include "serve/notify.h"
 #include "serve/server_push.h"
+#include "serve/stall_recent.h"
 #include "view/exposition.h"
 #include "view/serve.h"
 
@@ -168,7 +169,8 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 
 int server_interval(struct server *server, const struct interval *interval, struct error *error)
 {
-	if (periods_add(&server->periods, &server->counters, interval) < 0)
+	if (periods_add(&server->periods, &server->counters, interval) < 0 ||
+	    findings_find(&server->findings, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	look_at_triggers(server, interval);
 	server_push_interval(server);
@@ -191,6 +193,8 @@ static void write_status(struct server *server, struct output *out)
 			       server->periods.levels[1].length_ns,
 			       server->periods.levels[2].length_ns},
 		.kept_ns = PERIODS_KEPT * server->periods.levels[2].length_ns,
+		.findings = &server->findings,
+		.stall_programs = server->options->stall_count,
 	};
 	struct item item = {&status, NULL};
 
@@ -283,6 +287,9 @@ static void write_answer(struct server *server, const struct web_question *quest
 	case WEB_HISTORY:
 		periods_write(&server->periods, out, question->arguments[0], question->arguments[1],
 			      question->arguments[2]);
+		break;
+	case WEB_STALLS:
+		stall_recent_write(server->stalls, out);
 		break;
 	case WEB_PROFILE:
 	case WEB_ASKS:

@@ -10,6 +10,7 @@
 #include "serve/flight.h"
 #include "serve/jobs.h"
 #include "serve/push_host.h"
+#include "model/findings.h"
 #include "serve/web_host.h"
 #include "session/watch.h"
 #include "view/metrics.h"
@@ -36,6 +37,7 @@ struct server {
 	struct watch *watch; /* not owned */
 	struct counters counters;
 	struct periods periods;
+	struct findings findings; /* of the last interval */
 	struct web_host *web;
 	struct jobs *jobs;
 	struct profile_jobs {

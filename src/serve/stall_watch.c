@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/forked.h"
 #include "serve/keeper.h"
+#include "serve/stall_recent.h"
 
 static const struct keeper_pause restart_pause = {.ms = 5000, .max_ms = 5000};
 
@@ -25,6 +26,7 @@ struct stall_watch {
 	struct watched {
 		struct stall_counts_of counts;
 		int fd;
+		struct stall_recent recent;
 		char *line; /* what has come of it */
 		size_t used, room;
 		bool skips; /* to the end of a line that is too long */
@@ -135,6 +137,7 @@ void stall_watch_end(struct stall_watch *watch)
 	for (size_t i = 0; i < watch->count; i++) {
 		close(watch->watched[i].fd);
 		free(watch->watched[i].line);
+		stall_recent_release(&watch->watched[i].recent);
 	}
 	free(watch);
 }
@@ -183,10 +186,14 @@ static void take_json(struct watched *watched)
 	json_t *line = json_loadb(watched->line, watched->used, JSON_ALLOW_NUL, NULL);
 	const char *type = json_string_value(json_object_get(line, "type"));
 
-	if (type && !strcmp(type, "stall"))
+	if (type && !strcmp(type, "stall")) {
 		count_stall(&watched->counts, line);
-	else if (type && !strcmp(type, "stuck_now"))
+		stall_recent_add(&watched->recent, watched->line, watched->used);
+	} else if (type && !strcmp(type, "stuck_now")) {
 		watched->counts.stuck = json_array_size(json_object_get(line, "workers"));
+		stall_recent_set_stuck(&watched->recent,
+				       watched->counts.stuck ? watched->line : NULL, watched->used);
+	}
 	json_decref(line);
 }
 
@@ -213,6 +220,7 @@ static void take_line(struct watched *watched)
 	} else if (is_line(watched, ENDED)) {
 		watched->counts.is_up = false;
 		watched->counts.stuck = 0;
+		stall_recent_set_stuck(&watched->recent, NULL, 0);
 	} else if (*watched->line == '{') {
 		take_json(watched);
 	} else if (watched->used) {
@@ -261,6 +269,11 @@ const char *stall_watch_words(struct stall_watch *watch, size_t index)
 		return NULL;
 	counts->words_are_new = false;
 	return counts->words;
+}
+
+const struct stall_recent *stall_watch_recent(const struct stall_watch *watch, size_t index)
+{
+	return &watch->watched[index].recent;
 }
 
 const struct stall_counts_of *stall_watch_counts(const struct stall_watch *watch, size_t index)

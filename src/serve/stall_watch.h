@@ -45,6 +45,8 @@ void stall_watch_work(struct stall_watch *watch, size_t index);
 /* What a run has said, if that is new; else NULL. */
 const char *stall_watch_words(struct stall_watch *watch, size_t index);
 
+struct stall_recent;
+const struct stall_recent *stall_watch_recent(const struct stall_watch *watch, size_t index);
 const struct stall_counts_of *stall_watch_counts(const struct stall_watch *watch, size_t index);
 void stall_watch_reset_longest(struct stall_watch *watch);
 

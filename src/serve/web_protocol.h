@@ -18,6 +18,7 @@ enum web_ask {
 	WEB_STATUS,	  /* JSON */
 	WEB_HISTORY,	  /* JSON; arguments: step, ns; from and to, CLOCK_REALTIME ns, 0: open */
 	WEB_PROFILE,	  /* arguments: seconds; 1 + enum state, 0: all; enum web_profile */
+	WEB_STALLS,	  /* JSON */
 	WEB_ASKS,
 };
 

@@ -108,6 +108,7 @@ static const struct {
 	{"/metrics", WEB_METRICS, 0, take_metrics},
 	{"/api/status", WEB_STATUS, 0, NULL},
 	{"/api/history", WEB_HISTORY, 0, take_history},
+	{"/api/stalls", WEB_STALLS, 0, NULL},
 	{"/debug/pprof/", 0, WEB_PAGE_INDEX, NULL},
 	{"/debug/pprof/profile", WEB_PROFILE, 0, take_profile},
 };

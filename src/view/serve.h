@@ -5,13 +5,16 @@
 
 #include "emit/schema.h"
 #include "model/counters.h"
+#include "model/findings.h"
 
 struct serve_status {
 	const struct counters *counters;
 	const struct session_info *session;
 	uint64_t interval_ns;
-	uint64_t lengths_ns[4]; /* of the periods that are kept; 0: no more */
-	uint64_t kept_ns;	/* of the longest ones, how far back */
+	uint64_t lengths_ns[4];		 /* of the periods that are kept; 0: no more */
+	uint64_t kept_ns;		 /* of the longest ones, how far back */
+	const struct findings *findings; /* of the last interval; NULL: not looked for */
+	size_t stall_programs;		 /* whose workers are watched for stalls */
 };
 
 extern const struct schema serve_status_schema; /* of struct serve_status */

@@ -3,6 +3,7 @@
 #include "view/serve.h"
 
 #include "version.h"
+#include "view/findings.h"
 #include "view/view.h"
 
 static const struct serve_period *period_of(const struct item *item)
@@ -240,6 +241,17 @@ VALUE_GETTER(get_lost, value_number, losses_lost(&status_of(item)->counters->los
 VALUE_GETTER(get_torn, value_number, status_of(item)->counters->losses.torn)
 VALUE_GETTER(get_self_cpu, value_number, status_of(item)->counters->self_cpu_ns)
 
+FIELD_GETTER(get_findings)
+{
+	const struct serve_status *status = status_of(item);
+
+	if (status->findings)
+		value_rows(value, status->findings->items, status->findings->count,
+			   sizeof(status->findings->items[0]), status->session);
+	else
+		value_absent(value);
+}
+
 static const struct field status_fields[] = {
 	STRING_FIELD("dwell", get_version, "version"),
 	STRING_FIELD("host", get_host, "its name"),
@@ -263,6 +275,10 @@ static const struct field status_fields[] = {
 	LIST_FIELD("period_lengths_ns", get_lengths, length_element, NULL,
 		   "of the periods that are kept; of the first, as the intervals come"),
 	NUMBER_MEMBER(struct serve_status, kept_ns, "kept_ns", "how far back the longest ones go"),
+	LIST_FIELD("findings", get_findings, NULL, &finding_schema,
+		   "what is worth a sentence in the last interval", .flags = FIELD_MAYBE),
+	NUMBER_MEMBER(struct serve_status, stall_programs, "stall_programs",
+		      "whose workers are watched for stalls"),
 };
 
 const struct schema serve_status_schema = {.name = "serve_status",

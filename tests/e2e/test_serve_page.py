@@ -3,17 +3,22 @@
 import contextlib
 import datetime
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import browser
 import pytest
-from conftest import WORKLOAD, run
+import schemas
+from conftest import BUILD, WORKLOAD, run
+from services import loop_service
 from serving import serving
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
 TOKEN = "0123456789abcdef0123456789abcdef"
 DATA = re.compile(r'<script type="application/json" id="data">([^<]*)</script>')
 #: Of what is seen: the ratio of text to what lies behind it, WCAG 2.1 (https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio), where that is below 4.5.
@@ -111,6 +116,50 @@ def test_a_page_follows_what_happens(tmp_path):
             page.until("!document.getElementById('error').hidden")
             assert "does not answer" in text(page, "error") and text(page, "live") == "no answer"
             assert rows(page, "groups"), "what was there stays"
+
+
+def test_findings_and_stalls_are_on_the_page(tmp_path):
+    program = tmp_path / f"<i>loop{os.getpid()}"
+    shutil.copy(pathlib.Path(BUILD) / "tests" / "loop-service", program)
+    with serving("--by", "process", "-i", "1s", "--stalls", program.name) as server, working(WORKLOAD, "mixed"), \
+            browser.Page(f"http://127.0.0.1:{server.port}/", tmp_path, height=1400) as page:
+        page.until("source && source.stalls.length")
+        assert "not running" in text(page, "stalls") and program.name in text(page, "stalls")
+        with loop_service(program=program) as service:
+            page.until("source.stalls[0].watched && !source.stalls[0].stuck")
+            assert "no worker is stuck" in text(page, "stalls")
+            service.ask("spin", 60)
+            service.settle()
+            page.until("source.stalls[0].rows.length")
+            row = "[...document.querySelectorAll('#stalls tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
+            page.until(f"{row}.some(row => row[0].endsWith(' ago') && row[3] === 'compute_report')")
+            page.evaluate("[...document.querySelectorAll('#stalls .name')].find(name => name.textContent === 'compute_report').click()")
+            page.until("document.querySelectorAll('#stalls .frames li').length > 1")
+            service.file.write("sleep 5000\n")
+            service.file.flush()
+            page.until("source.stalls[0].stuck === 1", 60)
+            service.process.send_signal(signal.SIGSTOP)
+            page.until(f"{row}[0][0] === 'now'")
+            assert "1 worker stuck now" in text(page, "stalls")
+            page.until("document.querySelectorAll('#findings li').length", 60)
+            told = page.evaluate("[source.status.findings.map(finding => finding.text), [...document.querySelectorAll('#findings li')].map(one => one.textContent)]")
+            assert told[0] == told[1] and 1 <= len(told[0]) <= 3
+            page.evaluate("pause()")
+            assert not page.evaluate(NAMELESS)
+            for width, name in (1200, "wide"), (390, "narrow"):
+                page.ask("Emulation.setDeviceMetricsOverride", width=width, height=1400, deviceScaleFactor=1, mobile=width < 600)
+                for theme in "dark", "light":
+                    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'; readColours(); render()")
+                    assert page.evaluate("document.documentElement.scrollWidth") <= width
+                    contrast = page.evaluate(CONTRAST)
+                    assert contrast["texts"] > 50 and not contrast["found"], contrast
+                    page.screenshot(tmp_path / f"{name}-{theme}.png")
+            assert not page.errors, page.errors
+        page.evaluate("pause()")
+        page.until("!source.stalls[0].watched && !source.stalls[0].stuck && source.stalls[0].rows.length")
+        assert not schemas.mistakes(server.json("/api/status"))
+        for stall in server.json("/api/stalls")[0]["stalls"]:
+            assert not schemas.mistakes(stall)
 
 
 def test_a_page_asks_for_the_password(tmp_path):
@@ -285,6 +334,25 @@ def test_a_page_fits_and_is_legible(recorded, tmp_path, width, dark):
             click(page, "#theme")
         page.screenshot(tmp_path / "page.png")
         assert (tmp_path / "page.png").stat().st_size > 20000 and not page.errors, page.errors
+
+
+def test_the_picture_in_the_documentation_is_of_this_page(tmp_path):
+    """Pixels depend on fonts and the browser, so that only what is on it, and its size, are compared; `make golden-update` takes it again."""
+    made = run("report", "--format", "html", GOLDEN / "blame.dwell")
+    (tmp_path / "blame.html").write_text(made.stdout)
+    taken, shown, words = tmp_path / "serve.png", DOCS / "screens" / "serve.png", DOCS / "screens" / "serve.txt"
+    with browser.Page(tmp_path / "blame.html", tmp_path, 1200, 1250, True) as page:
+        page.ask("Emulation.setTimezoneOverride", timezoneId="UTC")
+        page.evaluate("render()")
+        page.screenshot(taken)
+        on_it = re.sub(r"dwell \d+\.\d+\.\d+", "dwell VERSION", page.evaluate("document.getElementById('page').innerText")) + "\n"
+        assert not page.errors
+    if os.environ.get("GOLDEN_UPDATE"):
+        shutil.copy(taken, shown)
+        words.write_text(on_it)
+    assert on_it == words.read_text()
+    assert shown.read_bytes()[:24] == taken.read_bytes()[:24], "a PNG of another size"
+    assert "screens/serve.png" in (DOCS / "fleet.md").read_text()
 
 
 def test_without_javascript_there_is_a_table(recorded, tmp_path):

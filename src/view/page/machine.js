@@ -116,6 +116,7 @@ function drawTables() {
   const total = sum(touching(source.periods, view())), kinds = { cgroup: ': cgroups', process: ': processes, by name' };
   get('groups-title').textContent = `Groups${kinds[source.status.by] || ''}`;
   groupsTable(total, shown, names);
+  stallsTables(source.stalls);
   get('blame-title').textContent = !source.blame ? 'Who made whom wait was not measured' : chosen ? `Who made ${chosen} wait, and whom it made wait` : 'Who made whom wait';
   get('blame').hidden = !source.blame;
   if (source.blame) blameTable(total, names);

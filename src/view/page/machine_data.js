@@ -45,6 +45,15 @@ function readPeriod(period) {
   };
 }
 
+// Of a program whose workers are watched: those that are stuck now, then the last ones that ended.
+function readStalls(program) {
+  const now = program.stuck.flatMap(line => line.workers.map(worker => ({ key: `now ${worker.tid}`, tid: worker.tid, ago: null, ns: worker.stuck.duration_ns + program.now_ns - line.end_ns, ...placeOf(worker.stuck) })));
+  const ended = program.stalls.map(stall => ({ key: `${stall.tid} ${stall.start_ns}`, tid: stall.tid, ago: (program.now_ns - stall.start_ns - stall.duration_ns) / 1e6, ns: stall.duration_ns, ...placeOf(stall) }));
+  return { name: program.process, watched: program.watched, stuck: program.stuck_workers, rows: [...now, ...ended] };
+}
+
+const placeOf = stall => ({ cause: stall.cause, reason: stall.reason, place: stall.function, task: stall.task, stack: stall.stack || [] });
+
 function addStates(into, states) {
   for (const [state, ns] of Object.entries(states)) into[state] = (into[state] || 0) + ns;
 }
@@ -77,7 +86,8 @@ function readInterval(interval, unmeasured) {
 // The data of a page, {status, findings, periods}.
 function readPage(data) {
   const status = data.status || {};
-  return { name: data.file || status.host || 'a file', status, findings: data.findings || [], periods: data.periods.map(readPeriod),
+  const findings = data.findings || (status.findings || []).map(finding => finding.text);
+  return { name: data.file || status.host || 'a file', status, findings, stalls: data.stalls || [], periods: data.periods.map(readPeriod),
     waits: status.source === undefined || status.source === 'bpf', blame: status.blame !== false, unmeasured: new Set(status.unmeasured || []) };
 }
 
@@ -89,7 +99,7 @@ function readIntervals(name, intervals) {
     threads: periods[periods.length - 1].threads, measured_ns: intervals.reduce((sum, interval) => sum + interval.duration_ns, 0),
     self_cpu_ns: intervals.reduce((sum, interval) => sum + (interval.self ? interval.self.cpu_ns : 0), 0) };
   const findings = intervals.length === 1 ? (first.findings || []).map(finding => finding.text || finding) : [];
-  return { name, status, findings, periods, waits: false, blame: intervals.some(interval => interval.blame), unmeasured };
+  return { name, status, findings, stalls: [], periods, waits: false, blame: intervals.some(interval => interval.blame), unmeasured };
 }
 
 const SUGGESTION = 'dwell report --format html FILE > page.html';
@@ -195,6 +205,7 @@ class Server {
       periods.push(...(i === level ? kept : next));
       if (periods.length) after = periods[periods.length - 1].end;
     }
-    return { ...readPage({ status, periods: [] }), periods };
+    const stalls = status.stall_programs ? (await this.ask('/api/stalls')).map(readStalls) : [];
+    return { ...readPage({ status, stalls, periods: [] }), periods };
   }
 }

@@ -133,6 +133,69 @@ function blameTable(total, matches) {
   ], rows, row => chosen && row.victim === chosen);
 }
 
+const unstacked = new Set(); // keys of stalls whose stacks are shown
+
+function stackOf(stall, body) {
+  const cell = element('td', undefined, element('tr', undefined, body)), list = element('ol', undefined, cell);
+  cell.colSpan = 5;
+  cell.className = 'frames text';
+  for (const frame of stall.stack) {
+    const line = element('li', frame.function || frame.module || 'unknown', list);
+    if (frame.file) element('span', ` ${frame.file}${frame.line ? ':' + frame.line : ''}`, line).className = 'dim';
+  }
+}
+
+function stallRow(name, stall, body) {
+  const row = element('tr', undefined, body), key = `${name} ${stall.key}`, shown = unstacked.has(key);
+  const state = { cpu: 'user' }[stall.cause] || stall.cause, what = stall.place || stall.task || 'not known';
+  element('td', stall.ago === null ? 'now' : lasting(Math.max(stall.ago, 0)) + ' ago', row).className = stall.ago === null ? 'text more' : 'text';
+  element('td', duration(stall.ns), row);
+  const cause = element('td', undefined, row);
+  cause.className = 'text';
+  if (STATES.includes(state)) cause.append(swatch(state));
+  cause.append(stall.cause || '-');
+  const place = element('td', undefined, row);
+  place.className = 'text';
+  if (stall.stack.length) {
+    const button = element('button', what, place);
+    button.className = 'name';
+    button.title = shown ? 'Hide the stack' : 'Show the stack';
+    button.dataset.key = 'stall ' + key;
+    button.setAttribute('aria-expanded', String(shown));
+    button.onclick = () => {
+      if (!unstacked.delete(key)) unstacked.add(key);
+      render();
+    };
+  } else place.append(what);
+  const reason = element('td', stall.reason || '', row);
+  reason.className = 'text wide dim';
+  if (shown) stackOf(stall, body);
+}
+
+function stallsTables(programs) {
+  const section = get('stalls'), focused = document.activeElement && section.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+  section.textContent = '';
+  section.hidden = !programs.length;
+  for (const program of programs) {
+    const words = !program.watched ? 'not running, or not watched' : program.stuck ? `${program.stuck} worker${program.stuck === 1 ? '' : 's'} stuck now` : 'no worker is stuck';
+    const title = element('h2', `What held up workers of ${program.name}: `, section);
+    element('span', words, title).className = program.stuck ? 'more' : 'dim';
+    if (!program.rows.length) {
+      element('p', 'No stall so far.', section);
+      continue;
+    }
+    const made = element('table', undefined, element('div', undefined, section)), line = element('tr', undefined, element('thead', undefined, made)), body = element('tbody', undefined, made);
+    made.parentNode.className = 'scroll';
+    for (const [words, kind] of [['When', 'text'], ['Length', ''], ['Cause', 'text'], ['Function', 'text'], ['Reason', 'text wide']]) {
+      const cell = element('th', words, line);
+      cell.scope = 'col';
+      cell.className = kind;
+    }
+    for (const stall of program.rows) stallRow(program.name, stall, body);
+  }
+  if (focused) for (const button of section.querySelectorAll('button')) if (button.dataset.key === focused) button.focus();
+}
+
 // The mean of what each period has, and its standard error; null with fewer than three periods.
 function mean(periods, of) {
   const ns = periods.reduce((sum, period) => sum + period.ns, 0), rates = periods.map(period => of(period) / period.ns);
