@@ -26,6 +26,18 @@ int parsing_unknown(struct error *error, const char *what, const char *value, co
 	return error_set(error, EINVAL, "unknown %s '%s': use %s", what, shown, choices);
 }
 
+int parsing_grouping(const char *value, bool has_threads, enum grouping *ret_by,
+		     struct error *error)
+{
+	for (int by = has_threads ? BY_THREAD : BY_PROCESS; by < GROUPINGS_COUNT; by++)
+		if (!strcmp(value, grouping_keys[by])) {
+			*ret_by = (enum grouping)by;
+			return 0;
+		}
+	return parsing_unknown(error, "grouping", value,
+			       has_threads ? "thread, process or cgroup" : "cgroup or process");
+}
+
 int parsing_count(const char *text, const char *option, uint64_t *ret_count, struct error *error)
 {
 	char *end;

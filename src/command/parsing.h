@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "model/group.h"
 #include "session/watch.h"
 
 /* A process by its name, as an argument: the message also says how to run a program. */
@@ -17,6 +18,10 @@ int parsing_name(struct targets *targets, const char *name, struct error *error)
  * them; -EINVAL.
  */
 int parsing_unknown(struct error *error, const char *what, const char *value, const char *choices);
+
+/* Of --by; `has_threads`: a row per thread can be asked for, too. */
+int parsing_grouping(const char *value, bool has_threads, enum grouping *ret_by,
+		     struct error *error) must_check;
 
 /* A number from 1 up. */
 int parsing_count(const char *text, const char *option, uint64_t *ret_count,

@@ -19,6 +19,7 @@ static const char text[] =
 	"Examples:\n"
 	"  dwell report night.dwell\n"
 	"  dwell report night.dwell --top 30\n"
+	"  dwell report night.dwell --by cgroup\n"
 	"  dwell report night.dwell --format json   one interval that covers all\n"
 	"  dwell report night.dwell --format html > night.html   for a browser\n";
 
@@ -38,21 +39,37 @@ static int take_format(void *data, const char *value, struct error *error)
 	return result_take_format(&report->output, value, error);
 }
 
+static int take_by(void *data, const char *value, struct error *error)
+{
+	struct report *report = data;
+
+	report->by_given = true;
+	return parsing_grouping(value, true, &report->by, error);
+}
+
 static const struct command_option report_option_table[] = {
+	TAKEN_OPTION("by", 0, "WHAT", take_by,
+		     "a row per thread, process or cgroup (thread; the page has threads, processes "
+		     "and programs)"),
 	TAKEN_OPTION("format", 0, "FORMAT", take_format, FORMATS_OF_REPORTS " (table)"),
 	ROW_OPTIONS(struct report, " (10 on the page)"),
 	END_OF_OPTIONS,
 };
 
 /* Rows are sorted where they are, but by what only a column has. */
-static void take_order(struct report *report)
+static int take_order(struct report *report, struct error *error)
 {
 	struct order *order = &report->output.order;
 
 	report->output.page_keeps = PAGE_CUTS;
 	report->sort = order->field ? field_find(order->field) : NULL;
-	if (report->sort)
-		order->field = NULL;
+	if (!report->sort)
+		return 0;
+	if (!field_orders(report->sort, 1U << report->by))
+		return error_set(error, EINVAL, "rows by %s have no field '%s' to sort by",
+				 grouping_keys[report->by], report->sort->name);
+	order->field = NULL;
+	return 0;
 }
 
 static int take_path(void *data, char **rest, bool is_behind_dashes, struct error *error)
@@ -73,14 +90,16 @@ static int end(void *data, struct error *error)
 
 	if (report->is_html && !build_option_enabled(BUILD_PAGE))
 		return build_option_missing(BUILD_PAGE, error);
-	if (report->is_html && (report->output.given || report->output.fields ||
+	if (report->is_html && (report->output.given || report->output.fields || report->by_given ||
 				report->output.order.field || report->output.order.top))
 		return error_set(
 			error, EINVAL,
 			"--format html has everything, sorted in the browser: it cannot be "
-			"combined with --fields, --sort, --top or another format");
-	take_order(report);
-	result = result_options_end(&report->output, &interval_schema, 1U << BY_THREAD, error);
+			"combined with --by, --fields, --sort, --top or another format");
+	result = take_order(report, error);
+	if (result >= 0)
+		result = result_options_end(&report->output, &interval_schema, 1U << report->by,
+					    error);
 	if (result < 0 || report->path)
 		return result;
 	return error_set(error, EINVAL, "missing FILE: dwell report FILE");

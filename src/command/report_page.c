@@ -29,6 +29,7 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 
 	if (!view.format)
 		view.order.top = rows_of_page(report);
+	interval_group_blame(&rows, by);
 	interval_group(&rows, by);
 	if (programs)
 		rows.row_count = rows_fold(rows.rows, rows.row_count);
@@ -38,12 +39,15 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 		return -1;
 	if (view_interval(&view, &rows) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (report->child.header.size && by == BY_THREAD)
+	if (report->child.header.size && by == report->by)
 		view_child(&view, &report->child);
 	view_end(&view);
 	report->summary.whole = rows;
 	return 0;
 }
+
+static const char *const titles[GROUPINGS_COUNT] = {
+	[BY_THREAD] = "Threads", [BY_PROCESS] = "Processes", [BY_CGROUP] = "Cgroups"};
 
 int report_write_page(struct report *report, uint64_t bytes, struct error *error)
 {
@@ -57,10 +61,12 @@ int report_write_page(struct report *report, uint64_t bytes, struct error *error
 	report_course(out, summary);
 	if (report_blame(out, summary, rows_of_page(report)) < 0)
 		return error_set(error, ENOMEM, "out of memory");
+	if (report->by_given)
+		return write_rows(report, report->by, false, titles[report->by], error);
 	/* threads first: grouping makes one row of several */
-	result = write_rows(report, BY_THREAD, false, "Threads", error);
+	result = write_rows(report, BY_THREAD, false, titles[BY_THREAD], error);
 	if (result >= 0)
-		result = write_rows(report, BY_PROCESS, false, "Processes", error);
+		result = write_rows(report, BY_PROCESS, false, titles[BY_PROCESS], error);
 	if (result >= 0)
 		result = write_rows(report, BY_PROCESS, true, "Programs (all processes of a name)",
 				    error);
@@ -69,5 +75,5 @@ int report_write_page(struct report *report, uint64_t bytes, struct error *error
 
 int report_write_rows(struct report *report, struct error *error)
 {
-	return write_rows(report, BY_THREAD, false, "", error);
+	return write_rows(report, report->by, false, "", error);
 }

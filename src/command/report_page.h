@@ -14,7 +14,9 @@ struct report {
 	struct result_options output;
 	bool is_html;
 	struct report_html *html; /* what is_html needs besides the summary */
-	const struct field *sort; /* of threads; NULL: by active time, or as output.order has it */
+	enum grouping by;
+	bool by_given;		  /* the page has these rows alone */
+	const struct field *sort; /* of rows; NULL: by active time, or as output.order has it */
 	struct summary summary;
 	struct findings findings;
 	struct output out;
@@ -24,7 +26,7 @@ struct report {
 /* The page of a file of so many `bytes`. */
 int report_write_page(struct report *report, uint64_t bytes, struct error *error) must_check;
 
-/* Threads alone, in a format for programs. */
+/* Rows alone, in a format for programs. */
 int report_write_rows(struct report *report, struct error *error) must_check;
 
 #endif

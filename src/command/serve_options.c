@@ -60,12 +60,7 @@ static int take_by(void *data, const char *value, struct error *error)
 {
 	struct serve_options *options = data;
 
-	for (int by = BY_PROCESS; by <= BY_CGROUP; by++)
-		if (!strcmp(value, grouping_keys[by])) {
-			options->server.by = (enum grouping)by;
-			return 0;
-		}
-	return parsing_unknown(error, "grouping", value, "cgroup or process");
+	return parsing_grouping(value, false, &options->server.by, error);
 }
 
 static int take_groups(void *data, const char *value, struct error *error)

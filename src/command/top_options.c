@@ -29,14 +29,8 @@ static int take_by(void *data, const char *value, struct error *error)
 {
 	struct top_options *options = data;
 
-	for (int by = 0; by < GROUPINGS_COUNT; by++) {
-		if (!strcmp(grouping_keys[by], value)) {
-			options->by = (enum grouping)by;
-			options->by_given = true;
-			return 0;
-		}
-	}
-	return parsing_unknown(error, "grouping", value, "thread, process or cgroup");
+	options->by_given = true;
+	return parsing_grouping(value, true, &options->by, error);
 }
 
 static int take_blame(void *data, const char *value, struct error *error)

@@ -367,6 +367,9 @@ def test_without_javascript_there_is_a_table(recorded, tmp_path):
 
 @pytest.mark.parametrize("arguments, words", [
     (["--format", "html", "--top", "3"], "cannot be combined"),
+    (["--format", "html", "--by", "cgroup"], "cannot be combined"),
+    (["--by", "cgroup", "--sort", "pid"], "no field 'pid' to sort by"),
+    (["--by", "unit"], "thread, process or cgroup"),
     (["--format", "html", "--sort", "user"], "cannot be combined"),
     (["--format", "html", "--format", "csv"], None),
     (["--format", "htm"], "html"),

@@ -25,6 +25,8 @@ VIEWS = {
     "mixed-report.json": ["report", "mixed.dwell", "--format", "json"],
     "mixed.compare": ["compare", "mixed.dwell", "mixed.dwell", "--all"],
     "blame.report": ["report", "blame.dwell"],
+    "blame-cgroup.report": ["report", "blame.dwell", "--by", "cgroup"],
+    "blame-cgroup-report.json": ["report", "blame.dwell", "--by", "cgroup", "--format", "json"],
     "profile.table": ["profile", "--from", "stacks.dwell"],
     "profile.folded": ["profile", "--from", "stacks.dwell", "--format", "folded", "--state", "all"],
     "profile-compare.table": ["compare", "stacks.dwell", "stacks.dwell", "--all"],
