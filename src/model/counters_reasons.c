@@ -119,9 +119,11 @@ void counters_settle_reasons(struct counters *counters, uint64_t now_ns)
 
 	for (size_t i = 0; i < reasons->count; i++) {
 		struct leader *reason = reasons->items[i];
-		const struct leader *group =
-			leaders_find(&counters->groups, reason->name, strlen(reason->name));
+		const struct leader *group;
 
+		if (!reason->fresh_weight)
+			continue;
+		group = leaders_find(&counters->groups, reason->name, strlen(reason->name));
 		/* so that it takes no place from others */
 		if (!group || !group->leads)
 			reason->fresh_weight = 0;
