@@ -18,6 +18,31 @@ static bool is_id(const char *text)
 	return strspn(text, "0123456789abcdef") >= CONTAINER_ID_BYTES - 1;
 }
 
+static bool is_control(uint32_t character)
+{
+	return character < 0x20 || (character >= 0x7f && character < 0xa0);
+}
+
+void container_name_set(struct container_name *into, const char *name)
+{
+	size_t left = strlen(name), used = 0;
+
+	while (left) {
+		uint32_t character;
+		size_t taken = text_decode(name, left, &character), length;
+		char bytes[4];
+
+		length = text_encode(bytes, is_control(character) ? '?' : character);
+		if (used + length >= sizeof(into->name))
+			break;
+		memcpy(into->name + used, bytes, length);
+		used += length;
+		name += taken;
+		left -= taken;
+	}
+	into->name[used] = '\0';
+}
+
 /* {"Id": "0123…", "Names": ["/web", …], …} */
 static bool take_container(const json_t *container, struct container_name *into)
 {
@@ -29,7 +54,7 @@ static bool take_container(const json_t *container, struct container_name *into)
 		return false;
 	name += *name == '/';
 	snprintf(into->id, sizeof(into->id), "%.*s", CONTAINER_ID_BYTES - 1, id);
-	text_printable(into->name, sizeof(into->name), name, CONTAINER_NAME_BYTES - 1);
+	container_name_set(into, name);
 	return *into->name != '\0';
 }
 

@@ -12,8 +12,14 @@
 
 struct container_name {
 	char id[CONTAINER_ID_BYTES];
-	char name[CONTAINER_NAME_BYTES]; /* printable: text_printable() */
+	char name[CONTAINER_NAME_BYTES]; /* container_name_set() */
 };
+
+/*
+ * Cuts the name between two characters; control characters become '?', invalid bytes U+FFFD. Not
+ * text_printable(), which follows the locale: a service has none.
+ */
+void container_name_set(struct container_name *into, const char *name);
 
 /*
  * Of a whole answer of HTTP; of more than `room` containers the first. How many, or -EBADMSG: it is

@@ -22,7 +22,6 @@
 #include "base/forked.h"
 #include "base/patience.h"
 #include "base/sandbox.h"
-#include "base/text.h"
 
 #define EVERY_MS     15000
 #define ANSWER_NS    (5 * NS_PER_S)
@@ -281,7 +280,7 @@ static void take(struct container_names *names, const struct names_message *mess
 		into = &names->coming[names->coming_count++];
 		item.id[sizeof(item.id) - 1] = item.name[sizeof(item.name) - 1] = '\0';
 		memcpy(into->id, item.id, sizeof(into->id));
-		text_printable(into->name, sizeof(into->name), item.name, sizeof(into->name) - 1);
+		container_name_set(into, item.name);
 	}
 	if (!message->is_last)
 		return;
