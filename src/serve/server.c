@@ -423,8 +423,8 @@ static int on_containers(void *data, struct error *error)
 	container_names_work(server->containers);
 	words = container_names_words(server->containers);
 	if (words)
-		note(server, "names of containers, %s: %s", server->options->container_socket,
-		     words);
+		server_note(server, "names of containers, %s: %s",
+			    server->options->container_socket, words);
 	return 0;
 }
 
