@@ -298,7 +298,23 @@ struct span_poll_counts {
 	__u64 timed[2], timed_ns[2]; /* of our programs at their beginnings and ends */
 };
 
-#define SPAN_SLOTS 4 /* places of a stack where polls begin */
+/*
+ * Of one probed function, on one CPU. Where two threads take turns on it within the same few
+ * instructions `longest_ns` may be the shorter one's; what is counted is exact.
+ */
+struct span_site {
+	__u64 polls; /* that have ended */
+	__u64 busy_ns;
+	__u64 stalls;
+	/* since the snapshot before: of odd epochs (span_epoch), and of even ones */
+	__u64 longest_ns[2];
+	__u32 epochs[2]; /* whose these are */
+};
+
+/* Numbers of probes from this one on have one sum, that of number 0. */
+#define SPAN_SITES_MAX 4096
+
+#define SPAN_SLOTS     4 /* places of a stack where polls begin */
 
 /* A worker seems to be in one poll for long: a watch of its stack would make it certain. */
 enum { SPAN_ALARM_RUN = 1, SPAN_ALARM_OVER };

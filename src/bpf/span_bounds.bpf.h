@@ -226,6 +226,34 @@ static __always_inline void span_send(struct worker *worker, struct span_level *
 	bpf_ringbuf_submit(end, BPF_RB_FORCE_WAKEUP);
 }
 
+/*
+ * A span is over that took `own_ns`, without those inside. What no probe has seen begin has no
+ * site. A thread may lose its CPU to another one in here, so what is counted is counted at once.
+ */
+static __always_inline void span_count(__u64 cookie, __u64 own_ns)
+{
+	__u32 number = cookie >> 8, epoch = span_epoch, which = epoch & 1;
+	struct span_site *site;
+
+	if (!number || cookie >= SPAN_COOKIE_WAIT)
+		return;
+	if (number >= SPAN_SITES_MAX)
+		number = 0;
+	site = bpf_map_lookup_elem(&span_sites, &number);
+	if (!site)
+		return;
+	__sync_fetch_and_add(&site->polls, 1);
+	__sync_fetch_and_add(&site->busy_ns, own_ns);
+	if (own_ns >= span_threshold_ns)
+		__sync_fetch_and_add(&site->stalls, 1);
+	if (site->epochs[which] != epoch) {
+		site->epochs[which] = epoch;
+		site->longest_ns[which] = own_ns;
+	} else if (own_ns > site->longest_ns[which]) {
+		site->longest_ns[which] = own_ns;
+	}
+}
+
 __weak __attribute__((noinline)) int span_finish(struct worker *worker,
 						 const struct account *account, __u64 now_ns)
 {
@@ -245,6 +273,7 @@ __weak __attribute__((noinline)) int span_finish(struct worker *worker,
 		worker->spans++;
 	if (depth && depth - 1 < SPAN_LEVELS)
 		span_level_at(worker, depth - 1)->inner_ns += spent_ns;
+	span_count(level->cookie, spent_ns - level->inner_ns);
 	if (spent_ns - level->inner_ns < span_threshold_ns)
 		return 0;
 	if (spent_ns - level->inner_ns > worker->longest_ns)

@@ -32,6 +32,9 @@ volatile __u32 span_unprobed __weak = 0;
 volatile __u32 span_generation __weak = 0;
 volatile __u64 span_probed_ns __weak = 0, span_unprobed_ns __weak = 0;
 
+/* Counted up by each snapshot: struct span_site. */
+volatile __u32 span_epoch __weak = 0;
+
 /* Threads that have not polled a task are asked about: by samples, and at snapshots. */
 const volatile bool span_seeding __weak = false;
 /* There are probes of kind SPAN_LIFE. */
@@ -164,6 +167,14 @@ struct {
 	__type(key, struct loop_park);
 	__type(value, __u8);
 } loop_parks __weak SEC(".maps");
+
+/* By the probe's number, which is in its cookie. User space sets the size before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct span_site);
+} span_sites __weak SEC(".maps");
 
 static __always_inline struct worker *worker_of(struct task_struct *task)
 {

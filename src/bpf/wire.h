@@ -31,6 +31,7 @@ enum wire_kind {
 	WIRE_HOLDER = 19,  /* struct wire_holder: who has the lock that a thread waits for */
 	WIRE_SPENT = 20,   /* struct wire_spent: time of a thread whose stack is known */
 	WIRE_PROFILE = 21, /* struct wire_profile: how well stacks are known; cumulative */
+	WIRE_POLLS = 22,   /* struct wire_polls: of one type of task; cumulative */
 	WIRE_RESTART = 10, /* a bare header: what follows does not continue what was before */
 			   /* 17 is in recordings alone: capture/recording_layout.h */
 };
@@ -644,6 +645,20 @@ struct wire_runtime {
 	__u32 pad;
 };
 
+/*
+ * What probes have seen of one type of task; those of types that found no room are one sum. After
+ * the WIRE_RUNTIME of the same snapshot, where something has changed; that sum comes always.
+ */
+struct wire_polls {
+	struct wire_header header;
+	__u64 polls;	  /* that have ended */
+	__u64 busy_ns;	  /* their time, without polls inside them */
+	__u64 longest_ns; /* that ended since the snapshot before */
+	__u64 stalls;	  /* above the threshold */
+	__u32 type;	  /* frame: its name, or the function that polls it; 0: the sum */
+	__u32 pad;
+};
+
 _Static_assert(sizeof(struct wire_wait_site) == 4, "read and written as one word");
 _Static_assert(sizeof(struct wire_header) == 16, "stored verbatim");
 _Static_assert(sizeof(struct wire_totals) == 152 + 8 * WIRE_STATES, "stored verbatim");
@@ -663,6 +678,7 @@ _Static_assert(sizeof(struct wire_worker) == 104, "stored verbatim");
 _Static_assert(sizeof(struct wire_stall) == 288 + 8 * WIRE_STATES, "stored verbatim");
 _Static_assert(sizeof(struct wire_sample) == 48, "stored verbatim");
 _Static_assert(sizeof(struct wire_runtime) == 152, "stored verbatim");
+_Static_assert(sizeof(struct wire_polls) == 56, "stored verbatim");
 _Static_assert(sizeof(struct wire_spent) == 64, "stored verbatim");
 _Static_assert(sizeof(struct wire_profile) == 80, "stored verbatim");
 _Static_assert(sizeof(struct wire_thread) % 8 == 0, "records follow each other without gaps");

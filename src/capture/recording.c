@@ -353,6 +353,8 @@ static bool is_sound(const struct wire_header *record)
 		       spent->ready_ns <= record->time_ns;
 	case WIRE_PROFILE:
 		return record->size == sizeof(struct wire_profile);
+	case WIRE_POLLS:
+		return record->size == sizeof(struct wire_polls);
 	case WIRE_RUNTIME:
 		return record->size == sizeof(*runtime) &&
 		       is_string(runtime->name, sizeof(runtime->name));

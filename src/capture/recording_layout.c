@@ -39,6 +39,7 @@ const struct recording_layout recording_layout_here = {
 			[WIRE_HOLDER] = sizeof(struct wire_holder),
 			[WIRE_SPENT] = sizeof(struct wire_spent),
 			[WIRE_PROFILE] = sizeof(struct wire_profile),
+			[WIRE_POLLS] = sizeof(struct wire_polls),
 		},
 };
 

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "bpf/wire.h"
 
-#define RECORDING_KINDS	 22 /* up to the last one with records of one size */
+#define RECORDING_KINDS	 23 /* up to the last one with records of one size */
 #define RECORDING_LAYOUT 17 /* kind of the record that says all this, in recordings only */
 
 struct recording_layout {
@@ -55,6 +55,7 @@ union recording_laid_out {
 	struct wire_stall stall;
 	struct wire_sample sample;
 	struct wire_runtime runtime;
+	struct wire_polls polls;
 };
 
 /*

@@ -42,12 +42,19 @@ static __u32 worker_slots(void)
 	return slots < 16 ? 16 : slots > MAX_WORKERS ? MAX_WORKERS : slots;
 }
 
+__u32 span_probes_sites(const struct span_options *options)
+{
+	return options->probe_count < SPAN_SITES_MAX ? (__u32)options->probe_count + 1
+						     : SPAN_SITES_MAX;
+}
+
 void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *options)
 {
 	bpf->rodata->span_threshold_ns = options->threshold_ns;
 	bpf_map__set_max_entries(bpf->maps.span_stacks, worker_slots() * SPAN_STACKS);
 	bpf_map__set_max_entries(bpf->maps.span_samples, (__u32)get_nprocs_conf());
 	bpf_map__set_max_entries(bpf->maps.events, options->ring_bytes);
+	bpf_map__set_max_entries(bpf->maps.span_sites, span_probes_sites(options));
 	bpf_program__set_autoload(bpf->progs.on_poll, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_end, options->probe_count > 0);
 	bpf_program__set_autoload(bpf->progs.on_poll_again, options->probe_count > 0);

@@ -36,6 +36,9 @@ struct span_probes {
 /* Between opening and loading the BPF object: what it needs for them. */
 void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *options);
 
+/* Entries of the map of sites: one for each probe, up to SPAN_SITES_MAX, and that of the rest. */
+__u32 span_probes_sites(const struct span_options *options);
+
 /* Only the probes on the runtime's functions. */
 int span_probes_attach_polls(struct span_probes *probes, struct dwell_bpf *bpf,
 			     const struct span_options *options,

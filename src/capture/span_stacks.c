@@ -394,11 +394,13 @@ void span_stacks_await_preload(struct span_stacks *stacks, const struct dwell_bp
 		stacks->lost++;
 }
 
-int span_stacks_name(struct span_stacks *stacks, const char *name, uint64_t time_ns,
+int span_stacks_name(struct span_stacks *stacks, const char *name, bool named, uint64_t time_ns,
 		     uint32_t *ret_id, struct record_sink sink)
 {
-	const struct symbol_frame frame = {
-		.function = name, .module = "", .named = true, .kind = FRAME_KIND_USER};
+	const struct symbol_frame frame = {.function = name,
+					   .module = "",
+					   .named = named,
+					   .kind = named ? FRAME_KIND_USER : FRAME_KIND_UNKNOWN};
 	union {
 		struct wire_frame record;
 		uint8_t room[FRAME_RECORD_BYTES];

@@ -101,8 +101,11 @@ int span_stacks_next(struct span_stacks *stacks, uint64_t deadline_ns, uint64_t 
 		     uint64_t *ret_number, struct span_found *found,
 		     struct record_sink sink) must_check;
 
-/* A name as a frame, as that of a task's type. *ret_id 0: there is no room for another. */
-int span_stacks_name(struct span_stacks *stacks, const char *name, uint64_t time_ns,
+/*
+ * A name as a frame, as that of a task's type; not `named`: `module+0x12`. *ret_id 0: there is no
+ * room for another.
+ */
+int span_stacks_name(struct span_stacks *stacks, const char *name, bool named, uint64_t time_ns,
 		     uint32_t *ret_id, struct record_sink sink) must_check;
 
 /* How many addresses had names, of how many. */

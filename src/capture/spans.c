@@ -15,6 +15,7 @@
 #include "capture/span_queue.h"
 #include "capture/span_seeds.h"
 #include "capture/span_stacks.h"
+#include "capture/span_tasks.h"
 #include "capture/syscalls.h"
 #include "dwell.skel.h"
 
@@ -49,6 +50,7 @@ struct spans {
 	struct span_stacks stacks;
 	struct span_seeds seeds;
 	struct span_queue queue;
+	struct span_tasks tasks;
 	/* stacks that have come before the end they belong to; workers' records interleave */
 	struct pending {
 		uint32_t tid;	  /* 0: free */
@@ -123,6 +125,7 @@ void spans_free(struct spans *spans)
 	span_probes_detach(&spans->probes);
 	span_queue_release(&spans->queue);
 	span_seeds_release(&spans->seeds);
+	span_tasks_release(&spans->tasks);
 	span_stacks_release(&spans->stacks);
 	free(spans);
 }
@@ -307,7 +310,7 @@ static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uin
 	const char *type = probe ? probe->type : NULL;
 
 	*ret_id = 0;
-	return type ? span_stacks_name(&spans->stacks, type, time_ns, ret_id, sink) : 0;
+	return type ? span_stacks_name(&spans->stacks, type, true, time_ns, ret_id, sink) : 0;
 }
 
 static struct wire_peer peer_of(const struct span_thread *thread)
@@ -714,7 +717,11 @@ int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink
 	span_seeds_settle(&spans->seeds, spans->options);
 	snprintf(record.name, sizeof(record.name), "%s", spans->options->runtime);
 	snprintf(record.process, sizeof(record.process), "%.15s", spans->options->process);
-	return sink_send(sink, &record.header);
+	result = sink_send(sink, &record.header);
+	if (result >= 0 && spans->probes.attached)
+		result = span_tasks_tell(&spans->tasks, spans->bpf, spans->options, &spans->stacks,
+					 instant_ns, sink);
+	return result;
 }
 
 uint64_t spans_helper_cpu_ns(const struct spans *spans)

@@ -21,6 +21,7 @@ struct span_probe {
 	uint64_t offset; /* of the function in it */
 	enum span_kind kind;
 	char *type;   /* of the tasks it polls; NULL: not known */
+	char *place;  /* what it is called then */
 	bool is_task; /* SPAN_POLL: of nothing else, whatever the type */
 };
 
@@ -65,7 +66,7 @@ uint64_t spans_helper_cpu_ns(const struct spans *spans);
 int spans_settle(struct spans *spans, bool last, uint64_t deadline_ns,
 		 struct record_sink sink) must_check;
 
-/* At a snapshot: WIRE_RUNTIME. */
+/* At a snapshot: WIRE_RUNTIME, and WIRE_POLLS where polls are probed. */
 int spans_tell(struct spans *spans, uint64_t instant_ns, struct record_sink sink) must_check;
 
 #endif

@@ -45,6 +45,7 @@ struct stalls {
 	size_t last_room, ended_room, worker_slice_room;
 	struct stall_worker *workers; /* as reported */
 	size_t worker_room;
+	struct tasks tasks;
 	struct wire_runtime runtime;
 	struct session_info session;
 	struct wire_stall stall; /* the last one */
@@ -59,6 +60,7 @@ struct stalls *stalls_new(uint64_t window_ns, const struct stack_marks *marks)
 	stalls->marks = marks;
 	stalls->slice_ns = (window_ns + SLICES - 1) / SLICES;
 	stalls->slice_count = window_ns ? SLICES + 1 : 1;
+	stalls->tasks.slice_count = stalls->slice_count;
 	return stalls;
 }
 
@@ -73,6 +75,7 @@ void stalls_free(struct stalls *stalls)
 		hotspots_release(&stalls->slices[i].hotspots);
 	hotspots_release(&stalls->merged);
 	identities_release(&stalls->worker_keys);
+	tasks_release(&stalls->tasks);
 	free(stalls->lasts);
 	free(stalls->ended);
 	free(stalls->worker_slices);
@@ -87,6 +90,7 @@ static void begin_slice(struct stalls *stalls, uint64_t number)
 
 	hotspots_clear(&stalls->slices[place].hotspots);
 	stalls->slices[place].counts = (struct stall_counts){0};
+	tasks_begin_slice(&stalls->tasks, place);
 	for (size_t i = 0; i < stalls->worker_keys.count; i++)
 		stalls->worker_slices[i * stalls->slice_count + place] = (struct worker_slice){0};
 }
@@ -337,6 +341,17 @@ void stalls_add_interval(struct stalls *stalls, const struct interval *interval)
 	}
 }
 
+/* A type whose name has been lost is passed over: its sum comes again. */
+static int add_polls(struct stalls *stalls, const struct wire_polls *record)
+{
+	size_t place = slice_at(stalls, record->header.time_ns);
+
+	if (record->type && !stalls_frame(stalls, record->type))
+		return 0;
+	return tasks_add(&stalls->tasks, place, record,
+			 record->type ? key_of(stalls, record->type) : 0);
+}
+
 int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct stall *ret_stall)
 {
 	switch (record->kind) {
@@ -355,7 +370,10 @@ int stalls_feed(struct stalls *stalls, const struct wire_header *record, struct 
 		return session_feed(&stalls->session, record) < 0 ? -ENOMEM : 0;
 	case WIRE_RUNTIME:
 		stalls->runtime = *(const struct wire_runtime *)record;
-		return 0;
+		return tasks_add_runtime(&stalls->tasks, slice_at(stalls, record->time_ns),
+					 &stalls->runtime);
+	case WIRE_POLLS:
+		return add_polls(stalls, (const struct wire_polls *)record);
 	}
 	return 0;
 }
@@ -412,6 +430,21 @@ const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_cou
 	if (number)
 		qsort(stalls->workers, number, sizeof(*stalls->workers), by_tid);
 	return stalls->workers;
+}
+
+const struct task *stalls_tasks(struct stalls *stalls, size_t *ret_count)
+{
+	return tasks_sorted(&stalls->tasks, ret_count);
+}
+
+bool stalls_has_tasks(const struct stalls *stalls)
+{
+	return stalls->tasks.is_recorded;
+}
+
+bool stalls_tasks_are_sampled(const struct stalls *stalls)
+{
+	return tasks_are_sampled(&stalls->tasks);
 }
 
 bool stalls_seen(struct stalls *stalls)

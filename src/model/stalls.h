@@ -16,6 +16,7 @@
 #include "model/hotspots.h"
 #include "model/interval.h"
 #include "model/stacks.h"
+#include "model/tasks.h"
 
 /* What a stall spent in one state, and where. */
 struct stall_part {
@@ -98,6 +99,12 @@ bool stalls_seen(struct stalls *stalls);
  * By tid; valid until the next call. Threads of the blocking pool are among them (last.kind).
  */
 const struct stall_worker *stalls_workers(struct stalls *stalls, size_t *ret_count);
+
+/* As tasks.h has them, of the time that is looked at. */
+const struct task *stalls_tasks(struct stalls *stalls, size_t *ret_count);
+/* False where no polls are probed, and in recordings from before they were counted. */
+bool stalls_has_tasks(const struct stalls *stalls);
+bool stalls_tasks_are_sampled(const struct stalls *stalls);
 
 /* Whether the worker was, when last looked at, in a span that is longer than the threshold. */
 bool stalls_open(const struct stalls *stalls, const struct stall_worker *worker,

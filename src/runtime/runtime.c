@@ -91,7 +91,7 @@ struct found_probe {
 	uint32_t polls;
 	uint16_t has_type, is_task;
 	char path[PATH_BYTES];
-	char type[TYPE_BYTES];
+	char type[TYPE_BYTES]; /* or the place */
 };
 
 /* Its end. */
@@ -126,7 +126,10 @@ static size_t answer(void *data, const void *question, size_t length, void *into
 		probe.has_type = item->type != NULL;
 		probe.is_task = item->is_task;
 		snprintf(probe.path, sizeof(probe.path), "%s", item->path);
-		snprintf(probe.type, sizeof(probe.type), "%s", item->type ? item->type : "");
+		snprintf(probe.type, sizeof(probe.type), "%s",
+			 item->type    ? item->type
+			 : item->place ? item->place
+				       : "");
 		helper_part(parts, &probe,
 			    offsetof(struct found_probe, type) + strlen(probe.type) + 1);
 	}
@@ -199,6 +202,7 @@ static int take_probe(struct runtime_plan *plan, struct search *search, const ui
 					      .offset = found.offset,
 					      .polls = found.polls,
 					      .type = found.has_type ? strdup(found.type) : NULL,
+					      .place = found.has_type ? NULL : strdup(found.type),
 					      .is_task = found.is_task,
 				      });
 }
@@ -295,6 +299,7 @@ int runtime_plan_add(struct runtime_plan *plan, struct runtime_probe probe)
 	    array_reserve(&plan->probes, &plan->room, plan->count + 1, sizeof(probe)) < 0) {
 		free(probe.path);
 		free(probe.type);
+		free(probe.place);
 		return -ENOMEM;
 	}
 	plan->probes[plan->count++] = probe;
@@ -306,6 +311,7 @@ void runtime_plan_release(struct runtime_plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		free(plan->probes[i].path);
 		free(plan->probes[i].type);
+		free(plan->probes[i].place);
 	}
 	free(plan->probes);
 	*plan = (struct runtime_plan){0};

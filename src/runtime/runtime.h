@@ -28,6 +28,7 @@ struct runtime_probe {
 	uint64_t offset; /* of the function in the file */
 	enum runtime_polls polls;
 	char *type;   /* of the task, as its source names it; NULL: not known; owned */
+	char *place;  /* where the type is not known: `program+0x1230`; else NULL; owned */
 	bool is_task; /* POLLS_TASKS, for certain, though the type is not known */
 };
 
@@ -94,7 +95,7 @@ const struct runtime_ops *runtime_find(const char *name);
 int runtime_plan_make(struct runtime_plan *plan, const struct runtime_ops *runtime, uint32_t pid,
 		      const char *symbols, struct error *error);
 
-/* Takes both strings over. 0 or -ENOMEM. */
+/* Takes the strings over. 0 or -ENOMEM. */
 int runtime_plan_add(struct runtime_plan *plan, struct runtime_probe probe);
 
 void runtime_plan_release(struct runtime_plan *plan);

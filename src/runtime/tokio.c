@@ -39,6 +39,7 @@ struct search {
 	struct runtime_plan *plan;
 	const char *path;	       /* for us to open */
 	const struct mapping *mapping; /* NULL: it is another file, with the symbols */
+	const char *module;	       /* what is mapped, by its path */
 	uint32_t pid;
 	struct object *object;	 /* with the symbols */
 	struct debug_info *info; /* NULL: not opened yet, or there is none */
@@ -204,6 +205,17 @@ static struct runtime_probe *find_probe(const struct search *search, uint64_t of
 	return NULL;
 }
 
+/* As frames without a name are called. To be freed. */
+static char *place_of(const struct search *search, uint64_t address)
+{
+	const char *slash = strrchr(search->module, '/');
+	char text[320];
+
+	snprintf(text, sizeof(text), "%.256s+0x%" PRIx64, slash ? slash + 1 : search->module,
+		 address);
+	return strdup(text);
+}
+
 static void take_function(void *data, uint64_t address, const char *name)
 {
 	struct search *search = data;
@@ -238,6 +250,7 @@ static void take_function(void *data, uint64_t address, const char *name)
 		trim_type(type);
 	probe.path = strdup(search->path);
 	probe.type = type;
+	probe.place = type ? NULL : place_of(search, address);
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
@@ -276,6 +289,7 @@ static void take_table(void *data, uint64_t poll, bool polls_tasks)
 	}
 	search->by_tables++;
 	probe.path = strdup(search->path);
+	probe.place = place_of(search, poll);
 	search->result = runtime_plan_add(search->plan, probe);
 }
 
@@ -335,7 +349,7 @@ static int search_symbols(struct search *search, const char *symbols, uint32_t p
 
 static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, struct error *error)
 {
-	struct search search = {.plan = plan, .program_fd = -1, .pid = pid};
+	struct search search = {.plan = plan, .module = "", .program_fd = -1, .pid = pid};
 	struct mappings mappings = {0};
 	char program[64], path[MAPPING_PATH_BYTES];
 	uint64_t inode = 0, device = 0;
@@ -352,6 +366,10 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 				 result == -EACCES ? ": run as root (sudo dwell …)" : "");
 	snprintf(program, sizeof(program), "/proc/%" PRIu32 "/exe", pid);
 	if (symbols) {
+		/* the program is mapped below its libraries */
+		for (size_t i = 0; i < mappings.count && !*search.module; i++)
+			if (mappings.items[i].inode)
+				search.module = mappings.items[i].path;
 		search.path = program;
 		result = search_symbols(&search, symbols, pid, error);
 	}
@@ -368,6 +386,7 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 			continue;
 		search.path = path;
 		search.mapping = mapping;
+		search.module = mapping->path;
 		result = search_file(&search, fd);
 		if (result == -ENOEXEC)
 			result = 0;

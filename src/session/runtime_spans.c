@@ -27,6 +27,7 @@ static int set_probes(struct span_options *spans, const struct runtime_plan *pla
 			.offset = plan->probes[i].offset,
 			.kind = kinds[plan->probes[i].polls],
 			.type = plan->probes[i].type,
+			.place = plan->probes[i].place,
 			.is_task = plan->probes[i].is_task,
 		};
 	spans->probe_count = plan->count;
