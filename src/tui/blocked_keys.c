@@ -10,29 +10,38 @@
 #define SPAN_MIN_NS (NS_PER_S)
 #define SPAN_MAX_NS (3600 * NS_PER_S)
 
+/* What the cursor is in: the selected row, and how many there are. */
+static size_t *selection(struct blocked_screen *screen, size_t *ret_count)
+{
+	if (screen->focus == FOCUS_WORKERS) {
+		*ret_count = screen->worker_count;
+		return &screen->worker;
+	}
+	*ret_count = screen->shows_tasks ? screen->task_order_count : screen->order_count;
+	return screen->shows_tasks ? &screen->task : &screen->hotspot;
+}
+
 static enum screen_request select_index(struct blocked_screen *screen, size_t index)
 {
-	size_t count = screen->focus == FOCUS_HOTSPOTS ? screen->order_count : screen->worker_count;
+	size_t count, *selected = selection(screen, &count);
 
 	if (!count)
 		return SCREEN_NOTHING;
 	if (index >= count)
 		index = count - 1;
 	screen->detail_offset = 0;
-	if (screen->focus == FOCUS_WORKERS) {
-		screen->worker = index;
-		return SCREEN_REDRAW;
+	*selected = index;
+	if (selected == &screen->hotspot) {
+		screen->chosen = *screen->order[index];
+		screen->selected = true;
 	}
-	screen->hotspot = index;
-	screen->chosen = *screen->order[index];
-	screen->selected = true;
 	return SCREEN_REDRAW;
 }
 
 /* In the lists the selection moves, in the details the text. */
 static enum screen_request move(struct blocked_screen *screen, int by)
 {
-	size_t at = screen->focus == FOCUS_HOTSPOTS ? screen->hotspot : screen->worker;
+	size_t count, at = *selection(screen, &count);
 	int last = screen->detail_lines - screen->detail_room;
 
 	if (screen->help) {
@@ -98,16 +107,32 @@ ACTION(other_list)
 	return SCREEN_REDRAW;
 }
 
-ACTION(inspect)
-{
-	screen->detail = !screen->detail;
-	screen->detail_offset = 0;
-	return SCREEN_REDRAW;
-}
-
 static enum screen_request arranged(struct blocked_screen *screen)
 {
 	return blocked_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
+/* From a type of task to its stalls. */
+static enum screen_request show_stalls(struct blocked_screen *screen)
+{
+	const char *why = blocked_search_task(screen);
+
+	if (why) {
+		blocked_screen_message(screen, why);
+		return SCREEN_REDRAW;
+	}
+	screen->shows_tasks = screen->selected = false;
+	screen->hotspot = screen->hotspot_offset = 0;
+	return arranged(screen);
+}
+
+ACTION(inspect)
+{
+	if (screen->shows_tasks && screen->focus == FOCUS_HOTSPOTS)
+		return show_stalls(screen);
+	screen->detail = !screen->detail;
+	screen->detail_offset = 0;
+	return SCREEN_REDRAW;
 }
 
 ACTION(clear_filter)
@@ -139,6 +164,15 @@ ACTION(filter)
 /* What is frozen are sums of one grouping: another one needs the figures of now. */
 ACTION(group)
 {
+	/* all types of tasks are behind the stalls by type, where polls are probed */
+	if (!screen->shows_tasks && screen->by + 1 == HOTSPOT_GROUPINGS_COUNT &&
+	    (screen->has_tasks || screen->runtime.probes)) {
+		screen->shows_tasks = true;
+		screen->detail = false;
+		screen->task = screen->task_offset = 0;
+		return SCREEN_REDRAW;
+	}
+	screen->shows_tasks = false;
 	screen->by = (screen->by + 1) % HOTSPOT_GROUPINGS_COUNT;
 	screen->selected = false;
 	screen->hotspot = screen->hotspot_offset = 0;
@@ -228,15 +262,18 @@ static const struct binding items[] = {
 	{"", NULL, "", KEY_KIND_PAGE_DOWN, NULL, page_down, 0},
 	{"Home End", NULL, "the first, the last row", KEY_KIND_HOME, NULL, first, 0},
 	{"", NULL, "", KEY_KIND_END, NULL, last, 0},
-	{"Tab", "list", "from the hotspots to the workers, or back", KEY_KIND_CHARACTER, "\t",
-	 other_list, 0},
-	{"Enter", "stack", "all about the selected row, with its stack, or back", KEY_KIND_ENTER,
-	 NULL, inspect, 0},
-	{"/", "search", "only hotspots with this in their name, cause, task or stack",
+	{"Tab", "list", "from the hotspots or tasks to the workers, or back", KEY_KIND_CHARACTER,
+	 "\t", other_list, 0},
+	{"Enter", "stack",
+	 "all about the selected row, with its stack, or back; of a type of task, its stalls",
+	 KEY_KIND_ENTER, NULL, inspect, 0},
+	{"/", "search",
+	 "only hotspots with this in their name, cause, task or stack, or tasks with it",
 	 KEY_KIND_CHARACTER, "/", filter, 0},
 	{"c", NULL, "clear the search", KEY_KIND_CHARACTER, "c", clear_filter, 0},
 	{"Esc", NULL, "leave help and details, clear the search", KEY_KIND_ESCAPE, NULL, leave, 0},
-	{"g", "group", "hotspots by function, file or task", KEY_KIND_CHARACTER, "g", group, 0},
+	{"g", "group", "hotspots by function, file or task; then all types of tasks",
+	 KEY_KIND_CHARACTER, "g", group, 0},
 	{"+ -", "zoom", "zoom the timeline in or out", KEY_KIND_CHARACTER, "+=", closer, 0},
 	{"", NULL, "", KEY_KIND_CHARACTER, "-_", wider, 0},
 	{"Left Right", NULL, "the timeline: back in time, or on", KEY_KIND_LEFT, NULL, back, 0},

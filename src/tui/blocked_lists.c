@@ -183,8 +183,7 @@ static void draw_hotspot(const struct blocked_screen *screen, struct canvas *can
 		draw_who(screen, canvas, row, at + 1, layout->who - 1, hotspot);
 }
 
-/* Keeps the selected row in sight. */
-static void scroll(size_t *offset, size_t selected, int lines)
+void blocked_scroll(size_t *offset, size_t selected, int lines)
 {
 	if (lines < 1)
 		return;
@@ -204,7 +203,7 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 	draw_hotspot_heading(screen, canvas, first, &layout);
 	screen->hotspot_line = first + 1;
 	screen->hotspot_lines = count - 1;
-	scroll(&screen->hotspot_offset, screen->hotspot, count - 1);
+	blocked_scroll(&screen->hotspot_offset, screen->hotspot, count - 1);
 	if (!screen->order_count)
 		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
 			    screen->hotspot_count ? "nothing matches the filter"
@@ -383,7 +382,7 @@ void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, 
 		draw_axis(screen, canvas, first, lane);
 	screen->worker_line = first + 1;
 	screen->worker_lines = count - 1;
-	scroll(&screen->worker_offset, screen->worker, count - 1);
+	blocked_scroll(&screen->worker_offset, screen->worker, count - 1);
 	if (!screen->worker_count)
 		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
 			    "no worker has been seen yet: none has polled a task, or waited for "

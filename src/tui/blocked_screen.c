@@ -51,6 +51,8 @@ void blocked_screen_free(struct blocked_screen *screen)
 	free(screen->hotspots);
 	free(screen->order);
 	free(screen->workers);
+	free(screen->tasks);
+	free(screen->task_order);
 	free(screen);
 }
 
@@ -70,7 +72,9 @@ int blocked_screen_interval(struct blocked_screen *screen, const struct interval
 
 const struct hotspot *blocked_selected(const struct blocked_screen *screen)
 {
-	return screen->hotspot < screen->order_count ? screen->order[screen->hotspot] : NULL;
+	return !screen->shows_tasks && screen->hotspot < screen->order_count
+		       ? screen->order[screen->hotspot]
+		       : NULL;
 }
 
 const struct blocked_worker *blocked_selected_worker(const struct blocked_screen *screen)
@@ -172,6 +176,7 @@ int blocked_arrange(struct blocked_screen *screen)
 		    !is_starved(screen, &screen->hotspots[i]))
 			screen->order[screen->order_count++] = &screen->hotspots[i];
 	follow_selection(screen);
+	blocked_arrange_tasks(screen);
 	return 0;
 }
 
@@ -232,7 +237,7 @@ int blocked_screen_update(struct blocked_screen *screen)
 {
 	if (screen->frozen)
 		return 0;
-	if (copy_hotspots(screen) < 0 || copy_workers(screen) < 0)
+	if (copy_hotspots(screen) < 0 || copy_workers(screen) < 0 || blocked_copy_tasks(screen) < 0)
 		return -ENOMEM;
 	screen->counts = stalls_counts(screen->options.stalls);
 	screen->runtime = *stalls_runtime(screen->options.stalls);
@@ -399,7 +404,10 @@ static void draw_lists(struct blocked_screen *screen, struct canvas *canvas, int
 
 	if (workers > lines / 2)
 		workers = lines / 2;
-	blocked_draw_hotspots(screen, canvas, first, lines - workers);
+	if (screen->shows_tasks)
+		blocked_draw_tasks(screen, canvas, first, lines - workers);
+	else
+		blocked_draw_hotspots(screen, canvas, first, lines - workers);
 	blocked_draw_workers(screen, canvas, first + lines - workers, workers);
 }
 

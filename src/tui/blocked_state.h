@@ -10,7 +10,7 @@
 
 /* What the cursor is in. */
 enum blocked_focus {
-	FOCUS_HOTSPOTS,
+	FOCUS_HOTSPOTS, /* or the tasks in their place */
 	FOCUS_WORKERS,
 };
 
@@ -30,6 +30,11 @@ struct blocked_screen {
 	} * workers; /* without the blocking pool's, and those that ended long ago */
 	size_t worker_count, worker_room;
 	size_t pool_count, living_count;
+	struct task *tasks; /* all of them, and those that pass the filter */
+	size_t task_count, task_room;
+	const struct task **task_order;
+	size_t task_order_count, task_order_room;
+	bool has_tasks;
 	struct stall_counts counts;
 	bool has_starved; /* blame is measured: */
 	uint64_t starved_ns;
@@ -38,11 +43,12 @@ struct blocked_screen {
 	uint64_t end_ns; /* now, or then */
 	/* what the user has chosen */
 	enum hotspot_grouping by;
+	bool shows_tasks; /* in place of the hotspots */
 	enum blocked_focus focus;
-	size_t hotspot, worker; /* selected, by number in order and workers */
-	bool selected;		/* by the user: then it stays where the hotspot goes */
-	struct hotspot chosen;	/* the selected one, as last seen */
-	size_t hotspot_offset, worker_offset, detail_offset;
+	size_t hotspot, task, worker; /* selected, by number in the orders and workers */
+	bool selected;		      /* by the user: then it stays where the hotspot goes */
+	struct hotspot chosen;	      /* the selected one, as last seen */
+	size_t hotspot_offset, task_offset, worker_offset, detail_offset;
 	uint64_t span_ns; /* of the timeline */
 	uint64_t back_ns; /* from now to its right end */
 	bool frozen, help, detail, typing;
@@ -56,7 +62,7 @@ struct blocked_screen {
 	int detail_lines, detail_room;
 };
 
-/* NULL: none. */
+/* NULL: none, as while tasks are shown. */
 const struct hotspot *blocked_selected(const struct blocked_screen *screen);
 const struct blocked_worker *blocked_selected_worker(const struct blocked_screen *screen);
 
@@ -76,6 +82,16 @@ void blocked_draw_hotspots(struct blocked_screen *screen, struct canvas *canvas,
 			   int count);
 void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, int first,
 			  int count);
+
+/* Keeps the selected row in sight. */
+void blocked_scroll(size_t *offset, size_t selected, int lines);
+
+/* blocked_tasks.c */
+int blocked_copy_tasks(struct blocked_screen *screen) must_check; /* 0 or -ENOMEM */
+void blocked_arrange_tasks(struct blocked_screen *screen);	  /* filters */
+void blocked_draw_tasks(struct blocked_screen *screen, struct canvas *canvas, int first, int count);
+/* Searches for the selected type. NULL, or why that would find nothing. */
+const char *blocked_search_task(struct blocked_screen *screen);
 
 /* blocked_detail.c: all about what is selected */
 void blocked_draw_detail(struct blocked_screen *screen, struct canvas *canvas, int first,

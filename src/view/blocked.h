@@ -29,7 +29,8 @@ uint64_t blocked_stuck_now(struct stalls *stalls);
 /* A line for those who are stuck now. */
 void blocked_json_stuck(struct output *out, struct stalls *stalls);
 
-extern const struct schema stall_schema, stuck_now_schema, blocked_schema, hotspot_schema;
+extern const struct schema stall_schema, stuck_now_schema, blocked_schema, hotspot_schema,
+	task_schema;
 
 /* The summary, as emit_result(): of `blocked_schema`. 0 or -ENOMEM. */
 int blocked_emit(const struct emit *emit, const struct blocked_summary *summary) must_check;
@@ -42,6 +43,12 @@ bool blocked_has_starved(const struct blocked_summary *summary);
 
 /* A line: "The workers waited 3.21s for a CPU, starved by: cc1 (9 processes) 60 %, others 40 %". */
 void blocked_write_starved(struct output *out, const struct blocked_summary *summary);
+
+/* Padded; of a longer one the end, which says more of a path of names than its beginning. */
+void blocked_write_name(struct output *out, const char *name, size_t columns);
+
+/* The table of types of tasks, where polls are probed. */
+void blocked_write_tasks(struct output *out, const struct blocked_summary *summary);
 
 /* The page of text. */
 void blocked_table(struct output *out, const struct blocked_summary *summary);

@@ -190,6 +190,18 @@ FIELD_ELEMENT(hotspot_element)
 	value_made(value, &blamed, sizeof(blamed), result_of(item)->summary->stalls);
 }
 
+FIELD_GETTER(get_tasks)
+{
+	struct stalls *stalls = result_of(item)->summary->stalls;
+	size_t count;
+	const struct task *tasks = stalls_tasks(stalls, &count);
+
+	if (stalls_has_tasks(stalls))
+		value_rows(value, tasks, count, sizeof(*tasks), stalls);
+	else
+		value_null(value);
+}
+
 FIELD_GETTER(get_starved_by)
 {
 	value_starved(value, result_of(item)->summary);
@@ -209,6 +221,8 @@ static const struct field blocked_fields[] = {
 	LIST_FIELD("workers", get_workers, worker_element, &blocked_worker_schema, "what they did"),
 	LIST_FIELD("hotspots", get_hotspots, hotspot_element, &hotspot_schema,
 		   "stalls by function and cause"),
+	LIST_FIELD("tasks", get_tasks, NULL, &task_schema,
+		   "types of tasks, the busiest first; null: no polls are probed, or not recorded"),
 	LIST_FIELD("starved_by", get_starved_by, NULL, &starved_schema,
 		   "with --blame: because of whom the workers waited for a CPU",
 		   .flags = FIELD_MAYBE),

@@ -14,13 +14,11 @@
 #define PLACE_COLUMNS	 22
 #define CAUSE_COLUMNS	 24
 
-/* The end of a path of names says more than its beginning. */
-static void write_function(struct output *out, const char *name)
+void blocked_write_name(struct output *out, const char *name, size_t columns)
 {
 	size_t length = strlen(name);
 
-	text_padded(out, length > FUNCTION_COLUMNS ? name + length - FUNCTION_COLUMNS : name,
-		    FUNCTION_COLUMNS);
+	text_padded(out, length > columns ? name + length - columns : name, columns);
 }
 
 static void write_place(struct output *out, const struct frame *frame)
@@ -139,7 +137,7 @@ static void write_hotspot(struct output *out, const struct blocked_summary *summ
 	snprintf(name, sizeof(name), "%s", without_function);
 	if (function)
 		blocked_name(name, function);
-	write_function(out, name);
+	blocked_write_name(out, name, FUNCTION_COLUMNS);
 	output_char(out, ' ');
 	write_place(out, function);
 	output_char(out, ' ');
@@ -254,4 +252,5 @@ void blocked_table(struct output *out, const struct blocked_summary *summary)
 	write_hotspots(out, summary);
 	blocked_write_starved(out, summary);
 	write_workers(out, summary);
+	blocked_write_tasks(out, summary);
 }

@@ -34,6 +34,16 @@ void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);
 /* Others had the CPU: no limit of its own was reached, and it was not announced. */
 bool blocked_lost_its_cpu(const struct hotspot *hotspot);
 
+/* The name of a type of task; of the sum of those that found no room, what it is. */
+void blocked_task_name(char into[BLOCKED_NAME_BYTES], const struct stalls *stalls,
+		       const struct task *task);
+
+/* The figures of one, which has been polled: "~" is an estimate, ">=" what was seen of more. */
+struct task_words {
+	char polls[32], busy[24], mean[24], longest[24], stalls[32];
+};
+struct task_words blocked_task_words(const struct stalls *stalls, const struct task *task);
+
 /* Four names at most, with their shares. */
 #define STARVED_BYTES 768
 
