@@ -142,6 +142,19 @@ static int take_max_stalls(void *data, const char *value, struct error *error)
 		       : 0;
 }
 
+static int take_by(void *data, const char *value, struct error *error)
+{
+	struct blocked_options *options = data;
+
+	for (size_t i = 0; i < BLOCKED_ROWS_COUNT; i++) {
+		if (!strcmp(blocked_row_schemas[i]->table, value)) {
+			options->by = (enum blocked_rows)i;
+			return 0;
+		}
+	}
+	return parsing_unknown(error, "kind of rows", value, "hotspot or task");
+}
+
 static int take_export_format(void *data, const char *value, struct error *error)
 {
 	struct blocked_options *options = data;
@@ -182,6 +195,9 @@ static const struct command_option blocked_option_table[] = {
 		     "your code: functions, source or mapped files that begin so; may be repeated"),
 	FLAG_OPTION("blame", 0, struct blocked_options, watch.blame,
 		    "also because of whom the workers waited for a CPU"),
+	TAKEN_OPTION("by", 0, "WHAT", take_by,
+		     "rows of table, csv and jsonl: a row per hotspot, or per type of task "
+		     "(hotspot)"),
 	SCREEN_OPTIONS(struct blocked_options, " (tui on a terminal, else table)",
 		       " (20 on the page)"),
 	FLAG_OPTION("headless", 0, struct blocked_options, headless,

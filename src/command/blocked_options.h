@@ -6,6 +6,7 @@
 #include "command/result_options.h"
 #include "command/watch_options.h"
 #include "runtime/runtime.h"
+#include "view/blocked.h"
 #include "view/blocked_export.h"
 
 struct blocked_options {
@@ -14,6 +15,7 @@ struct blocked_options {
 	const struct runtime_ops *runtime; /* NULL: whichever is there */
 	const char *symbols;		   /* --target; NULL: none */
 	struct result_options output;
+	enum blocked_rows by; /* of the rows of `output` */
 	bool headless;
 	int ready_fd; /* to say there that all is attached; -1: none */
 	bool no_uprobes;

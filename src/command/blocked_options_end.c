@@ -58,8 +58,17 @@ int blocked_options_end(void *data, struct error *error)
 {
 	struct blocked_options *options = data;
 	unsigned int count = options->watch.targets.count + (options->watch.command != NULL);
-	int result = result_options_end(&options->output, &blocked_schema, ~0U, error);
+	int result =
+		result_options_end(&options->output, blocked_row_schemas[options->by], ~0U, error);
 
+	if (result >= 0 && options->by == BLOCKED_BY_TASK && options->output.screen)
+		result = error_set(error, EINVAL,
+				   "--by is for rows: use it with --format " RESULT_FORMATS);
+	/* the page has both */
+	if (options->by == BLOCKED_BY_TASK && !options->output.format) {
+		options->output.format = &format_table;
+		options->output.given = true;
+	}
 	if (result >= 0 && options->export_format && !options->export)
 		result = error_set(error, EINVAL, "--export-format needs --export FILE");
 	if (result >= 0)

@@ -126,12 +126,12 @@ static int emit_summary(const struct emit *emit, const void *summary)
 	return blocked_emit(emit, summary);
 }
 
-static const struct result_kind kind = {
-	.schema = &blocked_schema, .page = write_page, .emit = emit_summary};
-
 int blocked_output_end(struct blocked_output *output, struct blocked_summary *summary,
 		       struct error *error)
 {
+	const struct result_kind kind = {.schema = blocked_row_schemas[output->options->by],
+					 .page = write_page,
+					 .emit = emit_summary};
 	size_t top = output->options->output.order.top;
 	int result = 0;
 

@@ -9,6 +9,7 @@
 #include "model/group.h"
 #include "model/profile.h"
 #include "runtime/runtime.h"
+#include "view/blocked.h"
 #include "view/profile_export.h"
 
 void offer_commands(struct offers *offers, const char *without)
@@ -40,6 +41,9 @@ static void offer_groupings(struct offers *offers, const struct given *given)
 	if (given->command == &command_profile)
 		for (int i = 0; i < PROFILE_GROUPINGS_COUNT; i++)
 			offer(offers, profile_grouping_keys[i], NULL);
+	else if (given->command == &command_blocked)
+		for (int i = 0; i < BLOCKED_ROWS_COUNT; i++)
+			offer(offers, blocked_row_schemas[i]->table, NULL);
 	else
 		for (int i = 0; i < GROUPINGS_COUNT; i++)
 			offer(offers, grouping_keys[i], NULL);

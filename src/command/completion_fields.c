@@ -58,6 +58,7 @@ void offer_fields(struct offers *offers, const struct given *given)
 		{"report", &interval_schema},
 		{"verify", &verify_schema},
 	};
+	const char *by = given_value(given, "by");
 	enum blame_side blame = given_value(given, "blame") ? BLAME_SUFFERED : BLAME_NONE;
 
 	if (given_value(given, "sweep"))
@@ -67,8 +68,11 @@ void offer_fields(struct offers *offers, const struct given *given)
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
 		if (!strcmp(results[i].command, given->command->name) &&
 		    !given_value(given, "sweep"))
-			offer_columns(offers, results[i].schema,
-				      results[i].schema == &interval_schema ? 1U << BY_THREAD
-									    : ~0U);
+			offer_columns(
+				offers,
+				results[i].schema == &blocked_schema && by && !strcmp(by, "task")
+					? blocked_row_schemas[BLOCKED_BY_TASK]
+					: results[i].schema,
+				results[i].schema == &interval_schema ? 1U << BY_THREAD : ~0U);
 	offer(offers, "help", "lists them");
 }

@@ -89,27 +89,45 @@ static char *first_argument(const char *name)
 	return strndup(begin, (size_t)(at - begin));
 }
 
-/* `app::serve::{async_fn_env#0}` is what the source calls app::serve. */
-static void trim_type(char *type)
+/* The end of what stands there for an async body or a closure, `::{async_fn_env#0}`; NULL: none. */
+static char *body_end(char *at)
 {
-	static const char *const endings[] = {
+	static const char *const bodies[] = {
 		"::{async_fn_env#", "::{async_block_env#", "::{closure_env#",	   "::{closure#",
 		"::{async_fn#",	    "::{async_block#",	   "::{async_closure_env#"};
 
-	for (bool again = true; again;) {
-		again = false;
-		for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
-			char *at = strstr(type, endings[i]), *end, *last = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+		size_t length = strlen(bodies[i]), digits;
 
-			for (; at; at = strstr(at + 1, endings[i]))
-				last = at;
-			end = last ? strchr(last, '}') : NULL;
-			if (!end || end[1] || last == type)
-				continue;
-			*last = '\0';
-			again = true;
-		}
+		if (strncmp(at, bodies[i], length) != 0)
+			continue;
+		digits = strspn(at + length, "0123456789");
+		if (digits && at[length + digits] == '}')
+			return at + length + digits + 1;
 	}
+	return NULL;
+}
+
+/*
+ * `app::serve::{async_fn_env#0}` is what the source calls app::serve, also where it is an argument.
+ * What has arguments of its own is left: `app::serve::{async_fn_env#0}<u8>`.
+ */
+static void trim_type(char *type)
+{
+	char *into = type;
+
+	for (char *at = type; *at;) {
+		char *end = at == type ? NULL : body_end(at), *next = end;
+
+		/* one in another */
+		while (next && body_end(next))
+			next = body_end(next);
+		if (next && (!*next || strchr(">,)", *next)))
+			at = next;
+		else
+			*into++ = *at++;
+	}
+	*into = '\0';
 }
 
 /* What is polled there, from the symbol itself or from the debug information. To be freed. */

@@ -112,6 +112,17 @@ static enum screen_request arranged(struct blocked_screen *screen)
 	return blocked_arrange(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
 }
 
+/* What is frozen are sums of one grouping: another one needs the figures of now. */
+static enum screen_request regrouped(struct blocked_screen *screen, enum hotspot_grouping by)
+{
+	screen->by = by;
+	screen->shows_tasks = screen->selected = false;
+	screen->hotspot = screen->hotspot_offset = 0;
+	screen->frozen = false;
+	screen->back_ns = screen->options.replay ? screen->back_ns : 0;
+	return blocked_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+}
+
 /* From a type of task to its stalls. */
 static enum screen_request show_stalls(struct blocked_screen *screen)
 {
@@ -121,9 +132,7 @@ static enum screen_request show_stalls(struct blocked_screen *screen)
 		blocked_screen_message(screen, why);
 		return SCREEN_REDRAW;
 	}
-	screen->shows_tasks = screen->selected = false;
-	screen->hotspot = screen->hotspot_offset = 0;
-	return arranged(screen);
+	return regrouped(screen, HOTSPOTS_BY_FUNCTION);
 }
 
 ACTION(inspect)
@@ -161,7 +170,6 @@ ACTION(filter)
 	return SCREEN_REDRAW;
 }
 
-/* What is frozen are sums of one grouping: another one needs the figures of now. */
 ACTION(group)
 {
 	/* all types of tasks are behind the stalls by type, where polls are probed */
@@ -172,13 +180,7 @@ ACTION(group)
 		screen->task = screen->task_offset = 0;
 		return SCREEN_REDRAW;
 	}
-	screen->shows_tasks = false;
-	screen->by = (screen->by + 1) % HOTSPOT_GROUPINGS_COUNT;
-	screen->selected = false;
-	screen->hotspot = screen->hotspot_offset = 0;
-	screen->frozen = false;
-	screen->back_ns = screen->options.replay ? screen->back_ns : 0;
-	return blocked_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
+	return regrouped(screen, (screen->by + 1) % HOTSPOT_GROUPINGS_COUNT);
 }
 
 ACTION(freeze)

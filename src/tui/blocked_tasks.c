@@ -8,10 +8,10 @@
 #include "tui/blocked_state.h"
 #include "view/blocked_words.h"
 
-#define POLLS_WIDTH  12
-#define TIME_WIDTH   10
+#define POLLS_WIDTH  11
+#define TIME_WIDTH   9
 #define STALLS_WIDTH 8
-#define SHARE_WIDTH  8
+#define SHARE_WIDTH  10
 #define NAME_MIN     20
 
 int blocked_copy_tasks(struct blocked_screen *screen)

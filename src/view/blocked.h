@@ -32,6 +32,14 @@ void blocked_json_stuck(struct output *out, struct stalls *stalls);
 extern const struct schema stall_schema, stuck_now_schema, blocked_schema, hotspot_schema,
 	task_schema;
 
+/* What the rows of a summary are: its schema by each, which differ in nothing else. */
+enum blocked_rows {
+	BLOCKED_BY_HOTSPOT,
+	BLOCKED_BY_TASK,
+	BLOCKED_ROWS_COUNT,
+};
+extern const struct schema *const blocked_row_schemas[BLOCKED_ROWS_COUNT];
+
 /* The summary, as emit_result(): of `blocked_schema`. 0 or -ENOMEM. */
 int blocked_emit(const struct emit *emit, const struct blocked_summary *summary) must_check;
 

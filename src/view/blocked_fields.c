@@ -237,6 +237,15 @@ const struct schema blocked_schema = {.name = "blocked",
 				      SCHEMA_FIELDS(blocked_fields),
 				      .table = "hotspot"};
 
+static const struct schema tasks_schema = {.name = "blocked",
+					   .help = "the same, by type of task",
+					   .version = 1,
+					   SCHEMA_FIELDS(blocked_fields),
+					   .table = "task"};
+
+const struct schema *const blocked_row_schemas[BLOCKED_ROWS_COUNT] = {
+	[BLOCKED_BY_HOTSPOT] = &blocked_schema, [BLOCKED_BY_TASK] = &tasks_schema};
+
 static size_t pool_threads(const struct blocked_summary *summary)
 {
 	size_t count, pool = 0;

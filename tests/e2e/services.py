@@ -37,11 +37,11 @@ BUILDS = {
 STRIPPED = {"plain, stripped": "plain", "fat, stripped": "fat"}
 
 
-def build_tokio(build):
-    """Path of the service in that build; skips where it cannot be built."""
+def build_tokio(build, program="tokio-service"):
+    """Path of the service, or of another program beside it, in that build; skips where it cannot be built."""
     if build in STRIPPED:
-        built = build_tokio(STRIPPED[build])
-        stripped = built.with_name("tokio-service-stripped")
+        built = build_tokio(STRIPPED[build], program)
+        stripped = built.with_name(f"{program}-stripped")
         with open(built.with_name("strip-lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not stripped.exists() or stripped.stat().st_mtime < built.stat().st_mtime:
@@ -66,7 +66,7 @@ def build_tokio(build):
         )
     if done.returncode:
         pytest.skip(f"the service cannot be built: {done.stdout[-300:]}")
-    return target / profile / "tokio-service"
+    return target / profile / program
 
 
 class SlowNames:
