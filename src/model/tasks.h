@@ -2,7 +2,8 @@
 /*
  * What each type of task was polled, in all the time or in the last of it: the sums of WIRE_POLLS.
  * Where polls were probed for a part of the time only, what was counted then stands for all of it.
- * Pure. Bounded: beyond some thousand types there is one sum of the rest.
+ * Pure. Bounded: who counts has one sum for what is beyond some thousand types, and more than that,
+ * as in a damaged recording, is passed over.
  */
 #ifndef DWELL_MODEL_TASKS_H
 #define DWELL_MODEL_TASKS_H

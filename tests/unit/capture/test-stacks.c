@@ -191,9 +191,9 @@ CASE(a_stack_is_sent_once_by_whatever_reader)
 	assert_int_equal(sent.frames, 1);
 	assert_true(span_stacks_counts(&stacks).named >= 2);
 	/* a name is a frame too, and another one */
-	assert_int_equal(
-		span_stacks_name(&stacks, "app::serve", 42, &id, (struct record_sink){take, &sent}),
-		0);
+	assert_int_equal(span_stacks_name(&stacks, "app::serve", true, 42, &id,
+					  (struct record_sink){take, &sent}),
+			 0);
 	assert_int_equal(id, 2);
 	assert_int_equal(sent.frames, 2);
 	span_stacks_release(&stacks);
