@@ -87,7 +87,9 @@ static void format_share(const struct blocked_screen *screen, const struct task 
 
 	snprintf(text, 16, "-");
 	if (observed_ns)
-		snprintf(text, 16, "%.2f %%", 100 * (double)task->busy_ns / (double)observed_ns);
+		snprintf(text, 16, "%s%.2f %%",
+			 stalls_tasks_are_sampled(screen->options.stalls) ? "~" : "",
+			 100 * (double)task->busy_ns / (double)observed_ns);
 }
 
 static void draw_task(const struct blocked_screen *screen, struct canvas *canvas, int row,

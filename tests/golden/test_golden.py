@@ -32,6 +32,9 @@ VIEWS = {
     "profile-compare.table": ["compare", "stacks.dwell", "stacks.dwell", "--all"],
     "blocked.table": ["blocked", "--from", "blocked.dwell", "--format", "table"],
     "blocked-window.table": ["blocked", "--from", "blocked.dwell", "--format", "table", "--window", "2s"],
+    "tasks.table": ["blocked", "--from", "tasks.dwell", "--format", "table"],
+    "tasks.csv": ["blocked", "--from", "tasks.dwell", "--by", "task", "--format", "csv"],
+    "tasks-sampled.table": ["blocked", "--from", "tasks-sampled.dwell", "--by", "task"],
 }
 
 
@@ -60,6 +63,7 @@ TABLES = {
     "top": (["top", "--from", "mixed.dwell", "-c", "1"], "wakeups", "comm", "threads"),
     "blame": (["top", "--from", "blame.dwell", "--blame", "-c", "1"], "total_ns", "culprit_comm", "blame"),
     "blocked": (["blocked", "--from", "blocked.dwell"], "total_ns", "cause", "hotspots"),
+    "tasks": (["blocked", "--from", "tasks.dwell", "--by", "task"], "polls", "task", "tasks"),
     "compare": (["compare", "mixed.dwell", "mixed.dwell"], "a_share", "level", "rows"),
     "doctor": (["doctor"], None, "status", "checks"),
     "profile": (["profile", "--from", "stacks.dwell"], "total_ns", "state", "functions"),

@@ -40,7 +40,7 @@ def test_film_in_the_documentation(blocked):
         (["Escape"], ["WORKERS"], ["STACK of the longest"], 1),
         (["g"], ["HOTSPOTS by file"], [], 3),
         (["g"], ["HOTSPOTS by task"], [], 3),
-        (["g"], ["HOTSPOTS by function"], [], 1),
+        (["g", "g"], ["HOTSPOTS by function"], [], 1),
         (["Tab", "Enter"], ["STUCK for"], ["HOTSPOTS"], 5),
     ):
         screen.keys(*keys)
@@ -68,8 +68,49 @@ def test_groups(blocked):
     compare("blocked-by-file", screen.wait("HOTSPOTS by file"))
     screen.keys("g")
     compare("blocked-by-task", screen.wait("HOTSPOTS by task", "tokio_service::serve"))
-    screen.keys("g")
+    screen.keys("g", "g")
     screen.wait("HOTSPOTS by function")
+
+
+def of_tasks(terminal, recording, **options):
+    """By `g`, behind the hotspots by type of task."""
+    screen = terminal(command=f"{DWELL} blocked --from {TOP / 'tests' / 'golden' / recording}", **options)
+    screen.wait("HOTSPOTS by function")
+    screen.keys("g", "g", "g")
+    return screen
+
+
+@pytest.mark.parametrize("columns, rows", [(60, 12), (80, 24), (120, 40)])
+def test_tasks(terminal, columns, rows):
+    screen = of_tasks(terminal, "tasks.dwell", columns=columns, rows=rows)
+    compare(f"tasks-{columns}x{rows}", screen.wait("TASKS by type", "tokio_tasks::deliver"))
+    screen.keys("g")
+    screen.wait("HOTSPOTS by function", absent=("TASKS",))
+
+
+def test_sampled_tasks_are_estimates(terminal):
+    screen = of_tasks(terminal, "tasks-sampled.dwell", columns=100)
+    compare("tasks-sampled", screen.wait("TASKS by type", "~", ">="))
+
+
+def test_tasks_of_an_old_recording(blocked):
+    screen = blocked()
+    screen.keys("g", "g", "g")
+    screen.wait("TASKS by type", "not recorded")
+
+
+def test_from_a_type_of_task_to_its_stalls(terminal):
+    screen = of_tasks(terminal, "tasks.dwell", columns=100)
+    screen.wait("TASKS by type")
+    screen.keys("/", *"archive", "Enter")
+    screen.wait("TASKS, 1 of 5 types", "pack_archive", absent=("parse_order",))
+    screen.keys("Enter")
+    screen.wait("HOTSPOTS by function, ", "tokio_tasks::compute", "search: tokio_tasks::Counted<")
+    # a stall's stack: of the hotspot, as ever
+    screen.keys("Enter")
+    screen.wait("STACK of the longest", "pack_archive")
+    screen.keys("Escape", "c")
+    screen.wait("HOTSPOTS by function", absent=("search:",))
 
 
 def test_all_about_a_hotspot(blocked):
