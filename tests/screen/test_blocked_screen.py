@@ -108,7 +108,7 @@ def test_from_a_type_of_task_to_its_stalls(terminal):
     screen.wait("HOTSPOTS by function, ", "tokio_tasks::compute", "search: tokio_tasks::Counted<")
     # a stall's stack: of the hotspot, as ever
     screen.keys("Enter")
-    screen.wait("STACK of the longest", "pack_archive")
+    screen.wait("STACK of the longest")
     screen.keys("Escape", "c")
     screen.wait("HOTSPOTS by function", absent=("search:",))
 
