@@ -132,7 +132,8 @@ static enum screen_request show_stalls(struct blocked_screen *screen)
 		blocked_screen_message(screen, why);
 		return SCREEN_REDRAW;
 	}
-	return regrouped(screen, HOTSPOTS_BY_FUNCTION);
+	/* a function may stall in tasks of several types: its row has one of them */
+	return regrouped(screen, HOTSPOTS_BY_TASK);
 }
 
 ACTION(inspect)

@@ -105,12 +105,12 @@ def test_from_a_type_of_task_to_its_stalls(terminal):
     screen.keys("/", *"archive", "Enter")
     screen.wait("TASKS, 1 of 5 types", "pack_archive", absent=("parse_order",))
     screen.keys("Enter")
-    screen.wait("HOTSPOTS by function, ", "tokio_tasks::compute", "search: tokio_tasks::Counted<")
+    screen.wait("HOTSPOTS by task, 1 of ", "pack_archive>", "runnable", "search: tokio_tasks::Counted<", absent=("deliver",))
     # a stall's stack: of the hotspot, as ever
     screen.keys("Enter")
     screen.wait("STACK of the longest")
     screen.keys("Escape", "c")
-    screen.wait("HOTSPOTS by function", absent=("search:",))
+    screen.wait("HOTSPOTS by task", "deliver", absent=("search:",))
 
 
 def test_all_about_a_hotspot(blocked):
