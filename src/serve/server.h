@@ -28,7 +28,7 @@ struct server_options {
 	size_t stall_count;
 	uint64_t stall_threshold_ns;
 	struct push_options push;
-	bool insecure; /* what is secret may go through the network as it is */
+	bool insecure;		      /* what is secret may go through the network as it is */
 	const char *container_socket; /* of an engine that knows names; NULL: none is asked */
 };
 
