@@ -109,19 +109,19 @@ static int read_answer(int engine, char *bytes, size_t *ret_length)
 static void tell_names(int socket, const struct container_name *names, size_t count)
 {
 	static struct names_message message;
-	size_t told = 0;
+	size_t sent = 0;
 
 	message.is_first = 1;
 	do {
-		size_t part = count - told < AT_ONCE ? count - told : AT_ONCE;
+		size_t part = count - sent < AT_ONCE ? count - sent : AT_ONCE;
 
-		memcpy(message.items, names + told, part * sizeof(*names));
-		told += part;
+		memcpy(message.items, names + sent, part * sizeof(*names));
+		sent += part;
 		message.count = (uint32_t)part;
-		message.is_last = told == count;
+		message.is_last = sent == count;
 		tell(socket, &message);
 		message.is_first = 0;
-	} while (told < count);
+	} while (sent < count);
 }
 
 static void limit(void)

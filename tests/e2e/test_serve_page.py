@@ -142,8 +142,8 @@ def test_findings_and_stalls_are_on_the_page(tmp_path):
             page.until(f"{row}[0][0] === 'now'")
             assert "1 worker stuck now" in text(page, "stalls")
             page.until("document.querySelectorAll('#findings li').length", 60)
-            told = page.evaluate("[source.status.findings.map(finding => finding.text), [...document.querySelectorAll('#findings li')].map(one => one.textContent)]")
-            assert told[0] == told[1] and 1 <= len(told[0]) <= 3
+            shown = page.evaluate("[source.status.findings.map(finding => finding.text), [...document.querySelectorAll('#findings li')].map(one => one.textContent)]")
+            assert shown[0] == shown[1] and 1 <= len(shown[0]) <= 3
             page.evaluate("pause()")
             assert not page.evaluate(NAMELESS)
             for width, name in (1200, "wide"), (390, "narrow"):
