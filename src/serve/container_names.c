@@ -62,7 +62,7 @@ const char *container_names_path(const char *text)
 											     : NULL;
 }
 
-static void tell(int socket, const struct names_message *message)
+static void send_message(int socket, const struct names_message *message)
 {
 	if (send(socket, message, sizeof(*message), MSG_NOSIGNAL) < 0)
 		_exit(1);
@@ -73,7 +73,7 @@ static void tell_result(int socket, int result)
 	static struct names_message message;
 
 	message.result = result;
-	tell(socket, &message);
+	send_message(socket, &message);
 }
 
 /* Without rights: the engine, and what its containers are called, may be anyone's. */
@@ -106,7 +106,7 @@ static int read_answer(int engine, char *bytes, size_t *ret_length)
 	}
 }
 
-static void tell_names(int socket, const struct container_name *names, size_t count)
+static void send_names(int socket, const struct container_name *names, size_t count)
 {
 	static struct names_message message;
 	size_t sent = 0;
@@ -119,7 +119,7 @@ static void tell_names(int socket, const struct container_name *names, size_t co
 		sent += part;
 		message.count = (uint32_t)part;
 		message.is_last = sent == count;
-		tell(socket, &message);
+		send_message(socket, &message);
 		message.is_first = 0;
 	} while (sent < count);
 }
@@ -152,7 +152,7 @@ static void read_names(int engine, int socket, pid_t parent)
 	if (result < 0)
 		tell_result(socket, result);
 	else
-		tell_names(socket, names, (size_t)result);
+		send_names(socket, names, (size_t)result);
 	_exit(0);
 }
 
