@@ -29,9 +29,6 @@ struct push_protocol_info {
 	const char *key;  /* in front of the URL */
 	const char *path; /* of a URL that has none */
 	const char *type; /* Content-Type */
-			  /* Between the parts of a profile's form: none has it in it. */
-#define PUSH_BOUNDARY "dwell-4b1d7f0c9a52e836"
-
 	enum push_packing packing;
 	const char *header; /* one more; NULL: none */
 };

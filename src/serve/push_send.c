@@ -13,21 +13,55 @@
 
 #include "base/file.h"
 #include "base/forked.h"
+#include "base/library.h"
 #include "base/passing.h"
 #include "base/sandbox.h"
 #include "base/text.h"
 #include "serve/keeper.h"
 #include "serve/push_protocol.h"
 
+#define LIBRARY	     "libcurl.so.4" /* of every libcurl since 2006, with any TLS below */
 #define CONNECT_S    10L
 #define SEND_S	     30L
 #define MEMORY_BYTES (512 << 20)
 #define FILES	     64
 #define LATER_MOST_S 3600
 
+/*
+ * What is called of libcurl, found when it is needed: linked, it and the 30 libraries below it
+ * would be loaded by every dwell.
+ */
+static struct {
+	__typeof__(curl_global_init) *global_init;
+	__typeof__(curl_easy_init) *easy_init;
+	__typeof__(curl_easy_setopt) *easy_setopt;
+	__typeof__(curl_easy_perform) *easy_perform;
+	__typeof__(curl_easy_getinfo) *easy_getinfo;
+	__typeof__(curl_easy_strerror) *easy_strerror;
+	__typeof__(curl_slist_append) *slist_append;
+} curl;
+
+static const struct library_call calls_of_curl[] = {
+	{"curl_global_init", (void **)&curl.global_init},
+	{"curl_easy_init", (void **)&curl.easy_init},
+	{"curl_easy_setopt", (void **)&curl.easy_setopt},
+	{"curl_easy_perform", (void **)&curl.easy_perform},
+	{"curl_easy_getinfo", (void **)&curl.easy_getinfo},
+	{"curl_easy_strerror", (void **)&curl.easy_strerror},
+	{"curl_slist_append", (void **)&curl.slist_append},
+};
+
+int push_send_check(struct error *error)
+{
+	void *library = library_load(LIBRARY, calls_of_curl, ARRAY_SIZE(calls_of_curl), error);
+
+	library_unload(library);
+	return library ? 0 : error_wrap(error, -ENOENT, "--push sends with libcurl");
+}
+
 struct sender {
 	const struct push_engine *engine;
-	CURL *curl;
+	CURL *handle;
 	struct curl_slist *headers;
 	char mistake[CURL_ERROR_SIZE];
 	char answer[160]; /* its beginning */
@@ -47,7 +81,7 @@ static size_t take_answer(char *bytes, size_t size, size_t count, void *data)
 
 static void add_header(struct sender *sender, const char *header)
 {
-	struct curl_slist *longer = curl_slist_append(sender->headers, header);
+	struct curl_slist *longer = curl.slist_append(sender->headers, header);
 
 	if (!longer)
 		_exit(1);
@@ -79,15 +113,15 @@ static void add_headers(struct sender *sender)
 /* What is refused by this version of the library would be a mistake that no one sees. */
 #define SET(option, value)                                                                         \
 	do {                                                                                       \
-		if (curl_easy_setopt(curl, option, value) != CURLE_OK)                             \
+		if (curl.easy_setopt(handle, option, value) != CURLE_OK)                           \
 			_exit(1);                                                                  \
 	} while (0)
 
 static void prepare(struct sender *sender)
 {
-	CURL *curl = sender->curl = curl_easy_init();
+	CURL *handle = sender->handle = curl.easy_init();
 
-	if (!curl)
+	if (!handle)
 		_exit(1);
 	add_headers(sender);
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -123,14 +157,15 @@ static void judge(struct sender *sender, struct push_result *result)
 	long status = 0;
 	curl_off_t later = 0;
 
-	curl_easy_getinfo(sender->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl.easy_getinfo(sender->handle, CURLINFO_RESPONSE_CODE, &status);
 	if (status >= 200 && status < 300) {
 		result->outcome = PUSH_SENT;
 		return;
 	}
 	result->outcome = status == 429 || status >= 500 ? PUSH_LATER : PUSH_REFUSED;
 	if (result->outcome == PUSH_LATER &&
-	    curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &later) == CURLE_OK && later > 0)
+	    curl.easy_getinfo(sender->handle, CURLINFO_RETRY_AFTER, &later) == CURLE_OK &&
+	    later > 0)
 		result->later_s = later < LATER_MOST_S ? (uint32_t)later : LATER_MOST_S;
 	while (end > sender->answer && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
 		end--;
@@ -145,7 +180,7 @@ static void send_batch(struct sender *sender, const struct push_request *request
 	cleanup_free char *bytes =
 		request->length <= PUSH_BATCH_MOST ? file_bytes(fd, request->length) : NULL;
 	const char *url = sender->engine->url;
-	CURL *curl = sender->curl;
+	CURL *handle = sender->handle;
 	CURLcode code;
 	char whole[2048];
 
@@ -166,12 +201,12 @@ static void send_batch(struct sender *sender, const struct push_request *request
 	SET(CURLOPT_POST, 1L);
 	SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->length);
 	SET(CURLOPT_POSTFIELDS, bytes);
-	code = curl_easy_perform(curl);
+	code = curl.easy_perform(handle);
 	if (code == CURLE_OK)
 		judge(sender, result);
 	else
 		snprintf(result->words, sizeof(result->words), "%.200s",
-			 *sender->mistake ? sender->mistake : curl_easy_strerror(code));
+			 *sender->mistake ? sender->mistake : curl.easy_strerror(code));
 }
 
 static void limit(void)
@@ -238,7 +273,8 @@ void push_send_run(const struct push_engine *engine, int socket, pid_t parent)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	if (!library_load(LIBRARY, calls_of_curl, ARRAY_SIZE(calls_of_curl), NULL) ||
+	    curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		_exit(1);
 	prepare(&sender);
 	limit();

@@ -7,6 +7,9 @@
 
 #include "serve/push.h"
 
+/* Whether the library that sends is here: ENOENT, or ENOTSUP where dwell was built without. */
+int push_send_check(struct error *error) must_check;
+
 /*
  * Gives up all rights and sends what `socket` brings (struct push_request), one after the other,
  * until `parent` ends. Of what is open only the socket stays.

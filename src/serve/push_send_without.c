@@ -3,7 +3,13 @@
  */
 #include <unistd.h>
 
+#include "base/build_options.h"
 #include "serve/push_send.h"
+
+int push_send_check(struct error *error)
+{
+	return build_option_missing(BUILD_PUSH, error);
+}
 
 void push_send_run(const struct push_engine *engine, int socket, pid_t parent)
 {

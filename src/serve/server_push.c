@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/patience.h"
 #include "serve/push_figures.h"
+#include "serve/push_send.h"
 
 #define FINISH_NS	 (2 * NS_PER_S)
 #define PROFILE_EVERY_NS (60 * NS_PER_S)
@@ -31,7 +32,9 @@ int server_push_open(struct server *server, struct error *error)
 		return 0;
 	snprintf(server->push.name, sizeof(server->push.name), "%s",
 		 uname(&names) < 0 ? "unknown" : names.nodename);
-	result = push_options_read(&options->push, options->insecure, error);
+	result = push_send_check(error);
+	if (result >= 0)
+		result = push_options_read(&options->push, options->insecure, error);
 	if (result >= 0)
 		result = push_host_start(&server->push.host, &options->push, options->store,
 					 &foreign, error);

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* O_PATH */
 #include "symbol/debuginfod.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/forked.h"
+#include "base/library.h"
 #include "symbol/build_id.h"
 #include "symbol/foreign.h"
 
@@ -91,14 +91,12 @@ static int to_bytes(const char *text, unsigned char bytes[BUILD_ID_BYTES / 2])
 
 static bool load(struct client_calls *calls)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW);
+	const struct library_call names[] = {
+		{"debuginfod_begin", (void **)&calls->begin},
+		{"debuginfod_find_debuginfo", (void **)&calls->find},
+	};
 
-	if (!library)
-		return false;
-	/* POSIX allows it, C does not: an address of a function from one of an object */
-	*(void **)&calls->begin = dlsym(library, "debuginfod_begin");
-	*(void **)&calls->find = dlsym(library, "debuginfod_find_debuginfo");
-	return calls->begin && calls->find;
+	return library_load(LIBRARY, names, ARRAY_SIZE(names), NULL) != NULL;
 }
 
 /* In the child, which has what the client keeps and starts (curl, its threads): answers a number

@@ -431,8 +431,28 @@ def test_processes_that_send_have_no_rights():
         assert int(status["CapPrm"], 16) == int(status["CapBnd"], 16) * 0 and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
         assert "0" not in status["Uid"].split() and not status["Groups"].strip()
         kinds = [os.readlink(entry) for entry in pathlib.Path(f"/proc/{sender}/fd").iterdir()]
-        assert all(kind == "/dev/null" or kind.startswith(("socket:", "anon_inode:", "pipe:")) for kind in kinds), kinds
+        # of files, the batch that it sends at the moment
+        assert all(kind == "/dev/null" or kind.startswith(("socket:", "anon_inode:", "pipe:", "/memfd:dwell-push ")) for kind in kinds), kinds
         assert server.stop() == 0
+
+
+def test_only_what_sends_loads_the_library_that_does():
+    with receiving() as receiver, serving(*OFTEN, "--push", f"otlp={receiver.url()}") as server:
+        receiver.wait(1)
+        (queue,), (sender,) = pushers(server)
+        mapped = {pid: "libcurl" in pathlib.Path(f"/proc/{pid}/maps").read_text() for pid in (server.process.pid, queue, sender)}
+        assert mapped == {server.process.pid: False, queue: False, sender: True}
+        assert server.stop() == 0
+
+
+def test_without_the_library_push_is_refused_at_the_start(tmp_path):
+    subprocess.run(["gcc", "-shared", "-o", tmp_path / "libcurl.so.4", "-x", "c", "/dev/null"], check=True)
+    push = ["serve", "--push", "otlp=http://127.0.0.1:1"]
+    done = run(*push, env=dict(os.environ, LD_LIBRARY_PATH=str(tmp_path)))
+    assert done.returncode == 1 and "--push sends with libcurl: libcurl.so.4 has no function 'curl_global_init'" in done.stderr, done
+    (tmp_path / "libcurl.so.4").write_text("not a library")
+    done = run(*push, env=dict(os.environ, LD_LIBRARY_PATH=str(tmp_path)))
+    assert done.returncode == 1 and "--push sends with libcurl: cannot load " in done.stderr, done
 
 
 def test_an_engine_that_never_answers_does_not_hold_measuring_up():
