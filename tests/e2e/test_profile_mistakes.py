@@ -112,7 +112,7 @@ def test_a_program_that_executes_others_all_the_time(tmp_path):
 def test_processes_that_end_before_they_are_read(tmp_path):
     """What they had mapped is known all the same, before and after an exec."""
     programs = [build(tmp_path / name, f"-Dburns={name}_burns") for name in ("one", "two")]
-    result = json.loads(run("profile", "--freq", "999", "--state", "user", "--format", "json", "--", programs[0], "children", "150", programs[1]).stdout)
+    result = json.loads(run("profile", "--freq", "999", "--state", "user", "--format", "json", "--", programs[0], "children", "80", programs[1]).stdout)
     (user_ns,) = (state["total_ns"] for state in result["states"] if state["state"] == "user")
     shares = {(row["function"], pathlib.Path(row["module"]).name): row["self_ns"] / user_ns for row in result["functions"] if row["module"]}
     assert shares["one_burns", "one"] > 0.3 and shares["two_burns", "two"] > 0.3, shares
