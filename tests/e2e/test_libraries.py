@@ -98,7 +98,7 @@ def await_processes(pid, name, threads=1, seconds=10):
     raise AssertionError(f"{name} has not been started")
 
 
-#: What `workload` is made of, beside its fixtures; without a library that would have to be built likewise.
+#: What `workload` is made of, beside its fixtures, and more; what is not called is left out, with the libraries that it would need.
 OF_WORKLOAD = ["verify/pattern*.c", "verify/calls*.c", "verify/meter.c", "verify/ends.c", "base/*.c", "model/state.c"]
 BUILT = pathlib.Path(DWELL).resolve().parent  # has headers that the build makes
 KERNEL_HEADERS = ["-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu"]  # musl brings none
@@ -121,7 +121,7 @@ def test_every_call_by_another_library(build, watch, tmp_path):
     fixtures = [FIXTURES / f"{name}.c" for name in ("blame", "cpu", "file", "mixed", "workload")]
     sources = [source for pattern in OF_WORKLOAD for source in sorted((top / "src").glob(pattern))]
     program = compile_into(tmp_path / "workload", compiler, "-std=gnu11", "-O2", *flags, f"-I{top}/src", f"-I{top}/include",
-                           f"-I{BUILT}/src", *fixtures, *sources, "-pthread", "-lm")  # fmt: skip
+                           f"-I{BUILT}/src", "-ffunction-sections", "-Wl,--gc-sections", *fixtures, *sources, "-pthread", "-lm")  # fmt: skip
     threads, own, _ = watch("calls", program=program)
     wrong = []
     for figures in own:

@@ -146,7 +146,8 @@ class Verdicts:
             SAID.clear()
             reports = runtestprotocol(item, log=False, nextitem=nextitem)
             bad = next((report for report in reports if report.failed), None)
-            disturbance = (window.disturbance() or next(iter(SAID), None)) if bad and measures else None
+            excusable = bad and measures and "CalledProcessError" not in last_line(bad.longrepr)  # nothing was measured: a program is missing or wrong
+            disturbance = (window.disturbance() or next(iter(SAID), None)) if excusable else None
             self.repeated += time.monotonic() - began if failures else 0
             if not bad:
                 break
