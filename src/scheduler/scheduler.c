@@ -24,9 +24,9 @@
 #define START_MAX_S  300 /* an emulated verifier on a busy host takes minutes */
 #define STOP_MS	     2000
 #define LAST_WORDS_S 30
-#define REASON_MS    300   /* for the kernel's log, when it has taken the scheduler down */
-#define DISABLE_MS   60000 /* that takes it at most: every thread is given another class */
-#define POLL_MS	     20	   /* the state file does not wake who polls it */
+#define REASON_MS    300 /* for the kernel's log, when it has taken the scheduler down */
+#define DISABLE_S    180 /* that takes it at most: every thread is given another class */
+#define POLL_MS	     20	 /* the state file does not wake who polls it */
 #define ARGUMENTS    64
 #define PIPE_BYTES   (1 << 20) /* a dump while the reader is late */
 
@@ -45,6 +45,15 @@ static bool is_enabled(void)
 
 	read_word(STATE_FILE, state, sizeof(state));
 	return !strcmp(state, "enabled");
+}
+
+/* Not where the file cannot be read: without memory, that says nothing about the scheduler. */
+static bool is_taken_down(void)
+{
+	char state[32];
+
+	read_word(STATE_FILE, state, sizeof(state));
+	return *state && strcmp(state, "enabled") != 0;
 }
 
 /* On the way: the kernel is at work, and has not logged what it has come to. */
@@ -375,26 +384,27 @@ static bool is_whole(const char *reason)
 
 static void note_death(struct scheduler *scheduler)
 {
-	bool ended = false, known = false;
-	int waited_ms = 0, quiet_ms = 0; /* in all, and since the kernel was done with it */
+	bool ended = false, known = false, changing = true;
+	uint64_t deadline_ns = clock_monotonic_ns() + DISABLE_S * NS_PER_S;
+	int quiet_ms = 0; /* since the kernel was done with it */
 
 	scheduler->ended_ns = clock_monotonic_ns();
 	scheduler->state = SCHEDULER_DIED;
-	while (quiet_ms < REASON_MS && waited_ms < DISABLE_MS) {
-		bool changing = is_changing();
-
+	while (quiet_ms < REASON_MS && clock_monotonic_ns() < deadline_ns) {
+		changing = is_changing();
 		ended = await_end(scheduler, 0);
 		known = find_reason(scheduler);
 		if (known && is_whole(scheduler->reason))
 			return;
 		clock_sleep_ms(ended && scheduler->log < 0 ? 0 : POLL_MS);
-		waited_ms += POLL_MS;
 		quiet_ms += changing ? 0 : POLL_MS;
 	}
 	if (known)
 		return;
 	snprintf(scheduler->reason, sizeof(scheduler->reason), "%s",
-		 ended ? "its program ended" : "the kernel does not say why");
+		 changing ? "the kernel has not taken it down yet, and does not say why"
+		 : ended  ? "its program ended"
+			  : "the kernel does not say why");
 }
 
 bool scheduler_look(struct scheduler *scheduler)
@@ -409,7 +419,7 @@ bool scheduler_look(struct scheduler *scheduler)
 	}
 	hear(scheduler);
 	/* a program may well survive the scheduler that it loaded */
-	if (poll(&end, 1, 0) == 0 && (!scheduler->in_use || is_enabled()))
+	if (poll(&end, 1, 0) == 0 && (!scheduler->in_use || !is_taken_down()))
 		return true;
 	note_death(scheduler);
 	return false;
