@@ -38,8 +38,11 @@ def test_it_runs_and_reports():
     made, workers, result = groups(FILES / "sync.json", "-d", "1s", "--check", "not-starved")
     assert [group["workers"] for group in made] == [2, 3, 2, 1]
     assert result["verdict"] in ("pass", "inconclusive") and not any(worker.get("note") for worker in workers)
-    # partners go on together: a signal, a barrier, a sync is for both
-    for first, last in ((0, 2), (2, 5), (5, 7)):
+    # a signal that finds none waiting is lost, as pthread_cond_signal(3)'s: on a busy machine the consumer does less, and never more
+    consumer, producer = (worker["iterations"] for worker in workers[:2])
+    assert 3 < consumer <= producer + 1, (consumer, producer)
+    # partners go on together: a barrier, a sync is for both
+    for first, last in ((2, 5), (5, 7)):
         iterations = [worker["iterations"] for worker in workers[first:last]]
         assert min(iterations) > 3 and max(iterations) - min(iterations) <= 2 + 0.1 * max(iterations), iterations
     # a loop that ends does nothing any more
