@@ -22,7 +22,7 @@ from verdicts import inconclusive
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures"
 CARGO_TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", f"/var/tmp/dwell-tokio-{os.getuid()}"))
 
-#: name of a build -> (cargo profile, RUSTFLAGS)
+#: name of a build -> (cargo profile, RUSTFLAGS[, arguments of cargo, what it makes])
 BUILDS = {
     "release": ("release", ""),
     "plain": ("plain", ""),  # no debug information
@@ -31,6 +31,9 @@ BUILDS = {
     "v0": ("plain", "-C symbol-mangling-version=v0"),
     "frame-pointers": ("release", "-C force-frame-pointers=yes"),
     "stripped": ("stripped", ""),
+    "static-pie": ("plain", "-C target-feature=+crt-static -C relocation-model=pic"),
+    # of the service alone: see tokio_command()
+    "cdylib": ("plain", "", ("--example", "tokio_library"), "examples/libtokio_library.so"),
 }
 
 #: name of a build without symbols -> that which it is made of
@@ -51,13 +54,14 @@ def build_tokio(build, program="tokio-service"):
         pytest.skip("cargo is not installed")
     if not list(pathlib.Path("/usr/share/cargo/registry").glob("tokio-1*")):
         pytest.skip("librust-tokio-dev is not installed")
-    profile, flags = BUILDS[build]
+    profile, flags, *others = BUILDS[build]
+    arguments, made = others or ((), program)
     target = CARGO_TARGET / build
     target.mkdir(parents=True, exist_ok=True)
     with open(target / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(
-            ["cargo", "build", "--offline", "--profile", profile, "--target-dir", target],
+            ["cargo", "build", "--offline", "--profile", profile, "--target-dir", target, *arguments],
             cwd=FIXTURES / "tokio",
             env={**os.environ, "RUSTFLAGS": flags},
             stdout=subprocess.PIPE,
@@ -66,7 +70,13 @@ def build_tokio(build, program="tokio-service"):
         )
     if done.returncode:
         pytest.skip(f"the service cannot be built: {done.stdout[-300:]}")
-    return target / profile / program
+    return target / profile / made
+
+
+def tokio_command(build):
+    """What runs the service in that build."""
+    host = [pathlib.Path(BUILD) / "tests" / "library-host"] if build == "cdylib" else []
+    return [*host, build_tokio(build)]
 
 
 class SlowNames:
@@ -128,6 +138,13 @@ class Service:
         self.port = int(self.process.stdout.readline())
         self.connect()
 
+    def another(self, port=None):
+        """Another connection to it: to the same runtime, or to that of another port."""
+        other = Service.__new__(Service)
+        other.process, other.port = self.process, port or self.port
+        other.connect()
+        return other
+
     def connect(self):
         self.socket = socket.create_connection(("127.0.0.1", self.port))
         self.file = self.socket.makefile("rw")
@@ -157,7 +174,7 @@ class Service:
 
 @contextlib.contextmanager
 def tokio_service(build="release", *arguments, directory="/var/tmp", prefix=()):
-    service = Service([*prefix, build_tokio(build), "--directory", directory, *arguments])
+    service = Service([*prefix, *tokio_command(build), "--directory", directory, *arguments])
     try:
         yield service
     finally:

@@ -8,15 +8,12 @@ import pytest
 import schemas
 
 from conftest import DWELL, run
-from services import Blocked, Service, build_tokio, loop_service, stall_of, tokio_service
+from services import Blocked, build_tokio, loop_service, stall_of, tokio_service
 
 
 def in_background(service, *request):
     """-> the connection it is asked on, and the thread that waits for the answer."""
-    other = Service.__new__(Service)
-    other.port = service.port
-    other.connect()
-    waiting = threading.Thread(target=other.ask, args=request)
+    waiting = threading.Thread(target=service.another().ask, args=request)
     waiting.start()
     return waiting
 
