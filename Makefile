@@ -54,6 +54,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@$(PYTHON) tests/bench/blocked $(BUILD)
 	@$(PYTHON) tests/bench/profile $(BUILD)
 	@$(PYTHON) tests/bench/matrix $(BUILD)
+	@$(PYTHON) tests/bench/polls $(BUILD)
 	@$(PYTHON) tests/bench/symbols $(BUILD)
 	@$(PYTHON) tests/bench/exports $(BUILD)
 	@$(PYTHON) tests/bench/memory $(BUILD)

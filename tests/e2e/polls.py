@@ -7,10 +7,7 @@ import collections
 import contextlib
 import dataclasses
 import itertools
-import json
-import shutil
 import signal
-import statistics
 import subprocess
 import tempfile
 
@@ -146,6 +143,7 @@ class Verdict:
     found: int = 0
     judged: int = 0  # of these: what was stolen from has no cause of its own
     right: int = 0  # cause and function, and whether it is legitimate
+    unknown: int = 0  # not right, and not wrong: of a program without names it is open whether a futex is a lock's
     false: int = 0  # stalls that blame code that did not block
     errors_ns: list = dataclasses.field(default_factory=list)  # of durations
     complaints: list = dataclasses.field(default_factory=list)
@@ -164,9 +162,11 @@ class Verdict:
             "p95_ms": errors[min(len(errors) - 1, int(0.95 * len(errors)))] / 1e6 if errors else None,
         }
 
-    def short_of(self):
+    def short_of(self, unknown_is_right=False):
         """-> names of the bars it does not reach"""
         figures = self.figures()
+        if unknown_is_right and self.judged:
+            figures["right"] = (self.right + self.unknown) / self.judged
         return [
             name
             for name, bar in BARS.items()
@@ -220,20 +220,26 @@ def parts_complaint(poll, stall, names):
         expected.add("lock")
     parts = {part["cause"]: part for part in stall["parts"]}
     for cause in expected:
-        if cause not in parts or not names.is_blamed(parts[cause], MIXED[cause]):
+        part = parts.get(cause) or (parts.get("unknown") if names.is_cause({"cause": "unknown"}, cause) else None)
+        if not part or not names.is_blamed(part, MIXED[cause]):
             return f"no {cause} in {MIXED[cause]}: {[(part['cause'], part['function']) for part in stall['parts']]}"
     return None
 
 
+def is_unknown(name, stall):
+    """Whether dwell says that it does not know a cause."""
+    return "unknown" in [stall["cause"], *(part["cause"] for part in stall["parts"] if name == "mixed")]
+
+
 def complaint(name, poll, stall, names):
-    """What is wrong with how a poll is reported; None: nothing."""
+    """What is wrong with how a poll is reported; None: nothing. As far as names can say it: is_unknown()."""
     request = STALLS[name]
     legitimate = "block_in_place" if name == "in_place" else None
     if stall["legitimate"] != legitimate:
         return f"legitimate: {stall['legitimate']}"
     if name == "mixed":
         return parts_complaint(poll, stall, names)
-    if stall["cause"] not in poll.causes(request.cause):
+    if not any(names.is_cause(stall, cause) for cause in poll.causes(request.cause)):
         return f"{stall['cause']} instead of {request.cause} ({stall['states_ns']}, {poll})"
     # of what only waited for a CPU no code is to blame
     if stall["cause"] != "runnable" and not names.is_blamed(stall, request.function):
@@ -275,7 +281,8 @@ def judge(answers, polls, reported, names):
             continue
         verdict.judged += 1
         wrong = complaint(name, poll, stall, names)
-        verdict.right += not wrong
+        verdict.unknown += not wrong and is_unknown(name, stall)
+        verdict.right += not wrong and not is_unknown(name, stall)
         if wrong:
             verdict.complaints.append(wrong)
             # it may block, and is blamed
