@@ -62,6 +62,8 @@ struct spans {
 		bool rootless; /* a stack is whole, and none is on it */
 		/* whether a stack is of a poll: 1 if any is, 0 if none is, 2: nothing is known */
 		__u8 in_poll;
+		/* SITE_LOCK or SITE_CONDITION: what a futex is for, by the functions that wait */
+		__u8 futex;
 		/* 1 << states whose wait is that of a loop's follower; or may be, there */
 		uint32_t parks, parks_maybe;
 		uint64_t park_stacks[WIRE_STATES];
@@ -227,6 +229,11 @@ static void take_loop_park(struct spans *spans, struct pending *pending,
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
 }
 
+static bool is_unknown_futex(struct wire_wait_site site)
+{
+	return site.state == WIRE_UNKNOWN && syscalls_is_futex(site.syscall);
+}
+
 /* Stacks of a span's block and of its waker come before its end. */
 static int on_stack(struct spans *spans, const struct span_stack *raw,
 		    const struct span_found *found, struct record_sink sink)
@@ -259,6 +266,8 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	if (!pending || raw->site.state >= WIRE_STATES)
 		return 0;
 	take_loop_park(spans, pending, raw, found);
+	if (raw->of == SPAN_STACK_BLOCK && is_unknown_futex(raw->site))
+		pending->futex = (__u8)found->signs.futex;
 	if (raw->of == SPAN_STACK_BLOCK) {
 		pending->blocks[raw->site.state] = found->id;
 		pending->rootless |= is_rootless(&found->signs);
@@ -357,6 +366,33 @@ static void fill_waits(struct wire_stall *stall, const struct span_end *end,
 	}
 }
 
+static void name_wait(struct wire_stall *stall, struct wire_wait_site *site, uint64_t ns,
+		      __u8 verdict)
+{
+	uint64_t most = stall->states_ns[WIRE_UNKNOWN];
+
+	if (!ns || !is_unknown_futex(*site))
+		return;
+	site->state = verdict == SITE_LOCK ? WIRE_LOCK : WIRE_IDLE;
+	site->detail = verdict == SITE_LOCK ? WIRE_DETAIL_FUTEX_LOCK : WIRE_DETAIL_FUTEX_COND;
+	ns = ns < most ? ns : most;
+	stall->states_ns[WIRE_UNKNOWN] -= ns;
+	stall->states_ns[site->state] += ns;
+}
+
+/*
+ * The first wait at a place may have ended before it was known what is waited for there
+ * (capture/wait_sites.h): then the names on its stack say it.
+ */
+static void name_waits(struct wire_stall *stall, __u8 verdict)
+{
+	if (!verdict)
+		return;
+	name_wait(stall, &stall->longest, stall->longest_ns, verdict);
+	for (size_t i = 0; i < WIRE_STALL_WAITS; i++)
+		name_wait(stall, &stall->waits[i].site, stall->waits[i].ns, verdict);
+}
+
 /* What only a task does; a worker's loop waits for events, and for other threads. */
 static bool is_blocking(struct wire_wait_site site)
 {
@@ -425,6 +461,7 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	uint64_t states_ns[WIRE_STATES];
 	bool rootless = false;
 	uint32_t parks = 0;
+	__u8 futex = 0;
 	int result;
 
 	if (probe && probe->is_task)
@@ -452,10 +489,12 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
 		rootless = pending->rootless && !pending->rooted;
 		parks = pending->parks;
+		futex = pending->futex;
 		pending->tid = 0;
 	}
 	if (parks && !take_off_parks(&stall, parks, spans->options->threshold_ns))
 		return 0;
+	name_waits(&stall, futex);
 	if (rootless && stall.kind == WIRE_SPAN_ROOT) {
 		span_seeds_uproot(&spans->seeds, end->tid);
 		return 0;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "capture/frame_record.h"
 #include "capture/stack_options.h"
+#include "capture/wait_places.h"
 #include "symbol/opener.h"
 #include "symbol/python.h"
 #include "symbol/unwind.h"
@@ -278,6 +279,17 @@ static void note_function(const struct symbol *symbol, struct span_signs *signs)
 	signs->functions[at] = text_hash(frame->function) | 1; /* 0 is none */
 }
 
+/* As of the places of waits (capture/wait_places.h), from inside out. False: no more is needed. */
+static bool read_futex(const struct symbol *symbol, struct span_signs *signs)
+{
+	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
+	int verdict = places_classify(frame->named ? frame->function : NULL);
+
+	if (verdict == SITE_LOCK || verdict == SITE_CONDITION)
+		signs->futex = (unsigned int)verdict;
+	return verdict == SITE_CALLER;
+}
+
 /* What the functions at an address say about the thread. */
 static void read_signs(const struct span_marks *marks, const struct symbol *symbol,
 		       struct span_signs *signs)
@@ -449,6 +461,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 	struct python_stack python;
 	unsigned int count;
 	uint64_t needed;
+	bool is_wrapper = true; /* all up to here are of what waits */
 	enum unwind_end end = unwind_raw(reader, process, raw, addresses, &count, &needed);
 
 	answer->signs.complete = end == UNWIND_COMPLETE;
@@ -461,6 +474,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 			give_up();
 		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
 		note_function(&symbols[i], &answer->signs);
+		is_wrapper = is_wrapper && read_futex(&symbols[i], &answer->signs);
 	}
 	learn_end(question, end, needed, answer);
 	send_layout(reading, process);

@@ -34,6 +34,8 @@ struct span_signs {
 	unsigned int polls, harnesses;		 /* of a poll at least one is there */
 	unsigned int worker, single, pool, root; /* whether */
 	unsigned int complete; /* the stack: what is not among the signs is not there */
+	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */
+	unsigned int futex;
 	/* hashes of the innermost functions that are no system library's; 0: there are no more */
 	uint64_t functions[SPAN_FUNCTIONS];
 };
