@@ -257,6 +257,21 @@ bool frame_kind_is_c_library(const char *function)
 	return dlsym(RTLD_DEFAULT, function) || dlsym(RTLD_DEFAULT, name);
 }
 
+int frame_kind_of_neighbor(const char *function)
+{
+	/* the program's own code begins behind these */
+	static const char *const beginnings[] = {"_start", "frame_dummy", "main",
+						 "register_tm_clones"};
+
+	/* of another language: mangled */
+	if (!strncmp(function, "_Z", 2) || !strncmp(function, "_R", 2))
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strcmp(function, beginnings[i]))
+			return -1;
+	return !strncmp(function, "__", 2) && frame_kind_is_c_library(function);
+}
+
 enum frame_kind frame_kind_of(const char *function, const char *file, const char *module,
 			      bool executable, const char *const *runtimes)
 {

@@ -26,6 +26,13 @@ enum frame_kind {
 bool frame_kind_is_c_library(const char *function);
 
 /*
+ * What a function says about those without a known name that lie beside it in such a program, whose
+ * linker put the C library's together: 1: they may be its, for its name is reserved for the C
+ * library; -1: they are not; 0: nothing.
+ */
+int frame_kind_of_neighbor(const char *function);
+
+/*
  * `function`: demangled. `file`: NULL if not known. `module`: path of the mapped file, "" = code
  * made at run time. `executable`: the module is the program itself. `runtimes`: names of packages
  * that are an async runtime's, ended by NULL; NULL: none are known.

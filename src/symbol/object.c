@@ -259,6 +259,15 @@ const char *object_function(struct object *object, uint64_t address)
 	return function ? function->name : NULL;
 }
 
+const char *object_function_beside(struct object *object, uint64_t address, int steps)
+{
+	const struct function *function = find_function(object, address);
+	ptrdiff_t at = function ? function - object->functions + steps : -1;
+
+	return at >= 0 && at < (ptrdiff_t)object->function_count ? object->functions[at].name
+								 : NULL;
+}
+
 uint64_t object_function_end(struct object *object, uint64_t address)
 {
 	const struct function *function = find_function(object, address);

@@ -95,6 +95,9 @@ bool object_function_start(struct object *object, uint64_t address, uint64_t *re
 /* Bytes of the file that are at an address: how many. */
 size_t object_bytes(const struct object *object, uint64_t address, void *into, size_t bytes);
 
+/* The name of one so many functions further, by address, or with less than 0 before; NULL: none. */
+const char *object_function_beside(struct object *object, uint64_t address, int steps);
+
 /* Where the function that covers the address ends; 0: none does. */
 uint64_t object_function_end(struct object *object, uint64_t address);
 

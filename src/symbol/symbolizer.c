@@ -290,6 +290,26 @@ static char *offset_name(const struct module *module, uint64_t address)
 	return strdup(text);
 }
 
+/* Functions of one file of a C library that other files, or other C libraries, do not know. */
+#define NEIGHBORS_MAX 16
+
+/* Whether the function at an address lies between those of the C library. */
+static bool is_among_c_library(struct object *object, uint64_t address)
+{
+	for (int side = -1; side <= 1; side += 2) {
+		int verdict = 0;
+
+		for (int i = 1; i <= NEIGHBORS_MAX && !verdict; i++) {
+			const char *name = object_function_beside(object, address, side * i);
+
+			verdict = name ? frame_kind_of_neighbor(name) : -1;
+		}
+		if (verdict <= 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Whether code without debug information is the C library's that is a part of the program. musl's
  * has no unwind tables either, where it has no names.
@@ -302,8 +322,10 @@ static bool is_c_library(const struct module *module, const struct symbol_frame 
 	if (!module->executable || !module->object || !frame->function ||
 	    !object_is_static(module->object))
 		return false;
-	return frame->named ? frame_kind_is_c_library(frame->function)
-			    : !object_frame(module->object, address, &rule) || rule.outermost;
+	if (!frame->named)
+		return !object_frame(module->object, address, &rule) || rule.outermost;
+	return frame_kind_is_c_library(frame->function) ||
+	       (!strchr(frame->function, ':') && is_among_c_library(module->object, address));
 }
 
 /* One frame from what is known of it; 0 or -ENOMEM. */

@@ -204,6 +204,9 @@ def watch(build, runtime, stalls, requests, names):
         if runtime == "two runtimes":
             services.append(service.another(int(service.process.stdout.readline())))
         blocked = Blocked(service.process.pid)
+        # the first probe that is hit makes room for all others
+        for each in services:
+            each.settle()
         answers = {stall: ask(services, stall, requests) for stall in stalls}
         reported, summary = blocked.end()
         assert summary["runtime"] == "tokio" and summary["quality"]["lost"] == 0, summary["quality"]
@@ -240,7 +243,8 @@ def complaint(name, poll, stall, names):
     if name == "mixed":
         return parts_complaint(poll, stall, names)
     if not any(names.is_cause(stall, cause) for cause in poll.causes(request.cause)):
-        return f"{stall['cause']} instead of {request.cause} ({stall['states_ns']}, {poll})"
+        states = {state: ns for state, ns in stall["states_ns"].items() if ns}
+        return f"{stall['cause']}, not {' or '.join(poll.causes(request.cause))} ({states}, {poll})"
     # of what only waited for a CPU no code is to blame
     if stall["cause"] != "runnable" and not names.is_blamed(stall, request.function):
         return f"{stall['function']} instead of {request.function} ({stall['cause']})"

@@ -71,6 +71,28 @@ CASE(whose_code_a_function_is)
 				 cases[i].kind);
 }
 
+CASE(what_lies_beside_a_function)
+{
+	static const struct {
+		const char *function;
+		int verdict;
+	} cases[] = {
+		{"__libc_dn_expand", 1},
+		{"__pthread_mutex_lock", 1},
+		/* a program may have one of that name */
+		{"getaddrinfo", 0},
+		{"send_vc", 0},
+		{"__no_such_function", 0},
+		{"main", -1},
+		{"frame_dummy", -1},
+		{"_ZN3app4mainE", -1},
+		{"_RNvC3app4main", -1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(frame_kind_of_neighbor(cases[i].function), cases[i].verdict);
+}
+
 CASE(the_user_says_what_is_their_own)
 {
 	static const struct {
