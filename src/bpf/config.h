@@ -341,6 +341,7 @@ enum span_stack_of {
 	SPAN_STACK_WAKER,     /* of the thread that ended it, then */
 	SPAN_STACK_SAMPLE,    /* while it ran */
 	SPAN_STACK_SEED,      /* of a thread that ran, of which nothing is known yet */
+	SPAN_STACK_LOOP,      /* of one that is about to wait for events */
 	/* of `dwell profile` */
 	SPAN_STACK_CPU,	   /* while it ran */
 	SPAN_STACK_AWAY,   /* where it left its CPU, at header.time_ns */
@@ -366,7 +367,9 @@ struct stack_end {
 /* Cut off behind the bytes there are. */
 struct span_stack {
 	struct wire_header header;
-	__u64 span_ns;	 /* start of the span it belongs to; of SPAN_STACK_SEED: of the thread */
+	/* start of the span it belongs to; of SPAN_STACK_SEED: of the thread; of SPAN_STACK_LOOP:
+	 * the kernel's epoll file */
+	__u64 span_ns;
 	__u64 weight_ns; /* time it stands for */
 	__u64 switches;	 /* of SPAN_STACK_ASLEEP: while they are the same, so is its stack */
 	__u64 thread_start_ns;

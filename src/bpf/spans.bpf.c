@@ -232,6 +232,36 @@ int on_poll_again(struct bpf_perf_event_data *ctx)
 	return 1; /* or the watch would go on */
 }
 
+/*
+ * From where a loop waits for events: of its first ones, for from there on its threads may wait for
+ * each other, too (take_loop_park() in capture/spans.c).
+ */
+#define LOOPS_TOLD 2
+
+static __attribute__((noinline)) int tell_loop(void *ctx, struct worker *worker,
+					       struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct span_stack *stack;
+
+	if (!worker || !task || worker->loop_told >= LOOPS_TOLD)
+		return 0;
+	stack = bpf_map_lookup_elem(&span_samples, &cpu);
+	if (!stack)
+		return 0;
+	worker->loop_told++;
+	stack->header.time_ns = bpf_ktime_get_ns();
+	stack->span_ns = worker->loop_file;
+	stack->weight_ns = 0;
+	stack->worker_tid = tid_of(task);
+	stack->of = SPAN_STACK_LOOP;
+	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	stack->in_user_mode = 0;
+	span_fill_stack(ctx, task, stack);
+	span_send_stack(stack);
+	return 0;
+}
+
 /* The head of an event of syscalls:sys_enter_*: its format file in tracefs. */
 struct enter_event {
 	__u64 common;
@@ -299,6 +329,7 @@ int on_wait(struct enter_event *ctx)
 			worker->is_nested = 1;
 			return 0;
 		}
+		tell_loop(ctx, worker, task);
 	}
 	/* a worker of a runtime whose polls are probed waits here too */
 	if (!span_turns || worker->kind == SPAN_POLL || worker->kind == SPAN_POOL ||
@@ -350,7 +381,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->depth = worker->off = worker->alone = 0;
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
-	worker->loop_waits = worker->nested_waits = worker->is_nested = 0;
+	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loop_told = 0;
 	worker->announced = worker->certain = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)
 		worker->slots[i].stack = 0;

@@ -137,7 +137,7 @@ uint64_t span_stacks_ask_raw(struct span_stacks *stacks, const struct span_stack
 					   .pid = raw->pid,
 					   .tid = raw->tid,
 					   .exec_id = raw->exec_id,
-					   .counts = raw->of != SPAN_STACK_SEED};
+					   .counts = span_stack_counts(raw->of)};
 	return stacks->next++;
 }
 

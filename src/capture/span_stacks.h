@@ -51,6 +51,12 @@ struct span_found {
 	struct span_signs signs;
 };
 
+/* Whether a stack of that enum span_stack_of is of a span: others only say what a thread is. */
+static inline bool span_stack_counts(uint32_t of)
+{
+	return of != SPAN_STACK_SEED && of != SPAN_STACK_LOOP;
+}
+
 /*
  * Starts the helper, and has it read the kernel's symbols and all that a process has mapped (0: of
  * none). The options must outlive it. Release in either case.

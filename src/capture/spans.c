@@ -70,9 +70,9 @@ struct spans {
 	} pending[MAX_WORKERS];
 	/* note_loop() */
 	struct loop_function {
-		uint64_t hash;
+		uint64_t hash, file; /* file: the kernel's, which it waits for; 0: not known */
 		uint32_t tid;
-		bool is_shared; /* another thread waits there, too */
+		bool is_shared; /* another thread waits there, or for that file, too */
 	} loop_functions[LOOP_FUNCTIONS];
 	size_t loop_function_count;
 	/* the last workers that were started: by whom, and when */
@@ -170,8 +170,21 @@ static __u8 is_in_poll(const struct span_signs *signs)
 	return signs->pool ? 0 : polls ? 1 : 2;
 }
 
+/* Threads that wait for one file are of one loop, whichever function a compiler has put it into. */
+static void share_loop(struct spans *spans, uint64_t file, uint32_t tid)
+{
+	bool is_shared = false;
+
+	for (size_t i = 0; i < spans->loop_function_count; i++)
+		is_shared |= spans->loop_functions[i].file == file &&
+			     spans->loop_functions[i].tid != tid;
+	for (size_t i = 0; is_shared && i < spans->loop_function_count; i++)
+		spans->loop_functions[i].is_shared |= spans->loop_functions[i].file == file;
+}
+
 /* From which functions the process waits for events. */
-static void note_loop(struct spans *spans, const struct span_signs *signs, uint32_t tid)
+static void note_loop(struct spans *spans, const struct span_signs *signs, uint32_t tid,
+		      uint64_t file)
 {
 	for (size_t i = 0; i < SPAN_FUNCTIONS && signs->functions[i]; i++) {
 		size_t at = 0;
@@ -179,12 +192,18 @@ static void note_loop(struct spans *spans, const struct span_signs *signs, uint3
 		while (at < spans->loop_function_count &&
 		       spans->loop_functions[at].hash != signs->functions[i])
 			at++;
-		if (at < spans->loop_function_count)
+		if (at < spans->loop_function_count) {
 			spans->loop_functions[at].is_shared |= spans->loop_functions[at].tid != tid;
-		else if (at < LOOP_FUNCTIONS)
+			if (file)
+				spans->loop_functions[at].file = file;
+		} else if (at < LOOP_FUNCTIONS) {
 			spans->loop_functions[spans->loop_function_count++] =
-				(struct loop_function){.hash = signs->functions[i], .tid = tid};
+				(struct loop_function){
+					.hash = signs->functions[i], .file = file, .tid = tid};
+		}
 	}
+	if (file)
+		share_loop(spans, file, tid);
 }
 
 /* NULL: the innermost is none of them. */
@@ -253,6 +272,11 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	if (raw->of == SPAN_STACK_SEED)
 		return span_seeds_take(&spans->seeds, spans->options, raw->tid, raw->span_ns, 0,
 				       found);
+	if (raw->of == SPAN_STACK_LOOP) {
+		if (found->is_read)
+			note_loop(spans, &found->signs, raw->worker_tid, raw->span_ns);
+		return 0;
+	}
 	pending = pending_of(spans, raw->worker_tid, true);
 	/* the end of the one before was lost */
 	if (pending && pending->span_ns != raw->span_ns)
@@ -598,7 +622,7 @@ static int process(void *data, const struct wire_header *record, const struct sp
 		return 0;
 	case SPAN_SEED:
 		if (spans->options->turns && found->is_read)
-			note_loop(spans, &found->signs, seed->tid);
+			note_loop(spans, &found->signs, seed->tid, 0);
 		return span_seeds_take(&spans->seeds, spans->options, seed->tid, seed->start_ns,
 				       seed->since_ns, found);
 	}
@@ -617,7 +641,7 @@ static int ask_for(struct spans *spans, const struct span_stack *raw, bool aslee
 		   uint64_t switches, struct span_question **question)
 {
 	if (span_stacks_ended(&spans->stacks)) {
-		spans->stacks.lost += raw->of != SPAN_STACK_SEED;
+		spans->stacks.lost += span_stack_counts(raw->of);
 		return 0;
 	}
 	*question = span_question_new(raw, asleep, switches);

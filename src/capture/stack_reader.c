@@ -265,18 +265,25 @@ static bool ends_in_poll(const char *function)
 	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
 }
 
-/* Of the function whose code is at an address, whatever was inlined there. */
-static void note_function(const struct symbol *symbol, struct span_signs *signs)
+/*
+ * Of the function whose code is at an address, whatever was inlined there. Code made at run time is
+ * an interpreter, or calls one, in which any two functions of a program meet: false, and those
+ * outside say nothing.
+ */
+static bool note_function(const struct symbol *symbol, struct span_signs *signs)
 {
 	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
 	size_t at = 0;
 
+	if (!*frame->module && frame->kind != FRAME_KIND_KERNEL)
+		return false;
 	while (at < SPAN_FUNCTIONS && signs->functions[at])
 		at++;
 	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_SYSTEM ||
 	    frame->kind == FRAME_KIND_KERNEL)
-		return;
+		return true;
 	signs->functions[at] = text_hash(frame->function) | 1; /* 0 is none */
+	return true;
 }
 
 /* As of the places of waits (capture/wait_places.h), from inside out. False: no more is needed. */
@@ -459,6 +466,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 	struct symbol symbols[UNWIND_MAX];
 	uint64_t addresses[UNWIND_MAX];
 	struct python_stack python;
+	bool is_noted = true;
 	unsigned int count;
 	uint64_t needed;
 	bool is_wrapper = true; /* all up to here are of what waits */
@@ -473,7 +481,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 				    &symbols[i]) < 0)
 			give_up();
 		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
-		note_function(&symbols[i], &answer->signs);
+		is_noted = is_noted && note_function(&symbols[i], &answer->signs);
 		is_wrapper = is_wrapper && read_futex(&symbols[i], &answer->signs);
 	}
 	learn_end(question, end, needed, answer);
