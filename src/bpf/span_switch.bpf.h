@@ -73,11 +73,6 @@ static __always_inline bool worth_a_stack(struct worker *worker, __u8 state, __u
 
 #define POLL_LOOKED_AT 4
 
-struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
-	__s32 fd;
-	__s16 events, revents;
-};
-
 /*
  * In a span a wait for news is one for a child, or for what the first descriptors of poll() are;
  * one of the network decides. Of the current thread.
@@ -139,6 +134,39 @@ static __always_inline int span_parks(struct worker *worker, const struct accoun
 	span_finish(worker, account, now_ns);
 	worker->depth = 0;
 	worker->parked = 1;
+	return 1;
+}
+
+/* Waits of C libraries in one function differ by less. */
+#define JOB_BYTES 256
+
+/*
+ * Whether a thread whose loop would be in poll() waits for a job: closer to the beginning of its
+ * stack than it polled, or, where it polled for one socket, for a condition. Then it is of a pool,
+ * and polls in its jobs.
+ */
+static __noinline int span_waits_for_job(struct worker *worker, struct task_struct *task,
+					 const struct wire_wait_site *site)
+{
+	enum syscall_class class;
+	__u64 stack;
+
+	if (!worker || !task || !site || span_prefix[0])
+		return 0;
+	if (worker->kind != SPAN_TURN || worker->wait != SPAN_WAIT_POLL || site->state != WIRE_IDLE)
+		return 0;
+	class = class_of(site->syscall);
+	stack = user_stack_of(task);
+	if (class == SYSCALL_FUTEX) {
+		if (site->detail == WIRE_DETAIL_FUTEX_LOCK ||
+		    (!worker->polls_one && stack <= worker->poll_stack))
+			return 0;
+	} else if ((class != SYSCALL_DESCRIPTOR && class != SYSCALL_WAIT) ||
+		   stack < worker->poll_stack + JOB_BYTES) {
+		return 0;
+	}
+	worker->has_jobs = 1;
+	worker->kind = worker->depth = worker->off = 0;
 	return 1;
 }
 
@@ -219,7 +247,8 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (site.state == WIRE_IDLE)
 		worker->pending = 0;
 	span_refresh(worker, account);
-	if (span_parks(worker, account, task, site, now_ns))
+	if (span_waits_for_job(worker, task, &site) ||
+	    span_parks(worker, account, task, site, now_ns))
 		return;
 	if (!span_leaves_span(worker, account, task, site.state == WIRE_IDLE, now_ns))
 		return;

@@ -304,6 +304,33 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 	return 0;
 }
 
+/*
+ * A poll() may be a single wait of a thread that has no loop: a second one decides. For one socket
+ * it may be that of a job (a driver of a database, getaddrinfo()), which may wait there some times.
+ */
+#define POLLS_MIN	  2
+#define POLLS_FOR_ONE_MIN 16
+
+static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
+				    __u64 descriptors, __u64 count)
+{
+	struct poll_descriptor one = {.fd = -1};
+	struct file *file = NULL;
+
+	if (!worker || !task)
+		return 0;
+	worker->poll_stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	if (count == 1 && !bpf_probe_read_user(&one, sizeof(one), (void *)descriptors) &&
+	    one.fd >= 0)
+		file = descriptor_file(task, (__u32)one.fd);
+	worker->polls_one =
+		file && (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
+	worker->polled++;
+	return worker->kind == SPAN_TURN ||
+	       (!worker->has_jobs &&
+		worker->polled >= (worker->polls_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
+}
+
 SEC("?tp")
 int on_wait(struct enter_event *ctx)
 {
@@ -335,6 +362,10 @@ int on_wait(struct enter_event *ctx)
 	if (!span_turns || worker->kind == SPAN_POLL || worker->kind == SPAN_POOL ||
 	    worker->kind == SPAN_ROOT)
 		return 0;
+	if (wait == SPAN_WAIT_POLL &&
+	    !polls_as_loop(worker, task, ctx->arguments[0],
+			   class_of((int)ctx->number) == SYSCALL_POLL ? ctx->arguments[1] : 0))
+		return 0;
 	worker->kind = SPAN_TURN;
 	if (worker->depth)
 		span_finish(worker, account, bpf_ktime_get_ns());
@@ -362,9 +393,6 @@ int on_wait_end(void *ctx)
 	}
 	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait || worker->is_nested)
 		return 0;
-	/* a poll() may be a single wait of a thread that is no loop: a second one decides */
-	if (wait < SPAN_WAIT_EPOLL && !worker->polled++)
-		return 0;
 	worker->depth = 0;
 	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
 	return 0;
@@ -382,7 +410,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loop_told = 0;
-	worker->announced = worker->certain = 0;
+	worker->announced = worker->certain = worker->has_jobs = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)
 		worker->slots[i].stack = 0;
 	for (int i = 0; i < SPAN_PARKS; i++)

@@ -91,11 +91,14 @@ struct worker {
 	__u64 longest_ns;
 	struct span_level levels[SPAN_LEVELS];
 	struct span_block blocks[SPAN_BLOCKS];
-	__u32 present;	/* of the blocks: for the present time off the CPU */
-	__u32 kept;	/* 1 << those of the others that are of this span */
-	__u32 off;	/* the present one is open */
-	__u32 captures; /* in this span */
-	__u32 polled;	/* waits in poll() or select() */
+	__u32 present;	  /* of the blocks: for the present time off the CPU */
+	__u32 kept;	  /* 1 << those of the others that are of this span */
+	__u32 off;	  /* the present one is open */
+	__u32 captures;	  /* in this span */
+	__u32 polled;	  /* waits in poll() or select() */
+	__u32 polls_one;  /* the last was for one socket */
+	__u32 has_jobs;	  /* its thread waits for jobs, and those in poll(): it has no loop */
+	__u64 poll_stack; /* how deep in the stack the last was */
 	__u64 captured_ns;
 	__u64 sampled_ns; /* the last sample of this span */
 	__u64 sampled_cpu_ns;
@@ -120,6 +123,11 @@ struct worker {
 	/* of a task of which probes were asked for and it was none: until when not again */
 	__u64 distrusted, distrust_ns, distrusted_ns;
 	__u64 totals_ns[WIRE_STATES]; /* of span_send(), whose stack has no room for it */
+};
+
+struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
+	__s32 fd;
+	__s16 events, revents;
 };
 
 struct {

@@ -116,6 +116,27 @@ static bool is_beginning(const struct frame *frame)
 	return false;
 }
 
+/* Made at run time, of the program's own source: JavaScript, Java. */
+static bool is_script(const struct frame *frame)
+{
+	return frame && frame->named && frame->kind == WIRE_FRAME_USER && !*frame->module;
+}
+
+/* A shared library, or an addon of Node.js. */
+static bool is_loaded(const struct frame *frame)
+{
+	return strstr(frame->module, ".so") || strstr(frame->module, ".node");
+}
+
+/* The innermost function of a script from the frame at `at` on; 0: there is none. */
+static uint32_t script_of(const struct stacks *stacks, const struct stack *stack, uint32_t at)
+{
+	for (; at < stack->count; at++)
+		if (is_script(stacks_frame(stacks, stack->frames[at])))
+			return stack->frames[at];
+	return 0;
+}
+
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 {
 	static const enum wire_frame_kind order[] = {WIRE_FRAME_USER, WIRE_FRAME_DEPENDENCY,
@@ -130,8 +151,12 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 
 			if (!frame || frame->kind != order[i])
 				continue;
-			if (frame->named && !is_beginning(frame))
-				return stack->frames[j];
+			if (frame->named && !is_beginning(frame)) {
+				uint32_t script =
+					is_loaded(frame) ? 0 : script_of(stacks, stack, j);
+
+				return script ? script : stack->frames[j];
+			}
 			if (!unnamed && frame->kind == WIRE_FRAME_USER)
 				unnamed = stack->frames[j];
 			if (!unnamed_of_system && frame->kind == WIRE_FRAME_SYSTEM)
@@ -141,6 +166,22 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 	if (unnamed || unnamed_of_system)
 		return unnamed ? unnamed : unnamed_of_system;
 	return stack ? stack->frames[0] : 0;
+}
+
+bool stacks_lacks_names(const struct stacks *stacks, uint32_t id)
+{
+	const struct stack *stack = stacks_stack(stacks, id);
+	uint32_t function = stacks_function_of(stacks, id);
+
+	for (uint32_t i = 0; stack && i < stack->count; i++) {
+		const struct frame *frame = stacks_frame(stacks, stack->frames[i]);
+
+		if (frame && frame_is_made_at_run_time(frame))
+			return true;
+		if (stack->frames[i] == function && is_script(frame))
+			return false;
+	}
+	return false;
 }
 
 bool stacks_has_function(const struct stacks *stacks, uint32_t id, const char *part)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "bpf/wire.h"
@@ -18,10 +19,11 @@ struct frame {
 	bool inlined, named;
 };
 
-/* Code that is in no file, and that no list names: of a JIT compiler. */
+/* Code that is in no file, and that no list names: of a JIT compiler. A bare address. */
 static inline bool frame_is_made_at_run_time(const struct frame *frame)
 {
-	return !frame->named && !*frame->module && frame->kind != WIRE_FRAME_KERNEL;
+	return !frame->named && !*frame->module && frame->kind != WIRE_FRAME_KERNEL &&
+	       !strncmp(frame->function, "0x", 2);
 }
 
 struct stack {
@@ -52,9 +54,16 @@ size_t function_name_length(const char *function);
 /*
  * The frame a stack is named by: the innermost of the program's own, by name or (stripped) by
  * address, else of what it was built of.
+ * What a function that was made at run time calls in the program itself is the interpreter's.
  * 0: no such stack.
  */
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);
+
+/*
+ * Whether that could be another with the names of functions that were made at run time: some have
+ * none, and it is not one that calls those.
+ */
+bool stacks_lacks_names(const struct stacks *stacks, uint32_t id);
 
 /*
  * How functions of a runtime with tasks are called, on recorded stacks. Each is the beginning

@@ -127,10 +127,18 @@ const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id)
 	return stacks_stack(&stalls->stacks, id);
 }
 
+bool stalls_lack_names(const struct stalls *stalls, uint32_t id)
+{
+	return stacks_lacks_names(&stalls->stacks, id);
+}
+
 static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 {
 	const struct frame *frame = stalls_frame(stalls, id);
 
+	/* their addresses say nothing */
+	if (frame && frame_is_made_at_run_time(frame))
+		return 1;
 	return text_hash(frame ? frame->function : "");
 }
 

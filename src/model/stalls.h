@@ -87,6 +87,8 @@ const char *stalls_cgroup(const struct stalls *stalls, uint64_t id);
 /* NULL: no such frame or stack. */
 const struct frame *stalls_frame(const struct stalls *stalls, uint32_t id);
 const struct stack *stalls_stack(const struct stalls *stalls, uint32_t id);
+/* stacks_lacks_names() */
+bool stalls_lack_names(const struct stalls *stalls, uint32_t stack);
 
 /* By time, the largest first; valid until the next call. 0 or -ENOMEM: too few are no result. */
 int stalls_hotspots(struct stalls *stalls, enum hotspot_grouping by,

@@ -43,6 +43,12 @@ const char *const runtime_packages[] = {
 	/* of Node.js */
 	"node",
 	"v8",
+	/* of Java */
+	"io.netty",
+	"io.vertx",
+	"reactor.core",
+	"reactor.netty",
+	"kotlinx.coroutines",
 	NULL,
 };
 

@@ -56,7 +56,7 @@ struct runtime_ops {
 };
 
 /* The more specific first. */
-#define RUNTIMES(X) X(tokio) X(loop)
+#define RUNTIMES(X) X(tokio) X(jvm) X(loop)
 
 #define X(name)	    extern const struct runtime_ops runtime_##name;
 RUNTIMES(X)

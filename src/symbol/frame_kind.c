@@ -132,8 +132,9 @@ static enum frame_kind kind_of_file(const char *file, const char *const *runtime
 /* `<&mut app::Conn as Future>::poll` is of app. */
 static const char *skip_decoration(const char *name)
 {
-	static const char *const words[] = {"<",    "&",      "*",    "(",    "[",
-					    "mut ", "const ", "dyn ", "impl "};
+	static const char *const words[] = {
+		"<", "&", "*", "(", "[", "mut ", "const ", "dyn ", "impl ", "non-virtual thunk to ",
+	};
 
 	for (bool again = true; again;) {
 		again = false;
@@ -196,9 +197,71 @@ static enum frame_kind kind_of_name(const char *function, const char *const *run
 /* V8 writes the place into the name: `JS:~load /srv/app.js:12:3`. Node.js's own is at node:fs. */
 static enum frame_kind kind_of_script(const char *name)
 {
+	static const char *const others[] = {"RegExp:", "BytecodeHandler:", "Builtin:", "Stub:"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return FRAME_KIND_STANDARD;
 	if (strstr(name, " node:"))
 		return FRAME_KIND_STANDARD;
 	return strstr(name, "/node_modules/") ? FRAME_KIND_DEPENDENCY : FRAME_KIND_UNKNOWN;
+}
+
+/*
+ * As HotSpot lists what it has compiled, `void io.netty.channel.nio.NioEventLoop.run()`, and beside
+ * that its interpreter and its stubs.
+ */
+static enum frame_kind kind_of_java(const char *function, const char *const *runtimes)
+{
+	static const char *const packages_of_java[] = {"java.", "javax.", "jdk.", "sun.",
+						       "com.sun."};
+	static const char *const stubs[] = {"Interpreter", "I2C/C2I adapters", "StubRoutines (",
+					    "vtable chunks"};
+	const char *arguments = strchr(function, '('), *name = function;
+
+	for (size_t i = 0; i < ARRAY_SIZE(stubs); i++)
+		if (!strncmp(function, stubs[i], strlen(stubs[i])))
+			return FRAME_KIND_STANDARD;
+	if (!arguments)
+		return strstr(function, " Runtime1 stub") ? FRAME_KIND_STANDARD
+							  : FRAME_KIND_UNKNOWN;
+	for (const char *at = function; at < arguments; at++)
+		if (*at == ' ')
+			name = at + 1;
+	for (size_t i = 0; i < ARRAY_SIZE(packages_of_java); i++)
+		if (!strncmp(name, packages_of_java[i], strlen(packages_of_java[i])))
+			return FRAME_KIND_STANDARD;
+	for (; runtimes && *runtimes; runtimes++)
+		if (!strncmp(name, *runtimes, strlen(*runtimes)) && name[strlen(*runtimes)] == '.')
+			return FRAME_KIND_RUNTIME;
+	return FRAME_KIND_UNKNOWN;
+}
+
+/* The virtual machine's own, wherever it is installed. */
+static bool is_of_java(const char *module)
+{
+	static const char *const files[] = {"libjvm.so", "libjava.so", "libnio.so",
+					    "libnet.so", "libjli.so",  "libzip.so"};
+	const char *name = strrchr(module, '/');
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(files); i++)
+		if (!strcmp(name + 1, files[i]))
+			return true;
+	return false;
+}
+
+/*
+ * A module that was chosen for the program (nginx's for Lua, an extension of Redis), not a library:
+ * those are called lib*, and have their version behind the .so. Converters of iconv() are of the C
+ * library.
+ */
+static bool is_plug_in(const char *module)
+{
+	const char *name = strrchr(module, '/');
+	size_t length = name ? strlen(++name) : 0;
+
+	return length > 3 && !strcmp(name + length - 3, ".so") && strncmp(name, "lib", 3) != 0 &&
+	       !strstr(module, "/gconv/");
 }
 
 enum frame_kind frame_kind_of_python(const char *path)
@@ -281,13 +344,17 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 		kind = kind_of_name(function, runtimes);
 	if (kind == FRAME_KIND_UNKNOWN && !*module)
 		kind = kind_of_script(function);
+	if (kind == FRAME_KIND_UNKNOWN && !*module)
+		kind = kind_of_java(function, runtimes);
 	if (kind != FRAME_KIND_UNKNOWN)
 		return kind;
 	if (executable)
 		return FRAME_KIND_USER;
 	if (!*module)
 		return file || !strchr(function, '+') ? FRAME_KIND_USER : FRAME_KIND_UNKNOWN;
-	if (!strncmp(module, "/usr/", 5) || !strncmp(module, "/lib", 4) || *module == '[')
+	if (is_of_java(module) || *module == '[')
+		return FRAME_KIND_SYSTEM;
+	if ((!strncmp(module, "/usr/", 5) || !strncmp(module, "/lib", 4)) && !is_plug_in(module))
 		return FRAME_KIND_SYSTEM;
 	return frame_kind_of_python(module);
 }

@@ -213,6 +213,9 @@ static void draw_hotspot(struct page *page, const struct blocked_screen *screen,
 	draw_spread(page, hotspot);
 	next_row(page);
 	draw_stack(page, stalls, hotspot->stack, "STACK of the longest");
+	if (stalls_lack_names(stalls, hotspot->stack))
+		canvas_text(page->canvas, next_row(page), 2, page->canvas->columns - 2, ROLE_DIM,
+			    MADE_AT_RUN_TIME_HINT);
 }
 
 static void draw_states(struct page *page, const struct stall_worker *worker)

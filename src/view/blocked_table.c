@@ -177,6 +177,22 @@ static void write_rows(struct output *out, const struct blocked_summary *summary
 	}
 }
 
+#define HINT_SHARE 0.05 /* of the time in stalls */
+
+static void write_hint(struct output *out, const struct blocked_summary *summary,
+		       const struct hotspot *hotspots, size_t count)
+{
+	uint64_t total_ns = 0, nameless_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		total_ns += hotspots[i].total_ns;
+		if (stalls_lack_names(summary->stalls, hotspots[i].stack))
+			nameless_ns += hotspots[i].total_ns;
+	}
+	if ((double)nameless_ns > HINT_SHARE * (double)total_ns)
+		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
+}
+
 static void write_hotspots(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
@@ -194,6 +210,7 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	text_padded(out, "HOTSPOTS", FUNCTION_COLUMNS + PLACE_COLUMNS + 2);
 	output_string(out, "CAUSE                    STALLS    TOTAL      P99      MAX\n");
 	write_rows(out, summary, hotspots, count);
+	write_hint(out, summary, hotspots, count);
 }
 
 /* "STUCK 1.4s  sleep in orders::audit::append" */

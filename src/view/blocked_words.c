@@ -36,7 +36,8 @@ static bool cut_body(char *name)
 
 void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame)
 {
-	snprintf(into, BLOCKED_NAME_BYTES, "%s", frame->function);
+	snprintf(into, BLOCKED_NAME_BYTES, "%s",
+		 frame_is_made_at_run_time(frame) ? MADE_AT_RUN_TIME : frame->function);
 	while (cut_body(into))
 		;
 }

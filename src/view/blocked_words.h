@@ -27,6 +27,12 @@ void blocked_cause(char into[BLOCKED_CAUSE_BYTES], enum stall_cause cause,
 #define BLOCKED_PLACE_BYTES 128
 void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
 
+/* In place of the name of a frame that is made at run time; and what to do about it. */
+#define MADE_AT_RUN_TIME "(code made at run time)"
+#define MADE_AT_RUN_TIME_HINT                                                                      \
+	"Code made at run time has no names here: Node.js lists them with --perf-basic-prof, "     \
+	"Java with jcmd PID Compiler.perfmap."
+
 /* The name of a function as people read it: without what compilers make of an async body. */
 #define BLOCKED_NAME_BYTES 256
 void blocked_name(char into[BLOCKED_NAME_BYTES], const struct frame *frame);

@@ -31,9 +31,6 @@ struct profile_result {
 /* After profile_end(). 0 or -ENOMEM. */
 int profile_result_make(struct profile_result *result) must_check;
 
-/* In place of the name of a frame that is made at run time. */
-#define PROFILE_MADE_AT_RUN_TIME "(code made at run time)"
-
 /* Its name, or that. */
 const char *profile_frame_name(const struct frame *frame);
 

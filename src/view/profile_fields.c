@@ -2,6 +2,7 @@
 /* What `dwell profile` says. docs/formats/json.md is the contract. */
 #include <errno.h>
 
+#include "view/blocked_words.h"
 #include "view/frames.h"
 #include "view/profile.h"
 #include "view/view.h"
@@ -86,7 +87,7 @@ FIELD_GETTER(get_function)
 
 	frame_get_short_name(field, &frame, value);
 	if (frame.row && frame_is_made_at_run_time(frame.row))
-		value_string(value, PROFILE_MADE_AT_RUN_TIME);
+		value_string(value, MADE_AT_RUN_TIME);
 }
 
 FIELD_GETTER(get_file)

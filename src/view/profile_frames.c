@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "view/blocked_words.h"
 #include "view/profile.h"
 
 /* What a system call is called in the kernel: arch/x86 and arm64, include/asm/syscall_wrapper.h. */
@@ -18,7 +19,7 @@ static bool is_system_call(const struct frame *frame)
 
 const char *profile_frame_name(const struct frame *frame)
 {
-	return frame_is_made_at_run_time(frame) ? PROFILE_MADE_AT_RUN_TIME : frame->function;
+	return frame_is_made_at_run_time(frame) ? MADE_AT_RUN_TIME : frame->function;
 }
 
 size_t profile_frames(const struct profile_result *result, const struct profile_path *path,

@@ -108,7 +108,7 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 		blocked_place(place, frame);
 	}
 	if (frame && frame_is_made_at_run_time(frame))
-		snprintf(name, sizeof(name), "%s", PROFILE_MADE_AT_RUN_TIME);
+		snprintf(name, sizeof(name), "%s", MADE_AT_RUN_TIME);
 	if (frame && result->by == PROFILE_BY_FILE) {
 		snprintf(name, sizeof(name), "%.250s", *frame->file ? frame->file : frame->module);
 		*place = '\0';
@@ -207,9 +207,7 @@ static void write_hint(struct output *out, const struct profile_result *result)
 			nameless_ns += spot->self.ns;
 	}
 	if (nameless_ns > HINT_SHARE * (double)states[STATE_USER].total_ns)
-		output_string(out,
-			      "Code made at run time has no names here: Node.js lists them with "
-			      "--perf-basic-prof, Java with jcmd PID Compiler.perfmap.\n");
+		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
 }
 
 /* Of what is not measured, what says something of stacks. */

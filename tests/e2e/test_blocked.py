@@ -333,7 +333,7 @@ def test_the_target_ends_meanwhile():
         (("-p", "1", "--threshold", "9us"), 2, "10us at least"),
         (("-p", "1", "--threshold", "-5ms"), 2, "bad duration '-5ms'"),
         (("-p", "1", "--threshold", "abc"), 2, "bad duration 'abc'"),
-        (("-p", "1", "--runtime", "netty"), 2, "auto, tokio, loop"),
+        (("-p", "1", "--runtime", "netty"), 2, "auto, tokio, jvm, loop"),
         (("-p", "1", "--unwind", "orc"), 2, "auto, dwarf or fp"),
         (("-p", "1", "--freq", "0"), 2, "--freq"),
         (("-p", "1", "--freq", "99999"), 2, "10000"),
