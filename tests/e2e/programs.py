@@ -400,7 +400,7 @@ class Haproxy(Http):
 
 
 class Memcached(Timed):
-    """Told to serve one connection for as long as it asks, which its manual page warns of."""
+    """Serves one connection for as long as it asks (-R), which its manual page warns of."""
 
     name = "memcached"
     threshold_ms = 2
