@@ -71,7 +71,7 @@ PART = 1 / 7  # of a poll: what takes more than this has to be one of its parts 
 BARS = {"recall": 0.99, "false": 0, "right": 0.98, "p95_ms": 0.1}
 
 #: seconds for one request of each kind, with what is around them, and for a service and dwell to start and end
-SECONDS_EACH, SECONDS_START = 0.06, 1.5
+SECONDS_EACH, SECONDS_START = 0.06, 1.0
 
 
 def cells():

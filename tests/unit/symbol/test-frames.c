@@ -490,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(whose_code_a_function_is),
+		cmocka_unit_test(what_lies_beside_a_function),
 		cmocka_unit_test(the_user_says_what_is_their_own),
 		cmocka_unit_test(kernel_functions_by_address),
 		cmocka_unit_test(every_one_of_many_kernel_functions),
