@@ -35,7 +35,8 @@ static int find(struct runtime_plan *plan, uint32_t pid, const char *symbols, st
 	plan->turns = true;
 	snprintf(plan->why, sizeof(plan->why),
 		 "threads of a Java virtual machine that wait for events are loops; "
-		 "jcmd %" PRIu32 " Compiler.perfmap lists the functions that it has compiled",
+		 "jcmd %" PRIu32 " Compiler.perfmap lists the functions that it has compiled, with "
+		 "-XX:+PreserveFramePointer stacks are whole",
 		 pid);
 	return 1;
 }

@@ -31,7 +31,7 @@ void blocked_place(char into[BLOCKED_PLACE_BYTES], const struct frame *frame);
 #define MADE_AT_RUN_TIME "(code made at run time)"
 #define MADE_AT_RUN_TIME_HINT                                                                      \
 	"Code made at run time has no names here: Node.js lists them with --perf-basic-prof, "     \
-	"Java with jcmd PID Compiler.perfmap."
+	"Java with jcmd PID Compiler.perfmap (and -XX:+PreserveFramePointer)."
 
 /* The name of a function as people read it: without what compilers make of an async body. */
 #define BLOCKED_NAME_BYTES 256

@@ -1,62 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`dwell blocked` on event loops that others wrote: Redis and Node.js."""
-import contextlib
+"""`dwell blocked` on event loops that others wrote."""
 import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, DWELL
+import programs
 from services import FIXTURES, Blocked, Service, stall_of, taken_away
 
 ROUNDS = 4
 ARCHIVE_BYTES = 32 << 20
-
-
-class Redis:
-    """A server that keeps nothing, on a socket in its directory; ask() -> the first line of the answer."""
-
-    def __init__(self, directory):
-        path = f"{directory}/socket"
-        arguments = {"port": "0", "unixsocket": path, "dir": str(directory), "save": "", "appendonly": "no",
-                     "enable-debug-command": "yes"}  # fmt: skip
-        command = [word for name, value in arguments.items() for word in ("--" + name, value)]
-        self.process = subprocess.Popen(["redis-server", *command], stdout=subprocess.PIPE, text=True)
-        told = []
-        for line in self.process.stdout:
-            told.append(line)
-            if "ready to accept connections" in line.lower():
-                break
-        else:
-            pytest.skip(f"redis-server does not run: {told[-1:]}")
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(path)
-        self.answers = self.socket.makefile("r", newline="\r\n")
-
-    def ask(self, *words):
-        parts = "".join(f"${len(word)}\r\n{word}\r\n" for word in words)
-        self.socket.sendall(f"*{len(words)}\r\n{parts}".encode())
-        return self.answers.readline().strip()
-
-    def end(self):
-        self.process.kill()
-        self.process.communicate()
-
-
-@contextlib.contextmanager
-def redis(directory):
-    if not shutil.which("redis-server"):
-        pytest.skip("redis-server is not installed")
-    server = Redis(directory)
-    try:
-        yield server
-    finally:
-        server.end()
 
 
 def functions(stall):
@@ -66,19 +24,18 @@ def functions(stall):
 @pytest.mark.measures
 def test_redis(tmp_path):
     """Stripped, but its functions are exported for modules."""
-    with redis(tmp_path) as server:
-        server.ask("DEBUG", "POPULATE", "300000")
-        blocked = Blocked(server.process.pid)
+    with programs.running(programs.Redis, tmp_path) as server:
+        blocked = Blocked(server.pid)
         for _ in range(ROUNDS):
-            assert server.ask("DEBUG", "SLEEP", "0.05") == "+OK"
-            assert server.ask("EVAL", "return #redis.call('keys', '*none*')", "0") == ":0"
-            assert server.ask("EVAL", "local n = 0; for i = 1, 1e7 do n = n + i end; return 1", "0") == ":1"
+            assert server.query("DEBUG", "SLEEP", "0.05") == "+OK"
+            assert server.query("EVAL", "return #redis.call('keys', '*none*')", "0") == ":0"
+            assert server.query("EVAL", "local n = 0; for i = 1, 1e7 do n = n + i end; return 1", "0") == ":1"
         # the turn of the last is over before that of another one
-        server.ask("PING")
+        server.query("PING")
         stalls, summary = blocked.end()
     assert summary["runtime"] == "loop"
     (worker,) = summary["workers"]
-    assert worker["tid"] == server.process.pid
+    assert worker["tid"] == server.pid
     asleep = [stall for stall in stalls if stall["cause"] == "sleep"]
     assert len(asleep) >= ROUNDS - 1, stalls
     for stall in asleep:
@@ -228,3 +185,52 @@ def test_what_a_handler_within_the_loops_function_waits_for_is_a_stall(threads, 
     causes = {"lock": {"lock"}, "condition": {"ipc", "idle", "lock"}}[cause]
     for stall in filter(None, found):
         assert stall["cause"] in causes or taken_away(stall) or stall["cause"] == "runnable", stall
+
+
+@pytest.fixture
+def disk():
+    """A directory that is not in memory, as /tmp may be."""
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="dwell-program-", dir="/var/tmp"))
+    yield directory
+    shutil.rmtree(directory)
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize(
+    "program, runtime",
+    [((programs.Asio, 4), "loop"), ((programs.Java,), "jvm"), ((programs.Nginx,), "loop"), ((programs.Haproxy,), "loop"), ((programs.Memcached,), "loop")],
+    ids=["asio", "java", "nginx", "haproxy", "memcached"],
+)  # fmt: skip
+def test_programs_of_others(disk, program, runtime):
+    """As tests/bench/programs, a few rounds: found, with the right cause and name; and nothing else."""
+    with programs.running(*program[:1], disk, *program[1:]) as started:
+        table, false, summary = programs.watch(started, ROUNDS)
+    assert summary["runtime"] == runtime
+    asked = sum(row["asked"] for row in table.values())
+    assert asked >= ROUNDS * len(table) / 2
+    # what nginx's Lua has compiled has no names
+    unnamed = {"spin"} if program[0] is programs.Nginx else set()
+    for column in ("found", "cause", "name"):
+        missing = [(name, row) for name, row in table.items() if row[column] < row["asked"] and not (column == "name" and name in unnamed)]
+        assert sum(row["asked"] - row[column] for _, row in missing) <= 0.05 * asked, (column, missing)
+    assert not false, [(stall["cause"], stall["function"], stall["states_ns"], functions(stall)) for stall in false]
+
+
+def test_java_without_names(disk):
+    """It is recognized, and dwell says how its functions get names."""
+    with programs.running(programs.Java, disk) as java:
+        command = [DWELL, "blocked", "-p", str(java.pid), "--headless", "-v"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+            for line in watching.stderr:
+                if "runtime jvm" in line:
+                    assert f"jcmd {java.pid} Compiler.perfmap" in line
+                if "watching" in line:
+                    break
+            for _ in range(20):
+                java.settle()
+            while java.ask("sleep", 20)[1] < 20_000_000:
+                pass
+            java.settle()
+            watching.send_signal(2)
+            told = watching.communicate()[0]
+    assert "  jvm, " in told and "Java with jcmd PID Compiler.perfmap" in told, told

@@ -17,8 +17,8 @@ static inline void feed(struct profile *profile, const struct wire_header *recor
 	assert_int_equal(profile_feed(profile, record), 0);
 }
 
-static inline void add_frame_flagged(struct profile *profile, uint32_t id, const char *function,
-				     enum wire_frame_kind kind, __u8 flags)
+static inline void add_frame_in(struct profile *profile, uint32_t id, const char *function,
+				const char *module, enum wire_frame_kind kind, __u8 flags)
 {
 	union {
 		struct wire_frame record;
@@ -30,11 +30,19 @@ static inline void add_frame_flagged(struct profile *profile, uint32_t id, const
 			      .flags = flags,
 			      .function_bytes = (__u16)(strlen(function) + 1),
 			      .file_bytes = 4,
-			      .module_bytes = 1}};
+			      .module_bytes = (__u16)(strlen(module) + 1)}};
+	char *text = frame.record.text;
 
-	memcpy(frame.record.text, function, strlen(function) + 1);
-	memcpy(frame.record.text + strlen(function) + 1, "a.c\0", 5);
+	text = stpcpy(text, function) + 1;
+	text = stpcpy(text, "a.c") + 1;
+	stpcpy(text, module);
 	feed(profile, &frame.record.header);
+}
+
+static inline void add_frame_flagged(struct profile *profile, uint32_t id, const char *function,
+				     enum wire_frame_kind kind, __u8 flags)
+{
+	add_frame_in(profile, id, function, "", kind, flags);
 }
 
 static inline void add_frame(struct profile *profile, uint32_t id, const char *function,

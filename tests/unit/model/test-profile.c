@@ -231,10 +231,45 @@ CASE(a_library_without_names_is_not_called_by_what_begins_threads)
 	profile_free(profile);
 }
 
+/* Node.js and its OpenSSL are one file; an addon is somebody's own. */
+CASE(a_script_is_named_before_its_interpreter)
+{
+	enum { SHA512 = 20, LOAD, JS_OWN, JS_NODE, ADDON, NAMELESS };
+	const uint32_t hashes[] = {SHA512, JS_NODE, JS_OWN}, native[] = {SHA512, LOAD};
+	const uint32_t addon[] = {ADDON, JS_OWN}, nameless[] = {SHA512, NAMELESS, LOAD};
+	const uint32_t known[] = {SHA512, JS_OWN, NAMELESS}, stale[] = {NAMELESS, JS_OWN};
+	struct profile *profile = make();
+	const struct stacks *stacks = profile_stacks(profile);
+
+	add_frame_in(profile, SHA512, "sha512", "/opt/node", WIRE_FRAME_USER, WIRE_FRAME_NAMED);
+	add_frame_in(profile, LOAD, "load", "/opt/node", WIRE_FRAME_USER, WIRE_FRAME_NAMED);
+	add_frame(profile, JS_OWN, "JS:sign /srv/app.js:1:1", WIRE_FRAME_USER);
+	add_frame(profile, JS_NODE, "JS:hash node:crypto:1:1", WIRE_FRAME_STANDARD);
+	add_frame_in(profile, ADDON, "pack", "/srv/a.node", WIRE_FRAME_USER, WIRE_FRAME_NAMED);
+	add_frame_flagged(profile, NAMELESS, "0x7f00", WIRE_FRAME_UNKNOWN, 0);
+	add_stack(profile, 10, hashes, 3);
+	add_stack(profile, 11, native, 2);
+	add_stack(profile, 12, addon, 2);
+	add_stack(profile, 13, nameless, 3);
+	add_stack(profile, 14, known, 3);
+	add_stack(profile, 15, stale, 2);
+	assert_int_equal(stacks_function_of(stacks, 10), JS_OWN);
+	assert_int_equal(stacks_function_of(stacks, 11), SHA512);
+	assert_int_equal(stacks_function_of(stacks, 12), ADDON);
+	/* with the names it might be another one */
+	assert_false(stacks_lacks_names(stacks, 11));
+	assert_true(stacks_lacks_names(stacks, 13));
+	assert_false(stacks_lacks_names(stacks, 14));
+	assert_true(stacks_lacks_names(stacks, 15));
+	assert_false(stacks_lacks_names(stacks, 99));
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_library_without_names_is_not_called_by_what_begins_threads),
+		cmocka_unit_test(a_script_is_named_before_its_interpreter),
 		cmocka_unit_test(totals_are_those_of_the_account),
 		cmocka_unit_test(what_was_unlikely_counts_more),
 		cmocka_unit_test(what_was_before_the_profile_does_not_count),
