@@ -52,6 +52,7 @@ bench: ## measure dwell beside its peers; needs root and a quiet machine
 	@tests/bench/run $(BUILD)
 	@$(PYTHON) tests/bench/accuracy $(BUILD)
 	@$(PYTHON) tests/bench/blocked $(BUILD)
+	@$(PYTHON) tests/bench/programs $(BUILD)
 	@$(PYTHON) tests/bench/profile $(BUILD)
 	@$(PYTHON) tests/bench/matrix $(BUILD)
 	@$(PYTHON) tests/bench/polls $(BUILD)

@@ -136,10 +136,15 @@ static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 {
 	const struct frame *frame = stalls_frame(stalls, id);
 
+	const char *name = frame ? frame->function : "";
+
 	/* their addresses say nothing */
 	if (frame && frame_is_made_at_run_time(frame))
 		return 1;
-	return text_hash(frame ? frame->function : "");
+	/* V8 marks how it has compiled a function, each time anew: JS:~f, JS:^f, JS:*f */
+	if (!strncmp(name, "JS:", 3))
+		name += 3 + strspn(name + 3, "~^+*");
+	return text_hash(name);
 }
 
 static void add_counts(struct stall_counts *sum, const struct stall_counts *part)

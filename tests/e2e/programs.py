@@ -218,6 +218,8 @@ class Java(LineProgram):
     """Lists the functions that it has compiled where dwell finds them; one that it has inlined would be its caller."""
 
     name = "Java NIO"
+    #: its threads share the selector's lock, too
+    own_work = r"ObjectMonitor::enter"
     requests = {
         "spin": Request(20, {"cpu"}, r"computeReport"),
         "sleep": Request(20, {"sleep", "ipc"}, r"waitForPrinter"),
@@ -225,7 +227,6 @@ class Java(LineProgram):
         "fsync": Request(16, {"disk"}, r"appendAudit"),
         "read": Request("archive", {"disk"}, r"loadArchive"),
         "child": Request("0.03", {"ipc"}, r"printLabel"),
-        "regex": Request(22, {"cpu"}, r"parseOrder"),
         "fetch": Request(20, {"net"}, r"fetchPrice"),
     }
     good = [("good", 10), ("offload", 20), ("offloaded-fetch", 20)]
