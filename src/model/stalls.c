@@ -141,7 +141,7 @@ static uint64_t key_of(const struct stalls *stalls, uint32_t id)
 	/* their addresses say nothing */
 	if (frame && frame_is_made_at_run_time(frame))
 		return 1;
-	/* V8 marks how it has compiled a function, each time anew: JS:~f, JS:^f, JS:*f */
+	/* V8 marks with what it has compiled a function: JS:~f, JS:^f, JS:*f */
 	if (!strncmp(name, "JS:", 3))
 		name += 3 + strspn(name + 3, "~^+*");
 	return text_hash(name);

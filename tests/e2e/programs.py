@@ -401,7 +401,7 @@ class Haproxy(Http):
 
 
 class Memcached(Timed):
-    """Serves one connection for as long as it asks (-R), which its manual page warns of."""
+    """Serves one connection for as long as it asks, by an option that its manual page warns of."""
 
     name = "memcached"
     threshold_ms = 2

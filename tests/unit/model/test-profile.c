@@ -231,7 +231,7 @@ CASE(a_library_without_names_is_not_called_by_what_begins_threads)
 	profile_free(profile);
 }
 
-/* Node.js and its OpenSSL are one file; an addon is somebody's own. */
+/* Node.js and its OpenSSL are one file; an addon is the user's own. */
 CASE(a_script_is_named_before_its_interpreter)
 {
 	enum { SHA512 = 20, LOAD, JS_OWN, JS_NODE, ADDON, NAMELESS };
