@@ -307,7 +307,7 @@ def test_a_program_that_is_not_there_any_more(services, tmp_path, runtime, repla
     # others may have become stalls because the machine was busy
     found = [stall for stall in stalls if (stall["function"] or "").split("::")[-1] in ("wait_for_printer", "compute_report")]
     places = {(stall["function"].split("::")[-1], pathlib.Path(stall["file"]).name) for stall in found}
-    source = "loop-service.c" if runtime == "loop" else "main.rs"
+    source = "handlers.c" if runtime == "loop" else "main.rs"
     assert {("wait_for_printer", source), ("compute_report", source)} <= places, places
     assert all(stall["line"] for stall in found), found
 
