@@ -261,7 +261,7 @@ def test_the_table():
             service.ask("sleep", 20)
         output = blocked.communicate()[0]
     assert blocked.returncode == 0
-    for part in ("loop-service", "1 worker,", "HOTSPOTS", "wait_for_printer", "loop-service.c:", "sleep clock_nanosleep"):
+    for part in ("loop-service", "1 worker,", "HOTSPOTS", "wait_for_printer", "handlers.c:", "sleep clock_nanosleep"):
         assert part in output, output
 
 
