@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/duration.h"
 
 #define RECORD_BYTES 8192 /* at most: Documentation/ABI/testing/dev-kmsg */
 
@@ -19,12 +23,14 @@ int kernel_log_open(void)
 }
 
 /* "6,339,5140900,-;sched_ext: ..." and lines of properties that begin with a blank. */
-static void take_record(char *record, struct log_tail *tail)
+static void take_record(char *record, uint64_t since_ns, struct log_tail *tail)
 {
 	char *text = strchr(record, ';');
+	uint64_t time_us;
 	size_t length;
 
-	if (!text)
+	if (!text || sscanf(record, "%*u,%*u,%" SCNu64, &time_us) != 1 ||
+	    time_us < since_ns / NS_PER_US)
 		return;
 	text++;
 	length = strcspn(text, "\n");
@@ -35,7 +41,7 @@ static void take_record(char *record, struct log_tail *tail)
 	log_tail_add(tail, text, length + 1);
 }
 
-void kernel_log_read(int fd, struct log_tail *tail)
+static void read_since(int fd, uint64_t since_ns, struct log_tail *tail)
 {
 	char record[RECORD_BYTES + 2];
 	ssize_t got;
@@ -47,8 +53,21 @@ void kernel_log_read(int fd, struct log_tail *tail)
 	       (got < 0 && (errno == EPIPE || errno == EINTR))) {
 		record[got > 0 ? got : 0] = '\0';
 		if (got > 0)
-			take_record(record, tail);
+			take_record(record, since_ns, tail);
 	}
+}
+
+void kernel_log_read(int fd, struct log_tail *tail)
+{
+	read_since(fd, 0, tail);
+}
+
+void kernel_log_look_back(uint64_t since_ns, struct log_tail *tail)
+{
+	/* at the oldest record there is */
+	cleanup_close int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	read_since(fd, since_ns, tail);
 }
 
 bool kernel_log_reason(const char *text, char *into, size_t room)

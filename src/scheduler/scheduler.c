@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/forked.h"
+#include "base/proc_stat.h"
 #include "scheduler/kernel_log.h"
 
 #define STATE_FILE   "/sys/kernel/sched_ext/state" /* Linux 6.12: disabled, enabling, enabled, … */
@@ -79,7 +80,7 @@ void scheduler_in_use(char *into, size_t room)
 	read_word(NAME_FILE, into, room);
 }
 
-int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
+static int watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
@@ -90,12 +91,40 @@ int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 		.state = SCHEDULER_ALIVE,
 		.pid = pid,
 		.pidfd = fd,
-		.in_use = is_enabled(),
 		.began_ns = clock_monotonic_ns(),
 		.output = -1,
 		.log = kernel_log_open(),
 	};
+	/* then: what is logged when it is in use no more is read */
+	scheduler->in_use = is_enabled();
 	read_word(NAME_FILE, scheduler->name, sizeof(scheduler->name));
+	return 0;
+}
+
+/* Since when a process has been there, CLOCK_MONOTONIC; UINT64_MAX: it is gone. */
+static uint64_t began_ns_of(pid_t pid)
+{
+	struct proc_stat stat;
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), age_ns;
+
+	if (!proc_stat_read((uint32_t)pid, (uint32_t)pid, &stat))
+		return UINT64_MAX;
+	age_ns = now_ns > stat.start_ns ? now_ns - stat.start_ns : 0;
+	now_ns = clock_monotonic_ns();
+	return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+int scheduler_watch(struct scheduler *scheduler, pid_t pid, struct error *error)
+{
+	char reason[SCHEDULER_REASON_BYTES];
+	int result = watch(scheduler, pid, error);
+
+	if (result < 0 || scheduler->in_use)
+		return result;
+	/* thrown out before it was looked at, it died all the same, and for a reason */
+	kernel_log_look_back(began_ns_of(pid), &scheduler->logged);
+	scheduler->in_use = scheduler->logged.text &&
+			    kernel_log_reason(scheduler->logged.text, reason, sizeof(reason));
 	return 0;
 }
 
@@ -239,7 +268,7 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 		become(words, ends[1], parent);
 	close(ends[1]);
 	result = pid < 0 ? error_set(error, errno, "cannot fork: %s", strerror(errno))
-			 : scheduler_watch(scheduler, pid, error);
+			 : watch(scheduler, pid, error);
 	if (result < 0) {
 		close(ends[0]);
 		if (pid > 0) {

@@ -4,8 +4,14 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/duration.h"
 #include "scheduler/kernel_log.h"
 
 static const char *reason_of(const char *text)
@@ -79,6 +85,28 @@ CASE(what_is_there_is_read_without_waiting)
 	log_tail_release(&tail);
 }
 
+/* Not of a kernel: the log takes what root writes. */
+CASE(it_looks_back_as_far_as_it_is_asked_to)
+{
+	struct log_tail tail = {.text = NULL};
+	uint64_t now_ns = clock_monotonic_ns();
+	cleanup_close int log = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+	char line[64];
+	int length;
+
+	length = snprintf(line, sizeof(line), "sched_ext: test at %" PRIu64 "\n", now_ns);
+	if (log < 0 || write(log, line, (size_t)length) != length)
+		skip();
+	/* its time is to the microsecond */
+	kernel_log_look_back(now_ns - NS_PER_S, &tail);
+	assert_non_null(tail.text);
+	assert_non_null(strstr(tail.text, line));
+	log_tail_release(&tail);
+	kernel_log_look_back(now_ns + 60 * NS_PER_S, &tail);
+	assert_true(!tail.text || !strstr(tail.text, line));
+	log_tail_release(&tail);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -86,6 +114,7 @@ int main(void)
 		cmocka_unit_test(what_says_nothing_is_no_reason),
 		cmocka_unit_test(the_last_words_are_kept),
 		cmocka_unit_test(what_is_there_is_read_without_waiting),
+		cmocka_unit_test(it_looks_back_as_far_as_it_is_asked_to),
 	};
 
 	return RUN(tests);
