@@ -21,6 +21,7 @@ struct rotation {
 	bool is_full;		   /* because the disk is full */
 	struct rotated_name name;
 	char path[ROTATED_PATH_BYTES], stamp[ROTATED_STAMP_BYTES]; /* of the present file */
+	char before[ROTATED_PATH_BYTES];			   /* of the last one; "": none */
 	uint64_t begun_ns; /* the present file, CLOCK_MONOTONIC */
 	bool ends;	   /* this interval is the file's last one: its records are kept */
 	char *kept;
@@ -91,12 +92,21 @@ void rotation_close(struct rotation *rotation)
 	free(rotation);
 }
 
+/* The present file: it gets its name with its first interval. */
+static bool is_there(const struct rotation *rotation)
+{
+	/* where it begins is not one */
+	return rotation->recorder && recorder_intervals(rotation->recorder) > 1;
+}
+
 static int begin_file(struct rotation *rotation, struct error *error)
 {
 	int result;
 
 	/* the one before is complete now, and counts */
 	tidy(rotation);
+	if (is_there(rotation))
+		memcpy(rotation->before, rotation->path, sizeof(rotation->before));
 	rotated_path_new(&rotation->name, rotation->stamp, rotation->path);
 	rotation->begun_ns = clock_monotonic_ns();
 	result = rotation->recorder
@@ -170,15 +180,17 @@ int rotation_record(struct rotation *rotation, const struct wire_header *record,
 
 const char *rotation_path(const struct rotation *rotation)
 {
+	if (!is_there(rotation) && *rotation->before)
+		return rotation->before;
 	return rotation->recorder ? rotation->path : NULL;
 }
 
 uint64_t rotation_bytes(const struct rotation *rotation)
 {
-	return rotation->bytes + (rotation->recorder ? recorder_bytes(rotation->recorder) : 0);
+	return rotation->bytes + (is_there(rotation) ? recorder_bytes(rotation->recorder) : 0);
 }
 
 uint64_t rotation_files(const struct rotation *rotation)
 {
-	return rotation->files + (rotation->recorder != NULL);
+	return rotation->files + is_there(rotation);
 }

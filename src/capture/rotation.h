@@ -37,7 +37,7 @@ void rotation_close(struct rotation *rotation); /* takes NULL */
 int rotation_record(struct rotation *rotation, const struct wire_header *record,
 		    struct error *error) must_check;
 
-/* The present file; NULL: none yet. */
+/* The present file, or the one before it until that has an interval; NULL: none yet. */
 const char *rotation_path(const struct rotation *rotation);
 
 /* All files that there are now. */

@@ -254,6 +254,15 @@ def test_a_rotation_has_each_interval_once(tmp_path):
     assert sum(end - start for start, end in spans) == recorded["duration_ns"]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_a_rotation_counts_the_files_that_there_are(count, tmp_path):
+    """Where the last interval was the last of its file, too, the next one has none, and no name."""
+    done = run("record", "-p", os.getpid(), "-o", tmp_path / "night.dwell", "--rotate", "100ms", "-i", "100ms", "-c", count, "--format", "json")
+    recorded, files = json.loads(done.stdout), sorted(tmp_path.iterdir())
+    assert (recorded["files"], recorded["file"]) == (len(files), str(files[-1])), (recorded, files)
+    assert sum(len(spans_of(file)) for file in files) == recorded["intervals"] == count
+
+
 def test_a_rotation_removes_its_own_oldest_files_alone(tmp_path):
     kept = ["night.dwell", "night.20260101T000000Z.dwell.txt", "other.20260101T000000Z.dwell", "night.2026-101T000000Z.dwell"]
     for name in kept:
