@@ -260,12 +260,12 @@ def judge(answers, polls, reported, names):
             (poll,) = [poll for poll in polls if poll.start <= start and start + duration <= poll.end]
             blocking[poll] = name
     begins = {name: min(start for start, _ in answers[name]) for name in answers}
-    told = {}
+    matched = {}
     for stall in reported:
         poll = max(polls, key=lambda poll: poll.overlap(stall))
         is_poll = poll.overlap(stall) > stall["duration_ns"] / 2 and poll.duration > THRESHOLD_NS - EDGE_NS
-        if is_poll and poll in blocking and poll not in told:
-            told[poll] = stall
+        if is_poll and poll in blocking and poll not in matched:
+            matched[poll] = stall
         # the kernel charged it that: of a machine that others disturb, and true
         elif is_poll and stall["cause"] == "cpu" and poll.cpu > THRESHOLD_NS - EDGE_NS:
             continue
@@ -275,7 +275,7 @@ def judge(answers, polls, reported, names):
             verdicts[name].false += 1
             verdicts[name].complaints.append(f"false: {stall['cause']} in {stall['function']}, {stall['duration_ns'] / 1e6} ms, {poll}")
     for poll, name in blocking.items():
-        verdict, stall = verdicts[name], told.get(poll)
+        verdict, stall = verdicts[name], matched.get(poll)
         if poll.duration < THRESHOLD_NS + EDGE_NS:
             continue
         verdict.long += 1

@@ -232,5 +232,5 @@ def test_java_without_names(disk):
                 pass
             java.settle()
             watching.send_signal(2)
-            told = watching.communicate()[0]
-    assert "  jvm, " in told and "Java with jcmd PID Compiler.perfmap" in told, told
+            said = watching.communicate()[0]
+    assert "  jvm, " in said and "Java with jcmd PID Compiler.perfmap" in said, said
