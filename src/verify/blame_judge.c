@@ -11,9 +11,15 @@
 #define SHARE_LEAST 0.02
 /* Of what was not the machine's: the moments between one culprit and the next. */
 #define SHARE_RIGHT 0.95
+/*
+ * Waits that a lost switch or wakeup may put a wrong culprit to: those of the threads that wait for
+ * a CPU at the time, of which a pattern has a few.
+ */
+#define WAITS_PER_LOSS 16
 
 struct shares {
 	uint64_t right, wrong, machine;
+	uint64_t wrong_waits;
 	const struct blame *worst; /* of the wrong ones; NULL: there is none */
 };
 
@@ -59,6 +65,7 @@ static void add(struct shares *shares, const struct truth *truth, const struct b
 		shares->machine += blame->total_ns;
 	} else {
 		shares->wrong += blame->total_ns;
+		shares->wrong_waits += blame->count;
 		if (!shares->worst || shares->worst->total_ns < blame->total_ns)
 			shares->worst = blame;
 	}
@@ -69,7 +76,7 @@ static const char *culprit_name(const struct blame *blame)
 	return blame->kind == WIRE_CULPRIT_THREAD ? blame->culprit.comm : culprit_key(blame->kind);
 }
 
-enum verdict blame_judge(const struct truth *truth, const struct interval *interval,
+enum verdict blame_judge(const struct truth *truth, const struct interval *interval, uint64_t lost,
 			 char ret_why[TRUTH_TEXT_BYTES])
 {
 	const char *state = state_info[truth->blamed].key;
@@ -83,17 +90,13 @@ enum verdict blame_judge(const struct truth *truth, const struct interval *inter
 			add(&shares, truth, &interval->blames[i]);
 	judged = shares.right + shares.wrong;
 	all = judged + shares.machine;
-	if (truth->blamed == STATE_USER || (double)all < SHARE_LEAST * (double)truth->wall_ns)
+	if (truth->blamed == STATE_USER || (double)all < SHARE_LEAST * (double)truth->wall_ns ||
+	    shares.machine > judged)
 		return VERDICT_SKIP;
-	if (shares.machine > judged) {
-		snprintf(ret_why, TRUTH_TEXT_BYTES, "%s: others cost it %.0f %% of its time in %s",
-			 truth->thread, 100 * (double)shares.machine / (double)all, state);
-		return VERDICT_INCONCLUSIVE;
-	}
 	if ((double)shares.right >= SHARE_RIGHT * (double)judged)
 		return VERDICT_PASS;
 	snprintf(ret_why, TRUTH_TEXT_BYTES, "%s: of its time in %s dwell blames %s for %.1f %%",
 		 truth->thread, state, culprit_name(shares.worst),
 		 100 * (double)shares.worst->total_ns / (double)all);
-	return VERDICT_FAIL;
+	return shares.wrong_waits > lost * WAITS_PER_LOSS ? VERDICT_FAIL : VERDICT_INCONCLUSIVE;
 }

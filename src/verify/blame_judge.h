@@ -9,10 +9,11 @@
 
 /*
  * Of the thread's time in the state that `truth` says culprits of. VERDICT_SKIP: it says none, or
- * there was hardly any such time. VERDICT_INCONCLUSIVE: the machine, or what else runs on it, cost
- * it most of that time. `ret_why` is set but for the pass.
+ * there was hardly any such time, or the machine and what else runs on it cost the thread most of
+ * it. VERDICT_INCONCLUSIVE: the culprits are wrong, and the `lost` switches and wakeups of the
+ * interval explain it. `ret_why` is set for this and VERDICT_FAIL.
  */
-enum verdict blame_judge(const struct truth *truth, const struct interval *interval,
+enum verdict blame_judge(const struct truth *truth, const struct interval *interval, uint64_t lost,
 			 char ret_why[TRUTH_TEXT_BYTES]);
 
 #endif

@@ -334,22 +334,20 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 	conclude(result, VERDICT_FAIL, why);
 }
 
-/* In a round with losses a culprit may be lost, too. */
 static void judge_blame(struct pattern_result *result, const struct truth *truth,
 			const struct interval *interval, uint64_t lost)
 {
 	char why[TRUTH_TEXT_BYTES];
-	enum verdict verdict = blame_judge(truth, interval, why);
+	enum verdict verdict = blame_judge(truth, interval, lost, why);
 
 	if (verdict == VERDICT_PASS)
 		result->blame_judged = true;
-	if (verdict != VERDICT_FAIL)
+	if (verdict == VERDICT_FAIL)
+		result->blame_judged = result->blame_wrong = true;
+	if (!*why)
 		return;
 	count_round(result);
-	if (lost)
-		return conclude(result, VERDICT_INCONCLUSIVE, why);
-	result->blame_judged = result->blame_wrong = true;
-	conclude(result, VERDICT_FAIL, why);
+	conclude(result, verdict, why);
 }
 
 bool judge_add(struct pattern_result *result, const struct truth *truth, const struct row *row,
