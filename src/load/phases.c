@@ -100,13 +100,8 @@ static void add_worker(struct phase_worker *into, const struct phase_mark *befor
 		.free_ns = wall_ns > paused_ns ? wall_ns - paused_ns : 0,
 		.iterations = after->iterations - before->iterations,
 		.known = before->known && after->known,
-	};
-	if (!into->known)
-		return;
-	into->schedstat = (struct schedstat){
-		.cpu_ns = after->schedstat.cpu_ns - before->schedstat.cpu_ns,
-		.delay_ns = after->schedstat.delay_ns - before->schedstat.delay_ns,
-		.count = after->schedstat.count - before->schedstat.count,
+		.before = before->schedstat,
+		.after = after->schedstat,
 	};
 }
 
@@ -172,6 +167,28 @@ static void add_rate(struct summary *summary, const struct phase_worker *worker)
 	summary->timed++;
 }
 
+/* Where its work began in the phase, what the thread did to get there is not of the work. */
+static struct schedstat schedstat_in(const struct phase_worker *worker,
+				     const struct worker_part *part,
+				     const struct worker_report *report)
+{
+	struct schedstat before = worker->before;
+
+	if (report->schedstat_measured && report->began_ns > part->ended_ns)
+		return (struct schedstat){0};
+	if (report->schedstat_measured && report->began_ns > part->began_ns)
+		before = (struct schedstat){
+			.cpu_ns = report->schedstat_before[0],
+			.delay_ns = report->schedstat_before[1],
+			.count = report->schedstat_before[2],
+		};
+	return (struct schedstat){
+		.cpu_ns = worker->after.cpu_ns - before.cpu_ns,
+		.delay_ns = worker->after.delay_ns - before.delay_ns,
+		.count = worker->after.count - before.count,
+	};
+}
+
 static void add(struct summary *summary, const struct phase_worker *worker,
 		const struct worker_part *part, const struct worker_report *report)
 {
@@ -182,12 +199,13 @@ static void add(struct summary *summary, const struct phase_worker *worker,
 	summary->iterations += worker->iterations;
 	add_rate(summary, worker);
 	if (worker->known) {
+		struct schedstat counted = schedstat_in(worker, part, report);
+
 		summary->schedstats++;
-		summary->cpu_ns += worker->schedstat.cpu_ns;
-		summary->cpu_squares +=
-			(double)worker->schedstat.cpu_ns * (double)worker->schedstat.cpu_ns;
-		summary->run_delay_ns += worker->schedstat.delay_ns;
-		summary->run_count += worker->schedstat.count;
+		summary->cpu_ns += counted.cpu_ns;
+		summary->cpu_squares += (double)counted.cpu_ns * (double)counted.cpu_ns;
+		summary->run_delay_ns += counted.delay_ns;
+		summary->run_count += counted.count;
 	}
 	if (!report->looks)
 		return;

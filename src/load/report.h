@@ -47,7 +47,8 @@ struct worker_report {
 	uint32_t max_gap_cpu; /* where it ran before the gap */
 	uint32_t migrations_kept;
 	uint64_t sample_totals[SAMPLES_STREAMS];
-	uint64_t schedstat[3]; /* ns on a CPU, ns waiting for one, times it got one */
+	uint64_t schedstat[3];	      /* ns on a CPU, ns waiting for one, times it got one */
+	uint64_t schedstat_before[3]; /* when its work began */
 	uint64_t numa_pages[REPORT_NODES];
 	uint64_t alarms; /* SIGUSR2s sent to the scheduler */
 	uint64_t program_user_ns, program_system_ns, program_rss_bytes; /* exec */

@@ -29,7 +29,7 @@ struct phase_worker {
 	uint64_t free_ns; /* of that, not frozen */
 	uint64_t iterations;
 	bool known;
-	struct schedstat schedstat;
+	struct schedstat before, after; /* where `known` */
 };
 
 /* A group of workers and all that is known of it, also after its end. */

@@ -234,6 +234,9 @@ static void work(struct worker_life *worker_life)
 	report->schedstat[0] = after.cpu_ns - before.cpu_ns;
 	report->schedstat[1] = after.delay_ns - before.delay_ns;
 	report->schedstat[2] = after.count - before.count;
+	report->schedstat_before[0] = before.cpu_ns;
+	report->schedstat_before[1] = before.delay_ns;
+	report->schedstat_before[2] = before.count;
 }
 
 static int tell(struct worker_life *worker_life)

@@ -103,6 +103,15 @@ CASE(samples_are_kept_by_phase)
 	free(alone);
 }
 
+/* The second one, for the first worker. */
+static void hold_part(struct run_group *group, uint64_t began_ns, uint64_t ended_ns)
+{
+	struct worker_part *part = shared_part(&group->worker_group.shared, 0, 1);
+
+	part->began_ns = began_ns;
+	part->ended_ns = ended_ns;
+}
+
 CASE(the_figures_of_a_phase)
 {
 	struct run_group *group;
@@ -111,7 +120,8 @@ CASE(the_figures_of_a_phase)
 		       .free_ns = 1 * S,
 		       .iterations = 10,
 		       .known = true,
-		       .schedstat = {S / 2, S / 4, 7}},
+		       .before = {S / 4, S / 4, 3},
+		       .after = {3 * S / 4, S / 2, 10}},
 		[4] = {.wall_ns = 2 * S, .free_ns = 2 * S, .iterations = 60},
 		[5] = {.wall_ns = 2 * S, .free_ns = 2 * S, .iterations = 1000},
 	};
@@ -141,6 +151,19 @@ CASE(the_figures_of_a_phase)
 	assert_int_equal(summary.schedstats, 1);
 	assert_true(summary.cpu_ns == S / 2 && summary.run_delay_ns == S / 4);
 	assert_int_equal(summary.run_count, 7);
+	/* its work began in the phase */
+	hold_part(group, 4 * S, 6 * S);
+	report_of(&made, 0)->began_ns = 5 * S;
+	report_of(&made, 0)->schedstat_measured = 1;
+	memcpy(report_of(&made, 0)->schedstat_before, (uint64_t[]){S / 2, S / 3, 8},
+	       sizeof(report_of(&made, 0)->schedstat_before));
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(summary.cpu_ns == S / 4 && summary.run_delay_ns == S / 2 - S / 3);
+	assert_int_equal(summary.run_count, 2);
+	/* and behind it */
+	report_of(&made, 0)->began_ns = 7 * S;
+	assert_int_equal(phases_summarize(group, 1, &summary), 0);
+	assert_true(!summary.cpu_ns && !summary.run_delay_ns && !summary.run_count);
 	assert_int_equal(summary.migrations, 11);
 	assert_int_equal(summary.max_gap_ns, 3 * S / 2 - 1);
 	assert_int_equal(summary.max_gap_tid, 101);
