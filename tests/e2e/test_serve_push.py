@@ -389,8 +389,9 @@ def pushers(server):
     """(the process with the queues, those that send)"""
     parents = {}
     for pid in server.children():
-        status = pathlib.Path(f"/proc/{pid}/status").read_text()
-        parents[pid] = (int(re.search(r"^PPid:\s+(\d+)", status, re.M)[1]), int(re.search(r"^Uid:\s+(\d+)", status, re.M)[1]))
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # some are being killed
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            parents[pid] = (int(re.search(r"^PPid:\s+(\d+)", status, re.M)[1]), int(re.search(r"^Uid:\s+(\d+)", status, re.M)[1]))
     # a sender is another user whose grandparent is not the server, but a keeper
     senders = [pid for pid, (parent, uid) in parents.items() if uid and parents.get(parents.get(parent, (0, 0))[0], (0, 0))[0] == server.process.pid]
     return {parents[pid][0] for pid in senders}, senders
