@@ -34,7 +34,7 @@ struct thread {
 
 struct cpu {
 	bool known;
-	const struct thread *thread; /* NULL: idle */
+	struct thread *thread; /* NULL: idle */
 	uint64_t since_ns;
 };
 
@@ -178,23 +178,60 @@ static void end_turn(struct drawing *drawing, uint32_t number, uint64_t at_ns)
 	add_slice(drawing, name, OF_CPUS, number, cpu->since_ns, at_ns, number);
 }
 
+/*
+ * The switch from the CPU's thread was lost, as where a hypervisor keeps a thread from tracing: how
+ * long it ran is not known, and neither is who ran next.
+ */
+static void forget_turn(struct drawing *drawing, uint32_t number, uint64_t at_ns)
+{
+	struct cpu *cpu = &drawing->cpus[number];
+
+	if (cpu->thread)
+		cpu->thread->activity = UNKNOWN;
+	add_slice(drawing, "not known", OF_CPUS, number, cpu->since_ns, at_ns, number);
+	*cpu = (struct cpu){.known = true, .since_ns = at_ns};
+}
+
+/* `from` ran there, or the switch to it was lost. */
+static void take_from(struct drawing *drawing, uint32_t number, struct thread *from, uint64_t at_ns)
+{
+	struct cpu *cpu = &drawing->cpus[number];
+	uint64_t since_ns = cpu->since_ns;
+
+	/* who is put down first ran since before the window */
+	if (!cpu->known) {
+		bool ran = from && from->activity == UNKNOWN;
+
+		*cpu = (struct cpu){true, ran ? from : NULL, drawing->trace->from_ns};
+		if (ran)
+			set_activity(drawing, from, RUNNING, cpu->since_ns, number);
+	}
+	if (cpu->thread == from) {
+		end_turn(drawing, number, at_ns);
+		return;
+	}
+	/* an idle CPU takes who is woken */
+	if (!cpu->thread && from && from->activity == RUNNABLE && from->since_ns > since_ns)
+		cpu->since_ns = from->since_ns;
+	forget_turn(drawing, number, at_ns);
+	if (from)
+		set_activity(drawing, from, UNKNOWN,
+			     since_ns > from->since_ns ? since_ns : from->since_ns, number);
+}
+
 static void take_switch(struct drawing *drawing, const struct switch_event *event)
 {
-	struct cpu *cpu = &drawing->cpus[event->cpu];
 	struct thread *from = find(drawing, event->from), *to = find(drawing, event->to);
 	enum activity activity = event->from_state == 'R'   ? PREEMPTED
 				 : event->from_state == 'D' ? UNINTERRUPTIBLE
 							    : BLOCKED;
 
-	/* who is put down first ran since before the window */
-	if (!cpu->known)
-		*cpu = (struct cpu){true, from, drawing->trace->from_ns};
-	end_turn(drawing, event->cpu, event->at_ns);
-	*cpu = (struct cpu){true, to, event->at_ns};
-	if (from && from->activity == UNKNOWN)
-		set_activity(drawing, from, RUNNING, drawing->trace->from_ns, event->cpu);
+	take_from(drawing, event->cpu, from, event->at_ns);
 	if (from)
 		set_activity(drawing, from, activity, event->at_ns, event->cpu);
+	if (to && to->activity == RUNNING)
+		forget_turn(drawing, to->cpu, event->at_ns);
+	drawing->cpus[event->cpu] = (struct cpu){true, to, event->at_ns};
 	if (to)
 		set_activity(drawing, to, RUNNING, event->at_ns, event->cpu);
 }
