@@ -11,6 +11,7 @@
 #include "base/differences.h"
 #include "base/duration.h"
 #include "capture/probe_budget.h"
+#include "capture/span_loops.h"
 #include "capture/span_probes.h"
 #include "capture/span_queue.h"
 #include "capture/span_seeds.h"
@@ -31,8 +32,6 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
  */
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (3 * NS_PER_S)
-
-#define LOOP_FUNCTIONS	 64
 
 #define LAUNCHES	 64
 
@@ -68,13 +67,7 @@ struct spans {
 		uint32_t parks, parks_maybe;
 		uint64_t park_stacks[WIRE_STATES];
 	} pending[MAX_WORKERS];
-	/* note_loop() */
-	struct loop_function {
-		uint64_t hash, file; /* file: the kernel's, which it waits for; 0: not known */
-		uint32_t tid;
-		bool is_shared; /* another thread waits there, or for that file, too */
-	} loop_functions[LOOP_FUNCTIONS];
-	size_t loop_function_count;
+	struct span_loops loops;
 	/* the last workers that were started: by whom, and when */
 	struct launch {
 		uint32_t tid;
@@ -170,52 +163,6 @@ static __u8 is_in_poll(const struct span_signs *signs)
 	return signs->pool ? 0 : polls ? 1 : 2;
 }
 
-/* Threads that wait for one file are of one loop, whichever function a compiler has put it into. */
-static void share_loop(struct spans *spans, uint64_t file, uint32_t tid)
-{
-	bool is_shared = false;
-
-	for (size_t i = 0; i < spans->loop_function_count; i++)
-		is_shared |= spans->loop_functions[i].file == file &&
-			     spans->loop_functions[i].tid != tid;
-	for (size_t i = 0; is_shared && i < spans->loop_function_count; i++)
-		spans->loop_functions[i].is_shared |= spans->loop_functions[i].file == file;
-}
-
-/* From which functions the process waits for events. */
-static void note_loop(struct spans *spans, const struct span_signs *signs, uint32_t tid,
-		      uint64_t file)
-{
-	for (size_t i = 0; i < SPAN_FUNCTIONS && signs->functions[i]; i++) {
-		size_t at = 0;
-
-		while (at < spans->loop_function_count &&
-		       spans->loop_functions[at].hash != signs->functions[i])
-			at++;
-		if (at < spans->loop_function_count) {
-			spans->loop_functions[at].is_shared |= spans->loop_functions[at].tid != tid;
-			if (file)
-				spans->loop_functions[at].file = file;
-		} else if (at < LOOP_FUNCTIONS) {
-			spans->loop_functions[spans->loop_function_count++] =
-				(struct loop_function){
-					.hash = signs->functions[i], .file = file, .tid = tid};
-		}
-	}
-	if (file)
-		share_loop(spans, file, tid);
-}
-
-/* NULL: the innermost is none of them. */
-static const struct loop_function *loop_function_of(const struct spans *spans,
-						    const struct span_signs *signs)
-{
-	for (size_t i = 0; i < spans->loop_function_count; i++)
-		if (signs->functions[0] == spans->loop_functions[i].hash)
-			return &spans->loop_functions[i];
-	return NULL;
-}
-
 /*
  * In some loops (Asio's) one thread waits for events and the others for that one. So a wait for a
  * condition ends the turn if the function that calls it also waits for events, in several threads
@@ -233,7 +180,7 @@ static void take_loop_park(struct spans *spans, struct pending *pending,
 	if (!spans->options->turns || !syscalls_is_futex(raw->site.syscall) ||
 	    raw->site.detail == WIRE_DETAIL_FUTEX_LOCK)
 		return;
-	loop = loop_function_of(spans, &found->signs);
+	loop = span_loops_find(&spans->loops, &found->signs);
 	if (raw->of == SPAN_STACK_BLOCK) {
 		pending->parks_maybe =
 			loop ? pending->parks_maybe | bit : pending->parks_maybe & ~bit;
@@ -274,7 +221,8 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 				       found);
 	if (raw->of == SPAN_STACK_LOOP) {
 		if (found->is_read)
-			note_loop(spans, &found->signs, raw->worker_tid, raw->span_ns);
+			span_loops_note(&spans->loops, &found->signs, raw->worker_tid,
+					raw->span_ns);
 		return 0;
 	}
 	pending = pending_of(spans, raw->worker_tid, true);
@@ -622,7 +570,7 @@ static int process(void *data, const struct wire_header *record, const struct sp
 		return 0;
 	case SPAN_SEED:
 		if (spans->options->turns && found->is_read)
-			note_loop(spans, &found->signs, seed->tid, 0);
+			span_loops_note(&spans->loops, &found->signs, seed->tid, 0);
 		return span_seeds_take(&spans->seeds, spans->options, seed->tid, seed->start_ns,
 				       seed->since_ns, found);
 	}
