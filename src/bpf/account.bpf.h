@@ -29,6 +29,16 @@ struct account_state {
 	struct wire_totals totals; /* up to since_ns */
 };
 
+/* Waits that have ended, for one reason: reasons.bpf.h. */
+struct account_reason {
+	__u64 ns;
+	__u32 count; /* 0: none yet */
+	struct wire_wait_site site;
+};
+
+#define ACCOUNT_REASON_BITS 2
+#define ACCOUNT_REASONS	    (1U << ACCOUNT_REASON_BITS)
+
 /* What every switch and wakeup touches comes first, in as few cache lines as may be. */
 struct account {
 	__u64 frozen_ns;      /* the snapshot instant `frozen` is good for */
@@ -44,9 +54,7 @@ struct account {
 	__u8 pad;
 	__u64 filter;
 	struct account_state live;
-	__u64 reason_ns; /* waited for the first of its reasons: reasons.bpf.h */
-	__u32 reason_count;
-	struct wire_wait_site reason;
+	struct account_reason reasons[ACCOUNT_REASONS];
 	struct turn_parts parts;
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long, and how often, the threads of a process waited for each reason: kept only for the one
- * a user looks at, because every reason of every thread would be too much for all.
+ * How long, and how often, the threads of a process waited for each reason: kept for the one a user
+ * looks at, or for all that is watched.
  *
- * Most threads wait for one reason. Where all that is watched has its reasons kept, the first of a
- * thread is in its account, which the hooks have at hand; the map is for the others.
+ * Most threads wait for a few reasons. Where all have theirs kept, a thread's account, which the
+ * hooks have at hand, has a place for each, found by the reason's hash; the map is for those whose
+ * place another one has.
  */
 #ifndef DWELL_BPF_REASONS_BPF_H
 #define DWELL_BPF_REASONS_BPF_H
@@ -60,22 +61,29 @@ static __attribute__((noinline)) void reason_count(struct task_struct *task,
 	reason_put(&key, &first);
 }
 
-/* Whether it is the first reason of the thread. */
-static __always_inline bool reason_is_first(struct account *account, struct wire_wait_site site)
+/* Its place in the account; NULL: another reason has it. */
+static __always_inline struct account_reason *reason_in(struct account *account,
+							struct wire_wait_site site)
 {
-	if (!account->reason_count)
-		account->reason = site;
-	return *(const __u32 *)&account->reason == *(const __u32 *)&site;
+	__u32 word = *(const __u32 *)&site, hash = word * 0x9e3779b1;
+	struct account_reason *reason = &account->reasons[hash >> (32 - ACCOUNT_REASON_BITS)];
+
+	if (!reason->count)
+		reason->site = site;
+	return *(const __u32 *)&reason->site == word ? reason : NULL;
 }
 
 static __always_inline void reason_add(struct task_struct *task, struct account *account,
 				       struct wire_wait_site site, __u64 spent_ns)
 {
+	struct account_reason *reason;
+
 	if (!(reasons_all || reasons_pid) || is_skipped(account))
 		return;
-	if (reasons_all && reason_is_first(account, site)) {
-		account->reason_ns += spent_ns;
-		account->reason_count++;
+	reason = reasons_all ? reason_in(account, site) : NULL;
+	if (reason) {
+		reason->ns += spent_ns;
+		reason->count++;
 	} else {
 		reason_count(task, account, &site, spent_ns);
 	}
@@ -85,18 +93,25 @@ static __always_inline void reason_add(struct task_struct *task, struct account 
 static __attribute__((noinline, unused)) int reason_end(struct task_struct *task,
 							const struct account *account)
 {
-	struct reason_key key;
-	struct reason_total total;
+	struct reason_key key = {};
+	struct reason_total total = {};
 
-	if (!task || !account || !account->reason_count)
+	if (!task || !account)
 		return 0;
-	key = (struct reason_key){.tid = tid_of(task), .site = account->reason};
-	total = (struct reason_total){.origin_ns = account->origin_ns,
-				      .ns = account->reason_ns,
-				      .count = account->reason_count,
-				      .pid = pid_of(task),
-				      .sent_ns = account->read_ns};
-	reason_put(&key, &total);
+	key.tid = tid_of(task);
+	total.origin_ns = account->origin_ns;
+	total.pid = pid_of(task);
+	total.sent_ns = account->read_ns;
+	for (__u32 i = 0; i < ACCOUNT_REASONS; i++) {
+		const struct account_reason *reason = &account->reasons[i];
+
+		if (!reason->count)
+			continue;
+		key.site = reason->site;
+		total.ns = reason->ns;
+		total.count = reason->count;
+		reason_put(&key, &total);
+	}
 	return 0;
 }
 

@@ -401,22 +401,30 @@ static __always_inline struct account *look_beside(struct task_struct *task,
 
 static struct wire_reason reason_record;
 
-/* The first reason of the thread, as it is now. */
-static __attribute__((noinline)) long write_reason(struct seq_file *seq, struct task_struct *task,
-						   const struct account *account, __u64 instant_ns)
+/* The reasons that are in its account, as they are now. */
+static __attribute__((noinline)) long write_reasons(struct seq_file *seq, struct task_struct *task,
+						    const struct account *account, __u64 instant_ns)
 {
-	if (!task || !account || !account->reason_count)
+	if (!task || !account)
 		return 0;
 	reason_record.header.size = sizeof(reason_record);
 	reason_record.header.kind = WIRE_REASON;
 	reason_record.header.time_ns = instant_ns;
 	reason_record.origin_ns = account->origin_ns;
-	reason_record.total_ns = account->reason_ns;
 	reason_record.tid = pid_namespace ? account->tid : (__u32)task->pid;
 	reason_record.pid = pid_namespace ? account->pid : (__u32)task->tgid;
-	reason_record.site = account->reason;
-	reason_record.count = account->reason_count;
-	return bpf_seq_write(seq, &reason_record, sizeof(reason_record));
+	for (__u32 i = 0; i < ACCOUNT_REASONS; i++) {
+		const struct account_reason *reason = &account->reasons[i];
+
+		if (!reason->count)
+			continue;
+		reason_record.site = reason->site;
+		reason_record.total_ns = reason->ns;
+		reason_record.count = reason->count;
+		if (bpf_seq_write(seq, &reason_record, sizeof(reason_record)))
+			return 1;
+	}
+	return 0;
 }
 
 static struct profile_away away_record;
@@ -484,7 +492,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (!corrected && !span_threshold_ns && !profile_states &&
 	    is_unchanged(task, account, hash)) {
 		if (write_unchanged(seq, task, account, instant_ns) ||
-		    (reasons_all && write_reason(seq, task, account, instant_ns)) ||
+		    (reasons_all && write_reasons(seq, task, account, instant_ns)) ||
 		    (blame_on && write_blame(seq, account, instant_ns)))
 			return 0;
 		account->read_ns = instant_ns;
@@ -499,7 +507,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (account->was_frozen || task->__state & TASK_FROZEN)
 		freeze_look(task, account, &record, account->read_ns);
 	if (bpf_seq_write(seq, &record, sizeof(record)) ||
-	    (reasons_all && write_reason(seq, task, account, instant_ns)) ||
+	    (reasons_all && write_reasons(seq, task, account, instant_ns)) ||
 	    (blame_on && write_blame(seq, account, instant_ns)) ||
 	    (span_threshold_ns && write_worker(seq, task, account)) ||
 	    (profile_states && write_profile(seq, task)))

@@ -62,9 +62,11 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf->rodata->can_loop = features->switch_has_state;
 	bpf->rodata->can_cast = casts->function;
 	memcpy((void *)bpf->rodata->cast_types, casts->types, sizeof(casts->types));
-	bpf->rodata->reasons_all = targets->count && !targets->command && beside != BESIDE_SENT;
+	bpf->rodata->reasons_all =
+		options->reasons || (targets->count && !targets->command && beside != BESIDE_SENT);
 	if (bpf->rodata->reasons_all)
-		bpf_map__set_max_entries(bpf->maps.reasons, reasons_room());
+		bpf_map__set_max_entries(bpf->maps.reasons,
+					 reasons_room(targets_everything(targets)));
 	bpf->rodata->watch_all = beside || targets_everything(targets);
 	bpf->rodata->watch_beside = beside;
 	bpf->rodata->skip_beside = beside == BESIDE_FOLLOWED;

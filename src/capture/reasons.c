@@ -19,9 +19,9 @@
 static struct reason_key keys[REASONS_AT_ONCE];
 static struct reason_total totals[REASONS_AT_ONCE];
 
-uint32_t reasons_room(void)
+uint32_t reasons_room(bool is_machine)
 {
-	uint32_t room = MAX_REASONS;
+	uint32_t room = is_machine ? MAX_REASONS * REASONS_EACH : MAX_REASONS;
 	struct sysinfo machine;
 
 	if (sysinfo(&machine) < 0)

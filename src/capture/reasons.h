@@ -22,8 +22,11 @@ struct reasons {
 	bool refusal_reported;
 };
 
-/* Entries for some reasons of each thread of the machine as it is now. */
-uint32_t reasons_room(void);
+/*
+ * Entries for some reasons of each thread of the machine as it is now; `is_machine`: and of those
+ * of a whole machine that begin and end between two snapshots.
+ */
+uint32_t reasons_room(bool is_machine);
 
 /* Its reasons are sent once more, and make room for others. */
 void reasons_note_end(struct reasons *reasons, uint32_t tid, uint64_t origin_ns);

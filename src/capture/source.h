@@ -38,6 +38,7 @@ struct source_options {
 	const struct span_options *spans;      /* NULL: none; else needs BPF, and must outlive it */
 	const struct profile_options *profile; /* the same */
 	bool blame;			       /* WIRE_BLAME too; only BPF has it */
+	bool reasons; /* WIRE_REASON of all that is watched, also of a whole machine; only BPF */
 	enum source_beside beside;
 };
 

@@ -32,6 +32,7 @@ void counters_release(struct counters *counters)
 	leaders_release(&counters->groups);
 	leaders_release(&counters->blames);
 	leaders_release(&counters->reasons);
+	reason_marks_release(&counters->marks);
 }
 
 const char *counters_group(const struct counters *counters, const struct session_info *session,
@@ -62,6 +63,8 @@ static void count_rows(struct counters *counters, const struct interval *interva
 	struct leader *group = NULL;
 	const struct row *last = NULL;
 
+	/* without memory it is empty, and the reasons are those of the interval's ends */
+	(void)!reason_marks_turn(&counters->marks, interval);
 	for (size_t i = 0; i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
 		bool is_same =

@@ -9,6 +9,7 @@
 #include "model/group.h"
 #include "model/interval.h"
 #include "model/leaders.h"
+#include "model/reason_marks.h"
 
 /* Names that are remembered for each that can have counters of its own; the least there are. */
 #define COUNTERS_NAMES_EACH  16
@@ -33,7 +34,8 @@ struct counters {
 	uint32_t unmeasured; /* 1 << enum state: not known of all threads */
 	struct leaders groups;
 	struct leaders reasons; /* one count, ns; struct wait_key */
-	struct leaders blames;	/* one count, ns; struct blame_key */
+	struct reason_marks marks;
+	struct leaders blames; /* one count, ns; struct blame_key */
 	struct wire_losses losses;
 	uint64_t self_cpu_ns;
 	uint64_t snapshot_ns; /* of the last interval */

@@ -61,7 +61,7 @@ void counters_count_reasons(struct counters *counters, struct counters_near *nea
 			    const struct session_info *session)
 {
 	struct wait_part parts[WAITS_MAX];
-	size_t count = waits_of(parts, row, session);
+	size_t count = waits_of(parts, &counters->marks, row, session);
 
 	for (int state = 0; state < STATES; state++)
 		if (state_is_blocked((enum state)state))

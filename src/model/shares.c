@@ -22,7 +22,7 @@ void shares_begin(struct shares *shares, struct share_keys *keys)
 
 void shares_restart(struct shares *shares)
 {
-	shares->reason_count = 0;
+	reason_marks_release(&shares->marks);
 	shares->skip_reasons = true;
 }
 
@@ -30,7 +30,7 @@ void shares_release(struct shares *shares)
 {
 	free(shares->items);
 	free(shares->unmeasured);
-	free(shares->reasons);
+	reason_marks_release(&shares->marks);
 	*shares = (struct shares){0};
 }
 
@@ -154,17 +154,6 @@ static int add_row(struct shares *shares, const struct row *row)
 	return result;
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct wire_reason *a = left, *b = right;
-
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->origin_ns != b->origin_ns)
-		return a->origin_ns < b->origin_ns ? -1 : 1;
-	return memcmp(&a->site, &b->site, sizeof(a->site));
-}
-
 static int by_tid(const void *left, const void *right)
 {
 	const struct row *const *a = left, *const *b = right;
@@ -207,56 +196,32 @@ static const char *process_of(const struct row *const *rows, size_t count, uint3
 	return found ? (*found)->process : NULL;
 }
 
-/* Reasons are cumulative: what was there in the interval before is taken off. `now` is sorted. */
-static int add_differences(struct shares *shares, const struct wire_reason *now, size_t count,
-			   const struct row *const *rows, size_t row_count)
-{
-	size_t before = 0;
-	int result = 0;
-
-	for (size_t i = 0; result >= 0 && i < count; i++) {
-		const char *process = process_of(rows, row_count, now[i].tid);
-		uint64_t known_ns = 0;
-
-		while (before < shares->reason_count &&
-		       by_key(&shares->reasons[before], &now[i]) < 0)
-			before++;
-		if (before < shares->reason_count && !by_key(&shares->reasons[before], &now[i]))
-			known_ns = shares->reasons[before].total_ns;
-		if (process && now[i].total_ns > known_ns)
-			result = add_ended(shares, &now[i], process, now[i].total_ns - known_ns);
-	}
-	return result;
-}
-
 static int add_reasons(struct shares *shares, const struct interval *interval)
 {
 	cleanup_free const struct row **rows = NULL;
-	cleanup_free struct wire_reason *now = NULL;
-	size_t count = interval->reason_count;
+	const struct reason_marks *marks = &shares->marks;
 	bool has_baseline = !shares->skip_reasons;
-	int result = 0;
+	int result;
 
 	shares->skip_reasons = false;
-	if (!count && !shares->reason_count)
+	if (!interval->reason_count && !marks->count)
 		return 0;
+	result = reason_marks_turn(&shares->marks, interval);
 	rows = reallocarray(NULL, interval->row_count + 1, sizeof(*rows));
-	now = reallocarray(NULL, count + 1, sizeof(*now));
-	if (!rows || !now ||
-	    array_reserve(&shares->reasons, &shares->reason_room, count + 1,
-			  sizeof(*shares->reasons)) < 0)
+	if (!rows || result < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < interval->row_count; i++)
 		rows[i] = &interval->rows[i];
 	qsort(rows, interval->row_count, sizeof(*rows), by_tid);
-	if (count)
-		memcpy(now, interval->reasons, count * sizeof(*now));
-	qsort(now, count, sizeof(*now), by_key);
-	if (has_baseline)
-		result = add_differences(shares, now, count, rows, interval->row_count);
-	shares->has_reasons |= count > 0;
-	memcpy(shares->reasons, now, count * sizeof(*now));
-	shares->reason_count = count;
+	for (size_t i = 0; has_baseline && result >= 0 && i < marks->count; i++) {
+		const struct wire_reason *reason = &marks->now[i];
+		const char *process = process_of(rows, interval->row_count, reason->tid);
+		uint64_t ns = reason_marks_ended(marks, reason);
+
+		if (process && ns)
+			result = add_ended(shares, reason, process, ns);
+	}
+	shares->has_reasons |= marks->count > 0;
 	return result;
 }
 

@@ -15,6 +15,7 @@
 #include "model/batches.h"
 #include "model/blame.h"
 #include "model/interval.h"
+#include "model/reason_marks.h"
 
 /* Names are chosen by the processes under study: how many there may be has bounds. */
 #define SHARE_PROGRAMS_MAX   32768
@@ -66,8 +67,7 @@ struct shares {
 	size_t count, room;
 	uint32_t *unmeasured; /* by number of the program: 1 << enum state */
 	size_t program_count, program_room;
-	struct wire_reason *reasons; /* of the last interval, in an order of keys */
-	size_t reason_count, reason_room;
+	struct reason_marks marks;
 	bool skip_reasons;	     /* the next ones have no baseline */
 	struct wire_session session; /* of the last interval */
 	uint64_t intervals;

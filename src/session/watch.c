@@ -235,6 +235,7 @@ int watch_open(struct watch *watch, struct error *error)
 					 .spans = watch->spans,
 					 .profile = watch->profile,
 					 .blame = watch->options->blame,
+					 .reasons = watch->options->reasons,
 					 .beside = watch->options->caused ? BESIDE_SENT
 									  : BESIDE_FOLLOWED};
 	struct record_sink sink = {take_record, watch};

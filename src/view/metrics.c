@@ -191,8 +191,7 @@ static void walk_reasons(struct walker *walker)
 	const struct counters *counters = walker->counters;
 
 	family(walker, "dwell_group_blocked_seconds", METRIC_COUNTER, "seconds",
-	       "Of the time of a group's blocked threads, what for; a wait that began and ended "
-	       "between two snapshots has no reason.");
+	       "Of the time of a group's blocked threads, what for.");
 	for (size_t i = 0; i < counters->reasons.count; i++) {
 		const struct leader *reason = counters->reasons.items[i];
 		struct wait_key key = counters_wait_key(reason);

@@ -11,6 +11,8 @@
 
 static struct session_info session = {.wire = {.states = ~0U, .metrics = ~0U, .machine = "none"}};
 
+static const struct reason_marks no_marks;
+
 static struct wire_wait_site site_of(enum state state, __s16 syscall)
 {
 	return (struct wire_wait_site){
@@ -34,15 +36,15 @@ CASE(the_wait_at_the_end_is_known_as_far_as_the_interval_has_it)
 	struct row row = blocked(STATE_LOCK, NS_PER_S, 10 * NS_PER_S);
 	struct wait_part parts[WAITS_MAX];
 
-	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 1);
 	assert_int_equal(parts[0].state, STATE_LOCK);
 	assert_int_equal(parts[0].ns, NS_PER_S);
 	row = blocked(STATE_LOCK, 600, 200);
-	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 1);
 	assert_int_equal(parts[0].ns, 200);
 	/* the end of the dead is not known */
 	row.exited = true;
-	assert_int_equal(waits_of(parts, &row, &session), 0);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 0);
 }
 
 CASE(the_wait_at_the_beginning_is_known_if_no_other_ended)
@@ -52,17 +54,17 @@ CASE(the_wait_at_the_beginning_is_known_if_no_other_ended)
 
 	row.began = site_of(STATE_LOCK, READ + 1);
 	row.woken = 1;
-	assert_int_equal(waits_of(parts, &row, &session), 2);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 2);
 	assert_int_equal(parts[1].ns, 400);
 	assert_int_equal(parts[1].site.syscall, READ + 1);
 	row.woken = 2;
-	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 1);
 	/* of another state, and the thread has ended since */
 	row.began = site_of(STATE_IDLE, READ);
 	row.states_ns[STATE_IDLE] = 50;
 	row.woken = 1;
 	row.exited = true;
-	assert_int_equal(waits_of(parts, &row, &session), 1);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 1);
 	assert_int_equal(parts[0].state, STATE_IDLE);
 	assert_int_equal(parts[0].ns, 50);
 }
@@ -72,11 +74,99 @@ CASE(who_runs_or_is_stopped_waits_for_nothing)
 	struct row row = blocked(STATE_STOPPED, NS_PER_S, NS_PER_S);
 	struct wait_part parts[WAITS_MAX];
 
-	assert_int_equal(waits_of(parts, &row, &session), 0);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 0);
 	row = blocked(STATE_RUNNABLE, NS_PER_S, NS_PER_S);
-	assert_int_equal(waits_of(parts, &row, &session), 0);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 0);
 	row = blocked(STATE_LOCK, 0, NS_PER_S);
-	assert_int_equal(waits_of(parts, &row, &session), 0);
+	assert_int_equal(waits_of(parts, &no_marks, &row, &session), 0);
+}
+
+static struct wire_reason ended_of(const struct row *row, struct wire_wait_site site, uint64_t ns)
+{
+	return (struct wire_reason){.tid = row->tid,
+				    .pid = row->pid,
+				    .origin_ns = row->origin_ns,
+				    .site = site,
+				    .total_ns = ns,
+				    .count = 1};
+}
+
+static void turn(struct reason_marks *marks, struct wire_reason *reasons, size_t count)
+{
+	struct interval interval = {.reasons = reasons, .reason_count = count};
+
+	assert_int_equal(reason_marks_turn(marks, &interval), 0);
+}
+
+static uint64_t ns_of(const struct wait_part *parts, size_t count, struct wire_wait_site site)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!memcmp(&parts[i].site, &site, sizeof(site)))
+			return parts[i].ns;
+	return 0;
+}
+
+CASE(waits_that_have_ended_are_known_by_reason)
+{
+	struct wire_wait_site pipe = site_of(STATE_LOCK, READ), other = site_of(STATE_LOCK, 9),
+			      idle = site_of(STATE_IDLE, 8);
+	struct row row = blocked(STATE_LOCK, 600, 200);
+	struct row stranger = row;
+	struct wire_reason reasons[] = {ended_of(&row, other, 1000), ended_of(&row, pipe, 5000),
+					ended_of(&stranger, pipe, 1 << 20),
+					ended_of(&row, idle, 7)};
+	struct wait_part parts[WAITS_MAX];
+	struct reason_marks marks = {0};
+	size_t count;
+
+	stranger.origin_ns = 1;
+	reasons[2].origin_ns = 1;
+	row.woken = 9;
+	/* the first interval: what has been is not of it */
+	turn(&marks, reasons, 3);
+	assert_int_equal(waits_of(parts, &marks, &row, &session), 1);
+	/* 300 and 80 have ended, 200 of another wait go on: 20 are not known */
+	reasons[0].total_ns += 300;
+	reasons[1].total_ns += 80;
+	turn(&marks, reasons, 3);
+	count = waits_of(parts, &marks, &row, &session);
+	assert_int_equal(count, 2);
+	assert_int_equal(ns_of(parts, count, other), 300);
+	assert_int_equal(ns_of(parts, count, pipe), 280);
+	/* a reason that is new is all of this interval */
+	row.states_ns[STATE_IDLE] = 7;
+	turn(&marks, reasons, 4);
+	count = waits_of(parts, &marks, &row, &session);
+	assert_int_equal(count, 2);
+	assert_int_equal(ns_of(parts, count, idle), 7);
+	reason_marks_release(&marks);
+}
+
+CASE(of_a_wait_that_began_earlier_the_rest_is_of_the_interval)
+{
+	struct wire_wait_site first = site_of(STATE_LOCK, 9), second = site_of(STATE_LOCK, 8);
+	struct row row = blocked(STATE_LOCK, 500, 0);
+	struct wire_reason reasons[] = {ended_of(&row, first, 10), ended_of(&row, second, 20)};
+	struct wait_part parts[WAITS_MAX];
+	struct reason_marks marks = {0};
+	size_t count;
+
+	row.site = site_of(STATE_USER, WIRE_SYSCALL_NONE);
+	turn(&marks, reasons, 2);
+	reasons[0].total_ns += 900;
+	reasons[1].total_ns += 100;
+	turn(&marks, reasons, 2);
+	row.began = first;
+	count = waits_of(parts, &marks, &row, &session);
+	assert_int_equal(ns_of(parts, count, first), 400);
+	assert_int_equal(ns_of(parts, count, second), 100);
+	/* it was not recognized yet then: no more than there is */
+	row.began = site_of(STATE_UNKNOWN, 9);
+	count = waits_of(parts, &marks, &row, &session);
+	assert_int_equal(ns_of(parts, count, first) + ns_of(parts, count, second), 500);
+	row.states_ns[STATE_LOCK] = 0;
+	assert_int_equal(waits_of(parts, &marks, &row, &session), 0);
+	reason_marks_release(&marks);
 }
 
 /* Of the group, all reasons of that state: what it was blocked in it. */
@@ -251,6 +341,8 @@ int main(void)
 		cmocka_unit_test(the_wait_at_the_end_is_known_as_far_as_the_interval_has_it),
 		cmocka_unit_test(the_wait_at_the_beginning_is_known_if_no_other_ended),
 		cmocka_unit_test(who_runs_or_is_stopped_waits_for_nothing),
+		cmocka_unit_test(waits_that_have_ended_are_known_by_reason),
+		cmocka_unit_test(of_a_wait_that_began_earlier_the_rest_is_of_the_interval),
 		cmocka_unit_test(reasons_of_a_group_add_up_and_never_go_back),
 		cmocka_unit_test(sites_with_the_same_words_are_one_reason),
 		cmocka_unit_test(a_name_has_a_cgroup_where_all_of_its_threads_are_in_one),
