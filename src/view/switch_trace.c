@@ -17,10 +17,12 @@ enum { OF_CPUS = 1, OF_WORKERS, OF_OTHERS };
 enum activity { UNKNOWN, RUNNING, RUNNABLE, PREEMPTED, UNINTERRUPTIBLE, BLOCKED };
 
 static const char *const activities[] = {
+	[UNKNOWN] = NULL, /* a gap, too */
 	[RUNNING] = "running",
 	[RUNNABLE] = "runnable",
 	[PREEMPTED] = "runnable (preempted)",
 	[UNINTERRUPTIBLE] = "uninterruptible",
+	[BLOCKED] = NULL, /* a gap: it wanted no CPU */
 };
 
 struct thread {
@@ -152,8 +154,7 @@ static void end_activity(struct drawing *drawing, struct thread *thread, uint64_
 {
 	const char *name = activities[thread->activity];
 
-	/* a gap: it wanted no CPU, or that is not known */
-	if (thread->activity != UNKNOWN && thread->activity != BLOCKED)
+	if (name)
 		add_slice(drawing, name, thread->group ? OF_WORKERS : OF_OTHERS, thread->tid,
 			  thread->since_ns, at_ns, thread->cpu);
 }
