@@ -5,8 +5,11 @@
 
 #include "base/array.h"
 
-/* Calls of a process that are known: more come from a hostile stack. */
+/* Calls and jumps of a process that are known: more come from a hostile stack. */
 #define CALLS_MAX 4096
+
+/* What is known, by what its address is. */
+enum { OF_RETURN, OF_JUMP };
 
 void code_calls_clear(struct code_calls *calls)
 {
@@ -40,11 +43,44 @@ bool code_calls_by_pointer(const struct code_view *code, uint64_t return_address
 	return call_site_is_indirect(CALL_SITE_HERE, return_address, code->read, code->data);
 }
 
+static const struct code_call *known_of(const struct code_calls *calls, uint32_t kind,
+					uint64_t address)
+{
+	size_t index = calls ? identities_find(&calls->identities, kind, address) : IDENTITY_NONE;
+
+	return index == IDENTITY_NONE ? NULL : &calls->items[index];
+}
+
+static void keep(struct code_calls *calls, uint32_t kind, uint64_t address, struct code_call call)
+{
+	size_t known;
+
+	if (!calls)
+		return;
+	if (calls->identities.count >= CALLS_MAX)
+		identities_clear(&calls->identities);
+	known = calls->identities.count;
+	if (!array_reserve(&calls->items, &calls->room, known + 1, sizeof(*calls->items)) &&
+	    identities_add(&calls->identities, kind, address) != IDENTITY_NONE)
+		calls->items[known] = call;
+}
+
+/*
+ * What a linkage table leads to is in memory, which is gone with the process: stacks that come
+ * later are those of its last moments.
+ */
 uint64_t code_jump(const struct code_view *code, uint64_t address)
 {
-	uint64_t target = call_site_jump(CALL_SITE_HERE, address, code->read, code->data);
+	const struct code_call *known = known_of(code->calls, OF_JUMP, address);
+	uint64_t target;
 
-	return is_code(code, target) ? target : 0;
+	if (known)
+		return known->target;
+	target = call_site_jump(CALL_SITE_HERE, address, code->read, code->data);
+	if (!is_code(code, target))
+		return 0;
+	keep(code->calls, OF_JUMP, address, (struct code_call){.target = target});
+	return target;
 }
 
 /* Behind jumps that only lead on, as those of a linkage table. */
@@ -71,22 +107,13 @@ static struct code_call look_at_call(const struct code_view *code, uint64_t retu
 
 struct code_call code_call(const struct code_view *code, uint64_t return_address)
 {
-	struct code_calls *calls = code->calls;
-	size_t known, index;
+	const struct code_call *known = known_of(code->calls, OF_RETURN, return_address);
 	struct code_call call;
 
-	if (!calls)
-		return look_at_call(code, return_address);
-	index = identities_find(&calls->identities, 0, return_address);
-	if (index != IDENTITY_NONE)
-		return calls->items[index];
+	if (known)
+		return *known;
 	call = look_at_call(code, return_address);
-	if (calls->identities.count >= CALLS_MAX)
-		identities_clear(&calls->identities);
-	known = calls->identities.count;
-	if (!array_reserve(&calls->items, &calls->room, known + 1, sizeof(*calls->items)) &&
-	    identities_add(&calls->identities, 0, return_address) != IDENTITY_NONE)
-		calls->items[known] = call;
+	keep(code->calls, OF_RETURN, return_address, call);
 	return call;
 }
 

@@ -17,9 +17,9 @@ struct code_call {
 	uint64_t target, function;
 };
 
-/* Those of a process that are known. All zeros is empty. */
+/* Those of a process that are known, and jumps (`target` alone). All zeros is empty. */
 struct code_calls {
-	struct identities identities; /* (0, return address): their places in `items` */
+	struct identities identities; /* (kind, address): their places in `items` */
 	struct code_call *items;
 	size_t room;
 };
