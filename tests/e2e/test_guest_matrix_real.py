@@ -66,7 +66,7 @@ command: load --work futex-ping-pong -d 1s --check wake-p99=1ns
 def test_what_fails_runs_again_and_leaves_its_files(tmp_path):
     matrix = real(tmp_path, f"""
 schedulers: [none, {beside_kernel("scx_qmap")} -e 300]
-command: load --work futex-ping-pong -d 1s --check wake-p99=1ns
+command: load --work futex-ping-pong -d 3s --check wake-p99=1ns
 """)
     status, report = matrix.json("--accel", "tcg", "--out", matrix.out)
     assert status == 3 and [cell["verdict"] for cell in report["cells"]] == ["fail", "died"]
