@@ -12,10 +12,16 @@
 /* Of what was not the machine's: the moments between one culprit and the next. */
 #define SHARE_RIGHT 0.95
 /*
- * Waits that a lost switch or wakeup may put a wrong culprit to: those of the threads that wait for
- * a CPU at the time, of which a pattern has a few.
+ * Waits that a lost switch or wakeup may put a wrong culprit to: of those for a CPU all that go on
+ * at the time, of which a pattern has a few; else the one that it began or ended.
  */
-#define WAITS_PER_LOSS 16
+#define TURNS_PER_LOSS 16
+#define WAITS_PER_LOSS 2
+
+static bool is_explained(const struct truth *truth, uint64_t waits, uint64_t lost)
+{
+	return waits <= lost * (truth->blamed == STATE_RUNNABLE ? TURNS_PER_LOSS : WAITS_PER_LOSS);
+}
 
 struct shares {
 	uint64_t right, wrong, machine;
@@ -98,5 +104,5 @@ enum verdict blame_judge(const struct truth *truth, const struct interval *inter
 	snprintf(ret_why, TRUTH_TEXT_BYTES, "%s: of its time in %s dwell blames %s for %.1f %%",
 		 truth->thread, state, culprit_name(shares.worst),
 		 100 * (double)shares.worst->total_ns / (double)all);
-	return shares.wrong_waits > lost * WAITS_PER_LOSS ? VERDICT_FAIL : VERDICT_INCONCLUSIVE;
+	return is_explained(truth, shares.wrong_waits, lost) ? VERDICT_INCONCLUSIVE : VERDICT_FAIL;
 }
