@@ -181,8 +181,11 @@ def stressed():
     try:
         yield
     finally:
-        company.send_signal(signal.SIGINT)
-        company.wait()
+        # one that comes while it starts is lost
+        while company.poll() is None:
+            company.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                company.wait(timeout=1)
 
 
 def ask(services, stall, requests):
