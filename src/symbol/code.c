@@ -66,6 +66,18 @@ static void keep(struct code_calls *calls, uint32_t kind, uint64_t address, stru
 }
 
 /*
+ * By memory, as a linkage table does it. Before its first call, an entry that is bound lazily leads
+ * back to its own file.
+ */
+static bool leads_elsewhere(const struct code_view *code, uint64_t address, uint64_t target)
+{
+	const struct mapping *from = code->mapping(code->data, address),
+			     *to = code->mapping(code->data, target);
+
+	return from && to && (from->inode != to->inode || from->device != to->device);
+}
+
+/*
  * What a linkage table leads to is in memory, which is gone with the process: stacks that come
  * later are those of its last moments.
  */
@@ -79,7 +91,8 @@ uint64_t code_jump(const struct code_view *code, uint64_t address)
 	target = call_site_jump(CALL_SITE_HERE, address, code->read, code->data);
 	if (!is_code(code, target))
 		return 0;
-	keep(code->calls, OF_JUMP, address, (struct code_call){.target = target});
+	if (leads_elsewhere(code, address, target))
+		keep(code->calls, OF_JUMP, address, (struct code_call){.target = target});
 	return target;
 }
 

@@ -64,7 +64,7 @@ class Program:
         self.ask(name, argument)
 
     def warm_up(self):
-        """Does first what it does only once: that is no stall of its requests."""
+        """Asks everything a few times first: what a program does only once is no stall of its requests."""
         for _ in range(3):
             for name, request in self.requests.items():
                 self.ask_good(name, request.argument)
