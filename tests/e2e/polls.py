@@ -181,11 +181,8 @@ def stressed():
     try:
         yield
     finally:
-        # one that comes while it starts is lost
-        while company.poll() is None:
-            company.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                company.wait(timeout=1)
+        company.send_signal(signal.SIGINT)
+        company.wait()
 
 
 def ask(services, stall, requests):

@@ -7,13 +7,18 @@ quieter moment, a bounded number of times, and for a bounded time in all. If it 
 counted apart. A failure on an undisturbed machine counts, whatever the test; a test that passes when it is run once more
 is *flaky*: it passed, and is named at the end.
 
+A test that does not end within LIMIT_S fails, whatever the machine did, and what it has started is killed.
+
 DWELL_RESULTS names a file that gets a line of JSON for each test; `tests/run` sums them up. DWELL_REPEATS=0: what failed on a disturbed
 machine is inconclusive at once; `tests/run` repeats it later.
 """
+import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
+import signal
 import time
 
 import pytest
@@ -30,6 +35,8 @@ FOREIGN_SHARE = 0.10  # of a CPU
 REPEATS = int(os.environ.get("DWELL_REPEATS", "3"))  # of a test that failed on a disturbed machine
 WAIT_S = 15  # for a quiet moment, at most
 WAIT_ALL_S = 240  # in a whole run, at most
+LIMIT_S = int(os.environ.get("DWELL_LIMIT", "900"))  # of an attempt: the longest takes 350 where a third of the machine is stolen
+AGAIN_S = 20  # its end hangs, too
 REPEAT_ALL_S = 600  # of attempts after a test's first, in a whole run: a machine that is never quiet is not worth more
 
 
@@ -113,6 +120,50 @@ def cpu_seconds():
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
+def descendants(pid):
+    """-> pids of what it has started, and of what that has."""
+    found = []
+    with contextlib.suppress(OSError):
+        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in path.read_text().split():
+                found += [child, *descendants(child)]
+    return found
+
+
+def doing(pid):
+    """What it was started as, and where it is; None: it has ended."""
+    with contextlib.suppress(OSError):
+        entry = pathlib.Path("/proc", pid)
+        words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        state = (entry / "stat").read_text(errors="replace").rpartition(") ")[2].split()[0]
+        return None if state == "Z" else f"{' '.join(words)[:200]} ({state} in {(entry / 'wchan').read_text()})"
+    return None
+
+
+class Hung(Exception):
+    """A test that does not end."""
+
+
+def give_up(number, frame):
+    left = {pid: doing(pid) for pid in descendants(os.getpid())}
+    for pid in left:
+        with contextlib.suppress(OSError):
+            os.kill(int(pid), signal.SIGKILL)
+    raise Hung(f"no end within {LIMIT_S} s; left running: {'; '.join(filter(None, left.values())) or 'nothing'}")
+
+
+@contextlib.contextmanager
+def limited():
+    """What is done within gets LIMIT_S."""
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S, AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class Verdicts:
     def __init__(self):
         self.waited, self.repeated, self.results = 0.0, 0.0, os.environ.get("DWELL_RESULTS")
@@ -144,9 +195,11 @@ class Verdicts:
         while True:
             window, began = Window(), time.monotonic()
             SAID.clear()
-            reports = runtestprotocol(item, log=False, nextitem=nextitem)
+            with limited():
+                reports = runtestprotocol(item, log=False, nextitem=nextitem)
             bad = next((report for report in reports if report.failed), None)
-            excusable = bad and measures and "CalledProcessError" not in last_line(bad.longrepr)  # nothing was measured: a program is missing or wrong
+            # else nothing was measured: a program is missing or wrong, or waits for what never comes
+            excusable = bad and measures and not re.search(r"CalledProcessError|\bHung\b", last_line(bad.longrepr))
             disturbance = (window.disturbance() or next(iter(SAID), None)) if excusable else None
             self.repeated += time.monotonic() - began if failures else 0
             if not bad:
