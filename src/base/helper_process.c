@@ -220,6 +220,41 @@ void helper_part(struct helper_parts *parts, const void *bytes, size_t length)
 	parts->used += helper_part_room(length);
 }
 
+/* In a row, without a wait: between them, too, the parent is to see what they cost. */
+#define UNSEEN_MAX 32
+
+/*
+ * The next one, in its order: whenever the helper is killed, it is in the socket, or marked as
+ * current if it is to be answered. False: there will be none.
+ */
+static bool take_question(struct helper_shared *shared, int fd, uint64_t lost,
+			  struct helper_message *question, size_t *ret_length)
+{
+	static unsigned int unseen;
+	ssize_t got;
+
+	/* with several in the socket, neither a wait nor a clock for each */
+	if (++unseen > UNSEEN_MAX) {
+		helper_store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+		unseen = 0;
+	}
+	for (;;) {
+		got = recv(fd, &question->head, sizeof(question->head), MSG_PEEK | MSG_DONTWAIT);
+		if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+		helper_store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+		unseen = 0;
+		(void)await_request(fd, -1);
+	}
+	if (got < (ssize_t)sizeof(question->head))
+		return false;
+	if (question->head.number > lost)
+		helper_store(&shared->current, question->head.number);
+	got = recv(fd, question, sizeof(*question), 0);
+	*ret_length = (size_t)got - sizeof(question->head);
+	return got >= (ssize_t)sizeof(question->head);
+}
+
 /* The questions up to number `lost` are not to be answered any more. */
 _Noreturn static void help(const struct helper_work *work, const void *context,
 			   struct helper_shared *shared, int fd, int reader, uint64_t lost,
@@ -227,6 +262,7 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 {
 	static struct helper_message question, answer, part;
 	struct helper_parts parts = {&part, 0, fd};
+	size_t length;
 	void *data;
 
 	sandbox_end_with(keeper);
@@ -235,30 +271,13 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 	if (!sandbox_confine(keeper))
 		_exit(1);
 	data = work->begin(context);
-	while (data) {
-		size_t length;
-		ssize_t got;
-
-		(void)await_request(fd, -1);
-		/* whenever it is killed, the question is in the socket or marked as current */
-		got = recv(fd, &question.head, sizeof(question.head), MSG_PEEK);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < (ssize_t)sizeof(question.head))
-			break;
-		if (question.head.number > lost)
-			helper_store(&shared->current, question.head.number);
-		got = recv(fd, &question, sizeof(question), 0);
-		if (got < (ssize_t)sizeof(question.head))
-			break;
+	while (data && take_question(shared, fd, lost, &question, &length)) {
 		if (question.head.number <= lost)
 			continue;
 		answer.head = (struct helper_message_head){question.head.number, HELPER_ANSWER};
 		part.head.number = question.head.number;
-		length = work->answer(data, question.bytes, (size_t)got - sizeof(question.head),
-				      answer.bytes, &parts);
+		length = work->answer(data, question.bytes, length, answer.bytes, &parts);
 		send_parts(&parts);
-		helper_store(&shared->helper_cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 		if (send(fd, &answer, sizeof(answer.head) + length, MSG_NOSIGNAL) < 0)
 			break;
 		helper_store(&shared->answered, shared->answered + 1);
