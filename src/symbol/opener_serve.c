@@ -7,11 +7,13 @@
 #include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/inner_pid.h"
 #include "symbol/build_id.h"
@@ -227,25 +229,35 @@ static int serve_debug_link(const struct opener_request *request)
 	return fd < 0 ? foreign_open_below(pid, beside, name, RESOLVE_NO_SYMLINKS, 0) : fd;
 }
 
+/* Of /proc/TID/status: 1.4 KiB here; it grows with the number of groups, CPUs and memory nodes. */
+#define STATUS_BYTES (64 << 10)
+
 /*
  * How often a thread that sleeps has been switched, as /proc says; 0: it runs, or is gone. The
  * count changes when it leaves its CPU, so of one that runs it says nothing.
  */
 static uint64_t switches_asleep(uint32_t tid)
 {
-	char path[32], line[256], state = 'R';
-	uint64_t sum = 0, number;
+	static const char *const counts[] = {"\nvoluntary_ctxt_switches:",
+					     "\nnonvoluntary_ctxt_switches:"};
+	char text[STATUS_BYTES], *found;
+	uint64_t sum = 0;
+	ssize_t got;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
-	cleanup_file FILE *file = fopen(path, "re");
+	snprintf(text, sizeof(text), "/proc/%" PRIu32 "/status", tid);
+	cleanup_close int fd = open(text, O_RDONLY | O_CLOEXEC);
 
-	while (file && fgets(line, sizeof(line), file)) {
-		(void)!sscanf(line, "State: %c", &state);
-		if (sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &number) == 1 ||
-		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &number) == 1)
-			sum += number;
+	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[got < 0 ? 0 : got] = '\0';
+	/* the name is on the first line, and has no line ends: they are escaped */
+	found = strstr(text, "\nState:\t");
+	if (!found || !strchr("SD", found[strlen("\nState:\t")]))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		found = strstr(text, counts[i]);
+		sum += found ? strtoull(found + strlen(counts[i]), NULL, 10) : 0;
 	}
-	return state == 'S' || state == 'D' ? sum : 0;
+	return sum;
 }
 
 /* `end` - `start` bytes; with the switches if they are asked for. How many were read. */

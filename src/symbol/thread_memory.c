@@ -31,24 +31,42 @@ void thread_memory_close(struct thread_memory *memory)
 	cleanup_close_fd(&memory->pages);
 }
 
-static bool is_there(const struct thread_memory *memory, uint64_t page)
+/* How many of the pages from the first one on are, up to the first that is not. */
+static size_t count_there(const struct thread_memory *memory, uint64_t first, size_t pages)
 {
-	uint64_t entry;
+	uint64_t entries[64];
+	size_t there = 0;
 
-	return pread(memory->pages, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) ==
-		       sizeof(entry) &&
-	       entry & (PAGE_PRESENT | PAGE_SWAPPED);
+	while (there < pages) {
+		size_t wanted = pages - there, got, i;
+		ssize_t bytes;
+
+		if (wanted > ARRAY_SIZE(entries))
+			wanted = ARRAY_SIZE(entries);
+		bytes = pread(memory->pages, entries, wanted * sizeof(*entries),
+			      (off_t)((first + there) * sizeof(*entries)));
+		got = bytes > 0 ? (size_t)bytes / sizeof(*entries) : 0;
+		for (i = 0; i < got && entries[i] & (PAGE_PRESENT | PAGE_SWAPPED); i++)
+			;
+		there += i;
+		if (i < wanted)
+			break;
+	}
+	return there;
 }
 
 size_t thread_memory_read(const struct thread_memory *memory, uint64_t address, void *into,
 			  size_t bytes)
 {
-	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE), end = address;
+	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE), first = address / size, end;
 	ssize_t got;
 
-	while (end - address < bytes && is_there(memory, end / size))
-		end = (end / size + 1) * size;
+	if (!bytes || address + bytes < address)
+		return 0;
+	end = (first + count_there(memory, first, (address + bytes - 1) / size - first + 1)) * size;
+	if (end <= address)
+		return 0;
 	bytes = end - address < bytes ? (size_t)(end - address) : bytes;
-	got = bytes ? pread(memory->fd, into, bytes, (off_t)address) : 0;
+	got = pread(memory->fd, into, bytes, (off_t)address);
 	return got > 0 ? (size_t)got : 0;
 }
