@@ -4,27 +4,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/array.h"
-
-/* By words, from a secret start; each word is mixed before the next. */
-static uint64_t hash_of(uint64_t key, const uint8_t *bytes, size_t length)
-{
-	uint64_t hash = key ^ length;
-
-	while (length) {
-		uint64_t word = 0;
-		size_t part = length < sizeof(word) ? length : sizeof(word);
-
-		memcpy(&word, bytes, part);
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 32;
-		bytes += part;
-		length -= part;
-	}
-	return hash * 0x9e3779b97f4a7c15ULL;
-}
+#include "base/hash.h"
 
 static size_t slot_of(const struct interned *interned, uint64_t hash, const void *bytes,
 		      size_t length)
@@ -45,9 +27,8 @@ static bool grow(struct interned *interned)
 {
 	struct interned bigger = *interned;
 
-	if (!interned->key && getrandom(&interned->key, sizeof(interned->key), 0) < 0)
-		interned->key = (uintptr_t)interned;
-	bigger.key = interned->key;
+	if (!interned->key)
+		bigger.key = hash_secret(interned);
 	bigger.slot_count = interned->slot_count ? interned->slot_count * 2 : 512;
 	bigger.slots = calloc(bigger.slot_count, sizeof(*bigger.slots));
 	if (!bigger.slots)
@@ -70,7 +51,7 @@ size_t interned_add(struct interned *interned, const void *bytes, size_t length)
 
 	if (interned->count * 2 >= interned->slot_count && !grow(interned))
 		return INTERNED_NONE;
-	hash = hash_of(interned->key, bytes, length);
+	hash = hash_bytes(interned->key, bytes, length);
 	slot = slot_of(interned, hash, bytes, length);
 	if (interned->slots[slot])
 		return interned->slots[slot] - 1;

@@ -8,10 +8,11 @@
 #include "base/array.h"
 #include "model/blame_thieves.h"
 
-/* Where the threads of an interval are among its rows, by tid. */
-struct place {
-	uint32_t tid;
-	uint32_t row;
+/* The threads of an interval. */
+struct known {
+	const struct interval *interval;
+	const struct blame_place *places;
+	const struct blame_party *parties;
 };
 
 static const char *const culprit_keys[WIRE_CULPRIT_KINDS_COUNT] = {
@@ -70,7 +71,7 @@ static const struct wire_culprit *culprits_of(const struct wire_blame *blame)
 
 static int by_tid(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct blame_place *a = left, *b = right;
 
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
@@ -91,28 +92,25 @@ static uint32_t start_of(const struct row *row)
 }
 
 /* NULL: none of its threads is known. */
-static const struct row *process_of(const struct interval *interval, const struct place *places,
-				    uint32_t pid)
+static const struct blame_place *process_of(const struct known *known, uint32_t pid)
 {
-	struct place key = {pid, 0}, *found;
+	struct blame_place key = {pid, 0};
 
-	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
-	return found ? &interval->rows[found->row] : NULL;
+	return bsearch(&key, known->places, known->interval->row_count, sizeof(key), by_tid);
 }
 
 /* The thread itself, and none that had its id before or after it. */
-static const struct row *thread_of(const struct interval *interval, const struct place *places,
-				   const struct wire_culprit *culprit)
+static const struct blame_party *thread_of(const struct known *known,
+					   const struct wire_culprit *culprit)
 {
-	const struct place *end = places + interval->row_count, *found;
-	struct place key = {culprit->tid, 0};
+	const struct blame_place *end = known->places + known->interval->row_count;
+	const struct blame_place *found = process_of(known, culprit->tid);
 
-	found = bsearch(&key, places, interval->row_count, sizeof(key), by_tid);
-	while (found && found > places && found[-1].tid == culprit->tid)
+	while (found && found > known->places && found[-1].tid == culprit->tid)
 		found--;
 	for (; found && found < end && found->tid == culprit->tid; found++)
-		if (start_of(&interval->rows[found->row]) == culprit->start)
-			return &interval->rows[found->row];
+		if (known->parties[found->row].start == culprit->start)
+			return &known->parties[found->row];
 	return NULL;
 }
 
@@ -142,9 +140,10 @@ static bool has_meanwhile(const struct wire_culprit *culprit)
 }
 
 static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
-			const struct interval *interval, const struct place *places)
+			const struct known *known)
 {
-	const struct row *known = culprit->tid ? thread_of(interval, places, culprit) : NULL;
+	const struct blame_party *party = culprit->tid ? thread_of(known, culprit) : NULL;
+	const struct blame_place *process;
 
 	blame->kind = (enum wire_culprit_kind)culprit->kind;
 	blame->has_meanwhile = has_meanwhile(culprit);
@@ -155,8 +154,8 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 		memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
 	if (blame->kind != WIRE_CULPRIT_THREAD)
 		return;
-	if (known) {
-		set_party(&blame->culprit, known);
+	if (party) {
+		blame->culprit = *party;
 		return;
 	}
 	blame->culprit.tid = culprit->tid;
@@ -164,14 +163,16 @@ static void set_culprit(struct blame *blame, const struct wire_culprit *culprit,
 	blame->culprit.start = culprit->start;
 	memcpy(blame->culprit.comm, culprit->comm, sizeof(culprit->comm));
 	/* another process may have the pid of one that was this thread */
-	if (culprit->pid && culprit->tid != culprit->pid)
-		known = process_of(interval, places, culprit->pid);
-	memcpy(blame->culprit.process, known ? known->process : blame->culprit.comm,
+	if (culprit->pid && culprit->tid != culprit->pid) {
+		process = process_of(known, culprit->pid);
+		party = process ? &known->parties[process->row] : NULL;
+	}
+	memcpy(blame->culprit.process, party ? party->process : blame->culprit.comm,
 	       sizeof(blame->culprit.process));
-	if (known)
-		blame->culprit.cgroup_id = known->cgroup_id;
-	if (known && !culprit->tid) /* several of its threads */
-		memcpy(blame->culprit.comm, known->process, sizeof(known->process));
+	if (party)
+		blame->culprit.cgroup_id = party->cgroup_id;
+	if (party && !culprit->tid) /* several of its threads */
+		memcpy(blame->culprit.comm, party->process, sizeof(party->process));
 }
 
 static bool same_party(const struct blame_party *party, const struct wire_culprit *culprit)
@@ -195,9 +196,8 @@ static bool same_culprit(const struct blame *blame, enum state state,
 }
 
 /* One of a victim whose blame begins at `first`. */
-static int add_share(struct blames *blames, size_t first, const struct row *row,
-		     const struct wire_culprit *culprit, const struct interval *interval,
-		     const struct place *places)
+static int add_share(struct blames *blames, size_t first, const struct blame_party *victim,
+		     const struct wire_culprit *culprit, const struct known *known)
 {
 	enum state state = state_of_wait(culprit->state);
 	struct blame *blame = NULL;
@@ -212,9 +212,15 @@ static int add_share(struct blames *blames, size_t first, const struct row *row,
 		blame = add(blames);
 		if (!blame)
 			return -ENOMEM;
-		set_party(&blame->victim, row);
+		blame->victim = *victim;
 		blame->state = state;
-		set_culprit(blame, culprit, interval, places);
+		set_culprit(blame, culprit, known);
+		if (blame_thieves_may(blame)) {
+			if (array_reserve(&blames->thefts, &blames->theft_room,
+					  blames->theft_count + 1, sizeof(*blames->thefts)) < 0)
+				return -ENOMEM;
+			blames->thefts[blames->theft_count++] = blames->count - 1;
+		}
 	}
 	if (culprit->flags & WIRE_CULPRIT_EARLIER) {
 		blame->earlier_ns += culprit->total_ns;
@@ -225,7 +231,7 @@ static int add_share(struct blames *blames, size_t first, const struct row *row,
 	return 0;
 }
 
-static int add_rest(struct blames *blames, const struct row *row, enum state state,
+static int add_rest(struct blames *blames, const struct blame_party *victim, enum state state,
 		    enum wire_culprit_kind kind, uint64_t rest_ns, bool goes_on)
 {
 	struct blame *blame;
@@ -235,7 +241,7 @@ static int add_rest(struct blames *blames, const struct row *row, enum state sta
 	blame = add(blames);
 	if (!blame)
 		return -ENOMEM;
-	set_party(&blame->victim, row);
+	blame->victim = *victim;
 	blame->state = state;
 	blame->kind = kind;
 	blame->goes_on = goes_on;
@@ -267,27 +273,27 @@ static void take_back(struct blames *blames, size_t first, enum state state, uin
 
 /* Of the row, which waits for a lock at the interval's end: who has that. */
 static void name_holder(const struct blames *blames, struct blame *blame, const struct row *row,
-			const struct interval *interval, const struct place *places)
+			const struct known *known)
 {
 	for (size_t i = 0; i < blames->holder_count; i++) {
 		const struct wire_holder *holder = &blames->holders[i];
-		const struct row *known;
+		const struct blame_place *process;
 
 		if (holder->tid != row->tid || holder->origin_ns != row->origin_ns ||
-		    holder->header.time_ns != interval->end_ns)
+		    holder->header.time_ns != known->interval->end_ns)
 			continue;
 		blame->holder.tid = holder->holder_tid;
 		blame->holder.pid = holder->holder_pid;
 		memcpy(blame->holder.comm, holder->holder_comm, sizeof(holder->holder_comm));
-		known = process_of(interval, places, holder->holder_tid);
-		if (known && !known->exited)
-			set_party(&blame->holder, known);
+		process = process_of(known, holder->holder_tid);
+		if (process && !known->interval->rows[process->row].exited)
+			blame->holder = known->parties[process->row];
 	}
 }
 
 /* What of the state's time no culprit has been charged with. */
-static int complete(struct blames *blames, size_t first, const struct row *row, enum state state,
-		    uint32_t folded)
+static int complete(struct blames *blames, size_t first, const struct row *row,
+		    const struct blame_party *victim, enum state state, uint32_t folded)
 {
 	uint64_t charged_ns = 0, rest_ns, open_ns = 0;
 	enum wire_culprit_kind kind = WIRE_CULPRIT_UNKNOWN;
@@ -295,10 +301,11 @@ static int complete(struct blames *blames, size_t first, const struct row *row, 
 	int result = 0;
 
 	if (state == STATE_STOLEN)
-		return add_rest(blames, row, state, WIRE_CULPRIT_STEAL, row->states_ns[state],
+		return add_rest(blames, victim, state, WIRE_CULPRIT_STEAL, row->states_ns[state],
 				false);
 	if (state == STATE_IRQ)
-		return add_rest(blames, row, state, WIRE_CULPRIT_IRQ, row->states_ns[state], false);
+		return add_rest(blames, victim, state, WIRE_CULPRIT_IRQ, row->states_ns[state],
+				false);
 	for (size_t i = first; i < blames->count; i++) {
 		if (blames->items[i].state != state)
 			continue;
@@ -314,12 +321,12 @@ static int complete(struct blames *blames, size_t first, const struct row *row, 
 	rest_ns = row->states_ns[state] - charged_ns;
 	if (!row->exited && row->site.state == wire_of_state(state)) {
 		open_ns = row->in_state_ns < rest_ns ? row->in_state_ns : rest_ns;
-		result = add_rest(blames, row, state, WIRE_CULPRIT_UNKNOWN, open_ns, true);
+		result = add_rest(blames, victim, state, WIRE_CULPRIT_UNKNOWN, open_ns, true);
 	}
 	if (folded & 1U << wire_of_state(state))
 		kind = WIRE_CULPRIT_OTHERS;
 	if (result >= 0)
-		result = add_rest(blames, row, state, kind, rest_ns - open_ns, false);
+		result = add_rest(blames, victim, state, kind, rest_ns - open_ns, false);
 	return result;
 }
 
@@ -335,9 +342,11 @@ static bool is_repeated(struct wire_blame *const *records, size_t index)
 	return false;
 }
 
-static int add_victim(struct blames *blames, const struct row *row, struct wire_blame **records,
-		      size_t count, const struct interval *interval, const struct place *places)
+static int add_victim(struct blames *blames, const struct known *known, size_t number,
+		      struct wire_blame **records, size_t count)
 {
+	const struct row *row = &known->interval->rows[number];
+	const struct blame_party *victim = &known->parties[number];
 	size_t first = blames->count;
 	uint32_t folded = 0;
 	int result = 0;
@@ -351,7 +360,7 @@ static int add_victim(struct blames *blames, const struct row *row, struct wire_
 
 			if (culprit->state >= WIRE_RUNNABLE && culprit->state < WIRE_STATES &&
 			    culprit->kind < WIRE_CULPRIT_KINDS_COUNT)
-				result = add_share(blames, first, row, culprit, interval, places);
+				result = add_share(blames, first, victim, culprit, known);
 		}
 	}
 	/* beyond our pid namespace: a number that is the kernel's own */
@@ -359,10 +368,10 @@ static int add_victim(struct blames *blames, const struct row *row, struct wire_
 		if (!blames->items[i].culprit.pid)
 			blames->items[i].culprit.tid = 0;
 	for (int state = STATE_RUNNABLE; result >= 0 && state < STATES; state++)
-		result = complete(blames, first, row, (enum state)state, folded);
+		result = complete(blames, first, row, victim, (enum state)state, folded);
 	for (size_t i = first; i < blames->count; i++)
 		if (blames->items[i].goes_on && blames->items[i].state == STATE_LOCK)
-			name_holder(blames, &blames->items[i], row, interval, places);
+			name_holder(blames, &blames->items[i], row, known);
 	return result;
 }
 
@@ -445,35 +454,56 @@ static void keep_caused(struct blames *blames)
 	blames->count = kept;
 }
 
+static int list_threads(struct blames *blames, const struct interval *interval)
+{
+	size_t count = interval->row_count;
+
+	if (array_reserve(&blames->victims, &blames->victim_room, count + 1,
+			  sizeof(*blames->victims)) < 0 ||
+	    array_reserve(&blames->places, &blames->place_room, count + 1,
+			  sizeof(*blames->places)) < 0 ||
+	    array_reserve(&blames->parties, &blames->party_room, count + 1,
+			  sizeof(*blames->parties)) < 0)
+		return -ENOMEM;
+	memset(blames->parties, 0, count * sizeof(*blames->parties));
+	for (size_t i = 0; i < count; i++) {
+		blames->places[i] = (struct blame_place){interval->rows[i].tid, (uint32_t)i};
+		set_party(&blames->parties[i], &interval->rows[i]);
+	}
+	qsort(blames->places, count, sizeof(*blames->places), by_tid);
+	return 0;
+}
+
 int blames_close(struct blames *blames, struct interval *interval)
 {
-	size_t sorted = part_by_end(blames, interval);
-	cleanup_free struct place *places =
-		reallocarray(NULL, interval->row_count + 1, sizeof(*places));
-	int result = places ? 0 : -ENOMEM;
+	size_t sorted = part_by_end(blames, interval), rows = interval->row_count, victims = 0;
+	int result = list_threads(blames, interval);
+	const struct known known = {interval, blames->places, blames->parties};
 
-	blames->count = 0;
+	blames->count = blames->theft_count = 0;
 	if (result >= 0 && sorted)
 		qsort(blames->records, sorted, sizeof(*blames->records), by_victim);
-	for (size_t i = 0; result >= 0 && i < interval->row_count; i++)
-		places[i] = (struct place){interval->rows[i].tid, (uint32_t)i};
-	if (result >= 0)
-		qsort(places, interval->row_count, sizeof(*places), by_tid);
-	for (size_t i = 0; result >= 0 && i < interval->row_count; i++) {
-		size_t count;
+	for (size_t i = 0; result >= 0 && i < rows; i++) {
+		size_t count, first = blames->count;
 		struct wire_blame **records =
 			records_of(blames, &interval->rows[i], sorted, &count);
 
-		result = add_victim(blames, &interval->rows[i], records, count, interval, places);
+		result = add_victim(blames, &known, i, records, count);
+		if (blames->count > first)
+			blames->victims[victims++] = (struct blame_victim){
+				blames->parties[i].tid, blames->parties[i].start, first,
+				blames->count - first};
 	}
 	if (sorted)
 		forget(blames, sorted);
 	blames->holder_count = 0;
 	if (result >= 0)
-		result = blame_thieves_find(blames->items, blames->count);
+		blame_thieves_find(blames->items, blames->thefts, blames->theft_count,
+				   blames->victims, victims);
 	if (result >= 0 && session_has_caused(interval->session))
 		keep_caused(blames);
-	blames_sort(blames->items, blames->count);
+	if (!blames->is_unsorted)
+		blames_sort(blames->items, blames->count);
 	interval->blames = blames->items;
 	interval->blame_count = blames->count;
 	return result;
@@ -492,5 +522,9 @@ void blames_release(struct blames *blames)
 	free(blames->records);
 	free(blames->holders);
 	free(blames->items);
+	free(blames->places);
+	free(blames->parties);
+	free(blames->victims);
+	free(blames->thefts);
 	*blames = (struct blames){0};
 }

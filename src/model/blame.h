@@ -63,6 +63,18 @@ static inline bool state_has_partner(enum state state)
 	return state == STATE_IPC || state == STATE_NET;
 }
 
+/* Where the threads of an interval are among its rows, by tid. */
+struct blame_place {
+	uint32_t tid;
+	uint32_t row;
+};
+
+/* A thread, and its blame: `count` items from `first` on. */
+struct blame_victim {
+	uint32_t tid, start;
+	size_t first, count;
+};
+
 /* What an interval's records say, until it ends. All zeros is empty. */
 struct blames {
 	struct wire_blame **records; /* owned */
@@ -71,6 +83,14 @@ struct blames {
 	size_t holder_count, holder_room;
 	struct blame *items;
 	size_t count, room;
+	/* of the interval's threads, kept for the next one: rows are too large to look up a name */
+	struct blame_place *places;
+	struct blame_party *parties;  /* of each row */
+	struct blame_victim *victims; /* those that have any, in the order of the rows */
+	size_t *thefts; /* numbers of items that may have a thief: blame_thieves_may() */
+	size_t place_room, party_room, victim_room, theft_room, theft_count;
+	bool is_unsorted; /* blames_close() is not to sort by size, which takes a third of its time
+			   */
 };
 
 /* Copies the record, a WIRE_BLAME or WIRE_HOLDER. 0, -ENOMEM, or -EBADMSG. */
@@ -78,8 +98,8 @@ int blames_feed(struct blames *blames, const struct wire_header *record) must_ch
 
 /*
  * Sets the interval's blame, of its rows, which are threads, and forgets what lies before its end:
- * largest shares first. States that are not lost, and of which no culprit is known, have none.
- * 0 or -ENOMEM.
+ * largest shares first, or, with is_unsorted, victim by victim. States that are not lost, and of
+ * which no culprit is known, have none. 0 or -ENOMEM.
  */
 int blames_close(struct blames *blames, struct interval *interval) must_check;
 

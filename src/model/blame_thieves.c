@@ -4,45 +4,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A victim's blame: items[first] and those behind it. */
-struct victim {
-	uint32_t tid, start;
-	size_t first, count;
-};
-
-static bool is_of(const struct blame *blame, const struct blame_party *victim)
-{
-	return blame->victim.tid == victim->tid && blame->victim.start == victim->start;
-}
-
-/* A thread that was runnable while its victim waited. */
-static bool has_thief(const struct blame *blame)
-{
-	return blame->kind == WIRE_CULPRIT_THREAD && blame->has_meanwhile && blame->culprit.tid &&
-	       blame->meanwhile.state == WIRE_RUNNABLE && blame->total_ns;
-}
-
 static int by_id(const void *left, const void *right)
 {
-	const struct victim *a = left, *b = right;
+	const struct blame_victim *a = left, *b = right;
 
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static size_t list_victims(struct victim *victims, const struct blame *items, size_t count)
+/* They come in the order of the rows, which is that of their ids as a rule. */
+static void sort_victims(struct blame_victim *victims, size_t count)
 {
-	size_t found = 0;
+	size_t sorted = 1;
 
-	for (size_t i = 0; i < count; i++) {
-		if (i && is_of(&items[i], &items[i - 1].victim))
-			victims[found - 1].count++;
-		else
-			victims[found++] =
-				(struct victim){items[i].victim.tid, items[i].victim.start, i, 1};
-	}
-	return found;
+	while (sorted < count && by_id(&victims[sorted - 1], &victims[sorted]) <= 0)
+		sorted++;
+	if (sorted < count)
+		qsort(victims, count, sizeof(*victims), by_id);
 }
 
 /* Of one program; by cgroup there are no names. */
@@ -115,30 +94,21 @@ static void set_thief(struct blame *blame, const struct blame *items, size_t cou
 	}
 }
 
-int blame_thieves_find(struct blame *items, size_t count)
+void blame_thieves_find(struct blame *items, const size_t *thefts, size_t count,
+			struct blame_victim *victims, size_t victim_count)
 {
-	cleanup_free struct victim *victims = NULL;
-	size_t victim_count = 0;
-
+	if (count)
+		sort_victims(victims, victim_count);
 	for (size_t i = 0; i < count; i++) {
-		const struct victim *found;
-		struct victim key;
+		struct blame *blame = &items[thefts[i]];
+		const struct blame_victim *found;
+		struct blame_victim key = {.tid = blame->culprit.tid,
+					   .start = blame->culprit.start};
 
-		if (!has_thief(&items[i]))
-			continue;
-		if (!victims) {
-			victims = reallocarray(NULL, count, sizeof(*victims));
-			if (!victims)
-				return -ENOMEM;
-			victim_count = list_victims(victims, items, count);
-			qsort(victims, victim_count, sizeof(*victims), by_id);
-		}
-		key = (struct victim){.tid = items[i].culprit.tid, .start = items[i].culprit.start};
 		found = bsearch(&key, victims, victim_count, sizeof(*victims), by_id);
-		if (found)
-			set_thief(&items[i], &items[found->first], found->count);
+		if (found && blame->total_ns)
+			set_thief(blame, &items[found->first], found->count);
 	}
-	return 0;
 }
 
 void blame_thief_add(struct blame_thief *thief, const struct blame_thief *other)

@@ -11,8 +11,19 @@
 
 #include "model/blame.h"
 
-/* Sets `thief` of each. All blame of a victim is in one place. 0 or -ENOMEM. */
-int blame_thieves_find(struct blame *items, size_t count) must_check;
+/* A thread that was runnable while its victim waited. */
+static inline bool blame_thieves_may(const struct blame *blame)
+{
+	return blame->kind == WIRE_CULPRIT_THREAD && blame->has_meanwhile && blame->culprit.tid &&
+	       blame->meanwhile.state == WIRE_RUNNABLE;
+}
+
+/*
+ * Sets `thief` of those that may have one: their numbers among the items. The victims are all whose
+ * blame there is; they are sorted.
+ */
+void blame_thieves_find(struct blame *items, const size_t *thefts, size_t count,
+			struct blame_victim *victims, size_t victim_count);
 
 /* Adds that of another, which has the same victim and culprit after both were summed up. */
 void blame_thief_add(struct blame_thief *thief, const struct blame_thief *other);

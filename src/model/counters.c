@@ -103,7 +103,8 @@ void counters_key_add(struct counters_key *key, const char *text)
  * counted cannot be taken back. What it owes of earlier intervals comes with its end.
  */
 static void count_blame(struct counters *counters, const struct interval *interval,
-			const struct blame *blame, const struct name_groups *names)
+			const struct blame *blame, const char *victim,
+			const struct name_groups *names)
 {
 	uint64_t total_ns = blame->total_ns + blame->earlier_ns;
 	bool is_thread = blame->kind == WIRE_CULPRIT_THREAD;
@@ -120,8 +121,7 @@ static void count_blame(struct counters *counters, const struct interval *interv
 					 name_groups_cgroup(names, blame), blame->culprit.process);
 	key.length = 0;
 	key.is_cut = false;
-	counters_key_add(&key, counters_group(counters, interval->session, blame->victim.cgroup_id,
-					      blame->victim.process));
+	counters_key_add(&key, victim);
 	counters_key_add(&key, culprit_key(blame->kind));
 	counters_key_add(&key, culprit);
 	counters_key_add(&key, state);
@@ -145,11 +145,20 @@ struct blame_key counters_blame_key(const struct leader *leader)
 static void count_blames(struct counters *counters, const struct interval *interval)
 {
 	struct name_groups names = {.count = 0};
+	const char *victim = NULL;
 
 	if (counters->by == BY_CGROUP)
 		name_groups_find(&names, interval);
-	for (size_t i = 0; i < interval->blame_count; i++)
-		count_blame(counters, interval, &interval->blames[i], &names);
+	for (size_t i = 0; i < interval->blame_count; i++) {
+		const struct blame *blame = &interval->blames[i], *last = blame - 1;
+
+		/* all of a victim is in one place where nothing has sorted it */
+		if (!i || last->victim.tid != blame->victim.tid ||
+		    last->victim.start != blame->victim.start)
+			victim = counters_group(counters, interval->session,
+						blame->victim.cgroup_id, blame->victim.process);
+		count_blame(counters, interval, blame, victim, &names);
+	}
 }
 
 void counters_add(struct counters *counters, const struct interval *interval)

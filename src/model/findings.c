@@ -9,13 +9,14 @@
 #include "model/blame_thieves.h"
 
 /* Below these a loss is how a program works, or too small to speak of. */
-#define OF_ACTIVE   10 /* a part in, of the process's active time */
-#define OF_INTERVAL 20 /* of the interval */
-#define OF_LOSS	    10 /* a culprit of it */
-#define OF_REST	    10 /* of the loss of all of a name: without it there is one that lost */
-#define OF_WAIT	    2  /* a partner that was busy, of a wait for it */
-#define OF_THREADS  50 /* a thread, of the loss: below, it does not count as one that lost */
-#define CULPRITS    64 /* of a loss, before the largest are chosen: blame has 14 a thread */
+#define OF_ACTIVE   10	 /* a part in, of the process's active time */
+#define OF_INTERVAL 20	 /* of the interval */
+#define OF_LOSS	    10	 /* a culprit of it */
+#define OF_REST	    10	 /* of the loss of all of a name: without it there is one that lost */
+#define OF_WAIT	    2	 /* a partner that was busy, of a wait for it */
+#define OF_THREADS  50	 /* a thread, of the loss: below, it does not count as one that lost */
+#define OF_LARGE    1024 /* a share, of the loss: there are no more of those */
+#define CULPRITS    64	 /* of a loss, before the largest are chosen: blame has 14 a thread */
 
 /* What one process lost in one state, or the processes of a name. */
 struct loss {
@@ -235,6 +236,16 @@ static int by_total(const void *left, const void *right)
 	return (a->cause.total_ns < b->cause.total_ns) - (a->cause.total_ns > b->cause.total_ns);
 }
 
+static int by_share(const void *left, const void *right)
+{
+	const struct blame *a = *(const struct blame *const *)left;
+	const struct blame *b = *(const struct blame *const *)right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->victim.tid > b->victim.tid) - (a->victim.tid < b->victim.tid);
+}
+
 static bool is_victim(const struct finding *finding, const struct blame *blame)
 {
 	if (blame->state != finding->state)
@@ -243,16 +254,37 @@ static bool is_victim(const struct finding *finding, const struct blame *blame)
 				       : !strcmp(blame->victim.process, finding->victim.process);
 }
 
-static void add_causes(struct finding *finding, const struct interval *interval)
+/* The victim's; where they are many, the large ones first, as `culprits` has room for few. */
+static size_t list_shares(const struct blame **shares, const struct finding *finding,
+			  const struct interval *interval)
 {
-	struct culprit culprits[CULPRITS];
-	size_t count = 0;
+	size_t count = 0, large = 0;
 
-	for (size_t i = 0; i < interval->blame_count; i++) {
-		const struct blame *blame = &interval->blames[i];
+	for (size_t i = 0; i < interval->blame_count; i++)
+		if (is_victim(finding, &interval->blames[i]))
+			shares[count++] = &interval->blames[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct blame *share = shares[i];
 
-		if (!is_victim(finding, blame))
+		if (share->total_ns < finding->total_ns / OF_LARGE)
 			continue;
+		shares[i] = shares[large];
+		shares[large++] = share;
+	}
+	if (large)
+		qsort(shares, large, sizeof(*shares), by_share);
+	return count;
+}
+
+static void add_causes(struct finding *finding, const struct blame **shares,
+		       const struct interval *interval)
+{
+	size_t count = 0, share_count = list_shares(shares, finding, interval);
+	struct culprit culprits[CULPRITS];
+
+	for (size_t i = 0; i < share_count; i++) {
+		const struct blame *blame = shares[i];
+
 		/* a lock that no one has released yet may be none: see site_of_futex() */
 		if (blame->state == STATE_LOCK && blame->goes_on)
 			finding->total_ns -= blame->total_ns < finding->total_ns
@@ -366,12 +398,14 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 {
 	cleanup_free const struct row **rows =
 		reallocarray(NULL, interval->row_count + 1, sizeof(*rows));
+	cleanup_free const struct blame **shares =
+		reallocarray(NULL, interval->blame_count + 1, sizeof(*shares));
 	struct loss losses[LOSSES_MAX];
 	struct deadlock deadlock;
 	size_t count = 0, row_count = 0, loss_count = 0;
 
 	*ret_findings = (struct findings){.count = 0};
-	if (!rows)
+	if (!rows || !shares)
 		return -ENOMEM;
 	/* who made these threads wait is not there */
 	if (session_has_caused(interval->session))
@@ -395,7 +429,7 @@ int findings_find(struct findings *ret_findings, const struct interval *interval
 					  .active_ns = losses[i].active_ns};
 
 		name_victim(&finding, &losses[i]);
-		add_causes(&finding, interval);
+		add_causes(&finding, shares, interval);
 		if (is_large(finding.total_ns, finding.active_ns, interval) &&
 		    (!state_has_partner(finding.state) || has_busy_partner(&finding)))
 			add_in_order(ret_findings, &finding);

@@ -455,6 +455,11 @@ void intervals_ignore_blame(struct intervals *intervals)
 	intervals->ignores_blame = true;
 }
 
+void intervals_leave_blame_unsorted(struct intervals *intervals)
+{
+	intervals->blames.is_unsorted = true;
+}
+
 const struct session_info *intervals_session(const struct intervals *intervals)
 {
 	return &intervals->session;

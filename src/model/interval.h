@@ -71,7 +71,9 @@ struct interval {
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
 	size_t reason_count;
-	struct blame *blames; /* model/blame.h; WIRE_SESSION_BLAME; largest first */
+	/* model/blame.h; WIRE_SESSION_BLAME; largest first, or as intervals_leave_blame_unsorted()
+	 */
+	struct blame *blames;
 	size_t blame_count;
 	const struct findings *findings; /* model/findings.h; NULL: not looked for */
 	const struct summary *summary;	 /* model/summary.h, whose whole it is; NULL: it is none */
@@ -124,12 +126,14 @@ struct intervals *intervals_new(void); /* NULL: out of memory */
 void intervals_set_live(struct intervals *intervals);
 /* Before the first record: as if because of whom threads waited had not been recorded. */
 void intervals_ignore_blame(struct intervals *intervals);
+/* For who counts all of it, on a machine with very much: `blames` come victim by victim. */
+void intervals_leave_blame_unsorted(struct intervals *intervals);
 void intervals_free(struct intervals *intervals);
 
 /*
  * Takes one record; it is copied. Returns 1 when it closed an interval, which *ret_interval then
- * points to (valid, and free to be sorted in place, until the next call), 0 otherwise, -ENOMEM, or
- * -EBADMSG for a record that cannot be.
+ * points to (valid, and free to be sorted in place, until the next WIRE_INTERVAL), 0 otherwise,
+ * -ENOMEM, or -EBADMSG for a record that cannot be.
  */
 int intervals_feed(struct intervals *intervals, const struct wire_header *record,
 		   struct interval **ret_interval) must_check;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 
 static int leader_init(const struct leaders *leaders, struct leader *leader)
 {
@@ -28,6 +29,12 @@ int leaders_init(struct leaders *leaders, size_t places, size_t names_max, size_
 {
 	*leaders = (struct leaders){
 		.places = places, .names_max = names_max, .kinds = kinds, .marks = marks};
+	leaders->key = hash_secret(leaders);
+	for (leaders->slot_count = 2; leaders->slot_count < 2 * names_max;)
+		leaders->slot_count *= 2;
+	leaders->slots = calloc(leaders->slot_count, sizeof(*leaders->slots));
+	if (!leaders->slots)
+		return -ENOMEM;
 	return leader_init(leaders, &leaders->rest);
 }
 
@@ -38,6 +45,7 @@ void leaders_release(struct leaders *leaders)
 		free(leaders->items[i]);
 	}
 	free(leaders->items);
+	free(leaders->slots);
 	leader_release(&leaders->rest);
 	*leaders = (struct leaders){0};
 }
@@ -49,7 +57,7 @@ static int compare(const struct leader *leader, const char *name, size_t length)
 	return memcmp(leader->name, name, length);
 }
 
-/* Where it is, or would be. */
+/* Among the sorted: where it is, or would be. */
 static size_t place_of(const struct leaders *leaders, const char *name, size_t length)
 {
 	size_t low = 0, high = leaders->count;
@@ -65,7 +73,20 @@ static size_t place_of(const struct leaders *leaders, const char *name, size_t l
 	return low;
 }
 
-static struct leader *leader_new(const struct leaders *leaders, const char *name, size_t length)
+/* Of that name; or free, and where it would be. */
+static struct leader **slot_of(const struct leaders *leaders, uint64_t hash, const char *name,
+			       size_t length)
+{
+	size_t mask = leaders->slot_count - 1, at = (size_t)(hash >> 24) & mask;
+
+	for (; leaders->slots[at]; at = (at + 1) & mask)
+		if (leaders->slots[at]->hash == hash && !compare(leaders->slots[at], name, length))
+			break;
+	return &leaders->slots[at];
+}
+
+static struct leader *leader_new(const struct leaders *leaders, uint64_t hash, const char *name,
+				 size_t length)
 {
 	struct leader *leader = calloc(1, sizeof(*leader));
 
@@ -80,48 +101,45 @@ static struct leader *leader_new(const struct leaders *leaders, const char *name
 	memcpy(leader->name, name, length);
 	leader->name[length] = '\0';
 	leader->length = length;
+	leader->hash = hash;
 	return leader;
 }
 
 /* NULL: there is no room. */
-static struct leader *insert(struct leaders *leaders, size_t at, const char *name, size_t length)
+static struct leader *insert(struct leaders *leaders, uint64_t hash, const char *name,
+			     size_t length)
 {
 	struct leader *leader;
+	size_t at;
 
 	if (leaders->count >= leaders->names_max ||
 	    array_reserve(&leaders->items, &leaders->room, leaders->count + 1,
 			  sizeof(*leaders->items)) < 0)
 		return NULL;
-	leader = leader_new(leaders, name, length);
+	leader = leader_new(leaders, hash, name, length);
 	if (!leader)
 		return NULL;
+	at = place_of(leaders, name, length);
 	memmove(leaders->items + at + 1, leaders->items + at,
 		(leaders->count - at) * sizeof(*leaders->items));
 	leaders->items[at] = leader;
 	leaders->count++;
+	*slot_of(leaders, hash, name, length) = leader;
 	return leader;
-}
-
-static struct leader *found_at(const struct leaders *leaders, size_t at, const char *name,
-			       size_t length)
-{
-	bool is_there = at < leaders->count && !compare(leaders->items[at], name, length);
-
-	return is_there ? leaders->items[at] : NULL;
 }
 
 struct leader *leaders_find(const struct leaders *leaders, const char *name, size_t length)
 {
-	return found_at(leaders, place_of(leaders, name, length), name, length);
+	return *slot_of(leaders, hash_bytes(leaders->key, name, length), name, length);
 }
 
 struct leader *leaders_at(struct leaders *leaders, const char *name, size_t length)
 {
-	size_t at = place_of(leaders, name, length);
-	struct leader *leader = found_at(leaders, at, name, length);
+	uint64_t hash = hash_bytes(leaders->key, name, length);
+	struct leader *leader = *slot_of(leaders, hash, name, length);
 
 	if (!leader)
-		leader = insert(leaders, at, name, length);
+		leader = insert(leaders, hash, name, length);
 	if (!leader) {
 		leaders->unnamed++;
 		return &leaders->rest;
@@ -175,7 +193,15 @@ static void forget(struct leaders *leaders, uint64_t now_ns)
 		leader_release(leader);
 		free(leader);
 	}
+	if (kept == leaders->count)
+		return;
 	leaders->count = kept;
+	memset(leaders->slots, 0, leaders->slot_count * sizeof(*leaders->slots));
+	for (size_t i = 0; i < kept; i++) {
+		struct leader *leader = leaders->items[i];
+
+		*slot_of(leaders, leader->hash, leader->name, leader->length) = leader;
+	}
 }
 
 /* Of those that lead since `before_ns` or longer, the lightest; NULL: there is none. */

@@ -31,6 +31,7 @@
 struct leader {
 	char *name; /* any bytes; NULL: of all others together */
 	size_t length;
+	uint64_t hash;
 	bool leads;
 	uint64_t *counts; /* while it led, of each kind */
 	uint64_t *fresh;  /* since the last turn */
@@ -51,7 +52,10 @@ struct leaders {
 	size_t marks;
 	struct leader **items; /* sorted by name */
 	size_t count, room;
-	struct leader rest; /* counts of the others */
+	struct leader **slots; /* the same, hashed by name: open addressing; NULL: free */
+	size_t slot_count;     /* a power of two, at least twice names_max */
+	uint64_t key;	       /* of the hash */
+	struct leader rest;    /* counts of the others */
 	size_t leading;
 	uint64_t turn_ns; /* the last one */
 	uint64_t unnamed; /* times that a name found no room, and was counted with the others */

@@ -37,7 +37,9 @@ struct server {
 	struct watch *watch; /* not owned */
 	struct counters counters;
 	struct periods periods;
-	struct findings findings; /* of the last interval */
+	const struct interval *interval; /* the last one, until the next ends; NULL: none yet */
+	struct findings findings; /* of `findings_end_ns`: they are looked for if asked for */
+	uint64_t findings_end_ns;
 	struct web_host *web;
 	struct jobs *jobs;
 	struct profile_jobs {

@@ -20,9 +20,10 @@ struct watch_options {
 	uint64_t duration_ns; /* 0 = no end */
 	uint64_t count;	      /* 0 = no end */
 	enum source_choice source;
-	bool blame;   /* also because of whom threads waited */
-	bool caused;  /* with it, and with targets: what those made any thread wait */
-	bool reasons; /* waits by reason, also of a whole machine */
+	bool blame;	     /* also because of whom threads waited */
+	bool caused;	     /* with it, and with targets: what those made any thread wait */
+	bool reasons;	     /* waits by reason, also of a whole machine */
+	bool blame_unsorted; /* intervals_leave_blame_unsorted() */
 };
 
 struct watch {
