@@ -46,7 +46,7 @@ static int feed_holder(struct blames *blames, const struct wire_header *record)
 int blames_feed(struct blames *blames, const struct wire_header *record)
 {
 	const struct wire_blame *blame = (const void *)record;
-	struct wire_blame *copy;
+	size_t room = (record->size + 7U) & ~(size_t)7;
 
 	if (record->kind == WIRE_HOLDER)
 		return feed_holder(blames, record);
@@ -54,19 +54,20 @@ int blames_feed(struct blames *blames, const struct wire_header *record)
 	    blame->count > (record->size - sizeof(*blame)) / sizeof(struct wire_culprit))
 		return -EBADMSG;
 	if (array_reserve(&blames->records, &blames->record_room, blames->record_count + 1,
-			  sizeof(*blames->records)) < 0)
+			  sizeof(*blames->records)) < 0 ||
+	    array_reserve(&blames->bytes, &blames->byte_room, blames->used + room, 1) < 0)
 		return -ENOMEM;
-	copy = malloc(record->size);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, record, record->size);
-	blames->records[blames->record_count++] = copy;
+	blames->records[blames->record_count++] =
+		(struct blame_record){blame->origin_ns, record->time_ns, blame->tid, blames->used};
+	memcpy(blames->bytes + blames->used, record, record->size);
+	blames->used += room;
 	return 0;
 }
 
-static const struct wire_culprit *culprits_of(const struct wire_blame *blame)
+static const struct wire_blame *bytes_of(const struct blames *blames,
+					 const struct blame_record *record)
 {
-	return (const struct wire_culprit *)(blame + 1);
+	return (const struct wire_blame *)(const void *)(blames->bytes + record->at);
 }
 
 static int by_tid(const void *left, const void *right)
@@ -78,12 +79,18 @@ static int by_tid(const void *left, const void *right)
 
 static int by_victim(const void *left, const void *right)
 {
-	const struct wire_blame *a = *(struct wire_blame *const *)left;
-	const struct wire_blame *b = *(struct wire_blame *const *)right;
+	const struct blame_record *a = left, *b = right;
 
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
 	return (a->origin_ns > b->origin_ns) - (a->origin_ns < b->origin_ns);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct blame_record *a = left, *b = right;
+
+	return (a->at > b->at) - (a->at < b->at);
 }
 
 static uint32_t start_of(const struct row *row)
@@ -334,16 +341,16 @@ static int complete(struct blames *blames, size_t first, const struct row *row,
  * A hook may send what the reader is just reading (blame_freeze() in bpf/blame.bpf.h): the same
  * shares, as of the same instant.
  */
-static bool is_repeated(struct wire_blame *const *records, size_t index)
+static bool is_repeated(const struct blame_record *records, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
-		if (records[i]->header.time_ns == records[index]->header.time_ns)
+		if (records[i].time_ns == records[index].time_ns)
 			return true;
 	return false;
 }
 
 static int add_victim(struct blames *blames, const struct known *known, size_t number,
-		      struct wire_blame **records, size_t count)
+		      const struct blame_record *records, size_t count)
 {
 	const struct row *row = &known->interval->rows[number];
 	const struct blame_party *victim = &known->parties[number];
@@ -352,11 +359,14 @@ static int add_victim(struct blames *blames, const struct known *known, size_t n
 	int result = 0;
 
 	for (size_t i = 0; i < count; i++) {
+		const struct wire_blame *record = bytes_of(blames, &records[i]);
+		const struct wire_culprit *culprits = (const struct wire_culprit *)(record + 1);
+
 		if (is_repeated(records, i))
 			continue;
-		folded |= records[i]->folded;
-		for (__u32 j = 0; result >= 0 && j < records[i]->count; j++) {
-			const struct wire_culprit *culprit = &culprits_of(records[i])[j];
+		folded |= record->folded;
+		for (__u32 j = 0; result >= 0 && j < record->count; j++) {
+			const struct wire_culprit *culprit = &culprits[j];
 
 			if (culprit->state >= WIRE_RUNNABLE && culprit->state < WIRE_STATES &&
 			    culprit->kind < WIRE_CULPRIT_KINDS_COUNT)
@@ -393,8 +403,8 @@ void blames_sort(struct blame *blames, size_t count)
 }
 
 /* The records of a row among those that are sorted by victim. */
-static struct wire_blame **records_of(const struct blames *blames, const struct row *row,
-				      size_t sorted, size_t *ret_count)
+static const struct blame_record *records_of(const struct blames *blames, const struct row *row,
+					     size_t sorted, size_t *ret_count)
 {
 	size_t low = 0, high = sorted;
 
@@ -403,7 +413,7 @@ static struct wire_blame **records_of(const struct blames *blames, const struct 
 		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct wire_blame *record = blames->records[middle];
+		const struct blame_record *record = &blames->records[middle];
 
 		if (record->tid < row->tid ||
 		    (record->tid == row->tid && record->origin_ns < row->origin_ns))
@@ -411,8 +421,8 @@ static struct wire_blame **records_of(const struct blames *blames, const struct 
 		else
 			high = middle;
 	}
-	while (high < sorted && blames->records[high]->tid == row->tid &&
-	       blames->records[high]->origin_ns == row->origin_ns)
+	while (high < sorted && blames->records[high].tid == row->tid &&
+	       blames->records[high].origin_ns == row->origin_ns)
 		high++;
 	*ret_count = high - low;
 	return blames->records + low;
@@ -424,9 +434,9 @@ static size_t part_by_end(struct blames *blames, const struct interval *interval
 	size_t count = 0;
 
 	for (size_t i = 0; i < blames->record_count; i++) {
-		struct wire_blame *record = blames->records[i];
+		struct blame_record record = blames->records[i];
 
-		if (record->header.time_ns > interval->end_ns && !interval->final)
+		if (record.time_ns > interval->end_ns && !interval->final)
 			continue;
 		blames->records[i] = blames->records[count];
 		blames->records[count++] = record;
@@ -434,13 +444,26 @@ static size_t part_by_end(struct blames *blames, const struct interval *interval
 	return count;
 }
 
+/* The first `count`. What is left is little as a rule, or nothing. */
 static void forget(struct blames *blames, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		free(blames->records[i]);
+	size_t used = 0;
+
 	blames->record_count -= count;
 	memmove(blames->records, blames->records + count,
 		blames->record_count * sizeof(*blames->records));
+	/* in the order in which they came, so that each moves to a place that is free */
+	if (blames->record_count)
+		qsort(blames->records, blames->record_count, sizeof(*blames->records), by_place);
+	for (size_t i = 0; i < blames->record_count; i++) {
+		struct blame_record *record = &blames->records[i];
+		size_t bytes = (bytes_of(blames, record)->header.size + 7U) & ~(size_t)7;
+
+		memmove(blames->bytes + used, blames->bytes + record->at, bytes);
+		record->at = used;
+		used += bytes;
+	}
+	blames->used = used;
 }
 
 /* WIRE_SESSION_CAUSED: what the targets owe, to whomever. */
@@ -485,7 +508,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 		qsort(blames->records, sorted, sizeof(*blames->records), by_victim);
 	for (size_t i = 0; result >= 0 && i < rows; i++) {
 		size_t count, first = blames->count;
-		struct wire_blame **records =
+		const struct blame_record *records =
 			records_of(blames, &interval->rows[i], sorted, &count);
 
 		result = add_victim(blames, &known, i, records, count);
@@ -520,6 +543,7 @@ void blames_release(struct blames *blames)
 {
 	blames_restart(blames);
 	free(blames->records);
+	free(blames->bytes);
 	free(blames->holders);
 	free(blames->items);
 	free(blames->places);

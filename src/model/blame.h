@@ -75,10 +75,19 @@ struct blame_victim {
 	size_t first, count;
 };
 
+/* A WIRE_BLAME that has come, and whose it is. */
+struct blame_record {
+	uint64_t origin_ns, time_ns;
+	uint32_t tid;
+	size_t at; /* of `bytes` */
+};
+
 /* What an interval's records say, until it ends. All zeros is empty. */
 struct blames {
-	struct wire_blame **records; /* owned */
+	struct blame_record *records;
 	size_t record_count, record_room;
+	uint8_t *bytes; /* of the records, one behind the other, aligned */
+	size_t used, byte_room;
 	struct wire_holder *holders;
 	size_t holder_count, holder_room;
 	struct blame *items;

@@ -103,8 +103,7 @@ void counters_key_add(struct counters_key *key, const char *text)
  * counted cannot be taken back. What it owes of earlier intervals comes with its end.
  */
 static void count_blame(struct counters *counters, const struct interval *interval,
-			const struct blame *blame, const char *victim,
-			const struct name_groups *names)
+			const struct blame *blame, const char *victim, struct name_groups *names)
 {
 	uint64_t total_ns = blame->total_ns + blame->earlier_ns;
 	bool is_thread = blame->kind == WIRE_CULPRIT_THREAD;
@@ -117,8 +116,10 @@ static void count_blame(struct counters *counters, const struct interval *interv
 	if (blame->goes_on || !state_is_lost(blame->state))
 		return;
 	if (is_thread)
-		culprit = counters_group(counters, interval->session,
-					 name_groups_cgroup(names, blame), blame->culprit.process);
+		culprit = counters_group(
+			counters, interval->session,
+			counters->by == BY_CGROUP ? name_groups_cgroup(names, interval, blame) : 0,
+			blame->culprit.process);
 	key.length = 0;
 	key.is_cut = false;
 	counters_key_add(&key, victim);
@@ -144,11 +145,9 @@ struct blame_key counters_blame_key(const struct leader *leader)
 
 static void count_blames(struct counters *counters, const struct interval *interval)
 {
-	struct name_groups names = {.count = 0};
+	struct name_groups names = {.is_made = false};
 	const char *victim = NULL;
 
-	if (counters->by == BY_CGROUP)
-		name_groups_find(&names, interval);
 	for (size_t i = 0; i < interval->blame_count; i++) {
 		const struct blame *blame = &interval->blames[i], *last = blame - 1;
 
@@ -159,6 +158,7 @@ static void count_blames(struct counters *counters, const struct interval *inter
 						blame->victim.cgroup_id, blame->victim.process);
 		count_blame(counters, interval, blame, victim, &names);
 	}
+	name_groups_release(&names);
 }
 
 void counters_add(struct counters *counters, const struct interval *interval)

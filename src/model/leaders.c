@@ -10,18 +10,20 @@
 
 static int leader_init(const struct leaders *leaders, struct leader *leader)
 {
-	leader->counts = calloc(leaders->kinds, sizeof(*leader->counts));
-	leader->fresh = calloc(leaders->kinds, sizeof(*leader->fresh));
-	leader->marked = calloc(leaders->kinds * leaders->marks + 1, sizeof(*leader->marked));
-	return leader->counts && leader->fresh && leader->marked ? 0 : -ENOMEM;
+	size_t kinds = leaders->kinds;
+
+	leader->fresh = calloc(kinds * (2 + leaders->marks) + 1, sizeof(*leader->fresh));
+	if (!leader->fresh)
+		return -ENOMEM;
+	leader->counts = leader->fresh + kinds;
+	leader->marked = leader->counts + kinds;
+	return 0;
 }
 
 static void leader_release(struct leader *leader)
 {
 	free(leader->name);
-	free(leader->counts);
 	free(leader->fresh);
-	free(leader->marked);
 }
 
 int leaders_init(struct leaders *leaders, size_t places, size_t names_max, size_t kinds,

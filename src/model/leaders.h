@@ -33,8 +33,8 @@ struct leader {
 	size_t length;
 	uint64_t hash;
 	bool leads;
-	uint64_t *counts; /* while it led, of each kind */
-	uint64_t *fresh;  /* since the last turn */
+	uint64_t *fresh;  /* since the last turn, of each kind; owned, and the next two with it: */
+	uint64_t *counts; /* while it led */
 	uint64_t *marked; /* of each mark: the counts when it was set */
 	uint64_t gauge;	  /* of the last turn alone */
 	uint64_t fresh_gauge;

@@ -4,61 +4,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *left, const void *right)
+#include "base/hash.h"
+
+/* Of that name; or free, and where it would be. */
+static struct name_group *slot_of(const struct name_groups *groups, const char *comm)
 {
-	return strcmp(left, ((const struct name_group *)right)->comm);
+	size_t mask = groups->slot_count - 1;
+	size_t at = (size_t)(hash_bytes(groups->key, comm, strlen(comm)) >> 24) & mask;
+
+	while (groups->slots[at].comm && strcmp(groups->slots[at].comm, comm))
+		at = (at + 1) & mask;
+	return &groups->slots[at];
 }
 
-static int compare_groups(const void *left, const void *right)
+/* Without memory it stays empty. */
+static void make(struct name_groups *groups, const struct interval *interval)
 {
-	return compare(((const struct name_group *)left)->comm, right);
-}
-
-static struct name_group *find(const struct name_groups *groups, const char *comm)
-{
-	return bsearch(comm, groups->items, groups->count, sizeof(*groups->items), compare);
-}
-
-static bool is_wanted(const struct blame *blame)
-{
-	return blame->kind == WIRE_CULPRIT_THREAD && !blame->culprit.cgroup_id &&
-	       *blame->culprit.comm;
-}
-
-static void want(struct name_groups *groups, const char *comm)
-{
-	if (groups->count == NAME_GROUPS_MAX || find(groups, comm))
-		return;
-	groups->items[groups->count] = (struct name_group){.is_met = false};
-	memcpy(groups->items[groups->count++].comm, comm, sizeof(groups->items->comm));
-	qsort(groups->items, groups->count, sizeof(*groups->items), compare_groups);
-}
-
-void name_groups_find(struct name_groups *groups, const struct interval *interval)
-{
-	groups->count = 0;
+	groups->is_made = true;
 	/* of a part of the machine, another thread of that name may be anywhere */
 	if (interval->session->wire.flags & WIRE_SESSION_TARGETED)
 		return;
-	for (size_t i = 0; i < interval->blame_count; i++)
-		if (is_wanted(&interval->blames[i]))
-			want(groups, interval->blames[i].culprit.comm);
-	for (size_t i = 0; groups->count && i < interval->row_count; i++) {
+	groups->key = hash_secret(groups);
+	for (groups->slot_count = 2; groups->slot_count < 2 * interval->row_count;)
+		groups->slot_count *= 2;
+	groups->slots = calloc(groups->slot_count, sizeof(*groups->slots));
+	for (size_t i = 0; groups->slots && i < interval->row_count; i++) {
 		const struct row *row = &interval->rows[i];
-		struct name_group *group = find(groups, row->comm);
+		struct name_group *group = slot_of(groups, row->comm);
 
-		if (!group)
-			continue;
-		group->is_several |= group->is_met && group->cgroup_id != row->cgroup_id;
-		group->is_met = true;
-		group->cgroup_id = row->cgroup_id;
+		if (group->comm)
+			group->is_several |= group->cgroup_id != row->cgroup_id;
+		else
+			*group = (struct name_group){row->comm, row->cgroup_id, false};
 	}
 }
 
-uint64_t name_groups_cgroup(const struct name_groups *groups, const struct blame *blame)
+uint64_t name_groups_cgroup(struct name_groups *groups, const struct interval *interval,
+			    const struct blame *blame)
 {
-	const struct name_group *group =
-		is_wanted(blame) ? find(groups, blame->culprit.comm) : NULL;
+	const struct name_group *group;
 
-	return group && !group->is_several ? group->cgroup_id : blame->culprit.cgroup_id;
+	if (blame->kind != WIRE_CULPRIT_THREAD || blame->culprit.cgroup_id || !*blame->culprit.comm)
+		return blame->culprit.cgroup_id;
+	if (!groups->is_made)
+		make(groups, interval);
+	group = groups->slots ? slot_of(groups, blame->culprit.comm) : NULL;
+	return group && group->comm && !group->is_several ? group->cgroup_id : 0;
+}
+
+void name_groups_release(struct name_groups *groups)
+{
+	free(groups->slots);
+	*groups = (struct name_groups){.is_made = false};
 }

@@ -9,22 +9,24 @@
 #include "model/blame.h"
 #include "model/interval.h"
 
-/* Names, of the interval's largest blames; the kernel side folds small shares alone. */
-#define NAME_GROUPS_MAX 256
-
+/* Of one interval; all zeros at first. */
 struct name_groups {
+	bool is_made; /* when a name is looked for first */
 	struct name_group {
-		char comm[17];
-		bool is_met, is_several;
+		const char *comm; /* of a row; NULL: free */
 		uint64_t cgroup_id;
-	} items[NAME_GROUPS_MAX]; /* sorted */
-	size_t count;
+		bool is_several;
+	} * slots; /* by name: open addressing; owned */
+	size_t slot_count;
+	uint64_t key; /* of the hash */
 };
 
-/* Of the interval's rows, which are all threads of the machine; else nothing is known. */
-void name_groups_find(struct name_groups *groups, const struct interval *interval);
-
-/* The culprit's cgroup; 0: not known. */
-uint64_t name_groups_cgroup(const struct name_groups *groups, const struct blame *blame);
+/*
+ * The culprit's cgroup; 0: not known. By name it is known where the interval's rows are all threads
+ * of the machine.
+ */
+uint64_t name_groups_cgroup(struct name_groups *groups, const struct interval *interval,
+			    const struct blame *blame);
+void name_groups_release(struct name_groups *groups);
 
 #endif
