@@ -18,6 +18,7 @@ from conftest import BUILD, DWELL, STATES, WORKLOAD, run
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from services import loop_service
 from serving import samples, serving
+from verdicts import descendants, doing
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -451,6 +452,8 @@ def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
             wait_for(lambda: server.metrics()["dwell_flight_suppressed_total",] > 0)
             metrics = server.metrics()
             wait_for(lambda: list(tmp_path.glob("trigger.after.*.dwell")))
+            # it has its name from its first record on
+            wait_for(lambda: not any("record --stacks" in (doing(pid) or "") for pid in descendants(server.process.pid)))
         finally:
             os.killpg(crowd.pid, signal.SIGKILL)
             crowd.wait()
@@ -464,7 +467,7 @@ def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
     assert 900_000_000 <= report["duration_ns"] < 2_000_000_000
     assert any(row["comm"] == "crowd" for row in report["threads"])
     shown = run("profile", "--from", after, "--format", "folded")
-    assert shown.returncode == 0 and shown.stdout
+    assert shown.returncode == 0 and shown.stdout, shown.stderr
 
 
 def test_recordings_of_triggers_are_few(tmp_path):
