@@ -162,6 +162,59 @@ CASE(targets_are_the_only_culprits_where_that_was_asked_for)
 	intervals_free(intervals);
 }
 
+CASE(what_is_counted_comes_victim_by_victim)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 21, 31}, 3, WIRE_LOCK);
+	struct interval *interval;
+
+	intervals_leave_blame_unsorted(intervals);
+	for (uint32_t tid = 31; tid >= 11; tid -= 10) {
+		struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 98, tid),
+						  by_thread(WIRE_LOCK, 99, 10000 * tid)};
+		struct record record = record_of(tid, END, culprits, 2);
+
+		feed(intervals, &record);
+	}
+	interval = close_at(intervals, START, END);
+	assert_int_equal(interval->blame_count, 9);
+	for (size_t i = 0; i < 9; i++)
+		assert_int_equal(interval->blames[i].victim.tid, 11 + i / 3 * 10);
+	assert_int_equal(find(interval, 21, WIRE_CULPRIT_THREAD, 99)->total_ns, 210000);
+	intervals_free(intervals);
+}
+
+/* They come in between, and are of different sizes. */
+CASE(records_of_the_next_interval_wait_for_it)
+{
+	struct intervals *intervals = begin((uint32_t[]){11, 21, 31}, 3, WIRE_LOCK);
+	struct interval *interval;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t tid = 11 + i % 3 * 10;
+		struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 97, 1000 + i),
+						  by_thread(WIRE_LOCK, 98, 2000 + i),
+						  by_thread(WIRE_LOCK, 99, 3000 + i)};
+		struct record record = record_of(tid, i % 2 ? END : END + 5, culprits, 1 + i % 3);
+
+		feed(intervals, &record);
+	}
+	interval = close_at(intervals, START, END);
+	assert_int_equal(find(interval, 21, WIRE_CULPRIT_THREAD, 98)->total_ns, 2001);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 97)->total_ns, 1003);
+	assert_int_equal(find(interval, 31, WIRE_CULPRIT_THREAD, 99)->total_ns, 3005);
+	for (uint32_t tid = 11; tid <= 31; tid += 10) {
+		struct wire_thread one = thread(tid, 2 * END, WIRE_LOCK);
+
+		feed(intervals, &one);
+	}
+	interval = close_at(intervals, END, 2 * END);
+	assert_int_equal(find(interval, 11, WIRE_CULPRIT_THREAD, 97)->total_ns, 1000);
+	assert_int_equal(find(interval, 31, WIRE_CULPRIT_THREAD, 99)->total_ns, 3002);
+	assert_int_equal(find(interval, 21, WIRE_CULPRIT_THREAD, 98)->total_ns, 2004);
+	assert_null(find(interval, 11, WIRE_CULPRIT_THREAD, 98));
+	intervals_free(intervals);
+}
+
 CASE(what_no_one_is_charged_with_is_not_known)
 {
 	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
@@ -628,6 +681,8 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(targets_are_the_only_culprits_where_that_was_asked_for),
+		cmocka_unit_test(what_is_counted_comes_victim_by_victim),
+		cmocka_unit_test(records_of_the_next_interval_wait_for_it),
 		cmocka_unit_test(what_no_one_is_charged_with_is_not_known),
 		cmocka_unit_test(limits_of_other_cgroups_are_other_culprits),
 		cmocka_unit_test(what_was_folded_is_owed_to_others),

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "model/cgroup_names.h"
 #include "model/leaders.h"
+#include "model/name_groups.h"
 
 static void count(struct leaders *leaders, const char *name, uint64_t amount)
 {
@@ -149,6 +150,80 @@ CASE(names_that_are_gone_are_forgotten)
 	leaders_release(&leaders);
 }
 
+CASE(names_are_found_after_others_were_forgotten)
+{
+	struct leaders leaders;
+	char name[32];
+
+	assert_int_equal(leaders_init(&leaders, 1, 300, 1, 0), 0);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		count(&leaders, name, 1);
+	}
+	leaders_turn(&leaders, 1);
+	for (int i = 0; i < 300; i += 3) {
+		snprintf(name, sizeof(name), "name %d", i);
+		count(&leaders, name, 1);
+	}
+	leaders_turn(&leaders, LEADERS_FORGET_NS + 1);
+	assert_int_equal(leaders.count, 100);
+	for (int i = 0; i < 300; i++) {
+		const struct leader *found;
+
+		snprintf(name, sizeof(name), "name %d", i);
+		found = leaders_find(&leaders, name, strlen(name));
+		assert_int_equal(found != NULL, i % 3 == 0);
+		assert_true(!found || !strcmp(found->name, name));
+	}
+	/* in the order of their names, and none twice */
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		count(&leaders, name, 1);
+	}
+	assert_int_equal(leaders.count, 300);
+	assert_int_equal(leaders.unnamed, 0);
+	for (size_t i = 1; i < leaders.count; i++)
+		assert_true(leaders.items[i - 1]->length < leaders.items[i]->length ||
+			    strcmp(leaders.items[i - 1]->name, leaders.items[i]->name) < 0);
+	leaders_release(&leaders);
+}
+
+static uint64_t cgroup_of(struct interval *interval, const char *comm)
+{
+	struct blame blame = {.kind = WIRE_CULPRIT_THREAD};
+	struct name_groups groups = {.is_made = false};
+	uint64_t cgroup_id;
+
+	snprintf(blame.culprit.comm, sizeof(blame.culprit.comm), "%s", comm);
+	cgroup_id = name_groups_cgroup(&groups, interval, &blame);
+	name_groups_release(&groups);
+	return cgroup_id;
+}
+
+CASE(a_name_is_of_a_cgroup_where_all_its_threads_are)
+{
+	static const char *const names[] = {"alone", "twice", "spread"};
+	struct session_info session = {.wire.source = WIRE_SOURCE_BPF};
+	struct row rows[600] = {0};
+	struct interval interval = {.rows = rows, .row_count = 600, .session = &session};
+
+	for (size_t i = 0; i < 600; i++) {
+		snprintf(rows[i].comm, sizeof(rows[i].comm), "other %zu", i);
+		rows[i].cgroup_id = 1000 + i;
+	}
+	for (size_t i = 0; i < 5; i++)
+		snprintf(rows[100 * i].comm, sizeof(rows[0].comm), "%s", names[(i + 1) / 2]);
+	rows[100].cgroup_id = rows[200].cgroup_id = 7;
+	assert_int_equal(cgroup_of(&interval, "alone"), 1000);
+	assert_int_equal(cgroup_of(&interval, "twice"), 7);
+	assert_int_equal(cgroup_of(&interval, "spread"), 0);
+	assert_int_equal(cgroup_of(&interval, "other 599"), 1599);
+	assert_int_equal(cgroup_of(&interval, "unheard"), 0);
+	/* of a part of the machine */
+	session.wire.flags = WIRE_SESSION_TARGETED;
+	assert_int_equal(cgroup_of(&interval, "twice"), 0);
+}
+
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID "01234567-89ab-cdef-0123-456789abcdef"
 #define LOW "01234567_89ab_cdef_0123_456789abcdef" /* as part of a slice's name */
@@ -256,6 +331,8 @@ int main(void)
 		cmocka_unit_test(one_that_is_hardly_larger_waits),
 		cmocka_unit_test(all_together_are_what_was_counted),
 		cmocka_unit_test(names_that_are_gone_are_forgotten),
+		cmocka_unit_test(names_are_found_after_others_were_forgotten),
+		cmocka_unit_test(a_name_is_of_a_cgroup_where_all_its_threads_are),
 		cmocka_unit_test(paths_say_who_made_the_cgroup),
 	};
 

@@ -620,6 +620,27 @@ static void a_deadlock_comes_first(void **state)
 	assert_int_equal(made.found.items[1].state, STATE_DISK);
 }
 
+static void a_large_culprit_counts_behind_many_small_ones(void **state)
+{
+	struct made made;
+	struct row *row;
+	char name[16];
+
+	(void)state;
+	begin(&made, true);
+	row = lose(&made, 10, 10, STATE_RUNNABLE, 500 * MS);
+	for (uint32_t i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "small-%u", i);
+		owe_to(&made, row, STATE_RUNNABLE, 100 + i, name, 100000);
+	}
+	owe_to(&made, row, STATE_RUNNABLE, 99, "large", 400 * MS);
+	assert_int_equal(findings_find(&made.found, &made.interval), 0);
+	assert_int_equal(made.found.count, 1);
+	assert_int_equal(made.found.items[0].cause_count, 1);
+	assert_string_equal(made.found.items[0].causes[0].party.process, "large");
+	assert_int_equal(made.found.items[0].causes[0].total_ns, 400 * MS);
+}
+
 static void deadlocks_of_one_two_and_many(void **state)
 {
 	static struct made made;
@@ -664,6 +685,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_deadlock_comes_first),
+		cmocka_unit_test(a_large_culprit_counts_behind_many_small_ones),
 		cmocka_unit_test(deadlocks_of_one_two_and_many),
 		cmocka_unit_test(waits_in_a_row_are_no_deadlock),
 		cmocka_unit_test(nothing_has_no_findings),
