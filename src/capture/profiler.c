@@ -72,6 +72,7 @@ struct profiler {
 	struct target only;
 	int timer;
 	uint64_t walk_began_ns, walk_cost_ns, period_ns, took_ns;
+	uint64_t walk_began_cpu_ns; /* of this thread */
 	int cpus;
 	unsigned int quiet_walks;
 };
@@ -152,6 +153,7 @@ bool profiler_begin_walk(struct profiler *profiler, bool *ret_take)
 		wanted >= met ? UINT32_MAX : (uint32_t)(wanted / met * UINT32_MAX);
 	profiler->bpf->bss->profile_met = 0;
 	profiler->walk_began_ns = clock_monotonic_ns();
+	profiler->walk_began_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	*ret_take = profiler->walk_began_ns - profiler->took_ns >= TAKE_EVERY_NS;
 	if (*ret_take) {
 		profiler->took_ns = profiler->walk_began_ns;
@@ -162,11 +164,11 @@ bool profiler_begin_walk(struct profiler *profiler, bool *ret_take)
 
 void profiler_end_walk(struct profiler *profiler)
 {
-	uint64_t took_ns = clock_monotonic_ns() - profiler->walk_began_ns;
+	uint64_t took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - profiler->walk_began_cpu_ns;
 	uint64_t longer_ns = profiler->period_ns + profiler->period_ns / 4, period_ns;
 	struct dwell_bpf__bss *shared = profiler->bpf->bss;
 
-	/* the least of late: now and then dwell has to wait for a CPU, or the CPU has slept */
+	/* the least of late: now and then the CPU has slept, or a hypervisor has taken it */
 	profiler->walk_cost_ns += profiler->walk_cost_ns / 8;
 	if (profiler->walk_cost_ns > took_ns || !profiler->walk_cost_ns)
 		profiler->walk_cost_ns = took_ns;
