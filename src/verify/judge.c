@@ -174,8 +174,10 @@ static void describe_error(char *into, size_t room, const struct truth *truth,
 			 (unsigned long long)lost);
 }
 
-static void count_round(struct pattern_result *result)
+static void count_round(struct pattern_result *result, const char *why)
 {
+	if (!result->wrong_rounds)
+		snprintf(result->wrong, sizeof(result->wrong), "%s", why);
 	result->wrong_rounds += result->wrong_round != result->round;
 	result->wrong_round = result->round;
 }
@@ -319,7 +321,7 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 		(void)is_percentile(truth, row, 0.99, tolerance_ns, why, sizeof(why));
 	/* by what was lost, perhaps: not where it is wrong each time */
 	if (*why && lost) {
-		count_round(result);
+		count_round(result, why);
 		if (result->verdict == VERDICT_PASS)
 			result->verdict = VERDICT_SKIP;
 		return conclude(result, VERDICT_INCONCLUSIVE, why);
@@ -330,7 +332,7 @@ static void judge_latency(struct pattern_result *result, const struct truth *tru
 	if (!*why)
 		return;
 	result->latency_wrong = true;
-	count_round(result);
+	count_round(result, why);
 	conclude(result, VERDICT_FAIL, why);
 }
 
@@ -346,7 +348,7 @@ static void judge_blame(struct pattern_result *result, const struct truth *truth
 		result->blame_judged = result->blame_wrong = true;
 	if (!*why)
 		return;
-	count_round(result);
+	count_round(result, why);
 	conclude(result, verdict, why);
 }
 
@@ -370,12 +372,12 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	judge_thread(ret_judgement, truth, row, interval);
 	wrong = ret_judgement->worst != STATES &&
 		fabs(ret_judgement->errors[ret_judgement->worst]) > limit_percent;
-	if (wrong)
-		count_round(result);
+	if (wrong) {
+		describe_error(why, sizeof(why), truth, ret_judgement, lost);
+		count_round(result, why);
+	}
 	if (ret_judgement->open_percent > limit_percent || (wrong && lost)) {
-		if (wrong && lost)
-			describe_error(why, sizeof(why), truth, ret_judgement, lost);
-		else
+		if (!wrong || !lost)
 			snprintf(why, sizeof(why), "%s: the machine leaves %.1f %% open",
 				 truth->thread, ret_judgement->open_percent);
 		conclude(result, VERDICT_INCONCLUSIVE, why);
@@ -401,8 +403,9 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 		snprintf(result->why, sizeof(result->why), "it has not reported anything");
 	if (rounds < 3)
 		return;
+	/* not for what the machine left open in one of them */
 	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds == rounds)
-		result->verdict = VERDICT_FAIL;
+		judge_conclude(result, VERDICT_FAIL, result->wrong);
 	if (result->verdict == VERDICT_FAIL && result->wrong_rounds == 1 && !result->reason_wrong &&
 	    !result->unseen) {
 		result->verdict = VERDICT_INCONCLUSIVE;

@@ -93,8 +93,9 @@ struct pattern_result {
 	bool blame_judged, blame_wrong;
 	/* number, percentiles and maximum of its waits for a CPU */
 	bool latency_judged, latency_wrong;
-	double latency_error_percent;		   /* of the longest wait, against that wait */
-	char why[TRUTH_TEXT_BYTES + REASON_BYTES]; /* it did not pass */
+	double latency_error_percent;		     /* of the longest wait, against that wait */
+	char why[TRUTH_TEXT_BYTES + REASON_BYTES];   /* it did not pass */
+	char wrong[TRUTH_TEXT_BYTES + REASON_BYTES]; /* in the first of the rounds above */
 };
 
 /*

@@ -100,6 +100,8 @@ FAULTS = {
 def test_each_fault_is_found(fault):
     patterns, failing, wrong = FAULTS[fault]
     result, status = verify("--patterns", patterns, program=FAULTY, fault=fault)
+    if (result["verdict"], status) == ("inconclusive", 4) and any("the machine leaves" in text for _, _, text in why(result)):
+        disturbed(f"{why(result)}")
     assert (result["verdict"], status) == ("fail", 3), (why(result), result)
     if failing:
         found = next(pattern for pattern in result["results"] if pattern["name"] == failing)
