@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "model/blame_thieves.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static int by_id(const void *left, const void *right)
