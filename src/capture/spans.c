@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/differences.h"
 #include "base/duration.h"
 #include "capture/probe_budget.h"
+#include "capture/span_evidence.h"
 #include "capture/span_loops.h"
 #include "capture/span_probes.h"
 #include "capture/span_queue.h"
 #include "capture/span_seeds.h"
+#include "capture/span_stall.h"
 #include "capture/span_stacks.h"
 #include "capture/span_tasks.h"
 #include "capture/syscalls.h"
@@ -33,13 +34,6 @@ _Static_assert((int)SPAN_POLL == (int)WIRE_SPAN_POLL && (int)SPAN_POOL == (int)W
 #define SETTLE_SINGLE_NS (20 * NS_PER_MS)
 #define SETTLE_LAST_NS	 (3 * NS_PER_S)
 
-#define LAUNCHES	 64
-
-/* A worker in place of one that is about to block begins before that, or a little later. */
-#define LAUNCH_BEFORE_NS (5 * NS_PER_MS)
-
-_Static_assert(SPAN_WAITS == WIRE_STALL_WAITS + 1, "all are sent");
-
 struct spans {
 	const struct span_options *options;
 	struct dwell_bpf *bpf;
@@ -50,30 +44,8 @@ struct spans {
 	struct span_seeds seeds;
 	struct span_queue queue;
 	struct span_tasks tasks;
-	/* stacks that have come before the end they belong to; workers' records interleave */
-	struct pending {
-		uint32_t tid;	  /* 0: free */
-		uint64_t span_ns; /* start of the span they are of */
-		/* by the state of the wait they are of */
-		uint32_t blocks[WIRE_STATES], wakers[WIRE_STATES];
-		bool launched; /* another worker was started from it */
-		bool rooted;   /* a block_on() is on a stack */
-		bool rootless; /* a stack is whole, and none is on it */
-		/* whether a stack is of a poll: 1 if any is, 0 if none is, 2: nothing is known */
-		__u8 in_poll;
-		/* SITE_LOCK or SITE_CONDITION: what a futex is for, by the functions that wait */
-		__u8 futex;
-		/* 1 << states whose wait is that of a loop's follower; or may be, there */
-		uint32_t parks, parks_maybe;
-		uint64_t park_stacks[WIRE_STATES];
-	} pending[MAX_WORKERS];
+	struct span_evidences evidences;
 	struct span_loops loops;
-	/* the last workers that were started: by whom, and when */
-	struct launch {
-		uint32_t tid;
-		uint64_t time_ns;
-	} launches[LAUNCHES];
-	size_t launch_count; /* so far */
 	/* the wait that was looked at last, by the worker's slot */
 	struct present {
 		uint64_t block_ns;
@@ -125,51 +97,13 @@ void spans_free(struct spans *spans)
 	free(spans);
 }
 
-/* NULL: nothing has come, or there is no room to keep it. */
-static struct pending *pending_of(struct spans *spans, uint32_t tid, bool make)
-{
-	struct pending *unused = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(spans->pending); i++) {
-		if (spans->pending[i].tid == tid)
-			return &spans->pending[i];
-		if (!spans->pending[i].tid && !unused)
-			unused = &spans->pending[i];
-	}
-	if (!make || !unused)
-		return NULL;
-	*unused = (struct pending){.tid = tid, .in_poll = 2};
-	return unused;
-}
-
-/* A thread may leave its block_on(): then what it does is no root future's. */
-static bool is_rootless(const struct span_signs *signs)
-{
-	return signs->complete && !signs->root && !signs->single;
-}
-
-/* Whether a whole stack is one of a poll of a task: 1, 0, or 2: its functions have no names. */
-static __u8 is_in_poll(const struct span_signs *signs)
-{
-	unsigned int polls = signs->polls > signs->harnesses ? signs->polls : signs->harnesses;
-
-	if (!signs->complete)
-		return 2;
-	/* a worker's life is a poll, too */
-	if (signs->worker)
-		return polls > 1;
-	if (signs->single || signs->root)
-		return polls > 0;
-	return signs->pool ? 0 : polls ? 1 : 2;
-}
-
 /*
  * In some loops (Asio's) one thread waits for events and the others for that one. So a wait for a
  * condition ends the turn if the function that calls it also waits for events, in several threads
  * or for who ends the wait. A compiler may have put a handler's code into that function, so its
  * waits for mutexes do not. The kernel side knows the place from then on.
  */
-static void take_loop_park(struct spans *spans, struct pending *pending,
+static void take_loop_park(struct spans *spans, struct span_evidence *evidence,
 			   const struct span_stack *raw, const struct span_found *found)
 {
 	struct loop_park park = {.tid = raw->worker_tid};
@@ -182,22 +116,17 @@ static void take_loop_park(struct spans *spans, struct pending *pending,
 		return;
 	loop = span_loops_find(&spans->loops, &found->signs);
 	if (raw->of == SPAN_STACK_BLOCK) {
-		pending->parks_maybe =
-			loop ? pending->parks_maybe | bit : pending->parks_maybe & ~bit;
-		pending->park_stacks[raw->site.state] = raw->frame.stack;
+		evidence->parks_maybe =
+			loop ? evidence->parks_maybe | bit : evidence->parks_maybe & ~bit;
+		evidence->park_stacks[raw->site.state] = raw->frame.stack;
 		if (!loop || !loop->is_shared)
 			return;
 	}
-	if (!loop || !(pending->parks_maybe & bit))
+	if (!loop || !(evidence->parks_maybe & bit))
 		return;
-	pending->parks |= bit;
-	park.stack = pending->park_stacks[raw->site.state];
+	evidence->parks |= bit;
+	park.stack = evidence->park_stacks[raw->site.state];
 	bpf_map_update_elem(bpf_map__fd(spans->bpf->maps.loop_parks), &park, &value, BPF_ANY);
-}
-
-static bool is_unknown_futex(struct wire_wait_site site)
-{
-	return site.state == WIRE_UNKNOWN && syscalls_is_futex(site.syscall);
 }
 
 /* Stacks of a span's block and of its waker come before its end. */
@@ -214,7 +143,7 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 		.pid = spans->options->pid,
 		.stack = found->id,
 	};
-	struct pending *pending;
+	struct span_evidence *evidence;
 
 	if (raw->of == SPAN_STACK_SEED)
 		return span_seeds_take(&spans->seeds, spans->options, raw->tid, raw->span_ns, 0,
@@ -225,53 +154,16 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 					raw->span_ns);
 		return 0;
 	}
-	pending = pending_of(spans, raw->worker_tid, true);
-	/* the end of the one before was lost */
-	if (pending && pending->span_ns != raw->span_ns)
-		*pending = (struct pending){
-			.tid = raw->worker_tid, .span_ns = raw->span_ns, .in_poll = 2};
-	if (pending && raw->of != SPAN_STACK_WAKER && pending->in_poll != 1 &&
-	    is_in_poll(&found->signs) != 2)
-		pending->in_poll = is_in_poll(&found->signs);
+	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
+	if (evidence && raw->of != SPAN_STACK_WAKER)
+		span_evidence_note_poll(evidence, &found->signs);
 	if (raw->of == SPAN_STACK_SAMPLE)
 		return sink_send(sink, &sample.header);
-	if (!pending || raw->site.state >= WIRE_STATES)
+	if (!evidence || raw->site.state >= WIRE_STATES)
 		return 0;
-	take_loop_park(spans, pending, raw, found);
-	if (raw->of == SPAN_STACK_BLOCK && is_unknown_futex(raw->site))
-		pending->futex = (__u8)found->signs.futex;
-	if (raw->of == SPAN_STACK_BLOCK) {
-		pending->blocks[raw->site.state] = found->id;
-		pending->rootless |= is_rootless(&found->signs);
-		pending->rooted |= found->signs.complete && !is_rootless(&found->signs);
-	} else {
-		pending->wakers[raw->site.state] = found->id;
-	}
+	take_loop_park(spans, evidence, raw, found);
+	span_evidence_note_wait(evidence, raw, &found->signs, found->id);
 	return 0;
-}
-
-/* Long before the end of the span it belongs to. */
-static void on_launch(struct spans *spans, const struct span_launch *launch)
-{
-	struct pending *pending;
-
-	spans->launches[spans->launch_count++ % LAUNCHES] =
-		(struct launch){launch->tid, launch->header.time_ns};
-	pending = launch->span_ns ? pending_of(spans, launch->tid, true) : NULL;
-	if (pending)
-		*pending = (struct pending){
-			.tid = launch->tid, .span_ns = launch->span_ns, .launched = true};
-}
-
-/* Whether a worker was started in place of this one when it began to wait. */
-static bool has_launched(const struct spans *spans, const struct span_end *end)
-{
-	for (size_t i = 0; i < LAUNCHES; i++)
-		if (spans->launches[i].tid == end->tid &&
-		    spans->launches[i].time_ns + LAUNCH_BEFORE_NS >= end->start_ns &&
-		    spans->launches[i].time_ns <= end->header.time_ns)
-			return true;
-	return false;
 }
 
 /* NULL: the span has begun at none. */
@@ -294,183 +186,23 @@ static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uin
 	return type ? span_stacks_name(&spans->stacks, type, true, time_ns, ret_id, sink) : 0;
 }
 
-static struct wire_peer peer_of(const struct span_thread *thread)
-{
-	struct wire_peer peer = {.tid = thread->tid, .pid = thread->pid};
-
-	memcpy(peer.comm, thread->comm, sizeof(peer.comm));
-	return peer;
-}
-
-static struct wire_stall_wait wait_of(const struct span_wait_kept *kept,
-				      const struct pending *pending)
-{
-	bool known = pending && kept->site.state < WIRE_STATES;
-
-	return (struct wire_stall_wait){
-		.ns = kept->ns,
-		.site = kept->site,
-		.stack = known ? pending->blocks[kept->site.state] : 0,
-		.waker_stack = known ? pending->wakers[kept->site.state] : 0,
-		.waker = peer_of(&kept->waker),
-	};
-}
-
-/* The one that weighs most, and the others; `pending`: their stacks, or NULL. */
-static void fill_waits(struct wire_stall *stall, const struct span_end *end,
-		       const struct pending *pending)
-{
-	struct wire_stall_wait wait;
-
-	for (size_t i = 0, j = 0; i < SPAN_BLOCKS; i++) {
-		if (!end->waits[i].ns)
-			continue;
-		wait = wait_of(&end->waits[i], pending);
-		if (i != end->heaviest && j < WIRE_STALL_WAITS)
-			stall->waits[j++] = wait;
-		if (i != end->heaviest)
-			continue;
-		stall->longest_ns = wait.ns;
-		stall->longest = wait.site;
-		stall->stack = wait.stack;
-		stall->waker_stack = wait.waker_stack;
-		stall->waker = wait.waker;
-	}
-}
-
-static void name_wait(struct wire_stall *stall, struct wire_wait_site *site, uint64_t ns,
-		      __u8 verdict)
-{
-	uint64_t most = stall->states_ns[WIRE_UNKNOWN];
-
-	if (!ns || !is_unknown_futex(*site))
-		return;
-	site->state = verdict == SITE_LOCK ? WIRE_LOCK : WIRE_IDLE;
-	site->detail = verdict == SITE_LOCK ? WIRE_DETAIL_FUTEX_LOCK : WIRE_DETAIL_FUTEX_COND;
-	ns = ns < most ? ns : most;
-	stall->states_ns[WIRE_UNKNOWN] -= ns;
-	stall->states_ns[site->state] += ns;
-}
-
-/*
- * The first wait at a place may have ended before it was known what is waited for there
- * (capture/wait_sites.h): then the names on its stack say it.
- */
-static void name_waits(struct wire_stall *stall, __u8 verdict)
-{
-	if (!verdict)
-		return;
-	name_wait(stall, &stall->longest, stall->longest_ns, verdict);
-	for (size_t i = 0; i < WIRE_STALL_WAITS; i++)
-		name_wait(stall, &stall->waits[i].site, stall->waits[i].ns, verdict);
-}
-
-/* What only a task does; a worker's loop waits for events, and for other threads. */
-static bool is_blocking(struct wire_wait_site site)
-{
-	return site.state == WIRE_SLEEP || site.state == WIRE_NET || site.state == WIRE_DISK ||
-	       site.state == WIRE_LOCK;
-}
-
-/* Of what was found while the probes were off: whether it was in a poll. */
-static bool is_credible(const struct span_end *end, const struct pending *pending)
-{
-	if (pending && pending->in_poll != 2)
-		return pending->in_poll;
-	return end->cookie == SPAN_COOKIE_RUN || is_blocking(end->waits[0].site);
-}
-
-/* All of the state: it may have been woken in vain in between. */
-static void take_off(struct wire_stall *stall, __u8 state)
-{
-	uint64_t ns = stall->states_ns[state];
-
-	stall->states_ns[state] = 0;
-	stall->duration_ns -= ns < stall->duration_ns ? ns : stall->duration_ns;
-}
-
-/* Waits that are no part of the turn: take_loop_park(). False: without them it is no stall. */
-static bool take_off_parks(struct wire_stall *stall, uint32_t parks, uint64_t threshold_ns)
-{
-	if (stall->longest_ns && parks & 1U << stall->longest.state) {
-		take_off(stall, stall->longest.state);
-		stall->longest_ns = 0;
-		stall->longest = (struct wire_wait_site){.state = WIRE_ON_CPU};
-		stall->stack = stall->waker_stack = 0;
-		stall->waker = (struct wire_peer){.tid = 0};
-	}
-	for (size_t i = 0; i < WIRE_STALL_WAITS; i++) {
-		if (!stall->waits[i].ns || !(parks & 1U << stall->waits[i].site.state))
-			continue;
-		take_off(stall, stall->waits[i].site.state);
-		stall->waits[i] = (struct wire_stall_wait){.ns = 0};
-	}
-	return stall->duration_ns >= threshold_ns && stall->duration_ns >= stall->inner_ns;
-}
-
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
 {
-	struct wire_stall stall = {
-		.header = {.size = sizeof(stall),
-			   .kind = WIRE_STALL,
-			   .time_ns = end->header.time_ns},
-		.start_ns = end->start_ns,
-		.duration_ns = end->header.time_ns - end->start_ns,
-		.inner_ns = end->inner_ns,
-		.task = end->task,
-		.culprit_ns = end->culprit_ns,
-		.tid = end->tid,
-		.pid = end->pid,
-		.kind = (__u32)SPAN_COOKIE_KIND(end->cookie),
-		.flags = (end->wait ? WIRE_STALL_OF_LOOP : 0) |
-			 (end->cookie == SPAN_COOKIE_SEEDED ? WIRE_STALL_SEEDED : 0) |
-			 (end->culprit_is_limit ? WIRE_STALL_LIMIT : 0),
-		.culprit = peer_of(&end->culprit),
-	};
-	struct pending *pending = pending_of(spans, end->tid, false);
+	struct span_evidence evidence = span_evidences_remove(&spans->evidences, end);
 	const struct span_probe *probe = probe_of(spans, end->cookie);
-	bool unprobed = end->cookie == SPAN_COOKIE_RUN || end->cookie == SPAN_COOKIE_WAIT;
-	uint64_t states_ns[WIRE_STATES];
-	bool rootless = false;
-	uint32_t parks = 0;
-	__u8 futex = 0;
+	struct wire_stall stall;
 	int result;
 
-	if (probe && probe->is_task)
-		stall.flags |= WIRE_STALL_TASK;
-	for (size_t i = 0; i < WIRE_STATES; i++)
-		states_ns[i] = end->states_ns[i];
-	/* a turn on the CPU that began before the span may have turned out to be shorter */
-	differences_settle(states_ns, WIRE_STATES);
-	for (size_t i = 0; i < WIRE_STATES; i++)
-		stall.states_ns[i] = states_ns[i];
-	if (pending && pending->span_ns != end->start_ns) {
-		pending->tid = 0;
-		pending = NULL;
-	}
-	fill_waits(&stall, end, pending);
-	if (unprobed && !is_credible(end, pending)) {
-		if (pending)
-			pending->tid = 0;
+	if (!span_stall_fill(&stall, end, &evidence, spans->options->threshold_ns))
 		return 0;
-	}
-	if (unprobed)
-		stall.flags |= WIRE_STALL_UNPROBED | WIRE_STALL_TASK |
-			       (has_launched(spans, end) ? WIRE_STALL_IN_PLACE : 0);
-	if (pending) {
-		stall.flags |= pending->launched ? WIRE_STALL_IN_PLACE : 0;
-		rootless = pending->rootless && !pending->rooted;
-		parks = pending->parks;
-		futex = pending->futex;
-		pending->tid = 0;
-	}
-	if (parks && !take_off_parks(&stall, parks, spans->options->threshold_ns))
-		return 0;
-	name_waits(&stall, futex);
-	if (rootless && stall.kind == WIRE_SPAN_ROOT) {
+	if (evidence.rootless && !evidence.rooted && stall.kind == WIRE_SPAN_ROOT) {
 		span_seeds_uproot(&spans->seeds, end->tid);
 		return 0;
 	}
+	if (probe && probe->is_task)
+		stall.flags |= WIRE_STALL_TASK;
+	if (span_end_is_unprobed(end) && span_evidences_launched(&spans->evidences, end))
+		stall.flags |= WIRE_STALL_IN_PLACE;
 	if (end->cookie == SPAN_COOKIE_SEEDED && !stall.stack)
 		stall.stack = span_seeds_stack(&spans->seeds, end->tid, 0);
 	result = tell_type(spans, end->cookie, end->header.time_ns, &stall.type, sink);
@@ -542,7 +274,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	memcpy(worker.comm, raw->comm, sizeof(worker.comm));
 	if (is_present(present, raw) && found->is_read) {
 		present->stack = found->id;
-		if (SPAN_COOKIE_KIND(raw->open_cookie) == SPAN_ROOT && is_rootless(&found->signs))
+		if (SPAN_COOKIE_KIND(raw->open_cookie) == SPAN_ROOT &&
+		    span_signs_are_rootless(&found->signs))
 			span_seeds_uproot(&spans->seeds, raw->tid);
 	}
 	worker.stack = is_present(present, raw) ? present->stack : 0;
@@ -566,7 +299,7 @@ static int process(void *data, const struct wire_header *record, const struct sp
 	case SPAN_WORKER:
 		return on_worker(spans, (const struct span_worker *)record, found, sink);
 	case SPAN_LAUNCH:
-		on_launch(spans, (const struct span_launch *)record);
+		span_evidences_note_launch(&spans->evidences, (const struct span_launch *)record);
 		return 0;
 	case SPAN_SEED:
 		if (spans->options->turns && found->is_read)
