@@ -25,6 +25,7 @@ void forked_prepare(pid_t parent, int out, int error)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	descriptors_restore();
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
@@ -67,10 +68,13 @@ void forked_silence(void)
 		close(null);
 }
 
-void forked_await(pid_t pid)
+int forked_await(pid_t pid)
 {
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	int status = -1;
+
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return status;
 }
 
 void forked_end(pid_t pid)

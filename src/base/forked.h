@@ -25,8 +25,8 @@ int forked_keep_only(int *const *fds, size_t count) must_check;
 /* In such a child: nothing is to be read, and what it writes to the standard ones is lost. */
 void forked_silence(void);
 
-/* Until it has ended; of no process (-1) nothing is awaited. */
-void forked_await(pid_t pid);
+/* Until it has ended: its status, as of wait(2). Of no process (-1) nothing is awaited: -1. */
+int forked_await(pid_t pid);
 
 /* By SIGKILL; the same. */
 void forked_end(pid_t pid);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE /* close_range */
 #include "serve/container_names.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/await.h"
@@ -22,6 +17,7 @@
 #include "base/forked.h"
 #include "base/patience.h"
 #include "base/sandbox.h"
+#include "serve/keeper.h"
 
 #define EVERY_MS     15000
 #define ANSWER_NS    (5 * NS_PER_S)
@@ -43,8 +39,7 @@ struct names_message {
 };
 
 struct container_names {
-	int socket;
-	pid_t asker;
+	struct kept kept;
 	struct container_name known[CONTAINER_NAMES_MAX], coming[CONTAINER_NAMES_MAX];
 	size_t known_count, coming_count;
 	uint64_t failures;
@@ -178,7 +173,6 @@ static void ask_once(const char *path, int socket)
 {
 	int engine = connect_to(path);
 	pid_t own = getpid(), pid;
-	int status = 0;
 
 	if (engine < 0) {
 		tell_result(socket, engine);
@@ -188,72 +182,55 @@ static void ask_once(const char *path, int socket)
 	if (!pid)
 		read_names(engine, socket, own);
 	close(engine);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (pid < 0 || status)
+	if (forked_await(pid))
 		tell_result(socket, -EIO);
 }
 
 /* Nothing of the caller's but the socket to it; it reads nothing that others have written. */
-static void ask(const char *path, int socket, pid_t parent)
+static void ask(void *data, int socket, pid_t parent)
 {
 	static const int rights[] = {CAP_KILL, CAP_SETUID, CAP_SETGID, CAP_SYS_CHROOT,
 				     CAP_DAC_OVERRIDE};
-	int null = open("/dev/null", O_RDWR), own;
+	int *kept[] = {&socket};
 
-	for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
-		dup2(null, i);
-	own = dup2(socket, STDERR_FILENO + 1);
-	if (own < 0 || syscall(SYS_close_range, own + 1, ~0U, 0) < 0)
-		own = socket;
+	forked_silence();
+	if (forked_keep_only(kept, ARRAY_SIZE(kept)) < 0)
+		_exit(1);
 	sandbox_keep(rights, ARRAY_SIZE(rights));
-	sandbox_end_with(parent);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
+	keeper_begin(parent);
 	for (;;) {
-		ask_once(path, own);
+		ask_once(data, socket);
 		clock_sleep_ms(EVERY_MS);
 	}
 }
 
 int container_names_start(struct container_names **ret_names, const char *path, struct error *error)
 {
+	const struct keeper keeper = {.run = ask, .data = (void *)(uintptr_t)path, .once = true};
 	struct container_names *names = calloc(1, sizeof(*names));
-	pid_t parent = getpid();
-	int sockets[2], result;
+	int result;
 
 	if (!names)
 		return error_set(error, ENOMEM, "out of memory");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
-		free(names);
-		return error_set(error, errno, "cannot make a socket: %s", strerror(errno));
-	}
-	names->asker = fork();
-	if (!names->asker)
-		ask(path, sockets[1], parent);
-	result = -errno;
-	close(sockets[1]);
-	names->socket = sockets[0];
-	if (names->asker < 0) {
+	result = keeper_start(&names->kept, &keeper, error);
+	if (result < 0)
 		container_names_end(names);
-		return error_set(error, -result, "cannot start a process: %s", strerror(-result));
-	}
-	*ret_names = names;
-	return 0;
+	else
+		*ret_names = names;
+	return result;
 }
 
 void container_names_end(struct container_names *names)
 {
 	if (!names)
 		return;
-	forked_end(names->asker);
-	close(names->socket);
+	keeper_end(&names->kept);
 	free(names);
 }
 
 int container_names_descriptor(const struct container_names *names)
 {
-	return names->socket;
+	return names->kept.socket;
 }
 
 static int by_id(const void *left, const void *right)
@@ -290,14 +267,15 @@ static void take(struct container_names *names, const struct names_message *mess
 	names->last_result = 0;
 }
 
-void container_names_work(struct container_names *names)
+bool container_names_work(struct container_names *names)
 {
 	struct names_message message;
 	ssize_t got;
 
-	while ((got = recv(names->socket, &message, sizeof(message), MSG_DONTWAIT)) > 0)
+	while ((got = recv(names->kept.socket, &message, sizeof(message), MSG_DONTWAIT)) > 0)
 		if (got == sizeof(message))
 			take(names, &message);
+	return got < 0;
 }
 
 const char *container_names_words(struct container_names *names)

@@ -28,7 +28,9 @@ void container_names_end(struct container_names *names); /* takes NULL */
 
 /* Readable when container_names_work() has something to do. */
 int container_names_descriptor(const struct container_names *names);
-void container_names_work(struct container_names *names);
+
+/* False: the process that asks has been killed, and nothing more will come. */
+bool container_names_work(struct container_names *names) must_check;
 
 /* Why there was no answer, if that is new; else NULL. */
 const char *container_names_words(struct container_names *names);

@@ -199,11 +199,13 @@ int jobs_descriptor(const struct jobs *jobs)
 	return jobs->kept.socket;
 }
 
-bool jobs_next(struct jobs *jobs, struct job_end *ret_end, int *ret_fd)
+int jobs_next(struct jobs *jobs, struct job_end *ret_end, int *ret_fd)
 {
 	ssize_t got =
 		passing_receive(jobs->kept.socket, ret_end, sizeof(*ret_end), ret_fd, MSG_DONTWAIT);
 
 	ret_end->error[sizeof(ret_end->error) - 1] = '\0';
+	if (got == 0 || got == -ECONNRESET)
+		return -ECHILD;
 	return got == sizeof(*ret_end);
 }

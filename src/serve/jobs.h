@@ -44,9 +44,13 @@ bool jobs_run(struct jobs *jobs, const struct job *job) must_check;
 /* Adds an argument, printf() style; what is too long is cut. */
 __attribute__((format(printf, 2, 3))) void job_add(struct job *job, const char *format, ...);
 
-/* Readable when a job has ended; jobs_next() has its end and what it wrote, which the caller
- * closes. */
+/* Readable when a job has ended. */
 int jobs_descriptor(const struct jobs *jobs);
-bool jobs_next(struct jobs *jobs, struct job_end *ret_end, int *ret_fd);
+
+/*
+ * 1: a job has ended; *ret_fd is what it wrote, which the caller closes. 0: none has. -ECHILD: what
+ * starts them has been killed.
+ */
+int jobs_next(struct jobs *jobs, struct job_end *ret_end, int *ret_fd) must_check;
 
 #endif

@@ -21,6 +21,9 @@ void keeper_begin(pid_t parent)
 	sandbox_end_with(parent);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
+	/* a service manager stops all processes of a service at once: this one ends with its parent
+	 */
+	signal(SIGTERM, SIG_IGN);
 }
 
 void keeper_repeat(keeper_run *run, void *data, int socket, const struct keeper_pause *pause,
@@ -55,9 +58,6 @@ static void begin(const struct keeper *keeper, int socket, pid_t parent)
 	}
 	sandbox_keep(keeper->rights, keeper->right_count);
 	keeper_begin(parent);
-	/* a service manager stops all processes of a service at once: this one ends with its parent
-	 */
-	signal(SIGTERM, SIG_IGN);
 	keeper_repeat(keeper->run, keeper->data, socket, &usual_pause, NULL);
 }
 

@@ -43,7 +43,10 @@ int keeper_start(struct kept *kept, const struct keeper *keeper, struct error *e
 /* Kills it. */
 void keeper_end(struct kept *kept);
 
-/* In a process of its own: ignores signals of the terminal, and ends with `parent`. */
+/*
+ * In a process of its own: ignores signals of the terminal and of a service manager, and ends with
+ * `parent`.
+ */
 void keeper_begin(pid_t parent);
 
 /* Forks `run` again and again, and calls `ended`, if not NULL, each time that it has ended. */

@@ -349,16 +349,24 @@ static void begin_profile(struct server *server, const struct web_question *ques
 	*place = (struct profile_jobs){job.number, *question};
 }
 
+int server_gone(const char *what, struct error *error)
+{
+	return error_set(error, ECHILD,
+			 "the process that %s has been killed, and what would start it again is "
+			 "not there any more",
+			 what);
+}
+
 static int on_job_end(void *data, struct error *error)
 {
 	struct server *server = data;
 	struct job_end end;
 	cleanup_close int fd = -1;
 	struct profile_jobs *profile;
+	int result = jobs_next(server->jobs, &end, &fd);
 
-	(void)error;
-	if (!jobs_next(server->jobs, &end, &fd))
-		return 0;
+	if (result <= 0)
+		return result < 0 ? server_gone("starts jobs", error) : 0;
 	if (end.number == server->flight_job && end.status)
 		server_note(server, "what followed a trigger was not recorded: %s",
 			    end.status == -EBUSY ? "two jobs run already" : end.error);
@@ -400,15 +408,16 @@ static int on_question(void *data, struct error *error)
 {
 	struct server *server = data;
 	struct web_question question;
-	int result = 0;
+	int result;
 
-	while (result >= 0 && web_host_next(server->web, &question)) {
+	while ((result = web_host_next(server->web, &question)) > 0) {
 		if (question.ask != WEB_PROFILE)
 			result = watch_catch_up(server->watch, error);
-		if (result >= 0)
-			answer(server, &question);
+		if (result < 0)
+			return result;
+		answer(server, &question);
 	}
-	return result;
+	return result < 0 ? server_gone("serves", error) : 0;
 }
 
 static int on_stalls(void *data, struct error *error)
@@ -416,9 +425,8 @@ static int on_stalls(void *data, struct error *error)
 	const struct stall_source *source = data;
 	const char *words;
 
-	(void)error;
-
-	stall_watch_work(source->server->stalls, source->index);
+	if (!stall_watch_work(source->server->stalls, source->index))
+		return server_gone("watches for stalls", error);
 	words = stall_watch_words(source->server->stalls, source->index);
 	if (words)
 		server_note(source->server, "stalls: %s", words);
@@ -430,8 +438,8 @@ static int on_containers(void *data, struct error *error)
 	struct server *server = data;
 	const char *words;
 
-	(void)error;
-	container_names_work(server->containers);
+	if (!container_names_work(server->containers))
+		return server_gone("asks for the names of containers", error);
 	words = container_names_words(server->containers);
 	if (words)
 		server_note(server, "names of containers, %s: %s",

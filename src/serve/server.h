@@ -92,6 +92,9 @@ struct metrics_input server_metrics(const struct server *server, struct metrics_
 __attribute__((format(printf, 2, 3))) void server_note(struct server *server, const char *format,
 						       ...);
 
+/* Of one of its processes that cannot be started again: what is to end with the daemon. -ECHILD. */
+int server_gone(const char *what, struct error *error) must_check;
+
 /* At the end, while there are figures: pushes the last ones. */
 void server_finish(struct server *server);
 

@@ -62,10 +62,7 @@ static bool hear(struct server *server)
 
 static int on_push(void *data, struct error *error)
 {
-	return hear(data) ? 0
-			  : error_set(error, ECHILD,
-				      "the process that pushes has been killed, and "
-				      "the one that would start it again");
+	return hear(data) ? 0 : server_gone("pushes", error);
 }
 
 int server_push_begin(struct server *server, struct error *error)

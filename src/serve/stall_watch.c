@@ -84,8 +84,13 @@ static void start_all(struct stall_watch *watch, const int *outs, uint64_t thres
 
 	keeper_begin(parent);
 	for (size_t i = 0; i < watch->count; i++)
-		if (!fork())
+		switch (fork()) {
+		case 0:
 			keep(watch->watched[i].counts.process, threshold_ns, outs[i], own);
+			break;
+		case -1: /* none is watched rather than some: the daemon ends, and says why */
+			_exit(1);
+		}
 	for (size_t i = 0; i < watch->count; i++)
 		close(outs[i]);
 	for (;;)
@@ -152,17 +157,6 @@ int stall_watch_descriptor(const struct stall_watch *watch, size_t index)
 	return watch->watched[index].fd;
 }
 
-static int bucket_of(uint64_t ns)
-{
-	int bucket = 0;
-
-	while (ns > 1 && bucket < STALL_BUCKETS - 1) {
-		ns >>= 1;
-		bucket++;
-	}
-	return bucket;
-}
-
 static void count_stall(struct stall_counts_of *counts, const json_t *line)
 {
 	json_int_t ns = json_integer_value(json_object_get(line, "own_ns"));
@@ -173,7 +167,7 @@ static void count_stall(struct stall_counts_of *counts, const json_t *line)
 		counts->by_cause[i] += !strcmp(cause, stall_cause_info[i].key);
 	if (ns <= 0)
 		return;
-	counts->by_length[bucket_of((uint64_t)ns)]++;
+	counts->by_length[hotspot_bucket((uint64_t)ns)]++;
 	counts->total_ns += (uint64_t)ns;
 	counts->last_ns = (uint64_t)ns;
 	if ((uint64_t)ns > counts->longest_ns)
@@ -252,13 +246,14 @@ static void take(struct watched *watched, const char *bytes, size_t length)
 	}
 }
 
-void stall_watch_work(struct stall_watch *watch, size_t index)
+bool stall_watch_work(struct stall_watch *watch, size_t index)
 {
 	char bytes[65536];
 	ssize_t got;
 
 	while ((got = read(watch->watched[index].fd, bytes, sizeof(bytes))) > 0)
 		take(&watch->watched[index], bytes, (size_t)got);
+	return got < 0;
 }
 
 const char *stall_watch_words(struct stall_watch *watch, size_t index)

@@ -40,7 +40,9 @@ size_t stall_watch_count(const struct stall_watch *watch);
 
 /* Readable when stall_watch_work() has something to do. */
 int stall_watch_descriptor(const struct stall_watch *watch, size_t index);
-void stall_watch_work(struct stall_watch *watch, size_t index);
+
+/* False: what watches has been killed, and nothing more will come. */
+bool stall_watch_work(struct stall_watch *watch, size_t index) must_check;
 
 /* What a run has said, if that is new; else NULL. */
 const char *stall_watch_words(struct stall_watch *watch, size_t index);

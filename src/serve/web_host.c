@@ -88,7 +88,7 @@ static bool is_sound(const struct web_question *question)
 	return question->ask && question->ask < WEB_ASKS;
 }
 
-bool web_host_next(struct web_host *host, struct web_question *ret_question)
+int web_host_next(struct web_host *host, struct web_question *ret_question)
 {
 	for (;;) {
 		ssize_t got =
@@ -96,10 +96,12 @@ bool web_host_next(struct web_host *host, struct web_question *ret_question)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
-			return false;
+		if (got == 0 || (got < 0 && errno == ECONNRESET))
+			return -ECHILD;
+		if (got < 0)
+			return 0;
 		if (got == sizeof(*ret_question) && is_sound(ret_question))
-			return true;
+			return 1;
 	}
 }
 

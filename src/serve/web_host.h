@@ -24,8 +24,11 @@ void web_host_end(struct web_host *host); /* takes NULL */
 /* Readable when there are questions. */
 int web_host_descriptor(const struct web_host *host);
 
-/* The next question that makes sense; false: there is none now. */
-bool web_host_next(struct web_host *host, struct web_question *ret_question);
+/*
+ * 1: the next question that makes sense. 0: there is none now. -ECHILD: the process that serves has
+ * been killed, and the one that would start it again.
+ */
+int web_host_next(struct web_host *host, struct web_question *ret_question) must_check;
 
 /* What cannot be sent is lost, and the client hears that there is no answer. */
 void web_host_answer(struct web_host *host, const struct web_question *question,

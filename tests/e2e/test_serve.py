@@ -371,6 +371,47 @@ def test_nothing_is_left_behind():
             assert not left
 
 
+def children_of(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def sleeps(pid):
+    """What is at the end of a descriptor again and again never does."""
+    for _ in range(100):
+        if pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_part_that_is_killed_for_good_ends_it(tmp_path):
+    """As the kernel does where memory is short. What can be done without, or started again, is."""
+    arguments = ["-i", "1s", "--stalls", "no-such-program", "--container-names", tmp_path / "socket", "--push", "otlp=http://127.0.0.1:9"]
+    ended = set()
+    with serving(*arguments) as server:
+        parts = len(children_of(server.process.pid))
+    for part in range(parts):
+        with serving(*arguments) as server:
+            os.kill(children_of(server.process.pid)[part], signal.SIGKILL)
+            try:
+                assert server.process.wait(timeout=3) == 1
+            except subprocess.TimeoutExpired:
+                assert sleeps(server.process.pid) and server.ask("/metrics")[0] == 200
+                continue
+            words = server.process.stderr.read()
+            ended.add(next(word for word in ("serves", "starts jobs", "watches for stalls", "asks for the names", "pushes") if word in words))
+            assert "has been killed, and what would start it again is not there any more" in words
+    assert len(ended) == 5
+
+
+def test_a_service_manager_stops_all_processes_at_once(tmp_path):
+    arguments = ["-i", "1s", "--stalls", "no-such-program", "--container-names", tmp_path / "socket", "--push", "otlp=http://127.0.0.1:9"]
+    with serving(*arguments) as server:
+        for pid in reversed(server.children()):
+            os.kill(pid, signal.SIGTERM)
+        assert server.process.wait(timeout=60) == 0, server.process.stderr.read()
+
+
 def test_systemd_hands_over_sockets_and_hears_when_it_is_ready(tmp_path):
     notified = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, socket.create_server(("127.0.0.1", 0)) as listener:
