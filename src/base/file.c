@@ -207,6 +207,13 @@ int file_draft_open(struct file_draft *draft, int directory, const char *path, m
 	return result;
 }
 
+int file_draft_refused(const char *path, int result, struct error *error)
+{
+	return result == -EEXIST
+		       ? error_set(error, EEXIST, "%s exists: --force replaces it", path)
+		       : error_set(error, -result, "cannot write %s: %s", path, strerror(-result));
+}
+
 static int link_as(const struct file_draft *draft, const char *name)
 {
 	char link[64];
@@ -284,7 +291,5 @@ int file_replace(const char *path, const char *bytes, size_t length, struct erro
 	if (result >= 0)
 		result = file_draft_keep(&draft);
 	file_draft_close(&draft);
-	return result < 0
-		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
-		       : 0;
+	return result < 0 ? file_draft_refused(path, result, error) : 0;
 }

@@ -53,6 +53,9 @@ struct file_draft {
 int file_draft_open(struct file_draft *draft, int directory, const char *path, mode_t mode,
 		    bool replaces) must_check;
 
+/* What to say to who named it of a negative errno from here. Returns it. */
+int file_draft_refused(const char *path, int result, struct error *error) must_check;
+
 /* Gives it its name; it can be written to further. 0, or a negative errno. */
 int file_draft_keep(struct file_draft *draft) must_check;
 

@@ -173,13 +173,6 @@ static int write_header(struct recorder *recorder, struct error *error)
 	return append(recorder, &part, 1, error);
 }
 
-static int explain(const char *path, int result, struct error *error)
-{
-	return result == -EEXIST
-		       ? error_set(error, EEXIST, "%s exists: --force replaces it", path)
-		       : error_set(error, -result, "cannot create %s: %s", path, strerror(-result));
-}
-
 static int open_file(struct recorder *recorder, const char *path, bool force, struct error *error)
 {
 	int result;
@@ -190,7 +183,7 @@ static int open_file(struct recorder *recorder, const char *path, bool force, st
 		return error_set(error, ENOMEM, "out of memory");
 	/* it has the names and addresses of all programs: nothing for others */
 	result = file_draft_open(&recorder->file, AT_FDCWD, path, 0600, force);
-	return result < 0 ? explain(path, result, error) : write_header(recorder, error);
+	return result < 0 ? file_draft_refused(path, result, error) : write_header(recorder, error);
 }
 
 int recorder_open(struct recorder **ret_recorder, const char *path, bool force, struct error *error)
@@ -476,7 +469,7 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 	if (recorder->intervals++ == 0)
 		return 0;
 	result = file_draft_keep(&recorder->file);
-	return result < 0 ? explain(recorder->path, result, error) : 0;
+	return result < 0 ? file_draft_refused(recorder->path, result, error) : 0;
 }
 
 uint64_t recorder_intervals(const struct recorder *recorder)

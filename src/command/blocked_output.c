@@ -19,11 +19,8 @@ static int open_export(struct blocked_output *output, struct stalls *stalls, str
 	int result = file_draft_open(&output->export_file, AT_FDCWD, options->export, 0666,
 				     options->force);
 
-	if (result == -EEXIST)
-		return error_set(error, EEXIST, "%s exists: --force replaces it", options->export);
 	if (result < 0)
-		return error_set(error, -result, "cannot create %s: %s", options->export,
-				 strerror(-result));
+		return file_draft_refused(options->export, result, error);
 	if (output_init(&output->export_output, output->export_file.fd) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	output->export = (struct blocked_export){
@@ -110,9 +107,7 @@ static int keep_export(struct blocked_output *output, const struct blocked_summa
 		return error_set(error, output->export_output.error, "cannot write to %s: %s", path,
 				 strerror(output->export_output.error));
 	result = file_draft_keep(&output->export_file);
-	return result < 0
-		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
-		       : 0;
+	return result < 0 ? file_draft_refused(path, result, error) : 0;
 }
 
 static int write_page(struct output *out, const void *summary)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/print.h"
 #include "command/command.h"
 #include "command/debug_files.h"
@@ -22,7 +23,7 @@ struct profile_command {
 	struct profile *profile;
 	struct profile_result result;
 	struct profile_tui tui;
-	int fd; /* what is written to; -1: standard output */
+	struct file_draft file; /* none: standard output */
 };
 
 static int take_record(void *data, const struct wire_header *record, struct error *error)
@@ -59,6 +60,13 @@ static int write_page(struct output *out, const void *result)
 
 static const struct result_kind kind = {.schema = &profile_schema, .page = write_page};
 
+static int keep_output(struct profile_command *command, struct error *error)
+{
+	int result = command->file.fd < 0 ? 0 : file_draft_keep(&command->file);
+
+	return result < 0 ? file_draft_refused(command->options.path, result, error) : 0;
+}
+
 static int write_result(struct profile_command *command, struct error *error)
 {
 	struct command_profile_options *options = &command->options;
@@ -68,7 +76,7 @@ static int write_result(struct profile_command *command, struct error *error)
 
 	result->top = options->output.order.top ? options->output.order.top : DEFAULT_ROWS;
 	if (profile_end(command->profile) < 0 || profile_result_make(result) < 0 ||
-	    output_init(&out, command->fd < 0 ? STDOUT_FILENO : command->fd) < 0)
+	    output_init(&out, command->file.fd < 0 ? STDOUT_FILENO : command->file.fd) < 0)
 		return error_set(error, ENOMEM, "out of memory");
 	if (options->export)
 		written = options->export->write(&out, result, options->root);
@@ -76,7 +84,9 @@ static int write_result(struct profile_command *command, struct error *error)
 		written = result_write(&options->output, &kind, result, &out, error);
 	if (written == -ENOMEM)
 		return error_set(error, ENOMEM, "out of memory");
-	return written < 0 ? written : command_write(&out, error);
+	if (written >= 0)
+		written = command_write(&out, error);
+	return written < 0 ? written : keep_output(command, error);
 }
 
 static int open_screen(struct profile_command *command, struct error *error)
@@ -211,17 +221,12 @@ static int read_before(struct profile_command *before, struct error *error)
 static int open_output(struct profile_command *command, struct error *error)
 {
 	const struct command_profile_options *options = &command->options;
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->force ? O_TRUNC : O_EXCL);
+	int result = 0;
 
-	if (!options->path)
-		return 0;
-	command->fd = open(options->path, flags, 0666);
-	if (command->fd < 0 && errno == EEXIST)
-		return error_set(error, EEXIST, "%s exists: add --force to replace it",
-				 options->path);
-	return command->fd < 0 ? error_set(error, errno, "cannot write %s: %s", options->path,
-					   strerror(errno))
-			       : 0;
+	if (options->path)
+		result = file_draft_open(&command->file, AT_FDCWD, options->path, 0666,
+					 options->force);
+	return result < 0 ? file_draft_refused(options->path, result, error) : 0;
 }
 
 /* The screen, where there is one and nothing else was asked for. */
@@ -237,6 +242,7 @@ static void choose_screen(struct command_profile_options *options)
 static int begin(struct profile_command *command, const struct command_profile_options *options)
 {
 	command->options = *options;
+	command->file = FILE_DRAFT_NONE;
 	command->profile = profile_new();
 	command->result = (struct profile_result){.profile = command->profile,
 						  .states = options->states,
@@ -248,7 +254,7 @@ static int begin(struct profile_command *command, const struct command_profile_o
 static int run(struct profile_command *command, struct error *error)
 {
 	/* large; of our own stack, too, no more is copied than of others' */
-	static struct profile_command before = {.fd = -1};
+	static struct profile_command before;
 	int result = begin(&before, &command->options);
 
 	if (result >= 0)
@@ -270,7 +276,7 @@ static int run(struct profile_command *command, struct error *error)
 
 static int profile_run(int argc, char **argv)
 {
-	static struct profile_command command = {.fd = -1};
+	static struct profile_command command = {.file = FILE_DRAFT_NONE};
 	struct error error = {""};
 	int result, code;
 
@@ -282,9 +288,7 @@ static int profile_run(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	choose_screen(&command.options);
 	result = run(&command, &error);
-	if (command.fd >= 0 && close(command.fd) < 0 && result >= 0)
-		result = error_set(&error, errno, "cannot write %s: %s", command.options.path,
-				   strerror(errno));
+	file_draft_close(&command.file);
 	profile_free(command.profile);
 	targets_release(&command.options.watch.targets);
 	return result < 0 ? command_fail("profile", EXIT_NOT_RUN, &error) : EXIT_DONE;

@@ -325,7 +325,7 @@ def test_a_command_from_its_first_instruction(tmp_path):
     assert {row["comm"] for row in result["threads"]} >= {"sh", "sleep"}
     assert any(row["state"] == "sleep" and row["self_ns"] > 150_000_000 for row in result["functions"])
     again = run("profile", "-o", file, "--", "true")
-    assert again.returncode == 1 and "exists: add --force" in again.stderr
+    assert again.returncode == 1 and "exists: --force" in again.stderr
     assert run("profile", "-o", file, "--force", "--", "true").returncode == 0
     assert run("profile", "-o", tmp_path / "no" / "such", "--", "true").returncode == 1
     full = run("profile", "-o", "/dev/full", "--force", "--", "true")
