@@ -18,6 +18,14 @@
 /* At once: each interrupts its CPU. */
 #define VARY_AT_ONCE 16
 
+void cpu_samples_release(struct cpu_samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		bpf_link__destroy(samples->items[i].link);
+	free(samples->items);
+	*samples = (struct cpu_samples){0};
+}
+
 int cpu_samples_attach(struct cpu_samples *samples, struct bpf_program *program,
 		       unsigned int frequency, struct record_sink sink)
 {
@@ -40,6 +48,8 @@ int cpu_samples_attach(struct cpu_samples *samples, struct bpf_program *program,
 		if (fd < 0) {
 			snprintf(why, sizeof(why), "no samples: perf_event_open: %s",
 				 strerror(errno));
+			/* of some CPUs only they would mislead */
+			cpu_samples_release(samples);
 			return sink_missing(sink, "samples", why);
 		}
 		if (array_reserve(&samples->items, &samples->room, samples->count + 1,
@@ -50,6 +60,7 @@ int cpu_samples_attach(struct cpu_samples *samples, struct bpf_program *program,
 		link = bpf_program__attach_perf_event(program, fd);
 		if (!link) {
 			close(fd);
+			cpu_samples_release(samples);
 			return sink_missing(sink, "samples", "cannot attach to samples");
 		}
 		samples->items[samples->count++] = (struct cpu_sample){link, fd};
@@ -77,12 +88,4 @@ void cpu_samples_set_period(const struct cpu_samples *samples, uint64_t period_n
 {
 	for (size_t i = 0; i < samples->count; i++)
 		(void)ioctl(samples->items[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns);
-}
-
-void cpu_samples_release(struct cpu_samples *samples)
-{
-	for (size_t i = 0; i < samples->count; i++)
-		bpf_link__destroy(samples->items[i].link);
-	free(samples->items);
-	*samples = (struct cpu_samples){0};
 }

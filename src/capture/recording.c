@@ -357,7 +357,8 @@ static bool is_sound(const struct wire_header *record)
 		return record->size == sizeof(struct wire_polls);
 	case WIRE_RUNTIME:
 		return record->size == sizeof(*runtime) &&
-		       is_string(runtime->name, sizeof(runtime->name));
+		       is_string(runtime->name, sizeof(runtime->name)) &&
+		       is_string(runtime->process, sizeof(runtime->process));
 	}
 	return true;
 }

@@ -85,16 +85,6 @@ static int append(struct push_queue *queue, const struct entry *entry)
 	return 0;
 }
 
-static DIR *list(int directory)
-{
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *files = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!files && fd >= 0)
-		close(fd);
-	return files;
-}
-
 static int by_id(const void *left, const void *right)
 {
 	uint64_t a = ((const struct entry *)left)->id, b = ((const struct entry *)right)->id;
@@ -104,7 +94,7 @@ static int by_id(const void *left, const void *right)
 
 static int find(struct push_queue *queue, struct error *error)
 {
-	cleanup_dir DIR *files = list(queue->directory);
+	cleanup_dir DIR *files = dir_reading(queue->directory, ".");
 	const struct dirent *file;
 
 	if (!files)
@@ -263,32 +253,39 @@ int push_queue_add(struct push_queue *queue, struct push_item *item, unsigned in
 	return 0;
 }
 
-/* The file's bytes; *ret_is_foreign: none that dwell has written. */
-static char *read_file(struct push_queue *queue, const struct entry *entry, bool *ret_is_foreign)
+/* Errors that say nothing of the file: it may be there, and whole, the next time. */
+static bool is_passing(int result)
+{
+	return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+}
+
+/*
+ * The file's bytes, for the caller to free. -ESTALE: there is none that dwell has written;
+ * -EBADMSG: it is shorter than it was, or cannot be read; or an error that is_passing().
+ */
+static int read_file(const struct push_queue *queue, const struct entry *entry, char **ret_whole)
 {
 	cleanup_free char *whole = malloc(entry->bytes + 1);
 	cleanup_close int fd = -1;
-	char name[NAME_BYTES], *read_bytes = NULL;
-	uint64_t got = 0;
+	char name[NAME_BYTES];
+	size_t got = 0;
+	ssize_t part;
 
+	if (!whole)
+		return -ENOMEM;
 	format_name(name, queue->hash, entry->id);
-	*ret_is_foreign = true;
 	fd = openat(queue->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	while (fd >= 0 && whole && got < entry->bytes) {
-		ssize_t part = read(fd, whole + got, entry->bytes - got);
-
-		if (part <= 0)
-			break;
-		got += (uint64_t)part;
-	}
-	if (!whole || got < sizeof(magic) || memcmp(whole, magic, sizeof(magic)) != 0)
-		return NULL;
-	*ret_is_foreign = false;
+	if (fd < 0)
+		return is_passing(-errno) ? -errno : -ESTALE;
+	while (got < entry->bytes && (part = read(fd, whole + got, entry->bytes - got)) > 0)
+		got += (size_t)part;
+	if (got < sizeof(magic) || memcmp(whole, magic, sizeof(magic)) != 0)
+		return -ESTALE;
 	if (got != entry->bytes)
-		return NULL;
-	read_bytes = whole;
+		return -EBADMSG;
+	*ret_whole = whole;
 	whole = NULL;
-	return read_bytes;
+	return 0;
 }
 
 static int parse(const char *whole, size_t length, struct push_item *item)
@@ -312,29 +309,36 @@ static int parse(const char *whole, size_t length, struct push_item *item)
 	return 1;
 }
 
+static int read_item(const struct push_queue *queue, const struct entry *entry,
+		     struct push_item *item)
+{
+	cleanup_free char *whole = NULL;
+	int result;
+
+	if (entry->in_memory)
+		return parse(entry->in_memory, entry->bytes, item);
+	if (entry->bytes > sizeof(struct batch_header) + PUSH_BATCH_MOST)
+		return -EBADMSG;
+	result = read_file(queue, entry, &whole);
+	return result < 0 ? result : parse(whole, entry->bytes, item);
+}
+
 int push_queue_first(struct push_queue *queue, struct push_item *ret_item)
 {
 	struct entry *entry = queue->entries;
-	cleanup_free char *read_bytes = NULL;
-	bool is_foreign = false;
 	int result;
 
 	if (!queue->count)
 		return 0;
 	*ret_item = (struct push_item){.id = entry->id};
-	if (!entry->in_memory && entry->bytes <= sizeof(struct batch_header) + PUSH_BATCH_MOST)
-		read_bytes = read_file(queue, entry, &is_foreign);
-	result = entry->in_memory || read_bytes
-			 ? parse(entry->in_memory ? entry->in_memory : read_bytes, entry->bytes,
-				 ret_item)
-			 : -EBADMSG;
+	result = read_item(queue, entry, ret_item);
 	if (result > 0)
 		entry->is_held = true;
-	else if (result == -EBADMSG && is_foreign)
+	else if (result == -ESTALE)
 		take_out(queue, 0);
 	else if (result == -EBADMSG)
 		drop(queue, 0);
-	return result;
+	return result == -ESTALE ? -EBADMSG : result;
 }
 
 void push_queue_remove(struct push_queue *queue, uint64_t id)
@@ -358,7 +362,7 @@ size_t push_queue_count(const struct push_queue *queue)
 
 size_t push_queue_foreign(int directory, const char *const *names, size_t count)
 {
-	cleanup_dir DIR *files = list(directory);
+	cleanup_dir DIR *files = dir_reading(directory, ".");
 	const struct dirent *file;
 	size_t foreign = 0;
 

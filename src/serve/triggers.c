@@ -50,8 +50,8 @@ static int take_field(struct trigger *trigger, const char *name, struct error *e
 		}
 	return error_set(
 		error, EINVAL,
-		"--trigger: there is no '%.40s'; runqueue-p99, runqueue-max and states are "
-		"there: runnable, disk, lock, ...",
+		"--trigger: there is no '%.40s'; runqueue-p99, runqueue-max, stall and states "
+		"are there: runnable, disk, lock, ...",
 		name);
 }
 
