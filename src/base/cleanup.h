@@ -4,6 +4,8 @@
 #define DWELL_BASE_CLEANUP_H
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -28,13 +30,15 @@ static inline void cleanup_close_file(FILE **file)
 		fclose(*file);
 }
 
-/* To read the descriptor, which is closed with it; NULL: no memory, and it is closed. */
+/* To read the descriptor, which is closed with it; -1 has none. NULL: errno, and it is closed. */
 static inline FILE *file_reading(int fd)
 {
-	FILE *file = fdopen(fd, "r");
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	int code = errno;
 
-	if (!file)
+	if (!file && fd >= 0)
 		close(fd);
+	errno = code;
 	return file;
 }
 
@@ -42,6 +46,20 @@ static inline void cleanup_close_dir(DIR **dir)
 {
 	if (*dir)
 		closedir(*dir);
+}
+
+/* In `directory`, whose position stays; no link is followed. NULL, and errno. */
+static inline DIR *dir_reading(int directory, const char *path)
+{
+	int fd = openat(directory, path,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int code = errno;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	errno = code;
+	return dir;
 }
 
 #define cleanup_free	  cleanup(cleanup_free_pointer)

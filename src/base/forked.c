@@ -12,15 +12,20 @@
 
 #include "base/descriptors.h"
 
+void forked_end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* it may have died before */
+	if (getppid() != parent)
+		_exit(127);
+}
+
 void forked_prepare(pid_t parent, int out, int error)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* it may have died before */
-	if (getppid() != parent)
-		_exit(127);
+	forked_end_with(parent);
 	setpgid(0, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -9,6 +9,12 @@
 #include "base/cleanup.h"
 
 /*
+ * In the child: SIGKILL when the thread that forked it ends, whose process is `parent`; if that has
+ * ended, now. A change of the user undoes it.
+ */
+void forked_end_with(pid_t parent);
+
+/*
  * In the child: it dies with the thread that forked it, whose process is `parent`; Ctrl-C at the
  * terminal is not for it; signals are as at the start of a program, nothing is to be read, and what
  * it writes goes to `out`.

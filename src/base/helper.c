@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/forked.h"
 #include "base/helper_internal.h"
 #include "base/schedstat.h"
 
@@ -54,7 +55,7 @@ int helper_start(struct helper **ret_helper, const struct helper_work *work, con
 {
 	struct helper *helper = calloc(1, sizeof(*helper));
 	pid_t parent = getpid();
-	int pair[2];
+	int pair[2], code;
 
 	if (!helper)
 		return error_set(error, ENOMEM, "out of memory");
@@ -63,22 +64,21 @@ int helper_start(struct helper **ret_helper, const struct helper_work *work, con
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (helper->shared == MAP_FAILED ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		int code = errno;
-
+		code = errno;
 		helper->shared = helper->shared == MAP_FAILED ? NULL : helper->shared;
 		helper_end(helper);
 		return error_set(error, code, "cannot start a helper: %s", strerror(code));
 	}
 	helper->fd = pair[0];
 	helper->keeper = fork();
+	code = errno;
 	if (!helper->keeper)
 		helper_keep(work, context, helper->shared, pair[1], parent);
 	close(pair[1]);
 	if (helper->keeper < 0) {
 		helper->keeper = 0;
-		error_set(error, errno, "cannot fork: %s", strerror(errno));
 		helper_end(helper);
-		return -EAGAIN;
+		return error_set(error, code, "cannot fork: %s", strerror(code));
 	}
 	*ret_helper = helper;
 	return 0;
@@ -96,9 +96,7 @@ static void end_keeper(pid_t keeper)
 		nanosleep(&pause, NULL);
 	if (got)
 		return;
-	kill(keeper, SIGKILL);
-	while (waitpid(keeper, NULL, 0) < 0 && errno == EINTR)
-		;
+	forked_end(keeper);
 }
 
 void helper_end(struct helper *helper)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The keeper, the helper and the reader. */
 #define _GNU_SOURCE /* close_range */
+#include "base/forked.h"
 #include "base/helper_internal.h"
 
 #include <errno.h>
@@ -41,20 +42,6 @@ struct helper_parts {
 	int fd;
 };
 
-/* Nothing of the parent's but the socket: neither its terminal nor what it has open. */
-static void keep_only(int fd)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	for (int i = 0; null >= 0 && i <= STDERR_FILENO; i++)
-		dup2(null, i);
-	if (dup2(fd, STDERR_FILENO + 1) < 0)
-		_exit(1);
-	if (syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0) < 0)
-		for (long i = sysconf(_SC_OPEN_MAX); --i > STDERR_FILENO + 1;)
-			close((int)i); /* before Linux 5.9 */
-}
-
 /* Of the process that this is: set when it becomes a helper. */
 static int reader_fd = -1;
 
@@ -79,8 +66,6 @@ static uint64_t data_bytes(void)
 static void limit_memory(const struct helper_work *work)
 {
 	uint64_t has = data_bytes();
-	const struct rlimit none = {0, 0}, stack = {STACK_BYTES, STACK_BYTES},
-			    file = {FILE_BYTES, FILE_BYTES};
 	struct rlimit limit = {.rlim_cur = has + work->memory_bytes, .rlim_max = RLIM_INFINITY};
 
 	if (work->memory_max_bytes > work->memory_bytes)
@@ -88,9 +73,9 @@ static void limit_memory(const struct helper_work *work)
 	else
 		limit.rlim_max = limit.rlim_cur;
 	setrlimit(RLIMIT_DATA, &limit);
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_STACK, &stack);
-	setrlimit(RLIMIT_FSIZE, &file);
+	sandbox_limit(RLIMIT_CORE, 0);
+	sandbox_limit(RLIMIT_STACK, STACK_BYTES);
+	sandbox_limit(RLIMIT_FSIZE, FILE_BYTES);
 }
 
 void helper_allow_memory(uint64_t bytes)
@@ -150,7 +135,7 @@ _Noreturn static void serve(const struct helper_work *work, struct helper_shared
 	static struct reply reply;
 	int watched;
 
-	sandbox_end_with(keeper);
+	forked_end_with(keeper);
 	prctl(PR_SET_NAME, "dwell-reader");
 	sandbox_keep(reading_rights, ARRAY_SIZE(reading_rights));
 	watched = work->watch ? work->watch() : -1;
@@ -265,7 +250,7 @@ _Noreturn static void help(const struct helper_work *work, const void *context,
 	size_t length;
 	void *data;
 
-	sandbox_end_with(keeper);
+	forked_end_with(keeper);
 	reader_fd = reader;
 	limit_memory(work);
 	if (!sandbox_confine(keeper))
@@ -424,9 +409,10 @@ _Noreturn void helper_keep(const struct helper_work *work, const void *context,
 			   struct helper_shared *shared, int fd, pid_t parent)
 {
 	uint64_t pause_ns = RESTART_NS, lost = 0;
+	int *kept[] = {&fd};
 	sigset_t heard, all;
 
-	sandbox_end_with(parent);
+	forked_end_with(parent);
 	prctl(PR_SET_NAME, "dwell-helper");
 	/* what the terminal or a service manager ends is the parent, and we with it */
 	sigfillset(&all);
@@ -436,7 +422,10 @@ _Noreturn void helper_keep(const struct helper_work *work, const void *context,
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGCHLD);
 	signal(SIGCHLD, SIG_DFL);
-	keep_only(fd);
+	/* neither the parent's terminal nor what it has open */
+	forked_silence();
+	if (forked_keep_only(kept, ARRAY_SIZE(kept)) < 0)
+		_exit(1);
 	sandbox_keep(keeping_rights, ARRAY_SIZE(keeping_rights));
 	for (;;) {
 		uint64_t answered = helper_load(&shared->answered);

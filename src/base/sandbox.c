@@ -13,11 +13,13 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/forked.h"
 
 /* Above what distributions and systemd give out, and below 2^31. The pid makes it one's own. */
 #define USERS_FROM 2000000000U
@@ -77,9 +79,7 @@ static void empty_root(void)
 
 	if (!pid)
 		_exit(chroot("/proc/self/fdinfo") < 0 || chdir("/") < 0);
-	if (pid > 0)
-		while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	forked_await((pid_t)pid);
 }
 
 #define CALLS_MORE 48 /* that sandbox_confine_to() adds, at most */
@@ -197,11 +197,11 @@ static bool has_capabilities(void)
 	return false;
 }
 
-void sandbox_end_with(pid_t parent)
+void sandbox_limit(int resource, uint64_t most)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
+	const struct rlimit limit = {most, most};
+
+	setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
 static bool confine(pid_t parent, const int *calls, size_t count, bool is_client)
@@ -212,7 +212,7 @@ static bool confine(pid_t parent, const int *calls, size_t count, bool is_client
 		empty_root();
 	sandbox_become_nobody(NULL, 0);
 	sandbox_keep(NULL, 0);
-	sandbox_end_with(parent);
+	forked_end_with(parent);
 	capable = has_capabilities();
 	filtered = filter_calls(calls, count, is_client);
 	return filtered || !capable;

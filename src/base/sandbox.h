@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
@@ -36,7 +37,7 @@ bool sandbox_confine_to(pid_t parent, const int *calls, size_t count) must_check
  */
 bool sandbox_confine_client(pid_t parent, const int *calls, size_t count) must_check;
 
-/* SIGKILL when the parent ends; if it has ended, now. A change of the user undoes it. */
-void sandbox_end_with(pid_t parent);
+/* For good: setrlimit(2), soft and hard. */
+void sandbox_limit(int resource, uint64_t most);
 
 #endif

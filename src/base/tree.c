@@ -62,17 +62,12 @@ static int remove_entry(int directory, const char *name, unsigned int depth)
 static int empty(int directory, unsigned int depth)
 {
 	/* its position is its own, and it closes its descriptor */
-	int fd = depth < TREE_DEPTH ? openat(directory, ".", DIRECTORY) : -1;
-	cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	cleanup_dir DIR *dir = depth < TREE_DEPTH ? dir_reading(directory, ".") : NULL;
 	struct dirent *entry;
 	int result = 0;
 
-	if (!dir) {
-		result = depth < TREE_DEPTH ? -errno : -ELOOP;
-		if (fd >= 0)
-			close(fd);
-		return result;
-	}
+	if (!dir)
+		return depth < TREE_DEPTH ? -errno : -ELOOP;
 	while ((entry = readdir(dir))) {
 		int removed;
 

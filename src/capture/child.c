@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/forked.h"
 
 /* In the child: signals as our parent left them, then wait, then become the program. */
 _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int error_fd, bool stop)
@@ -24,9 +25,7 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 	char byte;
 	ssize_t got;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
+	forked_end_with(parent);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
@@ -49,7 +48,7 @@ _Noreturn static void run(char *const argv[], pid_t parent, int start_fd, int er
 
 static int prepare(struct child *child, char *const argv[], bool stop, struct error *error)
 {
-	int start[2], failed[2];
+	int start[2], failed[2], code;
 	pid_t parent = getpid();
 
 	if (pipe2(start, O_CLOEXEC) < 0)
@@ -60,6 +59,7 @@ static int prepare(struct child *child, char *const argv[], bool stop, struct er
 		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
 	}
 	child->pid = fork();
+	code = errno;
 	if (child->pid == 0) {
 		close(start[1]);
 		run(argv, parent, start[0], failed[1], stop);
@@ -70,7 +70,7 @@ static int prepare(struct child *child, char *const argv[], bool stop, struct er
 	child->error_fd = failed[0];
 	if (child->pid < 0) {
 		child->pid = 0;
-		return error_set(error, errno, "cannot fork: %s", strerror(errno));
+		return error_set(error, code, "cannot fork: %s", strerror(code));
 	}
 	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	if (child->pidfd < 0)

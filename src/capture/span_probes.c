@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/duration.h"
+#include "base/forked.h"
 #include "capture/probe_cost.h"
 #include "base/tracefs.h"
 #include "capture/uprobe_multi.h"
@@ -473,8 +474,7 @@ static int hold_open(const struct span_probes *probes)
 		close_later(probes, ends[0]);
 	}
 	close(ends[0]);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	forked_await(pid);
 	return ends[1];
 }
 

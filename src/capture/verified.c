@@ -12,6 +12,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/file.h"
 #include "version.h"
 
 /* The directory of the path, if it is missing. */
@@ -29,23 +31,10 @@ static int make_directory(const char *path)
 
 int verified_write(const char *path, const char *line, size_t length)
 {
-	char new_path[PATH_MAX];
-	cleanup_close int fd = -1;
+	struct error error = {""};
 	int result = make_directory(path);
 
-	if (result < 0)
-		return result;
-	if (snprintf(new_path, sizeof(new_path), "%s.new", path) >= (int)sizeof(new_path))
-		return -ENAMETOOLONG;
-	unlink(new_path);
-	fd = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, line, length) == (ssize_t)length && fsync(fd) >= 0 &&
-	    rename(new_path, path) >= 0)
-		return 0;
-	unlink(new_path);
-	return -EIO;
+	return result < 0 ? result : file_replace(path, line, length, &error);
 }
 
 static void take_text(char *into, size_t room, const json_t *object, const char *key)
@@ -57,14 +46,14 @@ static void take_text(char *into, size_t room, const json_t *object, const char 
 
 int verified_read(struct verified *ret_verified, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	/* json_loadfd() reads byte by byte */
-	cleanup_file FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	cleanup_file FILE *file =
+		file_reading(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	struct stat status;
 	json_t *object;
 	const json_t *worst;
 
-	if (!file || fstat(fd, &status) < 0)
+	if (!file || fstat(fileno(file), &status) < 0)
 		return -errno;
 	object = S_ISREG(status.st_mode) ? json_loadf(file, 0, NULL) : NULL;
 	if (!json_is_object(object)) {

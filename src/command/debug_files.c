@@ -2,35 +2,33 @@
 #include "command/debug_files.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/print.h"
+#include "base/status_line.h"
 #include "capture/debug_files.h"
 
-static void show(void *is_terminal, size_t done, size_t count)
+static void show(void *line, size_t done, size_t count)
 {
-	if (*(bool *)is_terminal)
-		print_text(stderr, "\rfetching debug files from debuginfod: %zu of %zu\033[K",
-			   done + 1, count);
+	status_line_show(line, "fetching debug files from debuginfod: %zu of %zu", done + 1, count);
 }
 
 void command_fetch_debug_files(const char *program, const struct targets *targets,
 			       const struct stack_options *options)
 {
 	struct debug_files_found all = {0}, found;
-	bool is_terminal = isatty(STDERR_FILENO);
+	struct status_line line;
 	struct error error;
 	int result = 0;
 
+	status_line_begin(&line, true);
 	for (unsigned int i = 0; result >= 0 && i < targets->count; i++) {
-		result = debug_files_fetch(targets->items[i].id, options, show, &is_terminal,
-					   &found, &error);
+		result = debug_files_fetch(targets->items[i].id, options, show, &line, &found,
+					   &error);
 		all.wanted += found.wanted;
 		all.fetched += found.fetched;
 	}
-	if (is_terminal && all.wanted)
-		fputs("\r\033[K", stderr);
-	if (is_terminal && all.fetched)
+	status_line_clear(&line);
+	if (line.shown && all.fetched)
 		print_text(stderr, "dwell %s: debuginfod has %zu of %zu debug files\n", program,
 			   all.fetched, all.wanted);
 	if (result < 0)

@@ -81,7 +81,7 @@ static int boot(struct guest_run *run, struct error *error)
 		boot->dump = run->dump;
 	boot->scheduler = run->options.scheduler != NULL;
 	boot->judged = !strcmp(run->options.command[0], "load");
-	boot->progress = isatty(STDERR_FILENO);
+	boot->progress = true;
 	boot->pulled = &run->pulled;
 	boot->qemu.image_fd = -1;
 	result = guest_trace_choose(&run->trace, &run->options, stamp);

@@ -11,6 +11,7 @@
 #include "base/duration.h"
 #include "base/forked.h"
 #include "base/print.h"
+#include "base/status_line.h"
 #include "command/command.h"
 #include "command/load_child.h"
 #include "load/ab_plan.h"
@@ -29,43 +30,32 @@ struct ab {
 	struct compare_course course;
 	uint64_t started_ns;
 	struct load_children children;
-	bool is_terminal;
-	bool drawn;
+	struct status_line line;
 	/* the present pair: what each side has written, and which one runs */
 	int reports[2];
 	int side;
 };
 
-static void clear_line(struct ab *ab)
-{
-	if (ab->drawn)
-		fputs("\r\033[K", stderr);
-	ab->drawn = false;
-}
-
 /* How far it is, and what is known of the throughput. */
 static void draw_line(void *data)
 {
 	struct ab *ab = data;
-	char elapsed[16], share[32];
+	char elapsed[16], known[64] = "";
 
-	if (!ab->is_terminal)
+	if (!ab->line.shown)
 		return;
 	duration_format(elapsed, sizeof(elapsed), clock_monotonic_ns() - ab->started_ns);
-	print_text(stderr, "\rpair %u of at most %u, %s", ab->course.pairs + 1, ab->plan.pairs,
-		   elapsed);
 	for (size_t i = 0; i < ab->comparison.count; i++) {
 		const struct load_compared *compared = &ab->comparison.groups[i];
 
 		if (!compared->a || !compared->b)
 			continue;
-		snprintf(share, sizeof(share), "%+.1f",
+		snprintf(known, sizeof(known), "; so far B has %+.1f %% iterations",
 			 100 * compared->changes[METRIC_ITERATIONS].relative);
-		print_text(stderr, "; so far B has %s %% iterations", share);
 		break;
 	}
-	fputs("\033[K", stderr);
-	ab->drawn = true;
+	status_line_show(&ab->line, "pair %u of at most %u, %s%s", ab->course.pairs + 1,
+			 ab->plan.pairs, elapsed, known);
 }
 
 /* The command line of a run: what was given for both, and the seed of its pair. */
@@ -221,7 +211,7 @@ static int run_pairs(struct ab *ab, struct error *error)
 			/* a spec that is gone stays so; what has been measured is not lost by it */
 			if (result < 0 || ++in_a_row == VOID_MAX) {
 				ab->course.end = COMPARE_FAILED;
-				clear_line(ab);
+				status_line_clear(&ab->line);
 				print_text(stderr, "dwell load: %s\n", error->text);
 				break;
 			}
@@ -230,7 +220,7 @@ static int run_pairs(struct ab *ab, struct error *error)
 		if (!ab->course.pairs++ && ab->options->ab.budget_ns)
 			plan_by_budget(ab);
 		/* the line on the terminal says what is known meanwhile, and ends nothing */
-		if (ab_plan_looks(&ab->plan, ab->course.pairs) || ab->is_terminal)
+		if (ab_plan_looks(&ab->plan, ab->course.pairs) || ab->line.shown)
 			result = look(ab, ab->plan.alpha, error);
 	}
 	if (!ab->course.pairs)
@@ -292,7 +282,6 @@ int load_ab(struct load *load)
 	const struct load_options *options = &load->options;
 	struct ab ab = {.options = options,
 			.paths = {options->given.path, options->ab.other},
-			.is_terminal = !options->quiet && isatty(STDERR_FILENO),
 			.started_ns = clock_monotonic_ns(),
 			.children = {.data = &ab, .become = become, .tick = draw_line}};
 	struct error error = {""};
@@ -303,10 +292,11 @@ int load_ab(struct load *load)
 	ab_plan_make(&ab.plan,
 		     options->ab.pairs ? (unsigned int)options->ab.pairs : AB_PAIRS_DEFAULT);
 	result = load_children_directory(options->save, &error);
+	status_line_begin(&ab.line, !options->quiet);
 	load_children_begin(&ab.children);
 	if (result >= 0)
 		result = run_pairs(&ab, &error);
-	clear_line(&ab);
+	status_line_clear(&ab.line);
 	load_children_end(&ab.children);
 	ab.course.elapsed_ns = clock_monotonic_ns() - ab.started_ns;
 	if (result >= 0 && !ab.course.pairs)

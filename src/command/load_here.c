@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/print.h"
+#include "base/status_line.h"
 #include "command/command.h"
 #include "command/load_trace.h"
 #include "view/load.h"
@@ -56,7 +57,7 @@ static void on_warn(void *data, uint64_t at_ns, const char *text)
 	struct load *load = data;
 	char at[16];
 
-	load_progress_clear(&load->progress);
+	status_line_clear(&load->progress.line);
 	duration_format(at, sizeof(at), at_ns);
 	if (!load->options.quiet)
 		print_text(stderr, "dwell load: %s: %s\n", at, text);
@@ -73,7 +74,7 @@ static int on_stopped(void *data, struct error *error)
 {
 	struct load *load = data;
 
-	load_progress_clear(&load->progress);
+	status_line_clear(&load->progress.line);
 	return load->observer ? load_observer_end(load->observer, error) : 0;
 }
 

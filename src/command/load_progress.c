@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command/load_progress.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/print.h"
 
 #define BAR_COLUMNS 24
 #define SMOOTHING   0.3 /* share of the latest rate */
 
 void load_progress_init(struct load_progress *progress, bool quiet)
 {
-	*progress = (struct load_progress){.shown = !quiet && isatty(STDERR_FILENO)};
+	*progress = (struct load_progress){.drawn_ns = 0};
+	status_line_begin(&progress->line, !quiet);
 }
 
 static void update_rate(struct load_progress *progress, const struct run *run, uint64_t now_ns)
@@ -42,23 +37,15 @@ static unsigned int running(const struct run *run)
 	return count;
 }
 
-/* A line that wraps could not be cleared. */
-static size_t terminal_columns(void)
-{
-	struct winsize size;
-
-	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
-}
-
 void load_progress_show(struct load_progress *progress, const struct run *run)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	uint64_t elapsed_ns = now_ns - run->started_ns;
 	double share = run->hold_ns ? (double)elapsed_ns / (double)run->hold_ns : 1;
 	int full = (int)(BAR_COLUMNS * (share > 1 ? 1 : share));
-	char line[256], elapsed[16], whole[16], bar[BAR_COLUMNS + 1];
+	char elapsed[16], whole[16], bar[BAR_COLUMNS + 1];
 
-	if (!progress->shown)
+	if (!progress->line.shown)
 		return;
 	update_rate(progress, run, now_ns);
 	for (int i = 0; i < BAR_COLUMNS; i++)
@@ -66,16 +53,7 @@ void load_progress_show(struct load_progress *progress, const struct run *run)
 	bar[BAR_COLUMNS] = '\0';
 	duration_format(elapsed, sizeof(elapsed), elapsed_ns);
 	duration_format(whole, sizeof(whole), run->hold_ns);
-	snprintf(line, sizeof(line), "%s [%s] %s of %s  %u workers  %.3g iterations/s%s%s",
-		 run->spec->name, bar, elapsed, whole, running(run), progress->rate,
-		 run->phase ? "  " : "", run->phase ? run->phase : "");
-	print_text(stderr, "\r%.*s\033[K", (int)terminal_columns() - 1, line);
-	progress->drawn = true;
-}
-
-void load_progress_clear(struct load_progress *progress)
-{
-	if (progress->drawn)
-		fputs("\r\033[K", stderr);
-	progress->drawn = false;
+	status_line_show(&progress->line, "%s [%s] %s of %s  %u workers  %.3g iterations/s%s%s",
+			 run->spec->name, bar, elapsed, whole, running(run), progress->rate,
+			 run->phase ? "  " : "", run->phase ? run->phase : "");
 }

@@ -6,17 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/status_line.h"
 #include "load/run.h"
 
 struct load_progress {
-	bool shown; /* standard error is a terminal */
-	bool drawn; /* there is a line to clear */
+	struct status_line line;
 	uint64_t drawn_ns, iterations;
 	double rate; /* smoothed, iterations per second */
 };
 
 void load_progress_init(struct load_progress *progress, bool quiet);
 void load_progress_show(struct load_progress *progress, const struct run *run);
-void load_progress_clear(struct load_progress *progress);
 
 #endif

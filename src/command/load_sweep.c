@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/forked.h"
 #include "base/print.h"
+#include "base/status_line.h"
 #include "command/command.h"
 #include "command/load_child.h"
 #include "load/sweep.h"
@@ -28,32 +29,24 @@ struct course {
 	struct sweep_course known;
 	struct load_children children;
 	uint64_t seed, started_ns;
-	bool is_terminal, drawn;
+	struct status_line line;
 	/* the present run */
 	size_t step;
 	unsigned int runs; /* so far, those that failed too */
 };
-
-static void clear_line(struct course *course)
-{
-	if (course->drawn)
-		fputs("\r\033[K", stderr);
-	course->drawn = false;
-}
 
 static void draw_line(void *data)
 {
 	struct course *course = data;
 	char elapsed[16], value[32];
 
-	if (!course->is_terminal)
+	if (!course->line.shown)
 		return;
 	duration_format(elapsed, sizeof(elapsed), clock_monotonic_ns() - course->started_ns);
 	sweep_format(value, sizeof(value), &course->sweep, course->step);
-	print_text(stderr, "\rrun %u of %zu, %s: %s %s\033[K", course->runs + 1,
-		   course->sweep.count * course->known.rounds_wanted, elapsed, course->sweep.name,
-		   value);
-	course->drawn = true;
+	status_line_show(&course->line, "run %u of %zu, %s: %s %s", course->runs + 1,
+			 course->sweep.count * course->known.rounds_wanted, elapsed,
+			 course->sweep.name, value);
 }
 
 /* In a child of its own: the spec and the options are a copy that may be changed. */
@@ -105,7 +98,7 @@ static int note_failure(struct course *course, int result, unsigned int in_a_row
 	course->known.end = SWEEP_FAILED;
 	if (!course->known.runs)
 		return result < 0 ? result : -EIO;
-	clear_line(course);
+	status_line_clear(&course->line);
 	print_text(stderr, "dwell load: %s\n", error->text);
 	return 0;
 }
@@ -213,7 +206,6 @@ int load_sweep(struct load *load)
 	const struct load_options *options = &load->options;
 	struct course course = {
 		.load = load,
-		.is_terminal = !options->quiet && isatty(STDERR_FILENO),
 		.started_ns = clock_monotonic_ns(),
 		.seed = options->spec.seed_given ? options->spec.seed
 						 : clock_realtime_ns() % 1000000000,
@@ -230,10 +222,11 @@ int load_sweep(struct load *load)
 		result = check_steps(&course, &error);
 	if (result >= 0)
 		result = load_children_directory(options->save, &error);
+	status_line_begin(&course.line, !options->quiet);
 	load_children_begin(&course.children);
 	if (result >= 0)
 		result = run_steps(&course, &error);
-	clear_line(&course);
+	status_line_clear(&course.line);
 	load_children_end(&course.children);
 	if (result >= 0)
 		result = judge_and_print(&course, &error);

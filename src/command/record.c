@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/print.h"
 #include "base/size.h"
+#include "base/status_line.h"
 #include "capture/rotation.h"
 #include "command/command.h"
 #include "command/debug_files.h"
@@ -23,7 +24,7 @@ struct record {
 	struct watch_options watch;
 	const char *path;
 	bool force;
-	bool progress; /* standard error is a terminal */
+	struct status_line progress;
 	bool stacks;
 	struct profile_options profile;
 	uint64_t rotate_ns, max_bytes;
@@ -145,12 +146,13 @@ static int show_progress(void *data, struct interval *interval, struct error *er
 	if (recorded->threads < interval->row_count)
 		recorded->threads = interval->row_count;
 	losses_add(&recorded->losses, &interval->losses);
-	if (!record->progress)
+	if (!record->progress.shown)
 		return 0;
 	duration_format(length, sizeof(length), interval->end_ns - recorded->start_ns);
 	size_format(size, sizeof(size), bytes_written(record));
-	print_text(stderr, "\r%s  %zu threads  %s  lost %llu  (Ctrl-C ends)\033[K", length,
-		   interval->row_count, size, (unsigned long long)losses_all(&recorded->losses));
+	status_line_show(&record->progress, "%s  %zu threads  %s  lost %llu  (Ctrl-C ends)", length,
+			 interval->row_count, size,
+			 (unsigned long long)losses_all(&recorded->losses));
 	return 0;
 }
 
@@ -173,8 +175,7 @@ static int report(struct record *record, const struct watch *watch, struct error
 	recorded->intervals = watch->shown;
 	recorded->bytes = bytes_written(record);
 	recorded->files = record->rotation ? rotation_files(record->rotation) : 1;
-	if (record->progress)
-		fputs("\r\033[K", stderr);
+	status_line_clear(&record->progress);
 	if (record->output.given)
 		return result_print(&record->output, &kind, recorded, error);
 	/* not to standard output, which may be the file; a reader is not required */
@@ -221,8 +222,8 @@ static int run(struct record *record, struct error *error)
 	}
 	if (result >= 0)
 		result = report(record, &watch, error);
-	else if (record->progress)
-		fputc('\n', stderr);
+	else
+		status_line_clear(&record->progress);
 	watch_release(&watch);
 	recorder_close(record->recorder);
 	rotation_close(record->rotation);
@@ -233,11 +234,11 @@ static int record_run(int argc, char **argv)
 {
 	struct record record = {
 		.path = RECORDING,
-		.progress = isatty(STDERR_FILENO),
 	};
 	struct error error = {""};
 	int code, result = 0;
 
+	status_line_begin(&record.progress, true);
 	profile_options_usual(&record.profile);
 	watch_options_init(&record.watch);
 	record.watch.targets.forked_are_one = true;

@@ -6,11 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/status_line.h"
 #include "session/watch.h"
 
 /* All zeros: standard error is no terminal. */
 struct top_progress {
-	bool shown, drawn;
+	struct status_line line;
 	uint64_t interval_ns, began_ns;	       /* CLOCK_MONOTONIC */
 	uint64_t intervals, measured_ns, lost; /* so far */
 };

@@ -2,7 +2,6 @@
 /* `dwell verify`: how exact dwell's own figures are on this machine. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/duration.h"
 #include "base/print.h"
@@ -23,9 +22,10 @@ static void list_one(void *data, const char *name, const char *help, enum state 
 
 static void show_progress(void *data, unsigned int round, const char *what)
 {
-	const struct verify *verify = data;
+	struct verify *verify = data;
 
-	print_text(stderr, "\rround %u of %u: %s\033[K", round + 1, verify->options.rounds, what);
+	status_line_show(&verify->line, "round %u of %u: %s", round + 1, verify->options.rounds,
+			 what);
 }
 
 static int write_page(struct output *out, const void *result)
@@ -84,11 +84,10 @@ static int verify_run_command(int argc, char **argv)
 		verify_each(list_one, NULL);
 		return EXIT_DONE;
 	}
-	if (isatty(STDERR_FILENO))
-		verify.options.progress = show_progress;
+	status_line_begin(&verify.line, true);
+	verify.options.progress = show_progress;
 	code = verify_run(&result, &verify.options, &error);
-	if (verify.options.progress)
-		fputs("\r\033[K", stderr);
+	status_line_clear(&verify.line);
 	if (code >= 0) {
 		store(&result);
 		code = result_print(&verify.output, &kind, &result, &error);

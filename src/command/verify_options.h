@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/status_line.h"
 #include "command/result_options.h"
 #include "view/verify.h"
 
@@ -12,6 +13,7 @@ struct verify {
 	struct result_options output;
 	struct verify_options options;
 	bool all, list;
+	struct status_line line;
 };
 
 extern const struct command_line verify_line;

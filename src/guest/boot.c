@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/patience.h"
-#include "base/print.h"
+#include "base/status_line.h"
 #include "guest/console.h"
 #include "guest/incoming.h"
 #include "guest/kernel_image.h"
@@ -40,7 +40,7 @@ struct guest {
 	unsigned int qemu_major; /* 0: not known yet */
 	bool stopped;		 /* QEMU stopped the guest, as it does when KVM cannot run it */
 	bool interrupted;
-	bool progress_drawn;
+	struct status_line progress;
 	uint64_t interrupted_ns;
 	double stretch; /* of its time-outs, by how busy the host was */
 	int signals;
@@ -53,16 +53,8 @@ static void show_progress(struct guest *guest)
 	char waited[16];
 
 	duration_format(waited, sizeof(waited), clock_monotonic_ns() - guest->incoming.started_ns);
-	print_text(stderr, "\rbooting %.60s (%s) %s\033[K", name ? name + 1 : kernel,
-		   guest->result->kvm ? "KVM" : "TCG", waited);
-	guest->progress_drawn = true;
-}
-
-static void clear_progress(struct guest *guest)
-{
-	if (guest->progress_drawn)
-		fputs("\r\033[K", stderr);
-	guest->progress_drawn = false;
+	status_line_show(&guest->progress, "booting %.60s (%s) %s", name ? name + 1 : kernel,
+			 guest->result->kvm ? "KVM" : "TCG", waited);
 }
 
 /* Without this answer QEMU sends no events, and only the time limit is left. */
@@ -109,7 +101,7 @@ static int take_incoming(struct guest *guest, int line, const char *bytes, size_
 	int result = incoming_take(&guest->incoming, line, bytes, length, error);
 
 	if (guest->result->ready_ns)
-		clear_progress(guest);
+		status_line_clear(&guest->progress);
 	return result;
 }
 
@@ -214,7 +206,7 @@ static int take_signal(void *data, struct error *error)
 static uint64_t wake_of(const struct guest *guest, uint64_t deadline_ns)
 {
 	uint64_t progress_ns = clock_monotonic_ns() + PROGRESS_MS * NS_PER_MS;
-	bool shows = !guest->result->ready_ns && guest->options->progress;
+	bool shows = !guest->result->ready_ns && guest->progress.shown;
 
 	return shows && progress_ns < deadline_ns ? progress_ns : deadline_ns;
 }
@@ -265,7 +257,7 @@ static int follow_once(struct guest *guest, uint64_t patience_ns, struct error *
 	ready = await_ready(fds, ARRAY_SIZE(fds), wake_of(guest, deadline_ns));
 	if (ready < 0)
 		return error_set(error, -ready, "cannot wait: %s", strerror(-ready));
-	if (guest->options->progress && !guest->result->ready_ns)
+	if (guest->progress.shown && !guest->result->ready_ns)
 		show_progress(guest);
 	for (int i = 0; result >= 0 && i < QEMU_LINES; i++)
 		if (fds[i].revents) {
@@ -312,7 +304,7 @@ static int attempt_once(struct guest *guest, bool kvm, uint64_t patience_ns, str
 	result = qemu_start(&guest->qemu, &qemu, error);
 	while (result >= 0 && !guest->result->ended)
 		result = follow_once(guest, patience_ns, error);
-	clear_progress(guest);
+	status_line_clear(&guest->progress);
 	qemu_end(&guest->qemu);
 	incoming_end(&guest->incoming);
 	guest->result->wall_ns = clock_monotonic_ns() - guest->incoming.started_ns;
@@ -426,9 +418,7 @@ static int open_log(struct guest *guest, struct error *error)
 	if (result >= 0)
 		guest->console.log_fd = fcntl(log.fd, F_DUPFD_CLOEXEC, 0);
 	file_draft_close(&log);
-	return result < 0
-		       ? error_set(error, -result, "cannot write %s: %s", path, strerror(-result))
-		       : 0;
+	return result < 0 ? file_draft_refused(path, result, error) : 0;
 }
 
 int boot_run(const struct boot_options *options, struct boot_result *ret_result,
@@ -446,6 +436,7 @@ int boot_run(const struct boot_options *options, struct boot_result *ret_result,
 	int result, log_fd;
 
 	*ret_result = (struct boot_result){.code = 0};
+	status_line_begin(&guest.progress, options->progress);
 	result = hear_signals(&guest, &before, error);
 	if (result >= 0)
 		result = open_log(&guest, error);

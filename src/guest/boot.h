@@ -23,7 +23,7 @@ struct boot_options {
 	bool patient;	     /* longer where the host has no CPU for it: base/patience.h */
 	bool scheduler;	     /* the image has one */
 	bool judged;	     /* the command itself reports the scheduler's death */
-	bool progress;	     /* on standard error, while it boots */
+	bool progress;	     /* status_line.h, while it boots */
 	const char *log;     /* the console is kept in this file; NULL: its end only, in memory */
 	const char *dump;    /* where the words of a scheduler that died go */
 	bool dump_chosen;    /* that name was not asked for: no other file has it */

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "base/forked.h"
 #include "base/program.h"
 #include "guest/board.h"
 #include "guest/modules.h"
@@ -116,12 +117,13 @@ static int add_libraries(struct image *image, const char *loader, const char *pa
 		_exit(127);
 	}
 	close(ends[1]);
-	list = fdopen(ends[0], "r");
+	list = file_reading(ends[0]);
 	/* to the end: it would wait for a reader */
 	while (list && getline(&line, &room, list) >= 0)
 		if (result >= 0)
 			result = add_listed(image, path, line, error);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !list)
+	status = forked_await(pid);
+	if (pid < 0 || !list)
 		return error_set(error, EIO, "cannot find out which libraries %s needs", path);
 	if (result >= 0 && status)
 		return error_set(error, ENOEXEC, "%s cannot find out which libraries %s needs",

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/forked.h"
+#include "base/sandbox.h"
 #include "guest/jail.h"
 
 #define ARGUMENTS 128
@@ -137,7 +138,6 @@ static void make_arguments(struct arguments *arguments, const struct qemu_option
 _Noreturn static void become(const struct qemu_options *options, char *const items[],
 			     const int theirs[QEMU_LINES], pid_t parent)
 {
-	const struct rlimit no_core = {0, 0};
 	struct jail_program program;
 
 	jail_find(&program, items[0]);
@@ -145,7 +145,7 @@ _Noreturn static void become(const struct qemu_options *options, char *const ite
 	jail_enter();
 	forked_prepare(parent, theirs[QEMU_SAID], theirs[QEMU_SAID]);
 	/* where KVM cannot run the guest it may abort, which is tried and no crash to look into */
-	setrlimit(RLIMIT_CORE, &no_core);
+	sandbox_limit(RLIMIT_CORE, 0);
 	for (int i = 0; i < QEMU_LINES; i++)
 		fcntl(theirs[i], F_SETFD, 0);
 	fcntl(options->kernel_fd, F_SETFD, 0);

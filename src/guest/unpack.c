@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/forked.h"
+#include "base/sandbox.h"
 #include "guest/jail.h"
 
 _Noreturn static void become(const char *program, int from, int to, size_t limit_bytes,
 			     pid_t parent)
 {
-	const struct rlimit size = {limit_bytes, limit_bytes}, no_core = {0, 0};
 	char *const arguments[] = {(char *)program, "-dc", NULL};
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	struct jail_program found;
@@ -23,8 +23,8 @@ _Noreturn static void become(const char *program, int from, int to, size_t limit
 	jail_enter();
 	forked_prepare(parent, to, null);
 	dup2(from, STDIN_FILENO);
-	setrlimit(RLIMIT_FSIZE, &size);
-	setrlimit(RLIMIT_CORE, &no_core);
+	sandbox_limit(RLIMIT_FSIZE, limit_bytes);
+	sandbox_limit(RLIMIT_CORE, 0);
 	jail_exec(&found, arguments);
 	_exit(127);
 }

@@ -3,41 +3,20 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/print.h"
 #include "base/text.h"
 
-void matrix_progress_init(struct matrix_progress *progress)
-{
-	*progress = (struct matrix_progress){.shown = isatty(STDERR_FILENO)};
-}
-
-void matrix_progress_clear(struct matrix_progress *progress)
-{
-	if (progress->drawn)
-		fputs("\r\033[K", stderr);
-	progress->drawn = false;
-}
-
-/* A line that wraps could not be cleared. */
-static size_t terminal_columns(void)
-{
-	struct winsize size;
-
-	return !ioctl(STDERR_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
-}
-
-void matrix_progress_cell(struct matrix_progress *progress, const struct matrix *matrix,
+void matrix_progress_cell(struct status_line *progress, const struct matrix *matrix,
 			  const struct matrix_cell *cell)
 {
 	char title[512], elapsed[16], line[1536], shown[1024], again[512];
 
 	if (!progress->shown)
 		return;
-	matrix_progress_clear(progress);
+	status_line_clear(progress);
 	matrix_cell_title(title, sizeof(title), matrix, cell);
 	matrix_again_format(again, sizeof(again), &cell->again);
 	duration_format(elapsed, sizeof(elapsed), cell->elapsed_ns);
@@ -47,16 +26,16 @@ void matrix_progress_cell(struct matrix_progress *progress, const struct matrix 
 		snprintf(line, sizeof(line), "%-12s %6s  %s%s%s", matrix_verdicts[cell->verdict],
 			 elapsed, title, cell->reason ? ": " : "",
 			 cell->reason ? cell->reason : "");
-	text_printable(shown, sizeof(shown), line, terminal_columns() - 1);
+	text_printable(shown, sizeof(shown), line, status_line_columns());
 	print_text(stderr, "%s\n", shown);
 }
 
-void matrix_progress_show(struct matrix_progress *progress, const struct matrix *matrix,
+void matrix_progress_show(struct status_line *progress, const struct matrix *matrix,
 			  const struct matrix_process *processes, size_t running)
 {
 	size_t counts[MATRIX_VERDICTS], used;
 	uint64_t now_ns = clock_monotonic_ns();
-	char line[1024], shown[1024];
+	char line[1024];
 
 	if (!progress->shown)
 		return;
@@ -72,7 +51,5 @@ void matrix_progress_show(struct matrix_progress *progress, const struct matrix 
 					 i ? ";" : "", title, processes[i].again ? ", again" : "",
 					 elapsed);
 	}
-	text_printable(shown, sizeof(shown), line, terminal_columns() - 1);
-	print_text(stderr, "\r%s\033[K", shown);
-	progress->drawn = true;
+	status_line_show(progress, "%s", line);
 }

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/print.h"
 #include "base/size.h"
+#include "base/status_line.h"
 #include "matrix/process.h"
 #include "matrix/progress.h"
 #include "matrix/state.h"
@@ -36,7 +37,7 @@ struct runner {
 	char *again;	       /* how names of their files begin; NULL: none runs again */
 	uint64_t memory_bytes; /* for guests; read when none runs */
 	bool stopping;
-	struct matrix_progress progress;
+	struct status_line progress;
 };
 
 unsigned int matrix_host_cpus(void)
@@ -284,7 +285,7 @@ static int run_cells(struct runner *runner, struct error *error)
 		result = fill(runner, error);
 	if (result >= 0)
 		result = loop_run(&runner->loop, error);
-	matrix_progress_clear(&runner->progress);
+	status_line_clear(&runner->progress);
 	for (size_t i = 0; i < runner->running; i++)
 		matrix_process_release(&runner->processes[i]);
 	free(runner->processes);
@@ -333,7 +334,7 @@ int matrix_run(struct matrix *matrix, const struct matrix_run_options *options,
 	struct runner runner = {.options = options, .matrix = matrix, .loop.epoll_fd = -1};
 	int result;
 
-	matrix_progress_init(&runner.progress);
+	status_line_begin(&runner.progress, true);
 	if (options->rerun && options->out) {
 		runner.again = name_of_files(options->out);
 		if (!runner.again)

@@ -43,21 +43,17 @@ static void copy_lines(struct output *out, FILE *trace)
 static const char *dump_by(struct output *out, const struct trace_instance *instance)
 {
 	const struct timespec wait = {.tv_nsec = (long)TAKEN_NS};
-	cleanup_close int fd = -1;
-	FILE *trace;
+	cleanup_file FILE *trace = NULL;
 
 	if (!trace_instance_write(instance, "events/sched_ext/" EVENT "/enable", "1"))
 		return "the kernel has no tracepoint " EVENT;
 	if (!trigger())
 		return "the kernel has no SysRq (CONFIG_MAGIC_SYSRQ)";
 	nanosleep(&wait, NULL);
-	fd = openat(instance->directory, "trace", O_RDONLY | O_CLOEXEC);
-	trace = fd >= 0 ? fdopen(fd, "r") : NULL;
+	trace = file_reading(openat(instance->directory, "trace", O_RDONLY | O_CLOEXEC));
 	if (!trace)
 		return strerror(errno);
-	fd = -1;
 	copy_lines(out, trace);
-	fclose(trace);
 	return NULL;
 }
 

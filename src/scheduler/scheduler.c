@@ -244,7 +244,7 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 	cleanup_free char *copy = strdup(command);
 	char *words[ARGUMENTS + 1], *rest = copy, *word;
 	size_t count = 0;
-	int ends[2], result;
+	int ends[2], result, code;
 	pid_t pid, parent = getpid();
 
 	if (!copy)
@@ -264,10 +264,11 @@ static int run_program(struct scheduler *scheduler, const char *command, struct 
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
 	fcntl(ends[1], F_SETFL, 0); /* its program's end blocks */
 	pid = fork();
+	code = errno;
 	if (!pid)
 		become(words, ends[1], parent);
 	close(ends[1]);
-	result = pid < 0 ? error_set(error, errno, "cannot fork: %s", strerror(errno))
+	result = pid < 0 ? error_set(error, code, "cannot fork: %s", strerror(code))
 			 : watch(scheduler, pid, error);
 	if (result < 0) {
 		close(ends[0]);

@@ -96,18 +96,13 @@ uint64_t switch_ring_since(const struct switch_ring *ring)
 
 	for (long i = 0; i < cpus; i++) {
 		char path[64];
-		int fd;
 
 		snprintf(path, sizeof(path), "per_cpu/cpu%ld/stats", i);
-		fd = openat(ring->instance.directory, path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0) {
-			cleanup_file FILE *stats = fdopen(fd, "r");
-			uint64_t cpu_ns = stats ? cpu_since(stats) : 0;
+		cleanup_file FILE *stats =
+			file_reading(openat(ring->instance.directory, path, O_RDONLY | O_CLOEXEC));
+		uint64_t cpu_ns = stats ? cpu_since(stats) : 0;
 
-			since_ns = cpu_ns > since_ns ? cpu_ns : since_ns;
-			if (!stats)
-				close(fd);
-		}
+		since_ns = cpu_ns > since_ns ? cpu_ns : since_ns;
 	}
 	return since_ns;
 }
@@ -241,18 +236,14 @@ static int rotate(struct switches *switches)
 int switch_ring_read(const struct switch_ring *ring, uint64_t from_ns, uint64_t until_ns,
 		     struct switches *ret_switches)
 {
-	int fd = openat(ring->instance.directory, "trace", O_RDONLY | O_CLOEXEC);
-	cleanup_file FILE *trace = fd < 0 ? NULL : fdopen(fd, "r");
+	cleanup_file FILE *trace =
+		file_reading(openat(ring->instance.directory, "trace", O_RDONLY | O_CLOEXEC));
 	char line[LINE_BYTES];
 	int result = 0;
 
 	*ret_switches = (struct switches){.items = NULL};
-	if (!trace) {
-		result = -errno;
-		if (fd >= 0)
-			close(fd);
-		return result;
-	}
+	if (!trace)
+		return -errno;
 	while (result >= 0 && fgets(line, sizeof(line), trace)) {
 		struct switch_event event;
 

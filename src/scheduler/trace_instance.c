@@ -17,17 +17,12 @@
 /* One in use is busy. */
 static void tidy(int tracefs)
 {
-	int fd = openat(tracefs, DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *instances = fd < 0 ? NULL : fdopendir(fd);
+	cleanup_dir DIR *instances = dir_reading(tracefs, DIRECTORY);
 	struct dirent *entry;
 
 	while (instances && (entry = readdir(instances)))
 		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
 			unlinkat(dirfd(instances), entry->d_name, AT_REMOVEDIR);
-	if (instances)
-		closedir(instances);
-	else if (fd >= 0)
-		close(fd);
 }
 
 void trace_instances_tidy(void)

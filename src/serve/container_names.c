@@ -121,13 +121,10 @@ static void send_names(int socket, const struct container_name *names, size_t co
 
 static void limit(void)
 {
-	const struct rlimit none = {0, 0}, memory = {MEMORY_BYTES, MEMORY_BYTES},
-			    cpu = {CPU_SECONDS, CPU_SECONDS};
-
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_FSIZE, &none);
-	setrlimit(RLIMIT_DATA, &memory);
-	setrlimit(RLIMIT_CPU, &cpu);
+	sandbox_limit(RLIMIT_CORE, 0);
+	sandbox_limit(RLIMIT_FSIZE, 0);
+	sandbox_limit(RLIMIT_DATA, MEMORY_BYTES);
+	sandbox_limit(RLIMIT_CPU, CPU_SECONDS);
 }
 
 static void read_names(int engine, int socket, pid_t parent)

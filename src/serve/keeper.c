@@ -18,7 +18,7 @@ static const struct keeper_pause usual_pause = {.ms = 10, .max_ms = 5000};
 
 void keeper_begin(pid_t parent)
 {
-	sandbox_end_with(parent);
+	forked_end_with(parent);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	/* a service manager stops all processes of a service at once: this one ends with its parent

@@ -211,13 +211,10 @@ static void send_batch(struct sender *sender, const struct push_request *request
 
 static void limit(void)
 {
-	const struct rlimit none = {0, 0}, memory = {MEMORY_BYTES, MEMORY_BYTES},
-			    files = {FILES, FILES};
-
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_FSIZE, &none);
-	setrlimit(RLIMIT_DATA, &memory);
-	setrlimit(RLIMIT_NOFILE, &files);
+	sandbox_limit(RLIMIT_CORE, 0);
+	sandbox_limit(RLIMIT_FSIZE, 0);
+	sandbox_limit(RLIMIT_DATA, MEMORY_BYTES);
+	sandbox_limit(RLIMIT_NOFILE, FILES);
 }
 
 /* Finding machines by their names, reading certificates, and talking to one machine. */

@@ -364,13 +364,10 @@ static void keep_only(struct web_options *options, int *socket)
 
 static void limit(void)
 {
-	const struct rlimit none = {0, 0}, memory = {MEMORY_BYTES, MEMORY_BYTES},
-			    files = {2 * CONNECTIONS, 2 * CONNECTIONS};
-
-	setrlimit(RLIMIT_CORE, &none);
-	setrlimit(RLIMIT_FSIZE, &none);
-	setrlimit(RLIMIT_DATA, &memory);
-	setrlimit(RLIMIT_NOFILE, &files);
+	sandbox_limit(RLIMIT_CORE, 0);
+	sandbox_limit(RLIMIT_FSIZE, 0);
+	sandbox_limit(RLIMIT_DATA, MEMORY_BYTES);
+	sandbox_limit(RLIMIT_NOFILE, 2 * CONNECTIONS);
 }
 
 static const int calls[] = {

@@ -66,12 +66,3 @@ pid_t await_start(const char *const *words, int out)
 	execv("/proc/self/exe", (char *const *)(uintptr_t)words);
 	_exit(127);
 }
-
-void end_process(pid_t pid)
-{
-	if (pid <= 0)
-		return;
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}

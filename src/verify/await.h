@@ -18,7 +18,4 @@ bool await_process(pid_t pid, uint64_t timeout_ns) must_check;
  */
 pid_t await_start(const char *const *words, int out);
 
-/* Kills it, and reaps it; 0 or less: there is none. */
-void end_process(pid_t pid);
-
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
+#include "base/forked.h"
 #include "verify/batch.h"
 
 #include <errno.h>
@@ -114,11 +115,7 @@ void batch_start(struct batch *batch)
 
 void batch_release(struct batch *batch)
 {
-	if (batch->pid > 0) {
-		kill(batch->pid, SIGKILL);
-		while (waitpid(batch->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	forked_end(batch->pid);
 	if (batch->pidfd >= 0)
 		close(batch->pidfd);
 	if (batch->start_fd >= 0)

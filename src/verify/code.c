@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "verify/await.h"
+#include "base/forked.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
 
@@ -290,7 +291,7 @@ void code_run(struct verification *result, struct pattern_result *pattern, unsig
 	} else {
 		judge(result, pattern, before, after, &seen);
 	}
-	end_process(profile);
-	end_process(service);
+	forked_end(profile);
+	forked_end(service);
 	munmap(shared, sizeof(*shared));
 }

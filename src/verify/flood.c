@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE /* pipe2 */
 #include "verify/flood.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/forked.h"
 #include "verify/await.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
@@ -92,8 +95,13 @@ void flood_run(struct verification *result, struct pattern_result *pattern, unsi
 	pid_t pid;
 
 	pattern->round = round;
-	if (ended == MAP_FAILED || pipe(begin) < 0)
+	if (ended == MAP_FAILED)
 		return judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+	if (pipe2(begin, O_CLOEXEC) < 0) {
+		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+		munmap(ended, sizeof(*ended));
+		return;
+	}
 	pid = pattern_fork();
 	if (!pid)
 		flood(begin[0], ended);
@@ -105,7 +113,7 @@ void flood_run(struct verification *result, struct pattern_result *pattern, unsi
 		judge(result, pattern, pid, atomic_load(ended));
 	else
 		result->interrupted = true;
-	end_process(pid);
+	forked_end(pid);
 	close(begin[0]);
 	close(begin[1]);
 	munmap(ended, sizeof(*ended));

@@ -9,6 +9,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/forked.h"
+
 uint64_t pattern_run_ns = 2 * NS_PER_S;
 
 const struct pattern *const pattern_tables[] = {cpu_patterns, pair_patterns, file_patterns, NULL};
@@ -37,9 +39,7 @@ pid_t pattern_fork(void)
 
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(EXIT_FAILURE);
+	forked_end_with(parent);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "verify/await.h"
+#include "base/forked.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
 
@@ -256,7 +257,7 @@ void turns_run(struct verification *result, struct pattern_result *pattern, unsi
 		read_report(report, out);
 	if (blocked > 0 && !result->interrupted)
 		judge(result, pattern, shared, report);
-	end_process(blocked);
-	end_process(service);
+	forked_end(blocked);
+	forked_end(service);
 	munmap(shared, sizeof(*shared));
 }

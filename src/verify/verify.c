@@ -136,8 +136,7 @@ static int run_batch(struct run *run, struct batch *batch, const char *what, str
 
 	if (run->result->interrupted)
 		return 0;
-	if (options->progress)
-		options->progress(options->data, run->round, what);
+	options->progress(options->data, run->round, what);
 	batch->path = *run->path ? run->path : NULL;
 	batch->file_error = run->file_error;
 	batch->directory = options->directory;
@@ -182,8 +181,7 @@ static void run_specials(struct run *run)
 
 		if (run->result->interrupted || !is_wanted(run, name))
 			continue;
-		if (options->progress)
-			options->progress(options->data, run->round, name);
+		options->progress(options->data, run->round, name);
 		specials[i].run(run->result, tally_find(run->result, name), run->round + 1);
 	}
 }
@@ -276,10 +274,10 @@ int verify_run(struct verification *result, const struct verify_options *options
 								.pid = (uint32_t)getpid(),
 								.blame = true},
 				     error);
-	if (code >= 0 && options->peers && options->progress)
+	if (code >= 0 && options->peers) {
 		options->progress(options->data, 0, "starting other tools");
-	if (code >= 0 && options->peers)
 		code = peers_open(&result->measuring, options->directory, error);
+	}
 	for (; code >= 0 && !result->interrupted && run.round < options->rounds + EXTRA_ROUNDS;
 	     run.round++)
 		code = run_round(&run, error);

@@ -17,7 +17,7 @@ struct verify_options {
 	const char *patterns;  /* names or glob patterns, separated by commas; NULL: all */
 	const char *directory; /* of the file for patterns about disks */
 	bool peers;	       /* other tools measure the same */
-	/* What is about to run; may be NULL. */
+	/* What is about to run. */
 	void (*progress)(void *data, unsigned int round, const char *what);
 	void *data;
 };
