@@ -5,8 +5,11 @@
 
 #include "bpf/wire.h"
 
-/* With struct account as many as task storage rounds up to 2 KiB. */
-#define BLAME_CULPRITS 14
+/*
+ * As many as leave struct blamed_account within 1,968 bytes: with the head of an element of task
+ * storage (80 bytes) that is one object of kmalloc-2k.
+ */
+#define BLAME_CULPRITS 12
 
 /* Of each kind of span; a power of two. */
 #define BLAME_SPANS 8
@@ -29,6 +32,17 @@ struct blame_span {
 	__u32 ns[2 + BLAME_SITES];
 };
 
+/* The last wait for a lock that has ended: to whom the largest part of it was owed. */
+struct blame_handed {
+	__u64 until_ns;
+	__u32 length; /* >> 10, ns */
+	__u32 lock;   /* as in struct blame */
+	__u32 tid;    /* of the culprit, for whose share `place` is only a hint */
+	__u8 place;   /* of the share, + 1; 0: none */
+	__u8 most;    /* the same of the wait that is being charged: of the largest part so far */
+	__u16 pad;
+};
+
 struct blame {
 	__u64 frozen_ns;  /* the snapshot instant that the shares follow */
 	__u64 charged_ns; /* waits have been charged up to here */
@@ -43,6 +57,9 @@ struct blame {
 	__u32 folded;	  /* as in struct wire_blame */
 	__u32 refused_ns; /* folded because it was less than the smallest share, since one was */
 	__u32 lost_ns;	  /* folded because it was next to nothing */
+	__u32 lock;	  /* of the present wait, or the last one: lock_number(); 0: not known */
+	__u32 most;	  /* length of handed.most, as handed.length */
+	struct blame_handed handed;
 	struct blame_span recent[BLAME_SPANS];
 	struct blame_span older[BLAME_SPANS]; /* before those, several in one */
 	struct wire_culprit culprits[BLAME_CULPRITS];

@@ -299,15 +299,21 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 		begin_ns = wait.from_ns;
 	wait.key.how = BLAME_HOW(state, WIRE_CULPRIT_THREAD) |
 		       BLAME_FLAG(WIRE_CULPRIT_MEANWHILE | blame_target_flag(waker)) | BLAME_ON_CPU;
-	blame->last = blame_range(blame, &wait.key, begin_ns, now_ns);
-	if (begin_ns == wait.from_ns)
-		return;
-	wait.to_ns = begin_ns;
-	past = account_of(waker);
-	if (past)
-		blame_past(blame, &wait, blame_of(past));
-	else
-		blame_site(blame, &wait, 0, ~0ULL, wait.from_ns);
+	blame->most = 0;
+	blame->last = blame_part(blame, &wait.key, begin_ns, now_ns);
+	if (begin_ns > wait.from_ns) {
+		wait.to_ns = begin_ns;
+		begin_ns = wait.from_ns;
+		past = account_of(waker);
+		if (!past)
+			blame_site(blame, &wait, 0, ~0ULL, wait.from_ns);
+		else if (state == WIRE_LOCK)
+			blame_past_lock(blame, &wait, blame_of(past));
+		else
+			blame_past(blame, &wait, blame_of(past));
+	}
+	if (state == WIRE_LOCK)
+		blame_note_lock(blame, begin_ns, now_ns);
 }
 
 /* When the wait was ended, if that was just now, on this CPU; else now. */

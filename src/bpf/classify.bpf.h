@@ -49,6 +49,7 @@
 
 /* include/uapi/linux/futex.h, fcntl.h */
 #define FUTEX_CMD_MASK	      127
+#define FUTEX_PRIVATE_FLAG    128
 #define FUTEX_WAIT	      0
 #define FUTEX_LOCK_PI	      6
 #define FUTEX_WAIT_BITSET     9
@@ -445,6 +446,20 @@ static __always_inline struct wire_wait_site classify(struct task_struct *task, 
 	    guess.state != WIRE_UNKNOWN)
 		return guess;
 	return classify_by_stack(task, guess, BPF_CORE_READ_BITFIELD(task, in_iowait), ctx);
+}
+
+/* Of the lock that a thread begins to wait for. Others may have the same number. */
+static __always_inline __u32 lock_number(const struct pt_regs *regs, struct wire_wait_site site)
+{
+	__u64 address = arch_argument_0(regs);
+
+	if (site.detail == WIRE_DETAIL_KERNEL_LOCK)
+		return 2;
+	if (class_of(site.syscall) != SYSCALL_FUTEX)
+		return (__u32)site.syscall << 8 | 3;
+	/* what several processes share has other addresses in each, but the same place in a page */
+	return arch_argument_1(regs) & FUTEX_PRIVATE_FLAG ? (__u32)address & ~3U
+							  : ((__u32)address & 0xfff) << 8 | 1;
 }
 
 #endif

@@ -124,6 +124,11 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *task,
 	next = any_where(site_refine(task, account, next, now_ns));
 	if (next.syscall >= 0)
 		account->last_call = next;
+	/* of a futex it may turn out that it is one: site_correct() */
+	if (blame_on &&
+	    (next.state == WIRE_LOCK || is_futex_wait(next) || next.state == WIRE_UNKNOWN))
+		blame_of(account)->lock =
+			lock_number((struct pt_regs *)bpf_task_pt_regs(task), next);
 	account_leave_cpu(account, next, now_ns);
 	if (span_threshold_ns)
 		span_leave_cpu(ctx, task, account, now_ns);
@@ -395,8 +400,11 @@ int BPF_PROG(on_blame_waking, struct task_struct *task)
 {
 	struct account *account = account_of(task);
 
-	if (!account || is_skipped(account) || account->live.site.state <= WIRE_RUNNABLE ||
+	if (!account || account->live.site.state <= WIRE_RUNNABLE ||
 	    account->live.site.state >= WIRE_STATES)
+		return 0;
+	/* it may hand a lock down to a target */
+	if (is_skipped(account) && account->live.site.state != WIRE_LOCK)
 		return 0;
 	site_correct(task, account);
 	blame_waking(task, account, bpf_ktime_get_ns());

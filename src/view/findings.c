@@ -59,6 +59,9 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 		[WIRE_CULPRIT_IDLE] = "an idle CPU had to wake up",
 	};
 	const char *verb = finding->state == STATE_RUNNABLE ? " ran" : "";
+	/* who waits for a lock meanwhile holds another one, or has got it from a queue */
+	bool waits = cause->has_meanwhile && cause->meanwhile.state == WIRE_LOCK;
+	const char *held = finding->state != STATE_LOCK ? "" : waits ? "released by " : "held by ";
 	char name[NAME_BYTES];
 
 	if (cause->kind == WIRE_CULPRIT_THROTTLE) {
@@ -67,12 +70,11 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 	} else if (cause->kind != WIRE_CULPRIT_THREAD)
 		snprintf(into, room, "%s", words[cause->kind]);
 	else if (cause->is_own)
-		snprintf(into, room, "%sits own threads%s",
-			 finding->state == STATE_LOCK ? "held by " : "", verb);
+		snprintf(into, room, "%sits own threads%s", held, verb);
 	else {
 		text_printable(name, sizeof(name), cause->party.comm, 15);
 		snprintf(into, room, "%s%s%s",
-			 finding->state == STATE_LOCK	     ? "held by "
+			 *held				     ? held
 			 : state_has_partner(finding->state) ? "for "
 							     : "",
 			 name, verb);

@@ -246,6 +246,17 @@ def test_who_ends_the_wait(scenario, state, mode):
         assert did[MEANWHILE[mode][0]] > 0, blame.shares
 
 
+@pytest.mark.parametrize("kind", ["mutex", "pi", "rwlock", "flock", "semaphore"])
+def test_who_hands_a_lock_down_a_queue_has_not_held_it(kind):
+    """Three queue for a lock that they hold for microseconds, behind one that holds it for long."""
+    blame = Blame("blame-queue", kind)
+    sums_are_exact(blame.intervals)
+    whole = blame.of("lock")
+    assert whole > 600_000_000, blame.shares
+    assert blame.of("lock", "thread", "culprit") > ENOUGH * whole, blame.shares
+    assert blame.of("lock", "thread", "culprit", "sleep") > 0.8 * blame.of("lock", "thread", "culprit"), blame.shares
+
+
 @pytest.mark.parametrize("mode", ["sleep", "cpu"])
 def test_what_a_thread_did_that_is_no_target(mode):
     """Only the victim is watched. Beside it threads come and go, of which nothing is said."""

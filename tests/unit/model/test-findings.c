@@ -334,6 +334,10 @@ CASE(own_threads_are_one_where_they_ran)
 	assert_int_equal(find(&made), 1);
 	assert_non_null(
 		strstr(sentence(&made, 0), ": held by its own threads 60 %, which were in disk"));
+	/* who waited for a lock itself may have got this one from a queue */
+	meanwhile(&made.blames[0], WIRE_LOCK, WIRE_DETAIL_NONE);
+	assert_int_equal(find(&made), 1);
+	assert_non_null(strstr(sentence(&made, 0), ": released by its own threads 60 %"));
 }
 
 CASE(what_is_not_known_is_not_named)
