@@ -331,6 +331,28 @@ static __noinline int polls_as_loop(struct worker *worker, struct task_struct *t
 		worker->polled >= (worker->polls_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
 }
 
+/*
+ * A thread waits again, and no handler has run: of a call that the kernel made again, what came in
+ * between was no turn; else only as far as it did not just stop and wait for a CPU.
+ */
+static __noinline int span_forget_stop(struct worker *worker, const struct account *account,
+				       __u64 now_ns)
+{
+	const struct span_level *level;
+	__u64 own_ns, idle_ns;
+
+	if (!worker || !account)
+		return 0;
+	level = span_level_at(worker, 0);
+	own_ns = now_ns - level->start_ns;
+	idle_ns = account->live.totals.ns[WIRE_STOPPED] - level->states_ns[WIRE_STOPPED] +
+		  account->live.totals.ns[WIRE_RUNNABLE] - level->states_ns[WIRE_RUNNABLE];
+	if (worker->interrupted == SPAN_RESTARTED || own_ns < idle_ns + span_threshold_ns)
+		worker->depth = 0;
+	worker->interrupted = SPAN_NOT_INTERRUPTED;
+	return 0;
+}
+
 SEC("?tp")
 int on_wait(struct enter_event *ctx)
 {
@@ -346,6 +368,13 @@ int on_wait(struct enter_event *ctx)
 		return 0;
 	worker->wait = wait;
 	worker->is_nested = 0;
+	if (worker->interrupted && worker->kind == SPAN_TURN && worker->depth == 1) {
+		bool same = worker->interrupted == SPAN_RESTARTED;
+
+		span_forget_stop(worker, account, bpf_ktime_get_ns());
+		if (same)
+			return 0;
+	}
 	if (span_turns && wait == SPAN_WAIT_EPOLL) {
 		__u32 fd = (__u32)ctx->arguments[0];
 
@@ -372,8 +401,32 @@ int on_wait(struct enter_event *ctx)
 	return 0;
 }
 
+/* The head of an event of syscalls:sys_exit_*. */
+struct exit_event {
+	__u64 common;
+	__s64 number;
+	__s64 result;
+};
+
+/* include/linux/errno.h: what a call returns that may be made again */
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+#define EINTR		      4
+
+static __always_inline __u16 interrupted_by(__s64 result)
+{
+	if (result == -EINTR)
+		return SPAN_RETURNED;
+	return result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+			       result == -ERESTART_RESTARTBLOCK
+		       ? SPAN_RESTARTED
+		       : SPAN_NOT_INTERRUPTED;
+}
+
 SEC("?tp")
-int on_wait_end(void *ctx)
+int on_wait_end(struct exit_event *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 wait = (__u32)bpf_get_attach_cookie(ctx);
@@ -394,7 +447,50 @@ int on_wait_end(void *ctx)
 	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait || worker->is_nested)
 		return 0;
 	worker->depth = 0;
+	worker->interrupted = interrupted_by(ctx->result);
 	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
+	return 0;
+}
+
+/* restart_syscall() goes on with a wait that ended with ERESTART_RESTARTBLOCK. */
+SEC("?tp")
+int on_restart(struct enter_event *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct account *account = account_of(task);
+	struct worker *worker = worker_of(task);
+
+	if (!account || !worker || worker->interrupted != SPAN_RESTARTED || worker->depth != 1)
+		return 0;
+	span_forget_stop(worker, account, bpf_ktime_get_ns());
+	worker->is_restarted = 1;
+	return 0;
+}
+
+SEC("?tp")
+int on_restart_end(struct exit_event *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct account *account = account_of(task);
+	struct worker *worker = worker_of(task);
+
+	if (!account || !worker || !worker->is_restarted)
+		return 0;
+	worker->is_restarted = 0;
+	worker->depth = 0;
+	worker->interrupted = interrupted_by(ctx->result);
+	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
+	return 0;
+}
+
+/* A handler has run: what it interrupted returns to the program. */
+SEC("?tp")
+int on_handled(struct enter_event *ctx)
+{
+	struct worker *worker = worker_of(bpf_get_current_task_btf());
+
+	if (worker)
+		worker->interrupted = SPAN_NOT_INTERRUPTED;
 	return 0;
 }
 
@@ -410,6 +506,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
 	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loop_told = 0;
+	worker->interrupted = worker->is_restarted = 0;
 	worker->announced = worker->certain = worker->has_jobs = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)
 		worker->slots[i].stack = 0;

@@ -66,6 +66,13 @@ struct span_block {
  * Written by its own thread, in its probes, switches and samples, and by who wakes it; by the
  * iterator only while it waits, but for `pending`.
  */
+/* A stop, a debugger or the freezer interrupts a wait. */
+enum span_interrupted {
+	SPAN_NOT_INTERRUPTED,
+	SPAN_RETURNED,	/* with EINTR, as epoll_wait() does */
+	SPAN_RESTARTED, /* the kernel makes the call again, unless a handler has run */
+};
+
 struct worker {
 	__u32 slot;  /* + 1, of span_stacks; 0: none */
 	__u32 depth; /* spans open */
@@ -86,6 +93,8 @@ struct worker {
 	__u64 loop_file, loop_stack;
 	__u32 nested_waits; /* in a loop within the present turn */
 	__u32 is_nested;    /* the present wait is one */
+	__u16 interrupted;  /* enum span_interrupted: how the last wait ended */
+	__u16 is_restarted; /* the present wait is restart_syscall() */
 	__u64 nested_ns;    /* the first began */
 	__u64 spans, stalls;
 	__u64 longest_ns;

@@ -73,6 +73,9 @@ void span_probes_configure(struct dwell_bpf *bpf, const struct span_options *opt
 	memcpy((void *)bpf->rodata->span_prefix, options->prefix, sizeof(options->prefix));
 	bpf_program__set_autoload(bpf->progs.on_wait, true);
 	bpf_program__set_autoload(bpf->progs.on_wait_end, options->turns);
+	bpf_program__set_autoload(bpf->progs.on_restart, options->turns);
+	bpf_program__set_autoload(bpf->progs.on_restart_end, options->turns);
+	bpf_program__set_autoload(bpf->progs.on_handled, options->turns);
 	bpf_program__set_autoload(bpf->progs.on_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_exec, true);
 	bpf_program__set_autoload(bpf->progs.on_sample, true);
@@ -343,6 +346,25 @@ static int attach_tracepoint(struct span_probes *probes, struct bpf_program *pro
 	return result;
 }
 
+/* Of waits that a stop interrupts. Without them it looks like a turn, as it does to the program. */
+static int attach_restarts(struct span_probes *probes, int tracefs)
+{
+	const struct {
+		struct bpf_program *program;
+		const char *name;
+	} restarts[] = {
+		{probes->bpf->progs.on_restart, "sys_enter_restart_syscall"},
+		{probes->bpf->progs.on_restart_end, "sys_exit_restart_syscall"},
+		{probes->bpf->progs.on_handled, "sys_enter_rt_sigreturn"},
+	};
+	int result = 0;
+
+	for (size_t i = 0; result != -ENOMEM && i < ARRAY_SIZE(restarts); i++)
+		result = attach_tracepoint(probes, restarts[i].program, tracefs, restarts[i].name,
+					   SPAN_WAIT_NONE);
+	return result;
+}
+
 static int attach_waits(struct span_probes *probes, struct record_sink sink)
 {
 	cleanup_close int tracefs = tracefs_open();
@@ -368,6 +390,9 @@ static int attach_waits(struct span_probes *probes, struct record_sink sink)
 	/* where polls are probed, it is only noted who waits for events */
 	if (!probes->options->turns)
 		return 0;
+	result = attached ? attach_restarts(probes, tracefs) : 0;
+	if (result == -ENOMEM)
+		return result;
 	if (!attached && hidden)
 		return sink_missing(sink, "turns",
 				    "/sys/kernel/tracing cannot be read: turns of event loops are "

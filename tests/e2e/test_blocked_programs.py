@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`dwell blocked` on event loops that others wrote."""
+import contextlib
+import ctypes
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -185,6 +189,57 @@ def test_what_a_handler_within_the_loops_function_waits_for_is_a_stall(threads, 
     causes = {"lock": {"lock"}, "condition": {"ipc", "idle", "lock"}}[cause]
     for stall in filter(None, found):
         assert stall["cause"] in causes or taken_away(stall) or stall["cause"] == "runnable", stall
+
+
+@contextlib.contextmanager
+def program_running(words):
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(0.03)
+    os.kill(pid, signal.SIGCONT)
+
+
+def trace(pid):
+    """As a debugger that attaches to all threads, and lets them go."""
+    ptrace, attach, detach, all_threads = ctypes.CDLL(None, use_errno=True).ptrace, 16, 17, 0x40000000
+    tids = [int(tid) for tid in os.listdir(f"/proc/{pid}/task")]
+    for tid in tids:
+        assert ptrace(attach, tid, None, None) == 0, ctypes.get_errno()
+        os.waitpid(tid, all_threads)
+    time.sleep(0.03)
+    for tid in tids:
+        ptrace(detach, tid, None, None)
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("interrupt", [stop, trace])
+def test_an_interrupted_wait_for_events_is_no_turn(interrupt):
+    """poll() goes on in restart_syscall(), ppoll() and select() are called again, epoll_wait() returns."""
+    with program_running([pathlib.Path(BUILD) / "tests" / "idle-loops"]) as loops:
+        time.sleep(1)
+        blocked = Blocked(loops.pid, "--threshold", "5ms")
+        begun = []
+        for _ in range(5):
+            interrupt(loops.pid)
+            time.sleep(0.5)
+        for _ in range(3):
+            loops.send_signal(signal.SIGUSR1)
+            begun.append(int(loops.stdout.readline()))
+            time.sleep(0.2)
+        stalls, summary = blocked.end()
+    assert len([worker for worker in summary["workers"] if worker["turns"] > 3]) == 4, summary["workers"]
+    found = [stall_of(stalls, at, 30_000_000) for at in begun]
+    assert all(found), (begun, stalls)
+    for stall in stalls:
+        # the handler's, or one that something else delayed
+        assert stall in found or stall["cause"] in ("runnable", "stolen", "irq"), stall
 
 
 @pytest.fixture
