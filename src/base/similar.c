@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
 #define LETTERS 64
+
+/* So many letters, with which a name begins, may stand for it. */
+#define BEGINNING 3
 
 /* A heading may have "CPU%", a key "cpu_time". */
 static bool is_ignored(char c)
@@ -78,6 +82,8 @@ void similar_try(struct similar *similar, const char *candidate)
 	size_t allowed = length / 3 > 2 ? length / 3 : 2;
 	size_t distance = similar_distance(similar->wanted, candidate);
 
+	if (length >= BEGINNING && !strncasecmp(similar->wanted, candidate, length))
+		distance = 1;
 	/* with two letters changed, any three-letter word is any other */
 	if (distance > allowed || distance * 2 > strlen(candidate))
 		return;

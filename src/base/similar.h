@@ -24,7 +24,10 @@ struct similar {
 	size_t distance;
 };
 
-/* One more candidate. Near is: a third of the letters, at least two, may differ. */
+/*
+ * One more candidate. Near is: a third of the letters, at least two, may differ, or it begins with
+ * what is wanted.
+ */
 void similar_try(struct similar *similar, const char *candidate);
 
 /*

@@ -210,6 +210,7 @@ void profile_options_init(struct command_profile_options *options)
 	*options = (struct command_profile_options){.output = {.page_keeps = PAGE_CUTS}};
 	profile_options_usual(&options->profile);
 	watch_options_init(&options->watch);
+	options->watch.targets.forked_are_one = true;
 	options->watch.source = SOURCE_BPF;
 }
 

@@ -92,6 +92,9 @@ def test_a_name_is_that_of_a_server_and_its_workers():
             done = run("top", *words, "-c", "1", "-i", "50ms", "--format", "json")
             assert done.returncode == 0, done.stderr
             assert {row["pid"] for row in parse(done.stdout)[0][0]["threads"]} == pids
+        done = run("profile", "forks-test", "-d", "500ms", "--state", "all", "--by", "thread", "--format", "json")
+        assert done.returncode == 0, done.stderr
+        assert {row["pid"] for row in json.loads(done.stdout)["threads"]} == pids
         # one worker at a time, whose is not for dwell to choose
         blocked = run("blocked", "forks-test", "-d", "1s")
         assert blocked.returncode == 1 and blocked.stderr.endswith("; choose one with -p\n"), blocked.stderr
