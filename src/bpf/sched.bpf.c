@@ -326,6 +326,28 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* The command that is watched, until it runs its program; 0: none. */
+volatile __u32 command_pid = 0;
+
+/* What it did before was dwell's: its account begins with the program's first instruction. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(on_command, struct task_struct *task)
+{
+	struct account *account = account_of(task);
+
+	if (!command_pid || !account || pid_of(task) != command_pid)
+		return 0;
+	command_pid = 0;
+	account_reported(account);
+	account_delete(task);
+	account = account_new(task);
+	if (account)
+		account_begin(account, task,
+			      wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE),
+			      bpf_ktime_get_ns());
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_leave, struct task_struct *task)
 {

@@ -75,6 +75,8 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf->rodata->watch_cgroup_id = targets->cgroup_id;
 	bpf->rodata->watch_cgroup_level = targets->cgroup_level;
 	bpf_program__set_autoload(bpf->progs.on_attach, targets->cgroup_id);
+	bpf_program__set_autoload(bpf->progs.on_command, targets->command);
+	bpf->bss->command_pid = targets->command ? targets->items[0].id : 0;
 }
 
 static void configure_blame(struct dwell_bpf *bpf, const struct features *features)

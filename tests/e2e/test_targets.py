@@ -107,6 +107,17 @@ def test_a_name_is_that_of_a_server_and_its_workers():
             server.wait()
 
 
+def test_a_command_begins_with_its_program():
+    """What its process does before that, as waiting for dwell, is not the command's."""
+    for _ in range(5):
+        done = run("top", "--blame", "--format", "json", "--", "true")
+        intervals, _ = parse(done.stdout)
+        rows = [row for interval in intervals for row in interval["threads"]]
+        assert {row["comm"] for row in rows} == {"true"}
+        assert sum(row["states_ns"]["ipc"] for row in rows) == 0 and sum(row["states_ns"]["kernel"] + row["states_ns"]["user"] for row in rows) > 0, rows
+        assert "dwell" not in {blame["culprit"]["comm"] for interval in intervals for blame in interval["blame"] if blame["state"] != "runnable"}
+
+
 def test_children_are_followed():
     script = "sh -c 'sleep 0.2; true' & wait; sleep 0.1"
     done = run("top", "-i", "10s", "--format", "json", "--", "sh", "-c", script)

@@ -193,12 +193,13 @@ def test_exit_status_of_the_command():
 
 
 def test_command_is_watched_from_the_first_instruction():
-    done = run("top", "--format", "json", "--", "true")
+    done = run("top", "--format", "json", "--", "sleep", "0.2")
     intervals, ended = parse(done.stdout)
     (row,) = [row for interval in intervals for row in interval["threads"]]
-    assert row["comm"] == "true" and row["exited"]
-    # all of it, and the wait for the start before
-    assert row["observed_ns"] >= ended["duration_ns"] * 0.5
+    assert row["comm"] == "sleep" and row["exited"]
+    # all of it, and not the wait for the start before
+    assert 200_000_000 <= row["observed_ns"] <= ended["duration_ns"]
+    assert row["states_ns"]["sleep"] >= 200_000_000 and row["states_ns"]["user"] + row["states_ns"]["kernel"] > 0
     assert row["states_ns"]["kernel"] + row["states_ns"]["user"] > 100_000
 
 
