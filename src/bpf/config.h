@@ -110,6 +110,7 @@ enum site_verdict {
 	SITE_CALLER,	/* a wrapper: who called it decides */
 	SITE_UNNAMED,	/* nothing on the way has a name: the value it waits with may decide */
 	SITE_OPAQUE,	/* and that says nothing either */
+	SITE_SEMAPHORE, /* waits for work, but where its caller makes a lock of it */
 	SITE_VERDICTS,
 };
 

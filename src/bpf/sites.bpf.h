@@ -55,6 +55,7 @@ struct site_walk {
  */
 __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 {
+	bool is_semaphore = false;
 	struct site_key key; /* on the stack: kernels up to 6.1 at least take no other for a map */
 
 	if (!walk)
@@ -68,25 +69,28 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 		site = bpf_map_lookup_elem(&sites, &key);
 		if (!site)
 			return SITE_UNKNOWN;
-		if (site->verdict != SITE_CALLER)
-			return site->verdict;
+		if (site->verdict == SITE_SEMAPHORE)
+			is_semaphore = true;
+		else if (site->verdict != SITE_CALLER)
+			return is_semaphore && site->verdict != SITE_LOCK ? SITE_CONDITION
+									  : site->verdict;
 		cfa = (site->frame_base ? walk->frame.frame : walk->frame.stack) +
 		      (__s64)site->cfa_offset;
 		if (!site->return_offset)
 			walk->frame.address = walk->frame.link;
 		else if (bpf_probe_read_user(&walk->frame.address, sizeof(walk->frame.address),
 					     (void *)(cfa + (__s64)site->return_offset)))
-			return SITE_UNNAMED;
+			return is_semaphore ? SITE_CONDITION : SITE_UNNAMED;
 		walk->frame.address &= code_address_mask;
 		if (site->frame_offset) {
 			if (bpf_probe_read_user(&frame, sizeof(frame),
 						(void *)(cfa + (__s64)site->frame_offset)))
-				return SITE_UNNAMED;
+				return is_semaphore ? SITE_CONDITION : SITE_UNNAMED;
 			walk->frame.frame = frame;
 		}
 		walk->frame.stack = cfa;
 	}
-	return SITE_UNNAMED;
+	return is_semaphore ? SITE_CONDITION : SITE_UNNAMED;
 }
 
 static __always_inline bool is_futex_wait(struct wire_wait_site site)

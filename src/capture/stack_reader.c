@@ -292,9 +292,11 @@ static bool read_futex(const struct symbol *symbol, struct span_signs *signs)
 	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
 	int verdict = places_classify(frame->named ? frame->function : NULL);
 
-	if (verdict == SITE_LOCK || verdict == SITE_CONDITION)
+	if (verdict == SITE_LOCK || (verdict == SITE_CONDITION && !signs->futex))
 		signs->futex = (unsigned int)verdict;
-	return verdict == SITE_CALLER;
+	else if (verdict == SITE_SEMAPHORE)
+		signs->futex = SITE_CONDITION;
+	return verdict == SITE_CALLER || verdict == SITE_SEMAPHORE;
 }
 
 /* What the functions at an address say about the thread. */

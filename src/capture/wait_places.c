@@ -46,9 +46,13 @@ static const struct {
 	{"pthread_timedjoin", SITE_CONDITION},
 	{"pthread_clockjoin", SITE_CONDITION},
 	{"pthread_barrier_wait", SITE_CONDITION},
-	{"sem_wait", SITE_CONDITION},
-	{"sem_timedwait", SITE_CONDITION},
-	{"sem_clockwait", SITE_CONDITION},
+	{"sem_wait", SITE_SEMAPHORE},
+	{"sem_timedwait", SITE_SEMAPHORE},
+	{"sem_clockwait", SITE_SEMAPHORE},
+	/* PostgreSQL's LWLocks */
+	{"PGSemaphoreLock", SITE_LOCK},
+	/* Erlang's threads, which wait for each other and for work */
+	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
 	{"runtime.lock", SITE_LOCK},
 	{"runtime.notesleep", SITE_CONDITION},
@@ -208,7 +212,7 @@ static int verdict_of_call(struct walk *walk)
 		int verdict = places_classify(name_at(walk, called));
 
 		/* an entry of the linkage table may be taken for a part of another function */
-		if (verdict == SITE_LOCK || verdict == SITE_CONDITION)
+		if (verdict == SITE_LOCK || verdict == SITE_CONDITION || verdict == SITE_SEMAPHORE)
 			return verdict;
 		called = code_jump(&code, called);
 	}
@@ -266,6 +270,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	struct code_view code = code_of(walk);
 	struct object *object;
 	struct frame_rule rule;
+	__u8 nowhere; /* the verdict if its caller is not found */
 	int called;
 
 	if (!find_mapping(walk->places, walk->key.pid, walk->frame.address))
@@ -282,19 +287,20 @@ static bool explain(struct walk *walk, struct site *ret_site)
 			 : SITE_CALLER;
 	if (called != SITE_CALLER)
 		ret_site->verdict = (__u8)called;
-	if (ret_site->verdict != SITE_CALLER)
+	if (ret_site->verdict != SITE_CALLER && ret_site->verdict != SITE_SEMAPHORE)
 		return true;
+	nowhere = ret_site->verdict == SITE_CALLER ? SITE_UNNAMED : SITE_CONDITION;
 	/* an unvalidated frame pointer is better than nothing where there are names to be found */
 	if (!code_frame(&code, walk->frame.address - 1, &rule)) {
 		if (!walk->is_guessed)
 			begin_guessing(walk);
 		if (!find_return(walk, &rule) && !name_at(walk, walk->frame.address - 1)) {
-			ret_site->verdict = SITE_UNNAMED;
+			ret_site->verdict = nowhere;
 			return true;
 		}
 	}
 	if (rule.outermost || rule.indirect) {
-		ret_site->verdict = SITE_UNNAMED;
+		ret_site->verdict = nowhere;
 		return true;
 	}
 	ret_site->frame_base = rule.base == FRAME_FROM_FRAME;
@@ -325,7 +331,7 @@ static enum site_verdict nameless_verdict(struct walk *walk)
 /* As site_walk() in the hooks, for another thread: its stack is read while it waits. */
 static enum site_verdict walk_up(struct walk *walk, struct places_answer *answer)
 {
-	enum site_verdict nameless = nameless_verdict(walk);
+	enum site_verdict nameless = nameless_verdict(walk), otherwise = nameless;
 
 	for (int i = 0; i <= SITE_CALLERS; i++) {
 		struct site *site = &answer->places[i].site;
@@ -339,8 +345,12 @@ static enum site_verdict walk_up(struct walk *walk, struct places_answer *answer
 			site->verdict = (__u8)nameless;
 		answer->places[i].key = walk->key;
 		answer->count++;
-		if (site->verdict != SITE_CALLER)
-			return site->verdict;
+		if (site->verdict == SITE_SEMAPHORE)
+			otherwise = SITE_CONDITION;
+		else if (site->verdict != SITE_CALLER)
+			return otherwise == SITE_CONDITION && site->verdict != SITE_LOCK
+				       ? otherwise
+				       : site->verdict;
 		cfa = (site->frame_base ? walk->frame.frame : walk->frame.stack) +
 		      (uint64_t)site->cfa_offset;
 		if (!site->return_offset)
@@ -355,7 +365,7 @@ static enum site_verdict walk_up(struct walk *walk, struct places_answer *answer
 			break;
 		walk->frame.stack = cfa;
 	}
-	return nameless;
+	return otherwise;
 }
 
 static enum site_verdict walk(struct places *places, const struct site_question *question,

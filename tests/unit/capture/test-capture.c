@@ -213,6 +213,8 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 		{"pthread_cond_timedwait@@GLIBC_2.3.2", SITE_CONDITION},
 		{"__futex_abstimed_wait_common64", SITE_CALLER},
 		{"syscall", SITE_CALLER},
+		{"sem_clockwait", SITE_SEMAPHORE},
+		{"PGSemaphoreLock", SITE_LOCK},
 		{"runtime.notesleep", SITE_CONDITION},
 		{"runtime.futexsleep", SITE_CALLER},
 		{"_ZN5spark3runE", SITE_OPERATION},
