@@ -40,11 +40,12 @@ static int flush(struct top *top, struct error *error)
 static int show_interval(void *data, struct interval *interval, struct error *error)
 {
 	struct top *top = data;
+	bool wanted = top->view.format || top->options.blame;
 
 	top_progress_interval(&top->progress, interval);
-	if (top->view.format && findings_find(&top->findings, interval) < 0)
+	if (wanted && findings_find(&top->findings, interval) < 0)
 		return error_set(error, ENOMEM, "out of memory");
-	if (top->view.format)
+	if (wanted)
 		interval->findings = &top->findings;
 	interval_group_blame(interval, top->options.by);
 	interval_group(interval, top->options.by);
@@ -72,6 +73,7 @@ static int begin(struct top *top, struct error *error)
 		.order = top->options.output.order,
 		.sort = top->options.sort,
 		.blame = top->options.blame,
+		.findings = true,
 		.show_idle = top->options.show_idle,
 	};
 	if (output_init(&top->output, STDOUT_FILENO) < 0)

@@ -13,6 +13,7 @@
 #include "model/blame_thieves.h"
 #include "model/reason.h"
 #include "view/blame.h"
+#include "view/findings.h"
 #include "view/view.h"
 
 #define NAME_COLUMNS   15
@@ -233,6 +234,17 @@ static void write_loss(const struct view *view, const struct blame_loss *loss,
 	}
 }
 
+static void write_findings(const struct view *view, const struct interval *interval)
+{
+	const struct findings *findings = interval->findings;
+	char text[FINDING_BYTES];
+
+	for (size_t i = 0; findings && i < findings->count; i++) {
+		finding_format(text, &findings->items[i], interval->session);
+		output_format(view->out, "  %s\n", text);
+	}
+}
+
 int page_blame(const struct view *view, const struct interval *interval)
 {
 	cleanup_blame_losses struct blame_losses losses = {0};
@@ -245,7 +257,9 @@ int page_blame(const struct view *view, const struct interval *interval)
 	page_title(view, interval, interval->row_count, interval->row_count);
 	if (!session_has_blame(interval->session))
 		output_format(view->out, "%s\n", blame_absent(interval->session));
-	else if (shown)
+	else if (view->findings && !is_caused)
+		write_findings(view, interval);
+	if (session_has_blame(interval->session) && shown)
 		output_format(view->out, "%-*s %8s  %-8s %8s %7s  %s\n", VICTIM_COLUMNS,
 			      is_caused ? "CULPRIT" : "VICTIM", is_caused ? "COST" : "LOST",
 			      "STATE", "TIME", "SHARE", is_caused ? "TO" : "BECAUSE OF");

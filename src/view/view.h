@@ -19,6 +19,7 @@ struct view {
 	/* top: rows to show; field: what only a column has, rather than `sort` */
 	struct order order;
 	enum blame_side blame; /* other than none, the page of text is page_blame() */
+	bool findings;	       /* of blame, on that page, too */
 	bool show_idle;	       /* in text: also rows without any active time */
 	struct emit emit;      /* the view's own */
 };
