@@ -79,16 +79,20 @@ void span_evidence_note_wait(struct span_evidence *evidence, const struct span_s
 	if (span_site_is_unknown_futex(raw->site))
 		evidence->futex = (__u8)signs->futex;
 	evidence->blocks[raw->site.state] = id;
-	evidence->rootless |= span_signs_are_rootless(signs);
-	evidence->rooted |= signs->complete && !span_signs_are_rootless(signs);
+	if (span_signs_are_rootless(signs))
+		evidence->outside |= 1U << raw->site.state;
+	else if (signs->complete)
+		evidence->inside |= 1U << raw->site.state;
 }
 
-void span_evidence_note_poll(struct span_evidence *evidence, const struct span_signs *signs)
+void span_evidence_note_stack(struct span_evidence *evidence, const struct span_signs *signs)
 {
 	enum span_in_poll found = in_poll(signs);
 
 	if (evidence->in_poll != SPAN_IN_POLL_ANY && found != SPAN_IN_POLL_UNKNOWN)
 		evidence->in_poll = found;
+	evidence->rootless |= span_signs_are_rootless(signs);
+	evidence->rooted |= signs->complete && !span_signs_are_rootless(signs);
 }
 
 void span_evidences_note_launch(struct span_evidences *evidences, const struct span_launch *launch)

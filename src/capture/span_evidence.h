@@ -34,6 +34,8 @@ struct span_evidence {
 	bool rootless; /* a stack is whole, and none is on it */
 	enum span_in_poll in_poll;
 	__u8 futex; /* SITE_LOCK or SITE_CONDITION: what it is for, by the functions that wait */
+	/* 1 << states of waits with a block_on() on the stack, and without */
+	uint32_t inside, outside;
 	/* 1 << states whose wait is that of a loop's follower; or may be, there */
 	uint32_t parks, parks_maybe;
 	uint64_t park_stacks[WIRE_STATES];
@@ -68,8 +70,8 @@ struct span_evidence span_evidences_remove(struct span_evidences *evidences,
 void span_evidence_note_wait(struct span_evidence *evidence, const struct span_stack *raw,
 			     const struct span_signs *signs, uint32_t id);
 
-/* Any stack but that of a waker says whether the span is a poll. */
-void span_evidence_note_poll(struct span_evidence *evidence, const struct span_signs *signs);
+/* Any stack but that of a waker says whether the span is a poll, and of a root future. */
+void span_evidence_note_stack(struct span_evidence *evidence, const struct span_signs *signs);
 
 /* Long before the end of the span it belongs to. */
 void span_evidences_note_launch(struct span_evidences *evidences, const struct span_launch *launch);

@@ -143,19 +143,47 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 }
 
 /* The latest of that tid. */
-static const struct seed *find(const struct span_seeds *seeds, uint32_t tid)
+static struct seed *find(const struct span_seeds *seeds, uint32_t tid)
 {
 	size_t index = identities_find(&seeds->tids, tid, 0);
 
 	return index == IDENTITY_NONE ? NULL : &seeds->items[seeds->latest[index]];
 }
 
-void span_seeds_uproot(struct span_seeds *seeds, uint32_t tid)
+void span_seeds_doubt(struct span_seeds *seeds, uint32_t tid)
+{
+	struct seed *seed = find(seeds, tid);
+
+	if (seed)
+		seed->doubted = true;
+}
+
+bool span_seeds_doubted(const struct span_seeds *seeds, uint32_t tid)
 {
 	const struct seed *seed = find(seeds, tid);
-	struct span_verdict verdict = {.kind = SPAN_ROOT, .start_ns = seed ? seed->start_ns : 0};
 
-	bpf_map_update_elem(seeds->verdicts, &tid, &verdict, BPF_ANY);
+	return seed && seed->doubted;
+}
+
+void span_seeds_note(struct span_seeds *seeds, uint32_t tid, uint64_t own_ns)
+{
+	struct seed *seed = find(seeds, tid);
+
+	if (!seed)
+		return;
+	seed->dropped += !own_ns;
+	if (own_ns > seed->longest_ns)
+		seed->longest_ns = own_ns;
+}
+
+void span_seeds_correct(const struct span_seeds *seeds, struct wire_worker *worker)
+{
+	const struct seed *seed = find(seeds, worker->tid);
+
+	if (!seed || seed->start_ns != worker->start_ns || !seed->dropped)
+		return;
+	worker->stalls -= seed->dropped < worker->stalls ? seed->dropped : worker->stalls;
+	worker->longest_ns = seed->longest_ns;
 }
 
 __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *options,

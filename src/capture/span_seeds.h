@@ -20,9 +20,12 @@ struct span_seeds {
 		bool decided;
 		__u8 found_by; /* enum wire_found_by, if decided */
 		char comm[17];
+		bool doubted; /* it was seen outside of block_on(), and may be inside again */
 		uint32_t stack;
 		uint64_t since_ns; /* of the state it was looked at in; 0: it ran */
-	} * items;		   /* by number in threads */
+		/* of its spans above the threshold: those that were none, and the longest other */
+		uint64_t dropped, longest_ns;
+	} * items; /* by number in threads */
 	size_t room;
 	struct identities tids; /* alone: the start is 0 */
 	size_t *latest;		/* by number in tids: its last number in threads */
@@ -40,8 +43,18 @@ int span_seeds_take(struct span_seeds *seeds, const struct span_options *options
 		    uint64_t start_ns, uint64_t since_ns,
 		    const struct span_found *found) must_check;
 
-/* The thread has left its block_on(): what it does now is no root future's. */
-void span_seeds_uproot(struct span_seeds *seeds, uint32_t tid);
+/*
+ * The thread has left its block_on(): what it does now is no root future's. It may come back with
+ * the next one: from here on a stack has to show that it has.
+ */
+void span_seeds_doubt(struct span_seeds *seeds, uint32_t tid);
+bool span_seeds_doubted(const struct span_seeds *seeds, uint32_t tid);
+
+/* A span above the threshold has ended; `own_ns` 0: it was none, after all. */
+void span_seeds_note(struct span_seeds *seeds, uint32_t tid, uint64_t own_ns);
+
+/* Takes those that were none out of what the kernel side has counted. */
+void span_seeds_correct(const struct span_seeds *seeds, struct wire_worker *worker);
 
 /* How a worker was found. */
 __u8 span_seeds_found_by(struct span_seeds *seeds, const struct span_options *options,

@@ -107,7 +107,7 @@ static void take_off(struct wire_stall *stall, __u8 state)
 	stall->duration_ns -= ns < stall->duration_ns ? ns : stall->duration_ns;
 }
 
-/* Of a loop's follower: waits that are no part of the turn. False: without them it is no stall. */
+/* Waits that are no part of the span. False: without them it is no stall. */
 static bool take_off_parks(struct wire_stall *stall, uint32_t parks, uint64_t threshold_ns)
 {
 	if (stall->longest_ns && parks & 1U << stall->longest.state) {
@@ -141,6 +141,8 @@ static void fill_states(struct wire_stall *stall, const struct span_end *end)
 bool span_stall_fill(struct wire_stall *stall, const struct span_end *end,
 		     const struct span_evidence *evidence, uint64_t threshold_ns)
 {
+	uint32_t parks = evidence->parks;
+
 	*stall = (struct wire_stall){
 		.header = {.size = sizeof(*stall),
 			   .kind = WIRE_STALL,
@@ -164,7 +166,10 @@ bool span_stall_fill(struct wire_stall *stall, const struct span_end *end,
 		return false;
 	fill_states(stall, end);
 	fill_waits(stall, end, evidence);
-	if (evidence->parks && !take_off_parks(stall, evidence->parks, threshold_ns))
+	/* a root future's span goes on when the thread has left its block_on() */
+	if (stall->kind == WIRE_SPAN_ROOT)
+		parks |= evidence->outside & ~evidence->inside;
+	if (parks && !take_off_parks(stall, parks, threshold_ns))
 		return false;
 	name_waits(stall, evidence->futex);
 	return true;

@@ -50,6 +50,7 @@ struct spans {
 	struct present {
 		uint64_t block_ns;
 		uint32_t tid, stack;
+		bool rooted; /* a block_on() is on it */
 	} present[MAX_WORKERS];
 };
 
@@ -156,7 +157,7 @@ static int on_stack(struct spans *spans, const struct span_stack *raw,
 	}
 	evidence = span_evidences_of(&spans->evidences, raw->worker_tid, raw->span_ns);
 	if (evidence && raw->of != SPAN_STACK_WAKER)
-		span_evidence_note_poll(evidence, &found->signs);
+		span_evidence_note_stack(evidence, &found->signs);
 	if (raw->of == SPAN_STACK_SAMPLE)
 		return sink_send(sink, &sample.header);
 	if (!evidence || raw->site.state >= WIRE_STATES)
@@ -186,6 +187,16 @@ static int tell_type(struct spans *spans, uint64_t cookie, uint64_t time_ns, uin
 	return type ? span_stacks_name(&spans->stacks, type, true, time_ns, ret_id, sink) : 0;
 }
 
+/* Whether it was outside of block_on(): where it has been there before, unless a stack says no. */
+static bool is_rootless(struct spans *spans, uint32_t tid, const struct span_evidence *evidence)
+{
+	if (evidence->rooted)
+		return false;
+	if (evidence->rootless)
+		span_seeds_doubt(&spans->seeds, tid);
+	return evidence->rootless || span_seeds_doubted(&spans->seeds, tid);
+}
+
 static int on_end(struct spans *spans, const struct span_end *end, struct record_sink sink)
 {
 	struct span_evidence evidence = span_evidences_remove(&spans->evidences, end);
@@ -193,12 +204,12 @@ static int on_end(struct spans *spans, const struct span_end *end, struct record
 	struct wire_stall stall;
 	int result;
 
-	if (!span_stall_fill(&stall, end, &evidence, spans->options->threshold_ns))
-		return 0;
-	if (evidence.rootless && !evidence.rooted && stall.kind == WIRE_SPAN_ROOT) {
-		span_seeds_uproot(&spans->seeds, end->tid);
+	if (!span_stall_fill(&stall, end, &evidence, spans->options->threshold_ns) ||
+	    (stall.kind == WIRE_SPAN_ROOT && is_rootless(spans, end->tid, &evidence))) {
+		span_seeds_note(&spans->seeds, end->tid, 0);
 		return 0;
 	}
+	span_seeds_note(&spans->seeds, end->tid, stall.duration_ns - stall.inner_ns);
 	if (probe && probe->is_task)
 		stall.flags |= WIRE_STALL_TASK;
 	if (span_end_is_unprobed(end) && span_evidences_launched(&spans->evidences, end))
@@ -274,13 +285,17 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 	memcpy(worker.comm, raw->comm, sizeof(worker.comm));
 	if (is_present(present, raw) && found->is_read) {
 		present->stack = found->id;
-		if (SPAN_COOKIE_KIND(raw->open_cookie) == SPAN_ROOT &&
-		    span_signs_are_rootless(&found->signs))
-			span_seeds_uproot(&spans->seeds, raw->tid);
+		present->rooted = found->signs.complete && !span_signs_are_rootless(&found->signs);
+		if (worker.open_kind == SPAN_ROOT && span_signs_are_rootless(&found->signs))
+			span_seeds_doubt(&spans->seeds, raw->tid);
 	}
 	worker.stack = is_present(present, raw) ? present->stack : 0;
 	if (raw->open_ns && !worker.stack)
 		worker.stack = span_seeds_stack(&spans->seeds, raw->tid, raw->since_ns);
+	if (worker.open_kind == SPAN_ROOT && span_seeds_doubted(&spans->seeds, raw->tid) &&
+	    !(is_present(present, raw) && present->rooted))
+		worker.open_ns = worker.stack = 0;
+	span_seeds_correct(&spans->seeds, &worker);
 	return result < 0 ? result : sink_send(sink, &worker.header);
 }
 

@@ -89,18 +89,18 @@ CASE(without_probes_what_was_in_no_poll_is_no_stall)
 	struct span_evidence evidence;
 	struct wire_stall stall;
 
-	span_evidence_note_poll(span_evidences_of(&evidences, TID, BEGIN), &outside);
+	span_evidence_note_stack(span_evidences_of(&evidences, TID, BEGIN), &outside);
 	evidence = span_evidences_remove(&evidences, &end);
 	assert_false(span_stall_fill(&stall, &end, &evidence, 100));
 
 	/* one stack of a poll is enough */
-	span_evidence_note_poll(span_evidences_of(&evidences, TID, BEGIN), &poll);
-	span_evidence_note_poll(span_evidences_of(&evidences, TID, BEGIN), &outside);
+	span_evidence_note_stack(span_evidences_of(&evidences, TID, BEGIN), &poll);
+	span_evidence_note_stack(span_evidences_of(&evidences, TID, BEGIN), &outside);
 	evidence = span_evidences_remove(&evidences, &idle);
 	assert_true(span_stall_fill(&stall, &idle, &evidence, 100));
 
 	/* without names only what a loop never does is one */
-	span_evidence_note_poll(span_evidences_of(&evidences, TID, BEGIN), &nameless);
+	span_evidence_note_stack(span_evidences_of(&evidences, TID, BEGIN), &nameless);
 	evidence = span_evidences_remove(&evidences, &end);
 	assert_true(span_stall_fill(&stall, &end, &evidence, 100));
 	assert_false(span_stall_fill(&stall, &idle, &evidence, 100));
@@ -134,6 +134,27 @@ CASE(waits_of_a_loops_follower_are_no_part_of_its_turn)
 	assert_false(span_stall_fill(&stall, &end, &evidence, 601));
 }
 
+/* It computes in block_on(), leaves it, and sleeps. */
+CASE(what_a_thread_waits_for_outside_of_block_on_is_no_part_of_the_root_future)
+{
+	const struct span_stack block = stack_of(SPAN_STACK_BLOCK, WIRE_SLEEP);
+	const struct span_signs inside = {.complete = 1, .root = 1}, outside = {.complete = 1};
+	const struct span_end end = end_of(SPAN_COOKIE(SPAN_ROOT, 0), WIRE_SLEEP);
+	struct span_evidence evidence = {.in_poll = SPAN_IN_POLL_UNKNOWN};
+	struct wire_stall stall;
+
+	span_evidence_note_stack(&evidence, &inside);
+	span_evidence_note_wait(&evidence, &block, &outside, 11);
+	assert_true(evidence.rooted);
+	assert_true(span_stall_fill(&stall, &end, &evidence, 600));
+	assert_int_equal(stall.duration_ns, 600);
+	assert_int_equal(stall.longest_ns, 0);
+	assert_false(span_stall_fill(&stall, &end, &evidence, 601));
+	/* it may have slept inside, too */
+	span_evidence_note_wait(&evidence, &block, &inside, 12);
+	assert_true(span_stall_fill(&stall, &end, &evidence, 601));
+}
+
 CASE(names_say_what_a_futex_was_for)
 {
 	const struct span_end end = end_of(0, WIRE_UNKNOWN);
@@ -158,6 +179,9 @@ int main(void)
 		cmocka_unit_test_setup(without_probes_what_was_in_no_poll_is_no_stall, empty),
 		cmocka_unit_test_setup(a_launch_leaves_what_is_not_known_open, empty),
 		cmocka_unit_test_setup(waits_of_a_loops_follower_are_no_part_of_its_turn, empty),
+		cmocka_unit_test_setup(
+			what_a_thread_waits_for_outside_of_block_on_is_no_part_of_the_root_future,
+			empty),
 		cmocka_unit_test_setup(names_say_what_a_futex_was_for, empty),
 	};
 
