@@ -73,6 +73,11 @@ static const struct {
 	{"__atomic_futex_unsigned", SITE_CONDITION},
 	{"__platform_wait", SITE_CONDITION},
 	{"__atomic_wait", SITE_CONDITION},
+	/* where each thread begins: it says as little as no name */
+	{"__libc_start_", SITE_UNNAMED},
+	{"start_thread", SITE_UNNAMED},
+	{"clone3", SITE_UNNAMED},
+	{"__clone", SITE_UNNAMED},
 	/* wrappers */
 	{"futex", SITE_CALLER},
 	{"Futex", SITE_CALLER},

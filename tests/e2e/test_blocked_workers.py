@@ -88,15 +88,20 @@ def test_who_does_not_come_back():
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("build, arguments", [("release", []), ("release", ["--threads", "0"]), ("plain", ["--threads", "0"])])
+@pytest.mark.parametrize(
+    "build, arguments",
+    [("release", []), ("release", ["--threads", "0"]), ("plain", ["--threads", "0"]), ("release", ["--threads", "0", "--again", "yes"]),
+     ("release", ["--again", "yes"])],
+)
 def test_the_root_future(build, arguments):
+    """Also of one block_on() after the other: what the thread does in between is not the runtime's."""
     with tokio_service(build, *arguments) as service:
         blocked = Blocked(service.process.pid)
         while ("tokio-service", "stack") not in found(blocked, 1):
             pass
         answers = [service.ask("root", 20) for _ in range(10)]
         service.settle()
-        stalls, _ = blocked.end()
+        stalls, summary = blocked.end()
     right = [
         stall
         for stall in (stall_of(stalls, *answer[:2]) for answer in answers)
@@ -104,6 +109,10 @@ def test_the_root_future(build, arguments):
         and (stall["span"], stall["cause"], stall["function"]) == ("root", "sleep", "tokio_service::rotate_logs")
     ]
     assert len(right) >= 9, stalls
+    if "--again" in arguments:
+        outside = [stall for stall in stalls if stall["span"] == "root" and stall["function"] != "tokio_service::rotate_logs"]
+        assert not [stall for stall in outside if stall["cause"] == "sleep"], outside
+        assert all(worker["stalls"] <= len(stalls) for worker in summary["workers"]), summary["workers"]
 
 
 def test_only_some_workers():

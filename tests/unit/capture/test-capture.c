@@ -219,6 +219,7 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 		{"runtime.futexsleep", SITE_CALLER},
 		{"_ZN5spark3runE", SITE_OPERATION},
 		{"main", SITE_OPERATION},
+		{"__libc_start_main@@GLIBC_2.34", SITE_UNNAMED},
 		{NULL, SITE_CALLER},
 	};
 
