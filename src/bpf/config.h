@@ -416,7 +416,7 @@ struct span_end {
 	 * whose limit was reached: its id, 0 for one of cgroups v1, and its name */
 	struct span_thread culprit;
 	__u32 culprit_is_limit;
-	__u32 pad;
+	__u32 in_poll; /* SPAN_COOKIE_WAIT: the frame of a poll was on the stack */
 	struct span_wait_kept {
 		__u64 ns; /* 0: none is kept here */
 		struct wire_wait_site site;

@@ -174,9 +174,11 @@ static __noinline int span_waits_for_job(struct worker *worker, struct task_stru
  * Whether it leaves its CPU in a span, or in what may be one while the probes are off.
  */
 static __always_inline int span_leaves_span(struct worker *worker, const struct account *account,
-					    struct task_struct *task, bool idle, __u64 now_ns)
+					    struct task_struct *task, __u8 state, __u64 now_ns)
 {
-	bool parks;
+	/* a worker's loop waits like this, too; by the stack it is known where names say nothing */
+	bool may_be_loop = state == WIRE_IDLE || state == WIRE_IPC || state == WIRE_UNKNOWN;
+	bool idle = state == WIRE_IDLE, parks;
 
 	if (!worker || !account || !task)
 		return 0;
@@ -198,6 +200,7 @@ static __always_inline int span_leaves_span(struct worker *worker, const struct 
 		return 0;
 	worker_take_slot(worker);
 	worker->alone = 1;
+	worker->in_poll = may_be_loop && span_signature(worker, user_stack_of(task));
 	worker->captures = 0;
 	span_no_culprit(worker);
 	return 1;
@@ -250,7 +253,7 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	if (span_waits_for_job(worker, task, &site) ||
 	    span_parks(worker, account, task, site, now_ns))
 		return;
-	if (!span_leaves_span(worker, account, task, site.state == WIRE_IDLE, now_ns))
+	if (!span_leaves_span(worker, account, task, site.state, now_ns))
 		return;
 	depth = worker->depth - 1;
 	if (worker->depth && depth >= SPAN_LEVELS)

@@ -310,6 +310,7 @@ span_send_wait(struct worker *worker, struct task_struct *task, __u64 waited_ns,
 	end->waits[0].ns = block->ns;
 	end->waits[0].site = block->site;
 	end->waits[0].waker = block->waker;
+	end->in_poll = worker->in_poll;
 	end->culprit_ns = worker->culprit_ns;
 	end->culprit = worker->culprit;
 	end->culprit_is_limit = worker->culprit_is_limit;

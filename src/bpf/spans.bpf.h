@@ -124,6 +124,7 @@ struct worker {
 	__u32 generation; /* span_generation, of what is open */
 	__u32 parked;	  /* of a loop: its turn ended at a place of `loop_parks` */
 	__u32 alone;	  /* the present time off the CPU is in no span: probes are off */
+	__u32 in_poll;	  /* and in a poll, by the stack */
 	/* a run: the present span, if that is one */
 	__u32 run_samples;
 	__u32 announced; /* probes were asked for */

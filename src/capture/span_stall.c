@@ -95,7 +95,7 @@ static bool is_credible(const struct span_end *end, const struct span_evidence *
 {
 	if (evidence->in_poll != SPAN_IN_POLL_UNKNOWN)
 		return evidence->in_poll == SPAN_IN_POLL_ANY;
-	return end->cookie == SPAN_COOKIE_RUN || is_blocking(end->waits[0].site);
+	return end->cookie == SPAN_COOKIE_RUN || end->in_poll || is_blocking(end->waits[0].site);
 }
 
 /* All of the state: it may have been woken in vain in between. */

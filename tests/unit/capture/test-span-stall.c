@@ -86,6 +86,7 @@ CASE(without_probes_what_was_in_no_poll_is_no_stall)
 	const struct span_signs nameless = {.polls = 2};
 	const struct span_end end = end_of(SPAN_COOKIE_WAIT, WIRE_LOCK);
 	const struct span_end idle = end_of(SPAN_COOKIE_WAIT, WIRE_IDLE);
+	struct span_end framed = idle;
 	struct span_evidence evidence;
 	struct wire_stall stall;
 
@@ -104,6 +105,9 @@ CASE(without_probes_what_was_in_no_poll_is_no_stall)
 	evidence = span_evidences_remove(&evidences, &end);
 	assert_true(span_stall_fill(&stall, &end, &evidence, 100));
 	assert_false(span_stall_fill(&stall, &idle, &evidence, 100));
+	/* or what was on the stack, by its addresses */
+	framed.in_poll = 1;
+	assert_true(span_stall_fill(&stall, &framed, &evidence, 100));
 }
 
 CASE(a_launch_leaves_what_is_not_known_open)
