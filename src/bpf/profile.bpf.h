@@ -177,10 +177,6 @@ static __attribute__((noinline, unused)) int profile_send_stack(void *ctx, struc
 		span_fill_kernel(ctx, stack);
 	} else {
 		span_fill_stack(ctx, task, stack);
-		/* interrupted, or in a system call, which is where it returns to */
-		stack->in_user_mode =
-			arch_syscall(task, (struct pt_regs *)bpf_task_pt_regs(task)) ==
-			WIRE_SYSCALL_NONE;
 	}
 	size = (__builtin_offsetof(struct span_stack, user) + stack->user_bytes + 7) & ~7ULL;
 	if (size > sizeof(*stack))

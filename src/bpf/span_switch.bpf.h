@@ -282,7 +282,6 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_BLOCK;
 	stack->site = site;
-	stack->in_user_mode = 0;
 	span_fill_stack(ctx, task, stack);
 	block->has_stack = 1;
 }

@@ -256,7 +256,6 @@ static __attribute__((noinline)) int tell_loop(void *ctx, struct worker *worker,
 	stack->worker_tid = tid_of(task);
 	stack->of = SPAN_STACK_LOOP;
 	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	stack->in_user_mode = 0;
 	span_fill_stack(ctx, task, stack);
 	span_send_stack(stack);
 	return 0;
@@ -551,7 +550,6 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	stack->weight_ns = 0;
 	stack->of = SPAN_STACK_WAKER;
 	stack->site = block->site;
-	stack->in_user_mode = 0;
 	span_fill_stack(ctx, waker, stack);
 	block->has_waker_stack = 1;
 	return 0;
@@ -577,7 +575,6 @@ static __attribute__((noinline)) void sample_seed(void *ctx, struct task_struct 
 	stack->of = SPAN_STACK_SEED;
 	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	span_fill_stack(ctx, task, stack);
-	stack->in_user_mode = !stack->kernel_count;
 	span_send_stack(stack);
 }
 
@@ -638,7 +635,6 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
 	span_fill_stack(ctx, task, stack);
 	/* in a system call it is where the call returns to */
-	stack->in_user_mode = !stack->kernel_count;
 	span_send_stack(stack);
 	return 0;
 }

@@ -329,9 +329,12 @@ static __always_inline void span_identify(struct task_struct *task, struct span_
 static __always_inline void span_fill_stack(void *ctx, struct task_struct *task,
 					    struct span_stack *stack)
 {
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct return_instance *instance = NULL;
 
-	stack->frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+	stack->frame = arch_user_frame(regs);
+	/* interrupted, or in a system call, which is where it returns to */
+	stack->in_user_mode = arch_syscall(task, regs) == WIRE_SYSCALL_NONE;
 	span_identify(task, stack);
 	if (bpf_core_field_exists(task->utask))
 		instance = BPF_CORE_READ(task, utask, return_instances);
