@@ -175,6 +175,8 @@ static int watch_workers(struct blocked *blocked, struct error *error)
 		executed_text(text, spans);
 		print_text(stderr, "dwell blocked: %s\n", text);
 	}
+	if (result >= 0 && !blocked->has_executed && !blocked->options.output.screen)
+		watch_report_end(&watch, "blocked");
 	if (result >= 0 && blocked->options.output.screen && !blocked->tui.tui.quit &&
 	    !watch.signalled)
 		result = stay(blocked, &watch, error);

@@ -108,8 +108,7 @@ static int run_screen(struct profile_command *command, struct watch *watch, stru
 	if (result >= 0)
 		result = watch_run(watch, error);
 	if (result >= 0 && !command->tui.tui.quit && !watch->signalled) {
-		bool is_gone =
-			watch->options->targets.count && !targets_alive(&watch->options->targets);
+		bool is_gone = watch_targets_gone(watch);
 
 		/* no more stacks are asked for */
 		watch_close_source(watch);
@@ -142,6 +141,8 @@ static int run_live(struct profile_command *command, struct error *error)
 		print_text(stderr, "dwell profile: taking stacks; Ctrl-C ends it\n");
 	if (result >= 0 && !screen)
 		result = watch_run(&watch, error);
+	if (result >= 0 && !screen)
+		watch_report_end(&watch, "profile");
 	/* the session's facts are the watch's */
 	if (result >= 0 && !screen && !command->result.session)
 		result = error_set(error, EINVAL, "no interval was measured");

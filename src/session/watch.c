@@ -291,6 +291,21 @@ void watch_report_source(const struct watch *watch, const char *program)
 				   session->missing[i].why);
 }
 
+bool watch_targets_gone(struct watch *watch)
+{
+	struct targets *targets = &watch->options->targets;
+
+	return targets->count && !targets_alive(targets);
+}
+
+void watch_report_end(struct watch *watch, const char *program)
+{
+	if (!watch->options->command && !watch->signalled && watch_targets_gone(watch))
+		print_text(stderr, "dwell %s: %s ended\n", program,
+			   watch->options->targets.count == 1 ? "the target has"
+							      : "the targets have");
+}
+
 void watch_close_source(struct watch *watch)
 {
 	source_close(watch->source);

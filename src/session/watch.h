@@ -63,6 +63,12 @@ int watch_catch_up(struct watch *watch, struct error *error) must_check;
 /* Ends it, with the interval up to now. */
 int watch_stop(struct watch *watch, struct error *error) must_check;
 
+/* Whether all the processes and threads that were named have ended. */
+bool watch_targets_gone(struct watch *watch);
+
+/* A line on standard error about that, where it is why the session ended. */
+void watch_report_end(struct watch *watch, const char *program);
+
 /*
  * Where `auto` found less than BPF: one line on standard error that says what is used instead, and
  * what is missing. `program` is the command's name.
