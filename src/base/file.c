@@ -99,7 +99,7 @@ static int open_new(struct file_draft *draft, mode_t mode)
 		openat(draft->directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC | O_APPEND, mode);
 	if (draft->fd >= 0)
 		return 0;
-	/* not of every filesystem, nor of every kernel that it goes by the words for */
+	/* some filesystems and kernels do not know it, and say so in different ways */
 	return errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL
 		       ? open_named(draft, mode)
 		       : -errno;

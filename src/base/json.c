@@ -116,19 +116,3 @@ void json_add_null(struct json *json, const char *key)
 	before_value(json, key);
 	output_string(json->out, "null");
 }
-
-void json_add_text(struct json *json, const char *key, const char *text)
-{
-	if (text && *text)
-		json_add_string(json, key, text);
-	else
-		json_add_null(json, key);
-}
-
-void json_add_known(struct json *json, const char *key, uint64_t value, bool known)
-{
-	if (known)
-		json_add_u64(json, key, value);
-	else
-		json_add_null(json, key);
-}

@@ -37,9 +37,5 @@ void json_add_share(struct json *json, const char *key, double value);
 void json_add_double(struct json *json, const char *key, double value);
 void json_add_bool(struct json *json, const char *key, bool value);
 void json_add_null(struct json *json, const char *key);
-/* null where it is not known. */
-void json_add_known(struct json *json, const char *key, uint64_t value, bool known);
-/* null if it is NULL or empty: what is not known. */
-void json_add_text(struct json *json, const char *key, const char *text);
 
 #endif

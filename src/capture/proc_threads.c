@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "capture/cgroup.h"
 
-/* include/linux/sched.h */
-
 static int append(struct proc_threads *threads, struct proc_id id)
 {
 	if (array_reserve(&threads->items, &threads->room, threads->count + 1, sizeof(id)) < 0)
@@ -223,7 +221,8 @@ bool proc_call_read(struct proc_id id, struct proc_call *ret_call)
 	return true;
 }
 
-uint64_t proc_cgroup_id(uint32_t pid)
+/* The cgroup v2 id of a process's directory; 0 = not known. */
+static uint64_t proc_cgroup_id(uint32_t pid)
 {
 	struct cgroup_location location;
 	char path[4096];

@@ -69,7 +69,4 @@ struct proc_process {
 /* Process name and cgroup of a record. */
 void proc_process_fill(struct wire_thread *record, struct proc_process *process);
 
-/* The cgroup v2 id of a process's directory; 0 = not known. */
-uint64_t proc_cgroup_id(uint32_t pid);
-
 #endif

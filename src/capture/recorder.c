@@ -244,7 +244,7 @@ void recorder_close(struct recorder *recorder)
 	free(recorder);
 }
 
-/* The records since the last chunk, which ended with `last`. */
+/* The records since the last chunk. `time_ns`: of the last one. */
 static int write_chunk(struct recorder *recorder, uint64_t time_ns, struct error *error)
 {
 	struct chunk_header header = {

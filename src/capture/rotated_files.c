@@ -17,7 +17,7 @@ static int check_directory(const char *directory, struct error *error)
 	struct stat status;
 
 	if (stat(directory, &status) < 0 || !S_ISDIR(status.st_mode))
-		return error_set(error, ENOTDIR, "%s is no directory that can be reached",
+		return error_set(error, ENOTDIR, "%s is not a directory that can be reached",
 				 directory);
 	if (access(directory, W_OK) < 0)
 		return error_set(error, errno, "cannot write to %s: %s", directory,
@@ -32,7 +32,7 @@ int rotated_name_split(struct rotated_name *ret_name, const char *path, struct e
 
 	if (!*name || strlen(name) + ROTATED_STAMP_BYTES > NAME_MAX ||
 	    strlen(path) + ROTATED_STAMP_BYTES + 1 >= PATH_MAX)
-		return error_set(error, ENAMETOOLONG, "%.200s is no name for files", path);
+		return error_set(error, ENAMETOOLONG, "%.200s is not a name for files", path);
 	if (!dot || dot == name)
 		dot = name + strlen(name);
 	snprintf(ret_name->directory, sizeof(ret_name->directory), "%.*s",

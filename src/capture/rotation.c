@@ -30,7 +30,7 @@ struct rotation {
 };
 
 /* Bytes that one file may have; 0: no limit. */
-static uint64_t file_bytes(const struct rotation *rotation)
+static uint64_t bytes_each(const struct rotation *rotation)
 {
 	return rotation->options.max_bytes / FILES_OF_BYTES;
 }
@@ -51,7 +51,7 @@ static void tidy(struct rotation *rotation)
 		const struct rotated_file *file = &files[first];
 		bool is_old = options->keep_ns && file->changed_ns + options->keep_ns < now_ns;
 		bool is_much =
-			options->max_bytes && bytes + file_bytes(rotation) > options->max_bytes;
+			options->max_bytes && bytes + bytes_each(rotation) > options->max_bytes;
 
 		if (!is_old && !is_much && !rotation->is_full)
 			break;
@@ -119,7 +119,7 @@ static int begin_file(struct rotation *rotation, struct error *error)
 static bool is_due(const struct rotation *rotation)
 {
 	uint64_t age_ns = clock_monotonic_ns() - rotation->begun_ns;
-	uint64_t limit = file_bytes(rotation);
+	uint64_t limit = bytes_each(rotation);
 
 	return (rotation->options.file_ns && age_ns >= rotation->options.file_ns) ||
 	       (limit && recorder_bytes(rotation->recorder) >= limit);

@@ -56,7 +56,8 @@ static void advance(struct span_queue *queue)
 		queue->unasked = queue->unasked->next;
 }
 
-void span_queue_ask(struct span_queue *queue, struct span_stacks *stacks)
+/* Asks what has not been asked, in the order of the records, as long as there is room. */
+static void span_queue_ask(struct span_queue *queue, struct span_stacks *stacks)
 {
 	while (queue->unasked) {
 		const struct span_question *question = queue->unasked->question;
@@ -84,7 +85,9 @@ size_t span_queue_give_up(struct span_queue *queue)
 	return lost;
 }
 
-void span_queue_answer(struct span_queue *queue, uint64_t number, const struct span_found *found)
+/* What has been asked for before `number` and not been answered is answered with nothing. */
+static void span_queue_answer(struct span_queue *queue, uint64_t number,
+			      const struct span_found *found)
 {
 	for (struct span_waiting *waiting = queue->first; waiting; waiting = waiting->next) {
 		if (waiting->number > number || waiting->question)

@@ -33,12 +33,6 @@ int span_queue_add(struct span_queue *queue, const struct wire_header *record, s
 int span_queue_add_asked(struct span_queue *queue, const struct wire_header *record, size_t length,
 			 uint64_t number) must_check;
 
-/* Asks what has not been asked, in the order of the records, as long as there is room. */
-void span_queue_ask(struct span_queue *queue, struct span_stacks *stacks);
-
-/* What has been asked for before `number` and not been answered is answered with nothing. */
-void span_queue_answer(struct span_queue *queue, uint64_t number, const struct span_found *found);
-
 /* All that is there gets no answer any more. How many stacks are lost by that. */
 size_t span_queue_give_up(struct span_queue *queue);
 

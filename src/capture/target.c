@@ -56,7 +56,7 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 	return error_set(error, ESRCH, "no such process: %u", pid);
 }
 
-int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error)
+static int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error)
 {
 	uint32_t pid = proc_process_of(tid);
 	int pidfd = pid ? (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD) : -1;

@@ -31,7 +31,6 @@ struct targets {
 
 /* A process or thread that exists. -ESRCH with a message if it does not, -E2BIG if too many. */
 int targets_add_process(struct targets *targets, uint32_t pid, struct error *error) must_check;
-int targets_add_thread(struct targets *targets, uint32_t tid, struct error *error) must_check;
 
 /* Lists as in `-p 12,34`. */
 int targets_parse(struct targets *targets, const char *list, enum target_kind kind,

@@ -61,7 +61,7 @@ static int await_end(struct load_children *children, pid_t child)
 	}
 }
 
-/* The last line of what it has said, as a reason. */
+/* The first line of what it has said, as a reason. */
 static int report_failure(const char *title, int status, int error_fd, struct error *error)
 {
 	char text[ERROR_BYTES] = "", *line = text, how[WAIT_STATUS_BYTES];

@@ -101,8 +101,12 @@ static int report(struct load *load, const struct run *run, enum verdict *ret_ve
 	return stored < 0 ? stored : result;
 }
 
-int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
-		  struct error *error)
+/*
+ * Runs the workers and reports what became of them, as the options ask for it. `guarded` of the
+ * process that runs it: load/guardian.h.
+ */
+static int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
+			 struct error *error)
 {
 	struct run_options options = {
 		.scheduler_pid = load->options.scheduler_pid,

@@ -27,11 +27,4 @@ int load_prepare(struct load *load, struct error *error) must_check;
 /* The run, and its report, with guardians around it. An exit code; the mistake has been printed. */
 int load_run_alone(struct load *load);
 
-/*
- * Runs the workers and reports what became of them, as the options ask for it. `guarded` of the
- * process that runs it: load/guardian.h.
- */
-int load_run_here(struct load *load, struct guarded *guarded, enum verdict *ret_verdict,
-		  struct error *error) must_check;
-
 #endif

@@ -126,7 +126,8 @@ void columns_release(struct columns *columns)
 	*columns = (struct columns){.items = NULL};
 }
 
-const struct column *columns_find(const struct columns *columns, const char *name)
+/* NULL: none has that name, key or heading. As similar_same() compares. */
+static const struct column *columns_find(const struct columns *columns, const char *name)
 {
 	const struct column *found = NULL;
 

@@ -36,9 +36,6 @@ int columns_init(struct columns *columns, const struct schema *schema,
 
 void columns_release(struct columns *columns);
 
-/* NULL: none has that name, key or heading. As similar_same() compares. */
-const struct column *columns_find(const struct columns *columns, const char *name);
-
 /* Keeps all but those that are there only on request. */
 void columns_by_default(struct columns *columns);
 

@@ -13,15 +13,6 @@ void schema_element(const struct field *field, const struct item *item, const st
 			     list->item.context);
 }
 
-const struct field *schema_field(const struct schema *schema, const char *key)
-{
-	for (size_t i = 0; i < schema->count; i++)
-		if (schema->fields[i].key && !schema->fields[i].group &&
-		    !strcmp(schema->fields[i].key, key))
-			return &schema->fields[i];
-	return NULL;
-}
-
 void value_bytes(struct value *value, const char *bytes, size_t size)
 {
 	size_t length = strnlen(bytes, size < VALUE_TEXT_BYTES ? size : VALUE_TEXT_BYTES - 1);

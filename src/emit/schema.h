@@ -129,9 +129,6 @@ static inline void schema_get(const struct schema *schema, const struct field *f
 void schema_element(const struct field *field, const struct item *item, const struct value *list,
 		    size_t index, struct value *ret_value);
 
-/* The field with that key, in no group; NULL: none, which is a mistake of the caller. */
-const struct field *schema_field(const struct schema *schema, const char *key);
-
 /* Values, for getters. */
 
 static inline void value_null(struct value *value)

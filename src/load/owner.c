@@ -39,7 +39,9 @@ void owner_name(char into[OWNER_NAME_BYTES])
 		 pid_namespace());
 }
 
-bool owner_is_gone(const char *name)
+/* Whether it is such a name, and its process has ended: a pid may be used again, with another
+ * start. */
+static bool owner_is_gone(const char *name)
 {
 	unsigned long long start, namespace;
 	int pid, used = 0;

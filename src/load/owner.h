@@ -15,10 +15,6 @@
 /* Of this process. */
 void owner_name(char into[OWNER_NAME_BYTES]);
 
-/* Whether it is such a name, and its process has ended: a pid may be used again, with another
- * start. */
-bool owner_is_gone(const char *name);
-
 struct orphan {
 	int parent, directory; /* open */
 	const char *name;      /* of `directory` in `parent` */

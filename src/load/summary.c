@@ -17,7 +17,8 @@ static uint64_t free_ns(const struct worker_report *report)
 							: 0;
 }
 
-double report_off_cpu_share(const struct worker_report *report)
+/* Of one worker, without the time in which it was frozen. Shares and rates of nothing are NAN. */
+static double report_off_cpu_share(const struct worker_report *report)
 {
 	uint64_t wall_ns = free_ns(report);
 

@@ -85,8 +85,6 @@ static inline enum report_samples summary_wakes(const struct summary *summary)
 	return summary->samples[SAMPLES_WAKE_TO_RUN].total ? SAMPLES_WAKE_TO_RUN : SAMPLES_RESUME;
 }
 
-/* Of one worker, without the time in which it was frozen. Shares and rates of nothing are NAN. */
-double report_off_cpu_share(const struct worker_report *report);
 double report_iteration_rate(const struct worker_report *report); /* per second of wall time */
 double report_work_rate(const struct worker_report *report);	  /* units per CPU second */
 

@@ -471,7 +471,8 @@ const struct wire_delays *intervals_delays(const struct intervals *intervals, ui
 	return delay_records_find(&intervals->delays_before, tid, start_ns);
 }
 
-void intervals_restart(struct intervals *intervals)
+/* Forgets all but what is about the session: the next WIRE_INTERVAL sets a new baseline. */
+static void intervals_restart(struct intervals *intervals)
 {
 	records_clear(&intervals->before);
 	records_clear(&intervals->now);

@@ -145,9 +145,6 @@ const struct session_info *intervals_session(const struct intervals *intervals);
 const struct wire_delays *intervals_delays(const struct intervals *intervals, uint32_t tid,
 					   uint64_t start_ns);
 
-/* Forgets all but what is about the session: the next WIRE_INTERVAL sets a new baseline. */
-void intervals_restart(struct intervals *intervals);
-
 /*
  * Before WIRE_INTERVAL: how many threads of the last snapshot have neither been seen in this one
  * nor have ended, as far as the records so far show. They are on their way to the end. With

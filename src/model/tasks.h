@@ -41,7 +41,7 @@ struct tasks {
 		uint64_t longest_ns, stalls;
 	} * slices;	    /* slice_count for each */
 	struct task *items; /* as reported */
-	size_t time_room, last_room, slice_room, item_room;
+	size_t last_room, slice_room, item_room;
 };
 
 /* A slice begins: what was in its place is forgotten. */

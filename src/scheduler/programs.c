@@ -146,7 +146,7 @@ void scheduler_programs_find(struct scheduler_programs *programs)
 			take(programs, id, fd, now_ns);
 	}
 	if (!programs->count && errno != ENOENT)
-		programs->unknown = errno == EPERM ? "BPF programs are not for us to see"
+		programs->unknown = errno == EPERM ? "dwell may not see BPF programs"
 						   : "the kernel does not list its BPF programs";
 	if (before || !programs->count)
 		return;

@@ -52,7 +52,7 @@ void scheduler_queues_open(struct scheduler_queues *queues)
 	queues->unknown = NULL;
 	if (queues->bpf && queues_bpf__attach(queues->bpf) >= 0)
 		return;
-	queues->unknown = errno == EPERM ? "BPF programs are not for us to load"
+	queues->unknown = errno == EPERM ? "dwell may not load BPF programs"
 					 : "the kernel refused the program that looks at them";
 	scheduler_queues_close(queues);
 }

@@ -286,13 +286,14 @@ const char *container_names_words(struct container_names *names)
 	case 0:
 		return "they are known now";
 	case -EBADMSG:
-		why = "its answer is not that of Docker's API, which CRI has not";
+		why = "its answer is not in the format of Docker's API (a CRI socket has another "
+		      "one)";
 		break;
 	case -EPROTO:
 		why = "it answered with an error";
 		break;
 	case -EIO:
-		why = "what read its answer has ended over it";
+		why = "the process that read its answer has died";
 		break;
 	case -EFBIG:
 		why = "its answer is too long";

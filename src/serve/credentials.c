@@ -21,7 +21,8 @@ static int read_all(const char *path, char **ret_text, struct stat *ret_status, 
 	if (fd < 0 || fstat(fd, ret_status) < 0)
 		return error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
 	if (!S_ISREG(ret_status->st_mode) || ret_status->st_size > BYTES_MAX)
-		return error_set(error, EINVAL, "cannot read %s: it is no small plain file", path);
+		return error_set(error, EINVAL, "cannot read %s: it is not a small plain file",
+				 path);
 	text = calloc(1, BYTES_MAX + 1);
 	if (!text)
 		return error_set(error, ENOMEM, "out of memory");

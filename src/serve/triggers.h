@@ -58,7 +58,7 @@ struct triggers_input {
 bool triggers_look(struct triggers *triggers, const struct triggers_input *input,
 		   struct trigger_event *ret_event);
 
-/* "waits for a CPU of /a/b took 31 ms (p99; the limit is 20 ms)". */
+/* "runqueue-p99>20ms: 31ms in /a/b" */
 void trigger_event_words(const struct trigger_event *event, char *into, size_t room);
 
 #endif

@@ -9,7 +9,8 @@
 
 #define CREDENTIALS_BYTES 1024
 
-bool web_host_is_local(const char *host)
+/* Whether a Host header names this machine: an address, or localhost, with a port or without. */
+static bool web_host_is_local(const char *host)
 {
 	char name[INET6_ADDRSTRLEN + 2];
 	struct in6_addr address;
@@ -73,7 +74,11 @@ static bool decode(char *into, size_t room, const char *base64)
 	return true;
 }
 
-bool web_token_matches(const char *authorization, const char *token)
+/*
+ * Whether an Authorization header has the token: as "Bearer TOKEN", or as the password of "Basic
+ * BASE64", whatever the user. It takes as long for each wrong token of the same length.
+ */
+static bool web_token_matches(const char *authorization, const char *token)
 {
 	char credentials[CREDENTIALS_BYTES];
 	const char *password;

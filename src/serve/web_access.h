@@ -14,13 +14,4 @@ struct MHD_Connection;
 unsigned int web_access_refuses(struct MHD_Connection *connection,
 				const struct web_options *options, bool is_open);
 
-/* Whether a Host header names this machine: an address, or localhost, with a port or without. */
-bool web_host_is_local(const char *host);
-
-/*
- * Whether an Authorization header has the token: as "Bearer TOKEN", or as the password of "Basic
- * BASE64", whatever the user. It takes as long for each wrong token of the same length.
- */
-bool web_token_matches(const char *authorization, const char *token);
-
 #endif

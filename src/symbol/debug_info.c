@@ -341,11 +341,6 @@ void debug_info_close(struct debug_info *info)
 	free(info);
 }
 
-bool debug_info_present(struct debug_info *info)
-{
-	return info->ranges.count > 0;
-}
-
 /* The name of a function, which an inlined or separately defined one has from its declaration. */
 static const char *function_name(Dwarf_Die *die)
 {

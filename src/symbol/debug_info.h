@@ -38,9 +38,6 @@ void debug_info_close(struct debug_info *info);
 /* Of all files that it has open. */
 uint64_t debug_info_bytes(const struct debug_info *info);
 
-/* Whether there is DWARF at all. */
-bool debug_info_present(struct debug_info *info);
-
 /* The build id of a debug file that would say more, and is nowhere; false: there is none. */
 bool debug_info_missing(const struct debug_info *info, char ret_id[BUILD_ID_BYTES]);
 

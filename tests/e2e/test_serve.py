@@ -338,7 +338,7 @@ def test_bad_tokens_are_refused(tmp_path, text, mode, words):
     (["--listen", "203.0.113.1:0"], "cannot listen on"),
     (["--tls-cert", "/etc/hostname", "--tls-key", "/etc/hostname"], "not in PEM"),
     (["--tls-cert", "/nowhere", "--tls-key", "/nowhere"], "cannot read /nowhere"),
-    (["--tls-cert", "/dev/zero", "--tls-key", "/dev/zero"], "no small plain file"),
+    (["--tls-cert", "/dev/zero", "--tls-key", "/dev/zero"], "not a small plain file"),
     (["--token-file", "/nowhere"], "cannot read /nowhere"),
 ])
 def test_what_cannot_be_served_is_explained(arguments, words):

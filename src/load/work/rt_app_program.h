@@ -59,7 +59,7 @@ struct rt_app_event {
 
 /* At the start of a task or phase. */
 struct rt_app_settings {
-	bool policy_given, nice_given, cpus_given, lock_pages;
+	bool policy_given, nice_given, lock_pages;
 	struct spec_policy policy;
 	int nice;
 	struct cpus *cpus; /* owned; NULL: not given */
