@@ -280,7 +280,7 @@ uint32_t profile_own_frame(const struct stacks *stacks, uint32_t id, enum state 
 
 	if (!stack)
 		return 0;
-	own = state == STATE_USER ? stack->frames[0] : stacks_function_of(stacks, id);
+	own = state == STATE_USER ? stack->frames[0] : stacks_named_function_of(stacks, id);
 	frame = stacks_frame(stacks, own);
 	/* a thread of the kernel */
 	for (uint32_t i = 0; i < stack->count && frame && is_of_scheduler(frame); i++) {

@@ -168,6 +168,38 @@ uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id)
 	return stack ? stack->frames[0] : 0;
 }
 
+/* In which all programs wait, or which calls them: glibc's and musl's, and the compiler's. */
+static bool is_of_c_library(const struct frame *frame)
+{
+	static const char *const names[] = {"libc.",	 "libc-",  "ld-",    "libpthread",
+					    "libm.",	 "libdl.", "librt.", "libstdc++.",
+					    "libgcc_s.", "[",	   "libc++."};
+	const char *slash = strrchr(frame->module, '/');
+	const char *name = slash ? slash + 1 : frame->module;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return !*name;
+}
+
+uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id)
+{
+	const struct stack *stack = stacks_stack(stacks, id);
+	uint32_t own = stacks_function_of(stacks, id);
+	const struct frame *frame = stacks_frame(stacks, own);
+
+	if (!frame || frame->named || frame->kind != WIRE_FRAME_USER)
+		return own;
+	for (uint32_t i = 0; i < stack->count && stack->frames[i] != own; i++) {
+		frame = stacks_frame(stacks, stack->frames[i]);
+		if (frame && frame->named && frame->kind == WIRE_FRAME_SYSTEM &&
+		    !is_of_c_library(frame))
+			return stack->frames[i];
+	}
+	return own;
+}
+
 bool stacks_lacks_names(const struct stacks *stacks, uint32_t id)
 {
 	const struct stack *stack = stacks_stack(stacks, id);

@@ -60,6 +60,12 @@ size_t function_name_length(const char *function);
 uint32_t stacks_function_of(const struct stacks *stacks, uint32_t id);
 
 /*
+ * The same, but the innermost function of another library than C's that has a name rather than an
+ * address of a stripped program.
+ */
+uint32_t stacks_named_function_of(const struct stacks *stacks, uint32_t id);
+
+/*
  * Whether that could be another with the names of functions that were made at run time: some have
  * none, and it is not one that calls those.
  */

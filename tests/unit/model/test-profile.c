@@ -231,6 +231,33 @@ CASE(a_library_without_names_is_not_called_by_what_begins_threads)
 	profile_free(profile);
 }
 
+CASE(a_named_library_says_more_than_an_address_of_a_stripped_program)
+{
+	enum { WAIT = 20, EXEC, OWN, NAMED, OUTERMOST };
+	const uint32_t query[] = {WAIT, EXEC, OWN, OUTERMOST}, own[] = {WAIT, OWN, EXEC, OUTERMOST};
+	const uint32_t named[] = {WAIT, EXEC, NAMED, OUTERMOST};
+	struct profile *profile = make();
+	const struct stacks *stacks = profile_stacks(profile);
+
+	add_frame_in(profile, WAIT, "fsync", "/usr/lib/libc.so.6", WIRE_FRAME_SYSTEM,
+		     WIRE_FRAME_NAMED);
+	add_frame_in(profile, EXEC, "sqlite3VdbeExec", "/usr/lib/libsqlite3.so.0",
+		     WIRE_FRAME_SYSTEM, WIRE_FRAME_NAMED);
+	add_frame_in(profile, OWN, "sqlite3+0x20080", "/usr/bin/sqlite3", WIRE_FRAME_USER, 0);
+	add_frame_in(profile, NAMED, "run_query", "/usr/bin/app", WIRE_FRAME_USER,
+		     WIRE_FRAME_NAMED);
+	add_frame_in(profile, OUTERMOST, "__libc_start_main", "/usr/lib/libc.so.6",
+		     WIRE_FRAME_SYSTEM, WIRE_FRAME_NAMED);
+	add_stack(profile, 10, query, 4);
+	add_stack(profile, 11, own, 4);
+	add_stack(profile, 12, named, 4);
+	assert_int_equal(stacks_named_function_of(stacks, 10), EXEC);
+	assert_int_equal(stacks_function_of(stacks, 10), OWN);
+	assert_int_equal(stacks_named_function_of(stacks, 11), OWN);
+	assert_int_equal(stacks_named_function_of(stacks, 12), NAMED);
+	profile_free(profile);
+}
+
 /* Node.js and its OpenSSL are one file; an addon is the user's own. */
 CASE(a_script_is_named_before_its_interpreter)
 {
@@ -269,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_library_without_names_is_not_called_by_what_begins_threads),
+		cmocka_unit_test(a_named_library_says_more_than_an_address_of_a_stripped_program),
 		cmocka_unit_test(a_script_is_named_before_its_interpreter),
 		cmocka_unit_test(totals_are_those_of_the_account),
 		cmocka_unit_test(what_was_unlikely_counts_more),
