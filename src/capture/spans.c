@@ -272,7 +272,8 @@ static int on_worker(struct spans *spans, const struct span_worker *raw,
 		.tid = raw->tid,
 		.pid = raw->pid,
 		.site = raw->site,
-		.kind = (__u8)raw->kind,
+		/* one that has polled is a worker, also while it runs a closure of the pool */
+		.kind = raw->kind == SPAN_POOL && raw->spans ? SPAN_POLL : (__u8)raw->kind,
 		.open_kind = (__u8)SPAN_COOKIE_KIND(raw->open_cookie),
 		.open_flags = raw->open_ns && raw->open_cookie == SPAN_COOKIE_SEEDED
 				      ? WIRE_STALL_SEEDED
