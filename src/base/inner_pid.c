@@ -1,33 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/inner_pid.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/kernel_text.h"
 
 uint32_t inner_pid(uint32_t pid)
 {
-	char path[64], line[256];
+	char numbers[256];
 	uint32_t inner = pid;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	cleanup_file FILE *file = fopen(path, "re");
+	/* one for each namespace, from ours on */
+	kernel_status(pid, "NSpid", numbers, sizeof(numbers));
+	for (char *at = numbers, *end; *at; at = end) {
+		unsigned long number = strtoul(at, &end, 10);
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, "NSpid:", 6) != 0)
-			continue;
-		for (char *at = line + 6; *at;) {
-			char *end;
-			unsigned long number = strtoul(at, &end, 10);
-
-			if (end == at)
-				break;
-			inner = (uint32_t)number;
-			at = end;
-		}
+		if (end == at)
+			break;
+		inner = (uint32_t)number;
 	}
 	return inner;
 }

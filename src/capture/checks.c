@@ -32,16 +32,6 @@ void check_short_of(struct diagnosis *finding, enum check_status status, const c
 }
 
 /* First line of a small file, without its newline; false: not readable. */
-bool check_read_line(const char *path, char *into, int room)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(into, room, file))
-		return false;
-	into[strcspn(into, "\n")] = '\0';
-	return true;
-}
-
 bool check_has_file(const char *path)
 {
 	return access(path, F_OK) == 0;

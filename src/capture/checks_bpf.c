@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/kernel_text.h"
 #include "capture/checks_parts.h"
 
 #include <bpf/bpf.h>
@@ -162,7 +163,7 @@ static bool is_locked_down(void)
 {
 	char line[128];
 
-	return check_read_line("/sys/kernel/security/lockdown", line, sizeof(line)) &&
+	return kernel_line("/sys/kernel/security/lockdown", line, sizeof(line)) &&
 	       !strstr(line, "[none]");
 }
 
@@ -232,7 +233,7 @@ void check_perf(struct diagnosis *finding)
 		(int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	char paranoid[16] = "?";
 
-	check_read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
+	kernel_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
 	check_found(finding, "perf_event_paranoid is %s, sampling all CPUs is %s", paranoid,
 		    fd >= 0 ? "permitted" : "not permitted");
 	if (fd < 0)
@@ -244,7 +245,7 @@ void check_kallsyms(struct diagnosis *finding)
 {
 	char line[256] = "";
 
-	if (check_read_line("/proc/kallsyms", line, sizeof(line)) &&
+	if (kernel_line("/proc/kallsyms", line, sizeof(line)) &&
 	    strncmp(line, "0000000000000000", 16)) {
 		check_found(finding, "kernel addresses are shown");
 		return;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/kernel_text.h"
 #include "capture/checks_parts.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ void check_cgroup(struct diagnosis *finding)
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
-	check_read_line(path, controllers, sizeof(controllers));
+	kernel_line(path, controllers, sizeof(controllers));
 	check_found(finding, "v2 at %s, controllers: %.90s", mount,
 		    *controllers ? controllers : "none");
 	if (!strstr(controllers, "cpu"))
@@ -87,7 +88,7 @@ void check_lockdown(struct diagnosis *finding)
 {
 	char line[128];
 
-	if (!check_read_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
+	if (!kernel_line("/sys/kernel/security/lockdown", line, sizeof(line))) {
 		if (check_has_file("/sys/kernel/security/lsm")) {
 			check_found(finding, "none");
 			return;

@@ -12,9 +12,6 @@ __attribute__((format(printf, 2, 3))) void check_found(struct diagnosis *finding
 void check_short_of(struct diagnosis *finding, enum check_status status, const char *costs,
 		    const char *fix);
 
-/* First line of a small file, without its newline; false: not readable. */
-bool check_read_line(const char *path, char *into, int room);
-
 bool check_has_file(const char *path);
 
 /* checks_bpf.c: what programs in the kernel, and probes, are permitted to do. */

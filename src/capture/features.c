@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/kernel_text.h"
+
 /* include/linux/proc_ns.h */
 #define PROC_PID_INIT_INO 0xEFFFFFFCU
 
@@ -60,19 +62,12 @@ static int tracepoint_arguments(const struct kernel_btf *btf, uint32_t typedef_i
 	return type && btf_is_func_proto(type) ? btf_vlen(type) - 1 : 0;
 }
 
-static bool first_line(const char *path, char *into, int room)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-
-	return file && fgets(into, room, file);
-}
-
 bool features_precise_cpu_split(void)
 {
 	char online[256], full[256];
 
-	return first_line("/sys/devices/system/cpu/online", online, sizeof(online)) &&
-	       first_line("/sys/devices/system/cpu/nohz_full", full, sizeof(full)) &&
+	return kernel_line("/sys/devices/system/cpu/online", online, sizeof(online)) &&
+	       kernel_line("/sys/devices/system/cpu/nohz_full", full, sizeof(full)) &&
 	       !strcmp(online, full);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/kernel_text.h"
 #include "capture/cgroup.h"
 
 static int append(struct proc_threads *threads, struct proc_id id)
@@ -139,16 +140,9 @@ static int consider(void *data, uint32_t pid)
 /* The process of a thread: 0 = it is gone. */
 uint32_t proc_process_of(uint32_t tid)
 {
-	char path[64], line[256];
-	uint32_t pid = 0;
+	char pid[32];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid: %" SCNu32, &pid) == 1)
-			break;
-	return pid;
+	return kernel_status(tid, "Tgid", pid, sizeof(pid)) ? (uint32_t)strtoul(pid, NULL, 10) : 0;
 }
 
 static int by_id(const void *left, const void *right)

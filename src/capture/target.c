@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/kernel_text.h"
 #include "base/output.h"
 #include "base/proc_stat.h"
 #include "base/similar.h"
@@ -115,13 +116,7 @@ bool target_process_name(uint32_t pid, char comm[TARGET_NAME_BYTES])
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	comm[0] = '\0';
-	if (!file || !fgets(comm, TARGET_NAME_BYTES, file))
-		return false;
-	comm[strcspn(comm, "\n")] = '\0';
-	return true;
+	return kernel_line(path, comm, TARGET_NAME_BYTES);
 }
 
 /* Also says what the process is called, for a list of candidates. */

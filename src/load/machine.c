@@ -6,16 +6,8 @@
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
+#include "base/kernel_text.h"
 #include "scheduler/scheduler.h"
-
-static void read_word(const char *path, char *into, size_t room)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-
-	if (!file || !fgets(into, (int)room, file))
-		*into = '\0';
-	into[strcspn(into, "\n")] = '\0';
-}
 
 /* x86 says "model name", others "Model" or nothing. */
 static void read_cpu_model(char *into, size_t room)
@@ -53,8 +45,8 @@ void machine_read(struct machine *machine, const struct topology *topology)
 		machine->memory_bytes = (uint64_t)info.totalram * info.mem_unit;
 	read_cpu_model(machine->cpu_model, sizeof(machine->cpu_model));
 	scheduler_in_use(machine->scheduler, sizeof(machine->scheduler));
-	read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", machine->governor,
-		  sizeof(machine->governor));
+	kernel_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", machine->governor,
+		    sizeof(machine->governor));
 }
 
 bool machine_numa_migrated(uint64_t *ret_pages)

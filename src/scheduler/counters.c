@@ -7,17 +7,14 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/kernel_text.h"
 
 static void read_word(const char *directory, const char *name, char *into, size_t room)
 {
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	*into = '\0';
-	if (file && fgets(into, (int)room, file))
-		into[strcspn(into, "\n")] = '\0';
+	kernel_line(path, into, room);
 }
 
 static struct counter read_counter(const char *directory, const char *name)

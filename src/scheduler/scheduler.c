@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/forked.h"
+#include "base/kernel_text.h"
 #include "base/proc_stat.h"
 #include "scheduler/kernel_log.h"
 
@@ -31,20 +32,11 @@
 #define ARGUMENTS    64
 #define PIPE_BYTES   (1 << 20) /* a dump while the reader is late */
 
-static void read_word(const char *path, char *into, size_t room)
-{
-	cleanup_file FILE *file = fopen(path, "re");
-
-	*into = '\0';
-	if (file && fgets(into, (int)room, file))
-		into[strcspn(into, "\n")] = '\0';
-}
-
 static bool is_enabled(void)
 {
 	char state[32];
 
-	read_word(STATE_FILE, state, sizeof(state));
+	kernel_line(STATE_FILE, state, sizeof(state));
 	return !strcmp(state, "enabled");
 }
 
@@ -53,7 +45,7 @@ static bool is_taken_down(void)
 {
 	char state[32];
 
-	read_word(STATE_FILE, state, sizeof(state));
+	kernel_line(STATE_FILE, state, sizeof(state));
 	return *state && strcmp(state, "enabled") != 0;
 }
 
@@ -62,7 +54,7 @@ static bool is_changing(void)
 {
 	char state[32];
 
-	read_word(STATE_FILE, state, sizeof(state));
+	kernel_line(STATE_FILE, state, sizeof(state));
 	return !strcmp(state, "disabling") || !strcmp(state, "enabling") ||
 	       !strcmp(state, "prepping");
 }
@@ -71,13 +63,13 @@ uint64_t scheduler_count_enabled(void)
 {
 	char count[32];
 
-	read_word(COUNT_FILE, count, sizeof(count));
+	kernel_line(COUNT_FILE, count, sizeof(count));
 	return strtoull(count, NULL, 10);
 }
 
 void scheduler_in_use(char *into, size_t room)
 {
-	read_word(NAME_FILE, into, room);
+	kernel_line(NAME_FILE, into, room);
 }
 
 static int watch(struct scheduler *scheduler, pid_t pid, struct error *error)
@@ -97,7 +89,7 @@ static int watch(struct scheduler *scheduler, pid_t pid, struct error *error)
 	};
 	/* then: what is logged when it is in use no more is read */
 	scheduler->in_use = is_enabled();
-	read_word(NAME_FILE, scheduler->name, sizeof(scheduler->name));
+	kernel_line(NAME_FILE, scheduler->name, sizeof(scheduler->name));
 	return 0;
 }
 
@@ -235,7 +227,7 @@ static int await_enabled(struct scheduler *scheduler, uint64_t count_before, str
 	}
 	scheduler->in_use = true;
 	scheduler->began_ns = clock_monotonic_ns();
-	read_word(NAME_FILE, scheduler->name, sizeof(scheduler->name));
+	kernel_line(NAME_FILE, scheduler->name, sizeof(scheduler->name));
 	return 0;
 }
 
@@ -366,16 +358,11 @@ void scheduler_release(struct scheduler *scheduler)
 /* SigCgt of proc_pid_status(5): bit N - 1 is signal N. */
 bool scheduler_hears(const struct scheduler *scheduler)
 {
-	cleanup_file FILE *file = NULL;
-	unsigned long long caught;
-	char path[64], line[256];
+	char caught[32];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", scheduler->pid);
-	file = scheduler->pid > 0 ? fopen(path, "re") : NULL;
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "SigCgt: %llx", &caught) == 1)
-			return caught >> (SIGUSR2 - 1) & 1;
-	return false;
+	return scheduler->pid > 0 &&
+	       kernel_status((uint32_t)scheduler->pid, "SigCgt", caught, sizeof(caught)) &&
+	       strtoull(caught, NULL, 16) >> (SIGUSR2 - 1) & 1;
 }
 
 bool scheduler_alarm(const struct scheduler *scheduler)

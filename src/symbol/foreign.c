@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/kernel_text.h"
 
 #ifndef STATX_MNT_ID_UNIQUE
 #define STATX_MNT_ID_UNIQUE 0x00004000U /* include/uapi/linux/stat.h; older kernels ignore it */
@@ -155,18 +156,12 @@ int foreign_root(uint32_t pid)
 /* The effective user of a process, also of one that is not dumpable. 0 or -errno. */
 static int user_of(uint32_t pid, uid_t *ret_user)
 {
-	char path[64], line[256];
-	unsigned int user;
+	char users[64];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	cleanup_file FILE *file = fopen(path, "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Uid: %*u %u", &user) == 1) {
-			*ret_user = user;
-			return 0;
-		}
-	return -ESRCH;
+	return kernel_status(pid, "Uid", users, sizeof(users)) &&
+			       sscanf(users, "%*u %u", ret_user) == 1
+		       ? 0
+		       : -ESRCH;
 }
 
 static bool is_for_user(const struct stat *status, uint32_t pid)
