@@ -51,6 +51,8 @@ static int sum_programs(struct share_comparison *comparison)
 				program->observed_ns[side] += ns;
 			} else if (key->level == SHARE_REASON) {
 				program->reasons_ns[side][key->state] += ns;
+			} else if (key->level == SHARE_CODE) {
+				program->code_ns[side][key->state] += ns;
 			} else if (is_anyone(key)) {
 				program->unknown_ns[side][key->state] += ns;
 			}
@@ -194,18 +196,32 @@ static bool has_enough(const struct share_row *row)
 	       row->sides[1].independent >= SHARE_BATCHES_LEAST;
 }
 
+/* Time in the state of which that side does not know what the key's level is about. */
+static uint64_t unknown_ns_of(const struct share_comparison *comparison,
+			      const struct share_key *key, int side)
+{
+	const struct share_program *program = &comparison->programs[key->program];
+	uint64_t state_ns = program->states_ns[side][key->state],
+		 code_ns = program->code_ns[side][key->state];
+
+	if (key->level == SHARE_CODE)
+		return state_ns > code_ns ? state_ns - code_ns : 0;
+	return key->level == SHARE_CULPRIT && !is_anyone(key)
+		       ? program->unknown_ns[side][key->state]
+		       : 0;
+}
+
 /*
- * The side with the smaller share may have as much more of it as it has time of no known culprit:
- * waits that had not ended, for example.
+ * The side with the smaller share may have as much more of it as it has time of no known culprit or
+ * without a stack: waits that had not ended, for example.
  */
 static bool may_be_anyone(const struct share_comparison *comparison, const struct share_row *row)
 {
-	const struct share_key *key = row->key;
 	int side = row->change < 0;
 	double all_ns = (double)batches_duration_ns(&comparison->sides[side]->batches);
-	uint64_t unknown_ns = comparison->programs[key->program].unknown_ns[side][key->state];
+	uint64_t unknown_ns = unknown_ns_of(comparison, row->key, side);
 
-	if (key->level != SHARE_CULPRIT || is_anyone(key))
+	if (!unknown_ns)
 		return false;
 	return !reaches(fabs(row->change) - (double)unknown_ns / all_ns, SHARE_GATE_ABSOLUTE);
 }

@@ -65,6 +65,7 @@ struct share_program {
 	uint64_t observed_ns[2];
 	uint64_t states_ns[2][STATES], reasons_ns[2][STATES];
 	uint64_t unknown_ns[2][STATES];		/* of no culprit, or of too many */
+	uint64_t code_ns[2][STATES];		/* with a stack, or estimated by one */
 	const struct share_row *states[STATES]; /* NULL: no time in it */
 };
 

@@ -410,6 +410,38 @@ CASE(who_is_not_known_yet_may_be_the_same)
 	end(&pair);
 }
 
+/* On one side it is known where it waits; on the other no stack was taken. */
+CASE(code_without_a_stack_may_be_the_same)
+{
+	struct pair pair;
+	struct row row = waiting(1, "db", STATE_LOCK, 100 * MS, 100 * MS);
+
+	begin(&pair);
+	for (int i = 0; i < 20; i++) {
+		add(&pair, 0, 100 * MS, &row, 1, NULL, 0);
+		assert_int_equal(shares_add_code(&pair.sides[0], "db", STATE_LOCK, "other", MS), 0);
+		add(&pair, 1, 100 * MS, &row, 1, NULL, 0);
+		assert_int_equal(shares_add_code(&pair.sides[1], "db", STATE_LOCK, "main", 99 * MS),
+				 0);
+	}
+	compare(&pair);
+	assert_int_equal(find(&pair, SHARE_CODE, "db", STATE_LOCK)->verdict, SHARE_IS_UNDECIDED);
+	end(&pair);
+	/* with stacks of all of it, it is another function */
+	begin(&pair);
+	for (int i = 0; i < 20; i++) {
+		for (int side = 0; side < 2; side++) {
+			add(&pair, side, 100 * MS, &row, 1, NULL, 0);
+			assert_int_equal(shares_add_code(&pair.sides[side], "db", STATE_LOCK,
+							 side ? "main" : "other", 100 * MS),
+					 0);
+		}
+	}
+	compare(&pair);
+	assert_true(find(&pair, SHARE_CODE, "db", STATE_LOCK)->verdict != SHARE_IS_UNDECIDED);
+	end(&pair);
+}
+
 CASE(without_blame_on_both_sides_there_are_no_culprits)
 {
 	struct pair pair;
@@ -630,6 +662,7 @@ int main(void)
 		cmocka_unit_test(who_made_it_worse_is_found),
 		cmocka_unit_test(a_wait_that_went_on_is_owed_to_who_ended_it),
 		cmocka_unit_test(who_is_not_known_yet_may_be_the_same),
+		cmocka_unit_test(code_without_a_stack_may_be_the_same),
 		cmocka_unit_test(without_blame_on_both_sides_there_are_no_culprits),
 		cmocka_unit_test(what_one_side_does_not_measure_is_not_zero),
 		cmocka_unit_test(reasons_are_compared_where_they_cover_the_state),
