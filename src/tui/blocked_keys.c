@@ -44,8 +44,8 @@ static enum screen_request move(struct blocked_screen *screen, int by)
 	size_t count, at = *selection(screen, &count);
 	int last = screen->detail_lines - screen->detail_room;
 
-	if (screen->help) {
-		screen->help_offset += by;
+	if (screen->base.help) {
+		screen->base.help_offset += by;
 		return SCREEN_REDRAW;
 	}
 	if (screen->detail) {
@@ -64,7 +64,7 @@ static int page(const struct blocked_screen *screen)
 		    : screen->focus == FOCUS_HOTSPOTS ? screen->hotspot_lines
 						      : screen->worker_lines;
 
-	if (screen->help)
+	if (screen->base.help)
 		return HELP_PAGE;
 	return lines > 1 ? lines - 1 : 1;
 }
@@ -147,14 +147,14 @@ ACTION(inspect)
 
 ACTION(clear_filter)
 {
-	*screen->filter = '\0';
+	*screen->base.filter = '\0';
 	return arranged(screen);
 }
 
 ACTION(leave)
 {
-	if (screen->help)
-		screen->help = false;
+	if (screen->base.help)
+		screen->base.help = false;
 	else if (screen->detail)
 		screen->detail = false;
 	else
@@ -164,10 +164,10 @@ ACTION(leave)
 
 ACTION(filter)
 {
-	screen->typing = true;
+	screen->base.typing = true;
 	screen->detail = false;
 	screen->focus = FOCUS_HOTSPOTS;
-	snprintf(screen->typed, sizeof(screen->typed), "%s", screen->filter);
+	snprintf(screen->base.typed, sizeof(screen->base.typed), "%s", screen->base.filter);
 	return SCREEN_REDRAW;
 }
 
@@ -190,11 +190,6 @@ ACTION(freeze)
 	if (!screen->frozen)
 		screen->back_ns = 0;
 	return blocked_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
-}
-
-ACTION(yank)
-{
-	return SCREEN_YANK;
 }
 
 static void keep_in_sight(struct blocked_screen *screen)
@@ -238,23 +233,6 @@ ACTION(forward)
 	return SCREEN_REDRAW;
 }
 
-ACTION(help)
-{
-	screen->help = !screen->help;
-	return SCREEN_REDRAW;
-}
-
-ACTION(quit)
-{
-	return SCREEN_QUIT;
-}
-
-ACTION(changes_process)
-{
-	blocked_screen_message(screen, CHANGES_NO_PROCESS);
-	return SCREEN_REDRAW;
-}
-
 static const struct binding items[] = {
 	{"Up Down", "select", "select a row, or scroll what is shown of it", KEY_KIND_UP, NULL, up,
 	 0},
@@ -282,11 +260,12 @@ static const struct binding items[] = {
 	{"Left Right", NULL, "the timeline: back in time, or on", KEY_KIND_LEFT, NULL, back, 0},
 	{"", NULL, "", KEY_KIND_RIGHT, NULL, forward, 0},
 	{"y", "copy", "the selected stack to the clipboard, through the terminal",
-	 KEY_KIND_CHARACTER, "y", yank, 0},
+	 KEY_KIND_CHARACTER, "y", screen_base_yank, 0},
 	{"Space", "freeze", "freeze the screen, or go on", KEY_KIND_CHARACTER, " ", freeze, 0},
-	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, changes_process, 0},
-	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, BINDING_KEPT},
-	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, BINDING_KEPT},
+	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, screen_base_changes_process, 0},
+	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", screen_base_help,
+	 BINDING_KEPT},
+	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", screen_base_quit, BINDING_KEPT},
 };
 
 static const struct help_word words[] = {
@@ -298,30 +277,12 @@ static const struct help_word words[] = {
 
 static const struct bindings bindings = {items, ARRAY_SIZE(items), words, ARRAY_SIZE(words)};
 
-/* The search applies while it is typed. */
-static enum screen_request type(struct blocked_screen *screen, struct key key)
+static enum screen_request click(void *of, struct key key)
 {
-	switch (typing_key(screen->typed, key)) {
-	case TYPING_ACCEPTED:
-	case TYPING_CANCELLED:
-		screen->typing = false;
-		return SCREEN_REDRAW;
-	case TYPING_IGNORED:
-		return SCREEN_NOTHING;
-	case TYPING_CHANGED:
-		break;
-	}
-	snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
-	return arranged(screen);
-}
-
-static enum screen_request click(struct blocked_screen *screen, struct key key)
-{
+	struct blocked_screen *screen = of;
 	int line = key.row - screen->hotspot_line;
 
-	if (key.row == screen->hints.row && screen->hints.count)
-		return hints_click(&screen->hints, screen, key);
-	if (screen->detail || screen->help)
+	if (screen->detail || screen->base.help)
 		return SCREEN_NOTHING;
 	if (line >= 0 && line < screen->hotspot_lines) {
 		screen->focus = FOCUS_HOTSPOTS;
@@ -335,35 +296,20 @@ static enum screen_request click(struct blocked_screen *screen, struct key key)
 	return SCREEN_NOTHING;
 }
 
+static enum screen_request search_changed(void *screen)
+{
+	return arranged(screen);
+}
+
+static enum screen_request wheel(void *screen, int by)
+{
+	return move(screen, by);
+}
+
+const struct screen_keys blocked_keys = {
+	.bindings = &bindings, .search = search_changed, .click = click, .move = wheel};
+
 enum screen_request blocked_screen_key(struct blocked_screen *screen, struct key key)
 {
-	*screen->message = '\0';
-	if (screen->typing)
-		return type(screen, key);
-	switch (key.kind) {
-	case KEY_KIND_CLICK:
-		return click(screen, key);
-	case KEY_KIND_WHEEL_UP:
-		return move(screen, -3);
-	case KEY_KIND_WHEEL_DOWN:
-		return move(screen, 3);
-	default:
-		return bindings_act(&bindings, screen, key, screen->options.replay,
-				    screen->options.keymap);
-	}
-}
-
-void blocked_draw_hints(struct blocked_screen *screen, struct canvas *canvas, int row)
-{
-	const struct last_line line = {.typed = screen->typing ? screen->typed : NULL,
-				       .message = screen->message,
-				       .replay = screen->options.replay};
-
-	search_line_draw(&bindings, canvas, row, line, screen->filter, &screen->hints);
-}
-
-void blocked_draw_help(struct blocked_screen *screen, struct canvas *canvas)
-{
-	screen->help_offset =
-		help_draw(&bindings, canvas, screen->options.replay, screen->help_offset);
+	return screen_base_key(&screen->base, &blocked_keys, key);
 }

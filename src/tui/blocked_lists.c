@@ -85,7 +85,7 @@ static void draw_hotspot_heading(const struct blocked_screen *screen, struct can
 	char heading[96];
 	int at;
 
-	if (*screen->filter)
+	if (*screen->base.filter)
 		snprintf(heading, sizeof(heading), "HOTSPOTS by %s, %zu of %zu",
 			 hotspot_grouping_keys[screen->by], screen->order_count,
 			 screen->hotspot_count);

@@ -33,6 +33,8 @@ struct blocked_screen *blocked_screen_new(const struct blocked_screen_options *o
 	if (!screen)
 		return NULL;
 	screen->options = *options;
+	screen->base.replay = options->replay;
+	screen->base.keymap = options->keymap;
 	screen->span_ns = DEFAULT_SPAN_NS;
 	screen->timeline = timeline_new(options->replay ? REPLAY_STALLS : LIVE_STALLS,
 					options->replay ? REPLAY_INTERVALS : LIVE_INTERVALS);
@@ -120,17 +122,17 @@ static bool passes(const struct blocked_screen *screen, const struct hotspot *ho
 	const struct frame *frame = stalls_frame(stalls, hotspot->type);
 	char label[BLOCKED_LABEL_BYTES];
 
-	if (!*screen->filter)
+	if (!*screen->base.filter)
 		return true;
 	blocked_label(screen, hotspot, label);
-	if (strcasestr(label, screen->filter) ||
-	    strcasestr(stall_cause_info[hotspot->cause].key, screen->filter) ||
-	    (frame && strcasestr(frame->function, screen->filter)))
+	if (strcasestr(label, screen->base.filter) ||
+	    strcasestr(stall_cause_info[hotspot->cause].key, screen->base.filter) ||
+	    (frame && strcasestr(frame->function, screen->base.filter)))
 		return true;
 	for (uint32_t i = 0; stack && i < stack->count; i++) {
 		frame = stalls_frame(stalls, stack->frames[i]);
-		if (frame && (strcasestr(frame->function, screen->filter) ||
-			      strcasestr(frame->file, screen->filter)))
+		if (frame && (strcasestr(frame->function, screen->base.filter) ||
+			      strcasestr(frame->file, screen->base.filter)))
 			return true;
 	}
 	return false;
@@ -418,8 +420,8 @@ void blocked_screen_draw(struct blocked_screen *screen, struct canvas *canvas)
 	screen->hotspot_lines = screen->worker_lines = 0;
 	if (screen->options.glyphs)
 		memset(canvas->solid, 0, sizeof(canvas->solid));
-	if (screen->help) {
-		blocked_draw_help(screen, canvas);
+	if (screen->base.help) {
+		screen_base_draw_help(&screen->base, blocked_keys.bindings, canvas);
 	} else if (!screen->runtime.pid || !screen->session) {
 		canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM,
 			    "looking at the workers…");
@@ -432,10 +434,10 @@ void blocked_screen_draw(struct blocked_screen *screen, struct canvas *canvas)
 		else
 			draw_lists(screen, canvas, first);
 	}
-	blocked_draw_hints(screen, canvas, canvas->rows - 1);
+	screen_base_draw_hints(&screen->base, blocked_keys.bindings, canvas, canvas->rows - 1);
 }
 
 void blocked_screen_message(struct blocked_screen *screen, const char *text)
 {
-	snprintf(screen->message, sizeof(screen->message), "%s", text);
+	screen_base_message(&screen->base, text);
 }

@@ -5,7 +5,7 @@
 
 #include "model/session_info.h"
 #include "tui/blocked_screen.h"
-#include "tui/keys.h"
+#include "tui/screen_base.h"
 #include "view/blocked_words.h"
 
 /* What the cursor is in. */
@@ -15,6 +15,7 @@ enum blocked_focus {
 };
 
 struct blocked_screen {
+	struct screen_base base; /* first */
 	struct blocked_screen_options options;
 	struct timeline *timeline;
 	const struct session_info *session; /* NULL: nothing has been measured yet */
@@ -51,14 +52,9 @@ struct blocked_screen {
 	size_t hotspot_offset, task_offset, worker_offset, detail_offset;
 	uint64_t span_ns; /* of the timeline */
 	uint64_t back_ns; /* from now to its right end */
-	bool frozen, help, detail, typing;
-	int help_offset;
-	char filter[TYPED_BYTES];
-	char typed[TYPED_BYTES];
-	char message[256];
+	bool frozen, detail;
 	/* as last drawn, for the mouse and pages */
 	int hotspot_line, hotspot_lines, worker_line, worker_lines;
-	struct hints hints;
 	int detail_lines, detail_room;
 };
 
@@ -98,7 +94,6 @@ void blocked_draw_detail(struct blocked_screen *screen, struct canvas *canvas, i
 			 int count);
 
 /* blocked_keys.c */
-void blocked_draw_help(struct blocked_screen *screen, struct canvas *canvas);
-void blocked_draw_hints(struct blocked_screen *screen, struct canvas *canvas, int row);
+extern const struct screen_keys blocked_keys;
 
 #endif

@@ -38,7 +38,7 @@ void blocked_arrange_tasks(struct blocked_screen *screen)
 	screen->task_order_count = 0;
 	for (size_t i = 0; i < screen->task_count; i++) {
 		blocked_task_name(name, screen->options.stalls, &screen->tasks[i]);
-		if (!*screen->filter || strcasestr(name, screen->filter))
+		if (!*screen->base.filter || strcasestr(name, screen->base.filter))
 			screen->task_order[screen->task_order_count++] = &screen->tasks[i];
 	}
 	if (screen->task >= screen->task_order_count)
@@ -121,7 +121,7 @@ static void draw_heading(const struct blocked_screen *screen, struct canvas *can
 	char heading[64] = "TASKS by type";
 	int at = 2 + layout->name;
 
-	if (*screen->filter)
+	if (*screen->base.filter)
 		snprintf(heading, sizeof(heading), "TASKS, %zu of %zu types",
 			 screen->task_order_count, screen->task_count);
 	canvas_text(canvas, row, 0, layout->name + 1, ROLE_HEADER, heading);
@@ -179,10 +179,10 @@ const char *blocked_search_task(struct blocked_screen *screen)
 	blocked_name(name, type);
 	/* of one that is too long its end, which says more */
 	length = strlen(name);
-	if (length >= sizeof(screen->filter))
-		from = length - sizeof(screen->filter) + 1;
+	if (length >= sizeof(screen->base.filter))
+		from = length - sizeof(screen->base.filter) + 1;
 	while (((unsigned char)name[from] & 0xc0) == 0x80)
 		from++;
-	memcpy(screen->filter, name + from, length - from + 1);
+	memcpy(screen->base.filter, name + from, length - from + 1);
 	return NULL;
 }

@@ -138,7 +138,7 @@ void profile_draw_flames(struct profile_screen *screen, struct canvas *canvas, i
 	lay_out(screen, zoomed, canvas->columns);
 	select_drawn(screen);
 	keep_in_sight(screen, count);
-	if (*screen->filter)
+	if (*screen->base.filter)
 		screen->found = found_share(screen, zoomed);
 	screen->line_count = count > 0 ? count : 0;
 	for (size_t i = 0; i < screen->box_count; i++) {

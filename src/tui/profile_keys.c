@@ -68,8 +68,8 @@ static enum screen_request move(struct profile_screen *screen, int by)
 {
 	enum screen_request request = SCREEN_NOTHING;
 
-	if (screen->help) {
-		screen->help_offset += by;
+	if (screen->base.help) {
+		screen->base.help_offset += by;
 		return SCREEN_REDRAW;
 	}
 	if (screen->page != PROFILE_FLAMES)
@@ -83,7 +83,7 @@ static enum screen_request move(struct profile_screen *screen, int by)
 
 static int page(const struct profile_screen *screen)
 {
-	if (screen->help)
+	if (screen->base.help)
 		return HELP_PAGE;
 	return screen->line_count > 1 ? screen->line_count - 1 : 1;
 }
@@ -205,18 +205,18 @@ ACTION(out)
 
 ACTION(clear_search)
 {
-	*screen->filter = '\0';
+	*screen->base.filter = '\0';
 	return arranged(screen);
 }
 
 /* One thing at a time: what was chosen in the graph before what the graph is of. */
 ACTION(leave)
 {
-	if (screen->help) {
-		screen->help = false;
+	if (screen->base.help) {
+		screen->base.help = false;
 		return SCREEN_REDRAW;
 	}
-	if (screen->page != PROFILE_FLAMES && !*screen->filter) {
+	if (screen->page != PROFILE_FLAMES && !*screen->base.filter) {
 		screen->page = PROFILE_FLAMES;
 		return arranged(screen);
 	}
@@ -224,7 +224,7 @@ ACTION(leave)
 		screen->zoom = 0;
 		return SCREEN_REDRAW;
 	}
-	if (*screen->filter)
+	if (*screen->base.filter)
 		return do_clear_search(screen, character);
 	if (screen->choice.has_focus)
 		screen->choice.has_focus = false;
@@ -237,8 +237,8 @@ ACTION(leave)
 
 ACTION(search)
 {
-	screen->typing = true;
-	snprintf(screen->typed, sizeof(screen->typed), "%s", screen->filter);
+	screen->base.typing = true;
+	snprintf(screen->base.typed, sizeof(screen->base.typed), "%s", screen->base.filter);
 	return SCREEN_REDRAW;
 }
 
@@ -255,8 +255,8 @@ static enum screen_request next_found(struct profile_screen *screen, int by)
 		if (profile_finds_flame(screen, flame_of(screen, box)))
 			return select_box(screen, box);
 	}
-	profile_screen_message(screen, *screen->filter ? "nothing that is drawn has this name"
-						       : "search first: /");
+	profile_screen_message(screen, *screen->base.filter ? "nothing that is drawn has this name"
+							    : "search first: /");
 	return SCREEN_REDRAW;
 }
 
@@ -337,28 +337,6 @@ ACTION(freeze)
 	return profile_screen_update(screen) < 0 ? SCREEN_QUIT : SCREEN_REDRAW;
 }
 
-ACTION(yank)
-{
-	return SCREEN_YANK;
-}
-
-ACTION(help)
-{
-	screen->help = !screen->help;
-	return SCREEN_REDRAW;
-}
-
-ACTION(quit)
-{
-	return SCREEN_QUIT;
-}
-
-ACTION(changes_process)
-{
-	profile_screen_message(screen, CHANGES_NO_PROCESS);
-	return SCREEN_REDRAW;
-}
-
 static const struct binding items[] = {
 	{"Up Down", "select", "select a caller, or what it calls; in a list, a row", KEY_KIND_UP,
 	 NULL, up, 0},
@@ -395,11 +373,12 @@ static const struct binding items[] = {
 	{"K", NULL, "all of the kernel's part of waits, or the system call alone",
 	 KEY_KIND_CHARACTER, "K", kernel, 0},
 	{"y", NULL, "the selected call and its callers to the clipboard, through the terminal",
-	 KEY_KIND_CHARACTER, "y", yank, 0},
+	 KEY_KIND_CHARACTER, "y", screen_base_yank, 0},
 	{"Space", "freeze", "freeze the screen, or go on", KEY_KIND_CHARACTER, " ", freeze, 0},
-	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, changes_process, 0},
-	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", help, BINDING_KEPT},
-	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", quit, BINDING_KEPT},
+	{"", NULL, "", KEY_KIND_CHANGES_PROCESS, NULL, screen_base_changes_process, 0},
+	{"? h F1", "help", "this list, or back", KEY_KIND_CHARACTER, "?h", screen_base_help,
+	 BINDING_KEPT},
+	{"q F10", "quit", "end", KEY_KIND_CHARACTER, "qQ\003", screen_base_quit, BINDING_KEPT},
 };
 
 static const struct help_word words[] = {
@@ -411,33 +390,15 @@ static const struct help_word words[] = {
 
 static const struct bindings bindings = {items, ARRAY_SIZE(items), words, ARRAY_SIZE(words)};
 
-/* The search applies while it is typed. */
-static enum screen_request type(struct profile_screen *screen, struct key key)
-{
-	switch (typing_key(screen->typed, key)) {
-	case TYPING_ACCEPTED:
-	case TYPING_CANCELLED:
-		screen->typing = false;
-		return SCREEN_REDRAW;
-	case TYPING_IGNORED:
-		return SCREEN_NOTHING;
-	case TYPING_CHANGED:
-		break;
-	}
-	snprintf(screen->filter, sizeof(screen->filter), "%s", screen->typed);
-	return arranged(screen);
-}
-
 /* Selects; what is selected already is opened. */
-static enum screen_request click(struct profile_screen *screen, struct key key)
+static enum screen_request click(void *of, struct key key)
 {
+	struct profile_screen *screen = of;
 	int line = key.row - screen->first_line;
 	size_t row = screen->row_offset + (size_t)line;
 	uint32_t depth = screen->depth_offset + (uint32_t)line;
 
-	if (key.row == screen->hints.row && screen->hints.count)
-		return hints_click(&screen->hints, screen, key);
-	if (screen->help || line < 0 || line >= screen->line_count)
+	if (screen->base.help || line < 0 || line >= screen->line_count)
 		return SCREEN_NOTHING;
 	if (screen->page != PROFILE_FLAMES)
 		return row == screen->row ? open_row(screen) : select_row(screen, row);
@@ -453,35 +414,20 @@ static enum screen_request click(struct profile_screen *screen, struct key key)
 	return SCREEN_NOTHING;
 }
 
+static enum screen_request search_changed(void *screen)
+{
+	return arranged(screen);
+}
+
+static enum screen_request wheel(void *screen, int by)
+{
+	return move(screen, by);
+}
+
+const struct screen_keys profile_keys = {
+	.bindings = &bindings, .search = search_changed, .click = click, .move = wheel};
+
 enum screen_request profile_screen_key(struct profile_screen *screen, struct key key)
 {
-	*screen->message = '\0';
-	if (screen->typing)
-		return type(screen, key);
-	switch (key.kind) {
-	case KEY_KIND_CLICK:
-		return click(screen, key);
-	case KEY_KIND_WHEEL_UP:
-		return move(screen, -3);
-	case KEY_KIND_WHEEL_DOWN:
-		return move(screen, 3);
-	default:
-		return bindings_act(&bindings, screen, key, screen->options.replay,
-				    screen->options.keymap);
-	}
-}
-
-void profile_draw_hints(struct profile_screen *screen, struct canvas *canvas, int row)
-{
-	const struct last_line line = {.typed = screen->typing ? screen->typed : NULL,
-				       .message = screen->message,
-				       .replay = screen->options.replay};
-
-	search_line_draw(&bindings, canvas, row, line, screen->filter, &screen->hints);
-}
-
-void profile_draw_help(struct profile_screen *screen, struct canvas *canvas)
-{
-	screen->help_offset =
-		help_draw(&bindings, canvas, screen->options.replay, screen->help_offset);
+	return screen_base_key(&screen->base, &profile_keys, key);
 }

@@ -47,13 +47,13 @@ static bool passes(const struct profile_screen *screen, size_t index)
 	if (screen->page == PROFILE_THREADS) {
 		thread = &screen->threads[index];
 		return profile_thread_ns(screen, thread) &&
-		       (!*screen->filter || profile_finds(screen, thread->comm) ||
+		       (!*screen->base.filter || profile_finds(screen, thread->comm) ||
 			profile_finds(screen, thread->process));
 	}
 	if (screen->spots[index].self.ns < 0.5)
 		return false;
 	profile_spot_name(screen, &screen->spots[index], name);
-	return !*screen->filter || profile_finds(screen, name);
+	return !*screen->base.filter || profile_finds(screen, name);
 }
 
 /* For qsort, which has no argument: as the comparison needs it. */
@@ -188,8 +188,8 @@ void profile_draw_list(struct profile_screen *screen, struct canvas *canvas, int
 	screen->line_count = (int)lines;
 	if (!screen->order_count)
 		canvas_text(canvas, first + 2, 2, canvas->columns - 2, ROLE_DIM,
-			    *screen->filter ? "nothing matches the search"
-					    : "nothing yet of what is chosen");
+			    *screen->base.filter ? "nothing matches the search"
+						 : "nothing yet of what is chosen");
 	for (size_t i = 0; i < lines && screen->row_offset + i < screen->order_count; i++) {
 		size_t index = screen->order[screen->row_offset + i];
 		int row = first + 1 + (int)i;

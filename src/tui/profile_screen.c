@@ -27,6 +27,8 @@ struct profile_screen *profile_screen_new(const struct profile_screen_options *o
 	if (!screen)
 		return NULL;
 	screen->options = *options;
+	screen->base.replay = options->replay;
+	screen->base.keymap = options->keymap;
 	screen->result = options->result;
 	screen->states = screen->choice.time.states = options->result->states;
 	screen->by =
@@ -99,7 +101,7 @@ const struct flame *profile_selected(const struct profile_screen *screen)
 
 bool profile_finds(const struct profile_screen *screen, const char *name)
 {
-	return *screen->filter && strcasestr(name, screen->filter);
+	return *screen->base.filter && strcasestr(name, screen->base.filter);
 }
 
 static uint64_t chosen_ns(const struct profile_screen *screen)
@@ -117,7 +119,7 @@ bool profile_finds_flame(const struct profile_screen *screen, const struct flame
 {
 	char name[FLAME_NAME_BYTES];
 
-	if (flame->kind != FLAME_FUNCTION || !*screen->filter)
+	if (flame->kind != FLAME_FUNCTION || !*screen->base.filter)
 		return false;
 	profile_flame_name(screen, flame, name);
 	return profile_finds(screen, name);
@@ -356,8 +358,8 @@ void profile_screen_draw(struct profile_screen *screen, struct canvas *canvas)
 	screen->box_count = 0;
 	if (screen->options.glyphs)
 		memset(canvas->solid, 0, sizeof(canvas->solid));
-	if (screen->help) {
-		profile_draw_help(screen, canvas);
+	if (screen->base.help) {
+		screen_base_draw_help(&screen->base, profile_keys.bindings, canvas);
 	} else if (!screen->result->session) {
 		canvas_text(canvas, canvas->rows / 2, 2, canvas->columns, ROLE_DIM,
 			    "taking stacks…");
@@ -375,12 +377,12 @@ void profile_screen_draw(struct profile_screen *screen, struct canvas *canvas)
 		if (detail)
 			draw_detail(screen, canvas, last - detail);
 	}
-	profile_draw_hints(screen, canvas, last);
+	screen_base_draw_hints(&screen->base, profile_keys.bindings, canvas, last);
 }
 
 void profile_screen_message(struct profile_screen *screen, const char *text)
 {
-	snprintf(screen->message, sizeof(screen->message), "%s", text);
+	screen_base_message(&screen->base, text);
 }
 
 void profile_screen_yank(const struct profile_screen *screen, struct output *out)

@@ -3,8 +3,8 @@
 #ifndef DWELL_TUI_PROFILE_STATE_H
 #define DWELL_TUI_PROFILE_STATE_H
 
-#include "tui/keys.h"
 #include "tui/profile_screen.h"
+#include "tui/screen_base.h"
 
 #define FLAME_NAME_BYTES 256
 
@@ -22,6 +22,7 @@ struct flame_box {
 };
 
 struct profile_screen {
+	struct screen_base base; /* first */
 	struct profile_screen_options options;
 	struct profile_result *result; /* of the options */
 	struct flames flames;
@@ -43,18 +44,13 @@ struct profile_screen {
 	uint64_t zoom, selected;      /* keys of flames; 0: the root */
 	char focus[FLAME_NAME_BYTES]; /* what choice.focus is called */
 	size_t row, row_offset;	      /* of a list */
-	bool frozen, ended, help, typing;
-	int help_offset;
-	char filter[TYPED_BYTES];
-	char typed[TYPED_BYTES];
-	char message[256];
+	bool frozen, ended;
 	/* as last drawn, for keys and the mouse; boxes of one depth are from the left */
 	struct flame_box *boxes;
 	size_t box_count, box_room;
 	uint32_t depth_offset; /* of the first line */
 	int first_line, line_count;
 	double found; /* share of what is shown that the search finds; < 0: none is on */
-	struct hints hints;
 };
 
 /* Of a thread, in the states that are chosen, ns. */
@@ -89,7 +85,6 @@ void profile_draw_list(struct profile_screen *screen, struct canvas *canvas, int
 int profile_arrange_list(struct profile_screen *screen) must_check; /* 0 or -ENOMEM */
 
 /* profile_keys.c */
-void profile_draw_help(struct profile_screen *screen, struct canvas *canvas);
-void profile_draw_hints(struct profile_screen *screen, struct canvas *canvas, int row);
+extern const struct screen_keys profile_keys;
 
 #endif
