@@ -206,7 +206,7 @@ void check_fentry(struct diagnosis *finding)
 		"all system calls of their kind",
 		refused == ENOTSUPP ? "a newer kernel (on arm64 6.4)"
 		: is_locked_down()  ? "boot without kernel lockdown, if your policy allows it"
-		: refused == EPERM  ? "see lockdown"
+		: refused == EPERM  ? "boot without lockdown, if its line says that it is on"
 				    : "");
 }
 
