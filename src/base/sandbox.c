@@ -201,7 +201,7 @@ void sandbox_limit(int resource, uint64_t most)
 {
 	const struct rlimit limit = {most, most};
 
-	setrlimit((__rlimit_resource_t)resource, &limit);
+	setrlimit(resource, &limit);
 }
 
 static bool confine(pid_t parent, const int *calls, size_t count, bool is_client)

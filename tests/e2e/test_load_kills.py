@@ -50,8 +50,13 @@ work:
 """)
 
 
-def random_moment(rng, process):
-    """From before the first worker to the middle of the work."""
+def random_moment(rng, process, kind, number):
+    """From before the first worker to the middle of the work; each second time from when there is one of that kind.
+
+    However long the machine takes to start it, then, something is there to be killed.
+    """
+    while number % 2 == 0 and process.poll() is None and not victims(process, kind):
+        time.sleep(0.005)
     time.sleep(rng.random() * rng.choice((0.02, 0.1, 0.3)))
     return process.poll() is None
 
@@ -87,9 +92,9 @@ def test_sigkill_at_random_moments(tmp_path, scratch, kind):
     rng = random.Random(kind)
     path = workload(tmp_path, scratch, "600ms")
     killed = 0
-    for _ in range(max(KILLS // 4, 1)):
+    for number in range(max(KILLS // 4, 1)):
         process = start(path, "--json", "--scratch", scratch)
-        pid = kill(victims(process, kind), rng) if random_moment(rng, process) else None
+        pid = kill(victims(process, kind), rng) if random_moment(rng, process, kind, number) else None
         out, error = process.communicate(timeout=30)
         assert await_nothing(str(scratch), scratch) == [], (kind, error)
         if not pid:
@@ -194,9 +199,10 @@ def test_two_of_its_processes_may_be_killed_at_once(tmp_path, scratch):
     rng = random.Random("two")
     path = workload(tmp_path, scratch, "60s")
     killed = 0
-    for _ in range(max(KILLS // 12, 1)):
+    kinds = "guardian", "second guardian", "runner"
+    for number in range(max(KILLS // 12, 1)):
         process = start(path, "--json", "--scratch", scratch)
-        there = [pid for kind in ("guardian", "second guardian", "runner") for pid in victims(process, kind)] if random_moment(rng, process) else []
+        there = [pid for kind in kinds for pid in victims(process, kind)] if random_moment(rng, process, "runner", number) else []
         if len(there) == 3:
             killed += 1
             for pid in rng.sample(there, 2):
