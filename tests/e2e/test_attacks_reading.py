@@ -349,9 +349,11 @@ def test_stack_helpers_are_killed_at_random(stalling):
     lines += [process.stdout.readline() for _ in range(50)]
     process.send_signal(signal.SIGINT)
     lines += [process.stdout.read()]
-    stalls = [stall for stall in stalls_of("".join(lines)) if not taken_away(stall)]
+    # anywhere in the program others may take its CPU
+    stalls = [stall for stall in stalls_of("".join(lines)) if not taken_away(stall) and stall["cause"] != "runnable"]
     assert process.wait() == 0
-    assert {stall["function"] for stall in stalls} <= {"trap", None} and stalls[-1]["function"] == "trap", stalls[-1]
+    assert {stall["function"] for stall in stalls} <= {"trap", None}, [stall for stall in stalls if stall["function"] not in ("trap", None)]
+    assert stalls[-1]["function"] == "trap", stalls[-1]
 
 
 def separate(place, program):
