@@ -138,7 +138,7 @@ def test_what_blocks_an_event_loop(tmp_path, name):
 
 def test_a_command_from_its_beginning(tmp_path):
     """The interpreter begins while it is watched: its frames are read as soon as it has threads."""
-    (tmp_path / "it.py").write_text("import time\ndef works():\n\tend = time.time() + 2\n\twhile time.time() < end: pass\nworks()\n")
+    (tmp_path / "it.py").write_text("import time\ndef works():\n\twhile time.process_time() < 2:\n\t\tfor _ in range(10000): pass\nworks()\n")
     done = run("profile", "--format", "json", "-o", tmp_path / "it.json", "--", "/usr/bin/python3", tmp_path / "it.py")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "it.json").read_text())
