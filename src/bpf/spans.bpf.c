@@ -424,6 +424,15 @@ static __always_inline __u16 interrupted_by(__s64 result)
 		       : SPAN_NOT_INTERRUPTED;
 }
 
+/* A wait for events has returned `result`. */
+static __always_inline void begin_turn(struct worker *worker, const struct account *account,
+				       __s64 result)
+{
+	worker->depth = 0;
+	worker->interrupted = interrupted_by(result);
+	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
+}
+
 SEC("?tp")
 int on_wait_end(struct exit_event *ctx)
 {
@@ -445,9 +454,7 @@ int on_wait_end(struct exit_event *ctx)
 	}
 	if (!worker || worker->kind != SPAN_TURN || wait != worker->wait || worker->is_nested)
 		return 0;
-	worker->depth = 0;
-	worker->interrupted = interrupted_by(ctx->result);
-	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
+	begin_turn(worker, account, ctx->result);
 	return 0;
 }
 
@@ -476,9 +483,7 @@ int on_restart_end(struct exit_event *ctx)
 	if (!account || !worker || !worker->is_restarted)
 		return 0;
 	worker->is_restarted = 0;
-	worker->depth = 0;
-	worker->interrupted = interrupted_by(ctx->result);
-	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
+	begin_turn(worker, account, ctx->result);
 	return 0;
 }
 

@@ -171,8 +171,7 @@ int top_tui_live(struct top_options *options, struct error *error)
 	if (result >= 0)
 		result = watch_run(&watch, error);
 	top_tui_close(&tui);
-	if (result >= 0 && !tui.tui.quit && options->watch.targets.count &&
-	    !targets_alive(&options->watch.targets))
+	if (result >= 0 && !tui.tui.quit && watch_targets_gone(&watch))
 		puts("dwell top: everything that was watched has ended");
 	watch_release(&watch);
 	recorder_close(recorder);
