@@ -289,4 +289,4 @@ def test_what_a_rotation_refuses(tmp_path, arguments, words):
 
 def test_a_rotation_into_no_directory(tmp_path):
     done = run("record", "-o", tmp_path / "nowhere" / "x.dwell", "--rotate", "1h")
-    assert done.returncode == 1 and "no directory" in done.stderr
+    assert done.returncode == 1 and "is not a directory" in done.stderr

@@ -149,12 +149,12 @@ def slow(client):
 @pytest.mark.parametrize("answer, words", [
     (endless, "too long"),
     (slow, "too long to answer"),
-    (sends(), "not that of Docker's API"),
-    (sends(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "not that of Docker's API"),
-    (sends(b"HTTP/1.0 200 OK\r\n"), "not that of Docker's API"),
-    (sends(http("{}")), "not that of Docker's API"),
-    (sends(http("[" * 100000)), "not that of Docker's API"),
-    (sends(http(b'[{"Id": "' + ID.encode() + b'", "Names": ["\xff\xfe"]}]')), "not that of Docker's API"),
+    (sends(), "not in the format of Docker's API"),
+    (sends(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "not in the format of Docker's API"),
+    (sends(b"HTTP/1.0 200 OK\r\n"), "not in the format of Docker's API"),
+    (sends(http("{}")), "not in the format of Docker's API"),
+    (sends(http("[" * 100000)), "not in the format of Docker's API"),
+    (sends(http(b'[{"Id": "' + ID.encode() + b'", "Names": ["\xff\xfe"]}]')), "not in the format of Docker's API"),
     (sends(http("no", "403 Forbidden")), "with an error"),
 ], ids=["endless", "slow", "closes", "http2", "cut", "object", "deep", "utf8", "error"])
 def test_hostile_answers_leave_it_serving(tmp_path, answer, words):
