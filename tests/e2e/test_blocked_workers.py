@@ -172,9 +172,15 @@ def test_a_process_that_becomes_another_program():
     assert f"{process.pid} has become another program, sleep: start dwell blocked again" in done.stderr
     *stalls, summary = schemas.read(done.stdout)
     assert len(stalls) >= 10
-    others = [stall for stall in stalls if stall["cause"] != "sleep"]
+    # on a busy host some of them wait for a CPU longer than they sleep
+    others = [stall for stall in stalls if longest_state(stall) not in ("sleep", "runnable") or stall["cause"] != longest_state(stall)]
     assert not others, json.dumps(others)
+    assert sum(stall["cause"] == "sleep" for stall in stalls) >= 10
     assert summary["duration_ns"] < 10e9
+
+
+def longest_state(stall):
+    return max(stall["states_ns"], key=lambda state: stall["states_ns"][state] or 0)
 
 
 def test_a_command(tmp_path):
