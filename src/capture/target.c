@@ -52,8 +52,9 @@ int targets_add_process(struct targets *targets, uint32_t pid, struct error *err
 	leader = proc_process_of(pid);
 	if (leader && leader != pid)
 		return error_set(error, ESRCH,
-				 "%u is a thread of process %u: use -t %u, or -p %u for all of it",
-				 pid, leader, pid, leader);
+				 "%u is a thread of process %u: -p %u watches all of it (-t %u the "
+				 "thread alone, in top, record and profile)",
+				 pid, leader, leader, pid);
 	return error_set(error, ESRCH, "no such process: %u", pid);
 }
 
