@@ -66,6 +66,17 @@ struct {
 	__type(value, struct blame_cpu);
 } blame_cpus __weak SEC(".maps");
 
+/* What runs is kept. */
+const volatile bool blame_keeps_runs __weak = false;
+
+/* The present one. */
+static __always_inline struct blame_cpu *blame_cpu_here(void)
+{
+	__u32 index = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&blame_cpus, &index);
+}
+
 static __always_inline void blame_put_part(struct blame_part *part, const struct blame_run *run,
 					   __u64 ns)
 {

@@ -71,14 +71,6 @@ static __always_inline void blame_check_run(struct blame_run *run, const struct 
 		task_name(task, run->comm);
 }
 
-/* The present one. */
-static __always_inline struct blame_cpu *blame_cpu_here(void)
-{
-	__u32 index = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&blame_cpus, &index);
-}
-
 /* On the present CPU one run ends, and that of `next` begins. */
 static __always_inline void blame_switch(struct blame_cpu *cpu, struct task_struct *prev,
 					 struct task_struct *next, const struct rq *rq,
@@ -107,6 +99,57 @@ static __always_inline void blame_switch(struct blame_cpu *cpu, struct task_stru
 		return;
 	}
 	blame_clear_run(run, WIRE_CULPRIT_IDLE);
+}
+
+/* How much of [from_ns, now) the run at `at` had, which is not the present one. */
+static __always_inline __u64 blame_run_since(const struct blame_cpu *cpu, __u32 at, __u64 from_ns)
+{
+	__u64 begin_ns = cpu->runs[(at - 1) & (BLAME_RUNS - 1)].until_ns;
+	__u64 until_ns = cpu->runs[at & (BLAME_RUNS - 1)].until_ns;
+
+	if (begin_ns < from_ns)
+		begin_ns = from_ns;
+	return until_ns > begin_ns ? until_ns - begin_ns : 0;
+}
+
+/*
+ * A run of the thread that had the CPU for most of the time from from_ns to when its present run
+ * began, and for least_ns or more. NULL: none had, or not for certain. A vote by length: what has
+ * the majority outlasts all others together (Boyer and Moore, "MJRTY", 1981); the second loop
+ * counts what it has.
+ */
+static __noinline const struct blame_run *blame_main_run(const struct blame_cpu *cpu, __u64 from_ns,
+							 __u64 least_ns)
+{
+	const struct blame_run *run;
+	__u64 who = 0, votes_ns = 0, sum_ns = 0, ns;
+	__u32 main = 0;
+
+	if (!cpu)
+		return NULL;
+	for (__u32 i = 1; i < BLAME_RUNS - 1; i++) {
+		run = &cpu->runs[(cpu->at - i) & (BLAME_RUNS - 1)];
+		ns = blame_run_since(cpu, cpu->at - i, from_ns);
+		if (!ns)
+			break;
+		if (run->who == who) {
+			votes_ns += ns;
+		} else if (ns > votes_ns) {
+			who = run->who;
+			main = cpu->at - i;
+			votes_ns = ns - votes_ns;
+		} else {
+			votes_ns -= ns;
+		}
+	}
+	for (__u32 i = 1; who && i < BLAME_RUNS - 1; i++) {
+		ns = blame_run_since(cpu, cpu->at - i, from_ns);
+		if (!ns)
+			break;
+		if (cpu->runs[(cpu->at - i) & (BLAME_RUNS - 1)].who == who)
+			sum_ns += ns;
+	}
+	return sum_ns && sum_ns >= least_ns ? &cpu->runs[main & (BLAME_RUNS - 1)] : NULL;
 }
 
 /* As blame_runs(), but all of it. */

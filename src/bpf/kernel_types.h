@@ -199,6 +199,11 @@ struct thread_struct {
 	} uw; /* arm64 */
 };
 
+struct sched_info {
+	unsigned long long
+		last_queued; /* when it began to wait for its CPU: the run queue's clock */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -210,6 +215,7 @@ struct task_struct {
 	unsigned int policy;
 	struct sched_entity se;
 	struct sched_dl_entity dl;
+	struct sched_info sched_info; /* empty without CONFIG_SCHED_INFO */
 	int exit_state;
 	int exit_code;
 	unsigned long jobctl;

@@ -257,9 +257,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	const struct rq *rq = run_queue_of(prev);
 	struct turn_clock clock = turn_clock_of(rq);
 
-	struct blame_cpu *cpu = blame_on ? blame_cpu_here() : NULL;
+	struct blame_cpu *cpu = blame_keeps_runs ? blame_cpu_here() : NULL;
 
-	if (blame_on)
+	if (blame_keeps_runs)
 		blame_switch(cpu, prev, next, rq, &clock, now_ns);
 	if (prev->pid)
 		leave_cpu(ctx, prev, preempt, state, &clock, now_ns);

@@ -6,10 +6,12 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/blame_sched.bpf.h"
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
 #include "bpf/throttle.bpf.h"
+#include "bpf/turn.h"
 
 /* A thread ends; no snapshot may have met it. */
 static __attribute__((noinline)) void worker_end(struct task_struct *task, __u64 now_ns)
@@ -287,6 +289,32 @@ static __attribute__((noinline)) void span_leave_cpu(void *ctx, struct task_stru
 }
 
 /*
+ * The thread that had this CPU for most of the time that the worker waited: the last one that had
+ * it may have had it for microseconds only. Not inlined either.
+ */
+static __noinline int span_set_culprit(struct worker *worker, const struct task_struct *task,
+				       __u64 waited_ns, __u64 now_ns)
+{
+	const struct rq *rq = run_queue_of(task);
+	struct blame_cpu *cpu = blame_cpu_here();
+	const struct blame_run *run;
+	__u64 here_ns = waited_ns;
+
+	if (!worker || !cpu)
+		return 0;
+	/* it may have waited for another CPU before */
+	if (rq && bpf_core_field_exists(task->sched_info.last_queued))
+		here_ns = turn_smaller(here_ns, rq->clock - task->sched_info.last_queued);
+	run = blame_main_run(cpu, now_ns - here_ns, waited_ns / 2);
+	if (!run || !run->pid)
+		return 0;
+	worker->culprit.tid = (__u32)run->who;
+	worker->culprit.pid = run->pid;
+	__builtin_memcpy(worker->culprit.comm, run->comm, sizeof(run->comm));
+	return 0;
+}
+
+/*
  * It has a CPU again; `waited_ns` since it could have run. `before` had the CPU; NULL: whatever
  * had it, the worker might not run, for its budget was used up.
  */
@@ -317,10 +345,10 @@ static __attribute__((noinline)) void span_take_cpu(struct task_struct *task,
 	    (!before || before->pid)) {
 		span_no_culprit(worker);
 		worker->culprit_ns = waited_ns;
-		if (before)
-			span_set_thread(&worker->culprit, before);
-		else
+		if (!before)
 			span_set_limit(worker, task);
+		else
+			span_set_culprit(worker, task, waited_ns, now_ns);
 	}
 	if (worker->alone || span_is_long_wait(worker, waited_ns, now_ns)) {
 		worker->alone = 0;

@@ -79,13 +79,19 @@ static void configure(struct dwell_bpf *bpf, const struct features *features,
 	bpf->bss->command_pid = targets->command ? targets->items[0].id : 0;
 }
 
-static void configure_blame(struct dwell_bpf *bpf, const struct features *features)
+/* What runs on each CPU is kept: for blame, and for who had the CPU that a worker waited for. */
+static void configure_runs(struct dwell_bpf *bpf)
 {
 	int cpus = libbpf_num_possible_cpus();
 
+	bpf->rodata->blame_keeps_runs = true;
+	bpf_map__set_max_entries(bpf->maps.blame_cpus, cpus > 0 ? (__u32)cpus : 1);
+}
+
+static void configure_blame(struct dwell_bpf *bpf, const struct features *features)
+{
 	bpf->rodata->preempt_count_offset = features->preempt_count_offset;
 	bpf->rodata->blame_on = true;
-	bpf_map__set_max_entries(bpf->maps.blame_cpus, cpus > 0 ? (__u32)cpus : 1);
 	bpf_program__set_autoload(bpf->progs.on_blame_waking, true);
 	bpf_program__set_autoload(bpf->progs.on_migrate, true);
 	bpf_program__set_autoload(bpf->progs.on_disk, features->names_disks);
@@ -178,6 +184,8 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 	configure(bpf, features, &casts, options, targets);
 	if (options->blame)
 		configure_blame(bpf, features);
+	if (options->blame || options->spans)
+		configure_runs(bpf);
 	if (options->spans)
 		span_probes_configure(bpf, options->spans);
 	if (options->profile)

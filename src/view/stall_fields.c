@@ -143,9 +143,10 @@ static const struct field waker_fields[] = {
 	INTEGER_FIELD("line", get_waker_line, "line in it"),
 };
 
-static const struct schema culprit_schema = {.name = "culprit",
-					     .help = "thread that had the CPU in the longest wait",
-					     SCHEMA_FIELDS(culprit_fields)};
+static const struct schema culprit_schema = {
+	.name = "culprit",
+	.help = "thread that had the CPU for most of the longest wait",
+	SCHEMA_FIELDS(culprit_fields)};
 
 static const struct schema waker_schema = {
 	.name = "waker",
@@ -215,7 +216,7 @@ FIELD_GETTER(get_limit)
 #define PEERS_FIELDS                                                                               \
 	OBJECT_FIELD("waker", get_waker, &waker_schema, "who ended the longest wait"),             \
 		OBJECT_FIELD("culprit", get_culprit, &culprit_schema,                              \
-			     "who had the CPU in the longest wait for one"),                       \
+			     "who had the CPU for most of the longest wait for one"),              \
 		OBJECT_FIELD("limit", get_limit, &limit_schema,                                    \
 			     "the cgroup whose CPU limit it had reached then")
 

@@ -58,6 +58,29 @@ def test_who_took_the_cpu(tmp_path):
     assert lines[-1]["starved_by"] == starved
 
 
+def on_the_first_cpu(name, script, *before):
+    """A Python program of that name."""
+    named = f"import time\nopen('/proc/self/comm', 'w').write({name!r})\n{script}"
+    return subprocess.Popen(["taskset", "-c", "0", *before, "/usr/bin/python3", "-c", named])
+
+
+@pytest.mark.measures
+def test_no_passer_by_is_accused():
+    """What has the CPU for microseconds just before the worker has not kept it waiting, even if it is the last that did."""
+    with (one_cpu_service() as service, on_the_first_cpu("thief", "while True: pass") as thief,
+          on_the_first_cpu("passer-by", "while True: time.sleep(0.0005)", "chrt", "-f", "20") as passer_by):  # fmt: skip
+        try:
+            blocked = Blocked(service.process.pid)
+            for _ in range(5):
+                service.ask("spin", 60)
+            stalls, _ = blocked.end()
+        finally:
+            thief.kill()
+            passer_by.kill()
+    culprits = [stall["culprit"]["comm"] for stall in stalls if stall["culprit"]]
+    assert "thief" in culprits and "passer-by" not in culprits, culprits
+
+
 @contextlib.contextmanager
 def budget(pid, share):
     """The process has that share of a CPU, in periods of 100 ms, by a cgroup of version 1."""
