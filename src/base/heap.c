@@ -15,6 +15,13 @@ void heap_for_long_runs(void)
 	 */
 	mallopt(M_MMAP_THRESHOLD, MIB);
 	mallopt(M_TRIM_THRESHOLD, 4 * MIB);
+#endif
+	heap_give_back();
+}
+
+void heap_give_back(void)
+{
+#ifdef __GLIBC__
 	malloc_trim(0);
 #endif
 }

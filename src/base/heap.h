@@ -6,4 +6,7 @@
 /* For a program that runs for long: mallopt(3), where that is; and gives back what is free. */
 void heap_for_long_runs(void);
 
+/* What is free goes back to the kernel: worth its time where much is. */
+void heap_give_back(void);
+
 #endif

@@ -445,8 +445,10 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 	if (length != sizeof(question))
 		return 0;
 	memcpy(&question, bytes, sizeof(question));
-	if (question.fresh)
+	if (question.fresh) {
 		places->mappings_pid = 0;
+		objects_close_unused(&places->objects);
+	}
 	if (question.kind == PLACES_PRELOAD)
 		preload(places, question.site.key.pid);
 	else if (question.kind == PLACES_LOCK)

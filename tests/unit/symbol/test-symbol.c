@@ -183,22 +183,33 @@ CASE(a_process_that_is_gone_keeps_what_it_mapped)
 	mappings_release(&mappings);
 }
 
-CASE(a_deleted_file_is_still_read)
+/* Maps a copy of this program that is deleted, with so many bytes; 0: as many as it has. */
+static void *map_copy(off_t bytes)
 {
 	char path[] = "/tmp/dwell-deleted-XXXXXX", buffer[65536];
-	struct mappings mappings = {0};
-	struct objects objects = {0};
 	int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
-	const struct mapping *mapping;
 	ssize_t got;
 	void *code;
 
 	while ((got = read(from, buffer, sizeof(buffer))) > 0)
 		assert_int_equal(write(to, buffer, (size_t)got), got);
+	if (bytes)
+		assert_int_equal(ftruncate(to, bytes), 0);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, to, 0);
+	assert_true(code != MAP_FAILED);
 	unlink(path);
 	close(from);
 	close(to);
+	return code;
+}
+
+CASE(a_deleted_file_is_still_read)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	void *code = map_copy(0);
+	const struct mapping *mapping;
+
 	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid(), 0), 0);
 	mapping = mappings_find(&mappings, (uint64_t)(uintptr_t)code);
 	assert_non_null(mapping);
@@ -206,6 +217,46 @@ CASE(a_deleted_file_is_still_read)
 	if (geteuid() == 0)
 		assert_non_null(objects_find(&objects, mapping, (uint32_t)getpid()));
 	munmap(code, 4096);
+	objects_release(&objects);
+	mappings_release(&mappings);
+}
+
+CASE(files_that_were_used_longest_ago_are_closed)
+{
+	struct mappings mappings = {0};
+	struct objects objects = {0};
+	void *copies[5];
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		copies[i] = map_copy((off_t)OBJECTS_BYTES_MAX / 3);
+	assert_int_equal(mappings_load(&mappings, (uint32_t)getpid(), 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+		/* the first stays, for it is used all the time */
+		for (size_t used = 0; used <= i; used += i ? i : 1)
+			assert_non_null(objects_find(
+				&objects,
+				mappings_find(&mappings, (uint64_t)(uintptr_t)copies[used]),
+				(uint32_t)getpid()));
+		assert_true(objects.bytes <= OBJECTS_BYTES_MAX);
+	}
+	assert_int_equal(objects.count, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+		const struct mapping *mapping =
+			mappings_find(&mappings, (uint64_t)(uintptr_t)copies[i]);
+		bool is_open = false;
+
+		for (unsigned int j = 0; j < objects.count; j++)
+			is_open |= objects.items[j].inode == mapping->inode;
+		assert_int_equal(is_open, i != 1 && i != 2);
+	}
+	for (unsigned int j = 0; j < objects.count; j++)
+		objects.items[j].used_ns -= j < 2 ? OBJECTS_UNUSED_NS : 0;
+	objects_close_unused(&objects);
+	assert_int_equal(objects.count, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		munmap(copies[i], 4096);
 	objects_release(&objects);
 	mappings_release(&mappings);
 }
@@ -377,6 +428,7 @@ int main(void)
 		cmocka_unit_test(code_without_a_file_has_no_object),
 		cmocka_unit_test(a_process_that_is_gone_keeps_what_it_mapped),
 		cmocka_unit_test(a_deleted_file_is_still_read),
+		cmocka_unit_test(files_that_were_used_longest_ago_are_closed),
 		cmocka_unit_test(other_files_are_no_objects),
 		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(go_programs_have_a_table_of_their_own),
