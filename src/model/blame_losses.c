@@ -39,7 +39,10 @@ static int by_side(const void *left, const void *right, void *data)
 static int by_total(const void *left, const void *right)
 {
 	const struct blame_loss *a = left, *b = right;
+	bool is_lost = state_is_lost(a->shares[0]->state);
 
+	if (is_lost != state_is_lost(b->shares[0]->state))
+		return is_lost ? -1 : 1;
 	/* much of what goes on for long is how a program rests */
 	if (a->ended_ns != b->ended_ns)
 		return a->ended_ns < b->ended_ns ? 1 : -1;

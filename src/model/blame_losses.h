@@ -16,7 +16,7 @@ struct blame_loss {
 
 /* All zeros is empty. The shares are the interval's. */
 struct blame_losses {
-	struct blame_loss *items; /* what is lost most first */
+	struct blame_loss *items; /* what is lost most first; behind them states that are no loss */
 	size_t count;
 	const struct blame **shares;
 };

@@ -249,6 +249,7 @@ int page_blame(const struct view *view, const struct interval *interval)
 {
 	cleanup_blame_losses struct blame_losses losses = {0};
 	bool is_caused = view->blame == BLAME_CAUSED;
+	const char *total = view->show_idle ? "TOTAL" : is_caused ? "COST" : "LOST";
 	size_t shown;
 
 	if (blame_losses_find(&losses, interval, view->blame, view->show_idle) < 0)
@@ -261,8 +262,8 @@ int page_blame(const struct view *view, const struct interval *interval)
 		write_findings(view, interval);
 	if (session_has_blame(interval->session) && shown)
 		output_format(view->out, "%-*s %8s  %-8s %8s %7s  %s\n", VICTIM_COLUMNS,
-			      is_caused ? "CULPRIT" : "VICTIM", is_caused ? "COST" : "LOST",
-			      "STATE", "TIME", "SHARE", is_caused ? "TO" : "BECAUSE OF");
+			      is_caused ? "CULPRIT" : "VICTIM", total, "STATE", "TIME", "SHARE",
+			      is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < shown; i++)
 		write_loss(view, &losses.items[i], interval->session);
 	output_char(view->out, '\n');
