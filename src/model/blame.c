@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "model/blame_thieves.h"
 
 /* The threads of an interval. */
 struct known {
 	const struct interval *interval;
-	const struct blame_place *places;
+	const struct blame_places *places;
 	const struct blame_party *parties;
 };
 
@@ -70,13 +71,6 @@ static const struct wire_blame *bytes_of(const struct blames *blames,
 	return (const struct wire_blame *)(const void *)(blames->bytes + record->at);
 }
 
-static int by_tid(const void *left, const void *right)
-{
-	const struct blame_place *a = left, *b = right;
-
-	return (a->tid > b->tid) - (a->tid < b->tid);
-}
-
 static int by_victim(const void *left, const void *right)
 {
 	const struct blame_record *a = left, *b = right;
@@ -98,26 +92,39 @@ static uint32_t start_of(const struct row *row)
 	return (uint32_t)(row->start_ns >> 20);
 }
 
+/* Where the search for a thread begins; it ends at an empty place. */
+static size_t place_of(const struct blame_places *places, uint32_t tid)
+{
+	return (size_t)(hash_bytes(places->key, &tid, sizeof(tid)) >> 24) & (places->count - 1);
+}
+
+static size_t next_place(const struct blame_places *places, size_t place)
+{
+	return (place + 1) & (places->count - 1);
+}
+
 /* NULL: none of its threads is known. */
 static const struct blame_place *process_of(const struct known *known, uint32_t pid)
 {
-	struct blame_place key = {pid, 0};
+	const struct blame_place *places = known->places->items;
+	size_t at = place_of(known->places, pid);
 
-	return bsearch(&key, known->places, known->interval->row_count, sizeof(key), by_tid);
+	while (places[at].tid && places[at].tid != pid)
+		at = next_place(known->places, at);
+	return places[at].tid ? &places[at] : NULL;
 }
 
 /* The thread itself, and none that had its id before or after it. */
 static const struct blame_party *thread_of(const struct known *known,
 					   const struct wire_culprit *culprit)
 {
-	const struct blame_place *end = known->places + known->interval->row_count;
-	const struct blame_place *found = process_of(known, culprit->tid);
+	const struct blame_place *places = known->places->items;
 
-	while (found && found > known->places && found[-1].tid == culprit->tid)
-		found--;
-	for (; found && found < end && found->tid == culprit->tid; found++)
-		if (known->parties[found->row].start == culprit->start)
-			return &known->parties[found->row];
+	for (size_t at = place_of(known->places, culprit->tid); places[at].tid;
+	     at = next_place(known->places, at))
+		if (places[at].tid == culprit->tid &&
+		    known->parties[places[at].row].start == culprit->start)
+			return &known->parties[places[at].row];
 	return NULL;
 }
 
@@ -477,23 +484,44 @@ static void keep_caused(struct blames *blames)
 	blames->count = kept;
 }
 
+static int clear_places(struct blame_places *places, size_t threads)
+{
+	if (!places->key)
+		places->key = hash_secret(places);
+	if (places->count < 2 * threads + 2) {
+		for (places->count = 64; places->count < 2 * threads + 2;)
+			places->count *= 2;
+		free(places->items);
+		places->items = reallocarray(NULL, places->count, sizeof(*places->items));
+	}
+	if (!places->items) {
+		places->count = 0;
+		return -ENOMEM;
+	}
+	memset(places->items, 0, places->count * sizeof(*places->items));
+	return 0;
+}
+
 static int list_threads(struct blames *blames, const struct interval *interval)
 {
 	size_t count = interval->row_count;
 
 	if (array_reserve(&blames->victims, &blames->victim_room, count + 1,
 			  sizeof(*blames->victims)) < 0 ||
-	    array_reserve(&blames->places, &blames->place_room, count + 1,
-			  sizeof(*blames->places)) < 0 ||
+	    clear_places(&blames->places, count) < 0 ||
 	    array_reserve(&blames->parties, &blames->party_room, count + 1,
 			  sizeof(*blames->parties)) < 0)
 		return -ENOMEM;
 	memset(blames->parties, 0, count * sizeof(*blames->parties));
 	for (size_t i = 0; i < count; i++) {
-		blames->places[i] = (struct blame_place){interval->rows[i].tid, (uint32_t)i};
-		set_party(&blames->parties[i], &interval->rows[i]);
+		const struct row *row = &interval->rows[i];
+		size_t at = place_of(&blames->places, row->tid);
+
+		while (blames->places.items[at].tid)
+			at = next_place(&blames->places, at);
+		blames->places.items[at] = (struct blame_place){row->tid, (uint32_t)i};
+		set_party(&blames->parties[i], row);
 	}
-	qsort(blames->places, count, sizeof(*blames->places), by_tid);
 	return 0;
 }
 
@@ -501,7 +529,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 {
 	size_t sorted = part_by_end(blames, interval), rows = interval->row_count, victims = 0;
 	int result = list_threads(blames, interval);
-	const struct known known = {interval, blames->places, blames->parties};
+	const struct known known = {interval, &blames->places, blames->parties};
 
 	blames->count = blames->theft_count = 0;
 	if (result >= 0 && sorted)
@@ -546,7 +574,7 @@ void blames_release(struct blames *blames)
 	free(blames->bytes);
 	free(blames->holders);
 	free(blames->items);
-	free(blames->places);
+	free(blames->places.items);
 	free(blames->parties);
 	free(blames->victims);
 	free(blames->thefts);

@@ -63,10 +63,14 @@ static inline bool state_has_partner(enum state state)
 	return state == STATE_IPC || state == STATE_NET;
 }
 
-/* Where the threads of an interval are among its rows, by tid. */
-struct blame_place {
-	uint32_t tid;
-	uint32_t row;
+/* Where the threads of an interval are among its rows. */
+struct blame_places {
+	struct blame_place {
+		uint32_t tid; /* 0: none is here */
+		uint32_t row;
+	} * items;    /* from where its tid's hash leads; never full */
+	size_t count; /* a power of two */
+	uint64_t key; /* hash_secret() */
 };
 
 /* A thread, and its blame: `count` items from `first` on. */
@@ -93,11 +97,11 @@ struct blames {
 	struct blame *items;
 	size_t count, room;
 	/* of the interval's threads, kept for the next one: rows are too large to look up a name */
-	struct blame_place *places;
+	struct blame_places places;
 	struct blame_party *parties;  /* of each row */
 	struct blame_victim *victims; /* those that have any, in the order of the rows */
 	size_t *thefts; /* numbers of items that may have a thief: blame_thieves_may() */
-	size_t place_room, party_room, victim_room, theft_room, theft_count;
+	size_t party_room, victim_room, theft_room, theft_count;
 	bool is_unsorted; /* blames_close() is not to sort by size, which takes a third of its time
 			   */
 };

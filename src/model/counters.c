@@ -99,38 +99,74 @@ void counters_key_add(struct counters_key *key, const char *text)
 }
 
 /*
+ * Where the shares of a victim's group because of a culprit's are counted. By the addresses of the
+ * two names, which are those of many threads.
+ */
+struct blame_near {
+	const char *victim, *culprit;
+	enum state state;
+	enum wire_culprit_kind kind;
+	struct leader *leader; /* NULL: the names are too long */
+};
+
+/* A power of two. Groups that wait for each other are fewer in an interval, as a rule. */
+#define BLAME_NEAR 1024
+
+/* Of one interval. */
+struct blame_course {
+	const struct interval *interval;
+	struct name_groups names;
+	struct blame_near near[BLAME_NEAR];
+};
+
+static struct leader *find_blame(struct counters *counters, const struct blame_near *of)
+{
+	char state[2] = {(char)('A' + of->state), '\0'};
+	struct counters_key key;
+
+	_Static_assert(STATES < 'z' - 'A', "a character each");
+	key.length = 0;
+	key.is_cut = false;
+	counters_key_add(&key, of->victim);
+	counters_key_add(&key, culprit_key(of->kind));
+	counters_key_add(&key, of->culprit);
+	counters_key_add(&key, state);
+	return key.is_cut ? NULL : leaders_at(&counters->blames, key.bytes, key.length - 1);
+}
+
+/*
  * Whom a wait is owed to is known when it ends: until then it is not counted, as what has been
  * counted cannot be taken back. What it owes of earlier intervals comes with its end.
  */
-static void count_blame(struct counters *counters, const struct interval *interval,
-			const struct blame *blame, const char *victim, struct name_groups *names)
+static void count_blame(struct counters *counters, struct blame_course *course,
+			const struct blame *blame, const char *victim)
 {
 	uint64_t total_ns = blame->total_ns + blame->earlier_ns;
-	bool is_thread = blame->kind == WIRE_CULPRIT_THREAD;
-	char state[2] = {(char)('A' + blame->state), '\0'};
-	const char *culprit = "";
-	struct counters_key key;
-	struct leader *leader;
+	struct blame_near of = {
+		.victim = victim, .culprit = "", .state = blame->state, .kind = blame->kind};
+	struct blame_near *near;
 
-	_Static_assert(STATES < 'z' - 'A', "a character each");
 	if (blame->goes_on || !state_is_lost(blame->state))
 		return;
-	if (is_thread)
-		culprit = counters_group(
-			counters, interval->session,
-			counters->by == BY_CGROUP ? name_groups_cgroup(names, interval, blame) : 0,
+	if (blame->kind == WIRE_CULPRIT_THREAD)
+		of.culprit = counters_group(
+			counters, course->interval->session,
+			counters->by == BY_CGROUP
+				? name_groups_cgroup(&course->names, course->interval, blame)
+				: 0,
 			blame->culprit.process);
-	key.length = 0;
-	key.is_cut = false;
-	counters_key_add(&key, victim);
-	counters_key_add(&key, culprit_key(blame->kind));
-	counters_key_add(&key, culprit);
-	counters_key_add(&key, state);
-	if (key.is_cut)
+	near = &course->near[((uintptr_t)of.victim * 31 + (uintptr_t)of.culprit +
+			      (size_t)of.state * 7 + (size_t)of.kind) /
+			     16 % BLAME_NEAR];
+	if (near->victim != of.victim || near->culprit != of.culprit || near->state != of.state ||
+	    near->kind != of.kind) {
+		*near = of;
+		near->leader = find_blame(counters, &of);
+	}
+	if (!near->leader)
 		return;
-	leader = leaders_at(&counters->blames, key.bytes, key.length - 1);
-	leader->fresh[0] += total_ns;
-	leader->fresh_weight += total_ns;
+	near->leader->fresh[0] += total_ns;
+	near->leader->fresh_weight += total_ns;
 }
 
 struct blame_key counters_blame_key(const struct leader *leader)
@@ -145,7 +181,7 @@ struct blame_key counters_blame_key(const struct leader *leader)
 
 static void count_blames(struct counters *counters, const struct interval *interval)
 {
-	struct name_groups names = {.is_made = false};
+	struct blame_course course = {.interval = interval};
 	const char *victim = NULL;
 
 	for (size_t i = 0; i < interval->blame_count; i++) {
@@ -156,9 +192,9 @@ static void count_blames(struct counters *counters, const struct interval *inter
 		    last->victim.start != blame->victim.start)
 			victim = counters_group(counters, interval->session,
 						blame->victim.cgroup_id, blame->victim.process);
-		count_blame(counters, interval, blame, victim, &names);
+		count_blame(counters, &course, blame, victim);
 	}
-	name_groups_release(&names);
+	name_groups_release(&course.names);
 }
 
 void counters_add(struct counters *counters, const struct interval *interval)

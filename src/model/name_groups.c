@@ -29,9 +29,13 @@ static void make(struct name_groups *groups, const struct interval *interval)
 		groups->slot_count *= 2;
 	groups->slots = calloc(groups->slot_count, sizeof(*groups->slots));
 	for (size_t i = 0; groups->slots && i < interval->row_count; i++) {
-		const struct row *row = &interval->rows[i];
-		struct name_group *group = slot_of(groups, row->comm);
+		const struct row *row = &interval->rows[i], *last = i ? row - 1 : NULL;
+		struct name_group *group;
 
+		/* by thread id, they come process by process */
+		if (last && last->cgroup_id == row->cgroup_id && !strcmp(last->comm, row->comm))
+			continue;
+		group = slot_of(groups, row->comm);
 		if (group->comm)
 			group->is_several |= group->cgroup_id != row->cgroup_id;
 		else
