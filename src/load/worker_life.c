@@ -205,10 +205,13 @@ static void work(struct worker_life *worker_life)
 	struct worker_report *report = &worker->report;
 	struct schedstat before, after;
 	cleanup_close int schedstat = schedstat_open();
-	bool measured = schedstat_read(schedstat, &before);
+	bool measured;
 	uint64_t cpu_ns;
 
+	/* what the kernel counts is of no more than the time by the clock, at both ends: a worker
+	 * that is preempted here has no share above 100 % */
 	begin_telemetry(worker);
+	measured = schedstat_read(schedstat, &before);
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	report->paused_ns = worker->excused_ns;
 	if (worker->type->flags & WORK_BYPASS)
@@ -219,16 +222,16 @@ static void work(struct worker_life *worker_life)
 	if (!(worker->type->flags & WORK_BYPASS))
 		worker_look(worker, clock_monotonic_ns());
 	worker_end_turn(worker);
-	/* both together: their difference is the time off the CPU */
-	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
-	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +
-			      report->program_system_ns;
-	report->paused_ns =
-		__atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED) - report->paused_ns;
-	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
 	/* that of a program is not known: a thread of ours only waited for it */
 	report->schedstat_measured =
 		measured && report->program_status < 0 && schedstat_read(schedstat, &after);
+	/* both together: their difference is the time off the CPU */
+	report->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns + report->program_user_ns +
+			      report->program_system_ns;
+	report->wall_time_ns = clock_monotonic_ns() - report->began_ns;
+	report->paused_ns =
+		__atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED) - report->paused_ns;
+	__atomic_store_n(&worker->slot->stopped, 1, __ATOMIC_RELEASE);
 	if (!report->schedstat_measured)
 		return;
 	report->schedstat[0] = after.cpu_ns - before.cpu_ns;
