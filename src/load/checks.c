@@ -319,13 +319,35 @@ static void exit_text(char *into, size_t room, const struct group_worker *worker
 	}
 }
 
+/* A type with 0 units to spin still makes progress. */
+static bool counts_nothing(const struct run_group *worker_group, unsigned int number)
+{
+	const struct spec_work *work = worker_group->group.work;
+	uint64_t units;
+
+	return work_units(work->type, work->params, number % worker_group->group.team_size,
+			  &units) &&
+	       !units;
+}
+
+static bool did_nothing(const struct run_group *worker_group, unsigned int number,
+			const struct worker_report *report)
+{
+	return !report->work_units &&
+	       !(counts_nothing(worker_group, number) && report->iterations > 1);
+}
+
 static void judge_completed(struct judging *judging)
 {
+	unsigned int idle = 0;
+	char idlers[48] = "";
+
 	for (unsigned int i = 0; i < judging->worker_group->worker_group.forked; i++) {
 		const struct group_worker *worker = &judging->worker_group->worker_group.workers[i];
 		const struct worker_report *report = worker_group_report(worker);
 		char text[96];
 
+		idle += report && did_nothing(judging->worker_group, i, report);
 		if (!report) {
 			char why[WHY_BYTES] = "";
 			enum verdict verdict =
@@ -349,24 +371,25 @@ static void judge_completed(struct judging *judging)
 							   : report->program_status >> 8);
 		}
 	}
-	if (judging->summary->completed == judging->summary->workers)
-		find(judging, CHECK_COMPLETED, VERDICT_PASS, 0, NAN, NAN, "%u worker%s reported",
-		     judging->summary->completed, judging->summary->completed == 1 ? "" : "s");
+	if (judging->summary->completed != judging->summary->workers)
+		return;
+	if (idle)
+		snprintf(idlers, sizeof(idlers), ", %u of them without any work", idle);
+	find(judging, CHECK_COMPLETED, VERDICT_PASS, 0, NAN, NAN, "%u worker%s reported%s",
+	     judging->summary->completed, judging->summary->completed == 1 ? "" : "s", idlers);
 }
 
-/* A type with 0 units to spin still makes progress. */
-static bool counts_nothing(const struct run_group *worker_group, unsigned int number)
+/* How long the workers were to work, as far as they were let. */
+static uint64_t worked_ns(const struct run *run)
 {
-	const struct spec_work *work = worker_group->group.work;
-	uint64_t units;
+	uint64_t ns = run->stopped_ns - run->started_ns;
 
-	return work_units(work->type, work->params, number % worker_group->group.team_size,
-			  &units) &&
-	       !units;
+	return run->hold_ns < ns ? run->hold_ns : ns;
 }
 
 static void judge_starved(struct judging *judging)
 {
+	bool is_short = worked_ns(judging->run) < IDLE_LEAST_NS;
 	unsigned int starved = 0;
 	char why[WHY_BYTES];
 	enum verdict verdict;
@@ -377,10 +400,15 @@ static void judge_starved(struct judging *judging)
 		const struct worker_report *report =
 			worker_group_report(&judging->worker_group->worker_group.workers[i]);
 
-		if (!report || report->work_units ||
-		    (counts_nothing(judging->worker_group, i) && report->iterations > 1))
+		if (!report || !did_nothing(judging->worker_group, i, report))
 			continue;
 		starved++;
+		if (is_short) {
+			duration_format(why, sizeof(why), worked_ns(judging->run));
+			find(judging, CHECK_NOT_STARVED, VERDICT_INCONCLUSIVE, report->tid, 0, NAN,
+			     "no work units, in a run of %s", why);
+			continue;
+		}
 		verdict = fail_unless_others(judging, CHECK_NOT_STARVED, 0, NAN, why, sizeof(why));
 		find(judging, CHECK_NOT_STARVED, verdict, report->tid, 0, NAN,
 		     "starved: no work units%s", why);
