@@ -100,9 +100,12 @@ int command_check(const char *name, struct error *error)
 static int run_command(const char *name, int argc, char **argv)
 {
 	struct error error = {""};
+	int code;
 
-	if (command_check(name, &error) >= 0)
-		return command_find(name)->run(argc, argv);
+	if (command_check(name, &error) >= 0) {
+		code = command_find(name)->run(argc, argv);
+		return code == EXIT_DONE ? end_text() : code;
+	}
 	print_text(stderr, "dwell: %s\n", error.text);
 	return EXIT_USAGE;
 }
@@ -148,7 +151,7 @@ int command_main(int argc, char **argv)
 	/* for the build of the manual */
 	if (!strcmp(argv[1], "--manual") && argc == 3 && command_find(argv[2])) {
 		describe_manual(command_find(argv[2]));
-		return EXIT_DONE;
+		return end_text();
 	}
 	return run_command(argv[1], argc - 1, argv + 1);
 }

@@ -159,6 +159,14 @@ def test_a_closed_or_full_output():
     assert done.returncode == 1 and "No space left" in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [["--list"], ["--print", "steady"], ["steady", "--dry-run"]])
+def test_text_that_is_not_written(arguments):
+    """A spec that a full disk has cut is no spec."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([DWELL, "load", *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "No space left" in done.stderr
+
+
 def test_a_scheduler_that_is_not_there():
     assert "the scheduler, process 4194303" in refused("--work", "spin-wait", "--scheduler-pid", "4194303", status=1)
     assert "--scheduler-pid" in refused("--work", "spin-wait", "--scheduler-pid", "0")
