@@ -33,14 +33,15 @@ static void write_thread(struct output *out, const struct proc_stat *stat, uint3
 		      tid, stat->state, proc_stat_policy(stat->policy), stat->nice, stat->cpu);
 }
 
-static void write_stuck(struct output *out, uint32_t pid, uint32_t tid)
+/* Returns the CPU that it ran on last; -1: not known. */
+static int write_stuck(struct output *out, uint32_t pid, uint32_t tid)
 {
 	struct proc_stat stat;
 	char path[64];
 
 	if (!proc_stat_read(pid, tid, &stat)) {
 		output_string(out, "it is gone\n");
-		return;
+		return -1;
 	}
 	write_thread(out, &stat, tid);
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", pid, tid);
@@ -50,47 +51,61 @@ static void write_stuck(struct output *out, uint32_t pid, uint32_t tid)
 	output_string(out, "kernel stack:\n");
 	if (!copy_file(out, path, "  "))
 		output_string(out, "  none: it is in user mode, or the kernel does not show it\n");
+	return (int)stat.cpu;
 }
 
-/* Threads of one process that are runnable now; returns how many were listed. */
-static unsigned int write_runnable_of(struct output *out, const char *process, unsigned int room)
+/* Which threads that are runnable now are listed. */
+struct listing {
+	int cpu;     /* that they ran on last, or */
+	bool others; /* any other one */
+	unsigned int room, left_out;
+};
+
+static void write_runnable_of(struct output *out, const char *process, struct listing *listing)
 {
 	char path[300];
 	DIR *tasks;
 	struct dirent *entry;
-	unsigned int count = 0;
 
 	snprintf(path, sizeof(path), "/proc/%s/task", process);
 	tasks = opendir(path);
-	while (tasks && count < room && (entry = readdir(tasks))) {
+	while (tasks && (entry = readdir(tasks))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		struct proc_stat stat;
 
 		if (!tid || !proc_stat_read((uint32_t)strtoul(process, NULL, 10), tid, &stat) ||
-		    stat.state != 'R')
+		    stat.state != 'R' || ((int)stat.cpu != listing->cpu) != listing->others)
 			continue;
+		if (!listing->room) {
+			listing->left_out++;
+			continue;
+		}
+		listing->room--;
 		output_string(out, "  ");
 		write_thread(out, &stat, tid);
-		count++;
 	}
 	if (tasks)
 		closedir(tasks);
-	return count;
 }
 
-static void write_runnable(struct output *out)
+/* What the stuck thread's CPU had to choose from comes first. */
+static void write_runnable(struct output *out, int cpu)
 {
-	DIR *processes = opendir("/proc");
-	struct dirent *entry;
-	unsigned int count = 0;
+	struct listing listing = {.cpu = cpu, .room = RUNNABLE_MOST};
 
-	while (processes && count < RUNNABLE_MOST && (entry = readdir(processes)))
-		if (*entry->d_name >= '1' && *entry->d_name <= '9')
-			count += write_runnable_of(out, entry->d_name, RUNNABLE_MOST - count);
-	if (processes)
-		closedir(processes);
-	if (count == RUNNABLE_MOST)
-		output_string(out, "  and more\n");
+	for (int others = cpu < 0; others <= 1; others++) {
+		DIR *processes = opendir("/proc");
+		struct dirent *entry;
+
+		listing.others = others;
+		while (processes && (entry = readdir(processes)))
+			if (*entry->d_name >= '1' && *entry->d_name <= '9')
+				write_runnable_of(out, entry->d_name, &listing);
+		if (processes)
+			closedir(processes);
+	}
+	if (listing.left_out)
+		output_format(out, "  and %u more\n", listing.left_out);
 }
 
 static void write_scheduler(struct output *out, pid_t pid)
@@ -109,10 +124,12 @@ static void write_scheduler(struct output *out, pid_t pid)
 void evidence_take(struct output *out, uint32_t pid, uint32_t tid, pid_t scheduler,
 		   struct scheduler_queues *queues, const char *what)
 {
+	int cpu;
+
 	output_format(out, "%s\n", what);
-	write_stuck(out, pid, tid);
-	output_string(out, "--- threads that run or could run\n");
-	write_runnable(out);
+	cpu = write_stuck(out, pid, tid);
+	output_string(out, "--- threads that run or could run, those of its CPU first\n");
+	write_runnable(out, cpu);
 	write_scheduler(out, scheduler);
 	output_string(out, "--- dispatch queues of sched_ext: who waits, where, and how long\n");
 	scheduler_queues_write(out, queues);

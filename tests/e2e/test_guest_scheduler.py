@@ -99,7 +99,7 @@ def test_a_stall_leaves_evidence(tmp_path, options):
     evidence = report["evidence"].splitlines()
     assert re.match(r"stall after \d.*: worker \d+ \(spin-wait\) has not run for 2\.", evidence[0]), evidence
     assert evidence[1].startswith(f"dwell[{stuck[1]}] state R, policy "), evidence
-    assert {"kernel stack:", "--- threads that run or could run", "--- the scheduler's program", "--- sched_ext (SysRq-D)"} <= set(evidence)
+    assert {"kernel stack:", "--- threads that run or could run, those of its CPU first", "--- the scheduler's program", "--- sched_ext (SysRq-D)"} <= set(evidence)
     # it is in none of the kernel's queues: scx_qmap has lost it
     waiting = evidence[evidence.index("--- dispatch queues of sched_ext: who waits, where, and how long") + 1 :]
     lost = re.compile(rf"  the scheduler's own: dwell\[{stuck[1]}\] of CPU \d, for [2-6]\.\d+s")
