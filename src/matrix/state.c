@@ -29,6 +29,22 @@ static json_t *identity_of(const struct matrix *matrix)
 	return identity;
 }
 
+/* "`--accel tcg --no-kvm`", of what the file says, or "none". */
+static void join_options(char *into, size_t room, const json_t *options)
+{
+	size_t used = 0;
+
+	snprintf(into, room, "none");
+	for (size_t i = 0; i < json_array_size(options) && used < room; i++) {
+		const char *word = json_string_value(json_array_get(options, i));
+
+		used += (size_t)snprintf(into + used, room - used, "%s%s", i ? " " : "`",
+					 word ? word : "?");
+	}
+	if (used && used < room)
+		snprintf(into + used, room - used, "`");
+}
+
 /* Names the first thing that differs. */
 static int compare(const struct matrix *matrix, const json_t *other, const char *path,
 		   struct error *error)
@@ -41,11 +57,19 @@ static int compare(const struct matrix *matrix, const json_t *other, const char 
 	json_object_foreach(identity, key,
 			    value) if (!differs && !json_equal(value, json_object_get(other, key)))
 		differs = key;
-	if (differs)
+	if (differs && !strcmp(differs, "options")) {
+		char theirs[128], ours[128];
+
+		join_options(theirs, sizeof(theirs), json_object_get(other, differs));
+		join_options(ours, sizeof(ours), json_object_get(identity, differs));
 		error_set(error, EINVAL,
-			  "%s is of another matrix: `%s` is not the same; use another file, or "
-			  "run it without --resume",
-			  path, differs);
+			  "%s was made with other options for its guests, %s (here: %s): give the "
+			  "same ones",
+			  path, theirs, ours);
+	} else if (differs) {
+		error_set(error, EINVAL, "%s is of another matrix: `%s` is not the same", path,
+			  differs);
+	}
 	json_decref(identity);
 	return differs ? -EINVAL : 0;
 }

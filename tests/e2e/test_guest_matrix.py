@@ -477,7 +477,7 @@ def test_files_of_verdicts_that_cannot_be(tmp_path):
     matrix.out.unlink()
     assert matrix.run("--out", matrix.out, "--resume").returncode == 0, "the first time there is nothing"
     matrix.log.unlink()
-    assert "`options` is not the same" in refused(matrix, "--out", matrix.out, "--resume", "--append", "quiet")
+    assert "was made with other options for its guests" in refused(matrix, "--out", matrix.out, "--resume", "--append", "quiet")
     before = matrix.out.read_text()
     matrix.path.write_text("kernels: ./bzImage\ntopologies: tiny-1llc\n" + COMMAND)
     assert "is of another matrix: `topologies`" in refused(matrix, "--out", matrix.out, "--resume")
