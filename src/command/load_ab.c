@@ -15,6 +15,7 @@
 #include "command/command.h"
 #include "command/load_child.h"
 #include "load/ab_plan.h"
+#include "scheduler/scheduler.h"
 #include "view/compare.h"
 
 #define VOID_MAX  3		/* pairs in a row that cannot be run */
@@ -31,6 +32,7 @@ struct ab {
 	uint64_t started_ns;
 	struct load_children children;
 	struct status_line line;
+	char scheduler[64]; /* of sched_ext, at the start; empty: none */
 	/* the present pair: what each side has written, and which one runs */
 	int reports[2];
 	int side;
@@ -131,6 +133,24 @@ static int run_side(struct ab *ab, int side, struct error *error)
 	return result;
 }
 
+/*
+ * A scheduler that the kernel has thrown out leaves its runs to another one: what comes then says
+ * nothing of it, nor do runs in which it ended.
+ */
+static int check_scheduler(const struct ab *ab, struct error *error)
+{
+	char now[sizeof(ab->scheduler)];
+
+	scheduler_in_use(now, sizeof(now));
+	if (!strcmp(now, ab->scheduler))
+		return 0;
+	return error_set(error, EIO,
+			 "the scheduler has changed: it was %s, and is %s now; the pair in which "
+			 "it did does not count",
+			 *ab->scheduler ? ab->scheduler : "the kernel's own",
+			 *now ? now : "the kernel's own");
+}
+
 /* 1: taken; 0: void; -errno. */
 static int run_pair(struct ab *ab, struct error *error)
 {
@@ -143,6 +163,8 @@ static int run_pair(struct ab *ab, struct error *error)
 		if (ab->course.end == COMPARE_INTERRUPTED)
 			result = 0;
 	}
+	if (ab->course.end != COMPARE_INTERRUPTED && check_scheduler(ab, error) < 0)
+		result = -EIO;
 	for (int side = 0; side < 2; side++) {
 		if (result > 0 &&
 		    load_children_take(ab->reports[side], &ab->sides[side], error) < 0)
@@ -294,6 +316,7 @@ int load_ab(struct load *load)
 	result = load_children_directory(options->save, &error);
 	status_line_begin(&ab.line, !options->quiet);
 	load_children_begin(&ab.children);
+	scheduler_in_use(ab.scheduler, sizeof(ab.scheduler));
 	if (result >= 0)
 		result = run_pairs(&ab, &error);
 	status_line_clear(&ab.line);

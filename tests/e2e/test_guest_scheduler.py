@@ -61,6 +61,16 @@ def test_one_that_fails_is_reported_with_the_kernels_reason_and_its_dump(tmp_pat
     assert "DEBUG DUMP" in text and "test triggering error" in text
 
 
+def test_pairs_end_with_their_scheduler(tmp_path):
+    """What runs under another one says nothing of it, and is not compared."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("work: {type: spin-wait, workers: 3}\n")
+    done, result = under(f"{QMAP} -e 1200", "load", "--ab", spec, spec, "-d", "300ms", "--pairs", "40", directory=tmp_path)
+    assert result["scheduler"]["state"] == "died" and done.returncode == 3, done
+    assert "the scheduler has changed: it was qmap, and is the kernel's own now" in done.stderr, done.stderr
+    assert "sched_ext:" not in done.stdout and (not done.stdout or "then runs failed; 1 more could not be run" in done.stdout), done.stdout
+
+
 def test_a_dump_that_was_named_is_there_under_its_name(tmp_path):
     """Also of a command that knows nothing of schedulers: that is reported at once, and the status is not the command's."""
     (tmp_path / "dump").write_text("of the last run\n" * 1000)
