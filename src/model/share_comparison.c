@@ -263,7 +263,7 @@ static enum share_verdict judge(const struct share_comparison *comparison,
 	if (share_comparison_is_short(comparison) || may_be_anyone(comparison, row))
 		return SHARE_IS_UNDECIDED;
 	if (!(row->adjusted < SHARE_SIGNIFICANT))
-		return has_enough(row) ? SHARE_IS_SAME : SHARE_IS_UNDECIDED;
+		return has_enough(row) ? SHARE_IS_CHANCE : SHARE_IS_UNDECIDED;
 	if (!row->is_lost)
 		return grew ? SHARE_IS_MORE : SHARE_IS_LESS;
 	if (grew)
@@ -277,8 +277,9 @@ static int rank(const struct share_row *row)
 	if (share_verdict_is_worse(row->verdict) || share_verdict_is_better(row->verdict))
 		return 0;
 	return row->verdict == SHARE_IS_UNDECIDED ? 1
-	       : row->verdict == SHARE_IS_UNKNOWN ? 4
-	       : row->verdict == SHARE_IS_SAME	  ? 3
+	       : row->verdict == SHARE_IS_UNKNOWN ? 5
+	       : row->verdict == SHARE_IS_SAME	  ? 4
+	       : row->verdict == SHARE_IS_CHANCE  ? 3
 						  : 2;
 }
 

@@ -22,7 +22,10 @@
 #define SHARE_GATE_SHIFT    0.005
 #define SHARE_BATCHES_LEAST 4 /* with fewer, or fewer independent ones, nothing is decided */
 
-/* MORE and LESS: of states that are not lost, in which a change is neither good nor bad. */
+/*
+ * MORE and LESS: of states that are not lost, in which a change is neither good nor bad. CHANCE: it
+ * moved by both gates, but not by more than chance; SAME: by less than a gate.
+ */
 #define SHARE_VERDICTS(X)                                                                          \
 	X(UNKNOWN, NULL)                                                                           \
 	X(NEW, "new")                                                                              \
@@ -32,6 +35,7 @@
 	X(MORE, "more")                                                                            \
 	X(LESS, "less")                                                                            \
 	X(UNDECIDED, "undecided")                                                                  \
+	X(CHANCE, "chance")                                                                        \
 	X(SAME, "same")
 
 enum share_verdict {

@@ -194,8 +194,8 @@ FIELD_GETTER(get_share)
 
 static const struct field row_fields[] = {
 	STRING_FIELD("verdict", get_verdict,
-		     "new, worse, better, gone, more, less, undecided or same; null: not measured "
-		     "in both",
+		     "new, worse, better, gone, more, less, undecided, chance or same; null: not "
+		     "measured in both",
 		     .header = "VERDICT", .width = 9),
 	STRING_FIELD(
 		"level", get_level,
@@ -251,6 +251,7 @@ VALUE_GETTER(get_of, value_string, "threads")
 VALUE_GETTER(get_worse, value_number, verdicts_of(item, SHARE_IS_WORSE, SHARE_IS_NEW))
 VALUE_GETTER(get_better, value_number, verdicts_of(item, SHARE_IS_BETTER, SHARE_IS_GONE))
 VALUE_GETTER(get_same, value_number, verdicts_of(item, SHARE_IS_SAME, SHARE_IS_SAME))
+VALUE_GETTER(get_chance, value_number, verdicts_of(item, SHARE_IS_CHANCE, SHARE_IS_CHANCE))
 VALUE_GETTER(get_undecided, value_number, verdicts_of(item, SHARE_IS_UNDECIDED, SHARE_IS_UNDECIDED))
 VALUE_GETTER(get_tested, value_number, result_of(item)->comparison->tested)
 
@@ -264,7 +265,8 @@ static const struct field compare_fields[] = {
 	INTEGER_FIELD("tested", get_tested, "rows that were tested"),
 	INTEGER_FIELD("worse", get_worse, "states of programs that are worse or new"),
 	INTEGER_FIELD("better", get_better, "that are better or gone"),
-	INTEGER_FIELD("same", get_same, "that did not change"),
+	INTEGER_FIELD("same", get_same, "that did not change, or too little to matter"),
+	INTEGER_FIELD("chance", get_chance, "that changed, by no more than chance"),
 	INTEGER_FIELD("undecided", get_undecided, "that changed, in too few intervals"),
 };
 

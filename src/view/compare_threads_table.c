@@ -38,6 +38,9 @@ static bool is_sentence(const struct share_comparison *comparison, const struct 
 	return row->key->level == SHARE_STATE || !is_state_worse(comparison, row);
 }
 
+/* Below it, a change that is not more than chance among so many may be more than that alone. */
+#define NEARLY 0.05
+
 /* The largest change for the worse that may be chance; NULL: there is none. */
 static const struct share_row *find_undecided(const struct share_comparison *comparison)
 {
@@ -45,7 +48,8 @@ static const struct share_row *find_undecided(const struct share_comparison *com
 		const struct share_row *row = &comparison->rows[i];
 
 		if (row->key->level == SHARE_STATE && row->is_lost && row->change > 0 &&
-		    row->verdict == SHARE_IS_UNDECIDED)
+		    (row->verdict == SHARE_IS_UNDECIDED ||
+		     (row->verdict == SHARE_IS_CHANCE && row->p < NEARLY)))
 			return row;
 	}
 	return NULL;
@@ -142,7 +146,7 @@ static bool is_shown(const struct thread_comparison *pair, const struct share_ro
 	/* also of what a program computes, which is no loss */
 	return (row->is_lost || row->key->level == SHARE_CODE) &&
 	       row->key->level != SHARE_PROGRAM && row->verdict != SHARE_IS_SAME &&
-	       row->verdict != SHARE_IS_UNKNOWN;
+	       row->verdict != SHARE_IS_CHANCE && row->verdict != SHARE_IS_UNKNOWN;
 }
 
 static void write_share(struct output *out, const struct share_side *side)
@@ -228,6 +232,8 @@ void compare_threads_table(struct output *out, const struct thread_comparison *p
 	if (verdicts[SHARE_IS_MORE] + verdicts[SHARE_IS_LESS])
 		output_format(out, ", %zu more or less without being lost",
 			      verdicts[SHARE_IS_MORE] + verdicts[SHARE_IS_LESS]);
+	if (verdicts[SHARE_IS_CHANCE])
+		output_format(out, ", %zu within chance (--all)", verdicts[SHARE_IS_CHANCE]);
 	if (verdicts[SHARE_IS_UNDECIDED])
 		output_format(
 			out,

@@ -161,6 +161,23 @@ CASE(trivial_differences_do_not_count)
 	}
 }
 
+CASE(what_varies_as_much_within_a_side_may_be_chance)
+{
+	struct pair pair;
+
+	begin(&pair);
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < 20; i++) {
+			uint64_t ns = (uint64_t)(i * 7 % 20 * 4 + side * 5) * MS;
+			struct row row = waiting(1, "db", STATE_LOCK, ns, 100 * MS);
+
+			add(&pair, side, 100 * MS, &row, 1, NULL, 0);
+		}
+	compare(&pair);
+	assert_int_equal(find(&pair, SHARE_STATE, "db", STATE_LOCK)->verdict, SHARE_IS_CHANCE);
+	end(&pair);
+}
+
 CASE(too_few_intervals_decide_nothing)
 {
 	assert_int_equal(verdict_of(18 * MS, 38 * MS, STATE_RUNNABLE, 3), SHARE_IS_UNDECIDED);
@@ -652,6 +669,7 @@ int main(void)
 		cmocka_unit_test(lost_time_that_grew_is_worse),
 		cmocka_unit_test(time_that_is_not_lost_is_never_worse),
 		cmocka_unit_test(trivial_differences_do_not_count),
+		cmocka_unit_test(what_varies_as_much_within_a_side_may_be_chance),
 		cmocka_unit_test(too_few_intervals_decide_nothing),
 		cmocka_unit_test(a_single_episode_decides_nothing),
 		cmocka_unit_test(a_short_last_interval_is_no_batch_of_its_own),
