@@ -161,7 +161,7 @@ def test_a_closed_or_full_output():
 
 @pytest.mark.parametrize("arguments", [["--list"], ["--print", "steady"], ["steady", "--dry-run"]])
 def test_text_that_is_not_written(arguments):
-    """A spec that a full disk has cut is no spec."""
+    """A spec that a full disk has cut is not left behind with status 0."""
     with open("/dev/full", "w") as full:
         done = subprocess.run([DWELL, "load", *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "No space left" in done.stderr
