@@ -18,7 +18,6 @@
 #include "capture/span_queue.h"
 #include "capture/span_stacks.h"
 #include "dwell.skel.h"
-#include "symbol/opener.h"
 
 _Static_assert((int)PROFILE_INVERSE_ONE == WIRE_SPENT_CERTAIN, "one is sent as the other");
 
@@ -90,10 +89,6 @@ int profiler_new(struct profiler **ret_profiler, const struct profile_options *o
 	profiler->options = options;
 	if (targets->count == 1 && !targets->children && !targets->cgroup_id)
 		profiler->only = targets->items[0];
-	/* else a process whose stack is read has ended by then, and nothing says what it had mapped
-	 */
-	if (!profiler->only.id)
-		opener_follow_processes();
 	profiler->timer = -1;
 	profiler->cpus = get_nprocs();
 	result = span_stacks_start(&profiler->stacks, &options->stacks, targets->command ? 0 : pid,

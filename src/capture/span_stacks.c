@@ -41,6 +41,8 @@ int span_stacks_start(struct span_stacks *stacks, const struct stack_options *op
 	question.head.kind = STACK_PRELOAD;
 	question.stack.pid = preload_pid;
 	opener_allow_symbols(options->symbols);
+	/* when a stack is read, its process may have ended, or have other libraries */
+	opener_follow_processes();
 	if (helper_start(&stacks->helper, &stack_reader_work, options, error) < 0)
 		return -EAGAIN;
 	/* now, not when the first stall comes and others wait to be looked at */

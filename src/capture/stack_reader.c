@@ -34,6 +34,9 @@ struct reader_process {
 	bool is_layout_sent;		    /* of that */
 	unsigned int attached;		    /* how often it was */
 	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
+	uint64_t map_ns;		    /* as of when its map is */
+	uint64_t changed_ns;		    /* when it mapped other code after that; 0: not known */
+	uint64_t looked;		    /* the round in which that was asked for */
 };
 
 /* Interpreters that are known at a time: of others all is found out again. */
@@ -50,6 +53,10 @@ struct reader {
 	size_t pythons[PYTHONS_MAX]; /* places of their processes */
 	size_t python_count;	     /* so far */
 	struct identities frames;    /* (0, address of the symbol_frame): sent */
+	/* Who has mapped code, up to maps_known_ns, by rounds of asking. */
+	uint64_t maps_known_ns, maps_asked_ns;
+	uint64_t round;
+	uint64_t changed[OPENER_GROUPS]; /* the last round in which one of these had */
 };
 
 /* One stack on its way. */
@@ -145,10 +152,59 @@ static void attach(struct reader *reader, struct reader_process *process, uint32
 	process->is_known |= result >= 0;
 	if (result >= 0 && !process->python)
 		look_for_python(reader, process, pid);
+	process->map_ns = time_ns;
+	process->changed_ns = process->looked = 0;
 	process->attached++;
 	process->attached_ns = clock_monotonic_ns();
 	/* not how long: that would be for ever where others want the CPU */
 	process->attaching_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+}
+
+/* Asked for a stack of that time at most so often, and of all processes at once. */
+#define CHANGES_EACH_NS (5 * NS_PER_MS)
+
+static void look_for_changes(struct reader *reader, uint64_t time_ns)
+{
+	uint8_t bits[OPENER_GROUPS / 8];
+	uint64_t now_ns, until_ns;
+
+	if (time_ns <= reader->maps_known_ns)
+		return;
+	now_ns = clock_monotonic_ns();
+	if (now_ns - reader->maps_asked_ns < CHANGES_EACH_NS)
+		return;
+	reader->maps_asked_ns = now_ns;
+	until_ns = opener_changed_groups(reader->maps_known_ns, bits);
+	if (!until_ns) {
+		reader->maps_known_ns = UINT64_MAX; /* no one follows processes */
+		return;
+	}
+	reader->maps_known_ns = until_ns;
+	reader->round++;
+	for (size_t i = 0; i < OPENER_GROUPS; i++)
+		if (bits[i / 8] & 1U << i % 8)
+			reader->changed[i] = reader->round;
+}
+
+static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid,
+			 uint64_t time_ns);
+
+/*
+ * A library that was unmapped may have left its addresses to another one: the map of the process is
+ * the one of the stack's time.
+ */
+static void follow_changes(struct reader *reader, struct reader_process *process, uint32_t pid,
+			   uint64_t time_ns)
+{
+	if (!process->is_known || process->ended)
+		return;
+	look_for_changes(reader, time_ns);
+	if (reader->changed[pid % OPENER_GROUPS] > process->looked) {
+		process->looked = reader->round;
+		process->changed_ns = opener_changed(pid, process->map_ns);
+	}
+	if (process->changed_ns && time_ns >= process->changed_ns)
+		(void)attach_again(reader, process, pid, time_ns);
 }
 
 /* What follows is about the process that the stack is of, and the program that it ran then. */
@@ -181,6 +237,7 @@ static struct reader_process *select_process(struct reader *reader, const struct
 		attach(reader, process, raw->pid, raw->header.time_ns);
 	else if (process->is_python_dropped)
 		look_for_python(reader, process, raw->pid);
+	follow_changes(reader, process, raw->pid, raw->header.time_ns);
 	process->start_ns = raw->process_start_ns;
 	process->exec_id = raw->exec_id;
 	return process;
@@ -551,6 +608,8 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		memcpy(&question, bytes, length);
 	switch (length <= sizeof(question) ? question.head.kind : 0) {
 	case STACK_PRELOAD:
+		/* before all is read, what is mapped may be another file */
+		question.stack.header.time_ns = clock_monotonic_ns();
 		if (question.stack.pid)
 			send_layout(&reading, select_process(reader, &question.stack));
 		if (symbolizer_preload(reader->symbolizer) < 0)

@@ -155,7 +155,7 @@ static uint64_t next_time(const struct ring *ring)
 	return time_ns;
 }
 
-static void take_mapped(struct map_history *history, const union record *record)
+static void take_mapped(struct map_history *history, const union record *record, uint64_t time_ns)
 {
 	struct mapping mapping = {
 		.start = record->mapped.start,
@@ -163,6 +163,7 @@ static void take_mapped(struct map_history *history, const union record *record)
 		.offset = record->mapped.offset,
 		.device = (uint64_t)record->mapped.major << 32 | record->mapped.minor,
 		.inode = record->mapped.inode,
+		.time_ns = time_ns,
 		.path = (char *)record->mapped.path,
 	};
 
@@ -177,7 +178,7 @@ static void take(struct map_history *history, const union record *record, uint64
 {
 	switch (record->header.type) {
 	case PERF_RECORD_MMAP2:
-		take_mapped(history, record);
+		take_mapped(history, record, time_ns);
 		break;
 	case PERF_RECORD_COMM:
 		if (record->header.misc & PERF_RECORD_MISC_COMM_EXEC)

@@ -20,7 +20,7 @@
 
 /* As struct mapping; its path is numbered. */
 struct place {
-	uint64_t start, end, offset, device, inode;
+	uint64_t start, end, offset, device, inode, time_ns;
 	size_t path;
 };
 
@@ -41,6 +41,7 @@ struct map_history {
 	uint32_t newest[PROGRAMS_MAX];	       /* by the hash of a pid: place + 1, or 0 */
 	size_t place_count;		       /* of all programs */
 	uint64_t oldest;		       /* number of the oldest one that has places */
+	uint64_t mapped_ns[OPENER_GROUPS];     /* when the last one of them mapped a file */
 	struct interned paths;
 };
 
@@ -185,6 +186,8 @@ void map_history_map(struct map_history *history, uint32_t pid, const struct map
 
 	if (!pid)
 		return;
+	if (mapping->inode)
+		history->mapped_ns[pid % OPENER_GROUPS] = mapping->time_ns;
 	if (!program)
 		program = begin(history, pid, 0);
 	if (program->count == PLACES_OF_ONE) {
@@ -201,10 +204,32 @@ void map_history_map(struct map_history *history, uint32_t pid, const struct map
 		map_history_forget(history);
 		return;
 	}
-	program->places[program->count++] =
-		(struct place){mapping->start,	mapping->end,	mapping->offset,
-			       mapping->device, mapping->inode, path};
+	program->places[program->count++] = (struct place){
+		mapping->start,	  mapping->end, mapping->offset, mapping->device, mapping->inode,
+		mapping->time_ns, path};
 	history->place_count++;
+}
+
+uint64_t map_history_changed(const struct map_history *history, uint32_t pid, uint64_t since_ns)
+{
+	const struct program *program = newest(history, pid);
+	uint64_t first_ns = 0;
+
+	if (!program || program->is_overfull)
+		return 0;
+	for (size_t i = program->count; i-- > 0 && program->places[i].time_ns > since_ns;)
+		if (program->places[i].inode)
+			first_ns = program->places[i].time_ns;
+	return first_ns;
+}
+
+void map_history_groups(const struct map_history *history, uint64_t since_ns,
+			uint8_t ret_bits[OPENER_GROUPS / 8])
+{
+	memset(ret_bits, 0, OPENER_GROUPS / 8);
+	for (size_t i = 0; i < OPENER_GROUPS; i++)
+		if (history->mapped_ns[i] > since_ns)
+			ret_bits[i / 8] |= (uint8_t)(1U << i % 8);
 }
 
 bool map_history_is_now(const struct map_history *history, uint32_t pid, uint64_t time_ns)
@@ -239,10 +264,11 @@ static size_t lineage(const struct map_history *history, uint32_t pid, uint64_t 
 	return count;
 }
 
+/* What it had mapped by then. */
 static int add_places(const struct map_history *history, const struct program *program,
-		      struct mappings *mappings)
+		      uint64_t time_ns, struct mappings *mappings)
 {
-	for (size_t i = 0; i < program->count; i++) {
+	for (size_t i = 0; i < program->count && program->places[i].time_ns <= time_ns; i++) {
 		const struct place *place = &program->places[i];
 		const struct mapping mapping = {.start = place->start,
 						.end = place->end,
@@ -252,6 +278,25 @@ static int add_places(const struct map_history *history, const struct program *p
 						.path = (char *)path_of(history, place)};
 
 		if (mappings_overlay(mappings, &mapping) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What is there now says nothing of a time before other code was mapped there: no file is known. */
+static int clear_later(const struct map_history *history, uint32_t pid, uint64_t time_ns,
+		       struct mappings *mappings)
+{
+	const struct program *program = newest(history, pid);
+
+	for (size_t i = program ? program->count : 0; i-- > 0;) {
+		const struct place *place = &program->places[i];
+		const struct mapping unknown = {
+			.start = place->start, .end = place->end, .path = (char *)""};
+
+		if (place->time_ns <= time_ns)
+			break;
+		if (mappings_overlay(mappings, &unknown) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -275,11 +320,16 @@ int map_history_find(const struct map_history *history, uint32_t pid, uint64_t t
 		/* what was mapped before anything was known: the process, or its parent, still has
 		 * it */
 		result = map_history_is_now(history, of, at_ns) ? now(data, of, &found) : -ENOENT;
+		if (result >= 0)
+			result = clear_later(history, of, at_ns, &found);
 	}
 	while (result == 0 && count) {
 		const struct program *program = programs[--count];
+		uint64_t until_ns = count ? programs[count - 1]->begin_ns : time_ns;
 
-		result = program->is_overfull ? -ENOENT : add_places(history, program, &found);
+		/* a child has what its parent had mapped before it began */
+		result = program->is_overfull ? -ENOENT
+					      : add_places(history, program, until_ns, &found);
 	}
 	if (result == 0 && !found.count)
 		result = -ENOENT;

@@ -25,7 +25,7 @@ void map_history_fork(struct map_history *history, uint32_t pid, uint32_t parent
 /* Its map is empty, and another program's from then on. */
 void map_history_exec(struct map_history *history, uint32_t pid, uint64_t time_ns);
 void map_history_exit(struct map_history *history, uint32_t pid, uint64_t time_ns);
-/* It has mapped code. The mapping is copied. */
+/* It has mapped code, at mapping->time_ns. The mapping is copied. */
 void map_history_map(struct map_history *history, uint32_t pid, const struct mapping *mapping);
 void map_history_forget(struct map_history *history); /* all */
 
@@ -36,7 +36,20 @@ void map_history_forget(struct map_history *history); /* all */
 bool map_history_is_now(const struct map_history *history, uint32_t pid, uint64_t time_ns);
 
 /*
- * What a process of the past had mapped at that time, or until it ended. `now` puts the map of one
+ * When the process that runs now has mapped code of a file for the first time after `since_ns`: an
+ * older map of it may have another file there. 0: it has not, or that is not known.
+ */
+uint64_t map_history_changed(const struct map_history *history, uint32_t pid, uint64_t since_ns);
+
+/*
+ * Which processes may have done so: bits by pid modulo OPENER_GROUPS, the first one in the
+ * lowest bit of the first byte.
+ */
+void map_history_groups(const struct map_history *history, uint64_t since_ns,
+			uint8_t ret_bits[OPENER_GROUPS / 8]);
+
+/*
+ * What a process had mapped at that time, or until it ended. `now` puts the map of one
  * that runs behind what there is (of a parent of which no exec is known): 0 or a negative errno. 0,
  * or -ENOENT: not known; or -ENOMEM.
  */

@@ -68,6 +68,7 @@ void module_open(struct module *module, const struct mapping *mapping, uint32_t 
 	int symbols_fd = module->executable && symbols ? opener_symbols() : -1;
 
 	module->asked = pid;
+	module->asked_ns = mapping->time_ns;
 	if (symbols_fd >= 0) {
 		module->info = debug_info_open(symbols_fd, NULL, pid);
 		if (object_open(&module->names, symbols_fd) < 0)

@@ -15,6 +15,7 @@ struct module {
 	char build_id[BUILD_ID_BYTES]; /* "": none */
 	bool executable;	       /* the program itself */
 	uint32_t asked;	       /* the process by which it was opened last; 0: it is closed */
+	uint64_t asked_ns;     /* as of when that had it mapped */
 	uint64_t used;	       /* when last, by a count of stacks */
 	uint64_t bytes;	       /* of its files, while they are open */
 	struct object *object; /* NULL: no ELF file */

@@ -94,6 +94,34 @@ int opener_maps(uint32_t pid, uint64_t time_ns)
 		0);
 }
 
+uint64_t opener_changed(uint32_t pid, uint64_t since_ns)
+{
+	struct opener_request request = {.kind = READ_CHANGED, .pid = pid, .time_ns = since_ns};
+	static uint8_t reply[HELPER_REPLY_BYTES];
+	uint64_t changed_ns = 0;
+	size_t length;
+	int fd, result = ask(&request, 0, reply, &length, &fd);
+
+	if (result == 0 && length == sizeof(changed_ns))
+		memcpy(&changed_ns, reply, sizeof(changed_ns));
+	return changed_ns;
+}
+
+uint64_t opener_changed_groups(uint64_t since_ns, uint8_t ret_bits[OPENER_GROUPS / 8])
+{
+	struct opener_request request = {.kind = READ_CHANGED_GROUPS, .time_ns = since_ns};
+	static uint8_t reply[HELPER_REPLY_BYTES];
+	uint64_t until_ns = 0;
+	size_t length;
+	int fd, result = ask(&request, 0, reply, &length, &fd);
+
+	if (result < 0 || length != sizeof(until_ns) + OPENER_GROUPS / 8)
+		return 0;
+	memcpy(&until_ns, reply, sizeof(until_ns));
+	memcpy(ret_bits, reply + sizeof(until_ns), OPENER_GROUPS / 8);
+	return until_ns;
+}
+
 int opener_kernel_symbols(void)
 {
 	return ask_for_file((struct opener_request){.kind = OPEN_KERNEL_SYMBOLS}, NULL, 0);

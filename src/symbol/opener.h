@@ -27,6 +27,18 @@ void opener_follow_processes(void);
 int opener_maps(uint32_t pid, uint64_t time_ns) must_check; /* as /proc/PID/maps; code alone */
 int opener_kernel_symbols(void) must_check;		    /* /proc/kallsyms */
 
+/*
+ * When the process has mapped code of a file for the first time after `since_ns`; 0: it has not, or
+ * no one follows it.
+ */
+uint64_t opener_changed(uint32_t pid, uint64_t since_ns) must_check;
+
+/* Processes by pid, modulo this. */
+#define OPENER_GROUPS 4096
+
+/* Which ones may have: map_history_groups(). Returns up to when that is known; 0: it is not. */
+uint64_t opener_changed_groups(uint64_t since_ns, uint8_t ret_bits[OPENER_GROUPS / 8]) must_check;
+
 /* What the process runs; and its path, as the process names it. The second: 0 or -errno. */
 int opener_program(uint32_t pid, char path[OPENER_PATH_BYTES]) must_check;
 int opener_program_path(uint32_t pid, uint64_t time_ns, char path[OPENER_PATH_BYTES]) must_check;

@@ -19,6 +19,8 @@ enum opener_kind {
 	OPEN_DEBUGINFOD,
 	READ_MEMORY,
 	READ_WAIT,
+	READ_CHANGED,
+	READ_CHANGED_GROUPS,
 };
 
 /* Cut off behind its text. */

@@ -55,9 +55,17 @@ static int open_link(const char *link, uint32_t pid)
 	return fd < 0 ? -errno : foreign_reopen(fd, pid);
 }
 
-static bool is_past(const struct opener_request *request)
+/* Its program is no more. */
+static bool is_gone(const struct opener_request *request)
 {
 	return past_maps_has(request->pid, request->time_ns);
+}
+
+/* Nor is the map that it had then. */
+static bool is_past(const struct opener_request *request)
+{
+	return is_gone(request) ||
+	       (request->time_ns && past_maps_changed(request->pid, request->time_ns));
 }
 
 /* A process that sees what this one sees, or saw. 0: none does. */
@@ -83,7 +91,7 @@ static int serve_program_path(const struct opener_request *request, char *path)
 	char link[64];
 	ssize_t length;
 
-	if (is_past(request)) {
+	if (is_gone(request)) {
 		const char *program = past_maps_program(request->pid, request->time_ns);
 
 		if (!program)
@@ -135,12 +143,20 @@ static int read_mapping(const struct opener_request *request, struct mapping *re
 	return -ENOENT;
 }
 
+static bool is_file_of(int fd, const struct mapping *mapping)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_ino == mapping->inode &&
+	       major(status.st_dev) == mapping->device >> 32 &&
+	       minor(status.st_dev) == (uint32_t)mapping->device;
+}
+
 /* By its name, as the process sees it: only if it is still the same file. */
 static int serve_mapping_by_name(const struct opener_request *request, char *path)
 {
 	cleanup_free char *line = NULL;
 	struct mapping mapping;
-	struct stat status;
 	int result = read_mapping(request, &mapping, &line);
 	uint32_t pid = who_sees(request);
 	cleanup_close int root = result < 0 ? result : foreign_root(pid);
@@ -151,9 +167,7 @@ static int serve_mapping_by_name(const struct opener_request *request, char *pat
 	fd = foreign_path(root, mapping.path, RESOLVE_IN_ROOT);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &status) < 0 || status.st_ino != mapping.inode ||
-	    major(status.st_dev) != mapping.device >> 32 ||
-	    minor(status.st_dev) != (uint32_t)mapping.device) {
+	if (!is_file_of(fd, &mapping)) {
 		close(fd);
 		return -ESTALE;
 	}
@@ -164,17 +178,31 @@ static int serve_mapping_by_name(const struct opener_request *request, char *pat
 	return foreign_reopen(fd, pid);
 }
 
+/* What the process has there now may be another file than it had then. */
+static bool is_still_mapped(const struct opener_request *request, int fd)
+{
+	cleanup_free char *line = NULL;
+	struct mapping mapping;
+
+	return !is_past(request) ||
+	       (read_mapping(request, &mapping, &line) >= 0 && is_file_of(fd, &mapping));
+}
+
 static int serve_mapping(const struct opener_request *request, char *path)
 {
 	int fd;
 
-	if (is_past(request))
+	if (is_gone(request))
 		return serve_mapping_by_name(request, path);
 	/* the file itself; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE */
 	map_file_path(path, request);
 	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd >= 0)
+	if (fd >= 0 && is_still_mapped(request, fd))
 		return foreign_reopen(fd, request->pid);
+	if (fd >= 0 || is_past(request)) {
+		cleanup_close_fd(&fd);
+		return serve_mapping_by_name(request, path);
+	}
 	return errno == EPERM || errno == EACCES ? serve_mapping_by_name(request, path) : -errno;
 }
 
@@ -294,7 +322,7 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 {
 	static struct opener_request request;
 	bool with_path = false;
-	uint64_t switches;
+	uint64_t switches; /* or another answer of eight bytes */
 	int fd = -EINVAL;
 
 	*ret_length = 0;
@@ -316,6 +344,16 @@ int opener_serve(const void *bytes, size_t length, void *reply, size_t *ret_leng
 		fd = serve_program(&request, reply);
 		with_path = true;
 		break;
+	case READ_CHANGED:
+		switches = past_maps_changed(request.pid, request.time_ns);
+		memcpy(reply, &switches, sizeof(switches));
+		*ret_length = sizeof(switches);
+		return 0;
+	case READ_CHANGED_GROUPS:
+		switches = past_maps_groups(request.time_ns, (uint8_t *)reply + sizeof(switches));
+		memcpy(reply, &switches, sizeof(switches));
+		*ret_length = switches ? sizeof(switches) + OPENER_GROUPS / 8 : sizeof(switches);
+		return 0;
 	case READ_PROGRAM_PATH:
 		fd = serve_program_path(&request, reply);
 		*ret_length = fd < 0 ? 0 : strlen(reply) + 1;

@@ -53,6 +53,22 @@ bool past_maps_has(uint32_t pid, uint64_t time_ns)
 	return !map_history_is_now(map_history, pid, time_ns);
 }
 
+uint64_t past_maps_changed(uint32_t pid, uint64_t since_ns)
+{
+	return map_history ? map_history_changed(map_history, pid, since_ns) : 0;
+}
+
+uint64_t past_maps_groups(uint64_t since_ns, uint8_t *ret_bits)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!map_history)
+		return 0;
+	map_events_read(map_events, map_history);
+	map_history_groups(map_history, since_ns, ret_bits);
+	return now_ns - MAP_EVENTS_SETTLED_NS;
+}
+
 /* As map_history_now. */
 static int read_maps_now(void *data, uint32_t pid, struct mappings *mappings)
 {

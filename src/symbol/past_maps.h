@@ -13,8 +13,14 @@
 
 bool past_maps_followed(void);
 
-/* Whether it is about what is no more: then the history has it, or nothing does. */
+/* Whether it is about a process that is no more: then the history has it, or nothing does. */
 bool past_maps_has(uint32_t pid, uint64_t time_ns);
+
+/* The process runs, but has mapped other code since then: map_history_changed(). 0: it has not. */
+uint64_t past_maps_changed(uint32_t pid, uint64_t since_ns);
+
+/* As map_history_groups(); up to when all is known. 0: nothing is. */
+uint64_t past_maps_groups(uint64_t since_ns, uint8_t *ret_bits);
 
 /* As /proc/PID/maps would have been; code alone. The descriptor, or a negative errno. */
 int past_maps_open(uint32_t pid, uint64_t time_ns) must_check;

@@ -194,6 +194,8 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time
 	kept = strdup(program);
 	if (!kept)
 		return -ENOMEM;
+	/* other code may be at the addresses of some of it */
+	code_calls_clear(&symbolizer->space->calls);
 	free(symbolizer->space->program);
 	symbolizer->space->program = kept;
 	symbolizer->space->unread = 0;
@@ -245,8 +247,11 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		if (module->inode != mapping->inode || module->device != mapping->device)
 			continue;
 		module->used = symbolizer->selections;
-		/* the one before may have ended when its file was to be opened; or it is closed */
-		if (!module->object && !module->info && module->asked != symbolizer->space->pid)
+		/* the one before may have ended, or have unmapped it, when its file was to be
+		 * opened; or it is closed */
+		if (!module->object && !module->info &&
+		    (module->asked != symbolizer->space->pid ||
+		     module->asked_ns != mapping->time_ns))
 			open_files(symbolizer, module, mapping);
 		return module;
 	}

@@ -48,6 +48,39 @@ def test_a_program_that_was_deleted_while_it_ran(tmp_path, replaced):
     assert "burns" in names and "freezes" not in names, names
 
 
+PLUGIN = """
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+__attribute__((noinline)) double NAME(double end) { volatile double sum = 0; while (now() < end) for (int i = 0; i < 100000; i++) sum += i; return sum; }
+double work(double seconds) { return NAME(now() + seconds) + 1; }
+"""
+LOADER = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **paths) {
+	for (int i = 1;; i = i % (count - 1) + 1) {
+		void *plugin = dlopen(paths[i], RTLD_NOW);
+		double (*work)(double) = (double (*)(double))dlsym(plugin, "work");
+		if (i == 1) puts("ready"), fflush(stdout);
+		work(0.2), dlclose(plugin);
+	}
+}
+"""
+
+
+@pytest.mark.measures
+def test_a_library_in_the_place_of_another(tmp_path):
+    """What is unmapped leaves its addresses to the next one, as with plugins that are loaded again."""
+    plugins = {name: tmp_path / f"{name}.so" for name in ("alpha", "beta", "gamma")}
+    for name, path in plugins.items():
+        subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", f"-DNAME={name}", "-xc", "-", "-o", path], input=PLUGIN, text=True, check=True)
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", tmp_path / "loader"], input=LOADER, text=True, check=True)
+    with spinning(tmp_path / "loader", *plugins.values()) as process:
+        rows = profile("-p", process.pid, "-d", "3s", "--state", "user")["functions"]
+    shares = {row["function"]: row["total_ns"] for row in rows if row["function"] in plugins}
+    assert len(shares) == len(plugins) and max(shares.values()) < 0.5 * sum(shares.values()), shares
+
+
 def test_a_debug_file_of_another_build(tmp_path):
     """It would give wrong names."""
     program, debug = build(tmp_path / "spinner"), tmp_path / "spinner.debug"

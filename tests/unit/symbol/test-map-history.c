@@ -128,6 +128,55 @@ CASE(a_process_has_what_its_parent_had_until_its_exec)
 	map_history_free(history);
 }
 
+static void map_at(struct map_history *history, uint32_t pid, uint64_t time_ns, uint64_t start,
+		   uint64_t end, uint64_t inode, const char *path)
+{
+	const struct mapping mapping = {start, end, 0, 1, inode, time_ns, (char *)path};
+
+	map_history_map(history, pid, &mapping);
+}
+
+CASE(a_process_that_runs_had_another_library_there)
+{
+	struct map_history *history = map_history_new();
+	uint8_t groups[OPENER_GROUPS / 8];
+
+	map_history_fork(history, 2, 1, 100);
+	map_history_exec(history, 2, 200);
+	map_at(history, 2, 210, 0x5000, 0x6000, 1, "program");
+	map_at(history, 2, 300, 0x8000, 0x9000, 2, "first");
+	map_at(history, 2, 400, 0x8000, 0x9000, 3, "second");
+	map_at(history, 2, 500, 0xa000, 0xb000, 0, ""); /* code made at run time */
+	assert_true(map_history_is_now(history, 2, 350));
+	assert_string_equal(at(history, 2, 250), "5000-6000 program");
+	assert_string_equal(at(history, 2, 399), "5000-6000 program, 8000-9000 first");
+	assert_string_equal(at(history, 2, 400), "5000-6000 program, 8000-9000 second");
+	assert_int_equal(map_history_changed(history, 2, 0), 210);
+	assert_int_equal(map_history_changed(history, 2, 210), 300);
+	assert_int_equal(map_history_changed(history, 2, 350), 400);
+	assert_int_equal(map_history_changed(history, 2, 400), 0);
+	assert_int_equal(map_history_changed(history, 7, 0), 0);
+	map_history_groups(history, 399, groups);
+	assert_int_equal(groups[0], 1U << 2);
+	map_history_groups(history, 400, groups);
+	assert_int_equal(groups[0], 0);
+	/* what its child has is what it had when the child began */
+	map_history_fork(history, 3, 2, 350);
+	assert_string_equal(at(history, 3, 600), "5000-6000 program, 8000-9000 first");
+	map_history_free(history);
+}
+
+CASE(what_is_mapped_now_was_not_before_it_was_mapped)
+{
+	struct map_history *history = map_history_new();
+
+	/* 1 began before all this: what it had where it mapped another file is not known */
+	map_at(history, 1, 300, 0x180, 0x200, 2, "later");
+	assert_string_equal(at(history, 1, 250), "100-180 live, 180-200 ");
+	assert_string_equal(at(history, 1, 300), "100-180 live, 180-200 later");
+	map_history_free(history);
+}
+
 CASE(a_pid_that_is_used_again)
 {
 	struct map_history *history = map_history_new();
@@ -223,6 +272,8 @@ int main(void)
 		cmocka_unit_test(a_later_mapping_lies_over_an_earlier_one),
 		cmocka_unit_test(a_written_mapping_is_read_again),
 		cmocka_unit_test(a_process_has_what_its_parent_had_until_its_exec),
+		cmocka_unit_test(a_process_that_runs_had_another_library_there),
+		cmocka_unit_test(what_is_mapped_now_was_not_before_it_was_mapped),
 		cmocka_unit_test(a_pid_that_is_used_again),
 		cmocka_unit_test(what_is_kept_has_a_bound),
 		cmocka_unit_test(what_the_kernel_says_of_a_process_that_has_ended),
