@@ -63,7 +63,10 @@ static inline void add_group(struct made *made, unsigned int workers)
 
 static inline void make(struct made *made, unsigned int workers)
 {
-	*made = (struct made){.run = {.end = RUN_COMPLETE}};
+	*made = (struct made){.run = {.end = RUN_COMPLETE,
+				      .started_ns = NS_PER_S,
+				      .stopped_ns = 11 * NS_PER_S,
+				      .hold_ns = 10 * NS_PER_S}};
 	spec_init(&made->spec);
 	assert_int_equal(work_type_find("spin-wait", &made->work.type, NULL), 0);
 	made->run.spec = &made->spec;

@@ -135,6 +135,13 @@ CASE(starved_workers_are_found)
 	report_of(&made, 1)->work_units = 0;
 	assert_int_equal(judge(&made), VERDICT_FAIL);
 	assert_only(&made, "not-starved", VERDICT_FAIL, 101, "starved: no work units");
+	assert_only(&made, "completed", VERDICT_PASS, 0,
+		    "3 workers reported, 1 of them without any work");
+	/* one that was cut short, or meant to be: it may have been about to */
+	made.run.stopped_ns = made.run.started_ns + 7 * NS_PER_MS;
+	assert_int_equal(judge(&made), VERDICT_INCONCLUSIVE);
+	assert_only(&made, "not-starved", VERDICT_INCONCLUSIVE, 101,
+		    "no work units, in a run of 7.0ms");
 	/* nothing is known of those that did not report */
 	for (unsigned int i = 0; i < 3; i++)
 		lose(&made, i, EXIT_EXITED, 0);
