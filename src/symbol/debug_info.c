@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
+#include "symbol/closure_name.h"
 #include "symbol/opener.h"
 
 /* Scopes in scopes; more than compilers make, less than the stack bears. */
@@ -51,6 +52,8 @@ struct debug_info {
 	struct ranges ranges; /* of all units, by start */
 	char missing[BUILD_ID_BYTES];
 	bool other_build;
+	char **names; /* that were put together */
+	size_t name_count, name_room;
 };
 
 static int by_start(const void *left, const void *right)
@@ -338,18 +341,10 @@ void debug_info_close(struct debug_info *info)
 		free(info->units[i].functions.items);
 	free(info->units);
 	free(info->ranges.items);
+	for (size_t i = 0; i < info->name_count; i++)
+		free(info->names[i]);
+	free(info->names);
 	free(info);
-}
-
-/* The name of a function, which an inlined or separately defined one has from its declaration. */
-static const char *function_name(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
-		return dwarf_formstring(&attribute);
-	return dwarf_diename(die);
 }
 
 /* A place in the source. */
@@ -357,6 +352,45 @@ struct place {
 	const char *file;
 	int line;
 };
+
+/* The linkage name of a function; NULL: none. */
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+			       dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute)
+		       ? dwarf_formstring(&attribute)
+		       : NULL;
+}
+
+/* Of a closure; lives as long as the debug information. NULL: it is none, or no memory. */
+static const char *kept_closure_name(struct debug_info *info, Dwarf_Die *die)
+{
+	char *name = closure_name(die);
+
+	if (!name || array_reserve(&info->names, &info->name_room, info->name_count + 1,
+				   sizeof(*info->names)) < 0) {
+		free(name);
+		return NULL;
+	}
+	return info->names[info->name_count++] = name;
+}
+
+/* The name of a function, which an inlined or separately defined one has from its declaration. */
+static struct source_frame frame_of(struct debug_info *info, Dwarf_Die *die, struct place place)
+{
+	struct source_frame frame = {
+		.function = linkage_name(die), .file = place.file, .line = place.line};
+
+	if (frame.function)
+		return frame;
+	frame.function = kept_closure_name(info, die);
+	frame.is_plain = !frame.function;
+	if (!frame.function)
+		frame.function = dwarf_diename(die);
+	return frame;
+}
 
 static struct place place_of_address(Dwarf_Die *unit, uint64_t address)
 {
@@ -423,8 +457,8 @@ int debug_info_frames(struct debug_info *info, uint64_t address,
 			chain[depth++] = die;
 	place = place_of_address(&unit, address);
 	while (depth--) {
-		frames[count++] = (struct source_frame){function_name(&chain[depth]), place.file,
-							place.line, depth > 0};
+		frames[count] = frame_of(info, &chain[depth], place);
+		frames[count++].inlined = depth > 0;
 		place = place_of_call(&unit, &chain[depth]);
 	}
 	return count;

@@ -23,6 +23,7 @@ struct source_frame {
 	const char *file;  /* NULL: not known */
 	int line;	   /* 0: not known */
 	bool inlined;	   /* into the next one */
+	bool is_plain;	   /* it has no linkage name, and may have one in the symbol table */
 };
 
 #define SOURCE_FRAMES_MAX 32

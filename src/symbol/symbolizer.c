@@ -383,6 +383,13 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	int count = module->info ? debug_info_frames(module->info, address, source) : 0;
 	struct go_place place;
 
+	/* GCC gives what is no part of another file no linkage name: `_M_invoke` of any closure */
+	if (count && source[count - 1].is_plain) {
+		const char *name = function_at(symbolizer, module, address);
+
+		if (name && !strncmp(name, "_Z", 2))
+			source[count - 1].function = name;
+	}
 	if (!count && module->object && object_go_place(module->object, address, &place)) {
 		source[0] = (struct source_frame){
 			.function = place.function, .file = place.file, .line = place.line};

@@ -519,6 +519,29 @@ def test_page(tmp_path):
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 28)"
 
 
+CLOSURES = """
+#include <functional>
+#include <time.h>
+static double now() { timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+static void spin(double s) { double end = now() + s; volatile double sum = 0; while (now() < end) for (int i = 0; i < 1000; i++) sum += i; }
+static std::function<void()> some[2];
+__attribute__((noinline)) void setup() {
+	some[0] = [] { spin(0.03); }; some[1] = [] { spin(0.01); };
+}
+int main() { setup(); for (double end = now() + 3; now() < end;) for (auto &one : some) one(); }
+"""
+
+
+@pytest.mark.measures
+def test_each_closure_has_a_name(tmp_path):
+    """GCC's debug information calls each of them operator()."""
+    (tmp_path / "it.cc").write_text(CLOSURES)
+    subprocess.run(["g++", "-O1", "-g", "-o", tmp_path / "it", tmp_path / "it.cc"], check=True)
+    result = json.loads(run("profile", "--state", "user", "--format", "json", "--", tmp_path / "it").stdout)
+    spent = {row["function"]: row["total_ns"] for row in result["functions"] if re.fullmatch(r"setup\(\)::{lambda:\d+:\d+}", row["function"] or "")}
+    assert len(spent) == 2 and 1.7 < max(spent.values()) / min(spent.values()) < 6, (spent, [row["function"] for row in result["functions"]])
+
+
 CHANGED = """
 #include <pthread.h>
 #include <unistd.h>
