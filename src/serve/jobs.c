@@ -122,6 +122,13 @@ static void look(int socket, struct running *all)
 	}
 }
 
+static void kill_job(const struct running *all, uint64_t number)
+{
+	for (size_t i = 0; i < JOBS_AT_ONCE; i++)
+		if (all[i].pid && all[i].number == number)
+			kill(all[i].pid, SIGKILL);
+}
+
 static void take(int socket, struct running *all)
 {
 	struct job job;
@@ -134,6 +141,10 @@ static void take(int socket, struct running *all)
 		_exit(0);
 	if (got != sizeof(job))
 		return;
+	if (!job.word_count) {
+		kill_job(all, job.number);
+		return;
+	}
 	for (size_t i = 0; i < JOBS_AT_ONCE; i++)
 		if (!all[i].pid && begin(&all[i], &job))
 			return;
@@ -192,6 +203,15 @@ bool jobs_run(struct jobs *jobs, const struct job *job)
 {
 	return send(jobs->kept.socket, job, sizeof(*job), MSG_DONTWAIT | MSG_NOSIGNAL) ==
 	       sizeof(*job);
+}
+
+void jobs_cancel(struct jobs *jobs, uint64_t number)
+{
+	const struct job job = {.number = number};
+
+	if (!jobs_run(jobs, &job)) {
+		/* it ends at its time */
+	}
 }
 
 int jobs_descriptor(const struct jobs *jobs)

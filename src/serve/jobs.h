@@ -18,9 +18,9 @@
 #define JOB_WORD_BYTES 1024
 
 struct job {
-	uint64_t number;  /* the asker's */
-	uint32_t seconds; /* it is killed after so long, and a minute */
-	uint32_t word_count;
+	uint64_t number;		       /* the asker's */
+	uint32_t seconds;		       /* it is killed after so long, and a minute */
+	uint32_t word_count;		       /* 0: the job of that number is to be killed */
 	char words[JOB_WORDS][JOB_WORD_BYTES]; /* arguments: "profile", "-d", "10s" */
 };
 
@@ -40,6 +40,9 @@ void jobs_end(struct jobs *jobs); /* kills those that run; takes NULL */
 
 /* False: no job can be started. */
 bool jobs_run(struct jobs *jobs, const struct job *job) must_check;
+
+/* Kills it: jobs_next() reports its end. */
+void jobs_cancel(struct jobs *jobs, uint64_t number);
 
 /* Adds an argument, printf() style; what is too long is cut. */
 __attribute__((format(printf, 2, 3))) void job_add(struct job *job, const char *format, ...);

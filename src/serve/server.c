@@ -303,6 +303,7 @@ static void write_answer(struct server *server, const struct web_question *quest
 		stall_recent_write(server->stalls, out);
 		break;
 	case WEB_PROFILE:
+	case WEB_CANCEL:
 	case WEB_ASKS:
 		break;
 	}
@@ -326,6 +327,9 @@ static const char *const profile_formats[WEB_PROFILE_KINDS] = {"pprof", "html", 
 static const char *const profile_types[WEB_PROFILE_KINDS] = {"application/octet-stream",
 							     "text/html; charset=utf-8", TEXT_TYPE};
 
+/* Or one, beside the recording that a trigger has begun. */
+#define BUSY_TEXT "two profiles are being taken already\n"
+
 static void begin_profile(struct server *server, const struct web_question *question)
 {
 	struct profile_jobs *place = find_profile(server, 0);
@@ -343,10 +347,17 @@ static void begin_profile(struct server *server, const struct web_question *ques
 		job_add(&job, "%s", state_info[state - 1].key);
 	}
 	if (!place || !jobs_run(server->jobs, &job)) {
-		refuse(server, question, HTTP_BUSY, "two profiles are being taken already\n");
+		refuse(server, question, HTTP_BUSY, BUSY_TEXT);
 		return;
 	}
 	*place = (struct profile_jobs){job.number, *question};
+}
+
+static void cancel_profile(struct server *server, uint64_t question)
+{
+	for (size_t i = 0; i < JOBS_AT_ONCE; i++)
+		if (server->profiles[i].number && server->profiles[i].question.number == question)
+			jobs_cancel(server->jobs, server->profiles[i].number);
 }
 
 int server_gone(const char *what, struct error *error)
@@ -378,6 +389,8 @@ static int on_job_end(void *data, struct error *error)
 	if (!end.status && fd >= 0)
 		web_host_answer_file(server->web, profile->question.number, HTTP_OK,
 				     profile_types[profile->question.arguments[2]], fd, end.length);
+	else if (end.status == -EBUSY)
+		refuse(server, &profile->question, HTTP_BUSY, BUSY_TEXT);
 	else
 		refuse(server, &profile->question, HTTP_ERROR,
 		       *end.error ? end.error : "the profile could not be taken\n");
@@ -392,6 +405,10 @@ static void answer(struct server *server, const struct web_question *question)
 
 	if (question->ask == WEB_PROFILE) {
 		begin_profile(server, question);
+		return;
+	}
+	if (question->ask == WEB_CANCEL) {
+		cancel_profile(server, question->arguments[0]);
 		return;
 	}
 	if (output_init(&out, -1) < 0)
@@ -411,7 +428,7 @@ static int on_question(void *data, struct error *error)
 	int result;
 
 	while ((result = web_host_next(server->web, &question)) > 0) {
-		if (question.ask != WEB_PROFILE)
+		if (question.ask != WEB_PROFILE && question.ask != WEB_CANCEL)
 			result = watch_catch_up(server->watch, error);
 		if (result < 0)
 			return result;

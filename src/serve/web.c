@@ -49,6 +49,7 @@ struct request {
 	uint64_t number; /* 0: nothing is asked */
 	uint64_t deadline_ns;
 	size_t body_bytes;
+	bool is_profile;
 	bool is_answered;
 	int fd; /* of the answer; -1: none came */
 	struct web_answer answer;
@@ -174,6 +175,7 @@ static bool ask(struct request *request, const struct web_route *route)
 	if (send(web.socket, &question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return false;
 	request->number = question.number;
+	request->is_profile = route->ask == WEB_PROFILE;
 	request->deadline_ns = clock_monotonic_ns() + ANSWER_NS + route->patience_ns;
 	request->next = web.asked;
 	request->self = &web.asked;
@@ -259,6 +261,27 @@ static bool take_answer(void)
 	return true;
 }
 
+/*
+ * Who has asked for a profile has left, and another one may be taken: while a connection sleeps, no
+ * one else sees that it is closed.
+ */
+static bool has_left(const struct request *request)
+{
+	char byte;
+
+	return request->is_profile && request->peer &&
+	       recv(request->peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void cancel(struct request *request)
+{
+	const struct web_question question = {.ask = WEB_CANCEL, .arguments = {request->number}};
+
+	/* else it ends by itself */
+	(void)!send(web.socket, &question, sizeof(question), MSG_DONTWAIT | MSG_NOSIGNAL);
+	resume(request);
+}
+
 /* Ends what takes too long: an answer, or a client's request, which may come byte by byte. */
 static void sweep(uint64_t now_ns)
 {
@@ -268,6 +291,8 @@ static void sweep(uint64_t now_ns)
 		next = request->next;
 		if (now_ns > request->deadline_ns)
 			resume(request);
+		else if (has_left(request))
+			cancel(request);
 	}
 	for (struct peer *peer = web.peers; peer; peer = peer->next)
 		if (peer->waits_ns && now_ns > peer->waits_ns + REQUEST_NS)

@@ -19,6 +19,7 @@ enum web_ask {
 	WEB_HISTORY,	  /* JSON; arguments: step, ns; from and to, CLOCK_REALTIME ns, 0: open */
 	WEB_PROFILE,	  /* arguments: seconds; 1 + enum state, 0: all; enum web_profile */
 	WEB_STALLS,	  /* JSON */
+	WEB_CANCEL,	  /* no answer; arguments: the number of a profile that no one waits for */
 	WEB_ASKS,
 };
 

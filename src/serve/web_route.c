@@ -73,18 +73,39 @@ static bool take_state(struct web_route *route, const char *state)
 	return route->arguments[1];
 }
 
+/* One that is not known would be left out, and the answer be about something else. */
+static enum MHD_Result look_for_unknown(void *data, enum MHD_ValueKind kind, const char *name,
+					const char *value)
+{
+	bool *unknown = data;
+
+	(void)kind;
+	(void)value;
+	*unknown |= strcmp(name, "seconds") && strcmp(name, "state") && strcmp(name, "format");
+	return MHD_YES;
+}
+
 static bool take_profile(struct web_route *route, struct MHD_Connection *connection)
 {
 	static const char *const kinds[WEB_PROFILE_KINDS] = {"pprof", "html", "folded"};
 	const char *state = query(connection, "state"), *format = query(connection, "format");
 	uint64_t seconds = PROFILE_SECONDS;
+	bool unknown = false;
 
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_for_unknown, &unknown);
+	if (unknown)
+		return refuse(
+			route, MHD_HTTP_BAD_REQUEST,
+			"a profile is of the whole machine: seconds, state and format are all "
+			"that it takes\n");
 	if (!take_number(connection, "seconds", 1, &seconds) || !seconds ||
 	    seconds > PROFILE_SECONDS_MAX)
 		return refuse(route, MHD_HTTP_BAD_REQUEST, "seconds is a number from 1 to 300\n");
 	if (state && *state && !take_state(route, state))
-		return refuse(route, MHD_HTTP_BAD_REQUEST,
-			      "there is no such state; `dwell profile --help` lists them\n");
+		return refuse(
+			route, MHD_HTTP_BAD_REQUEST,
+			"there is no such state; state takes one of those that `dwell profile "
+			"--help` lists\n");
 	for (size_t i = 0; format && i < ARRAY_SIZE(kinds); i++)
 		if (!strcmp(format, kinds[i])) {
 			route->arguments[2] = i;

@@ -169,6 +169,8 @@ def test_history_and_status_follow_their_schemas(server):
     ("/api/history?step=99999999999999999999", 400, "number of seconds"),
     ("/debug/pprof/profile?seconds=0", 400, "from 1 to 300"),
     ("/debug/pprof/profile?seconds=1&state=nix", 400, "no such state"),
+    ("/debug/pprof/profile?seconds=1&state=sleep,lock", 400, "state takes one"),
+    ("/debug/pprof/profile?second=1", 400, "seconds, state and format"),
     ("/debug/pprof/profile?seconds=1&format=exe", 400, "pprof, html or folded"),
 ])
 def test_mistakes_get_a_status_and_a_reason(server, path, status, words):
@@ -199,6 +201,19 @@ def test_pages_of_other_sites_get_nothing(server):
     _, headers, _ = server.ask("/")
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"] and headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Access-Control-Allow-Origin"] is None
+
+
+def test_a_profile_that_no_one_waits_for_is_ended():
+    """Else two that have left keep all others out, for up to five minutes."""
+    with serving() as server:
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                client.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert server.ask("/healthz")[0] == 200
+        end = time.monotonic() + 60
+        while (status := server.ask("/debug/pprof/profile?seconds=1&format=folded")[0]) == 503 and time.monotonic() < end:
+            time.sleep(0.2)
+        assert status == 200
 
 
 def test_a_profile_is_taken_of_the_machine(server):
