@@ -258,11 +258,24 @@ enum go_frame go_table_frame(const struct go_table *table, uint64_t address)
 	return name && !strcmp(name, "runtime.mcall") ? GO_FRAME_OUTERMOST : GO_FRAME_OTHER_STACK;
 }
 
+static const char *file_of(const struct go_table *table, uint32_t unit, int64_t number)
+{
+	uint32_t file;
+
+	return number >= 0 &&
+			       read_u32(table,
+					table->units + ((uint64_t)unit + (uint64_t)number) * 4,
+					&file) &&
+			       file != ~0U
+		       ? string_at(table, table->files + file)
+		       : NULL;
+}
+
 bool go_table_find(const struct go_table *table, uint64_t address, struct go_place *ret_place)
 {
 	uint64_t entry, at;
-	uint32_t words[FUNCTION_UNIT + 1], file;
-	int64_t line, number;
+	uint32_t words[FUNCTION_UNIT + 1];
+	int64_t line, number, own;
 
 	if (!table->bytes || !find_function(table, address, &entry, &at))
 		return false;
@@ -276,11 +289,11 @@ bool go_table_find(const struct go_table *table, uint64_t address, struct go_pla
 		return false;
 	line = value_at(table, words[FUNCTION_LINES], entry, address);
 	ret_place->line = line > 0 && line < INT_MAX ? (int)line : 0;
+	/* code of another file was inlined there: the function is in the one where it begins */
 	number = value_at(table, words[FUNCTION_FILES], entry, address);
-	if (number >= 0 &&
-	    read_u32(table, table->units + ((uint64_t)words[FUNCTION_UNIT] + (uint64_t)number) * 4,
-		     &file) &&
-	    file != ~0U)
-		ret_place->file = string_at(table, table->files + file);
+	own = value_at(table, words[FUNCTION_FILES], entry, entry);
+	if (own >= 0 && number != own)
+		ret_place->line = 0;
+	ret_place->file = file_of(table, words[FUNCTION_UNIT], own >= 0 ? own : number);
 	return true;
 }

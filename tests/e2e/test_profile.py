@@ -174,6 +174,45 @@ func main() {
 }
 """
 
+GO_READS = """package main
+
+import "syscall"
+
+var buffer [65536]byte
+
+//go:noinline
+func reads(fd int) {
+	for i := 0; i < 100; i++ {
+		syscall.Read(fd, buffer[:])
+	}
+}
+
+func main() {
+	fd, _ := syscall.Open("/dev/zero", 0, 0)
+	for {
+		reads(fd)
+	}
+}
+"""
+
+
+@pytest.mark.measures
+def test_where_a_stripped_go_program_has_inlined_its_library(tmp_path):
+    """The call is in a file of the library, the function is the program's all the same."""
+    if not shutil.which("go"):
+        pytest.skip("go is not installed")
+    (tmp_path / "it.go").write_text(GO_READS)
+    environment = dict(os.environ, GOCACHE=str(tmp_path / "cache"), GO111MODULE="off", HOME=str(tmp_path))
+    subprocess.run(["go", "build", "-ldflags=-s -w", "-o", "it", "it.go"], check=True, cwd=tmp_path, env=environment)
+    with subprocess.Popen([tmp_path / "it"]) as process:
+        result = profile("-p", process.pid, "-d", "2s", "--state", "kernel")
+        process.kill()
+    spent = collections.Counter()
+    for row in result["functions"]:
+        spent[row["function"]] += row["self_ns"]
+    assert spent["main.reads"] > 10 * spent["main.main"], spent
+
+
 LANGUAGES = {
     "rust": (RUST, "it.rs", ["rustc", "-O", "-g"], ["-o"], "computes"),
     "c++": (CPLUSPLUS, "it.cc", ["g++", "-O2", "-g"], ["-o"], "computes<unsigned long>"),
