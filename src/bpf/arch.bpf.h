@@ -46,6 +46,11 @@ static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
 	return regs->dx;
 }
 
+static __always_inline __u64 arch_argument_4(const struct pt_regs *regs)
+{
+	return regs->r8;
+}
+
 /* Where the memory of the thread's own is: the address of its struct pthread, in all C libraries.
  */
 static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)
@@ -110,6 +115,11 @@ static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
 {
 	return regs->regs[2];
+}
+
+static __always_inline __u64 arch_argument_4(const struct pt_regs *regs)
+{
+	return regs->regs[4];
 }
 
 static __always_inline __u64 arch_thread_pointer(const struct task_struct *task)

@@ -283,12 +283,18 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 		 struct wire_wait_site last_call, bool uninterruptible)
 {
 	__u64 command;
+	bool timed;
 
 	switch (class_of(syscall)) {
 	case SYSCALL_OTHER:
 		break;
-	case SYSCALL_WAIT:
 	case SYSCALL_POLL:
+		timed = !arch_argument_1(regs) && syscall_poll_is_timed(arch_argument_2(regs));
+		return wait_site(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_SELECT:
+		timed = !arch_argument_0(regs) && arch_argument_4(regs);
+		return wait_site(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_WAIT:
 	case SYSCALL_CHILD:
 		return wait_site(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_SLEEP:

@@ -18,7 +18,8 @@
 enum syscall_class {
 	SYSCALL_OTHER = 0,  /* sleep; disk if uninterruptible in a file system function */
 	SYSCALL_WAIT,	    /* waits for work: epoll_wait, accept, … */
-	SYSCALL_POLL,	    /* the same: poll, ppoll */
+	SYSCALL_POLL,	    /* the same: poll, ppoll; of no descriptor, with a timeout, sleep */
+	SYSCALL_SELECT,	    /* the same: select, pselect6 */
 	SYSCALL_CHILD,	    /* the same: wait4, waitid */
 	SYSCALL_SLEEP,	    /* timed sleep */
 	SYSCALL_DESCRIPTOR, /* first argument is a descriptor; its kind decides */
@@ -34,6 +35,15 @@ enum syscall_class {
 };
 
 #define SYSCALL_TABLE_SIZE 512
+
+/*
+ * Whether a poll() or ppoll() ends by itself, by its third argument: milliseconds or a timespec's
+ * address. (The other negative numbers, which say the same as -1, are used by none.)
+ */
+static inline int syscall_poll_is_timed(__u64 timeout)
+{
+	return timeout && (__u32)timeout != ~0U;
+}
 
 /*
  * A kernel function that shows why a thread waits that its system call says little of: return

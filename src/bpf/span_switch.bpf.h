@@ -163,7 +163,8 @@ static __noinline int span_waits_for_job(struct worker *worker, struct task_stru
 		if (site->detail == WIRE_DETAIL_FUTEX_LOCK ||
 		    (!worker->polls_one && stack <= worker->poll_stack))
 			return 0;
-	} else if ((class != SYSCALL_DESCRIPTOR && class != SYSCALL_WAIT) ||
+	} else if ((class != SYSCALL_DESCRIPTOR && class != SYSCALL_WAIT &&
+		    class != SYSCALL_SELECT) ||
 		   stack < worker->poll_stack + JOB_BYTES) {
 		return 0;
 	}

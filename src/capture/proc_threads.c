@@ -209,8 +209,9 @@ bool proc_call_read(struct proc_id id, struct proc_call *ret_call)
 	*ret_call = (struct proc_call){.number = -1};
 	if (!strncmp(text, "running", 7))
 		ret_call->number = PROC_RUNNING;
-	else if (sscanf(text, "%ld 0x%lx 0x%lx 0x%lx", &ret_call->number, &ret_call->arguments[0],
-			&ret_call->arguments[1], &ret_call->arguments[2]) < 1)
+	else if (sscanf(text, "%ld 0x%lx 0x%lx 0x%lx 0x%lx 0x%lx", &ret_call->number,
+			&ret_call->arguments[0], &ret_call->arguments[1], &ret_call->arguments[2],
+			&ret_call->arguments[3], &ret_call->arguments[4]) < 1)
 		ret_call->number = -1;
 	return true;
 }

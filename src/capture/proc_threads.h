@@ -43,7 +43,7 @@ bool proc_read(struct proc_id id, const char *name, char *into, size_t room);
 /* What a blocked thread is in: /proc/PID/task/TID/syscall. */
 struct proc_call {
 	long number; /* -1: none; PROC_RUNNING: it runs */
-	unsigned long arguments[3];
+	unsigned long arguments[5];
 };
 
 #define PROC_RUNNING (-2)

@@ -136,7 +136,7 @@ static struct wire_wait_site classify_descriptor(struct proc_id id, unsigned lon
 }
 
 /* By the value alone: no memory is read here. */
-static struct wire_wait_site classify_futex(const unsigned long arguments[3], long syscall)
+static struct wire_wait_site classify_futex(const unsigned long arguments[5], long syscall)
 {
 	int operation = arguments[1] & FUTEX_CMD_MASK;
 	struct site_futex futex = {.value = (__u32)arguments[2], .is_bitset = true};
@@ -164,15 +164,21 @@ static struct wire_wait_site classify_futex(const unsigned long arguments[3], lo
 }
 
 static struct wire_wait_site classify_call(const struct sampler *sampler, struct proc_id id,
-					   long syscall, const unsigned long arguments[3],
+					   long syscall, const unsigned long arguments[5],
 					   bool uninterruptible)
 {
 	__u8 class = syscall >= 0 && syscall < SYSCALL_TABLE_SIZE ? sampler->classes[syscall]
 								  : SYSCALL_OTHER;
+	bool timed;
 
 	switch (class) {
-	case SYSCALL_WAIT:
 	case SYSCALL_POLL:
+		timed = !arguments[1] && syscall_poll_is_timed(arguments[2]);
+		return place(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_SELECT:
+		timed = !arguments[0] && arguments[4];
+		return place(timed ? WIRE_SLEEP : WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
+	case SYSCALL_WAIT:
 	case SYSCALL_CHILD:
 		return place(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_DESCRIPTOR:

@@ -21,7 +21,7 @@ static const struct {
 	/* waits for work */
 	C(WAIT, epoll_pwait),
 	C(POLL, ppoll),
-	C(WAIT, pselect6),
+	C(SELECT, pselect6),
 	C(CHILD, wait4),
 	C(CHILD, waitid),
 	C(WAIT, rt_sigtimedwait),
@@ -35,7 +35,7 @@ static const struct {
 #ifdef __NR_epoll_wait
 	C(WAIT, epoll_wait),
 	C(POLL, poll),
-	C(WAIT, select),
+	C(SELECT, select),
 	C(WAIT, pause),
 #endif
 	/* timed sleep */

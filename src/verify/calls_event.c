@@ -57,6 +57,20 @@ static void select_it(int argument)
 	select(argument < FD_SETSIZE ? argument + 1 : 0, &set, NULL, NULL, NULL);
 }
 
+static void poll_nothing(int argument)
+{
+	(void)argument;
+	poll(NULL, 0, NEVER_S * 1000);
+}
+
+static void select_nothing(int argument)
+{
+	struct timeval never = {.tv_sec = NEVER_S};
+
+	(void)argument;
+	select(0, NULL, NULL, NULL, &never);
+}
+
 static int quiet_epoll(void)
 {
 	struct epoll_event event = {.events = EPOLLIN};
@@ -206,6 +220,8 @@ static int a_process(void)
 const struct call event_calls[] = {
 	{"nanosleep", STATE_SLEEP, "clock_nanosleep", call_prepare_nothing, sleep_long, NULL},
 	{"nanosleep-old", STATE_SLEEP, "nanosleep", call_prepare_nothing, sleep_by_old_call, NULL},
+	{"poll-nothing", STATE_SLEEP, "@(poll|ppoll)", call_prepare_nothing, poll_nothing, NULL},
+	{"select-nothing", STATE_SLEEP, "*select*", call_prepare_nothing, select_nothing, NULL},
 	{"poll", STATE_IDLE, "@(poll|ppoll)", quiet_pipe, poll_it, NULL},
 	{"ppoll", STATE_IDLE, "ppoll", quiet_pipe, ppoll_it, NULL},
 	{"select", STATE_IDLE, "*select*", quiet_pipe, select_it, NULL},
