@@ -31,6 +31,7 @@ void machine_read(struct machine *machine, const struct topology *topology)
 
 	*machine = (struct machine){
 		.cpus = cpus_count(&topology->usable),
+		.cpus_online = (unsigned int)get_nprocs(),
 		.llcs = (unsigned int)topology->llcs.count,
 		.nodes = (unsigned int)topology->nodes.count,
 		.cores = (unsigned int)topology->cores.count,

@@ -16,6 +16,7 @@ struct machine {
 	char scheduler[64]; /* of sched_ext, before the first phase; "" = the kernel's own */
 	char governor[32];  /* of CPU 0's frequency; "" = not known */
 	unsigned int cpus;  /* usable */
+	unsigned int cpus_online;
 	unsigned int llcs, nodes, cores;
 	uint64_t memory_bytes;
 };

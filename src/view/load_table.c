@@ -79,7 +79,7 @@ static void write_head(struct output *out, const struct outcome *outcome)
 	const struct run *run = outcome->run;
 	const struct machine *machine = &outcome->machine;
 	unsigned int workers = 0;
-	char length[16], planned[16];
+	char length[16], planned[16], of[24] = "";
 
 	for (size_t i = 0; i < run->worker_group_count; i++)
 		workers += run->worker_groups[i]->group.count;
@@ -89,10 +89,13 @@ static void write_head(struct output *out, const struct outcome *outcome)
 		      run->spec->name, workers, workers == 1 ? "" : "s", run->worker_group_count,
 		      run->worker_group_count == 1 ? "" : "s", length, planned,
 		      (unsigned long long)run->spec->seed);
-	output_format(out, "Linux %s %s, %u CPU%s, %u cache%s, %u node%s%s%s\n", machine->kernel,
-		      machine->architecture, machine->cpus, machine->cpus == 1 ? "" : "s",
-		      machine->llcs, machine->llcs == 1 ? "" : "s", machine->nodes,
-		      machine->nodes == 1 ? "" : "s",
+	/* by affinity, a cpuset or isolcpus= */
+	if (machine->cpus < machine->cpus_online)
+		snprintf(of, sizeof(of), "%u of ", machine->cpus);
+	output_format(out, "Linux %s %s, %s%u CPU%s, %u cache%s, %u node%s%s%s\n", machine->kernel,
+		      machine->architecture, of, *of ? machine->cpus_online : machine->cpus,
+		      *of || machine->cpus > 1 ? "s" : "", machine->llcs,
+		      machine->llcs == 1 ? "" : "s", machine->nodes, machine->nodes == 1 ? "" : "s",
 		      *machine->scheduler  ? ", sched_ext "
 		      : run->inside.exists ? ""
 					   : ", no sched_ext",
