@@ -191,6 +191,11 @@ void compare_table(struct output *out, const struct load_comparison *comparison,
 		      "B", "CHANGE", "WITHIN, AT 95 ", "p", "VERDICT");
 	for (size_t i = 0; i < comparison->count; i++)
 		write_group(out, comparison, &comparison->groups[i], all);
+	if (comparison->paired)
+		output_string(out,
+			      "\nA and B are medians of each side; CHANGE is that of the pairs, "
+			      "of which what\nboth runs have in common cancels out, and may "
+			      "be of the other sign.\n");
 	output_format(out, "\n%zu worse, %zu better, %zu same, %zu undecided", verdicts[LOAD_WORSE],
 		      verdicts[LOAD_BETTER], verdicts[LOAD_SAME], verdicts[LOAD_UNDECIDED]);
 	if (verdicts[LOAD_UNKNOWN])
