@@ -91,6 +91,21 @@ static void cut_parameters(char *name)
 		*at = '\0';
 }
 
+/* V8 has the place in the name: `JS:*load /srv/app/index.js:12:3`. */
+static void split_script(char *name, char place[BLOCKED_PLACE_BYTES])
+{
+	char *path = strncmp(name, "JS:", 3) ? NULL : strchr(name, ' '), *base, *column;
+
+	if (!path || *place)
+		return;
+	base = strrchr(path, '/');
+	snprintf(place, BLOCKED_PLACE_BYTES, "%.100s", base ? base + 1 : path + 1);
+	column = strrchr(place, ':');
+	if (column && strchr(place, ':') != column)
+		*column = '\0';
+	*path = '\0';
+}
+
 static void write_spot_name(struct output *out, const struct profile_result *result,
 			    const struct profile_spot *spot)
 {
@@ -106,6 +121,7 @@ static void write_spot_name(struct output *out, const struct profile_result *res
 		blocked_name(name, frame);
 		cut_parameters(name);
 		blocked_place(place, frame);
+		split_script(name, place);
 	}
 	if (frame && frame_is_made_at_run_time(frame))
 		snprintf(name, sizeof(name), "%s", MADE_AT_RUN_TIME);
