@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "verify/await.h"
 #include "base/forked.h"
@@ -24,10 +26,19 @@
 #define DEPTH	 40
 #define WORDS	 24
 
-/* In memory that the processes share. */
+/* More functions than end in a minute, which is as long as dwell has. */
+#define MARKS_MAX (1 << 14)
+
+/*
+ * In memory that the processes share: what the thread has spent in each function when one of them
+ * ended. On a busy machine dwell takes its time to begin, and the shares are others before.
+ */
 struct shared {
-	atomic_uint turns; /* changes while `ns` is written: odd then */
-	uint64_t ns[CODE_COUNT];
+	atomic_uint count; /* of marks */
+	struct mark {
+		uint64_t at_ns; /* CLOCK_REALTIME, as dwell profile reports its beginning */
+		uint64_t ns[CODE_COUNT];
+	} marks[MARKS_MAX];
 };
 
 /* They are found by name also where dwell is stripped: the linker exports them (meson.build). */
@@ -93,6 +104,7 @@ static void *answer(void *data)
 }
 
 struct code_thread {
+	struct shared *shared;
 	struct meter meter;
 	uint64_t ns[CODE_COUNT];
 	int ask, hear;
@@ -111,27 +123,41 @@ static uint64_t wait_in(struct code_thread *thread, enum state state)
 	return thread->meter.truth.states_ns[state] - before_ns;
 }
 
+/* The function has ended, after so long. */
+static void end_function(struct code_thread *thread, enum code_function function, uint64_t ns)
+{
+	struct shared *shared = thread->shared;
+	unsigned int count = atomic_load(&shared->count);
+
+	thread->ns[function] += ns;
+	if (count == MARKS_MAX)
+		return;
+	shared->marks[count].at_ns = clock_realtime_ns();
+	memcpy(shared->marks[count].ns, thread->ns, sizeof(thread->ns));
+	atomic_store(&shared->count, count + 1);
+}
+
 static void take_turn(struct code_thread *thread)
 {
-	uint64_t at_ns[4] = {thread_cpu_ns()};
+	uint64_t before_ns = thread_cpu_ns();
 
 	verify_code_computes();
-	at_ns[1] = thread_cpu_ns();
+	end_function(thread, CODE_verify_code_computes, thread_cpu_ns() - before_ns);
+	before_ns = thread_cpu_ns();
 	verify_code_computes_more();
-	at_ns[2] = thread_cpu_ns();
+	end_function(thread, CODE_verify_code_computes_more, thread_cpu_ns() - before_ns);
+	before_ns = thread_cpu_ns();
 	verify_code_recurses(DEPTH);
-	at_ns[3] = thread_cpu_ns();
-	for (int i = 0; i < 3; i++)
-		thread->ns[CODE_verify_code_computes + i] += at_ns[i + 1] - at_ns[i];
-	thread->ns[CODE_verify_code_sleeps] += wait_in(thread, STATE_SLEEP);
+	end_function(thread, CODE_verify_code_recurses, thread_cpu_ns() - before_ns);
+	end_function(thread, CODE_verify_code_sleeps, wait_in(thread, STATE_SLEEP));
 	if (write(thread->ask, "", 1) != 1)
 		_exit(EXIT_FAILURE);
-	thread->ns[CODE_verify_code_waits] += wait_in(thread, STATE_IPC);
+	end_function(thread, CODE_verify_code_waits, wait_in(thread, STATE_IPC));
 }
 
 static _Noreturn void serve(struct shared *shared)
 {
-	struct code_thread thread = {.ns = {0}};
+	struct code_thread thread = {.shared = shared};
 	int questions[2], answers[2], helper[2];
 
 	if (pipe2(questions, O_CLOEXEC) < 0 || pipe2(answers, O_CLOEXEC) < 0)
@@ -142,22 +168,28 @@ static _Noreturn void serve(struct shared *shared)
 	thread.hear = answers[0];
 	start(answer, helper);
 	meter_start(&thread.meter, CODE_NAME, "functions");
-	for (;;) {
+	for (;;)
 		take_turn(&thread);
-		atomic_fetch_add(&shared->turns, 1);
-		memcpy(shared->ns, thread.ns, sizeof(thread.ns));
-		atomic_fetch_add(&shared->turns, 1);
-	}
 }
 
-static void copy_truth(const struct shared *shared, uint64_t into[CODE_COUNT])
+/* Of what ended from the one time to the other; zeros: nothing, or it is not known. */
+static struct code_shares truth_of(const struct shared *shared, uint64_t from_ns, uint64_t to_ns)
 {
-	unsigned int turns;
+	struct code_shares truth = {.all_ns = 0};
+	const struct mark *first = NULL, *last = NULL;
+	unsigned int count = atomic_load(&shared->count);
 
-	do {
-		turns = atomic_load(&shared->turns);
-		memcpy(into, shared->ns, sizeof(shared->ns));
-	} while (turns & 1 || turns != atomic_load(&shared->turns));
+	for (unsigned int i = 0; i < count && count < MARKS_MAX; i++) {
+		if (shared->marks[i].at_ns < from_ns || shared->marks[i].at_ns > to_ns)
+			continue;
+		last = &shared->marks[i];
+		first = first ? first : last;
+	}
+	for (int i = 0; first && i < CODE_COUNT; i++) {
+		truth.ns[i] = (double)(last->ns[i] - first->ns[i]);
+		truth.all_ns += truth.ns[i];
+	}
+	return truth;
 }
 
 static double number_of(const json_t *object, const char *key)
@@ -197,8 +229,20 @@ static void take_function(struct code_shares *seen, const json_t *row)
 	}
 }
 
-/* False: it did not get to its end. */
-static bool read_profile(struct code_shares *seen, int fd)
+/* "2026-11-25T17:31:02.123456789Z"; 0: it is no time. */
+static uint64_t read_time(const char *text)
+{
+	struct tm fields = {0};
+	const char *fraction = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &fields) : NULL;
+
+	return fraction && *fraction == '.'
+		       ? (uint64_t)timegm(&fields) * NS_PER_S + strtoull(fraction + 1, NULL, 10)
+		       : 0;
+}
+
+/* From when to when it was, CLOCK_REALTIME. False: it did not get to its end. */
+static bool read_profile(struct code_shares *seen, uint64_t *ret_from_ns, uint64_t *ret_to_ns,
+			 int fd)
 {
 	cleanup_file FILE *file = fdopen(dup(fd), "re");
 	json_t *object, *row;
@@ -213,6 +257,8 @@ static bool read_profile(struct code_shares *seen, int fd)
 	object = json_loadf(file, 0, NULL);
 	type = json_string_value(json_object_get(object, "type"));
 	is_whole = type && !strcmp(type, "profile");
+	*ret_from_ns = read_time(json_string_value(json_object_get(object, "start")));
+	*ret_to_ns = *ret_from_ns + (uint64_t)number_of(object, "duration_ns");
 	json_array_foreach(json_object_get(object, "states"), i, row) if (state_group(row))
 		seen->all_ns += number_of(row, "total_ns");
 	json_array_foreach(json_object_get(object, "functions"), i, row) take_function(seen, row);
@@ -222,20 +268,14 @@ static bool read_profile(struct code_shares *seen, int fd)
 }
 
 static void judge(struct verification *result, struct pattern_result *pattern,
-		  const uint64_t before[CODE_COUNT], const uint64_t after[CODE_COUNT],
-		  const struct code_shares *seen)
+		  const struct code_shares *truth, const struct code_shares *seen)
 {
-	struct code_shares truth = {.all_ns = 0};
 	struct code_judgement judgement;
 
-	for (int i = 0; i < CODE_COUNT; i++) {
-		truth.ns[i] = (double)(after[i] - before[i]);
-		truth.all_ns += truth.ns[i];
-	}
-	if (truth.all_ns <= 0 || seen->all_ns <= 0)
+	if (truth->all_ns <= 0 || seen->all_ns <= 0)
 		return judge_conclude(pattern, VERDICT_INCONCLUSIVE,
 				      "dwell profile saw no turn of the functions");
-	code_judge(&judgement, &truth, seen);
+	code_judge(&judgement, truth, seen);
 	pattern->threads++;
 	result->shares += judgement.shares;
 	result->shares_right += judgement.right;
@@ -268,8 +308,8 @@ void code_run(struct verification *result, struct pattern_result *pattern, unsig
 	cleanup_close int out = memfd_create("dwell-verify", MFD_CLOEXEC);
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	uint64_t before[CODE_COUNT], after[CODE_COUNT];
-	struct code_shares seen;
+	uint64_t from_ns, to_ns;
+	struct code_shares seen, truth;
 	pid_t service, profile = -1;
 
 	pattern->round = round;
@@ -278,18 +318,17 @@ void code_run(struct verification *result, struct pattern_result *pattern, unsig
 	service = pattern_fork();
 	if (!service)
 		serve(shared);
-	if (service > 0) {
-		copy_truth(shared, before);
+	if (service > 0)
 		profile = start_profile(service, out, 2 * result->options->run_ns);
-	}
 	if (profile < 0) {
 		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
 	} else if (!await_process(profile, 60 * NS_PER_S)) {
 		result->interrupted = true;
-	} else if (copy_truth(shared, after), !read_profile(&seen, out)) {
+	} else if (!read_profile(&seen, &from_ns, &to_ns, out)) {
 		judge_conclude(pattern, VERDICT_SKIP, "dwell profile did not get to its end");
 	} else {
-		judge(result, pattern, before, after, &seen);
+		truth = truth_of(shared, from_ns, to_ns);
+		judge(result, pattern, &truth, &seen);
 	}
 	forked_end(profile);
 	forked_end(service);
