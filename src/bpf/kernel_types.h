@@ -200,8 +200,7 @@ struct thread_struct {
 };
 
 struct sched_info {
-	unsigned long long
-		last_queued; /* when it began to wait for its CPU: the run queue's clock */
+	unsigned long long last_queued; /* since when it waits for its CPU: rq.clock */
 };
 
 struct task_struct {

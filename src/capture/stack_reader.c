@@ -160,6 +160,18 @@ static void attach(struct reader *reader, struct reader_process *process, uint32
 	process->attaching_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 }
 
+/* Reads the map of the process again; after it has ended, what it had mapped is kept. */
+static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid,
+			 uint64_t time_ns)
+{
+	if (process->ended || (process->attached >= ATTACH_FREELY &&
+			       clock_monotonic_ns() - process->attached_ns <
+				       ATTACH_AGAIN_SHARE * process->attaching_ns))
+		return false;
+	attach(reader, process, pid, time_ns);
+	return !process->ended;
+}
+
 /* Asked for a stack of that time at most so often, and of all processes at once. */
 #define CHANGES_EACH_NS (5 * NS_PER_MS)
 
@@ -185,9 +197,6 @@ static void look_for_changes(struct reader *reader, uint64_t time_ns)
 		if (bits[i / 8] & 1U << i % 8)
 			reader->changed[i] = reader->round;
 }
-
-static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid,
-			 uint64_t time_ns);
 
 /*
  * A library that was unmapped may have left its addresses to another one: the map of the process is
@@ -241,18 +250,6 @@ static struct reader_process *select_process(struct reader *reader, const struct
 	process->start_ns = raw->process_start_ns;
 	process->exec_id = raw->exec_id;
 	return process;
-}
-
-/* Reads the map of the process again; after it has ended, what it had mapped is kept. */
-static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid,
-			 uint64_t time_ns)
-{
-	if (process->ended || (process->attached >= ATTACH_FREELY &&
-			       clock_monotonic_ns() - process->attached_ns <
-				       ATTACH_AGAIN_SHARE * process->attaching_ns))
-		return false;
-	attach(reader, process, pid, time_ns);
-	return !process->ended;
 }
 
 /* Who asks has to know where an interpreter keeps its frames, for the kernel side to read them. */
