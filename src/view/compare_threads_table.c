@@ -74,28 +74,40 @@ static void write_no_sentence(struct output *out, const struct share_comparison 
 	compare_threads_sentence(out, comparison, undecided);
 }
 
-/* The largest of what is computed more than before; by code where that is known. NULL: nothing. */
-static const struct share_row *find_computed(const struct share_comparison *comparison)
+static bool is_asleep(const struct share_row *row)
+{
+	return row->key->state == STATE_SLEEP;
+}
+
+static bool is_computed(const struct share_row *row)
+{
+	return row->key->state == STATE_USER || row->key->state == STATE_KERNEL;
+}
+
+/* The largest that is more than before; by code where that is known. NULL: nothing. */
+static const struct share_row *find_more(const struct share_comparison *comparison,
+					 bool is_meant(const struct share_row *row))
 {
 	const struct share_row *found = NULL;
 
 	for (size_t i = 0; i < comparison->count; i++) {
 		const struct share_row *row = &comparison->rows[i];
 
-		if (row->verdict != SHARE_IS_MORE ||
-		    (row->key->state != STATE_USER && row->key->state != STATE_KERNEL))
+		if (row->verdict != SHARE_IS_MORE || !is_meant(row))
 			continue;
 		if (row->key->level == SHARE_CODE)
 			return row;
-		found = found ? found : row;
+		if (row->key->level != SHARE_CULPRIT)
+			found = found ? found : row;
 	}
 	return found;
 }
 
 /* It is no loss, but may be the cause of one. */
-static void write_computed(struct output *out, const struct share_comparison *comparison)
+static void write_more(struct output *out, const struct share_comparison *comparison,
+		       const char *verb, bool is_meant(const struct share_row *row))
 {
-	const struct share_row *row = find_computed(comparison);
+	const struct share_row *row = find_more(comparison, is_meant);
 	char name[PROGRAM_COLUMNS * 4 + 1], because[CULPRIT_WORDS_BYTES], a[32], b[32];
 
 	if (!row)
@@ -104,8 +116,10 @@ static void write_computed(struct output *out, const struct share_comparison *co
 	compare_threads_because(because, sizeof(because), comparison, row->key);
 	compare_threads_percent(a, sizeof(a), row->sides[0].share);
 	compare_threads_percent(b, sizeof(b), row->sides[1].share);
-	output_format(out, "%s computes more%s%s: %s -> %s of the time\n", name,
-		      *because ? " " : "", because, a, b);
+	output_format(out,
+		      row->key->level == SHARE_REASON ? "%s %s more%s(%s): %s -> %s of the time\n"
+						      : "%s %s more%s%s: %s -> %s of the time\n",
+		      name, verb, *because ? " " : "", because, a, b);
 }
 
 /* What got worse, the largest first. */
@@ -219,7 +233,8 @@ void compare_threads_table(struct output *out, const struct thread_comparison *p
 	const size_t *verdicts = pair->comparison->verdicts;
 
 	write_sentences(out, pair->comparison);
-	write_computed(out, pair->comparison);
+	write_more(out, pair->comparison, "computes", is_computed);
+	write_more(out, pair->comparison, "sleeps", is_asleep);
 	output_char(out, '\n');
 	write_side(out, pair, 0);
 	write_side(out, pair, 1);
