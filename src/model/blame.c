@@ -502,6 +502,19 @@ static int clear_places(struct blame_places *places, size_t threads)
 	return 0;
 }
 
+/* Of one interval, which ids are used again in. More are made up: each would be looked at again. */
+#define SAME_ID_MAX 64
+
+static void put_place(struct blame_places *places, uint32_t tid, uint32_t row)
+{
+	size_t at = place_of(places, tid), same = 0;
+
+	for (; places->items[at].tid && same < SAME_ID_MAX; at = next_place(places, at))
+		same += places->items[at].tid == tid;
+	if (!places->items[at].tid)
+		places->items[at] = (struct blame_place){tid, row};
+}
+
 static int list_threads(struct blames *blames, const struct interval *interval)
 {
 	size_t count = interval->row_count;
@@ -514,13 +527,8 @@ static int list_threads(struct blames *blames, const struct interval *interval)
 		return -ENOMEM;
 	memset(blames->parties, 0, count * sizeof(*blames->parties));
 	for (size_t i = 0; i < count; i++) {
-		const struct row *row = &interval->rows[i];
-		size_t at = place_of(&blames->places, row->tid);
-
-		while (blames->places.items[at].tid)
-			at = next_place(&blames->places, at);
-		blames->places.items[at] = (struct blame_place){row->tid, (uint32_t)i};
-		set_party(&blames->parties[i], row);
+		put_place(&blames->places, interval->rows[i].tid, (uint32_t)i);
+		set_party(&blames->parties[i], &interval->rows[i]);
 	}
 	return 0;
 }
