@@ -222,9 +222,10 @@ def test_interrupt_reaches_the_command():
     assert rest[-1]["type"] == "exit" and rest[-1]["signal"] == signal.SIGTERM
 
 
-def test_a_stopped_call_goes_on_as_what_it_was():
-    """After SIGCONT the kernel goes on with poll() as restart_syscall(): still waiting for work."""
-    script = "import select; select.poll().poll(100000)"
+@pytest.mark.parametrize("waits, what", [("idle", "poll.register(os.pipe()[0])"), ("sleep", "pass")])
+def test_a_stopped_call_goes_on_as_what_it_was(waits, what):
+    """After SIGCONT the kernel goes on with poll() as restart_syscall(): still waiting for work, or for the time alone."""
+    script = f"import os, select; poll = select.poll(); {what}; poll.poll(100000)"
     process = subprocess.Popen(["python3", "-c", script])
     background = Background("-p", process.pid, "-i", "50ms")
 
@@ -236,11 +237,11 @@ def test_a_stopped_call_goes_on_as_what_it_was():
         pytest.fail(f"never {state}: {row}")
 
     try:
-        assert until("idle") == "poll"
+        assert until(waits) == "poll"
         process.send_signal(signal.SIGSTOP)
         assert until("stopped") == "signal"
         process.send_signal(signal.SIGCONT)
-        assert until("idle") == "poll"
+        assert until(waits) == "poll"
     finally:
         process.kill()
         process.wait()
