@@ -65,8 +65,8 @@ static char *name_of(Dwarf_Die *die, int depth)
 	if (dwarf_decl_line(&scopes[1], &line) || dwarf_decl_column(&scopes[1], &column))
 		line = line > 0 ? line : 0;
 	outer = outer_name(scopes + 2, count - 2, depth);
-	if (asprintf(&text, "%s%s{lambda:%d:%d}", outer ? outer : "", outer ? "::" : "",
-		     line, column) < 0)
+	if (asprintf(&text, "%s%s{lambda:%d:%d}", outer ? outer : "", outer ? "::" : "", line,
+		     column) < 0)
 		return NULL;
 	return text;
 }
