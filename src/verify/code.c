@@ -16,8 +16,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
-#include "verify/await.h"
 #include "base/forked.h"
+#include "verify/await.h"
 #include "verify/pattern.h"
 #include "verify/verify.h"
 
