@@ -264,10 +264,12 @@ static size_t lineage(const struct map_history *history, uint32_t pid, uint64_t 
 	return count;
 }
 
-/* What it had mapped by then. */
+/* What it had mapped by then; in the midst of its exec(), what it was about to map. */
 static int add_places(const struct map_history *history, const struct program *program,
 		      uint64_t time_ns, struct mappings *mappings)
 {
+	if (program->is_whole && program->count && program->places[0].time_ns > time_ns)
+		time_ns = UINT64_MAX;
 	for (size_t i = 0; i < program->count && program->places[i].time_ns <= time_ns; i++) {
 		const struct place *place = &program->places[i];
 		const struct mapping mapping = {.start = place->start,
