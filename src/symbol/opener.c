@@ -94,17 +94,23 @@ int opener_maps(uint32_t pid, uint64_t time_ns)
 		0);
 }
 
-uint64_t opener_changed(uint32_t pid, uint64_t since_ns)
+/* An answer of eight bytes; 0: there is none. */
+static uint64_t ask_for_number(struct opener_request request)
 {
-	struct opener_request request = {.kind = READ_CHANGED, .pid = pid, .time_ns = since_ns};
 	static uint8_t reply[HELPER_REPLY_BYTES];
-	uint64_t changed_ns = 0;
+	uint64_t number = 0;
 	size_t length;
 	int fd, result = ask(&request, 0, reply, &length, &fd);
 
-	if (result == 0 && length == sizeof(changed_ns))
-		memcpy(&changed_ns, reply, sizeof(changed_ns));
-	return changed_ns;
+	if (result == 0 && length == sizeof(number))
+		memcpy(&number, reply, sizeof(number));
+	return number;
+}
+
+uint64_t opener_changed(uint32_t pid, uint64_t since_ns)
+{
+	return ask_for_number(
+		(struct opener_request){.kind = READ_CHANGED, .pid = pid, .time_ns = since_ns});
 }
 
 uint64_t opener_changed_groups(uint64_t since_ns, uint8_t ret_bits[OPENER_GROUPS / 8])
@@ -216,13 +222,6 @@ size_t opener_memory(uint32_t tid, uint64_t address, void *into, size_t bytes, u
 
 uint64_t opener_waits_at(uint32_t tid, uint64_t stack)
 {
-	struct opener_request request = {.kind = READ_WAIT, .pid = tid, .start = stack};
-	static uint8_t reply[HELPER_REPLY_BYTES];
-	uint64_t switches = 0;
-	size_t length;
-	int fd, result = ask(&request, 0, reply, &length, &fd);
-
-	if (result == 0 && length == sizeof(switches))
-		memcpy(&switches, reply, sizeof(switches));
-	return switches;
+	return ask_for_number(
+		(struct opener_request){.kind = READ_WAIT, .pid = tid, .start = stack});
 }

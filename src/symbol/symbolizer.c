@@ -383,7 +383,8 @@ static int look_up(struct symbolizer *symbolizer, struct module *module, uint64_
 	int count = module->info ? debug_info_frames(module->info, address, source) : 0;
 	struct go_place place;
 
-	/* GCC gives what is no part of another file no linkage name: `_M_invoke` of any closure */
+	/* GCC leaves out linkage names of local functions: each closure's `_M_invoke` looks alike
+	 */
 	if (count && source[count - 1].is_plain) {
 		const char *name = function_at(symbolizer, module, address);
 
