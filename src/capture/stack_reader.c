@@ -6,57 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/identities.h"
 #include "base/text.h"
 #include "capture/frame_record.h"
+#include "capture/reader_processes.h"
 #include "capture/stack_options.h"
-#include "capture/wait_places.h"
 #include "symbol/opener.h"
 #include "symbol/python.h"
 #include "symbol/unwind.h"
 
-/* The map of the process is read again for an address it does not have, for 1/20 of the time. */
-#define ATTACH_AGAIN_SHARE 20
-/* But so many times in any case: a program that begins maps its libraries one after the other. */
-#define ATTACH_FREELY 16
-
-/* A process whose memory map has been read. */
-struct reader_process {
-	uint64_t start_ns;
-	uint32_t exec_id; /* the program it ran then */
-	bool ended;
-	bool is_known;			    /* its map could be read */
-	struct python *python;		    /* NULL: it runs no interpreter */
-	bool is_python_dropped;		    /* to have room for others' */
-	bool is_layout_sent;		    /* of that */
-	unsigned int attached;		    /* how often it was */
-	uint64_t attached_ns, attaching_ns; /* when last, and what CPU time it took */
-	uint64_t map_ns;		    /* as of when its map is */
-	uint64_t changed_ns;		    /* when it mapped other code after that; 0: not known */
-	uint64_t looked;		    /* the round in which that was asked for */
-};
-
-/* Interpreters that are known at a time: of others all is found out again. */
-#define PYTHONS_MAX 256
-
 struct reader {
 	const struct stack_options *options;
-	struct symbolizer *symbolizer;
 	uint64_t generation;
-	struct identities pids; /* (pid, 0): their places among the processes */
-	struct reader_process *processes;
-	size_t process_room;
-	struct python_frames python_frames;
-	size_t pythons[PYTHONS_MAX]; /* places of their processes */
-	size_t python_count;	     /* so far */
-	struct identities frames;    /* (0, address of the symbol_frame): sent */
-	/* Who has mapped code, up to maps_known_ns, by rounds of asking. */
-	uint64_t maps_known_ns, maps_asked_ns;
-	uint64_t round;
-	uint64_t changed[OPENER_GROUPS]; /* the last round in which one of these had */
+	struct reader_processes processes; /* and what names addresses */
+	struct identities frames;	   /* (0, address of the symbol_frame): sent */
 };
 
 /* One stack on its way. */
@@ -65,12 +30,6 @@ struct reading {
 	struct helper_parts *parts;
 	struct stack_answer *answer;
 };
-
-/* Then a new reader begins, with the memory that this one had. */
-_Noreturn static void give_up(void)
-{
-	_exit(127);
-}
 
 /* Where the user has said what is theirs, all else that has a name is not. */
 static enum frame_kind kind_of(const struct stack_options *options,
@@ -107,7 +66,7 @@ static void add_frame(const struct reading *reading, const struct symbol_frame *
 		return;
 	index = identities_add(frames, 0, (uint64_t)(uintptr_t)frame);
 	if (index == IDENTITY_NONE)
-		give_up();
+		reader_give_up();
 	answer->frames[answer->count++] = (uint32_t)index + 1;
 	if (index == known)
 		send_frame(reading, (uint32_t)index + 1, frame);
@@ -117,139 +76,6 @@ static void add_symbol(const struct reading *reading, const struct symbol *symbo
 {
 	for (unsigned int i = 0; i < symbol->count; i++)
 		add_frame(reading, &symbol->frames[i]);
-}
-
-static void look_for_python(struct reader *reader, struct reader_process *process, uint32_t pid)
-{
-	size_t *place = &reader->pythons[reader->python_count % PYTHONS_MAX];
-
-	process->python = python_find(reader->symbolizer, pid, &reader->python_frames);
-	process->is_python_dropped = process->is_layout_sent = false;
-	if (!process->python)
-		return;
-	if (reader->python_count++ >= PYTHONS_MAX) {
-		struct reader_process *oldest = &reader->processes[*place];
-
-		oldest->is_python_dropped |= oldest->python && oldest != process;
-		if (oldest != process) {
-			python_free(oldest->python);
-			oldest->python = NULL;
-		}
-	}
-	*place = (size_t)(process - reader->processes);
-}
-
-/* As it was at a time: since then it may have ended, or have begun another program. */
-static void attach(struct reader *reader, struct reader_process *process, uint32_t pid,
-		   uint64_t time_ns)
-{
-	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	int result = symbolizer_attach(reader->symbolizer, pid, time_ns);
-
-	if (result == -ENOMEM)
-		give_up();
-	process->ended = result == -ESRCH;
-	process->is_known |= result >= 0;
-	if (result >= 0 && !process->python)
-		look_for_python(reader, process, pid);
-	process->map_ns = time_ns;
-	process->changed_ns = process->looked = 0;
-	process->attached++;
-	process->attached_ns = clock_monotonic_ns();
-	/* not how long: that would be for ever where others want the CPU */
-	process->attaching_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
-}
-
-/* Reads the map of the process again; after it has ended, what it had mapped is kept. */
-static bool attach_again(struct reader *reader, struct reader_process *process, uint32_t pid,
-			 uint64_t time_ns)
-{
-	if (process->ended || (process->attached >= ATTACH_FREELY &&
-			       clock_monotonic_ns() - process->attached_ns <
-				       ATTACH_AGAIN_SHARE * process->attaching_ns))
-		return false;
-	attach(reader, process, pid, time_ns);
-	return !process->ended;
-}
-
-/* Asked for a stack of that time at most so often, and of all processes at once. */
-#define CHANGES_EACH_NS (5 * NS_PER_MS)
-
-static void look_for_changes(struct reader *reader, uint64_t time_ns)
-{
-	uint8_t bits[OPENER_GROUPS / 8];
-	uint64_t now_ns, until_ns;
-
-	if (time_ns <= reader->maps_known_ns)
-		return;
-	now_ns = clock_monotonic_ns();
-	if (now_ns - reader->maps_asked_ns < CHANGES_EACH_NS)
-		return;
-	reader->maps_asked_ns = now_ns;
-	until_ns = opener_changed_groups(reader->maps_known_ns, bits);
-	if (!until_ns) {
-		reader->maps_known_ns = UINT64_MAX; /* no one follows processes */
-		return;
-	}
-	reader->maps_known_ns = until_ns;
-	reader->round++;
-	for (size_t i = 0; i < OPENER_GROUPS; i++)
-		if (bits[i / 8] & 1U << i % 8)
-			reader->changed[i] = reader->round;
-}
-
-/*
- * A library that was unmapped may have left its addresses to another one: the map of the process is
- * the one of the stack's time.
- */
-static void follow_changes(struct reader *reader, struct reader_process *process, uint32_t pid,
-			   uint64_t time_ns)
-{
-	if (!process->is_known || process->ended)
-		return;
-	look_for_changes(reader, time_ns);
-	if (reader->changed[pid % OPENER_GROUPS] > process->looked) {
-		process->looked = reader->round;
-		process->changed_ns = opener_changed(pid, process->map_ns);
-	}
-	if (process->changed_ns && time_ns >= process->changed_ns)
-		(void)attach_again(reader, process, pid, time_ns);
-}
-
-/* What follows is about the process that the stack is of, and the program that it ran then. */
-static struct reader_process *select_process(struct reader *reader, const struct span_stack *raw)
-{
-	size_t known = reader->pids.count, index = identities_add(&reader->pids, raw->pid, 0);
-	struct reader_process *process;
-	bool is_other;
-
-	if (index == IDENTITY_NONE || array_reserve(&reader->processes, &reader->process_room,
-						    index + 1, sizeof(*process)) < 0)
-		give_up();
-	process = &reader->processes[index];
-	if (index == known)
-		*process = (struct reader_process){.start_ns = raw->process_start_ns,
-						   .exec_id = raw->exec_id};
-	is_other = process->start_ns &&
-		   (process->start_ns != raw->process_start_ns || process->exec_id != raw->exec_id);
-	if (is_other && symbolizer_forget(reader->symbolizer, raw->pid) < 0)
-		give_up();
-	if (is_other) {
-		process->is_known = process->is_layout_sent = false;
-		process->attached = 0;
-		python_free(process->python);
-		process->python = NULL;
-	}
-	/* also where it was preloaded: it may have another program since then */
-	if (index == known || is_other || (!process->start_ns && raw->process_start_ns) ||
-	    !symbolizer_select(reader->symbolizer, raw->pid))
-		attach(reader, process, raw->pid, raw->header.time_ns);
-	else if (process->is_python_dropped)
-		look_for_python(reader, process, raw->pid);
-	follow_changes(reader, process, raw->pid, raw->header.time_ns);
-	process->start_ns = raw->process_start_ns;
-	process->exec_id = raw->exec_id;
-	return process;
 }
 
 /* Who asks has to know where an interpreter keeps its frames, for the kernel side to read them. */
@@ -283,12 +109,14 @@ static enum unwind_end unwind_raw(struct reader *reader, struct reader_process *
 	*ret_needed = 0;
 	if (!process->is_known)
 		return end;
-	*ret_count = unwind(reader->symbolizer, &start, addresses, &end, ret_needed);
+	*ret_count = unwind(reader->processes.symbolizer, &start, addresses, &end, ret_needed);
 
 	/* through code that was not mapped yet, as the trampoline of return probes before the first
 	 */
-	if (end == UNWIND_UNMAPPED && attach_again(reader, process, raw->pid, raw->header.time_ns))
-		*ret_count = unwind(reader->symbolizer, &start, addresses, &end, ret_needed);
+	if (end == UNWIND_UNMAPPED &&
+	    reader_process_attach_again(&reader->processes, process, raw->pid, raw->header.time_ns))
+		*ret_count =
+			unwind(reader->processes.symbolizer, &start, addresses, &end, ret_needed);
 	return end;
 }
 
@@ -304,72 +132,6 @@ static bool is_our_own(const struct symbol *symbol)
 	return false;
 }
 
-/* An instance may begin with the `<` of its type. */
-static bool begins(const char *function, const char *beginning)
-{
-	function += *function == '<';
-	return beginning && !strncmp(function, beginning, strlen(beginning));
-}
-
-static bool ends_in_poll(const char *function)
-{
-	static const char end[] = "::poll";
-	size_t length = strlen(function);
-
-	return length >= strlen(end) && !strcmp(function + length - strlen(end), end);
-}
-
-/*
- * Of the function whose code is at an address, whatever was inlined there. Code made at run time is
- * an interpreter, or calls one, in which any two functions of a program meet: false, and those
- * outside say nothing.
- */
-static bool note_function(const struct symbol *symbol, struct span_signs *signs)
-{
-	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
-	size_t at = 0;
-
-	if (!*frame->module && frame->kind != FRAME_KIND_KERNEL)
-		return false;
-	while (at < SPAN_FUNCTIONS && signs->functions[at])
-		at++;
-	if (at == SPAN_FUNCTIONS || frame->kind == FRAME_KIND_SYSTEM ||
-	    frame->kind == FRAME_KIND_KERNEL)
-		return true;
-	signs->functions[at] = text_hash(frame->function) | 1; /* 0 is none */
-	return true;
-}
-
-/* As of the places of waits (capture/wait_places.h), from inside out. False: no more is needed. */
-static bool read_futex(const struct symbol *symbol, struct span_signs *signs)
-{
-	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
-	int verdict = places_classify(frame->named ? frame->function : NULL);
-
-	if (verdict == SITE_LOCK || (verdict == SITE_CONDITION && !signs->futex))
-		signs->futex = (unsigned int)verdict;
-	else if (verdict == SITE_SEMAPHORE)
-		signs->futex = SITE_CONDITION;
-	return verdict == SITE_CALLER || verdict == SITE_SEMAPHORE;
-}
-
-/* What the functions at an address say about the thread. */
-static void read_signs(const struct span_marks *marks, const struct symbol *symbol,
-		       struct span_signs *signs)
-{
-	for (unsigned int i = 0; i < symbol->count; i++) {
-		const struct symbol_frame *frame = &symbol->frames[i];
-
-		signs->polls += !frame->inlined && begins(frame->function, marks->poll);
-		signs->harnesses += !frame->inlined && begins(frame->function, marks->harness) &&
-				    ends_in_poll(frame->function);
-		signs->worker |= marks->worker && strstr(frame->function, marks->worker);
-		signs->single |= marks->single && strstr(frame->function, marks->single);
-		signs->pool |= marks->pool && strstr(frame->function, marks->pool);
-		signs->root |= marks->root && strstr(frame->function, marks->root);
-	}
-}
-
 /*
  * BPF programs that were loaded after the kernel's symbols were read have no names: so what has
  * none is left out as well, up to the first that has one. Where the kernel hides all names, all
@@ -383,9 +145,9 @@ static void read_kernel(const struct reading *reading, const struct span_stack *
 	__u32 first = 0;
 
 	for (__u32 i = 0; i < count; i++)
-		if (symbolizer_find_kernel(reading->reader->symbolizer, raw->kernel[i],
+		if (symbolizer_find_kernel(reading->reader->processes.symbolizer, raw->kernel[i],
 					   &symbols[i]) < 0)
-			give_up();
+			reader_give_up();
 	while (first < count && (!symbols[first].frames[0].named || is_our_own(&symbols[first])))
 		first++;
 	for (__u32 i = first < count ? first : 0; i < count; i++)
@@ -517,7 +279,7 @@ static bool read_user(const struct reading *reading, const struct stack_question
 {
 	const struct span_stack *raw = &question->stack;
 	struct reader *reader = reading->reader;
-	struct reader_process *process = select_process(reader, raw);
+	struct reader_process *process = reader_process_select(&reader->processes, raw);
 	struct stack_answer *answer = reading->answer;
 	struct symbol symbols[UNWIND_MAX];
 	uint64_t addresses[UNWIND_MAX];
@@ -533,12 +295,12 @@ static bool read_user(const struct reading *reading, const struct stack_question
 		      : count > 1	     ? WIRE_STACK_TRUNCATED
 					     : WIRE_STACK_FAILED;
 	for (unsigned int i = 0; i < count; i++) {
-		if (symbolizer_find(reader->symbolizer, addresses[i], i > 0 || !raw->in_user_mode,
-				    &symbols[i]) < 0)
-			give_up();
-		read_signs(&reader->options->marks, &symbols[i], &answer->signs);
-		is_noted = is_noted && note_function(&symbols[i], &answer->signs);
-		is_wrapper = is_wrapper && read_futex(&symbols[i], &answer->signs);
+		if (symbolizer_find(reader->processes.symbolizer, addresses[i],
+				    i > 0 || !raw->in_user_mode, &symbols[i]) < 0)
+			reader_give_up();
+		signs_read(&reader->options->marks, &symbols[i], &answer->signs);
+		is_noted = is_noted && signs_note_function(&symbols[i], &answer->signs);
+		is_wrapper = is_wrapper && signs_read_futex(&symbols[i], &answer->signs);
 	}
 	learn_end(question, end, needed, answer);
 	send_layout(reading, process);
@@ -574,16 +336,16 @@ static void *begin(const void *context)
 		return NULL;
 	reader->options = context;
 	reader->generation = clock_monotonic_ns();
-	reader->symbolizer = symbolizer_new(reader->options->packages);
-	if (!reader->symbolizer)
+	reader->processes.symbolizer = symbolizer_new(reader->options->packages);
+	if (!reader->processes.symbolizer)
 		return NULL;
-	symbolizer_take_symbols(reader->symbolizer, reader->options->symbols);
+	symbolizer_take_symbols(reader->processes.symbolizer, reader->options->symbols);
 	return reader;
 }
 
 static void write_other_build(const struct reader *reader, struct stack_answer *answer)
 {
-	const char *path = symbolizer_other_build(reader->symbolizer);
+	const char *path = symbolizer_other_build(reader->processes.symbolizer);
 	size_t length = path ? strlen(path) : 0, room = sizeof(answer->other_build) - 1;
 
 	if (path)
@@ -608,9 +370,10 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 		/* before all is read, what is mapped may be another file */
 		question.stack.header.time_ns = clock_monotonic_ns();
 		if (question.stack.pid)
-			send_layout(&reading, select_process(reader, &question.stack));
-		if (symbolizer_preload(reader->symbolizer) < 0)
-			give_up();
+			send_layout(&reading,
+				    reader_process_select(&reader->processes, &question.stack));
+		if (symbolizer_preload(reader->processes.symbolizer) < 0)
+			reader_give_up();
 		break;
 	case STACK_ASLEEP:
 		if (!copy_stack(&question))
@@ -626,7 +389,7 @@ static size_t answer(void *data, const void *bytes, size_t length, void *into,
 			answer->is_read = answer->count = 0;
 		break;
 	}
-	answer->counts = symbolizer_counts(reader->symbolizer);
+	answer->counts = symbolizer_counts(reader->processes.symbolizer);
 	write_other_build(reader, answer);
 	return offsetof(struct stack_answer, frames) + answer->count * sizeof(answer->frames[0]);
 }

@@ -11,6 +11,7 @@
 #include "base/helper.h"
 #include "bpf/config.h"
 #include "bpf/wire.h"
+#include "capture/stack_signs.h"
 #include "symbol/symbolizer.h"
 
 enum stack_question_kind {
@@ -25,19 +26,6 @@ struct stack_question {
 		uint64_t switches; /* of STACK_ASLEEP: while they are the same, its stack is */
 	} head;
 	struct span_stack stack; /* cut off behind its bytes */
-};
-
-#define SPAN_FUNCTIONS 3
-
-/* What the functions of a stack say about its thread: span_marks that were seen. */
-struct span_signs {
-	unsigned int polls, harnesses;		 /* of a poll at least one is there */
-	unsigned int worker, single, pool, root; /* whether */
-	unsigned int complete; /* the stack: what is not among the signs is not there */
-	/* What the functions say a futex is for: SITE_LOCK or SITE_CONDITION, or 0 */
-	unsigned int futex;
-	/* hashes of the innermost functions that are no system library's; 0: there are no more */
-	uint64_t functions[SPAN_FUNCTIONS];
 };
 
 /* More than any stack that is shown: inlined frames count too. */
