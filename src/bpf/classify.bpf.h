@@ -282,10 +282,12 @@ static __always_inline struct wire_wait_site
 classify_syscall(struct task_struct *task, const struct pt_regs *regs, int syscall,
 		 struct wire_wait_site last_call, bool uninterruptible)
 {
+	enum syscall_class class = class_of(syscall);
+	struct wire_wait_site known;
 	__u64 command;
 	bool timed;
 
-	switch (class_of(syscall)) {
+	switch (class) {
 	case SYSCALL_OTHER:
 		break;
 	case SYSCALL_POLL:
@@ -300,7 +302,11 @@ classify_syscall(struct task_struct *task, const struct pt_regs *regs, int sysca
 	case SYSCALL_SLEEP:
 		return wait_site(WIRE_SLEEP, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_DESCRIPTOR:
-		return classify_descriptor(task, arch_argument_0(regs), syscall, uninterruptible);
+	case SYSCALL_WRITE:
+		known = classify_descriptor(task, arch_argument_0(regs), syscall, uninterruptible);
+		if (class == SYSCALL_WRITE && known.state == WIRE_IDLE)
+			known.state = WIRE_UNKNOWN; /* the stack decides */
+		return known;
 	case SYSCALL_FILE:
 	case SYSCALL_SPLICE:
 		return wait_site(uninterruptible ? WIRE_DISK : WIRE_UNKNOWN, WIRE_DETAIL_NONE,

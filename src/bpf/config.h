@@ -23,6 +23,7 @@ enum syscall_class {
 	SYSCALL_CHILD,	    /* the same: wait4, waitid */
 	SYSCALL_SLEEP,	    /* timed sleep */
 	SYSCALL_DESCRIPTOR, /* first argument is a descriptor; its kind decides */
+	SYSCALL_WRITE,	    /* the same; what is full has a reader, so this waits for no work */
 	SYSCALL_FILE,	    /* works on files: disk when uninterruptible, else the stack decides */
 	SYSCALL_SPLICE,	    /* two descriptors: disk when uninterruptible, else the stack decides */
 	SYSCALL_IPC,	    /* message queues */

@@ -107,6 +107,7 @@ enum wire_state {
 	X(QUEUE, 56, "queue")                                                                      \
 	X(FILE_LOCK, 57, "file-lock")                                                              \
 	X(SEMAPHORE, 58, "semaphore")                                                              \
+	X(FANOTIFY, 59, "fanotify")                                                                \
 	/* stopped */                                                                              \
 	X(SIGNAL, 60, "signal")                                                                    \
 	X(TRACER, 61, "tracer")                                                                    \
@@ -114,7 +115,10 @@ enum wire_state {
 	/* other */                                                                                \
 	X(VFORK, 70, "vfork")                                                                      \
 	X(KTHREAD, 71, "kernel thread")                                                            \
-	X(NOT_PERMITTED, 72, "not permitted")
+	X(NOT_PERMITTED, 72, "not permitted")                                                      \
+	/* found on the kernel stack: of file systems without a block device */                    \
+	X(FUSE, 80, "fuse")                                                                        \
+	X(RPC, 81, "rpc")
 
 enum wire_detail {
 #define X(name, number, text) WIRE_DETAIL_##name = number,

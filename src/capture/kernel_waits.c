@@ -37,6 +37,8 @@ static const struct known {
 	WAIT(handle_userfault, IPC, USERFAULT, 1),
 	/* A filter of system calls asks a supervisor; nothing else in it waits. */
 	WAIT(seccomp_do_user_notification, IPC, SECCOMP, 1),
+	/* The same before a file is opened or read: a scanner of viruses says whether it may be. */
+	WAIT(fanotify_handle_event, IPC, FANOTIFY, 1),
 	WAIT(__seccomp_filter, IPC, SECCOMP, 1),
 	/* Pipes and sockets; both pipes and sockets of a splice have their own. */
 	WAIT(pipe_read, IPC, PIPE, 0),
@@ -66,6 +68,10 @@ static const struct known {
 	WAIT(sk_stream_wait_connect, NET, INET, 0),
 	WAIT(sk_stream_wait_close, NET, INET, 0),
 	WAIT(sk_stream_wait_memory, NET, INET, 0),
+	/* What is full: its reader is waited for. */
+	WAIT(n_tty_write, IPC, CHARDEV, 0),
+	WAIT(eventfd_write, IPC, EVENT, 0),
+	WAIT(netlink_attachskb, IPC, NETLINK, 0),
 	/* Other descriptors that news come from. */
 	WAIT(wait_on_pipe, IDLE, EVENT, 0), /* of the tracer's buffer */
 	WAIT(ring_buffer_wait, IDLE, EVENT, 0),
@@ -149,8 +155,9 @@ static const struct known {
 	WAIT(rq_qos_wait, DISK, BLOCK_IO, 0),
 	WAIT(__iomap_dio_rw, DISK, BLOCK_IO, 0),
 	WAIT(btrfs_wait_ordered_range, DISK, BLOCK_IO, 0),
-	WAIT(rpc_wait_bit_killable, DISK, BLOCK_IO, 0),
-	WAIT(request_wait_answer, DISK, BLOCK_IO, 0),
+	/* Of file systems that another machine or a program serves. */
+	WAIT(rpc_wait_bit_killable, DISK, RPC, 0),
+	WAIT(request_wait_answer, DISK, FUSE, 0),
 	/* Waits inside the kernel that are none of these. */
 	WAIT(synchronize_rcu, SLEEP, GRACE_PERIOD, 0),
 	WAIT(synchronize_rcu_normal, SLEEP, GRACE_PERIOD, 0),

@@ -169,6 +169,7 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 {
 	__u8 class = syscall >= 0 && syscall < SYSCALL_TABLE_SIZE ? sampler->classes[syscall]
 								  : SYSCALL_OTHER;
+	struct wire_wait_site known;
 	bool timed;
 
 	switch (class) {
@@ -183,6 +184,11 @@ static struct wire_wait_site classify_call(const struct sampler *sampler, struct
 		return place(WIRE_IDLE, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_DESCRIPTOR:
 		return classify_descriptor(id, arguments[0], syscall, uninterruptible);
+	case SYSCALL_WRITE:
+		known = classify_descriptor(id, arguments[0], syscall, uninterruptible);
+		if (known.state != WIRE_IDLE)
+			return known;
+		return classify_function(id, place(WIRE_UNKNOWN, known.detail, syscall));
 	case SYSCALL_IPC:
 		return place(WIRE_IPC, WIRE_DETAIL_NONE, syscall);
 	case SYSCALL_LOCK:

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -137,6 +138,24 @@ static int event(void)
 	return eventfd(0, EFD_CLOEXEC);
 }
 
+/* As much as it can count: the next one waits for a reader. */
+static int full_event(void)
+{
+	int fd = event();
+	uint64_t most = UINT64_MAX - 1;
+
+	if (write(fd, &most, sizeof(most)) < 0)
+		return pattern_skip("eventfd");
+	return fd;
+}
+
+static void add_to_event(int fd)
+{
+	uint64_t one = 1;
+
+	(void)!write(fd, &one, sizeof(one));
+}
+
 static int file_news(void)
 {
 	int fd = inotify_init1(IN_CLOEXEC);
@@ -161,6 +180,20 @@ static int terminal(void)
 		return pattern_skip("pseudoterminal");
 	fd = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? pattern_skip(name) : fd;
+}
+
+static int full_terminal(void)
+{
+	int fd = terminal();
+
+	if (fd >= 0)
+		fill(fd);
+	return fd;
+}
+
+static void write_byte(int fd)
+{
+	(void)!write(fd, "", 1);
 }
 
 static int kernel_log(void)
@@ -235,9 +268,11 @@ const struct call event_calls[] = {
 	{"signalfd", STATE_IDLE, "read:event", signals, read_news, NULL},
 	{"timerfd", STATE_IDLE, "read:event", timer, read_news, NULL},
 	{"eventfd-read", STATE_IDLE, "read:event", event, read_news, NULL},
+	{"eventfd-write", STATE_IPC, "write:event", full_event, add_to_event, NULL},
 	{"inotify", STATE_IDLE, "read:event", file_news, read_news, NULL},
 	{"fanotify", STATE_IDLE, "read:event", file_questions, read_news, NULL},
 	{"terminal", STATE_IDLE, "read:chardev", terminal, read_news, NULL},
+	{"terminal-write", STATE_IPC, "write:chardev", full_terminal, write_byte, NULL},
 	{"dev-kmsg", STATE_IDLE, "read:chardev", kernel_log, read_news, NULL},
 	{"proc-kmsg", STATE_IDLE, "read:*", old_kernel_log, read_news, NULL},
 	{NULL, STATES, NULL, NULL, NULL, NULL},

@@ -186,7 +186,7 @@ def test_calls_that_wait(watch):
     threads, own, _ = watch("calls")
     compare(threads, own)
     if not EMULATED_EDGES_NS:
-        assert len(own) == 75, [figures["name"] for figures in own]
+        assert len(own) == 77, [figures["name"] for figures in own]
     worker = next((thread for thread in threads.values() if thread["name"].startswith("iou-wrk-")), None)
     if any(figures["name"] == "io-uring" for figures in own):
         assert worker["states"]["ipc"] > 0.99 * sum(worker["states"].values()), worker
