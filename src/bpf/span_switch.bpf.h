@@ -92,6 +92,14 @@ static __attribute__((noinline)) int span_refine(struct task_struct *task,
 		return 0;
 	if (class_of(site->syscall) == SYSCALL_CHILD)
 		site->detail = WIRE_DETAIL_CHILD;
+	if (class_of(site->syscall) == SYSCALL_SELECT) {
+		int first = select_first(task);
+
+		if (first >= 0)
+			site->detail = any_where(classify_descriptor(task, (__u32)first,
+								     site->syscall, false))
+					       .detail;
+	}
 	if (class_of(site->syscall) != SYSCALL_POLL)
 		return 0;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -163,8 +171,8 @@ static __noinline int span_waits_for_job(struct worker *worker, struct task_stru
 		if (site->detail == WIRE_DETAIL_FUTEX_LOCK ||
 		    (!worker->polls_one && stack <= worker->poll_stack))
 			return 0;
-	} else if ((class != SYSCALL_DESCRIPTOR && class != SYSCALL_WAIT &&
-		    class != SYSCALL_SELECT) ||
+	} else if ((class != SYSCALL_DESCRIPTOR && class != SYSCALL_WRITE &&
+		    class != SYSCALL_WAIT && class != SYSCALL_SELECT) ||
 		   stack < worker->poll_stack + JOB_BYTES) {
 		return 0;
 	}

@@ -304,6 +304,110 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 }
 
 /*
+ * Of poll() and select(): deeper in the stack than a loop that has gone round some times, and not
+ * for what that waits for; a loop within the loop has its descriptors, too. How deep a wait is says
+ * little by itself, as the frames of what waits count: the loop's may be larger than the handler's,
+ * and then its waits for work would be taken for stalls. So a loop is what waits for what ends a
+ * loop's wait from outside, an eventfd and its like, or for many. What goes on is the thread's
+ * loop.
+ */
+#define LOOP_DESCRIPTORS_MIN	   3
+#define NESTED_POLLS_MAX	   16
+#define POLL_DESCRIPTORS_LOOKED_AT 8
+
+static __noinline int waits_for(struct task_struct *task, __u32 fd, __u64 descriptors, __u64 count)
+{
+	struct poll_descriptor one;
+
+	for (__u32 i = 0; i < POLL_DESCRIPTORS_LOOKED_AT; i++) {
+		if (i >= count ||
+		    bpf_probe_read_user(&one, sizeof(one), (void *)(descriptors + i * sizeof(one))))
+			return 0;
+		if ((__u32)one.fd == fd)
+			return 1;
+	}
+	return 1; /* so many are a loop's */
+}
+
+static __noinline int is_one_socket(struct task_struct *task, __u64 descriptors, __u64 count)
+{
+	struct poll_descriptor one = {.fd = -1};
+	struct file *file;
+
+	if (!task || count != 1 || bpf_probe_read_user(&one, sizeof(one), (void *)descriptors) ||
+	    one.fd < 0)
+		return 0;
+	file = descriptor_file(task, (__u32)one.fd);
+	return file && (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
+}
+
+static __noinline int waits_as_loop(struct task_struct *task, int is_poll, __u64 descriptors,
+				    __u64 count)
+{
+	struct poll_descriptor one = {.fd = -1};
+
+	if (!task)
+		return 0;
+	if (is_poll && count >= LOOP_DESCRIPTORS_MIN)
+		return 1;
+	if (!is_poll)
+		one.fd = select_first(task);
+	for (__u32 i = 0; i < LOOP_DESCRIPTORS_MIN - 1; i++) {
+		if (is_poll &&
+		    (i >= count || bpf_probe_read_user(&one, sizeof(one),
+						       (void *)(descriptors + i * sizeof(one)))))
+			break;
+		if (one.fd >= 0 &&
+		    any_where(classify_descriptor(task, (__u32)one.fd, 0, false)).detail ==
+			    WIRE_DETAIL_EVENT)
+			return 1;
+	}
+	return 0;
+}
+
+static __noinline int is_nested_poll(struct worker *worker, struct task_struct *task, int is_poll,
+				     __u64 now_ns)
+{
+	const struct pt_regs *regs;
+	struct poll_descriptor one = {.fd = -1};
+	__u64 stack, first, count;
+	int fd;
+
+	if (!worker || !task)
+		return 0;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	stack = arch_user_frame(regs).stack;
+	first = arch_argument_0(regs);
+	count = arch_argument_1(regs);
+	if (is_poll && count)
+		bpf_probe_read_user(&one, sizeof(one), (void *)first);
+	fd = is_poll ? one.fd : select_first(task);
+	if (worker->loop_waits && stack == worker->loop_stack) {
+		worker->loop_waits += (__u32)waits_as_loop(task, is_poll, first, count);
+	} else if (worker->loop_waits && stack < worker->loop_stack) {
+		if (!worker->nested_waits++)
+			worker->nested_ns = now_ns;
+		if (worker->depth && worker->loop_waits > LOOP_WAITS_MIN &&
+		    worker->nested_waits <= NESTED_POLLS_MAX &&
+		    now_ns - worker->nested_ns <= NESTED_MAX_NS &&
+		    !(is_poll ? waits_for(task, worker->loop_fd, first, count)
+			      : fd == (int)worker->loop_fd))
+			return 1;
+		if (worker->nested_waits <= NESTED_POLLS_MAX &&
+		    now_ns - worker->nested_ns <= NESTED_MAX_NS)
+			return 0; /* no loop that is known as one, or this is one in it */
+		worker->depth = 0;
+		worker->loop_waits = 1;
+	} else {
+		worker->loop_waits = 1;
+	}
+	worker->nested_waits = 0;
+	worker->loop_stack = stack;
+	worker->loop_fd = (__u32)fd;
+	return 0;
+}
+
+/*
  * A poll() may be a single wait of a thread that has no loop: a second one decides. For one socket
  * it may be that of a job (a driver of a database, getaddrinfo()), which may wait there some times.
  */
@@ -313,17 +417,10 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
 				    __u64 descriptors, __u64 count)
 {
-	struct poll_descriptor one = {.fd = -1};
-	struct file *file = NULL;
-
 	if (!worker || !task)
 		return 0;
 	worker->poll_stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
-	if (count == 1 && !bpf_probe_read_user(&one, sizeof(one), (void *)descriptors) &&
-	    one.fd >= 0)
-		file = descriptor_file(task, (__u32)one.fd);
-	worker->polls_one =
-		file && (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
+	worker->polls_one = (__u32)is_one_socket(task, descriptors, count);
 	worker->polled++;
 	return worker->kind == SPAN_TURN ||
 	       (!worker->has_jobs &&
@@ -365,6 +462,8 @@ int on_wait(struct enter_event *ctx)
 	worker = worker_make(task);
 	if (!worker || wait < worker->wait)
 		return 0;
+	if (wait != worker->wait)
+		worker->loop_waits = worker->nested_waits = 0;
 	worker->wait = wait;
 	worker->is_nested = 0;
 	if (worker->interrupted && worker->kind == SPAN_TURN && worker->depth == 1) {
@@ -385,6 +484,13 @@ int on_wait(struct enter_event *ctx)
 			return 0;
 		}
 		tell_loop(ctx, worker, task);
+	}
+	if (span_turns && wait == SPAN_WAIT_POLL &&
+	    is_nested_poll(worker, task, class_of((int)ctx->number) == SYSCALL_POLL,
+			   bpf_ktime_get_ns()) &&
+	    worker->kind == SPAN_TURN) {
+		worker->is_nested = 1;
+		return 0;
 	}
 	/* a worker of a runtime whose polls are probed waits here too */
 	if (!span_turns || worker->kind == SPAN_POLL || worker->kind == SPAN_POOL ||

@@ -85,7 +85,9 @@ struct worker {
 	__u32 closure;	     /* number of the SPAN_CLOSURE it is in; 0: none */
 	__u64 woken_span_ns; /* start of the waker's span */
 	__u32 pending;	     /* SPAN_PENDING_*: to be applied by the thread itself, which runs */
-	/* its loop: the epoll descriptor, what was open there, and how deep in the stack it waits
+	/*
+	 * its loop: the epoll descriptor, what was open there, and how deep in the stack it waits;
+	 * of poll() and select() the first descriptor
 	 */
 	__u32 loop_fd;
 	__u32 loop_waits; /* 0: none is known */
@@ -139,6 +141,58 @@ struct poll_descriptor { /* include/uapi/asm-generic/poll.h */
 	__s32 fd;
 	__s16 events, revents;
 };
+
+#define SELECT_WORDS 16 /* FD_SETSIZE descriptors */
+
+/* A word of a set of select(), or 0. */
+static __always_inline __u64 select_word(__u64 set, __u32 index)
+{
+	__u64 word = 0;
+
+	if (set)
+		bpf_probe_read_user(&word, sizeof(word), (void *)(set + index * sizeof(word)));
+	return word;
+}
+
+/* Without a branch, as wait_function_below(). Of a word that is not 0. */
+static __always_inline __u32 lowest_bit(__u64 word)
+{
+	__u64 bit = 0;
+
+	for (__u32 half = 32; half; half /= 2) {
+		__u64 is_above = ((word & ((1ULL << half) - 1)) - 1) >> 63;
+
+		barrier_var(is_above);
+		word >>= half * is_above;
+		bit += half * is_above;
+	}
+	return (__u32)bit;
+}
+
+/* The lowest descriptor of one of its sets; -1: none. Global as wait_function_of() is. */
+__weak __attribute__((noinline)) int select_first_of(__u64 set, __u64 count)
+{
+	for (__u32 i = 0; i < SELECT_WORDS && i * 64 < count; i++) {
+		__u64 word = select_word(set, i);
+
+		if (word)
+			return (int)(i * 64 + lowest_bit(word));
+	}
+	return -1;
+}
+
+/* The same of what the current thread's select() is to read, else to write. */
+static __attribute__((noinline, unused)) int select_first(struct task_struct *task)
+{
+	const struct pt_regs *regs;
+	int first;
+
+	if (!task)
+		return -1;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	first = select_first_of(arch_argument_1(regs), arch_argument_0(regs));
+	return first >= 0 ? first : select_first_of(arch_argument_2(regs), arch_argument_0(regs));
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);

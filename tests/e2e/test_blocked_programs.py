@@ -242,6 +242,46 @@ def test_an_interrupted_wait_for_events_is_no_turn(interrupt):
         assert stall in found or stall["cause"] in ("runnable", "stolen", "irq"), stall
 
 
+def handlers_of_a_poll_loop(loop, handler):
+    """-> (when handlers began that ended while all was seen, from the sixteenth turn on; stalls)"""
+    with program_running([pathlib.Path(BUILD) / "tests" / "poll-loop", loop, handler]) as program:
+        blocked = Blocked(program.pid, "--threshold", "5ms")
+        begun = [int(program.stdout.readline()) for _ in range(70)]
+        stalls, summary = blocked.end()
+    begun = [at for at in begun if at > summary["end_ns"] - summary["duration_ns"]]
+    return begun[16:-1], stalls
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("loop, handler", [("poll", "poll"), ("ppoll", "select"), ("select", "select")])
+def test_what_a_handler_waits_for_in_poll_is_a_stall(loop, handler):
+    """As drivers of databases, resolvers and subprocess.run() do, below GLib's loop and Qt's, which are on poll() as well."""
+    begun, stalls = handlers_of_a_poll_loop(loop, handler)
+    assert len(begun) > 20
+    found = [stall_of(stalls, at, 29_000_000) for at in begun]
+    assert found.count(None) <= 0.1 * len(begun), (found, stalls[-1:])
+    for stall in filter(None, found):
+        assert stall["function"] in ("wait_in_poll", "wait_in_select") and stall["cause"] == "ipc" or taken_away(stall) or stall["cause"] == "runnable", stall
+        assert stall["cause"] != "ipc" or stall["reason"].endswith(":pipe"), stall
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("loop", ["poll", "ppoll", "select"])
+def test_a_loop_within_the_loop_is_no_stall(loop):
+    """A dialog's, as of gtk_dialog_run() or QEventLoop::exec(): it waits for what the loop waits for."""
+    begun, stalls = handlers_of_a_poll_loop(loop, "loop")
+    assert len(begun) > 20
+    assert [stall for stall in stalls if not taken_away(stall) and stall["cause"] != "runnable"] == []
+
+
+@pytest.mark.measures
+def test_a_loop_whose_wait_is_deeper_than_its_handlers_is_not_blamed():
+    """Sets of descriptors are large: select() of the loop is deeper in the stack than poll() of the handler, which is missed then."""
+    begun, stalls = handlers_of_a_poll_loop("select", "poll")
+    assert len(begun) > 20
+    assert [stall for stall in stalls if stall["function"] == "wait_in_select" and stall["cause"] in ("ipc", "idle", "net")] == []
+
+
 @pytest.fixture
 def disk():
     """A directory that is not in memory, as /tmp may be."""
