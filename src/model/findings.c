@@ -276,6 +276,34 @@ static size_t list_shares(const struct blame **shares, const struct finding *fin
 	return count;
 }
 
+/*
+ * Who ends a wait for a mutex or a lock on a file had it. Who lets others go on at a semaphore, or
+ * thaws a file system, may never have had anything.
+ */
+static bool has_owner(enum wire_detail detail)
+{
+	return detail == WIRE_DETAIL_FUTEX_LOCK || detail == WIRE_DETAIL_FUTEX_PI ||
+	       detail == WIRE_DETAIL_FILE_LOCK;
+}
+
+/* Of the process that lost most of it, as far as its reasons are known. */
+static bool waits_without_owner(uint32_t pid, const struct interval *interval)
+{
+	uint64_t owned_ns = 0, other_ns = 0;
+
+	for (size_t i = 0; i < interval->reason_count; i++) {
+		const struct wire_reason *reason = &interval->reasons[i];
+
+		if (reason->pid != pid || reason->site.state != WIRE_LOCK)
+			continue;
+		if (has_owner((enum wire_detail)reason->site.detail))
+			owned_ns += reason->total_ns;
+		else
+			other_ns += reason->total_ns;
+	}
+	return other_ns > owned_ns;
+}
+
 static void add_causes(struct finding *finding, const struct blame **shares,
 		       const struct interval *interval)
 {
@@ -293,6 +321,8 @@ static void add_causes(struct finding *finding, const struct blame **shares,
 		if (blame->kind != WIRE_CULPRIT_UNKNOWN && blame->kind != WIRE_CULPRIT_OTHERS)
 			add_share(culprits, &count, finding, blame);
 	}
+	if (finding->state == STATE_LOCK && share_count)
+		finding->is_released = waits_without_owner(shares[0]->victim.pid, interval);
 	if (count)
 		qsort(culprits, count, sizeof(*culprits), by_total);
 	for (size_t i = 0; i < count && finding->cause_count < FINDING_CAUSES; i++) {

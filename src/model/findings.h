@@ -29,8 +29,9 @@ struct finding {
 	uint32_t processes; /* that lost time in this state */
 	uint32_t threads;   /* of them that did */
 	enum state state;
-	uint64_t total_ns;			     /* that they lost */
-	uint64_t active_ns;			     /* of the victim, this included */
+	bool is_released;   /* STATE_LOCK: who ended such waits need not have had the lock */
+	uint64_t total_ns;  /* that they lost */
+	uint64_t active_ns; /* of the victim, this included */
 	struct finding_cause causes[FINDING_CAUSES]; /* the largest first; each 10 % or more */
 	size_t cause_count;
 };

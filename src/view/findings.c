@@ -60,7 +60,8 @@ static void describe_cause(char *into, size_t room, const struct finding *findin
 	};
 	const char *verb = finding->state == STATE_RUNNABLE ? " ran" : "";
 	/* who waits for a lock meanwhile holds another one, or has got it from a queue */
-	bool waits = cause->has_meanwhile && cause->meanwhile.state == WIRE_LOCK;
+	bool waits = finding->is_released ||
+		     (cause->has_meanwhile && cause->meanwhile.state == WIRE_LOCK);
 	const char *held = finding->state != STATE_LOCK ? "" : waits ? "released by " : "held by ";
 	char name[NAME_BYTES];
 
