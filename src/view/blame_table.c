@@ -245,6 +245,32 @@ static void write_findings(const struct view *view, const struct interval *inter
 	}
 }
 
+/*
+ * An empty table would say that all is well: what the time was where none was lost, and that a
+ * process was stopped, which is no loss but seldom meant.
+ */
+static void write_unlost(const struct view *view, const struct interval *interval, bool any_lost)
+{
+	uint64_t totals[STATES] = {0}, whole_ns = 0;
+	int most = STATE_STOPPED;
+
+	for (size_t i = 0; i < interval->row_count; i++)
+		for (int state = 0; state < STATES; state++) {
+			totals[state] += interval->rows[i].states_ns[state];
+			whole_ns += interval->rows[i].states_ns[state];
+		}
+	if (!whole_ns || (any_lost && totals[STATE_STOPPED] < whole_ns / 10))
+		return;
+	for (int state = 0; state < STATES && !any_lost; state++)
+		most = totals[state] > totals[most] ? state : most;
+	output_format(view->out, "%s%s %.1f %% of the time%s\n",
+		      any_lost ? "" : "Nothing was lost: ", state_info[most].key,
+		      100.0 * (double)totals[most] / (double)whole_ns,
+		      state_is_lost((enum state)most) || most <= STATE_KERNEL
+			      ? ""
+			      : "; -a shows what ended it");
+}
+
 int page_blame(const struct view *view, const struct interval *interval)
 {
 	cleanup_blame_losses struct blame_losses losses = {0};
@@ -266,6 +292,8 @@ int page_blame(const struct view *view, const struct interval *interval)
 			      is_caused ? "TO" : "BECAUSE OF");
 	for (size_t i = 0; i < shown; i++)
 		write_loss(view, &losses.items[i], interval->session);
+	if (session_has_blame(interval->session) && !is_caused && !view->show_idle)
+		write_unlost(view, interval, shown);
 	output_char(view->out, '\n');
 	return 0;
 }

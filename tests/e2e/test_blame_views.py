@@ -95,3 +95,13 @@ def test_every_view_of_a_busy_machine(namespace, tmp_path):
         shown = run(*view)
         assert shown.returncode == 0 and shown.stdout, (view, shown.returncode, shown.stderr)
     assert "ran instead: one" in run("top", "--from", tmp_path / "busy.dwell", "--blame").stdout
+
+
+def test_an_empty_page_says_where_the_time_was():
+    with subprocess.Popen(["sleep", "100"]) as process:
+        slept = run("top", "-p", process.pid, "--blame", "-d", "200ms").stdout
+        process.send_signal(signal.SIGSTOP)
+        stopped = run("top", "-p", process.pid, "--blame", "-d", "200ms").stdout
+        process.kill()
+    assert "Nothing was lost: sleep 100.0 % of the time; -a shows what ended it" in slept, slept
+    assert "stopped " in stopped and " % of the time; -a shows what ended it" in stopped, stopped
