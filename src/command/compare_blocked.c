@@ -17,6 +17,21 @@ static int write_page(struct output *out, const void *result)
 
 static const struct result_kind kind = {.schema = &compare_blocked_schema, .page = write_page};
 
+/* Where nothing was seen, nothing was too long, and that says nothing. */
+static bool is_judged(const struct compare_options *options, const struct compared_side sides[2])
+{
+	bool judged = true;
+
+	for (int i = 0; i < 2; i++) {
+		if (sides[i].is_seen)
+			continue;
+		print_text(stderr, "dwell compare: %s has no poll and no turn of a worker\n",
+			   options->paths[i]);
+		judged = false;
+	}
+	return judged;
+}
+
 int compare_blocked(const struct compare_options *options, enum exit_code *ret_code,
 		    struct error *error)
 {
@@ -36,8 +51,10 @@ int compare_blocked(const struct compare_options *options, enum exit_code *ret_c
 		result = error_set(error, ENOMEM, "out of memory");
 	if (result >= 0)
 		result = result_print(&options->output, &kind, &row, error);
-	if (result >= 0 && options->worse_given &&
-	    comparison.share_b > comparison.share_a * (1 + options->worse)) {
+	if (result >= 0 && !is_judged(options, sides) && options->worse_given) {
+		*ret_code = EXIT_INCONCLUSIVE;
+	} else if (result >= 0 && options->worse_given &&
+		   comparison.share_b > comparison.share_a * (1 + options->worse)) {
 		print_text(stderr, "dwell compare: %s is worse by more than %g %%\n",
 			   options->paths[1], 100 * options->worse);
 		*ret_code = EXIT_CHECK_FAILED;

@@ -3,6 +3,7 @@
 #ifndef DWELL_MODEL_COMPARISON_H
 #define DWELL_MODEL_COMPARISON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct compared_hotspot {
 struct compared_side {
 	uint64_t threshold_ns;
 	uint64_t duration_ns; /* measured */
+	bool is_seen;	      /* a poll or turn at all: without one nothing could be too long */
 	struct compared_hotspot *hotspots;
 	size_t count, room;
 };

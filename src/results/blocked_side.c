@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 #include "session/replay.h"
 #include "view/blocked.h"
+#include "view/blamed.h"
 #include "view/blocked_words.h"
 
 /* A recording on its way to a side. */
@@ -75,6 +76,7 @@ static int read_recording(struct compared_side *side, const char *path, struct e
 	if (result >= 0) {
 		side->duration_ns = reading.duration_ns;
 		side->threshold_ns = stalls_runtime(reading.stalls)->threshold_ns;
+		side->is_seen = stalls_seen(reading.stalls);
 	}
 	replay_release(&replay);
 	stalls_free(reading.stalls);
@@ -96,10 +98,28 @@ static bool is_machine(const char *cause)
 	return false;
 }
 
+/* As stalls_seen() */
+static bool is_seen(const json_t *summary)
+{
+	const json_t *workers = result_read(&blocked_schema, summary, "workers");
+	bool seen = number_at(&blocked_schema, summary, "stalls") > 0;
+
+	for (size_t i = 0; i < json_array_size(workers); i++) {
+		const json_t *worker = json_array_get(workers, i);
+		const struct schema *schema = &blocked_worker_schema;
+
+		seen |= number_at(schema, worker, "polls") || number_at(schema, worker, "turns") ||
+			json_is_object(result_read(schema, worker, "stuck"));
+	}
+	return seen;
+}
+
 static int take_summary(struct compared_side *side, const json_t *summary)
 {
 	const json_t *hotspots = result_read(&blocked_schema, summary, "hotspots");
 	int result = 0;
+
+	side->is_seen = is_seen(summary);
 
 	side->duration_ns = number_at(&blocked_schema, summary, "duration_ns");
 	side->threshold_ns = number_at(&blocked_schema, summary, "threshold_ns");

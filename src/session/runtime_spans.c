@@ -76,7 +76,10 @@ int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
 		if (workers[i].last.kind != WIRE_SPAN_POOL)
 			return 0;
 	if (!thread_names(spans->pid, "", &matching, names, sizeof(names)))
-		return 0; /* it has ended: there is nothing to try again with */
+		return error_set(error, ENOENT,
+				 "no worker found: no thread of %s polled a task or waited for "
+				 "events",
+				 spans->process);
 	return error_set(error, ENOENT,
 			 "no worker found: no thread polled a task or waited for events: there are "
 			 "%s (--workers PREFIX says which are workers)",

@@ -503,7 +503,7 @@ def test_comparing_two_measurements(tmp_path):
         (("a", "b", "c"), 2, "two files"),
         (("/etc/passwd", "/etc/passwd"), 1, "not a recording"),
         (("/nowhere", "/etc/passwd"), 1, "/nowhere"),
-        (("a", "b", "--worse", "much"), 2, "percentage"),
+        (("a", "b", "--worse", "much"), 2, "number of percent"),
         (("a", "b", "--format", "xml"), 2, "table, json, jsonl, csv"),
     ],
 )

@@ -87,10 +87,10 @@ def test_a_process_that_ends_before_it_is_looked_into():
         process.wait()
         assert "runtime loop" in first
         output, errors = dwell.communicate(timeout=60)
-        if dwell.returncode == 0:
-            assert "0 workers" in output
+        assert dwell.returncode == 1
+        if output:
+            assert "0 workers" in output and "no worker found: no thread of sleep polled a task" in errors
         else:
-            assert dwell.returncode == 1 and output == ""
             assert errors == f"dwell blocked: cannot look into process {process.pid}: No such process\n"
 
 
@@ -209,6 +209,19 @@ def test_limits_of_what_was_not_seen():
                 assert "No thread polled a task or waited for events." in done.stdout
         finally:
             process.kill()
+
+
+def test_nothing_that_was_seen_is_no_comparison(tmp_path):
+    """A program without a worker, or that has ended before one was seen, passes no limit, before or after."""
+    with subprocess.Popen(["sleep", "100"]) as process:
+        seen = run("blocked", "-p", process.pid, "-d", "200ms", "--json")
+        process.kill()
+    assert seen.returncode == 1
+    (tmp_path / "a.json").write_text(seen.stdout)
+    compared = run("compare", tmp_path / "a.json", tmp_path / "a.json", "--worse", "10")
+    assert compared.returncode == 4 and "has no poll and no turn of a worker" in compared.stderr, compared
+    ended = run("blocked", "--", "sleep", "0.2")
+    assert ended.returncode == 1 and "no thread of sleep polled a task" in ended.stderr, ended
 
 
 def test_when_all_is_attached():

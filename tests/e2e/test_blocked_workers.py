@@ -152,7 +152,7 @@ def test_a_command_that_another_program_runs(wrapper):
 
 def test_a_shell_that_becomes_nothing_else():
     done = run("blocked", "-d", "300ms", "--", "sh", "-c", "while :; do sleep 0.1; done")
-    assert done.returncode == 0 and "dwell blocked  sh " in done.stdout, done.stderr
+    assert done.returncode == 1 and "dwell blocked  sh " in done.stdout and "no worker found" in done.stderr, done.stderr
     # signals reach it, also before it is known what it is
     script = "trap 'echo caught; exit 4' USR1; kill -USR1 $$; sleep 9"
     done = run("blocked", "--", "sh", "-c", script)
