@@ -32,3 +32,20 @@ int gzip_pack(const void *bytes, size_t length, int level, char **ret_packed, si
 	*ret_packed = packed;
 	return 0;
 }
+
+int gzip_unpack(const char *packed, size_t packed_length, char *into, size_t length)
+{
+	z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed,
+			   .avail_in = (uInt)packed_length,
+			   .next_out = (Bytef *)into,
+			   .avail_out = (uInt)length};
+	int result;
+
+	if (length > UINT32_MAX / 2 || packed_length > UINT32_MAX / 2)
+		return -EBADMSG;
+	if (inflateInit2(&stream, WITH_HEADER) != Z_OK)
+		return -ENOMEM;
+	result = inflate(&stream, Z_FINISH);
+	inflateEnd(&stream);
+	return result == Z_STREAM_END && !stream.avail_out ? 0 : -EBADMSG;
+}

@@ -11,4 +11,7 @@
 int gzip_pack(const void *bytes, size_t length, int level, char **ret_packed,
 	      size_t *ret_length) must_check;
 
+/* Of gzip_pack(), `length` bytes as they were. 0, -ENOMEM, or -EBADMSG: it is something else. */
+int gzip_unpack(const char *packed, size_t packed_length, char *into, size_t length) must_check;
+
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/gzip.h"
 #include "emit/emit.h"
 #include "view/serve.h"
 
@@ -18,7 +19,7 @@ void periods_release(struct periods *periods)
 {
 	for (size_t i = 0; i < PERIODS_LEVELS; i++)
 		for (size_t j = 0; j < PERIODS_KEPT; j++)
-			free(periods->levels[i].kept[j].json);
+			free(periods->levels[i].kept[j].packed);
 	*periods = (struct periods){0};
 }
 
@@ -27,22 +28,22 @@ static int keep(struct periods_level *level, const struct serve_period *period)
 	cleanup(output_release) struct output out = {.fd = -1};
 	struct kept_period *place = &level->kept[level->next];
 	struct item item = {period, NULL};
-	char *json;
+	char *packed, *fitting;
+	size_t length;
 
 	if (output_init(&out, -1) < 0)
 		return -ENOMEM;
 	emit_json_line(&out, &serve_period_schema, &item);
 	if (out.used && out.buffer[out.used - 1] == '\n')
 		out.used--;
-	json = malloc(out.used + 1);
-	if (!json || out.error) {
-		free(json);
+	/* a sixth of the memory, for some 300 us; hours of 50 groups would be 60 MiB else */
+	if (out.error || gzip_pack(out.buffer, out.used, 1, &packed, &length) < 0)
 		return -ENOMEM;
-	}
-	memcpy(json, out.buffer, out.used);
-	free(place->json);
+	fitting = realloc(packed, length);
+	free(place->packed);
 	*place = (struct kept_period){
-		.json = json,
+		.packed = fitting ? fitting : packed,
+		.packed_length = length,
 		.length = out.used,
 		.start_realtime_ns = period->start_realtime_ns,
 		.end_realtime_ns = period->start_realtime_ns + period->duration_ns,
@@ -115,6 +116,17 @@ static size_t level_for(const struct periods *periods, uint64_t step_ns)
 	return found;
 }
 
+static void write_period(struct output *out, const struct kept_period *period)
+{
+	char *json = malloc(period->length + 1);
+
+	if (json && gzip_unpack(period->packed, period->packed_length, json, period->length) >= 0)
+		output_bytes(out, json, period->length);
+	else
+		output_fail(out, ENOMEM);
+	free(json);
+}
+
 void periods_write(const struct periods *periods, struct output *out, uint64_t step_ns,
 		   uint64_t from_ns, uint64_t to_ns)
 {
@@ -131,7 +143,7 @@ void periods_write(const struct periods *periods, struct output *out, uint64_t s
 			continue;
 		if (comma)
 			output_string(out, ",\n");
-		output_bytes(out, period->json, period->length);
+		write_period(out, period);
 		comma = true;
 	}
 	output_string(out, "]\n");

@@ -19,8 +19,8 @@ struct periods {
 		uint64_t end_ns;    /* so far */
 		uint64_t start_realtime_ns;
 		struct kept_period {
-			char *json; /* an object of serve_period_schema */
-			size_t length;
+			char *packed; /* gzip_pack() of an object of serve_period_schema */
+			size_t packed_length, length;
 			uint64_t start_realtime_ns, end_realtime_ns;
 		} kept[PERIODS_KEPT]; /* a ring */
 		size_t count;

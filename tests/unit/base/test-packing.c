@@ -2,6 +2,7 @@
 /* What is packed here comes out as it was, by decoders that are written here or others'. */
 #include "test.h"
 
+#include <errno.h>
 #include <zlib.h>
 
 #include "base/gzip.h"
@@ -109,6 +110,15 @@ CASE(gzip_gives_back_the_bytes)
 	assert_int_equal(stream.total_out, sizeof(text));
 	assert_memory_equal(again, text, sizeof(text));
 	inflateEnd(&stream);
+
+	memset(again, 0, sizeof(again));
+	assert_int_equal(gzip_unpack(packed, length, again, sizeof(text)), 0);
+	assert_memory_equal(again, text, sizeof(text));
+	assert_int_equal(gzip_unpack(packed, length - 9, again, sizeof(text)), -EBADMSG);
+	assert_int_equal(gzip_unpack(packed, length, again, sizeof(text) - 1), -EBADMSG);
+	assert_int_equal(gzip_unpack(packed, length, again, sizeof(again)), -EBADMSG);
+	packed[length / 2] ^= 0x55;
+	assert_int_equal(gzip_unpack(packed, length, again, sizeof(text)), -EBADMSG);
 	free(packed);
 }
 
