@@ -116,12 +116,14 @@ static int begin_file(struct rotation *rotation, struct error *error)
 	return result;
 }
 
-static bool is_due(const struct rotation *rotation)
+/* A file ends with the interval after the one behind which this is so: by then it is full. */
+static bool is_due(const struct rotation *rotation, uint64_t interval_ns)
 {
 	uint64_t age_ns = clock_monotonic_ns() - rotation->begun_ns;
-	uint64_t limit = bytes_each(rotation);
+	uint64_t limit = bytes_each(rotation), file_ns = rotation->options.file_ns;
 
-	return (rotation->options.file_ns && age_ns >= rotation->options.file_ns) ||
+	/* intervals are some microseconds longer or shorter */
+	return (file_ns && age_ns + interval_ns + interval_ns / 8 >= file_ns) ||
 	       (limit && recorder_bytes(rotation->recorder) >= limit);
 }
 
@@ -173,8 +175,12 @@ int rotation_record(struct rotation *rotation, const struct wire_header *record,
 
 		result = result < 0 ? result : rotated;
 	}
-	if (is_last)
-		rotation->ends = rotation->failed || is_due(rotation);
+	if (is_last) {
+		const struct wire_interval *interval = (const struct wire_interval *)record;
+		uint64_t length_ns = record->time_ns - interval->start_ns;
+
+		rotation->ends = rotation->failed || is_due(rotation, length_ns);
+	}
 	return result;
 }
 

@@ -8,6 +8,7 @@
 #include "base/print.h"
 #include "base/size.h"
 #include "base/status_line.h"
+#include "base/wait_status.h"
 #include "capture/rotation.h"
 #include "command/command.h"
 #include "command/debug_files.h"
@@ -198,6 +199,21 @@ static int open_files(struct record *record, struct error *error)
 		       : recorder_open(&record->recorder, record->path, record->force, error);
 }
 
+/* How the command ended, where that was a failure: it is what was recorded. */
+static int show_failure(void *data, const struct wire_child *child, struct error *error)
+{
+	struct record *record = data;
+	char status[WAIT_STATUS_BYTES];
+
+	(void)error;
+	if (!child->wait_status)
+		return 0;
+	status_line_clear(&record->progress);
+	wait_status_format(status, (int)child->wait_status);
+	print_text(stderr, "dwell record: the command ended: %s\n", status);
+	return 0;
+}
+
 static int run(struct record *record, struct error *error)
 {
 	struct watch watch = WATCH_NONE;
@@ -209,7 +225,8 @@ static int run(struct record *record, struct error *error)
 	result = open_files(record, error);
 
 	watch.options = &record->watch;
-	watch.audience = (struct audience){.data = record, .interval = show_progress};
+	watch.audience =
+		(struct audience){.data = record, .interval = show_progress, .child = show_failure};
 	watch.recorder = record->recorder;
 	if (record->rotation)
 		watch.audience.record = rotate;
