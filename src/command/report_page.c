@@ -25,6 +25,7 @@ static int write_rows(struct report *report, enum grouping by, bool programs, co
 		.by = by,
 		.sort = report->sort ? report->sort : field_find("active"),
 		.order = report->output.order,
+		.programs = programs,
 	};
 
 	if (!view.format)

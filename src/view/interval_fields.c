@@ -127,7 +127,8 @@ FIELD_ELEMENT(missing_element)
 }
 
 static const struct field quality_fields[] = {
-	INTEGER_FIELD("lost", get_lost, "sum of the next three; 0: nothing is missing",
+	INTEGER_FIELD("lost", get_lost,
+		      "sum of lost_threads, lost_exits and lost_transitions; 0: nothing is missing",
 		      .flags = FIELD_OF_ROWS),
 	NUMBER_MEMBER(struct interval, losses.threads, "lost_threads",
 		      "threads for which there was no memory, or which were found late"),

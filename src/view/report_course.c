@@ -50,7 +50,8 @@ void report_course(struct output *out, const struct summary *summary)
 
 	if (course->periods.count < 2)
 		return;
-	duration_format(length, sizeof(length), course->periods.duration_ns[0]);
+	duration_format(length, sizeof(length),
+			batches_duration_ns(&course->periods) / course->periods.count);
 	output_format(out, "\nOver time (%u periods of %s, each row up to its own maximum)\n",
 		      course->periods.count, length);
 	for (int state = 0; state < STATES; state++)

@@ -221,9 +221,10 @@ void page_title(const struct view *view, const struct interval *interval, size_t
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 	duration_format(length, sizeof(length), interval->end_ns - interval->start_ns);
-	output_format(view->out, "%s  %s%s  %zu %s, %zu shown  ", clock, length,
-		      interval->final ? " (last)" : "", total, grouping_noun(view->by, total),
-		      shown);
+	output_format(view->out, "%s  %s%s  %zu %s%s, %zu shown  ", clock, length,
+		      interval->final ? " (last)" : "", total,
+		      view->programs ? "program" : grouping_noun(view->by, total),
+		      view->programs ? text_plural(total) : "", shown);
 	write_sources(view->out, interval->session);
 	/* with counters alone, DISK and SWAP depend on it */
 	if (interval->session->wire.source == WIRE_SOURCE_TASKSTATS &&

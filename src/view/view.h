@@ -20,6 +20,7 @@ struct view {
 	struct order order;
 	enum blame_side blame; /* other than none, the page of text is page_blame() */
 	bool findings;	       /* of blame, on that page, too */
+	bool programs;	       /* rows are rows_fold()'s: all processes of a name */
 	bool show_idle;	       /* in text: also rows without any active time */
 	struct emit emit;      /* the view's own */
 };
