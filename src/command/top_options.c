@@ -7,7 +7,7 @@
 #include "command/command.h"
 
 static const char text[] =
-	"Shows how every thread spends its time: thirteen states that sum to the time it existed."
+	"Shows how every thread spends its time: in states that sum to the time it existed."
 	"\v"
 	"Without a target: every thread of the machine. With COMMAND: it and its children, from "
 	"the "
