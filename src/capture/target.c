@@ -85,7 +85,8 @@ int targets_parse(struct targets *targets, const char *list, enum target_kind ki
 		if (!isdigit((unsigned char)*at) || errno || !id || id > INT_MAX ||
 		    (*end && *end != ','))
 			return error_set(error, EINVAL,
-					 "bad id list '%s': use numbers with commas, as 12,34",
+					 "bad id list '%s': use ids with commas, from 1 to "
+					 "2147483647, as 12,34",
 					 list);
 		result = kind == TARGET_PROCESS ? targets_add_process(targets, (uint32_t)id, error)
 						: targets_add_thread(targets, (uint32_t)id, error);

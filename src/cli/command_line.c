@@ -105,11 +105,25 @@ static int take_value(const struct command_option *option, void *member, const c
 	}
 }
 
+/* What is wrong with its value, in front of it which option that is. */
+static int blame_option(const struct command_option *option, int result, struct error *error)
+{
+	size_t length = strlen(option->name);
+	const char *named = error->text;
+
+	while ((named = strstr(named, option->name)) && strncmp(named - 2, "--", 2) != 0)
+		named += length;
+	return named ? result : error_wrap(error, result, "--%s", option->name);
+}
+
 static int take_option(struct parse *parse, const struct placed *placed, const char *value)
 {
 	const struct command_option *option = placed->option;
 	char *member = (char *)parse->options + placed->offset + option->member;
 	int result = take_value(option, member, value, &parse->error);
+
+	if (result == -EINVAL || result == -E2BIG)
+		return blame_option(option, result, &parse->error);
 
 	if (result < 0 || !parse->line->take_note)
 		return result;

@@ -137,9 +137,10 @@ static int take_max_stalls(void *data, const char *value, struct error *error)
 
 	options->max_stalls_given = true;
 	options->max_stalls = 0;
-	return strcmp(value, "0")
-		       ? parsing_count(value, "--max-stalls", &options->max_stalls, error)
-		       : 0;
+	if (!strcmp(value, "0") ||
+	    parsing_count(value, "--max-stalls", &options->max_stalls, NULL) >= 0)
+		return 0;
+	return error_set(error, EINVAL, "--max-stalls needs a number from 0 up, not '%s'", value);
 }
 
 static int take_by(void *data, const char *value, struct error *error)

@@ -66,10 +66,22 @@ static void print_version(void)
 /* A reader that has had enough is none that fails. */
 static int end_text(void)
 {
-	if (!fflush(stdout) || errno == EPIPE)
+	static bool is_ended;
+
+	if (is_ended || !fflush(stdout) || errno == EPIPE)
 		return EXIT_DONE;
+	is_ended = true;
 	print_text(stderr, "dwell: cannot write to standard output: %s\n", strerror(errno));
 	return EXIT_NOT_RUN;
+}
+
+/* After argp's help, which ends the process itself. */
+static void end_help(void)
+{
+	int code = end_text();
+
+	if (code != EXIT_DONE)
+		_exit(code);
 }
 
 /* A file that is opened later would be taken for the standard output that is not there. */
@@ -118,6 +130,17 @@ static int help_of(const char *name)
 	return run_command(name, 2, arguments);
 }
 
+/* What begins with no command. */
+static bool is_of_dwell(const char *word)
+{
+	static const char *const words[] = {"help", "--help", "-h", "--version", "-V"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(words[i], word))
+			return true;
+	return false;
+}
+
 int command_main(int argc, char **argv)
 {
 	if (getpid() == 1 && !strcmp(argv[0], "/init"))
@@ -129,6 +152,7 @@ int command_main(int argc, char **argv)
 		      stderr);
 		return EXIT_NOT_RUN;
 	}
+	atexit(end_help);
 	heap_for_long_runs();
 	descriptors_raise();
 	setlocale(LC_ALL, "");
@@ -136,6 +160,10 @@ int command_main(int argc, char **argv)
 	setlocale(LC_NUMERIC, "C");
 	if (argc < 2) {
 		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (is_of_dwell(argv[1]) && argc > 2 + !strcmp(argv[1], "help")) {
+		print_text(stderr, "dwell: nothing comes after '%s'\n", argv[argc - 2]);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "help") && argc > 2)

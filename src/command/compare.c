@@ -34,7 +34,8 @@ static int take_worse(void *data, const char *value, struct error *error)
 
 	options->worse = strtod(value, &end) / 100;
 	if (end == value || *end || !(options->worse >= 0 && options->worse < 1e6))
-		return error_set(error, EINVAL, "--worse needs a percentage, not '%s'", value);
+		return error_set(error, EINVAL,
+				 "--worse needs a number of percent, as 10, not '%s'", value);
 	options->worse_given = true;
 	return 0;
 }

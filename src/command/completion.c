@@ -36,6 +36,9 @@ static int take_shell(void *options, char **rest, bool is_behind_dashes, struct 
 	struct completion *completion = options;
 
 	(void)is_behind_dashes;
+	if (completion->shell)
+		return error_set(error, EINVAL, "one shell at a time: %s or %s",
+				 completion->shell->name, rest[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 		if (!strcmp(shells[i].name, rest[0]))
 			completion->shell = &shells[i];

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Values that options and arguments can have, from the tables that decide what is taken. */
+#include <stdio.h>
 #include <string.h>
 
 #include "command/completion.h"
 #include "command/describe.h"
 #include "emit/emit.h"
 #include "guest/presets.h"
+#include "load/metrics.h"
 #include "model/group.h"
 #include "model/profile.h"
 #include "runtime/runtime.h"
@@ -45,7 +47,8 @@ static void offer_groupings(struct offers *offers, const struct given *given)
 		for (int i = 0; i < BLOCKED_ROWS_COUNT; i++)
 			offer(offers, blocked_row_schemas[i]->table, NULL);
 	else
-		for (int i = 0; i < GROUPINGS_COUNT; i++)
+		for (int i = given->command == &command_serve ? BY_PROCESS : BY_THREAD;
+		     i < GROUPINGS_COUNT; i++)
 			offer(offers, grouping_keys[i], NULL);
 }
 
@@ -56,6 +59,25 @@ static void offer_states(struct offers *offers)
 	for (int i = 0; i < STATES; i++)
 		if (i != STATE_STOLEN && i != STATE_IRQ) /* they have no stacks */
 			offer(offers, state_info[i].key, state_info[i].help);
+}
+
+static void offer_metric_list(struct offers *offers)
+{
+	offers_after(offers, ",");
+	for (size_t i = 0; i < LOAD_METRICS; i++)
+		offer(offers, load_metrics[i].key, load_metrics[i].help);
+}
+
+static void offer_triggers(struct offers *offers)
+{
+	offers_after(offers, ",");
+	offer_words(offers, "runqueue-p99> runqueue-max> stall>");
+	for (int i = 0; i < STATES; i++) {
+		char condition[24];
+
+		snprintf(condition, sizeof(condition), "%s>", state_info[i].key);
+		offer(offers, condition, state_info[i].help);
+	}
 }
 
 static void offer_kernels(struct offers *offers)
@@ -72,6 +94,8 @@ static void offer_formats(struct offers *offers, const struct given *given)
 		offer(offers, formats[i]->name, formats[i]->help);
 	for (size_t i = 0; given->command == &command_profile && i < profile_export_count; i++)
 		offer(offers, profile_exports[i].name, profile_exports[i].help);
+	if (given->command == &command_report)
+		offer(offers, "html", "a page for a browser");
 }
 
 /* By the option's name. */
@@ -88,16 +112,20 @@ static const struct {
 	{"gate", offer_metrics, NULL},
 	{"kernel", offer_kernels, NULL},
 	{"list", offer_subjects, NULL},
+	{"metrics", offer_metric_list, NULL},
 	{"mode", NULL, "fork thread"},
 	{"name", offer_process_names, NULL},
 	{"patterns", offer_patterns, NULL},
 	{"policy", NULL, "normal batch idle fifo: rr: deadline: ext"},
 	{"print", offer_scenarios, NULL},
+	{"push", NULL, "remote-write= victoriametrics= otlp= pyroscope= clickhouse="},
 	{"root", NULL, "state thread none"},
 	{"runtime", offer_runtimes, NULL},
 	{"source", NULL, "auto bpf taskstats procfs"},
 	{"state", offer_states, NULL},
+	{"theme", NULL, "auto dark light mono"},
 	{"topology", offer_topologies, NULL},
+	{"trigger", offer_triggers, NULL},
 	{"unwind", NULL, "auto dwarf fp"},
 	{"work", offer_work, NULL},
 };

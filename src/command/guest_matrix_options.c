@@ -135,6 +135,9 @@ int guest_matrix_check(struct guest_matrix_options *options, bool has_command, s
 {
 	if (result_options_end(&options->output, &matrix_schema, ~0U, error) < 0)
 		return -EINVAL;
+	if (options->list && (has_command || options->output.given))
+		return error_set(error, EINVAL, "--list prints text: it takes no %s",
+				 has_command ? "command" : "--format");
 	if (options->list)
 		return 0;
 	if (!options->file)

@@ -59,48 +59,54 @@ static int take_pid(void *pid, const char *value, struct error *error)
 	return result;
 }
 
-static int take_action(struct load_options *options, enum load_action action, const char *subject)
+static int take_action(struct load_options *options, enum load_action action, struct error *error)
 {
+	static const char *const names[] = {
+		[LOAD_LIST] = "--list",	      [LOAD_PRINT] = "--print", [LOAD_AB] = "--ab",
+		[LOAD_DRY_RUN] = "--dry-run", [LOAD_SWEEP] = "--sweep",
+	};
+
+	if (options->action != LOAD_RUN && options->action != action)
+		return error_set(error, EINVAL, "%s and %s: one of them", names[options->action],
+				 names[action]);
 	options->action = action;
-	if (action != LOAD_DRY_RUN)
-		options->subject = subject;
 	return 0;
 }
 
-static int take_list(void *options, const char *value, struct error *error)
+static int take_list(void *data, const char *value, struct error *error)
 {
-	(void)error;
-	return take_action(options, LOAD_LIST, value);
+	struct load_options *options = data;
+
+	options->subject = value;
+	return take_action(options, LOAD_LIST, error);
 }
 
-static int take_print(void *options, const char *value, struct error *error)
+static int take_print(void *data, const char *value, struct error *error)
 {
-	(void)error;
-	return take_action(options, LOAD_PRINT, value);
+	struct load_options *options = data;
+
+	options->subject = value;
+	return take_action(options, LOAD_PRINT, error);
 }
 
 static int take_dry_run(void *options, const char *value, struct error *error)
 {
-	(void)error;
-	return take_action(options, LOAD_DRY_RUN, value);
+	(void)value;
+	return take_action(options, LOAD_DRY_RUN, error);
 }
 
 static int take_ab(void *options, const char *value, struct error *error)
 {
 	(void)value;
-	(void)error;
-	((struct load_options *)options)->action = LOAD_AB;
-	return 0;
+	return take_action(options, LOAD_AB, error);
 }
 
 static int take_sweep(void *data, const char *value, struct error *error)
 {
 	struct load_options *options = data;
 
-	(void)error;
-	options->action = LOAD_SWEEP;
 	options->sweep.what = value;
-	return 0;
+	return take_action(options, LOAD_SWEEP, error);
 }
 
 static int take_rounds(void *data, const char *value, struct error *error)

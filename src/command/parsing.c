@@ -9,8 +9,8 @@
 #include "base/similar.h"
 #include "base/text.h"
 
-/* A line of a terminal has room for them, beside the rest of the message. */
-#define CHOICES_SHOWN 60
+/* Two lines of a terminal have room for them and the rest of the message. */
+#define CHOICES_SHOWN 120
 
 int parsing_unknown(struct error *error, const char *what, const char *value, const char *choices)
 {

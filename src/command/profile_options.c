@@ -14,10 +14,7 @@
 
 #define FORMATS_OF_PROFILES "tui, " RESULT_FORMATS ", html, folded, pprof, chrome"
 
-/* Time in these passes without anything that a stack could explain. */
-#define WITHOUT_STACKS (1U << STATE_STOLEN | 1U << STATE_IRQ)
-#define ALL_STATES     (((1U << STATES) - 1) & ~WITHOUT_STACKS)
-#define USUAL_STATES   (ALL_STATES & ~(1U << STATE_IDLE | 1U << STATE_STOPPED))
+#define USUAL_STATES	    (PROFILE_STATES & ~(1U << STATE_IDLE | 1U << STATE_STOPPED))
 
 static const char text[] =
 	"Shows which code each state's time was spent in: exact totals, divided by stacks of what "
@@ -67,7 +64,7 @@ static uint32_t states_named(const char *name, size_t length)
 		const char *name;
 		uint32_t states;
 	} groups[] = {
-		{"all", ALL_STATES},
+		{"all", PROFILE_STATES},
 		{"cpu", 1U << STATE_USER | 1U << STATE_KERNEL},
 		{"waits", USUAL_STATES & ~(1U << STATE_USER | 1U << STATE_KERNEL)},
 	};
@@ -78,7 +75,7 @@ static uint32_t states_named(const char *name, size_t length)
 	for (int state = 0; state < STATES; state++)
 		if (strlen(state_info[state].key) == length &&
 		    !strncmp(state_info[state].key, name, length))
-			return ALL_STATES & 1U << state;
+			return PROFILE_STATES & 1U << state;
 	return 0;
 }
 
@@ -95,9 +92,7 @@ static int take_states(void *data, const char *value, struct error *error)
 			snprintf(name, sizeof(name), "%.*s", (int)(length < 31 ? length : 31),
 				 value);
 			return parsing_unknown(error, "state", name,
-					       "all, cpu, waits, user, kernel, runnable, disk, "
-					       "net, ipc, lock, swap, sleep, idle, stopped or "
-					       "unknown");
+					       "all, cpu, waits, " PROFILE_STATE_KEYS);
 		}
 		options->states |= states;
 		if (!value[length])
@@ -214,6 +209,37 @@ void profile_options_init(struct command_profile_options *options)
 	options->watch.source = SOURCE_BPF;
 }
 
+/* What is asked for of a profile that is taken now. */
+static bool asks_of_taking(const struct command_profile_options *options)
+{
+	const struct watch_options *watch = &options->watch;
+
+	return watch->interval_given || watch->count || watch->duration_ns ||
+	       options->profile.frequency != DEFAULT_FREQUENCY ||
+	       options->profile.rate != DEFAULT_RATE || options->profile.stacks.symbols;
+}
+
+/* Options that others need, or exclude. */
+static int check_together(const struct command_profile_options *options, struct error *error)
+{
+	const char *symbols = options->profile.stacks.symbols;
+
+	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
+			      options->watch.command))
+		return error_set(error, EINVAL, "give a target, a command or --from");
+	if (options->from && asks_of_taking(options))
+		return error_set(error, EINVAL,
+				 "--from: stacks have been taken; -i, -c, -d, --freq, --rate and "
+				 "--target are for taking them");
+	if (options->force && !options->path)
+		return error_set(error, EINVAL, "--force needs -o");
+	if (options->root != PROFILE_ROOT_STATE && !options->export && !options->output.screen)
+		return error_set(error, EINVAL, "--root is for --format folded and chrome");
+	if (symbols && access(symbols, R_OK) < 0)
+		return error_set(error, errno, "cannot read %s: %s", symbols, strerror(errno));
+	return 0;
+}
+
 static int end(void *data, struct error *error)
 {
 	struct command_profile_options *options = data;
@@ -245,9 +271,9 @@ static int end(void *data, struct error *error)
 	if (options->before && (!options->export || strcmp(options->export->name, "html") != 0))
 		return error_set(error, EINVAL,
 				 "--before is for --format html; dwell compare is for the rest");
-	if (options->from && (options->watch.targets.count || options->watch.targets.cgroup_id ||
-			      options->watch.command))
-		return error_set(error, EINVAL, "give a target, a command or --from");
+	result = check_together(options, error);
+	if (result < 0)
+		return result;
 	if (!options->states)
 		options->states = USUAL_STATES;
 	options->profile.states = wire_states(options->states);

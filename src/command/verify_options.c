@@ -30,7 +30,8 @@ static int take_limit(void *data, const char *value, struct error *error)
 	options->limit_percent = strtod(value, &end);
 	if (end != value && !*end && options->limit_percent > 0 && options->limit_percent <= 100)
 		return 0;
-	return error_set(error, EINVAL, "--limit %s: a number of percent, above 0", value);
+	return error_set(error, EINVAL, "--limit %s: a number of percent, above 0, at most 100",
+			 value);
 }
 
 static int take_rounds(void *data, const char *value, struct error *error)

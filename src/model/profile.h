@@ -20,6 +20,11 @@
 #include "model/stacks.h"
 #include "model/state.h"
 
+/* Time in the others passes without anything that a stack could explain. */
+#define PROFILE_STATES (((1U << STATES) - 1) & ~(1U << STATE_STOLEN | 1U << STATE_IRQ))
+#define PROFILE_STATE_KEYS                                                                         \
+	"user, kernel, runnable, disk, net, ipc, lock, swap, sleep, idle, stopped or unknown"
+
 /* What a profile is summed up by; key in options, heading. */
 #define PROFILE_GROUPINGS(X)                                                                       \
 	X(FUNCTION, "function", "FUNCTION")                                                        \

@@ -136,9 +136,9 @@ int push_options_add(struct push_options *options, const char *given, struct err
 	*engine = (struct push_engine){.given = given};
 	if (find_protocol(given, &engine->protocol, &text) < 0)
 		return error_set(error, EINVAL,
-				 "--push: ENGINE=URL is missing, as in otlp=http://host:4318; "
-				 "engines are remote-write, victoriametrics, otlp, pyroscope and "
-				 "clickhouse");
+				 "--push: %s, as in otlp=http://host:4318; engines are "
+				 "remote-write, victoriametrics, otlp, pyroscope and clickhouse",
+				 strchr(given, '=') ? "unknown engine" : "ENGINE=URL is missing");
 	fault = split(&url, text);
 	/* what may be a password is not repeated */
 	if (fault)

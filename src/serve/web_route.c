@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/duration.h"
-#include "model/state.h"
+#include "model/profile.h"
 
 #define PROFILE_SECONDS	    10
 #define PROFILE_SECONDS_MAX 300
@@ -54,8 +54,45 @@ static bool take_metrics(struct web_route *route, struct MHD_Connection *connect
 	return true;
 }
 
+/* The names of parameters, and whether any is another, or is given twice. */
+struct parameters {
+	const char *const *names; /* up to a NULL */
+	unsigned int seen;	  /* 1 << their places */
+	bool is_wrong;
+};
+
+static enum MHD_Result look_at_parameter(void *data, enum MHD_ValueKind kind, const char *name,
+					 const char *value)
+{
+	struct parameters *parameters = data;
+	size_t at = 0;
+
+	(void)kind;
+	(void)value;
+	while (parameters->names[at] && strcmp(name, parameters->names[at]) != 0)
+		at++;
+	parameters->is_wrong |= !parameters->names[at] || parameters->seen & 1U << at;
+	parameters->seen |= 1U << at;
+	return MHD_YES;
+}
+
+/* One that is not known would be left out, and the answer be about something else. */
+static bool has_only(struct MHD_Connection *connection, const char *const *names)
+{
+	struct parameters parameters = {.names = names};
+
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_at_parameter,
+				  &parameters);
+	return !parameters.is_wrong;
+}
+
 static bool take_history(struct web_route *route, struct MHD_Connection *connection)
 {
+	static const char *const names[] = {"step", "from", "to", NULL};
+
+	if (!has_only(connection, names))
+		return refuse(route, MHD_HTTP_BAD_REQUEST,
+			      "the history takes step, from and to, each once\n");
 	if (!take_number(connection, "step", NS_PER_S, &route->arguments[0]) ||
 	    !take_number(connection, "from", NS_PER_MS, &route->arguments[1]) ||
 	    !take_number(connection, "to", NS_PER_MS, &route->arguments[2]))
@@ -68,44 +105,30 @@ static bool take_history(struct web_route *route, struct MHD_Connection *connect
 static bool take_state(struct web_route *route, const char *state)
 {
 	for (int i = 0; i < STATES; i++)
-		if (!strcmp(state, state_info[i].key))
+		if (PROFILE_STATES & 1U << i && !strcmp(state, state_info[i].key))
 			route->arguments[1] = 1 + (uint64_t)i;
 	return route->arguments[1];
-}
-
-/* One that is not known would be left out, and the answer be about something else. */
-static enum MHD_Result look_for_unknown(void *data, enum MHD_ValueKind kind, const char *name,
-					const char *value)
-{
-	bool *unknown = data;
-
-	(void)kind;
-	(void)value;
-	*unknown |= strcmp(name, "seconds") && strcmp(name, "state") && strcmp(name, "format");
-	return MHD_YES;
 }
 
 static bool take_profile(struct web_route *route, struct MHD_Connection *connection)
 {
 	static const char *const kinds[WEB_PROFILE_KINDS] = {"pprof", "html", "folded"};
 	const char *state = query(connection, "state"), *format = query(connection, "format");
+	static const char *const names[] = {"seconds", "state", "format", NULL};
 	uint64_t seconds = PROFILE_SECONDS;
-	bool unknown = false;
 
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, look_for_unknown, &unknown);
-	if (unknown)
+	if (!has_only(connection, names))
 		return refuse(
 			route, MHD_HTTP_BAD_REQUEST,
 			"a profile is of the whole machine: seconds, state and format are all "
-			"that it takes\n");
+			"that it takes, each once\n");
 	if (!take_number(connection, "seconds", 1, &seconds) || !seconds ||
 	    seconds > PROFILE_SECONDS_MAX)
 		return refuse(route, MHD_HTTP_BAD_REQUEST, "seconds is a number from 1 to 300\n");
 	if (state && *state && !take_state(route, state))
-		return refuse(
-			route, MHD_HTTP_BAD_REQUEST,
-			"there is no such state; state takes one of those that `dwell profile "
-			"--help` lists\n");
+		return refuse(route, MHD_HTTP_BAD_REQUEST,
+			      "there is no such state to profile; state is " PROFILE_STATE_KEYS
+			      "\n");
 	for (size_t i = 0; format && i < ARRAY_SIZE(kinds); i++)
 		if (!strcmp(format, kinds[i])) {
 			route->arguments[2] = i;

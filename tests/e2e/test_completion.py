@@ -94,6 +94,9 @@ def test_values_of_options():
     assert "\tfiles" in offered("report", "") and "\tfiles" in offered("top", "--from", "")
     assert "\tdirectories" in offered("load", "--save=")
     assert offered("top", "-i", "") == {}
+    assert list(offered("serve", "--by", "")) == ["process", "cgroup"] and "html" in offered("report", "--format", "")
+    assert list(offered("top", "--theme", "l")) == ["light"] and list(offered("load", "--metrics", "wake-p99,iter")) == ["wake-p99,iterations"]
+    assert list(offered("serve", "--push", "otl"))[0] == "otlp=" and list(offered("serve", "--trigger", "runqueue-m"))[0] == "runqueue-max>"
 
 
 @pytest.mark.parametrize("command", [

@@ -24,7 +24,8 @@ def one_line(done, status, *parts):
     "arguments, status, parts",
     [
         (["-p", "4194304999"], 2, ["bad id list", "12,34"]),
-        (["-p", "x"], 2, ["bad id list 'x'"]),
+        (["-p", "x"], 2, ["--pid: bad id list 'x'"]),
+        (["-p", "0"], 2, ["--pid: bad id list '0'", "from 1"]),
         (["-p", "1,"], 2, ["ends with a comma"]),
         (["-p", "4194303"], 1, ["no such process: 4194303"]),
         (["-t", "4194303"], 1, ["no such thread: 4194303"]),
@@ -32,7 +33,7 @@ def one_line(done, status, *parts):
         (["-n", "\x1b[31mred"], 1, ["no process named '?[31mred'"]),
         (["--cgroup", "/no/such"], 1, ["no cgroup '/no/such'", "mounted at"]),
         (["--cgroup", "/proc"], 1, ["cgroup"]),
-        (["-i", "5 parsecs"], 2, ["bad duration '5 parsecs'", "1.5s"]),
+        (["-i", "5 parsecs"], 2, ["--interval: bad duration '5 parsecs'", "1.5s"]),
         (["-i", "0"], 2, ["more than zero"]),
         (["-i", "10us"], 2, ["too short"]),
         (["-d", "-1s"], 2, ["bad duration"]),
@@ -211,6 +212,18 @@ def test_full_disk():
             [DWELL, "top", "-i", "20ms"], stdout=full, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
         )
     one_line(done, 1, "cannot write to standard output", "No space left")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["help", "top"], ["load", "--help"], ["serve", "--usage"]])
+def test_help_on_a_full_disk(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([DWELL, *words], stdout=full, stderr=subprocess.PIPE, text=True)
+    one_line(done, 1, "cannot write to standard output", "No space left")
+
+
+@pytest.mark.parametrize("words, last", [(["help", "top", "blocked"], "top"), (["--version", "extra"], "--version"), (["completion", "bash", "zsh"], "zsh")])
+def test_words_too_many(words, last):
+    one_line(run(*words), 2, last)
 
 
 def test_closed_pipe():

@@ -14,6 +14,8 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
 
 @pytest.mark.parametrize("arguments, words", [
     ([], ["--work TYPE", "--list"]),
+    (["--sweep", "load=10..200%", "steady", "--dry-run"], ["--sweep and --dry-run: one of them"]),
+    (["--list", "--ab", "steady", "steady"], ["--list and --ab: one of them"]),
     (["--work", "futex-pingpog"], ["unknown work type", "did you mean 'futex-ping-pong'"]),
     (["--work", "xyzzy"], ["unknown work type", "--list"]),
     (["--work", "pipe-io:burst_itres=3"], ["pipe-io has no parameter", "did you mean 'burst_iters'"]),

@@ -163,3 +163,17 @@ def test_nowhere_to_write(tmp_path, form):
         assert done.returncode == 1 and "No space left on device" in done.stderr, (done.returncode, done.stderr)
         done = run("profile", "-p", process.pid, "-d", "200ms", "--format", form, "-o", tmp_path / "none" / "it")
     assert done.returncode == 1 and "No such file or directory" in done.stderr, (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--from", "none.dwell", "-d", "1s"], "--from: stacks have been taken"),
+    (["--from", "none.dwell", "--freq", "3"], "--from: stacks have been taken"),
+    (["-p", "1", "-d", "100ms", "--target", "/no/such"], "cannot read /no/such"),
+    (["-p", "1", "-d", "100ms", "--force"], "--force needs -o"),
+    (["-p", "1", "-d", "100ms", "--root", "thread"], "--root is for --format folded and chrome"),
+    (["-p", "1", "--state", "lokc"], "did you mean 'lock'?"),
+    (["-p", "1", "--state", "foo"], "use all, cpu, waits, user, kernel, runnable,"),
+])  # fmt: skip
+def test_options_that_would_do_nothing_are_refused(options, why):
+    done = run("profile", *options)
+    assert done.returncode == (1 if "/no/such" in options else 2) and why in done.stderr, done

@@ -286,7 +286,7 @@ def test_only_the_right_certificate_is_trusted(tmp_path):
 
 @pytest.mark.parametrize("given, words", [
     ("http://127.0.0.1", "ENGINE=URL is missing"),
-    ("graphite=http://127.0.0.1", "ENGINE=URL is missing"),
+    ("graphite=http://127.0.0.1", "unknown engine"),
     ("otlp=", "does not begin with http"),
     ("otlp=ftp://127.0.0.1", "does not begin with http"),
     ("otlp=file:///etc/passwd", "does not begin with http"),
