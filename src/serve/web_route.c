@@ -127,7 +127,7 @@ static bool take_profile(struct web_route *route, struct MHD_Connection *connect
 		return refuse(route, MHD_HTTP_BAD_REQUEST, "seconds is a number from 1 to 300\n");
 	if (state && *state && !take_state(route, state))
 		return refuse(route, MHD_HTTP_BAD_REQUEST,
-			      "there is no such state to profile; state is " PROFILE_STATE_KEYS
+			      "there is no such state; state takes one of " PROFILE_STATE_KEYS
 			      "\n");
 	for (size_t i = 0; format && i < ARRAY_SIZE(kinds); i++)
 		if (!strcmp(format, kinds[i])) {

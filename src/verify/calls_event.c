@@ -191,9 +191,12 @@ static int full_terminal(void)
 	return fd;
 }
 
-static void write_byte(int fd)
+/* More than the kernel makes room for by and by. */
+static void write_much(int fd)
 {
-	(void)!write(fd, "", 1);
+	static const char bytes[1 << 18];
+
+	(void)!write(fd, bytes, sizeof(bytes));
 }
 
 static int kernel_log(void)
@@ -272,7 +275,7 @@ const struct call event_calls[] = {
 	{"inotify", STATE_IDLE, "read:event", file_news, read_news, NULL},
 	{"fanotify", STATE_IDLE, "read:event", file_questions, read_news, NULL},
 	{"terminal", STATE_IDLE, "read:chardev", terminal, read_news, NULL},
-	{"terminal-write", STATE_IPC, "write:chardev", full_terminal, write_byte, NULL},
+	{"terminal-write", STATE_IPC, "write:chardev", full_terminal, write_much, NULL},
 	{"dev-kmsg", STATE_IDLE, "read:chardev", kernel_log, read_news, NULL},
 	{"proc-kmsg", STATE_IDLE, "read:*", old_kernel_log, read_news, NULL},
 	{NULL, STATES, NULL, NULL, NULL, NULL},
