@@ -292,7 +292,7 @@ static int end(void *data, struct error *error)
 
 const struct command_line serve_line = {
 	.options = serve_option_table,
-	.arguments = "[NAME]",
+	.arguments = "[NAME | -- COMMAND [ARG...]]",
 	.text = text,
 	.argument_member = offsetof(struct serve_options, watch),
 	.take_argument = watch_take_argument,
