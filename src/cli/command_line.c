@@ -108,12 +108,10 @@ static int take_value(const struct command_option *option, void *member, const c
 /* What is wrong with its value, in front of it which option that is. */
 static int blame_option(const struct command_option *option, int result, struct error *error)
 {
-	size_t length = strlen(option->name);
-	const char *named = error->text;
+	char name[64];
 
-	while ((named = strstr(named, option->name)) && strncmp(named - 2, "--", 2) != 0)
-		named += length;
-	return named ? result : error_wrap(error, result, "--%s", option->name);
+	snprintf(name, sizeof(name), "--%s", option->name);
+	return strstr(error->text, name) ? result : error_wrap(error, result, "%s", name);
 }
 
 static int take_option(struct parse *parse, const struct placed *placed, const char *value)
