@@ -383,7 +383,9 @@ static __noinline int is_nested_poll(struct worker *worker, struct task_struct *
 		bpf_probe_read_user(&one, sizeof(one), (void *)first);
 	fd = is_poll ? one.fd : select_first(task);
 	if (worker->loop_waits && stack == worker->loop_stack) {
-		worker->loop_waits += (__u32)waits_as_loop(task, is_poll, first, count);
+		/* once it is known as one, no further turn asks */
+		if (worker->loop_waits <= LOOP_WAITS_MIN)
+			worker->loop_waits += (__u32)waits_as_loop(task, is_poll, first, count);
 	} else if (worker->loop_waits && stack < worker->loop_stack) {
 		if (!worker->nested_waits++)
 			worker->nested_ns = now_ns;
