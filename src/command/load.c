@@ -20,20 +20,20 @@ static int act(struct load *load)
 		return result < 0 ? command_fail("load", EXIT_USAGE, &error) : EXIT_DONE;
 	}
 	/* the options of a run may stay: it is to be looked at before it is made */
-	if (load->options.action == LOAD_DRY_RUN && load->options.output.given)
+	if (load->options.dry_run && load->options.output.given)
 		fputs("dwell load: the plan is text: formats are for results\n", stderr);
 	if (load->options.action == LOAD_AB)
 		return load_ab(load);
 	if (load->options.action == LOAD_SWEEP)
 		return load_sweep(load);
 	result = load_prepare(load, &error);
-	if (result >= 0 && load->options.action == LOAD_DRY_RUN)
+	if (result >= 0 && load->options.dry_run)
 		result = load_print_plan(&load->options.spec, &load->topology, &error);
 	if (result < 0)
 		return command_fail(
 			"load", result == -EINVAL || result == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN,
 			&error);
-	return load->options.action == LOAD_DRY_RUN ? EXIT_DONE : load_run_alone(load);
+	return load->options.dry_run ? EXIT_DONE : load_run_alone(load);
 }
 
 static int load_run(int argc, char **argv)

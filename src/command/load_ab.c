@@ -14,6 +14,7 @@
 #include "base/status_line.h"
 #include "command/command.h"
 #include "command/load_child.h"
+#include "command/load_list.h"
 #include "load/ab_plan.h"
 #include "scheduler/scheduler.h"
 #include "view/compare.h"
@@ -250,7 +251,7 @@ static int run_pairs(struct ab *ab, struct error *error)
 	return look(ab, ab->plan.alpha, error);
 }
 
-/* That B's mistakes are found before A has run. */
+/* That B's mistakes are found before A has run; of --dry-run, the plans of both. */
 static int check_specs(struct ab *ab, struct load *load, struct error *error)
 {
 	int result = topology_read(&load->topology, "/sys", NULL, error);
@@ -268,6 +269,11 @@ static int check_specs(struct ab *ab, struct load *load, struct error *error)
 			result = cgroups_check(&spec, error);
 		if (result >= 0 && side == 0)
 			ab->seed = spec.seed_given ? spec.seed : clock_realtime_ns() % 1000000000;
+		if (result >= 0 && ab->options->dry_run) {
+			print_text(stdout, "%c: ", side ? 'B' : 'A');
+			spec.seed = ab->seed;
+			result = load_print_plan(&spec, &load->topology, error);
+		}
 		spec_release(&spec);
 	}
 	return result;
@@ -311,6 +317,8 @@ int load_ab(struct load *load)
 
 	if (result < 0)
 		return command_fail("load", EXIT_USAGE, &error);
+	if (options->dry_run)
+		return EXIT_DONE;
 	ab_plan_make(&ab.plan,
 		     options->ab.pairs ? (unsigned int)options->ab.pairs : AB_PAIRS_DEFAULT);
 	result = load_children_directory(options->save, &error);

@@ -62,8 +62,10 @@ static int take_pid(void *pid, const char *value, struct error *error)
 static int take_action(struct load_options *options, enum load_action action, struct error *error)
 {
 	static const char *const names[] = {
-		[LOAD_LIST] = "--list",	      [LOAD_PRINT] = "--print", [LOAD_AB] = "--ab",
-		[LOAD_DRY_RUN] = "--dry-run", [LOAD_SWEEP] = "--sweep",
+		[LOAD_LIST] = "--list",
+		[LOAD_PRINT] = "--print",
+		[LOAD_AB] = "--ab",
+		[LOAD_SWEEP] = "--sweep",
 	};
 
 	if (options->action != LOAD_RUN && options->action != action)
@@ -87,12 +89,6 @@ static int take_print(void *data, const char *value, struct error *error)
 
 	options->subject = value;
 	return take_action(options, LOAD_PRINT, error);
-}
-
-static int take_dry_run(void *options, const char *value, struct error *error)
-{
-	(void)value;
-	return take_action(options, LOAD_DRY_RUN, error);
 }
 
 static int take_ab(void *options, const char *value, struct error *error)
@@ -199,7 +195,8 @@ static const struct command_option load_option_table[] = {
 		     "types, scenarios and checks; with WHAT all about one of them",
 		     .is_optional = true),
 	TAKEN_OPTION("print", 0, "SCENARIO", take_print, "its spec"),
-	TAKEN_OPTION("dry-run", 0, NULL, take_dry_run, "print the plan: which workers, where"),
+	FLAG_OPTION("dry-run", 0, struct load_options, dry_run,
+		    "print the plan: which workers, where"),
 	OPTION_GROUP(4, "Surroundings:"),
 	TAKEN_MEMBER("scheduler-pid", 0, "PID", struct load_options, scheduler_pid, take_pid,
 		     "the scheduler under test: gets SIGUSR2 when a worker is stuck for 2 s; its "
@@ -291,6 +288,9 @@ static int end(void *data, struct error *error)
 		result = result_options_end(&options->output, schema, ~0U, error);
 	if (result < 0 || is_ab)
 		return result;
+	if (is_text && options->dry_run)
+		return error_set(error, EINVAL,
+				 "--list and --print run nothing: they take no --dry-run");
 	if (is_text && options->output.given)
 		return error_set(error, EINVAL,
 				 "--list and --print print text: they take no --format, --fields, "

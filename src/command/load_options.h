@@ -13,11 +13,10 @@
 
 enum load_action {
 	LOAD_RUN,
-	LOAD_AB,      /* run two specs by turns, and compare them */
-	LOAD_SWEEP,   /* run one at several values of a number of it */
-	LOAD_DRY_RUN, /* print the plan */
-	LOAD_LIST,    /* print types, scenarios and checks, or one of them */
-	LOAD_PRINT,   /* a scenario's spec, to start from */
+	LOAD_AB,    /* run two specs by turns, and compare them */
+	LOAD_SWEEP, /* run one at several values of a number of it */
+	LOAD_LIST,  /* print types, scenarios and checks, or one of them */
+	LOAD_PRINT, /* a scenario's spec, to start from */
 };
 
 /* Of --ab. */
@@ -39,6 +38,7 @@ struct sweep_options {
 struct load_options {
 	struct spec spec;
 	enum load_action action;
+	bool dry_run;	     /* print the plan of it */
 	const char *subject; /* of LIST and PRINT; NULL: all */
 	struct result_options output;
 	bool samples; /* in JSON */

@@ -13,6 +13,7 @@
 #include "base/status_line.h"
 #include "command/command.h"
 #include "command/load_child.h"
+#include "command/load_list.h"
 #include "load/sweep.h"
 #include "view/sweep.h"
 
@@ -160,6 +161,25 @@ static int check_steps(struct course *course, struct error *error)
 	return result;
 }
 
+/* `--dry-run`: the values, and the spec as it is at the first of them. */
+static int print_steps(const struct course *course, struct error *error)
+{
+	struct load *load = course->load;
+	const struct sweep *sweep = &course->sweep;
+	int result = spec_set_value(&load->options.spec, sweep->name, sweep->steps[0].text, error);
+
+	if (result < 0)
+		return result;
+	print_text(stdout, "%s: %zu steps, each run in %u rounds:", sweep->name, sweep->count,
+		   course->known.rounds_wanted);
+	for (size_t i = 0; i < sweep->count; i++)
+		print_text(stdout, " %s", sweep->steps[i].text);
+	putchar('\n');
+	load->options.spec.seed = course->seed;
+	result = load_print_plan(&load->options.spec, &load->topology, error);
+	return result < 0 ? result : EXIT_DONE;
+}
+
 static int write_page(struct output *out, const void *result)
 {
 	const struct course *course = result;
@@ -201,6 +221,24 @@ static enum exit_code exit_code_of(const struct sweep *sweep)
 	return EXIT_INCONCLUSIVE;
 }
 
+/* An exit code, or -errno. */
+static int sweep_here(struct course *course, struct error *error)
+{
+	const struct load_options *options = &course->load->options;
+	int result = load_children_directory(options->save, error);
+
+	if (result < 0)
+		return result;
+	status_line_begin(&course->line, !options->quiet);
+	load_children_begin(&course->children);
+	result = run_steps(course, error);
+	status_line_clear(&course->line);
+	load_children_end(&course->children);
+	if (result >= 0)
+		result = judge_and_print(course, error);
+	return result < 0 ? result : (int)exit_code_of(&course->sweep);
+}
+
 int load_sweep(struct load *load)
 {
 	const struct load_options *options = &load->options;
@@ -221,21 +259,12 @@ int load_sweep(struct load *load)
 	if (result >= 0)
 		result = check_steps(&course, &error);
 	if (result >= 0)
-		result = load_children_directory(options->save, &error);
-	status_line_begin(&course.line, !options->quiet);
-	load_children_begin(&course.children);
-	if (result >= 0)
-		result = run_steps(&course, &error);
-	status_line_clear(&course.line);
-	load_children_end(&course.children);
-	if (result >= 0)
-		result = judge_and_print(&course, &error);
+		result = options->dry_run ? print_steps(&course, &error)
+					  : sweep_here(&course, &error);
 	if (result < 0)
 		result = command_fail(
 			"load", result == -EINVAL || result == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN,
 			&error);
-	else
-		result = (int)exit_code_of(&course.sweep);
 	sweep_release(&course.sweep);
 	return result;
 }

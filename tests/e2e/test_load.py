@@ -386,3 +386,13 @@ def test_list_dry_run_and_print():
     assert run("load", "-", "--dry-run", input=None).returncode == 2
     done = subprocess.run([DWELL, "load", "-", "--dry-run"], input=text, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0 and "32 x mixed" in done.stdout
+
+
+def test_plans_of_many_runs():
+    """Nothing runs: hours of a sweep are looked at before they are spent."""
+    lines = run("load", "steady", "--sweep", "load=10..90%:3", "--rounds", "5", "--dry-run").stdout.splitlines()
+    assert lines[0] == "load: 3 steps, each run in 5 rounds: 10% 50% 90%" and "  cgroup background" in lines
+    assert any("open-loop:load=0.1," in line for line in lines)
+    text = run("load", "--ab", "steady", "--dry-run", "oversubscribed").stdout
+    first, second = text.split("B: oversubscribed:")
+    assert first.startswith("A: steady: 5.00s") and "spin-wait" in first and "32 x mixed" in second

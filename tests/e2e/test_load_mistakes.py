@@ -14,7 +14,8 @@ NODES = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*"))) o
 
 @pytest.mark.parametrize("arguments, words", [
     ([], ["--work TYPE", "--list"]),
-    (["--sweep", "load=10..200%", "steady", "--dry-run"], ["--sweep and --dry-run: one of them"]),
+    (["--sweep", "load=10..200%", "steady", "--dry-run"], ["--sweep: load: '200%' is not a share"]),
+    (["--print", "steady", "--dry-run"], ["they take no --dry-run"]),
     (["--list", "--ab", "steady", "steady"], ["--list and --ab: one of them"]),
     (["--work", "futex-pingpog"], ["unknown work type", "did you mean 'futex-ping-pong'"]),
     (["--work", "xyzzy"], ["unknown work type", "--list"]),
@@ -161,7 +162,8 @@ def test_a_closed_or_full_output():
     assert done.returncode == 1 and "No space left" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--list"], ["--print", "steady"], ["steady", "--dry-run"]])
+@pytest.mark.parametrize("arguments", [["--list"], ["--print", "steady"], ["steady", "--dry-run"],
+                                       ["--sweep", "load=10..90%", "steady", "--dry-run"]])
 def test_text_that_is_not_written(arguments):
     """A spec that a full disk has cut is not left behind with status 0."""
     with open("/dev/full", "w") as full:
