@@ -169,7 +169,7 @@ def guest_files(directory, kernel, scheduler):
         shutil.copy(scheduler(name), directory / name)
     shutil.copy(cached, directory / "bzImage")
     score, spec, matrix = blocks(GUEST_PAGE, "yaml")
-    for name in ("swap.yaml", "mine.yaml", "spec.yaml"):
+    for name in ("swap.yaml", "mine.yaml", "spec.yaml", "before.yaml", "after.yaml"):
         (directory / name).write_text(spec)
     (directory / "score.yaml").write_text(score)
     (directory / "gauntlet.yaml").write_text(matrix)
