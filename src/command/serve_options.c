@@ -53,7 +53,7 @@ static int take_address(void *data, const char *value, struct error *error)
 	if (options->address_count == WEB_LISTENERS)
 		return error_set(error, EINVAL, "--listen: at most %d addresses", WEB_LISTENERS);
 	options->addresses[options->address_count++] = value;
-	return 0;
+	return listen_check(value, error);
 }
 
 static int take_by(void *data, const char *value, struct error *error)

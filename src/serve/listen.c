@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #define BACKLOG		1024
+#define HOST_BYTES	256
 #define INHERITED_FIRST 3 /* sd_listen_fds(3), SD_LISTEN_FDS_START */
 
 union address {
@@ -46,6 +47,14 @@ static int split(const char *address, char *host, size_t room, const char **ret_
 	host[length] = '\0';
 	*ret_port = colon + 1;
 	return 0;
+}
+
+int listen_check(const char *address, struct error *error)
+{
+	char host[HOST_BYTES];
+	const char *port;
+
+	return split(address, host, sizeof(host), &port, error);
 }
 
 static int open_one(const struct addrinfo *info, bool all)
@@ -84,7 +93,7 @@ int listen_open(const char *address, int *ret_fd, struct error *error)
 	struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
 	struct addrinfo *infos = NULL;
 	const char *port = NULL;
-	char host[256];
+	char host[HOST_BYTES];
 	int fd, result = split(address, host, sizeof(host), &port, error);
 
 	if (result < 0)

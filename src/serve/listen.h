@@ -8,6 +8,9 @@
 
 #include "base/error.h"
 
+/* The form of an address, as listen_open() takes it: -EINVAL, with the mistake. */
+int listen_check(const char *address, struct error *error) must_check;
+
 /* "127.0.0.1:9465", "[::1]:9465", ":9465" for all addresses, a name for its address. */
 int listen_open(const char *address, int *ret_fd, struct error *error) must_check;
 
