@@ -228,9 +228,21 @@ static void write_rows(struct output *out, const struct thread_comparison *pair)
 		output_format(out, "%zu more: --top\n", left_out);
 }
 
+/* Reasons, culprits and code that got worse in a state that did not. */
+static size_t count_worse_parts(const struct share_comparison *comparison)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < comparison->count; i++)
+		count += comparison->rows[i].key->level != SHARE_STATE &&
+			 is_sentence(comparison, &comparison->rows[i]);
+	return count;
+}
+
 void compare_threads_table(struct output *out, const struct thread_comparison *pair)
 {
 	const size_t *verdicts = pair->comparison->verdicts;
+	size_t parts = count_worse_parts(pair->comparison);
 
 	write_sentences(out, pair->comparison);
 	write_more(out, pair->comparison, "computes", is_computed);
@@ -256,5 +268,8 @@ void compare_threads_table(struct output *out, const struct thread_comparison *p
 			verdicts[SHARE_IS_UNDECIDED]);
 	if (verdicts[SHARE_IS_UNKNOWN])
 		output_format(out, ", %zu not measured in both", verdicts[SHARE_IS_UNKNOWN]);
+	if (parts)
+		output_format(out, "; in states that did not get worse, %zu cause%s did", parts,
+			      parts == 1 ? "" : "s");
 	output_char(out, '\n');
 }
