@@ -15,6 +15,8 @@
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
 #include "bpf/span_bounds.bpf.h"
+#include "bpf/span_loops.bpf.h"
+#include "bpf/span_polls.bpf.h"
 #include "bpf/span_unprobed.bpf.h"
 #include "bpf/spans.bpf.h"
 
@@ -30,156 +32,6 @@ const volatile bool span_turns = false;
 
 static __u64 seed_samples, seed_sample_ns;
 
-/* It begins its life as a worker, in which it polls tasks: that is no span. */
-static __always_inline void send_launch(struct worker *worker, __u64 now_ns)
-{
-	struct span_launch *launch;
-
-	if (!worker->woken_by)
-		return;
-	launch = bpf_ringbuf_reserve(&events, sizeof(*launch), 0);
-	if (launch) {
-		launch->header.size = sizeof(*launch);
-		launch->header.kind = SPAN_LAUNCH;
-		launch->header.time_ns = now_ns;
-		launch->span_ns = worker->woken_span_ns;
-		launch->tid = worker->woken_by;
-		launch->pad = 0;
-		bpf_ringbuf_submit(launch, 0);
-	}
-	worker->woken_by = 0;
-}
-
-/* Of the probes of polls, on each CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct span_poll_counts);
-} span_polls SEC(".maps");
-
-/* One of so many takes its time; one that was interrupted for longer says nothing. */
-#define TIMED_POLLS  64
-#define TIMED_MAX_NS 20000
-
-/* 0: it is not timed. */
-static __always_inline __u64 poll_timer(struct span_poll_counts *counts)
-{
-	return counts && counts->polls % TIMED_POLLS == 0 ? bpf_ktime_get_ns() : 0;
-}
-
-static __always_inline void poll_timed(struct span_poll_counts *counts, __u64 start_ns, bool ends)
-{
-	__u64 ns = start_ns ? bpf_ktime_get_ns() - start_ns : TIMED_MAX_NS;
-
-	if (!counts || ns >= TIMED_MAX_NS)
-		return;
-	counts->timed[ends & 1]++;
-	counts->timed_ns[ends & 1] += ns;
-}
-
-static __always_inline struct span_poll_counts *poll_counts(void)
-{
-	__u32 key = 0;
-
-	return bpf_map_lookup_elem(&span_polls, &key);
-}
-
-/* What is known of closures, by their number. */
-enum { CLOSURE_UNKNOWN, CLOSURE_LIFE, CLOSURE_POOL };
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, __u8);
-} closures SEC(".maps");
-
-static __always_inline __u8 closure_kind(__u32 number)
-{
-	const __u8 *kind = bpf_map_lookup_elem(&closures, &number);
-
-	return kind ? *kind : CLOSURE_UNKNOWN;
-}
-
-static __always_inline void closure_learn(__u32 number, __u8 kind)
-{
-	bpf_map_update_elem(&closures, &number, &kind, BPF_ANY);
-}
-
-/*
- * A closure begins. One in which tasks are polled is a worker's life; one that another follows on
- * its thread, without that, is the pool's. Until either is seen, whose span has started it may be
- * in block_in_place(), and is not blamed.
- */
-static __noinline int enter_closure(struct worker *worker, __u32 number, __u64 now_ns)
-{
-	__u8 kind;
-
-	if (!worker)
-		return 0;
-	if (worker->closure && closure_kind(worker->closure) == CLOSURE_UNKNOWN)
-		closure_learn(worker->closure, CLOSURE_POOL);
-	kind = closure_kind(number);
-	worker->closure = kind == CLOSURE_LIFE ? 0 : number;
-	worker->kind = kind == CLOSURE_LIFE ? SPAN_POLL : SPAN_POOL;
-	if (kind != CLOSURE_POOL)
-		send_launch(worker, now_ns);
-	return 0;
-}
-
-static __always_inline int poll_begins(struct pt_regs *ctx, struct span_poll_counts *counts)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 cookie = bpf_get_attach_cookie(ctx);
-	struct account *account = account_of(task);
-	struct worker *worker;
-	__u64 now_ns, stack;
-	__u32 depth;
-
-	if (!account)
-		return 0;
-	if (!worker_may_be(task))
-		return 0;
-	worker = worker_make(task);
-	if (!worker)
-		return 0;
-	if (SPAN_COOKIE_KIND(cookie) == SPAN_POOL) {
-		worker->kind = SPAN_POOL;
-		return 0;
-	}
-	now_ns = bpf_ktime_get_ns();
-	if (SPAN_COOKIE_KIND(cookie) == SPAN_CLOSURE)
-		return enter_closure(worker, cookie >> 8, now_ns);
-	if (SPAN_COOKIE_KIND(cookie) == SPAN_LIFE) {
-		worker->kind = SPAN_POLL;
-		send_launch(worker, now_ns);
-		return 0;
-	}
-	if (worker->closure) {
-		closure_learn(worker->closure, CLOSURE_LIFE);
-		worker->closure = 0;
-	}
-	stack = arch_user_frame(ctx).stack;
-	worker->pending = 0;
-	if (counts)
-		counts->polls++;
-	span_refresh(worker, account);
-	span_learn_slot(worker, stack);
-	if (span_is_run(worker))
-		span_end_run(worker, account, now_ns, now_ns);
-	/* the probes are about to go: its return would not be seen */
-	if (span_unprobed)
-		return 0;
-	if (span_is_endless(worker))
-		span_finish(worker, account, now_ns);
-	span_forget_gone(worker, stack);
-	span_begin(worker, account, arch_argument_0(ctx), cookie, now_ns);
-	depth = worker->depth - 1;
-	if (depth < SPAN_LEVELS)
-		span_level_at(worker, depth)->stack = stack;
-	return 0;
-}
-
 SEC("?uprobe")
 int on_poll(struct pt_regs *ctx)
 {
@@ -188,22 +40,6 @@ int on_poll(struct pt_regs *ctx)
 
 	poll_begins(ctx, counts);
 	poll_timed(counts, start_ns, false);
-	return 0;
-}
-
-static __always_inline int poll_ends(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct account *account = account_of(task);
-	struct worker *worker = worker_of(task);
-
-	__u64 now_ns = bpf_ktime_get_ns();
-
-	if (!account || !worker || !worker->depth || worker->generation != span_generation)
-		return 0;
-	span_finish(worker, account, now_ns);
-	if (worker->root && !worker->depth)
-		span_begin(worker, account, 0, SPAN_COOKIE(SPAN_ROOT, 0), now_ns);
 	return 0;
 }
 
@@ -232,35 +68,6 @@ int on_poll_again(struct bpf_perf_event_data *ctx)
 	return 1; /* or the watch would go on */
 }
 
-/*
- * From where a loop waits for events: of its first ones, for from there on its threads may wait for
- * each other, too (take_loop_park() in capture/spans.c).
- */
-#define LOOPS_TOLD 2
-
-static __attribute__((noinline)) int tell_loop(void *ctx, struct worker *worker,
-					       struct task_struct *task)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct span_stack *stack;
-
-	if (!worker || !task || worker->loop_told >= LOOPS_TOLD)
-		return 0;
-	stack = bpf_map_lookup_elem(&span_samples, &cpu);
-	if (!stack)
-		return 0;
-	worker->loop_told++;
-	stack->header.time_ns = bpf_ktime_get_ns();
-	stack->span_ns = worker->loop_file;
-	stack->weight_ns = 0;
-	stack->worker_tid = tid_of(task);
-	stack->of = SPAN_STACK_LOOP;
-	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	span_fill_stack(ctx, task, stack);
-	span_send_stack(stack);
-	return 0;
-}
-
 /* The head of an event of syscalls:sys_enter_*: its format file in tracefs. */
 struct enter_event {
 	__u64 common;
@@ -268,195 +75,13 @@ struct enter_event {
 	__u64 arguments[6];
 };
 
-/*
- * A handler may run a loop of its own, until a child process has ended, say (child_process.execSync
- * of Node.js, QEventLoop::exec): its waits do not end the turn. It waits for another epoll
- * descriptor, deeper in the stack than a loop that has gone round some times and still has its own.
- * What goes on like this is the thread's loop, in place of the first: then the turn was none.
- */
-#define LOOP_WAITS_MIN	 8
-#define NESTED_WAITS_MAX 256
-#define NESTED_MAX_NS	 10000000000ULL
-
-static __noinline int is_nested(struct worker *worker, struct task_struct *task, __u32 fd,
-				__u64 now_ns)
-{
-	__u64 stack;
-
-	if (!worker || !task)
-		return 0;
-	stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
-	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN && stack < worker->loop_stack &&
-	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file) {
-		if (!worker->nested_waits++)
-			worker->nested_ns = now_ns;
-		if (worker->nested_waits <= NESTED_WAITS_MAX &&
-		    now_ns - worker->nested_ns <= NESTED_MAX_NS)
-			return 1;
-		worker->depth = 0;
-	}
-	worker->loop_fd = fd;
-	worker->loop_file = (__u64)descriptor_file(task, fd);
-	worker->loop_stack = stack;
-	worker->loop_waits = 1;
-	worker->nested_waits = 0;
-	return 0;
-}
-
-/*
- * Of poll() and select(): deeper in the stack than a loop that has gone round some times, and not
- * for what that waits for; a loop within the loop has its descriptors, too. How deep a wait is says
- * little by itself, as the frames of what waits count: the loop's may be larger than the handler's,
- * and then its waits for work would be taken for stalls. So a loop is what waits for what ends a
- * loop's wait from outside, an eventfd and its like, or for many. What goes on is the thread's
- * loop.
- */
-#define LOOP_DESCRIPTORS_MIN	   3
-#define NESTED_POLLS_MAX	   16
-#define POLL_DESCRIPTORS_LOOKED_AT 8
-
-static __noinline int waits_for(struct task_struct *task, __u32 fd, __u64 descriptors, __u64 count)
-{
-	struct poll_descriptor one;
-
-	for (__u32 i = 0; i < POLL_DESCRIPTORS_LOOKED_AT; i++) {
-		if (i >= count ||
-		    bpf_probe_read_user(&one, sizeof(one), (void *)(descriptors + i * sizeof(one))))
-			return 0;
-		if ((__u32)one.fd == fd)
-			return 1;
-	}
-	return 1; /* so many are a loop's */
-}
-
-static __noinline int is_one_socket(struct task_struct *task, __u64 descriptors, __u64 count)
-{
-	struct poll_descriptor one = {.fd = -1};
-	struct file *file;
-
-	if (!task || count != 1 || bpf_probe_read_user(&one, sizeof(one), (void *)descriptors) ||
-	    one.fd < 0)
-		return 0;
-	file = descriptor_file(task, (__u32)one.fd);
-	return file && (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
-}
-
-static __noinline int waits_as_loop(struct task_struct *task, int is_poll, __u64 descriptors,
-				    __u64 count)
-{
-	struct poll_descriptor one = {.fd = -1};
-
-	if (!task)
-		return 0;
-	if (is_poll && count >= LOOP_DESCRIPTORS_MIN)
-		return 1;
-	if (!is_poll)
-		one.fd = select_first(task);
-	for (__u32 i = 0; i < LOOP_DESCRIPTORS_MIN - 1; i++) {
-		if (is_poll &&
-		    (i >= count || bpf_probe_read_user(&one, sizeof(one),
-						       (void *)(descriptors + i * sizeof(one)))))
-			break;
-		if (one.fd >= 0 &&
-		    any_where(classify_descriptor(task, (__u32)one.fd, 0, false)).detail ==
-			    WIRE_DETAIL_EVENT)
-			return 1;
-	}
-	return 0;
-}
-
-static __noinline int is_nested_poll(struct worker *worker, struct task_struct *task, int is_poll,
-				     __u64 now_ns)
-{
-	const struct pt_regs *regs;
-	struct poll_descriptor one = {.fd = -1};
-	__u64 stack, first, count;
-	int fd;
-
-	if (!worker || !task)
-		return 0;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	stack = arch_user_frame(regs).stack;
-	first = arch_argument_0(regs);
-	count = arch_argument_1(regs);
-	if (is_poll && count)
-		bpf_probe_read_user(&one, sizeof(one), (void *)first);
-	fd = is_poll ? one.fd : select_first(task);
-	if (worker->loop_waits && stack == worker->loop_stack) {
-		/* once it is known as one, no further turn asks */
-		if (worker->loop_waits <= LOOP_WAITS_MIN)
-			worker->loop_waits += (__u32)waits_as_loop(task, is_poll, first, count);
-	} else if (worker->loop_waits && stack < worker->loop_stack) {
-		if (!worker->nested_waits++)
-			worker->nested_ns = now_ns;
-		if (worker->depth && worker->loop_waits > LOOP_WAITS_MIN &&
-		    worker->nested_waits <= NESTED_POLLS_MAX &&
-		    now_ns - worker->nested_ns <= NESTED_MAX_NS &&
-		    !(is_poll ? waits_for(task, worker->loop_fd, first, count)
-			      : fd == (int)worker->loop_fd))
-			return 1;
-		if (worker->nested_waits <= NESTED_POLLS_MAX &&
-		    now_ns - worker->nested_ns <= NESTED_MAX_NS)
-			return 0; /* no loop that is known as one, or this is one in it */
-		worker->depth = 0;
-		worker->loop_waits = 1;
-	} else {
-		worker->loop_waits = 1;
-	}
-	worker->nested_waits = 0;
-	worker->loop_stack = stack;
-	worker->loop_fd = (__u32)fd;
-	return 0;
-}
-
-/*
- * A poll() may be a single wait of a thread that has no loop: a second one decides. For one socket
- * it may be that of a job (a driver of a database, getaddrinfo()), which may wait there some times.
- */
-#define POLLS_MIN	  2
-#define POLLS_FOR_ONE_MIN 16
-
-static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
-				    __u64 descriptors, __u64 count)
-{
-	if (!worker || !task)
-		return 0;
-	worker->poll_stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
-	worker->polls_one = (__u32)is_one_socket(task, descriptors, count);
-	worker->polled++;
-	return worker->kind == SPAN_TURN ||
-	       (!worker->has_jobs &&
-		worker->polled >= (worker->polls_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
-}
-
-/*
- * A thread waits again, and no handler has run: of a call that the kernel made again, what came in
- * between was no turn; else only as far as it did not just stop and wait for a CPU.
- */
-static __noinline int span_forget_stop(struct worker *worker, const struct account *account,
-				       __u64 now_ns)
-{
-	const struct span_level *level;
-	__u64 own_ns, idle_ns;
-
-	if (!worker || !account)
-		return 0;
-	level = span_level_at(worker, 0);
-	own_ns = now_ns - level->start_ns;
-	idle_ns = account->live.totals.ns[WIRE_STOPPED] - level->states_ns[WIRE_STOPPED] +
-		  account->live.totals.ns[WIRE_RUNNABLE] - level->states_ns[WIRE_RUNNABLE];
-	if (worker->interrupted == SPAN_RESTARTED || own_ns < idle_ns + span_threshold_ns)
-		worker->depth = 0;
-	worker->interrupted = SPAN_NOT_INTERRUPTED;
-	return 0;
-}
-
 SEC("?tp")
 int on_wait(struct enter_event *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 wait = (__u32)bpf_get_attach_cookie(ctx);
 	struct account *account = account_of(task);
+	struct polled polled = {};
 	struct worker *worker;
 
 	if (!account || !worker_may_be(task))
@@ -485,11 +110,14 @@ int on_wait(struct enter_event *ctx)
 			worker->is_nested = 1;
 			return 0;
 		}
-		tell_loop(ctx, worker, task);
+		send_loop(ctx, worker, task);
+	}
+	if (span_turns && wait == SPAN_WAIT_POLL) {
+		polled.is_poll = class_of((int)ctx->number) == SYSCALL_POLL;
+		polled_read(&polled, task, ctx->arguments[0], ctx->arguments[1]);
 	}
 	if (span_turns && wait == SPAN_WAIT_POLL &&
-	    is_nested_poll(worker, task, class_of((int)ctx->number) == SYSCALL_POLL,
-			   bpf_ktime_get_ns()) &&
+	    is_nested_poll(worker, task, &polled, bpf_ktime_get_ns()) &&
 	    worker->kind == SPAN_TURN) {
 		worker->is_nested = 1;
 		return 0;
@@ -498,9 +126,7 @@ int on_wait(struct enter_event *ctx)
 	if (!span_turns || worker->kind == SPAN_POLL || worker->kind == SPAN_POOL ||
 	    worker->kind == SPAN_ROOT)
 		return 0;
-	if (wait == SPAN_WAIT_POLL &&
-	    !polls_as_loop(worker, task, ctx->arguments[0],
-			   class_of((int)ctx->number) == SYSCALL_POLL ? ctx->arguments[1] : 0))
+	if (wait == SPAN_WAIT_POLL && !polls_as_loop(worker, task, &polled))
 		return 0;
 	worker->kind = SPAN_TURN;
 	if (worker->depth)
@@ -514,32 +140,6 @@ struct exit_event {
 	__s64 number;
 	__s64 result;
 };
-
-/* include/linux/errno.h: what a call returns that may be made again */
-#define ERESTARTSYS	      512
-#define ERESTARTNOINTR	      513
-#define ERESTARTNOHAND	      514
-#define ERESTART_RESTARTBLOCK 516
-#define EINTR		      4
-
-static __always_inline __u16 interrupted_by(__s64 result)
-{
-	if (result == -EINTR)
-		return SPAN_RETURNED;
-	return result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
-			       result == -ERESTART_RESTARTBLOCK
-		       ? SPAN_RESTARTED
-		       : SPAN_NOT_INTERRUPTED;
-}
-
-/* A wait for events has returned `result`. */
-static __always_inline void begin_turn(struct worker *worker, const struct account *account,
-				       __s64 result)
-{
-	worker->depth = 0;
-	worker->interrupted = interrupted_by(result);
-	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
-}
 
 SEC("?tp")
 int on_wait_end(struct exit_event *ctx)
@@ -617,7 +217,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	worker->depth = worker->off = worker->alone = 0;
 	worker->kind = worker->wait = worker->root = worker->judged = 0;
 	worker->closure = worker->pending = worker->polled = worker->parked = 0;
-	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loop_told = 0;
+	worker->loop_waits = worker->nested_waits = worker->is_nested = worker->loops_sent = 0;
 	worker->interrupted = worker->is_restarted = 0;
 	worker->announced = worker->certain = worker->has_jobs = 0;
 	for (int i = 0; i < SPAN_SLOTS; i++)

@@ -91,7 +91,7 @@ struct worker {
 	 */
 	__u32 loop_fd;
 	__u32 loop_waits; /* 0: none is known */
-	__u32 loop_told;  /* stacks of its waits for events that were sent */
+	__u32 loops_sent; /* stacks of its waits for events that were sent */
 	__u64 loop_file, loop_stack;
 	__u32 nested_waits; /* in a loop within the present turn */
 	__u32 is_nested;    /* the present wait is one */

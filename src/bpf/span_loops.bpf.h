@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Event loops: which waits for events are a loop's own, which a handler's of it, and where its
+ * turns begin.
+ */
+#ifndef DWELL_BPF_SPAN_LOOPS_BPF_H
+#define DWELL_BPF_SPAN_LOOPS_BPF_H
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/classify.bpf.h"
+#include "bpf/span_bounds.bpf.h"
+#include "bpf/spans.bpf.h"
+
+/*
+ * From where a loop waits for events: of its first ones, for from there on its threads may wait for
+ * each other, too (take_loop_park() in capture/spans.c).
+ */
+#define LOOPS_SENT_MAX 2
+
+static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
+					       struct task_struct *task)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct span_stack *stack;
+
+	if (!worker || !task || worker->loops_sent >= LOOPS_SENT_MAX)
+		return 0;
+	stack = bpf_map_lookup_elem(&span_samples, &cpu);
+	if (!stack)
+		return 0;
+	worker->loops_sent++;
+	stack->header.time_ns = bpf_ktime_get_ns();
+	stack->span_ns = worker->loop_file;
+	stack->weight_ns = 0;
+	stack->worker_tid = tid_of(task);
+	stack->of = SPAN_STACK_LOOP;
+	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	span_fill_stack(ctx, task, stack);
+	span_send_stack(stack);
+	return 0;
+}
+
+/*
+ * A handler may run a loop of its own, until a child process has ended, say (child_process.execSync
+ * of Node.js, QEventLoop::exec): its waits do not end the turn. It waits for another epoll
+ * descriptor, deeper in the stack than a loop that has gone round some times and still has its own.
+ * What goes on like this is the thread's loop, in place of the first: then the turn was none.
+ */
+#define LOOP_WAITS_MIN	 8
+#define NESTED_WAITS_MAX 256
+#define NESTED_MAX_NS	 10000000000ULL
+
+static __noinline int is_nested(struct worker *worker, struct task_struct *task, __u32 fd,
+				__u64 now_ns)
+{
+	__u64 stack;
+
+	if (!worker || !task)
+		return 0;
+	stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN && stack < worker->loop_stack &&
+	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file) {
+		if (!worker->nested_waits++)
+			worker->nested_ns = now_ns;
+		if (worker->nested_waits <= NESTED_WAITS_MAX &&
+		    now_ns - worker->nested_ns <= NESTED_MAX_NS)
+			return 1;
+		worker->depth = 0;
+	}
+	worker->loop_fd = fd;
+	worker->loop_file = (__u64)descriptor_file(task, fd);
+	worker->loop_stack = stack;
+	worker->loop_waits = 1;
+	worker->nested_waits = 0;
+	return 0;
+}
+
+#define POLLED_LOOKED_AT 8
+
+/* What poll() or select() waits for, as far as we look. */
+struct polled {
+	__u32 is_poll;
+	__u32 count; /* of poll(), as called; of select() it is not known: 0 */
+	struct poll_descriptor first[POLLED_LOOKED_AT]; /* of select() only one; fd -1: none */
+};
+
+static __noinline int polled_read(struct polled *polled, struct task_struct *task,
+				  __u64 descriptors, __u64 count)
+{
+	__u32 read = count < POLLED_LOOKED_AT ? (__u32)count : POLLED_LOOKED_AT;
+
+	if (!polled || !task)
+		return 0;
+	polled->count = 0;
+	if (!polled->is_poll) {
+		polled->first[0].fd = select_first(task);
+		return 0;
+	}
+	if (read &&
+	    !bpf_probe_read_user(polled->first, read * sizeof(*polled->first), (void *)descriptors))
+		polled->count = (__u32)count;
+	else
+		polled->first[0].fd = -1;
+	return 0;
+}
+
+static __noinline int polled_has(const struct polled *polled, __u32 fd)
+{
+	if (!polled)
+		return 0;
+	if (!polled->is_poll)
+		return (__u32)polled->first[0].fd == fd;
+	for (__u32 i = 0; i < POLLED_LOOKED_AT; i++) {
+		if (i >= polled->count)
+			return 0;
+		if ((__u32)polled->first[i].fd == fd)
+			return 1;
+	}
+	return 1; /* so many are a loop's */
+}
+
+static __noinline int polled_is_one_socket(const struct polled *polled, struct task_struct *task)
+{
+	struct file *file;
+
+	if (!polled || !task || polled->count != 1 || polled->first[0].fd < 0)
+		return 0;
+	file = descriptor_file(task, (__u32)polled->first[0].fd);
+	return file && (FOLLOW_ADDRESS(file, file, f_inode, i_mode) & S_IFMT) == S_IFSOCK;
+}
+
+#define LOOP_DESCRIPTORS_MIN 3
+
+static __noinline int polled_is_of_loop(const struct polled *polled, struct task_struct *task)
+{
+	if (!polled || !task)
+		return 0;
+	if (polled->count >= LOOP_DESCRIPTORS_MIN)
+		return 1;
+	for (__u32 i = 0; i < LOOP_DESCRIPTORS_MIN - 1; i++) {
+		__s32 fd = polled->first[i].fd;
+
+		if (i && i >= polled->count)
+			break;
+		if (fd >= 0 && any_where(classify_descriptor(task, (__u32)fd, 0, false)).detail ==
+				       WIRE_DETAIL_EVENT)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Of poll() and select(): deeper in the stack than a loop that has gone round some times, and not
+ * for what that waits for; a loop within the loop has its descriptors, too. How deep a wait is says
+ * little by itself, as the frames of what waits count: the loop's may be larger than the handler's,
+ * and then its waits for work would be taken for stalls. So a loop is what waits for what ends a
+ * loop's wait from outside, an eventfd and its like, or for many. What goes on is the thread's
+ * loop.
+ */
+#define NESTED_POLLS_MAX 16
+
+static __noinline int is_nested_poll(struct worker *worker, struct task_struct *task,
+				     const struct polled *polled, __u64 now_ns)
+{
+	__u64 stack;
+
+	if (!worker || !task || !polled)
+		return 0;
+	stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	if (worker->loop_waits && stack == worker->loop_stack) {
+		/* once it is known as one, no further turn asks */
+		if (worker->loop_waits <= LOOP_WAITS_MIN)
+			worker->loop_waits += (__u32)polled_is_of_loop(polled, task);
+	} else if (worker->loop_waits && stack < worker->loop_stack) {
+		bool may_be_nested;
+
+		if (!worker->nested_waits++)
+			worker->nested_ns = now_ns;
+		may_be_nested = worker->nested_waits <= NESTED_POLLS_MAX &&
+				now_ns - worker->nested_ns <= NESTED_MAX_NS;
+		if (may_be_nested)
+			/* 0: no loop that is known as one, or this is one in it */
+			return worker->depth && worker->loop_waits > LOOP_WAITS_MIN &&
+			       !polled_has(polled, worker->loop_fd);
+		worker->depth = 0;
+		worker->loop_waits = 1;
+	} else {
+		worker->loop_waits = 1;
+	}
+	worker->nested_waits = 0;
+	worker->loop_stack = stack;
+	worker->loop_fd = (__u32)polled->first[0].fd;
+	return 0;
+}
+
+/*
+ * A poll() may be a single wait of a thread that has no loop: a second one decides. For one socket
+ * it may be that of a job (a driver of a database, getaddrinfo()), which may wait there some times.
+ */
+#define POLLS_MIN	  2
+#define POLLS_FOR_ONE_MIN 16
+
+static __noinline int polls_as_loop(struct worker *worker, struct task_struct *task,
+				    const struct polled *polled)
+{
+	if (!worker || !task || !polled)
+		return 0;
+	worker->poll_stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	worker->polls_one = (__u32)polled_is_one_socket(polled, task);
+	worker->polled++;
+	return worker->kind == SPAN_TURN ||
+	       (!worker->has_jobs &&
+		worker->polled >= (worker->polls_one ? POLLS_FOR_ONE_MIN : POLLS_MIN));
+}
+
+/*
+ * A thread waits again, and no handler has run: of a call that the kernel made again, what came in
+ * between was no turn; else only as far as it did not just stop and wait for a CPU.
+ */
+static __noinline int span_forget_stop(struct worker *worker, const struct account *account,
+				       __u64 now_ns)
+{
+	const struct span_level *level;
+	__u64 own_ns, idle_ns;
+
+	if (!worker || !account)
+		return 0;
+	level = span_level_at(worker, 0);
+	own_ns = now_ns - level->start_ns;
+	idle_ns = account->live.totals.ns[WIRE_STOPPED] - level->states_ns[WIRE_STOPPED] +
+		  account->live.totals.ns[WIRE_RUNNABLE] - level->states_ns[WIRE_RUNNABLE];
+	if (worker->interrupted == SPAN_RESTARTED || own_ns < idle_ns + span_threshold_ns)
+		worker->depth = 0;
+	worker->interrupted = SPAN_NOT_INTERRUPTED;
+	return 0;
+}
+
+/* include/linux/errno.h: what a call returns that may be made again */
+#define ERESTARTSYS	      512
+#define ERESTARTNOINTR	      513
+#define ERESTARTNOHAND	      514
+#define ERESTART_RESTARTBLOCK 516
+#define EINTR		      4
+
+static __always_inline __u16 interrupted_by(__s64 result)
+{
+	if (result == -EINTR)
+		return SPAN_RETURNED;
+	return result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+			       result == -ERESTART_RESTARTBLOCK
+		       ? SPAN_RESTARTED
+		       : SPAN_NOT_INTERRUPTED;
+}
+
+/* A wait for events has returned `result`. */
+static __always_inline void begin_turn(struct worker *worker, const struct account *account,
+				       __s64 result)
+{
+	worker->depth = 0;
+	worker->interrupted = interrupted_by(result);
+	span_begin(worker, account, 0, SPAN_COOKIE(SPAN_TURN, 0), bpf_ktime_get_ns());
+}
+
+#endif
