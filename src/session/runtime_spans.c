@@ -78,10 +78,10 @@ int runtime_spans_check(const struct span_options *spans, struct stalls *stalls,
 	if (!thread_names(spans->pid, "", &matching, names, sizeof(names)))
 		return error_set(error, ENOENT,
 				 "no worker found: no thread of %s polled a task or waited for "
-				 "events",
+				 "events as a loop does",
 				 spans->process);
 	return error_set(error, ENOENT,
-			 "no worker found: no thread polled a task or waited for events: there are "
-			 "%s (--workers PREFIX says which are workers)",
+			 "no worker found: no thread polled a task or waited for events as a loop "
+			 "does: there are %s (--workers PREFIX says which are workers)",
 			 names);
 }

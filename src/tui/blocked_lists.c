@@ -386,7 +386,7 @@ void blocked_draw_workers(struct blocked_screen *screen, struct canvas *canvas, 
 	if (!screen->worker_count)
 		canvas_text(canvas, first + 1, 2, canvas->columns, ROLE_DIM,
 			    "no worker has been seen yet: none has polled a task, or waited for "
-			    "events");
+			    "events as a loop does");
 	for (int i = 0; i < count - 1; i++) {
 		size_t index = screen->worker_offset + (size_t)i;
 

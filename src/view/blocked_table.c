@@ -203,7 +203,8 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	if (!count) {
 		output_string(out, stalls_seen(summary->stalls)
 					   ? "\nNo stall was longer than the threshold.\n"
-					   : "\nNo thread polled a task or waited for events.\n");
+					   : "\nNo thread polled a task or waited for events as a "
+					     "loop does.\n");
 		return;
 	}
 	output_char(out, '\n');

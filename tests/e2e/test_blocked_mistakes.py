@@ -97,9 +97,9 @@ def test_a_process_that_ends_before_it_is_looked_into():
 def test_a_process_without_a_runtime(sleeper):
     done = run("blocked", "-p", sleeper.pid, "-d", "100ms", "-v")
     assert done.returncode == 1
-    assert "no worker found: no thread polled a task or waited for events: there are sleep (--workers" in done.stderr
+    assert "no worker found: no thread polled a task or waited for events as a loop does: there are sleep (--workers" in done.stderr
     assert "0 workers, 0 pool threads" in done.stdout
-    assert "No thread polled a task or waited for events." in done.stdout
+    assert "No thread polled a task or waited for events as a loop does." in done.stdout
     assert "runtime loop: no tokio::runtime::task::raw::poll in the symbols" in done.stderr
 
 
@@ -206,7 +206,7 @@ def test_limits_of_what_was_not_seen():
             for limit in ("--max-stall=1ms", "--max-stalls=0"):
                 done = run("blocked", "-p", process.pid, "--workers", "python", "-d", "300ms", limit)
                 assert done.returncode == 4 and "no limit was checked" in done.stderr, done
-                assert "No thread polled a task or waited for events." in done.stdout
+                assert "No thread polled a task or waited for events as a loop does." in done.stdout
         finally:
             process.kill()
 
