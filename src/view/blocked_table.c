@@ -193,6 +193,22 @@ static void write_hint(struct output *out, const struct blocked_summary *summary
 		output_string(out, MADE_AT_RUN_TIME_HINT "\n");
 }
 
+static void write_no_hotspot(struct output *out, const struct blocked_summary *summary)
+{
+	size_t workers;
+
+	stalls_workers(summary->stalls, &workers);
+	if (stalls_seen(summary->stalls))
+		output_string(out, "\nNo stall was longer than the threshold.\n");
+	else if (workers)
+		output_string(out,
+			      "\nNo poll of a task and no turn of a loop was seen: what is listed "
+			      "waited all the time, or is no worker.\n");
+	else
+		output_string(out,
+			      "\nNo thread polled a task or waited for events as a loop does.\n");
+}
+
 static void write_hotspots(struct output *out, const struct blocked_summary *summary)
 {
 	size_t count;
@@ -201,10 +217,7 @@ static void write_hotspots(struct output *out, const struct blocked_summary *sum
 	if (stalls_hotspots(summary->stalls, HOTSPOTS_BY_FUNCTION, &hotspots, &count) < 0)
 		output_fail(out, ENOMEM);
 	if (!count) {
-		output_string(out, stalls_seen(summary->stalls)
-					   ? "\nNo stall was longer than the threshold.\n"
-					   : "\nNo thread polled a task or waited for events as a "
-					     "loop does.\n");
+		write_no_hotspot(out, summary);
 		return;
 	}
 	output_char(out, '\n');
