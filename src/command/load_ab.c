@@ -264,7 +264,7 @@ static int check_specs(struct ab *ab, struct load *load, struct error *error)
 		given.path = ab->paths[side];
 		result = load_given_add(&given, &spec, error);
 		if (result >= 0)
-			result = plan_check(&spec, &load->topology, true, error);
+			result = plan_check(&spec, &load->topology, !load->options.dry_run, error);
 		if (result >= 0)
 			result = cgroups_check(&spec, error);
 		if (result >= 0 && side == 0)

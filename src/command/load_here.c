@@ -164,7 +164,7 @@ int load_prepare(struct load *load, struct error *error)
 	if (!spec->seed_given)
 		spec->seed = clock_realtime_ns() % 1000000000;
 	if (result >= 0)
-		result = plan_check(spec, &load->topology, load->options.action == LOAD_RUN, error);
+		result = plan_check(spec, &load->topology, !load->options.dry_run, error);
 	if (result >= 0)
 		result = cgroups_check(spec, error);
 	return result;

@@ -152,7 +152,7 @@ static int check_steps(struct course *course, struct error *error)
 
 		result = spec_set_value(spec, course->sweep.name, step->text, error);
 		if (result >= 0)
-			result = plan_check(spec, &load->topology, true, error);
+			result = plan_check(spec, &load->topology, !load->options.dry_run, error);
 		if (result >= 0)
 			result = cgroups_check(spec, error);
 		if (result < 0)

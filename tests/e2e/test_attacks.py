@@ -190,7 +190,7 @@ def nobody(*arguments):
     )
 
 
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+@pytest.mark.parametrize("more", [[], ["--dry-run"], ["--dry-run", "--sweep", "workers=1..2:2"]])
 @pytest.mark.parametrize("by", ["command line", "spec"])
 def test_a_copy_with_capabilities_runs_no_code_of_its_user(lent, library, by, more):
     path, marker = library
