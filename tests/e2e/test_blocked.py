@@ -435,6 +435,9 @@ def test_exports(tmp_path, format):
             assert re.fullmatch(r"[^;\0-\x1f]+(;[^;\0-\x1f]+)* [1-9][0-9]*", line), line
             stack, weight = line.rsplit(" ", 1)
             weights += int(weight)
+            if stack == "(no stack)":  # where a stall was over before it could be sampled
+                assert any(not stall["stack"] for stall in stalls)
+                continue
             assert stack.split(";")[0] in ("_start", "clone3", "__libc_start_main_impl", *MACHINE.values()) or "main" in stack
         assert weights == summary["stall_ns"]
         assert "wait_for_printer" in text and "compute_report" in text
