@@ -169,7 +169,7 @@ struct site_question {
 	struct site_futex futex;
 	__u64 since_ns;
 	__u32 tid;
-	__u32 pad;
+	__u32 is_of_events; /* not of a futex */
 };
 
 #define LOCK_WORDS 5 /* of 32 bits, from a futex on */

@@ -45,9 +45,26 @@ struct inode {
 	struct super_block *i_sb;
 };
 
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
 struct file {
 	struct inode *f_inode;
+	struct path f_path;
 	void *private_data;
+};
+
+struct mm_struct {
+	struct file *exe_file;
 };
 
 /* A pointer and nothing else: what reads a pointer in an array. */
@@ -231,6 +248,7 @@ struct task_struct {
 	__u64 start_time; /* by CLOCK_MONOTONIC */
 	__u64 start_boottime;
 	__u32 self_exec_id; /* counts execs */
+	struct mm_struct *mm;
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;

@@ -9,6 +9,10 @@
  * decides, where it can, else the wait is not known. The answer also corrects a wait that goes on,
  * as long as no snapshot has reported it: so a thread that has been parked since before dwell began
  * is right from the first interval.
+ *
+ * A lock may be a wait for events as well: PostgreSQL's backends wait in epoll_wait() for work, and
+ * for a row that another one has locked. Of its programs alone, so that all others' event loops
+ * cost nothing, the code is looked up there, too.
  */
 #ifndef DWELL_BPF_SITES_BPF_H
 #define DWELL_BPF_SITES_BPF_H
@@ -93,6 +97,34 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 	return is_semaphore ? SITE_CONDITION : SITE_UNNAMED;
 }
 
+/* Whether the program's file has a name that begins as PostgreSQL's, or EnterpriseDB's. */
+static __noinline int look_for_event_locks(struct task_struct *task, struct account *account)
+{
+	static const char names[][8] = {"postgres", "edb-post"};
+	const unsigned char *name;
+	__u64 word = 0;
+
+	if (!task || !account)
+		return 0;
+	name = BPF_CORE_READ(task, mm, exe_file, f_path.dentry, d_name.name);
+	bpf_probe_read_kernel(&word, sizeof(word), name);
+	account->has_event_locks =
+		word == *(const __u64 *)names[0] || word == *(const __u64 *)names[1];
+	account->event_exec = task->self_exec_id + 1;
+	return 0;
+}
+
+/* It waits for events, and may do so for a lock. */
+static __always_inline bool is_event_wait(struct task_struct *task, struct account *account,
+					  struct wire_wait_site site)
+{
+	if (site.state != WIRE_IDLE || site.detail != WIRE_DETAIL_NONE)
+		return false;
+	if (account->event_exec != task->self_exec_id + 1)
+		look_for_event_locks(task, account);
+	return account->has_event_locks && class_of(site.syscall) == SYSCALL_WAIT;
+}
+
 static __always_inline bool is_futex_wait(struct wire_wait_site site)
 {
 	return site.detail == WIRE_DETAIL_FUTEX_LOCK || site.detail == WIRE_DETAIL_FUTEX_COND;
@@ -110,6 +142,11 @@ static __always_inline __u32 site_by_futex(const struct site_futex *futex)
 
 static __always_inline struct wire_wait_site site_where(struct wire_wait_site guess, __u32 verdict)
 {
+	/* of waits for events, nothing but a lock is looked for */
+	if (!is_futex_wait(guess) && guess.state == WIRE_IDLE)
+		return verdict == SITE_LOCK
+			       ? wait_site(WIRE_LOCK, WIRE_DETAIL_EVENT_LOCK, guess.syscall)
+			       : guess;
 	if (verdict == SITE_LOCK)
 		return wait_site(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
 	if (verdict == SITE_CONDITION)
@@ -141,7 +178,8 @@ static __always_inline struct site_walk site_walk_begin(struct task_struct *task
 #define SITE_QUESTIONS 8
 
 static __always_inline void site_ask(struct task_struct *task, struct account *account,
-				     const struct site_walk *walk, __u64 since_ns)
+				     const struct site_walk *walk, bool is_of_events,
+				     __u64 since_ns)
 {
 	struct site_question *question;
 	__u64 snapshot = snapshot_ns + 1;
@@ -164,7 +202,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->futex = walk->futex;
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
-	question->pad = 0;
+	question->is_of_events = is_of_events;
 	/* ends of threads may lie before it, which do not wake; the wait may be over soon */
 	bpf_ringbuf_submit(question, BPF_RB_FORCE_WAKEUP);
 }
@@ -174,15 +212,18 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 							 struct account *account,
 							 struct wire_wait_site guess, __u64 now_ns)
 {
+	bool is_of_events = is_event_wait(task, account, guess);
 	struct site_walk walk;
 	__u32 verdict;
 
-	if (!is_futex_wait(guess))
+	if (!is_of_events && !is_futex_wait(guess))
 		return guess;
 	walk = site_walk_begin(task, account, guess);
 	verdict = site_walk(&walk);
 	if (verdict == SITE_UNKNOWN)
-		site_ask(task, account, &walk, now_ns);
+		site_ask(task, account, &walk, is_of_events, now_ns);
+	if (is_of_events)
+		return site_where(guess, verdict);
 	if (verdict == SITE_UNKNOWN || verdict == SITE_UNNAMED)
 		verdict = site_by_futex(&walk.futex);
 	else if (verdict == SITE_OPERATION)
@@ -193,12 +234,13 @@ static __always_inline struct wire_wait_site site_refine(struct task_struct *tas
 /* In the iterator, for a thread that just got its account: its callers are on another's stack. */
 static __always_inline void site_ask_seeded(struct task_struct *task, struct account *account)
 {
+	bool is_of_events = is_event_wait(task, account, account->live.site);
 	struct site_walk walk;
 
-	if (!is_futex_wait(account->live.site))
+	if (!is_of_events && !is_futex_wait(account->live.site))
 		return;
 	walk = site_walk_begin(task, account, account->live.site);
-	site_ask(task, account, &walk, account->live.since_ns);
+	site_ask(task, account, &walk, is_of_events, account->live.since_ns);
 }
 
 /*
@@ -220,7 +262,8 @@ static __attribute__((noinline)) void site_take_answer(struct task_struct *task,
 	answer = bpf_map_lookup_elem(&site_answers, &tid);
 	before.site = account->live.site;
 	if (!answer || answer->since_ns != since_ns ||
-	    (!is_futex_wait(before.site) && before.site.state != WIRE_UNKNOWN))
+	    (!is_futex_wait(before.site) && before.site.state != WIRE_UNKNOWN &&
+	     !is_event_wait(task, account, before.site)))
 		return;
 	after.site = site_where(before.site, answer->verdict);
 	if (after.word != before.word)

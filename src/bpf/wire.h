@@ -87,6 +87,8 @@ enum wire_state {
 	X(FUTEX_LOCK, 30, "lock")                                                                  \
 	X(FUTEX_COND, 31, "cond")                                                                  \
 	X(FUTEX_PI, 32, "pi")                                                                      \
+	/* waits for events, by the code that waits */                                             \
+	X(EVENT_LOCK, 33, "lock")                                                                  \
 	/* found on the kernel stack */                                                            \
 	X(SWAP_IN, 40, "swap-in")                                                                  \
 	X(RECLAIM, 41, "reclaim")                                                                  \

@@ -49,8 +49,13 @@ static const struct {
 	{"sem_wait", SITE_SEMAPHORE},
 	{"sem_timedwait", SITE_SEMAPHORE},
 	{"sem_clockwait", SITE_SEMAPHORE},
-	/* PostgreSQL's LWLocks */
+	/* PostgreSQL's LWLocks; locks of rows and tables, and of pages others look at: by events */
 	{"PGSemaphoreLock", SITE_LOCK},
+	{"ProcSleep", SITE_LOCK},
+	{"ProcWaitForSignal", SITE_LOCK},
+	{"WaitLatch", SITE_CALLER},
+	{"WaitEventSetWait", SITE_CALLER},
+	{"epoll_", SITE_CALLER},
 	/* Erlang's threads, which wait for each other and for work */
 	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
@@ -391,6 +396,8 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 		answer->count = 0;
 		return SITE_UNKNOWN;
 	}
+	if (question->is_of_events)
+		return verdict == SITE_LOCK ? SITE_LOCK : SITE_OPERATION;
 	if (verdict != SITE_UNNAMED)
 		return verdict;
 	if (read_memory(&way, question->futex.address - sizeof(around.before), &around,

@@ -155,7 +155,9 @@ static void keep_site(struct wait_sites *sites, const struct site_key *key, cons
 /* The operation is what the hook knew, and did not rely on. */
 static uint32_t verdict_of(const struct site_question *question, uint32_t found)
 {
-	return found == SITE_OPERATION ? site_of_operation(&question->futex) : found;
+	return found == SITE_OPERATION && !question->is_of_events
+		       ? site_of_operation(&question->futex)
+		       : found;
 }
 
 /* The helper has read hostile bytes: nothing that it says reaches further than the process asked
