@@ -125,6 +125,12 @@ enum site_verdict {
 	SITE_VERDICTS,
 };
 
+/* What a program waits by for its locks, beside what all do: it is known by the file's name. */
+enum own_locks {
+	OWN_LOCKS_EVENTS = 1,	  /* PostgreSQL: for events */
+	OWN_LOCKS_CONDITIONS = 2, /* MySQL, MariaDB: condition variables */
+};
+
 struct site_key {
 	__u64 address;
 	__u64 process_start_ns; /* of its leader: a reused pid is another process */
@@ -169,7 +175,8 @@ struct site_question {
 	struct site_futex futex;
 	__u64 since_ns;
 	__u32 tid;
-	__u32 is_of_events; /* not of a futex */
+	__u16 is_of_events; /* not of a futex */
+	__u16 own_locks;    /* of the program */
 };
 
 #define LOCK_WORDS 5 /* of 32 bits, from a futex on */

@@ -11,8 +11,8 @@
  * is right from the first interval.
  *
  * A lock may be a wait for events as well: PostgreSQL's backends wait in epoll_wait() for work, and
- * for a row that another one has locked. Of its programs alone, so that all others' event loops
- * cost nothing, the code is looked up there, too.
+ * for a row that another one has locked; and one by a condition variable, as MySQL's for tables. Of
+ * these programs alone, so that all others' waits cost nothing, the code is looked up there, too.
  */
 #ifndef DWELL_BPF_SITES_BPF_H
 #define DWELL_BPF_SITES_BPF_H
@@ -97,32 +97,43 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 	return is_semaphore ? SITE_CONDITION : SITE_UNNAMED;
 }
 
-/* Whether the program's file has a name that begins as PostgreSQL's, or EnterpriseDB's. */
-static __noinline int look_for_event_locks(struct task_struct *task, struct account *account)
+/* By how the name of the program's file begins: PostgreSQL's, EnterpriseDB's, MySQL's, MariaDB's.
+ */
+static __noinline int look_for_own_locks(struct task_struct *task, struct account *account)
 {
-	static const char names[][8] = {"postgres", "edb-post"};
 	const unsigned char *name;
-	__u64 word = 0;
+	union {
+		char text[16];
+		__u64 word;
+	} begin = {}, postgres = {.text = "postgres"}, edb = {.text = "edb-post"},
+	  mysql = {.text = "mysqld"}, mariadb = {.text = "mariadbd"};
 
 	if (!task || !account)
 		return 0;
 	name = BPF_CORE_READ(task, mm, exe_file, f_path.dentry, d_name.name);
-	bpf_probe_read_kernel(&word, sizeof(word), name);
-	account->has_event_locks =
-		word == *(const __u64 *)names[0] || word == *(const __u64 *)names[1];
-	account->event_exec = task->self_exec_id + 1;
+	bpf_probe_read_kernel_str(begin.text, 9, name); /* what is behind its end is not read */
+	account->own_locks =
+		begin.word == postgres.word || begin.word == edb.word	 ? OWN_LOCKS_EVENTS
+		: begin.word == mysql.word || begin.word == mariadb.word ? OWN_LOCKS_CONDITIONS
+									 : 0;
+	account->own_locks_exec = task->self_exec_id + 1;
 	return 0;
+}
+
+static __always_inline __u8 own_locks(struct task_struct *task, struct account *account)
+{
+	if (account->own_locks_exec != task->self_exec_id + 1)
+		look_for_own_locks(task, account);
+	return account->own_locks;
 }
 
 /* It waits for events, and may do so for a lock. */
 static __always_inline bool is_event_wait(struct task_struct *task, struct account *account,
 					  struct wire_wait_site site)
 {
-	if (site.state != WIRE_IDLE || site.detail != WIRE_DETAIL_NONE)
-		return false;
-	if (account->event_exec != task->self_exec_id + 1)
-		look_for_event_locks(task, account);
-	return account->has_event_locks && class_of(site.syscall) == SYSCALL_WAIT;
+	return site.state == WIRE_IDLE && site.detail == WIRE_DETAIL_NONE &&
+	       own_locks(task, account) == OWN_LOCKS_EVENTS &&
+	       class_of(site.syscall) == SYSCALL_WAIT;
 }
 
 static __always_inline bool is_futex_wait(struct wire_wait_site site)
@@ -203,6 +214,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->since_ns = since_ns;
 	question->tid = tid_of(task);
 	question->is_of_events = is_of_events;
+	question->own_locks = own_locks(task, account);
 	/* ends of threads may lie before it, which do not wake; the wait may be over soon */
 	bpf_ringbuf_submit(question, BPF_RB_FORCE_WAKEUP);
 }

@@ -56,6 +56,19 @@ static const struct {
 	{"WaitLatch", SITE_CALLER},
 	{"WaitEventSetWait", SITE_CALLER},
 	{"epoll_", SITE_CALLER},
+	/* MySQL's and MariaDB's locks on tables and rows, by condition variables; and latches */
+	{"8MDL_wait10timed_wait", SITE_LOCK},
+	{"9lock_waitP", SITE_LOCK},
+	{"lock_wait_suspend_thread", SITE_LOCK},
+	{"sync_array_wait_event", SITE_LOCK},
+	{"14srw_mutex_impl", SITE_LOCK},
+	{"14ssux_lock_impl", SITE_LOCK},
+	{"thr_multi_lock", SITE_LOCK},
+	{"8os_event", SITE_CALLER},
+	{"os_event_wait", SITE_CALLER},
+	{"inline_mysql_cond_", SITE_CALLER},
+	{"native_cond_", SITE_CALLER},
+	{"my_cond_", SITE_CALLER},
 	/* Erlang's threads, which wait for each other and for work */
 	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
@@ -149,7 +162,8 @@ struct walk {
 	struct site_key key; /* of the present place */
 	struct site_frame frame;
 	uint32_t tid;
-	bool is_return;	   /* the present place: behind a call */
+	uint16_t own_locks; /* of the program: enum own_locks */
+	bool is_return;	    /* the present place: behind a call */
 	bool is_guessed;   /* a caller was looked for on the stack, which must not change meanwhile:
 			    */
 	uint64_t switches; /* of the thread when it was read; 0: it did not wait there any more */
@@ -273,6 +287,18 @@ static bool has_changed(const struct walk *walk)
 	       (!walk->switches || walk->switches != opener_waits_at(walk->tid, walk->stack_at));
 }
 
+/*
+ * Of MySQL and MariaDB. Which function waits for a condition says for what. A storage engine that
+ * has no names left, as InnoDB in a stripped MariaDB, does not wait for work where it is called for
+ * rows, but for their locks.
+ */
+static __u8 verdict_of_database(__u8 verdict, const char *function)
+{
+	if (verdict == SITE_CONDITION)
+		return SITE_SEMAPHORE;
+	return verdict == SITE_OPERATION && strstr(function, "_ZN7handler") ? SITE_LOCK : verdict;
+}
+
 /* False: there is no code at this address. */
 static bool explain(struct walk *walk, struct site *ret_site)
 {
@@ -280,6 +306,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	struct code_view code = code_of(walk);
 	struct object *object;
 	struct frame_rule rule;
+	const char *name;
 	__u8 nowhere; /* the verdict if its caller is not found */
 	int called;
 
@@ -290,13 +317,16 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	object = object_at(walk, walk->frame.address - 1, &address);
 	if (!object)
 		return true;
-	ret_site->verdict = (__u8)places_classify(object_function(object, address));
+	name = object_function(object, address);
+	ret_site->verdict = (__u8)places_classify(name);
 	called = walk->is_return && (ret_site->verdict == SITE_CALLER ||
 				     ret_site->verdict == SITE_OPERATION)
 			 ? verdict_of_call(walk)
 			 : SITE_CALLER;
 	if (called != SITE_CALLER)
 		ret_site->verdict = (__u8)called;
+	if (walk->own_locks == OWN_LOCKS_CONDITIONS)
+		ret_site->verdict = verdict_of_database(ret_site->verdict, name);
 	if (ret_site->verdict != SITE_CALLER && ret_site->verdict != SITE_SEMAPHORE)
 		return true;
 	nowhere = ret_site->verdict == SITE_CALLER ? SITE_UNNAMED : SITE_CONDITION;
@@ -385,6 +415,7 @@ static enum site_verdict walk(struct places *places, const struct site_question 
 			   .key = question->key,
 			   .frame = question->frame,
 			   .tid = question->tid,
+			   .own_locks = question->own_locks,
 			   .stack_at = question->frame.stack,
 			   .stack.tid = question->tid,
 			   .scans = CALL_SCAN_WORDS};

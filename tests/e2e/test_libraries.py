@@ -29,6 +29,7 @@ BUILDS = {
     "glibc-static-stripped": (["gcc", "-O2", "-static", "-s", C], False),
     "musl": (["musl-gcc", "-O2", C], True),
     "musl-stripped": (["musl-gcc", "-O2", "-s", C], True),
+    "glibc-mysql": (["gcc", "-O2", "-s", "-rdynamic", "-DMYSQL", C], True),
     "musl-postgres": (["musl-gcc", "-O2", "-s", "-rdynamic", "-DPOSTGRES", C], True),
     "musl-static": (["musl-gcc", "-O2", "-static", C], True),
     "musl-static-stripped": (["musl-gcc", "-O2", "-static", "-s", C], False),
@@ -36,6 +37,8 @@ BUILDS = {
     "rust-debug": (["rustc", "-g", RUST], True),
     "rust-stripped": (["rustc", "-O", "-C", "strip=symbols", RUST], False),
 }
+#: Those whose own locks are looked for have names.
+PROGRAMS = {"postgres": "postgres", "mysql": "mysqld"}
 
 
 def compile_into(program, compiler, *arguments):
@@ -49,7 +52,7 @@ def compile_into(program, compiler, *arguments):
 
 
 def build_it(build, directory):
-    return compile_into(directory / ("postgres" if "-DPOSTGRES" in BUILDS[build][0] else "waits"), *BUILDS[build][0])
+    return compile_into(directory / PROGRAMS.get(build.partition("-")[2], "waits"), *BUILDS[build][0])
 
 
 def judge(output, recognized, ways=12):
@@ -76,7 +79,7 @@ def judge(output, recognized, ways=12):
 @pytest.mark.parametrize("build", BUILDS)
 def test_waits_of_a_library(build, tmp_path):
     judge(run("top", "--blame", "-i", "2s", "--format", "json", "--", build_it(build, tmp_path)).stdout, BUILDS[build][1],
-          ways=16 if "-DPOSTGRES" in BUILDS[build][0] else 12)
+          ways={"postgres": 16, "mysql": 17}.get(build.partition("-")[2], 12))
 
 
 def below(pid):

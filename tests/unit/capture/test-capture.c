@@ -216,6 +216,8 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 		{"sem_clockwait", SITE_SEMAPHORE},
 		{"PGSemaphoreLock", SITE_LOCK},
 		{"ProcSleep", SITE_LOCK},
+		{"_ZN8MDL_wait10timed_waitEP17MDL_context_ownerP8timespecb", SITE_LOCK},
+		{"_ZN17MDL_wait_for_flushD1Ev", SITE_OPERATION},
 		{"WaitEventSetWait", SITE_CALLER},
 		{"secure_read", SITE_OPERATION},
 		{"runtime.notesleep", SITE_CONDITION},
