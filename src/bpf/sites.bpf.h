@@ -11,8 +11,9 @@
  * is right from the first interval.
  *
  * A lock may be a wait for events as well: PostgreSQL's backends wait in epoll_wait() for work, and
- * for a row that another one has locked; and one by a condition variable, as MySQL's for tables. Of
- * these programs alone, so that all others' waits cost nothing, the code is looked up there, too.
+ * for a row that another one has locked; or for a condition variable, as MySQL's for tables, and
+ * CPython's interpreter lock. Of these programs alone, so that all others' waits cost nothing, the
+ * code is looked up there, too.
  */
 #ifndef DWELL_BPF_SITES_BPF_H
 #define DWELL_BPF_SITES_BPF_H
@@ -97,7 +98,9 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 	return is_semaphore ? SITE_CONDITION : SITE_UNNAMED;
 }
 
-/* By how the name of the program's file begins: PostgreSQL's, EnterpriseDB's, MySQL's, MariaDB's.
+/*
+ * By how the name of the program's file begins: PostgreSQL's, EnterpriseDB's, MySQL's, MariaDB's,
+ * python3.11.
  */
 static __noinline int look_for_own_locks(struct task_struct *task, struct account *account)
 {
@@ -106,16 +109,19 @@ static __noinline int look_for_own_locks(struct task_struct *task, struct accoun
 		char text[16];
 		__u64 word;
 	} begin = {}, postgres = {.text = "postgres"}, edb = {.text = "edb-post"},
-	  mysql = {.text = "mysqld"}, mariadb = {.text = "mariadbd"};
+	  mysql = {.text = "mysqld"}, mariadb = {.text = "mariadbd"}, python = {.text = "python"};
 
 	if (!task || !account)
 		return 0;
 	name = BPF_CORE_READ(task, mm, exe_file, f_path.dentry, d_name.name);
 	bpf_probe_read_kernel_str(begin.text, 9, name); /* what is behind its end is not read */
-	account->own_locks =
-		begin.word == postgres.word || begin.word == edb.word	 ? OWN_LOCKS_EVENTS
-		: begin.word == mysql.word || begin.word == mariadb.word ? OWN_LOCKS_CONDITIONS
-									 : 0;
+	account->own_locks = 0;
+	if (begin.word == postgres.word || begin.word == edb.word)
+		account->own_locks = OWN_LOCKS_EVENTS;
+	else if (begin.word == mysql.word || begin.word == mariadb.word)
+		account->own_locks = OWN_LOCKS_DATABASE;
+	else if (begin.word << 16 == python.word << 16) /* six letters */
+		account->own_locks = OWN_LOCKS_PYTHON;
 	account->own_locks_exec = task->self_exec_id + 1;
 	return 0;
 }

@@ -64,6 +64,9 @@ static const struct {
 	{"14srw_mutex_impl", SITE_LOCK},
 	{"14ssux_lock_impl", SITE_LOCK},
 	{"thr_multi_lock", SITE_LOCK},
+	/* CPython's interpreter lock */
+	{"take_gil", SITE_LOCK},
+	{"drop_gil", SITE_LOCK},
 	{"8os_event", SITE_CALLER},
 	{"os_event_wait", SITE_CALLER},
 	{"inline_mysql_cond_", SITE_CALLER},
@@ -163,7 +166,10 @@ struct walk {
 	struct site_frame frame;
 	uint32_t tid;
 	uint16_t own_locks; /* of the program: enum own_locks */
-	bool is_return;	    /* the present place: behind a call */
+	/* of such: it waits for a condition variable, and the file whose code does */
+	bool is_condition;
+	const struct object *waiting;
+	bool is_return;	   /* the present place: behind a call */
 	bool is_guessed;   /* a caller was looked for on the stack, which must not change meanwhile:
 			    */
 	uint64_t switches; /* of the thread when it was read; 0: it did not wait there any more */
@@ -287,16 +293,51 @@ static bool has_changed(const struct walk *walk)
 	       (!walk->switches || walk->switches != opener_waits_at(walk->tid, walk->stack_at));
 }
 
-/*
- * Of MySQL and MariaDB. Which function waits for a condition says for what. A storage engine that
- * has no names left, as InnoDB in a stripped MariaDB, does not wait for work where it is called for
- * rows, but for their locks.
- */
-static __u8 verdict_of_database(__u8 verdict, const char *function)
+static bool begins_with_any(const char *name, const char *const *begins, size_t count)
 {
-	if (verdict == SITE_CONDITION)
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Of programs with locks of their own on condition variables: which function waits for the
+ * condition says for what.
+ *
+ * Of MySQL and MariaDB: a storage engine that has no names left, as InnoDB in a stripped MariaDB,
+ * does not wait for work where it is called for rows, but for their locks.
+ *
+ * Of CPython: take_gil() and drop_gil() are static, so where only exported functions have names,
+ * those that call them decide: up to there, all is in the same file, or it may be an extension.
+ */
+static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct object *object,
+				 const char *function)
+{
+	static const char *const rows[] = {"_ZN7handler"};
+	static const char *const interpreter[] = {"PyEval_", "_PyEval_", "_Py_HandlePending",
+						  "PyThreadState_", "_PyThreadState_"};
+	bool is_database = walk->own_locks == OWN_LOCKS_DATABASE;
+	bool is_python = walk->own_locks == OWN_LOCKS_PYTHON;
+
+	if (!is_database && !is_python)
+		return verdict;
+	if (verdict == SITE_CONDITION) {
+		walk->is_condition = true;
 		return SITE_SEMAPHORE;
-	return verdict == SITE_OPERATION && strstr(function, "_ZN7handler") ? SITE_LOCK : verdict;
+	}
+	if (!walk->is_condition)
+		return verdict;
+	if (!walk->waiting)
+		walk->waiting = object;
+	if (verdict != SITE_OPERATION)
+		return verdict;
+	if (is_database)
+		return begins_with_any(function, rows, ARRAY_SIZE(rows)) ? SITE_LOCK : verdict;
+	return object == walk->waiting &&
+			       begins_with_any(function, interpreter, ARRAY_SIZE(interpreter))
+		       ? SITE_LOCK
+		       : verdict;
 }
 
 /* False: there is no code at this address. */
@@ -325,8 +366,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 			 : SITE_CALLER;
 	if (called != SITE_CALLER)
 		ret_site->verdict = (__u8)called;
-	if (walk->own_locks == OWN_LOCKS_CONDITIONS)
-		ret_site->verdict = verdict_of_database(ret_site->verdict, name);
+	ret_site->verdict = verdict_of_own_locks(walk, ret_site->verdict, object, name);
 	if (ret_site->verdict != SITE_CALLER && ret_site->verdict != SITE_SEMAPHORE)
 		return true;
 	nowhere = ret_site->verdict == SITE_CALLER ? SITE_UNNAMED : SITE_CONDITION;

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import run
+from conftest import parse, run, totals
 
 pytestmark = pytest.mark.measures
 
@@ -144,6 +144,43 @@ def test_a_command_from_its_beginning(tmp_path):
     result = json.loads((tmp_path / "it.json").read_text())
     spent = {row["function"]: row["self_ns"] for row in result["functions"] if row["state"] == "user"}
     assert spent.get("works", 0) > 1_000_000_000, spent
+
+
+#: Two that compute have the interpreter lock by turns, one that sleeps in between wants it, too; the others wait for work.
+LOCKED = """
+import queue, socket, threading, time
+work, pair = queue.Queue(), socket.socketpair()
+def compute():
+    total = 0
+    while True:
+        total += 1
+def doze():
+    while True:
+        time.sleep(0.002)
+threading.Thread(target=work.get, daemon=True).start()
+threading.Thread(target=pair[0].recv, args=(1,), daemon=True).start()
+for target in (compute, compute, doze):
+    threading.Thread(target=target, daemon=True).start()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_interpreter_lock_is_a_lock(name):
+    """CPython waits for it by a condition variable, in a function that has no name in a stripped build."""
+    with Python(FOUND[name], "-c", LOCKED) as pid:
+        done = run("top", "--blame", "-p", pid, "-i", "1s", "-c", "3", "--format", "json", timeout=60)
+    intervals, _ = parse(done.stdout)
+    threads = totals(intervals[1:])
+    tids = sorted(threads)
+    _, getter, receiver, *others = (threads[tid] for tid in tids)
+    for thread in others:
+        assert thread["states"]["lock"] > 0.1 * thread["observed_ns"] and thread["states"]["idle"] < 0.03 * thread["observed_ns"], thread
+    assert getter["states"]["idle"] > 0.9 * getter["observed_ns"] and receiver["states"]["ipc"] > 0.9 * receiver["observed_ns"]
+    blamed = {row["culprit"]["tid"] for interval in intervals[1:] for row in interval["blame"]
+              if (row["victim"]["tid"], row["state"]) == (tids[5], "lock") and row["culprit"]["kind"] == "thread"}  # fmt: skip
+    assert blamed & set(tids[3:5]), blamed
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
