@@ -51,7 +51,7 @@ struct account {
 	__u8 is_supervised; /* by a supervisor that `filter`, its last one, asks */
 	__u8 was_frozen;    /* in the middle of a wait: freezer.bpf.h; the iterator's own */
 	__u8 is_beside;	    /* no target: `watch_beside` */
-	__u8 own_locks;	    /* enum own_locks, of the program that `own_locks_exec` counts */
+	__u8 own_locks;	    /* of its program: own_locks_mark(); 0: not looked yet */
 	__u64 filter;
 	struct account_state live;
 	struct account_reason reasons[ACCOUNT_REASONS];
@@ -59,7 +59,6 @@ struct account {
 	__u64 read_ns; /* the snapshot instant the iterator last read it for; the iterator's own */
 	__u64 asked_snapshot; /* the snapshot for which it last asked for a site */
 	__u32 asked_count;    /* how often for that */
-	__u32 own_locks_exec; /* self_exec_id + 1; 0: not looked yet */
 	/* the kernel's own counts at origin_ns */
 	__u64 origin_voluntary;
 	__u64 origin_involuntary;

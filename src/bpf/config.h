@@ -127,9 +127,10 @@ enum site_verdict {
 
 /* What a program waits by for its locks, beside what all do: it is known by the file's name. */
 enum own_locks {
-	OWN_LOCKS_EVENTS = 1,	/* PostgreSQL: for events */
-	OWN_LOCKS_DATABASE = 2, /* MySQL, MariaDB: condition variables */
-	OWN_LOCKS_PYTHON = 3,	/* CPython's interpreter lock: condition variables */
+	OWN_LOCKS_NONE = 1,
+	OWN_LOCKS_EVENTS = 2,	/* PostgreSQL: for events */
+	OWN_LOCKS_DATABASE = 3, /* MySQL, MariaDB: condition variables */
+	OWN_LOCKS_PYTHON = 4,	/* CPython's interpreter lock: condition variables */
 };
 
 struct site_key {

@@ -99,12 +99,25 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 }
 
 /*
+ * The kind, and how many programs the thread has run, modulo 32: in a byte that lies beside what
+ * every switch touches.
+ */
+#define OWN_LOCKS_BITS 3
+#define OWN_LOCKS_MASK 7
+
+static __always_inline __u8 own_locks_mark(const struct task_struct *task, __u8 kind)
+{
+	return (__u8)(task->self_exec_id << OWN_LOCKS_BITS) | kind;
+}
+
+/*
  * By how the name of the program's file begins: PostgreSQL's, EnterpriseDB's, MySQL's, MariaDB's,
  * python3.11.
  */
 static __noinline int look_for_own_locks(struct task_struct *task, struct account *account)
 {
 	const unsigned char *name;
+	enum own_locks kind = OWN_LOCKS_NONE;
 	union {
 		char text[16];
 		__u64 word;
@@ -115,22 +128,23 @@ static __noinline int look_for_own_locks(struct task_struct *task, struct accoun
 		return 0;
 	name = BPF_CORE_READ(task, mm, exe_file, f_path.dentry, d_name.name);
 	bpf_probe_read_kernel_str(begin.text, 9, name); /* what is behind its end is not read */
-	account->own_locks = 0;
 	if (begin.word == postgres.word || begin.word == edb.word)
-		account->own_locks = OWN_LOCKS_EVENTS;
+		kind = OWN_LOCKS_EVENTS;
 	else if (begin.word == mysql.word || begin.word == mariadb.word)
-		account->own_locks = OWN_LOCKS_DATABASE;
+		kind = OWN_LOCKS_DATABASE;
 	else if (begin.word << 16 == python.word << 16) /* six letters */
-		account->own_locks = OWN_LOCKS_PYTHON;
-	account->own_locks_exec = task->self_exec_id + 1;
+		kind = OWN_LOCKS_PYTHON;
+	account->own_locks = own_locks_mark(task, kind);
 	return 0;
 }
 
 static __always_inline __u8 own_locks(struct task_struct *task, struct account *account)
 {
-	if (account->own_locks_exec != task->self_exec_id + 1)
+	__u8 mark = account->own_locks;
+
+	if (!mark || (mark ^ own_locks_mark(task, 0)) >> OWN_LOCKS_BITS)
 		look_for_own_locks(task, account);
-	return account->own_locks;
+	return account->own_locks & OWN_LOCKS_MASK;
 }
 
 /* It waits for events, and may do so for a lock. */
