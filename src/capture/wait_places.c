@@ -64,14 +64,14 @@ static const struct {
 	{"14srw_mutex_impl", SITE_LOCK},
 	{"14ssux_lock_impl", SITE_LOCK},
 	{"thr_multi_lock", SITE_LOCK},
-	/* CPython's interpreter lock */
-	{"take_gil", SITE_LOCK},
-	{"drop_gil", SITE_LOCK},
 	{"8os_event", SITE_CALLER},
 	{"os_event_wait", SITE_CALLER},
 	{"inline_mysql_cond_", SITE_CALLER},
 	{"native_cond_", SITE_CALLER},
 	{"my_cond_", SITE_CALLER},
+	/* CPython's interpreter lock */
+	{"take_gil", SITE_LOCK},
+	{"drop_gil", SITE_LOCK},
 	/* Erlang's threads, which wait for each other and for work */
 	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
