@@ -342,10 +342,12 @@ static void judge_blame(struct pattern_result *result, const struct truth *truth
 	char why[TRUTH_TEXT_BYTES];
 	enum verdict verdict = blame_judge(truth, interval, lost, why);
 
-	if (verdict == VERDICT_PASS)
+	if (verdict == VERDICT_PASS || verdict == VERDICT_FAIL) {
 		result->blame_judged = true;
-	if (verdict == VERDICT_FAIL)
-		result->blame_judged = result->blame_wrong = true;
+		result->blame_wrong |= verdict == VERDICT_FAIL;
+		result->blame_rounds += result->blame_round != result->round;
+		result->blame_round = result->round;
+	}
 	if (!*why)
 		return;
 	count_round(result, why);
@@ -406,8 +408,9 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 	/* not for what the machine left open in one of them */
 	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds == rounds)
 		judge_conclude(result, VERDICT_FAIL, result->wrong);
+	/* chance, unless it was judged in no other: a device may be slow enough in one alone */
 	if (result->verdict == VERDICT_FAIL && result->wrong_rounds == 1 && !result->reason_wrong &&
-	    !result->unseen) {
+	    !result->unseen && !(result->blame_wrong && result->blame_rounds == 1)) {
 		result->verdict = VERDICT_INCONCLUSIVE;
 		result->wrong_state = result->latency_wrong = result->blame_wrong = false;
 		result->latency_error_percent = 0;

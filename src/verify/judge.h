@@ -91,6 +91,7 @@ struct pattern_result {
 	char seen_reason[REASON_BYTES];
 	bool reason_judged, reason_wrong;
 	bool blame_judged, blame_wrong;
+	unsigned int blame_rounds, blame_round; /* in how many it was judged; the last one */
 	/* number, percentiles and maximum of its waits for a CPU */
 	bool latency_judged, latency_wrong;
 	double latency_error_percent;		     /* of the longest wait, against that wait */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "model/blame.h"
 #include "verify/judge.h"
 
 #define WALL (1000 * 1000000ULL)
@@ -216,6 +217,38 @@ static void test_what_was_wrong_once_may_be_chance(void **state)
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 }
 
+static void test_blame_that_was_wrong_once_is_chance_if_it_was_right_in_another(void **state)
+{
+	struct truth truth = sleeper();
+	struct row row = row_of(&truth);
+	struct blame timer = {.victim = {.tid = 7, .pid = 5},
+			      .state = STATE_SLEEP,
+			      .kind = WIRE_CULPRIT_TIMER,
+			      .count = 1,
+			      .total_ns = truth.states_ns[STATE_SLEEP]};
+	struct interval interval = {.session = &everything, .blames = &timer, .blame_count = 1};
+	struct thread_judgement judgement;
+
+	(void)state;
+	truth.blamed = STATE_SLEEP;
+	for (unsigned int rounds_right = 0; rounds_right <= 2; rounds_right++) {
+		struct pattern_result result = {.state = STATES, .worst = STATES};
+
+		for (result.round = 1; result.round <= 3; result.round++) {
+			truth.culprit_kind =
+				result.round == 1 ? WIRE_CULPRIT_DEVICE : WIRE_CULPRIT_TIMER;
+			interval.blame_count = result.round <= rounds_right + 1;
+			assert_true(judge_add(&result, &truth, &row, &interval, 1, &judgement));
+		}
+		assert_int_equal(result.blame_rounds, rounds_right + 1);
+		assert_int_equal(result.verdict, VERDICT_FAIL);
+		judge_end(&result, 3);
+		assert_int_equal(result.verdict,
+				 rounds_right ? VERDICT_INCONCLUSIVE : VERDICT_FAIL);
+		assert_int_equal(result.blame_wrong, !rounds_right);
+	}
+}
+
 static void test_reasons(void **state)
 {
 	struct wire_reason reasons[] = {
@@ -359,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_unseen_threads_fail_unless_reported),
 		cmocka_unit_test(test_losses_excuse_what_is_wrong_now_and_then),
 		cmocka_unit_test(test_what_was_wrong_once_may_be_chance),
+		cmocka_unit_test(
+			test_blame_that_was_wrong_once_is_chance_if_it_was_right_in_another),
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_waits_for_a_cpu),
 		cmocka_unit_test(test_number_and_percentiles_of_waits),
