@@ -20,6 +20,23 @@ static __always_inline void span_send_stack(struct span_stack *stack)
 		count(&spans_lost);
 }
 
+/*
+ * Where the current thread is, which runs: `span_ns` as struct span_stack says. The caller has set
+ * its weight_ns.
+ */
+static __always_inline void span_send_running(void *ctx, struct span_stack *stack,
+					      struct task_struct *task, enum span_stack_of of,
+					      __u64 span_ns, __u64 now_ns)
+{
+	stack->header.time_ns = now_ns;
+	stack->span_ns = span_ns;
+	stack->worker_tid = tid_of(task);
+	stack->of = of;
+	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
+	span_fill_stack(ctx, task, stack);
+	span_send_stack(stack);
+}
+
 /* Of the turn that the current thread is in. Global for the verifier's sake. */
 __weak __attribute__((noinline)) int span_open_turn(const struct account *account,
 						    struct turn_loss *ret_loss, __u64 now_ns)

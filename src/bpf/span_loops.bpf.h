@@ -32,14 +32,8 @@ static __attribute__((noinline)) int send_loop(void *ctx, struct worker *worker,
 	if (!stack)
 		return 0;
 	worker->loops_sent++;
-	stack->header.time_ns = bpf_ktime_get_ns();
-	stack->span_ns = worker->loop_file;
 	stack->weight_ns = 0;
-	stack->worker_tid = tid_of(task);
-	stack->of = SPAN_STACK_LOOP;
-	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	span_fill_stack(ctx, task, stack);
-	span_send_stack(stack);
+	span_send_running(ctx, stack, task, SPAN_STACK_LOOP, worker->loop_file, bpf_ktime_get_ns());
 	return 0;
 }
 

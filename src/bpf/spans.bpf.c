@@ -281,14 +281,8 @@ static __attribute__((noinline)) void sample_seed(void *ctx, struct task_struct 
 		return;
 	seed_samples++;
 	seed_sample_ns = now_ns;
-	stack->header.time_ns = now_ns;
-	stack->span_ns = task->start_boottime;
 	stack->weight_ns = 0;
-	stack->worker_tid = tid_of(task);
-	stack->of = SPAN_STACK_SEED;
-	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	span_fill_stack(ctx, task, stack);
-	span_send_stack(stack);
+	span_send_running(ctx, stack, task, SPAN_STACK_SEED, task->start_boottime, now_ns);
 }
 
 SEC("?perf_event")
@@ -341,14 +335,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		stack->weight_ns = 0;
 	worker->sampled_cpu_ns = states_ns[WIRE_ON_CPU];
 	worker->sampled_ns = now_ns;
-	stack->header.time_ns = now_ns;
-	stack->span_ns = level->start_ns;
-	stack->worker_tid = tid_of(task);
-	stack->of = SPAN_STACK_SAMPLE;
-	stack->site = wait_site(WIRE_ON_CPU, WIRE_DETAIL_NONE, WIRE_SYSCALL_NONE);
-	span_fill_stack(ctx, task, stack);
 	/* in a system call it is where the call returns to */
-	span_send_stack(stack);
+	span_send_running(ctx, stack, task, SPAN_STACK_SAMPLE, level->start_ns, now_ns);
 	return 0;
 }
 
