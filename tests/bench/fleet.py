@@ -19,6 +19,10 @@ from engines import get, prometheus, victoria_metrics
 
 SCRAPE_S = 15
 DAY_S = 86400
+#: how long an engine may take until it has all series: it writes its index first
+REGISTER_S = 300
+#: what a query of VictoriaMetrics may match; 300,000 where it is not set, which are 500 of these machines
+MATCHED = "-search.maxUniqueTimeseries=10000000"
 #: of one machine, to find what a sample takes on the disk once it is at rest
 HOURS_AT_REST = 2
 HOSTS_AT_REST = 3
@@ -123,12 +127,21 @@ def heaviest(engine):
     return slowest
 
 
+def wait_for_series(engine, metric):
+    """Until a whole scrape added none."""
+    before, until = 0, time.monotonic() + REGISTER_S
+    while (found := own_metric(engine, metric)) != before and time.monotonic() < until:
+        before = found
+        time.sleep(1.5 * SCRAPE_S)
+
+
 def bench_engine(name, start, hosts, seconds, exposition, ingested, series_metric):
     server = serve(exposition)
     directory = pathlib.Path(tempfile.mkdtemp(prefix="dwell-bench-", dir="/var/tmp"))
     try:
         with start(directory, config(server.server_address[1], hosts)) as engine:
-            time.sleep(2.5 * SCRAPE_S)
+            time.sleep(SCRAPE_S)
+            wait_for_series(engine, series_metric)
             cpu, samples, begun = own_metric(engine, "process_cpu_seconds_total"), own_metric(engine, ingested), time.monotonic()
             time.sleep(max(seconds, 3 * SCRAPE_S))
             cpu, samples = own_metric(engine, "process_cpu_seconds_total") - cpu, own_metric(engine, ingested) - samples
@@ -202,4 +215,4 @@ def bench(first, second, recorded_s, hosts, seconds):
     bench_disk_of_victoria(exposition)
     for count in sorted({max(1, hosts // 10), hosts}):
         bench_engine("prometheus", prometheus, count, seconds, exposition, "prometheus_tsdb_head_samples_appended_total", "prometheus_tsdb_head_series")
-        bench_engine("victoria-metrics", victoria_metrics, count, seconds, exposition, 'vm_rows_inserted_total{type="promscrape"}', 'vm_cache_entries{type="storage/hour_metric_ids"}')
+        bench_engine("victoria-metrics", lambda directory, config: victoria_metrics(directory, config, MATCHED), count, seconds, exposition, 'vm_rows_inserted_total{type="promscrape"}', 'vm_cache_entries{type="storage/hour_metric_ids"}')
