@@ -304,7 +304,7 @@ int serve_options_parse(struct serve_options *options, int argc, char **argv)
 	*options = (struct serve_options){.server = {.by = BY_CGROUP, .groups = GROUPS}};
 	watch_options_init(&options->watch);
 	options->watch.blame = options->watch.reasons = true;
-	options->watch.blame_unsorted = true;
+	options->watch.only_lost_blame = true;
 	options->watch.targets.forked_are_one = true;
 	return command_line_parse(&serve_line, argc, argv, options);
 }

@@ -44,10 +44,25 @@ static int feed_holder(struct blames *blames, const struct wire_header *record)
 	return 0;
 }
 
+/* `into` has room for all of it. */
+static void copy_lost(struct wire_blame *into, const struct wire_blame *blame)
+{
+	const struct wire_culprit *from = (const struct wire_culprit *)(blame + 1);
+	struct wire_culprit *to = (struct wire_culprit *)(into + 1);
+
+	*into = *blame;
+	into->count = 0;
+	for (__u32 i = 0; i < blame->count; i++)
+		if (from[i].state < WIRE_STATES && state_is_lost(state_of_wait(from[i].state)))
+			to[into->count++] = from[i];
+	into->header.size = (__u32)(sizeof(*into) + into->count * sizeof(*to));
+}
+
 int blames_feed(struct blames *blames, const struct wire_header *record)
 {
 	const struct wire_blame *blame = (const void *)record;
 	size_t room = (record->size + 7U) & ~(size_t)7;
+	struct wire_blame *copy;
 
 	if (record->kind == WIRE_HOLDER)
 		return feed_holder(blames, record);
@@ -60,8 +75,12 @@ int blames_feed(struct blames *blames, const struct wire_header *record)
 		return -ENOMEM;
 	blames->records[blames->record_count++] =
 		(struct blame_record){blame->origin_ns, record->time_ns, blame->tid, blames->used};
-	memcpy(blames->bytes + blames->used, record, record->size);
-	blames->used += room;
+	copy = (struct wire_blame *)(void *)(blames->bytes + blames->used);
+	if (blames->only_lost)
+		copy_lost(copy, blame);
+	else
+		memcpy(copy, record, record->size);
+	blames->used += (copy->header.size + 7U) & ~(size_t)7;
 	return 0;
 }
 
@@ -561,7 +580,7 @@ int blames_close(struct blames *blames, struct interval *interval)
 				   blames->victims, victims);
 	if (result >= 0 && session_has_caused(interval->session))
 		keep_caused(blames);
-	if (!blames->is_unsorted)
+	if (!blames->only_lost)
 		blames_sort(blames->items, blames->count);
 	interval->blames = blames->items;
 	interval->blame_count = blames->count;

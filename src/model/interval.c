@@ -455,9 +455,9 @@ void intervals_ignore_blame(struct intervals *intervals)
 	intervals->ignores_blame = true;
 }
 
-void intervals_leave_blame_unsorted(struct intervals *intervals)
+void intervals_keep_lost_blame(struct intervals *intervals)
 {
-	intervals->blames.is_unsorted = true;
+	intervals->blames.only_lost = true;
 }
 
 const struct session_info *intervals_session(const struct intervals *intervals)

@@ -71,7 +71,7 @@ struct interval {
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
 	size_t reason_count;
-	/* model/blame.h; WIRE_SESSION_BLAME; largest first, or as intervals_leave_blame_unsorted()
+	/* model/blame.h; WIRE_SESSION_BLAME; largest first, or as intervals_keep_lost_blame()
 	 */
 	struct blame *blames;
 	size_t blame_count;
@@ -126,8 +126,11 @@ struct intervals *intervals_new(void); /* NULL: out of memory */
 void intervals_set_live(struct intervals *intervals);
 /* Before the first record: as if because of whom threads waited had not been recorded. */
 void intervals_ignore_blame(struct intervals *intervals);
-/* For who counts all of it, on a machine with very much: `blames` come victim by victim. */
-void intervals_leave_blame_unsorted(struct intervals *intervals);
+/*
+ * For who counts it, on a machine with very much: `blames` are of states that are lost alone, and
+ * come victim by victim.
+ */
+void intervals_keep_lost_blame(struct intervals *intervals);
 void intervals_free(struct intervals *intervals);
 
 /*

@@ -246,8 +246,8 @@ int watch_open(struct watch *watch, struct error *error)
 	if (!watch->intervals)
 		return error_set(error, ENOMEM, "out of memory");
 	intervals_set_live(watch->intervals);
-	if (watch->options->blame_unsorted)
-		intervals_leave_blame_unsorted(watch->intervals);
+	if (watch->options->only_lost_blame)
+		intervals_keep_lost_blame(watch->intervals);
 	result = loop_init(&watch->loop, error);
 	if (result >= 0 && watch->options->command && !watch->child.pid)
 		result = prepare_child(watch, error);

@@ -20,10 +20,10 @@ struct watch_options {
 	uint64_t duration_ns; /* 0 = no end */
 	uint64_t count;	      /* 0 = no end */
 	enum source_choice source;
-	bool blame;	     /* also because of whom threads waited */
-	bool caused;	     /* with it, and with targets: what those made any thread wait */
-	bool reasons;	     /* waits by reason, also of a whole machine */
-	bool blame_unsorted; /* intervals_leave_blame_unsorted() */
+	bool blame;	      /* also because of whom threads waited */
+	bool caused;	      /* with it, and with targets: what those made any thread wait */
+	bool reasons;	      /* waits by reason, also of a whole machine */
+	bool only_lost_blame; /* intervals_keep_lost_blame() */
 };
 
 struct watch {

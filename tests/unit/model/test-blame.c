@@ -162,16 +162,17 @@ CASE(targets_are_the_only_culprits_where_that_was_asked_for)
 	intervals_free(intervals);
 }
 
-CASE(what_is_counted_comes_victim_by_victim)
+CASE(what_is_counted_is_lost_and_comes_victim_by_victim)
 {
 	struct intervals *intervals = begin((uint32_t[]){11, 21, 31}, 3, WIRE_LOCK);
 	struct interval *interval;
 
-	intervals_leave_blame_unsorted(intervals);
+	intervals_keep_lost_blame(intervals);
 	for (uint32_t tid = 31; tid >= 11; tid -= 10) {
 		struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 98, tid),
+						  by_thread(WIRE_IDLE, 97, 5000),
 						  by_thread(WIRE_LOCK, 99, 10000 * tid)};
-		struct record record = record_of(tid, END, culprits, 2);
+		struct record record = record_of(tid, END, culprits, 3);
 
 		feed(intervals, &record);
 	}
@@ -681,7 +682,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(targets_are_the_only_culprits_where_that_was_asked_for),
-		cmocka_unit_test(what_is_counted_comes_victim_by_victim),
+		cmocka_unit_test(what_is_counted_is_lost_and_comes_victim_by_victim),
 		cmocka_unit_test(records_of_the_next_interval_wait_for_it),
 		cmocka_unit_test(what_no_one_is_charged_with_is_not_known),
 		cmocka_unit_test(limits_of_other_cgroups_are_other_culprits),
