@@ -121,9 +121,16 @@ enum site_verdict {
 	SITE_CALLER,	/* a wrapper: who called it decides */
 	SITE_UNNAMED,	/* nothing on the way has a name: the value it waits with may decide */
 	SITE_OPAQUE,	/* and that says nothing either */
-	SITE_SEMAPHORE, /* waits for work, but where its caller makes a lock of it */
+	SITE_SEMAPHORE, /* waits for work, but where its caller makes a lock of it, or a sleep */
+	SITE_SLEEP,	/* until a time, by a call that could wait for more */
 	SITE_VERDICTS,
 };
+
+/* Behind a SITE_SEMAPHORE. */
+static inline enum site_verdict site_of_caller(enum site_verdict verdict)
+{
+	return verdict == SITE_LOCK || verdict == SITE_SLEEP ? verdict : SITE_CONDITION;
+}
 
 /* What a program waits by for its locks, beside what all do: it is known by the file's name. */
 enum own_locks {
@@ -131,6 +138,7 @@ enum own_locks {
 	OWN_LOCKS_EVENTS = 2,	/* PostgreSQL: for events */
 	OWN_LOCKS_DATABASE = 3, /* MySQL, MariaDB: condition variables */
 	OWN_LOCKS_PYTHON = 4,	/* CPython's interpreter lock: condition variables */
+	OWN_LOCKS_JAVA = 5,	/* HotSpot's monitors (`synchronized`): condition variables */
 };
 
 struct site_key {

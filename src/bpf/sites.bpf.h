@@ -77,8 +77,7 @@ __weak __attribute__((noinline)) int site_walk(struct site_walk *walk)
 		if (site->verdict == SITE_SEMAPHORE)
 			is_semaphore = true;
 		else if (site->verdict != SITE_CALLER)
-			return is_semaphore && site->verdict != SITE_LOCK ? SITE_CONDITION
-									  : site->verdict;
+			return is_semaphore ? site_of_caller(site->verdict) : site->verdict;
 		cfa = (site->frame_base ? walk->frame.frame : walk->frame.stack) +
 		      (__s64)site->cfa_offset;
 		if (!site->return_offset)
@@ -112,7 +111,7 @@ static __always_inline __u8 own_locks_mark(const struct task_struct *task, __u8 
 
 /*
  * By how the name of the program's file begins: PostgreSQL's, EnterpriseDB's, MySQL's, MariaDB's,
- * python3.11.
+ * python3.11; or by all of it: java.
  */
 static __noinline int look_for_own_locks(struct task_struct *task, struct account *account)
 {
@@ -122,7 +121,8 @@ static __noinline int look_for_own_locks(struct task_struct *task, struct accoun
 		char text[16];
 		__u64 word;
 	} begin = {}, postgres = {.text = "postgres"}, edb = {.text = "edb-post"},
-	  mysql = {.text = "mysqld"}, mariadb = {.text = "mariadbd"}, python = {.text = "python"};
+	  mysql = {.text = "mysqld"}, mariadb = {.text = "mariadbd"}, python = {.text = "python"},
+	  java = {.text = "java"};
 
 	if (!task || !account)
 		return 0;
@@ -134,6 +134,8 @@ static __noinline int look_for_own_locks(struct task_struct *task, struct accoun
 		kind = OWN_LOCKS_DATABASE;
 	else if (begin.word << 16 == python.word << 16) /* six letters */
 		kind = OWN_LOCKS_PYTHON;
+	else if (begin.word == java.word)
+		kind = OWN_LOCKS_JAVA;
 	account->own_locks = own_locks_mark(task, kind);
 	return 0;
 }
@@ -182,6 +184,8 @@ static __always_inline struct wire_wait_site site_where(struct wire_wait_site gu
 		return wait_site(WIRE_LOCK, WIRE_DETAIL_FUTEX_LOCK, guess.syscall);
 	if (verdict == SITE_CONDITION)
 		return wait_site(WIRE_IDLE, WIRE_DETAIL_FUTEX_COND, guess.syscall);
+	if (verdict == SITE_SLEEP)
+		return wait_site(WIRE_SLEEP, WIRE_DETAIL_TIMER, guess.syscall);
 	if (verdict == SITE_OPAQUE)
 		return wait_site(WIRE_UNKNOWN, WIRE_DETAIL_NONE, guess.syscall);
 	return guess;

@@ -72,6 +72,19 @@ static const struct {
 	/* CPython's interpreter lock */
 	{"take_gil", SITE_LOCK},
 	{"drop_gil", SITE_LOCK},
+	/* HotSpot: `synchronized`, and again after Object.wait(), up to 23 and since; its own locks
+	   up to 13; a collection of garbage, or what else stops all threads */
+	{"13ObjectMonitor5enter", SITE_LOCK},
+	{"13ObjectMonitor6EnterI", SITE_LOCK},
+	{"13ObjectMonitor8ReenterI", SITE_LOCK},
+	{"14enter_internalEP10JavaThread", SITE_LOCK},
+	{"16reenter_internalEP10JavaThread", SITE_LOCK},
+	{"7Monitor5ILock", SITE_LOCK},
+	{"LinuxWaitBarrier", SITE_LOCK},
+	{"10JavaThread5sleep", SITE_SLEEP},
+	{"10JavaThread11sleep_nanos", SITE_SLEEP},
+	{"_ZN2os5sleepEP6Thread", SITE_SLEEP},
+	{"13PlatformEvent", SITE_CALLER},
 	/* Erlang's threads, which wait for each other and for work */
 	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
@@ -308,6 +321,8 @@ static bool begins_with_any(const char *name, const char *const *begins, size_t 
  * Of MySQL and MariaDB: a storage engine that has no names left, as InnoDB in a stripped MariaDB,
  * does not wait for work where it is called for rows, but for their locks.
  *
+ * Of HotSpot, all have names.
+ *
  * Of CPython: take_gil() and drop_gil() are static, so where only exported functions have names,
  * those that call them decide: up to there, all is in the same file, or it may be an extension.
  */
@@ -319,8 +334,9 @@ static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct o
 						  "PyThreadState_", "_PyThreadState_"};
 	bool is_database = walk->own_locks == OWN_LOCKS_DATABASE;
 	bool is_python = walk->own_locks == OWN_LOCKS_PYTHON;
+	bool is_java = walk->own_locks == OWN_LOCKS_JAVA;
 
-	if (!is_database && !is_python)
+	if (!is_database && !is_python && !is_java)
 		return verdict;
 	if (verdict == SITE_CONDITION) {
 		walk->is_condition = true;
@@ -330,7 +346,7 @@ static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct o
 		return verdict;
 	if (!walk->waiting)
 		walk->waiting = object;
-	if (verdict != SITE_OPERATION)
+	if (verdict != SITE_OPERATION || is_java)
 		return verdict;
 	if (is_database)
 		return begins_with_any(function, rows, ARRAY_SIZE(rows)) ? SITE_LOCK : verdict;
@@ -428,9 +444,8 @@ static enum site_verdict walk_up(struct walk *walk, struct places_answer *answer
 		if (site->verdict == SITE_SEMAPHORE)
 			otherwise = SITE_CONDITION;
 		else if (site->verdict != SITE_CALLER)
-			return otherwise == SITE_CONDITION && site->verdict != SITE_LOCK
-				       ? otherwise
-				       : site->verdict;
+			return otherwise == SITE_CONDITION ? site_of_caller(site->verdict)
+							   : site->verdict;
 		cfa = (site->frame_base ? walk->frame.frame : walk->frame.stack) +
 		      (uint64_t)site->cfa_offset;
 		if (!site->return_offset)

@@ -222,8 +222,8 @@ class Java(LineProgram):
     own_work = r"ObjectMonitor::enter"
     requests = {
         "spin": Request(20, {"cpu"}, r"computeReport"),
-        "sleep": Request(20, {"sleep", "ipc"}, r"waitForPrinter"),
-        "lock": Request(20, {"lock", "ipc"}, r"readLedger"),
+        "sleep": Request(20, {"sleep"}, r"waitForPrinter"),
+        "lock": Request(20, {"lock"}, r"readLedger"),
         "fsync": Request(16, {"disk"}, r"appendAudit"),
         "read": Request("archive", {"disk"}, r"loadArchive"),
         "child": Request("0.03", {"ipc"}, r"printLabel"),
