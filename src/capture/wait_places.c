@@ -85,6 +85,24 @@ static const struct {
 	{"10JavaThread11sleep_nanos", SITE_SLEEP},
 	{"_ZN2os5sleepEP6Thread", SITE_SLEEP},
 	{"13PlatformEvent", SITE_CALLER},
+	/* GLib's; Qt's mutexes */
+	{"g_cond_", SITE_CONDITION},
+	{"g_mutex_lock", SITE_LOCK},
+	{"g_bit_lock", SITE_LOCK},
+	{"g_pointer_bit_lock", SITE_LOCK},
+	{"11QBasicMutex", SITE_LOCK},
+	{"6QMutex", SITE_LOCK},
+	{"15QRecursiveMutex", SITE_LOCK},
+	{"10QSemaphore", SITE_CONDITION},
+	/* OpenMP's of GCC, and oneTBB's: threads that wait for each other, and for work */
+	{"GOMP_critical", SITE_LOCK},
+	{"GOMP_atomic", SITE_LOCK},
+	{"omp_set_lock", SITE_LOCK},
+	{"omp_set_nest_lock", SITE_LOCK},
+	{"3tbb6detail2r115wait_on_address", SITE_LOCK},
+	{"gomp_", SITE_SEMAPHORE},
+	{"GOMP_", SITE_SEMAPHORE},
+	{"3tbb6detail", SITE_SEMAPHORE},
 	/* Erlang's threads, which wait for each other and for work */
 	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
@@ -356,18 +374,32 @@ static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct o
 		       : verdict;
 }
 
+/*
+ * The libraries of the table above whose inner functions have lost their names as a rule. What they
+ * wait for by the value of a futex would be taken for a lock, or for nothing known.
+ */
+static bool is_of_library(const struct mapping *mapping)
+{
+	static const char *const libraries[] = {"libgomp", "libtbb"};
+	const char *file = strrchr(mapping->path, '/');
+
+	return file && begins_with_any(file + 1, libraries, ARRAY_SIZE(libraries));
+}
+
 /* False: there is no code at this address. */
 static bool explain(struct walk *walk, struct site *ret_site)
 {
 	uint64_t address;
 	struct code_view code = code_of(walk);
+	const struct mapping *mapping =
+		find_mapping(walk->places, walk->key.pid, walk->frame.address);
 	struct object *object;
 	struct frame_rule rule;
 	const char *name;
 	__u8 nowhere; /* the verdict if its caller is not found */
 	int called;
 
-	if (!find_mapping(walk->places, walk->key.pid, walk->frame.address))
+	if (!mapping)
 		return false;
 	*ret_site = (struct site){.verdict = SITE_UNNAMED};
 	/* what belongs to a call is before its return address */
@@ -382,6 +414,9 @@ static bool explain(struct walk *walk, struct site *ret_site)
 			 : SITE_CALLER;
 	if (called != SITE_CALLER)
 		ret_site->verdict = (__u8)called;
+	if ((ret_site->verdict == SITE_CALLER || ret_site->verdict == SITE_OPERATION) &&
+	    is_of_library(mapping))
+		ret_site->verdict = SITE_SEMAPHORE;
 	ret_site->verdict = verdict_of_own_locks(walk, ret_site->verdict, object, name);
 	if (ret_site->verdict != SITE_CALLER && ret_site->verdict != SITE_SEMAPHORE)
 		return true;

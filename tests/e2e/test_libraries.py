@@ -13,6 +13,7 @@ from conftest import DWELL, parse, run, totals
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 C, RUST = FIXTURES / "library-waits.c", FIXTURES / "library-waits.rs"
+FUTEXES, OPENMP = FIXTURES / "library-futexes.c", FIXTURES / "openmp.c"
 FUTEX = {"lock", "idle"}  # the same system call for the kernel
 ON_QUEUE = {"user", "kernel", "runnable", "stolen", "irq"}
 BOUND = 0.01  # of wall time, as in test_truth.py
@@ -80,6 +81,30 @@ def judge(output, recognized, ways=12):
 def test_waits_of_a_library(build, tmp_path):
     judge(run("top", "--blame", "-i", "2s", "--format", "json", "--", build_it(build, tmp_path)).stdout, BUILDS[build][1],
           ways={"postgres": 16, "mysql": 17}.get(build.partition("-")[2], 12))
+
+
+def test_futexes_of_libraries(tmp_path):
+    """They wait with values that say nothing, or that are those of a lock; their inner functions have no names."""
+    library = compile_into(tmp_path / "libtbb.so.12", "gcc", "-O2", "-s", "-shared", "-fPIC", "-DLIBRARY", FUTEXES)
+    program = compile_into(tmp_path / "waits", "gcc", "-O2", "-s", "-rdynamic", FUTEXES, library, f"-Wl,-rpath,{tmp_path}")
+    judge(run("top", "--blame", "-i", "2s", "--format", "json", "--", program).stdout, True, ways=7)
+
+
+@pytest.mark.measures
+def test_openmp(tmp_path):
+    """libgomp's functions have no names; each thread says how long it waited for a lock, and for others."""
+    program = compile_into(tmp_path / "waits", "gcc", "-O2", "-fopenmp", OPENMP)
+    done = run("top", "-i", "1s", "--format", "json", "--", "env", "OMP_WAIT_POLICY=passive", program, 4)
+    intervals, _ = parse("".join(line + "\n" for line in done.stdout.splitlines() if line.startswith("{")))
+    threads, own = totals(intervals), [line.split() for line in done.stdout.splitlines() if not line.startswith("{")]
+    assert len(own) == 4, done.stdout[-500:]
+    for tid, lock_ns, idle_ns in own:
+        thread = threads[int(tid)]
+        # the first waits may be over before their places are known; clocks are read while the thread may lose its CPU
+        bound = 0.02 * thread["observed_ns"] + thread["states"]["unknown"] + thread["states"]["runnable"]
+        assert thread["states"]["unknown"] < 0.1 * thread["observed_ns"], thread
+        for state, own_ns in ("lock", int(lock_ns)), ("idle", int(idle_ns)):
+            assert abs(thread["states"][state] - own_ns) <= bound, (state, own_ns, thread)
 
 
 def below(pid):
