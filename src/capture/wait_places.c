@@ -25,7 +25,7 @@ static const struct {
 	const char *part;
 	enum site_verdict verdict;
 } names[] = {
-	/* Rust's standard library, parking_lot, Abseil: taking a contended lock */
+	/* Rust's standard library, parking_lot, Abseil, tcmalloc: taking a contended lock */
 	{"lock_contended", SITE_LOCK},
 	{"read_contended", SITE_LOCK},
 	{"write_contended", SITE_LOCK},
@@ -34,6 +34,7 @@ static const struct {
 	{"lock_exclusive_slow", SITE_LOCK},
 	{"lock_upgradable_slow", SITE_LOCK},
 	{"LockSlow", SITE_LOCK},
+	{"SpinLockDelay", SITE_LOCK},
 	{"4once5futex", SITE_LOCK},
 	/* glibc, musl */
 	{"lll_lock_wait", SITE_LOCK},
@@ -85,15 +86,15 @@ static const struct {
 	{"10JavaThread11sleep_nanos", SITE_SLEEP},
 	{"_ZN2os5sleepEP6Thread", SITE_SLEEP},
 	{"13PlatformEvent", SITE_CALLER},
-	/* GLib's; Qt's mutexes */
+	/* GLib's; Qt's mutexes, which its functions have as arguments, too */
 	{"g_cond_", SITE_CONDITION},
 	{"g_mutex_lock", SITE_LOCK},
 	{"g_bit_lock", SITE_LOCK},
 	{"g_pointer_bit_lock", SITE_LOCK},
-	{"11QBasicMutex", SITE_LOCK},
-	{"6QMutex", SITE_LOCK},
-	{"15QRecursiveMutex", SITE_LOCK},
-	{"10QSemaphore", SITE_CONDITION},
+	{"_ZN11QBasicMutex", SITE_LOCK},
+	{"_ZN6QMutex", SITE_LOCK},
+	{"_ZN15QRecursiveMutex", SITE_LOCK},
+	{"_ZN10QSemaphore", SITE_CONDITION},
 	/* OpenMP's of GCC, and oneTBB's: threads that wait for each other, and for work */
 	{"GOMP_critical", SITE_LOCK},
 	{"GOMP_atomic", SITE_LOCK},

@@ -228,10 +228,12 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 		{"_ZN10JavaThread5sleepEl", SITE_SLEEP},
 		{"_ZN2os13PlatformEvent4parkEv", SITE_CALLER},
 		{"_ZN6Parker4parkEbl", SITE_CONDITION},
+		{"AbslInternalSpinLockDelay_lts_20220623", SITE_LOCK},
 		{"g_cond_wait_until", SITE_CONDITION},
 		{"g_mutex_lock_slowpath", SITE_LOCK},
 		{"_ZN11QBasicMutex12lockInternalEv", SITE_LOCK},
 		{"_ZN10QSemaphore7acquireEi", SITE_CONDITION},
+		{"_ZN14QWaitCondition4waitEP6QMutexm", SITE_OPERATION}, /* not of a mutex */
 		{"GOMP_critical_start", SITE_LOCK},
 		{"GOMP_barrier", SITE_SEMAPHORE},
 		{"gomp_team_barrier_wait_end", SITE_SEMAPHORE},
