@@ -179,6 +179,34 @@ static __always_inline void blame_past_lock(struct blame *blame, struct blame_wa
 	blame_past(blame, wait, waker);
 }
 
+/*
+ * A thread may wait for a lock by calls that end after a while, to look whether it still has to:
+ * CPython's every 5 ms, HotSpot's and MySQL's less often. The timer is not to blame, but who ends
+ * the last of them, for all. They are one wait if they are made at one place of the stack, one
+ * after the other; in between the thread may have had to wait for a CPU. What nothing else has
+ * ended after so long is the timer's.
+ */
+#define POLLS_GAP_NS 50000000ULL
+#define POLLS_MAX_NS 2000000000ULL
+
+/* Such waits, up to ended_ns, become a part of this one, at `place`, or are the timer's. */
+__weak __attribute__((noinline)) int blame_polls(struct blame *blame, struct blame_wait *wait,
+						 __u32 place, __u64 ended_ns)
+{
+	struct blame_key key = {.how = BLAME_HOW(WIRE_LOCK, WIRE_CULPRIT_TIMER), .count = 1};
+	__u64 polled_ns;
+
+	if (!blame || !wait)
+		return 0;
+	polled_ns = (__u64)blame->polled << 10;
+	blame->polled = 0;
+	if (place && place == blame->polled_from && wait->from_ns - ended_ns < POLLS_GAP_NS)
+		wait->from_ns -= polled_ns;
+	else
+		blame_range(blame, &key, ended_ns - polled_ns, ended_ns);
+	return 0;
+}
+
 /* The wait for a lock up to now has been charged. */
 static __always_inline void blame_note_lock(struct blame *blame, __u64 from_ns, __u64 now_ns)
 {

@@ -59,6 +59,9 @@ struct blame {
 	__u32 lost_ns;	  /* folded because it was next to nothing */
 	__u32 lock;	  /* of the present wait, or the last one: lock_number(); 0: not known */
 	__u32 most;	  /* length of handed.most, as handed.length */
+	/* of waits for a lock that a timer has ended, and that are not charged: blame_polls() */
+	__u32 polled;	   /* length of all of them, >> 10, ns; the last one ended at waking_ns */
+	__u32 polled_from; /* where on its stack the thread waited: user_place() */
 	struct blame_handed handed;
 	struct blame_span recent[BLAME_SPANS];
 	struct blame_span older[BLAME_SPANS]; /* before those, several in one */

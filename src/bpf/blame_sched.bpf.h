@@ -300,6 +300,37 @@ static __always_inline bool blame_interrupted(const struct task_struct *task, __
 	return signals & ~task->blocked.sig[0] || task->jobctl & JOBCTL_PENDING;
 }
 
+/* Where on its stack a thread that is in a system call has made it; never 0. */
+static __always_inline __u32 user_place(struct task_struct *task)
+{
+	return (__u32)(arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack >> 3) | 1;
+}
+
+#define POLL_OF_LOCK 1 /* the wait is for a lock, */
+#define POLL_ENDS    2 /* and a timer has ended it */
+
+/*
+ * blame_polls() of the wait that ends now, after one that ended at ended_ns. True: this one, too,
+ * is charged with what comes after it. No part of its caller, for the sake of verifiers up to 6.1.
+ */
+static __noinline int blame_defer(struct blame *blame, struct blame_wait *wait,
+				  struct task_struct *task, __u64 ended_ns, __u32 poll)
+{
+	__u32 place;
+
+	if (!blame || !wait || !task)
+		return 0;
+	place = poll & POLL_OF_LOCK ? user_place(task) : 0;
+	if (blame->polled)
+		blame_polls(blame, wait, place, ended_ns);
+	if (!(poll & POLL_ENDS) || wait->to_ns - wait->from_ns >= POLLS_MAX_NS)
+		return 0;
+	blame->polled = (__u32)((wait->to_ns - wait->from_ns) >> 10);
+	blame->polled_from = place;
+	blame->last = 0;
+	return 1;
+}
+
 /* The current thread, or an interrupt in it, ends the wait that the task's account is in. */
 static __always_inline void blame_waking(struct task_struct *task, struct account *account,
 					 __u64 now_ns)
@@ -315,9 +346,10 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	__u32 index = bpf_get_smp_processor_id();
 	struct blame_cpu *cpu = bpf_map_lookup_elem(&blame_cpus, &index);
 	struct blame *blame = blame_of(account);
-	__u64 begin_ns = now_ns;
+	__u64 begin_ns = now_ns, ended_ns = blame->waking_ns;
 	__u8 state = account->live.site.state;
 	bool interrupted = blame_interrupted(task, state);
+	__u32 poll = state == WIRE_LOCK ? POLL_OF_LOCK : 0;
 	struct account *past;
 
 	blame_begin(account, now_ns);
@@ -325,6 +357,10 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 	blame->waking_cpu = index + 1;
 	if (context == SOFTIRQ_SERVED && state == WIRE_NET && connects(task, waker))
 		context = 0;
+	if (poll && (context || !waker->pid) && !interrupted)
+		poll |= POLL_ENDS;
+	if ((blame->polled || poll & POLL_ENDS) && blame_defer(blame, &wait, task, ended_ns, poll))
+		return;
 	if (context || !waker->pid || interrupted) {
 		wait.key.how = BLAME_HOW(state, interrupted ? WIRE_CULPRIT_UNKNOWN
 							    : blame_interrupt(state, context));
@@ -373,9 +409,12 @@ static __always_inline __u64 blame_end_ns(struct account *account)
 static __always_inline void blame_end_thread(struct account *account, bool is_last)
 {
 	__u64 end_ns = account->live.since_ns;
+	struct blame_wait none = {};
 
 	if (!is_last)
 		blame_begin(account, end_ns);
+	if (blame_of(account)->polled)
+		blame_polls(blame_of(account), &none, 0, blame_of(account)->waking_ns);
 	blame_send((struct blamed_account *)account, end_ns);
 }
 

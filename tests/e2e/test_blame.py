@@ -587,3 +587,79 @@ def test_who_interrupts_a_wait_did_not_cause_it(signals):
     reader.wait()
     assert owed(intervals, "ipc", kind="thread") == 0
     assert owed(intervals, "ipc", kind="unknown") > 200_000_000
+
+
+POLLS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER, never = PTHREAD_MUTEX_INITIALIZER;
+static int lock_for(pthread_mutex_t *lock, long ms)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_mutex_timedlock(lock, &until);
+}
+/* looks every 5 ms whether it still has to wait */
+static void *polls(void *unused)
+{
+	pthread_setname_np(pthread_self(), "polls");
+	for (;;) {
+		while (lock_for(&taken, 5))
+			;
+		pthread_mutex_unlock(&taken);
+		usleep(10000);
+	}
+	return unused;
+}
+/* does something else when it has waited in vain */
+static void *gives_up(void *unused)
+{
+	pthread_setname_np(pthread_self(), "gives-up");
+	for (;;) {
+		lock_for(&never, 5);
+		usleep(5000);
+	}
+	return unused;
+}
+int main(void)
+{
+	struct timespec begin, now;
+	pthread_t thread;
+	pthread_mutex_lock(&never);
+	pthread_create(&thread, NULL, polls, NULL);
+	pthread_create(&thread, NULL, gives_up, NULL);
+	pthread_setname_np(pthread_self(), "owner");
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		pthread_mutex_lock(&taken);
+		usleep(43000);
+		pthread_mutex_unlock(&taken);
+		usleep(5000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begin.tv_sec < 3);
+	_exit(0);
+}
+"""
+
+
+def test_who_ends_the_last_of_several_waits_owes_all(tmp_path):
+    """A thread that looks now and then whether it still has to wait, as CPython's do for the interpreter lock."""
+    (tmp_path / "polls.c").write_text(POLLS)
+    subprocess.run(["gcc", "-O2", "-o", tmp_path / "polls", tmp_path / "polls.c", "-pthread"], check=True)
+    done = run("top", "--blame", "--format", "json", "-i", "500ms", "--", tmp_path / "polls")
+    intervals, _ = parse(done.stdout)
+    sums_are_exact(intervals)
+    shares = collections.Counter()
+    for interval in intervals:
+        for blame in interval["blame"]:
+            if blame["state"] == "lock" and not blame["goes_on"]:
+                shares[blame["victim"]["comm"], blame["culprit"]["kind"], blame["culprit"]["comm"]] += blame["total_ns"] + blame["earlier_ns"]
+    for victim, culprit in (("polls", ("thread", "owner")), ("gives-up", ("timer", None))):
+        all_ns = sum(ns for (name, *_), ns in shares.items() if name == victim)
+        assert all_ns > 500_000_000 and shares[victim, *culprit] > 0.9 * all_ns, shares
