@@ -180,7 +180,7 @@ struct site_futex {
 
 struct site_question {
 	struct wire_header header;
-	struct site_key key;	 /* `address`: first that was not known */
+	struct site_key key;	 /* `address`: of the call */
 	struct site_frame frame; /* there */
 	struct site_futex futex;
 	__u64 since_ns;
