@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "capture/wait_places.h"
+#include "bpf/config.h"
+#include "capture/wait_names.h"
 
 /* An instance may begin with the `<` of its type. */
 static bool begins(const char *function, const char *beginning)
@@ -40,7 +41,7 @@ bool signs_note_function(const struct symbol *symbol, struct span_signs *signs)
 bool signs_read_futex(const struct symbol *symbol, struct span_signs *signs)
 {
 	const struct symbol_frame *frame = &symbol->frames[symbol->count - 1];
-	int verdict = places_classify(frame->named ? frame->function : NULL);
+	int verdict = wait_verdict_of_name(frame->named ? frame->function : NULL);
 
 	if (verdict == SITE_LOCK || (verdict == SITE_CONDITION && !signs->futex))
 		signs->futex = (unsigned int)verdict;

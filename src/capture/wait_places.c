@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "capture/wait_names.h"
 #include "symbol/call_scan.h"
 #include "symbol/code_address.h"
 #include "symbol/objects.h"
@@ -16,140 +17,6 @@ struct places {
 	struct mappings mappings;
 	uint32_t mappings_pid;
 };
-
-/*
- * Parts of function names, mangled (Rust and C++ write identifiers literally; a number before one
- * is its length in the mangling, and keeps `park` from matching `spark`). The first match counts.
- */
-static const struct {
-	const char *part;
-	enum site_verdict verdict;
-} names[] = {
-	/* Rust's standard library, parking_lot, Abseil, tcmalloc: taking a contended lock */
-	{"lock_contended", SITE_LOCK},
-	{"read_contended", SITE_LOCK},
-	{"write_contended", SITE_LOCK},
-	{"lock_slow", SITE_LOCK},
-	{"lock_shared_slow", SITE_LOCK},
-	{"lock_exclusive_slow", SITE_LOCK},
-	{"lock_upgradable_slow", SITE_LOCK},
-	{"LockSlow", SITE_LOCK},
-	{"SpinLockDelay", SITE_LOCK},
-	{"4once5futex", SITE_LOCK},
-	/* glibc, musl */
-	{"lll_lock_wait", SITE_LOCK},
-	{"pthread_mutex_", SITE_LOCK},
-	{"pthread_rwlock_", SITE_LOCK},
-	{"pthread_once", SITE_LOCK},
-	{"cxa_guard_acquire", SITE_LOCK},
-	{"pthread_cond_", SITE_CONDITION},
-	{"pthread_join", SITE_CONDITION},
-	{"pthread_timedjoin", SITE_CONDITION},
-	{"pthread_clockjoin", SITE_CONDITION},
-	{"pthread_barrier_wait", SITE_CONDITION},
-	{"sem_wait", SITE_SEMAPHORE},
-	{"sem_timedwait", SITE_SEMAPHORE},
-	{"sem_clockwait", SITE_SEMAPHORE},
-	/* PostgreSQL's LWLocks; locks of rows and tables, and of pages others look at: by events */
-	{"PGSemaphoreLock", SITE_LOCK},
-	{"ProcSleep", SITE_LOCK},
-	{"ProcWaitForSignal", SITE_LOCK},
-	{"WaitLatch", SITE_CALLER},
-	{"WaitEventSetWait", SITE_CALLER},
-	{"epoll_", SITE_CALLER},
-	/* MySQL's and MariaDB's locks on tables and rows, by condition variables; and latches */
-	{"8MDL_wait10timed_wait", SITE_LOCK},
-	{"9lock_waitP", SITE_LOCK},
-	{"lock_wait_suspend_thread", SITE_LOCK},
-	{"sync_array_wait_event", SITE_LOCK},
-	{"14srw_mutex_impl", SITE_LOCK},
-	{"14ssux_lock_impl", SITE_LOCK},
-	{"thr_multi_lock", SITE_LOCK},
-	{"8os_event", SITE_CALLER},
-	{"os_event_wait", SITE_CALLER},
-	{"inline_mysql_cond_", SITE_CALLER},
-	{"native_cond_", SITE_CALLER},
-	{"my_cond_", SITE_CALLER},
-	/* CPython's interpreter lock */
-	{"take_gil", SITE_LOCK},
-	{"drop_gil", SITE_LOCK},
-	/* HotSpot: `synchronized`, and again after Object.wait(), up to 23 and since; its own locks
-	   up to 13; a collection of garbage, or what else stops all threads */
-	{"13ObjectMonitor5enter", SITE_LOCK},
-	{"13ObjectMonitor6EnterI", SITE_LOCK},
-	{"13ObjectMonitor8ReenterI", SITE_LOCK},
-	{"14enter_internalEP10JavaThread", SITE_LOCK},
-	{"16reenter_internalEP10JavaThread", SITE_LOCK},
-	{"7Monitor5ILock", SITE_LOCK},
-	{"LinuxWaitBarrier", SITE_LOCK},
-	{"10JavaThread5sleep", SITE_SLEEP},
-	{"10JavaThread11sleep_nanos", SITE_SLEEP},
-	{"_ZN2os5sleepEP6Thread", SITE_SLEEP},
-	{"13PlatformEvent", SITE_CALLER},
-	/* GLib's; Qt's mutexes, which its functions have as arguments, too */
-	{"g_cond_", SITE_CONDITION},
-	{"g_mutex_lock", SITE_LOCK},
-	{"g_bit_lock", SITE_LOCK},
-	{"g_pointer_bit_lock", SITE_LOCK},
-	{"_ZN11QBasicMutex", SITE_LOCK},
-	{"_ZN6QMutex", SITE_LOCK},
-	{"_ZN15QRecursiveMutex", SITE_LOCK},
-	{"_ZN10QSemaphore", SITE_CONDITION},
-	/* OpenMP's of GCC, and oneTBB's: threads that wait for each other, and for work */
-	{"GOMP_critical", SITE_LOCK},
-	{"GOMP_atomic", SITE_LOCK},
-	{"omp_set_lock", SITE_LOCK},
-	{"omp_set_nest_lock", SITE_LOCK},
-	{"3tbb6detail2r115wait_on_address", SITE_LOCK},
-	{"gomp_", SITE_SEMAPHORE},
-	{"GOMP_", SITE_SEMAPHORE},
-	{"3tbb6detail", SITE_SEMAPHORE},
-	/* Erlang's threads, which wait for each other and for work */
-	{"ethr_event_", SITE_CONDITION},
-	/* the Go runtime */
-	{"runtime.lock", SITE_LOCK},
-	{"runtime.notesleep", SITE_CONDITION},
-	{"runtime.notetsleep", SITE_CONDITION},
-	/* parking_lot's locks and condition variables both wait here */
-	{"parking_lot_core", SITE_CALLER},
-	{"ThreadParker", SITE_CALLER},
-	/* Rust's and others' condition variables and parked threads; libstdc++'s futures, atomics
-	 */
-	{"condvar", SITE_CONDITION},
-	{"Condvar", SITE_CONDITION},
-	{"CondVar", SITE_CONDITION},
-	{"Parker", SITE_CONDITION},
-	{"thread_parking", SITE_CONDITION},
-	{"6thread4park", SITE_CONDITION},
-	{"functions4park", SITE_CONDITION},
-	{"park_timeout", SITE_CONDITION},
-	{"__atomic_futex_unsigned", SITE_CONDITION},
-	{"__platform_wait", SITE_CONDITION},
-	{"__atomic_wait", SITE_CONDITION},
-	/* where each thread begins: it says as little as no name */
-	{"__libc_start_", SITE_UNNAMED},
-	{"start_thread", SITE_UNNAMED},
-	{"clone3", SITE_UNNAMED},
-	{"__clone", SITE_UNNAMED},
-	/* wrappers */
-	{"futex", SITE_CALLER},
-	{"Futex", SITE_CALLER},
-	{"PerThreadSem", SITE_CALLER},
-	{"syscall", SITE_CALLER},
-	{"sccp", SITE_CALLER}, /* musl: any call that can be cancelled */
-	{"timedwait", SITE_CALLER},
-};
-
-int places_classify(const char *function)
-{
-	/* a library's inner functions are not in the dynamic symbols that stripping leaves */
-	if (!function)
-		return SITE_CALLER;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strstr(function, names[i].part))
-			return names[i].verdict;
-	return SITE_OPERATION;
-}
 
 static const struct mapping *find_mapping(struct places *places, uint32_t pid, uint64_t address)
 {
@@ -271,7 +138,7 @@ static int verdict_of_call(struct walk *walk)
 	uint64_t called = code_call(&code, walk->frame.address).target;
 
 	for (int i = 0; called && i <= CODE_JUMPS_MAX; i++) {
-		int verdict = places_classify(name_at(walk, called));
+		int verdict = wait_verdict_of_name(name_at(walk, called));
 
 		/* an entry of the linkage table may be taken for a part of another function */
 		if (verdict == SITE_LOCK || verdict == SITE_CONDITION || verdict == SITE_SEMAPHORE)
@@ -375,18 +242,6 @@ static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct o
 		       : verdict;
 }
 
-/*
- * The libraries of the table above whose inner functions have lost their names as a rule. What they
- * wait for by the value of a futex would be taken for a lock, or for nothing known.
- */
-static bool is_of_library(const struct mapping *mapping)
-{
-	static const char *const libraries[] = {"libgomp", "libtbb"};
-	const char *file = strrchr(mapping->path, '/');
-
-	return file && begins_with_any(file + 1, libraries, ARRAY_SIZE(libraries));
-}
-
 /* False: there is no code at this address. */
 static bool explain(struct walk *walk, struct site *ret_site)
 {
@@ -408,7 +263,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	if (!object)
 		return true;
 	name = object_function(object, address);
-	ret_site->verdict = (__u8)places_classify(name);
+	ret_site->verdict = (__u8)wait_verdict_of_name(name);
 	called = walk->is_return && (ret_site->verdict == SITE_CALLER ||
 				     ret_site->verdict == SITE_OPERATION)
 			 ? verdict_of_call(walk)
@@ -416,7 +271,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	if (called != SITE_CALLER)
 		ret_site->verdict = (__u8)called;
 	if ((ret_site->verdict == SITE_CALLER || ret_site->verdict == SITE_OPERATION) &&
-	    is_of_library(mapping))
+	    wait_is_of_library(mapping->path))
 		ret_site->verdict = SITE_SEMAPHORE;
 	ret_site->verdict = verdict_of_own_locks(walk, ret_site->verdict, object, name);
 	if (ret_site->verdict != SITE_CALLER && ret_site->verdict != SITE_SEMAPHORE)

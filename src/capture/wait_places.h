@@ -36,7 +36,4 @@ struct places_answer {
 
 extern const struct helper_work places_work;
 
-/* What a function's mangled name says (NULL: none known), as an enum site_verdict. */
-int places_classify(const char *function);
-
 #endif

@@ -17,7 +17,7 @@
 #include "capture/span_seeds.h"
 #include "capture/syscalls.h"
 #include "capture/target.h"
-#include "capture/wait_places.h"
+#include "capture/wait_names.h"
 
 static struct wait_function table[WAIT_FUNCTIONS];
 
@@ -250,7 +250,7 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		assert_int_equal(places_classify(known[i].name), known[i].verdict);
+		assert_int_equal(wait_verdict_of_name(known[i].name), known[i].verdict);
 }
 
 /* How the thread of each name is taken after a second in which nothing else showed; 0: not at all.

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is waited for, by the names of functions and libraries. */
+#ifndef DWELL_CAPTURE_WAIT_NAMES_H
+#define DWELL_CAPTURE_WAIT_NAMES_H
+
+#include <stdbool.h>
+
+/* What a function's mangled name says (NULL: none known), as an enum site_verdict. */
+int wait_verdict_of_name(const char *function);
+
+/*
+ * Whether the file, of a library whose functions are known, has lost the names of its inner
+ * functions as a rule. What these wait for by the value of a futex would be taken for a lock, or
+ * for nothing known: they wait for work, but where who called them makes a lock of it.
+ */
+bool wait_is_of_library(const char *path);
+
+#endif
