@@ -2,6 +2,7 @@
 /* `dwell compare`: what two measurements differ in, of threads, blocked workers or loads. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/compare.h"
 #include "results/measurement_kind.h"
@@ -88,7 +89,12 @@ static int end(void *data, struct error *error)
 {
 	const struct compare_options *options = data;
 
-	return options->paths[1] ? 0 : error_set(error, EINVAL, "which files? dwell compare A B");
+	if (options->paths[1])
+		return 0;
+	return error_set(error, EINVAL, "which files? dwell compare A B%s",
+			 options->output.fields && !strcmp(options->output.fields, "help")
+				 ? " --fields help, as each kind of measurement has its own"
+				 : "");
 }
 
 static const struct command_line compare_line = {
