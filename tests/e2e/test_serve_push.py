@@ -399,7 +399,7 @@ def pushers(server):
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_killed_processes_come_back(tmp_path, stored):
-    """What a process had in memory is counted as lost, what it had on disk is sent."""
+    """What a process had in memory is counted as lost, what it had on disk is sent; one batch may be on its way there."""
     store = ["--store", tmp_path] if stored else []
     with receiving() as receiver:
         port = receiver.port
@@ -418,7 +418,7 @@ def test_killed_processes_come_back(tmp_path, stored):
             receiver.wait(3)
             wait_for(lambda: pushing(server, "queue_bytes")[""] == 0)
             lost = pushing(server, "dropped_total")["lost"]
-            assert (lost > 0) != stored and before > 0
+            assert (lost <= 1 if stored else lost > 0) and before > 0
             assert server.stop() == 0
             numbers = [receivers.otlp(body)[1]["dwell_intervals"][2][0][1] for _, _, body in receiver.requests]
     assert numbers == sorted(set(numbers))
