@@ -140,13 +140,18 @@ int wait_verdict_of_name(const char *function)
 	return SITE_OPERATION;
 }
 
+bool name_begins_with_any(const char *name, const char *const *begins, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 bool wait_is_of_library(const char *path)
 {
 	static const char *const libraries[] = {"libgomp", "libtbb"};
 	const char *file = strrchr(path, '/');
 
-	for (size_t i = 0; file && i < ARRAY_SIZE(libraries); i++)
-		if (!strncmp(file + 1, libraries[i], strlen(libraries[i])))
-			return true;
-	return false;
+	return file && name_begins_with_any(file + 1, libraries, ARRAY_SIZE(libraries));
 }

@@ -4,9 +4,13 @@
 #define DWELL_CAPTURE_WAIT_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What a function's mangled name says (NULL: none known), as an enum site_verdict. */
 int wait_verdict_of_name(const char *function);
+
+/* Whether it begins with one of `count` others. */
+bool name_begins_with_any(const char *name, const char *const *begins, size_t count);
 
 /*
  * Whether the file, of a library whose functions are known, has lost the names of its inner

@@ -192,14 +192,6 @@ static bool has_changed(const struct walk *walk)
 	       (!walk->switches || walk->switches != opener_waits_at(walk->tid, walk->stack_at));
 }
 
-static bool begins_with_any(const char *name, const char *const *begins, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(name, begins[i], strlen(begins[i])))
-			return true;
-	return false;
-}
-
 /*
  * Of programs with locks of their own on condition variables: which function waits for the
  * condition says for what.
@@ -235,9 +227,9 @@ static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct o
 	if (verdict != SITE_OPERATION || is_java)
 		return verdict;
 	if (is_database)
-		return begins_with_any(function, rows, ARRAY_SIZE(rows)) ? SITE_LOCK : verdict;
+		return name_begins_with_any(function, rows, ARRAY_SIZE(rows)) ? SITE_LOCK : verdict;
 	return object == walk->waiting &&
-			       begins_with_any(function, interpreter, ARRAY_SIZE(interpreter))
+			       name_begins_with_any(function, interpreter, ARRAY_SIZE(interpreter))
 		       ? SITE_LOCK
 		       : verdict;
 }
