@@ -286,8 +286,7 @@ static void judge(struct verification *result, struct pattern_result *pattern,
 			judge_conclude(pattern, VERDICT_PASS, "");
 		return;
 	}
-	pattern->wrong_rounds += pattern->wrong_round != pattern->round;
-	pattern->wrong_round = pattern->round;
+	rounds_add(&pattern->wrong_rounds, pattern->round);
 	judge_conclude(pattern, seen->lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, judgement.why);
 }
 

@@ -60,7 +60,7 @@ static void judge(struct verification *result, struct pattern_result *pattern, p
 	if (missing > lost) {
 		snprintf(why, sizeof(why), "%llu of %lu ends are missing, %llu reported as lost",
 			 (unsigned long long)missing, ended, (unsigned long long)lost);
-		pattern->wrong_rounds++;
+		rounds_add(&pattern->wrong_rounds, pattern->round);
 		judge_conclude(pattern, VERDICT_FAIL, why);
 	} else if (pattern->verdict != VERDICT_FAIL) {
 		judge_conclude(pattern, missing ? VERDICT_PASS : VERDICT_INCONCLUSIVE,

@@ -176,10 +176,9 @@ static void describe_error(char *into, size_t room, const struct truth *truth,
 
 static void count_round(struct pattern_result *result, const char *why)
 {
-	if (!result->wrong_rounds)
+	if (!result->wrong_rounds.count)
 		snprintf(result->wrong, sizeof(result->wrong), "%s", why);
-	result->wrong_rounds += result->wrong_round != result->round;
-	result->wrong_round = result->round;
+	rounds_add(&result->wrong_rounds, result->round);
 }
 
 /* False: the machine did not let the thread be what the pattern is about. */
@@ -345,8 +344,7 @@ static void judge_blame(struct pattern_result *result, const struct truth *truth
 	if (verdict == VERDICT_PASS || verdict == VERDICT_FAIL) {
 		result->blame_judged = true;
 		result->blame_wrong |= verdict == VERDICT_FAIL;
-		result->blame_rounds += result->blame_round != result->round;
-		result->blame_round = result->round;
+		rounds_add(&result->blame_rounds, result->round);
 	}
 	if (!*why)
 		return;
@@ -406,11 +404,12 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 	if (rounds < 3)
 		return;
 	/* not for what the machine left open in one of them */
-	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds == rounds)
+	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds.count == rounds)
 		judge_conclude(result, VERDICT_FAIL, result->wrong);
 	/* chance, unless it was judged in no other: a device may be slow enough in one alone */
-	if (result->verdict == VERDICT_FAIL && result->wrong_rounds == 1 && !result->reason_wrong &&
-	    !result->unseen && !(result->blame_wrong && result->blame_rounds == 1)) {
+	if (result->verdict == VERDICT_FAIL && result->wrong_rounds.count == 1 &&
+	    !result->reason_wrong && !result->unseen &&
+	    !(result->blame_wrong && result->blame_rounds.count == 1)) {
 		result->verdict = VERDICT_INCONCLUSIVE;
 		result->wrong_state = result->latency_wrong = result->blame_wrong = false;
 		result->latency_error_percent = 0;

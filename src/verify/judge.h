@@ -71,18 +71,29 @@ void judge_thread(struct thread_judgement *ret_judgement, const struct truth *tr
 void judge_reason(char into[REASON_BYTES], const struct interval *interval, const struct row *row,
 		  enum state state);
 
+/* In how many rounds something was so, each counted once. */
+struct rounds {
+	unsigned int count, last;
+};
+
+static inline void rounds_add(struct rounds *rounds, unsigned int round)
+{
+	rounds->count += rounds->last != round;
+	rounds->last = round;
+}
+
 /* One pattern, over its threads and all rounds. */
 struct pattern_result {
 	const char *name;
 	const char *help; /* NULL: it is a call, and its name says it */
 	enum state state; /* what it is about; STATES: not known before it has run */
 	enum verdict verdict;
-	unsigned int round;			/* the present one, from 1; set by the caller */
-	unsigned int wrong_rounds, wrong_round; /* in how many a figure was wrong; the last one */
-	bool unseen;				/* dwell has no row of a thread, and lost nothing */
-	unsigned int threads;			/* judged, in all rounds */
-	double error_percent;			/* the largest, absolute */
-	enum state worst;			/* the state of that; STATES: there is none */
+	unsigned int round;	    /* the present one, from 1; set by the caller */
+	struct rounds wrong_rounds; /* a figure was wrong */
+	bool unseen;		    /* dwell has no row of a thread, and lost nothing */
+	unsigned int threads;	    /* judged, in all rounds */
+	double error_percent;	    /* the largest, absolute */
+	enum state worst;	    /* the state of that; STATES: there is none */
 	double open_percent;
 	double unknown_percent;
 	bool wrong_state;		/* more than the limit in a state that it was not in */
@@ -91,7 +102,7 @@ struct pattern_result {
 	char seen_reason[REASON_BYTES];
 	bool reason_judged, reason_wrong;
 	bool blame_judged, blame_wrong;
-	unsigned int blame_rounds, blame_round; /* in how many it was judged; the last one */
+	struct rounds blame_rounds; /* blame was judged */
 	/* number, percentiles and maximum of its waits for a CPU */
 	bool latency_judged, latency_wrong;
 	double latency_error_percent;		     /* of the longest wait, against that wait */

@@ -203,10 +203,8 @@ static void take_judgement(struct verification *result, struct pattern_result *p
 	result->turns_false += judgement->wrong;
 	pattern->threads++;
 	pattern->error_percent = judgement->error_percent;
-	if (wrong) {
-		pattern->wrong_rounds += pattern->wrong_round != pattern->round;
-		pattern->wrong_round = pattern->round;
-	}
+	if (wrong)
+		rounds_add(&pattern->wrong_rounds, pattern->round);
 	if (!judgement->turns)
 		judge_conclude(pattern, VERDICT_INCONCLUSIVE,
 			       "dwell blocked saw no time of the loop");

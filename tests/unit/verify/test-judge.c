@@ -212,7 +212,7 @@ static void test_what_was_wrong_once_may_be_chance(void **state)
 	assert_int_equal(result.verdict, VERDICT_INCONCLUSIVE);
 	assert_true(result.error_percent > 50); /* and stays in the figures */
 	result.verdict = VERDICT_FAIL;
-	result.wrong_rounds = 2;
+	result.wrong_rounds.count = 2;
 	judge_end(&result, 3);
 	assert_int_equal(result.verdict, VERDICT_FAIL);
 }
@@ -240,7 +240,7 @@ static void test_blame_that_was_wrong_once_is_chance_if_it_was_right_in_another(
 			interval.blame_count = result.round <= rounds_right + 1;
 			assert_true(judge_add(&result, &truth, &row, &interval, 1, &judgement));
 		}
-		assert_int_equal(result.blame_rounds, rounds_right + 1);
+		assert_int_equal(result.blame_rounds.count, rounds_right + 1);
 		assert_int_equal(result.verdict, VERDICT_FAIL);
 		judge_end(&result, 3);
 		assert_int_equal(result.verdict,
