@@ -15,6 +15,7 @@
 #include "base/identities.h"
 #include "base/text.h"
 #include "capture/delta.h"
+#include "capture/record_check.h"
 #include "capture/recording_format.h"
 #include "capture/recording_layout.h"
 #include "version.h"
@@ -63,6 +64,7 @@ struct recorder {
 	char *stored;
 	size_t stored_room;
 	uint64_t chunks, bytes;
+	uint64_t unsound;   /* records left out: readers would refuse the chunk for one of them */
 	uint64_t intervals; /* and the instant from which the first one counts */
 };
 
@@ -440,8 +442,27 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 
 int recorder_note(struct recorder *recorder, const struct wire_header *record, struct error *error)
 {
+	if (!record_is_sound(record)) {
+		recorder->unsound++;
+		return 0;
+	}
 	return keep(&recorder->standing, record) < 0 ? error_set(error, ENOMEM, "out of memory")
 						     : 0;
+}
+
+/* Before an interval's end. */
+static int say_unsound(struct recorder *recorder, struct error *error)
+{
+	struct wire_missing record = {.header = {.size = sizeof(record), .kind = WIRE_MISSING},
+				      .source = "recording"};
+
+	if (!recorder->unsound)
+		return 0;
+	snprintf(record.why, sizeof(record.why),
+		 "%llu record%s that no reader would take (a mistake in dwell)",
+		 (unsigned long long)recorder->unsound, text_plural(recorder->unsound));
+	keep_missing(&recorder->standing, &record);
+	return put(recorder, &record.header, error);
 }
 
 int recorder_record(struct recorder *recorder, const struct wire_header *record,
@@ -449,12 +470,18 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 {
 	int result = 0;
 
+	if (!record_is_sound(record)) {
+		recorder->unsound++;
+		return 0;
+	}
 	if (!recorder->raw_used && recorder->chunks % KEY_EVERY == 0)
 		result = begin_period(recorder, error);
 	if (result >= 0)
 		result = repeat_referred(recorder, record, error);
 	if (result >= 0)
 		result = recorder_note(recorder, record, error);
+	if (result >= 0 && record->kind == WIRE_INTERVAL)
+		result = say_unsound(recorder, error);
 	if (result >= 0)
 		result = put(recorder, record, error);
 	if (result < 0)

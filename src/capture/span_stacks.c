@@ -253,6 +253,9 @@ static int send_stack(struct span_stacks *stacks, const struct stack_answer *ans
 	size_t bytes = answer->count * sizeof(*ids);
 
 	*ret_id = 0;
+	/* the process ended before its map was read, and the kernel's part is not known either */
+	if (!answer->count)
+		return 0;
 	if (!translate(stacks, answer, ids)) {
 		stacks->lost++;
 		return 0;

@@ -266,6 +266,49 @@ CASE(what_is_written_is_read)
 	unlink(path);
 }
 
+/* One record costs itself, never the interval. */
+CASE(a_record_that_is_not_sound_is_left_out)
+{
+	char path[] = "/tmp/dwell-unit-XXXXXX";
+	struct recorder *recorder;
+	struct recording *recording;
+	struct error error;
+	unsigned int counts[16] = {0};
+	struct record_sink sink = {count_records, counts};
+	struct wire_stack empty = {.header = {.size = sizeof(empty), .kind = WIRE_STACK},
+				   .id = 1,
+				   .end = WIRE_STACK_FAILED};
+
+	close(mkstemp(path));
+	assert_int_equal(recorder_open(&recorder, path, true, &error), 0);
+	/* there are recordings with stacks of no frames */
+	assert_int_equal(recorder_record(recorder, &empty.header, &error), 0);
+	for (uint64_t round = 1; round <= 20; round++) {
+		struct wire_interval end = {
+			.header = {.size = sizeof(end), .kind = WIRE_INTERVAL, .time_ns = round}};
+		struct wire_thread thread = sample_thread(1, round + 100);
+
+		assert_int_equal(recorder_record(recorder, &thread.header, &error), 0);
+		thread.since_ns = thread.end_ns + (round == 2);
+		assert_int_equal(recorder_record(recorder, &thread.header, &error), 0);
+		/* more frames than it has room for */
+		empty.count = round == 3;
+		assert_int_equal(recorder_note(recorder, &empty.header, &error), 0);
+		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	}
+	recorder_close(recorder);
+	assert_int_equal(recording_open(&recording, path, &error), 0);
+	while (recording_next(recording, sink, &error) > 0)
+		;
+	assert_int_equal(recording_facts(recording)->damaged_chunks, 0);
+	assert_int_equal(counts[WIRE_INTERVAL], 20);
+	assert_int_equal(counts[WIRE_THREAD], 39);
+	/* from the interval after it on, and at each key */
+	assert_int_equal(counts[WIRE_MISSING], 19 + 2);
+	recording_close(recording);
+	unlink(path);
+}
+
 /* What a reader knows of the session, from wherever it began. */
 struct known {
 	unsigned int session, missing, cgroup, threads_of_unknown;
@@ -404,6 +447,7 @@ int main(void)
 		cmocka_unit_test(a_longer_record_is_cut),
 		cmocka_unit_test(layouts_that_cannot_be_are_refused),
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(a_record_that_is_not_sound_is_left_out),
 		cmocka_unit_test(a_reader_that_begins_late_knows_as_much),
 		cmocka_unit_test(stat_lines_with_any_name),
 		cmocka_unit_test(taskstats_of_any_version),

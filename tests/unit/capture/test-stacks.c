@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/interned.h"
+#include "capture/record_check.h"
 #include "capture/span_queue.h"
 #include "capture/span_stacks.h"
 
@@ -130,6 +132,8 @@ static int take(void *data, const struct wire_header *record)
 	const struct wire_frame *frame = (const struct wire_frame *)record;
 	struct sent *sent = data;
 
+	/* it can be recorded */
+	assert_true(record_is_sound(record));
 	sent->frames += record->kind == WIRE_FRAME;
 	sent->stacks += record->kind == WIRE_STACK;
 	if (record->kind == WIRE_FRAME)
@@ -137,19 +141,20 @@ static int take(void *data, const struct wire_header *record)
 	return 0;
 }
 
-/* The id of a stack with one frame: this function. 0: it was lost. */
-__attribute__((noinline)) static uint32_t ask(struct span_stacks *stacks, struct sent *sent)
+/* The id of a stack with one frame: this function. 0: it was lost, or the process has ended. */
+__attribute__((noinline)) static uint32_t ask_of(struct span_stacks *stacks, pid_t pid,
+						 struct sent *sent)
 {
 	struct record_sink sink = {take, sent};
-	struct span_question *question = question_of((uint32_t)getpid());
+	struct span_question *question = question_of((uint32_t)pid);
 	struct span_found found;
 	uint64_t asked, number = 0;
 
 	question->stack.header.time_ns = 42;
 	question->stack.of = SPAN_STACK_BLOCK;
-	question->stack.pid = (uint32_t)getpid();
+	question->stack.pid = (uint32_t)pid;
 	question->stack.in_user_mode = 1;
-	question->stack.frame.address = (uint64_t)(uintptr_t)ask + 4;
+	question->stack.frame.address = (uint64_t)(uintptr_t)ask_of + 4;
 	asked = span_stacks_ask(stacks, question);
 	free(question);
 	assert_true(asked > 0);
@@ -158,6 +163,11 @@ __attribute__((noinline)) static uint32_t ask(struct span_stacks *stacks, struct
 						  60000000000ULL, &number, &found, sink),
 				 1);
 	return found.id;
+}
+
+static uint32_t ask(struct span_stacks *stacks, struct sent *sent)
+{
+	return ask_of(stacks, getpid(), sent);
 }
 
 CASE(a_stack_is_sent_once_by_whatever_reader)
@@ -174,7 +184,7 @@ CASE(a_stack_is_sent_once_by_whatever_reader)
 	span_stacks_await_preload(&stacks, NULL);
 	id = ask(&stacks, &sent);
 	assert_int_equal(id, 1);
-	assert_string_equal(sent.function, "ask");
+	assert_string_equal(sent.function, "ask_of");
 	assert_int_equal(ask(&stacks, &sent), id);
 	assert_int_equal(sent.stacks, 1);
 	assert_int_equal(sent.frames, 1);
@@ -199,6 +209,25 @@ CASE(a_stack_is_sent_once_by_whatever_reader)
 	span_stacks_release(&stacks);
 }
 
+CASE(of_a_process_that_has_ended_there_is_no_stack)
+{
+	const struct stack_options options = {.unwind = STACK_UNWIND_AUTO};
+	struct span_stacks stacks;
+	struct sent sent = {0};
+	struct error error = {""};
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(span_stacks_start(&stacks, &options, (uint32_t)getpid(), &error), 0);
+	span_stacks_await_preload(&stacks, NULL);
+	assert_int_equal(ask_of(&stacks, child, &sent), 0);
+	assert_int_equal(sent.stacks, 0);
+	assert_int_equal(stacks.failed, 1);
+	span_stacks_release(&stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
@@ -208,6 +237,7 @@ int main(void)
 		cmocka_unit_test(so_many_may_wait),
 		cmocka_unit_test(what_is_no_stack_is_not_asked_for),
 		cmocka_unit_test(a_stack_is_sent_once_by_whatever_reader),
+		cmocka_unit_test(of_a_process_that_has_ended_there_is_no_stack),
 	};
 
 	return RUN(cases);
