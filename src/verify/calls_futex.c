@@ -16,11 +16,13 @@
 enum {
 	PLAIN,
 	TIMED,
+	FROM_TWO,
 	INHERITING, /* made by lock_pi() */
 	MUTEXES,
 };
 
-static pthread_mutex_t mutexes[MUTEXES] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t mutexes[MUTEXES] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+					   PTHREAD_MUTEX_INITIALIZER};
 static pthread_rwlock_t for_writer = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t for_reader = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
@@ -29,14 +31,21 @@ static bool over; /* under of_condition */
 static sem_t semaphore;
 static pthread_barrier_t barrier;
 
-/* Later than the pattern ends. */
-static struct timespec much_later(void)
+static struct timespec after_ns(uint64_t ns)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 3600;
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / NS_PER_S);
+	until.tv_nsec = (long)(ns % NS_PER_S);
 	return until;
+}
+
+/* Later than the pattern ends. */
+static struct timespec much_later(void)
+{
+	return after_ns(3600 * NS_PER_S);
 }
 
 /* The argument is which mutex; who prepares has locked it. */
@@ -50,6 +59,12 @@ static int lock_timed(void)
 {
 	pthread_mutex_lock(&mutexes[TIMED]);
 	return TIMED;
+}
+
+static int lock_from_two(void)
+{
+	pthread_mutex_lock(&mutexes[FROM_TWO]);
+	return FROM_TWO;
 }
 
 static int lock_pi(void)
@@ -71,11 +86,21 @@ static void wait_for_mutex(int argument)
 	pthread_mutex_unlock(&mutexes[argument]);
 }
 
-static void wait_for_mutex_until(int argument)
+__attribute__((noinline)) static void wait_for_mutex_until(int argument)
 {
 	struct timespec until = much_later();
 
 	pthread_mutex_timedlock(&mutexes[argument], &until);
+}
+
+/* Two waits in one function, whose callers differ: who has learned of the first knows the second.
+ */
+static void wait_from_two_callers(int argument)
+{
+	struct timespec until = after_ns(pattern_run_ns / 3);
+
+	if (pthread_mutex_timedlock(&mutexes[argument], &until))
+		wait_for_mutex_until(argument);
 }
 
 static void unlock_mutex(int argument)
@@ -230,6 +255,8 @@ static void wait_for_any(int argument)
 const struct call futex_calls[] = {
 	{"mutex-lock", STATE_LOCK, LOCK_REASON, lock_mutex, wait_for_mutex, unlock_mutex},
 	{"mutex-timed", STATE_LOCK, LOCK_REASON, lock_timed, wait_for_mutex_until, unlock_mutex},
+	{"mutex-callers", STATE_LOCK, LOCK_REASON, lock_from_two, wait_from_two_callers,
+	 unlock_mutex},
 	{"mutex-pi", STATE_LOCK, "futex:pi", lock_pi, wait_for_mutex, unlock_mutex},
 	{"rwlock-write", STATE_LOCK, LOCK_REASON, lock_for_writer, wait_to_write,
 	 unlock_for_writer},
