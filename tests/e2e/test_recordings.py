@@ -134,6 +134,24 @@ def test_cut_off_anywhere(tmp_path):
             assert expected in done.stderr, (length, done.stderr)
 
 
+def test_what_is_recorded_of_a_busy_machine_is_read(tmp_path):
+    """Stacks of processes that have ended when they are read, among others."""
+    recording = tmp_path / "busy.dwell"
+    shell = "while :; do (for i in {1..1000}; do :; done); done"
+    crowd = [subprocess.Popen(["bash", "-c", shell], start_new_session=True) for _ in range(6)]
+    try:
+        run("record", "--stacks", "-d", "2s", "-i", "200ms", "--freq", "400", "-o", recording)
+    finally:
+        for process in crowd:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    report = run("report", recording, "--format", "json")
+    assert report.returncode == 0 and not report.stderr, report.stderr
+    # where a record was left out that no reader would take
+    assert "recording" not in {item["source"] for item in json.loads(report.stdout)["quality"]["unavailable"]}
+    assert run("profile", "--from", recording, "--format", "folded").stdout
+
+
 def test_flipped_bits_are_found(tmp_path):
     """What is printed was recorded; what is damaged is reported."""
     data = GOLDEN.read_bytes()
