@@ -140,4 +140,10 @@ static __always_inline struct site_frame arch_user_frame(const struct pt_regs *r
 
 #endif
 
+/* Of a thread that is in the kernel: where it goes on in user mode. */
+static __always_inline struct site_frame user_frame_of(struct task_struct *task)
+{
+	return arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+}
+
 #endif

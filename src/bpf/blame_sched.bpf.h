@@ -303,7 +303,7 @@ static __always_inline bool blame_interrupted(const struct task_struct *task, __
 /* Where on its stack a thread that is in a system call has made it; never 0. */
 static __always_inline __u32 user_place(struct task_struct *task)
 {
-	return (__u32)(arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack >> 3) | 1;
+	return (__u32)(user_frame_of(task).stack >> 3) | 1;
 }
 
 #define POLL_OF_LOCK 1 /* the wait is for a lock, */

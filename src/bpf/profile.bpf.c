@@ -51,7 +51,7 @@ static __always_inline long write_asleep(struct seq_file *seq, struct task_struc
 	stack->worker_tid = stack->tid;
 	stack->thread_pointer = arch_thread_pointer(task);
 	if (!is_kernel_thread(task))
-		stack->frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+		stack->frame = user_frame_of(task);
 	bytes = bpf_get_task_stack(task, stack->kernel, sizeof(stack->kernel), 0);
 	stack->kernel_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
 	return bpf_seq_write(seq, stack, __builtin_offsetof(struct span_stack, user));

@@ -233,7 +233,7 @@ static __always_inline void site_ask(struct task_struct *task, struct account *a
 	question->header.time_ns = since_ns;
 	question->key = walk->key;
 	/* from the call on, not from the first caller that is not known: those before it count */
-	question->frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+	question->frame = user_frame_of(task);
 	question->key.address = question->frame.address;
 	question->futex = walk->futex;
 	question->since_ns = since_ns;

@@ -196,7 +196,7 @@ static __always_inline long write_seed(struct seq_file *seq, struct task_struct 
 	seed_record.exec_id = task->self_exec_id;
 	seed_record.tid = record.tid;
 	seed_record.site = record.site;
-	seed_record.frame = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task));
+	seed_record.frame = user_frame_of(task);
 	__builtin_memcpy(seed_record.comm, record.comm, sizeof(seed_record.comm));
 	return bpf_seq_write(seq, &seed_record, sizeof(seed_record));
 }

@@ -54,7 +54,7 @@ static __noinline int is_nested(struct worker *worker, struct task_struct *task,
 
 	if (!worker || !task)
 		return 0;
-	stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	stack = user_frame_of(task).stack;
 	if (worker->depth && worker->loop_waits >= LOOP_WAITS_MIN && stack < worker->loop_stack &&
 	    (__u64)descriptor_file(task, worker->loop_fd) == worker->loop_file) {
 		if (!worker->nested_waits++)
@@ -163,7 +163,7 @@ static __noinline int is_nested_poll(struct worker *worker, struct task_struct *
 
 	if (!worker || !task || !polled)
 		return 0;
-	stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	stack = user_frame_of(task).stack;
 	if (worker->loop_waits && stack == worker->loop_stack) {
 		/* once it is known as one, no further turn asks */
 		if (worker->loop_waits <= LOOP_WAITS_MIN)
@@ -202,7 +202,7 @@ static __noinline int polls_as_loop(struct worker *worker, struct task_struct *t
 {
 	if (!worker || !task || !polled)
 		return 0;
-	worker->poll_stack = arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	worker->poll_stack = user_frame_of(task).stack;
 	worker->polls_one = (__u32)polled_is_one_socket(polled, task);
 	worker->polled++;
 	return worker->kind == SPAN_TURN ||

@@ -50,7 +50,7 @@ struct {
 /* By its own stack pointer, in user mode. */
 static __always_inline __u64 user_stack_of(struct task_struct *task)
 {
-	return arch_user_frame((struct pt_regs *)bpf_task_pt_regs(task)).stack;
+	return user_frame_of(task).stack;
 }
 
 /*
