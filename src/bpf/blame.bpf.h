@@ -182,9 +182,10 @@ static __always_inline void blame_past_lock(struct blame *blame, struct blame_wa
 /*
  * A thread may wait for a lock by calls that end after a while, to look whether it still has to:
  * CPython's every 5 ms, HotSpot's and MySQL's less often. The timer is not to blame, but who ends
- * the last of them, for all. They are one wait if they are made at one place of the stack, one
- * after the other; in between the thread may have had to wait for a CPU. What nothing else has
- * ended after so long is the timer's.
+ * the last of them, for all. They are one wait if they are made at one place of the stack and for
+ * one lock, one after the other; in between the thread may have had to wait for a CPU, but not for
+ * longer than half of what it waited for the lock. What nothing else has ended after so long is the
+ * timer's.
  */
 #define POLLS_GAP_NS 50000000ULL
 #define POLLS_MAX_NS 2000000000ULL
@@ -194,16 +195,22 @@ __weak __attribute__((noinline)) int blame_polls(struct blame *blame, struct bla
 						 __u32 place, __u64 ended_ns)
 {
 	struct blame_key key = {.how = BLAME_HOW(WIRE_LOCK, WIRE_CULPRIT_TIMER), .count = 1};
-	__u64 polled_ns;
+	__u64 polled_ns, gap_ns, gaps_ns;
 
 	if (!blame || !wait)
 		return 0;
 	polled_ns = (__u64)blame->polled << 10;
+	gap_ns = wait->from_ns - ended_ns;
+	gaps_ns = ((__u64)blame->handed.gaps << 16) + gap_ns;
 	blame->polled = 0;
-	if (place && place == blame->polled_from && wait->from_ns - ended_ns < POLLS_GAP_NS)
+	if (place && place == blame->polled_from && gap_ns < POLLS_GAP_NS &&
+	    2 * gaps_ns <= polled_ns + wait->to_ns - wait->from_ns) {
 		wait->from_ns -= polled_ns;
-	else
+		blame->handed.gaps = (__u16)(gaps_ns >> 16);
+	} else {
 		blame_range(blame, &key, ended_ns - polled_ns, ended_ns);
+		blame->handed.gaps = 0;
+	}
 	return 0;
 }
 

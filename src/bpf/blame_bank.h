@@ -40,7 +40,7 @@ struct blame_handed {
 	__u32 tid;    /* of the culprit, for whose share `place` is only a hint */
 	__u8 place;   /* of the share, + 1; 0: none */
 	__u8 most;    /* the same of the wait that is being charged: of the largest part so far */
-	__u16 pad;
+	__u16 gaps;   /* here for want of room: those in blame.polled, >> 16, ns */
 };
 
 struct blame {
@@ -61,7 +61,8 @@ struct blame {
 	__u32 most;	  /* length of handed.most, as handed.length */
 	/* of waits for a lock that a timer has ended, and that are not charged: blame_polls() */
 	__u32 polled;	   /* length of all of them, >> 10, ns; the last one ended at waking_ns */
-	__u32 polled_from; /* where on its stack the thread waited: user_place() */
+	__u32 polled_from; /* where on its stack the thread waited, and for which lock: poll_place()
+			    */
 	struct blame_handed handed;
 	struct blame_span recent[BLAME_SPANS];
 	struct blame_span older[BLAME_SPANS]; /* before those, several in one */

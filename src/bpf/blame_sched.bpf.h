@@ -300,10 +300,13 @@ static __always_inline bool blame_interrupted(const struct task_struct *task, __
 	return signals & ~task->blocked.sig[0] || task->jobctl & JOBCTL_PENDING;
 }
 
-/* Where on its stack a thread that is in a system call has made it; never 0. */
-static __always_inline __u32 user_place(struct task_struct *task)
+/*
+ * Where on its stack a thread that is in a system call has made it, and for which lock; never 0.
+ * The two words of glibc's condition variables that its waiters take turns at are one lock here.
+ */
+static __always_inline __u32 poll_place(struct task_struct *task, __u32 lock)
 {
-	return (__u32)(user_frame_of(task).stack >> 3) | 1;
+	return ((__u32)(user_frame_of(task).stack >> 3) ^ (lock >> 3) * 0x9e3779b1U) | 1;
 }
 
 #define POLL_OF_LOCK 1 /* the wait is for a lock, */
@@ -320,9 +323,11 @@ static __noinline int blame_defer(struct blame *blame, struct blame_wait *wait,
 
 	if (!blame || !wait || !task)
 		return 0;
-	place = poll & POLL_OF_LOCK ? user_place(task) : 0;
+	place = poll & POLL_OF_LOCK ? poll_place(task, blame->lock) : 0;
 	if (blame->polled)
 		blame_polls(blame, wait, place, ended_ns);
+	else
+		blame->handed.gaps = 0;
 	if (!(poll & POLL_ENDS) || wait->to_ns - wait->from_ns >= POLLS_MAX_NS)
 		return 0;
 	blame->polled = (__u32)((wait->to_ns - wait->from_ns) >> 10);

@@ -52,8 +52,22 @@ static __always_inline void blame_put(struct wire_culprit *culprit, const struct
 /* As it is sent: with room for all there may be. */
 struct blame_record {
 	struct wire_blame blame;
-	struct wire_culprit culprits[BLAME_CULPRITS];
+	struct wire_culprit culprits[BLAME_CULPRITS + 1];
 };
+
+/* What blame_polls() has not charged yet. */
+static __always_inline void blame_fill_open(struct blame_record *record, __u32 polled)
+{
+	const struct blame_key key = {.how = BLAME_HOW(WIRE_LOCK, WIRE_CULPRIT_UNKNOWN) |
+					     BLAME_FLAG(WIRE_CULPRIT_OPEN)};
+	__u32 count = record->blame.count;
+
+	barrier_var(count);
+	if (!polled || count > BLAME_CULPRITS)
+		return;
+	blame_put(&record->culprits[count], &key, (__u64)polled << 10);
+	record->blame.count = count + 1;
+}
 
 static __always_inline void blame_fill(struct blame_record *record, const struct account *account,
 				       const struct blame *blame, __u64 end_ns)
@@ -66,7 +80,8 @@ static __always_inline void blame_fill(struct blame_record *record, const struct
 	record->blame.pid = account->pid;
 	record->blame.folded = blame->folded;
 	record->blame.count = blame->count;
-	__builtin_memcpy(record->culprits, blame->culprits, sizeof(record->culprits));
+	__builtin_memcpy(record->culprits, blame->culprits, sizeof(blame->culprits));
+	blame_fill_open(record, blame->polled);
 }
 
 /*
@@ -77,7 +92,8 @@ __weak __attribute__((noinline)) int blame_send(struct blamed_account *blamed, _
 {
 	struct blame_record *record;
 
-	if (!blamed || !blamed->blame.count || blamed->blame.frozen_ns < blamed->account.read_ns)
+	if (!blamed || !(blamed->blame.count || blamed->blame.polled) ||
+	    blamed->blame.frozen_ns < blamed->account.read_ns)
 		return 0;
 	record = bpf_ringbuf_reserve(&events, sizeof(*record), 0);
 	if (!record)

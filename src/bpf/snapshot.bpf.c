@@ -372,7 +372,7 @@ static __attribute__((noinline)) long write_blame(struct seq_file *seq, struct a
 	if (__sync_fetch_and_add(&blame->frozen_ns, 0) == instant_ns)
 		return 0;
 	count = blame_record.blame.count;
-	if (!count || count > BLAME_CULPRITS)
+	if (!count || count > BLAME_CULPRITS + 1)
 		return 0;
 	size = sizeof(blame_record.blame) + count * sizeof(struct wire_culprit);
 	blame_record.blame.header.size = size;

@@ -375,6 +375,12 @@ enum wire_culprit_kind {
 #define WIRE_CULPRIT_MEANWHILE 2U
 /* Of WIRE_SESSION_CAUSED: it is a target. */
 #define WIRE_CULPRIT_TARGET 4U
+/*
+ * Of waits for a lock that a timer has ended and the thread has made again, up to the snapshot: of
+ * WIRE_CULPRIT_UNKNOWN, for they are owed to who ends the last of them. Some of it may be of the
+ * intervals before.
+ */
+#define WIRE_CULPRIT_OPEN 8U
 
 /*
  * A share of the time that a thread spent in one state, and who it is owed to. `tid` to `pad` are

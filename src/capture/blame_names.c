@@ -53,7 +53,7 @@ int blame_names_pass(struct blame_names *names, const struct wire_blame *record,
 	const struct wire_culprit *culprits = (const void *)(record + 1);
 	struct {
 		struct wire_blame blame;
-		struct wire_culprit culprits[BLAME_CULPRITS];
+		struct wire_culprit culprits[BLAME_CULPRITS + 1];
 	} named;
 	bool has_several = false;
 

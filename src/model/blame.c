@@ -324,11 +324,17 @@ static void name_holder(const struct blames *blames, struct blame *blame, const 
 	}
 }
 
+/* What the records of a victim say beside its shares. */
+struct beside {
+	uint32_t folded;	  /* as in struct wire_blame */
+	uint64_t open_ns[STATES]; /* WIRE_CULPRIT_OPEN */
+};
+
 /* What of the state's time no culprit has been charged with. */
 static int complete(struct blames *blames, size_t first, const struct row *row,
-		    const struct blame_party *victim, enum state state, uint32_t folded)
+		    const struct blame_party *victim, enum state state, const struct beside *beside)
 {
-	uint64_t charged_ns = 0, rest_ns, open_ns = 0;
+	uint64_t charged_ns = 0, rest_ns, open_ns = beside->open_ns[state];
 	enum wire_culprit_kind kind = WIRE_CULPRIT_UNKNOWN;
 	bool any = false;
 	int result = 0;
@@ -352,11 +358,14 @@ static int complete(struct blames *blames, size_t first, const struct row *row,
 	if (!any && !state_is_lost(state))
 		return 0;
 	rest_ns = row->states_ns[state] - charged_ns;
-	if (!row->exited && row->site.state == wire_of_state(state)) {
-		open_ns = row->in_state_ns < rest_ns ? row->in_state_ns : rest_ns;
-		result = add_rest(blames, victim, state, WIRE_CULPRIT_UNKNOWN, open_ns, true);
-	}
-	if (folded & 1U << wire_of_state(state))
+	if (row->site.state == wire_of_state(state))
+		open_ns += row->in_state_ns;
+	if (row->exited)
+		open_ns = 0;
+	else if (open_ns > rest_ns)
+		open_ns = rest_ns;
+	result = add_rest(blames, victim, state, WIRE_CULPRIT_UNKNOWN, open_ns, true);
+	if (beside->folded & 1U << wire_of_state(state))
 		kind = WIRE_CULPRIT_OTHERS;
 	if (result >= 0)
 		result = add_rest(blames, victim, state, kind, rest_ns - open_ns, false);
@@ -381,7 +390,7 @@ static int add_victim(struct blames *blames, const struct known *known, size_t n
 	const struct row *row = &known->interval->rows[number];
 	const struct blame_party *victim = &known->parties[number];
 	size_t first = blames->count;
-	uint32_t folded = 0;
+	struct beside beside = {0};
 	int result = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -390,12 +399,16 @@ static int add_victim(struct blames *blames, const struct known *known, size_t n
 
 		if (is_repeated(records, i))
 			continue;
-		folded |= record->folded;
+		beside.folded |= record->folded;
 		for (__u32 j = 0; result >= 0 && j < record->count; j++) {
 			const struct wire_culprit *culprit = &culprits[j];
 
-			if (culprit->state >= WIRE_RUNNABLE && culprit->state < WIRE_STATES &&
-			    culprit->kind < WIRE_CULPRIT_KINDS_COUNT)
+			if (culprit->state < WIRE_RUNNABLE || culprit->state >= WIRE_STATES ||
+			    culprit->kind >= WIRE_CULPRIT_KINDS_COUNT)
+				continue;
+			if (culprit->flags & WIRE_CULPRIT_OPEN)
+				beside.open_ns[state_of_wait(culprit->state)] += culprit->total_ns;
+			else
 				result = add_share(blames, first, victim, culprit, known);
 		}
 	}
@@ -404,7 +417,7 @@ static int add_victim(struct blames *blames, const struct known *known, size_t n
 		if (!blames->items[i].culprit.pid)
 			blames->items[i].culprit.tid = 0;
 	for (int state = STATE_RUNNABLE; result >= 0 && state < STATES; state++)
-		result = complete(blames, first, row, victim, (enum state)state, folded);
+		result = complete(blames, first, row, victim, (enum state)state, &beside);
 	for (size_t i = first; i < blames->count; i++)
 		if (blames->items[i].goes_on && blames->items[i].state == STATE_LOCK)
 			name_holder(blames, &blames->items[i], row, known);

@@ -292,6 +292,45 @@ CASE(a_wait_that_goes_on_says_so)
 	intervals_free(intervals);
 }
 
+/* Waits that a timer has ended and that are made again: they are owed to who ends the last. */
+CASE(waits_that_are_made_again_go_on)
+{
+	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
+	struct wire_culprit culprits[] = {by_thread(WIRE_LOCK, 99, 300),
+					  {.total_ns = 200,
+					   .state = WIRE_LOCK,
+					   .kind = WIRE_CULPRIT_UNKNOWN,
+					   .flags = WIRE_CULPRIT_OPEN}};
+	struct record record = record_of(11, END, culprits, 2);
+	struct wire_thread waits = thread(11, END, WIRE_LOCK);
+	struct interval *interval;
+	const struct blame *open;
+
+	/* one more has begun */
+	waits.since_ns = END - 50;
+	waits.site.state = WIRE_LOCK;
+	feed(intervals, &waits);
+	feed(intervals, &record);
+	interval = close_at(intervals, START, END);
+	for (open = interval->blames; !open->goes_on; open++)
+		;
+	assert_int_equal(open->kind, WIRE_CULPRIT_UNKNOWN);
+	assert_int_equal(open->total_ns, 250);
+	assert_int_equal(sum(interval, 11, STATE_LOCK), END - START);
+	/* between two of them; they began before the interval */
+	waits = thread(11, 2 * END, WIRE_LOCK);
+	waits.site.state = WIRE_ON_CPU;
+	culprits[1].total_ns = 3 * END;
+	record = record_of(11, 2 * END, culprits + 1, 1);
+	feed(intervals, &waits);
+	feed(intervals, &record);
+	interval = close_at(intervals, END, 2 * END);
+	assert_int_equal(interval->blame_count, 1);
+	assert_true(interval->blames[0].goes_on);
+	assert_int_equal(interval->blames[0].total_ns, END);
+	intervals_free(intervals);
+}
+
 CASE(what_lay_before_the_interval_is_apart)
 {
 	struct intervals *intervals = begin((uint32_t[]){11}, 1, WIRE_LOCK);
@@ -688,6 +727,7 @@ int main(void)
 		cmocka_unit_test(limits_of_other_cgroups_are_other_culprits),
 		cmocka_unit_test(what_was_folded_is_owed_to_others),
 		cmocka_unit_test(a_wait_that_goes_on_says_so),
+		cmocka_unit_test(waits_that_are_made_again_go_on),
 		cmocka_unit_test(what_lay_before_the_interval_is_apart),
 		cmocka_unit_test(no_more_is_charged_than_was_lost),
 		cmocka_unit_test(stolen_time_is_the_hypervisors),
