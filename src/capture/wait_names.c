@@ -89,10 +89,12 @@ static const struct {
 	{"GOMP_atomic", SITE_LOCK},
 	{"omp_set_lock", SITE_LOCK},
 	{"omp_set_nest_lock", SITE_LOCK},
-	{"3tbb6detail2r115wait_on_address", SITE_LOCK},
+	{"_ZN3tbb6detail2r115wait_on_address", SITE_LOCK},
 	{"gomp_", SITE_SEMAPHORE},
 	{"GOMP_", SITE_SEMAPHORE},
-	{"3tbb6detail", SITE_SEMAPHORE},
+	/* d0 and d1 are headers: they are in users' functions, as what these take */
+	{"_ZN3tbb6detail2r1", SITE_SEMAPHORE},
+	{"_ZNK3tbb6detail2r1", SITE_SEMAPHORE},
 	/* Erlang's threads, which wait for each other and for work */
 	{"ethr_event_", SITE_CONDITION},
 	/* the Go runtime */
@@ -148,10 +150,23 @@ bool name_begins_with_any(const char *name, const char *const *begins, size_t co
 	return false;
 }
 
+static bool is_file_of(const char *path, const char *const *begins, size_t count)
+{
+	const char *file = strrchr(path, '/');
+
+	return file && name_begins_with_any(file + 1, begins, count);
+}
+
 bool wait_is_of_library(const char *path)
 {
 	static const char *const libraries[] = {"libgomp", "libtbb"};
-	const char *file = strrchr(path, '/');
 
-	return file && name_begins_with_any(file + 1, libraries, ARRAY_SIZE(libraries));
+	return is_file_of(path, libraries, ARRAY_SIZE(libraries));
+}
+
+bool wait_is_of_c_library(const char *path)
+{
+	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-musl-"};
+
+	return is_file_of(path, libraries, ARRAY_SIZE(libraries));
 }

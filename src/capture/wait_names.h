@@ -19,4 +19,7 @@ bool name_begins_with_any(const char *name, const char *const *begins, size_t co
  */
 bool wait_is_of_library(const char *path);
 
+/* glibc's or musl's, by which others wait. */
+bool wait_is_of_c_library(const char *path);
+
 #endif

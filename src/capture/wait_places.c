@@ -68,7 +68,9 @@ struct walk {
 	/* of such: it waits for a condition variable, and the file whose code does */
 	bool is_condition;
 	const struct object *waiting;
-	bool is_return;	   /* the present place: behind a call */
+	const struct object *maker; /* whose code makes the wait, the C library aside */
+	bool has_left;		    /* and the present place is of what called that */
+	bool is_return;		    /* the present place: behind a call */
 	bool is_guessed;   /* a caller was looked for on the stack, which must not change meanwhile:
 			    */
 	uint64_t switches; /* of the thread when it was read; 0: it did not wait there any more */
@@ -234,6 +236,18 @@ static __u8 verdict_of_own_locks(struct walk *walk, __u8 verdict, const struct o
 		       : verdict;
 }
 
+/*
+ * Whether the library whose code the present place is in waits itself. It may also have called what
+ * waits: a task, the body of a loop.
+ */
+static bool is_its_own(struct walk *walk, const struct object *object, const char *path)
+{
+	if (!walk->maker && !wait_is_of_c_library(path))
+		walk->maker = object;
+	walk->has_left |= walk->maker && object != walk->maker;
+	return !walk->has_left;
+}
+
 /* False: there is no code at this address. */
 static bool explain(struct walk *walk, struct site *ret_site)
 {
@@ -245,6 +259,7 @@ static bool explain(struct walk *walk, struct site *ret_site)
 	struct frame_rule rule;
 	const char *name;
 	__u8 nowhere; /* the verdict if its caller is not found */
+	bool is_own;
 	int called;
 
 	if (!mapping)
@@ -262,9 +277,14 @@ static bool explain(struct walk *walk, struct site *ret_site)
 			 : SITE_CALLER;
 	if (called != SITE_CALLER)
 		ret_site->verdict = (__u8)called;
-	if ((ret_site->verdict == SITE_CALLER || ret_site->verdict == SITE_OPERATION) &&
-	    wait_is_of_library(mapping->path))
-		ret_site->verdict = SITE_SEMAPHORE;
+	is_own = is_its_own(walk, object, mapping->path);
+	if (wait_is_of_library(mapping->path)) {
+		if (is_own &&
+		    (ret_site->verdict == SITE_CALLER || ret_site->verdict == SITE_OPERATION))
+			ret_site->verdict = SITE_SEMAPHORE;
+		else if (!is_own && ret_site->verdict == SITE_SEMAPHORE)
+			ret_site->verdict = SITE_OPERATION;
+	}
 	ret_site->verdict = verdict_of_own_locks(walk, ret_site->verdict, object, name);
 	if (ret_site->verdict != SITE_CALLER && ret_site->verdict != SITE_SEMAPHORE)
 		return true;

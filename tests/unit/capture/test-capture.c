@@ -241,6 +241,8 @@ CASE(names_of_functions_distinguish_locks_from_parking)
 		{"_ZN3tbb6detail2r126wait_bounded_queue_monitorEPNS1_18concurrent_monitorEmlRNS0_"
 		 "2d113delegate_baseE",
 		 SITE_SEMAPHORE},
+		/* a user's, that takes what TBB gives it */
+		{"_ZNK3FooclERKN3tbb6detail2d113blocked_rangeIiEE", SITE_OPERATION},
 		{"runtime.notesleep", SITE_CONDITION},
 		{"runtime.futexsleep", SITE_CALLER},
 		{"_ZN5spark3runE", SITE_OPERATION},
