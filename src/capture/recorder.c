@@ -27,6 +27,9 @@
 
 #define STANDING_MISSING  16
 
+/* wire_missing.source of what is left out of the file. */
+#define SOURCE_RECORDING "recording"
+
 /* Records that others refer to by a number, kept to be written again. */
 struct kept {
 	struct kept_record {
@@ -214,6 +217,16 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force, 
 	return 0;
 }
 
+static void forget_missing(struct standing *standing, const char *source)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < standing->missing_count; i++)
+		if (strcmp(standing->missing[i].source, source) != 0)
+			standing->missing[kept++] = standing->missing[i];
+	standing->missing_count = kept;
+}
+
 void recorder_end_file(struct recorder *recorder)
 {
 	file_draft_close(&recorder->file);
@@ -223,7 +236,8 @@ void recorder_end_file(struct recorder *recorder)
 int recorder_continue(struct recorder *recorder, const char *path, struct error *error)
 {
 	recorder_end_file(recorder);
-	recorder->bytes = recorder->chunks = recorder->intervals = 0;
+	recorder->bytes = recorder->chunks = recorder->intervals = recorder->unsound = 0;
+	forget_missing(&recorder->standing, SOURCE_RECORDING);
 	recorder->raw_used = 0;
 	delta_clear(&recorder->delta);
 	return open_file(recorder, path, recorder->force, error);
@@ -442,10 +456,9 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 
 int recorder_note(struct recorder *recorder, const struct wire_header *record, struct error *error)
 {
-	if (!record_is_sound(record)) {
-		recorder->unsound++;
+	/* where it is written, it is counted */
+	if (!record_is_sound(record))
 		return 0;
-	}
 	return keep(&recorder->standing, record) < 0 ? error_set(error, ENOMEM, "out of memory")
 						     : 0;
 }
@@ -454,7 +467,7 @@ int recorder_note(struct recorder *recorder, const struct wire_header *record, s
 static int say_unsound(struct recorder *recorder, struct error *error)
 {
 	struct wire_missing record = {.header = {.size = sizeof(record), .kind = WIRE_MISSING},
-				      .source = "recording"};
+				      .source = SOURCE_RECORDING};
 
 	if (!recorder->unsound)
 		return 0;

@@ -309,6 +309,40 @@ CASE(a_record_that_is_not_sound_is_left_out)
 	unlink(path);
 }
 
+CASE(another_file_has_lacks_of_its_own)
+{
+	char path[] = "/tmp/dwell-unit-XXXXXX", next[sizeof(path) + 2];
+	struct recorder *recorder;
+	struct recording *recording;
+	struct error error;
+	unsigned int counts[16] = {0};
+	struct record_sink sink = {count_records, counts};
+	struct wire_thread thread = sample_thread(1, 100);
+	struct wire_interval end = {
+		.header = {.size = sizeof(end), .kind = WIRE_INTERVAL, .time_ns = 1}};
+
+	close(mkstemp(path));
+	snprintf(next, sizeof(next), "%s.2", path);
+	assert_int_equal(recorder_open(&recorder, path, true, &error), 0);
+	thread.since_ns = thread.end_ns + 1;
+	assert_int_equal(recorder_record(recorder, &thread.header, &error), 0);
+	assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	assert_int_equal(recorder_continue(recorder, next, &error), 0);
+	/* between files nothing is left out of one */
+	assert_int_equal(recorder_note(recorder, &thread.header, &error), 0);
+	/* with the second one it has its name */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(recorder_record(recorder, &end.header, &error), 0);
+	recorder_close(recorder);
+	assert_int_equal(recording_open(&recording, next, &error), 0);
+	assert_int_equal(recording_next(recording, sink, &error), 1);
+	assert_int_equal(counts[WIRE_INTERVAL], 1);
+	assert_int_equal(counts[WIRE_MISSING], 0);
+	recording_close(recording);
+	unlink(path);
+	unlink(next);
+}
+
 /* What a reader knows of the session, from wherever it began. */
 struct known {
 	unsigned int session, missing, cgroup, threads_of_unknown;
@@ -448,6 +482,7 @@ int main(void)
 		cmocka_unit_test(layouts_that_cannot_be_are_refused),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_record_that_is_not_sound_is_left_out),
+		cmocka_unit_test(another_file_has_lacks_of_its_own),
 		cmocka_unit_test(a_reader_that_begins_late_knows_as_much),
 		cmocka_unit_test(stat_lines_with_any_name),
 		cmocka_unit_test(taskstats_of_any_version),
