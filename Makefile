@@ -11,7 +11,7 @@ deps: ## install what building, testing and measuring need (needs root)
 	@scripts/deps install
 
 check-deps:
-	@scripts/deps check build || scripts/deps install
+	@scripts/deps check build || scripts/deps install build
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) $(MESON_OPTIONS) > $(BUILD).setup.log 2>&1 || \
@@ -21,7 +21,7 @@ $(BUILD)/build.ninja:
 build: $(BUILD)/build.ninja ## build the program: build/dwell
 	@ninja -C $(BUILD) --quiet
 
-demo: check-deps ## install what is missing, build, watch a mixed workload
+demo: check-deps ## install what building needs, build, watch a mixed workload
 	@$(MAKE) --no-print-directory build
 	@scripts/demo $(BUILD)
 

@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS dwell.samples
     unit String,
     container String,
     pod String,
+    name String,
     trigger String,
     engine String,
     reason String,

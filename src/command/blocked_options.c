@@ -215,7 +215,8 @@ static const struct command_option blocked_option_table[] = {
 	TEXT_OPTION("export", 0, "FILE", struct blocked_options, export,
 		    "write the stalls for another program"),
 	TAKEN_OPTION("export-format", 0, "FORMAT", take_export_format,
-		     "chrome (a trace), folded (stacks) or json (by FILE's name, else chrome)"),
+		     "chrome (a trace), folded (stacks) or json; by FILE's name: .folded is "
+		     "folded, .json, .trace, .chrome and none are chrome"),
 	FLAG_OPTION("force", 0, struct blocked_options, force, "replace existing files"),
 	OPTION_GROUP(4, "As a check:"),
 	TAKEN_OPTION("max-stalls", 0, "N", take_max_stalls,

@@ -15,9 +15,8 @@
 #include "view/sweep.h"
 
 static const char text[] =
-	"Makes scheduler load of a known shape by workers, each a process, measures what happens "
-	"to "
-	"them, and judges it."
+	"Runs a defined scheduler workload, each worker a process, measures how each fared, and "
+	"checks the results against limits."
 	"\v"
 	"SPEC is a file, or a built-in scenario. Without one, --work "
 	"says "
@@ -192,7 +191,7 @@ static const struct command_option load_option_table[] = {
 		     "run each step N times (3)"),
 	OPTION_GROUP(3, "Instead of running:"),
 	TAKEN_OPTION("list", 0, "WHAT", take_list,
-		     "types, scenarios and checks; with WHAT all about one of them",
+		     "types, scenarios or checks (all three); or all about one type or scenario",
 		     .is_optional = true),
 	TAKEN_OPTION("print", 0, "SCENARIO", take_print, "its spec"),
 	FLAG_OPTION("dry-run", 0, struct load_options, dry_run,

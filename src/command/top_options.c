@@ -52,7 +52,7 @@ static const struct command_option top_option_table[] = {
 		     "also because of whom threads wait; `caused`: by culprit, whom they make wait",
 		     .is_optional = true),
 	FLAG_OPTION("no-blame", 0, struct top_options, no_blame,
-		    "not even on the screen, which measures it by default"),
+		    "do not measure blame, which the screen does by default"),
 	OPTION_GROUP(3, NULL),
 	SCREEN_OPTIONS(struct top_options, " (tui on a terminal, else table)", ""),
 	TAKEN_OPTION("by", 0, "WHAT", take_by, "a row per thread, process or cgroup (thread)"),

@@ -86,7 +86,7 @@ const struct command_option watch_option_table[] = {
 		     "where figures come from: auto, bpf, taskstats or procfs (auto)"),
 	OPTION_GROUP(2, "How long:"),
 	TAKEN_OPTION("interval", 'i', "TIME", take_interval,
-		     "length of an interval, 1ms at least (1s; of serve 5s)"),
+		     "length of an interval, at least 1ms (1s; of dwell serve 5s)"),
 	TAKEN_OPTION("count", 'c', "COUNT", take_count, "stop after COUNT intervals"),
 	TIME_OPTION("duration", 'd', struct watch_options, duration_ns, "stop after TIME"),
 	END_OF_OPTIONS,

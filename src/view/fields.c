@@ -274,7 +274,7 @@ const struct field fields[] = {
 	THREAD_FIELD("owner", NULL, "owner", "OWNER", "whose process it is; not in recordings",
 		     NAMED, get_owner, 0, 0, STRING, .flags = FIELD_ON_REQUEST),
 	{.name = "active",
-	 .help = "time on or waiting for a CPU, in disk, lock and swap",
+	 .help = "time on a CPU, also stolen, or waiting for one, in disk, lock, swap and unknown",
 	 .levels = ALL,
 	 .get = get_active,
 	 INTEGER},
