@@ -46,6 +46,11 @@ static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
 	return regs->dx;
 }
 
+static __always_inline __u64 arch_argument_3(const struct pt_regs *regs)
+{
+	return regs->r10;
+}
+
 static __always_inline __u64 arch_argument_4(const struct pt_regs *regs)
 {
 	return regs->r8;
@@ -115,6 +120,11 @@ static __always_inline __u64 arch_argument_1(const struct pt_regs *regs)
 static __always_inline __u64 arch_argument_2(const struct pt_regs *regs)
 {
 	return regs->regs[2];
+}
+
+static __always_inline __u64 arch_argument_3(const struct pt_regs *regs)
+{
+	return regs->regs[3];
 }
 
 static __always_inline __u64 arch_argument_4(const struct pt_regs *regs)

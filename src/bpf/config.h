@@ -304,12 +304,15 @@ enum span_kind {
 #define SPAN_COOKIE_RUN	 SPAN_COOKIE(SPAN_POLL, 0xfffffffeU)
 #define SPAN_COOKIE_WAIT SPAN_COOKIE(SPAN_POLL, 0xfffffffdU)
 
-/* Waits that end a turn, as bpf_cookie: a thread's loop is where it waits by the highest. */
+/*
+ * Waits that end a turn, as bpf_cookie: a thread's loop is where it waits by the highest. A loop on
+ * epoll may hand its changes to the kernel by io_uring_enter(), which waits until they are made.
+ */
 enum span_wait {
 	SPAN_WAIT_NONE = 0,
 	SPAN_WAIT_POLL, /* poll, select */
-	SPAN_WAIT_EPOLL,
 	SPAN_WAIT_URING,
+	SPAN_WAIT_EPOLL,
 };
 
 /* Where a thread of an event loop waits for its turn to wait for events; key of `loop_parks`. */
@@ -522,6 +525,7 @@ struct span_verdict {
 struct profile_away {
 	struct wire_header header;
 	__u64 left_ns;	/* with the tid what the stack is of */
+	__u64 from_ns;	/* what was before has been reported */
 	__u64 ready_ns; /* from then on it waited for a CPU */
 	__u64 start_ns; /* of the thread */
 	__u32 tid, pid;

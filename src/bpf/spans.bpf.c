@@ -75,12 +75,53 @@ struct enter_event {
 	__u64 arguments[6];
 };
 
+#define IORING_ENTER_GETEVENTS 1 /* include/uapi/linux/io_uring.h */
+#define SYSCALL_EPOLL_PWAIT2   441
+
+/* Its arguments, the lower halves. */
+struct entered {
+	__u32 argument[4];
+	int number;
+};
+
+/* Not of the event: a program that reads a fourth argument there cannot be at calls with three. */
+static __always_inline struct entered entered_of(const struct enter_event *ctx,
+						 struct task_struct *task)
+{
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (struct entered){{(__u32)arch_argument_0(regs), (__u32)arch_argument_1(regs),
+				 (__u32)arch_argument_2(regs), (__u32)arch_argument_3(regs)},
+				(int)ctx->number};
+}
+
+/*
+ * A call that returns at once, which a handler makes of another queue of events: libinput's, that
+ * of a loop within the loop; or one that only submits requests.
+ */
+static __always_inline bool cannot_wait(const struct entered *call, __u32 wait)
+{
+	if (wait == SPAN_WAIT_URING)
+		return !(call->argument[3] & IORING_ENTER_GETEVENTS) || !call->argument[2];
+	/* the last has a pointer there, which need not be 0 to say so */
+	return wait == SPAN_WAIT_EPOLL && call->number != SYSCALL_EPOLL_PWAIT2 &&
+	       !call->argument[3];
+}
+
+/* poll() and select() of nothing. */
+static __always_inline bool is_sleep(const struct entered *call, __u32 wait)
+{
+	return wait == SPAN_WAIT_POLL &&
+	       !(class_of(call->number) == SYSCALL_POLL ? call->argument[1] : call->argument[0]);
+}
+
 SEC("?tp")
 int on_wait(struct enter_event *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 wait = (__u32)bpf_get_attach_cookie(ctx);
 	struct account *account = account_of(task);
+	const struct entered call = entered_of(ctx, task);
 	struct polled polled = {};
 	struct worker *worker;
 
@@ -89,6 +130,11 @@ int on_wait(struct enter_event *ctx)
 	worker = worker_make(task);
 	if (!worker || wait < worker->wait)
 		return 0;
+	/* the turn goes on */
+	if (is_sleep(&call, wait) || (wait > worker->wait && cannot_wait(&call, wait))) {
+		worker->is_nested = 1;
+		return 0;
+	}
 	if (wait != worker->wait)
 		worker->loop_waits = worker->nested_waits = 0;
 	worker->wait = wait;
@@ -104,7 +150,7 @@ int on_wait(struct enter_event *ctx)
 		__u32 fd = (__u32)ctx->arguments[0];
 
 		if (fd == worker->loop_fd && worker->loop_waits) {
-			worker->loop_waits++;
+			worker->loop_waits += !cannot_wait(&call, wait);
 			worker->nested_waits = 0;
 		} else if (is_nested(worker, task, fd, bpf_ktime_get_ns())) {
 			worker->is_nested = 1;
@@ -152,8 +198,8 @@ int on_wait_end(struct exit_event *ctx)
 	if (!account)
 		return 0;
 	/* it has waited since before we looked */
-	if (span_turns && wait >= SPAN_WAIT_EPOLL && (!worker || !worker->wait) &&
-	    worker_may_be(task)) {
+	if (span_turns && wait != SPAN_WAIT_POLL &&
+	    (!worker || (!worker->wait && !worker->is_nested)) && worker_may_be(task)) {
 		worker = worker_make(task);
 		if (worker) {
 			worker->wait = wait;

@@ -10,6 +10,7 @@ import schemas
 
 from conftest import DWELL, run
 from services import Blocked, build_tokio, loop_service, stall_of, tokio_service
+from test_libraries import FIXTURES, compile_into
 
 
 def in_background(service, *request):
@@ -55,6 +56,16 @@ def test_idle_loops_are_found():
         blocked = Blocked(service.process.pid)
         assert set(found(blocked, 2)) == {("loop-service", "type"), ("loop", "type")}
         blocked.end()
+
+
+@pytest.mark.measures
+def test_threads_that_block_no_one(tmp_path):
+    """What sleeps by select() has no loop; calls that cannot wait, or that only submit, are not where a loop waits."""
+    program = compile_into(tmp_path / "odd", "gcc", "-O2", "-pthread", FIXTURES / "odd-loops.c")
+    *stalls, summary = (json.loads(line) for line in run("blocked", "-d", "4s", "--format", "json", "--", program).stdout.splitlines())
+    # their code takes no time: only a busy machine holds them up
+    assert {stall["cause"] for stall in stalls if stall["type"] == "stall"} <= {"runnable", "stolen"}, stalls
+    assert {worker["comm"] for worker in summary["workers"]} == {"drains", "flushes"}
 
 
 @pytest.mark.measures
