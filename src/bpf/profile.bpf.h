@@ -36,6 +36,7 @@ volatile __u64 profile_lost __weak = 0;
 
 struct profile {
 	__u64 left_ns;		    /* it left its CPU; 0: it has one, or it did so before us */
+	__u64 sent_ns;		    /* its wait has been reported up to here; 0: not at all */
 	struct wire_wait_site site; /* what it left its CPU for */
 	__u32 chance;		    /* that its stack was taken so far: profile_chance() */
 	__u32 is_taken;
@@ -198,6 +199,7 @@ profile_leave_cpu(void *ctx, struct task_struct *task, const struct account *acc
 	if (!profile)
 		return;
 	profile->left_ns = account->live.since_ns;
+	profile->sent_ns = 0;
 	profile->site = account->live.site;
 	profile->is_taken = 0;
 	profile->chance = 0;
@@ -218,12 +220,15 @@ profile_leave_cpu(void *ctx, struct task_struct *task, const struct account *acc
 static __always_inline void profile_fill(struct profile_away *away, struct task_struct *task,
 					 struct profile *profile, __u64 ready_ns, __u64 end_ns)
 {
+	__u64 from_ns = profile->sent_ns ?: profile->left_ns;
+
 	away->header.size = sizeof(*away);
 	away->header.kind = PROFILE_AWAY;
 	away->header.cpu = (__u16)bpf_get_smp_processor_id();
 	away->header.time_ns = end_ns;
 	away->left_ns = profile->left_ns;
-	away->ready_ns = ready_ns;
+	away->from_ns = from_ns;
+	away->ready_ns = ready_ns < from_ns ? from_ns : ready_ns;
 	away->tid = tid_of(task);
 	away->pid = pid_of(task);
 	away->start_ns = task->start_boottime;
@@ -262,7 +267,7 @@ static __attribute__((noinline, unused)) void profile_take_cpu(struct task_struc
 
 		cpu->mean_ns = clip_u32(((__u64)cpu->mean_ns * 15 + shorter_ns) / 16);
 	}
-	if (profile->is_taken) {
+	if (profile->is_taken && profile->sent_ns < now_ns) {
 		away = bpf_ringbuf_reserve(&events, sizeof(*away), 0);
 		if (away) {
 			profile_fill(away, task, profile, ready_ns, now_ns);

@@ -429,22 +429,36 @@ static __attribute__((noinline)) long write_reasons(struct seq_file *seq, struct
 
 static struct profile_away away_record;
 
+/* A wait that goes on is reported from this age on, and again when it is a third older. */
+#define PROFILE_OPEN_NS 250000000ULL
+
 /*
- * At the last snapshot, what goes on is reported as far as it goes. As write_seed(): nothing is
- * taken as read before all is written.
+ * What goes on is reported as far as it goes: the time of a state is divided by what is reported of
+ * it, so that a long wait would be shared out among those that have ended. As write_seed(): nothing
+ * is taken as read before all is written.
  */
 static __attribute__((noinline)) long write_profile(struct seq_file *seq, struct task_struct *task)
 {
 	struct profile *profile = profile_make(task);
+	__u64 age_ns, open_ns;
+	long result;
 
-	if (!profile || !is_last || !profile->is_taken || !profile->left_ns ||
-	    record.site.state < WIRE_RUNNABLE || profile->left_ns > record.since_ns)
+	if (!profile || !profile->is_taken || !profile->left_ns ||
+	    record.site.state < WIRE_RUNNABLE || profile->left_ns > record.since_ns ||
+	    record.end_ns <= profile->left_ns || record.end_ns <= profile->sent_ns)
+		return 0;
+	age_ns = record.end_ns - profile->left_ns;
+	open_ns = record.end_ns - (profile->sent_ns ?: profile->left_ns);
+	if (!is_last && (age_ns < PROFILE_OPEN_NS || open_ns < age_ns / 4))
 		return 0;
 	__builtin_memset(&away_record, 0, sizeof(away_record));
 	profile_fill(&away_record, task, profile,
 		     record.site.state == WIRE_RUNNABLE ? record.since_ns : record.end_ns,
 		     record.end_ns);
-	return bpf_seq_write(seq, &away_record, sizeof(away_record));
+	result = bpf_seq_write(seq, &away_record, sizeof(away_record));
+	if (!result)
+		profile->sent_ns = record.end_ns;
+	return result;
 }
 
 SEC("iter/task")

@@ -610,8 +610,10 @@ struct wire_sample {
 
 /* The stack has no part in the kernel. */
 #define WIRE_SPENT_IN_USER_MODE 1U
+/* The wait began before: that part has been sent. */
+#define WIRE_SPENT_MORE	   2U
 
-#define WIRE_SPENT_CERTAIN	256 /* of `inverse` */
+#define WIRE_SPENT_CERTAIN 256 /* of `inverse` */
 
 /*
  * A time off the CPU, up to header.time_ns, which is one of those that were chosen; or, with

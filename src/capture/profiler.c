@@ -319,7 +319,7 @@ static int on_away(struct profiler *profiler, const struct profile_away *away,
 		.header = {.size = sizeof(spent),
 			   .kind = WIRE_SPENT,
 			   .time_ns = away->header.time_ns},
-		.left_ns = away->left_ns,
+		.left_ns = away->from_ns,
 		.ready_ns = away->ready_ns,
 		.start_ns = away->start_ns,
 		.tid = away->tid,
@@ -327,7 +327,8 @@ static int on_away(struct profiler *profiler, const struct profile_away *away,
 		.site = away->site,
 		.inverse = away->inverse,
 		.stack = is_known ? stack->stack : 0,
-		.flags = is_known ? stack->flags : 0,
+		.flags = (is_known ? stack->flags : 0) |
+			 (away->from_ns > away->left_ns ? WIRE_SPENT_MORE : 0),
 	};
 
 	return last ? sink_send(sink, &spent.header) : -ENOMEM;

@@ -68,7 +68,9 @@ static int add(struct profile *profile, const struct wire_spent *spent, enum sta
 	if (index == known)
 		*cell = (struct cell){
 			.thread = (uint32_t)thread, .state = state, .stack = spent->stack};
-	cell->count++;
+	/* one stack, in however many parts */
+	if (!(spent->flags & WIRE_SPENT_MORE) || !cell->count)
+		cell->count++;
 	cell->weight += length * inverse;
 	cell->spread += (1 - 1 / inverse) * length * inverse * length * inverse;
 	if (inverse > 1) {

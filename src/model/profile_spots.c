@@ -119,7 +119,9 @@ static void add_cell(struct grouping *grouping, size_t index)
 	const struct cell *cell = &grouping->profile->cells[index];
 	const struct stacks *stacks = &grouping->profile->stacks;
 	const struct stack *stack = stacks_stack(stacks, cell->stack);
-	size_t own = grouping->groups[profile_own_frame(stacks, cell->stack, cell->state)];
+	uint32_t frame = profile_own_frame(stacks, cell->stack, cell->state);
+	/* a recording may have lost the frame */
+	size_t own = frame <= stacks->frame_count ? grouping->groups[frame] : 0;
 
 	touch(grouping, own);
 	part_add(&grouping->self[own], cell);

@@ -22,11 +22,11 @@ const struct stack *stacks_stack(const struct stacks *stacks, uint32_t id)
 }
 
 /*
- * Numbers are given in order; a recording with damage leaves some out. A far one would ask for much
- * memory.
+ * Numbers are given in order; a recording with damage leaves some out, and a rotated one begins
+ * with those of days. A far one would ask for much memory.
  */
 #define ID_MAX	   (1U << 22)
-#define ID_GAP_MAX (1U << 16)
+#define ID_GAP_MAX (1U << 20)
 
 static bool is_next_id(uint32_t id, size_t count)
 {

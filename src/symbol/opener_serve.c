@@ -261,8 +261,8 @@ static int serve_debug_link(const struct opener_request *request)
 #define STATUS_BYTES (64 << 10)
 
 /*
- * How often a thread that sleeps has been switched, as /proc says; 0: it runs, or is gone. The
- * count changes when it leaves its CPU, so of one that runs it says nothing.
+ * How often a thread that sleeps or is stopped has been switched, as /proc says; 0: it runs, or is
+ * gone. The count changes when it leaves its CPU, so of one that runs it says nothing.
  */
 static uint64_t switches_asleep(uint32_t tid)
 {
@@ -279,7 +279,7 @@ static uint64_t switches_asleep(uint32_t tid)
 	text[got < 0 ? 0 : got] = '\0';
 	/* the name is on the first line, and has no line ends: they are escaped */
 	found = strstr(text, "\nState:\t");
-	if (!found || !strchr("SD", found[strlen("\nState:\t")]))
+	if (!found || !strchr("SDTt", found[strlen("\nState:\t")]))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		found = strstr(text, counts[i]);

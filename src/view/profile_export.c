@@ -16,9 +16,9 @@ const char *const profile_root_keys[PROFILE_ROOTS_COUNT] = {
 /* A frame of a folded stack: its parts are separated by semicolons, its number by a space. */
 static void write_folded(struct output *out, const char *name)
 {
-	char text[512];
+	char text[4096]; /* whole: instances of a template differ at their ends */
 
-	text_printable(text, sizeof(text), name, sizeof(text) / 4 - 1);
+	text_printable(text, sizeof(text), name, sizeof(text));
 	for (char *at = text; *at; at++)
 		if (*at == ';' || *at == '\n')
 			*at = ':';

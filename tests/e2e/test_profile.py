@@ -470,6 +470,39 @@ def test_mistakes(words, complaint):
     assert done.returncode == 2 and complaint in done.stderr, done.stderr
 
 
+WAITS = """
+import time
+def ended():
+    for _ in range(10): time.sleep(0.1)
+def goes_on():
+    time.sleep(100)
+input()
+ended()
+goes_on()
+"""
+
+
+def test_a_wait_that_goes_on_is_not_shared_out(tmp_path):
+    """What has ended has the time that it took, however long what has not goes on."""
+    (tmp_path / "waits.py").write_text(WAITS)
+    recording = tmp_path / "it.dwell"
+    with subprocess.Popen(["/usr/bin/python3", tmp_path / "waits.py"], stdin=subprocess.PIPE) as process:
+        with subprocess.Popen([DWELL, "record", "--stacks", "-p", str(process.pid), "-i", "500ms", "-o", recording], stderr=subprocess.DEVNULL) as recorder:
+            # with its second interval the file has its name
+            deadline = time.monotonic() + 60
+            while not recording.exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            time.sleep(6)
+            recorder.kill()
+        process.kill()
+    lines = run("profile", "--from", recording, "--state", "sleep", "--format", "folded").stdout.splitlines()
+    ns = {name: sum(int(line.rpartition(" ")[2]) for line in lines if f";{name};" in line) for name in ("ended", "goes_on")}
+    assert 900_000 < ns["ended"] < 1_300_000 and ns["goes_on"] > 2_500_000, lines
+
+
 def test_recordings_without_stacks(tmp_path):
     recording = tmp_path / "it.dwell"
     assert run("record", "-d", "200ms", "-i", "100ms", "-o", recording).returncode == 0
