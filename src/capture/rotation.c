@@ -173,6 +173,11 @@ int rotation_record(struct rotation *rotation, const struct wire_header *record,
 	if (is_last && rotation->ends) {
 		int rotated = rotate(rotation, error);
 
+		/* without its first records nothing of it can be read */
+		if (rotated < 0) {
+			rotation->failed = true;
+			rotation->is_full = rotation->is_full || rotated == -ENOSPC;
+		}
 		result = result < 0 ? result : rotated;
 	}
 	if (is_last) {

@@ -79,6 +79,7 @@ static int run(struct serve *serve, struct error *error)
 	if (result >= 0) {
 		announce(&serve->options.server.web);
 		notify_send("READY=1");
+		notify_watchdog(serve->options.watch.interval_ns);
 		result = watch_run(&watch, error);
 	}
 	notify_send("STOPPING=1");

@@ -84,6 +84,9 @@ static int take_stalls(void *data, const char *value, struct error *error)
 	if (!*value || *value == '-')
 		return error_set(error, EINVAL, "--stalls '%s' is not the name of a program",
 				 value);
+	for (size_t i = 0; i < server->stall_count; i++)
+		if (!strcmp(server->stalls[i], value))
+			return error_set(error, EINVAL, "--stalls %s is given twice", value);
 	server->stalls[server->stall_count++] = value;
 	return 0;
 }

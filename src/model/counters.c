@@ -40,8 +40,11 @@ const char *counters_group(const struct counters *counters, const struct session
 {
 	const char *path;
 
+	/* `other` is the rest */
 	if (counters->by == BY_PROCESS)
-		return *process ? process : "unknown";
+		return !*process		  ? "unknown"
+		       : strcmp(process, "other") ? process
+						  : "other (a process)";
 	path = session_cgroup(session, cgroup_id);
 	return path ? path : "unknown";
 }

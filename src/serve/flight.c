@@ -98,8 +98,9 @@ static void drop_oldest(struct flight *flight)
 	struct part *part = part_at(flight, 0);
 
 	flight->bytes -= part->used;
-	part->used = 0;
-	part->end_ns = 0;
+	/* not kept for when the ring comes round: all parts would be as large as the largest */
+	free(part->bytes);
+	*part = (struct part){0};
 	flight->first = (flight->first + 1) % PARTS_MAX;
 	flight->count--;
 }

@@ -2,11 +2,14 @@
 #include "serve/notify.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/duration.h"
 
 static int notify_fd = -1;
 
@@ -35,4 +38,16 @@ void notify_send(const char *state)
 {
 	if (notify_fd >= 0)
 		(void)!send(notify_fd, state, strlen(state), MSG_NOSIGNAL);
+}
+
+void notify_watchdog(uint64_t interval_ns)
+{
+	const char *usec = getenv("WATCHDOG_USEC");
+	char state[48];
+
+	if (!usec || strtoull(usec, NULL, 10) >= 2 * interval_ns / NS_PER_US)
+		return;
+	snprintf(state, sizeof(state), "WATCHDOG_USEC=%llu",
+		 (unsigned long long)(3 * interval_ns / NS_PER_US));
+	notify_send(state);
 }

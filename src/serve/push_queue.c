@@ -194,6 +194,9 @@ static int write_file(struct push_queue *queue, uint64_t id, const char *bytes, 
 	result = file_draft_open(&draft, queue->directory, name, 0600, false);
 	if (result >= 0)
 		result = file_write(draft.fd, bytes, length);
+	/* it outlives the machine, too: without that, its name may be there without its bytes */
+	if (result >= 0 && fdatasync(draft.fd) < 0)
+		result = -errno;
 	return result < 0 ? result : file_draft_keep(&draft);
 }
 

@@ -159,8 +159,10 @@ static void look_at_triggers(struct server *server, const struct interval *inter
 	if (!fires)
 		return;
 	trigger_event_words(&event, words, sizeof(words));
-	server->flight_job = ++server->last_job;
-	result = flight_fire(server->flight, server->jobs, server->flight_job, &error);
+	result = flight_fire(server->flight, server->jobs, ++server->last_job, &error);
+	/* 0: none has begun, and the last one may run */
+	if (result)
+		server->flight_job = server->last_job;
 	if (result > 0)
 		server_note(server, "%s: %s, and what follows", words, flight_path(server->flight));
 	else if (result < 0)
@@ -212,12 +214,11 @@ static void write_status(struct server *server, struct output *out)
 	emit_json_line(out, &serve_status_schema, &item);
 }
 
-static const char *trigger_at(const void *data, size_t index, uint64_t *ret_fired)
+static struct metrics_trigger trigger_at(const void *data, size_t index)
 {
-	const struct triggers *triggers = data;
+	const struct trigger *trigger = &((const struct triggers *)data)->items[index];
 
-	*ret_fired = triggers->items[index].fired;
-	return triggers->items[index].words;
+	return (struct metrics_trigger){trigger->words, trigger->group, trigger->fired};
 }
 
 static struct metrics_stalls stalls_of(const struct server *server, size_t index)

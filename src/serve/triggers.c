@@ -55,6 +55,12 @@ static int take_field(struct trigger *trigger, const char *name, struct error *e
 		name);
 }
 
+static bool is_same(const struct trigger *left, const struct trigger *right)
+{
+	return !strcmp(left->words, right->words) &&
+	       !strcmp(left->group ? left->group : "", right->group ? right->group : "");
+}
+
 /* One condition, in place. */
 static int take(struct triggers *triggers, char *text, struct error *error)
 {
@@ -73,6 +79,10 @@ static int take(struct triggers *triggers, char *text, struct error *error)
 	result = take_field(&trigger, text, error);
 	if (result >= 0)
 		result = take_limit(&trigger, above + 1, error);
+	for (size_t i = 0; result >= 0 && i < triggers->count; i++)
+		if (is_same(&triggers->items[i], &trigger))
+			result = error_set(error, EINVAL, "--trigger: '%s' is there twice",
+					   trigger.words);
 	if (result >= 0 && triggers->count == TRIGGERS_MAX)
 		result = error_set(error, EINVAL, "--trigger: at most %d conditions", TRIGGERS_MAX);
 	if (result >= 0)
@@ -109,44 +119,80 @@ static bool concerns(const struct trigger *trigger, const char *group)
 	return !trigger->group || (group && !strcmp(trigger->group, group));
 }
 
-static bool look_at_p99(const struct trigger *trigger, const struct triggers_input *input,
-			const struct leader *group, struct trigger_event *event)
-{
+/* What a group did in the interval. */
+struct looked_at {
+	uint64_t ns; /* in the trigger's state */
 	uint32_t waits[WIRE_LATENCY_BUCKETS];
-	uint64_t count = 0;
+};
 
-	for (size_t i = 0; i < WIRE_LATENCY_BUCKETS; i++) {
-		waits[i] = (uint32_t)leader_since(&input->counters->groups, group, input->mark,
-						  COUNTERS_LATENCY + i);
-		count += waits[i];
-	}
-	if (count < WAITS_LEAST)
-		return false;
-	event->ns = histogram_percentile(waits, WIRE_LATENCY_BUCKETS, 0.99, UINT64_MAX);
-	return event->ns > trigger->limit_ns;
+static struct looked_at of_leader(const struct trigger *trigger, const struct triggers_input *input,
+				  const struct leader *group)
+{
+	const struct leaders *groups = &input->counters->groups;
+	struct looked_at sum = {0};
+
+	if (trigger->kind == TRIGGER_STATE)
+		sum.ns = leader_since(groups, group, input->mark, trigger->state);
+	for (size_t i = 0; trigger->kind != TRIGGER_STATE && i < WIRE_LATENCY_BUCKETS; i++)
+		sum.waits[i] =
+			(uint32_t)leader_since(groups, group, input->mark, COUNTERS_LATENCY + i);
+	return sum;
 }
 
-static bool look_at_state(const struct trigger *trigger, const struct triggers_input *input,
-			  const struct leader *group, struct trigger_event *event)
+/* One that is named need not be among those that lead. */
+static struct looked_at of_named(const struct trigger *trigger, const struct triggers_input *input)
 {
-	uint64_t ns = leader_since(&input->counters->groups, group, input->mark, trigger->state);
+	const struct interval *interval = input->interval;
+	struct looked_at sum = {0};
 
-	event->threads = (double)ns / (double)(input->interval->end_ns - input->interval->start_ns);
-	return event->threads > trigger->limit_threads;
+	for (size_t i = 0; i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+
+		if (strcmp(counters_group(input->counters, interval->session, row->cgroup_id,
+					  row->process),
+			   trigger->group) != 0)
+			continue;
+		sum.ns += trigger->kind == TRIGGER_STATE ? row->states_ns[trigger->state] : 0;
+		for (size_t j = 0; row->latency_count && j < WIRE_LATENCY_BUCKETS; j++)
+			sum.waits[j] += row->latency[j];
+	}
+	return sum;
+}
+
+static bool fires_at(const struct trigger *trigger, const struct triggers_input *input,
+		     const struct looked_at *sum, struct trigger_event *event)
+{
+	uint64_t length_ns = input->interval->end_ns - input->interval->start_ns, count = 0;
+
+	if (trigger->kind == TRIGGER_STATE) {
+		event->threads = (double)sum->ns / (double)length_ns;
+		return event->threads > trigger->limit_threads;
+	}
+	for (size_t i = 0; i < WIRE_LATENCY_BUCKETS; i++)
+		count += sum->waits[i];
+	if (count < WAITS_LEAST)
+		return false;
+	event->ns = histogram_percentile(sum->waits, WIRE_LATENCY_BUCKETS, 0.99, UINT64_MAX);
+	return event->ns > trigger->limit_ns;
 }
 
 static bool look_at_groups(const struct trigger *trigger, const struct triggers_input *input,
 			   struct trigger_event *event)
 {
 	const struct leaders *groups = &input->counters->groups;
+	struct looked_at sum;
 
+	if (trigger->group) {
+		event->group = trigger->group;
+		sum = of_named(trigger, input);
+		return fires_at(trigger, input, &sum, event);
+	}
 	for (size_t i = 0; i < groups->count; i++) {
-		const struct leader *group = groups->items[i];
-
-		event->group = group->name;
-		if (group->leads && concerns(trigger, group->name) &&
-		    (trigger->kind == TRIGGER_STATE ? look_at_state(trigger, input, group, event)
-						    : look_at_p99(trigger, input, group, event)))
+		if (!groups->items[i]->leads)
+			continue;
+		event->group = groups->items[i]->name;
+		sum = of_leader(trigger, input, groups->items[i]);
+		if (fires_at(trigger, input, &sum, event))
 			return true;
 	}
 	return false;

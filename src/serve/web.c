@@ -29,8 +29,9 @@
 	(15 * NS_PER_S) /* from a connection, or the answer before, to a whole request             \
 			 */
 #define ANSWER_NS    (15 * NS_PER_S)
-#define HEADER_BYTES (16 << 10) /* a request line with all headers */
-#define BODY_BYTES   (64 << 10) /* which is read and ignored */
+#define REPLY_NS     (300 * NS_PER_S) /* from an answer to its last byte at the client */
+#define HEADER_BYTES (16 << 10)	      /* a request line with all headers */
+#define BODY_BYTES   (64 << 10)	      /* which is read and ignored */
 #define MEMORY_BYTES (512 << 20)
 #define SWEEP_MS     1000
 
@@ -38,7 +39,8 @@
 struct peer {
 	struct peer *next, **self;
 	int fd;
-	uint64_t waits_ns; /* since then, for a request; 0: one is being answered */
+	uint64_t waits_ns; /* since then, for a whole request; 0: one is being answered, */
+	uint64_t sends_ns; /* since then, but while the answer is waited for */
 };
 
 /* From its headers to the end of its response. */
@@ -142,8 +144,6 @@ static struct request *request_new(struct MHD_Connection *connection)
 	request->connection = connection;
 	request->fd = -1;
 	request->peer = peer_of(connection);
-	if (request->peer)
-		request->peer->waits_ns = 0;
 	return request;
 }
 
@@ -158,8 +158,10 @@ static void request_end(void *data, struct MHD_Connection *connection, void **st
 	if (!request)
 		return;
 	unlink_request(request);
-	if (request->peer)
+	if (request->peer) {
 		request->peer->waits_ns = clock_monotonic_ns();
+		request->peer->sends_ns = 0;
+	}
 	if (request->fd >= 0)
 		close(request->fd);
 	free(request);
@@ -182,6 +184,8 @@ static bool ask(struct request *request, const struct web_route *route)
 	if (request->next)
 		request->next->self = &request->next;
 	web.asked = request;
+	if (request->peer)
+		request->peer->sends_ns = 0;
 	MHD_suspend_connection(request->connection);
 	return true;
 }
@@ -214,6 +218,11 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 		request->body_bytes += *body_length;
 		*body_length = 0;
 		return request->body_bytes > BODY_BYTES ? MHD_NO : MHD_YES;
+	}
+	/* it is whole */
+	if (request->peer) {
+		request->peer->waits_ns = 0;
+		request->peer->sends_ns = clock_monotonic_ns();
 	}
 	if (request->is_answered)
 		return reply(request);
@@ -282,7 +291,10 @@ static void cancel(struct request *request)
 	resume(request);
 }
 
-/* Ends what takes too long: an answer, or a client's request, which may come byte by byte. */
+/*
+ * Ends what takes too long: an answer, or a client, whose request may come byte by byte, and which
+ * may take a response so.
+ */
 static void sweep(uint64_t now_ns)
 {
 	struct request *next;
@@ -295,7 +307,8 @@ static void sweep(uint64_t now_ns)
 			cancel(request);
 	}
 	for (struct peer *peer = web.peers; peer; peer = peer->next)
-		if (peer->waits_ns && now_ns > peer->waits_ns + REQUEST_NS)
+		if ((peer->waits_ns && now_ns > peer->waits_ns + REQUEST_NS) ||
+		    (peer->sends_ns && now_ns > peer->sends_ns + REPLY_NS))
 			shutdown(peer->fd, SHUT_RDWR);
 }
 

@@ -126,9 +126,14 @@ enum MHD_Result web_reply_static(struct MHD_Connection *connection, enum web_pag
 enum MHD_Result web_reply_file(struct MHD_Connection *connection, unsigned int status,
 			       const char *type, int fd, uint64_t length)
 {
-	char *bytes = length <= LENGTH_MAX ? malloc(length + 1) : NULL;
+	char *bytes;
 	size_t got = 0;
 
+	if (length > LENGTH_MAX)
+		return web_reply_text(
+			connection, MHD_HTTP_CONTENT_TOO_LARGE,
+			"that is more than 64 MiB: ask for less time, or larger steps\n");
+	bytes = malloc(length + 1);
 	if (!bytes)
 		return MHD_NO;
 	while (got < length) {

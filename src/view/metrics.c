@@ -343,10 +343,12 @@ static void walk_flight(struct walker *walker, const struct metrics_service *ser
 	family(walker, "dwell_triggers", METRIC_COUNTER, NULL,
 	       "Intervals in which a trigger's condition was met.");
 	for (size_t i = 0; i < service->trigger_count; i++) {
-		uint64_t fired;
+		struct metrics_trigger trigger = service->trigger(service->trigger_data, i);
 
-		label(walker, "trigger", service->trigger(service->trigger_data, i, &fired));
-		point(walker, fired);
+		label(walker, "trigger", trigger.words);
+		if (trigger.group)
+			label(walker, "group", trigger.group);
+		point(walker, trigger.fired);
 	}
 	one(walker, "dwell_flight_recordings", METRIC_COUNTER, NULL,
 	    "Times that the seconds before a trigger were recorded.", service->flight_written);

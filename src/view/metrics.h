@@ -32,6 +32,13 @@ struct metrics_push {
 	size_t reason_count;
 };
 
+/* A condition, and how often it was met. */
+struct metrics_trigger {
+	const char *words;
+	const char *group; /* NULL: of all */
+	uint64_t fired;
+};
+
 #define METRICS_PUSHES 8
 
 /* Of the service itself, besides what it counts. */
@@ -41,7 +48,7 @@ struct metrics_service {
 	struct metrics_stalls stalls[4];
 	size_t stall_count;
 	bool has_flight; /* a flight recorder */
-	const char *(*trigger)(const void *data, size_t index, uint64_t *ret_fired); /* its words */
+	struct metrics_trigger (*trigger)(const void *data, size_t index);
 	const void *trigger_data;
 	size_t trigger_count;
 	uint64_t flight_written, flight_suppressed;

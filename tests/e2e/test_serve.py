@@ -292,8 +292,17 @@ def test_hostile_requests_leave_it_serving(server):
     for _ in range(100):
         kept.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
         kept[-1].sendall(b"GET /metrics HTTP/1.1\r\nHo")
+    slow = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    slow.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
     assert server.ask("/healthz")[0] == 200
-    # who takes longer than that for a request is cut off
+    # who takes longer than that for a request is cut off, also one whose body comes byte by byte
+    began = time.monotonic()
+    with contextlib.suppress(OSError):
+        while time.monotonic() < began + 60:
+            slow.sendall(b"x")
+            time.sleep(0.5)
+    assert time.monotonic() < began + 50
+    slow.close()
     for client in kept:
         client.settimeout(60)
         assert client.recv(1000) == b""
@@ -517,7 +526,7 @@ def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
             os.killpg(crowd.pid, signal.SIGKILL)
             crowd.wait()
         assert metrics["dwell_flight_recordings_total",] == 1
-        assert metrics["dwell_triggers_total", "trigger", "runnable>5"] > 1 and metrics["dwell_triggers_total", "trigger", "lock>100000"] == 0
+        assert metrics["dwell_triggers_total", "group", "crowd", "trigger", "runnable>5"] > 1 and metrics["dwell_triggers_total", "trigger", "lock>100000"] == 0
         server.stop()
         said = server.process.stderr.read()
     (before,), (after,) = tmp_path.glob("trigger.before.*.dwell"), tmp_path.glob("trigger.after.*.dwell")
@@ -527,6 +536,23 @@ def test_a_trigger_records_what_was_before_and_what_follows(tmp_path):
     assert any(row["comm"] == "crowd" for row in report["threads"])
     shown = run("profile", "--from", after, "--format", "folded")
     assert shown.returncode == 0 and shown.stdout, shown.stderr
+
+
+def test_a_group_that_a_trigger_names_need_not_lead(tmp_path):
+    """One that only sleeps has no place among the first; and one that is called as the rest is has a name of its own."""
+    program = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'other')\nwhile True: time.sleep(0.001)"
+    with subprocess.Popen(["sleep", "100"]) as sleeper, subprocess.Popen(["/usr/bin/python3", "-c", program]) as other:
+        try:
+            with serving("--by", "process", "--groups", "2", "-i", "200ms", "--store", tmp_path, "--trigger", "sleep>0.5@sleep,sleep>0.5@nowhere",
+                         "--trigger-after", "1s", "--trigger-pause", "1h") as server:
+                wait_for(lambda: server.metrics()["dwell_triggers_total", "group", "sleep", "trigger", "sleep>0.5"] > 0)
+                text = server.ask("/metrics")[2].decode()
+                assert server.metrics()["dwell_triggers_total", "group", "nowhere", "trigger", "sleep>0.5"] == 0
+        finally:
+            sleeper.kill()
+            other.kill()
+    lines = [line.rpartition(" ")[0] for line in text.splitlines() if line.startswith("dwell_")]
+    assert len(lines) == len(set(lines)), [line for line in lines if lines.count(line) > 1][:5]
 
 
 def test_recordings_of_triggers_are_few(tmp_path):
@@ -551,8 +577,10 @@ def test_recordings_of_triggers_are_few(tmp_path):
     (["--trigger", "lock>nan"], "how many threads"),
     (["--trigger", "lock>1@"], "write FIELD>LIMIT"),
     (["--trigger", ","], "no condition"),
-    (["--trigger", ",".join(["lock>1"] * 17)], "at most 16"),
+    (["--trigger", ",".join(f"lock>{threads}" for threads in range(1, 18))], "at most 16"),
     (["--trigger", "lock>1", "--trigger", "disk>1"], "given once"),
+    (["--trigger", "lock>1@a,lock>1@b,lock>1@a"], "'lock>1' is there twice"),
+    (["--stalls", "a", "--stalls", "a"], "a is given twice"),
     (["--trigger-pause", "1h"], "are for --trigger"),
     (["--store", "/tmp", "--trigger", "stall>1s"], "needs --stalls"),
     (["--stalls", "-p"], "not the name of a program"),
@@ -587,7 +615,7 @@ def test_stalls_of_a_program_are_counted_and_trigger(tmp_path):
     assert causes["cpu"] >= 1 and causes["cpu"] + causes["runnable"] + causes["stolen"] >= 5, causes
     total = metrics["dwell_stall_seconds_sum", "process", program.name]
     assert total >= sum(duration for _, duration, _ in asked) / 1e9 * 0.9
-    assert metrics["dwell_triggers_total", "trigger", "stall>50ms"] >= 1 and list(tmp_path.glob("trigger.before.*"))
+    assert metrics["dwell_triggers_total", "group", program.name, "trigger", "stall>50ms"] >= 1 and list(tmp_path.glob("trigger.before.*"))
     exemplars = [sample.exemplar.labels for family in open_families(body.decode()) for sample in family.samples if sample.exemplar]
     assert exemplars and all(list(labels) == ["function"] for labels in exemplars)
 

@@ -193,6 +193,8 @@ class Server {
     this.since = status.since;
     if (!status.until) return readPage({ status, periods: [] });
     const now = Date.parse(status.until);
+    // its clock was set back
+    if (this.kept.some(list => list && list.length && list[list.length - 1].end > now + 5000)) this.forget();
     let after = now - span;
     const periods = [];
     for (let i = Math.min(level, lengths.length - 1); i >= 0; i--) {
