@@ -298,8 +298,12 @@ static int emit_compared(const struct emit *emit, const void *result)
 static const struct result_kind kind = {
 	.schema = &compare_load_schema, .page = write_page, .emit = emit_compared};
 
-static enum exit_code exit_code_of(const struct load_comparison *comparison)
+static enum exit_code exit_code_of(const struct load_comparison *comparison,
+				   const struct compare_course *course)
 {
+	/* those that came to their end say nothing of those that did not */
+	if (comparison->answer == LOAD_EQUAL && course->end == COMPARE_FAILED)
+		return EXIT_INCONCLUSIVE;
 	return comparison->answer == LOAD_DIFFERENT ? EXIT_CHECK_FAILED
 	       : comparison->answer == LOAD_EQUAL   ? EXIT_DONE
 						    : EXIT_INCONCLUSIVE;
@@ -338,7 +342,7 @@ int load_ab(struct load *load)
 		result =
 			command_fail("load", result == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN, &error);
 	else
-		result = (int)exit_code_of(&ab.comparison);
+		result = (int)exit_code_of(&ab.comparison, &ab.course);
 	load_comparison_release(&ab.comparison);
 	for (int side = 0; side < 2; side++)
 		load_side_release(&ab.sides[side]);
