@@ -236,7 +236,7 @@ def test_application_frames(language, tmp_path):
     subprocess.run([*command, *output, program, tmp_path / name], check=True, cwd=tmp_path, env=environment, capture_output=True)
     process = subprocess.Popen([program])
     try:
-        result = profile("-p", process.pid, "-d", "2s", "--freq", "400")
+        result = profile("-p", process.pid, "-d", "2s", "--freq", "900")
     finally:
         process.kill()
         process.wait()

@@ -134,7 +134,8 @@ def test_short_waits_have_their_reason():
     states = [of_group(metrics, "dwell_group_thread_seconds_total") for metrics in (before, after)]
     for state, reason in (("ipc", "read:pipe"), ("sleep", "clock_nanosleep")):
         whole = states[1]["state", state] - states[0]["state", state]
-        assert whole > 1 and spent[reason, state] == pytest.approx(whole, rel=0.01), (spent, whole)
+        # on a busy machine it waits for a CPU for the most part
+        assert whole > 0.3 and spent[reason, state] == pytest.approx(whole, rel=0.01), (spent, whole)
 
 
 @contextlib.contextmanager
@@ -268,8 +269,16 @@ def test_one_that_dies_is_replaced(server):
             raise AssertionError("it did not come back")
 
 
+def link_of(fd):
+    """Where it leads; "": it has been closed meanwhile."""
+    with contextlib.suppress(OSError):
+        return os.readlink(fd)
+    return ""
+
+
 def has_listener(pid, port):
-    return any("socket:" in os.readlink(fd) and is_listening(os.readlink(fd), port) for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir())
+    links = map(link_of, pathlib.Path(f"/proc/{pid}/fd").iterdir())
+    return any("socket:" in link and is_listening(link, port) for link in links)
 
 
 def test_hostile_requests_leave_it_serving(server):
