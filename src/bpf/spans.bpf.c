@@ -121,15 +121,16 @@ int on_wait(struct enter_event *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 wait = (__u32)bpf_get_attach_cookie(ctx);
 	struct account *account = account_of(task);
-	const struct entered call = entered_of(ctx, task);
 	struct polled polled = {};
 	struct worker *worker;
+	struct entered call;
 
 	if (!account || !worker_may_be(task))
 		return 0;
 	worker = worker_make(task);
 	if (!worker || wait < worker->wait)
 		return 0;
+	call = entered_of(ctx, task);
 	/* the turn goes on */
 	if (is_sleep(&call, wait) || (wait > worker->wait && cannot_wait(&call, wait))) {
 		worker->is_nested = 1;

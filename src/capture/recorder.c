@@ -454,13 +454,17 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 	return 0;
 }
 
+static int note_sound(struct recorder *recorder, const struct wire_header *record,
+		      struct error *error)
+{
+	return keep(&recorder->standing, record) < 0 ? error_set(error, ENOMEM, "out of memory")
+						     : 0;
+}
+
 int recorder_note(struct recorder *recorder, const struct wire_header *record, struct error *error)
 {
 	/* where it is written, it is counted */
-	if (!record_is_sound(record))
-		return 0;
-	return keep(&recorder->standing, record) < 0 ? error_set(error, ENOMEM, "out of memory")
-						     : 0;
+	return record_is_sound(record) ? note_sound(recorder, record, error) : 0;
 }
 
 /* Before an interval's end. */
@@ -492,7 +496,7 @@ int recorder_record(struct recorder *recorder, const struct wire_header *record,
 	if (result >= 0)
 		result = repeat_referred(recorder, record, error);
 	if (result >= 0)
-		result = recorder_note(recorder, record, error);
+		result = note_sound(recorder, record, error);
 	if (result >= 0 && record->kind == WIRE_INTERVAL)
 		result = say_unsound(recorder, error);
 	if (result >= 0)

@@ -21,7 +21,8 @@ int recorder_open(struct recorder **ret_recorder, const char *path, bool force,
 
 /*
  * Takes a record; a WIRE_INTERVAL or WIRE_CHILD writes a chunk. When that fails (a full disk), the
- * file is cut back to the chunks before, and stays readable.
+ * file is cut back to the chunks before, and stays readable. A record that readers would refuse is
+ * left out; the file says how many were, as what is missing.
  */
 int recorder_record(struct recorder *recorder, const struct wire_header *record,
 		    struct error *error) must_check;

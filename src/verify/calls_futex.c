@@ -31,21 +31,10 @@ static bool over; /* under of_condition */
 static sem_t semaphore;
 static pthread_barrier_t barrier;
 
-static struct timespec after_ns(uint64_t ns)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / NS_PER_S);
-	until.tv_nsec = (long)(ns % NS_PER_S);
-	return until;
-}
-
 /* Later than the pattern ends. */
 static struct timespec much_later(void)
 {
-	return after_ns(3600 * NS_PER_S);
+	return pattern_deadline(3600 * NS_PER_S);
 }
 
 /* The argument is which mutex; who prepares has locked it. */
@@ -97,7 +86,7 @@ __attribute__((noinline)) static void wait_for_mutex_until(int argument)
  */
 static void wait_from_two_callers(int argument)
 {
-	struct timespec until = after_ns(pattern_run_ns / 3);
+	struct timespec until = pattern_deadline(pattern_run_ns / 3);
 
 	if (pthread_mutex_timedlock(&mutexes[argument], &until))
 		wait_for_mutex_until(argument);

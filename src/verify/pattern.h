@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/duration.h"
 #include "verify/meter.h"
@@ -77,6 +78,18 @@ int call_prepare_nothing(void);
 static inline uint64_t pattern_end_ns(void)
 {
 	return now_ns() + pattern_run_ns;
+}
+
+/* So much later than now, as calls with a time-out of the C library take it: CLOCK_REALTIME. */
+static inline struct timespec pattern_deadline(uint64_t ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / NS_PER_S);
+	until.tv_nsec = (long)(ns % NS_PER_S);
+	return until;
 }
 
 /* A thread of the pattern: runs `body`, which measures itself. */
