@@ -63,6 +63,42 @@ CASE(totals_are_those_of_the_account)
 	profile_free(profile);
 }
 
+/* A recording may have lost it, or may be made up. */
+CASE(a_frame_that_is_not_there_is_none)
+{
+	struct profile *profile = make();
+	struct {
+		struct wire_stack stack;
+		__u32 frames[2];
+	} lost = {{.header = {.size = sizeof(lost), .kind = WIRE_STACK},
+		   .id = 9,
+		   .count = 1,
+		   .end = WIRE_STACK_COMPLETE},
+		  {~0U, 0}};
+	struct wire_spent record = sample(9, WIRE_SPENT_IN_USER_MODE);
+
+	feed(profile, &lost.stack.header);
+	feed(profile, &record.header);
+	end(profile, (const uint64_t[STATES]){[STATE_USER] = 900});
+	assert_near(spot(profile, 0, STATE_USER)->self.ns, 900);
+	profile_free(profile);
+}
+
+CASE(a_wait_in_parts_is_one_stack)
+{
+	struct profile *profile = make();
+	struct wire_spent first = away(WIRE_SLEEP, 200, 300, 300, 1, ON_WAIT);
+	struct wire_spent more = away(WIRE_SLEEP, 300, 700, 700, 1, ON_WAIT);
+
+	more.flags |= WIRE_SPENT_MORE;
+	feed(profile, &first.header);
+	feed(profile, &more.header);
+	end(profile, (const uint64_t[STATES]){[STATE_SLEEP] = 500});
+	assert_near(spot(profile, WAITS, STATE_SLEEP)->self.ns, 500);
+	assert_int_equal(profile_states(profile)[STATE_SLEEP].count, 1);
+	profile_free(profile);
+}
+
 CASE(what_was_unlikely_counts_more)
 {
 	struct profile *profile = make();
@@ -299,6 +335,8 @@ int main(void)
 		cmocka_unit_test(a_named_library_says_more_than_an_address_of_a_stripped_program),
 		cmocka_unit_test(a_script_is_named_before_its_interpreter),
 		cmocka_unit_test(totals_are_those_of_the_account),
+		cmocka_unit_test(a_frame_that_is_not_there_is_none),
+		cmocka_unit_test(a_wait_in_parts_is_one_stack),
 		cmocka_unit_test(what_was_unlikely_counts_more),
 		cmocka_unit_test(what_was_before_the_profile_does_not_count),
 		cmocka_unit_test(shares_are_right_on_average_and_within_their_errors),
