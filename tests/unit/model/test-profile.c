@@ -67,17 +67,18 @@ CASE(totals_are_those_of_the_account)
 CASE(a_frame_that_is_not_there_is_none)
 {
 	struct profile *profile = make();
-	struct {
-		struct wire_stack stack;
-		__u32 frames[2];
-	} lost = {{.header = {.size = sizeof(lost), .kind = WIRE_STACK},
-		   .id = 9,
-		   .count = 1,
-		   .end = WIRE_STACK_COMPLETE},
-		  {~0U, 0}};
+	const struct wire_stack head = {
+		.header = {.size = sizeof(head) + 2 * sizeof(__u32), .kind = WIRE_STACK},
+		.id = 9,
+		.count = 1,
+		.end = WIRE_STACK_COMPLETE};
+	const __u32 frames[] = {~0U, 0};
+	_Alignas(struct wire_stack) unsigned char lost[sizeof(head) + sizeof(frames)];
 	struct wire_spent record = sample(9, WIRE_SPENT_IN_USER_MODE);
 
-	feed(profile, &lost.stack.header);
+	memcpy(lost, &head, sizeof(head));
+	memcpy(lost + sizeof(head), frames, sizeof(frames));
+	feed(profile, (const struct wire_header *)lost);
 	feed(profile, &record.header);
 	end(profile, (const uint64_t[STATES]){[STATE_USER] = 900});
 	assert_near(spot(profile, 0, STATE_USER)->self.ns, 900);
