@@ -216,6 +216,44 @@ CASE(what_was_not_measured_is_not_judged)
 	assert_int_equal(change.b.count, 1);
 }
 
+/* Three equal differences are as far from chance as can be, and three of eight say nothing. */
+CASE(a_metric_of_a_few_runs_hides_no_other)
+{
+	for (int turns = 0; turns <= 1; turns++) {
+		struct load_side sides[2] = {{.runs = 0}, {.runs = 0}};
+		struct load_comparison comparison;
+		struct load_question question;
+		struct error error;
+		struct load_change *changes;
+
+		load_question_init(&question);
+		assert_int_equal(load_question_choose(&question, "iterations,wake-p99", &error), 0);
+		for (int i = 0; i < 8; i++)
+			for (int side = 0; side < 2; side++) {
+				struct load_totals totals = make_totals();
+				char started[64];
+
+				snprintf(started, sizeof(started),
+					 "2026-01-01T00:%02d:00.0000000%02dZ",
+					 turns ? i : i + 8 * side, side);
+				begin(&sides[side], started);
+				totals.iteration_rate = (side ? 300 : 100) + 5 * i * (side - .5);
+				if (i >= (turns ? 3 : 2))
+					totals.wake_to_run.p99_ns = NAN;
+				else if (side)
+					totals.wake_to_run.p99_ns *= 100;
+				add(&sides[side], &key, &totals);
+			}
+		assert_int_equal(load_compare(&comparison, &sides[0], &sides[1], &question), 0);
+		assert_int_equal(comparison.paired, turns);
+		changes = comparison.groups[0].changes;
+		assert_int_equal(changes[METRIC_ITERATIONS].verdict, LOAD_BETTER);
+		assert_int_equal(changes[METRIC_WAKE_P99].verdict, LOAD_UNDECIDED);
+		assert_true(isnan(changes[METRIC_WAKE_P99].p));
+		release(&comparison, &sides[0], &sides[1]);
+	}
+}
+
 CASE(metrics_are_chosen_by_name)
 {
 	struct load_question question;
@@ -561,6 +599,7 @@ int main(void)
 		cmocka_unit_test(few_runs_decide_nothing),
 		cmocka_unit_test(runs_that_take_turns_are_compared_in_pairs),
 		cmocka_unit_test(one_run_that_was_disturbed_is_no_change),
+		cmocka_unit_test(a_metric_of_a_few_runs_hides_no_other),
 		cmocka_unit_test(what_was_not_measured_is_not_judged),
 		cmocka_unit_test(metrics_are_chosen_by_name),
 		cmocka_unit_test(totals_become_values),
