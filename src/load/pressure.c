@@ -32,9 +32,9 @@ static bool read_waiting(uint64_t *ret_ns)
 	return true;
 }
 
-void pressure_mark(struct pressure_mark *mark)
+void pressure_mark(struct pressure_mark *mark, uint64_t scheduler_ns)
 {
-	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns()};
+	*mark = (struct pressure_mark){.at_ns = clock_monotonic_ns(), .scheduler_ns = scheduler_ns};
 	mark->measured = machine_time_read(&mark->machine, MACHINE_TIME) >= 0;
 	mark->own_ns = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN);
 	mark->has_waiting = read_waiting(&mark->waiting_ns);
@@ -54,6 +54,9 @@ void pressure_between(struct pressure *pressure, const struct pressure_mark *bef
 	pressure->measured = true;
 	pressure->cpu_ns = pressure->elapsed_ns * (uint64_t)cpus;
 	pressure->own_ns = after->own_ns - before->own_ns;
+	/* less than before: it has ended, and is a child of ours or was not to be asked any more */
+	if (after->scheduler_ns > before->scheduler_ns)
+		pressure->own_ns += after->scheduler_ns - before->scheduler_ns;
 	pressure->busy_ns = passed.busy_ns;
 	pressure->stolen_ns = passed.stolen_ns;
 	used_ns = pressure->own_ns + pressure->stolen_ns;

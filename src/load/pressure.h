@@ -17,6 +17,7 @@ struct pressure_mark {
 	bool measured;
 	struct machine_time machine;
 	uint64_t own_ns; /* CPU time of this process, and of all its children that have ended */
+	uint64_t scheduler_ns; /* of the scheduler under test, while its process lives */
 	/* in which a task waited for a CPU; /proc/pressure/cpu, "some":
 	 * Documentation/accounting/psi.rst */
 	bool has_waiting;
@@ -29,12 +30,12 @@ struct pressure {
 	uint64_t elapsed_ns;
 	uint64_t cpu_ns;  /* of all CPUs that were on: elapsed time, for each */
 	uint64_t busy_ns; /* all of them: own, of others and stolen */
-	uint64_t own_ns, others_ns, stolen_ns;
+	uint64_t own_ns, others_ns, stolen_ns; /* own: also that of the scheduler under test */
 	bool has_waiting;
 	uint64_t waiting_ns;
 };
 
-void pressure_mark(struct pressure_mark *mark);
+void pressure_mark(struct pressure_mark *mark, uint64_t scheduler_ns);
 
 /* To be taken after the run's processes have been reaped. In steps of 10 ms. */
 void pressure_between(struct pressure *pressure, const struct pressure_mark *before,

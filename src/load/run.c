@@ -287,7 +287,7 @@ static int start_all(struct run *run, struct error *error)
 			       run->options->scheduler_pid || starts_scheduler(&run->spec->phases));
 	run->started_realtime_ns = clock_realtime_ns();
 	run->started_ns = clock_monotonic_ns();
-	pressure_mark(&run->before);
+	pressure_mark(&run->before, scheduler_cpu_ns(&run->scheduler));
 	if (result >= 0)
 		result = run_start_groups(run, error);
 	run->start_ns = clock_monotonic_ns() - began_ns;
@@ -325,7 +325,7 @@ static void finish(struct run *run)
 	watchdog_end(run);
 	run_stop_groups(run, NULL);
 	run->stopped_ns = clock_monotonic_ns();
-	pressure_mark(&run->after);
+	pressure_mark(&run->after, scheduler_cpu_ns(&run->scheduler));
 	run->stop_ns = run->stopped_ns - began_ns;
 	/* one that died still writes its dump */
 	if (run->scheduler.ours)

@@ -175,11 +175,12 @@ static const char *last_line(struct scheduler *scheduler, char *into, size_t roo
 	return into;
 }
 
-/* CPU time of its process so far; 0: it has ended. */
-static uint64_t cpu_ns_of(const struct scheduler *scheduler)
+uint64_t scheduler_cpu_ns(const struct scheduler *scheduler)
 {
 	clockid_t clock;
 
+	if (!scheduler->pid || scheduler->reaped) /* 0 were this process itself */
+		return 0;
 	return clock_getcpuclockid(scheduler->pid, &clock) ? 0 : clock_ns(clock);
 }
 
@@ -193,7 +194,7 @@ struct patience {
 
 static bool is_over(struct patience *patience, const struct scheduler *scheduler)
 {
-	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = cpu_ns_of(scheduler);
+	uint64_t now_ns = clock_monotonic_ns(), cpu_ns = scheduler_cpu_ns(scheduler);
 
 	if (cpu_ns > patience->cpu_ns || is_changing())
 		patience->moved_ns = now_ns;
@@ -311,10 +312,10 @@ static bool await_last_words(struct scheduler *scheduler)
 	uint64_t cpu_ns;
 
 	do {
-		cpu_ns = cpu_ns_of(scheduler);
+		cpu_ns = scheduler_cpu_ns(scheduler);
 		if (await_end(scheduler, STOP_MS))
 			return true;
-	} while (scheduler->thrown_out && cpu_ns_of(scheduler) > cpu_ns &&
+	} while (scheduler->thrown_out && scheduler_cpu_ns(scheduler) > cpu_ns &&
 		 clock_monotonic_ns() < deadline_ns);
 	return false;
 }

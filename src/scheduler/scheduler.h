@@ -62,6 +62,9 @@ int scheduler_start(struct scheduler *scheduler, const char *command,
 /* SIGINT, and SIGKILL if it does not end within 2 s, no matter who started it. */
 void scheduler_stop(struct scheduler *scheduler);
 
+/* CPU time of its process so far; 0: there is none, or it has ended. */
+uint64_t scheduler_cpu_ns(const struct scheduler *scheduler);
+
 /* Stops it if it is ours, else only lets it go. Forgets everything. */
 void scheduler_release(struct scheduler *scheduler);
 
