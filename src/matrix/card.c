@@ -102,6 +102,23 @@ void card_write_ranks(struct output *out, const struct card *card, card_text_wri
 		output_string(out, " (mean rank in throughput, wakeups and waits for a CPU)");
 }
 
+void card_write_notes(struct output *out, const struct card *card, const char *between)
+{
+	const struct matrix_scores *scores = card->scores;
+
+	if (scores->comparisons > 1)
+		output_format(out,
+			      "%zu comparisons, each with %.0f %% confidence: chance alone makes "
+			      "%.1f of them better or worse%s",
+			      scores->comparisons, 100 * (1 - LOAD_ALPHA),
+			      LOAD_ALPHA * (double)scores->comparisons, between);
+	if (scores->apart)
+		output_format(out,
+			      "%zu run%s not compared: the baseline's ran before or after a "
+			      "--resume, when the machine may have been another%s",
+			      scores->apart, scores->apart == 1 ? " is" : "s are", between);
+}
+
 bool card_failure(char into[CARD_FAILURE], const struct matrix *matrix,
 		  const struct matrix_cell *cell)
 {

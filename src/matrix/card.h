@@ -40,6 +40,9 @@ typedef void (*card_text_writer)(struct output *out, const char *text);
 /* Of the schedulers, over all groups; nothing where there are no scores. */
 void card_write_ranks(struct output *out, const struct card *card, card_text_writer write);
 
+/* How many comparisons chance may have decided, and which runs are not compared; `between` each. */
+void card_write_notes(struct output *out, const struct card *card, const char *between);
+
 /* Of a cell that failed: "died: tiny-2llc, scx_mine: stall; when repeated: ..."; else false. */
 bool card_failure(char into[CARD_FAILURE], const struct matrix *matrix,
 		  const struct matrix_cell *cell);

@@ -308,6 +308,8 @@ const struct schema matrix_check_schema = {
 
 VALUE_GETTER(get_cell_checks, value_rows, cell_of(item)->checks.items,
 	     cell_of(item)->checks.count / 2, 2 * sizeof(char *), NULL)
+VALUE_GETTER(get_cell_session, value_unless_unknown,
+	     cell_of(item)->elapsed_ns ? cell_of(item)->session_ns : 0, 0)
 VALUE_GETTER(get_cell_elapsed, value_unless_unknown, cell_of(item)->elapsed_ns, 0)
 
 FIELD_GETTER(get_cell_guest)
@@ -374,6 +376,8 @@ static const struct field cell_fields[] = {
 	POINTER_MEMBER(struct matrix_cell, reason, "reason", "why it is not `pass`"),
 	LIST_FIELD("checks", get_cell_checks, NULL, &matrix_check_schema, "those that failed"),
 	INTEGER_FIELD("elapsed_ns", get_cell_elapsed, "from the start of its process to its end"),
+	INTEGER_FIELD("session_ns", get_cell_session,
+		      "when the matrix began, or went on, that ran it; since 1970"),
 	OBJECT_FIELD("guest", get_cell_guest, &matrix_guest_schema, "what the guest reported"),
 	LIST_FIELD("figures", get_cell_figures, NULL, &matrix_figures_schema,
 		   "of a load that came to its end, by group"),

@@ -65,6 +65,8 @@ struct matrix_cell {
 	char *reason;		    /* of anything but a pass; may be NULL */
 	struct matrix_words checks; /* that failed: name, text, name, text ... */
 	uint64_t elapsed_ns;	    /* from the start of its process to the end */
+	/* when the `dwell guest --matrix` that ran it began, since 1970; 0: not known */
+	uint64_t session_ns;
 	struct matrix_guest guest;
 	struct load_side
 		figures; /* of its load, one run; none where that did not come to its end */
@@ -88,6 +90,7 @@ struct matrix {
 	size_t topology_count, topology_room;
 	uint64_t memory_bytes; /* 0: by the number of CPUs */
 	uint64_t timeout_ns;
+	uint64_t session_ns; /* of cells that run from now on */
 	unsigned int repeat;
 	struct matrix_words command; /* without "dwell" */
 	/* whether dwell has a command of that name, as command_check(); NULL: any is taken */

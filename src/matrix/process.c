@@ -113,6 +113,8 @@ int matrix_process_start(struct matrix_process *process, const struct matrix *ma
 	bool has_files;
 	int result = 0;
 
+	if (!again)
+		cell->session_ns = matrix->session_ns;
 	*process = (struct matrix_process){
 		.cell = cell,
 		.command = matrix->command.items[0],

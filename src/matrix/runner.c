@@ -334,6 +334,7 @@ int matrix_run(struct matrix *matrix, const struct matrix_run_options *options,
 	struct runner runner = {.options = options, .matrix = matrix, .loop.epoll_fd = -1};
 	int result;
 
+	matrix->session_ns = clock_realtime_ns();
 	status_line_begin(&runner.progress, true);
 	if (options->rerun && options->out) {
 		runner.again = name_of_files(options->out);

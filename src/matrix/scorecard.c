@@ -79,6 +79,7 @@ void scorecard_table(struct output *out, const struct matrix *matrix,
 	output_char(out, '\n');
 	card_write_ranks(out, &card, output_string);
 	output_char(out, '\n');
+	card_write_notes(out, &card, "\n");
 	if (!scores->has_intervals && matrix->schedulers.count > 1)
 		output_format(out,
 			      "%u run%s of each cannot distinguish a change from chance: `repeat: "

@@ -73,5 +73,7 @@ void card_write_html(struct output *out, const struct card *card,
 	}
 	output_string(out, "</table><p>");
 	card_write_ranks(out, card, text_html);
+	output_string(out, "</p><p>");
+	card_write_notes(out, card, "<br>");
 	output_string(out, "</p></body></html>\n");
 }

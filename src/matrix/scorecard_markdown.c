@@ -64,5 +64,6 @@ void card_write_markdown(struct output *out, const struct card *card,
 	}
 	output_char(out, '\n');
 	card_write_ranks(out, card, write_text);
-	output_char(out, '\n');
+	output_string(out, "\n\n");
+	card_write_notes(out, card, "\n\n");
 }

@@ -54,6 +54,12 @@ static int add_run(struct load_side *side, const struct matrix_cell *cell, unsig
 	return result;
 }
 
+/* What the machine was like on another day is no difference between schedulers. */
+static bool is_pair(const struct matrix_cell *a, const struct matrix_cell *b)
+{
+	return a->figures.runs && b->figures.runs && a->session_ns == b->session_ns;
+}
+
 /* Of the scheduler all runs that have figures; with a baseline only those that are a pair. */
 static int fill_side(const struct bench *bench, struct load_side *side, size_t scheduler,
 		     size_t beside)
@@ -63,7 +69,7 @@ static int fill_side(const struct bench *bench, struct load_side *side, size_t s
 	for (unsigned int run = 0; result >= 0 && run < bench->matrix->repeat; run++) {
 		const struct matrix_cell *cell = cell_at(bench, scheduler, run);
 
-		if (cell->figures.runs && cell_at(bench, beside, run)->figures.runs)
+		if (is_pair(cell, cell_at(bench, beside, run)))
 			result = add_run(side, cell, run, (unsigned int)scheduler);
 	}
 	return result;
@@ -178,6 +184,17 @@ static int score_bench(struct matrix_scores *scores, const struct bench *bench)
 	return result;
 }
 
+static size_t count_apart(const struct bench *bench, size_t a, size_t b)
+{
+	size_t count = 0;
+
+	for (unsigned int run = 0; run < bench->matrix->repeat; run++)
+		count += cell_at(bench, a, run)->figures.runs &&
+			 cell_at(bench, b, run)->figures.runs &&
+			 !is_pair(cell_at(bench, a, run), cell_at(bench, b, run));
+	return count;
+}
+
 static int make_bench(struct matrix_scores *scores, struct bench *bench)
 {
 	size_t schedulers = bench->matrix->schedulers.count;
@@ -198,7 +215,11 @@ static int make_bench(struct matrix_scores *scores, struct bench *bench)
 		if (result >= 0)
 			result =
 				load_compare(&bench->comparisons[i], &pair[0], &pair[1], &question);
-		scores->has_intervals |= pair[0].runs >= load_runs_least(question.alpha, true);
+		scores->apart += count_apart(bench, scores->baseline, i);
+		if (pair[0].runs >= load_runs_least(question.alpha, true)) {
+			scores->has_intervals = true;
+			scores->comparisons++;
+		}
 	}
 	return result < 0 ? result : score_bench(scores, bench);
 }

@@ -29,6 +29,8 @@ struct matrix_scores {
 	size_t baseline;    /* number of its scheduler */
 	double *mean_ranks; /* by scheduler, over decisive metrics; NAN: it has none */
 	bool has_intervals; /* there are enough runs for any */
+	size_t apart;	    /* runs that are no pair with the baseline's, which is of a --resume */
+	size_t comparisons; /* of that many runs: each has LOAD_ALPHA of its own to be wrong */
 	/* what the rows point into */
 	struct load_side *sides;
 	size_t side_count;

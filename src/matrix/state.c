@@ -181,6 +181,8 @@ static int take_cell(struct matrix_cell *cell, const json_t *from)
 	cell->verdict = verdict_of(from);
 	cell->elapsed_ns =
 		(uint64_t)json_integer_value(result_read(&matrix_cell_schema, from, "elapsed_ns"));
+	cell->session_ns =
+		(uint64_t)json_integer_value(result_read(&matrix_cell_schema, from, "session_ns"));
 	result = matrix_take_guest(&cell->guest, &matrix_guest_schema, guest);
 	if (result >= 0)
 		result = take_checks(&cell->checks,

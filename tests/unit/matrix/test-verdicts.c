@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "matrix/state.h"
 #include "matrix/matrix-files.h"
 #include "matrix/fields.h"
+#include "matrix/scores.h"
 #include "matrix/table.h"
 
 static char directory[] = "/tmp/dwell-test-verdicts.XXXXXX";
@@ -180,6 +182,55 @@ static void assert_line(const struct output *out, const char *line)
 	snprintf(wanted, sizeof(wanted), "\n%s\n", line);
 	if (!strstr(out->buffer, wanted))
 		fail_msg("no line '%s' in\n%s", line, out->buffer);
+}
+
+static const char pairs[] =
+	"kernels: [auto]\ntopologies: [tiny-2llc]\nschedulers: [\"\", /bin/true, "
+	"/bin/false]\nrepeat: 8\n" COMMAND;
+
+/* Cells as if they had run: of the second scheduler twice as fast. */
+static void run_pairs(struct matrix *matrix)
+{
+	static const struct load_group_key key = {.cgroup = "front", .work = "pipe-io"};
+
+	for (size_t i = 0; i < matrix->cell_count; i++) {
+		struct matrix_cell *cell = &matrix->cells[i];
+		double values[LOAD_METRICS];
+
+		for (int k = 0; k < LOAD_METRICS; k++)
+			values[k] = NAN;
+		values[METRIC_ITERATIONS] = (cell->scheduler == 1 ? 2000 : 1000) + cell->run;
+		cell->session_ns = 5;
+		assert_int_equal(load_side_begin_run(&cell->figures, "then", NAN), 0);
+		assert_non_null(
+			load_side_add_values(&cell->figures, &key, values, NAN, LOAD_WAKES_NONE));
+	}
+}
+
+/* Another day's machine is no difference between schedulers. */
+CASE(runs_of_two_sessions_are_no_pairs)
+{
+	struct matrix cleanup_matrix matrix;
+	struct matrix_scores scores;
+
+	make_matrix(&matrix, pairs);
+	run_pairs(&matrix);
+	assert_int_equal(matrix_scores_make(&scores, &matrix), 0);
+	assert_int_equal(scores.comparisons, 2);
+	assert_int_equal(scores.apart, 0);
+	assert_int_equal(scores.items[1].scheduler, 1);
+	assert_int_equal(scores.items[1].change.verdict, LOAD_BETTER);
+	matrix_scores_release(&scores);
+	for (size_t i = 0; i < matrix.cell_count; i++)
+		if (matrix.cells[i].scheduler == 1 && matrix.cells[i].run > 2)
+			matrix.cells[i].session_ns = 6;
+	assert_int_equal(matrix_scores_make(&scores, &matrix), 0);
+	assert_int_equal(scores.comparisons, 1);
+	assert_int_equal(scores.apart, 6);
+	assert_int_equal(scores.items[1].runs, 8);
+	assert_int_equal(scores.items[1].change.verdict, LOAD_UNDECIDED);
+	assert_int_equal(scores.items[2].change.verdict, LOAD_SAME);
+	matrix_scores_release(&scores);
 }
 
 CASE(tables_of_several_kernels_and_runs_show_the_worst)
@@ -372,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_guest_leaves_gives_the_verdict),
 		cmocka_unit_test(tables_show_what_fails_where),
+		cmocka_unit_test(runs_of_two_sessions_are_no_pairs),
 		cmocka_unit_test(tables_of_several_kernels_and_runs_show_the_worst),
 		cmocka_unit_test(hostile_words_cannot_break_the_table),
 		cmocka_unit_test(verdicts_are_read_back_as_they_were),
