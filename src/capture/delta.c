@@ -129,6 +129,13 @@ void delta_clear(struct delta *delta)
 		delta->previous[i].count = delta->present[i].count = 0;
 }
 
+void delta_lay_out(struct delta *delta, const struct recording_layout *layout)
+{
+	/* room is counted in records, which are of another size now */
+	delta_release(delta);
+	delta->layout = layout;
+}
+
 void delta_release(struct delta *delta)
 {
 	for (int i = 0; i < DELTA_FAMILIES; i++) {

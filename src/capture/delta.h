@@ -36,6 +36,9 @@ struct delta {
 /* Where the records so far become those the next are compared with: after each WIRE_INTERVAL. */
 void delta_next(struct delta *delta);
 void delta_clear(struct delta *delta);
+
+/* From now on records are as `layout` says; those so far are forgotten. */
+void delta_lay_out(struct delta *delta, const struct recording_layout *layout);
 void delta_release(struct delta *delta);
 
 /*

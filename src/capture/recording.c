@@ -90,7 +90,7 @@ static int check_header(struct recording *recording, const char *path, struct er
 	if (header.major < RECORDING_OLDEST || header.major > RECORDING_MAJOR)
 		return refuse_version(&header, path, error);
 	recording->layout = header.major == 1 ? &recording_layout_1 : &recording_layout_2;
-	recording->delta.layout = recording->layout;
+	delta_lay_out(&recording->delta, recording->layout);
 	recording->facts.realtime_ns = header.realtime_ns;
 	return 0;
 }
@@ -275,8 +275,8 @@ static int take_layout(struct recording *recording, const struct wire_header *re
 	if (recording->said.states)
 		return memcmp(&layout, &recording->said, sizeof(layout)) ? -EBADMSG : 0;
 	recording->said = layout;
-	recording->layout = recording->delta.layout = &recording->said;
-	delta_clear(&recording->delta);
+	recording->layout = &recording->said;
+	delta_lay_out(&recording->delta, recording->layout);
 	return 0;
 }
 
@@ -284,9 +284,10 @@ static int take_layout(struct recording *recording, const struct wire_header *re
 static int send_records(struct recording *recording, const struct chunk *chunk,
 			struct record_sink sink)
 {
+	bool is_first = true;
 	size_t at = 0;
 
-	while (at < chunk->raw_bytes) {
+	for (; at < chunk->raw_bytes; is_first = false) {
 		const struct wire_header *record;
 		long size = delta_decode(&recording->delta, recording->raw + at,
 					 chunk->raw_bytes - at, &record);
@@ -296,7 +297,7 @@ static int send_records(struct recording *recording, const struct chunk *chunk,
 			return (int)size;
 		at += (size_t)size;
 		if (record->kind == RECORDING_LAYOUT) {
-			if (take_layout(recording, record) < 0)
+			if (!is_first || take_layout(recording, record) < 0)
 				return -EBADMSG;
 			continue;
 		}

@@ -81,6 +81,29 @@ CASE(a_difference_to_nothing_is_refused)
 	delta_release(&reader);
 }
 
+/* Room for records of one size is not room for as many of another. */
+CASE(records_of_another_layout_have_room)
+{
+	struct recording_layout layout = recording_layout_here;
+	struct delta reader = {0};
+	const struct wire_header *record;
+
+	for (int larger = 0; larger <= 1; larger++) {
+		for (uint32_t tid = 1; tid <= 64; tid++) {
+			struct wire_thread thread = sample_thread(tid, 100);
+			char bytes[65528] = {0};
+
+			thread.header.size = layout.sizes[WIRE_THREAD];
+			memcpy(bytes, &thread, sizeof(thread));
+			assert_int_equal(delta_decode(&reader, bytes, sizeof(bytes), &record),
+					 layout.sizes[WIRE_THREAD]);
+		}
+		layout.sizes[WIRE_THREAD] = layout.sizes[WIRE_EXIT] = sizeof((char[65528]){0});
+		delta_lay_out(&reader, &layout);
+	}
+	delta_release(&reader);
+}
+
 static int count_records(void *data, const struct wire_header *record)
 {
 	unsigned int *counts = data;
@@ -479,6 +502,7 @@ int main(void)
 		cmocka_unit_test(records_of_version_1_are_read_as_todays),
 		cmocka_unit_test(a_recording_says_how_large_its_records_are),
 		cmocka_unit_test(a_longer_record_is_cut),
+		cmocka_unit_test(records_of_another_layout_have_room),
 		cmocka_unit_test(layouts_that_cannot_be_are_refused),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(a_record_that_is_not_sound_is_left_out),
