@@ -51,8 +51,13 @@ struct adding {
 	const struct code_shares *code;
 	struct shares *shares;
 	const struct interval *interval;
-	struct identities rows; /* of the interval */
-	uint32_t *samples;	/* by row and whether in the kernel */
+	struct identities threads; /* of the interval's rows */
+	/*
+	 * By thread, its row: the last one of two, where exec in a thread that is not the leader
+	 * ended the leader and took over its identity.
+	 */
+	const struct row **rows;
+	uint32_t *samples; /* by thread and whether in the kernel */
 };
 
 static int add(const struct adding *adding, const struct row *row, const struct wire_spent *spent,
@@ -74,7 +79,7 @@ static int add(const struct adding *adding, const struct row *row, const struct 
 
 static int add_spent(const struct adding *adding, const struct wire_spent *spent, size_t index)
 {
-	const struct row *row = &adding->interval->rows[index];
+	const struct row *row = adding->rows[index];
 	double inverse = (double)spent->inverse / WIRE_SPENT_CERTAIN;
 	enum state state;
 	int result;
@@ -97,15 +102,20 @@ static int prepare(struct adding *adding)
 	const struct interval *interval = adding->interval;
 
 	adding->samples = calloc(2 * interval->row_count + 2, sizeof(*adding->samples));
-	if (!adding->samples)
+	adding->rows = calloc(interval->row_count + 1, sizeof(*adding->rows));
+	if (!adding->samples || !adding->rows)
 		return -ENOMEM;
-	for (size_t i = 0; i < interval->row_count; i++)
-		if (identities_add(&adding->rows, interval->rows[i].tid,
-				   interval->rows[i].start_ns) != i)
+	for (size_t i = 0; i < interval->row_count; i++) {
+		const struct row *row = &interval->rows[i];
+		size_t index = identities_add(&adding->threads, row->tid, row->start_ns);
+
+		if (index == IDENTITY_NONE)
 			return -ENOMEM;
+		adding->rows[index] = row;
+	}
 	for (size_t i = 0; i < adding->code->count; i++) {
 		const struct wire_spent *spent = &adding->code->spent[i];
-		size_t index = identities_find(&adding->rows, spent->tid, spent->start_ns);
+		size_t index = identities_find(&adding->threads, spent->tid, spent->start_ns);
 
 		if (index != IDENTITY_NONE && spent->site.state == WIRE_ON_CPU)
 			adding->samples[2 * index + (state_on_cpu(spent) == STATE_KERNEL)]++;
@@ -121,13 +131,14 @@ int code_shares_add(struct code_shares *code, struct shares *shares,
 
 	for (size_t i = 0; result >= 0 && i < code->count; i++) {
 		const struct wire_spent *spent = &code->spent[i];
-		size_t index = identities_find(&adding.rows, spent->tid, spent->start_ns);
+		size_t index = identities_find(&adding.threads, spent->tid, spent->start_ns);
 
 		if (index != IDENTITY_NONE)
 			result = add_spent(&adding, spent, index);
 	}
 	code->count = 0;
-	identities_release(&adding.rows);
+	identities_release(&adding.threads);
+	free(adding.rows);
 	free(adding.samples);
 	return result;
 }
