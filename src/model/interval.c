@@ -22,12 +22,14 @@ struct intervals {
 	struct wire_reason *reasons;
 	size_t reason_count, reason_room;
 	bool reasons_reported; /* with the last interval: the next one begins a new list */
+	struct wire_reason *base_reasons; /* of the baseline, until the next interval is closed */
+	size_t base_room;
 	struct blames blames;
 	bool ignores_blame;
 	struct session_info session;
-	bool have_baseline;
-	struct wire_losses losses; /* up to the last interval */
-	size_t guess;		   /* where the next thread may be in the other set */
+	bool have_baseline, have_shown; /* an interval after it */
+	struct wire_losses losses;	/* up to the last interval */
+	size_t guess;			/* where the next thread may be in the other set */
 	struct interval current;
 	size_t row_room;
 };
@@ -54,6 +56,7 @@ void intervals_free(struct intervals *intervals)
 	session_release(&intervals->session);
 	blames_release(&intervals->blames);
 	free(intervals->reasons);
+	free(intervals->base_reasons);
 	free(intervals->current.rows);
 	free(intervals);
 }
@@ -361,6 +364,34 @@ static void drop_beside(struct interval *interval)
 	interval->row_count = kept;
 }
 
+static void turn_reasons(struct intervals *intervals)
+{
+	struct interval *current = &intervals->current;
+	struct wire_reason *reasons = intervals->reasons;
+	size_t room = intervals->reason_room;
+
+	if (intervals->reasons_reported)
+		intervals->reason_count = 0;
+	intervals->reasons_reported = true;
+	if (intervals->reason_count)
+		qsort(reasons, intervals->reason_count, sizeof(*reasons), by_total);
+	current->is_first = !intervals->have_shown;
+	intervals->have_shown = intervals->have_baseline;
+	if (!current->is_first)
+		current->base_reason_count = 0;
+	current->base_reasons = intervals->base_reasons;
+	current->reasons = reasons;
+	current->reason_count = intervals->reason_count;
+	if (intervals->have_baseline)
+		return;
+	/* nothing is shown of a baseline: they are kept for the interval that begins here */
+	intervals->reasons = intervals->base_reasons;
+	intervals->reason_room = intervals->base_room;
+	intervals->base_reasons = reasons;
+	intervals->base_room = room;
+	current->base_reason_count = intervals->reason_count;
+}
+
 static int close_interval(struct intervals *intervals, const struct wire_interval *record)
 {
 	struct interval *current = &intervals->current;
@@ -378,14 +409,7 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	current->self_runnable_ns = record->self_runnable_ns;
 	current->overrun_ns = record->overrun_ns;
 	current->session = &intervals->session;
-	if (intervals->reasons_reported)
-		intervals->reason_count = 0;
-	if (intervals->reason_count)
-		qsort(intervals->reasons, intervals->reason_count, sizeof(*intervals->reasons),
-		      by_total);
-	current->reasons = intervals->reasons;
-	current->reason_count = intervals->reason_count;
-	intervals->reasons_reported = true;
+	turn_reasons(intervals);
 	current->row_count = 0;
 	result = add_ended(intervals, record->end_ns, record->final);
 	intervals->guess = 0;
@@ -481,7 +505,7 @@ static void intervals_restart(struct intervals *intervals)
 	delay_records_clear(&intervals->delays_now);
 	intervals->reason_count = 0;
 	blames_restart(&intervals->blames);
-	intervals->have_baseline = false;
+	intervals->have_baseline = intervals->have_shown = false;
 }
 
 int intervals_feed(struct intervals *intervals, const struct wire_header *record,

@@ -71,6 +71,10 @@ struct interval {
 	size_t row_count;
 	const struct wire_reason *reasons; /* of the threads whose reasons are kept; cumulative */
 	size_t reason_count;
+	/* The first after a baseline: what they were when it began. */
+	bool is_first;
+	const struct wire_reason *base_reasons;
+	size_t base_reason_count;
 	/* model/blame.h; WIRE_SESSION_BLAME; largest first, or as intervals_keep_lost_blame()
 	 */
 	struct blame *blames;

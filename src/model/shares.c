@@ -20,12 +20,6 @@ void shares_begin(struct shares *shares, struct share_keys *keys)
 						    : SHARE_KEYS_MAX / 2 * sizeof(struct share_key);
 }
 
-void shares_restart(struct shares *shares)
-{
-	reason_marks_release(&shares->marks);
-	shares->skip_reasons = true;
-}
-
 void shares_release(struct shares *shares)
 {
 	free(shares->items);
@@ -200,20 +194,24 @@ static int add_reasons(struct shares *shares, const struct interval *interval)
 {
 	cleanup_free const struct row **rows = NULL;
 	const struct reason_marks *marks = &shares->marks;
-	bool has_baseline = !shares->skip_reasons;
-	int result;
+	const struct interval base = {.reasons = interval->base_reasons,
+				      .reason_count = interval->base_reason_count};
+	int result = 0;
 
-	shares->skip_reasons = false;
-	if (!interval->reason_count && !marks->count)
+	/* a rotated file begins in the middle of a session, and what follows a gap does, too */
+	if (interval->is_first)
+		result = reason_marks_turn(&shares->marks, &base);
+	if (result >= 0 && !interval->reason_count && !marks->count)
 		return 0;
-	result = reason_marks_turn(&shares->marks, interval);
+	if (result >= 0)
+		result = reason_marks_turn(&shares->marks, interval);
 	rows = reallocarray(NULL, interval->row_count + 1, sizeof(*rows));
 	if (!rows || result < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < interval->row_count; i++)
 		rows[i] = &interval->rows[i];
 	qsort(rows, interval->row_count, sizeof(*rows), by_tid);
-	for (size_t i = 0; has_baseline && result >= 0 && i < marks->count; i++) {
+	for (size_t i = 0; result >= 0 && i < marks->count; i++) {
 		const struct wire_reason *reason = &marks->now[i];
 		const char *process = process_of(rows, interval->row_count, reason->tid);
 		uint64_t ns = reason_marks_ended(marks, reason);

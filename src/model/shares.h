@@ -68,7 +68,6 @@ struct shares {
 	uint32_t *unmeasured; /* by number of the program: 1 << enum state */
 	size_t program_count, program_room;
 	struct reason_marks marks;
-	bool skip_reasons;	     /* the next ones have no baseline */
 	struct wire_session session; /* of the last interval */
 	uint64_t intervals;
 	uint64_t folded_ns; /* of keys that found no room */
@@ -91,9 +90,6 @@ int shares_add(struct shares *shares, const struct interval *interval) must_chec
  */
 int shares_add_code(struct shares *shares, const char *process, enum state state,
 		    const char *function, uint64_t ns) must_check;
-
-/* What follows does not continue what was before. */
-void shares_restart(struct shares *shares);
 
 void shares_release(struct shares *shares);
 void share_keys_release(struct share_keys *keys);

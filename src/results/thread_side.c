@@ -67,8 +67,6 @@ static int take_record(void *data, const struct wire_header *record, struct erro
 {
 	struct side *side = data;
 
-	if (record->kind == WIRE_RESTART)
-		shares_restart(side->shares);
 	/* what cannot be is passed over, as it is where time is shown */
 	return code_shares_feed(&side->code, record) == -ENOMEM
 		       ? error_set(error, ENOMEM, "out of memory")

@@ -189,6 +189,42 @@ CASE(a_late_end_continues_what_was_known)
 	intervals_free(intervals);
 }
 
+static void feed_reason(struct intervals *intervals, uint64_t total_ns)
+{
+	struct wire_reason reason = {.header = {.size = sizeof(reason), .kind = WIRE_REASON},
+				     .tid = 5,
+				     .total_ns = total_ns};
+	struct interval *interval = NULL;
+
+	assert_int_equal(intervals_feed(intervals, &reason.header, &interval), 0);
+}
+
+/* Reasons are cumulative: what they were at the beginning comes with the first that is shown. */
+CASE(the_first_interval_has_reasons_of_its_baseline)
+{
+	struct intervals *intervals = intervals_new();
+	const struct wire_header restart = {.size = sizeof(restart), .kind = WIRE_RESTART};
+	struct interval *interval = NULL;
+
+	for (int gap = 0; gap <= 1; gap++) {
+		feed_reason(intervals, 900 + gap);
+		assert_null(close_at(intervals, 1000, 1000));
+		feed_reason(intervals, 950);
+		interval = close_at(intervals, 1000, 2000);
+		assert_true(interval->is_first);
+		assert_int_equal(interval->base_reason_count, 1);
+		assert_int_equal(interval->base_reasons[0].total_ns, 900 + gap);
+		assert_int_equal(interval->reasons[0].total_ns, 950);
+		feed_reason(intervals, 960);
+		interval = close_at(intervals, 2000, 3000);
+		assert_false(interval->is_first);
+		assert_int_equal(interval->base_reason_count, 0);
+		assert_int_equal(interval->reasons[0].total_ns, 960);
+		assert_int_equal(intervals_feed(intervals, &restart, &interval), 0);
+	}
+	intervals_free(intervals);
+}
+
 CASE(two_threads_with_one_identity_both_end)
 {
 	struct intervals *intervals = intervals_new();
@@ -514,6 +550,7 @@ int main(void)
 		cmocka_unit_test(an_end_after_the_snapshot_belongs_to_the_next_interval),
 		cmocka_unit_test(after_the_last_snapshot_an_end_belongs_to_it),
 		cmocka_unit_test(a_late_end_continues_what_was_known),
+		cmocka_unit_test(the_first_interval_has_reasons_of_its_baseline),
 		cmocka_unit_test(two_threads_with_one_identity_both_end),
 		cmocka_unit_test(a_record_sent_twice_is_one_row),
 		cmocka_unit_test(a_reused_tid_is_another_thread),
