@@ -16,12 +16,26 @@ static bool is_measured(const struct shares *shares, uint32_t program, enum stat
 	return shares->session.states & 1U << wire_of_state(state) && !(unmeasured & 1U << state);
 }
 
-/* What is not there may have been too much to be kept. */
-static bool is_known(const struct shares *shares, const struct share_key *key,
-		     const struct series *series)
+static bool is_targeted(const struct shares *shares)
 {
+	return shares->session.flags & WIRE_SESSION_TARGETED;
+}
+
+/* Where the whole machine was recorded on the other side, what is not here was not asked for. */
+static bool is_watched(const struct share_comparison *comparison, uint32_t program, int side)
+{
+	return comparison->programs[program].observed_ns[side] ||
+	       !is_targeted(comparison->sides[side]) || is_targeted(comparison->sides[!side]);
+}
+
+/* What is not there may have been too much to be kept. */
+static bool is_known(const struct share_comparison *comparison, const struct share_key *key,
+		     const struct series *series, int side)
+{
+	const struct shares *shares = comparison->sides[side];
+
 	return is_measured(shares, key->program, (enum state)key->state) &&
-	       (series || !shares_folded(shares));
+	       (series || !shares_folded(shares)) && is_watched(comparison, key->program, side);
 }
 
 static bool is_anyone(const struct share_key *key)
@@ -119,7 +133,7 @@ static void add_key(struct share_comparison *comparison, size_t number)
 
 	for (int side = 0; side < 2; side++) {
 		series[side] = shares_find(comparison->sides[side], number);
-		known[side] = is_known(comparison->sides[side], key, series[side]);
+		known[side] = is_known(comparison, key, series[side], side);
 	}
 	if ((!series[0] && !series[1]) || !is_compared(comparison, key))
 		return;

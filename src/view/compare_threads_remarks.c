@@ -86,6 +86,22 @@ static void remark_missing(struct thread_comparison *pair)
 		       which(!a->has_reasons, !b->has_reasons));
 }
 
+/* The targets are not in the recording, only that there were some. */
+static void remark_targets(struct thread_comparison *pair)
+{
+	bool a = session_of(pair, 0)->flags & WIRE_SESSION_TARGETED;
+	bool b = session_of(pair, 1)->flags & WIRE_SESSION_TARGETED;
+
+	if (a != b)
+		remark(pair,
+		       "recorded: %s parts of the machine, %s all of it; programs that are in %s "
+		       "alone are not compared",
+		       a ? "A" : "B", a ? "B" : "A", a ? "B" : "A");
+	else if (a)
+		remark(pair, "recorded: parts of the machine; a program that is new or gone may "
+			     "not have been asked for");
+}
+
 /* Damage, loss, and what was too much. */
 static void remark_gaps(struct thread_comparison *pair)
 {
@@ -119,5 +135,6 @@ void compare_threads_remark(struct thread_comparison *pair)
 		       SHARE_BATCHES_LEAST);
 	remark_gaps(pair);
 	remark_sessions(pair);
+	remark_targets(pair);
 	remark_missing(pair);
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "model/code_shares.h"
 #include "model/share_comparison.h"
 
 #define MS 1000000ULL
@@ -459,6 +460,74 @@ CASE(code_without_a_stack_may_be_the_same)
 	end(&pair);
 }
 
+/* exec in a thread that is not the leader: the leader's end, and the one that is called as it was.
+ */
+CASE(two_rows_of_one_identity_are_one_thread)
+{
+	struct code_shares code = {.count = 0};
+	struct pair pair;
+	struct row rows[3] = {row_of(1, "db"), row_of(1, "db"), row_of(2, "web")};
+	struct interval interval = {
+		.start_ns = 0, .end_ns = 100 * MS, .rows = rows, .row_count = 3};
+	const struct share_row *of[2];
+
+	begin(&pair);
+	interval.session = &pair.sessions[0];
+	rows[1].states_ns[STATE_USER] = 60 * MS;
+	rows[2].states_ns[STATE_USER] = 20 * MS;
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		struct wire_spent spent = {
+			.header = {.size = sizeof(spent), .kind = WIRE_SPENT, .time_ns = 50 * MS},
+			.left_ns = 50 * MS,
+			.ready_ns = 50 * MS,
+			.tid = tid,
+			.start_ns = rows[tid].start_ns,
+			.inverse = WIRE_SPENT_CERTAIN,
+			.site = {.state = WIRE_ON_CPU},
+			.flags = WIRE_SPENT_IN_USER_MODE};
+
+		assert_int_equal(code_shares_feed(&code, &spent.header), 0);
+	}
+	assert_int_equal(shares_add(&pair.sides[0], &interval), 0);
+	assert_int_equal(code_shares_add(&code, &pair.sides[0], &interval), 0);
+	assert_int_equal(shares_add_code(&pair.sides[1], "db", STATE_USER, "", MS), 0);
+	compare(&pair);
+	of[0] = find(&pair, SHARE_CODE, "db", STATE_USER);
+	of[1] = find(&pair, SHARE_CODE, "web", STATE_USER);
+	assert_int_equal(of[0]->sides[0].total_ns, 60 * MS);
+	assert_int_equal(of[1]->sides[0].total_ns, 20 * MS);
+	code_shares_release(&code);
+	end(&pair);
+}
+
+/* What was not asked for is not gone, nor new. */
+CASE(a_part_of_the_machine_is_compared_by_what_was_asked_for)
+{
+	for (int targets = 0; targets < 4; targets++) {
+		struct pair pair;
+		const struct share_row *rows[2];
+
+		begin(&pair);
+		for (int side = 0; side < 2; side++) {
+			pair.sessions[side].wire.flags |=
+				targets >> side & 1 ? WIRE_SESSION_TARGETED : 0;
+			add_many(&pair, side, 10, "db", STATE_LOCK, 30 * MS);
+		}
+		add_many(&pair, 0, 10, "first", STATE_LOCK, 30 * MS);
+		add_many(&pair, 1, 10, "second", STATE_LOCK, 30 * MS);
+		compare(&pair);
+		rows[0] = find(&pair, SHARE_STATE, "first", STATE_LOCK);
+		rows[1] = find(&pair, SHARE_STATE, "second", STATE_LOCK);
+		/* missing in B, and only A is of the whole machine */
+		assert_int_equal(rows[0]->verdict == SHARE_IS_UNKNOWN, targets == 2);
+		assert_int_equal(rows[1]->verdict == SHARE_IS_UNKNOWN, targets == 1);
+		assert_int_equal(!find(&pair, SHARE_PROGRAM, "first", STATE_LOCK), targets == 2);
+		assert_true(find(&pair, SHARE_STATE, "db", STATE_LOCK)->verdict !=
+			    SHARE_IS_UNKNOWN);
+		end(&pair);
+	}
+}
+
 CASE(without_blame_on_both_sides_there_are_no_culprits)
 {
 	struct pair pair;
@@ -541,29 +610,33 @@ CASE(reasons_are_compared_where_they_cover_the_state)
 	assert_false(reasons_are_compared(40 * MS));
 }
 
-CASE(reasons_after_a_gap_need_a_baseline)
+/* A rotated file begins in the middle of a session. */
+CASE(reasons_of_before_the_baseline_are_not_counted)
 {
 	struct pair pair;
 	struct row row = waiting(1, "db", STATE_LOCK, 50 * MS, 100 * MS);
-	struct wire_reason reason = reason_of(1, 10000 * MS);
+	struct wire_reason base = reason_of(1, 10000 * MS), reason = reason_of(1, 10010 * MS);
 	struct interval interval = {.start_ns = 0,
 				    .end_ns = 100 * MS,
 				    .rows = &row,
 				    .row_count = 1,
 				    .reasons = &reason,
-				    .reason_count = 1};
+				    .reason_count = 1,
+				    .is_first = true,
+				    .base_reasons = &base,
+				    .base_reason_count = 1};
 	struct share_key key = {.level = SHARE_REASON, .state = STATE_LOCK, .reason = reason.site};
 
 	begin(&pair);
 	interval.session = &pair.sessions[0];
-	shares_restart(&pair.sides[0]);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(shares_add(&pair.sides[0], &interval), 0);
 		reason.total_ns += 30 * MS;
+		interval.is_first = false;
 	}
 	assert_int_equal(series_total_ns(shares_find(
 				 &pair.sides[0], interned_add(&pair.keys.keys, &key, sizeof(key)))),
-			 30 * MS);
+			 40 * MS);
 	end(&pair);
 }
 
@@ -680,11 +753,13 @@ int main(void)
 		cmocka_unit_test(who_made_it_worse_is_found),
 		cmocka_unit_test(a_wait_that_went_on_is_owed_to_who_ended_it),
 		cmocka_unit_test(who_is_not_known_yet_may_be_the_same),
+		cmocka_unit_test(two_rows_of_one_identity_are_one_thread),
+		cmocka_unit_test(a_part_of_the_machine_is_compared_by_what_was_asked_for),
 		cmocka_unit_test(code_without_a_stack_may_be_the_same),
 		cmocka_unit_test(without_blame_on_both_sides_there_are_no_culprits),
 		cmocka_unit_test(what_one_side_does_not_measure_is_not_zero),
 		cmocka_unit_test(reasons_are_compared_where_they_cover_the_state),
-		cmocka_unit_test(reasons_after_a_gap_need_a_baseline),
+		cmocka_unit_test(reasons_of_before_the_baseline_are_not_counted),
 		cmocka_unit_test(many_rows_make_chance_less_surprising),
 		cmocka_unit_test(more_programs_than_can_be_kept_are_not_called_gone),
 		cmocka_unit_test(workers_of_the_kernel_are_one_program),
