@@ -38,6 +38,11 @@ static const struct wire_thread nothing;
 
 /* In `flags` of a record of the last snapshot: the thread has another name by now. */
 #define GOES_ON (1U << 31)
+/* In `flags` of a record of this snapshot: the thread ended at its instant, which is another row.
+ */
+#define ENDED (1U << 30)
+/* What comes no more, and is not waited for. */
+#define GONE (GOES_ON | ENDED | WIRE_FLAG_LEFT)
 
 struct intervals *intervals_new(void)
 {
@@ -251,6 +256,18 @@ static void forget(struct intervals *intervals, const struct wire_thread *ended)
 }
 
 /*
+ * One that dies at the snapshot's instant is met by it, and its end is at that instant, too. After
+ * exec another may have its identity, but not its accounting.
+ */
+static void note_end(struct intervals *intervals, const struct wire_thread *ended)
+{
+	const struct wire_thread *met = records_find(&intervals->now, ended->tid, ended->start_ns);
+
+	if (met && met->origin_ns == ended->origin_ns)
+		intervals->now.items[met - intervals->now.items].flags |= ENDED;
+}
+
+/*
  * Threads that ended up to `end_ns`; later ones wait for the next interval. After the last there is
  * none: what was on its way to the end, and so was not met by the snapshot, is in this one.
  */
@@ -272,6 +289,7 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns, bool final)
 
 			if (result < 0)
 				return result;
+			note_end(intervals, thread);
 		}
 		forget(intervals, thread);
 	}
@@ -286,8 +304,7 @@ static int add_ended(struct intervals *intervals, uint64_t end_ns, bool final)
 static bool is_absent(const struct intervals *intervals, size_t *guess,
 		      const struct wire_thread *thread, bool final)
 {
-	return !(thread->flags & GOES_ON) &&
-	       (final || thread->end_ns >= intervals->current.end_ns) &&
+	return !(thread->flags & GONE) && (final || thread->end_ns >= intervals->current.end_ns) &&
 	       !records_find_near(&intervals->now, guess, thread->tid, thread->start_ns);
 }
 
@@ -319,7 +336,7 @@ static int carry_over(struct intervals *intervals)
 	for (size_t i = 0; i < intervals->before.count; i++) {
 		const struct wire_thread *thread = &intervals->before.items[i];
 
-		if (!thread->end_ns || thread->flags & GOES_ON ||
+		if (!thread->end_ns || thread->flags & GONE ||
 		    thread->end_ns + CARRIED_NS < intervals->current.end_ns ||
 		    records_find_near(&intervals->now, &guess, thread->tid, thread->start_ns))
 			continue;
@@ -414,7 +431,8 @@ static int close_interval(struct intervals *intervals, const struct wire_interva
 	result = add_ended(intervals, record->end_ns, record->final);
 	intervals->guess = 0;
 	for (size_t i = 0; result >= 0 && intervals->have_baseline && i < intervals->now.count; i++)
-		result = add_row(intervals, &intervals->now.items[i]);
+		if (!(intervals->now.items[i].flags & ENDED))
+			result = add_row(intervals, &intervals->now.items[i]);
 	if (result >= 0)
 		result = carry_over(intervals);
 	if (result >= 0 && session_has_blame(&intervals->session))

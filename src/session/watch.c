@@ -45,9 +45,10 @@ static int take_record(void *data, const struct wire_header *record)
 	/*
 	 * No descriptor reports the end of a single thread on kernels before 6.9. The end of a
 	 * command comes by its own, and with it the status: on a busy machine after an interval
-	 * without it.
+	 * without it. Where a record was torn, no row is no end.
 	 */
-	if (watch->options->targets.count && !interval->row_count && !watch->child.pid) {
+	if (watch->options->targets.count && !interval->row_count && !watch->child.pid &&
+	    !(interval->losses.torn && targets_alive(&watch->options->targets))) {
 		watch->loop.stop = true;
 		if (!watch->shown && targets_alive(&watch->options->targets))
 			return error_set(&watch->sink_error, ESRCH,

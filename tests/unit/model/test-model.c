@@ -225,6 +225,52 @@ CASE(the_first_interval_has_reasons_of_its_baseline)
 	intervals_free(intervals);
 }
 
+/* The snapshot may meet a thread whose end is clipped to the snapshot's instant. */
+CASE(an_end_at_the_instant_of_a_snapshot_is_one_row)
+{
+	for (int met = 0; met <= 1; met++) {
+		struct intervals *intervals = intervals_new();
+		struct wire_thread one = thread(7, 100, 1000, WIRE_IDLE);
+		struct interval *interval;
+
+		feed(intervals, &one);
+		close_at(intervals, 1000, 1000);
+		one = thread(7, 100, 2000, WIRE_IDLE);
+		if (met)
+			feed(intervals, &one);
+		one.header.kind = WIRE_EXIT;
+		feed(intervals, &one);
+		assert_int_equal(intervals_missing(intervals, false), 0);
+		interval = close_at(intervals, 1000, 2000);
+		assert_int_equal(interval->row_count, 1);
+		assert_true(interval->rows[0].exited);
+		assert_int_equal(interval->rows[0].observed_ns, 1000);
+		assert_int_equal(sum(&interval->rows[0]), 1000);
+		/* it is neither waited for nor carried over */
+		assert_int_equal(intervals_missing(intervals, false), 0);
+		assert_int_equal(close_at(intervals, 2000, 3000)->row_count, 0);
+		assert_int_equal(intervals_missing(intervals, true), 0);
+		intervals_free(intervals);
+	}
+}
+
+CASE(a_thread_that_leaves_the_cgroup_is_not_waited_for)
+{
+	struct intervals *intervals = intervals_new();
+	struct wire_thread one = thread(7, 100, 1000, WIRE_IDLE);
+
+	feed(intervals, &one);
+	close_at(intervals, 1000, 1000);
+	one = thread(7, 100, 2000, WIRE_IDLE);
+	one.flags = WIRE_FLAG_LEFT;
+	feed(intervals, &one);
+	assert_int_equal(close_at(intervals, 1000, 2000)->rows[0].observed_ns, 1000);
+	assert_int_equal(intervals_missing(intervals, false), 0);
+	assert_int_equal(close_at(intervals, 2000, 3000)->row_count, 0);
+	assert_int_equal(intervals_missing(intervals, true), 0);
+	intervals_free(intervals);
+}
+
 CASE(two_threads_with_one_identity_both_end)
 {
 	struct intervals *intervals = intervals_new();
@@ -551,6 +597,8 @@ int main(void)
 		cmocka_unit_test(after_the_last_snapshot_an_end_belongs_to_it),
 		cmocka_unit_test(a_late_end_continues_what_was_known),
 		cmocka_unit_test(the_first_interval_has_reasons_of_its_baseline),
+		cmocka_unit_test(an_end_at_the_instant_of_a_snapshot_is_one_row),
+		cmocka_unit_test(a_thread_that_leaves_the_cgroup_is_not_waited_for),
 		cmocka_unit_test(two_threads_with_one_identity_both_end),
 		cmocka_unit_test(a_record_sent_twice_is_one_row),
 		cmocka_unit_test(a_reused_tid_is_another_thread),
