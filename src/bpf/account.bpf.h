@@ -290,6 +290,10 @@ __weak __attribute__((noinline)) int account_freeze(struct account *account, __u
 {
 	if (!account)
 		return 0;
+	/* an instant was announced again, and no snapshot has the longest wait up to the first */
+	if (account->frozen_ns > account->read_ns &&
+	    account->frozen.totals.latency_max_ns > account->live.totals.latency_max_ns)
+		account->live.totals.latency_max_ns = account->frozen.totals.latency_max_ns;
 	account->frozen = account->live;
 	if (turn_ends && account->turn.is_divided)
 		account_split_turn(account, instant_ns, end_ns);

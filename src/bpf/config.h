@@ -534,9 +534,12 @@ struct profile_away {
 };
 
 /* Samples of threads nothing is known of, in all. */
-#define MAX_SEED_SAMPLES 256
+#define MAX_SEED_SAMPLES     256
 
-#define MAX_TARGETS	 1024
+#define CGROUP_LEVEL_UNKNOWN (~0U)
+#define CGROUP_LEVELS	     64 /* that are looked at; deeper trees are not met in practice */
+
+#define MAX_TARGETS	     1024
 /* Looked back for a watched parent, of what was there before; each costs the verifier time. */
 #define MAX_ANCESTORS 128
 

@@ -17,6 +17,7 @@ const volatile bool watch_beside __weak = false;
 const volatile bool watch_children __weak = false;
 /* Threads of this cgroup and those below it; 0 = do not ask. */
 const volatile __u64 watch_cgroup_id __weak = 0;
+/* Below the machine's root; CGROUP_LEVEL_UNKNOWN: its tree is seen from a cgroup namespace. */
 const volatile __u32 watch_cgroup_level __weak = 0;
 
 struct {
@@ -81,16 +82,12 @@ static __always_inline bool is_target(__u32 id, __u32 kind)
 	return bpf_map_lookup_elem(&targets, &key);
 }
 
-static __always_inline bool in_watched_cgroup(struct task_struct *task)
+static __always_inline __u64 cgroup_ancestor_id(struct cgroup *group, __u32 level)
 {
-	struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	struct cgroup___with_ancestors *with_ancestors = (void *)group;
-	__u32 level = watch_cgroup_level;
 	struct cgroup *ancestor = NULL;
 	__u64 id = 0;
 
-	if ((__u32)BPF_CORE_READ(group, level) < level)
-		return false;
 	if (bpf_core_field_exists(with_ancestors->ancestors)) {
 		bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
 				      &with_ancestors->ancestors[level]);
@@ -98,7 +95,32 @@ static __always_inline bool in_watched_cgroup(struct task_struct *task)
 	} else {
 		bpf_probe_read_kernel(&id, sizeof(id), &group->ancestor_ids[level]);
 	}
-	return id == watch_cgroup_id;
+	return id;
+}
+
+/* Global, and with an address as a number, as pid_number() is. */
+__weak __attribute__((noinline)) __u32 has_watched_ancestor_cgroup(__u64 address)
+{
+	struct cgroup *group = (struct cgroup *)address;
+	__u32 last = (__u32)BPF_CORE_READ(group, level);
+
+	for (__u32 level = 0; level < CGROUP_LEVELS; level++) {
+		if (level > last)
+			break;
+		if (cgroup_ancestor_id(group, level) == watch_cgroup_id)
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline bool in_watched_cgroup(struct task_struct *task)
+{
+	struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+	if (watch_cgroup_level == CGROUP_LEVEL_UNKNOWN)
+		return has_watched_ancestor_cgroup((__u64)group);
+	return (__u32)BPF_CORE_READ(group, level) >= watch_cgroup_level &&
+	       cgroup_ancestor_id(group, watch_cgroup_level) == watch_cgroup_id;
 }
 
 /* Of a process; global, and with the address of its leader as a number, as pid_number() is. */
@@ -140,18 +162,20 @@ static __always_inline bool inherits_target(const struct task_struct *parent,
 {
 	if (watch_children)
 		return true;
-	if (watch_cgroup_id)
-		return in_watched_cgroup(child);
+	if (watch_cgroup_id && in_watched_cgroup(child))
+		return true;
 	return parent->tgid == child->tgid && is_target(pid_of(child), TARGET_PROCESS);
 }
 
-/* Of a watched thread's child, or of any with `watch_all`. */
-static __always_inline bool inherits_watch(const struct task_struct *parent,
+/* clone3() may put a child into the watched cgroup whose parent is in another one. */
+static __always_inline bool inherits_watch(const struct task_struct *parent, bool parent_is_watched,
 					   struct task_struct *child)
 {
 	if (pid_namespace && !tid_of(child))
 		return false;
-	return watch_all || inherits_target(parent, child);
+	if (watch_all || (watch_cgroup_id && in_watched_cgroup(child)))
+		return true;
+	return parent_is_watched && inherits_target(parent, child);
 }
 
 #endif

@@ -98,9 +98,10 @@ static __attribute__((noinline, unused)) int reason_end(struct task_struct *task
 
 	if (!task || !account)
 		return 0;
-	key.tid = tid_of(task);
+	/* it is no longer in the process table, which knows its numbers in a pid namespace */
+	key.tid = pid_namespace ? account->tid : task->pid;
 	total.origin_ns = account->origin_ns;
-	total.pid = pid_of(task);
+	total.pid = pid_namespace ? account->pid : task->tgid;
 	total.sent_ns = account->read_ns;
 	for (__u32 i = 0; i < ACCOUNT_REASONS; i++) {
 		const struct account_reason *reason = &account->reasons[i];

@@ -311,7 +311,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct account *account = account_of(parent);
 
-	if ((watch_all || account) && inherits_watch(parent, child))
+	if (inherits_watch(parent, account, child))
 		account_new_thread(child);
 	if (watch_beside && !(account && !account->is_beside && inherits_target(parent, child)))
 		mark_beside(child);

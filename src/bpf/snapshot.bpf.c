@@ -70,28 +70,32 @@ static __always_inline void seed(struct task_struct *task)
 	struct account *account = account_new(task);
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct turn_clock clock;
-	struct wire_wait_site first;
+	union {
+		struct wire_wait_site site;
+		__u32 word;
+	} first, again;
 
 	if (!account || account->origin_ns)
 		return;
-	first = observe(task);
+	first.site = observe(task);
 	clock = turn_clock_unlocked(task);
 	account_begin_turn(account, account->ran_ns, &clock);
 	/* not a loop: verifiers up to 6.1 at least refuse the one that clang makes of it */
-	account_begin(account, task, first, now_ns);
+	account_begin(account, task, first.site, now_ns);
 	account->is_beside = watch_beside && !is_of_target(task);
-	struct wire_wait_site again = observe(task);
-
-	if (account->live.since_ns == now_ns) {
-		account->live.site = again;
-		if (again.state == WIRE_ON_CPU)
-			account->ran_ns = RAN_UNKNOWN;
-	}
+	again.site = observe(task);
+	/* a hook may change it at any moment, and knows better */
+	if (account->live.since_ns == now_ns && again.word != first.word &&
+	    __sync_val_compare_and_swap((__u32 *)&account->live.site, first.word, again.word) ==
+		    first.word &&
+	    again.site.state == WIRE_ON_CPU)
+		account->ran_ns = RAN_UNKNOWN;
 	if (freeze_saved_state(task))
 		freeze_seed(task, account);
 	site_ask_seeded(task, account);
 	/* one whose fork is not reported yet has no time that could be missing */
-	if (seeded && watch_all && !watch_beside && first.detail != WIRE_DETAIL_NEW)
+	if (seeded && !watch_cgroup_id && first.site.detail != WIRE_DETAIL_NEW &&
+	    !(watch_beside && account->is_beside))
 		count(&losses.threads);
 }
 
@@ -379,6 +383,25 @@ static __attribute__((noinline)) long write_blame(struct seq_file *seq, struct a
 	return bpf_seq_write(seq, &blame_record, size);
 }
 
+/* The thread has left the watched cgroup: this snapshot is the last that has a record of it. */
+static __always_inline bool leaves_cgroup(struct task_struct *task, const struct account *account)
+{
+	if (!watch_cgroup_id)
+		return false;
+	if (watch_beside)
+		return skip_beside && !account->is_beside && !is_of_target(task);
+	return !is_watched(task);
+}
+
+static __always_inline void leave_cgroup(struct task_struct *task, struct account *account)
+{
+	account_reported(account);
+	if (watch_beside)
+		account->is_beside = true;
+	else
+		account_delete(task);
+}
+
 /*
  * Threads come into the watched cgroup and leave it. One that has come in counts from now on, in an
  * account of its own: NULL.
@@ -468,6 +491,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	struct seq_file *seq = ctx->meta->seq;
 	__u64 instant_ns = snapshot_ns;
 	struct account *account;
+	bool leaves;
 	__u32 hash;
 
 	if (!task || task->exit_state)
@@ -475,7 +499,8 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (!steal_seen || !irq_seen)
 		look_at_clocks(task, instant_ns);
 	account = account_of(task);
-	if (account && watch_beside && watch_cgroup_id)
+	leaves = account && leaves_cgroup(task, account);
+	if (account && watch_beside && watch_cgroup_id && !leaves)
 		account = look_beside(task, account);
 	if (!account) {
 		if (is_watched(task))
@@ -484,13 +509,11 @@ int snapshot(struct bpf_iter__task *ctx)
 	}
 	if (seeding_only || is_skipped(account))
 		return 0;
-	if (watch_cgroup_id && !watch_beside && !is_watched(task)) {
-		account_reported(account);
-		account_delete(task);
+	if (account->origin_ns >= instant_ns || account->live.site.state >= WIRE_STATES) {
+		if (leaves)
+			leave_cgroup(task, account);
 		return 0;
 	}
-	if (account->origin_ns >= instant_ns || account->live.site.state >= WIRE_STATES)
-		return 0;
 	/* changed by exec in a thread that was not the first */
 	if (pid_namespace || blame_on) {
 		account->tid = tid_of(task);
@@ -503,7 +526,7 @@ int snapshot(struct bpf_iter__task *ctx)
 	look_at_relations(task, instant_ns);
 	hash = hash_of(task, account);
 	/* spans and profiles have more to say of a thread that waits */
-	if (!corrected && !span_threshold_ns && !profile_states &&
+	if (!corrected && !leaves && !span_threshold_ns && !profile_states &&
 	    is_unchanged(task, account, hash)) {
 		if (write_unchanged(seq, task, account, instant_ns) ||
 		    (reasons_all && write_reasons(seq, task, account, instant_ns)) ||
@@ -520,6 +543,8 @@ int snapshot(struct bpf_iter__task *ctx)
 	fill_relations();
 	if (account->was_frozen || task->__state & TASK_FROZEN)
 		freeze_look(task, account, &record, account->read_ns);
+	if (leaves)
+		record.flags |= WIRE_FLAG_LEFT;
 	if (bpf_seq_write(seq, &record, sizeof(record)) ||
 	    (reasons_all && write_reasons(seq, task, account, instant_ns)) ||
 	    (blame_on && write_blame(seq, account, instant_ns)) ||
@@ -528,7 +553,10 @@ int snapshot(struct bpf_iter__task *ctx)
 		return 0;
 	account->read_ns = instant_ns;
 	account->sent_hash = hash;
-	account_reported(account);
+	if (leaves)
+		leave_cgroup(task, account);
+	else
+		account_reported(account);
 	return 0;
 }
 

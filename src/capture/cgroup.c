@@ -18,6 +18,9 @@
 /* include/linux/exportfs.h: the handle is the 64-bit kernfs id */
 #define FILEID_KERNFS 0xfe
 
+/* fs/kernfs/dir.c: kernfs_create_root() gives the first number to the root */
+#define ROOT_ID 1
+
 /* Threads of a cgroup that are asked for its path, at most: they may be gone, or hidden. */
 #define TRIES 8
 
@@ -58,6 +61,8 @@ int cgroup_locate(const char *path, struct cgroup_location *ret_location, struct
 				 path, mount);
 	ret_location->id = st.st_ino;
 	ret_location->level = level_below(real + strlen(mount));
+	/* in a cgroup namespace, or of a bind mount, the root is another one */
+	ret_location->is_below_root = !stat(mount, &st) && st.st_ino == ROOT_ID;
 	return 0;
 }
 

@@ -10,8 +10,9 @@
 #include "base/error.h"
 
 struct cgroup_location {
-	uint64_t id;	/* inode of the directory, kernfs_node.id in the kernel */
-	uint32_t level; /* 0 = the root */
+	uint64_t id;	    /* inode of the directory, kernfs_node.id in the kernel */
+	uint32_t level;	    /* 0 = the root of the mounted tree */
+	bool is_below_root; /* that is the machine's own */
 };
 
 /*

@@ -20,6 +20,8 @@ static const struct known {
 #name, WIRE_##state, WIRE_DETAIL_##detail, decides                                 \
 	}
 	/* Memory: the thread waits for pages, no matter what is called on the way. */
+	/* before TASK_FROZEN (6.1), whatever call it is in */
+	WAIT(__refrigerator, STOPPED, FREEZER, 1),
 	WAIT(do_swap_page, SWAP, SWAP_IN, 1),
 	WAIT(shmem_swapin_folio, SWAP, SWAP_IN, 1),
 	WAIT(swapin_readahead, SWAP, SWAP_IN, 1),

@@ -295,6 +295,7 @@ int targets_set_cgroup(struct targets *targets, const char *path, struct error *
 		return result;
 	targets->cgroup_id = location.id;
 	targets->cgroup_level = location.level;
+	targets->cgroup_is_below_root = location.is_below_root;
 	return 0;
 }
 

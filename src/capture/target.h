@@ -18,13 +18,14 @@ struct target {
 struct targets {
 	struct target items[MAX_TARGETS];
 	unsigned int count;
-	unsigned int alive;  /* after targets_watch() */
-	int watch_fd;	     /* 0 = none yet */
-	bool children;	     /* of the processes, and theirs */
-	bool forked_are_one; /* a name may be of a process and others that it has forked */
-	bool command;	     /* the one process is a command that was started to be watched */
-	uint64_t cgroup_id;  /* 0 = none */
-	uint32_t cgroup_level;
+	unsigned int alive;	   /* after targets_watch() */
+	int watch_fd;		   /* 0 = none yet */
+	bool children;		   /* of the processes, and theirs */
+	bool forked_are_one;	   /* a name may be of a process and others that it has forked */
+	bool command;		   /* the one process is a command that was started to be watched */
+	uint64_t cgroup_id;	   /* 0 = none */
+	uint32_t cgroup_level;	   /* below the mounted tree's root */
+	bool cgroup_is_below_root; /* which is the machine's, not that of a cgroup namespace */
 };
 
 #define cleanup_targets cleanup(targets_release)
