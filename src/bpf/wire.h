@@ -169,9 +169,10 @@ struct wire_totals {
 
 #define WIRE_FLAG_KERNEL_THREAD 1U
 /* Of this thread the states are not known, although the session measures them. */
-#define WIRE_FLAG_NO_DISK  2U
-#define WIRE_FLAG_NO_SWAP  4U
-#define WIRE_FLAG_LEFT	   32U /* the watched cgroup: its last record, though it lives on */
+#define WIRE_FLAG_NO_DISK 2U
+#define WIRE_FLAG_NO_SWAP 4U
+#define WIRE_FLAG_LEFT                                                                             \
+	32U /* its last record: it left the watched cgroup, or is not in procfs any more */
 #define WIRE_FLAG_NO_WAITS 16U /* what it waits for may not be read: in WIRE_UNKNOWN */
 #define WIRE_FLAG_BESIDE   8U  /* no target; accounted for because targets may make it wait */
 

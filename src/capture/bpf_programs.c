@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,21 @@ static int set_targets(struct dwell_bpf *bpf, const struct targets *targets, str
 					 strerror(-result));
 	}
 	return 0;
+}
+
+void bpf_programs_forget_ended(struct dwell_bpf *bpf, const struct targets *targets)
+{
+	int map = bpf_map__fd(bpf->maps.targets);
+
+	/* with the only one, dwell ends */
+	for (unsigned int i = 0; targets->count > 1 && i < targets->count; i++) {
+		const struct target *target = &targets->items[i];
+		struct pollfd ended = {.fd = target->pidfd, .events = POLLIN};
+		struct target_key key = {target->id, target->kind};
+
+		if (poll(&ended, 1, 0) == 1)
+			(void)bpf_map_delete_elem(map, &key);
+	}
 }
 
 /* Opens the object, for which libbpf is to read `btf_fd`. NULL: see `error`. */

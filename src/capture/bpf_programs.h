@@ -26,4 +26,7 @@ int bpf_programs_start(struct dwell_bpf **ret_bpf, const struct features *featur
 		       const struct targets *targets, struct kernel_waits_search *waits,
 		       struct error *error) must_check;
 
+/* Of several targets, those that have ended: their numbers may come to be those of others. */
+void bpf_programs_forget_ended(struct dwell_bpf *bpf, const struct targets *targets);
+
 #endif

@@ -38,6 +38,7 @@
 
 struct session {
 	struct dwell_bpf *bpf;
+	const struct targets *targets; /* not owned */
 	struct ring_buffer *ring;
 	struct wait_sites *wait_sites;
 	int answers_fd; /* of wait_sites, waited for with the ring; -1: no longer */
@@ -243,6 +244,7 @@ static int begin(struct session **ret_session, const struct source_options *opti
 
 	if (!session)
 		return error_set(error, ENOMEM, "out of memory");
+	session->targets = targets;
 	session->buffer = malloc(READ_BYTES);
 	if (!session->buffer)
 		return error_set(error, ENOMEM, "out of memory");
@@ -386,6 +388,7 @@ static int bpf_snapshot(void *data, bool final, uint64_t *ret_instant_ns, struct
 		return result;
 	blame_names_clear(&session->blame_names);
 	lock_holders_begin(&session->lock_holders);
+	bpf_programs_forget_ended(session->bpf, session->targets);
 	*ret_instant_ns = announce_instant(session);
 	session->bpf->bss->is_last = final;
 	result = walk(session, sink, error);

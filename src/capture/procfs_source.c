@@ -49,6 +49,8 @@ struct sampler {
 	struct proc_threads list;
 	struct sampled *threads; /* by tid */
 	size_t count, room;
+	struct sampled *gone; /* since the last snapshot, which reports what was seen of them */
+	size_t gone_count, gone_room;
 	struct proc_process process;
 	struct wire_session session; /* to report another sample_ns */
 	int timer_fd;
@@ -66,6 +68,7 @@ static void sampler_close(void *data)
 		close(sampler->timer_fd);
 	proc_threads_release(&sampler->list);
 	free(sampler->threads);
+	free(sampler->gone);
 	free(sampler);
 }
 
@@ -345,6 +348,15 @@ static int add(struct sampler *sampler, struct proc_id id, const struct proc_sta
 	return 0;
 }
 
+static int note_gone(struct sampler *sampler, const struct sampled *thread)
+{
+	if (array_reserve(&sampler->gone, &sampler->gone_room, sampler->gone_count + 1,
+			  sizeof(*sampler->gone)) < 0)
+		return -ENOMEM;
+	sampler->gone[sampler->gone_count++] = *thread;
+	return 0;
+}
+
 /* Who is there: new ones get an account, and those that are gone lose theirs. */
 static int refresh(struct sampler *sampler)
 {
@@ -370,9 +382,12 @@ static int refresh(struct sampler *sampler)
 		else
 			result = add(sampler, id, &stat);
 	}
-	for (size_t i = 0; i < sampler->count; i++)
+	for (size_t i = 0; i < sampler->count; i++) {
 		if (sampler->threads[i].seen)
 			sampler->threads[kept++] = sampler->threads[i];
+		else if (result >= 0)
+			result = note_gone(sampler, &sampler->threads[i]);
+	}
 	sampler->count = kept;
 	if (kept)
 		qsort(sampler->threads, kept, sizeof(*sampler->threads), by_tid);
@@ -466,6 +481,32 @@ static void close_at(struct sampled *thread, uint64_t instant_ns)
 	thread->time_ns = instant_ns;
 }
 
+static int send_thread(struct sampler *sampler, const struct sampled *thread, uint64_t time_ns,
+		       struct record_sink sink)
+{
+	struct wire_thread record = thread->record;
+
+	record.header.time_ns = time_ns;
+	record.end_ns = thread->time_ns;
+	record.site = thread->site;
+	record.since_ns = least(thread->where_since_ns, thread->time_ns);
+	proc_process_fill(&record, &sampler->process);
+	return sink_send(sink, &record.header);
+}
+
+/* Up to the last look at them; of those that were born and ended between two there is nothing. */
+static int send_gone(struct sampler *sampler, uint64_t time_ns, struct record_sink sink)
+{
+	int result = 0;
+
+	for (size_t i = 0; result >= 0 && i < sampler->gone_count; i++) {
+		sampler->gone[i].record.flags |= WIRE_FLAG_LEFT;
+		result = send_thread(sampler, &sampler->gone[i], time_ns, sink);
+	}
+	sampler->gone_count = 0;
+	return result;
+}
+
 static int sampler_snapshot(void *data, bool final __attribute__((unused)),
 			    uint64_t *ret_instant_ns, struct record_sink sink, struct error *error)
 {
@@ -474,18 +515,11 @@ static int sampler_snapshot(void *data, bool final __attribute__((unused)),
 
 	sample(sampler);
 	*ret_instant_ns = clock_monotonic_ns();
+	if (result >= 0)
+		result = send_gone(sampler, *ret_instant_ns, sink);
 	for (size_t i = 0; result >= 0 && i < sampler->count; i++) {
-		struct sampled *thread = &sampler->threads[i];
-		struct wire_thread record;
-
-		close_at(thread, *ret_instant_ns);
-		record = thread->record;
-
-		record.header.time_ns = record.end_ns = *ret_instant_ns;
-		record.site = thread->site;
-		record.since_ns = least(thread->where_since_ns, thread->time_ns);
-		proc_process_fill(&record, &sampler->process);
-		result = sink_send(sink, &record.header);
+		close_at(&sampler->threads[i], *ret_instant_ns);
+		result = send_thread(sampler, &sampler->threads[i], *ret_instant_ns, sink);
 	}
 	return result < 0 ? error_set(error, -result, "cannot sample /proc: %s", strerror(-result))
 			  : 0;
