@@ -56,6 +56,15 @@ bool await_process(pid_t pid, uint64_t timeout_ns)
 	return result >= 0 && !waiting.interrupted;
 }
 
+enum verdict await_verdict(pid_t pid)
+{
+	siginfo_t end = {.si_pid = 0};
+
+	if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 || !end.si_pid)
+		return VERDICT_INCONCLUSIVE; /* it goes on */
+	return end.si_code == CLD_EXITED ? VERDICT_SKIP : VERDICT_FAIL;
+}
+
 pid_t await_start(const char *const *words, int out)
 {
 	pid_t parent = getpid(), pid = fork();

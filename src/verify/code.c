@@ -273,8 +273,8 @@ static void judge(struct verification *result, struct pattern_result *pattern,
 	struct code_judgement judgement;
 
 	if (truth->all_ns <= 0 || seen->all_ns <= 0)
-		return judge_conclude(pattern, VERDICT_INCONCLUSIVE,
-				      "dwell profile saw no turn of the functions");
+		return judge_round(pattern, VERDICT_INCONCLUSIVE, false,
+				   "dwell profile saw no turn of the functions");
 	code_judge(&judgement, truth, seen);
 	pattern->threads++;
 	result->shares += judgement.shares;
@@ -282,12 +282,10 @@ static void judge(struct verification *result, struct pattern_result *pattern,
 	if (result->share_error_points < judgement.error_points)
 		result->share_error_points = judgement.error_points;
 	if (judgement.right == judgement.shares) {
-		if (pattern->verdict != VERDICT_FAIL)
-			judge_conclude(pattern, VERDICT_PASS, "");
+		judge_round(pattern, VERDICT_PASS, false, "");
 		return;
 	}
-	rounds_add(&pattern->wrong_rounds, pattern->round);
-	judge_conclude(pattern, seen->lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, judgement.why);
+	judge_round(pattern, seen->lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, true, judgement.why);
 }
 
 /* `dwell profile` on the thread; its JSON goes to `out`. */
@@ -313,18 +311,19 @@ void code_run(struct verification *result, struct pattern_result *pattern, unsig
 
 	pattern->round = round;
 	if (out < 0 || shared == MAP_FAILED)
-		return judge_conclude(pattern, VERDICT_SKIP, strerror(ENOMEM));
+		return judge_round(pattern, VERDICT_SKIP, false, strerror(ENOMEM));
 	service = pattern_fork();
 	if (!service)
 		serve(shared);
 	if (service > 0)
 		profile = start_profile(service, out, 2 * result->options->run_ns);
 	if (profile < 0) {
-		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+		judge_round(pattern, VERDICT_SKIP, false, strerror(errno));
 	} else if (!await_process(profile, 60 * NS_PER_S)) {
 		result->interrupted = true;
 	} else if (!read_profile(&seen, &from_ns, &to_ns, out)) {
-		judge_conclude(pattern, VERDICT_SKIP, "dwell profile did not get to its end");
+		judge_round(pattern, await_verdict(profile), false,
+			    "dwell profile did not get to its end");
 	} else {
 		truth = truth_of(shared, from_ns, to_ns);
 		judge(result, pattern, &truth, &seen);

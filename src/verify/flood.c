@@ -60,11 +60,10 @@ static void judge(struct verification *result, struct pattern_result *pattern, p
 	if (missing > lost) {
 		snprintf(why, sizeof(why), "%llu of %lu ends are missing, %llu reported as lost",
 			 (unsigned long long)missing, ended, (unsigned long long)lost);
-		rounds_add(&pattern->wrong_rounds, pattern->round);
-		judge_conclude(pattern, VERDICT_FAIL, why);
-	} else if (pattern->verdict != VERDICT_FAIL) {
-		judge_conclude(pattern, missing ? VERDICT_PASS : VERDICT_INCONCLUSIVE,
-			       missing ? "" : "nothing was lost");
+		judge_round(pattern, VERDICT_FAIL, true, why);
+	} else {
+		judge_round(pattern, missing ? VERDICT_PASS : VERDICT_INCONCLUSIVE, false,
+			    missing ? "" : "nothing was lost");
 	}
 }
 
@@ -96,9 +95,9 @@ void flood_run(struct verification *result, struct pattern_result *pattern, unsi
 
 	pattern->round = round;
 	if (ended == MAP_FAILED)
-		return judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+		return judge_round(pattern, VERDICT_SKIP, false, strerror(errno));
 	if (pipe2(begin, O_CLOEXEC) < 0) {
-		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+		judge_round(pattern, VERDICT_SKIP, false, strerror(errno));
 		munmap(ended, sizeof(*ended));
 		return;
 	}
@@ -106,9 +105,9 @@ void flood_run(struct verification *result, struct pattern_result *pattern, unsi
 	if (!pid)
 		flood(begin[0], ended);
 	if (pid < 0)
-		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+		judge_round(pattern, VERDICT_SKIP, false, strerror(errno));
 	else if (observe(result->observer, pid, begin[1], &has_ended, &error) < 0)
-		judge_conclude(pattern, VERDICT_SKIP, error.text);
+		judge_round(pattern, VERDICT_SKIP, false, error.text);
 	else if (has_ended)
 		judge(result, pattern, pid, atomic_load(ended));
 	else

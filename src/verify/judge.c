@@ -144,7 +144,7 @@ void judge_reason(char into[REASON_BYTES], const struct interval *interval, cons
 		reason_format(into, REASON_BYTES, most->site, session_is_native(interval->session));
 }
 
-void judge_conclude(struct pattern_result *result, enum verdict verdict, const char *why)
+static void set_verdict(struct pattern_result *result, enum verdict verdict, const char *why)
 {
 	result->verdict = verdict;
 	snprintf(result->why, sizeof(result->why), "%s", why);
@@ -159,7 +159,7 @@ static void conclude(struct pattern_result *result, enum verdict verdict, const 
 								 result->verdict == VERDICT_SKIP);
 
 	if (says_more)
-		judge_conclude(result, verdict, why);
+		set_verdict(result, verdict, why);
 }
 
 static void describe_error(char *into, size_t room, const struct truth *truth,
@@ -179,6 +179,13 @@ static void count_round(struct pattern_result *result, const char *why)
 	if (!result->wrong_rounds.count)
 		snprintf(result->wrong, sizeof(result->wrong), "%s", why);
 	rounds_add(&result->wrong_rounds, result->round);
+}
+
+void judge_round(struct pattern_result *result, enum verdict verdict, bool wrong, const char *why)
+{
+	if (wrong)
+		count_round(result, why);
+	conclude(result, verdict, why);
 }
 
 /* False: the machine did not let the thread be what the pattern is about. */
@@ -405,7 +412,7 @@ void judge_end(struct pattern_result *result, unsigned int rounds)
 		return;
 	/* not for what the machine left open in one of them */
 	if (result->verdict == VERDICT_INCONCLUSIVE && result->wrong_rounds.count == rounds)
-		judge_conclude(result, VERDICT_FAIL, result->wrong);
+		set_verdict(result, VERDICT_FAIL, result->wrong);
 	/* chance, unless it was judged in no other: a device may be slow enough in one alone */
 	if (result->verdict == VERDICT_FAIL && result->wrong_rounds.count == 1 &&
 	    !result->reason_wrong && !result->unseen &&

@@ -119,8 +119,11 @@ bool judge_add(struct pattern_result *result, const struct truth *truth, const s
 	       const struct interval *interval, double limit_percent,
 	       struct thread_judgement *ret_judgement);
 
-/* The verdict of a pattern that judges itself, whatever it was before. */
-void judge_conclude(struct pattern_result *result, enum verdict verdict, const char *why);
+/*
+ * What a round of a pattern that judges itself comes to: of all rounds the worst verdict is kept,
+ * with the first reason for it. `wrong`: a figure was, whatever the verdict makes of that.
+ */
+void judge_round(struct pattern_result *result, enum verdict verdict, bool wrong, const char *why);
 
 /*
  * When all rounds are over: figures that were wrong each time were not wrong for what happened to

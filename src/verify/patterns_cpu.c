@@ -19,9 +19,15 @@
 void pattern_pin(void)
 {
 	cpu_set_t cpus;
+	int last = CPU_SETSIZE - 1;
 
+	/* the number of CPUs says nothing of theirs: some are offline, or of other containers */
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+		die("sched_getaffinity");
+	while (last && !CPU_ISSET(last, &cpus))
+		last--;
 	CPU_ZERO(&cpus);
-	CPU_SET((int)sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus);
+	CPU_SET(last, &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
 		die("sched_setaffinity");
 }
@@ -240,16 +246,22 @@ static void yielders(const char *path)
 static void migrating(const char *path)
 {
 	struct meter meter;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN), cpu = 0;
+	cpu_set_t allowed;
+	int cpu = 0;
 
 	(void)path;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		die("sched_getaffinity");
 	meter_start(&meter, "migrate", "migrate");
 	meter_expect(&meter, STATE_USER, NULL);
-	for (uint64_t end = pattern_end_ns(); now_ns() < end; cpu++) {
+	for (uint64_t end = pattern_end_ns(); now_ns() < end;) {
 		cpu_set_t set;
 
+		do
+			cpu = (cpu + 1) % CPU_SETSIZE;
+		while (!CPU_ISSET(cpu, &allowed));
 		CPU_ZERO(&set);
-		CPU_SET((int)(cpu % cpus), &set);
+		CPU_SET(cpu, &set);
 		meter_begin(&meter);
 		sched_setaffinity(0, sizeof(set), &set);
 		meter_end(&meter, STATE_SLEEP);

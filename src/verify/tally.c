@@ -28,10 +28,12 @@ void verify_each(void (*take)(void *data, const char *name, const char *help, en
 	take(data, FLOOD_NAME, FLOOD_HELP, STATES);
 }
 
+#define PATTERN_NAME_BYTES 128
+
 /* Whether a list of names or glob patterns, separated by commas, has it; NULL has all. */
 static bool list_has(const char *list, const char *name)
 {
-	char one[128];
+	char one[PATTERN_NAME_BYTES];
 
 	for (size_t length; list && *list; list += length + (list[length] == ',')) {
 		length = strcspn(list, ",");
@@ -52,7 +54,6 @@ struct pattern_result *tally_find(struct verification *result, const char *name)
 
 struct listing {
 	struct verification *result;
-	struct similar similar;
 	bool no_memory;
 };
 
@@ -62,8 +63,6 @@ static void list_one(void *data, const char *name, const char *help, enum state 
 	struct verification *result = listing->result;
 	struct pattern_result *more;
 
-	if (listing->similar.wanted)
-		similar_try(&listing->similar, name);
 	if (!list_has(result->options->patterns, name))
 		return;
 	more = reallocarray(result->patterns, result->count + 1, sizeof(*more));
@@ -76,20 +75,51 @@ static void list_one(void *data, const char *name, const char *help, enum state 
 		.name = name, .help = help, .state = state, .worst = STATES};
 }
 
+struct lookup {
+	struct similar similar;
+	bool found;
+};
+
+static void look_up(void *data, const char *name, const char *help, enum state state)
+{
+	struct lookup *lookup = data;
+
+	(void)help;
+	(void)state;
+	similar_try(&lookup->similar, name);
+	lookup->found |= !fnmatch(lookup->similar.wanted, name, 0);
+}
+
+/* One that is called otherwise by now would be left out, and the others pass. */
+static int check_list(const char *list, struct error *error)
+{
+	for (size_t length;; list += length + 1) {
+		char one[PATTERN_NAME_BYTES];
+		struct lookup lookup = {.similar = {.wanted = one}};
+
+		length = strcspn(list, ",");
+		snprintf(one, sizeof(one), "%.*s", (int)length, list);
+		verify_each(look_up, &lookup);
+		if (!lookup.found)
+			return similar_error(error, EINVAL, &lookup.similar,
+					     "; `--list` shows them all",
+					     "no pattern is called '%s'", one);
+		if (!list[length])
+			return 0;
+	}
+}
+
 int tally_begin(struct verification *result, const struct verify_options *options,
 		struct error *error)
 {
 	const char *asked = options->patterns;
-	struct listing listing = {.result = result, .similar = {.wanted = asked}};
+	struct listing listing = {.result = result};
 
 	*result = (struct verification){.options = options};
 	verify_each(list_one, &listing);
 	if (listing.no_memory)
 		return error_set(error, ENOMEM, "out of memory");
-	if (!result->count)
-		return similar_error(error, EINVAL, &listing.similar, "; `--list` shows them all",
-				     "no pattern is called '%s'", asked);
-	return 0;
+	return asked ? check_list(asked, error) : 0;
 }
 
 static int add_errors(struct verification *result, const struct pattern_result *pattern,

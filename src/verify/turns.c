@@ -203,29 +203,28 @@ static void take_judgement(struct verification *result, struct pattern_result *p
 	result->turns_false += judgement->wrong;
 	pattern->threads++;
 	pattern->error_percent = judgement->error_percent;
-	if (wrong)
-		rounds_add(&pattern->wrong_rounds, pattern->round);
 	if (!judgement->turns)
-		judge_conclude(pattern, VERDICT_INCONCLUSIVE,
-			       "dwell blocked saw no time of the loop");
+		judge_round(pattern, VERDICT_INCONCLUSIVE, false,
+			    "dwell blocked saw no time of the loop");
 	else if (wrong)
-		judge_conclude(pattern, lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, judgement->why);
-	else if (pattern->verdict != VERDICT_FAIL)
-		judge_conclude(pattern, VERDICT_PASS, "");
+		judge_round(pattern, lost ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, true,
+			    judgement->why);
+	else
+		judge_round(pattern, VERDICT_PASS, false, "");
 }
 
 /* Of the time that dwell watched, by its own figures, but for the very beginning. */
 static void judge(struct verification *result, struct pattern_result *pattern,
-		  const struct shared *shared, const struct report *report)
+		  const struct shared *shared, const struct report *report, pid_t blocked)
 {
 	unsigned int count = atomic_load(&shared->count);
 	struct turns_judgement judgement;
 
 	if (!report->watched_ns)
-		return judge_conclude(pattern, VERDICT_SKIP,
-				      "dwell blocked did not get to its end");
+		return judge_round(pattern, await_verdict(blocked), false,
+				   "dwell blocked did not get to its end");
 	if (*report->missing)
-		return judge_conclude(pattern, VERDICT_SKIP, report->missing);
+		return judge_round(pattern, VERDICT_SKIP, false, report->missing);
 	turns_judge(&judgement, shared->turns, count, report->stalls, report->count,
 		    report->end_ns - report->watched_ns + EDGE_NS, report->end_ns);
 	take_judgement(result, pattern, &judgement, report->lost);
@@ -242,19 +241,19 @@ void turns_run(struct verification *result, struct pattern_result *pattern, unsi
 
 	pattern->round = round;
 	if (out < 0 || shared == MAP_FAILED || !report)
-		return judge_conclude(pattern, VERDICT_SKIP, strerror(ENOMEM));
+		return judge_round(pattern, VERDICT_SKIP, false, strerror(ENOMEM));
 	service = pattern_fork();
 	if (!service)
 		serve(shared);
 	blocked = service > 0 ? start_blocked(service, out, run_ns) : -1;
 	if (blocked < 0)
-		judge_conclude(pattern, VERDICT_SKIP, strerror(errno));
+		judge_round(pattern, VERDICT_SKIP, false, strerror(errno));
 	else if (!await_process(blocked, 60 * NS_PER_S))
 		result->interrupted = true;
 	else
 		read_report(report, out);
 	if (blocked > 0 && !result->interrupted)
-		judge(result, pattern, shared, report);
+		judge(result, pattern, shared, report, blocked);
 	forked_end(blocked);
 	forked_end(service);
 	munmap(shared, sizeof(*shared));

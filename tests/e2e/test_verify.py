@@ -129,6 +129,7 @@ def test_list_and_mistakes():
     names = [line.split()[0] for line in run("verify", "--list").stdout.splitlines()]
     assert len(names) == len(set(names)) >= 100
     for arguments, message in {
+        ("--patterns", "mutex-lock,mutex-lok"): "no pattern is called 'mutex-lok'; did you mean 'mutex-lock'?",
         ("--patterns", "mutex-lok"): "no pattern is called 'mutex-lok'; did you mean 'mutex-lock'?",
         ("--patterns", "zzzzzzzzzz"): "`--list` shows them all",
         ("--limit", "0"): "--limit 0: a number of percent, above 0",

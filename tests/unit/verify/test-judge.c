@@ -380,6 +380,34 @@ static void test_what_hardly_took_place_is_skipped(void **state)
 	assert_string_equal(result.why, "nap: only 0.0 % of its time were disk here");
 }
 
+/* What a pattern that judges itself found wrong is not made right by other rounds. */
+static void test_rounds_of_a_pattern_keep_the_worst(void **state)
+{
+	struct pattern_result result = {.name = "turns", .worst = STATES, .round = 1};
+
+	(void)state;
+	judge_round(&result, VERDICT_FAIL, true, "1 of 9");
+	result.round = 2;
+	judge_round(&result, VERDICT_FAIL, true, "2 of 9");
+	result.round = 3;
+	judge_round(&result, VERDICT_INCONCLUSIVE, true, "lost");
+	result.round = 4;
+	judge_round(&result, VERDICT_SKIP, false, "no end");
+	result.round = 5;
+	judge_round(&result, VERDICT_PASS, false, "");
+	judge_end(&result, 5);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_string_equal(result.why, "1 of 9");
+	assert_int_equal(result.wrong_rounds.count, 3);
+	/* wrong in each, with losses */
+	result = (struct pattern_result){.name = "turns", .worst = STATES};
+	for (result.round = 1; result.round <= 3; result.round++)
+		judge_round(&result, VERDICT_INCONCLUSIVE, true, "0 of 9");
+	judge_end(&result, 3);
+	assert_int_equal(result.verdict, VERDICT_FAIL);
+	assert_string_equal(result.why, "0 of 9");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +419,7 @@ int main(void)
 		cmocka_unit_test(test_stolen_time_is_compared),
 		cmocka_unit_test(test_unseen_threads_fail_unless_reported),
 		cmocka_unit_test(test_losses_excuse_what_is_wrong_now_and_then),
+		cmocka_unit_test(test_rounds_of_a_pattern_keep_the_worst),
 		cmocka_unit_test(test_what_was_wrong_once_may_be_chance),
 		cmocka_unit_test(
 			test_blame_that_was_wrong_once_is_chance_if_it_was_right_in_another),
