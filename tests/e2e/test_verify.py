@@ -43,7 +43,7 @@ def test_dwell_is_right(tmp_path):
     if len(held_up) > OPEN_MAX:
         disturbed(f"{len(held_up)} patterns: {held_up[0]['why']}")
     # at first sight: until the helper has read whose lock it is
-    assert {pattern["name"] for pattern in result["results"] if (pattern["unknown_percent"] or 0) > 1} <= {"foreign"}, result
+    assert {pattern["name"] for pattern in result["results"] if (pattern["unknown_percent"] or 0) > 1} <= {"foreign", "mutex-polled"}, result
     assert result["verdict"] in ("pass", "inconclusive"), result
     assert status == {"pass": 0, "inconclusive": 4}[result["verdict"]]
     assert result["patterns"] == len(result["results"]) >= 100
