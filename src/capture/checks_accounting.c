@@ -98,15 +98,22 @@ void check_taskstats(struct diagnosis *finding)
 	taskstats_close(taskstats);
 }
 
+#define DELAYS_IMPACT                                                                              \
+	"taskstats delays of block I/O, swap, reclaim and so on; BPF states do not need it"
+
 void check_delayacct(struct diagnosis *finding)
 {
 	if (taskstats_delays_counted()) {
 		check_found(finding, "kernel.task_delayacct is 1");
 		return;
 	}
+	if (!check_has_file("/proc/sys/kernel/task_delayacct")) {
+		check_found(finding, "this kernel has none");
+		check_short_of(finding, CHECK_DEGRADED, DELAYS_IMPACT,
+			       "a kernel built with CONFIG_TASK_DELAY_ACCT");
+		return;
+	}
 	check_found(finding, "kernel.task_delayacct is 0");
-	check_short_of(
-		finding, CHECK_DEGRADED,
-		"taskstats delays of block I/O, swap, reclaim and so on; BPF states do not need it",
-		"sysctl kernel.task_delayacct=1, before what is to be watched is started");
+	check_short_of(finding, CHECK_DEGRADED, DELAYS_IMPACT,
+		       "sysctl kernel.task_delayacct=1, before what is to be watched is started");
 }

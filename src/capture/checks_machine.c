@@ -46,6 +46,17 @@ void check_kernel(struct diagnosis *finding)
 	check_found(finding, "Linux %.60s, %.20s", names.release, names.machine);
 }
 
+/* "cpuset" is not "cpu". */
+static bool has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)); at += length)
+		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+			return true;
+	return false;
+}
+
 void check_cgroup(struct diagnosis *finding)
 {
 	char mount[128], path[192], controllers[200] = "";
@@ -60,7 +71,7 @@ void check_cgroup(struct diagnosis *finding)
 	kernel_line(path, controllers, sizeof(controllers));
 	check_found(finding, "v2 at %s, controllers: %.90s", mount,
 		    *controllers ? controllers : "none");
-	if (!strstr(controllers, "cpu"))
+	if (!has_word(controllers, "cpu"))
 		check_short_of(finding, CHECK_DEGRADED,
 			       "nothing for dwell top; limits of dwell load need them",
 			       "boot with systemd.unified_cgroup_hierarchy=1 or cgroup_no_v1=all");
@@ -70,11 +81,15 @@ void check_tracefs(struct diagnosis *finding)
 {
 	cleanup_close int tracefs = tracefs_open();
 
+	if (tracefs >= 0 && tracefs_event(tracefs, "syscalls", "sys_enter_read") >= 0) {
+		check_found(finding, "system call tracepoints are there");
+		return;
+	}
 	if (tracefs >= 0) {
-		check_found(finding, "system call tracepoints are %s",
-			    tracefs_event(tracefs, "syscalls", "sys_enter_read") >= 0
-				    ? "there"
-				    : "not built into this kernel (CONFIG_FTRACE_SYSCALLS)");
+		check_found(finding, "this kernel has no system call tracepoints");
+		check_short_of(finding, CHECK_DEGRADED,
+			       "event loops in dwell blocked, and their turns",
+			       "a kernel built with CONFIG_FTRACE_SYSCALLS");
 		return;
 	}
 	check_found(finding, "not mounted where this user may read it (%s)", strerror(-tracefs));

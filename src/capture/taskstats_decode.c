@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/duration.h"
 #include "capture/taskstats.h"
@@ -107,13 +108,23 @@ bool taskstats_decode(const void *bytes, size_t length, struct taskstats_reading
 	return true;
 }
 
+static bool kernel_is_before(int major, int minor)
+{
+	struct utsname name;
+	int is_major, is_minor;
+
+	return !uname(&name) && sscanf(name.release, "%d.%d", &is_major, &is_minor) == 2 &&
+	       (is_major < major || (is_major == major && is_minor < minor));
+}
+
 bool taskstats_delays_counted(void)
 {
 	cleanup_file FILE *file = fopen("/proc/sys/kernel/task_delayacct", "re");
 	int on = 0;
 
-	/* before 5.14 there was no switch, and they were */
+	/* before 5.14 there was no switch, and they were; later: CONFIG_TASK_DELAY_ACCT is not set
+	 */
 	if (!file)
-		return errno == ENOENT;
+		return errno == ENOENT && kernel_is_before(5, 14);
 	return fscanf(file, "%d", &on) == 1 && on;
 }

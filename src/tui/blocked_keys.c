@@ -91,12 +91,16 @@ ACTION(page_down)
 
 ACTION(first)
 {
+	if (screen->base.help)
+		return screen_base_move_help(&screen->base, 0);
 	screen->detail_offset = 0;
 	return screen->detail ? SCREEN_REDRAW : select_index(screen, 0);
 }
 
 ACTION(last)
 {
+	if (screen->base.help)
+		return screen_base_move_help(&screen->base, HELP_END);
 	return screen->detail ? move(screen, screen->detail_lines) : select_index(screen, SIZE_MAX);
 }
 

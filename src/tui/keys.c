@@ -179,6 +179,8 @@ int help_draw(const struct bindings *bindings, struct canvas *canvas, bool repla
 		is_wide ? draw_states(&all, 0, HELP_STATES_COLUMN) : draw_states(&all, keys + 1, 0);
 	states = draw_words(bindings, &all, states + 1, is_wide ? HELP_STATES_COLUMN : 0);
 	lines = states > keys ? states : keys;
+	if (lines > all.rows) /* of a very narrow one, the end is cut */
+		lines = all.rows;
 	if (offset > lines - room)
 		offset = lines - room;
 	if (offset < 0)

@@ -93,6 +93,7 @@ enum screen_request hints_click(const struct hints *hints, void *screen, struct 
 
 /* Lines that a page up or down moves the help. */
 #define HELP_PAGE 10
+#define HELP_END  (1 << 20) /* behind any: help_draw() takes what there is */
 
 /*
  * The keys, the states with their signs, and the words of the first line, on all but the last row,

@@ -120,6 +120,8 @@ ACTION(page_down)
 
 ACTION(first)
 {
+	if (screen->base.help)
+		return screen_base_move_help(&screen->base, 0);
 	if (screen->page != PROFILE_FLAMES)
 		return select_row(screen, 0);
 	screen->selected = 0; /* the root */
@@ -129,6 +131,8 @@ ACTION(first)
 /* In the flame graph the way of the most time, to its end. */
 ACTION(last)
 {
+	if (screen->base.help)
+		return screen_base_move_help(&screen->base, HELP_END);
 	return screen->page == PROFILE_FLAMES ? move(screen, PROFILE_FRAMES_MAX)
 					      : select_row(screen, SIZE_MAX);
 }

@@ -40,6 +40,12 @@ enum screen_request screen_base_key(struct screen_base *base, const struct scree
 	}
 }
 
+enum screen_request screen_base_move_help(struct screen_base *base, int offset)
+{
+	base->help_offset = offset;
+	return SCREEN_REDRAW;
+}
+
 void screen_base_message(struct screen_base *base, const char *text)
 {
 	snprintf(base->message, sizeof(base->message), "%s", text);

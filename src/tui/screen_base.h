@@ -32,6 +32,9 @@ struct screen_keys {
 enum screen_request screen_base_key(struct screen_base *base, const struct screen_keys *keys,
 				    struct key key);
 
+/* Where the help begins: its line, or HELP_END. */
+enum screen_request screen_base_move_help(struct screen_base *base, int offset);
+
 void screen_base_message(struct screen_base *base, const char *text);
 void screen_base_draw_hints(struct screen_base *base, const struct bindings *bindings,
 			    struct canvas *canvas, int row);

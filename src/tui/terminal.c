@@ -156,6 +156,10 @@ bool terminal_usable(void)
 	return usable;
 }
 
+/* A press and its end that come together are a click. The others mean nothing. */
+#define BUTTON(n)    (BUTTON##n##_PRESSED | BUTTON##n##_RELEASED | BUTTON##n##_CLICKED)
+#define MOUSE_EVENTS (BUTTON(1) | BUTTON(2) | BUTTON(3) | BUTTON4_PRESSED | BUTTON5_PRESSED)
+
 int terminal_open(const struct terminal_options *options, struct error *error)
 {
 	const char *name = getenv("TERM");
@@ -192,7 +196,8 @@ int terminal_open(const struct terminal_options *options, struct error *error)
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
 	set_escdelay(25);
-	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	/* ncurses waits for the next key after an event that it was not asked for */
+	mousemask(MOUSE_EVENTS, NULL);
 	mouseinterval(0);
 	catch_crashes();
 	return 0;
@@ -280,8 +285,19 @@ void terminal_show(const struct canvas *canvas)
 
 void terminal_suspend(void)
 {
+	struct sigaction stops = {.sa_handler = SIG_DFL}, before;
+	sigset_t stop;
+
 	endwin();
-	raise(SIGSTOP);
+	/* not SIGSTOP: where no shell could let it go on, the kernel does not stop it for this one
+	 */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	sigaction(SIGTSTP, &stops, &before); /* ncurses has a handler */
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, NULL);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	sigaction(SIGTSTP, &before, NULL);
 	terminal_resized();
 	refresh();
 }
@@ -292,17 +308,20 @@ void terminal_write(const char *bytes)
 		return;
 }
 
+/* KEY_KIND_NONE: nothing that means anything. */
 static struct key mouse_key(void)
 {
 	MEVENT event;
 
 	if (getmouse(&event) != OK)
-		return (struct key){.kind = KEY_KIND_ESCAPE};
+		return (struct key){.kind = KEY_KIND_NONE};
 	if (event.bstate & BUTTON4_PRESSED)
 		return (struct key){.kind = KEY_KIND_WHEEL_UP};
 	if (event.bstate & BUTTON5_PRESSED)
 		return (struct key){.kind = KEY_KIND_WHEEL_DOWN};
-	return (struct key){.kind = KEY_KIND_CLICK, .row = event.y, .column = event.x};
+	if (event.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED))
+		return (struct key){.kind = KEY_KIND_CLICK, .row = event.y, .column = event.x};
+	return (struct key){.kind = KEY_KIND_NONE};
 }
 
 static struct key function_key(wint_t code)
@@ -331,8 +350,6 @@ static struct key function_key(wint_t code)
 		uint32_t character;
 	} functions[] = {{1, '?'}, {2, 'W'}, {3, '/'}, {4, '\\'}, {5, 't'}, {6, 's'}, {10, 'q'}};
 
-	if (code == KEY_MOUSE)
-		return mouse_key();
 	/* as in htop: help, search, filter, tree, sort, end */
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (code == (wint_t)KEY_F(functions[i].number))
@@ -395,12 +412,18 @@ static bool is_of_answer(wint_t code)
 struct key terminal_key(void)
 {
 	struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct key mouse = {.kind = KEY_KIND_NONE};
 	wint_t code;
 	int result;
 
-	do
+	do {
 		result = get_wch(&code);
-	while (result == OK && is_of_answer(code));
+		if (result == KEY_CODE_YES && code == KEY_MOUSE)
+			mouse = mouse_key();
+	} while (mouse.kind == KEY_KIND_NONE && ((result == OK && is_of_answer(code)) ||
+						 (result == KEY_CODE_YES && code == KEY_MOUSE)));
+	if (mouse.kind != KEY_KIND_NONE)
+		return mouse;
 	if (result == ERR) {
 		/* readable, and nothing there: the other side has closed */
 		if (poll(&ready, 1, 0) > 0 && (ready.revents & (POLLHUP | POLLERR)))

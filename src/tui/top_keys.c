@@ -69,14 +69,23 @@ ACTION(page_down)
 	return move_page(screen, 1);
 }
 
+static enum screen_request move_help(struct top_screen *screen, int offset)
+{
+	screen->help_offset = offset;
+	return SCREEN_REDRAW;
+}
+
 ACTION(first)
 {
-	screen->help_offset = 0;
+	if (screen->help)
+		return move_help(screen, 0);
 	return select_index(screen, 0);
 }
 
 ACTION(last)
 {
+	if (screen->help)
+		return move_help(screen, HELP_END);
 	return select_index(screen, SIZE_MAX);
 }
 

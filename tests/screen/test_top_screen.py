@@ -5,6 +5,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 
 import cast
 import pytest
@@ -313,6 +314,39 @@ def test_mouse(at_end):
     screen.wait(f"── {third} ")
 
 
+def test_the_end_of_a_click_comes_later(at_end):
+    """As of a hand; and buttons that mean nothing. What is typed then is heard at once, and is no Escape."""
+    screen = at_end()
+    screen.wait("encoder-1")
+    third = tid_of(screen, 2)
+    place = "#" + chr(33 + first_line(screen) + 2)
+    screen.tmux("send-keys", "-l", f"\x1b[M {place}")
+    screen.wait(f"── {third} ")
+    for button in (" ", '"', "!"):  # first, third, second
+        screen.tmux("send-keys", "-l", f"\x1b[M{button}{place}")
+        time.sleep(0.1)
+        screen.tmux("send-keys", "-l", f"\x1b[M#{place}")
+        time.sleep(0.1)
+    screen.keys("/")
+    screen.wait("search: _")
+    screen.tmux("send-keys", "-l", f"\x1b[M!{place}")
+    time.sleep(0.1)
+    screen.tmux("send-keys", "-l", f"\x1b[M#{place}")
+    screen.keys(*"enc")
+    screen.wait("search: enc_")
+
+
+def test_keys_go_through_the_help(at_end):
+    screen = at_end(rows=12)
+    screen.keys("?")
+    first = screen.wait("more lines")
+    screen.keys("End")
+    last = screen.wait(absent=("more lines",))
+    assert last != first
+    screen.keys("Home")
+    assert screen.wait("more lines") == first
+
+
 def test_hints_can_be_clicked(at_end):
     screen = at_end()
     shown = screen.wait("quit").split("\n")
@@ -386,6 +420,17 @@ def test_suspend_and_resume(terminal):
     screen.wait("encoder-1", "run queue")
     screen.keys("q")
     screen.wait(absent=("run queue",))
+
+
+def test_nothing_could_let_it_go_on_after_a_stop(terminal):
+    """Of a terminal's only process, which no shell looks after, Ctrl-Z stops nothing."""
+    screen = terminal(command=f"setsid --ctty --wait {DWELL} top --from {RECORDING}", columns=100)
+    screen.wait("end of the recording")
+    screen.keys("C-z")
+    screen.keys("?")
+    screen.wait("select a line")
+    screen.keys("q", "q")
+    screen.wait(absent=("select a line",))
 
 
 def test_unusable_terminals(terminal):
