@@ -33,12 +33,18 @@ void order_key_set(struct order_key *key, const struct value *value, size_t inde
 		break;
 	case VALUE_STRING:
 		key->is_text = true;
-		snprintf(key->text, sizeof(key->text), "%s", value->string);
+		key->text = strdup(value->string);
 		break;
 	default:
 		key->is_missing = true;
 		break;
 	}
+}
+
+void order_key_release(struct order_key *key)
+{
+	free(key->text);
+	key->text = NULL;
 }
 
 int order_keys_compare(const void *left, const void *right)
@@ -47,7 +53,7 @@ int order_keys_compare(const void *left, const void *right)
 	int order = a->is_missing - b->is_missing;
 
 	if (!order && !a->is_missing)
-		order = a->is_text ? strcmp(a->text, b->text)
+		order = a->is_text ? strcmp(a->text ? a->text : "", b->text ? b->text : "")
 				   : (a->number < b->number) - (a->number > b->number);
 	return order ? order : (a->index > b->index) - (a->index < b->index);
 }
@@ -61,6 +67,8 @@ int ordered_rows_init(struct ordered_rows *rows)
 void ordered_rows_release(struct ordered_rows *rows)
 {
 	output_release(&rows->text);
+	for (size_t i = 0; i < rows->count; i++)
+		order_key_release(&rows->rows[i].key);
 	free(rows->rows);
 	rows->rows = NULL;
 }

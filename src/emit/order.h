@@ -22,10 +22,11 @@ struct order_key {
 	size_t index; /* among the rows */
 	bool is_missing, is_text;
 	long double number; /* every uint64_t exactly where it has 64 bits of mantissa */
-	char text[64];
+	char *text;	    /* owned; NULL where there was no memory: like an empty one */
 };
 
 void order_key_set(struct order_key *key, const struct value *value, size_t index);
+void order_key_release(struct order_key *key);
 
 /* For qsort(). */
 int order_keys_compare(const void *left, const void *right);

@@ -185,8 +185,17 @@ static int by_start(const void *left, const void *right)
 	return (a->end < b->end) - (a->end > b->end);
 }
 
+static uint64_t section_end(Elf *elf, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) ? header.sh_addr + header.sh_size : 0;
+}
+
 static void load_functions(struct object *object)
 {
+	uint64_t end = 0;
 	GElf_Shdr header;
 	Elf_Scn *section = find_section(object->elf, SHT_SYMTAB, &header);
 	Elf_Data *data;
@@ -214,14 +223,23 @@ static void load_functions(struct object *object)
 			continue;
 		object->functions[object->function_count++] =
 			(struct function){symbol.st_value, symbol.st_value + symbol.st_size, name};
+		/* the last symbol before the end of its section */
+		if (!symbol.st_size && section_end(object->elf, &symbol) > end)
+			end = section_end(object->elf, &symbol);
 	}
 	if (object->functions)
 		qsort(object->functions, object->function_count, sizeof(*object->functions),
 		      by_start);
-	/* written in assembly, some have no size: they reach to the next */
-	for (size_t i = 0; i + 1 < object->function_count; i++)
-		if (object->functions[i].end == object->functions[i].start)
-			object->functions[i].end = object->functions[i + 1].start;
+	/* written in assembly, some have no size: they reach to the next, under another name or not
+	 */
+	for (size_t i = object->function_count; i-- > 0;) {
+		struct function *function = &object->functions[i];
+
+		if (i + 1 < object->function_count && function[1].start != function->start)
+			end = function[1].start;
+		if (function->end == function->start && end > function->start)
+			function->end = end;
+	}
 }
 
 /* That covers the address; NULL: none does. */

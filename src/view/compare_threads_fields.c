@@ -309,6 +309,8 @@ int compare_threads_sort(struct thread_comparison *pair, const char *field, stru
 	for (size_t i = 0; result >= 0 && i < comparison->count; i++)
 		pair->order[i] = keyed[i].row;
 	columns_release(&columns);
+	for (size_t i = 0; keyed && i < comparison->count; i++)
+		order_key_release(&keyed[i].key);
 	free(keyed);
 	return result;
 }
