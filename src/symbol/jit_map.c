@@ -10,12 +10,15 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/duration.h"
 #include "symbol/opener.h"
 
 /* The file may grow without end, and need not be one; what is beyond is not read. */
 #define READ_MAX      (64ULL << 20)
 #define LINE_BYTES    4096
 #define FUNCTIONS_MAX 1000000
+#define LOOK_NS	      (250 * NS_PER_MS)
 #define OVERLAPS_MAX  1000 /* functions that begin before an address and are looked at */
 
 struct jit_function {
@@ -84,7 +87,13 @@ static void read_more(struct jit_map *map)
 		return;
 	cleanup_file FILE *file = file_reading(fd);
 
-	if (!file || fstat(fd, &status) < 0 || (uint64_t)status.st_size <= map->read_bytes ||
+	if (!file || fstat(fd, &status) < 0)
+		return;
+	if ((uint64_t)status.st_size < map->read_bytes) {
+		map->read_bytes = 0;
+		map->in_long_line = false;
+	}
+	if ((uint64_t)status.st_size <= map->read_bytes ||
 	    fseeko(file, (off_t)map->read_bytes, SEEK_SET) < 0)
 		return;
 	if (take_lines(map, file) < 0) {
@@ -122,6 +131,17 @@ static const char *find(const struct jit_map *map, uint64_t address)
 			found = function;
 	}
 	return found ? found->name : NULL;
+}
+
+size_t jit_map_listed(struct jit_map *map)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (map->pid && now_ns - map->looked_ns >= LOOK_NS) {
+		map->looked_ns = now_ns;
+		read_more(map);
+	}
+	return map->count;
 }
 
 const char *jit_map_find(struct jit_map *map, uint64_t address)

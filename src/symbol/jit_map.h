@@ -16,9 +16,14 @@ struct jit_map {
 	uint32_t pid;
 	struct jit_function *functions; /* by start */
 	size_t count, room;
-	uint64_t read_bytes; /* of the file: it is only ever appended to */
+	uint64_t read_bytes; /* of the file, which is appended to, or else written again from its
+				start */
 	bool in_long_line;   /* which is passed over */
+	uint64_t looked_ns;  /* jit_map_listed() */
 };
+
+/* How many functions are listed by now, at most so many times a second that it costs little. */
+size_t jit_map_listed(struct jit_map *map);
 
 /* NULL: not listed. Reads what has been appended to the file since. Valid until the next call. */
 const char *jit_map_find(struct jit_map *map, uint64_t address);

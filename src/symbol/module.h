@@ -29,6 +29,7 @@ struct known {
 	uint64_t key; /* address of the file, or of the process for code without one; + 1 */
 	struct symbol_frame *frames;
 	unsigned int count;
+	size_t listed; /* without a file: so many functions were when it was asked for */
 };
 
 void symbol_frames_free(struct symbol_frame *frames, unsigned int count);

@@ -431,6 +431,47 @@ static uint64_t address_in(const struct module *module, const struct mapping *ma
 	return module->object && object_address(module->object, offset, &at) ? at : offset;
 }
 
+/* What has been given out stays as it is, under its own number. */
+static int retire(struct symbolizer *symbolizer, const struct known *known)
+{
+	struct module old = {.path = (char *)"", .known_count = 1, .known_room = 1};
+
+	if (array_reserve(&symbolizer->retired, &symbolizer->retired_room,
+			  symbolizer->retired_count + 1, sizeof(old)) < 0)
+		return -ENOMEM;
+	old.known = calloc(1, sizeof(*known));
+	if (!old.known)
+		return -ENOMEM;
+	*old.known = *known;
+	symbolizer->retired[symbolizer->retired_count++] = old;
+	return 0;
+}
+
+/*
+ * Compilers at run time list a function after it has run, or when a user asks them to: one without
+ * a name is looked up again when there are more in the list.
+ */
+static int look_again(struct symbolizer *symbolizer, struct module *module, uint64_t address,
+		      struct known *known)
+{
+	struct space *space = symbolizer->space;
+	struct known again = {.key = known->key};
+
+	if (!space || module != &space->nowhere || known->frames[0].named ||
+	    jit_map_listed(&space->jit) == known->listed)
+		return 0;
+	known->listed = space->jit.count;
+	if (!jit_map_find(&space->jit, address))
+		return 0;
+	if (look_up(symbolizer, module, address, &again) < 0 || retire(symbolizer, known) < 0) {
+		symbol_frames_free(again.frames, again.count);
+		return -ENOMEM;
+	}
+	symbolizer->counts.addresses--; /* it is the same one */
+	*known = again;
+	return 0;
+}
+
 static int find_in(struct symbolizer *symbolizer, struct module *module, uint64_t address,
 		   struct symbol *ret_symbol)
 {
@@ -443,7 +484,10 @@ static int find_in(struct symbolizer *symbolizer, struct module *module, uint64_
 		if (look_up(symbolizer, module, address, known) < 0)
 			return -ENOMEM;
 		known->key = address + 1;
+		known->listed = symbolizer->space ? symbolizer->space->jit.count : 0;
 		module->known_count++;
+	} else if (look_again(symbolizer, module, address, known) < 0) {
+		return -ENOMEM;
 	}
 	*ret_symbol = (struct symbol){known->frames, known->count};
 	return 0;

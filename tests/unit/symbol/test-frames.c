@@ -219,6 +219,18 @@ CASE(functions_made_at_run_time)
 	assert_string_equal(jit_map_find(&map, 0x3008), "not whole");
 	assert_null(jit_map_find(&map, 0x3010));
 	jit_map_release(&map);
+	/* written again from its start, shorter */
+	map = (struct jit_map){.pid = (uint32_t)getpid()};
+	assert_int_equal(jit_map_listed(&map), 5);
+	file = fopen(path, "w");
+	fputs("5000 10 five\n", file);
+	fclose(file);
+	assert_string_equal(jit_map_find(&map, 0x5008), "five");
+	assert_string_equal(jit_map_find(&map, 0x1008), "newer");
+	jit_map_release(&map);
+	file = fopen(path, "w");
+	fputs("1000 20 older\nff0 2018 newer\n", file);
+	fclose(file);
 	/* what is there last counts */
 	map = (struct jit_map){.pid = (uint32_t)getpid()};
 	assert_string_equal(jit_map_find(&map, 0x1000), "newer");
