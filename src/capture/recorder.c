@@ -411,6 +411,19 @@ static int repeat_stack(struct recorder *recorder, uint32_t id, struct error *er
 	return result >= 0 && record ? put(recorder, record, error) : result;
 }
 
+/* Of a cgroup whose limit was reached; it may have no thread of its own that refers to it. */
+static int repeat_limits(struct recorder *recorder, const struct wire_blame *blame,
+			 struct error *error)
+{
+	const struct wire_culprit *culprits = (const struct wire_culprit *)(blame + 1);
+	int result = 0;
+
+	for (__u32 i = 0; result >= 0 && i < blame->count; i++)
+		if (wire_limit_cgroup(&culprits[i]))
+			result = repeat_cgroup(recorder, wire_limit_cgroup(&culprits[i]), error);
+	return result;
+}
+
 static int repeat_wait(struct recorder *recorder, const struct wire_stall_wait *wait,
 		       struct error *error)
 {
@@ -432,6 +445,11 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 	case WIRE_EXIT:
 		return repeat_cgroup(recorder, ((const struct wire_thread *)record)->cgroup_id,
 				     error);
+	case WIRE_BLAME:
+		return repeat_limits(recorder, (const struct wire_blame *)record, error);
+	case WIRE_POLLS:
+		return repeat(recorder, &recorder->standing.frames,
+			      ((const struct wire_polls *)record)->type, error);
 	case WIRE_STACK:
 		return repeat_frames(recorder, (const struct wire_stack *)record, error);
 	case WIRE_SAMPLE:
@@ -447,6 +465,8 @@ static int repeat_referred(struct recorder *recorder, const struct wire_header *
 			result = repeat_stack(recorder, stall->stack, error);
 		if (result >= 0)
 			result = repeat_stack(recorder, stall->waker_stack, error);
+		if (result >= 0 && stall->flags & WIRE_STALL_LIMIT)
+			result = repeat_cgroup(recorder, wire_peer_cgroup(&stall->culprit), error);
 		for (size_t i = 0; result >= 0 && i < WIRE_STALL_WAITS; i++)
 			result = repeat_wait(recorder, &stall->waits[i], error);
 		return result;

@@ -20,7 +20,8 @@ struct chunk {
 	uint64_t time_ns;
 	uint32_t stored_bytes, raw_bytes, stored_crc;
 	bool key;
-	bool orphan; /* it refers to a chunk that is damaged */
+	bool orphan;  /* it refers to a chunk that is damaged */
+	bool counted; /* among those that could not be read */
 };
 
 struct recording {
@@ -312,12 +313,19 @@ static int send_records(struct recording *recording, const struct chunk *chunk,
 	return 1;
 }
 
+/* One may be met again after recording_seek(). */
+static void count_once(struct chunk *chunk, uint64_t *counter)
+{
+	*counter += !chunk->counted;
+	chunk->counted = true;
+}
+
 int recording_next(struct recording *recording, struct record_sink sink, struct error *error)
 {
 	static const struct wire_header restart = {.size = sizeof(restart), .kind = WIRE_RESTART};
 
 	while (recording->next < recording->facts.chunks) {
-		const struct chunk *chunk = &recording->chunks[recording->next++];
+		struct chunk *chunk = &recording->chunks[recording->next++];
 		int result;
 
 		if (chunk->key) {
@@ -325,7 +333,7 @@ int recording_next(struct recording *recording, struct record_sink sink, struct 
 			recording->broken = false;
 		}
 		if (recording->broken) {
-			recording->facts.dependent_chunks++;
+			count_once(chunk, &recording->facts.dependent_chunks);
 			continue;
 		}
 		result = unpack(recording, chunk);
@@ -336,8 +344,8 @@ int recording_next(struct recording *recording, struct record_sink sink, struct 
 		if (result == -ENOMEM)
 			return error_set(error, ENOMEM, "out of memory");
 		if (result == -EBADMSG) {
-			*(chunk->orphan ? &recording->facts.dependent_chunks
-					: &recording->facts.damaged_chunks) += 1;
+			count_once(chunk, chunk->orphan ? &recording->facts.dependent_chunks
+							: &recording->facts.damaged_chunks);
 			recording->broken = recording->restarted = true;
 			continue;
 		}

@@ -154,9 +154,15 @@ static int rotate(struct rotation *rotation, struct error *error)
 	return result;
 }
 
+static bool is_without_room(int result)
+{
+	return result == -ENOSPC || result == -EDQUOT;
+}
+
 int rotation_record(struct rotation *rotation, const struct wire_header *record,
 		    struct error *error)
 {
+	const struct wire_interval *interval = (const struct wire_interval *)record;
 	bool is_last = record->kind == WIRE_INTERVAL;
 	int result = 0;
 
@@ -169,19 +175,19 @@ int rotation_record(struct rotation *rotation, const struct wire_header *record,
 					  : recorder_record(rotation->recorder, record, error);
 	if (result < 0)
 		rotation->failed = true;
-	rotation->is_full = rotation->is_full || result == -ENOSPC;
-	if (is_last && rotation->ends) {
+	rotation->is_full = rotation->is_full || is_without_room(result);
+	/* behind the last one comes how the command ended, which belongs to it */
+	if (is_last && rotation->ends && !interval->final) {
 		int rotated = rotate(rotation, error);
 
 		/* without its first records nothing of it can be read */
 		if (rotated < 0) {
 			rotation->failed = true;
-			rotation->is_full = rotation->is_full || rotated == -ENOSPC;
+			rotation->is_full = rotation->is_full || is_without_room(rotated);
 		}
 		result = result < 0 ? result : rotated;
 	}
 	if (is_last) {
-		const struct wire_interval *interval = (const struct wire_interval *)record;
 		uint64_t length_ns = record->time_ns - interval->start_ns;
 
 		rotation->ends = rotation->failed || is_due(rotation, length_ns);

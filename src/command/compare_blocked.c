@@ -29,6 +29,11 @@ static bool is_judged(const struct compare_options *options, const struct compar
 			   options->paths[i]);
 		judged = false;
 	}
+	if (sides[0].threshold_ns != sides[1].threshold_ns) {
+		print_text(stderr, "dwell compare: their thresholds differ, so that their stalls "
+				   "cannot be compared\n");
+		judged = false;
+	}
 	return judged;
 }
 

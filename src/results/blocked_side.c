@@ -119,9 +119,9 @@ static int take_summary(struct compared_side *side, const json_t *summary)
 	const json_t *hotspots = result_read(&blocked_schema, summary, "hotspots");
 	int result = 0;
 
-	side->is_seen = is_seen(summary);
-
-	side->duration_ns = number_at(&blocked_schema, summary, "duration_ns");
+	/* a file may have several, one after the other */
+	side->is_seen |= is_seen(summary);
+	side->duration_ns += number_at(&blocked_schema, summary, "duration_ns");
 	side->threshold_ns = number_at(&blocked_schema, summary, "threshold_ns");
 	for (size_t i = 0; result >= 0 && i < json_array_size(hotspots); i++) {
 		const json_t *hotspot = json_array_get(hotspots, i);
