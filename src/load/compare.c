@@ -418,7 +418,7 @@ bool load_comparison_needs(const struct load_comparison *comparison, enum load_m
 /* Where none of the decisive metrics is measured, all are decisive. */
 static void answer(struct load_comparison *comparison)
 {
-	size_t open[2] = {0, 0}, known[2] = {0, 0};
+	size_t open[2] = {0, 0}, known[2] = {0, 0}, better[2] = {0, 0};
 	unsigned int wanted[2] = {0, 0};
 
 	for (size_t i = 0; i < comparison->count; i++) {
@@ -434,6 +434,7 @@ static void answer(struct load_comparison *comparison)
 			if (change->verdict == LOAD_UNKNOWN)
 				continue;
 			known[decisive]++;
+			better[decisive] += change->verdict == LOAD_BETTER;
 			if (change->verdict != LOAD_UNDECIDED)
 				continue;
 			open[decisive]++;
@@ -441,12 +442,16 @@ static void answer(struct load_comparison *comparison)
 				wanted[decisive] = change->wanted;
 		}
 	}
-	if (comparison->verdicts[LOAD_WORSE] || comparison->verdicts[LOAD_BETTER])
+	if (comparison->verdicts[LOAD_WORSE] || better[1])
 		comparison->answer = LOAD_DIFFERENT;
 	else if (!known[0] && !known[1])
 		comparison->answer = LOAD_NOTHING;
+	else if (known[1] && open[1]) /* no other metric makes up for what has to be decided */
+		comparison->answer = LOAD_OPEN;
 	else
-		comparison->answer = open[known[1] > 0] ? LOAD_OPEN : LOAD_EQUAL;
+		comparison->answer = better[0]		? LOAD_DIFFERENT
+				     : open[!!known[1]] ? LOAD_OPEN
+							: LOAD_EQUAL;
 	comparison->wanted = wanted[known[1] > 0];
 }
 

@@ -254,6 +254,40 @@ CASE(a_metric_of_a_few_runs_hides_no_other)
 	}
 }
 
+/* What got better beside it says nothing of what has to be decided, and is not. */
+CASE(a_metric_that_got_better_does_not_hide_an_open_one)
+{
+	for (int open = 0; open <= 1; open++) {
+		struct load_side sides[2] = {{.runs = 0}, {.runs = 0}};
+		struct load_comparison comparison;
+		struct load_question question;
+
+		load_question_init(&question);
+		question.metrics = 1U << METRIC_ITERATIONS | 1U << METRIC_WAKE_P99;
+		question.decisive = 1U << METRIC_ITERATIONS;
+		for (int i = 0; i < 12; i++)
+			for (int side = 0; side < 2; side++) {
+				struct load_totals totals = make_totals();
+				char started[64];
+
+				snprintf(started, sizeof(started),
+					 "2026-01-01T00:%02d:%02d.000000000Z", i, side);
+				begin(&sides[side], started);
+				totals.iteration_rate +=
+					open ? (i * 7919 % 12 - 6) * (side ? 60 : -40) : 0;
+				totals.wake_to_run.p99_ns *= side ? .01 : 1 + .001 * i;
+				add(&sides[side], &key, &totals);
+			}
+		assert_int_equal(load_compare(&comparison, &sides[0], &sides[1], &question), 0);
+		assert_int_equal(comparison.groups[0].changes[METRIC_WAKE_P99].verdict,
+				 LOAD_BETTER);
+		assert_int_equal(comparison.groups[0].changes[METRIC_ITERATIONS].verdict,
+				 open ? LOAD_UNDECIDED : LOAD_SAME);
+		assert_int_equal(comparison.answer, open ? LOAD_OPEN : LOAD_DIFFERENT);
+		release(&comparison, &sides[0], &sides[1]);
+	}
+}
+
 CASE(metrics_are_chosen_by_name)
 {
 	struct load_question question;
@@ -601,6 +635,7 @@ int main(void)
 		cmocka_unit_test(one_run_that_was_disturbed_is_no_change),
 		cmocka_unit_test(a_metric_of_a_few_runs_hides_no_other),
 		cmocka_unit_test(what_was_not_measured_is_not_judged),
+		cmocka_unit_test(a_metric_that_got_better_does_not_hide_an_open_one),
 		cmocka_unit_test(metrics_are_chosen_by_name),
 		cmocka_unit_test(totals_become_values),
 		cmocka_unit_test(too_little_is_not_measured),
