@@ -86,6 +86,15 @@ static void remark_missing(struct thread_comparison *pair)
 		       which(!a->has_reasons, !b->has_reasons));
 }
 
+static bool has_come_or_gone(const struct share_comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->count; i++)
+		if (comparison->rows[i].verdict == SHARE_IS_NEW ||
+		    comparison->rows[i].verdict == SHARE_IS_GONE)
+			return true;
+	return false;
+}
+
 /* The targets are not in the recording, only that there were some. */
 static void remark_targets(struct thread_comparison *pair)
 {
@@ -97,7 +106,7 @@ static void remark_targets(struct thread_comparison *pair)
 		       "recorded: %s parts of the machine, %s all of it; programs that are in %s "
 		       "alone are not compared",
 		       a ? "A" : "B", a ? "B" : "A", a ? "B" : "A");
-	else if (a)
+	else if (a && has_come_or_gone(pair->comparison))
 		remark(pair, "recorded: parts of the machine; a program that is new or gone may "
 			     "not have been asked for");
 }
