@@ -84,14 +84,26 @@ int loop_add_timer(struct loop *loop, uint64_t since_ns, uint64_t period_ns, loo
 	return add(loop, fd, true, callback, data, error);
 }
 
+void signals_heard(sigset_t *ret_set, const int *signals, unsigned int count)
+{
+	sigemptyset(ret_set);
+	for (unsigned int i = 0; i < count; i++) {
+		struct sigaction action;
+
+		/* a signal that is blocked comes even if it is ignored */
+		if (signals[i] == SIGHUP && !sigaction(SIGHUP, NULL, &action) &&
+		    action.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(ret_set, signals[i]);
+	}
+}
+
 int loop_add_signals(struct loop *loop, const int *signals, unsigned int count,
 		     loop_callback callback, void *data, struct error *error)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	for (unsigned int i = 0; i < count; i++)
-		sigaddset(&set, signals[i]);
+	signals_heard(&set, signals, count);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return add(loop, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), true, callback, data,
 		   error);

@@ -53,7 +53,13 @@ int loop_add_timer(struct loop *loop, uint64_t since_ns, uint64_t period_ns, loo
 /* Another period for the timer that was added first, from now on. */
 void loop_change_timer(struct loop *loop, uint64_t period_ns);
 
-/* Blocks the signals for the process and hears them here. */
+/*
+ * Those of the signals that are to be heard: not SIGHUP where it is ignored, as nohup(1) and
+ * daemons want it.
+ */
+void signals_heard(sigset_t *ret_set, const int *signals, unsigned int count);
+
+/* Blocks the signals, as signals_heard() says, for the process and hears them here. */
 int loop_add_signals(struct loop *loop, const int *signals, unsigned int count,
 		     loop_callback callback, void *data, struct error *error) must_check;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/loop.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/exit_code.h"
@@ -25,9 +26,7 @@ static const int heard_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 void load_children_begin(struct load_children *children)
 {
-	sigemptyset(&children->heard);
-	for (size_t i = 0; i < ARRAY_SIZE(heard_signals); i++)
-		sigaddset(&children->heard, heard_signals[i]);
+	signals_heard(&children->heard, heard_signals, ARRAY_SIZE(heard_signals));
 	sigprocmask(SIG_BLOCK, &children->heard, &children->mask);
 }
 

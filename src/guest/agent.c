@@ -325,6 +325,25 @@ static int send_dump(struct agent *agent)
 	return result;
 }
 
+/* At least every FRAME_ALIVE_NS: else the host takes the guest for one that hangs. */
+static int say_alive(struct agent *agent)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < agent->alive_ns + FRAME_ALIVE_NS)
+		return 0;
+	agent->alive_ns = now_ns;
+	return frame_write(agent->host, FRAME_ALIVE, "", 0);
+}
+
+/* A scheduler's program takes minutes to load, or to be taken down, where it is emulated. */
+static void on_wait(void *data)
+{
+	if (say_alive(data) < 0)
+		return; /* a host that does not listen is found out when there is something to say
+			 */
+}
+
 static int tick(struct agent *agent)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -335,11 +354,7 @@ static int tick(struct agent *agent)
 	reap(agent);
 	if (result >= 0 && !scheduler_look(&agent->scheduler) && !agent->scheduler_told)
 		result = tell_scheduler(agent);
-	if (result >= 0 && now_ns >= agent->alive_ns + FRAME_ALIVE_NS) {
-		agent->alive_ns = now_ns;
-		result = frame_write(agent->host, FRAME_ALIVE, "", 0);
-	}
-	return result;
+	return result < 0 ? result : say_alive(agent);
 }
 
 /* Does not wait for orphans that keep its output open. */
@@ -443,6 +458,8 @@ int agent_run(const struct agent_orders *orders, int host)
 	/* the scheduler's name and its files may be relative, as the command's */
 	if (chdir(orders->directory) < 0)
 		fprintf(stderr, "init: %s: %s\n", orders->directory, strerror(errno));
+	agent.scheduler.waiting = on_wait;
+	agent.scheduler.waiting_data = &agent;
 	start_recorder(&agent);
 	if (orders->scheduler && scheduler_start(&agent.scheduler, orders->scheduler, &error) < 0)
 		return fail(&agent, error.text);

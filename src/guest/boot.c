@@ -13,6 +13,7 @@
 
 #include "base/await.h"
 #include "base/clock.h"
+#include "base/loop.h"
 #include "base/duration.h"
 #include "base/patience.h"
 #include "base/status_line.h"
@@ -151,6 +152,9 @@ static int fail_early(const struct guest *guest, struct error *error)
 			 console->stray_trap && !guest->result->kvm
 				 ? "; int3 is a fault of the emulation: try again"
 				 : "");
+		if (guest->result->ready_ns && !*console->oom &&
+		    (guest->result->kvm || !console->stray_trap))
+			guest->result->kernel_end = "panic";
 		return fail(guest, EIO, error, text);
 	}
 	if (guest->result->damaged)
@@ -169,6 +173,8 @@ static int fail_silent(const struct guest *guest, uint64_t patience_ns, struct e
 	if (*guest->console.panic)
 		return fail_early(guest, error);
 	duration_format(limit, sizeof(limit), patience_ns);
+	if (guest->result->ready_ns)
+		guest->result->kernel_end = "hang";
 	if (guest->result->ready_ns)
 		snprintf(text, sizeof(text), "the guest hangs: no sign of life for %s", limit);
 	else if (!guest->console.bytes)
@@ -390,12 +396,10 @@ static int judge(const struct guest *guest, struct error *error)
 
 static int hear_signals(struct guest *guest, sigset_t *ret_before, struct error *error)
 {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	sigset_t heard;
 
-	sigemptyset(&heard);
-	sigaddset(&heard, SIGINT);
-	sigaddset(&heard, SIGTERM);
-	sigaddset(&heard, SIGHUP);
+	signals_heard(&heard, signals, ARRAY_SIZE(signals));
 	sigprocmask(SIG_BLOCK, &heard, ret_before);
 	guest->signals = signalfd(-1, &heard, SFD_CLOEXEC);
 	return guest->signals < 0

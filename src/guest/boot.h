@@ -58,6 +58,7 @@ struct boot_result {
 	bool dumped;
 	char oom[BOOT_LOG_BYTES]; /* what the kernel killed for want of memory; "": nothing */
 	int log_error;		  /* errno of writing the log */
+	const char *kernel_end;	  /* "hang" or "panic", after it had booted; NULL: neither */
 };
 
 /*

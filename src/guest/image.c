@@ -100,7 +100,8 @@ static int add_listed(struct image *image, const char *program, char *line, stru
 static int add_libraries(struct image *image, const char *loader, const char *path,
 			 struct error *error)
 {
-	char *const arguments[] = {(char *)loader, (char *)"--list", (char *)path, NULL};
+	char inherited[64];
+	char *arguments[] = {(char *)loader, (char *)"--list", (char *)path, NULL};
 	cleanup_file FILE *list = NULL;
 	cleanup_free char *line = NULL;
 	size_t room = 0;
@@ -111,6 +112,13 @@ static int add_libraries(struct image *image, const char *loader, const char *pa
 		return error_set(error, errno, "cannot make a pipe: %s", strerror(errno));
 	pid = fork();
 	if (!pid) {
+		/* dwell's own program, if it has capabilities, may not be opened by the loader */
+		int own = strncmp(path, "/proc/", 6) ? -1 : open(path, O_RDONLY);
+
+		if (own >= 0) {
+			snprintf(inherited, sizeof(inherited), "/proc/self/fd/%d", own);
+			arguments[2] = inherited;
+		}
 		dup2(ends[1], STDOUT_FILENO);
 		dup2(ends[1], STDERR_FILENO); /* where it names what is missing */
 		execv(loader, arguments);
@@ -200,11 +208,18 @@ static int add_here(struct image *image, const char *path, struct error *error)
 	return add_program(image, whole + 1, whole, error);
 }
 
+/* What the guest has of its own: its kernel's files, which are not of the length they say. */
+static bool is_guests_own(const char *path)
+{
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/sys/", 5) ||
+	       !strncmp(path, "/dev/", 5);
+}
+
 static bool is_file(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode);
+	return !is_guests_own(path) && !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
 static bool is_directory(const char *path)
@@ -389,6 +404,8 @@ static int add_modules(struct image *image, const struct image_options *options,
 	return result;
 }
 
+#define LOADER_CACHE "/etc/ld.so.cache"
+
 static int fill(struct image *image, const struct image_options *options, struct error *error)
 {
 	static const char *const directories[] = {"proc", "sys", "tmp", "run", "dev"};
@@ -400,6 +417,9 @@ static int fill(struct image *image, const struct image_options *options, struct
 	result = add_program(image, "init", options->program ? options->program : self, error);
 	for (size_t i = 0; result >= 0 && i < ARRAY_SIZE(directories); i++)
 		result = cpio_add_directory(&image->cpio, directories[i], error);
+	/* where the loader finds the libraries that are not in its own directories */
+	if (result >= 0 && !options->sysroot && is_file(LOADER_CACHE))
+		result = cpio_add_file(&image->cpio, LOADER_CACHE + 1, LOADER_CACHE, error);
 	/* before devtmpfs is mounted the kernel gives init this one */
 	if (result >= 0)
 		result = cpio_add_device(&image->cpio, "dev/console", 5, 1, error);

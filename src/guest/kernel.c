@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "guest/board.h"
 
 /* The best kernel so far. */
@@ -29,10 +30,36 @@ static bool says_sched_ext(const char *config)
 	return false;
 }
 
+/* Copies that a package, or `make install`, has put aside. */
+static bool is_put_aside(const char *version)
+{
+	static const char *const ends[] = {".old",	 ".bak",      ".dpkg-old", ".dpkg-new",
+					   ".dpkg-dist", ".dpkg-tmp", "~"};
+	size_t length = strlen(version);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (length > strlen(ends[i]) &&
+		    !strcmp(version + length - strlen(ends[i]), ends[i]))
+			return true;
+	return false;
+}
+
+/* strverscmp(), but that 6.13.0-rc7 comes before 6.13.0. */
+static int compare_versions(const char *a, const char *b)
+{
+	const char *rc_a = strstr(a, "-rc"), *rc_b = strstr(b, "-rc");
+	size_t length_a = rc_a ? (size_t)(rc_a - a) : strlen(a);
+	size_t length_b = rc_b ? (size_t)(rc_b - b) : strlen(b);
+
+	if (!rc_a != !rc_b && length_a == length_b && !strncmp(a, b, length_a))
+		return rc_a ? -1 : 1;
+	return strverscmp(a, b);
+}
+
 /* Cached builds of one version differ in what was asked for: the later one is meant. */
 static bool is_newer(const struct search *search, const char *version, time_t made_s)
 {
-	int order = strverscmp(version, search->version);
+	int order = compare_versions(version, search->version);
 
 	return !*search->path || order > 0 || (!order && made_s > search->made_s);
 }
@@ -74,6 +101,8 @@ static void search_boot(struct search *search, const char *boot)
 		if (strncmp(name, "vmlinuz", 7) != 0)
 			continue;
 		name += name[7] == '-' ? 8 : strlen(name);
+		if (is_put_aside(name))
+			continue;
 		snprintf(path, sizeof(path), "%s/%s", boot, entry->d_name);
 		snprintf(config, sizeof(config), "%s/config-%s", boot, name);
 		consider(search, path, config, name);

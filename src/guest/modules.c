@@ -68,12 +68,17 @@ static bool find_line(const struct modules *modules, const char *list, const cha
 static int find_directory(struct modules *modules, const char *kernel, struct error *error)
 {
 	static const char *const places[] = {"lib/modules", "usr/lib/modules"};
-	char path[PATH_MAX];
+	char path[PATH_MAX], order[PATH_MAX + 32];
 	char *slash, *version;
 
 	if (!realpath(kernel, path))
 		return error_set(error, errno, "cannot find %s: %s", kernel, strerror(errno));
 	slash = strrchr(path, '/');
+	/* or kept with them, and /boot has a link to it */
+	snprintf(modules->directory, sizeof(modules->directory), "%.*s", (int)(slash - path), path);
+	snprintf(order, sizeof(order), "%s/modules.order", modules->directory);
+	if (!access(order, R_OK))
+		return 0;
 	version = strchr(slash + 1, '-');
 	*slash = '\0';
 	slash = strrchr(path, '/');
@@ -87,7 +92,7 @@ static int find_directory(struct modules *modules, const char *kernel, struct er
 	}
 	return error_set(error, ENOENT,
 			 "there are no modules of the kernel %s: it is to be vmlinuz-VERSION, "
-			 "beside ../lib/modules/VERSION",
+			 "beside ../lib/modules/VERSION, or in that directory",
 			 kernel);
 }
 

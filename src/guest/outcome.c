@@ -80,6 +80,7 @@ FIELD_GETTER(get_scheduler)
 }
 
 VALUE_GETTER(get_trace, value_text, outcome_of(item)->trace)
+VALUE_GETTER(get_kernel_end, value_text, outcome_of(item)->result->kernel_end)
 VALUE_GETTER(get_error, value_text, outcome_of(item)->failed->text)
 
 static const struct field guest_fields[] = {
@@ -97,6 +98,8 @@ static const struct field guest_fields[] = {
 	OBJECT_FIELD("scheduler", get_scheduler, &scheduler_schema, "of --scheduler"),
 	STRING_FIELD("trace", get_trace,
 		     "file with what threads did around the failure of a load, for Perfetto"),
+	STRING_FIELD("kernel_end", get_kernel_end,
+		     "hang or panic, after it had booted; null: neither"),
 	STRING_FIELD("error", get_error, "what went wrong with the guest"),
 };
 

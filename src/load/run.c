@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 
 #include "base/array.h"
+#include "base/loop.h"
 #include "base/await.h"
 #include "base/clock.h"
 #include "base/priority.h"
@@ -69,13 +70,10 @@ void run_warn(struct run *run, const char *format, ...)
 
 static int hear_signals(struct run *run, struct error *error)
 {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 	sigset_t heard;
 
-	sigemptyset(&heard);
-	sigaddset(&heard, SIGINT);
-	sigaddset(&heard, SIGTERM);
-	sigaddset(&heard, SIGHUP);
-	sigaddset(&heard, SIGCHLD);
+	signals_heard(&heard, signals, ARRAY_SIZE(signals));
 	sigprocmask(SIG_BLOCK, &heard, NULL);
 	run->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
 	return run->signal_fd < 0

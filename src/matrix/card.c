@@ -115,7 +115,8 @@ void card_write_notes(struct output *out, const struct card *card, const char *b
 	if (scores->apart)
 		output_format(out,
 			      "%zu run%s not compared: the baseline's ran before or after a "
-			      "--resume, when the machine may have been another%s",
+			      "--resume, when the machine may have been another, or one of the two "
+			      "was emulated and the other was not%s",
 			      scores->apart, scores->apart == 1 ? " is" : "s are", between);
 }
 

@@ -290,6 +290,7 @@ static int judge_reported(struct matrix_cell *cell, const struct matrix_cell_end
 	const char *state = guest->scheduler_state ? guest->scheduler_state : "";
 	const char *ended = result_read_string(&load_schema, report, "end");
 	const char *error = result_read_string(&guest_schema, outcome, "error");
+	const char *kernel_end = result_read_string(&guest_schema, outcome, "kernel_end");
 
 	if (!strcmp(state, "died"))
 		return set(cell, MATRIX_DIED, guest->scheduler_reason);
@@ -300,8 +301,12 @@ static int judge_reported(struct matrix_cell *cell, const struct matrix_cell_end
 	if (end->timed_out)
 		return set(cell, guest->boot_ns == UINT64_MAX ? MATRIX_ERROR : MATRIX_FAIL,
 			   "not ended within the `timeout` of the matrix");
+	/* what ran in it did that: the scheduler, most likely */
 	if (error)
-		return set(cell, MATRIX_ERROR, error);
+		return set(cell,
+			   kernel_end && strcmp(state, "not-started") != 0 ? MATRIX_FAIL
+									   : MATRIX_ERROR,
+			   error);
 	if (!strcmp(state, "not-started"))
 		return set(cell, MATRIX_ERROR,
 			   guest->scheduler_reason ? guest->scheduler_reason

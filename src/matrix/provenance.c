@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "base/forked.h"
 #include "base/text.h"
+#include "guest/image.h"
 #include "load/machine.h"
 #include "matrix/card.h"
 #include "version.h"
@@ -42,15 +44,14 @@ static const char *release_of(const struct matrix *matrix, size_t kernel, const 
 }
 
 /*
- * ", SHA-256 0123456789ab…": of the file that a line begins with, as sha256sum(1) says, so that
- * readers can compare it with theirs. Empty where there is no such file, or no such program.
+ * ", SHA-256 0123456789ab…": of the file, as sha256sum(1) says, so that readers can compare it with
+ * theirs. Empty where there is no such file, or no such program.
  */
-static void hash_of(char into[HASH_BYTES], const char *line)
+static void hash_of(char into[HASH_BYTES], const char *path)
 {
-	cleanup_free char *path = strndup(line, strcspn(line, " \t"));
 	cleanup_close int out = file_in_memory("dwell-hash");
-	char *const words[] = {"sha256sum", "--", path, NULL};
-	pid_t parent = getpid(), child = path && out >= 0 ? fork() : -1;
+	char *const words[] = {"sha256sum", "--", (char *)path, NULL};
+	pid_t parent = getpid(), child = out >= 0 ? fork() : -1;
 	char digits[HASH_DIGITS + 1] = "";
 	int status;
 
@@ -64,6 +65,17 @@ static void hash_of(char into[HASH_BYTES], const char *line)
 	    pread(out, digits, HASH_DIGITS, 0) != HASH_DIGITS)
 		return;
 	snprintf(into, HASH_BYTES, ", SHA-256 %s...", digits);
+}
+
+/* The program that a command line begins with. */
+static void hash_program(char into[HASH_BYTES], const char *command)
+{
+	cleanup_free char *word = strndup(command, strcspn(command, " \t"));
+	char program[PATH_MAX];
+
+	*into = '\0';
+	if (word && image_find_program(word, program, NULL) >= 0)
+		hash_of(into, program);
 }
 
 void provenance_find(struct provenance *provenance, const struct matrix *matrix)
@@ -94,7 +106,7 @@ void provenance_find(struct provenance *provenance, const struct matrix *matrix)
 	}
 	for (size_t i = 0; i < matrix->schedulers.count; i++)
 		if (*matrix->schedulers.items[i]) {
-			hash_of(hash, matrix->schedulers.items[i]);
+			hash_program(hash, matrix->schedulers.items[i]);
 			add_line(provenance, "Scheduler: %s%s", matrix_scheduler_name(matrix, i),
 				 hash);
 		}

@@ -54,10 +54,16 @@ static int add_run(struct load_side *side, const struct matrix_cell *cell, unsig
 	return result;
 }
 
-/* What the machine was like on another day is no difference between schedulers. */
+/*
+ * What the machine was like on another day is no difference between schedulers, and nor is that one
+ * guest did not boot under KVM in time and was emulated.
+ */
 static bool is_pair(const struct matrix_cell *a, const struct matrix_cell *b)
 {
-	return a->figures.runs && b->figures.runs && a->session_ns == b->session_ns;
+	const char *accels[2] = {a->guest.accel, b->guest.accel};
+
+	return a->figures.runs && b->figures.runs && a->session_ns == b->session_ns &&
+	       !strcmp(accels[0] ? accels[0] : "", accels[1] ? accels[1] : "");
 }
 
 /* Of the scheduler all runs that have figures; with a baseline only those that are a pair. */

@@ -2,12 +2,14 @@
 #include "matrix/yaml.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/duration.h"
 #include "base/similar.h"
 #include "base/size.h"
+#include "guest/image.h"
 #include "load/yaml_reader.h"
 
 #define LIST_MAX 1000 /* each is compared with all others */
@@ -71,14 +73,17 @@ static int take_topology(struct yaml_reader *reader, const yaml_node_t *item, vo
 	return result < 0 ? result : matrix_add_topology(into, text, error);
 }
 
-/* The first word of a command line: dwell guest looks for it where it says, not in PATH. */
+/* The first word of a command line, looked for as dwell guest does. */
 static int check_program(const char *command, struct error *error)
 {
-	cleanup_free char *program = strndup(command, strcspn(command, " \t"));
+	cleanup_free char *word = strndup(command, strcspn(command, " \t"));
+	char program[PATH_MAX];
 	struct stat status;
 
-	if (!program)
+	if (!word)
 		return no_memory(error);
+	if (image_find_program(word, program, error) < 0)
+		return error_set(error, EINVAL, "cannot find the scheduler '%s'", word);
 	if (stat(program, &status) < 0)
 		return error_set(error, EINVAL, "cannot find the scheduler '%s': %s", program,
 				 strerror(errno));

@@ -35,12 +35,16 @@ void log_tail_add(struct log_tail *tail, const char *bytes, size_t length)
 bool log_tail_read(struct log_tail *tail, int fd)
 {
 	char bytes[4096];
-	ssize_t got;
+	size_t read_bytes = 0;
+	ssize_t got = 1;
 
-	while ((got = read(fd, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
-		if (got > 0)
+	while (read_bytes < LOG_TAIL_BYTES_MAX &&
+	       ((got = read(fd, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR)))
+		if (got > 0) {
 			log_tail_add(tail, bytes, (size_t)got);
-	return got < 0 && errno == EAGAIN;
+			read_bytes += (size_t)got;
+		}
+	return got > 0 || (got < 0 && errno == EAGAIN);
 }
 
 void log_tail_release(struct log_tail *tail)

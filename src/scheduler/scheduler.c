@@ -138,6 +138,12 @@ static void hear(struct scheduler *scheduler)
 	}
 }
 
+static void wait_on(const struct scheduler *scheduler)
+{
+	if (scheduler->waiting)
+		scheduler->waiting(scheduler->waiting_data);
+}
+
 /* Whether its process has ended, heard to its end. */
 static bool await_end(struct scheduler *scheduler, int timeout_ms)
 {
@@ -152,7 +158,8 @@ static bool await_end(struct scheduler *scheduler, int timeout_ms)
 		ready = await_ready(fds, 2, deadline_ns);
 		ended = fds[0].revents != 0;
 		hear(scheduler);
-	} while (!ended && ready > 0);
+		/* one that never stops writing is not heard for ever */
+	} while (!ended && ready > 0 && clock_monotonic_ns() < deadline_ns);
 	if (ended && scheduler->ours && !scheduler->reaped)
 		scheduler->reaped =
 			waitpid(scheduler->pid, &scheduler->status, WNOHANG) == scheduler->pid;
@@ -217,6 +224,7 @@ static int await_enabled(struct scheduler *scheduler, uint64_t count_before, str
 					 scheduler->command,
 					 (int)((clock_monotonic_ns() - began_ns) / NS_PER_S),
 					 last_line(scheduler, line, sizeof(line)));
+		wait_on(scheduler);
 		if (!await_end(scheduler, POLL_MS))
 			continue;
 		if (scheduler->logged.text &&
@@ -409,6 +417,7 @@ static void note_death(struct scheduler *scheduler)
 	scheduler->ended_ns = clock_monotonic_ns();
 	scheduler->state = SCHEDULER_DIED;
 	while (quiet_ms < REASON_MS && clock_monotonic_ns() < deadline_ns) {
+		wait_on(scheduler);
 		changing = is_changing();
 		ended = await_end(scheduler, 0);
 		known = find_reason(scheduler);

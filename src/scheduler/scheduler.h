@@ -36,6 +36,9 @@ struct scheduler {
 	int output, log;		     /* where both are read */
 	bool reaped;
 	int status; /* its wait status then */
+	/* Called now and then while minutes may go by; NULL: not. */
+	void (*waiting)(void *data);
+	void *waiting_data;
 };
 
 #define SCHEDULER_INIT                                                                             \

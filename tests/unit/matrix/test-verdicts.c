@@ -67,6 +67,10 @@ static const struct left lefts[] = {
 	{ENDED("alive", "null"), "", "", STATUS(1), MATRIX_ERROR, "the command did not end", false},
 	{"{\"exit\":null,\"error\":\"no boot\"}", "", "", STATUS(1), MATRIX_ERROR, "no boot",
 	 false},
+	{"{\"exit\":null,\"boot_ns\":5,\"error\":\"it hangs\",\"kernel_end\":\"hang\"}", "", "",
+	 STATUS(1), MATRIX_FAIL, "it hangs", false},
+	{"{\"exit\":null,\"boot_ns\":5,\"error\":\"no room\",\"kernel_end\":null}", "", "",
+	 STATUS(1), MATRIX_ERROR, "no room", false},
 	{NULL, "", "noise\ndwell guest: bad option\nTry --help\n", STATUS(2), MATRIX_ERROR,
 	 "ended with status 2 and no result: dwell guest: bad option", false},
 	{"{\"exit\":", "", "last words\n\n", 11, MATRIX_ERROR, "killed by signal 11: last words",
@@ -201,6 +205,7 @@ static void run_pairs(struct matrix *matrix)
 			values[k] = NAN;
 		values[METRIC_ITERATIONS] = (cell->scheduler == 1 ? 2000 : 1000) + cell->run;
 		cell->session_ns = 5;
+		cell->guest.accel = strdup("kvm");
 		assert_int_equal(load_side_begin_run(&cell->figures, "then", NAN), 0);
 		assert_non_null(
 			load_side_add_values(&cell->figures, &key, values, NAN, LOAD_WAKES_NONE));
@@ -230,6 +235,15 @@ CASE(runs_of_two_sessions_are_no_pairs)
 	assert_int_equal(scores.items[1].runs, 8);
 	assert_int_equal(scores.items[1].change.verdict, LOAD_UNDECIDED);
 	assert_int_equal(scores.items[2].change.verdict, LOAD_SAME);
+	matrix_scores_release(&scores);
+	/* nor is one that was emulated where the others were not */
+	for (size_t i = 0; i < matrix.cell_count; i++)
+		if (matrix.cells[i].scheduler == 2 && matrix.cells[i].run == 4) {
+			free(matrix.cells[i].guest.accel);
+			matrix.cells[i].guest.accel = strdup("tcg");
+		}
+	assert_int_equal(matrix_scores_make(&scores, &matrix), 0);
+	assert_int_equal(scores.apart, 7);
 	matrix_scores_release(&scores);
 }
 
