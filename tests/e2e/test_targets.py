@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What `dwell top` watches: processes, threads, names, children, cgroups, pid namespaces."""
+import ctypes
 import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -318,6 +320,97 @@ def test_moved_into_the_cgroup_in_the_middle_of_an_interval(blame):
     finally:
         process.kill()
         process.wait()
+        group.rmdir()
+
+
+SYS_CLONE3 = 435
+CLONE_INTO_CGROUP = 0x200000000
+
+
+def born_into(directory, *words):
+    """As newer systemd and container runtimes start a process: its parent is in another cgroup."""
+    group = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    # flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup
+    arguments = struct.pack("<11Q", CLONE_INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, group)
+    room = ctypes.create_string_buffer(arguments)
+    pid = ctypes.CDLL(None, use_errno=True).syscall(SYS_CLONE3, room, len(arguments))
+    if not pid:
+        try:
+            os.execvp(words[0], words)
+        finally:
+            os._exit(127)
+    os.close(group)
+    assert pid > 0, os.strerror(ctypes.get_errno())
+    return pid
+
+
+@pytest.mark.parametrize("blame", ["--no-blame", "--blame"])
+def test_born_into_the_cgroup_and_moved_out_of_it(blame):
+    """Both in the middle of an interval, which has their time; and neither is lost, nor waited for."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-test-{os.getpid()}"
+    group.mkdir()
+    moved = subprocess.Popen(["sleep", "60"])
+    try:
+        background = Background("--cgroup", group, "-i", "1s", blame)
+        assert not background.interval()["threads"]
+        born = born_into(group, "sleep", "0.2")
+        assert os.waitpid(born, 0)[1] == 0
+        rows = []
+        while not rows or not rows[-1]["exited"]:
+            rows += background.interval()["threads"]
+        assert {row["pid"] for row in rows} == {born} and sum(row["states_ns"]["sleep"] for row in rows) > 150e6
+        (group / "cgroup.procs").write_text(str(moved.pid))
+        while not background.interval()["threads"]:
+            pass
+        left_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        (mount / "cgroup.procs").write_text(str(moved.pid))
+        intervals = [background.interval()]
+        while intervals[-1]["threads"]:
+            intervals.append(background.interval())
+        last = intervals[-2]
+        assert [(row["pid"], row["exited"]) for row in last["threads"]] == [(moved.pid, False)]
+        # the interval in which it left has its time up to then at least
+        assert last["start_ns"] + last["threads"][0]["observed_ns"] > left_ns
+        rest, _, _ = background.end()
+        assert all(not interval["threads"] and not interval["quality"]["lost_exits"] for interval in rest), rest
+    finally:
+        moved.kill()
+        moved.wait()
+        group.rmdir()
+
+
+IN_A_NAMESPACE = """
+umount {mount} && mount -t cgroup2 none {mount} || exit 77
+sleep 60 &
+echo $! > {mount}/inner/cgroup.procs
+{dwell} top --cgroup /inner -i 50ms -c 2 --format json
+kill $!
+wait
+"""
+
+
+def test_cgroup_of_a_cgroup_namespace():
+    """As in a container, whose root is not the machine's: levels of the kernel's are others there."""
+    mount = cgroup2_mount()
+    if not mount:
+        pytest.skip("cgroup v2 is not mounted")
+    group = mount / f"dwell-test-{os.getpid()}"
+    (group / "inner").mkdir(parents=True)
+    script = IN_A_NAMESPACE.format(mount=mount, dwell=DWELL)
+    try:
+        done = subprocess.run(
+            ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec unshare -C -m sh -c "$0"', script], capture_output=True, text=True, timeout=60
+        )
+        if done.returncode == 77:
+            pytest.skip(f"no cgroup namespace: {done.stderr}")
+        intervals, _ = parse(done.stdout)
+        assert intervals and all(len(interval["threads"]) == 1 for interval in intervals), done
+    finally:
+        wait_until(lambda: not (group / "inner" / "cgroup.procs").read_text() and not (group / "cgroup.procs").read_text())
+        (group / "inner").rmdir()
         group.rmdir()
 
 
