@@ -423,3 +423,14 @@ def test_end_of_the_target(sleeper):
     last = [json.loads(line) for line in rest.splitlines()][-1]
     assert last["final"]
     assert all(row["exited"] and row["exit_code"] == 9 for row in last["threads"])
+
+
+def test_nohup_outlives_the_terminal(sleeper):
+    """A signal that is ignored since before dwell began is none for it."""
+    background = Background("-p", sleeper.pid, "-i", "100ms", prefix=["nohup"])
+    background.interval()
+    background.process.send_signal(signal.SIGHUP)
+    for _ in range(3):
+        assert background.interval()["threads"]
+    _, _, status = background.end()
+    assert status == 0
