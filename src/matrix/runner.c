@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/own_limits.h"
 #include "base/duration.h"
 #include "base/loop.h"
 #include "base/print.h"
@@ -45,7 +46,12 @@ unsigned int matrix_host_cpus(void)
 	cpu_set_t set;
 	long count = sched_getaffinity(0, sizeof(set), &set) < 0 ? sysconf(_SC_NPROCESSORS_ONLN)
 								 : CPU_COUNT(&set);
+	struct own_limits limits;
 
+	/* in a container all CPUs may be there, and a time of two of them */
+	own_limits_read(&limits);
+	if (count > limits.cpus)
+		count = limits.cpus;
 	return count > 0 ? (unsigned int)count : 1;
 }
 
@@ -53,12 +59,17 @@ static uint64_t memory_available(void)
 {
 	cleanup_file FILE *file = fopen("/proc/meminfo", "re");
 	unsigned long long kib = 0;
+	struct own_limits limits;
 	char line[128];
 
+	own_limits_read(&limits);
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-			return (uint64_t)((double)kib * 1024 * MEMORY_SHARE);
-	return UINT64_MAX;
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1 &&
+		    limits.memory_bytes > kib * 1024)
+			limits.memory_bytes = kib * 1024;
+	return limits.memory_bytes == UINT64_MAX
+		       ? UINT64_MAX
+		       : (uint64_t)((double)limits.memory_bytes * MEMORY_SHARE);
 }
 
 static uint64_t memory_of(const struct runner *runner, const struct matrix_cell *cell)
