@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -33,6 +34,7 @@ struct function {
 struct object {
 	int fd;
 	Elf *elf;
+	struct stat opened;	       /* as its file was then */
 	const struct machine *machine; /* NULL: not one whose frames we know */
 	struct function *functions;    /* by start */
 	size_t function_count;
@@ -73,6 +75,8 @@ int object_open(struct object **ret_object, int fd)
 	}
 	elf_version(EV_CURRENT);
 	object->fd = fd;
+	if (fstat(fd, &object->opened) < 0)
+		object->opened = (struct stat){.st_size = 0};
 	object->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!object->elf || elf_kind(object->elf) != ELF_K_ELF) {
 		object_free(object);
@@ -81,6 +85,18 @@ int object_open(struct object **ret_object, int fd)
 	object->machine = machine_of(object->elf);
 	*ret_object = object;
 	return 0;
+}
+
+bool object_has_changed(const struct object *object)
+{
+	const struct timespec *before = &object->opened.st_mtim;
+	struct stat now;
+
+	/* not the time of its last change: a file that is replaced loses a link, and stays as it is
+	 */
+	return !fstat(object->fd, &now) &&
+	       (now.st_size != object->opened.st_size || now.st_mtim.tv_sec != before->tv_sec ||
+		now.st_mtim.tv_nsec != before->tv_nsec);
 }
 
 void object_free(struct object *object)

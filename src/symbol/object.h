@@ -21,6 +21,12 @@ struct object;
 
 /* Takes the descriptor over, also on failure. 0, -ENOEXEC (no ELF file), -ENOMEM. */
 int object_open(struct object **ret_object, int fd) must_check;
+
+/*
+ * Its file was written again in place, as by cp(1) over a program that has ended: what was read of
+ * it, and what would be, is of two builds.
+ */
+bool object_has_changed(const struct object *object);
 void object_free(struct object *object);
 
 /* A program without an interpreter: its C library is a part of it. */

@@ -61,6 +61,10 @@ struct object *objects_find(struct objects *objects, const struct mapping *mappi
 		item = &objects->items[i];
 		if (item->inode != mapping->inode || item->device != mapping->device)
 			continue;
+		if (item->object && object_has_changed(item->object)) {
+			close_at(objects, i);
+			break;
+		}
 		item->used_ns = clock_monotonic_ns();
 		return item->object;
 	}

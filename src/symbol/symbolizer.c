@@ -20,7 +20,8 @@
 /* What addresses mean in a process. */
 struct space {
 	uint32_t pid;
-	uint64_t used; /* when it was selected last, by a count */
+	uint64_t used;	     /* when it was selected last, by a count */
+	uint64_t attachment; /* its number among those of all */
 	struct mappings mappings;
 	char *program;	       /* NULL: not known */
 	struct module nowhere; /* addresses that are in no file */
@@ -47,7 +48,7 @@ struct symbolizer {
 	struct space **spaces;
 	size_t space_count, space_room;
 	struct space *space; /* selected; NULL: none */
-	uint64_t selections;
+	uint64_t selections, attachments;
 	struct module **modules;
 	size_t module_count, module_room;
 	uint64_t open_bytes;	 /* of their files */
@@ -199,6 +200,7 @@ int symbolizer_attach(struct symbolizer *symbolizer, uint32_t pid, uint64_t time
 	free(symbolizer->space->program);
 	symbolizer->space->program = kept;
 	symbolizer->space->unread = 0;
+	symbolizer->space->attachment = ++symbolizer->attachments;
 	return 0;
 }
 
@@ -230,6 +232,18 @@ open_files(struct symbolizer *symbolizer, struct module *module, const struct ma
 	close_unused(symbolizer);
 }
 
+/* Looked at once for each process that comes to have it mapped: a running program's is not written.
+ */
+static bool is_past(const struct symbolizer *symbolizer, struct module *module)
+{
+	if (module->is_past || !module->object ||
+	    module->attachment >= symbolizer->space->attachment)
+		return module->is_past;
+	module->attachment = symbolizer->space->attachment;
+	module->is_past = object_has_changed(module->object);
+	return module->is_past;
+}
+
 static struct module *find_module(struct symbolizer *symbolizer, const struct mapping *mapping)
 {
 	struct module *module;
@@ -244,7 +258,8 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 		return &symbolizer->space->nowhere;
 	for (size_t i = 0; i < symbolizer->module_count; i++) {
 		module = symbolizer->modules[i];
-		if (module->inode != mapping->inode || module->device != mapping->device)
+		if (module->inode != mapping->inode || module->device != mapping->device ||
+		    is_past(symbolizer, module))
 			continue;
 		module->used = symbolizer->selections;
 		/* the one before may have ended, or have unmapped it, when its file was to be
@@ -271,6 +286,7 @@ static struct module *find_module(struct symbolizer *symbolizer, const struct ma
 	module->executable =
 		symbolizer->space->program && !strcmp(module->path, symbolizer->space->program);
 	module->used = symbolizer->selections;
+	module->attachment = symbolizer->space->attachment;
 	symbolizer->modules[symbolizer->module_count++] = module;
 	open_files(symbolizer, module, mapping);
 	return module;

@@ -689,3 +689,22 @@ def test_before_needs_a_page_and_stacks(tmp_path):
     ):
         done = run("profile", "--from", golden / "stacks.dwell", *arguments)
         assert done.returncode and word in done.stderr and not done.stdout, (arguments, done.stderr)
+
+
+SPINS = """
+#include <time.h>
+__attribute__((noinline)) void NAME(void) { for (volatile long i = 0; i < 1000000; i++); }
+int main(void) { for (time_t end = time(0) + 2; time(0) < end;) NAME(); }
+"""
+
+
+def test_a_program_that_is_written_again_in_place(tmp_path):
+    """As by cp over one that has ended: the file keeps its inode, and has other functions at its addresses."""
+    builds = ["of_the_old_build", "of_the_new_build"]
+    for name in builds:
+        subprocess.run(["gcc", "-O1", f"-DNAME={name}", "-xc", "-", "-o", tmp_path / name], input=SPINS, text=True, check=True)
+    script = "for build; do cat $build > program; chmod +x program; ./program; done"
+    done = run("profile", "--format", "json", "--", "sh", "-c", f"cd {tmp_path} && {script}", "sh", *builds)
+    result = json.loads(done.stdout.splitlines()[-1])
+    seconds = {name: sum(row["self_ns"] for row in result["functions"] if row["function"] == name) / 1e9 for name in builds}
+    assert all(value > 0.5 for value in seconds.values()), seconds
