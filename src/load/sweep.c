@@ -292,14 +292,14 @@ static void turn_over(struct drawn *drawn)
 			drawn->owned[i][k] = highest + lowest - drawn->owned[i][k];
 }
 
-/* How much more others had of the CPUs at the steps behind the knee than up to it. */
+/* How much more others had of the CPUs at the steps behind the knee, by value, than up to it. */
 static double disturbance(const struct sweep *sweep, const struct knee *knee)
 {
 	double taken[2][SWEEP_STEPS_MAX];
 	size_t counts[2] = {0, 0};
 
 	for (size_t i = 0; i < sweep->count; i++) {
-		int behind = i > knee->at;
+		int behind = sweep->steps[i].value > sweep->steps[knee->at].value;
 
 		taken[behind][counts[behind]++] = sweep_taken(&sweep->steps[i]);
 	}

@@ -10,6 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/duration.h"
+#include "base/schedstat.h"
+
 #define PARTNER_NS	1000000000ULL
 #define PARTNER_LOOK_US 10000
 
@@ -101,7 +104,28 @@ bool worker_compute(struct worker *worker, uint64_t cpu_ns)
 	return !worker_stopping();
 }
 
-/* Over 2 s without progress is the scheduler's fault: a frozen or sleeping worker was excused. */
+/* Cheap beside what it is read for, and often enough to know what of a gap it was. */
+#define DELAY_READ_NS (100 * NS_PER_MS)
+
+/*
+ * Whether it has waited for a CPU for most of a gap, and not for a disk; nor did an iteration take
+ * as long. Where the kernel does not count that, it may have.
+ */
+static bool was_kept_waiting(struct worker *worker, uint64_t now_ns, uint64_t gap_ns)
+{
+	uint64_t before_ns = worker->delay_ns;
+	struct schedstat counted;
+
+	if (gap_ns <= WORKER_STUCK_NS && now_ns - worker->delay_read_ns < DELAY_READ_NS)
+		return false;
+	worker->delay_read_ns = now_ns;
+	if (!schedstat_read(worker->schedstat_fd, &counted))
+		return gap_ns > WORKER_STUCK_NS;
+	worker->delay_ns = counted.delay_ns;
+	return gap_ns > WORKER_STUCK_NS && counted.delay_ns - before_ns > WORKER_STUCK_NS / 2;
+}
+
+/* A frozen or sleeping worker was excused. */
 static void tell_scheduler(struct worker *worker)
 {
 	pid_t pid = __atomic_load_n(&worker->slot->scheduler_pid, __ATOMIC_RELAXED);
@@ -182,7 +206,7 @@ static void note_migration(struct worker *worker, uint64_t now_ns, unsigned int 
 
 void worker_look(struct worker *worker, uint64_t now_ns)
 {
-	uint64_t paused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+	uint64_t paused_ns = worker_paused_ns(worker);
 	uint64_t excused_ns = worker->asked_ns + paused_ns - worker->excused_ns;
 	uint64_t gap_ns = now_ns - worker->last_look_ns;
 	unsigned int cpu = (unsigned int)sched_getcpu();
@@ -195,7 +219,7 @@ void worker_look(struct worker *worker, uint64_t now_ns)
 		worker->report.max_gap_at_ns = now_ns - worker->report.began_ns;
 	}
 	note_part_gap(worker, now_ns, gap_ns);
-	if (gap_ns > WORKER_STUCK_NS)
+	if (was_kept_waiting(worker, now_ns, gap_ns))
 		tell_scheduler(worker);
 	if (cpu != worker->cpu)
 		note_migration(worker, now_ns, cpu);
@@ -305,24 +329,40 @@ void worker_gave_up(struct worker *worker, uint64_t began_ns)
 	worker->asked_ns += clock_monotonic_ns() - began_ns;
 }
 
+bool worker_await_word(struct worker *worker, const uint32_t *word, uint32_t old,
+		       uint64_t *ret_began_ns, bool *ret_blocked)
+{
+	*ret_began_ns = clock_monotonic_ns();
+	*ret_blocked = false;
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == old) {
+		if (worker_stopping()) {
+			worker_gave_up(worker, *ret_began_ns);
+			return false;
+		}
+		*ret_blocked |= worker_futex_wait(word, old);
+	}
+	return true;
+}
+
+void worker_changed(struct worker *worker, uint64_t began_ns, const uint64_t *stamp_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
+	if (stamp_ns)
+		worker_woken(worker, __atomic_load_n(stamp_ns, __ATOMIC_RELAXED), began_ns, now_ns);
+	worker_look(worker, now_ns);
+}
+
 bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t old,
 			 const uint64_t *stamp_ns)
 {
-	uint64_t began_ns = clock_monotonic_ns(), now_ns;
-	bool blocked = false;
+	uint64_t began_ns;
+	bool blocked;
 
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == old) {
-		if (worker_stopping()) {
-			worker_gave_up(worker, began_ns);
-			return false;
-		}
-		blocked |= worker_futex_wait(word, old);
-	}
-	now_ns = clock_monotonic_ns();
-	worker_sample(worker, SAMPLES_RESUME, now_ns - began_ns);
-	if (stamp_ns && blocked)
-		worker_woken(worker, __atomic_load_n(stamp_ns, __ATOMIC_RELAXED), began_ns, now_ns);
-	worker_look(worker, now_ns);
+	if (!worker_await_word(worker, word, old, &began_ns, &blocked))
+		return false;
+	worker_changed(worker, began_ns, blocked ? stamp_ns : NULL);
 	return true;
 }
 

@@ -81,8 +81,10 @@ struct worker {
 	/* the frame's */
 	uint64_t iterations;
 	uint64_t last_look_ns;
-	uint64_t asked_ns;   /* to sleep, or waited for its partners, since then */
-	uint64_t excused_ns; /* slot->paused_ns at the last look */
+	uint64_t asked_ns;		  /* to sleep, or waited for its partners, since then */
+	uint64_t excused_ns;		  /* slot->paused_ns at the last look */
+	int schedstat_fd;		  /* its own; negative: none */
+	uint64_t delay_ns, delay_read_ns; /* what it had waited for a CPU, and when that was read */
 	unsigned int cpu;
 	struct worker_slot *slot;
 	struct worker_cpu *cpus; /* by number */
@@ -175,6 +177,26 @@ void worker_futex_wake(const uint32_t *word, unsigned int count);
  */
 bool worker_await_change(struct worker *worker, const uint32_t *word, uint32_t old,
 			 const uint64_t *stamp_ns);
+
+/* Its two halves, for who finds the stamp only then: NULL, unless it had to block. */
+bool worker_await_word(struct worker *worker, const uint32_t *word, uint32_t old,
+		       uint64_t *ret_began_ns, bool *ret_blocked);
+void worker_changed(struct worker *worker, uint64_t began_ns, const uint64_t *stamp_ns);
+
+/* How long ops have frozen it so far. */
+static inline uint64_t worker_paused_ns(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+}
+
+/* Since then: what was due in the pause is due as much later, and is not late. */
+static inline uint64_t worker_new_pause_ns(const struct worker *worker, uint64_t *known_ns)
+{
+	uint64_t before_ns = *known_ns;
+
+	*known_ns = worker_paused_ns(worker);
+	return *known_ns - before_ns;
+}
 
 /*
  * After a wait that began at `began_ns` and has just ended: wake-to-run, if the waker's stamp shows

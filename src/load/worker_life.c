@@ -194,7 +194,7 @@ static void begin_telemetry(struct worker *worker)
 	worker_end_turn(worker);
 	memset(worker->cpus, 0, worker->cpu_count * sizeof(*worker->cpus));
 	worker->asked_ns = 0;
-	worker->excused_ns = __atomic_load_n(&worker->slot->paused_ns, __ATOMIC_RELAXED);
+	worker->excused_ns = worker_paused_ns(worker);
 	worker->last_look_ns = report->began_ns = clock_monotonic_ns();
 	__atomic_store_n(&worker->slot->looked_ns, report->began_ns, __ATOMIC_RELAXED);
 }
@@ -212,6 +212,9 @@ static void work(struct worker_life *worker_life)
 	 * that is preempted here has no share above 100 % */
 	begin_telemetry(worker);
 	measured = schedstat_read(schedstat, &before);
+	worker->schedstat_fd = schedstat;
+	worker->delay_ns = measured ? before.delay_ns : 0;
+	worker->delay_read_ns = report->began_ns;
 	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	report->paused_ns = worker->excused_ns;
 	if (worker->type->flags & WORK_BYPASS)

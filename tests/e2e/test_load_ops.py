@@ -171,3 +171,17 @@ phases:
 def test_a_run_of_one_phase_has_no_figures_of_phases(tmp_path):
     load = Load(spec(tmp_path, "work: {type: spin-wait}\nphases: [{hold: 200ms}]\n"))
     assert load.run["phases"] == []
+
+
+def test_what_was_due_in_a_freeze_is_not_late(tmp_path):
+    """Of a timer's fixed grid one wakeup falls into the freeze, and not each of its 200 periods."""
+    load = Load(spec(tmp_path, """
+cgroups:
+  - {name: a, work: {type: timer-latency, interval: 2ms, workers: 2}}
+phases:
+  - hold: 300ms
+  - {ops: [{freeze: a}], hold: 400ms}
+  - {ops: [{thaw: a}], hold: 500ms}
+"""))
+    for worker in load.workers:
+        assert worker["wake_to_run"]["p90_ns"] < 150e6 < worker["wake_to_run"]["max_ns"], worker["wake_to_run"]

@@ -9,7 +9,11 @@
 
 #include "load/worker.h"
 
-#define GENERATION_STAMPS 256
+/*
+ * A wakee that is later than so many advances learns too short a latency: of some 10 us each, that
+ * is more than a tenth of a second.
+ */
+#define GENERATION_STAMPS 16384
 
 struct generation {
 	_Alignas(64) uint32_t number;
@@ -31,10 +35,15 @@ static inline uint32_t generation_now(const struct generation *generation)
 	return __atomic_load_n(&generation->number, __ATOMIC_ACQUIRE);
 }
 
-/* When `seen` was advanced, if it was. */
+/* When `seen` was advanced, if it was; of what is known no more, the first that is. */
 static inline const uint64_t *generation_stamp(const struct generation *generation, uint32_t seen)
 {
-	return &generation->stamps_ns[(uint32_t)(seen + 1) % GENERATION_STAMPS];
+	uint32_t now = generation_now(generation), next = seen + 1;
+
+	/* the waker may be about to write the next one */
+	if (now - next >= GENERATION_STAMPS - 1 && now != seen)
+		next = now - (GENERATION_STAMPS - 2);
+	return &generation->stamps_ns[next % GENERATION_STAMPS];
 }
 
 /* Waits for the next advance. False: stopped. */
@@ -42,8 +51,13 @@ static inline bool generation_await(struct worker *worker, const struct generati
 {
 	uint32_t seen = generation_now(generation);
 
-	return worker_await_change(worker, &generation->number, seen,
-				   generation_stamp(generation, seen));
+	uint64_t began_ns;
+	bool blocked;
+
+	if (!worker_await_word(worker, &generation->number, seen, &began_ns, &blocked))
+		return false;
+	worker_changed(worker, began_ns, blocked ? generation_stamp(generation, seen) : NULL);
+	return true;
 }
 
 #endif

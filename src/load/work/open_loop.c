@@ -25,7 +25,7 @@ static const struct param params[] = {
 };
 
 struct arrivals {
-	uint64_t due_ns;
+	uint64_t due_ns, paused_ns;
 };
 
 static int check(const void *params_, struct error *error)
@@ -44,6 +44,7 @@ static int begin(struct worker *worker)
 		return -ENOMEM;
 	}
 	arrivals->due_ns = clock_monotonic_ns();
+	arrivals->paused_ns = worker_paused_ns(worker);
 	worker->state = arrivals;
 	return 0;
 }
@@ -60,7 +61,7 @@ static void iterate(struct worker *worker)
 	struct arrivals *arrivals = worker->state;
 	double gap_ns = (double)open_loop->request / open_loop->load * exponential(&worker->random);
 
-	arrivals->due_ns += (uint64_t)gap_ns;
+	arrivals->due_ns += (uint64_t)gap_ns + worker_new_pause_ns(worker, &arrivals->paused_ns);
 	/* one that came meanwhile waited for its own worker, which is no wakeup */
 	if (clock_monotonic_ns() < arrivals->due_ns &&
 	    !worker_sleep_until(worker, arrivals->due_ns))

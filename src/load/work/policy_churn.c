@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Goes through the scheduling policies. */
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "load/setup.h"
 
 struct policy_churn {
@@ -21,6 +24,7 @@ static const struct spec_policy policies[] = {
 	{.kind = POLICY_RR, .priority = 1},
 };
 
+#define FIRST_IDLE     2
 #define FIRST_REALTIME 3
 
 static uint64_t units(const void *params_, unsigned int position)
@@ -30,11 +34,29 @@ static uint64_t units(const void *params_, unsigned int position)
 }
 
 /* worker->state points to one of these: how many of them are permitted. */
-static const size_t all = ARRAY_SIZE(policies), fair = FIRST_REALTIME;
+static const size_t all = ARRAY_SIZE(policies), fair = FIRST_REALTIME, ordinary = FIRST_IDLE;
+
+/*
+ * From SCHED_IDLE an unprivileged thread comes back only by RLIMIT_NICE: 20 for a nice value of 0;
+ * user_check_sched_setscheduler() of kernel/sched/syscalls.c. Else it would stay there.
+ */
+static bool may_leave_idle(void)
+{
+	struct rlimit limit;
+
+	return !geteuid() || (!getrlimit(RLIMIT_NICE, &limit) && limit.rlim_cur >= 20);
+}
 
 static int begin(struct worker *worker)
 {
 	char refused[REPORT_TEXT] = "";
+
+	if (!may_leave_idle()) {
+		worker_note(worker, "only normal and batch: without privileges, and with an "
+				    "RLIMIT_NICE below 20, a thread does not come back from idle");
+		worker->state = (void *)&ordinary;
+		return 0;
+	}
 
 	setup_policy_exactly(&policies[FIRST_REALTIME], refused);
 	if (*refused)

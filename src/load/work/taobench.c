@@ -62,6 +62,7 @@ struct cache {
 
 struct state {
 	uint64_t due_ns;       /* when the next lookup arrives */
+	uint64_t paused_ns;    /* it has been taken into account so far */
 	uint64_t turn;	       /* client: whom it asks next */
 	uint32_t asking;       /* slow path: who is next; position + 1 */
 	volatile uint64_t sum; /* of what it read */
@@ -162,6 +163,7 @@ static int begin(struct worker *worker)
 	       !worker_stopping())
 		worker_futex_wait(&first->filled, filled);
 	state->due_ns = clock_monotonic_ns();
+	state->paused_ns = worker_paused_ns(worker);
 	state->turn = worker->position;
 	return 0;
 }
@@ -225,7 +227,8 @@ static uint64_t await_arrival(struct worker *worker)
 	/* a Poisson process: the time to the next one has an exponential distribution */
 	share = (double)(random_next(&worker->random) >> 11) * 0x1p-53;
 	state->due_ns += (uint64_t)(-log1p(-share) * 1e9 * (double)clients_of(taobench) /
-				    (double)taobench->arrival);
+				    (double)taobench->arrival) +
+			 worker_new_pause_ns(worker, &state->paused_ns);
 	if (state->due_ns > now_ns && !worker_rest(worker, state->due_ns - now_ns))
 		return 0;
 	return state->due_ns;

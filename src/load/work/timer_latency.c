@@ -16,7 +16,7 @@ static const struct param params[] = {
 };
 
 struct timer {
-	uint64_t due_ns;
+	uint64_t due_ns, paused_ns;
 };
 
 static int begin(struct worker *worker)
@@ -28,6 +28,7 @@ static int begin(struct worker *worker)
 		return -ENOMEM;
 	}
 	timer->due_ns = clock_monotonic_ns();
+	timer->paused_ns = worker_paused_ns(worker);
 	worker->state = timer;
 	return 0;
 }
@@ -38,7 +39,7 @@ static void iterate(struct worker *worker)
 	const struct timer_latency *timer_latency = worker->params;
 	struct timer *timer = worker->state;
 
-	timer->due_ns += timer_latency->interval;
+	timer->due_ns += timer_latency->interval + worker_new_pause_ns(worker, &timer->paused_ns);
 	if (worker_sleep_until(worker, timer->due_ns))
 		worker->work_units += UNITS;
 }
