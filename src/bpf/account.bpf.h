@@ -15,6 +15,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/arch.bpf.h"
 #include "bpf/blame_bank.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/follow.bpf.h"
@@ -194,6 +195,17 @@ static __always_inline void account_begin(struct account *account, struct task_s
 static __always_inline const struct rq *run_queue_of(const struct task_struct *task)
 {
 	return bpf_core_field_exists(((struct cfs_rq *)0)->rq) ? FOLLOW(task, se.cfs_rq, rq) : NULL;
+}
+
+/* include/linux/preempt.h */
+#define SOFTIRQ_SERVED 0x00000100
+#define HARDIRQ_OR_NMI 0x00ff0000
+
+/* What runs in the current thread, which it has hit by chance; 0: nothing, or it is not known. */
+static __always_inline __u32 interrupt_context(const struct task_struct *current_thread)
+{
+	return arch_preempt_count(current_thread, run_queue_of(current_thread)) &
+	       (HARDIRQ_OR_NMI | SOFTIRQ_SERVED);
 }
 
 /* As of the last update of its clock: the present switch, or the last tick. */

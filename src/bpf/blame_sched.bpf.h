@@ -236,10 +236,6 @@ static __always_inline void blame_migrate(struct task_struct *task, struct accou
 		blame_wait_for(blame_of(account), cpu, account->live.since_ns, now_ns, victim);
 }
 
-/* include/linux/preempt.h */
-#define SOFTIRQ_SERVED 0x00000100
-#define HARDIRQ_OR_NMI 0x00ff0000
-
 /*
  * What ended the wait was no thread. A timer fires in a hard interrupt, packets come in a soft one.
  */
@@ -341,8 +337,7 @@ static __always_inline void blame_waking(struct task_struct *task, struct accoun
 					 __u64 now_ns)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
-	__u32 context =
-		arch_preempt_count(waker, run_queue_of(waker)) & (HARDIRQ_OR_NMI | SOFTIRQ_SERVED);
+	__u32 context = interrupt_context(waker);
 	struct blame_wait wait = {
 		.key.count = 1,
 		.from_ns = account->live.since_ns,

@@ -14,6 +14,7 @@
 
 #include "bpf/account.bpf.h"
 #include "bpf/classify.bpf.h"
+#include "bpf/connection.bpf.h"
 #include "bpf/span_bounds.bpf.h"
 #include "bpf/span_loops.bpf.h"
 #include "bpf/span_polls.bpf.h"
@@ -283,7 +284,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct span_block *block;
 	struct span_stack *stack;
-	__u32 depth;
+	__u32 depth, context;
 
 	if (worker && span_lives && waker->tgid == task->tgid && waker != task)
 		span_note_waker(worker, waker);
@@ -295,8 +296,14 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	block = span_block_at(worker, worker->present);
 	if (block->waker.tid || now_ns - block->since_ns < span_threshold_ns / 2)
 		return 0;
-	/* an interrupt wakes too, in whatever thread it hit: only one that shares memory is
-	 * believed, and of what timers and disks end, none */
+	/* an interrupt wakes too, in whatever thread it hit; what goes through the loopback device
+	 * is delivered in one that its sender began */
+	context = interrupt_context(waker);
+	if (context &&
+	    !(context == SOFTIRQ_SERVED && block->site.state == WIRE_NET && connects(task, waker)))
+		return 0;
+	/* where that is not known: only one that shares memory is believed, and of what timers and
+	 * disks end, none */
 	if (waker->tgid != task->tgid || waker == task || block->site.state == WIRE_SLEEP ||
 	    block->site.state == WIRE_DISK)
 		return 0;

@@ -42,6 +42,16 @@ static struct span_evidence *find(struct span_evidences *evidences, uint32_t tid
 	return NULL;
 }
 
+static struct span_evidence *oldest(struct span_evidences *evidences)
+{
+	struct span_evidence *found = &evidences->kept[0];
+
+	for (size_t i = 1; i < ARRAY_SIZE(evidences->kept); i++)
+		if (evidences->kept[i].span_ns < found->span_ns)
+			found = &evidences->kept[i];
+	return found;
+}
+
 struct span_evidence *span_evidences_of(struct span_evidences *evidences, uint32_t tid,
 					uint64_t span_ns)
 {
@@ -49,6 +59,9 @@ struct span_evidence *span_evidences_of(struct span_evidences *evidences, uint32
 
 	if (!evidence)
 		evidence = find(evidences, 0);
+	/* of threads that have ended, most likely, whose last span was no stall */
+	if (!evidence)
+		evidence = oldest(evidences);
 	/* another span's: its end was lost */
 	if (evidence && (evidence->tid != tid || evidence->span_ns != span_ns))
 		*evidence = (struct span_evidence){

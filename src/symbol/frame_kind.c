@@ -129,6 +129,42 @@ static enum frame_kind kind_of_file(const char *file, const char *const *runtime
 	return FRAME_KIND_UNKNOWN;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && !strcmp(text + length - tail, end);
+}
+
+/* Go's standard library (1.25), by the first directory of its packages. */
+static const char *const go_packages[] = {
+	"archive",  "bufio",   "bytes",	  "cmp",      "compress", "container", "context", "crypto",
+	"database", "debug",   "embed",	  "encoding", "errors",	  "expvar",    "flag",	  "fmt",
+	"go",	    "hash",    "html",	  "image",    "index",	  "internal",  "io",	  "iter",
+	"log",	    "maps",    "math",	  "mime",     "net",	  "os",	       "path",	  "plugin",
+	"reflect",  "regexp",  "runtime", "slices",   "sort",	  "strconv",   "strings", "structs",
+	"sync",	    "syscall", "testing", "text",     "time",	  "unicode",   "unique",  "unsafe",
+	"vendor",   "weak"};
+
+/*
+ * As `go build -trimpath` writes them: of the standard library, a package's; of a module, its name
+ * and version, `github.com/lib/pq@v1.10.9/conn.go`; of the program's own, without a version.
+ */
+static enum frame_kind kind_of_trimmed(const char *file)
+{
+	const char *version = strstr(file, "@v");
+	size_t length = strcspn(file, "/");
+
+	if (!ends_with(file, ".go") && !ends_with(file, ".s"))
+		return FRAME_KIND_UNKNOWN;
+	if (version && isdigit((unsigned char)version[2]))
+		return FRAME_KIND_DEPENDENCY;
+	for (size_t i = 0; file[length] && i < ARRAY_SIZE(go_packages); i++)
+		if (strlen(go_packages[i]) == length && !strncmp(file, go_packages[i], length))
+			return FRAME_KIND_STANDARD;
+	return FRAME_KIND_UNKNOWN;
+}
+
 /* `<&mut app::Conn as Future>::poll` is of app. */
 static const char *skip_decoration(const char *name)
 {
@@ -161,19 +197,45 @@ static bool is_primitive(const char *name, size_t length)
 	return false;
 }
 
+/* A namespace of C++ or a package of Go may be called as a crate is: http, log, core. */
+static bool is_package_of(const char *package, const char *file)
+{
+	if (!file || ends_with(file, ".rs"))
+		return true;
+	if (ends_with(file, ".go") || ends_with(file, ".s"))
+		return !strcmp(package, "runtime");
+	return !strcmp(package, "std") || !strcmp(package, "__gnu_cxx") ||
+	       !strcmp(package, "__cxxabiv1");
+}
+
 /* Of a package, the first part of a path of names. */
-static enum frame_kind kind_of_package(const char *name, size_t length, const char *const *runtimes)
+static enum frame_kind kind_of_package(const char *name, size_t length, const char *file,
+				       const char *const *runtimes)
 {
 	for (; runtimes && *runtimes; runtimes++)
 		if (strlen(*runtimes) == length && !strncmp(name, *runtimes, length))
 			return FRAME_KIND_RUNTIME;
 	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
-		if (strlen(packages[i].text) == length && !strncmp(name, packages[i].text, length))
+		if (strlen(packages[i].text) == length &&
+		    !strncmp(name, packages[i].text, length) &&
+		    is_package_of(packages[i].text, file))
 			return packages[i].kind;
 	return FRAME_KIND_UNKNOWN;
 }
 
-static enum frame_kind kind_of_name(const char *function, const char *const *runtimes)
+/* `log.part.0` is a part of the function log(). */
+static bool is_clone(const char *after_point)
+{
+	static const char *const parts[] = {"part.", "constprop.", "isra.", "cold", "lto_priv."};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (!strncmp(after_point, parts[i], strlen(parts[i])))
+			return true;
+	return false;
+}
+
+static enum frame_kind kind_of_name(const char *function, const char *file,
+				    const char *const *runtimes)
 {
 	const char *name = skip_decoration(function);
 	enum frame_kind kind = FRAME_KIND_UNKNOWN;
@@ -183,9 +245,11 @@ static enum frame_kind kind_of_name(const char *function, const char *const *run
 		length++;
 	if (name > function && is_primitive(name, length))
 		return FRAME_KIND_STANDARD;
-	/* a v0 name contains the crate's hash: serde[1b2c] */
-	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' || name[length] == '.')
-		kind = kind_of_package(name, length, runtimes);
+	/* a v0 name contains the crate's hash: serde[1b2c]; a point is Go's, or of a clone of C's
+	 */
+	if (strncmp(name + length, "::", 2) == 0 || name[length] == '[' ||
+	    (name[length] == '.' && !is_clone(name + length + 1)))
+		kind = kind_of_package(name, length, file, runtimes);
 	if (kind != FRAME_KIND_UNKNOWN)
 		return kind;
 	for (size_t i = 0; i < ARRAY_SIZE(standard_functions); i++)
@@ -340,8 +404,10 @@ enum frame_kind frame_kind_of(const char *function, const char *file, const char
 {
 	enum frame_kind kind = file ? kind_of_file(file, runtimes) : FRAME_KIND_UNKNOWN;
 
+	if (kind == FRAME_KIND_UNKNOWN && file && *file != '/' && strchr(function, '.'))
+		kind = kind_of_trimmed(file);
 	if (kind == FRAME_KIND_UNKNOWN)
-		kind = kind_of_name(function, runtimes);
+		kind = kind_of_name(function, file, runtimes);
 	if (kind == FRAME_KIND_UNKNOWN && !*module)
 		kind = kind_of_script(function);
 	if (kind == FRAME_KIND_UNKNOWN && !*module)

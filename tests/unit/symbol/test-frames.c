@@ -84,6 +84,28 @@ CASE(whose_code_a_function_is)
 		{"Builtins_InterpreterEntryTrampoline", NULL, "/usr/bin/node", true,
 		 FRAME_KIND_STANDARD},
 		{"_start", NULL, "/srv/app", true, FRAME_KIND_STANDARD},
+		/* as crates are called, and are none */
+		{"http::server::connection::handle(int)", "/home/me/app/http.cpp", "/srv/app", true,
+		 FRAME_KIND_USER},
+		{"core::Engine::step()", "/home/me/app/engine.cc", "/srv/app", true,
+		 FRAME_KIND_USER},
+		{"std::__detail::step()", "/home/me/gcc/step.cc", "/srv/app", true,
+		 FRAME_KIND_STANDARD},
+		{"http::header::parse", "/home/me/src/http/header.rs", "/srv/app", true,
+		 FRAME_KIND_DEPENDENCY},
+		{"log.part.0", NULL, "/srv/app", true, FRAME_KIND_USER},
+		{"core.constprop.0", NULL, "/srv/app", true, FRAME_KIND_USER},
+		{"log.Printf", "/home/me/app/log/log.go", "/srv/app", true, FRAME_KIND_USER},
+		{"runtime.gopark", "/opt/golang/src/runtime/proc.go", "/srv/app", true,
+		 FRAME_KIND_STANDARD},
+		/* go build -trimpath */
+		{"internal/runtime/syscall.Syscall6", "internal/runtime/syscall/asm_linux_amd64.s",
+		 "/srv/app", true, FRAME_KIND_STANDARD},
+		{"os.(*File).Sync", "os/file_posix.go", "/srv/app", true, FRAME_KIND_STANDARD},
+		{"github.com/lib/pq.(*conn).query", "github.com/lib/pq@v1.10.9/conn.go", "/srv/app",
+		 true, FRAME_KIND_DEPENDENCY},
+		{"main.main", "example.com/app/main.go", "/srv/app", true, FRAME_KIND_USER},
+		{"myapp/store.Save", "myapp/store/save.go", "/srv/app", true, FRAME_KIND_USER},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
