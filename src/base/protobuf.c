@@ -90,20 +90,12 @@ void protobuf_string(struct protobuf *message, unsigned int field, const char *t
 
 void protobuf_text(struct protobuf *message, unsigned int field, const char *text)
 {
-	struct protobuf valid = {0};
-	size_t left = strlen(text);
+	cleanup_free char *valid = text_valid(text);
 
-	while (left) {
-		uint32_t character;
-		char bytes[4];
-		size_t length = text_decode(text, left, &character);
-
-		put(&valid, bytes, text_encode(bytes, character));
-		text += length;
-		left -= length;
-	}
-	protobuf_message(message, field, &valid);
-	free(valid.bytes);
+	if (valid)
+		protobuf_string(message, field, valid);
+	else
+		message->failed = true;
 }
 
 void protobuf_message(struct protobuf *message, unsigned int field, struct protobuf *inner)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -58,6 +59,27 @@ size_t text_encode(char into[4], uint32_t character)
 	into[2] = (char)(0x80 | (character >> 6 & 0x3f));
 	into[3] = (char)(0x80 | (character & 0x3f));
 	return 4;
+}
+
+char *text_valid(const char *text)
+{
+	size_t left = strlen(text), used = 0;
+	char *valid = malloc(3 * left + 1); /* 0xfffd has three bytes */
+
+	while (valid && left) {
+		uint32_t character;
+		char bytes[4];
+		size_t length = text_decode(text, left, &character);
+		size_t more = text_encode(bytes, character);
+
+		memcpy(valid + used, bytes, more);
+		used += more;
+		text += length;
+		left -= length;
+	}
+	if (valid)
+		valid[used] = '\0';
+	return valid;
 }
 
 /* Characters that move the cursor, change the writing direction or cannot be seen. */

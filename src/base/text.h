@@ -22,6 +22,9 @@ size_t text_decode(const char *text, size_t length, uint32_t *ret_character);
 /* The other way; returns how many bytes (1 to 4). */
 size_t text_encode(char into[4], uint32_t character);
 
+/* A copy that is valid UTF-8: 0xfffd in place of each byte that is not. NULL: no memory. */
+char *text_valid(const char *text);
+
 /* The ending of a noun behind a count. */
 static inline const char *text_plural(uint64_t count)
 {

@@ -353,6 +353,12 @@ void push_queue_remove(struct push_queue *queue, uint64_t id)
 		}
 }
 
+void push_queue_put_back(struct push_queue *queue)
+{
+	for (size_t i = 0; i < queue->count; i++)
+		queue->entries[i].is_held = false;
+}
+
 uint64_t push_queue_bytes(const struct push_queue *queue)
 {
 	return queue->bytes;

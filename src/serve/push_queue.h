@@ -44,6 +44,9 @@ int push_queue_add(struct push_queue *queue, struct push_item *item, unsigned in
 int push_queue_first(struct push_queue *queue, struct push_item *ret_item) must_check;
 void push_queue_remove(struct push_queue *queue, uint64_t id);
 
+/* It is not being sent any more, and is the first to go where there is no room. */
+void push_queue_put_back(struct push_queue *queue);
+
 uint64_t push_queue_bytes(const struct push_queue *queue);
 size_t push_queue_count(const struct push_queue *queue);
 

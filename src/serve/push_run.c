@@ -34,7 +34,8 @@ struct line {
 	struct push_queue *queue;
 	struct push_status status;
 	bool has_news; /* for the report */
-	bool fails;    /* the last time, and the user knows */
+	/* of what is wrong with it, to the user */
+	enum { SAID_NOTHING, SAID_LATER, SAID_DROPPED } said;
 	bool write_fails;
 	struct kept sender; /* pid 0: none now */
 	uint64_t sending;   /* the item's id; 0: none */
@@ -164,14 +165,15 @@ static void put_off(struct line *line, uint32_t at_least_s, const char *words)
 {
 	uint64_t ns = pause_ns(line);
 
+	push_queue_put_back(line->queue);
 	if (at_least_s)
 		ns = at_least_s * NS_PER_S + ns / 2;
 	line->failures++;
 	line->next_ns = clock_monotonic_ns() + ns;
 	line->has_news = true;
-	if (!line->fails)
+	if (line->said != SAID_LATER)
 		say(line, "%s; trying again", words);
-	line->fails = true;
+	line->said = SAID_LATER;
 }
 
 static void end_sender(struct line *line)
@@ -189,17 +191,17 @@ static void account(struct line *line, const struct push_result *result)
 	case PUSH_SENT:
 		push_queue_remove(line->queue, result->number);
 		line->status.sent++;
-		if (line->fails)
+		if (line->said != SAID_NOTHING)
 			say(line, "batches are sent again");
-		line->fails = false;
+		line->said = SAID_NOTHING;
 		line->failures = 0;
 		break;
 	case PUSH_REFUSED:
 		push_queue_remove(line->queue, result->number);
 		line->status.dropped[PUSH_DROPPED_REFUSED]++;
-		if (!line->fails)
+		if (line->said != SAID_DROPPED)
 			say(line, "%s; such batches are dropped", result->words);
-		line->fails = true;
+		line->said = SAID_DROPPED;
 		line->failures = 0;
 		break;
 	case PUSH_LATER:

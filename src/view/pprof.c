@@ -10,6 +10,7 @@
 #include "base/gzip.h"
 #include "base/interned.h"
 #include "base/protobuf.h"
+#include "base/text.h"
 #include "view/profile_export.h"
 
 /* Numbers of fields. */
@@ -81,9 +82,15 @@ static uint64_t number_of(struct pprof *pprof, struct interned *interned, const 
 
 static uint64_t string_number(struct pprof *pprof, const char *text)
 {
+	cleanup_free char *valid = text_valid(text);
 	bool is_new;
-	uint64_t number = number_of(pprof, &pprof->strings, text, strlen(text), &is_new);
+	uint64_t number;
 
+	if (!valid) {
+		pprof->whole.failed = true;
+		return 0;
+	}
+	number = number_of(pprof, &pprof->strings, valid, strlen(valid), &is_new);
 	return number ? number - 1 : 0;
 }
 

@@ -73,7 +73,7 @@ function drawStates() {
       if (!shown.delete(state)) shown.add(state);
       render();
     };
-    if (focused === state) button.focus();
+    if (focused === state) button.focus({ preventScroll: true });
   }
 }
 
@@ -96,7 +96,8 @@ function drawOverlay() {
   get('time').setAttribute('aria-valuemax', Math.round((view().to - view().from) / 1000));
   get('time').setAttribute('aria-valuenow', Math.round(((cursor === null ? view().to : cursor) - view().from) / 1000));
   const words = read();
-  get('readout').textContent = words;
+  // a live region: the same words are not to be said again
+  if (get('readout').textContent !== words) get('readout').textContent = words;
   get('time').setAttribute('aria-valuetext', words);
 }
 
@@ -174,7 +175,7 @@ function zoomTo(stretch) {
 }
 
 function say(words) {
-  get('error').textContent = words;
+  if (get('error').textContent !== words) get('error').textContent = words;
   get('error').hidden = !words;
 }
 
@@ -245,10 +246,14 @@ axis.onkeydown = event => {
   actions[event.key]();
 };
 
-function pause() {
-  paused = !paused;
+function showPaused(isPaused) {
+  paused = isPaused;
   get('pause').setAttribute('aria-pressed', String(paused));
   get('pause').textContent = paused ? 'Continue' : 'Pause';
+}
+
+function pause() {
+  showPaused(!paused);
   if (!paused) poll();
   render();
 }
@@ -285,8 +290,9 @@ async function poll() {
     if (isFile || paused) return;
     if (!source) offerSteps(periods.status);
     source = periods;
+    // not what was said of a file
+    if (trouble) say('');
     trouble = '';
-    say('');
     pause_ms = Math.max(1000, source.status.interval_ns / 1e6);
     if (zoom && zoom.from < (source.periods[0] || { start: 0 }).start) zoom = null;
   } catch (error) {
@@ -312,6 +318,7 @@ function offerSteps(status) {
 
 function restart() {
   server.forget();
+  if (paused) showPaused(false);
   zoom = selection = cursor = anchor = null;
   poll();
 }

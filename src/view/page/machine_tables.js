@@ -59,7 +59,7 @@ function table(id, list, rows, mark) {
       render();
     };
   }
-  if (focused) for (const button of get(id).querySelectorAll('button')) if (button.dataset.key === focused) button.focus();
+  if (focused) for (const button of get(id).querySelectorAll('button')) if (button.dataset.key === focused) button.focus({ preventScroll: true });
 }
 
 // A group's name, to be chosen.
@@ -193,7 +193,7 @@ function stallsTables(programs) {
     }
     for (const stall of program.rows) stallRow(program.name, stall, body);
   }
-  if (focused) for (const button of section.querySelectorAll('button')) if (button.dataset.key === focused) button.focus();
+  if (focused) for (const button of section.querySelectorAll('button')) if (button.dataset.key === focused) button.focus({ preventScroll: true });
 }
 
 // The mean of what each period has, and its standard error; null with fewer than three periods.

@@ -130,6 +130,17 @@ static void fill(int in)
 	assert_int_equal(add(queue, "too large", ROOM, false), 2);
 	take(queue, "a", 3000);
 	assert_empty(queue);
+	/* one that could not be sent is the oldest again */
+	queue = open_queue(in, "one");
+	add(queue, "a", 3000, false);
+	add(queue, "b", 3000, false);
+	assert_int_equal(push_queue_first(queue, &held), 1);
+	free(held.bytes);
+	push_queue_put_back(queue);
+	assert_int_equal(add(queue, "c", 3000, false), 1);
+	take(queue, "b", 3000);
+	take(queue, "c", 3000);
+	assert_empty(queue);
 }
 
 CASE(the_oldest_make_room)
